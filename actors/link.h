@@ -1,0 +1,80 @@
+// What connects a node to its peers. One interface, several kinds: memory, ZeroMQ, shared memory, simulated.
+//
+// A link moves frames between nodes that know each other by name and incarnation. It may lose, delay, repeat or
+// reorder whole messages around reconnects; the session above it (session.h) repairs that. It never delivers part of a
+// message, never delivers one from a peer that has not proved the cluster secret, and never runs user code.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "messages/error.h"
+#include "messages/ids.h"
+
+namespace troupe {
+
+/// One piece of a message: bytes, and what keeps them alive and unchanged until the link has sent them.
+struct Frame {
+  std::span<const std::byte> bytes;
+  std::shared_ptr<const void> owner;
+};
+
+/// One message as a link carries it. Frame 0 is the session header, the rest is for the layers above.
+using Frames = std::vector<Frame>;
+
+/// A node as its peers see it.
+struct Peer {
+  NodeName name;
+  Incarnation incarnation;
+  std::string address;  ///< where it listens, e.g. "tcp://127.0.0.1:40211"
+  friend bool operator==(const Peer&, const Peer&) = default;
+};
+
+/// Who a link tells what happened. Called on the link's thread (or, for a memory link, on the sender's): must not block.
+class LinkSink {
+ public:
+  virtual ~LinkSink() = default;
+
+  /// Both directions to `peer` are open and authenticated. Precedes any frames of this incarnation.
+  virtual void on_link_up(const Peer& peer) = 0;
+
+  /// A whole message from an authenticated peer.
+  virtual void on_frames(const NodeName& from, Incarnation incarnation, Frames frames) = 0;
+
+  /// The connection is gone for good (its process ended, refused us, or `disconnect` was called); `why` says which.
+  /// A connection that may come back is not reported: silence is the failure detector's business.
+  virtual void on_link_down(const NodeName& peer, Incarnation incarnation, const Error& why) = 0;
+
+  /// A connection attempt to `address` that has no peer name yet failed for good: wrong secret, other cluster, version.
+  virtual void on_connect_failed(std::string_view address, const Error& why) = 0;
+};
+
+/// One node's end of the connections to all its peers. Any thread may call any member; none blocks but `stop`.
+class Link {
+ public:
+  virtual ~Link() = default;
+
+  /// Begins to deliver to `sink`, which outlives `stop()`.
+  virtual void start(LinkSink& sink) = 0;
+
+  /// Where peers can reach this node; known before `start`.
+  [[nodiscard]] virtual std::string address() const = 0;
+
+  /// Opens a connection to the node that listens at `address`. Answered by on_link_up or on_connect_failed. Idempotent.
+  virtual void connect(std::string_view address) = 0;
+
+  /// Sends one message. Frames to a peer that is not up are dropped: the session resends.
+  virtual void send(const NodeName& to, Frames frames) = 0;
+
+  /// Closes the connection to `peer`; answered by on_link_down.
+  virtual void disconnect(const NodeName& peer) = 0;
+
+  /// Closes everything; returns within 2 s, no call to the sink is under way or will follow.
+  virtual void stop() = 0;
+};
+
+}  // namespace troupe
