@@ -1,0 +1,88 @@
+// Every id that travels, each a type of its own: a ForkId never passes for an RRefId.
+#pragma once
+
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+
+namespace troupe {
+
+/// A node's name: 1 to 127 of A-Z a-z 0-9 - _ : . unique among the nodes that are up.
+using NodeName = std::string;
+
+/// One life of a node; 128 random bits, drawn at start.
+struct Incarnation {
+  std::uint64_t high = 0;
+  std::uint64_t low = 0;
+  friend auto operator<=>(const Incarnation&, const Incarnation&) = default;
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar(high, low);
+  }
+};
+
+namespace detail {
+/// A serial number that the node `creator` gave; unique over the cluster's life because the incarnation is part of it.
+template <class Tag>
+struct SerialId {
+  NodeName creator;
+  std::uint64_t incarnation = 0;  ///< low half of the creator's incarnation
+  std::uint64_t serial = 0;
+  friend auto operator<=>(const SerialId&, const SerialId&) = default;
+  /// "trainer.17"
+  [[nodiscard]] std::string text() const { return creator + "." + std::to_string(serial); }
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar(creator, incarnation, serial);
+  }
+};
+}  // namespace detail
+
+using RRefId = detail::SerialId<struct RRefTag>;          ///< names a value that some node owns
+using ForkId = detail::SerialId<struct ForkTag>;          ///< names one user handle of such a value
+using ContextId = detail::SerialId<struct ContextTag>;    ///< one distributed forward + backward pass
+using BoundaryId = detail::SerialId<struct BoundaryTag>;  ///< one SendFn / RecvFn pair
+using PassId = detail::SerialId<struct PassTag>;          ///< one backward over a context
+using OptimizerId = detail::SerialId<struct OptimizerTag>;
+using StepId = detail::SerialId<struct StepTag>;          ///< one optimizer step; repeated delivery is ignored
+
+/// Matches a reply to its request. Given by the requester; means nothing to anybody else. 0 = no reply expected.
+struct RequestId {
+  std::uint64_t value = 0;
+  friend auto operator<=>(const RequestId&, const RequestId&) = default;
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar(value);
+  }
+};
+
+/// Names a registered function: hash of what it is (type, and address bytes within one binary) or of its given name.
+struct FunctionKey {
+  std::uint64_t value = 0;
+  friend auto operator<=>(const FunctionKey&, const FunctionKey&) = default;
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar(value);
+  }
+};
+
+/// Structural hash of a function's wire types, in order; compared on the callee before anything is decoded.
+struct Fingerprint {
+  std::uint64_t value = 0;
+  friend auto operator<=>(const Fingerprint&, const Fingerprint&) = default;
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar(value);
+  }
+};
+
+}  // namespace troupe
+
+template <class Tag>
+struct std::hash<troupe::detail::SerialId<Tag>> {
+  std::size_t operator()(const troupe::detail::SerialId<Tag>& id) const noexcept {
+    return std::hash<std::string>{}(id.creator) ^ (id.serial * 0x9E3779B97F4A7C15U) ^ id.incarnation;
+  }
+};
