@@ -1,0 +1,80 @@
+// Runs backward passes over this node's part of the graph.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <stdexcept>
+#include <vector>
+
+#include "autograd/boundary.h"
+#include "autograd/gradients.h"
+#include "autograd/variable.h"
+
+namespace troupe {
+
+/// Gradients of the leaves that `root` depends on. Nothing is written into variables, and the graph stays usable.
+/// Throws std::invalid_argument if `root` does not have exactly one element or requires no gradient, and
+/// std::logic_error if the graph reaches a value received from another node (a DistContext differentiates those).
+[[nodiscard]] Gradients backward(const Variable& root);
+
+/// The same for the sum over `roots`. `root_gradients` is empty, or one per root; an undefined one stands for 1 and
+/// needs a root of one element. One variable may be several roots.
+[[nodiscard]] Gradients backward(std::span<const Variable> roots, std::span<const Tensor> root_gradients = {});
+
+/// The gradient that `root` starts with when none is given: 1, in its shape and dtype.
+/// Throws std::invalid_argument if `root` does not have exactly one element or requires no gradient.
+[[nodiscard]] Tensor initial_gradient(const Variable& root);
+
+/// One backward pass over this node's part of a graph, in steps: mark what takes part, then feed and run until finished.
+/// Each mark() expects exactly one feed(). A vertex runs when everything that takes part and contributes to it has
+/// arrived; contributions are held and then summed in an order that only creation marks decide: inside each call from
+/// the newest vertex to the oldest, then across calls in descending order of path; gradients fed to roots come first,
+/// in the order of their mark().
+/// One owner at a time: not safe for several threads at once.
+class GraphTask {
+ public:
+  GraphTask();
+  ~GraphTask();
+  GraphTask(GraphTask&&) noexcept;
+  GraphTask& operator=(GraphTask&&) noexcept;
+
+  /// Adds what `root` depends on to the pass; returns the RecvFns that were not reached before. A variable marked twice
+  /// is fed twice. Throws std::invalid_argument if `root` requires no gradient, std::logic_error once anything ran.
+  std::vector<std::shared_ptr<const RecvFn>> mark(const Variable& root);
+
+  /// The same from `send` on. Marking it again changes nothing.
+  std::vector<std::shared_ptr<const RecvFn>> mark(const std::shared_ptr<const SendFn>& send);
+
+  /// Gives a marked root its gradient. Throws std::invalid_argument if it does not fit or was not marked (that often).
+  void feed(const Variable& root, Tensor gradient);
+
+  /// Gives a marked SendFn what its peer delivered. Throws std::invalid_argument if that does not fit, if it was not
+  /// marked or was fed before.
+  void feed(const SendFn& send, std::vector<Tensor> gradients);
+
+  /// Runs all that is ready, until nothing is. May be called again after more was fed. RecvFns go first.
+  /// Throws BackwardError if an operation's backward throws; the pass has then failed and every later run() throws
+  /// the same.
+  void run(GradientSink& sink);
+
+  /// All that was marked has run.
+  [[nodiscard]] bool finished() const noexcept;
+
+  [[nodiscard]] std::size_t vertex_count() const noexcept;
+
+  /// The leaf gradients found so far; they leave the task.
+  [[nodiscard]] Gradients take_gradients();
+
+ private:
+  class Pass;
+  std::unique_ptr<Pass> pass_;
+};
+
+/// An operation's backward threw: "[backward] matmul: out of memory".
+class BackwardError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+}  // namespace troupe

@@ -1,0 +1,90 @@
+// A value that gradients can be asked for.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <utility>
+
+#include "autograd/grad_fn.h"
+#include "tensor/tensor.h"
+
+namespace troupe {
+
+enum class RequiresGrad : std::uint8_t { no, yes };
+
+/// Handle of one place in the autograd graph. Copies are the same variable, in this process and wherever gradients are
+/// asked for: `gradients.of(w)` goes by identity, not by value.
+/// Safe to use from any thread; set_value() may run while others read.
+class Variable {
+ public:
+  /// An undefined variable: no value, no identity. Everything but defined(), same() and assignment throws.
+  Variable() = default;
+
+  /// A leaf: a parameter (`RequiresGrad::yes`) or a constant. A Tensor converts to a constant.
+  /// Throws std::invalid_argument if a gradient is wanted and the dtype is not floating point, or `value` is undefined.
+  Variable(Tensor value, RequiresGrad requires_grad = RequiresGrad::no);
+
+  [[nodiscard]] bool defined() const noexcept { return state_ != nullptr; }
+
+  /// The current value. What was read stays as it is: set_value() does not touch it.
+  [[nodiscard]] Tensor value() const;
+
+  /// Gives a leaf another value of the same shape, dtype and device. Values read before, also those that a graph
+  /// saved, keep the old one. The identity stays.
+  /// Throws std::invalid_argument if this is not a leaf or `value` does not fit.
+  void set_value(Tensor value) const;
+
+  [[nodiscard]] Shape shape() const;
+  [[nodiscard]] DType dtype() const;
+  [[nodiscard]] Device device() const;
+
+  [[nodiscard]] bool requires_grad() const;
+
+  /// Made by the user, not by an operation on variables that require a gradient.
+  [[nodiscard]] bool is_leaf() const;
+
+  /// A constant with the same value, cut off from the graph.
+  [[nodiscard]] Variable detach() const;
+
+  /// Where this variable's gradient goes; empty if it requires none.
+  [[nodiscard]] Edge gradient_edge() const;
+
+  /// The identity, for maps; null if undefined. Unique among the variables that are alive.
+  [[nodiscard]] const void* id() const noexcept { return state_.get(); }
+
+  friend bool same(const Variable& a, const Variable& b) noexcept { return a.state_ == b.state_; }
+
+  /// Output `edge.slot` of vertex `edge.fn`; requires a gradient. For operations; users have no need of it.
+  [[nodiscard]] static Variable output_of(Edge edge, Tensor value);
+
+ private:
+  friend class LeafFn;
+  struct State;
+  explicit Variable(std::shared_ptr<State> state) : state_(std::move(state)) {}
+  [[nodiscard]] State& state(const char* operation) const;
+
+  std::shared_ptr<State> state_;
+};
+
+/// Operations of this thread record no graph during the guard's life.
+class NoGradGuard {
+ public:
+  NoGradGuard() noexcept;
+  ~NoGradGuard();
+  NoGradGuard(const NoGradGuard&) = delete;
+  NoGradGuard& operator=(const NoGradGuard&) = delete;
+
+ private:
+  bool enabled_before_;
+};
+
+/// Whether operations of this thread record a graph. True unless a NoGradGuard says otherwise.
+[[nodiscard]] bool grad_enabled() noexcept;
+
+}  // namespace troupe
+
+template <>
+struct std::hash<troupe::Variable> {
+  std::size_t operator()(const troupe::Variable& v) const noexcept { return std::hash<const void*>{}(v.id()); }
+};
