@@ -1,0 +1,62 @@
+// A process's place in its cluster, as whoever started it tells in environment variables.
+//
+//   troupe up         TROUPE_SEED and its companions, all of them
+//   torchrun-style    MASTER_ADDR, MASTER_PORT, RANK, WORLD_SIZE and TROUPE_SECRET_FILE
+//   nobody            a world of one
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "node/settings.h"
+
+namespace troupe {
+
+/// What every node proves to its peers before they listen to it.
+using ClusterSecret = std::array<std::byte, 32>;
+
+/// Where the cluster's secret can be read, once.
+struct SecretSource {
+  enum class Kind : std::uint8_t { none, descriptor, file };
+  Kind kind = Kind::none;
+  int descriptor = -1;
+  std::filesystem::path file;
+};
+
+/// Who this process is and where it finds the others.
+struct NodeEnvironment {
+  std::string cluster;               ///< its name; empty in a world of one
+  std::string cluster_id;            ///< the same for all nodes of one run
+  std::string name;                  ///< this node's
+  std::string role;                  ///< the name without the index
+  int index = 0;                     ///< within the role
+  int rank = 0;                      ///< within the world; rank 0 is the seed
+  int world_size = 1;
+  std::vector<std::string> world;    ///< all names in order of rank; empty if they are learnt at the rendezvous only
+  std::string seed_address;          ///< where rank 0 listens; empty in a world of one
+  std::string bind_address;          ///< where this node listens, "tcp://127.0.0.1:*" = any port; empty in a world of one
+  SecretSource secret;
+  int math_threads = 1;              ///< resolved, at least 1
+  bool shows_bars = false;           ///< whoever reads our output lets a line that ends in \r replace itself
+  NodeSettings settings;
+};
+
+/// A variable is missing or makes no sense; the text names it and its value.
+class EnvironmentError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// Returns the place that `variables` describe. Throws EnvironmentError.
+[[nodiscard]] NodeEnvironment read_environment(const Variables& variables = process_variables());
+
+/// Returns the secret. A descriptor is closed: the second call fails. A file must belong to this user with mode 0600 (or
+/// 0400) and hold 32 bytes or 64 hexadecimal digits. Throws EnvironmentError; also if there is no source.
+[[nodiscard]] ClusterSecret read_secret(const SecretSource& source);
+
+}  // namespace troupe

@@ -1,0 +1,94 @@
+// The keys a cluster can be configured with: what each may hold, its built-in value, and how a text becomes one.
+//
+// The same table serves the config file, TROUPE__SECTION__KEY variables and `--set section.key=value`; a new key is one
+// line in settings.cc and one field in the struct that its readers see.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace troupe {
+
+/// Environment variables by name.
+using Variables = std::map<std::string, std::string, std::less<>>;
+
+/// Returns those of this process.
+[[nodiscard]] Variables process_variables();
+
+/// What every node of a cluster runs with. `troupe up` hands it to its nodes as TROUPE__SECTION__KEY variables.
+struct NodeSettings {
+  std::chrono::milliseconds join_timeout{30'000};      ///< from start until all nodes know each other
+  std::chrono::milliseconds shutdown_timeout{10'000};  ///< from the wish to stop until the process is gone
+  int math_threads = 0;                                ///< outside served functions; 0 = cores / processes on the host
+  std::string log_level = "info";                      ///< trace, debug, info, warn, error or off
+  int pool_threads = 0;                                ///< kept ready for user functions; 0 = as many as cores
+  int pool_threads_max = 2048;                         ///< beyond it calls fail with resource_exhausted
+};
+
+/// Where a value came from; a later layer wins over an earlier one.
+struct Origin {
+  enum class Layer : std::uint8_t { built_in, file, environment, command_line };
+  Layer layer = Layer::built_in;
+  std::string place;  ///< file: "cluster.toml:7"; environment: the variable's name
+
+  /// "cluster.toml:7", "environment TROUPE__NODE__LOG_LEVEL", "command line", "built-in default"
+  [[nodiscard]] std::string text() const;
+};
+
+enum class SettingKind : std::uint8_t { integer, text, choice, name, duration, list, table };
+
+/// One key: "cluster.port" is section "cluster", key "port".
+struct SettingSpec {
+  std::string_view section;
+  std::string_view key;
+  SettingKind kind = SettingKind::text;
+  std::string_view fallback;  ///< built-in value as text
+  std::string_view about;     ///< one line for people
+  std::int64_t min = 0;       ///< integer only
+  std::int64_t max = 0;
+  std::string_view choices;   ///< choice only: "ipc, tcp"
+};
+
+/// All keys of [cluster], [node] and [pool], in the order in which they are shown.
+[[nodiscard]] std::span<const SettingSpec> cluster_setting_specs();
+
+/// All keys of one [[role]].
+[[nodiscard]] std::span<const SettingSpec> role_setting_specs();
+
+/// What stood in an environment variable or on the command line: its type is what the key wants.
+struct Untyped {
+  std::string text;
+};
+/// What stood in the file and fits no key, in words: "a date", "an array with an integer in it".
+struct Misfit {
+  std::string what;
+};
+using StringTable = std::map<std::string, std::string>;
+using RawSetting = std::variant<Untyped, std::int64_t, std::string, std::vector<std::string>, StringTable, Misfit>;
+using SettingValue =
+    std::variant<std::int64_t, std::string, std::chrono::milliseconds, std::vector<std::string>, StringTable>;
+
+/// Returns `raw` as the value that `spec` asks for.
+/// Throws std::invalid_argument that says what was expected and what was found: `expected an integer, found "abc"`.
+[[nodiscard]] SettingValue checked(const SettingSpec& spec, const RawSetting& raw);
+
+/// Returns the value as one would write it in the file: `"ipc"`, `29500`, `"30s"`, `["./ps", "--fast"]`.
+[[nodiscard]] std::string shown(const SettingValue& value);
+
+/// Returns `, did you mean "port"?` for the closest of `known`, or nothing if none is close.
+[[nodiscard]] std::string did_you_mean(std::string_view word, std::span<const std::string_view> known);
+
+/// Whether `name` can be a node's name: 1 to 64 of A-Z a-z 0-9 - _ : .
+[[nodiscard]] bool is_valid_name(std::string_view name);
+
+/// "TROUPE__CLUSTER__JOIN_TIMEOUT" for section "cluster", key "join_timeout".
+[[nodiscard]] std::string variable_name(std::string_view section, std::string_view key);
+
+}  // namespace troupe
