@@ -1,0 +1,58 @@
+// Functions that make tensors.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <span>
+
+#include "tensor/generator.h"
+#include "tensor/tensor.h"
+
+namespace troupe {
+
+[[nodiscard]] Tensor empty(const Shape& shape, DType dtype = DType::f32, Device device = Device::cpu());
+[[nodiscard]] Tensor zeros(const Shape& shape, DType dtype = DType::f32, Device device = Device::cpu());
+[[nodiscard]] Tensor ones(const Shape& shape, DType dtype = DType::f32, Device device = Device::cpu());
+/// Throws DTypeError `[full] not a value of i64: 1.5` if `value` is not one of `dtype`.
+[[nodiscard]] Tensor full(const Shape& shape, double value, DType dtype = DType::f32, Device device = Device::cpu());
+
+[[nodiscard]] Tensor zeros_like(const Tensor& x);
+[[nodiscard]] Tensor ones_like(const Tensor& x);
+
+/// Returns a tensor without dimensions. `scalar(2.0F)` is f32.
+template <Element T>
+[[nodiscard]] Tensor scalar(T value);
+
+/// Returns a tensor of `shape` with `values` in row-major order, of dtype_of<T>.
+/// Throws ShapeError `[from_values] 5 values for shape: (2, 3)`.
+template <Element T>
+[[nodiscard]] Tensor from_values(std::span<const T> values, const Shape& shape);
+template <Element T>
+[[nodiscard]] Tensor from_values(std::initializer_list<T> values, const Shape& shape) {
+  return from_values<T>(std::span<const T>(values.begin(), values.size()), shape);
+}
+/// As above with one dimension.
+template <Element T>
+[[nodiscard]] Tensor from_values(std::initializer_list<T> values) {
+  return from_values<T>(values, Shape{static_cast<std::int64_t>(values.size())});
+}
+
+/// Returns 0, 1, ..., count - 1.
+[[nodiscard]] Tensor arange(std::int64_t count, DType dtype = DType::i64);
+/// Returns start, start + step, ... below `end` (above it if step < 0).
+[[nodiscard]] Tensor arange(double start, double end, double step, DType dtype = DType::f32);
+/// Returns the n x n identity matrix.
+[[nodiscard]] Tensor eye(std::int64_t n, DType dtype = DType::f32);
+
+/// Uniform in [0, 1) and in [low, high). f32 or f64. Element i takes the generator's i-th draw.
+[[nodiscard]] Tensor rand(const Shape& shape, Generator& generator, DType dtype = DType::f32);
+[[nodiscard]] Tensor uniform(const Shape& shape, double low, double high, Generator& generator,
+                             DType dtype = DType::f32);
+/// Normal with mean 0 and variance 1. f32 or f64.
+[[nodiscard]] Tensor randn(const Shape& shape, Generator& generator, DType dtype = DType::f32);
+/// Integers in [low, high), i64.
+[[nodiscard]] Tensor randint(std::int64_t low, std::int64_t high, const Shape& shape, Generator& generator);
+/// The numbers 0 ... n - 1 in random order, i64.
+[[nodiscard]] Tensor permutation(std::int64_t n, Generator& generator);
+
+}  // namespace troupe

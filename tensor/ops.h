@@ -1,0 +1,183 @@
+// Operations on tensors. None changes its arguments except those called `..._into`; results have fresh memory unless
+// the comment says "view". Elementwise operations broadcast (shape.h) and promote (dtype.h).
+//
+// A `double` operand takes the tensor's dtype: an integer tensor accepts integers of its range only, else DTypeError
+// `[add] not a value of i64: 1.5`. Arithmetic on two boolean tensors is a DTypeError; cast first. Functions of reals
+// (div, exp, mean, ...) turn integers into f32. Operations on an undefined tensor throw `[op] tensor is undefined`,
+// on different devices DeviceError. Results never depend on the layout of the arguments.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "tensor/tensor.h"
+
+namespace troupe {
+
+// Arithmetic. Throws ShapeError `[add] shapes do not broadcast: (2, 3) and (4)`.
+
+[[nodiscard]] Tensor add(const Tensor& a, const Tensor& b);
+[[nodiscard]] Tensor add(const Tensor& a, double b);
+[[nodiscard]] Tensor sub(const Tensor& a, const Tensor& b);
+[[nodiscard]] Tensor sub(const Tensor& a, double b);
+[[nodiscard]] Tensor sub(double a, const Tensor& b);
+[[nodiscard]] Tensor mul(const Tensor& a, const Tensor& b);
+[[nodiscard]] Tensor mul(const Tensor& a, double b);
+/// True division: integers become f32.
+[[nodiscard]] Tensor div(const Tensor& a, const Tensor& b);
+[[nodiscard]] Tensor div(const Tensor& a, double b);
+[[nodiscard]] Tensor div(double a, const Tensor& b);
+/// The larger (smaller) of each pair; NaN if either is NaN.
+[[nodiscard]] Tensor maximum(const Tensor& a, const Tensor& b);
+[[nodiscard]] Tensor maximum(const Tensor& a, double b);
+[[nodiscard]] Tensor minimum(const Tensor& a, const Tensor& b);
+[[nodiscard]] Tensor minimum(const Tensor& a, double b);
+/// x raised to `exponent`; integers become f32.
+[[nodiscard]] Tensor pow(const Tensor& x, double exponent);
+
+[[nodiscard]] Tensor neg(const Tensor& x);
+[[nodiscard]] Tensor abs(const Tensor& x);
+[[nodiscard]] Tensor exp(const Tensor& x);
+[[nodiscard]] Tensor log(const Tensor& x);
+[[nodiscard]] Tensor sqrt(const Tensor& x);
+[[nodiscard]] Tensor tanh(const Tensor& x);
+[[nodiscard]] Tensor sigmoid(const Tensor& x);
+/// max(x, 0); NaN stays NaN.
+[[nodiscard]] Tensor relu(const Tensor& x);
+/// `grad` where `output` (of relu) is positive, else 0. Same shapes.
+[[nodiscard]] Tensor relu_backward(const Tensor& grad, const Tensor& output);
+/// x limited to [low, high]. Throws ValueError `[clamp] low above high: 2 > 1`.
+[[nodiscard]] Tensor clamp(const Tensor& x, double low, double high);
+/// `a` where `condition` (boolean) holds, else `b`; all three broadcast.
+[[nodiscard]] Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b);
+
+// Comparisons; the result is boolean.
+
+[[nodiscard]] Tensor eq(const Tensor& a, const Tensor& b);
+[[nodiscard]] Tensor eq(const Tensor& a, double b);
+[[nodiscard]] Tensor ne(const Tensor& a, const Tensor& b);
+[[nodiscard]] Tensor ne(const Tensor& a, double b);
+[[nodiscard]] Tensor lt(const Tensor& a, const Tensor& b);
+[[nodiscard]] Tensor lt(const Tensor& a, double b);
+[[nodiscard]] Tensor le(const Tensor& a, const Tensor& b);
+[[nodiscard]] Tensor le(const Tensor& a, double b);
+[[nodiscard]] Tensor gt(const Tensor& a, const Tensor& b);
+[[nodiscard]] Tensor gt(const Tensor& a, double b);
+[[nodiscard]] Tensor ge(const Tensor& a, const Tensor& b);
+[[nodiscard]] Tensor ge(const Tensor& a, double b);
+
+// Reductions
+
+/// Whether a reduced dimension stays with size 1.
+enum class KeepDim : std::uint8_t { no, yes };
+
+/// A list of dimensions, negative ones counted from the end: `sum(x, 1)`, `sum(x, {0, 2})`.
+class Axes {
+ public:
+  Axes(int axis) : axes_{axis} {}                             // NOLINT(google-explicit-constructor)
+  Axes(std::initializer_list<int> axes) : axes_(axes) {}      // NOLINT(google-explicit-constructor)
+  Axes(std::vector<int> axes) : axes_(std::move(axes)) {}     // NOLINT(google-explicit-constructor)
+  [[nodiscard]] const std::vector<int>& values() const noexcept { return axes_; }
+
+ private:
+  std::vector<int> axes_;
+};
+
+/// Sum of all elements, or along `axes`. Integers and booleans sum to i64; an empty sum is 0.
+/// Throws ShapeError `[sum] dimension given twice: 1`.
+[[nodiscard]] Tensor sum(const Tensor& x);
+[[nodiscard]] Tensor sum(const Tensor& x, const Axes& axes, KeepDim keep = KeepDim::no);
+/// Arithmetic mean; integers become f32; the mean of nothing is NaN.
+[[nodiscard]] Tensor mean(const Tensor& x);
+[[nodiscard]] Tensor mean(const Tensor& x, const Axes& axes, KeepDim keep = KeepDim::no);
+/// Largest (smallest) element; NaN if there is one. Throws ShapeError `[max] no elements: (0, 3)`.
+[[nodiscard]] Tensor max(const Tensor& x);
+[[nodiscard]] Tensor max(const Tensor& x, const Axes& axes, KeepDim keep = KeepDim::no);
+[[nodiscard]] Tensor min(const Tensor& x);
+[[nodiscard]] Tensor min(const Tensor& x, const Axes& axes, KeepDim keep = KeepDim::no);
+/// Index (i64) of the first largest element along `dim`, a NaN counting as the largest.
+[[nodiscard]] Tensor argmax(const Tensor& x, int dim, KeepDim keep = KeepDim::no);
+/// log(sum(exp(x))) along `axes`, without overflow.
+[[nodiscard]] Tensor logsumexp(const Tensor& x, const Axes& axes, KeepDim keep = KeepDim::no);
+/// Sums `x` down to `shape`, the reverse of broadcasting `shape` to x.shape(). Returns `x` itself if equal.
+/// Throws ShapeError `[sum_to] (2, 3) does not broadcast to (4)`.
+[[nodiscard]] Tensor sum_to(const Tensor& x, const Shape& shape);
+
+// Products
+
+/// Returns the matrix product of `a` and `b`, f32 or f64 (integers become f32).
+/// Shapes: (..., m, k) x (..., k, n) -> (..., m, n), batch dimensions broadcast. A vector `a` is a row, a vector `b`
+/// a column, and the dimension added is dropped from the result.
+/// Throws ShapeError `[matmul] inner sizes differ: (8, 4) x (5, 1)` or `[matmul] a scalar has no columns: () x (3)`.
+[[nodiscard]] Tensor matmul(const Tensor& a, const Tensor& b);
+
+// Shape; the views are those of Tensor
+
+[[nodiscard]] Tensor reshape(const Tensor& x, const Shape& shape);
+[[nodiscard]] Tensor transpose(const Tensor& x, int dim0 = -2, int dim1 = -1);
+[[nodiscard]] Tensor permute(const Tensor& x, std::span<const int> dims);
+[[nodiscard]] Tensor squeeze(const Tensor& x, int dim);
+[[nodiscard]] Tensor unsqueeze(const Tensor& x, int dim);
+[[nodiscard]] Tensor expand(const Tensor& x, const Shape& shape);
+/// Joins dimensions first_dim ... last_dim; a view where the layout allows it.
+[[nodiscard]] Tensor flatten(const Tensor& x, int first_dim = 0, int last_dim = -1);
+/// Joins tensors along an existing dimension; all other sizes equal; dtypes promoted.
+/// Throws ShapeError `[concat] shapes differ beside dimension 0: (2, 3) and (2, 4)` or `[concat] no tensors`.
+[[nodiscard]] Tensor concat(const std::vector<Tensor>& tensors, int dim = 0);
+/// Joins tensors of one shape along a new dimension. Throws ShapeError `[stack] shapes differ: (2) and (3)`.
+[[nodiscard]] Tensor stack(const std::vector<Tensor>& tensors, int dim = 0);
+
+// Indexing; `index` is i64 or i32, never negative. Throws IndexError `[index_select] index out of range: 7 of 5`.
+
+/// Picks parts of `x` along `dim` in the order of the 1-D `index`.
+[[nodiscard]] Tensor index_select(const Tensor& x, int dim, const Tensor& index);
+/// The gradient of index_select: a tensor of `shape`, 0 but for sums of the parts of `grad` that came from one place.
+/// Summed in the order of `index`.
+[[nodiscard]] Tensor index_select_backward(const Tensor& grad, int dim, const Tensor& index, const Shape& shape);
+/// Rows of `weight` (rows, width): index of any shape S -> S + (width).
+[[nodiscard]] Tensor embedding(const Tensor& weight, const Tensor& index);
+/// The gradient of embedding for its weight, (rows, width).
+[[nodiscard]] Tensor embedding_backward(const Tensor& grad, const Tensor& index, std::int64_t rows);
+/// index of shape S -> S + (classes) with 1 at the index, 0 elsewhere.
+[[nodiscard]] Tensor one_hot(const Tensor& index, std::int64_t classes, DType dtype = DType::f32);
+
+// Into existing memory. `out` keeps its shape and dtype, which the operands must have too (they do not broadcast);
+// it may be one of them. Throws ShapeError `[axpby_into] shapes differ: (2) and (3)`.
+
+/// out = alpha * a + beta * b in one pass, each product rounded before the sum. An alpha of 1 is exact.
+void axpby_into(Tensor& out, double alpha, const Tensor& a, double beta, const Tensor& b);
+/// out = out + a
+void add_into(Tensor& out, const Tensor& a);
+/// out = alpha * out
+void scale_into(Tensor& out, double alpha);
+
+inline Tensor operator+(const Tensor& a, const Tensor& b) { return add(a, b); }
+inline Tensor operator+(const Tensor& a, double b) { return add(a, b); }
+inline Tensor operator+(double a, const Tensor& b) { return add(b, a); }
+inline Tensor operator-(const Tensor& a, const Tensor& b) { return sub(a, b); }
+inline Tensor operator-(const Tensor& a, double b) { return sub(a, b); }
+inline Tensor operator-(double a, const Tensor& b) { return sub(a, b); }
+inline Tensor operator*(const Tensor& a, const Tensor& b) { return mul(a, b); }
+inline Tensor operator*(const Tensor& a, double b) { return mul(a, b); }
+inline Tensor operator*(double a, const Tensor& b) { return mul(b, a); }
+inline Tensor operator/(const Tensor& a, const Tensor& b) { return div(a, b); }
+inline Tensor operator/(const Tensor& a, double b) { return div(a, b); }
+inline Tensor operator/(double a, const Tensor& b) { return div(a, b); }
+inline Tensor operator-(const Tensor& x) { return neg(x); }
+inline Tensor operator==(const Tensor& a, const Tensor& b) { return eq(a, b); }
+inline Tensor operator==(const Tensor& a, double b) { return eq(a, b); }
+inline Tensor operator!=(const Tensor& a, const Tensor& b) { return ne(a, b); }
+inline Tensor operator!=(const Tensor& a, double b) { return ne(a, b); }
+inline Tensor operator<(const Tensor& a, const Tensor& b) { return lt(a, b); }
+inline Tensor operator<(const Tensor& a, double b) { return lt(a, b); }
+inline Tensor operator<=(const Tensor& a, const Tensor& b) { return le(a, b); }
+inline Tensor operator<=(const Tensor& a, double b) { return le(a, b); }
+inline Tensor operator>(const Tensor& a, const Tensor& b) { return gt(a, b); }
+inline Tensor operator>(const Tensor& a, double b) { return gt(a, b); }
+inline Tensor operator>=(const Tensor& a, const Tensor& b) { return ge(a, b); }
+inline Tensor operator>=(const Tensor& a, double b) { return ge(a, b); }
+
+}  // namespace troupe

@@ -1,0 +1,82 @@
+// Sizes and strides of tensors: short lists of integers without heap memory, and the rules of broadcasting.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <iosfwd>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "tensor/error.h"
+
+namespace troupe {
+
+inline constexpr int kDimsMax = 16;
+
+/// At most 16 integers, stored inside the object. Throws ShapeError `[shape] more than 16 dimensions: 17` beyond.
+class InlineDims {
+ public:
+  InlineDims() = default;
+  InlineDims(std::initializer_list<std::int64_t> values) : InlineDims(std::span(values.begin(), values.size())) {}
+  explicit InlineDims(std::span<const std::int64_t> values);
+
+  [[nodiscard]] int size() const noexcept { return size_; }
+  [[nodiscard]] bool empty() const noexcept { return size_ == 0; }
+  [[nodiscard]] std::int64_t operator[](int i) const { return values_[static_cast<std::size_t>(i)]; }
+  [[nodiscard]] std::int64_t& operator[](int i) { return values_[static_cast<std::size_t>(i)]; }
+  [[nodiscard]] const std::int64_t* begin() const noexcept { return values_.data(); }
+  [[nodiscard]] const std::int64_t* end() const noexcept { return values_.data() + size_; }
+  [[nodiscard]] std::int64_t back() const { return (*this)[size_ - 1]; }
+
+  void push_back(std::int64_t value) { insert(size_, value); }
+  void insert(int at, std::int64_t value);
+  void erase(int at);
+
+  friend bool operator==(const InlineDims& a, const InlineDims& b) {
+    return std::equal(a.begin(), a.end(), b.begin(), b.end());
+  }
+
+ private:
+  std::array<std::int64_t, kDimsMax> values_{};
+  int size_ = 0;
+};
+
+/// The size of a tensor along each dimension; `{}` is the shape of a scalar.
+class Shape : public InlineDims {
+ public:
+  using InlineDims::InlineDims;
+
+  /// Returns how many elements a tensor of this shape has: 1 for a scalar, 0 if any size is 0.
+  /// Throws ShapeError if a size is negative or the number does not fit: `[shape] negative size: (2, -1)`.
+  [[nodiscard]] std::int64_t numel() const;
+};
+
+/// Elements (not bytes) between neighbours along each dimension. Never negative; 0 repeats one element.
+class Strides : public InlineDims {
+ public:
+  using InlineDims::InlineDims;
+};
+
+/// "(8, 4)", "(3)", "()"
+[[nodiscard]] std::string to_string(const InlineDims& dims);
+std::ostream& operator<<(std::ostream& out, const InlineDims& dims);
+
+/// Returns the strides of a tensor whose elements lie in row-major order without gaps.
+[[nodiscard]] Strides contiguous_strides(const Shape& shape);
+
+/// Returns the shape to which `a` and `b` broadcast: aligned at the last dimension, sizes equal or one of them 1.
+/// Throws ShapeError `[op] shapes do not broadcast: (2, 3) and (4)` otherwise.
+[[nodiscard]] Shape broadcast_shapes(std::string_view op, const Shape& a, const Shape& b);
+
+/// Returns whether a tensor of shape `from` can be expanded to `to`.
+[[nodiscard]] bool broadcasts_to(const Shape& from, const Shape& to);
+
+/// Returns `dim` counted from the front: -1 is the last of `rank` dimensions.
+/// Throws ShapeError `[op] dimension out of range: 2 of (3, 4)`.
+[[nodiscard]] int normalize_dim(std::string_view op, int dim, const Shape& shape);
+
+}  // namespace troupe
