@@ -1,0 +1,48 @@
+// The secret that all nodes of one cluster share, and how a node gets it.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "messages/error.h"
+
+namespace troupe {
+
+/// 32 secret bytes in locked, guarded memory that is zeroed when the last copy goes. Copies share the memory.
+/// There is no way to compare or print one: a proof of knowledge is in handshake.h.
+class ClusterSecret {
+ public:
+  static constexpr std::size_t kBytes = 32;
+
+  [[nodiscard]] static ClusterSecret random();
+
+  /// Reads the secret from `descriptor`, which this process inherited, to its end, and closes it.
+  /// Errors: bad_argument naming the descriptor and what was found.
+  [[nodiscard]] static Result<ClusterSecret> from_descriptor(int descriptor);
+
+  /// Reads the secret from a regular file (no symbolic link) that belongs to this user and has mode 0600 or stricter.
+  /// Errors: not_authorized naming path and mode or owner, bad_argument naming path and what else is wrong.
+  [[nodiscard]] static Result<ClusterSecret> from_file(const std::filesystem::path& path);
+
+  /// Writes it to a new file of mode 0600. Errors: bad_argument (exists already, no such folder, ...).
+  [[nodiscard]] Result<Unit> to_file(const std::filesystem::path& path) const;
+
+  /// Writes it to `descriptor`, for a child to inherit the other end of. Errors: bad_argument.
+  [[nodiscard]] Result<Unit> to_descriptor(int descriptor) const;
+
+  /// For the handshake only.
+  [[nodiscard]] std::span<const std::byte, kBytes> bytes() const;
+
+ private:
+  struct Memory;
+  explicit ClusterSecret(std::shared_ptr<const Memory> memory) : memory_(std::move(memory)) {}
+  [[nodiscard]] static Result<ClusterSecret> read(int descriptor, const std::string& source);
+
+  std::shared_ptr<const Memory> memory_;
+};
+
+}  // namespace troupe

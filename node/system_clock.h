@@ -1,0 +1,46 @@
+// Real time: the steady clock and one thread for timers.
+#pragma once
+
+#include <condition_variable>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <thread>
+#include <unordered_map>
+#include <utility>
+
+#include "actors/clock.h"
+
+namespace troupe {
+
+/// Runs timers in order of their due time, those due together in the order they were set, each outside its lock.
+/// Ends: the destructor waits for an action that is running and drops the rest. Not from an action.
+class SystemClock final : public Clock {
+ public:
+  SystemClock();
+  ~SystemClock() override;
+  SystemClock(const SystemClock&) = delete;
+  SystemClock& operator=(const SystemClock&) = delete;
+
+  [[nodiscard]] TimePoint now() const override { return std::chrono::steady_clock::now(); }
+
+  /// The action must not throw: that ends the process.
+  TimerId at(TimePoint due, std::function<void()> action) override;
+
+  void cancel(TimerId timer) override;
+
+ private:
+  using Key = std::pair<TimePoint, TimerId>;
+
+  void run(const std::stop_token& stop) noexcept;
+
+  std::mutex mutex_;
+  std::condition_variable_any changed_;                      ///< a timer was set, an action ended, or stop was asked
+  std::map<Key, std::function<void()>> timers_;              ///< guarded by mutex_
+  std::unordered_map<std::uint64_t, TimePoint> due_;         ///< of every timer in timers_; guarded by mutex_
+  std::uint64_t last_id_ = 0;                                ///< guarded by mutex_
+  TimerId running_;                                          ///< guarded by mutex_; 0 = none
+  std::jthread thread_;                                      ///< last: it uses all of the above
+};
+
+}  // namespace troupe
