@@ -1,0 +1,86 @@
+#include <algorithm>
+#include <deque>
+#include <thread>
+
+#include "actors/caf.h"
+
+namespace troupe::detail {
+namespace {
+
+constexpr std::size_t kMessagesPerResume = 64;
+constexpr int kRoundsInline = 64;  // after so many a flooded actor goes on in the scheduler and this thread goes home
+
+/// Runs, on the thread that made it, the actors that its messages woke.
+class InlineUnit final : public caf::execution_unit {
+ public:
+  explicit InlineUnit(caf::actor_system& system) : caf::execution_unit(&system) {}
+
+  void exec_later(caf::resumable* job) override { jobs_.push_back(job); }
+
+  void run() {
+    for (int round = 0; !jobs_.empty(); ++round) {
+      caf::resumable* job = jobs_.front();
+      jobs_.pop_front();
+      if (round >= kRoundsInline) {
+        system().scheduler().enqueue(job);
+        continue;
+      }
+      if (job->resume(this, kMessagesPerResume) == caf::resumable::resume_later) {
+        jobs_.push_back(job);
+      } else {
+        caf::intrusive_ptr_release(job);
+      }
+    }
+  }
+
+ private:
+  std::deque<caf::resumable*> jobs_;
+};
+
+class InlineHost final : public ActorHost {
+ public:
+  InlineHost() : system_(std::make_unique<caf::actor_system>(configure(config_))) {}
+
+  ~InlineHost() override {
+    // An actor that still runs would make CAF's destructor wait for ever: stop() has named it, the system stays.
+    if (system_ && system_->registry().running() > 0) static_cast<void>(system_.release());
+  }
+
+  caf::actor_system& system() override { return *system_; }
+
+  std::vector<std::string> stop(TimePoint due) override {
+    const auto now = std::chrono::steady_clock::now();
+    for (auto pause = std::chrono::microseconds(50); system_->registry().running() > 0; pause *= 2) {
+      if (std::chrono::steady_clock::now() >= std::max(due, TimePoint(now))) {
+        return {std::to_string(system_->registry().running()) + " actors have not ended"};
+      }
+      std::this_thread::sleep_for(std::min(pause, std::chrono::microseconds(2000)));
+    }
+    return {};
+  }
+
+ protected:
+  void enqueue(const caf::strong_actor_ptr& actor, caf::mailbox_element_ptr element) override {
+    if (!actor) return;
+    InlineUnit unit(*system_);
+    actor->enqueue(std::move(element), &unit);
+    unit.run();
+  }
+
+ private:
+  static caf::actor_system_config& configure(caf::actor_system_config& config) {
+    config.set("scheduler.policy", caf::atom("sharing"));
+    config.set("scheduler.max-threads", 1U);
+    config.set("logger.verbosity", caf::atom("quiet"));
+    return config;
+  }
+
+  caf::actor_system_config config_;
+  std::unique_ptr<caf::actor_system> system_;
+};
+
+}  // namespace
+
+std::unique_ptr<ActorHost> make_inline_host() { return std::make_unique<InlineHost>(); }
+
+}  // namespace troupe::detail

@@ -1,0 +1,60 @@
+// The one place that knows which CAF this is (0.17) and how its actors are scheduled here. For .cc files only.
+//
+// Actors run where the message arrives: the thread that sends also runs the receiver, unless another thread is running
+// it already, which then takes the message. A chain link -> router -> worker costs no wake-up. The simulator's host
+// gives every step to its world instead.
+#pragma once
+
+#include <caf/actor_system.hpp>
+#include <caf/actor_system_config.hpp>
+#include <caf/allowed_unsafe_message_type.hpp>
+#include <caf/execution_unit.hpp>
+#include <caf/mailbox_element.hpp>
+#include <caf/scheduled_actor.hpp>
+#include <caf/send.hpp>
+#include <caf/spawn_options.hpp>
+#include <caf/stateful_actor.hpp>
+#include <caf/typed_actor.hpp>
+#include <caf/typed_event_based_actor.hpp>
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "actors/clock.h"
+
+namespace troupe::detail {
+
+/// One node's actors and who runs them. Any thread may call any member but stop().
+class ActorHost {
+ public:
+  virtual ~ActorHost() = default;
+
+  [[nodiscard]] virtual caf::actor_system& system() = 0;
+
+  /// Hands `message` to `actor`; it runs now, on this thread, or soon on the one that is running it. A message to an
+  /// actor that has ended is dropped.
+  template <class Handle, class Message>
+  void send(const Handle& actor, Message&& message) {
+    enqueue(caf::actor_cast<caf::strong_actor_ptr>(actor),
+            caf::make_mailbox_element(nullptr, caf::make_message_id(), {}, std::forward<Message>(message)));
+  }
+
+  /// Spawns a typed actor that first runs when its first message arrives.
+  template <class Behavior, class... Args>
+  auto spawn(Behavior behavior, Args&&... args) {
+    return system().template spawn<caf::lazy_init>(behavior, std::forward<Args>(args)...);
+  }
+
+  /// Waits until `due` for all actors to end; names what still runs. Handles must have been dropped before.
+  [[nodiscard]] virtual std::vector<std::string> stop(TimePoint due) = 0;
+
+ protected:
+  virtual void enqueue(const caf::strong_actor_ptr& actor, caf::mailbox_element_ptr element) = 0;
+};
+
+/// The host that production uses: the sender's thread runs the receiver.
+[[nodiscard]] std::unique_ptr<ActorHost> make_inline_host();
+
+}  // namespace troupe::detail

@@ -1,0 +1,93 @@
+// What a callable is at compile time: its wire parameters, its result, and the key under which a registry finds it.
+#pragma once
+
+#include <array>
+#include <compare>
+#include <concepts>
+#include <cstddef>
+#include <cstring>
+#include <tuple>
+#include <type_traits>
+#include <typeindex>
+#include <utility>
+
+namespace troupe {
+
+class Scope;
+
+namespace detail {
+
+/// A parameter that can travel: what the callee receives is its own copy, so references to it must be const or rvalue.
+template <class P>
+inline constexpr bool is_wire_parameter =
+    !std::is_pointer_v<std::decay_t<P>> && (!std::is_lvalue_reference_v<P> || std::is_const_v<std::remove_reference_t<P>>);
+
+template <class R, class Self, class... P>
+struct SignatureOf {
+  using Result = std::decay_t<R>;
+  using Object = Self;  ///< class of a member function, void otherwise
+  static constexpr bool takes_scope = false;
+  using Wire = std::tuple<std::decay_t<P>...>;
+  static constexpr std::size_t arity = sizeof...(P);
+  static_assert((is_wire_parameter<P> && ...),
+                "a served function's parameters travel by value: take them by value or const reference, no pointers");
+};
+
+/// A function whose first parameter is a Scope is given the one it is served in; the caller does not pass it.
+template <class R, class Self, class... P>
+struct SignatureOf<R, Self, Scope&, P...> : SignatureOf<R, Self, P...> {
+  static constexpr bool takes_scope = true;
+};
+
+template <class F>
+struct Signature : Signature<decltype(&F::operator())> {
+  static_assert(std::is_empty_v<F>, "a lambda that captures cannot be called by name on another node: pass what it needs as arguments");
+  using Object = void;
+};
+
+#define TROUPE_SIGNATURE(QUALIFIERS)                                                       \
+  template <class R, class C, class... P>                                                  \
+  struct Signature<R (C::*)(P...) QUALIFIERS> : SignatureOf<R, C, P...> {};
+template <class R, class... P>
+struct Signature<R (*)(P...)> : SignatureOf<R, void, P...> {};
+template <class R, class... P>
+struct Signature<R (*)(P...) noexcept> : SignatureOf<R, void, P...> {};
+TROUPE_SIGNATURE()
+TROUPE_SIGNATURE(const)
+TROUPE_SIGNATURE(noexcept)
+TROUPE_SIGNATURE(const noexcept)
+#undef TROUPE_SIGNATURE
+
+template <class F>
+using WireOf = typename Signature<F>::Wire;
+template <class F>
+using ResultOf = typename Signature<F>::Result;
+template <class F>
+using ObjectOf = typename Signature<F>::Object;
+
+/// Type plus the bytes of the pointer (functions, member functions) or the type alone (function objects). Means
+/// something in this process only; on the wire a function has its registered name.
+struct CallableKey {
+  std::type_index type;
+  std::array<std::byte, 16> pointer{};
+  friend auto operator<=>(const CallableKey&, const CallableKey&) = default;
+};
+
+template <class F>
+[[nodiscard]] CallableKey key_of(const F& callable) {
+  CallableKey key{std::type_index(typeid(F)), {}};
+  if constexpr (std::is_pointer_v<F> || std::is_member_function_pointer_v<F>) {
+    static_assert(sizeof(F) <= sizeof(key.pointer));
+    std::memcpy(key.pointer.data(), &callable, sizeof(F));
+  }
+  return key;
+}
+
+/// Conversion of an argument to the callee's parameter type, narrowing refused.
+template <class Param, class Arg>
+concept ArgumentFor = (std::is_arithmetic_v<Param> && std::is_arithmetic_v<std::decay_t<Arg>>)
+                          ? requires(Arg&& arg) { Param{std::forward<Arg>(arg)}; }
+                          : std::convertible_to<Arg, Param>;
+
+}  // namespace detail
+}  // namespace troupe

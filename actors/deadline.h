@@ -1,0 +1,37 @@
+// How long a request may take.
+#pragma once
+
+#include <chrono>
+#include <optional>
+
+#include "actors/clock.h"
+
+namespace troupe {
+
+inline constexpr std::chrono::seconds kDefaultDeadline{60};
+
+/// Every request has one. Travels as remaining time; nested calls inherit the earlier of their own and their caller's.
+class Deadline {
+ public:
+  /// The default: 60 s.
+  Deadline() : Deadline(kDefaultDeadline) {}
+
+  /// `after` from the moment the call is made. Zero or less is a deadline that has passed.
+  template <class Rep, class Period>
+  Deadline(std::chrono::duration<Rep, Period> after) : after_(std::chrono::duration_cast<Duration>(after)) {}
+
+  /// No time limit, but the request fails when its peer dies, the caller cancels, or either node shuts down.
+  [[nodiscard]] static Deadline while_peer_lives() {
+    Deadline deadline;
+    deadline.after_.reset();
+    return deadline;
+  }
+
+  /// The time allowed, or nothing for while_peer_lives().
+  [[nodiscard]] std::optional<Duration> after() const { return after_; }
+
+ private:
+  std::optional<Duration> after_;
+};
+
+}  // namespace troupe

@@ -1,0 +1,161 @@
+#include "actors/executor.h"
+
+#include <algorithm>
+#include <condition_variable>
+#include <deque>
+#include <list>
+#include <mutex>
+#include <thread>
+
+#include "actors/wait_point.h"
+#include "tensor/math_threads.h"
+
+namespace troupe {
+namespace {
+
+struct Seat {
+  std::string label;  // guarded by State::mutex
+  std::chrono::steady_clock::time_point since;
+  bool waiting = false;
+};
+
+Error refused(ErrorCode code, std::string message) {
+  Error error;
+  error.code = code;
+  error.message = std::move(message);
+  error.execution = Execution::never;
+  return error;
+}
+
+}  // namespace
+
+struct ElasticPool::State : std::enable_shared_from_this<ElasticPool::State> {
+  PoolOptions options;
+  mutable std::mutex mutex;
+  std::condition_variable work;     // a job was queued, or stopping
+  std::condition_variable drained;  // a job ended
+  // All below guarded by mutex.
+  std::deque<Job> queue;
+  std::list<Seat> seats;  // one per job that is running
+  std::size_t threads = 0;
+  std::size_t idle = 0;
+  std::size_t waiting = 0;
+  bool stopping = false;
+
+  [[nodiscard]] std::size_t computing() const { return threads - idle - waiting; }
+
+  void run_thread();
+  void start_thread_if_needed();
+  [[nodiscard]] std::vector<RunningJob> running_locked() const;
+};
+
+namespace {
+
+/// Lets another function run while this one waits.
+class PoolHook final : public detail::BlockingHook {
+ public:
+  using Enter = std::function<void(bool waiting)>;
+  explicit PoolHook(Enter enter) : enter_(std::move(enter)) {}
+
+  bool wait(detail::WaitPoint& point, std::optional<TimePoint> due) override {
+    enter_(true);
+    const bool came = point.wait_here(due);
+    enter_(false);
+    return came;
+  }
+
+ private:
+  Enter enter_;
+};
+
+}  // namespace
+
+void ElasticPool::State::start_thread_if_needed() {
+  if (queue.empty() || idle > 0 || computing() >= options.threads || threads >= options.threads_max) return;
+  ++threads;
+  std::thread([state = shared_from_this()] { state->run_thread(); }).detach();
+}
+
+void ElasticPool::State::run_thread() {
+  const MathThreads one_math_thread(1);
+  std::unique_lock lock(mutex);
+  while (true) {
+    ++idle;
+    work.wait(lock, [this] { return stopping || !queue.empty() || threads - waiting > options.threads; });
+    --idle;
+    if (queue.empty()) break;  // stopping, or more threads than may compute at once
+    Job job = std::move(queue.front());
+    queue.pop_front();
+    const auto seat = seats.insert(seats.end(), Seat{job.label, std::chrono::steady_clock::now(), false});
+    start_thread_if_needed();
+    lock.unlock();
+    {
+      PoolHook hook([this, seat](bool waits) {
+        std::lock_guard relock(mutex);
+        seat->waiting = waits;
+        waits ? ++waiting : --waiting;
+        start_thread_if_needed();
+      });
+      const detail::BlockingHook::Guard guard(hook);
+      job.run();
+      job.run = nullptr;  // what the job holds is user code too: it ends here, not under the lock
+    }
+    lock.lock();
+    seats.erase(seat);
+    drained.notify_all();
+  }
+  --threads;
+  drained.notify_all();
+}
+
+std::vector<RunningJob> ElasticPool::State::running_locked() const {
+  std::vector<RunningJob> jobs;
+  const auto now = std::chrono::steady_clock::now();
+  for (const Seat& seat : seats) jobs.push_back({seat.label, now - seat.since, seat.waiting});
+  return jobs;
+}
+
+ElasticPool::ElasticPool(PoolOptions options) : state_(std::make_shared<State>()) {
+  if (options.threads == 0) options.threads = std::max(2U, std::thread::hardware_concurrency());
+  options.threads_max = std::max(options.threads_max, options.threads);
+  state_->options = options;
+}
+
+ElasticPool::~ElasticPool() { std::ignore = stop(TimePoint{}); }
+
+std::optional<Error> ElasticPool::submit(Job job) {
+  std::lock_guard lock(state_->mutex);
+  if (state_->stopping) return refused(ErrorCode::shutting_down, "the pool is stopped");
+  const bool full = state_->threads >= state_->options.threads_max;
+  if (full && state_->waiting + state_->queue.size() >= state_->options.threads_max) {
+    return refused(ErrorCode::resource_exhausted,
+                   "all " + std::to_string(state_->options.threads_max) + " pool threads wait (pool.threads_max)");
+  }
+  state_->queue.push_back(std::move(job));
+  state_->idle > 0 ? state_->work.notify_one() : state_->start_thread_if_needed();
+  return std::nullopt;
+}
+
+std::vector<RunningJob> ElasticPool::running() const {
+  std::lock_guard lock(state_->mutex);
+  return state_->running_locked();
+}
+
+std::size_t ElasticPool::thread_count() const {
+  std::lock_guard lock(state_->mutex);
+  return state_->threads;
+}
+
+std::vector<RunningJob> ElasticPool::stop(TimePoint due) {
+  std::deque<Job> dropped;  // ends after the lock is released: jobs hold user values
+  std::unique_lock lock(state_->mutex);
+  state_->stopping = true;
+  dropped.swap(state_->queue);
+  state_->work.notify_all();
+  state_->drained.wait_until(lock, due, [this] { return state_->seats.empty() && state_->threads == 0; });
+  std::vector<RunningJob> left = state_->running_locked();
+  lock.unlock();
+  return left;
+}
+
+}  // namespace troupe

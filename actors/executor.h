@@ -1,0 +1,70 @@
+// Where user functions run: never on a thread that the runtime needs.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "actors/clock.h"
+#include "messages/error.h"
+
+namespace troupe {
+
+/// A piece of work for the pool and the name under which reports show it.
+struct Job {
+  std::string label;
+  std::function<void()> run;  ///< must not throw
+};
+
+/// What a pool thread is doing, for shutdown reports and debug info.
+struct RunningJob {
+  std::string label;
+  Duration age{};
+  bool waiting = false;  ///< blocked in one of our waits
+};
+
+/// Runs jobs. Any thread may call any member.
+class Executor {
+ public:
+  virtual ~Executor() = default;
+
+  /// Runs `job` on a thread of the pool. Returns resource_exhausted if every thread is taken and no more may be added,
+  /// shutting_down after stop; the job is then dropped unrun.
+  [[nodiscard]] virtual std::optional<Error> submit(Job job) = 0;
+
+  [[nodiscard]] virtual std::vector<RunningJob> running() const = 0;
+
+  /// Accepts nothing more, drops what has not begun, waits until `due` for running jobs; returns those still running,
+  /// whose threads are abandoned (they own what they touch).
+  [[nodiscard]] virtual std::vector<RunningJob> stop(TimePoint due) = 0;
+};
+
+struct PoolOptions {
+  std::size_t threads = 0;        ///< functions that compute at the same time; 0 = number of cores, at least 2
+  std::size_t threads_max = 2048; ///< threads in all, including those that wait
+};
+
+/// A pool that grows when a function blocks in one of our waits, so nested calls never starve, whatever its size.
+class ElasticPool final : public Executor {
+ public:
+  explicit ElasticPool(PoolOptions options);
+  ~ElasticPool() override;
+  ElasticPool(const ElasticPool&) = delete;
+  ElasticPool& operator=(const ElasticPool&) = delete;
+
+  [[nodiscard]] std::optional<Error> submit(Job job) override;
+  [[nodiscard]] std::vector<RunningJob> running() const override;
+  [[nodiscard]] std::vector<RunningJob> stop(TimePoint due) override;
+
+  [[nodiscard]] std::size_t thread_count() const;
+
+ private:
+  struct State;
+  std::shared_ptr<State> state_;  // shared with the threads: an abandoned one keeps it alive
+};
+
+}  // namespace troupe

@@ -1,0 +1,65 @@
+#include "actors/function_registry.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace troupe {
+namespace detail {
+
+FunctionKey function_key(std::string_view name) {
+  std::uint64_t hash = 0xCBF29CE484222325U;  // FNV-1a: fixed, so two builds agree
+  for (const char c : name) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3U;
+  return {hash};
+}
+
+}  // namespace detail
+
+FunctionRegistry::FunctionRegistry(std::initializer_list<Registration> registrations) {
+  for (const Registration& registration : registrations) add(registration.function());
+}
+
+FunctionRegistry FunctionRegistry::with(std::initializer_list<Registration> registrations) const {
+  FunctionRegistry both = *this;
+  for (const Registration& registration : registrations) both.add(registration.function());
+  return both;
+}
+
+const detail::RegisteredFunction* FunctionRegistry::find(const detail::CallableKey& callable) const {
+  const auto found = by_callable_.find(callable);
+  return found == by_callable_.end() ? nullptr : found->second;
+}
+
+const detail::RegisteredFunction* FunctionRegistry::find(FunctionKey key) const {
+  const auto found = by_key_.find(key);
+  return found == by_key_.end() ? nullptr : found->second;
+}
+
+std::vector<std::string> FunctionRegistry::names() const {
+  std::vector<std::string> names;
+  for (const auto& function : functions_) names.push_back(function->name);
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+void FunctionRegistry::add(detail::RegisteredFunction function) {
+  if (function.name.empty()) throw std::invalid_argument("[FunctionRegistry] a function needs a name");
+  function.key = detail::function_key(function.name);
+  if (const auto* other = find(function.key)) {
+    throw std::invalid_argument(other->name == function.name
+                                    ? fmt::format("[FunctionRegistry] the name \"{}\" is given twice", function.name)
+                                    : fmt::format("[FunctionRegistry] the names \"{}\" and \"{}\" have the same hash, change one",
+                                                  other->name, function.name));
+  }
+  if (const auto* other = find(function.local_key)) {
+    throw std::invalid_argument(fmt::format("[FunctionRegistry] one callable under two names: \"{}\" and \"{}\"",
+                                            other->name, function.name));
+  }
+  functions_.push_back(std::make_shared<const detail::RegisteredFunction>(std::move(function)));
+  const auto* added = functions_.back().get();
+  by_callable_.emplace(added->local_key, added);
+  by_key_.emplace(added->key, added);
+}
+
+}  // namespace troupe

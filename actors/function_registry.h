@@ -1,0 +1,133 @@
+// Which functions a node serves, and under which names. An object given to the node: nothing registers itself.
+#pragma once
+
+#include <functional>
+#include <initializer_list>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "actors/callable.h"
+#include "actors/value_box.h"
+#include "messages/ids.h"
+#include "messages/schema.h"
+
+namespace troupe {
+
+class Scope;
+
+namespace detail {
+
+/// One function under its name, with all types erased.
+struct RegisteredFunction {
+  std::string name;
+  FunctionKey key;          ///< hash of the name: what travels
+  CallableKey local_key;    ///< finds it in this process
+  Fingerprint fingerprint;  ///< of the wire parameters and the result
+  const std::type_info* object = nullptr;  ///< class of a member function, null for others
+  /// Decodes the arguments, runs the function in `scope`, returns its result. `object` is what a member function runs on.
+  /// Throws what the function throws, DecodeError on bytes that do not fit.
+  std::function<ValueBox(Scope& scope, PayloadReader& arguments, void* object)> run;
+};
+
+template <class F>
+ValueBox run_decoded(const F& callable, Scope& scope, PayloadReader& arguments, void* object) {
+  using S = Signature<F>;
+  using R = typename S::Result;
+  typename S::Wire values;
+  std::apply([&](auto&... value) { (arguments.archive()(value), ...); }, values);
+  const auto call = [&]() -> decltype(auto) {
+    return std::apply(
+        [&](auto&... value) -> decltype(auto) {
+          if constexpr (!std::is_void_v<typename S::Object>) {
+            auto& self = *static_cast<typename S::Object*>(object);
+            if constexpr (S::takes_scope) return (self.*callable)(scope, std::move(value)...);
+            else return (self.*callable)(std::move(value)...);
+          } else if constexpr (S::takes_scope) {
+            return callable(scope, std::move(value)...);
+          } else {
+            return callable(std::move(value)...);
+          }
+        },
+        values);
+  };
+  if constexpr (std::is_void_v<R>) {
+    call();
+    return ValueBox::of(Unit{});
+  } else {
+    return ValueBox::of<R>(call());
+  }
+}
+
+template <class F>
+Fingerprint fingerprint_of_callable() {
+  using S = Signature<F>;
+  return []<class... P>(std::type_identity<std::tuple<P...>>) {
+    return fingerprint_of<Stored<typename S::Result>, P...>();
+  }(std::type_identity<typename S::Wire>{});
+}
+
+/// The key under which a name travels: 64 bits of a fixed hash.
+[[nodiscard]] FunctionKey function_key(std::string_view name);
+
+}  // namespace detail
+
+/// A name and a callable. Functions, member functions, captureless lambdas and function objects.
+class Registration {
+ public:
+  template <class F>
+  Registration(std::string name, F callable)
+      : function_{std::move(name),
+                  {},
+                  detail::key_of(callable),
+                  detail::fingerprint_of_callable<F>(),
+                  !std::is_void_v<detail::ObjectOf<F>>,
+                  [callable](Scope& scope, detail::PayloadReader& arguments, void* object) {
+                    return detail::run_decoded<F>(callable, scope, arguments, object);
+                  }} {}
+
+  [[nodiscard]] detail::RegisteredFunction take() && { return std::move(function_); }
+  [[nodiscard]] const detail::RegisteredFunction& function() const { return function_; }
+
+ private:
+  detail::RegisteredFunction function_;
+};
+
+/// Immutable once made; copies are cheap and shared between nodes.
+class FunctionRegistry {
+ public:
+  FunctionRegistry() = default;
+
+  /// Throws std::invalid_argument on an empty name, a name given twice, or one callable under two names.
+  FunctionRegistry(std::initializer_list<Registration> registrations);
+
+  /// A registry of both. Throws as the constructor.
+  [[nodiscard]] FunctionRegistry with(std::initializer_list<Registration> registrations) const;
+
+  /// Null if there is none.
+  [[nodiscard]] const detail::RegisteredFunction* find(const detail::CallableKey& callable) const;
+  [[nodiscard]] const detail::RegisteredFunction* find(FunctionKey key) const;
+
+  /// In alphabetical order.
+  [[nodiscard]] std::vector<std::string> names() const;
+
+ private:
+  void add(detail::RegisteredFunction function);
+
+  std::vector<std::shared_ptr<const detail::RegisteredFunction>> functions_;
+  std::map<detail::CallableKey, const detail::RegisteredFunction*> by_callable_;
+  std::map<FunctionKey, const detail::RegisteredFunction*> by_key_;
+};
+
+/// Makes a `T` from arguments that travel: register `constructor<T, int, int>` and call
+/// `scope.remote("ps", constructor<T, int, int>, 3, 4)`.
+template <class T, class... Args>
+inline constexpr auto constructor = [](Args... args) { return T(std::move(args)...); };
+
+}  // namespace troupe

@@ -1,0 +1,71 @@
+#include "actors/future.h"
+
+#include <cxxabi.h>
+
+#include <cstdlib>
+#include <typeinfo>
+
+namespace troupe::detail {
+namespace {
+
+std::string demangled(const std::type_info& type) {
+  int status = 0;
+  const std::unique_ptr<char, void (*)(void*)> name(abi::__cxa_demangle(type.name(), nullptr, nullptr, &status),
+                                                    std::free);
+  return status == 0 ? name.get() : type.name();
+}
+
+}  // namespace
+
+Error error_of_current_exception(const NodeName& node, std::string operation) {
+  Error error;
+  error.code = ErrorCode::remote_exception;
+  error.execution = Execution::yes;
+  error.peer = node;
+  error.operation = std::move(operation);
+  try {
+    throw;
+  } catch (const std::exception& exception) {
+    error.message = exception.what();
+    error.exception_type = demangled(typeid(exception));
+  } catch (...) {
+    const std::type_info* type = abi::__cxa_current_exception_type();
+    error.exception_type = type != nullptr ? demangled(*type) : "unknown";
+    error.message = "an exception that is not a std::exception";
+  }
+  return error;
+}
+
+bool FutureCore::claim() {
+  std::lock_guard lock(mutex_);
+  return !std::exchange(claimed_, true);
+}
+
+void FutureCore::publish() {
+  std::vector<Callback> callbacks;
+  {
+    std::lock_guard lock(mutex_);
+    published_ = true;
+    callbacks.swap(callbacks_);
+  }
+  done_.signal();
+  for (Callback& callback : callbacks) run_on_pool(std::move(callback));
+}
+
+void FutureCore::on_done(Callback callback) {
+  {
+    std::lock_guard lock(mutex_);
+    if (!published_) {
+      callbacks_.push_back(std::move(callback));
+      return;
+    }
+  }
+  run_on_pool(std::move(callback));
+}
+
+void FutureCore::run_on_pool(Callback callback) {
+  const auto shared = std::make_shared<Callback>(std::move(callback));
+  if (const auto refused = home_.executor->submit({"then", [shared] { (*shared)(nullptr); }})) (*shared)(&*refused);
+}
+
+}  // namespace troupe::detail

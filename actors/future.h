@@ -1,0 +1,238 @@
+// A value that will be there, or the Error why not. Completed exactly once, by whatever ends the request first.
+//
+// Thread rule: any thread may call any member of Future and Promise. `get` waits in the one place where we wait
+// (wait_point.h), so a pool thread that waits lends its place to another function. Callbacks given to `then` run on the
+// node's pool, never on the thread that completes the future.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "actors/clock.h"
+#include "actors/executor.h"
+#include "actors/wait_point.h"
+#include "messages/error.h"
+
+namespace troupe {
+
+template <class T>
+class Future;
+
+namespace detail {
+
+/// Where callbacks run and what time it is, for the futures of one node.
+struct FutureHome {
+  std::shared_ptr<Executor> executor;
+  std::shared_ptr<Clock> clock;
+};
+
+/// The error for the exception that is being handled, as a failure of `operation` on `node`.
+[[nodiscard]] Error error_of_current_exception(const NodeName& node, std::string operation);
+
+template <class T>
+using Stored = std::conditional_t<std::is_void_v<T>, Unit, T>;
+
+/// The part of a future's shared state that does not depend on the type.
+class FutureCore {
+ public:
+  /// Told when the result is there, or with an Error if the pool refused to run the callback.
+  using Callback = std::function<void(const Error* refused)>;
+
+  explicit FutureCore(FutureHome home) : home_(std::move(home)) {}
+
+  [[nodiscard]] bool done() const { return done_.signalled(); }
+  void wait() { done_.wait(std::nullopt); }
+  [[nodiscard]] bool wait_for(Duration limit) { return done_.wait(home_.clock->now() + limit); }
+
+  /// Runs `callback` on the pool once the result is there.
+  void on_done(Callback callback);
+
+  [[nodiscard]] const FutureHome& home() const { return home_; }
+
+ protected:
+  /// True for the one caller that may set the result.
+  [[nodiscard]] bool claim();
+  /// The result is set: ends waits, sends callbacks to the pool.
+  void publish();
+
+  mutable std::mutex mutex_;
+
+ private:
+  void run_on_pool(Callback callback);
+
+  const FutureHome home_;
+  WaitPoint done_;
+  bool claimed_ = false;             // guarded by mutex_
+  bool published_ = false;           // guarded by mutex_
+  std::vector<Callback> callbacks_;  // guarded by mutex_
+};
+
+template <class T>
+class FutureState final : public FutureCore {
+ public:
+  using FutureCore::FutureCore;
+  using Decode = std::function<Result<T>()>;
+
+  /// Returns false if the future was completed before.
+  bool complete(Result<T> result) {
+    if (!claim()) return false;
+    result_.emplace(std::move(result));
+    publish();
+    return true;
+  }
+
+  /// Completes with what `decode` will return. It runs once, on the first thread that asks for the value: user types
+  /// are never decoded on the thread that received them.
+  bool complete_later(Decode decode) {
+    if (!claim()) return false;
+    decode_ = std::move(decode);
+    publish();
+    return true;
+  }
+
+  /// Requires done(). The same object for everybody.
+  const Result<T>& result() {
+    Decode decode;
+    {
+      std::lock_guard lock(mutex_);
+      decode = std::exchange(decode_, nullptr);
+      if (decode) decoding_ = true;
+    }
+    if (decode) {
+      result_.emplace(decode());
+      decoded_.signal();
+    } else if (decoding_started()) {
+      decoded_.wait(std::nullopt);
+    }
+    return *result_;
+  }
+
+ private:
+  [[nodiscard]] bool decoding_started() const {
+    std::lock_guard lock(mutex_);
+    return decoding_;
+  }
+
+  std::optional<Result<T>> result_;  // written by the claimer or the decoder, read after done_ or decoded_
+  Decode decode_;                    // guarded by mutex_ once published
+  bool decoding_ = false;            // guarded by mutex_
+  WaitPoint decoded_;
+};
+
+}  // namespace detail
+
+/// The only other end of a Future. Dropping the last copy unkept fails the future with `internal`.
+template <class T>
+class Promise {
+ public:
+  using Value = detail::Stored<T>;
+
+  explicit Promise(detail::FutureHome home)
+      : state_(std::make_shared<detail::FutureState<Value>>(std::move(home))), keeper_(std::make_shared<Keeper>(state_)) {}
+
+  /// Returns false if the future was completed before.
+  bool complete(Result<Value> result) const { return state_->complete(std::move(result)); }
+
+  [[nodiscard]] Future<T> future() const { return Future<T>(state_); }
+
+ private:
+  struct Keeper {
+    explicit Keeper(std::shared_ptr<detail::FutureState<Value>> s) : state(std::move(s)) {}
+    ~Keeper() {
+      Error dropped;
+      dropped.message = "the promise was dropped without an answer";
+      state->complete(std::move(dropped));
+    }
+    Keeper(const Keeper&) = delete;
+    Keeper& operator=(const Keeper&) = delete;
+    std::shared_ptr<detail::FutureState<Value>> state;
+  };
+  std::shared_ptr<detail::FutureState<Value>> state_;
+  std::shared_ptr<Keeper> keeper_;
+};
+
+/// A handle: copies are the same future. A default-constructed one has no value and throws on use.
+template <class T>
+class Future {
+ public:
+  using Value = detail::Stored<T>;
+  using State = detail::FutureState<Value>;
+
+  Future() = default;
+  explicit Future(std::shared_ptr<State> state) : state_(std::move(state)) {}
+
+  [[nodiscard]] bool valid() const noexcept { return state_ != nullptr; }
+  [[nodiscard]] bool ready() const { return state().done(); }
+
+  /// Waits and returns the value; may be called again. Throws RemoteError.
+  T get() const {
+    state().wait();
+    if constexpr (std::is_void_v<T>) {
+      state().result().value();
+    } else {
+      return state().result().value();
+    }
+  }
+
+  /// Waits at most `limit`; nothing if the result is not there by then (the request goes on).
+  [[nodiscard]] std::optional<Result<Value>> get_for(Duration limit) const {
+    if (!state().wait_for(limit)) return std::nullopt;
+    return state().result();
+  }
+
+  /// Runs `callback` on the pool when the result is there and returns the future of what it returns. A callback that
+  /// takes the value is skipped on an error, which passes on; one that takes a Result sees both. What it throws fails
+  /// the returned future.
+  template <class Callback>
+  auto then(Callback callback) const {
+    constexpr bool takes_result = std::is_invocable_v<Callback, const Result<Value>&>;
+    if constexpr (takes_result) {
+      return chain<std::invoke_result_t<Callback, const Result<Value>&>>(std::move(callback));
+    } else if constexpr (std::is_void_v<T>) {
+      return chain<std::invoke_result_t<Callback>>(
+          [callback = std::move(callback)](const Result<Value>& result) mutable { return result.value(), callback(); });
+    } else {
+      return chain<std::invoke_result_t<Callback, T>>(
+          [callback = std::move(callback)](const Result<Value>& result) mutable { return callback(result.value()); });
+    }
+  }
+
+  [[nodiscard]] State& state() const {
+    if (!state_) throw std::logic_error("[Future] used without a value: it was default-constructed");
+    return *state_;
+  }
+
+ private:
+  template <class U, class Callback>
+  Future<U> chain(Callback callback) const {
+    Promise<U> promise(state().home());
+    state().on_done([state = state_, promise, callback = std::move(callback)](const Error* refused) mutable {
+      if (refused != nullptr) {
+        promise.complete(*refused);
+        return;
+      }
+      try {
+        if constexpr (std::is_void_v<U>) {
+          callback(state->result());
+          promise.complete(Unit{});
+        } else {
+          promise.complete(callback(state->result()));
+        }
+      } catch (const RemoteError& error) {
+        promise.complete(error.error());
+      } catch (...) {
+        promise.complete(detail::error_of_current_exception({}, "then"));
+      }
+    });
+    return promise.future();
+  }
+
+  std::shared_ptr<State> state_;
+};
+
+}  // namespace troupe

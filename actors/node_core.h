@@ -1,0 +1,183 @@
+// The parts one node is made of, as the front doors, the actors and the node itself see them. No globals: everything a
+// node has hangs here, so two nodes in one process share nothing but code.
+//
+// Lifetime: shared by the Node and by whatever still refers to the node (scopes, futures' callbacks, references). After
+// stop() every operation fails with shutting_down; destruction never blocks.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "actors/clock.h"
+#include "actors/executor.h"
+#include "actors/function_registry.h"
+#include "actors/future.h"
+#include "actors/link.h"
+#include "messages/all.h"
+#include "messages/envelope.h"
+
+namespace troupe::detail {
+
+class ActorHost;
+class Contexts;
+class Membership;
+class References;
+class Shards;
+
+/// What a node is made from. The simulator and the tests put other clocks, links and executors in.
+struct NodeParts {
+  NodeName name;
+  Incarnation incarnation;
+  std::uint32_t rank = 0;
+  FunctionRegistry functions;
+  std::shared_ptr<Clock> clock;
+  std::shared_ptr<Executor> executor;
+  std::unique_ptr<Link> link;
+  std::function<std::unique_ptr<ActorHost>()> make_host;  ///< how actors are scheduled
+};
+
+/// A request to a peer, or to this node itself.
+struct Request {
+  NodeName to;
+  std::string actor;             ///< path at the peer: "worker", "rref/trainer.17"
+  std::string operation;         ///< for errors and reports: "rpc project"
+  std::optional<TimePoint> due;  ///< nothing: while the peer lives
+  msg::AnyMessage message;
+};
+
+/// Told exactly once, on whichever thread the answer came: must not block or run user code.
+using AnswerHandler = std::function<void(Result<msg::AnyMessage>)>;
+
+/// Where an answer goes. Copies answer the same request; only the first answer counts, and the requester gets
+/// `internal` if the last copy goes without one.
+class ReturnAddress {
+ public:
+  ReturnAddress() = default;
+  ReturnAddress(std::shared_ptr<NodeCore> node, NodeName to, RequestId request);
+
+  void answer(msg::AnyMessage message) const;
+  void fail(Error error) const;
+
+  [[nodiscard]] const NodeName& requester() const;
+  [[nodiscard]] bool expected() const { return state_ != nullptr; }
+
+ private:
+  struct State;
+  std::shared_ptr<State> state_;  // null: nobody expects an answer
+};
+
+/// A message for an actor of this node.
+struct Delivery {
+  NodeName from;
+  Incarnation incarnation;  ///< of `from`
+  msg::Envelope envelope;
+  msg::AnyMessage message;
+  ReturnAddress answer;
+  std::optional<TimePoint> due;  ///< when the requester stops waiting; nothing: while it lives
+};
+
+/// What a node knows about itself, for debug info and tests.
+struct NodeCounts {
+  std::size_t pending_requests = 0;
+  std::size_t served_calls = 0;
+  std::size_t owned_values = 0;
+  std::size_t handles = 0;
+  std::size_t contexts = 0;
+  std::size_t shards = 0;
+  friend bool operator==(const NodeCounts&, const NodeCounts&) = default;
+};
+
+class NodeCore final : public std::enable_shared_from_this<NodeCore>, private LinkSink {
+ public:
+  [[nodiscard]] static std::shared_ptr<NodeCore> start(NodeParts parts);
+  ~NodeCore() override;
+  NodeCore(const NodeCore&) = delete;
+  NodeCore& operator=(const NodeCore&) = delete;
+
+  [[nodiscard]] const NodeName& name() const { return name_; }
+  [[nodiscard]] Incarnation incarnation() const { return incarnation_; }
+  [[nodiscard]] std::uint32_t rank() const { return rank_; }
+  [[nodiscard]] Peer self() const { return {name_, incarnation_, link_->address()}; }
+  [[nodiscard]] Clock& clock() const { return *clock_; }
+  [[nodiscard]] Executor& executor() const { return *executor_; }
+  [[nodiscard]] FutureHome future_home() const { return {executor_, clock_}; }
+  [[nodiscard]] const FunctionRegistry& functions() const { return functions_; }
+  [[nodiscard]] Link& link() const { return *link_; }
+
+  /// An id that no node ever gave: this node's name, its incarnation and the next serial.
+  template <class Id>
+  [[nodiscard]] Id next_id() {
+    return Id{name_, incarnation_.low, next_serial_.fetch_add(1, std::memory_order_relaxed)};
+  }
+
+  /// Sends a request; `done` is told exactly once: answer, Error of the peer, timeout, peer_down, shutting_down.
+  void request(Request request, AnswerHandler done);
+
+  /// Sends a notification to actor `actor` ("" for the message's own actor) on node `to`. Lost if `to` is gone.
+  void notify(const NodeName& to, std::string actor, msg::AnyMessage message);
+
+  /// Runs user code on the pool, never here. If the pool refuses, `refused` is told instead, here.
+  void run(std::string label, std::function<void()> job, const std::function<void(const Error&)>& refused);
+
+  /// Whether a session with `peer` is up (always true for this node itself).
+  [[nodiscard]] bool is_up(const NodeName& peer) const;
+
+  [[nodiscard]] References& references() const { return *references_; }
+  [[nodiscard]] Contexts& contexts() const { return *contexts_; }
+  [[nodiscard]] Shards& shards() const { return *shards_; }
+  [[nodiscard]] Membership& membership() const { return *membership_; }
+  [[nodiscard]] ActorHost& host() const { return *host_; }
+
+  [[nodiscard]] NodeCounts counts() const;
+
+  [[nodiscard]] bool stopped() const { return stopped_.load(std::memory_order_acquire); }
+
+  /// Ends the node: answers everything pending with shutting_down, ends the actors, closes the link, stops the pool.
+  /// Takes until `due` at most; returns what did not end by then, one line each. A second call returns nothing.
+  std::vector<std::string> stop(TimePoint due);
+
+  /// Error `code` of this node, with the peer filled in.
+  [[nodiscard]] Error error(ErrorCode code, const NodeName& peer, std::string operation, std::string message) const;
+
+ private:
+  friend class ReturnAddress;
+  explicit NodeCore(NodeParts parts);
+
+  void on_link_up(const Peer& peer) override;
+  void on_frames(const NodeName& from, Incarnation incarnation, Frames frames) override;
+  void on_link_down(const NodeName& peer, Incarnation incarnation, const Error& why) override;
+  void on_connect_failed(std::string_view address, const Error& why) override;
+
+  struct Actors;                 // router, worker: node_core.cc
+  struct RouterSurroundings;
+  void deliver(Delivery delivery);
+  void peer_up(const Peer& peer);
+  void peer_down(const Peer& peer, const Error& why);
+  void arm_tick();
+
+  const NodeName name_;
+  const Incarnation incarnation_;
+  const std::uint32_t rank_;
+  const FunctionRegistry functions_;
+  const std::shared_ptr<Clock> clock_;
+  const std::shared_ptr<Executor> executor_;
+  const std::unique_ptr<Link> link_;
+  std::unique_ptr<ActorHost> host_;
+  std::unique_ptr<Membership> membership_;
+  std::unique_ptr<References> references_;
+  std::unique_ptr<Contexts> contexts_;
+  std::unique_ptr<Shards> shards_;
+  std::unique_ptr<Actors> actors_;
+  std::atomic<std::uint64_t> next_serial_{1};
+  std::atomic<bool> stopped_{false};
+  mutable std::mutex timer_mutex_;
+  TimerId tick_timer_;  // guarded by timer_mutex_
+};
+
+}  // namespace troupe::detail

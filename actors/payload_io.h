@@ -1,0 +1,93 @@
+// Turns user values into what travels and back, and records what they carry: boundaries and references.
+//
+// Encoding happens once, on the caller's thread. On arrival the runtime takes charge of a payload's boundary and
+// references at once (PayloadReader's constructor, on the receiving thread); the values themselves are decoded later,
+// on the thread that wants them. What nobody decodes is released with the reader.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "actors/scope_state.h"
+#include "autograd/boundary.h"
+#include "autograd/variable.h"
+#include "messages/archive.h"
+#include "messages/payload.h"
+#include "messages/schema.h"
+
+namespace troupe {
+
+/// Variables travel as their value, whether they require a gradient, and their place in the message's boundary.
+/// Throws RemoteError{not_serializable} outside a call or its result.
+void save(OutArchive& archive, const Variable& variable);
+void load(InArchive& archive, Variable& variable);
+
+namespace detail {
+
+class RRefHandle;
+
+/// One message's worth of user values on their way out. Belongs to one thread.
+class PayloadWriter final : public ArchiveHook {
+ public:
+  /// Values go to node `to`, on behalf of `scope`, whose context (if any) gets the boundary.
+  PayloadWriter(std::shared_ptr<const ScopeState> scope, NodeName to);
+
+  /// Releases what was handed out, unless finish() was called.
+  ~PayloadWriter() override;
+  PayloadWriter(const PayloadWriter&) = delete;
+  PayloadWriter& operator=(const PayloadWriter&) = delete;
+
+  [[nodiscard]] OutArchive& archive() { return archive_; }
+
+  /// For save(Variable): its slot in the boundary, or nothing if no gradient will flow.
+  [[nodiscard]] std::optional<std::uint32_t> slot_of(const Variable& variable);
+
+  /// For save(RRef): registers one more handle of the value at `to` and returns its index in the message.
+  [[nodiscard]] std::uint32_t hand_out(const std::shared_ptr<RRefHandle>& handle);
+
+  /// A Variable that requires a gradient was saved although the scope has no context.
+  [[nodiscard]] bool cut_a_graph() const { return cut_a_graph_; }
+
+  /// Records the boundary and returns what travels. Call once, last.
+  [[nodiscard]] Payload finish();
+
+ private:
+  std::shared_ptr<const ScopeState> scope_;
+  NodeName to_;
+  OutArchive archive_;
+  std::vector<Variable> sent_;
+  std::unordered_map<const void*, std::uint32_t> slots_;  // by variable identity
+  std::vector<RRefHandout> handouts_;
+  bool cut_a_graph_ = false;
+  bool finished_ = false;
+};
+
+/// One message's worth of user values that arrived. Belongs to one thread at a time.
+class PayloadReader final : public ArchiveHook {
+ public:
+  /// Records the boundary and the references at once. `from` is the node that sent the payload.
+  PayloadReader(std::shared_ptr<NodeCore> node, const NodeName& from, Payload payload);
+
+  /// Values are read in the order they were written. Throws DecodeError.
+  [[nodiscard]] InArchive& archive();
+
+  /// For load(Variable): copies of one sent variable are one variable here.
+  [[nodiscard]] Variable received(std::uint32_t slot, Tensor value);
+
+  /// For load(RRef).
+  [[nodiscard]] std::shared_ptr<RRefHandle> handle(std::uint32_t index) const;
+
+ private:
+  std::shared_ptr<NodeCore> node_;
+  Payload payload_;
+  std::optional<InArchive> archive_;
+  std::shared_ptr<const RecvFn> recv_;  // null without a boundary
+  std::vector<Variable> received_;      // by slot; undefined until first read
+  std::vector<std::shared_ptr<RRefHandle>> handles_;
+};
+
+}  // namespace detail
+}  // namespace troupe

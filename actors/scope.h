@@ -1,0 +1,96 @@
+// What calls are made through: a Node, a DistContext, or the scope a served function receives.
+//
+// A Scope carries the deadline, the autograd context, the call path, the trace id and the cancellation token to nested
+// calls. It is explicit: a call from another thread or a callback loses nothing.
+// Thread rule: any thread may call any member.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <source_location>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
+
+#include "actors/call_encoder.h"
+#include "actors/callable.h"
+#include "actors/deadline.h"
+#include "actors/future.h"
+#include "messages/schema.h"
+
+namespace troupe {
+
+template <class T>
+class RRef;
+
+/// Where a call goes, and the line that made it (for reports and warnings).
+struct To {
+  To(std::string_view node, std::source_location at = std::source_location::current()) : name(node), site(at) {}
+  To(const std::string& node, std::source_location at = std::source_location::current()) : name(node), site(at) {}
+  To(const char* node, std::source_location at = std::source_location::current()) : name(node), site(at) {}
+
+  NodeName name;
+  std::source_location site;
+};
+
+/// What may be said of one call, or of all calls made through the Scope that `with` returns.
+struct CallOptions {
+  std::optional<Deadline> deadline;  ///< the earlier of this and the scope's own counts
+};
+
+class Scope {
+ public:
+  explicit Scope(std::shared_ptr<detail::ScopeState> state) : state_(std::move(state)) {}
+
+  /// Calls `callable` on node `to` and waits for its result. Throws RemoteError.
+  template <class F, class... Args>
+  detail::ResultOf<F> rpc_sync(To to, const F& callable, Args&&... args) const {
+    return rpc_async(std::move(to), callable, std::forward<Args>(args)...).get();
+  }
+
+  /// Calls `callable` on node `to`; its parameters, without a leading Scope&, are made from `args` here and travel.
+  /// The callable must be in this node's registry and in the callee's, under one name. Never throws for what happens
+  /// elsewhere: that is in the future. Throws std::invalid_argument if the callable is not registered here.
+  template <class F, class... Args>
+  [[nodiscard]] Future<detail::ResultOf<F>> rpc_async(To to, const F& callable, Args&&... args) const {
+    using R = detail::ResultOf<F>;
+    static_assert(std::is_void_v<detail::ObjectOf<F>>, "a member function is called on an RRef: r.rpc_sync(scope, &T::f, ...)");
+    auto encoder = encode<F>(to, callable, std::forward<Args>(args)...);
+    return detail::expect<R>(*state_, [&](detail::ReplyHandler done) { encoder.call(std::move(done)); });
+  }
+
+  /// Calls `callable` on node `to` and leaves the result there: `to` becomes the owner, the caller gets a reference at
+  /// once. Errors show when the reference is used. Defined in rref.h.
+  template <class F, class... Args>
+  [[nodiscard]] RRef<detail::ResultOf<F>> remote(To to, const F& callable, Args&&... args) const;
+
+  /// A scope like this one with other options: `scope.with({.deadline = 2s}).rpc_sync(...)`.
+  [[nodiscard]] Scope with(CallOptions options) const;
+
+  /// The node this scope belongs to.
+  [[nodiscard]] const NodeName& node_name() const;
+
+  /// Time left for calls made through this scope; nothing means no limit.
+  [[nodiscard]] std::optional<Duration> time_left() const;
+
+  /// Stops when the caller of the function that is served in this scope gave up or is gone.
+  [[nodiscard]] std::stop_token stop_token() const;
+
+  [[nodiscard]] detail::ScopeState& state() const { return *state_; }
+  [[nodiscard]] const std::shared_ptr<detail::ScopeState>& shared_state() const { return state_; }
+
+ protected:
+  template <class F, class... Args>
+  detail::CallEncoder encode(const To& to, const F& callable, Args&&... args) const {
+    return detail::encode_call<F>(state_, to.name, to.site, detail::key_of(callable), std::forward<Args>(args)...);
+  }
+
+ private:
+  std::shared_ptr<detail::ScopeState> state_;
+};
+
+}  // namespace troupe

@@ -1,0 +1,37 @@
+// What a Scope holds; shared by all copies of it and by the calls made through it.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <stop_token>
+
+#include "actors/clock.h"
+#include "autograd/call_path.h"
+#include "messages/ids.h"
+
+namespace troupe::detail {
+
+class NodeCore;
+
+/// Numbers the calls and graph vertices of one call. Shared by the scopes made from it with `with`.
+struct CallCounters {
+  std::atomic<std::uint32_t> next_call{0};    ///< index of the next nested call
+  std::atomic<std::uint64_t> next_vertex{0};  ///< serial of the next graph vertex
+};
+
+/// Immutable after construction, apart from the counters.
+struct ScopeState {
+  std::shared_ptr<NodeCore> node;
+  std::optional<TimePoint> due;           ///< nothing: no limit beyond each call's own
+  std::optional<Duration> call_deadline;  ///< for each call made through it; see `unlimited`
+  bool unlimited = false;                 ///< calls have no time limit: Deadline::while_peer_lives()
+  std::optional<ContextId> context;       ///< calls and graph belong to this distributed autograd context
+  std::shared_ptr<const CallPath> path = std::make_shared<CallPath>();
+  std::shared_ptr<CallCounters> counters = std::make_shared<CallCounters>();
+  std::uint64_t trace = 0;
+  std::stop_token stop;
+};
+
+}  // namespace troupe::detail
