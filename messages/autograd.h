@@ -1,0 +1,109 @@
+// One backward pass over a context: the words between context actors. First the boundaries that take part are marked, a
+// wave that ends by Dijkstra-Scholten acknowledgement; then gradients flow along them, and only along them.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "messages/error.h"
+#include "messages/ids.h"
+#include "messages/word.h"
+#include "tensor/tensor.h"
+
+namespace troupe::msg {
+
+/// These boundaries and values of yours take part in the pass. Request, from a context actor whose marked part of the
+/// graph reaches them -> the context actor with their SendFns, or the values; answered by BackwardMarked. Idempotent:
+/// marking twice is marking once, but each one is answered.
+struct BackwardMark {
+  static constexpr Word kWord{0x0301, "BackwardMark", Kind::request};
+  ContextId context;
+  PassId pass;
+  NodeName root;                       ///< who began the pass and is told by BackwardFinished
+  std::vector<BoundaryId> boundaries;  ///< whose SendFn is at the receiver
+  std::vector<RRefId> roots;           ///< values at the receiver from which the pass starts with gradient 1
+  bool retain_graph = false;           ///< keep what backward needs for a further pass
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar(context, pass, root, boundaries, roots, retain_graph);
+  }
+};
+
+/// All that one BackwardMark reached is marked, here and beyond. Reply to it; sent at once by a context actor that is
+/// already part of the wave, else when its own marks are answered. `participants` are the nodes newly reached below.
+/// A second one is dropped.
+struct BackwardMarked {
+  static constexpr Word kWord{0x0302, "BackwardMarked", Kind::reply};
+  ContextId context;
+  PassId pass;
+  std::vector<NodeName> participants;
+  std::optional<Error> error;  ///< why the pass cannot run: an unknown boundary, a dead peer
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar(context, pass, participants, error);
+  }
+};
+
+/// Marking is complete: start your own roots. Notification, root -> each participant. Idempotent: a pass starts once.
+struct BackwardRun {
+  static constexpr Word kWord{0x0303, "BackwardRun", Kind::notification};
+  ContextId context;
+  PassId pass;
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar(context, pass);
+  }
+};
+
+/// The gradients of one boundary, one per slot; an undefined tensor means that none flows there. Notification, node of
+/// the RecvFn -> node of the SendFn. Idempotent by (pass, boundary); may overtake BackwardRun.
+struct BackwardGradients {
+  static constexpr Word kWord{0x0304, "BackwardGradients", Kind::notification};
+  ContextId context;
+  PassId pass;
+  BoundaryId boundary;
+  std::vector<Tensor> gradients;
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar(context, pass, boundary, gradients);
+  }
+};
+
+/// All of `participant`'s part in the pass is done, or failed. Notification, participant -> root. Idempotent by
+/// (pass, participant).
+struct BackwardFinished {
+  static constexpr Word kWord{0x0305, "BackwardFinished", Kind::notification};
+  ContextId context;
+  PassId pass;
+  NodeName participant;
+  std::optional<Error> error;
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar(context, pass, participant, error);
+  }
+};
+
+/// The context ended early; every operation on it fails with `error`, which names the culprit. Notification, whoever
+/// noticed -> every participant it knows. Idempotent: the first error stays.
+struct ContextAborted {
+  static constexpr Word kWord{0x0306, "ContextAborted", Kind::notification};
+  ContextId context;
+  Error error;
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar(context, error);
+  }
+};
+
+/// The context's creator is done with it: drop its part of the graph and its gradients. Notification, context actor ->
+/// the peers it exchanged boundaries with, who pass it on. Idempotent: an unknown context is not an error.
+struct ContextReleased {
+  static constexpr Word kWord{0x0307, "ContextReleased", Kind::notification};
+  ContextId context;
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar(context);
+  }
+};
+
+}  // namespace troupe::msg

@@ -1,0 +1,58 @@
+// Messages to frames and back. WIRE.md describes the bytes.
+//
+// Any thread may call any function here; none keeps state. Decoding trusts nothing: hostile bytes give an Error of code
+// `decode`, never a crash, and never more memory than 64 KiB + 16 times the bytes received.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "messages/all.h"
+#include "messages/envelope.h"
+#include "messages/error.h"
+#include "messages/frame.h"
+
+namespace troupe::msg {
+
+/// What a message may not exceed; both sides check it, so what can be encoded can be decoded.
+struct DecodeLimits {
+  std::size_t body_bytes_max = std::size_t{64} << 20U;   ///< all of a message but its tensors
+  std::size_t text_bytes_max = std::size_t{64} << 10U;   ///< a name or text of ours; user strings count against body_bytes_max
+  std::size_t frames_max = 65'536;                       ///< tensors' frames in one message
+  std::size_t frame_bytes_max = std::size_t{4} << 30U;   ///< one tensor's frame
+};
+
+/// What is hashed. The header always carries a checksum of itself and the body.
+enum class Checksum : std::uint8_t {
+  body_only = 0,  ///< for links that guard the bytes themselves: memory, shared memory, encrypted
+  everything = 1,
+};
+
+/// Returns the frames of `message`: header, body, then one per tensor storage that it uses, not copied: the storage is
+/// frozen until the last copy of the frame is gone, and a write to it meanwhile goes to a fresh block.
+/// Error `too_large` beyond `limits`, `not_serializable` for a tensor that is not on the CPU.
+[[nodiscard]] Result<Frames> encode(const Envelope& envelope, const AnyMessage& message,
+                                    Checksum checksum = Checksum::everything, const DecodeLimits& limits = {});
+
+/// A message and its envelope.
+struct Decoded {
+  Envelope envelope;
+  AnyMessage message;
+};
+
+/// Returns what `encode` was given, or Error `decode` (`version_mismatch` for bytes of another protocol version).
+/// Tensors in messages of ours are copied once into fresh, aligned storage; a Payload keeps the received frames instead
+/// (their owners live as long as it does), so its tensors are copied where its values are decoded.
+[[nodiscard]] Result<Decoded> decode(std::span<const Frame> frames, const DecodeLimits& limits = {});
+
+/// What a router needs to know of a message without decoding it.
+struct Outside {
+  Envelope envelope;
+  MessageTag tag{};
+};
+
+/// Reads and checks the header alone. Errors as `decode`.
+[[nodiscard]] Result<Outside> decode_outside(std::span<const Frame> frames, const DecodeLimits& limits = {});
+
+}  // namespace troupe::msg

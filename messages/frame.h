@@ -1,0 +1,23 @@
+// The pieces of which a message consists while it is on its way.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace troupe {
+
+/// One piece of a message: bytes, and what keeps them alive and unchanged until nobody reads them any more.
+struct Frame {
+  std::span<const std::byte> bytes;
+  std::shared_ptr<const void> owner;
+};
+
+/// One message as a link carries it.
+using Frames = std::vector<Frame>;
+
+/// Returns a frame that owns `bytes`.
+[[nodiscard]] Frame make_frame(std::vector<std::byte> bytes);
+
+}  // namespace troupe

@@ -1,0 +1,121 @@
+// Calling functions on another node: the words between a caller and a worker.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "messages/error.h"
+#include "messages/ids.h"
+#include "messages/payload.h"
+#include "messages/word.h"
+
+namespace troupe::msg {
+
+/// Where in the user's program a call was made; inherited by nested calls.
+struct CallSite {
+  std::optional<ContextId> context;  ///< autograd context the call belongs to
+  std::vector<std::uint32_t> path;   ///< the caller's path, then this call's index there; orders gradient sums
+  std::uint64_t trace = 0;           ///< links the log lines of one user operation over nodes; 0 = not traced
+  friend bool operator==(const CallSite&, const CallSite&) = default;
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar(context, path, trace);
+  }
+};
+
+/// Run a function. Request, caller -> worker; answered by Reply. Not idempotent: the session filters duplicates, so the
+/// function starts at most once.
+struct Call {
+  static constexpr Word kWord{0x0101, "Call", Kind::request};
+  FunctionKey function;
+  std::string function_name;  ///< for error texts and logs only
+  Fingerprint fingerprint;    ///< of the wire types the caller encoded; compared before `arguments` is decoded
+  Payload arguments;
+  CallSite site;
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar(function, function_name, fingerprint, arguments, site);
+  }
+};
+
+/// Run a function and keep its value there as `rref`, whose owner the callee becomes. Request, caller -> worker; answered
+/// by RRefCreated as soon as the owner actor exists, before the function ends. Not idempotent, as Call.
+struct RemoteCall {
+  static constexpr Word kWord{0x0102, "RemoteCall", Kind::request};
+  FunctionKey function;
+  std::string function_name;
+  Fingerprint fingerprint;
+  Payload arguments;
+  CallSite site;
+  RRefId rref;
+  ForkId fork;  ///< the caller's own handle
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar(function, function_name, fingerprint, arguments, site, rref, fork);
+  }
+};
+
+/// The reference under which a result stays where it was made.
+struct NewRRef {
+  RRefId rref;
+  ForkId fork;  ///< the caller's own handle
+  friend bool operator==(const NewRRef&, const NewRRef&) = default;
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar(rref, fork);
+  }
+};
+
+/// Run a function on the value of `rref`, which is its first argument; calls on one value take turns in arrival order,
+/// and wait while the value is being created. Request, any holder -> owner of `rref`; answered by Reply, or, where
+/// `keep_as` is given, by RRefCreated. Not idempotent, as Call.
+struct ValueCall {
+  static constexpr Word kWord{0x0103, "ValueCall", Kind::request};
+  FunctionKey function;
+  std::string function_name;
+  Fingerprint fingerprint;
+  Payload arguments;
+  CallSite site;
+  RRefId rref;
+  std::optional<NewRRef> keep_as;
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar(function, function_name, fingerprint, arguments, site, rref, keep_as);
+  }
+};
+
+/// The value that was asked for. Reply to Call, ValueCall and RRefFetch, callee or owner -> caller. A second one finds no
+/// pending request and is dropped.
+struct Reply {
+  static constexpr Word kWord{0x0104, "Reply", Kind::reply};
+  Payload value;
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar(value);
+  }
+};
+
+/// Why there is no value. Reply to any request. A second one is dropped, as with Reply.
+struct Failure {
+  static constexpr Word kWord{0x0105, "Failure", Kind::reply};
+  Error error;
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar(error);
+  }
+};
+
+/// Nobody waits for the answer to `request` any more. Notification, caller -> whoever serves it; a hint: the callee may
+/// stop early, or have answered already. A duplicate, or one for an unknown request, does nothing.
+struct CallCancelled {
+  static constexpr Word kWord{0x0106, "CallCancelled", Kind::notification};
+  RequestId request;
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar(request);
+  }
+};
+
+}  // namespace troupe::msg

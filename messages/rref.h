@@ -1,0 +1,85 @@
+// Remote references: the words between the holders of handles and the owner of a value.
+// RR-1 the owner drops the value when its last fork is deleted; RR-2 forks and deletes may come in any order and twice:
+// the owner keeps tombstones by ForkId; RR-3 a parent handle stays until the owner knows the child.
+#pragma once
+
+#include "messages/error.h"
+#include "messages/ids.h"
+#include "messages/rpc.h"
+#include "messages/word.h"
+
+namespace troupe::msg {
+
+/// Send a copy of the value, when it exists. Request, holder -> owner; answered by Reply. Idempotent: reading changes
+/// nothing; a repeated one is answered again.
+struct RRefFetch {
+  static constexpr Word kWord{0x0201, "RRefFetch", Kind::request};
+  RRefId rref;
+  CallSite site;
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar(rref, site);
+  }
+};
+
+/// The owner actor of `rref` exists and knows the creator's fork. Reply to RemoteCall and ValueCall, owner -> creator.
+/// A second one is dropped.
+struct RRefCreated {
+  static constexpr Word kWord{0x0202, "RRefCreated", Kind::reply};
+  RRefId rref;
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar(rref);
+  }
+};
+
+/// One more handle of `rref` exists. Notification to its owner, from the node that received the handle; `parent` passed
+/// it on and waits for RRefForkAck. Idempotent: duplicates and reorders are harmless (RR-2).
+struct RRefForked {
+  static constexpr Word kWord{0x0203, "RRefForked", Kind::notification};
+  RRefId rref;
+  ForkId fork;
+  NodeName parent;
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar(rref, fork, parent);
+  }
+};
+
+/// The handle `fork` is gone. Notification, its node -> owner. Idempotent; may overtake RRefForked (RR-2).
+struct RRefDeleted {
+  static constexpr Word kWord{0x0204, "RRefDeleted", Kind::notification};
+  RRefId rref;
+  ForkId fork;
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar(rref, fork);
+  }
+};
+
+/// The owner knows `fork`: the parent need not hold its own handle for it any longer (RR-3). Notification, owner ->
+/// parent. Idempotent: one for a fork that nobody waits for does nothing.
+struct RRefForkAck {
+  static constexpr Word kWord{0x0205, "RRefForkAck", Kind::notification};
+  RRefId rref;
+  ForkId fork;
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar(rref, fork);
+  }
+};
+
+/// The handle `fork` is not valid: its value was released before the owner heard of it, or could not be created.
+/// Notification, owner -> holder; every later use of the handle fails with `error`. Idempotent.
+struct RRefRevoked {
+  static constexpr Word kWord{0x0206, "RRefRevoked", Kind::notification};
+  RRefId rref;
+  ForkId fork;
+  Error error;
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar(rref, fork, error);
+  }
+};
+
+}  // namespace troupe::msg
