@@ -3,28 +3,17 @@
 // A link moves frames between nodes that know each other by name and incarnation. It may lose, delay, repeat or
 // reorder whole messages around reconnects; the session above it (session.h) repairs that. It never delivers part of a
 // message, never delivers one from a peer that has not proved the cluster secret, and never runs user code.
+// Frame 0 of what it carries is the session header, the rest is for the layers above.
 #pragma once
 
-#include <cstddef>
-#include <memory>
-#include <span>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "messages/error.h"
+#include "messages/frame.h"
 #include "messages/ids.h"
 
 namespace troupe {
-
-/// One piece of a message: bytes, and what keeps them alive and unchanged until the link has sent them.
-struct Frame {
-  std::span<const std::byte> bytes;
-  std::shared_ptr<const void> owner;
-};
-
-/// One message as a link carries it. Frame 0 is the session header, the rest is for the layers above.
-using Frames = std::vector<Frame>;
 
 /// A node as its peers see it.
 struct Peer {
