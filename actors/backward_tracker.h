@@ -1,0 +1,172 @@
+// One backward pass on one node: who takes part (marking), then who is done (running). Rules BW-1 to BW-6 of
+// PROTOCOLS.md. Plain state: no CAF, no graph, no clock; one thread at a time.
+//
+//   idle --start, mark--> marking --(all marks answered)--> marked --run, gradient--> running --finished--> finished
+//   any but complete --fail, node_down, failed--> failed            root only: finished --(all reported)--> complete
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <set>
+#include <variant>
+#include <vector>
+
+#include "messages/error.h"
+#include "messages/ids.h"
+
+namespace troupe {
+
+/// What a node has to do for a pass, in this order, after an event.
+namespace backward {
+
+/// Walk the local graph from these SendFns, and from this node's own roots if `from_roots`; answered by exactly one
+/// `walked`, in order.
+struct Walk {
+  std::vector<BoundaryId> boundaries;
+  bool from_roots = false;
+  friend bool operator==(const Walk&, const Walk&) = default;
+};
+/// BackwardMark to `to`; its answer goes to `mark_answered` with this number.
+struct SendMark {
+  NodeName to;
+  std::uint64_t number = 0;
+  std::vector<BoundaryId> boundaries;
+  bool from_roots = false;
+  friend bool operator==(const SendMark&, const SendMark&) = default;
+};
+/// BackwardMarked, the answer to the mark that came as (to, request).
+struct AnswerMark {
+  NodeName to;
+  std::uint64_t request = 0;
+  std::set<NodeName> participants;
+  friend bool operator==(const AnswerMark&, const AnswerMark&) = default;
+};
+/// BackwardRun to a node that has roots of its own.
+struct SendRun {
+  NodeName to;
+  friend bool operator==(const SendRun&, const SendRun&) = default;
+};
+/// Start the local graph task at this node's own roots; it ends at once if it has nothing to do.
+struct Run {
+  friend bool operator==(const Run&, const Run&) = default;
+};
+/// This node's part is done: BackwardFinished to the root.
+struct SendFinished {
+  NodeName to;
+  friend bool operator==(const SendFinished&, const SendFinished&) = default;
+};
+/// The pass has failed here: BackwardFinished with the error, to a node that takes part.
+struct SendFailed {
+  NodeName to;
+  Error error;
+  friend bool operator==(const SendFailed&, const SendFailed&) = default;
+};
+/// The whole pass is done. Root only, at most once, and never with Failed.
+struct Complete {
+  friend bool operator==(const Complete&, const Complete&) = default;
+};
+/// The pass has failed on this node. At most once: the first cause.
+struct Failed {
+  Error error;
+  friend bool operator==(const Failed&, const Failed&) = default;
+};
+/// The event was not allowed here or now and changed nothing: a protocol_violation of `error.peer`.
+struct Refused {
+  Error error;
+  friend bool operator==(const Refused&, const Refused&) = default;
+};
+
+using Action = std::variant<Walk, SendMark, AnswerMark, SendRun, Run, SendFinished, SendFailed, Complete, Failed, Refused>;
+using Actions = std::vector<Action>;
+using BoundariesByPeer = std::map<NodeName, std::vector<BoundaryId>>;
+
+}  // namespace backward
+
+/// One node's part in one pass. The root is the pass's creator. Events may be repeated; those of different nodes come in
+/// any order.
+class BackwardTracker {
+ public:
+  enum class Phase : std::uint8_t { idle, marking, marked, running, finished, complete, failed };
+
+  BackwardTracker(PassId pass, NodeName self) : pass_(std::move(pass)), self_(std::move(self)) {}
+
+  /// Root: begins the pass at this node's roots and at those on the nodes `remote_roots`. Once.
+  [[nodiscard]] backward::Actions start(const std::set<NodeName>& remote_roots);
+
+  /// BackwardMark number `request` came from `from`, which reaches these SendFns of ours, and wants our own roots.
+  [[nodiscard]] backward::Actions mark(const NodeName& from, std::uint64_t request,
+                                       const std::vector<BoundaryId>& boundaries, bool from_roots);
+
+  /// The oldest open Walk is done and reached, for the first time in this pass, these RecvFns.
+  [[nodiscard]] backward::Actions walked(const backward::BoundariesByPeer& reached);
+
+  /// BackwardMarked for our mark `number`.
+  [[nodiscard]] backward::Actions mark_answered(std::uint64_t number, const std::vector<NodeName>& participants);
+
+  /// BackwardRun came: marking is complete.
+  [[nodiscard]] backward::Actions run();
+
+  /// BackwardGradients came for one boundary. They may enter the local graph task unless the answer holds Refused; a
+  /// repeated one is refused too.
+  [[nodiscard]] backward::Actions gradient(const NodeName& from, const BoundaryId& boundary);
+
+  /// The local graph task is done and has sent all its gradients.
+  [[nodiscard]] backward::Actions finished();
+
+  /// BackwardFinished without an error came from `participant`.
+  [[nodiscard]] backward::Actions reported(const NodeName& participant);
+
+  /// Something failed here (a walk, a grad function), or a peer said that the pass failed there.
+  [[nodiscard]] backward::Actions fail(const Error& error);
+
+  /// `node` is gone; `why` names it. Fails the pass if that node takes part as far as this one knows.
+  [[nodiscard]] backward::Actions node_down(const NodeName& node, const Error& why);
+
+  [[nodiscard]] Phase phase() const noexcept { return phase_; }
+  [[nodiscard]] const std::optional<Error>& failure() const noexcept { return failure_; }
+  /// The nodes that take part, as far as known here; at the root complete once marking is.
+  [[nodiscard]] const std::set<NodeName>& participants() const noexcept { return participants_; }
+  /// Participants that have not finished, for reports. Root only.
+  [[nodiscard]] std::set<NodeName> unfinished() const;
+  /// SendFns of ours that take part.
+  [[nodiscard]] std::size_t marked_count() const noexcept { return expected_.size(); }
+
+ private:
+  struct Mark {
+    NodeName from;
+    std::uint64_t request = 0;
+    friend auto operator<=>(const Mark&, const Mark&) = default;
+  };
+
+  [[nodiscard]] bool is_root() const { return self_ == pass_.creator; }
+  [[nodiscard]] std::set<NodeName> neighbours() const;
+  void send_mark(const NodeName& to, std::vector<BoundaryId> boundaries, bool from_roots, backward::Actions& out);
+  void settle_marking(backward::Actions& out);
+  void settle_running(backward::Actions& out);
+  [[nodiscard]] backward::Actions refuse(const NodeName& peer, std::string what) const;
+
+  PassId pass_;
+  NodeName self_;
+  Phase phase_ = Phase::idle;
+  std::optional<Error> failure_;
+
+  std::set<Mark> seen_;                            // marks received, answered or not
+  std::optional<Mark> engager_;                    // the one answered last
+  std::deque<std::optional<Mark>> walks_;          // open walks; a mark in it is answered when its walk is done
+  std::map<std::uint64_t, NodeName> unanswered_;   // our marks: the deficit
+  std::uint64_t marks_sent_ = 0;
+  std::set<NodeName> marked_peers_;                // whom we ever sent a mark
+  std::set<NodeName> below_;                       // participants to report to the engager
+
+  std::map<BoundaryId, NodeName> expected_;        // marked SendFns, by the peer whose gradient they wait for
+  std::set<BoundaryId> arrived_;
+  bool has_roots_ = false;
+  std::set<NodeName> remote_roots_;
+  std::set<NodeName> participants_;
+  std::set<NodeName> reported_;
+};
+
+}  // namespace troupe

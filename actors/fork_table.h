@@ -1,0 +1,122 @@
+// The owner's side of one RRef: which nodes hold a handle of the value, and whether its life has ended. Rules RR-1 to
+// RR-5 of PROTOCOLS.md. Plain state: no CAF, no clock; one thread at a time.
+//
+//   unknown --hand_out, forked--> live --deleted, undo, came_home, drop_node--> dead
+//   unknown --deleted--> awaited --forked, drop_node--> dead             (the delete overtook its fork)
+#pragma once
+
+#include <cstddef>
+#include <deque>
+#include <map>
+#include <set>
+#include <unordered_set>
+
+#include "actors/node_life.h"
+#include "messages/ids.h"
+
+namespace troupe {
+
+/// What the owner answers to a fork that was reported to it. In all cases but `refused` the parent gets its
+/// RRefForkAck: nothing is gained by keeping the parent's handle any longer.
+enum class ForkOutcome : std::uint8_t {
+  known,    ///< counted; the holder gets RRefForkAck too: its handle is confirmed
+  revoked,  ///< the fork was deleted before, or the value is gone; the holder gets RRefRevoked
+  fenced,   ///< the holder is known to be gone and gets nothing
+  refused,  ///< protocol_violation: another node holds this fork, or it is the owner's own and was never given to anybody
+};
+
+/// The forks of one value. Every event may come in any order, twice, or for a fork never heard of.
+class ForkTable {
+ public:
+  /// Deleted forks remembered per table, oldest forgotten first. Beyond it the session's duplicate filter stands alone;
+  /// forks made by the owner itself need no memory.
+  static constexpr std::size_t kDeadForksMax = 256;
+
+  /// For a value of the node `owner`. A new table has not ended: it has not been used yet.
+  explicit ForkTable(NodeName owner) : owner_(std::move(owner)) {}
+
+  /// The owner gives the handle `fork`, an id of its own, to `holder`; call it before the handle leaves (RR-3).
+  /// Returns false, and counts nothing, if the value is gone or `holder` is known to be.
+  [[nodiscard]] bool hand_out(const ForkId& fork, const NodeLife& holder);
+
+  /// The owner's `fork` never left, or was refused unread.
+  void undo(const ForkId& fork);
+
+  /// A node reports that it holds `fork`: RRefForked, or the creating call itself, whose sender is the holder.
+  [[nodiscard]] ForkOutcome forked(const ForkId& fork, const NodeLife& holder);
+
+  /// RRefDeleted came from `holder`. Returns false, and changes nothing, if that fork is another node's.
+  [[nodiscard]] bool deleted(const ForkId& fork, const NodeLife& holder);
+
+  /// A handle came back to its owner, which took `hold()` for it first. Returns true if the parent waits for
+  /// RRefForkAck: the fork is a user's, not one the owner gave to itself.
+  [[nodiscard]] bool came_home(const ForkId& fork);
+
+  /// One more local handle of the owner's own, or a running use of the value. Returns false if the value is gone.
+  [[nodiscard]] bool hold();
+  /// Undoes one `hold()`.
+  void release();
+
+  /// That life of a node is over: its forks are deleted and it is never listened to again (RR-5).
+  void drop_node(const NodeLife& life);
+
+  /// True once the table was used and nobody is left: no fork, no local handle, no fork whose delete came first (RR-1).
+  /// Final: the value may be dropped, and whatever comes later is answered `revoked`.
+  [[nodiscard]] bool ended() const noexcept { return ended_; }
+
+  [[nodiscard]] std::size_t fork_count() const noexcept { return live_.size(); }
+  [[nodiscard]] std::size_t hold_count() const noexcept { return holds_; }
+  [[nodiscard]] bool is_live(const ForkId& fork) const { return live_.contains(fork); }
+  /// Who holds a live fork, for reports.
+  [[nodiscard]] std::set<NodeLife> holders() const;
+
+  friend bool operator==(const ForkTable&, const ForkTable&) = default;
+
+ private:
+  struct Dead {
+    ForkId fork;
+    NodeLife holder;
+    friend bool operator==(const Dead&, const Dead&) = default;
+  };
+
+  [[nodiscard]] bool is_own(const ForkId& fork) const { return fork.creator == owner_; }
+  [[nodiscard]] bool is_dead(const ForkId& fork) const;
+  void bury(const ForkId& fork, const NodeLife& holder);
+  void settle();
+
+  NodeName owner_;
+  bool used_ = false;
+  bool ended_ = false;
+  std::size_t holds_ = 0;
+  std::map<ForkId, NodeLife> live_;
+  std::set<std::pair<ForkId, NodeLife>> awaited_;
+  std::deque<Dead> dead_;
+  std::set<NodeLife> gone_;
+};
+
+/// What a node remembers of values it owned and dropped, so that a late word about one is answered and starts nothing.
+class EndedRRefs {
+ public:
+  /// Values remembered; beyond it the oldest is forgotten. Values that the node itself created need no memory.
+  static constexpr std::size_t kRememberedMax = 65536;
+
+  explicit EndedRRefs(NodeName self) : self_(std::move(self)) {}
+
+  /// The table of `rref` has ended.
+  void add(const RRefId& rref);
+
+  /// That life of a node is over: no call of it that would create a value can come.
+  void drop_node(const NodeLife& life);
+
+  /// For an id without a table: true if no creating call can come any more (answer ref_revoked), false if it may be on
+  /// its way (make a table and let what came wait).
+  [[nodiscard]] bool is_over(const RRefId& rref) const;
+
+ private:
+  NodeName self_;
+  std::unordered_set<RRefId> ended_;
+  std::deque<RRefId> order_;
+  std::set<std::pair<NodeName, std::uint64_t>> gone_;
+};
+
+}  // namespace troupe

@@ -1,0 +1,123 @@
+// The user's side of RRefs on one node: which handles of other nodes' values it holds, on which forks they rest, and
+// which forks it handed on that the owner does not know yet. Rules RR-3 and RR-6 to RR-9 of PROTOCOLS.md. Plain state:
+// no CAF, no clock; one thread at a time.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "actors/node_life.h"
+#include "messages/error.h"
+#include "messages/ids.h"
+
+namespace troupe {
+
+/// One notification to send after an event. It concerns that life of `to` and is dropped if the node is in another one.
+struct RRefNotice {
+  enum class Kind : std::uint8_t {
+    forked,        ///< RRefForked, to the owner; its `parent` is `parent`
+    deleted,       ///< RRefDeleted, to the owner
+    acknowledged,  ///< RRefForkAck, to the parent: it need not wait for the owner's
+  };
+  Kind kind = Kind::forked;
+  NodeLife to;
+  RRefId rref;
+  ForkId fork;
+  NodeName parent;  ///< forked only
+  friend auto operator<=>(const RRefNotice&, const RRefNotice&) = default;
+};
+
+using RRefNotices = std::vector<RRefNotice>;
+
+/// A handle as a message carries it.
+struct RRefHandOut {
+  RRefId rref;
+  ForkId fork;
+  NodeLife owner;
+  friend auto operator<=>(const RRefHandOut&, const RRefHandOut&) = default;
+};
+
+enum class HandleState : std::uint8_t {
+  pending,    ///< usable; the owner has not confirmed it yet
+  confirmed,  ///< the owner counts it
+  failed,     ///< every use fails with `failure()`
+};
+
+/// Handles of one node, by RRefId. Owners are other nodes: a node's own values live in ForkTables.
+/// Each `create` and each `received` is matched by one `dropped`: the local copies share handles as they like.
+class HandleTable {
+ public:
+  explicit HandleTable(NodeLife self) : self_(std::move(self)) {}
+
+  /// A new fork id of this node; ForkTable::hand_out takes them from here too.
+  [[nodiscard]] ForkId next_fork();
+
+  /// A value is about to be created on `owner`: returns the fork that the creating call carries. Pending until
+  /// `acknowledged` (RRefCreated) or `failed`.
+  [[nodiscard]] ForkId create(const RRefId& rref, const NodeLife& owner);
+
+  /// The creating call of `rref` failed. error.execution `never` says that the owner will not hear of the fork;
+  /// otherwise it is deleted with the handle.
+  void creation_failed(const RRefId& rref, const Error& error);
+
+  /// A message from `parent` brought a handle. At most once per fork: messages that carry handles are not delivered
+  /// twice.
+  [[nodiscard]] RRefNotices received(const RRefHandOut& handle, const NodeLife& parent);
+
+  /// Makes the fork that a message to `to` will carry; this node's handle stays until it is acknowledged (RR-3).
+  /// Refused if the handle has failed, is not here, or `to` is known to be gone.
+  [[nodiscard]] Result<ForkId> hand_out(const RRefId& rref, const NodeLife& to);
+
+  /// RRefForkAck: `fork` was handed on and is now known, or is this node's own and confirmed.
+  [[nodiscard]] RRefNotices acknowledged(const RRefId& rref, const ForkId& fork);
+
+  /// The message that carried `fork` never left, or was refused unread.
+  [[nodiscard]] RRefNotices undo(const RRefId& rref, const ForkId& fork);
+
+  /// RRefRevoked: the owner does not count this node's `fork`.
+  [[nodiscard]] RRefNotices revoked(const RRefId& rref, const ForkId& fork, const Error& error);
+
+  /// The last copy that shared one `create` or `received` is gone.
+  [[nodiscard]] RRefNotices dropped(const RRefId& rref);
+
+  /// That life of a node is over: handles of its values fail with owner_died, forks handed to it no longer wait (RR-8).
+  [[nodiscard]] RRefNotices node_down(const NodeLife& life, const Error& why);
+
+  /// Requires that the handle is here.
+  [[nodiscard]] HandleState state(const RRefId& rref) const;
+  /// Why the handle is failed; empty if it is not failed or not here.
+  [[nodiscard]] std::optional<Error> failure(const RRefId& rref) const;
+
+  [[nodiscard]] bool contains(const RRefId& rref) const { return entries_.contains(rref); }
+  [[nodiscard]] bool is_held(const RRefId& rref) const;
+  /// Values of which this node holds a handle or waits for an acknowledgement: 0 when nothing is left (RR-9).
+  [[nodiscard]] std::size_t size() const noexcept { return entries_.size(); }
+  /// Forks handed on and not yet acknowledged, for shutdown reports.
+  [[nodiscard]] std::size_t unacknowledged_count() const;
+  /// The forks on which the handle rests, confirmed or pending.
+  [[nodiscard]] std::vector<ForkId> forks_of(const RRefId& rref) const;
+
+ private:
+  struct Entry {
+    NodeLife owner;
+    std::size_t holds = 0;
+    std::optional<ForkId> confirmed;       // at most one: further ones are given back at once (RR-7)
+    std::map<ForkId, NodeLife> pending;    // to the parent that waits for it
+    std::map<ForkId, NodeLife> children;   // to the node that it was handed to
+    std::optional<Error> failure;
+  };
+  using Entries = std::map<RRefId, Entry>;
+
+  void settle(Entries::iterator at, RRefNotices& notices);
+  void fail(Entry& entry, const Error& error) const;
+
+  NodeLife self_;
+  std::uint64_t serial_ = 0;
+  Entries entries_;
+  std::map<NodeLife, Error> gone_;
+};
+
+}  // namespace troupe

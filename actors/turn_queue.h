@@ -1,0 +1,63 @@
+// Whose turn it is on the value of one RRef. Rules TQ-1 to TQ-4 of PROTOCOLS.md. Plain state: no CAF, no clock; one
+// thread at a time.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <set>
+
+namespace troupe {
+
+/// How functions that use the value of one RRef run.
+enum class Sharing : std::uint8_t {
+  turns,       ///< one after the other, as an actor handles its messages
+  concurrent,  ///< all at once: the type is safe to use from many threads
+};
+
+/// Names one use of the value: a served function, or the guard that local_value() returned. Never used again.
+struct TurnId {
+  std::uint64_t value = 0;
+  friend auto operator<=>(const TurnId&, const TurnId&) = default;
+};
+
+/// Grants turns in arrival order. A use that waits for something else gives its turn up, and takes it again, before the
+/// uses that have not begun, when the wait is over. Throws std::logic_error on an event that its use cannot have.
+class TurnQueue {
+ public:
+  explicit TurnQueue(Sharing sharing = Sharing::turns) : sharing_(sharing) {}
+
+  /// A use arrives. Returns true if it may begin now; else a later call returns it.
+  [[nodiscard]] bool request(TurnId use);
+
+  /// The use that has the turn begins to wait. Returns the use that has the turn now, if there is one.
+  [[nodiscard]] std::optional<TurnId> suspend(TurnId use);
+
+  /// Its wait is over. Returns true if it may go on now; else a later call returns it.
+  [[nodiscard]] bool resume(TurnId use);
+
+  /// The use ends: done, cancelled or its caller gone, whether it has the turn, waits for it or is suspended.
+  /// Returns the use that has the turn now because of that, if there is one.
+  [[nodiscard]] std::optional<TurnId> release(TurnId use);
+
+  [[nodiscard]] bool has_turn(TurnId use) const { return running_.contains(use); }
+  /// Uses that are neither running nor suspended.
+  [[nodiscard]] std::size_t waiting_count() const noexcept { return returning_.size() + arriving_.size(); }
+  /// Uses that began and wait for something else.
+  [[nodiscard]] std::size_t suspended_count() const noexcept { return suspended_.size(); }
+  [[nodiscard]] bool empty() const noexcept { return running_.empty() && suspended_.empty() && waiting_count() == 0; }
+
+ private:
+  [[nodiscard]] bool knows(TurnId use) const;
+  [[nodiscard]] bool may_run() const noexcept { return sharing_ == Sharing::concurrent || running_.empty(); }
+  [[nodiscard]] std::optional<TurnId> grant_next();
+
+  Sharing sharing_;
+  std::set<TurnId> running_;  // at most one if sharing is `turns`
+  std::set<TurnId> suspended_;
+  std::deque<TurnId> returning_;
+  std::deque<TurnId> arriving_;
+};
+
+}  // namespace troupe
