@@ -1,4 +1,4 @@
-# What every target of Troupe has in common; nothing is set globally.
+# How Troupe's targets are made; nothing is set globally.
 
 set(TROUPE_WARNINGS -Wall -Wextra -Wpedantic -Wshadow -Wconversion)
 
@@ -21,16 +21,26 @@ function(troupe_library folder)
   troupe_compile_options(troupe_${folder})
 endfunction()
 
-# troupe_test(<folder> SOURCES <file>_test.cc... LINKS <target>...)
+# troupe_program(<name> SOURCES <file>... LINKS <target>...)
+# An executable in bin/ of the build folder, where `./dev demo` and cluster files look for programs.
+function(troupe_program name)
+  cmake_parse_arguments(arg "" "" "SOURCES;LINKS" ${ARGN})
+  add_executable(${name} ${arg_SOURCES})
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")
+  target_link_libraries(${name} PRIVATE ${arg_LINKS})
+  troupe_compile_options(${name})
+endfunction()
+
+# troupe_test(<folder> SOURCES <file>_test.cc... LINKS <target>... [TIMEOUT <seconds>])
 # One Boost.Test executable per folder, run by CTest as <folder>; a test that hangs is ended after 30 s.
 function(troupe_test folder)
   cmake_parse_arguments(arg "" "TIMEOUT" "SOURCES;LINKS" ${ARGN})
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 30)
   endif()
-  add_executable(${folder}_test ${arg_SOURCES} ${PROJECT_SOURCE_DIR}/tests/test_main.cc)
-  target_link_libraries(${folder}_test PRIVATE ${arg_LINKS} Boost::unit_test_framework)
-  target_compile_definitions(${folder}_test PRIVATE BOOST_TEST_DYN_LINK TROUPE_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+  add_executable(${folder}_test ${arg_SOURCES})
+  target_link_libraries(${folder}_test PRIVATE ${arg_LINKS} troupe_test_main)
+  target_compile_definitions(${folder}_test PRIVATE TROUPE_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
   troupe_compile_options(${folder}_test)
   add_test(NAME ${folder} COMMAND ${folder}_test --log_level=test_suite --report_level=short)
   set_tests_properties(${folder} PROPERTIES TIMEOUT ${arg_TIMEOUT})

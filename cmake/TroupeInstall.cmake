@@ -1,0 +1,19 @@
+# `cmake --install`: libraries, headers under include/troupe (that directory is exported, so `#include "tensor/ops.h"`
+# reads the same here and there), programs, and the package that `find_package(troupe)` reads.
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+
+set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/troupe)
+install(TARGETS troupe_tensor troupe_autograd troupe_optim troupe_messages troupe_actors troupe_node troupe_troupe
+        EXPORT troupeTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(EXPORT troupeTargets NAMESPACE troupe:: DESTINATION ${package_dir})
+
+foreach(folder tensor autograd optim messages actors node)
+  install(DIRECTORY ${folder} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/troupe FILES_MATCHING PATTERN "*.h")
+endforeach()
+install(FILES troupe.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/troupe)
+
+write_basic_package_version_file(troupeConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES cmake/troupeConfig.cmake cmake/FindTroupeDependencies.cmake
+              ${CMAKE_CURRENT_BINARY_DIR}/troupeConfigVersion.cmake
+        DESTINATION ${package_dir})

@@ -1,0 +1,6 @@
+# find_package(troupe): targets troupe::tensor, autograd, optim, messages, actors, node, and troupe::troupe for all.
+include(CMakeFindDependencyMacro)
+list(PREPEND CMAKE_MODULE_PATH "${CMAKE_CURRENT_LIST_DIR}")
+find_dependency(TroupeDependencies MODULE)
+list(POP_FRONT CMAKE_MODULE_PATH)
+include("${CMAKE_CURRENT_LIST_DIR}/troupeTargets.cmake")
