@@ -2,14 +2,14 @@
 # troupeConfig.cmake look for them with this same file.
 include(CMakeFindDependencyMacro)
 find_dependency(Threads)
-find_dependency(dnnl CONFIG)
 find_dependency(spdlog CONFIG)
 find_dependency(fmt CONFIG)
 find_dependency(tomlplusplus CONFIG)
 find_dependency(cereal CONFIG)
 find_dependency(CLI11 CONFIG)
 
-# troupe_find_library(<namespace>::<name> <header> <library>): an imported target for what ships no CMake package.
+# troupe_find_library(<namespace>::<name> <header> <library>): an imported target for what ships no usable CMake package
+# (that of oneDNN asks for OpenCL headers).
 macro(troupe_find_library target header library)
   string(MAKE_C_IDENTIFIER "${target}" _troupe_id)
   find_path(${_troupe_id}_INCLUDE_DIR ${header})
@@ -25,6 +25,7 @@ endmacro()
 
 set(_troupe_found_with)
 troupe_find_library(BLAS::openblas cblas.h openblas)
+troupe_find_library(DNNL::dnnl dnnl.hpp dnnl)
 troupe_find_library(CAF::core caf/all.hpp caf_core)
 troupe_find_library(ZeroMQ::zmq zmq.hpp zmq)
 troupe_find_library(sodium::sodium sodium.h sodium)
