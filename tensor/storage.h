@@ -71,6 +71,9 @@ class Storage {
   /// Whether both are handles of the same memory.
   [[nodiscard]] bool same_as(const Storage& other) const noexcept { return state_ == other.state_; }
 
+  /// How many handles of this memory there are. 1 means that nobody else can see it or get to see it.
+  [[nodiscard]] long handle_count() const noexcept { return state_.use_count(); }
+
  private:
   struct Block;
   struct State;
