@@ -17,9 +17,9 @@ namespace troupe {
 
 /// A node as its peers see it.
 struct Peer {
-  NodeName name;
-  Incarnation incarnation;
-  std::string address;  ///< where it listens, e.g. "tcp://127.0.0.1:40211"
+  NodeName name{};
+  Incarnation incarnation{};
+  std::string address{};  ///< where it listens, e.g. "tcp://127.0.0.1:40211"
   friend bool operator==(const Peer&, const Peer&) = default;
 };
 

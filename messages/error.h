@@ -59,16 +59,16 @@ enum class Execution : std::uint8_t { never = 1, maybe = 2, yes = 3 };
 /// A failure as one value: what, who, during which operation, after how long, and what to do about it.
 struct Error {
   ErrorCode code = ErrorCode::internal;
-  std::string message;            ///< one sentence; for remote_exception the exception's own text, unchanged
-  NodeName peer;                  ///< the node concerned; empty if none
-  Incarnation incarnation;        ///< of `peer`, zero if unknown
-  std::string endpoint;           ///< address of `peer`, empty if unknown
-  std::string operation;          ///< "rpc project", "to_here", "backward"
+  std::string message{};          ///< one sentence; for remote_exception the exception's own text, unchanged
+  NodeName peer{};                ///< the node concerned; empty if none
+  Incarnation incarnation{};      ///< of `peer`, zero if unknown
+  std::string endpoint{};         ///< address of `peer`, empty if unknown
+  std::string operation{};        ///< "rpc project", "to_here", "backward"
   Execution execution = Execution::maybe;
   std::int64_t elapsed_us = 0;    ///< since the operation began
-  std::string cause;              ///< text of the error below this one, empty if none
-  std::string hint;               ///< what the reader can do, empty if nothing is known
-  std::string exception_type;     ///< remote_exception: demangled type name
+  std::string cause{};            ///< text of the error below this one, empty if none
+  std::string hint{};             ///< what the reader can do, empty if nothing is known
+  std::string exception_type{};   ///< remote_exception: demangled type name
 
   /// One line: "rpc project on ps0: peer_down: connection closed (ran: maybe)".
   [[nodiscard]] std::string text() const;
