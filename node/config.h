@@ -26,7 +26,9 @@ struct RoleConfig {
   StringTable env;                   ///< added to what the processes inherit
   std::filesystem::path working_dir; ///< relative to the file's directory; empty = where `troupe` was started
   OnExit on_exit = OnExit::stop_all;
+  Origin name_origin;
   Origin command_origin;
+  Origin working_dir_origin;
 };
 
 /// One line of `troupe config show`.

@@ -5,8 +5,6 @@
 //   nobody            a world of one
 #pragma once
 
-#include <array>
-#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <stdexcept>
@@ -17,10 +15,7 @@
 
 namespace troupe {
 
-/// What every node proves to its peers before they listen to it.
-using ClusterSecret = std::array<std::byte, 32>;
-
-/// Where the cluster's secret can be read, once.
+/// Where the cluster's secret can be read; see ClusterSecret::from_descriptor and from_file.
 struct SecretSource {
   enum class Kind : std::uint8_t { none, descriptor, file };
   Kind kind = Kind::none;
@@ -54,9 +49,5 @@ class EnvironmentError : public std::runtime_error {
 
 /// Returns the place that `variables` describe. Throws EnvironmentError.
 [[nodiscard]] NodeEnvironment read_environment(const Variables& variables = process_variables());
-
-/// Returns the secret. A descriptor is closed: the second call fails. A file must belong to this user with mode 0600 (or
-/// 0400) and hold 32 bytes or 64 hexadecimal digits. Throws EnvironmentError; also if there is no source.
-[[nodiscard]] ClusterSecret read_secret(const SecretSource& source);
 
 }  // namespace troupe

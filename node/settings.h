@@ -37,6 +37,7 @@ struct Origin {
   enum class Layer : std::uint8_t { built_in, file, environment, command_line };
   Layer layer = Layer::built_in;
   std::string place;  ///< file: "cluster.toml:7"; environment: the variable's name
+  unsigned line = 0;  ///< file only
 
   /// "cluster.toml:7", "environment TROUPE__NODE__LOG_LEVEL", "command line", "built-in default"
   [[nodiscard]] std::string text() const;
@@ -49,11 +50,11 @@ struct SettingSpec {
   std::string_view section;
   std::string_view key;
   SettingKind kind = SettingKind::text;
-  std::string_view fallback;  ///< built-in value as text
-  std::string_view about;     ///< one line for people
-  std::int64_t min = 0;       ///< integer only
+  std::string_view fallback = "";  ///< built-in value as text
+  std::string_view about = "";     ///< one line for people
+  std::int64_t min = 0;            ///< integer only
   std::int64_t max = 0;
-  std::string_view choices;   ///< choice only: "ipc, tcp"
+  std::string_view choices = "";   ///< choice only: "ipc, tcp"
 };
 
 /// All keys of [cluster], [node] and [pool], in the order in which they are shown.

@@ -1,0 +1,310 @@
+#include "node/settings.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <optional>
+#include <utility>
+
+namespace troupe {
+namespace {
+
+using enum SettingKind;
+
+constexpr std::array kClusterSpecs = {
+    SettingSpec{"cluster", "name", name, "troupe", "name of the cluster"},
+    SettingSpec{.section = "cluster", .key = "transport", .kind = choice, .fallback = "ipc",
+                .about = "how nodes reach each other", .choices = "ipc, tcp"},
+    SettingSpec{"cluster", "port", integer, "0", "tcp port of the first node; 0 = any free one", 0, 65535},
+    SettingSpec{"cluster", "join_timeout", duration, "30s", "until all nodes must know each other"},
+    SettingSpec{"cluster", "shutdown_timeout", duration, "10s", "until a node that was asked to stop is killed"},
+    SettingSpec{"cluster", "result", text, "", "node whose last line is repeated at the very end"},
+    SettingSpec{"node", "math_threads", integer, "0", "threads for maths; 0 = cores / processes", 0, 1024},
+    SettingSpec{.section = "node", .key = "log_level", .kind = choice, .fallback = "info",
+                .about = "least severe message that is logged", .choices = "trace, debug, info, warn, error, off"},
+    SettingSpec{"pool", "threads", integer, "0", "kept ready for user functions; 0 = one per core", 0, 4096},
+    SettingSpec{"pool", "threads_max", integer, "2048", "bound of the pool's growth", 1, 65536},
+};
+
+constexpr std::array kRoleSpecs = {
+    SettingSpec{"role", "name", name, "", "name of the role and, with an index, of its nodes"},
+    SettingSpec{"role", "count", integer, "1", "how many processes", 1, 1024},
+    SettingSpec{"role", "command", list, "", "program and arguments"},
+    SettingSpec{"role", "env", table, "", "environment variables added for its processes"},
+    SettingSpec{"role", "working_dir", text, "", "relative to the file; default: where troupe was started"},
+    SettingSpec{.section = "role", .key = "on_exit", .kind = choice, .fallback = "stop_all",
+                .about = "what a failure means for the others", .choices = "stop_all, keep_going"},
+};
+
+struct DurationUnit {
+  std::string_view suffix;
+  std::int64_t milliseconds;
+};
+constexpr std::array kUnits = {DurationUnit{"ms", 1}, DurationUnit{"s", 1000}, DurationUnit{"m", 60'000},
+                               DurationUnit{"h", 3'600'000}};
+constexpr std::int64_t kDurationMax = 24 * 3'600'000;
+
+std::optional<std::int64_t> parse_integer(std::string_view digits) {
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  if (digits.empty() || error != std::errc{} || end != digits.data() + digits.size()) return std::nullopt;
+  return value;
+}
+
+std::optional<std::chrono::milliseconds> parse_duration(std::string_view text_form) {
+  for (const DurationUnit& unit : kUnits) {
+    if (!text_form.ends_with(unit.suffix)) continue;
+    const auto count = parse_integer(text_form.substr(0, text_form.size() - unit.suffix.size()));
+    if (count && *count > 0 && *count <= kDurationMax / unit.milliseconds) {
+      return std::chrono::milliseconds(*count * unit.milliseconds);
+    }
+  }
+  return std::nullopt;
+}
+
+/// The strings of `["a", "b"]`; nothing if `text_form` is not written like that.
+std::optional<std::vector<std::string>> parse_list(std::string_view text_form) {
+  std::vector<std::string> items;
+  const auto skip_blanks = [&] { text_form.remove_prefix(std::min(text_form.find_first_not_of(' '), text_form.size())); };
+  const auto take = [&](char wanted) {
+    skip_blanks();
+    if (!text_form.starts_with(wanted)) return false;
+    text_form.remove_prefix(1);
+    return true;
+  };
+  if (!take('[')) return std::nullopt;
+  while (!take(']')) {
+    if (!items.empty() && !take(',')) return std::nullopt;
+    if (!take('"')) return std::nullopt;
+    const auto end = text_form.find('"');
+    if (end == std::string_view::npos) return std::nullopt;
+    items.emplace_back(text_form.substr(0, end));
+    text_form.remove_prefix(end + 1);
+  }
+  skip_blanks();
+  return text_form.empty() ? std::optional(std::move(items)) : std::nullopt;
+}
+
+struct Describe {
+  std::string operator()(const Untyped& raw) const { return fmt::format("\"{}\"", raw.text); }
+  std::string operator()(std::int64_t raw) const { return fmt::format("integer {}", raw); }
+  std::string operator()(const std::string& raw) const { return fmt::format("string \"{}\"", raw); }
+  std::string operator()(const std::vector<std::string>&) const { return "an array of strings"; }
+  std::string operator()(const StringTable&) const { return "a table"; }
+  std::string operator()(const Misfit& raw) const { return raw.what; }
+};
+
+[[noreturn]] void refuse(std::string_view expected, const RawSetting& raw) {
+  throw std::invalid_argument(fmt::format("expected {}, found {}", expected, std::visit(Describe{}, raw)));
+}
+
+std::int64_t checked_integer(const SettingSpec& spec, const RawSetting& raw) {
+  std::optional<std::int64_t> value;
+  if (const auto* typed = std::get_if<std::int64_t>(&raw)) value = *typed;
+  if (const auto* untyped = std::get_if<Untyped>(&raw)) value = parse_integer(untyped->text);
+  if (!value) refuse("an integer", raw);
+  if (*value < spec.min || *value > spec.max) {
+    throw std::invalid_argument(fmt::format("{} is not in {}..{}", *value, spec.min, spec.max));
+  }
+  return *value;
+}
+
+/// The text of a key that wants one; nothing for any other type.
+std::optional<std::string> text_of(const RawSetting& raw) {
+  if (const auto* typed = std::get_if<std::string>(&raw)) return *typed;
+  if (const auto* untyped = std::get_if<Untyped>(&raw)) return untyped->text;
+  return std::nullopt;
+}
+
+std::string checked_choice(const SettingSpec& spec, const RawSetting& raw) {
+  const auto value = text_of(raw);
+  if (!value) refuse(fmt::format("one of {}", spec.choices), raw);
+  std::vector<std::string_view> choices;
+  for (std::string_view rest = spec.choices; !rest.empty();) {
+    choices.push_back(rest.substr(0, rest.find(", ")));
+    rest.remove_prefix(std::min(rest.size(), choices.back().size() + 2));
+  }
+  if (std::find(choices.begin(), choices.end(), *value) == choices.end()) {
+    throw std::invalid_argument(
+        fmt::format("\"{}\" is not one of {}{}", *value, spec.choices, did_you_mean(*value, choices)));
+  }
+  return *value;
+}
+
+std::string checked_text(const RawSetting& raw) {
+  const auto value = text_of(raw);
+  if (!value) refuse("a string", raw);
+  if (value->find('\0') != std::string::npos) throw std::invalid_argument("a zero byte in a string");
+  return *value;
+}
+
+std::string checked_name(const RawSetting& raw) {
+  std::string value = checked_text(raw);
+  if (!is_valid_name(value)) {
+    throw std::invalid_argument(fmt::format("\"{}\" is not a name: 1 to 64 of A-Z a-z 0-9 - _ : .", value));
+  }
+  return value;
+}
+
+std::vector<std::string> checked_list(const RawSetting& raw) {
+  constexpr std::string_view kExpected = R"(an array of strings such as ["./ps", "--fast"])";
+  std::vector<std::string> items;
+  if (const auto* typed = std::get_if<std::vector<std::string>>(&raw)) {
+    items = *typed;
+  } else if (const auto* untyped = std::get_if<Untyped>(&raw)) {
+    auto parsed = parse_list(untyped->text);
+    if (!parsed) refuse(kExpected, raw);
+    items = std::move(*parsed);
+  } else {
+    refuse(kExpected, raw);
+  }
+  if (items.empty() || items.front().empty()) throw std::invalid_argument("is empty");
+  for (const std::string& item : items) {
+    if (item.find('\0') != std::string::npos) throw std::invalid_argument("a zero byte in a string");
+  }
+  return items;
+}
+
+StringTable checked_table(const RawSetting& raw) {
+  const auto* typed = std::get_if<StringTable>(&raw);
+  if (typed == nullptr) refuse(R"(a table of strings such as {KEY = "value"})", raw);
+  for (const auto& [key, value] : *typed) {
+    if (key.empty() || key.find('=') != std::string::npos || (key + value).find('\0') != std::string::npos) {
+      throw std::invalid_argument(fmt::format("\"{}\" cannot be an environment variable", key));
+    }
+    if (key.starts_with("TROUPE_")) throw std::invalid_argument(fmt::format("{} is set by troupe itself", key));
+  }
+  return *typed;
+}
+
+/// Edits (insert, delete, replace, swap of neighbours) that make `b` of `a`.
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::vector<std::size_t>> cost(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
+  for (std::size_t i = 0; i <= a.size(); ++i) {
+    for (std::size_t j = 0; j <= b.size(); ++j) {
+      if (i == 0 || j == 0) {
+        cost[i][j] = i + j;
+        continue;
+      }
+      const std::size_t replaced = cost[i - 1][j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
+      cost[i][j] = std::min({cost[i - 1][j] + 1, cost[i][j - 1] + 1, replaced});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
+        cost[i][j] = std::min(cost[i][j], cost[i - 2][j - 2] + 1);
+      }
+    }
+  }
+  return cost[a.size()][b.size()];
+}
+
+std::string quoted(std::string_view raw) {
+  std::string result = "\"";
+  for (const char c : raw) {
+    if (c == '"' || c == '\\') result += '\\';
+    if (c == '\n') {
+      result += "\\n";
+    } else {
+      result += c;
+    }
+  }
+  return result + '"';
+}
+
+struct Show {
+  std::string operator()(std::int64_t value) const { return fmt::format("{}", value); }
+  std::string operator()(const std::string& value) const { return quoted(value); }
+  std::string operator()(std::chrono::milliseconds value) const {
+    for (auto unit = kUnits.rbegin(); unit != kUnits.rend(); ++unit) {
+      if (value.count() % unit->milliseconds == 0) {
+        return fmt::format("\"{}{}\"", value.count() / unit->milliseconds, unit->suffix);
+      }
+    }
+    return {};
+  }
+  std::string operator()(const std::vector<std::string>& value) const {
+    std::vector<std::string> items;
+    for (const std::string& item : value) items.push_back(quoted(item));
+    return fmt::format("[{}]", fmt::join(items, ", "));
+  }
+  std::string operator()(const StringTable& value) const {
+    std::vector<std::string> items;
+    for (const auto& [key, item] : value) items.push_back(fmt::format("{} = {}", key, quoted(item)));
+    return fmt::format("{{{}}}", fmt::join(items, ", "));
+  }
+};
+
+}  // namespace
+
+Variables process_variables() {
+  Variables variables;
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+    const std::string_view pair = *entry;
+    const auto equals = pair.find('=');
+    if (equals != std::string_view::npos) variables.emplace(pair.substr(0, equals), pair.substr(equals + 1));
+  }
+  return variables;
+}
+
+std::string Origin::text() const {
+  switch (layer) {
+    case Layer::built_in: return "built-in default";
+    case Layer::file: return place;
+    case Layer::environment: return "environment " + place;
+    case Layer::command_line: return "command line";
+  }
+  return {};
+}
+
+std::span<const SettingSpec> cluster_setting_specs() { return kClusterSpecs; }
+
+std::span<const SettingSpec> role_setting_specs() { return kRoleSpecs; }
+
+SettingValue checked(const SettingSpec& spec, const RawSetting& raw) {
+  switch (spec.kind) {
+    case integer: return checked_integer(spec, raw);
+    case text: return checked_text(raw);
+    case choice: return checked_choice(spec, raw);
+    case name: return checked_name(raw);
+    case list: return checked_list(raw);
+    case table: return checked_table(raw);
+    case duration: break;
+  }
+  const auto value = text_of(raw);
+  const auto parsed = value ? parse_duration(*value) : std::nullopt;
+  if (!parsed) refuse(R"(a duration such as "500ms", "30s" or "2m")", raw);
+  return *parsed;
+}
+
+std::string shown(const SettingValue& value) { return std::visit(Show{}, value); }
+
+std::string did_you_mean(std::string_view word, std::span<const std::string_view> known) {
+  std::string_view closest;
+  std::size_t least = std::max<std::size_t>(2, word.size() / 3) + 1;
+  for (const std::string_view candidate : known) {
+    const std::size_t distance = edit_distance(word, candidate);
+    if (distance < least && distance < candidate.size()) {
+      least = distance;
+      closest = candidate;
+    }
+  }
+  return closest.empty() ? std::string() : fmt::format(", did you mean \"{}\"?", closest);
+}
+
+bool is_valid_name(std::string_view candidate) {
+  const auto allowed = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_' ||
+           c == ':' || c == '.';
+  };
+  return !candidate.empty() && candidate.size() <= 64 && std::all_of(candidate.begin(), candidate.end(), allowed);
+}
+
+std::string variable_name(std::string_view section, std::string_view key) {
+  std::string result = fmt::format("TROUPE__{}__{}", section, key);
+  for (char& c : result) c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+  return result;
+}
+
+}  // namespace troupe
