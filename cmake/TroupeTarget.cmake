@@ -38,13 +38,29 @@ function(troupe_library folder)
 endfunction()
 
 # troupe_program(<name> SOURCES <file>... LINKS <target>...)
-# An executable in bin/ of the build folder, where `./dev demo` and cluster files look for programs.
+# An executable in bin/ of the build folder, which is first in the PATH of `./dev demo`. Built by target `programs`.
 function(troupe_program name)
+  troupe_executable(${name} bin programs ${ARGN})
+endfunction()
+
+# troupe_benchmark(<name> SOURCES <file>... LINKS <target>...)
+# An executable in bench/ of the build folder, for `./dev bench <name>`. Built by target `benchmarks`.
+function(troupe_benchmark name)
+  troupe_executable(${name}_benchmark bench benchmarks ${ARGN})
+  set_target_properties(${name}_benchmark PROPERTIES OUTPUT_NAME ${name})
+endfunction()
+
+function(troupe_executable name folder group)
   cmake_parse_arguments(arg "" "" "SOURCES;LINKS" ${ARGN})
   add_executable(${name} ${arg_SOURCES})
-  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/${folder}")
+  target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}")
   target_link_libraries(${name} PRIVATE ${arg_LINKS})
   troupe_compile_options(${name})
+  if(NOT TARGET ${group})
+    add_custom_target(${group})
+  endif()
+  add_dependencies(${group} ${name})
 endfunction()
 
 # troupe_test(<folder> SOURCES <file>_test.cc... LINKS <target>... [TIMEOUT <seconds>])
