@@ -21,7 +21,8 @@ struct FailureDetectorOptions {
 /// Watches peers by name and incarnation. A plain class: time comes in, verdicts go out.
 ///
 /// Silence counts from the last `heard`. When `tick` itself comes late, this node was not running: the delay is taken
-/// off every peer's silence, so a starved node blames nobody (F17). Thread rule: one thread at a time.
+/// off every peer's silence and nobody is judged at that tick, so a starved node blames nobody (F17).
+/// Thread rule: one thread at a time.
 class FailureDetector {
  public:
   explicit FailureDetector(FailureDetectorOptions options = {}) : options_(options) {}
@@ -69,7 +70,7 @@ class FailureDetector {
     bool unreachable = false;
   };
 
-  void forgive_own_stall(TimePoint now);
+  [[nodiscard]] bool forgive_own_stall(TimePoint now);
 
   const FailureDetectorOptions options_;
   std::map<NodeName, Watched> peers_;

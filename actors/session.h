@@ -49,8 +49,7 @@ struct SessionCounts {
 ///  1. what `receive` delivers is a prefix of what the peer's `send` accepted, in order, each once;
 ///  2. a message's frames are held until it is acknowledged, and not longer;
 ///  3. bytes from another incarnation, or that are no session message, change nothing;
-///  4. memory is bounded by queue_bytes_max (sending) and window_messages / 2 x queue_bytes_max (reordering), one
-///     larger message aside.
+///  4. memory is bounded: queue_bytes_max for sending and as much for reordering, one larger message aside.
 ///
 /// Loss: after resend_first, growing by resend_growth, unacknowledged messages are sent again. With much in flight
 /// silence usually means a slow link, so only a probe is sent: behind the data on the same lane, its answer says what
@@ -113,8 +112,8 @@ class Session {
  private:
   struct Pending {
     Frames body;
-    std::size_t bytes = 0;
-    TimePoint due;                  ///< resent then; meaningful once it left
+    std::size_t bytes = 0;            ///< with its header
+    TimePoint due;                    ///< when it is sent again; meaningful once it left
     Duration interval{0};
     std::uint64_t probes_before = 0;  ///< probes sent before its last transmission
     bool left = false;
@@ -122,15 +121,17 @@ class Session {
   };
 
   [[nodiscard]] Frames message(SessionKind kind, std::uint64_t number);
-  [[nodiscard]] Frames transmit(TimePoint now, std::uint64_t number);
+  [[nodiscard]] Frames probe();
+  [[nodiscard]] Frames transmit(TimePoint now, std::size_t index);
   void fill_window(TimePoint now, std::vector<Frames>& on_link);
-  void take_acknowledgement(const SessionHeader& header);
-  void resend_lost(TimePoint now, std::uint64_t probe, std::vector<Frames>& on_link);
+  void resend_lost(TimePoint now, std::uint64_t answered_probe, std::vector<Frames>& on_link);
   void resend_due(TimePoint now, std::vector<Frames>& on_link);
-  void take_data(TimePoint now, std::uint64_t number, Frames body, Received& out);
   [[nodiscard]] std::optional<Error> refusal(const SessionHeader& header, std::size_t frames) const;
+  void take_acknowledgement(const SessionHeader& header);
+  void take_data(TimePoint now, std::uint64_t number, Frames body, std::vector<Frames>& delivered);
+  void deliver(TimePoint now, Frames body, std::vector<Frames>& delivered);
   [[nodiscard]] std::uint64_t ahead_bits() const;
-  [[nodiscard]] std::uint64_t last_number() const { return first_ + pending_.size() - 1; }
+  [[nodiscard]] std::size_t reach() const;
 
   const Incarnation self_;
   const Incarnation peer_;
@@ -143,8 +144,7 @@ class Session {
   std::uint64_t first_ = 1;
   std::size_t in_window_ = 0;
   std::size_t pending_bytes_ = 0;
-  std::size_t in_flight_bytes_ = 0;
-  std::optional<TimePoint> probe_due_;
+  std::size_t in_flight_bytes_ = 0;  // left and not known to have arrived
 
   // Receiving: delivered_ is the last number delivered in order.
   std::uint64_t delivered_ = 0;
@@ -154,6 +154,7 @@ class Session {
   std::size_t unacked_bytes_ = 0;
   std::optional<TimePoint> ack_due_;
   std::optional<std::uint64_t> goodbye_after_;
+  bool goodbye_told_ = false;
 };
 
 }  // namespace troupe

@@ -27,8 +27,8 @@ struct SessionHeader {
   static constexpr std::uint8_t kVersion = 1;
 
   SessionKind kind = SessionKind::data;
-  Incarnation from;
-  Incarnation to;
+  Incarnation from{};
+  Incarnation to{};
   std::uint64_t number = 0;
   std::uint64_t ack = 0;    ///< every sequence number up to this one has arrived
   std::uint64_t ahead = 0;  ///< bit i: ack + 2 + i has arrived too
