@@ -6,10 +6,13 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <map>
 #include <set>
+#include <string>
 #include <unordered_set>
+#include <utility>
 
 #include "actors/node_life.h"
 #include "messages/ids.h"
@@ -22,18 +25,23 @@ enum class ForkOutcome : std::uint8_t {
   known,    ///< counted; the holder gets RRefForkAck too: its handle is confirmed
   revoked,  ///< the fork was deleted before, or the value is gone; the holder gets RRefRevoked
   fenced,   ///< the holder is known to be gone and gets nothing
-  refused,  ///< protocol_violation: another node holds this fork, or it is the owner's own and was never given to anybody
+  refused,  ///< protocol_violation: another node holds this fork
 };
 
-/// The forks of one value. Every event may come in any order, twice, or for a fork never heard of.
+/// The forks of one value. Every event may come in any order, twice, or for a fork never heard of: also before the
+/// creating call, which is larger and slower than the words about the handles that its sender already passed on.
 class ForkTable {
  public:
   /// Deleted forks remembered per table, oldest forgotten first. Beyond it the session's duplicate filter stands alone;
   /// forks made by the owner itself need no memory.
   static constexpr std::size_t kDeadForksMax = 256;
 
-  /// For a value of the node `owner`. A new table has not ended: it has not been used yet.
-  explicit ForkTable(NodeName owner) : owner_(std::move(owner)) {}
+  /// For a value of the node `owner`.
+  ForkTable(RRefId rref, NodeName owner) : rref_(std::move(rref)), owner_(std::move(owner)) {}
+
+  /// The creating call came from `creator`, which holds `fork`. Answer as for `forked`; `revoked` says that the creator
+  /// dropped its handle meanwhile. A call that is refused creates the value too, as an error (RR-2).
+  [[nodiscard]] ForkOutcome created(const ForkId& fork, const NodeLife& creator);
 
   /// The owner gives the handle `fork`, an id of its own, to `holder`; call it before the handle leaves (RR-3).
   /// Returns false, and counts nothing, if the value is gone or `holder` is known to be.
@@ -42,7 +50,7 @@ class ForkTable {
   /// The owner's `fork` never left, or was refused unread.
   void undo(const ForkId& fork);
 
-  /// A node reports that it holds `fork`: RRefForked, or the creating call itself, whose sender is the holder.
+  /// RRefForked came from `holder`.
   [[nodiscard]] ForkOutcome forked(const ForkId& fork, const NodeLife& holder);
 
   /// RRefDeleted came from `holder`. Returns false, and changes nothing, if that fork is another node's.
@@ -52,7 +60,8 @@ class ForkTable {
   /// RRefForkAck: the fork is a user's, not one the owner gave to itself.
   [[nodiscard]] bool came_home(const ForkId& fork);
 
-  /// One more local handle of the owner's own, or a running use of the value. Returns false if the value is gone.
+  /// One more local handle of the owner's own, or a running use of the value; the first one creates a value of the
+  /// owner's own making. Returns false if the value is gone.
   [[nodiscard]] bool hold();
   /// Undoes one `hold()`.
   void release();
@@ -60,23 +69,24 @@ class ForkTable {
   /// That life of a node is over: its forks are deleted and it is never listened to again (RR-5).
   void drop_node(const NodeLife& life);
 
-  /// True once the table was used and nobody is left: no fork, no local handle, no fork whose delete came first (RR-1).
-  /// Final: the value may be dropped, and whatever comes later is answered `revoked`.
+  /// True once the value was created, or can no longer be, and nobody is left: no fork, no local handle, no fork whose
+  /// delete came first (RR-1). Final: the value may be dropped, and whatever comes later is answered `revoked`.
   [[nodiscard]] bool ended() const noexcept { return ended_; }
 
   [[nodiscard]] std::size_t fork_count() const noexcept { return live_.size(); }
   [[nodiscard]] std::size_t hold_count() const noexcept { return holds_; }
+  /// False while the creating call may still be on its way.
+  [[nodiscard]] bool is_created() const noexcept { return created_; }
   [[nodiscard]] bool is_live(const ForkId& fork) const { return live_.contains(fork); }
   /// Who holds a live fork, for reports.
   [[nodiscard]] std::set<NodeLife> holders() const;
-
-  friend bool operator==(const ForkTable&, const ForkTable&) = default;
+  /// The whole state in one line, equal for equal tables: "created, 1 held here, live trainer.4 on ps1".
+  [[nodiscard]] std::string text() const;
 
  private:
   struct Dead {
     ForkId fork;
     NodeLife holder;
-    friend bool operator==(const Dead&, const Dead&) = default;
   };
 
   [[nodiscard]] bool is_own(const ForkId& fork) const { return fork.creator == owner_; }
@@ -84,8 +94,9 @@ class ForkTable {
   void bury(const ForkId& fork, const NodeLife& holder);
   void settle();
 
+  RRefId rref_;
   NodeName owner_;
-  bool used_ = false;
+  bool created_ = false;  // or never will be: its creator is gone
   bool ended_ = false;
   std::size_t holds_ = 0;
   std::map<ForkId, NodeLife> live_;

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "actors/node_life.h"
@@ -59,9 +60,12 @@ class HandleTable {
   /// `acknowledged` (RRefCreated) or `failed`.
   [[nodiscard]] ForkId create(const RRefId& rref, const NodeLife& owner);
 
-  /// The creating call of `rref` failed. error.execution `never` says that the owner will not hear of the fork;
-  /// otherwise it is deleted with the handle.
+  /// The creating call of `rref` failed or timed out. Uses fail with `error`; its fork is still deleted with the handle,
+  /// for the owner may know it, now or later.
   void creation_failed(const RRefId& rref, const Error& error);
+
+  /// The creating call of `rref` never left. As `creation_failed`, and the owner is told nothing.
+  void creation_undone(const RRefId& rref, const Error& error);
 
   /// A message from `parent` brought a handle. At most once per fork: messages that carry handles are not delivered
   /// twice.
@@ -99,6 +103,9 @@ class HandleTable {
   [[nodiscard]] std::size_t unacknowledged_count() const;
   /// The forks on which the handle rests, confirmed or pending.
   [[nodiscard]] std::vector<ForkId> forks_of(const RRefId& rref) const;
+  /// The whole state in one line, equal for equal tables: "trainer.1 of ps0: 1 held, confirmed ps0.3, handed trainer.5 to
+  /// ps1".
+  [[nodiscard]] std::string text() const;
 
  private:
   struct Entry {
@@ -112,7 +119,7 @@ class HandleTable {
   using Entries = std::map<RRefId, Entry>;
 
   void settle(Entries::iterator at, RRefNotices& notices);
-  void fail(Entry& entry, const Error& error) const;
+  static void fail(Entry& entry, const Error& error);
 
   NodeLife self_;
   std::uint64_t serial_ = 0;

@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <optional>
-#include <set>
 
 namespace troupe {
 
@@ -41,21 +41,24 @@ class TurnQueue {
   /// Returns the use that has the turn now because of that, if there is one.
   [[nodiscard]] std::optional<TurnId> release(TurnId use);
 
-  [[nodiscard]] bool has_turn(TurnId use) const { return running_.contains(use); }
+  [[nodiscard]] bool has_turn(TurnId use) const { return is(use, State::running); }
   /// Uses that are neither running nor suspended.
   [[nodiscard]] std::size_t waiting_count() const noexcept { return returning_.size() + arriving_.size(); }
   /// Uses that began and wait for something else.
-  [[nodiscard]] std::size_t suspended_count() const noexcept { return suspended_.size(); }
-  [[nodiscard]] bool empty() const noexcept { return running_.empty() && suspended_.empty() && waiting_count() == 0; }
+  [[nodiscard]] std::size_t suspended_count() const noexcept { return uses_.size() - running_count_ - waiting_count(); }
+  [[nodiscard]] bool empty() const noexcept { return uses_.empty(); }
 
  private:
-  [[nodiscard]] bool knows(TurnId use) const;
-  [[nodiscard]] bool may_run() const noexcept { return sharing_ == Sharing::concurrent || running_.empty(); }
-  [[nodiscard]] std::optional<TurnId> grant_next();
+  enum class State : std::uint8_t { arriving, running, suspended, returning };
+
+  [[nodiscard]] bool is(TurnId use, State state) const;
+  [[nodiscard]] bool may_run() const noexcept { return sharing_ == Sharing::concurrent || running_count_ == 0; }
+  bool run_or_queue(TurnId use, State queued, std::deque<TurnId>& queue);
+  std::optional<TurnId> grant_next();
 
   Sharing sharing_;
-  std::set<TurnId> running_;  // at most one if sharing is `turns`
-  std::set<TurnId> suspended_;
+  std::map<TurnId, State> uses_;
+  std::size_t running_count_ = 0;  // at most 1 if sharing is `turns`
   std::deque<TurnId> returning_;
   std::deque<TurnId> arriving_;
 };

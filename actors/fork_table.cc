@@ -1,0 +1,139 @@
+#include "actors/fork_table.h"
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace troupe {
+
+bool ForkTable::hand_out(const ForkId& fork, const NodeLife& holder) {
+  if (ended_ || gone_.contains(holder)) return false;
+  live_.insert_or_assign(fork, holder);
+  return true;
+}
+
+void ForkTable::undo(const ForkId& fork) {
+  if (!is_own(fork)) return;
+  live_.erase(fork);
+  settle();
+}
+
+ForkOutcome ForkTable::created(const ForkId& fork, const NodeLife& creator) {
+  if (gone_.contains(creator)) return ForkOutcome::fenced;
+  created_ = true;
+  const ForkOutcome outcome = forked(fork, creator);
+  settle();
+  return outcome;
+}
+
+ForkOutcome ForkTable::forked(const ForkId& fork, const NodeLife& holder) {
+  if (gone_.contains(holder)) return ForkOutcome::fenced;
+  if (const auto at = live_.find(fork); at != live_.end()) {
+    return at->second == holder ? ForkOutcome::known : ForkOutcome::refused;
+  }
+  if (ended_ || is_own(fork) || is_dead(fork)) return ForkOutcome::revoked;
+  if (awaited_.erase({fork, holder}) > 0) {
+    bury(fork, holder);
+    settle();
+    return ForkOutcome::revoked;
+  }
+  live_.emplace(fork, holder);
+  return ForkOutcome::known;
+}
+
+bool ForkTable::deleted(const ForkId& fork, const NodeLife& holder) {
+  if (ended_ || gone_.contains(holder)) return true;
+  if (const auto at = live_.find(fork); at != live_.end()) {
+    if (at->second != holder) return false;
+    live_.erase(at);
+    if (!is_own(fork)) bury(fork, holder);
+    settle();
+    return true;
+  }
+  if (!is_own(fork) && !is_dead(fork)) awaited_.emplace(fork, holder);
+  return true;
+}
+
+bool ForkTable::came_home(const ForkId& fork) {
+  if (!is_own(fork)) return true;
+  live_.erase(fork);
+  settle();
+  return false;
+}
+
+bool ForkTable::hold() {
+  if (ended_) return false;
+  if (rref_.creator == owner_) created_ = true;
+  ++holds_;
+  return true;
+}
+
+void ForkTable::release() {
+  if (holds_ == 0) throw std::logic_error("[rref] released more often than held: " + rref_.text());
+  --holds_;
+  settle();
+}
+
+void ForkTable::drop_node(const NodeLife& life) {
+  gone_.insert(life);
+  std::erase_if(live_, [&](const auto& fork) { return fork.second == life; });
+  std::erase_if(awaited_, [&](const auto& fork) { return fork.second == life; });
+  std::erase_if(dead_, [&](const Dead& dead) { return dead.holder == life; });
+  if (rref_.creator == life.name && rref_.incarnation == life.incarnation.low) created_ = true;
+  settle();
+}
+
+std::set<NodeLife> ForkTable::holders() const {
+  std::set<NodeLife> out;
+  for (const auto& [fork, holder] : live_) out.insert(holder);
+  return out;
+}
+
+std::string ForkTable::text() const {
+  std::string out = ended_ ? "ended" : created_ ? "created" : "not created";
+  if (holds_ > 0) out += ", " + std::to_string(holds_) + " held here";
+  for (const auto& [fork, holder] : live_) out += ", live " + fork.text() + " on " + holder.name;
+  for (const auto& [fork, holder] : awaited_) out += ", awaited " + fork.text() + " on " + holder.name;
+  for (const Dead& dead : dead_) out += ", dead " + dead.fork.text();
+  for (const NodeLife& life : gone_) out += ", gone " + life.name;
+  return out;
+}
+
+bool ForkTable::is_dead(const ForkId& fork) const {
+  return std::any_of(dead_.begin(), dead_.end(),
+                     [&](const Dead& dead) { return dead.fork.serial == fork.serial && dead.fork == fork; });
+}
+
+void ForkTable::bury(const ForkId& fork, const NodeLife& holder) {
+  if (dead_.size() == kDeadForksMax) dead_.pop_front();
+  dead_.push_back({fork, holder});
+}
+
+// The one place where the end of a value's life is decided.
+void ForkTable::settle() {
+  if (created_ && live_.empty() && awaited_.empty() && holds_ == 0) ended_ = true;
+}
+
+void EndedRRefs::add(const RRefId& rref) {
+  if (rref.creator == self_ || gone_.contains({rref.creator, rref.incarnation})) return;
+  if (!ended_.insert(rref).second) return;
+  order_.push_back(rref);
+  if (order_.size() > kRememberedMax) {
+    ended_.erase(order_.front());
+    order_.pop_front();
+  }
+}
+
+void EndedRRefs::drop_node(const NodeLife& life) {
+  gone_.emplace(life.name, life.incarnation.low);
+  const auto is_of = [&](const RRefId& rref) {
+    return rref.creator == life.name && rref.incarnation == life.incarnation.low;
+  };
+  std::erase_if(ended_, is_of);
+  std::erase_if(order_, is_of);
+}
+
+bool EndedRRefs::is_over(const RRefId& rref) const {
+  return rref.creator == self_ || gone_.contains({rref.creator, rref.incarnation}) || ended_.contains(rref);
+}
+
+}  // namespace troupe

@@ -1,0 +1,232 @@
+#include "actors/handle_table.h"
+
+#include <stdexcept>
+#include <utility>
+
+namespace troupe {
+namespace {
+
+Error owner_died(const RRefId& rref, const NodeLife& owner, const Error& why) {
+  Error error;
+  error.code = ErrorCode::owner_died;
+  error.message = "the owner of RRef " + rref.text() + " is gone";
+  error.peer = owner.name;
+  error.incarnation = owner.incarnation;
+  error.endpoint = why.endpoint;
+  error.execution = Execution::maybe;
+  error.cause = why.text();
+  return error;
+}
+
+Error not_here(const RRefId& rref, std::string message) {
+  Error error;
+  error.code = ErrorCode::ref_revoked;
+  error.message = std::move(message) + ": RRef " + rref.text();
+  error.execution = Execution::never;
+  return error;
+}
+
+}  // namespace
+
+ForkId HandleTable::next_fork() { return {self_.name, self_.incarnation.low, ++serial_}; }
+
+ForkId HandleTable::create(const RRefId& rref, const NodeLife& owner) {
+  const auto [at, added] = entries_.try_emplace(rref);
+  if (!added) throw std::logic_error("[rref] created twice: " + rref.text());
+  const ForkId fork = next_fork();
+  Entry& entry = at->second;
+  entry.owner = owner;
+  entry.holds = 1;
+  if (const auto gone = gone_.find(owner); gone != gone_.end()) {
+    entry.failure = owner_died(rref, owner, gone->second);
+  } else {
+    entry.pending.emplace(fork, self_);
+  }
+  return fork;
+}
+
+void HandleTable::creation_failed(const RRefId& rref, const Error& error) {
+  const auto at = entries_.find(rref);
+  if (at != entries_.end() && !at->second.failure) at->second.failure = error;
+}
+
+void HandleTable::creation_undone(const RRefId& rref, const Error& error) {
+  const auto at = entries_.find(rref);
+  if (at == entries_.end()) return;
+  fail(at->second, error);
+  if (at->second.holds == 0) entries_.erase(at);
+}
+
+RRefNotices HandleTable::received(const RRefHandOut& handle, const NodeLife& parent) {
+  const auto [at, added] = entries_.try_emplace(handle.rref);
+  Entry& entry = at->second;
+  if (added) entry.owner = handle.owner;
+  ++entry.holds;
+
+  if (parent == self_) {
+    const bool handed_on = entry.children.erase(handle.fork) > 0;
+    if (!handed_on && added) entry.failure = not_here(handle.rref, "the message that carried this handle was undone");
+    return {};
+  }
+  if (const auto gone = gone_.find(handle.owner); gone != gone_.end()) {
+    if (!entry.failure) entry.failure = owner_died(handle.rref, handle.owner, gone->second);
+    return {{RRefNotice::Kind::acknowledged, parent, handle.rref, handle.fork, {}}};
+  }
+  if (entry.confirmed == handle.fork || entry.pending.contains(handle.fork)) return {};
+
+  const bool from_owner = parent == handle.owner;
+  if (entry.confirmed || entry.failure) {
+    const auto kind = from_owner ? RRefNotice::Kind::deleted : RRefNotice::Kind::acknowledged;
+    return {{kind, parent, handle.rref, handle.fork, {}}};
+  }
+  if (from_owner) {
+    entry.confirmed = handle.fork;
+    return {};
+  }
+  entry.pending.emplace(handle.fork, parent);
+  return {{RRefNotice::Kind::forked, handle.owner, handle.rref, handle.fork, parent.name}};
+}
+
+Result<ForkId> HandleTable::hand_out(const RRefId& rref, const NodeLife& to) {
+  const auto at = entries_.find(rref);
+  if (at == entries_.end()) return not_here(rref, "this node holds no handle");
+  if (at->second.failure) return *at->second.failure;
+  if (const auto gone = gone_.find(to); gone != gone_.end()) return gone->second;
+  const ForkId fork = next_fork();
+  at->second.children.emplace(fork, to);
+  return fork;
+}
+
+RRefNotices HandleTable::acknowledged(const RRefId& rref, const ForkId& fork) {
+  const auto at = entries_.find(rref);
+  if (at == entries_.end()) return {};
+  RRefNotices notices;
+  Entry& entry = at->second;
+  if (entry.children.erase(fork) > 0) {
+    settle(at, notices);
+  } else if (entry.pending.erase(fork) > 0) {
+    if (entry.confirmed) {
+      notices.push_back({RRefNotice::Kind::deleted, entry.owner, rref, fork, {}});
+    } else {
+      entry.confirmed = fork;
+    }
+  }
+  return notices;
+}
+
+RRefNotices HandleTable::undo(const RRefId& rref, const ForkId& fork) {
+  const auto at = entries_.find(rref);
+  if (at == entries_.end()) return {};
+  RRefNotices notices;
+  at->second.children.erase(fork);
+  settle(at, notices);
+  return notices;
+}
+
+RRefNotices HandleTable::revoked(const RRefId& rref, const ForkId& fork, const Error& error) {
+  const auto at = entries_.find(rref);
+  if (at == entries_.end()) return {};
+  Entry& entry = at->second;
+  const bool was_ours = entry.pending.erase(fork) > 0 || entry.confirmed == fork;
+  if (!was_ours) return {};
+  if (entry.confirmed == fork) entry.confirmed.reset();
+  if (!entry.confirmed && entry.pending.empty()) fail(entry, error);
+  RRefNotices notices;
+  settle(at, notices);
+  return notices;
+}
+
+RRefNotices HandleTable::dropped(const RRefId& rref) {
+  const auto at = entries_.find(rref);
+  if (at == entries_.end() || at->second.holds == 0) {
+    throw std::logic_error("[rref] dropped more often than received: " + rref.text());
+  }
+  RRefNotices notices;
+  --at->second.holds;
+  settle(at, notices);
+  return notices;
+}
+
+RRefNotices HandleTable::node_down(const NodeLife& life, const Error& why) {
+  gone_.emplace(life, why);
+  RRefNotices notices;
+  for (auto next = entries_.begin(); next != entries_.end();) {
+    const auto at = next++;
+    Entry& entry = at->second;
+    if (entry.owner == life) {
+      for (const auto& [fork, parent] : entry.pending) {
+        if (parent != self_) notices.push_back({RRefNotice::Kind::acknowledged, parent, at->first, fork, {}});
+      }
+      fail(entry, owner_died(at->first, life, why));
+    } else {
+      std::erase_if(entry.children, [&](const auto& child) { return child.second == life; });
+    }
+    settle(at, notices);
+  }
+  return notices;
+}
+
+HandleState HandleTable::state(const RRefId& rref) const {
+  const Entry& entry = entries_.at(rref);
+  if (entry.failure) return HandleState::failed;
+  return entry.confirmed ? HandleState::confirmed : HandleState::pending;
+}
+
+std::optional<Error> HandleTable::failure(const RRefId& rref) const {
+  const auto at = entries_.find(rref);
+  return at == entries_.end() ? std::nullopt : at->second.failure;
+}
+
+bool HandleTable::is_held(const RRefId& rref) const {
+  const auto at = entries_.find(rref);
+  return at != entries_.end() && at->second.holds > 0;
+}
+
+std::size_t HandleTable::unacknowledged_count() const {
+  std::size_t count = 0;
+  for (const auto& [rref, entry] : entries_) count += entry.children.size();
+  return count;
+}
+
+std::vector<ForkId> HandleTable::forks_of(const RRefId& rref) const {
+  const auto at = entries_.find(rref);
+  if (at == entries_.end()) return {};
+  std::vector<ForkId> out;
+  if (at->second.confirmed) out.push_back(*at->second.confirmed);
+  for (const auto& [fork, parent] : at->second.pending) out.push_back(fork);
+  return out;
+}
+
+std::string HandleTable::text() const {
+  std::string out;
+  for (const auto& [rref, entry] : entries_) {
+    if (!out.empty()) out += "; ";
+    out += rref.text() + " of " + entry.owner.name + ": " + std::to_string(entry.holds) + " held";
+    if (entry.confirmed) out += ", confirmed " + entry.confirmed->text();
+    for (const auto& [fork, parent] : entry.pending) out += ", pending " + fork.text() + " from " + parent.name;
+    for (const auto& [fork, to] : entry.children) out += ", handed " + fork.text() + " to " + to.name;
+    if (entry.failure) out += ", failed: " + std::string(name_of(entry.failure->code));
+  }
+  for (const auto& [life, why] : gone_) out += "; gone " + life.name;
+  return out;
+}
+
+// The one place where a node gives up its forks of a value: no local handle is left and no child waits for it.
+void HandleTable::settle(Entries::iterator at, RRefNotices& notices) {
+  const Entry& entry = at->second;
+  if (entry.holds > 0 || !entry.children.empty()) return;
+  for (const ForkId& fork : forks_of(at->first)) {
+    notices.push_back({RRefNotice::Kind::deleted, entry.owner, at->first, fork, {}});
+  }
+  entries_.erase(at);
+}
+
+// Nothing is left that a child or the owner could rest on.
+void HandleTable::fail(Entry& entry, const Error& error) {
+  if (!entry.failure) entry.failure = error;
+  entry.confirmed.reset();
+  entry.pending.clear();
+  entry.children.clear();
+}
+
+}  // namespace troupe
