@@ -16,13 +16,13 @@ namespace troupe {
 class SendFn final : public GradFn {
  public:
   /// The vertex for `sent`, in this order; marked as made now by this thread. `tag` is kept and not looked at.
-  /// Throws std::invalid_argument if `sent` is empty or one of them requires no gradient.
+  /// Throws TensorError if `sent` is empty or one of them requires no gradient.
   [[nodiscard]] static std::shared_ptr<const SendFn> make(std::span<const Variable> sent,
                                                           std::shared_ptr<const void> tag = nullptr);
 
   [[nodiscard]] const std::shared_ptr<const void>& tag() const noexcept { return tag_; }
 
-  /// Throws std::invalid_argument unless `gradients` are one per sent variable, each undefined or of its shape and dtype.
+  /// Throws TensorError unless `gradients` are one per sent variable, each undefined or of its shape and dtype.
   void check(std::span<const Tensor> gradients) const;
 
   [[nodiscard]] std::vector<Tensor> apply(std::vector<Tensor> gradients) const override;
@@ -42,11 +42,11 @@ class SendFn final : public GradFn {
 /// and hands them to the GradientSink once.
 class RecvFn final : public GradFn {
  public:
-  /// The vertex for `count` received variables. Throws std::invalid_argument if `count` is 0.
+  /// The vertex for `count` received variables. Throws TensorError if `count` is 0.
   [[nodiscard]] static std::shared_ptr<const RecvFn> make(std::uint32_t count, std::shared_ptr<const void> tag = nullptr);
 
   /// Received variable number `slot` of `recv`; requires a gradient. Made once per slot: each call is a new identity.
-  /// Throws std::invalid_argument if `slot` is out of range or the dtype is not floating point.
+  /// Throws TensorError if `slot` is out of range or the dtype is not floating point.
   [[nodiscard]] static Variable variable(const std::shared_ptr<const RecvFn>& recv, std::uint32_t slot, Tensor value);
 
   [[nodiscard]] const std::shared_ptr<const void>& tag() const noexcept { return tag_; }

@@ -14,7 +14,7 @@
 namespace troupe {
 
 /// Gradients of the leaves that `root` depends on. Nothing is written into variables, and the graph stays usable.
-/// Throws std::invalid_argument if `root` does not have exactly one element or requires no gradient, and
+/// Throws TensorError if `root` does not have exactly one element or requires no gradient, and
 /// std::logic_error if the graph reaches a value received from another node (a DistContext differentiates those).
 [[nodiscard]] Gradients backward(const Variable& root);
 
@@ -23,7 +23,7 @@ namespace troupe {
 [[nodiscard]] Gradients backward(std::span<const Variable> roots, std::span<const Tensor> root_gradients = {});
 
 /// The gradient that `root` starts with when none is given: 1, in its shape and dtype.
-/// Throws std::invalid_argument if `root` does not have exactly one element or requires no gradient.
+/// Throws TensorError if `root` does not have exactly one element or requires no gradient.
 [[nodiscard]] Tensor initial_gradient(const Variable& root);
 
 /// One backward pass over this node's part of a graph, in steps: mark what takes part, then feed and run until finished.
@@ -40,16 +40,16 @@ class GraphTask {
   GraphTask& operator=(GraphTask&&) noexcept;
 
   /// Adds what `root` depends on to the pass; returns the RecvFns that were not reached before. A variable marked twice
-  /// is fed twice. Throws std::invalid_argument if `root` requires no gradient, std::logic_error once anything ran.
+  /// is fed twice. Throws TensorError if `root` requires no gradient, std::logic_error once anything ran.
   std::vector<std::shared_ptr<const RecvFn>> mark(const Variable& root);
 
   /// The same from `send` on. Marking it again changes nothing.
   std::vector<std::shared_ptr<const RecvFn>> mark(const std::shared_ptr<const SendFn>& send);
 
-  /// Gives a marked root its gradient. Throws std::invalid_argument if it does not fit or was not marked (that often).
+  /// Gives a marked root its gradient. Throws TensorError if it does not fit or was not marked (that often).
   void feed(const Variable& root, Tensor gradient);
 
-  /// Gives a marked SendFn what its peer delivered. Throws std::invalid_argument if that does not fit, if it was not
+  /// Gives a marked SendFn what its peer delivered. Throws TensorError if that does not fit, if it was not
   /// marked or was fed before.
   void feed(const SendFn& send, std::vector<Tensor> gradients);
 

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <utility>
 
@@ -14,15 +13,17 @@ namespace troupe {
 enum class RequiresGrad : std::uint8_t { no, yes };
 
 /// Handle of one place in the autograd graph. Copies are the same variable, in this process and wherever gradients are
-/// asked for: `gradients.of(w)` goes by identity, not by value.
+/// asked for: `gradients.of(w)` goes by identity, not by value. There is no gradient in it.
 /// Safe to use from any thread; set_value() may run while others read.
 class Variable {
  public:
-  /// An undefined variable: no value, no identity. Everything but defined(), same() and assignment throws.
+  /// An undefined variable: no value, no identity. Everything but defined(), id(), same() and
+  /// assignment throws TensorError `[value] variable is undefined`.
   Variable() = default;
 
   /// A leaf: a parameter (`RequiresGrad::yes`) or a constant. A Tensor converts to a constant.
-  /// Throws std::invalid_argument if a gradient is wanted and the dtype is not floating point, or `value` is undefined.
+  /// Throws DTypeError `[Variable] only floating point values have gradients: i64` if a gradient is wanted,
+  /// TensorError `[Variable] tensor is undefined` if `value` is.
   Variable(Tensor value, RequiresGrad requires_grad = RequiresGrad::no);
 
   [[nodiscard]] bool defined() const noexcept { return state_ != nullptr; }
@@ -32,7 +33,7 @@ class Variable {
 
   /// Gives a leaf another value of the same shape, dtype and device. Values read before, also those that a graph
   /// saved, keep the old one. The identity stays.
-  /// Throws std::invalid_argument if this is not a leaf or `value` does not fit.
+  /// Throws TensorError if this is not a leaf, ShapeError if `value` does not fit.
   void set_value(Tensor value) const;
 
   [[nodiscard]] Shape shape() const;
@@ -83,8 +84,3 @@ class NoGradGuard {
 [[nodiscard]] bool grad_enabled() noexcept;
 
 }  // namespace troupe
-
-template <>
-struct std::hash<troupe::Variable> {
-  std::size_t operator()(const troupe::Variable& v) const noexcept { return std::hash<const void*>{}(v.id()); }
-};

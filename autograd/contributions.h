@@ -1,0 +1,26 @@
+// The one order in which gradients are summed.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "autograd/call_path.h"
+#include "tensor/tensor.h"
+
+namespace troupe::detail {
+
+/// One gradient on its way into a slot of a vertex, and who sent it.
+struct Contribution {
+  std::uint32_t slot = 0;
+  const CreationMark* from = nullptr;  ///< of the contributing vertex, which outlives this; null: fed to a root
+  std::uint32_t index = 0;             ///< the contributor's edge; for roots the order of their marking
+  Tensor gradient;                     ///< defined
+};
+
+/// Returns one sum per slot, undefined where nothing came. A single contribution is moved, a sum is a new tensor.
+/// Order: what was fed to roots; then call by call, paths descending; inside a call serials descending, then edges
+/// ascending. Each call is summed by itself before it meets the others. Consumes `contributions`.
+[[nodiscard]] std::vector<Tensor> sum_by_slot(std::vector<Contribution> contributions, std::uint32_t slot_count);
+
+}  // namespace troupe::detail

@@ -1,0 +1,20 @@
+// Dtype and shape as words of an error text.
+#pragma once
+
+#include <string>
+
+#include "tensor/tensor.h"
+
+namespace troupe::detail {
+
+/// "f32 (2, 3)"
+[[nodiscard]] inline std::string describe(const Shape& shape, DType dtype) {
+  return std::string(name_of(dtype)) + " " + to_string(shape);
+}
+
+/// The same for a tensor, or "undefined".
+[[nodiscard]] inline std::string describe(const Tensor& tensor) {
+  return tensor.defined() ? describe(tensor.shape(), tensor.dtype()) : "undefined";
+}
+
+}  // namespace troupe::detail

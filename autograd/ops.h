@@ -1,0 +1,89 @@
+// Operations on variables. Names, shapes, dtypes and errors are those of tensor/ops.h; each result knows its gradient.
+// A gradient has the shape and dtype of the variable it belongs to. Operations run on any thread.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <span>
+
+#include "autograd/variable.h"
+#include "tensor/ops.h"
+
+namespace troupe {
+
+// Arithmetic; broadcasts.
+
+[[nodiscard]] Variable add(const Variable& a, const Variable& b);
+[[nodiscard]] Variable add(const Variable& a, double b);
+[[nodiscard]] Variable sub(const Variable& a, const Variable& b);
+[[nodiscard]] Variable sub(const Variable& a, double b);
+[[nodiscard]] Variable sub(double a, const Variable& b);
+[[nodiscard]] Variable mul(const Variable& a, const Variable& b);
+[[nodiscard]] Variable mul(const Variable& a, double b);
+[[nodiscard]] Variable div(const Variable& a, const Variable& b);
+[[nodiscard]] Variable div(const Variable& a, double b);
+[[nodiscard]] Variable div(double a, const Variable& b);
+[[nodiscard]] Variable pow(const Variable& x, double exponent);
+[[nodiscard]] Variable neg(const Variable& x);
+
+// Functions of each element.
+
+/// The gradient at 0 is 0.
+[[nodiscard]] Variable abs(const Variable& x);
+[[nodiscard]] Variable exp(const Variable& x);
+[[nodiscard]] Variable log(const Variable& x);
+[[nodiscard]] Variable sqrt(const Variable& x);
+[[nodiscard]] Variable tanh(const Variable& x);
+[[nodiscard]] Variable sigmoid(const Variable& x);
+/// The gradient at 0 is 0.
+[[nodiscard]] Variable relu(const Variable& x);
+/// `x` in another dtype; its gradient comes back in its own. A result that is not floating point is a constant.
+[[nodiscard]] Variable cast(const Variable& x, DType dtype);
+
+// Reductions
+
+[[nodiscard]] Variable sum(const Variable& x);
+[[nodiscard]] Variable sum(const Variable& x, const Axes& axes, KeepDim keep = KeepDim::no);
+[[nodiscard]] Variable mean(const Variable& x);
+[[nodiscard]] Variable mean(const Variable& x, const Axes& axes, KeepDim keep = KeepDim::no);
+
+// Products
+
+[[nodiscard]] Variable matmul(const Variable& a, const Variable& b);
+
+// Shape. The value is a view where the tensor operation gives one.
+
+[[nodiscard]] Variable reshape(const Variable& x, const Shape& shape);
+[[nodiscard]] Variable flatten(const Variable& x, int first_dim = 0, int last_dim = -1);
+[[nodiscard]] Variable transpose(const Variable& x, int dim0 = -2, int dim1 = -1);
+[[nodiscard]] Variable permute(const Variable& x, std::span<const int> dims);
+[[nodiscard]] Variable squeeze(const Variable& x, int dim);
+[[nodiscard]] Variable unsqueeze(const Variable& x, int dim);
+[[nodiscard]] Variable expand(const Variable& x, const Shape& shape);
+/// See Tensor::slice and Tensor::select.
+[[nodiscard]] Variable slice(const Variable& x, int dim, std::int64_t begin,
+                             std::int64_t end = std::numeric_limits<std::int64_t>::max(), std::int64_t step = 1);
+[[nodiscard]] Variable select(const Variable& x, int dim, std::int64_t index);
+[[nodiscard]] Variable concat(std::span<const Variable> variables, int dim = 0);
+[[nodiscard]] Variable stack(std::span<const Variable> variables, int dim = 0);
+
+// Indexing; `index` is i64 or i32.
+
+[[nodiscard]] Variable index_select(const Variable& x, int dim, const Tensor& index);
+[[nodiscard]] Variable embedding(const Variable& weight, const Tensor& index);
+
+inline Variable operator+(const Variable& a, const Variable& b) { return add(a, b); }
+inline Variable operator+(const Variable& a, double b) { return add(a, b); }
+inline Variable operator+(double a, const Variable& b) { return add(b, a); }
+inline Variable operator-(const Variable& a, const Variable& b) { return sub(a, b); }
+inline Variable operator-(const Variable& a, double b) { return sub(a, b); }
+inline Variable operator-(double a, const Variable& b) { return sub(a, b); }
+inline Variable operator*(const Variable& a, const Variable& b) { return mul(a, b); }
+inline Variable operator*(const Variable& a, double b) { return mul(a, b); }
+inline Variable operator*(double a, const Variable& b) { return mul(b, a); }
+inline Variable operator/(const Variable& a, const Variable& b) { return div(a, b); }
+inline Variable operator/(const Variable& a, double b) { return div(a, b); }
+inline Variable operator/(double a, const Variable& b) { return div(a, b); }
+inline Variable operator-(const Variable& x) { return neg(x); }
+
+}  // namespace troupe

@@ -1,0 +1,127 @@
+#include "autograd/ops_nn.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "autograd/ops.h"
+#include "autograd/record.h"
+
+namespace troupe {
+namespace {
+
+using detail::edges_of;
+using detail::Layout;
+using detail::record;
+using detail::Saved;
+using detail::saved_for;
+using Edges = std::span<const Edge>;
+
+Tensor value_or_undefined(const Variable& x) { return x.defined() ? x.value() : Tensor(); }
+
+/// (..., n) as (rows, n)
+Tensor as_rows(const Tensor& x) { return x.dim() == 1 ? x.unsqueeze(0) : flatten(x, 0, -2); }
+
+void check_linear(const Tensor& x, const Tensor& weight) {
+  if (weight.dim() != 2 || x.dim() < 1 || x.size(-1) != weight.size(1)) {
+    throw ShapeError(
+        fmt::format("[linear] sizes differ: x {}, weight {}", to_string(x.shape()), to_string(weight.shape())));
+  }
+}
+
+}  // namespace
+
+Variable linear(const Variable& x, const Variable& weight, const Variable& bias) {
+  const Tensor in = x.value();
+  const Tensor w = weight.value();
+  const Tensor b = value_or_undefined(bias);
+  check_linear(in, w);
+  Tensor result = matmul(in, w.transpose());
+  if (b.defined()) result = add(result, b);
+  return record("linear", std::move(result), edges_of({&x, &weight, &bias}),
+                [x_layout = Layout(in), w_layout = Layout(w), b_layout = b.defined() ? Layout(b) : Layout(w),
+                 in = saved_for(weight, in), w = saved_for(x, w)](const Tensor& g, Edges to) {
+                  std::vector<Tensor> gradients(3);
+                  if (to[0]) gradients[0] = matmul(g, w.get()).to(x_layout.dtype);
+                  if (to[1]) {
+                    gradients[1] = matmul(as_rows(g).transpose(), as_rows(in.get())).to(w_layout.dtype);
+                  }
+                  if (to[2]) gradients[2] = detail::reduce_to(b_layout, g);
+                  return gradients;
+                });
+}
+
+Variable conv2d(const Variable& x, const Variable& weight, const Variable& bias, const Conv2dOptions& options) {
+  const Tensor in = x.value();
+  const Tensor w = weight.value();
+  return record("conv2d", conv2d(in, w, value_or_undefined(bias), options), edges_of({&x, &weight, &bias}),
+                [x_shape = in.shape(), w_shape = w.shape(), in = saved_for(weight, in), w = saved_for(x, w), options](
+                    const Tensor& g, Edges to) {
+                  return std::vector<Tensor>{
+                      to[0] ? conv2d_backward_input(g, w.get(), x_shape, options) : Tensor(),
+                      to[1] ? conv2d_backward_weight(g, in.get(), w_shape, options) : Tensor(),
+                      to[2] ? sum(g, {0, 2, 3}) : Tensor()};
+                });
+}
+
+Variable max_pool2d(const Variable& x, const Pool2dOptions& options) {
+  const Tensor in = x.value();
+  MaxPool2dResult result = max_pool2d(in, options);
+  return record("max_pool2d", std::move(result.output), edges_of({&x}),
+                [where_max = Saved(std::move(result.where_max)), shape = in.shape(), options](const Tensor& g) {
+                  return max_pool2d_backward(g, where_max.get(), shape, options);
+                });
+}
+
+Variable softmax(const Variable& x, int dim) {
+  const Tensor result = softmax(x.value(), dim);
+  return record("softmax", result, edges_of({&x}),
+                [y = Saved(result), dim](const Tensor& g) { return softmax_backward(g, y.get(), dim); });
+}
+
+Variable log_softmax(const Variable& x, int dim) {
+  const Tensor result = log_softmax(x.value(), dim);
+  return record("log_softmax", result, edges_of({&x}),
+                [y = Saved(result), dim](const Tensor& g) { return log_softmax_backward(g, y.get(), dim); });
+}
+
+Variable dropout(const Variable& x, double probability, Generator& generator) {
+  const Tensor value = x.value();
+  const Tensor mask = dropout_mask(value.shape(), probability, generator, value.dtype());
+  return record("dropout", mul(value, mask), edges_of({&x}),
+                [mask = Saved(mask)](const Tensor& g) { return mul(g, mask.get()); });
+}
+
+Variable nll_loss(const Variable& log_probs, const Tensor& target, Reduction reduction) {
+  const Tensor value = log_probs.value();
+  return record("nll_loss", nll_loss(value, target, reduction), edges_of({&log_probs}),
+                [target = Saved(target), shape = value.shape(), reduction](const Tensor& g) {
+                  return nll_loss_backward(g, target.get(), shape, reduction);
+                });
+}
+
+Variable cross_entropy(const Variable& logits, const Tensor& target, Reduction reduction) {
+  return nll_loss(log_softmax(logits), target, reduction);
+}
+
+Variable mse_loss(const Variable& x, const Variable& y, Reduction reduction) {
+  const Tensor a = x.value();
+  const Tensor b = y.value();
+  const Layout x_layout(a);
+  const Layout y_layout(b);
+  if (x_layout.shape != y_layout.shape) {
+    throw ShapeError(fmt::format("[mse_loss] shapes differ: {} and {}", to_string(x_layout.shape), to_string(y_layout.shape)));
+  }
+  const Tensor difference = sub(a, b);
+  const Tensor squares = mul(difference, difference);
+  Tensor result = reduction == Reduction::none ? squares : reduction == Reduction::sum ? sum(squares) : mean(squares);
+  const double scale = reduction == Reduction::mean ? 2.0 / static_cast<double>(difference.numel()) : 2.0;
+  return record("mse_loss", std::move(result), edges_of({&x, &y}),
+                [x_layout, y_layout, difference = Saved(difference), scale](const Tensor& g, Edges to) {
+                  const Tensor by_x = mul(g, mul(difference.get(), scale));
+                  return std::vector<Tensor>{to[0] ? by_x.to(x_layout.dtype) : Tensor(),
+                                             to[1] ? neg(by_x).to(y_layout.dtype) : Tensor()};
+                });
+}
+
+}  // namespace troupe

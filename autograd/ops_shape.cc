@@ -1,0 +1,140 @@
+#include "autograd/ops.h"
+#include "autograd/record.h"
+#include "tensor/create.h"
+
+namespace troupe {
+namespace {
+
+using detail::edges_of;
+using detail::record;
+using Edges = std::span<const Edge>;
+
+/// Zeros like `x`, into a view of which (made by `part_of`) the gradient is written.
+template <class PartOf>
+auto scatter_into_zeros(const Tensor& x, PartOf part_of) {
+  return [shape = x.shape(), part_of](const Tensor& g) {
+    Tensor whole = zeros(shape, g.dtype(), g.device());
+    Tensor part = part_of(whole);
+    part.copy_from(g);
+    return whole;
+  };
+}
+
+/// Backward of whatever only arranges the same elements in another shape.
+auto reshape_back(const Tensor& x) {
+  return [shape = x.shape()](const Tensor& g) { return g.reshape(shape); };
+}
+
+std::vector<Tensor> values_of(std::span<const Variable> variables) {
+  std::vector<Tensor> values;
+  values.reserve(variables.size());
+  for (const Variable& variable : variables) values.push_back(variable.value());
+  return values;
+}
+
+}  // namespace
+
+Variable reshape(const Variable& x, const Shape& shape) {
+  const Tensor value = x.value();
+  return record("reshape", value.reshape(shape), edges_of({&x}), reshape_back(value));
+}
+
+Variable flatten(const Variable& x, int first_dim, int last_dim) {
+  const Tensor value = x.value();
+  return record("flatten", flatten(value, first_dim, last_dim), edges_of({&x}), reshape_back(value));
+}
+
+Variable squeeze(const Variable& x, int dim) {
+  const Tensor value = x.value();
+  return record("squeeze", value.squeeze(dim), edges_of({&x}), reshape_back(value));
+}
+
+Variable unsqueeze(const Variable& x, int dim) {
+  const Tensor value = x.value();
+  return record("unsqueeze", value.unsqueeze(dim), edges_of({&x}), reshape_back(value));
+}
+
+Variable transpose(const Variable& x, int dim0, int dim1) {
+  return record("transpose", x.value().transpose(dim0, dim1), edges_of({&x}),
+                [dim0, dim1](const Tensor& g) { return g.transpose(dim0, dim1); });
+}
+
+Variable permute(const Variable& x, std::span<const int> dims) {
+  const Tensor value = x.value();
+  const Tensor result = value.permute(dims);
+  std::vector<int> back(dims.size());
+  for (int i = 0; i < value.dim(); ++i) {
+    back[static_cast<std::size_t>(normalize_dim("permute", dims[static_cast<std::size_t>(i)], value.shape()))] = i;
+  }
+  return record("permute", result, edges_of({&x}),
+                [back = std::move(back)](const Tensor& g) { return g.permute(back); });
+}
+
+Variable expand(const Variable& x, const Shape& shape) {
+  const Tensor value = x.value();
+  return record("expand", value.expand(shape), edges_of({&x}),
+                [from = value.shape()](const Tensor& g) { return sum_to(g, from); });
+}
+
+Variable slice(const Variable& x, int dim, std::int64_t begin, std::int64_t end, std::int64_t step) {
+  const Tensor value = x.value();
+  auto part_of = [dim, begin, end, step](const Tensor& whole) { return whole.slice(dim, begin, end, step); };
+  return record("slice", part_of(value), edges_of({&x}), scatter_into_zeros(value, part_of));
+}
+
+Variable select(const Variable& x, int dim, std::int64_t index) {
+  const Tensor value = x.value();
+  auto part_of = [dim, index](const Tensor& whole) { return whole.select(dim, index); };
+  return record("select", part_of(value), edges_of({&x}), scatter_into_zeros(value, part_of));
+}
+
+Variable concat(std::span<const Variable> variables, int dim) {
+  const std::vector<Tensor> values = values_of(variables);
+  const Tensor result = concat(values, dim);
+  const int axis = normalize_dim("concat", dim, result.shape());
+  std::vector<std::pair<std::int64_t, DType>> parts;
+  for (const Tensor& value : values) parts.emplace_back(value.size(axis), value.dtype());
+  return record("concat", result, edges_of(variables), [parts = std::move(parts), axis](const Tensor& g, Edges to) {
+    std::vector<Tensor> gradients(parts.size());
+    std::int64_t begin = 0;
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      const auto [size, dtype] = parts[i];
+      if (to[i]) gradients[i] = g.slice(axis, begin, begin + size).to(dtype);
+      begin += size;
+    }
+    return gradients;
+  });
+}
+
+Variable stack(std::span<const Variable> variables, int dim) {
+  const std::vector<Tensor> values = values_of(variables);
+  const Tensor result = stack(values, dim);
+  const int axis = normalize_dim("stack", dim, result.shape());
+  std::vector<DType> dtypes;
+  for (const Tensor& value : values) dtypes.push_back(value.dtype());
+  return record("stack", result, edges_of(variables), [dtypes = std::move(dtypes), axis](const Tensor& g, Edges to) {
+    std::vector<Tensor> gradients(dtypes.size());
+    for (std::size_t i = 0; i < dtypes.size(); ++i) {
+      if (to[i]) gradients[i] = g.select(axis, static_cast<std::int64_t>(i)).to(dtypes[i]);
+    }
+    return gradients;
+  });
+}
+
+Variable index_select(const Variable& x, int dim, const Tensor& index) {
+  const Tensor value = x.value();
+  return record("index_select", index_select(value, dim, index), edges_of({&x}),
+                [shape = value.shape(), dim, index = detail::Saved(index)](const Tensor& g) {
+                  return index_select_backward(g, dim, index.get(), shape);
+                });
+}
+
+Variable embedding(const Variable& weight, const Tensor& index) {
+  const Tensor value = weight.value();
+  return record("embedding", embedding(value, index), edges_of({&weight}),
+                [rows = value.size(0), index = detail::Saved(index)](const Tensor& g) {
+                  return embedding_backward(g, index.get(), rows);
+                });
+}
+
+}  // namespace troupe

@@ -1,0 +1,59 @@
+#include "autograd/record.h"
+
+#include <fmt/format.h>
+
+#include <stdexcept>
+
+#include "tensor/ops.h"
+
+namespace troupe::detail {
+namespace {
+
+/// All edges, or none if no input requires a gradient.
+class EdgeList {
+ public:
+  explicit EdgeList(std::size_t count) { edges_.reserve(count); }
+
+  void add(const Variable& input) {
+    edges_.push_back(input.defined() ? input.gradient_edge() : Edge{});
+    any_ = any_ || edges_.back();
+  }
+
+  [[nodiscard]] std::vector<Edge> take() { return any_ ? std::move(edges_) : std::vector<Edge>(); }
+
+ private:
+  std::vector<Edge> edges_;
+  bool any_ = false;
+};
+
+}  // namespace
+
+Tensor reduce_to(const Layout& input, const Tensor& gradient) { return sum_to(gradient, input.shape).to(input.dtype); }
+
+const Tensor& Saved::get() const {
+  if (value_.version() != version_) {
+    throw std::logic_error(fmt::format("a value that backward needs was written to after it was used: version {}, used {}",
+                                       value_.version(), version_));
+  }
+  return value_;
+}
+
+Saved saved_for(const Variable& of, const Tensor& value) {
+  return grad_enabled() && of.requires_grad() ? Saved(value) : Saved();
+}
+
+std::vector<Edge> edges_of(std::initializer_list<const Variable*> inputs) {
+  if (!grad_enabled()) return {};
+  EdgeList edges(inputs.size());
+  for (const Variable* input : inputs) edges.add(*input);
+  return edges.take();
+}
+
+std::vector<Edge> edges_of(std::span<const Variable> inputs) {
+  if (!grad_enabled()) return {};
+  EdgeList edges(inputs.size());
+  for (const Variable& input : inputs) edges.add(input);
+  return edges.take();
+}
+
+}  // namespace troupe::detail

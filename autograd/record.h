@@ -1,0 +1,87 @@
+// How an operation writes its backward beside its forward.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "autograd/grad_fn.h"
+#include "autograd/variable.h"
+#include "tensor/tensor.h"
+
+namespace troupe::detail {
+
+/// Shape and dtype of an input, for a backward that needs no more of it.
+struct Layout {
+  Shape shape;
+  DType dtype;
+  explicit Layout(const Tensor& tensor) : shape(tensor.shape()), dtype(tensor.dtype()) {}
+};
+
+/// Turns the gradient by a broadcast and promoted `input` into the gradient by the input itself.
+[[nodiscard]] Tensor reduce_to(const Layout& input, const Tensor& gradient);
+
+/// A value that backward needs, as it was in forward.
+class Saved {
+ public:
+  Saved() = default;
+  explicit Saved(Tensor value) : value_(std::move(value)), version_(value_.defined() ? value_.version() : 0) {}
+
+  /// Throws std::logic_error if somebody has written into the value since.
+  [[nodiscard]] const Tensor& get() const;
+
+ private:
+  Tensor value_;
+  std::uint64_t version_ = 0;
+};
+
+/// `value` if the gradient of `of` will be asked for, else nothing: what only that gradient needs is not kept alive.
+[[nodiscard]] Saved saved_for(const Variable& of, const Tensor& value);
+
+/// The edges to `inputs`, of which an undefined one has none; no edges at all if nothing is to be recorded.
+[[nodiscard]] std::vector<Edge> edges_of(std::initializer_list<const Variable*> inputs);
+[[nodiscard]] std::vector<Edge> edges_of(std::span<const Variable> inputs);
+
+/// Backward of an operation with one input: gradient -> gradient.
+template <class F>
+concept UnaryBackward = std::is_invocable_r_v<Tensor, const F&, const Tensor&>;
+
+/// Backward of an operation with several inputs: the edges say by empty ones which gradients are not needed.
+template <class F>
+concept NaryBackward = std::is_invocable_r_v<std::vector<Tensor>, const F&, const Tensor&, std::span<const Edge>>;
+
+/// The vertex of an operation with one output.
+template <class Backward>
+class OperationFn final : public GradFn {
+ public:
+  OperationFn(std::string_view name, std::vector<Edge> inputs, Backward backward)
+      : GradFn(name, VertexKind::operation, std::move(inputs)), backward_(std::move(backward)) {}
+
+  [[nodiscard]] std::vector<Tensor> apply(std::vector<Tensor> gradients) const override {
+    if constexpr (UnaryBackward<Backward>) {
+      return {backward_(gradients.front())};
+    } else {
+      return backward_(gradients.front(), next());
+    }
+  }
+
+ private:
+  Backward backward_;
+};
+
+/// The result of an operation: `value` with a vertex behind it, or a constant if there are no `inputs`.
+/// `backward` captures Saved values and Layouts, runs on any thread, at most once per pass, several passes at once.
+template <class Backward>
+  requires UnaryBackward<Backward> || NaryBackward<Backward>
+[[nodiscard]] Variable record(std::string_view name, Tensor value, std::vector<Edge> inputs, Backward backward) {
+  if (inputs.empty()) return Variable(std::move(value));
+  auto fn = std::make_shared<const OperationFn<Backward>>(name, std::move(inputs), std::move(backward));
+  return Variable::output_of({std::move(fn), 0}, std::move(value));
+}
+
+}  // namespace troupe::detail
