@@ -28,17 +28,19 @@ FunctionRegistry FunctionRegistry::with(std::initializer_list<Registration> regi
 
 const detail::RegisteredFunction* FunctionRegistry::find(const detail::CallableKey& callable) const {
   const auto found = by_callable_.find(callable);
-  return found == by_callable_.end() ? nullptr : found->second;
+  return found == by_callable_.end() ? nullptr : found->second.get();
 }
 
-const detail::RegisteredFunction* FunctionRegistry::find(FunctionKey key) const {
+const detail::RegisteredFunction* FunctionRegistry::find(FunctionKey key) const { return find_shared(key).get(); }
+
+std::shared_ptr<const detail::RegisteredFunction> FunctionRegistry::find_shared(FunctionKey key) const {
   const auto found = by_key_.find(key);
   return found == by_key_.end() ? nullptr : found->second;
 }
 
 std::vector<std::string> FunctionRegistry::names() const {
   std::vector<std::string> names;
-  for (const auto& function : functions_) names.push_back(function->name);
+  for (const auto& [key, function] : by_key_) names.push_back(function->name);
   std::sort(names.begin(), names.end());
   return names;
 }
@@ -56,8 +58,7 @@ void FunctionRegistry::add(detail::RegisteredFunction function) {
     throw std::invalid_argument(fmt::format("[FunctionRegistry] one callable under two names: \"{}\" and \"{}\"",
                                             other->name, function.name));
   }
-  functions_.push_back(std::make_shared<const detail::RegisteredFunction>(std::move(function)));
-  const auto* added = functions_.back().get();
+  const auto added = std::make_shared<const detail::RegisteredFunction>(std::move(function));
   by_callable_.emplace(added->local_key, added);
   by_key_.emplace(added->key, added);
 }

@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <typeinfo>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -87,7 +88,7 @@ class Registration {
                   {},
                   detail::key_of(callable),
                   detail::fingerprint_of_callable<F>(),
-                  !std::is_void_v<detail::ObjectOf<F>>,
+                  object_type<F>(),
                   [callable](Scope& scope, detail::PayloadReader& arguments, void* object) {
                     return detail::run_decoded<F>(callable, scope, arguments, object);
                   }} {}
@@ -96,6 +97,12 @@ class Registration {
   [[nodiscard]] const detail::RegisteredFunction& function() const { return function_; }
 
  private:
+  template <class F>
+  static const std::type_info* object_type() {
+    if constexpr (std::is_void_v<detail::ObjectOf<F>>) return nullptr;
+    else return &typeid(detail::ObjectOf<F>);
+  }
+
   detail::RegisteredFunction function_;
 };
 
@@ -114,15 +121,18 @@ class FunctionRegistry {
   [[nodiscard]] const detail::RegisteredFunction* find(const detail::CallableKey& callable) const;
   [[nodiscard]] const detail::RegisteredFunction* find(FunctionKey key) const;
 
+  /// As find; what is returned outlives the registry.
+  [[nodiscard]] std::shared_ptr<const detail::RegisteredFunction> find_shared(FunctionKey key) const;
+
   /// In alphabetical order.
   [[nodiscard]] std::vector<std::string> names() const;
 
  private:
   void add(detail::RegisteredFunction function);
 
-  std::vector<std::shared_ptr<const detail::RegisteredFunction>> functions_;
-  std::map<detail::CallableKey, const detail::RegisteredFunction*> by_callable_;
-  std::map<FunctionKey, const detail::RegisteredFunction*> by_key_;
+  using Shared = std::shared_ptr<const detail::RegisteredFunction>;
+  std::map<detail::CallableKey, Shared> by_callable_;
+  std::map<FunctionKey, Shared> by_key_;
 };
 
 /// Makes a `T` from arguments that travel: register `constructor<T, int, int>` and call

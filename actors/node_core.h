@@ -11,7 +11,10 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
+#include <source_location>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "actors/clock.h"
@@ -142,24 +145,29 @@ class NodeCore final : public std::enable_shared_from_this<NodeCore>, private Li
   /// Takes until `due` at most; returns what did not end by then, one line each. A second call returns nothing.
   std::vector<std::string> stop(TimePoint due);
 
+  /// True the first time it is asked for this line of the user's program.
+  [[nodiscard]] bool first_warning_at(const std::source_location& site);
+
   /// Error `code` of this node, with the peer filled in.
   [[nodiscard]] Error error(ErrorCode code, const NodeName& peer, std::string operation, std::string message) const;
 
  private:
   friend class ReturnAddress;
   explicit NodeCore(NodeParts parts);
+  void begin();
+  void send_answer(const NodeName& to, RequestId request, msg::AnyMessage message);
 
   void on_link_up(const Peer& peer) override;
   void on_frames(const NodeName& from, Incarnation incarnation, Frames frames) override;
   void on_link_down(const NodeName& peer, Incarnation incarnation, const Error& why) override;
   void on_connect_failed(std::string_view address, const Error& why) override;
 
-  struct Actors;                 // router, worker: node_core.cc
+  struct Actors;  // router, worker
   struct RouterSurroundings;
   void deliver(Delivery delivery);
-  void peer_up(const Peer& peer);
   void peer_down(const Peer& peer, const Error& why);
-  void arm_tick();
+  void wake_router_at(TimePoint due);
+  [[nodiscard]] Error stopped_error(const NodeName& peer, const std::string& operation) const;
 
   const NodeName name_;
   const Incarnation incarnation_;
@@ -169,6 +177,7 @@ class NodeCore final : public std::enable_shared_from_this<NodeCore>, private Li
   const std::shared_ptr<Executor> executor_;
   const std::unique_ptr<Link> link_;
   std::unique_ptr<ActorHost> host_;
+  std::unique_ptr<RouterSurroundings> surroundings_;
   std::unique_ptr<Membership> membership_;
   std::unique_ptr<References> references_;
   std::unique_ptr<Contexts> contexts_;
@@ -176,8 +185,8 @@ class NodeCore final : public std::enable_shared_from_this<NodeCore>, private Li
   std::unique_ptr<Actors> actors_;
   std::atomic<std::uint64_t> next_serial_{1};
   std::atomic<bool> stopped_{false};
-  mutable std::mutex timer_mutex_;
-  TimerId tick_timer_;  // guarded by timer_mutex_
+  std::mutex warned_mutex_;
+  std::set<std::pair<std::string, std::uint32_t>> warned_;  // guarded by warned_mutex_
 };
 
 }  // namespace troupe::detail

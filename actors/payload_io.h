@@ -21,9 +21,17 @@
 namespace troupe {
 
 /// Variables travel as their value, whether they require a gradient, and their place in the message's boundary.
-/// Throws RemoteError{not_serializable} outside a call or its result.
-void save(OutArchive& archive, const Variable& variable);
-void load(InArchive& archive, Variable& variable);
+/// Throws EncodeError or DecodeError outside a call or its result.
+template <>
+struct WireFormat<Variable> {
+  static constexpr bool kTravels = true;
+  static void save(OutArchive& archive, const Variable& variable);
+  static void load(InArchive& archive, Variable& variable);
+  template <class Schema>
+  static void describe(Schema& schema) {
+    schema.token("variable");
+  }
+};
 
 namespace detail {
 
@@ -52,7 +60,7 @@ class PayloadWriter final : public ArchiveHook {
   [[nodiscard]] bool cut_a_graph() const { return cut_a_graph_; }
 
   /// Records the boundary and returns what travels. Call once, last.
-  [[nodiscard]] Payload finish();
+  [[nodiscard]] msg::Payload finish();
 
  private:
   std::shared_ptr<const ScopeState> scope_;
@@ -60,7 +68,7 @@ class PayloadWriter final : public ArchiveHook {
   OutArchive archive_;
   std::vector<Variable> sent_;
   std::unordered_map<const void*, std::uint32_t> slots_;  // by variable identity
-  std::vector<RRefHandout> handouts_;
+  std::vector<msg::RRefHandout> handouts_;
   bool cut_a_graph_ = false;
   bool finished_ = false;
 };
@@ -69,10 +77,12 @@ class PayloadWriter final : public ArchiveHook {
 class PayloadReader final : public ArchiveHook {
  public:
   /// Records the boundary and the references at once. `from` is the node that sent the payload.
-  PayloadReader(std::shared_ptr<NodeCore> node, const NodeName& from, Payload payload);
+  PayloadReader(std::shared_ptr<NodeCore> node, const NodeName& from, msg::Payload payload);
+  PayloadReader(const PayloadReader&) = delete;
+  PayloadReader& operator=(const PayloadReader&) = delete;
 
   /// Values are read in the order they were written. Throws DecodeError.
-  [[nodiscard]] InArchive& archive();
+  [[nodiscard]] InArchive& archive() { return archive_; }
 
   /// For load(Variable): copies of one sent variable are one variable here.
   [[nodiscard]] Variable received(std::uint32_t slot, Tensor value);
@@ -82,8 +92,8 @@ class PayloadReader final : public ArchiveHook {
 
  private:
   std::shared_ptr<NodeCore> node_;
-  Payload payload_;
-  std::optional<InArchive> archive_;
+  msg::Payload payload_;
+  InArchive archive_;
   std::shared_ptr<const RecvFn> recv_;  // null without a boundary
   std::vector<Variable> received_;      // by slot; undefined until first read
   std::vector<std::shared_ptr<RRefHandle>> handles_;

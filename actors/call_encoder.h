@@ -1,0 +1,129 @@
+// The typed shell of a call: checks the arguments at compile time, encodes them, hands over to code without types.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <source_location>
+#include <string>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+#include "actors/callable.h"
+#include "actors/future.h"
+#include "actors/payload_io.h"
+#include "actors/scope_state.h"
+#include "messages/ids.h"
+
+namespace troupe::detail {
+
+struct RegisteredFunction;
+
+/// Told exactly once, on the receiving thread: the result, not decoded yet, or why there is none.
+using ReplyHandler = std::function<void(Result<std::shared_ptr<PayloadReader>>)>;
+
+/// One call being made. Belongs to one thread; one of its call functions ends it.
+class CallEncoder {
+ public:
+  /// Throws std::invalid_argument if the callable is not in the registry of the scope's node.
+  CallEncoder(std::shared_ptr<const ScopeState> scope, NodeName to, std::source_location site, const CallableKey& callable);
+
+  [[nodiscard]] OutArchive& archive() { return writer_->archive(); }
+
+  /// An argument could not be encoded: the call will fail with that.
+  void failed_to_encode(Error error) { failure_ = std::move(error); }
+
+  /// Runs the function on the destination node.
+  void call(ReplyHandler done);
+
+  /// Runs it there and keeps the result there as `rref`, of which `fork` is our handle. `done` gets no value.
+  void create(const RRefId& rref, const ForkId& fork, std::function<void(Result<Unit>)> done);
+
+  /// Runs it on the value of `rref`, which the destination owns, in turn.
+  void call_on(const RRefId& rref, ReplyHandler done);
+
+  /// Likewise, and keeps the result there.
+  void create_on(const RRefId& rref, const RRefId& result, const ForkId& fork, std::function<void(Result<Unit>)> done);
+
+  [[nodiscard]] const NodeName& to() const { return to_; }
+  [[nodiscard]] const std::shared_ptr<const ScopeState>& scope() const { return scope_; }
+
+ private:
+  template <class Message>
+  void fill(Message& message);
+  template <class Message>
+  void send(Message message, std::string actor, std::function<void(Result<msg::AnyMessage>)> done);
+
+  std::shared_ptr<const ScopeState> scope_;
+  NodeName to_;
+  std::source_location site_;
+  const RegisteredFunction* function_;
+  std::unique_ptr<PayloadWriter> writer_;
+  std::optional<Error> failure_;
+};
+
+/// The error for a value that would not be encoded.
+[[nodiscard]] Error error_of_encoding(const NodeCore& node, const std::exception& exception);
+
+template <class F, class... Args>
+CallEncoder encode_call(const std::shared_ptr<ScopeState>& scope, NodeName to, std::source_location site,
+                        const CallableKey& callable, Args&&... args) {
+  using Wire = WireOf<F>;
+  static_assert(sizeof...(Args) == std::tuple_size_v<Wire>,
+                "wrong number of arguments for this callable (a leading Scope& is not passed)");
+  CallEncoder encoder(scope, std::move(to), site, callable);
+  try {
+    [&]<std::size_t... I>(std::index_sequence<I...>) {
+      static_assert((ArgumentFor<std::tuple_element_t<I, Wire>, Args> && ...),
+                    "an argument does not convert to the callable's parameter type without narrowing");
+      const auto put = [&encoder]<class P>(std::type_identity<P>, auto&& arg) {
+        if constexpr (std::is_same_v<P, std::remove_cvref_t<decltype(arg)>>) {
+          encoder.archive()(arg);
+        } else {
+          const P converted = static_cast<P>(std::forward<decltype(arg)>(arg));
+          encoder.archive()(converted);
+        }
+      };
+      (put(std::type_identity<std::tuple_element_t<I, Wire>>{}, std::forward<Args>(args)), ...);
+    }(std::index_sequence_for<Args...>{});
+  } catch (const EncodeError& error) {
+    encoder.failed_to_encode(error_of_encoding(*scope->node, error));
+  }
+  return encoder;
+}
+
+[[nodiscard]] FutureHome future_home_of(const ScopeState& scope);
+
+/// Reads one value, all of the payload. Errors: decode.
+template <class T>
+[[nodiscard]] Result<T> read_value(PayloadReader& reader) {
+  try {
+    T value{};
+    reader.archive()(value);
+    reader.archive().finish();
+    return value;
+  } catch (const DecodeError& exception) {
+    Error error;
+    error.code = ErrorCode::decode;
+    error.message = exception.what();
+    error.execution = Execution::yes;
+    return error;
+  }
+}
+
+/// The future of a value that `start` asks for; decoded by the first thread that wants it.
+template <class R, class Start>
+Future<R> expect(const ScopeState& scope, Start&& start) {
+  auto state = std::make_shared<FutureState<Stored<R>>>(future_home_of(scope));
+  start(ReplyHandler([state](Result<std::shared_ptr<PayloadReader>> reply) {
+    if (!reply) {
+      state->complete(reply.error());
+      return;
+    }
+    state->complete_later([reader = std::move(reply).value()] { return read_value<Stored<R>>(*reader); });
+  }));
+  return Future<R>(std::move(state));
+}
+
+}  // namespace troupe::detail

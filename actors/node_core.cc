@@ -1,0 +1,275 @@
+#include "actors/node_core.h"
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <stdexcept>
+#include <type_traits>
+#include <variant>
+
+#include "actors/contexts.h"
+#include "actors/membership.h"
+#include "actors/references.h"
+#include "actors/router_actor.h"
+#include "actors/shards.h"
+#include "actors/worker_actor.h"
+
+namespace troupe::detail {
+namespace {
+
+template <class T, class... Ts>
+inline constexpr bool is_one_of = (std::is_same_v<T, Ts> || ...);
+
+/// Wraps a handler so that it is told exactly once even if the actor that should tell it has ended.
+AnswerHandler tell_once(AnswerHandler done, Error if_dropped) {
+  struct Keeper {
+    AnswerHandler handler;
+    Error error;
+    Keeper(AnswerHandler h, Error e) : handler(std::move(h)), error(std::move(e)) {}
+    Keeper(const Keeper&) = delete;
+    Keeper& operator=(const Keeper&) = delete;
+    ~Keeper() {
+      if (handler) handler(std::move(error));
+    }
+  };
+  auto keeper = std::make_shared<Keeper>(std::move(done), std::move(if_dropped));
+  return [keeper](Result<msg::AnyMessage> answer) {
+    if (const AnswerHandler handler = std::exchange(keeper->handler, nullptr)) handler(std::move(answer));
+  };
+}
+
+}  // namespace
+
+// --- ReturnAddress ---------------------------------------------------------------------------------------------------
+
+struct ReturnAddress::State {
+  State(std::shared_ptr<NodeCore> n, NodeName t, RequestId r) : node(std::move(n)), to(std::move(t)), request(r) {}
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
+  ~State() { send(msg::Failure{node->error(ErrorCode::internal, node->name(), {}, "the request was dropped without an answer")}); }
+
+  void send(msg::AnyMessage message) {
+    if (answered.exchange(true)) return;
+    node->send_answer(to, request, std::move(message));
+  }
+
+  const std::shared_ptr<NodeCore> node;
+  const NodeName to;
+  const RequestId request;
+  std::atomic<bool> answered{false};
+};
+
+ReturnAddress::ReturnAddress(std::shared_ptr<NodeCore> node, NodeName to, RequestId request)
+    : state_(std::make_shared<State>(std::move(node), std::move(to), request)) {}
+
+void ReturnAddress::answer(msg::AnyMessage message) const {
+  if (state_) state_->send(std::move(message));
+}
+
+void ReturnAddress::fail(Error error) const {
+  if (!state_) return;
+  if (error.peer.empty()) error.peer = state_->node->name();
+  state_->send(msg::Failure{std::move(error)});
+}
+
+const NodeName& ReturnAddress::requester() const {
+  static const NodeName nobody;
+  return state_ ? state_->to : nobody;
+}
+
+// --- NodeCore --------------------------------------------------------------------------------------------------------
+
+struct NodeCore::Actors {
+  RouterActor router;
+  WorkerActor worker;
+  std::atomic<std::size_t> pending_requests{0};
+  std::atomic<std::size_t> served_calls{0};
+};
+
+/// What the router does to the rest of its node.
+struct NodeCore::RouterSurroundings final : Router::Surroundings {
+  explicit RouterSurroundings(NodeCore& n) : node(n) {}
+
+  void transmit(const NodeName& to, Frames frames) override { node.link_->send(to, std::move(frames)); }
+  void deliver(const Peer& from, msg::Envelope envelope, msg::AnyMessage message, std::optional<TimePoint> due) override {
+    ReturnAddress answer;
+    if (envelope.request.value != 0) answer = ReturnAddress(node.shared_from_this(), from.name, envelope.request);
+    node.deliver({from.name, from.incarnation, std::move(envelope), std::move(message), std::move(answer), due});
+  }
+  void peer_up(const Peer& peer) override { node.membership_->peer_up(peer); }
+  void peer_down(const Peer& peer, const Error& why) override { node.peer_down(peer, why); }
+  void give_up(const NodeName& peer) override { node.link_->disconnect(peer); }
+  void warn(std::string text) override { spdlog::warn("[{}] {}", node.name_, text); }
+
+  NodeCore& node;
+};
+
+std::shared_ptr<NodeCore> NodeCore::start(NodeParts parts) {
+  std::shared_ptr<NodeCore> node(new NodeCore(std::move(parts)));
+  node->begin();
+  return node;
+}
+
+NodeCore::NodeCore(NodeParts parts)
+    : name_(std::move(parts.name)),
+      incarnation_(parts.incarnation),
+      rank_(parts.rank),
+      functions_(std::move(parts.functions)),
+      clock_(std::move(parts.clock)),
+      executor_(std::move(parts.executor)),
+      link_(std::move(parts.link)),
+      host_(parts.make_host()),
+      surroundings_(std::make_unique<RouterSurroundings>(*this)),
+      membership_(std::make_unique<Membership>(*this)),
+      references_(std::make_unique<References>(*this)),
+      contexts_(std::make_unique<Contexts>(*this)),
+      shards_(std::make_unique<Shards>(*this)),
+      actors_(std::make_unique<Actors>()) {}
+
+void NodeCore::begin() {
+  RouterSetting setting{self(), surroundings_.get(), clock_.get(), [this](TimePoint due) { wake_router_at(due); },
+                        &actors_->pending_requests};
+  actors_->router = host_->spawn(router_actor, std::move(setting));
+  actors_->worker = host_->spawn(worker_actor, this, &actors_->served_calls);
+  link_->start(*this);
+}
+
+NodeCore::~NodeCore() { std::ignore = stop(clock_->now()); }
+
+void NodeCore::request(Request request, AnswerHandler done) {
+  Error gone = stopped_error(request.to, request.operation);
+  if (stopped()) {
+    done(std::move(gone));
+    return;
+  }
+  done = tell_once(std::move(done), std::move(gone));
+  host_->send(actors_->router, SendRequest{std::move(request), std::move(done)});
+}
+
+void NodeCore::notify(const NodeName& to, std::string actor, msg::AnyMessage message) {
+  if (!stopped()) host_->send(actors_->router, SendNotification{to, std::move(actor), std::move(message)});
+}
+
+void NodeCore::send_answer(const NodeName& to, RequestId request, msg::AnyMessage message) {
+  if (!stopped()) host_->send(actors_->router, SendAnswer{to, request, std::move(message)});
+}
+
+void NodeCore::run(std::string label, std::function<void()> job, const std::function<void(const Error&)>& refused) {
+  if (auto error = executor_->submit({std::move(label), std::move(job)})) {
+    error->peer = name_;
+    refused(*error);
+  }
+}
+
+bool NodeCore::is_up(const NodeName& peer) const { return peer == name_ || membership_->is_up(peer); }
+
+NodeCounts NodeCore::counts() const {
+  NodeCounts counts;
+  counts.pending_requests = actors_->pending_requests.load(std::memory_order_relaxed);
+  counts.served_calls = actors_->served_calls.load(std::memory_order_relaxed);
+  counts.owned_values = references_->owned_values();
+  counts.handles = references_->handles();
+  counts.contexts = contexts_->size();
+  counts.shards = shards_->size();
+  return counts;
+}
+
+std::vector<std::string> NodeCore::stop(TimePoint due) {
+  if (stopped_.exchange(true, std::memory_order_acq_rel)) return {};
+  const Error why = stopped_error(name_, {});
+  membership_->stop(why);
+  contexts_->stop(why);
+  shards_->stop(why);
+  references_->stop(why);
+  host_->send(actors_->worker, StopWorking{});
+  host_->send(actors_->router, StopRouting{why});
+  link_->stop();
+  std::vector<std::string> left;
+  for (const RunningJob& job : executor_->stop(due)) {
+    left.push_back(fmt::format("{}: {} has run for {:.1f} s", name_, job.label, std::chrono::duration<double>(job.age).count()));
+  }
+  actors_->router = nullptr;
+  actors_->worker = nullptr;
+  for (std::string& line : host_->stop(due)) left.push_back(name_ + ": " + std::move(line));
+  return left;
+}
+
+bool NodeCore::first_warning_at(const std::source_location& site) {
+  std::lock_guard lock(warned_mutex_);
+  return warned_.emplace(site.file_name(), site.line()).second;
+}
+
+Error NodeCore::error(ErrorCode code, const NodeName& peer, std::string operation, std::string message) const {
+  Error error;
+  error.code = code;
+  error.peer = peer;
+  if (peer == name_) error.incarnation = incarnation_;
+  error.operation = std::move(operation);
+  error.message = std::move(message);
+  return error;
+}
+
+Error NodeCore::stopped_error(const NodeName& peer, const std::string& operation) const {
+  Error error = this->error(ErrorCode::shutting_down, peer, operation, fmt::format("node {} has shut down", name_));
+  error.execution = Execution::maybe;
+  return error;
+}
+
+void NodeCore::on_link_up(const Peer& peer) {
+  if (!stopped()) host_->send(actors_->router, LinkCameUp{peer});
+}
+
+void NodeCore::on_frames(const NodeName& from, Incarnation incarnation, Frames frames) {
+  if (!stopped()) host_->send(actors_->router, FramesCame{from, incarnation, std::move(frames)});
+}
+
+void NodeCore::on_link_down(const NodeName& peer, Incarnation incarnation, const Error& why) {
+  if (!stopped()) host_->send(actors_->router, LinkWentDown{peer, incarnation, why});
+}
+
+void NodeCore::on_connect_failed(std::string_view address, const Error& why) {
+  if (!stopped()) membership_->connect_failed(std::string(address), why);
+}
+
+void NodeCore::deliver(Delivery delivery) {
+  std::visit(
+      [&](const auto& message) {
+        using M = std::decay_t<decltype(message)>;
+        using namespace msg;
+        if constexpr (is_one_of<M, Call, CallCancelled>) {
+          host_->send(actors_->worker, WorkArrived{std::move(delivery)});
+        } else if constexpr (is_one_of<M, RemoteCall, ValueCall, RRefFetch, RRefForked, RRefDeleted, RRefForkAck, RRefRevoked>) {
+          references_->handle(std::move(delivery));
+        } else if constexpr (is_one_of<M, BackwardMark, BackwardRun, BackwardGradients, BackwardFinished, ContextAborted,
+                                       ContextReleased>) {
+          contexts_->handle(std::move(delivery));
+        } else if constexpr (is_one_of<M, ShardCreate, ShardPrepare, ShardCommit, ShardAbort, ShardStep, ShardQuery,
+                                       ShardReleased>) {
+          shards_->handle(std::move(delivery));
+        } else if constexpr (is_one_of<M, MemberJoin, MemberList, MemberJoined, MemberLeft, ShutdownReady, ShutdownCount,
+                                       ShutdownAgreed, BarrierEntered>) {
+          membership_->handle(std::move(delivery));
+        } else {
+          spdlog::warn("[{}] dropped a {} from {}: it answers nothing that was asked", name_, M::kWord.name, delivery.from);
+        }
+      },
+      delivery.message);
+}
+
+void NodeCore::peer_down(const Peer& peer, const Error& why) {
+  spdlog::warn("[{}] {} is gone: {}", name_, peer.name, why.message);
+  host_->send(actors_->worker, CallerGone{peer});
+  contexts_->peer_down(peer, why);
+  shards_->peer_down(peer, why);
+  references_->peer_down(peer, why);
+  membership_->peer_down(peer, why);
+}
+
+void NodeCore::wake_router_at(TimePoint due) {
+  clock_->at(due, [weak = weak_from_this()] {
+    const auto node = weak.lock();
+    if (node && !node->stopped()) node->host_->send(node->actors_->router, TickCame{});
+  });
+}
+
+}  // namespace troupe::detail

@@ -1,0 +1,285 @@
+#include "actors/router.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "messages/codec.h"
+
+namespace troupe::detail {
+namespace {
+
+std::chrono::microseconds remaining(std::optional<TimePoint> due, TimePoint now) {
+  if (!due) return std::chrono::microseconds{0};
+  // At least 1: zero says that there is no limit.
+  return std::max(std::chrono::duration_cast<std::chrono::microseconds>(*due - now), std::chrono::microseconds{1});
+}
+
+std::optional<TimePoint> due_of(const msg::Envelope& envelope, TimePoint now) {
+  if (envelope.deadline.count() <= 0) return std::nullopt;
+  return now + std::min<Duration>(envelope.deadline, std::chrono::hours(24 * 365));
+}
+
+void fail(CallTable<AnswerHandler>::Call& call, Error error, TimePoint now) {
+  if (error.peer.empty()) {
+    error.peer = call.peer.name;
+    error.incarnation = call.peer.incarnation;
+  }
+  if (error.operation.empty()) error.operation = call.operation;
+  error.elapsed_us = std::chrono::duration_cast<std::chrono::microseconds>(now - call.started).count();
+  call.entry(std::move(error));
+}
+
+}  // namespace
+
+Router::Router(Peer self, Surroundings& surroundings) : self_(std::move(self)), surroundings_(surroundings) {}
+
+void Router::request(TimePoint now, Request request, AnswerHandler done) {
+  if (stopped_ || (request.to != self_.name && !peers_.contains(request.to))) {
+    done(refusal(request.to, request.operation));
+    return;
+  }
+  if (request.due && *request.due <= now) {
+    Error late = refusal(request.to, request.operation);
+    late.code = ErrorCode::timeout;
+    late.message = "the deadline had passed before the request was sent";
+    done(std::move(late));
+    return;
+  }
+  const bool local = request.to == self_.name;
+  const Peer& peer = local ? self_ : peers_.at(request.to).peer;
+  const RequestId id =
+      calls_.add({peer.name, peer.incarnation}, request.due, std::move(request.operation), now, std::move(done));
+  msg::Envelope envelope{self_.name, request.to + "/" + request.actor, id, {}, remaining(request.due, now), {}};
+  if (local) {
+    surroundings_.deliver(self_, std::move(envelope), std::move(request.message), request.due);
+    return;
+  }
+  const auto give_back = [&](Error error) {
+    if (auto call = calls_.cancel(id)) {
+      error.execution = Execution::never;
+      fail(*call, std::move(error), now);
+    }
+  };
+  auto frames = msg::encode(envelope, request.message);
+  if (!frames) return give_back(frames.error());
+  auto sent = peers_.at(request.to).session->send(now, std::move(frames).value());
+  if (!sent) return give_back(sent.error());
+  put_on_link(now, request.to, std::move(sent.value().on_link));
+}
+
+void Router::notify(TimePoint now, const NodeName& to, std::string actor, msg::AnyMessage message) {
+  if (stopped_) return;
+  msg::Envelope envelope{self_.name, to + "/" + actor, {}, {}, {}, {}};
+  if (to == self_.name) {
+    surroundings_.deliver(self_, std::move(envelope), std::move(message), std::nullopt);
+    return;
+  }
+  const auto peer = peers_.find(to);
+  if (peer == peers_.end()) return;  // gone: whoever relied on it is told by peer_down
+  auto frames = msg::encode(envelope, message);
+  if (!frames) {
+    surroundings_.warn(fmt::format("{} to {} was not sent: {}", msg::word_of(message).name, to, frames.error().text()));
+    return;
+  }
+  auto sent = peer->second.session->send(now, std::move(frames).value(), Session::Admission::always);
+  if (sent) put_on_link(now, to, std::move(sent.value().on_link));
+}
+
+void Router::answer(TimePoint now, const NodeName& to, RequestId request, msg::AnyMessage message) {
+  if (to == self_.name) return complete(now, request, self_.name, std::move(message));
+  const auto peer = peers_.find(to);
+  if (peer == peers_.end()) return;  // the requester is gone
+  msg::Envelope envelope{self_.name, to + "/router", {}, request, {}, {}};
+  auto frames = msg::encode(envelope, message);
+  if (!frames) {
+    Error error = frames.error();
+    error.peer = self_.name;
+    error.execution = Execution::yes;
+    frames = msg::encode(envelope, msg::Failure{std::move(error)});
+    if (!frames) return;
+  }
+  auto sent = peer->second.session->send(now, std::move(frames).value(), Session::Admission::always);
+  if (sent) put_on_link(now, to, std::move(sent.value().on_link));
+}
+
+void Router::link_up(TimePoint now, const Peer& peer) {
+  if (stopped_) return;
+  const auto known = peers_.find(peer.name);
+  if (known != peers_.end()) {
+    if (known->second.peer.incarnation == peer.incarnation) return;  // the same session goes on over a new connection
+    Error restarted;
+    restarted.code = ErrorCode::peer_restarted;
+    restarted.message = "a new incarnation has taken its name";
+    lose(now, peer.name, restarted);
+  }
+  lost_.erase(peer.name);
+  peers_[peer.name] = {peer, std::make_unique<Session>(self_.incarnation, peer.incarnation), false};
+  detector_.watch(peer.name, peer.incarnation, now);
+  detector_due_ = now;
+  surroundings_.peer_up(peer);
+}
+
+void Router::link_down(TimePoint now, const NodeName& peer, Incarnation incarnation, const Error& why) {
+  const auto known = peers_.find(peer);
+  if (known == peers_.end() || known->second.peer.incarnation != incarnation) return;
+  lose(now, peer, why);
+}
+
+void Router::frames(TimePoint now, const NodeName& from, Incarnation incarnation, Frames frames) {
+  const auto known = peers_.find(from);
+  if (known == peers_.end() || known->second.peer.incarnation != incarnation) return;  // an earlier life
+  PeerState& state = known->second;
+  if (const auto event = detector_.heard(from, incarnation, now)) state.unreachable = false;
+  auto received = state.session->receive(now, std::move(frames));
+  if (!received) {
+    surroundings_.warn(fmt::format("dropped bytes from {}: {}", from, received.error().text()));
+    return;
+  }
+  put_on_link(now, from, std::move(received.value().on_link));
+  const Peer peer = state.peer;
+  for (Frames& body : received.value().delivered) {
+    auto decoded = msg::decode(body);
+    if (!decoded) {
+      surroundings_.warn(fmt::format("a message from {} cannot be read: {}", from, decoded.error().text()));
+      surroundings_.give_up(from);
+      return;
+    }
+    dispatch(now, peer, std::move(decoded).value());
+  }
+  if (received.value().goodbye) {
+    Error left;
+    left.code = ErrorCode::peer_down;
+    left.message = "it has shut down";
+    lose(now, from, left);
+  }
+}
+
+void Router::dispatch(TimePoint now, const Peer& from, msg::Decoded decoded) {
+  msg::Envelope& envelope = decoded.envelope;
+  envelope.from = from.name;  // who the session says it is, not what the message claims
+  if (envelope.in_reply_to.value != 0) return complete(now, envelope.in_reply_to, from.name, std::move(decoded.message));
+  const auto due = due_of(envelope, now);
+  surroundings_.deliver(from, std::move(envelope), std::move(decoded.message), due);
+}
+
+void Router::complete(TimePoint now, RequestId request, const NodeName& from, msg::AnyMessage message) {
+  const Incarnation incarnation = from == self_.name ? self_.incarnation : peers_.at(from).peer.incarnation;
+  auto call = calls_.take(request, {from, incarnation});
+  if (!call) return;  // late, a second one, or not from whom it was asked
+  if (auto* failure = std::get_if<msg::Failure>(&message)) {
+    fail(*call, std::move(failure->error), now);
+  } else {
+    call->entry(std::move(message));
+  }
+}
+
+void Router::tick(TimePoint now) {
+  for (auto& [name, state] : peers_) put_on_link(now, name, state.session->tick(now).on_link);
+  for (auto& call : calls_.expire(now)) {
+    Error timeout;
+    timeout.code = ErrorCode::timeout;
+    timeout.message = fmt::format("no answer within {} ms",
+                                  std::chrono::duration_cast<std::chrono::milliseconds>(*call.deadline - call.started).count());
+    timeout.execution = Execution::maybe;
+    if (call.peer.name != self_.name) notify(now, call.peer.name, "worker", msg::CallCancelled{call.request});
+    fail(call, std::move(timeout), now);
+  }
+  auto verdicts = detector_.tick(now);
+  detector_due_ = verdicts.next;
+  for (const NodeName& peer : verdicts.heartbeats) {
+    if (const auto known = peers_.find(peer); known != peers_.end()) {
+      surroundings_.transmit(peer, known->second.session->heartbeat());
+    }
+  }
+  for (const auto& event : verdicts.events) {
+    const auto known = peers_.find(event.peer);
+    if (known == peers_.end()) continue;
+    known->second.unreachable = event.change == FailureDetector::Change::unreachable;
+    if (event.change != FailureDetector::Change::down) continue;
+    Error down;
+    down.code = ErrorCode::peer_down;
+    down.message = fmt::format("nothing heard for {} ms",
+                               std::chrono::duration_cast<std::chrono::milliseconds>(event.silence).count());
+    lose(now, event.peer, down);
+    surroundings_.give_up(event.peer);
+  }
+}
+
+std::optional<TimePoint> Router::next_due() {
+  std::optional<TimePoint> next = calls_.next_deadline();
+  const auto consider = [&next](std::optional<TimePoint> due) {
+    if (due && (!next || *due < *next)) next = due;
+  };
+  for (auto& [name, state] : peers_) consider(state.session->next_due());
+  consider(detector_due_);
+  return next;
+}
+
+void Router::stop(TimePoint now, const Error& why) {
+  if (stopped_) return;
+  stopped_ = why;
+  for (auto& [name, state] : peers_) surroundings_.transmit(name, state.session->goodbye());
+  for (auto& call : calls_.fail_all()) fail(call, why, now);
+}
+
+std::vector<std::string> Router::oldest(TimePoint now, std::size_t count) const {
+  std::vector<std::string> lines;
+  for (const PendingCall& call : calls_.oldest(count)) {
+    lines.push_back(fmt::format("{} to {}, {:.1f} s", call.operation, call.peer.name,
+                                std::chrono::duration<double>(now - call.started).count()));
+  }
+  return lines;
+}
+
+void Router::put_on_link(TimePoint now, const NodeName& to, std::vector<Frames> messages) {
+  if (messages.empty()) return;
+  detector_.sent(to, now);
+  for (Frames& message : messages) surroundings_.transmit(to, std::move(message));
+}
+
+void Router::lose(TimePoint now, const NodeName& name, const Error& why) {
+  const auto known = peers_.find(name);
+  const Peer peer = known->second.peer;
+  std::set<RequestId> never_left;
+  for (const auto& unsent : known->second.session->close()) {
+    if (unsent.left) continue;
+    if (const auto outside = msg::decode_outside(unsent.body)) never_left.insert(outside.value().envelope.request);
+  }
+  peers_.erase(known);
+  detector_.forget(name);
+  Error error = why;
+  error.peer = name;
+  error.incarnation = peer.incarnation;
+  error.endpoint = peer.address;
+  lost_[name] = error;
+  for (auto& call : calls_.fail_peer({name, peer.incarnation})) {
+    Error failure = error;
+    failure.operation.clear();
+    failure.execution = never_left.contains(call.request) ? Execution::never : Execution::maybe;
+    fail(call, std::move(failure), now);
+  }
+  surroundings_.peer_down(peer, error);
+}
+
+Error Router::refusal(const NodeName& to, const std::string& operation) const {
+  Error error;
+  if (stopped_) {
+    error = *stopped_;
+  } else if (const auto lost = lost_.find(to); lost != lost_.end()) {
+    error = lost->second;
+  } else {
+    error.code = ErrorCode::not_joined;
+    error.message = "no node of that name is in this cluster";
+    for (const auto& [name, state] : peers_) error.hint += (error.hint.empty() ? "known: " : ", ") + name;
+  }
+  error.peer = to;
+  error.operation = operation;
+  error.execution = Execution::never;
+  error.elapsed_us = 0;
+  return error;
+}
+
+}  // namespace troupe::detail

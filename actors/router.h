@@ -1,0 +1,88 @@
+// Which message goes where: to peers through sessions, to actors of this node, to the requester that waits for it.
+//
+// A plain class; router_actor.cc runs it, one message at a time. It keeps the sessions with all peers and the table of
+// requests that wait for an answer. Every request is answered exactly once: by its reply, its deadline, its peer's end
+// or ours (CT-1).
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "actors/call_table.h"
+#include "actors/failure_detector.h"
+#include "actors/link.h"
+#include "actors/node_core.h"
+#include "actors/session.h"
+#include "messages/codec.h"
+
+namespace troupe::detail {
+
+/// Thread rule: one thread at a time; calls to Surroundings come on it.
+class Router {
+ public:
+  /// What a router needs of its node.
+  class Surroundings {
+   public:
+    virtual ~Surroundings() = default;
+    virtual void transmit(const NodeName& to, Frames frames) = 0;
+    /// A message for an actor of this node; `expects_answer` if it is a request.
+    virtual void deliver(const Peer& from, msg::Envelope envelope, msg::AnyMessage message, std::optional<TimePoint> due) = 0;
+    virtual void peer_up(const Peer& peer) = 0;
+    virtual void peer_down(const Peer& peer, const Error& why) = 0;
+    /// The connection to `peer` must be given up: it is silent, or not what it claims to be.
+    virtual void give_up(const NodeName& peer) = 0;
+    virtual void warn(std::string text) = 0;
+  };
+
+  Router(Peer self, Surroundings& surroundings);
+
+  void request(TimePoint now, Request request, AnswerHandler done);
+  void notify(TimePoint now, const NodeName& to, std::string actor, msg::AnyMessage message);
+  void answer(TimePoint now, const NodeName& to, RequestId request, msg::AnyMessage message);
+
+  void link_up(TimePoint now, const Peer& peer);
+  void link_down(TimePoint now, const NodeName& peer, Incarnation incarnation, const Error& why);
+  void frames(TimePoint now, const NodeName& from, Incarnation incarnation, Frames frames);
+
+  /// Resends, acknowledges, expires and beats what is due.
+  void tick(TimePoint now);
+
+  /// When tick has something to do; nothing: not before something else happens.
+  [[nodiscard]] std::optional<TimePoint> next_due();
+
+  /// Says goodbye to all peers and fails everything that waits with `why`; later requests fail at once.
+  void stop(TimePoint now, const Error& why);
+
+  [[nodiscard]] std::size_t pending_requests() const { return calls_.size(); }
+
+  /// The `count` requests that have waited longest, one line each: "rpc project to ps0, 1.2 s".
+  [[nodiscard]] std::vector<std::string> oldest(TimePoint now, std::size_t count) const;
+
+ private:
+  struct PeerState {
+    Peer peer;
+    std::unique_ptr<Session> session;
+    bool unreachable = false;
+  };
+
+  void put_on_link(TimePoint now, const NodeName& to, std::vector<Frames> messages);
+  void dispatch(TimePoint now, const Peer& from, msg::Decoded decoded);
+  void complete(TimePoint now, RequestId request, const NodeName& from, msg::AnyMessage message);
+  void lose(TimePoint now, const NodeName& name, const Error& why);
+  [[nodiscard]] Error refusal(const NodeName& to, const std::string& operation) const;
+
+  const Peer self_;
+  Surroundings& surroundings_;
+  std::map<NodeName, PeerState> peers_;
+  std::map<NodeName, Error> lost_;  ///< peers that were up and are gone, and why
+  CallTable<AnswerHandler> calls_;
+  FailureDetector detector_;
+  std::optional<TimePoint> detector_due_;
+  std::optional<Error> stopped_;
+};
+
+}  // namespace troupe::detail

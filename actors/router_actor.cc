@@ -1,0 +1,60 @@
+#include "actors/router_actor.h"
+
+#include <utility>
+
+namespace troupe::detail {
+
+RouterActor::behavior_type router_actor(RouterActor::stateful_pointer<RouterState> self, RouterSetting setting) {
+  self->state.router = std::make_unique<Router>(setting.self, *setting.surroundings);
+  self->state.setting = std::move(setting);
+
+  // Every handler ends with this: publishes the count and asks to be woken for what is due next.
+  const auto settle = [self] {
+    RouterState& state = self->state;
+    state.setting.pending->store(state.router->pending_requests(), std::memory_order_relaxed);
+    const auto due = state.router->next_due();
+    if (!due || (state.wake && *state.wake <= *due)) return;
+    state.wake = due;
+    state.setting.wake_at(*due);
+  };
+  const auto now = [self] { return self->state.setting.clock->now(); };
+
+  return {
+      [=](SendRequest& m) {
+        self->state.router->request(now(), std::move(m.request), std::move(m.done));
+        settle();
+      },
+      [=](SendNotification& m) {
+        self->state.router->notify(now(), m.to, std::move(m.actor), std::move(m.message));
+        settle();
+      },
+      [=](SendAnswer& m) {
+        self->state.router->answer(now(), m.to, m.request, std::move(m.message));
+        settle();
+      },
+      [=](const LinkCameUp& m) {
+        self->state.router->link_up(now(), m.peer);
+        settle();
+      },
+      [=](const LinkWentDown& m) {
+        self->state.router->link_down(now(), m.peer, m.incarnation, m.why);
+        settle();
+      },
+      [=](FramesCame& m) {
+        self->state.router->frames(now(), m.from, m.incarnation, std::move(m.frames));
+        settle();
+      },
+      [=](const TickCame&) {
+        self->state.wake.reset();
+        self->state.router->tick(now());
+        settle();
+      },
+      [=](const StopRouting& m) {
+        self->state.router->stop(now(), m.why);
+        self->state.setting.pending->store(0, std::memory_order_relaxed);
+        self->quit();
+      },
+  };
+}
+
+}  // namespace troupe::detail

@@ -1,0 +1,89 @@
+// Moves every message that enters or leaves a node.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "actors/caf.h"
+#include "actors/router.h"
+
+namespace troupe::detail {
+
+struct SendRequest {
+  Request request;
+  AnswerHandler done;
+};
+struct SendNotification {
+  NodeName to;
+  std::string actor;
+  msg::AnyMessage message;
+};
+struct SendAnswer {
+  NodeName to;
+  RequestId request;
+  msg::AnyMessage message;
+};
+struct LinkCameUp {
+  Peer peer;
+};
+struct LinkWentDown {
+  NodeName peer;
+  Incarnation incarnation;
+  Error why;
+};
+struct FramesCame {
+  NodeName from;
+  Incarnation incarnation;
+  Frames frames;
+};
+struct TickCame {};
+struct StopRouting {
+  Error why;
+};
+
+}  // namespace troupe::detail
+
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::SendRequest)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::SendNotification)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::SendAnswer)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::LinkCameUp)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::LinkWentDown)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::FramesCame)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::TickCame)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::StopRouting)
+
+namespace troupe::detail {
+
+/// Runs the Router (router.h), which has the rules.
+/// Name: "<node>/router".  Spawned by: NodeCore.  Ends: on StopRouting, after every pending request has its answer.
+using RouterActor = caf::typed_actor<caf::reacts_to<SendRequest>,       //
+                                     caf::reacts_to<SendNotification>,  //
+                                     caf::reacts_to<SendAnswer>,        //
+                                     caf::reacts_to<LinkCameUp>,        //
+                                     caf::reacts_to<LinkWentDown>,      //
+                                     caf::reacts_to<FramesCame>,        //
+                                     caf::reacts_to<TickCame>,          //
+                                     caf::reacts_to<StopRouting>>;
+
+/// What the actor needs; all outlive it.
+struct RouterSetting {
+  Peer self;
+  Router::Surroundings* surroundings = nullptr;
+  Clock* clock = nullptr;
+  std::function<void(TimePoint)> wake_at;          ///< asks for a TickCame then
+  std::atomic<std::size_t>* pending = nullptr;     ///< kept up to date for debug info
+};
+
+struct RouterState {
+  std::unique_ptr<Router> router;
+  RouterSetting setting;
+  std::optional<TimePoint> wake;  // the earliest TickCame that was asked for
+  static inline const char* name = "router";
+};
+
+RouterActor::behavior_type router_actor(RouterActor::stateful_pointer<RouterState> self, RouterSetting setting);
+
+}  // namespace troupe::detail

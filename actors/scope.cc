@@ -1,0 +1,32 @@
+#include "actors/scope.h"
+
+#include <algorithm>
+
+#include "actors/node_core.h"
+
+namespace troupe {
+
+Scope Scope::with(CallOptions options) const {
+  auto state = std::make_shared<detail::ScopeState>(*state_);  // shares path and counters
+  if (options.deadline) {
+    const auto after = options.deadline->after();
+    state->call_deadline = after;
+    state->unlimited = !after;
+  }
+  return Scope(std::move(state));
+}
+
+const NodeName& Scope::node_name() const { return state_->node->name(); }
+
+std::optional<Duration> Scope::time_left() const {
+  std::optional<Duration> left = state_->call_deadline;
+  if (state_->due) {
+    const Duration until = *state_->due - state_->node->clock().now();
+    left = left ? std::min(*left, until) : until;
+  }
+  return left;
+}
+
+std::stop_token Scope::stop_token() const { return state_->stop; }
+
+}  // namespace troupe

@@ -1,0 +1,91 @@
+#include "actors/serve.h"
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <utility>
+
+#include "actors/contexts.h"
+#include "actors/scope.h"
+#include "autograd/call_path.h"
+
+namespace troupe::detail {
+
+Result<ServedCall> open_call(NodeCore& node, const Delivery& delivery, FunctionKey key, const std::string& name,
+                             Fingerprint fingerprint, msg::Payload arguments, const msg::CallSite& site,
+                             std::stop_token stop) {
+  const std::string operation = "rpc " + name;
+  const auto refuse = [&](ErrorCode code, std::string message) {
+    Error error = node.error(code, node.name(), operation, std::move(message));
+    error.execution = Execution::never;
+    return error;
+  };
+  auto function = node.functions().find_shared(key);
+  if (!function) {
+    Error error = refuse(ErrorCode::no_such_function, fmt::format("\"{}\" is not in the registry of {}", name, node.name()));
+    error.hint = fmt::format("it serves: {}", fmt::join(node.functions().names(), ", "));
+    return error;
+  }
+  if (function->fingerprint != fingerprint) {
+    Error error = refuse(ErrorCode::bad_argument, fmt::format("\"{}\" has other parameter or result types on {}", name, node.name()));
+    error.hint = "build both programs from the same declaration";
+    return error;
+  }
+  if (site.context) node.contexts().joined(*site.context, delivery.from);
+  auto scope = std::make_shared<ScopeState>();
+  scope->node = node.shared_from_this();
+  scope->due = delivery.due;
+  scope->context = site.context;
+  scope->path = std::make_shared<CallPath>(site.path);
+  scope->trace = site.trace;
+  scope->stop = std::move(stop);
+  return ServedCall{node.shared_from_this(),
+                    std::move(function),
+                    std::make_shared<PayloadReader>(node.shared_from_this(), delivery.from, std::move(arguments)),
+                    std::move(scope),
+                    delivery.from,
+                    delivery.answer};
+}
+
+Result<ValueBox> run_function(const ServedCall& call, void* object) {
+  const std::string operation = "rpc " + call.function->name;
+  Error error;
+  try {
+    const CallPathGuard guard(call.scope->path, call.scope->counters->next_vertex);
+    Scope scope(std::const_pointer_cast<ScopeState>(call.scope));
+    return call.function->run(scope, *call.arguments, object);
+  } catch (const DecodeError& exception) {
+    error = call.node->error(ErrorCode::decode, call.node->name(), operation, exception.what());
+    error.execution = Execution::never;
+  } catch (const RemoteError& exception) {
+    // A call that the function made failed, and the function did not handle it.
+    error = error_of_current_exception(call.node->name(), operation);
+    error.cause = exception.error().text();
+  } catch (...) {
+    error = error_of_current_exception(call.node->name(), operation);
+  }
+  error.incarnation = call.node->incarnation();
+  spdlog::warn("[{}] {} for {} failed: {}", call.node->name(), operation, call.caller, error.message);
+  return error;
+}
+
+void answer_with_value(const ServedCall& call, const ValueBox& value) {
+  const std::string operation = "rpc " + call.function->name;
+  try {
+    const CallPathGuard guard(call.scope->path, call.scope->counters->next_vertex);
+    PayloadWriter writer(call.scope, call.caller);
+    value.ops->save(writer.archive(), value.value.get());
+    call.answer.answer(msg::Reply{writer.finish()});
+  } catch (const RemoteError& exception) {
+    Error error = exception.error();
+    error.operation = operation;
+    error.execution = Execution::yes;
+    call.answer.fail(std::move(error));
+  } catch (...) {
+    Error error = error_of_current_exception(call.node->name(), operation);
+    error.code = ErrorCode::not_serializable;
+    call.answer.fail(std::move(error));
+  }
+}
+
+}  // namespace troupe::detail

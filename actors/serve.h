@@ -1,0 +1,41 @@
+// Runs a function that a peer asked for: what the worker, the owners of values and nobody else does.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+
+#include "actors/function_registry.h"
+#include "actors/node_core.h"
+#include "actors/payload_io.h"
+#include "actors/scope_state.h"
+#include "actors/value_box.h"
+#include "messages/rpc.h"
+
+namespace troupe::detail {
+
+/// A call whose function is known and whose arguments have arrived, not yet decoded.
+struct ServedCall {
+  std::shared_ptr<NodeCore> node;
+  std::shared_ptr<const RegisteredFunction> function;
+  std::shared_ptr<PayloadReader> arguments;
+  std::shared_ptr<const ScopeState> scope;
+  NodeName caller;
+  ReturnAddress answer;
+};
+
+/// Looks the function up, compares the fingerprint, takes charge of what the arguments carry, makes the scope.
+/// On the receiving thread; runs no user code. Errors: no_such_function, bad_argument.
+[[nodiscard]] Result<ServedCall> open_call(NodeCore& node, const Delivery& delivery, FunctionKey key,
+                                           const std::string& name, Fingerprint fingerprint, msg::Payload arguments,
+                                           const msg::CallSite& site, std::stop_token stop);
+
+/// Decodes the arguments and runs the function, on `object` if it is a member function. On a pool thread. What the
+/// function threw is the Error, and in the log.
+[[nodiscard]] Result<ValueBox> run_function(const ServedCall& call, void* object);
+
+/// Encodes `value` for the caller and answers. On a pool thread: encoding runs user code.
+void answer_with_value(const ServedCall& call, const ValueBox& value);
+
+}  // namespace troupe::detail
