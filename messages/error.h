@@ -70,14 +70,24 @@ struct Error {
   std::string hint{};             ///< what the reader can do, empty if nothing is known
   std::string exception_type{};   ///< remote_exception: demangled type name
 
-  /// One line: "rpc project on ps0: peer_down: connection closed (ran: maybe)".
+  /// "rpc project on ps0: peer_down: connection closed (ran: maybe)", then cause and hint if there are any.
+  /// One line unless `message` has more.
   [[nodiscard]] std::string text() const;
 
   friend bool operator==(const Error&, const Error&) = default;
   template <class Archive>
-  void serialize(Archive& ar) {
+  void save(Archive& ar) const {
+    ar(code, clipped(message), peer, incarnation, endpoint, clipped(operation), execution, elapsed_us, clipped(cause),
+       clipped(hint), clipped(exception_type));
+  }
+  template <class Archive>
+  void load(Archive& ar) {
     ar(code, message, peer, incarnation, endpoint, operation, execution, elapsed_us, cause, hint, exception_type);
   }
+
+ private:
+  /// Texts come from user code: one beyond 60 KiB is cut there, at a whole UTF-8 character, and says so.
+  [[nodiscard]] static std::string clipped(std::string_view text);
 };
 
 /// Thrown where a value was asked for and an Error came: Future::get, RRef::to_here, backward, step.

@@ -1,0 +1,102 @@
+#include "messages/archive.h"
+
+#include <fmt/format.h>
+#include <utility>
+
+namespace troupe {
+
+namespace detail {
+
+void fail_not_boolean(unsigned value) { throw DecodeError(fmt::format("[decode] not a boolean: {}", value)); }
+
+void fail_nesting_out() {
+  throw EncodeError(ErrorCode::not_serializable, fmt::format("[encode] nested deeper than {}", kNestingMax));
+}
+
+void fail_nesting_in() { throw DecodeError(fmt::format("[decode] nested deeper than {}", kNestingMax)); }
+
+void fail_duplicate_key() { throw DecodeError("[decode] a key appears twice"); }
+
+void fail_alternative(std::uint64_t index, std::uint64_t count) {
+  throw DecodeError(fmt::format("[decode] alternative {} of {}", index, count));
+}
+
+}  // namespace detail
+
+void OutArchive::text(std::string_view text) {
+  if (text.size() > text_bytes_max_) {
+    throw EncodeError(ErrorCode::too_large,
+                      fmt::format("[encode] text of {} bytes: at most {} travel", text.size(), text_bytes_max_));
+  }
+  length(text.size());
+  write(text.data(), text.size());
+}
+
+std::uint32_t OutArchive::frames(const Frames& frames) {
+  const auto first = static_cast<std::uint32_t>(frames_.size());
+  frames_.insert(frames_.end(), frames.begin(), frames.end());
+  return first;
+}
+
+Encoded OutArchive::finish() {
+  tensors_.finish(bytes_, frames_);
+  return {std::move(bytes_), std::move(frames_)};
+}
+
+void OutArchive::fail_empty() {
+  throw EncodeError(ErrorCode::not_serializable,
+                    fmt::format("[encode] more than {} elements that take no bytes", kEmptyMax));
+}
+
+std::uint64_t InArchive::length(std::size_t element_bytes) {
+  const auto count = number<std::uint64_t>();
+  if (count > remaining() / element_bytes) {
+    throw DecodeError(
+        fmt::format("[decode] {} elements of {} bytes: {} bytes remain", count, element_bytes, remaining()));
+  }
+  return count;
+}
+
+std::uint64_t InArchive::length() {
+  const auto count = number<std::uint64_t>();
+  if (count > kEmptyMax && count - kEmptyMax > remaining()) {
+    throw DecodeError(fmt::format("[decode] {} elements: {} bytes remain", count, remaining()));
+  }
+  return count;
+}
+
+std::string_view InArchive::text() {
+  const std::uint64_t size = length(1);
+  if (size > text_bytes_max_) {
+    throw DecodeError(fmt::format("[decode] text of {} bytes: at most {} allowed", size, text_bytes_max_));
+  }
+  return {reinterpret_cast<const char*>(take(size)), size};
+}
+
+void InArchive::finish() const {
+  if (remaining() > 0) throw DecodeError(fmt::format("[decode] {} bytes left over", remaining()));
+  tensors_.require_all_used();
+}
+
+void InArchive::fail_short(std::uint64_t size) const {
+  throw DecodeError(fmt::format("[decode] needs {} bytes: {} remain", size, remaining()));
+}
+
+void InArchive::fail_empty() {
+  throw DecodeError(fmt::format("[decode] more than {} elements that take no bytes", kEmptyMax));
+}
+
+void WireFormat<msg::Payload>::save(OutArchive& ar, const msg::Payload& value) {
+  ar(value.bytes, ar.frames(value.tensors), static_cast<std::uint32_t>(value.tensors.size()), value.refs,
+     value.boundary);
+}
+
+void WireFormat<msg::Payload>::load(InArchive& ar, msg::Payload& value) {
+  ar(value.bytes);
+  const auto first = ar.number<std::uint32_t>();
+  const auto count = ar.number<std::uint32_t>();
+  value.tensors = ar.tensors().take(first, count);
+  ar(value.refs, value.boundary);
+}
+
+}  // namespace troupe

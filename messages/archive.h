@@ -1,0 +1,309 @@
+// Values to bytes and back, bounded. The only header that includes cereal.
+//
+// A user type travels if it has what cereal asks for: one `serialize(Archive&)`, or save and load, or their minimal
+// forms, members or free functions. Numbers, enums, std containers (wire_std.h) and tensors travel by themselves.
+// Integers have fixed width and are little-endian; every length has 64 bits. Archives belong to one thread.
+#pragma once
+
+#include <bit>
+#include <cereal/cereal.hpp>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+#include <vector>
+
+#include "messages/error.h"
+#include "messages/frame.h"
+#include "messages/payload.h"
+#include "messages/tensor_wire.h"
+
+namespace troupe {
+
+static_assert(std::endian::native == std::endian::little && sizeof(long) == 8, "numbers are copied as they lie");
+
+/// Base of what the layer above attaches to an archive, for types that cannot travel alone (Variable, RRef).
+struct ArchiveHook {
+  virtual ~ArchiveHook() = default;
+};
+
+/// The bytes are not what they should be. Text: `[decode] what: the values`. Never leaves the codec as an exception.
+class DecodeError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// A value cannot travel: `not_serializable` or `too_large`. Text: `[encode] what: the values`.
+class EncodeError : public std::runtime_error {
+ public:
+  EncodeError(ErrorCode code, const std::string& text) : std::runtime_error(text), code_(code) {}
+  [[nodiscard]] ErrorCode code() const noexcept { return code_; }
+
+ private:
+  ErrorCode code_;
+};
+
+inline constexpr int kNestingMax = 64;             ///< containers within containers, structs within structs
+inline constexpr std::uint64_t kEmptyMax = 1'024;  ///< elements of one container that take no bytes
+inline constexpr std::size_t kUnlimited = std::numeric_limits<std::size_t>::max();
+
+class OutArchive;
+class InArchive;
+
+/// How `T` is written, read and described. Specialised for numbers, std types and tensors; specialise it for a type
+/// that needs the hook. This primary template hands user types to cereal.
+/// `describe` names the format on the SchemaArchive (schema.h); `kTravels` says whether the type can travel at all.
+template <class T>
+struct WireFormat {
+  static constexpr bool kTravels =
+      std::is_class_v<T> && std::is_default_constructible_v<T> &&
+      (std::is_empty_v<T> || (cereal::traits::is_output_serializable<T, OutArchive>::value &&
+                              cereal::traits::is_input_serializable<T, InArchive>::value));
+  static void save(OutArchive& ar, const T& value);
+  static void load(InArchive& ar, T& value);
+  template <class Schema>
+  static void describe(Schema& schema) {
+    schema.template user_type<T>();
+  }
+};
+
+/// A type whose values can be sent; tests the outermost user type only, not what its `serialize` names.
+template <class T>
+concept Travels = WireFormat<T>::kTravels;
+
+namespace detail {
+template <class T>
+concept Number = std::is_arithmetic_v<T> && !std::is_same_v<T, long double>;
+
+template <class T>
+concept Enum = std::is_enum_v<T>;
+
+/// Elements that lie in memory as they lie on the wire, whatever their bits.
+template <class T>
+concept Bulk = (Number<T> && !std::is_same_v<T, bool>) ||
+               (Enum<T> && !std::is_same_v<typename std::underlying_type<T>::type, bool>);
+
+[[noreturn]] void fail_not_boolean(unsigned value);
+[[noreturn]] void fail_nesting_out();
+[[noreturn]] void fail_nesting_in();
+
+enum class Nesting : std::uint8_t { container, structure };
+
+/// One level of nesting of `archive`, for as long as it lives.
+template <class Archive>
+class Level {
+ public:
+  Level(Archive& archive, Nesting nesting) : archive_(archive), nesting_(nesting) { archive_.enter(nesting); }
+  ~Level() { archive_.leave(nesting_); }
+  Level(const Level&) = delete;
+  Level& operator=(const Level&) = delete;
+
+ private:
+  Archive& archive_;
+  Nesting nesting_;
+};
+}  // namespace detail
+
+/// What an OutArchive made.
+struct Encoded {
+  std::vector<std::byte> bytes;
+  Frames frames;  ///< of tensors and nested payloads
+};
+
+/// Writes values into a growing buffer. Errors are EncodeError.
+class OutArchive : public cereal::OutputArchive<OutArchive, cereal::AllowEmptyClassElision> {
+ public:
+  explicit OutArchive(ArchiveHook* hook = nullptr, std::size_t text_bytes_max = kUnlimited)
+      : OutputArchive(this), hook_(hook), text_bytes_max_(text_bytes_max) {}
+
+  template <class... Ts>
+  OutArchive& operator()(Ts&&... values) {
+    (WireFormat<std::remove_cvref_t<Ts>>::save(*this, values), ...);
+    return *this;
+  }
+  template <class T>
+  OutArchive& operator&(T&& value) {
+    return (*this)(value);
+  }
+  template <class T>
+  OutArchive& operator<<(T&& value) {
+    return (*this)(value);
+  }
+
+  [[nodiscard]] ArchiveHook* hook() const noexcept { return hook_; }
+
+  /// Appends bytes as they are.
+  void write(const void* data, std::size_t size) {
+    const auto* begin = static_cast<const std::byte*>(data);
+    bytes_.insert(bytes_.end(), begin, begin + size);
+  }
+  void length(std::uint64_t count) { write(&count, sizeof count); }
+  void text(std::string_view text);
+  void tensor(const Tensor& tensor) { tensors_.add(tensor, bytes_); }
+  /// Appends frames beside the body and returns the number of the first.
+  std::uint32_t frames(const Frames& frames);
+
+  /// Calls `save_next` for each of `count` elements, whose number was written before.
+  template <class SaveNext>
+  void elements(std::uint64_t count, SaveNext save_next) {
+    std::uint64_t empty = 0;
+    for (std::uint64_t i = 0; i < count; ++i) {
+      const std::size_t before = bytes_.size();
+      save_next();
+      if (bytes_.size() == before && ++empty > kEmptyMax) fail_empty();
+    }
+  }
+
+  /// Hands a user type to cereal.
+  template <class T>
+  void user(const T& value) {
+    OutputArchive::operator()(value);
+  }
+
+  /// Returns what was written. The archive is spent after it.
+  [[nodiscard]] Encoded finish();
+
+ private:
+  friend class detail::Level<OutArchive>;
+  void enter(detail::Nesting nesting) {
+    if (++depth_[static_cast<int>(nesting)] > kNestingMax) detail::fail_nesting_out();
+  }
+  void leave(detail::Nesting nesting) { --depth_[static_cast<int>(nesting)]; }
+  [[noreturn]] static void fail_empty();
+
+  std::vector<std::byte> bytes_;
+  Frames frames_;
+  detail::TensorWriter tensors_;
+  ArchiveHook* hook_;
+  std::size_t text_bytes_max_;
+  int depth_[2] = {0, 0};
+};
+
+/// Reads values out of bytes that may be hostile: every length is compared with the bytes that remain before anything is
+/// allocated, and containers grow only as elements are really there. Errors are DecodeError.
+/// `bytes` and `frames` outlive the archive.
+class InArchive : public cereal::InputArchive<InArchive, cereal::AllowEmptyClassElision> {
+ public:
+  InArchive(std::span<const std::byte> bytes, std::span<const Frame> frames, ArchiveHook* hook = nullptr,
+            std::size_t text_bytes_max = kUnlimited)
+      : InputArchive(this), bytes_(bytes), tensors_(frames), hook_(hook), text_bytes_max_(text_bytes_max) {}
+
+  template <class... Ts>
+  InArchive& operator()(Ts&&... values) {
+    (WireFormat<std::remove_cvref_t<Ts>>::load(*this, values), ...);
+    return *this;
+  }
+  template <class T>
+  InArchive& operator&(T&& value) {
+    return (*this)(value);
+  }
+  template <class T>
+  InArchive& operator>>(T&& value) {
+    return (*this)(value);
+  }
+
+  [[nodiscard]] ArchiveHook* hook() const noexcept { return hook_; }
+  [[nodiscard]] std::size_t remaining() const noexcept { return bytes_.size(); }
+
+  /// Returns the next `size` bytes.
+  const std::byte* take(std::uint64_t size) {
+    if (size > bytes_.size()) fail_short(size);
+    const std::byte* data = bytes_.data();
+    bytes_ = bytes_.subspan(size);
+    return data;
+  }
+  template <class T>
+    requires std::is_trivially_copyable_v<T>
+  [[nodiscard]] T number() {
+    T value;
+    std::memcpy(&value, take(sizeof value), sizeof value);
+    return value;
+  }
+  /// Reads the number of elements of `element_bytes` or more each; throws if they cannot all be there.
+  [[nodiscard]] std::uint64_t length(std::size_t element_bytes);
+  /// Reads the number of elements of a size that is not known. All but kEmptyMax of them must take a byte.
+  [[nodiscard]] std::uint64_t length();
+  [[nodiscard]] std::string_view text();
+  [[nodiscard]] Tensor tensor();
+  [[nodiscard]] detail::TensorReader& tensors() noexcept { return tensors_; }
+
+  /// Calls `load_next` for each of `count` elements.
+  template <class LoadNext>
+  void elements(std::uint64_t count, LoadNext load_next) {
+    std::uint64_t empty = 0;
+    for (std::uint64_t i = 0; i < count; ++i) {
+      const std::size_t before = remaining();
+      load_next();
+      if (remaining() == before && ++empty > kEmptyMax) fail_empty();
+    }
+  }
+
+  template <class T>
+  void user(T& value) {
+    InputArchive::operator()(value);
+  }
+
+  /// Throws if bytes or frames are left over.
+  void finish() const;
+
+ private:
+  friend class detail::Level<InArchive>;
+  void enter(detail::Nesting nesting) {
+    if (++depth_[static_cast<int>(nesting)] > kNestingMax) detail::fail_nesting_in();
+  }
+  void leave(detail::Nesting nesting) { --depth_[static_cast<int>(nesting)]; }
+  [[noreturn]] void fail_short(std::uint64_t size) const;
+  [[noreturn]] static void fail_empty();
+
+  std::span<const std::byte> bytes_;
+  detail::TensorReader tensors_;
+  ArchiveHook* hook_;
+  std::size_t text_bytes_max_;
+  int depth_[2] = {0, 0};
+};
+
+template <class T>
+void WireFormat<T>::save(OutArchive& ar, const T& value) {
+  static_assert(!std::is_pointer_v<T>, "a raw pointer means nothing on another node: send the value, or an RRef to it");
+  static_assert(!std::is_same_v<T, long double>, "long double differs between machines: send a double");
+  const detail::Level level(ar, detail::Nesting::structure);
+  ar.user(value);
+}
+
+template <class T>
+void WireFormat<T>::load(InArchive& ar, T& value) {
+  static_assert(std::is_default_constructible_v<T>, "a type that travels needs a default constructor");
+  const detail::Level level(ar, detail::Nesting::structure);
+  ar.user(value);
+}
+
+/// Returns `values` encoded one after the other; `refs` and `boundary` are for the hook's owner to fill in.
+template <class... Ts>
+[[nodiscard]] msg::Payload to_payload(ArchiveHook* hook, const Ts&... values) {
+  OutArchive ar(hook);
+  ar(values...);
+  Encoded encoded = ar.finish();
+  return {std::move(encoded.bytes), std::move(encoded.frames), {}, {}};
+}
+
+/// Returns the values in `payload`. Throws DecodeError unless they are exactly of these types.
+template <class... Ts>
+[[nodiscard]] std::tuple<Ts...> from_payload(const msg::Payload& payload, ArchiveHook* hook = nullptr) {
+  InArchive ar(payload.bytes, payload.tensors, hook);
+  std::tuple<Ts...> values;
+  std::apply([&ar](auto&... value) { ar(value...); }, values);
+  ar.finish();
+  return values;
+}
+
+}  // namespace troupe
+
+#include "messages/wire_basic.h"  // IWYU pragma: export
+#include "messages/wire_std.h"    // IWYU pragma: export

@@ -1,0 +1,257 @@
+#include "messages/codec.h"
+
+#include <algorithm>
+#include <cstring>
+#include <fmt/format.h>
+#include <iterator>
+#include <new>
+#include <string>
+#include <utility>
+#include <vector>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "messages/body.h"
+
+namespace troupe::msg {
+
+namespace {
+
+constexpr std::uint32_t kMagic = 0x50555254;  // "TRUP"
+constexpr std::uint16_t kVersion = 1;
+constexpr std::uint16_t kFlagBulk = 1;
+constexpr std::uint16_t kFlagHashed = 2;
+constexpr std::size_t kNameBytesMax = 0xffff;
+
+/// First 64 bytes of frame 0, as they lie. Sender's name, receiver's name, zeros up to a multiple of 8, and one
+/// FrameEntry per tensor frame follow.
+struct FixedHeader {
+  std::uint32_t magic = kMagic;
+  std::uint16_t version = kVersion;
+  std::uint16_t tag = 0;
+  std::uint16_t flags = 0;
+  std::uint16_t from_size = 0;
+  std::uint16_t to_size = 0;
+  std::uint16_t zero = 0;
+  std::uint64_t request = 0;
+  std::uint64_t in_reply_to = 0;
+  std::int64_t deadline_us = 0;
+  std::uint64_t body_size = 0;
+  std::uint32_t frame_count = 0;
+  std::uint32_t zero_too = 0;
+  std::uint64_t checksum = 0;  ///< of header and body, made with this field zero
+};
+static_assert(sizeof(FixedHeader) == 64);
+
+struct FrameEntry {
+  std::uint64_t size = 0;
+  std::uint64_t hash = 0;
+};
+static_assert(sizeof(FrameEntry) == 16);
+
+using Bytes = std::span<const std::byte>;
+
+std::uint64_t hash_of(Bytes bytes, std::uint64_t seed = 0) {
+  return XXH3_64bits_withSeed(bytes.data(), bytes.size(), seed);
+}
+
+std::size_t names_size(const FixedHeader& header) {
+  return (std::size_t{header.from_size} + header.to_size + 7) / 8 * 8;
+}
+
+/// Hash of the body, seeded with that of the header whose checksum field is zero.
+std::uint64_t checksum_of(FixedHeader fixed, Bytes header, Bytes body) {
+  fixed.checksum = 0;
+  const std::uint64_t begin = hash_of({reinterpret_cast<const std::byte*>(&fixed), sizeof fixed});
+  return hash_of(body, hash_of(header.subspan(sizeof fixed), begin));
+}
+
+void require(bool fits, std::string_view what, std::size_t value, std::size_t max) {
+  if (!fits) throw EncodeError(ErrorCode::too_large, fmt::format("[encode] {}: {}, at most {}", what, value, max));
+}
+
+void require_limits(const Envelope& envelope, const Encoded& encoded, const DecodeLimits& limits) {
+  const std::size_t name_max = std::min(kNameBytesMax, limits.text_bytes_max);
+  require(envelope.from.size() <= name_max, "bytes in a node name", envelope.from.size(), name_max);
+  require(envelope.to.size() <= name_max, "bytes in an actor name", envelope.to.size(), name_max);
+  require(encoded.bytes.size() <= limits.body_bytes_max, "bytes in a message without its tensors",
+          encoded.bytes.size(), limits.body_bytes_max);
+  require(encoded.frames.size() <= limits.frames_max, "tensors in a message", encoded.frames.size(), limits.frames_max);
+  for (const Frame& frame : encoded.frames) {
+    require(frame.bytes.size() <= limits.frame_bytes_max, "bytes in a tensor", frame.bytes.size(),
+            limits.frame_bytes_max);
+  }
+}
+
+std::vector<std::byte> make_header(const Envelope& envelope, MessageTag tag, const Encoded& encoded,
+                                   Checksum checksum) {
+  FixedHeader fixed;
+  fixed.tag = static_cast<std::uint16_t>(tag);
+  fixed.flags = static_cast<std::uint16_t>((envelope.lane == Lane::bulk ? kFlagBulk : 0) |
+                                           (checksum == Checksum::everything ? kFlagHashed : 0));
+  fixed.from_size = static_cast<std::uint16_t>(envelope.from.size());
+  fixed.to_size = static_cast<std::uint16_t>(envelope.to.size());
+  fixed.request = envelope.request.value;
+  fixed.in_reply_to = envelope.in_reply_to.value;
+  fixed.deadline_us = envelope.deadline.count();
+  fixed.body_size = encoded.bytes.size();
+  fixed.frame_count = static_cast<std::uint32_t>(encoded.frames.size());
+
+  std::vector<std::byte> header(sizeof fixed + names_size(fixed) + encoded.frames.size() * sizeof(FrameEntry));
+  std::byte* to = header.data() + sizeof fixed;
+  std::memcpy(to, envelope.from.data(), envelope.from.size());
+  std::memcpy(to + envelope.from.size(), envelope.to.data(), envelope.to.size());
+  to += names_size(fixed);
+  for (const Frame& frame : encoded.frames) {
+    const FrameEntry entry{frame.bytes.size(), checksum == Checksum::everything ? hash_of(frame.bytes) : 0};
+    std::memcpy(to, &entry, sizeof entry);
+    to += sizeof entry;
+  }
+  fixed.checksum = checksum_of(fixed, header, encoded.bytes);
+  std::memcpy(header.data(), &fixed, sizeof fixed);
+  return header;
+}
+
+/// Frame 0 taken apart.
+struct Header {
+  FixedHeader fixed;
+  Envelope envelope;
+  Bytes entries;
+
+  [[nodiscard]] FrameEntry entry(std::size_t index) const {
+    FrameEntry entry;
+    std::memcpy(&entry, entries.data() + index * sizeof entry, sizeof entry);
+    return entry;
+  }
+};
+
+/// Another protocol version: not a broken message, but not one for us.
+struct OtherVersion {
+  unsigned version;
+};
+
+[[noreturn]] void fail(const std::string& text) { throw DecodeError("[decode] " + text); }
+
+FixedHeader read_fixed(Bytes header) {
+  FixedHeader fixed;
+  if (header.size() < sizeof fixed) fail(fmt::format("header of {} bytes", header.size()));
+  std::memcpy(&fixed, header.data(), sizeof fixed);
+  if (fixed.magic != kMagic) fail(fmt::format("magic number {:#010x}", fixed.magic));
+  if (fixed.version != kVersion) throw OtherVersion{fixed.version};
+  if (fixed.zero != 0 || fixed.zero_too != 0 || (fixed.flags & ~(kFlagBulk | kFlagHashed)) != 0) {
+    fail("reserved bits of the header are not zero");
+  }
+  if (fixed.deadline_us < 0) fail(fmt::format("deadline of {} us", fixed.deadline_us));
+  return fixed;
+}
+
+Header read_header(std::span<const Frame> frames, const DecodeLimits& limits) {
+  if (frames.size() < 2) fail(fmt::format("message of {} frames", frames.size()));
+  const Bytes bytes = frames[0].bytes;
+  const FixedHeader fixed = read_fixed(bytes);
+  if (fixed.frame_count > limits.frames_max) fail(fmt::format("{} tensor frames", fixed.frame_count));
+  if (fixed.frame_count != frames.size() - 2) {
+    fail(fmt::format("{} tensor frames announced, {} received", fixed.frame_count, frames.size() - 2));
+  }
+  const std::size_t entries_at = sizeof fixed + names_size(fixed);
+  const std::size_t size = entries_at + std::size_t{fixed.frame_count} * sizeof(FrameEntry);
+  if (bytes.size() != size) fail(fmt::format("header of {} bytes announces {}", bytes.size(), size));
+  if (std::max(fixed.from_size, fixed.to_size) > limits.text_bytes_max) fail("name too long");
+
+  const auto* names = reinterpret_cast<const char*>(bytes.data() + sizeof fixed);
+  Header header{fixed, {}, bytes.subspan(entries_at)};
+  header.envelope.from.assign(names, fixed.from_size);
+  header.envelope.to.assign(names + fixed.from_size, fixed.to_size);
+  header.envelope.request.value = fixed.request;
+  header.envelope.in_reply_to.value = fixed.in_reply_to;
+  header.envelope.deadline = std::chrono::microseconds(fixed.deadline_us);
+  header.envelope.lane = (fixed.flags & kFlagBulk) != 0 ? Lane::bulk : Lane::control;
+  return header;
+}
+
+void check_sizes(const Header& header, std::span<const Frame> frames, const DecodeLimits& limits) {
+  const std::size_t body = frames[1].bytes.size();
+  if (body > limits.body_bytes_max) fail(fmt::format("body of {} bytes, at most {}", body, limits.body_bytes_max));
+  if (header.fixed.body_size != body) fail(fmt::format("body of {} bytes announces {}", body, header.fixed.body_size));
+  for (std::size_t i = 0; i + 2 < frames.size(); ++i) {
+    const std::size_t size = frames[i + 2].bytes.size();
+    if (size > limits.frame_bytes_max) fail(fmt::format("frame of {} bytes, at most {}", size, limits.frame_bytes_max));
+    if (header.entry(i).size != size) {
+      fail(fmt::format("frame {} of {} bytes announces {}", i, size, header.entry(i).size));
+    }
+  }
+}
+
+void check_sums(const Header& header, std::span<const Frame> frames) {
+  if (header.fixed.checksum != checksum_of(header.fixed, frames[0].bytes, frames[1].bytes)) {
+    fail("checksum of header and body differs");
+  }
+  const bool hashed = (header.fixed.flags & kFlagHashed) != 0;
+  for (std::size_t i = 0; i + 2 < frames.size(); ++i) {
+    const std::uint64_t hash = hashed ? hash_of(frames[i + 2].bytes) : 0;
+    if (header.entry(i).hash != hash) fail(fmt::format("checksum of frame {} differs", i));
+  }
+}
+
+Error make_error(ErrorCode code, std::string text) {
+  Error error;
+  error.code = code;
+  error.message = std::move(text);
+  return error;
+}
+
+/// Runs `read`; what it throws becomes an Error.
+template <class T, class Read>
+Result<T> guarded(Read read) {
+  try {
+    return read();
+  } catch (const DecodeError& failure) {
+    return make_error(ErrorCode::decode, failure.what());
+  } catch (const OtherVersion& other) {
+    return make_error(ErrorCode::version_mismatch,
+                      fmt::format("message of protocol version {}, ours is {}", other.version, kVersion));
+  } catch (const std::bad_alloc&) {
+    return make_error(ErrorCode::resource_exhausted, "no memory for a received message");
+  }
+}
+
+}  // namespace
+
+Result<Frames> encode(const Envelope& envelope, const AnyMessage& message, Checksum checksum,
+                      const DecodeLimits& limits) {
+  try {
+    OutArchive ar(nullptr, limits.text_bytes_max);
+    save_body(message, ar);
+    Encoded encoded = ar.finish();
+    require_limits(envelope, encoded, limits);
+    Frames frames;
+    frames.reserve(2 + encoded.frames.size());
+    frames.push_back(make_frame(make_header(envelope, word_of(message).tag(), encoded, checksum)));
+    frames.push_back(make_frame(std::move(encoded.bytes)));
+    std::move(encoded.frames.begin(), encoded.frames.end(), std::back_inserter(frames));
+    return frames;
+  } catch (const EncodeError& failure) {
+    return make_error(failure.code(), failure.what());
+  }
+}
+
+Result<Decoded> decode(std::span<const Frame> frames, const DecodeLimits& limits) {
+  return guarded<Decoded>([&]() -> Result<Decoded> {
+    Header header = read_header(frames, limits);
+    check_sizes(header, frames, limits);
+    check_sums(header, frames);
+    InArchive ar(frames[1].bytes, frames.subspan(2), nullptr, limits.text_bytes_max);
+    return Decoded{std::move(header.envelope), load_body(MessageTag{header.fixed.tag}, ar)};
+  });
+}
+
+Result<Outside> decode_outside(std::span<const Frame> frames, const DecodeLimits& limits) {
+  return guarded<Outside>([&]() -> Result<Outside> {
+    Header header = read_header(frames, limits);
+    check_sizes(header, frames, limits);
+    return Outside{std::move(header.envelope), MessageTag{header.fixed.tag}};
+  });
+}
+
+}  // namespace troupe::msg

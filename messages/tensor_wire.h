@@ -1,0 +1,72 @@
+// How tensors travel beside the values that contain them: a descriptor in the body, the bytes in a frame of their own.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "messages/frame.h"
+#include "tensor/tensor.h"
+
+namespace troupe::detail {
+
+/// Fixed part of a descriptor in the body; 8 bytes of size and 8 of stride for each dimension follow. So large because
+/// a Tensor has 312 bytes in memory and decoding must stay within 16 times what was received.
+inline constexpr std::size_t kTensorBytesMin = 32;
+
+/// Frame number of a tensor without bytes: undefined (dtype 0) or without elements.
+inline constexpr std::uint32_t kNoFrame = 0xffffffff;
+
+/// Collects the tensors of one message and decides, when all are known, which bytes go into which frame:
+/// - views of one storage share a frame, which spans from the first used byte to the last;
+/// - where 8 KiB or more would be sent and less than half of it is used, views that do not overlap get frames of their
+///   own, and one that still uses less than half of its frame is copied to be contiguous.
+class TensorWriter {
+ public:
+  /// Appends a descriptor to `body`, blank until `finish`, and freezes the tensor's bytes.
+  /// Throws EncodeError `not_serializable` if the tensor is not on the CPU.
+  void add(const Tensor& tensor, std::vector<std::byte>& body);
+
+  /// Fills the descriptors in and appends the frames to `frames`.
+  void finish(std::vector<std::byte>& body, Frames& frames);
+
+ private:
+  struct View {
+    Tensor tensor;
+    FrozenBytes block;     ///< the whole storage
+    std::size_t begin;     ///< of the first element's bytes in `block`
+    std::size_t extent;    ///< bytes from the first element to the end of the last
+    std::size_t position;  ///< of the descriptor in the body
+  };
+  using Views = std::span<View>;
+
+  void place_storage(Views views, std::vector<std::byte>& body, Frames& frames);
+  void place_together(Views views, std::vector<std::byte>& body, Frames& frames);
+
+  std::vector<View> views_;
+};
+
+/// Makes tensors of descriptors and frames. Each frame that is used is copied once into fresh, aligned storage.
+class TensorReader {
+ public:
+  explicit TensorReader(std::span<const Frame> frames) : frames_(frames), used_(frames.size()) {}
+
+  /// Returns the storage with the bytes of frame `index`, the same for every call. Requires index < size().
+  [[nodiscard]] const Storage& storage(std::size_t index);
+
+  /// Returns `count` frames from `first` on, as they are. Throws DecodeError if there are not so many.
+  [[nodiscard]] Frames take(std::size_t first, std::size_t count);
+
+  [[nodiscard]] std::span<const Frame> frames() const noexcept { return frames_; }
+
+  /// Throws DecodeError if a frame is left that nothing used.
+  void require_all_used() const;
+
+ private:
+  std::span<const Frame> frames_;
+  std::vector<Storage> storages_;  ///< by frame, once one is needed
+  std::vector<bool> used_;
+};
+
+}  // namespace troupe::detail
