@@ -1,7 +1,7 @@
 // Values to bytes and back, bounded. The only header that includes cereal.
 //
 // A user type travels if it has what cereal asks for: one `serialize(Archive&)`, or save and load, or their minimal
-// forms, members or free functions. Numbers, enums, std containers (wire_std.h) and tensors travel by themselves.
+// forms, members or free functions. Numbers, enums, std containers (wire_containers.h) and tensors travel by themselves.
 // Integers have fixed width and are little-endian; every length has 64 bits. Archives belong to one thread.
 #pragma once
 
@@ -16,7 +16,6 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <type_traits>
 #include <vector>
 
@@ -284,26 +283,8 @@ void WireFormat<T>::load(InArchive& ar, T& value) {
   ar.user(value);
 }
 
-/// Returns `values` encoded one after the other; `refs` and `boundary` are for the hook's owner to fill in.
-template <class... Ts>
-[[nodiscard]] msg::Payload to_payload(ArchiveHook* hook, const Ts&... values) {
-  OutArchive ar(hook);
-  ar(values...);
-  Encoded encoded = ar.finish();
-  return {std::move(encoded.bytes), std::move(encoded.frames), {}, {}};
-}
-
-/// Returns the values in `payload`. Throws DecodeError unless they are exactly of these types.
-template <class... Ts>
-[[nodiscard]] std::tuple<Ts...> from_payload(const msg::Payload& payload, ArchiveHook* hook = nullptr) {
-  InArchive ar(payload.bytes, payload.tensors, hook);
-  std::tuple<Ts...> values;
-  std::apply([&ar](auto&... value) { ar(value...); }, values);
-  ar.finish();
-  return values;
-}
-
 }  // namespace troupe
 
-#include "messages/wire_basic.h"  // IWYU pragma: export
-#include "messages/wire_std.h"    // IWYU pragma: export
+#include "messages/wire_basic.h"       // IWYU pragma: export
+#include "messages/wire_containers.h"  // IWYU pragma: export
+#include "messages/wire_vocabulary.h"  // IWYU pragma: export
