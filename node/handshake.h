@@ -22,6 +22,7 @@
 #include "actors/link.h"
 #include "messages/error.h"
 #include "messages/ids.h"
+#include "node/handshake_wire.h"
 #include "node/secret.h"
 
 namespace troupe {
@@ -38,7 +39,7 @@ struct HandshakeIdentity {
   std::uint16_t version_max = kProtocolVersionMax;
 };
 
-using Nonce = std::array<std::byte, 32>;
+using handshake::Nonce;
 
 [[nodiscard]] Nonce random_nonce();
 
@@ -81,12 +82,15 @@ class HandshakeClient {
   [[nodiscard]] std::span<const std::byte> hello() const { return hello_; }
 
   /// Takes challenge, welcome or refused. Errors: auth_failed, version_mismatch, not_joined (other cluster),
-  /// name_in_use, invalid_name, decode, protocol_violation (out of turn).
+  /// name_in_use, invalid_name, decode, protocol_violation (out of turn), resource_exhausted, shutting_down. They name
+  /// the peer as far as it is known, and never hold bytes of the secret or a proof.
   [[nodiscard]] HandshakeStep take(std::span<const std::byte> message);
 
  private:
-  [[nodiscard]] HandshakeStep take_challenge(std::span<const std::byte> message);
-  [[nodiscard]] HandshakeStep take_welcome(std::span<const std::byte> message);
+  [[nodiscard]] HandshakeStep take_challenge(const handshake::Challenge& challenge, std::span<const std::byte> message);
+  [[nodiscard]] HandshakeStep take_welcome(const handshake::Welcome& welcome);
+  [[nodiscard]] HandshakeStep take_refused(const handshake::Refused& refused);
+  [[nodiscard]] HandshakeStep fail(ErrorCode code, std::string message);
 
   const HandshakeIdentity self_;
   const ClusterSecret secret_;
@@ -117,9 +121,9 @@ class HandshakeServer {
   [[nodiscard]] std::vector<std::byte> refuse(ErrorCode code) const;
 
  private:
-  [[nodiscard]] HandshakeStep take_hello(std::span<const std::byte> message);
-  [[nodiscard]] HandshakeStep take_proof(std::span<const std::byte> message);
-  [[nodiscard]] HandshakeStep fail(ErrorCode code, std::string message) const;
+  [[nodiscard]] HandshakeStep take_hello(const handshake::Hello& hello, std::span<const std::byte> message);
+  [[nodiscard]] HandshakeStep take_proof(const handshake::ClientProof& proof);
+  [[nodiscard]] HandshakeStep fail(ErrorCode code, std::string message);
 
   const HandshakeIdentity self_;
   const ClusterSecret secret_;
@@ -127,9 +131,10 @@ class HandshakeServer {
   std::vector<std::byte> transcript_;           ///< hello and challenge once the former is accepted
   std::optional<Authenticated> authenticated_;  ///< the client as it says; proved once `proved_`
   bool proved_ = false;
+  bool over_ = false;
 };
 
-/// The code a handshake message `refused` carries, if `message` is one. For routes that have no handshake under way.
+/// A message `refused`, for a connection that has no handshake under way.
 [[nodiscard]] std::vector<std::byte> handshake_refusal(ErrorCode code);
 
 }  // namespace troupe

@@ -9,7 +9,7 @@
 
 namespace troupe {
 
-/// Where the memory links of one local cluster find each other. Any thread may use it; outlives nothing: links share it.
+/// Where the memory links of one local cluster find each other. Links keep what they need of it: it may go first.
 class MemoryHub {
  public:
   MemoryHub();

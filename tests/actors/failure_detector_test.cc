@@ -29,7 +29,7 @@ std::vector<Event> run(FailureDetector& detector, Duration from, Duration to) {
   }
 }
 
-BOOST_AUTO_TEST_SUITE(failure_detector)
+BOOST_AUTO_TEST_SUITE(failure_detector_rules)
 
 BOOST_AUTO_TEST_CASE(silent_peer_is_unreachable_after_300_ms_and_down_after_800_ms, *boost::unit_test::label("fault-F13")) {
   FailureDetector detector;

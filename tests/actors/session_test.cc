@@ -50,7 +50,7 @@ struct Pair {
   Session bob;
 };
 
-BOOST_AUTO_TEST_SUITE(session)
+BOOST_AUTO_TEST_SUITE(session_rules)
 
 BOOST_AUTO_TEST_CASE(header_has_the_documented_bytes) {
   const Frame encoded = encode({.kind = SessionKind::data,

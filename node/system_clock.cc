@@ -1,0 +1,62 @@
+#include "node/system_clock.h"
+
+namespace troupe {
+
+SystemClock::SystemClock() : thread_([this](const std::stop_token& stop) { run(stop); }) {}
+
+SystemClock::~SystemClock() = default;
+
+TimerId SystemClock::at(TimePoint due, std::function<void()> action) {
+  TimerId timer;
+  bool earliest = false;
+  {
+    const std::lock_guard lock(mutex_);
+    timer = TimerId{++last_id_};
+    const auto [position, inserted] = timers_.emplace(Key{due, timer}, std::move(action));
+    due_.emplace(timer.value, due);
+    earliest = position == timers_.begin();
+  }
+  if (earliest) changed_.notify_all();
+  return timer;
+}
+
+void SystemClock::cancel(TimerId timer) {
+  std::function<void()> cancelled;  // destroyed after the lock: it may own anything
+  std::unique_lock lock(mutex_);
+  if (const auto found = due_.find(timer.value); found != due_.end()) {
+    const auto position = timers_.find(Key{found->second, timer});
+    cancelled = std::move(position->second);
+    timers_.erase(position);
+    due_.erase(found);
+    lock.unlock();
+    return;
+  }
+  if (std::this_thread::get_id() == thread_.get_id()) return;
+  changed_.wait(lock, [&] { return running_ != timer; });
+}
+
+void SystemClock::run(const std::stop_token& stop) noexcept {
+  std::unique_lock lock(mutex_);
+  while (!stop.stop_requested()) {
+    if (timers_.empty()) {
+      changed_.wait(lock, stop, [&] { return !timers_.empty(); });
+      continue;
+    }
+    const TimePoint due = timers_.begin()->first.first;
+    if (now() < due) {
+      changed_.wait_until(lock, stop, due, [&] { return timers_.empty() || timers_.begin()->first.first < due; });
+      continue;
+    }
+    auto timer = timers_.extract(timers_.begin());
+    running_ = timer.key().second;
+    due_.erase(running_.value);
+    lock.unlock();
+    timer.mapped()();
+    timer = {};  // what the action owns goes before `cancel` returns
+    lock.lock();
+    running_ = {};
+    changed_.notify_all();
+  }
+}
+
+}  // namespace troupe
