@@ -79,27 +79,22 @@ class Builder {
   }
 
   void build_sections() {
-    CheckedSettings values;
+    SettingValues values;
     for (const SettingSpec& spec : cluster_setting_specs()) {
       const std::string key = fmt::format("{}.{}", spec.section, spec.key);
       if (auto value = check(spec, given_.settings, key)) {
         config_.entries.push_back({key, shown(value->value), value->origin});
-        values.emplace(key, std::move(*value));
+        values.emplace(key, std::move(value->value));
+        origins_.emplace(key, std::move(value->origin));
       }
     }
     if (values.size() != cluster_setting_specs().size()) return;
-    config_.name = text(values, "cluster.name");
-    config_.transport = text(values, "cluster.transport") == "tcp" ? Transport::tcp : Transport::ipc;
-    config_.port = integer(values, "cluster.port");
-    config_.port_origin = values.at("cluster.port").origin;
-    config_.result = text(values, "cluster.result");
-    result_origin_ = values.at("cluster.result").origin;
-    config_.node.join_timeout = std::get<std::chrono::milliseconds>(values.at("cluster.join_timeout").value);
-    config_.node.shutdown_timeout = std::get<std::chrono::milliseconds>(values.at("cluster.shutdown_timeout").value);
-    config_.node.math_threads = integer(values, "node.math_threads");
-    config_.node.log_level = text(values, "node.log_level");
-    config_.node.pool_threads = integer(values, "pool.threads");
-    config_.node.pool_threads_max = integer(values, "pool.threads_max");
+    config_.name = std::get<std::string>(values.at("cluster.name"));
+    config_.transport = std::get<std::string>(values.at("cluster.transport")) == "tcp" ? Transport::tcp : Transport::ipc;
+    config_.port = static_cast<int>(std::get<std::int64_t>(values.at("cluster.port")));
+    config_.port_origin = origins_.at("cluster.port");
+    config_.result = std::get<std::string>(values.at("cluster.result"));
+    config_.node = node_settings(values);
   }
 
   void build_role(const GivenRole& given) {
@@ -119,12 +114,13 @@ class Builder {
     }
     if (!complete) return;
     RoleConfig role;
-    role.name = text(values, "name");
-    role.count = integer(values, "count");
+    role.name = std::get<std::string>(values.at("name").value);
+    role.count = static_cast<int>(std::get<std::int64_t>(values.at("count").value));
     role.command = std::get<std::vector<std::string>>(values.at("command").value);
     role.env = std::get<StringTable>(values.at("env").value);
-    role.working_dir = text(values, "working_dir");
-    role.on_exit = text(values, "on_exit") == "keep_going" ? OnExit::keep_going : OnExit::stop_all;
+    role.working_dir = std::get<std::string>(values.at("working_dir").value);
+    const bool keeps_going = std::get<std::string>(values.at("on_exit").value) == "keep_going";
+    role.on_exit = keeps_going ? OnExit::keep_going : OnExit::stop_all;
     role.name_origin = values.at("name").origin;
     role.command_origin = values.at("command").origin;
     role.working_dir_origin = values.at("working_dir").origin;
@@ -175,21 +171,14 @@ class Builder {
     }
     if (std::find(names.begin(), names.end(), config_.result) != names.end()) return;
     const std::vector<std::string_view> known(names.begin(), names.end());
-    problem(result_origin_,
+    problem(origins_.at("cluster.result"),
             fmt::format("cluster.result: no node \"{}\"{}", config_.result, did_you_mean(config_.result, known)));
-  }
-
-  static std::string text(const CheckedSettings& values, std::string_view key) {
-    return std::get<std::string>(values.find(key)->second.value);
-  }
-  static int integer(const CheckedSettings& values, std::string_view key) {
-    return static_cast<int>(std::get<std::int64_t>(values.find(key)->second.value));
   }
 
   GivenConfig given_;
   std::vector<ConfigProblem> problems_;
   ClusterConfig config_;
-  Origin result_origin_;
+  std::map<std::string, Origin, std::less<>> origins_;  ///< of the values outside roles
 };
 
 }  // namespace

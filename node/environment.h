@@ -47,6 +47,9 @@ class EnvironmentError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// Returns the cores that this process may use, at least 1.
+[[nodiscard]] int available_cores();
+
 /// Returns the place that `variables` describe. Throws EnvironmentError.
 [[nodiscard]] NodeEnvironment read_environment(const Variables& variables = process_variables());
 

@@ -21,7 +21,7 @@ constexpr std::array kClusterSpecs = {
                 .about = "how nodes reach each other", .choices = "ipc, tcp"},
     SettingSpec{"cluster", "port", integer, "0", "tcp port of the first node; 0 = any free one", 0, 65535},
     SettingSpec{"cluster", "join_timeout", duration, "30s", "until all nodes must know each other"},
-    SettingSpec{"cluster", "shutdown_timeout", duration, "10s", "until a node that was asked to stop is killed"},
+    SettingSpec{"cluster", "shutdown_timeout", duration, "10s", "for a node to end once it was asked to"},
     SettingSpec{"cluster", "result", text, "", "node whose last line is repeated at the very end"},
     SettingSpec{"node", "math_threads", integer, "0", "threads for maths; 0 = cores / processes", 0, 1024},
     SettingSpec{.section = "node", .key = "log_level", .kind = choice, .fallback = "info",
@@ -279,6 +279,34 @@ SettingValue checked(const SettingSpec& spec, const RawSetting& raw) {
 }
 
 std::string shown(const SettingValue& value) { return std::visit(Show{}, value); }
+
+NodeSettings node_settings(const SettingValues& values) {
+  const auto number = [&](std::string_view key) {
+    return static_cast<int>(std::get<std::int64_t>(values.find(key)->second));
+  };
+  const auto time = [&](std::string_view key) {
+    return std::get<std::chrono::milliseconds>(values.find(key)->second);
+  };
+  NodeSettings settings;
+  settings.join_timeout = time("cluster.join_timeout");
+  settings.shutdown_timeout = time("cluster.shutdown_timeout");
+  settings.math_threads = number("node.math_threads");
+  settings.log_level = std::get<std::string>(values.find("node.log_level")->second);
+  settings.pool_threads = number("pool.threads");
+  settings.pool_threads_max = number("pool.threads_max");
+  return settings;
+}
+
+Variables as_variables(const NodeSettings& settings) {
+  return {
+      {variable_name("cluster", "join_timeout"), fmt::format("{}ms", settings.join_timeout.count())},
+      {variable_name("cluster", "shutdown_timeout"), fmt::format("{}ms", settings.shutdown_timeout.count())},
+      {variable_name("node", "math_threads"), fmt::format("{}", settings.math_threads)},
+      {variable_name("node", "log_level"), settings.log_level},
+      {variable_name("pool", "threads"), fmt::format("{}", settings.pool_threads)},
+      {variable_name("pool", "threads_max"), fmt::format("{}", settings.pool_threads_max)},
+  };
+}
 
 std::string did_you_mean(std::string_view word, std::span<const std::string_view> known) {
   std::string_view closest;

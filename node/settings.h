@@ -25,7 +25,7 @@ using Variables = std::map<std::string, std::string, std::less<>>;
 /// What every node of a cluster runs with. `troupe up` hands it to its nodes as TROUPE__SECTION__KEY variables.
 struct NodeSettings {
   std::chrono::milliseconds join_timeout{30'000};      ///< from start until all nodes know each other
-  std::chrono::milliseconds shutdown_timeout{10'000};  ///< from the wish to stop until the process is gone
+  std::chrono::milliseconds shutdown_timeout{10'000};  ///< from the wish to stop until this node has ended
   int math_threads = 0;                                ///< outside served functions; 0 = cores / processes on the host
   std::string log_level = "info";                      ///< trace, debug, info, warn, error or off
   int pool_threads = 0;                                ///< kept ready for user functions; 0 = as many as cores
@@ -82,6 +82,15 @@ using SettingValue =
 
 /// Returns the value as one would write it in the file: `"ipc"`, `29500`, `"30s"`, `["./ps", "--fast"]`.
 [[nodiscard]] std::string shown(const SettingValue& value);
+
+/// Checked values by full key: "cluster.port".
+using SettingValues = std::map<std::string, SettingValue, std::less<>>;
+
+/// Returns what nodes need to know of `values`, which hold every key of cluster_setting_specs().
+[[nodiscard]] NodeSettings node_settings(const SettingValues& values);
+
+/// Returns the TROUPE__SECTION__KEY variables that say the same.
+[[nodiscard]] Variables as_variables(const NodeSettings& settings);
 
 /// Returns `, did you mean "port"?` for the closest of `known`, or nothing if none is close.
 [[nodiscard]] std::string did_you_mean(std::string_view word, std::span<const std::string_view> known);

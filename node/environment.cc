@@ -1,0 +1,180 @@
+#include "node/environment.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <iterator>
+#include <optional>
+#include <string_view>
+#include <thread>
+#include <utility>
+
+#include "node/config_file.h"
+#include "node/config_overrides.h"
+
+namespace troupe {
+namespace {
+
+constexpr int kWorldMax = 65'536;
+
+class Reader {
+ public:
+  explicit Reader(const Variables& variables) : variables_(variables) {}
+
+  NodeEnvironment read() {
+    read_settings();
+    if (has("TROUPE_SEED")) {
+      read_troupe();
+    } else if (has("MASTER_ADDR") || has("MASTER_PORT") || has("RANK") || has("WORLD_SIZE")) {
+      read_torchrun();
+    } else {
+      result_.name = optional("TROUPE_NODE").value_or("node");
+      result_.role = result_.name;
+      result_.world = {result_.name};
+    }
+    if (!is_valid_name(result_.name)) {
+      throw EnvironmentError(
+          fmt::format("TROUPE_NODE=\"{}\": not a name: 1 to 64 of A-Z a-z 0-9 - _ : .", result_.name));
+    }
+    read_host();
+    return std::move(result_);
+  }
+
+ private:
+  bool has(std::string_view name) const { return variables_.find(name) != variables_.end(); }
+
+  std::optional<std::string> optional(std::string_view name) const {
+    const auto found = variables_.find(name);
+    return found == variables_.end() ? std::nullopt : std::optional(found->second);
+  }
+
+  /// The variable, which must be there because another one is.
+  std::string required(std::string_view name, std::string_view because) const {
+    auto value = optional(name);
+    if (!value || value->empty()) throw EnvironmentError(fmt::format("{} is missing{}", name, because));
+    return *value;
+  }
+
+  static int integer(std::string_view name, std::string_view text, int min, int max) {
+    int value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc{} || end != text.data() + text.size() || value < min || value > max) {
+      throw EnvironmentError(fmt::format("{}=\"{}\": expected an integer in {}..{}", name, text, min, max));
+    }
+    return value;
+  }
+
+  void read_settings() {
+    detail::GivenConfig given;
+    detail::lay_over(given, variables_);
+    for (const auto& problem : given.problems) {
+      throw EnvironmentError(fmt::format("{}: {}", problem.origin.text(), problem.what));
+    }
+    SettingValues values;
+    for (const SettingSpec& spec : cluster_setting_specs()) {
+      const std::string key = fmt::format("{}.{}", spec.section, spec.key);
+      const auto found = given.settings.find(key);
+      try {
+        values.emplace(key, checked(spec, found == given.settings.end() ? Untyped{std::string(spec.fallback)}
+                                                                        : found->second.value));
+      } catch (const std::invalid_argument& error) {
+        throw EnvironmentError(fmt::format("{}: {}: {}", found->second.origin.text(), key, error.what()));
+      }
+    }
+    result_.settings = node_settings(values);
+  }
+
+  void read_troupe() {
+    constexpr std::string_view kSeed = " although TROUPE_SEED is set";
+    result_.seed_address = required("TROUPE_SEED", kSeed);
+    result_.cluster = required("TROUPE_CLUSTER", kSeed);
+    result_.cluster_id = required("TROUPE_CLUSTER_ID", kSeed);
+    result_.name = required("TROUPE_NODE", kSeed);
+    result_.bind_address = required("TROUPE_ADDRESS", kSeed);
+    result_.role = optional("TROUPE_ROLE").value_or(result_.name);
+    const std::string world = required("TROUPE_WORLD", kSeed);
+    for (std::size_t begin = 0; begin <= world.size();) {
+      const std::size_t end = std::min(world.find(',', begin), world.size());
+      result_.world.push_back(world.substr(begin, end - begin));
+      begin = end + 1;
+    }
+    result_.world_size = static_cast<int>(result_.world.size());
+    result_.index = integer("TROUPE_INDEX", optional("TROUPE_INDEX").value_or("0"), 0, kWorldMax - 1);
+    result_.rank = integer("TROUPE_RANK", required("TROUPE_RANK", kSeed), 0, kWorldMax - 1);
+    if (result_.rank >= result_.world_size) {
+      throw EnvironmentError(fmt::format("TROUPE_RANK={}: TROUPE_WORLD=\"{}\" has no such place", result_.rank, world));
+    }
+    const std::string& expected = result_.world[static_cast<std::size_t>(result_.rank)];
+    if (expected != result_.name) {
+      throw EnvironmentError(fmt::format("TROUPE_NODE=\"{}\": TROUPE_WORLD=\"{}\" has \"{}\" at rank {}", result_.name,
+                                         world, expected, result_.rank));
+    }
+    read_secret_source();
+  }
+
+  void read_torchrun() {
+    constexpr std::string_view kOthers = ": MASTER_ADDR, MASTER_PORT, RANK and WORLD_SIZE go together";
+    std::string host = required("MASTER_ADDR", kOthers);
+    const int port = integer("MASTER_PORT", required("MASTER_PORT", kOthers), 1, 65'535);
+    result_.world_size = integer("WORLD_SIZE", required("WORLD_SIZE", kOthers), 1, kWorldMax);
+    result_.rank = integer("RANK", required("RANK", kOthers), 0, kWorldMax - 1);
+    if (result_.rank >= result_.world_size) {
+      throw EnvironmentError(fmt::format("RANK={}: must be less than WORLD_SIZE={}", result_.rank, result_.world_size));
+    }
+    if (host == "localhost") host = "127.0.0.1";
+    if (!host.starts_with("127.")) {
+      throw EnvironmentError(fmt::format(
+          "MASTER_ADDR=\"{}\": only loopback addresses (127.0.0.1, localhost) are served without keys", host));
+    }
+    result_.seed_address = fmt::format("tcp://{}:{}", host, port);
+    result_.bind_address = result_.rank == 0 ? result_.seed_address : "tcp://127.0.0.1:*";
+    result_.cluster = optional("TROUPE_CLUSTER").value_or("troupe");
+    result_.cluster_id = optional("TROUPE_CLUSTER_ID").value_or(fmt::format("{}:{}", host, port));
+    result_.name = optional("TROUPE_NODE").value_or(fmt::format("rank{}", result_.rank));
+    result_.role = result_.name;
+    result_.index = 0;
+    read_secret_source();
+  }
+
+  void read_secret_source() {
+    if (const auto descriptor = optional("TROUPE_SECRET_FD")) {
+      result_.secret.kind = SecretSource::Kind::descriptor;
+      result_.secret.descriptor = integer("TROUPE_SECRET_FD", *descriptor, 0, 1 << 20);
+    } else if (const auto file = optional("TROUPE_SECRET_FILE")) {
+      result_.secret.kind = SecretSource::Kind::file;
+      result_.secret.file = *file;
+    } else {
+      throw EnvironmentError(
+          "TROUPE_SECRET_FILE is missing: name a file of 32 random bytes, mode 0600, the same for all nodes "
+          "(head -c 32 /dev/urandom > FILE)");
+    }
+  }
+
+  void read_host() {
+    if (const auto threads = optional("TROUPE_MATH_THREADS")) {
+      result_.math_threads = integer("TROUPE_MATH_THREADS", *threads, 1, 1024);
+    } else if (result_.settings.math_threads > 0) {
+      result_.math_threads = result_.settings.math_threads;
+    } else {
+      result_.math_threads = std::max(1, available_cores() / result_.world_size);
+    }
+    const auto progress = optional("TROUPE_PROGRESS");
+    if (progress && *progress != "bars" && *progress != "lines") {
+      throw EnvironmentError(fmt::format("TROUPE_PROGRESS=\"{}\": expected bars or lines", *progress));
+    }
+    result_.shows_bars = progress ? *progress == "bars" : isatty(STDOUT_FILENO) == 1;
+  }
+
+  const Variables& variables_;
+  NodeEnvironment result_;
+};
+
+}  // namespace
+
+int available_cores() { return std::max(1, static_cast<int>(std::thread::hardware_concurrency())); }
+
+NodeEnvironment read_environment(const Variables& variables) { return Reader(variables).read(); }
+
+}  // namespace troupe

@@ -1,0 +1,88 @@
+// What `troupe up` shows of its nodes' output: whole lines with the node's name in front, and below them, on a terminal,
+// the bars that nodes draw. No descriptors in here: bytes come in, text goes out.
+//
+// A node draws a bar by ending (or beginning) a line with \r instead of \n. A terminal shows each node's newest bar in
+// the last rows; elsewhere only the bar's final state appears, as the line that it becomes at \n.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace troupe {
+
+enum class Stream : std::uint8_t { out, err };
+
+/// Text for one of the launcher's own two streams.
+struct ShownText {
+  Stream stream;
+  std::string text;
+};
+
+class LogView {
+ public:
+  struct Options {
+    std::array<bool, 2> is_terminal{};  ///< by Stream
+    bool colours = true;                ///< on terminals
+    std::size_t columns = 80;           ///< bars are cut to that
+  };
+
+  /// `labels`: what stands in brackets, one per node: "trainer/1".
+  LogView(std::vector<std::string> labels, Options options);
+
+  /// `node` wrote `bytes`, which may begin and end anywhere in a line.
+  void write(std::size_t node, Stream stream, std::string_view bytes);
+
+  /// `node` has ended: shows what it left without an end of line, and forgets its bar.
+  void end(std::size_t node);
+
+  enum class Tone : std::uint8_t { quiet, plain, failure };
+  /// Shows a line of the launcher itself.
+  void say(Stream stream, std::string_view line, Tone tone = Tone::plain);
+
+  /// The terminal has another width.
+  void set_columns(std::size_t columns) { options_.columns = columns; }
+
+  /// Returns what is to be written since the last call, in this order.
+  [[nodiscard]] std::vector<ShownText> take();
+
+  /// "[trainer/1]"
+  [[nodiscard]] std::string prefix(std::size_t node) const { return "[" + nodes_[node].label + "]"; }
+  /// The last line of `node` that was not empty, of both streams.
+  [[nodiscard]] const std::string& last_line(std::size_t node) const { return nodes_[node].last_line; }
+  /// The same of its standard output.
+  [[nodiscard]] const std::string& last_output_line(std::size_t node) const { return nodes_[node].last_output_line; }
+
+ private:
+  struct Pending {
+    std::string text;      ///< since the last end of line
+    bool after_cr = false; ///< `text` follows a \r: it replaces the bar
+  };
+  struct NodeView {
+    std::string label;
+    std::array<Pending, 2> pending;  ///< by Stream
+    std::string bar;
+    std::string last_line;
+    std::string last_output_line;
+  };
+
+  void end_of_line(std::size_t node, Stream stream);
+  void carriage_return(std::size_t node, Stream stream);
+  void show_line(std::size_t node, Stream stream, std::string_view line);
+  void put(Stream stream, std::string_view text);
+  bool coloured(Stream stream) const { return options_.colours && options_.is_terminal[index(stream)]; }
+  std::string coloured_prefix(std::size_t node, Stream stream) const;
+  std::string bar_rows() const;
+  static std::size_t index(Stream stream) { return static_cast<std::size_t>(stream); }
+
+  std::vector<NodeView> nodes_;
+  Options options_;
+  std::vector<ShownText> shown_;
+  std::string rows_shown_;           ///< the bars that the terminal shows now
+  std::size_t rows_shown_count_ = 0;
+};
+
+}  // namespace troupe

@@ -1,0 +1,151 @@
+// Where a process stands in its cluster, from the variables of `troupe up`, of torchrun, or from none.
+#include "node/environment.h"
+
+#include <boost/test/unit_test.hpp>
+
+#include <string>
+
+using namespace troupe;
+
+namespace {
+
+const Variables kTroupe{{"TROUPE_CLUSTER", "mnist"},
+                        {"TROUPE_CLUSTER_ID", "00ff"},
+                        {"TROUPE_NODE", "trainer1"},
+                        {"TROUPE_ROLE", "trainer"},
+                        {"TROUPE_INDEX", "1"},
+                        {"TROUPE_RANK", "2"},
+                        {"TROUPE_WORLD", "ps,trainer0,trainer1"},
+                        {"TROUPE_SEED", "ipc://@troupe-00ff-seed"},
+                        {"TROUPE_ADDRESS", "ipc://@troupe-00ff-trainer1"},
+                        {"TROUPE_SECRET_FD", "7"},
+                        {"TROUPE_MATH_THREADS", "3"},
+                        {"TROUPE_PROGRESS", "bars"},
+                        {"TROUPE__NODE__LOG_LEVEL", "debug"}};
+
+const Variables kTorchrun{{"MASTER_ADDR", "localhost"}, {"MASTER_PORT", "29500"},           {"RANK", "1"},
+                          {"WORLD_SIZE", "2"},          {"TROUPE_SECRET_FILE", "/run/key"}, {"TROUPE_MATH_THREADS", "1"}};
+
+Variables with(Variables variables, const std::string& name, const std::string& value) {
+  variables[name] = value;
+  return variables;
+}
+
+Variables without(Variables variables, const std::string& name) {
+  variables.erase(name);
+  return variables;
+}
+
+std::string error(const Variables& variables) {
+  try {
+    (void)read_environment(variables);
+  } catch (const EnvironmentError& failure) {
+    return failure.what();
+  }
+  return "no error";
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(environment)
+
+BOOST_AUTO_TEST_CASE(nothing_said_is_a_world_of_one) {
+  const NodeEnvironment place = read_environment({});
+  BOOST_TEST(place.name == "node");
+  BOOST_TEST(place.world_size == 1);
+  BOOST_TEST(place.world.size() == 1u);
+  BOOST_TEST(place.seed_address.empty());
+  BOOST_CHECK(place.secret.kind == SecretSource::Kind::none);
+  BOOST_TEST(place.math_threads == available_cores());
+  BOOST_TEST(read_environment({{"TROUPE_NODE", "alice"}}).name == "alice");
+}
+
+BOOST_AUTO_TEST_CASE(variables_of_the_launcher_are_all_read) {
+  const NodeEnvironment place = read_environment(kTroupe);
+  BOOST_TEST(place.cluster == "mnist");
+  BOOST_TEST(place.cluster_id == "00ff");
+  BOOST_TEST(place.name == "trainer1");
+  BOOST_TEST(place.role == "trainer");
+  BOOST_TEST(place.index == 1);
+  BOOST_TEST(place.rank == 2);
+  BOOST_TEST(place.world_size == 3);
+  BOOST_TEST(place.world == (std::vector<std::string>{"ps", "trainer0", "trainer1"}), boost::test_tools::per_element());
+  BOOST_TEST(place.seed_address == "ipc://@troupe-00ff-seed");
+  BOOST_TEST(place.bind_address == "ipc://@troupe-00ff-trainer1");
+  BOOST_CHECK(place.secret.kind == SecretSource::Kind::descriptor);
+  BOOST_TEST(place.secret.descriptor == 7);
+  BOOST_TEST(place.math_threads == 3);
+  BOOST_TEST(place.shows_bars);
+  BOOST_TEST(place.settings.log_level == "debug");
+}
+
+BOOST_AUTO_TEST_CASE(torchrun_variables_place_a_node_by_rank) {
+  const NodeEnvironment second = read_environment(kTorchrun);
+  BOOST_TEST(second.name == "rank1");
+  BOOST_TEST(second.rank == 1);
+  BOOST_TEST(second.world_size == 2);
+  BOOST_TEST(second.world.empty());
+  BOOST_TEST(second.seed_address == "tcp://127.0.0.1:29500");
+  BOOST_TEST(second.bind_address == "tcp://127.0.0.1:*");
+  BOOST_CHECK(second.secret.kind == SecretSource::Kind::file);
+  BOOST_TEST(second.secret.file == "/run/key");
+  BOOST_TEST(second.cluster_id == "127.0.0.1:29500");
+  const NodeEnvironment first = read_environment(with(with(kTorchrun, "RANK", "0"), "TROUPE_NODE", "ps"));
+  BOOST_TEST(first.name == "ps");
+  BOOST_TEST(first.bind_address == "tcp://127.0.0.1:29500");
+}
+
+BOOST_AUTO_TEST_CASE(math_threads_share_the_cores_unless_told) {
+  BOOST_TEST(read_environment(without(kTorchrun, "TROUPE_MATH_THREADS")).math_threads ==
+             std::max(1, available_cores() / 2));
+  BOOST_TEST(read_environment({{"TROUPE__NODE__MATH_THREADS", "5"}}).math_threads == 5);
+}
+
+BOOST_AUTO_TEST_CASE(errors_name_the_variable_and_its_value) {
+  BOOST_TEST(error(with(kTorchrun, "RANK", "abc")) == R"(RANK="abc": expected an integer in 0..65535)");
+  BOOST_TEST(error(with(kTorchrun, "RANK", "2")) == "RANK=2: must be less than WORLD_SIZE=2");
+  BOOST_TEST(error(with(kTorchrun, "WORLD_SIZE", "0")) == R"(WORLD_SIZE="0": expected an integer in 1..65536)");
+  BOOST_TEST(error(with(kTorchrun, "MASTER_PORT", "99999")) == R"(MASTER_PORT="99999": expected an integer in 1..65535)");
+  BOOST_TEST(error(without(kTorchrun, "MASTER_PORT")) ==
+             "MASTER_PORT is missing: MASTER_ADDR, MASTER_PORT, RANK and WORLD_SIZE go together");
+  BOOST_TEST(error({{"RANK", "0"}}) ==
+             "MASTER_ADDR is missing: MASTER_ADDR, MASTER_PORT, RANK and WORLD_SIZE go together");
+  BOOST_TEST(error(with(kTorchrun, "MASTER_ADDR", "10.0.0.5")) ==
+             R"(MASTER_ADDR="10.0.0.5": only loopback addresses (127.0.0.1, localhost) are served without keys)");
+  BOOST_TEST(error(without(kTorchrun, "TROUPE_SECRET_FILE")) ==
+             "TROUPE_SECRET_FILE is missing: name a file of 32 random bytes, mode 0600, the same for all nodes "
+             "(head -c 32 /dev/urandom > FILE)");
+  BOOST_TEST(error(without(kTroupe, "TROUPE_NODE")) == "TROUPE_NODE is missing although TROUPE_SEED is set");
+  BOOST_TEST(error(with(kTroupe, "TROUPE_NODE", "ps")) ==
+             R"(TROUPE_NODE="ps": TROUPE_WORLD="ps,trainer0,trainer1" has "trainer1" at rank 2)");
+  BOOST_TEST(error(with(kTroupe, "TROUPE_RANK", "3")) ==
+             R"(TROUPE_RANK=3: TROUPE_WORLD="ps,trainer0,trainer1" has no such place)");
+  BOOST_TEST(error(with(kTroupe, "TROUPE_SECRET_FD", "x")) == R"(TROUPE_SECRET_FD="x": expected an integer in 0..1048576)");
+  BOOST_TEST(error(with(kTroupe, "TROUPE_MATH_THREADS", "0")) ==
+             R"(TROUPE_MATH_THREADS="0": expected an integer in 1..1024)");
+  BOOST_TEST(error({{"TROUPE_NODE", "a/b"}}) == R"(TROUPE_NODE="a/b": not a name: 1 to 64 of A-Z a-z 0-9 - _ : .)");
+  BOOST_TEST(error({{"TROUPE_PROGRESS", "yes"}}) == R"(TROUPE_PROGRESS="yes": expected bars or lines)");
+  BOOST_TEST(error({{"TROUPE__NODE__LOG_LEVLE", "info"}}) ==
+             R"(environment TROUPE__NODE__LOG_LEVLE: node.log_levle: unknown key, did you mean "log_level"?)");
+  BOOST_TEST(error({{"TROUPE__POOL__THREADS", "many"}}) ==
+             R"(environment TROUPE__POOL__THREADS: pool.threads: expected an integer, found "many")");
+}
+
+BOOST_AUTO_TEST_CASE(settings_survive_the_way_through_variables) {
+  NodeSettings settings;
+  settings.join_timeout = std::chrono::milliseconds(1500);
+  settings.shutdown_timeout = std::chrono::seconds(3);
+  settings.math_threads = 2;
+  settings.log_level = "error";
+  settings.pool_threads = 6;
+  settings.pool_threads_max = 7;
+  const NodeSettings read = read_environment(as_variables(settings)).settings;
+  BOOST_TEST(read.join_timeout.count() == 1500);
+  BOOST_TEST(read.shutdown_timeout.count() == 3000);
+  BOOST_TEST(read.math_threads == 2);
+  BOOST_TEST(read.log_level == "error");
+  BOOST_TEST(read.pool_threads == 6);
+  BOOST_TEST(read.pool_threads_max == 7);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
