@@ -20,7 +20,7 @@ class Generator {
   [[nodiscard]] std::uint64_t seed() const noexcept { return seed_; }
   [[nodiscard]] std::uint64_t stream() const noexcept { return stream_; }
 
-  /// Returns 128 fresh bits; every draw below takes exactly one block.
+  /// Returns 128 fresh bits. The draws below take one block each (`below` more, seldom).
   std::array<std::uint32_t, 4> next_block() noexcept;
   std::uint64_t next_u64() noexcept;
 

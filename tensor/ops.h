@@ -103,7 +103,7 @@ class Axes {
 /// log(sum(exp(x))) along `axes`, without overflow.
 [[nodiscard]] Tensor logsumexp(const Tensor& x, const Axes& axes, KeepDim keep = KeepDim::no);
 /// Sums `x` down to `shape`, the reverse of broadcasting `shape` to x.shape(). Returns `x` itself if equal.
-/// Throws ShapeError `[sum_to] (2, 3) does not broadcast to (4)`.
+/// Throws ShapeError `[sum_to] (4) does not broadcast to (2, 3)`.
 [[nodiscard]] Tensor sum_to(const Tensor& x, const Shape& shape);
 
 // Products

@@ -3,8 +3,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <limits>
 #include <span>
+#include <string_view>
 
 #include "tensor/device.h"
 #include "tensor/dtype.h"
@@ -72,7 +74,8 @@ class Tensor {
   /// Returns the only element, converted as by `to`. Throws ShapeError `[item] not one element: (2, 3)`.
   template <Element T = double>
   [[nodiscard]] T item() const {
-    return to(dtype_of<T>).template element<T>();
+    require_one_element();
+    return *reinterpret_cast<const T*>(to(dtype_of<T>).bytes());
   }
 
   /// Returns the bytes from the first element to the last, frozen (Storage::freeze). Of a contiguous tensor exactly
@@ -125,11 +128,6 @@ class Tensor {
   void require_readable_as(std::string_view op, DType dtype) const;
   [[nodiscard]] Tensor alias(const Shape& shape, const Strides& strides, std::int64_t offset) const;
   void require_one_element() const;
-  template <Element T>
-  [[nodiscard]] T element() const {
-    require_one_element();
-    return *reinterpret_cast<const T*>(bytes());
-  }
 
   Storage storage_;
   Shape shape_;

@@ -1,0 +1,134 @@
+#include "tensor/cpu/allocator.h"
+
+#include <bit>
+#include <cstdlib>
+#include <memory>
+#include <new>
+
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) && !defined(__SANITIZE_ADDRESS__)
+#define __SANITIZE_ADDRESS__ 1
+#endif
+#endif
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/asan_interface.h>
+#endif
+
+namespace troupe {
+namespace {
+
+constexpr std::size_t kSmallMax = 1024;
+constexpr std::size_t kSmallClasses = kSmallMax / CachingAllocator::kAlignment;
+constexpr std::size_t kSizeMax = std::size_t{1} << 62U;
+
+// A kept block, and the bytes beyond what was asked for, are as forbidden to AddressSanitizer as freed memory.
+void forbid([[maybe_unused]] const std::byte* begin, [[maybe_unused]] std::size_t size) {
+#ifdef __SANITIZE_ADDRESS__
+  __asan_poison_memory_region(begin, size);
+#endif
+}
+
+void allow([[maybe_unused]] const std::byte* begin, [[maybe_unused]] std::size_t size) {
+#ifdef __SANITIZE_ADDRESS__
+  __asan_unpoison_memory_region(begin, size);
+#endif
+}
+
+void return_to_system(std::byte* block, std::size_t size) {
+  allow(block, size);
+  std::free(block);
+}
+
+}  // namespace
+
+CachingAllocator::CachingAllocator(std::size_t cached_bytes_max) : cached_bytes_max_(cached_bytes_max) {}
+
+CachingAllocator::~CachingAllocator() { release_cached(); }
+
+std::size_t CachingAllocator::rounded(std::size_t size) noexcept {
+  if (size <= kSmallMax) return size == 0 ? kAlignment : (size + kAlignment - 1) / kAlignment * kAlignment;
+  const std::size_t step = std::bit_floor(size - 1) / 4;
+  return (size + step - 1) / step * step;
+}
+
+std::size_t CachingAllocator::class_of(std::size_t rounded_size) noexcept {
+  if (rounded_size <= kSmallMax) return rounded_size / kAlignment - 1;
+  const std::size_t power = std::bit_floor(rounded_size - 1);
+  const std::size_t quarter = (rounded_size - power) / (power / 4) - 1;
+  const auto octave = static_cast<std::size_t>(std::countr_zero(power) - std::countr_zero(kSmallMax));
+  return kSmallClasses + octave * 4 + quarter;
+}
+
+std::byte* CachingAllocator::allocate(std::size_t size) {
+  if (size > kSizeMax) throw std::bad_alloc();
+  const std::size_t bytes = rounded(size);
+  FreeList& list = free_lists_[class_of(bytes)];
+  std::byte* block = nullptr;
+  {
+    const std::lock_guard lock(list.mutex);
+    if (!list.blocks.empty()) {
+      block = list.blocks.back();
+      list.blocks.pop_back();
+      bytes_cached_.fetch_sub(bytes, std::memory_order_relaxed);
+    }
+  }
+  if (block == nullptr) {
+    system_calls_.fetch_add(1, std::memory_order_relaxed);
+    block = static_cast<std::byte*>(std::aligned_alloc(kAlignment, bytes));
+    if (block == nullptr) {
+      release_cached();
+      block = static_cast<std::byte*>(std::aligned_alloc(kAlignment, bytes));
+    }
+    if (block == nullptr) throw std::bad_alloc();
+  }
+  bytes_live_.fetch_add(bytes, std::memory_order_relaxed);
+  forbid(block, bytes);
+  allow(block, size);
+  return block;
+}
+
+void CachingAllocator::deallocate(std::byte* block, std::size_t size) noexcept {
+  const std::size_t bytes = rounded(size);
+  bytes_live_.fetch_sub(bytes, std::memory_order_relaxed);
+  if (bytes_cached_.fetch_add(bytes, std::memory_order_relaxed) + bytes <= cached_bytes_max_) {
+    forbid(block, bytes);
+    FreeList& list = free_lists_[class_of(bytes)];
+    try {
+      const std::lock_guard lock(list.mutex);
+      list.blocks.push_back(block);
+      return;
+    } catch (const std::bad_alloc&) {
+      // No room to remember it: give it back instead.
+    }
+  }
+  bytes_cached_.fetch_sub(bytes, std::memory_order_relaxed);
+  return_to_system(block, bytes);
+}
+
+CachingAllocator::Statistics CachingAllocator::statistics() const noexcept {
+  return {bytes_live_.load(std::memory_order_relaxed), bytes_cached_.load(std::memory_order_relaxed),
+          system_calls_.load(std::memory_order_relaxed)};
+}
+
+void CachingAllocator::release_cached() noexcept {
+  for (std::size_t i = 0; i < kClasses; ++i) {
+    FreeList& list = free_lists_[i];
+    const std::lock_guard lock(list.mutex);
+    const std::size_t bytes = i < kSmallClasses
+                                  ? (i + 1) * kAlignment
+                                  : (kSmallMax << ((i - kSmallClasses) / 4)) / 4 * (5 + (i - kSmallClasses) % 4);
+    for (std::byte* block : list.blocks) {
+      return_to_system(block, bytes);
+      bytes_cached_.fetch_sub(bytes, std::memory_order_relaxed);
+    }
+    list.blocks.clear();
+  }
+}
+
+CachingAllocator& cpu_allocator() {
+  // Never destroyed: tensors in static variables may be freed after every static of ours.
+  static CachingAllocator& allocator = *std::make_unique<CachingAllocator>().release();
+  return allocator;
+}
+
+}  // namespace troupe

@@ -1,0 +1,14 @@
+// Convolution kernels: oneDNN for f32, plain loops for f64. All tensors are contiguous, of one dtype, not empty; shapes
+// and options fit.
+#pragma once
+
+#include "tensor/ops_nn.h"
+
+namespace troupe::cpu {
+
+/// y (n, o, oh, ow) from x (n, c, h, w), weight (o, c, kh, kw) and bias (o) or undefined.
+void convolve(Tensor& y, const Tensor& x, const Tensor& weight, const Tensor& bias, const Conv2dOptions& options);
+void convolve_backward_input(Tensor& dx, const Tensor& dy, const Tensor& weight, const Conv2dOptions& options);
+void convolve_backward_weight(Tensor& dw, const Tensor& dy, const Tensor& x, const Conv2dOptions& options);
+
+}  // namespace troupe::cpu

@@ -1,0 +1,34 @@
+// Kernels that compute each element from the elements at the same place. Operands have the shape of `out` (expanded
+// views included) and any layout; `out` repeats no element and shares memory with an operand only if it is the same
+// view. Dtypes are checked by the callers.
+#pragma once
+
+#include <cstdint>
+
+#include "tensor/tensor.h"
+
+namespace troupe::cpu {
+
+enum class UnaryOp : std::uint8_t { neg, abs, relu, exp, log, sqrt, tanh, sigmoid };
+enum class BinaryOp : std::uint8_t { add, sub, mul, maximum, minimum, div, pow, relu_backward };
+enum class CompareOp : std::uint8_t { eq, ne, lt, le };
+
+/// out = x, converted as Tensor::to says.
+void convert(Tensor& out, const Tensor& x);
+
+/// Dtypes of `out` and `x` are equal, not boolean; f32 or f64 for exp and those after it.
+void unary(UnaryOp op, Tensor& out, const Tensor& x);
+
+/// Dtypes of all three are equal, not boolean; f32 or f64 for div and those after it. Integers wrap around.
+void binary(BinaryOp op, Tensor& out, const Tensor& a, const Tensor& b);
+
+/// `out` is boolean, `a` and `b` have one dtype.
+void compare(CompareOp op, Tensor& out, const Tensor& a, const Tensor& b);
+
+/// `condition` is boolean, all others have one dtype.
+void select(Tensor& out, const Tensor& condition, const Tensor& a, const Tensor& b);
+
+/// out = alpha * a + beta * b; all of one dtype, f32 or f64.
+void axpby(Tensor& out, double alpha, const Tensor& a, double beta, const Tensor& b);
+
+}  // namespace troupe::cpu

@@ -1,0 +1,85 @@
+#include "tensor/cpu/gemm.h"
+
+#include <cblas.h>
+#include <fmt/format.h>
+#include <oneapi/dnnl/dnnl.h>
+
+#include <algorithm>
+#include <limits>
+#include <mutex>
+#include <stdexcept>
+
+#include "tensor/error.h"
+
+// Declared here because Debian's <cblas.h> may be that of another BLAS.
+extern "C" void openblas_set_num_threads(int count);
+
+namespace troupe::cpu {
+namespace {
+
+// Below this many multiplications oneDNN's 0.5 us per call outweigh its faster kernels.
+constexpr std::int64_t kSmallProduct = 1 << 15;
+
+// Debian's OpenBLAS has its own threads and one setting for the process, which no scoped guard could respect: it is
+// held at one thread, and the threads of MathThreads come from oneDNN.
+void hold_openblas_at_one_thread() {
+  static std::once_flag once;
+  std::call_once(once, [] { openblas_set_num_threads(1); });
+}
+
+bool has_plain_rows(std::int64_t rows, std::int64_t cols, std::int64_t row_stride, std::int64_t col_stride) {
+  return (col_stride == 1 || cols == 1) && (row_stride >= cols || rows == 1);
+}
+
+// An operand as BLAS takes it: row-major, perhaps transposed, with a distance between rows.
+struct Operand {
+  bool transposed;
+  std::int64_t leading;
+};
+
+template <class T>
+Operand operand(const MatrixRef<T>& m) {
+  if (has_plain_rows(m.rows, m.cols, m.row_stride, m.col_stride)) {
+    return {false, m.rows == 1 ? m.cols : m.row_stride};
+  }
+  return {true, m.cols == 1 ? m.rows : m.col_stride};
+}
+
+int to_int(std::int64_t size) {
+  if (size > std::numeric_limits<int>::max()) throw ShapeError(fmt::format("[matmul] larger than 2^31 - 1: {}", size));
+  return static_cast<int>(size);
+}
+
+CBLAS_TRANSPOSE flag(Operand operand) { return operand.transposed ? CblasTrans : CblasNoTrans; }
+
+}  // namespace
+
+bool is_gemm_layout(std::int64_t rows, std::int64_t cols, std::int64_t row_stride, std::int64_t col_stride) noexcept {
+  return has_plain_rows(rows, cols, row_stride, col_stride) || has_plain_rows(cols, rows, col_stride, row_stride);
+}
+
+void gemm(const MatrixRef<float>& c, const MatrixRef<const float>& a, const MatrixRef<const float>& b) {
+  const Operand x = operand(a);
+  const Operand y = operand(b);
+  const std::int64_t leading = std::max(c.cols, c.row_stride);
+  if (c.rows * c.cols * a.cols <= kSmallProduct) {
+    hold_openblas_at_one_thread();
+    cblas_sgemm(CblasRowMajor, flag(x), flag(y), to_int(c.rows), to_int(c.cols), to_int(a.cols), 1.0F, a.data,
+                to_int(x.leading), b.data, to_int(y.leading), 0.0F, c.data, to_int(leading));
+    return;
+  }
+  const dnnl_status_t status =
+      dnnl_sgemm(x.transposed ? 'T' : 'N', y.transposed ? 'T' : 'N', c.rows, c.cols, a.cols, 1.0F, a.data, x.leading,
+                 b.data, y.leading, 0.0F, c.data, leading);
+  if (status != dnnl_success) throw std::runtime_error(fmt::format("[matmul] oneDNN failed: {}", int{status}));
+}
+
+void gemm(const MatrixRef<double>& c, const MatrixRef<const double>& a, const MatrixRef<const double>& b) {
+  const Operand x = operand(a);
+  const Operand y = operand(b);
+  hold_openblas_at_one_thread();
+  cblas_dgemm(CblasRowMajor, flag(x), flag(y), to_int(c.rows), to_int(c.cols), to_int(a.cols), 1.0, a.data,
+              to_int(x.leading), b.data, to_int(y.leading), 0.0, c.data, to_int(std::max(c.cols, c.row_stride)));
+}
+
+}  // namespace troupe::cpu

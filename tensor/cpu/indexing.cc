@@ -1,0 +1,66 @@
+#include "tensor/cpu/indexing.h"
+
+#include <cstring>
+
+#include "tensor/cpu/elements.h"
+#include "tensor/cpu/parallel.h"
+
+namespace troupe::cpu {
+
+void take(Tensor& out, const Tensor& x, const Tensor& index) {
+  if (out.numel() == 0) return;
+  const std::int64_t count = out.size(1);
+  const std::int64_t size = x.size(1);
+  const std::size_t bytes = static_cast<std::size_t>(x.size(2)) * size_of(x.dtype());
+  std::byte* const to = out.mutable_bytes();
+  const std::byte* const from = x.bytes();
+  const auto* const at = elements<std::int64_t>(index);
+  parallel_for(out.size(0) * count, x.size(2), [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      const std::int64_t row = i / count * size + at[i % count];
+      std::memcpy(to + static_cast<std::size_t>(i) * bytes, from + static_cast<std::size_t>(row) * bytes, bytes);
+    }
+  });
+}
+
+void put_add(Tensor& out, const Tensor& x, const Tensor& index) {
+  if (x.numel() == 0) return;
+  const std::int64_t count = x.size(1);
+  const std::int64_t size = out.size(1);
+  const std::int64_t inner = x.size(2);
+  const auto* const at = elements<std::int64_t>(index);
+  dispatch(out.dtype(), [&]<class T>(std::type_identity<T>) {
+    if constexpr (!std::is_same_v<T, bool>) {
+      T* const to = mutable_elements<T>(out);
+      const T* const from = elements<T>(x);
+      // In one thread: two indices may name the same place.
+      for (std::int64_t i = 0; i < x.size(0) * count; ++i) {
+        T* const row = to + (i / count * size + at[i % count]) * inner;
+        const T* const add = from + i * inner;
+        for (std::int64_t j = 0; j < inner; ++j) row[j] = static_cast<T>(row[j] + add[j]);
+      }
+    }
+  });
+}
+
+void pick(Tensor& out, const Tensor& x, const Tensor& index) {
+  if (out.numel() == 0) return;
+  const auto* const at = elements<std::int64_t>(index);
+  dispatch(out.dtype(), [&]<class T>(std::type_identity<T>) {
+    T* const to = mutable_elements<T>(out);
+    const T* const from = elements<T>(x);
+    for (std::int64_t i = 0; i < out.numel(); ++i) to[i] = from[i * x.size(1) + at[i]];
+  });
+}
+
+void place(Tensor& out, const Tensor& x, const Tensor& index) {
+  if (x.numel() == 0) return;
+  const auto* const at = elements<std::int64_t>(index);
+  dispatch(out.dtype(), [&]<class T>(std::type_identity<T>) {
+    T* const to = mutable_elements<T>(out);
+    const T* const from = elements<T>(x);
+    for (std::int64_t i = 0; i < x.numel(); ++i) to[i * out.size(1) + at[i]] = from[i];
+  });
+}
+
+}  // namespace troupe::cpu

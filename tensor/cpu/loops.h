@@ -1,0 +1,124 @@
+// Walking several strided operands of one shape together.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "tensor/cpu/parallel.h"
+#include "tensor/shape.h"
+
+namespace troupe::cpu {
+
+/// A shape and the strides of N operands over it, with as few dimensions as possible; the last is the row.
+template <std::size_t N>
+struct Walk {
+  int rank = 1;                                                  ///< at least 1
+  std::array<std::int64_t, kDimsMax> sizes{};
+  std::array<std::array<std::int64_t, N>, kDimsMax> strides{};   ///< [dimension][operand]
+  std::int64_t numel = 0;
+
+  [[nodiscard]] const std::array<std::int64_t, N>& row_strides() const {
+    return strides[static_cast<std::size_t>(rank - 1)];
+  }
+};
+
+/// Returns the walk over `shape`; neighbouring dimensions are joined where every operand allows it.
+template <std::size_t N>
+Walk<N> make_walk(const Shape& shape, const std::array<const Strides*, N>& strides) {
+  Walk<N> walk;
+  walk.numel = shape.numel();
+  int rank = 0;
+  for (int i = 0; i < shape.size(); ++i) {
+    if (shape[i] == 1) continue;
+    const auto at = static_cast<std::size_t>(rank);
+    bool joins = rank > 0;
+    for (std::size_t n = 0; joins && n < N; ++n) joins = walk.strides[at - 1][n] == shape[i] * (*strides[n])[i];
+    const std::size_t to = joins ? at - 1 : at;
+    walk.sizes[to] = joins ? walk.sizes[to] * shape[i] : shape[i];
+    for (std::size_t n = 0; n < N; ++n) walk.strides[to][n] = (*strides[n])[i];
+    if (!joins) ++rank;
+  }
+  if (rank == 0) {
+    walk.sizes[0] = 1;
+    walk.strides[0] = {};
+    rank = 1;
+  }
+  walk.rank = rank;
+  return walk;
+}
+
+/// Calls `row(offsets, count)` for stretches of rows that cover elements [begin, end) of the walk in order. `offsets`
+/// are those of the stretch's first element for each operand; along it they grow by `walk.row_strides()`.
+template <std::size_t N, class Row>
+void walk_range(const Walk<N>& walk, std::int64_t begin, std::int64_t end, const Row& row) {
+  if (begin >= end) return;
+  const auto inner = static_cast<std::size_t>(walk.rank - 1);
+  std::array<std::int64_t, kDimsMax> index{};
+  std::array<std::int64_t, N> offsets{};
+  std::int64_t rest = begin;
+  for (std::size_t d = inner + 1; d-- > 0; rest /= walk.sizes[d]) {
+    index[d] = rest % walk.sizes[d];
+    for (std::size_t n = 0; n < N; ++n) offsets[n] += index[d] * walk.strides[d][n];
+  }
+  for (std::int64_t at = begin; at < end;) {
+    const std::int64_t count = std::min(walk.sizes[inner] - index[inner], end - at);
+    row(offsets, count);
+    at += count;
+    // To the last element of the stretch, then one further, carrying into the outer dimensions.
+    index[inner] += count - 1;
+    for (std::size_t n = 0; n < N; ++n) offsets[n] += (count - 1) * walk.strides[inner][n];
+    for (std::size_t d = inner + 1; d-- > 0;) {
+      for (std::size_t n = 0; n < N; ++n) offsets[n] += walk.strides[d][n];
+      if (++index[d] < walk.sizes[d]) break;
+      for (std::size_t n = 0; n < N; ++n) offsets[n] -= walk.sizes[d] * walk.strides[d][n];
+      index[d] = 0;
+    }
+  }
+}
+
+/// As walk_range over all elements, several stretches at a time if numel * cost is large. `row` must not throw.
+template <std::size_t N, class Row>
+void for_each_row(const Walk<N>& walk, const Row& row, std::int64_t cost = 1) {
+  parallel_for(walk.numel, cost, [&](std::int64_t begin, std::int64_t end) { walk_range(walk, begin, end, row); });
+}
+
+/// out[i] = f(a[i]) over a walk of two operands.
+template <class R, class T, class F>
+void map_rows(const Walk<2>& walk, R* out, const T* a, const F& f) {
+  const auto [so, sa] = walk.row_strides();
+  for_each_row(walk, [&, so = so, sa = sa](const std::array<std::int64_t, 2>& at, std::int64_t count) {
+    R* const o = out + at[0];
+    const T* const x = a + at[1];
+    if (so == 1 && sa == 1) {
+      for (std::int64_t i = 0; i < count; ++i) o[i] = f(x[i]);
+    } else {
+      for (std::int64_t i = 0; i < count; ++i) o[i * so] = f(x[i * sa]);
+    }
+  });
+}
+
+/// out[i] = f(a[i], b[i]) over a walk of three operands.
+template <class R, class T, class F>
+void map_rows(const Walk<3>& walk, R* out, const T* a, const T* b, const F& f) {
+  const auto [so, sa, sb] = walk.row_strides();
+  for_each_row(walk, [&, so = so, sa = sa, sb = sb](const std::array<std::int64_t, 3>& at, std::int64_t count) {
+    R* const o = out + at[0];
+    const T* const x = a + at[1];
+    const T* const y = b + at[2];
+    if (so == 1 && sa == 1 && sb == 1) {
+      for (std::int64_t i = 0; i < count; ++i) o[i] = f(x[i], y[i]);
+    } else if (so == 1 && sa == 1 && sb == 0) {
+      const T same = *y;
+      for (std::int64_t i = 0; i < count; ++i) o[i] = f(x[i], same);
+    } else if (so == 1 && sa == 0 && sb == 1) {
+      const T same = *x;
+      for (std::int64_t i = 0; i < count; ++i) o[i] = f(same, y[i]);
+    } else {
+      for (std::int64_t i = 0; i < count; ++i) o[i * so] = f(x[i * sa], y[i * sb]);
+    }
+  });
+}
+
+}  // namespace troupe::cpu

@@ -1,0 +1,173 @@
+#include "tensor/cpu/reduce.h"
+
+#include <limits>
+
+#include "tensor/cpu/elements.h"
+#include "tensor/cpu/loops.h"
+
+namespace troupe::cpu {
+namespace {
+
+constexpr std::size_t kLanes = 4;
+constexpr std::int64_t kColumns = 128;
+
+template <class T, class R>
+struct Sum {
+  using Total = std::conditional_t<std::is_floating_point_v<T>, double, std::uint64_t>;  // integers wrap around
+  double divisor = 1.0;
+  static Total start() { return Total{0}; }
+  static Total step(Total total, T value) { return total + static_cast<Total>(value); }
+  static Total join(Total a, Total b) { return a + b; }
+  [[nodiscard]] R finish(Total total) const {
+    if constexpr (std::is_floating_point_v<T>) return static_cast<R>(total / divisor);
+    return static_cast<R>(total);
+  }
+};
+
+template <class T>
+struct Max {
+  using Total = T;
+  using Limits = std::numeric_limits<T>;
+  static T start() { return Limits::has_infinity ? -Limits::infinity() : Limits::lowest(); }
+  // `value != value` holds for NaN only, which then stays: nothing is larger.
+  static T step(T total, T value) { return value > total || value != value ? value : total; }
+  static T join(T a, T b) { return step(a, b); }
+  [[nodiscard]] T finish(T total) const { return total; }
+};
+
+template <class T>
+struct Min {
+  using Total = T;
+  using Limits = std::numeric_limits<T>;
+  static T start() { return Limits::has_infinity ? Limits::infinity() : Limits::max(); }
+  static T step(T total, T value) { return value < total || value != value ? value : total; }
+  static T join(T a, T b) { return step(a, b); }
+  [[nodiscard]] T finish(T total) const { return total; }
+};
+
+// Folds everything that `folded` reaches from `x`.
+template <class Fold, class T>
+typename Fold::Total fold_one(const T* x, const Walk<1>& folded) {
+  std::array<typename Fold::Total, kLanes> lanes;
+  lanes.fill(Fold::start());
+  std::size_t k = 0;
+  const std::int64_t stride = folded.row_strides()[0];
+  walk_range(folded, 0, folded.numel, [&](const std::array<std::int64_t, 1>& at, std::int64_t count) {
+    const T* const row = x + at[0];
+    std::int64_t i = 0;
+    for (; k % kLanes != 0 && i < count; ++i, ++k) lanes[k % kLanes] = Fold::step(lanes[k % kLanes], row[i * stride]);
+    for (; i + static_cast<std::int64_t>(kLanes) <= count; i += kLanes, k += kLanes) {
+      for (std::size_t lane = 0; lane < kLanes; ++lane) {
+        lanes[lane] = Fold::step(lanes[lane], row[(i + static_cast<std::int64_t>(lane)) * stride]);
+      }
+    }
+    for (; i < count; ++i, ++k) lanes[k % kLanes] = Fold::step(lanes[k % kLanes], row[i * stride]);
+  });
+  return Fold::join(Fold::join(lanes[0], lanes[1]), Fold::join(lanes[2], lanes[3]));
+}
+
+// The same for `count` <= kColumns neighbouring results at once, reading memory in order.
+template <class Fold, class T, class R>
+void fold_columns(const Fold& fold, R* out, const T* x, std::int64_t count, const Walk<1>& folded) {
+  using Total = typename Fold::Total;
+  std::array<std::array<Total, kColumns>, kLanes> lanes;
+  for (auto& lane : lanes) lane.fill(Fold::start());
+  const auto columns = static_cast<std::size_t>(count);
+  std::size_t k = 0;
+  const std::int64_t stride = folded.row_strides()[0];
+  walk_range(folded, 0, folded.numel, [&](const std::array<std::int64_t, 1>& at, std::int64_t rows) {
+    for (std::int64_t i = 0; i < rows; ++i, ++k) {
+      const T* const row = x + at[0] + i * stride;
+      auto& lane = lanes[k % kLanes];
+      for (std::size_t j = 0; j < columns; ++j) lane[j] = Fold::step(lane[j], row[j]);
+    }
+  });
+  for (std::size_t j = 0; j < columns; ++j) {
+    out[j] = fold.finish(
+        Fold::join(Fold::join(lanes[0][j], lanes[1][j]), Fold::join(lanes[2][j], lanes[3][j])));
+  }
+}
+
+template <class Fold, class T, class R>
+void fold_all(const Fold& fold, R* out, const T* x, const Walk<2>& kept, const Walk<1>& folded) {
+  const auto [out_stride, x_stride] = kept.row_strides();
+  const bool by_columns = x_stride == 1 && out_stride == 1 && folded.row_strides()[0] != 1;
+  const auto row = [&, xs = x_stride, os = out_stride](const std::array<std::int64_t, 2>& at, std::int64_t count) {
+    if (by_columns) {
+      for (std::int64_t j = 0; j < count; j += kColumns) {
+        fold_columns(fold, out + at[0] + j, x + at[1] + j, std::min(kColumns, count - j), folded);
+      }
+    } else {
+      for (std::int64_t j = 0; j < count; ++j) {
+        out[at[0] + j * os] = fold.finish(fold_one<Fold>(x + at[1] + j * xs, folded));
+      }
+    }
+  };
+  for_each_row(kept, row, folded.numel);
+}
+
+}  // namespace
+
+void reduce(ReduceOp op, Tensor& out, const Tensor& x, const AxisSet& axes) {
+  if (out.numel() == 0) return;
+  Shape kept_shape;
+  Shape folded_shape;
+  Strides kept_strides;
+  Strides folded_strides;
+  for (int i = 0; i < x.dim(); ++i) {
+    const bool folds = axes[static_cast<std::size_t>(i)];
+    (folds ? folded_shape : kept_shape).push_back(x.shape()[i]);
+    (folds ? folded_strides : kept_strides).push_back(x.strides()[i]);
+  }
+  const Strides out_strides = contiguous_strides(kept_shape);
+  const auto kept = make_walk<2>(kept_shape, {&out_strides, &kept_strides});
+  const auto folded = make_walk<1>(folded_shape, {&folded_strides});
+  const double divisor = op == ReduceOp::mean ? static_cast<double>(folded.numel) : 1.0;
+  dispatch(x.dtype(), [&]<class T>(std::type_identity<T>) {
+    using Result = std::conditional_t<std::is_floating_point_v<T>, T, std::int64_t>;
+    switch (op) {
+      case ReduceOp::sum:
+      case ReduceOp::mean: {
+        Result* const to = mutable_elements<Result>(out);
+        return fold_all(Sum<T, Result>{divisor}, to, elements<T>(x), kept, folded);
+      }
+      case ReduceOp::max: {
+        T* const to = mutable_elements<T>(out);
+        return fold_all(Max<T>{}, to, elements<T>(x), kept, folded);
+      }
+      case ReduceOp::min: {
+        T* const to = mutable_elements<T>(out);
+        return fold_all(Min<T>{}, to, elements<T>(x), kept, folded);
+      }
+    }
+  });
+}
+
+void argmax_last(Tensor& out, const Tensor& x) {
+  if (out.numel() == 0) return;
+  const int last = x.dim() - 1;
+  const std::int64_t size = x.shape()[last];
+  const std::int64_t stride = x.strides()[last];
+  const Tensor first = x.select(last, 0);
+  const Strides out_strides = contiguous_strides(first.shape());
+  const auto walk = make_walk<2>(first.shape(), {&out_strides, &first.strides()});
+  std::int64_t* const to = mutable_elements<std::int64_t>(out);
+  dispatch(x.dtype(), [&]<class T>(std::type_identity<T>) {
+    const T* const from = elements<T>(first);
+    const auto row = [&](const std::array<std::int64_t, 2>& at, std::int64_t count) {
+      for (std::int64_t j = 0; j < count; ++j) {
+        const T* const values = from + at[1] + j * walk.row_strides()[1];
+        std::int64_t best = 0;
+        for (std::int64_t i = 1; i < size; ++i) {
+          const T value = values[i * stride];
+          const T top = values[best * stride];
+          if (value > top || (value != value && top == top)) best = i;
+        }
+        to[at[0] + j * walk.row_strides()[0]] = best;
+      }
+    };
+    for_each_row(walk, row, size);
+  });
+}
+
+}  // namespace troupe::cpu

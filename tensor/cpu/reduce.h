@@ -1,0 +1,24 @@
+// Kernels that fold dimensions. Elements are taken in row-major order into four running results, element k into the
+// (k mod 4)th: so the result depends neither on layout nor on threads. f32 sums run in f64.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "tensor/tensor.h"
+
+namespace troupe::cpu {
+
+enum class ReduceOp : std::uint8_t { sum, mean, max, min };
+
+/// Which dimensions are folded.
+using AxisSet = std::array<bool, kDimsMax>;
+
+/// `out` is contiguous and has the sizes of the dimensions that stay. Its dtype is that of `x`, for sums of integers
+/// i64. Floating for mean; not empty along `axes` for max and min.
+void reduce(ReduceOp op, Tensor& out, const Tensor& x, const AxisSet& axes);
+
+/// Index of the first largest element along the last dimension, NaN largest of all. `out` is contiguous i64.
+void argmax_last(Tensor& out, const Tensor& x);
+
+}  // namespace troupe::cpu

@@ -1,0 +1,160 @@
+#include "tensor/create.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <numeric>
+
+#include "tensor/checks.h"
+
+namespace troupe {
+
+Tensor empty(const Shape& shape, DType dtype, Device device) { return Tensor::empty(shape, dtype, device); }
+
+Tensor zeros(const Shape& shape, DType dtype, Device device) {
+  require_available("zeros", device);
+  Tensor result = Tensor::empty(shape, dtype, device);
+  if (result.numel() > 0) std::memset(result.mutable_bytes(), 0, result.nbytes());
+  return result;
+}
+
+Tensor ones(const Shape& shape, DType dtype, Device device) {
+  require_available("ones", device);
+  return full(shape, 1.0, dtype, device);
+}
+
+Tensor full(const Shape& shape, double value, DType dtype, Device device) {
+  require_available("full", device);
+  detail::require_value_of("full", value, dtype);
+  Tensor result = Tensor::empty(shape, dtype, device);
+  dispatch(dtype, [&]<class T>(std::type_identity<T>) {
+    std::ranges::fill(result.mutable_data<T>(), static_cast<T>(value));
+  });
+  return result;
+}
+
+Tensor zeros_like(const Tensor& x) {
+  x.require_defined("zeros_like");
+  return zeros(x.shape(), x.dtype(), x.device());
+}
+
+Tensor ones_like(const Tensor& x) {
+  x.require_defined("ones_like");
+  return ones(x.shape(), x.dtype(), x.device());
+}
+
+template <Element T>
+Tensor scalar(T value) {
+  return from_values<T>({value}, {});
+}
+
+template <Element T>
+Tensor from_values(std::span<const T> values, const Shape& shape) {
+  if (shape.numel() != static_cast<std::int64_t>(values.size())) {
+    throw ShapeError(fmt::format("[from_values] {} values for shape: {}", values.size(), to_string(shape)));
+  }
+  Tensor result = Tensor::empty(shape, dtype_of<T>);
+  std::ranges::copy(values, result.mutable_data<T>().begin());
+  return result;
+}
+
+#define TROUPE_FOR_ELEMENT(T) \
+  template Tensor scalar<T>(T value); \
+  template Tensor from_values<T>(std::span<const T> values, const Shape& shape);
+TROUPE_FOR_ELEMENT(bool)
+TROUPE_FOR_ELEMENT(std::uint8_t)
+TROUPE_FOR_ELEMENT(std::int32_t)
+TROUPE_FOR_ELEMENT(std::int64_t)
+TROUPE_FOR_ELEMENT(float)
+TROUPE_FOR_ELEMENT(double)
+#undef TROUPE_FOR_ELEMENT
+
+Tensor arange(std::int64_t count, DType dtype) {
+  if (count < 0) throw ValueError(fmt::format("[arange] negative count: {}", count));
+  return arange(0.0, static_cast<double>(count), 1.0, dtype);
+}
+
+Tensor arange(double start, double end, double step, DType dtype) {
+  const double count = std::max(0.0, std::ceil((end - start) / step));
+  if (step == 0.0 || !std::isfinite(count) || count > 0x1p52) {
+    throw ValueError(fmt::format("[arange] endless: from {} to {} by {}", start, end, step));
+  }
+  const auto size = static_cast<std::int64_t>(count);
+  if (size > 0) {
+    detail::require_value_of("arange", start, dtype);
+    detail::require_value_of("arange", start + static_cast<double>(size - 1) * step, dtype);
+    if (size > 1) detail::require_value_of("arange", start + step, dtype);
+  }
+  Tensor result = Tensor::empty({size}, dtype);
+  dispatch(dtype, [&]<class T>(std::type_identity<T>) {
+    const auto out = result.mutable_data<T>();
+    for (std::size_t i = 0; i < out.size(); ++i) out[i] = static_cast<T>(start + static_cast<double>(i) * step);
+  });
+  return result;
+}
+
+Tensor eye(std::int64_t n, DType dtype) {
+  Tensor result = zeros({n, n}, dtype);
+  dispatch(dtype, [&]<class T>(std::type_identity<T>) {
+    const auto out = result.mutable_data<T>();
+    const auto step = static_cast<std::size_t>(n) + 1;
+    for (std::size_t i = 0; i < out.size(); i += step) out[i] = T{1};
+  });
+  return result;
+}
+
+Tensor rand(const Shape& shape, Generator& generator, DType dtype) {
+  Tensor result = Tensor::empty(shape, dtype);
+  dispatch_floating("rand", dtype, [&]<class T>(std::type_identity<T>) {
+    for (T& out : result.mutable_data<T>()) {
+      // Rounding a double to f32 could give 1: take its upper 24 bits instead.
+      if constexpr (std::is_same_v<T, float>) {
+        out = static_cast<float>(generator.next_u64() >> 40U) * 0x1p-24F;
+      } else {
+        out = generator.uniform();
+      }
+    }
+  });
+  return result;
+}
+
+Tensor uniform(const Shape& shape, double low, double high, Generator& generator, DType dtype) {
+  if (!(low <= high)) throw ValueError(fmt::format("[uniform] low above high: {} > {}", low, high));
+  Tensor result = Tensor::empty(shape, dtype);
+  dispatch_floating("uniform", dtype, [&]<class T>(std::type_identity<T>) {
+    const T below_high = std::nextafter(static_cast<T>(high), static_cast<T>(low));
+    for (T& out : result.mutable_data<T>()) {
+      out = std::min(static_cast<T>(low + (high - low) * generator.uniform()), below_high);
+    }
+  });
+  return result;
+}
+
+Tensor randn(const Shape& shape, Generator& generator, DType dtype) {
+  Tensor result = Tensor::empty(shape, dtype);
+  dispatch_floating("randn", dtype, [&]<class T>(std::type_identity<T>) {
+    for (T& out : result.mutable_data<T>()) out = static_cast<T>(generator.normal());
+  });
+  return result;
+}
+
+Tensor randint(std::int64_t low, std::int64_t high, const Shape& shape, Generator& generator) {
+  if (low >= high) throw ValueError(fmt::format("[randint] empty range: [{}, {})", low, high));
+  const std::uint64_t range = static_cast<std::uint64_t>(high) - static_cast<std::uint64_t>(low);
+  Tensor result = Tensor::empty(shape, DType::i64);
+  for (std::int64_t& out : result.mutable_data<std::int64_t>()) {
+    out = static_cast<std::int64_t>(static_cast<std::uint64_t>(low) + generator.below(range));
+  }
+  return result;
+}
+
+Tensor permutation(std::int64_t n, Generator& generator) {
+  Tensor result = arange(n);
+  const auto out = result.mutable_data<std::int64_t>();
+  for (std::size_t i = out.size(); i > 1; --i) std::swap(out[i - 1], out[generator.below(i)]);
+  return result;
+}
+
+}  // namespace troupe

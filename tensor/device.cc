@@ -1,0 +1,34 @@
+#include "tensor/device.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+
+#include "tensor/error.h"
+
+namespace troupe {
+
+Device Device::parse(std::string_view text) {
+  constexpr std::string_view kCuda = "cuda";
+  if (text == "cpu") return cpu();
+  if (text == kCuda) return cuda();
+  if (text.starts_with("cuda:")) {
+    const std::string_view digits = text.substr(kCuda.size() + 1);
+    const char* const last = digits.data() + digits.size();
+    std::int16_t index = 0;
+    const auto [end, error] = std::from_chars(digits.data(), last, index);
+    if (error == std::errc{} && end == last && index >= 0) return cuda(index);
+  }
+  throw DeviceError(fmt::format("[device] not a device: {}", text));
+}
+
+std::string to_string(Device device) {
+  return device.kind == DeviceKind::cpu ? "cpu" : fmt::format("cuda:{}", device.index);
+}
+
+void require_available(std::string_view op, Device device) {
+  if (device.kind == DeviceKind::cpu) return;
+  throw DeviceError(fmt::format("[{}] {} is not available: built without CUDA", op, to_string(device)));
+}
+
+}  // namespace troupe

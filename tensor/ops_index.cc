@@ -1,0 +1,94 @@
+#include <fmt/format.h>
+
+#include "tensor/checks.h"
+#include "tensor/cpu/indexing.h"
+#include "tensor/create.h"
+#include "tensor/ops.h"
+
+namespace troupe {
+namespace {
+
+std::int64_t product(const Shape& shape, int begin, int end) {
+  std::int64_t result = 1;
+  for (int i = begin; i < end; ++i) result *= shape[i];
+  return result;
+}
+
+// `shape` with everything before and after dimension `dim` joined.
+Shape around(const Shape& shape, int dim) {
+  return {product(shape, 0, dim), shape[dim], product(shape, dim + 1, shape.size())};
+}
+
+Shape with_size(Shape shape, int dim, std::int64_t size) {
+  shape[dim] = size;
+  return shape;
+}
+
+Shape with_last(Shape shape, std::int64_t size) {
+  shape.push_back(size);
+  return shape;
+}
+
+}  // namespace
+
+Tensor index_select(const Tensor& x, int dim, const Tensor& index) {
+  detail::require_together("index_select", x, index);
+  detail::require_rank("index_select", index.shape(), 1);
+  const int at = normalize_dim("index_select", dim, x.shape());
+  const Tensor places = detail::checked_index("index_select", index, x.shape()[at]);
+  const Shape shape = with_size(x.shape(), at, index.numel());
+  Tensor out = Tensor::empty(shape, x.dtype(), x.device());
+  Tensor target = out.view(around(shape, at));
+  cpu::take(target, x.contiguous().view(around(x.shape(), at)), places);
+  return out;
+}
+
+Tensor index_select_backward(const Tensor& grad, int dim, const Tensor& index, const Shape& shape) {
+  constexpr std::string_view kName = "index_select_backward";
+  detail::require_together(kName, grad, index);
+  detail::require_rank(kName, index.shape(), 1);
+  const int at = normalize_dim(kName, dim, shape);
+  const Tensor places = detail::checked_index(kName, index, shape[at]);
+  const Shape expected = with_size(shape, at, index.numel());
+  if (grad.shape() != expected) {
+    throw ShapeError(
+        fmt::format("[{}] gradient does not fit: {} for {}", kName, to_string(grad.shape()), to_string(expected)));
+  }
+  if (grad.dtype() == DType::boolean) throw DTypeError(fmt::format("[{}] not defined for boolean", kName));
+  Tensor out = zeros(shape, grad.dtype(), grad.device());
+  Tensor target = out.view(around(shape, at));
+  cpu::put_add(target, grad.contiguous().view(around(expected, at)), places);
+  return out;
+}
+
+Tensor embedding(const Tensor& weight, const Tensor& index) {
+  detail::require_together("embedding", weight, index);
+  detail::require_rank("embedding", weight.shape(), 2);
+  const Tensor places = detail::checked_index("embedding", index, weight.size(0));
+  Tensor out = Tensor::empty(with_last(index.shape(), weight.size(1)), weight.dtype(), weight.device());
+  Tensor target = out.view({1, index.numel(), weight.size(1)});
+  cpu::take(target, weight.contiguous().unsqueeze(0), places);
+  return out;
+}
+
+Tensor embedding_backward(const Tensor& grad, const Tensor& index, std::int64_t rows) {
+  constexpr std::string_view kName = "embedding_backward";
+  detail::require_together(kName, grad, index);
+  if (grad.dim() == 0 || grad.shape() != with_last(index.shape(), grad.size(-1))) {
+    throw ShapeError(fmt::format("[{}] gradient does not fit: {} for index {}", kName, to_string(grad.shape()),
+                                 to_string(index.shape())));
+  }
+  const std::int64_t width = grad.size(-1);
+  return index_select_backward(grad.reshape({index.numel(), width}), 0, index.reshape({index.numel()}),
+                               {rows, width});
+}
+
+Tensor one_hot(const Tensor& index, std::int64_t classes, DType dtype) {
+  const Tensor places = detail::checked_index("one_hot", index, classes);
+  Tensor out = zeros(with_last(index.shape(), classes), dtype, index.device());
+  Tensor target = out.view({index.numel(), classes});
+  cpu::place(target, ones({index.numel()}, dtype, index.device()), places);
+  return out;
+}
+
+}  // namespace troupe

@@ -1,0 +1,92 @@
+#include <fmt/format.h>
+
+#include <cstring>
+
+#include "tensor/checks.h"
+#include "tensor/cpu/elements.h"
+#include "tensor/cpu/gemm.h"
+#include "tensor/cpu/loops.h"
+#include "tensor/create.h"
+#include "tensor/ops.h"
+
+namespace troupe {
+namespace {
+
+// The matrices of a batch, in a layout that gemm reads.
+Tensor gemm_operand(const Tensor& x, DType dtype) {
+  const Tensor converted = x.to(dtype);
+  const int r = x.dim() - 2;
+  const bool fits = cpu::is_gemm_layout(x.shape()[r], x.shape()[r + 1], converted.strides()[r],
+                                        converted.strides()[r + 1]);
+  return fits ? converted : converted.clone();
+}
+
+template <class T>
+cpu::MatrixRef<T> matrix(const Tensor& x, T* data) {
+  const int r = x.dim() - 2;
+  return {data, x.shape()[r], x.shape()[r + 1], x.strides()[r], x.strides()[r + 1]};
+}
+
+template <class Dims>
+Dims without_matrix(const Dims& dims) {
+  return Dims(std::span<const std::int64_t>(dims.begin(), static_cast<std::size_t>(dims.size() - 2)));
+}
+
+Shape with_matrix(Shape batch, std::int64_t rows, std::int64_t cols) {
+  batch.push_back(rows);
+  batch.push_back(cols);
+  return batch;
+}
+
+// Both have at least 2 dimensions and fit.
+Tensor matmul_batches(const Tensor& a, const Tensor& b, DType dtype) {
+  const std::int64_t m = a.size(-2);
+  const std::int64_t k = a.size(-1);
+  const std::int64_t n = b.size(-1);
+  const Shape batch = broadcast_shapes("matmul", without_matrix(a.shape()), without_matrix(b.shape()));
+  if (b.dim() == 2 && a.dim() > 2 && a.is_contiguous() && k > 0) {
+    // One product of all rows instead of one per matrix.
+    return matmul_batches(a.reshape({-1, k}), b, dtype).reshape(with_matrix(batch, m, n));
+  }
+  if (k == 0) return zeros(with_matrix(batch, m, n), dtype, a.device());
+  Tensor out = Tensor::empty(with_matrix(batch, m, n), dtype, a.device());
+  if (out.numel() == 0) return out;
+  const Tensor x = gemm_operand(a, dtype).expand(with_matrix(batch, m, k));
+  const Tensor y = gemm_operand(b, dtype).expand(with_matrix(batch, k, n));
+  const Strides so = without_matrix(out.strides());
+  const Strides sx = without_matrix(x.strides());
+  const Strides sy = without_matrix(y.strides());
+  const auto walk = cpu::make_walk<3>(batch, {&so, &sx, &sy});
+  dispatch_floating("matmul", dtype, [&]<class T>(std::type_identity<T>) {
+    T* const to = cpu::mutable_elements<T>(out);
+    const T* const from_x = cpu::elements<T>(x);
+    const T* const from_y = cpu::elements<T>(y);
+    const auto& step = walk.row_strides();
+    cpu::walk_range(walk, 0, walk.numel, [&](const std::array<std::int64_t, 3>& at, std::int64_t count) {
+      for (std::int64_t i = 0; i < count; ++i) {
+        cpu::gemm(matrix(out, to + at[0] + i * step[0]), matrix(x, from_x + at[1] + i * step[1]),
+                  matrix(y, from_y + at[2] + i * step[2]));
+      }
+    });
+  });
+  return out;
+}
+
+}  // namespace
+
+Tensor matmul(const Tensor& a, const Tensor& b) {
+  detail::require_together("matmul", a, b);
+  const auto both = [&] { return fmt::format("{} x {}", to_string(a.shape()), to_string(b.shape())); };
+  if (a.dim() == 0 || b.dim() == 0) throw ShapeError(fmt::format("[matmul] a scalar has no columns: {}", both()));
+  const std::int64_t inner = b.dim() == 1 ? b.size(0) : b.size(-2);
+  if (a.size(-1) != inner) throw ShapeError(fmt::format("[matmul] inner sizes differ: {}", both()));
+  const DType dtype = promote_to_floating(promote(a.dtype(), b.dtype()));
+  const Tensor x = a.dim() == 1 ? a.unsqueeze(0) : a;
+  const Tensor y = b.dim() == 1 ? b.unsqueeze(1) : b;
+  Tensor out = matmul_batches(x, y, dtype);
+  if (b.dim() == 1) out = out.squeeze(-1);
+  if (a.dim() == 1) out = out.squeeze(b.dim() == 1 ? -1 : -2);
+  return out;
+}
+
+}  // namespace troupe

@@ -1,0 +1,117 @@
+#include "tensor/ops_nn.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "tensor/checks.h"
+#include "tensor/cpu/indexing.h"
+#include "tensor/cpu/softmax.h"
+#include "tensor/create.h"
+#include "tensor/ops.h"
+
+namespace troupe {
+namespace {
+
+using cpu::SoftmaxKind;
+
+// `x` as (outer, size, inner) around dimension `dim`.
+Shape around(const Shape& shape, int dim) {
+  Shape result{1, shape[dim], 1};
+  for (int i = 0; i < shape.size(); ++i) {
+    if (i != dim) result[i < dim ? 0 : 2] *= shape[i];
+  }
+  return result;
+}
+
+Tensor softmax_along(std::string_view name, SoftmaxKind kind, const Tensor& x, int dim) {
+  x.require_defined(name);
+  const Shape lines = around(x.shape(), normalize_dim(name, dim, x.shape()));
+  const DType dtype = promote_to_floating(x.dtype());
+  Tensor out = Tensor::empty(x.shape(), dtype, x.device());
+  Tensor target = out.view(lines);
+  cpu::softmax(kind, target, x.to(dtype).contiguous().view(lines));
+  return out;
+}
+
+Tensor softmax_backward_along(std::string_view name, SoftmaxKind kind, const Tensor& grad, const Tensor& output,
+                              int dim) {
+  detail::require_together(name, grad, output);
+  detail::require_same_shape(name, grad, output);
+  detail::require_same_dtype(name, grad, output);
+  if (!is_floating(grad.dtype())) detail::throw_not_floating(name, grad.dtype());
+  const Shape lines = around(output.shape(), normalize_dim(name, dim, output.shape()));
+  Tensor out = Tensor::empty(output.shape(), output.dtype(), output.device());
+  Tensor target = out.view(lines);
+  cpu::softmax_backward(kind, target, grad.contiguous().view(lines), output.contiguous().view(lines));
+  return out;
+}
+
+Tensor checked_target(std::string_view name, const Shape& shape, const Tensor& target) {
+  detail::require_rank(name, shape, 2);
+  target.require_defined(name);
+  if (target.shape() != Shape{shape[0]}) {
+    throw ShapeError(
+        fmt::format("[{}] targets do not fit: {} and {}", name, to_string(shape), to_string(target.shape())));
+  }
+  return detail::checked_index(name, target, shape[1]);
+}
+
+}  // namespace
+
+Tensor softmax(const Tensor& x, int dim) { return softmax_along("softmax", SoftmaxKind::plain, x, dim); }
+Tensor log_softmax(const Tensor& x, int dim) { return softmax_along("log_softmax", SoftmaxKind::logarithm, x, dim); }
+
+Tensor softmax_backward(const Tensor& grad, const Tensor& output, int dim) {
+  return softmax_backward_along("softmax_backward", SoftmaxKind::plain, grad, output, dim);
+}
+
+Tensor log_softmax_backward(const Tensor& grad, const Tensor& output, int dim) {
+  return softmax_backward_along("log_softmax_backward", SoftmaxKind::logarithm, grad, output, dim);
+}
+
+Tensor nll_loss(const Tensor& log_probs, const Tensor& target, Reduction reduction) {
+  detail::require_together("nll_loss", log_probs, target);
+  if (!is_floating(log_probs.dtype())) detail::throw_not_floating("nll_loss", log_probs.dtype());
+  const Tensor classes = checked_target("nll_loss", log_probs.shape(), target);
+  Tensor picked = Tensor::empty({log_probs.size(0)}, log_probs.dtype(), log_probs.device());
+  cpu::pick(picked, log_probs.contiguous(), classes);
+  if (reduction == Reduction::none) return neg(picked);
+  return neg(reduction == Reduction::sum ? sum(picked) : mean(picked));
+}
+
+Tensor nll_loss_backward(const Tensor& grad, const Tensor& target, const Shape& shape, Reduction reduction) {
+  constexpr std::string_view kName = "nll_loss_backward";
+  detail::require_together(kName, grad, target);
+  if (!is_floating(grad.dtype())) detail::throw_not_floating(kName, grad.dtype());
+  const Tensor classes = checked_target(kName, shape, target);
+  const Shape expected = reduction == Reduction::none ? Shape{shape[0]} : Shape{};
+  if (grad.shape() != expected) {
+    throw ShapeError(
+        fmt::format("[{}] gradient does not fit: {} for {}", kName, to_string(grad.shape()), to_string(expected)));
+  }
+  const Tensor each = reduction == Reduction::mean ? div(grad, static_cast<double>(shape[0])) : grad;
+  Tensor out = zeros(shape, grad.dtype(), grad.device());
+  cpu::place(out, neg(each).expand({shape[0]}).contiguous(), classes);
+  return out;
+}
+
+Tensor dropout_mask(const Shape& shape, double probability, Generator& generator, DType dtype) {
+  if (!(probability >= 0.0 && probability < 1.0)) {
+    throw ValueError(fmt::format("[dropout_mask] probability outside [0, 1): {}", probability));
+  }
+  // Element i takes word i mod 4 of block i / 4 and is dropped if that is below probability * 2^32.
+  const auto limit = static_cast<std::uint64_t>(std::llround(std::ldexp(probability, 32)));
+  Tensor out = Tensor::empty(shape, dtype);
+  dispatch_floating("dropout_mask", dtype, [&]<class T>(std::type_identity<T>) {
+    const T kept = static_cast<T>(1.0 / (1.0 - probability));
+    const auto mask = out.mutable_data<T>();
+    for (std::size_t i = 0; i < mask.size(); i += 4) {
+      const auto block = generator.next_block();
+      for (std::size_t j = i; j < std::min(i + 4, mask.size()); ++j) mask[j] = block[j - i] < limit ? T{0} : kept;
+    }
+  });
+  return out;
+}
+
+}  // namespace troupe

@@ -1,0 +1,90 @@
+#include "tensor/storage.h"
+
+#include <atomic>
+#include <cstring>
+#include <mutex>
+#include <utility>
+
+#include "tensor/cpu/allocator.h"
+
+namespace troupe {
+
+/// Memory that is never moved; freed when the Storage left it and its last reader is gone.
+struct Storage::Block {
+  explicit Block(std::size_t size_in) : bytes(cpu_allocator().allocate(size_in)), size(size_in) {}
+  ~Block() { cpu_allocator().deallocate(bytes, size); }
+  Block(const Block&) = delete;
+  Block& operator=(const Block&) = delete;
+
+  std::byte* const bytes;
+  const std::size_t size;
+  std::atomic<std::int64_t> readers{0};
+};
+
+struct Storage::State {
+  State(std::size_t size_in, Device device_in)
+      : device(device_in), size(size_in), block(std::make_shared<Block>(size_in)), bytes(block->bytes) {}
+
+  const Device device;
+  const std::size_t size;
+  mutable std::mutex mutex;            ///< guards `block`
+  std::shared_ptr<Block> block;
+  std::atomic<std::byte*> bytes;       ///< block->bytes, read without the mutex
+  std::atomic<std::uint64_t> version{0};
+};
+
+Storage Storage::allocate(std::size_t size, Device device) {
+  require_available("allocate", device);
+  return Storage(std::make_shared<State>(size, device));
+}
+
+std::size_t Storage::size() const noexcept { return state_ ? state_->size : 0; }
+
+Device Storage::device() const noexcept { return state_ ? state_->device : Device::cpu(); }
+
+const std::byte* Storage::data() const noexcept {
+  return state_ ? state_->bytes.load(std::memory_order_acquire) : nullptr;
+}
+
+std::byte* Storage::mutable_data() {
+  if (!state_) return nullptr;
+  const std::lock_guard lock(state_->mutex);
+  // Acquire pairs with the release of the last token: its reads come before our writes.
+  if (state_->block->readers.load(std::memory_order_acquire) > 0) {
+    auto fresh = std::make_shared<Block>(state_->block->size);
+    std::memcpy(fresh->bytes, state_->block->bytes, fresh->size);
+    state_->block = std::move(fresh);
+    state_->bytes.store(state_->block->bytes, std::memory_order_release);
+  }
+  state_->version.fetch_add(1, std::memory_order_relaxed);
+  return state_->block->bytes;
+}
+
+FrozenBytes Storage::freeze() const {
+  struct Reader {
+    explicit Reader(std::shared_ptr<Block> block_in) : block(std::move(block_in)) {
+      block->readers.fetch_add(1, std::memory_order_relaxed);
+    }
+    ~Reader() { block->readers.fetch_sub(1, std::memory_order_release); }
+    Reader(const Reader&) = delete;
+    Reader& operator=(const Reader&) = delete;
+    std::shared_ptr<Block> block;
+  };
+  if (!state_) return {};
+  const std::lock_guard lock(state_->mutex);
+  auto reader = std::make_shared<Reader>(state_->block);
+  const std::span<const std::byte> bytes(state_->block->bytes, state_->block->size);
+  return {std::move(reader), bytes};
+}
+
+bool Storage::frozen() const noexcept {
+  if (!state_) return false;
+  const std::lock_guard lock(state_->mutex);
+  return state_->block->readers.load(std::memory_order_acquire) > 0;
+}
+
+std::uint64_t Storage::version() const noexcept {
+  return state_ ? state_->version.load(std::memory_order_relaxed) : 0;
+}
+
+}  // namespace troupe

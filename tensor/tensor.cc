@@ -1,0 +1,172 @@
+#include "tensor/tensor.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <cstring>
+#include <utility>
+
+#include "tensor/checks.h"
+#include "tensor/cpu/elementwise.h"
+#include "tensor/create.h"
+
+namespace troupe {
+namespace {
+
+// Elements from the first to the last, both included; `strides` are not negative.
+std::int64_t extent(const Shape& shape, const Strides& strides) {
+  std::int64_t last = 0;
+  for (int i = 0; i < shape.size(); ++i) {
+    if (shape[i] == 0) return 0;
+    last += (shape[i] - 1) * strides[i];
+  }
+  return last + 1;
+}
+
+// As `extent`, for numbers that may come from outside: negative ones and overflow are refused.
+std::int64_t checked_end(const Shape& shape, const Strides& strides, std::int64_t offset, std::int64_t numel) {
+  bool bad = offset < 0 || shape.size() != strides.size();
+  std::int64_t end = offset;
+  for (int i = 0; !bad && i < shape.size(); ++i) {
+    std::int64_t step = 0;
+    bad = strides[i] < 0 || (numel > 0 && (__builtin_mul_overflow(shape[i] - 1, strides[i], &step) ||
+                                           __builtin_add_overflow(end, step, &end)));
+  }
+  if (!bad && numel > 0) bad = __builtin_add_overflow(end, std::int64_t{1}, &end);
+  if (bad) {
+    throw ShapeError(fmt::format("[from_storage] impossible layout: {} strides {} offset {}", to_string(shape),
+                                 to_string(strides), offset));
+  }
+  return end;
+}
+
+}  // namespace
+
+Tensor::Tensor(Storage storage, const Shape& shape, const Strides& strides, std::int64_t offset, DType dtype)
+    : storage_(std::move(storage)),
+      shape_(shape),
+      strides_(strides),
+      offset_(offset),
+      numel_(shape.numel()),
+      dtype_(dtype) {}
+
+Tensor Tensor::empty(const Shape& shape, DType dtype, Device device) {
+  require_available("empty", device);
+  std::int64_t bytes = 0;
+  if (__builtin_mul_overflow(shape.numel(), static_cast<std::int64_t>(size_of(dtype)), &bytes)) {
+    throw ShapeError(fmt::format("[empty] too many elements: {}", to_string(shape)));
+  }
+  return {Storage::allocate(static_cast<std::size_t>(bytes), device), shape, contiguous_strides(shape), 0, dtype};
+}
+
+Tensor Tensor::from_storage(Storage storage, const Shape& shape, const Strides& strides, std::int64_t offset,
+                            DType dtype) {
+  if (!storage.defined()) throw TensorError("[from_storage] storage is undefined");
+  const std::int64_t end = checked_end(shape, strides, offset, shape.numel());
+  const auto room = static_cast<std::int64_t>(storage.size() / size_of(dtype));
+  if (end > room) {
+    throw ShapeError(fmt::format("[from_storage] {} strides {} offset {} do not fit into {} elements",
+                                 to_string(shape), to_string(strides), offset, room));
+  }
+  return {std::move(storage), shape, strides, offset, dtype};
+}
+
+std::int64_t Tensor::size(int dim) const { return shape_[normalize_dim("size", dim, shape_)]; }
+
+bool Tensor::is_contiguous() const noexcept {
+  if (numel_ == 0) return true;
+  std::int64_t step = 1;
+  for (int i = shape_.size() - 1; i >= 0; --i) {
+    if (shape_[i] == 1) continue;
+    if (strides_[i] != step) return false;
+    step *= shape_[i];
+  }
+  return true;
+}
+
+FrozenBytes Tensor::freeze() const {
+  require_defined("freeze");
+  const std::size_t element_size = size_of(dtype_);
+  const auto count = static_cast<std::size_t>(extent(shape_, strides_));
+  return storage_.freeze().part(static_cast<std::size_t>(offset_) * element_size, count * element_size);
+}
+
+Tensor Tensor::clone() const {
+  require_defined("clone");
+  Tensor result = empty(shape_, dtype_, device());
+  cpu::convert(result, *this);
+  return result;
+}
+
+Tensor Tensor::contiguous() const {
+  require_defined("contiguous");
+  return is_contiguous() ? *this : clone();
+}
+
+Tensor Tensor::to(DType dtype) const {
+  require_defined("to");
+  if (dtype == dtype_) return *this;
+  Tensor result = empty(shape_, dtype, device());
+  cpu::convert(result, *this);
+  return result;
+}
+
+void Tensor::copy_from(const Tensor& source) {
+  require_defined("copy_from");
+  source.require_defined("copy_from");
+  if (!broadcasts_to(source.shape_, shape_)) {
+    throw ShapeError(
+        fmt::format("[copy_from] {} does not broadcast to {}", to_string(source.shape_), to_string(shape_)));
+  }
+  detail::require_distinct_elements("copy_from", *this);
+  // Another view of the same memory could be overwritten before it is read.
+  const Tensor from = source.storage_.same_as(storage_) ? source.clone() : source;
+  cpu::convert(*this, from.expand(shape_));
+}
+
+void Tensor::fill(double value) {
+  require_defined("fill");
+  copy_from(full({}, value, dtype_, device()));
+}
+
+void Tensor::require_defined(std::string_view op) const {
+  if (!defined()) throw TensorError(fmt::format("[{}] tensor is undefined", op));
+}
+
+void Tensor::require_readable_as(std::string_view op, DType dtype) const {
+  require_defined(op);
+  if (dtype != dtype_) {
+    throw DTypeError(fmt::format("[{}] dtype is {}, not {}", op, name_of(dtype_), name_of(dtype)));
+  }
+  if (!is_contiguous()) {
+    throw ShapeError(fmt::format("[{}] not contiguous: {} strides {}", op, to_string(shape_), to_string(strides_)));
+  }
+}
+
+void Tensor::require_one_element() const {
+  require_defined("item");
+  if (numel_ != 1) throw ShapeError(fmt::format("[item] not one element: {}", to_string(shape_)));
+}
+
+bool same_bytes(const Tensor& a, const Tensor& b) {
+  if (!a.defined() || !b.defined()) return a.defined() == b.defined();
+  if (a.shape() != b.shape() || a.dtype() != b.dtype()) return false;
+  const Tensor x = a.contiguous();
+  const Tensor y = b.contiguous();
+  return std::memcmp(x.bytes(), y.bytes(), x.nbytes()) == 0;
+}
+
+bool allclose(const Tensor& a, const Tensor& b, double rtol, double atol) {
+  if (a.shape() != b.shape()) return false;
+  const Tensor x = a.to(DType::f64).contiguous();
+  const Tensor y = b.to(DType::f64).contiguous();
+  const auto xs = x.data<double>();
+  const auto ys = y.data<double>();
+  for (std::size_t i = 0; i < xs.size(); ++i) {
+    // Equal infinities are close although their difference is NaN.
+    if (xs[i] != ys[i] && !(std::abs(xs[i] - ys[i]) <= atol + rtol * std::abs(ys[i]))) return false;
+  }
+  return true;
+}
+
+}  // namespace troupe
