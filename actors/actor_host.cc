@@ -39,20 +39,18 @@ class InlineUnit final : public caf::execution_unit {
 
 class InlineHost final : public ActorHost {
  public:
-  InlineHost() : system_(std::make_unique<caf::actor_system>(configure(config_))) {}
-
   ~InlineHost() override {
-    // An actor that still runs would make CAF's destructor wait for ever: stop() has named it, the system stays.
-    if (system_ && system_->registry().running() > 0) static_cast<void>(system_.release());
+    // An actor that still runs would make CAF's destructor wait for ever: stop() has reported it, the system stays.
+    if (parts_->system.registry().running() > 0) static_cast<void>(parts_.release());
   }
 
-  caf::actor_system& system() override { return *system_; }
+  caf::actor_system& system() override { return parts_->system; }
 
   std::vector<std::string> stop(TimePoint due) override {
     const auto now = std::chrono::steady_clock::now();
-    for (auto pause = std::chrono::microseconds(50); system_->registry().running() > 0; pause *= 2) {
+    for (auto pause = std::chrono::microseconds(50); parts_->system.registry().running() > 0; pause *= 2) {
       if (std::chrono::steady_clock::now() >= std::max(due, TimePoint(now))) {
-        return {std::to_string(system_->registry().running()) + " actors have not ended"};
+        return {std::to_string(parts_->system.registry().running()) + " actors have not ended"};
       }
       std::this_thread::sleep_for(std::min(pause, std::chrono::microseconds(2000)));
     }
@@ -62,21 +60,24 @@ class InlineHost final : public ActorHost {
  protected:
   void enqueue(const caf::strong_actor_ptr& actor, caf::mailbox_element_ptr element) override {
     if (!actor) return;
-    InlineUnit unit(*system_);
+    InlineUnit unit(parts_->system);
     actor->enqueue(std::move(element), &unit);
     unit.run();
   }
 
  private:
-  static caf::actor_system_config& configure(caf::actor_system_config& config) {
-    config.set("scheduler.policy", caf::atom("sharing"));
-    config.set("scheduler.max-threads", 1U);
-    config.set("logger.verbosity", caf::atom("quiet"));
-    return config;
-  }
-
-  caf::actor_system_config config_;
-  std::unique_ptr<caf::actor_system> system_;
+  struct Config : caf::actor_system_config {
+    Config() {
+      set("scheduler.policy", caf::atom("sharing"));
+      set("scheduler.max-threads", 1U);
+      set("logger.verbosity", caf::atom("quiet"));
+    }
+  };
+  struct Parts {
+    Config config;
+    caf::actor_system system{config};
+  };
+  std::unique_ptr<Parts> parts_ = std::make_unique<Parts>();
 };
 
 }  // namespace

@@ -47,7 +47,7 @@ class ActorHost {
     return system().template spawn<caf::lazy_init>(behavior, std::forward<Args>(args)...);
   }
 
-  /// Waits until `due` for all actors to end; names what still runs. Handles must have been dropped before.
+  /// Waits until `due` for all actors to end; says how many still run.
   [[nodiscard]] virtual std::vector<std::string> stop(TimePoint due) = 0;
 
  protected:

@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <variant>
 
+#include "actors/deadline.h"
 #include "actors/function_registry.h"
 #include "actors/node_core.h"
 
@@ -40,31 +41,42 @@ CallEncoder::CallEncoder(std::shared_ptr<const ScopeState> scope, NodeName to, s
   writer_ = std::make_unique<PayloadWriter>(scope_, to_);
 }
 
-template <class Message>
-void CallEncoder::fill(Message& message) {
-  message.function = function_->key;
-  message.function_name = function_->name;
-  message.fingerprint = function_->fingerprint;
-  message.site.context = scope_->context;
-  const auto indices = scope_->path->child(scope_->counters->next_call.fetch_add(1, std::memory_order_relaxed));
-  message.site.path.assign(indices.indices().begin(), indices.indices().end());
-  message.site.trace = scope_->trace;
-  if (!failure_) message.arguments = writer_->finish();
-  if (writer_->cut_a_graph() && scope_->node->first_warning_at(site_)) warn_cut_graph(*scope_->node, function_->name, site_);
-}
+/// Fills in what Call, RemoteCall and ValueCall have in common, and sends.
+struct CallSender {
+  CallEncoder& call;
 
-template <class Message>
-void CallEncoder::send(Message message, std::string actor, std::function<void(Result<msg::AnyMessage>)> done) {
-  fill(message);
-  if (failure_) {
-    Error error = *failure_;
-    error.operation = "rpc " + function_->name;
-    error.peer = to_;
-    done(std::move(error));
-    return;
+  template <class Message>
+  void send(Message message, std::string actor, AnswerHandler done) {
+    const std::string operation = "rpc " + call.function_->name;
+    NodeCore& node = *call.scope_->node;
+    if (call.failure_) {
+      Error error = *std::move(call.failure_);
+      error.operation = operation;
+      error.peer = call.to_;
+      done(std::move(error));
+      return;
+    }
+    fill(message);
+    if (call.writer_->cut_a_graph() && node.first_warning_at(call.site_)) {
+      warn_cut_graph(node, call.function_->name, call.site_);
+    }
+    node.request({call.to_, std::move(actor), operation, due_of(*call.scope_), std::move(message)}, std::move(done));
   }
-  scope_->node->request({to_, std::move(actor), "rpc " + function_->name, due_of(*scope_), std::move(message)}, std::move(done));
-}
+
+ private:
+  template <class Message>
+  void fill(Message& message) {
+    const ScopeState& scope = *call.scope_;
+    message.function = call.function_->key;
+    message.function_name = call.function_->name;
+    message.fingerprint = call.function_->fingerprint;
+    message.site.context = scope.context;
+    const CallPath path = scope.path->child(scope.counters->next_call.fetch_add(1, std::memory_order_relaxed));
+    message.site.path.assign(path.indices().begin(), path.indices().end());
+    message.site.trace = scope.trace;
+    message.arguments = call.writer_->finish();
+  }
+};
 
 namespace {
 
@@ -89,20 +101,20 @@ AnswerHandler expect_created(std::function<void(Result<Unit>)> done) {
 }  // namespace
 
 void CallEncoder::call(ReplyHandler done) {
-  send(msg::Call{}, "worker", expect_reply(scope_->node, to_, std::move(done)));
+  CallSender{*this}.send(msg::Call{}, "worker", expect_reply(scope_->node, to_, std::move(done)));
 }
 
 void CallEncoder::create(const RRefId& rref, const ForkId& fork, std::function<void(Result<Unit>)> done) {
   msg::RemoteCall message;
   message.rref = rref;
   message.fork = fork;
-  send(std::move(message), "worker", expect_created(std::move(done)));
+  CallSender{*this}.send(std::move(message), "worker", expect_created(std::move(done)));
 }
 
 void CallEncoder::call_on(const RRefId& rref, ReplyHandler done) {
   msg::ValueCall message;
   message.rref = rref;
-  send(std::move(message), "rref/" + rref.text(), expect_reply(scope_->node, to_, std::move(done)));
+  CallSender{*this}.send(std::move(message), "rref/" + rref.text(), expect_reply(scope_->node, to_, std::move(done)));
 }
 
 void CallEncoder::create_on(const RRefId& rref, const RRefId& result, const ForkId& fork,
@@ -110,7 +122,7 @@ void CallEncoder::create_on(const RRefId& rref, const RRefId& result, const Fork
   msg::ValueCall message;
   message.rref = rref;
   message.keep_as = msg::NewRRef{result, fork};
-  send(std::move(message), "rref/" + rref.text(), expect_created(std::move(done)));
+  CallSender{*this}.send(std::move(message), "rref/" + rref.text(), expect_created(std::move(done)));
 }
 
 Error error_of_encoding(const NodeCore& node, const std::exception& exception) {

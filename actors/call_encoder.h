@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <source_location>
 #include <string>
 #include <tuple>
@@ -50,10 +51,7 @@ class CallEncoder {
   [[nodiscard]] const std::shared_ptr<const ScopeState>& scope() const { return scope_; }
 
  private:
-  template <class Message>
-  void fill(Message& message);
-  template <class Message>
-  void send(Message message, std::string actor, std::function<void(Result<msg::AnyMessage>)> done);
+  friend struct CallSender;
 
   std::shared_ptr<const ScopeState> scope_;
   NodeName to_;

@@ -11,6 +11,8 @@
 #include <typeindex>
 #include <utility>
 
+#include "messages/error.h"
+
 namespace troupe {
 
 class Scope;
@@ -83,11 +85,22 @@ template <class F>
   return key;
 }
 
+template <class Param, class Arg>
+constexpr bool converts() {
+  if constexpr (std::is_arithmetic_v<Param> && std::is_arithmetic_v<std::decay_t<Arg>>) {
+    return requires(Arg arg) { Param{arg}; };
+  } else {
+    return std::is_convertible_v<Arg, Param>;
+  }
+}
+
 /// Conversion of an argument to the callee's parameter type, narrowing refused.
 template <class Param, class Arg>
-concept ArgumentFor = (std::is_arithmetic_v<Param> && std::is_arithmetic_v<std::decay_t<Arg>>)
-                          ? requires(Arg&& arg) { Param{std::forward<Arg>(arg)}; }
-                          : std::convertible_to<Arg, Param>;
+concept ArgumentFor = converts<Param, Arg>();
+
+/// What a future or a value box keeps for a result of type T.
+template <class T>
+using Stored = std::conditional_t<std::is_void_v<T>, Unit, T>;
 
 }  // namespace detail
 }  // namespace troupe

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "actors/callable.h"
 #include "actors/clock.h"
 #include "actors/executor.h"
 #include "actors/wait_point.h"
@@ -33,9 +34,6 @@ struct FutureHome {
 
 /// The error for the exception that is being handled, as a failure of `operation` on `node`.
 [[nodiscard]] Error error_of_current_exception(const NodeName& node, std::string operation);
-
-template <class T>
-using Stored = std::conditional_t<std::is_void_v<T>, Unit, T>;
 
 /// The part of a future's shared state that does not depend on the type.
 class FutureCore {

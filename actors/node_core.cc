@@ -142,6 +142,7 @@ void NodeCore::request(Request request, AnswerHandler done) {
     done(std::move(gone));
     return;
   }
+  requests_started_.fetch_add(1, std::memory_order_acq_rel);
   done = tell_once(std::move(done), std::move(gone));
   host_->send(actors_->router, SendRequest{std::move(request), std::move(done)});
 }
@@ -188,8 +189,6 @@ std::vector<std::string> NodeCore::stop(TimePoint due) {
   for (const RunningJob& job : executor_->stop(due)) {
     left.push_back(fmt::format("{}: {} has run for {:.1f} s", name_, job.label, std::chrono::duration<double>(job.age).count()));
   }
-  actors_->router = nullptr;
-  actors_->worker = nullptr;
   for (std::string& line : host_->stop(due)) left.push_back(name_ + ": " + std::move(line));
   return left;
 }
@@ -257,7 +256,8 @@ void NodeCore::deliver(Delivery delivery) {
 }
 
 void NodeCore::peer_down(const Peer& peer, const Error& why) {
-  spdlog::warn("[{}] {} is gone: {}", name_, peer.name, why.message);
+  const auto level = why.code == ErrorCode::shutting_down ? spdlog::level::debug : spdlog::level::warn;
+  spdlog::log(level, "[{}] {} is gone: {}", name_, peer.name, why.message);
   host_->send(actors_->worker, CallerGone{peer});
   contexts_->peer_down(peer, why);
   shards_->peer_down(peer, why);

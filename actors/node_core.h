@@ -139,6 +139,9 @@ class NodeCore final : public std::enable_shared_from_this<NodeCore>, private Li
 
   [[nodiscard]] NodeCounts counts() const;
 
+  /// Requests ever made here.
+  [[nodiscard]] std::uint64_t requests_started() const { return requests_started_.load(std::memory_order_acquire); }
+
   [[nodiscard]] bool stopped() const { return stopped_.load(std::memory_order_acquire); }
 
   /// Ends the node: answers everything pending with shutting_down, ends the actors, closes the link, stops the pool.
@@ -184,6 +187,7 @@ class NodeCore final : public std::enable_shared_from_this<NodeCore>, private Li
   std::unique_ptr<Shards> shards_;
   std::unique_ptr<Actors> actors_;
   std::atomic<std::uint64_t> next_serial_{1};
+  std::atomic<std::uint64_t> requests_started_{0};
   std::atomic<bool> stopped_{false};
   std::mutex warned_mutex_;
   std::set<std::pair<std::string, std::uint32_t>> warned_;  // guarded by warned_mutex_

@@ -151,7 +151,7 @@ void Router::frames(TimePoint now, const NodeName& from, Incarnation incarnation
   }
   if (received.value().goodbye) {
     Error left;
-    left.code = ErrorCode::peer_down;
+    left.code = ErrorCode::shutting_down;
     left.message = "it has shut down";
     lose(now, from, left);
   }

@@ -1,0 +1,138 @@
+// Keeps the list of members, lets newcomers in, and coordinates the common end.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "actors/caf.h"
+#include "actors/future.h"
+#include "actors/node_core.h"
+#include "actors/shutdown_agreement.h"
+
+namespace troupe::detail {
+
+struct MemberWord {
+  Delivery delivery;
+};
+struct PeerCame {
+  Peer peer;
+};
+struct PeerWent {
+  Peer peer;
+  Error why;
+};
+/// Be the first member of a world of that size (0: any).
+struct FoundCluster {
+  std::uint32_t world_size = 0;
+};
+/// Join the cluster through the node at `seed`.
+struct JoinCluster {
+  std::string seed;
+  std::uint32_t world_size = 0;
+};
+struct ConnectFailed {
+  std::string address;
+  Error why;
+};
+struct WaitForMembers {
+  std::size_t count = 0;
+  Promise<void> reached;
+};
+struct WaitForAgreement {
+  Promise<void> agreed;
+};
+struct MemberCounted {
+  NodeName member;
+  std::uint64_t round = 0;
+  ShutdownAgreement::Count count;
+};
+struct CountAgain {};
+struct StopMembership {
+  Error why;
+};
+
+}  // namespace troupe::detail
+
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::MemberWord)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::PeerCame)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::PeerWent)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::FoundCluster)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::JoinCluster)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::ConnectFailed)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::WaitForMembers)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::WaitForAgreement)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::MemberCounted)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::CountAgain)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::StopMembership)
+
+namespace troupe::detail {
+
+/// Name: "<node>/membership".  Spawned by: Membership.  Ends: on StopMembership; what waits then gets its Error.
+using MembershipActor = caf::typed_actor<caf::reacts_to<MemberWord>,        //
+                                         caf::reacts_to<PeerCame>,          //
+                                         caf::reacts_to<PeerWent>,          //
+                                         caf::reacts_to<FoundCluster>,      //
+                                         caf::reacts_to<JoinCluster>,       //
+                                         caf::reacts_to<ConnectFailed>,     //
+                                         caf::reacts_to<WaitForMembers>,    //
+                                         caf::reacts_to<WaitForAgreement>,  //
+                                         caf::reacts_to<MemberCounted>,     //
+                                         caf::reacts_to<CountAgain>,        //
+                                         caf::reacts_to<StopMembership>>;
+
+/// Touched by the actor only.
+class MembershipState {
+ public:
+  static inline const char* name = "membership";
+
+  void begin(NodeCore& node, caf::actor_addr self);
+
+  void word(Delivery& delivery);
+  void peer_came(const Peer& peer);
+  void peer_went(const Peer& peer, const Error& why);
+  void found(std::uint32_t world_size);
+  void join(const std::string& seed, std::uint32_t world_size);
+  void connect_failed(const std::string& address, const Error& why);
+  void wait_for_members(WaitForMembers& wait);
+  void wait_for_agreement(WaitForAgreement& wait);
+  void counted(const MemberCounted& count);
+  void count_again() { count_all(); }
+  void stop(const Error& why);
+
+ private:
+  void admit(Delivery& delivery, const msg::MemberJoin& join);
+  void learn(const msg::Member& member);
+  void answer_joiners();
+  void tell_ready();
+  void count_all();
+  void settle_members();
+  void coordinate();
+  void agree();
+  [[nodiscard]] std::vector<NodeName> living() const;
+  [[nodiscard]] ShutdownAgreement::Count own_count() const;
+
+  NodeCore* node_ = nullptr;
+  caf::actor_addr self_;
+  std::map<NodeName, Peer> up_;              // peers with a session
+  std::map<NodeName, msg::Member> members_;  // as founder: everybody who joined
+  std::uint64_t epoch_ = 0;
+  bool founder_ = false;
+  bool joining_ = false;
+  bool asked_to_join_ = false;
+  bool ready_ = false;   // this node's program is done
+  bool agreed_ = false;
+  std::uint32_t world_size_ = 0;
+  std::string seed_;
+  std::vector<ReturnAddress> joiners_;  // wait until the world is complete
+  std::vector<WaitForMembers> member_waits_;
+  std::vector<Promise<void>> agreement_waits_;
+  ShutdownAgreement agreement_;
+};
+
+MembershipActor::behavior_type membership_actor(MembershipActor::stateful_pointer<MembershipState> self, NodeCore* node);
+
+}  // namespace troupe::detail
