@@ -1,5 +1,6 @@
 #include "actors/handle_table.h"
 
+#include <algorithm>
 #include <stdexcept>
 #include <utility>
 
@@ -45,9 +46,20 @@ ForkId HandleTable::create(const RRefId& rref, const NodeLife& owner) {
   return fork;
 }
 
-void HandleTable::creation_failed(const RRefId& rref, const Error& error) {
+RRefNotices HandleTable::creation_failed(const RRefId& rref, const Error& error) {
   const auto at = entries_.find(rref);
-  if (at != entries_.end() && !at->second.failure) at->second.failure = error;
+  if (at == entries_.end() || at->second.failure) return {};
+  Entry& entry = at->second;
+  entry.failure = error;
+  const auto own = std::find_if(entry.pending.begin(), entry.pending.end(),
+                                [&](const auto& fork) { return fork.second == self_; });
+  if (own != entry.pending.end()) {
+    entry.doubtful = own->first;
+    entry.pending.erase(own);
+  }
+  RRefNotices notices;
+  settle(at, notices);
+  return notices;
 }
 
 void HandleTable::creation_undone(const RRefId& rref, const Error& error) {
@@ -72,8 +84,6 @@ RRefNotices HandleTable::received(const RRefHandOut& handle, const NodeLife& par
     if (!entry.failure) entry.failure = owner_died(handle.rref, handle.owner, gone->second);
     return {{RRefNotice::Kind::acknowledged, parent, handle.rref, handle.fork, {}}};
   }
-  if (entry.confirmed == handle.fork || entry.pending.contains(handle.fork)) return {};
-
   const bool from_owner = parent == handle.owner;
   if (entry.confirmed || entry.failure) {
     const auto kind = from_owner ? RRefNotice::Kind::deleted : RRefNotice::Kind::acknowledged;
@@ -110,6 +120,7 @@ RRefNotices HandleTable::acknowledged(const RRefId& rref, const ForkId& fork) {
     } else {
       entry.confirmed = fork;
     }
+    settle(at, notices);
   }
   return notices;
 }
@@ -194,6 +205,7 @@ std::vector<ForkId> HandleTable::forks_of(const RRefId& rref) const {
   std::vector<ForkId> out;
   if (at->second.confirmed) out.push_back(*at->second.confirmed);
   for (const auto& [fork, parent] : at->second.pending) out.push_back(fork);
+  if (at->second.doubtful) out.push_back(*at->second.doubtful);
   return out;
 }
 
@@ -204,6 +216,7 @@ std::string HandleTable::text() const {
     out += rref.text() + " of " + entry.owner.name + ": " + std::to_string(entry.holds) + " held";
     if (entry.confirmed) out += ", confirmed " + entry.confirmed->text();
     for (const auto& [fork, parent] : entry.pending) out += ", pending " + fork.text() + " from " + parent.name;
+    if (entry.doubtful) out += ", doubtful " + entry.doubtful->text();
     for (const auto& [fork, to] : entry.children) out += ", handed " + fork.text() + " to " + to.name;
     if (entry.failure) out += ", failed: " + std::string(name_of(entry.failure->code));
   }
@@ -211,10 +224,11 @@ std::string HandleTable::text() const {
   return out;
 }
 
-// The one place where a node gives up its forks of a value: no local handle is left and no child waits for it.
+// The one place where a node gives up its forks of a value: no local handle is left, the owner knows every child, and
+// the owner has answered every report, so that no parent can be left waiting (RR-6).
 void HandleTable::settle(Entries::iterator at, RRefNotices& notices) {
   const Entry& entry = at->second;
-  if (entry.holds > 0 || !entry.children.empty()) return;
+  if (entry.holds > 0 || !entry.children.empty() || !entry.pending.empty()) return;
   for (const ForkId& fork : forks_of(at->first)) {
     notices.push_back({RRefNotice::Kind::deleted, entry.owner, at->first, fork, {}});
   }
@@ -226,6 +240,7 @@ void HandleTable::fail(Entry& entry, const Error& error) {
   if (!entry.failure) entry.failure = error;
   entry.confirmed.reset();
   entry.pending.clear();
+  entry.doubtful.reset();
   entry.children.clear();
 }
 

@@ -60,9 +60,9 @@ class HandleTable {
   /// `acknowledged` (RRefCreated) or `failed`.
   [[nodiscard]] ForkId create(const RRefId& rref, const NodeLife& owner);
 
-  /// The creating call of `rref` failed or timed out. Uses fail with `error`; its fork is still deleted with the handle,
-  /// for the owner may know it, now or later.
-  void creation_failed(const RRefId& rref, const Error& error);
+  /// The creating call of `rref` failed or timed out, and no answer to it will be listened to. Uses fail with `error`; its
+  /// fork is still deleted with the handle, for the owner may know it, now or later.
+  [[nodiscard]] RRefNotices creation_failed(const RRefId& rref, const Error& error);
 
   /// The creating call of `rref` never left. As `creation_failed`, and the owner is told nothing.
   void creation_undone(const RRefId& rref, const Error& error);
@@ -84,7 +84,8 @@ class HandleTable {
   /// RRefRevoked: the owner does not count this node's `fork`.
   [[nodiscard]] RRefNotices revoked(const RRefId& rref, const ForkId& fork, const Error& error);
 
-  /// The last copy that shared one `create` or `received` is gone.
+  /// The last copy that shared one `create` or `received` is gone. The fork is deleted when the owner has confirmed it and
+  /// knows all its children (RR-6).
   [[nodiscard]] RRefNotices dropped(const RRefId& rref);
 
   /// That life of a node is over: handles of its values fail with owner_died, forks handed to it no longer wait (RR-8).
@@ -101,7 +102,7 @@ class HandleTable {
   [[nodiscard]] std::size_t size() const noexcept { return entries_.size(); }
   /// Forks handed on and not yet acknowledged, for shutdown reports.
   [[nodiscard]] std::size_t unacknowledged_count() const;
-  /// The forks on which the handle rests, confirmed or pending.
+  /// The forks on which the handle rests.
   [[nodiscard]] std::vector<ForkId> forks_of(const RRefId& rref) const;
   /// The whole state in one line, equal for equal tables: "trainer.1 of ps0: 1 held, confirmed ps0.3, handed trainer.5 to
   /// ps1".
@@ -112,7 +113,8 @@ class HandleTable {
     NodeLife owner;
     std::size_t holds = 0;
     std::optional<ForkId> confirmed;       // at most one: further ones are given back at once (RR-7)
-    std::map<ForkId, NodeLife> pending;    // to the parent that waits for it
+    std::map<ForkId, NodeLife> pending;    // to the parent that waits for it; self_ for the creating call's
+    std::optional<ForkId> doubtful;        // of a creating call that failed: the owner may know it, and will not say so
     std::map<ForkId, NodeLife> children;   // to the node that it was handed to
     std::optional<Error> failure;
   };

@@ -1,0 +1,457 @@
+#include "tests/actors/rref_world.h"
+
+#include <algorithm>
+#include <functional>
+#include <stdexcept>
+#include <utility>
+
+namespace troupe::test {
+namespace {
+
+using Kind = Message::Kind;
+
+constexpr char kOwner = 'O';
+
+NodeLife life_of(char node) { return {std::string(1, node), {1, static_cast<std::uint64_t>(node)}}; }
+std::string pair_of(char a, char b) { return a < b ? std::string{a, b} : std::string{b, a}; }
+
+Error error_of(ErrorCode code) {
+  Error error;
+  error.code = code;
+  return error;
+}
+
+struct Broken : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+void require(bool holds, const std::string& what) {
+  if (!holds) throw Broken(what);
+}
+
+class World {
+ public:
+  World(const Script& script, Exploration& seen)
+      : script_(&script), seen_(&seen), duplicates_(script.duplicates), undone_(script.undone) {
+    for (const auto& [node, program] : script.programs) {
+      alive_.insert(node);
+      if (node != kOwner) users_.emplace(node, HandleTable(life_of(node)));
+      for (const Step& step : program) {
+        const bool begins = step.kind == Step::Kind::create || step.kind == Step::Kind::make;
+        if (begins) rref_ = {std::string(1, node), life_of(node).incarnation.low, 1};
+      }
+    }
+  }
+
+  using Event = std::pair<std::string, std::function<void(World&)>>;
+
+  [[nodiscard]] std::vector<Event> events() const {
+    std::vector<Event> out;
+    for (auto at = flight_.begin(); at != flight_.end(); at = flight_.upper_bound(*at)) add_message_events(*at, out);
+    for (const char node : alive_) add_step_event(node, out);
+    if (script_->creation_may_fail && !creation_failed_ && created_by_ != 0 && alive_.contains(created_by_)) {
+      const auto forks = users_.at(created_by_).forks_of(rref_);
+      const bool is_pending = std::find(forks.begin(), forks.end(), creating_fork_) != forks.end();
+      if (is_pending && users_.at(created_by_).state(rref_) == HandleState::pending) {
+        out.emplace_back("the creation times out", [](World& world) { world.fail_creation(); });
+      }
+    }
+    if (lost_.empty()) {
+      for (const char node : script_->crashable) {
+        out.emplace_back(std::string("crash ") + node, [node](World& world) { world.crash(node); });
+      }
+      if (!script_->cut.empty()) out.emplace_back("cut " + script_->cut, [](World& world) { world.cut(); });
+    }
+    return out;
+  }
+
+  // All that decides what can still happen, as text.
+  [[nodiscard]] std::string key() const {
+    std::string out = table_ ? table_->text() : "none";
+    out += released_ ? "|released|" : "|";
+    if (creation_failed_) out += "creation failed|";
+    for (const auto& [node, table] : users_) out += std::string(1, node) + table.text() + "|";
+    for (const Message& message : flight_) out += text(message) + "|";
+    for (const auto& [node, count] : copies_) out += node + std::to_string(count);
+    for (const auto& [node, position] : position_) out += node + std::to_string(position);
+    for (const auto& [fork, roots] : rests_on_) {
+      out += "|" + fork.text();
+      for (const std::string& root : roots) out += root;
+    }
+    for (const auto& [at, against] : fenced_) out += std::string{'!', at, against};
+    for (const std::string& lost : lost_) out += "#" + lost;
+    out.append(alive_.begin(), alive_.end());
+    return out + std::to_string(duplicates_) + "," + std::to_string(undone_);
+  }
+
+  // Safety, in every state (RR-1, RR-3, RR-8).
+  void check() const {
+    for (const auto& [node, table] : users_) {
+      if (!table.is_held(rref_) || table.state(rref_) == HandleState::failed) continue;
+      const auto forks = table.forks_of(rref_);
+      require(!forks.empty(), std::string("a handle rests on no fork at ") + node);
+      if (!released_ || is_lost(node)) continue;
+      require(std::all_of(forks.begin(), forks.end(), [&](const ForkId& fork) { return is_tainted(fork); }),
+              std::string("value released while held at ") + node);
+    }
+    for (const Message& message : flight_) {
+      if (message.kind != Kind::call || !released_ || is_lost(message.to)) continue;
+      for (const ForkId& fork : message.forks) require(is_tainted(fork), "value released during a hand-over: " + text(message));
+    }
+    if (flight_.empty()) check_quiet();
+  }
+
+  // Nothing can happen any more: every copy was dropped, so nothing may be left (RR-9).
+  void check_end() const {
+    require(!table_, "the owner still has a table: " + (table_ ? table_->text() : ""));
+    for (const auto& [node, table] : users_) require(table.size() == 0, std::string("left at ") + node + ": " + table.text());
+    ++seen_->ends;
+    if (!alive_.contains(kOwner)) ++seen_->owner_died;
+  }
+
+ private:
+  // No message is under way: the owner's forks are exactly those of the holders, and everything is decided.
+  void check_quiet() const {
+    std::size_t forks_held = 0;
+    for (const auto& [node, table] : users_) {
+      require(table.unacknowledged_count() == 0, std::string("a child is never acknowledged at ") + node);
+      if (!table.contains(rref_)) continue;
+      require(table.state(rref_) != HandleState::pending, std::string("pending for ever at ") + node);
+      const auto forks = table.forks_of(rref_);
+      if (table.state(rref_) == HandleState::failed) {
+        for (const ForkId& fork : forks) forks_held += table_ && table_->is_live(fork) ? 1U : 0U;
+        continue;
+      }
+      require(forks.size() == 1, std::string("more than one fork kept at ") + node);
+      require(table_ && table_->is_live(forks.front()), std::string("the owner does not count the fork of ") + node);
+      ++forks_held;
+    }
+    if (table_) require(table_->fork_count() == forks_held, "the owner counts a fork that nobody holds: " + table_->text());
+  }
+
+  void add_message_events(const Message& message, std::vector<Event>& out) const {
+    out.emplace_back("deliver " + text(message), [message](World& world) {
+      world.flight_.erase(world.flight_.find(message));
+      world.deliver(message);
+    });
+    const bool is_notification = message.kind == Kind::forked || message.kind == Kind::deleted ||
+                                 message.kind == Kind::acknowledged || message.kind == Kind::revoked;
+    if (duplicates_ > 0 && is_notification) {
+      out.emplace_back("deliver and repeat " + text(message), [message](World& world) {
+        --world.duplicates_;
+        world.deliver(message);
+      });
+    }
+    if (undone_ > 0 && message.kind == Kind::call && alive_.contains(message.from)) {
+      out.emplace_back("undo " + text(message), [message](World& world) {
+        --world.undone_;
+        world.flight_.erase(world.flight_.find(message));
+        for (const ForkId& fork : message.forks) world.undo(message.from, fork);
+      });
+    }
+  }
+
+  void add_step_event(char node, std::vector<Event>& out) const {
+    const Program& program = script_->programs.at(node);
+    const std::size_t position = count_in(position_, node);
+    const bool begins = position < program.size() &&
+                        (program[position].kind == Step::Kind::create || program[position].kind == Step::Kind::make);
+    if (count_in(copies_, node) == 0 && !begins) return;
+    const Step step = position < program.size() ? program[position] : Step{};
+    out.emplace_back(std::string(1, node) + (step.kind == Step::Kind::drop ? " drops" : " acts, to ") +
+                         (step.kind == Step::Kind::drop ? "" : std::string(1, step.to)),
+                     [node, step, position, last = program.size()](World& world) {
+                       if (position < last) world.position_[node] = position + 1;
+                       world.perform(node, step);
+                     });
+  }
+
+  void perform(char node, const Step& step) {
+    switch (step.kind) {
+      case Step::Kind::create: {
+        const ForkId fork = users_.at(node).create(rref_, life_of(kOwner));
+        ++copies_[node];
+        rests_on_[fork];
+        created_by_ = node;
+        creating_fork_ = fork;
+        send({Kind::create, node, kOwner, {fork}, {}});
+        break;
+      }
+      case Step::Kind::make:
+        spawn();
+        require(table_->hold(), "a new value is gone");
+        ++copies_[node];
+        break;
+      case Step::Kind::hand: hand(node, step.to, 1); break;
+      case Step::Kind::hand_two: hand(node, step.to, 2); break;
+      case Step::Kind::drop: drop(node); break;
+    }
+  }
+
+  void hand(char node, char to, int times) {
+    Message message{Kind::call, node, to, {}, {}};
+    for (int i = 0; i < times; ++i) {
+      if (node == kOwner) {
+        const ForkId fork = ids_.next_fork();
+        if (!table_->hand_out(fork, life_of(to))) continue;
+        rests_on_[fork] = {pair_of(node, to)};
+        message.forks.push_back(fork);
+      } else if (const auto fork = users_.at(node).hand_out(rref_, life_of(to)); fork.ok()) {
+        rests_on_[fork.value()] = roots_of_child(node, to);
+        message.forks.push_back(fork.value());
+      }
+    }
+    if (message.forks.empty()) return;
+    if (fenced_.contains({node, to})) {  // the session refuses to send
+      for (const ForkId& fork : message.forks) undo(node, fork);
+    } else {
+      send(message);
+    }
+  }
+
+  // What must fail for a child of this node's handle to be lost: the node, the connection, or what all its forks rest on.
+  [[nodiscard]] std::set<std::string> roots_of_child(char node, char to) const {
+    std::set<std::string> out{std::string(1, node), pair_of(node, to)};
+    const HandleTable& table = users_.at(node);
+    if (table.state(rref_) != HandleState::pending) return out;
+    const auto forks = table.forks_of(rref_);
+    for (const std::string& root : rests_on_.at(forks.front())) {
+      const bool in_all = std::all_of(forks.begin(), forks.end(), [&](const ForkId& fork) { return rests_on_.at(fork).contains(root); });
+      if (in_all) out.insert(root);
+    }
+    return out;
+  }
+
+  void fail_creation() {
+    creation_failed_ = true;
+    std::erase_if(flight_, [&](const Message& message) { return is_answer_to_creation(message); });
+    send_all(created_by_, users_.at(created_by_).creation_failed(rref_, error_of(ErrorCode::timeout)));
+  }
+
+  [[nodiscard]] bool is_answer_to_creation(const Message& message) const {
+    return message.kind == Kind::acknowledged && message.to == created_by_ && message.forks.front() == creating_fork_;
+  }
+
+  void drop(char node) {
+    --copies_[node];
+    if (node == kOwner) {
+      table_->release();
+      settle();
+    } else {
+      send_all(node, users_.at(node).dropped(rref_));
+    }
+  }
+
+  void undo(char node, const ForkId& fork) {
+    if (node != kOwner) return send_all(node, users_.at(node).undo(rref_, fork));
+    if (table_) table_->undo(fork);
+    settle();
+  }
+
+  void deliver(const Message& message) {
+    if (message.kind == Kind::down) {
+      fenced_.emplace(message.to, message.from);
+      std::erase_if(flight_, [&](const Message& other) { return other.from == message.from && other.to == message.to; });
+    }
+    if (message.to == kOwner) {
+      deliver_to_owner(message);
+      settle();
+    } else {
+      deliver_to_user(message);
+    }
+  }
+
+  void deliver_to_owner(const Message& message) {
+    const NodeLife from = life_of(message.from);
+    if (message.kind == Kind::down) {
+      ended_.drop_node(from);
+      if (table_) table_->drop_node(from);
+      return;
+    }
+    const bool is_over = !table_ && ended_.is_over(rref_);
+    if (!is_over) spawn();
+    const ForkId& fork = message.forks.front();
+    switch (message.kind) {
+      case Kind::create: answer(message, is_over ? ForkOutcome::revoked : table_->created(fork, from)); break;
+      case Kind::forked: answer(message, is_over ? ForkOutcome::revoked : table_->forked(fork, from)); break;
+      case Kind::deleted: deleted(message, is_over); break;
+      case Kind::call:
+        for (const ForkId& home : message.forks) come_home(message, home, is_over);
+        break;
+      default: throw Broken("not for an owner: " + text(message));
+    }
+  }
+
+  void deleted(const Message& message, bool is_over) {
+    if (is_over) return;
+    const bool is_early = !table_->is_live(message.forks.front()) && table_->text().find("awaited") == std::string::npos;
+    require(table_->deleted(message.forks.front(), life_of(message.from)), "a holder's own delete was refused");
+    if (is_early && table_->text().find("awaited") != std::string::npos) ++seen_->early_deletes;
+  }
+
+  void come_home(const Message& message, const ForkId& fork, bool is_over) {
+    if (!is_over && table_->hold()) ++copies_[kOwner];
+    const bool acknowledge = is_over || table_->came_home(fork);
+    if (acknowledge && message.from != kOwner) send({Kind::acknowledged, kOwner, message.from, {fork}, {}});
+  }
+
+  void answer(const Message& message, ForkOutcome outcome) {
+    require(outcome != ForkOutcome::refused, "an honest report was refused: " + text(message));
+    const ForkId& fork = message.forks.front();
+    if (message.kind == Kind::forked) send({Kind::acknowledged, kOwner, message.parent.front(), {fork}, {}});
+    if (outcome == ForkOutcome::known) send({Kind::acknowledged, kOwner, message.from, {fork}, {}});
+    if (outcome == ForkOutcome::revoked) send({Kind::revoked, kOwner, message.from, {fork}, {}});
+  }
+
+  void deliver_to_user(const Message& message) {
+    HandleTable& table = users_.at(message.to);
+    const NodeLife from = life_of(message.from);
+    const auto first = message.forks.empty() ? ForkId{} : message.forks.front();
+    switch (message.kind) {
+      case Kind::call:
+        for (const ForkId& fork : message.forks) {
+          ++copies_[message.to];
+          const RRefNotices notices = table.received({rref_, fork, life_of(kOwner)}, from);
+          if (!notices.empty() && notices.front().kind != RRefNotice::Kind::forked) ++seen_->given_back;
+          send_all(message.to, notices);
+        }
+        break;
+      case Kind::acknowledged: send_all(message.to, table.acknowledged(rref_, first)); break;
+      case Kind::revoked: {
+        const auto forks = table.forks_of(rref_);
+        if (std::find(forks.begin(), forks.end(), first) != forks.end()) {
+          require(is_tainted(first), "revoked although nothing that it rests on was lost: " + text(message));
+          ++seen_->revoked;
+        }
+        send_all(message.to, table.revoked(rref_, first, error_of(ErrorCode::ref_revoked)));
+        break;
+      }
+      case Kind::down: send_all(message.to, table.node_down(from, error_of(ErrorCode::peer_down))); break;
+      default: throw Broken("not for a user: " + text(message));
+    }
+  }
+
+  void send_all(char node, const RRefNotices& notices) {
+    for (const RRefNotice& notice : notices) {
+      const Kind kind = notice.kind == RRefNotice::Kind::forked    ? Kind::forked
+                        : notice.kind == RRefNotice::Kind::deleted ? Kind::deleted
+                                                                   : Kind::acknowledged;
+      send({kind, node, notice.to.name.front(), {notice.fork}, notice.parent});
+    }
+  }
+
+  void send(const Message& message) {
+    if (creation_failed_ && is_answer_to_creation(message)) return;  // its request is no longer pending
+    if (can_reach(message.from, message.to)) flight_.insert(message);
+  }
+
+  [[nodiscard]] bool can_reach(char from, char to) const {
+    return alive_.contains(to) && !fenced_.contains({from, to}) && !fenced_.contains({to, from});
+  }
+
+  void crash(char node) {
+    alive_.erase(node);
+    users_.erase(node);
+    copies_.erase(node);
+    lost_.insert(std::string(1, node));
+    if (node == kOwner) table_.reset();
+    std::erase_if(flight_, [&](const Message& message) { return message.to == node; });
+    for (const char other : alive_) flight_.insert({Kind::down, node, other, {}, {}});
+  }
+
+  void cut() {
+    const char a = script_->cut[0];
+    const char b = script_->cut[1];
+    lost_.insert(pair_of(a, b));
+    if (a == kOwner) lost_.insert(std::string(1, b));
+    flight_.insert({Kind::down, a, b, {}, {}});
+    flight_.insert({Kind::down, b, a, {}, {}});
+  }
+
+  void spawn() {
+    if (!table_) table_.emplace(rref_, life_of(kOwner).name);
+  }
+
+  void settle() {
+    if (!table_ || !table_->ended()) return;
+    ended_.add(rref_);
+    table_.reset();
+    released_ = true;
+  }
+
+  [[nodiscard]] bool is_lost(char node) const { return lost_.contains(std::string(1, node)); }
+  [[nodiscard]] bool is_tainted(const ForkId& fork) const {
+    const auto& roots = rests_on_.at(fork);
+    return std::any_of(roots.begin(), roots.end(), [&](const std::string& root) { return lost_.contains(root); });
+  }
+
+  static std::size_t count_in(const std::map<char, std::size_t>& counts, char node) {
+    const auto at = counts.find(node);
+    return at == counts.end() ? 0 : at->second;
+  }
+
+  static std::string text(const Message& message) {
+    static constexpr const char* kNames[] = {"create", "call", "forked", "deleted", "acknowledged", "revoked", "down"};
+    std::string out = std::string(1, message.from) + "->" + message.to + " " + kNames[static_cast<int>(message.kind)];
+    for (const ForkId& fork : message.forks) out += " " + fork.text();
+    return out;
+  }
+
+  const Script* script_;
+  Exploration* seen_;
+  RRefId rref_;
+  int duplicates_;
+  int undone_;
+  std::set<char> alive_;
+  std::optional<ForkTable> table_;
+  EndedRRefs ended_{life_of(kOwner).name};
+  HandleTable ids_{life_of(kOwner)};
+  bool released_ = false;
+  char created_by_ = 0;
+  ForkId creating_fork_;
+  bool creation_failed_ = false;
+  std::map<char, HandleTable> users_;
+  std::map<char, std::size_t> copies_;
+  std::map<char, std::size_t> position_;
+  std::multiset<Message> flight_;
+  std::set<std::pair<char, char>> fenced_;           // (who, does not listen to)
+  std::set<std::string> lost_;                       // crashed nodes "A", cut connections "AB"
+  std::map<ForkId, std::set<std::string>> rests_on_;  // what must be lost for a fork to be revoked
+};
+
+class Explorer {
+ public:
+  explicit Explorer(Exploration& seen) : seen_(&seen) {}
+
+  void visit(const World& world) {
+    world.check();
+    const std::string key = world.key();
+    if (!known_.insert(std::hash<std::string>{}(key)).second) return;
+    ++seen_->states;
+    const auto events = world.events();
+    if (events.empty()) world.check_end();
+    for (const auto& [name, apply] : events) {
+      try {
+        World next = world;
+        apply(next);
+        visit(next);
+      } catch (const Broken& broken) {
+        throw Broken(name + "\n" + broken.what());
+      }
+    }
+  }
+
+ private:
+  Exploration* seen_;
+  std::unordered_set<std::size_t> known_;
+};
+
+}  // namespace
+
+Exploration explore(const Script& script) {
+  Exploration seen;
+  Explorer(seen).visit(World(script, seen));
+  return seen;
+}
+
+}  // namespace troupe::test
