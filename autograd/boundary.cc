@@ -39,7 +39,7 @@ void SendFn::check(std::span<const Tensor> gradients) const {
     const Tensor& g = gradients[i];
     if (g.defined() && (g.shape() != sent_[i].shape || g.dtype() != sent_[i].dtype)) {
       throw TensorError(fmt::format("[backward] the gradient of sent variable {} does not fit: {} instead of {}", i,
-                                              detail::describe(g), detail::describe(sent_[i].shape, sent_[i].dtype)));
+                                    detail::describe(g), detail::describe(sent_[i].shape, sent_[i].dtype)));
     }
   }
 }
@@ -58,8 +58,9 @@ Variable RecvFn::variable(const std::shared_ptr<const RecvFn>& recv, std::uint32
   if (slot >= recv->slot_count()) {
     throw TensorError(fmt::format("[RecvFn] slot {} of {}", slot, recv->slot_count()));
   }
-  if (!value.defined() || !is_floating(value.dtype())) {
-    throw TensorError("[RecvFn] only floating point values have gradients");
+  value.require_defined("RecvFn");
+  if (!is_floating(value.dtype())) {
+    throw DTypeError(fmt::format("[RecvFn] only floating point values have gradients: {}", name_of(value.dtype())));
   }
   return Variable::output_of({recv, slot}, std::move(value));
 }

@@ -43,10 +43,11 @@ class SendFn final : public GradFn {
 class RecvFn final : public GradFn {
  public:
   /// The vertex for `count` received variables. Throws TensorError if `count` is 0.
-  [[nodiscard]] static std::shared_ptr<const RecvFn> make(std::uint32_t count, std::shared_ptr<const void> tag = nullptr);
+  [[nodiscard]] static std::shared_ptr<const RecvFn> make(std::uint32_t count,
+                                                          std::shared_ptr<const void> tag = nullptr);
 
   /// Received variable number `slot` of `recv`; requires a gradient. Made once per slot: each call is a new identity.
-  /// Throws TensorError if `slot` is out of range or the dtype is not floating point.
+  /// Throws TensorError if `slot` is out of range, DTypeError if the dtype is not floating point.
   [[nodiscard]] static Variable variable(const std::shared_ptr<const RecvFn>& recv, std::uint32_t slot, Tensor value);
 
   [[nodiscard]] const std::shared_ptr<const void>& tag() const noexcept { return tag_; }
@@ -65,8 +66,8 @@ class GradientSink {
  public:
   virtual ~GradientSink() = default;
 
-  /// All contributions to `recv` are in: one gradient per received variable, undefined where there is none (all may be).
-  /// Called at most once per RecvFn and pass, on the thread that runs the pass. Must not call back into the task.
+  /// All contributions to `recv` are in: one gradient per received variable, undefined where there is none (all may
+  /// be). Called at most once per RecvFn and pass, on the thread that runs the pass. Must not call back into the task.
   virtual void deliver(const std::shared_ptr<const RecvFn>& recv, std::vector<Tensor> gradients) = 0;
 };
 

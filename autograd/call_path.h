@@ -42,8 +42,8 @@ struct CreationMark {
   [[nodiscard]] const CallPath& path() const noexcept;
 };
 
-/// Vertices made by this thread during the guard's life belong to call `path` and take their serials from `next_serial`,
-/// which several guards of the same call may share. The previous state returns when the guard ends.
+/// Vertices made by this thread during the guard's life belong to call `path` and take their serials from
+/// `next_serial`, which several guards of the same call may share. The previous state returns when the guard ends.
 /// Without a guard a thread has the empty path and a counter of its own.
 class CallPathGuard {
  public:

@@ -64,7 +64,7 @@ class GraphTask::Pass {
     const Tensor value = root.value();
     if (gradient.defined() && (gradient.shape() != value.shape() || gradient.dtype() != value.dtype())) {
       throw TensorError(fmt::format("[backward] the gradient of a root does not fit: {} instead of {}",
-                                              detail::describe(gradient), detail::describe(value)));
+                                    detail::describe(gradient), detail::describe(value)));
     }
     const std::uint32_t order = awaited->second.front();
     awaited->second.erase(awaited->second.begin());
@@ -95,13 +95,9 @@ class GraphTask::Pass {
         case VertexKind::recv:
           sink.deliver(std::static_pointer_cast<const RecvFn>(vertex->fn), std::move(gradients));
           break;
-        case VertexKind::leaf:
-          keep(static_cast<const LeafFn&>(*vertex->fn), std::move(gradients.front()));
-          break;
+        case VertexKind::leaf: keep(static_cast<const LeafFn&>(*vertex->fn), std::move(gradients.front())); break;
         case VertexKind::send:
-        case VertexKind::operation:
-          pass_on(*vertex->fn, std::move(gradients));
-          break;
+        case VertexKind::operation: pass_on(*vertex->fn, std::move(gradients)); break;
       }
     }
   }
@@ -165,7 +161,8 @@ class GraphTask::Pass {
 
   void keep(const LeafFn& leaf, Tensor gradient) {
     if (!gradient.defined()) return;
-    if (const Variable variable = leaf.variable(); variable.defined()) gradients_.add(variable, owned(std::move(gradient)));
+    if (const Variable variable = leaf.variable(); variable.defined())
+      gradients_.add(variable, owned(std::move(gradient)));
   }
 
   void pass_on(const GradFn& fn, std::vector<Tensor> gradients) {
@@ -183,7 +180,8 @@ class GraphTask::Pass {
     try {
       std::vector<Tensor> results = fn.apply(std::move(gradients));
       if (results.size() == fn.next().size()) return results;
-      failure_ = fmt::format("[backward] {}: gave {} gradients for {} inputs", fn.name(), results.size(), fn.next().size());
+      failure_ =
+          fmt::format("[backward] {}: gave {} gradients for {} inputs", fn.name(), results.size(), fn.next().size());
     } catch (const std::exception& e) {
       failure_ = fmt::format("[backward] {}: {}", fn.name(), e.what());
     } catch (...) {
@@ -223,8 +221,8 @@ Tensor initial_gradient(const Variable& root) {
   require_gradient(root);
   const Tensor value = root.value();
   if (value.numel() != 1) {
-    throw TensorError(
-        fmt::format("[backward] a root without a given gradient needs exactly one element: {}", detail::describe(value)));
+    throw TensorError(fmt::format("[backward] a root without a given gradient needs exactly one element: {}",
+                                  detail::describe(value)));
   }
   return ones(value.shape(), value.dtype(), value.device());
 }
@@ -234,8 +232,7 @@ Gradients backward(const Variable& root) { return backward(std::span(&root, 1));
 Gradients backward(std::span<const Variable> roots, std::span<const Tensor> root_gradients) {
   if (roots.empty()) throw TensorError("[backward] there are no roots");
   if (!root_gradients.empty() && root_gradients.size() != roots.size()) {
-    throw TensorError(
-        fmt::format("[backward] {} root gradients for {} roots", root_gradients.size(), roots.size()));
+    throw TensorError(fmt::format("[backward] {} root gradients for {} roots", root_gradients.size(), roots.size()));
   }
   std::vector<Tensor> gradients;
   for (std::size_t i = 0; i < roots.size(); ++i) {

@@ -26,12 +26,11 @@ namespace troupe {
 /// Throws TensorError if `root` does not have exactly one element or requires no gradient.
 [[nodiscard]] Tensor initial_gradient(const Variable& root);
 
-/// One backward pass over this node's part of a graph, in steps: mark what takes part, then feed and run until finished.
-/// Each mark() expects exactly one feed(). A vertex runs when everything that takes part and contributes to it has
-/// arrived; contributions are held and then summed in an order that only creation marks decide: inside each call from
-/// the newest vertex to the oldest, then across calls in descending order of path; gradients fed to roots come first,
-/// in the order of their mark().
-/// One owner at a time: not safe for several threads at once.
+/// One backward pass over this node's part of a graph, in steps: mark what takes part, then feed and run until
+/// finished. Each mark() expects exactly one feed(). A vertex runs when everything that takes part and contributes to
+/// it has arrived; contributions are held and then summed in an order that only creation marks decide: inside each call
+/// from the newest vertex to the oldest, then across calls in descending order of path; gradients fed to roots come
+/// first, in the order of their mark(). One owner at a time: not safe for several threads at once.
 class GraphTask {
  public:
   GraphTask();

@@ -23,9 +23,10 @@ struct GradcheckResult {
 };
 
 /// Checks the gradient of `function` at `inputs`, which are f64 leaves that require one. Results of any shape are
-/// reduced to a number with fixed weights, each different, so that errors do not cancel. A missing gradient counts as 0.
-/// `function` gives the same result for the same values: make generators inside it. The values of `inputs` are changed
-/// and restored. Throws DTypeError `[gradcheck] input 0 is not f64: f32`. Evaluates `function` twice per element.
+/// reduced to a number with fixed weights, each different, so that errors do not cancel. A missing gradient counts as
+/// 0. `function` gives the same result for the same values: make generators inside it. The values of `inputs` are
+/// changed and restored. Throws DTypeError `[gradcheck] input 0 is not f64: f32`. Evaluates `function` twice per
+/// element.
 [[nodiscard]] GradcheckResult gradcheck(const std::function<Variable(std::span<const Variable>)>& function,
                                         std::span<const Variable> inputs, const GradcheckOptions& options = {});
 

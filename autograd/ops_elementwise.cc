@@ -46,8 +46,8 @@ Variable mul(const Variable& a, const Variable& b) {
   const Tensor x = a.value();
   const Tensor y = b.value();
   return record("mul", mul(x, y), edges_of({&a, &b}),
-                [x_layout = Layout(x), y_layout = Layout(y), x = saved_for(b, x), y = saved_for(a, y)](
-                    const Tensor& g, Edges to) {
+                [x_layout = Layout(x), y_layout = Layout(y), x = saved_for(b, x), y = saved_for(a, y)](const Tensor& g,
+                                                                                                       Edges to) {
                   return std::vector<Tensor>{to[0] ? reduce_to(x_layout, mul(g, y.get())) : Tensor(),
                                              to[1] ? reduce_to(y_layout, mul(g, x.get())) : Tensor()};
                 });
@@ -62,12 +62,11 @@ Variable div(const Variable& a, const Variable& b) {
   const Tensor y = b.value();
   const Tensor quotient = div(x, y);
   return record("div", quotient, edges_of({&a, &b}),
-                [x = Layout(x), y_layout = Layout(y), y = Saved(y), quotient = saved_for(b, quotient)](
-                    const Tensor& g, Edges to) {
+                [x = Layout(x), y_layout = Layout(y), y = Saved(y), quotient = saved_for(b, quotient)](const Tensor& g,
+                                                                                                       Edges to) {
                   const Tensor over_y = div(g, y.get());
-                  return std::vector<Tensor>{
-                      to[0] ? reduce_to(x, over_y) : Tensor(),
-                      to[1] ? neg(reduce_to(y_layout, mul(over_y, quotient.get()))) : Tensor()};
+                  return std::vector<Tensor>{to[0] ? reduce_to(x, over_y) : Tensor(),
+                                             to[1] ? neg(reduce_to(y_layout, mul(over_y, quotient.get()))) : Tensor()};
                 });
 }
 
@@ -141,7 +140,8 @@ Variable relu(const Variable& x) {
 Variable cast(const Variable& x, DType dtype) {
   const Tensor value = x.value();
   std::vector<Edge> edges = is_floating(dtype) ? edges_of({&x}) : std::vector<Edge>();
-  return record("cast", value.to(dtype), std::move(edges), [from = value.dtype()](const Tensor& g) { return g.to(from); });
+  return record("cast", value.to(dtype), std::move(edges),
+                [from = value.dtype()](const Tensor& g) { return g.to(from); });
 }
 
 }  // namespace troupe

@@ -57,10 +57,9 @@ Variable conv2d(const Variable& x, const Variable& weight, const Variable& bias,
   return record("conv2d", conv2d(in, w, value_or_undefined(bias), options), edges_of({&x, &weight, &bias}),
                 [x_shape = in.shape(), w_shape = w.shape(), in = saved_for(weight, in), w = saved_for(x, w), options](
                     const Tensor& g, Edges to) {
-                  return std::vector<Tensor>{
-                      to[0] ? conv2d_backward_input(g, w.get(), x_shape, options) : Tensor(),
-                      to[1] ? conv2d_backward_weight(g, in.get(), w_shape, options) : Tensor(),
-                      to[2] ? sum(g, {0, 2, 3}) : Tensor()};
+                  return std::vector<Tensor>{to[0] ? conv2d_backward_input(g, w.get(), x_shape, options) : Tensor(),
+                                             to[1] ? conv2d_backward_weight(g, in.get(), w_shape, options) : Tensor(),
+                                             to[2] ? sum(g, {0, 2, 3}) : Tensor()};
                 });
 }
 
@@ -110,7 +109,8 @@ Variable mse_loss(const Variable& x, const Variable& y, Reduction reduction) {
   const Layout x_layout(a);
   const Layout y_layout(b);
   if (x_layout.shape != y_layout.shape) {
-    throw ShapeError(fmt::format("[mse_loss] shapes differ: {} and {}", to_string(x_layout.shape), to_string(y_layout.shape)));
+    throw ShapeError(
+        fmt::format("[mse_loss] shapes differ: {} and {}", to_string(x_layout.shape), to_string(y_layout.shape)));
   }
   const Tensor difference = sub(a, b);
   const Tensor squares = mul(difference, difference);

@@ -32,8 +32,9 @@ Tensor reduce_to(const Layout& input, const Tensor& gradient) { return sum_to(gr
 
 const Tensor& Saved::get() const {
   if (value_.version() != version_) {
-    throw std::logic_error(fmt::format("a value that backward needs was written to after it was used: version {}, used {}",
-                                       value_.version(), version_));
+    throw std::logic_error(
+        fmt::format("a value that backward needs was written to after it was used: version {}, used {}",
+                    value_.version(), version_));
   }
   return value_;
 }

@@ -53,7 +53,8 @@ concept UnaryBackward = std::is_invocable_r_v<Tensor, const F&, const Tensor&>;
 
 /// Backward of an operation with several inputs: the edges say by empty ones which gradients are not needed.
 template <class F>
-concept NaryBackward = std::is_invocable_r_v<std::vector<Tensor>, const F&, const Tensor&, std::span<const Edge>>;
+concept NaryBackward = std::is_invocable_r_v < std::vector<Tensor>,
+const F&, const Tensor&, std::span < const Edge >> ;
 
 /// The vertex of an operation with one output.
 template <class Backward>
@@ -77,7 +78,7 @@ class OperationFn final : public GradFn {
 /// The result of an operation: `value` with a vertex behind it, or a constant if there are no `inputs`.
 /// `backward` captures Saved values and Layouts, runs on any thread, at most once per pass, several passes at once.
 template <class Backward>
-  requires UnaryBackward<Backward> || NaryBackward<Backward>
+requires UnaryBackward<Backward> || NaryBackward<Backward>
 [[nodiscard]] Variable record(std::string_view name, Tensor value, std::vector<Edge> inputs, Backward backward) {
   if (inputs.empty()) return Variable(std::move(value));
   auto fn = std::make_shared<const OperationFn<Backward>>(name, std::move(inputs), std::move(backward));

@@ -25,8 +25,7 @@ struct Variable::State {
   Edge edge;
 };
 
-LeafFn::LeafFn(std::weak_ptr<Variable::State> state)
-    : GradFn("leaf", VertexKind::leaf, {}), state_(std::move(state)) {}
+LeafFn::LeafFn(std::weak_ptr<Variable::State> state) : GradFn("leaf", VertexKind::leaf, {}), state_(std::move(state)) {}
 
 Variable LeafFn::variable() const { return Variable(state_.lock()); }
 
@@ -37,8 +36,7 @@ std::vector<Tensor> LeafFn::apply(std::vector<Tensor>) const {
 Variable::Variable(Tensor value, RequiresGrad requires_grad) {
   value.require_defined("Variable");
   if (requires_grad == RequiresGrad::yes && !is_floating(value.dtype())) {
-    throw DTypeError(
-        fmt::format("[Variable] only floating point values have gradients: {}", name_of(value.dtype())));
+    throw DTypeError(fmt::format("[Variable] only floating point values have gradients: {}", name_of(value.dtype())));
   }
   state_ = std::make_shared<State>(std::move(value), Edge{});
   if (requires_grad == RequiresGrad::yes) state_->edge = {std::make_shared<const LeafFn>(state_), 0};
@@ -62,8 +60,8 @@ void Variable::set_value(Tensor value) const {
   std::unique_lock lock(s.mutex);
   if (!value.defined() || value.shape() != s.value.shape() || value.dtype() != s.value.dtype() ||
       value.device() != s.value.device()) {
-    throw ShapeError(fmt::format("[set_value] the new value does not fit: {} instead of {}",
-                                            detail::describe(value), detail::describe(s.value)));
+    throw ShapeError(fmt::format("[set_value] the new value does not fit: {} instead of {}", detail::describe(value),
+                                 detail::describe(s.value)));
   }
   std::swap(s.value, value);
   lock.unlock();  // the old value may be released below: not under the lock

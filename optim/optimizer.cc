@@ -14,12 +14,12 @@ namespace {
 void require_like(const Tensor& tensor, std::string_view role, const ParameterUpdate& update, std::string_view rule) {
   const Tensor& current = update.current;
   if (tensor.shape() != current.shape()) {
-    throw ShapeError(fmt::format("[{}] {} of parameter {} has another shape: {}, the value {}", rule, role, update.index,
-                                 to_string(tensor.shape()), to_string(current.shape())));
+    throw ShapeError(fmt::format("[{}] {} of parameter {} has another shape: {}, the value {}", rule, role,
+                                 update.index, to_string(tensor.shape()), to_string(current.shape())));
   }
   if (tensor.dtype() != current.dtype()) {
-    throw DTypeError(fmt::format("[{}] {} of parameter {} has another dtype: {}, the value {}", rule, role, update.index,
-                                 name_of(tensor.dtype()), name_of(current.dtype())));
+    throw DTypeError(fmt::format("[{}] {} of parameter {} has another dtype: {}, the value {}", rule, role,
+                                 update.index, name_of(tensor.dtype()), name_of(current.dtype())));
   }
   if (tensor.device() != current.device()) {
     throw DeviceError(fmt::format("[{}] {} of parameter {} is on another device: {}, the value {}", rule, role,
@@ -29,8 +29,10 @@ void require_like(const Tensor& tensor, std::string_view role, const ParameterUp
 
 void check_one(const ParameterUpdate& update, std::string_view rule) {
   if (!update.current.defined()) throw TensorError(fmt::format("[{}] parameter {} has no value", rule, update.index));
-  if (!update.gradient.defined()) throw TensorError(fmt::format("[{}] parameter {} has no gradient", rule, update.index));
-  if (!update.next.defined()) throw TensorError(fmt::format("[{}] parameter {} has no second buffer", rule, update.index));
+  if (!update.gradient.defined())
+    throw TensorError(fmt::format("[{}] parameter {} has no gradient", rule, update.index));
+  if (!update.next.defined())
+    throw TensorError(fmt::format("[{}] parameter {} has no second buffer", rule, update.index));
   if (!is_floating(update.current.dtype())) {
     throw DTypeError(fmt::format("[{}] parameter {} is not floating point: {}", rule, update.index,
                                  name_of(update.current.dtype())));

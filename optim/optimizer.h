@@ -15,13 +15,13 @@ struct ParameterUpdate {
   std::size_t index = 0;  ///< names the parameter's state; the caller numbers its parameters once and for all
   Tensor current;         ///< the value now; only read
   Tensor gradient;        ///< of the same shape and dtype; only read
-  Tensor next;            ///< receives the new value: same shape and dtype, contiguous, memory that the others do not use
+  Tensor next;  ///< receives the new value: same shape and dtype, contiguous, memory that the others do not use
 };
 
 /// An update rule. It never writes into a value or a gradient: the new value goes to a second buffer, so forwards that
-/// read the old one are not disturbed. A step has two halves, so that several owners can take it together or not at all.
-/// Parameters that got no gradient are left out of a step by the caller; nothing of theirs changes.
-/// One owner at a time: not safe for several threads at once.
+/// read the old one are not disturbed. A step has two halves, so that several owners can take it together or not at
+/// all. Parameters that got no gradient are left out of a step by the caller; nothing of theirs changes. One owner at a
+/// time: not safe for several threads at once.
 class Optimizer {
  public:
   Optimizer() = default;

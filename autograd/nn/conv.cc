@@ -17,7 +17,8 @@ Conv2d::Conv2d(std::int64_t in_channels, std::int64_t out_channels, Size2d kerne
   }
   const Shape shape{out_channels, in_channels, kernel[0], kernel[1]};
   weight_ = add_parameter("weight", uniform_by_fan_in(shape, fan_in(shape), generator, dtype));
-  if (bias == Bias::yes) bias_ = add_parameter("bias", uniform_by_fan_in({out_channels}, fan_in(shape), generator, dtype));
+  if (bias == Bias::yes)
+    bias_ = add_parameter("bias", uniform_by_fan_in({out_channels}, fan_in(shape), generator, dtype));
 }
 
 Variable Conv2d::forward(const Variable& x) { return conv2d(x, weight_, bias_, options_); }

@@ -43,7 +43,7 @@ std::vector<std::pair<std::string, Variable>> Module::named_parameters() const {
 
 void Module::set_mode(Mode mode) {
   walk(
-      *this, [](Module& m) -> auto& { return m.parts_; },
+      *this, [](Module & m) -> auto& { return m.parts_; },
       [mode](const std::string&, Module& module) { module.mode_ = mode; });
 }
 

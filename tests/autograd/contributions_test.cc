@@ -1,0 +1,100 @@
+#include "autograd/contributions.h"
+
+#include <algorithm>
+#include <array>
+
+#include "expect.h"
+
+using namespace troupe;
+using namespace troupe::testing;
+using detail::Contribution;
+using detail::sum_by_slot;
+
+namespace {
+
+CreationMark mark(std::vector<std::uint32_t> path, std::uint64_t serial) {
+  return {path.empty() ? nullptr : std::make_shared<const CallPath>(std::move(path)), serial};
+}
+
+Tensor f32(float value) { return scalar(value); }
+
+/// Checks that in every order of arrival the contributions add up to exactly `expected`.
+void expect_in_every_order(const std::vector<std::pair<CreationMark, float>>& contributions, float expected) {
+  std::vector<std::size_t> order(contributions.size());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+  do {
+    std::vector<Contribution> arrived;
+    for (std::size_t i : order) arrived.push_back({0, &contributions[i].first, 0, f32(contributions[i].second)});
+    BOOST_CHECK_EQUAL(sum_by_slot(arrived, 1).front().item<float>(), expected);
+  } while (std::next_permutation(order.begin(), order.end()));
+}
+
+}  // namespace
+
+// In f32 neighbours of 1e8 are 8 apart, so 1e8 + 1 is 1e8: the sum of 1e8, -1e8 and 1 is 1 or 0, as one groups them.
+BOOST_AUTO_TEST_SUITE(contributions)
+
+BOOST_AUTO_TEST_CASE(inside_a_call_the_newest_comes_first) {
+  // (1e8 - 1e8) + 1
+  expect_in_every_order({{mark({}, 0), 1.0F}, {mark({}, 1), -1e8F}, {mark({}, 2), 1e8F}}, 1.0F);
+  // (1e8 + 1) - 1e8
+  expect_in_every_order({{mark({}, 0), -1e8F}, {mark({}, 1), 1.0F}, {mark({}, 2), 1e8F}}, 0.0F);
+}
+
+BOOST_AUTO_TEST_CASE(each_call_is_summed_before_it_meets_the_others) {
+  // 1e8 + (-1e8 + 1), where one sum over all would give (1e8 - 1e8) + 1 = 1
+  expect_in_every_order({{mark({1}, 0), 1e8F}, {mark({0}, 5), -1e8F}, {mark({0}, 4), 1.0F}}, 0.0F);
+}
+
+BOOST_AUTO_TEST_CASE(across_calls_the_highest_path_comes_first_and_the_callers_own_part_last) {
+  // ([1] + [0, 3]) + []: (1e8 - 1e8) + 1
+  expect_in_every_order({{mark({}, 9), 1.0F}, {mark({0, 3}, 0), -1e8F}, {mark({1}, 0), 1e8F}}, 1.0F);
+  // ([1] + [0, 3]) + [0]: (1e8 + 1) - 1e8
+  expect_in_every_order({{mark({0}, 9), -1e8F}, {mark({0, 3}, 0), 1.0F}, {mark({1}, 0), 1e8F}}, 0.0F);
+}
+
+BOOST_AUTO_TEST_CASE(equal_paths_are_one_call_even_if_they_are_different_objects) {
+  // one call: (1e8 - 1e8) + 1; as two calls of equal path it would be 1e8 + (-1e8 + 1) = 0 in some order
+  expect_in_every_order({{mark({2}, 2), 1e8F}, {mark({2}, 1), -1e8F}, {mark({2}, 0), 1.0F}}, 1.0F);
+}
+
+BOOST_AUTO_TEST_CASE(what_was_fed_to_roots_comes_before_everything_else) {
+  const CreationMark newest = mark({9}, 99);
+  // (1e8 - 1e8) + 1
+  std::vector<Contribution> arrived{
+      {0, &newest, 0, f32(1.0F)}, {0, nullptr, 1, f32(-1e8F)}, {0, nullptr, 0, f32(1e8F)}};
+  BOOST_CHECK_EQUAL(sum_by_slot(arrived, 1).front().item<float>(), 1.0F);
+}
+
+BOOST_AUTO_TEST_CASE(edges_of_one_vertex_keep_their_order) {
+  const CreationMark one = mark({}, 0);
+  // (edge 0 + edge 1) + edge 2: (1e8 - 1e8) + 1
+  std::vector<Contribution> arrived{{0, &one, 2, f32(1.0F)}, {0, &one, 0, f32(1e8F)}, {0, &one, 1, f32(-1e8F)}};
+  BOOST_CHECK_EQUAL(sum_by_slot(arrived, 1).front().item<float>(), 1.0F);
+}
+
+BOOST_AUTO_TEST_CASE(slots_are_summed_apart_and_a_slot_without_contributions_stays_undefined) {
+  const CreationMark a = mark({}, 0);
+  const CreationMark b = mark({}, 1);
+  const std::vector<Tensor> sums =
+      sum_by_slot({{2, &a, 0, f32(1.0F)}, {0, &b, 0, f32(2.0F)}, {2, &b, 1, f32(4.0F)}}, 3);
+  expect(sums[0], 2.0);
+  BOOST_CHECK(!sums[1].defined());
+  expect(sums[2], 5.0);
+}
+
+BOOST_AUTO_TEST_CASE(a_single_contribution_is_passed_on_and_a_sum_writes_into_none_of_its_summands) {
+  const CreationMark a = mark({}, 0);
+  const CreationMark b = mark({}, 1);
+  const CreationMark c = mark({}, 2);
+  const Tensor first = f32(1.0F);
+  BOOST_CHECK(sum_by_slot({{0, &a, 0, first}}, 1).front().storage().same_as(first.storage()));
+
+  const std::array<Tensor, 3> summands{f32(1.0F), f32(2.0F), f32(4.0F)};
+  expect(sum_by_slot({{0, &a, 0, summands[0]}, {0, &b, 0, summands[1]}, {0, &c, 0, summands[2]}}, 1).front(), 7.0);
+  expect(summands[0], 1.0);
+  expect(summands[1], 2.0);
+  expect(summands[2], 4.0);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

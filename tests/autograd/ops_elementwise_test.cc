@@ -1,0 +1,138 @@
+#include <array>
+#include <cmath>
+#include <functional>
+
+#include "autograd/engine.h"
+#include "autograd/ops.h"
+#include "expect.h"
+
+using namespace troupe;
+using namespace troupe::testing;
+
+namespace {
+
+/// Value and gradient of a function of one number.
+void expect_at(const std::function<Variable(const Variable&)>& function, double x, double value, double gradient) {
+  const Variable variable = leaf(x);
+  const Variable result = function(variable);
+  expect(result.value(), value);
+  expect(backward(result).of(variable), gradient);
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(ops_elementwise)
+
+BOOST_AUTO_TEST_CASE(arithmetic_of_two_variables_has_the_gradients_of_school) {
+  const Variable a = leaf({6.0});
+  const Variable b = leaf({2.0});
+  auto gradients = [&](const Variable& result) {
+    const Gradients found = backward(sum(result));
+    return std::array<double, 2>{found.of(a).item(), found.of(b).item()};
+  };
+  expect((a + b).value(), {8.0});
+  expect((a - b).value(), {4.0});
+  expect((a * b).value(), {12.0});
+  expect((a / b).value(), {3.0});
+  BOOST_TEST(gradients(a + b) == (std::array{1.0, 1.0}));
+  BOOST_TEST(gradients(a - b) == (std::array{1.0, -1.0}));
+  BOOST_TEST(gradients(a * b) == (std::array{2.0, 6.0}));
+  BOOST_TEST(gradients(a / b) == (std::array{0.5, -1.5}));  // 1/2, -6/4
+}
+
+BOOST_AUTO_TEST_CASE(arithmetic_with_numbers_has_the_gradients_of_school) {
+  expect_at([](const Variable& x) { return x + 3.0; }, 2.0, 5.0, 1.0);
+  expect_at([](const Variable& x) { return 3.0 + x; }, 2.0, 5.0, 1.0);
+  expect_at([](const Variable& x) { return x - 3.0; }, 2.0, -1.0, 1.0);
+  expect_at([](const Variable& x) { return 3.0 - x; }, 2.0, 1.0, -1.0);
+  expect_at([](const Variable& x) { return x * 3.0; }, 2.0, 6.0, 3.0);
+  expect_at([](const Variable& x) { return 3.0 * x; }, 2.0, 6.0, 3.0);
+  expect_at([](const Variable& x) { return x / 4.0; }, 2.0, 0.5, 0.25);
+  expect_at([](const Variable& x) { return 4.0 / x; }, 2.0, 2.0, -1.0);  // -4/x^2
+  expect_at([](const Variable& x) { return -x; }, 2.0, -2.0, -1.0);
+}
+
+BOOST_AUTO_TEST_CASE(functions_have_their_derivatives) {
+  expect_at([](const Variable& x) { return pow(x, 3.0); }, 2.0, 8.0, 12.0);
+  expect_at([](const Variable& x) { return pow(x, 0.5); }, 4.0, 2.0, 0.25);
+  expect_at([](const Variable& x) { return pow(x, 0.0); }, 0.0, 1.0, 0.0);
+  expect_at([](const Variable& x) { return pow(x, 1.0); }, 0.0, 0.0, 1.0);
+  expect_at([](const Variable& x) { return exp(x); }, 1.0, std::exp(1.0), std::exp(1.0));
+  expect_at([](const Variable& x) { return log(x); }, 4.0, std::log(4.0), 0.25);
+  expect_at([](const Variable& x) { return sqrt(x); }, 4.0, 2.0, 0.25);
+  expect_at([](const Variable& x) { return tanh(x); }, 0.0, 0.0, 1.0);
+  expect_at([](const Variable& x) { return sigmoid(x); }, 0.0, 0.5, 0.25);
+  expect_at([](const Variable& x) { return abs(x); }, -3.0, 3.0, -1.0);
+  expect_at([](const Variable& x) { return abs(x); }, 0.0, 0.0, 0.0);
+  expect_at([](const Variable& x) { return relu(x); }, 3.0, 3.0, 1.0);
+  expect_at([](const Variable& x) { return relu(x); }, -3.0, 0.0, 0.0);
+  expect_at([](const Variable& x) { return relu(x); }, 0.0, 0.0, 0.0);
+}
+
+BOOST_AUTO_TEST_CASE(gradients_agree_with_finite_differences) {
+  const Shape shape{2, 3};
+  auto x = [&] { return leaf({0.3, 1.2, -0.7, 2.0, -1.5, 0.9}, shape); };
+  auto positive = [&] { return leaf({0.3, 1.2, 0.7, 2.0, 1.5, 0.9}, shape); };
+  expect_gradcheck([](Inputs v) { return v[0] + v[1]; }, {x(), positive()});
+  expect_gradcheck([](Inputs v) { return v[0] - v[1]; }, {x(), positive()});
+  expect_gradcheck([](Inputs v) { return v[0] * v[1]; }, {x(), positive()});
+  expect_gradcheck([](Inputs v) { return v[0] / v[1]; }, {x(), positive()});
+  expect_gradcheck([](Inputs v) { return 2.0 / v[0]; }, {positive()});
+  expect_gradcheck([](Inputs v) { return pow(v[0], 2.5); }, {positive()});
+  expect_gradcheck([](Inputs v) { return exp(v[0]); }, {x()});
+  expect_gradcheck([](Inputs v) { return log(v[0]); }, {positive()});
+  expect_gradcheck([](Inputs v) { return sqrt(v[0]); }, {positive()});
+  expect_gradcheck([](Inputs v) { return tanh(v[0]); }, {x()});
+  expect_gradcheck([](Inputs v) { return sigmoid(v[0]); }, {x()});
+  expect_gradcheck([](Inputs v) { return relu(v[0]); }, {x()});
+  expect_gradcheck([](Inputs v) { return abs(v[0]); }, {x()});
+  expect_gradcheck([](Inputs v) { return v[0] * v[0] + v[0]; }, {x()});
+}
+
+BOOST_AUTO_TEST_CASE(gradients_of_broadcast_operands_have_the_operands_shape) {
+  const Variable matrix = leaf({1.0, 2.0, 3.0, 4.0, 5.0, 6.0}, {2, 3});
+  const Variable row = leaf({10.0, 20.0, 30.0});
+  const Gradients gradients = backward(sum(matrix * row));
+  expect(gradients.of(matrix), {10.0, 20.0, 30.0, 10.0, 20.0, 30.0}, {2, 3});
+  expect(gradients.of(row), {5.0, 7.0, 9.0});  // 1+4, 2+5, 3+6
+
+  auto column = [] { return leaf({0.5, -1.5}, {2, 1}); };
+  auto wide = [] { return leaf({1.1, 2.2, 3.3}); };
+  expect_gradcheck([](Inputs v) { return v[0] + v[1]; }, {column(), wide()});
+  expect_gradcheck([](Inputs v) { return v[0] - v[1]; }, {column(), wide()});
+  expect_gradcheck([](Inputs v) { return v[0] * v[1]; }, {column(), wide()});
+  expect_gradcheck([](Inputs v) { return v[0] / v[1]; }, {column(), wide()});
+  expect_gradcheck([](Inputs v) { return v[0] / v[1]; }, {wide(), leaf(0.7)});
+}
+
+BOOST_AUTO_TEST_CASE(layout_does_not_change_gradients) {
+  auto x = [] { return leaf({0.3, 1.2, -0.7, 2.0, -1.5, 0.9}, {3, 2}); };
+  auto y = [] { return leaf({1.3, 0.2, 0.7, 1.0, 2.5, 0.4}, {2, 3}); };
+  expect_gradcheck([](Inputs v) { return transpose(v[0]) * v[1]; }, {x(), y()});
+  expect_gradcheck([](Inputs v) { return relu(transpose(v[0])) / v[1]; }, {x(), y()});
+  expect_gradcheck([](Inputs v) { return tanh(slice(v[0], 0, 0, 3, 2)); }, {x()});
+}
+
+BOOST_AUTO_TEST_CASE(each_gradient_has_the_dtype_of_its_variable) {
+  const Variable a(from_values<float>({1.5F, 2.0F}), RequiresGrad::yes);
+  const Variable b = leaf({4.0, 8.0});
+  const Gradients gradients = backward(sum(a * b));
+  BOOST_CHECK(gradients.of(a).dtype() == DType::f32);
+  BOOST_CHECK(gradients.of(b).dtype() == DType::f64);
+  expect(gradients.of(a), {4.0, 8.0});
+  expect(gradients.of(b), {1.5, 2.0});
+  const Tensor by_cast = backward(sum(cast(a, DType::f64) * b)).of(a);
+  BOOST_CHECK(by_cast.dtype() == DType::f32);
+  expect(by_cast, {4.0, 8.0});
+  BOOST_CHECK(!cast(a, DType::i64).requires_grad());
+}
+
+BOOST_AUTO_TEST_CASE(errors_are_those_of_the_tensor_operation) {
+  const Variable a = leaf({1.0, 2.0, 3.0, 4.0, 5.0, 6.0}, {2, 3});
+  const Variable b = leaf({1.0, 2.0, 3.0, 4.0});
+  expect_throw<ShapeError>([&] { (void)(a + b); }, "[add] shapes do not broadcast: (2, 3) and (4)");
+  expect_throw<ShapeError>([&] { (void)(a / b); }, "[div] shapes do not broadcast: (2, 3) and (4)");
+  expect_throw<TensorError>([&] { (void)(a * Variable()); }, "[value] variable is undefined");
+}
+
+BOOST_AUTO_TEST_SUITE_END()

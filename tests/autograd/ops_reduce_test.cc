@@ -1,0 +1,98 @@
+#include "autograd/engine.h"
+#include "autograd/ops.h"
+#include "expect.h"
+
+using namespace troupe;
+using namespace troupe::testing;
+
+namespace {
+
+Variable matrix() { return leaf({1.0, 2.0, 3.0, 4.0, 5.0, 6.0}, {2, 3}); }
+
+/// A leaf with different values in every element.
+Variable filled(const Shape& shape) {
+  Generator generator(7);
+  return Variable(uniform(shape, -1.0, 1.0, generator, DType::f64), RequiresGrad::yes);
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(ops_reduce)
+
+BOOST_AUTO_TEST_CASE(the_gradient_of_a_sum_is_the_same_for_every_summand) {
+  const Variable x = matrix();
+  expect(sum(x).value(), 21.0);
+  expect(backward(sum(x) * 2.0).of(x), {2.0, 2.0, 2.0, 2.0, 2.0, 2.0}, {2, 3});
+  expect(sum(x, 0).value(), {5.0, 7.0, 9.0});
+  const Variable weights = from_values<double>({1.0, 10.0, 100.0});
+  expect(backward(sum(sum(x, 0) * weights)).of(x), {1.0, 10.0, 100.0, 1.0, 10.0, 100.0}, {2, 3});
+  expect(sum(x, 1, KeepDim::yes).value(), {6.0, 15.0}, {2, 1});
+}
+
+BOOST_AUTO_TEST_CASE(the_gradient_of_a_mean_is_shared_out_among_its_elements) {
+  const Variable x = matrix();
+  expect(mean(x).value(), 3.5);
+  expect(backward(mean(x) * 12.0).of(x), {2.0, 2.0, 2.0, 2.0, 2.0, 2.0}, {2, 3});
+  expect(mean(x, 1).value(), {2.0, 5.0});
+  const Variable weights = from_values<double>({3.0, 30.0});
+  expect(backward(sum(mean(x, 1) * weights)).of(x), {1.0, 1.0, 1.0, 10.0, 10.0, 10.0}, {2, 3});
+}
+
+BOOST_AUTO_TEST_CASE(reductions_agree_with_finite_differences_for_every_choice_of_axes) {
+  for (const Axes& axes : {Axes(0), Axes(-1), Axes{0, 2}, Axes{2, 1, 0}}) {
+    for (const KeepDim keep : {KeepDim::no, KeepDim::yes}) {
+      expect_gradcheck([&](Inputs v) { return exp(sum(v[0], axes, keep)); }, {filled({2, 3, 2})});
+      expect_gradcheck([&](Inputs v) { return exp(mean(v[0], axes, keep)); }, {filled({2, 3, 2})});
+    }
+  }
+  expect_gradcheck([](Inputs v) { return sum(transpose(v[0]), 0); }, {filled({2, 3})});
+}
+
+BOOST_AUTO_TEST_CASE(products_of_matrices_have_the_gradients_worked_out_by_hand) {
+  const Variable a = leaf({1.0, 2.0, 3.0, 4.0}, {2, 2});
+  const Variable b = leaf({5.0, 6.0, 7.0, 8.0}, {2, 2});
+  expect(matmul(a, b).value(), {19.0, 22.0, 43.0, 50.0}, {2, 2});  // 1*5 + 2*7, 1*6 + 2*8, ...
+  const Gradients gradients = backward(sum(matmul(a, b)));
+  expect(gradients.of(a), {11.0, 15.0, 11.0, 15.0}, {2, 2});  // row sums of b
+  expect(gradients.of(b), {4.0, 4.0, 6.0, 6.0}, {2, 2});      // column sums of a
+}
+
+BOOST_AUTO_TEST_CASE(products_agree_with_finite_differences_for_every_pair_of_shapes) {
+  auto check = [](const Shape& a, const Shape& b) {
+    BOOST_TEST_CONTEXT(to_string(a) << " x " << to_string(b)) {
+      expect_gradcheck([](Inputs v) { return tanh(matmul(v[0], v[1])); }, {filled(a), filled(b)});
+    }
+  };
+  check({2, 3}, {3, 4});
+  check({3}, {3});
+  check({3}, {3, 2});
+  check({2, 3}, {3});
+  check({2, 2, 3}, {3, 2});
+  check({2, 2, 3}, {3});
+  check({2, 3}, {2, 3, 2});
+  check({3}, {2, 3, 2});
+  check({2, 1, 2, 3}, {3, 3, 2});
+}
+
+BOOST_AUTO_TEST_CASE(products_of_transposed_views_agree_with_finite_differences) {
+  expect_gradcheck([](Inputs v) { return matmul(transpose(v[0]), transpose(v[1])); }, {filled({3, 2}), filled({4, 3})});
+}
+
+BOOST_AUTO_TEST_CASE(a_constant_factor_gets_no_gradient) {
+  const Variable a = leaf({1.0, 2.0, 3.0, 4.0}, {2, 2});
+  const Variable b = a.value();
+  const Gradients gradients = backward(sum(matmul(a, b)));
+  BOOST_CHECK_EQUAL(gradients.size(), 1U);
+  expect(gradients.of(a), {3.0, 7.0, 3.0, 7.0}, {2, 2});
+}
+
+BOOST_AUTO_TEST_CASE(errors_are_those_of_the_tensor_operation) {
+  expect_throw<ShapeError>(
+      [] {
+        (void)matmul(filled({8, 4}), filled({5, 1}));
+      },
+      "[matmul] inner sizes differ: (8, 4) x (5, 1)");
+  expect_throw<ShapeError>([] { (void)sum(matrix(), 2); }, "[sum] dimension out of range: 2 of (2, 3)");
+}
+
+BOOST_AUTO_TEST_SUITE_END()

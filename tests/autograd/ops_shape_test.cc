@@ -1,0 +1,98 @@
+#include <array>
+
+#include "autograd/engine.h"
+#include "autograd/ops.h"
+#include "expect.h"
+
+using namespace troupe;
+using namespace troupe::testing;
+
+namespace {
+
+Variable matrix() { return leaf({1.0, 2.0, 3.0, 4.0, 5.0, 6.0}, {2, 3}); }
+
+/// The gradient of `x` if element i of the result counts i + 1 times.
+Tensor gradient_of(const Variable& x, const Variable& result) {
+  const Tensor weights = add(arange(result.shape().numel(), DType::f64), 1.0);
+  return backward(sum(result * Variable(weights.reshape(result.shape())))).of(x);
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(ops_shape)
+
+BOOST_AUTO_TEST_CASE(rearranged_elements_get_their_gradients_back_in_place) {
+  const Variable x = matrix();
+  const std::array<int, 3> order{2, 0, 1};
+  expect(gradient_of(x, reshape(x, {3, 2})), {1.0, 2.0, 3.0, 4.0, 5.0, 6.0}, {2, 3});
+  expect(gradient_of(x, flatten(x)), {1.0, 2.0, 3.0, 4.0, 5.0, 6.0}, {2, 3});
+  expect(gradient_of(x, unsqueeze(x, 1)), {1.0, 2.0, 3.0, 4.0, 5.0, 6.0}, {2, 3});
+  expect(gradient_of(x, squeeze(reshape(x, {2, 1, 3}), 1)), {1.0, 2.0, 3.0, 4.0, 5.0, 6.0}, {2, 3});
+  expect(gradient_of(x, transpose(x)), {1.0, 3.0, 5.0, 2.0, 4.0, 6.0}, {2, 3});
+  // (1, 2, 3) -> (3, 1, 2): element (i, j) goes to place j * 2 + i
+  expect(gradient_of(x, permute(unsqueeze(x, 0), order)), {1.0, 3.0, 5.0, 2.0, 4.0, 6.0}, {2, 3});
+}
+
+BOOST_AUTO_TEST_CASE(an_expanded_element_collects_the_gradients_of_all_its_copies) {
+  const Variable x = leaf({1.0, 2.0}, {2, 1});
+  expect(expand(x, {2, 3}).value(), {1.0, 1.0, 1.0, 2.0, 2.0, 2.0}, {2, 3});
+  expect(gradient_of(x, expand(x, {2, 3})), {6.0, 15.0}, {2, 1});  // 1+2+3, 4+5+6
+}
+
+BOOST_AUTO_TEST_CASE(parts_that_were_not_taken_get_zeros) {
+  const Variable x = matrix();
+  expect(slice(x, 1, 0, 3, 2).value(), {1.0, 3.0, 4.0, 6.0}, {2, 2});
+  expect(gradient_of(x, slice(x, 1, 0, 3, 2)), {1.0, 0.0, 2.0, 3.0, 0.0, 4.0}, {2, 3});
+  expect(gradient_of(x, slice(x, 0, -1)), {0.0, 0.0, 0.0, 1.0, 2.0, 3.0}, {2, 3});
+  expect(select(x, 1, -1).value(), {3.0, 6.0});
+  expect(gradient_of(x, select(x, 1, -1)), {0.0, 0.0, 1.0, 0.0, 0.0, 2.0}, {2, 3});
+}
+
+BOOST_AUTO_TEST_CASE(joined_parts_get_their_share_of_the_gradient) {
+  const Variable a = leaf({1.0, 2.0}, {2, 1});
+  const Variable b = leaf({3.0, 4.0, 5.0, 6.0}, {2, 2});
+  const std::array<Variable, 3> parts{a, b, a};
+  expect(concat(parts, 1).value(), {1.0, 3.0, 4.0, 1.0, 2.0, 5.0, 6.0, 2.0}, {2, 4});
+  expect(gradient_of(b, concat(parts, 1)), {2.0, 3.0, 6.0, 7.0}, {2, 2});
+  expect(gradient_of(a, concat(parts, 1)), {5.0, 13.0}, {2, 1});  // 1+4, 5+8
+
+  const std::array<Variable, 2> rows{leaf({1.0, 2.0}), leaf({3.0, 4.0})};
+  expect(stack(rows).value(), {1.0, 2.0, 3.0, 4.0}, {2, 2});
+  expect(gradient_of(rows[1], stack(rows, 0)), {3.0, 4.0});
+  expect(gradient_of(rows[1], stack(rows, 1)), {2.0, 4.0});
+}
+
+BOOST_AUTO_TEST_CASE(joined_parts_of_several_dtypes_get_gradients_of_their_own) {
+  const Variable single(from_values<float>({1.0F}), RequiresGrad::yes);
+  const std::array<Variable, 3> parts{single, leaf({2.0}), from_values<std::int64_t>({3})};
+  const Tensor gradient = gradient_of(single, concat(parts));
+  BOOST_CHECK(gradient.dtype() == DType::f32);
+  expect(gradient, {1.0});
+}
+
+BOOST_AUTO_TEST_CASE(a_part_picked_twice_collects_both_gradients) {
+  const Variable x = matrix();
+  const Tensor columns = from_values<std::int64_t>({2, 0, 2});
+  expect(index_select(x, 1, columns).value(), {3.0, 1.0, 3.0, 6.0, 4.0, 6.0}, {2, 3});
+  expect(gradient_of(x, index_select(x, 1, columns)), {2.0, 0.0, 4.0, 5.0, 0.0, 10.0}, {2, 3});
+
+  const Tensor rows = from_values<std::int64_t>({1, 1}, {2, 1});
+  expect(embedding(x, rows).value(), {4.0, 5.0, 6.0, 4.0, 5.0, 6.0}, {2, 1, 3});
+  expect(gradient_of(x, embedding(x, rows)), {0.0, 0.0, 0.0, 5.0, 7.0, 9.0}, {2, 3});
+}
+
+BOOST_AUTO_TEST_CASE(gradients_agree_with_finite_differences) {
+  expect_gradcheck([](Inputs v) { return tanh(reshape(transpose(v[0]), {2, 3})); }, {matrix()});
+  expect_gradcheck([](Inputs v) { return tanh(slice(transpose(v[0]), 0, 1)); }, {matrix()});
+  expect_gradcheck([](Inputs v) { return tanh(select(v[0], 0, 1)) * select(v[0], 0, 0); }, {matrix()});
+  expect_gradcheck([](Inputs v) { return tanh(expand(unsqueeze(v[0], 1), {2, 2, 3})); }, {matrix()});
+  expect_gradcheck([](Inputs v) { return tanh(concat(v, -1)); }, {matrix(), matrix()});
+  expect_gradcheck([](Inputs v) { return tanh(stack(v, -1)); }, {matrix(), matrix()});
+}
+
+BOOST_AUTO_TEST_CASE(errors_are_those_of_the_tensor_operation) {
+  expect_throw<ShapeError>([] { (void)concat(std::span<const Variable>()); }, "[concat] no tensors");
+  expect_throw<IndexError>([] { (void)select(matrix(), 1, 3); }, "[select] index out of range: 3 of 3");
+}
+
+BOOST_AUTO_TEST_SUITE_END()

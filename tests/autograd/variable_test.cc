@@ -1,0 +1,106 @@
+#include "autograd/variable.h"
+
+#include <thread>
+
+#include "autograd/engine.h"
+#include "autograd/ops.h"
+#include "expect.h"
+
+using namespace troupe;
+using namespace troupe::testing;
+
+BOOST_AUTO_TEST_SUITE(variable)
+
+BOOST_AUTO_TEST_CASE(copies_are_the_same_variable_and_equal_values_are_not) {
+  const Variable a = leaf({1.0, 2.0});
+  const Variable copy = a;  // NOLINT(performance-unnecessary-copy-initialization)
+  const Variable other = leaf({1.0, 2.0});
+  BOOST_CHECK(same(a, copy));
+  BOOST_CHECK_EQUAL(a.id(), copy.id());
+  BOOST_CHECK(!same(a, other));
+  BOOST_CHECK(Variable().id() == nullptr);
+}
+
+BOOST_AUTO_TEST_CASE(a_tensor_converts_to_a_constant) {
+  const Variable constant = from_values<double>({1.0, 2.0});
+  BOOST_CHECK(!constant.requires_grad());
+  BOOST_CHECK(constant.is_leaf());
+  BOOST_CHECK(!constant.gradient_edge());
+}
+
+BOOST_AUTO_TEST_CASE(results_of_operations_are_leaves_only_if_no_gradient_is_wanted) {
+  const Variable w = leaf({1.0});
+  BOOST_CHECK(w.is_leaf());
+  BOOST_CHECK(!(w + 1.0).is_leaf());
+  BOOST_CHECK((w + 1.0).requires_grad());
+  BOOST_CHECK((w.detach() + 1.0).is_leaf());
+  BOOST_CHECK_EQUAL((w * 2.0).gradient_edge().fn->name(), "mul");
+}
+
+BOOST_AUTO_TEST_CASE(under_a_no_grad_guard_nothing_is_recorded) {
+  const Variable w = leaf({1.0});
+  {
+    const NoGradGuard outer;
+    const NoGradGuard inner;
+    BOOST_CHECK(!grad_enabled());
+    BOOST_CHECK(!(w + w).requires_grad());
+  }
+  BOOST_CHECK(grad_enabled());
+  BOOST_CHECK((w + w).requires_grad());
+}
+
+BOOST_AUTO_TEST_CASE(a_new_value_is_seen_by_all_handles_and_not_by_values_read_before) {
+  const Variable w = leaf({1.0, 2.0});
+  const Variable handle = w;  // NOLINT(performance-unnecessary-copy-initialization)
+  const Tensor before = w.value();
+  w.set_value(from_values<double>({3.0, 4.0}));
+  expect(handle.value(), {3.0, 4.0});
+  expect(before, {1.0, 2.0});
+  BOOST_CHECK(same(w, handle));
+}
+
+BOOST_AUTO_TEST_CASE(a_graph_recorded_before_a_new_value_gives_the_gradient_of_the_old_one) {
+  const Variable w = leaf({3.0});
+  const Variable loss = sum(w * w);
+  w.set_value(from_values<double>({100.0}));
+  expect(backward(loss).of(w), {6.0});  // 2 * 3
+}
+
+BOOST_AUTO_TEST_CASE(values_that_do_not_fit_and_results_of_operations_refuse_a_new_value) {
+  const Variable w = leaf({1.0, 2.0});
+  expect_throw<ShapeError>([&] { w.set_value(from_values<double>({1.0})); },
+                           "[set_value] the new value does not fit: f64 (1) instead of f64 (2)");
+  expect_throw<ShapeError>(
+      [&] {
+        w.set_value(from_values<float>({1.0F, 2.0F}));
+      },
+      "[set_value] the new value does not fit: f32 (2) instead of f64 (2)");
+  expect_throw<ShapeError>([&] { w.set_value(Tensor()); },
+                           "[set_value] the new value does not fit: undefined instead of f64 (2)");
+  expect_throw<TensorError>([&] { (w + 1.0).set_value(w.value()); },
+                            "[set_value] not a leaf: the variable is the result of an operation");
+}
+
+BOOST_AUTO_TEST_CASE(undefined_variables_and_integer_leaves_with_gradient_are_refused) {
+  expect_throw<TensorError>([] { (void)Variable().value(); }, "[value] variable is undefined");
+  expect_throw<TensorError>([] { (void)Variable().requires_grad(); }, "[requires_grad] variable is undefined");
+  expect_throw<TensorError>([] { Variable v{Tensor()}; }, "[Variable] tensor is undefined");
+  expect_throw<DTypeError>([] { Variable v(arange(3), RequiresGrad::yes); },
+                           "[Variable] only floating point values have gradients: i64");
+}
+
+BOOST_AUTO_TEST_CASE(readers_see_one_of_the_values_while_another_thread_sets_them) {
+  const Variable w = leaf({0.0, 0.0});
+  bool torn = false;
+  std::thread writer([&] {
+    for (int i = 0; i < 2000; ++i) w.set_value(full({2}, i, DType::f64));
+  });
+  for (int i = 0; i < 2000; ++i) {
+    const Tensor seen = w.value();
+    torn = torn || seen.data<double>()[0] != seen.data<double>()[1];
+  }
+  writer.join();
+  BOOST_CHECK(!torn);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

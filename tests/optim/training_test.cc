@@ -1,0 +1,144 @@
+// Autograd, modules and optimizer together: networks that learn.
+#include <boost/test/unit_test.hpp>
+
+#include <memory>
+#include <vector>
+
+#include "autograd/engine.h"
+#include "autograd/nn/activation.h"
+#include "autograd/nn/conv.h"
+#include "autograd/nn/embedding.h"
+#include "autograd/nn/linear.h"
+#include "autograd/nn/pool.h"
+#include "autograd/nn/sequential.h"
+#include "autograd/ops.h"
+#include "autograd/ops_nn.h"
+#include "optim/sgd.h"
+#include "tensor/create.h"
+
+using namespace troupe;
+
+namespace {
+
+/// The owner of parameters in miniature: writes each new value into a second buffer and swaps the two.
+class Trainer {
+ public:
+  Trainer(std::vector<Variable> parameters, const optim::SgdOptions& options)
+      : parameters_(std::move(parameters)), sgd_(options) {
+    for (const Variable& parameter : parameters_) spare_.push_back(zeros_like(parameter.value()));
+  }
+
+  void step(const Gradients& gradients) {
+    std::vector<optim::ParameterUpdate> updates;
+    for (std::size_t i = 0; i < parameters_.size(); ++i) {
+      const Tensor gradient = gradients.of(parameters_[i]);
+      if (gradient.defined()) updates.push_back({i, parameters_[i].value(), gradient, spare_[i]});
+    }
+    sgd_.step(updates);
+    for (const optim::ParameterUpdate& update : updates) {
+      parameters_[update.index].set_value(update.next);
+      spare_[update.index] = update.current;
+    }
+  }
+
+ private:
+  std::vector<Variable> parameters_;
+  std::vector<Tensor> spare_;
+  optim::Sgd sgd_;
+};
+
+struct Examples {
+  Tensor images;   ///< (n, 1, 8, 8)
+  Tensor classes;  ///< (n): 0 has a horizontal bar, 1 a vertical one, 2 a diagonal one, each somewhere
+};
+
+Examples draw_examples(std::int64_t count, Generator& generator) {
+  Tensor images = mul(randn({count, 1, 8, 8}, generator), 0.2);
+  const Tensor classes = randint(0, 3, {count}, generator);
+  for (std::int64_t i = 0; i < count; ++i) {
+    const auto kind = classes.data<std::int64_t>()[static_cast<std::size_t>(i)];
+    const auto row = static_cast<std::int64_t>(generator.below(kind == 0 ? 8 : 5));
+    const auto column = static_cast<std::int64_t>(generator.below(kind == 1 ? 8 : 5));
+    for (std::int64_t k = 0; k < 4; ++k) {
+      const std::int64_t y = row + (kind == 0 ? 0 : k);
+      const std::int64_t x = column + (kind == 1 ? 0 : k);
+      images.mutable_data<float>()[static_cast<std::size_t>(i * 64 + y * 8 + x)] += 1.0F;
+    }
+  }
+  return {images, classes};
+}
+
+double accuracy(nn::Layer& network, const Examples& examples) {
+  const NoGradGuard no_grad;
+  const Tensor guesses = argmax(network(Variable(examples.images)).value(), 1);
+  return mean(eq(guesses, examples.classes).to(DType::f64)).item();
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(training)
+
+BOOST_AUTO_TEST_CASE(a_convolutional_network_learns_to_tell_bars_apart) {
+  Generator generator(2024);
+  const auto network = nn::sequential(std::make_shared<nn::Conv2d>(1, 8, Size2d{3, 3}, generator),
+                                      std::make_shared<nn::Relu>(), std::make_shared<nn::MaxPool2d>(),
+                                      std::make_shared<nn::Flatten>(), std::make_shared<nn::Linear>(72, 3, generator));
+  const Examples held_out = draw_examples(300, generator);
+  BOOST_CHECK_LT(accuracy(*network, held_out), 0.6);
+
+  Trainer trainer(network->parameters(), {.lr = 0.1, .momentum = 0.9});
+  for (int i = 0; i < 150; ++i) {
+    const Examples batch = draw_examples(32, generator);
+    trainer.step(backward(cross_entropy((*network)(Variable(batch.images)), batch.classes)));
+  }
+  BOOST_CHECK_GE(accuracy(*network, held_out), 0.97);
+}
+
+BOOST_AUTO_TEST_CASE(linear_regression_finds_the_line) {
+  Generator generator(7);
+  nn::Linear line(2, 1, generator, nn::Bias::yes, DType::f64);
+  Trainer trainer(line.parameters(), {.lr = 0.1});
+  const Variable x = randn({64, 2}, generator, DType::f64);
+  const Variable y = matmul(x, Variable(from_values<double>({2.0, -3.0}, {2, 1}))) + 0.5;
+  for (int i = 0; i < 300; ++i) trainer.step(backward(mse_loss(line(x), y)));
+  BOOST_CHECK(allclose(line.weight().value(), from_values<double>({2.0, -3.0}, {1, 2}), 1e-6));
+  BOOST_CHECK(allclose(line.bias().value(), from_values<double>({0.5}), 1e-6));
+}
+
+BOOST_AUTO_TEST_CASE(rows_of_a_table_that_were_not_used_do_not_change) {
+  Generator generator(3);
+  nn::Embedding table(4, 2, generator);
+  const Tensor before = table.weight().value();
+  Trainer trainer(table.parameters(), {.lr = 0.5});
+  trainer.step(backward(sum(table(Variable(from_values<std::int64_t>({2, 2}))))));
+  const Tensor after = table.weight().value();
+  BOOST_CHECK(same_bytes(after.slice(0, 0, 2), before.slice(0, 0, 2)));
+  BOOST_CHECK(allclose(after.select(0, 2), sub(before.select(0, 2), 1.0)));  // two uses of gradient 1, times 0.5
+}
+
+BOOST_AUTO_TEST_CASE(a_step_between_forward_and_backward_leaves_the_gradient_as_it_was) {
+  Generator generator(4);
+  nn::Linear line(3, 2, generator);
+  const Variable x(randn({4, 3}, generator), RequiresGrad::yes);
+  const Variable loss = sum(tanh(line(x)));
+  const Tensor expected = backward(loss).of(x);
+  Trainer trainer(line.parameters(), {.lr = 1.0});
+  trainer.step(backward(sum(line(x))));
+  BOOST_CHECK(same_bytes(backward(loss).of(x), expected));
+}
+
+BOOST_AUTO_TEST_CASE(training_twice_from_one_seed_gives_the_same_bits) {
+  auto train = [] {
+    Generator generator(5);
+    nn::Linear line(64, 3, generator);
+    Trainer trainer(line.parameters(), {.lr = 0.1, .momentum = 0.9, .weight_decay = 1e-3, .nesterov = true});
+    for (int i = 0; i < 5; ++i) {
+      const Examples batch = draw_examples(16, generator);
+      trainer.step(backward(cross_entropy(line(Variable(batch.images.reshape({16, 64}))), batch.classes)));
+    }
+    return line.weight().value();
+  };
+  BOOST_CHECK(same_bytes(train(), train()));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
