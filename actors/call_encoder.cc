@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <variant>
 
+#include "actors/contexts.h"
 #include "actors/deadline.h"
 #include "actors/function_registry.h"
 #include "actors/node_core.h"
@@ -71,6 +72,7 @@ struct CallSender {
     message.function_name = call.function_->name;
     message.fingerprint = call.function_->fingerprint;
     message.site.context = scope.context;
+    if (scope.context) scope.node->contexts().called(*scope.context, call.to_);
     const CallPath path = scope.path->child(scope.counters->next_call.fetch_add(1, std::memory_order_relaxed));
     message.site.path.assign(path.indices().begin(), path.indices().end());
     message.site.trace = scope.trace;

@@ -175,6 +175,14 @@ NodeCounts NodeCore::counts() const {
   return counts;
 }
 
+std::vector<std::string> NodeCore::oldest_requests() const {
+  constexpr std::size_t kLines = 8;
+  const Promise<std::vector<std::string>> lines(future_home());
+  host_->send(actors_->router, ListOldest{kLines, lines});
+  const auto answer = lines.future().get_for(std::chrono::milliseconds(200));
+  return answer && answer->ok() ? answer->value() : std::vector<std::string>{};
+}
+
 std::vector<std::string> NodeCore::stop(TimePoint due) {
   if (stopped_.exchange(true, std::memory_order_acq_rel)) return {};
   const Error why = stopped_error(name_, {});

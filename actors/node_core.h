@@ -139,6 +139,9 @@ class NodeCore final : public std::enable_shared_from_this<NodeCore>, private Li
 
   [[nodiscard]] NodeCounts counts() const;
 
+  /// The requests that have waited longest, one line each, for shutdown reports.
+  [[nodiscard]] std::vector<std::string> oldest_requests() const;
+
   /// Requests ever made here.
   [[nodiscard]] std::uint64_t requests_started() const { return requests_started_.load(std::memory_order_acquire); }
 

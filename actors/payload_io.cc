@@ -7,6 +7,7 @@
 
 #include "actors/contexts.h"
 #include "actors/node_core.h"
+#include "actors/recv_tag.h"
 #include "actors/references.h"
 
 namespace troupe {
@@ -86,7 +87,7 @@ PayloadReader::PayloadReader(std::shared_ptr<NodeCore> node, const NodeName& fro
     : node_(std::move(node)), payload_(std::move(payload)), archive_(payload_.bytes, payload_.tensors, this) {
   if (payload_.boundary) {
     const msg::BoundaryHeader& boundary = *payload_.boundary;
-    recv_ = RecvFn::make(boundary.slots);
+    recv_ = make_recv({boundary.context, boundary.id, from}, boundary.slots);
     received_.resize(boundary.slots);
     node_->contexts().record_recv(boundary.context, boundary.id, recv_, from);
   }

@@ -49,6 +49,7 @@ RouterActor::behavior_type router_actor(RouterActor::stateful_pointer<RouterStat
         self->state.router->tick(now());
         settle();
       },
+      [=](const ListOldest& m) { m.lines.complete(self->state.router->oldest(now(), m.count)); },
       [=](const StopRouting& m) {
         self->state.router->stop(now(), m.why);
         self->state.setting.pending->store(0, std::memory_order_relaxed);

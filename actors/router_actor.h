@@ -6,8 +6,10 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "actors/caf.h"
+#include "actors/future.h"
 #include "actors/router.h"
 
 namespace troupe::detail {
@@ -40,6 +42,11 @@ struct FramesCame {
   Frames frames;
 };
 struct TickCame {};
+/// Which requests have waited longest?
+struct ListOldest {
+  std::size_t count = 0;
+  Promise<std::vector<std::string>> lines;
+};
 struct StopRouting {
   Error why;
 };
@@ -53,6 +60,7 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::LinkCameUp)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::LinkWentDown)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::FramesCame)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::TickCame)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::ListOldest)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::StopRouting)
 
 namespace troupe::detail {
@@ -66,6 +74,7 @@ using RouterActor = caf::typed_actor<caf::reacts_to<SendRequest>,       //
                                      caf::reacts_to<LinkWentDown>,      //
                                      caf::reacts_to<FramesCame>,        //
                                      caf::reacts_to<TickCame>,          //
+                                     caf::reacts_to<ListOldest>,        //
                                      caf::reacts_to<StopRouting>>;
 
 /// What the actor needs; all outlive it.

@@ -59,4 +59,14 @@ void SystemClock::run(const std::stop_token& stop) noexcept {
   }
 }
 
+std::shared_ptr<Clock> make_system_clock() {
+  return {new SystemClock, [](SystemClock* clock) {
+            if (clock->on_own_thread()) {
+              std::thread([clock] { delete clock; }).detach();  // it must outlive the action that is running
+            } else {
+              delete clock;
+            }
+          }};
+}
+
 }  // namespace troupe

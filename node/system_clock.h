@@ -4,6 +4,7 @@
 #include <condition_variable>
 #include <functional>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <thread>
 #include <unordered_map>
@@ -29,6 +30,9 @@ class SystemClock final : public Clock {
 
   void cancel(TimerId timer) override;
 
+  /// Whether the caller is an action of this clock.
+  [[nodiscard]] bool on_own_thread() const { return std::this_thread::get_id() == thread_.get_id(); }
+
  private:
   using Key = std::pair<TimePoint, TimerId>;
 
@@ -42,5 +46,8 @@ class SystemClock final : public Clock {
   TimerId running_;                                          ///< guarded by mutex_; 0 = none
   std::jthread thread_;                                      ///< last: it uses all of the above
 };
+
+/// A system clock that may lose its last owner anywhere, also in one of its own actions.
+[[nodiscard]] std::shared_ptr<Clock> make_system_clock();
 
 }  // namespace troupe

@@ -1,0 +1,62 @@
+#include "node/local_cluster.h"
+
+#include <fmt/format.h>
+#include <sodium.h>
+
+#include <algorithm>
+#include <set>
+#include <stdexcept>
+
+#include "actors/caf.h"
+#include "actors/membership.h"
+#include "node/handshake.h"
+#include "node/system_clock.h"
+
+namespace troupe {
+namespace {
+
+constexpr std::chrono::seconds kStartLimit{10};
+
+void check_names(const std::vector<NodeName>& names) {
+  std::set<std::string_view> seen;
+  for (const NodeName& name : names) {
+    if (!is_valid_node_name(name)) throw std::invalid_argument(fmt::format("[LocalCluster] \"{}\" is not a node name", name));
+    if (!seen.insert(name).second) throw std::invalid_argument(fmt::format("[LocalCluster] the name \"{}\" is given twice", name));
+  }
+}
+
+}  // namespace
+
+LocalCluster::LocalCluster(std::vector<NodeName> names, const FunctionRegistry& functions, LocalClusterOptions options) {
+  if (sodium_init() < 0) throw std::runtime_error("[LocalCluster] libsodium cannot start");
+  check_names(names);
+  std::uint32_t rank = 0;
+  for (const NodeName& name : names) {
+    Incarnation incarnation;
+    randombytes_buf(&incarnation, sizeof incarnation);
+    std::unique_ptr<Link> link = std::make_unique<MemoryLink>(hub_, name, incarnation);
+    if (options.wrap_link) link = options.wrap_link(std::move(link));
+    nodes_.push_back(std::make_unique<Node>(detail::NodeParts{name, incarnation, rank++, functions, make_system_clock(),
+                                                              std::make_shared<ElasticPool>(options.pool),
+                                                              std::move(link), detail::make_inline_host}));
+    for (const auto& other : nodes_) {
+      if (other != nodes_.back()) nodes_.back()->core().link().connect(other->address());
+    }
+  }
+  for (const auto& node : nodes_) {
+    const TimePoint due = node->core().clock().now() + kStartLimit;
+    if (const auto error = node->core().membership().wait_for_members(names.size(), due)) throw RemoteError(*error);
+  }
+}
+
+LocalCluster::~LocalCluster() = default;
+
+Node& LocalCluster::node(std::string_view name) {
+  const auto found = std::find_if(nodes_.begin(), nodes_.end(), [&](const auto& node) { return node->name() == name; });
+  if (found == nodes_.end()) throw std::out_of_range(fmt::format("[LocalCluster] no node \"{}\"", name));
+  return **found;
+}
+
+void LocalCluster::kill(std::string_view name) { node(name).stop(); }
+
+}  // namespace troupe

@@ -1,0 +1,40 @@
+// A whole cluster in one process: for tests, samples and programs that want actors without processes.
+#pragma once
+
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "actors/function_registry.h"
+#include "node/memory_link.h"
+#include "node/node.h"
+
+namespace troupe {
+
+struct LocalClusterOptions {
+  PoolOptions pool;
+  /// Wraps each node's link, for tests that delay or count; may be empty.
+  std::function<std::unique_ptr<Link>(std::unique_ptr<Link>)> wrap_link;
+};
+
+/// Nodes that reach each other through memory, all up when the constructor returns.
+class LocalCluster {
+ public:
+  /// Throws std::invalid_argument if a name is empty, malformed or given twice.
+  LocalCluster(std::vector<NodeName> names, const FunctionRegistry& functions, LocalClusterOptions options = {});
+  ~LocalCluster();
+  LocalCluster(const LocalCluster&) = delete;
+  LocalCluster& operator=(const LocalCluster&) = delete;
+
+  /// Throws std::out_of_range if there is no such node.
+  [[nodiscard]] Node& node(std::string_view name);
+
+  /// Ends one node ungracefully, as a crash of its process would look to the others.
+  void kill(std::string_view name);
+
+ private:
+  MemoryHub hub_;
+  std::vector<std::unique_ptr<Node>> nodes_;
+};
+
+}  // namespace troupe

@@ -1,0 +1,84 @@
+// A process's place in a cluster: starts, serves, ends.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "actors/deadline.h"
+#include "actors/executor.h"
+#include "actors/function_registry.h"
+#include "actors/link.h"
+#include "actors/node_core.h"
+#include "actors/scope.h"
+#include "node/secret.h"
+
+namespace troupe {
+
+struct NodeOptions {
+  NodeName name;
+  std::string cluster_id = "troupe";
+  std::string bind = "tcp://127.0.0.1:*";            ///< where this node listens: "tcp://HOST:PORT", "ipc://PATH", "ipc://@NAME"
+  std::string seed;                                  ///< where the first node listens; empty: this is the first
+  std::uint32_t world_size = 1;                      ///< join returns when so many are there; 0: at once
+  std::uint32_t rank = 0;
+  ClusterSecret secret = ClusterSecret::random();
+  PoolOptions pool;
+  Deadline join_deadline = std::chrono::seconds(30);
+
+  /// What `troupe up`, or torchrun-style variables, say about this process; a world of one without any.
+  /// Throws EnvironmentError or RemoteError (an unreadable secret), naming the variable and its value.
+  [[nodiscard]] static NodeOptions from_environment();
+};
+
+/// How a shutdown went.
+struct ShutdownReport {
+  std::vector<std::string> waited_for;  ///< what had not ended by the deadline, one line each; empty: a clean end
+  [[nodiscard]] bool clean() const { return waited_for.empty(); }
+};
+
+/// One node of a cluster and the Scope of its program. Several nodes fit in one process.
+/// Thread rule: any thread may call any member. Ends in its destructor, at the latest (ungracefully, within 2 s).
+class Node final : public Scope {
+ public:
+  /// Starts a node and waits until its world is complete. Throws RemoteError: timeout (naming who is there), auth_failed,
+  /// name_in_use, peer_unreachable, resource_exhausted (address in use).
+  [[nodiscard]] static Node join(NodeOptions options, FunctionRegistry functions);
+
+  /// Starts a node out of given parts, for local clusters, the simulator and tests.
+  explicit Node(detail::NodeParts parts);
+
+  ~Node();
+  Node(Node&& other) noexcept;
+  Node& operator=(Node&&) = delete;
+
+  [[nodiscard]] const NodeName& name() const { return core().name(); }
+  [[nodiscard]] std::string address() const { return core().link().address(); }
+
+  /// All members that are up, this node among them, by name.
+  [[nodiscard]] std::vector<Peer> members() const;
+
+  /// Counts for debug info and tests.
+  [[nodiscard]] detail::NodeCounts counts() const { return core().counts(); }
+
+  /// Calls `handler` on the pool for each peer that goes down from now on.
+  void on_down(std::function<void(const Peer&, const Error&)> handler);
+
+  /// Serves until every living member calls serve or shutdown and nothing is under way anywhere. No time limit; the end
+  /// of any member is noticed, and the rest go on without it.
+  void serve();
+
+  /// Ends the node together with the others: waits until every living member is done and nothing is under way, at most
+  /// until `deadline`, then stops. The report names what it still waited for. A second call returns at once.
+  ShutdownReport shutdown(Deadline deadline = std::chrono::seconds(10));
+
+  /// Ends this node now; peers see it go.
+  ShutdownReport stop();
+
+  [[nodiscard]] detail::NodeCore& core() const { return *state().node; }
+};
+
+}  // namespace troupe
