@@ -21,6 +21,7 @@ using detail::GivenRole;
 using detail::GivenSettings;
 
 constexpr int kNodesMax = 1024;
+constexpr std::size_t kAlignedMax = 60;  // origins of longer lines stand apart
 
 struct CheckedSetting {
   SettingValue value;
@@ -200,7 +201,10 @@ std::string node_name(const RoleConfig& role, int index) {
 
 std::string describe(const ClusterConfig& config, ShowOrigin origin) {
   std::size_t width = 0;
-  for (const ConfigEntry& entry : config.entries) width = std::max(width, entry.key.size() + entry.value.size() + 3);
+  for (const ConfigEntry& entry : config.entries) {
+    const std::size_t size = entry.key.size() + entry.value.size() + 3;
+    if (size <= kAlignedMax) width = std::max(width, size);
+  }
   std::string result;
   for (const ConfigEntry& entry : config.entries) {
     const std::string line = fmt::format("{} = {}", entry.key, entry.value);

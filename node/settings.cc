@@ -313,7 +313,7 @@ std::string did_you_mean(std::string_view word, std::span<const std::string_view
   std::size_t least = std::max<std::size_t>(2, word.size() / 3) + 1;
   for (const std::string_view candidate : known) {
     const std::size_t distance = edit_distance(word, candidate);
-    if (distance < least && distance < candidate.size()) {
+    if (distance < least && distance < std::max(word.size(), candidate.size())) {
       least = distance;
       closest = candidate;
     }

@@ -1,0 +1,154 @@
+// The program `troupe`.
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <exception>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "node/config.h"
+#include "node/launcher.h"
+#include "node/settings.h"
+
+namespace {
+
+constexpr int kUsageError = 2;
+
+constexpr const char* kExamples = R"(Examples:
+  troupe up cluster.toml                                 start all processes of a cluster, Ctrl-C stops them
+  troupe up cluster.toml --set role.trainer.count=4      the same with four trainers
+  troupe up cluster.toml --log-dir logs                  keep what each of them prints in logs/<node>.log
+  troupe config show cluster.toml --origin               what is configured, and by whom
+
+A cluster file:
+  [cluster]
+  name = "mnist"
+  [[role]]
+  name = "ps"
+  command = ["./parameter_server"]
+  [[role]]
+  name = "trainer"
+  count = 2
+  command = ["./trainer", "--epochs", "3"]
+
+Environment:
+  TROUPE__SECTION__KEY    overrides a key of the file, e.g. TROUPE__NODE__LOG_LEVEL=debug; --set overrides both
+  NO_COLOR                set: no colours
+)";
+
+struct Arguments {
+  std::string file;
+  std::vector<std::string> overrides;
+  std::string log_dir;
+  bool origin = false;
+};
+
+/// CLI11's help with a blank line after the description.
+class HelpFormatter : public CLI::Formatter {
+  std::string make_description(const CLI::App* app) const override { return CLI::Formatter::make_description(app) + "\n"; }
+};
+
+/// Adds what every command that reads a cluster file takes.
+void add_file(CLI::App& command, Arguments& arguments) {
+  command.add_option("FILE", arguments.file, "the cluster file")->required()->type_name("");
+  command.add_option("--set", arguments.overrides, "override a key, e.g. cluster.port=29500; may be repeated")
+      ->type_name("KEY=VALUE")
+      ->expected(1)
+      ->take_all();
+}
+
+std::string keys_help() {
+  std::string text = "Keys of the file:\n";
+  for (const auto specs : {troupe::cluster_setting_specs(), troupe::role_setting_specs()}) {
+    for (const troupe::SettingSpec& spec : specs) {
+      const std::string fallback = spec.fallback.empty() ? "" : fmt::format(" [{}]", spec.fallback);
+      const std::string choices = spec.choices.empty() ? "" : fmt::format(": {}", spec.choices);
+      text += fmt::format("  {:<26}{}{}{}\n", fmt::format("{}.{}", spec.section, spec.key), spec.about, choices, fallback);
+    }
+  }
+  return text;
+}
+
+/// Descriptors 0 to 2 must not be given to anything else, even if we were started without them.
+void open_standard_descriptors() {
+  while (true) {
+    const int descriptor = open("/dev/null", O_RDWR);
+    if (descriptor > STDERR_FILENO || descriptor < 0) {
+      if (descriptor >= 0) close(descriptor);
+      return;
+    }
+  }
+}
+
+int run(int argc, char** argv) {
+  Arguments arguments;
+  CLI::App app("Runs programs that are made of many processes: distributed tensors and autograd out of actors.", "troupe");
+  app.set_version_flag("--version", "troupe " TROUPE_VERSION);
+  app.require_subcommand(1);
+  app.footer(kExamples);
+  app.formatter(std::make_shared<HelpFormatter>());
+  app.get_formatter()->column_width(28);
+
+  CLI::App* up = app.add_subcommand("up", "Starts the processes of a cluster and runs them to their end");
+  add_file(*up, arguments);
+  up->add_option("--log-dir", arguments.log_dir, "also write what each node prints to DIR/<node>.log")->type_name("DIR");
+  up->footer(keys_help() + R"(
+Output: every line with its node in front, [trainer/1]. The last line is the first failure, or cluster.result's.
+Status: 0, or that of the first failure (its exit status, or 128 + signal), 130 after Ctrl-C, 2 for a wrong file.
+)");
+
+  CLI::App* config = app.add_subcommand("config", "Looks at the configuration")->require_subcommand(1);
+  CLI::App* show = config->add_subcommand("show", "Prints every key with its value");
+  add_file(*show, arguments);
+  show->add_flag("--origin", arguments.origin, "and where each value came from");
+
+  if (argc == 1) {
+    fmt::print(stderr, "{}", app.help());
+    return kUsageError;
+  }
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) return app.exit(error);
+    const std::string_view command = argv[1];
+    constexpr std::array<std::string_view, 2> kCommands = {"up", "config"};
+    if (!command.starts_with("-") && std::find(kCommands.begin(), kCommands.end(), command) == kCommands.end()) {
+      fmt::print(stderr, "troupe: no command \"{}\"{} (see troupe --help)\n", command,
+                 troupe::did_you_mean(command, kCommands));
+      return kUsageError;
+    }
+    fmt::print(stderr, "troupe: {} (see troupe --help)\n", error.what());
+    return kUsageError;
+  }
+
+  const troupe::Variables variables = troupe::process_variables();
+  const troupe::ClusterConfig cluster = troupe::load_config(arguments.file, variables, arguments.overrides);
+  if (show->parsed()) {
+    using troupe::ShowOrigin;
+    fmt::print("{}", troupe::describe(cluster, arguments.origin ? ShowOrigin::yes : ShowOrigin::no));
+    return 0;
+  }
+  return troupe::run_cluster(cluster, {.log_dir = arguments.log_dir, .variables = variables});
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  open_standard_descriptors();
+  try {
+    return run(argc, argv);
+  } catch (const troupe::ConfigError& error) {
+    fmt::print(stderr, "{}\n", error.what());
+    return kUsageError;
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "troupe: {}\n", error.what());
+    return 1;
+  }
+}

@@ -1,0 +1,57 @@
+// The signals of a launcher as something to poll for.
+#pragma once
+
+#include <signal.h>
+#include <sys/signalfd.h>
+
+#include <cerrno>
+#include <system_error>
+
+#include "node/file_descriptor.h"
+
+namespace troupe::detail {
+
+/// Takes SIGINT, SIGTERM, SIGHUP, SIGCHLD and SIGWINCH out of their usual way while it lives, and ignores SIGPIPE. One at
+/// a time, in a process with one thread.
+class SignalQueue {
+ public:
+  SignalQueue() {
+    sigemptyset(&set_);
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGCHLD, SIGWINCH}) sigaddset(&set_, signal);
+    sigprocmask(SIG_BLOCK, &set_, &previous_);
+    // A script's background job is started with SIGINT ignored; here it must be able to end the nodes all the same.
+    previous_int_ = ::signal(SIGINT, SIG_DFL);
+    previous_child_ = ::signal(SIGCHLD, SIG_DFL);  // ignored, it would let ended nodes vanish unseen
+    previous_pipe_ = ::signal(SIGPIPE, SIG_IGN);
+    descriptor_ = FileDescriptor(signalfd(-1, &set_, SFD_CLOEXEC | SFD_NONBLOCK));
+    if (!descriptor_.is_open()) throw std::system_error(errno, std::generic_category(), "signalfd");
+  }
+  ~SignalQueue() {
+    ::signal(SIGPIPE, previous_pipe_);
+    ::signal(SIGCHLD, previous_child_);
+    ::signal(SIGINT, previous_int_);
+    sigprocmask(SIG_SETMASK, &previous_, nullptr);
+  }
+  SignalQueue(const SignalQueue&) = delete;
+  SignalQueue& operator=(const SignalQueue&) = delete;
+
+  [[nodiscard]] int descriptor() const { return descriptor_.get(); }
+
+  /// The next signal that came, 0 if none.
+  [[nodiscard]] int take() const {
+    signalfd_siginfo info{};
+    return ::read(descriptor_.get(), &info, sizeof info) == static_cast<ssize_t>(sizeof info)
+               ? static_cast<int>(info.ssi_signo)
+               : 0;
+  }
+
+ private:
+  sigset_t set_{};
+  sigset_t previous_{};
+  void (*previous_int_)(int) = SIG_DFL;
+  void (*previous_child_)(int) = SIG_DFL;
+  void (*previous_pipe_)(int) = SIG_DFL;
+  FileDescriptor descriptor_;
+};
+
+}  // namespace troupe::detail
