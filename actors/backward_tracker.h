@@ -2,7 +2,8 @@
 // PROTOCOLS.md. Plain state: no CAF, no graph, no clock; one thread at a time.
 //
 //   idle --start, mark--> marking --(all marks answered)--> marked --run, gradient--> running --finished--> finished
-//   any but complete --fail, node_down, failed--> failed            root only: finished --(all reported)--> complete
+//   any but complete --fail, node_down--> failed                    root only: finished --(all reported)--> complete
+// A node that was marked again after its marks were answered goes back from marked to marking.
 #pragma once
 
 #include <cstddef>
@@ -11,6 +12,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <string>
 #include <variant>
 #include <vector>
 
@@ -122,7 +124,8 @@ class BackwardTracker {
   /// Something failed here (a walk, a grad function), or a peer said that the pass failed there.
   [[nodiscard]] backward::Actions fail(const Error& error);
 
-  /// `node` is gone; `why` names it. Fails the pass if that node takes part as far as this one knows.
+  /// `node` is gone, or a mark to it could not be sent; `why` names it. Fails the pass if that node takes part as far as
+  /// this one knows.
   [[nodiscard]] backward::Actions node_down(const NodeName& node, const Error& why);
 
   [[nodiscard]] Phase phase() const noexcept { return phase_; }
@@ -131,6 +134,8 @@ class BackwardTracker {
   [[nodiscard]] const std::set<NodeName>& participants() const noexcept { return participants_; }
   /// Participants that have not finished, for reports. Root only.
   [[nodiscard]] std::set<NodeName> unfinished() const;
+  /// The whole state in one line, equal for equal trackers: "marking for trainer.4, 1 walk, unanswered 2, ...".
+  [[nodiscard]] std::string text() const;
   /// SendFns of ours that take part.
   [[nodiscard]] std::size_t marked_count() const noexcept { return expected_.size(); }
 
@@ -142,7 +147,7 @@ class BackwardTracker {
   };
 
   [[nodiscard]] bool is_root() const { return self_ == pass_.creator; }
-  [[nodiscard]] std::set<NodeName> neighbours() const;
+  [[nodiscard]] std::set<NodeName> concerned() const;
   void send_mark(const NodeName& to, std::vector<BoundaryId> boundaries, bool from_roots, backward::Actions& out);
   void settle_marking(backward::Actions& out);
   void settle_running(backward::Actions& out);
@@ -155,15 +160,15 @@ class BackwardTracker {
 
   std::set<Mark> seen_;                            // marks received, answered or not
   std::optional<Mark> engager_;                    // the one answered last
-  std::deque<std::optional<Mark>> walks_;          // open walks; a mark in it is answered when its walk is done
-  std::map<std::uint64_t, NodeName> unanswered_;   // our marks: the deficit
+  std::deque<std::optional<Mark>> walks_;          // open walks, with the mark to answer when one is done
+  std::set<std::uint64_t> unanswered_;             // our marks: the deficit
   std::uint64_t marks_sent_ = 0;
-  std::set<NodeName> marked_peers_;                // whom we ever sent a mark
   std::set<NodeName> below_;                       // participants to report to the engager
 
   std::map<BoundaryId, NodeName> expected_;        // marked SendFns, by the peer whose gradient they wait for
   std::set<BoundaryId> arrived_;
   bool has_roots_ = false;
+  bool run_ = false;                               // own roots were started
   std::set<NodeName> remote_roots_;
   std::set<NodeName> participants_;
   std::set<NodeName> reported_;
