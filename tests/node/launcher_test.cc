@@ -1,0 +1,310 @@
+// `troupe up` with real processes: what it shows, in which order it ends them, and that nothing is left of them.
+#include <arpa/inet.h>
+#include <boost/test/unit_test.hpp>
+#include <netinet/in.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include "tests/node/temporary_directory.h"
+#include "tests/node/troupe_run.h"
+
+using namespace troupe;
+using troupe::testing::TemporaryDirectory;
+using troupe::testing::TroupeRun;
+
+namespace {
+
+/// A role whose processes run `script` in a shell; `more` are further lines.
+std::string role(const std::string& name, const std::string& script, const std::string& more = "") {
+  return "[[role]]\nname = \"" + name + "\"\ncommand = [\"sh\", \"-c\", '''" + script + "''']\n" + more + "\n";
+}
+
+// Says that it is ready, and leaves with a word when it is asked to.
+const std::string kPolite = "trap 'echo bye; exit 0' TERM; echo ready; sleep 1000 & wait";
+// Hears nothing but SIGKILL, nor do its children.
+const std::string kStubborn = "trap '' TERM; echo ready; while :; do sleep 1000; done";
+
+struct Directory : TemporaryDirectory {
+  TroupeRun up(const std::string& text, std::vector<std::string> more = {}) {
+    std::ofstream(path() / "cluster.toml") << text;
+    std::vector<std::string> arguments{"up", "cluster.toml"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return TroupeRun(path(), arguments);
+  }
+  std::string read(const std::string& name) {
+    std::ifstream file(path() / name);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+};
+
+/// The lines that contain `text`, in order.
+std::vector<std::string> with(const std::vector<std::string>& lines, const std::string& text) {
+  std::vector<std::string> result;
+  std::copy_if(lines.begin(), lines.end(), std::back_inserter(result),
+               [&](const std::string& line) { return line.find(text) != std::string::npos; });
+  return result;
+}
+
+void check_lines(const std::vector<std::string>& found, const std::vector<std::string>& wanted) {
+  BOOST_CHECK_EQUAL_COLLECTIONS(found.begin(), found.end(), wanted.begin(), wanted.end());
+}
+
+std::string after(const std::string& line, const std::string& word) { return line.substr(line.find(word) + word.size()); }
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_SUITE(launcher, Directory)
+
+BOOST_AUTO_TEST_CASE(lines_carry_their_node_and_success_of_all_is_status_0) {
+  auto run = up(role("ps", "echo one; echo two >&2") + role("trainer", "echo $TROUPE_INDEX", "count = 2"));
+  const auto result = run.finish();
+  BOOST_TEST(result.status == 0);
+  check_lines(with(result.lines, "[ps] one"), {"[ps] one"});
+  check_lines(with(result.lines, "[ps] two"), {"[ps] two"});
+  check_lines(with(result.lines, "[trainer/0]"), {"[trainer/0] 0"});
+  check_lines(with(result.lines, "[trainer/1]"), {"[trainer/1] 1"});
+  BOOST_TEST(with(result.lines, "[troupe] troupe: 3 nodes started in ").size() == 1u);
+  BOOST_TEST(result.lines.size() == 5u);
+  BOOST_TEST(run.all_gone());
+}
+
+BOOST_AUTO_TEST_CASE(the_result_is_the_very_last_line) {
+  auto run = up("[cluster]\nresult = \"trainer1\"\n" + role("ps", "mkfifo done; read x <done; echo served; sleep 0") +
+                role("trainer", "[ $TROUPE_INDEX = 0 ] || { echo 'test accuracy: 97.50 %'; echo warning >&2; "
+                                "until [ -p done ]; do :; done; echo >done; }", "count = 2"));
+  const auto result = run.finish();
+  BOOST_TEST(result.status == 0);
+  BOOST_TEST(result.last() == "test accuracy: 97.50 %");
+  BOOST_TEST(with(result.lines, "test accuracy").size() == 2u);
+}
+
+BOOST_AUTO_TEST_CASE(the_first_failure_is_the_last_line_and_gives_the_status) {
+  auto run = up(role("ps", kPolite) + role("trainer", "until [ -e go ]; do :; done; echo working; echo broken >&2; exit 3") +
+                role("other", kPolite));
+  run.wait_for("[ps] ready");
+  run.wait_for("[other] ready");
+  std::ofstream(path() / "go") << "";
+  const auto result = run.finish();
+  BOOST_TEST(result.status == 3);
+  BOOST_TEST_REQUIRE(result.lines.size() > 5u);
+  const std::string first_line = with(result.lines, "[trainer] exit status 3, pid ").at(0);
+  const std::string pid = after(first_line, "pid ");
+  check_lines({result.lines.end() - 5, result.lines.end()},
+              {"[trainer] exit status 3, pid " + pid, "[troupe] stopping 2 other nodes", "[other] bye", "[ps] bye",
+               "[trainer] exit status 3, pid " + pid + "; its last line: broken"});
+  BOOST_TEST(run.all_gone());
+}
+
+BOOST_AUTO_TEST_CASE(a_lone_failure_is_said_once) {
+  auto run = up(role("ps", "exit 7"));
+  const auto result = run.finish();
+  BOOST_TEST(result.status == 7);
+  BOOST_TEST(with(result.lines, "exit status 7").size() == 1u);
+  BOOST_TEST(result.last().starts_with("[ps] exit status 7, pid "));
+}
+
+BOOST_AUTO_TEST_CASE(a_killed_node_ends_the_run_with_128_and_its_signal) {
+  auto run = up(role("ps", kPolite) + role("trainer", "echo pid $$; sleep 1000", "count = 2"));
+  run.wait_for("[ps] ready");
+  const std::string pid = after(run.wait_for("[trainer/1] pid "), "pid ");
+  kill(std::stoi(pid), SIGKILL);
+  const auto result = run.finish();
+  BOOST_TEST(result.status == 137);
+  BOOST_TEST(result.last() == "[trainer/1] killed by signal 9 (SIGKILL), pid " + pid + "; its last line: pid " + pid);
+  BOOST_TEST(run.all_gone());
+}
+
+BOOST_AUTO_TEST_CASE(others_go_on_when_a_node_fails_that_may) {
+  auto run = up(role("ps", "mkfifo go; echo ready; read x <go; echo went on") +
+                role("trainer", "echo pid $$; sleep 1000", "on_exit = \"keep_going\""));
+  run.wait_for("[ps] ready");
+  const std::string pid = after(run.wait_for("[trainer] pid "), "pid ");
+  kill(std::stoi(pid), SIGKILL);
+  run.wait_for("[trainer] killed by signal 9 (SIGKILL), pid " + pid);
+  std::ofstream(path() / "go") << "\n";
+  const auto result = run.finish();
+  BOOST_TEST(result.status == 137);
+  BOOST_TEST(result.lines.at(result.lines.size() - 2) == "[ps] went on");
+  BOOST_TEST(result.last() == "[trainer] killed by signal 9 (SIGKILL), pid " + pid + "; its last line: pid " + pid);
+}
+
+BOOST_AUTO_TEST_CASE(an_interrupt_stops_in_reverse_order) {
+  for (const int signal : {SIGINT, SIGTERM}) {
+    auto run = up(role("ps", kPolite) + role("trainer", kPolite, "count = 2"));
+    for (int i = 0; i < 3; ++i) run.wait_for("ready");
+    run.signal(signal);
+    const auto result = run.finish();
+    BOOST_TEST(result.status == 128 + signal);
+    const std::string name = signal == SIGINT ? "SIGINT" : "SIGTERM";
+    check_lines({result.lines.end() - 5, result.lines.end()},
+                {"[troupe] " + name + ": stopping 3 nodes, again to kill", "[trainer/1] bye", "[trainer/0] bye",
+                 "[ps] bye", "[troupe] ended by " + name});
+    BOOST_TEST(run.all_gone());
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_second_interrupt_kills) {
+  auto run = up(role("ps", kStubborn, "count = 2"));
+  run.wait_for("ready");
+  run.wait_for("ready");
+  run.signal(SIGINT);
+  run.wait_for("[troupe] SIGINT: stopping 2 nodes, again to kill");
+  run.signal(SIGINT);
+  const auto result = run.finish();
+  BOOST_TEST(result.status == 130);
+  BOOST_TEST(with(result.lines, "[troupe] SIGINT: killing 2 nodes").size() == 1u);
+  BOOST_TEST(run.all_gone());
+}
+
+BOOST_AUTO_TEST_CASE(a_node_that_does_not_stop_in_time_is_killed) {
+  auto run = up(role("ps", kPolite) + role("trainer", kStubborn), {"--set", "cluster.shutdown_timeout=1ms"});
+  run.wait_for("ready");
+  run.wait_for("ready");
+  run.signal(SIGTERM);
+  const auto result = run.finish();
+  BOOST_TEST(result.status == 143);
+  check_lines(with(result.lines, "did not end"), {"[trainer] did not end within 501 ms of SIGTERM: killed"});
+  check_lines(with(result.lines, "bye"), {"[ps] bye"});
+  BOOST_TEST(run.all_gone());
+}
+
+BOOST_AUTO_TEST_CASE(nothing_outlives_a_launcher_that_is_killed) {
+  // The node, its child and its grandchild; none listens to anything but SIGKILL.
+  auto run = up(role("ps", "trap '' TERM HUP INT; sh -c 'sleep 1000 & echo ready; wait' & wait", "count = 3"));
+  for (int i = 0; i < 3; ++i) run.wait_for("ready");
+  run.signal(SIGKILL);
+  BOOST_TEST(run.all_gone());
+}
+
+BOOST_AUTO_TEST_CASE(what_a_node_leaves_behind_ends_with_it) {
+  auto run = up(role("ps", "trap '' TERM HUP; sleep 1000 & echo started"));
+  const auto result = run.finish();
+  BOOST_TEST(result.status == 0);
+  BOOST_TEST(run.all_gone());
+}
+
+BOOST_AUTO_TEST_CASE(all_that_a_node_prints_arrives_and_is_kept_in_its_log) {
+  auto run = up(role("ps", "i=0; while [ $i -lt 20000 ]; do echo line $i; i=$((i+1)); done; printf end"),
+                {"--log-dir", "logs/new"});
+  const auto result = run.finish();
+  BOOST_TEST(result.status == 0);
+  BOOST_TEST(with(result.lines, "[ps] line ").size() == 20000u);
+  BOOST_TEST(result.last() == "[ps] end");
+  const std::string log = read("logs/new/ps.log");
+  BOOST_TEST(log.starts_with("line 0\nline 1\n"));
+  BOOST_TEST(log.ends_with("line 19999\nend"));
+}
+
+BOOST_AUTO_TEST_CASE(a_reader_that_goes_away_ends_the_run) {
+  auto run = up(role("ps", "echo ready; while :; do echo more; done"));
+  run.wait_for("ready");
+  run.close_output();
+  BOOST_TEST(run.finish().status == 128 + SIGPIPE);
+  BOOST_TEST(run.all_gone());
+}
+
+BOOST_AUTO_TEST_CASE(a_node_finds_its_secret_once_and_no_other_descriptor) {
+  // 3 is the descriptor that this test hands down itself; od reads one byte more than there is.
+  auto run = up(role("ps", "fds=; i=0; while [ $i -lt 64 ]; do [ -e /proc/$$/fd/$i ] && fds=\"$fds $i\"; i=$((i+1)); done; "
+                           "echo fds$fds secret $TROUPE_SECRET_FD; "
+                           "echo key $(od -An -v -tx1 -N33 <&$TROUPE_SECRET_FD); echo again $(cat <&$TROUPE_SECRET_FD | wc -c); "
+                           "readlink /proc/$$/fd/0", "count = 2"));
+  const auto result = run.finish();
+  BOOST_TEST(result.status == 0);
+  const auto fds = with(result.lines, "fds ");
+  BOOST_TEST_REQUIRE(fds.size() == 2u);
+  for (const std::string& line : fds) {
+    const std::string number = after(line, "secret ");
+    BOOST_TEST(after(line, "fds ") == "0 1 2 3 " + number + " secret " + number);
+  }
+  const auto keys = with(result.lines, "key ");
+  BOOST_TEST_REQUIRE(keys.size() == 2u);
+  BOOST_TEST(after(keys[0], "key ") == after(keys[1], "key "));
+  BOOST_TEST(after(keys[0], "key ").size() == 32u * 3 - 1);  // "aa bb ..."
+  BOOST_TEST(with(result.lines, "again 0").size() == 2u);
+  BOOST_TEST(with(result.lines, "/dev/null").size() == 2u);
+}
+
+BOOST_AUTO_TEST_CASE(a_node_learns_its_place_from_the_environment) {
+  const std::string say = "echo $TROUPE_CLUSTER $TROUPE_NODE $TROUPE_ROLE $TROUPE_INDEX $TROUPE_RANK $TROUPE_WORLD; "
+                          "echo seed $TROUPE_SEED; echo own $TROUPE_ADDRESS; echo id $TROUPE_CLUSTER_ID; "
+                          "echo maths $TROUPE_MATH_THREADS $OMP_WAIT_POLICY $TROUPE__NODE__LOG_LEVEL $DATA";
+  auto run = up("[cluster]\nname = \"mnist\"\n[node]\nmath_threads = 3\nlog_level = \"debug\"\n" + role("ps", "") +
+                role("trainer", say, "count = 2\nenv = {DATA = \"digits\"}"));
+  const auto lines = run.finish().lines;
+  const std::string id = after(with(lines, "[trainer/1] id ").at(0), "id ");
+  BOOST_TEST(id.size() == 16u);
+  check_lines(with(lines, "[trainer/1] "),
+              {"[trainer/1] mnist trainer1 trainer 1 2 ps,trainer0,trainer1", "[trainer/1] seed ipc://@troupe-" + id + "-ps",
+               "[trainer/1] own ipc://@troupe-" + id + "-trainer1", "[trainer/1] id " + id,
+               "[trainer/1] maths 3 passive debug digits"});
+}
+
+BOOST_AUTO_TEST_CASE(what_cannot_start_is_reported_before_anything_is_started) {
+  std::ofstream(path() / "notes.txt") << "no program";
+  auto run = up("[cluster]\nname = \"mnist\"\n" + role("ps", "touch started") +
+                "[[role]]\nname = \"a\"\ncommand = [\"./absent\"]\n[[role]]\nname = \"b\"\ncommand = [\"no-such-program\"]\n"
+                "[[role]]\nname = \"c\"\ncommand = [\"./notes.txt\"]\nworking_dir = \"nowhere\"\n");
+  const auto result = run.finish();
+  BOOST_TEST(result.status == 2);
+  const std::string here = path().string();
+  check_lines(result.lines, {"cluster.toml:9: role.command: no program \"./absent\" in " + here,
+                             "cluster.toml:12: role.command: no program \"no-such-program\" in " + here + " or on PATH",
+                             "cluster.toml:15: role.command: " + here + "/notes.txt is not executable (chmod +x)",
+                             "cluster.toml:16: role.working_dir: no directory " + here + "/nowhere"});
+  BOOST_TEST(!std::filesystem::exists(path() / "started"));
+}
+
+BOOST_AUTO_TEST_CASE(a_program_that_does_not_run_ends_what_was_started) {
+  std::ofstream(path() / "tool") << "#!/no/such/interpreter\n";
+  chmod((path() / "tool").c_str(), 0755);
+  auto run = up(role("ps", kStubborn) + "[[role]]\nname = \"a\"\ncommand = [\"tool\"]\n");
+  const auto result = run.finish();
+  BOOST_TEST(result.status == 126);
+  BOOST_TEST(result.last() == "[a] cannot start " + path().string() + "/tool: No such file or directory");
+  BOOST_TEST(run.all_gone());
+}
+
+BOOST_AUTO_TEST_CASE(programs_and_directories_are_relative_to_the_file) {
+  std::filesystem::create_directories(path() / "runs");
+  std::ofstream(path() / "tool") << "#!/bin/sh\npwd; echo \"$@\"\n";
+  chmod((path() / "tool").c_str(), 0755);
+  auto run = up("[[role]]\nname = \"a\"\ncommand = [\"tool\", \"--fast\", \"two words\"]\nworking_dir = \"runs\"\n");
+  const auto lines = run.finish().lines;
+  check_lines(with(lines, "[a] "), {"[a] " + path().string() + "/runs", "[a] --fast two words"});
+}
+
+BOOST_AUTO_TEST_CASE(a_taken_port_is_one_line) {
+  const detail::FileDescriptor listener(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof address;
+  BOOST_TEST_REQUIRE(bind(listener.get(), reinterpret_cast<sockaddr*>(&address), size) == 0);
+  BOOST_TEST_REQUIRE(listen(listener.get(), 1) == 0);
+  BOOST_TEST_REQUIRE(getsockname(listener.get(), reinterpret_cast<sockaddr*>(&address), &size) == 0);
+  const std::string port = std::to_string(ntohs(address.sin_port));
+  auto run = up("[cluster]\ntransport = \"tcp\"\nport = " + port + "\n" + role("ps", "touch started"));
+  const auto result = run.finish();
+  BOOST_TEST(result.status == 2);
+  check_lines(result.lines, {"cluster.toml:3: cluster.port: cannot use port " + port + " of 127.0.0.1: Address already in use"});
+  BOOST_TEST(!std::filesystem::exists(path() / "started"));
+}
+
+BOOST_AUTO_TEST_CASE(all_errors_of_a_file_are_shown_and_nothing_else) {
+  auto run = up("[cluster]\nport = \"x\"\n[[role]]\nname = \"ps\"\ncomand = [\"./ps\"]\n");
+  const auto result = run.finish();
+  BOOST_TEST(result.status == 2);
+  check_lines(result.lines, {"cluster.toml:2: cluster.port: expected an integer, found string \"x\"",
+                             "cluster.toml:3: role.command: missing, e.g. command = [\"./trainer\"]",
+                             "cluster.toml:5: role.comand: unknown key, did you mean \"command\"?"});
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,61 @@
+// One run of the program `troupe`, as a user would start it, with every wait under a deadline.
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <filesystem>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "node/file_descriptor.h"
+
+namespace troupe::testing {
+
+class TroupeRun {
+ public:
+  struct Result {
+    int status = -1;                 ///< as a shell reports it
+    std::vector<std::string> lines;  ///< of standard output and error together, in the order they were written
+    [[nodiscard]] std::string last() const { return lines.empty() ? "" : lines.back(); }
+  };
+
+  /// Starts `troupe` with `arguments` in `directory`. Its processes inherit one descriptor of ours, see all_gone().
+  TroupeRun(const std::filesystem::path& directory, std::vector<std::string> arguments);
+
+  /// Kills it if it still runs.
+  ~TroupeRun();
+  TroupeRun(const TroupeRun&) = delete;
+  TroupeRun& operator=(const TroupeRun&) = delete;
+
+  /// Returns the first line that contains `text` and was not returned before; reads on until there is one. Throws std::runtime_error with all that came if the
+  /// output ends first or 10 s pass.
+  std::string wait_for(const std::string& text);
+
+  void signal(int number) const;
+
+  /// Nobody reads its output from now on.
+  void close_output() { output_.close(); }
+
+  /// Reads to the end of the output and waits for the program. Throws as wait_for.
+  Result finish();
+
+  /// Whether, within 10 s, no process is left of all that it and its nodes started: they all hold the writing end of a
+  /// pipe whose end we wait for.
+  [[nodiscard]] bool all_gone();
+
+ private:
+  void read_more();
+  int wait_for_exit();
+
+  pid_t pid_ = -1;
+  detail::FileDescriptor output_;
+  detail::FileDescriptor alive_;
+  std::string unfinished_;
+  std::vector<std::string> lines_;
+  std::set<std::size_t> returned_;  ///< lines that wait_for has returned
+  std::chrono::steady_clock::time_point deadline_;
+};
+
+}  // namespace troupe::testing
