@@ -6,7 +6,7 @@
 
 namespace troupe {
 
-using namespace backward;
+using namespace backward_actions;
 
 Actions BackwardTracker::start(const std::set<NodeName>& remote_roots) {
   if (!is_root() || phase_ != Phase::idle) return refuse(self_, "a pass is started once, by its creator");

@@ -22,7 +22,7 @@
 namespace troupe {
 
 /// What a node has to do for a pass, in this order, after an event.
-namespace backward {
+namespace backward_actions {
 
 /// Walk the local graph from these SendFns, and from this node's own roots if `from_roots`; answered by exactly one
 /// `walked`, in order.
@@ -85,7 +85,7 @@ using Action = std::variant<Walk, SendMark, AnswerMark, SendRun, Run, SendFinish
 using Actions = std::vector<Action>;
 using BoundariesByPeer = std::map<NodeName, std::vector<BoundaryId>>;
 
-}  // namespace backward
+}  // namespace backward_actions
 
 /// One node's part in one pass. The root is the pass's creator. Events may be repeated; those of different nodes come in
 /// any order.
@@ -96,37 +96,37 @@ class BackwardTracker {
   BackwardTracker(PassId pass, NodeName self) : pass_(std::move(pass)), self_(std::move(self)) {}
 
   /// Root: begins the pass at this node's roots and at those on the nodes `remote_roots`. Once.
-  [[nodiscard]] backward::Actions start(const std::set<NodeName>& remote_roots);
+  [[nodiscard]] backward_actions::Actions start(const std::set<NodeName>& remote_roots);
 
   /// BackwardMark number `request` came from `from`, which reaches these SendFns of ours, and wants our own roots.
-  [[nodiscard]] backward::Actions mark(const NodeName& from, std::uint64_t request,
+  [[nodiscard]] backward_actions::Actions mark(const NodeName& from, std::uint64_t request,
                                        const std::vector<BoundaryId>& boundaries, bool from_roots);
 
   /// The oldest open Walk is done and reached, for the first time in this pass, these RecvFns.
-  [[nodiscard]] backward::Actions walked(const backward::BoundariesByPeer& reached);
+  [[nodiscard]] backward_actions::Actions walked(const backward_actions::BoundariesByPeer& reached);
 
   /// BackwardMarked for our mark `number`.
-  [[nodiscard]] backward::Actions mark_answered(std::uint64_t number, const std::vector<NodeName>& participants);
+  [[nodiscard]] backward_actions::Actions mark_answered(std::uint64_t number, const std::vector<NodeName>& participants);
 
   /// BackwardRun came: marking is complete.
-  [[nodiscard]] backward::Actions run();
+  [[nodiscard]] backward_actions::Actions run();
 
   /// BackwardGradients came for one boundary. They may enter the local graph task unless the answer holds Refused; a
   /// repeated one is refused too.
-  [[nodiscard]] backward::Actions gradient(const NodeName& from, const BoundaryId& boundary);
+  [[nodiscard]] backward_actions::Actions gradient(const NodeName& from, const BoundaryId& boundary);
 
   /// The local graph task is done and has sent all its gradients.
-  [[nodiscard]] backward::Actions finished();
+  [[nodiscard]] backward_actions::Actions finished();
 
   /// BackwardFinished without an error came from `participant`.
-  [[nodiscard]] backward::Actions reported(const NodeName& participant);
+  [[nodiscard]] backward_actions::Actions reported(const NodeName& participant);
 
   /// Something failed here (a walk, a grad function), or a peer said that the pass failed there.
-  [[nodiscard]] backward::Actions fail(const Error& error);
+  [[nodiscard]] backward_actions::Actions fail(const Error& error);
 
   /// `node` is gone, or a mark to it could not be sent; `why` names it. Fails the pass if that node takes part as far as
   /// this one knows.
-  [[nodiscard]] backward::Actions node_down(const NodeName& node, const Error& why);
+  [[nodiscard]] backward_actions::Actions node_down(const NodeName& node, const Error& why);
 
   [[nodiscard]] Phase phase() const noexcept { return phase_; }
   [[nodiscard]] const std::optional<Error>& failure() const noexcept { return failure_; }
@@ -148,10 +148,10 @@ class BackwardTracker {
 
   [[nodiscard]] bool is_root() const { return self_ == pass_.creator; }
   [[nodiscard]] std::set<NodeName> concerned() const;
-  void send_mark(const NodeName& to, std::vector<BoundaryId> boundaries, bool from_roots, backward::Actions& out);
-  void settle_marking(backward::Actions& out);
-  void settle_running(backward::Actions& out);
-  [[nodiscard]] backward::Actions refuse(const NodeName& peer, std::string what) const;
+  void send_mark(const NodeName& to, std::vector<BoundaryId> boundaries, bool from_roots, backward_actions::Actions& out);
+  void settle_marking(backward_actions::Actions& out);
+  void settle_running(backward_actions::Actions& out);
+  [[nodiscard]] backward_actions::Actions refuse(const NodeName& peer, std::string what) const;
 
   PassId pass_;
   NodeName self_;

@@ -3,27 +3,15 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
-#include <algorithm>
 #include <stdexcept>
 #include <variant>
 
 #include "actors/contexts.h"
-#include "actors/deadline.h"
 #include "actors/function_registry.h"
 #include "actors/node_core.h"
 
 namespace troupe::detail {
 namespace {
-
-/// The earlier of the scope's end and the call's own limit; nothing if neither is set.
-std::optional<TimePoint> due_of(const ScopeState& scope) {
-  std::optional<TimePoint> due = scope.due;
-  if (!scope.unlimited || scope.call_deadline) {
-    const TimePoint own = scope.node->clock().now() + scope.call_deadline.value_or(kDefaultDeadline);
-    due = due ? std::min(*due, own) : own;
-  }
-  return due;
-}
 
 void warn_cut_graph(const NodeCore& node, const std::string& function, const std::source_location& site) {
   spdlog::warn("[{}] {}:{}: a Variable that requires a gradient goes to \"{}\" outside a DistContext: no gradient comes back",

@@ -22,7 +22,7 @@
 
 namespace troupe::detail {
 
-struct GraphWork;
+struct ContextNews;
 
 /// Where a backward pass begins, each with gradient 1.
 struct PassRoots {
@@ -37,7 +37,7 @@ class Contexts {
   Contexts(const Contexts&) = delete;
   Contexts& operator=(const Contexts&) = delete;
 
-  /// A new context of this node's own. It ends with `release`.
+  /// A new context of this node's own. It ends with `release`. Throws RemoteError{shutting_down} after `stop`.
   [[nodiscard]] ContextId open();
 
   /// Ends a context of this node's own on every node that takes part. Whoever still waits for something of it gets
@@ -52,13 +52,13 @@ class Contexts {
   void record_send(const ContextId& context, const BoundaryId& boundary, std::shared_ptr<const SendFn> send,
                    const NodeName& peer);
 
-  /// A boundary from `peer`; `recv` was made by make_recv.
+  /// A boundary from `peer`; `recv`, made by make_recv, knows its other end.
   void record_recv(const ContextId& context, const BoundaryId& boundary, const std::shared_ptr<const RecvFn>& recv,
                    const NodeName& peer);
 
-  /// Adds one backward pass from `roots` to the context's gradients on every node; done when all are complete. Passes begun on one node run one
-  /// after the other, in the order they were begun. Errors: context_aborted, timeout at `due`, bad_argument for a root
-  /// without gradient, remote_exception if an operation's backward threw.
+  /// Adds one backward pass from `roots` to the context's gradients on every node; done when all are complete. Passes
+  /// begun on one node run one after the other, in the order they were begun. Errors: context_aborted, timeout at `due`,
+  /// bad_argument for a root without gradient, remote_exception if an operation's backward threw.
   [[nodiscard]] Future<void> backward(const ContextId& context, PassRoots roots, std::optional<TimePoint> due);
 
   /// The gradients of this node's leaves, summed over the passes so far; none if the context never was here. Error
@@ -80,12 +80,12 @@ class Contexts {
   /// Contexts that are alive here.
   [[nodiscard]] std::size_t size() const;
 
-  /// A pool job lent out by a context actor came back.
-  void returned(const ContextId& context, std::shared_ptr<GraphWork> work);
+  /// For context actors: what they asked for has come back. Ignored if the context has ended.
+  void tell(const ContextId& context, ContextNews news);
 
  private:
   class Directory;
-  const std::shared_ptr<Directory> directory_;
+  const std::unique_ptr<Directory> directory_;
 };
 
 }  // namespace troupe::detail

@@ -171,7 +171,7 @@ class Future {
   T get() const {
     state().wait();
     if constexpr (std::is_void_v<T>) {
-      state().result().value();
+      static_cast<void>(state().result().value());
     } else {
       return state().result().value();
     }

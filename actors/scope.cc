@@ -2,9 +2,19 @@
 
 #include <algorithm>
 
+#include "actors/deadline.h"
 #include "actors/node_core.h"
 
 namespace troupe {
+
+std::optional<TimePoint> detail::due_of(const ScopeState& scope) {
+  std::optional<TimePoint> due = scope.due;
+  if (!scope.unlimited || scope.call_deadline) {
+    const TimePoint own = scope.node->clock().now() + scope.call_deadline.value_or(kDefaultDeadline);
+    due = due ? std::min(*due, own) : own;
+  }
+  return due;
+}
 
 Scope Scope::with(CallOptions options) const {
   auto state = std::make_shared<detail::ScopeState>(*state_);  // shares path and counters

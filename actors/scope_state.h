@@ -34,4 +34,8 @@ struct ScopeState {
   std::stop_token stop;
 };
 
+/// When something that is begun in this scope now must be done: the earlier of the scope's end and the limit of one
+/// call; nothing if neither is set.
+[[nodiscard]] std::optional<TimePoint> due_of(const ScopeState& scope);
+
 }  // namespace troupe::detail
