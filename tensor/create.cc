@@ -84,8 +84,8 @@ Tensor arange(double start, double end, double step, DType dtype) {
   const auto size = static_cast<std::int64_t>(count);
   if (size > 0) {
     detail::require_value_of("arange", start, dtype);
-    detail::require_value_of("arange", start + static_cast<double>(size - 1) * step, dtype);
     if (size > 1) detail::require_value_of("arange", start + step, dtype);
+    detail::require_value_of("arange", start + static_cast<double>(size - 1) * step, dtype);
   }
   Tensor result = Tensor::empty({size}, dtype);
   dispatch(dtype, [&]<class T>(std::type_identity<T>) {

@@ -73,7 +73,6 @@ class Printer {
 
   template <class F>
   void visit(int dim, std::int64_t offset, const F& f) const {
-    if (tensor_.numel() == 0) return;
     if (dim == tensor_.dim()) return f(text_at(offset));
     for (const std::int64_t i : shown(dim)) {
       if (i >= 0) visit(dim + 1, offset + i * tensor_.strides()[dim], f);
@@ -118,7 +117,10 @@ class Printer {
 
 }  // namespace
 
-std::string to_string(const Tensor& tensor) { return tensor.defined() ? Printer(tensor).print() : "undefined"; }
+std::string to_string(const Tensor& tensor) {
+  if (!tensor.defined()) return "undefined";
+  return tensor.numel() == 0 ? "[]" : Printer(tensor).print();
+}
 
 std::ostream& operator<<(std::ostream& out, const Tensor& tensor) { return out << to_string(tensor); }
 

@@ -9,7 +9,8 @@
 namespace troupe {
 
 /// Returns the elements in nested brackets, columns aligned: "[[1.  2.5]\n [3.  4. ]]". Of more than 1000 elements only
-/// the first and last three along each dimension are shown. An undefined tensor is "undefined".
+/// the first and last three along each dimension are shown. An empty tensor is "[]", an undefined
+/// one "undefined".
 [[nodiscard]] std::string to_string(const Tensor& tensor);
 std::ostream& operator<<(std::ostream& out, const Tensor& tensor);
 

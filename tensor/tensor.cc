@@ -163,8 +163,9 @@ bool allclose(const Tensor& a, const Tensor& b, double rtol, double atol) {
   const auto xs = x.data<double>();
   const auto ys = y.data<double>();
   for (std::size_t i = 0; i < xs.size(); ++i) {
-    // Equal infinities are close although their difference is NaN.
-    if (xs[i] != ys[i] && !(std::abs(xs[i] - ys[i]) <= atol + rtol * std::abs(ys[i]))) return false;
+    if (xs[i] == ys[i]) continue;  // infinities too, whose difference is NaN
+    const double difference = std::abs(xs[i] - ys[i]);
+    if (!(std::isfinite(difference) && difference <= atol + rtol * std::abs(ys[i]))) return false;
   }
   return true;
 }

@@ -1,0 +1,102 @@
+#include "tensor/cpu/allocator.h"
+
+#include <cstring>
+#include <thread>
+#include <vector>
+
+#include "tensor/create.h"
+#include "tests/tensor/expect.h"
+
+using namespace troupe;
+
+BOOST_AUTO_TEST_SUITE(allocator)
+
+BOOST_AUTO_TEST_CASE(blocks_are_aligned_to_64_bytes_and_hold_what_was_asked_for) {
+  CachingAllocator allocator;
+  for (std::size_t size : {std::size_t{0}, std::size_t{1}, std::size_t{63}, std::size_t{64}, std::size_t{65},
+                           std::size_t{1000}, std::size_t{1025}, std::size_t{5000}, std::size_t{1} << 20U}) {
+    std::byte* const block = allocator.allocate(size);
+    BOOST_CHECK_EQUAL(reinterpret_cast<std::uintptr_t>(block) % 64, 0U);
+    std::memset(block, 0xAB, size);
+    allocator.deallocate(block, size);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(sizes_round_up_to_classes) {
+  BOOST_CHECK_EQUAL(CachingAllocator::rounded(0), 64U);
+  BOOST_CHECK_EQUAL(CachingAllocator::rounded(65), 128U);
+  BOOST_CHECK_EQUAL(CachingAllocator::rounded(1024), 1024U);
+  BOOST_CHECK_EQUAL(CachingAllocator::rounded(1025), 1280U);  // 1024 + 1024 / 4
+  BOOST_CHECK_EQUAL(CachingAllocator::rounded(2048), 2048U);
+  BOOST_CHECK_EQUAL(CachingAllocator::rounded(2049), 2560U);  // 2048 + 2048 / 4
+  BOOST_CHECK_EQUAL(CachingAllocator::rounded(3600), 4096U);
+}
+
+BOOST_AUTO_TEST_CASE(a_freed_block_serves_the_next_request_of_its_class) {
+  CachingAllocator allocator;
+  std::byte* const first = allocator.allocate(1100);
+  allocator.deallocate(first, 1100);
+  BOOST_CHECK_EQUAL(allocator.statistics().bytes_cached, 1280U);
+  std::byte* const second = allocator.allocate(1280);
+  BOOST_CHECK(second == first);
+  BOOST_CHECK_EQUAL(allocator.statistics().system_calls, 1U);
+  BOOST_CHECK_EQUAL(allocator.statistics().bytes_live, 1280U);
+  BOOST_CHECK_EQUAL(allocator.statistics().bytes_cached, 0U);
+  allocator.deallocate(second, 1280);
+}
+
+BOOST_AUTO_TEST_CASE(no_more_than_the_limit_is_kept) {
+  CachingAllocator allocator(4096);
+  std::vector<std::byte*> blocks;
+  for (int i = 0; i < 3; ++i) blocks.push_back(allocator.allocate(2048));
+  for (std::byte* block : blocks) allocator.deallocate(block, 2048);
+  BOOST_CHECK_EQUAL(allocator.statistics().bytes_cached, 4096U);
+  BOOST_CHECK_EQUAL(allocator.statistics().bytes_live, 0U);
+  allocator.release_cached();
+  BOOST_CHECK_EQUAL(allocator.statistics().bytes_cached, 0U);
+}
+
+BOOST_AUTO_TEST_CASE(impossible_sizes_throw_bad_alloc) {
+  CachingAllocator allocator;
+  BOOST_CHECK_THROW((void)allocator.allocate(~std::size_t{0}), std::bad_alloc);
+}
+
+BOOST_AUTO_TEST_CASE(threads_may_allocate_and_free_each_others_blocks) {
+  CachingAllocator allocator;
+  std::vector<std::byte*> blocks(400);
+  {
+    std::vector<std::jthread> threads;
+    for (std::size_t t = 0; t < 4; ++t) {
+      threads.emplace_back([&, t] {
+        for (std::size_t i = t * 100; i < (t + 1) * 100; ++i) {
+          allocator.deallocate(allocator.allocate(i * 10), i * 10);
+          blocks[i] = allocator.allocate(i * 10);
+          std::memset(blocks[i], static_cast<int>(i % 251), i * 10);
+        }
+      });
+    }
+  }
+  std::size_t wrong = 0;
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    for (std::size_t j = 0; j < i * 10; ++j) wrong += blocks[i][j] != std::byte(i % 251);
+  }
+  BOOST_CHECK_EQUAL(wrong, 0U);
+  {
+    std::vector<std::jthread> threads;
+    for (std::size_t t = 0; t < 4; ++t) {
+      threads.emplace_back([&, t] {
+        for (std::size_t i = t; i < blocks.size(); i += 4) allocator.deallocate(blocks[i], i * 10);
+      });
+    }
+  }
+  BOOST_CHECK_EQUAL(allocator.statistics().bytes_live, 0U);
+}
+
+BOOST_AUTO_TEST_CASE(tensors_come_from_the_allocator_of_the_process) {
+  const std::size_t before = cpu_allocator().statistics().bytes_live;
+  const Tensor x = zeros({1000});  // 4000 bytes, class 4096
+  BOOST_CHECK_EQUAL(cpu_allocator().statistics().bytes_live, before + 4096);
+  BOOST_CHECK_EQUAL(reinterpret_cast<std::uintptr_t>(x.bytes()) % 64, 0U);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,63 @@
+#include "tensor/create.h"
+
+#include <limits>
+
+#include "tests/tensor/expect.h"
+
+using namespace troupe;
+
+BOOST_AUTO_TEST_SUITE(create)
+
+BOOST_AUTO_TEST_CASE(constant_tensors_hold_their_constant) {
+  expect_same(zeros({2, 2}), from_values<float>({0, 0, 0, 0}, {2, 2}));
+  expect_same(ones({2}, DType::i64), from_values<std::int64_t>({1, 1}));
+  expect_same(full({2}, 2.5, DType::f64), from_values<double>({2.5, 2.5}));
+  expect_same(full({}, 1.0, DType::boolean), scalar(true));
+  expect_same(zeros_like(from_values<std::uint8_t>({1, 2})), zeros({2}, DType::u8));
+  expect_same(ones_like(from_values<double>({1, 2})), ones({2}, DType::f64));
+}
+
+BOOST_AUTO_TEST_CASE(a_constant_must_be_a_value_of_the_dtype) {
+  expect_error<DTypeError>("[full] not a value of i64: 1.5", [] { (void)full({1}, 1.5, DType::i64); });
+  expect_error<DTypeError>("[full] not a value of u8: 256", [] { (void)full({1}, 256, DType::u8); });
+  expect_error<DTypeError>("[full] not a value of u8: -1", [] { (void)full({1}, -1, DType::u8); });
+  expect_error<DTypeError>("[full] not a value of boolean: 2", [] { (void)full({1}, 2, DType::boolean); });
+  expect_error<DTypeError>("[full] not a value of i32: nan",
+                           [] { (void)full({1}, std::numeric_limits<double>::quiet_NaN(), DType::i32); });
+  expect_same(full({1}, -9223372036854775808.0, DType::i64),
+              from_values<std::int64_t>({std::numeric_limits<std::int64_t>::min()}));
+  expect_error<DTypeError>("[full] not a value of i64: 9.223372036854776e+18",
+                           [] { (void)full({1}, 9223372036854775808.0, DType::i64); });
+}
+
+BOOST_AUTO_TEST_CASE(values_fill_the_shape_row_by_row) {
+  const Tensor x = from_values<std::int32_t>({1, 2, 3, 4, 5, 6}, {2, 3});
+  BOOST_CHECK_EQUAL(x.select(0, 1).select(0, 0).item<std::int32_t>(), 4);
+  BOOST_CHECK_EQUAL(from_values<float>({}).shape(), Shape{0});
+  expect_error<ShapeError>("[from_values] 5 values for shape: (2, 3)",
+                           [] { (void)from_values<float>({1, 2, 3, 4, 5}, {2, 3}); });
+}
+
+BOOST_AUTO_TEST_CASE(arange_counts_up_to_but_not_including_the_end) {
+  expect_same(arange(3), from_values<std::int64_t>({0, 1, 2}));
+  expect_same(arange(0), zeros({0}, DType::i64));
+  expect_same(arange(1.0, 2.0, 0.25), from_values<float>({1, 1.25, 1.5, 1.75}));
+  expect_same(arange(3.0, 0.0, -2.0, DType::i32), from_values<std::int32_t>({3, 1}));
+  expect_same(arange(3.0, 0.0, 1.0), zeros({0}));
+  expect_error<ValueError>("[arange] negative count: -1", [] { (void)arange(-1); });
+  expect_error<ValueError>("[arange] endless: from 0 to 1 by 0", [] { (void)arange(0.0, 1.0, 0.0); });
+  expect_error<DTypeError>("[arange] not a value of i64: 0.5", [] { (void)arange(0.0, 2.0, 0.5, DType::i64); });
+}
+
+BOOST_AUTO_TEST_CASE(eye_has_ones_on_the_diagonal_only) {
+  expect_same(eye(2), from_values<float>({1, 0, 0, 1}, {2, 2}));
+  expect_same(eye(0), zeros({0, 0}));
+}
+
+BOOST_AUTO_TEST_CASE(impossible_sizes_are_refused_before_anything_is_allocated) {
+  expect_error<ShapeError>("[shape] negative size: (-1)", [] { (void)empty({-1}); });
+  expect_error<ShapeError>("[empty] too many elements: (2305843009213693952)",
+                           [] { (void)empty({std::int64_t{1} << 61}, DType::f64); });
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,42 @@
+// What the tests of this folder expect of tensors and errors.
+#pragma once
+
+#include <boost/test/unit_test.hpp>
+#include <string>
+#include <string_view>
+
+#include "tensor/print.h"
+#include "tensor/tensor.h"
+
+namespace troupe {
+
+/// Fails unless shape, dtype and every bit are equal.
+inline void expect_same(const Tensor& got, const Tensor& expected) {
+  BOOST_CHECK_MESSAGE(same_bytes(got, expected), name_of(got.dtype()) << got.shape() << "\n"
+                                                                      << got << "\nis not\n"
+                                                                      << name_of(expected.dtype()) << expected.shape()
+                                                                      << "\n"
+                                                                      << expected);
+}
+
+/// Fails unless shape and dtype are equal and all values within `rtol` and `atol`.
+inline void expect_close(const Tensor& got, const Tensor& expected, double rtol, double atol = 0.0) {
+  BOOST_CHECK_MESSAGE(got.dtype() == expected.dtype() && allclose(got, expected, rtol, atol),
+                      got << "\nis not close to\n"
+                          << expected);
+}
+
+/// Fails unless `f` throws an `Error` (that very type) with this text.
+template <class Error, class F>
+void expect_error(std::string_view text, const F& f) {
+  try {
+    f();
+  } catch (const TensorError& error) {
+    BOOST_CHECK(typeid(error) == typeid(Error));
+    BOOST_CHECK_EQUAL(std::string(error.what()), std::string(text));
+    return;
+  }
+  BOOST_ERROR("nothing thrown instead of " + std::string(text));
+}
+
+}  // namespace troupe

@@ -1,0 +1,102 @@
+#include "tensor/generator.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "tensor/create.h"
+#include "tensor/ops.h"
+#include "tensor/ops_nn.h"
+#include "tests/tensor/expect.h"
+
+using namespace troupe;
+
+BOOST_AUTO_TEST_SUITE(generator)
+
+// The vectors of the authors' own package (Random123, kat_vectors).
+BOOST_AUTO_TEST_CASE(philox_gives_the_published_vectors) {
+  using Block = std::array<std::uint32_t, 4>;
+  BOOST_CHECK((philox4x32({0, 0, 0, 0}, {0, 0}) == Block{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}));
+  BOOST_CHECK((philox4x32({0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff}, {0xffffffff, 0xffffffff}) ==
+               Block{0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}));
+  BOOST_CHECK((philox4x32({0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344}, {0xa4093822, 0x299f31d0}) ==
+               Block{0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}));
+}
+
+BOOST_AUTO_TEST_CASE(equal_seeds_give_equal_tensors_and_others_do_not) {
+  Generator a(7);
+  Generator b(7);
+  Generator other_seed(8);
+  Generator other_stream(7, 1);
+  const Tensor x = randn({100}, a);
+  expect_same(randn({100}, b), x);
+  BOOST_CHECK(!same_bytes(randn({100}, other_seed), x));
+  BOOST_CHECK(!same_bytes(randn({100}, other_stream), x));
+}
+
+BOOST_AUTO_TEST_CASE(a_copy_continues_from_the_same_place) {
+  Generator a(7);
+  (void)rand({5}, a);
+  Generator b = a;
+  BOOST_CHECK(a == b);
+  expect_same(rand({5}, a), rand({5}, b));
+  (void)a.next_u64();
+  BOOST_CHECK(!(a == b));
+}
+
+BOOST_AUTO_TEST_CASE(uniform_numbers_fill_their_interval_evenly) {
+  Generator g(1);
+  for (DType dtype : {DType::f32, DType::f64}) {
+    const Tensor x = uniform({20000}, -1.0, 3.0, g, dtype);
+    BOOST_CHECK(min(x).item() >= -1.0);
+    BOOST_CHECK(max(x).item() < 3.0);
+    // Mean 1, standard deviation of the mean 4 / sqrt(12 * 20000) = 0.008: five of them.
+    BOOST_CHECK_SMALL(mean(x).item() - 1.0, 0.04);
+  }
+  BOOST_CHECK(max(rand({20000}, g)).item() < 1.0);
+  expect_error<ValueError>("[uniform] low above high: 2 > 1", [&] { (void)uniform({1}, 2.0, 1.0, g); });
+  expect_error<DTypeError>("[rand] needs a floating dtype: i64", [&] { (void)rand({1}, g, DType::i64); });
+}
+
+BOOST_AUTO_TEST_CASE(normal_numbers_have_mean_0_and_variance_1) {
+  Generator g(2);
+  const Tensor x = randn({40000}, g, DType::f64);
+  BOOST_CHECK_SMALL(mean(x).item(), 0.025);                  // 5 / sqrt(40000)
+  BOOST_CHECK_SMALL(mean(mul(x, x)).item() - 1.0, 0.036);    // 5 * sqrt(2 / 40000)
+}
+
+BOOST_AUTO_TEST_CASE(integers_below_a_bound_are_even_and_in_range) {
+  Generator g(3);
+  std::vector<int> counts(6);
+  for (int i = 0; i < 6000; ++i) ++counts[g.below(6)];
+  for (int count : counts) BOOST_CHECK(count > 850 && count < 1150);  // 1000 +- 5 standard deviations of 29
+  const Tensor x = randint(-2, 2, {1000}, g);
+  BOOST_CHECK_EQUAL(min(x).item<std::int64_t>(), -2);
+  BOOST_CHECK_EQUAL(max(x).item<std::int64_t>(), 1);
+  expect_error<ValueError>("[randint] empty range: [3, 3)", [&] { (void)randint(3, 3, {1}, g); });
+}
+
+BOOST_AUTO_TEST_CASE(a_permutation_holds_every_number_once) {
+  Generator g(4);
+  const Tensor x = permutation(100, g);
+  const auto values = x.data<std::int64_t>();
+  std::vector<std::int64_t> sorted(values.begin(), values.end());
+  BOOST_CHECK(!std::ranges::is_sorted(sorted));
+  std::ranges::sort(sorted);
+  for (std::size_t i = 0; i < sorted.size(); ++i) BOOST_CHECK_EQUAL(sorted[i], static_cast<std::int64_t>(i));
+  BOOST_CHECK_EQUAL(permutation(0, g).numel(), 0);
+}
+
+BOOST_AUTO_TEST_CASE(a_dropout_mask_keeps_the_expected_sum) {
+  Generator g(5);
+  const Tensor mask = dropout_mask({20000}, 0.25, g);
+  // Kept elements are 1 / 0.75; the mean is 1 with standard deviation sqrt(0.25 / 0.75 / 20000) = 0.004: five of them.
+  BOOST_CHECK_SMALL(mean(mask).item() - 1.0, 0.02);
+  BOOST_CHECK_EQUAL(max(mask).item<float>(), 1.0F / 0.75F);
+  BOOST_CHECK_EQUAL(min(mask).item<float>(), 0.0F);
+  expect_same(dropout_mask({7}, 0.0, g), ones({7}));
+  expect_error<ValueError>("[dropout_mask] probability outside [0, 1): 1", [&] { (void)dropout_mask({1}, 1.0, g); });
+  expect_error<ValueError>("[dropout_mask] probability outside [0, 1): -0.5",
+                           [&] { (void)dropout_mask({1}, -0.5, g); });
+}
+
+BOOST_AUTO_TEST_SUITE_END()

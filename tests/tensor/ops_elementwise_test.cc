@@ -1,0 +1,211 @@
+#include <cmath>
+#include <limits>
+
+#include "tensor/create.h"
+#include "tensor/math_threads.h"
+#include "tensor/ops.h"
+#include "tests/tensor/expect.h"
+
+using namespace troupe;
+
+namespace {
+
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+constexpr float kInf = std::numeric_limits<float>::infinity();
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(ops_elementwise)
+
+BOOST_AUTO_TEST_CASE(arithmetic_gives_the_hand_values) {
+  const Tensor a = from_values<float>({6, -8});
+  const Tensor b = from_values<float>({4, 2});
+  expect_same(a + b, from_values<float>({10, -6}));
+  expect_same(a - b, from_values<float>({2, -10}));
+  expect_same(a * b, from_values<float>({24, -16}));
+  expect_same(a / b, from_values<float>({1.5, -4}));
+  expect_same(-a, from_values<float>({-6, 8}));
+  expect_same(abs(a), from_values<float>({6, 8}));
+  expect_same(maximum(a, b), from_values<float>({6, 2}));
+  expect_same(minimum(a, b), from_values<float>({4, -8}));
+}
+
+BOOST_AUTO_TEST_CASE(scalars_stand_on_either_side) {
+  const Tensor a = from_values<double>({4, 8});
+  expect_same(a + 1, from_values<double>({5, 9}));
+  expect_same(1 + a, from_values<double>({5, 9}));
+  expect_same(a - 1, from_values<double>({3, 7}));
+  expect_same(1 - a, from_values<double>({-3, -7}));
+  expect_same(a * 0.5, from_values<double>({2, 4}));
+  expect_same(0.5 * a, from_values<double>({2, 4}));
+  expect_same(a / 2, from_values<double>({2, 4}));
+  expect_same(2 / a, from_values<double>({0.5, 0.25}));
+  expect_same(maximum(a, 5), from_values<double>({5, 8}));
+  expect_same(minimum(a, 5), from_values<double>({4, 5}));
+}
+
+BOOST_AUTO_TEST_CASE(operands_broadcast) {
+  const Tensor column = from_values<float>({10, 20}, {2, 1});
+  const Tensor row = from_values<float>({1, 2, 3});
+  expect_same(column + row, from_values<float>({11, 12, 13, 21, 22, 23}, {2, 3}));
+  expect_same(row - column, from_values<float>({-9, -8, -7, -19, -18, -17}, {2, 3}));
+  expect_same(column * scalar(2.0F), from_values<float>({20, 40}, {2, 1}));
+  BOOST_CHECK_EQUAL((zeros({0, 3}) + row).shape(), (Shape{0, 3}));
+  BOOST_CHECK_EQUAL((zeros({2, 0}) + column).shape(), (Shape{2, 0}));
+  expect_error<ShapeError>("[add] shapes do not broadcast: (2, 3) and (4)", [] { (void)(zeros({2, 3}) + zeros({4})); });
+  expect_error<ShapeError>("[eq] shapes do not broadcast: (2) and (3)", [] { (void)eq(zeros({2}), zeros({3})); });
+}
+
+BOOST_AUTO_TEST_CASE(every_layout_gives_the_same_elements) {
+  const Tensor x = arange(0.0, 24.0, 1.0).reshape({2, 3, 4});
+  const Tensor y = mul(x, x) + 1;
+  const Tensor expected = x + y;
+  expect_same((x.permute({2, 0, 1}) + y.permute({2, 0, 1})).permute({1, 2, 0}), expected);
+  expect_same(x.slice(1, 0, 3, 2) + y.slice(1, 0, 3, 2), expected.slice(1, 0, 3, 2));
+  expect_same(x.select(2, 1) + y.select(2, 1), expected.select(2, 1));
+  expect_same(x.expand({5, 2, 3, 4}) + y, expected.expand({5, 2, 3, 4}));
+}
+
+BOOST_AUTO_TEST_CASE(dtypes_promote) {
+  BOOST_CHECK((ones({1}, DType::u8) + ones({1}, DType::i64)).dtype() == DType::i64);
+  BOOST_CHECK((ones({1}, DType::i64) * ones({1}, DType::f32)).dtype() == DType::f32);
+  BOOST_CHECK((ones({1}, DType::f32) - ones({1}, DType::f64)).dtype() == DType::f64);
+  expect_same(from_values<bool>({true, false}) * from_values<float>({3, 4}), from_values<float>({3, 0}));
+  expect_same(from_values<std::int64_t>({3}) / from_values<std::int64_t>({2}), from_values<float>({1.5}));
+  expect_same(from_values<std::int64_t>({3}) / 2, from_values<float>({1.5}));
+  expect_same(sqrt(from_values<std::int32_t>({9})), from_values<float>({3}));
+}
+
+BOOST_AUTO_TEST_CASE(a_scalar_must_be_a_value_of_the_integer_dtype) {
+  const Tensor x = from_values<std::int64_t>({1, 2});
+  expect_same(x + 1, from_values<std::int64_t>({2, 3}));
+  expect_error<DTypeError>("[add] not a value of i64: 1.5", [&] { (void)(x + 1.5); });
+  expect_error<DTypeError>("[lt] not a value of i64: 0.5", [&] { (void)(x < 0.5); });
+  expect_error<DTypeError>("[mul] not a value of u8: 300", [] { (void)(zeros({1}, DType::u8) * 300); });
+}
+
+BOOST_AUTO_TEST_CASE(arithmetic_on_booleans_alone_is_refused) {
+  const Tensor x = from_values<bool>({true});
+  expect_error<DTypeError>("[add] not defined for boolean", [&] { (void)(x + x); });
+  expect_error<DTypeError>("[neg] not defined for boolean", [&] { (void)(-x); });
+}
+
+BOOST_AUTO_TEST_CASE(integers_wrap_around) {
+  constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
+  constexpr std::int64_t kMin = std::numeric_limits<std::int64_t>::min();
+  expect_same(from_values<std::int64_t>({kMax}) + 1, from_values<std::int64_t>({kMin}));
+  expect_same(from_values<std::int64_t>({kMin}) - 1, from_values<std::int64_t>({kMax}));
+  expect_same(abs(from_values<std::int64_t>({kMin})), from_values<std::int64_t>({kMin}));
+  expect_same(from_values<std::uint8_t>({200}) + 100, from_values<std::uint8_t>({44}));  // 300 - 256
+  expect_same(from_values<std::int32_t>({1 << 20}) * (1 << 20), from_values<std::int32_t>({0}));
+}
+
+BOOST_AUTO_TEST_CASE(functions_of_reals_give_the_hand_values) {
+  expect_close(exp(from_values<double>({0, 1})), from_values<double>({1, 2.718281828459045}), 1e-15);
+  expect_close(log(from_values<double>({1, 10})), from_values<double>({0, 2.302585092994046}), 1e-15);
+  expect_close(tanh(from_values<double>({0, 1})), from_values<double>({0, 0.7615941559557649}), 1e-15);
+  expect_close(sigmoid(from_values<double>({0, 1, -1})),
+               from_values<double>({0.5, 0.7310585786300049, 0.2689414213699951}), 1e-15);
+  expect_same(sigmoid(from_values<float>({-1000, 1000})), from_values<float>({0, 1}));
+  expect_same(relu(from_values<float>({-1, 0, 2, kNan})), from_values<float>({0, 0, 2, kNan}));
+  expect_same(relu_backward(from_values<float>({5, 6, 7}), from_values<float>({0, 2, 0})),
+              from_values<float>({0, 6, 0}));
+  expect_error<ShapeError>("[relu_backward] shapes differ: (2) and (3)",
+                           [] { (void)relu_backward(zeros({2}), zeros({3})); });
+}
+
+BOOST_AUTO_TEST_CASE(pow_takes_whole_and_broken_exponents) {
+  const Tensor x = from_values<double>({4, 9});
+  expect_same(pow(x, 2), from_values<double>({16, 81}));
+  expect_same(pow(x, 0.5), from_values<double>({2, 3}));
+  expect_same(pow(x, -1), from_values<double>({0.25, 1.0 / 9}));
+  expect_same(pow(x, 0), from_values<double>({1, 1}));
+  expect_same(pow(from_values<std::int64_t>({3}), 2), from_values<float>({9}));
+  const Tensor same = pow(x, 1);
+  expect_same(same, x);
+  BOOST_CHECK(!same.storage().same_as(x.storage()));
+}
+
+BOOST_AUTO_TEST_CASE(maximum_and_minimum_pass_nan_on) {
+  const Tensor a = from_values<float>({kNan, 1});
+  const Tensor b = from_values<float>({1, kNan});
+  expect_same(ne(maximum(a, b), maximum(a, b)), from_values<bool>({true, true}));
+  expect_same(ne(minimum(a, b), minimum(a, b)), from_values<bool>({true, true}));
+}
+
+BOOST_AUTO_TEST_CASE(clamp_limits_both_ends) {
+  expect_same(clamp(from_values<float>({-5, 0.5, 5}), -1, 1), from_values<float>({-1, 0.5, 1}));
+  expect_same(clamp(from_values<std::int64_t>({-5, 0, 5}), -1, 1), from_values<std::int64_t>({-1, 0, 1}));
+  expect_error<ValueError>("[clamp] low above high: 2 > 1", [] { (void)clamp(zeros({1}), 2, 1); });
+}
+
+BOOST_AUTO_TEST_CASE(comparisons_are_elementwise_and_false_for_nan) {
+  const Tensor a = from_values<float>({1, 2, 3, kNan});
+  const Tensor b = from_values<float>({2, 2, 2, kNan});
+  expect_same(a == b, from_values<bool>({false, true, false, false}));
+  expect_same(a != b, from_values<bool>({true, false, true, true}));
+  expect_same(a < b, from_values<bool>({true, false, false, false}));
+  expect_same(a <= b, from_values<bool>({true, true, false, false}));
+  expect_same(a > b, from_values<bool>({false, false, true, false}));
+  expect_same(a >= b, from_values<bool>({false, true, true, false}));
+  expect_same(a >= 2, from_values<bool>({false, true, true, false}));
+  expect_same(a > 2, from_values<bool>({false, false, true, false}));
+  expect_same(a < 2, from_values<bool>({true, false, false, false}));
+  expect_same(a <= 2, from_values<bool>({true, true, false, false}));
+  expect_same(a == 2, from_values<bool>({false, true, false, false}));
+  expect_same(a != 2, from_values<bool>({true, false, true, true}));
+  expect_same(from_values<bool>({true, false}) == from_values<bool>({true, true}), from_values<bool>({true, false}));
+}
+
+BOOST_AUTO_TEST_CASE(where_picks_by_condition_and_broadcasts) {
+  const Tensor condition = from_values<bool>({true, false}, {2, 1});
+  expect_same(where(condition, from_values<float>({1, 2}), scalar(0.0)), from_values<double>({1, 2, 0, 0}, {2, 2}));
+  expect_same(where(condition, scalar(kInf), scalar(1.0F)), from_values<float>({kInf, 1}, {2, 1}));
+  expect_error<DTypeError>("[where] condition is f32, not boolean",
+                           [] { (void)where(zeros({1}), zeros({1}), zeros({1})); });
+}
+
+BOOST_AUTO_TEST_CASE(undefined_operands_are_named) {
+  expect_error<TensorError>("[add] tensor is undefined", [] { (void)(zeros({1}) + Tensor()); });
+  expect_error<TensorError>("[mul] tensor is undefined", [] { (void)(Tensor() * 2); });
+  expect_error<TensorError>("[exp] tensor is undefined", [] { (void)exp(Tensor()); });
+}
+
+BOOST_AUTO_TEST_CASE(axpby_writes_into_existing_memory) {
+  Tensor out = from_values<double>({1, 2});
+  const Tensor alias = out;
+  axpby_into(out, 0.5, out, -3.0, from_values<double>({10, 20}));  // 0.5 * 1 - 30, 0.5 * 2 - 60
+  expect_same(alias, from_values<double>({-29.5, -59}));
+  Tensor x = arange(0.0, 4.0, 1.0).reshape({2, 2});
+  axpby_into(x, 1.0, x.transpose(), 0.0, x);  // an overlapping operand of another layout
+  expect_same(x, from_values<float>({0, 2, 1, 3}, {2, 2}));
+  expect_error<ShapeError>("[axpby_into] shapes differ: (2) and (3)",
+                           [&] { axpby_into(out, 1, zeros({3}, DType::f64), 1, out); });
+  expect_error<DTypeError>("[axpby_into] dtypes differ: f64 and f32", [&] { axpby_into(out, 1, out, 1, zeros({2})); });
+  Tensor whole = arange(2);
+  expect_error<DTypeError>("[axpby_into] needs a floating dtype: i64", [&] { axpby_into(whole, 1, whole, 1, whole); });
+}
+
+BOOST_AUTO_TEST_CASE(add_into_and_scale_into_change_the_memory_of_all_views) {
+  const Tensor x = from_values<float>({1, 2, 3, 4}, {2, 2});
+  Tensor column = x.select(1, 1);
+  add_into(column, from_values<float>({10, 20}));
+  expect_same(x, from_values<float>({1, 12, 3, 24}, {2, 2}));
+  scale_into(column, 0.5);
+  expect_same(x, from_values<float>({1, 6, 3, 12}, {2, 2}));
+  Tensor repeated = zeros({2}).expand({3, 2});
+  expect_error<ShapeError>("[add_into] one element is written more than once: (3, 2) strides (0, 1)",
+                           [&] { add_into(repeated, zeros({3, 2})); });
+}
+
+BOOST_AUTO_TEST_CASE(large_tensors_give_the_same_bits_on_any_number_of_threads) {
+  Generator g(1);
+  const Tensor x = randn({300, 1, 401}, g);
+  const Tensor y = randn({3, 401}, g);
+  const MathThreads one(1);
+  const Tensor expected = exp(x) * y + x.expand({300, 3, 401});
+  const MathThreads three(3);
+  expect_same(exp(x) * y + x.expand({300, 3, 401}), expected);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

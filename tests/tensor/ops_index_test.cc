@@ -1,0 +1,60 @@
+#include "tensor/create.h"
+#include "tensor/ops.h"
+#include "tests/tensor/expect.h"
+
+using namespace troupe;
+
+namespace {
+
+Tensor indices(std::initializer_list<std::int64_t> values) { return from_values<std::int64_t>(values); }
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(ops_index)
+
+BOOST_AUTO_TEST_CASE(index_select_picks_in_the_order_of_the_index) {
+  const Tensor x = from_values<float>({1, 2, 3, 4, 5, 6}, {2, 3});
+  expect_same(index_select(x, 1, indices({2, 0, 2})), from_values<float>({3, 1, 3, 6, 4, 6}, {2, 3}));
+  expect_same(index_select(x, 0, indices({1})), from_values<float>({4, 5, 6}, {1, 3}));
+  expect_same(index_select(x.transpose(), 0, from_values<std::int32_t>({1})), from_values<float>({2, 5}, {1, 2}));
+  BOOST_CHECK_EQUAL(index_select(x, 0, indices({})).shape(), (Shape{0, 3}));
+}
+
+BOOST_AUTO_TEST_CASE(index_select_backward_adds_what_came_from_one_place) {
+  const Tensor grad = from_values<float>({1, 2, 3, 4, 5, 6}, {2, 3});
+  // Column 2 was picked twice: 1 + 3, 4 + 6; column 0 once; column 1 never.
+  expect_same(index_select_backward(grad, 1, indices({2, 0, 2}), {2, 3}),
+              from_values<float>({2, 0, 4, 5, 0, 10}, {2, 3}));
+  expect_error<ShapeError>("[index_select_backward] gradient does not fit: (2, 3) for (2, 1)",
+                           [&] { (void)index_select_backward(grad, 1, indices({0}), {2, 3}); });
+}
+
+BOOST_AUTO_TEST_CASE(embedding_looks_rows_up_for_an_index_of_any_shape) {
+  const Tensor weight = from_values<float>({0, 1, 10, 11, 20, 21}, {3, 2});
+  const Tensor index = from_values<std::int64_t>({2, 0, 1, 2}, {2, 2});
+  expect_same(embedding(weight, index), from_values<float>({20, 21, 0, 1, 10, 11, 20, 21}, {2, 2, 2}));
+  expect_same(embedding(weight, scalar<std::int64_t>(1)), from_values<float>({10, 11}));
+  // Row 2 was looked up first and last: 1 + 7, 2 + 8.
+  const Tensor grad = from_values<float>({1, 2, 3, 4, 5, 6, 7, 8}, {2, 2, 2});
+  expect_same(embedding_backward(grad, index, 3), from_values<float>({3, 4, 5, 6, 8, 10}, {3, 2}));
+}
+
+BOOST_AUTO_TEST_CASE(one_hot_marks_the_index) {
+  expect_same(one_hot(indices({1, 0}), 3), from_values<float>({0, 1, 0, 1, 0, 0}, {2, 3}));
+  expect_same(one_hot(scalar<std::int64_t>(1), 2, DType::boolean), from_values<bool>({false, true}));
+}
+
+BOOST_AUTO_TEST_CASE(a_wrong_index_is_named) {
+  const Tensor x = zeros({5, 2});
+  expect_error<IndexError>("[index_select] index out of range: 7 of 5",
+                           [&] { (void)index_select(x, 0, indices({1, 7})); });
+  expect_error<IndexError>("[embedding] index out of range: -1 of 5", [&] { (void)embedding(x, indices({-1})); });
+  expect_error<IndexError>("[one_hot] index out of range: 3 of 3", [&] { (void)one_hot(indices({3}), 3); });
+  expect_error<DTypeError>("[embedding] index is f32, not i64 or i32", [&] { (void)embedding(x, zeros({1})); });
+  expect_error<ShapeError>("[index_select] not 1 dimensions: ()",
+                           [&] { (void)index_select(x, 0, scalar<std::int64_t>(1)); });
+  expect_error<ShapeError>("[embedding_backward] gradient does not fit: (3, 2) for index (2)",
+                           [&] { (void)embedding_backward(zeros({3, 2}), indices({0, 1}), 5); });
+}
+
+BOOST_AUTO_TEST_SUITE_END()

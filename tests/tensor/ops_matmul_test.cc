@@ -1,0 +1,115 @@
+#include "tensor/create.h"
+#include "tensor/math_threads.h"
+#include "tensor/ops.h"
+#include "tests/tensor/expect.h"
+
+using namespace troupe;
+
+namespace {
+
+// The definition, in f64.
+Tensor product_by_definition(const Tensor& a, const Tensor& b) {
+  const Tensor x = a.to(DType::f64).unsqueeze(-1);            // (m, k, 1)
+  const Tensor y = b.to(DType::f64).unsqueeze(0);             // (1, k, n)
+  return sum(x * y, 1);
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(ops_matmul)
+
+BOOST_AUTO_TEST_CASE(products_give_the_hand_values) {
+  const Tensor a = from_values<float>({1, 2, 3, 4, 5, 6}, {2, 3});
+  const Tensor b = from_values<float>({1, 4, 2, 5, 3, 6}, {3, 2});
+  // 1*1 + 2*2 + 3*3, 1*4 + 2*5 + 3*6 / 4*1 + 5*2 + 6*3, 4*4 + 5*5 + 6*6
+  const Tensor expected = from_values<float>({14, 32, 32, 77}, {2, 2});
+  expect_same(matmul(a, b), expected);
+  expect_same(matmul(a, a.transpose()), expected);
+  expect_same(matmul(a.to(DType::f64), b.to(DType::f64)), expected.to(DType::f64));
+  expect_same(matmul(a.to(DType::i64), b.to(DType::i64)), expected);
+}
+
+BOOST_AUTO_TEST_CASE(vectors_are_rows_on_the_left_and_columns_on_the_right) {
+  const Tensor v = from_values<float>({1, 2});
+  const Tensor m = from_values<float>({3, 4, 5, 6}, {2, 2});
+  expect_same(matmul(v, v), scalar(5.0F));                         // 1*1 + 2*2
+  expect_same(matmul(v, m), from_values<float>({13, 16}));         // 1*3 + 2*5, 1*4 + 2*6
+  expect_same(matmul(m, v), from_values<float>({11, 17}));         // 3*1 + 4*2, 5*1 + 6*2
+  BOOST_CHECK_EQUAL(matmul(zeros({4, 2, 3}), zeros({3})).shape(), (Shape{4, 2}));
+  BOOST_CHECK_EQUAL(matmul(zeros({2}), zeros({4, 2, 3})).shape(), (Shape{4, 3}));
+}
+
+BOOST_AUTO_TEST_CASE(batches_broadcast) {
+  Generator g(1);
+  const Tensor a = randn({3, 1, 2, 4}, g, DType::f64);
+  const Tensor b = randn({5, 4, 6}, g, DType::f64);
+  const Tensor c = matmul(a, b);
+  BOOST_CHECK_EQUAL(c.shape(), (Shape{3, 5, 2, 6}));
+  for (int i = 0; i < 3; ++i) {
+    for (int j = 0; j < 5; ++j) {
+      expect_close(c.select(0, i).select(0, j), product_by_definition(a.select(0, i).select(0, 0), b.select(0, j)),
+                   1e-13, 1e-14);
+    }
+  }
+  const Tensor w = randn({4, 6}, g, DType::f64);
+  expect_close(matmul(a, w).select(0, 2).select(0, 0), product_by_definition(a.select(0, 2).select(0, 0), w), 1e-13,
+               1e-14);
+  expect_close(matmul(a.transpose(0, 2), w).select(0, 1).select(0, 0),
+               product_by_definition(a.select(2, 1).select(1, 0), w), 1e-13, 1e-14);
+}
+
+BOOST_AUTO_TEST_CASE(every_layout_gives_the_product) {
+  Generator g(2);
+  for (const std::int64_t size : {3, 50}) {  // OpenBLAS and oneDNN
+    for (const DType dtype : {DType::f32, DType::f64}) {
+      const Tensor a = randn({size, size + 1}, g, dtype);
+      const Tensor b = randn({size + 1, size + 2}, g, dtype);
+      const Tensor expected = product_by_definition(a, b).to(dtype);
+      // Sums of at most 51 products of numbers of about 1: 51 roundings of 2^-24 or 2^-53.
+      const double atol = dtype == DType::f32 ? 4e-5 : 1e-13;
+      const Tensor wide_a = concat({a, a}, 1).slice(1, 0, size + 1);
+      const Tensor spread_a = stack({a, a}, 2).select(2, 0);  // neither stride is 1
+      const Tensor turned_a = a.transpose().contiguous().transpose();
+      const Tensor turned_b = b.transpose().contiguous().transpose();
+      for (const Tensor& x : {a, wide_a, spread_a, turned_a}) {
+        expect_close(matmul(x, b), expected, 0, atol);
+        expect_close(matmul(x, turned_b), expected, 0, atol);
+      }
+      const Tensor row = a.slice(0, 0, 1);
+      expect_close(matmul(row, turned_b), expected.slice(0, 0, 1), 0, atol);
+      expect_close(matmul(a, b.slice(1, 0, 1)), expected.slice(1, 0, 1), 0, atol);
+      expect_close(matmul(row.select(0, 0).expand({2, size + 1}), b), expected.slice(0, 0, 1).expand({2, size + 2}), 0,
+                   atol);
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(empty_products_are_zero) {
+  expect_same(matmul(zeros({2, 0}), zeros({0, 3})), zeros({2, 3}));
+  BOOST_CHECK_EQUAL(matmul(zeros({0, 4}), zeros({4, 3})).shape(), (Shape{0, 3}));
+  BOOST_CHECK_EQUAL(matmul(zeros({0, 2, 4}), zeros({4, 3})).shape(), (Shape{0, 2, 3}));
+  BOOST_CHECK_EQUAL(matmul(zeros({0, 2, 4}), zeros({1, 4, 3})).shape(), (Shape{0, 2, 3}));
+  expect_same(matmul(zeros({0}), zeros({0})), scalar(0.0F));
+}
+
+BOOST_AUTO_TEST_CASE(operands_that_do_not_fit_are_refused) {
+  expect_error<ShapeError>("[matmul] inner sizes differ: (8, 4) x (5, 1)",
+                           [] { (void)matmul(zeros({8, 4}), zeros({5, 1})); });
+  expect_error<ShapeError>("[matmul] inner sizes differ: (3) x (2)", [] { (void)matmul(zeros({3}), zeros({2})); });
+  expect_error<ShapeError>("[matmul] a scalar has no columns: () x (3)",
+                           [] { (void)matmul(scalar(1.0F), zeros({3})); });
+  expect_error<ShapeError>("[matmul] shapes do not broadcast: (2) and (3)",
+                           [] { (void)matmul(zeros({2, 4, 4}), zeros({3, 4, 4})); });
+  expect_error<TensorError>("[matmul] tensor is undefined", [] { (void)matmul(zeros({1, 1}), Tensor()); });
+}
+
+BOOST_AUTO_TEST_CASE(a_product_repeats_bit_for_bit) {
+  Generator g(3);
+  const MathThreads one(1);
+  const Tensor a = randn({100, 70}, g);
+  const Tensor b = randn({70, 90}, g);
+  const Tensor first = matmul(a, b);
+  for (int i = 0; i < 10; ++i) expect_same(matmul(a, b), first);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

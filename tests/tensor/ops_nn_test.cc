@@ -1,0 +1,84 @@
+#include "tensor/ops_nn.h"
+
+#include <limits>
+
+#include "tensor/create.h"
+#include "tensor/ops.h"
+#include "tests/tensor/expect.h"
+
+using namespace troupe;
+
+BOOST_AUTO_TEST_SUITE(ops_nn)
+
+BOOST_AUTO_TEST_CASE(softmax_gives_the_hand_values) {
+  // exp of log 1, log 2, log 5 over 1 + 2 + 5
+  const Tensor x = log(from_values<double>({1, 2, 5}));
+  expect_close(softmax(x), from_values<double>({0.125, 0.25, 0.625}), 1e-15);
+  expect_close(log_softmax(x), log(from_values<double>({0.125, 0.25, 0.625})), 1e-15);
+  expect_close(softmax(x.to(DType::f32)), from_values<float>({0.125, 0.25, 0.625}), 1e-6);
+  expect_same(softmax(from_values<float>({1000, 1000})), from_values<float>({0.5, 0.5}));
+  expect_close(log_softmax(from_values<float>({-1000, 0})), from_values<float>({-1000, 0}), 0, 0);
+  expect_same(softmax(from_values<std::int64_t>({3, 3})), from_values<float>({0.5, 0.5}));
+}
+
+BOOST_AUTO_TEST_CASE(softmax_runs_along_any_dimension) {
+  Generator g(1);
+  const Tensor x = randn({3, 4, 5}, g, DType::f64);
+  for (int dim = 0; dim < 3; ++dim) {
+    expect_close(softmax(x, dim), exp(x) / sum(exp(x), dim, KeepDim::yes), 1e-14);
+    expect_close(log_softmax(x, dim), x - logsumexp(x, dim, KeepDim::yes), 1e-13);
+    expect_close(softmax(x.transpose(), dim), softmax(x.transpose().contiguous(), dim), 0);
+  }
+  BOOST_CHECK_EQUAL(softmax(zeros({0, 4})).shape(), (Shape{0, 4}));
+  BOOST_CHECK_EQUAL(softmax(zeros({4, 0})).shape(), (Shape{4, 0}));
+  expect_error<ShapeError>("[softmax] dimension out of range: 3 of (3, 4, 5)", [&] { (void)softmax(x, 3); });
+}
+
+BOOST_AUTO_TEST_CASE(softmax_gradients_give_the_hand_values) {
+  const Tensor p = from_values<double>({0.25, 0.75});
+  const Tensor g = from_values<double>({1, 3});
+  // p (g - sum(p g)): the sum is 0.25 + 2.25 = 2.5
+  expect_same(softmax_backward(g, p), from_values<double>({-0.375, 0.375}));
+  // g - p sum(g): the sum is 4
+  expect_close(log_softmax_backward(g, log(p)), from_values<double>({0, 0}), 0, 1e-15);
+  const Tensor g2 = from_values<double>({2, 0});
+  expect_close(log_softmax_backward(g2, log(p)), from_values<double>({1.5, -1.5}), 1e-15);
+  expect_error<ShapeError>("[softmax_backward] shapes differ: (2) and (3)",
+                           [&] { (void)softmax_backward(g, zeros({3}, DType::f64)); });
+  expect_error<DTypeError>("[log_softmax_backward] dtypes differ: f64 and f32",
+                           [&] { (void)log_softmax_backward(g, zeros({2})); });
+}
+
+BOOST_AUTO_TEST_CASE(nll_loss_picks_sums_and_averages) {
+  const Tensor x = from_values<float>({-1, -2, -3, -4, -5, -6}, {2, 3});
+  const Tensor target = from_values<std::int64_t>({2, 0});
+  expect_same(nll_loss(x, target, Reduction::none), from_values<float>({3, 4}));
+  expect_same(nll_loss(x, target, Reduction::sum), scalar(7.0F));
+  expect_same(nll_loss(x, target), scalar(3.5F));
+  expect_same(nll_loss(x.to(DType::f64), target.to(DType::i32)), scalar(3.5));
+}
+
+BOOST_AUTO_TEST_CASE(nll_loss_gradient_sits_at_the_targets) {
+  const Tensor target = from_values<std::int64_t>({2, 0});
+  expect_same(nll_loss_backward(scalar(1.0F), target, {2, 3}),
+              from_values<float>({0, 0, -0.5, -0.5, 0, 0}, {2, 3}));
+  expect_same(nll_loss_backward(scalar(2.0F), target, {2, 3}, Reduction::sum),
+              from_values<float>({0, 0, -2, -2, 0, 0}, {2, 3}));
+  expect_same(nll_loss_backward(from_values<double>({1, 5}), target, {2, 3}, Reduction::none),
+              from_values<double>({0, 0, -1, -5, 0, 0}, {2, 3}));
+  expect_error<ShapeError>("[nll_loss_backward] gradient does not fit: (2) for ()",
+                           [&] { (void)nll_loss_backward(zeros({2}), target, {2, 3}); });
+}
+
+BOOST_AUTO_TEST_CASE(nll_loss_refuses_what_does_not_fit) {
+  expect_error<ShapeError>("[nll_loss] targets do not fit: (8, 10) and (7)",
+                           [] { (void)nll_loss(zeros({8, 10}), zeros({7}, DType::i64)); });
+  expect_error<ShapeError>("[nll_loss] not 2 dimensions: (10)",
+                           [] { (void)nll_loss(zeros({10}), zeros({1}, DType::i64)); });
+  expect_error<IndexError>("[nll_loss] index out of range: 10 of 10",
+                           [] { (void)nll_loss(zeros({1, 10}), from_values<std::int64_t>({10})); });
+  expect_error<DTypeError>("[nll_loss] needs a floating dtype: i64",
+                           [] { (void)nll_loss(zeros({1, 10}, DType::i64), zeros({1}, DType::i64)); });
+}
+
+BOOST_AUTO_TEST_SUITE_END()

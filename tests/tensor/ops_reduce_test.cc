@@ -1,0 +1,125 @@
+#include <limits>
+
+#include "tensor/create.h"
+#include "tensor/math_threads.h"
+#include "tensor/ops.h"
+#include "tests/tensor/expect.h"
+
+using namespace troupe;
+
+namespace {
+
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+constexpr float kInf = std::numeric_limits<float>::infinity();
+
+// 1 2 3 / 4 5 6
+Tensor two_by_three() { return from_values<float>({1, 2, 3, 4, 5, 6}, {2, 3}); }
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(ops_reduce)
+
+BOOST_AUTO_TEST_CASE(sums_give_the_hand_values) {
+  const Tensor x = two_by_three();
+  expect_same(sum(x), scalar(21.0F));
+  expect_same(sum(x, 0), from_values<float>({5, 7, 9}));            // 1+4, 2+5, 3+6
+  expect_same(sum(x, -1), from_values<float>({6, 15}));             // 1+2+3, 4+5+6
+  expect_same(sum(x, 1, KeepDim::yes), from_values<float>({6, 15}, {2, 1}));
+  expect_same(sum(x, {0, 1}), scalar(21.0F));
+  expect_same(sum(x, {0, 1}, KeepDim::yes), from_values<float>({21}, {1, 1}));
+  expect_same(sum(x, std::vector<int>{}), x);
+  expect_same(sum(scalar(3.0F)), scalar(3.0F));
+}
+
+BOOST_AUTO_TEST_CASE(integers_and_booleans_sum_to_i64) {
+  expect_same(sum(from_values<std::uint8_t>({200, 100})), scalar<std::int64_t>(300));
+  expect_same(sum(from_values<bool>({true, false, true})), scalar<std::int64_t>(2));
+  expect_same(sum(from_values<std::int32_t>({-5, 2})), scalar<std::int64_t>(-3));
+}
+
+BOOST_AUTO_TEST_CASE(means_divide_by_the_number_of_elements) {
+  expect_same(mean(two_by_three()), scalar(3.5F));                  // 21 / 6
+  expect_same(mean(two_by_three(), 0), from_values<float>({2.5, 3.5, 4.5}));
+  expect_same(mean(from_values<std::int64_t>({1, 2})), scalar(1.5F));
+}
+
+BOOST_AUTO_TEST_CASE(extremes_give_the_hand_values_and_pass_nan_on) {
+  const Tensor x = from_values<float>({3, -7, 5, 1, 9, -2}, {2, 3});
+  expect_same(max(x), scalar(9.0F));
+  expect_same(min(x), scalar(-7.0F));
+  expect_same(max(x, 0), from_values<float>({3, 9, 5}));
+  expect_same(min(x, 1, KeepDim::yes), from_values<float>({-7, -2}, {2, 1}));
+  expect_same(max(from_values<float>({-kInf, -kInf})), scalar(-kInf));
+  BOOST_CHECK(max(from_values<float>({1, kNan, 2, 3, 4, 5})).item() != max(from_values<float>({1, kNan})).item());
+  expect_same(max(from_values<std::int64_t>({-3, -2})), scalar<std::int64_t>(-2));
+  expect_same(max(from_values<bool>({false, true})), scalar(true));
+  expect_same(min(from_values<bool>({false, true})), scalar(false));
+}
+
+BOOST_AUTO_TEST_CASE(argmax_is_the_first_of_the_largest) {
+  const Tensor x = from_values<float>({1, 5, 5, 7, 2, 7}, {2, 3});
+  expect_same(argmax(x, 1), from_values<std::int64_t>({1, 0}));
+  expect_same(argmax(x, 0), from_values<std::int64_t>({1, 0, 1}));
+  expect_same(argmax(x, -1, KeepDim::yes), from_values<std::int64_t>({1, 0}, {2, 1}));
+  expect_same(argmax(from_values<float>({1, kNan, 9, kNan}), 0), scalar<std::int64_t>(1));
+}
+
+BOOST_AUTO_TEST_CASE(logsumexp_neither_overflows_nor_loses_infinities) {
+  // log(e^1000 + e^1000) = 1000 + log 2
+  expect_close(logsumexp(from_values<double>({1000, 1000}), 0), scalar(1000.6931471805599), 1e-15);
+  expect_same(logsumexp(from_values<float>({-kInf, -kInf}), 0), scalar(-kInf));
+  expect_same(logsumexp(from_values<float>({kInf, 0}), 0), scalar(kInf));
+  BOOST_CHECK_EQUAL(logsumexp(zeros({2, 3, 4}), {0, 2}).shape(), Shape{3});
+  BOOST_CHECK_EQUAL(logsumexp(zeros({2, 3, 4}), 1, KeepDim::yes).shape(), (Shape{2, 1, 4}));
+}
+
+BOOST_AUTO_TEST_CASE(empty_reductions_are_zero_nan_or_an_error) {
+  expect_same(sum(zeros({0, 3})), scalar(0.0F));
+  expect_same(sum(zeros({0, 3}), 0), zeros({3}));
+  BOOST_CHECK_EQUAL(sum(zeros({0, 3}), 1).shape(), Shape{0});
+  const double mean_of_nothing = mean(zeros({0})).item();
+  BOOST_CHECK(mean_of_nothing != mean_of_nothing);
+  BOOST_CHECK_EQUAL(max(zeros({0, 3}), 1).shape(), Shape{0});
+  expect_error<ShapeError>("[max] no elements: (0, 3)", [] { (void)max(zeros({0, 3}), 0); });
+  expect_error<ShapeError>("[min] no elements: (0)", [] { (void)min(zeros({0})); });
+  expect_error<ShapeError>("[argmax] no elements: (2, 0)", [] { (void)argmax(zeros({2, 0}), 1); });
+}
+
+BOOST_AUTO_TEST_CASE(wrong_dimensions_are_refused) {
+  expect_error<ShapeError>("[sum] dimension given twice: -1", [] { (void)sum(zeros({2, 3}), {1, -1}); });
+  expect_error<ShapeError>("[mean] dimension out of range: 2 of (2, 3)", [] { (void)mean(zeros({2, 3}), 2); });
+  expect_error<ShapeError>("[argmax] dimension out of range: 0 of ()", [] { (void)argmax(scalar(1.0F), 0); });
+  expect_error<TensorError>("[sum] tensor is undefined", [] { (void)sum(Tensor()); });
+}
+
+BOOST_AUTO_TEST_CASE(sum_to_reverses_broadcasting) {
+  const Tensor x = two_by_three();
+  expect_same(sum_to(x, {3}), from_values<float>({5, 7, 9}));
+  expect_same(sum_to(x, {2, 1}), from_values<float>({6, 15}, {2, 1}));
+  expect_same(sum_to(x, {1, 3}), from_values<float>({5, 7, 9}, {1, 3}));
+  expect_same(sum_to(x, {}), scalar(21.0F));
+  BOOST_CHECK(sum_to(x, {2, 3}).storage().same_as(x.storage()));
+  expect_error<ShapeError>("[sum_to] (4) does not broadcast to (2, 3)", [&] { (void)sum_to(x, {4}); });
+}
+
+BOOST_AUTO_TEST_CASE(sums_have_the_same_bits_for_every_layout_and_number_of_threads) {
+  Generator g(1);
+  const Tensor x = randn({37, 300, 11}, g, DType::f64);
+  const Tensor copy = x.permute({2, 0, 1}).contiguous().permute({1, 2, 0});
+  BOOST_REQUIRE(!copy.is_contiguous());
+  const MathThreads one(1);
+  const auto all = [](const Tensor& t) {
+    return std::vector<Tensor>{sum(t), sum(t, 0), sum(t, 1), sum(t, 2), sum(t, {0, 2}), sum(t, {1, 2}), sum(t, {0, 1})};
+  };
+  const std::vector<Tensor> expected = all(x);
+  const MathThreads three(3);
+  const std::vector<Tensor> got = all(copy);
+  for (std::size_t i = 0; i < got.size(); ++i) expect_same(got[i], expected[i]);
+}
+
+BOOST_AUTO_TEST_CASE(long_f32_sums_do_not_lose_small_elements) {
+  // In f32 alone the sum would stay at 2^24.
+  expect_same(sum(ones({(1 << 24) + 10})), scalar(16777226.0F));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
