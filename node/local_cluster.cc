@@ -57,6 +57,10 @@ Node& LocalCluster::node(std::string_view name) {
   return **found;
 }
 
-void LocalCluster::kill(std::string_view name) { node(name).stop(); }
+void LocalCluster::kill(std::string_view name) {
+  Node& victim = node(name);
+  victim.core().link().stop();  // first, so that it cannot say goodbye
+  victim.stop();
+}
 
 }  // namespace troupe
