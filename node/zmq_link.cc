@@ -1,0 +1,178 @@
+#include "node/zmq_link.h"
+
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <mutex>
+#include <stdexcept>
+#include <system_error>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "node/zmq_link_core.h"
+
+namespace troupe {
+namespace {
+
+/// Wakes the link's thread out of its wait.
+class WakeUp {
+ public:
+  WakeUp() : descriptor_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+    if (descriptor_ < 0) throw std::system_error(errno, std::generic_category(), "eventfd");
+  }
+  ~WakeUp() { ::close(descriptor_); }
+  WakeUp(const WakeUp&) = delete;
+  WakeUp& operator=(const WakeUp&) = delete;
+
+  void ring() const { (void)::eventfd_write(descriptor_, 1); }
+  void silence() const {
+    ::eventfd_t ignored = 0;
+    (void)::eventfd_read(descriptor_, &ignored);
+  }
+  [[nodiscard]] int descriptor() const { return descriptor_; }
+
+ private:
+  const int descriptor_;
+};
+
+bool reaches_other_machines(std::string_view address) {
+  constexpr std::string_view kTcp = "tcp://";
+  if (!address.starts_with(kTcp)) return false;
+  const std::string_view host = address.substr(kTcp.size());
+  return !host.starts_with("127.") && !host.starts_with("localhost:") && !host.starts_with("[::1]:");
+}
+
+TimePoint now() { return std::chrono::steady_clock::now(); }
+
+}  // namespace
+
+struct ZmqLink::State {
+  State(ZmqLinkOptions options) : parts(std::move(options)) {}
+
+  struct Orders {
+    std::vector<ZmqLinkCore::Command> commands;
+    bool stop = false;  ///< after the commands
+  };
+
+  void run();
+  [[nodiscard]] Orders take_orders();
+  void give(ZmqLinkCore::Command command);
+
+  ZmqLinkParts parts;                        ///< the link's thread, once it runs; counters: any
+  std::optional<ZmqSocket> router;           ///< until start
+  std::optional<ZmqLinkCore> core;           ///< the link's thread
+  WakeUp wake_up;                            ///< any thread
+
+  std::mutex mutex;
+  std::vector<ZmqLinkCore::Command> commands;  ///< guarded by mutex
+  bool waiting = false;                        ///< the thread sleeps or is about to; guarded by mutex
+  bool stopped = false;                        ///< guarded by mutex
+
+  std::thread thread;  ///< start and stop
+};
+
+Result<std::unique_ptr<ZmqLink>> ZmqLink::open(ZmqLinkOptions options) {
+  const auto refuse = [&options](ErrorCode code, std::string message, std::string hint = {}) {
+    return Error{.code = code,
+                 .message = std::move(message),
+                 .endpoint = options.bind,
+                 .operation = "listen",
+                 .execution = Execution::never,
+                 .hint = std::move(hint)};
+  };
+  if (!is_valid_node_name(options.name)) {
+    return refuse(ErrorCode::invalid_name,
+                  fmt::format("\"{}\" is not 1 to 127 of A-Z a-z 0-9 - _ : .", options.name.substr(0, 127)));
+  }
+  if (options.exposure == ZmqLinkOptions::Exposure::loopback && reaches_other_machines(options.bind)) {
+    return refuse(ErrorCode::not_authorized, fmt::format("{} can be reached from other machines", options.bind),
+                  "bind 127.0.0.1, or say that the network is trusted");
+  }
+  const std::string bind = options.bind;
+  auto state = std::make_unique<State>(std::move(options));
+  ZmqLinkParts& parts = state->parts;
+  Result<ZmqSocket> router = ZmqSocket::open(parts.context, ZmqSocket::Kind::router, parts.limits());
+  if (!router) return router.error();
+  const Result<std::string> bound = router.value().bind(bind);
+  if (!bound) return bound.error();
+  state->router = std::move(router).value();
+  parts.self = {.peer = {.name = parts.options.name,
+                         .incarnation = parts.options.incarnation,
+                         .address = parts.options.advertise.empty() ? bound.value() : parts.options.advertise},
+                .cluster_id = parts.options.cluster_id};
+  return std::unique_ptr<ZmqLink>(new ZmqLink(std::move(state)));
+}
+
+ZmqLink::ZmqLink(std::unique_ptr<State> state) : state_(std::move(state)) {}
+
+ZmqLink::~ZmqLink() { stop(); }
+
+void ZmqLink::start(LinkSink& sink) {
+  if (!state_->router) throw std::logic_error("[link] start: it was started or stopped before");
+  state_->core.emplace(state_->parts, *std::exchange(state_->router, std::nullopt), sink);
+  state_->thread = std::thread([state = state_.get()] { state->run(); });
+}
+
+std::string ZmqLink::address() const { return state_->parts.self.peer.address; }
+
+void ZmqLink::connect(std::string_view address) { state_->give(ZmqLinkCore::Connect{std::string(address)}); }
+
+void ZmqLink::send(const NodeName& to, Frames frames) { state_->give(ZmqLinkCore::Send{to, std::move(frames)}); }
+
+void ZmqLink::disconnect(const NodeName& peer) { state_->give(ZmqLinkCore::Disconnect{peer}); }
+
+void ZmqLink::stop() {
+  {
+    const std::lock_guard lock(state_->mutex);
+    state_->stopped = true;
+  }
+  state_->wake_up.ring();
+  if (state_->thread.joinable()) state_->thread.join();
+  state_->router.reset();
+}
+
+ZmqLinkCounts ZmqLink::counts() const {
+  const ZmqLinkCounters& counters = state_->parts.counters;
+  return {.refused_handshakes = counters.refused_handshakes,
+          .refused_messages = counters.refused_messages,
+          .dropped_messages = counters.dropped_messages,
+          .reconnects = counters.reconnects};
+}
+
+void ZmqLink::State::give(ZmqLinkCore::Command command) {
+  bool ring = false;
+  {
+    const std::lock_guard lock(mutex);
+    if (stopped) return;
+    commands.push_back(std::move(command));
+    ring = std::exchange(waiting, false);
+  }
+  if (ring) wake_up.ring();
+}
+
+ZmqLink::State::Orders ZmqLink::State::take_orders() {
+  const std::lock_guard lock(mutex);
+  waiting = commands.empty();
+  return {.commands = std::exchange(commands, {}), .stop = stopped};
+}
+
+void ZmqLink::State::run() {
+  while (true) {
+    const bool more = core->work(now());
+    Orders orders = take_orders();
+    for (ZmqLinkCore::Command& command : orders.commands) core->obey(now(), std::move(command));
+    if (orders.stop) break;
+    if (orders.commands.empty() && !more) {
+      core->wait(now(), wake_up.descriptor());
+      wake_up.silence();
+    }
+  }
+  core->close();
+  core.reset();
+}
+
+}  // namespace troupe

@@ -1,0 +1,267 @@
+#include "node/zmq_link_core.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace troupe {
+namespace {
+
+constexpr int kMessagesPerTurn = 256;  // then connections and commands have their turn
+
+Error about(const Peer& peer, ErrorCode code, std::string message) {
+  return Error{.code = code,
+               .message = std::move(message),
+               .peer = peer.name,
+               .incarnation = peer.incarnation,
+               .endpoint = peer.address};
+}
+
+Error refused_connect(const std::string& address, ErrorCode code, std::string message) {
+  return Error{.code = code,
+               .message = std::move(message),
+               .endpoint = address,
+               .operation = "connect",
+               .execution = Execution::never};
+}
+
+}  // namespace
+
+ZmqLinkCore::ZmqLinkCore(ZmqLinkParts& parts, ZmqSocket router, LinkSink& sink)
+    : parts_(parts), sink_(sink), listener_(parts, std::move(router)) {}
+
+void ZmqLinkCore::obey(TimePoint now, Command command) {
+  if (const auto* order = std::get_if<Connect>(&command)) return connect(now, order->address);
+  if (auto* order = std::get_if<Send>(&command)) return send(order->to, std::move(order->frames));
+  disconnect(std::get<Disconnect>(command).peer);
+}
+
+bool ZmqLinkCore::work(TimePoint now) {
+  for (auto it = outgoing_.begin(); it != outgoing_.end();) {
+    const std::string address = it->first;
+    work_on(now, address);
+    it = outgoing_.upper_bound(address);
+  }
+  int messages = 0;
+  while (messages < kMessagesPerTurn) {
+    std::optional<ZmqListener::Happened> happened = listener_.next(now);
+    if (!happened) break;
+    ++messages;
+    std::visit([this, now](auto& what) { handle(now, what); }, *happened);
+  }
+  listener_.expire(now);
+  give_up_meeting(now);
+  return messages == kMessagesPerTurn;
+}
+
+void ZmqLinkCore::wait(TimePoint now, int descriptor) {
+  std::vector<ZmqSocket::Interest> interests{{.socket = &listener_.socket(), .writable = false}};
+  std::optional<TimePoint> due;
+  const auto no_later_than = [&due](TimePoint time) { due = due ? std::min(*due, time) : time; };
+  for (const auto& [address, connection] : outgoing_) {
+    connection.outgoing.add_interests(interests);
+    if (const auto next = connection.outgoing.next_due()) no_later_than(*next);
+  }
+  for (const auto& [name, peer] : peers_) {
+    if (!peer.up) no_later_than(peer.meet_by);
+  }
+  // Handshakes that peers leave half done cost nothing while nothing else happens; the next turn drops them.
+  ZmqSocket::wait(descriptor, interests, due ? std::max(Duration{0}, *due - now) : Duration{-1});
+}
+
+void ZmqLinkCore::close() {
+  for (auto& [address, connection] : outgoing_) connection.outgoing.say_bye();
+  outgoing_.clear();
+  peers_.clear();
+}
+
+void ZmqLinkCore::connect(TimePoint now, const std::string& address) {
+  if (address == parts_.self.peer.address) {
+    return sink_.on_connect_failed(
+        address, refused_connect(address, ErrorCode::bad_argument, address + " is this node's own address"));
+  }
+  if (aliases_.contains(address)) return;
+  Connection& connection = connection_to(now, address);
+  const PeerState* peer = peer_behind(address);
+  connection.asked = peer == nullptr || !peer->up;
+}
+
+void ZmqLinkCore::send(const NodeName& to, Frames frames) {
+  const auto peer = peers_.find(to);
+  if (peer == peers_.end() || !peer->second.up) {
+    ++parts_.counters.dropped_messages;
+    return;
+  }
+  outgoing_.at(peer->second.connection).outgoing.send(std::move(frames));
+}
+
+void ZmqLinkCore::disconnect(const NodeName& name) {
+  const auto found = peers_.find(name);
+  if (found == peers_.end()) return;
+  outgoing_.at(found->second.connection).outgoing.say_bye();
+  drop(name, about(found->second.peer, ErrorCode::cancelled, "disconnected by this node"));
+}
+
+void ZmqLinkCore::work_on(TimePoint now, const std::string& address) {
+  while (true) {
+    const auto found = outgoing_.find(address);
+    if (found == outgoing_.end()) return;
+    std::optional<ZmqOutgoing::Happened> happened = found->second.outgoing.work(now);
+    if (!happened) return;
+    if (const auto* welcome = std::get_if<ZmqOutgoing::Welcomed>(&*happened)) {
+      welcomed(now, address, welcome->session);
+    } else if (auto* lost = std::get_if<ZmqOutgoing::Lost>(&*happened)) {
+      failed(address, std::move(lost->why));
+    } else {
+      failed(address, std::get<ZmqOutgoing::Failed>(std::move(*happened)).why);
+    }
+  }
+}
+
+void ZmqLinkCore::welcomed(TimePoint now, const std::string& address, const Authenticated& session) {
+  const Peer& peer = session.peer;
+  if (PeerState* before = peer_behind(address);
+      before != nullptr && (before->peer.name != peer.name || before->peer.incarnation != peer.incarnation)) {
+    const bool same_name = before->peer.name == peer.name;
+    const NodeName gone = before->peer.name;
+    drop(gone,
+         about(before->peer, same_name ? ErrorCode::peer_restarted : ErrorCode::peer_down,
+               same_name ? "restarted" : fmt::format("its address now belongs to {}", peer.name)),
+         Keep::connection);
+  }
+  if (peer.name == parts_.self.peer.name || !make_room(peer, address)) {
+    return failed(address, refused_connect(address, ErrorCode::name_in_use,
+                                           fmt::format("another node is up under the name {}", peer.name)));
+  }
+  const auto [found, made] = peers_.try_emplace(
+      peer.name,
+      PeerState{.peer = peer, .connection = address, .meet_by = now + parts_.options.connect_patience, .early = {}});
+  if (found->second.connection != address) {  // reached before under another spelling of its address
+    const bool asked = outgoing_.at(address).asked;
+    outgoing_.erase(address);
+    aliases_.insert_or_assign(address, peer.name);
+    if (asked && !found->second.up) outgoing_.at(found->second.connection).asked = true;
+    return;
+  }
+  check_up(found->second);
+}
+
+void ZmqLinkCore::failed(const std::string& address, Error why) {
+  if (const PeerState* peer = peer_behind(address)) return drop(NodeName(peer->peer.name), std::move(why));
+  const bool asked = outgoing_.at(address).asked;
+  outgoing_.erase(address);
+  if (asked) sink_.on_connect_failed(address, why);
+}
+
+void ZmqLinkCore::handle(TimePoint now, ZmqListener::Proved& proved) {
+  const Peer& peer = proved.peer;
+  if (peer.name == parts_.self.peer.name || !make_room(peer, peer.address)) {
+    listener_.refuse(proved.route, ErrorCode::name_in_use);
+    parts_.log_refusal(now, fmt::format("refused {}: another node is up under that name", peer.name));
+    return;
+  }
+  const auto [found, made] = peers_.try_emplace(
+      peer.name, PeerState{.peer = peer,
+                           .connection = peer.address,
+                           .meet_by = now + parts_.options.connect_patience,
+                           .early = {}});
+  if (made) (void)connection_to(now, peer.address);
+  found->second.welcomed_here = true;
+  listener_.welcome(proved.route);
+  check_up(found->second);
+}
+
+void ZmqLinkCore::handle(TimePoint /*now*/, ZmqListener::Message& message) {
+  PeerState* peer = find(message.from, message.incarnation);
+  if (peer == nullptr) return;
+  if (peer->up) return sink_.on_frames(message.from, message.incarnation, std::move(message.frames));
+  // The peer is up with us already, our side of it is on its way.
+  const std::size_t bytes = size_of(message.frames);
+  if (!peer->early.empty() && peer->early_bytes + bytes > parts_.options.backlog_bytes_max) {
+    ++parts_.counters.dropped_messages;
+    return;
+  }
+  peer->early_bytes += bytes;
+  peer->early.push_back(std::move(message.frames));
+}
+
+void ZmqLinkCore::handle(TimePoint /*now*/, ZmqListener::Bye& bye) {
+  if (const PeerState* peer = find(bye.from, bye.incarnation)) {
+    drop(bye.from, about(peer->peer, ErrorCode::peer_down, "disconnected by the peer"));
+  }
+}
+
+ZmqLinkCore::PeerState* ZmqLinkCore::find(const NodeName& name, Incarnation incarnation) {
+  const auto found = peers_.find(name);
+  return found != peers_.end() && found->second.peer.incarnation == incarnation ? &found->second : nullptr;
+}
+
+ZmqLinkCore::PeerState* ZmqLinkCore::peer_behind(const std::string& address) {
+  const auto found =
+      std::ranges::find_if(peers_, [&address](const auto& entry) { return entry.second.connection == address; });
+  return found != peers_.end() ? &found->second : nullptr;
+}
+
+bool ZmqLinkCore::lives(const PeerState& peer) const { return outgoing_.at(peer.connection).outgoing.connected(); }
+
+ZmqLinkCore::Connection& ZmqLinkCore::connection_to(TimePoint now, const std::string& address) {
+  const auto found = outgoing_.find(address);
+  if (found != outgoing_.end()) return found->second;
+  return outgoing_.emplace(address, Connection{.outgoing = ZmqOutgoing(parts_, address, now)}).first->second;
+}
+
+// Ends the former life of the newcomer's name, unless it is still alive at another address, and whoever was at the
+// newcomer's address before it, unless alive. Returns whether both are free for the newcomer.
+bool ZmqLinkCore::make_room(const Peer& newcomer, const std::string& address) {
+  if (const PeerState* tenant = peer_behind(address); tenant != nullptr && tenant->peer.name != newcomer.name) {
+    if (lives(*tenant)) return false;
+    drop(NodeName(tenant->peer.name), about(tenant->peer, ErrorCode::peer_down,
+                                            fmt::format("its address now belongs to {}", newcomer.name)));
+  }
+  const auto found = peers_.find(newcomer.name);
+  if (found == peers_.end() || found->second.peer.incarnation == newcomer.incarnation) return true;
+  const PeerState& before = found->second;
+  const bool same_place = before.connection == address || before.peer.address == newcomer.address;
+  if (!same_place && lives(before)) return false;
+  drop(newcomer.name, about(before.peer, ErrorCode::peer_restarted, "restarted"));
+  return true;
+}
+
+void ZmqLinkCore::check_up(PeerState& peer) {
+  if (peer.up || !peer.welcomed_here || !outgoing_.at(peer.connection).outgoing.welcomed()) return;
+  peer.up = true;
+  outgoing_.at(peer.connection).asked = false;
+  std::vector<Frames> early = std::exchange(peer.early, {});
+  sink_.on_link_up(peer.peer);
+  for (Frames& frames : early) sink_.on_frames(peer.peer.name, peer.peer.incarnation, std::move(frames));
+}
+
+void ZmqLinkCore::give_up_meeting(TimePoint now) {
+  while (true) {
+    const auto late = std::ranges::find_if(
+        peers_, [now](const auto& entry) { return !entry.second.up && entry.second.meet_by <= now; });
+    if (late == peers_.end()) return;
+    const PeerState& peer = late->second;
+    drop(late->first, about(peer.peer, ErrorCode::peer_unreachable,
+                            fmt::format("{} did not connect back to {}", peer.peer.name, parts_.self.peer.address)));
+  }
+}
+
+// By value: the caller's references may lead into what is erased here.
+void ZmqLinkCore::drop(const NodeName& name, Error why, Keep keep) {
+  auto node = peers_.extract(name);
+  if (node.empty()) return;
+  const PeerState& peer = node.mapped();
+  listener_.forget(peer.peer.name);
+  std::erase_if(aliases_, [&peer](const auto& entry) { return entry.second == peer.peer.name; });
+  const bool asked = outgoing_.at(peer.connection).asked;
+  if (keep == Keep::nothing) outgoing_.erase(peer.connection);
+  if (peer.up) {
+    sink_.on_link_down(peer.peer.name, peer.peer.incarnation, why);
+  } else if (asked && keep == Keep::nothing) {
+    sink_.on_connect_failed(peer.connection, why);
+  }
+}
+
+}  // namespace troupe

@@ -1,0 +1,95 @@
+// Which peers are up, and the order in which the sink learns it.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "actors/clock.h"
+#include "actors/link.h"
+#include "node/zmq_link_parts.h"
+#include "node/zmq_listener.h"
+#include "node/zmq_outgoing.h"
+
+namespace troupe {
+
+/// The state of a ZeroMQ link once it has started. Only the link's thread touches it, and only that thread calls the
+/// sink. Two nodes are up with each other when each has welcomed the other's connection:
+///
+///   our connection welcomed by the peer  and  the peer's welcomed here  ->  on_link_up
+///   the peer's arrives first             ->  we connect back to the address it proved
+class ZmqLinkCore {
+ public:
+  struct Connect {
+    std::string address;
+  };
+  struct Send {
+    NodeName to;
+    Frames frames;
+  };
+  struct Disconnect {
+    NodeName peer;
+  };
+  using Command = std::variant<Connect, Send, Disconnect>;
+
+  ZmqLinkCore(ZmqLinkParts& parts, ZmqSocket router, LinkSink& sink);
+
+  void obey(TimePoint now, Command command);
+
+  /// Does everything that can be done without waiting. Returns whether more is already waiting.
+  [[nodiscard]] bool work(TimePoint now);
+
+  /// Waits until there is work, or `descriptor` is readable.
+  void wait(TimePoint now, int descriptor);
+
+  /// Takes leave of all peers; the sink is not called any more.
+  void close();
+
+ private:
+  struct PeerState {
+    Peer peer;
+    std::string connection;     ///< key in outgoing_
+    bool welcomed_here = false;
+    bool up = false;
+    TimePoint meet_by;          ///< gives up then unless up
+    std::vector<Frames> early;  ///< arrived before `up`
+    std::size_t early_bytes = 0;
+  };
+  struct Connection {
+    ZmqOutgoing outgoing;
+    bool asked = false;  ///< by `connect`, which is still to be answered
+  };
+  enum class Keep { nothing, connection };
+
+  void connect(TimePoint now, const std::string& address);
+  void send(const NodeName& to, Frames frames);
+  void disconnect(const NodeName& name);
+
+  void work_on(TimePoint now, const std::string& address);
+  void welcomed(TimePoint now, const std::string& address, const Authenticated& session);
+  void failed(const std::string& address, Error why);
+  void handle(TimePoint now, ZmqListener::Proved& proved);
+  void handle(TimePoint now, ZmqListener::Message& message);
+  void handle(TimePoint now, ZmqListener::Bye& bye);
+
+  [[nodiscard]] PeerState* find(const NodeName& name, Incarnation incarnation);
+  [[nodiscard]] PeerState* peer_behind(const std::string& address);
+  Connection& connection_to(TimePoint now, const std::string& address);
+  [[nodiscard]] bool lives(const PeerState& peer) const;
+  [[nodiscard]] bool make_room(const Peer& newcomer, const std::string& address);
+  void check_up(PeerState& peer);
+  void give_up_meeting(TimePoint now);
+  void drop(const NodeName& name, Error why, Keep keep = Keep::nothing);
+
+  ZmqLinkParts& parts_;
+  LinkSink& sink_;
+  ZmqListener listener_;
+  std::map<std::string, Connection> outgoing_;     ///< by address
+  std::map<std::string, NodeName> aliases_;        ///< other addresses that reached a peer
+  std::map<NodeName, PeerState> peers_;
+};
+
+}  // namespace troupe

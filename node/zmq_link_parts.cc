@@ -1,0 +1,59 @@
+#include "node/zmq_link_parts.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+#include <vector>
+
+#include "actors/little_endian.h"
+
+namespace troupe {
+namespace {
+
+constexpr std::uint32_t kMagic = 0x4C505254;  // "TRPL"
+constexpr int kLinesPerSecond = 5;
+
+}  // namespace
+
+void ZmqLinkParts::log_refusal(TimePoint now, std::string_view line) {
+  if (now - log_second_ >= std::chrono::seconds{1}) {
+    log_second_ = now;
+    logged_in_second_ = 0;
+  }
+  if (options.log && logged_in_second_++ < kLinesPerSecond) options.log(line);
+}
+
+ZmqSocketLimits ZmqLinkParts::limits() const {
+  return {.frame_bytes_max = options.frame_bytes_max,
+          .frames_max = options.frames_max,
+          .queue_messages_max = options.queue_messages_max,
+          .handshake_timeout = options.handshake_timeout};
+}
+
+Frame encode(const ZmqEnvelope& envelope) {
+  std::vector<std::byte> bytes(ZmqEnvelope::kBytes);
+  const std::span<std::byte> out{bytes};
+  detail::store_little_endian(out, kMagic);
+  out[4] = static_cast<std::byte>(envelope.kind);
+  detail::store_little_endian(out.subspan(8), envelope.slot);
+  std::ranges::copy(envelope.token.bytes(), out.begin() + 12);
+  return make_frame(std::move(bytes));
+}
+
+std::optional<ZmqEnvelope> decode_envelope(std::span<const std::byte> bytes) {
+  if (bytes.size() != ZmqEnvelope::kBytes || detail::load_little_endian<std::uint32_t>(bytes) != kMagic) return {};
+  const auto kind = static_cast<ZmqEnvelope::Kind>(bytes[4]);
+  if (kind != ZmqEnvelope::Kind::message && kind != ZmqEnvelope::Kind::bye) return {};
+  if (bytes[5] != std::byte{0} || bytes[6] != std::byte{0} || bytes[7] != std::byte{0}) return {};
+  return ZmqEnvelope{.kind = kind,
+                     .slot = detail::load_little_endian<std::uint32_t>(bytes.subspan(8)),
+                     .token = SessionToken(bytes.subspan<12, SessionToken::kBytes>())};
+}
+
+std::size_t size_of(const Frames& frames) {
+  std::size_t bytes = 0;
+  for (const Frame& frame : frames) bytes += frame.bytes.size();
+  return bytes;
+}
+
+}  // namespace troupe

@@ -1,0 +1,222 @@
+#include "node/zmq_outgoing.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace troupe {
+namespace {
+
+constexpr Duration kReopenGap = std::chrono::milliseconds{100};
+constexpr Duration kRetryGap = std::chrono::milliseconds{250};
+
+double seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
+
+}  // namespace
+
+ZmqOutgoing::ZmqOutgoing(ZmqLinkParts& parts, std::string address, TimePoint now)
+    : parts_(parts),
+      address_(std::move(address)),
+      give_up_at_(now + parts.options.connect_patience),
+      name_give_up_at_(now + parts.options.name_patience) {
+  open(now);
+}
+
+std::optional<ZmqOutgoing::Happened> ZmqOutgoing::work(TimePoint now) {
+  if (Clue clue = take_events(now)) return clue;
+  if (Clue clue = take_answers(now)) return clue;
+  if (Clue clue = check_time(now)) return clue;
+  if (words_ && data_ && data_->send(*words_)) words_.reset();
+  flush();
+  return std::nullopt;
+}
+
+void ZmqOutgoing::send(Frames frames) {
+  if (frames.size() == 1 && control_ && put(*control_, frames)) return;
+  if (welcomed_ && backlog_.empty() && put(*data_, frames)) return;
+  const std::size_t bytes = size_of(frames);
+  if (!backlog_.empty() && backlog_bytes_ + bytes > parts_.options.backlog_bytes_max) {
+    ++parts_.counters.dropped_messages;
+    return;
+  }
+  backlog_bytes_ += bytes;
+  backlog_.push_back(std::move(frames));
+}
+
+void ZmqOutgoing::say_bye() {
+  if (!welcomed_) return;
+  std::optional<ZmqEnvelope> envelope = decode_envelope(envelope_.bytes);
+  envelope->kind = ZmqEnvelope::Kind::bye;
+  (void)data_->send({encode(*envelope)});
+}
+
+void ZmqOutgoing::add_interests(std::vector<ZmqSocket::Interest>& interests) const {
+  const bool waits_to_send = words_.has_value() || (welcomed_ && !backlog_.empty());
+  if (data_) interests.push_back({.socket = &*data_, .writable = waits_to_send});
+  if (control_) interests.push_back({.socket = &*control_, .writable = false});
+}
+
+std::optional<TimePoint> ZmqOutgoing::next_due() const {
+  std::optional<TimePoint> due = reopen_at_;
+  const auto no_later_than = [&due](TimePoint time) { due = due ? std::min(*due, time) : time; };
+  if (!welcomed_) {
+    no_later_than(give_up_at_);
+    if (connected_) no_later_than(opened_ + parts_.options.handshake_timeout);
+  }
+  return due;
+}
+
+void ZmqOutgoing::open(TimePoint now) {
+  opened_ = now;
+  reopen_at_.reset();
+  if (welcomed_) give_up_at_ = now + parts_.options.connect_patience;
+  connected_ = welcomed_ = false;
+  control_.reset();
+  data_.reset();
+  handshake_.emplace(parts_.self, parts_.options.secret, random_nonce());
+  words_ = Frames{make_frame({handshake_->hello().begin(), handshake_->hello().end()})};
+  Result<ZmqSocket> socket = ZmqSocket::open(parts_.context, ZmqSocket::Kind::watched_dealer, parts_.limits());
+  if (socket) {
+    const Result<Unit> connecting = socket.value().connect(address_);
+    if (connecting) {
+      data_ = std::move(socket).value();
+      return;
+    }
+    give_up_at_ = now;  // an address that cannot be connected to today cannot be tomorrow
+  }
+  last_refusal_ = socket ? about(ErrorCode::bad_argument, fmt::format("{} is no address to connect to", address_))
+                         : about(ErrorCode::resource_exhausted, socket.error().message);
+  reopen_at_ = now + kRetryGap;
+}
+
+void ZmqOutgoing::reopen_soon(TimePoint now) {
+  if (now - opened_ >= kReopenGap) {
+    open(now);
+  } else if (!reopen_at_) {
+    reopen_at_ = opened_ + kReopenGap;
+  }
+}
+
+ZmqOutgoing::Clue ZmqOutgoing::take_events(TimePoint now) {
+  if (!data_) return std::nullopt;
+  for (const ZmqSocket::Event event : data_->events()) {
+    switch (event) {
+      case ZmqSocket::Event::connected:
+        if (peer_) ++parts_.counters.reconnects;
+        connected_ = true;
+        refused_ = false;
+        break;
+      case ZmqSocket::Event::disconnected:
+        if (!connected_) break;  // cut before anything was said: ZeroMQ tries again
+        connected_ = false;
+        reopen_soon(now);
+        return std::nullopt;
+      case ZmqSocket::Event::refused:
+        refused_ = true;
+        if (peer_ && !connected_) return Lost{about(ErrorCode::peer_down, "connection closed")};
+        break;
+    }
+  }
+  return std::nullopt;
+}
+
+ZmqOutgoing::Clue ZmqOutgoing::take_answers(TimePoint now) {
+  // Once welcomed the peer has nothing to say here, except that it does not know this session (any more).
+  if (welcomed_ && (data_->receive() || (control_ && control_->receive()))) {
+    reopen_soon(now);
+    return std::nullopt;
+  }
+  while (!welcomed_ && data_ && !reopen_at_) {
+    const std::optional<Frames> message = data_->receive();
+    if (!message) break;
+    if (Clue clue = take_answer(now, *message)) return clue;
+  }
+  return std::nullopt;
+}
+
+ZmqOutgoing::Clue ZmqOutgoing::take_answer(TimePoint now, const Frames& message) {
+  const std::span<const std::byte> bytes = message.size() == 1 ? message[0].bytes : std::span<const std::byte>{};
+  HandshakeStep step = handshake_->take(bytes);
+  if (!step.reply.empty()) words_ = Frames{make_frame(std::move(step.reply))};
+  if (step.failed) {
+    if (words_ && data_->send(*words_)) words_.reset();
+    return take_refusal(now, *std::move(step.failed));
+  }
+  if (!step.done) return std::nullopt;
+  welcome(*step.done);
+  return Welcomed{*step.done};
+}
+
+ZmqOutgoing::Clue ZmqOutgoing::take_refusal(TimePoint now, Error why) {
+  const bool passing = why.code == ErrorCode::name_in_use || why.code == ErrorCode::shutting_down ||
+                       why.code == ErrorCode::resource_exhausted;
+  const TimePoint until = why.code == ErrorCode::name_in_use ? name_give_up_at_ : give_up_at_;
+  why.endpoint = address_;
+  if (!passing || now >= until) return Failed{std::move(why)};
+  last_refusal_ = std::move(why);
+  reopen_at_ = now + kRetryGap;
+  return std::nullopt;
+}
+
+ZmqOutgoing::Clue ZmqOutgoing::check_time(TimePoint now) {
+  if (welcomed_) {
+    if (reopen_at_ && now >= *reopen_at_) open(now);
+    return std::nullopt;
+  }
+  if (now >= give_up_at_) {
+    if (last_refusal_) return Failed{*last_refusal_};
+    const double waited = seconds(parts_.options.connect_patience);
+    if (peer_) {
+      return Lost{about(ErrorCode::peer_down, fmt::format("connection lost and not made again within {} s", waited))};
+    }
+    return Failed{about(ErrorCode::peer_unreachable,
+                        fmt::format("{} {} within {} s", address_,
+                                    connected_ ? "did not answer the handshake"
+                                               : (refused_ ? "refused every connection" : "did not accept a connection"),
+                                    waited))};
+  }
+  const bool unanswered = connected_ && now >= opened_ + parts_.options.handshake_timeout;
+  if ((reopen_at_ && now >= *reopen_at_) || unanswered) open(now);
+  return std::nullopt;
+}
+
+void ZmqOutgoing::welcome(const Authenticated& session) {
+  welcomed_ = true;
+  peer_ = session.peer;
+  handshake_.reset();
+  last_refusal_.reset();
+  reopen_at_.reset();
+  envelope_ = encode(ZmqEnvelope{.slot = session.slot, .token = session.token});
+  Result<ZmqSocket> lane = ZmqSocket::open(parts_.context, ZmqSocket::Kind::dealer, parts_.limits());
+  // Without a lane of their own, control messages go with the data.
+  if (lane && lane.value().connect(address_)) control_ = std::move(lane).value();
+}
+
+void ZmqOutgoing::flush() {
+  while (welcomed_ && !backlog_.empty() && put(*data_, backlog_.front())) {
+    backlog_bytes_ -= size_of(backlog_.front());
+    backlog_.pop_front();
+  }
+}
+
+bool ZmqOutgoing::put(ZmqSocket& lane, const Frames& frames) {
+  Frames message;
+  message.reserve(1 + frames.size());
+  message.push_back(envelope_);
+  message.insert(message.end(), frames.begin(), frames.end());
+  return lane.send(message);
+}
+
+Error ZmqOutgoing::about(ErrorCode code, std::string message) const {
+  return Error{.code = code,
+               .message = std::move(message),
+               .peer = peer_ ? peer_->name : NodeName{},
+               .incarnation = peer_ ? peer_->incarnation : Incarnation{},
+               .endpoint = address_,
+               .operation = peer_ ? "" : "connect",
+               .execution = peer_ ? Execution::maybe : Execution::never};
+}
+
+}  // namespace troupe

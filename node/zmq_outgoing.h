@@ -1,0 +1,96 @@
+// One connection that this node makes: to one address, proved by the handshake, in two lanes.
+#pragma once
+
+#include <deque>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "actors/clock.h"
+#include "actors/link.h"
+#include "node/handshake.h"
+#include "node/zmq_link_parts.h"
+#include "node/zmq_link_socket.h"
+
+namespace troupe {
+
+/// Every attempt uses fresh sockets, so nothing of an earlier one can be mistaken for an answer. Used by the link's
+/// thread only.
+///
+///   opening --welcome--> welcomed --cut, or the peer does not know us any more--> opening ...
+///      |                    |
+///      | refused for good,  | cut and nobody listens any more
+///      v nobody there       v
+///    Failed               Lost
+class ZmqOutgoing {
+ public:
+  ZmqOutgoing(ZmqLinkParts& parts, std::string address, TimePoint now);
+
+  struct Welcomed {
+    Authenticated session;
+  };
+  struct Lost {
+    Error why;
+  };
+  struct Failed {
+    Error why;
+  };
+  using Happened = std::variant<Welcomed, Lost, Failed>;
+
+  /// Does what can be done now. Returns what the link must know; call again until nothing is returned.
+  [[nodiscard]] std::optional<Happened> work(TimePoint now);
+
+  /// Sends one message, or keeps it while the connection cannot take it.
+  void send(Frames frames);
+
+  /// Tells the peer that this node closes the connection on purpose.
+  void say_bye();
+
+  [[nodiscard]] const std::string& address() const { return address_; }
+  [[nodiscard]] bool connected() const { return connected_; }
+  [[nodiscard]] bool welcomed() const { return welcomed_; }
+
+  void add_interests(std::vector<ZmqSocket::Interest>& interests) const;
+  [[nodiscard]] std::optional<TimePoint> next_due() const;
+
+ private:
+  using Clue = std::optional<Happened>;
+
+  void open(TimePoint now);
+  void reopen_soon(TimePoint now);
+  [[nodiscard]] Clue take_events(TimePoint now);
+  [[nodiscard]] Clue take_answers(TimePoint now);
+  [[nodiscard]] Clue take_answer(TimePoint now, const Frames& message);
+  [[nodiscard]] Clue take_refusal(TimePoint now, Error why);
+  [[nodiscard]] Clue check_time(TimePoint now);
+  void welcome(const Authenticated& session);
+  void flush();
+  [[nodiscard]] bool put(ZmqSocket& lane, const Frames& frames);
+  [[nodiscard]] Error about(ErrorCode code, std::string message) const;
+
+  ZmqLinkParts& parts_;
+  const std::string address_;
+
+  std::optional<ZmqSocket> data_;
+  std::optional<ZmqSocket> control_;  ///< once welcomed
+  std::optional<HandshakeClient> handshake_;
+  std::optional<Frames> words_;  ///< of the handshake, not yet taken by the socket
+  Frame envelope_;               ///< before every message, once welcomed
+
+  bool connected_ = false;
+  bool welcomed_ = false;
+  bool refused_ = false;               ///< the last attempt found nobody
+  std::optional<Peer> peer_;           ///< whom it reached, once welcomed
+  TimePoint opened_;                   ///< when the current attempt began
+  std::optional<TimePoint> reopen_at_;
+  TimePoint give_up_at_;               ///< unless welcomed
+  TimePoint name_give_up_at_;
+  std::optional<Error> last_refusal_;  ///< why it tries again
+
+  std::deque<Frames> backlog_;  ///< in order, not yet taken by the socket
+  std::size_t backlog_bytes_ = 0;
+};
+
+}  // namespace troupe
