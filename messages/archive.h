@@ -278,12 +278,13 @@ void WireFormat<T>::save(OutArchive& ar, const T& value) {
 
 template <class T>
 void WireFormat<T>::load(InArchive& ar, T& value) {
-  static_assert(std::is_default_constructible_v<T>, "a type that travels needs a default constructor");
   const detail::Level level(ar, detail::Nesting::structure);
   ar.user(value);
 }
 
 }  // namespace troupe
+
+CEREAL_SETUP_ARCHIVE_TRAITS(troupe::InArchive, troupe::OutArchive)
 
 #include "messages/wire_basic.h"       // IWYU pragma: export
 #include "messages/wire_containers.h"  // IWYU pragma: export

@@ -195,10 +195,7 @@ void check_sums(const Header& header, std::span<const Frame> frames) {
 }
 
 Error make_error(ErrorCode code, std::string text) {
-  Error error;
-  error.code = code;
-  error.message = std::move(text);
-  return error;
+  return Error{.code = code, .message = std::move(text)};
 }
 
 /// Runs `read`; what it throws becomes an Error.

@@ -128,3 +128,9 @@ template <class... Ts>
 }
 
 }  // namespace troupe
+
+/// Which input archive reads what the schema describes: cereal asks before it calls save_minimal.
+template <>
+struct cereal::traits::detail::get_input_from_output<troupe::SchemaArchive> {
+  using type = troupe::InArchive;
+};

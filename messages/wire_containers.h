@@ -27,7 +27,8 @@ template <class Vector>
 void make_room(Vector& values, std::uint64_t count) {
   if (values.size() < values.capacity()) return;
   std::uint64_t capacity = count;
-  while (capacity > 2 * values.size() && capacity * sizeof(typename Vector::value_type) > 256) {
+  while (capacity > std::max<std::uint64_t>(1, 2 * values.size()) &&
+         capacity * sizeof(typename Vector::value_type) > 256) {
     capacity = (capacity + 1) / 2;
   }
   values.reserve(std::max<std::uint64_t>(capacity, values.size() + 1));

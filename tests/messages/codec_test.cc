@@ -1,0 +1,187 @@
+#include "messages/codec.h"
+
+#include <boost/test/unit_test.hpp>
+
+#include "message_samples.h"
+#include "messages/values.h"
+#include "tensor/create.h"
+
+namespace troupe {
+
+namespace {
+
+using namespace msg;
+
+constexpr std::size_t kVersionAt = 4;
+constexpr std::size_t kFlagsAt = 8;
+
+Frames encoded(const AnyMessage& message) { return encode(test::envelope_for(message), message).value(); }
+
+/// The frames with frame `index` replaced by a copy in which the byte at `position` is different.
+Frames flipped(Frames frames, std::size_t index, std::size_t position) {
+  std::vector<std::byte> bytes(frames[index].bytes.begin(), frames[index].bytes.end());
+  bytes[position] ^= std::byte{0x10};
+  frames[index] = make_frame(std::move(bytes));
+  return frames;
+}
+
+Reply reply_with(const Tensor& tensor) { return {to_payload(nullptr, tensor)}; }
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(codec)
+
+BOOST_AUTO_TEST_CASE(every_message_survives_with_its_envelope) {
+  const std::vector<AnyMessage> all = test::every_message();
+  BOOST_REQUIRE(all.size() == std::variant_size_v<AnyMessage>);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    BOOST_TEST_CONTEXT(word_of(all[i]).name) {
+      BOOST_TEST(all[i].index() == i);
+      const Envelope envelope = test::envelope_for(all[i]);
+      const Frames frames = encode(envelope, all[i]).value();
+      const Decoded received = decode(frames).value();
+      BOOST_TEST((received.envelope == envelope));
+      BOOST_TEST(received.message.index() == i);
+      // Encoded again it gives the same bytes: no field was lost.
+      BOOST_TEST(test::to_hex(encode(envelope, received.message).value()) == test::to_hex(frames));
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(numbers_of_messages_are_stable_and_found) {
+  BOOST_TEST(find_word(MessageTag{0x0101})->name == "Call");
+  BOOST_TEST(find_word(MessageTag{0x0203})->name == "RRefForked");
+  BOOST_TEST(find_word(MessageTag{0x0304})->name == "BackwardGradients");
+  BOOST_TEST(find_word(MessageTag{0x0408})->name == "ShardStepped");
+  BOOST_TEST(find_word(MessageTag{0x0503})->name == "MemberJoined");
+  BOOST_TEST(find_word(MessageTag{0x0600}) == nullptr);
+}
+
+BOOST_AUTO_TEST_CASE(the_outside_is_read_without_the_body) {
+  const AnyMessage message = reply_with(ones({2}));
+  Frames frames = encoded(message);
+  frames[1] = make_frame(std::vector<std::byte>(frames[1].bytes.size()));
+  const Outside outside = decode_outside(frames).value();
+  BOOST_TEST((outside.envelope == test::envelope_for(message)));
+  BOOST_TEST((outside.tag == Reply::kWord.tag()));
+}
+
+BOOST_AUTO_TEST_CASE(an_envelope_keeps_extreme_values) {
+  const Envelope envelope{.from = "",
+                          .to = std::string(65'535, 'a'),
+                          .request = {~std::uint64_t{0}},
+                          .in_reply_to = {1},
+                          .deadline = std::chrono::microseconds::max(),
+                          .lane = Lane::bulk};
+  const Frames frames = encode(envelope, ShutdownCount{1}).value();
+  BOOST_TEST((decode(frames).value().envelope == envelope));
+}
+
+BOOST_AUTO_TEST_CASE(tensors_of_messages_are_sent_without_a_copy_and_received_with_one) {
+  Tensor gradient = from_values<float>({1, 2, 3});
+  const Frames frames = encode({}, BackwardGradients{{}, {}, {}, {gradient, Tensor(), gradient}}).value();
+  BOOST_REQUIRE(frames.size() == 3U);
+  BOOST_TEST(frames[2].bytes.data() == gradient.bytes());
+  gradient.fill(0);
+  const Decoded decoded = decode(frames).value();
+  const auto& received = std::get<BackwardGradients>(decoded.message).gradients;
+  BOOST_TEST(same_bytes(received.at(0), from_values<float>({1, 2, 3})));
+  BOOST_TEST(!received.at(1).defined());
+  BOOST_TEST(received.at(0).storage().same_as(received.at(2).storage()));
+  BOOST_TEST(received.at(0).bytes() != frames[2].bytes.data());
+}
+
+BOOST_AUTO_TEST_CASE(a_payload_keeps_the_received_frames_until_its_values_are_decoded) {
+  auto owner = std::make_shared<const std::vector<std::byte>>(8, std::byte{1});
+  const std::weak_ptr<const void> alive = owner;
+  Frames frames = encode({}, reply_with(from_values<std::uint8_t>({1, 1, 1, 1, 1, 1, 1, 1}))).value();
+  frames[2] = {std::span<const std::byte>(*owner), owner};
+  owner.reset();
+  Decoded decoded = decode(frames).value();
+  frames.clear();
+  BOOST_TEST(!alive.expired());
+  const auto [tensor] = from_payload<Tensor>(std::get<Reply>(decoded.message).value);
+  decoded.message = CallCancelled{};
+  BOOST_TEST(alive.expired());
+  BOOST_TEST(tensor.data<std::uint8_t>()[7] == 1);
+}
+
+BOOST_AUTO_TEST_CASE(a_changed_byte_in_any_frame_is_noticed) {
+  const Frames frames = encoded(reply_with(ones({4})));
+  for (std::size_t index = 0; index < frames.size(); ++index) {
+    for (std::size_t position = 0; position < frames[index].bytes.size(); ++position) {
+      const Result<Decoded> result = decode(flipped(frames, index, position));
+      BOOST_REQUIRE(!result.ok());
+      const bool version = index == 0 && (position == kVersionAt || position == kVersionAt + 1);
+      BOOST_TEST(name_of(result.error().code) == (version ? "version_mismatch" : "decode"));
+    }
+  }
+  BOOST_TEST(decode(flipped(frames, 1, 3)).error().message == "[decode] checksum of header and body differs");
+  BOOST_TEST(decode(flipped(frames, 2, 3)).error().message == "[decode] checksum of frame 0 differs");
+}
+
+BOOST_AUTO_TEST_CASE(tensors_are_not_hashed_where_the_link_guards_them) {
+  const AnyMessage message = reply_with(ones({4}));
+  const Frames frames = encode({}, message, Checksum::body_only).value();
+  BOOST_TEST(decode(frames).ok());
+  BOOST_TEST(decode(flipped(frames, 2, 3)).ok());
+  BOOST_TEST(!decode(flipped(frames, 1, 3)).ok());
+}
+
+BOOST_AUTO_TEST_CASE(another_protocol_version_is_told_from_garbage) {
+  const Frames frames = encoded(ShutdownCount{1});
+  const Error error = decode(flipped(frames, 0, kVersionAt)).error();
+  BOOST_TEST(name_of(error.code) == "version_mismatch");
+  BOOST_TEST(error.message == "message of protocol version 17, ours is 1");
+  BOOST_TEST(decode(flipped(frames, 0, 0)).error().message == "[decode] magic number 0x50555244");
+  BOOST_TEST(decode(flipped(frames, 0, kFlagsAt)).error().message == "[decode] reserved bits of the header are not zero");
+}
+
+BOOST_AUTO_TEST_CASE(frames_that_are_missing_or_too_many_are_refused) {
+  const Frames frames = encoded(reply_with(ones({4})));
+  BOOST_TEST(decode({}).error().message == "[decode] message of 0 frames");
+  BOOST_TEST(decode(std::span(frames).first(1)).error().message == "[decode] message of 1 frames");
+  BOOST_TEST(decode(std::span(frames).first(2)).error().message == "[decode] 1 tensor frames announced, 0 received");
+  Frames more = frames;
+  more.push_back(frames[2]);
+  BOOST_TEST(decode(more).error().message == "[decode] 1 tensor frames announced, 2 received");
+}
+
+BOOST_AUTO_TEST_CASE(what_exceeds_a_limit_is_neither_sent_nor_accepted) {
+  const auto check = [](const AnyMessage& message, const DecodeLimits& limits, std::string_view out,
+                        std::string_view in) {
+    const Result<Frames> refused = encode({}, message, Checksum::everything, limits);
+    BOOST_TEST(name_of(refused.error().code) == "too_large");
+    BOOST_TEST(refused.error().message == out);
+    BOOST_TEST(decode(encode({}, message).value(), limits).error().message == in);
+  };
+  check(BarrierEntered{"epoch", 1, ""}, {.text_bytes_max = 4}, "[encode] text of 5 bytes: at most 4 travel",
+        "[decode] text of 5 bytes: at most 4 allowed");
+  check(ShutdownCount{1}, {.body_bytes_max = 7}, "[encode] bytes in a message without its tensors: 8, at most 7",
+        "[decode] body of 8 bytes, at most 7");
+  check(reply_with(ones({4})), {.frames_max = 0}, "[encode] tensors in a message: 1, at most 0",
+        "[decode] 1 tensor frames");
+  check(reply_with(ones({4})), {.frame_bytes_max = 15}, "[encode] bytes in a tensor: 16, at most 15",
+        "[decode] frame of 16 bytes, at most 15");
+  const Envelope long_name{.from = std::string(70'000, 'a')};
+  BOOST_TEST(encode(long_name, ShutdownCount{1}).error().message == "[encode] bytes in a node name: 70000, at most 65535");
+}
+
+BOOST_AUTO_TEST_CASE(a_text_of_a_user_may_exceed_what_a_name_may) {
+  const std::string text(200'000, 'x');
+  const Frames frames = encode({}, Reply{to_payload(nullptr, text)}).value();
+  const Decoded decoded = decode(frames).value();
+  BOOST_TEST((std::get<0>(from_payload<std::string>(std::get<Reply>(decoded.message).value)) == text));
+}
+
+BOOST_AUTO_TEST_CASE(a_failure_with_a_huge_text_still_arrives) {
+  Error error;
+  error.message = std::string(1'000'000, 'x');
+  const Frames frames = encode({}, Failure{error}).value();
+  const Decoded decoded = decode(frames).value();
+  BOOST_TEST(std::get<Failure>(decoded.message).error.message.ends_with("xx [938560 more bytes]"));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace troupe

@@ -1,0 +1,54 @@
+#include "counting_new.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <malloc.h>
+#include <new>
+
+#include "tensor/cpu/allocator.h"
+
+namespace {
+
+std::atomic<std::size_t> live_bytes{0};
+std::atomic<std::size_t> peak_bytes{0};
+
+void* allocate(std::size_t size) {
+  void* block = std::malloc(size == 0 ? 1 : size);
+  if (block == nullptr) throw std::bad_alloc();
+  const std::size_t live = live_bytes += malloc_usable_size(block);
+  std::size_t peak = peak_bytes.load();
+  while (peak < live && !peak_bytes.compare_exchange_weak(peak, live)) {
+  }
+  return block;
+}
+
+void release(void* block) noexcept {
+  if (block == nullptr) return;
+  live_bytes -= malloc_usable_size(block);
+  std::free(block);
+}
+
+}  // namespace
+
+void* operator new(std::size_t size) { return allocate(size); }
+void* operator new[](std::size_t size) { return allocate(size); }
+void operator delete(void* block) noexcept { release(block); }
+void operator delete[](void* block) noexcept { release(block); }
+void operator delete(void* block, std::size_t) noexcept { release(block); }
+void operator delete[](void* block, std::size_t) noexcept { release(block); }
+
+namespace troupe::test {
+
+PeakMemory::PeakMemory()
+    : heap_before_(live_bytes.load()), tensors_before_(cpu_allocator().statistics().bytes_live) {
+  peak_bytes = heap_before_;
+}
+
+std::size_t PeakMemory::bytes() const {
+  // What a message decoded to still lives when this is asked: the present sum of its tensors is their peak.
+  const std::size_t tensors = cpu_allocator().statistics().bytes_live;
+  return peak_bytes.load() - heap_before_ + (std::max(tensors, tensors_before_) - tensors_before_);
+}
+
+}  // namespace troupe::test

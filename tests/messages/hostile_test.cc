@@ -1,0 +1,187 @@
+// Bytes of an enemy: nothing crashes, nothing allocates more than 64 KiB + 16 x what was received.
+#include <boost/test/unit_test.hpp>
+#include <random>
+
+#include "counting_new.h"
+#include "message_samples.h"
+#include "messages/body.h"
+#include "messages/values.h"
+#include "tensor/create.h"
+
+namespace troupe {
+
+namespace {
+
+using namespace msg;
+
+using Bytes = std::vector<std::byte>;
+
+struct Body {
+  MessageTag tag;
+  Bytes bytes;
+  Frames frames;
+};
+
+Body body_of(const AnyMessage& message) {
+  OutArchive ar;
+  save_body(message, ar);
+  Encoded encoded = ar.finish();
+  return {word_of(message).tag(), std::move(encoded.bytes), std::move(encoded.frames)};
+}
+
+std::size_t received_bytes(const Body& body) {
+  std::size_t total = body.bytes.size() + 64;
+  for (const Frame& frame : body.frames) total += frame.bytes.size() + 16;
+  return total;
+}
+
+/// Decodes the body as if it had passed the checksum: an enemy computes those too. Returns whether it was accepted.
+/// Fails the test if more is allocated than may be, or anything but a DecodeError is thrown.
+bool accepted(const Body& body) {
+  const test::PeakMemory peak;
+  bool fine = false;
+  std::size_t used = 0;
+  try {
+    InArchive ar(body.bytes, body.frames, nullptr, DecodeLimits{}.text_bytes_max);
+    const AnyMessage message = load_body(body.tag, ar);
+    fine = true;
+    used = peak.bytes();
+  } catch (const DecodeError&) {
+    used = peak.bytes();
+  }
+  if (used > (64U << 10U) + 16 * received_bytes(body)) {
+    BOOST_ERROR(find_word(body.tag)->name << ": " << used << " bytes allocated for " << received_bytes(body));
+  }
+  return fine;
+}
+
+/// Runs `check` on the body of every message.
+template <class Check>
+void for_every_body(Check check) {
+  for (const AnyMessage& message : test::every_message()) {
+    BOOST_TEST_CONTEXT(word_of(message).name) { check(body_of(message)); }
+  }
+}
+
+Frame filled(std::size_t size) { return make_frame(Bytes(size, std::byte{1})); }
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(hostile)
+
+BOOST_AUTO_TEST_CASE(a_body_cut_at_any_byte_is_refused) {
+  for_every_body([](Body body) {
+    BOOST_TEST(accepted(body));
+    while (!body.bytes.empty()) {
+      body.bytes.pop_back();
+      BOOST_TEST(!accepted(body));
+    }
+  });
+}
+
+BOOST_AUTO_TEST_CASE(a_body_with_a_byte_too_many_is_refused) {
+  for_every_body([](Body body) {
+    body.bytes.push_back(std::byte{0});
+    BOOST_TEST(!accepted(body));
+  });
+}
+
+BOOST_AUTO_TEST_CASE(whole_messages_cut_at_any_byte_of_any_frame_are_refused) {
+  for (const AnyMessage& message : test::every_message()) {
+    const Frames frames = encode(test::envelope_for(message), message).value();
+    for (std::size_t i = 0; i < frames.size(); ++i) {
+      for (std::size_t size = 0; size < frames[i].bytes.size(); ++size) {
+        Frames cut = frames;
+        cut[i].bytes = cut[i].bytes.first(size);
+        const Result<Decoded> result = decode(cut);
+        BOOST_REQUIRE(!result.ok());
+        BOOST_REQUIRE(result.error().code == ErrorCode::decode);
+      }
+    }
+  }
+}
+
+// Every length, count, index and descriptor is somewhere in the body: writing an absurd number over each position
+// reaches all of them.
+BOOST_AUTO_TEST_CASE(absurd_numbers_at_any_position_neither_crash_nor_allocate) {
+  const std::uint64_t absurd[] = {~std::uint64_t{0},          std::uint64_t{1} << 63U, (std::uint64_t{1} << 61U) + 1,
+                                  std::uint64_t{1} << 32U,    1'000'000,               1025,
+                                  ~std::uint64_t{0} / 32 + 1, 0};
+  for_every_body([&](const Body& good) {
+    for (std::size_t at = 0; at + 8 <= good.bytes.size(); ++at) {
+      for (const std::uint64_t number : absurd) {
+        Body bad = good;
+        std::memcpy(bad.bytes.data() + at, &number, sizeof number);
+        accepted(bad);
+      }
+    }
+  });
+}
+
+BOOST_AUTO_TEST_CASE(random_bytes_anywhere_neither_crash_nor_allocate) {
+  std::mt19937_64 random(20240607);
+  for_every_body([&](const Body& good) {
+    for (int round = 0; round < 300; ++round) {
+      Body bad = good;
+      const std::uint64_t changes = 1 + random() % 4;
+      for (std::uint64_t i = 0; i < changes; ++i) {
+        bad.bytes[random() % bad.bytes.size()] = static_cast<std::byte>(random() & 0xFFU);
+      }
+      if (random() % 4 == 0) bad.bytes.resize(random() % (bad.bytes.size() + 1));
+      accepted(bad);
+    }
+  });
+}
+
+BOOST_AUTO_TEST_CASE(pure_noise_under_every_number_neither_crashes_nor_allocates) {
+  std::mt19937_64 random(7);
+  for_every_body([&](const Body& good) {
+    for (int round = 0; round < 50; ++round) {
+      Body noise{good.tag, Bytes(random() % 400), {}};
+      // Mostly zeros: noise that gets further than the first length.
+      for (std::byte& byte : noise.bytes) {
+        if (random() % 8 == 0) byte = static_cast<std::byte>(random() & 0xFFU);
+      }
+      accepted(noise);
+    }
+  });
+}
+
+BOOST_AUTO_TEST_CASE(lists_of_the_smallest_elements_stay_within_the_bound) {
+  constexpr std::size_t kCount = 20'000;
+  const RRefId blank{};
+  BOOST_TEST(accepted(body_of(BackwardMarked{{}, {}, std::vector<NodeName>(kCount), {}})));
+  BOOST_TEST(accepted(body_of(BackwardMark{{}, {}, "", std::vector<BoundaryId>(kCount), std::vector(kCount, blank)})));
+  BOOST_TEST(accepted(body_of(MemberList{1, std::vector<Member>(kCount)})));
+  BOOST_TEST(accepted(body_of(BackwardGradients{{}, {}, {}, std::vector<Tensor>(kCount)})));
+  BOOST_TEST(accepted(body_of(BackwardGradients{{}, {}, {}, std::vector<Tensor>(kCount, scalar(1.0F))})));
+  Reply reply;
+  reply.value.refs.resize(kCount);
+  BOOST_TEST(accepted(body_of(reply)));
+}
+
+BOOST_AUTO_TEST_CASE(many_tensors_of_one_byte_stay_within_the_bound) {
+  std::vector<Tensor> tensors;
+  for (int i = 0; i < 5'000; ++i) tensors.push_back(i % 2 == 0 ? ones({1}, DType::u8) : empty({0}));
+  BOOST_TEST(accepted(body_of(BackwardGradients{{}, {}, {}, tensors})));
+}
+
+BOOST_AUTO_TEST_CASE(a_boundary_cannot_announce_more_slots_than_there_are_values) {
+  Reply reply{to_payload(nullptr, ones({1}))};  // 48 bytes: one tensor
+  reply.value.boundary = BoundaryHeader{{}, {}, 1};
+  BOOST_TEST(accepted(body_of(reply)));
+  reply.value.boundary->slots = 2;
+  BOOST_TEST(!accepted(body_of(reply)));
+}
+
+BOOST_AUTO_TEST_CASE(frames_that_belong_to_nothing_are_refused) {
+  Body body = body_of(Reply{to_payload(nullptr, ones({1}))});
+  body.frames.push_back(filled(8));
+  BOOST_TEST(!accepted(body));
+  body.frames.clear();
+  BOOST_TEST(!accepted(body));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace troupe

@@ -1,0 +1,162 @@
+#include "message_samples.h"
+
+#include <fmt/format.h>
+
+#include <stdexcept>
+
+#include "messages/values.h"
+#include "tensor/create.h"
+
+namespace troupe::test {
+
+namespace {
+
+using namespace msg;
+
+template <class Id>
+Id id(std::uint64_t serial) {
+  return {"trainer", 0xA1, serial};
+}
+
+Error sample_error() {
+  Error error;
+  error.code = ErrorCode::peer_down;
+  error.message = "connection closed";
+  error.peer = "ps0";
+  error.incarnation = {1, 2};
+  error.endpoint = "tcp://127.0.0.1:4000";
+  error.operation = "rpc project";
+  error.execution = Execution::never;
+  error.elapsed_us = 1500;
+  error.cause = "reset";
+  error.hint = "restart it";
+  error.exception_type = "std::runtime_error";
+  return error;
+}
+
+CallSite sample_site() { return {id<ContextId>(3), {1, 2}, 0xBEEF}; }
+
+/// A number and a tensor of two bytes, a reference and a boundary.
+Payload sample_payload() {
+  Payload payload = to_payload(nullptr, std::int32_t{5}, from_values<std::uint8_t>({10, 20}));
+  payload.refs.push_back({id<RRefId>(4), id<ForkId>(5), "ps1", {3, 4}, "trainer", "tensor"});
+  payload.boundary = BoundaryHeader{id<ContextId>(3), id<BoundaryId>(6), 1};
+  return payload;
+}
+
+std::vector<AnyMessage> rpc_messages() {
+  return {
+      Call{{11}, "project", {12}, sample_payload(), sample_site()},
+      RemoteCall{{11}, "project", {12}, sample_payload(), sample_site(), id<RRefId>(4), id<ForkId>(5)},
+      ValueCall{{11}, "project", {12}, sample_payload(), sample_site(), id<RRefId>(4),
+                NewRRef{id<RRefId>(8), id<ForkId>(9)}},
+      Reply{to_payload(nullptr, std::int32_t{5}, from_values<std::uint8_t>({10, 20}))},
+      Failure{sample_error()},
+      CallCancelled{{7}},
+  };
+}
+
+std::vector<AnyMessage> rref_messages() {
+  const auto rref = id<RRefId>(4);
+  const auto fork = id<ForkId>(5);
+  return {
+      RRefFetch{rref, sample_site()},    RRefCreated{rref},       RRefForked{rref, fork, "ps1"},
+      RRefDeleted{rref, fork},           RRefForkAck{rref, fork}, RRefRevoked{rref, fork, sample_error()},
+  };
+}
+
+std::vector<AnyMessage> autograd_messages() {
+  const auto context = id<ContextId>(3);
+  const auto pass = id<PassId>(2);
+  return {
+      BackwardMark{context, pass, "trainer", {id<BoundaryId>(6)}, {id<RRefId>(4)}, true},
+      BackwardMarked{context, pass, {"ps0", "ps1"}, sample_error()},
+      BackwardRun{context, pass},
+      BackwardGradients{context, pass, id<BoundaryId>(6), {Tensor(), from_values<float>({1.0F, 2.0F})}},
+      BackwardFinished{context, pass, "ps0", sample_error()},
+      ContextAborted{context, sample_error()},
+      ContextReleased{context},
+  };
+}
+
+std::vector<AnyMessage> optim_messages() {
+  const auto optimizer = id<OptimizerId>(21);
+  const auto step = id<StepId>(22);
+  const auto context = id<ContextId>(3);
+  return {
+      ShardCreate{optimizer, "sgd", {std::byte{1}, std::byte{2}}, {id<RRefId>(4), id<RRefId>(8)}},
+      ShardCreated{optimizer},
+      ShardPrepare{optimizer, step, context},
+      ShardPrepared{step, 2},
+      ShardCommit{optimizer, step},
+      ShardAbort{optimizer, step},
+      ShardStep{optimizer, step, context},
+      ShardStepped{step, 9},
+      ShardQuery{optimizer, step},
+      ShardOutcome{step, StepState::applied, 9},
+      ShardReleased{optimizer},
+  };
+}
+
+std::vector<AnyMessage> membership_messages() {
+  const Member member{"ps0", {1, 2}, "tcp://127.0.0.1:4000", 3};
+  return {
+      MemberJoin{"ps0", {1, 2}, "tcp://127.0.0.1:4000", 3},
+      MemberList{5, {member, {"trainer", {3, 4}, "ipc://run/t", 1}}},
+      MemberJoined{5, member},
+      MemberLeft{6, "ps0", {1, 2}, sample_error()},
+      ShutdownReady{"ps0", {1, 2}},
+      ShutdownCount{2},
+      ShutdownCounted{2, 3, 40},
+      ShutdownAgreed{2},
+      BarrierEntered{"epoch", 4, "ps0"},
+      BarrierPassed{"epoch", 4},
+  };
+}
+
+}  // namespace
+
+std::vector<AnyMessage> every_message() {
+  std::vector<AnyMessage> all;
+  for (auto family : {&rpc_messages, &rref_messages, &autograd_messages, &optim_messages, &membership_messages}) {
+    std::vector<AnyMessage> messages = family();
+    std::move(messages.begin(), messages.end(), std::back_inserter(all));
+  }
+  return all;
+}
+
+Envelope envelope_for(const AnyMessage& message) {
+  Envelope envelope{.from = "trainer", .to = "ps0/worker", .deadline = std::chrono::seconds(2), .lane = Lane::control};
+  const Kind kind = word_of(message).kind;
+  if (kind == Kind::request) envelope.request = {7};
+  if (kind == Kind::reply) envelope.in_reply_to = {7};
+  return envelope;
+}
+
+std::vector<std::byte> from_hex(std::string_view text) {
+  std::vector<std::byte> bytes;
+  unsigned value = 0;
+  int digits = 0;
+  for (const char c : text) {
+    if (c == ' ' || c == '\n') continue;
+    const auto at = std::string_view("0123456789abcdef").find(c);
+    if (at == std::string_view::npos) throw std::invalid_argument(fmt::format("not a hex digit: {}", c));
+    value = value * 16 + static_cast<unsigned>(at);
+    if (++digits % 2 == 0) bytes.push_back(static_cast<std::byte>(value & 0xFFU));
+  }
+  return bytes;
+}
+
+std::string to_hex(const Frames& frames) {
+  std::string text;
+  for (const Frame& frame : frames) {
+    if (&frame != frames.data()) text += "\n";
+    for (std::size_t i = 0; i < frame.bytes.size(); ++i) {
+      text += fmt::format("{:02x}{}", std::to_integer<unsigned>(frame.bytes[i]),
+                          i % 16 == 15 || i + 1 == frame.bytes.size() ? "\n" : " ");
+    }
+  }
+  return text;
+}
+
+}  // namespace troupe::test

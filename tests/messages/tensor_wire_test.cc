@@ -1,0 +1,214 @@
+#include "messages/tensor_wire.h"
+
+#include <boost/test/unit_test.hpp>
+
+#include "messages/values.h"
+#include "tensor/create.h"
+
+namespace troupe {
+
+namespace {
+
+struct Batch {
+  std::string name;
+  Tensor inputs;
+  std::map<std::string, std::vector<Tensor>> extra;
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar(name, inputs, extra);
+  }
+};
+
+Tensor counted(std::int64_t count) { return arange(count, DType::i64); }
+
+/// Encodes and decodes `tensors`; `frame_sizes` gets the sizes of the frames between.
+std::vector<Tensor> through(const std::vector<Tensor>& tensors, std::vector<std::size_t>& frame_sizes) {
+  const msg::Payload payload = to_payload(nullptr, tensors);
+  frame_sizes.clear();
+  for (const Frame& frame : payload.tensors) frame_sizes.push_back(frame.bytes.size());
+  return std::get<0>(from_payload<std::vector<Tensor>>(payload));
+}
+
+void check_refused(const msg::Payload& payload, std::string_view text) {
+  BOOST_CHECK_EXCEPTION(std::ignore = from_payload<Tensor>(payload), DecodeError, [&](const DecodeError& e) {
+    BOOST_TEST(e.what() == text);
+    return e.what() == text;
+  });
+}
+
+/// Overwrites a number in the body of `payload`.
+template <class T>
+msg::Payload with(msg::Payload payload, std::size_t position, T value) {
+  std::memcpy(payload.bytes.data() + position, &value, sizeof value);
+  return payload;
+}
+
+using Sizes = std::vector<std::size_t>;
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(tensor_wire)
+
+BOOST_AUTO_TEST_CASE(tensors_of_every_dtype_and_shape_survive) {
+  Sizes sizes;
+  for (const DType dtype : {DType::boolean, DType::u8, DType::i32, DType::i64, DType::f32, DType::f64}) {
+    const Tensor sent = ones({2, 3}, dtype);
+    const std::vector<Tensor> received = through({sent}, sizes);
+    BOOST_TEST(same_bytes(received[0], sent));
+    BOOST_TEST((sizes == Sizes{6 * size_of(dtype)}));
+  }
+  const std::vector<Tensor> odd{scalar(2.5), Tensor(), empty({0, 3}), ones(Shape{1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 2})};
+  const std::vector<Tensor> received = through(odd, sizes);
+  for (std::size_t i = 0; i < odd.size(); ++i) BOOST_TEST(same_bytes(received[i], odd[i]));
+  BOOST_TEST((sizes == Sizes{8, 8}));
+}
+
+BOOST_AUTO_TEST_CASE(tensors_anywhere_inside_user_types_travel) {
+  const Batch batch{"train", counted(3), {{"mask", {counted(2), counted(1)}}, {"none", {}}}};
+  const msg::Payload payload = to_payload(nullptr, batch, counted(5));
+  BOOST_TEST(payload.tensors.size() == 4U);
+  const auto [received, last] = from_payload<Batch, Tensor>(payload);
+  BOOST_TEST(received.name == "train");
+  BOOST_TEST(same_bytes(received.inputs, counted(3)));
+  BOOST_TEST(same_bytes(received.extra.at("mask").at(0), counted(2)));
+  BOOST_TEST(same_bytes(last, counted(5)));
+}
+
+BOOST_AUTO_TEST_CASE(a_storage_is_sent_without_a_copy_and_a_write_meanwhile_is_not_seen) {
+  Tensor tensor = counted(4);
+  const msg::Payload payload = to_payload(nullptr, tensor);
+  BOOST_TEST(payload.tensors.at(0).bytes.data() == tensor.bytes());
+  BOOST_TEST(tensor.storage().frozen());
+
+  tensor.mutable_data<std::int64_t>()[0] = 99;
+  BOOST_TEST(payload.tensors.at(0).bytes.data() != tensor.bytes());
+  const auto [received] = from_payload<Tensor>(payload);
+  BOOST_TEST(same_bytes(received, counted(4)));
+  BOOST_TEST(tensor.data<std::int64_t>()[0] == 99);
+}
+
+BOOST_AUTO_TEST_CASE(a_storage_is_free_again_when_its_frame_is_gone) {
+  const Tensor tensor = counted(4);
+  {
+    const msg::Payload payload = to_payload(nullptr, tensor);
+    BOOST_TEST(tensor.storage().frozen());
+  }
+  BOOST_TEST(!tensor.storage().frozen());
+}
+
+BOOST_AUTO_TEST_CASE(received_tensors_are_aligned_and_their_own_wherever_the_frame_lies) {
+  const msg::Payload sent = to_payload(nullptr, counted(100));
+  std::vector<std::byte> shifted(801);
+  std::memcpy(shifted.data() + 1, sent.tensors[0].bytes.data(), 800);
+  msg::Payload arrived = sent;
+  arrived.tensors[0] = {std::span<const std::byte>(shifted).subspan(1), nullptr};
+  const auto [received] = from_payload<Tensor>(arrived);
+  BOOST_TEST(reinterpret_cast<std::uintptr_t>(received.bytes()) % 64 == 0U);
+  BOOST_TEST(same_bytes(received, counted(100)));
+}
+
+BOOST_AUTO_TEST_CASE(views_of_one_storage_share_a_frame_and_arrive_as_views_of_one_storage) {
+  const Tensor matrix = counted(12).view({3, 4});
+  Sizes sizes;
+  std::vector<Tensor> received = through({matrix, matrix.transpose(), matrix.select(0, 1), matrix}, sizes);
+  BOOST_TEST((sizes == Sizes{96}));
+  BOOST_TEST(same_bytes(received[1], matrix.transpose()));
+  BOOST_TEST(same_bytes(received[2], matrix.select(0, 1)));
+  received[0].mutable_data<std::int64_t>()[4] = -1;  // row 1, column 0
+  BOOST_TEST(received[2].data<std::int64_t>()[0] == -1);
+  BOOST_TEST(received[3].data<std::int64_t>()[4] == -1);
+}
+
+BOOST_AUTO_TEST_CASE(only_the_bytes_that_views_use_travel) {
+  const Tensor numbers = counted(1000);
+  Sizes sizes;
+  const Tensor part = numbers.slice(0, 10, 20);
+  const std::vector<Tensor> received = through({part}, sizes);
+  BOOST_TEST((sizes == Sizes{80}));
+  BOOST_TEST(same_bytes(received[0], part));
+  std::ignore = through({numbers.slice(0, 10, 20), numbers.slice(0, 15, 30)}, sizes);
+  BOOST_TEST((sizes == Sizes{160}));
+}
+
+BOOST_AUTO_TEST_CASE(a_repeated_element_travels_once) {
+  const Tensor wide = scalar(std::int64_t{7}).expand({1000, 1000});
+  Sizes sizes;
+  const std::vector<Tensor> received = through({wide}, sizes);
+  BOOST_TEST((sizes == Sizes{8}));
+  BOOST_TEST((received[0].shape() == Shape{1000, 1000}));
+  BOOST_TEST(received[0].select(0, 999).select(0, 999).item<std::int64_t>() == 7);
+}
+
+BOOST_AUTO_TEST_CASE(a_column_is_compacted_where_8_KiB_or_more_would_travel_for_it) {
+  Sizes sizes;
+  const Tensor small = counted(1000).view({100, 10}).select(1, 3);  // 99 * 80 + 8 = 7928 bytes apart
+  BOOST_TEST(same_bytes(through({small}, sizes)[0], small));
+  BOOST_TEST((sizes == Sizes{7928}));
+  const Tensor large = counted(2000).view({200, 10}).select(1, 3);
+  const std::vector<Tensor> received = through({large, large}, sizes);
+  BOOST_TEST((sizes == Sizes{1600}));
+  BOOST_TEST(same_bytes(received[1], large));
+  BOOST_TEST(received[0].storage().same_as(received[1].storage()));
+}
+
+BOOST_AUTO_TEST_CASE(rows_far_apart_travel_without_what_lies_between) {
+  const Tensor table = counted(100'000).view({1000, 100});
+  Sizes sizes;
+  const std::vector<Tensor> received =
+      through({table.select(0, 900), table.select(0, 1), table.select(0, 2), table.select(0, 901).slice(0, 0, 5)}, sizes);
+  // Rows 1 and 2 touch; row 900 and the begin of 901 too. Frames lie in the order of their bytes.
+  BOOST_TEST((sizes == Sizes{1600, 840}));
+  BOOST_TEST(same_bytes(received[0], table.select(0, 900)));
+  BOOST_TEST(same_bytes(received[1], table.select(0, 1)));
+  BOOST_TEST(same_bytes(received[2], table.select(0, 2)));
+  BOOST_TEST(same_bytes(received[3], table.select(0, 901).slice(0, 0, 5)));
+}
+
+// Descriptor of counted(4) at position 0: frame u32, dtype u8, dims u8, zero u16, offset u64, numel u64, extent u64,
+// size i64, stride i64.
+BOOST_AUTO_TEST_CASE(descriptors_that_do_not_fit_their_frame_are_refused) {
+  const msg::Payload good = to_payload(nullptr, counted(4));
+  BOOST_TEST(good.bytes.size() == 48U);
+  check_refused(with(good, 0, std::uint32_t{1}), "[decode] tensor in frame 1: there are 1");
+  check_refused(with(good, 4, std::uint8_t{0}), "[decode] undefined tensor with content");
+  check_refused(with(good, 4, std::uint8_t{7}), "[decode] no dtype has the number 7");
+  check_refused(with(good, 5, std::uint8_t{17}), "[decode] tensor of 17 dimensions");
+  check_refused(with(good, 6, std::uint16_t{1}), "[decode] tensor descriptor: bytes 6 and 7 must be zero");
+  check_refused(with(good, 8, std::uint64_t{8}), "[decode] tensor of 32 bytes at 8 in a frame of 32");
+  check_refused(with(good, 8, std::uint64_t{18446744073709551608U}),
+                "[decode] tensor of 32 bytes at 18446744073709551608 in a frame of 32");
+  check_refused(with(good, 16, std::uint64_t{5}), "[decode] tensor (4) strides (1) does not have 5 elements in 32 bytes");
+  check_refused(with(good, 24, std::uint64_t{31}), "[decode] tensor (4) strides (1) does not have 4 elements in 31 bytes");
+  check_refused(with(good, 32, std::int64_t{-4}), "[decode] tensor with a negative size or stride: (-4) strides (1)");
+  check_refused(with(good, 40, std::int64_t{-1}), "[decode] tensor with a negative size or stride: (4) strides (-1)");
+  check_refused(with(good, 40, std::int64_t{1} << 62U), "[decode] tensor too large: (4) strides (4611686018427387904)");
+}
+
+BOOST_AUTO_TEST_CASE(a_product_of_sizes_beyond_64_bits_is_refused) {
+  msg::Payload payload = to_payload(nullptr, counted(4).view({2, 2}));
+  payload = with(payload, 32, std::int64_t{1} << 40U);
+  payload = with(payload, 40, std::int64_t{1} << 40U);
+  check_refused(payload, "[decode] tensor too large: (1099511627776, 1099511627776)");
+}
+
+BOOST_AUTO_TEST_CASE(an_offset_that_would_misalign_elements_is_refused) {
+  const Tensor numbers = counted(4);
+  msg::Payload payload = to_payload(nullptr, numbers.slice(0, 0, 3));
+  payload.tensors[0] = {{numbers.bytes(), 32}, nullptr};
+  check_refused(with(payload, 8, std::uint64_t{4}), "[decode] tensor of 24 bytes at 4 in a frame of 32");
+}
+
+BOOST_AUTO_TEST_CASE(a_boolean_tensor_of_other_bytes_is_refused) {
+  msg::Payload payload = to_payload(nullptr, from_values<std::uint8_t>({0, 1, 2}));
+  check_refused(with(payload, 4, static_cast<std::uint8_t>(DType::boolean)), "[decode] not a boolean: 2");
+}
+
+BOOST_AUTO_TEST_CASE(a_frame_that_no_tensor_uses_is_refused) {
+  msg::Payload payload = to_payload(nullptr, counted(4));
+  payload.tensors.push_back(payload.tensors[0]);
+  check_refused(payload, "[decode] 1 frames that no tensor uses");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace troupe
