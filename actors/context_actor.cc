@@ -3,10 +3,8 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
-#include <mutex>
-
 #include "actors/recv_tag.h"
-#include "actors/references.h"
+#include "actors/variables_of.h"
 
 namespace troupe::detail {
 namespace {
@@ -24,46 +22,6 @@ class BoundarySink final : public GradientSink {
  private:
   NodeCore& node_;
   const PassId& pass_;
-};
-
-/// Collects the values of several references, in order.
-class RootFinder {
- public:
-  using Done = std::function<void(Result<std::vector<Variable>>)>;
-
-  RootFinder(std::vector<RRefId> roots, Done done)
-      : roots_(std::move(roots)), found_(roots_.size()), awaited_(roots_.size()), done_(std::move(done)) {}
-
-  void found(std::size_t index, const Result<ValueBox>& value) {
-    std::unique_lock lock(mutex_);
-    if (const auto variable = value ? value.value().as<Variable>() : nullptr) {
-      found_[index] = *variable;
-    } else if (!error_) {
-      error_ = value ? not_a_variable(roots_[index]) : value.error();
-    }
-    if (--awaited_ > 0) return;
-    lock.unlock();
-    if (error_) {
-      done_(*error_);
-    } else {
-      done_(std::move(found_));
-    }
-  }
-
- private:
-  static Error not_a_variable(const RRefId& rref) {
-    Error error;
-    error.code = ErrorCode::bad_argument;
-    error.message = fmt::format("[backward] root {} does not hold a Variable", rref.text());
-    return error;
-  }
-
-  const std::vector<RRefId> roots_;
-  std::mutex mutex_;
-  std::vector<Variable> found_;
-  std::size_t awaited_;
-  std::optional<Error> error_;
-  Done done_;
 };
 
 }  // namespace
@@ -131,13 +89,9 @@ void ContextState::notify(const NodeName& to, msg::AnyMessage message) {
 }
 
 void ContextState::find_roots(const PassId& pass, std::vector<RRefId> roots) {
-  auto finder = std::make_shared<RootFinder>(
-      roots, [node = node_->weak_from_this(), context = context_, pass](Result<std::vector<Variable>> found) {
-        if (const auto core = node.lock()) core->contexts().tell(context, {RootsFound{pass, std::move(found)}});
-      });
-  for (std::size_t i = 0; i < roots.size(); ++i) {
-    node_->references().value_of(roots[i], [finder, i](const Result<ValueBox>& value) { finder->found(i, value); });
-  }
+  variables_of(*node_, roots, [node = node_->weak_from_this(), context = context_, pass](auto found) {
+    if (const auto core = node.lock()) core->contexts().tell(context, {RootsFound{pass, std::move(found)}});
+  });
 }
 
 void ContextState::lend(std::shared_ptr<GraphWork> work) {

@@ -3,8 +3,10 @@
 
 #include <cstddef>
 #include <memory>
+#include <vector>
 
 #include "actors/node_core.h"
+#include "autograd/variable.h"
 
 namespace troupe::detail {
 
@@ -22,13 +24,18 @@ class Shards {
   /// Ends the shards of optimizers that lived there.
   void peer_down(const Peer& peer, const Error& why);
 
+  /// Fails what waits, ends all shards and refuses new ones.
   void stop(const Error& why);
 
+  /// Shards that are alive here.
   [[nodiscard]] std::size_t size() const;
 
+  /// For a shard actor: the parameters it asked for.
+  void found(const OptimizerId& optimizer, Result<std::vector<Variable>> parameters);
+
  private:
-  struct State;
-  std::unique_ptr<State> state_;
+  class Directory;
+  const std::unique_ptr<Directory> directory_;
 };
 
 }  // namespace troupe::detail

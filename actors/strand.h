@@ -1,0 +1,27 @@
+// Runs jobs on the pool one after the other, in the order they were given.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "actors/executor.h"
+
+namespace troupe::detail {
+
+/// Any thread may call. Holds no thread while it has nothing to do; jobs given to a strand that is gone still run.
+class Strand {
+ public:
+  Strand(std::shared_ptr<Executor> executor, std::string label);
+
+  /// Exactly one of the two is called: `job` on the pool, or `refused` with why the pool does not run it.
+  void run(std::function<void()> job, std::function<void(const Error&)> refused);
+
+ private:
+  struct State;
+  static void go_on(const std::shared_ptr<State>& state);
+
+  std::shared_ptr<State> state_;
+};
+
+}  // namespace troupe::detail
