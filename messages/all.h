@@ -13,12 +13,12 @@
 namespace troupe::msg {
 
 /// Any message. The order here means nothing on the wire: `kWord.number` does.
-using AnyMessage = std::variant<                                                                         //
-    Call, RemoteCall, ValueCall, Reply, Failure, CallCancelled,                                          //
-    RRefFetch, RRefCreated, RRefForked, RRefDeleted, RRefForkAck, RRefRevoked,                           //
+using AnyMessage = std::variant<                                                //
+    Call, RemoteCall, ValueCall, Reply, Failure, CallCancelled,                 //
+    RRefFetch, RRefCreated, RRefForked, RRefDeleted, RRefForkAck, RRefRevoked,  //
     BackwardMark, BackwardMarked, BackwardRun, BackwardGradients, BackwardFinished, ContextAborted, ContextReleased,
-    ShardCreate, ShardCreated, ShardPrepare, ShardPrepared, ShardCommit, ShardAbort, ShardStep, ShardStepped, ShardQuery,
-    ShardOutcome, ShardReleased,                                                                         //
+    ShardCreate, ShardCreated, ShardPrepare, ShardPrepared, ShardCommit, ShardAbort, ShardStep, ShardStepped,
+    ShardQuery, ShardOutcome, ShardReleased,  //
     MemberJoin, MemberList, MemberJoined, MemberLeft, ShutdownReady, ShutdownCount, ShutdownCounted, ShutdownAgreed,
     BarrierEntered, BarrierPassed>;
 

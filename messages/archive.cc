@@ -1,6 +1,7 @@
 #include "messages/archive.h"
 
 #include <fmt/format.h>
+
 #include <utility>
 
 namespace troupe {

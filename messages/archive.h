@@ -1,8 +1,8 @@
 // Values to bytes and back, bounded. The only header that includes cereal.
 //
 // A user type travels if it has what cereal asks for: one `serialize(Archive&)`, or save and load, or their minimal
-// forms, members or free functions. Numbers, enums, std containers (wire_containers.h) and tensors travel by themselves.
-// Integers have fixed width and are little-endian; every length has 64 bits. Archives belong to one thread.
+// forms, members or free functions. Numbers, enums, std containers (wire_containers.h) and tensors travel by
+// themselves. Integers have fixed width and are little-endian; every length has 64 bits. Archives belong to one thread.
 #pragma once
 
 #include <bit>
@@ -185,9 +185,9 @@ class OutArchive : public cereal::OutputArchive<OutArchive, cereal::AllowEmptyCl
   int depth_[2] = {0, 0};
 };
 
-/// Reads values out of bytes that may be hostile: every length is compared with the bytes that remain before anything is
-/// allocated, and containers grow only as elements are really there. Errors are DecodeError.
-/// `bytes` and `frames` outlive the archive.
+/// Reads values out of bytes that may be hostile: every length is compared with the bytes that remain before anything
+/// is allocated, and containers grow only as elements are really there. Errors are DecodeError. `bytes` and `frames`
+/// outlive the archive.
 class InArchive : public cereal::InputArchive<InArchive, cereal::AllowEmptyClassElision> {
  public:
   InArchive(std::span<const std::byte> bytes, std::span<const Frame> frames, ArchiveHook* hook = nullptr,
@@ -219,7 +219,7 @@ class InArchive : public cereal::InputArchive<InArchive, cereal::AllowEmptyClass
     return data;
   }
   template <class T>
-    requires std::is_trivially_copyable_v<T>
+  requires std::is_trivially_copyable_v<T>
   [[nodiscard]] T number() {
     T value;
     std::memcpy(&value, take(sizeof value), sizeof value);

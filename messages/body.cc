@@ -1,7 +1,8 @@
 #include "messages/body.h"
 
-#include <cstddef>
 #include <fmt/format.h>
+
+#include <cstddef>
 #include <utility>
 
 namespace troupe::msg {

@@ -1,8 +1,9 @@
 #include "messages/codec.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstring>
-#include <fmt/format.h>
 #include <iterator>
 #include <new>
 #include <string>
@@ -75,8 +76,8 @@ void require_limits(const Envelope& envelope, const Encoded& encoded, const Deco
   const std::size_t name_max = std::min(kNameBytesMax, limits.text_bytes_max);
   require(envelope.from.size() <= name_max, "bytes in a node name", envelope.from.size(), name_max);
   require(envelope.to.size() <= name_max, "bytes in an actor name", envelope.to.size(), name_max);
-  require(encoded.bytes.size() <= limits.body_bytes_max, "bytes in a message without its tensors",
-          encoded.bytes.size(), limits.body_bytes_max);
+  require(encoded.bytes.size() <= limits.body_bytes_max, "bytes in a message without its tensors", encoded.bytes.size(),
+          limits.body_bytes_max);
   require(encoded.frames.size() <= limits.frames_max, "tensors in a message", encoded.frames.size(), limits.frames_max);
   for (const Frame& frame : encoded.frames) {
     require(frame.bytes.size() <= limits.frame_bytes_max, "bytes in a tensor", frame.bytes.size(),
@@ -194,9 +195,7 @@ void check_sums(const Header& header, std::span<const Frame> frames) {
   }
 }
 
-Error make_error(ErrorCode code, std::string text) {
-  return Error{.code = code, .message = std::move(text)};
-}
+Error make_error(ErrorCode code, std::string text) { return Error{.code = code, .message = std::move(text)}; }
 
 /// Runs `read`; what it throws becomes an Error.
 template <class T, class Read>

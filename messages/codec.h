@@ -17,10 +17,10 @@ namespace troupe::msg {
 
 /// What a message may not exceed; both sides check it, so what can be encoded can be decoded.
 struct DecodeLimits {
-  std::size_t body_bytes_max = std::size_t{64} << 20U;   ///< all of a message but its tensors
-  std::size_t text_bytes_max = std::size_t{64} << 10U;   ///< a name or text of ours; user strings count against body_bytes_max
-  std::size_t frames_max = 65'536;                       ///< tensors' frames in one message
-  std::size_t frame_bytes_max = std::size_t{4} << 30U;   ///< one tensor's frame
+  std::size_t body_bytes_max = std::size_t{64} << 20U;  ///< all of a message but its tensors
+  std::size_t text_bytes_max = std::size_t{64} << 10U;  ///< one name or text of ours; user strings count as body
+  std::size_t frames_max = 65'536;                      ///< tensors' frames in one message
+  std::size_t frame_bytes_max = std::size_t{4} << 30U;  ///< one tensor's frame
 };
 
 /// What is hashed. The header always carries a checksum of itself and the body.

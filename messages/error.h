@@ -16,36 +16,36 @@ namespace troupe {
 
 /// Stable numbers: they are on the wire. A code exists only if a caller could react to it.
 enum class ErrorCode : std::uint16_t {
-  timeout = 1,             ///< the deadline passed first
-  peer_down = 2,           ///< the peer's process or machine is gone
-  peer_unreachable = 3,    ///< the peer may live, but nothing gets through
-  peer_restarted = 4,      ///< the name is alive again as a new incarnation
-  cancelled = 5,           ///< the caller gave up
-  shutting_down = 6,       ///< this node or the peer is stopping
-  remote_exception = 7,    ///< the function threw
-  no_such_function = 8,    ///< the callee's registry does not hold it
-  bad_argument = 9,        ///< argument types or values do not fit
-  not_serializable = 10,   ///< a value cannot travel
-  too_large = 11,          ///< above a configured limit
-  resource_exhausted = 12, ///< a quota or pool is full
+  timeout = 1,              ///< the deadline passed first
+  peer_down = 2,            ///< the peer's process or machine is gone
+  peer_unreachable = 3,     ///< the peer may live, but nothing gets through
+  peer_restarted = 4,       ///< the name is alive again as a new incarnation
+  cancelled = 5,            ///< the caller gave up
+  shutting_down = 6,        ///< this node or the peer is stopping
+  remote_exception = 7,     ///< the function threw
+  no_such_function = 8,     ///< the callee's registry does not hold it
+  bad_argument = 9,         ///< argument types or values do not fit
+  not_serializable = 10,    ///< a value cannot travel
+  too_large = 11,           ///< above a configured limit
+  resource_exhausted = 12,  ///< a quota or pool is full
   device_out_of_memory = 13,
-  owner_died = 14,         ///< the node that held the referenced value is gone
-  ref_revoked = 15,        ///< the reference was never confirmed, or its value was already released
-  context_aborted = 16,    ///< the autograd context ended early; `cause` names the culprit
+  owner_died = 14,       ///< the node that held the referenced value is gone
+  ref_revoked = 15,      ///< the reference was never confirmed, or its value was already released
+  context_aborted = 16,  ///< the autograd context ended early; `cause` names the culprit
   step_not_applied = 17,
   step_unknown = 18,
-  decode = 19,             ///< bytes that are not a message of ours
-  protocol_violation = 20, ///< a message that must not come here or now
+  decode = 19,              ///< bytes that are not a message of ours
+  protocol_violation = 20,  ///< a message that must not come here or now
   version_mismatch = 21,
   auth_failed = 22,
   not_authorized = 23,
   name_in_use = 24,
   invalid_name = 25,
-  not_joined = 26,         ///< no node of that name in this cluster
+  not_joined = 26,  ///< no node of that name in this cluster
   missing_device_map = 27,
   storage_full = 28,
   corrupt_data = 29,
-  internal = 30,           ///< a promise was dropped, an invariant broke
+  internal = 30,  ///< a promise was dropped, an invariant broke
 };
 
 /// "peer_down"
@@ -59,16 +59,16 @@ enum class Execution : std::uint8_t { never = 1, maybe = 2, yes = 3 };
 /// A failure as one value: what, who, during which operation, after how long, and what to do about it.
 struct Error {
   ErrorCode code = ErrorCode::internal;
-  std::string message{};          ///< one sentence; for remote_exception the exception's own text, unchanged
-  NodeName peer{};                ///< the node concerned; empty if none
-  Incarnation incarnation{};      ///< of `peer`, zero if unknown
-  std::string endpoint{};         ///< address of `peer`, empty if unknown
-  std::string operation{};        ///< "rpc project", "to_here", "backward"
+  std::string message{};      ///< one sentence; for remote_exception the exception's own text, unchanged
+  NodeName peer{};            ///< the node concerned; empty if none
+  Incarnation incarnation{};  ///< of `peer`, zero if unknown
+  std::string endpoint{};     ///< address of `peer`, empty if unknown
+  std::string operation{};    ///< "rpc project", "to_here", "backward"
   Execution execution = Execution::maybe;
-  std::int64_t elapsed_us = 0;    ///< since the operation began
-  std::string cause{};            ///< text of the error below this one, empty if none
-  std::string hint{};             ///< what the reader can do, empty if nothing is known
-  std::string exception_type{};   ///< remote_exception: demangled type name
+  std::int64_t elapsed_us = 0;   ///< since the operation began
+  std::string cause{};           ///< text of the error below this one, empty if none
+  std::string hint{};            ///< what the reader can do, empty if nothing is known
+  std::string exception_type{};  ///< remote_exception: demangled type name
 
   /// "rpc project on ps0: peer_down: connection closed (ran: maybe)", then cause and hint if there are any.
   /// One line unless `message` has more.
@@ -114,7 +114,9 @@ class [[nodiscard]] Result {
   /// Requires ok(); throws RemoteError otherwise.
   [[nodiscard]] T& value() & { return ok() ? std::get<0>(state_) : throw RemoteError(std::get<1>(state_)); }
   [[nodiscard]] const T& value() const& { return ok() ? std::get<0>(state_) : throw RemoteError(std::get<1>(state_)); }
-  [[nodiscard]] T&& value() && { return ok() ? std::get<0>(std::move(state_)) : throw RemoteError(std::get<1>(state_)); }
+  [[nodiscard]] T&& value() && {
+    return ok() ? std::get<0>(std::move(state_)) : throw RemoteError(std::get<1>(state_));
+  }
 
   /// Requires !ok().
   [[nodiscard]] const Error& error() const { return std::get<1>(state_); }

@@ -46,7 +46,7 @@ using ContextId = detail::SerialId<struct ContextTag>;    ///< one distributed f
 using BoundaryId = detail::SerialId<struct BoundaryTag>;  ///< one SendFn / RecvFn pair
 using PassId = detail::SerialId<struct PassTag>;          ///< one backward over a context
 using OptimizerId = detail::SerialId<struct OptimizerTag>;
-using StepId = detail::SerialId<struct StepTag>;          ///< one optimizer step; repeated delivery is ignored
+using StepId = detail::SerialId<struct StepTag>;  ///< one optimizer step; repeated delivery is ignored
 
 /// Matches a reply to its request. Given by the requester; means nothing to anybody else. 0 = no reply expected.
 struct RequestId {

@@ -15,11 +15,11 @@ namespace troupe::msg {
 /// A handle of an RRef inside a payload. The receiver makes its user handle of it and tells the owner (RRefForked).
 struct RRefHandout {
   RRefId rref;
-  ForkId fork;                     ///< drawn by the sender for the receiver's handle
-  NodeName owner;                  ///< where the value lives
+  ForkId fork;     ///< drawn by the sender for the receiver's handle
+  NodeName owner;  ///< where the value lives
   Incarnation owner_incarnation;
-  NodeName parent;                 ///< whose handle stays until RRefForkAck
-  std::string type;                ///< of the value, for error texts
+  NodeName parent;   ///< whose handle stays until RRefForkAck
+  std::string type;  ///< of the value, for error texts
   friend bool operator==(const RRefHandout&, const RRefHandout&) = default;
   template <class Archive>
   void serialize(Archive& ar) {
@@ -42,9 +42,9 @@ struct BoundaryHeader {
 /// Values of user types, encoded. The body stays opaque until the thread that needs the values decodes them (archive.h,
 /// `from_payload`); references and the boundary are visible to the runtime before that.
 struct Payload {
-  std::vector<std::byte> bytes;            ///< the values, one after the other
-  Frames tensors;                          ///< bytes of the tensors among them; copied once, when the values are decoded
-  std::vector<RRefHandout> refs;           ///< in the order in which the values mention them
+  std::vector<std::byte> bytes;   ///< the values, one after the other
+  Frames tensors;                 ///< bytes of the tensors among them; copied once, when the values are decoded
+  std::vector<RRefHandout> refs;  ///< in the order in which the values mention them
   std::optional<BoundaryHeader> boundary;  ///< present if any variable among them requires a gradient in a context
 };
 

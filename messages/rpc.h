@@ -40,8 +40,8 @@ struct Call {
   }
 };
 
-/// Run a function and keep its value there as `rref`, whose owner the callee becomes. Request, caller -> worker; answered
-/// by RRefCreated as soon as the owner actor exists, before the function ends. Not idempotent, as Call.
+/// Run a function and keep its value there as `rref`, whose owner the callee becomes. Request, caller -> worker;
+/// answered by RRefCreated as soon as the owner actor exists, before the function ends. Not idempotent, as Call.
 struct RemoteCall {
   static constexpr Word kWord{0x0102, "RemoteCall", Kind::request};
   FunctionKey function;
@@ -86,8 +86,8 @@ struct ValueCall {
   }
 };
 
-/// The value that was asked for. Reply to Call, ValueCall and RRefFetch, callee or owner -> caller. A second one finds no
-/// pending request and is dropped.
+/// The value that was asked for. Reply to Call, ValueCall and RRefFetch, callee or owner -> caller. A second one finds
+/// no pending request and is dropped.
 struct Reply {
   static constexpr Word kWord{0x0104, "Reply", Kind::reply};
   Payload value;

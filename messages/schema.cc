@@ -1,7 +1,8 @@
 #include "messages/schema.h"
 
-#include <algorithm>
 #include <fmt/format.h>
+
+#include <algorithm>
 
 namespace troupe {
 

@@ -1,9 +1,10 @@
 #include "messages/tensor_wire.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <fmt/format.h>
 #include <unordered_map>
 #include <utility>
 

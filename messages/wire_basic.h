@@ -120,15 +120,9 @@ struct WireFormat<cereal::BinaryData<T>> {
 
 // What cereal itself writes: class versions and the values of save_minimal.
 template <class T>
-  requires(detail::Number<T> || detail::Enum<T>)
-void save(OutArchive& ar, const T& value) {
-  ar(value);
-}
+requires(detail::Number<T> || detail::Enum<T>) void save(OutArchive& ar, const T& value) { ar(value); }
 template <class T>
-  requires(detail::Number<T> || detail::Enum<T>)
-void load(InArchive& ar, T& value) {
-  ar(value);
-}
+requires(detail::Number<T> || detail::Enum<T>) void load(InArchive& ar, T& value) { ar(value); }
 inline void save(OutArchive& ar, const std::string& value) { ar(value); }
 inline void load(InArchive& ar, std::string& value) { ar(value); }
 template <class T>

@@ -1,6 +1,7 @@
 #include "messages/archive.h"
 
 #include <boost/test/unit_test.hpp>
+
 #include <limits>
 
 #include "counting_new.h"
@@ -69,7 +70,7 @@ struct Versioned {
   std::uint32_t seen = 0;
   template <class Archive>
   void serialize(Archive& ar, std::uint32_t version) {
-    ar & value;
+    ar& value;
     if (Archive::is_loading::value) seen = version;
   }
 };
@@ -307,7 +308,8 @@ BOOST_AUTO_TEST_CASE(nesting_ends_at_64_on_both_sides) {
   BOOST_CHECK_EXCEPTION(std::ignore = encoded(tree(65)), EncodeError, [](const EncodeError& e) {
     return std::string_view(e.what()) == "[encode] nested deeper than 64";
   });
-  check_refused<Tree>(std::vector<std::byte>(2'000'000, std::byte{1}), "[decode] 72340172838076673 elements: 1999992 bytes remain");
+  check_refused<Tree>(std::vector<std::byte>(2'000'000, std::byte{1}),
+                      "[decode] 72340172838076673 elements: 1999992 bytes remain");
   check_refused<Chain>(std::vector<std::byte>(2'000'000, std::byte{1}), "[decode] nested deeper than 64");
 }
 

@@ -134,7 +134,8 @@ BOOST_AUTO_TEST_CASE(another_protocol_version_is_told_from_garbage) {
   BOOST_TEST(name_of(error.code) == "version_mismatch");
   BOOST_TEST(error.message == "message of protocol version 17, ours is 1");
   BOOST_TEST(decode(flipped(frames, 0, 0)).error().message == "[decode] magic number 0x50555244");
-  BOOST_TEST(decode(flipped(frames, 0, kFlagsAt)).error().message == "[decode] reserved bits of the header are not zero");
+  BOOST_TEST(decode(flipped(frames, 0, kFlagsAt)).error().message ==
+             "[decode] reserved bits of the header are not zero");
 }
 
 BOOST_AUTO_TEST_CASE(frames_that_are_missing_or_too_many_are_refused) {
@@ -164,7 +165,8 @@ BOOST_AUTO_TEST_CASE(what_exceeds_a_limit_is_neither_sent_nor_accepted) {
   check(reply_with(ones({4})), {.frame_bytes_max = 15}, "[encode] bytes in a tensor: 16, at most 15",
         "[decode] frame of 16 bytes, at most 15");
   const Envelope long_name{.from = std::string(70'000, 'a')};
-  BOOST_TEST(encode(long_name, ShutdownCount{1}).error().message == "[encode] bytes in a node name: 70000, at most 65535");
+  BOOST_TEST(encode(long_name, ShutdownCount{1}).error().message ==
+             "[encode] bytes in a node name: 70000, at most 65535");
 }
 
 BOOST_AUTO_TEST_CASE(a_text_of_a_user_may_exceed_what_a_name_may) {

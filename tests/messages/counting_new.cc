@@ -1,9 +1,9 @@
 #include "counting_new.h"
 
+#include <malloc.h>
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
-#include <malloc.h>
 #include <new>
 
 #include "tensor/cpu/allocator.h"
@@ -40,8 +40,7 @@ void operator delete[](void* block, std::size_t) noexcept { release(block); }
 
 namespace troupe::test {
 
-PeakMemory::PeakMemory()
-    : heap_before_(live_bytes.load()), tensors_before_(cpu_allocator().statistics().bytes_live) {
+PeakMemory::PeakMemory() : heap_before_(live_bytes.load()), tensors_before_(cpu_allocator().statistics().bytes_live) {
   peak_bytes = heap_before_;
 }
 

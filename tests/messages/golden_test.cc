@@ -1,6 +1,7 @@
 // The bytes on the wire do not change by accident. One message of each family is written out by hand in
 // messages/WIRE.md, whose text is compared here; the others are files in golden/, made once, read by a person, kept.
 #include <boost/test/unit_test.hpp>
+
 #include <fstream>
 #include <map>
 #include <sstream>
@@ -65,8 +66,9 @@ BOOST_AUTO_TEST_CASE(every_message_has_the_bytes_that_were_written_down) {
     BOOST_TEST_CONTEXT(name) {
       const std::string bytes = test::to_hex(encode(test::envelope_for(message), message).value());
       const auto block = by_hand.find(name);
-      BOOST_TEST(bytes == (block != by_hand.end() ? test::to_hex(frames_of_block(block->second))
-                                                  : file_text(TROUPE_SOURCE_DIR "/tests/messages/golden/" + name + ".hex")));
+      BOOST_TEST(bytes == (block != by_hand.end()
+                               ? test::to_hex(frames_of_block(block->second))
+                               : file_text(TROUPE_SOURCE_DIR "/tests/messages/golden/" + name + ".hex")));
     }
   }
 }

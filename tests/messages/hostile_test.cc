@@ -1,5 +1,6 @@
 // Bytes of an enemy: nothing crashes, nothing allocates more than 64 KiB + 16 x what was received.
 #include <boost/test/unit_test.hpp>
+
 #include <random>
 
 #include "counting_new.h"
@@ -104,9 +105,14 @@ BOOST_AUTO_TEST_CASE(whole_messages_cut_at_any_byte_of_any_frame_are_refused) {
 // Every length, count, index and descriptor is somewhere in the body: writing an absurd number over each position
 // reaches all of them.
 BOOST_AUTO_TEST_CASE(absurd_numbers_at_any_position_neither_crash_nor_allocate) {
-  const std::uint64_t absurd[] = {~std::uint64_t{0},          std::uint64_t{1} << 63U, (std::uint64_t{1} << 61U) + 1,
-                                  std::uint64_t{1} << 32U,    1'000'000,               1025,
-                                  ~std::uint64_t{0} / 32 + 1, 0};
+  const std::uint64_t absurd[] = {~std::uint64_t{0},
+                                  std::uint64_t{1} << 63U,
+                                  (std::uint64_t{1} << 61U) + 1,
+                                  std::uint64_t{1} << 32U,
+                                  1'000'000,
+                                  1025,
+                                  ~std::uint64_t{0} / 32 + 1,
+                                  0};
   for_every_body([&](const Body& good) {
     for (std::size_t at = 0; at + 8 <= good.bytes.size(); ++at) {
       for (const std::uint64_t number : absurd) {

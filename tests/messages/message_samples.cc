@@ -48,8 +48,8 @@ std::vector<AnyMessage> rpc_messages() {
   return {
       Call{{11}, "project", {12}, sample_payload(), sample_site()},
       RemoteCall{{11}, "project", {12}, sample_payload(), sample_site(), id<RRefId>(4), id<ForkId>(5)},
-      ValueCall{{11}, "project", {12}, sample_payload(), sample_site(), id<RRefId>(4),
-                NewRRef{id<RRefId>(8), id<ForkId>(9)}},
+      ValueCall{
+          {11}, "project", {12}, sample_payload(), sample_site(), id<RRefId>(4), NewRRef{id<RRefId>(8), id<ForkId>(9)}},
       Reply{to_payload(nullptr, std::int32_t{5}, from_values<std::uint8_t>({10, 20}))},
       Failure{sample_error()},
       CallCancelled{{7}},
@@ -60,8 +60,8 @@ std::vector<AnyMessage> rref_messages() {
   const auto rref = id<RRefId>(4);
   const auto fork = id<ForkId>(5);
   return {
-      RRefFetch{rref, sample_site()},    RRefCreated{rref},       RRefForked{rref, fork, "ps1"},
-      RRefDeleted{rref, fork},           RRefForkAck{rref, fork}, RRefRevoked{rref, fork, sample_error()},
+      RRefFetch{rref, sample_site()}, RRefCreated{rref},       RRefForked{rref, fork, "ps1"},
+      RRefDeleted{rref, fork},        RRefForkAck{rref, fork}, RRefRevoked{rref, fork, sample_error()},
   };
 }
 

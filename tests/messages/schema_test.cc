@@ -72,9 +72,7 @@ BOOST_AUTO_TEST_CASE(types_are_described_by_structure) {
   BOOST_TEST(schema_of<>() == "");
 }
 
-BOOST_AUTO_TEST_CASE(a_type_that_contains_itself_refers_back) {
-  BOOST_TEST(schema_of<Tree>() == "{string,list<^1>}");
-}
+BOOST_AUTO_TEST_CASE(a_type_that_contains_itself_refers_back) { BOOST_TEST(schema_of<Tree>() == "{string,list<^1>}"); }
 
 BOOST_AUTO_TEST_CASE(names_of_types_and_fields_do_not_matter) {
   BOOST_TEST((fingerprint_of<Point>() == fingerprint_of<Place>()));

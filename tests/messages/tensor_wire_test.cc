@@ -57,7 +57,8 @@ BOOST_AUTO_TEST_CASE(tensors_of_every_dtype_and_shape_survive) {
     BOOST_TEST(same_bytes(received[0], sent));
     BOOST_TEST((sizes == Sizes{6 * size_of(dtype)}));
   }
-  const std::vector<Tensor> odd{scalar(2.5), Tensor(), empty({0, 3}), ones(Shape{1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 2})};
+  const std::vector<Tensor> odd{scalar(2.5), Tensor(), empty({0, 3}),
+                                ones(Shape{1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 2})};
   const std::vector<Tensor> received = through(odd, sizes);
   for (std::size_t i = 0; i < odd.size(); ++i) BOOST_TEST(same_bytes(received[i], odd[i]));
   BOOST_TEST((sizes == Sizes{8, 8}));
@@ -154,8 +155,8 @@ BOOST_AUTO_TEST_CASE(a_column_is_compacted_where_8_KiB_or_more_would_travel_for_
 BOOST_AUTO_TEST_CASE(rows_far_apart_travel_without_what_lies_between) {
   const Tensor table = counted(100'000).view({1000, 100});
   Sizes sizes;
-  const std::vector<Tensor> received =
-      through({table.select(0, 900), table.select(0, 1), table.select(0, 2), table.select(0, 901).slice(0, 0, 5)}, sizes);
+  const std::vector<Tensor> received = through(
+      {table.select(0, 900), table.select(0, 1), table.select(0, 2), table.select(0, 901).slice(0, 0, 5)}, sizes);
   // Rows 1 and 2 touch; row 900 and the begin of 901 too. Frames lie in the order of their bytes.
   BOOST_TEST((sizes == Sizes{1600, 840}));
   BOOST_TEST(same_bytes(received[0], table.select(0, 900)));
@@ -177,8 +178,10 @@ BOOST_AUTO_TEST_CASE(descriptors_that_do_not_fit_their_frame_are_refused) {
   check_refused(with(good, 8, std::uint64_t{8}), "[decode] tensor of 32 bytes at 8 in a frame of 32");
   check_refused(with(good, 8, std::uint64_t{18446744073709551608U}),
                 "[decode] tensor of 32 bytes at 18446744073709551608 in a frame of 32");
-  check_refused(with(good, 16, std::uint64_t{5}), "[decode] tensor (4) strides (1) does not have 5 elements in 32 bytes");
-  check_refused(with(good, 24, std::uint64_t{31}), "[decode] tensor (4) strides (1) does not have 4 elements in 31 bytes");
+  check_refused(with(good, 16, std::uint64_t{5}),
+                "[decode] tensor (4) strides (1) does not have 5 elements in 32 bytes");
+  check_refused(with(good, 24, std::uint64_t{31}),
+                "[decode] tensor (4) strides (1) does not have 4 elements in 31 bytes");
   check_refused(with(good, 32, std::int64_t{-4}), "[decode] tensor with a negative size or stride: (-4) strides (1)");
   check_refused(with(good, 40, std::int64_t{-1}), "[decode] tensor with a negative size or stride: (4) strides (-1)");
   check_refused(with(good, 40, std::int64_t{1} << 62U), "[decode] tensor too large: (4) strides (4611686018427387904)");
