@@ -9,9 +9,28 @@
 #include "actors/contexts.h"
 #include "actors/function_registry.h"
 #include "actors/node_core.h"
+#include "actors/references.h"
 
 namespace troupe::detail {
 namespace {
+
+/// Takes the handles in a message back if it never was read.
+AnswerHandler undo_if_unread(NodeCore& node, std::vector<msg::RRefHandout> refs, AnswerHandler done) {
+  return [core = node.weak_from_this(), refs = std::move(refs), done = std::move(done)](Result<msg::AnyMessage> answer) {
+    const auto alive = core.lock();
+    if (!answer && answer.error().execution == Execution::never && alive) {
+      for (const msg::RRefHandout& handout : refs) alive->references().take_back(handout);
+    }
+    done(std::move(answer));
+  };
+}
+
+AnswerHandler expect_created(std::function<void(Result<Unit>)> done) {
+  return [done = std::move(done)](Result<msg::AnyMessage> answer) {
+    if (!answer) return done(answer.error());
+    done(Unit{});
+  };
+}
 
 void warn_cut_graph(const NodeCore& node, const std::string& function, const std::source_location& site) {
   spdlog::warn("[{}] {}:{}: a Variable that requires a gradient goes to \"{}\" outside a DistContext: no gradient comes back",
@@ -49,6 +68,7 @@ struct CallSender {
     if (call.writer_->cut_a_graph() && node.first_warning_at(call.site_)) {
       warn_cut_graph(node, call.function_->name, call.site_);
     }
+    if (!message.arguments.refs.empty()) done = undo_if_unread(node, message.arguments.refs, std::move(done));
     node.request({call.to_, std::move(actor), operation, due_of(*call.scope_), std::move(message)}, std::move(done));
   }
 
@@ -59,16 +79,16 @@ struct CallSender {
     message.function = call.function_->key;
     message.function_name = call.function_->name;
     message.fingerprint = call.function_->fingerprint;
-    message.site.context = scope.context;
     if (scope.context) scope.node->contexts().called(*scope.context, call.to_);
-    const CallPath path = scope.path->child(scope.counters->next_call.fetch_add(1, std::memory_order_relaxed));
-    message.site.path.assign(path.indices().begin(), path.indices().end());
-    message.site.trace = scope.trace;
+    message.site = next_site(scope);
     message.arguments = call.writer_->finish();
   }
 };
 
-namespace {
+msg::CallSite next_site(const ScopeState& scope) {
+  const CallPath path = scope.path->child(scope.counters->next_call.fetch_add(1, std::memory_order_relaxed));
+  return {scope.context, {path.indices().begin(), path.indices().end()}, scope.trace};
+}
 
 AnswerHandler expect_reply(std::shared_ptr<NodeCore> node, NodeName from, ReplyHandler done) {
   return [node = std::move(node), from = std::move(from), done = std::move(done)](Result<msg::AnyMessage> answer) {
@@ -80,15 +100,6 @@ AnswerHandler expect_reply(std::shared_ptr<NodeCore> node, NodeName from, ReplyH
     done(std::make_shared<PayloadReader>(node, from, std::move(reply->value)));
   };
 }
-
-AnswerHandler expect_created(std::function<void(Result<Unit>)> done) {
-  return [done = std::move(done)](Result<msg::AnyMessage> answer) {
-    if (!answer) return done(answer.error());
-    done(Unit{});
-  };
-}
-
-}  // namespace
 
 void CallEncoder::call(ReplyHandler done) {
   CallSender{*this}.send(msg::Call{}, "worker", expect_reply(scope_->node, to_, std::move(done)));

@@ -15,6 +15,7 @@
 #include "actors/future.h"
 #include "actors/payload_io.h"
 #include "actors/scope_state.h"
+#include "messages/all.h"
 #include "messages/ids.h"
 
 namespace troupe::detail {
@@ -60,6 +61,12 @@ class CallEncoder {
   std::unique_ptr<PayloadWriter> writer_;
   std::optional<Error> failure_;
 };
+
+/// Where in the program the next call through `scope` is made. Takes one index.
+[[nodiscard]] msg::CallSite next_site(const ScopeState& scope);
+
+/// Tells `done` the payload of a Reply from node `from`.
+[[nodiscard]] std::function<void(Result<msg::AnyMessage>)> expect_reply(std::shared_ptr<NodeCore> node, NodeName from, ReplyHandler done);
 
 /// The error for a value that would not be encoded.
 [[nodiscard]] Error error_of_encoding(const NodeCore& node, const std::exception& exception);

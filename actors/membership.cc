@@ -93,6 +93,13 @@ bool Membership::is_up(const NodeName& peer) const {
   return state_->up.contains(peer);
 }
 
+std::optional<Peer> Membership::find(const NodeName& name) const {
+  if (name == state_->node.name()) return state_->node.self();
+  std::lock_guard lock(state_->mutex);
+  const auto known = state_->up.find(name);
+  return known == state_->up.end() ? std::nullopt : std::optional(known->second);
+}
+
 std::vector<Peer> Membership::members() const {
   std::lock_guard lock(state_->mutex);
   std::vector<Peer> peers{state_->node.self()};

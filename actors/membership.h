@@ -41,6 +41,9 @@ class Membership {
 
   [[nodiscard]] bool is_up(const NodeName& peer) const;
 
+  /// The node of that name, this one included; nothing if it is not up.
+  [[nodiscard]] std::optional<Peer> find(const NodeName& name) const;
+
   /// All members that are up, this node among them, by name.
   [[nodiscard]] std::vector<Peer> members() const;
 

@@ -6,18 +6,42 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "actors/call_encoder.h"
 #include "actors/node_core.h"
+#include "actors/node_life.h"
+#include "actors/turn_queue.h"
 #include "actors/value_box.h"
+#include "actors/wait_point.h"
 #include "messages/ids.h"
 #include "messages/payload.h"
 
 namespace troupe::detail {
 
-/// What all copies of one RRef on this node share: one handle, whose end the owner is told. Holds its node weakly: after
-/// the node's shutdown every use is shutting_down and destruction is silent.
 class RRefHandle;
+
+/// One use of a value that this node owns and the turn it has; the use ends with the last copy.
+class ValueUse {
+ public:
+  ValueUse(std::shared_ptr<NodeCore> node, RRefId rref, TurnId turn) : node_(std::move(node)), rref_(std::move(rref)), turn_(turn) {}
+  ~ValueUse();
+  ValueUse(const ValueUse&) = delete;
+  ValueUse& operator=(const ValueUse&) = delete;
+
+  /// The thread is about to wait for something else: others may use the value meanwhile.
+  void give_up_turn();
+  /// Waits, through `hook` if there is one, until it is this use's turn again.
+  void take_turn_again(BlockingHook* hook);
+
+ private:
+  const std::shared_ptr<NodeCore> node_;
+  const RRefId rref_;
+  const TurnId turn_;
+};
+
+/// Told the value and the use of it, or why there is none. Must not block.
+using UseHandler = std::function<void(Result<ValueBox> value, std::shared_ptr<ValueUse> use)>;
 
 /// Thread rule: any thread may call any member; none blocks.
 class References {
@@ -36,12 +60,27 @@ class References {
   /// A handle arrived from node `from`. All handles of one value on this node are one.
   [[nodiscard]] std::shared_ptr<RRefHandle> received(const msg::RRefHandout& handout, const NodeName& from);
 
-  /// A handle for a value that node `owner` is about to make, at our request.
-  [[nodiscard]] std::shared_ptr<RRefHandle> created(const RRefId& rref, const ForkId& fork, const NodeName& owner,
+  /// A handle for a value that node `owner` is about to make, at our request, which carries `fork` (set here).
+  [[nodiscard]] std::shared_ptr<RRefHandle> created(const RRefId& rref, ForkId& fork, const NodeName& owner,
                                                     std::string type);
+
+  /// The creating call of `handle` was answered, or failed.
+  void creation_ended(const RRefHandle& handle, const ForkId& fork, const Result<Unit>& result);
 
   /// Makes this node the owner of `value`.
   [[nodiscard]] std::shared_ptr<RRefHandle> own(ValueBox value, std::string type);
+
+  /// Why every use of `handle` fails, if it does.
+  [[nodiscard]] std::optional<Error> failure(const RRefHandle& handle) const;
+
+  /// Whether the owner is known to count this handle.
+  [[nodiscard]] bool is_confirmed(const RRefHandle& handle) const;
+
+  /// The last copy of `rref` on this node is gone, which stood for `holds` handles.
+  void dropped(const RRefId& rref, const NodeLife& owner, std::size_t holds);
+
+  /// Uses the value of `rref`, which this node owns, in turn, once it exists.
+  void use(const RRefId& rref, UseHandler begin);
 
   /// Tells `done` the value of `rref`, which this node owns, once it exists: for shards and contexts. On any thread.
   void value_of(const RRefId& rref, std::function<void(Result<ValueBox>)> done);
@@ -58,6 +97,11 @@ class References {
   [[nodiscard]] std::size_t handles() const;
 
  private:
+  friend class ValueUse;
+  void end_use(const RRefId& rref, TurnId turn);
+  void suspend_use(const RRefId& rref, TurnId turn);
+  void resume_use(const RRefId& rref, TurnId turn, const std::shared_ptr<WaitPoint>& granted);
+
   struct State;
   std::unique_ptr<State> state_;
 };

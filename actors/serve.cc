@@ -40,6 +40,7 @@ Result<ServedCall> open_call(NodeCore& node, const Delivery& delivery, FunctionK
   scope->trace = site.trace;
   scope->stop = std::move(stop);
   return ServedCall{node.shared_from_this(),
+                    operation,
                     std::move(function),
                     std::make_shared<PayloadReader>(node.shared_from_this(), delivery.from, std::move(arguments)),
                     std::move(scope),
@@ -48,7 +49,7 @@ Result<ServedCall> open_call(NodeCore& node, const Delivery& delivery, FunctionK
 }
 
 Result<ValueBox> run_function(const ServedCall& call, void* object) {
-  const std::string operation = "rpc " + call.function->name;
+  const std::string& operation = call.operation;
   Error error;
   try {
     const CallPathGuard guard(call.scope->path, call.scope->counters->next_vertex);
@@ -70,7 +71,7 @@ Result<ValueBox> run_function(const ServedCall& call, void* object) {
 }
 
 void answer_with_value(const ServedCall& call, const ValueBox& value) {
-  const std::string operation = "rpc " + call.function->name;
+  const std::string& operation = call.operation;
   try {
     const CallPathGuard guard(call.scope->path, call.scope->counters->next_vertex);
     PayloadWriter writer(call.scope, call.caller);

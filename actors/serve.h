@@ -18,8 +18,9 @@ namespace troupe::detail {
 /// A call whose function is known and whose arguments have arrived, not yet decoded.
 struct ServedCall {
   std::shared_ptr<NodeCore> node;
-  std::shared_ptr<const RegisteredFunction> function;
-  std::shared_ptr<PayloadReader> arguments;
+  std::string operation;                               ///< "rpc project", for errors
+  std::shared_ptr<const RegisteredFunction> function;  ///< null where a value is only sent
+  std::shared_ptr<PayloadReader> arguments;            ///< null likewise
   std::shared_ptr<const ScopeState> scope;
   NodeName caller;
   ReturnAddress answer;

@@ -1,0 +1,477 @@
+#include "actors/references.h"
+
+#include <fmt/format.h>
+
+#include <atomic>
+#include <map>
+#include <mutex>
+#include <utility>
+#include <variant>
+
+#include "actors/contexts.h"
+#include "actors/fork_table.h"
+#include "actors/handle_table.h"
+#include "actors/membership.h"
+#include "actors/rref_handle.h"
+#include "actors/rref_owner_actor.h"
+#include "actors/serve.h"
+
+namespace troupe::detail {
+namespace {
+
+NodeLife life_of(const Peer& peer) { return {peer.name, peer.incarnation}; }
+
+/// Gives the turn up around every wait of a function that runs on a value.
+class TurnHook final : public BlockingHook {
+ public:
+  TurnHook(ValueUse& use, BlockingHook* outer) : use_(use), outer_(outer) {}
+
+  bool wait(WaitPoint& point, std::optional<TimePoint> due) override {
+    use_.give_up_turn();
+    const bool came = outer_ != nullptr ? outer_->wait(point, due) : point.wait_here(due);
+    use_.take_turn_again(outer_);
+    return came;
+  }
+
+ private:
+  ValueUse& use_;
+  BlockingHook* outer_;
+};
+
+}  // namespace
+
+// --- RRefHandle ------------------------------------------------------------------------------------------------------
+
+RRefHandle::RRefHandle(std::weak_ptr<NodeCore> node, RRefId id, NodeLife owner, std::string type)
+    : node_(std::move(node)), id_(std::move(id)), owner_(std::move(owner)), type_(std::move(type)) {}
+
+RRefHandle::~RRefHandle() {
+  if (const auto node = node_if_alive()) node->references().dropped(id_, owner_, holds_.load(std::memory_order_relaxed));
+}
+
+std::shared_ptr<NodeCore> RRefHandle::node_if_alive() const {
+  auto node = node_.lock();
+  return node && !node->stopped() ? node : nullptr;
+}
+
+std::shared_ptr<NodeCore> RRefHandle::node() const {
+  if (auto node = node_if_alive()) return node;
+  Error error;
+  error.code = ErrorCode::shutting_down;
+  error.message = "the node that held this reference has shut down";
+  error.peer = owner_.name;
+  error.operation = "rref " + id_.text();
+  error.execution = Execution::never;
+  throw RemoteError(std::move(error));
+}
+
+// --- References ------------------------------------------------------------------------------------------------------
+
+struct References::State {
+  explicit State(NodeCore& n) : node(n), self{n.name(), n.incarnation()}, table(self), over(n.name()) {}
+
+  NodeCore& node;
+  const NodeLife self;
+  std::atomic<std::uint64_t> next_turn{1};
+  mutable std::mutex mutex;                               // guards all below; never held over a send
+  HandleTable table;
+  std::map<RRefId, std::weak_ptr<RRefHandle>> handles;    // one per value with handles here
+  std::map<RRefId, RRefOwnerActor> owners;
+  EndedRRefs over;
+  bool stopped = false;
+
+  void send(const RRefNotices& notices) const;
+  std::shared_ptr<RRefHandle> handle_for(const RRefId& rref, const NodeLife& owner, const std::string& type);
+  RRefOwnerActor owner_of(const RRefId& rref);
+  void ended(const RRefId& rref, std::shared_ptr<const Result<ValueBox>> value);
+
+  template <class Message>
+  bool tell_owner(const RRefId& rref, Message message) {
+    const RRefOwnerActor owner = owner_of(rref);
+    if (owner) node.host().send(owner, std::move(message));
+    return static_cast<bool>(owner);
+  }
+
+  void create(Delivery& delivery, msg::RemoteCall& call);
+  void call(Delivery& delivery, msg::ValueCall& call);
+  void fetch(Delivery& delivery, const msg::RRefFetch& fetch);
+  void make_value(const RRefId& rref, ServedCall call);
+  [[nodiscard]] Error revoked(const RRefId& rref) const;
+};
+
+void References::State::send(const RRefNotices& notices) const {
+  for (const RRefNotice& notice : notices) {
+    switch (notice.kind) {
+      case RRefNotice::Kind::forked:
+        node.notify(notice.to.name, "rref/" + notice.rref.text(), msg::RRefForked{notice.rref, notice.fork, notice.parent});
+        break;
+      case RRefNotice::Kind::deleted:
+        node.notify(notice.to.name, "rref/" + notice.rref.text(), msg::RRefDeleted{notice.rref, notice.fork});
+        break;
+      case RRefNotice::Kind::acknowledged:
+        node.notify(notice.to.name, "references", msg::RRefForkAck{notice.rref, notice.fork});
+        break;
+    }
+  }
+}
+
+/// Requires the mutex. The caller adds the hold that the new or known handle stands for.
+std::shared_ptr<RRefHandle> References::State::handle_for(const RRefId& rref, const NodeLife& owner, const std::string& type) {
+  std::weak_ptr<RRefHandle>& known = handles[rref];
+  auto handle = known.lock();
+  if (!handle) {
+    handle = std::make_shared<RRefHandle>(node.weak_from_this(), rref, owner, type);
+    known = handle;
+  }
+  handle->add_hold();
+  return handle;
+}
+
+/// The owner actor of a value of this node, made on the first word about it; null if the value's life is over.
+RRefOwnerActor References::State::owner_of(const RRefId& rref) {
+  std::lock_guard lock(mutex);
+  if (const auto known = owners.find(rref); known != owners.end()) return known->second;
+  if (stopped || over.is_over(rref)) return {};
+  auto owner = node.host().spawn(rref_owner_actor, &node, rref,
+                                 [this, rref](std::shared_ptr<const Result<ValueBox>> value) { ended(rref, std::move(value)); });
+  owners.emplace(rref, owner);
+  return owner;
+}
+
+void References::State::ended(const RRefId& rref, std::shared_ptr<const Result<ValueBox>> value) {
+  {
+    std::lock_guard lock(mutex);
+    owners.erase(rref);
+    over.add(rref);
+  }
+  if (!value) return;
+  // The value's destructor is user code. A pool that refuses has stopped: then the value goes with the job, here.
+  node.run("drop " + rref.text(), [value = std::move(value)]() mutable { value.reset(); }, [](const Error&) {});
+}
+
+Error References::State::revoked(const RRefId& rref) const {
+  Error error = node.error(ErrorCode::ref_revoked, node.name(), "rref " + rref.text(), "the value has been released");
+  error.execution = Execution::never;
+  return error;
+}
+
+References::References(NodeCore& node) : state_(std::make_unique<State>(node)) {}
+
+References::~References() = default;
+
+msg::RRefHandout References::hand_out(const std::shared_ptr<RRefHandle>& handle, const NodeName& to) {
+  const auto peer = state_->node.membership().find(to);
+  const NodeLife holder = peer ? life_of(*peer) : NodeLife{to, {}};
+  msg::RRefHandout handout{handle->id(), {}, handle->owner().name, handle->owner().incarnation, state_->self.name, handle->type()};
+  if (handle->owner() == state_->self) {
+    {
+      std::lock_guard lock(state_->mutex);
+      handout.fork = state_->table.next_fork();
+    }
+    if (peer) state_->tell_owner(handle->id(), OwnerHandedOut{handout.fork, holder});
+    return handout;
+  }
+  std::lock_guard lock(state_->mutex);
+  auto fork = state_->table.hand_out(handle->id(), holder);
+  if (!fork) throw EncodeError(fork.error().code, fork.error().text());
+  handout.fork = fork.value();
+  return handout;
+}
+
+void References::take_back(const msg::RRefHandout& handout) {
+  if (handout.owner == state_->self.name) {
+    state_->tell_owner(handout.rref, OwnerHandOutUndone{handout.fork});
+    return;
+  }
+  RRefNotices notices;
+  {
+    std::lock_guard lock(state_->mutex);
+    notices = state_->table.undo(handout.rref, handout.fork);
+  }
+  state_->send(notices);
+}
+
+std::shared_ptr<RRefHandle> References::received(const msg::RRefHandout& handout, const NodeName& from) {
+  const NodeLife owner{handout.owner, handout.owner_incarnation};
+  std::shared_ptr<RRefHandle> handle;
+  if (owner == state_->self) {
+    {
+      std::lock_guard lock(state_->mutex);
+      handle = state_->handle_for(handout.rref, owner, handout.type);
+    }
+    state_->tell_owner(handout.rref, OwnerHeld{});  // before the fork goes, so that the value stays
+    if (!state_->tell_owner(handout.rref, OwnerCameHome{handout.fork, from})) {
+      state_->node.notify(from, "references", msg::RRefForkAck{handout.rref, handout.fork});
+    }
+    return handle;
+  }
+  const auto peer = state_->node.membership().find(from);
+  RRefNotices notices;
+  {
+    std::lock_guard lock(state_->mutex);
+    handle = state_->handle_for(handout.rref, owner, handout.type);
+    notices = state_->table.received({handout.rref, handout.fork, owner}, peer ? life_of(*peer) : NodeLife{from, {}});
+  }
+  state_->send(notices);
+  return handle;
+}
+
+std::shared_ptr<RRefHandle> References::created(const RRefId& rref, ForkId& fork, const NodeName& owner, std::string type) {
+  const auto peer = state_->node.membership().find(owner);
+  const NodeLife life = peer ? life_of(*peer) : NodeLife{owner, {}};
+  std::shared_ptr<RRefHandle> handle;
+  {
+    std::lock_guard lock(state_->mutex);
+    handle = state_->handle_for(rref, life, type);
+    fork = life == state_->self ? state_->table.next_fork() : state_->table.create(rref, life);
+  }
+  if (life == state_->self) state_->tell_owner(rref, OwnerHeld{});
+  return handle;
+}
+
+void References::creation_ended(const RRefHandle& handle, const ForkId& fork, const Result<Unit>& result) {
+  if (handle.owner() == state_->self) {
+    if (!result) state_->tell_owner(handle.id(), OwnerValue{std::make_shared<const Result<ValueBox>>(result.error())});
+    return;
+  }
+  RRefNotices notices;
+  {
+    std::lock_guard lock(state_->mutex);
+    if (result) {
+      notices = state_->table.acknowledged(handle.id(), fork);
+    } else if (result.error().execution == Execution::never) {
+      state_->table.creation_undone(handle.id(), result.error());
+    } else {
+      notices = state_->table.creation_failed(handle.id(), result.error());
+    }
+  }
+  state_->send(notices);
+}
+
+std::shared_ptr<RRefHandle> References::own(ValueBox value, std::string type) {
+  const auto rref = state_->node.next_id<RRefId>();
+  std::shared_ptr<RRefHandle> handle;
+  {
+    std::lock_guard lock(state_->mutex);
+    handle = state_->handle_for(rref, state_->self, type);
+  }
+  state_->tell_owner(rref, OwnerHeld{});
+  state_->tell_owner(rref, OwnerValue{std::make_shared<const Result<ValueBox>>(std::move(value))});
+  return handle;
+}
+
+std::optional<Error> References::failure(const RRefHandle& handle) const {
+  std::lock_guard lock(state_->mutex);
+  return state_->table.failure(handle.id());
+}
+
+bool References::is_confirmed(const RRefHandle& handle) const {
+  if (handle.owner() == state_->self) return true;
+  std::lock_guard lock(state_->mutex);
+  return state_->table.contains(handle.id()) && state_->table.state(handle.id()) == HandleState::confirmed;
+}
+
+void References::dropped(const RRefId& rref, const NodeLife& owner, std::size_t holds) {
+  RRefNotices notices;
+  {
+    std::lock_guard lock(state_->mutex);
+    if (const auto known = state_->handles.find(rref); known != state_->handles.end() && known->second.expired()) {
+      state_->handles.erase(known);
+    }
+    if (owner != state_->self) {
+      for (std::size_t i = 0; i < holds; ++i) {
+        for (RRefNotice& notice : state_->table.dropped(rref)) notices.push_back(std::move(notice));
+      }
+    }
+  }
+  state_->send(notices);
+  if (owner != state_->self) return;
+  for (std::size_t i = 0; i < holds; ++i) state_->tell_owner(rref, OwnerReleased{});
+}
+
+void References::use(const RRefId& rref, UseHandler begin) {
+  const TurnId turn{state_->next_turn.fetch_add(1, std::memory_order_relaxed)};
+  const auto told = [node = state_->node.shared_from_this(), rref, turn, begin](const Result<ValueBox>& value) {
+    begin(value, value ? std::make_shared<ValueUse>(node, rref, turn) : nullptr);
+  };
+  if (!state_->tell_owner(rref, UseArrived{turn, true, told})) begin(state_->revoked(rref), nullptr);
+}
+
+void References::value_of(const RRefId& rref, std::function<void(Result<ValueBox>)> done) {
+  const TurnId turn{state_->next_turn.fetch_add(1, std::memory_order_relaxed)};
+  const auto told = [node = state_->node.shared_from_this(), rref, turn, done](const Result<ValueBox>& value) {
+    done(value);
+    if (value) node->references().state_->tell_owner(rref, UseEnded{turn});
+  };
+  if (!state_->tell_owner(rref, UseArrived{turn, false, told})) done(state_->revoked(rref));
+}
+
+// --- what peers ask for ----------------------------------------------------------------------------------------------
+
+void References::State::create(Delivery& delivery, msg::RemoteCall& call) {
+  const RRefId rref = call.rref;
+  if (delivery.from != self.name) tell_owner(rref, OwnerCreated{call.fork, {delivery.from, delivery.incarnation}});
+  auto opened = open_call(node, delivery, call.function, call.function_name, call.fingerprint, std::move(call.arguments),
+                          call.site, {});
+  if (!opened) {
+    tell_owner(rref, OwnerValue{std::make_shared<const Result<ValueBox>>(opened.error())});
+    delivery.answer.fail(opened.error());
+    return;
+  }
+  delivery.answer.answer(msg::RRefCreated{rref});
+  make_value(rref, std::move(opened).value());
+}
+
+void References::State::make_value(const RRefId& rref, ServedCall call) {
+  const auto shared = std::make_shared<ServedCall>(std::move(call));
+  const auto publish = [core = node.shared_from_this(), rref](Result<ValueBox> value) {
+    core->references().state_->tell_owner(rref, OwnerValue{std::make_shared<const Result<ValueBox>>(std::move(value))});
+  };
+  const std::string label = "remote " + shared->function->name + " for " + shared->caller;
+  node.run(label,
+           [shared, publish] {
+             if (shared->function->object == nullptr) return publish(run_function(*shared, nullptr));
+             publish(shared->node->error(ErrorCode::bad_argument, shared->node->name(), "remote " + shared->function->name,
+                                         "a member function is called on an RRef"));
+           },
+           publish);
+}
+
+void References::State::call(Delivery& delivery, msg::ValueCall& call) {
+  const auto keep_as = call.keep_as;
+  const RRefId rref = call.rref;
+  if (keep_as && delivery.from != self.name) {
+    tell_owner(keep_as->rref, OwnerCreated{keep_as->fork, {delivery.from, delivery.incarnation}});
+  }
+  auto opened = open_call(node, delivery, call.function, call.function_name, call.fingerprint, std::move(call.arguments),
+                          call.site, {});
+  const auto finish = [core = node.shared_from_this(), keep_as](const ServedCall& served, Result<ValueBox> value) {
+    if (keep_as) {
+      core->references().state_->tell_owner(keep_as->rref, OwnerValue{std::make_shared<const Result<ValueBox>>(std::move(value))});
+    } else if (value) {
+      answer_with_value(served, value.value());
+    } else {
+      served.answer.fail(value.error());
+    }
+  };
+  if (!opened) {
+    if (keep_as) tell_owner(keep_as->rref, OwnerValue{std::make_shared<const Result<ValueBox>>(opened.error())});
+    delivery.answer.fail(opened.error());
+    return;
+  }
+  if (keep_as) delivery.answer.answer(msg::RRefCreated{keep_as->rref});
+  const auto served = std::make_shared<ServedCall>(std::move(opened).value());
+  node.references().use(rref, [served, finish](Result<ValueBox> value, std::shared_ptr<ValueUse> use) {
+    if (!value) return finish(*served, value.error());
+    const ValueBox box = value.value();
+    const auto run = [served, finish, box, use] {
+      TurnHook hook(*use, BlockingHook::current());
+      const BlockingHook::Guard guard(hook);
+      if (served->function->object == nullptr || box.ops->type != std::type_index(*served->function->object)) {
+        return finish(*served, served->node->error(ErrorCode::bad_argument, served->node->name(), "rpc " + served->function->name,
+                                                   "the function is not a member of the value's class"));
+      }
+      finish(*served, run_function(*served, box.value.get()));
+    };
+    served->node->run("rpc " + served->function->name + " for " + served->caller, run,
+                      [served, finish](const Error& refused) { finish(*served, refused); });
+  });
+}
+
+void References::State::fetch(Delivery& delivery, const msg::RRefFetch& fetch) {
+  if (fetch.site.context) node.contexts().joined(*fetch.site.context, delivery.from);
+  auto scope = std::make_shared<ScopeState>();
+  scope->node = node.shared_from_this();
+  scope->due = delivery.due;
+  scope->context = fetch.site.context;
+  scope->path = std::make_shared<CallPath>(fetch.site.path);
+  ServedCall served{scope->node, "to_here", nullptr, nullptr, scope, delivery.from, delivery.answer};
+  node.references().use(fetch.rref, [served](Result<ValueBox> value, std::shared_ptr<ValueUse> use) {
+    if (!value) return served.answer.fail(value.error());
+    const ValueBox box = value.value();
+    served.node->run("to_here for " + served.caller, [served, box, use] { answer_with_value(served, box); },
+                     [served](const Error& refused) { served.answer.fail(refused); });
+  });
+}
+
+void References::handle(Delivery delivery) {
+  State& state = *state_;
+  const NodeLife from{delivery.from, delivery.incarnation};
+  RRefNotices notices;
+  if (auto* remote = std::get_if<msg::RemoteCall>(&delivery.message)) {
+    state.create(delivery, *remote);
+  } else if (auto* call = std::get_if<msg::ValueCall>(&delivery.message)) {
+    state.call(delivery, *call);
+  } else if (const auto* fetch = std::get_if<msg::RRefFetch>(&delivery.message)) {
+    state.fetch(delivery, *fetch);
+  } else if (const auto* forked = std::get_if<msg::RRefForked>(&delivery.message)) {
+    if (!state.tell_owner(forked->rref, OwnerForked{forked->fork, from, forked->parent})) {
+      state.node.notify(forked->parent, "references", msg::RRefForkAck{forked->rref, forked->fork});
+      state.node.notify(from.name, "references", msg::RRefRevoked{forked->rref, forked->fork, state.revoked(forked->rref)});
+    }
+  } else if (const auto* deleted = std::get_if<msg::RRefDeleted>(&delivery.message)) {
+    state.tell_owner(deleted->rref, OwnerDeleted{deleted->fork, from});
+  } else if (const auto* known = std::get_if<msg::RRefForkAck>(&delivery.message)) {
+    std::lock_guard lock(state.mutex);
+    notices = state.table.acknowledged(known->rref, known->fork);
+  } else if (const auto* revoked = std::get_if<msg::RRefRevoked>(&delivery.message)) {
+    std::lock_guard lock(state.mutex);
+    notices = state.table.revoked(revoked->rref, revoked->fork, revoked->error);
+  }
+  state.send(notices);
+}
+
+void References::peer_down(const Peer& peer, const Error& why) {
+  RRefNotices notices;
+  std::map<RRefId, RRefOwnerActor> owners;
+  {
+    std::lock_guard lock(state_->mutex);
+    notices = state_->table.node_down(life_of(peer), why);
+    state_->over.drop_node(life_of(peer));
+    owners = state_->owners;
+  }
+  state_->send(notices);
+  for (const auto& [rref, owner] : owners) state_->node.host().send(owner, OwnerPeerDown{life_of(peer)});
+}
+
+void References::stop(const Error& why) {
+  std::map<RRefId, RRefOwnerActor> owners;
+  {
+    std::lock_guard lock(state_->mutex);
+    state_->stopped = true;
+    owners = state_->owners;
+  }
+  for (const auto& [rref, owner] : owners) state_->node.host().send(owner, StopOwner{why});
+}
+
+std::size_t References::owned_values() const {
+  std::lock_guard lock(state_->mutex);
+  return state_->owners.size();
+}
+
+std::size_t References::handles() const {
+  std::lock_guard lock(state_->mutex);
+  return state_->handles.size();
+}
+
+// --- ValueUse --------------------------------------------------------------------------------------------------------
+
+ValueUse::~ValueUse() { node_->references().end_use(rref_, turn_); }
+
+void ValueUse::give_up_turn() { node_->references().suspend_use(rref_, turn_); }
+
+void ValueUse::take_turn_again(BlockingHook* hook) {
+  const auto granted = std::make_shared<WaitPoint>();
+  node_->references().resume_use(rref_, turn_, granted);
+  hook != nullptr ? static_cast<void>(hook->wait(*granted, std::nullopt)) : static_cast<void>(granted->wait_here(std::nullopt));
+}
+
+void References::end_use(const RRefId& rref, TurnId turn) { state_->tell_owner(rref, UseEnded{turn}); }
+
+void References::suspend_use(const RRefId& rref, TurnId turn) { state_->tell_owner(rref, UseSuspended{turn}); }
+
+void References::resume_use(const RRefId& rref, TurnId turn, const std::shared_ptr<WaitPoint>& granted) {
+  state_->tell_owner(rref, UseResumed{turn, std::make_shared<TurnGrant>(granted)});
+}
+
+}  // namespace troupe::detail

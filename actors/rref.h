@@ -1,0 +1,173 @@
+// A reference to a value that lives on some node, its owner.
+#pragma once
+
+#include <concepts>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <source_location>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+#include "actors/call_encoder.h"
+#include "actors/callable.h"
+#include "actors/future.h"
+#include "actors/rref_handle.h"
+#include "actors/scope.h"
+#include "actors/value_box.h"
+#include "messages/schema.h"
+
+namespace troupe {
+
+namespace detail {
+
+class ValueUse;
+
+/// What RRef<T> does without knowing T. Each throws RemoteError or fails its handler if the reference has failed.
+void fetch(const ScopeState& scope, const std::shared_ptr<RRefHandle>& handle, ReplyHandler done);
+void use_here(const ScopeState& scope, const std::shared_ptr<RRefHandle>& handle,
+              std::function<void(Result<ValueBox>, std::shared_ptr<ValueUse>)> begin);
+[[nodiscard]] std::shared_ptr<RRefHandle> remote(CallEncoder encoder, std::string type);
+[[nodiscard]] std::shared_ptr<RRefHandle> remote_on(CallEncoder encoder, const std::shared_ptr<RRefHandle>& target, std::string type);
+void call_on(CallEncoder encoder, const std::shared_ptr<RRefHandle>& target, ReplyHandler done);
+[[nodiscard]] std::shared_ptr<RRefHandle> own(const ScopeState& scope, ValueBox value, std::string type);
+[[nodiscard]] bool is_owner(const RRefHandle& handle);
+[[nodiscard]] bool is_confirmed(const RRefHandle& handle);
+[[nodiscard]] std::string text_of(const RRefHandle& handle);
+void save_rref(OutArchive& archive, const std::shared_ptr<RRefHandle>& handle);
+[[nodiscard]] std::shared_ptr<RRefHandle> load_rref(InArchive& archive);
+[[noreturn]] void throw_null_rref(const char* operation);
+
+}  // namespace detail
+
+/// The value itself, on its owner, for as long as this object lives: nobody else has a turn on it meanwhile.
+template <class T>
+class LocalValue {
+ public:
+  LocalValue(std::shared_ptr<T> value, std::shared_ptr<detail::ValueUse> use) : value_(std::move(value)), use_(std::move(use)) {}
+  T& operator*() const { return *value_; }
+  T* operator->() const { return value_.get(); }
+
+ private:
+  std::shared_ptr<T> value_;
+  std::shared_ptr<detail::ValueUse> use_;
+};
+
+/// A handle: copies on one node are one reference, and the owner is told when the last one goes. Travels in arguments,
+/// results, containers and other values. A default-constructed one is null: every use throws std::logic_error.
+/// A use of a value that is still being made waits at the owner. Functions that run on one value take turns.
+/// Thread rule: any thread may call any member.
+template <class T>
+class RRef {
+ public:
+  RRef() = default;
+  explicit RRef(std::shared_ptr<detail::RRefHandle> handle) : handle_(std::move(handle)) {}
+
+  /// Makes this scope's node the owner of `value`.
+  RRef(const Scope& scope, T value) : handle_(detail::own(scope.state(), detail::ValueBox::of<T>(std::move(value)), wire_name())) {}
+
+  /// Returns a copy of the value. Throws RemoteError: what the creating function threw, owner_died, ref_revoked, timeout.
+  T to_here(const Scope& scope) const { return to_here_async(scope).get(); }
+
+  [[nodiscard]] Future<T> to_here_async(const Scope& scope) const {
+    return detail::expect<T>(scope.state(), [&](detail::ReplyHandler done) {
+      detail::fetch(scope.state(), handle("to_here"), std::move(done));
+    });
+  }
+
+  /// Returns the value itself, once it exists and it is the caller's turn. Throws RemoteError{bad_argument} naming both
+  /// nodes if this node is not the owner. Not from within a function that has the turn on the same value.
+  [[nodiscard]] LocalValue<T> local_value(const Scope& scope) const {
+    Promise<Pinned> promise(detail::future_home_of(scope.state()));
+    detail::use_here(scope.state(), handle("local_value"),
+                     [promise](Result<detail::ValueBox> value, std::shared_ptr<detail::ValueUse> use) {
+                       promise.complete(value ? Result<Pinned>(Pinned{value.value(), std::move(use)}) : Result<Pinned>(value.error()));
+                     });
+    Pinned pinned = promise.future().get();
+    return LocalValue<T>(pinned.box.template as<T>(), std::move(pinned.use));
+  }
+
+  /// Calls member function `member` on the value, at its owner, in turn. Throws RemoteError.
+  template <class F, class... Args>
+  detail::ResultOf<F> rpc_sync(const Scope& scope, const F& member, Args&&... args) const {
+    return rpc_async(scope, member, std::forward<Args>(args)...).get();
+  }
+
+  template <class F, class... Args>
+  [[nodiscard]] Future<detail::ResultOf<F>> rpc_async(const Scope& scope, const F& member, Args&&... args) const {
+    return detail::expect<detail::ResultOf<F>>(scope.state(), [&](detail::ReplyHandler done) {
+      detail::call_on(encode(scope, member, std::forward<Args>(args)...), handle("rpc_async"), std::move(done));
+    });
+  }
+
+  /// Calls `member` on the value and leaves the result at the owner.
+  template <class F, class... Args>
+  [[nodiscard]] RRef<detail::ResultOf<F>> remote(const Scope& scope, const F& member, Args&&... args) const {
+    using R = detail::ResultOf<F>;
+    return RRef<R>(detail::remote_on(encode(scope, member, std::forward<Args>(args)...), handle("remote"), RRef<R>::wire_name()));
+  }
+
+  [[nodiscard]] bool defined() const noexcept { return handle_ != nullptr; }
+  [[nodiscard]] const NodeName& owner() const { return handle("owner")->owner().name; }
+  [[nodiscard]] bool is_owner() const { return detail::is_owner(*handle("is_owner")); }
+
+  /// Whether the owner is known to count this handle; always true on the owner.
+  [[nodiscard]] bool confirmed_by_owner() const { return detail::is_confirmed(*handle("confirmed_by_owner")); }
+
+  [[nodiscard]] const RRefId& id() const { return handle("id")->id(); }
+
+  /// "RRef<f32> trainer.17 on ps0"
+  [[nodiscard]] std::string text() const { return detail::text_of(*handle("text")); }
+
+  /// Two references are equal if they refer to the same value.
+  friend bool operator==(const RRef& a, const RRef& b) {
+    return a.handle_ == b.handle_ || (a.handle_ && b.handle_ && a.handle_->id() == b.handle_->id());
+  }
+
+  [[nodiscard]] const std::shared_ptr<detail::RRefHandle>& shared_handle() const { return handle_; }
+
+  /// What the type is called in texts: its wire structure.
+  [[nodiscard]] static std::string wire_name() { return schema_of<detail::Stored<T>>(); }
+
+ private:
+  struct Pinned {
+    detail::ValueBox box;
+    std::shared_ptr<detail::ValueUse> use;
+  };
+
+  [[nodiscard]] const std::shared_ptr<detail::RRefHandle>& handle(const char* operation) const {
+    if (!handle_) detail::throw_null_rref(operation);
+    return handle_;
+  }
+
+  template <class F, class... Args>
+  detail::CallEncoder encode(const Scope& scope, const F& member, Args&&... args) const {
+    static_assert(std::is_base_of_v<detail::ObjectOf<F>, T>, "the member function is not one of the value's class");
+    return detail::encode_call<F>(scope.shared_state(), owner(), std::source_location::current(), detail::key_of(member),
+                                  std::forward<Args>(args)...);
+  }
+
+  std::shared_ptr<detail::RRefHandle> handle_;
+};
+
+/// References travel as their place in the message's list of references.
+template <class T>
+struct WireFormat<RRef<T>> {
+  static constexpr bool kTravels = true;
+  static void save(OutArchive& archive, const RRef<T>& rref) { detail::save_rref(archive, rref.shared_handle()); }
+  static void load(InArchive& archive, RRef<T>& rref) { rref = RRef<T>(detail::load_rref(archive)); }
+  template <class Schema>
+  static void describe(Schema& schema) {
+    schema.token("rref");
+  }
+};
+
+template <class F, class... Args>
+RRef<detail::ResultOf<F>> Scope::remote(To to, const F& callable, Args&&... args) const {
+  using R = detail::ResultOf<F>;
+  static_assert(std::is_void_v<detail::ObjectOf<F>>, "a member function is called on an RRef: r.remote(scope, &T::f, ...)");
+  return RRef<R>(detail::remote(encode<F>(to, callable, std::forward<Args>(args)...), RRef<R>::wire_name()));
+}
+
+}  // namespace troupe

@@ -1,0 +1,136 @@
+#include "actors/rref_owner_actor.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+namespace troupe::detail {
+
+void RRefOwnerState::begin(NodeCore& node, RRefId rref) {
+  node_ = &node;
+  rref_ = std::move(rref);
+  forks_.emplace(rref_, node.name());
+}
+
+void RRefOwnerState::created(const OwnerCreated& m) {
+  call_came_ = true;
+  static_cast<void>(forks_->created(m.fork, m.creator));
+}
+
+void RRefOwnerState::value(OwnerValue& m) {
+  if (value_) return;
+  value_ = std::move(m.value);
+  for (UseArrived& use : std::exchange(early_, {})) begin_or_queue(std::move(use));
+}
+
+void RRefOwnerState::forked(const OwnerForked& m) {
+  const ForkOutcome outcome = forks_->forked(m.fork, m.holder);
+  if (outcome == ForkOutcome::refused) return;
+  node_->notify(m.parent, "references", msg::RRefForkAck{rref_, m.fork});
+  if (outcome == ForkOutcome::known && m.parent != m.holder.name) {
+    node_->notify(m.holder.name, "references", msg::RRefForkAck{rref_, m.fork});
+  } else if (outcome == ForkOutcome::revoked) {
+    node_->notify(m.holder.name, "references", msg::RRefRevoked{rref_, m.fork, gone()});
+  }
+}
+
+void RRefOwnerState::deleted(const OwnerDeleted& m) { static_cast<void>(forks_->deleted(m.fork, m.holder)); }
+
+void RRefOwnerState::came_home(const OwnerCameHome& m) {
+  if (forks_->came_home(m.fork)) node_->notify(m.parent, "references", msg::RRefForkAck{rref_, m.fork});
+}
+
+void RRefOwnerState::use(UseArrived& m) { value_ ? begin_or_queue(std::move(m)) : early_.push_back(std::move(m)); }
+
+void RRefOwnerState::peer_down(const OwnerPeerDown& m) {
+  forks_->drop_node(m.life);
+  if (!call_came_ && m.life.name == rref_.creator && m.life.incarnation.low == rref_.incarnation) {
+    OwnerValue never{std::make_shared<const Result<ValueBox>>(
+        node_->error(ErrorCode::ref_revoked, m.life.name, {}, "its creator went before the creating call came"))};
+    value(never);
+  }
+}
+
+void RRefOwnerState::begin_or_queue(UseArrived use) {
+  if (!value_->ok() || !forks_->hold()) {
+    use.begin(value_->ok() ? Result<ValueBox>(gone()) : *value_);
+    return;
+  }
+  held_[use.turn] = use.takes_turn;
+  if (!use.takes_turn || turns_.request(use.turn)) {
+    use.begin(*value_);
+  } else {
+    arriving_[use.turn] = std::move(use);
+  }
+}
+
+void RRefOwnerState::suspended(const UseSuspended& m) { go_on(turns_.suspend(m.turn)); }
+
+void RRefOwnerState::resumed(UseResumed& m) {
+  // A grant that is let go is given.
+  if (!turns_.resume(m.turn)) returning_[m.turn] = std::move(m.grant);
+}
+
+void RRefOwnerState::use_ended(const UseEnded& m) {
+  const auto held = held_.find(m.turn);
+  if (held == held_.end()) return;
+  const bool took_turn = held->second;
+  held_.erase(held);
+  if (took_turn) go_on(turns_.release(m.turn));
+  forks_->release();
+}
+
+void RRefOwnerState::go_on(std::optional<TurnId> turn) {
+  if (!turn) return;
+  if (returning_.erase(*turn) > 0) return;
+  if (auto first = arriving_.extract(*turn)) {
+    first.mapped().begin(*value_);
+  }
+}
+
+void RRefOwnerState::stop(const Error& why) {
+  for (const UseArrived& use : std::exchange(early_, {})) use.begin(why);
+  for (const auto& [turn, use] : std::exchange(arriving_, {})) use.begin(why);
+  returning_.clear();
+}
+
+Error RRefOwnerState::gone() const {
+  return node_->error(ErrorCode::ref_revoked, node_->name(), {}, fmt::format("the value {} has been released", rref_.text()));
+}
+
+RRefOwnerActor::behavior_type rref_owner_actor(RRefOwnerActor::stateful_pointer<RRefOwnerState> self, NodeCore* node,
+                                               RRefId rref,
+                                               std::function<void(std::shared_ptr<const Result<ValueBox>>)> on_end) {
+  self->state.begin(*node, std::move(rref));
+  // The one place where the value's life ends.
+  const auto settle = [self, node, on_end = std::move(on_end)] {
+    RRefOwnerState& state = self->state;
+    if (!state.ended()) return;
+    state.stop(node->error(ErrorCode::ref_revoked, node->name(), {}, "the value has been released"));
+    on_end(state.take_value());
+    self->quit();
+  };
+  return {
+      [=](const OwnerCreated& m) { self->state.created(m), settle(); },
+      [=](OwnerValue& m) { self->state.value(m), settle(); },
+      [=](const OwnerForked& m) { self->state.forked(m), settle(); },
+      [=](const OwnerDeleted& m) { self->state.deleted(m), settle(); },
+      [=](const OwnerHandedOut& m) { static_cast<void>(self->state.forks().hand_out(m.fork, m.holder)), settle(); },
+      [=](const OwnerHandOutUndone& m) { self->state.forks().undo(m.fork), settle(); },
+      [=](const OwnerCameHome& m) { self->state.came_home(m), settle(); },
+      [=](const OwnerHeld&) { static_cast<void>(self->state.forks().hold()); },
+      [=](const OwnerReleased&) { self->state.forks().release(), settle(); },
+      [=](UseArrived& m) { self->state.use(m), settle(); },
+      [=](const UseSuspended& m) { self->state.suspended(m); },
+      [=](UseResumed& m) { self->state.resumed(m); },
+      [=](const UseEnded& m) { self->state.use_ended(m), settle(); },
+      [=](const OwnerPeerDown& m) { self->state.peer_down(m), settle(); },
+      [=](const StopOwner& m) {
+        self->state.stop(m.why);
+        on_end(self->state.take_value());
+        self->quit();
+      },
+  };
+}
+
+}  // namespace troupe::detail

@@ -1,0 +1,174 @@
+// Holds the value of one RRef and lives as long as any node holds a handle of it.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "actors/caf.h"
+#include "actors/fork_table.h"
+#include "actors/node_core.h"
+#include "actors/turn_queue.h"
+#include "actors/value_box.h"
+#include "actors/wait_point.h"
+
+namespace troupe::detail {
+
+/// The creating call came; its sender holds `fork`.
+struct OwnerCreated {
+  ForkId fork;
+  NodeLife creator;
+};
+/// The value exists, or why it never will.
+struct OwnerValue {
+  std::shared_ptr<const Result<ValueBox>> value;
+};
+struct OwnerForked {
+  ForkId fork;
+  NodeLife holder;
+  NodeName parent;
+};
+struct OwnerDeleted {
+  ForkId fork;
+  NodeLife holder;
+};
+/// A message to `holder` is about to leave with one of our own forks, or never left after all.
+struct OwnerHandedOut {
+  ForkId fork;
+  NodeLife holder;
+};
+struct OwnerHandOutUndone {
+  ForkId fork;
+};
+/// A handle that `parent` sent came back to this node, which holds one of its own already.
+struct OwnerCameHome {
+  ForkId fork;
+  NodeName parent;
+};
+/// One more local handle, or one less.
+struct OwnerHeld {};
+struct OwnerReleased {};
+
+/// A use of the value: `begin` is told the value, or why there is none, once the value exists and it is its turn. It must
+/// not block; the use lasts until UseEnded.
+struct UseArrived {
+  TurnId turn;
+  bool takes_turn = true;
+  std::function<void(const Result<ValueBox>&)> begin;
+};
+/// Lets a function go on; also when the owner ends without having granted its turn.
+struct TurnGrant {
+  explicit TurnGrant(std::shared_ptr<WaitPoint> g) : granted(std::move(g)) {}
+  ~TurnGrant() { granted->signal(); }
+  TurnGrant(const TurnGrant&) = delete;
+  TurnGrant& operator=(const TurnGrant&) = delete;
+  const std::shared_ptr<WaitPoint> granted;
+};
+/// The function that has the turn begins to wait; its wait is over and it wants to go on; it ended.
+struct UseSuspended {
+  TurnId turn;
+};
+struct UseResumed {
+  TurnId turn;
+  std::shared_ptr<TurnGrant> grant;
+};
+struct UseEnded {
+  TurnId turn;
+};
+struct OwnerPeerDown {
+  NodeLife life;
+};
+struct StopOwner {
+  Error why;
+};
+
+}  // namespace troupe::detail
+
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::OwnerCreated)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::OwnerValue)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::OwnerForked)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::OwnerDeleted)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::OwnerHandedOut)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::OwnerHandOutUndone)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::OwnerCameHome)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::OwnerHeld)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::OwnerReleased)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::UseArrived)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::UseSuspended)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::UseResumed)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::UseEnded)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::OwnerPeerDown)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::StopOwner)
+
+namespace troupe::detail {
+
+/// Counts the handles (ForkTable), grants turns (TurnQueue), keeps uses that come before the value.
+/// Name: "<node>/rref/<creator>.<serial>".  Spawned by: References, on the first word about the value.
+/// Ends: when its last fork and local handle are gone and no use is under way (RR-1), or on StopOwner, which fails
+/// every waiting use.
+using RRefOwnerActor = caf::typed_actor<caf::reacts_to<OwnerCreated>,        //
+                                        caf::reacts_to<OwnerValue>,          //
+                                        caf::reacts_to<OwnerForked>,         //
+                                        caf::reacts_to<OwnerDeleted>,        //
+                                        caf::reacts_to<OwnerHandedOut>,      //
+                                        caf::reacts_to<OwnerHandOutUndone>,  //
+                                        caf::reacts_to<OwnerCameHome>,       //
+                                        caf::reacts_to<OwnerHeld>,           //
+                                        caf::reacts_to<OwnerReleased>,       //
+                                        caf::reacts_to<UseArrived>,          //
+                                        caf::reacts_to<UseSuspended>,        //
+                                        caf::reacts_to<UseResumed>,          //
+                                        caf::reacts_to<UseEnded>,            //
+                                        caf::reacts_to<OwnerPeerDown>,       //
+                                        caf::reacts_to<StopOwner>>;
+
+/// Touched by the actor only.
+class RRefOwnerState {
+ public:
+  static inline const char* name = "rref_owner";
+
+  void begin(NodeCore& node, RRefId rref);
+
+  void created(const OwnerCreated& m);
+  void value(OwnerValue& m);
+  void forked(const OwnerForked& m);
+  void deleted(const OwnerDeleted& m);
+  void came_home(const OwnerCameHome& m);
+  void use(UseArrived& m);
+  void suspended(const UseSuspended& m);
+  void resumed(UseResumed& m);
+  void use_ended(const UseEnded& m);
+  void peer_down(const OwnerPeerDown& m);
+  void stop(const Error& why);
+
+  [[nodiscard]] ForkTable& forks() { return *forks_; }
+  /// The value's life is over: nobody can ask for it any more.
+  [[nodiscard]] bool ended() const { return forks_->ended(); }
+  /// The value leaves the actor, to be destroyed elsewhere: its destructor is user code.
+  [[nodiscard]] std::shared_ptr<const Result<ValueBox>> take_value() { return std::move(value_); }
+
+ private:
+  void begin_or_queue(UseArrived use);
+  void go_on(std::optional<TurnId> turn);
+  [[nodiscard]] Error gone() const;
+
+  NodeCore* node_ = nullptr;
+  RRefId rref_;
+  std::optional<ForkTable> forks_;
+  TurnQueue turns_;
+  bool call_came_ = false;                                       // the creating call
+  std::shared_ptr<const Result<ValueBox>> value_;                // null until it exists
+  std::vector<UseArrived> early_;                                // came before the value
+  std::map<TurnId, UseArrived> arriving_;                        // wait for their first turn
+  std::map<TurnId, std::shared_ptr<TurnGrant>> returning_;       // wait to go on
+  std::map<TurnId, bool> held_;                                  // uses under way; whether they have or want a turn
+};
+
+/// `on_end` is told when the value's life is over, on the actor's turn, with the value.
+RRefOwnerActor::behavior_type rref_owner_actor(RRefOwnerActor::stateful_pointer<RRefOwnerState> self, NodeCore* node,
+                                               RRefId rref,
+                                               std::function<void(std::shared_ptr<const Result<ValueBox>>)> on_end);
+
+}  // namespace troupe::detail
