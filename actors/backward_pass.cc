@@ -1,5 +1,6 @@
 #include "actors/backward_pass.h"
 
+#include <algorithm>
 #include <fmt/format.h>
 
 #include <set>
@@ -68,7 +69,10 @@ void BackwardPass::run() {
 void BackwardPass::gradients(const NodeName& from, msg::BackwardGradients message) {
   if (outcome_) return;
   const backward_actions::Actions actions = tracker_.gradient(from, message.boundary);
-  if (refusal(actions) == nullptr) {
+  const bool is_accepted = std::any_of(actions.begin(), actions.end(), [](const backward_actions::Action& action) {
+    return std::holds_alternative<backward_actions::Accept>(action);
+  });
+  if (is_accepted) {
     steps_.emplace_back(FeedSend{surroundings_.send_of(message.boundary), std::move(message.gradients)});
   }
   perform(actions);
@@ -141,6 +145,9 @@ void BackwardPass::perform(const backward_actions::SendRun& action) {
 void BackwardPass::perform(const backward_actions::Run&) {
   if (has_roots_) steps_.emplace_back(Start{});
 }
+
+// `gradients`, which has the message, feeds it.
+void BackwardPass::perform(const backward_actions::Accept&) {}
 
 void BackwardPass::perform(const backward_actions::SendFinished& action) {
   surroundings_.notify(action.to, msg::BackwardFinished{context_, pass_, self_, {}});

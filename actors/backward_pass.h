@@ -81,6 +81,7 @@ class BackwardPass {
   void perform(const backward_actions::AnswerMark& action);
   void perform(const backward_actions::SendRun& action);
   void perform(const backward_actions::Run& action);
+  void perform(const backward_actions::Accept& action);
   void perform(const backward_actions::SendFinished& action);
   void perform(const backward_actions::SendFailed& action);
   void perform(const backward_actions::Complete& action);

@@ -91,14 +91,14 @@ Actions BackwardTracker::run() {
 }
 
 Actions BackwardTracker::gradient(const NodeName& from, const BoundaryId& boundary) {
-  if (phase_ == Phase::failed) return refuse(from, "gradients for a pass that has failed");
+  if (phase_ == Phase::failed) return {};
   const auto at = expected_.find(boundary);
   if (at == expected_.end()) return refuse(from, "gradients for boundary " + boundary.text() + ", which takes no part");
   if (at->second != from) return refuse(from, "gradients for boundary " + boundary.text() + " of another node");
   if (phase_ == Phase::marking) return refuse(from, "gradients before marking was complete");
-  if (!arrived_.insert(boundary).second) return refuse(from, "gradients for boundary " + boundary.text() + " came twice");
+  if (!arrived_.insert(boundary).second) return {};
   if (phase_ == Phase::marked) phase_ = Phase::running;
-  return {};
+  return {Accept{boundary}};
 }
 
 Actions BackwardTracker::finished() {

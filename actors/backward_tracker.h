@@ -55,6 +55,11 @@ struct SendRun {
 struct Run {
   friend bool operator==(const Run&, const Run&) = default;
 };
+/// The gradients that came for this boundary enter the local graph task.
+struct Accept {
+  BoundaryId boundary;
+  friend bool operator==(const Accept&, const Accept&) = default;
+};
 /// This node's part is done: BackwardFinished to the root.
 struct SendFinished {
   NodeName to;
@@ -81,7 +86,8 @@ struct Refused {
   friend bool operator==(const Refused&, const Refused&) = default;
 };
 
-using Action = std::variant<Walk, SendMark, AnswerMark, SendRun, Run, SendFinished, SendFailed, Complete, Failed, Refused>;
+using Action = std::variant<Walk, SendMark, AnswerMark, SendRun, Run, Accept, SendFinished, SendFailed, Complete, Failed,
+                            Refused>;
 using Actions = std::vector<Action>;
 using BoundariesByPeer = std::map<NodeName, std::vector<BoundaryId>>;
 
@@ -111,8 +117,8 @@ class BackwardTracker {
   /// BackwardRun came: marking is complete.
   [[nodiscard]] backward_actions::Actions run();
 
-  /// BackwardGradients came for one boundary. They may enter the local graph task unless the answer holds Refused; a
-  /// repeated one is refused too.
+  /// BackwardGradients came for one boundary. They are used if the answer is Accept; those that come twice, or after the
+  /// pass failed, are dropped without a word.
   [[nodiscard]] backward_actions::Actions gradient(const NodeName& from, const BoundaryId& boundary);
 
   /// The local graph task is done and has sent all its gradients.
