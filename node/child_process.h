@@ -24,7 +24,7 @@ struct ChildSpec {
   std::filesystem::path program;
   std::vector<std::string> arguments;  ///< after the program's name
   Variables environment;
-  std::filesystem::path working_dir;   ///< empty = ours
+  std::filesystem::path working_dir;  ///< empty = ours
 };
 
 /// A program that is there did not start; the text says why.

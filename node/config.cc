@@ -63,7 +63,8 @@ class Builder {
   }
 
   /// The value of one key: as given, else built in; nothing if it is wrong, or missing without a built-in value.
-  std::optional<CheckedSetting> check(const SettingSpec& spec, const GivenSettings& given, const std::string& given_key) {
+  std::optional<CheckedSetting> check(const SettingSpec& spec, const GivenSettings& given,
+                                      const std::string& given_key) {
     const auto found = given.find(given_key);
     const bool is_given = found != given.end();
     const Origin origin = is_given ? found->second.origin : Origin{};
@@ -72,7 +73,8 @@ class Builder {
     if (!is_given && spec.kind == SettingKind::table) return CheckedSetting{StringTable{}, origin};
     if (!is_given && !has_fallback) return std::nullopt;
     try {
-      return CheckedSetting{checked(spec, is_given ? found->second.value : Untyped{std::string(spec.fallback)}), origin};
+      return CheckedSetting{checked(spec, is_given ? found->second.value : Untyped{std::string(spec.fallback)}),
+                            origin};
     } catch (const std::invalid_argument& error) {
       problem(origin, fmt::format("{}.{}: {}", spec.section, spec.key, error.what()));
       return std::nullopt;
@@ -91,7 +93,8 @@ class Builder {
     }
     if (values.size() != cluster_setting_specs().size()) return;
     config_.name = std::get<std::string>(values.at("cluster.name"));
-    config_.transport = std::get<std::string>(values.at("cluster.transport")) == "tcp" ? Transport::tcp : Transport::ipc;
+    config_.transport =
+        std::get<std::string>(values.at("cluster.transport")) == "tcp" ? Transport::tcp : Transport::ipc;
     config_.port = static_cast<int>(std::get<std::int64_t>(values.at("cluster.port")));
     config_.port_origin = origins_.at("cluster.port");
     config_.result = std::get<std::string>(values.at("cluster.result"));
@@ -187,8 +190,7 @@ class Builder {
 ConfigError::ConfigError(std::vector<std::string> lines)
     : std::runtime_error(fmt::format("{}", fmt::join(lines, "\n"))), lines_(std::move(lines)) {}
 
-ClusterConfig load_config(const std::string& file, const Variables& variables,
-                          std::span<const std::string> overrides) {
+ClusterConfig load_config(const std::string& file, const Variables& variables, std::span<const std::string> overrides) {
   GivenConfig given = detail::read_config_file(file);
   detail::lay_over(given, variables);
   detail::lay_over(given, overrides);

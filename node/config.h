@@ -22,9 +22,9 @@ enum class OnExit : std::uint8_t { stop_all, keep_going };
 struct RoleConfig {
   std::string name;
   int count = 1;
-  std::vector<std::string> command;  ///< program and arguments, at least the program
-  StringTable env;                   ///< added to what the processes inherit
-  std::filesystem::path working_dir; ///< relative to the file's directory; empty = where `troupe` was started
+  std::vector<std::string> command;   ///< program and arguments, at least the program
+  StringTable env;                    ///< added to what the processes inherit
+  std::filesystem::path working_dir;  ///< relative to the file's directory; empty = where `troupe` was started
   OnExit on_exit = OnExit::stop_all;
   Origin name_origin;
   Origin command_origin;
@@ -43,11 +43,11 @@ struct ClusterConfig {
   std::filesystem::path directory;  ///< absolute; of the file
   std::string name;
   Transport transport = Transport::ipc;
-  int port = 0;                     ///< of the seed, tcp only; 0 = any free one
+  int port = 0;  ///< of the seed, tcp only; 0 = any free one
   Origin port_origin;
-  std::string result;               ///< node whose last line is the run's result; empty = none
+  std::string result;  ///< node whose last line is the run's result; empty = none
   NodeSettings node;
-  std::vector<RoleConfig> roles;    ///< in the order of the file, which is the order of ranks
+  std::vector<RoleConfig> roles;  ///< in the order of the file, which is the order of ranks
   std::vector<ConfigEntry> entries;
 };
 

@@ -112,7 +112,8 @@ class Reader {
     const auto* array = node.as_array();
     const auto is_table = [](const toml::node& item) { return item.is_table(); };
     if (array == nullptr || !std::all_of(array->begin(), array->end(), is_table)) {
-      problem(place(key), fmt::format("role: expected [[role]], found {}", node.is_table() ? "[role]" : type_name(node)));
+      problem(place(key),
+              fmt::format("role: expected [[role]], found {}", node.is_table() ? "[role]" : type_name(node)));
       return;
     }
     for (const toml::node& item : *array) {

@@ -9,12 +9,12 @@
 
 namespace troupe::detail {
 
-/// Lays every TROUPE__SECTION__KEY of `variables` over `config`; TROUPE__ROLE__<NAME>__KEY for a role, in whose name any
-/// character but letters and digits is written as _. What names nothing becomes a problem of `config`.
+/// Lays every TROUPE__SECTION__KEY of `variables` over `config`; TROUPE__ROLE__<NAME>__KEY for a role, in whose name
+/// any character but letters and digits is written as _. What names nothing becomes a problem of `config`.
 void lay_over(GivenConfig& config, const Variables& variables);
 
-/// Lays every "section.key=value" of `overrides` over `config`, a later one over an earlier one; "role.<name>.<key>" for
-/// a role. What names nothing becomes a problem of `config`.
+/// Lays every "section.key=value" of `overrides` over `config`, a later one over an earlier one; "role.<name>.<key>"
+/// for a role. What names nothing becomes a problem of `config`.
 void lay_over(GivenConfig& config, std::span<const std::string> overrides);
 
 }  // namespace troupe::detail

@@ -25,19 +25,19 @@ struct SecretSource {
 
 /// Who this process is and where it finds the others.
 struct NodeEnvironment {
-  std::string cluster;               ///< its name; empty in a world of one
-  std::string cluster_id;            ///< the same for all nodes of one run
-  std::string name;                  ///< this node's
-  std::string role;                  ///< the name without the index
-  int index = 0;                     ///< within the role
-  int rank = 0;                      ///< within the world; rank 0 is the seed
+  std::string cluster;     ///< its name; empty in a world of one
+  std::string cluster_id;  ///< the same for all nodes of one run
+  std::string name;        ///< this node's
+  std::string role;        ///< the name without the index
+  int index = 0;           ///< within the role
+  int rank = 0;            ///< within the world; rank 0 is the seed
   int world_size = 1;
-  std::vector<std::string> world;    ///< all names in order of rank; empty if they are learnt at the rendezvous only
-  std::string seed_address;          ///< where rank 0 listens; empty in a world of one
-  std::string bind_address;          ///< where this node listens, "tcp://127.0.0.1:*" = any port; empty in a world of one
+  std::vector<std::string> world;  ///< all names in order of rank; empty if they are learnt at the rendezvous only
+  std::string seed_address;        ///< where rank 0 listens; empty in a world of one
+  std::string bind_address;        ///< where this node listens, "tcp://127.0.0.1:*" = any port; empty in a world of one
   SecretSource secret;
-  int math_threads = 1;              ///< resolved, at least 1
-  bool shows_bars = false;           ///< whoever reads our output lets a line that ends in \r replace itself
+  int math_threads = 1;     ///< resolved, at least 1
+  bool shows_bars = false;  ///< whoever reads our output lets a line that ends in \r replace itself
   NodeSettings settings;
 };
 

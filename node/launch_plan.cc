@@ -102,7 +102,8 @@ class Planner {
     std::erase_if(result, [](const auto& variable) { return variable.first.starts_with("TROUPE__"); });
     for (const char* stale : {"TROUPE_SECRET_FD", "TROUPE_SECRET_FILE"}) result.erase(stale);
     const int processes = static_cast<int>(names_.size());
-    const int threads = config_.node.math_threads > 0 ? config_.node.math_threads : std::max(1, host_.cores / processes);
+    const int threads =
+        config_.node.math_threads > 0 ? config_.node.math_threads : std::max(1, host_.cores / processes);
     const std::string threads_text = fmt::format("{}", threads);
     // What the user set for the maths libraries stays.
     result.emplace("OMP_NUM_THREADS", threads_text);

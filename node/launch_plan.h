@@ -14,9 +14,9 @@ namespace troupe::detail {
 
 /// Facts about the launcher's surroundings.
 struct LaunchHost {
-  Variables variables;       ///< what nodes inherit
+  Variables variables;  ///< what nodes inherit
   int cores = 1;
-  bool shows_bars = false;   ///< the output is a terminal
+  bool shows_bars = false;  ///< the output is a terminal
 };
 
 struct NodePlan {

@@ -37,8 +37,8 @@ using namespace detail;
 using Clock = std::chrono::steady_clock;
 using Tone = LogView::Tone;
 
-constexpr std::size_t kUnwrittenMax = 1 << 20;    // beyond it nodes wait until our own output is read
-constexpr std::size_t kLeftoverMax = 4 << 20;     // read of a node that has ended
+constexpr std::size_t kUnwrittenMax = 1 << 20;     // beyond it nodes wait until our own output is read
+constexpr std::size_t kLeftoverMax = 4 << 20;      // read of a node that has ended
 constexpr std::chrono::milliseconds kMargin{500};  // for a node's own deadline to come first
 
 /// Makes orphans of this process's children its own, so that it sees them end.
@@ -127,8 +127,9 @@ class Launcher {
       }
     }
     explicit_bzero(secret.data(), secret.size());
-    view_.say(Stream::err, fmt::format("[troupe] {}: {} started in {} ms", config_.name,
-                                       count_of(nodes_.size(), "node"), milliseconds_since(begin_)),
+    view_.say(Stream::err,
+              fmt::format("[troupe] {}: {} started in {} ms", config_.name, count_of(nodes_.size(), "node"),
+                          milliseconds_since(begin_)),
               Tone::quiet);
     return true;
   }
@@ -239,8 +240,9 @@ class Launcher {
   void carry_out(const SignalOrders& orders) {
     for (const SignalOrder& order : orders) {
       if (order.signal == SIGKILL && !killing_) {
-        view_.say(Stream::err, fmt::format("{} did not end within {} ms of SIGTERM: killed", view_.prefix(order.node),
-                                           stop_timeout_.count()),
+        view_.say(Stream::err,
+                  fmt::format("{} did not end within {} ms of SIGTERM: killed", view_.prefix(order.node),
+                              stop_timeout_.count()),
                   Tone::failure);
       }
       nodes_[order.node]->send(order.signal);
@@ -254,8 +256,9 @@ class Launcher {
   void say_how_it_ended() {
     if (const auto& failure = rules_.first_failure()) {
       const std::string last_line = view_.last_line(failure->node).substr(0, 200);
-      view_.say(Stream::err, ending(failure->node, failure->status) +
-                                 (last_line.empty() ? "" : fmt::format("; its last line: {}", last_line)),
+      view_.say(Stream::err,
+                ending(failure->node, failure->status) +
+                    (last_line.empty() ? "" : fmt::format("; its last line: {}", last_line)),
                 Tone::failure);
     } else if (const auto signal = rules_.interrupt()) {
       view_.say(Stream::err, fmt::format("[troupe] ended by {}", signal_name(*signal)), Tone::quiet);

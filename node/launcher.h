@@ -9,8 +9,8 @@
 namespace troupe {
 
 struct LaunchOptions {
-  std::filesystem::path log_dir;                 ///< gets <node>.log with all that a node printed; empty = none
-  Variables variables = process_variables();     ///< what nodes inherit
+  std::filesystem::path log_dir;              ///< gets <node>.log with all that a node printed; empty = none
+  Variables variables = process_variables();  ///< what nodes inherit
 };
 
 /// Runs the cluster to its end and returns the status for the shell: 0 if every node succeeded, else that of the first

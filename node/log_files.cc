@@ -18,7 +18,8 @@ LogFiles::LogFiles(const std::filesystem::path& directory, const std::vector<std
   std::error_code error;
   std::filesystem::create_directories(directory, error);
   if (error) {
-    throw ConfigError({fmt::format("command line: --log-dir: cannot make {}: {}", directory.string(), error.message())});
+    throw ConfigError(
+        {fmt::format("command line: --log-dir: cannot make {}: {}", directory.string(), error.message())});
   }
   for (const std::string& name : names) {
     File file{directory / (name + ".log"), {}};

@@ -140,8 +140,9 @@ std::string LogView::bar_rows() const {
   std::size_t count = 0;
   for (std::size_t node = 0; node < nodes_.size() && count < kRowsMax; ++node) {
     if (nodes_[node].bar.empty()) continue;
-    const std::size_t taken = nodes_[node].label.size() + 3;
-    const std::size_t columns = options_.columns > taken + 1 ? options_.columns - taken - 1 : 1;
+    // "[label] " in front, and behind it room for the "^C" that a terminal echoes: a row that wraps cannot be erased.
+    const std::size_t taken = nodes_[node].label.size() + 3 + 3;
+    const std::size_t columns = options_.columns > taken ? options_.columns - taken : 1;
     const Stream bars = options_.is_terminal[index(Stream::err)] ? Stream::err : Stream::out;
     rows += fmt::format("{}{} {}{}", count == 0 ? "" : "\n", coloured_prefix(node, bars),
                         fitted(nodes_[node].bar, columns), coloured(bars) ? kPlain : "");

@@ -1,5 +1,5 @@
-// What `troupe up` shows of its nodes' output: whole lines with the node's name in front, and below them, on a terminal,
-// the bars that nodes draw. No descriptors in here: bytes come in, text goes out.
+// What `troupe up` shows of its nodes' output: whole lines with the node's name in front, and below them, on a
+// terminal, the bars that nodes draw. No descriptors in here: bytes come in, text goes out.
 //
 // A node draws a bar by ending (or beginning) a line with \r instead of \n. A terminal shows each node's newest bar in
 // the last rows; elsewhere only the bar's final state appears, as the line that it becomes at \n.
@@ -58,8 +58,8 @@ class LogView {
 
  private:
   struct Pending {
-    std::string text;      ///< since the last end of line
-    bool after_cr = false; ///< `text` follows a \r: it replaces the bar
+    std::string text;       ///< since the last end of line
+    bool after_cr = false;  ///< `text` follows a \r: it replaces the bar
   };
   struct NodeView {
     std::string label;
@@ -81,7 +81,7 @@ class LogView {
   std::vector<NodeView> nodes_;
   Options options_;
   std::vector<ShownText> shown_;
-  std::string rows_shown_;           ///< the bars that the terminal shows now
+  std::string rows_shown_;  ///< the bars that the terminal shows now
   std::size_t rows_shown_count_ = 0;
 };
 

@@ -52,7 +52,9 @@ struct Arguments {
 
 /// CLI11's help with a blank line after the description.
 class HelpFormatter : public CLI::Formatter {
-  std::string make_description(const CLI::App* app) const override { return CLI::Formatter::make_description(app) + "\n"; }
+  std::string make_description(const CLI::App* app) const override {
+    return CLI::Formatter::make_description(app) + "\n";
+  }
 };
 
 /// Adds what every command that reads a cluster file takes.
@@ -70,7 +72,8 @@ std::string keys_help() {
     for (const troupe::SettingSpec& spec : specs) {
       const std::string fallback = spec.fallback.empty() ? "" : fmt::format(" [{}]", spec.fallback);
       const std::string choices = spec.choices.empty() ? "" : fmt::format(": {}", spec.choices);
-      text += fmt::format("  {:<26}{}{}{}\n", fmt::format("{}.{}", spec.section, spec.key), spec.about, choices, fallback);
+      text +=
+          fmt::format("  {:<26}{}{}{}\n", fmt::format("{}.{}", spec.section, spec.key), spec.about, choices, fallback);
     }
   }
   return text;
@@ -89,7 +92,8 @@ void open_standard_descriptors() {
 
 int run(int argc, char** argv) {
   Arguments arguments;
-  CLI::App app("Runs programs that are made of many processes: distributed tensors and autograd out of actors.", "troupe");
+  CLI::App app("Runs programs that are made of many processes: distributed tensors and autograd out of actors.",
+               "troupe");
   app.set_version_flag("--version", "troupe " TROUPE_VERSION);
   app.require_subcommand(1);
   app.footer(kExamples);
@@ -98,7 +102,8 @@ int run(int argc, char** argv) {
 
   CLI::App* up = app.add_subcommand("up", "Starts the processes of a cluster and runs them to their end");
   add_file(*up, arguments);
-  up->add_option("--log-dir", arguments.log_dir, "also write what each node prints to DIR/<node>.log")->type_name("DIR");
+  up->add_option("--log-dir", arguments.log_dir, "also write what each node prints to DIR/<node>.log")
+      ->type_name("DIR");
   up->footer(keys_help() + R"(
 Output: every line with its node in front, [trainer/1]. The last line is the first failure, or cluster.result's.
 Status: 0, or that of the first failure (its exit status, or 128 + signal), 130 after Ctrl-C, 2 for a wrong file.

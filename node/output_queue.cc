@@ -22,9 +22,7 @@ void OutputQueue::push(std::vector<ShownText> texts) {
   }
 }
 
-int OutputQueue::descriptor() const {
-  return texts_.front().stream == Stream::out ? STDOUT_FILENO : STDERR_FILENO;
-}
+int OutputQueue::descriptor() const { return texts_.front().stream == Stream::out ? STDOUT_FILENO : STDERR_FILENO; }
 
 void OutputQueue::write_some() {
   const ShownText& front = texts_.front();

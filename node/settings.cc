@@ -17,15 +17,23 @@ using enum SettingKind;
 
 constexpr std::array kClusterSpecs = {
     SettingSpec{"cluster", "name", name, "troupe", "name of the cluster"},
-    SettingSpec{.section = "cluster", .key = "transport", .kind = choice, .fallback = "ipc",
-                .about = "how nodes reach each other", .choices = "ipc, tcp"},
+    SettingSpec{.section = "cluster",
+                .key = "transport",
+                .kind = choice,
+                .fallback = "ipc",
+                .about = "how nodes reach each other",
+                .choices = "ipc, tcp"},
     SettingSpec{"cluster", "port", integer, "0", "tcp port of the first node; 0 = any free one", 0, 65535},
     SettingSpec{"cluster", "join_timeout", duration, "30s", "until all nodes must know each other"},
     SettingSpec{"cluster", "shutdown_timeout", duration, "10s", "for a node to end once it was asked to"},
     SettingSpec{"cluster", "result", text, "", "node whose last line is repeated at the very end"},
     SettingSpec{"node", "math_threads", integer, "0", "threads for maths; 0 = cores / processes", 0, 1024},
-    SettingSpec{.section = "node", .key = "log_level", .kind = choice, .fallback = "info",
-                .about = "least severe message that is logged", .choices = "trace, debug, info, warn, error, off"},
+    SettingSpec{.section = "node",
+                .key = "log_level",
+                .kind = choice,
+                .fallback = "info",
+                .about = "least severe message that is logged",
+                .choices = "trace, debug, info, warn, error, off"},
     SettingSpec{"pool", "threads", integer, "0", "kept ready for user functions; 0 = one per core", 0, 4096},
     SettingSpec{"pool", "threads_max", integer, "2048", "bound of the pool's growth", 1, 65536},
 };
@@ -36,8 +44,12 @@ constexpr std::array kRoleSpecs = {
     SettingSpec{"role", "command", list, "", "program and arguments"},
     SettingSpec{"role", "env", table, "", "environment variables added for its processes"},
     SettingSpec{"role", "working_dir", text, "", "relative to the file; default: where troupe was started"},
-    SettingSpec{.section = "role", .key = "on_exit", .kind = choice, .fallback = "stop_all",
-                .about = "what a failure means for the others", .choices = "stop_all, keep_going"},
+    SettingSpec{.section = "role",
+                .key = "on_exit",
+                .kind = choice,
+                .fallback = "stop_all",
+                .about = "what a failure means for the others",
+                .choices = "stop_all, keep_going"},
 };
 
 struct DurationUnit {
@@ -69,7 +81,9 @@ std::optional<std::chrono::milliseconds> parse_duration(std::string_view text_fo
 /// The strings of `["a", "b"]`; nothing if `text_form` is not written like that.
 std::optional<std::vector<std::string>> parse_list(std::string_view text_form) {
   std::vector<std::string> items;
-  const auto skip_blanks = [&] { text_form.remove_prefix(std::min(text_form.find_first_not_of(' '), text_form.size())); };
+  const auto skip_blanks = [&] {
+    text_form.remove_prefix(std::min(text_form.find_first_not_of(' '), text_form.size()));
+  };
   const auto take = [&](char wanted) {
     skip_blanks();
     if (!text_form.starts_with(wanted)) return false;
@@ -284,9 +298,7 @@ NodeSettings node_settings(const SettingValues& values) {
   const auto number = [&](std::string_view key) {
     return static_cast<int>(std::get<std::int64_t>(values.find(key)->second));
   };
-  const auto time = [&](std::string_view key) {
-    return std::get<std::chrono::milliseconds>(values.find(key)->second);
-  };
+  const auto time = [&](std::string_view key) { return std::get<std::chrono::milliseconds>(values.find(key)->second); };
   NodeSettings settings;
   settings.join_timeout = time("cluster.join_timeout");
   settings.shutdown_timeout = time("cluster.shutdown_timeout");

@@ -54,7 +54,7 @@ struct SettingSpec {
   std::string_view about = "";     ///< one line for people
   std::int64_t min = 0;            ///< integer only
   std::int64_t max = 0;
-  std::string_view choices = "";   ///< choice only: "ipc, tcp"
+  std::string_view choices = "";  ///< choice only: "ipc, tcp"
 };
 
 /// All keys of [cluster], [node] and [pool], in the order in which they are shown.

@@ -11,8 +11,8 @@
 
 namespace troupe::detail {
 
-/// Takes SIGINT, SIGTERM, SIGHUP, SIGCHLD and SIGWINCH out of their usual way while it lives, and ignores SIGPIPE. One at
-/// a time, in a process with one thread.
+/// Takes SIGINT, SIGTERM, SIGHUP, SIGCHLD and SIGWINCH out of their usual way while it lives, and ignores SIGPIPE. One
+/// at a time, in a process with one thread.
 class SignalQueue {
  public:
   SignalQueue() {

@@ -12,9 +12,7 @@ namespace troupe {
 
 bool ExitStatus::by_signal() const { return WIFSIGNALED(wait_status_); }
 
-int ExitStatus::shell_status() const {
-  return by_signal() ? 128 + WTERMSIG(wait_status_) : WEXITSTATUS(wait_status_);
-}
+int ExitStatus::shell_status() const { return by_signal() ? 128 + WTERMSIG(wait_status_) : WEXITSTATUS(wait_status_); }
 
 std::string ExitStatus::text() const {
   if (!by_signal()) return fmt::format("exit status {}", WEXITSTATUS(wait_status_));

@@ -113,7 +113,8 @@ on_exit = "keep_going"
   BOOST_TEST(config.node.pool_threads == 4);
   BOOST_TEST(config.node.pool_threads_max == 5);
   const RoleConfig& role = config.roles.at(0);
-  BOOST_TEST(role.command == (std::vector<std::string>{"./trainer", "--epochs", "3"}), boost::test_tools::per_element());
+  BOOST_TEST(role.command == (std::vector<std::string>{"./trainer", "--epochs", "3"}),
+             boost::test_tools::per_element());
   BOOST_TEST(role.env.at("DATA") == "/srv/digits");
   BOOST_TEST(role.working_dir == "runs");
   BOOST_CHECK(role.on_exit == OnExit::keep_going);
@@ -139,7 +140,8 @@ BOOST_AUTO_TEST_CASE(command_line_wins_over_environment_over_file_over_default) 
 }
 
 BOOST_AUTO_TEST_CASE(a_role_can_be_overridden_by_its_name) {
-  const std::string text = "[[role]]\nname = \"param-server\"\ncommand = [\"./ps\"]\n[[role]]\nname = \"trainer\"\ncommand = [\"./t\"]\n";
+  const std::string text =
+      "[[role]]\nname = \"param-server\"\ncommand = [\"./ps\"]\n[[role]]\nname = \"trainer\"\ncommand = [\"./t\"]\n";
   const ClusterConfig config = load(text, {{"TROUPE__ROLE__PARAM_SERVER__COUNT", "2"}},
                                     {"role.trainer.count=3", R"(role.trainer.command=["./u", "-v"])"});
   BOOST_TEST(config.roles.at(0).count == 2);
@@ -169,7 +171,8 @@ role.ps.working_dir = ""          # built-in default
 role.ps.on_exit = "stop_all"      # built-in default
 )";
   std::string expected = wanted;
-  for (auto at = expected.find("FILE"); at != std::string::npos; at = expected.find("FILE")) expected.replace(at, 4, file);
+  for (auto at = expected.find("FILE"); at != std::string::npos; at = expected.find("FILE"))
+    expected.replace(at, 4, file);
   BOOST_TEST(text == expected);
 }
 
@@ -192,19 +195,23 @@ BOOST_AUTO_TEST_CASE(wrong_types_and_ranges_are_refused) {
   check_lines(errors("[cluster]\nport = 70000\n" + role), {"cluster.toml:2: cluster.port: 70000 is not in 0..65535"});
   check_lines(errors("[cluster]\nport = 1.5\n" + role),
               {"cluster.toml:2: cluster.port: expected an integer, found a number with a fraction"});
-  check_lines(errors("[cluster]\nname = 3\n" + role), {"cluster.toml:2: cluster.name: expected a string, found integer 3"});
+  check_lines(errors("[cluster]\nname = 3\n" + role),
+              {"cluster.toml:2: cluster.name: expected a string, found integer 3"});
   check_lines(errors("[cluster]\nname = \"a b\"\n" + role),
               {R"(cluster.toml:2: cluster.name: "a b" is not a name: 1 to 64 of A-Z a-z 0-9 - _ : .)"});
   check_lines(errors("[cluster]\ntransport = \"tccp\"\n" + role),
               {R"(cluster.toml:2: cluster.transport: "tccp" is not one of ipc, tcp, did you mean "tcp"?)"});
-  check_lines(errors("[cluster]\njoin_timeout = 30\n" + role),
-              {R"(cluster.toml:2: cluster.join_timeout: expected a duration such as "500ms", "30s" or "2m", found integer 30)"});
-  check_lines(errors("[cluster]\njoin_timeout = \"0s\"\n" + role),
-              {R"(cluster.toml:2: cluster.join_timeout: expected a duration such as "500ms", "30s" or "2m", found string "0s")"});
+  check_lines(
+      errors("[cluster]\njoin_timeout = 30\n" + role),
+      {R"(cluster.toml:2: cluster.join_timeout: expected a duration such as "500ms", "30s" or "2m", found integer 30)"});
+  check_lines(
+      errors("[cluster]\njoin_timeout = \"0s\"\n" + role),
+      {R"(cluster.toml:2: cluster.join_timeout: expected a duration such as "500ms", "30s" or "2m", found string "0s")"});
   check_lines(errors("cluster = 3\n" + role),
               {"cluster.toml:1: cluster: expected the section [cluster], found an integer"});
-  check_lines(errors("[node]\nlog_level = true\n" + role),
-              {"cluster.toml:2: node.log_level: expected one of trace, debug, info, warn, error, off, found boolean true"});
+  check_lines(
+      errors("[node]\nlog_level = true\n" + role),
+      {"cluster.toml:2: node.log_level: expected one of trace, debug, info, warn, error, off, found boolean true"});
 }
 
 BOOST_AUTO_TEST_CASE(roles_need_a_name_a_command_and_a_sensible_count) {
@@ -215,15 +222,18 @@ BOOST_AUTO_TEST_CASE(roles_need_a_name_a_command_and_a_sensible_count) {
   check_lines(errors("[[role]]\n"), {R"(cluster.toml:1: role.name: missing, e.g. name = "trainer")",
                                      R"(cluster.toml:1: role.command: missing, e.g. command = ["./trainer"])"});
   check_lines(errors("[[role]]\nname = \"ps\"\ncommand = []\n"), {"cluster.toml:3: role.command: is empty"});
-  check_lines(errors("[[role]]\nname = \"ps\"\ncommand = \"./ps\"\n"),
-              {R"(cluster.toml:3: role.command: expected an array of strings such as ["./ps", "--fast"], found string "./ps")"});
-  check_lines(errors("[[role]]\nname = \"ps\"\ncommand = [\"./ps\", 3]\n"),
-              {R"(cluster.toml:3: role.command: expected an array of strings such as ["./ps", "--fast"], found an array with an integer in it)"});
+  check_lines(
+      errors("[[role]]\nname = \"ps\"\ncommand = \"./ps\"\n"),
+      {R"(cluster.toml:3: role.command: expected an array of strings such as ["./ps", "--fast"], found string "./ps")"});
+  check_lines(
+      errors("[[role]]\nname = \"ps\"\ncommand = [\"./ps\", 3]\n"),
+      {R"(cluster.toml:3: role.command: expected an array of strings such as ["./ps", "--fast"], found an array with an integer in it)"});
   check_lines(errors(std::string(kMinimal) + "count = 0\n"), {"cluster.toml:4: role.count: 0 is not in 1..1024"});
   check_lines(errors(std::string(kMinimal) + "count = 1000000\n"),
               {"cluster.toml:4: role.count: 1000000 is not in 1..1024"});
-  check_lines(errors(std::string(kMinimal) + "env = {A = 1}\n"),
-              {R"(cluster.toml:4: role.env: expected a table of strings such as {KEY = "value"}, found an integer for A)"});
+  check_lines(
+      errors(std::string(kMinimal) + "env = {A = 1}\n"),
+      {R"(cluster.toml:4: role.env: expected a table of strings such as {KEY = "value"}, found an integer for A)"});
   check_lines(errors(std::string(kMinimal) + "env = {TROUPE_NODE = \"x\"}\n"),
               {"cluster.toml:4: role.env: TROUPE_NODE is set by troupe itself"});
   check_lines(errors("[cluster]\n"), {"cluster.toml: role: there is no [[role]], so nothing to start"});
@@ -233,8 +243,9 @@ BOOST_AUTO_TEST_CASE(roles_need_a_name_a_command_and_a_sensible_count) {
 BOOST_AUTO_TEST_CASE(duplicate_names_are_refused) {
   check_lines(errors(std::string(kMinimal) + kMinimal.data()),
               {R"(cluster.toml:5: role.name: "ps" is already the name of the role at cluster.toml:2)"});
-  check_lines(errors("[[role]]\nname = \"t\"\ncount = 2\ncommand = [\"a\"]\n[[role]]\nname = \"t1\"\ncommand = [\"a\"]\n"),
-              {R"(cluster.toml:6: role.name: node name "t1" is already taken by role "t" at cluster.toml:2)"});
+  check_lines(
+      errors("[[role]]\nname = \"t\"\ncount = 2\ncommand = [\"a\"]\n[[role]]\nname = \"t1\"\ncommand = [\"a\"]\n"),
+      {R"(cluster.toml:6: role.name: node name "t1" is already taken by role "t" at cluster.toml:2)"});
 }
 
 BOOST_AUTO_TEST_CASE(the_result_names_a_node) {
@@ -245,8 +256,8 @@ BOOST_AUTO_TEST_CASE(the_result_names_a_node) {
 }
 
 BOOST_AUTO_TEST_CASE(all_errors_are_reported_in_the_order_of_the_file_then_by_layer) {
-  check_lines(errors("[cluster]\nport = -1\nnmae = \"x\"\n[[role]]\nname = \"\"\n",
-                     {{"TROUPE__CLUSTER__PROT", "1"}}, {"node.log_level=loud"}),
+  check_lines(errors("[cluster]\nport = -1\nnmae = \"x\"\n[[role]]\nname = \"\"\n", {{"TROUPE__CLUSTER__PROT", "1"}},
+                     {"node.log_level=loud"}),
               {"cluster.toml:2: cluster.port: -1 is not in 0..65535",
                R"(cluster.toml:3: cluster.nmae: unknown key, did you mean "name"?)",
                R"(cluster.toml:4: role.command: missing, e.g. command = ["./trainer"])",
@@ -264,8 +275,7 @@ BOOST_AUTO_TEST_CASE(overrides_that_name_nothing_are_refused) {
               {R"(environment TROUPE__CLUSTER__PORT: cluster.port: expected an integer, found "1x")"});
   check_lines(errors(kMinimal, {}, {"cluster.port"}),
               {"command line: --set cluster.port: expected section.key=value or role.<name>.<key>=value"});
-  check_lines(errors(kMinimal, {}, {"role.sp.count=2"}),
-              {R"(command line: role: no role "sp", did you mean "ps"?)"});
+  check_lines(errors(kMinimal, {}, {"role.sp.count=2"}), {R"(command line: role: no role "sp", did you mean "ps"?)"});
   check_lines(errors(kMinimal, {}, {"role.ps.cuont=2"}),
               {R"(command line: role.cuont: unknown key, did you mean "count"?)"});
 }

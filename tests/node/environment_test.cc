@@ -23,8 +23,9 @@ const Variables kTroupe{{"TROUPE_CLUSTER", "mnist"},
                         {"TROUPE_PROGRESS", "bars"},
                         {"TROUPE__NODE__LOG_LEVEL", "debug"}};
 
-const Variables kTorchrun{{"MASTER_ADDR", "localhost"}, {"MASTER_PORT", "29500"},           {"RANK", "1"},
-                          {"WORLD_SIZE", "2"},          {"TROUPE_SECRET_FILE", "/run/key"}, {"TROUPE_MATH_THREADS", "1"}};
+const Variables kTorchrun{
+    {"MASTER_ADDR", "localhost"}, {"MASTER_PORT", "29500"},           {"RANK", "1"},
+    {"WORLD_SIZE", "2"},          {"TROUPE_SECRET_FILE", "/run/key"}, {"TROUPE_MATH_THREADS", "1"}};
 
 Variables with(Variables variables, const std::string& name, const std::string& value) {
   variables[name] = value;
@@ -105,7 +106,8 @@ BOOST_AUTO_TEST_CASE(errors_name_the_variable_and_its_value) {
   BOOST_TEST(error(with(kTorchrun, "RANK", "abc")) == R"(RANK="abc": expected an integer in 0..65535)");
   BOOST_TEST(error(with(kTorchrun, "RANK", "2")) == "RANK=2: must be less than WORLD_SIZE=2");
   BOOST_TEST(error(with(kTorchrun, "WORLD_SIZE", "0")) == R"(WORLD_SIZE="0": expected an integer in 1..65536)");
-  BOOST_TEST(error(with(kTorchrun, "MASTER_PORT", "99999")) == R"(MASTER_PORT="99999": expected an integer in 1..65535)");
+  BOOST_TEST(error(with(kTorchrun, "MASTER_PORT", "99999")) ==
+             R"(MASTER_PORT="99999": expected an integer in 1..65535)");
   BOOST_TEST(error(without(kTorchrun, "MASTER_PORT")) ==
              "MASTER_PORT is missing: MASTER_ADDR, MASTER_PORT, RANK and WORLD_SIZE go together");
   BOOST_TEST(error({{"RANK", "0"}}) ==
@@ -120,7 +122,8 @@ BOOST_AUTO_TEST_CASE(errors_name_the_variable_and_its_value) {
              R"(TROUPE_NODE="ps": TROUPE_WORLD="ps,trainer0,trainer1" has "trainer1" at rank 2)");
   BOOST_TEST(error(with(kTroupe, "TROUPE_RANK", "3")) ==
              R"(TROUPE_RANK=3: TROUPE_WORLD="ps,trainer0,trainer1" has no such place)");
-  BOOST_TEST(error(with(kTroupe, "TROUPE_SECRET_FD", "x")) == R"(TROUPE_SECRET_FD="x": expected an integer in 0..1048576)");
+  BOOST_TEST(error(with(kTroupe, "TROUPE_SECRET_FD", "x")) ==
+             R"(TROUPE_SECRET_FD="x": expected an integer in 0..1048576)");
   BOOST_TEST(error(with(kTroupe, "TROUPE_MATH_THREADS", "0")) ==
              R"(TROUPE_MATH_THREADS="0": expected an integer in 1..1024)");
   BOOST_TEST(error({{"TROUPE_NODE", "a/b"}}) == R"(TROUPE_NODE="a/b": not a name: 1 to 64 of A-Z a-z 0-9 - _ : .)");

@@ -2,9 +2,9 @@
 #include "node/launch_plan.h"
 
 #include <arpa/inet.h>
-#include <boost/test/unit_test.hpp>
 #include <netinet/in.h>
 #include <sys/socket.h>
+#include <boost/test/unit_test.hpp>
 
 #include <string>
 
@@ -60,8 +60,11 @@ BOOST_AUTO_TEST_CASE(cores_are_shared_and_what_the_user_set_for_maths_stays) {
 }
 
 BOOST_AUTO_TEST_CASE(nothing_of_an_outer_cluster_reaches_a_node) {
-  const Variables outer{{"TROUPE_SECRET_FD", "9"}, {"TROUPE_SECRET_FILE", "/key"}, {"TROUPE_RANK", "7"},
-                        {"TROUPE__NODE__LOG_LEVEL", "trace"}, {"HOME", "/root"}};
+  const Variables outer{{"TROUPE_SECRET_FD", "9"},
+                        {"TROUPE_SECRET_FILE", "/key"},
+                        {"TROUPE_RANK", "7"},
+                        {"TROUPE__NODE__LOG_LEVEL", "trace"},
+                        {"HOME", "/root"}};
   const LaunchPlan plan = plan_launch(two_nodes(), {.variables = outer, .cores = 1});
   const Variables& variables = plan.nodes.at(1).child.environment;
   BOOST_TEST(!variables.contains("TROUPE_SECRET_FILE"));

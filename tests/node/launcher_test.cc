@@ -1,10 +1,10 @@
 // `troupe up` with real processes: what it shows, in which order it ends them, and that nothing is left of them.
 #include <arpa/inet.h>
-#include <boost/test/unit_test.hpp>
 #include <netinet/in.h>
 #include <signal.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <boost/test/unit_test.hpp>
 
 #include <algorithm>
 #include <fstream>
@@ -56,7 +56,9 @@ void check_lines(const std::vector<std::string>& found, const std::vector<std::s
   BOOST_CHECK_EQUAL_COLLECTIONS(found.begin(), found.end(), wanted.begin(), wanted.end());
 }
 
-std::string after(const std::string& line, const std::string& word) { return line.substr(line.find(word) + word.size()); }
+std::string after(const std::string& line, const std::string& word) {
+  return line.substr(line.find(word) + word.size());
+}
 
 }  // namespace
 
@@ -77,8 +79,10 @@ BOOST_AUTO_TEST_CASE(lines_carry_their_node_and_success_of_all_is_status_0) {
 
 BOOST_AUTO_TEST_CASE(the_result_is_the_very_last_line) {
   auto run = up("[cluster]\nresult = \"trainer1\"\n" + role("ps", "mkfifo done; read x <done; echo served; sleep 0") +
-                role("trainer", "[ $TROUPE_INDEX = 0 ] || { echo 'test accuracy: 97.50 %'; echo warning >&2; "
-                                "until [ -p done ]; do :; done; echo >done; }", "count = 2"));
+                role("trainer",
+                     "[ $TROUPE_INDEX = 0 ] || { echo 'test accuracy: 97.50 %'; echo warning >&2; "
+                     "until [ -p done ]; do :; done; echo >done; }",
+                     "count = 2"));
   const auto result = run.finish();
   BOOST_TEST(result.status == 0);
   BOOST_TEST(result.last() == "test accuracy: 97.50 %");
@@ -86,8 +90,9 @@ BOOST_AUTO_TEST_CASE(the_result_is_the_very_last_line) {
 }
 
 BOOST_AUTO_TEST_CASE(the_first_failure_is_the_last_line_and_gives_the_status) {
-  auto run = up(role("ps", kPolite) + role("trainer", "until [ -e go ]; do :; done; echo working; echo broken >&2; exit 3") +
-                role("other", kPolite));
+  auto run =
+      up(role("ps", kPolite) + role("trainer", "until [ -e go ]; do :; done; echo working; echo broken >&2; exit 3") +
+         role("other", kPolite));
   run.wait_for("[ps] ready");
   run.wait_for("[other] ready");
   std::ofstream(path() / "go") << "";
@@ -212,10 +217,13 @@ BOOST_AUTO_TEST_CASE(a_reader_that_goes_away_ends_the_run) {
 
 BOOST_AUTO_TEST_CASE(a_node_finds_its_secret_once_and_no_other_descriptor) {
   // 3 is the descriptor that this test hands down itself; od reads one byte more than there is.
-  auto run = up(role("ps", "fds=; i=0; while [ $i -lt 64 ]; do [ -e /proc/$$/fd/$i ] && fds=\"$fds $i\"; i=$((i+1)); done; "
-                           "echo fds$fds secret $TROUPE_SECRET_FD; "
-                           "echo key $(od -An -v -tx1 -N33 <&$TROUPE_SECRET_FD); echo again $(cat <&$TROUPE_SECRET_FD | wc -c); "
-                           "readlink /proc/$$/fd/0", "count = 2"));
+  auto run =
+      up(role("ps",
+              "fds=; i=0; while [ $i -lt 64 ]; do [ -e /proc/$$/fd/$i ] && fds=\"$fds $i\"; i=$((i+1)); done; "
+              "echo fds$fds secret $TROUPE_SECRET_FD; "
+              "echo key $(od -An -v -tx1 -N33 <&$TROUPE_SECRET_FD); echo again $(cat <&$TROUPE_SECRET_FD | wc -c); "
+              "readlink /proc/$$/fd/0",
+              "count = 2"));
   const auto result = run.finish();
   BOOST_TEST(result.status == 0);
   const auto fds = with(result.lines, "fds ");
@@ -233,25 +241,27 @@ BOOST_AUTO_TEST_CASE(a_node_finds_its_secret_once_and_no_other_descriptor) {
 }
 
 BOOST_AUTO_TEST_CASE(a_node_learns_its_place_from_the_environment) {
-  const std::string say = "echo $TROUPE_CLUSTER $TROUPE_NODE $TROUPE_ROLE $TROUPE_INDEX $TROUPE_RANK $TROUPE_WORLD; "
-                          "echo seed $TROUPE_SEED; echo own $TROUPE_ADDRESS; echo id $TROUPE_CLUSTER_ID; "
-                          "echo maths $TROUPE_MATH_THREADS $OMP_WAIT_POLICY $TROUPE__NODE__LOG_LEVEL $DATA";
+  const std::string say =
+      "echo $TROUPE_CLUSTER $TROUPE_NODE $TROUPE_ROLE $TROUPE_INDEX $TROUPE_RANK $TROUPE_WORLD; "
+      "echo seed $TROUPE_SEED; echo own $TROUPE_ADDRESS; echo id $TROUPE_CLUSTER_ID; "
+      "echo maths $TROUPE_MATH_THREADS $OMP_WAIT_POLICY $TROUPE__NODE__LOG_LEVEL $DATA";
   auto run = up("[cluster]\nname = \"mnist\"\n[node]\nmath_threads = 3\nlog_level = \"debug\"\n" + role("ps", "") +
                 role("trainer", say, "count = 2\nenv = {DATA = \"digits\"}"));
   const auto lines = run.finish().lines;
   const std::string id = after(with(lines, "[trainer/1] id ").at(0), "id ");
   BOOST_TEST(id.size() == 16u);
   check_lines(with(lines, "[trainer/1] "),
-              {"[trainer/1] mnist trainer1 trainer 1 2 ps,trainer0,trainer1", "[trainer/1] seed ipc://@troupe-" + id + "-ps",
-               "[trainer/1] own ipc://@troupe-" + id + "-trainer1", "[trainer/1] id " + id,
-               "[trainer/1] maths 3 passive debug digits"});
+              {"[trainer/1] mnist trainer1 trainer 1 2 ps,trainer0,trainer1",
+               "[trainer/1] seed ipc://@troupe-" + id + "-ps", "[trainer/1] own ipc://@troupe-" + id + "-trainer1",
+               "[trainer/1] id " + id, "[trainer/1] maths 3 passive debug digits"});
 }
 
 BOOST_AUTO_TEST_CASE(what_cannot_start_is_reported_before_anything_is_started) {
   std::ofstream(path() / "notes.txt") << "no program";
-  auto run = up("[cluster]\nname = \"mnist\"\n" + role("ps", "touch started") +
-                "[[role]]\nname = \"a\"\ncommand = [\"./absent\"]\n[[role]]\nname = \"b\"\ncommand = [\"no-such-program\"]\n"
-                "[[role]]\nname = \"c\"\ncommand = [\"./notes.txt\"]\nworking_dir = \"nowhere\"\n");
+  auto run =
+      up("[cluster]\nname = \"mnist\"\n" + role("ps", "touch started") +
+         "[[role]]\nname = \"a\"\ncommand = [\"./absent\"]\n[[role]]\nname = \"b\"\ncommand = [\"no-such-program\"]\n"
+         "[[role]]\nname = \"c\"\ncommand = [\"./notes.txt\"]\nworking_dir = \"nowhere\"\n");
   const auto result = run.finish();
   BOOST_TEST(result.status == 2);
   const std::string here = path().string();
@@ -294,7 +304,8 @@ BOOST_AUTO_TEST_CASE(a_taken_port_is_one_line) {
   auto run = up("[cluster]\ntransport = \"tcp\"\nport = " + port + "\n" + role("ps", "touch started"));
   const auto result = run.finish();
   BOOST_TEST(result.status == 2);
-  check_lines(result.lines, {"cluster.toml:3: cluster.port: cannot use port " + port + " of 127.0.0.1: Address already in use"});
+  check_lines(result.lines,
+              {"cluster.toml:3: cluster.port: cannot use port " + port + " of 127.0.0.1: Address already in use"});
   BOOST_TEST(!std::filesystem::exists(path() / "started"));
 }
 

@@ -1,8 +1,8 @@
 // Which process is told what: all orders of ends, interrupts and deadlines, without a process.
 #include "node/supervision.h"
 
-#include <boost/test/unit_test.hpp>
 #include <signal.h>
+#include <boost/test/unit_test.hpp>
 
 #include <ostream>
 

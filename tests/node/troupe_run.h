@@ -29,8 +29,8 @@ class TroupeRun {
   TroupeRun(const TroupeRun&) = delete;
   TroupeRun& operator=(const TroupeRun&) = delete;
 
-  /// Returns the first line that contains `text` and was not returned before; reads on until there is one. Throws std::runtime_error with all that came if the
-  /// output ends first or 10 s pass.
+  /// Returns the first line that contains `text` and was not returned before; reads on until there is one. Throws
+  /// std::runtime_error with all that came if the output ends first or 10 s pass.
   std::string wait_for(const std::string& text);
 
   void signal(int number) const;
