@@ -1,8 +1,8 @@
 #include "actors/backward_pass.h"
 
-#include <algorithm>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <set>
 
 #include "actors/recv_tag.h"

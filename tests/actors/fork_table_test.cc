@@ -6,7 +6,7 @@
 
 namespace troupe {
 
-std::ostream& operator<<(std::ostream& out, ForkOutcome outcome) { return out << static_cast<int>(outcome); }
+static std::ostream& operator<<(std::ostream& out, ForkOutcome outcome) { return out << static_cast<int>(outcome); }
 
 namespace {
 

@@ -6,8 +6,8 @@
 
 namespace troupe {
 
-std::ostream& operator<<(std::ostream& out, HandleState state) { return out << static_cast<int>(state); }
-std::ostream& operator<<(std::ostream& out, const RRefNotice& notice) {
+static std::ostream& operator<<(std::ostream& out, HandleState state) { return out << static_cast<int>(state); }
+static std::ostream& operator<<(std::ostream& out, const RRefNotice& notice) {
   static constexpr const char* kNames[] = {"forked ", "deleted ", "acknowledged "};
   return out << kNames[static_cast<int>(notice.kind)] << notice.fork.text() << " to " << notice.to.name;
 }
@@ -247,5 +247,5 @@ BOOST_AUTO_TEST_SUITE_END()
 }  // namespace troupe
 
 namespace troupe::detail {
-std::ostream& operator<<(std::ostream& out, const ForkId& fork) { return out << fork.text(); }
+static std::ostream& operator<<(std::ostream& out, const ForkId& fork) { return out << fork.text(); }
 }  // namespace troupe::detail

@@ -32,7 +32,7 @@ using Program = std::vector<Step>;
 
 /// What is explored: programs by node, and how often each kind of trouble may strike, at any point.
 struct Script {
-  std::map<char, Program> programs;
+  std::map<char, Program> programs = {};
   int duplicates = 0;           ///< notifications delivered twice
   int undone = 0;               ///< calls that never leave
   bool creation_may_fail = false;  ///< the creating call may time out at its caller, at any point

@@ -1,0 +1,371 @@
+#include "tests/actors/backward_world.h"
+
+#include <algorithm>
+#include <deque>
+#include <functional>
+#include <map>
+#include <stdexcept>
+#include <unordered_set>
+#include <utility>
+
+#include "actors/backward_tracker.h"
+
+namespace troupe::test {
+namespace {
+
+using Phase = BackwardTracker::Phase;
+
+constexpr char kRoot = 'A';
+constexpr char kOwnRoots = '*';
+
+enum class Kind : std::uint8_t { mark, marked, run, gradient, finished, failed, down };
+
+struct Message {
+  Kind kind = Kind::mark;
+  char from = kRoot;
+  char to = kRoot;
+  std::uint64_t number = 0;      // of a mark
+  std::string names;             // boundaries, or participants
+  bool from_roots = false;
+  char culprit = 0;              // of failed
+  friend auto operator<=>(const Message&, const Message&) = default;
+};
+
+struct Broken : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+void require(bool holds, const std::string& what) {
+  if (!holds) throw Broken(what);
+}
+
+NodeName name(char node) { return std::string(1, node); }
+BoundaryId boundary(char id) { return {"x", 0, static_cast<std::uint64_t>(id)}; }
+char letter(const BoundaryId& id) { return static_cast<char>(id.serial); }
+
+Error death_of(char node) {
+  Error error;
+  error.code = ErrorCode::peer_down;
+  error.peer = name(node);
+  return error;
+}
+
+template <class... Handlers>
+struct Overloaded : Handlers... {
+  using Handlers::operator()...;
+};
+
+// What one node's graph task would know.
+struct GraphTask {
+  std::set<char> sources;  // '*' and marked SendFns
+  std::set<char> reached;  // RecvFns that take part
+  std::set<char> ready;    // sources that ran
+  std::set<char> sent;
+  bool is_done = false;
+};
+
+class World {
+ public:
+  World(const Pass& pass, PassExploration& seen) : pass_(&pass), seen_(&seen), duplicates_(pass.duplicates) {
+    std::set<char> nodes{kRoot};
+    for (const ModelBoundary& edge : pass.graph) nodes.insert({edge.recv, edge.send});
+    nodes.insert(pass.remote_roots.begin(), pass.remote_roots.end());
+    for (const char node : nodes) {
+      trackers_.emplace(node, BackwardTracker({name(kRoot), 0, 1}, name(node)));
+      tasks_.emplace(node, GraphTask{});
+    }
+    find_reachable();
+    std::set<NodeName> remote_roots;
+    for (const char node : pass.remote_roots) remote_roots.insert(name(node));
+    act(kRoot, trackers_.at(kRoot).start(remote_roots));
+  }
+
+  using Event = std::pair<std::string, std::function<void(World&)>>;
+
+  [[nodiscard]] std::vector<Event> events() const {
+    std::vector<Event> out;
+    for (auto at = flight_.begin(); at != flight_.end(); at = flight_.upper_bound(*at)) {
+      const Message message = *at;
+      out.emplace_back("deliver " + text(message), [message](World& world) {
+        world.flight_.erase(world.flight_.find(message));
+        world.deliver(message);
+      });
+      if (duplicates_ > 0 && message.kind != Kind::down) {
+        out.emplace_back("deliver and repeat " + text(message), [message](World& world) {
+          --world.duplicates_;
+          world.deliver(message);
+        });
+      }
+    }
+    for (const auto& [node, walks] : walks_) {
+      if (!walks.empty()) out.emplace_back("walk on " + name(node), [at = node](World& world) { world.walk(at); });
+    }
+    if (dead_ == 0) {
+      for (const char node : pass_->mortal) out.emplace_back("death of " + name(node), [node](World& world) { world.die(node); });
+    }
+    return out;
+  }
+
+  [[nodiscard]] std::string key() const {
+    std::string out;
+    for (const Message& message : flight_) out += text(message) + "|";
+    for (const auto& [node, tracker] : trackers_) out += name(node) + tracker.text();
+    for (const auto& [node, task] : tasks_) {
+      out += '|';
+      for (const auto* set : {&task.sources, &task.reached, &task.ready, &task.sent}) out.append(set->begin(), set->end()) += '.';
+    }
+    for (const auto& [node, walks] : walks_) out += "w" + std::to_string(walks.size());
+    for (const auto& [at, against] : fenced_) out += std::string{'!', at, against};
+    return out + dead_ + std::to_string(duplicates_);
+  }
+
+  void check_end() const {
+    ++seen_->ends;
+    const Phase root = dead_ == kRoot ? Phase::failed : trackers_.at(kRoot).phase();
+    require(root == Phase::complete || root == Phase::failed, "the root is still waiting");
+    if (root == Phase::complete) {
+      ++seen_->completed;
+      require(pass_->throws == 0, "complete although a node failed");
+    } else {
+      ++seen_->failed;
+      require(dead_ != 0 || pass_->throws != 0, "failed without a reason");
+    }
+    for (const auto& [node, tracker] : trackers_) {
+      const bool takes_part = tracker.phase() != Phase::idle;
+      if (root == Phase::failed) {
+        require(!takes_part || tracker.phase() == Phase::failed, "left behind by a failure: " + name(node));
+        require(!takes_part || tracker.failure()->peer == name(dead_ != 0 ? dead_ : pass_->throws), "wrong culprit at " + name(node));
+      } else if (dead_ == 0) {
+        require(takes_part == nodes_.contains(node), "wrong participant: " + name(node));
+        require(!takes_part || node == kRoot || tracker.phase() == Phase::finished, "not finished: " + name(node));
+      }
+    }
+  }
+
+ private:
+  void find_reachable() {
+    std::set<std::pair<char, char>> sources{{kRoot, kOwnRoots}};  // (node, source)
+    for (const char node : pass_->remote_roots) sources.emplace(node, kOwnRoots);
+    for (bool grows = true; grows;) {
+      grows = false;
+      for (const ModelBoundary& edge : pass_->graph) {
+        for (const char source : edge.reached_from) {
+          if (sources.contains({edge.recv, source})) grows |= sources.emplace(edge.send, edge.name).second;
+        }
+      }
+    }
+    for (const auto& [node, source] : sources) {
+      nodes_.insert(node);
+      reachable_.insert({node, source});
+    }
+  }
+
+  void deliver(const Message& message) {
+    if (message.kind == Kind::down) {
+      fenced_.emplace(message.to, message.from);
+      std::erase_if(flight_, [&](const Message& other) { return other.from == message.from && other.to == message.to; });
+    }
+    BackwardTracker& tracker = trackers_.at(message.to);
+    switch (message.kind) {
+      case Kind::mark: mark(message); break;
+      case Kind::marked: {
+        std::vector<NodeName> participants;
+        for (const char node : message.names) participants.push_back(name(node));
+        act(message.to, tracker.mark_answered(message.number, participants));
+        break;
+      }
+      case Kind::run: act(message.to, tracker.run()); break;
+      case Kind::gradient: gradient(message); break;
+      case Kind::finished: act(message.to, tracker.reported(name(message.from))); break;
+      case Kind::failed: act(message.to, tracker.fail(death_of(message.culprit))); break;
+      case Kind::down: act(message.to, tracker.node_down(name(message.from), death_of(message.from))); break;
+    }
+  }
+
+  void mark(const Message& message) {
+    BackwardTracker& tracker = trackers_.at(message.to);
+    std::vector<BoundaryId> boundaries;
+    for (const char id : message.names) boundaries.push_back(boundary(id));
+    const Phase before = tracker.phase();
+    act(message.to, tracker.mark(name(message.from), message.number, boundaries, message.from_roots));
+    if (before == Phase::marked && tracker.phase() != Phase::failed) ++seen_->reengaged;
+  }
+
+  void gradient(const Message& message) {
+    const auto actions = trackers_.at(message.to).gradient(name(message.from), boundary(message.names.front()));
+    const bool is_failed = trackers_.at(message.to).phase() == Phase::failed;
+    if (actions.empty()) {
+      const bool is_repeated = tasks_.at(message.to).ready.contains(message.names.front());
+      require(is_failed || is_repeated, "an honest gradient was dropped: " + text(message));
+      if (!is_failed) ++seen_->repeated;
+    }
+    act(message.to, actions);
+  }
+
+  // The answers to one event, in order.
+  void act(char node, const backward_actions::Actions& actions) {
+    for (const auto& action : actions) {
+      std::visit(Overloaded{
+                     [&](const backward_actions::Walk& walk_) { begin_walk(node, walk_); },
+                     [&](const backward_actions::SendMark& send_) {
+                       Message message{Kind::mark, node, send_.to.front(), send_.number, {}, send_.from_roots, 0};
+                       for (const BoundaryId& id : send_.boundaries) message.names += letter(id);
+                       send(message);
+                     },
+                     [&](const backward_actions::AnswerMark& answer) {
+                       Message message{Kind::marked, node, answer.to.front(), answer.request, {}, false, 0};
+                       for (const NodeName& participant : answer.participants) message.names += participant;
+                       send(message);
+                     },
+                     [&](const backward_actions::SendRun& run) { send({Kind::run, node, run.to.front(), 0, {}, false, 0}); },
+                     [&](const backward_actions::Run&) {
+                       check_marking_is_complete();
+                       tasks_.at(node).ready.insert(kOwnRoots);
+                       advance(node);
+                     },
+                     [&](const backward_actions::Accept& accept) {
+                       require(tasks_.at(node).ready.insert(letter(accept.boundary)).second, "a gradient was taken twice");
+                       advance(node);
+                     },
+                     [&](const backward_actions::SendFinished& done) { send({Kind::finished, node, done.to.front(), 0, {}, false, 0}); },
+                     [&](const backward_actions::SendFailed& failed) {
+                       send({Kind::failed, node, failed.to.front(), 0, {}, false, failed.error.peer.front()});
+                     },
+                     [&](const backward_actions::Complete&) {
+                       for (const char other : nodes_) {
+                         require(dead_ == other || other == kRoot || trackers_.at(other).phase() >= Phase::finished,
+                                 "complete before " + name(other) + " had finished");
+                       }
+                       decide(node);
+                     },
+                     [&](const backward_actions::Failed&) { decide(node); },
+                     [&](const backward_actions::Refused& refused) { throw Broken("refused: " + refused.error.message); },
+                 },
+                 action);
+    }
+  }
+
+  void decide(char node) { require(decided_.insert(node).second, "decided twice: " + name(node)); }
+
+  void check_marking_is_complete() const {
+    std::set<std::pair<char, char>> marked;
+    for (const auto& [node, task] : tasks_) {
+      for (const char source : task.sources) marked.emplace(node, source);
+    }
+    auto expected = reachable_;
+    std::erase_if(expected, [&](const auto& source) { return source.first == dead_; });
+    require(marked == expected, "gradients flow before exactly the reachable part is marked");
+  }
+
+  void begin_walk(char node, const backward_actions::Walk& walk_) {
+    walks_[node].push_back(walk_);
+    if (!pass_->slow_walks) walk(node);
+  }
+
+  void walk(char node) {
+    const backward_actions::Walk walk = walks_[node].front();
+    walks_[node].pop_front();
+    GraphTask& task = tasks_.at(node);
+    std::string sources(walk.from_roots ? 1 : 0, kOwnRoots);
+    for (const BoundaryId& id : walk.boundaries) sources += letter(id);
+    backward_actions::BoundariesByPeer reached;
+    task.sources.insert(sources.begin(), sources.end());
+    for (const ModelBoundary& edge : pass_->graph) {
+      const bool is_reached = edge.recv == node && edge.reached_from.find_first_of(sources) != std::string::npos;
+      if (is_reached && task.reached.insert(edge.name).second) reached[name(edge.send)].push_back(boundary(edge.name));
+    }
+    act(node, trackers_.at(node).walked(reached));
+  }
+
+  // Sends the gradients that are complete; ends the task when all are.
+  void advance(char node) {
+    GraphTask& task = tasks_.at(node);
+    for (const ModelBoundary& edge : pass_->graph) {
+      if (!task.reached.contains(edge.name) || edge.recv != node || task.sent.contains(edge.name)) continue;
+      const bool is_complete = std::all_of(edge.reached_from.begin(), edge.reached_from.end(), [&](char source) {
+        return !task.sources.contains(source) || task.ready.contains(source);
+      });
+      if (!is_complete) continue;
+      task.sent.insert(edge.name);
+      send({Kind::gradient, node, edge.send, 0, std::string(1, edge.name), false, 0});
+    }
+    std::set<char> sources = task.sources;
+    if (node == kRoot) sources.insert(kOwnRoots);
+    if (task.ready != sources || std::exchange(task.is_done, true)) return;
+    act(node, pass_->throws == node ? trackers_.at(node).fail(death_of(node)) : trackers_.at(node).finished());
+  }
+
+  void send(const Message& message) {
+    if (fenced_.contains({message.from, message.to})) {
+      // A request to a peer known to be gone fails at once, by itself.
+      if (message.kind == Kind::mark) flight_.insert({Kind::down, message.to, message.from, 0, {}, false, 0});
+      return;
+    }
+    if (dead_ != message.to) flight_.insert(message);
+  }
+
+  void die(char node) {
+    dead_ = node;
+    trackers_.erase(node);
+    tasks_.erase(node);
+    walks_.erase(node);
+    std::erase_if(flight_, [&](const Message& message) { return message.to == node; });
+    for (const auto& [other, tracker] : trackers_) flight_.insert({Kind::down, node, other, 0, {}, false, 0});
+  }
+
+  static std::string text(const Message& message) {
+    static constexpr const char* kNames[] = {"mark", "marked", "run", "gradient", "finished", "failed", "down"};
+    std::string out = std::string(1, message.from) + "->" + message.to + " " + kNames[static_cast<int>(message.kind)];
+    return out + " " + std::to_string(message.number) + " " + message.names + (message.from_roots ? "*" : "") +
+           (message.culprit == 0 ? "" : std::string(1, message.culprit));
+  }
+
+  const Pass* pass_;
+  PassExploration* seen_;
+  int duplicates_;
+  std::set<std::pair<char, char>> reachable_;  // what must be marked: (node, source)
+  std::set<char> nodes_;                       // who must take part
+  std::map<char, BackwardTracker> trackers_;   // of the living
+  std::map<char, GraphTask> tasks_;
+  std::map<char, std::deque<backward_actions::Walk>> walks_;
+  std::multiset<Message> flight_;
+  std::set<std::pair<char, char>> fenced_;     // (who, does not listen to)
+  std::set<char> decided_;
+  char dead_ = 0;
+};
+
+class Explorer {
+ public:
+  explicit Explorer(PassExploration& seen) : seen_(&seen) {}
+
+  void visit(const World& world) {
+    if (!known_.insert(std::hash<std::string>{}(world.key())).second) return;
+    ++seen_->states;
+    const auto events = world.events();
+    const bool is_quiet = std::all_of(events.begin(), events.end(), [](const auto& event) { return event.first.starts_with("death"); });
+    if (is_quiet) world.check_end();
+    for (const auto& [name, apply] : events) {
+      try {
+        World next = world;
+        apply(next);
+        visit(next);
+      } catch (const Broken& broken) {
+        throw Broken(name + "\n" + broken.what());
+      }
+    }
+  }
+
+ private:
+  PassExploration* seen_;
+  std::unordered_set<std::size_t> known_;
+};
+
+}  // namespace
+
+PassExploration explore(const Pass& pass) {
+  PassExploration seen;
+  Explorer(seen).visit(World(pass, seen));
+  return seen;
+}
+
+}  // namespace troupe::test
