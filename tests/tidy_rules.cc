@@ -1,0 +1,332 @@
+#include "tests/tidy_rules.h"
+
+#include <algorithm>
+#include <array>
+#include <deque>
+#include <iterator>
+#include <map>
+#include <ostream>
+#include <regex>
+#include <set>
+#include <sstream>
+#include <utility>
+
+namespace tidy {
+namespace {
+
+using Paths = std::vector<std::string_view>;
+
+/// What each folder may include besides itself.
+const std::map<std::string_view, Paths>& visible_from() {
+  static const std::map<std::string_view, Paths> table{
+      {"tensor", {}},
+      {"autograd", {"tensor"}},
+      {"optim", {"tensor"}},
+      {"messages", {"tensor"}},
+      {"actors", {"tensor", "autograd", "optim", "messages"}},
+      {"node", {"tensor", "autograd", "optim", "messages", "actors"}},
+      {"troupe.h", {"tensor", "autograd", "optim", "messages", "actors", "node"}},
+      {"samples", {"tensor", "autograd", "optim", "messages", "actors", "node", "troupe.h"}},
+      {"tests", {"tensor", "autograd", "optim", "messages", "actors", "node", "troupe.h", "samples"}},
+  };
+  return table;
+}
+
+/// Where a library's headers may be included: in files whose path begins with one of `places`.
+struct Library {
+  std::string_view include;  ///< how its includes begin
+  Paths places;
+  bool in_headers = false;  ///< or in sources only
+};
+
+const std::vector<Library>& libraries() {
+  static const std::vector<Library> table{
+      {"caf/", {"actors/caf.h"}, true},
+      {"caf/", {"actors/", "node/", "tests/actors/"}},
+      {"cereal/", {"messages/"}, true},
+      {"zmq", {"node/zmq_link"}},
+      {"toml++/", {"node/"}},
+      {"CLI/", {"node/", "samples/", "tests/bench/"}},
+      {"sodium.h", {"node/"}},
+      {"spdlog/", {"actors/", "node/"}},
+      {"nlohmann/", {"tensor/io.cc", "node/", "tests/"}},
+      {"zlib.h", {"tensor/io.cc"}},
+      {"cblas.h", {"tensor/cpu/"}},
+      {"oneapi/dnnl/", {"tensor/cpu/"}, true},
+      {"omp.h", {"tensor/"}},
+      {"cuda", {"tensor/cuda/"}, true},
+      {"cublas", {"tensor/cuda/"}, true},
+      {"cudnn", {"tensor/cuda/"}, true},
+      {"nccl.h", {"node/nccl_collective.cc"}},
+      {"gloo/", {"node/gloo_collective.cc"}},
+      {"httplib.h", {"node/console.cc"}},
+      {"xxhash.h", {"messages/", "actors/", "node/", "tests/"}},
+      {"lz4", {"messages/", "node/"}},
+      {"fmt/", {"tensor/", "autograd/", "optim/", "messages/", "actors/", "node/", "tests/", "samples/"}},
+      {"boost/", {"tests/"}, true},
+      {"benchmark/", {"tests/bench/"}},
+      {"cxxabi.h", {"messages/", "actors/", "node/"}, true},
+      {"malloc.h", {"tensor/cpu/", "tests/"}},
+      {"sanitizer/", {"tensor/cpu/", "tests/"}},
+  };
+  return table;
+}
+
+/// Headers of the operating system: they stand for files, sockets, processes and time, so for the folder node/.
+bool is_system_header(std::string_view name) {
+  static const std::set<std::string_view> plain{"unistd.h", "signal.h", "fcntl.h", "poll.h",    "spawn.h",
+                                                "string.h", "stdlib.h", "time.h",  "ifaddrs.h", "netdb.h",
+                                                "pwd.h",    "sched.h",  "dlfcn.h", "pthread.h"};
+  return plain.contains(name) || name.starts_with("sys/") || name.starts_with("netinet/") ||
+         name.starts_with("arpa/") || name.starts_with("linux/");
+}
+
+/// Tests that are about several files of their folder at once.
+constexpr std::array<std::string_view, 7> kTestsOfSeveralFiles{
+    "tests/actors/rref_protocol_test.cc",   // owner, handles and fork table under every order of messages
+    "tests/autograd/graph_task_test.cc",    // engine and boundaries as a distributed pass uses them
+    "tests/messages/golden_test.cc",        // the bytes of every message
+    "tests/messages/hostile_test.cc",       // bytes that nobody should have sent
+    "tests/node/link_conformance_test.cc",  // one suite for every link
+    "tests/optim/training_test.cc",         // rules and gradients together
+    "tests/tidy_test.cc",                   // the tree
+};
+
+/// Folders of tests that mirror nothing.
+constexpr std::array<std::string_view, 6> kTestsOfTheWhole{"tests/conformance/", "tests/scenarios/", "tests/process/",
+                                                           "tests/fuzz/",        "tests/bench/",     "tests/install/"};
+
+constexpr std::array<std::string_view, 7> kDrawerNames{"util", "utils", "common", "helper", "helpers", "misc", "impl2"};
+
+bool is_header(std::string_view path) { return path.ends_with(".h") || path.ends_with(".cuh"); }
+bool is_source(std::string_view path) { return path.ends_with(".cc") || path.ends_with(".cu"); }
+bool is_code(std::string_view path) { return is_header(path) || is_source(path); }
+
+std::string folder_of(std::string_view path) { return std::string(path.substr(0, path.find('/'))); }
+std::string_view parent_of(std::string_view path) {
+  const auto slash = path.rfind('/');
+  return slash == std::string_view::npos ? "" : path.substr(0, slash + 1);
+}
+std::string_view stem_of(std::string_view path) {
+  path.remove_prefix(parent_of(path).size());
+  return path.substr(0, path.rfind('.'));
+}
+
+template <class Range>
+bool begins_with_any(std::string_view text, const Range& beginnings) {
+  return std::ranges::any_of(beginnings, [&](std::string_view beginning) { return text.starts_with(beginning); });
+}
+
+/// Calls `visit(line number, line)` for each line.
+template <class Visit>
+void for_each_line(const File& file, Visit visit) {
+  std::istringstream in(file.text);
+  std::string line;
+  for (int number = 1; std::getline(in, line); ++number) visit(number, line);
+}
+
+struct Include {
+  int line = 0;
+  std::string name;
+  bool quoted = false;
+};
+
+std::vector<Include> includes_of(const File& file) {
+  static const std::regex pattern(R"(^\s*#\s*include\s*([<"])([^>"]+)[>"])");
+  std::vector<Include> includes;
+  for_each_line(file, [&](int number, const std::string& line) {
+    if (std::smatch match; std::regex_search(line, match, pattern)) {
+      includes.push_back({number, match[2], match[1] == "\""});
+    }
+  });
+  return includes;
+}
+
+/// Why `path` may not include the quoted `name`, or nothing.
+std::string own_header_complaint(std::string_view path, std::string_view name) {
+  const std::string from = folder_of(path);
+  const std::string to = folder_of(name);
+  if (!visible_from().contains(to)) return "not written from the root";
+  if (!is_header(name)) return "not a header";
+  if (to == "tensor" && name.starts_with("tensor/cuda/") && !path.starts_with("tensor/"))
+    return "CUDA stays in tensor/";
+  const auto visible = visible_from().find(from);
+  if (visible == visible_from().end()) return from + " is not a folder with code";
+  if (from == to || std::ranges::count(visible->second, to) > 0) return "";
+  return from + "/ may not see " + to + "/";
+}
+
+/// Why `path` may not include <name>, or nothing.
+std::string library_complaint(std::string_view path, std::string_view name) {
+  const bool standard = name.find_first_of("./") == std::string_view::npos;
+  if (standard) return "";
+  if (is_system_header(name)) {
+    if (begins_with_any(path, Paths{"node/", "tests/", "samples/"})) return "";
+    return "the operating system belongs to node/";
+  }
+  bool known = false;
+  for (const Library& library : libraries()) {
+    if (!name.starts_with(library.include)) continue;
+    known = true;
+    const bool any_file = library.in_headers || path.starts_with("tests/");
+    if (begins_with_any(path, library.places) && (any_file || !is_header(path))) return "";
+  }
+  return known ? "this library has no business here" : "a library that tests/tidy_rules.cc does not know";
+}
+
+void append(Findings& all, Findings more) {
+  all.insert(all.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+}
+
+}  // namespace
+
+std::ostream& operator<<(std::ostream& out, const Finding& finding) {
+  out << finding.path;
+  if (finding.line > 0) out << ':' << finding.line;
+  return out << ": " << finding.what;
+}
+
+Findings check_includes(const File& file) {
+  Findings findings;
+  if (!is_code(file.path)) return findings;
+  for (const Include& include : includes_of(file)) {
+    const std::string complaint =
+        include.quoted ? own_header_complaint(file.path, include.name) : library_complaint(file.path, include.name);
+    if (!complaint.empty())
+      findings.push_back({file.path, include.line, "includes " + include.name + ": " + complaint});
+  }
+  return findings;
+}
+
+Findings check_length(const File& file) {
+  const auto lines = std::ranges::count(file.text, '\n');
+  const std::int64_t limit = is_header(file.path)                ? 300
+                             : is_source(file.path)              ? 600
+                             : file.path.ends_with("/README.md") ? 80
+                                                                 : lines;
+  if (lines <= limit) return {};
+  return {{file.path, 0, std::to_string(lines) + " lines, at most " + std::to_string(limit) + " are allowed"}};
+}
+
+Findings check_name(const File& file) {
+  std::istringstream words{std::string(stem_of(file.path))};
+  for (std::string word; std::getline(words, word, '_');) {
+    if (std::ranges::count(kDrawerNames, word) > 0)
+      return {{file.path, 0, "named \"" + word + "\", not for a concept"}};
+  }
+  return {};
+}
+
+Findings check_words(const File& file) {
+  static const std::regex unfinished(R"(\b(TO[D]O|FIX[M]E|XX[X]|HA[C]K)\b)");
+  static const std::regex opening(R"(^\s*using namespace\b)");
+  static const std::regex sleeping(R"(sleep_for|sleep_until|\b(u|nano|thread_)?sleep\()");
+  Findings findings;
+  if (!is_code(file.path)) return findings;
+  for_each_line(file, [&](int number, const std::string& line) {
+    if (std::smatch match; std::regex_search(line, match, unfinished)) {
+      findings.push_back({file.path, number, "says " + match.str()});
+    }
+    if (is_header(file.path) && std::regex_search(line, opening)) {
+      findings.push_back({file.path, number, "opens a namespace in a header"});
+    }
+    if (file.path.starts_with("tests/") && !file.path.starts_with("tests/tidy_") && std::regex_search(line, sleeping)) {
+      findings.push_back({file.path, number, "sleeps"});
+    }
+  });
+  return findings;
+}
+
+Findings check_pragma_once(const File& file) {
+  if (!is_header(file.path)) return {};
+  bool seen = false;
+  bool too_late = false;
+  for_each_line(file, [&](int, const std::string& line) {
+    if (line == "#pragma once") seen = true;
+    if (!seen && !line.empty() && !line.starts_with("//")) too_late = true;
+  });
+  if (seen && !too_late) return {};
+  return {{file.path, 0, "does not begin with #pragma once"}};
+}
+
+Findings check_test_mirrors(const std::vector<File>& tree) {
+  Findings findings;
+  std::set<std::pair<std::string, std::string>> concepts;  // folder, name
+  for (const File& file : tree) {
+    if (!is_code(file.path)) continue;
+    concepts.emplace(folder_of(file.path), stem_of(file.path));
+    const std::string_view parent = parent_of(file.path);
+    if (!parent.empty()) concepts.emplace(folder_of(file.path), stem_of(parent.substr(0, parent.size() - 1)));
+  }
+  for (const File& file : tree) {
+    if (!file.path.starts_with("tests/") || !file.path.ends_with("_test.cc")) continue;
+    if (begins_with_any(file.path, kTestsOfTheWhole) || std::ranges::count(kTestsOfSeveralFiles, file.path) > 0)
+      continue;
+    const std::string folder = folder_of(std::string_view(file.path).substr(6));
+    std::string name(stem_of(file.path));
+    name.erase(name.size() - 5);
+    if (!concepts.contains({folder, name})) {
+      findings.push_back({file.path, 0, "mirrors no " + folder + "/**/" + name + ".{h,cc}"});
+    }
+  }
+  return findings;
+}
+
+Findings check_listed(const std::vector<File>& tree) {
+  std::map<std::string, std::string_view> lists;  // folder with '/' -> text of its CMakeLists.txt
+  for (const File& file : tree) {
+    if (file.path.ends_with("CMakeLists.txt")) lists.emplace(parent_of(file.path), file.text);
+  }
+  Findings findings;
+  for (const File& file : tree) {
+    if (!is_source(file.path)) continue;
+    bool listed = false;
+    for (std::string_view folder = parent_of(file.path); !listed;
+         folder = parent_of(folder.substr(0, folder.size() - 1))) {
+      const auto list = lists.find(std::string(folder));
+      const std::string_view name = std::string_view(file.path).substr(folder.size());
+      listed = list != lists.end() && list->second.find(name) != std::string_view::npos;
+      if (folder.empty()) break;
+    }
+    if (!listed) findings.push_back({file.path, 0, "in no CMakeLists.txt"});
+  }
+  return findings;
+}
+
+Findings check_public(const std::vector<File>& tree, const std::string& header) {
+  std::map<std::string_view, const File*> files;
+  for (const File& file : tree) files.emplace(file.path, &file);
+  if (!files.contains(header)) return {{header, 0, "is not there"}};
+  Findings findings;
+  std::deque<std::string> waiting{header};
+  std::set<std::string> seen{header};
+  while (!waiting.empty()) {
+    const auto found = files.find(waiting.front());
+    waiting.pop_front();
+    if (found == files.end()) continue;
+    for (const Include& include : includes_of(*found->second)) {
+      const bool standard = include.name.find_first_of("./") == std::string::npos;
+      if (include.quoted) {
+        if (seen.insert(include.name).second) waiting.push_back(include.name);
+      } else if (!standard && !include.name.starts_with("cereal/")) {
+        findings.push_back({found->second->path, include.line, header + " reaches " + include.name});
+      }
+    }
+  }
+  return findings;
+}
+
+Findings check_tree(const std::vector<File>& tree) {
+  Findings findings;
+  for (const File& file : tree) {
+    for (const auto check : {check_includes, check_length, check_name, check_words, check_pragma_once}) {
+      append(findings, check(file));
+    }
+  }
+  append(findings, check_test_mirrors(tree));
+  append(findings, check_listed(tree));
+  append(findings, check_public(tree, "troupe.h"));
+  return findings;
+}
+
+}  // namespace tidy

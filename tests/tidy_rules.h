@@ -1,0 +1,59 @@
+// The rules of the house that a machine can check: who may include whom, sizes, names, words. Plain functions on text.
+#pragma once
+
+#include <iosfwd>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tidy {
+
+/// A file of the tree: its path from the root, with '/', and all it says.
+struct File {
+  std::string path;
+  std::string text;
+};
+
+/// One broken rule. `line` counts from 1; 0 if it is about the whole file.
+struct Finding {
+  std::string path;
+  int line = 0;
+  std::string what;
+
+  friend bool operator==(const Finding&, const Finding&) = default;
+};
+/// "tensor/shape.h:12: what"
+std::ostream& operator<<(std::ostream& out, const Finding& finding);
+
+using Findings = std::vector<Finding>;
+
+/// Folders see only what the design lets them see, quoted includes are written from the root, and every library has its
+/// place.
+[[nodiscard]] Findings check_includes(const File& file);
+
+/// Headers have at most 300 lines, sources 600, a folder's README.md 80.
+[[nodiscard]] Findings check_length(const File& file);
+
+/// No file is named for being a drawer of odds and ends.
+[[nodiscard]] Findings check_name(const File& file);
+
+/// Nothing unfinished; no `using namespace` in headers; no sleep in tests.
+[[nodiscard]] Findings check_words(const File& file);
+
+/// Every header begins with comments and `#pragma once`.
+[[nodiscard]] Findings check_pragma_once(const File& file);
+
+/// tests/<folder>/<name>_test.cc mirrors <folder>/**/<name>.{h,cc} or the folder <folder>/<name>, unless it stands in
+/// one of the folders for tests of the whole.
+[[nodiscard]] Findings check_test_mirrors(const std::vector<File>& tree);
+
+/// Every source is listed in the nearest CMakeLists.txt above it that lists any: one that is not is never compiled.
+[[nodiscard]] Findings check_listed(const std::vector<File>& tree);
+
+/// What `header` includes, directly or not, are headers of Troupe, of the standard library and of cereal only.
+[[nodiscard]] Findings check_public(const std::vector<File>& tree, const std::string& header);
+
+/// All of the above.
+[[nodiscard]] Findings check_tree(const std::vector<File>& tree);
+
+}  // namespace tidy

@@ -1,0 +1,175 @@
+// The rules of the house, applied to the tree; and, so that each can fail, to trees made of a few words.
+#include <boost/test/unit_test.hpp>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include "tests/tidy_rules.h"
+
+namespace {
+
+namespace fs = std::filesystem;
+using tidy::File;
+using tidy::Findings;
+
+std::string contents_of(const fs::path& file) {
+  std::ifstream in(file, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+/// Everything of this repository that has rules: the folders of code with their notes and lists, and the umbrella.
+std::vector<File> load_tree(const fs::path& root) {
+  std::vector<File> tree{{"troupe.h", contents_of(root / "troupe.h")}};
+  for (const char* folder : {"tensor", "autograd", "optim", "messages", "actors", "node", "samples", "tests"}) {
+    for (const fs::directory_entry& entry : fs::recursive_directory_iterator(root / folder)) {
+      if (!entry.is_regular_file()) continue;
+      tree.push_back({entry.path().lexically_relative(root).generic_string(), contents_of(entry.path())});
+    }
+  }
+  return tree;
+}
+
+/// What the rules about one file's includes say, each without its place.
+std::vector<std::string> complaints(const std::string& path, const std::string& text) {
+  std::vector<std::string> result;
+  for (const tidy::Finding& finding : tidy::check_includes({path, text})) result.push_back(finding.what);
+  return result;
+}
+
+std::string lines(int count) { return std::string(static_cast<std::size_t>(count), '\n'); }
+
+}  // namespace
+
+BOOST_TEST_DONT_PRINT_LOG_VALUE(Findings)
+
+BOOST_AUTO_TEST_SUITE(tidy_tree)
+
+BOOST_AUTO_TEST_CASE(the_tree_keeps_every_rule) {
+  const std::vector<File> tree = load_tree(TROUPE_SOURCE_DIR);
+  BOOST_TEST_REQUIRE(tree.size() > 100U);
+  for (const tidy::Finding& finding : tidy::check_tree(tree)) BOOST_ERROR(finding);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_AUTO_TEST_SUITE(tidy_rules)
+
+BOOST_AUTO_TEST_CASE(a_folder_sees_only_the_folders_below_it) {
+  using Strings = std::vector<std::string>;
+  const auto per_element = boost::test_tools::per_element();
+  BOOST_TEST(complaints("actors/a.cc", "#include \"messages/rref.h\"\n#include \"actors/b.h\"\n").empty());
+  BOOST_TEST(complaints("tests/node/a_test.cc", "#include \"node/a.h\"\n#include \"tests/eventually.h\"\n").empty());
+  BOOST_TEST(complaints("optim/a.cc", "#include \"autograd/b.h\"") ==
+                 Strings{"includes autograd/b.h: optim/ may not see autograd/"},
+             per_element);
+  BOOST_TEST(complaints("autograd/a.h", "  #  include \"optim/b.h\"") ==
+                 Strings{"includes optim/b.h: autograd/ may not see optim/"},
+             per_element);
+  BOOST_TEST(
+      complaints("actors/a.cc", "#include \"node/b.h\"") == Strings{"includes node/b.h: actors/ may not see node/"},
+      per_element);
+  BOOST_TEST(
+      complaints("node/a.cc", "#include \"troupe.h\"") == Strings{"includes troupe.h: node/ may not see troupe.h/"},
+      per_element);
+  BOOST_TEST(complaints("samples/a.cc", "#include \"tests/b.h\"") ==
+                 Strings{"includes tests/b.h: samples/ may not see tests/"},
+             per_element);
+}
+
+BOOST_AUTO_TEST_CASE(own_includes_are_headers_named_from_the_root) {
+  BOOST_TEST(complaints("actors/a.cc", "#include \"b.h\"").size() == 1U);
+  BOOST_TEST(complaints("actors/a.cc", "#include \"../tensor/b.h\"").size() == 1U);
+  BOOST_TEST(complaints("actors/a.cc", "#include \"actors/b.cc\"").size() == 1U);
+  BOOST_TEST(complaints("autograd/a.cc", "#include \"tensor/cuda/stream.h\"").size() == 1U);
+  BOOST_TEST(complaints("tensor/device.cc", "#include \"tensor/cuda/stream.h\"").empty());
+}
+
+BOOST_AUTO_TEST_CASE(each_library_is_seen_in_its_place_only) {
+  const auto refused = [](const char* path, const std::string& name) {
+    return !complaints(path, "#include <" + name + ">").empty();
+  };
+  BOOST_TEST(!refused("actors/caf.h", "caf/all.hpp"));
+  BOOST_TEST(!refused("actors/router_actor.cc", "caf/all.hpp"));
+  BOOST_TEST(refused("actors/router_actor.h", "caf/all.hpp"));
+  BOOST_TEST(refused("messages/codec.cc", "caf/all.hpp"));
+  BOOST_TEST(!refused("node/zmq_link_socket.cc", "zmq.hpp"));
+  BOOST_TEST(refused("node/zmq_link.h", "zmq.hpp"));
+  BOOST_TEST(refused("node/node.cc", "zmq.h"));
+  BOOST_TEST(!refused("messages/archive.h", "cereal/cereal.hpp"));
+  BOOST_TEST(refused("actors/rref.h", "cereal/types/vector.hpp"));
+  BOOST_TEST(refused("node/config.h", "toml++/toml.h"));
+  BOOST_TEST(refused("actors/scope.cc", "toml++/toml.h"));
+  BOOST_TEST(refused("actors/scope.cc", "CLI/CLI.hpp"));
+  BOOST_TEST(!refused("tensor/cuda/stream.cu", "cuda_runtime.h"));
+  BOOST_TEST(refused("tensor/cpu/gemm.cc", "cuda_runtime.h"));
+  BOOST_TEST(refused("tensor/ops.h", "fmt/format.h"));
+  BOOST_TEST(refused("actors/session.cc", "sys/socket.h"));
+  BOOST_TEST(!refused("node/zmq_listener.cc", "sys/socket.h"));
+  BOOST_TEST(refused("node/node.cc", "curl/curl.h"));
+  BOOST_TEST(!refused("tensor/shape.h", "vector"));
+}
+
+BOOST_AUTO_TEST_CASE(long_files_are_found) {
+  BOOST_TEST(tidy::check_length({"a/b.h", lines(300)}).empty());
+  BOOST_TEST(tidy::check_length({"a/b.h", lines(301)}).size() == 1U);
+  BOOST_TEST(tidy::check_length({"a/b.cc", lines(600)}).empty());
+  BOOST_TEST(tidy::check_length({"a/b.cc", lines(601)}).size() == 1U);
+  BOOST_TEST(tidy::check_length({"a/README.md", lines(81)}).size() == 1U);
+  BOOST_TEST(tidy::check_length({"a/WIRE.md", lines(1000)}).empty());
+}
+
+BOOST_AUTO_TEST_CASE(drawers_of_odds_and_ends_are_found) {
+  for (const char* path : {"a/utils.h", "a/test_helpers.h", "common.cc", "a/b/misc.cc", "a/session_impl2.cc"}) {
+    BOOST_TEST(tidy::check_name({path, ""}).size() == 1U, path);
+  }
+  BOOST_TEST(tidy::check_name({"a/commonplace.h", ""}).empty());
+}
+
+BOOST_AUTO_TEST_CASE(marks_of_unfinished_work_sleeps_and_open_namespaces_are_found) {
+  const std::string mark = "TO" + std::string("DO");
+  const Findings expected{{"a/b.cc", 2, "says " + mark}};
+  BOOST_CHECK(tidy::check_words({"a/b.cc", "int a;\n// " + mark + "\n"}) == expected);
+  BOOST_TEST(tidy::check_words({"a/b.h", "using namespace std;"}).size() == 1U);
+  BOOST_TEST(tidy::check_words({"a/b.cc", "using namespace std::literals;"}).empty());
+  BOOST_TEST(tidy::check_words({"tests/a/b_test.cc", "std::this_thread::sleep_for(1s);"}).size() == 1U);
+  BOOST_TEST(tidy::check_words({"tests/a/b_test.cc", "  usleep(10);"}).size() == 1U);
+  BOOST_TEST(tidy::check_words({"tests/a/b_test.cc", "run(\"sleep 10\");"}).empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_header_without_pragma_once_at_its_top_is_found) {
+  BOOST_TEST(tidy::check_pragma_once({"a/b.h", "// What it is.\n\n#pragma once\nint a;\n"}).empty());
+  BOOST_TEST(tidy::check_pragma_once({"a/b.h", "// #pragma once\n"}).size() == 1U);
+  BOOST_TEST(tidy::check_pragma_once({"a/b.h", "#include <vector>\n#pragma once\n"}).size() == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(a_test_that_mirrors_nothing_is_found) {
+  const std::vector<File> tree{{"node/sim/clock.h", ""},         {"node/log.cc", ""},
+                               {"tests/node/clock_test.cc", ""}, {"tests/node/sim_test.cc", ""},
+                               {"tests/node/log_test.cc", ""},   {"tests/scenarios/d4_test.cc", ""},
+                               {"tests/actors/log_test.cc", ""}};
+  const Findings expected{{"tests/actors/log_test.cc", 0, "mirrors no actors/**/log.{h,cc}"}};
+  BOOST_CHECK(tidy::check_test_mirrors(tree) == expected);
+}
+
+BOOST_AUTO_TEST_CASE(a_source_that_is_never_compiled_is_found) {
+  const std::vector<File> tree{{"node/CMakeLists.txt", "SOURCES sim/clock.cc node.cc"},
+                               {"node/sim/clock.cc", ""},
+                               {"node/sim/link.cc", ""},
+                               {"node/node.cc", ""}};
+  const Findings expected{{"node/sim/link.cc", 0, "in no CMakeLists.txt"}};
+  BOOST_CHECK(tidy::check_listed(tree) == expected);
+}
+
+BOOST_AUTO_TEST_CASE(a_library_reached_from_the_umbrella_is_found) {
+  const std::vector<File> tree{{"troupe.h", "#include \"node/node.h\"\n#include \"messages/archive.h\"\n"},
+                               {"node/node.h", "#include <memory>\n#include \"actors/caf.h\"\n"},
+                               {"messages/archive.h", "#include <cereal/cereal.hpp>\n"},
+                               {"actors/caf.h", "#include <caf/all.hpp>\n"}};
+  const Findings expected{{"actors/caf.h", 1, "troupe.h reaches caf/all.hpp"}};
+  BOOST_CHECK(tidy::check_public(tree, "troupe.h") == expected);
+  BOOST_TEST(tidy::check_public({}, "troupe.h").size() == 1U);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
