@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "expect.h"
+#include "tests/autograd/expect.h"
 
 using namespace troupe;
 using namespace troupe::testing;

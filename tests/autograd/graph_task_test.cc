@@ -4,7 +4,7 @@
 
 #include "autograd/engine.h"
 #include "autograd/ops.h"
-#include "expect.h"
+#include "tests/autograd/expect.h"
 
 using namespace troupe;
 using namespace troupe::testing;

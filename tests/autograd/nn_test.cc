@@ -12,7 +12,7 @@
 #include "autograd/nn/pool.h"
 #include "autograd/nn/sequential.h"
 #include "autograd/ops.h"
-#include "expect.h"
+#include "tests/autograd/expect.h"
 
 using namespace troupe;
 using namespace troupe::testing;

@@ -1,6 +1,6 @@
 #include "autograd/engine.h"
 #include "autograd/ops.h"
-#include "expect.h"
+#include "tests/autograd/expect.h"
 
 using namespace troupe;
 using namespace troupe::testing;

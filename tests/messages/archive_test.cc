@@ -4,7 +4,7 @@
 
 #include <limits>
 
-#include "counting_new.h"
+#include "tests/messages/counting_new.h"
 #include "messages/values.h"
 #include "tensor/create.h"
 

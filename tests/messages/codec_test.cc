@@ -2,7 +2,7 @@
 
 #include <boost/test/unit_test.hpp>
 
-#include "message_samples.h"
+#include "tests/messages/message_samples.h"
 #include "messages/values.h"
 #include "tensor/create.h"
 

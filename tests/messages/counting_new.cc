@@ -1,4 +1,4 @@
-#include "counting_new.h"
+#include "tests/messages/counting_new.h"
 
 #include <malloc.h>
 #include <algorithm>

@@ -6,7 +6,7 @@
 #include <map>
 #include <sstream>
 
-#include "message_samples.h"
+#include "tests/messages/message_samples.h"
 
 namespace troupe {
 

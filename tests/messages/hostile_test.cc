@@ -3,8 +3,8 @@
 
 #include <random>
 
-#include "counting_new.h"
-#include "message_samples.h"
+#include "tests/messages/counting_new.h"
+#include "tests/messages/message_samples.h"
 #include "messages/body.h"
 #include "messages/values.h"
 #include "tensor/create.h"

@@ -1,4 +1,4 @@
-#include "message_samples.h"
+#include "tests/messages/message_samples.h"
 
 #include <fmt/format.h>
 
