@@ -33,8 +33,7 @@ void require_together(std::string_view op, const Tensor& a, const Tensor& b) {
   a.require_defined(op);
   b.require_defined(op);
   if (a.device() != b.device()) {
-    throw DeviceError(
-        fmt::format("[{}] devices differ: {} and {}", op, to_string(a.device()), to_string(b.device())));
+    throw DeviceError(fmt::format("[{}] devices differ: {} and {}", op, to_string(a.device()), to_string(b.device())));
   }
 }
 

@@ -29,9 +29,8 @@ Tensor full(const Shape& shape, double value, DType dtype, Device device) {
   require_available("full", device);
   detail::require_value_of("full", value, dtype);
   Tensor result = Tensor::empty(shape, dtype, device);
-  dispatch(dtype, [&]<class T>(std::type_identity<T>) {
-    std::ranges::fill(result.mutable_data<T>(), static_cast<T>(value));
-  });
+  dispatch(dtype,
+           [&]<class T>(std::type_identity<T>) { std::ranges::fill(result.mutable_data<T>(), static_cast<T>(value)); });
   return result;
 }
 
@@ -60,7 +59,7 @@ Tensor from_values(std::span<const T> values, const Shape& shape) {
   return result;
 }
 
-#define TROUPE_FOR_ELEMENT(T) \
+#define TROUPE_FOR_ELEMENT(T)         \
   template Tensor scalar<T>(T value); \
   template Tensor from_values<T>(std::span<const T> values, const Shape& shape);
 TROUPE_FOR_ELEMENT(bool)

@@ -48,7 +48,7 @@ enum class DType : std::uint8_t { boolean = 1, u8 = 2, i32 = 3, i64 = 4, f32 = 5
 /// A C++ type that is the element of some dtype.
 template <class T>
 concept Element = std::is_same_v<T, bool> || std::is_same_v<T, std::uint8_t> || std::is_same_v<T, std::int32_t> ||
-                  std::is_same_v<T, std::int64_t> || std::is_same_v<T, float> || std::is_same_v<T, double>;
+    std::is_same_v<T, std::int64_t> || std::is_same_v<T, float> || std::is_same_v<T, double>;
 
 namespace detail {
 template <Element T>

@@ -35,8 +35,8 @@ Size2d output_size(std::string_view op, const Shape& x, const Size2d& window, co
     const std::int64_t room = x[static_cast<int>(i) + 2] + 2 * options.padding[i];
     const std::int64_t span = options.dilation[i] * (window[i] - 1) + 1;
     if (span > room) {
-      throw ShapeError(fmt::format("[{}] window larger than the padded image: {} over {}", op, text(window),
-                                   to_string(x)));
+      throw ShapeError(
+          fmt::format("[{}] window larger than the padded image: {} over {}", op, text(window), to_string(x)));
     }
     size[i] = (room - span) / options.stride[i] + 1;
   }
@@ -58,8 +58,8 @@ Shape pool_shape(std::string_view op, const Shape& x, const Pool2dOptions& optio
   const Size2d size =
       output_size(op, x, options.kernel, {.stride = options.stride, .padding = options.padding, .dilation = {1, 1}});
   if (2 * options.padding[0] > options.kernel[0] || 2 * options.padding[1] > options.kernel[1]) {
-    throw ValueError(fmt::format("[{}] padding above half the kernel: {} of {}", op, text(options.padding),
-                                 text(options.kernel)));
+    throw ValueError(
+        fmt::format("[{}] padding above half the kernel: {} of {}", op, text(options.padding), text(options.kernel)));
   }
   return {x[0], x[1], size[0], size[1]};
 }
@@ -78,8 +78,8 @@ Tensor conv2d(const Tensor& x, const Tensor& weight, const Tensor& bias, const C
   if (bias.defined()) {
     require_one_floating_dtype("conv2d", x, bias);
     if (bias.shape() != Shape{weight.size(0)}) {
-      throw ShapeError(
-          fmt::format("[conv2d] bias does not fit: {} for weight {}", to_string(bias.shape()), to_string(weight.shape())));
+      throw ShapeError(fmt::format("[conv2d] bias does not fit: {} for weight {}", to_string(bias.shape()),
+                                   to_string(weight.shape())));
     }
   }
   if (shape.numel() == 0 || x.numel() == 0) {

@@ -99,8 +99,7 @@ Tensor relu_backward(const Tensor& grad, const Tensor& output) {
 
 Tensor clamp(const Tensor& x, double low, double high) {
   if (low > high) throw ValueError(fmt::format("[clamp] low above high: {} > {}", low, high));
-  return binary("clamp", BinaryOp::minimum,
-                binary("clamp", BinaryOp::maximum, x, operand("clamp", x, low, false)),
+  return binary("clamp", BinaryOp::minimum, binary("clamp", BinaryOp::maximum, x, operand("clamp", x, low, false)),
                 operand("clamp", x, high, false));
 }
 

@@ -79,8 +79,7 @@ Tensor embedding_backward(const Tensor& grad, const Tensor& index, std::int64_t 
                                  to_string(index.shape())));
   }
   const std::int64_t width = grad.size(-1);
-  return index_select_backward(grad.reshape({index.numel(), width}), 0, index.reshape({index.numel()}),
-                               {rows, width});
+  return index_select_backward(grad.reshape({index.numel(), width}), 0, index.reshape({index.numel()}), {rows, width});
 }
 
 Tensor one_hot(const Tensor& index, std::int64_t classes, DType dtype) {

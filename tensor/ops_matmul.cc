@@ -16,8 +16,8 @@ namespace {
 Tensor gemm_operand(const Tensor& x, DType dtype) {
   const Tensor converted = x.to(dtype);
   const int r = x.dim() - 2;
-  const bool fits = cpu::is_gemm_layout(x.shape()[r], x.shape()[r + 1], converted.strides()[r],
-                                        converted.strides()[r + 1]);
+  const bool fits =
+      cpu::is_gemm_layout(x.shape()[r], x.shape()[r + 1], converted.strides()[r], converted.strides()[r + 1]);
   return fits ? converted : converted.clone();
 }
 

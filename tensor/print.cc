@@ -90,10 +90,9 @@ class Printer {
   void print_from(int dim, std::int64_t offset) {
     if (dim == tensor_.dim()) return print_element(text_at(offset));
     const bool is_row = dim == tensor_.dim() - 1;
-    const std::string between =
-        is_row ? " "
-               : std::string(static_cast<std::size_t>(tensor_.dim() - 1 - dim), '\n') +
-                     std::string(static_cast<std::size_t>(dim) + 1, ' ');
+    const std::string between = is_row ? " "
+                                       : std::string(static_cast<std::size_t>(tensor_.dim() - 1 - dim), '\n') +
+                                             std::string(static_cast<std::size_t>(dim) + 1, ' ');
     out_ += '[';
     bool first = true;
     for (const std::int64_t i : shown(dim)) {

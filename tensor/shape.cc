@@ -41,9 +41,7 @@ std::int64_t Shape::numel() const {
   return product;
 }
 
-std::string to_string(const InlineDims& dims) {
-  return fmt::format("({})", fmt::join(dims.begin(), dims.end(), ", "));
-}
+std::string to_string(const InlineDims& dims) { return fmt::format("({})", fmt::join(dims.begin(), dims.end(), ", ")); }
 
 std::ostream& operator<<(std::ostream& out, const InlineDims& dims) { return out << to_string(dims); }
 

@@ -27,9 +27,9 @@ struct Storage::State {
 
   const Device device;
   const std::size_t size;
-  mutable std::mutex mutex;            ///< guards `block`
+  mutable std::mutex mutex;  ///< guards `block`
   std::shared_ptr<Block> block;
-  std::atomic<std::byte*> bytes;       ///< block->bytes, read without the mutex
+  std::atomic<std::byte*> bytes;  ///< block->bytes, read without the mutex
   std::atomic<std::uint64_t> version{0};
 };
 
@@ -83,8 +83,6 @@ bool Storage::frozen() const noexcept {
   return state_->block->readers.load(std::memory_order_acquire) > 0;
 }
 
-std::uint64_t Storage::version() const noexcept {
-  return state_ ? state_->version.load(std::memory_order_relaxed) : 0;
-}
+std::uint64_t Storage::version() const noexcept { return state_ ? state_->version.load(std::memory_order_relaxed) : 0; }
 
 }  // namespace troupe

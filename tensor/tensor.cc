@@ -65,8 +65,8 @@ Tensor Tensor::from_storage(Storage storage, const Shape& shape, const Strides& 
   const std::int64_t end = checked_end(shape, strides, offset, shape.numel());
   const auto room = static_cast<std::int64_t>(storage.size() / size_of(dtype));
   if (end > room) {
-    throw ShapeError(fmt::format("[from_storage] {} strides {} offset {} do not fit into {} elements",
-                                 to_string(shape), to_string(strides), offset, room));
+    throw ShapeError(fmt::format("[from_storage] {} strides {} offset {} do not fit into {} elements", to_string(shape),
+                                 to_string(strides), offset, room));
   }
   return {std::move(storage), shape, strides, offset, dtype};
 }

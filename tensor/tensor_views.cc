@@ -41,8 +41,8 @@ std::optional<Strides> strides_for(const Tensor& tensor, const Shape& shape) {
   for (int from = tensor.dim() - 1; from >= 0; --from) {
     if (run == 1) base = tensor.strides()[from];
     run *= tensor.shape()[from];
-    const bool run_ends = from == 0 || (tensor.shape()[from - 1] != 1 && run != 1 &&
-                                        tensor.strides()[from - 1] != run * base);
+    const bool run_ends =
+        from == 0 || (tensor.shape()[from - 1] != 1 && run != 1 && tensor.strides()[from - 1] != run * base);
     if (!run_ends) continue;
     while (to >= 0 && (covered < run || shape[to] == 1)) {
       strides[to] = covered * base;

@@ -21,15 +21,27 @@ struct Shapes {
 DnnlPlanCache::Key make_key(Pass pass, const Shapes& shapes, const Conv2dOptions& o) {
   const Shape& x = shapes.x;
   const Shape& w = shapes.weight;
-  return {static_cast<std::int64_t>(pass), MathThreads::current(), x[0], x[1], x[2], x[3], w[0], w[2], w[3],
-          o.stride[0], o.stride[1], o.padding[0], o.padding[1], o.dilation[0], o.dilation[1]};
+  return {static_cast<std::int64_t>(pass),
+          MathThreads::current(),
+          x[0],
+          x[1],
+          x[2],
+          x[3],
+          w[0],
+          w[2],
+          w[3],
+          o.stride[0],
+          o.stride[1],
+          o.padding[0],
+          o.padding[1],
+          o.dilation[0],
+          o.dilation[1]};
 }
 
 memory::dims dims_of(const Shape& shape) { return {shape.begin(), shape.end()}; }
 
 memory::desc plain(const Shape& shape) {
-  return {dims_of(shape), memory::data_type::f32,
-          shape.size() == 1 ? memory::format_tag::x : memory::format_tag::abcd};
+  return {dims_of(shape), memory::data_type::f32, shape.size() == 1 ? memory::format_tag::x : memory::format_tag::abcd};
 }
 
 memory::desc any_layout(const Shape& shape) {
@@ -58,11 +70,11 @@ Forward::primitive_desc describe_forward(const Shapes& s, const Conv2dOptions& o
   const Window w(s, o);
   const Shape bias_shape{s.weight[0]};
   const auto desc =
-      with_bias ? Forward::desc(dnnl::prop_kind::forward_training, algorithm::convolution_direct, any_layout(s.x),
-                                any_layout(s.weight), plain(bias_shape), any_layout(s.y), w.stride, w.dilation,
-                                w.near, w.far)
-                : Forward::desc(dnnl::prop_kind::forward_training, algorithm::convolution_direct, any_layout(s.x),
-                                any_layout(s.weight), any_layout(s.y), w.stride, w.dilation, w.near, w.far);
+      with_bias
+          ? Forward::desc(dnnl::prop_kind::forward_training, algorithm::convolution_direct, any_layout(s.x),
+                          any_layout(s.weight), plain(bias_shape), any_layout(s.y), w.stride, w.dilation, w.near, w.far)
+          : Forward::desc(dnnl::prop_kind::forward_training, algorithm::convolution_direct, any_layout(s.x),
+                          any_layout(s.weight), any_layout(s.y), w.stride, w.dilation, w.near, w.far);
   return {desc, dnnl_attributes(), dnnl_engine()};
 }
 
@@ -147,8 +159,8 @@ void convolve(Tensor& y, const Tensor& x, const Tensor& weight, const Tensor& bi
   const bool with_bias = bias.defined();
   const auto plan = dnnl_plans().get(make_key(with_bias ? Pass::forward_bias : Pass::forward, shapes, options),
                                      [&] { return plan_forward(shapes, options, with_bias); });
-  DnnlPlan::Addresses addresses{{DNNL_ARG_DST, y.mutable_bytes()}, {DNNL_ARG_SRC, input(x)},
-                                {DNNL_ARG_WEIGHTS, input(weight)}};
+  DnnlPlan::Addresses addresses{
+      {DNNL_ARG_DST, y.mutable_bytes()}, {DNNL_ARG_SRC, input(x)}, {DNNL_ARG_WEIGHTS, input(weight)}};
   if (with_bias) addresses.emplace_back(DNNL_ARG_BIAS, input(bias));
   plan->run(addresses);
 }
@@ -160,14 +172,13 @@ void convolve_backward_input(Tensor& dx, const Tensor& dy, const Tensor& weight,
     auto* const to = mutable_elements<double>(dx);
     const auto* const g = elements<double>(dy);
     const auto* const w = elements<double>(weight);
-    for_each_product(shapes, options,
-                     [&](std::int64_t i, std::int64_t j, std::int64_t k) { to[j] += g[i] * w[k]; });
+    for_each_product(shapes, options, [&](std::int64_t i, std::int64_t j, std::int64_t k) { to[j] += g[i] * w[k]; });
     return;
   }
   const auto plan = dnnl_plans().get(make_key(Pass::backward_input, shapes, options),
                                      [&] { return plan_backward_input(shapes, options); });
-  plan->run({{DNNL_ARG_DIFF_SRC, dx.mutable_bytes()}, {DNNL_ARG_DIFF_DST, input(dy)},
-             {DNNL_ARG_WEIGHTS, input(weight)}});
+  plan->run(
+      {{DNNL_ARG_DIFF_SRC, dx.mutable_bytes()}, {DNNL_ARG_DIFF_DST, input(dy)}, {DNNL_ARG_WEIGHTS, input(weight)}});
 }
 
 void convolve_backward_weight(Tensor& dw, const Tensor& dy, const Tensor& x, const Conv2dOptions& options) {
@@ -177,8 +188,7 @@ void convolve_backward_weight(Tensor& dw, const Tensor& dy, const Tensor& x, con
     auto* const to = mutable_elements<double>(dw);
     const auto* const g = elements<double>(dy);
     const auto* const from = elements<double>(x);
-    for_each_product(shapes, options,
-                     [&](std::int64_t i, std::int64_t j, std::int64_t k) { to[k] += g[i] * from[j]; });
+    for_each_product(shapes, options, [&](std::int64_t i, std::int64_t j, std::int64_t k) { to[k] += g[i] * from[j]; });
     return;
   }
   const auto plan = dnnl_plans().get(make_key(Pass::backward_weight, shapes, options),

@@ -58,10 +58,10 @@ void DnnlPlan::run(const Addresses& arguments) const {
   std::unordered_map<int, dnnl::memory> caller;
   std::unordered_map<int, dnnl::memory> wanted;
   const auto reorder = [&](const Argument& argument, const dnnl::memory& from, const dnnl::memory& to) {
-    argument.reorder->primitive.execute(
-        stream, {{DNNL_ARG_FROM, from},
-                 {DNNL_ARG_TO, to},
-                 {DNNL_ARG_SCRATCHPAD, scratch_memory(argument.reorder->scratchpad, keep)}});
+    argument.reorder->primitive.execute(stream,
+                                        {{DNNL_ARG_FROM, from},
+                                         {DNNL_ARG_TO, to},
+                                         {DNNL_ARG_SCRATCHPAD, scratch_memory(argument.reorder->scratchpad, keep)}});
   };
   for (const Argument& argument : arguments_) {
     const auto address = std::ranges::find(arguments, argument.id, &Addresses::value_type::first);

@@ -68,9 +68,8 @@ void gemm(const MatrixRef<float>& c, const MatrixRef<const float>& a, const Matr
                 to_int(x.leading), b.data, to_int(y.leading), 0.0F, c.data, to_int(leading));
     return;
   }
-  const dnnl_status_t status =
-      dnnl_sgemm(x.transposed ? 'T' : 'N', y.transposed ? 'T' : 'N', c.rows, c.cols, a.cols, 1.0F, a.data, x.leading,
-                 b.data, y.leading, 0.0F, c.data, leading);
+  const dnnl_status_t status = dnnl_sgemm(x.transposed ? 'T' : 'N', y.transposed ? 'T' : 'N', c.rows, c.cols, a.cols,
+                                          1.0F, a.data, x.leading, b.data, y.leading, 0.0F, c.data, leading);
   if (status != dnnl_success) throw std::runtime_error(fmt::format("[matmul] oneDNN failed: {}", int{status}));
 }
 

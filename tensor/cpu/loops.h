@@ -14,9 +14,9 @@ namespace troupe::cpu {
 /// A shape and the strides of N operands over it, with as few dimensions as possible; the last is the row.
 template <std::size_t N>
 struct Walk {
-  int rank = 1;                                                  ///< at least 1
+  int rank = 1;  ///< at least 1
   std::array<std::int64_t, kDimsMax> sizes{};
-  std::array<std::array<std::int64_t, N>, kDimsMax> strides{};   ///< [dimension][operand]
+  std::array<std::array<std::int64_t, N>, kDimsMax> strides{};  ///< [dimension][operand]
   std::int64_t numel = 0;
 
   [[nodiscard]] const std::array<std::int64_t, N>& row_strides() const {

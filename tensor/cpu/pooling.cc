@@ -17,8 +17,18 @@ using Backward = dnnl::pooling_backward;
 enum class Pass : std::uint8_t { forward = 11, backward };
 
 DnnlPlanCache::Key make_key(Pass pass, const Shape& x, const Pool2dOptions& o) {
-  return {static_cast<std::int64_t>(pass), MathThreads::current(), x[0], x[1], x[2], x[3],
-          o.kernel[0], o.kernel[1], o.stride[0], o.stride[1], o.padding[0], o.padding[1]};
+  return {static_cast<std::int64_t>(pass),
+          MathThreads::current(),
+          x[0],
+          x[1],
+          x[2],
+          x[3],
+          o.kernel[0],
+          o.kernel[1],
+          o.stride[0],
+          o.stride[1],
+          o.padding[0],
+          o.padding[1]};
 }
 
 memory::desc plain(const Shape& shape) {
@@ -58,8 +68,8 @@ DnnlPlan plan_forward(const Shape& x, const Shape& y, const Pool2dOptions& o) {
 DnnlPlan plan_backward(const Shape& x, const Shape& y, const Pool2dOptions& o) {
   const Window w(x, y, o);
   const Backward::primitive_desc desc(
-      Backward::desc(algorithm::pooling_max, plain(x), plain(y), w.stride, w.kernel, w.near, w.far),
-      dnnl_attributes(), dnnl_engine(), describe_forward(x, y, o));
+      Backward::desc(algorithm::pooling_max, plain(x), plain(y), w.stride, w.kernel, w.near, w.far), dnnl_attributes(),
+      dnnl_engine(), describe_forward(x, y, o));
   DnnlPlan plan(Backward(desc), desc.scratchpad_desc());
   plan.add_input(DNNL_ARG_DIFF_DST, plain(y), desc.diff_dst_desc());
   plan.add_input(DNNL_ARG_WORKSPACE, desc.workspace_desc(), desc.workspace_desc());
@@ -124,8 +134,8 @@ Tensor max_pool(Tensor& y, const Tensor& x, const Pool2dOptions& options) {
                                      [&] { return plan_forward(x.shape(), y.shape(), options); });
   const auto size = static_cast<std::int64_t>(plan->size_of(DNNL_ARG_WORKSPACE));
   Tensor where_max = Tensor::empty({size}, DType::u8);
-  plan->run({{DNNL_ARG_DST, y.mutable_bytes()}, {DNNL_ARG_WORKSPACE, where_max.mutable_bytes()},
-             {DNNL_ARG_SRC, input(x)}});
+  plan->run(
+      {{DNNL_ARG_DST, y.mutable_bytes()}, {DNNL_ARG_WORKSPACE, where_max.mutable_bytes()}, {DNNL_ARG_SRC, input(x)}});
   return where_max;
 }
 
@@ -137,7 +147,8 @@ void max_pool_backward(Tensor& dx, const Tensor& dy, const Tensor& where_max, co
   const auto plan = dnnl_plans().get(make_key(Pass::backward, dx.shape(), options),
                                      [&] { return plan_backward(dx.shape(), dy.shape(), options); });
   require_where_max(where_max, static_cast<std::int64_t>(plan->size_of(DNNL_ARG_WORKSPACE)), DType::u8);
-  plan->run({{DNNL_ARG_DIFF_SRC, dx.mutable_bytes()}, {DNNL_ARG_DIFF_DST, input(dy)},
+  plan->run({{DNNL_ARG_DIFF_SRC, dx.mutable_bytes()},
+             {DNNL_ARG_DIFF_DST, input(dy)},
              {DNNL_ARG_WORKSPACE, input(where_max)}});
 }
 

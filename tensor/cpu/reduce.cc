@@ -83,8 +83,7 @@ void fold_columns(const Fold& fold, R* out, const T* x, std::int64_t count, cons
     }
   });
   for (std::size_t j = 0; j < columns; ++j) {
-    out[j] = fold.finish(
-        Fold::join(Fold::join(lanes[0][j], lanes[1][j]), Fold::join(lanes[2][j], lanes[3][j])));
+    out[j] = fold.finish(Fold::join(Fold::join(lanes[0][j], lanes[1][j]), Fold::join(lanes[2][j], lanes[3][j])));
   }
 }
 

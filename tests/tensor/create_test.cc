@@ -34,8 +34,9 @@ BOOST_AUTO_TEST_CASE(values_fill_the_shape_row_by_row) {
   const Tensor x = from_values<std::int32_t>({1, 2, 3, 4, 5, 6}, {2, 3});
   BOOST_CHECK_EQUAL(x.select(0, 1).select(0, 0).item<std::int32_t>(), 4);
   BOOST_CHECK_EQUAL(from_values<float>({}).shape(), Shape{0});
-  expect_error<ShapeError>("[from_values] 5 values for shape: (2, 3)",
-                           [] { (void)from_values<float>({1, 2, 3, 4, 5}, {2, 3}); });
+  expect_error<ShapeError>("[from_values] 5 values for shape: (2, 3)", [] {
+    (void)from_values<float>({1, 2, 3, 4, 5}, {2, 3});
+  });
 }
 
 BOOST_AUTO_TEST_CASE(arange_counts_up_to_but_not_including_the_end) {

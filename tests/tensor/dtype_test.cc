@@ -42,8 +42,8 @@ BOOST_AUTO_TEST_CASE(conversion_truncates_saturates_and_turns_nan_into_zero) {
   expect_same(x.to(DType::u8), from_values<std::uint8_t>({1, 0, 255, 0, 255, 0}));
   expect_same(x.to(DType::i32), from_values<std::int32_t>({1, -1, 300, std::numeric_limits<std::int32_t>::min(),
                                                            std::numeric_limits<std::int32_t>::max(), 0}));
-  expect_same(x.to(DType::i64), from_values<std::int64_t>({1, -1, 300, -30000000000,
-                                                           std::numeric_limits<std::int64_t>::max(), 0}));
+  expect_same(x.to(DType::i64),
+              from_values<std::int64_t>({1, -1, 300, -30000000000, std::numeric_limits<std::int64_t>::max(), 0}));
   expect_same(from_values<float>({0.0F, 0.5F, -2.0F}).to(DType::boolean), from_values<bool>({false, true, true}));
   expect_same(from_values<bool>({false, true}).to(DType::f32), from_values<float>({0.0F, 1.0F}));
 }

@@ -12,11 +12,11 @@ namespace troupe {
 
 /// Fails unless shape, dtype and every bit are equal.
 inline void expect_same(const Tensor& got, const Tensor& expected) {
-  BOOST_CHECK_MESSAGE(same_bytes(got, expected), name_of(got.dtype()) << got.shape() << "\n"
-                                                                      << got << "\nis not\n"
-                                                                      << name_of(expected.dtype()) << expected.shape()
-                                                                      << "\n"
-                                                                      << expected);
+  BOOST_CHECK_MESSAGE(same_bytes(got, expected), name_of(got.dtype())
+                                                     << got.shape() << "\n"
+                                                     << got << "\nis not\n"
+                                                     << name_of(expected.dtype()) << expected.shape() << "\n"
+                                                     << expected);
 }
 
 /// Fails unless shape and dtype are equal and all values within `rtol` and `atol`.

@@ -60,8 +60,8 @@ BOOST_AUTO_TEST_CASE(uniform_numbers_fill_their_interval_evenly) {
 BOOST_AUTO_TEST_CASE(normal_numbers_have_mean_0_and_variance_1) {
   Generator g(2);
   const Tensor x = randn({40000}, g, DType::f64);
-  BOOST_CHECK_SMALL(mean(x).item(), 0.025);                  // 5 / sqrt(40000)
-  BOOST_CHECK_SMALL(mean(mul(x, x)).item() - 1.0, 0.036);    // 5 * sqrt(2 / 40000)
+  BOOST_CHECK_SMALL(mean(x).item(), 0.025);                // 5 / sqrt(40000)
+  BOOST_CHECK_SMALL(mean(mul(x, x)).item() - 1.0, 0.036);  // 5 * sqrt(2 / 40000)
 }
 
 BOOST_AUTO_TEST_CASE(integers_below_a_bound_are_even_and_in_range) {

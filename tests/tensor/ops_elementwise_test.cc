@@ -194,8 +194,9 @@ BOOST_AUTO_TEST_CASE(add_into_and_scale_into_change_the_memory_of_all_views) {
   scale_into(column, 0.5);
   expect_same(x, from_values<float>({1, 6, 3, 12}, {2, 2}));
   Tensor repeated = zeros({2}).expand({3, 2});
-  expect_error<ShapeError>("[add_into] one element is written more than once: (3, 2) strides (0, 1)",
-                           [&] { add_into(repeated, zeros({3, 2})); });
+  expect_error<ShapeError>("[add_into] one element is written more than once: (3, 2) strides (0, 1)", [&] {
+    add_into(repeated, zeros({3, 2}));
+  });
 }
 
 BOOST_AUTO_TEST_CASE(large_tensors_give_the_same_bits_on_any_number_of_threads) {

@@ -25,8 +25,9 @@ BOOST_AUTO_TEST_CASE(index_select_backward_adds_what_came_from_one_place) {
   // Column 2 was picked twice: 1 + 3, 4 + 6; column 0 once; column 1 never.
   expect_same(index_select_backward(grad, 1, indices({2, 0, 2}), {2, 3}),
               from_values<float>({2, 0, 4, 5, 0, 10}, {2, 3}));
-  expect_error<ShapeError>("[index_select_backward] gradient does not fit: (2, 3) for (2, 1)",
-                           [&] { (void)index_select_backward(grad, 1, indices({0}), {2, 3}); });
+  expect_error<ShapeError>("[index_select_backward] gradient does not fit: (2, 3) for (2, 1)", [&] {
+    (void)index_select_backward(grad, 1, indices({0}), {2, 3});
+  });
 }
 
 BOOST_AUTO_TEST_CASE(embedding_looks_rows_up_for_an_index_of_any_shape) {
@@ -46,15 +47,17 @@ BOOST_AUTO_TEST_CASE(one_hot_marks_the_index) {
 
 BOOST_AUTO_TEST_CASE(a_wrong_index_is_named) {
   const Tensor x = zeros({5, 2});
-  expect_error<IndexError>("[index_select] index out of range: 7 of 5",
-                           [&] { (void)index_select(x, 0, indices({1, 7})); });
+  expect_error<IndexError>("[index_select] index out of range: 7 of 5", [&] {
+    (void)index_select(x, 0, indices({1, 7}));
+  });
   expect_error<IndexError>("[embedding] index out of range: -1 of 5", [&] { (void)embedding(x, indices({-1})); });
   expect_error<IndexError>("[one_hot] index out of range: 3 of 3", [&] { (void)one_hot(indices({3}), 3); });
   expect_error<DTypeError>("[embedding] index is f32, not i64 or i32", [&] { (void)embedding(x, zeros({1})); });
   expect_error<ShapeError>("[index_select] not 1 dimensions: ()",
                            [&] { (void)index_select(x, 0, scalar<std::int64_t>(1)); });
-  expect_error<ShapeError>("[embedding_backward] gradient does not fit: (3, 2) for index (2)",
-                           [&] { (void)embedding_backward(zeros({3, 2}), indices({0, 1}), 5); });
+  expect_error<ShapeError>("[embedding_backward] gradient does not fit: (3, 2) for index (2)", [&] {
+    (void)embedding_backward(zeros({3, 2}), indices({0, 1}), 5);
+  });
 }
 
 BOOST_AUTO_TEST_SUITE_END()

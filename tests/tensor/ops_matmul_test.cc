@@ -9,8 +9,8 @@ namespace {
 
 // The definition, in f64.
 Tensor product_by_definition(const Tensor& a, const Tensor& b) {
-  const Tensor x = a.to(DType::f64).unsqueeze(-1);            // (m, k, 1)
-  const Tensor y = b.to(DType::f64).unsqueeze(0);             // (1, k, n)
+  const Tensor x = a.to(DType::f64).unsqueeze(-1);  // (m, k, 1)
+  const Tensor y = b.to(DType::f64).unsqueeze(0);   // (1, k, n)
   return sum(x * y, 1);
 }
 
@@ -32,9 +32,9 @@ BOOST_AUTO_TEST_CASE(products_give_the_hand_values) {
 BOOST_AUTO_TEST_CASE(vectors_are_rows_on_the_left_and_columns_on_the_right) {
   const Tensor v = from_values<float>({1, 2});
   const Tensor m = from_values<float>({3, 4, 5, 6}, {2, 2});
-  expect_same(matmul(v, v), scalar(5.0F));                         // 1*1 + 2*2
-  expect_same(matmul(v, m), from_values<float>({13, 16}));         // 1*3 + 2*5, 1*4 + 2*6
-  expect_same(matmul(m, v), from_values<float>({11, 17}));         // 3*1 + 4*2, 5*1 + 6*2
+  expect_same(matmul(v, v), scalar(5.0F));                  // 1*1 + 2*2
+  expect_same(matmul(v, m), from_values<float>({13, 16}));  // 1*3 + 2*5, 1*4 + 2*6
+  expect_same(matmul(m, v), from_values<float>({11, 17}));  // 3*1 + 4*2, 5*1 + 6*2
   BOOST_CHECK_EQUAL(matmul(zeros({4, 2, 3}), zeros({3})).shape(), (Shape{4, 2}));
   BOOST_CHECK_EQUAL(matmul(zeros({2}), zeros({4, 2, 3})).shape(), (Shape{4, 3}));
 }
@@ -93,13 +93,15 @@ BOOST_AUTO_TEST_CASE(empty_products_are_zero) {
 }
 
 BOOST_AUTO_TEST_CASE(operands_that_do_not_fit_are_refused) {
-  expect_error<ShapeError>("[matmul] inner sizes differ: (8, 4) x (5, 1)",
-                           [] { (void)matmul(zeros({8, 4}), zeros({5, 1})); });
+  expect_error<ShapeError>("[matmul] inner sizes differ: (8, 4) x (5, 1)", [] {
+    (void)matmul(zeros({8, 4}), zeros({5, 1}));
+  });
   expect_error<ShapeError>("[matmul] inner sizes differ: (3) x (2)", [] { (void)matmul(zeros({3}), zeros({2})); });
   expect_error<ShapeError>("[matmul] a scalar has no columns: () x (3)",
                            [] { (void)matmul(scalar(1.0F), zeros({3})); });
-  expect_error<ShapeError>("[matmul] shapes do not broadcast: (2) and (3)",
-                           [] { (void)matmul(zeros({2, 4, 4}), zeros({3, 4, 4})); });
+  expect_error<ShapeError>("[matmul] shapes do not broadcast: (2) and (3)", [] {
+    (void)matmul(zeros({2, 4, 4}), zeros({3, 4, 4}));
+  });
   expect_error<TensorError>("[matmul] tensor is undefined", [] { (void)matmul(zeros({1, 1}), Tensor()); });
 }
 

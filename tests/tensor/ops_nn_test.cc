@@ -60,25 +60,28 @@ BOOST_AUTO_TEST_CASE(nll_loss_picks_sums_and_averages) {
 
 BOOST_AUTO_TEST_CASE(nll_loss_gradient_sits_at_the_targets) {
   const Tensor target = from_values<std::int64_t>({2, 0});
-  expect_same(nll_loss_backward(scalar(1.0F), target, {2, 3}),
-              from_values<float>({0, 0, -0.5, -0.5, 0, 0}, {2, 3}));
+  expect_same(nll_loss_backward(scalar(1.0F), target, {2, 3}), from_values<float>({0, 0, -0.5, -0.5, 0, 0}, {2, 3}));
   expect_same(nll_loss_backward(scalar(2.0F), target, {2, 3}, Reduction::sum),
               from_values<float>({0, 0, -2, -2, 0, 0}, {2, 3}));
   expect_same(nll_loss_backward(from_values<double>({1, 5}), target, {2, 3}, Reduction::none),
               from_values<double>({0, 0, -1, -5, 0, 0}, {2, 3}));
-  expect_error<ShapeError>("[nll_loss_backward] gradient does not fit: (2) for ()",
-                           [&] { (void)nll_loss_backward(zeros({2}), target, {2, 3}); });
+  expect_error<ShapeError>("[nll_loss_backward] gradient does not fit: (2) for ()", [&] {
+    (void)nll_loss_backward(zeros({2}), target, {2, 3});
+  });
 }
 
 BOOST_AUTO_TEST_CASE(nll_loss_refuses_what_does_not_fit) {
-  expect_error<ShapeError>("[nll_loss] targets do not fit: (8, 10) and (7)",
-                           [] { (void)nll_loss(zeros({8, 10}), zeros({7}, DType::i64)); });
+  expect_error<ShapeError>("[nll_loss] targets do not fit: (8, 10) and (7)", [] {
+    (void)nll_loss(zeros({8, 10}), zeros({7}, DType::i64));
+  });
   expect_error<ShapeError>("[nll_loss] not 2 dimensions: (10)",
                            [] { (void)nll_loss(zeros({10}), zeros({1}, DType::i64)); });
-  expect_error<IndexError>("[nll_loss] index out of range: 10 of 10",
-                           [] { (void)nll_loss(zeros({1, 10}), from_values<std::int64_t>({10})); });
-  expect_error<DTypeError>("[nll_loss] needs a floating dtype: i64",
-                           [] { (void)nll_loss(zeros({1, 10}, DType::i64), zeros({1}, DType::i64)); });
+  expect_error<IndexError>("[nll_loss] index out of range: 10 of 10", [] {
+    (void)nll_loss(zeros({1, 10}), from_values<std::int64_t>({10}));
+  });
+  expect_error<DTypeError>("[nll_loss] needs a floating dtype: i64", [] {
+    (void)nll_loss(zeros({1, 10}, DType::i64), zeros({1}, DType::i64));
+  });
 }
 
 BOOST_AUTO_TEST_SUITE_END()

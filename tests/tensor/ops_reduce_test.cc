@@ -22,8 +22,8 @@ BOOST_AUTO_TEST_SUITE(ops_reduce)
 BOOST_AUTO_TEST_CASE(sums_give_the_hand_values) {
   const Tensor x = two_by_three();
   expect_same(sum(x), scalar(21.0F));
-  expect_same(sum(x, 0), from_values<float>({5, 7, 9}));            // 1+4, 2+5, 3+6
-  expect_same(sum(x, -1), from_values<float>({6, 15}));             // 1+2+3, 4+5+6
+  expect_same(sum(x, 0), from_values<float>({5, 7, 9}));  // 1+4, 2+5, 3+6
+  expect_same(sum(x, -1), from_values<float>({6, 15}));   // 1+2+3, 4+5+6
   expect_same(sum(x, 1, KeepDim::yes), from_values<float>({6, 15}, {2, 1}));
   expect_same(sum(x, {0, 1}), scalar(21.0F));
   expect_same(sum(x, {0, 1}, KeepDim::yes), from_values<float>({21}, {1, 1}));
@@ -38,7 +38,7 @@ BOOST_AUTO_TEST_CASE(integers_and_booleans_sum_to_i64) {
 }
 
 BOOST_AUTO_TEST_CASE(means_divide_by_the_number_of_elements) {
-  expect_same(mean(two_by_three()), scalar(3.5F));                  // 21 / 6
+  expect_same(mean(two_by_three()), scalar(3.5F));  // 21 / 6
   expect_same(mean(two_by_three(), 0), from_values<float>({2.5, 3.5, 4.5}));
   expect_same(mean(from_values<std::int64_t>({1, 2})), scalar(1.5F));
 }

@@ -17,10 +17,12 @@ BOOST_AUTO_TEST_CASE(concat_joins_along_a_dimension) {
 
 BOOST_AUTO_TEST_CASE(concat_refuses_what_does_not_fit) {
   expect_error<ShapeError>("[concat] no tensors", [] { (void)concat({}); });
-  expect_error<ShapeError>("[concat] shapes differ beside dimension 0: (2, 3) and (2, 4)",
-                           [] { (void)concat({zeros({2, 3}), zeros({2, 4})}); });
-  expect_error<ShapeError>("[concat] shapes differ beside dimension 0: (2) and (2, 4)",
-                           [] { (void)concat({zeros({2}), zeros({2, 4})}); });
+  expect_error<ShapeError>("[concat] shapes differ beside dimension 0: (2, 3) and (2, 4)", [] {
+    (void)concat({zeros({2, 3}), zeros({2, 4})});
+  });
+  expect_error<ShapeError>("[concat] shapes differ beside dimension 0: (2) and (2, 4)", [] {
+    (void)concat({zeros({2}), zeros({2, 4})});
+  });
   expect_error<ShapeError>("[concat] dimension out of range: 0 of ()", [] { (void)concat({scalar(1.0F)}); });
   expect_error<TensorError>("[concat] tensor is undefined", [] { (void)concat({zeros({1}), Tensor()}); });
 }

@@ -11,7 +11,8 @@ using namespace troupe;
 BOOST_AUTO_TEST_SUITE(print)
 
 BOOST_AUTO_TEST_CASE(columns_are_aligned_at_the_point) {
-  BOOST_CHECK_EQUAL(to_string(from_values<float>({1, 2.5, -10, 0.125}, {2, 2})), "[[  1.      2.5  ]\n [-10.      0.125]]");
+  BOOST_CHECK_EQUAL(to_string(from_values<float>({1, 2.5, -10, 0.125}, {2, 2})),
+                    "[[  1.      2.5  ]\n [-10.      0.125]]");
   BOOST_CHECK_EQUAL(to_string(from_values<std::int64_t>({1, -20})), "[  1 -20]");
   BOOST_CHECK_EQUAL(to_string(from_values<bool>({true, false})), "[ true false]");
   BOOST_CHECK_EQUAL(to_string(from_values<std::uint8_t>({65})), "[65]");

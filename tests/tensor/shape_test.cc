@@ -20,8 +20,9 @@ BOOST_AUTO_TEST_CASE(numel_is_the_product_one_for_a_scalar_zero_with_an_empty_di
 
 BOOST_AUTO_TEST_CASE(impossible_shapes_are_refused) {
   expect_error<ShapeError>("[shape] negative size: (2, -1)", [] { (void)Shape{2, -1}.numel(); });
-  expect_error<ShapeError>("[shape] too many elements: (4294967296, 4294967296)",
-                           [] { (void)Shape{1LL << 32, 1LL << 32}.numel(); });
+  expect_error<ShapeError>("[shape] too many elements: (4294967296, 4294967296)", [] {
+    (void)Shape{1LL << 32, 1LL << 32}.numel();
+  });
   expect_error<ShapeError>("[shape] more than 16 dimensions: 17",
                            [] { (void)Shape{1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}; });
   expect_error<ShapeError>("[shape] more than 16 dimensions: 17", [] {
@@ -50,10 +51,12 @@ BOOST_AUTO_TEST_CASE(shapes_broadcast_from_the_last_dimension) {
   BOOST_CHECK_EQUAL(broadcast_shapes("add", {4, 1, 3}, {2, 1}), (Shape{4, 2, 3}));
   BOOST_CHECK_EQUAL(broadcast_shapes("add", {}, {2, 0}), (Shape{2, 0}));
   BOOST_CHECK_EQUAL(broadcast_shapes("add", {1}, {0}), (Shape{0}));
-  expect_error<ShapeError>("[add] shapes do not broadcast: (2, 3) and (4)",
-                           [] { (void)broadcast_shapes("add", {2, 3}, {4}); });
-  expect_error<ShapeError>("[add] shapes do not broadcast: (4) and (2, 3)",
-                           [] { (void)broadcast_shapes("add", {4}, {2, 3}); });
+  expect_error<ShapeError>("[add] shapes do not broadcast: (2, 3) and (4)", [] {
+    (void)broadcast_shapes("add", {2, 3}, {4});
+  });
+  expect_error<ShapeError>("[add] shapes do not broadcast: (4) and (2, 3)", [] {
+    (void)broadcast_shapes("add", {4}, {2, 3});
+  });
   BOOST_CHECK(broadcasts_to({1, 3}, {5, 2, 3}));
   BOOST_CHECK(!broadcasts_to({2, 3}, {3}));
   BOOST_CHECK(!broadcasts_to({3}, {1}));
@@ -63,8 +66,9 @@ BOOST_AUTO_TEST_CASE(negative_dimensions_count_from_the_end) {
   BOOST_CHECK_EQUAL(normalize_dim("sum", -1, {3, 4}), 1);
   BOOST_CHECK_EQUAL(normalize_dim("sum", 0, {3, 4}), 0);
   expect_error<ShapeError>("[sum] dimension out of range: 2 of (3, 4)", [] { (void)normalize_dim("sum", 2, {3, 4}); });
-  expect_error<ShapeError>("[sum] dimension out of range: -3 of (3, 4)",
-                           [] { (void)normalize_dim("sum", -3, {3, 4}); });
+  expect_error<ShapeError>("[sum] dimension out of range: -3 of (3, 4)", [] {
+    (void)normalize_dim("sum", -3, {3, 4});
+  });
 }
 
 BOOST_AUTO_TEST_SUITE_END()

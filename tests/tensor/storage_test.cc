@@ -124,8 +124,8 @@ BOOST_AUTO_TEST_CASE(the_version_counts_writes_through_any_view) {
 
 BOOST_AUTO_TEST_CASE(a_frozen_view_covers_first_to_last_element) {
   const Tensor x = arange(12).reshape({3, 4});
-  BOOST_CHECK_EQUAL(x.slice(0, 1, 3).freeze().bytes().size(), 64U);         // 8 elements of 8 bytes
-  const FrozenBytes column = x.slice(0, 0, 2).select(1, 1).freeze();        // elements 1 and 5: from 1 to 5
+  BOOST_CHECK_EQUAL(x.slice(0, 1, 3).freeze().bytes().size(), 64U);   // 8 elements of 8 bytes
+  const FrozenBytes column = x.slice(0, 0, 2).select(1, 1).freeze();  // elements 1 and 5: from 1 to 5
   BOOST_CHECK_EQUAL(column.bytes().size(), 40U);
   BOOST_CHECK_EQUAL(*reinterpret_cast<const std::int64_t*>(column.bytes().data()), 1);
   BOOST_CHECK_EQUAL(zeros({0, 3}).freeze().bytes().size(), 0U);

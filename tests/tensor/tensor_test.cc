@@ -59,8 +59,9 @@ BOOST_AUTO_TEST_CASE(copy_from_broadcasts_and_converts_into_a_view) {
   x.select(1, 0).fill(-1);
   expect_same(x, from_values<float>({-1, 7, 8, -1, 7, 8}, {2, 3}));
   expect_error<ShapeError>("[copy_from] (3) does not broadcast to (2)", [] { zeros({2}).copy_from(zeros({3})); });
-  expect_error<ShapeError>("[copy_from] one element is written more than once: (2, 3) strides (0, 1)",
-                           [] { zeros({3}).expand({2, 3}).copy_from(zeros({3})); });
+  expect_error<ShapeError>("[copy_from] one element is written more than once: (2, 3) strides (0, 1)", [] {
+    zeros({3}).expand({2, 3}).copy_from(zeros({3}));
+  });
 }
 
 BOOST_AUTO_TEST_CASE(copy_from_an_overlapping_view_reads_before_it_writes) {
@@ -102,8 +103,8 @@ BOOST_AUTO_TEST_CASE(allclose_takes_equal_infinities_but_no_nan) {
   BOOST_CHECK(allclose(from_values<double>({1.000001, kInf}), x));
   BOOST_CHECK(!allclose(from_values<double>({1.0001, kInf}), x));
   BOOST_CHECK(!allclose(from_values<double>({1.0, -kInf}), x));
-  BOOST_CHECK(!allclose(scalar(std::numeric_limits<double>::quiet_NaN()),
-                        scalar(std::numeric_limits<double>::quiet_NaN())));
+  BOOST_CHECK(
+      !allclose(scalar(std::numeric_limits<double>::quiet_NaN()), scalar(std::numeric_limits<double>::quiet_NaN())));
   BOOST_CHECK(!allclose(zeros({1}), zeros({2})));
 }
 

@@ -39,8 +39,9 @@ BOOST_AUTO_TEST_CASE(view_joins_and_splits_only_what_lies_without_gaps) {
   const Tensor t = x.permute({1, 0, 2});  // (3, 2, 4) strides (4, 12, 1)
   BOOST_CHECK_EQUAL(t.view({3, 2, 2, 2}).strides(), (Strides{4, 12, 2, 1}));
   expect_same(t.view({3, 1, 2, 4}).select(1, 0), t.contiguous());
-  expect_error<ShapeError>("[view] layout needs a copy: (3, 2, 4) strides (4, 12, 1) to (6, 4)",
-                           [&] { (void)t.view({6, 4}); });
+  expect_error<ShapeError>("[view] layout needs a copy: (3, 2, 4) strides (4, 12, 1) to (6, 4)", [&] {
+    (void)t.view({6, 4});
+  });
   expect_same(t.reshape({6, 4}), t.contiguous().view({6, 4}));
   const Tensor s = x.slice(1, 0, 2);  // (2, 2, 4) strides (12, 4, 1): the last two join, the first does not
   BOOST_CHECK_EQUAL(s.view({2, 8}).strides(), (Strides{12, 1}));
@@ -54,8 +55,9 @@ BOOST_AUTO_TEST_CASE(transpose_and_permute_reorder_dimensions) {
   expect_same(x.permute(std::array{1, 0}), x.transpose(0, 1));
   BOOST_CHECK_EQUAL(zeros({2, 3, 4}).permute({2, 0, 1}).shape(), (Shape{4, 2, 3}));
   expect_error<ShapeError>("[transpose] dimension out of range: -2 of (3)", [] { (void)zeros({3}).transpose(); });
-  expect_error<ShapeError>("[permute] not an order of the dimensions of (2, 3): (0, 0)",
-                           [&] { (void)x.permute({0, 0}); });
+  expect_error<ShapeError>("[permute] not an order of the dimensions of (2, 3): (0, 0)", [&] {
+    (void)x.permute({0, 0});
+  });
   expect_error<ShapeError>("[permute] not an order of the dimensions of (2, 3): (0)", [&] { (void)x.permute({0}); });
 }
 
