@@ -2,6 +2,7 @@
 # troupeConfig.cmake look for them with this same file.
 include(CMakeFindDependencyMacro)
 find_dependency(Threads)
+find_dependency(OpenMP COMPONENTS CXX)
 find_dependency(spdlog CONFIG)
 find_dependency(fmt CONFIG)
 find_dependency(tomlplusplus CONFIG)

@@ -35,6 +35,7 @@ function(troupe_library folder)
                                                      $<INSTALL_INTERFACE:include/troupe>)
   target_link_libraries(troupe_${folder} PUBLIC ${arg_LINKS} PRIVATE ${arg_PRIVATE_LINKS})
   troupe_compile_options(troupe_${folder})
+  set_property(GLOBAL APPEND PROPERTY TROUPE_LIBRARIES troupe_${folder})
 endfunction()
 
 # troupe_program(<name> SOURCES <file>... LINKS <target>...)
