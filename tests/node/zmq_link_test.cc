@@ -264,14 +264,20 @@ BOOST_AUTO_TEST_CASE(process_that_came_back_before_its_death_was_noticed_is_rest
   const std::string address = child->address();
 
   // Another node makes the survivor's link thread wait while the child is killed and comes back.
+  std::promise<void> holding;
   std::promise<void> go_on;
-  node.sink.answer = [&](const NodeName&, const Frames&) { go_on.get_future().wait(); };
+  node.sink.answer = [&](const NodeName&, const Frames&) {
+    holding.set_value();
+    go_on.get_future().wait();
+  };
   TestNode holder(options("holder", 3, secret));
   holder.link->connect(node.link->address());
   holder.sink.wait_ups(1);
   node.link->connect(address);
   node.sink.wait_ups(2);
   holder.send("survivor", "hold on");
+  auto held = holding.get_future();
+  BOOST_REQUIRE((held.wait_for(10s) == std::future_status::ready));
   child->kill();
   child.reset();
   ChildProcess again(secret, address, 4);
