@@ -32,7 +32,7 @@ struct ZmqLinkOptions {
   };
   Exposure exposure = Exposure::loopback;
 
-  std::size_t frame_bytes_max = std::size_t{1} << 30;    ///< a peer that sends a longer frame is cut off
+  std::size_t frame_bytes_max = std::size_t{1} << 30;    ///< sender of a longer frame is cut off; none is sent
   std::size_t frames_max = (std::size_t{1} << 16) + 64;  ///< per message
   int queue_messages_max = 1000;                         ///< per peer and direction, in ZeroMQ
   std::size_t backlog_bytes_max = 64 << 20;              ///< per peer, beyond that queue; more is dropped
@@ -41,7 +41,7 @@ struct ZmqLinkOptions {
   Duration connect_patience = std::chrono::seconds{10};  ///< how long `connect` tries an address where nobody listens
   Duration name_patience = std::chrono::seconds{2};      ///< how long it tries while the name is in use
 
-  /// One line per connection refused, at most a few per second. Called on the link's thread; may be empty.
+  /// One line per connection or message refused, at most five per second. Called on the link's thread; may be empty.
   std::function<void(std::string_view line)> log;
 };
 

@@ -33,7 +33,7 @@ ZmqLinkCore::ZmqLinkCore(ZmqLinkParts& parts, ZmqSocket router, LinkSink& sink)
 
 void ZmqLinkCore::obey(TimePoint now, Command command) {
   if (const auto* order = std::get_if<Connect>(&command)) return connect(now, order->address);
-  if (auto* order = std::get_if<Send>(&command)) return send(order->to, std::move(order->frames));
+  if (auto* order = std::get_if<Send>(&command)) return send(now, order->to, std::move(order->frames));
   disconnect(std::get<Disconnect>(command).peer);
 }
 
@@ -87,9 +87,15 @@ void ZmqLinkCore::connect(TimePoint now, const std::string& address) {
   connection.asked = peer == nullptr || !peer->up;
 }
 
-void ZmqLinkCore::send(const NodeName& to, Frames frames) {
+void ZmqLinkCore::send(TimePoint now, const NodeName& to, Frames frames) {
   const auto peer = peers_.find(to);
-  if (peer == peers_.end() || !peer->second.up) {
+  const std::size_t limit = parts_.options.frame_bytes_max;
+  const auto large = std::ranges::find_if(frames, [limit](const Frame& frame) { return frame.bytes.size() > limit; });
+  if (large != frames.end()) {  // the peer would cut the connection, and again after each resend
+    parts_.log_refusal(now, fmt::format("dropped a message to {}: a frame of {} bytes exceeds {}", to,
+                                        large->bytes.size(), limit));
+  }
+  if (peer == peers_.end() || !peer->second.up || large != frames.end()) {
     ++parts_.counters.dropped_messages;
     return;
   }

@@ -65,7 +65,7 @@ class ZmqLinkCore {
   enum class Keep { nothing, connection };
 
   void connect(TimePoint now, const std::string& address);
-  void send(const NodeName& to, Frames frames);
+  void send(TimePoint now, const NodeName& to, Frames frames);
   void disconnect(const NodeName& name);
 
   void work_on(TimePoint now, const std::string& address);

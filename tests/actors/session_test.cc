@@ -324,6 +324,19 @@ BOOST_AUTO_TEST_CASE(reorder_buffer_holds_no_more_bytes_than_the_queue) {
   BOOST_TEST(pair.bob.counts().overflow == 2U);
 }
 
+BOOST_AUTO_TEST_CASE(duplicate_of_an_early_message_takes_no_room) {
+  Pair pair{{.queue_bytes_max = 1000}};
+  (void)send(pair.alice, 0ms, "lost");
+  const auto early = send(pair.alice, 0ms, std::string(600, 'x'));
+  const auto small = send(pair.alice, 0ms, std::string(100, 'x'));
+  (void)receive(pair.bob, 0ms, early[0]);
+  (void)receive(pair.bob, 0ms, early[0]);
+  (void)receive(pair.bob, 0ms, small[0]);
+  BOOST_TEST(pair.bob.counts().duplicates == 1U);
+  BOOST_TEST(pair.bob.counts().overflow == 0U);
+  BOOST_TEST(pair.bob.reordering_messages() == 2U);
+}
+
 BOOST_AUTO_TEST_CASE(goodbye_is_told_once_after_everything_sent_before_it) {
   Pair pair;
   const auto last = send(pair.alice, 0ms, "last words");

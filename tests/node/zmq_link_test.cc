@@ -408,6 +408,19 @@ BOOST_AUTO_TEST_CASE(frame_above_the_limit_closes_the_connection_of_its_sender_o
   two.check_still_up();
 }
 
+BOOST_AUTO_TEST_CASE(frame_above_the_limit_is_not_sent_at_all) {
+  std::promise<std::string> logged;
+  Two two([&](ZmqLinkOptions& with) {
+    with.frame_bytes_max = 64 << 10;
+    if (with.name == "a") with.log = [&](std::string_view line) { logged.set_value(std::string(line)); };
+  });
+  two.a.send("b", std::string((64 << 10) + 1, 'x'));
+  two.check_still_up();
+  BOOST_TEST(logged.get_future().get() == "dropped a message to b: a frame of 65537 bytes exceeds 65536");
+  BOOST_TEST(two.a.link->counts().dropped_messages == 1U);
+  BOOST_TEST(two.a.link->counts().reconnects == 0U);
+}
+
 BOOST_AUTO_TEST_CASE(message_of_too_many_frames_is_refused) {
   Two two([](ZmqLinkOptions& with) { with.frames_max = 8; });
   two.a.link->send("b", Frames(9, frame_of("x")));
