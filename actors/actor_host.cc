@@ -39,6 +39,8 @@ class InlineUnit final : public caf::execution_unit {
 
 class InlineHost final : public ActorHost {
  public:
+  InlineHost() { forget_system_on_this_thread(); }
+
   ~InlineHost() override {
     // An actor that still runs would make CAF's destructor wait for ever: stop() has reported it, the system stays.
     if (parts_->system.registry().running() > 0) static_cast<void>(parts_.release());

@@ -9,6 +9,7 @@
 #include <caf/actor_system_config.hpp>
 #include <caf/allowed_unsafe_message_type.hpp>
 #include <caf/execution_unit.hpp>
+#include <caf/logger.hpp>
 #include <caf/mailbox_element.hpp>
 #include <caf/scheduled_actor.hpp>
 #include <caf/send.hpp>
@@ -25,6 +26,10 @@
 #include "actors/clock.h"
 
 namespace troupe::detail {
+
+/// CAF leaves a reference to a system's logger on each thread that makes the system or spawns in it, and the system's
+/// destructor waits for ever until all are gone: it must not stay on threads that outlive the system.
+inline void forget_system_on_this_thread() { caf::logger::set_current_actor_system(nullptr); }
 
 /// One node's actors and who runs them. Any thread may call any member but stop().
 class ActorHost {
@@ -44,7 +49,9 @@ class ActorHost {
   /// Spawns a typed actor that first runs when its first message arrives.
   template <class Behavior, class... Args>
   auto spawn(Behavior behavior, Args&&... args) {
-    return system().template spawn<caf::lazy_init>(behavior, std::forward<Args>(args)...);
+    auto actor = system().template spawn<caf::lazy_init>(behavior, std::forward<Args>(args)...);
+    forget_system_on_this_thread();
+    return actor;
   }
 
   /// Waits until `due` for all actors to end; says how many still run.
