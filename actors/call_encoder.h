@@ -82,7 +82,7 @@ CallEncoder encode_call(const std::shared_ptr<ScopeState>& scope, NodeName to, s
     [&]<std::size_t... I>(std::index_sequence<I...>) {
       static_assert((ArgumentFor<std::tuple_element_t<I, Wire>, Args> && ...),
                     "an argument does not convert to the callable's parameter type without narrowing");
-      const auto put = [&encoder]<class P>(std::type_identity<P>, auto&& arg) {
+      [[maybe_unused]] const auto put = [&encoder]<class P>(std::type_identity<P>, auto&& arg) {
         if constexpr (std::is_same_v<P, std::remove_cvref_t<decltype(arg)>>) {
           encoder.archive()(arg);
         } else {

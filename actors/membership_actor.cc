@@ -98,7 +98,7 @@ void MembershipState::admit(Delivery& delivery, const msg::MemberJoin& join) {
   if (join.name != delivery.from || join.incarnation != delivery.incarnation) {
     return refuse(ErrorCode::protocol_violation, fmt::format("{} asked to join as \"{}\"", delivery.from, join.name));
   }
-  if (join.world_size != world_size_) {
+  if (world_size_ != 0 && join.world_size != world_size_) {
     return refuse(ErrorCode::bad_argument,
                   fmt::format("{} expects a world of {}, {} one of {}", join.name, join.world_size, node_->name(), world_size_));
   }

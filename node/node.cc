@@ -31,6 +31,10 @@ Node::~Node() {
 
 std::vector<Peer> Node::members() const { return core().membership().members(); }
 
+std::optional<Error> Node::wait_for_members(std::size_t count, Deadline deadline) {
+  return core().membership().wait_for_members(count, due_after(deadline));
+}
+
 void Node::on_down(std::function<void(const Peer&, const Error&)> handler) {
   core().membership().on_down(std::move(handler));
 }
@@ -39,11 +43,15 @@ void Node::serve() {
   if (const auto error = core().membership().wait_for_agreement(std::nullopt)) throw RemoteError(*error);
 }
 
+std::optional<TimePoint> Node::due_after(Deadline deadline) const {
+  const auto limit = deadline.after();
+  return limit ? std::optional(core().clock().now() + *limit) : std::nullopt;
+}
+
 ShutdownReport Node::shutdown(Deadline deadline) {
   ShutdownReport report;
   if (core().stopped()) return report;
-  const auto limit = deadline.after();
-  const auto due = limit ? std::optional(core().clock().now() + *limit) : std::nullopt;
+  const auto due = due_after(deadline);
   if (const auto error = core().membership().wait_for_agreement(due)) {
     report.waited_for.push_back(error->message);
     for (std::string& line : core().oldest_requests()) report.waited_for.push_back(std::move(line));

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -61,6 +62,9 @@ class Node final : public Scope {
   /// All members that are up, this node among them, by name.
   [[nodiscard]] std::vector<Peer> members() const;
 
+  /// Waits until `count` nodes, this one among them, are members and up; the Error says who is there.
+  [[nodiscard]] std::optional<Error> wait_for_members(std::size_t count, Deadline deadline);
+
   /// Counts for debug info and tests.
   [[nodiscard]] detail::NodeCounts counts() const { return core().counts(); }
 
@@ -79,6 +83,9 @@ class Node final : public Scope {
   ShutdownReport stop();
 
   [[nodiscard]] detail::NodeCore& core() const { return *state().node; }
+
+ private:
+  [[nodiscard]] std::optional<TimePoint> due_after(Deadline deadline) const;
 };
 
 }  // namespace troupe

@@ -71,10 +71,8 @@ Node Node::join(NodeOptions options, FunctionRegistry functions) {
   } else {
     membership.join(options.seed, options.world_size);
   }
-  const auto limit = options.join_deadline.after();
-  const auto due = limit ? std::optional(node.core().clock().now() + *limit) : std::nullopt;
   const std::size_t count = std::max<std::size_t>(options.world_size, options.seed.empty() ? 1 : 2);
-  if (const auto error = membership.wait_for_members(count, due)) throw RemoteError(*error);
+  if (const auto error = node.wait_for_members(count, options.join_deadline)) throw RemoteError(*error);
   return node;
 }
 
