@@ -80,30 +80,50 @@ class World {
     act(kRoot, trackers_.at(kRoot).start(remote_roots));
   }
 
-  using Event = std::pair<std::string, std::function<void(World&)>>;
+  struct Event {
+    enum class What : std::uint8_t { deliver, repeat, walk, death };
+    What what = What::deliver;
+    char node = 0;                     // walk, death
+    const Message* message = nullptr;  // deliver, repeat; in the flight of the world that offers it
+  };
 
   [[nodiscard]] std::vector<Event> events() const {
+    using What = Event::What;
     std::vector<Event> out;
     for (auto at = flight_.begin(); at != flight_.end(); at = flight_.upper_bound(*at)) {
-      const Message message = *at;
-      out.emplace_back("deliver " + text(message), [message](World& world) {
-        world.flight_.erase(world.flight_.find(message));
-        world.deliver(message);
-      });
-      if (duplicates_ > 0 && message.kind != Kind::down) {
-        out.emplace_back("deliver and repeat " + text(message), [message](World& world) {
-          --world.duplicates_;
-          world.deliver(message);
-        });
-      }
+      if (changes_nothing(*at)) return {{What::deliver, 0, &*at}};
+      out.push_back({What::deliver, 0, &*at});
+      if (duplicates_ > 0 && at->kind != Kind::down) out.push_back({What::repeat, 0, &*at});
     }
     for (const auto& [node, walks] : walks_) {
-      if (!walks.empty()) out.emplace_back("walk on " + name(node), [at = node](World& world) { world.walk(at); });
+      if (!walks.empty()) out.push_back({What::walk, node, nullptr});
     }
     if (dead_ == 0) {
-      for (const char node : pass_->mortal) out.emplace_back("death of " + name(node), [node](World& world) { world.die(node); });
+      for (const char node : pass_->mortal) out.push_back({What::death, node, nullptr});
     }
     return out;
+  }
+
+  void apply(const Event& event) {
+    const Message message = event.message == nullptr ? Message{} : *event.message;
+    switch (event.what) {
+      case Event::What::deliver:
+        flight_.erase(flight_.find(message));
+        deliver(message);
+        break;
+      case Event::What::repeat:
+        --duplicates_;
+        deliver(message);
+        break;
+      case Event::What::walk: walk(event.node); break;
+      case Event::What::death: die(event.node); break;
+    }
+  }
+
+  static std::string text(const Event& event) {
+    static constexpr const char* kNames[] = {"deliver ", "deliver and repeat ", "walk on ", "death of "};
+    const std::string what = kNames[static_cast<std::size_t>(event.what)];
+    return what + (event.message == nullptr ? name(event.node) : text(*event.message));
   }
 
   [[nodiscard]] std::string key() const {
@@ -158,6 +178,11 @@ class World {
       nodes_.insert(node);
       reachable_.insert({node, source});
     }
+  }
+
+  // Ignored by a receiver that has failed: such a delivery commutes with all else, so one order of it is all orders.
+  [[nodiscard]] bool changes_nothing(const Message& message) const {
+    return message.kind != Kind::mark && message.kind != Kind::down && trackers_.at(message.to).phase() == Phase::failed;
   }
 
   void deliver(const Message& message) {
@@ -342,15 +367,15 @@ class Explorer {
     if (!known_.insert(std::hash<std::string>{}(world.key())).second) return;
     ++seen_->states;
     const auto events = world.events();
-    const bool is_quiet = std::all_of(events.begin(), events.end(), [](const auto& event) { return event.first.starts_with("death"); });
-    if (is_quiet) world.check_end();
-    for (const auto& [name, apply] : events) {
+    const auto is_death = [](const World::Event& event) { return event.what == World::Event::What::death; };
+    if (std::all_of(events.begin(), events.end(), is_death)) world.check_end();
+    for (const World::Event& event : events) {
       try {
         World next = world;
-        apply(next);
+        next.apply(event);
         visit(next);
       } catch (const Broken& broken) {
-        throw Broken(name + "\n" + broken.what());
+        throw Broken(World::text(event) + "\n" + broken.what());
       }
     }
   }

@@ -4,14 +4,10 @@
 #include <boost/test/unit_test.hpp>
 #include <map>
 #include <memory>
-#include <ostream>
 #include <random>
 #include <set>
 
 namespace troupe {
-
-static std::ostream& operator<<(std::ostream& out, RequestId request) { return out << request.value; }
-
 namespace {
 
 using namespace std::chrono_literals;

@@ -43,26 +43,62 @@ class World {
     }
   }
 
-  using Event = std::pair<std::string, std::function<void(World&)>>;
+  struct Event {
+    enum class What : std::uint8_t { deliver, repeat, undo, act, creation_fails, crash, cut };
+    What what = What::deliver;
+    char node = 0;                     // act, crash
+    const Message* message = nullptr;  // deliver, repeat, undo; in the flight of the world that offers it
+  };
 
   [[nodiscard]] std::vector<Event> events() const {
+    using What = Event::What;
     std::vector<Event> out;
-    for (auto at = flight_.begin(); at != flight_.end(); at = flight_.upper_bound(*at)) add_message_events(*at, out);
-    for (const char node : alive_) add_step_event(node, out);
-    if (script_->creation_may_fail && !creation_failed_ && created_by_ != 0 && alive_.contains(created_by_)) {
-      const auto forks = users_.at(created_by_).forks_of(rref_);
-      const bool is_pending = std::find(forks.begin(), forks.end(), creating_fork_) != forks.end();
-      if (is_pending && users_.at(created_by_).state(rref_) == HandleState::pending) {
-        out.emplace_back("the creation times out", [](World& world) { world.fail_creation(); });
-      }
+    for (auto at = flight_.begin(); at != flight_.end(); at = flight_.upper_bound(*at)) {
+      const bool is_notification = at->kind == Kind::forked || at->kind == Kind::deleted || at->kind == Kind::acknowledged ||
+                                   at->kind == Kind::revoked;
+      out.push_back({What::deliver, 0, &*at});
+      if (duplicates_ > 0 && is_notification) out.push_back({What::repeat, 0, &*at});
+      if (undone_ > 0 && at->kind == Kind::call && alive_.contains(at->from)) out.push_back({What::undo, 0, &*at});
     }
+    for (const char node : alive_) {
+      if (can_act(node)) out.push_back({What::act, node, nullptr});
+    }
+    if (creation_may_fail()) out.push_back({What::creation_fails, 0, nullptr});
     if (lost_.empty()) {
-      for (const char node : script_->crashable) {
-        out.emplace_back(std::string("crash ") + node, [node](World& world) { world.crash(node); });
-      }
-      if (!script_->cut.empty()) out.emplace_back("cut " + script_->cut, [](World& world) { world.cut(); });
+      for (const char node : script_->crashable) out.push_back({What::crash, node, nullptr});
+      if (!script_->cut.empty()) out.push_back({What::cut, 0, nullptr});
     }
     return out;
+  }
+
+  void apply(const Event& event) {
+    const Message message = event.message == nullptr ? Message{} : *event.message;
+    switch (event.what) {
+      case Event::What::deliver:
+        flight_.erase(flight_.find(message));
+        deliver(message);
+        break;
+      case Event::What::repeat:
+        --duplicates_;
+        deliver(message);
+        break;
+      case Event::What::undo:
+        --undone_;
+        flight_.erase(flight_.find(message));
+        for (const ForkId& fork : message.forks) undo(message.from, fork);
+        break;
+      case Event::What::act: act(event.node); break;
+      case Event::What::creation_fails: fail_creation(); break;
+      case Event::What::crash: crash(event.node); break;
+      case Event::What::cut: cut(); break;
+    }
+  }
+
+  static std::string text(const Event& event) {
+    static constexpr const char* kNames[] = {"deliver ", "deliver and repeat ", "undo ", "act: ", "the creation fails", "crash ", "cut"};
+    std::string out = kNames[static_cast<std::size_t>(event.what)];
+    if (event.node != 0) out += event.node;
+    return event.message == nullptr ? out : out + text(*event.message);
   }
 
   // All that decides what can still happen, as text.
@@ -129,41 +165,29 @@ class World {
     if (table_) require(table_->fork_count() == forks_held, "the owner counts a fork that nobody holds: " + table_->text());
   }
 
-  void add_message_events(const Message& message, std::vector<Event>& out) const {
-    out.emplace_back("deliver " + text(message), [message](World& world) {
-      world.flight_.erase(world.flight_.find(message));
-      world.deliver(message);
-    });
-    const bool is_notification = message.kind == Kind::forked || message.kind == Kind::deleted ||
-                                 message.kind == Kind::acknowledged || message.kind == Kind::revoked;
-    if (duplicates_ > 0 && is_notification) {
-      out.emplace_back("deliver and repeat " + text(message), [message](World& world) {
-        --world.duplicates_;
-        world.deliver(message);
-      });
-    }
-    if (undone_ > 0 && message.kind == Kind::call && alive_.contains(message.from)) {
-      out.emplace_back("undo " + text(message), [message](World& world) {
-        --world.undone_;
-        world.flight_.erase(world.flight_.find(message));
-        for (const ForkId& fork : message.forks) world.undo(message.from, fork);
-      });
-    }
+  [[nodiscard]] bool creation_may_fail() const {
+    if (!script_->creation_may_fail || creation_failed_ || !alive_.contains(created_by_)) return false;
+    const HandleTable& table = users_.at(created_by_);
+    const auto forks = table.forks_of(rref_);
+    return std::find(forks.begin(), forks.end(), creating_fork_) != forks.end() && table.state(rref_) == HandleState::pending;
   }
 
-  void add_step_event(char node, std::vector<Event>& out) const {
+  // Its next step; after the last one it drops what it holds.
+  [[nodiscard]] Step next_step(char node) const {
     const Program& program = script_->programs.at(node);
     const std::size_t position = count_in(position_, node);
-    const bool begins = position < program.size() &&
-                        (program[position].kind == Step::Kind::create || program[position].kind == Step::Kind::make);
-    if (count_in(copies_, node) == 0 && !begins) return;
-    const Step step = position < program.size() ? program[position] : Step{};
-    out.emplace_back(std::string(1, node) + (step.kind == Step::Kind::drop ? " drops" : " acts, to ") +
-                         (step.kind == Step::Kind::drop ? "" : std::string(1, step.to)),
-                     [node, step, position, last = program.size()](World& world) {
-                       if (position < last) world.position_[node] = position + 1;
-                       world.perform(node, step);
-                     });
+    return position < program.size() ? program[position] : Step{};
+  }
+
+  [[nodiscard]] bool can_act(char node) const {
+    const Step::Kind kind = next_step(node).kind;
+    return kind == Step::Kind::create || kind == Step::Kind::make || count_in(copies_, node) > 0;
+  }
+
+  void act(char node) {
+    const Step step = next_step(node);
+    if (count_in(position_, node) < script_->programs.at(node).size()) ++position_[node];
+    perform(node, step);
   }
 
   void perform(char node, const Step& step) {
@@ -430,13 +454,13 @@ class Explorer {
     ++seen_->states;
     const auto events = world.events();
     if (events.empty()) world.check_end();
-    for (const auto& [name, apply] : events) {
+    for (const World::Event& event : events) {
       try {
         World next = world;
-        apply(next);
+        next.apply(event);
         visit(next);
       } catch (const Broken& broken) {
-        throw Broken(name + "\n" + broken.what());
+        throw Broken(World::text(event) + "\n" + broken.what());
       }
     }
   }
