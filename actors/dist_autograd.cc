@@ -1,10 +1,13 @@
 #include "actors/dist_autograd.h"
 
+#include <optional>
 #include <stdexcept>
+#include <string>
 
 #include "actors/contexts.h"
 #include "actors/deadline.h"
 #include "actors/node_core.h"
+#include "actors/variables_of.h"
 #include "autograd/engine.h"
 #include "tensor/error.h"
 
@@ -21,6 +24,17 @@ Scope scope_with_new_context(const Scope& scope) {
 const ContextId& context_of(const Scope& scope, const char* operation) {
   if (scope.state().context) return *scope.state().context;
   throw std::logic_error(std::string("[") + operation + "] the scope has no autograd context: call through a DistContext");
+}
+
+/// The variable behind a reference to a value of this node.
+Variable value_here(const Scope& scope, const RRef<Variable>& rref, std::optional<TimePoint> due) {
+  detail::NodeCore& node = *scope.state().node;
+  const Promise<std::vector<Variable>> found(node.future_home());
+  detail::variables_of(node, {rref.id()}, [found](Result<std::vector<Variable>> values) { found.complete(std::move(values)); });
+  if (!due) return found.future().get().front();
+  auto values = found.future().get_for(*due - node.clock().now());
+  if (!values) throw RemoteError(node.error(ErrorCode::timeout, node.name(), "backward", rref.text() + " does not exist yet"));
+  return values->value().front();
 }
 
 }  // namespace
@@ -42,12 +56,18 @@ Gradients gradients(const Scope& scope) {
 void backward(const Scope& scope, const std::vector<Root>& roots) {
   const ContextId& context = context_of(scope, "backward");
   if (roots.empty()) throw TensorError("[backward] there are no roots");
+  const auto due = due_of(scope.state());
   detail::PassRoots places;
   for (const Root& root : roots) {
-    static_cast<void>(initial_gradient(root.variable()));  // a root that cannot start is the caller's mistake
-    places.local.push_back(root.variable());
+    const auto* rref = std::get_if<RRef<Variable>>(&root.place());
+    if (rref != nullptr && rref->owner() != scope.node_name()) {
+      places.remote[rref->owner()].push_back(rref->id());
+    } else {
+      places.local.push_back(rref == nullptr ? std::get<Variable>(root.place()) : value_here(scope, *rref, due));
+      static_cast<void>(initial_gradient(places.local.back()));  // a root that cannot start is the caller's mistake
+    }
   }
-  scope.state().node->contexts().backward(context, std::move(places), due_of(scope.state())).get();
+  scope.state().node->contexts().backward(context, std::move(places), due).get();
 }
 
 void backward(const Scope& scope, const Root& root) { backward(scope, std::vector<Root>{root}); }

@@ -10,8 +10,10 @@
 #pragma once
 
 #include <utility>
+#include <variant>
 #include <vector>
 
+#include "actors/rref.h"
 #include "actors/scope.h"
 #include "autograd/gradients.h"
 #include "autograd/variable.h"
@@ -44,23 +46,26 @@ class DistContext final : public Scope {
 /// Throws std::logic_error if `scope` has no context, RemoteError as DistContext::grad.
 [[nodiscard]] Gradients gradients(const Scope& scope);
 
-/// Where a backward pass begins, with gradient 1: a variable of one element that requires a gradient.
+/// Where a backward pass begins, with gradient 1: a variable of one element that requires a gradient, here or on another
+/// node.
 class Root {
  public:
-  Root(Variable variable) : variable_(std::move(variable)) {}
+  Root(Variable variable) : place_(std::move(variable)) {}
+  Root(RRef<Variable> variable) : place_(std::move(variable)) {}
 
-  [[nodiscard]] const Variable& variable() const { return variable_; }
+  [[nodiscard]] const std::variant<Variable, RRef<Variable>>& place() const { return place_; }
 
  private:
-  Variable variable_;
+  std::variant<Variable, RRef<Variable>> place_;
 };
 
 /// Adds the gradients of the sum over `roots` to the scope's context, on every node that the graph reaches, and waits
 /// until all are complete; exact for any graph. Passes begun on one node run one after the other.
-/// Throws TensorError if `roots` is empty or one of them is undefined, requires no gradient or has more than one element;
-/// std::logic_error if `scope` has no context; RemoteError: context_aborted if a node that takes part dies or the
-/// context was released, remote_exception if the backward of an operation threw somewhere, timeout at the scope's
-/// deadline. After an error other than context_aborted the context can be used again and holds nothing of that pass.
+/// Throws TensorError if `roots` is empty or a root of this node is undefined, requires no gradient or has more than one
+/// element; std::logic_error if `scope` has no context; RemoteError: bad_argument for such a root on another node, what
+/// made a reference fail, context_aborted if a node that takes part dies or the context was released, remote_exception
+/// if the backward of an operation threw somewhere, timeout at the scope's deadline. After an error other than
+/// context_aborted the context can be used again and holds nothing of that pass.
 void backward(const Scope& scope, const std::vector<Root>& roots);
 void backward(const Scope& scope, const Root& root);
 

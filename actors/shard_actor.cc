@@ -97,6 +97,7 @@ void ShardState::on_strand(const ReturnAddress& answer, Work work) {
       error.incarnation = self.incarnation;
     }
     error.operation = "step";
+    error.execution = Execution::never;
     answer.fail(std::move(error));
   };
   const auto job = [part = part_, work, answer, fail] {

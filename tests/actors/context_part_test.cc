@@ -1,0 +1,311 @@
+#include <boost/test/unit_test.hpp>
+
+#include <cmath>
+#include <functional>
+#include <set>
+#include <string>
+
+#include "autograd/engine.h"
+#include "autograd/ops.h"
+#include "tensor/create.h"
+#include "tests/actors/context_world.h"
+
+namespace troupe::test {
+namespace {
+
+using Place = ContextWorld::Place;
+using Values = ContextWorld::Values;
+
+/// Builds a graph and gives the roots to `World::backward`.
+using Program = std::function<std::shared_ptr<ContextWorld::Answer>(ContextWorld&, Place&)>;
+
+std::shared_ptr<ContextWorld::Answer> chain(ContextWorld& world, Place& here) {
+  const Variable x = world.leaf("trainer", "x", {3, 4});
+  const Variable w0 = world.leaf("ps0", "w0", {4, 4});
+  const Variable w1 = world.leaf("ps1", "w1", {4, 2});
+  const Values hidden = world.call(here, "ps0", {x}, [&](Place&, const Values& in) { return Values{tanh(matmul(in[0], w0))}; });
+  const Values out = world.call(here, "ps1", hidden, [&](Place&, const Values& in) { return Values{matmul(in[0], w1)}; });
+  return world.backward({sum(out[0])});
+}
+
+std::shared_ptr<ContextWorld::Answer> diamond(ContextWorld& world, Place& here) {
+  const Variable x = world.leaf("trainer", "x", {3, 4});
+  const Variable w0 = world.leaf("ps0", "w0", {4, 4});
+  const Variable w1 = world.leaf("ps1", "w1", {4, 4});
+  const Values a = world.call(here, "ps0", {x}, [&](Place&, const Values& in) { return Values{matmul(in[0], w0)}; });
+  const Values b = world.call(here, "ps1", {x}, [&](Place&, const Values& in) { return Values{tanh(matmul(in[0], w1))}; });
+  return world.backward({sum(mul(a[0], b[0]))});
+}
+
+std::shared_ptr<ContextWorld::Answer> there_and_back(ContextWorld& world, Place& here) {
+  const Variable x = world.leaf("trainer", "x", {3, 4});
+  const Variable w = world.leaf("trainer", "w", {4, 4});
+  const Variable v = world.leaf("ps0", "v", {4, 4});
+  const Values y = world.call(here, "ps0", {x}, [&](Place& ps, const Values& in) {
+    const Values z = world.call(ps, "trainer", {matmul(in[0], v)}, [&](Place&, const Values& back) { return Values{matmul(tanh(back[0]), w)}; });
+    return Values{mul(z[0], in[0])};
+  });
+  return world.backward({sum(matmul(y[0], w))});
+}
+
+// The example of PyTorch's note on distributed autograd: with FAST mode the pass waits for ever for the unused result.
+std::shared_ptr<ContextWorld::Answer> unused_result(ContextWorld& world, Place& here) {
+  const Variable t1 = world.leaf("trainer", "t1", {3, 3});
+  const Variable t2 = world.leaf("trainer", "t2", {3, 3});
+  const auto product = [](Place&, const Values& in) { return Values{mul(in[0], in[1])}; };
+  const Values t3 = world.call(here, "ps0", {t1, t2}, [](Place&, const Values& in) { return Values{add(in[0], in[1])}; });
+  const Values unused = world.call(here, "ps0", {t1, t3[0]}, product);
+  const Values t5 = world.call(here, "ps0", {t3[0], t2}, product);
+  return world.backward({sum(t5[0])});
+}
+
+std::shared_ptr<ContextWorld::Answer> two_roots(ContextWorld& world, Place& here) {
+  const Variable x = world.leaf("trainer", "x", {3, 4});
+  const Variable w = world.leaf("ps0", "w", {4, 4});
+  RRefId there;
+  const Values y = world.call(here, "ps0", {x}, [&](Place&, const Values& in) {
+    const Variable hidden = matmul(in[0], w);
+    there = world.keep("ps0", mean(mul(hidden, hidden)));
+    return Values{hidden};
+  });
+  return world.backward({sum(tanh(y[0]))}, {{"ps0", {there}}});
+}
+
+std::shared_ptr<ContextWorld::Answer> many_uses(ContextWorld& world, Place& here) {
+  const Variable x = world.leaf("trainer", "x", {3, 3});
+  const Variable w0 = world.leaf("ps0", "w0", {3, 3});
+  const Variable w1 = world.leaf("ps1", "w1", {3, 3});
+  const auto twice = [&](const Variable& w) {
+    return [&world, &w](Place&, const Values& in) { return Values{add(matmul(in[0], w), mul(in[0], w))}; };
+  };
+  const Values a = world.call(here, "ps0", {x}, twice(w0));
+  const Values b = world.call(here, "ps1", {x}, twice(w1));
+  const Values c = world.call(here, "ps0", {x}, twice(w0));
+  const Values d = world.call(here, "ps1", {x}, twice(w1));
+  return world.backward({sum(add(add(mul(a[0], b[0]), mul(c[0], d[0])), tanh(x)))});
+}
+
+struct GraphShape {
+  const char* name;
+  Program program;
+};
+const GraphShape kShapes[] = {{"chain", chain},
+                          {"diamond", diamond},
+                          {"there and back", there_and_back},
+                          {"unused result", unused_result},
+                          {"two roots, one remote", two_roots},
+                          {"x twice on each of two callees and once here", many_uses}};
+
+std::map<std::string, Tensor> gradients_of(const Program& program, Placement placement, std::uint64_t seed, int copies = 1) {
+  ContextWorld world(placement, seed);
+  world.copies = copies;
+  std::shared_ptr<ContextWorld::Answer> answer;
+  world.drive([&](Place& here) { answer = program(world, here); });
+  world.settle();
+  BOOST_REQUIRE_MESSAGE(answer->result, "the pass was not answered");
+  BOOST_REQUIRE_MESSAGE(answer->result->ok(), (answer->result->ok() ? "" : answer->result->error().text()));
+  return world.gradients();
+}
+
+void check_same_bits(const std::map<std::string, Tensor>& got, const std::map<std::string, Tensor>& expected) {
+  BOOST_REQUIRE_EQUAL(got.size(), expected.size());
+  for (const auto& [label, gradient] : expected) {
+    BOOST_REQUIRE(got.contains(label));
+    BOOST_CHECK_MESSAGE(same_bytes(got.at(label), gradient), "gradient of " << label << " differs");
+  }
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(context_part)
+
+BOOST_AUTO_TEST_CASE(gradients_of_six_shapes_are_those_of_one_node_bit_for_bit_in_any_order_of_messages) {
+  for (const GraphShape& shape : kShapes) {
+    BOOST_TEST_CONTEXT(shape.name) {
+      const auto expected = gradients_of(shape.program, Placement::single, 1);
+      BOOST_TEST(!expected.empty());
+      for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+        BOOST_TEST_CONTEXT("seed " << seed) { check_same_bits(gradients_of(shape.program, Placement::apart, seed), expected); }
+      }
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_message_that_comes_twice_changes_no_gradient) {
+  for (const GraphShape& shape : kShapes) {
+    BOOST_TEST_CONTEXT(shape.name) {
+      const auto expected = gradients_of(shape.program, Placement::single, 1);
+      for (std::uint64_t seed = 1; seed <= 50; ++seed) {
+        check_same_bits(gradients_of(shape.program, Placement::apart, seed, 2), expected);
+      }
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(gradients_of_six_shapes_are_those_of_plain_functions_up_to_the_grouping_of_sums) {
+  for (const GraphShape& shape : kShapes) {
+    BOOST_TEST_CONTEXT(shape.name) {
+      const auto expected = gradients_of(shape.program, Placement::local, 1);
+      const auto got = gradients_of(shape.program, Placement::apart, 1);
+      BOOST_REQUIRE_EQUAL(got.size(), expected.size());
+      // f32 sums of three and more contributions are grouped otherwise.
+      for (const auto& [label, gradient] : expected) BOOST_TEST(allclose(got.at(label), gradient, 1e-6, 1e-6));
+    }
+  }
+}
+
+// No variable of these gets more than two contributions, so that there is only one way to add them.
+BOOST_AUTO_TEST_CASE(gradients_with_at_most_two_contributions_are_those_of_plain_functions_bit_for_bit) {
+  for (const Program& program : {Program(chain), Program(diamond), Program(unused_result), Program(two_roots)}) {
+    check_same_bits(gradients_of(program, Placement::apart, 3), gradients_of(program, Placement::local, 1));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(passes_over_one_context_add_up_and_run_in_the_order_they_were_begun) {
+  for (std::uint64_t seed = 1; seed <= 50; ++seed) {
+    ContextWorld world(Placement::apart, seed);
+    std::vector<std::shared_ptr<ContextWorld::Answer>> answers;
+    Variable w;
+    world.drive([&](Place& here) {
+      const Variable x = world.leaf("trainer", "x", {2});
+      w = world.leaf("ps0", "w", {2});
+      const Values y = world.call(here, "ps0", {x}, [&](Place&, const Values& in) { return Values{sum(mul(in[0], w))}; });
+      for (int pass = 0; pass < 3; ++pass) answers.push_back(world.backward(y));
+      BOOST_TEST(world.part("trainer").pass_count() == 3U);
+      world.settle();
+    });
+    for (const auto& answer : answers) BOOST_TEST(answer->result->ok());
+    BOOST_TEST(world.part("trainer").pass_count() == 0U);
+    // The last pass is kept apart until the next one begins; those before it are settled everywhere.
+    BOOST_TEST(world.part("ps0").ledger().kept_apart() == 1U);
+    BOOST_TEST(world.part("trainer").ledger().kept_apart() == 1U);
+  }
+  // d sum(x * w) / dw = x, three times over.
+  ContextWorld world(Placement::apart, 1);
+  world.drive([&](Place& here) {
+    const Variable x = world.leaf("trainer", "x", {2});
+    const Variable w = world.leaf("ps0", "w", {2});
+    const Values y = world.call(here, "ps0", {x}, [&](Place&, const Values& in) { return Values{sum(mul(in[0], w))}; });
+    for (int pass = 0; pass < 3; ++pass) static_cast<void>(world.backward(y));
+    world.settle();
+    BOOST_TEST(allclose(world.gradients().at("w"), troupe::add(troupe::add(x.value(), x.value()), x.value())));
+  });
+}
+
+namespace {
+
+/// An operation whose backward throws.
+class Explosive final : public GradFn {
+ public:
+  explicit Explosive(Edge next) : GradFn("explosive", VertexKind::operation, {std::move(next)}, 1) {}
+  std::vector<Tensor> apply(std::vector<Tensor>) const override { throw std::runtime_error("boom"); }
+};
+
+Variable explosive(const Variable& x) {
+  return Variable::output_of({std::make_shared<const Explosive>(x.gradient_edge()), 0}, x.value());
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(a_pass_that_fails_anywhere_counts_nowhere_and_the_next_one_succeeds, *boost::unit_test::label("B-25")) {
+  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+    BOOST_TEST_CONTEXT("seed " << seed) {
+      ContextWorld world(Placement::apart, seed);
+      world.drive([&](Place& here) {
+        const Variable x = world.leaf("trainer", "x", {2});
+        const Variable w0 = world.leaf("ps0", "w0", {2});
+        const Variable w1 = world.leaf("ps1", "w1", {2});
+        const Values good = world.call(here, "ps0", {x}, [&](Place&, const Values& in) { return Values{sum(mul(in[0], w0))}; });
+        const Values bad = world.call(here, "ps1", {x}, [&](Place&, const Values& in) { return Values{sum(explosive(mul(in[0], w1)))}; });
+        const auto fails = world.backward({add(good[0], bad[0])});
+        world.settle();
+        BOOST_REQUIRE(fails->result && !fails->result->ok());
+        const Error& error = fails->result->error();
+        BOOST_TEST((error.code == ErrorCode::remote_exception));
+        BOOST_TEST(error.peer == "ps1");
+        BOOST_TEST(error.message == "[backward] explosive: boom");
+        BOOST_TEST(world.gradients().empty());
+
+        const auto succeeds = world.backward({good[0]});
+        world.settle();
+        BOOST_REQUIRE(succeeds->result && succeeds->result->ok());
+        BOOST_TEST(same_bytes(world.gradients().at("w0"), x.value()));
+        BOOST_TEST(same_bytes(world.gradients().at("x"), w0.value()));
+      });
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_death_at_any_moment_aborts_the_context_on_all_survivors_with_the_dead_named,
+                     *boost::unit_test::label("B-18")) {
+  int aborted = 0;
+  for (std::uint64_t seed = 1; seed <= 300; ++seed) {
+    BOOST_TEST_CONTEXT("seed " << seed) {
+      ContextWorld world(Placement::apart, seed);
+      std::shared_ptr<ContextWorld::Answer> answer;
+      world.drive([&](Place& here) { answer = many_uses(world, here); });
+      world.settle(seed % 24);
+      world.kill("ps1");
+      world.settle();
+      BOOST_REQUIRE(answer->result);
+      for (const char* name : {"trainer", "ps0"}) {
+        // ps0 exchanged nothing with ps1: it hears of the end from the trainer.
+        const auto& error = world.part(name).aborted();
+        BOOST_REQUIRE(error);
+        BOOST_TEST((error->code == ErrorCode::context_aborted));
+        BOOST_TEST(error->peer == "ps1");
+        BOOST_TEST(world.part(name).pass_count() == 0U);
+        BOOST_TEST(!world.part(name).gradients().ok());
+      }
+      if (answer->result->ok()) continue;
+      ++aborted;
+      BOOST_TEST((answer->result->error().code == ErrorCode::context_aborted));
+      BOOST_TEST(answer->result->error().peer == "ps1");
+      BOOST_TEST(!answer->result->error().cause.empty());
+    }
+  }
+  BOOST_TEST(aborted > 100);
+}
+
+BOOST_AUTO_TEST_CASE(a_pass_that_is_late_fails_on_all_nodes_and_names_who_is_not_done) {
+  ContextWorld world(Placement::apart, 1);
+  world.drive([&](Place& here) {
+    const auto answer = chain(world, here);
+    const auto next = world.backward({sum(world.leaf("trainer", "y", {1}))});
+    world.settle(3);
+    world.part("trainer").pass_due(world.last_pass());
+    BOOST_REQUIRE(next->result);
+    BOOST_TEST((next->result->error().code == ErrorCode::timeout));
+    BOOST_TEST(next->result->error().message == "the backward pass before this one has not ended in time");
+    world.settle();
+    BOOST_TEST(answer->result->ok());
+  });
+}
+
+BOOST_AUTO_TEST_CASE(a_context_that_is_released_in_mid_pass_answers_who_waits, *boost::unit_test::label("B-20")) {
+  for (std::uint64_t seed = 1; seed <= 50; ++seed) {
+    ContextWorld world(Placement::apart, seed);
+    std::shared_ptr<ContextWorld::Answer> answer;
+    world.drive([&](Place& here) { answer = diamond(world, here); });
+    world.settle(seed % 8);
+    world.part("trainer").release("trainer");
+    BOOST_REQUIRE(answer->result && !answer->result->ok());
+    BOOST_TEST(answer->result->error().message == "context trainer.1 does not exist or was released");
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_value_of_another_context_in_the_graph_is_an_error_and_not_a_wrong_gradient) {
+  ContextWorld world(Placement::apart, 1);
+  world.drive([&](Place&) {
+    const auto recv = detail::make_recv({{"trainer", 7, 99}, {"ps0", 7, 1}, "ps0"}, 1);
+    const auto answer = world.backward({sum(RecvFn::variable(recv, 0, ones({2})))});
+    world.settle();
+    BOOST_REQUIRE(answer->result && !answer->result->ok());
+    BOOST_TEST(answer->result->error().message ==
+               "[backward] the graph reaches a value that was received in context trainer.99, not in trainer.1");
+  });
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace troupe::test

@@ -1,0 +1,225 @@
+#include "tests/actors/context_world.h"
+
+#include <atomic>
+#include <utility>
+
+#include "autograd/engine.h"
+#include "tensor/create.h"
+
+namespace troupe::test {
+
+using detail::ContextPart;
+using detail::GraphWork;
+
+class ContextWorld::Node final : private ContextPart::Surroundings {
+ public:
+  Node(ContextWorld& world, std::string name)
+      : world_(world), name_(std::move(name)), part(world.context_, name_, *this) {}
+
+ private:
+  friend class ContextWorld;
+
+  /// Collects what leaves in one job.
+  class Sink final : public GradientSink {
+   public:
+    Sink(Node& node, PassId pass) : node_(node), pass_(std::move(pass)) {}
+    void deliver(const std::shared_ptr<const RecvFn>& recv, std::vector<Tensor> gradients) override {
+      const detail::RecvTag& tag = *detail::tag_of(*recv);
+      node_.notify(tag.peer, msg::BackwardGradients{tag.context, pass_, tag.boundary, std::move(gradients)});
+    }
+
+   private:
+    Node& node_;
+    PassId pass_;
+  };
+
+  void later(const std::string& at, std::function<void(Node&)> happen) {
+    world_.events_.push_back({at, [&world = world_, at, happen = std::move(happen)] {
+                                const auto node = world.nodes_.find(at);
+                                if (node != world.nodes_.end()) happen(*node->second);
+                              }});
+  }
+
+  void send_mark(const NodeName& to, std::uint64_t number, msg::BackwardMark mark, std::optional<TimePoint>) override {
+    const NodeName from = name_;
+    const std::uint64_t request = ++world_.serial_;
+    if (!world_.nodes_.contains(to)) {
+      Error gone;
+      gone.code = ErrorCode::peer_down;
+      return later(from, [=](Node& node) { node.part.mark_answered(mark.pass, to, number, gone); });
+    }
+    later(to, [=](Node& node) {
+      node.part.mark(from, request, mark, {}, [=, &node](msg::BackwardMarked marked) {
+        node.later(from, [=](Node& asker) { asker.part.mark_answered(mark.pass, to, number, marked); });
+      });
+    });
+  }
+
+  void notify(const NodeName& to, msg::AnyMessage message) override {
+    const NodeName from = name_;
+    for (int copy = 0; copy < world_.copies; ++copy) {
+      later(to, [=](Node& node) { node.receive(from, message); });
+    }
+  }
+
+  void receive(const NodeName& from, const msg::AnyMessage& message) {
+    if (const auto* run = std::get_if<msg::BackwardRun>(&message)) part.run(from, *run);
+    if (const auto* gradients = std::get_if<msg::BackwardGradients>(&message)) part.gradients(from, *gradients);
+    if (const auto* finished = std::get_if<msg::BackwardFinished>(&message)) part.finished(from, *finished);
+    if (const auto* aborted = std::get_if<msg::ContextAborted>(&message)) part.abort(aborted->error, from);
+  }
+
+  void find_roots(const PassId& pass, std::vector<RRefId> roots) override {
+    std::vector<Variable> found;
+    for (const RRefId& root : roots) found.push_back(world_.kept_.at(root));
+    later(name_, [=](Node& node) { node.part.roots_found(pass, found); });
+  }
+
+  void lend(std::shared_ptr<GraphWork> work) override {
+    later(name_, [work](Node& node) {
+      Sink sink(node, work->pass);
+      work->run(sink);
+      node.later(node.name_, [work](Node& owner) { owner.part.returned(work); });
+    });
+  }
+
+  void wake_at(const PassId&, TimePoint) override {}
+  void pass_ended(const PassId&) override {}
+  void refused(const Error& error) override {
+    if (world_.copies == 1) throw std::logic_error("refused: " + error.text());
+  }
+
+  ContextWorld& world_;
+  std::string name_;
+
+ public:
+  ContextPart part;
+};
+
+ContextWorld::ContextWorld(Placement placement, std::uint64_t seed) : placement_(placement), random_(seed) {}
+ContextWorld::~ContextWorld() = default;
+
+std::string ContextWorld::node_of(const std::string& name) const { return placement_ == Placement::apart ? name : "trainer"; }
+
+ContextPart& ContextWorld::part(const std::string& name) {
+  auto& node = nodes_[node_of(name)];
+  if (!node) node = std::make_unique<Node>(*this, node_of(name));
+  return node->part;
+}
+
+void ContextWorld::drive(const std::function<void(Place&)>& program) {
+  Place place{"trainer", std::make_shared<CallPath>(), 0, {}};
+  const CallPathGuard guard(place.path, place.next_vertex);
+  program(place);
+}
+
+Variable ContextWorld::leaf(const std::string& name, const std::string& label, const Shape& shape) {
+  std::mt19937_64 values(std::hash<std::string>{}(label));
+  std::uniform_real_distribution<float> uniform(-1.0F, 1.0F);
+  Tensor tensor = zeros(shape);
+  for (float& value : tensor.mutable_data<float>()) value = uniform(values);
+  leaves_.push_back({name, label, Variable(std::move(tensor), RequiresGrad::yes)});
+  return leaves_.back().variable;
+}
+
+ContextWorld::Values ContextWorld::cross(const std::string& from, const std::string& to, const Values& values) {
+  Values sent;
+  for (const Variable& value : values) {
+    if (value.requires_grad()) sent.push_back(value);
+  }
+  if (sent.empty()) return values;
+  const BoundaryId boundary{node_of(from), 7, ++serial_};
+  part(from).record_send(boundary, SendFn::make(sent), node_of(to));
+  part(to).add_peer(node_of(from));
+  const auto recv = detail::make_recv({context_, boundary, node_of(from)}, static_cast<std::uint32_t>(sent.size()));
+  Values received;
+  std::uint32_t slot = 0;
+  for (const Variable& value : values) {
+    received.push_back(value.requires_grad() ? RecvFn::variable(recv, slot++, value.value()) : value);
+  }
+  return received;
+}
+
+ContextWorld::Values ContextWorld::call(Place& from, const std::string& to, const Values& arguments,
+                                        const Function& function) {
+  if (placement_ == Placement::local) {
+    Place same{to, from.path, 0, {}};
+    return function(same, arguments);
+  }
+  Place place{to, std::make_shared<CallPath>(from.path->child(from.next_call++)), 0, {}};
+  const Values received = cross(from.name, to, arguments);
+  Values results;
+  {
+    const CallPathGuard guard(place.path, place.next_vertex);
+    results = cross(to, from.name, function(place, received));
+  }
+  return results;
+}
+
+RRefId ContextWorld::keep(const std::string& name, Variable value) {
+  const RRefId id{node_of(name), 7, ++serial_};
+  kept_.emplace(id, std::move(value));
+  part(name).add_peer(node_of("trainer"));
+  return id;
+}
+
+std::shared_ptr<ContextWorld::Answer> ContextWorld::backward(Values roots,
+                                                             const std::map<std::string, std::vector<RRefId>>& remote) {
+  auto answer = std::make_shared<Answer>();
+  if (placement_ == Placement::local) {
+    for (const auto& [name, ids] : remote) {
+      for (const RRefId& id : ids) roots.push_back(kept_.at(id));
+    }
+    local_gradients_.add(troupe::backward(std::span<const Variable>(roots)));
+    answer->result = Unit{};
+    return answer;
+  }
+  detail::PassRoots places{std::move(roots), {}};
+  for (const auto& [name, ids] : remote) {
+    if (node_of(name) != node_of("trainer")) {
+      places.remote[node_of(name)] = ids;
+    } else {
+      for (const RRefId& id : ids) places.local.push_back(kept_.at(id));
+    }
+  }
+  last_pass_ = PassId{"trainer", 7, ++serial_};
+  part("trainer").begin(last_pass_, std::move(places), {}, [answer](Result<Unit> result) {
+    if (answer->result) throw std::logic_error("a pass was answered twice");
+    answer->result = std::move(result);
+  });
+  return answer;
+}
+
+void ContextWorld::settle(std::size_t count_max) {
+  for (std::size_t count = 0; count < count_max && !events_.empty(); ++count) {
+    std::swap(events_[random_() % events_.size()], events_.back());
+    const Event event = std::move(events_.back());
+    events_.pop_back();
+    event.happen();
+  }
+}
+
+void ContextWorld::kill(const std::string& name) {
+  nodes_.erase(name);
+  std::erase_if(events_, [&](const Event& event) { return event.at == name; });
+  Error gone;
+  gone.code = ErrorCode::peer_down;
+  gone.peer = name;
+  gone.message = "connection closed";
+  for (const auto& [other, node] : nodes_) {
+    node->later(other, [=](Node& survivor) { survivor.part.peer_down(name, gone); });
+  }
+}
+
+std::map<std::string, Tensor> ContextWorld::gradients() const {
+  std::map<std::string, Tensor> found;
+  for (const Leaf& leaf : leaves_) {
+    const Tensor gradient = placement_ == Placement::local
+                                ? local_gradients_.of(leaf.variable)
+                                : nodes_.at(node_of(leaf.name))->part.gradient(leaf.variable).value();
+    if (gradient.defined()) found[leaf.label] = gradient;
+  }
+  return found;
+}
+
+}  // namespace troupe::test

@@ -1,0 +1,104 @@
+// Contexts of several nodes without nodes: ContextParts joined by a bag of messages that are delivered in an order that a
+// seed decides, and calls between them that record boundaries as real ones do.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "actors/context_part.h"
+#include "actors/recv_tag.h"
+#include "autograd/call_path.h"
+#include "autograd/variable.h"
+
+namespace troupe::test {
+
+/// How names become nodes, and whether calls leave any trace.
+enum class Placement {
+  apart,   ///< every name is a node
+  single,  ///< all names are one node, which calls itself
+  local,   ///< no calls at all: plain functions
+};
+
+class ContextWorld {
+ public:
+  /// A point in the program: which name runs it, and its call path.
+  struct Place {
+    std::string name;
+    std::shared_ptr<const CallPath> path;
+    std::uint32_t next_call = 0;
+    std::atomic<std::uint64_t> next_vertex{0};
+  };
+  using Values = std::vector<Variable>;
+  using Function = std::function<Values(Place&, const Values&)>;
+
+  ContextWorld(Placement placement, std::uint64_t seed);
+  ~ContextWorld();
+
+  /// Delivers every notification this often; more than once is a fault that must not matter.
+  int copies = 1;
+
+  /// The program's own place, on name "trainer". Runs `program` there.
+  void drive(const std::function<void(Place&)>& program);
+
+  /// A parameter of `name`, with values that do not add up exactly.
+  Variable leaf(const std::string& name, const std::string& label, const Shape& shape);
+
+  /// Runs `function` at `to` on `arguments`.
+  Values call(Place& from, const std::string& to, const Values& arguments, const Function& function);
+
+  /// Keeps `value` as a root on `name`.
+  RRefId keep(const std::string& name, Variable value);
+
+  /// Begins a pass of the trainer; the result is there after `settle`.
+  struct Answer {
+    std::optional<Result<Unit>> result;
+  };
+  std::shared_ptr<Answer> backward(Values roots, const std::map<std::string, std::vector<RRefId>>& remote = {});
+
+  /// Delivers messages in random order: all, or at most `count_max`.
+  void settle(std::size_t count_max = SIZE_MAX);
+
+  /// The node is gone: what it has not received is lost, the others are told at some time.
+  void kill(const std::string& name);
+
+  /// The gradients by label; missing where none arrived.
+  [[nodiscard]] std::map<std::string, Tensor> gradients() const;
+
+  [[nodiscard]] detail::ContextPart& part(const std::string& name);
+  [[nodiscard]] const PassId& last_pass() const { return last_pass_; }
+
+ private:
+  class Node;
+  struct Event {
+    std::string at;
+    std::function<void()> happen;
+  };
+  struct Leaf {
+    std::string name;
+    std::string label;
+    Variable variable;
+  };
+
+  [[nodiscard]] std::string node_of(const std::string& name) const;
+  Values cross(const std::string& from, const std::string& to, const Values& values);
+
+  Placement placement_;
+  std::mt19937_64 random_;
+  ContextId context_{"trainer", 7, 1};
+  std::uint64_t serial_ = 0;
+  std::map<std::string, std::unique_ptr<Node>> nodes_;
+  std::vector<Event> events_;
+  std::vector<Leaf> leaves_;
+  std::map<RRefId, Variable> kept_;
+  Values local_roots_;
+  Gradients local_gradients_;
+  PassId last_pass_;
+};
+
+}  // namespace troupe::test

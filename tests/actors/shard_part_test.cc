@@ -1,0 +1,155 @@
+#include "actors/shard_part.h"
+
+#include <boost/test/unit_test.hpp>
+
+#include "actors/update_rule.h"
+#include "optim/sgd.h"
+#include "tensor/create.h"
+#include "tensor/error.h"
+
+namespace troupe::test {
+namespace {
+
+using detail::ShardPart;
+
+StepId step_id(std::uint64_t serial) { return {"trainer", 7, serial}; }
+
+/// Two parameters, both 1, with rate 0.5.
+struct Fixture {
+  Variable a{full({2}, 1.0), RequiresGrad::yes};
+  Variable b{full({2}, 1.0), RequiresGrad::yes};
+  ShardPart shard{std::make_unique<optim::Sgd>(optim::SgdOptions{.lr = 0.5}), {a, b}};
+
+  /// Gradient `value` for `a` alone.
+  [[nodiscard]] Gradients gradients(double value) const {
+    Gradients found;
+    found.add(a, full({2}, value));
+    return found;
+  }
+};
+
+float first(const Variable& variable) { return variable.value().data<float>()[0]; }
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_SUITE(shard_part, Fixture)
+
+BOOST_AUTO_TEST_CASE(a_prepared_step_shows_only_after_its_commit) {
+  const auto prepared = shard.prepare(step_id(1), gradients(1.0));
+  BOOST_TEST(prepared.value().updated == 1U);
+  BOOST_TEST(first(a) == 1.0F);
+  BOOST_TEST((shard.outcome(step_id(1)).state == msg::StepState::prepared));
+  BOOST_TEST(shard.commit(step_id(1)).value().version == 1U);
+  BOOST_TEST(first(a) == 0.5F);  // 1 - 0.5 * 1
+  BOOST_TEST((shard.outcome(step_id(1)).state == msg::StepState::applied));
+}
+
+BOOST_AUTO_TEST_CASE(a_parameter_without_a_gradient_stays_as_it_is, *boost::unit_test::label("Z-02")) {
+  BOOST_TEST(shard.step(step_id(1), gradients(1.0)).ok());
+  BOOST_TEST(first(a) == 0.5F);
+  BOOST_TEST(first(b) == 1.0F);
+}
+
+BOOST_AUTO_TEST_CASE(a_step_that_comes_again_is_answered_again_and_changes_nothing) {
+  for (int copy = 0; copy < 3; ++copy) BOOST_TEST(shard.step(step_id(1), gradients(1.0)).value().version == 1U);
+  BOOST_TEST(shard.prepare(step_id(1), gradients(1.0)).ok());
+  BOOST_TEST(shard.commit(step_id(1)).value().version == 1U);
+  BOOST_TEST(first(a) == 0.5F);
+  BOOST_TEST(shard.version() == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(an_aborted_step_is_never_applied_whenever_the_abort_comes) {
+  BOOST_TEST(shard.prepare(step_id(1), gradients(1.0)).ok());
+  shard.abort(step_id(1));
+  shard.abort(step_id(2));  // overtook its prepare
+  BOOST_TEST((shard.commit(step_id(1)).error().code == ErrorCode::step_not_applied));
+  BOOST_TEST(shard.prepare(step_id(2), gradients(1.0)).error().message == "step trainer.2 was aborted");
+  BOOST_TEST((shard.step(step_id(2), gradients(1.0)).error().code == ErrorCode::step_not_applied));
+  BOOST_TEST((shard.commit(step_id(3)).error().message == "step trainer.3 was not prepared"));
+  BOOST_TEST(first(a) == 1.0F);
+  BOOST_TEST(shard.version() == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(an_abort_after_the_commit_does_nothing) {
+  BOOST_TEST(shard.step(step_id(1), gradients(1.0)).ok());
+  shard.abort(step_id(1));
+  BOOST_TEST(first(a) == 0.5F);
+  BOOST_TEST((shard.outcome(step_id(1)).state == msg::StepState::applied));
+}
+
+BOOST_AUTO_TEST_CASE(a_commit_starts_from_the_value_that_others_left_since_the_prepare) {
+  BOOST_TEST(shard.prepare(step_id(1), gradients(1.0)).ok());
+  BOOST_TEST(shard.prepare(step_id(2), gradients(2.0)).ok());
+  BOOST_TEST(shard.commit(step_id(1)).ok());
+  BOOST_TEST(first(a) == 0.5F);  // 1 - 0.5 * 1
+  a.set_value(full({2}, 8.0));   // another optimizer's shard
+  BOOST_TEST(shard.commit(step_id(2)).ok());
+  BOOST_TEST(first(a) == 7.0F);  // 8 - 0.5 * 2
+}
+
+BOOST_AUTO_TEST_CASE(a_value_that_somebody_reads_is_never_written) {
+  const Tensor before = a.value();
+  const Tensor copy = before.clone();
+  for (std::uint64_t serial = 1; serial <= 4; ++serial) BOOST_TEST(shard.step(step_id(serial), gradients(1.0)).ok());
+  BOOST_TEST(same_bytes(before, copy));
+}
+
+BOOST_AUTO_TEST_CASE(two_buffers_take_turns_when_nobody_reads) {
+  BOOST_TEST(shard.step(step_id(1), gradients(1.0)).ok());
+  BOOST_TEST(shard.step(step_id(2), gradients(1.0)).ok());
+  const std::byte* second = a.value().bytes();
+  BOOST_TEST(shard.step(step_id(3), gradients(1.0)).ok());
+  const std::byte* third = a.value().bytes();
+  BOOST_TEST(shard.step(step_id(4), gradients(1.0)).ok());
+  BOOST_TEST(a.value().bytes() == second);
+  BOOST_TEST(a.value().bytes() != third);
+}
+
+BOOST_AUTO_TEST_CASE(a_gradient_that_does_not_fit_fails_the_step_and_not_the_next_one) {
+  Gradients wrong;
+  wrong.add(a, full({3}, 1.0));
+  BOOST_TEST(shard.prepare(step_id(1), wrong).error().message ==
+             "[sgd] the gradient of parameter 0 has another shape: (3), the value (2)");
+  BOOST_TEST((shard.step(step_id(2), wrong).error().code == ErrorCode::bad_argument));
+  BOOST_TEST(shard.step(step_id(3), gradients(1.0)).ok());
+  BOOST_TEST(first(a) == 0.5F);
+}
+
+BOOST_AUTO_TEST_CASE(momentum_of_an_aborted_step_leaves_no_trace) {
+  ShardPart with_momentum(std::make_unique<optim::Sgd>(optim::SgdOptions{.lr = 1.0, .momentum = 0.5}), {a, b});
+  BOOST_TEST(with_momentum.prepare(step_id(1), gradients(100.0)).ok());
+  with_momentum.abort(step_id(1));
+  BOOST_TEST(with_momentum.step(step_id(2), gradients(1.0)).ok());
+  BOOST_TEST(first(a) == 0.0F);   // v = 1; 1 - 1
+  BOOST_TEST(with_momentum.step(step_id(3), gradients(1.0)).ok());
+  BOOST_TEST(first(a) == -1.5F);  // v = 0.5 * 1 + 1; 0 - 1.5
+}
+
+BOOST_AUTO_TEST_CASE(memory_of_finished_steps_is_bounded) {
+  for (std::uint64_t serial = 1; serial <= ShardPart::kStepsMax + 1; ++serial) shard.abort(step_id(serial));
+  BOOST_TEST((shard.outcome(step_id(1)).state == msg::StepState::unknown));
+  BOOST_TEST((shard.outcome(step_id(2)).state == msg::StepState::aborted));
+}
+
+BOOST_AUTO_TEST_CASE(what_is_no_parameter_is_refused) {
+  const auto make = [](std::vector<Variable> parameters) {
+    ShardPart(std::make_unique<optim::Sgd>(optim::SgdOptions{}), std::move(parameters));
+  };
+  const auto says = [](std::string text) { return [text](const TensorError& error) { return text == error.what(); }; };
+  BOOST_CHECK_EXCEPTION(make({a, a}), TensorError, says("[optimizer] parameter 1 is given twice"));
+  BOOST_CHECK_EXCEPTION(make({Variable(ones({1}))}), TensorError,
+                        says("[optimizer] parameter 0 is not a leaf that requires a gradient"));
+}
+
+BOOST_AUTO_TEST_CASE(a_rule_travels_as_its_name_and_options) {
+  const auto rule = detail::make_rule(detail::rule_of(optim::SgdOptions{.lr = 0.25, .momentum = 0.5}));
+  const auto& sgd = dynamic_cast<const optim::Sgd&>(*rule.value());
+  BOOST_TEST((sgd.options() == optim::SgdOptions{.lr = 0.25, .momentum = 0.5}));
+  BOOST_TEST(detail::make_rule({"magic", {}}).error().message == "there is no update rule \"magic\" in this program");
+  BOOST_TEST(detail::make_rule(detail::rule_of(optim::SgdOptions{.lr = -1})).error().message == "[sgd] lr is not a number >= 0: -1");
+  BOOST_TEST((detail::make_rule({"sgd", {std::byte{1}}}).error().code == ErrorCode::decode));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace troupe::test
