@@ -37,7 +37,7 @@ using Findings = std::vector<Finding>;
 /// No file is named for being a drawer of odds and ends.
 [[nodiscard]] Findings check_name(const File& file);
 
-/// Nothing unfinished; no `using namespace` in headers; no sleep in tests.
+/// Nothing unfinished; no `using namespace` in headers; no sleep in tests, save in benchmarks.
 [[nodiscard]] Findings check_words(const File& file);
 
 /// Every header begins with comments and `#pragma once`.
