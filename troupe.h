@@ -4,6 +4,7 @@
 #include "actors/callable.h"
 #include "actors/deadline.h"
 #include "actors/dist_autograd.h"
+#include "actors/dist_optimizer.h"
 #include "actors/function_registry.h"
 #include "actors/future.h"
 #include "actors/rref.h"
