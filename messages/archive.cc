@@ -24,6 +24,11 @@ void fail_alternative(std::uint64_t index, std::uint64_t count) {
 
 }  // namespace detail
 
+void OutArchive::write(const void* data, std::size_t size) {
+  const auto* begin = static_cast<const std::byte*>(data);
+  bytes_.insert(bytes_.end(), begin, begin + size);
+}
+
 void OutArchive::text(std::string_view text) {
   if (text.size() > text_bytes_max_) {
     throw EncodeError(ErrorCode::too_large,

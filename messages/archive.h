@@ -139,10 +139,7 @@ class OutArchive : public cereal::OutputArchive<OutArchive, cereal::AllowEmptyCl
   [[nodiscard]] ArchiveHook* hook() const noexcept { return hook_; }
 
   /// Appends bytes as they are.
-  void write(const void* data, std::size_t size) {
-    const auto* begin = static_cast<const std::byte*>(data);
-    bytes_.insert(bytes_.end(), begin, begin + size);
-  }
+  void write(const void* data, std::size_t size);
   void length(std::uint64_t count) { write(&count, sizeof count); }
   void text(std::string_view text);
   void tensor(const Tensor& tensor) { tensors_.add(tensor, bytes_); }

@@ -51,9 +51,22 @@ class SchemaArchive : public cereal::OutputArchive<SchemaArchive, cereal::AllowE
     close('>');
   }
 
-  /// Appends "{field,field}", or "^2" inside itself, where 2 counts the user types around.
+  /// Appends "{field,field}", or "^2" inside itself, where 2 counts the user types around; "object" for a type whose
+  /// values stay on one node.
   template <class T>
   void user_type() {
+    if constexpr (!Travels<T>) return token("object");
+    else describe_fields<T>();
+  }
+
+  [[nodiscard]] const std::string& text() const noexcept { return text_; }
+
+ private:
+  template <class T>
+  static constexpr char kMark{};
+
+  template <class T>
+  void describe_fields() {
     if (enclosing(&kMark<T>)) return;
     open('{');
     inside_.push_back(&kMark<T>);
@@ -62,12 +75,6 @@ class SchemaArchive : public cereal::OutputArchive<SchemaArchive, cereal::AllowE
     inside_.pop_back();
     close('}');
   }
-
-  [[nodiscard]] const std::string& text() const noexcept { return text_; }
-
- private:
-  template <class T>
-  static constexpr char kMark{};
 
   template <class T>
   void field(const T&) {

@@ -16,7 +16,7 @@ template <Number T>
   if constexpr (std::is_same_v<T, bool>) return "bool";
   if constexpr (std::is_same_v<T, char>) return "char";
   const char* kind = std::is_floating_point_v<T> ? "f" : std::is_signed_v<T> ? "i" : "u";
-  return kind + std::to_string(8 * sizeof(T));
+  return std::string(kind).append(std::to_string(8 * sizeof(T)));
 }
 }  // namespace detail
 

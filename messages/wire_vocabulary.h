@@ -114,7 +114,7 @@ struct ArrayFormat {
   }
   template <class Schema>
   static void describe(Schema& schema) {
-    schema.template list<T>("array" + std::to_string(N));
+    schema.template list<T>(std::string("array").append(std::to_string(N)));
   }
 };
 }  // namespace detail
@@ -176,7 +176,8 @@ struct WireFormat<std::chrono::duration<Rep, Period>> {
   }
   template <class Schema>
   static void describe(Schema& schema) {
-    schema.template list<Rep>("duration" + std::to_string(Period::num) + "/" + std::to_string(Period::den));
+    const std::string unit = std::to_string(Period::num).append("/").append(std::to_string(Period::den));
+    schema.template list<Rep>(std::string("duration").append(unit));
   }
 };
 

@@ -55,6 +55,12 @@ void load_minimal(const Archive&, Celsius& value, const double& degrees) {
 
 enum class Color : std::uint8_t { red };
 
+/// Has no serialize and no default.
+struct Machine {
+  explicit Machine(int p) : parts(p) {}
+  int parts;
+};
+
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(schema)
@@ -73,6 +79,8 @@ BOOST_AUTO_TEST_CASE(types_are_described_by_structure) {
 }
 
 BOOST_AUTO_TEST_CASE(a_type_that_contains_itself_refers_back) { BOOST_TEST(schema_of<Tree>() == "{string,list<^1>}"); }
+
+BOOST_AUTO_TEST_CASE(a_type_that_does_not_travel_is_an_object) { BOOST_TEST(schema_of<Machine>() == "object"); }
 
 BOOST_AUTO_TEST_CASE(names_of_types_and_fields_do_not_matter) {
   BOOST_TEST((fingerprint_of<Point>() == fingerprint_of<Place>()));
