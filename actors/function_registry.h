@@ -62,7 +62,7 @@ ValueBox run_decoded(const F& callable, Scope& scope, PayloadReader& arguments, 
     call();
     return ValueBox::of(Unit{});
   } else {
-    return ValueBox::of<R>(call());
+    return ValueBox::made_by<R>(call);
   }
 }
 

@@ -56,7 +56,8 @@ class LocalValue {
 
 /// A handle: copies on one node are one reference, and the owner is told when the last one goes. Travels in arguments,
 /// results, containers and other values. A default-constructed one is null: every use throws std::logic_error.
-/// A use of a value that is still being made waits at the owner. Functions that run on one value take turns.
+/// A use of a value that is still being made waits at the owner. Functions that run on one value take turns. The value's
+/// type need not travel or move (a model with its layers): then `remote` makes it and all but to_here works.
 /// Thread rule: any thread may call any member.
 template <class T>
 class RRef {
@@ -71,6 +72,7 @@ class RRef {
   T to_here(const Scope& scope) const { return to_here_async(scope).get(); }
 
   [[nodiscard]] Future<T> to_here_async(const Scope& scope) const {
+    static_assert(Travels<T>, "the value cannot travel: call its member functions where it is, r.rpc_sync(scope, &T::f, ...)");
     return detail::expect<T>(scope.state(), [&](detail::ReplyHandler done) {
       detail::fetch(scope.state(), handle("to_here"), std::move(done));
     });
@@ -103,8 +105,8 @@ class RRef {
 
   /// Calls `member` on the value and leaves the result at the owner.
   template <class F, class... Args>
-  [[nodiscard]] RRef<detail::ResultOf<F>> remote(const Scope& scope, const F& member, Args&&... args) const {
-    using R = detail::ResultOf<F>;
+  [[nodiscard]] RRef<detail::Stored<detail::ResultOf<F>>> remote(const Scope& scope, const F& member, Args&&... args) const {
+    using R = detail::Stored<detail::ResultOf<F>>;
     return RRef<R>(detail::remote_on(encode(scope, member, std::forward<Args>(args)...), handle("remote"), RRef<R>::wire_name()));
   }
 
@@ -164,8 +166,8 @@ struct WireFormat<RRef<T>> {
 };
 
 template <class F, class... Args>
-RRef<detail::ResultOf<F>> Scope::remote(To to, const F& callable, Args&&... args) const {
-  using R = detail::ResultOf<F>;
+RRef<detail::Stored<detail::ResultOf<F>>> Scope::remote(To to, const F& callable, Args&&... args) const {
+  using R = detail::Stored<detail::ResultOf<F>>;
   static_assert(std::is_void_v<detail::ObjectOf<F>>, "a member function is called on an RRef: r.remote(scope, &T::f, ...)");
   return RRef<R>(detail::remote(encode<F>(to, callable, std::forward<Args>(args)...), RRef<R>::wire_name()));
 }

@@ -1,4 +1,4 @@
-// A value of any wire type, with what is needed to send it and to name it.
+// A value of any type, with what is needed to name it and, if its type travels, to send it.
 #pragma once
 
 #include <memory>
@@ -11,7 +11,8 @@
 
 namespace troupe::detail {
 
-/// What the runtime can do with a value whose type it does not know.
+/// What the runtime can do with a value whose type it does not know. `save` throws EncodeError{not_serializable} if the
+/// type does not travel.
 struct ValueOps {
   std::type_index type;
   void (*save)(OutArchive& archive, const void* value);
@@ -20,7 +21,10 @@ struct ValueOps {
 template <class T>
 const ValueOps& value_ops() {
   static const ValueOps ops{std::type_index(typeid(T)),
-                            [](OutArchive& archive, const void* value) { archive(*static_cast<const T*>(value)); }};
+                            [](OutArchive& archive, const void* value) {
+                              if constexpr (Travels<T>) archive(*static_cast<const T*>(value));
+                              else throw EncodeError(ErrorCode::not_serializable, "[encode] the value has no serialize: it stays where it is");
+                            }};
   return ops;
 }
 
@@ -32,6 +36,17 @@ struct ValueBox {
   template <class T>
   static ValueBox of(T value) {
     return {std::make_shared<T>(std::move(value)), &value_ops<T>()};
+  }
+
+  /// A box of what `make()` returns, made in its place: it need not be movable.
+  template <class T, class Make>
+  static ValueBox made_by(Make&& make) {
+    struct Place {
+      explicit Place(Make& m) : value(m()) {}
+      T value;
+    };
+    const auto place = std::make_shared<Place>(make);
+    return {std::shared_ptr<void>(place, &place->value), &value_ops<T>()};
   }
 
   /// Null if the value is of another type.
