@@ -53,6 +53,9 @@ class Link {
   /// Where peers can reach this node; known before `start`.
   [[nodiscard]] virtual std::string address() const = 0;
 
+  /// Whether bytes cannot change on their way (memory, a unix socket), so that tensors need no checksum.
+  [[nodiscard]] virtual bool guards_bytes() const { return false; }
+
   /// Opens a connection to the node that listens at `address`. Answered by on_link_up or on_connect_failed. Idempotent.
   virtual void connect(std::string_view address) = 0;
 

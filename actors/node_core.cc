@@ -127,7 +127,8 @@ NodeCore::NodeCore(NodeParts parts)
       actors_(std::make_unique<Actors>()) {}
 
 void NodeCore::begin() {
-  RouterSetting setting{self(), surroundings_.get(), clock_.get(), [this](TimePoint due) { wake_router_at(due); },
+  const auto checksum = link_->guards_bytes() ? msg::Checksum::body_only : msg::Checksum::everything;
+  RouterSetting setting{self(), surroundings_.get(), checksum, clock_.get(), [this](TimePoint due) { wake_router_at(due); },
                         &actors_->pending_requests};
   actors_->router = host_->spawn(router_actor, std::move(setting));
   actors_->worker = host_->spawn(worker_actor, this, &actors_->served_calls);

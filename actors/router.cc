@@ -34,7 +34,8 @@ void fail(CallTable<AnswerHandler>::Call& call, Error error, TimePoint now) {
 
 }  // namespace
 
-Router::Router(Peer self, Surroundings& surroundings) : self_(std::move(self)), surroundings_(surroundings) {}
+Router::Router(Peer self, Surroundings& surroundings, msg::Checksum checksum)
+    : self_(std::move(self)), surroundings_(surroundings), checksum_(checksum) {}
 
 void Router::request(TimePoint now, Request request, AnswerHandler done) {
   if (stopped_ || (request.to != self_.name && !peers_.contains(request.to))) {
@@ -63,7 +64,7 @@ void Router::request(TimePoint now, Request request, AnswerHandler done) {
       fail(*call, std::move(error), now);
     }
   };
-  auto frames = msg::encode(envelope, request.message);
+  auto frames = msg::encode(envelope, request.message, checksum_);
   if (!frames) return give_back(frames.error());
   auto sent = peers_.at(request.to).session->send(now, std::move(frames).value());
   if (!sent) return give_back(sent.error());
@@ -79,7 +80,7 @@ void Router::notify(TimePoint now, const NodeName& to, std::string actor, msg::A
   }
   const auto peer = peers_.find(to);
   if (peer == peers_.end()) return;  // gone: whoever relied on it is told by peer_down
-  auto frames = msg::encode(envelope, message);
+  auto frames = msg::encode(envelope, message, checksum_);
   if (!frames) {
     surroundings_.warn(fmt::format("{} to {} was not sent: {}", msg::word_of(message).name, to, frames.error().text()));
     return;
@@ -93,7 +94,7 @@ void Router::answer(TimePoint now, const NodeName& to, RequestId request, msg::A
   const auto peer = peers_.find(to);
   if (peer == peers_.end()) return;  // the requester is gone
   msg::Envelope envelope{self_.name, to + "/router", {}, request, {}, {}};
-  auto frames = msg::encode(envelope, message);
+  auto frames = msg::encode(envelope, message, checksum_);
   if (!frames) {
     Error error = frames.error();
     error.peer = self_.name;
@@ -115,7 +116,11 @@ void Router::link_up(TimePoint now, const Peer& peer) {
     restarted.message = "a new incarnation has taken its name";
     lose(now, peer.name, restarted);
   }
-  lost_.erase(peer.name);
+  if (const auto lost = lost_.find(peer.name); lost != lost_.end()) {
+    // A life that was declared over stays over: its sessions and forks are gone here. It must come back as a new one.
+    if (lost->second.incarnation == peer.incarnation) return surroundings_.give_up(peer.name);
+    lost_.erase(lost);
+  }
   peers_[peer.name] = {peer, std::make_unique<Session>(self_.incarnation, peer.incarnation), false};
   detector_.watch(peer.name, peer.incarnation, now);
   detector_due_ = now;

@@ -38,7 +38,8 @@ class Router {
     virtual void warn(std::string text) = 0;
   };
 
-  Router(Peer self, Surroundings& surroundings);
+  /// `checksum`: what the links do not guard.
+  explicit Router(Peer self, Surroundings& surroundings, msg::Checksum checksum = msg::Checksum::everything);
 
   void request(TimePoint now, Request request, AnswerHandler done);
   void notify(TimePoint now, const NodeName& to, std::string actor, msg::AnyMessage message);
@@ -77,6 +78,7 @@ class Router {
 
   const Peer self_;
   Surroundings& surroundings_;
+  const msg::Checksum checksum_;
   std::map<NodeName, PeerState> peers_;
   std::map<NodeName, Error> lost_;  ///< peers that were up and are gone, and why
   CallTable<AnswerHandler> calls_;

@@ -5,7 +5,7 @@
 namespace troupe::detail {
 
 RouterActor::behavior_type router_actor(RouterActor::stateful_pointer<RouterState> self, RouterSetting setting) {
-  self->state.router = std::make_unique<Router>(setting.self, *setting.surroundings);
+  self->state.router = std::make_unique<Router>(setting.self, *setting.surroundings, setting.checksum);
   self->state.setting = std::move(setting);
 
   // Every handler ends with this: publishes the count and asks to be woken for what is due next.

@@ -81,6 +81,7 @@ using RouterActor = caf::typed_actor<caf::reacts_to<SendRequest>,       //
 struct RouterSetting {
   Peer self;
   Router::Surroundings* surroundings = nullptr;
+  msg::Checksum checksum = msg::Checksum::everything;
   Clock* clock = nullptr;
   std::function<void(TimePoint)> wake_at;          ///< asks for a TickCame then
   std::atomic<std::size_t>* pending = nullptr;     ///< kept up to date for debug info

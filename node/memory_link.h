@@ -39,6 +39,7 @@ class MemoryLink final : public Link {
 
   void start(LinkSink& sink) override;
   [[nodiscard]] std::string address() const override;
+  [[nodiscard]] bool guards_bytes() const override { return true; }
   void connect(std::string_view address) override;
   void send(const NodeName& to, Frames frames) override;
   void disconnect(const NodeName& peer) override;

@@ -71,6 +71,7 @@ class ZmqLink final : public Link {
 
   void start(LinkSink& sink) override;
   [[nodiscard]] std::string address() const override;
+  [[nodiscard]] bool guards_bytes() const override { return address().starts_with("ipc://"); }
   void connect(std::string_view address) override;
   void send(const NodeName& to, Frames frames) override;
   void disconnect(const NodeName& peer) override;
