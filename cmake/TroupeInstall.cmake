@@ -4,7 +4,7 @@ include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/troupe)
-install(TARGETS troupe_tensor troupe_autograd troupe_optim troupe_messages troupe_actors troupe_node_launch troupe_node troupe_troupe
+install(TARGETS troupe_tensor troupe_autograd troupe_optim troupe_messages troupe_actors troupe_node_launch troupe_node troupe_sim troupe_troupe
         EXPORT troupeTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(EXPORT troupeTargets NAMESPACE troupe:: DESTINATION ${package_dir})
 

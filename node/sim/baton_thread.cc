@@ -1,0 +1,85 @@
+#include "node/sim/baton_thread.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <utility>
+
+#include "node/sim/node_killed.h"
+#include "tensor/math_threads.h"
+
+namespace troupe::sim {
+
+BatonThread::BatonThread(std::shared_ptr<Schedule> schedule)
+    : schedule_(std::move(schedule)), thread_([this] { run(); }) {}
+
+BatonThread::~BatonThread() {
+  to_function_.release();
+  thread_.join();
+}
+
+void BatonThread::begin(std::function<void()> function) {
+  function_ = std::move(function);
+  killed_ = false;
+  switch_over();
+}
+
+void BatonThread::unwind() {
+  killed_ = true;
+  switch_over();
+}
+
+bool BatonThread::may_go_on() const {
+  return point_ != nullptr && (point_->signalled() || (due_ && *due_ <= schedule_->now()));
+}
+
+bool BatonThread::wait(detail::WaitPoint& point, std::optional<TimePoint> due) {
+  if (killed_ && std::uncaught_exceptions() > 0) {
+    // Thrown from a destructor it would end the process without a word.
+    fmt::print(stderr, "[sim] a destructor on a killed node waits for what will never come\n");
+    std::abort();
+  }
+  if (!killed_) {
+    point_ = &point;
+    due_ = due;
+    to_world_.release();
+    to_function_.acquire();
+    schedule_->take_baton();
+    point_ = nullptr;
+    due_.reset();
+  }
+  if (killed_) throw NodeKilled{};
+  return point.signalled();
+}
+
+void BatonThread::run() {
+  const MathThreads one(1);
+  const detail::BlockingHook::Guard guard(*this);
+  for (to_function_.acquire(); function_; to_function_.acquire()) {
+    schedule_->take_baton();
+    try {
+      function_();
+    } catch (const NodeKilled&) {
+      // Its node is no more: nobody is to be told.
+    }
+    function_ = nullptr;  // what it holds may be user code as well
+    to_world_.release();
+  }
+}
+
+void BatonThread::switch_over() {
+  to_function_.release();
+  to_world_.acquire();
+  schedule_->take_baton();
+}
+
+std::unique_ptr<BatonThread> BatonThreads::take() {
+  if (idle_.empty()) return std::make_unique<BatonThread>(schedule_);
+  auto thread = std::move(idle_.back());
+  idle_.pop_back();
+  return thread;
+}
+
+}  // namespace troupe::sim

@@ -1,0 +1,120 @@
+#include "node/sim/schedule.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <utility>
+
+namespace troupe::sim {
+namespace {
+
+// Not the clock's zero, so that code which takes zero for "never" is found out.
+constexpr TimePoint kStart{std::chrono::hours(1)};
+
+}  // namespace
+
+Schedule::Schedule(std::uint64_t seed, Duration step_max) : choices_(seed), step_max_(step_max), now_(kStart) {}
+
+Duration Schedule::elapsed() const { return now_ - kStart; }
+
+std::uint64_t Schedule::at(TimePoint due, const NodeName& node, std::string what, std::function<void()> action) {
+  if (ended_) return 0;
+  require_baton(what);
+  const Key key{std::max(due, now_), choices_.bits(), ++last_event_};
+  events_.emplace(key, Event{node, std::move(what), std::move(action)});
+  keys_.emplace(key.number, key);
+  return key.number;
+}
+
+void Schedule::cancel(std::uint64_t event) {
+  if (ended_) return;
+  require_baton("cancel");
+  const auto key = keys_.find(event);
+  if (key == keys_.end()) return;
+  const auto cancelled = events_.extract(key->second);  // what its action owns ends after the tables are right
+  keys_.erase(key);
+}
+
+void Schedule::drop_events(const NodeName& node) {
+  std::vector<Event> dropped;
+  for (auto at = events_.begin(); at != events_.end();) {
+    if (at->second.node != node) {
+      ++at;
+      continue;
+    }
+    keys_.erase(at->first.number);
+    dropped.push_back(std::move(at->second));
+    at = events_.erase(at);
+  }
+}
+
+bool Schedule::step(TimePoint limit) {
+  if (now_ > limit) return false;
+  std::size_t ready = count_ready();
+  if (ready == 0) {
+    const auto due = next_due();
+    if (!due || *due > limit) {
+      now_ = limit;
+      return false;
+    }
+    now_ = std::max(now_, *due);
+    ready = count_ready();
+  }
+  ++steps_;
+  run_choice(choices_.below(ready), ready);
+  now_ += choices_.up_to(step_max_);
+  return true;
+}
+
+std::size_t Schedule::count_ready() {
+  std::size_t ready = !events_.empty() && events_.begin()->first.due <= now_ ? 1 : 0;
+  ready_.clear();
+  for (Source* source : sources_) {
+    ready_.push_back(source->ready());
+    ready += ready_.back();
+  }
+  return ready;
+}
+
+std::optional<TimePoint> Schedule::next_due() {
+  std::optional<TimePoint> next;
+  if (!events_.empty()) next = events_.begin()->first.due;
+  for (Source* source : sources_) {
+    if (const auto due = source->next_due(); due && (!next || *due < *next)) next = due;
+  }
+  return next;
+}
+
+void Schedule::run_choice(std::uint64_t choice, std::uint64_t choices) {
+  std::uint64_t index = choice;
+  for (std::size_t i = 0; i < ready_.size(); ++i) {
+    if (index < ready_[i]) {
+      Source& source = *sources_[i];
+      trace_.decided(elapsed(), source.node(), source.describe(index), choice, choices);
+      source.run(index);
+      return;
+    }
+    index -= ready_[i];
+  }
+  const auto event = events_.extract(events_.begin());
+  keys_.erase(event.key().number);
+  trace_.decided(elapsed(), event.mapped().node, event.mapped().what, choice, choices);
+  event.mapped().action();
+}
+
+void Schedule::require_baton(std::string_view what) const {
+  if (ended_ || std::this_thread::get_id() == holder_) return;
+  fmt::print(stderr, "[sim] \"{}\" was asked by a thread that the world does not know: in a simulation, functions and "
+                     "programs start no threads of their own\n", what);
+  std::abort();
+}
+
+void Schedule::end() {
+  ended_ = true;
+  keys_.clear();
+  while (!events_.empty()) static_cast<void>(events_.extract(events_.begin()));
+}
+
+}  // namespace troupe::sim

@@ -1,0 +1,125 @@
+#include "node/sim/sim_executor.h"
+
+#include <utility>
+
+namespace troupe::sim {
+
+SimExecutor::SimExecutor(std::shared_ptr<Schedule> schedule, std::shared_ptr<BatonThreads> threads, NodeName node)
+    : schedule_(std::move(schedule)), threads_(std::move(threads)), node_(std::move(node)) {
+  schedule_->add(*this);
+}
+
+SimExecutor::~SimExecutor() { schedule_->remove(*this); }
+
+std::optional<Error> SimExecutor::submit(Job job) {
+  schedule_->require_baton(job.label);
+  if (stopping_) {
+    Error error;
+    error.code = ErrorCode::shutting_down;
+    error.message = "the pool is stopped";
+    error.execution = Execution::never;
+    return error;
+  }
+  functions_.push_back({std::move(job.label), std::move(job.run), true, schedule_->now(), nullptr});
+  return std::nullopt;
+}
+
+void SimExecutor::begin_program(std::string label, std::function<void()> program) {
+  if (!killed_) functions_.push_back({std::move(label), std::move(program), false, schedule_->now(), nullptr});
+}
+
+std::vector<RunningJob> SimExecutor::running() const {
+  std::vector<RunningJob> jobs;
+  for (const Function& function : functions_) {
+    if (!function.is_job || !function.thread) continue;
+    // Whoever asks holds the baton, so all others wait.
+    jobs.push_back({function.label, schedule_->now() - function.since, true});
+  }
+  return jobs;
+}
+
+std::vector<RunningJob> SimExecutor::stop(TimePoint due) {
+  stopping_ = true;
+  if (killed_) return {};
+  forget_what_has_not_begun();
+  if (!idle() && due > schedule_->now()) {
+    const auto drained = std::make_shared<detail::WaitPoint>();
+    drained_.push_back(drained);
+    static_cast<void>(drained->wait(due));
+  }
+  return running();
+}
+
+void SimExecutor::kill() {
+  killed_ = true;
+  stopping_ = true;
+  forget_what_has_not_begun();
+  for (Functions::iterator at = functions_.begin(); at != functions_.end();) {
+    at = at->thread ? std::next(at) : functions_.erase(at);  // programs
+  }
+}
+
+std::size_t SimExecutor::unwind() {
+  std::size_t unwound = 0;
+  for (; !functions_.empty(); ++unwound) {
+    Function& function = functions_.front();
+    function.thread->unwind();
+    threads_->give_back(std::move(function.thread));
+    functions_.pop_front();
+  }
+  tell_if_drained();
+  return unwound;
+}
+
+std::size_t SimExecutor::ready() {
+  ready_.clear();
+  for (auto at = functions_.begin(); at != functions_.end(); ++at) {
+    if (at->ready()) ready_.push_back(at);
+  }
+  return ready_.size();
+}
+
+std::string_view SimExecutor::describe(std::size_t index) {
+  const Function& function = *ready_[index];
+  description_.assign(function.thread ? "resume " : "begin ").append(function.label);
+  return description_;
+}
+
+void SimExecutor::run(std::size_t index) {
+  const auto function = ready_[index];
+  if (function->thread) {
+    function->thread->go_on();
+  } else {
+    function->thread = threads_->take();
+    function->since = schedule_->now();
+    function->thread->begin(std::move(function->body));
+  }
+  if (!function->thread->idle()) return;
+  threads_->give_back(std::move(function->thread));
+  functions_.erase(function);
+  tell_if_drained();
+}
+
+std::optional<TimePoint> SimExecutor::next_due() {
+  std::optional<TimePoint> next;
+  for (const Function& function : functions_) {
+    const auto due = function.thread ? function.thread->due() : std::nullopt;
+    if (due && (!next || *due < *next)) next = due;
+  }
+  return next;
+}
+
+void SimExecutor::forget_what_has_not_begun() {
+  Functions dropped;  // end when the list is right: they hold user values
+  for (auto at = functions_.begin(); at != functions_.end();) {
+    const auto current = at++;
+    if (current->is_job && !current->thread) dropped.splice(dropped.end(), functions_, current);
+  }
+}
+
+void SimExecutor::tell_if_drained() {
+  if (!idle()) return;
+  for (const auto& drained : std::exchange(drained_, {})) drained->signal();
+}
+
+}  // namespace troupe::sim

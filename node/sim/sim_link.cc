@@ -1,0 +1,201 @@
+#include "node/sim/sim_link.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "actors/session_header.h"
+
+namespace troupe::sim {
+namespace {
+
+Error about(const Peer& peer, ErrorCode code, std::string message) {
+  return Error{.code = code,
+               .message = std::move(message),
+               .peer = peer.name,
+               .incarnation = peer.incarnation,
+               .endpoint = peer.address};
+}
+
+/// The message's number if it carries data, and what it is for the trace.
+struct Kind {
+  bool data = false;
+  std::string text;
+};
+
+Kind kind_of(const Frames& frames) {
+  const auto header = frames.empty() ? Result<SessionHeader>(Error{}) : decode_session_header(frames.front().bytes);
+  if (!header) return {false, "bytes"};
+  switch (header.value().kind) {
+    case SessionKind::data: return {true, fmt::format("data {}", header.value().number)};
+    case SessionKind::ack: return {false, fmt::format("ack {}", header.value().ack)};
+    case SessionKind::heartbeat: return {false, "heartbeat"};
+    case SessionKind::probe: return {false, "probe"};
+    case SessionKind::goodbye: return {false, "goodbye"};
+  }
+  return {false, "bytes"};
+}
+
+}  // namespace
+
+/// A message on the way.
+struct SimNetwork::Message {
+  Message(std::shared_ptr<SimNetwork> n, std::shared_ptr<Connection> c, std::size_t f, std::uint64_t i, bool d, Frames m)
+      : network(std::move(n)), connection(std::move(c)), from(f), number(i), data(d), frames(std::move(m)) {}
+  ~Message() { network->counts_.lost += data && !arrived; }
+  Message(const Message&) = delete;
+  Message& operator=(const Message&) = delete;
+
+  const std::shared_ptr<SimNetwork> network;
+  const std::shared_ptr<Connection> connection;
+  const std::size_t from;  // which of the connection's ends sent it
+  const std::uint64_t number;
+  const bool data;
+  Frames frames;
+  bool arrived = false;
+};
+
+// --- SimNetwork ------------------------------------------------------------------------------------------------------
+
+std::shared_ptr<SimNetwork::Connection> SimNetwork::find(const NodeName& a, const NodeName& b) const {
+  const auto found = connections_.find(std::minmax(a, b));
+  return found == connections_.end() ? nullptr : found->second;
+}
+
+void SimNetwork::connect(const End& end, const std::string& address) {
+  schedule_->at(schedule_->now() + schedule_->choices().around(faults_.delay_mean), end->self.name, "connect " + address,
+                [self = shared_from_this(), end, address] { self->open(end, address); });
+}
+
+void SimNetwork::open(const End& end, const std::string& address) {
+  if (end->closed || end->sink == nullptr) return;
+  const auto found = listening_.find(address);
+  if (found == listening_.end() || found->second->sink == nullptr) {
+    Error error{.code = ErrorCode::peer_unreachable,
+                .message = "nobody listens at " + address,
+                .endpoint = address,
+                .execution = Execution::never};
+    return end->sink->on_connect_failed(address, error);
+  }
+  const End peer = found->second;
+  if (peer == end || find(end->self.name, peer->self.name)) return;
+  auto connection = std::make_shared<Connection>();
+  connection->ends = {end, peer};
+  connections_.emplace(std::minmax(end->self.name, peer->self.name), std::move(connection));
+  end->sink->on_link_up(peer->self);
+  peer->sink->on_link_up(end->self);
+}
+
+void SimNetwork::send(const End& end, const NodeName& to, Frames frames) {
+  const auto connection = find(end->self.name, to);
+  if (end->closed || !connection) return;
+  const std::size_t from = connection->ends[0] == end ? 0 : 1;
+  Direction& direction = connection->from[from];
+  const Kind kind = kind_of(frames);
+  const std::uint64_t number = ++direction.sent;
+  Choices& choices = schedule_->choices();
+  counts_.sent += kind.data;
+  if (choices.chance(faults_.drop)) {
+    counts_.dropped += kind.data;
+    schedule_->remark(end->self.name, fmt::format("{} to {} is dropped", kind.text, to));
+    return;
+  }
+  const int copies = choices.chance(faults_.duplicate) ? 2 : 1;
+  if (copies == 2) counts_.duplicated += kind.data;
+  for (int copy = 0; copy < copies; ++copy) {
+    TimePoint due = schedule_->now() + choices.around(faults_.delay_mean);
+    if (!choices.chance(faults_.reorder)) due = direction.due_last = std::max(due, direction.due_last);
+    direction.due_max = std::max(direction.due_max, due);
+    auto message = std::make_shared<Message>(shared_from_this(), connection, from, number, kind.data, frames);
+    schedule_->at(due, to, fmt::format("{} from {}", kind.text, end->self.name),
+                  [message = std::move(message)] { message->network->arrive(*message); });
+  }
+}
+
+void SimNetwork::arrive(Message& message) {
+  Direction& direction = message.connection->from[message.from];
+  Endpoint& receiver = *message.connection->ends[1 - message.from];
+  if (!direction.open || receiver.sink == nullptr) return;
+  message.arrived = true;
+  counts_.arrived += message.data;
+  counts_.reordered += message.data && message.number < direction.arrived_last;
+  direction.arrived_last = std::max(direction.arrived_last, message.number);
+  const Peer& sender = message.connection->ends[message.from]->self;
+  receiver.sink->on_frames(sender.name, sender.incarnation, std::move(message.frames));
+}
+
+void SimNetwork::close(const std::shared_ptr<Connection>& connection, std::size_t by, Farewell farewell,
+                       const Error& why) {
+  const End& closer = connection->ends[by];
+  const End& other = connection->ends[1 - by];
+  connection->from[1 - by].open = false;
+  connections_.erase(std::minmax(closer->self.name, other->self.name));
+  if (farewell == Farewell::none) return;
+  TimePoint due = schedule_->now() + schedule_->choices().around(faults_.delay_mean);
+  if (farewell == Farewell::after_all) due = std::max(due, connection->from[by].due_max + Duration(1));
+  schedule_->at(due, other->self.name, "close from " + closer->self.name, [connection, by, why] {
+    connection->from[by].open = false;
+    if (LinkSink* sink = connection->ends[1 - by]->sink) {
+      const Peer& gone = connection->ends[by]->self;
+      sink->on_link_down(gone.name, gone.incarnation, why);
+    }
+  });
+}
+
+void SimNetwork::disconnect(const End& end, const NodeName& from) {
+  const auto connection = find(end->self.name, from);
+  if (end->closed || !connection) return;
+  const std::size_t by = connection->ends[0] == end ? 0 : 1;
+  const Peer peer = connection->ends[1 - by]->self;
+  close(connection, by, Farewell::after_all, about(end->self, ErrorCode::peer_down, "disconnected by the peer"));
+  schedule_->at(schedule_->now(), end->self.name, "close to " + from, [end, peer] {
+    if (end->sink == nullptr) return;
+    end->sink->on_link_down(peer.name, peer.incarnation, about(peer, ErrorCode::cancelled, "disconnected by this node"));
+  });
+}
+
+void SimNetwork::close_all(const End& end, Farewell farewell) {
+  end->closed = true;
+  end->sink = nullptr;
+  const Error why = about(end->self, ErrorCode::peer_down, "connection closed");
+  std::vector<std::shared_ptr<Connection>> open;
+  for (const auto& [pair, connection] : connections_) {
+    if (connection->ends[0] == end || connection->ends[1] == end) open.push_back(connection);
+  }
+  for (const auto& connection : open) close(connection, connection->ends[0] == end ? 0 : 1, farewell, why);
+  if (const auto mine = listening_.find(end->self.address); mine != listening_.end() && mine->second == end) {
+    listening_.erase(mine);
+  }
+}
+
+// --- SimLink ---------------------------------------------------------------------------------------------------------
+
+SimLink::SimLink(std::shared_ptr<SimNetwork> network, NodeName name, Incarnation incarnation,
+                 std::function<void()> flush)
+    : network_(std::move(network)),
+      end_(std::make_shared<SimNetwork::Endpoint>()),
+      flush_(std::move(flush)) {
+  end_->self = Peer{.name = name, .incarnation = incarnation, .address = "sim://" + name};
+  network_->listening_.insert_or_assign(end_->self.address, end_);
+}
+
+SimLink::~SimLink() { stop(); }
+
+void SimLink::connect(std::string_view address) { network_->connect(end_, std::string(address)); }
+
+void SimLink::send(const NodeName& to, Frames frames) { network_->send(end_, to, std::move(frames)); }
+
+void SimLink::disconnect(const NodeName& peer) { network_->disconnect(end_, peer); }
+
+void SimLink::stop() {
+  if (end_->closed) return;
+  flush_();
+  network_->close_all(end_, SimNetwork::Farewell::after_all);
+}
+
+void SimLink::kill(Death death) {
+  network_->close_all(end_, death == Death::closed ? SimNetwork::Farewell::cut : SimNetwork::Farewell::none);
+}
+
+}  // namespace troupe::sim

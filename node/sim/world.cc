@@ -1,0 +1,273 @@
+#include "node/sim/world.h"
+
+#include <fmt/format.h>
+#include <spdlog/sinks/base_sink.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <set>
+#include <stdexcept>
+
+#include "actors/caf.h"
+#include "actors/membership.h"
+#include "actors/wait_point.h"
+#include "node/handshake.h"
+#include "node/sim/sim_clock.h"
+#include "node/sim/sim_executor.h"
+#include "node/sim/sim_host.h"
+#include "node/sim/sim_link.h"
+
+namespace troupe::sim {
+namespace {
+
+constexpr std::chrono::seconds kStartLimit{60};
+constexpr std::size_t kLinesOfAFailure = 50;
+
+/// Puts the process's log into the trace while it lives.
+class LogInTrace {
+ public:
+  explicit LogInTrace(std::shared_ptr<Schedule> schedule) : before_(spdlog::default_logger()) {
+    auto logger = std::make_shared<spdlog::logger>("sim", std::make_shared<Sink>(std::move(schedule)));
+    logger->set_level(before_->level());
+    spdlog::set_default_logger(std::move(logger));
+  }
+  ~LogInTrace() { spdlog::set_default_logger(before_); }
+  LogInTrace(const LogInTrace&) = delete;
+  LogInTrace& operator=(const LogInTrace&) = delete;
+
+ private:
+  class Sink final : public spdlog::sinks::base_sink<std::mutex> {
+   public:
+    explicit Sink(std::shared_ptr<Schedule> schedule) : schedule_(std::move(schedule)) {}
+
+   protected:
+    void sink_it_(const spdlog::details::log_msg& message) override {
+      if (!schedule_->ended()) schedule_->remark("log", {message.payload.data(), message.payload.size()});
+    }
+    void flush_() override {}
+
+   private:
+    const std::shared_ptr<Schedule> schedule_;
+  };
+
+  const std::shared_ptr<spdlog::logger> before_;
+};
+
+/// What one node of the world consists of. Its link and host belong to the node.
+struct Place {
+  std::shared_ptr<SimClock> clock;
+  std::shared_ptr<SimExecutor> executor;
+  SimLink* link = nullptr;
+  detail::ActorHost* host = nullptr;
+  bool alive = true;
+  std::unique_ptr<Node> node;  // last: it uses the others
+};
+
+struct Killing {
+  std::uint64_t step = 0;  // not before so many
+  NodeName node;
+  Death death = Death::closed;
+};
+
+void check(const WorldOptions& options, const std::vector<NodeName>& names) {
+  for (const double chance : {options.link.drop, options.link.duplicate, options.link.reorder}) {
+    if (!(chance >= 0 && chance < 1)) throw std::invalid_argument(fmt::format("[World] {} is no chance below 1", chance));
+  }
+  if (options.link.delay_mean < Duration(0) || options.step_max < Duration(0)) {
+    throw std::invalid_argument("[World] a time is negative");
+  }
+  std::set<std::string_view> seen;
+  for (const NodeName& name : names) {
+    if (!is_valid_node_name(name)) throw std::invalid_argument(fmt::format("[World] \"{}\" is not a node name", name));
+    if (!seen.insert(name).second) throw std::invalid_argument(fmt::format("[World] the name \"{}\" is given twice", name));
+  }
+}
+
+}  // namespace
+
+/// Also the hook of the world's own thread: its waits let the world go on.
+struct World::State final : detail::BlockingHook {
+  explicit State(WorldOptions o)
+      : options(o),
+        schedule(std::make_shared<Schedule>(o.seed, o.step_max)),
+        threads(std::make_shared<BatonThreads>(schedule)),
+        network(std::make_shared<SimNetwork>(schedule, o.link)),
+        log(schedule),
+        guard(*this) {}
+
+  bool wait(detail::WaitPoint& point, std::optional<TimePoint> due) override;
+  bool advance(TimePoint limit);
+  void start(const NodeName& name, std::uint32_t rank, const FunctionRegistry& functions);
+  Place& place(std::string_view name);
+  void kill(Place& place, Death death);
+  [[nodiscard]] bool idle() const;
+
+  const WorldOptions options;
+  const std::shared_ptr<Schedule> schedule;
+  const std::shared_ptr<BatonThreads> threads;
+  const std::shared_ptr<SimNetwork> network;
+  const LogInTrace log;
+  const detail::BlockingHook::Guard guard;
+  std::map<NodeName, Place, std::less<>> places;
+  std::vector<Killing> killings;
+  WorldCounts own_counts;
+  bool stepping = false;
+};
+
+bool World::State::wait(detail::WaitPoint& point, std::optional<TimePoint> due) {
+  if (stepping) throw std::logic_error("[sim] an actor waited: handlers never do");
+  const TimePoint limit = due.value_or(schedule->now() + options.wait_max);
+  while (!point.signalled() && advance(limit)) {
+  }
+  if (point.signalled() || due) return point.signalled();
+  throw std::runtime_error(fmt::format("[sim] seed {}: nothing ended a wait within {} s of virtual time\n{}", options.seed,
+                                       std::chrono::duration_cast<std::chrono::seconds>(options.wait_max).count(),
+                                       schedule->trace().text(kLinesOfAFailure)));
+}
+
+/// One step, after the killings that are due.
+bool World::State::advance(TimePoint limit) {
+  for (std::size_t i = 0; i < killings.size();) {
+    if (killings[i].step > schedule->steps()) {
+      ++i;
+      continue;
+    }
+    const Killing killing = killings[i];
+    killings.erase(killings.begin() + static_cast<std::ptrdiff_t>(i));
+    kill(place(killing.node), killing.death);
+  }
+  stepping = true;
+  const bool went_on = schedule->step(limit);
+  stepping = false;
+  return went_on;
+}
+
+void World::State::start(const NodeName& name, std::uint32_t rank, const FunctionRegistry& functions) {
+  Place& place = places[name];
+  place.clock = std::make_shared<SimClock>(schedule, name);
+  place.executor = std::make_shared<SimExecutor>(schedule, threads, name);
+  const Incarnation incarnation{schedule->choices().bits(), schedule->choices().bits()};
+  auto link = std::make_unique<SimLink>(network, name, incarnation, [&place] { drain(*place.host); });
+  place.link = link.get();
+  place.node = std::make_unique<Node>(detail::NodeParts{name, incarnation, rank, functions, place.clock, place.executor,
+                                                        std::move(link), [this, &place, name] {
+                                                          auto host = make_sim_host(schedule, name);
+                                                          place.host = host.get();
+                                                          return host;
+                                                        }});
+}
+
+Place& World::State::place(std::string_view name) {
+  const auto found = places.find(name);
+  if (found == places.end()) throw std::out_of_range(fmt::format("[World] no node \"{}\"", name));
+  return found->second;
+}
+
+void World::State::kill(Place& place, Death death) {
+  if (!std::exchange(place.alive, false)) return;
+  const NodeName& name = place.node->name();
+  schedule->remark(name, death == Death::closed ? "is killed" : "is killed, silently");
+  ++own_counts.killed;
+  place.link->kill(death);  // first: nothing of what follows is heard of
+  place.clock->kill();
+  schedule->drop_events(name);
+  place.executor->kill();
+  static_cast<void>(place.node->stop());  // so that nothing on it waits for an answer any more
+  own_counts.unwound += place.executor->unwind();
+  drain(*place.host);  // what destructors said while they were unwound
+  own_counts.actors_left += place.host->system().registry().running();
+}
+
+bool World::State::idle() const {
+  return std::ranges::all_of(places, [](const auto& entry) {
+    const Place& place = entry.second;
+    return !place.alive || (place.executor->count() == 0 && place.node->counts().pending_requests == 0);
+  });
+}
+
+World::World(WorldOptions options, const std::vector<NodeName>& names, const FunctionRegistry& functions) {
+  check(options, names);
+  state_ = std::make_unique<State>(options);
+  std::uint32_t rank = 0;
+  for (const NodeName& name : names) {
+    state_->start(name, rank++, functions);
+    for (auto& [other, place] : state_->places) {
+      if (other != name) state_->place(name).node->core().link().connect(place.node->address());
+    }
+  }
+  for (const NodeName& name : names) {
+    detail::NodeCore& core = state_->place(name).node->core();
+    if (const auto error = core.membership().wait_for_members(names.size(), core.clock().now() + kStartLimit)) {
+      throw RemoteError(*error);
+    }
+  }
+}
+
+World::~World() {
+  for (auto& [name, place] : state_->places) state_->kill(place, Death::silent);
+  state_->schedule->end();
+  state_->threads->clear();
+}
+
+Node& World::node(std::string_view name) { return *state_->place(name).node; }
+
+bool World::is_alive(std::string_view name) const { return state_->place(name).alive; }
+
+Error World::killed(std::string_view name) {
+  Error error = node(name).core().error(ErrorCode::peer_down, node(name).name(), "on", "the node was killed");
+  error.incarnation = node(name).core().incarnation();
+  return error;
+}
+
+void World::begin(std::string_view name, std::function<void(Node&)> body) {
+  Place& place = state_->place(name);
+  place.executor->begin_program("program", [body = std::move(body), node = place.node.get()] { body(*node); });
+}
+
+bool World::run(Duration limit) {
+  return step_until([this] { return state_->idle(); }, limit);
+}
+
+void World::run_for(Duration duration) {
+  const TimePoint limit = state_->schedule->now() + duration;
+  while (state_->advance(limit)) {
+  }
+}
+
+bool World::step_until(const std::function<bool()>& condition, Duration limit) {
+  const TimePoint due = state_->schedule->now() + limit;
+  while (!condition()) {
+    if (!state_->advance(due)) return condition();
+  }
+  return true;
+}
+
+void World::kill(std::string_view name, Death death) {
+  if (state_->stepping) return kill_after(0, name, death);
+  state_->kill(state_->place(name), death);
+}
+
+void World::kill_after(std::uint64_t steps, std::string_view name, Death death) {
+  state_->killings.push_back({state_->schedule->steps() + steps, state_->place(name).node->name(), death});
+}
+
+std::uint64_t World::draw(std::uint64_t count) { return state_->schedule->choices().below(count); }
+
+Duration World::now() const { return state_->schedule->elapsed(); }
+
+WorldCounts World::counts() const {
+  WorldCounts counts = state_->network->counts();
+  counts.steps = state_->schedule->steps();
+  counts.killed = state_->own_counts.killed;
+  counts.unwound = state_->own_counts.unwound;
+  counts.actors_left = state_->own_counts.actors_left;
+  return counts;
+}
+
+std::uint64_t World::trace_hash() const { return state_->schedule->trace().hash(); }
+
+std::string World::trace_text(std::size_t lines) const { return state_->schedule->trace().text(lines); }
+
+}  // namespace troupe::sim

@@ -1,0 +1,133 @@
+// Several nodes in one process, with virtual time and faults, everything decided by a seed: a program's own functions
+// under crashes and bad networks, in its own unit tests, in milliseconds.
+//
+//   sim::World world({.seed = 7, .link = {.drop = 0.1, .duplicate = 0.1}}, {"trainer", "ps0"}, functions);
+//   Future<double> loss = world.on("trainer", [](Node& node) { return train(node); });
+//   world.kill_after(1000, "ps0");
+//   BOOST_CHECK_THROW(loss.get(), RemoteError);
+//
+// The actors, sessions, references and contexts are those of production; clock, links, executor and the order in which
+// actors run are the world's. Functions run one at a time on threads that pass a baton, so they may block in get() and
+// the same seed still gives the same run, step for step.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "actors/function_registry.h"
+#include "actors/future.h"
+#include "node/node.h"
+#include "node/sim/faults.h"
+#include "node/sim/node_killed.h"
+
+namespace troupe::sim {
+
+struct WorldOptions {
+  std::uint64_t seed = 1;
+  LinkFaults link{};
+  Duration step_max = std::chrono::microseconds(2);  ///< one step takes up to so much virtual time
+  Duration wait_max = std::chrono::minutes(10);      ///< after which get() without a limit gives up, in virtual time
+};
+
+/// Belongs to the thread that made it, which must not be a function's. While that thread waits (get, shutdown, ...) the
+/// world goes on. Inside functions and `on` bodies everything of a Node may be used; threads of their own are refused.
+/// While a world lives, the process's log goes into its trace: one world at a time.
+class World {
+ public:
+  /// All nodes are up with each other when it returns. Throws std::invalid_argument if a name is malformed or given twice.
+  World(WorldOptions options, const std::vector<NodeName>& names, const FunctionRegistry& functions);
+
+  /// Kills what still lives. Futures and references that the caller holds may outlive the world.
+  ~World();
+  World(const World&) = delete;
+  World& operator=(const World&) = delete;
+
+  /// Also of a killed node: everything on it fails. Throws std::out_of_range if there never was such a node.
+  [[nodiscard]] Node& node(std::string_view name);
+  [[nodiscard]] bool is_alive(std::string_view name) const;
+
+  /// Begins `body(Node&)` as the program of a node. The future has its result, the error for what it threw, or peer_down
+  /// if the node is killed first.
+  template <class Body>
+  auto on(std::string_view name, Body body) -> Future<std::invoke_result_t<Body&, Node&>> {
+    using R = std::invoke_result_t<Body&, Node&>;
+    auto ending = std::make_shared<Ending<R>>(Promise<R>(node(name).core().future_home()), killed(name));
+    Future<R> future = ending->promise.future();
+    begin(name, [ending = std::move(ending), body = std::move(body)](Node& self) mutable {
+      try {
+        if constexpr (std::is_void_v<R>) {
+          body(self);
+          ending->promise.complete(Unit{});
+        } else {
+          ending->promise.complete(body(self));
+        }
+      } catch (const NodeKilled&) {
+        throw;
+      } catch (const RemoteError& error) {
+        ending->promise.complete(error.error());
+      } catch (...) {
+        ending->promise.complete(detail::error_of_current_exception(self.name(), "on"));
+      }
+    });
+    return future;
+  }
+
+  /// Runs until no living node has a function that runs or waits, or a request without an answer; at most for `limit`.
+  /// Returns whether it came to that.
+  bool run(Duration limit = std::chrono::seconds(60));
+
+  /// Lets `duration` pass.
+  void run_for(Duration duration);
+
+  /// Runs until `condition`, looked at between any two steps, at most for `limit`. Returns whether it came.
+  bool step_until(const std::function<bool()>& condition, Duration limit = std::chrono::seconds(60));
+
+  /// Ends a node as a crash would: its actors, timers and functions are gone; what it had put on the wire may arrive.
+  /// From within a function it takes effect after the step under way. No effect on a node that is dead.
+  void kill(std::string_view name, Death death = Death::closed);
+
+  /// Kills after `steps` more steps of the world.
+  void kill_after(std::uint64_t steps, std::string_view name, Death death = Death::closed);
+
+  /// A choice for the test itself, one of 0 to `count` - 1.
+  [[nodiscard]] std::uint64_t draw(std::uint64_t count);
+
+  /// Virtual time since the world began.
+  [[nodiscard]] Duration now() const;
+
+  [[nodiscard]] WorldCounts counts() const;
+
+  /// Of every decision so far: equal for equal seeds, options and programs.
+  [[nodiscard]] std::uint64_t trace_hash() const;
+
+  /// The last decisions and log lines, one per line.
+  [[nodiscard]] std::string trace_text(std::size_t lines = 200) const;
+
+ private:
+  template <class R>
+  struct Ending {
+    Ending(Promise<R> p, Error k) : promise(std::move(p)), if_killed(std::move(k)) {}
+    ~Ending() { promise.complete(if_killed); }
+    Ending(const Ending&) = delete;
+    Ending& operator=(const Ending&) = delete;
+    Promise<R> promise;
+    Error if_killed;
+  };
+
+  [[nodiscard]] Error killed(std::string_view name);
+  void begin(std::string_view name, std::function<void(Node&)> body);
+
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace troupe::sim
