@@ -193,7 +193,7 @@ class Future {
       return chain<std::invoke_result_t<Callback, const Result<Value>&>>(std::move(callback));
     } else if constexpr (std::is_void_v<T>) {
       return chain<std::invoke_result_t<Callback>>(
-          [callback = std::move(callback)](const Result<Value>& result) mutable { return result.value(), callback(); });
+          [callback = std::move(callback)](const Result<Value>& result) mutable { return static_cast<void>(result.value()), callback(); });
     } else {
       return chain<std::invoke_result_t<Callback, T>>(
           [callback = std::move(callback)](const Result<Value>& result) mutable { return callback(result.value()); });

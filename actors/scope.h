@@ -64,9 +64,9 @@ class Scope {
   }
 
   /// Calls `callable` on node `to` and leaves the result there: `to` becomes the owner, the caller gets a reference at
-  /// once. Errors show when the reference is used. Defined in rref.h.
+  /// once. Errors show when the reference is used; that of a function without a result refers to a Unit. Defined in rref.h.
   template <class F, class... Args>
-  [[nodiscard]] RRef<detail::ResultOf<F>> remote(To to, const F& callable, Args&&... args) const;
+  [[nodiscard]] RRef<detail::Stored<detail::ResultOf<F>>> remote(To to, const F& callable, Args&&... args) const;
 
   /// A scope like this one with other options: `scope.with({.deadline = 2s}).rpc_sync(...)`.
   [[nodiscard]] Scope with(CallOptions options) const;
