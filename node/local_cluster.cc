@@ -36,7 +36,10 @@ LocalCluster::LocalCluster(std::vector<NodeName> names, const FunctionRegistry& 
     randombytes_buf(&incarnation, sizeof incarnation);
     std::unique_ptr<Link> link = std::make_unique<MemoryLink>(hub_, name, incarnation);
     if (options.wrap_link) link = options.wrap_link(std::move(link));
-    nodes_.push_back(std::make_unique<Node>(detail::NodeParts{name, incarnation, rank++, functions, make_system_clock(),
+    const auto own = options.functions.find(name);
+    nodes_.push_back(std::make_unique<Node>(detail::NodeParts{name, incarnation, rank++,
+                                                              own == options.functions.end() ? functions : own->second,
+                                                              make_system_clock(),
                                                               std::make_shared<ElasticPool>(options.pool),
                                                               std::move(link), detail::make_inline_host}));
     for (const auto& other : nodes_) {

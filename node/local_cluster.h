@@ -1,6 +1,8 @@
 // A whole cluster in one process: for tests, samples and programs that want actors without processes.
 #pragma once
 
+#include <functional>
+#include <map>
 #include <memory>
 #include <string_view>
 #include <vector>
@@ -13,6 +15,7 @@ namespace troupe {
 
 struct LocalClusterOptions {
   PoolOptions pool;
+  std::map<NodeName, FunctionRegistry> functions;  ///< for nodes that serve others than the rest does
   /// Wraps each node's link, for tests that delay or count; may be empty.
   std::function<std::unique_ptr<Link>(std::unique_ptr<Link>)> wrap_link;
 };
