@@ -1,0 +1,82 @@
+#include <boost/test/unit_test.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+
+#include "node/local_cluster.h"
+#include "tests/scenarios/delaying_link.h"
+#include "tests/scenarios/graph_shapes.h"
+
+namespace troupe::testing {
+namespace {
+
+using namespace std::chrono_literals;
+
+const Places kApart{"trainer", "ps0", "ps1"};
+const Places kSingle{"trainer", "trainer", "trainer"};
+const Places kPlain{"", "", ""};
+
+LocalClusterOptions delays(std::uint64_t seed) {
+  LocalClusterOptions options;
+  options.wrap_link = [seed, next = std::make_shared<std::uint64_t>(0)](std::unique_ptr<Link> link) {
+    return std::make_unique<DelayingLink>(std::move(link), seed * 16 + (*next)++, 1000us);
+  };
+  return options;
+}
+
+void check_same_bits(const NamedGradients& got, const NamedGradients& expected) {
+  BOOST_REQUIRE_EQUAL(got.size(), expected.size());
+  for (const auto& [name, gradient] : expected) {
+    BOOST_REQUIRE(got.contains(name));
+    BOOST_CHECK_MESSAGE(same_bytes(got.at(name), gradient), "the gradient of " << name << " differs");
+  }
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(gradients_over_nodes)
+
+BOOST_AUTO_TEST_CASE(equal_those_with_all_names_on_one_node_bit_for_bit_under_twenty_seeds_of_delays,
+                     *boost::unit_test::label("B-09")) {
+  LocalCluster one({"trainer"}, graph_functions());
+  std::map<std::string, NamedGradients> expected;
+  for (const GraphShape& shape : graph_shapes()) expected[shape.name] = shape.run(one.node("trainer"), kSingle);
+
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    LocalCluster cluster({"trainer", "ps0", "ps1"}, graph_functions(), delays(seed));
+    for (const GraphShape& shape : graph_shapes()) {
+      BOOST_TEST_CONTEXT(shape.name << ", seed " << seed) {
+        check_same_bits(shape.run(cluster.node("trainer"), kApart), expected[shape.name]);
+      }
+    }
+  }
+}
+
+// Sums of three and more contributions are grouped by call, otherwise than without calls.
+BOOST_AUTO_TEST_CASE(equal_those_of_plain_functions_up_to_the_grouping_of_sums) {
+  LocalCluster cluster({"trainer", "ps0", "ps1"}, graph_functions());
+  for (const GraphShape& shape : graph_shapes()) {
+    BOOST_TEST_CONTEXT(shape.name) {
+      const NamedGradients expected = shape.run(cluster.node("trainer"), kPlain);
+      const NamedGradients got = shape.run(cluster.node("trainer"), kApart);
+      BOOST_REQUIRE_EQUAL(got.size(), expected.size());
+      for (const auto& [name, gradient] : expected) BOOST_TEST(allclose(got.at(name), gradient, 1e-6, 1e-6));
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(equal_those_of_plain_functions_bit_for_bit_where_no_variable_gets_more_than_two_contributions) {
+  LocalCluster cluster({"trainer", "ps0", "ps1"}, graph_functions());
+  for (const GraphShape& shape : graph_shapes()) {
+    const std::string_view name = shape.name;
+    if (name != "chain" && name != "diamond over two nodes" && name != "unused result") continue;
+    BOOST_TEST_CONTEXT(shape.name) {
+      check_same_bits(shape.run(cluster.node("trainer"), kApart), shape.run(cluster.node("trainer"), kPlain));
+    }
+  }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace troupe::testing

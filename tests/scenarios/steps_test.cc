@@ -1,0 +1,192 @@
+#include <boost/test/unit_test.hpp>
+
+#include <chrono>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "actors/contexts.h"
+#include "autograd/ops.h"
+#include "node/local_cluster.h"
+#include "tensor/create.h"
+#include "tensor/ops.h"
+#include "tests/scenarios/training_functions.h"
+
+namespace troupe::testing {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// Two trainers and two owners; parameters of two elements, value 2 on ps0 and 3 on ps1.
+struct Cluster {
+  LocalCluster nodes{{"a", "b", "ps0", "ps1"}, training_functions()};
+  Node& a = nodes.node("a");
+  Parameter w0 = a.remote("ps0", &make_parameter, 2, 2.0);
+  Parameter w1 = a.remote("ps1", &make_parameter, 2, 3.0);
+  Variable x{full({2}, 0.5), RequiresGrad::yes};
+
+  [[nodiscard]] Tensor value(const Parameter& parameter) { return a.rpc_sync(parameter.owner(), &value_of, parameter); }
+
+  /// Gradient 0.5 for each of w0 and w1.
+  void backward_through_both(DistContext& context) {
+    const Variable y = context.rpc_sync("ps0", &scale, x, w0);
+    const Variable z = context.rpc_sync("ps1", &scale, x, w1);
+    backward(context, sum(add(y, z)));
+  }
+
+  [[nodiscard]] bool shards_become(const std::string& node, std::size_t count) {
+    const auto due = std::chrono::steady_clock::now() + 5s;
+    while (nodes.node(node).counts().shards != count) {
+      if (std::chrono::steady_clock::now() > due) return false;
+      std::this_thread::yield();
+    }
+    return true;
+  }
+};
+
+template <class Action>
+Error error_of(Action action) {
+  try {
+    action();
+  } catch (const RemoteError& error) {
+    return error.error();
+  }
+  BOOST_FAIL("nothing was thrown");
+  return {};
+}
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_SUITE(steps, Cluster)
+
+BOOST_AUTO_TEST_CASE(a_step_updates_parameters_where_they_live, *boost::unit_test::label("Z-01")) {
+  for (const StepMode mode : {StepMode::atomic, StepMode::hogwild}) {
+    const DistOptimizer optimizer(a, optim::SgdOptions{.lr = 1.0}, {w0, w1}, mode);
+    const Tensor before0 = value(w0);
+    const Tensor before1 = value(w1);
+    DistContext context(a);
+    backward_through_both(context);
+    optimizer.step(context);
+    BOOST_TEST(same_bytes(value(w0), sub(before0, full({2}, 0.5))));  // - 1.0 * x
+    BOOST_TEST(same_bytes(value(w1), sub(before1, full({2}, 0.5))));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(state_of_the_rule_stays_with_the_parameters_from_step_to_step, *boost::unit_test::label("Z-01")) {
+  const DistOptimizer optimizer(a, optim::SgdOptions{.lr = 1.0, .momentum = 0.5}, {w0, w1});
+  for (int step = 0; step < 2; ++step) {
+    DistContext context(a);
+    backward_through_both(context);
+    optimizer.step(context);
+  }
+  BOOST_TEST(same_bytes(value(w0), full({2}, 0.75)));  // v = 0.5: 1.5; v = 0.5 * 0.5 + 0.5: 0.75
+}
+
+BOOST_AUTO_TEST_CASE(parameters_without_a_gradient_stay, *boost::unit_test::label("Z-02")) {
+  const DistOptimizer optimizer(a, optim::SgdOptions{.lr = 1.0}, {w0, w1});
+  DistContext context(a);
+  backward(context, sum(context.rpc_sync("ps0", &scale, x, w0)));
+  optimizer.step(context);
+  BOOST_TEST(same_bytes(value(w0), full({2}, 1.5)));
+  BOOST_TEST(same_bytes(value(w1), full({2}, 3.0)));
+}
+
+BOOST_AUTO_TEST_CASE(a_backward_after_anothers_step_is_exact_for_the_parameters_of_its_forward) {
+  const auto gradients_of_a = [this](bool b_steps_between) {
+    const Parameter w = a.remote("ps0", &make_parameter, 2, 0.75);
+    DistContext context(a);
+    const Variable y = context.rpc_sync("ps0", &bend, x, w);
+    if (b_steps_between) {
+      a.rpc_sync("b", &train_once, w, full({2}, 0.25));
+      BOOST_TEST(same_bytes(value(w), full({2}, 0.5)));  // 0.75 - 1.0 * 0.25
+    }
+    backward(context, sum(y));
+    return std::pair(context.grad(x), context.rpc_sync("ps0", &gradient_of, w));
+  };
+  const auto expected = gradients_of_a(false);
+  const auto got = gradients_of_a(true);
+  BOOST_TEST(same_bytes(got.first, expected.first));
+  BOOST_TEST(same_bytes(got.second, expected.second));
+}
+
+BOOST_AUTO_TEST_CASE(steps_of_two_trainers_on_one_parameter_are_both_counted) {
+  const auto train = [this](const std::string& trainer) {
+    for (int step = 0; step < 20; ++step) a.rpc_sync(trainer, &train_once, w0, full({2}, 0.25));
+  };
+  std::thread other([&] { train("b"); });
+  train("a");
+  other.join();
+  BOOST_TEST(same_bytes(value(w0), full({2}, -8.0)));  // 2 - 40 * 0.25
+}
+
+BOOST_AUTO_TEST_CASE(an_optimizer_that_cannot_be_made_says_why_and_leaves_no_shard, *boost::unit_test::label("Z-04")) {
+  const Error rate = error_of([&] { DistOptimizer(a, optim::SgdOptions{.lr = -1.0}, {w0, w1}); });
+  BOOST_TEST((rate.code == ErrorCode::bad_argument));
+  BOOST_TEST(rate.operation == "create optimizer");
+  BOOST_TEST(rate.message == "[sgd] lr is not a number >= 0: -1");
+  const Parameter constant = a.remote("ps0", &make_constant, 2, 1.0);
+  const Error leaf = error_of([&] { DistOptimizer(a, optim::SgdOptions{}, {w0, constant}); });
+  BOOST_TEST(leaf.message == "[optimizer] parameter 1 is not a leaf that requires a gradient");
+  BOOST_TEST(leaf.peer == "ps0");
+  BOOST_CHECK_THROW(DistOptimizer(a, optim::SgdOptions{}, {}), std::invalid_argument);
+  BOOST_TEST(shards_become("ps0", 0));
+  BOOST_TEST(shards_become("ps1", 0));
+}
+
+BOOST_AUTO_TEST_CASE(a_step_outside_a_context_is_refused) {
+  const DistOptimizer optimizer(a, optim::SgdOptions{}, {w0});
+  BOOST_CHECK_EXCEPTION(optimizer.step(a), std::logic_error, [](const std::logic_error& error) {
+    return std::string(error.what()) ==
+           "[DistOptimizer] the scope has no autograd context: step in the DistContext of the backward pass";
+  });
+}
+
+BOOST_AUTO_TEST_CASE(shards_end_with_the_last_handle_or_with_its_node, *boost::unit_test::label("fault-F12")) {
+  {
+    const DistOptimizer optimizer(a, optim::SgdOptions{}, {w0, w1});
+    const DistOptimizer copy = optimizer;
+    BOOST_TEST(nodes.node("ps1").counts().shards == 1U);
+  }
+  BOOST_TEST(shards_become("ps0", 0));
+  BOOST_TEST(shards_become("ps1", 0));
+  const DistOptimizer orphan(a, optim::SgdOptions{}, {w0, w1});
+  BOOST_TEST(nodes.node("ps0").counts().shards == 1U);
+  nodes.kill("a");
+  BOOST_TEST(shards_become("ps0", 0));
+}
+
+BOOST_AUTO_TEST_CASE(when_an_owner_is_gone_an_atomic_step_changes_nothing_anywhere, *boost::unit_test::label("Z-03") *
+                                                                                        boost::unit_test::label("fault-F29")) {
+  const DistOptimizer optimizer(a, optim::SgdOptions{.lr = 1.0}, {w0, w1});
+  DistContext context(a);
+  backward(context, sum(context.rpc_sync("ps0", &scale, x, w0)));  // ps1 takes no part in the context
+  nodes.kill("ps1");
+  const Error error = error_of([&] { optimizer.step(context); });
+  BOOST_TEST((error.code == ErrorCode::step_not_applied));
+  BOOST_TEST(error.peer == "ps1");
+  BOOST_TEST(error.message == "no parameter was changed");
+  BOOST_TEST((error.execution == Execution::never));
+  BOOST_TEST(same_bytes(value(w0), full({2}, 2.0)));
+}
+
+BOOST_AUTO_TEST_CASE(a_step_in_an_aborted_context_names_who_aborted_it, *boost::unit_test::label("fault-F28")) {
+  const DistOptimizer optimizer(a, optim::SgdOptions{.lr = 1.0}, {w0});
+  DistContext context(a);
+  backward_through_both(context);
+  nodes.kill("ps1");
+  const auto due = std::chrono::steady_clock::now() + 5s;
+  // The abort goes from here to ps0, which never spoke to ps1.
+  const auto aborted = [&] {
+    const auto gradients = nodes.node("ps0").core().contexts().gradients(context.id()).get_for(1s);
+    return gradients && !gradients->ok();
+  };
+  while (!aborted()) BOOST_REQUIRE(std::chrono::steady_clock::now() < due);
+  const Error error = error_of([&] { optimizer.step(context); });
+  BOOST_TEST((error.code == ErrorCode::context_aborted));
+  BOOST_TEST(error.peer == "ps1");
+  BOOST_TEST(same_bytes(value(w0), full({2}, 2.0)));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace troupe::testing

@@ -1,0 +1,71 @@
+#include "tests/scenarios/training_functions.h"
+
+#include <memory>
+#include <stdexcept>
+#include <vector>
+
+#include "autograd/ops.h"
+#include "tensor/create.h"
+
+namespace troupe::testing {
+namespace {
+
+class Explosive final : public GradFn {
+ public:
+  explicit Explosive(Edge next) : GradFn("explosive", VertexKind::operation, {std::move(next)}) {}
+  std::vector<Tensor> apply(std::vector<Tensor>) const override { throw std::runtime_error("boom"); }
+};
+
+}  // namespace
+
+Variable make_parameter(std::int64_t size, double value) { return Variable(full({size}, value), RequiresGrad::yes); }
+Variable make_constant(std::int64_t size, double value) { return Variable(full({size}, value)); }
+
+Tensor value_of(Scope& scope, const Parameter& parameter) { return parameter.local_value(scope)->value(); }
+
+Tensor gradient_of(Scope& scope, const Parameter& parameter) {
+  const Variable leaf = *parameter.local_value(scope);
+  return gradients(scope).of(leaf);
+}
+
+Variable scale(Scope& scope, const Variable& x, const Parameter& w) { return mul(x, *w.local_value(scope)); }
+Variable bend(Scope& scope, const Variable& x, const Parameter& w) { return tanh(mul(x, *w.local_value(scope))); }
+
+Variable scale_at(Scope& scope, const std::string& next, const Variable& x, const Parameter& w) {
+  return scope.rpc_sync(next, &scale, x, w);
+}
+
+Variable scale_after_backward(Scope& scope, const Variable& x, const Parameter& w) {
+  const Variable y = scale(scope, x, w);
+  backward(scope, sum(y));
+  return y;
+}
+
+Variable explode_in_backward(const Variable& x) {
+  return Variable::output_of({std::make_shared<const Explosive>(x.gradient_edge()), 0}, x.value());
+}
+
+void fail() { throw std::runtime_error("no"); }
+
+void train_once(Scope& scope, const Parameter& w, const Tensor& x) {
+  const DistOptimizer optimizer(scope, optim::SgdOptions{.lr = 1.0}, {w});
+  DistContext context(scope);
+  backward(context, sum(context.rpc_sync(w.owner(), &scale, Variable(x), w)));
+  optimizer.step(context);
+}
+
+FunctionRegistry training_functions() {
+  return {{"make_parameter", &make_parameter},
+          {"make_constant", &make_constant},
+          {"value_of", &value_of},
+          {"gradient_of", &gradient_of},
+          {"scale", &scale},
+          {"bend", &bend},
+          {"scale_at", &scale_at},
+          {"scale_after_backward", &scale_after_backward},
+          {"explode_in_backward", &explode_in_backward},
+          {"fail", &fail},
+          {"train_once", &train_once}};
+}
+
+}  // namespace troupe::testing
