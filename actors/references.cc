@@ -83,6 +83,9 @@ struct References::State {
   void send(const RRefNotices& notices) const;
   std::shared_ptr<RRefHandle> handle_for(const RRefId& rref, const NodeLife& owner, const std::string& type);
   RRefOwnerActor owner_of(const RRefId& rref);
+  /// For a value that this node itself gave an id to just now: nobody else can be the first to speak of it.
+  void make_owner(const RRefId& rref);
+  RRefOwnerActor spawn_owner(const RRefId& rref);
   void ended(const RRefId& rref, std::shared_ptr<const Result<ValueBox>> value);
 
   template <class Message>
@@ -132,6 +135,16 @@ RRefOwnerActor References::State::owner_of(const RRefId& rref) {
   std::lock_guard lock(mutex);
   if (const auto known = owners.find(rref); known != owners.end()) return known->second;
   if (stopped || over.is_over(rref)) return {};
+  return spawn_owner(rref);
+}
+
+void References::State::make_owner(const RRefId& rref) {
+  std::lock_guard lock(mutex);
+  if (!stopped) spawn_owner(rref);
+}
+
+/// Requires the mutex.
+RRefOwnerActor References::State::spawn_owner(const RRefId& rref) {
   auto owner = node.host().spawn(rref_owner_actor, &node, rref,
                                  [this, rref](std::shared_ptr<const Result<ValueBox>> value) { ended(rref, std::move(value)); });
   owners.emplace(rref, owner);
@@ -225,7 +238,10 @@ std::shared_ptr<RRefHandle> References::created(const RRefId& rref, ForkId& fork
     handle = state_->handle_for(rref, life, type);
     fork = life == state_->self ? state_->table.next_fork() : state_->table.create(rref, life);
   }
-  if (life == state_->self) state_->tell_owner(rref, OwnerHeld{});
+  if (life == state_->self) {
+    state_->make_owner(rref);
+    state_->tell_owner(rref, OwnerHeld{});
+  }
   return handle;
 }
 
@@ -255,6 +271,7 @@ std::shared_ptr<RRefHandle> References::own(ValueBox value, std::string type) {
     std::lock_guard lock(state_->mutex);
     handle = state_->handle_for(rref, state_->self, type);
   }
+  state_->make_owner(rref);
   state_->tell_owner(rref, OwnerHeld{});
   state_->tell_owner(rref, OwnerValue{std::make_shared<const Result<ValueBox>>(std::move(value))});
   return handle;

@@ -103,7 +103,7 @@ RRefOwnerActor::behavior_type rref_owner_actor(RRefOwnerActor::stateful_pointer<
                                                std::function<void(std::shared_ptr<const Result<ValueBox>>)> on_end) {
   self->state.begin(*node, std::move(rref));
   // The one place where the value's life ends.
-  const auto settle = [self, node, on_end = std::move(on_end)] {
+  const auto settle = [self, node, on_end] {
     RRefOwnerState& state = self->state;
     if (!state.ended()) return;
     state.stop(node->error(ErrorCode::ref_revoked, node->name(), {}, "the value has been released"));
