@@ -82,15 +82,16 @@ struct References::State {
 
   void send(const RRefNotices& notices) const;
   std::shared_ptr<RRefHandle> handle_for(const RRefId& rref, const NodeLife& owner, const std::string& type);
-  RRefOwnerActor owner_of(const RRefId& rref);
+  enum class Origin { anywhere, here };  ///< `here`: this node is just now creating the value
+  RRefOwnerActor owner_of(const RRefId& rref, Origin origin = Origin::anywhere);
   /// For a value that this node itself gave an id to just now: nobody else can be the first to speak of it.
   void make_owner(const RRefId& rref);
   RRefOwnerActor spawn_owner(const RRefId& rref);
   void ended(const RRefId& rref, std::shared_ptr<const Result<ValueBox>> value);
 
   template <class Message>
-  bool tell_owner(const RRefId& rref, Message message) {
-    const RRefOwnerActor owner = owner_of(rref);
+  bool tell_owner(const RRefId& rref, Message message, Origin origin = Origin::anywhere) {
+    const RRefOwnerActor owner = owner_of(rref, origin);
     if (owner) node.host().send(owner, std::move(message));
     return static_cast<bool>(owner);
   }
@@ -131,10 +132,10 @@ std::shared_ptr<RRefHandle> References::State::handle_for(const RRefId& rref, co
 }
 
 /// The owner actor of a value of this node, made on the first word about it; null if the value's life is over.
-RRefOwnerActor References::State::owner_of(const RRefId& rref) {
+RRefOwnerActor References::State::owner_of(const RRefId& rref, Origin origin) {
   std::lock_guard lock(mutex);
   if (const auto known = owners.find(rref); known != owners.end()) return known->second;
-  if (stopped || over.is_over(rref)) return {};
+  if (stopped || (origin == Origin::anywhere && over.is_over(rref))) return {};
   return spawn_owner(rref);
 }
 
@@ -272,7 +273,7 @@ std::shared_ptr<RRefHandle> References::own(ValueBox value, std::string type) {
     handle = state_->handle_for(rref, state_->self, type);
   }
   state_->make_owner(rref);
-  state_->tell_owner(rref, OwnerHeld{});
+  state_->tell_owner(rref, OwnerHeld{}, State::Origin::here);
   state_->tell_owner(rref, OwnerValue{std::make_shared<const Result<ValueBox>>(std::move(value))});
   return handle;
 }
@@ -332,7 +333,8 @@ void References::State::create(Delivery& delivery, msg::RemoteCall& call) {
                           call.site, {});
   if (!opened) {
     tell_owner(rref, OwnerValue{std::make_shared<const Result<ValueBox>>(opened.error())});
-    delivery.answer.fail(opened.error());
+    if (delivery.from != self.name) tell_owner(rref, OwnerDeleted{call.fork, {delivery.from, delivery.incarnation}});
+    delivery.answer.fail(opened.error());  // the creator undoes its handle: it deletes nothing
     return;
   }
   delivery.answer.answer(msg::RRefCreated{rref});
@@ -372,7 +374,12 @@ void References::State::call(Delivery& delivery, msg::ValueCall& call) {
     }
   };
   if (!opened) {
-    if (keep_as) tell_owner(keep_as->rref, OwnerValue{std::make_shared<const Result<ValueBox>>(opened.error())});
+    if (keep_as) {
+      tell_owner(keep_as->rref, OwnerValue{std::make_shared<const Result<ValueBox>>(opened.error())});
+      if (delivery.from != self.name) {
+        tell_owner(keep_as->rref, OwnerDeleted{keep_as->fork, {delivery.from, delivery.incarnation}});
+      }
+    }
     delivery.answer.fail(opened.error());
     return;
   }
