@@ -45,6 +45,8 @@ RouterActor::behavior_type router_actor(RouterActor::stateful_pointer<RouterStat
         settle();
       },
       [=](const TickCame&) {
+        // A timer set before an earlier one was asked for: the next is set already, a second one would never end.
+        if (self->state.wake && now() < *self->state.wake) return;
         self->state.wake.reset();
         self->state.router->tick(now());
         settle();
