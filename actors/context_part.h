@@ -1,11 +1,5 @@
 // One node's part of one context: boundaries, gradients and backward passes, and how it ends. Plain rules: no CAF, no
 // clock; one thread at a time. Rules CX-1 to CX-5 of PROTOCOLS.md.
-//
-//   CX-1 a pass begun here waits until the one begun before it has ended;
-//   CX-2 a pass either counts on every node or on none: what a failed one found is taken back;
-//   CX-3 a pass that has ended here is never begun again by a late message;
-//   CX-4 the death of a peer aborts the context on all that take part; the first error stays;
-//   CX-5 everything asked of a context is answered once, whatever ends it.
 #pragma once
 
 #include <cstdint>

@@ -3,11 +3,6 @@
 //
 //   unknown --prepare--> prepared --commit--> applied          unknown --step--> applied
 //   unknown, prepared --abort--> aborted                       applied and aborted are final
-//
-//   SH-1 a step is applied at most once, however often it is asked for;
-//   SH-2 a step that was aborted, before or after its prepare, is never applied;
-//   SH-3 memory that anybody can read is never written: the new value is a second buffer, swapped in;
-//   SH-4 a step that is applied starts from the value at that moment, also if others stepped after its prepare.
 #pragma once
 
 #include <cstddef>

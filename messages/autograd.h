@@ -69,8 +69,8 @@ struct BackwardGradients {
   }
 };
 
-/// All of `participant`'s part in the pass is done, or failed. Notification, participant -> root. Idempotent by
-/// (pass, participant).
+/// All of `participant`'s part in the pass is done, or failed; said by the root to the others: the whole pass is complete.
+/// Notification, participant -> root, a failure to all that take part. Idempotent by (pass, participant).
 struct BackwardFinished {
   static constexpr Word kWord{0x0305, "BackwardFinished", Kind::notification};
   ContextId context;
