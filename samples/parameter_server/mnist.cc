@@ -23,7 +23,7 @@ namespace fs = std::filesystem;
 constexpr std::uint32_t kImagesMagic = 0x00000803;
 constexpr std::uint32_t kLabelsMagic = 0x00000801;
 constexpr std::uint32_t kSide = 28;
-constexpr std::int64_t kPixels = kSide * kSide;
+constexpr std::int64_t kPixels = std::int64_t{kSide} * kSide;
 constexpr std::uint8_t kClasses = 10;
 
 constexpr const char* kTrainImages = "train-images-idx3-ubyte";
