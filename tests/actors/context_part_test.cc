@@ -314,6 +314,19 @@ BOOST_AUTO_TEST_CASE(a_context_that_is_released_in_mid_pass_answers_who_waits, *
   }
 }
 
+BOOST_AUTO_TEST_CASE(a_mark_that_waits_for_its_roots_is_answered_when_the_context_ends) {
+  ContextWorld world(Placement::apart, 1);
+  const RRefId root = world.keep("ps0", Variable(ones({1}), RequiresGrad::yes));
+  const ContextId context = world.part("ps0").id();
+  std::vector<msg::BackwardMarked> answers;
+  world.part("ps0").mark("trainer", 1, {context, {"trainer", 7, 5}, "trainer", {}, {root}}, {},
+                         [&](msg::BackwardMarked marked) { answers.push_back(std::move(marked)); });
+  BOOST_TEST(answers.empty());
+  world.part("ps0").release("trainer");
+  BOOST_REQUIRE_EQUAL(answers.size(), 1U);
+  BOOST_TEST(answers[0].error->message == "context trainer.1 does not exist or was released");
+}
+
 BOOST_AUTO_TEST_CASE(a_value_of_another_context_in_the_graph_is_an_error_and_not_a_wrong_gradient) {
   ContextWorld world(Placement::apart, 1);
   world.drive([&](Place&) {
