@@ -4,8 +4,9 @@ include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/troupe)
-install(TARGETS troupe_tensor troupe_autograd troupe_optim troupe_messages troupe_actors troupe_node_launch troupe_node troupe_sim troupe_troupe
-        EXPORT troupeTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+get_property(libraries GLOBAL PROPERTY TROUPE_LIBRARIES)
+install(TARGETS ${libraries} troupe_troupe EXPORT troupeTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(TARGETS troupe RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(EXPORT troupeTargets NAMESPACE troupe:: DESTINATION ${package_dir})
 
 foreach(folder tensor autograd optim messages actors node)

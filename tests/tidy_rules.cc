@@ -82,13 +82,14 @@ bool is_system_header(std::string_view name) {
 }
 
 /// Tests that are about several files of their folder at once.
-constexpr std::array<std::string_view, 7> kTestsOfSeveralFiles{
+constexpr std::array<std::string_view, 8> kTestsOfSeveralFiles{
     "tests/actors/rref_protocol_test.cc",   // owner, handles and fork table under every order of messages
     "tests/autograd/graph_task_test.cc",    // engine and boundaries as a distributed pass uses them
     "tests/messages/golden_test.cc",        // the bytes of every message
     "tests/messages/hostile_test.cc",       // bytes that nobody should have sent
     "tests/node/link_conformance_test.cc",  // one suite for every link
     "tests/optim/training_test.cc",         // rules and gradients together
+    "tests/samples/readme_test.cc",         // every code block of README.md
     "tests/tidy_test.cc",                   // the tree
 };
 
@@ -193,7 +194,7 @@ std::string library_complaint(std::string_view path, std::string_view name) {
   for (const Library& library : libraries()) {
     if (!name.starts_with(library.include)) continue;
     known = true;
-    const bool any_file = library.in_headers || path.starts_with("tests/");
+    const bool any_file = library.in_headers || path.starts_with("tests/") || path.starts_with("samples/");
     if (begins_with_any(path, library.places) && (any_file || !is_header(path))) return "";
   }
   return known ? "this library has no business here" : "a library that tests/tidy_rules.cc does not know";
