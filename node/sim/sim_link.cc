@@ -105,7 +105,7 @@ void SimNetwork::send(const End& end, const NodeName& to, Frames frames) {
   if (copies == 2) counts_.duplicated += kind.data;
   for (int copy = 0; copy < copies; ++copy) {
     TimePoint due = schedule_->now() + choices.around(faults_.delay_mean);
-    if (!choices.chance(faults_.reorder)) due = direction.due_last = std::max(due, direction.due_last);
+    if (!choices.chance(faults_.reorder)) due = direction.due_last = std::max(due, direction.due_last + Duration(1));
     direction.due_max = std::max(direction.due_max, due);
     auto message = std::make_shared<Message>(shared_from_this(), connection, from, number, kind.data, frames);
     schedule_->at(due, to, fmt::format("{} from {}", kind.text, end->self.name),

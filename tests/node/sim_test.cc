@@ -1,0 +1,323 @@
+#include <boost/test/unit_test.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "actors/function_registry.h"
+#include "actors/rref.h"
+#include "actors/wait_point.h"
+#include "node/sim/world.h"
+#include "tensor/create.h"
+#include "tensor/tensor.h"
+
+namespace troupe {
+namespace {
+
+using namespace std::chrono_literals;
+using sim::Death;
+using sim::World;
+using sim::WorldCounts;
+using sim::WorldOptions;
+
+/// Passes virtual time, as a computation passes real time.
+void pass(const Scope& scope, Duration time) {
+  const Clock& clock = scope.state().node->clock();
+  detail::WaitPoint never;
+  static_cast<void>(never.wait(clock.now() + time));
+}
+
+std::int64_t square(std::int64_t x) { return x * x; }
+
+std::int64_t wait_and_answer(Scope& scope, std::int64_t ms) {
+  pass(scope, std::chrono::milliseconds(ms));
+  return ms;
+}
+
+/// Calls itself on `other` and back until `depth` is used up.
+std::int64_t back_and_forth(Scope& scope, const std::string& other, std::int64_t depth) {
+  if (depth == 0) return 0;
+  return 1 + scope.rpc_sync(other, &back_and_forth, scope.node_name(), depth - 1);
+}
+
+class Counter {
+ public:
+  /// Reads, lets time pass without a turn in between, writes.
+  void increment() {
+    const std::int64_t before = value_;
+    value_ = before + 1;
+  }
+  [[nodiscard]] std::int64_t value() const { return value_; }
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar(value_);
+  }
+
+ private:
+  std::int64_t value_ = 0;
+};
+
+const FunctionRegistry& functions() {
+  static const FunctionRegistry registry{{"square", &square},
+                                         {"wait_and_answer", &wait_and_answer},
+                                         {"back_and_forth", &back_and_forth},
+                                         {"counter", constructor<Counter>},
+                                         {"increment", &Counter::increment},
+                                         {"value", &Counter::value}};
+  return registry;
+}
+
+const std::vector<NodeName> kNames{"a", "b", "c"};
+const sim::LinkFaults kBadLinks{.drop = 0.1, .duplicate = 0.1, .reorder = 0.2, .delay_mean = 2ms};
+
+WorldOptions bad_links(std::uint64_t seed) { return {.seed = seed, .link = kBadLinks}; }
+
+/// A little of everything; returns the trace's hash.
+std::uint64_t busy_run(World& world) {
+  std::vector<Future<std::int64_t>> sums;
+  for (const NodeName& name : kNames) {
+    sums.push_back(world.on(name, [](Node& node) {
+      const RRef<Counter> counter = node.remote("b", constructor<Counter>);
+      std::vector<Future<void>> increments;
+      for (int i = 0; i < 5; ++i) increments.push_back(counter.rpc_async(node, &Counter::increment));
+      for (const Future<void>& increment : increments) increment.get();
+      return counter.rpc_sync(node, &Counter::value) + node.rpc_sync("c", &back_and_forth, node.name() == "c" ? "a" : node.name(), 4);
+    }));
+  }
+  for (const Future<std::int64_t>& sum : sums) BOOST_TEST(sum.get() == 9);  // 5 + 4
+  BOOST_TEST(world.run());
+  return world.trace_hash();
+}
+
+ErrorCode code_of(const Future<std::int64_t>& future) {
+  const auto result = future.get_for(10min);
+  BOOST_TEST_REQUIRE(result.has_value());
+  BOOST_TEST_REQUIRE(!result->ok());
+  return result->error().code;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(sim)
+
+BOOST_AUTO_TEST_CASE(the_same_seed_gives_the_same_run_and_another_seed_another) {
+  std::set<std::uint64_t> hashes;
+  for (std::uint64_t seed = 1; seed <= 8; ++seed) {
+    World first(bad_links(seed), kNames, functions());
+    const std::uint64_t hash = busy_run(first);
+    std::string text = first.trace_text();
+    const WorldCounts counts = first.counts();
+    BOOST_TEST(counts.steps > 500U);
+    std::optional<World> second;
+    {
+      // The second comes while the memory of the first is taken: no address reaches a decision.
+      second.emplace(bad_links(seed), kNames, functions());
+      BOOST_TEST(busy_run(*second) == hash);
+    }
+    BOOST_TEST(second->trace_text() == text);
+    BOOST_TEST(second->counts().steps == counts.steps);
+    hashes.insert(hash);
+  }
+  BOOST_TEST(hashes.size() == 8U);
+}
+
+BOOST_AUTO_TEST_CASE(every_fault_of_a_link_happens_and_the_session_repairs_it) {
+  World world(bad_links(3), kNames, functions());
+  static_cast<void>(busy_run(world));
+  const WorldCounts counts = world.counts();
+  BOOST_TEST(counts.sent > 50U);
+  BOOST_TEST(counts.dropped > 0U);
+  BOOST_TEST(counts.duplicated > 0U);
+  BOOST_TEST(counts.reordered > 0U);
+  BOOST_TEST(counts.lost == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(without_faults_nothing_is_dropped_repeated_or_reordered) {
+  World world({.seed = 5}, kNames, functions());
+  static_cast<void>(busy_run(world));
+  world.run_for(100ms);
+  const WorldCounts counts = world.counts();
+  BOOST_TEST(counts.dropped + counts.duplicated + counts.reordered == 0U);
+  BOOST_TEST(counts.sent == counts.arrived);
+}
+
+BOOST_AUTO_TEST_CASE(time_is_virtual_and_passes_as_fast_as_nothing_happens) {
+  World world({.seed = 1}, {"a", "b"}, functions());
+  const Duration begin = world.now();
+  const Future<std::int64_t> answer = world.on("a", [](Node& node) {
+    return node.with({.deadline = Deadline(48h)}).rpc_sync("b", &wait_and_answer, 60'000);
+  });
+  BOOST_TEST(answer.get() == 60'000);
+  const Duration took = world.now() - begin;
+  BOOST_TEST((took >= 60s && took < 61s));
+}
+
+BOOST_AUTO_TEST_CASE(a_deadline_ends_a_call_in_virtual_time) {
+  World world({.seed = 2}, {"a", "b"}, functions());
+  const Duration begin = world.now();
+  const Future<std::int64_t> answer = world.on("a", [](Node& node) {
+    return node.with({.deadline = Deadline(250ms)}).rpc_sync("b", &wait_and_answer, 60'000);
+  });
+  BOOST_TEST((code_of(answer) == ErrorCode::timeout));
+  const Duration took = world.now() - begin;
+  BOOST_TEST((took >= 250ms && took < 300ms));
+}
+
+BOOST_AUTO_TEST_CASE(nested_calls_hold_one_function_each_and_end) {
+  World world(bad_links(4), {"a", "b"}, functions());
+  const Future<std::int64_t> depth = world.on("a", [](Node& node) { return node.rpc_sync("b", &back_and_forth, "a", 60); });
+  BOOST_TEST(depth.get() == 60);
+}
+
+BOOST_AUTO_TEST_CASE(the_worlds_own_thread_may_call_and_wait) {
+  World world({.seed = 6}, {"a", "b"}, functions());
+  BOOST_TEST(world.node("a").rpc_sync("b", &square, 7) == 49);
+  const Future<std::int64_t> later = world.node("a").rpc_async("b", &wait_and_answer, 100);
+  BOOST_TEST(!later.get_for(50ms).has_value());
+  BOOST_TEST(later.get() == 100);
+}
+
+BOOST_AUTO_TEST_CASE(callbacks_run_as_functions_of_their_node) {
+  World world({.seed = 7}, {"a", "b"}, functions());
+  const Future<std::int64_t> answer = world.on("a", [&](Node& node) {
+    return node.rpc_async("b", &square, 3).then([&node](std::int64_t x) { return node.rpc_sync("b", &square, x); }).get();
+  });
+  BOOST_TEST(answer.get() == 81);  // (3 * 3)^2
+}
+
+BOOST_AUTO_TEST_CASE(a_closed_death_fails_its_calls_within_the_links_delay) {
+  World world({.seed = 8}, kNames, functions());
+  const Future<std::int64_t> answer = world.on("a", [](Node& node) { return node.rpc_sync("b", &wait_and_answer, 60'000); });
+  world.run_for(1s);
+  const Duration died = world.now();
+  world.kill("b");
+  BOOST_TEST((code_of(answer) == ErrorCode::peer_down));
+  BOOST_TEST((world.now() - died < 100ms));
+  BOOST_TEST(!world.is_alive("b"));
+  BOOST_TEST(world.node("a").members().size() == 2U);
+}
+
+BOOST_AUTO_TEST_CASE(a_silent_death_is_found_out_by_silence) {
+  World world({.seed = 9}, kNames, functions());
+  const Future<std::int64_t> answer = world.on("a", [](Node& node) { return node.rpc_sync("b", &wait_and_answer, 60'000); });
+  world.run_for(1s);
+  const Duration died = world.now();
+  world.kill("b", Death::silent);
+  BOOST_TEST((code_of(answer) == ErrorCode::peer_down));
+  const Duration took = world.now() - died;
+  BOOST_TEST((took > 600ms && took < 1s));  // heartbeats come every 100 ms, 800 ms without any is death
+}
+
+BOOST_AUTO_TEST_CASE(functions_of_a_killed_node_are_unwound_where_they_wait) {
+  struct Seen {
+    bool destroyed = false;
+    bool handled = false;
+    bool went_on = false;
+  };
+  struct Witness {
+    Seen& seen;
+    ~Witness() { seen.destroyed = true; }
+  };
+  Seen seen;
+  World world({.seed = 10}, kNames, functions());
+  const Future<void> program = world.on("b", [&seen](Node& node) {
+    const Witness witness{seen};
+    try {
+      static_cast<void>(node.rpc_sync("c", &wait_and_answer, 60'000));
+      seen.went_on = true;
+    } catch (const std::exception&) {
+      seen.handled = true;
+    }
+  });
+  const Future<std::int64_t> served = world.on("a", [](Node& node) { return node.rpc_sync("b", &wait_and_answer, 60'000); });
+  world.run_for(1s);
+  world.kill("b");
+  BOOST_TEST(seen.destroyed);
+  BOOST_TEST(!seen.handled);
+  BOOST_TEST(!seen.went_on);
+  BOOST_TEST(world.counts().unwound == 2U);
+  BOOST_TEST(world.counts().actors_left == 0U);
+  const auto result = program.get_for(0s);
+  BOOST_TEST_REQUIRE(result.has_value());
+  BOOST_TEST(result->error().text() == "on on b: peer_down: the node was killed (ran: maybe)");
+  BOOST_TEST((code_of(served) == ErrorCode::peer_down));
+}
+
+BOOST_AUTO_TEST_CASE(a_function_may_kill_nodes_its_own_included) {
+  World world({.seed = 11}, kNames, functions());
+  bool went_on = false;
+  const Future<std::int64_t> program = world.on("a", [&](Node& node) {
+    world.kill("c");
+    const auto result = node.rpc_async("c", &square, 2).get_for(1s);
+    BOOST_TEST((result && !result->ok()));
+    world.kill("a");
+    static_cast<void>(node.rpc_sync("b", &square, 2));
+    went_on = true;
+    return std::int64_t{0};
+  });
+  BOOST_TEST((code_of(program) == ErrorCode::peer_down));
+  BOOST_TEST(!went_on);
+  BOOST_TEST(world.is_alive("b"));
+  BOOST_TEST(!world.is_alive("a"));
+  BOOST_TEST(world.run());
+}
+
+BOOST_AUTO_TEST_CASE(shutdown_is_agreed_upon_in_virtual_time) {
+  World world(bad_links(12), kNames, functions());
+  std::vector<Future<std::vector<std::string>>> reports;
+  for (const NodeName& name : kNames) {
+    reports.push_back(world.on(name, [](Node& node) {
+      static_cast<void>(node.rpc_sync("b", &wait_and_answer, 30));
+      return node.shutdown().waited_for;
+    }));
+  }
+  for (const auto& report : reports) {
+    for (const std::string& line : report.get()) BOOST_ERROR(line);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_wait_that_nothing_ends_is_reported_with_its_seed_and_trace) {
+  World world({.seed = 13, .wait_max = 5s}, {"a", "b"}, functions());
+  const Promise<void> never(world.node("a").core().future_home());
+  BOOST_CHECK_EXCEPTION(never.future().get(), std::runtime_error, [](const std::runtime_error& error) {
+    const std::string text = error.what();
+    return text.starts_with("[sim] seed 13: nothing ended a wait within 5 s of virtual time\n") &&
+           text.find("heartbeat from a") != std::string::npos;
+  });
+}
+
+BOOST_AUTO_TEST_CASE(what_programs_hold_may_outlive_the_world) {
+  std::optional<World> world(std::in_place, WorldOptions{.seed = 14}, kNames, functions());
+  const Node& a = world->node("a");
+  std::optional<Scope> scope = a.with({});
+  std::optional<RRef<Counter>> counter = a.remote("b", constructor<Counter>);
+  const Future<std::int64_t> pending = a.rpc_async("b", &wait_and_answer, 1000);
+  world->run_for(10ms);
+  world.reset();
+  BOOST_TEST(pending.ready());
+  BOOST_CHECK_THROW(pending.get(), RemoteError);
+  BOOST_CHECK_THROW(static_cast<void>(scope->rpc_sync("b", &square, 2)), RemoteError);
+  counter.reset();
+  scope.reset();
+}
+
+BOOST_AUTO_TEST_CASE(mistakes_of_the_test_are_told_at_once) {
+  const auto refused = [](const std::string& text) {
+    return [text](const std::exception& error) { return error.what() == text; };
+  };
+  BOOST_CHECK_EXCEPTION(World({}, {"a", "a"}, functions()), std::invalid_argument,
+                        refused("[World] the name \"a\" is given twice"));
+  BOOST_CHECK_EXCEPTION(World({.link = {.drop = 1.0}}, {"a"}, functions()), std::invalid_argument,
+                        refused("[World] 1 is no chance below 1"));
+  World world({}, {"a"}, functions());
+  BOOST_CHECK_EXCEPTION(static_cast<void>(world.node("b")), std::out_of_range, refused("[World] no node \"b\""));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace troupe

@@ -1,0 +1,149 @@
+#include <boost/test/unit_test.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "actors/contexts.h"
+#include "autograd/ops.h"
+#include "tensor/create.h"
+#include "tensor/ops.h"
+#include "tests/scenarios/graph_shapes.h"
+#include "tests/scenarios/sim_seeds.h"
+#include "tests/scenarios/training_functions.h"
+
+namespace troupe::testing {
+namespace {
+
+using namespace std::chrono_literals;
+
+const std::vector<NodeName> kNames{"trainer", "ps0", "ps1"};
+const Places kApart{"trainer", "ps0", "ps1"};
+
+const GraphShape& shape_of(std::uint64_t seed) { return graph_shapes()[seed % graph_shapes().size()]; }
+
+/// The gradients of every shape without faults.
+std::map<std::string, NamedGradients> gradients_without_faults() {
+  std::map<std::string, NamedGradients> expected;
+  sim::World world({.seed = 1}, kNames, graph_functions());
+  for (const GraphShape& shape : graph_shapes()) {
+    expected[shape.name] = world.on("trainer", [&](Node& node) { return shape.run(node, kApart); }).get();
+  }
+  return expected;
+}
+
+void check_same_bits(const NamedGradients& got, const NamedGradients& expected) {
+  BOOST_TEST(got.size() == expected.size());
+  for (const auto& [name, gradient] : expected) {
+    BOOST_TEST_REQUIRE(got.contains(name));
+    BOOST_TEST(same_bytes(got.at(name), gradient), "the gradient of " << name << " differs");
+  }
+}
+
+bool nothing_left(sim::World& world) {
+  for (const NodeName& name : kNames) {
+    if (!world.is_alive(name)) continue;
+    const detail::NodeCounts counts = world.node(name).counts();
+    if (counts.contexts + counts.owned_values + counts.handles + counts.pending_requests > 0) return false;
+  }
+  return true;
+}
+
+/// The gradients of context `id` on `name` are withheld because somebody died; says whom it names.
+std::optional<NodeName> culprit(sim::World& world, const NodeName& name, const ContextId& id) {
+  const auto gradients = world.node(name).core().contexts().gradients(id).get_for(10s);
+  if (!gradients || gradients->ok() || gradients->error().code != ErrorCode::context_aborted) return std::nullopt;
+  return gradients->error().peer;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(sim_backward)
+
+BOOST_AUTO_TEST_CASE(gradients_over_bad_links_equal_those_without_faults_bit_for_bit, *boost::unit_test::label("B-09")) {
+  const auto expected = gradients_without_faults();
+  FaultsSeen seen;
+  for (const std::uint64_t seed : seeds(48)) {
+    const GraphShape& shape = shape_of(seed);
+    BOOST_TEST_CONTEXT("seed " << seed << ", " << shape.name) {
+      sim::World world(bad_network(seed), kNames, graph_functions());
+      const TraceIfFailed show(world);
+      check_same_bits(world.on("trainer", [&](Node& node) { return shape.run(node, kApart); }).get(), expected.at(shape.name));
+      BOOST_TEST(world.step_until([&] { return nothing_left(world); }));
+      seen.add(world.counts());
+    }
+  }
+  seen.check_links();
+}
+
+BOOST_AUTO_TEST_CASE(a_death_in_forward_or_backward_fails_the_run_or_comes_too_late_and_leaves_nothing,
+                     *boost::unit_test::label("fault-F28")) {
+  const auto expected = gradients_without_faults();
+  FaultsSeen seen;
+  std::map<std::optional<ErrorCode>, int> ends;
+  for (const std::uint64_t seed : seeds(60)) {
+    const GraphShape& shape = shape_of(seed);
+    BOOST_TEST_CONTEXT("seed " << seed << ", " << shape.name) {
+      sim::World world(bad_network(seed), kNames, graph_functions());
+      const TraceIfFailed show(world);
+      const auto run = world.on("trainer", [&](Node& node) { return shape.run(node, kApart); });
+      const char* victim = kNames[world.draw(kNames.size())].c_str();
+      world.kill_after(world.draw(900), victim, world.draw(2) == 0 ? sim::Death::closed : sim::Death::silent);
+      const auto result = run.get_for(120s);
+      BOOST_TEST_REQUIRE(result.has_value());
+      ++ends[result->ok() ? std::nullopt : std::optional(result->error().code)];
+      if (result->ok()) check_same_bits(result->value(), expected.at(shape.name));
+      world.run_for(2s);  // so that the death comes, if it did not yet
+      BOOST_TEST(world.step_until([&] { return nothing_left(world); }));
+      seen.add(world.counts());
+    }
+  }
+  BOOST_TEST(ends[std::nullopt] > 0);
+  BOOST_TEST(ends[ErrorCode::context_aborted] > 0);
+  BOOST_TEST(ends[ErrorCode::timeout] == 0);
+  BOOST_TEST(seen.sum.killed > 30U);
+}
+
+BOOST_AUTO_TEST_CASE(a_death_aborts_the_context_on_all_survivors_and_names_the_dead, *boost::unit_test::label("fault-F28")) {
+  for (const std::uint64_t seed : seeds(50)) {
+    BOOST_TEST_CONTEXT("seed " << seed) {
+      sim::World world(bad_network(seed), kNames, training_functions());
+      const TraceIfFailed show(world);
+      // The program waits for the world to look at its context before it lets go of it.
+      const Promise<void> looked(world.node("trainer").core().future_home());
+      std::optional<ContextId> id;
+      const Future<void> program = world.on("trainer", [&](Node& node) {
+        const Parameter w0 = node.remote("ps0", &make_parameter, 2, 2.0);
+        const Parameter w1 = node.remote("ps1", &make_parameter, 2, 3.0);
+        const Variable x(full({2}, 0.5), RequiresGrad::yes);
+        DistContext context(node);
+        const Variable y = context.rpc_sync("ps0", &scale, x, w0);
+        const Variable z = context.rpc_sync("ps1", &scale, x, w1);
+        world.kill_after(world.draw(150), "ps0", world.draw(2) == 0 ? sim::Death::closed : sim::Death::silent);
+        id = context.id();
+        try {
+          backward(context, sum(mul(y, z)));
+        } catch (const RemoteError& error) {
+          BOOST_TEST((error.code() == ErrorCode::context_aborted), error.what());
+          BOOST_TEST(error.error().peer == "ps0");
+        }
+        looked.future().get();
+      });
+      BOOST_TEST(world.step_until([&] { return !world.is_alive("ps0"); }));
+      world.run_for(3s);  // noticed, told to ps1, resent where it was lost
+      BOOST_TEST_REQUIRE(id.has_value());
+      BOOST_TEST((culprit(world, "trainer", *id) == "ps0"));
+      BOOST_TEST((culprit(world, "ps1", *id) == "ps0"));
+      looked.complete(Unit{});
+      program.get();
+      BOOST_TEST(world.step_until([&] { return nothing_left(world); }));
+    }
+  }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace troupe::testing

@@ -1,0 +1,162 @@
+#include <boost/test/unit_test.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "actors/rref.h"
+#include "tensor/create.h"
+#include "tensor/ops.h"
+#include "tests/scenarios/sim_seeds.h"
+
+namespace troupe::testing {
+namespace {
+
+using namespace std::chrono_literals;
+
+const std::vector<NodeName> kNames{"owner", "a", "b", "c"};
+
+/// How uses of references ended, on any node.
+std::map<std::optional<ErrorCode>, int> uses;
+
+/// Counts its copies that are alive, on all nodes.
+struct Table {
+  explicit Table(double v) : value(v) { ++alive; }
+  Table() : Table(0) {}
+  Table(const Table& other) : value(other.value) { ++alive; }
+  Table& operator=(const Table&) = default;
+  ~Table() { --alive; }
+  [[nodiscard]] double read() const { return value; }
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar(value);
+  }
+  double value;
+  static inline int alive = 0;
+};
+
+double use(Scope& scope, const RRef<Table>& table) {
+  try {
+    const double value = table.rpc_sync(scope, &Table::read);
+    ++uses[std::nullopt];
+    return value;
+  } catch (const RemoteError& error) {
+    ++uses[error.code()];
+    throw;
+  }
+}
+
+/// Hands the reference on along `path`; the last node uses it, after those before it have let go.
+void hand_on(Scope& scope, const RRef<Table>& table, std::vector<NodeName> path) {
+  if (path.empty()) return static_cast<void>(use(scope, table));
+  const NodeName next = path.front();
+  path.erase(path.begin());
+  static_cast<void>(scope.rpc_async(next, &hand_on, table, path));
+}
+
+/// A value of this node that holds the reference.
+std::vector<RRef<Table>> keep(const RRef<Table>& table) { return {table, table}; }
+
+RRef<Table> give_back(RRef<Table> table) { return table; }
+
+FunctionRegistry functions() {
+  return {{"make_table", constructor<Table, double>}, {"read", &Table::read}, {"hand_on", &hand_on},
+          {"keep", &keep}, {"give_back", &give_back}};
+}
+
+/// One reference: made, handed on in several ways, dropped.
+void use_references(Node& node) {
+  const auto try_to = [](auto action) {
+    try {
+      action();
+    } catch (const RemoteError& error) {
+      ++uses[error.code()];
+    }
+  };
+  for (int i = 0; i < 3; ++i) {
+    const RRef<Table> table = node.remote("owner", constructor<Table, double>, i + 0.5);
+    try_to([&] { node.rpc_sync("b", &hand_on, table, std::vector<NodeName>{"c", "b", "c"}); });
+    try_to([&] { node.rpc_sync("c", &hand_on, table, std::vector<NodeName>{"owner"}); });
+    const auto kept = node.remote("b", &keep, table);
+    try_to([&] {
+      const RRef<Table> same = node.rpc_sync("b", &give_back, table);
+      BOOST_TEST(same.rpc_sync(node, &Table::read) == i + 0.5);
+    });
+    try_to([&] { BOOST_TEST(kept.to_here(node).back().rpc_sync(node, &Table::read) == i + 0.5); });
+  }
+}
+
+[[nodiscard]] bool nothing_left(sim::World& world) {
+  for (const NodeName& name : kNames) {
+    if (!world.is_alive(name)) continue;
+    const detail::NodeCounts counts = world.node(name).counts();
+    if (counts.owned_values + counts.handles + counts.pending_requests > 0) return false;
+  }
+  return true;
+}
+
+void run_references(std::uint64_t seed, const char* victim, FaultsSeen& seen) {
+  {
+    sim::World world(bad_network(seed), kNames, functions());
+    const TraceIfFailed show(world);
+    const Future<void> program = world.on("a", &use_references);
+    if (victim != nullptr) {
+      world.kill_after(world.draw(2500), victim, world.draw(2) == 0 ? sim::Death::closed : sim::Death::silent);
+    }
+    BOOST_TEST(world.run());
+    const auto result = program.get_for(0s);
+    BOOST_TEST_REQUIRE(result.has_value());
+    if (world.is_alive("a")) BOOST_TEST(result->ok());
+    BOOST_TEST(world.step_until([&] { return nothing_left(world) && Table::alive == 0; }, 30s));
+    seen.add(world.counts());
+  }
+  BOOST_TEST(Table::alive == 0);
+  Table::alive = 0;  // one leak is told once
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(sim_rref)
+
+BOOST_AUTO_TEST_CASE(references_handed_on_over_bad_links_stay_valid_and_leave_nothing,
+                     *boost::unit_test::label("fault-F03") * boost::unit_test::label("fault-F04")) {
+  FaultsSeen seen;
+  uses.clear();
+  for (const std::uint64_t seed : seeds(50)) {
+    BOOST_TEST_CONTEXT("seed " << seed) { run_references(seed, nullptr, seen); }
+  }
+  seen.check_links();
+  BOOST_TEST(uses[std::nullopt] > 0);
+  BOOST_TEST(uses.size() == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(a_hand_over_interrupted_by_a_death_ends_in_a_valid_reference_or_an_error,
+                     *boost::unit_test::label("fault-F26") * boost::unit_test::label("fault-F27")) {
+  FaultsSeen seen;
+  uses.clear();
+  for (const char* victim : {"a", "b", "c"}) {
+    for (const std::uint64_t seed : seeds(50)) {
+      BOOST_TEST_CONTEXT("seed " << seed << ", " << victim << " dies") { run_references(seed, victim, seen); }
+    }
+  }
+  seen.check_links();
+  BOOST_TEST(seen.sum.killed > 75U);
+  BOOST_TEST(uses[std::nullopt] > 0);
+  BOOST_TEST(uses[ErrorCode::peer_down] > 0);
+}
+
+BOOST_AUTO_TEST_CASE(when_the_owner_dies_every_use_fails_and_nothing_is_left, *boost::unit_test::label("fault-F25")) {
+  FaultsSeen seen;
+  uses.clear();
+  for (const std::uint64_t seed : seeds(50)) {
+    BOOST_TEST_CONTEXT("seed " << seed) { run_references(seed, "owner", seen); }
+  }
+  BOOST_TEST(uses[ErrorCode::owner_died] > 0);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace troupe::testing

@@ -1,0 +1,40 @@
+// Runs a scenario under many seeds; what fails is shown with its seed and the last steps of its world.
+#pragma once
+
+#include <boost/test/unit_test.hpp>
+
+#include <cstdint>
+#include <vector>
+
+#include "node/sim/world.h"
+
+namespace troupe::testing {
+
+/// Seeds 1 to `count`; TROUPE_SIM_SEEDS gives another count, TROUPE_SIM_SEED one seed alone.
+[[nodiscard]] std::vector<std::uint64_t> seeds(std::uint64_t count);
+
+/// Prints the end of the world's trace if an assertion failed during the guard's life.
+class TraceIfFailed {
+ public:
+  explicit TraceIfFailed(const sim::World& world);
+  ~TraceIfFailed();
+  TraceIfFailed(const TraceIfFailed&) = delete;
+  TraceIfFailed& operator=(const TraceIfFailed&) = delete;
+
+ private:
+  const sim::World& world_;
+  const std::uint64_t failures_before_;
+};
+
+/// Sums over all seeds, to see that a scenario is about what it says: each must have happened.
+struct FaultsSeen {
+  sim::WorldCounts sum;
+  void add(const sim::WorldCounts& counts);
+  /// Fails if messages were never dropped, repeated or reordered.
+  void check_links() const;
+};
+
+/// A bad network, worse with every tenth seed.
+[[nodiscard]] sim::WorldOptions bad_network(std::uint64_t seed);
+
+}  // namespace troupe::testing

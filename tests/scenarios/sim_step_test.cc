@@ -1,0 +1,160 @@
+#include <boost/test/unit_test.hpp>
+
+#include <chrono>
+#include <cmath>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "autograd/ops.h"
+#include "tensor/create.h"
+#include "tests/scenarios/sim_seeds.h"
+#include "tests/scenarios/training_functions.h"
+
+namespace troupe::testing {
+namespace {
+
+using namespace std::chrono_literals;
+
+const std::vector<NodeName> kNames{"trainer", "ps0", "ps1", "keeper"};
+constexpr int kSteps = 5;
+
+/// What became of the steps of one program, by its own account.
+struct Account {
+  int applied = 0;
+  int not_applied = 0;
+  int unknown = 0;
+  double taken_by_ps0 = 0;  ///< as its parameter says at the end
+  std::optional<double> taken_by_ps1;
+};
+
+/// Gradient 0.5 for each of w0 and w1, from the same `x`: with rate 1 every step takes 0.5 away.
+void step_once(const Scope& scope, const DistOptimizer& optimizer, const Parameter& w0, const Parameter& w1) {
+  const Variable x(full({1}, 0.5), RequiresGrad::yes);
+  DistContext context(scope);
+  const Variable y = context.rpc_sync("ps0", &scale, x, w0);
+  const Variable z = context.rpc_sync("ps1", &scale, x, w1);
+  backward(context, sum(add(y, z)));
+  optimizer.step(context);
+}
+
+/// kSteps steps on parameters that others keep.
+void train_for_others(Scope& scope, const Parameter& w0, const Parameter& w1) {
+  const DistOptimizer optimizer(scope, optim::SgdOptions{.lr = 1.0}, {w0, w1});
+  for (int step = 0; step < kSteps; ++step) step_once(scope, optimizer, w0, w1);
+}
+
+FunctionRegistry functions() { return training_functions().with({{"train_for_others", &train_for_others}}); }
+
+/// How many steps the parameter has taken; not whole if one was torn.
+double steps_taken(Node& node, const Parameter& parameter) {
+  return node.rpc_sync(parameter.owner(), &value_of, parameter).item<float>() / -0.5;
+}
+
+Account train(Node& node) {
+  Account account;
+  const Parameter w0 = node.remote("ps0", &make_parameter, 1, 0.0);
+  const Parameter w1 = node.remote("ps1", &make_parameter, 1, 0.0);
+  try {
+    const DistOptimizer optimizer(node, optim::SgdOptions{.lr = 1.0}, {w0, w1});
+    for (int step = 0; step < kSteps; ++step) {
+      try {
+        step_once(node, optimizer, w0, w1);
+        ++account.applied;
+      } catch (const RemoteError& error) {
+        ++(error.code() == ErrorCode::step_unknown ? account.unknown : account.not_applied);
+      }
+    }
+    account.taken_by_ps1 = steps_taken(node, w1);
+  } catch (const RemoteError&) {
+    // ps1 is gone.
+  }
+  account.taken_by_ps0 = steps_taken(node, w0);
+  return account;
+}
+
+bool nothing_left(sim::World& world) {
+  for (const NodeName& name : kNames) {
+    if (!world.is_alive(name)) continue;
+    const detail::NodeCounts counts = world.node(name).counts();
+    if (counts.shards + counts.contexts + counts.owned_values + counts.handles + counts.pending_requests > 0) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(sim_step)
+
+BOOST_AUTO_TEST_CASE(steps_over_bad_links_are_each_applied_once, *boost::unit_test::label("fault-F03")) {
+  FaultsSeen seen;
+  for (const std::uint64_t seed : seeds(50)) {
+    BOOST_TEST_CONTEXT("seed " << seed) {
+      sim::World world(bad_network(seed), kNames, functions());
+      const TraceIfFailed show(world);
+      const Account account = world.on("trainer", &train).get();
+      BOOST_TEST(account.applied == kSteps);
+      BOOST_TEST(account.taken_by_ps0 == kSteps);
+      BOOST_TEST((account.taken_by_ps1 == kSteps));
+      BOOST_TEST(world.step_until([&] { return nothing_left(world); }));
+      seen.add(world.counts());
+    }
+  }
+  seen.check_links();
+}
+
+BOOST_AUTO_TEST_CASE(when_an_owner_dies_in_a_step_the_others_have_applied_what_the_driver_was_told,
+                     *boost::unit_test::label("fault-F29")) {
+  FaultsSeen seen;
+  Account all;
+  for (const std::uint64_t seed : seeds(150)) {
+    BOOST_TEST_CONTEXT("seed " << seed) {
+      sim::World world(bad_network(seed), kNames, functions());
+      const TraceIfFailed show(world);
+      const Future<Account> program = world.on("trainer", &train);
+      world.kill_after(world.draw(1500), "ps1", world.draw(2) == 0 ? sim::Death::closed : sim::Death::silent);
+      const Account account = program.get();
+      // A step that is unknown from ps1 was applied everywhere else.
+      BOOST_TEST(account.taken_by_ps0 == account.applied + account.unknown);
+      all.applied += account.applied;
+      all.not_applied += account.not_applied;
+      all.unknown += account.unknown;
+      world.run_for(2s);
+      BOOST_TEST(world.step_until([&] { return nothing_left(world); }));
+      seen.add(world.counts());
+    }
+  }
+  BOOST_TEST(all.applied > 0);
+  BOOST_TEST(all.not_applied > 0);
+  BOOST_TEST(all.unknown > 0);  // some died between prepare and commit
+}
+
+BOOST_AUTO_TEST_CASE(when_the_driver_dies_in_a_step_no_parameter_is_torn_and_its_shards_end,
+                     *boost::unit_test::label("fault-F29")) {
+  int in_between = 0;
+  for (const std::uint64_t seed : seeds(100)) {
+    BOOST_TEST_CONTEXT("seed " << seed) {
+      sim::World world(bad_network(seed), kNames, functions());
+      const TraceIfFailed show(world);
+      const auto taken = world.on("keeper", [&](Node& node) {
+        const Parameter w0 = node.remote("ps0", &make_parameter, 1, 0.0);
+        const Parameter w1 = node.remote("ps1", &make_parameter, 1, 0.0);
+        world.kill_after(world.draw(1500), "trainer", world.draw(2) == 0 ? sim::Death::closed : sim::Death::silent);
+        static_cast<void>(node.rpc_async("trainer", &train_for_others, w0, w1).get_for(60s));
+        return std::vector{steps_taken(node, w0), steps_taken(node, w1)};
+      }).get();
+      for (const double steps : taken) BOOST_TEST(steps == std::floor(steps));
+      BOOST_TEST(std::abs(taken[0] - taken[1]) <= 1);  // nobody is left to finish the step under way
+      if (taken[0] > 0 && taken[0] < kSteps) ++in_between;
+      world.run_for(2s);
+      BOOST_TEST(world.step_until([&] { return nothing_left(world); }));
+    }
+  }
+  BOOST_TEST(in_between > 0);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace troupe::testing
