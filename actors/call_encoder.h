@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -108,7 +109,7 @@ template <class T>
     reader.archive()(value);
     reader.archive().finish();
     return value;
-  } catch (const DecodeError& exception) {
+  } catch (const std::exception& exception) {  // DecodeError, or what the value's own type throws
     Error error;
     error.code = ErrorCode::decode;
     error.message = exception.what();

@@ -141,6 +141,11 @@ std::vector<RunningJob> ElasticPool::running() const {
   return state_->running_locked();
 }
 
+std::size_t ElasticPool::unfinished() const {
+  std::lock_guard lock(state_->mutex);
+  return state_->seats.size() + state_->queue.size();
+}
+
 std::size_t ElasticPool::thread_count() const {
   std::lock_guard lock(state_->mutex);
   return state_->threads;

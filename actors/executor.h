@@ -38,6 +38,9 @@ class Executor {
 
   [[nodiscard]] virtual std::vector<RunningJob> running() const = 0;
 
+  /// Jobs accepted and not done, running or not.
+  [[nodiscard]] virtual std::size_t unfinished() const = 0;
+
   /// Accepts nothing more, drops what has not begun, waits until `due` for running jobs; returns those still running,
   /// whose threads are abandoned (they own what they touch).
   [[nodiscard]] virtual std::vector<RunningJob> stop(TimePoint due) = 0;
@@ -58,6 +61,7 @@ class ElasticPool final : public Executor {
 
   [[nodiscard]] std::optional<Error> submit(Job job) override;
   [[nodiscard]] std::vector<RunningJob> running() const override;
+  [[nodiscard]] std::size_t unfinished() const override;
   [[nodiscard]] std::vector<RunningJob> stop(TimePoint due) override;
 
   [[nodiscard]] std::size_t thread_count() const;

@@ -181,8 +181,9 @@ void MembershipState::coordinate() {
 
 void MembershipState::count_all() {
   const std::uint64_t round = agreement_.round();
-  agreement_.counted(node_->name(), round, own_count());  // before the requests below count as ours
+  agreement_.counted(node_->name(), round, own_count());
   for (const auto& [who, peer] : up_) {
+    ++counts_asked_;
     node_->request({who, "membership", "shutdown", std::nullopt, msg::ShutdownCount{round}},
                    [node = node_->weak_from_this(), self_address = self_, who = who](Result<msg::AnyMessage> answer) {
                      const auto core = node.lock();
@@ -221,7 +222,7 @@ std::vector<NodeName> MembershipState::living() const {
 
 ShutdownAgreement::Count MembershipState::own_count() const {
   const NodeCounts counts = node_->counts();
-  return {counts.pending_requests + node_->executor().running().size(), node_->requests_started()};
+  return {counts.pending_requests + counts.served_calls + node_->executor().unfinished(), node_->requests_started() - counts_asked_};
 }
 
 MembershipActor::behavior_type membership_actor(MembershipActor::stateful_pointer<MembershipState> self, NodeCore* node) {

@@ -131,6 +131,7 @@ class MembershipState {
   std::vector<WaitForMembers> member_waits_;
   std::vector<Promise<void>> agreement_waits_;
   ShutdownAgreement agreement_;
+  std::uint64_t counts_asked_ = 0;  // requests of ours that only ask for counts: they are no work
 };
 
 MembershipActor::behavior_type membership_actor(MembershipActor::stateful_pointer<MembershipState> self, NodeCore* node);

@@ -43,7 +43,7 @@ AnswerHandler tell_once(AnswerHandler done, Error if_dropped) {
 // --- ReturnAddress ---------------------------------------------------------------------------------------------------
 
 struct ReturnAddress::State {
-  State(std::shared_ptr<NodeCore> n, NodeName t, RequestId r) : node(std::move(n)), to(std::move(t)), request(r) {}
+  State(std::shared_ptr<NodeCore> n, NodeLife t, RequestId r) : node(std::move(n)), to(std::move(t)), request(r) {}
   State(const State&) = delete;
   State& operator=(const State&) = delete;
   ~State() { send(msg::Failure{node->error(ErrorCode::internal, node->name(), {}, "the request was dropped without an answer")}); }
@@ -54,12 +54,12 @@ struct ReturnAddress::State {
   }
 
   const std::shared_ptr<NodeCore> node;
-  const NodeName to;
+  const NodeLife to;
   const RequestId request;
   std::atomic<bool> answered{false};
 };
 
-ReturnAddress::ReturnAddress(std::shared_ptr<NodeCore> node, NodeName to, RequestId request)
+ReturnAddress::ReturnAddress(std::shared_ptr<NodeCore> node, NodeLife to, RequestId request)
     : state_(std::make_shared<State>(std::move(node), std::move(to), request)) {}
 
 void ReturnAddress::answer(msg::AnyMessage message) const {
@@ -74,7 +74,7 @@ void ReturnAddress::fail(Error error) const {
 
 const NodeName& ReturnAddress::requester() const {
   static const NodeName nobody;
-  return state_ ? state_->to : nobody;
+  return state_ ? state_->to.name : nobody;
 }
 
 // --- NodeCore --------------------------------------------------------------------------------------------------------
@@ -83,7 +83,6 @@ struct NodeCore::Actors {
   RouterActor router;
   WorkerActor worker;
   std::atomic<std::size_t> pending_requests{0};
-  std::atomic<std::size_t> served_calls{0};
 };
 
 /// What the router does to the rest of its node.
@@ -93,12 +92,13 @@ struct NodeCore::RouterSurroundings final : Router::Surroundings {
   void transmit(const NodeName& to, Frames frames) override { node.link_->send(to, std::move(frames)); }
   void deliver(const Peer& from, msg::Envelope envelope, msg::AnyMessage message, std::optional<TimePoint> due) override {
     ReturnAddress answer;
-    if (envelope.request.value != 0) answer = ReturnAddress(node.shared_from_this(), from.name, envelope.request);
+    if (envelope.request.value != 0) answer = ReturnAddress(node.shared_from_this(), {from.name, from.incarnation}, envelope.request);
     node.deliver({from.name, from.incarnation, std::move(envelope), std::move(message), std::move(answer), due});
   }
   void peer_up(const Peer& peer) override { node.membership_->peer_up(peer); }
   void peer_down(const Peer& peer, const Error& why) override { node.peer_down(peer, why); }
   void give_up(const NodeName& peer) override { node.link_->disconnect(peer); }
+  void pending_changed(std::size_t requests) override { node.actors_->pending_requests.store(requests, std::memory_order_release); }
   void warn(std::string text) override { spdlog::warn("[{}] {}", node.name_, text); }
 
   NodeCore& node;
@@ -118,6 +118,7 @@ NodeCore::NodeCore(NodeParts parts)
       clock_(std::move(parts.clock)),
       executor_(std::move(parts.executor)),
       link_(std::move(parts.link)),
+      served_calls_(clock_),
       host_(parts.make_host()),
       surroundings_(std::make_unique<RouterSurroundings>(*this)),
       membership_(std::make_unique<Membership>(*this)),
@@ -128,10 +129,9 @@ NodeCore::NodeCore(NodeParts parts)
 
 void NodeCore::begin() {
   const auto checksum = link_->guards_bytes() ? msg::Checksum::body_only : msg::Checksum::everything;
-  RouterSetting setting{self(), surroundings_.get(), checksum, clock_.get(), [this](TimePoint due) { wake_router_at(due); },
-                        &actors_->pending_requests};
+  RouterSetting setting{self(), surroundings_.get(), checksum, clock_.get(), [this](TimePoint due) { wake_router_at(due); }};
   actors_->router = host_->spawn(router_actor, std::move(setting));
-  actors_->worker = host_->spawn(worker_actor, this, &actors_->served_calls);
+  actors_->worker = host_->spawn(worker_actor, this);
   link_->start(*this);
 }
 
@@ -149,10 +149,14 @@ void NodeCore::request(Request request, AnswerHandler done) {
 }
 
 void NodeCore::notify(const NodeName& to, std::string actor, msg::AnyMessage message) {
-  if (!stopped()) host_->send(actors_->router, SendNotification{to, std::move(actor), std::move(message)});
+  if (!stopped()) host_->send(actors_->router, SendNotification{to, std::nullopt, std::move(actor), std::move(message)});
 }
 
-void NodeCore::send_answer(const NodeName& to, RequestId request, msg::AnyMessage message) {
+void NodeCore::notify(const NodeLife& to, std::string actor, msg::AnyMessage message) {
+  if (!stopped()) host_->send(actors_->router, SendNotification{to.name, to.incarnation, std::move(actor), std::move(message)});
+}
+
+void NodeCore::send_answer(const NodeLife& to, RequestId request, msg::AnyMessage message) {
   if (!stopped()) host_->send(actors_->router, SendAnswer{to, request, std::move(message)});
 }
 
@@ -167,8 +171,8 @@ bool NodeCore::is_up(const NodeName& peer) const { return peer == name_ || membe
 
 NodeCounts NodeCore::counts() const {
   NodeCounts counts;
-  counts.pending_requests = actors_->pending_requests.load(std::memory_order_relaxed);
-  counts.served_calls = actors_->served_calls.load(std::memory_order_relaxed);
+  counts.pending_requests = actors_->pending_requests.load(std::memory_order_acquire);
+  counts.served_calls = served_calls_.size();
   counts.owned_values = references_->owned_values();
   counts.handles = references_->handles();
   counts.contexts = contexts_->size();
@@ -191,6 +195,7 @@ std::vector<std::string> NodeCore::stop(TimePoint due) {
   contexts_->stop(why);
   shards_->stop(why);
   references_->stop(why);
+  served_calls_.stop();
   host_->send(actors_->worker, StopWorking{});
   host_->send(actors_->router, StopRouting{why});
   link_->stop();
@@ -244,8 +249,10 @@ void NodeCore::deliver(Delivery delivery) {
       [&](const auto& message) {
         using M = std::decay_t<decltype(message)>;
         using namespace msg;
-        if constexpr (is_one_of<M, Call, CallCancelled>) {
-          host_->send(actors_->worker, WorkArrived{std::move(delivery)});
+        if constexpr (std::is_same_v<M, Call>) {
+          host_->send(actors_->worker, CallArrived{std::move(delivery)});
+        } else if constexpr (std::is_same_v<M, CallCancelled>) {
+          served_calls_.cancelled({delivery.from, delivery.incarnation}, message.request);
         } else if constexpr (is_one_of<M, RemoteCall, ValueCall, RRefFetch, RRefForked, RRefDeleted, RRefForkAck, RRefRevoked>) {
           references_->handle(std::move(delivery));
         } else if constexpr (is_one_of<M, BackwardMark, BackwardRun, BackwardGradients, BackwardFinished, ContextAborted,
@@ -267,7 +274,7 @@ void NodeCore::deliver(Delivery delivery) {
 void NodeCore::peer_down(const Peer& peer, const Error& why) {
   const auto level = why.code == ErrorCode::shutting_down ? spdlog::level::debug : spdlog::level::warn;
   spdlog::log(level, "[{}] {} is gone: {}", name_, peer.name, why.message);
-  host_->send(actors_->worker, CallerGone{peer});
+  served_calls_.caller_gone({peer.name, peer.incarnation});
   contexts_->peer_down(peer, why);
   shards_->peer_down(peer, why);
   references_->peer_down(peer, why);

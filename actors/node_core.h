@@ -22,6 +22,8 @@
 #include "actors/function_registry.h"
 #include "actors/future.h"
 #include "actors/link.h"
+#include "actors/node_life.h"
+#include "actors/served_calls.h"
 #include "messages/all.h"
 #include "messages/envelope.h"
 
@@ -62,7 +64,7 @@ using AnswerHandler = std::function<void(Result<msg::AnyMessage>)>;
 class ReturnAddress {
  public:
   ReturnAddress() = default;
-  ReturnAddress(std::shared_ptr<NodeCore> node, NodeName to, RequestId request);
+  ReturnAddress(std::shared_ptr<NodeCore> node, NodeLife to, RequestId request);
 
   void answer(msg::AnyMessage message) const;
   void fail(Error error) const;
@@ -125,12 +127,16 @@ class NodeCore final : public std::enable_shared_from_this<NodeCore>, private Li
   /// Sends a notification to actor `actor` ("" for the message's own actor) on node `to`. Lost if `to` is gone.
   void notify(const NodeName& to, std::string actor, msg::AnyMessage message);
 
+  /// Likewise, to that life of a node only.
+  void notify(const NodeLife& to, std::string actor, msg::AnyMessage message);
+
   /// Runs user code on the pool, never here. If the pool refuses, `refused` is told instead, here.
   void run(std::string label, std::function<void()> job, const std::function<void(const Error&)>& refused);
 
   /// Whether a session with `peer` is up (always true for this node itself).
   [[nodiscard]] bool is_up(const NodeName& peer) const;
 
+  [[nodiscard]] ServedCalls& served_calls() { return served_calls_; }
   [[nodiscard]] References& references() const { return *references_; }
   [[nodiscard]] Contexts& contexts() const { return *contexts_; }
   [[nodiscard]] Shards& shards() const { return *shards_; }
@@ -161,7 +167,7 @@ class NodeCore final : public std::enable_shared_from_this<NodeCore>, private Li
   friend class ReturnAddress;
   explicit NodeCore(NodeParts parts);
   void begin();
-  void send_answer(const NodeName& to, RequestId request, msg::AnyMessage message);
+  void send_answer(const NodeLife& to, RequestId request, msg::AnyMessage message);
 
   void on_link_up(const Peer& peer) override;
   void on_frames(const NodeName& from, Incarnation incarnation, Frames frames) override;
@@ -182,6 +188,7 @@ class NodeCore final : public std::enable_shared_from_this<NodeCore>, private Li
   const std::shared_ptr<Clock> clock_;
   const std::shared_ptr<Executor> executor_;
   const std::unique_ptr<Link> link_;
+  ServedCalls served_calls_;
   std::unique_ptr<ActorHost> host_;
   std::unique_ptr<RouterSurroundings> surroundings_;
   std::unique_ptr<Membership> membership_;

@@ -82,16 +82,15 @@ struct References::State {
 
   void send(const RRefNotices& notices) const;
   std::shared_ptr<RRefHandle> handle_for(const RRefId& rref, const NodeLife& owner, const std::string& type);
-  enum class Origin { anywhere, here };  ///< `here`: this node is just now creating the value
-  RRefOwnerActor owner_of(const RRefId& rref, Origin origin = Origin::anywhere);
+  RRefOwnerActor owner_of(const RRefId& rref);
   /// For a value that this node itself gave an id to just now: nobody else can be the first to speak of it.
   void make_owner(const RRefId& rref);
   RRefOwnerActor spawn_owner(const RRefId& rref);
   void ended(const RRefId& rref, std::shared_ptr<const Result<ValueBox>> value);
 
   template <class Message>
-  bool tell_owner(const RRefId& rref, Message message, Origin origin = Origin::anywhere) {
-    const RRefOwnerActor owner = owner_of(rref, origin);
+  bool tell_owner(const RRefId& rref, Message message) {
+    const RRefOwnerActor owner = owner_of(rref);
     if (owner) node.host().send(owner, std::move(message));
     return static_cast<bool>(owner);
   }
@@ -107,13 +106,13 @@ void References::State::send(const RRefNotices& notices) const {
   for (const RRefNotice& notice : notices) {
     switch (notice.kind) {
       case RRefNotice::Kind::forked:
-        node.notify(notice.to.name, "rref/" + notice.rref.text(), msg::RRefForked{notice.rref, notice.fork, notice.parent});
+        node.notify(notice.to, "rref/" + notice.rref.text(), msg::RRefForked{notice.rref, notice.fork, notice.parent});
         break;
       case RRefNotice::Kind::deleted:
-        node.notify(notice.to.name, "rref/" + notice.rref.text(), msg::RRefDeleted{notice.rref, notice.fork});
+        node.notify(notice.to, "rref/" + notice.rref.text(), msg::RRefDeleted{notice.rref, notice.fork});
         break;
       case RRefNotice::Kind::acknowledged:
-        node.notify(notice.to.name, "references", msg::RRefForkAck{notice.rref, notice.fork});
+        node.notify(notice.to, "references", msg::RRefForkAck{notice.rref, notice.fork});
         break;
     }
   }
@@ -132,10 +131,10 @@ std::shared_ptr<RRefHandle> References::State::handle_for(const RRefId& rref, co
 }
 
 /// The owner actor of a value of this node, made on the first word about it; null if the value's life is over.
-RRefOwnerActor References::State::owner_of(const RRefId& rref, Origin origin) {
+RRefOwnerActor References::State::owner_of(const RRefId& rref) {
   std::lock_guard lock(mutex);
   if (const auto known = owners.find(rref); known != owners.end()) return known->second;
-  if (stopped || (origin == Origin::anywhere && over.is_over(rref))) return {};
+  if (stopped || over.is_over(rref)) return {};
   return spawn_owner(rref);
 }
 
@@ -273,7 +272,7 @@ std::shared_ptr<RRefHandle> References::own(ValueBox value, std::string type) {
     handle = state_->handle_for(rref, state_->self, type);
   }
   state_->make_owner(rref);
-  state_->tell_owner(rref, OwnerHeld{}, State::Origin::here);
+  state_->tell_owner(rref, OwnerHeld{});
   state_->tell_owner(rref, OwnerValue{std::make_shared<const Result<ValueBox>>(std::move(value))});
   return handle;
 }
@@ -329,8 +328,8 @@ void References::value_of(const RRefId& rref, std::function<void(Result<ValueBox
 void References::State::create(Delivery& delivery, msg::RemoteCall& call) {
   const RRefId rref = call.rref;
   if (delivery.from != self.name) tell_owner(rref, OwnerCreated{call.fork, {delivery.from, delivery.incarnation}});
-  auto opened = open_call(node, delivery, call.function, call.function_name, call.fingerprint, std::move(call.arguments),
-                          call.site, {});
+  auto opened = open_call(node, delivery, {call.function, call.function_name, call.fingerprint}, std::move(call.arguments),
+                          call.site, Lasting::as_value);
   if (!opened) {
     tell_owner(rref, OwnerValue{std::make_shared<const Result<ValueBox>>(opened.error())});
     if (delivery.from != self.name) tell_owner(rref, OwnerDeleted{call.fork, {delivery.from, delivery.incarnation}});
@@ -362,8 +361,8 @@ void References::State::call(Delivery& delivery, msg::ValueCall& call) {
   if (keep_as && delivery.from != self.name) {
     tell_owner(keep_as->rref, OwnerCreated{keep_as->fork, {delivery.from, delivery.incarnation}});
   }
-  auto opened = open_call(node, delivery, call.function, call.function_name, call.fingerprint, std::move(call.arguments),
-                          call.site, {});
+  auto opened = open_call(node, delivery, {call.function, call.function_name, call.fingerprint}, std::move(call.arguments),
+                          call.site, keep_as ? Lasting::as_value : Lasting::while_caller_waits);
   const auto finish = [core = node.shared_from_this(), keep_as](const ServedCall& served, Result<ValueBox> value) {
     if (keep_as) {
       core->references().state_->tell_owner(keep_as->rref, OwnerValue{std::make_shared<const Result<ValueBox>>(std::move(value))});
@@ -409,7 +408,7 @@ void References::State::fetch(Delivery& delivery, const msg::RRefFetch& fetch) {
   scope->due = delivery.due;
   scope->context = fetch.site.context;
   scope->path = std::make_shared<CallPath>(fetch.site.path);
-  ServedCall served{scope->node, "to_here", nullptr, nullptr, scope, delivery.from, delivery.answer};
+  ServedCall served{scope->node, "to_here", nullptr, nullptr, scope, delivery.from, delivery.answer, nullptr};
   node.references().use(fetch.rref, [served](Result<ValueBox> value, std::shared_ptr<ValueUse> use) {
     if (!value) return served.answer.fail(value.error());
     const ValueBox box = value.value();
@@ -431,7 +430,7 @@ void References::handle(Delivery delivery) {
   } else if (const auto* forked = std::get_if<msg::RRefForked>(&delivery.message)) {
     if (!state.tell_owner(forked->rref, OwnerForked{forked->fork, from, forked->parent})) {
       state.node.notify(forked->parent, "references", msg::RRefForkAck{forked->rref, forked->fork});
-      state.node.notify(from.name, "references", msg::RRefRevoked{forked->rref, forked->fork, state.revoked(forked->rref)});
+      state.node.notify(from, "references", msg::RRefRevoked{forked->rref, forked->fork, state.revoked(forked->rref)});
     }
   } else if (const auto* deleted = std::get_if<msg::RRefDeleted>(&delivery.message)) {
     state.tell_owner(deleted->rref, OwnerDeleted{deleted->fork, from});

@@ -53,6 +53,7 @@ void Router::request(TimePoint now, Request request, AnswerHandler done) {
   const Peer& peer = local ? self_ : peers_.at(request.to).peer;
   const RequestId id =
       calls_.add({peer.name, peer.incarnation}, request.due, std::move(request.operation), now, std::move(done));
+  surroundings_.pending_changed(calls_.size());
   msg::Envelope envelope{self_.name, request.to + "/" + request.actor, id, {}, remaining(request.due, now), {}};
   if (local) {
     surroundings_.deliver(self_, std::move(envelope), std::move(request.message), request.due);
@@ -60,6 +61,7 @@ void Router::request(TimePoint now, Request request, AnswerHandler done) {
   }
   const auto give_back = [&](Error error) {
     if (auto call = calls_.cancel(id)) {
+      surroundings_.pending_changed(calls_.size());
       error.execution = Execution::never;
       fail(*call, std::move(error), now);
     }
@@ -71,7 +73,8 @@ void Router::request(TimePoint now, Request request, AnswerHandler done) {
   put_on_link(now, request.to, std::move(sent.value().on_link));
 }
 
-void Router::notify(TimePoint now, const NodeName& to, std::string actor, msg::AnyMessage message) {
+void Router::notify(TimePoint now, const NodeName& to, std::optional<Incarnation> life, std::string actor,
+                    msg::AnyMessage message) {
   if (stopped_) return;
   msg::Envelope envelope{self_.name, to + "/" + actor, {}, {}, {}, {}};
   if (to == self_.name) {
@@ -79,7 +82,7 @@ void Router::notify(TimePoint now, const NodeName& to, std::string actor, msg::A
     return;
   }
   const auto peer = peers_.find(to);
-  if (peer == peers_.end()) return;  // gone: whoever relied on it is told by peer_down
+  if (peer == peers_.end() || (life && *life != peer->second.peer.incarnation)) return;  // gone: peer_down tells of it
   auto frames = msg::encode(envelope, message, checksum_);
   if (!frames) {
     surroundings_.warn(fmt::format("{} to {} was not sent: {}", msg::word_of(message).name, to, frames.error().text()));
@@ -89,11 +92,11 @@ void Router::notify(TimePoint now, const NodeName& to, std::string actor, msg::A
   if (sent) put_on_link(now, to, std::move(sent.value().on_link));
 }
 
-void Router::answer(TimePoint now, const NodeName& to, RequestId request, msg::AnyMessage message) {
-  if (to == self_.name) return complete(now, request, self_.name, std::move(message));
-  const auto peer = peers_.find(to);
-  if (peer == peers_.end()) return;  // the requester is gone
-  msg::Envelope envelope{self_.name, to + "/router", {}, request, {}, {}};
+void Router::answer(TimePoint now, const NodeLife& to, RequestId request, msg::AnyMessage message) {
+  if (to.name == self_.name) return complete(now, request, to, std::move(message));
+  const auto peer = peers_.find(to.name);
+  if (peer == peers_.end() || peer->second.peer.incarnation != to.incarnation) return;  // the requester is gone
+  msg::Envelope envelope{self_.name, to.name + "/router", {}, request, {}, {}};
   auto frames = msg::encode(envelope, message, checksum_);
   if (!frames) {
     Error error = frames.error();
@@ -103,7 +106,7 @@ void Router::answer(TimePoint now, const NodeName& to, RequestId request, msg::A
     if (!frames) return;
   }
   auto sent = peer->second.session->send(now, std::move(frames).value(), Session::Admission::always);
-  if (sent) put_on_link(now, to, std::move(sent.value().on_link));
+  if (sent) put_on_link(now, to.name, std::move(sent.value().on_link));
 }
 
 void Router::link_up(TimePoint now, const Peer& peer) {
@@ -165,15 +168,17 @@ void Router::frames(TimePoint now, const NodeName& from, Incarnation incarnation
 void Router::dispatch(TimePoint now, const Peer& from, msg::Decoded decoded) {
   msg::Envelope& envelope = decoded.envelope;
   envelope.from = from.name;  // who the session says it is, not what the message claims
-  if (envelope.in_reply_to.value != 0) return complete(now, envelope.in_reply_to, from.name, std::move(decoded.message));
+  if (envelope.in_reply_to.value != 0) {
+    return complete(now, envelope.in_reply_to, {from.name, from.incarnation}, std::move(decoded.message));
+  }
   const auto due = due_of(envelope, now);
   surroundings_.deliver(from, std::move(envelope), std::move(decoded.message), due);
 }
 
-void Router::complete(TimePoint now, RequestId request, const NodeName& from, msg::AnyMessage message) {
-  const Incarnation incarnation = from == self_.name ? self_.incarnation : peers_.at(from).peer.incarnation;
-  auto call = calls_.take(request, {from, incarnation});
+void Router::complete(TimePoint now, RequestId request, const NodeLife& from, msg::AnyMessage message) {
+  auto call = calls_.take(request, from);
   if (!call) return;  // late, a second one, or not from whom it was asked
+  surroundings_.pending_changed(calls_.size());
   if (auto* failure = std::get_if<msg::Failure>(&message)) {
     fail(*call, std::move(failure->error), now);
   } else {
@@ -183,13 +188,15 @@ void Router::complete(TimePoint now, RequestId request, const NodeName& from, ms
 
 void Router::tick(TimePoint now) {
   for (auto& [name, state] : peers_) put_on_link(now, name, state.session->tick(now).on_link);
-  for (auto& call : calls_.expire(now)) {
+  auto expired = calls_.expire(now);
+  if (!expired.empty()) surroundings_.pending_changed(calls_.size());
+  for (auto& call : expired) {
     Error timeout;
     timeout.code = ErrorCode::timeout;
     timeout.message = fmt::format("no answer within {} ms",
                                   std::chrono::duration_cast<std::chrono::milliseconds>(*call.deadline - call.started).count());
     timeout.execution = Execution::maybe;
-    if (call.peer.name != self_.name) notify(now, call.peer.name, "worker", msg::CallCancelled{call.request});
+    notify(now, call.peer.name, call.peer.incarnation, "worker", msg::CallCancelled{call.request});
     fail(call, std::move(timeout), now);
   }
   auto verdicts = detector_.tick(now);
@@ -227,7 +234,9 @@ void Router::stop(TimePoint now, const Error& why) {
   if (stopped_) return;
   stopped_ = why;
   for (auto& [name, state] : peers_) surroundings_.transmit(name, state.session->goodbye());
-  for (auto& call : calls_.fail_all()) fail(call, why, now);
+  auto unanswered = calls_.fail_all();
+  surroundings_.pending_changed(0);
+  for (auto& call : unanswered) fail(call, why, now);
 }
 
 std::vector<std::string> Router::oldest(TimePoint now, std::size_t count) const {
@@ -260,7 +269,9 @@ void Router::lose(TimePoint now, const NodeName& name, const Error& why) {
   error.incarnation = peer.incarnation;
   error.endpoint = peer.address;
   lost_[name] = error;
-  for (auto& call : calls_.fail_peer({name, peer.incarnation})) {
+  auto unanswered = calls_.fail_peer({name, peer.incarnation});
+  surroundings_.pending_changed(calls_.size());
+  for (auto& call : unanswered) {
     Error failure = error;
     failure.operation.clear();
     failure.execution = never_left.contains(call.request) ? Execution::never : Execution::maybe;

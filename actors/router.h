@@ -35,6 +35,8 @@ class Router {
     virtual void peer_down(const Peer& peer, const Error& why) = 0;
     /// The connection to `peer` must be given up: it is silent, or not what it claims to be.
     virtual void give_up(const NodeName& peer) = 0;
+    /// So many requests wait for an answer now. Told before the answer that changed it is handed on.
+    virtual void pending_changed(std::size_t requests) = 0;
     virtual void warn(std::string text) = 0;
   };
 
@@ -42,8 +44,12 @@ class Router {
   explicit Router(Peer self, Surroundings& surroundings, msg::Checksum checksum = msg::Checksum::everything);
 
   void request(TimePoint now, Request request, AnswerHandler done);
-  void notify(TimePoint now, const NodeName& to, std::string actor, msg::AnyMessage message);
-  void answer(TimePoint now, const NodeName& to, RequestId request, msg::AnyMessage message);
+
+  /// To whichever life has the name now, or to `life` only.
+  void notify(TimePoint now, const NodeName& to, std::optional<Incarnation> life, std::string actor, msg::AnyMessage message);
+
+  /// Only the life that asked gets the answer: its successor may wait for another answer under the same number.
+  void answer(TimePoint now, const NodeLife& to, RequestId request, msg::AnyMessage message);
 
   void link_up(TimePoint now, const Peer& peer);
   void link_down(TimePoint now, const NodeName& peer, Incarnation incarnation, const Error& why);
@@ -72,7 +78,7 @@ class Router {
 
   void put_on_link(TimePoint now, const NodeName& to, std::vector<Frames> messages);
   void dispatch(TimePoint now, const Peer& from, msg::Decoded decoded);
-  void complete(TimePoint now, RequestId request, const NodeName& from, msg::AnyMessage message);
+  void complete(TimePoint now, RequestId request, const NodeLife& from, msg::AnyMessage message);
   void lose(TimePoint now, const NodeName& name, const Error& why);
   [[nodiscard]] Error refusal(const NodeName& to, const std::string& operation) const;
 

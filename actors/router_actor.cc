@@ -8,10 +8,9 @@ RouterActor::behavior_type router_actor(RouterActor::stateful_pointer<RouterStat
   self->state.router = std::make_unique<Router>(setting.self, *setting.surroundings, setting.checksum);
   self->state.setting = std::move(setting);
 
-  // Every handler ends with this: publishes the count and asks to be woken for what is due next.
+  // Every handler ends with this: asks to be woken for what is due next.
   const auto settle = [self] {
     RouterState& state = self->state;
-    state.setting.pending->store(state.router->pending_requests(), std::memory_order_relaxed);
     const auto due = state.router->next_due();
     if (!due || (state.wake && *state.wake <= *due)) return;
     state.wake = due;
@@ -25,7 +24,7 @@ RouterActor::behavior_type router_actor(RouterActor::stateful_pointer<RouterStat
         settle();
       },
       [=](SendNotification& m) {
-        self->state.router->notify(now(), m.to, std::move(m.actor), std::move(m.message));
+        self->state.router->notify(now(), m.to, m.life, std::move(m.actor), std::move(m.message));
         settle();
       },
       [=](SendAnswer& m) {
@@ -54,7 +53,6 @@ RouterActor::behavior_type router_actor(RouterActor::stateful_pointer<RouterStat
       [=](const ListOldest& m) { m.lines.complete(self->state.router->oldest(now(), m.count)); },
       [=](const StopRouting& m) {
         self->state.router->stop(now(), m.why);
-        self->state.setting.pending->store(0, std::memory_order_relaxed);
         self->quit();
       },
   };

@@ -1,7 +1,6 @@
 // Moves every message that enters or leaves a node.
 #pragma once
 
-#include <atomic>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -20,11 +19,12 @@ struct SendRequest {
 };
 struct SendNotification {
   NodeName to;
+  std::optional<Incarnation> life;  ///< nothing: whoever has the name now
   std::string actor;
   msg::AnyMessage message;
 };
 struct SendAnswer {
-  NodeName to;
+  NodeLife to;
   RequestId request;
   msg::AnyMessage message;
 };
@@ -84,7 +84,6 @@ struct RouterSetting {
   msg::Checksum checksum = msg::Checksum::everything;
   Clock* clock = nullptr;
   std::function<void(TimePoint)> wake_at;          ///< asks for a TickCame then
-  std::atomic<std::size_t>* pending = nullptr;     ///< kept up to date for debug info
 };
 
 struct RouterState {

@@ -11,41 +11,46 @@
 
 namespace troupe::detail {
 
-Result<ServedCall> open_call(NodeCore& node, const Delivery& delivery, FunctionKey key, const std::string& name,
-                             Fingerprint fingerprint, msg::Payload arguments, const msg::CallSite& site,
-                             std::stop_token stop) {
+Result<ServedCall> open_call(NodeCore& node, const Delivery& delivery, const WantedFunction& wanted, msg::Payload arguments,
+                             const msg::CallSite& site, Lasting lasting) {
+  const std::string& name = wanted.name;
   const std::string operation = "rpc " + name;
   const auto refuse = [&](ErrorCode code, std::string message) {
     Error error = node.error(code, node.name(), operation, std::move(message));
     error.execution = Execution::never;
     return error;
   };
-  auto function = node.functions().find_shared(key);
+  auto function = node.functions().find_shared(wanted.key);
   if (!function) {
     Error error = refuse(ErrorCode::no_such_function, fmt::format("\"{}\" is not in the registry of {}", name, node.name()));
     error.hint = fmt::format("it serves: {}", fmt::join(node.functions().names(), ", "));
     return error;
   }
-  if (function->fingerprint != fingerprint) {
+  if (function->fingerprint != wanted.fingerprint) {
     Error error = refuse(ErrorCode::bad_argument, fmt::format("\"{}\" has other parameter or result types on {}", name, node.name()));
     error.hint = "build both programs from the same declaration";
     return error;
   }
   if (site.context) node.contexts().joined(*site.context, delivery.from);
+  const NodeLife caller{delivery.from, delivery.incarnation};
+  auto serving = lasting == Lasting::as_value
+                     ? node.served_calls().begin_lasting(caller, delivery.envelope.request, delivery.due)
+                     : node.served_calls().begin(caller, delivery.envelope.request);
   auto scope = std::make_shared<ScopeState>();
   scope->node = node.shared_from_this();
   scope->due = delivery.due;
   scope->context = site.context;
   scope->path = std::make_shared<CallPath>(site.path);
   scope->trace = site.trace;
-  scope->stop = std::move(stop);
+  scope->stop = serving->stop_token();
   return ServedCall{node.shared_from_this(),
                     operation,
                     std::move(function),
                     std::make_shared<PayloadReader>(node.shared_from_this(), delivery.from, std::move(arguments)),
                     std::move(scope),
                     delivery.from,
-                    delivery.answer};
+                    delivery.answer,
+                    std::move(serving)};
 }
 
 Result<ValueBox> run_function(const ServedCall& call, void* object) {
@@ -59,9 +64,12 @@ Result<ValueBox> run_function(const ServedCall& call, void* object) {
     error = call.node->error(ErrorCode::decode, call.node->name(), operation, exception.what());
     error.execution = Execution::never;
   } catch (const RemoteError& exception) {
-    // A call that the function made failed, and the function did not handle it.
+    // A call that the function made failed, and the function did not handle it: the first failure of all is the cause.
     error = error_of_current_exception(call.node->name(), operation);
-    error.cause = exception.error().text();
+    const Error& below = exception.error();
+    error.message = fmt::format("{} failed", below.operation.empty() ? "a call" : below.operation);
+    if (!below.peer.empty()) error.message += " on " + below.peer;
+    error.cause = below.cause.empty() ? below.text() : below.cause;
   } catch (...) {
     error = error_of_current_exception(call.node->name(), operation);
   }
@@ -79,6 +87,11 @@ void answer_with_value(const ServedCall& call, const ValueBox& value) {
     call.answer.answer(msg::Reply{writer.finish()});
   } catch (const RemoteError& exception) {
     Error error = exception.error();
+    error.operation = operation;
+    error.execution = Execution::yes;
+    call.answer.fail(std::move(error));
+  } catch (const EncodeError& exception) {
+    Error error = error_of_encoding(*call.node, exception);
     error.operation = operation;
     error.execution = Execution::yes;
     call.answer.fail(std::move(error));

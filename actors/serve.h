@@ -1,9 +1,8 @@
 // Runs a function that a peer asked for: what the worker, the owners of values and nobody else does.
 #pragma once
 
+#include <cstdint>
 #include <memory>
-#include <optional>
-#include <stop_token>
 #include <string>
 
 #include "actors/function_registry.h"
@@ -24,13 +23,27 @@ struct ServedCall {
   std::shared_ptr<const ScopeState> scope;
   NodeName caller;
   ReturnAddress answer;
+  std::shared_ptr<ServedCalls::Serving> serving;  ///< null where a value is only sent
 };
 
-/// Looks the function up, compares the fingerprint, takes charge of what the arguments carry, makes the scope.
+/// What the caller says about the function it wants.
+struct WantedFunction {
+  FunctionKey key;
+  std::string name;
+  Fingerprint fingerprint;
+};
+
+/// How long somebody may want what a call makes.
+enum class Lasting : std::uint8_t {
+  while_caller_waits,  ///< the answer carries it
+  as_value,            ///< it stays here, for whoever holds a reference
+};
+
+/// Looks the function up, compares the fingerprint, takes charge of what the arguments carry, makes the scope, whose
+/// stop_token says when nobody wants the result any more.
 /// On the receiving thread; runs no user code. Errors: no_such_function, bad_argument.
-[[nodiscard]] Result<ServedCall> open_call(NodeCore& node, const Delivery& delivery, FunctionKey key,
-                                           const std::string& name, Fingerprint fingerprint, msg::Payload arguments,
-                                           const msg::CallSite& site, std::stop_token stop);
+[[nodiscard]] Result<ServedCall> open_call(NodeCore& node, const Delivery& delivery, const WantedFunction& wanted,
+                                           msg::Payload arguments, const msg::CallSite& site, Lasting lasting);
 
 /// Decodes the arguments and runs the function, on `object` if it is a member function. On a pool thread. What the
 /// function threw is the Error, and in the log.

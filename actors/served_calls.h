@@ -1,0 +1,66 @@
+// The functions that a node runs for others, or will, and how each learns that nobody waits for it any more.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <utility>
+
+#include "actors/clock.h"
+#include "actors/node_life.h"
+#include "messages/ids.h"
+
+namespace troupe::detail {
+
+/// Thread rule: any thread may call any member. Stop callbacks of user code run on the thread that tells of the end.
+class ServedCalls {
+ public:
+  explicit ServedCalls(std::shared_ptr<Clock> clock);
+  ~ServedCalls();
+  ServedCalls(const ServedCalls&) = delete;
+  ServedCalls& operator=(const ServedCalls&) = delete;
+
+  /// One call that is being served; it has ended when this object goes.
+  class Serving {
+   public:
+    ~Serving();
+    Serving(const Serving&) = delete;
+    Serving& operator=(const Serving&) = delete;
+
+    [[nodiscard]] std::stop_token stop_token() const { return stop_.get_token(); }
+
+   private:
+    friend class ServedCalls;
+    struct Table;
+    Serving() = default;
+
+    std::shared_ptr<Table> table_;
+    std::pair<NodeLife, RequestId> key_;
+    std::stop_source stop_;
+    std::optional<TimerId> timer_;
+  };
+
+  /// The caller waits for the answer: the function is to stop when it cancels the request, or is gone.
+  [[nodiscard]] std::shared_ptr<Serving> begin(const NodeLife& caller, RequestId request);
+
+  /// The value stays here, whoever asked for it: the function is to stop at `due` only.
+  [[nodiscard]] std::shared_ptr<Serving> begin_lasting(const NodeLife& caller, RequestId request, std::optional<TimePoint> due);
+
+  void cancelled(const NodeLife& caller, RequestId request);
+  void caller_gone(const NodeLife& caller);
+
+  /// The node ends: everything is to stop.
+  void stop();
+
+  [[nodiscard]] std::size_t size() const;
+
+ private:
+  [[nodiscard]] std::shared_ptr<Serving> add(const NodeLife& caller, RequestId request, bool lasting);
+
+  std::shared_ptr<Serving::Table> table_;
+};
+
+}  // namespace troupe::detail
