@@ -29,6 +29,7 @@ struct NodeOptions {
   ClusterSecret secret = ClusterSecret::random();
   PoolOptions pool;
   Deadline join_deadline = std::chrono::seconds(30);
+  std::string log_level;                             ///< if not empty, join sends the log to standard error from there on
 
   /// What `troupe up`, or torchrun-style variables, say about this process; a world of one without any.
   /// Throws EnvironmentError or RemoteError (an unreadable secret), naming the variable and its value.

@@ -9,6 +9,7 @@
 #include "actors/caf.h"
 #include "actors/membership.h"
 #include "node/environment.h"
+#include "node/log.h"
 #include "node/node.h"
 #include "node/system_clock.h"
 #include "node/zmq_link.h"
@@ -46,10 +47,12 @@ NodeOptions NodeOptions::from_environment() {
   options.pool.threads = environment.settings.pool_threads;
   options.pool.threads_max = environment.settings.pool_threads_max;
   options.join_deadline = environment.settings.join_timeout;
+  options.log_level = environment.settings.log_level;
   return options;
 }
 
 Node Node::join(NodeOptions options, FunctionRegistry functions) {
+  if (!options.log_level.empty()) log_to_stderr(options.log_level);
   if (sodium_init() < 0) throw std::runtime_error("[Node] libsodium cannot start");
   const Incarnation incarnation = draw_incarnation();
   ZmqLinkOptions link;
