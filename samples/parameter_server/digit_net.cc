@@ -1,0 +1,39 @@
+#include "samples/parameter_server/digit_net.h"
+
+#include "autograd/ops.h"
+#include "autograd/ops_nn.h"
+
+namespace samples {
+
+using troupe::Generator;
+using troupe::Tensor;
+using troupe::Variable;
+namespace nn = troupe::nn;
+
+DigitNet::DigitNet(std::uint64_t seed) {
+  Generator generator(seed);
+  conv1_ = add_module("conv1", std::make_shared<nn::Conv2d>(1, 32, troupe::Size2d{3, 3}, generator));
+  conv2_ = add_module("conv2", std::make_shared<nn::Conv2d>(32, 64, troupe::Size2d{3, 3}, generator));
+  dropout1_ = add_module("dropout1", std::make_shared<nn::Dropout>(0.25, generator));
+  dense1_ = add_module("dense1", std::make_shared<nn::Linear>(64 * 12 * 12, 128, generator));
+  dropout2_ = add_module("dropout2", std::make_shared<nn::Dropout>(0.5, generator));
+  dense2_ = add_module("dense2", std::make_shared<nn::Linear>(128, 10, generator));
+}
+
+Variable DigitNet::forward(const Tensor& images) {
+  Variable x = relu(conv1_->forward(images));         // (n, 32, 26, 26)
+  x = max_pool2d(relu(conv2_->forward(x)));           // (n, 64, 12, 12)
+  x = flatten(dropout1_->forward(x), 1);              // (n, 9216)
+  x = dropout2_->forward(relu(dense1_->forward(x)));  // (n, 128)
+  return dense2_->forward(x);
+}
+
+Tensor DigitNet::classify(const Tensor& images) {
+  const troupe::NoGradGuard no_graph;
+  eval();
+  const Tensor digits = troupe::argmax(forward(images).value(), 1);
+  train();
+  return digits;
+}
+
+}  // namespace samples
