@@ -57,7 +57,7 @@ struct CallSender {
   void send(Message message, std::string actor, AnswerHandler done) {
     const std::string operation = "rpc " + call.function_->name;
     NodeCore& node = *call.scope_->node;
-    if (call.failure_) {
+    if (call.failure_ && !node.stopped()) {
       Error error = *std::move(call.failure_);
       error.operation = operation;
       error.peer = call.to_;

@@ -46,26 +46,26 @@ void Membership::join(const std::string& seed, std::uint32_t world_size) {
 
 namespace {
 
-/// Waits for `future`; at `due` makes the Error with `describe`.
-template <class Describe>
-std::optional<Error> wait_until(const Future<void>& future, std::optional<TimePoint> due, const Clock& clock, Describe describe) {
-  if (due) {
-    const auto result = future.get_for(*due - clock.now());
-    if (!result) return describe();
-    return result->ok() ? std::nullopt : std::optional(result->error());
-  }
-  future.state().wait();
-  const auto& result = future.state().result();
-  return result.ok() ? std::nullopt : std::optional(result.error());
+/// Sends the actor a `Wait` and waits for its answer; at `due` makes the Error with `describe`.
+template <class Wait, class Describe>
+std::optional<Error> wait_until(NodeCore& node, const MembershipActor& actor, Wait wait, Future<void> done,
+                                std::optional<TimePoint> due, Describe describe) {
+  node.host().send(actor, std::move(wait));  // with the only promise: an actor that has ended drops it
+  if (due && !done.get_for(*due - node.clock().now())) return describe();
+  done.state().wait();
+  const auto& result = done.state().result();
+  if (result.ok()) return std::nullopt;
+  if (!node.stopped()) return result.error();
+  return node.error(ErrorCode::shutting_down, node.name(), {}, fmt::format("node {} has shut down", node.name()));
 }
 
 }  // namespace
 
 std::optional<Error> Membership::wait_for_members(std::size_t count, std::optional<TimePoint> due) {
   NodeCore& node = state_->node;
-  const Promise<void> reached(state_->home());
-  node.host().send(state_->actor, WaitForMembers{count, reached});
-  return wait_until(reached.future(), due, node.clock(), [&] {
+  Promise<void> reached(state_->home());
+  Future<void> done = reached.future();
+  return wait_until(node, state_->actor, WaitForMembers{count, std::move(reached)}, std::move(done), due, [&] {
     Error error = node.error(ErrorCode::timeout, node.name(), "join", fmt::format("{} of {} nodes are there: {}",
                              members().size(), count, state_->present()));
     error.hint = "are the others started, with the same seed address and secret?";
@@ -75,9 +75,9 @@ std::optional<Error> Membership::wait_for_members(std::size_t count, std::option
 
 std::optional<Error> Membership::wait_for_agreement(std::optional<TimePoint> due) {
   NodeCore& node = state_->node;
-  const Promise<void> agreed(state_->home());
-  node.host().send(state_->actor, WaitForAgreement{agreed});
-  return wait_until(agreed.future(), due, node.clock(), [&] {
+  Promise<void> agreed(state_->home());
+  Future<void> done = agreed.future();
+  return wait_until(node, state_->actor, WaitForAgreement{std::move(agreed)}, std::move(done), due, [&] {
     return node.error(ErrorCode::timeout, node.name(), "shutdown",
                       fmt::format("not all have finished; still up: {}", state_->present()));
   });

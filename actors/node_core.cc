@@ -182,9 +182,10 @@ NodeCounts NodeCore::counts() const {
 
 std::vector<std::string> NodeCore::oldest_requests() const {
   constexpr std::size_t kLines = 8;
-  const Promise<std::vector<std::string>> lines(future_home());
-  host_->send(actors_->router, ListOldest{kLines, lines});
-  const auto answer = lines.future().get_for(std::chrono::milliseconds(200));
+  Promise<std::vector<std::string>> lines(future_home());
+  const Future<std::vector<std::string>> asked = lines.future();
+  host_->send(actors_->router, ListOldest{kLines, std::move(lines)});
+  const auto answer = asked.get_for(std::chrono::milliseconds(200));
   return answer && answer->ok() ? answer->value() : std::vector<std::string>{};
 }
 
@@ -197,7 +198,10 @@ std::vector<std::string> NodeCore::stop(TimePoint due) {
   references_->stop(why);
   served_calls_.stop();
   host_->send(actors_->worker, StopWorking{});
-  host_->send(actors_->router, StopRouting{why});
+  Promise<void> routing_stopped(future_home());
+  const Future<void> said_goodbye = routing_stopped.future();
+  host_->send(actors_->router, StopRouting{why, std::move(routing_stopped)});
+  static_cast<void>(said_goodbye.get_for(due - clock_->now()));
   link_->stop();
   std::vector<std::string> left;
   for (const RunningJob& job : executor_->stop(due)) {

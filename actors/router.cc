@@ -269,6 +269,7 @@ void Router::lose(TimePoint now, const NodeName& name, const Error& why) {
   error.incarnation = peer.incarnation;
   error.endpoint = peer.address;
   lost_[name] = error;
+  surroundings_.peer_down(peer, error);  // first: who is told of a failed call finds references failed as well
   auto unanswered = calls_.fail_peer({name, peer.incarnation});
   surroundings_.pending_changed(calls_.size());
   for (auto& call : unanswered) {
@@ -277,7 +278,6 @@ void Router::lose(TimePoint now, const NodeName& name, const Error& why) {
     failure.execution = never_left.contains(call.request) ? Execution::never : Execution::maybe;
     fail(call, std::move(failure), now);
   }
-  surroundings_.peer_down(peer, error);
 }
 
 Error Router::refusal(const NodeName& to, const std::string& operation) const {

@@ -53,6 +53,7 @@ RouterActor::behavior_type router_actor(RouterActor::stateful_pointer<RouterStat
       [=](const ListOldest& m) { m.lines.complete(self->state.router->oldest(now(), m.count)); },
       [=](const StopRouting& m) {
         self->state.router->stop(now(), m.why);
+        m.stopped.complete(Unit{});
         self->quit();
       },
   };

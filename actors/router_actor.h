@@ -49,6 +49,7 @@ struct ListOldest {
 };
 struct StopRouting {
   Error why;
+  Promise<void> stopped;  ///< kept once the goodbyes are on the link
 };
 
 }  // namespace troupe::detail

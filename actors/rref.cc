@@ -22,6 +22,20 @@ std::optional<Error> unusable(const ScopeState& scope, const RRefHandle& handle,
   return failure;
 }
 
+/// Passes an answer on and holds the reference until then: the owner keeps the value for as long. A reference that has
+/// failed meanwhile says why better than its owner, who is gone or has forgotten a value that could not be made.
+template <class Answer>
+std::function<void(Result<Answer>)> with_own_failure(std::shared_ptr<RRefHandle> handle, std::string operation,
+                                                     std::function<void(Result<Answer>)> done) {
+  return [handle = std::move(handle), operation = std::move(operation), done = std::move(done)](Result<Answer> answer) {
+    const auto node = answer ? nullptr : handle->node_if_alive();
+    auto failure = node ? node->references().failure(*handle) : std::nullopt;
+    if (!failure) return done(std::move(answer));
+    failure->operation = operation;
+    done(*std::move(failure));
+  };
+}
+
 }  // namespace
 
 void fetch(const ScopeState& scope, const std::shared_ptr<RRefHandle>& handle, ReplyHandler done) {
@@ -30,7 +44,7 @@ void fetch(const ScopeState& scope, const std::shared_ptr<RRefHandle>& handle, R
   if (scope.context) scope.node->contexts().called(*scope.context, handle->owner().name);
   msg::RRefFetch message{handle->id(), next_site(scope)};
   scope.node->request({handle->owner().name, "rref/" + handle->id().text(), operation, due_of(scope), std::move(message)},
-                      expect_reply(scope.node, handle->owner().name, std::move(done)));
+                      expect_reply(scope.node, handle->owner().name, with_own_failure(handle, operation, std::move(done))));
 }
 
 void use_here(const ScopeState& scope, const std::shared_ptr<RRefHandle>& handle,
@@ -73,9 +87,9 @@ std::shared_ptr<RRefHandle> remote_on(CallEncoder encoder, const std::shared_ptr
 }
 
 void call_on(CallEncoder encoder, const std::shared_ptr<RRefHandle>& target, ReplyHandler done) {
-  if (auto failure = unusable(*encoder.scope(), *target, "rpc on " + target->id().text())) return done(*std::move(failure));
-  // The reference is held until the answer: the owner keeps the value for as long.
-  encoder.call_on(target->id(), [target, done = std::move(done)](Result<std::shared_ptr<PayloadReader>> reply) { done(std::move(reply)); });
+  const std::string operation = "rpc on " + target->id().text();
+  if (auto failure = unusable(*encoder.scope(), *target, operation)) return done(*std::move(failure));
+  encoder.call_on(target->id(), with_own_failure(target, operation, std::move(done)));
 }
 
 std::shared_ptr<RRefHandle> own(const ScopeState& scope, ValueBox value, std::string type) {
