@@ -1,0 +1,49 @@
+// A node of a test cluster in a process of its own: this program again, running the test case `node_process` only.
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+#include "actors/executor.h"
+#include "messages/ids.h"
+#include "node/file_descriptor.h"
+#include "node/secret.h"
+
+namespace troupe::testing {
+
+struct NodeProcessOptions {
+  NodeName name;
+  std::string seed;
+  std::uint32_t world_size = 0;
+  PoolOptions pool;
+};
+
+/// Joins the cluster and serves functions_of(name) until all are done. Ends, at the latest, when this object goes or when
+/// the thread that made it does.
+class NodeProcess {
+ public:
+  /// Returns when the process has begun, not when the node is up.
+  NodeProcess(const NodeProcessOptions& options, const ClusterSecret& secret);
+  ~NodeProcess();
+  NodeProcess(const NodeProcess&) = delete;
+  NodeProcess& operator=(const NodeProcess&) = delete;
+
+  [[nodiscard]] pid_t pid() const { return pid_; }
+
+  void send(int signal) const;
+
+  /// Sends SIGKILL and waits for the end.
+  void kill();
+
+  /// Waits for the process to end: "exit 0", "signal 9"; kills it after `patience` and says "no end".
+  [[nodiscard]] std::string wait(std::chrono::milliseconds patience);
+
+ private:
+  pid_t pid_ = -1;  // -1: has ended
+  detail::FileDescriptor alive_;
+};
+
+}  // namespace troupe::testing

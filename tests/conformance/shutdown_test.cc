@@ -1,0 +1,136 @@
+// The end of a node: together, by itself, with work under way.
+#include <boost/test/unit_test.hpp>
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "tensor/create.h"
+#include "tests/conformance/test_cluster.h"
+
+namespace troupe::testing {
+namespace {
+
+using namespace std::chrono_literals;
+using boost::unit_test::label;
+
+BOOST_AUTO_TEST_SUITE(shutdown)
+
+BOOST_AUTO_TEST_CASE(calls_after_shutdown_fail_and_say_why, *label("T-08")) {
+  TestCluster cluster({"p1"});
+  Node& trainer = cluster.trainer();
+  BOOST_TEST(trainer.rpc_sync("p1", &square, 2) == 4);
+  BOOST_TEST(trainer.shutdown().clean());
+  for (const char* to : {"p1", "trainer"}) {
+    const Error error = error_of([&] { return trainer.rpc_sync(to, &square, 2); });
+    BOOST_TEST((error.code == ErrorCode::shutting_down));
+    BOOST_TEST(error.message == "node trainer has shut down");
+  }
+  const RRef<std::int64_t> never = trainer.remote("p1", &square, 2);
+  BOOST_TEST((error_of([&] { return never.to_here(trainer); }).code == ErrorCode::shutting_down));
+}
+
+BOOST_AUTO_TEST_CASE(references_used_after_shutdown_fail_and_are_dropped_silently, *label("O-24")) {
+  TestCluster cluster({"p1"});
+  Node& trainer = cluster.trainer();
+  const RRef<Tensor> there = trainer.remote("p1", &add, ones({1}), 1.0);
+  const RRef<Tensor> mine(trainer, ones({1}));
+  static_cast<void>(there.to_here(trainer));
+  trainer.shutdown();
+  for (const RRef<Tensor>& rref : {there, mine}) {
+    BOOST_TEST((error_of([&] { return rref.to_here(trainer); }).code == ErrorCode::shutting_down));
+    BOOST_TEST((error_of([&] { return trainer.rpc_sync("p1", &rref_value, rref); }).code == ErrorCode::shutting_down));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(second_shutdown_returns_at_once, *label("fault-F23")) {
+  TestCluster cluster({"p1"});
+  BOOST_TEST(cluster.trainer().shutdown().clean());
+  const auto begin = std::chrono::steady_clock::now();
+  BOOST_TEST(cluster.trainer().shutdown().clean());
+  BOOST_TEST(cluster.trainer().stop().clean());
+  BOOST_TEST((std::chrono::steady_clock::now() - begin < 1s));
+}
+
+BOOST_AUTO_TEST_CASE(shutdown_waits_for_all_that_was_begun, *label("S-06") * label("S-04")) {
+  TestCluster cluster({"p1", "p2"});
+  Node& trainer = cluster.trainer();
+  std::vector<Future<std::int64_t>> futures;
+  for (std::int64_t i = 0; i < 30; ++i) futures.push_back(trainer.rpc_async("p1", &square_on_and_one, "p2", i));
+  for (std::int64_t i = 0; i < 30; ++i) futures.push_back(trainer.rpc_async("p2", &square_on_and_one, "p1", i));
+  BOOST_TEST(trainer.shutdown().clean());
+  for (std::size_t i = 0; i < 60; ++i) {
+    const auto x = static_cast<std::int64_t>(i % 30);
+    BOOST_TEST(futures[i].get() == x * x + 1);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(shutdown_waits_for_callbacks_and_what_they_begin, *label("S-06")) {
+  TestCluster cluster({"p1"});
+  Node& trainer = cluster.trainer();
+  const Future<std::int64_t> end = trainer.rpc_async("p1", &answer_after, 40).then([&trainer](std::int32_t) {
+    return trainer.rpc_sync("p1", &square, 9);
+  });
+  BOOST_TEST(trainer.shutdown().clean());
+  BOOST_TEST(end.get() == 81);
+}
+
+BOOST_AUTO_TEST_CASE(shutdown_waits_for_values_that_are_being_made) {
+  TestCluster cluster({"p1"});
+  Node& trainer = cluster.trainer();
+  const Tensor mine = zeros({1});
+  static_cast<void>(trainer.remote("p1", &fill_later, RRef<Tensor>(trainer, mine), 5.0, 40));
+  BOOST_TEST(trainer.shutdown().clean());
+  BOOST_TEST(mine.item() == 5.0);
+}
+
+BOOST_AUTO_TEST_CASE(shutdown_names_a_busy_function_at_its_deadline, *label("S-05") * label("fault-F21")) {
+  std::weak_ptr<detail::NodeCore> core;
+  {
+    TestCluster cluster({"p1"});
+    Node& trainer = cluster.trainer();
+    core = trainer.core().weak_from_this();
+    const Future<std::int32_t> busy = trainer.rpc_async("trainer", &compute_for, 1000);
+    const auto begin = std::chrono::steady_clock::now();
+    const ShutdownReport report = trainer.shutdown(100ms);
+    BOOST_TEST((std::chrono::steady_clock::now() - begin < 900ms));
+    BOOST_TEST(!report.clean());
+    const std::string text = fmt::format("{}", fmt::join(report.waited_for, "\n"));
+    BOOST_TEST(text.find("not all have finished; still up: trainer, p1") != std::string::npos, text);
+    BOOST_TEST(text.find("rpc compute_for to trainer, 0.") != std::string::npos, text);
+    BOOST_TEST(text.find("trainer: rpc compute_for for trainer has run for 0.") != std::string::npos, text);
+    BOOST_TEST((error_of([&] { return busy.get(); }).code == ErrorCode::shutting_down));
+  }
+  // The abandoned thread owns what it touches and ends on its own.
+  const auto due = std::chrono::steady_clock::now() + 5s;
+  while (!core.expired() && std::chrono::steady_clock::now() < due) std::this_thread::yield();
+  BOOST_TEST(core.expired());
+}
+
+BOOST_AUTO_TEST_CASE(node_that_stops_by_itself_is_told_apart_from_one_that_died, *label("S-07")) {
+  TestCluster cluster({"p1", "p2"});
+  Node& trainer = cluster.trainer();
+  const Future<bool> pending = trainer.rpc_async("p1", &wait_until_stopped);
+  const auto begin = std::chrono::steady_clock::now();
+  BOOST_TEST(trainer.stop().clean());
+  BOOST_TEST((std::chrono::steady_clock::now() - begin < 1s));
+  BOOST_TEST((error_of([&] { return pending.get(); }).code == ErrorCode::shutting_down));
+  // The others go on, notice, and end by themselves: the cluster's destructor sees that.
+}
+
+BOOST_AUTO_TEST_CASE(shutdown_does_not_wait_for_the_dead, *label("fault-F22")) {
+  TestCluster cluster({"p1", "p2"});
+  cluster.kill("p1");
+  const auto begin = std::chrono::steady_clock::now();
+  BOOST_TEST(cluster.trainer().shutdown().clean());
+  BOOST_TEST((std::chrono::steady_clock::now() - begin < 5s));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace troupe::testing

@@ -1,0 +1,214 @@
+#include "tests/conformance/test_cluster.h"
+
+#include <boost/test/unit_test.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <optional>
+#include <stdexcept>
+#include <thread>
+
+#include "actors/membership.h"
+#include "node/local_cluster.h"
+#include "tests/conformance/node_process.h"
+
+namespace troupe::testing {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::chrono::seconds kPatience{10};
+
+TimePoint in(Duration time) { return std::chrono::steady_clock::now() + time; }
+
+std::vector<NodeName> with_trainer(std::vector<NodeName> others) {
+  others.insert(others.begin(), "trainer");
+  return others;
+}
+
+}  // namespace
+
+Backend backend_of_this_run() {
+  const auto& suite = boost::unit_test::framework::master_test_suite();
+  const std::string_view name = suite.argc > 1 ? suite.argv[1] : "local";
+  if (name == "ipc") return Backend::ipc;
+  if (name == "tcp") return Backend::tcp;
+  if (name == "local") return Backend::local;
+  throw std::invalid_argument(fmt::format("no backend \"{}\": local, ipc or tcp", name));
+}
+
+// --- where the nodes are ---------------------------------------------------------------------------------------------
+
+struct TestCluster::Nodes {
+  virtual ~Nodes() = default;
+  virtual Node& trainer() = 0;
+  virtual void kill(std::string_view name) = 0;
+  virtual NodeProcess& process(std::string_view) { throw std::logic_error("the nodes of this cluster are no processes"); }
+  virtual void restart(const NodeName&) { throw std::logic_error("the nodes of this cluster are no processes"); }
+};
+
+/// Each node serves on a thread of its own, as it would in a process of its own.
+struct TestCluster::LocalNodes final : Nodes {
+  LocalNodes(const std::vector<NodeName>& names, PoolOptions pool)
+      : cluster(names, functions_of("p1"), {.pool = pool, .functions = {{"trainer", functions_of("trainer")}}, .wrap_link = {}}) {
+    for (const NodeName& name : names) {
+      if (name != "trainer") serving.emplace_back([&node = cluster.node(name)] { serve(node); });
+    }
+  }
+  ~LocalNodes() override {
+    const ShutdownReport report = cluster.node("trainer").shutdown(kPatience);
+    BOOST_CHECK_MESSAGE(report.clean(), fmt::format("shutdown waited for {}", fmt::join(report.waited_for, "; ")));
+  }
+  static void serve(Node& node) {
+    try {
+      node.serve();
+    } catch (const RemoteError& error) {
+      if (error.code() != ErrorCode::shutting_down) throw;  // it was killed
+    }
+  }
+  Node& trainer() override { return cluster.node("trainer"); }
+  void kill(std::string_view name) override { cluster.kill(name); }
+
+  LocalCluster cluster;
+  std::vector<std::jthread> serving;  // last: ends first
+};
+
+/// Over unix sockets the world's size is known at the start and all wait for all; over TCP the trainer is there first,
+/// on a port that the system chose, and the others come as they like.
+struct TestCluster::ProcessNodes final : Nodes {
+  ProcessNodes(const std::vector<NodeName>& names, PoolOptions pool_options, Backend backend) : pool(pool_options) {
+    NodeOptions options;
+    options.name = "trainer";
+    options.cluster_id = "conformance";
+    options.secret = secret;
+    options.pool = pool;
+    if (backend == Backend::ipc) {
+      world_size = static_cast<std::uint32_t>(names.size());
+      seed = options.bind = fmt::format("ipc://@troupe-test-{:016x}", random_number());
+      for (const NodeName& name : names) spawn(name);
+    }
+    options.world_size = world_size;
+    node.emplace(Node::join(std::move(options), functions_of("trainer")));
+    if (backend == Backend::tcp) {
+      seed = node->address();
+      for (const NodeName& name : names) spawn(name);
+    }
+    await_all(names.size());
+  }
+  ~ProcessNodes() override {
+    const ShutdownReport report = node->shutdown(kPatience);
+    BOOST_CHECK_MESSAGE(report.clean(), fmt::format("shutdown waited for {}", fmt::join(report.waited_for, "; ")));
+    for (auto& [name, process] : processes) {
+      const auto status = process->wait(kPatience);
+      BOOST_CHECK_MESSAGE(status == "exit 0", fmt::format("{} ended with {}", name, status));
+    }
+  }
+
+  static std::uint64_t random_number() {
+    std::uint64_t number = 0;
+    const ClusterSecret secret = ClusterSecret::random();
+    std::memcpy(&number, secret.bytes().data(), sizeof number);
+    return number;
+  }
+  void spawn(const NodeName& name) {
+    if (name == "trainer") return;
+    processes[name] = std::make_unique<NodeProcess>(NodeProcessOptions{name, seed, world_size, pool}, secret);
+  }
+  void await_all(std::size_t count) {
+    if (const auto error = node->core().membership().wait_for_members(count, in(20s))) throw RemoteError(*error);
+    for (const auto& [name, process] : processes) node->rpc_sync(name, &await_world, count);
+  }
+
+  Node& trainer() override { return *node; }
+  NodeProcess& process(std::string_view name) override { return *processes.find(name)->second; }
+  void kill(std::string_view name) override {
+    process(name).kill();
+    processes.erase(processes.find(name));
+  }
+  void restart(const NodeName& name) override {
+    spawn(name);
+    await_all(processes.size() + 1);
+  }
+
+  const PoolOptions pool;
+  const ClusterSecret secret = ClusterSecret::random();
+  std::uint32_t world_size = 0;
+  std::string seed;
+  std::map<NodeName, std::unique_ptr<NodeProcess>, std::less<>> processes;
+  std::optional<Node> node;
+};
+
+// --- TestCluster -----------------------------------------------------------------------------------------------------
+
+TestCluster::TestCluster(std::vector<NodeName> others, PoolOptions pool, Backend backend) : others_(std::move(others)) {
+  if (backend == Backend::local) {
+    nodes_ = std::make_unique<LocalNodes>(with_trainer(others_), pool);
+  } else {
+    nodes_ = std::make_unique<ProcessNodes>(with_trainer(others_), pool, backend);
+  }
+}
+
+TestCluster::~TestCluster() = default;
+
+Node& TestCluster::trainer() { return nodes_->trainer(); }
+
+void TestCluster::kill(std::string_view name) {
+  nodes_->kill(name);
+  std::erase(others_, name);
+}
+
+void TestCluster::signal(std::string_view name, int signal) { nodes_->process(name).send(signal); }
+
+void TestCluster::restart(const NodeName& name) {
+  nodes_->restart(name);
+  others_.push_back(name);
+}
+
+Counts TestCluster::counts(std::string_view name) {
+  if (name == "trainer") {
+    const detail::NodeCounts here = trainer().counts();
+    return {here.pending_requests, here.served_calls, here.owned_values, here.handles, here.contexts};
+  }
+  Counts there = trainer().rpc_sync(name, &counts_here);
+  --there.served_calls;
+  return there;
+}
+
+void TestCluster::await_calls(std::string_view name, std::uint64_t calls) {
+  await(name, [calls](const Counts& counts) { return counts.served_calls == calls; });
+}
+
+void TestCluster::expect_settled() {
+  for (const NodeName& name : with_trainer(others_)) {
+    await(name, [](const Counts& counts) { return counts == Counts{}; });
+  }
+}
+
+void TestCluster::await(std::string_view name, const std::function<bool(const Counts&)>& holds) {
+  const TimePoint due = in(5s);
+  Counts last = counts(name);
+  while (!holds(last) && std::chrono::steady_clock::now() < due) {
+    std::this_thread::yield();
+    last = counts(name);
+  }
+  BOOST_CHECK_MESSAGE(holds(last),
+                      fmt::format("{} still has {} requests, {} calls, {} values, {} handles, {} contexts", name,
+                                  last.pending_requests, last.served_calls, last.owned_values, last.handles, last.contexts));
+}
+
+// --- fixtures --------------------------------------------------------------------------------------------------------
+
+namespace {
+std::unique_ptr<TestCluster> shared_cluster;  // between SharedCluster's constructor and destructor
+}  // namespace
+
+SharedCluster::SharedCluster() { shared_cluster = std::make_unique<TestCluster>(std::vector<NodeName>{"p1", "p2", "p3", "p4"}); }
+SharedCluster::~SharedCluster() { shared_cluster.reset(); }
+
+OnSharedCluster::OnSharedCluster() : cluster(*shared_cluster), trainer(cluster.trainer()) {}
+OnSharedCluster::~OnSharedCluster() { cluster.expect_settled(); }
+
+}  // namespace troupe::testing

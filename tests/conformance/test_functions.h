@@ -1,0 +1,200 @@
+// What the nodes of conformance tests serve. One registry, the same in every process.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "actors/function_registry.h"
+#include "actors/node_core.h"
+#include "actors/rref.h"
+#include "actors/scope.h"
+#include "autograd/variable.h"
+#include "messages/values.h"
+#include "tensor/tensor.h"
+
+namespace troupe::testing {
+
+// --- values ----------------------------------------------------------------------------------------------------------
+
+/// A user's struct with tensors in several places.
+struct Sample {
+  std::string name;
+  Tensor image;
+  std::vector<std::int64_t> labels;
+  std::map<std::string, Tensor> extra;
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar(name, image, labels, extra);
+  }
+};
+
+using Nested = std::map<std::string, std::vector<std::optional<std::pair<std::int32_t, std::string>>>>;
+
+/// Travels, but throws something of the user's own when it is read.
+struct Unreadable {
+  int value = 0;
+  template <class Archive>
+  void save(Archive& ar) const {
+    ar(value);
+  }
+  template <class Archive>
+  void load(Archive& ar) {
+    ar(value);
+    throw std::runtime_error("not today");
+  }
+};
+
+// --- functions -------------------------------------------------------------------------------------------------------
+
+Tensor add(const Tensor& x, double y);
+std::int64_t scale(std::int64_t x, std::int32_t times);
+std::int64_t square(std::int64_t x) noexcept;
+std::string join_words(const std::vector<std::string>& words);
+void nothing();
+Sample echo_sample(const Sample& sample);
+Nested echo_nested(const Nested& nested);
+std::vector<Tensor> echo_tensors(std::vector<Tensor> tensors);
+Variable echo_variable(Variable variable);
+Unreadable unreadable(std::int32_t value);
+
+/// Fills the first tensor with `value` and returns all.
+std::vector<Tensor> write_first(std::vector<Tensor> tensors, double value);
+
+NodeName where(Scope& scope);
+void throw_text(const std::string& text);
+std::int32_t throw_number();
+std::int32_t throw_out_of_range();
+
+/// Calls throw_text on `other` and lets what comes pass.
+void fail_on(Scope& scope, const NodeName& other, const std::string& text);
+
+/// Calls itself on `other` and back until `depth` is used up; returns the number of nested calls made.
+std::int32_t ping_pong(Scope& scope, const NodeName& other, std::int32_t depth);
+
+std::optional<std::int64_t> time_left_ms(Scope& scope);
+std::optional<std::int64_t> time_left_on(Scope& scope, const NodeName& other);
+
+/// `square` of `other`, plus 1, by `then`.
+std::int64_t square_on_and_one(Scope& scope, const NodeName& other, std::int64_t x);
+
+/// Waits until the caller gave up or is gone, at most 20 s.
+bool wait_until_stopped(Scope& scope);
+
+/// Calls wait_until_stopped on `other`.
+bool wait_on(Scope& scope, const NodeName& other);
+
+/// Answers after `ms`, whether or not anybody waits still.
+std::int32_t answer_after(std::int32_t ms);
+
+/// Holds its thread for `ms` as a computation would.
+std::int32_t compute_for(std::int32_t ms);
+
+/// What `scope`'s node knows of itself; the call that asks is in it.
+struct Counts {
+  std::uint64_t pending_requests = 0;
+  std::uint64_t served_calls = 0;
+  std::uint64_t owned_values = 0;
+  std::uint64_t handles = 0;
+  std::uint64_t contexts = 0;
+  friend bool operator==(const Counts&, const Counts&) = default;
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar(pending_requests, served_calls, owned_values, handles, contexts);
+  }
+};
+Counts counts_here(Scope& scope);
+
+/// Returns when `scope`'s node is up with so many others, itself included.
+void await_world(Scope& scope, std::uint64_t nodes);
+
+/// The members that `scope`'s node sees.
+std::vector<NodeName> members_here(Scope& scope);
+
+// --- references ------------------------------------------------------------------------------------------------------
+
+/// Not safe to use from several threads at once.
+class Counter {
+ public:
+  Counter() = default;
+  explicit Counter(std::int64_t start) : value_(start) {}
+
+  /// Reads, lets others run, writes.
+  void increment();
+  std::int64_t add(std::int64_t amount);
+  [[nodiscard]] std::int64_t value() const { return value_; }
+  [[nodiscard]] std::int64_t plus(std::int64_t amount) const noexcept { return value_ + amount; }
+  /// Holds its thread, and so its turn, for `ms`; then adds 1.
+  void compute_for(std::int32_t ms);
+
+  void fail() const { throw std::domain_error("the counter is not amused"); }
+
+  /// Asks `other` to increment this very counter and returns what it sees then.
+  std::int64_t incremented_by(Scope& scope, const NodeName& other, const RRef<Counter>& self);
+
+  /// Waits until its caller gave up.
+  bool wait_until_stopped(Scope& scope) const;
+
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar(value_);
+  }
+
+ private:
+  std::int64_t value_ = 0;
+};
+
+/// A user's struct with references in several places.
+struct Bundle {
+  std::string label;
+  RRef<Tensor> value;
+  std::optional<RRef<Tensor>> other;
+  std::map<std::string, RRef<Tensor>> more;
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar(label, value, other, more);
+  }
+};
+
+Tensor slow_add(const Tensor& x, double y, std::int32_t ms);
+Tensor rref_add(Scope& scope, const RRef<Tensor>& a, const RRef<Tensor>& b);
+Tensor rref_value(Scope& scope, const RRef<Tensor>& rref);
+Tensor rref_local(Scope& scope, const RRef<Tensor>& rref);
+void increment_of(Scope& scope, const RRef<Counter>& counter);
+void increment_often(Scope& scope, const RRef<Counter>& counter, std::int32_t times);
+
+/// Fills the tensor that `rref` names after `ms`.
+void fill_later(Scope& scope, const RRef<Tensor>& rref, double value, std::int32_t ms);
+
+RRef<Tensor> keep_here(Scope& scope, const Tensor& value);
+std::vector<RRef<Tensor>> keep_many(Scope& scope, std::int32_t count);
+RRef<Tensor> give_back(RRef<Tensor> rref);
+Bundle give_bundle_back(Bundle bundle);
+Tensor bundle_sum(Scope& scope, const Bundle& bundle);
+
+/// Creates add(x, y) on `other` and returns its value.
+Tensor add_on(Scope& scope, const NodeName& other, const Tensor& x, double y);
+
+/// Passes `rref` on along `path` and returns what the last one fetches.
+Tensor forward_along(Scope& scope, const RRef<Tensor>& rref, std::vector<NodeName> path);
+
+/// Drops the reference and returns whether the owner is known to count it.
+bool is_confirmed_here(const RRef<Tensor>& rref);
+
+/// Keeps `rref` on this node, inside a value of its own.
+Bundle keep_bundle(RRef<Tensor> rref);
+
+// --- registries ------------------------------------------------------------------------------------------------------
+
+// "disagree" has other parameters on the trainer than elsewhere, "only_on_trainer" is not known elsewhere.
+std::int64_t disagree_on_trainer(std::int64_t x);
+std::int64_t disagree_elsewhere(const std::string& x);
+std::int64_t only_on_trainer(std::int64_t x);
+
+/// What the node `name` serves.
+FunctionRegistry functions_of(const NodeName& name);
+
+}  // namespace troupe::testing
