@@ -183,6 +183,19 @@ BOOST_AUTO_TEST_CASE(an_unknown_context_is_an_error_with_its_id, *boost::unit_te
   BOOST_TEST(error_of([&] { static_cast<void>(all.gradients(*id).get()); }).message == error.message);
 }
 
+BOOST_AUTO_TEST_CASE(calls_through_a_scope_whose_context_has_ended_do_not_bring_it_back) {
+  std::optional<Scope> left;
+  {
+    const DistContext context(trainer);
+    left = context;
+  }
+  for (int call = 0; call < 10; ++call) {
+    const Variable y = left->rpc_sync("ps0", &scale_at, "ps1", x, w1);
+    BOOST_TEST(same_bytes(y.value(), full({2}, 15.0)));
+  }
+  BOOST_TEST(all_released({"trainer", "ps0", "ps1"}));
+}
+
 BOOST_AUTO_TEST_CASE(a_reference_here_or_there_is_a_root) {
   DistContext context(trainer);
   const Parameter here(trainer, sum(mul(x, x)));
