@@ -82,7 +82,8 @@ class Schedule {
   /// Ends the process, saying `what` was asked, if the calling thread does not hold the baton.
   void require_baton(std::string_view what) const;
 
-  /// The world is over: nothing happens any more, and any thread may ask for it.
+  /// The world is over: nothing happens any more, and any thread may ask for it. Events may own this schedule, so
+  /// whoever made it ends it.
   void end();
   [[nodiscard]] bool ended() const { return ended_; }
 

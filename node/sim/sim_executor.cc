@@ -1,5 +1,6 @@
 #include "node/sim/sim_executor.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace troupe::sim {
@@ -36,6 +37,10 @@ std::vector<RunningJob> SimExecutor::running() const {
     jobs.push_back({function.label, schedule_->now() - function.since, true});
   }
   return jobs;
+}
+
+std::size_t SimExecutor::unfinished() const {
+  return static_cast<std::size_t>(std::count_if(functions_.begin(), functions_.end(), [](const Function& f) { return f.is_job; }));
 }
 
 std::vector<RunningJob> SimExecutor::stop(TimePoint due) {

@@ -33,6 +33,8 @@ class SimExecutor final : public Executor, private Source {
   /// Jobs that have begun and not ended.
   [[nodiscard]] std::vector<RunningJob> running() const override;
 
+  [[nodiscard]] std::size_t unfinished() const override;
+
   [[nodiscard]] std::vector<RunningJob> stop(TimePoint due) override;
 
   /// Functions and programs that have not ended.

@@ -56,7 +56,7 @@ void FaultsSeen::check_links() const {
 sim::WorldOptions bad_network(std::uint64_t seed) {
   const bool worse = seed % 10 == 0;
   return {.seed = seed,
-          .link = {.drop = worse ? 0.25 : 0.1,
+          .link = {.drop = worse ? 0.15 : 0.1,
                    .duplicate = 0.1,
                    .reorder = 0.25,
                    .delay_mean = worse ? std::chrono::milliseconds(20) : std::chrono::milliseconds(2)}};
