@@ -46,7 +46,7 @@ int run(int argc, char** argv) {
   int epochs = 15;
   CLI::App app("Trains the language model; `troupe up cluster.toml` starts it.");
   app.add_option("--text", file, "what to learn from")->capture_default_str();
-  app.add_option("--epochs", epochs, "passes over the text")->check(CLI::PositiveNumber)->capture_default_str();
+  app.add_option("--epochs", epochs, "passes over the text")->check(CLI::Range(1, 1'000))->capture_default_str();
   CLI11_PARSE(app, argc, argv);
 
   Node node = Node::join(NodeOptions::from_environment(), server_functions());

@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <iostream>
 #include <numeric>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -78,10 +79,10 @@ int run(int argc, char** argv) {
   CLI::App app("Trains the network of the parameter server; `troupe up cluster.toml` starts it.");
   app.add_option("--data", directory, "where MNIST's four files are; without it digits are drawn");
   app.add_option("--epochs", share.epochs, "passes over the examples")
-      ->check(CLI::PositiveNumber)
+      ->check(CLI::Range(1, 1'000))
       ->capture_default_str();
   app.add_option("--examples", share.examples, "how many of the training digits; 0 = all")
-      ->check(CLI::NonNegativeNumber);
+      ->check(CLI::Range(0, 60'000));
   CLI11_PARSE(app, argc, argv);
 
   const NodeOptions options = NodeOptions::from_environment();
@@ -91,6 +92,10 @@ int run(int argc, char** argv) {
   Node node = Node::join(options, server_functions());
   const DigitData data = directory.empty() ? glyph_data() : read_mnist(directory);
   if (share.examples == 0 || share.examples > data.train.count()) share.examples = data.train.count();
+  if (share.steps() == 0) {
+    throw std::invalid_argument(
+        fmt::format("{} examples make no batch for each of {} trainers", share.examples, share.trainers));
+  }
 
   const auto net = node.rpc_sync(kServer, &shared_net);
   train(node, net, data.train, share);
