@@ -35,14 +35,17 @@ class SimHost final : public detail::ActorHost, private Source {
     return {std::to_string(running) + " actors have not ended"};
   }
 
-  void drain() {
-    while (scheduler_->has_job()) scheduler_->run_once();
+  void handle_at_once() {
+    at_once_ = true;
+    drain();
   }
 
  protected:
   void enqueue(const caf::strong_actor_ptr& actor, caf::mailbox_element_ptr element) override {
     schedule_->require_baton("message to an actor");
-    if (actor && !schedule_->ended()) actor->enqueue(std::move(element), nullptr);
+    if (!actor || schedule_->ended()) return;
+    actor->enqueue(std::move(element), nullptr);
+    if (at_once_ && !draining_) drain();
   }
 
  private:
@@ -75,8 +78,16 @@ class SimHost final : public detail::ActorHost, private Source {
   /// Nothing of CAF's own waits for time: timers are the node's clock's.
   [[nodiscard]] std::optional<TimePoint> next_due() override { return std::nullopt; }
 
+  void drain() {
+    draining_ = true;
+    while (scheduler_->has_job()) scheduler_->run_once();
+    draining_ = false;
+  }
+
   const std::shared_ptr<Schedule> schedule_;
   const NodeName node_;
+  bool at_once_ = false;
+  bool draining_ = false;
   std::unique_ptr<Parts> parts_ = std::make_unique<Parts>();
   caf::scheduler::test_coordinator* const scheduler_;
 };
@@ -87,6 +98,6 @@ std::unique_ptr<detail::ActorHost> make_sim_host(std::shared_ptr<Schedule> sched
   return std::make_unique<SimHost>(std::move(schedule), std::move(node));
 }
 
-void drain(detail::ActorHost& host) { dynamic_cast<SimHost&>(host).drain(); }
+void handle_at_once(detail::ActorHost& host) { dynamic_cast<SimHost&>(host).handle_at_once(); }
 
 }  // namespace troupe::sim

@@ -14,7 +14,8 @@ namespace troupe::sim {
 /// A host whose actors wait for the world's choice. It may outlive its world: messages are then dropped.
 [[nodiscard]] std::unique_ptr<detail::ActorHost> make_sim_host(std::shared_ptr<Schedule> schedule, NodeName node);
 
-/// Runs the actors of `host`, which make_sim_host made, until none has a message: what has been said to them is done.
-void drain(detail::ActorHost& host);
+/// From now on the actors of `host`, which make_sim_host made, handle messages when they are sent, not when the world
+/// chooses them: for a node that dies, while the rest of the world stands still. Handles what waits first.
+void handle_at_once(detail::ActorHost& host);
 
 }  // namespace troupe::sim

@@ -171,11 +171,8 @@ void SimNetwork::close_all(const End& end, Farewell farewell) {
 
 // --- SimLink ---------------------------------------------------------------------------------------------------------
 
-SimLink::SimLink(std::shared_ptr<SimNetwork> network, NodeName name, Incarnation incarnation,
-                 std::function<void()> flush)
-    : network_(std::move(network)),
-      end_(std::make_shared<SimNetwork::Endpoint>()),
-      flush_(std::move(flush)) {
+SimLink::SimLink(std::shared_ptr<SimNetwork> network, NodeName name, Incarnation incarnation)
+    : network_(std::move(network)), end_(std::make_shared<SimNetwork::Endpoint>()) {
   end_->self = Peer{.name = name, .incarnation = incarnation, .address = "sim://" + name};
   network_->listening_.insert_or_assign(end_->self.address, end_);
 }
@@ -189,9 +186,7 @@ void SimLink::send(const NodeName& to, Frames frames) { network_->send(end_, to,
 void SimLink::disconnect(const NodeName& peer) { network_->disconnect(end_, peer); }
 
 void SimLink::stop() {
-  if (end_->closed) return;
-  flush_();
-  network_->close_all(end_, SimNetwork::Farewell::after_all);
+  if (!end_->closed) network_->close_all(end_, SimNetwork::Farewell::after_all);
 }
 
 void SimLink::kill(Death death) {

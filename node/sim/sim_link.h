@@ -3,7 +3,6 @@
 
 #include <array>
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -74,8 +73,7 @@ class SimNetwork : public std::enable_shared_from_this<SimNetwork> {
 /// One node's link. Its address is "sim://<name>". The sink is called by the world's steps. For the holder of the baton.
 class SimLink final : public Link {
  public:
-  /// `flush` lets the node's actors do what they have been told, so that their last words leave before the link stops.
-  SimLink(std::shared_ptr<SimNetwork> network, NodeName name, Incarnation incarnation, std::function<void()> flush);
+  SimLink(std::shared_ptr<SimNetwork> network, NodeName name, Incarnation incarnation);
   ~SimLink() override;
   SimLink(const SimLink&) = delete;
   SimLink& operator=(const SimLink&) = delete;
@@ -93,7 +91,6 @@ class SimLink final : public Link {
  private:
   const std::shared_ptr<SimNetwork> network_;
   const std::shared_ptr<SimNetwork::Endpoint> end_;
-  const std::function<void()> flush_;
 };
 
 }  // namespace troupe::sim

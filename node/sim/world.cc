@@ -149,7 +149,7 @@ void World::State::start(const NodeName& name, std::uint32_t rank, const Functio
   place.clock = std::make_shared<SimClock>(schedule, name);
   place.executor = std::make_shared<SimExecutor>(schedule, threads, name);
   const Incarnation incarnation{schedule->choices().bits(), schedule->choices().bits()};
-  auto link = std::make_unique<SimLink>(network, name, incarnation, [&place] { drain(*place.host); });
+  auto link = std::make_unique<SimLink>(network, name, incarnation);
   place.link = link.get();
   place.node = std::make_unique<Node>(detail::NodeParts{name, incarnation, rank, functions, place.clock, place.executor,
                                                         std::move(link), [this, &place, name] {
@@ -174,9 +174,9 @@ void World::State::kill(Place& place, Death death) {
   place.clock->kill();
   schedule->drop_events(name);
   place.executor->kill();
+  handle_at_once(*place.host);
   static_cast<void>(place.node->stop());  // so that nothing on it waits for an answer any more
   own_counts.unwound += place.executor->unwind();
-  drain(*place.host);  // what destructors said while they were unwound
   own_counts.actors_left += place.host->system().registry().running();
 }
 

@@ -55,8 +55,8 @@ struct Pair {
   std::shared_ptr<SimNetwork> network;
   RecordingSink sink_a;
   RecordingSink sink_b;
-  SimLink a{network, "a", Incarnation{1, 1}, [] {}};
-  SimLink b{network, "b", Incarnation{2, 2}, [] {}};
+  SimLink a{network, "a", Incarnation{1, 1}};
+  SimLink b{network, "b", Incarnation{2, 2}};
 };
 
 }  // namespace
