@@ -10,9 +10,9 @@ namespace troupe::sim {
 
 /// What happens to messages between nodes. The session above a link repairs all of it, at the price of time.
 struct LinkFaults {
-  double drop = 0;       ///< chance that a message never arrives,
-  double duplicate = 0;  ///< arrives twice,
-  double reorder = 0;    ///< or keeps no order with those before and after it
+  double drop = 0;                                     ///< chance that a message never arrives,
+  double duplicate = 0;                                ///< arrives twice,
+  double reorder = 0;                                  ///< or keeps no order with those before and after it
   Duration delay_mean = std::chrono::milliseconds(1);  ///< delays are exponentially distributed
 };
 
@@ -29,10 +29,10 @@ struct WorldCounts {
   std::uint64_t arrived = 0;
   std::uint64_t dropped = 0;
   std::uint64_t duplicated = 0;
-  std::uint64_t reordered = 0;  ///< arrived after one that was sent later
-  std::uint64_t lost = 0;       ///< on the way when their connection ended
-  std::uint64_t killed = 0;     ///< nodes
-  std::uint64_t unwound = 0;    ///< functions that waited on a node when it was killed
+  std::uint64_t reordered = 0;    ///< arrived after one that was sent later
+  std::uint64_t lost = 0;         ///< on the way when their connection ended
+  std::uint64_t killed = 0;       ///< nodes
+  std::uint64_t unwound = 0;      ///< functions that waited on a node when it was killed
   std::uint64_t actors_left = 0;  ///< actors of killed nodes that something still holds: 0, or a leak
 };
 

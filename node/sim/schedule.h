@@ -41,9 +41,9 @@ class Source {
 
 /// Virtual time, what is due when, and the choice among all that can go on.
 ///
-/// A step is one message of an actor, one stretch of a function from wait to wait, or one event that is due. Events come
-/// in the order of their due times, those due together in an order drawn when they were made. Time passes when nothing
-/// can go on, and a little with each step, so that what is due overtakes what is slow.
+/// A step is one message of an actor, one stretch of a function from wait to wait, or one event that is due. Events
+/// come in the order of their due times, those due together in an order drawn when they were made. Time passes when
+/// nothing can go on, and a little with each step, so that what is due overtakes what is slow.
 ///
 /// Exactly one thread runs at any time, the one that holds the baton. What others ask for ends the process: they would
 /// make the run depend on real time.

@@ -14,7 +14,8 @@ namespace troupe::sim {
 /// Timers are events of the world's schedule, on its thread. For the holder of the baton only.
 class SimClock final : public Clock {
  public:
-  SimClock(std::shared_ptr<Schedule> schedule, NodeName node) : schedule_(std::move(schedule)), node_(std::move(node)) {}
+  SimClock(std::shared_ptr<Schedule> schedule, NodeName node)
+      : schedule_(std::move(schedule)), node_(std::move(node)) {}
 
   [[nodiscard]] TimePoint now() const override { return schedule_->now(); }
 

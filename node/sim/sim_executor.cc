@@ -40,7 +40,8 @@ std::vector<RunningJob> SimExecutor::running() const {
 }
 
 std::size_t SimExecutor::unfinished() const {
-  return static_cast<std::size_t>(std::count_if(functions_.begin(), functions_.end(), [](const Function& f) { return f.is_job; }));
+  return static_cast<std::size_t>(
+      std::count_if(functions_.begin(), functions_.end(), [](const Function& f) { return f.is_job; }));
 }
 
 std::vector<RunningJob> SimExecutor::stop(TimePoint due) {

@@ -41,7 +41,8 @@ Kind kind_of(const Frames& frames) {
 
 /// A message on the way.
 struct SimNetwork::Message {
-  Message(std::shared_ptr<SimNetwork> n, std::shared_ptr<Connection> c, std::size_t f, std::uint64_t i, bool d, Frames m)
+  Message(std::shared_ptr<SimNetwork> n, std::shared_ptr<Connection> c, std::size_t f, std::uint64_t i, bool d,
+          Frames m)
       : network(std::move(n)), connection(std::move(c)), from(f), number(i), data(d), frames(std::move(m)) {}
   ~Message() { network->counts_.lost += data && !arrived; }
   Message(const Message&) = delete;
@@ -64,8 +65,8 @@ std::shared_ptr<SimNetwork::Connection> SimNetwork::find(const NodeName& a, cons
 }
 
 void SimNetwork::connect(const End& end, const std::string& address) {
-  schedule_->at(schedule_->now() + schedule_->choices().around(faults_.delay_mean), end->self.name, "connect " + address,
-                [self = shared_from_this(), end, address] { self->open(end, address); });
+  schedule_->at(schedule_->now() + schedule_->choices().around(faults_.delay_mean), end->self.name,
+                "connect " + address, [self = shared_from_this(), end, address] { self->open(end, address); });
 }
 
 void SimNetwork::open(const End& end, const std::string& address) {
@@ -151,7 +152,8 @@ void SimNetwork::disconnect(const End& end, const NodeName& from) {
   close(connection, by, Farewell::after_all, about(end->self, ErrorCode::peer_down, "disconnected by the peer"));
   schedule_->at(schedule_->now(), end->self.name, "close to " + from, [end, peer] {
     if (end->sink == nullptr) return;
-    end->sink->on_link_down(peer.name, peer.incarnation, about(peer, ErrorCode::cancelled, "disconnected by this node"));
+    end->sink->on_link_down(peer.name, peer.incarnation,
+                            about(peer, ErrorCode::cancelled, "disconnected by this node"));
   });
 }
 

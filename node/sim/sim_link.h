@@ -70,7 +70,8 @@ class SimNetwork : public std::enable_shared_from_this<SimNetwork> {
   WorldCounts counts_;
 };
 
-/// One node's link. Its address is "sim://<name>". The sink is called by the world's steps. For the holder of the baton.
+/// One node's link. Its address is "sim://<name>". The sink is called by the world's steps. For the holder of the
+/// baton.
 class SimLink final : public Link {
  public:
   SimLink(std::shared_ptr<SimNetwork> network, NodeName name, Incarnation incarnation);

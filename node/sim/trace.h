@@ -17,7 +17,8 @@ class Trace {
   explicit Trace(std::size_t lines_max = 4096) : ring_(lines_max) {}
 
   /// The world chose number `choice` of `choices`: `what`, on `node`.
-  void decided(Duration time, std::string_view node, std::string_view what, std::uint64_t choice, std::uint64_t choices);
+  void decided(Duration time, std::string_view node, std::string_view what, std::uint64_t choice,
+               std::uint64_t choices);
 
   /// A line for the reader, from a log or about a fault. Not part of the hash.
   void remark(Duration time, std::string_view node, std::string_view text);

@@ -73,7 +73,8 @@ struct Killing {
 
 void check(const WorldOptions& options, const std::vector<NodeName>& names) {
   for (const double chance : {options.link.drop, options.link.duplicate, options.link.reorder}) {
-    if (!(chance >= 0 && chance < 1)) throw std::invalid_argument(fmt::format("[World] {} is no chance below 1", chance));
+    if (!(chance >= 0 && chance < 1))
+      throw std::invalid_argument(fmt::format("[World] {} is no chance below 1", chance));
   }
   if (options.link.delay_mean < Duration(0) || options.step_max < Duration(0)) {
     throw std::invalid_argument("[World] a time is negative");
@@ -81,7 +82,8 @@ void check(const WorldOptions& options, const std::vector<NodeName>& names) {
   std::set<std::string_view> seen;
   for (const NodeName& name : names) {
     if (!is_valid_node_name(name)) throw std::invalid_argument(fmt::format("[World] \"{}\" is not a node name", name));
-    if (!seen.insert(name).second) throw std::invalid_argument(fmt::format("[World] the name \"{}\" is given twice", name));
+    if (!seen.insert(name).second)
+      throw std::invalid_argument(fmt::format("[World] the name \"{}\" is given twice", name));
   }
 }
 
@@ -122,7 +124,8 @@ bool World::State::wait(detail::WaitPoint& point, std::optional<TimePoint> due) 
   while (!point.signalled() && advance(limit)) {
   }
   if (point.signalled() || due) return point.signalled();
-  throw std::runtime_error(fmt::format("[sim] seed {}: nothing ended a wait within {} s of virtual time\n{}", options.seed,
+  throw std::runtime_error(fmt::format("[sim] seed {}: nothing ended a wait within {} s of virtual time\n{}",
+                                       options.seed,
                                        std::chrono::duration_cast<std::chrono::seconds>(options.wait_max).count(),
                                        schedule->trace().text(kLinesOfAFailure)));
 }

@@ -43,7 +43,8 @@ struct WorldOptions {
 /// While a world lives, the process's log goes into its trace: one world at a time.
 class World {
  public:
-  /// All nodes are up with each other when it returns. Throws std::invalid_argument if a name is malformed or given twice.
+  /// All nodes are up with each other when it returns. Throws std::invalid_argument if a name is malformed or given
+  /// twice.
   World(WorldOptions options, const std::vector<NodeName>& names, const FunctionRegistry& functions);
 
   /// Kills what still lives. Futures and references that the caller holds may outlive the world.
@@ -55,8 +56,8 @@ class World {
   [[nodiscard]] Node& node(std::string_view name);
   [[nodiscard]] bool is_alive(std::string_view name) const;
 
-  /// Begins `body(Node&)` as the program of a node. The future has its result, the error for what it threw, or peer_down
-  /// if the node is killed first.
+  /// Begins `body(Node&)` as the program of a node. The future has its result, the error for what it threw, or
+  /// peer_down if the node is killed first.
   template <class Body>
   auto on(std::string_view name, Body body) -> Future<std::invoke_result_t<Body&, Node&>> {
     using R = std::invoke_result_t<Body&, Node&>;

@@ -13,8 +13,6 @@
 #include "actors/rref.h"
 #include "actors/wait_point.h"
 #include "node/sim/world.h"
-#include "tensor/create.h"
-#include "tensor/tensor.h"
 
 namespace troupe {
 namespace {
@@ -47,11 +45,7 @@ std::int64_t back_and_forth(Scope& scope, const std::string& other, std::int64_t
 
 class Counter {
  public:
-  /// Reads, lets time pass without a turn in between, writes.
-  void increment() {
-    const std::int64_t before = value_;
-    value_ = before + 1;
-  }
+  void increment() { ++value_; }
   [[nodiscard]] std::int64_t value() const { return value_; }
   template <class Archive>
   void serialize(Archive& ar) {
@@ -86,7 +80,8 @@ std::uint64_t busy_run(World& world) {
       std::vector<Future<void>> increments;
       for (int i = 0; i < 5; ++i) increments.push_back(counter.rpc_async(node, &Counter::increment));
       for (const Future<void>& increment : increments) increment.get();
-      return counter.rpc_sync(node, &Counter::value) + node.rpc_sync("c", &back_and_forth, node.name() == "c" ? "a" : node.name(), 4);
+      return counter.rpc_sync(node, &Counter::value) +
+             node.rpc_sync("c", &back_and_forth, node.name() == "c" ? "a" : node.name(), 4);
     }));
   }
   for (const Future<std::int64_t>& sum : sums) BOOST_TEST(sum.get() == 9);  // 5 + 4
@@ -149,9 +144,8 @@ BOOST_AUTO_TEST_CASE(without_faults_nothing_is_dropped_repeated_or_reordered) {
 BOOST_AUTO_TEST_CASE(time_is_virtual_and_passes_as_fast_as_nothing_happens) {
   World world({.seed = 1}, {"a", "b"}, functions());
   const Duration begin = world.now();
-  const Future<std::int64_t> answer = world.on("a", [](Node& node) {
-    return node.with({.deadline = Deadline(48h)}).rpc_sync("b", &wait_and_answer, 60'000);
-  });
+  const Future<std::int64_t> answer = world.on(
+      "a", [](Node& node) { return node.with({.deadline = Deadline(48h)}).rpc_sync("b", &wait_and_answer, 60'000); });
   BOOST_TEST(answer.get() == 60'000);
   const Duration took = world.now() - begin;
   BOOST_TEST((took >= 60s && took < 61s));
@@ -160,9 +154,8 @@ BOOST_AUTO_TEST_CASE(time_is_virtual_and_passes_as_fast_as_nothing_happens) {
 BOOST_AUTO_TEST_CASE(a_deadline_ends_a_call_in_virtual_time) {
   World world({.seed = 2}, {"a", "b"}, functions());
   const Duration begin = world.now();
-  const Future<std::int64_t> answer = world.on("a", [](Node& node) {
-    return node.with({.deadline = Deadline(250ms)}).rpc_sync("b", &wait_and_answer, 60'000);
-  });
+  const Future<std::int64_t> answer = world.on(
+      "a", [](Node& node) { return node.with({.deadline = Deadline(250ms)}).rpc_sync("b", &wait_and_answer, 60'000); });
   BOOST_TEST((code_of(answer) == ErrorCode::timeout));
   const Duration took = world.now() - begin;
   BOOST_TEST((took >= 250ms && took < 300ms));
@@ -170,7 +163,8 @@ BOOST_AUTO_TEST_CASE(a_deadline_ends_a_call_in_virtual_time) {
 
 BOOST_AUTO_TEST_CASE(nested_calls_hold_one_function_each_and_end) {
   World world(bad_links(4), {"a", "b"}, functions());
-  const Future<std::int64_t> depth = world.on("a", [](Node& node) { return node.rpc_sync("b", &back_and_forth, "a", 60); });
+  const Future<std::int64_t> depth =
+      world.on("a", [](Node& node) { return node.rpc_sync("b", &back_and_forth, "a", 60); });
   BOOST_TEST(depth.get() == 60);
 }
 
@@ -185,14 +179,17 @@ BOOST_AUTO_TEST_CASE(the_worlds_own_thread_may_call_and_wait) {
 BOOST_AUTO_TEST_CASE(callbacks_run_as_functions_of_their_node) {
   World world({.seed = 7}, {"a", "b"}, functions());
   const Future<std::int64_t> answer = world.on("a", [&](Node& node) {
-    return node.rpc_async("b", &square, 3).then([&node](std::int64_t x) { return node.rpc_sync("b", &square, x); }).get();
+    return node.rpc_async("b", &square, 3)
+        .then([&node](std::int64_t x) { return node.rpc_sync("b", &square, x); })
+        .get();
   });
   BOOST_TEST(answer.get() == 81);  // (3 * 3)^2
 }
 
 BOOST_AUTO_TEST_CASE(a_closed_death_fails_its_calls_within_the_links_delay) {
   World world({.seed = 8}, kNames, functions());
-  const Future<std::int64_t> answer = world.on("a", [](Node& node) { return node.rpc_sync("b", &wait_and_answer, 60'000); });
+  const Future<std::int64_t> answer =
+      world.on("a", [](Node& node) { return node.rpc_sync("b", &wait_and_answer, 60'000); });
   world.run_for(1s);
   const Duration died = world.now();
   world.kill("b");
@@ -204,7 +201,8 @@ BOOST_AUTO_TEST_CASE(a_closed_death_fails_its_calls_within_the_links_delay) {
 
 BOOST_AUTO_TEST_CASE(a_silent_death_is_found_out_by_silence) {
   World world({.seed = 9}, kNames, functions());
-  const Future<std::int64_t> answer = world.on("a", [](Node& node) { return node.rpc_sync("b", &wait_and_answer, 60'000); });
+  const Future<std::int64_t> answer =
+      world.on("a", [](Node& node) { return node.rpc_sync("b", &wait_and_answer, 60'000); });
   world.run_for(1s);
   const Duration died = world.now();
   world.kill("b", Death::silent);
@@ -234,7 +232,8 @@ BOOST_AUTO_TEST_CASE(functions_of_a_killed_node_are_unwound_where_they_wait) {
       seen.handled = true;
     }
   });
-  const Future<std::int64_t> served = world.on("a", [](Node& node) { return node.rpc_sync("b", &wait_and_answer, 60'000); });
+  const Future<std::int64_t> served =
+      world.on("a", [](Node& node) { return node.rpc_sync("b", &wait_and_answer, 60'000); });
   world.run_for(1s);
   world.kill("b");
   BOOST_TEST(seen.destroyed);

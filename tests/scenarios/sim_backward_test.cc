@@ -63,7 +63,8 @@ std::optional<NodeName> culprit(sim::World& world, const NodeName& name, const C
 
 BOOST_AUTO_TEST_SUITE(sim_backward)
 
-BOOST_AUTO_TEST_CASE(gradients_over_bad_links_equal_those_without_faults_bit_for_bit, *boost::unit_test::label("B-09")) {
+BOOST_AUTO_TEST_CASE(gradients_over_bad_links_equal_those_without_faults_bit_for_bit,
+                     *boost::unit_test::label("B-09")) {
   const auto expected = gradients_without_faults();
   FaultsSeen seen;
   for (const std::uint64_t seed : seeds(48)) {
@@ -71,7 +72,8 @@ BOOST_AUTO_TEST_CASE(gradients_over_bad_links_equal_those_without_faults_bit_for
     BOOST_TEST_CONTEXT("seed " << seed << ", " << shape.name) {
       sim::World world(bad_network(seed), kNames, graph_functions());
       const TraceIfFailed show(world);
-      check_same_bits(world.on("trainer", [&](Node& node) { return shape.run(node, kApart); }).get(), expected.at(shape.name));
+      check_same_bits(world.on("trainer", [&](Node& node) { return shape.run(node, kApart); }).get(),
+                      expected.at(shape.name));
       BOOST_TEST(world.step_until([&] { return nothing_left(world); }));
       seen.add(world.counts());
     }
@@ -107,7 +109,8 @@ BOOST_AUTO_TEST_CASE(a_death_in_forward_or_backward_fails_the_run_or_comes_too_l
   BOOST_TEST(seen.sum.killed > 30U);
 }
 
-BOOST_AUTO_TEST_CASE(a_death_aborts_the_context_on_all_survivors_and_names_the_dead, *boost::unit_test::label("fault-F28")) {
+BOOST_AUTO_TEST_CASE(a_death_aborts_the_context_on_all_survivors_and_names_the_dead,
+                     *boost::unit_test::label("fault-F28")) {
   for (const std::uint64_t seed : seeds(50)) {
     BOOST_TEST_CONTEXT("seed " << seed) {
       sim::World world(bad_network(seed), kNames, training_functions());

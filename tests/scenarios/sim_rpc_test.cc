@@ -60,7 +60,8 @@ void call_all(Node& node, const std::string& other, std::int64_t first, Outcomes
     outcome.limit = std::chrono::milliseconds(20 + 211 * i % 1500);
     const TimePoint begun = clock.now();
     const Scope scope = node.with({.deadline = Deadline(outcome.limit)});
-    const auto future = i % 3 == 0 ? scope.rpc_async("b", &serve_at, other, outcome.call) : scope.rpc_async("b", &serve, outcome.call);
+    const auto future =
+        i % 3 == 0 ? scope.rpc_async("b", &serve_at, other, outcome.call) : scope.rpc_async("b", &serve, outcome.call);
     ends.push_back(future.then([&outcome, &clock, begun](const Result<std::int64_t>& result) {
       ++outcome.completions;
       outcome.took = clock.now() - begun;
@@ -97,9 +98,12 @@ std::uint64_t run_calls(std::uint64_t seed, bool with_death, FaultsSeen& seen, s
   const TraceIfFailed show(world);
   const Future<void> a = world.on("a", [&](Node& node) { call_all(node, "c", 0, of_a); });
   const Future<void> c = world.on("c", [&](Node& node) { call_all(node, "a", 1000, of_c); });
-  if (with_death) world.kill_after(world.draw(1500), world.draw(3) == 0 ? "c" : "b", world.draw(2) == 0 ? sim::Death::closed : sim::Death::silent);
+  if (with_death)
+    world.kill_after(world.draw(1500), world.draw(3) == 0 ? "c" : "b",
+                     world.draw(2) == 0 ? sim::Death::closed : sim::Death::silent);
   BOOST_TEST(world.run());
-  for (const auto& [call, times] : executed) BOOST_TEST(times == 1, "call " << call << " was executed " << times << " times");
+  for (const auto& [call, times] : executed)
+    BOOST_TEST(times == 1, "call " << call << " was executed " << times << " times");
   for (const Outcomes* outcomes : {&of_a, &of_c}) {
     if (!world.is_alive(outcomes == &of_a ? "a" : "c")) continue;
     BOOST_TEST(outcomes->size() == static_cast<std::size_t>(kCalls));

@@ -63,8 +63,11 @@ std::vector<RRef<Table>> keep(const RRef<Table>& table) { return {table, table};
 RRef<Table> give_back(RRef<Table> table) { return table; }
 
 FunctionRegistry functions() {
-  return {{"make_table", constructor<Table, double>}, {"read", &Table::read}, {"hand_on", &hand_on},
-          {"keep", &keep}, {"give_back", &give_back}};
+  return {{"make_table", constructor<Table, double>},
+          {"read", &Table::read},
+          {"hand_on", &hand_on},
+          {"keep", &keep},
+          {"give_back", &give_back}};
 }
 
 /// One reference: made, handed on in several ways, dropped.

@@ -49,8 +49,8 @@ void FaultsSeen::check_links() const {
   BOOST_TEST(sum.dropped > 0U);
   BOOST_TEST(sum.duplicated > 0U);
   BOOST_TEST(sum.reordered > 0U);
-  BOOST_TEST_MESSAGE(sum.steps << " steps, " << sum.sent << " messages, " << sum.dropped << " dropped, " << sum.lost << " lost, "
-                               << sum.unwound << " functions unwound");
+  BOOST_TEST_MESSAGE(sum.steps << " steps, " << sum.sent << " messages, " << sum.dropped << " dropped, " << sum.lost
+                               << " lost, " << sum.unwound << " functions unwound");
 }
 
 sim::WorldOptions bad_network(std::uint64_t seed) {

@@ -79,7 +79,8 @@ bool nothing_left(sim::World& world) {
   for (const NodeName& name : kNames) {
     if (!world.is_alive(name)) continue;
     const detail::NodeCounts counts = world.node(name).counts();
-    if (counts.shards + counts.contexts + counts.owned_values + counts.handles + counts.pending_requests > 0) return false;
+    if (counts.shards + counts.contexts + counts.owned_values + counts.handles + counts.pending_requests > 0)
+      return false;
   }
   return true;
 }
@@ -138,13 +139,17 @@ BOOST_AUTO_TEST_CASE(when_the_driver_dies_in_a_step_no_parameter_is_torn_and_its
     BOOST_TEST_CONTEXT("seed " << seed) {
       sim::World world(bad_network(seed), kNames, functions());
       const TraceIfFailed show(world);
-      const auto taken = world.on("keeper", [&](Node& node) {
-        const Parameter w0 = node.remote("ps0", &make_parameter, 1, 0.0);
-        const Parameter w1 = node.remote("ps1", &make_parameter, 1, 0.0);
-        world.kill_after(world.draw(1500), "trainer", world.draw(2) == 0 ? sim::Death::closed : sim::Death::silent);
-        static_cast<void>(node.rpc_async("trainer", &train_for_others, w0, w1).get_for(60s));
-        return std::vector{steps_taken(node, w0), steps_taken(node, w1)};
-      }).get();
+      const auto taken = world
+                             .on("keeper",
+                                 [&](Node& node) {
+                                   const Parameter w0 = node.remote("ps0", &make_parameter, 1, 0.0);
+                                   const Parameter w1 = node.remote("ps1", &make_parameter, 1, 0.0);
+                                   world.kill_after(world.draw(1500), "trainer",
+                                                    world.draw(2) == 0 ? sim::Death::closed : sim::Death::silent);
+                                   static_cast<void>(node.rpc_async("trainer", &train_for_others, w0, w1).get_for(60s));
+                                   return std::vector{steps_taken(node, w0), steps_taken(node, w1)};
+                                 })
+                             .get();
       for (const double steps : taken) BOOST_TEST(steps == std::floor(steps));
       BOOST_TEST(std::abs(taken[0] - taken[1]) <= 1);  // nobody is left to finish the step under way
       if (taken[0] > 0 && taken[0] < kSteps) ++in_between;
