@@ -30,6 +30,7 @@ void MembershipState::join(const std::string& seed, std::uint32_t world_size) {
 
 void MembershipState::peer_came(const Peer& peer) {
   up_[peer.name] = peer;
+  awaited_.erase(peer.name);
   if (joining_ && !asked_to_join_) {  // the first peer is the seed: nobody else knows us yet
     asked_to_join_ = true;
     const Peer self = node_->self();
@@ -40,7 +41,7 @@ void MembershipState::peer_came(const Peer& peer) {
                      const auto actor = caf::actor_cast<caf::strong_actor_ptr>(self_address);
                      if (!core || !actor) return;
                      if (!answer) {
-                       core->host().send(actor, ConnectFailed{from.address, answer.error()});
+                       core->host().send(actor, JoinFailed{answer.error()});
                      } else {
                        core->host().send(actor, MemberWord{{from.name, from.incarnation, {}, std::move(answer).value(), {}, {}}});
                      }
@@ -64,17 +65,26 @@ void MembershipState::peer_went(const Peer& peer, const Error& why) {
 }
 
 void MembershipState::connect_failed(const std::string& address, const Error& why) {
+  if (world_size_ == 0 && address != seed_) {  // it was there when we were let in, and is gone
+    std::erase_if(awaited_, [&](const auto& member) { return member.second == address; });
+    return settle_members();
+  }
   Error error = why;
-  error.operation = "join";
   if (error.endpoint.empty()) error.endpoint = address;
-  for (const WaitForMembers& wait : std::exchange(member_waits_, {})) wait.reached.complete(error);
+  join_failed(std::move(error));
+}
+
+void MembershipState::join_failed(Error why) {
+  why.operation = "join";
+  for (const WaitForMembers& wait : std::exchange(member_waits_, {})) wait.reached.complete(why);
+  if (joining_) join_failure_ = std::move(why);
 }
 
 void MembershipState::word(Delivery& delivery) {
   if (auto* join = std::get_if<msg::MemberJoin>(&delivery.message)) {
     admit(delivery, *join);
   } else if (const auto* list = std::get_if<msg::MemberList>(&delivery.message)) {
-    for (const msg::Member& member : list->members) learn(member);
+    admitted(*list);
   } else if (const auto* joined = std::get_if<msg::MemberJoined>(&delivery.message)) {
     learn(joined->member);
   } else if (std::get_if<msg::ShutdownReady>(&delivery.message) != nullptr) {
@@ -122,16 +132,30 @@ void MembershipState::answer_joiners() {
   for (const ReturnAddress& joiner : std::exchange(joiners_, {})) joiner.answer(list);
 }
 
+void MembershipState::admitted(const msg::MemberList& list) {
+  joining_ = false;
+  for (const msg::Member& member : list.members) {
+    if (member.name != node_->name() && !up_.contains(member.name)) awaited_[member.name] = member.address;
+    learn(member);
+  }
+  settle_members();
+}
+
 void MembershipState::learn(const msg::Member& member) {
   if (member.name != node_->name() && !up_.contains(member.name)) node_->link().connect(member.address);
 }
 
 void MembershipState::wait_for_members(WaitForMembers& wait) {
+  if (join_failure_) {
+    wait.reached.complete(*join_failure_);
+    return;
+  }
   member_waits_.push_back(std::move(wait));
   settle_members();
 }
 
 void MembershipState::settle_members() {
+  if (joining_ || !awaited_.empty()) return;
   const auto reached = [this](const WaitForMembers& wait) {
     if (up_.size() + 1 < wait.count) return false;
     wait.reached.complete(Unit{});
@@ -233,6 +257,7 @@ MembershipActor::behavior_type membership_actor(MembershipActor::stateful_pointe
       [self](const PeerWent& m) { self->state.peer_went(m.peer, m.why); },
       [self](const FoundCluster& m) { self->state.found(m.world_size); },
       [self](const JoinCluster& m) { self->state.join(m.seed, m.world_size); },
+      [self](JoinFailed& m) { self->state.join_failed(std::move(m.why)); },
       [self](const ConnectFailed& m) { self->state.connect_failed(m.address, m.why); },
       [self](WaitForMembers& m) { self->state.wait_for_members(m); },
       [self](WaitForAgreement& m) { self->state.wait_for_agreement(m); },

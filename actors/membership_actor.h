@@ -38,6 +38,10 @@ struct ConnectFailed {
   std::string address;
   Error why;
 };
+/// The seed does not let us in, or is gone.
+struct JoinFailed {
+  Error why;
+};
 struct WaitForMembers {
   std::size_t count = 0;
   Promise<void> reached;
@@ -63,6 +67,7 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::PeerWent)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::FoundCluster)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::JoinCluster)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::ConnectFailed)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::JoinFailed)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::WaitForMembers)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::WaitForAgreement)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::MemberCounted)
@@ -78,6 +83,7 @@ using MembershipActor = caf::typed_actor<caf::reacts_to<MemberWord>,        //
                                          caf::reacts_to<FoundCluster>,      //
                                          caf::reacts_to<JoinCluster>,       //
                                          caf::reacts_to<ConnectFailed>,     //
+                                         caf::reacts_to<JoinFailed>,        //
                                          caf::reacts_to<WaitForMembers>,    //
                                          caf::reacts_to<WaitForAgreement>,  //
                                          caf::reacts_to<MemberCounted>,     //
@@ -97,6 +103,7 @@ class MembershipState {
   void found(std::uint32_t world_size);
   void join(const std::string& seed, std::uint32_t world_size);
   void connect_failed(const std::string& address, const Error& why);
+  void join_failed(Error why);
   void wait_for_members(WaitForMembers& wait);
   void wait_for_agreement(WaitForAgreement& wait);
   void counted(const MemberCounted& count);
@@ -105,6 +112,7 @@ class MembershipState {
 
  private:
   void admit(Delivery& delivery, const msg::MemberJoin& join);
+  void admitted(const msg::MemberList& list);
   void learn(const msg::Member& member);
   void answer_joiners();
   void tell_ready();
@@ -121,12 +129,14 @@ class MembershipState {
   std::map<NodeName, msg::Member> members_;  // as founder: everybody who joined
   std::uint64_t epoch_ = 0;
   bool founder_ = false;
-  bool joining_ = false;
+  bool joining_ = false;                     // not let in yet
   bool asked_to_join_ = false;
   bool ready_ = false;   // this node's program is done
   bool agreed_ = false;
   std::uint32_t world_size_ = 0;
   std::string seed_;
+  std::map<NodeName, std::string> awaited_;  // were there when we were let in, not up yet; and their addresses
+  std::optional<Error> join_failure_;
   std::vector<ReturnAddress> joiners_;  // wait until the world is complete
   std::vector<WaitForMembers> member_waits_;
   std::vector<Promise<void>> agreement_waits_;

@@ -19,12 +19,12 @@ BOOST_FIXTURE_TEST_SUITE(call_errors, OnSharedCluster, *fixture<SharedCluster>()
 
 BOOST_AUTO_TEST_CASE(exception_arrives_with_type_text_node_and_function, *label("T-05") * label("fault-F32")) {
   const Error error = error_of([&] { return trainer.rpc_sync("p1", &throw_out_of_range); });
-  BOOST_TEST((error.code == ErrorCode::remote_exception));
+  BOOST_TEST(error.code == ErrorCode::remote_exception);
   BOOST_TEST(error.exception_type == "std::out_of_range");
   BOOST_TEST(error.message == "index 7 of 3");
   BOOST_TEST(error.peer == "p1");
   BOOST_TEST(error.operation == "rpc throw_out_of_range");
-  BOOST_TEST((error.execution == Execution::yes));
+  BOOST_TEST(error.execution == Execution::yes);
 }
 
 BOOST_AUTO_TEST_CASE(exception_text_with_escapes_and_placeholders_arrives_unchanged, *label("T-06")) {
@@ -35,7 +35,7 @@ BOOST_AUTO_TEST_CASE(exception_text_with_escapes_and_placeholders_arrives_unchan
 
 BOOST_AUTO_TEST_CASE(thrown_number_is_an_error_and_its_node_lives, *label("fault-F32")) {
   const Error error = error_of([&] { return trainer.rpc_sync("p1", &throw_number); });
-  BOOST_TEST((error.code == ErrorCode::remote_exception));
+  BOOST_TEST(error.code == ErrorCode::remote_exception);
   BOOST_TEST(error.exception_type == "int");
   BOOST_TEST(error.message == "an exception that is not a std::exception");
   BOOST_TEST(trainer.rpc_sync("p1", &square, 2) == 4);
@@ -43,7 +43,7 @@ BOOST_AUTO_TEST_CASE(thrown_number_is_an_error_and_its_node_lives, *label("fault
 
 BOOST_AUTO_TEST_CASE(exception_inside_a_nested_call_names_both_nodes_and_keeps_the_cause) {
   const Error error = error_of([&] { return trainer.rpc_sync("p1", &fail_on, "p2", "deep below"), 0; });
-  BOOST_TEST((error.code == ErrorCode::remote_exception));
+  BOOST_TEST(error.code == ErrorCode::remote_exception);
   BOOST_TEST(error.peer == "p1");
   BOOST_TEST(error.operation == "rpc fail_on");
   BOOST_TEST(error.exception_type == "troupe::RemoteError");
@@ -63,20 +63,20 @@ BOOST_AUTO_TEST_CASE(failed_future_throws_the_same_error_every_time, *label("R-0
 
 BOOST_AUTO_TEST_CASE(unknown_node_fails_at_once_and_says_who_is_known, *label("R-03") * label("T-07")) {
   const Error error = error_of([&] { return trainer.rpc_sync("p9", &square, 1); });
-  BOOST_TEST((error.code == ErrorCode::not_joined));
+  BOOST_TEST(error.code == ErrorCode::not_joined);
   BOOST_TEST(error.peer == "p9");
-  BOOST_TEST((error.execution == Execution::never));
+  BOOST_TEST(error.execution == Execution::never);
   BOOST_TEST(error.hint == "known: p1, p2, p3, p4");
   const RRef<std::int64_t> never = trainer.remote("p9", &square, 1);
-  BOOST_TEST((error_of([&] { return never.to_here(trainer); }).code == ErrorCode::not_joined));
+  BOOST_TEST(error_of([&] { return never.to_here(trainer); }).code == ErrorCode::not_joined);
 }
 
 BOOST_AUTO_TEST_CASE(function_that_only_the_caller_knows_is_refused_with_what_is_served, *label("R-26")) {
   const Error error = error_of([&] { return trainer.rpc_sync("p1", &only_on_trainer, 1); });
-  BOOST_TEST((error.code == ErrorCode::no_such_function));
+  BOOST_TEST(error.code == ErrorCode::no_such_function);
   BOOST_TEST(error.message == "\"only_on_trainer\" is not in the registry of p1");
   BOOST_TEST(error.hint.starts_with("it serves: Counter, Counter::add, "));
-  BOOST_TEST((error.execution == Execution::never));
+  BOOST_TEST(error.execution == Execution::never);
 }
 
 BOOST_AUTO_TEST_CASE(function_that_the_caller_does_not_know_throws_there, *label("R-27")) {
@@ -87,18 +87,18 @@ BOOST_AUTO_TEST_CASE(function_that_the_caller_does_not_know_throws_there, *label
 
 BOOST_AUTO_TEST_CASE(function_with_other_parameters_there_is_refused_before_anything_is_read, *label("fault-F35")) {
   const Error error = error_of([&] { return trainer.rpc_sync("p1", &disagree_on_trainer, 1); });
-  BOOST_TEST((error.code == ErrorCode::bad_argument));
+  BOOST_TEST(error.code == ErrorCode::bad_argument);
   BOOST_TEST(error.message == "\"disagree\" has other parameter or result types on p1");
-  BOOST_TEST((error.execution == Execution::never));
+  BOOST_TEST(error.execution == Execution::never);
 }
 
 BOOST_AUTO_TEST_CASE(result_that_its_own_type_refuses_to_read_is_a_decode_error_every_time) {
   const Future<Unreadable> future = trainer.rpc_async("p1", &unreadable, 3);
   for (int round = 0; round < 2; ++round) {
     const Error error = error_of([&] { return future.get(); });
-    BOOST_TEST((error.code == ErrorCode::decode));
+    BOOST_TEST(error.code == ErrorCode::decode);
     BOOST_TEST(error.message == "not today");
-    BOOST_TEST((error.execution == Execution::yes));
+    BOOST_TEST(error.execution == Execution::yes);
   }
 }
 
@@ -109,11 +109,11 @@ BOOST_AUTO_TEST_CASE(call_that_takes_longer_than_its_deadline_times_out, *label(
   const Scope hasty = trainer.with({.deadline = 60ms});
   for (const Error& error : {error_of([&] { return hasty.rpc_sync("p1", &wait_until_stopped); }),
                              error_of([&] { return hasty.rpc_async("p1", &wait_until_stopped).get(); })}) {
-    BOOST_TEST((error.code == ErrorCode::timeout));
+    BOOST_TEST(error.code == ErrorCode::timeout);
     BOOST_TEST(error.message.starts_with("no answer within "));
     BOOST_TEST(error.peer == "p1");
     BOOST_TEST(error.operation == "rpc wait_until_stopped");
-    BOOST_TEST((error.execution == Execution::maybe));
+    BOOST_TEST(error.execution == Execution::maybe);
     BOOST_TEST(error.elapsed_us >= 55'000);
   }
   BOOST_TEST((std::chrono::steady_clock::now() - begin >= 120ms));
@@ -122,26 +122,26 @@ BOOST_AUTO_TEST_CASE(call_that_takes_longer_than_its_deadline_times_out, *label(
 BOOST_AUTO_TEST_CASE(ten_calls_at_once_each_time_out, *label("T-04")) {
   std::vector<Future<bool>> futures;
   for (int i = 0; i < 10; ++i) futures.push_back(trainer.with({.deadline = 50ms}).rpc_async("p1", &wait_until_stopped));
-  for (const auto& future : futures) BOOST_TEST((error_of([&] { return future.get(); }).code == ErrorCode::timeout));
+  for (const auto& future : futures) BOOST_TEST(error_of([&] { return future.get(); }).code == ErrorCode::timeout);
 }
 
 BOOST_AUTO_TEST_CASE(call_to_oneself_times_out_too_and_is_told_to_stop) {
   const Error error = error_of([&] { return trainer.with({.deadline = 50ms}).rpc_sync("trainer", &wait_until_stopped); });
-  BOOST_TEST((error.code == ErrorCode::timeout));
+  BOOST_TEST(error.code == ErrorCode::timeout);
   // The fixture sees that the function, which would wait for 20 s, ends now.
 }
 
 BOOST_AUTO_TEST_CASE(late_answer_is_dropped_and_later_calls_work, *label("fault-F37")) {
   const Future<std::int32_t> late = trainer.with({.deadline = 20ms}).rpc_async("p1", &answer_after, 80);
-  BOOST_TEST((error_of([&] { return late.get(); }).code == ErrorCode::timeout));
+  BOOST_TEST(error_of([&] { return late.get(); }).code == ErrorCode::timeout);
   BOOST_TEST(trainer.rpc_sync("p1", &answer_after, 100) == 100);  // by now the late answer has come
-  BOOST_TEST((error_of([&] { return late.get(); }).code == ErrorCode::timeout));
+  BOOST_TEST(error_of([&] { return late.get(); }).code == ErrorCode::timeout);
 }
 
 BOOST_AUTO_TEST_CASE(deadline_that_has_passed_fails_before_anything_is_sent) {
   for (const Duration after : {Duration(0), Duration(-1s), Duration(1ns)}) {
     const Error error = error_of([&] { return trainer.with({.deadline = after}).rpc_sync("p1", &square, 1); });
-    BOOST_TEST((error.code == ErrorCode::timeout));
+    BOOST_TEST(error.code == ErrorCode::timeout);
   }
 }
 
@@ -177,7 +177,8 @@ BOOST_AUTO_TEST_CASE(call_in_flight_keeps_its_deadline_when_others_are_made, *la
 
 BOOST_AUTO_TEST_CASE(nested_function_stops_when_the_first_caller_gives_up) {
   const Error error = error_of([&] { return trainer.with({.deadline = 80ms}).rpc_sync("p1", &wait_on, "p2"); });
-  BOOST_TEST((error.code == ErrorCode::timeout));
+  // Whichever of the two notices first.
+  BOOST_TEST((error.code == ErrorCode::timeout || error.cause.starts_with("rpc wait_until_stopped on p2: timeout: ")), error.text());
   // The fixture sees that neither function goes on, though the inner one would wait for 20 s.
 }
 
@@ -185,7 +186,7 @@ BOOST_AUTO_TEST_CASE(member_function_stops_when_its_caller_gives_up) {
   const RRef<Counter> counter = trainer.remote("p1", constructor<Counter, std::int64_t>, 1);
   const Error error =
       error_of([&] { return counter.rpc_sync(trainer.with({.deadline = 50ms}), &Counter::wait_until_stopped); });
-  BOOST_TEST((error.code == ErrorCode::timeout));
+  BOOST_TEST(error.code == ErrorCode::timeout);
   BOOST_TEST(counter.rpc_sync(trainer, &Counter::value) == 1);  // the turn is free again
 }
 
@@ -203,15 +204,15 @@ BOOST_AUTO_TEST_CASE(pending_and_later_calls_to_a_dead_node_fail_and_name_it, *l
   cluster.kill("p1");
   for (const auto& future : {pending, unlimited}) {
     const Error error = error_of([&] { return future.get(); });
-    BOOST_TEST((error.code == ErrorCode::peer_down));
+    BOOST_TEST(error.code == ErrorCode::peer_down);
     BOOST_TEST(error.peer == "p1");
     BOOST_TEST(error.operation == "rpc wait_until_stopped");
-    BOOST_TEST((error.execution == Execution::maybe));
+    BOOST_TEST(error.execution == Execution::maybe);
   }
   const Error later = error_of([&] { return trainer.rpc_sync("p1", &square, 1); });
-  BOOST_TEST((later.code == ErrorCode::peer_down));
+  BOOST_TEST(later.code == ErrorCode::peer_down);
   BOOST_TEST(later.peer == "p1");
-  BOOST_TEST((later.execution == Execution::never));
+  BOOST_TEST(later.execution == Execution::never);
   BOOST_TEST((std::chrono::steady_clock::now() - begin < 3s));
   BOOST_TEST(trainer.rpc_sync("p2", &square, 3) == 9);
   cluster.expect_settled();
@@ -223,7 +224,7 @@ BOOST_AUTO_TEST_CASE(function_stops_when_its_caller_dies) {
   const Future<bool> pending = trainer.rpc_async("p1", &wait_on, "p2");  // p1 waits for p2
   cluster.await_calls("p2", 1);
   cluster.kill("p1");
-  BOOST_TEST((error_of([&] { return pending.get(); }).code == ErrorCode::peer_down));
+  BOOST_TEST(error_of([&] { return pending.get(); }).code == ErrorCode::peer_down);
   cluster.expect_settled();  // p2 does not wait for 20 s
 }
 
@@ -234,7 +235,7 @@ BOOST_AUTO_TEST_CASE(on_down_is_told_once_who_went_and_why) {
   cluster.kill("p1");
   const auto [peer, code] = told.future().get();
   BOOST_TEST(peer.name == "p1");
-  BOOST_TEST((code == ErrorCode::peer_down));
+  BOOST_TEST(code == ErrorCode::peer_down);
 }
 
 }  // namespace

@@ -82,7 +82,7 @@ BOOST_AUTO_TEST_CASE(exception_of_a_callback_is_the_childs, *label("F-06")) {
 BOOST_AUTO_TEST_CASE(future_is_not_ready_before_and_ready_after, *label("F-11")) {
   const Future<bool> future = trainer.with({.deadline = 200ms}).rpc_async("p1", &wait_until_stopped);
   BOOST_TEST(!future.ready());
-  BOOST_TEST((error_of([&] { return future.get(); }).code == ErrorCode::timeout));
+  BOOST_TEST(error_of([&] { return future.get(); }).code == ErrorCode::timeout);
   BOOST_TEST(future.ready());
 }
 
@@ -106,7 +106,7 @@ BOOST_AUTO_TEST_CASE(promise_of_a_node_is_kept_once, *label("F-09")) {
 BOOST_AUTO_TEST_CASE(dropped_promise_fails_its_future) {
   const Future<int> future = Promise<int>(trainer.core().future_home()).future();
   const Error error = error_of([&] { return future.get(); });
-  BOOST_TEST((error.code == ErrorCode::internal));
+  BOOST_TEST(error.code == ErrorCode::internal);
   BOOST_TEST(error.message == "the promise was dropped without an answer");
 }
 

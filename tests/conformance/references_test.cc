@@ -55,7 +55,7 @@ BOOST_AUTO_TEST_CASE(local_value_is_shared_not_copied, *label("O-12")) {
 BOOST_AUTO_TEST_CASE(local_value_elsewhere_names_both_nodes, *label("O-13")) {
   const RRef<Tensor> sum = trainer.remote("p1", &add, ones({2}), 3.0);
   const Error error = error_of([&] { return *sum.local_value(trainer); });
-  BOOST_TEST((error.code == ErrorCode::bad_argument));
+  BOOST_TEST(error.code == ErrorCode::bad_argument);
   BOOST_TEST(error.message == "the value is on p1, this is trainer");
 }
 
@@ -63,7 +63,7 @@ BOOST_AUTO_TEST_CASE(creation_error_is_raised_by_every_use, *label("O-20") * lab
   const RRef<std::int32_t> never = trainer.remote("p1", &throw_out_of_range);
   for (int i = 0; i < 2; ++i) {
     const Error error = error_of([&] { return never.to_here(trainer); });
-    BOOST_TEST((error.code == ErrorCode::remote_exception));
+    BOOST_TEST(error.code == ErrorCode::remote_exception);
     BOOST_TEST(error.exception_type == "std::out_of_range");
     BOOST_TEST(error.message == "index 7 of 3");
     BOOST_TEST(error.peer == "p1");
@@ -73,7 +73,7 @@ BOOST_AUTO_TEST_CASE(creation_error_is_raised_by_every_use, *label("O-20") * lab
 BOOST_AUTO_TEST_CASE(refused_creation_is_raised_by_every_use, *label("R-26")) {
   const RRef<std::int64_t> never = trainer.remote("p1", &only_on_trainer, 1);
   for (int i = 0; i < 2; ++i) {
-    BOOST_TEST((error_of([&] { return never.to_here(trainer); }).code == ErrorCode::no_such_function));
+    BOOST_TEST(error_of([&] { return never.to_here(trainer); }).code == ErrorCode::no_such_function);
   }
 }
 
@@ -90,7 +90,7 @@ BOOST_AUTO_TEST_CASE(uses_before_the_value_exists_wait_at_the_owner) {
 BOOST_AUTO_TEST_CASE(value_that_is_made_too_late_times_out_and_is_freed, *label("O-34")) {
   const RRef<Tensor> slow = trainer.remote("p1", &slow_add, ones({1}), 1.0, 300);
   const Error error = error_of([&] { return slow.to_here(trainer.with({.deadline = 20ms})); });
-  BOOST_TEST((error.code == ErrorCode::timeout));
+  BOOST_TEST(error.code == ErrorCode::timeout);
   BOOST_TEST(error.operation.starts_with("to_here trainer."));
   BOOST_TEST(slow.to_here(trainer).item() == 2.0);  // the reference is as good as before
 }
@@ -282,14 +282,14 @@ BOOST_AUTO_TEST_CASE(death_of_the_owner_fails_every_use_at_once_and_names_it, *l
   const Future<Tensor> pending = slow.to_here_async(trainer);
   static_cast<void>(cluster.counts("p1"));  // all of the above has reached p1
   cluster.kill("p1");
-  BOOST_TEST((error_of([&] { return pending.get(); }).code == ErrorCode::owner_died));
+  BOOST_TEST(error_of([&] { return pending.get(); }).code == ErrorCode::owner_died);
   for (const RRef<Tensor>& rref : {a, slow}) {
     const Error error = error_of([&] { return rref.to_here(trainer); });
-    BOOST_TEST((error.code == ErrorCode::owner_died));
+    BOOST_TEST(error.code == ErrorCode::owner_died);
     BOOST_TEST(error.peer == "p1");
   }
-  BOOST_TEST((error_of([&] { return trainer.rpc_sync("p2", &rref_value, a); }).code == ErrorCode::owner_died));
-  BOOST_TEST((error_of([&] { return kept.to_here(trainer); }).code == ErrorCode::owner_died));
+  BOOST_TEST(error_of([&] { return trainer.rpc_sync("p2", &rref_value, a); }).code == ErrorCode::owner_died);
+  BOOST_TEST(error_of([&] { return kept.to_here(trainer); }).code == ErrorCode::owner_died);
 }
 
 BOOST_AUTO_TEST_CASE(death_of_a_user_frees_its_handles_only, *label("fault-F26")) {

@@ -27,11 +27,11 @@ BOOST_AUTO_TEST_CASE(calls_after_shutdown_fail_and_say_why, *label("T-08")) {
   BOOST_TEST(trainer.shutdown().clean());
   for (const char* to : {"p1", "trainer"}) {
     const Error error = error_of([&] { return trainer.rpc_sync(to, &square, 2); });
-    BOOST_TEST((error.code == ErrorCode::shutting_down));
+    BOOST_TEST(error.code == ErrorCode::shutting_down);
     BOOST_TEST(error.message == "node trainer has shut down");
   }
   const RRef<std::int64_t> never = trainer.remote("p1", &square, 2);
-  BOOST_TEST((error_of([&] { return never.to_here(trainer); }).code == ErrorCode::shutting_down));
+  BOOST_TEST(error_of([&] { return never.to_here(trainer); }).code == ErrorCode::shutting_down);
 }
 
 BOOST_AUTO_TEST_CASE(references_used_after_shutdown_fail_and_are_dropped_silently, *label("O-24")) {
@@ -42,8 +42,8 @@ BOOST_AUTO_TEST_CASE(references_used_after_shutdown_fail_and_are_dropped_silentl
   static_cast<void>(there.to_here(trainer));
   trainer.shutdown();
   for (const RRef<Tensor>& rref : {there, mine}) {
-    BOOST_TEST((error_of([&] { return rref.to_here(trainer); }).code == ErrorCode::shutting_down));
-    BOOST_TEST((error_of([&] { return trainer.rpc_sync("p1", &rref_value, rref); }).code == ErrorCode::shutting_down));
+    BOOST_TEST(error_of([&] { return rref.to_here(trainer); }).code == ErrorCode::shutting_down);
+    BOOST_TEST(error_of([&] { return trainer.rpc_sync("p1", &rref_value, rref); }).code == ErrorCode::shutting_down);
   }
 }
 
@@ -103,7 +103,7 @@ BOOST_AUTO_TEST_CASE(shutdown_names_a_busy_function_at_its_deadline, *label("S-0
     BOOST_TEST(text.find("not all have finished; still up: trainer, p1") != std::string::npos, text);
     BOOST_TEST(text.find("rpc compute_for to trainer, 0.") != std::string::npos, text);
     BOOST_TEST(text.find("trainer: rpc compute_for for trainer has run for 0.") != std::string::npos, text);
-    BOOST_TEST((error_of([&] { return busy.get(); }).code == ErrorCode::shutting_down));
+    BOOST_TEST(error_of([&] { return busy.get(); }).code == ErrorCode::shutting_down);
   }
   // The abandoned thread owns what it touches and ends on its own.
   const auto due = std::chrono::steady_clock::now() + 5s;
@@ -118,7 +118,7 @@ BOOST_AUTO_TEST_CASE(node_that_stops_by_itself_is_told_apart_from_one_that_died,
   const auto begin = std::chrono::steady_clock::now();
   BOOST_TEST(trainer.stop().clean());
   BOOST_TEST((std::chrono::steady_clock::now() - begin < 1s));
-  BOOST_TEST((error_of([&] { return pending.get(); }).code == ErrorCode::shutting_down));
+  BOOST_TEST(error_of([&] { return pending.get(); }).code == ErrorCode::shutting_down);
   // The others go on, notice, and end by themselves: the cluster's destructor sees that.
 }
 

@@ -3,11 +3,13 @@
 #include <boost/test/unit_test.hpp>
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
 #include <map>
 #include <optional>
+#include <ostream>
 #include <stdexcept>
 #include <thread>
 
@@ -30,6 +32,15 @@ std::vector<NodeName> with_trainer(std::vector<NodeName> others) {
 }
 
 }  // namespace
+
+std::ostream& operator<<(std::ostream& out, Backend backend) {
+  switch (backend) {
+    case Backend::local: return out << "local";
+    case Backend::ipc: return out << "ipc";
+    case Backend::tcp: return out << "tcp";
+  }
+  return out;
+}
 
 Backend backend_of_this_run() {
   const auto& suite = boost::unit_test::framework::master_test_suite();
@@ -87,7 +98,7 @@ struct TestCluster::ProcessNodes final : Nodes {
     options.pool = pool;
     if (backend == Backend::ipc) {
       world_size = static_cast<std::uint32_t>(names.size());
-      seed = options.bind = fmt::format("ipc://@troupe-test-{:016x}", random_number());
+      seed = options.bind = fmt::format("ipc://@troupe-conformance-{}-{:016x}", getpid(), random_number());
       for (const NodeName& name : names) spawn(name);
     }
     options.world_size = world_size;
@@ -129,7 +140,14 @@ struct TestCluster::ProcessNodes final : Nodes {
     processes.erase(processes.find(name));
   }
   void restart(const NodeName& name) override {
+    const auto life = [&] {
+      const auto peer = node->core().membership().find(name);
+      return peer ? peer->incarnation : Incarnation{};
+    };
+    const Incarnation before = life();  // nothing if its end was noticed already
     spawn(name);
+    const TimePoint due = in(kPatience);
+    while ((life() == before || life() == Incarnation{}) && std::chrono::steady_clock::now() < due) std::this_thread::yield();
     await_all(processes.size() + 1);
   }
 
@@ -212,3 +230,8 @@ OnSharedCluster::OnSharedCluster() : cluster(*shared_cluster), trainer(cluster.t
 OnSharedCluster::~OnSharedCluster() { cluster.expect_settled(); }
 
 }  // namespace troupe::testing
+
+namespace troupe {
+std::ostream& boost_test_print_type(std::ostream& out, ErrorCode code) { return out << name_of(code); }
+std::ostream& boost_test_print_type(std::ostream& out, Execution execution) { return out << name_of(execution); }
+}  // namespace troupe

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <iosfwd>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -17,6 +18,7 @@
 namespace troupe::testing {
 
 enum class Backend { local, ipc, tcp };
+std::ostream& operator<<(std::ostream& out, Backend backend);
 
 /// The one named on the command line, after "--"; local without one.
 [[nodiscard]] Backend backend_of_this_run();
@@ -97,3 +99,9 @@ template <class Call>
 }
 
 }  // namespace troupe::testing
+
+namespace troupe {
+// For Boost.Test.
+std::ostream& boost_test_print_type(std::ostream& out, ErrorCode code);
+std::ostream& boost_test_print_type(std::ostream& out, Execution execution);
+}  // namespace troupe

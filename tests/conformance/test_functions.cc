@@ -5,6 +5,7 @@
 #include <stop_token>
 #include <thread>
 
+#include "actors/dist_autograd.h"
 #include "actors/membership.h"
 #include "actors/wait_point.h"
 #include "tensor/create.h"
@@ -175,6 +176,14 @@ Tensor forward_along(Scope& scope, const RRef<Tensor>& rref, std::vector<NodeNam
 bool is_confirmed_here(const RRef<Tensor>& rref) { return rref.confirmed_by_owner(); }
 Bundle keep_bundle(RRef<Tensor> rref) { return {"kept", std::move(rref), {}, {}}; }
 
+bool hold_on(Scope& scope, const NodeName& server) {
+  std::vector<RRef<Tensor>> held;
+  for (int i = 0; i < 10; ++i) held.push_back(scope.remote(server, &add, scalar(1.0F), static_cast<double>(i)));
+  const DistContext context(scope);
+  static_cast<void>(context.rpc_sync(server, &echo_variable, Variable(scalar(1.0F), RequiresGrad::yes)));
+  return wait_for(scope.stop_token());
+}
+
 std::int64_t disagree_on_trainer(std::int64_t x) { return x; }
 std::int64_t disagree_elsewhere(const std::string& x) { return static_cast<std::int64_t>(x.size()); }
 std::int64_t only_on_trainer(std::int64_t x) { return x; }
@@ -232,7 +241,8 @@ FunctionRegistry functions_of(const NodeName& name) {
                                     {"add_on", &add_on},
                                     {"forward_along", &forward_along},
                                     {"is_confirmed_here", &is_confirmed_here},
-                                    {"keep_bundle", &keep_bundle}};
+                                    {"keep_bundle", &keep_bundle},
+                                    {"hold_on", &hold_on}};
   if (name == "trainer") {
     return everywhere.with({{"disagree", &disagree_on_trainer}, {"only_on_trainer", &only_on_trainer}});
   }

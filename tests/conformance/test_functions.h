@@ -187,6 +187,9 @@ bool is_confirmed_here(const RRef<Tensor>& rref);
 /// Keeps `rref` on this node, inside a value of its own.
 Bundle keep_bundle(RRef<Tensor> rref);
 
+/// Makes 10 values on `server`, calls it in a context, and then waits until its caller gave up.
+bool hold_on(Scope& scope, const NodeName& server);
+
 // --- registries ------------------------------------------------------------------------------------------------------
 
 // "disagree" has other parameters on the trainer than elsewhere, "only_on_trainer" is not known elsewhere.

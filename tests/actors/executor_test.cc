@@ -1,0 +1,199 @@
+#include "actors/executor.h"
+
+#include <boost/test/unit_test.hpp>
+
+#include <atomic>
+#include <chrono>
+#include <future>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "actors/wait_point.h"
+
+namespace troupe {
+namespace {
+
+using namespace std::chrono_literals;
+using detail::WaitPoint;
+
+TimePoint in(Duration time) { return std::chrono::steady_clock::now() + time; }
+
+/// Waits until `holds()`, at most 5 s.
+template <class Predicate>
+bool soon(Predicate holds) {
+  const TimePoint due = in(5s);
+  while (!holds() && std::chrono::steady_clock::now() < due) std::this_thread::yield();
+  return holds();
+}
+
+/// A job that says when it has begun and waits, as functions wait, until it is told to go on.
+struct Waiter {
+  Job job(std::string label = "waiter") {
+    return {std::move(label), [state = state] {
+              state->begun.signal();
+              state->go_on.wait(in(10s));
+              state->ended.signal();
+            }};
+  }
+  struct State {
+    WaitPoint begun;
+    WaitPoint go_on;
+    WaitPoint ended;
+  };
+  std::shared_ptr<State> state = std::make_shared<State>();
+};
+
+/// Likewise, but holds its thread: it computes.
+struct Worker : Waiter {
+  Job job(std::string label = "worker") {
+    return {std::move(label), [state = state] {
+              state->begun.signal();
+              state->go_on.wait_here(in(10s));
+              state->ended.signal();
+            }};
+  }
+};
+
+void submit(Executor& pool, Job job) { BOOST_REQUIRE(!pool.submit(std::move(job))); }
+
+BOOST_AUTO_TEST_SUITE(elastic_pool)
+
+BOOST_AUTO_TEST_CASE(job_runs_on_another_thread) {
+  ElasticPool pool({.threads = 1});
+  std::promise<std::thread::id> ran;
+  submit(pool, {"job", [&] { ran.set_value(std::this_thread::get_id()); }});
+  BOOST_TEST((ran.get_future().get() != std::this_thread::get_id()));
+}
+
+BOOST_AUTO_TEST_CASE(no_more_functions_compute_at_once_than_there_are_threads) {
+  ElasticPool pool({.threads = 2});
+  std::vector<Worker> workers(4);
+  for (Worker& worker : workers) submit(pool, worker.job());
+  BOOST_TEST(workers[0].state->begun.wait(in(5s)));
+  BOOST_TEST(workers[1].state->begun.wait(in(5s)));
+  BOOST_TEST(pool.thread_count() == 2U);
+  BOOST_TEST(pool.running().size() == 2U);
+  BOOST_TEST(pool.unfinished() == 4U);
+  BOOST_TEST(!workers[2].state->begun.signalled());
+  workers[0].state->go_on.signal();
+  BOOST_TEST(workers[2].state->begun.wait(in(5s)));
+  for (Worker& worker : workers) worker.state->go_on.signal();
+  for (Worker& worker : workers) BOOST_TEST(worker.state->ended.wait(in(5s)));
+  BOOST_TEST(soon([&] { return pool.unfinished() == 0; }));
+}
+
+BOOST_AUTO_TEST_CASE(pool_of_one_grows_while_functions_wait_and_shrinks_again, *boost::unit_test::label("fault-F38")) {
+  ElasticPool pool({.threads = 1});
+  std::vector<Waiter> waiters(10);
+  for (Waiter& waiter : waiters) submit(pool, waiter.job());
+  for (Waiter& waiter : waiters) BOOST_TEST(waiter.state->begun.wait(in(5s)));  // all at once
+  BOOST_TEST(soon([&] { return pool.thread_count() >= 10; }));
+  for (Waiter& waiter : waiters) waiter.state->go_on.signal();
+  for (Waiter& waiter : waiters) BOOST_TEST(waiter.state->ended.wait(in(5s)));
+  BOOST_TEST(soon([&] { return pool.thread_count() <= 1; }));
+  Waiter again;
+  submit(pool, again.job());
+  BOOST_TEST(again.state->begun.wait(in(5s)));
+  again.state->go_on.signal();
+}
+
+BOOST_AUTO_TEST_CASE(chain_of_waits_on_one_thread_ends) {
+  ElasticPool pool({.threads = 1});
+  constexpr int kDepth = 200;
+  std::function<void(int, std::shared_ptr<WaitPoint>)> begin = [&](int depth, const std::shared_ptr<WaitPoint>& done) {
+    submit(pool, {"depth", [&begin, depth, done] {
+                    if (depth > 0) {
+                      const auto deeper = std::make_shared<WaitPoint>();
+                      begin(depth - 1, deeper);
+                      deeper->wait(in(10s));
+                    }
+                    done->signal();
+                  }});
+  };
+  const auto done = std::make_shared<WaitPoint>();
+  begin(kDepth, done);
+  BOOST_TEST(done->wait(in(10s)));
+}
+
+BOOST_AUTO_TEST_CASE(job_beyond_the_bound_is_refused_at_once) {
+  ElasticPool pool({.threads = 1, .threads_max = 3});
+  std::vector<Waiter> waiters(3);
+  for (Waiter& waiter : waiters) submit(pool, waiter.job());
+  for (Waiter& waiter : waiters) BOOST_TEST(waiter.state->begun.wait(in(5s)));
+  BOOST_TEST(soon([&] { return pool.submit({"one more", [] {}}).has_value(); }));
+  const auto refused = pool.submit({"one more", [] {}});
+  BOOST_REQUIRE(refused.has_value());
+  BOOST_TEST((refused->code == ErrorCode::resource_exhausted));
+  BOOST_TEST(refused->message == "all 3 pool threads wait (pool.threads_max)");
+  BOOST_TEST((refused->execution == Execution::never));
+  for (Waiter& waiter : waiters) waiter.state->go_on.signal();
+  for (Waiter& waiter : waiters) BOOST_TEST(waiter.state->ended.wait(in(5s)));
+  BOOST_TEST(soon([&] { return !pool.submit({"now it fits", [] {}}); }));
+}
+
+BOOST_AUTO_TEST_CASE(running_says_label_age_and_whether_it_waits) {
+  ElasticPool pool({.threads = 2});
+  Waiter waiter;
+  Worker worker;
+  submit(pool, waiter.job("rpc a for b"));
+  submit(pool, worker.job("rpc c for d"));
+  BOOST_TEST(waiter.state->begun.wait(in(5s)));
+  BOOST_TEST(worker.state->begun.wait(in(5s)));
+  BOOST_TEST(soon([&] {
+    const std::vector<RunningJob> running = pool.running();
+    return running.size() == 2 && running[0].label == "rpc a for b" && running[0].waiting && running[1].label == "rpc c for d" &&
+           !running[1].waiting && running[1].age > 0ns;
+  }));
+  waiter.state->go_on.signal();
+  worker.state->go_on.signal();
+}
+
+BOOST_AUTO_TEST_CASE(stop_waits_for_what_runs_and_drops_what_has_not_begun) {
+  ElasticPool pool({.threads = 1});
+  Worker running;
+  submit(pool, running.job());
+  BOOST_TEST(running.state->begun.wait(in(5s)));
+  const auto held = std::make_shared<int>(1);
+  std::atomic<bool> ran = false;
+  submit(pool, {"queued", [held, &ran] { ran = true; }});
+  std::jthread release([&] { running.state->go_on.signal(); });
+  BOOST_TEST(pool.stop(in(5s)).empty());
+  BOOST_TEST(running.state->ended.signalled());
+  BOOST_TEST(!ran);
+  BOOST_TEST(held.use_count() == 1);
+  const auto refused = pool.submit({"late", [] {}});
+  BOOST_REQUIRE(refused.has_value());
+  BOOST_TEST((refused->code == ErrorCode::shutting_down));
+  BOOST_TEST(refused->message == "the pool is stopped");
+}
+
+BOOST_AUTO_TEST_CASE(stop_returns_at_its_deadline_and_names_the_abandoned, *boost::unit_test::label("fault-F21")) {
+  Worker busy;
+  {
+    ElasticPool pool({.threads = 1});
+    submit(pool, busy.job("rpc slow for trainer"));
+    BOOST_TEST(busy.state->begun.wait(in(5s)));
+    const TimePoint begin = std::chrono::steady_clock::now();
+    const std::vector<RunningJob> left = pool.stop(begin + 30ms);
+    BOOST_TEST((std::chrono::steady_clock::now() - begin < 5s));
+    BOOST_REQUIRE(left.size() == 1U);
+    BOOST_TEST(left[0].label == "rpc slow for trainer");
+    BOOST_TEST((left[0].age >= 30ms));
+  }
+  busy.state->go_on.signal();  // the thread outlives the pool
+  BOOST_TEST(busy.state->ended.wait(in(5s)));
+}
+
+BOOST_AUTO_TEST_CASE(pool_without_a_size_has_at_least_two_threads) {
+  ElasticPool pool({});
+  std::vector<Worker> workers(2);
+  for (Worker& worker : workers) submit(pool, worker.job());
+  for (Worker& worker : workers) BOOST_TEST(worker.state->begun.wait(in(5s)));
+  for (Worker& worker : workers) worker.state->go_on.signal();
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace troupe

@@ -1,0 +1,132 @@
+#include "actors/function_registry.h"
+
+#include <boost/test/unit_test.hpp>
+
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "actors/scope.h"
+
+namespace troupe {
+namespace {
+
+int twice(int x) { return 2 * x; }
+int thrice(int x) noexcept { return 3 * x; }
+double twice(double x) { return 2 * x; }
+std::string in_scope(Scope&, const std::string& text) { return text; }
+
+struct Account {
+  int balance = 0;
+  int add(int amount) { return balance += amount; }
+  int get() const { return balance; }
+  int get_fast() const noexcept { return balance; }
+};
+
+struct Negate {
+  int operator()(int x) const { return -x; }
+};
+
+constexpr auto square = [](int x) { return x * x; };
+constexpr auto cube = [](int x) { return x * x * x; };
+
+auto says(std::string_view text) {
+  return [text](const std::invalid_argument& error) { return std::string_view(error.what()) == text; };
+}
+
+BOOST_AUTO_TEST_SUITE(function_registry)
+
+BOOST_AUTO_TEST_CASE(every_kind_of_callable_is_found_by_itself) {
+  const FunctionRegistry registry{{"twice int", static_cast<int (*)(int)>(&twice)},
+                                  {"twice double", static_cast<double (*)(double)>(&twice)},
+                                  {"thrice", &thrice},
+                                  {"in_scope", &in_scope},
+                                  {"add", &Account::add},
+                                  {"get", &Account::get},
+                                  {"get_fast", &Account::get_fast},
+                                  {"Negate", Negate{}},
+                                  {"square", square},
+                                  {"cube", cube},
+                                  {"text", constructor<std::string, std::string>}};
+  const auto name = [&](const auto& callable) { return registry.find(detail::key_of(callable))->name; };
+  BOOST_TEST(name(static_cast<int (*)(int)>(&twice)) == "twice int");
+  BOOST_TEST(name(static_cast<double (*)(double)>(&twice)) == "twice double");
+  BOOST_TEST(name(&thrice) == "thrice");
+  BOOST_TEST(name(&in_scope) == "in_scope");
+  BOOST_TEST(name(&Account::add) == "add");
+  BOOST_TEST(name(&Account::get) == "get");
+  BOOST_TEST(name(&Account::get_fast) == "get_fast");
+  BOOST_TEST(name(Negate{}) == "Negate");
+  BOOST_TEST(name(square) == "square");
+  BOOST_TEST(name(cube) == "cube");
+  BOOST_TEST(name(constructor<std::string, std::string>) == "text");
+}
+
+BOOST_AUTO_TEST_CASE(functions_are_found_by_the_key_of_their_name) {
+  const FunctionRegistry registry{{"thrice", &thrice}, {"add", &Account::add}};
+  BOOST_TEST(registry.find(detail::function_key("add"))->name == "add");
+  BOOST_TEST((*registry.find(detail::function_key("add"))->object == typeid(Account)));
+  BOOST_TEST(registry.find(detail::function_key("thrice"))->object == nullptr);
+  BOOST_TEST(registry.find(detail::function_key("missing")) == nullptr);
+  BOOST_TEST(registry.find(detail::key_of(square)) == nullptr);
+  BOOST_TEST(registry.names() == (std::vector<std::string>{"add", "thrice"}), boost::test_tools::per_element());
+}
+
+// FNV-1a of "a": (0xcbf29ce484222325 ^ 0x61) * 0x100000001b3
+BOOST_AUTO_TEST_CASE(key_of_a_name_is_the_same_in_every_build) {
+  BOOST_TEST(detail::function_key("").value == 0xcbf29ce484222325U);
+  BOOST_TEST(detail::function_key("a").value == 0xaf63dc4c8601ec8cU);
+}
+
+BOOST_AUTO_TEST_CASE(name_given_twice_is_refused) {
+  BOOST_CHECK_EXCEPTION(FunctionRegistry({{"f", &thrice}, {"f", square}}), std::invalid_argument,
+                        says("[FunctionRegistry] the name \"f\" is given twice"));
+}
+
+BOOST_AUTO_TEST_CASE(callable_under_two_names_is_refused) {
+  BOOST_CHECK_EXCEPTION(FunctionRegistry({{"f", &thrice}, {"g", &thrice}}), std::invalid_argument,
+                        says("[FunctionRegistry] one callable under two names: \"f\" and \"g\""));
+}
+
+BOOST_AUTO_TEST_CASE(empty_name_is_refused) {
+  BOOST_CHECK_EXCEPTION(FunctionRegistry({{"", &thrice}}), std::invalid_argument,
+                        says("[FunctionRegistry] a function needs a name"));
+}
+
+BOOST_AUTO_TEST_CASE(extension_leaves_the_original_as_it_was) {
+  const FunctionRegistry base{{"thrice", &thrice}};
+  const FunctionRegistry more = base.with({{"square", square}});
+  BOOST_TEST(base.names().size() == 1U);
+  BOOST_TEST(more.names().size() == 2U);
+  BOOST_CHECK_EXCEPTION(more.with({{"square", cube}}), std::invalid_argument,
+                        says("[FunctionRegistry] the name \"square\" is given twice"));
+}
+
+BOOST_AUTO_TEST_CASE(shared_function_outlives_its_registry) {
+  std::shared_ptr<const detail::RegisteredFunction> kept;
+  {
+    const FunctionRegistry registry{{"thrice", &thrice}};
+    kept = registry.find_shared(detail::function_key("thrice"));
+  }
+  BOOST_TEST(kept->name == "thrice");
+}
+
+BOOST_AUTO_TEST_CASE(fingerprint_is_that_of_the_wire_types_in_order) {
+  const auto of = [](const auto& callable) { return Registration("f", callable).function().fingerprint; };
+  const auto by_value = [](std::string text, int) { return text; };
+  const auto by_reference = [](const std::string& text, int&&) -> const std::string& { return text; };
+  const auto scoped = [](Scope&, std::string text, int) { return text; };
+  const auto swapped = [](int, std::string text) { return text; };
+  const auto other_result = [](std::string, int) { return 1; };
+  BOOST_TEST((of(by_value) == of(by_reference)));
+  BOOST_TEST((of(by_value) == of(scoped)));
+  BOOST_TEST((of(by_value) != of(swapped)));
+  BOOST_TEST((of(by_value) != of(other_result)));
+  BOOST_TEST((of(&Account::get) == of(&Account::get_fast)));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace troupe

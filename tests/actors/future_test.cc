@@ -1,0 +1,225 @@
+#include "actors/future.h"
+
+#include <boost/test/unit_test.hpp>
+
+#include <atomic>
+#include <chrono>
+#include <deque>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace troupe {
+namespace {
+
+using namespace std::chrono_literals;
+using boost::unit_test::label;
+
+/// Keeps jobs until the test runs them.
+class ManualExecutor final : public Executor {
+ public:
+  std::optional<Error> submit(Job job) override {
+    if (refusal) return refusal;
+    jobs.push_back(std::move(job));
+    return std::nullopt;
+  }
+  std::vector<RunningJob> running() const override { return {}; }
+  std::size_t unfinished() const override { return jobs.size(); }
+  std::vector<RunningJob> stop(TimePoint) override { return {}; }
+
+  void run_all() {
+    for (; !jobs.empty(); jobs.pop_front()) jobs.front().run();
+  }
+
+  std::deque<Job> jobs;
+  std::optional<Error> refusal;
+};
+
+class RealTime final : public Clock {
+ public:
+  TimePoint now() const override { return std::chrono::steady_clock::now(); }
+  TimerId at(TimePoint, std::function<void()>) override { throw std::logic_error("no timers here"); }
+  void cancel(TimerId) override {}
+};
+
+struct Home {
+  std::shared_ptr<ManualExecutor> executor = std::make_shared<ManualExecutor>();
+  detail::FutureHome home{executor, std::make_shared<RealTime>()};
+};
+
+Error failure(ErrorCode code, std::string message) {
+  Error error;
+  error.code = code;
+  error.message = std::move(message);
+  return error;
+}
+
+template <class T>
+Error error_of(const Future<T>& future) {
+  const auto result = future.get_for(0ms);
+  BOOST_REQUIRE(result.has_value());
+  BOOST_REQUIRE(!result->ok());
+  return result->error();
+}
+
+BOOST_FIXTURE_TEST_SUITE(futures, Home)
+
+BOOST_AUTO_TEST_CASE(first_completion_counts, *label("F-09")) {
+  const Promise<int> promise(home);
+  BOOST_TEST(!promise.future().ready());
+  BOOST_TEST(promise.complete(1));
+  BOOST_TEST(!promise.complete(2));
+  BOOST_TEST(!promise.complete(failure(ErrorCode::timeout, "late")));
+  BOOST_TEST(promise.future().ready());
+  BOOST_TEST(promise.future().get() == 1);
+}
+
+BOOST_AUTO_TEST_CASE(of_many_that_complete_at_once_one_succeeds) {
+  for (int round = 0; round < 50; ++round) {
+    const Promise<int> promise(home);
+    std::atomic<int> succeeded = 0;
+    {
+      std::vector<std::jthread> threads;
+      for (int i = 0; i < 4; ++i) threads.emplace_back([&, i] { succeeded += promise.complete(i) ? 1 : 0; });
+    }
+    BOOST_TEST(succeeded == 1);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(error_is_thrown_by_every_get, *label("F-11")) {
+  const Promise<int> promise(home);
+  promise.complete(failure(ErrorCode::peer_down, "connection closed"));
+  const Future<int> future = promise.future();
+  for (int i = 0; i < 2; ++i) {
+    BOOST_CHECK_EXCEPTION(static_cast<void>(future.get()), RemoteError,
+                          [](const RemoteError& error) { return error.code() == ErrorCode::peer_down; });
+  }
+}
+
+BOOST_AUTO_TEST_CASE(waiting_thread_is_woken) {
+  const Promise<int> promise(home);
+  std::jthread later([promise] { promise.complete(7); });
+  BOOST_TEST(promise.future().get() == 7);
+}
+
+BOOST_AUTO_TEST_CASE(get_for_returns_nothing_while_there_is_nothing) {
+  const Promise<int> promise(home);
+  BOOST_TEST(!promise.future().get_for(5ms).has_value());
+  promise.complete(3);
+  BOOST_TEST(promise.future().get_for(0ms).value().value() == 3);
+}
+
+BOOST_AUTO_TEST_CASE(last_promise_that_goes_unkept_fails_the_future) {
+  Future<void> future;
+  {
+    const Promise<void> promise(home);
+    future = promise.future();
+    { const Promise<void> copy = promise; }
+    BOOST_TEST(!future.ready());
+  }
+  const Error error = error_of(future);
+  BOOST_TEST((error.code == ErrorCode::internal));
+  BOOST_TEST(error.message == "the promise was dropped without an answer");
+}
+
+BOOST_AUTO_TEST_CASE(wait_tells_the_threads_hook) {
+  struct Hook final : detail::BlockingHook {
+    bool wait(detail::WaitPoint& point, std::optional<TimePoint> due) override {
+      ++waits;
+      action();
+      return point.wait_here(due);
+    }
+    std::function<void()> action;
+    int waits = 0;
+  };
+  const Promise<int> promise(home);
+  Hook hook;
+  hook.action = [&] { promise.complete(5); };
+  const detail::BlockingHook::Guard guard(hook);
+  BOOST_TEST(promise.future().get() == 5);
+  BOOST_TEST(promise.future().get() == 5);  // no wait: it is there
+  BOOST_TEST(hook.waits == 1);
+}
+
+BOOST_AUTO_TEST_CASE(callbacks_run_on_the_executor_never_where_the_future_completes, *label("F-01")) {
+  const Promise<int> promise(home);
+  int seen = 0;
+  const Future<int> before = promise.future().then([&seen](int value) { return seen = value; });
+  promise.complete(4);
+  BOOST_TEST(seen == 0);
+  executor->run_all();
+  BOOST_TEST(seen == 4);
+  BOOST_TEST(before.get() == 4);
+  const Future<int> after = promise.future().then([](int value) { return value + 1; });
+  BOOST_TEST(!after.ready());  // also when it is registered late
+  executor->run_all();
+  BOOST_TEST(after.get() == 5);
+}
+
+BOOST_AUTO_TEST_CASE(executor_that_refuses_fails_the_child_with_its_error) {
+  const Promise<int> promise(home);
+  const Future<int> child = promise.future().then([](int value) { return value; });
+  executor->refusal = failure(ErrorCode::shutting_down, "the pool is stopped");
+  promise.complete(1);
+  BOOST_TEST((error_of(child).code == ErrorCode::shutting_down));
+}
+
+BOOST_AUTO_TEST_CASE(failure_skips_callbacks_that_take_the_value, *label("F-06")) {
+  const Promise<int> promise(home);
+  bool called = false;
+  const Future<int> skipped = promise.future().then([&called](int value) { return called = true, value; });
+  const Future<std::string> told =
+      promise.future().then([](const Result<int>& result) { return result ? std::string() : result.error().message; });
+  promise.complete(failure(ErrorCode::timeout, "no answer"));
+  executor->run_all();
+  BOOST_TEST(!called);
+  BOOST_TEST(error_of(skipped).message == "no answer");
+  BOOST_TEST(told.get() == "no answer");
+}
+
+BOOST_AUTO_TEST_CASE(what_a_callback_throws_is_the_childs_error, *label("F-06")) {
+  const Promise<int> promise(home);
+  promise.complete(1);
+  const Future<void> thrown = promise.future().then([](int) { throw std::out_of_range("7 of 3"); });
+  const Future<void> remote = promise.future().then([](int) { throw RemoteError(failure(ErrorCode::peer_down, "gone")); });
+  const Future<void> number = promise.future().then([](int) { throw 3; });
+  executor->run_all();
+  BOOST_TEST(error_of(thrown).exception_type == "std::out_of_range");
+  BOOST_TEST(error_of(thrown).message == "7 of 3");
+  BOOST_TEST((error_of(remote).code == ErrorCode::peer_down));
+  BOOST_TEST(error_of(number).exception_type == "int");
+}
+
+BOOST_AUTO_TEST_CASE(chains_pass_values_of_any_type_and_none, *label("F-04")) {
+  const Promise<void> promise(home);
+  const Future<std::string> end = promise.future()
+                                      .then([] { return 20; })
+                                      .then([](int value) { return value * 2.5; })
+                                      .then([](double value) { return std::to_string(static_cast<int>(value)); });
+  promise.complete(Unit{});
+  executor->run_all();
+  BOOST_TEST(end.get() == "50");
+}
+
+BOOST_AUTO_TEST_CASE(value_is_decoded_once_by_the_first_who_wants_it) {
+  const auto state = std::make_shared<detail::FutureState<std::string>>(home);
+  std::atomic<int> decoded = 0;
+  BOOST_TEST(state->complete_later([&decoded]() -> Result<std::string> { return ++decoded, std::string("value"); }));
+  BOOST_TEST(state->done());
+  BOOST_TEST(decoded == 0);
+  std::vector<const Result<std::string>*> results(4);
+  {
+    std::vector<std::jthread> threads;
+    for (auto& result : results) threads.emplace_back([&] { result = &state->result(); });
+  }
+  BOOST_TEST(decoded == 1);
+  for (const auto* result : results) BOOST_TEST(result == results[0]);
+  BOOST_TEST(results[0]->value() == "value");
+  BOOST_TEST(!state->complete(std::string("second")));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace troupe

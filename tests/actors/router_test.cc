@@ -1,0 +1,359 @@
+#include "actors/router.h"
+
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <deque>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace troupe::detail {
+namespace {
+
+using namespace std::chrono_literals;
+using boost::unit_test::label;
+
+TimePoint at(Duration since_start) { return TimePoint{1h} + since_start; }
+
+/// One node that is only a router; what it sends waits in `wire` until the test moves it.
+struct TestNode final : Router::Surroundings {
+  struct Arrived {
+    NodeName from;
+    msg::Envelope envelope;
+    msg::AnyMessage message;
+    std::optional<TimePoint> due;
+  };
+
+  TestNode(const NodeName& name, std::uint64_t life) : self{name, {life, life}, "memory://" + name}, router(self, *this) {}
+
+  void transmit(const NodeName& to, Frames frames) override { wire.push_back({to, std::move(frames)}); }
+  void deliver(const Peer& from, msg::Envelope envelope, msg::AnyMessage message, std::optional<TimePoint> due) override {
+    arrived.push_back({from.name, std::move(envelope), std::move(message), due});
+  }
+  void peer_up(const Peer& peer) override { events.push_back("up " + peer.name); }
+  void peer_down(const Peer& peer, const Error& why) override {
+    events.push_back("down " + peer.name + " " + std::string(name_of(why.code)));
+  }
+  void give_up(const NodeName& peer) override { events.push_back("give up " + peer); }
+  void pending_changed(std::size_t requests) override { pending = requests; }
+  void warn(std::string text) override { events.push_back("warn " + text); }
+
+  [[nodiscard]] NodeLife life() const { return {self.name, self.incarnation}; }
+
+  Peer self;
+  Router router;
+  std::deque<std::pair<NodeName, Frames>> wire;
+  std::vector<Arrived> arrived;
+  std::vector<std::string> events;
+  std::size_t pending = 0;
+};
+
+/// What a requester was told, each time it was told.
+using Answers = std::vector<Result<msg::AnyMessage>>;
+
+AnswerHandler into(Answers& answers) {
+  return [&answers](Result<msg::AnyMessage> answer) { answers.push_back(std::move(answer)); };
+}
+
+Request call_to(const NodeName& to, std::optional<TimePoint> due = at(10s)) {
+  msg::Call call;
+  call.function_name = "project";
+  return {to, "worker", "rpc project", due, std::move(call)};
+}
+
+/// Two routers that are up with each other.
+struct Pair {
+  Pair() {
+    a.router.link_up(at(0ms), b.self);
+    b.router.link_up(at(0ms), a.self);
+  }
+
+  /// Moves all that waits from one to the other, both ways, until nothing does.
+  void exchange(TimePoint now) {
+    while (!a.wire.empty() || !b.wire.empty()) {
+      move(a, b, now);
+      move(b, a, now);
+    }
+  }
+  static void move(TestNode& from, TestNode& to, TimePoint now) {
+    for (auto frames = std::move(from.wire); !frames.empty(); frames.pop_front()) {
+      to.router.frames(now, from.self.name, from.self.incarnation, frames.front().second);
+    }
+  }
+
+  TestNode a{"a", 1};
+  TestNode b{"b", 2};
+};
+
+BOOST_FIXTURE_TEST_SUITE(router, Pair)
+
+BOOST_AUTO_TEST_CASE(request_arrives_and_its_answer_comes_back) {
+  Answers answers;
+  a.router.request(at(0ms), call_to("b"), into(answers));
+  BOOST_TEST(a.pending == 1U);
+  exchange(at(1ms));
+  BOOST_REQUIRE(b.arrived.size() == 1U);
+  BOOST_TEST(b.arrived[0].from == "a");
+  BOOST_TEST(b.arrived[0].envelope.to == "b/worker");
+  BOOST_TEST(std::get<msg::Call>(b.arrived[0].message).function_name == "project");
+  BOOST_TEST((b.arrived[0].due == at(10s) + 1ms));  // what was left when it was sent, from its arrival on
+  b.router.answer(at(2ms), a.life(), b.arrived[0].envelope.request, msg::Reply{});
+  exchange(at(3ms));
+  BOOST_REQUIRE(answers.size() == 1U);
+  BOOST_TEST(std::holds_alternative<msg::Reply>(answers[0].value()));
+  BOOST_TEST(a.pending == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(failure_is_told_with_operation_peer_and_time) {
+  Answers answers;
+  a.router.request(at(0ms), call_to("b"), into(answers));
+  exchange(at(1ms));
+  Error error;
+  error.code = ErrorCode::no_such_function;
+  b.router.answer(at(2ms), a.life(), b.arrived[0].envelope.request, msg::Failure{error});
+  exchange(at(5ms));
+  BOOST_REQUIRE(answers.size() == 1U);
+  BOOST_TEST((answers[0].error().code == ErrorCode::no_such_function));
+  BOOST_TEST(answers[0].error().peer == "b");
+  BOOST_TEST(answers[0].error().operation == "rpc project");
+  BOOST_TEST(answers[0].error().elapsed_us == 5000);
+}
+
+BOOST_AUTO_TEST_CASE(second_answer_and_repeated_frames_are_ignored, *label("fault-F37")) {
+  Answers answers;
+  a.router.request(at(0ms), call_to("b"), into(answers));
+  Pair::move(a, b, at(1ms));
+  const RequestId request = b.arrived[0].envelope.request;
+  b.router.answer(at(2ms), a.life(), request, msg::Reply{});
+  b.router.answer(at(2ms), a.life(), request, msg::Reply{});
+  const auto repeated = b.wire;
+  exchange(at(3ms));
+  for (const auto& [to, frames] : repeated) a.router.frames(at(4ms), "b", b.self.incarnation, frames);
+  BOOST_TEST(answers.size() == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(request_without_an_answer_times_out_and_the_peer_is_told, *label("fault-F33")) {
+  Answers answers;
+  a.router.request(at(0ms), call_to("b", at(50ms)), into(answers));
+  exchange(at(1ms));
+  BOOST_TEST((a.router.next_due().value() <= at(50ms)));
+  a.router.tick(at(49ms));
+  BOOST_TEST(answers.empty());
+  a.router.tick(at(50ms));
+  BOOST_REQUIRE(answers.size() == 1U);
+  BOOST_TEST((answers[0].error().code == ErrorCode::timeout));
+  BOOST_TEST(answers[0].error().message == "no answer within 50 ms");
+  BOOST_TEST((answers[0].error().execution == Execution::maybe));
+  exchange(at(51ms));
+  BOOST_REQUIRE(b.arrived.size() == 2U);
+  BOOST_TEST((std::get<msg::CallCancelled>(b.arrived[1].message).request == b.arrived[0].envelope.request));
+
+  b.router.answer(at(60ms), a.life(), b.arrived[0].envelope.request, msg::Reply{});  // late
+  exchange(at(61ms));
+  BOOST_TEST(answers.size() == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(deadline_that_has_passed_is_refused_unsent) {
+  Answers answers;
+  a.router.request(at(50ms), call_to("b", at(50ms)), into(answers));
+  BOOST_REQUIRE(answers.size() == 1U);
+  BOOST_TEST((answers[0].error().code == ErrorCode::timeout));
+  BOOST_TEST((answers[0].error().execution == Execution::never));
+  BOOST_TEST(a.wire.empty());
+}
+
+BOOST_AUTO_TEST_CASE(request_while_the_peer_lives_has_no_deadline) {
+  Answers answers;
+  a.router.request(at(0ms), call_to("b", std::nullopt), into(answers));
+  exchange(at(1ms));
+  BOOST_TEST(!b.arrived[0].due.has_value());
+}
+
+BOOST_AUTO_TEST_CASE(loss_of_the_peer_fails_what_waits_for_it_and_what_comes_later, *label("fault-F12")) {
+  Answers answers;
+  a.router.request(at(0ms), call_to("b"), into(answers));
+  a.router.request(at(0ms), call_to("b", std::nullopt), into(answers));
+  exchange(at(1ms));
+  Error closed;
+  closed.code = ErrorCode::peer_down;
+  closed.message = "connection closed";
+  a.router.link_down(at(2ms), "b", b.self.incarnation, closed);
+  BOOST_REQUIRE(answers.size() == 2U);
+  for (const auto& answer : answers) {
+    BOOST_TEST((answer.error().code == ErrorCode::peer_down));
+    BOOST_TEST(answer.error().peer == "b");
+    BOOST_TEST(answer.error().endpoint == "memory://b");
+    BOOST_TEST(answer.error().operation == "rpc project");
+    BOOST_TEST((answer.error().execution == Execution::maybe));
+  }
+  BOOST_TEST(a.events.back() == "down b peer_down");
+  a.router.request(at(3ms), call_to("b"), into(answers));
+  BOOST_REQUIRE(answers.size() == 3U);
+  BOOST_TEST((answers[2].error().code == ErrorCode::peer_down));
+  BOOST_TEST((answers[2].error().execution == Execution::never));
+}
+
+BOOST_AUTO_TEST_CASE(request_that_never_left_certainly_did_not_run) {
+  Answers answers;
+  const std::size_t window = SessionOptions{}.window_messages;
+  for (std::size_t i = 0; i <= window; ++i) a.router.request(at(0ms), call_to("b"), into(answers));
+  BOOST_TEST(a.wire.size() == window);  // no acknowledgement came: the last one waits
+  a.router.link_down(at(1ms), "b", b.self.incarnation, Error{});
+  BOOST_REQUIRE(answers.size() == window + 1);
+  BOOST_TEST((answers.front().error().execution == Execution::maybe));
+  BOOST_TEST((answers.back().error().execution == Execution::never));
+}
+
+BOOST_AUTO_TEST_CASE(stop_says_goodbye_and_answers_everything_once) {
+  Answers answers;
+  a.router.request(at(0ms), call_to("b"), into(answers));
+  a.router.request(at(0ms), call_to("a"), into(answers));
+  exchange(at(1ms));
+  Error stopped;
+  stopped.code = ErrorCode::shutting_down;
+  a.router.stop(at(2ms), stopped);
+  a.router.stop(at(2ms), stopped);
+  BOOST_REQUIRE(answers.size() == 2U);
+  BOOST_TEST((answers[0].error().code == ErrorCode::shutting_down));
+  BOOST_TEST(a.pending == 0U);
+  a.router.request(at(3ms), call_to("b"), into(answers));
+  BOOST_TEST((answers.back().error().code == ErrorCode::shutting_down));
+  Pair::move(a, b, at(3ms));
+  BOOST_TEST(b.events.back() == "down a shutting_down");
+}
+
+BOOST_AUTO_TEST_CASE(unknown_node_is_refused_with_those_that_are_known, *label("R-03")) {
+  Answers answers;
+  a.router.request(at(0ms), call_to("c"), into(answers));
+  BOOST_TEST((answers[0].error().code == ErrorCode::not_joined));
+  BOOST_TEST(answers[0].error().hint == "known: b");
+}
+
+BOOST_AUTO_TEST_CASE(request_to_oneself_is_delivered_here_answered_here_and_cancelled_here) {
+  Answers answers;
+  a.router.request(at(0ms), call_to("a"), into(answers));
+  a.router.request(at(0ms), call_to("a", at(5ms)), into(answers));
+  BOOST_REQUIRE(a.arrived.size() == 2U);
+  BOOST_TEST((a.arrived[1].due == at(5ms)));
+  BOOST_TEST(a.wire.empty());
+  a.router.answer(at(1ms), a.life(), a.arrived[0].envelope.request, msg::Reply{});
+  BOOST_TEST(answers.size() == 1U);
+  a.router.tick(at(5ms));
+  BOOST_TEST((answers[1].error().code == ErrorCode::timeout));
+  BOOST_TEST((std::get<msg::CallCancelled>(a.arrived[2].message).request == a.arrived[1].envelope.request));
+}
+
+BOOST_AUTO_TEST_CASE(answer_to_an_earlier_life_does_not_reach_its_successor, *label("fault-F15")) {
+  Answers answers;
+  a.router.request(at(0ms), call_to("b"), into(answers));
+  exchange(at(1ms));
+  const RequestId request = b.arrived[0].envelope.request;
+
+  TestNode again("a", 9);  // restarted: its request has the same number
+  again.router.link_up(at(2ms), b.self);
+  b.router.link_up(at(2ms), again.self);
+  BOOST_TEST(b.events.back() == "up a");
+  Answers of_successor;
+  again.router.request(at(3ms), call_to("b"), into(of_successor));
+  Pair::move(again, b, at(3ms));
+  BOOST_TEST((b.arrived[1].envelope.request == request));
+  b.router.answer(at(4ms), a.life(), request, msg::Reply{});  // the first life's function has ended
+  Pair::move(b, again, at(4ms));
+  BOOST_TEST(of_successor.empty());
+  b.router.answer(at(5ms), again.life(), request, msg::Reply{});
+  Pair::move(b, again, at(5ms));
+  BOOST_TEST(of_successor.size() == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(notification_to_one_life_does_not_reach_its_successor, *label("fault-F15")) {
+  b.router.notify(at(0ms), "a", Incarnation{9, 9}, "references", msg::RRefDeleted{});
+  BOOST_TEST(b.wire.empty());
+  b.router.notify(at(0ms), "a", a.self.incarnation, "references", msg::RRefDeleted{});
+  b.router.notify(at(0ms), "a", std::nullopt, "references", msg::RRefDeleted{});
+  exchange(at(1ms));
+  BOOST_TEST(a.arrived.size() == 2U);
+  BOOST_TEST(a.arrived[0].envelope.to == "a/references");
+  BOOST_TEST(a.arrived[0].envelope.request.value == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(restarted_peer_fails_what_its_former_life_was_asked, *label("fault-F15")) {
+  Answers answers;
+  a.router.request(at(0ms), call_to("b"), into(answers));
+  a.router.link_up(at(1ms), {"b", {5, 5}, "memory://b"});
+  BOOST_REQUIRE(answers.size() == 1U);
+  BOOST_TEST((answers[0].error().code == ErrorCode::peer_restarted));
+  BOOST_TEST((a.events == std::vector<std::string>{"up b", "down b peer_restarted", "up b"}));
+}
+
+BOOST_AUTO_TEST_CASE(silent_peer_is_given_up, *label("fault-F13")) {
+  Answers answers;
+  a.router.request(at(0ms), call_to("b", std::nullopt), into(answers));
+  for (TimePoint now = at(0ms); answers.empty() && now < at(5s);) {
+    a.router.tick(now);
+    now = std::max(now + 1ms, a.router.next_due().value_or(now));
+  }
+  BOOST_REQUIRE(answers.size() == 1U);
+  BOOST_TEST((answers[0].error().code == ErrorCode::peer_down));
+  BOOST_TEST(answers[0].error().message.starts_with("nothing heard for 8"), answers[0].error().message);
+  BOOST_TEST(a.events.back() == "give up b");
+}
+
+BOOST_AUTO_TEST_CASE(bytes_that_are_no_message_change_nothing_or_end_the_connection) {
+  a.router.frames(at(0ms), "b", b.self.incarnation, {make_frame(std::vector<std::byte>(3))});
+  BOOST_TEST(a.events.back().starts_with("warn dropped bytes from b: "));
+  a.router.frames(at(0ms), "nobody", {7, 7}, {make_frame(std::vector<std::byte>(3))});  // silently
+  BOOST_TEST(a.arrived.empty());
+}
+
+BOOST_AUTO_TEST_CASE(oldest_requests_come_first_one_line_each) {
+  Answers answers;
+  a.router.request(at(0ms), call_to("b"), into(answers));
+  a.router.request(at(1s), call_to("a"), into(answers));
+  const std::vector<std::string> lines = a.router.oldest(at(3s), 8);
+  BOOST_TEST((lines == std::vector<std::string>{"rpc project to b, 3.0 s", "rpc project to a, 2.0 s"}));
+  BOOST_TEST(a.router.oldest(at(3s), 1).size() == 1U);
+}
+
+/// CT-1: whatever happens, and in whatever order, a request has exactly one answer, and the first event decides which.
+BOOST_AUTO_TEST_CASE(every_order_of_events_gives_exactly_one_answer, *label("fault-F37")) {
+  std::vector<std::string> order{"answer", "deadline", "loss", "stop"};
+  std::set<ErrorCode> codes;
+  do {
+    Pair nodes;
+    Answers answers;
+    nodes.a.router.request(at(0ms), call_to("b", at(10ms)), into(answers));
+    nodes.exchange(at(1ms));
+    TimePoint now = at(2ms);
+    for (const std::string& event : order) {
+      if (event == "answer") {
+        nodes.b.router.answer(now, nodes.a.life(), nodes.b.arrived[0].envelope.request, msg::Reply{});
+        nodes.exchange(now);
+      } else if (event == "deadline") {
+        now = at(10ms);
+        nodes.a.router.tick(now);
+      } else if (event == "loss") {
+        Error closed;
+        closed.code = ErrorCode::peer_down;
+        nodes.a.router.link_down(now, "b", nodes.b.self.incarnation, closed);
+      } else {
+        Error stopped;
+        stopped.code = ErrorCode::shutting_down;
+        nodes.a.router.stop(now, stopped);
+      }
+    }
+    BOOST_REQUIRE(answers.size() == 1U);
+    BOOST_TEST(answers[0].ok() == (order.front() == "answer"));
+    if (!answers[0]) codes.insert(answers[0].error().code);
+  } while (std::next_permutation(order.begin(), order.end()));
+  BOOST_TEST((codes == std::set<ErrorCode>{ErrorCode::timeout, ErrorCode::peer_down, ErrorCode::shutting_down}));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace troupe::detail

@@ -1,0 +1,119 @@
+#include "actors/served_calls.h"
+
+#include <boost/test/unit_test.hpp>
+
+#include <chrono>
+#include <map>
+
+namespace troupe::detail {
+namespace {
+
+using namespace std::chrono_literals;
+
+const NodeLife kTrainer{"trainer", {1, 1}};
+const NodeLife kTrainerAgain{"trainer", {2, 2}};
+const NodeLife kOther{"other", {3, 3}};
+
+/// Runs what is due when the test says so.
+class ManualClock final : public Clock {
+ public:
+  TimePoint now() const override { return now_; }
+  TimerId at(TimePoint due, std::function<void()> action) override {
+    timers[++last_] = {due, std::move(action)};
+    return {last_};
+  }
+  void cancel(TimerId timer) override { timers.erase(timer.value); }
+  void advance(Duration time) {
+    now_ += time;
+    for (const auto& [id, timer] : std::map(timers)) {
+      if (timer.first <= now_) timer.second();
+    }
+  }
+
+  std::map<std::uint64_t, std::pair<TimePoint, std::function<void()>>> timers;
+
+ private:
+  TimePoint now_{1h};
+  std::uint64_t last_ = 0;
+};
+
+struct Table {
+  std::shared_ptr<ManualClock> clock = std::make_shared<ManualClock>();
+  ServedCalls calls{clock};
+};
+
+BOOST_FIXTURE_TEST_SUITE(served_calls, Table)
+
+BOOST_AUTO_TEST_CASE(call_counts_until_it_is_let_go) {
+  auto first = calls.begin(kTrainer, {1});
+  auto second = calls.begin_lasting(kTrainer, {2}, std::nullopt);
+  BOOST_TEST(calls.size() == 2U);
+  first.reset();
+  second.reset();
+  BOOST_TEST(calls.size() == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(cancelled_call_is_told_to_stop_and_no_other) {
+  const auto first = calls.begin(kTrainer, {1});
+  const auto second = calls.begin(kTrainer, {2});
+  const auto same_number = calls.begin(kOther, {1});
+  calls.cancelled(kTrainer, {1});
+  calls.cancelled(kTrainer, {9});  // unknown: nothing
+  BOOST_TEST(first->stop_token().stop_requested());
+  BOOST_TEST(!second->stop_token().stop_requested());
+  BOOST_TEST(!same_number->stop_token().stop_requested());
+}
+
+BOOST_AUTO_TEST_CASE(end_of_a_caller_stops_what_that_life_waits_for) {
+  const auto waited_for = calls.begin(kTrainer, {1});
+  const auto value = calls.begin_lasting(kTrainer, {2}, std::nullopt);
+  const auto of_next_life = calls.begin(kTrainerAgain, {1});
+  calls.caller_gone(kTrainer);
+  BOOST_TEST(waited_for->stop_token().stop_requested());
+  BOOST_TEST(!value->stop_token().stop_requested());  // others may hold a reference
+  BOOST_TEST(!of_next_life->stop_token().stop_requested());
+}
+
+BOOST_AUTO_TEST_CASE(call_of_the_next_life_survives_the_end_of_one_with_its_number) {
+  auto of_first_life = calls.begin(kTrainer, {1});
+  const auto of_next_life = calls.begin(kTrainerAgain, {1});
+  of_first_life.reset();
+  BOOST_TEST(calls.size() == 1U);
+  calls.cancelled(kTrainerAgain, {1});
+  BOOST_TEST(of_next_life->stop_token().stop_requested());
+}
+
+BOOST_AUTO_TEST_CASE(value_in_the_making_is_told_to_stop_at_its_time) {
+  auto value = calls.begin_lasting(kTrainer, {1}, clock->now() + 10ms);
+  clock->advance(9ms);
+  BOOST_TEST(!value->stop_token().stop_requested());
+  clock->advance(1ms);
+  BOOST_TEST(value->stop_token().stop_requested());
+  value.reset();
+  BOOST_TEST(clock->timers.empty());
+}
+
+BOOST_AUTO_TEST_CASE(value_made_in_time_leaves_no_timer) {
+  calls.begin_lasting(kTrainer, {1}, clock->now() + 10ms).reset();
+  BOOST_TEST(clock->timers.empty());
+}
+
+BOOST_AUTO_TEST_CASE(stop_is_told_to_all) {
+  const auto first = calls.begin(kTrainer, {1});
+  const auto second = calls.begin_lasting(kOther, {1}, std::nullopt);
+  calls.stop();
+  BOOST_TEST(first->stop_token().stop_requested());
+  BOOST_TEST(second->stop_token().stop_requested());
+}
+
+BOOST_AUTO_TEST_CASE(call_may_outlive_the_table) {
+  auto other = std::make_unique<ServedCalls>(clock);
+  const auto call = other->begin(kTrainer, {1});
+  other.reset();
+  BOOST_TEST(!call->stop_token().stop_requested());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace troupe::detail

@@ -1,0 +1,175 @@
+// How nodes find each other over sockets, and what they are told when they do not.
+#include <boost/test/unit_test.hpp>
+
+#include <atomic>
+#include <chrono>
+#include <future>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "node/node.h"
+#include "tests/conformance/test_cluster.h"
+
+namespace troupe::testing {
+namespace {
+
+using namespace std::chrono_literals;
+using boost::unit_test::label;
+
+struct World {
+  const ClusterSecret secret = ClusterSecret::random();
+
+  [[nodiscard]] NodeOptions options(NodeName name, std::uint32_t world_size, std::string seed = {}) const {
+    NodeOptions options;
+    options.name = std::move(name);
+    options.cluster_id = "join";
+    options.world_size = world_size;
+    options.seed = std::move(seed);
+    options.secret = secret;
+    options.join_deadline = 5s;
+    return options;
+  }
+  [[nodiscard]] static Node join(const NodeOptions& options) { return Node::join(options, functions_of(options.name)); }
+};
+
+/// A name that is known before the first node is there.
+std::string fresh_socket() {
+  static std::atomic<int> count = 0;
+  return fmt::format("ipc://@troupe-join-{}-{}", getpid(), ++count);
+}
+
+BOOST_AUTO_TEST_SUITE(join)
+
+BOOST_AUTO_TEST_CASE(newcomer_and_those_who_are_there_call_each_other, *label("I-21") * label("I-22")) {
+  const World world;
+  const Node first = World::join(world.options("a", 0));
+  const Node second = World::join(world.options("b", 0, first.address()));
+  BOOST_TEST(second.rpc_sync("a", &where) == "a");
+  const Node third = World::join(world.options("c", 0, first.address()));
+  third.rpc_sync("b", &await_world, 3U);
+  BOOST_TEST(second.rpc_sync("c", &where) == "c");
+  BOOST_TEST(first.rpc_sync("c", &where) == "c");
+}
+
+BOOST_AUTO_TEST_CASE(join_waits_until_the_world_is_complete) {
+  const World world;
+  NodeOptions first = world.options("a", 3);
+  first.bind = fresh_socket();
+  std::vector<std::future<std::size_t>> joined;
+  for (const char* name : {"c", "b"}) {  // before the seed is there
+    joined.push_back(std::async(std::launch::async, [&world, name, seed = first.bind] {
+      Node node = World::join(world.options(name, 3, seed));
+      const std::size_t members = node.members().size();
+      node.serve();
+      return members;
+    }));
+  }
+  Node node = World::join(first);
+  BOOST_TEST(node.members().size() == 3U);
+  BOOST_TEST(node.shutdown().clean());
+  for (auto& members : joined) BOOST_TEST(members.get() == 3U);
+}
+
+BOOST_AUTO_TEST_CASE(join_that_runs_out_of_time_says_who_is_there, *label("fault-F31")) {
+  const World world;
+  NodeOptions options = world.options("a", 3);
+  options.join_deadline = 100ms;
+  const Error error = error_of([&] { return World::join(options); });
+  BOOST_TEST(error.code == ErrorCode::timeout);
+  BOOST_TEST(error.message == "1 of 3 nodes are there: a");
+}
+
+BOOST_AUTO_TEST_CASE(second_node_of_a_name_is_refused_and_the_first_goes_on, *label("I-04") * label("fault-F43")) {
+  const World world;
+  const Node first = World::join(world.options("a", 0));
+  const Node second = World::join(world.options("b", 0, first.address()));
+  for (const char* name : {"a", "b"}) {
+    const Error error = error_of([&] { return World::join(world.options(name, 0, first.address())); });
+    BOOST_TEST(error.code == ErrorCode::name_in_use, error.text());
+  }
+  BOOST_TEST(first.rpc_sync("b", &where) == "b");
+  BOOST_TEST(second.rpc_sync("a", &where) == "a");
+}
+
+BOOST_AUTO_TEST_CASE(name_is_free_again_when_its_node_has_ended, *label("I-06")) {
+  const World world;
+  const Node first = World::join(world.options("a", 0));
+  for (int life = 0; life < 3; ++life) {
+    const Node second = World::join(world.options("b", 0, first.address()));
+    BOOST_TEST(second.rpc_sync("a", &square, life) == life * life);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(node_with_another_secret_is_refused, *label("fault-F44")) {
+  const World world;
+  const Node first = World::join(world.options("a", 0));
+  const World other;
+  const Error error = error_of([&] { return World::join(other.options("b", 0, first.address())); });
+  BOOST_TEST(error.code == ErrorCode::auth_failed, error.text());
+}
+
+BOOST_AUTO_TEST_CASE(worlds_of_different_sizes_do_not_mix, *label("I-25")) {
+  const World world;
+  NodeOptions options = world.options("a", 2);
+  options.bind = fresh_socket();
+  auto first = std::async(std::launch::async, [&] { return World::join(options); });
+  const Error error = error_of([&] { return World::join(world.options("b", 4, options.bind)); });
+  BOOST_TEST(error.code == ErrorCode::bad_argument, error.text());
+  BOOST_TEST(error.message == "b expects a world of 4, a one of 2");
+  const Node second = World::join(world.options("b", 2, options.bind));
+  BOOST_TEST(first.get().members().size() == 2U);
+}
+
+BOOST_AUTO_TEST_CASE(complete_world_takes_no_more) {
+  const World world;
+  NodeOptions options = world.options("a", 2);
+  options.bind = fresh_socket();
+  auto second = std::async(std::launch::async, [&] { return World::join(world.options("b", 2, options.bind)); });
+  const Node first = World::join(options);
+  const Node kept = second.get();
+  const Error error = error_of([&] { return World::join(world.options("c", 2, options.bind)); });
+  BOOST_TEST(error.code == ErrorCode::resource_exhausted);
+  BOOST_TEST(error.message == "the world of 2 is complete");
+}
+
+BOOST_AUTO_TEST_CASE(only_the_first_node_lets_others_in) {
+  const World world;
+  const Node first = World::join(world.options("a", 0));
+  const Node second = World::join(world.options("b", 0, first.address()));
+  const Error error = error_of([&] { return World::join(world.options("c", 0, second.address())); });
+  BOOST_TEST(error.code == ErrorCode::protocol_violation);
+  BOOST_TEST(error.message == "b is not the seed of this cluster");
+}
+
+BOOST_AUTO_TEST_CASE(names_that_are_none_are_refused, *label("I-08")) {
+  const World world;
+  for (const std::string& name : {std::string(), std::string(128, 'x'), std::string("a/b"), std::string("a b"), std::string("\xc3\xa9")}) {
+    BOOST_TEST(error_of([&] { return World::join(world.options(name, 1)); }).code == ErrorCode::invalid_name);
+  }
+  BOOST_TEST(World::join(world.options(std::string(127, 'x'), 1)).name().size() == 127U);
+}
+
+BOOST_AUTO_TEST_CASE(address_in_use_is_said_at_once) {
+  const World world;
+  const Node first = World::join(world.options("a", 1));
+  NodeOptions options = world.options("b", 1);
+  options.bind = first.address();
+  const Error error = error_of([&] { return World::join(options); });
+  BOOST_TEST(error.code == ErrorCode::resource_exhausted);
+  BOOST_TEST(error.message.find(first.address()) != std::string::npos, error.message);
+}
+
+BOOST_AUTO_TEST_CASE(address_that_others_could_reach_is_refused) {
+  const World world;
+  NodeOptions options = world.options("a", 1);
+  options.bind = "tcp://0.0.0.0:*";
+  BOOST_TEST(error_of([&] { return World::join(options); }).code == ErrorCode::not_authorized);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace troupe::testing

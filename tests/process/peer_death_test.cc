@@ -1,0 +1,148 @@
+// What survivors see and what is left when the process of a node is killed, stopped or started again.
+#include <boost/test/data/monomorphic.hpp>
+#include <boost/test/data/test_case.hpp>
+#include <boost/test/unit_test.hpp>
+
+#include <chrono>
+#include <fstream>
+#include <string>
+#include <thread>
+
+#include <fmt/format.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "actors/membership.h"
+#include "tensor/create.h"
+#include "tests/conformance/test_cluster.h"
+
+namespace troupe::testing {
+namespace {
+
+using namespace std::chrono_literals;
+using boost::unit_test::label;
+
+const auto backends = boost::unit_test::data::make({Backend::ipc, Backend::tcp});
+
+using Milliseconds = std::chrono::duration<double, std::milli>;
+
+BOOST_AUTO_TEST_SUITE(peer_death)
+
+/// Ten times over each kind of socket.
+BOOST_TEST_DECORATOR(*label("fault-F12"))
+BOOST_DATA_TEST_CASE(kill_fails_pending_calls_with_the_name_of_the_dead_within_a_second, backends, backend) {
+  TestCluster cluster({"p1", "p2"}, {}, backend);
+  Node& trainer = cluster.trainer();
+  for (int run = 0; run < 10; ++run) {
+    const auto pending = trainer.with({.deadline = Deadline::while_peer_lives()}).rpc_async("p1", &wait_until_stopped);
+    cluster.await_calls("p1", 1);
+    const auto signal = std::chrono::steady_clock::now();
+    cluster.kill("p1");
+    const Error error = error_of([&] { return pending.get(); });
+    const Milliseconds took = std::chrono::steady_clock::now() - signal;
+    BOOST_TEST(error.code == ErrorCode::peer_down);
+    BOOST_TEST(error.peer == "p1");
+    BOOST_TEST(error.operation == "rpc wait_until_stopped");
+    BOOST_TEST(took.count() < 1000);
+    BOOST_TEST(trainer.rpc_sync("p2", &square, run) == run * run);
+    cluster.restart("p1");
+  }
+  cluster.expect_settled();
+}
+
+BOOST_TEST_DECORATOR(*label("fault-F26"))
+BOOST_DATA_TEST_CASE(server_frees_what_a_killed_user_held_and_goes_on, backends, backend) {
+  TestCluster cluster({"server", "user", "other"}, {}, backend);
+  Node& trainer = cluster.trainer();
+  const RRef<Tensor> kept = trainer.remote("server", &add, ones({1}), 1.0);
+  static_cast<void>(kept.to_here(trainer));
+  const Counts base = cluster.counts("server");
+  BOOST_TEST(base.owned_values == 1U);
+
+  const Future<bool> held = trainer.rpc_async("user", &hold_on, "server");
+  cluster.await("server", [](const Counts& counts) { return counts.owned_values == 11 && counts.contexts == 1; });
+  const Future<bool> serving = trainer.rpc_async("user", &wait_on, "server");  // server waits for user's end
+  cluster.await_calls("server", 1);
+  cluster.kill("user");
+  BOOST_TEST(error_of([&] { return held.get(); }).peer == "user");
+  BOOST_TEST(error_of([&] { return serving.get(); }).peer == "user");
+
+  cluster.await("server", [&](const Counts& counts) { return counts == base; });
+  BOOST_TEST(kept.to_here(trainer).item() == 2.0);
+  BOOST_TEST(trainer.rpc_sync("other", &add_on, "server", ones({1}), 4.0).item() == 5.0);
+}
+
+BOOST_TEST_DECORATOR(*label("fault-F15"))
+BOOST_DATA_TEST_CASE(node_started_again_under_its_name_is_another_one, backends, backend) {
+  TestCluster cluster({"p1"}, {}, backend);
+  Node& trainer = cluster.trainer();
+  const Incarnation first = trainer.core().membership().find("p1").value().incarnation;
+  const RRef<Tensor> of_first = trainer.remote("p1", &add, ones({1}), 1.0);
+  static_cast<void>(of_first.to_here(trainer));
+  cluster.kill("p1");
+  cluster.restart("p1");
+  BOOST_TEST((trainer.core().membership().find("p1").value().incarnation != first));
+  BOOST_TEST(trainer.rpc_sync("p1", &square, 4) == 16);
+  BOOST_TEST(error_of([&] { return of_first.to_here(trainer); }).code == ErrorCode::owner_died);
+  const RRef<Tensor> of_second = trainer.remote("p1", &add, ones({1}), 2.0);
+  BOOST_TEST(of_second.to_here(trainer).item() == 3.0);
+}
+
+BOOST_TEST_DECORATOR(*label("fault-F13"))
+BOOST_DATA_TEST_CASE(stopped_process_is_noticed_within_1200_ms_and_does_not_come_back, backends, backend) {
+  TestCluster cluster({"p1", "p2"}, {}, backend);
+  Node& trainer = cluster.trainer();
+  const auto pending = trainer.with({.deadline = Deadline::while_peer_lives()}).rpc_async("p1", &wait_until_stopped);
+  cluster.await_calls("p1", 1);
+  const auto signal = std::chrono::steady_clock::now();
+  cluster.signal("p1", SIGSTOP);
+  const Error error = error_of([&] { return pending.get(); });
+  const Milliseconds took = std::chrono::steady_clock::now() - signal;
+  cluster.signal("p1", SIGCONT);
+  BOOST_TEST(error.code == ErrorCode::peer_down);
+  BOOST_TEST(error.peer == "p1");
+  BOOST_TEST(error.message.starts_with("nothing heard for "));
+  BOOST_TEST(took.count() > 700);
+  BOOST_TEST(took.count() < 1200);
+  BOOST_TEST(trainer.rpc_sync("p2", &square, 3) == 9);
+  BOOST_TEST(error_of([&] { return trainer.rpc_sync("p1", &square, 3); }).code == ErrorCode::peer_down);
+  // It finds itself alone and ends by itself: the cluster's destructor sees that.
+}
+
+BOOST_TEST_DECORATOR(*label("fault-F22"))
+BOOST_DATA_TEST_CASE(death_during_shutdown_does_not_keep_the_others, backends, backend) {
+  TestCluster cluster({"p1", "p2"}, {}, backend);
+  Node& trainer = cluster.trainer();
+  const Future<bool> busy = trainer.rpc_async("p2", &wait_on, "p1");  // keeps all from ending
+  cluster.await_calls("p1", 1);
+  std::jthread shutdown([&trainer] { BOOST_TEST(trainer.shutdown(20s).clean()); });
+  cluster.kill("p1");
+  shutdown.join();
+  BOOST_TEST(error_of([&] { return busy.get(); }).code == ErrorCode::remote_exception);
+}
+
+/// Names of our sockets that the system still has.
+std::string sockets_left() {
+  std::ifstream sockets("/proc/net/unix");
+  std::string left;
+  for (std::string line; std::getline(sockets, line);) {
+    if (line.find(fmt::format("@troupe-conformance-{}-", getpid())) != std::string::npos) left += line + "\n";
+  }
+  return left;
+}
+
+BOOST_DATA_TEST_CASE(no_process_and_no_socket_is_left, backends, backend) {
+  {
+    TestCluster cluster({"p1", "p2", "p3"}, {}, backend);
+    BOOST_TEST(sockets_left().empty() == (backend == Backend::tcp));
+    cluster.kill("p2");
+  }
+  BOOST_TEST(waitpid(-1, nullptr, WNOHANG) == -1);  // no child, living or dead
+  BOOST_TEST(sockets_left() == "");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace troupe::testing
