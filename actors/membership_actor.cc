@@ -188,19 +188,22 @@ void MembershipState::coordinate() {
   if (!ready_ || agreed_ || members.front() != node_->name()) return;
   switch (agreement_.next(members)) {
     case ShutdownAgreement::Verdict::wait: return;
-    case ShutdownAgreement::Verdict::count: return count_all();
-    case ShutdownAgreement::Verdict::count_later:
-      node_->clock().at(node_->clock().now() + std::chrono::milliseconds(20),
-                        [node = node_->weak_from_this(), self_address = self_] {
-                          const auto core = node.lock();
-                          const auto actor = caf::actor_cast<caf::strong_actor_ptr>(self_address);
-                          if (core && actor) core->host().send(actor, CountAgain{});
-                        });
-      return;
+    case ShutdownAgreement::Verdict::count:
+      // Not at once after an idle round: an answer that is just being handed to its callback is counted nowhere.
+      return agreement_.round() == 1 ? count_all() : count_after(std::chrono::milliseconds(1));
+    case ShutdownAgreement::Verdict::count_later: return count_after(std::chrono::milliseconds(20));
     case ShutdownAgreement::Verdict::agreed:
       for (const auto& [who, peer] : up_) node_->notify(who, "membership", msg::ShutdownAgreed{agreement_.round()});
       agree();
   }
+}
+
+void MembershipState::count_after(Duration pause) {
+  node_->clock().at(node_->clock().now() + pause, [node = node_->weak_from_this(), self_address = self_] {
+    const auto core = node.lock();
+    const auto actor = caf::actor_cast<caf::strong_actor_ptr>(self_address);
+    if (core && actor) core->host().send(actor, CountAgain{});
+  });
 }
 
 void MembershipState::count_all() {

@@ -117,6 +117,7 @@ class MembershipState {
   void answer_joiners();
   void tell_ready();
   void count_all();
+  void count_after(Duration pause);
   void settle_members();
   void coordinate();
   void agree();

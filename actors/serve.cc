@@ -56,6 +56,11 @@ Result<ServedCall> open_call(NodeCore& node, const Delivery& delivery, const Wan
 Result<ValueBox> run_function(const ServedCall& call, void* object) {
   const std::string& operation = call.operation;
   Error error;
+  if (call.scope->stop.stop_requested()) {
+    error = call.node->error(ErrorCode::cancelled, call.node->name(), operation, "nobody waited for it when it would have begun");
+    error.execution = Execution::never;
+    return error;
+  }
   try {
     const CallPathGuard guard(call.scope->path, call.scope->counters->next_vertex);
     Scope scope(std::const_pointer_cast<ScopeState>(call.scope));
