@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "actors/call_encoder.h"
+#include "node/local_cluster.h"
 #include "tensor/create.h"
 #include "tensor/ops.h"
 #include "tests/conformance/test_cluster.h"
@@ -191,6 +192,15 @@ BOOST_AUTO_TEST_CASE(clusters_begin_and_end_three_times_in_one_process, *label("
     const RRef<Tensor> sum = cluster.trainer().remote("p1", &add, ones({1}), 1.0);
     BOOST_TEST(sum.to_here(cluster.trainer()).item() == 2.0);
   }
+}
+
+BOOST_AUTO_TEST_CASE(local_cluster_refuses_names_that_are_none_or_given_twice, *label("I-05") * label("I-08")) {
+  const auto says = [](const char* text) {
+    return [text](const std::invalid_argument& error) { return std::string_view(error.what()) == text; };
+  };
+  BOOST_CHECK_EXCEPTION(LocalCluster({"a", "b", "a"}, {}), std::invalid_argument, says("[LocalCluster] the name \"a\" is given twice"));
+  BOOST_CHECK_EXCEPTION(LocalCluster({"a/b"}, {}), std::invalid_argument, says("[LocalCluster] \"a/b\" is not a node name"));
+  BOOST_CHECK_EXCEPTION(LocalCluster({""}, {}), std::invalid_argument, says("[LocalCluster] \"\" is not a node name"));
 }
 
 // What does not compile.

@@ -190,6 +190,15 @@ BOOST_AUTO_TEST_CASE(member_function_stops_when_its_caller_gives_up) {
   BOOST_TEST(counter.rpc_sync(trainer, &Counter::value) == 1);  // the turn is free again
 }
 
+BOOST_AUTO_TEST_CASE(call_given_up_before_its_turn_does_not_run) {
+  const RRef<Counter> counter = trainer.remote("p1", constructor<Counter, std::int64_t>, 0);
+  const Future<void> busy = counter.rpc_async(trainer, &Counter::compute_for, 150);  // adds 1 in the end
+  const Error error = error_of([&] { return counter.rpc_sync(trainer.with({.deadline = 20ms}), &Counter::add, 100); });
+  BOOST_TEST(error.code == ErrorCode::timeout);
+  busy.get();
+  BOOST_TEST(counter.rpc_sync(trainer, &Counter::value) == 1);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 // --- peers that die --------------------------------------------------------------------------------------------------
