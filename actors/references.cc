@@ -86,7 +86,7 @@ struct References::State {
   /// For a value that this node itself gave an id to just now: nobody else can be the first to speak of it.
   void make_owner(const RRefId& rref);
   RRefOwnerActor spawn_owner(const RRefId& rref);
-  void ended(const RRefId& rref, std::shared_ptr<const Result<ValueBox>> value);
+  void ended(const RRefId& rref);
 
   template <class Message>
   bool tell_owner(const RRefId& rref, Message message) {
@@ -145,21 +145,15 @@ void References::State::make_owner(const RRefId& rref) {
 
 /// Requires the mutex.
 RRefOwnerActor References::State::spawn_owner(const RRefId& rref) {
-  auto owner = node.host().spawn(rref_owner_actor, &node, rref,
-                                 [this, rref](std::shared_ptr<const Result<ValueBox>> value) { ended(rref, std::move(value)); });
+  auto owner = node.host().spawn(rref_owner_actor, &node, rref, [this, rref] { ended(rref); });
   owners.emplace(rref, owner);
   return owner;
 }
 
-void References::State::ended(const RRefId& rref, std::shared_ptr<const Result<ValueBox>> value) {
-  {
-    std::lock_guard lock(mutex);
-    owners.erase(rref);
-    over.add(rref);
-  }
-  if (!value) return;
-  // The value's destructor is user code. A pool that refuses has stopped: then the value goes with the job, here.
-  node.run("drop " + rref.text(), [value = std::move(value)]() mutable { value.reset(); }, [](const Error&) {});
+void References::State::ended(const RRefId& rref) {
+  std::lock_guard lock(mutex);
+  owners.erase(rref);
+  over.add(rref);
 }
 
 Error References::State::revoked(const RRefId& rref) const {

@@ -18,7 +18,7 @@ void RRefOwnerState::created(const OwnerCreated& m) {
 }
 
 void RRefOwnerState::value(OwnerValue& m) {
-  if (value_) return;
+  if (value_ || stopped_) return drop(std::move(m.value));
   value_ = std::move(m.value);
   for (UseArrived& use : std::exchange(early_, {})) begin_or_queue(std::move(use));
 }
@@ -40,7 +40,10 @@ void RRefOwnerState::came_home(const OwnerCameHome& m) {
   if (forks_->came_home(m.fork)) node_->notify(m.parent, "references", msg::RRefForkAck{rref_, m.fork});
 }
 
-void RRefOwnerState::use(UseArrived& m) { value_ ? begin_or_queue(std::move(m)) : early_.push_back(std::move(m)); }
+void RRefOwnerState::use(UseArrived& m) {
+  if (stopped_) return m.begin(*stopped_);
+  value_ ? begin_or_queue(std::move(m)) : early_.push_back(std::move(m));
+}
 
 void RRefOwnerState::peer_down(const OwnerPeerDown& m) {
   forks_->drop_node(m.life);
@@ -68,7 +71,7 @@ void RRefOwnerState::suspended(const UseSuspended& m) { go_on(turns_.suspend(m.t
 
 void RRefOwnerState::resumed(UseResumed& m) {
   // A grant that is let go is given.
-  if (!turns_.resume(m.turn)) returning_[m.turn] = std::move(m.grant);
+  if (!turns_.resume(m.turn) && !stopped_) returning_[m.turn] = std::move(m.grant);
 }
 
 void RRefOwnerState::use_ended(const UseEnded& m) {
@@ -88,10 +91,20 @@ void RRefOwnerState::go_on(std::optional<TurnId> turn) {
   }
 }
 
-void RRefOwnerState::stop(const Error& why) {
+bool RRefOwnerState::stop(const Error& why) {
+  if (stopped_) return false;
+  stopped_ = why;
   for (const UseArrived& use : std::exchange(early_, {})) use.begin(why);
   for (const auto& [turn, use] : std::exchange(arriving_, {})) use.begin(why);
   returning_.clear();
+  drop(std::exchange(value_, nullptr));
+  return true;
+}
+
+// The value's destructor is user code. A pool that refuses has stopped: then the value goes with the job, here.
+void RRefOwnerState::drop(std::shared_ptr<const Result<ValueBox>> value) const {
+  if (!value) return;
+  node_->run("drop " + rref_.text(), [value = std::move(value)]() mutable { value.reset(); }, [](const Error&) {});
 }
 
 Error RRefOwnerState::gone() const {
@@ -99,16 +112,14 @@ Error RRefOwnerState::gone() const {
 }
 
 RRefOwnerActor::behavior_type rref_owner_actor(RRefOwnerActor::stateful_pointer<RRefOwnerState> self, NodeCore* node,
-                                               RRefId rref,
-                                               std::function<void(std::shared_ptr<const Result<ValueBox>>)> on_end) {
+                                               RRefId rref, std::function<void()> on_end) {
   self->state.begin(*node, std::move(rref));
+  const auto end = [self, on_end](const Error& why) {
+    if (self->state.stop(why)) on_end();
+  };
   // The one place where the value's life ends.
-  const auto settle = [self, node, on_end] {
-    RRefOwnerState& state = self->state;
-    if (!state.ended()) return;
-    state.stop(node->error(ErrorCode::ref_revoked, node->name(), {}, "the value has been released"));
-    on_end(state.take_value());
-    self->quit();
+  const auto settle = [self, end] {
+    if (self->state.ended()) end(self->state.gone());
   };
   return {
       [=](const OwnerCreated& m) { self->state.created(m), settle(); },
@@ -125,11 +136,7 @@ RRefOwnerActor::behavior_type rref_owner_actor(RRefOwnerActor::stateful_pointer<
       [=](UseResumed& m) { self->state.resumed(m); },
       [=](const UseEnded& m) { self->state.use_ended(m), settle(); },
       [=](const OwnerPeerDown& m) { self->state.peer_down(m), settle(); },
-      [=](const StopOwner& m) {
-        self->state.stop(m.why);
-        on_end(self->state.take_value());
-        self->quit();
-      },
+      [=](const StopOwner& m) { end(m.why); },
   };
 }
 

@@ -107,7 +107,7 @@ namespace troupe::detail {
 /// Counts the handles (ForkTable), grants turns (TurnQueue), keeps uses that come before the value.
 /// Name: "<node>/rref/<creator>.<serial>".  Spawned by: References, on the first word about the value.
 /// Ends: when its last fork and local handle are gone and no use is under way (RR-1), or on StopOwner, which fails
-/// every waiting use.
+/// every waiting use. It does not quit: it stays to answer what was on its way, until the last sender let go of it.
 using RRefOwnerActor = caf::typed_actor<caf::reacts_to<OwnerCreated>,        //
                                         caf::reacts_to<OwnerValue>,          //
                                         caf::reacts_to<OwnerForked>,         //
@@ -141,24 +141,25 @@ class RRefOwnerState {
   void resumed(UseResumed& m);
   void use_ended(const UseEnded& m);
   void peer_down(const OwnerPeerDown& m);
-  void stop(const Error& why);
+  /// Fails every waiting use, and every later one, with `why`, and drops the value. False if that was done before.
+  bool stop(const Error& why);
 
   [[nodiscard]] ForkTable& forks() { return *forks_; }
   /// The value's life is over: nobody can ask for it any more.
   [[nodiscard]] bool ended() const { return forks_->ended(); }
-  /// The value leaves the actor, to be destroyed elsewhere: its destructor is user code.
-  [[nodiscard]] std::shared_ptr<const Result<ValueBox>> take_value() { return std::move(value_); }
+  [[nodiscard]] Error gone() const;
 
  private:
   void begin_or_queue(UseArrived use);
   void go_on(std::optional<TurnId> turn);
-  [[nodiscard]] Error gone() const;
+  void drop(std::shared_ptr<const Result<ValueBox>> value) const;
 
   NodeCore* node_ = nullptr;
   RRefId rref_;
   std::optional<ForkTable> forks_;
   TurnQueue turns_;
   bool call_came_ = false;                                       // the creating call
+  std::optional<Error> stopped_;                                 // why nothing can be used any more
   std::shared_ptr<const Result<ValueBox>> value_;                // null until it exists
   std::vector<UseArrived> early_;                                // came before the value
   std::map<TurnId, UseArrived> arriving_;                        // wait for their first turn
@@ -166,9 +167,8 @@ class RRefOwnerState {
   std::map<TurnId, bool> held_;                                  // uses under way; whether they have or want a turn
 };
 
-/// `on_end` is told when the value's life is over, on the actor's turn, with the value.
+/// `on_end` is told once, when the value's life is over, on the actor's turn.
 RRefOwnerActor::behavior_type rref_owner_actor(RRefOwnerActor::stateful_pointer<RRefOwnerState> self, NodeCore* node,
-                                               RRefId rref,
-                                               std::function<void(std::shared_ptr<const Result<ValueBox>>)> on_end);
+                                               RRefId rref, std::function<void()> on_end);
 
 }  // namespace troupe::detail
