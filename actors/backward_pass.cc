@@ -171,6 +171,7 @@ void BackwardPass::settle() {
     }
     surroundings_.lend(std::exchange(work_, nullptr));
   } else if (tracker_.phase() == BackwardTracker::Phase::running && graph_finished_) {
+    graph_finished_ = false;  // said once
     surroundings_.part_done(pass_, std::exchange(gradients_, {}));
     perform(tracker_.finished());
   }
