@@ -145,7 +145,7 @@ class RRef {
 
   template <class F, class... Args>
   detail::CallEncoder encode(const Scope& scope, const F& member, Args&&... args) const {
-    static_assert(std::is_base_of_v<detail::ObjectOf<F>, T>, "the member function is not one of the value's class");
+    static_assert(std::is_same_v<detail::ObjectOf<F>, T>, "the member function is not one of the value's own class");
     return detail::encode_call<F>(scope.shared_state(), owner(), std::source_location::current(), detail::key_of(member),
                                   std::forward<Args>(args)...);
   }
