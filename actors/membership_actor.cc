@@ -231,6 +231,7 @@ void MembershipState::counted(const MemberCounted& count) {
 
 void MembershipState::agree() {
   agreed_ = true;
+  node_->expect_departures();
   for (const Promise<void>& wait : std::exchange(agreement_waits_, {})) wait.complete(Unit{});
 }
 

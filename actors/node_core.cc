@@ -276,8 +276,8 @@ void NodeCore::deliver(Delivery delivery) {
 }
 
 void NodeCore::peer_down(const Peer& peer, const Error& why) {
-  const auto level = why.code == ErrorCode::shutting_down ? spdlog::level::debug : spdlog::level::warn;
-  spdlog::log(level, "[{}] {} is gone: {}", name_, peer.name, why.message);
+  const bool is_news = why.code != ErrorCode::shutting_down && !departures_expected_.load(std::memory_order_relaxed);
+  spdlog::log(is_news ? spdlog::level::warn : spdlog::level::debug, "[{}] {} is gone: {}", name_, peer.name, why.message);
   served_calls_.caller_gone({peer.name, peer.incarnation});
   contexts_->peer_down(peer, why);
   shards_->peer_down(peer, why);

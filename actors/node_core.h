@@ -153,6 +153,9 @@ class NodeCore final : public std::enable_shared_from_this<NodeCore>, private Li
 
   [[nodiscard]] bool stopped() const { return stopped_.load(std::memory_order_acquire); }
 
+  /// The common end has come: from now on a peer that goes is no news for the log.
+  void expect_departures() { departures_expected_.store(true, std::memory_order_relaxed); }
+
   /// Ends the node: answers everything pending with shutting_down, ends the actors, closes the link, stops the pool.
   /// Takes until `due` at most; returns what did not end by then, one line each. A second call returns nothing.
   std::vector<std::string> stop(TimePoint due);
@@ -199,6 +202,7 @@ class NodeCore final : public std::enable_shared_from_this<NodeCore>, private Li
   std::atomic<std::uint64_t> next_serial_{1};
   std::atomic<std::uint64_t> requests_started_{0};
   std::atomic<bool> stopped_{false};
+  std::atomic<bool> departures_expected_{false};
   std::mutex warned_mutex_;
   std::set<std::pair<std::string, std::uint32_t>> warned_;  // guarded by warned_mutex_
 };

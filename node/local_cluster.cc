@@ -52,7 +52,9 @@ LocalCluster::LocalCluster(std::vector<NodeName> names, const FunctionRegistry& 
   }
 }
 
-LocalCluster::~LocalCluster() = default;
+LocalCluster::~LocalCluster() {
+  for (const auto& node : nodes_) node->core().expect_departures();
+}
 
 Node& LocalCluster::node(std::string_view name) {
   const auto found = std::find_if(nodes_.begin(), nodes_.end(), [&](const auto& node) { return node->name() == name; });
