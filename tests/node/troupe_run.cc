@@ -16,7 +16,7 @@
 namespace troupe::testing {
 namespace {
 
-constexpr std::chrono::seconds kPatience{10};
+constexpr std::chrono::seconds kLimitOfProcesses{10};
 
 /// Whether `descriptor` can be read, or ended, before `deadline`.
 bool readable(int descriptor, std::chrono::steady_clock::time_point deadline) {
@@ -27,8 +27,8 @@ bool readable(int descriptor, std::chrono::steady_clock::time_point deadline) {
 
 }  // namespace
 
-TroupeRun::TroupeRun(const std::filesystem::path& directory, std::vector<std::string> arguments)
-    : deadline_(std::chrono::steady_clock::now() + kPatience) {
+TroupeRun::TroupeRun(const std::filesystem::path& directory, std::vector<std::string> arguments, std::chrono::seconds limit)
+    : deadline_(std::chrono::steady_clock::now() + limit) {
   arguments.insert(arguments.begin(), TROUPE_PROGRAM);
   std::vector<char*> pointers;
   for (std::string& argument : arguments) pointers.push_back(argument.data());
@@ -82,13 +82,13 @@ TroupeRun::Result TroupeRun::finish() {
 
 bool TroupeRun::all_gone() {
   char byte = 0;
-  return readable(alive_.get(), std::chrono::steady_clock::now() + kPatience) && ::read(alive_.get(), &byte, 1) == 0;
+  return readable(alive_.get(), std::chrono::steady_clock::now() + kLimitOfProcesses) && ::read(alive_.get(), &byte, 1) == 0;
 }
 
 void TroupeRun::read_more() {
   std::array<char, 65536> buffer;
   if (!readable(output_.get(), deadline_)) {
-    std::string all = "10 s have passed:\n";
+    std::string all = "the time is over:\n";
     for (const std::string& line : lines_) all += line + "\n";
     throw std::runtime_error(all);
   }

@@ -21,8 +21,10 @@ class TroupeRun {
     [[nodiscard]] std::string last() const { return lines.empty() ? "" : lines.back(); }
   };
 
-  /// Starts `troupe` with `arguments` in `directory`. Its processes inherit one descriptor of ours, see all_gone().
-  TroupeRun(const std::filesystem::path& directory, std::vector<std::string> arguments);
+  /// Starts `troupe` with `arguments` in `directory`, which must have ended `limit` from now. Its processes inherit one
+  /// descriptor of ours, see all_gone().
+  TroupeRun(const std::filesystem::path& directory, std::vector<std::string> arguments,
+            std::chrono::seconds limit = std::chrono::seconds(10));
 
   /// Kills it if it still runs.
   ~TroupeRun();
@@ -30,7 +32,7 @@ class TroupeRun {
   TroupeRun& operator=(const TroupeRun&) = delete;
 
   /// Returns the first line that contains `text` and was not returned before; reads on until there is one. Throws
-  /// std::runtime_error with all that came if the output ends first or 10 s pass.
+  /// std::runtime_error with all that came if the output ends or the limit passes first.
   std::string wait_for(const std::string& text);
 
   void signal(int number) const;

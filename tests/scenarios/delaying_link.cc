@@ -45,4 +45,12 @@ void DelayingLink::deliver() {
   }
 }
 
+LocalClusterOptions random_delays(std::uint64_t seed, std::chrono::microseconds delay_max) {
+  LocalClusterOptions options;
+  options.wrap_link = [seed, delay_max, next = std::make_shared<std::uint64_t>(0)](std::unique_ptr<Link> link) {
+    return std::make_unique<DelayingLink>(std::move(link), seed * 16 + (*next)++, delay_max);
+  };
+  return options;
+}
+
 }  // namespace troupe::testing

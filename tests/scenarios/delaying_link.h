@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "actors/link.h"
+#include "node/local_cluster.h"
 
 namespace troupe::testing {
 
@@ -51,5 +52,8 @@ class DelayingLink final : public Link {
   bool stopped_ = false;                                                 // guarded by mutex_
   std::thread thread_;
 };
+
+/// For clusters whose links delay by 0 to `delay_max`, each by draws of its own from `seed`.
+[[nodiscard]] LocalClusterOptions random_delays(std::uint64_t seed, std::chrono::microseconds delay_max);
 
 }  // namespace troupe::testing

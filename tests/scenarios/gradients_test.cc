@@ -2,7 +2,6 @@
 
 #include <chrono>
 #include <cstdint>
-#include <memory>
 
 #include "node/local_cluster.h"
 #include "tests/scenarios/delaying_link.h"
@@ -16,14 +15,6 @@ using namespace std::chrono_literals;
 const Places kApart{"trainer", "ps0", "ps1"};
 const Places kSingle{"trainer", "trainer", "trainer"};
 const Places kPlain{"", "", ""};
-
-LocalClusterOptions delays(std::uint64_t seed) {
-  LocalClusterOptions options;
-  options.wrap_link = [seed, next = std::make_shared<std::uint64_t>(0)](std::unique_ptr<Link> link) {
-    return std::make_unique<DelayingLink>(std::move(link), seed * 16 + (*next)++, 1000us);
-  };
-  return options;
-}
 
 void check_same_bits(const NamedGradients& got, const NamedGradients& expected) {
   BOOST_REQUIRE_EQUAL(got.size(), expected.size());
@@ -44,7 +35,7 @@ BOOST_AUTO_TEST_CASE(equal_those_with_all_names_on_one_node_bit_for_bit_under_tw
   for (const GraphShape& shape : graph_shapes()) expected[shape.name] = shape.run(one.node("trainer"), kSingle);
 
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
-    LocalCluster cluster({"trainer", "ps0", "ps1"}, graph_functions(), delays(seed));
+    LocalCluster cluster({"trainer", "ps0", "ps1"}, graph_functions(), random_delays(seed, 1000us));
     for (const GraphShape& shape : graph_shapes()) {
       BOOST_TEST_CONTEXT(shape.name << ", seed " << seed) {
         check_same_bits(shape.run(cluster.node("trainer"), kApart), expected[shape.name]);
