@@ -59,6 +59,15 @@ function(troupe_test folder)
   target_link_libraries(${folder}_test PRIVATE ${arg_LINKS} troupe_test_main)
   target_compile_definitions(${folder}_test PRIVATE TROUPE_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
   troupe_compile_options(${folder}_test)
-  add_test(NAME ${folder} COMMAND ${folder}_test --report_level=short)
-  set_tests_properties(${folder} PROPERTIES TIMEOUT ${arg_TIMEOUT})
+  troupe_suite(${folder} ${arg_TIMEOUT} ${folder}_test --report_level=short)
+endfunction()
+
+# troupe_suite(<name> <timeout> <command>...)
+# A CTest test that runs a Boost.Test executable and leaves test_results/<name> for the acceptance table.
+function(troupe_suite name timeout)
+  add_test(NAME ${name} COMMAND ${ARGN})
+  file(MAKE_DIRECTORY "${PROJECT_BINARY_DIR}/test_results")
+  set_tests_properties(${name} PROPERTIES TIMEOUT ${timeout} LABELS suite
+    ENVIRONMENT_MODIFICATION "TROUPE_TEST_RESULTS=set:${PROJECT_BINARY_DIR}/test_results/${name}")
+  set_property(GLOBAL APPEND PROPERTY TROUPE_SUITES ${name})
 endfunction()

@@ -1,0 +1,63 @@
+// acceptance_table <folder of rows, not_applicable, claimed> <folder of results>
+// Prints the acceptance table of what the suites last said; the exit status is 0 if no row failed and all claimed
+// passed.
+#include <exception>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+#include <stdexcept>
+#include <string>
+
+#include "tests/conformance/table.h"
+
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string text_of(const fs::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  if (!in) throw std::runtime_error("cannot read " + path.string());
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+enum class Age { current, older_than_its_program, of_no_program };
+
+/// Results count only for the program as it is now; its path is their first line.
+Age age_of(const fs::path& results, const std::string& text) {
+  const std::string program = text.substr(0, text.find('\n')).substr(sizeof "program");
+  if (!fs::exists(program)) return Age::of_no_program;
+  return fs::last_write_time(results) < fs::last_write_time(program) ? Age::older_than_its_program : Age::current;
+}
+
+int run(const fs::path& data, const fs::path& results) {
+  const auto entries = [&](const char* file) { return troupe::testing::read_entries(text_of(data / file)); };
+  troupe::testing::AcceptanceTable table(entries("rows"), entries("not_applicable"), entries("claimed"));
+  for (const fs::directory_entry& file : fs::directory_iterator(results)) {
+    const std::string text = text_of(file);
+    const std::string suite = file.path().filename().string();
+    if (!text.starts_with("program ")) throw std::runtime_error(file.path().string() + " holds no results");
+    switch (age_of(file, text)) {
+      case Age::current: table.add(suite, text); break;
+      case Age::older_than_its_program: std::cerr << "not counted, changed since it ran: " << suite << '\n'; break;
+      case Age::of_no_program: break;  // a suite that is no more
+    }
+  }
+  table.print(std::cout);
+  return table.holds() ? 0 : 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 3) {
+    std::cerr << "usage: acceptance_table <folder of rows, not_applicable, claimed> <folder of results>\n";
+    return 2;
+  }
+  try {
+    return run(argv[1], argv[2]);
+  } catch (const std::exception& error) {
+    std::cerr << "acceptance_table: " << error.what() << '\n';
+    return 2;
+  }
+}
