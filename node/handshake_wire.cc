@@ -26,8 +26,9 @@ class Writer {
 
   template <std::unsigned_integral T>
   void put(T value) {
-    bytes_.resize(bytes_.size() + sizeof(T));
-    detail::store_little_endian(std::span{bytes_}.last(sizeof(T)), value);
+    std::array<std::byte, sizeof(T)> bytes{};
+    detail::store_little_endian(std::span<std::byte>(bytes), value);
+    bytes_.insert(bytes_.end(), bytes.begin(), bytes.end());
   }
   void put(const Incarnation& incarnation) {
     put(incarnation.high);
