@@ -28,7 +28,7 @@ class Writer {
   void put(T value) {
     std::array<std::byte, sizeof(T)> bytes{};
     detail::store_little_endian(std::span<std::byte>(bytes), value);
-    bytes_.insert(bytes_.end(), bytes.begin(), bytes.end());
+    for (const std::byte byte : bytes) bytes_.push_back(byte);
   }
   void put(const Incarnation& incarnation) {
     put(incarnation.high);
