@@ -46,6 +46,7 @@ class Executor {
   [[nodiscard]] virtual std::vector<RunningJob> stop(TimePoint due) = 0;
 };
 
+/// Size of a node's pool.
 struct PoolOptions {
   std::size_t threads = 0;        ///< functions that compute at the same time; 0 = number of cores, at least 2
   std::size_t threads_max = 2048; ///< threads in all, including those that wait

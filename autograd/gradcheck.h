@@ -9,6 +9,7 @@
 
 namespace troupe {
 
+/// How close a gradient must come to the difference quotient.
 struct GradcheckOptions {
   double step = 1e-5;  ///< of the central differences
   double rtol = 1e-6;  ///< relative to the difference quotient

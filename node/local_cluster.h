@@ -13,6 +13,7 @@
 
 namespace troupe {
 
+/// What the nodes of a LocalCluster have beside their names.
 struct LocalClusterOptions {
   PoolOptions pool;
   std::map<NodeName, FunctionRegistry> functions;  ///< for nodes that serve others than the rest does

@@ -19,6 +19,7 @@
 
 namespace troupe {
 
+/// Who a process is in its cluster, and how it gets there.
 struct NodeOptions {
   NodeName name;
   std::string cluster_id = "troupe";

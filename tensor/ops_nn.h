@@ -35,6 +35,7 @@ enum class Reduction : std::uint8_t { none, sum, mean };
 /// Height and width.
 using Size2d = std::array<std::int64_t, 2>;
 
+/// How filters move over an image, in elements.
 struct Conv2dOptions {
   Size2d stride{1, 1};
   Size2d padding{0, 0};  ///< zeros added on each side
@@ -54,6 +55,7 @@ struct Conv2dOptions {
 [[nodiscard]] Tensor conv2d_backward_weight(const Tensor& grad, const Tensor& x, const Shape& weight_shape,
                                             const Conv2dOptions& options = {});
 
+/// The window of a pooling and how it moves, in elements.
 struct Pool2dOptions {
   Size2d kernel{2, 2};
   Size2d stride{2, 2};

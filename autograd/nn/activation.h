@@ -5,16 +5,19 @@
 
 namespace troupe::nn {
 
+/// relu() of each element, as a layer.
 class Relu final : public Layer {
  public:
   [[nodiscard]] Variable forward(const Variable& x) override;
 };
 
+/// tanh() of each element, as a layer.
 class Tanh final : public Layer {
  public:
   [[nodiscard]] Variable forward(const Variable& x) override;
 };
 
+/// sigmoid() of each element, as a layer.
 class Sigmoid final : public Layer {
  public:
   [[nodiscard]] Variable forward(const Variable& x) override;
