@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cerrno>
+#include <cstring>
 #include <new>
 #include <system_error>
 
@@ -68,6 +69,12 @@ struct ClusterSecret::Memory {
 ClusterSecret ClusterSecret::random() {
   auto memory = std::make_shared<Memory>();
   randombytes_buf(memory->bytes, kBytes);
+  return ClusterSecret(std::move(memory));
+}
+
+ClusterSecret ClusterSecret::from_bytes(std::span<const std::byte, kBytes> bytes) {
+  auto memory = std::make_shared<Memory>();
+  std::memcpy(memory->bytes, bytes.data(), kBytes);
   return ClusterSecret(std::move(memory));
 }
 

@@ -20,6 +20,9 @@ class ClusterSecret {
 
   [[nodiscard]] static ClusterSecret random();
 
+  /// Copies the secret out of memory that the caller wipes.
+  [[nodiscard]] static ClusterSecret from_bytes(std::span<const std::byte, kBytes> bytes);
+
   /// Reads the secret from `descriptor`, which this process inherited, to its end, and closes it.
   /// Errors: bad_argument naming the descriptor and what was found.
   [[nodiscard]] static Result<ClusterSecret> from_descriptor(int descriptor);

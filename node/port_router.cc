@@ -1,0 +1,292 @@
+#include "node/port_router.h"
+
+#include <algorithm>
+#include <chrono>
+#include <iterator>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace troupe::port {
+namespace {
+
+constexpr std::string_view kStopped = "the port has stopped";
+
+/// The link answers a connection attempt within its patience; this is for a link that reached another port instead.
+constexpr int kPatienceFactor = 2;
+
+long long milliseconds(Duration duration) {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(duration).count();
+}
+
+}  // namespace
+
+Router::Router(Peer self, Duration connect_patience, Surroundings& surroundings)
+    : self_(std::move(self)), connect_patience_(connect_patience), surroundings_(surroundings) {}
+
+// --- Peers -----------------------------------------------------------------------------------------------------------
+
+void Router::connect(TimePoint now, const NodeName& name, const std::string& address) {
+  if (stopped_ || name == self_.name) return;
+  PeerState& peer = peers_[name];
+  if (peer.phase == Phase::up || (peer.phase == Phase::connecting && peer.address == address)) return;
+  peer.phase = Phase::connecting;
+  peer.address = address;
+  peer.give_up_at = now + kPatienceFactor * connect_patience_;
+  surroundings_.connect(address);
+}
+
+void Router::remove(const NodeName& name) {
+  const auto found = peers_.find(name);
+  if (found == peers_.end()) return;
+  if (found->second.phase == Phase::up) surroundings_.disconnect(name);
+  lose(name, Phase::removed, fmt::format("{} was removed by this port", name));
+}
+
+void Router::link_up(TimePoint now, const Peer& peer) {
+  if (stopped_) return;
+  PeerState& state = peers_[peer.name];
+  if (state.phase == Phase::up && state.life == peer.incarnation) return;  // goes on over a new connection
+  if (state.phase == Phase::removed) return surroundings_.disconnect(peer.name);
+  if (state.phase == Phase::up) lose(peer.name, Phase::lost, fmt::format("{} was made again", peer.name));
+  if (state.life == peer.incarnation) {
+    // Its session is gone here, and numbers of a second one could be taken for those of the first.
+    surroundings_.disconnect(peer.name);
+    return lose(peer.name, Phase::lost, fmt::format("this life of {} was lost or removed before", peer.name));
+  }
+  state.phase = Phase::up;
+  state.life = peer.incarnation;
+  state.session = std::make_unique<Session>(self_.incarnation, peer.incarnation);
+  detector_.watch(peer.name, peer.incarnation, now);
+  detector_due_ = now;
+  for (const RequestId waiting : std::exchange(state.waiting, {})) {
+    if (auto call = calls_.cancel(waiting)) send(now, state, std::move(call->entry));
+  }
+  for (const auto& [name, other] : peers_) {
+    if (other.phase != Phase::connecting || other.address != peer.address) continue;
+    lose(name, Phase::lost, fmt::format("the port at {} calls itself {}, not {}", peer.address, peer.name, name));
+  }
+}
+
+void Router::link_down(const NodeName& peer, Incarnation incarnation, const Error& why) {
+  const auto found = peers_.find(peer);
+  if (found == peers_.end() || found->second.phase != Phase::up || found->second.life != incarnation) return;
+  lose(peer, Phase::lost, fmt::format("{} is gone: {}", peer, why.message));
+}
+
+void Router::connect_failed(std::string_view address, const Error& why) {
+  for (const auto& [name, peer] : peers_) {
+    if (peer.phase != Phase::connecting || peer.address != address) continue;
+    lose(name, Phase::lost, fmt::format("{} cannot be reached: {}", name, why.message));
+  }
+}
+
+// By value and by name: the caller's references may lead into what changes here.
+void Router::lose(const NodeName& name, Phase phase, std::string why) {
+  PeerState& peer = peers_.at(name);
+  if (peer.session) (void)peer.session->close();
+  const Incarnation life = peer.session ? peer.life : Incarnation{};
+  peer.session.reset();
+  peer.waiting.clear();
+  peer.phase = phase;
+  peer.why = std::move(why);
+  detector_.forget(name);
+  std::vector<Calls::Call> calls = calls_.fail_peer({name, life});
+  if (life != Incarnation{}) std::ranges::move(calls_.fail_peer({name, {}}), std::back_inserter(calls));
+  for (Calls::Call& call : calls) end(std::move(call.entry), Port::Outcome::peer_lost, peer.why);
+}
+
+// --- Calls -----------------------------------------------------------------------------------------------------------
+
+void Router::call(TimePoint now, Call call) {
+  if (stopped_) return end(std::move(call), Port::Outcome::stopped, std::string(kStopped));
+  if (std::string why = refusal(call.peer); !why.empty()) {
+    return end(std::move(call), Port::Outcome::peer_lost, std::move(why));
+  }
+  if (call.due && *call.due <= now) {
+    return end(std::move(call), Port::Outcome::timeout, "the deadline had passed before the request was sent");
+  }
+  if (!fail_on_purpose(now, call)) route(now, std::move(call));
+}
+
+/// Why a call to `peer` fails at once, or nothing.
+std::string Router::refusal(const NodeName& peer) const {
+  if (peer == self_.name) return {};
+  const auto found = peers_.find(peer);
+  if (found == peers_.end()) return fmt::format("{} was never connected", peer);
+  const bool gone = found->second.phase == Phase::lost || found->second.phase == Phase::removed;
+  return gone ? found->second.why : std::string{};
+}
+
+/// Applies the rule for the call's tag. Returns whether the call has gone its way.
+bool Router::fail_on_purpose(TimePoint now, Call& call) {
+  const auto found = faults_.find(call.tag);
+  if (found == faults_.end()) return false;
+  Port::Fault& fault = found->second;
+  if (fault.fail_count > 0) {
+    --fault.fail_count;
+    std::string why = fmt::format("failed on purpose by the rule for tag {}", call.tag);
+    end(std::move(call), Port::Outcome::peer_lost, std::move(why));
+    return true;
+  }
+  if (!fault.drop && fault.delay <= Duration{0}) return false;
+  const RequestId kept = keep(std::move(call), {});
+  if (!fault.drop) delayed_.emplace(now + fault.delay, kept);
+  return true;
+}
+
+RequestId Router::keep(Call call, Incarnation life) {
+  NodeLife peer{call.peer, life};
+  const auto due = call.due;
+  const TimePoint started = call.started;
+  return calls_.add(std::move(peer), due, {}, started, std::move(call));
+}
+
+void Router::route(TimePoint now, Call call) {
+  if (call.peer == self_.name) {
+    Request request{{self_.name, self_.incarnation}, {}, call.tag, std::exchange(call.body, {})};
+    request.id = keep(std::move(call), self_.incarnation);
+    return surroundings_.serve(std::move(request));
+  }
+  PeerState& peer = peers_.at(call.peer);
+  if (peer.phase == Phase::up) return send(now, peer, std::move(call));
+  peer.waiting.push_back(keep(std::move(call), {}));
+}
+
+void Router::send(TimePoint now, PeerState& peer, Call call) {
+  const NodeName to = call.peer;
+  Message message{.kind = Message::Kind::call, .request = {}, .tag = call.tag, .body = std::exchange(call.body, {})};
+  message.request = keep(std::move(call), peer.life);
+  auto sent = peer.session->send(now, encode(std::move(message)), Session::Admission::always);
+  if (sent) put_on_link(now, to, std::move(sent.value().on_link));
+}
+
+void Router::answer(TimePoint now, const NodeLife& to, RequestId request, std::optional<Body> body) {
+  if (to.name == self_.name) return complete(to, request, std::move(body));
+  const auto found = peers_.find(to.name);
+  if (found == peers_.end() || found->second.phase != Phase::up || found->second.life != to.incarnation) return;
+  Message message{.kind = body ? Message::Kind::answer : Message::Kind::dropped, .request = request, .tag = 0, .body = {}};
+  if (body) message.body = *std::move(body);
+  auto sent = found->second.session->send(now, encode(std::move(message)), Session::Admission::always);
+  if (sent) put_on_link(now, to.name, std::move(sent.value().on_link));
+}
+
+void Router::frames(TimePoint now, const NodeName& from, Incarnation incarnation, Frames frames) {
+  const auto found = peers_.find(from);
+  if (found == peers_.end() || found->second.phase != Phase::up || found->second.life != incarnation) return;
+  (void)detector_.heard(from, incarnation, now);
+  auto received = found->second.session->receive(now, std::move(frames));
+  if (!received) return surroundings_.warn(fmt::format("dropped bytes from {}: {}", from, received.error().message));
+  put_on_link(now, from, std::move(received.value().on_link));
+  for (Frames& body : received.value().delivered) {
+    auto message = decode(std::move(body));
+    if (!message) {
+      surroundings_.disconnect(from);
+      return lose(from, Phase::lost, fmt::format("{} sent a message that cannot be read: {}", from, message.error().message));
+    }
+    take({from, incarnation}, std::move(message).value());
+  }
+  if (received.value().goodbye) lose(from, Phase::lost, fmt::format("{} has stopped", from));
+}
+
+void Router::take(const NodeLife& from, Message message) {
+  switch (message.kind) {
+    case Message::Kind::call:
+      return surroundings_.serve({from, message.request, message.tag, std::move(message.body)});
+    case Message::Kind::answer:
+      return complete(from, message.request, std::move(message.body));
+    case Message::Kind::dropped:
+      return complete(from, message.request, std::nullopt);
+  }
+}
+
+void Router::complete(const NodeLife& from, RequestId request, std::optional<Body> body) {
+  auto call = calls_.take(request, from);
+  if (!call) return;  // late, or not from whom it was asked
+  if (body) return surroundings_.end(std::move(call->entry.done), Port::Outcome::answered, *std::move(body), {});
+  end(std::move(call->entry), Port::Outcome::peer_lost, fmt::format("{} dropped the request without an answer", from.name));
+}
+
+// --- Time ------------------------------------------------------------------------------------------------------------
+
+void Router::tick(TimePoint now) {
+  for (auto& [name, peer] : peers_) {
+    if (peer.session) put_on_link(now, name, peer.session->tick(now).on_link);
+  }
+  while (!delayed_.empty() && delayed_.begin()->first <= now) {
+    auto call = calls_.cancel(delayed_.extract(delayed_.begin()).mapped());
+    if (call) route(now, std::move(call->entry));  // its peer is not lost: that would have ended it
+  }
+  expire(now);
+  judge_silence(now);
+}
+
+void Router::expire(TimePoint now) {
+  for (Calls::Call& call : calls_.expire(now)) {
+    const long long waited = milliseconds(*call.deadline - call.started);
+    end(std::move(call.entry), Port::Outcome::timeout, fmt::format("no answer within {} ms", waited));
+  }
+  for (auto& [name, peer] : peers_) {
+    if (peer.phase != Phase::connecting || peer.give_up_at > now) continue;
+    lose(name, Phase::lost, fmt::format("{} did not come up at {}", name, peer.address));
+  }
+}
+
+void Router::judge_silence(TimePoint now) {
+  FailureDetector::Verdicts verdicts = detector_.tick(now);
+  detector_due_ = verdicts.next;
+  for (const NodeName& name : verdicts.heartbeats) {
+    if (const auto found = peers_.find(name); found != peers_.end() && found->second.session) {
+      surroundings_.transmit(name, found->second.session->heartbeat());
+    }
+  }
+  for (const FailureDetector::Event& event : verdicts.events) {
+    if (event.change != FailureDetector::Change::down) continue;
+    surroundings_.disconnect(event.peer);
+    lose(event.peer, Phase::lost, fmt::format("nothing was heard of {} for {} ms", event.peer, milliseconds(event.silence)));
+  }
+}
+
+std::optional<TimePoint> Router::next_due() {
+  std::optional<TimePoint> next = calls_.next_deadline();
+  const auto consider = [&next](std::optional<TimePoint> due) {
+    if (due && (!next || *due < *next)) next = due;
+  };
+  for (const auto& [name, peer] : peers_) {
+    if (peer.session) consider(peer.session->next_due());
+    if (peer.phase == Phase::connecting) consider(peer.give_up_at);
+  }
+  if (!delayed_.empty()) consider(delayed_.begin()->first);
+  consider(detector_due_);
+  return next;
+}
+
+// --- The end ---------------------------------------------------------------------------------------------------------
+
+void Router::end_calls() {
+  stopped_ = true;
+  delayed_.clear();
+  for (Calls::Call& call : calls_.fail_all()) end(std::move(call.entry), Port::Outcome::stopped, std::string(kStopped));
+}
+
+bool Router::flushed() const {
+  return std::ranges::all_of(peers_, [](const auto& entry) {
+    return !entry.second.session || entry.second.session->pending_messages() == 0;
+  });
+}
+
+void Router::close() {
+  for (auto& [name, peer] : peers_) {
+    if (!peer.session) continue;
+    surroundings_.transmit(name, peer.session->goodbye());
+    lose(name, Phase::lost, std::string(kStopped));
+  }
+}
+
+void Router::put_on_link(TimePoint now, const NodeName& to, std::vector<Frames> messages) {
+  if (messages.empty()) return;
+  detector_.sent(to, now);
+  for (Frames& message : messages) surroundings_.transmit(to, std::move(message));
+}
+
+}  // namespace troupe::port

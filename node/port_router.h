@@ -1,0 +1,131 @@
+// Which raw call goes where, and how each ends. A plain class, as the router of typed calls is; port_core.cc runs it.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "actors/call_table.h"
+#include "actors/failure_detector.h"
+#include "actors/link.h"
+#include "actors/node_life.h"
+#include "actors/session.h"
+#include "node/port.h"
+#include "node/port_wire.h"
+
+namespace troupe::port {
+
+/// A call on its way through this port.
+struct Call {
+  NodeName peer;
+  std::uint64_t tag = 0;
+  Body body;
+  TimePoint started;
+  std::optional<TimePoint> due;
+  Port::Done done;
+};
+
+/// A request that came, and where its answer goes.
+struct Request {
+  NodeLife from;
+  RequestId id;
+  std::uint64_t tag = 0;
+  Body body;
+};
+
+/// Keeps the sessions with all peers and every call until it ends: by its answer, its deadline, its peer's end or ours.
+/// A call waits while its peer is being connected to. A peer is
+///
+///   connecting --up--> up --down, silent, goodbye--> lost          and from everywhere, by `remove`: removed
+///       |                                             ^  |
+///       +--------------no connection------------------+  +--`connect`--> connecting, for a new life only
+///
+/// Thread rule: one thread at a time; calls to Surroundings come on it, and none of them calls back.
+class Router {
+ public:
+  class Surroundings {
+   public:
+    virtual ~Surroundings() = default;
+    virtual void connect(const std::string& address) = 0;
+    virtual void disconnect(const NodeName& peer) = 0;
+    virtual void transmit(const NodeName& to, Frames frames) = 0;
+    virtual void serve(Request request) = 0;
+    /// `body` has something only if the outcome is `answered`.
+    virtual void end(Port::Done done, Port::Outcome outcome, Body body, std::string why) = 0;
+    virtual void warn(const std::string& line) = 0;
+  };
+
+  Router(Peer self, Duration connect_patience, Surroundings& surroundings);
+
+  void connect(TimePoint now, const NodeName& name, const std::string& address);
+  void remove(const NodeName& name);
+  void call(TimePoint now, Call call);
+  /// `body`: none if the request was dropped.
+  void answer(TimePoint now, const NodeLife& to, RequestId request, std::optional<Body> body);
+  void set_fault(std::uint64_t tag, Port::Fault fault) { faults_.insert_or_assign(tag, fault); }
+
+  void link_up(TimePoint now, const Peer& peer);
+  void link_down(const NodeName& peer, Incarnation incarnation, const Error& why);
+  void connect_failed(std::string_view address, const Error& why);
+  void frames(TimePoint now, const NodeName& from, Incarnation incarnation, Frames frames);
+
+  void tick(TimePoint now);
+  [[nodiscard]] std::optional<TimePoint> next_due();
+
+  /// Ends all calls as stopped, later ones too; takes no new peers. Answers still go out.
+  void end_calls();
+
+  /// Whether every peer that is up has all that was sent to it.
+  [[nodiscard]] bool flushed() const;
+
+  /// Says goodbye to all peers and forgets what they have not acknowledged.
+  void close();
+
+ private:
+  enum class Phase { connecting, up, lost, removed };
+
+  struct PeerState {
+    Phase phase = Phase::lost;
+    std::string address;                 ///< connecting: where
+    TimePoint give_up_at;                ///< connecting
+    std::vector<RequestId> waiting;      ///< connecting: in order; those that have ended are skipped
+    Incarnation life;                    ///< the last that was up, and is lost unless up
+    std::unique_ptr<Session> session;    ///< up
+    std::string why;                     ///< lost or removed
+  };
+
+  /// `call` has its body until it is sent.
+  using Calls = CallTable<Call>;
+
+  [[nodiscard]] RequestId keep(Call call, Incarnation life);
+  [[nodiscard]] std::string refusal(const NodeName& peer) const;
+  [[nodiscard]] bool fail_on_purpose(TimePoint now, Call& call);
+  void route(TimePoint now, Call call);
+  void send(TimePoint now, PeerState& peer, Call call);
+  void put_on_link(TimePoint now, const NodeName& to, std::vector<Frames> messages);
+  void take(const NodeLife& from, Message message);
+  void complete(const NodeLife& from, RequestId request, std::optional<Body> body);
+  void lose(const NodeName& name, Phase phase, std::string why);
+  void expire(TimePoint now);
+  void judge_silence(TimePoint now);
+  void end(Call call, Port::Outcome outcome, std::string why) {
+    surroundings_.end(std::move(call.done), outcome, {}, std::move(why));
+  }
+
+  const Peer self_;
+  const Duration connect_patience_;
+  Surroundings& surroundings_;
+  bool stopped_ = false;
+  std::map<NodeName, PeerState> peers_;
+  Calls calls_;  ///< those that are not sent under the name of their peer and no incarnation
+  std::multimap<TimePoint, RequestId> delayed_;
+  std::map<std::uint64_t, Port::Fault> faults_;
+  FailureDetector detector_;
+  std::optional<TimePoint> detector_due_;
+};
+
+}  // namespace troupe::port
