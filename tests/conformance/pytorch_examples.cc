@@ -1,0 +1,131 @@
+// The code that actors/PYTORCH.md shows, compiled: pytorch_test.cc looks for each of its lines here.
+#include <chrono>
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "node/sim/world.h"
+#include "troupe.h"
+
+// NOLINTBEGIN: nothing here runs.
+namespace troupe::testing {
+
+using namespace std::chrono_literals;
+
+Tensor add(const Tensor& x, double y);
+Tensor add_on_p1(Scope& scope, const Tensor& x);
+Variable project(const Variable& x, const Variable& w);
+
+double train(Node& node);
+
+struct Counter {
+  std::int64_t add(std::int64_t amount) { return value += amount; }
+  std::int64_t value = 0;
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar(value);
+  }
+};
+
+void start(const FunctionRegistry& functions) {
+  NodeOptions options;
+  options.name = "trainer";
+  options.rank = 1;
+  options.world_size = 3;                // join waits for three; 0: members come and go
+  options.pool.threads = 8;              // more are added while functions wait
+  options.seed = "tcp://10.0.0.1:4021";  // where the first node listens
+  options.bind = "ipc://@demo";          // unix sockets; "tcp://127.0.0.1:*" is the default
+  options.bind = "tcp://192.168.1.7:*";  // an address is an interface
+  Node node = Node::join(options, functions);
+  node.serve();
+}
+
+void start_from_environment(const FunctionRegistry& functions) {
+  Node node = Node::join(NodeOptions::from_environment(), functions);
+}
+
+void start_in_one_process(const FunctionRegistry& functions) {
+  LocalClusterOptions local;
+  local.wrap_link = [](std::unique_ptr<Link> link) { return link; };
+  LocalCluster cluster({"trainer", "p1"}, functions, local);
+}
+
+void membership(Node& node, std::vector<NodeName>& names) {
+  const NodeName& me = node.name();
+  names.push_back(me);
+  for (const Peer& peer : node.members()) names.push_back(peer.name);
+  const ShutdownReport report = node.shutdown(5s);
+  for (const std::string& line : report.waited_for) std::puts(line.c_str());
+  node.stop();
+  const auto pending = node.counts().pending_requests;
+}
+
+void calls(Node& node, const Tensor& x) {
+  const Tensor y = node.rpc_sync("p1", &add, x, 2.0);
+  const Future<Tensor> f = node.rpc_async("p1", &add, x, 2.0);
+  const RRef<Tensor> r = node.remote("p1", &add, x, 2.0);
+  const Scope quick = node.with({.deadline = 2s});
+  const Tensor z = quick.rpc_sync("p1", &add, x, 2.0);
+  const std::optional<Duration> left = quick.time_left();
+  const Scope patient = node.with({.deadline = Deadline::while_peer_lives()});
+}
+
+void futures(const Future<Tensor>& f) {
+  const Tensor value = f.get();
+  if (f.ready()) std::puts("there");
+  const auto soon = f.get_for(10ms);  // nothing if it is not there by then
+  const Future<double> first = f.then([](const Tensor& y) { return y.item(); });
+  f.then([](const Result<Tensor>& y) { std::puts(y ? "value" : y.error().text().c_str()); });
+}
+
+void references(Node& node, const RRef<Tensor>& r, const RRef<Counter>& counter) {
+  const RRef<Tensor> mine(node, ones({2}));
+  const Tensor copy = r.to_here(node);
+  const Future<Tensor> later = r.to_here_async(node);
+  if (r.is_owner()) r.local_value(node)->fill(0);
+  const NodeName& owner = r.owner();
+  const bool counted = r.confirmed_by_owner();
+  const std::string text = r.text();  // "RRef<tensor> trainer.17 on p1"
+  const std::int64_t sum = counter.rpc_sync(node, &Counter::add, 2);
+  const Future<std::int64_t> next = counter.rpc_async(node, &Counter::add, 2);
+  const RRef<std::int64_t> there = counter.remote(node, &Counter::add, 2);
+}
+
+void gradients(Node& node, const Variable& x, const Variable& w, const std::vector<RRef<Variable>>& parameters) {
+  DistContext ctx(node);
+  const Variable y = ctx.rpc_sync("p1", &project, x, w);
+  backward(ctx, sum(y));
+  const Tensor g = ctx.grad(w);
+  const Gradients all = ctx.gradients();
+  const RRef<Variable> loss = ctx.remote("p1", &project, x, w);
+  backward(ctx, loss);  // begins where the value is
+  const ContextId& id = ctx.id();
+  const DistOptimizer optimizer(node, optim::SgdOptions{.lr = 0.05}, parameters);
+  optimizer.step(ctx);
+}
+
+struct Net : nn::Module {
+  Variable forward(const Variable& x);
+  void learn(bool yes) { yes ? train() : eval(); }
+};
+Net make_net(std::int64_t hidden);
+std::vector<RRef<Variable>> parameters_of(Scope& scope, const RRef<Net>& net);
+
+void a_model(Node& node, const Variable& x) {
+  const RRef<Net> net = node.remote("p1", &make_net, 128);
+  const Variable y = net.rpc_sync(node, &Net::forward, x);
+  const Future<Variable> later = net.rpc_async(node, &Net::forward, x);
+  net.rpc_sync(node, &Net::learn, true);
+  net.rpc_sync(node, &Net::learn, false);
+  const std::vector<RRef<Variable>> parameters = node.rpc_sync("p1", &parameters_of, net);
+}
+
+void faults(const FunctionRegistry& functions) {
+  sim::World world({.seed = 7, .link = {.drop = 0.1, .duplicate = 0.1}}, {"trainer", "p1"}, functions);
+  const Future<double> loss = world.on("trainer", [](Node& node) { return train(node); });
+  world.kill_after(1000, "p1");
+}
+
+}  // namespace troupe::testing
+// NOLINTEND

@@ -1,0 +1,111 @@
+// actors/PYTORCH.md names all that PyTorch has, and shows only what compiles.
+#include <algorithm>
+#include <boost/test/unit_test.hpp>
+#include <fstream>
+#include <iterator>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tests/conformance/table.h"
+
+namespace troupe::testing {
+namespace {
+
+std::string text_of(const std::string& path) {
+  std::ifstream in(TROUPE_SOURCE_DIR "/" + path);
+  BOOST_REQUIRE_MESSAGE(in, path << " cannot be read");
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+/// What stands between backticks.
+std::vector<std::string> code_of(std::string_view text) {
+  std::vector<std::string> spans;
+  for (auto begin = text.find('`'); begin != std::string_view::npos;) {
+    const auto end = text.find('`', begin + 1);
+    if (end == std::string_view::npos) break;
+    spans.emplace_back(text.substr(begin + 1, end - begin - 1));
+    begin = text.find('`', end + 1);
+  }
+  return spans;
+}
+
+/// One line of a table: a PyTorch name, what Troupe has for it, an example or the reason.
+struct Line {
+  std::string name;
+  std::string ours;
+  std::string example;
+};
+
+std::vector<Line> lines_of(const std::string& markdown) {
+  std::vector<Line> lines;
+  for (const Entry& entry : read_entries(markdown)) {
+    if (entry.id != "|" || !entry.text.starts_with('`')) continue;
+    const auto first = entry.text.find(" | ");
+    const auto second = entry.text.find(" | ", first + 3);
+    BOOST_REQUIRE_MESSAGE(second != std::string::npos, "not three columns: " << entry.text);
+    lines.push_back({code_of(entry.text.substr(0, first)).at(0), entry.text.substr(first + 3, second - first - 3),
+                     entry.text.substr(second + 3)});
+  }
+  return lines;
+}
+
+/// Without what is said after the code, and without double spaces, for comparisons.
+std::string bare(std::string_view line) {
+  std::string out;
+  for (const char c : line) {
+    if (c != ' ' || (!out.empty() && out.back() != ' ')) out += c;
+  }
+  const auto comment = out.find("; //");
+  return comment == std::string::npos ? out : out.substr(0, comment + 1);
+}
+
+std::set<std::string> compiled_lines() {
+  std::set<std::string> lines;
+  const std::string text = text_of("tests/conformance/pytorch_examples.cc");
+  for (std::size_t begin = 0; begin < text.size();) {
+    const auto end = std::min(text.find('\n', begin), text.size());
+    lines.insert(bare(std::string_view(text).substr(begin, end - begin)));
+    begin = end + 1;
+  }
+  return lines;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(pytorch_names)
+
+BOOST_AUTO_TEST_CASE(every_name_of_pytorch_has_its_line) {
+  std::set<std::string> named;
+  for (const Line& line : lines_of(text_of("actors/PYTORCH.md"))) {
+    BOOST_TEST(named.insert(line.name).second, line.name << " has two lines");
+    BOOST_TEST(!line.ours.empty(), line.name << " has no counterpart and no word why");
+  }
+  const std::vector<Entry> names = read_entries(text_of("tests/conformance/pytorch_names"));
+  BOOST_TEST_REQUIRE(names.size() > 100U);
+  for (const Entry& name : names) BOOST_TEST(named.contains(name.id), name.id << " is not in actors/PYTORCH.md");
+}
+
+BOOST_AUTO_TEST_CASE(name_without_a_counterpart_has_a_reason) {
+  for (const Line& line : lines_of(text_of("actors/PYTORCH.md"))) {
+    if (line.ours == "none") BOOST_TEST(line.example.size() > 5U, line.name << ": why not?");
+  }
+}
+
+BOOST_AUTO_TEST_CASE(every_example_is_code_that_compiles) {
+  const std::set<std::string> compiled = compiled_lines();
+  int examples = 0;
+  for (const Line& line : lines_of(text_of("actors/PYTORCH.md"))) {
+    for (const std::string& code : code_of(line.example)) {
+      if (!code.ends_with(';')) continue;
+      ++examples;
+      BOOST_TEST(compiled.contains(bare(code)), line.name << ": not in pytorch_examples.cc: " << code);
+    }
+  }
+  BOOST_TEST(examples > 50);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace troupe::testing
