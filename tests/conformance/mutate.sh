@@ -72,6 +72,7 @@ mutate() {
   seed=$1
   check
   copy_tree
+  faults=$tree/$faults  # as it is now, whoever edits the other meanwhile
   cmake --preset dev -S "$tree" -B "$build" --log-level=ERROR >/dev/null
   # Numbers of Park and Miller: the same for every awk.
   drawn=$(list | awk -v x=$((seed % 2147483646 + 1)) '{ x = x * 16807 % 2147483647; print x, $0 }' | sort -n |
