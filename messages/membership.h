@@ -1,13 +1,17 @@
-// Who is in the cluster, and how all leave it together: the words between membership actors. The coordinator is the
-// living member of the lowest rank; when it goes, members repeat what they told it to the next.
+// Who is in the cluster, where groups of its members meet, and how all leave it together: the words between membership
+// actors. Newcomers are let in by the member that has been in longest; when it goes, the next one does it.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "messages/error.h"
 #include "messages/ids.h"
+#include "messages/payload.h"
 #include "messages/word.h"
 
 namespace troupe::msg {
@@ -16,26 +20,31 @@ namespace troupe::msg {
 struct Member {
   NodeName name;
   Incarnation incarnation;
-  std::string address;  ///< where it listens
-  std::uint32_t rank = 0;
+  std::string address;      ///< where it listens
+  std::string role;         ///< "trainer" of "trainer1"
+  std::uint32_t rank = 0;   ///< its place in the world
+  std::uint64_t epoch = 0;  ///< in which it was let in; 0 in a world whose members were there from the start
   friend bool operator==(const Member&, const Member&) = default;
   template <class Archive>
   void serialize(Archive& ar) {
-    ar(name, incarnation, address, rank);
+    ar(name, incarnation, address, role, rank, epoch);
   }
 };
 
-/// Let me in. Request, newcomer -> any member at a seed address, which passes it to the coordinator; answered by
-/// MemberList, by Failure `name_in_use` if a living node has the name. Idempotent by (name, incarnation).
+/// Let me in. Request, newcomer -> any member at a seed address, which passes it to the one that has been in longest;
+/// answered by MemberList once the world is complete, by Failure if the name, the rank or the world is taken.
+/// Idempotent by (name, incarnation).
 struct MemberJoin {
   static constexpr Word kWord{0x0501, "MemberJoin", Kind::request};
   NodeName name;
   Incarnation incarnation;
   std::string address;
-  std::uint32_t world_size = 0;  ///< answer when so many are in; 0 = at once
+  std::string role;
+  std::optional<std::uint32_t> rank;  ///< the one it wants; nothing: by arrival
+  std::uint32_t world_size = 0;       ///< answer when so many are in; 0 = at once
   template <class Archive>
   void serialize(Archive& ar) {
-    ar(name, incarnation, address, world_size);
+    ar(name, incarnation, address, role, rank, world_size);
   }
 };
 
@@ -50,7 +59,8 @@ struct MemberList {
   }
 };
 
-/// One more is in. Notification, coordinator -> every other member. Idempotent by incarnation.
+/// One more is in. Notification, coordinator -> every other member, and each member -> each peer that comes up: a peer
+/// that was let in elsewhere is known by its own word. Idempotent by incarnation.
 struct MemberJoined {
   static constexpr Word kWord{0x0503, "MemberJoined", Kind::notification};
   std::uint64_t epoch = 0;
@@ -120,27 +130,41 @@ struct ShutdownAgreed {
   }
 };
 
-/// `node` is at the barrier. Request, member -> coordinator; answered by BarrierPassed when every living member has
-/// entered. Idempotent by (barrier, generation, node).
-struct BarrierEntered {
-  static constexpr Word kWord{0x0509, "BarrierEntered", Kind::request};
-  std::string barrier;           ///< its name
-  std::uint64_t generation = 0;  ///< how often this member passed it before
-  NodeName node;
+/// What one member brings to a meeting of a group.
+struct Contribution {
+  Fingerprint type;  ///< of the value
+  Payload value;     ///< without references and boundary: everybody may get it
   template <class Archive>
   void serialize(Archive& ar) {
-    ar(barrier, generation, node);
+    ar(type, value);
   }
 };
 
-/// All are there. Reply to BarrierEntered, coordinator -> member.
-struct BarrierPassed {
-  static constexpr Word kWord{0x050a, "BarrierPassed", Kind::reply};
-  std::string barrier;
-  std::uint64_t generation = 0;
+/// The sender is where the members of a group meet. Request, member -> the meeting's leader; answered by BarrierPassed when
+/// all others are there too, by Failure `timeout` after `limit`. Not idempotent: the n-th of one member meets the n-th of
+/// the others.
+struct BarrierEntered {
+  static constexpr Word kWord{0x0509, "BarrierEntered", Kind::request};
+  std::string operation;               ///< "barrier", "all_gather", "gather": what they meet for
+  std::vector<NodeName> members;       ///< who meets, sorted
+  NodeName receiver;                   ///< who gets what they bring; empty: everybody
+  bool without_dead = false;           ///< those who are gone are not waited for
+  std::chrono::microseconds limit{0};  ///< how long the sender waits; 0 = as long as it lives
+  Contribution own;
   template <class Archive>
   void serialize(Archive& ar) {
-    ar(barrier, generation);
+    ar(operation, members, receiver, without_dead, limit, own);
+  }
+};
+
+/// All are there. Reply to BarrierEntered, leader -> member.
+struct BarrierPassed {
+  static constexpr Word kWord{0x050a, "BarrierPassed", Kind::reply};
+  std::vector<std::pair<NodeName, Contribution>> values;  ///< by name; none for who is not the receiver
+  std::vector<std::pair<NodeName, Error>> missing;        ///< who was not waited for, and why
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar(values, missing);
   }
 };
 

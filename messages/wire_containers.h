@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "messages/archive.h"
+#include "tensor/shape.h"
 
 namespace troupe {
 
@@ -184,5 +185,21 @@ template <class K, class V, class C, class A>
 struct WireFormat<std::multimap<K, V, C, A>> : detail::MapFormat<std::multimap<K, V, C, A>, false> {};
 template <class K, class V, class H, class E, class A>
 struct WireFormat<std::unordered_map<K, V, H, E, A>> : detail::MapFormat<std::unordered_map<K, V, H, E, A>, true> {};
+
+/// The sizes as a list. More than 16 are refused when they are read.
+template <>
+struct WireFormat<Shape> {
+  static constexpr bool kTravels = true;
+  static void save(OutArchive& ar, const Shape& shape) { ar(std::vector<std::int64_t>(shape.begin(), shape.end())); }
+  static void load(InArchive& ar, Shape& shape) {
+    std::vector<std::int64_t> sizes;
+    ar(sizes);
+    shape = Shape(sizes);
+  }
+  template <class Schema>
+  static void describe(Schema& schema) {
+    schema.template list<std::int64_t>("shape");
+  }
+};
 
 }  // namespace troupe

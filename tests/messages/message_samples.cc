@@ -99,18 +99,19 @@ std::vector<AnyMessage> optim_messages() {
 }
 
 std::vector<AnyMessage> membership_messages() {
-  const Member member{"ps0", {1, 2}, "tcp://127.0.0.1:4000", 3};
+  const Member member{"ps0", {1, 2}, "tcp://127.0.0.1:4000", "ps", 3, 5};
+  const Contribution brought{{12}, to_payload(nullptr, std::int32_t{5})};
   return {
-      MemberJoin{"ps0", {1, 2}, "tcp://127.0.0.1:4000", 3},
-      MemberList{5, {member, {"trainer", {3, 4}, "ipc://run/t", 1}}},
+      MemberJoin{"ps0", {1, 2}, "tcp://127.0.0.1:4000", "ps", 3, 4},
+      MemberList{5, {member, {"trainer", {3, 4}, "ipc://run/t", "trainer", 1, 2}}},
       MemberJoined{5, member},
       MemberLeft{6, "ps0", {1, 2}, sample_error()},
       ShutdownReady{"ps0", {1, 2}},
       ShutdownCount{2},
       ShutdownCounted{2, 3, 40},
       ShutdownAgreed{2},
-      BarrierEntered{"epoch", 4, "ps0"},
-      BarrierPassed{"epoch", 4},
+      BarrierEntered{"gather", {"ps0", "trainer"}, "ps0", true, std::chrono::microseconds(1500), brought},
+      BarrierPassed{{{"ps0", brought}}, {{"trainer", sample_error()}}},
   };
 }
 

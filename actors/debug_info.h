@@ -1,0 +1,57 @@
+// What a node knows about itself and its conversations, as numbers and as text.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "actors/worker_info.h"
+
+namespace troupe {
+
+/// What went between this node and one peer, since the session with that life of it began.
+struct PeerTraffic {
+  std::uint64_t calls_sent = 0;      ///< requests to the peer
+  std::uint64_t calls_received = 0;  ///< requests from the peer
+  std::uint64_t bytes_sent = 0;      ///< resends, acknowledgements and heartbeats among them
+  std::uint64_t bytes_received = 0;
+  friend bool operator==(const PeerTraffic&, const PeerTraffic&) = default;
+};
+
+/// Node::debug_info: each number is counted where the fact is, at nearly the same moment.
+struct DebugInfo {
+  WorkerInfo node;
+
+  // References.
+  std::size_t owners = 0;         ///< values that live here because references to them exist
+  std::size_t forks = 0;          ///< handles that this node holds of others' values
+  std::size_t pending_users = 0;  ///< of these, not confirmed by the owner yet
+
+  // Calls.
+  std::size_t pending_calls = 0;  ///< requests of this node without an answer
+  std::size_t served_calls = 0;   ///< functions being run for others, waiting ones among them
+
+  // Autograd and optimizers.
+  std::size_t contexts = 0;
+  std::size_t backward_passes = 0;
+  std::size_t shards = 0;
+
+  // The pool.
+  std::size_t pool_threads = 0;    ///< as configured: functions that compute at the same time
+  std::size_t threads_busy = 0;    ///< threads that run a function
+  std::size_t threads_waiting = 0; ///< threads whose function waits in one of our waits
+  std::size_t threads_idle = 0;
+
+  /// By peer that is up; nothing while Node::measure_traffic(false).
+  std::optional<std::map<NodeName, PeerTraffic>> traffic;
+
+  friend bool operator==(const DebugInfo&, const DebugInfo&) = default;
+
+  /// One "key: value" per line, keys as the fields above; traffic as "traffic.ps0.bytes_sent: 1024". A metric that is
+  /// switched off has no line.
+  [[nodiscard]] std::string text() const;
+};
+
+}  // namespace troupe

@@ -1,0 +1,167 @@
+#include "actors/meetings.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+namespace troupe::detail {
+
+void Meetings::enter(TimePoint now, const NodeName& member, msg::BarrierEntered entered, Answer answer) {
+  Place place{std::move(entered.operation), std::move(entered.members), std::move(entered.receiver), entered.without_dead};
+  if (!std::binary_search(place.members.begin(), place.members.end(), member)) {
+    Error error;
+    error.code = ErrorCode::bad_argument;
+    error.message = fmt::format("{} is no member of the group that it waits for", member);
+    return answer(std::move(error));
+  }
+  if (auto error = obstacle(place)) return answer(std::move(*error));
+  const std::optional<TimePoint> due = entered.limit.count() == 0 ? std::nullopt : std::optional(now + entered.limit);
+  const auto at = places_.try_emplace(std::move(place)).first;
+  at->second[member].push_back({std::move(entered.own), now, due, std::move(answer)});
+  settle(at);
+}
+
+void Meetings::came(const NodeName& peer) {
+  up_.insert(peer);
+  gone_.erase(peer);
+}
+
+void Meetings::gone(const NodeName& peer, const Error& why) {
+  up_.erase(peer);
+  gone_[peer] = why;
+  std::vector<std::pair<Answer, Error>> failed;
+  for (auto at = places_.begin(); at != places_.end();) {
+    const auto current = at++;
+    current->second.erase(peer);  // its entries' answers go nowhere
+    if (auto error = obstacle(current->first)) {
+      for (auto& [member, entries] : current->second) {
+        for (Entry& entry : entries) failed.emplace_back(std::move(entry.answer), *error);
+      }
+      places_.erase(current);
+    } else {
+      settle(current);
+    }
+  }
+  for (auto& [answer, error] : failed) answer(std::move(error));
+}
+
+/// Why they cannot meet: one is gone and they must not meet without it.
+std::optional<Error> Meetings::obstacle(const Place& place) const {
+  if (place.without_dead) return std::nullopt;
+  const auto absent =
+      std::find_if(place.members.begin(), place.members.end(), [this](const NodeName& name) { return !up_.contains(name); });
+  return absent == place.members.end() ? std::nullopt : std::optional(absence(*absent));
+}
+
+Error Meetings::absence(const NodeName& member) const {
+  Error error;
+  if (const auto known = gone_.find(member); known != gone_.end()) {
+    error = known->second;
+  } else {
+    error.code = ErrorCode::not_joined;
+    error.message = "no node of that name is in this cluster";
+  }
+  error.peer = member;
+  error.operation.clear();
+  return error;
+}
+
+bool Meetings::all_there(const Place& place, const Entries& entries) const {
+  return std::all_of(place.members.begin(), place.members.end(),
+                     [&](const NodeName& name) { return entries.contains(name) || !up_.contains(name); });
+}
+
+/// Answers all that can be answered at one place, and forgets it when nobody waits there.
+void Meetings::settle(Places::iterator at) {
+  const Place& place = at->first;
+  Entries& entries = at->second;
+  std::vector<std::pair<Answer, msg::BarrierPassed>> answers;
+  while (!entries.empty() && all_there(place, entries)) {
+    msg::BarrierPassed passed;
+    std::vector<std::pair<NodeName, Answer>> told;
+    for (const NodeName& name : place.members) {
+      const auto found = entries.find(name);
+      if (found == entries.end()) {
+        passed.missing.emplace_back(name, absence(name));
+        continue;
+      }
+      Entry entry = std::move(found->second.front());
+      found->second.pop_front();
+      if (found->second.empty()) entries.erase(found);
+      passed.values.emplace_back(name, std::move(entry.own));
+      told.emplace_back(name, std::move(entry.answer));
+    }
+    for (auto& [name, answer] : told) {
+      const bool receives = place.receiver.empty() || place.receiver == name;
+      answers.emplace_back(std::move(answer), receives ? passed : msg::BarrierPassed{{}, passed.missing});
+    }
+  }
+  if (entries.empty()) places_.erase(at);
+  for (auto& [answer, passed] : answers) answer(std::move(passed));
+}
+
+void Meetings::expire(TimePoint now) {
+  std::vector<std::pair<Answer, Error>> expired;
+  for (auto& [place, entries] : places_) {
+    const std::vector<NodeName> absent = missing_at(place, entries);
+    for (auto& [name, waiting] : entries) {
+      std::erase_if(waiting, [&, &at = place](Entry& entry) {
+        if (!entry.due || *entry.due > now) return false;
+        expired.emplace_back(std::move(entry.answer), late(at, absent, now - entry.came));
+        return true;
+      });
+    }
+    std::erase_if(entries, [](const auto& named) { return named.second.empty(); });
+  }
+  std::erase_if(places_, [](const auto& place) { return place.second.empty(); });
+  for (auto& [answer, error] : expired) answer(std::move(error));
+}
+
+std::vector<NodeName> Meetings::missing_at(const Place& place, const Entries& entries) {
+  std::vector<NodeName> absent;
+  for (const NodeName& name : place.members) {
+    if (!entries.contains(name)) absent.push_back(name);
+  }
+  return absent;
+}
+
+Error Meetings::late(const Place& place, const std::vector<NodeName>& absent, Duration waited) {
+  Error error;
+  error.code = ErrorCode::timeout;
+  error.message = fmt::format("timed out in {} after {:.2f} seconds: {} did not come", place.operation,
+                              std::chrono::duration<double>(waited).count(), fmt::join(absent, ", "));
+  return error;
+}
+
+std::optional<TimePoint> Meetings::next_due() const {
+  std::optional<TimePoint> next;
+  for (const auto& [place, entries] : places_) {
+    for (const auto& [name, waiting] : entries) {
+      for (const Entry& entry : waiting) {
+        if (entry.due && (!next || *entry.due < *next)) next = entry.due;
+      }
+    }
+  }
+  return next;
+}
+
+void Meetings::stop(const Error& why) {
+  for (auto& [place, entries] : std::exchange(places_, {})) {
+    for (auto& [name, waiting] : entries) {
+      for (Entry& entry : waiting) entry.answer(why);
+    }
+  }
+}
+
+std::size_t Meetings::size() const {
+  std::size_t count = 0;
+  for (const auto& [place, entries] : places_) {
+    for (const auto& [name, waiting] : entries) count += waiting.size();
+  }
+  return count;
+}
+
+}  // namespace troupe::detail

@@ -1,0 +1,42 @@
+// How much goes between this node and each of its peers.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <optional>
+
+#include "actors/debug_info.h"
+#include "messages/frame.h"
+#include "messages/ids.h"
+
+namespace troupe::detail {
+
+/// Counts since the session with each peer began. Thread rule: any thread may call any member.
+class Traffic {
+ public:
+  /// Off: nothing is counted, and what was counted is forgotten.
+  void measure(bool on);
+
+  void began(const NodeName& peer);
+  void ended(const NodeName& peer);
+
+  void called(const NodeName& peer) { count(peer, &PeerTraffic::calls_sent, 1); }
+  void called_by(const NodeName& peer) { count(peer, &PeerTraffic::calls_received, 1); }
+  void sent(const NodeName& peer, const Frames& frames) { count(peer, &PeerTraffic::bytes_sent, bytes(frames)); }
+  void received(const NodeName& peer, const Frames& frames) { count(peer, &PeerTraffic::bytes_received, bytes(frames)); }
+
+  /// By peer with a session; nothing while it is off.
+  [[nodiscard]] std::optional<std::map<NodeName, PeerTraffic>> counts() const;
+
+ private:
+  [[nodiscard]] static std::uint64_t bytes(const Frames& frames);
+  void count(const NodeName& peer, std::uint64_t PeerTraffic::*what, std::uint64_t amount);
+
+  std::atomic<bool> on_{true};
+  mutable std::mutex mutex_;
+  std::map<NodeName, PeerTraffic> peers_;  // guarded by mutex_
+};
+
+}  // namespace troupe::detail

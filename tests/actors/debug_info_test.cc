@@ -1,0 +1,50 @@
+#include "actors/debug_info.h"
+
+#include <boost/test/unit_test.hpp>
+
+namespace troupe {
+namespace {
+
+BOOST_AUTO_TEST_SUITE(debug_info)
+
+BOOST_AUTO_TEST_CASE(text_has_one_line_for_each_counter) {
+  DebugInfo info;
+  info.node = {"ps0", 1};
+  info.owners = 2;
+  info.forks = 3;
+  info.pending_users = 4;
+  info.pending_calls = 5;
+  info.served_calls = 6;
+  info.contexts = 7;
+  info.backward_passes = 8;
+  info.shards = 9;
+  info.pool_threads = 10;
+  info.threads_busy = 11;
+  info.threads_waiting = 12;
+  info.threads_idle = 13;
+  const std::string without = "node: ps0 (rank 1)\n"
+                              "owners: 2\n"
+                              "forks: 3\n"
+                              "pending_users: 4\n"
+                              "pending_calls: 5\n"
+                              "served_calls: 6\n"
+                              "contexts: 7\n"
+                              "backward_passes: 8\n"
+                              "shards: 9\n"
+                              "pool_threads: 10\n"
+                              "threads_busy: 11\n"
+                              "threads_waiting: 12\n"
+                              "threads_idle: 13\n";
+  BOOST_TEST(info.text() == without);
+  info.traffic.emplace();
+  info.traffic->emplace("trainer", PeerTraffic{1, 2, 3, 4});
+  BOOST_TEST(info.text() == without + "traffic.trainer.calls_sent: 1\n"
+                                      "traffic.trainer.calls_received: 2\n"
+                                      "traffic.trainer.bytes_sent: 3\n"
+                                      "traffic.trainer.bytes_received: 4\n");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace troupe
