@@ -16,7 +16,7 @@ namespace troupe {
 /// after it is stopped; a process may hold several, and make them again and again.
 /// Thread rule: any thread may call any member, also from within `done`, `serve` and the release of an owner, but for
 /// `stop` and the destructor. All three run on the port's own threads, never on the one that does its input and output
-/// and never inside `call`; only after `stop` does `call` run them itself. None of them may throw.
+/// and never inside `call`; only when the port stops, or has stopped, may they run inside a member. None may throw.
 class Port {
  public:
   /// Bytes and what keeps them alive and unchanged; no owner: they outlive the port. Sent without a copy; the owner is
