@@ -142,6 +142,18 @@ BOOST_AUTO_TEST_CASE(wait_tells_the_threads_hook) {
   BOOST_TEST(hook.waits == 1);
 }
 
+BOOST_AUTO_TEST_CASE(callbacks_that_wait_all_run, *label("F-03")) {
+  const Promise<int> promise(home);
+  std::vector<Future<int>> sums;
+  for (int i = 0; i < 3; ++i) sums.push_back(promise.future().then([i](int value) { return value + i; }));
+  promise.complete(4);
+  executor->run_all();
+  for (int i = 0; i < 3; ++i) {
+    BOOST_TEST_REQUIRE(sums[static_cast<std::size_t>(i)].ready());
+    BOOST_TEST(sums[static_cast<std::size_t>(i)].get() == 4 + i);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(callbacks_run_on_the_executor_never_where_the_future_completes, *label("F-01")) {
   const Promise<int> promise(home);
   int seen = 0;
