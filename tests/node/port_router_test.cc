@@ -167,6 +167,16 @@ BOOST_AUTO_TEST_CASE(delayed_and_dropped_calls_end_with_their_peer) {
   BOOST_TEST(world.take().empty());
 }
 
+BOOST_AUTO_TEST_CASE(no_call_is_refused_for_what_already_waits_to_be_sent) {
+  World world;
+  world.router.link_up(world.now, kPeer);
+  const Frame large = make_frame(std::vector<std::byte>(40 << 20));
+  for (int i = 0; i < 4; ++i) {
+    world.router.call(world.now, {"b", 1, {{large.bytes.size()}, {large}}, world.now, {}, {}});
+  }
+  BOOST_TEST(world.take() == Lines(4, "send b"), per_element);
+}
+
 BOOST_AUTO_TEST_CASE(what_was_sent_before_the_end_is_flushed_once_it_is_acknowledged) {
   World world;
   world.router.link_up(world.now, kPeer);

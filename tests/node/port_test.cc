@@ -340,6 +340,17 @@ BOOST_AUTO_TEST_CASE(parts_of_all_sizes_arrive_and_their_owners_are_released_und
   testing::eventually(kPatience, changes, [&] { return released == 3; }, [&] { return released; });
 }
 
+BOOST_AUTO_TEST_CASE(release_of_an_owner_may_wait_for_a_call_since_no_thread_that_the_port_needs_runs_it) {
+  Two two;
+  auto heard = std::make_shared<std::promise<std::string>>();
+  Pending pending;
+  const std::string large(1 << 20, 'x');
+  two.a.call("b", kEcho, {part_of(large, [&two, heard] { heard->set_value(call(two.a, "b", "from a release")); })}, kPatience,
+             pending.done());
+  BOOST_TEST((pending.get() == large));
+  BOOST_TEST(heard->get_future().get() == "from a release");
+}
+
 BOOST_AUTO_TEST_CASE(calls_to_oneself_are_alike_and_share_the_memory) {
   Port alone(options("alone", {}));
   const Port::Part part = part_of("here");
@@ -534,6 +545,33 @@ BOOST_AUTO_TEST_CASE(answers_given_when_the_port_stops_are_delivered_and_every_c
     answered_in_all += answered;
   }
   BOOST_TEST_MESSAGE(answered_in_all << " of 500 calls were answered before the end");
+}
+
+BOOST_AUTO_TEST_CASE(answer_that_its_caller_does_not_take_keeps_stop_until_its_grace_ends) {
+  std::promise<void> held;
+  std::promise<void> go_on;
+  std::atomic<bool> first{true};
+  const std::string secret = Port::draw_secret();
+  Port::Options with = options("a", secret);
+  with.log = [&](const std::string&) {  // on a's input/output thread
+    if (!first.exchange(false)) return;
+    held.set_value();
+    go_on.get_future().wait();
+  };
+  Kept kept;
+  Port a(std::move(with));
+  Port b(options("b", secret));
+  b.start(kept.serve());
+  a.connect("b", b.address());
+  Pending pending = start_call(a, "b", "x");
+  kept.wait(1);
+  Port stranger(options("stranger", {}));
+  stranger.connect("a", a.address());
+  BOOST_REQUIRE((held.get_future().wait_for(kPatience) == std::future_status::ready));
+  kept.answers[0]({part_of("late")});
+  BOOST_TEST(!b.stop(100ms));
+  go_on.set_value();
+  BOOST_TEST((pending.get() != "no end within 10 s"));
 }
 
 BOOST_AUTO_TEST_CASE(serve_that_does_not_end_delays_stop_no_longer_than_its_grace) {
