@@ -2,13 +2,18 @@
 #pragma once
 
 #include "actors/callable.h"
+#include "actors/callee.h"
+#include "actors/collect.h"
 #include "actors/deadline.h"
 #include "actors/dist_autograd.h"
 #include "actors/dist_optimizer.h"
 #include "actors/function_registry.h"
 #include "actors/future.h"
+#include "actors/op.h"
 #include "actors/rref.h"
 #include "actors/scope.h"
+#include "actors/task.h"
+#include "actors/wait_all_scope.h"
 #include "autograd/engine.h"
 #include "autograd/gradcheck.h"
 #include "autograd/nn/activation.h"

@@ -9,6 +9,8 @@
 #include "actors/contexts.h"
 #include "actors/function_registry.h"
 #include "actors/node_core.h"
+#include "actors/op.h"
+#include "actors/open_calls.h"
 #include "actors/references.h"
 
 namespace troupe::detail {
@@ -42,6 +44,7 @@ void warn_cut_graph(const NodeCore& node, const std::string& function, const std
 CallEncoder::CallEncoder(std::shared_ptr<const ScopeState> scope, NodeName to, std::source_location site,
                          const CallableKey& callable)
     : scope_(std::move(scope)), to_(std::move(to)), site_(site), function_(scope_->node->functions().find(callable)) {
+  if (function_ == nullptr) function_ = operations().find(callable);
   if (function_ == nullptr) {
     throw std::invalid_argument(fmt::format("[rpc] this callable is not in the registry of {}; registered: {}",
                                             scope_->node->name(), fmt::join(scope_->node->functions().names(), ", ")));
@@ -69,7 +72,8 @@ struct CallSender {
       warn_cut_graph(node, call.function_->name, call.site_);
     }
     if (!message.arguments.refs.empty()) done = undo_if_unread(node, message.arguments.refs, std::move(done));
-    node.request({call.to_, std::move(actor), operation, due_of(*call.scope_), std::move(message)}, std::move(done));
+    node.request({call.to_, std::move(actor), operation, due_of(*call.scope_), std::move(message), std::move(call.cancelled_by_)},
+                 std::move(done));
   }
 
  private:
@@ -134,6 +138,22 @@ Error error_of_encoding(const NodeCore& node, const std::exception& exception) {
   error.execution = Execution::never;
   error.peer = node.name();
   return error;
+}
+
+std::vector<std::stop_token> cancelling(const ScopeState& scope, const FutureCore& future) {
+  std::vector<std::stop_token> tokens{future.stop_token()};
+  if (scope.stop.stop_possible()) tokens.push_back(scope.stop);
+  if (scope.open_calls) tokens.push_back(scope.open_calls->stop_token());
+  return tokens;
+}
+
+ReplyHandler counted(const ScopeState& scope, ReplyHandler done) {
+  if (!scope.open_calls) return done;
+  return [open = std::make_shared<OpenCall>(scope.open_calls), done = std::move(done)](Result<std::shared_ptr<PayloadReader>> reply) {
+    const std::optional<Error> error = reply ? std::nullopt : std::optional(reply.error());
+    done(std::move(reply));
+    open->ended(error ? &*error : nullptr);
+  };
 }
 
 FutureHome future_home_of(const ScopeState& scope) { return scope.node->future_home(); }

@@ -7,10 +7,12 @@
 #include <memory>
 #include <optional>
 #include <source_location>
+#include <stop_token>
 #include <string>
 #include <tuple>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "actors/callable.h"
 #include "actors/future.h"
@@ -33,6 +35,9 @@ class CallEncoder {
   CallEncoder(std::shared_ptr<const ScopeState> scope, NodeName to, std::source_location site, const CallableKey& callable);
 
   [[nodiscard]] OutArchive& archive() { return writer_->archive(); }
+
+  /// A call whose answer nobody waits for once one of these stops. Not for `create`: the value has a life of its own.
+  void cancelled_by(std::vector<std::stop_token> tokens) { cancelled_by_ = std::move(tokens); }
 
   /// An argument could not be encoded: the call will fail with that.
   void failed_to_encode(Error error) { failure_ = std::move(error); }
@@ -61,6 +66,7 @@ class CallEncoder {
   const RegisteredFunction* function_;
   std::unique_ptr<PayloadWriter> writer_;
   std::optional<Error> failure_;
+  std::vector<std::stop_token> cancelled_by_;
 };
 
 /// Where in the program the next call through `scope` is made. Takes one index.
@@ -118,17 +124,24 @@ template <class T>
   }
 }
 
-/// The future of a value that `start` asks for; decoded by the first thread that wants it.
+/// The tokens that end a request made in `scope` whose answer is for `future`.
+[[nodiscard]] std::vector<std::stop_token> cancelling(const ScopeState& scope, const FutureCore& future);
+
+/// Passes the reply on, and counts the request among the open ones of `scope` until then.
+[[nodiscard]] ReplyHandler counted(const ScopeState& scope, ReplyHandler done);
+
+/// The future of a value that `start` asks for; decoded by the first thread that wants it. `start` is given the handler
+/// of the reply and what may cancel the request.
 template <class R, class Start>
 Future<R> expect(const ScopeState& scope, Start&& start) {
   auto state = std::make_shared<FutureState<Stored<R>>>(future_home_of(scope));
-  start(ReplyHandler([state](Result<std::shared_ptr<PayloadReader>> reply) {
+  start(counted(scope, [state](Result<std::shared_ptr<PayloadReader>> reply) {
     if (!reply) {
       state->complete(reply.error());
       return;
     }
     state->complete_later([reader = std::move(reply).value()] { return read_value<Stored<R>>(*reader); });
-  }));
+  }), cancelling(scope, *state));
   return Future<R>(std::move(state));
 }
 

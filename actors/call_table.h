@@ -81,6 +81,12 @@ class CallTable {
     return remove(at);
   }
 
+  /// A pending call, or null. Valid until the table changes.
+  [[nodiscard]] Call* find(RequestId request) {
+    const auto at = calls_.find(request);
+    return at == calls_.end() ? nullptr : &at->second;
+  }
+
   /// The caller gave up.
   [[nodiscard]] std::optional<Call> cancel(RequestId request) {
     const auto at = calls_.find(request);

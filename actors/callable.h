@@ -6,6 +6,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstring>
+#include <limits>
 #include <tuple>
 #include <type_traits>
 #include <typeindex>
@@ -16,8 +17,27 @@
 namespace troupe {
 
 class Scope;
+template <class T>
+class Future;
+template <class T>
+class Task;
 
 namespace detail {
+
+/// What the caller of a function gets. A function may return a Future<T>, or be a coroutine Task<T>: then it is the T,
+/// and no thread is held until it is there.
+template <class R>
+struct Awaited {
+  using Type = R;
+  static constexpr bool is_later = false;
+};
+template <class T>
+struct Awaited<Future<T>> {
+  using Type = T;
+  static constexpr bool is_later = true;
+};
+template <class T>
+struct Awaited<Task<T>> : Awaited<Future<T>> {};
 
 /// A parameter that can travel: what the callee receives is its own copy, so references to it must be const or rvalue.
 template <class P>
@@ -26,8 +46,10 @@ inline constexpr bool is_wire_parameter =
 
 template <class R, class Self, class... P>
 struct SignatureOf {
-  using Result = std::decay_t<R>;
+  using Returned = std::decay_t<R>;
+  using Result = typename Awaited<Returned>::Type;
   using Object = Self;  ///< class of a member function, void otherwise
+  static constexpr bool is_later = Awaited<Returned>::is_later;
   static constexpr bool takes_scope = false;
   using Wire = std::tuple<std::decay_t<P>...>;
   static constexpr std::size_t arity = sizeof...(P);
@@ -87,7 +109,9 @@ template <class F>
 
 template <class Param, class Arg>
 constexpr bool converts() {
-  if constexpr (std::is_arithmetic_v<Param> && std::is_arithmetic_v<std::decay_t<Arg>>) {
+  if constexpr (std::is_floating_point_v<Param> && std::is_integral_v<std::decay_t<Arg>>) {
+    return std::numeric_limits<std::decay_t<Arg>>::digits <= std::numeric_limits<Param>::digits;  // every value fits
+  } else if constexpr (std::is_arithmetic_v<Param> && std::is_arithmetic_v<std::decay_t<Arg>>) {
     return requires(Arg arg) { Param{arg}; };
   } else {
     return std::is_convertible_v<Arg, Param>;

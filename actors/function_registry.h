@@ -12,18 +12,27 @@
 #include <typeinfo>
 #include <unordered_map>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "actors/callable.h"
+#include "actors/callee.h"
+#include "actors/scope.h"
+#include "actors/task.h"
 #include "actors/value_box.h"
 #include "messages/ids.h"
 #include "messages/schema.h"
 
 namespace troupe {
 
-class Scope;
-
 namespace detail {
+
+/// Told once: a function's result, or why there is none.
+using ValueHandler = std::function<void(Result<ValueBox>)>;
+
+/// The result of a function that returned a Future or a Task: tells its handler on the pool, when it is there. Keeps the
+/// arguments alive until then.
+using LaterValue = std::function<void(ValueHandler)>;
 
 /// One function under its name, with all types erased.
 struct RegisteredFunction {
@@ -32,33 +41,67 @@ struct RegisteredFunction {
   CallableKey local_key;    ///< finds it in this process
   Fingerprint fingerprint;  ///< of the wire parameters and the result
   const std::type_info* object = nullptr;  ///< class of a member function, null for others
-  /// Decodes the arguments, runs the function in `scope`, returns its result. `object` is what a member function runs on.
-  /// Throws what the function throws, DecodeError on bytes that do not fit.
-  std::function<ValueBox(Scope& scope, PayloadReader& arguments, void* object)> run;
+  /// Decodes the arguments, runs the function in the scope of `place`, returns its result. `object` is what a member
+  /// function runs on. Throws what the function throws, DecodeError on bytes that do not fit.
+  std::function<std::variant<ValueBox, LaterValue>(const TaskPlace& place, PayloadReader& arguments, void* object)> run;
 };
 
+/// What a function was called with. A later result keeps it.
 template <class F>
-ValueBox run_decoded(const F& callable, Scope& scope, PayloadReader& arguments, void* object) {
+struct Served {
+  explicit Served(const TaskPlace& place) : scope(std::const_pointer_cast<ScopeState>(place.scope)) {}
+  Scope scope;
+  typename Signature<F>::Wire values;
+};
+
+template <class F, class T>
+LaterValue later_value(Future<T> future, std::shared_ptr<Served<F>> served) {
+  return [future = std::move(future), served = std::move(served)](ValueHandler done) {
+    future.state().on_done([future, served, done = std::move(done)](const Error* refused) {
+      if (refused != nullptr) return done(*refused);
+      const auto& result = future.state().result();
+      done(result ? Result<ValueBox>(ValueBox::of(result.value())) : Result<ValueBox>(result.error()));
+    });
+  };
+}
+
+template <class T>
+Future<T> started(Task<T> task, const TaskPlace& place) {
+  return std::move(task).start_in(std::make_shared<TaskPlace>(place));
+}
+
+/// From here on the function only waits.
+template <class T>
+Future<T> started(Future<T> future, const TaskPlace& place) {
+  static_cast<void>(future.state());  // throws if there is none
+  if (place.turn) place.turn->give_up();
+  return future;
+}
+
+template <class F>
+std::variant<ValueBox, LaterValue> run_decoded(const F& callable, const TaskPlace& place, PayloadReader& arguments, void* object) {
   using S = Signature<F>;
-  using R = typename S::Result;
-  typename S::Wire values;
-  std::apply([&](auto&... value) { (arguments.archive()(value), ...); }, values);
+  using R = typename S::Returned;
+  const auto served = std::make_shared<Served<F>>(place);
+  std::apply([&](auto&... value) { (arguments.archive()(value), ...); }, served->values);
   const auto call = [&]() -> decltype(auto) {
     return std::apply(
         [&](auto&... value) -> decltype(auto) {
           if constexpr (!std::is_void_v<typename S::Object>) {
             auto& self = *static_cast<typename S::Object*>(object);
-            if constexpr (S::takes_scope) return (self.*callable)(scope, std::move(value)...);
+            if constexpr (S::takes_scope) return (self.*callable)(served->scope, std::move(value)...);
             else return (self.*callable)(std::move(value)...);
           } else if constexpr (S::takes_scope) {
-            return callable(scope, std::move(value)...);
+            return callable(served->scope, std::move(value)...);
           } else {
             return callable(std::move(value)...);
           }
         },
-        values);
+        served->values);
   };
-  if constexpr (std::is_void_v<R>) {
+  if constexpr (S::is_later) {
+    return later_value(started(call(), place), served);
+  } else if constexpr (std::is_void_v<R>) {
     call();
     return ValueBox::of(Unit{});
   } else {
@@ -82,6 +125,10 @@ Fingerprint fingerprint_of_callable() {
 /// A name and a callable. Functions, member functions, captureless lambdas and function objects.
 class Registration {
  public:
+  /// The function whose last parameters have default values.
+  template <class F, class... D>
+  Registration(std::string name, const detail::WithDefaults<F, D...>& callable) : Registration(std::move(name), callable.callable) {}
+
   template <class F>
   Registration(std::string name, F callable)
       : function_{std::move(name),
@@ -89,8 +136,8 @@ class Registration {
                   detail::key_of(callable),
                   detail::fingerprint_of_callable<F>(),
                   object_type<F>(),
-                  [callable](Scope& scope, detail::PayloadReader& arguments, void* object) {
-                    return detail::run_decoded<F>(callable, scope, arguments, object);
+                  [callable](const detail::TaskPlace& place, detail::PayloadReader& arguments, void* object) {
+                    return detail::run_decoded<F>(callable, place, arguments, object);
                   }} {}
 
   [[nodiscard]] detail::RegisteredFunction take() && { return std::move(function_); }

@@ -36,6 +36,14 @@ Error error_of_current_exception(const NodeName& node, std::string operation) {
   return error;
 }
 
+Error cancelled_by_caller() {
+  Error error;
+  error.code = ErrorCode::cancelled;
+  error.message = "its caller cancelled it";
+  error.execution = Execution::maybe;
+  return error;
+}
+
 bool FutureCore::claim() {
   std::lock_guard lock(mutex_);
   return !std::exchange(claimed_, true);

@@ -9,6 +9,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <stop_token>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -32,6 +33,9 @@ struct FutureHome {
   std::shared_ptr<Clock> clock;
 };
 
+/// For a future that is cancelled.
+[[nodiscard]] Error cancelled_by_caller();
+
 /// The error for the exception that is being handled, as a failure of `operation` on `node`.
 [[nodiscard]] Error error_of_current_exception(const NodeName& node, std::string operation);
 
@@ -52,6 +56,11 @@ class FutureCore {
 
   [[nodiscard]] const FutureHome& home() const { return home_; }
 
+  /// Stops when the future is cancelled: for who works on the result.
+  [[nodiscard]] std::stop_token stop_token() const { return stop_.get_token(); }
+  /// Tells who works on the result that nobody wants it.
+  void request_stop() { stop_.request_stop(); }
+
  protected:
   /// True for the one caller that may set the result.
   [[nodiscard]] bool claim();
@@ -64,6 +73,7 @@ class FutureCore {
   void run_on_pool(Callback callback);
 
   const FutureHome home_;
+  std::stop_source stop_;
   WaitPoint done_;
   bool claimed_ = false;             // guarded by mutex_
   bool published_ = false;           // guarded by mutex_
@@ -183,6 +193,15 @@ class Future {
     return state().result();
   }
 
+  /// Fails the future with `cancelled` unless it is done, and tells who works on the result: a called function sees it
+  /// on its scope's stop_token, and so do the functions that it calls. Returns whether the future was still open.
+  /// Futures made by `then` are cancelled one by one: what they follow from goes on.
+  bool cancel() const {  // NOLINT(modernize-use-nodiscard)
+    if (!state().complete(detail::cancelled_by_caller())) return false;
+    state().request_stop();
+    return true;
+  }
+
   /// Runs `callback` on the pool when the result is there and returns the future of what it returns. A callback that
   /// takes the value is skipped on an error, which passes on; one that takes a Result sees both. What it throws fails
   /// the returned future.
@@ -199,6 +218,9 @@ class Future {
           [callback = std::move(callback)](const Result<Value>& result) mutable { return callback(result.value()); });
     }
   }
+
+  /// Throws as state().
+  [[nodiscard]] const std::shared_ptr<State>& shared_state() const { return static_cast<void>(state()), state_; }
 
   [[nodiscard]] State& state() const {
     if (!state_) throw std::logic_error("[Future] used without a value: it was default-constructed");

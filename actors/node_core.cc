@@ -89,17 +89,25 @@ struct NodeCore::Actors {
 struct NodeCore::RouterSurroundings final : Router::Surroundings {
   explicit RouterSurroundings(NodeCore& n) : node(n) {}
 
-  void transmit(const NodeName& to, Frames frames) override { node.link_->send(to, std::move(frames)); }
+  void transmit(const NodeName& to, Frames frames) override {
+    node.traffic_.sent(to, frames);
+    node.link_->send(to, std::move(frames));
+  }
   void deliver(const Peer& from, msg::Envelope envelope, msg::AnyMessage message, std::optional<TimePoint> due) override {
     ReturnAddress answer;
+    if (envelope.request.value != 0 && from.name != node.name_) node.traffic_.called_by(from.name);
     if (envelope.request.value != 0) answer = ReturnAddress(node.shared_from_this(), {from.name, from.incarnation}, envelope.request);
     node.deliver({from.name, from.incarnation, std::move(envelope), std::move(message), std::move(answer), due});
   }
-  void peer_up(const Peer& peer) override { node.membership_->peer_up(peer); }
+  void peer_up(const Peer& peer) override {
+    node.traffic_.began(peer.name);
+    node.membership_->peer_up(peer);
+  }
   void peer_down(const Peer& peer, const Error& why) override { node.peer_down(peer, why); }
   void give_up(const NodeName& peer) override { node.link_->disconnect(peer); }
   void pending_changed(std::size_t requests) override { node.actors_->pending_requests.store(requests, std::memory_order_release); }
   void warn(std::string text) override { spdlog::warn("[{}] {}", node.name_, text); }
+  void cancel_soon(RequestId request) override { node.host_->send(node.actors_->router, CancelRequest{request}); }
 
   NodeCore& node;
 };
@@ -144,6 +152,7 @@ void NodeCore::request(Request request, AnswerHandler done) {
     return;
   }
   requests_started_.fetch_add(1, std::memory_order_acq_rel);
+  traffic_.called(request.to);
   done = tell_once(std::move(done), std::move(gone));
   host_->send(actors_->router, SendRequest{std::move(request), std::move(done)});
 }
@@ -237,6 +246,7 @@ void NodeCore::on_link_up(const Peer& peer) {
 }
 
 void NodeCore::on_frames(const NodeName& from, Incarnation incarnation, Frames frames) {
+  traffic_.received(from, frames);
   if (!stopped()) host_->send(actors_->router, FramesCame{from, incarnation, std::move(frames)});
 }
 
@@ -278,6 +288,7 @@ void NodeCore::deliver(Delivery delivery) {
 void NodeCore::peer_down(const Peer& peer, const Error& why) {
   const bool is_news = why.code != ErrorCode::shutting_down && !departures_expected_.load(std::memory_order_relaxed);
   spdlog::log(is_news ? spdlog::level::warn : spdlog::level::debug, "[{}] {} is gone: {}", name_, peer.name, why.message);
+  traffic_.ended(peer.name);
   served_calls_.caller_gone({peer.name, peer.incarnation});
   contexts_->peer_down(peer, why);
   shards_->peer_down(peer, why);

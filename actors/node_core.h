@@ -13,6 +13,7 @@
 #include <optional>
 #include <set>
 #include <source_location>
+#include <stop_token>
 #include <string>
 #include <utility>
 #include <vector>
@@ -24,6 +25,7 @@
 #include "actors/link.h"
 #include "actors/node_life.h"
 #include "actors/served_calls.h"
+#include "actors/traffic.h"
 #include "messages/all.h"
 #include "messages/envelope.h"
 
@@ -39,7 +41,7 @@ class Shards;
 struct NodeParts {
   NodeName name;
   Incarnation incarnation;
-  std::uint32_t rank = 0;
+  std::optional<std::uint32_t> rank;  ///< in a world that is made with all its members; nothing: founds or joins one
   FunctionRegistry functions;
   std::shared_ptr<Clock> clock;
   std::shared_ptr<Executor> executor;
@@ -54,6 +56,7 @@ struct Request {
   std::string operation;         ///< for errors and reports: "rpc project"
   std::optional<TimePoint> due;  ///< nothing: while the peer lives
   msg::AnyMessage message;
+  std::vector<std::stop_token> cancelled_by = {};  ///< the first that stops ends it with `cancelled`
 };
 
 /// Told exactly once, on whichever thread the answer came: must not block or run user code.
@@ -107,7 +110,7 @@ class NodeCore final : public std::enable_shared_from_this<NodeCore>, private Li
 
   [[nodiscard]] const NodeName& name() const { return name_; }
   [[nodiscard]] Incarnation incarnation() const { return incarnation_; }
-  [[nodiscard]] std::uint32_t rank() const { return rank_; }
+  [[nodiscard]] std::optional<std::uint32_t> rank() const { return rank_; }
   [[nodiscard]] Peer self() const { return {name_, incarnation_, link_->address()}; }
   [[nodiscard]] Clock& clock() const { return *clock_; }
   [[nodiscard]] Executor& executor() const { return *executor_; }
@@ -137,6 +140,7 @@ class NodeCore final : public std::enable_shared_from_this<NodeCore>, private Li
   [[nodiscard]] bool is_up(const NodeName& peer) const;
 
   [[nodiscard]] ServedCalls& served_calls() { return served_calls_; }
+  [[nodiscard]] Traffic& traffic() { return traffic_; }
   [[nodiscard]] References& references() const { return *references_; }
   [[nodiscard]] Contexts& contexts() const { return *contexts_; }
   [[nodiscard]] Shards& shards() const { return *shards_; }
@@ -186,12 +190,13 @@ class NodeCore final : public std::enable_shared_from_this<NodeCore>, private Li
 
   const NodeName name_;
   const Incarnation incarnation_;
-  const std::uint32_t rank_;
+  const std::optional<std::uint32_t> rank_;
   const FunctionRegistry functions_;
   const std::shared_ptr<Clock> clock_;
   const std::shared_ptr<Executor> executor_;
   const std::unique_ptr<Link> link_;
   ServedCalls served_calls_;
+  Traffic traffic_;
   std::unique_ptr<ActorHost> host_;
   std::unique_ptr<RouterSurroundings> surroundings_;
   std::unique_ptr<Membership> membership_;

@@ -38,6 +38,22 @@ class TurnHook final : public BlockingHook {
   BlockingHook* outer_;
 };
 
+class ValueTurn final : public TaskTurn {
+ public:
+  explicit ValueTurn(std::shared_ptr<ValueUse> use) : use_(std::move(use)) {}
+
+  void give_up() override { use_->give_up_turn(); }
+  void take_again(std::function<void()> granted) override { use_->ask_for_turn(std::move(granted)); }
+  void run(const std::function<void()>& part) override {
+    TurnHook hook(*use_, BlockingHook::current());
+    const BlockingHook::Guard guard(hook);
+    part();
+  }
+
+ private:
+  const std::shared_ptr<ValueUse> use_;
+};
+
 }  // namespace
 
 // --- RRefHandle ------------------------------------------------------------------------------------------------------
@@ -342,7 +358,7 @@ void References::State::make_value(const RRefId& rref, ServedCall call) {
   const std::string label = "remote " + shared->function->name + " for " + shared->caller;
   node.run(label,
            [shared, publish] {
-             if (shared->function->object == nullptr) return publish(run_function(*shared, nullptr));
+             if (shared->function->object == nullptr) return run_function(shared, {}, publish);
              publish(shared->node->error(ErrorCode::bad_argument, shared->node->name(), "remote " + shared->function->name,
                                          "a member function is called on an RRef"));
            },
@@ -382,13 +398,15 @@ void References::State::call(Delivery& delivery, msg::ValueCall& call) {
     if (!value) return finish(*served, value.error());
     const ValueBox box = value.value();
     const auto run = [served, finish, box, use] {
-      TurnHook hook(*use, BlockingHook::current());
-      const BlockingHook::Guard guard(hook);
       if (served->function->object == nullptr || box.ops->type != std::type_index(*served->function->object)) {
         return finish(*served, served->node->error(ErrorCode::bad_argument, served->node->name(), "rpc " + served->function->name,
                                                    "the function is not a member of the value's class"));
       }
-      finish(*served, run_function(*served, box.value.get()));
+      const auto turn = std::make_shared<ValueTurn>(use);
+      turn->run([&] {
+        run_function(served, {box.value.get(), turn},
+                     [served, finish, box, use](Result<ValueBox> result) { finish(*served, std::move(result)); });
+      });
     };
     served->node->run("rpc " + served->function->name + " for " + served->caller, run,
                       [served, finish](const Error& refused) { finish(*served, refused); });
@@ -471,15 +489,29 @@ std::size_t References::handles() const {
   return state_->handles.size();
 }
 
+std::size_t References::forks() const {
+  std::lock_guard lock(state_->mutex);
+  return state_->table.size();
+}
+
+std::size_t References::unconfirmed_forks() const {
+  std::lock_guard lock(state_->mutex);
+  return state_->table.unconfirmed_count();
+}
+
 // --- ValueUse --------------------------------------------------------------------------------------------------------
 
 ValueUse::~ValueUse() { node_->references().end_use(rref_, turn_); }
 
 void ValueUse::give_up_turn() { node_->references().suspend_use(rref_, turn_); }
 
+void ValueUse::ask_for_turn(std::function<void()> granted) {
+  node_->references().resume_use(rref_, turn_, std::move(granted));
+}
+
 void ValueUse::take_turn_again(BlockingHook* hook) {
   const auto granted = std::make_shared<WaitPoint>();
-  node_->references().resume_use(rref_, turn_, granted);
+  ask_for_turn([granted] { granted->signal(); });
   hook != nullptr ? static_cast<void>(hook->wait(*granted, std::nullopt)) : static_cast<void>(granted->wait_here(std::nullopt));
 }
 
@@ -487,8 +519,8 @@ void References::end_use(const RRefId& rref, TurnId turn) { state_->tell_owner(r
 
 void References::suspend_use(const RRefId& rref, TurnId turn) { state_->tell_owner(rref, UseSuspended{turn}); }
 
-void References::resume_use(const RRefId& rref, TurnId turn, const std::shared_ptr<WaitPoint>& granted) {
-  state_->tell_owner(rref, UseResumed{turn, std::make_shared<TurnGrant>(granted)});
+void References::resume_use(const RRefId& rref, TurnId turn, std::function<void()> granted) {
+  state_->tell_owner(rref, UseResumed{turn, std::make_shared<TurnGrant>(std::move(granted))});
 }
 
 }  // namespace troupe::detail

@@ -31,6 +31,8 @@ class ValueUse {
 
   /// The thread is about to wait for something else: others may use the value meanwhile.
   void give_up_turn();
+  /// Tells `granted` when it is this use's turn again, or the owner has ended. `granted` must not block.
+  void ask_for_turn(std::function<void()> granted);
   /// Waits, through `hook` if there is one, until it is this use's turn again.
   void take_turn_again(BlockingHook* hook);
 
@@ -96,11 +98,15 @@ class References {
   [[nodiscard]] std::size_t owned_values() const;
   [[nodiscard]] std::size_t handles() const;
 
+  /// Handles of other nodes' values, and of these those that their owners have not confirmed yet.
+  [[nodiscard]] std::size_t forks() const;
+  [[nodiscard]] std::size_t unconfirmed_forks() const;
+
  private:
   friend class ValueUse;
   void end_use(const RRefId& rref, TurnId turn);
   void suspend_use(const RRefId& rref, TurnId turn);
-  void resume_use(const RRefId& rref, TurnId turn, const std::shared_ptr<WaitPoint>& granted);
+  void resume_use(const RRefId& rref, TurnId turn, std::function<void()> granted);
 
   struct State;
   std::unique_ptr<State> state_;

@@ -22,14 +22,14 @@ std::optional<TimePoint> due_of(const msg::Envelope& envelope, TimePoint now) {
   return now + std::min<Duration>(envelope.deadline, std::chrono::hours(24 * 365));
 }
 
-void fail(CallTable<AnswerHandler>::Call& call, Error error, TimePoint now) {
+void fail(CallTable<WaitingRequest>::Call& call, Error error, TimePoint now) {
   if (error.peer.empty()) {
     error.peer = call.peer.name;
     error.incarnation = call.peer.incarnation;
   }
   if (error.operation.empty()) error.operation = call.operation;
   error.elapsed_us = std::chrono::duration_cast<std::chrono::microseconds>(now - call.started).count();
-  call.entry(std::move(error));
+  call.entry.done(std::move(error));
 }
 
 }  // namespace
@@ -52,8 +52,13 @@ void Router::request(TimePoint now, Request request, AnswerHandler done) {
   const bool local = request.to == self_.name;
   const Peer& peer = local ? self_ : peers_.at(request.to).peer;
   const RequestId id =
-      calls_.add({peer.name, peer.incarnation}, request.due, std::move(request.operation), now, std::move(done));
+      calls_.add({peer.name, peer.incarnation}, request.due, std::move(request.operation), now,
+                                 {std::move(done), nullptr});
   surroundings_.pending_changed(calls_.size());
+  if (!request.cancelled_by.empty()) {
+    auto watch = std::make_unique<StopWatch>(request.cancelled_by, [this, id] { surroundings_.cancel_soon(id); });
+    calls_.find(id)->entry.watch = std::move(watch);
+  }
   msg::Envelope envelope{self_.name, request.to + "/" + request.actor, id, {}, remaining(request.due, now), {}};
   if (local) {
     surroundings_.deliver(self_, std::move(envelope), std::move(request.message), request.due);
@@ -71,6 +76,14 @@ void Router::request(TimePoint now, Request request, AnswerHandler done) {
   auto sent = peers_.at(request.to).session->send(now, std::move(frames).value());
   if (!sent) return give_back(sent.error());
   put_on_link(now, request.to, std::move(sent.value().on_link));
+}
+
+void Router::cancel(TimePoint now, RequestId request) {
+  auto call = calls_.cancel(request);
+  if (!call) return;
+  surroundings_.pending_changed(calls_.size());
+  notify(now, call->peer.name, call->peer.incarnation, "worker", msg::CallCancelled{request});
+  fail(*call, cancelled_by_caller(), now);
 }
 
 void Router::notify(TimePoint now, const NodeName& to, std::optional<Incarnation> life, std::string actor,
@@ -182,7 +195,7 @@ void Router::complete(TimePoint now, RequestId request, const NodeLife& from, ms
   if (auto* failure = std::get_if<msg::Failure>(&message)) {
     fail(*call, std::move(failure->error), now);
   } else {
-    call->entry(std::move(message));
+    call->entry.done(std::move(message));
   }
 }
 

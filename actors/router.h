@@ -6,9 +6,12 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <list>
 #include <map>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -20,6 +23,23 @@
 #include "messages/codec.h"
 
 namespace troupe::detail {
+
+/// Calls `stopped` when one of the tokens stops, while it lives.
+class StopWatch {
+ public:
+  StopWatch(const std::vector<std::stop_token>& tokens, const std::function<void()>& stopped) {
+    for (const std::stop_token& token : tokens) callbacks_.emplace_back(token, stopped);
+  }
+
+ private:
+  std::list<std::stop_callback<std::function<void()>>> callbacks_;
+};
+
+/// Who waits for the answer to a request, and what may end the wait.
+struct WaitingRequest {
+  AnswerHandler done;
+  std::unique_ptr<StopWatch> watch;  ///< null if nothing may cancel it
+};
 
 /// Thread rule: one thread at a time; calls to Surroundings come on it.
 class Router {
@@ -38,12 +58,17 @@ class Router {
     /// So many requests wait for an answer now. Told before the answer that changed it is handed on.
     virtual void pending_changed(std::size_t requests) = 0;
     virtual void warn(std::string text) = 0;
+    /// Nobody waits for the answer to `request`: call cancel() soon, not from here. On any thread.
+    virtual void cancel_soon(RequestId request) = 0;
   };
 
   /// `checksum`: what the links do not guard.
   explicit Router(Peer self, Surroundings& surroundings, msg::Checksum checksum = msg::Checksum::everything);
 
   void request(TimePoint now, Request request, AnswerHandler done);
+
+  /// Ends a request with `cancelled`, if it still waits, and tells who works on it.
+  void cancel(TimePoint now, RequestId request);
 
   /// To whichever life has the name now, or to `life` only.
   void notify(TimePoint now, const NodeName& to, std::optional<Incarnation> life, std::string actor, msg::AnyMessage message);
@@ -87,7 +112,7 @@ class Router {
   const msg::Checksum checksum_;
   std::map<NodeName, PeerState> peers_;
   std::map<NodeName, Error> lost_;  ///< peers that were up and are gone, and why
-  CallTable<AnswerHandler> calls_;
+  CallTable<WaitingRequest> calls_;
   FailureDetector detector_;
   std::optional<TimePoint> detector_due_;
   std::optional<Error> stopped_;

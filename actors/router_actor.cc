@@ -23,6 +23,10 @@ RouterActor::behavior_type router_actor(RouterActor::stateful_pointer<RouterStat
         self->state.router->request(now(), std::move(m.request), std::move(m.done));
         settle();
       },
+      [=](const CancelRequest& m) {
+        self->state.router->cancel(now(), m.request);
+        settle();
+      },
       [=](SendNotification& m) {
         self->state.router->notify(now(), m.to, m.life, std::move(m.actor), std::move(m.message));
         settle();

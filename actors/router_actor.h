@@ -17,6 +17,10 @@ struct SendRequest {
   Request request;
   AnswerHandler done;
 };
+/// Nobody waits for its answer.
+struct CancelRequest {
+  RequestId request;
+};
 struct SendNotification {
   NodeName to;
   std::optional<Incarnation> life;  ///< nothing: whoever has the name now
@@ -55,6 +59,7 @@ struct StopRouting {
 }  // namespace troupe::detail
 
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::SendRequest)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::CancelRequest)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::SendNotification)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::SendAnswer)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::LinkCameUp)
@@ -69,6 +74,7 @@ namespace troupe::detail {
 /// Runs the Router (router.h), which has the rules.
 /// Name: "<node>/router".  Spawned by: NodeCore.  Ends: on StopRouting, after every pending request has its answer.
 using RouterActor = caf::typed_actor<caf::reacts_to<SendRequest>,       //
+                                     caf::reacts_to<CancelRequest>,     //
                                      caf::reacts_to<SendNotification>,  //
                                      caf::reacts_to<SendAnswer>,        //
                                      caf::reacts_to<LinkCameUp>,        //

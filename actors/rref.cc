@@ -38,12 +38,14 @@ std::function<void(Result<Answer>)> with_own_failure(std::shared_ptr<RRefHandle>
 
 }  // namespace
 
-void fetch(const ScopeState& scope, const std::shared_ptr<RRefHandle>& handle, ReplyHandler done) {
+void fetch(const ScopeState& scope, const std::shared_ptr<RRefHandle>& handle, ReplyHandler done,
+           std::vector<std::stop_token> cancelled_by) {
   const std::string operation = "to_here " + handle->id().text();
   if (auto failure = unusable(scope, *handle, operation)) return done(*std::move(failure));
   if (scope.context) scope.node->contexts().called(*scope.context, handle->owner().name);
   msg::RRefFetch message{handle->id(), next_site(scope)};
-  scope.node->request({handle->owner().name, "rref/" + handle->id().text(), operation, due_of(scope), std::move(message)},
+  scope.node->request({handle->owner().name, "rref/" + handle->id().text(), operation, due_of(scope), std::move(message),
+                       std::move(cancelled_by)},
                       expect_reply(scope.node, handle->owner().name, with_own_failure(handle, operation, std::move(done))));
 }
 

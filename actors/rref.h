@@ -7,8 +7,10 @@
 #include <optional>
 #include <source_location>
 #include <stdexcept>
+#include <stop_token>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "actors/call_encoder.h"
 #include "actors/callable.h"
@@ -25,7 +27,8 @@ namespace detail {
 class ValueUse;
 
 /// What RRef<T> does without knowing T. Each throws RemoteError or fails its handler if the reference has failed.
-void fetch(const ScopeState& scope, const std::shared_ptr<RRefHandle>& handle, ReplyHandler done);
+void fetch(const ScopeState& scope, const std::shared_ptr<RRefHandle>& handle, ReplyHandler done,
+           std::vector<std::stop_token> cancelled_by);
 void use_here(const ScopeState& scope, const std::shared_ptr<RRefHandle>& handle,
               std::function<void(Result<ValueBox>, std::shared_ptr<ValueUse>)> begin);
 [[nodiscard]] std::shared_ptr<RRefHandle> remote(CallEncoder encoder, std::string type);
@@ -73,8 +76,8 @@ class RRef {
 
   [[nodiscard]] Future<T> to_here_async(const Scope& scope) const {
     static_assert(Travels<T>, "the value cannot travel: call its member functions where it is, r.rpc_sync(scope, &T::f, ...)");
-    return detail::expect<T>(scope.state(), [&](detail::ReplyHandler done) {
-      detail::fetch(scope.state(), handle("to_here"), std::move(done));
+    return detail::expect<T>(scope.state(), [&](detail::ReplyHandler done, std::vector<std::stop_token> cancelled_by) {
+      detail::fetch(scope.state(), handle("to_here"), std::move(done), std::move(cancelled_by));
     });
   }
 
@@ -92,21 +95,24 @@ class RRef {
 
   /// Calls member function `member` on the value, at its owner, in turn. Throws RemoteError.
   template <class F, class... Args>
-  detail::ResultOf<F> rpc_sync(const Scope& scope, const F& member, Args&&... args) const {
+  detail::ResultFor<F, Args...> rpc_sync(const Scope& scope, const F& member, Args&&... args) const {
     return rpc_async(scope, member, std::forward<Args>(args)...).get();
   }
 
   template <class F, class... Args>
-  [[nodiscard]] Future<detail::ResultOf<F>> rpc_async(const Scope& scope, const F& member, Args&&... args) const {
-    return detail::expect<detail::ResultOf<F>>(scope.state(), [&](detail::ReplyHandler done) {
-      detail::call_on(encode(scope, member, std::forward<Args>(args)...), handle("rpc_async"), std::move(done));
+  [[nodiscard]] Future<detail::ResultFor<F, Args...>> rpc_async(const Scope& scope, const F& member, Args&&... args) const {
+    auto encoder = encode(scope, member, std::forward<Args>(args)...);
+    using R = detail::ResultFor<F, Args...>;
+    return detail::expect<R>(scope.state(), [&](detail::ReplyHandler done, std::vector<std::stop_token> cancelled_by) {
+      encoder.cancelled_by(std::move(cancelled_by));
+      detail::call_on(std::move(encoder), handle("rpc_async"), std::move(done));
     });
   }
 
   /// Calls `member` on the value and leaves the result at the owner.
   template <class F, class... Args>
-  [[nodiscard]] RRef<detail::Stored<detail::ResultOf<F>>> remote(const Scope& scope, const F& member, Args&&... args) const {
-    using R = detail::Stored<detail::ResultOf<F>>;
+  [[nodiscard]] RRef<detail::Stored<detail::ResultFor<F, Args...>>> remote(const Scope& scope, const F& member, Args&&... args) const {
+    using R = detail::Stored<detail::ResultFor<F, Args...>>;
     return RRef<R>(detail::remote_on(encode(scope, member, std::forward<Args>(args)...), handle("remote"), RRef<R>::wire_name()));
   }
 
@@ -145,9 +151,14 @@ class RRef {
 
   template <class F, class... Args>
   detail::CallEncoder encode(const Scope& scope, const F& member, Args&&... args) const {
-    static_assert(std::is_same_v<detail::ObjectOf<F>, T>, "the member function is not one of the value's own class");
-    return detail::encode_call<F>(scope.shared_state(), owner(), std::source_location::current(), detail::key_of(member),
-                                  std::forward<Args>(args)...);
+    using C = detail::ChosenFor<F, Args...>;
+    static_assert(std::is_same_v<detail::ObjectOf<C>, T>, "the member function is not one of the value's own class");
+    const detail::CallableKey key = detail::key_of<C>(detail::Callee<F>::template choose<Args...>(member));
+    const auto call = [&](auto&&... all) {
+      return detail::encode_call<C>(scope.shared_state(), owner(), std::source_location::current(), key,
+                                    std::forward<decltype(all)>(all)...);
+    };
+    return detail::Callee<F>::complete(member, call, std::forward<Args>(args)...);
   }
 
   std::shared_ptr<detail::RRefHandle> handle_;
@@ -166,10 +177,9 @@ struct WireFormat<RRef<T>> {
 };
 
 template <class F, class... Args>
-RRef<detail::Stored<detail::ResultOf<F>>> Scope::remote(To to, const F& callable, Args&&... args) const {
-  using R = detail::Stored<detail::ResultOf<F>>;
-  static_assert(std::is_void_v<detail::ObjectOf<F>>, "a member function is called on an RRef: r.remote(scope, &T::f, ...)");
-  return RRef<R>(detail::remote(encode<F>(to, callable, std::forward<Args>(args)...), RRef<R>::wire_name()));
+RRef<detail::Stored<detail::ResultFor<F, Args...>>> Scope::remote(To to, const F& callable, Args&&... args) const {
+  using R = detail::Stored<detail::ResultFor<F, Args...>>;
+  return RRef<R>(detail::remote(encode(to, callable, std::forward<Args>(args)...), RRef<R>::wire_name()));
 }
 
 }  // namespace troupe

@@ -12,7 +12,6 @@
 #include "actors/node_core.h"
 #include "actors/turn_queue.h"
 #include "actors/value_box.h"
-#include "actors/wait_point.h"
 
 namespace troupe::detail {
 
@@ -60,11 +59,11 @@ struct UseArrived {
 };
 /// Lets a function go on; also when the owner ends without having granted its turn.
 struct TurnGrant {
-  explicit TurnGrant(std::shared_ptr<WaitPoint> g) : granted(std::move(g)) {}
-  ~TurnGrant() { granted->signal(); }
+  explicit TurnGrant(std::function<void()> g) : granted(std::move(g)) {}
+  ~TurnGrant() { granted(); }
   TurnGrant(const TurnGrant&) = delete;
   TurnGrant& operator=(const TurnGrant&) = delete;
-  const std::shared_ptr<WaitPoint> granted;
+  const std::function<void()> granted;  ///< does not block
 };
 /// The function that has the turn begins to wait; its wait is over and it wants to go on; it ended.
 struct UseSuspended {

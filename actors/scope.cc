@@ -28,6 +28,8 @@ Scope Scope::with(CallOptions options) const {
 
 const NodeName& Scope::node_name() const { return state_->node->name(); }
 
+const NodeName& Scope::caller() const { return state_->caller.empty() ? node_name() : state_->caller; }
+
 std::optional<Duration> Scope::time_left() const {
   std::optional<Duration> left = state_->call_deadline;
   if (state_->due) {

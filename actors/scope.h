@@ -15,9 +15,11 @@
 #include <string_view>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include "actors/call_encoder.h"
 #include "actors/callable.h"
+#include "actors/callee.h"
 #include "actors/deadline.h"
 #include "actors/future.h"
 #include "messages/schema.h"
@@ -48,31 +50,37 @@ class Scope {
 
   /// Calls `callable` on node `to` and waits for its result. Throws RemoteError.
   template <class F, class... Args>
-  detail::ResultOf<F> rpc_sync(To to, const F& callable, Args&&... args) const {
+  detail::ResultFor<F, Args...> rpc_sync(To to, const F& callable, Args&&... args) const {
     return rpc_async(std::move(to), callable, std::forward<Args>(args)...).get();
   }
 
   /// Calls `callable` on node `to`; its parameters, without a leading Scope&, are made from `args` here and travel.
-  /// The callable must be in this node's registry and in the callee's, under one name. Never throws for what happens
+  /// The callable must be in this node's registry and in the callee's, under one name, or be an operation (op.h). One that
+  /// returns a Future<T>, or is a coroutine Task<T>, gives its caller the T. Never throws for what happens
   /// elsewhere: that is in the future. Throws std::invalid_argument if the callable is not registered here.
   template <class F, class... Args>
-  [[nodiscard]] Future<detail::ResultOf<F>> rpc_async(To to, const F& callable, Args&&... args) const {
-    using R = detail::ResultOf<F>;
-    static_assert(std::is_void_v<detail::ObjectOf<F>>, "a member function is called on an RRef: r.rpc_sync(scope, &T::f, ...)");
-    auto encoder = encode<F>(to, callable, std::forward<Args>(args)...);
-    return detail::expect<R>(*state_, [&](detail::ReplyHandler done) { encoder.call(std::move(done)); });
+  [[nodiscard]] Future<detail::ResultFor<F, Args...>> rpc_async(To to, const F& callable, Args&&... args) const {
+    using R = detail::ResultFor<F, Args...>;
+    auto encoder = encode(to, callable, std::forward<Args>(args)...);
+    return detail::expect<R>(*state_, [&](detail::ReplyHandler done, std::vector<std::stop_token> cancelled_by) {
+      encoder.cancelled_by(std::move(cancelled_by));
+      encoder.call(std::move(done));
+    });
   }
 
   /// Calls `callable` on node `to` and leaves the result there: `to` becomes the owner, the caller gets a reference at
   /// once. Errors show when the reference is used; that of a function without a result refers to a Unit. Defined in rref.h.
   template <class F, class... Args>
-  [[nodiscard]] RRef<detail::Stored<detail::ResultOf<F>>> remote(To to, const F& callable, Args&&... args) const;
+  [[nodiscard]] RRef<detail::Stored<detail::ResultFor<F, Args...>>> remote(To to, const F& callable, Args&&... args) const;
 
   /// A scope like this one with other options: `scope.with({.deadline = 2s}).rpc_sync(...)`.
   [[nodiscard]] Scope with(CallOptions options) const;
 
   /// The node this scope belongs to.
   [[nodiscard]] const NodeName& node_name() const;
+
+  /// The node whose call is served in this scope; this node itself outside of served functions.
+  [[nodiscard]] const NodeName& caller() const;
 
   /// Time left for calls made through this scope; nothing means no limit.
   [[nodiscard]] std::optional<Duration> time_left() const;
@@ -87,7 +95,13 @@ class Scope {
  protected:
   template <class F, class... Args>
   detail::CallEncoder encode(const To& to, const F& callable, Args&&... args) const {
-    return detail::encode_call<F>(state_, to.name, to.site, detail::key_of(callable), std::forward<Args>(args)...);
+    using C = detail::ChosenFor<F, Args...>;
+    static_assert(std::is_void_v<detail::ObjectOf<C>>, "a member function is called on an RRef: r.rpc_sync(scope, &T::f, ...)");
+    const detail::CallableKey key = detail::key_of<C>(detail::Callee<F>::template choose<Args...>(callable));
+    const auto call = [&](auto&&... all) {
+      return detail::encode_call<C>(state_, to.name, to.site, key, std::forward<decltype(all)>(all)...);
+    };
+    return detail::Callee<F>::complete(callable, call, std::forward<Args>(args)...);
   }
 
  private:

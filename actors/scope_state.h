@@ -14,6 +14,7 @@
 namespace troupe::detail {
 
 class NodeCore;
+class OpenCalls;
 
 /// Numbers the calls and graph vertices of one call. Shared by the scopes made from it with `with`.
 struct CallCounters {
@@ -31,7 +32,9 @@ struct ScopeState {
   std::shared_ptr<const CallPath> path = std::make_shared<CallPath>();
   std::shared_ptr<CallCounters> counters = std::make_shared<CallCounters>();
   std::uint64_t trace = 0;
+  NodeName caller;                        ///< whose call is served; empty: nobody's
   std::stop_token stop;
+  std::shared_ptr<OpenCalls> open_calls;  ///< counts the calls made through it; null: nobody does
 };
 
 /// When something that is begun in this scope now must be done: the earlier of the scope's end and the limit of one

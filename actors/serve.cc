@@ -4,8 +4,10 @@
 #include <spdlog/spdlog.h>
 
 #include <utility>
+#include <variant>
 
 #include "actors/contexts.h"
+#include "actors/op.h"
 #include "actors/scope.h"
 #include "autograd/call_path.h"
 
@@ -21,6 +23,7 @@ Result<ServedCall> open_call(NodeCore& node, const Delivery& delivery, const Wan
     return error;
   };
   auto function = node.functions().find_shared(wanted.key);
+  if (!function) function = operations().find_shared(wanted.key);
   if (!function) {
     Error error = refuse(ErrorCode::no_such_function, fmt::format("\"{}\" is not in the registry of {}", name, node.name()));
     error.hint = fmt::format("it serves: {}", fmt::join(node.functions().names(), ", "));
@@ -42,6 +45,7 @@ Result<ServedCall> open_call(NodeCore& node, const Delivery& delivery, const Wan
   scope->context = site.context;
   scope->path = std::make_shared<CallPath>(site.path);
   scope->trace = site.trace;
+  scope->caller = delivery.from;
   scope->stop = serving->stop_token();
   return ServedCall{node.shared_from_this(),
                     operation,
@@ -53,34 +57,59 @@ Result<ServedCall> open_call(NodeCore& node, const Delivery& delivery, const Wan
                     std::move(serving)};
 }
 
-Result<ValueBox> run_function(const ServedCall& call, void* object) {
-  const std::string& operation = call.operation;
-  Error error;
-  if (call.scope->stop.stop_requested()) {
-    error = call.node->error(ErrorCode::cancelled, call.node->name(), operation, "nobody waited for it when it would have begun");
-    error.execution = Execution::never;
-    return error;
-  }
-  try {
-    const CallPathGuard guard(call.scope->path, call.scope->counters->next_vertex);
-    Scope scope(std::const_pointer_cast<ScopeState>(call.scope));
-    return call.function->run(scope, *call.arguments, object);
-  } catch (const DecodeError& exception) {
-    error = call.node->error(ErrorCode::decode, call.node->name(), operation, exception.what());
-    error.execution = Execution::never;
-  } catch (const RemoteError& exception) {
-    // A call that the function made failed, and the function did not handle it: the first failure of all is the cause.
-    error = error_of_current_exception(call.node->name(), operation);
-    const Error& below = exception.error();
-    error.message = fmt::format("{} failed", below.operation.empty() ? "a call" : below.operation);
-    if (!below.peer.empty()) error.message += " on " + below.peer;
-    error.cause = below.cause.empty() ? below.text() : below.cause;
-  } catch (...) {
-    error = error_of_current_exception(call.node->name(), operation);
-  }
-  error.incarnation = call.node->incarnation();
-  spdlog::warn("[{}] {} for {} failed: {}", call.node->name(), operation, call.caller, error.message);
+namespace {
+
+/// A call that the function made failed, and the function did not handle it: the first failure of all is the cause.
+Error caused_by(const ServedCall& call, const Error& below) {
+  Error error = call.node->error(ErrorCode::remote_exception, call.node->name(), call.operation,
+                                 fmt::format("{} failed", below.operation.empty() ? "a call" : below.operation));
+  if (!below.peer.empty()) error.message += " on " + below.peer;
+  error.cause = below.cause.empty() ? below.text() : below.cause;
+  error.execution = Execution::yes;
   return error;
+}
+
+Error failed(const ServedCall& call, Error error) {
+  error.incarnation = call.node->incarnation();
+  spdlog::warn("[{}] {} for {} failed: {}", call.node->name(), call.operation, call.caller, error.message);
+  return error;
+}
+
+/// The failure of the Future or Task that the function returned.
+Error failed_later(const ServedCall& call, const Error& error) {
+  if (!error.peer.empty()) return failed(call, caused_by(call, error));
+  Error own = error;  // thrown by the function itself
+  own.peer = call.node->name();
+  own.operation = call.operation;
+  return failed(call, std::move(own));
+}
+
+}  // namespace
+
+void run_function(const std::shared_ptr<const ServedCall>& call, TargetObject target, ValueHandler done) {
+  Error error;
+  if (call->scope->stop.stop_requested()) {
+    error = call->node->error(ErrorCode::cancelled, call->node->name(), call->operation, "nobody waited for it when it would have begun");
+    error.execution = Execution::never;
+    return done(std::move(error));
+  }
+  std::variant<ValueBox, LaterValue> outcome;
+  try {
+    const CallPathGuard guard(call->scope->path, call->scope->counters->next_vertex);
+    outcome = call->function->run({call->node->future_home(), call->scope, std::move(target.turn)}, *call->arguments, target.object);
+  } catch (const DecodeError& exception) {
+    error = call->node->error(ErrorCode::decode, call->node->name(), call->operation, exception.what());
+    error.execution = Execution::never;
+    return done(failed(*call, std::move(error)));
+  } catch (const RemoteError& exception) {
+    return done(failed(*call, caused_by(*call, exception.error())));
+  } catch (...) {
+    return done(failed(*call, error_of_current_exception(call->node->name(), call->operation)));
+  }
+  if (auto* value = std::get_if<ValueBox>(&outcome)) return done(std::move(*value));
+  std::get<LaterValue>(outcome)([call, done = std::move(done)](Result<ValueBox> value) {
+    done(value ? std::move(value) : Result<ValueBox>(failed_later(*call, value.error())));
+  });
 }
 
 void answer_with_value(const ServedCall& call, const ValueBox& value) {

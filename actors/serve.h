@@ -45,9 +45,16 @@ enum class Lasting : std::uint8_t {
 [[nodiscard]] Result<ServedCall> open_call(NodeCore& node, const Delivery& delivery, const WantedFunction& wanted,
                                            msg::Payload arguments, const msg::CallSite& site, Lasting lasting);
 
-/// Decodes the arguments and runs the function, on `object` if it is a member function. On a pool thread. What the
+/// What a member function runs on: the object, and the turn on it.
+struct TargetObject {
+  void* object = nullptr;
+  std::shared_ptr<TaskTurn> turn;
+};
+
+/// Decodes the arguments and runs the function, on `target` if it is a member function. On a pool thread. Tells `done`
+/// the result, once, on a pool thread: this one, or a later one if the function returned a Future or a Task. What the
 /// function threw is the Error, and in the log.
-[[nodiscard]] Result<ValueBox> run_function(const ServedCall& call, void* object);
+void run_function(const std::shared_ptr<const ServedCall>& call, TargetObject target, ValueHandler done);
 
 /// Encodes `value` for the caller and answers. On a pool thread: encoding runs user code.
 void answer_with_value(const ServedCall& call, const ValueBox& value);

@@ -9,15 +9,14 @@
 namespace troupe::detail {
 namespace {
 
-void run(const ServedCall& call) {
-  if (call.function->object != nullptr) {
-    call.answer.fail(call.node->error(ErrorCode::bad_argument, call.node->name(), call.operation,
-                                      "a member function is called on an RRef"));
-  } else if (auto value = run_function(call, nullptr)) {
-    answer_with_value(call, value.value());
-  } else {
-    call.answer.fail(value.error());
+void run(const std::shared_ptr<const ServedCall>& call) {
+  if (call->function->object != nullptr) {
+    return call->answer.fail(call->node->error(ErrorCode::bad_argument, call->node->name(), call->operation,
+                                               "a member function is called on an RRef"));
   }
+  run_function(call, {}, [call](const Result<ValueBox>& value) {
+    value ? answer_with_value(*call, value.value()) : call->answer.fail(value.error());
+  });
 }
 
 void serve(NodeCore& node, const Delivery& delivery, msg::Call message) {
@@ -25,7 +24,7 @@ void serve(NodeCore& node, const Delivery& delivery, msg::Call message) {
                           std::move(message.arguments), message.site, Lasting::while_caller_waits);
   if (!opened) return delivery.answer.fail(opened.error());
   const auto call = std::make_shared<ServedCall>(std::move(opened).value());
-  node.run(call->operation + " for " + call->caller, [call] { run(*call); },
+  node.run(call->operation + " for " + call->caller, [call] { run(call); },
            [call](const Error& refused) { call->answer.fail(refused); });
 }
 

@@ -42,6 +42,7 @@ struct TestNode final : Router::Surroundings {
   void give_up(const NodeName& peer) override { events.push_back("give up " + peer); }
   void pending_changed(std::size_t requests) override { pending = requests; }
   void warn(std::string text) override { events.push_back("warn " + text); }
+  void cancel_soon(RequestId request) override { to_cancel.push_back(request); }
 
   [[nodiscard]] NodeLife life() const { return {self.name, self.incarnation}; }
 
@@ -50,6 +51,7 @@ struct TestNode final : Router::Surroundings {
   std::deque<std::pair<NodeName, Frames>> wire;
   std::vector<Arrived> arrived;
   std::vector<std::string> events;
+  std::vector<RequestId> to_cancel;
   std::size_t pending = 0;
 };
 

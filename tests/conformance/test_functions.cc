@@ -1,5 +1,6 @@
 #include "tests/conformance/test_functions.h"
 
+
 #include <chrono>
 #include <stdexcept>
 #include <stop_token>
@@ -10,6 +11,8 @@
 #include "actors/wait_point.h"
 #include "tensor/create.h"
 #include "tensor/ops.h"
+#include "tests/conformance/async_functions.h"
+#include "tests/conformance/group_functions.h"
 
 namespace troupe::testing {
 namespace {
@@ -189,7 +192,7 @@ std::int64_t disagree_elsewhere(const std::string& x) { return static_cast<std::
 std::int64_t only_on_trainer(std::int64_t x) { return x; }
 
 FunctionRegistry functions_of(const NodeName& name) {
-  const FunctionRegistry everywhere{{"add", &add},
+  const FunctionRegistry plain{{"add", &add},
                                     {"scale", &scale},
                                     {"square", &square},
                                     {"join_words", &join_words},
@@ -243,6 +246,7 @@ FunctionRegistry functions_of(const NodeName& name) {
                                     {"is_confirmed_here", &is_confirmed_here},
                                     {"keep_bundle", &keep_bundle},
                                     {"hold_on", &hold_on}};
+  const FunctionRegistry everywhere = with_group_functions(with_async_functions(plain));
   if (name == "trainer") {
     return everywhere.with({{"disagree", &disagree_on_trainer}, {"only_on_trainer", &only_on_trainer}});
   }

@@ -1,0 +1,97 @@
+// What a call calls when its callable stands for more than one function: default arguments, overloads, operations.
+#pragma once
+
+#include <cstddef>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+#include "actors/callable.h"
+
+namespace troupe {
+
+/// Names one of several overloads, the same way for the registry and for calls:
+/// `overload<Variable(const Variable&, double)>(&scale)`.
+template <class Sig>
+[[nodiscard]] constexpr Sig* overload(Sig* function) noexcept {
+  return function;
+}
+template <class Sig, class C>
+[[nodiscard]] constexpr Sig C::*overload(Sig C::*member) noexcept {
+  return member;
+}
+
+namespace detail {
+
+/// A callable whose last parameters have values that the caller may leave out; they are filled in at the caller.
+template <class F, class... D>
+struct WithDefaults {
+  F callable;
+  std::tuple<D...> values;
+};
+
+template <class F>
+struct FunctionName {
+  F callable;
+
+  /// `values` are for the last parameters, in their order.
+  template <class... D>
+  [[nodiscard]] constexpr WithDefaults<F, D...> defaults(D... values) const {
+    static_assert(sizeof...(D) <= Signature<F>::arity, "more default values than parameters");
+    return {callable, {std::move(values)...}};
+  }
+};
+
+}  // namespace detail
+
+/// For default arguments: `inline constexpr auto scale_fn = function(&scale).defaults(2.0)`, registered and called by that
+/// object.
+template <class F>
+[[nodiscard]] constexpr detail::FunctionName<F> function(F callable) noexcept {
+  return {callable};
+}
+
+namespace detail {
+
+template <class F, class... D>
+struct Signature<WithDefaults<F, D...>> : Signature<F> {};
+
+/// The function that a call of an `F` calls, and with what. Callables that stand for several functions specialize it.
+template <class F>
+struct Callee {
+  template <class... Args>
+  [[nodiscard]] static constexpr const F& choose(const F& callable) noexcept {
+    return callable;
+  }
+  template <class Call, class... Args>
+  static decltype(auto) complete(const F&, Call&& call, Args&&... args) {
+    return std::forward<Call>(call)(std::forward<Args>(args)...);
+  }
+};
+
+template <class F, class... D>
+struct Callee<WithDefaults<F, D...>> {
+  template <class... Args>
+  [[nodiscard]] static constexpr const F& choose(const WithDefaults<F, D...>& callable) noexcept {
+    return callable.callable;
+  }
+  template <class Call, class... Args>
+  static decltype(auto) complete(const WithDefaults<F, D...>& callable, Call&& call, Args&&... args) {
+    constexpr std::size_t arity = std::tuple_size_v<WireOf<F>>;
+    static_assert(sizeof...(Args) <= arity && sizeof...(Args) + sizeof...(D) >= arity,
+                  "wrong number of arguments for this callable, its default values counted");
+    constexpr std::size_t given_away = sizeof...(D) + sizeof...(Args) - arity;  // defaults that the call overrides
+    return [&]<std::size_t... I>(std::index_sequence<I...>) -> decltype(auto) {
+      return std::forward<Call>(call)(std::forward<Args>(args)..., std::get<given_away + I>(callable.values)...);
+    }(std::make_index_sequence<arity - sizeof...(Args)>{});
+  }
+};
+
+/// The function that is called when an `F` is called with `Args`, and its result.
+template <class F, class... Args>
+using ChosenFor = std::remove_cvref_t<decltype(Callee<F>::template choose<Args...>(std::declval<const F&>()))>;
+template <class F, class... Args>
+using ResultFor = ResultOf<ChosenFor<F, Args...>>;
+
+}  // namespace detail
+}  // namespace troupe

@@ -1,0 +1,99 @@
+// Waiting for several futures at once.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <memory>
+#include <stdexcept>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "actors/future.h"
+
+namespace troupe {
+
+namespace detail {
+
+/// Counts futures down. Told on pool threads.
+class Countdown {
+ public:
+  explicit Countdown(std::size_t count) : left_(count) {}
+  /// True for the last.
+  [[nodiscard]] bool one_less() { return left_.fetch_sub(1, std::memory_order_acq_rel) == 1; }
+
+ private:
+  std::atomic<std::size_t> left_;
+};
+
+/// Completes `all` with what `gather` returns when the last future has its value, with the first failure to happen, at
+/// once.
+template <class All, class Gather, class... T>
+void gather_when_done(const Promise<All>& all, std::size_t count, Gather gather, const std::vector<T>&... futures) {
+  const auto left = std::make_shared<Countdown>(count);
+  const auto watch = [&](const auto& future) {
+    future.state().on_done([all, left, gather, future](const Error* refused) {
+      const auto& result = future.state().result();
+      if (refused != nullptr) all.complete(*refused);
+      else if (!result) all.complete(result.error());
+      else if (left->one_less()) all.complete(gather());
+    });
+  };
+  (std::for_each(futures.begin(), futures.end(), watch), ...);
+}
+
+}  // namespace detail
+
+/// The values of all, in their order. Fails with the first failure to happen, at once; the others go on. Throws
+/// std::invalid_argument if there are none.
+template <class T>
+[[nodiscard]] Future<std::vector<detail::Stored<T>>> collect_all(const std::vector<Future<T>>& futures) {
+  using Values = std::vector<detail::Stored<T>>;
+  if (futures.empty()) throw std::invalid_argument("[collect_all] no futures");
+  const Promise<Values> all(futures.front().state().home());
+  detail::gather_when_done(all, futures.size(), [futures] {
+    Values values;
+    values.reserve(futures.size());
+    for (const Future<T>& future : futures) values.push_back(future.state().result().value());
+    return values;
+  }, futures);
+  return all.future();
+}
+
+/// The same for futures of different types.
+template <class... T>
+  requires(sizeof...(T) > 0)
+[[nodiscard]] Future<std::tuple<detail::Stored<T>...>> collect_all(const Future<T>&... futures) {
+  using Values = std::tuple<detail::Stored<T>...>;
+  const Promise<Values> all(std::get<0>(std::tie(futures...)).state().home());
+  detail::gather_when_done(all, sizeof...(T), [futures...] { return Values(futures.state().result().value()...); },
+                           std::vector{futures}...);
+  return all.future();
+}
+
+/// Waits for all and returns their values. Throws RemoteError: the first failure to happen, at once.
+template <class T>
+std::vector<detail::Stored<T>> wait_all(const std::vector<Future<T>>& futures) {
+  return collect_all(futures).get();
+}
+
+/// The place and the value of the first that has one. Fails when all have failed, with the last failure. Throws
+/// std::invalid_argument if there are none.
+template <class T>
+[[nodiscard]] Future<std::pair<std::size_t, detail::Stored<T>>> collect_any(const std::vector<Future<T>>& futures) {
+  using Found = std::pair<std::size_t, detail::Stored<T>>;
+  if (futures.empty()) throw std::invalid_argument("[collect_any] no futures");
+  const Promise<Found> any(futures.front().state().home());
+  const auto left = std::make_shared<detail::Countdown>(futures.size());
+  for (std::size_t i = 0; i < futures.size(); ++i) {
+    futures[i].state().on_done([any, left, i, future = futures[i]](const Error* refused) {
+      const auto& result = future.state().result();
+      if (refused == nullptr && result) any.complete(Found(i, result.value()));
+      else if (left->one_less()) any.complete(refused != nullptr ? *refused : result.error());
+    });
+  }
+  return any.future();
+}
+
+}  // namespace troupe

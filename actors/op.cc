@@ -1,0 +1,42 @@
+#include "actors/op.h"
+
+#include <string>
+#include <type_traits>
+
+#include "actors/function_registry.h"
+
+namespace troupe::detail {
+namespace {
+
+template <class F>
+std::string with_parameters(const char* name) {
+  std::string text = std::string(name) + "(";
+  [&]<class... P>(std::type_identity<std::tuple<P...>>) {
+    ((text += schema_of<P>() + ","), ...);
+  }(std::type_identity<WireOf<F>>{});
+  text.back() = ')';
+  return text;
+}
+
+template <auto... Functions>
+void add(FunctionRegistry& registry, const Operation<Functions...>& operation) {
+  registry = registry.with({Registration(with_parameters<decltype(Functions)>(operation.name), Functions)...});
+}
+
+template <class... Operations>
+FunctionRegistry registry_of(const Operations&... operations) {
+  FunctionRegistry registry;
+  (add(registry, operations), ...);
+  return registry;
+}
+
+}  // namespace
+
+const FunctionRegistry& operations() {
+  static const FunctionRegistry registry =
+      registry_of(op::zeros, op::ones, op::add, op::sub, op::mul, op::div, op::neg, op::abs, op::exp, op::log, op::sqrt, op::tanh,
+                  op::sigmoid, op::relu, op::sum, op::mean, op::pow, op::matmul, op::softmax, op::log_softmax);
+  return registry;
+}
+
+}  // namespace troupe::detail

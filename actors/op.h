@@ -1,0 +1,112 @@
+// Tensor operations that every node serves without registration: `scope.rpc_sync("ps0", op::add, x, 1.0)`.
+//
+// Each takes Tensors or Variables, and returns what it was given; the overload is chosen by the arguments, at compile
+// time. Shapes, dtypes and errors: tensor/ops.h and autograd/ops.h.
+#pragma once
+
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+#include "actors/callee.h"
+#include "autograd/ops.h"
+#include "autograd/ops_nn.h"
+#include "tensor/create.h"
+#include "tensor/ops.h"
+
+namespace troupe {
+
+class FunctionRegistry;
+
+namespace detail {
+
+/// One operation: its functions, the first that takes the arguments is meant.
+template <auto... Functions>
+struct Operation {
+  const char* name = nullptr;
+};
+
+template <class F, class... Args>
+[[nodiscard]] constexpr bool takes() {
+  return []<class... P>(std::type_identity<std::tuple<P...>>) {
+    if constexpr (sizeof...(P) != sizeof...(Args)) return false;
+    else return (converts<P, Args>() && ...);
+  }(std::type_identity<WireOf<F>>{});
+}
+
+template <class... Args>
+struct Arguments {};
+
+template <class... Args, auto First, auto... Rest>
+[[nodiscard]] constexpr auto first_that_takes(Arguments<Args...> arguments, Operation<First, Rest...> /*forms*/) {
+  if constexpr (takes<decltype(First), Args...>()) return First;
+  else return first_that_takes(arguments, Operation<Rest...>{});
+}
+
+template <auto... Functions>
+struct Callee<Operation<Functions...>> {
+  template <class... Args>
+  [[nodiscard]] static constexpr auto choose(const Operation<Functions...>& operation) noexcept {
+    static_assert((takes<decltype(Functions), Args...>() || ...), "no form of this operation takes these arguments");
+    return first_that_takes(Arguments<Args...>{}, operation);
+  }
+  template <class Call, class... Args>
+  static decltype(auto) complete(const Operation<Functions...>& /*operation*/, Call&& call, Args&&... args) {
+    return std::forward<Call>(call)(std::forward<Args>(args)...);
+  }
+};
+
+/// The functions of all operations, under names like "op::add(tensor,f64)". Immutable.
+[[nodiscard]] const FunctionRegistry& operations();
+
+inline Tensor zeros_of(const Shape& shape) { return zeros(shape); }
+inline Tensor ones_of(const Shape& shape) { return ones(shape); }
+
+template <class T>
+using UnaryForm = T(const T&);
+template <class T>
+using BinaryForm = T(const T&, const T&);
+template <class T>
+using ScalarForm = T(const T&, double);
+template <class T>
+using DimForm = T(const T&, int);
+
+}  // namespace detail
+
+namespace op {
+
+inline constexpr detail::Operation<&detail::zeros_of> zeros{"op::zeros"};
+inline constexpr detail::Operation<&detail::ones_of> ones{"op::ones"};
+
+// The names of operations hide the functions of the same names here: each is written out.
+#define TROUPE_FORM(form, function) overload<detail::form<Tensor>>(&troupe::function), overload<detail::form<Variable>>(&troupe::function)
+#define TROUPE_UNARY(function) inline constexpr detail::Operation<TROUPE_FORM(UnaryForm, function)> function{"op::" #function}
+#define TROUPE_BINARY(function)                                                                                         \
+  inline constexpr detail::Operation<TROUPE_FORM(BinaryForm, function), TROUPE_FORM(ScalarForm, function)> function{ \
+      "op::" #function}
+
+TROUPE_BINARY(add);
+TROUPE_BINARY(sub);
+TROUPE_BINARY(mul);
+TROUPE_BINARY(div);
+TROUPE_UNARY(neg);
+TROUPE_UNARY(abs);
+TROUPE_UNARY(exp);
+TROUPE_UNARY(log);
+TROUPE_UNARY(sqrt);
+TROUPE_UNARY(tanh);
+TROUPE_UNARY(sigmoid);
+TROUPE_UNARY(relu);
+TROUPE_UNARY(sum);
+TROUPE_UNARY(mean);
+inline constexpr detail::Operation<TROUPE_FORM(ScalarForm, pow)> pow{"op::pow"};
+inline constexpr detail::Operation<TROUPE_FORM(BinaryForm, matmul)> matmul{"op::matmul"};
+inline constexpr detail::Operation<TROUPE_FORM(DimForm, softmax)> softmax{"op::softmax"};
+inline constexpr detail::Operation<TROUPE_FORM(DimForm, log_softmax)> log_softmax{"op::log_softmax"};
+
+#undef TROUPE_BINARY
+#undef TROUPE_UNARY
+#undef TROUPE_FORM
+
+}  // namespace op
+}  // namespace troupe

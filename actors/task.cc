@@ -1,0 +1,35 @@
+#include "actors/task.h"
+
+#include <optional>
+
+#include "actors/node_core.h"
+#include "actors/scope.h"
+#include "autograd/call_path.h"
+
+namespace troupe::detail {
+namespace {
+
+void run_part(const TaskPlace& place, std::coroutine_handle<> frame) {
+  std::optional<CallPathGuard> vertices;
+  if (place.scope) vertices.emplace(place.scope->path, place.scope->counters->next_vertex);
+  place.turn ? place.turn->run([frame] { frame.resume(); }) : frame.resume();
+}
+
+}  // namespace
+
+TaskPlace place_of(const Scope& scope) { return {scope.state().node->future_home(), scope.shared_state(), nullptr}; }
+
+void resume_after(FutureCore& future, std::shared_ptr<const TaskPlace> place, std::coroutine_handle<> frame,
+                  std::function<void(const Error& why)> refused) {
+  const std::shared_ptr<TaskTurn> turn = place->turn;
+  if (turn) turn->give_up();
+  future.on_done([place = std::move(place), frame, refused = std::move(refused)](const Error* error) {
+    if (error != nullptr) return refused(*error);
+    if (!place->turn) return run_part(*place, frame);
+    place->turn->take_again([place, frame, refused] {
+      if (const auto full = place->home.executor->submit({"task", [place, frame] { run_part(*place, frame); }})) refused(*full);
+    });
+  });
+}
+
+}  // namespace troupe::detail
