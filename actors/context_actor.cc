@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
+#include <utility>
+
 #include "actors/recv_tag.h"
 #include "actors/variables_of.h"
 
@@ -60,6 +62,12 @@ void ContextState::handle(ContextNews news) {
   } else {
     part_->pass_due(std::get<PassDue>(news.what).pass);
   }
+}
+
+void ContextState::count_passes() {
+  const auto now = static_cast<std::int64_t>(part_->pass_count());
+  const std::int64_t change = now - std::exchange(passes_, now);
+  if (change != 0) node_->contexts().passes_changed(change);
 }
 
 void ContextState::drop_part() {
@@ -124,19 +132,36 @@ ContextActor::behavior_type context_actor(ContextActor::stateful_pointer<Context
   ContextState& state = self->state;
   state.begin(*node, std::move(context));
   const auto end = [self] {
+    self->state.count_passes();
     self->state.drop_part();
     self->quit();
   };
+  // Handlers that may begin or end a pass say so afterwards.
   return {
       [&state](const PeerJoined& m) { state.part().add_peer(m.node); },
       [&state](const SendRecorded& m) { state.part().record_send(m.boundary, m.send, m.peer); },
-      [&state](const PassAsked& m) { state.handle(m); },
+      [&state](const PassAsked& m) {
+        state.handle(m);
+        state.count_passes();
+      },
       [&state](const GradientsAsked& m) { m.answer->complete(state.part().gradients()); },
       [&state](const GradientAsked& m) { m.answer->complete(state.part().gradient(m.leaf)); },
-      [&state](WordCame& m) { state.handle(std::move(m.delivery)); },
-      [&state](ContextNews& m) { state.handle(std::move(m)); },
-      [&state](const PeerGone& m) { state.part().peer_down(m.node, m.why); },
-      [&state](const AbortContext& m) { state.part().abort(m.error, m.from); },
+      [&state](WordCame& m) {
+        state.handle(std::move(m.delivery));
+        state.count_passes();
+      },
+      [&state](ContextNews& m) {
+        state.handle(std::move(m));
+        state.count_passes();
+      },
+      [&state](const PeerGone& m) {
+        state.part().peer_down(m.node, m.why);
+        state.count_passes();
+      },
+      [&state](const AbortContext& m) {
+        state.part().abort(m.error, m.from);
+        state.count_passes();
+      },
       [&state, end](const ReleaseContext& m) {
         state.part().release(m.from);
         end();

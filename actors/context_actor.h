@@ -135,6 +135,8 @@ class ContextState : public ContextPart::Surroundings {
   void handle(ContextNews news);
   /// Hands the graph to the pool: freeing it may take long.
   void drop_part();
+  /// Tells the node how many passes run or wait here.
+  void count_passes();
 
  private:
   void send_mark(const NodeName& to, std::uint64_t number, msg::BackwardMark mark, std::optional<TimePoint> due) override;
@@ -149,6 +151,7 @@ class ContextState : public ContextPart::Surroundings {
   ContextId context_;
   std::unique_ptr<ContextPart> part_;
   std::map<PassId, TimerId> timers_;
+  std::int64_t passes_ = 0;  // as told to the node
 };
 
 ContextActor::behavior_type context_actor(ContextActor::stateful_pointer<ContextState> self, NodeCore* node, ContextId context);

@@ -1,5 +1,6 @@
 #include "actors/contexts.h"
 
+#include <atomic>
 #include <mutex>
 #include <unordered_map>
 #include <utility>
@@ -105,6 +106,9 @@ class Contexts::Directory {
     return live_.size();
   }
 
+  [[nodiscard]] std::size_t passes() const { return static_cast<std::size_t>(passes_.load(std::memory_order_relaxed)); }
+  void passes_changed(std::int64_t by) { passes_.fetch_add(by, std::memory_order_relaxed); }
+
   template <class Message>
   void send(const ContextActor& actor, Message&& message) const {
     if (actor) node_.host().send(actor, std::forward<Message>(message));
@@ -129,6 +133,7 @@ class Contexts::Directory {
   EndedContexts ended_;            // of other creators; our own that are not live have ended
   std::uint64_t next_serial_ = 1;  // without gaps, so that tombstones stay few
   std::optional<Error> stopped_;
+  std::atomic<std::int64_t> passes_{0};  // over all contexts
 };
 
 Contexts::Contexts(NodeCore& node) : directory_(std::make_unique<Directory>(node)) {}
@@ -230,6 +235,10 @@ void Contexts::peer_down(const Peer& peer, const Error& why) {
 void Contexts::stop(const Error& why) {
   for (const ContextActor& actor : directory_->stop(why)) directory_->send(actor, StopContext{why});
 }
+
+std::size_t Contexts::passes() const { return directory_->passes(); }
+
+void Contexts::passes_changed(std::int64_t by) { directory_->passes_changed(by); }
 
 std::size_t Contexts::size() const { return directory_->size(); }
 

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
@@ -79,6 +80,12 @@ class Contexts {
 
   /// Contexts that are alive here.
   [[nodiscard]] std::size_t size() const;
+
+  /// Backward passes that run or wait here.
+  [[nodiscard]] std::size_t passes() const;
+
+  /// For context actors: so many passes more, or fewer, run or wait.
+  void passes_changed(std::int64_t by);
 
   /// For context actors: what they asked for has come back. Ignored if the context has ended.
   void tell(const ContextId& context, ContextNews news);

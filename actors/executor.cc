@@ -115,6 +115,13 @@ std::vector<RunningJob> ElasticPool::State::running_locked() const {
   return jobs;
 }
 
+PoolCounts Executor::counts() const {
+  PoolCounts counts;
+  for (const RunningJob& job : running()) ++(job.waiting ? counts.waiting : counts.busy);
+  counts.threads = counts.busy + counts.waiting;
+  return counts;
+}
+
 ElasticPool::ElasticPool(PoolOptions options) : state_(std::make_shared<State>()) {
   if (options.threads == 0) options.threads = std::max(2U, std::thread::hardware_concurrency());
   options.threads_max = std::max(options.threads_max, options.threads);
@@ -144,6 +151,11 @@ std::vector<RunningJob> ElasticPool::running() const {
 std::size_t ElasticPool::unfinished() const {
   std::lock_guard lock(state_->mutex);
   return state_->seats.size() + state_->queue.size();
+}
+
+PoolCounts ElasticPool::counts() const {
+  std::lock_guard lock(state_->mutex);
+  return {state_->options.threads, state_->seats.size() - state_->waiting, state_->waiting, state_->idle};
 }
 
 std::size_t ElasticPool::thread_count() const {

@@ -27,6 +27,14 @@ struct RunningJob {
   bool waiting = false;  ///< blocked in one of our waits
 };
 
+/// What the threads of a pool are doing.
+struct PoolCounts {
+  std::size_t threads = 0;  ///< as configured: jobs that compute at the same time
+  std::size_t busy = 0;     ///< threads that run a job
+  std::size_t waiting = 0;  ///< threads whose job waits in one of our waits
+  std::size_t idle = 0;
+};
+
 /// Runs jobs. Any thread may call any member.
 class Executor {
  public:
@@ -40,6 +48,9 @@ class Executor {
 
   /// Jobs accepted and not done, running or not.
   [[nodiscard]] virtual std::size_t unfinished() const = 0;
+
+  /// An executor without threads of its own has no idle ones.
+  [[nodiscard]] virtual PoolCounts counts() const;
 
   /// Accepts nothing more, drops what has not begun, waits until `due` for running jobs; returns those still running,
   /// whose threads are abandoned (they own what they touch).
@@ -63,6 +74,7 @@ class ElasticPool final : public Executor {
   [[nodiscard]] std::optional<Error> submit(Job job) override;
   [[nodiscard]] std::vector<RunningJob> running() const override;
   [[nodiscard]] std::size_t unfinished() const override;
+  [[nodiscard]] PoolCounts counts() const override;
   [[nodiscard]] std::vector<RunningJob> stop(TimePoint due) override;
 
   [[nodiscard]] std::size_t thread_count() const;

@@ -193,6 +193,11 @@ bool HandleTable::is_held(const RRefId& rref) const {
   return at != entries_.end() && at->second.holds > 0;
 }
 
+std::size_t HandleTable::unconfirmed_count() const {
+  const auto unconfirmed = [](const auto& entry) { return !entry.second.confirmed && !entry.second.pending.empty(); };
+  return static_cast<std::size_t>(std::count_if(entries_.begin(), entries_.end(), unconfirmed));
+}
+
 std::size_t HandleTable::unacknowledged_count() const {
   std::size_t count = 0;
   for (const auto& [rref, entry] : entries_) count += entry.children.size();

@@ -100,6 +100,8 @@ class HandleTable {
   [[nodiscard]] bool is_held(const RRefId& rref) const;
   /// Values of which this node holds a handle or waits for an acknowledgement: 0 when nothing is left (RR-9).
   [[nodiscard]] std::size_t size() const noexcept { return entries_.size(); }
+  /// Values whose owner has not confirmed any fork of this node yet.
+  [[nodiscard]] std::size_t unconfirmed_count() const;
   /// Forks handed on and not yet acknowledged, for shutdown reports.
   [[nodiscard]] std::size_t unacknowledged_count() const;
   /// The forks on which the handle rests.

@@ -1,10 +1,14 @@
 #include "actors/membership.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <mutex>
+#include <set>
+#include <utility>
 
 #include "actors/membership_actor.h"
 
@@ -18,10 +22,15 @@ struct Membership::State {
   /// Who is up, for error texts.
   [[nodiscard]] std::string present() const;
 
+  /// Requires the lock.
+  [[nodiscard]] bool is_here(const NodeName& name) const { return name == node.name() || up.contains(name); }
+
   NodeCore& node;
   MembershipActor actor;
   mutable std::mutex mutex;
   std::map<NodeName, Peer> up;                                                 // guarded by mutex
+  std::map<NodeName, msg::Member> known;                                       // guarded by mutex; also of those who went
+  std::map<std::uint32_t, NodeName> by_rank;                                   // guarded by mutex; who had it last
   std::vector<std::function<void(const Peer&, const Error&)>> down_handlers;  // guarded by mutex
 };
 
@@ -38,10 +47,10 @@ Membership::Membership(NodeCore& node) : state_(std::make_unique<State>(node)) {
 
 Membership::~Membership() = default;
 
-void Membership::found(std::uint32_t world_size) { state_->node.host().send(state_->actor, FoundCluster{world_size}); }
+void Membership::found(MemberPlace place) { state_->node.host().send(state_->actor, FoundCluster{std::move(place)}); }
 
-void Membership::join(const std::string& seed, std::uint32_t world_size) {
-  state_->node.host().send(state_->actor, JoinCluster{seed, world_size});
+void Membership::join(const std::string& seed, MemberPlace place) {
+  state_->node.host().send(state_->actor, JoinCluster{seed, std::move(place)});
 }
 
 namespace {
@@ -106,6 +115,75 @@ std::vector<Peer> Membership::members() const {
   for (const auto& [name, peer] : state_->up) peers.push_back(peer);
   std::sort(peers.begin(), peers.end(), [](const Peer& a, const Peer& b) { return a.name < b.name; });
   return peers;
+}
+
+const NodeName& Membership::self_name() const { return state_->node.name(); }
+
+Result<WorkerInfo> Membership::info(const NodeName& name) const {
+  if (const auto rank = rank_of(name)) return WorkerInfo{name, *rank};
+  return unknown(name, fmt::format("no member is called \"{}\"", name));
+}
+
+Result<WorkerInfo> Membership::info(std::int64_t rank) const {
+  if (rank >= 0 && rank <= std::numeric_limits<std::uint32_t>::max()) {
+    const auto known = static_cast<std::uint32_t>(rank);
+    if (auto name = name_of(known)) return WorkerInfo{std::move(*name), known};
+  }
+  return unknown({}, fmt::format("no member has rank {}", rank));
+}
+
+Error Membership::unknown(const NodeName& name, const std::string& what) const {
+  std::vector<std::string> world;
+  for (const WorkerInfo& info : infos()) world.push_back(info.text());
+  Error error = state_->node.error(ErrorCode::not_joined, name, {}, fmt::format("{}: the world is {}", what, fmt::join(world, ", ")));
+  error.execution = Execution::never;
+  return error;
+}
+
+std::vector<WorkerInfo> Membership::infos() const { return infos_of_role({}); }
+
+std::vector<WorkerInfo> Membership::infos_of_role(std::string_view role) const {
+  std::vector<WorkerInfo> infos;
+  {
+    std::lock_guard lock(state_->mutex);
+    for (const auto& [name, member] : state_->known) {
+      if (state_->is_here(name) && (role.empty() || member.role == role)) infos.push_back({name, member.rank});
+    }
+  }
+  std::sort(infos.begin(), infos.end(), [](const WorkerInfo& a, const WorkerInfo& b) { return a.rank < b.rank; });
+  return infos;
+}
+
+std::vector<std::string> Membership::roles() const {
+  std::set<std::string> roles;
+  std::lock_guard lock(state_->mutex);
+  for (const auto& [name, member] : state_->known) {
+    if (state_->is_here(name)) roles.insert(member.role);
+  }
+  return {roles.begin(), roles.end()};
+}
+
+std::optional<NodeName> Membership::name_of(std::uint32_t rank) const {
+  std::lock_guard lock(state_->mutex);
+  const auto known = state_->by_rank.find(rank);
+  return known == state_->by_rank.end() ? std::nullopt : std::optional(known->second);
+}
+
+std::optional<std::uint32_t> Membership::rank_of(const NodeName& name) const {
+  std::lock_guard lock(state_->mutex);
+  const auto known = state_->known.find(name);
+  return known == state_->known.end() ? std::nullopt : std::optional(known->second.rank);
+}
+
+void Membership::learned(const msg::Member& member) {
+  std::lock_guard lock(state_->mutex);
+  const auto before = state_->known.find(member.name);
+  if (before != state_->known.end()) {
+    const auto at = state_->by_rank.find(before->second.rank);
+    if (at != state_->by_rank.end() && at->second == member.name) state_->by_rank.erase(at);
+  }
+  state_->known[member.name] = member;
+  state_->by_rank[member.rank] = member.name;
 }
 
 void Membership::handle(Delivery delivery) { state_->node.host().send(state_->actor, MemberWord{std::move(delivery)}); }

@@ -12,60 +12,84 @@ namespace troupe::detail {
 void MembershipState::begin(NodeCore& node, caf::actor_addr self) {
   node_ = &node;
   self_ = std::move(self);
+  meetings_.emplace(node.name());
+  if (const auto rank = node.rank()) {
+    const Peer own = node.self();
+    set_own_place({own.name, own.incarnation, own.address, role_of_name(own.name), *rank, 0});
+  }
 }
 
-void MembershipState::found(std::uint32_t world_size) {
-  founder_ = true;
-  world_size_ = world_size;
+void MembershipState::found(const MemberPlace& place) {
+  wanted_ = place;
+  roster_.open(place.world_size);
   const Peer self = node_->self();
-  members_[self.name] = {self.name, self.incarnation, self.address, 0};
+  const auto refused = roster_.admit({self.name, self.incarnation, self.address, place.role, place.rank, place.world_size});
+  if (refused) return join_failed(*refused);
+  founded_ = true;
+  answer_joiners();
+  for (Delivery& delivery : std::exchange(early_, {})) word(delivery);
 }
 
-void MembershipState::join(const std::string& seed, std::uint32_t world_size) {
-  joining_ = true;
+void MembershipState::join(const std::string& seed, const MemberPlace& place) {
   seed_ = seed;
-  world_size_ = world_size;
+  wanted_ = place;
+  for (Delivery& delivery : std::exchange(early_, {})) word(delivery);
   node_->link().connect(seed);
+}
+
+/// This node is a member from now on.
+void MembershipState::set_own_place(const msg::Member& member) {
+  own_ = member;
+  learn(member);
+  for (const auto& [who, peer] : up_) introduce_to(who);
+}
+
+void MembershipState::introduce_to(const NodeName& peer) {
+  if (own_) node_->notify(peer, "membership", msg::MemberJoined{roster_.epoch(), *own_});
 }
 
 void MembershipState::peer_came(const Peer& peer) {
   up_[peer.name] = peer;
   awaited_.erase(peer.name);
-  if (joining_ && !asked_to_join_) {  // the first peer is the seed: nobody else knows us yet
-    asked_to_join_ = true;
-    const Peer self = node_->self();
-    node_->request({peer.name, "membership", "join", std::nullopt,
-                    msg::MemberJoin{self.name, self.incarnation, self.address, world_size_}},
-                   [node = node_->weak_from_this(), self_address = self_, from = peer](Result<msg::AnyMessage> answer) {
-                     const auto core = node.lock();
-                     const auto actor = caf::actor_cast<caf::strong_actor_ptr>(self_address);
-                     if (!core || !actor) return;
-                     if (!answer) {
-                       core->host().send(actor, JoinFailed{answer.error()});
-                     } else {
-                       core->host().send(actor, MemberWord{{from.name, from.incarnation, {}, std::move(answer).value(), {}, {}}});
-                     }
-                   });
-  }
+  meetings_->came(peer.name);
+  if (!seed_.empty() && !asked_to_join_) ask_to_join(peer.name);  // the first peer is the seed: nobody else knows us yet
+  introduce_to(peer.name);
   if (ready_) tell_ready();
   settle_members();
+}
+
+void MembershipState::ask_to_join(const NodeName& seed) {
+  asked_to_join_ = true;
+  const Peer self = node_->self();
+  const msg::MemberJoin join{self.name, self.incarnation, self.address, wanted_.role, wanted_.rank, wanted_.world_size};
+  node_->request({seed, "membership", "join", std::nullopt, join},
+                 [node = node_->weak_from_this(), self_address = self_, from = up_.at(seed)](Result<msg::AnyMessage> answer) {
+                   const auto core = node.lock();
+                   const auto actor = caf::actor_cast<caf::strong_actor_ptr>(self_address);
+                   if (!core || !actor) return;
+                   if (!answer) {
+                     core->host().send(actor, JoinFailed{answer.error()});
+                   } else {
+                     core->host().send(actor, MemberWord{{from.name, from.incarnation, {}, std::move(answer).value(), {}, {}}});
+                   }
+                 });
 }
 
 void MembershipState::peer_went(const Peer& peer, const Error& why) {
   const auto known = up_.find(peer.name);
   if (known != up_.end() && known->second.incarnation == peer.incarnation) up_.erase(known);
-  if (const auto member = members_.find(peer.name); founder_ && member != members_.end() &&
-                                                    member->second.incarnation == peer.incarnation) {
-    members_.erase(member);
+  meetings_->gone(peer.name, why);
+  if (roster_.remove(peer.name, peer.incarnation)) {  // others may come and go, or be refused, while we wait for the world
+    for (const WaitForMembers& wait : std::exchange(member_waits_, {})) wait.reached.complete(why);
   }
-  for (const WaitForMembers& wait : std::exchange(member_waits_, {})) wait.reached.complete(why);
   agreement_.gone(peer.name);
   if (ready_) tell_ready();
   coordinate();
 }
 
 void MembershipState::connect_failed(const std::string& address, const Error& why) {
-  if (world_size_ == 0 && address != seed_) {  // it was there when we were let in, and is gone
+  if (address != seed_ && wanted_.world_size == 0) {  // it was there when we were told of it, and is gone
+    roster_.remove_at(address);
     std::erase_if(awaited_, [&](const auto& member) { return member.second == address; });
     return settle_members();
   }
@@ -77,7 +101,7 @@ void MembershipState::connect_failed(const std::string& address, const Error& wh
 void MembershipState::join_failed(Error why) {
   why.operation = "join";
   for (const WaitForMembers& wait : std::exchange(member_waits_, {})) wait.reached.complete(why);
-  if (joining_) join_failure_ = std::move(why);
+  if (!own_) join_failure_ = std::move(why);
 }
 
 void MembershipState::word(Delivery& delivery) {
@@ -87,6 +111,7 @@ void MembershipState::word(Delivery& delivery) {
     admitted(*list);
   } else if (const auto* joined = std::get_if<msg::MemberJoined>(&delivery.message)) {
     learn(joined->member);
+    settle_members();
   } else if (std::get_if<msg::ShutdownReady>(&delivery.message) != nullptr) {
     agreement_.ready(delivery.from);
     coordinate();
@@ -95,6 +120,8 @@ void MembershipState::word(Delivery& delivery) {
     delivery.answer.answer(msg::ShutdownCounted{count->round, own.active, own.started});
   } else if (std::get_if<msg::ShutdownAgreed>(&delivery.message) != nullptr) {
     agree();
+  } else if (auto* entered = std::get_if<msg::BarrierEntered>(&delivery.message)) {
+    enter_meeting(delivery, std::move(*entered));
   } else if (delivery.answer.expected()) {
     delivery.answer.fail(node_->error(ErrorCode::protocol_violation, node_->name(), "membership", "not served by this node"));
   }
@@ -104,45 +131,93 @@ void MembershipState::admit(Delivery& delivery, const msg::MemberJoin& join) {
   const auto refuse = [&](ErrorCode code, std::string message) {
     delivery.answer.fail(node_->error(code, node_->name(), "join", std::move(message)));
   };
-  if (!founder_) return refuse(ErrorCode::protocol_violation, fmt::format("{} is not the seed of this cluster", node_->name()));
-  if (join.name != delivery.from || join.incarnation != delivery.incarnation) {
-    return refuse(ErrorCode::protocol_violation, fmt::format("{} asked to join as \"{}\"", delivery.from, join.name));
+  if (!founded_ && !own_) {
+    if (!seed_.empty()) return refuse(ErrorCode::protocol_violation, fmt::format("{} is no member itself yet", node_->name()));
+    early_.push_back(std::move(delivery));  // who listens can be asked before it was told what it is
+    return;
   }
-  if (world_size_ != 0 && join.world_size != world_size_) {
-    return refuse(ErrorCode::bad_argument,
-                  fmt::format("{} expects a world of {}, {} one of {}", join.name, join.world_size, node_->name(), world_size_));
+  const NodeName coordinator = roster_.coordinator(living()).value_or(node_->name());
+  const bool passed_on = join.name != delivery.from || join.incarnation != delivery.incarnation;
+  if (coordinator != node_->name()) {
+    if (!passed_on) return pass_on(delivery, join, coordinator);
+    return refuse(ErrorCode::protocol_violation, fmt::format("{} does not let nodes in, {} does", node_->name(), coordinator));
   }
-  if (world_size_ != 0 && !members_.contains(join.name) && members_.size() >= world_size_) {
-    return refuse(ErrorCode::resource_exhausted, fmt::format("the world of {} is complete", world_size_));
-  }
-  msg::Member member{join.name, join.incarnation, join.address, static_cast<std::uint32_t>(members_.size())};
-  ++epoch_;
-  for (const auto& [who, other] : members_) {
-    if (who != node_->name() && who != join.name) node_->notify(who, "membership", msg::MemberJoined{epoch_, member});
-  }
-  members_[join.name] = std::move(member);
+  if (const auto error = roster_.admit(join)) return refuse(error->code, error->message);
   joiners_.push_back(delivery.answer);
+  if (const msg::Member* member = roster_.find(join.name)) {
+    for (const auto& [who, peer] : up_) {
+      if (who != join.name) node_->notify(who, "membership", msg::MemberJoined{roster_.epoch(), *member});
+    }
+    learn(*member);
+  }
   answer_joiners();
 }
 
+void MembershipState::pass_on(Delivery& delivery, const msg::MemberJoin& join, const NodeName& coordinator) {
+  node_->request({coordinator, "membership", "join", delivery.due, join}, [asked = delivery.answer](Result<msg::AnyMessage> answer) {
+    answer ? asked.answer(std::move(answer).value()) : asked.fail(answer.error());
+  });
+}
+
 void MembershipState::answer_joiners() {
-  if (members_.size() < world_size_) return;
-  msg::MemberList list{epoch_, {}};
-  for (const auto& [who, member] : members_) list.members.push_back(member);
+  if (!roster_.complete()) return;
+  const msg::MemberList list{roster_.epoch(), roster_.members()};
+  if (!own_) set_own_place(*roster_.find(node_->name()));
+  for (const msg::Member& member : list.members) learn(member);
   for (const ReturnAddress& joiner : std::exchange(joiners_, {})) joiner.answer(list);
+  settle_members();
 }
 
 void MembershipState::admitted(const msg::MemberList& list) {
-  joining_ = false;
   for (const msg::Member& member : list.members) {
-    if (member.name != node_->name() && !up_.contains(member.name)) awaited_[member.name] = member.address;
+    if (member.name == node_->name()) continue;
+    if (!up_.contains(member.name)) awaited_[member.name] = member.address;
     learn(member);
+  }
+  const auto own = std::find_if(list.members.begin(), list.members.end(), [this](const msg::Member& member) {
+    return member.name == node_->name() && member.incarnation == node_->incarnation();
+  });
+  if (own == list.members.end()) {
+    join_failed(node_->error(ErrorCode::protocol_violation, seed_, "join", "let in, and not in the list of members"));
+  } else {
+    set_own_place(*own);
   }
   settle_members();
 }
 
 void MembershipState::learn(const msg::Member& member) {
-  if (member.name != node_->name() && !up_.contains(member.name)) node_->link().connect(member.address);
+  const auto known = up_.find(member.name);
+  if (known != up_.end() && known->second.incarnation != member.incarnation) return;  // news of another life
+  if (!roster_.learn(member)) return;
+  node_->membership().learned(member);
+  if (member.name != node_->name() && known == up_.end()) node_->link().connect(member.address);
+}
+
+void MembershipState::enter_meeting(Delivery& delivery, msg::BarrierEntered entered) {
+  meetings_->enter(node_->clock().now(), delivery.from, std::move(entered),
+                   [answer = delivery.answer](Result<msg::BarrierPassed> passed) {
+                     passed ? answer.answer(std::move(passed).value()) : answer.fail(passed.error());
+                   });
+  watch_meetings();
+}
+
+void MembershipState::watch_meetings() {
+  const auto due = meetings_->next_due();
+  if (!due || (meetings_wake_ && *meetings_wake_ <= *due)) return;
+  meetings_wake_ = due;
+  node_->clock().at(*due, [node = node_->weak_from_this(), self_address = self_] {
+    const auto core = node.lock();
+    const auto actor = caf::actor_cast<caf::strong_actor_ptr>(self_address);
+    if (core && actor) core->host().send(actor, MeetingsDue{});
+  });
+}
+
+void MembershipState::meetings_due() {
+  const TimePoint now = node_->clock().now();
+  if (meetings_wake_ && now < *meetings_wake_) return;  // a timer set before an earlier one was asked for
+  meetings_wake_.reset();
+  meetings_->expire(now);
+  watch_meetings();
 }
 
 void MembershipState::wait_for_members(WaitForMembers& wait) {
@@ -155,9 +230,11 @@ void MembershipState::wait_for_members(WaitForMembers& wait) {
 }
 
 void MembershipState::settle_members() {
-  if (joining_ || !awaited_.empty()) return;
-  const auto reached = [this](const WaitForMembers& wait) {
-    if (up_.size() + 1 < wait.count) return false;
+  if (!own_ || !awaited_.empty()) return;
+  const auto is_known = [this](const auto& peer) { return roster_.find(peer.first) != nullptr; };
+  const auto members = static_cast<std::size_t>(std::count_if(up_.begin(), up_.end(), is_known)) + 1;
+  const auto reached = [members](const WaitForMembers& wait) {
+    if (members < wait.count) return false;
     wait.reached.complete(Unit{});
     return true;
   };
@@ -239,6 +316,7 @@ void MembershipState::stop(const Error& why) {
   for (const WaitForMembers& wait : std::exchange(member_waits_, {})) wait.reached.complete(why);
   for (const Promise<void>& wait : std::exchange(agreement_waits_, {})) wait.complete(why);
   for (const ReturnAddress& joiner : std::exchange(joiners_, {})) joiner.fail(why);
+  meetings_->stop(why);
 }
 
 std::vector<NodeName> MembershipState::living() const {
@@ -259,14 +337,15 @@ MembershipActor::behavior_type membership_actor(MembershipActor::stateful_pointe
       [self](MemberWord& m) { self->state.word(m.delivery); },
       [self](const PeerCame& m) { self->state.peer_came(m.peer); },
       [self](const PeerWent& m) { self->state.peer_went(m.peer, m.why); },
-      [self](const FoundCluster& m) { self->state.found(m.world_size); },
-      [self](const JoinCluster& m) { self->state.join(m.seed, m.world_size); },
+      [self](const FoundCluster& m) { self->state.found(m.place); },
+      [self](const JoinCluster& m) { self->state.join(m.seed, m.place); },
       [self](JoinFailed& m) { self->state.join_failed(std::move(m.why)); },
       [self](const ConnectFailed& m) { self->state.connect_failed(m.address, m.why); },
       [self](WaitForMembers& m) { self->state.wait_for_members(m); },
       [self](WaitForAgreement& m) { self->state.wait_for_agreement(m); },
       [self](const MemberCounted& m) { self->state.counted(m); },
       [self](const CountAgain&) { self->state.count_again(); },
+      [self](const MeetingsDue&) { self->state.meetings_due(); },
       [self](const StopMembership& m) {
         self->state.stop(m.why);
         self->quit();

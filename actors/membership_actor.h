@@ -1,6 +1,7 @@
-// Keeps the list of members, lets newcomers in, and coordinates the common end.
+// Keeps the list of members, lets newcomers in, is where groups meet, and coordinates the common end.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -10,7 +11,10 @@
 
 #include "actors/caf.h"
 #include "actors/future.h"
+#include "actors/meetings.h"
+#include "actors/membership.h"
 #include "actors/node_core.h"
+#include "actors/roster.h"
 #include "actors/shutdown_agreement.h"
 
 namespace troupe::detail {
@@ -25,14 +29,14 @@ struct PeerWent {
   Peer peer;
   Error why;
 };
-/// Be the first member of a world of that size (0: any).
+/// Be the first member.
 struct FoundCluster {
-  std::uint32_t world_size = 0;
+  MemberPlace place;
 };
 /// Join the cluster through the node at `seed`.
 struct JoinCluster {
   std::string seed;
-  std::uint32_t world_size = 0;
+  MemberPlace place;
 };
 struct ConnectFailed {
   std::string address;
@@ -55,6 +59,8 @@ struct MemberCounted {
   ShutdownAgreement::Count count;
 };
 struct CountAgain {};
+/// Somebody may have waited long enough at a meeting.
+struct MeetingsDue {};
 struct StopMembership {
   Error why;
 };
@@ -72,6 +78,7 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::WaitForMembers)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::WaitForAgreement)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::MemberCounted)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::CountAgain)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::MeetingsDue)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::StopMembership)
 
 namespace troupe::detail {
@@ -88,6 +95,7 @@ using MembershipActor = caf::typed_actor<caf::reacts_to<MemberWord>,        //
                                          caf::reacts_to<WaitForAgreement>,  //
                                          caf::reacts_to<MemberCounted>,     //
                                          caf::reacts_to<CountAgain>,        //
+                                         caf::reacts_to<MeetingsDue>,       //
                                          caf::reacts_to<StopMembership>>;
 
 /// Touched by the actor only.
@@ -100,21 +108,28 @@ class MembershipState {
   void word(Delivery& delivery);
   void peer_came(const Peer& peer);
   void peer_went(const Peer& peer, const Error& why);
-  void found(std::uint32_t world_size);
-  void join(const std::string& seed, std::uint32_t world_size);
+  void found(const MemberPlace& place);
+  void join(const std::string& seed, const MemberPlace& place);
   void connect_failed(const std::string& address, const Error& why);
   void join_failed(Error why);
   void wait_for_members(WaitForMembers& wait);
   void wait_for_agreement(WaitForAgreement& wait);
   void counted(const MemberCounted& count);
   void count_again() { count_all(); }
+  void meetings_due();
   void stop(const Error& why);
 
  private:
+  void ask_to_join(const NodeName& seed);
   void admit(Delivery& delivery, const msg::MemberJoin& join);
+  void pass_on(Delivery& delivery, const msg::MemberJoin& join, const NodeName& coordinator);
+  void answer_joiners();
   void admitted(const msg::MemberList& list);
   void learn(const msg::Member& member);
-  void answer_joiners();
+  void introduce_to(const NodeName& peer);
+  void set_own_place(const msg::Member& member);
+  void enter_meeting(Delivery& delivery, msg::BarrierEntered entered);
+  void watch_meetings();
   void tell_ready();
   void count_all();
   void count_after(Duration pause);
@@ -126,22 +141,24 @@ class MembershipState {
 
   NodeCore* node_ = nullptr;
   caf::actor_addr self_;
-  std::map<NodeName, Peer> up_;              // peers with a session
-  std::map<NodeName, msg::Member> members_;  // as founder: everybody who joined
-  std::uint64_t epoch_ = 0;
-  bool founder_ = false;
-  bool joining_ = false;                     // not let in yet
+  std::map<NodeName, Peer> up_;  // peers with a session
+  Roster roster_;
+  std::optional<msg::Member> own_;  // this node, once it is a member
+  bool founded_ = false;
+  MemberPlace wanted_;              // of who founds or joins
   bool asked_to_join_ = false;
   bool ready_ = false;   // this node's program is done
   bool agreed_ = false;
-  std::uint32_t world_size_ = 0;
   std::string seed_;
   std::map<NodeName, std::string> awaited_;  // were there when we were let in, not up yet; and their addresses
   std::optional<Error> join_failure_;
+  std::vector<Delivery> early_;         // of newcomers, before this node founds or joins
   std::vector<ReturnAddress> joiners_;  // wait until the world is complete
   std::vector<WaitForMembers> member_waits_;
   std::vector<Promise<void>> agreement_waits_;
   ShutdownAgreement agreement_;
+  std::optional<Meetings> meetings_;
+  std::optional<TimePoint> meetings_wake_;  // the earliest MeetingsDue that was asked for
   std::uint64_t counts_asked_ = 0;  // requests of ours that only ask for counts: they are no work
 };
 

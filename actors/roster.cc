@@ -83,9 +83,11 @@ bool Roster::learn(const msg::Member& member) {
   return true;
 }
 
-void Roster::remove(const NodeName& name, Incarnation incarnation) {
+bool Roster::remove(const NodeName& name, Incarnation incarnation) {
   const auto known = entries_.find(name);
-  if (known != entries_.end() && known->second.member.incarnation == incarnation) entries_.erase(known);
+  if (known == entries_.end() || known->second.member.incarnation != incarnation) return false;
+  entries_.erase(known);
+  return true;
 }
 
 void Roster::remove_at(std::string_view address) {

@@ -39,7 +39,8 @@ class Roster {
   bool learn(const msg::Member& member);
 
   /// That life of the member is over: its name and its rank are free.
-  void remove(const NodeName& name, Incarnation incarnation);
+  /// Returns false if it was not known.
+  bool remove(const NodeName& name, Incarnation incarnation);
   void remove_at(std::string_view address);
 
   /// The member of that name that has a rank.

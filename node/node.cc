@@ -4,7 +4,9 @@
 
 #include <utility>
 
+#include "actors/contexts.h"
 #include "actors/membership.h"
+#include "actors/references.h"
 
 namespace troupe {
 namespace {
@@ -31,8 +33,37 @@ Node::~Node() {
 
 std::vector<Peer> Node::members() const { return core().membership().members(); }
 
+WorkerInfo Node::info() const { return core().membership().info().value(); }
+
+std::vector<WorkerInfo> Node::infos() const { return core().membership().infos(); }
+
+WorkerInfo Node::info(std::string_view name) const { return core().membership().info(NodeName(name)).value(); }
+
+WorkerInfo Node::info(std::int64_t rank) const { return core().membership().info(rank).value(); }
+
 std::optional<Error> Node::wait_for_members(std::size_t count, Deadline deadline) {
   return core().membership().wait_for_members(count, due_after(deadline));
+}
+
+DebugInfo Node::debug_info() const {
+  const detail::NodeCounts counts = core().counts();
+  const PoolCounts pool = core().executor().counts();
+  DebugInfo info;
+  info.node = core().membership().info().value();
+  info.owners = counts.owned_values;
+  info.forks = core().references().forks();
+  info.pending_users = core().references().unconfirmed_forks();
+  info.pending_calls = counts.pending_requests;
+  info.served_calls = counts.served_calls;
+  info.contexts = counts.contexts;
+  info.backward_passes = core().contexts().passes();
+  info.shards = counts.shards;
+  info.pool_threads = pool.threads;
+  info.threads_busy = pool.busy;
+  info.threads_waiting = pool.waiting;
+  info.threads_idle = pool.idle;
+  info.traffic = core().traffic().counts();
+  return info;
 }
 
 void Node::on_down(std::function<void(const Peer&, const Error&)> handler) {

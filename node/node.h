@@ -7,14 +7,19 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "actors/deadline.h"
+#include "actors/debug_info.h"
 #include "actors/executor.h"
 #include "actors/function_registry.h"
+#include "actors/group.h"
 #include "actors/link.h"
 #include "actors/node_core.h"
 #include "actors/scope.h"
+#include "actors/worker_info.h"
 #include "node/secret.h"
 
 namespace troupe {
@@ -26,7 +31,8 @@ struct NodeOptions {
   std::string bind = "tcp://127.0.0.1:*";            ///< where this node listens: "tcp://HOST:PORT", "ipc://PATH", "ipc://@NAME"
   std::string seed;                                  ///< where the first node listens; empty: this is the first
   std::uint32_t world_size = 1;                      ///< join returns when so many are there; 0: at once
-  std::uint32_t rank = 0;
+  std::optional<std::uint32_t> rank;                 ///< the place in the world that it wants; nothing: by arrival
+  std::string role;                                  ///< empty: the name without its index
   ClusterSecret secret = ClusterSecret::random();
   PoolOptions pool;
   Deadline join_deadline = std::chrono::seconds(30);
@@ -48,7 +54,8 @@ struct ShutdownReport {
 class Node final : public Scope {
  public:
   /// Starts a node and waits until its world is complete. Throws RemoteError: timeout (naming who is there), auth_failed,
-  /// name_in_use, peer_unreachable, resource_exhausted (address in use).
+  /// name_in_use, peer_unreachable, resource_exhausted (address in use, world complete), bad_argument (a rank that is taken
+  /// or out of range, another world size).
   [[nodiscard]] static Node join(NodeOptions options, FunctionRegistry functions);
 
   /// Starts a node out of given parts, for local clusters, the simulator and tests.
@@ -64,11 +71,34 @@ class Node final : public Scope {
   /// All members that are up, this node among them, by name.
   [[nodiscard]] std::vector<Peer> members() const;
 
+  /// Name and rank of this node.
+  [[nodiscard]] WorkerInfo info() const;
+
+  /// Name and rank of all members that are up, this node among them, by rank.
+  [[nodiscard]] std::vector<WorkerInfo> infos() const;
+
+  /// Of the member of that name or rank, the last one if it is down. Throws RemoteError{not_joined}, naming the members.
+  [[nodiscard]] WorkerInfo info(std::string_view name) const;
+  [[nodiscard]] WorkerInfo info(std::int64_t rank) const;
+
+  /// The members of that role that are up, by rank. Throws RemoteError{not_joined}, naming the roles there are.
+  [[nodiscard]] Group role(std::string_view role) const { return Group::of_role(*this, role); }
+
+  /// These nodes, whether they are up or not; all that are up without `names`. See Group.
+  [[nodiscard]] Group group(std::vector<NodeName> names) const { return Group(std::move(names)); }
+  [[nodiscard]] Group group() const { return Group::of_all(*this); }
+
   /// Waits until `count` nodes, this one among them, are members and up; the Error says who is there.
   [[nodiscard]] std::optional<Error> wait_for_members(std::size_t count, Deadline deadline);
 
   /// Counts for debug info and tests.
   [[nodiscard]] detail::NodeCounts counts() const { return core().counts(); }
+
+  /// References, calls, contexts, threads and traffic of this node, as numbers.
+  [[nodiscard]] DebugInfo debug_info() const;
+
+  /// Whether bytes and calls per peer are counted (they are, unless switched off); counts begin anew.
+  void measure_traffic(bool on) { core().traffic().measure(on); }
 
   /// Calls `handler` on the pool for each peer that goes down from now on.
   void on_down(std::function<void(const Peer&, const Error&)> handler);

@@ -8,6 +8,7 @@
 
 #include "actors/caf.h"
 #include "actors/membership.h"
+#include "actors/roster.h"
 #include "node/environment.h"
 #include "node/log.h"
 #include "node/node.h"
@@ -43,6 +44,7 @@ NodeOptions NodeOptions::from_environment() {
   if (environment.rank != 0) options.seed = environment.seed_address;
   options.world_size = static_cast<std::uint32_t>(environment.world_size);
   options.rank = static_cast<std::uint32_t>(environment.rank);
+  options.role = environment.role;
   options.secret = secret_from(environment.secret);
   options.pool.threads = environment.settings.pool_threads;
   options.pool.threads_max = environment.settings.pool_threads_max;
@@ -65,14 +67,16 @@ Node Node::join(NodeOptions options, FunctionRegistry functions) {
   auto opened = ZmqLink::open(std::move(link));
   if (!opened) throw RemoteError(opened.error());
 
-  Node node(detail::NodeParts{options.name, incarnation, options.rank, std::move(functions), make_system_clock(),
+  Node node(detail::NodeParts{options.name, incarnation, std::nullopt, std::move(functions), make_system_clock(),
                               std::make_shared<ElasticPool>(options.pool), std::move(opened).value(),
                               detail::make_inline_host});
   detail::Membership& membership = node.core().membership();
+  const std::string role = options.role.empty() ? detail::role_of_name(options.name) : options.role;
+  const detail::MemberPlace place{options.rank, role, options.world_size};
   if (options.seed.empty()) {
-    membership.found(options.world_size);
+    membership.found(place);
   } else {
-    membership.join(options.seed, options.world_size);
+    membership.join(options.seed, place);
   }
   const std::size_t count = std::max<std::size_t>(options.world_size, options.seed.empty() ? 1 : 2);
   if (const auto error = node.wait_for_members(count, options.join_deadline)) throw RemoteError(*error);

@@ -88,7 +88,7 @@ int run(int argc, char** argv) {
   const NodeOptions options = NodeOptions::from_environment();
   // All but the server, whose rank is 0.
   share.trainers = std::max(std::int64_t{options.world_size} - 1, std::int64_t{1});
-  share.trainer = std::max(std::int64_t{options.rank} - 1, std::int64_t{0});
+  share.trainer = std::max(std::int64_t{options.rank.value_or(0)} - 1, std::int64_t{0});
   Node node = Node::join(options, server_functions());
   const DigitData data = directory.empty() ? glyph_data() : read_mnist(directory);
   if (share.examples == 0 || share.examples > data.train.count()) share.examples = data.train.count();

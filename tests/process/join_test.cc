@@ -4,7 +4,10 @@
 #include <atomic>
 #include <chrono>
 #include <future>
+#include <optional>
 #include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -39,6 +42,13 @@ struct World {
 std::string fresh_socket() {
   static std::atomic<int> count = 0;
   return fmt::format("ipc://@troupe-join-{}-{}", getpid(), ++count);
+}
+
+/// Waits until `node` sees so many members, itself included.
+void await_members(const Node& node, std::size_t count) {
+  const auto due = std::chrono::steady_clock::now() + 5s;
+  while (node.members().size() != count && std::chrono::steady_clock::now() < due) std::this_thread::yield();
+  BOOST_TEST_REQUIRE(node.members().size() == count);
 }
 
 BOOST_AUTO_TEST_SUITE(join)
@@ -118,7 +128,7 @@ BOOST_AUTO_TEST_CASE(worlds_of_different_sizes_do_not_mix, *label("I-25")) {
   auto first = std::async(std::launch::async, [&] { return World::join(options); });
   const Error error = error_of([&] { return World::join(world.options("b", 4, options.bind)); });
   BOOST_TEST(error.code == ErrorCode::bad_argument, error.text());
-  BOOST_TEST(error.message == "b expects a world of 4, a one of 2");
+  BOOST_TEST(error.message == "b expects a world of 4, this is one of 2");
   const Node second = World::join(world.options("b", 2, options.bind));
   BOOST_TEST(first.get().members().size() == 2U);
 }
@@ -135,13 +145,83 @@ BOOST_AUTO_TEST_CASE(complete_world_takes_no_more) {
   BOOST_TEST(error.message == "the world of 2 is complete");
 }
 
-BOOST_AUTO_TEST_CASE(only_the_first_node_lets_others_in) {
+BOOST_AUTO_TEST_CASE(ranks_are_those_that_were_wanted_and_everybody_knows_them, *label("I-01") * label("I-02")) {
+  const World world;
+  NodeOptions first = world.options("a", 3);
+  first.bind = fresh_socket();
+  first.rank = 1;
+  std::vector<std::future<std::vector<WorkerInfo>>> joined;
+  for (const auto& [name, rank] : {std::pair{"c", 0U}, std::pair{"b", 2U}}) {
+    joined.push_back(std::async(std::launch::async, [&world, name = name, rank = rank, seed = first.bind] {
+      NodeOptions options = world.options(name, 3, seed);
+      options.rank = rank;
+      Node node = World::join(options);
+      BOOST_TEST((node.info() == WorkerInfo{name, rank}));
+      std::vector<WorkerInfo> infos = node.infos();
+      node.serve();
+      return infos;
+    }));
+  }
+  Node node = World::join(first);
+  const std::vector<WorkerInfo> infos{{"c", 0}, {"a", 1}, {"b", 2}};
+  BOOST_TEST((node.infos() == infos));
+  BOOST_TEST(node.info(2).name == "b");
+  BOOST_TEST(node.shutdown().clean());
+  for (auto& seen : joined) BOOST_TEST((seen.get() == infos));
+}
+
+BOOST_AUTO_TEST_CASE(ranks_are_given_by_arrival_where_none_is_wanted) {
+  const World world;
+  const Node first = World::join(world.options("z", 0));
+  BOOST_TEST((first.info() == WorkerInfo{"z", 0}));
+  NodeOptions third = world.options("x", 0, first.address());
+  third.rank = 2;
+  const Node x = World::join(third);
+  const Node a = World::join(world.options("a", 0, first.address()));
+  BOOST_TEST((a.info() == WorkerInfo{"a", 1}));
+  BOOST_TEST((a.infos() == std::vector<WorkerInfo>{{"z", 0}, {"a", 1}, {"x", 2}}));
+}
+
+BOOST_AUTO_TEST_CASE(rank_that_is_taken_or_out_of_range_is_refused) {
   const World world;
   const Node first = World::join(world.options("a", 0));
-  const Node second = World::join(world.options("b", 0, first.address()));
-  const Error error = error_of([&] { return World::join(world.options("c", 0, second.address())); });
-  BOOST_TEST(error.code == ErrorCode::protocol_violation);
-  BOOST_TEST(error.message == "b is not the seed of this cluster");
+  NodeOptions options = world.options("b", 0, first.address());
+  options.rank = 0;
+  const Error taken = error_of([&] { return World::join(options); });
+  BOOST_TEST(taken.code == ErrorCode::bad_argument);
+  BOOST_TEST(taken.message == "b wants rank 0: a has it");
+
+  NodeOptions pair = world.options("p", 2);
+  pair.bind = fresh_socket();
+  pair.rank = 2;
+  const Error outside = error_of([&] { return World::join(pair); });
+  BOOST_TEST(outside.code == ErrorCode::bad_argument);
+  BOOST_TEST(outside.message == "p wants rank 2: out of range in a world of 2");
+}
+
+BOOST_AUTO_TEST_CASE(any_member_lets_newcomers_in_also_when_the_first_has_left, *label("I-21")) {
+  const World world;
+  std::optional<Node> first = World::join(world.options("a", 0));
+  const Node second = World::join(world.options("b", 0, first->address()));
+  const Node third = World::join(world.options("c", 0, second.address()));  // b passes it on to a
+  BOOST_TEST(third.rpc_sync("a", &where) == "a");
+  BOOST_TEST(third.info().rank == 2U);
+  first.reset();
+  await_members(second, 2);
+  await_members(third, 2);
+  const Node fourth = World::join(world.options("d", 0, third.address()));  // c passes it on to b
+  BOOST_TEST(fourth.info().rank == 0U);
+  BOOST_TEST(fourth.rpc_sync("b", &where) == "b");
+  BOOST_TEST((fourth.infos() == std::vector<WorkerInfo>{{"d", 0}, {"b", 1}, {"c", 2}}));
+}
+
+BOOST_AUTO_TEST_CASE(role_is_the_one_given_or_the_name_without_its_index) {
+  const World world;
+  NodeOptions options = world.options("chief", 0);
+  options.role = "trainer";
+  const Node chief = World::join(options);
+  const Node helper = World::join(world.options("trainer7", 0, chief.address()));
+  BOOST_TEST((helper.role("trainer").names() == std::vector<NodeName>{"chief", "trainer7"}));
 }
 
 BOOST_AUTO_TEST_CASE(names_that_are_none_are_refused, *label("I-08")) {

@@ -1,0 +1,178 @@
+// The typed parts of Group. Included by group.h.
+#pragma once
+
+#include <algorithm>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "actors/group.h"
+#include "actors/group_tree.h"
+#include "messages/schema.h"
+
+namespace troupe {
+namespace detail {
+
+/// Waits for several futures until enough is known. Shared with their callbacks.
+class Race {
+ public:
+  enum class Until : std::uint8_t { first_failure, first_success };
+
+  Race(std::size_t count, Until until) : left_(count), until_(until) {}
+
+  /// One has ended.
+  void ended(std::size_t index, bool ok);
+
+  /// Returns the one that ended the race, nothing if all ended without.
+  [[nodiscard]] std::optional<std::size_t> wait();
+
+ private:
+  std::mutex mutex_;
+  std::size_t left_;  // guarded by mutex_
+  const Until until_;
+  std::optional<std::size_t> winner_;  // guarded by mutex_
+  WaitPoint over_;
+};
+
+/// The calls of one group operation, one per member.
+template <class R>
+struct GroupCalls {
+  std::vector<NodeName> names;
+  std::vector<Future<R>> futures;
+
+  /// Waits for the first that ends as said, and gives up the others; nothing if all ended otherwise.
+  [[nodiscard]] std::optional<std::size_t> race(Race::Until until) const {
+    const auto race = std::make_shared<Race>(futures.size(), until);
+    for (std::size_t i = 0; i < futures.size(); ++i) {
+      futures[i].state().on_done([race, i, future = futures[i]](const Error*) { race->ended(i, future.state().result().ok()); });
+    }
+    const auto winner = race->wait();
+    if (winner) {
+      for (std::size_t i = 0; i < futures.size(); ++i) {
+        if (i != *winner) futures[i].cancel();
+      }
+    }
+    return winner;
+  }
+
+  /// Requires that all have ended, or waits for them.
+  [[nodiscard]] Gathered<R> gathered() const {
+    Gathered<R> all;
+    for (std::size_t i = 0; i < futures.size(); ++i) {
+      futures[i].state().wait();
+      const auto& result = futures[i].state().result();
+      if (result) {
+        all.values.emplace(names[i], result.value());
+      } else {
+        all.failures.emplace(names[i], result.error());
+      }
+    }
+    return all;
+  }
+};
+
+/// `failures` as one Error: the first, by name, with the others as its cause.
+[[nodiscard]] Error merged(const std::map<NodeName, Error>& failures);
+
+/// `value` as a meeting takes it. Throws RemoteError{not_serializable}: references and gradients cannot go to everybody.
+template <class T>
+[[nodiscard]] msg::Contribution contribution(const Scope& scope, const T& value) {
+  try {
+    return {fingerprint_of<T>(), to_payload(nullptr, value)};
+  } catch (const EncodeError& error) {
+    throw RemoteError(error_of_encoding(*scope.state().node, error));
+  }
+}
+
+/// The error for a value that member `from` brought and that is of another type, or cannot be read.
+[[nodiscard]] Error misfit(const std::string& operation, const NodeName& from, std::string what);
+
+template <class R, class F, class... Args>
+GroupCalls<R> call_each(const Scope& scope, const std::vector<NodeName>& names, const F& callable, const Args&... args) {
+  GroupCalls<R> calls{names, {}};
+  for (const NodeName& name : names) calls.futures.push_back(scope.rpc_async(name, callable, args...));
+  return calls;
+}
+
+}  // namespace detail
+
+template <class F, class... Args>
+Gathered<detail::ResultOf<F>> Group::call_all(const Scope& scope, const F& callable, const Args&... args) const {
+  const auto calls = detail::call_each<detail::ResultOf<F>>(scope, names_, callable, args...);
+  if (failures_ == Failures::fail_fast) {
+    if (const auto failed = calls.race(detail::Race::Until::first_failure)) {
+      throw RemoteError(calls.futures[*failed].state().result().error());
+    }
+  }
+  return calls.gathered();
+}
+
+template <class F, class... Args>
+Answer<detail::ResultOf<F>> Group::call_any(const Scope& scope, const F& callable, const Args&... args) const {
+  const auto calls = detail::call_each<detail::ResultOf<F>>(scope, names_, callable, args...);
+  if (const auto won = calls.race(detail::Race::Until::first_success)) {
+    return {names_[*won], calls.futures[*won].state().result().value()};
+  }
+  throw RemoteError(detail::merged(calls.gathered().failures));
+}
+
+template <class F, class... Args>
+Answer<detail::ResultOf<F>> Group::call_one(const Scope& scope, const F& callable, const Args&... args) const {
+  std::map<NodeName, Error> refused;
+  for (const NodeName& name : in_turn()) {
+    const auto call = scope.rpc_async(name, callable, args...);
+    call.state().wait();
+    const auto& result = call.state().result();
+    if (result) return {name, result.value()};
+    if (result.error().execution != Execution::never) throw RemoteError(result.error());
+    refused.emplace(name, result.error());
+  }
+  throw RemoteError(detail::merged(refused));
+}
+
+template <auto F, class... Args>
+Gathered<detail::ResultOf<decltype(F)>> Group::broadcast(const Scope& scope, const Args&... args) const {
+  auto found = detail::TreeCall<F>::run_on(scope, names_, args...);
+  if (failures_ == Failures::fail_fast && !found.failures.empty()) throw RemoteError(detail::merged(found.failures));
+  return {std::move(found.sum), std::move(found.failures)};
+}
+
+template <auto F, auto Combine, class... Args>
+Reduced<detail::ResultOf<decltype(F)>> Group::reduce(const Scope& scope, const Args&... args) const {
+  auto found = detail::TreeReduction<F, Combine>::run_on(scope, names_, args...);
+  const bool failed = failures_ == Failures::fail_fast ? !found.failures.empty() : !found.sum;
+  if (failed) throw RemoteError(detail::merged(found.failures));
+  return {std::move(*found.sum), std::move(found.failures)};
+}
+
+template <class T>
+Gathered<T> Group::exchange(const Scope& scope, std::string operation, NodeName receiver, const T& value) const {
+  const msg::BarrierPassed passed = meet(scope, operation, std::move(receiver), detail::contribution(scope, value));
+  Gathered<T> all;
+  for (const auto& [name, error] : passed.missing) all.failures.emplace(name, error);
+  for (const auto& [name, brought] : passed.values) {
+    if (brought.type != fingerprint_of<T>()) throw RemoteError(detail::misfit(operation, name, "it brought a value of another type"));
+    try {
+      all.values.emplace(name, std::get<0>(from_payload<T>(brought.value)));
+    } catch (const std::exception& exception) {  // DecodeError, or what the value's own type throws
+      throw RemoteError(detail::misfit(operation, name, exception.what()));
+    }
+  }
+  return all;
+}
+
+template <class T>
+Gathered<T> Group::all_gather(const Scope& scope, const T& value) const {
+  return exchange(scope, "all_gather", {}, value);
+}
+
+template <class T>
+Gathered<T> Group::gather(const Scope& scope, const NodeName& to, const T& value) const {
+  return exchange(scope, "gather", to, value);
+}
+
+}  // namespace troupe

@@ -1,0 +1,149 @@
+// Calls that travel along a binary tree of nodes, and results that come back along it.
+//
+// A tree is a list of names: the first is the root, each half of the rest is a tree below it. The node at a root calls the
+// function here and itself on the two roots below, all at once, with ordinary calls: references, gradients, deadlines and
+// cancellation work as in every call. Results are put together in the order own, first half, second half; so the result
+// does not depend on who answers first.
+#pragma once
+
+#include <array>
+#include <map>
+#include <optional>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "actors/gathered.h"
+#include "actors/scope.h"
+
+namespace troupe {
+namespace detail {
+
+/// The first half of `names`, which is not smaller than the second.
+[[nodiscard]] std::array<std::vector<NodeName>, 2> halves(const std::vector<NodeName>& names);
+
+/// What a tree has found so far.
+template <class Sum>
+struct TreeResult {
+  Sum sum;
+  std::map<NodeName, Error> failures;
+
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar(sum, failures);
+  }
+};
+
+/// Keeps every result, by name.
+template <class R>
+struct KeepEach {
+  using Sum = std::map<NodeName, Stored<R>>;
+  static Sum of(const NodeName& name, Stored<R> value) {
+    Sum sum;
+    sum.emplace(name, std::move(value));
+    return sum;
+  }
+  static void add(Sum& sum, Sum more) { sum.merge(more); }
+};
+
+/// Combines the results; nothing if there is none.
+template <auto Combine, class R>
+struct CombineAll {
+  using Sum = std::optional<R>;
+  static Sum of(const NodeName&, R value) { return std::optional<R>(std::move(value)); }
+  static void add(Sum& sum, Sum more) {
+    if (!sum) {
+      sum = std::move(more);
+    } else if (more) {
+      sum = Combine(std::move(*sum), std::move(*more));
+    }
+  }
+};
+
+/// Calls F on all nodes of a tree and adds up with `Adding`. `run` is what every node serves.
+template <auto F, class Adding, class Wire = WireOf<decltype(F)>>
+struct Tree;
+
+template <auto F, class Adding, class... P>
+struct Tree<F, Adding, std::tuple<P...>> {
+  using Found = TreeResult<typename Adding::Sum>;
+
+  /// Served: calls F on this node and on those `below`.
+  static Found run(Scope& scope, const std::vector<NodeName>& below, const P&... args) {
+    const NodeName self = scope.node_name();
+    const auto own = scope.rpc_async(self, F, args...);
+    auto [left, right] = halves(below);
+    Part first(scope, std::move(left), args...);
+    Part second(scope, std::move(right), args...);
+    Found found;
+    own.state().wait();
+    if (const auto& result = own.state().result()) {
+      found.sum = Adding::of(self, result.value());
+    } else {
+      found.failures.emplace(self, result.error());
+    }
+    first.add_to(found, scope, args...);
+    second.add_to(found, scope, args...);
+    return found;
+  }
+
+  /// Calls F on the tree of `names`, from outside of it.
+  static Found run_on(const Scope& scope, std::vector<NodeName> names, const P&... args) {
+    Found found;
+    Part(scope, std::move(names), args...).add_to(found, scope, args...);
+    return found;
+  }
+
+ private:
+  /// One half, called. If its root certainly did nothing, the next one is the root; otherwise its names share its failure:
+  /// what was done there must not be done again.
+  class Part {
+   public:
+    Part(const Scope& scope, std::vector<NodeName> names, const P&... args) : names_(std::move(names)) { call(scope, args...); }
+
+    void add_to(Found& found, const Scope& scope, const P&... args) {
+      while (!names_.empty()) {
+        called_.state().wait();
+        const Result<Found>& result = called_.state().result();
+        if (result) {
+          Adding::add(found.sum, result.value().sum);
+          found.failures.insert(result.value().failures.begin(), result.value().failures.end());
+          return;
+        }
+        if (result.error().execution != Execution::never) {
+          for (const NodeName& name : names_) found.failures.emplace(name, result.error());
+          return;
+        }
+        found.failures.emplace(names_.front(), result.error());
+        names_.erase(names_.begin());
+        call(scope, args...);
+      }
+    }
+
+   private:
+    void call(const Scope& scope, const P&... args) {
+      if (names_.empty()) return;
+      called_ = scope.rpc_async(names_.front(), &Tree::run, std::vector<NodeName>(names_.begin() + 1, names_.end()), args...);
+    }
+
+    std::vector<NodeName> names_;
+    Future<Found> called_;  // of the first name
+  };
+};
+
+template <auto F>
+using TreeCall = Tree<F, KeepEach<ResultOf<decltype(F)>>>;
+template <auto F, auto Combine>
+using TreeReduction = Tree<F, CombineAll<Combine, ResultOf<decltype(F)>>>;
+
+}  // namespace detail
+
+/// What to register, beside `F` itself, for Group::broadcast<F>.
+template <auto F>
+inline constexpr auto tree_call = &detail::TreeCall<F>::run;
+
+/// What to register, beside `F` itself, for Group::reduce<F, Combine>.
+template <auto F, auto Combine>
+inline constexpr auto tree_reduction = &detail::TreeReduction<F, Combine>::run;
+
+}  // namespace troupe

@@ -1,0 +1,46 @@
+// Many nodes on one host: they start together, know each other, and end together.
+#include <boost/test/unit_test.hpp>
+
+#include <chrono>
+#include <memory>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "tests/conformance/test_cluster.h"
+
+namespace troupe::testing {
+namespace {
+
+using Seconds = std::chrono::duration<double>;
+
+/// Starts so many nodes, calls all, ends all; says how long start and end took.
+void start_call_and_end(int nodes, Backend backend) {
+  std::vector<NodeName> names;
+  for (int i = 1; i < nodes; ++i) names.push_back(fmt::format("n{}", i));
+  const auto begin = std::chrono::steady_clock::now();
+  auto cluster = std::make_unique<TestCluster>(names, PoolOptions{}, backend);
+  const Seconds start = std::chrono::steady_clock::now() - begin;
+  Node& trainer = cluster->trainer();
+  BOOST_TEST(trainer.infos().size() == static_cast<std::size_t>(nodes));
+  for (const auto& [name, value] : trainer.group().call_all(trainer, &where).values) BOOST_TEST(value == name);
+  const auto end = std::chrono::steady_clock::now();
+  cluster.reset();
+  const Seconds shutdown = std::chrono::steady_clock::now() - end;
+  BOOST_TEST_MESSAGE(fmt::format("{} nodes, {}: start {:.2f} s, shutdown {:.2f} s", nodes,
+                                 backend == Backend::local ? "one process" : "a process each", start.count(), shutdown.count()));
+}
+
+BOOST_AUTO_TEST_SUITE(many_nodes)
+
+BOOST_AUTO_TEST_CASE(sixty_four_nodes_of_one_process_start_call_and_end) { start_call_and_end(64, Backend::local); }
+
+BOOST_AUTO_TEST_CASE(sixteen_processes_start_call_and_end) { start_call_and_end(16, Backend::ipc); }
+
+// By hand: wants a machine with cores to spare.
+BOOST_AUTO_TEST_CASE(sixty_four_processes_start_call_and_end, *boost::unit_test::disabled()) { start_call_and_end(64, Backend::ipc); }
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace troupe::testing
