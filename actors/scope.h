@@ -43,7 +43,7 @@ struct To {
 struct CallOptions {
   std::optional<Deadline> deadline;  ///< the earlier of this and the scope's own counts
 };
-
+/// Who calls are made for: what they inherit. A handle: copies are the same scope.
 class Scope {
  public:
   explicit Scope(std::shared_ptr<detail::ScopeState> state) : state_(std::move(state)) {}
