@@ -14,7 +14,6 @@ namespace troupe::testing {
 using namespace std::chrono_literals;
 
 Tensor add(const Tensor& x, double y);
-Tensor add_on_p1(Scope& scope, const Tensor& x);
 Variable project(const Variable& x, const Variable& w);
 
 double train(Node& node);
@@ -61,19 +60,38 @@ void membership(Node& node, std::vector<NodeName>& names) {
   const auto pending = node.counts().pending_requests;
 }
 
+inline constexpr auto add_fn = function(&add).defaults(2.0);
+Future<Tensor> add_on_p1(Scope& scope, const Tensor& x) { return scope.rpc_async("p1", &add, x, 2.0); }
+Task<double> total_on_p1(Scope& scope, Tensor x) {
+  const Tensor y = co_await scope.rpc_async("p1", &add, x, 2.0);
+  co_return sum(y).item();
+}
+
 void calls(Node& node, const Tensor& x) {
   const Tensor y = node.rpc_sync("p1", &add, x, 2.0);
   const Future<Tensor> f = node.rpc_async("p1", &add, x, 2.0);
   const RRef<Tensor> r = node.remote("p1", &add, x, 2.0);
+  const Tensor w = node.rpc_sync("p1", op::add, x, 1.0);
+  const Tensor v = node.rpc_sync("p1", add_fn, x);
   const Scope quick = node.with({.deadline = 2s});
   const Tensor z = quick.rpc_sync("p1", &add, x, 2.0);
   const std::optional<Duration> left = quick.time_left();
   const Scope patient = node.with({.deadline = Deadline::while_peer_lives()});
 }
 
+void several(Node& node, const Tensor& x, const Future<Tensor>& f, const Future<Tensor>& g) {
+  const Future<std::vector<Tensor>> both = collect_all(std::vector{f, g});
+  const std::vector<Tensor> values = wait_all(std::vector{f, g});
+  const auto [place, value] = collect_any(std::vector{f, g}).get();
+  WaitAllScope calls(node);
+  const Future<Tensor> h = calls.rpc_async("p1", &add, x, 2.0);
+  calls.wait_all();
+}
+
 void futures(const Future<Tensor>& f) {
   const Tensor value = f.get();
   if (f.ready()) std::puts("there");
+  f.cancel();                         // its function sees that, and those that it calls
   const auto soon = f.get_for(10ms);  // nothing if it is not there by then
   const Future<double> first = f.then([](const Tensor& y) { return y.item(); });
   f.then([](const Result<Tensor>& y) { std::puts(y ? "value" : y.error().text().c_str()); });
