@@ -33,6 +33,10 @@ void Router::connect(TimePoint now, const NodeName& name, const std::string& add
   peer.phase = Phase::connecting;
   peer.address = address;
   peer.give_up_at = now + kPatienceFactor * connect_patience_;
+  const auto tenant = std::ranges::find_if(peers_, [&address](const auto& entry) {
+    return entry.second.phase == Phase::up && entry.second.address == address;
+  });
+  if (tenant != peers_.end()) return lose_misnamed(name, tenant->first);
   surroundings_.connect(address);
 }
 
@@ -56,6 +60,7 @@ void Router::link_up(TimePoint now, const Peer& peer) {
   }
   state.phase = Phase::up;
   state.life = peer.incarnation;
+  state.address = peer.address;
   state.session = std::make_unique<Session>(self_.incarnation, peer.incarnation);
   detector_.watch(peer.name, peer.incarnation, now);
   detector_due_ = now;
@@ -63,9 +68,13 @@ void Router::link_up(TimePoint now, const Peer& peer) {
     if (auto call = calls_.cancel(waiting)) send(now, state, std::move(call->entry));
   }
   for (const auto& [name, other] : peers_) {
-    if (other.phase != Phase::connecting || other.address != peer.address) continue;
-    lose(name, Phase::lost, fmt::format("the port at {} calls itself {}, not {}", peer.address, peer.name, name));
+    if (other.phase == Phase::connecting && other.address == peer.address) lose_misnamed(name, peer.name);
   }
+}
+
+void Router::lose_misnamed(const NodeName& asked, const NodeName& found) {
+  const std::string& address = peers_.at(found).address;
+  lose(asked, Phase::lost, fmt::format("the port at {} calls itself {}, not {}", address, found, asked));
 }
 
 void Router::link_down(const NodeName& peer, Incarnation incarnation, const Error& why) {

@@ -90,7 +90,7 @@ class Router {
 
   struct PeerState {
     Phase phase = Phase::lost;
-    std::string address;                 ///< connecting: where
+    std::string address;                 ///< connecting: where; up: what it says of itself
     TimePoint give_up_at;                ///< connecting
     std::vector<RequestId> waiting;      ///< connecting: in order; those that have ended are skipped
     Incarnation life;                    ///< the last that was up, and is lost unless up
@@ -112,6 +112,7 @@ class Router {
   void lose(const NodeName& name, Phase phase, std::string why);
   void expire(TimePoint now);
   void judge_silence(TimePoint now);
+  void lose_misnamed(const NodeName& asked, const NodeName& found);
   void end(Call call, Port::Outcome outcome, std::string why) {
     surroundings_.end(std::move(call.done), outcome, {}, std::move(why));
   }

@@ -145,6 +145,9 @@ BOOST_AUTO_TEST_CASE(ports_come_and_go_five_times_and_leave_the_process_as_it_wa
 
 BOOST_AUTO_TEST_CASE(peer_that_dies_while_a_send_is_under_way_ends_all_calls_to_it_within_milliseconds,
                      *boost::unit_test::label("fault-F12")) {
+  testing::Changes changes;
+  bool released = false;
+  Port::Part large = part_of(std::string(64 << 20, 'x'), [&] { changes.change([&] { released = true; }); });
   const std::string secret = Port::draw_secret();
   Port a(options("a", secret));
   ChildProcess child(secret);
@@ -152,11 +155,8 @@ BOOST_AUTO_TEST_CASE(peer_that_dies_while_a_send_is_under_way_ends_all_calls_to_
   BOOST_REQUIRE_EQUAL(call(a, "child", "hello"), "hello");
   Pending asked = start_call(a, "child", "x", kNeverAnswered, Port::kNoDeadline);
   child.signal(SIGSTOP);  // reads no more, so that what follows cannot be sent to its end
-  testing::Changes changes;
-  bool released = false;
   Pending sending;
-  a.call("child", kEcho, {part_of(std::string(64 << 20, 'x'), [&] { changes.change([&] { released = true; }); })},
-         Port::kNoDeadline, sending.done());
+  a.call("child", kEcho, {std::exchange(large, {})}, Port::kNoDeadline, sending.done());
   BOOST_REQUIRE_EQUAL(a.counts().open, 2U);
   const auto killed = std::chrono::steady_clock::now();
   child.signal(SIGKILL);

@@ -113,6 +113,19 @@ BOOST_AUTO_TEST_CASE(peer_that_does_not_come_up_is_given_up_after_twice_the_pati
   BOOST_TEST(world.take() == Lines{"peer_lost: b did not come up at test://b"}, per_element);
 }
 
+BOOST_AUTO_TEST_CASE(place_that_belongs_to_another_name_ends_the_wait_whoever_comes_first) {
+  const std::string why = "peer_lost: the port at test://b calls itself b, not c";
+  World world;
+  world.router.connect(world.now, "c", "test://b");
+  world.call("c", 60s);
+  world.take();
+  world.router.link_up(world.now, kPeer);
+  BOOST_TEST(world.take() == Lines{why}, per_element);
+  world.router.connect(world.now, "c", "test://b");  // b is up now: the link would have nothing to tell
+  world.call("c", 60s);
+  BOOST_TEST(world.take() == Lines{why}, per_element);
+}
+
 BOOST_AUTO_TEST_CASE(silent_peer_is_lost) {
   World world;
   world.router.link_up(world.now, kPeer);

@@ -132,9 +132,9 @@ BOOST_AUTO_TEST_CASE(peers_are_added_and_removed_while_others_go_on) {
 // --- Calls and their ends --------------------------------------------------------------------------------------------
 
 BOOST_AUTO_TEST_CASE(parts_of_all_sizes_arrive_and_their_owners_are_released_under_no_lock) {
-  Two two;
   testing::Changes changes;
   int released = 0;
+  Two two;
   const auto release = [&] {
     (void)two.a.counts();
     two.a.set_fault(99, {});  // takes every lock there is
@@ -201,11 +201,10 @@ BOOST_AUTO_TEST_CASE(requests_of_one_peer_are_served_beside_each_other) {
 }
 
 BOOST_AUTO_TEST_CASE(serve_that_waits_for_a_call_has_it_ended_even_when_all_threads_wait) {
-  Two* both = nullptr;
-  Two two([&](const std::string&, std::uint64_t, const Port::Parts&, const Port::Answer& answer) {
-    answer({part_of("b got " + call(both->b, "a", "x"))});
-  }, 1);
-  both = &two;
+  Two two(nullptr, 1);
+  two.b.start([&](const std::string&, std::uint64_t, const Port::Parts&, const Port::Answer& answer) {
+    answer({part_of("b got " + call(two.b, "a", "x"))});
+  });
   two.a.start([&](const std::string&, std::uint64_t, const Port::Parts&, const Port::Answer& answer) {
     answer({part_of("a got " + call(two.a, "b", "y", kEcho, 50ms))});  // b's only thread waits for this answer
   });
