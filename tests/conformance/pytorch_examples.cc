@@ -51,13 +51,16 @@ void start_in_one_process(const FunctionRegistry& functions) {
 }
 
 void membership(Node& node, std::vector<NodeName>& names) {
-  const NodeName& me = node.name();
-  names.push_back(me);
-  for (const Peer& peer : node.members()) names.push_back(peer.name);
+  const WorkerInfo me = node.info();
+  const WorkerInfo other = node.info("p1");
+  const WorkerInfo first = node.info(0);
+  for (const WorkerInfo& info : node.infos()) names.push_back(info.name);
   const ShutdownReport report = node.shutdown(5s);
   for (const std::string& line : report.waited_for) std::puts(line.c_str());
   node.stop();
-  const auto pending = node.counts().pending_requests;
+  const DebugInfo about = node.debug_info();
+  std::puts(about.text().c_str());
+  node.measure_traffic(false);
 }
 
 inline constexpr auto add_fn = function(&add).defaults(2.0);
@@ -77,6 +80,13 @@ void calls(Node& node, const Tensor& x) {
   const Tensor z = quick.rpc_sync("p1", &add, x, 2.0);
   const std::optional<Duration> left = quick.time_left();
   const Scope patient = node.with({.deadline = Deadline::while_peer_lives()});
+}
+
+void groups(Node& node, const Tensor& part) {
+  const Group all = node.group();
+  all.barrier(node);
+  const std::map<NodeName, Tensor> parts = all.all_gather(node, part).values;
+  const auto sums = node.group({"p1", "p2"}).call_all(node, &add, part, 1.0).values;
 }
 
 void several(Node& node, const Tensor& x, const Future<Tensor>& f, const Future<Tensor>& g) {
