@@ -8,6 +8,7 @@
 
 #include "actors/contexts.h"
 #include "actors/function_registry.h"
+#include "actors/membership.h"
 #include "actors/node_core.h"
 #include "actors/op.h"
 #include "actors/open_calls.h"
@@ -72,8 +73,16 @@ struct CallSender {
       warn_cut_graph(node, call.function_->name, call.site_);
     }
     if (!message.arguments.refs.empty()) done = undo_if_unread(node, message.arguments.refs, std::move(done));
-    node.request({call.to_, std::move(actor), operation, due_of(*call.scope_), std::move(message), std::move(call.cancelled_by_)},
-                 std::move(done));
+    const bool carries = !message.arguments.refs.empty() || call.scope_->context;
+    if (call.scope_->idempotency != Idempotency::at_most_once && carries) {
+      Error error = node.error(ErrorCode::bad_argument, call.to_, operation,
+                               "a call that may be made again cannot carry references or belong to a context");
+      error.execution = Execution::never;
+      return done(std::move(error));
+    }
+    Request request{call.to_, std::move(actor), operation, due_of(*call.scope_), std::move(message), std::move(call.cancelled_by_)};
+    if (call.scope_->idempotency == Idempotency::at_most_once) return node.request(std::move(request), std::move(done));
+    request_repeatedly(call.scope_->node, std::move(request), call.scope_->idempotency, call.scope_->retry, std::move(done));
   }
 
  private:
@@ -88,6 +97,12 @@ struct CallSender {
     message.arguments = call.writer_->finish();
   }
 };
+
+Result<NodeName> name_of(const ScopeState& scope, std::int64_t rank) {
+  auto info = scope.node->membership().info(rank);
+  if (!info) return info.error();
+  return std::move(info).value().name;
+}
 
 msg::CallSite next_site(const ScopeState& scope) {
   const CallPath path = scope.path->child(scope.counters->next_call.fetch_add(1, std::memory_order_relaxed));

@@ -69,6 +69,9 @@ class CallEncoder {
   std::vector<std::stop_token> cancelled_by_;
 };
 
+/// The member of that rank. Errors: not_joined.
+[[nodiscard]] Result<NodeName> name_of(const ScopeState& scope, std::int64_t rank);
+
 /// Where in the program the next call through `scope` is made. Takes one index.
 [[nodiscard]] msg::CallSite next_site(const ScopeState& scope);
 
@@ -78,13 +81,23 @@ class CallEncoder {
 /// The error for a value that would not be encoded.
 [[nodiscard]] Error error_of_encoding(const NodeCore& node, const std::exception& exception);
 
+template <class Wire>
+[[nodiscard]] constexpr bool all_travel() {
+  return []<class... P>(std::type_identity<std::tuple<P...>>) { return (Travels<P> && ...); }(std::type_identity<Wire>{});
+}
+
 template <class F, class... Args>
-CallEncoder encode_call(const std::shared_ptr<ScopeState>& scope, NodeName to, std::source_location site,
+CallEncoder encode_call(const std::shared_ptr<ScopeState>& scope, const Result<NodeName>& to, std::source_location site,
                         const CallableKey& callable, Args&&... args) {
   using Wire = WireOf<F>;
+  static_assert(all_travel<Wire>(), "a parameter of this callable cannot travel: give its type a serialize, or send an RRef to it");
   static_assert(sizeof...(Args) == std::tuple_size_v<Wire>,
                 "wrong number of arguments for this callable (a leading Scope& is not passed)");
-  CallEncoder encoder(scope, std::move(to), site, callable);
+  CallEncoder encoder(scope, to ? to.value() : NodeName(), site, callable);
+  if (!to) {
+    encoder.failed_to_encode(to.error());
+    return encoder;
+  }
   try {
     [&]<std::size_t... I>(std::index_sequence<I...>) {
       static_assert((ArgumentFor<std::tuple_element_t<I, Wire>, Args> && ...),

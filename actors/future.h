@@ -33,11 +33,19 @@ struct FutureHome {
   std::shared_ptr<Clock> clock;
 };
 
+[[nodiscard]] FutureHome future_home_of(const Scope& scope);
+
 /// For a future that is cancelled.
 [[nodiscard]] Error cancelled_by_caller();
 
 /// The error for the exception that is being handled, as a failure of `operation` on `node`.
 [[nodiscard]] Error error_of_current_exception(const NodeName& node, std::string operation);
+
+template <class Callback, class T>
+[[nodiscard]] constexpr bool takes_value() {
+  if constexpr (std::is_void_v<T>) return std::is_invocable_v<Callback>;
+  else return std::is_invocable_v<Callback, T>;
+}
 
 /// The part of a future's shared state that does not depend on the type.
 class FutureCore {
@@ -140,6 +148,9 @@ class Promise {
  public:
   using Value = detail::Stored<T>;
 
+  /// Callbacks on its future run on the pool of the scope's node.
+  explicit Promise(const Scope& scope) : Promise(detail::future_home_of(scope)) {}
+
   explicit Promise(detail::FutureHome home)
       : state_(std::make_shared<detail::FutureState<Value>>(std::move(home))), keeper_(std::make_shared<Keeper>(state_)) {}
 
@@ -208,7 +219,11 @@ class Future {
   template <class Callback>
   auto then(Callback callback) const {
     constexpr bool takes_result = std::is_invocable_v<Callback, const Result<Value>&>;
-    if constexpr (takes_result) {
+    constexpr bool takes_value = detail::takes_value<Callback, T>();
+    static_assert(takes_result || takes_value, "a callback of a future takes its value, or a Result of it");
+    if constexpr (!takes_result && !takes_value) {
+      return;  // refused above
+    } else if constexpr (takes_result) {
       return chain<std::invoke_result_t<Callback, const Result<Value>&>>(std::move(callback));
     } else if constexpr (std::is_void_v<T>) {
       return chain<std::invoke_result_t<Callback>>(

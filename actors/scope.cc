@@ -16,6 +16,8 @@ std::optional<TimePoint> detail::due_of(const ScopeState& scope) {
   return due;
 }
 
+detail::FutureHome detail::future_home_of(const Scope& scope) { return scope.state().node->future_home(); }
+
 Scope Scope::with(CallOptions options) const {
   auto state = std::make_shared<detail::ScopeState>(*state_);  // shares path and counters
   if (options.deadline) {
@@ -23,10 +25,15 @@ Scope Scope::with(CallOptions options) const {
     state->call_deadline = after;
     state->unlimited = !after;
   }
+  state->idempotency = options.idempotency.value_or(state->idempotency);
+  state->retry = options.retry.value_or(state->retry);
+  state->trace = options.trace.value_or(state->trace);
   return Scope(std::move(state));
 }
 
 const NodeName& Scope::node_name() const { return state_->node->name(); }
+
+std::uint64_t Scope::trace() const { return state_->trace; }
 
 const NodeName& Scope::caller() const { return state_->caller.empty() ? node_name() : state_->caller; }
 

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <array>
+#include <concepts>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -14,6 +15,7 @@
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -22,6 +24,8 @@
 #include "actors/callee.h"
 #include "actors/deadline.h"
 #include "actors/future.h"
+#include "actors/retry.h"
+#include "actors/worker_info.h"
 #include "messages/schema.h"
 
 namespace troupe {
@@ -34,14 +38,23 @@ struct To {
   To(std::string_view node, std::source_location at = std::source_location::current()) : name(node), site(at) {}
   To(const std::string& node, std::source_location at = std::source_location::current()) : name(node), site(at) {}
   To(const char* node, std::source_location at = std::source_location::current()) : name(node), site(at) {}
+  To(const WorkerInfo& node, std::source_location at = std::source_location::current()) : name(node.name), site(at) {}
+  /// The member of that rank. Errors: not_joined, with the members there are.
+  template <std::integral I>
+    requires(!std::is_same_v<I, bool> && !std::is_same_v<I, char>)
+  To(I member, std::source_location at = std::source_location::current()) : rank(static_cast<std::int64_t>(member)), site(at) {}
 
   NodeName name;
+  std::optional<std::int64_t> rank;  ///< instead of a name
   std::source_location site;
 };
 
 /// What may be said of one call, or of all calls made through the Scope that `with` returns.
 struct CallOptions {
-  std::optional<Deadline> deadline;  ///< the earlier of this and the scope's own counts
+  std::optional<Deadline> deadline;        ///< the earlier of this and the scope's own counts
+  std::optional<Idempotency> idempotency;  ///< at_most_once by default; else the call carries no references or gradients
+  std::optional<RetryPolicy> retry;        ///< for calls that are not at_most_once
+  std::optional<std::uint64_t> trace;      ///< an id of the user's own, which nested calls carry on
 };
 /// Who calls are made for: what they inherit. A handle: copies are the same scope.
 class Scope {
@@ -82,6 +95,9 @@ class Scope {
   /// The node whose call is served in this scope; this node itself outside of served functions.
   [[nodiscard]] const NodeName& caller() const;
 
+  /// The id that the user gave, here or at the first call of all; 0 if none.
+  [[nodiscard]] std::uint64_t trace() const;
+
   /// Time left for calls made through this scope; nothing means no limit.
   [[nodiscard]] std::optional<Duration> time_left() const;
 
@@ -98,8 +114,9 @@ class Scope {
     using C = detail::ChosenFor<F, Args...>;
     static_assert(std::is_void_v<detail::ObjectOf<C>>, "a member function is called on an RRef: r.rpc_sync(scope, &T::f, ...)");
     const detail::CallableKey key = detail::key_of<C>(detail::Callee<F>::template choose<Args...>(callable));
+    const Result<NodeName> node = to.rank ? detail::name_of(*state_, *to.rank) : Result<NodeName>(to.name);
     const auto call = [&](auto&&... all) {
-      return detail::encode_call<C>(state_, to.name, to.site, key, std::forward<decltype(all)>(all)...);
+      return detail::encode_call<C>(state_, node, to.site, key, std::forward<decltype(all)>(all)...);
     };
     return detail::Callee<F>::complete(callable, call, std::forward<Args>(args)...);
   }

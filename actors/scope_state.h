@@ -8,6 +8,7 @@
 #include <stop_token>
 
 #include "actors/clock.h"
+#include "actors/retry.h"
 #include "autograd/call_path.h"
 #include "messages/ids.h"
 
@@ -31,7 +32,9 @@ struct ScopeState {
   std::optional<ContextId> context;       ///< calls and graph belong to this distributed autograd context
   std::shared_ptr<const CallPath> path = std::make_shared<CallPath>();
   std::shared_ptr<CallCounters> counters = std::make_shared<CallCounters>();
-  std::uint64_t trace = 0;
+  std::uint64_t trace = 0;                ///< given by the user, travels to nested calls
+  Idempotency idempotency = Idempotency::at_most_once;  ///< of calls made through it, as `retry`
+  RetryPolicy retry;
   NodeName caller;                        ///< whose call is served; empty: nobody's
   std::stop_token stop;
   std::shared_ptr<OpenCalls> open_calls;  ///< counts the calls made through it; null: nobody does

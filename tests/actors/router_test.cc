@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <set>
+#include <stop_token>
 #include <string>
 #include <variant>
 #include <vector>
@@ -158,6 +159,33 @@ BOOST_AUTO_TEST_CASE(request_without_an_answer_times_out_and_the_peer_is_told, *
   b.router.answer(at(60ms), a.life(), b.arrived[0].envelope.request, msg::Reply{});  // late
   exchange(at(61ms));
   BOOST_TEST(answers.size() == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(cancelled_request_ends_once_and_the_peer_is_told, *label("fault-F37")) {
+  Answers answers;
+  std::stop_source nobody, caller;
+  Request request = call_to("b");
+  request.cancelled_by = {nobody.get_token(), caller.get_token()};
+  a.router.request(at(0ms), std::move(request), into(answers));
+  exchange(at(1ms));
+  const RequestId id = b.arrived[0].envelope.request;
+  BOOST_TEST(a.to_cancel.empty());
+  caller.request_stop();
+  BOOST_REQUIRE(a.to_cancel.size() == 1U);
+  BOOST_TEST((a.to_cancel[0] == id));
+  a.router.cancel(at(2ms), id);
+  BOOST_REQUIRE(answers.size() == 1U);
+  BOOST_TEST((answers[0].error().code == ErrorCode::cancelled));
+  BOOST_TEST(answers[0].error().peer == "b");
+  BOOST_TEST(a.pending == 0U);
+  b.router.answer(at(3ms), a.life(), id, msg::Reply{});
+  exchange(at(4ms));
+  BOOST_REQUIRE(b.arrived.size() == 2U);
+  BOOST_TEST((std::get<msg::CallCancelled>(b.arrived[1].message).request == id));
+  nobody.request_stop();
+  a.router.cancel(at(5ms), id);
+  BOOST_TEST(answers.size() == 1U);
+  BOOST_TEST(a.to_cancel.size() == 1U);
 }
 
 BOOST_AUTO_TEST_CASE(deadline_that_has_passed_is_refused_unsent) {

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "actors/collect.h"
+#include "tensor/create.h"
 #include "tensor/ops.h"
 #include "tests/conformance/test_functions.h"
 
@@ -35,7 +36,7 @@ Future<Tensor> add_all_later(Scope& scope, const NodeName& other, const Tensor& 
 }
 
 Future<std::int64_t> next_from_thread(Scope& scope, std::int64_t x) {
-  const Promise<std::int64_t> promise(detail::future_home_of(scope.state()));
+  const Promise<std::int64_t> promise(scope);
   std::thread([promise, x] { promise.complete(x + 1); }).detach();
   return promise.future();
 }
@@ -71,7 +72,7 @@ Task<std::int32_t> ping_pong_task(Scope& scope, NodeName other, std::int32_t dep
 }
 
 Future<std::int64_t> Gate::arrive(Scope& scope) {
-  if (!open_) open_.emplace(detail::future_home_of(scope.state()));
+  if (!open_) open_.emplace(scope);
   Future<std::int64_t> all = open_->future();
   if (++arrived_ == wanted_) open_->complete(arrived_);
   return all;
@@ -112,6 +113,21 @@ std::int64_t waiting_threads(Scope& scope) {
   return std::count_if(jobs.begin(), jobs.end(), [](const RunningJob& job) { return job.waiting; });
 }
 
+std::int64_t value_after_increment(Counter counter) {
+  counter.increment();
+  return counter.value();
+}
+
+double heavy_math(std::int32_t times) {
+  const Tensor identity = eye(100);
+  Tensor product = identity;
+  for (std::int32_t i = 0; i < times; ++i) product = matmul(product, identity);
+  return sum(product * identity).item();
+}
+
+std::uint64_t trace_on(Scope& scope, const NodeName& other) { return scope.rpc_sync(other, &trace_here); }
+std::uint64_t trace_here(Scope& scope) { return scope.trace(); }
+
 std::int64_t power(std::int64_t base, std::int32_t exponent, std::int64_t modulus) {
   std::int64_t result = 1;
   for (std::int32_t i = 0; i < exponent; ++i) result = result * base % modulus;
@@ -148,6 +164,10 @@ FunctionRegistry with_async_functions(const FunctionRegistry& everywhere) {
                           {"add_square_to", &add_square_to},
                           {"caller_of", &caller_of},
                           {"waiting_threads", &waiting_threads},
+                          {"value_after_increment", &value_after_increment},
+                          {"heavy_math", &heavy_math},
+                          {"trace_on", &trace_on},
+                          {"trace_here", &trace_here},
                           {"power", power_fn},
                           {"twice a number", overload<std::int64_t(std::int64_t)>(&twice)},
                           {"twice a text", overload<std::string(const std::string&)>(&twice)}});

@@ -13,6 +13,7 @@
 #include "actors/rref.h"
 #include "actors/task.h"
 #include "tensor/tensor.h"
+#include "tests/conformance/test_functions.h"
 
 namespace troupe::testing {
 
@@ -81,6 +82,14 @@ std::int64_t add_square_to(Scope& scope, const RRef<Accumulator>& to, const Node
 NodeName caller_of(Scope& scope);
 /// Pool threads of this node that are blocked in a wait.
 std::int64_t waiting_threads(Scope& scope);
+
+/// The counter's value after one increment of this copy.
+std::int64_t value_after_increment(Counter counter);
+/// The trace of the identity of 100 x 100 multiplied with itself so often: 100.
+double heavy_math(std::int32_t times);
+/// The trace id that `other` sees.
+std::uint64_t trace_on(Scope& scope, const NodeName& other);
+std::uint64_t trace_here(Scope& scope);
 
 std::int64_t power(std::int64_t base, std::int32_t exponent, std::int64_t modulus);
 inline constexpr auto power_fn = function(&power).defaults(2, std::int64_t{1'000});

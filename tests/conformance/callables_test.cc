@@ -2,7 +2,11 @@
 #include <boost/test/unit_test.hpp>
 
 #include <string>
+#include <vector>
 
+#include <fmt/format.h>
+
+#include "actors/collect.h"
 #include "actors/op.h"
 #include "tensor/create.h"
 #include "tensor/ops.h"
@@ -54,6 +58,56 @@ BOOST_AUTO_TEST_CASE(arguments_left_out_have_their_default_values, *label("R-11"
   BOOST_TEST(trainer.rpc_sync("p1", power_fn, 3, 3) == 27);            // 27 % 1000
   BOOST_TEST(trainer.rpc_sync("p1", power_fn, 3, 3, 10) == 7);         // 27 % 10
   BOOST_TEST(trainer.rpc_sync("p1", &power, 3, 3, 10) == 7);
+}
+
+BOOST_AUTO_TEST_CASE(destination_may_be_a_rank_or_what_describes_a_member, *label("R-02")) {
+  for (const WorkerInfo& member : trainer.infos()) {
+    BOOST_TEST(trainer.rpc_sync(member.rank, &where) == member.name);
+    BOOST_TEST(trainer.rpc_sync(member, &where) == member.name);
+    BOOST_TEST(trainer.rpc_async(static_cast<int>(member.rank), &where).get() == member.name);
+    BOOST_TEST(trainer.remote(member, &where).to_here(trainer) == member.name);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(rank_that_nobody_has_is_an_error_in_all_kinds, *label("R-03")) {
+  for (const std::int64_t rank : {std::int64_t{-1}, std::int64_t{5}, std::int64_t{1} << 40}) {
+    const auto check = [&](const Error& error) {
+      BOOST_TEST(error.code == ErrorCode::not_joined);
+      BOOST_TEST(error.execution == Execution::never);
+      BOOST_TEST(error.message.starts_with(fmt::format("no member has rank {}: the world is ", rank)));
+    };
+    check(error_of([&] { static_cast<void>(trainer.rpc_sync(rank, &where)); }));
+    check(error_of([&] { static_cast<void>(trainer.rpc_async(rank, &where).get()); }));
+    check(error_of([&] { static_cast<void>(trainer.remote(rank, &where).to_here(trainer)); }));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(static_function_of_a_class_and_instances_as_arguments_work, *label("R-13") * label("R-14")) {
+  BOOST_TEST(trainer.rpc_sync("p1", &Accumulator::add_by, NodeName("p2"), ones({1}), 3.0).item() == 4.0);
+  Counter counter(5);
+  BOOST_TEST(trainer.rpc_sync("p1", &value_after_increment, counter) == 6);
+  BOOST_TEST(counter.value() == 5);  // what travelled was a copy
+}
+
+BOOST_AUTO_TEST_CASE(twenty_heavy_calls_at_once_complete, *label("R-25")) {
+  std::vector<Future<double>> traces;
+  for (int i = 0; i < 20; ++i) traces.push_back(trainer.rpc_async("p1", &heavy_math, 50));
+  for (const double trace : wait_all(traces)) BOOST_TEST(trace == 100.0);
+}
+
+BOOST_AUTO_TEST_CASE(trace_of_the_user_goes_along_with_nested_calls) {
+  BOOST_TEST(trainer.with({.trace = 77}).rpc_sync("p1", &trace_on, "p2") == 77U);
+  BOOST_TEST(trainer.rpc_sync("p1", &trace_on, "p2") == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(call_that_may_be_made_again_cannot_carry_references) {
+  const auto value = trainer.remote("p1", constructor<Counter, std::int64_t>, 1);
+  const Error error = error_of([&] {
+    trainer.with({.idempotency = Idempotency::idempotent}).rpc_sync("p2", &increment_of, value);
+  });
+  BOOST_TEST(error.code == ErrorCode::bad_argument);
+  BOOST_TEST(error.execution == Execution::never);
+  BOOST_TEST(value.rpc_sync(trainer, &Counter::value) == 1);
 }
 
 BOOST_AUTO_TEST_CASE(overloads_are_told_apart_by_their_signature) {

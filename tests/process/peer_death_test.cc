@@ -73,6 +73,22 @@ BOOST_DATA_TEST_CASE(server_frees_what_a_killed_user_held_and_goes_on, backends,
   BOOST_TEST(trainer.rpc_sync("other", &add_on, "server", ones({1}), 4.0).item() == 5.0);
 }
 
+BOOST_DATA_TEST_CASE(call_that_may_be_made_again_reaches_the_next_life_of_its_node, backends, backend) {
+  TestCluster cluster({"p1"}, {}, backend);
+  Node& trainer = cluster.trainer();
+  const Scope patient = trainer.with({.deadline = 20s,
+                                      .idempotency = Idempotency::idempotent,
+                                      .retry = RetryPolicy{.attempts_max = 1000, .pause = 5ms, .pause_max = 20ms}});
+  const Future<bool> lost = trainer.rpc_async("p1", &wait_until_stopped);
+  cluster.await_calls("p1", 1);
+  cluster.kill("p1");
+  BOOST_TEST(error_of([&] { return lost.get(); }).peer == "p1");
+  const Future<std::int64_t> squared = patient.rpc_async("p1", &square, 12);
+  BOOST_TEST(!squared.get_for(50ms).has_value());
+  cluster.restart("p1");
+  BOOST_TEST(squared.get() == 144);
+}
+
 BOOST_TEST_DECORATOR(*label("fault-F15"))
 BOOST_DATA_TEST_CASE(node_started_again_under_its_name_is_another_one, backends, backend) {
   TestCluster cluster({"p1"}, {}, backend);

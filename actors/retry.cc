@@ -1,0 +1,69 @@
+#include "actors/retry.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "actors/node_core.h"
+
+namespace troupe::detail {
+namespace {
+
+class Repetition final : public std::enable_shared_from_this<Repetition> {
+ public:
+  Repetition(std::shared_ptr<NodeCore> node, Request request, Idempotency idempotency, const RetryPolicy& policy,
+             AnswerHandler done)
+      : node_(std::move(node)),
+        request_(std::move(request)),
+        idempotency_(idempotency),
+        policy_(policy),
+        pause_(policy.pause),
+        done_(std::move(done)) {}
+
+  void attempt() {
+    ++attempts_;
+    node_->request(request_, [self = shared_from_this()](Result<msg::AnyMessage> answer) { self->answered(std::move(answer)); });
+  }
+
+ private:
+  void answered(Result<msg::AnyMessage> answer) {
+    const TimePoint next = node_->clock().now() + pause_;
+    const bool again = !answer && attempts_ < policy_.attempts_max && may_repeat(answer.error(), idempotency_) &&
+                       !node_->stopped() && (!request_.due || next < *request_.due);
+    if (!again) return done_(std::move(answer));
+    pause_ = std::min(2 * pause_, policy_.pause_max);
+    node_->clock().at(next, [self = shared_from_this()] { self->attempt(); });
+  }
+
+  const std::shared_ptr<NodeCore> node_;
+  const Request request_;
+  const Idempotency idempotency_;
+  const RetryPolicy policy_;
+  // One attempt or pause at a time touches these.
+  int attempts_ = 0;
+  Duration pause_;
+  AnswerHandler done_;
+};
+
+}  // namespace
+
+bool may_repeat(const Error& error, Idempotency idempotency) {
+  switch (error.code) {
+    case ErrorCode::peer_down:
+    case ErrorCode::peer_unreachable:
+    case ErrorCode::peer_restarted:
+    case ErrorCode::not_joined:
+    case ErrorCode::shutting_down:
+    case ErrorCode::resource_exhausted:
+      return idempotency == Idempotency::idempotent ||
+             (idempotency == Idempotency::exactly_once && error.execution == Execution::never);
+    default:
+      return false;
+  }
+}
+
+void request_repeatedly(std::shared_ptr<NodeCore> node, Request request, Idempotency idempotency, const RetryPolicy& policy,
+                        AnswerHandler done) {
+  std::make_shared<Repetition>(std::move(node), std::move(request), idempotency, policy, std::move(done))->attempt();
+}
+
+}  // namespace troupe::detail

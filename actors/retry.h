@@ -1,0 +1,43 @@
+// Calls that may be made again when their node could not be reached.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+
+#include "actors/clock.h"
+#include "messages/all.h"
+#include "messages/error.h"
+
+namespace troupe {
+
+/// What the caller knows of a function, and so when a failed call of it may be made again.
+enum class Idempotency : std::uint8_t {
+  at_most_once,  ///< never: the failure is the caller's to judge
+  exactly_once,  ///< when it surely did not run (Execution::never)
+  idempotent,    ///< also when it may have run: a second time does no harm
+};
+
+/// How often, and after which pauses. All attempts together stay within the call's deadline.
+struct RetryPolicy {
+  int attempts_max = 4;                          ///< the first one counted
+  Duration pause = std::chrono::milliseconds(50);  ///< before the second attempt; then twice as long each time
+  Duration pause_max = std::chrono::seconds(2);
+};
+
+namespace detail {
+
+class NodeCore;
+struct Request;
+
+/// Whether a call that failed like that may be made again: its node was not there, went away or had no room for it.
+[[nodiscard]] bool may_repeat(const Error& error, Idempotency idempotency);
+
+/// As NodeCore::request, again and again as `idempotency` and `policy` allow. The request is sent unchanged each time, so
+/// it must not carry references.
+void request_repeatedly(std::shared_ptr<NodeCore> node, Request request, Idempotency idempotency, const RetryPolicy& policy,
+                        std::function<void(Result<msg::AnyMessage>)> done);
+
+}  // namespace detail
+}  // namespace troupe

@@ -1,0 +1,66 @@
+// Programs that must not compile, one per value of PROGRAM; with 0 it does. Not part of any target: refused_programs_test
+// gives it to the compiler.
+#include <functional>
+#include <string>
+
+#include "actors/function_registry.h"
+#include "actors/op.h"
+#include "actors/rref.h"
+#include "tensor/tensor.h"
+
+using namespace troupe;
+
+struct MoveOnly {
+  MoveOnly() = default;
+  MoveOnly(MoveOnly&&) = default;
+  int value = 0;
+};
+struct Counter {
+  int add(int x) { return x; }
+};
+struct Other {
+  int add(int x) { return x; }
+};
+
+int twice(int x);
+int by_reference(int& x);
+int by_pointer(const int* x);
+int of_future(const Future<int>& x);
+int of_move_only(MoveOnly x);
+
+void program(const Scope& scope, const Future<int>& future, const RRef<Counter>& counter, const Tensor& x) {
+#if PROGRAM == 0
+  static_cast<void>(scope.rpc_sync("ps0", &twice, 1));
+  static_cast<void>(future.then([](int value) { return value; }));
+#elif PROGRAM == 1
+  static_cast<void>(scope.rpc_sync(1.5, &twice, 1));
+#elif PROGRAM == 2
+  static_cast<void>(scope.rpc_sync("ps0", &twice));
+#elif PROGRAM == 3
+  static_cast<void>(scope.rpc_sync("ps0", &twice, 1.5));
+#elif PROGRAM == 4
+  static_cast<void>(scope.rpc_sync("ps0", &by_reference, 1));
+#elif PROGRAM == 5
+  static_cast<void>(scope.rpc_sync("ps0", &by_pointer, nullptr));
+#elif PROGRAM == 6
+  static_cast<void>(scope.rpc_sync("ps0", &of_future, future));
+#elif PROGRAM == 7
+  static_cast<void>(scope.rpc_sync("ps0", &of_move_only, MoveOnly()));
+#elif PROGRAM == 8
+  static_cast<void>(scope.rpc_sync("ps0", [&x] { return x; }));
+#elif PROGRAM == 9
+  static_cast<void>(future.then([](int, int) { return 1; }));
+#elif PROGRAM == 10
+  static_cast<void>(future.then(nullptr));
+#elif PROGRAM == 11
+  static_cast<void>(scope.with({.deadline = 5.0}));
+#elif PROGRAM == 12
+  static_cast<void>(scope.rpc_sync("ps0", op::matmul, x, std::string("x")));
+#elif PROGRAM == 13
+  static_cast<void>(scope.rpc_sync("ps0", 42));
+#elif PROGRAM == 14
+  static_cast<void>(counter.rpc_sync(scope, &Other::add, 1));
+#elif PROGRAM == 15
+  static_cast<void>(scope.rpc_sync("ps0", &Counter::add, 1));
+#endif
+}

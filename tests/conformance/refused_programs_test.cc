@@ -1,0 +1,87 @@
+// Mistakes that other systems find when a program runs, and the compiler finds here.
+#include <boost/test/unit_test.hpp>
+
+#include <array>
+#include <cstdio>
+#include <memory>
+#include <string>
+
+#include <fmt/format.h>
+
+namespace {
+
+using boost::unit_test::label;
+
+struct Verdict {
+  bool compiles = false;
+  std::string text;
+};
+
+Verdict compile(int program) {
+  const std::string command =
+      fmt::format("{} -std=c++20 -fsyntax-only -fmax-errors=20 -I{} -DPROGRAM={} {}/tests/conformance/refused_programs.cc 2>&1",
+                  TROUPE_COMPILER, TROUPE_SOURCE_DIR, program, TROUPE_SOURCE_DIR);
+  FILE* const pipe = popen(command.c_str(), "r");
+  if (pipe == nullptr) throw std::runtime_error("no compiler: " + command);
+  Verdict verdict;
+  std::array<char, 4096> buffer{};
+  while (const std::size_t size = std::fread(buffer.data(), 1, buffer.size(), pipe)) verdict.text.append(buffer.data(), size);
+  verdict.compiles = pclose(pipe) == 0;
+  return verdict;
+}
+
+void check_refused(int program, const std::string& reason) {
+  const Verdict verdict = compile(program);
+  BOOST_TEST(!verdict.compiles);
+  BOOST_TEST(verdict.text.find(reason) != std::string::npos, "program " << program << " should be refused with: " << reason
+                                                                        << "\nthe compiler says:\n" << verdict.text.substr(0, 4000));
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(refused_programs)
+
+BOOST_AUTO_TEST_CASE(a_right_program_compiles) {
+  const Verdict verdict = compile(0);
+  BOOST_TEST(verdict.compiles, verdict.text);
+}
+
+BOOST_AUTO_TEST_CASE(a_destination_that_is_no_name_and_no_whole_number, *label("R-03")) { check_refused(1, "no matching function for call to"); }
+
+BOOST_AUTO_TEST_CASE(arguments_that_do_not_fit_the_function, *label("R-28")) {
+  check_refused(2, "wrong number of arguments for this callable");
+  check_refused(3, "does not convert to the callable's parameter type without narrowing");
+  check_refused(12, "no form of this operation takes these arguments");
+}
+
+BOOST_AUTO_TEST_CASE(functions_whose_parameters_cannot_travel) {
+  check_refused(4, "a served function's parameters travel by value");
+  check_refused(5, "a served function's parameters travel by value");
+}
+
+BOOST_AUTO_TEST_CASE(futures_and_move_only_values_as_arguments, *label("F-10")) {
+  check_refused(6, "a parameter of this callable cannot travel");
+  check_refused(7, "a parameter of this callable cannot travel");
+}
+
+BOOST_AUTO_TEST_CASE(callables_that_are_none_or_capture, *label("R-27")) {
+  check_refused(8, "a lambda that captures cannot be called by name on another node");
+  check_refused(13, "no matching function for call to");
+}
+
+BOOST_AUTO_TEST_CASE(callbacks_that_do_not_take_the_value, *label("F-02")) {
+  check_refused(9, "a callback of a future takes its value, or a Result of it");
+}
+
+BOOST_AUTO_TEST_CASE(callbacks_that_are_null, *label("F-07")) {
+  check_refused(10, "a callback of a future takes its value, or a Result of it");
+}
+
+BOOST_AUTO_TEST_CASE(deadlines_that_are_no_duration, *label("I-19")) { check_refused(11, "CallOptions"); }
+
+BOOST_AUTO_TEST_CASE(member_functions_of_another_class_or_without_an_object) {
+  check_refused(14, "the member function is not one of the value's own class");
+  check_refused(15, "a member function is called on an RRef");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
