@@ -72,6 +72,7 @@ Task<double> total_on_p1(Scope& scope, Tensor x) {
 
 void calls(Node& node, const Tensor& x) {
   const Tensor y = node.rpc_sync("p1", &add, x, 2.0);
+  const Tensor u = node.rpc_sync(1, &add, x, 2.0);
   const Future<Tensor> f = node.rpc_async("p1", &add, x, 2.0);
   const RRef<Tensor> r = node.remote("p1", &add, x, 2.0);
   const Tensor w = node.rpc_sync("p1", op::add, x, 1.0);
