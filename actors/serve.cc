@@ -65,6 +65,7 @@ Error caused_by(const ServedCall& call, const Error& below) {
                                  fmt::format("{} failed", below.operation.empty() ? "a call" : below.operation));
   if (!below.peer.empty()) error.message += " on " + below.peer;
   error.cause = below.cause.empty() ? below.text() : below.cause;
+  error.exception_type = "troupe::RemoteError";
   error.execution = Execution::yes;
   return error;
 }

@@ -16,9 +16,9 @@ namespace troupe {
 /// What the nodes of a LocalCluster have beside their names.
 struct LocalClusterOptions {
   PoolOptions pool;
-  std::map<NodeName, FunctionRegistry> functions;  ///< for nodes that serve others than the rest does
+  std::map<NodeName, FunctionRegistry> functions = {};  ///< for nodes that serve others than the rest does
   /// Wraps each node's link, for tests that delay or count; may be empty.
-  std::function<std::unique_ptr<Link>(std::unique_ptr<Link>)> wrap_link;
+  std::function<std::unique_ptr<Link>(std::unique_ptr<Link>)> wrap_link = {};
 };
 
 /// Nodes that reach each other through memory, all up when the constructor returns.

@@ -4,6 +4,7 @@
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "actors/collect.h"
 #include "tensor/create.h"
@@ -106,6 +107,26 @@ std::int64_t add_square_to(Scope& scope, const RRef<Accumulator>& to, const Node
   return to.rpc_sync(scope, &Accumulator::add_square, other, x);
 }
 
+Model::Model(std::int64_t size) : weights_(zeros({size})) {}
+
+void Model::push(const Tensor& update) { weights_ = weights_ + update; }
+
+Tensor train_model(Scope& scope, const RRef<Model>& model, double step, std::int32_t times) {
+  for (std::int32_t i = 0; i < times; ++i) {
+    const Tensor weights = model.rpc_sync(scope, &Model::weights);
+    model.rpc_sync(scope, &Model::push, full(weights.shape(), step));
+  }
+  return model.rpc_sync(scope, &Model::weights);
+}
+
+Tensor positive_of(const Tensor& x) {
+  std::vector<float> positive;
+  for (const float value : x.data<float>()) {
+    if (value > 0) positive.push_back(value);
+  }
+  return from_values<float>(positive, {static_cast<std::int64_t>(positive.size())});
+}
+
 NodeName caller_of(Scope& scope) { return scope.caller(); }
 
 std::int64_t waiting_threads(Scope& scope) {
@@ -162,6 +183,11 @@ FunctionRegistry with_async_functions(const FunctionRegistry& everywhere) {
                           {"Accumulator::count_up", &Accumulator::count_up},
                           {"Accumulator::value", &Accumulator::value},
                           {"add_square_to", &add_square_to},
+                          {"Model", constructor<Model, std::int64_t>},
+                          {"Model::weights", &Model::weights},
+                          {"Model::push", &Model::push},
+                          {"train_model", &train_model},
+                          {"positive_of", &positive_of},
                           {"caller_of", &caller_of},
                           {"waiting_threads", &waiting_threads},
                           {"value_after_increment", &value_after_increment},

@@ -79,6 +79,22 @@ class Accumulator {
 };
 std::int64_t add_square_to(Scope& scope, const RRef<Accumulator>& to, const NodeName& other, std::int64_t x);
 
+/// A parameter server of one tensor.
+class Model {
+ public:
+  explicit Model(std::int64_t size);
+  [[nodiscard]] Tensor weights() const { return weights_; }
+  void push(const Tensor& update);
+
+ private:
+  Tensor weights_;
+};
+/// Fetches the weights and pushes an update of `step`, so often; returns the weights that it saw last.
+Tensor train_model(Scope& scope, const RRef<Model>& model, double step, std::int32_t times);
+
+/// The elements above zero, in their order.
+Tensor positive_of(const Tensor& x);
+
 NodeName caller_of(Scope& scope);
 /// Pool threads of this node that are blocked in a wait.
 std::int64_t waiting_threads(Scope& scope);

@@ -95,6 +95,27 @@ BOOST_AUTO_TEST_CASE(twenty_heavy_calls_at_once_complete, *label("R-25")) {
   for (const double trace : wait_all(traces)) BOOST_TEST(trace == 100.0);
 }
 
+BOOST_AUTO_TEST_CASE(shape_of_a_result_may_depend_on_the_data, *label("R-07")) {
+  const Tensor x = from_values<float>({-1, 2, 0, 3, -4}, {5});
+  const Tensor positive = trainer.rpc_sync("p1", &positive_of, x);
+  BOOST_TEST(same_bytes(positive, positive_of(x)));
+  BOOST_TEST(positive.shape() == Shape{2});
+  BOOST_TEST(trainer.rpc_sync("p1", &positive_of, -x).shape() == Shape{2});
+  BOOST_TEST(trainer.rpc_sync("p1", &positive_of, zeros({3})).shape() == Shape{0});
+}
+
+BOOST_AUTO_TEST_CASE(trainers_that_fetch_and_push_all_see_the_right_final_weights, *label("R-31")) {
+  const auto model = trainer.remote("p4", constructor<Model, std::int64_t>, 3);
+  const std::vector<Future<Tensor>> trained{trainer.rpc_async("p1", &train_model, model, 1.0, 10),
+                                            trainer.rpc_async("p2", &train_model, model, 0.25, 20),
+                                            trainer.rpc_async("p3", &train_model, model, 2.0, 5)};
+  wait_all(trained);
+  for (const char* node : {"p1", "p2", "p3"}) {
+    // 10 * 1 + 20 * 0.25 + 5 * 2
+    BOOST_TEST(same_bytes(trainer.rpc_sync(node, &train_model, model, 0.0, 1), full({3}, 25.0)));
+  }
+}
+
 BOOST_AUTO_TEST_CASE(trace_of_the_user_goes_along_with_nested_calls) {
   BOOST_TEST(trainer.with({.trace = 77}).rpc_sync("p1", &trace_on, "p2") == 77U);
   BOOST_TEST(trainer.rpc_sync("p1", &trace_on, "p2") == 0U);

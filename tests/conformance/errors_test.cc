@@ -75,13 +75,15 @@ BOOST_AUTO_TEST_CASE(function_that_only_the_caller_knows_is_refused_with_what_is
   const Error error = error_of([&] { return trainer.rpc_sync("p1", &only_on_trainer, 1); });
   BOOST_TEST(error.code == ErrorCode::no_such_function);
   BOOST_TEST(error.message == "\"only_on_trainer\" is not in the registry of p1");
-  BOOST_TEST(error.hint.starts_with("it serves: Counter, Counter::add, "));
+  BOOST_TEST(error.hint.starts_with("it serves: "));
+  BOOST_TEST(error.hint.find(", Counter, Counter::add, ") != std::string::npos);
   BOOST_TEST(error.execution == Execution::never);
 }
 
 BOOST_AUTO_TEST_CASE(function_that_the_caller_does_not_know_throws_there, *label("R-27")) {
   BOOST_CHECK_EXCEPTION(trainer.rpc_sync("p1", &disagree_elsewhere, "x"), std::invalid_argument, [](const auto& error) {
-    return std::string_view(error.what()).starts_with("[rpc] this callable is not in the registry of trainer; registered: Counter, ");
+    const std::string_view text = error.what();
+    return text.starts_with("[rpc] this callable is not in the registry of trainer; registered: ") && text.ends_with(", write_first");
   });
 }
 

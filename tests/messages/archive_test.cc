@@ -210,7 +210,7 @@ BOOST_AUTO_TEST_CASE(containers_of_every_kind_survive) {
   check_round_trip(std::vector<std::vector<std::map<int, std::optional<Point>>>>{{{{1, Point{1, 2}}}}, {}});
 }
 
-BOOST_AUTO_TEST_CASE(user_types_travel_by_any_of_cereals_forms) {
+BOOST_AUTO_TEST_CASE(user_types_travel_by_any_of_cereals_forms, *boost::unit_test::label("R-30")) {
   check_round_trip(Point{1, 2});
   check_round_trip(Interval{-1, 1});
   check_round_trip(Celsius(36.6));

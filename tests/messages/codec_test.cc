@@ -31,7 +31,7 @@ Reply reply_with(const Tensor& tensor) { return {to_payload(nullptr, tensor)}; }
 
 BOOST_AUTO_TEST_SUITE(codec)
 
-BOOST_AUTO_TEST_CASE(every_message_survives_with_its_envelope) {
+BOOST_AUTO_TEST_CASE(every_message_survives_with_its_envelope, *boost::unit_test::label("R-35")) {
   const std::vector<AnyMessage> all = test::every_message();
   BOOST_REQUIRE(all.size() == std::variant_size_v<AnyMessage>);
   for (std::size_t i = 0; i < all.size(); ++i) {
@@ -91,7 +91,7 @@ BOOST_AUTO_TEST_CASE(tensors_of_messages_are_sent_without_a_copy_and_received_wi
   BOOST_TEST(received.at(0).bytes() != frames[2].bytes.data());
 }
 
-BOOST_AUTO_TEST_CASE(a_payload_keeps_the_received_frames_until_its_values_are_decoded) {
+BOOST_AUTO_TEST_CASE(a_payload_keeps_the_received_frames_until_its_values_are_decoded, *boost::unit_test::label("R-32")) {
   auto owner = std::make_shared<const std::vector<std::byte>>(8, std::byte{1});
   const std::weak_ptr<const void> alive = owner;
   Frames frames = encode({}, reply_with(from_values<std::uint8_t>({1, 1, 1, 1, 1, 1, 1, 1}))).value();

@@ -87,7 +87,7 @@ BOOST_AUTO_TEST_CASE(a_body_with_a_byte_too_many_is_refused) {
   });
 }
 
-BOOST_AUTO_TEST_CASE(whole_messages_cut_at_any_byte_of_any_frame_are_refused) {
+BOOST_AUTO_TEST_CASE(whole_messages_cut_at_any_byte_of_any_frame_are_refused, *boost::unit_test::label("R-34")) {
   for (const AnyMessage& message : test::every_message()) {
     const Frames frames = encode(test::envelope_for(message), message).value();
     for (std::size_t i = 0; i < frames.size(); ++i) {
@@ -124,7 +124,7 @@ BOOST_AUTO_TEST_CASE(absurd_numbers_at_any_position_neither_crash_nor_allocate) 
   });
 }
 
-BOOST_AUTO_TEST_CASE(random_bytes_anywhere_neither_crash_nor_allocate) {
+BOOST_AUTO_TEST_CASE(random_bytes_anywhere_neither_crash_nor_allocate, *boost::unit_test::label("R-34")) {
   std::mt19937_64 random(20240607);
   for_every_body([&](const Body& good) {
     for (int round = 0; round < 300; ++round) {

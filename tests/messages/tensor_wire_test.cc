@@ -49,7 +49,7 @@ using Sizes = std::vector<std::size_t>;
 
 BOOST_AUTO_TEST_SUITE(tensor_wire)
 
-BOOST_AUTO_TEST_CASE(tensors_of_every_dtype_and_shape_survive) {
+BOOST_AUTO_TEST_CASE(tensors_of_every_dtype_and_shape_survive, *boost::unit_test::label("R-32")) {
   Sizes sizes;
   for (const DType dtype : {DType::boolean, DType::u8, DType::i32, DType::i64, DType::f32, DType::f64}) {
     const Tensor sent = ones({2, 3}, dtype);
@@ -75,7 +75,7 @@ BOOST_AUTO_TEST_CASE(tensors_anywhere_inside_user_types_travel) {
   BOOST_TEST(same_bytes(last, counted(5)));
 }
 
-BOOST_AUTO_TEST_CASE(a_storage_is_sent_without_a_copy_and_a_write_meanwhile_is_not_seen) {
+BOOST_AUTO_TEST_CASE(a_storage_is_sent_without_a_copy_and_a_write_meanwhile_is_not_seen, *boost::unit_test::label("R-36")) {
   Tensor tensor = counted(4);
   const msg::Payload payload = to_payload(nullptr, tensor);
   BOOST_TEST(payload.tensors.at(0).bytes.data() == tensor.bytes());
@@ -120,7 +120,7 @@ BOOST_AUTO_TEST_CASE(views_of_one_storage_share_a_frame_and_arrive_as_views_of_o
   BOOST_TEST(received[3].data<std::int64_t>()[4] == -1);
 }
 
-BOOST_AUTO_TEST_CASE(only_the_bytes_that_views_use_travel) {
+BOOST_AUTO_TEST_CASE(only_the_bytes_that_views_use_travel, *boost::unit_test::label("R-33")) {
   const Tensor numbers = counted(1000);
   Sizes sizes;
   const Tensor part = numbers.slice(0, 10, 20);
@@ -140,7 +140,7 @@ BOOST_AUTO_TEST_CASE(a_repeated_element_travels_once) {
   BOOST_TEST(received[0].select(0, 999).select(0, 999).item<std::int64_t>() == 7);
 }
 
-BOOST_AUTO_TEST_CASE(a_column_is_compacted_where_8_KiB_or_more_would_travel_for_it) {
+BOOST_AUTO_TEST_CASE(a_column_is_compacted_where_8_KiB_or_more_would_travel_for_it, *boost::unit_test::label("R-36")) {
   Sizes sizes;
   const Tensor small = counted(1000).view({100, 10}).select(1, 3);  // 99 * 80 + 8 = 7928 bytes apart
   BOOST_TEST(same_bytes(through({small}, sizes)[0], small));

@@ -102,7 +102,7 @@ BOOST_AUTO_TEST_CASE(math_threads_share_the_cores_unless_told) {
   BOOST_TEST(read_environment({{"TROUPE__NODE__MATH_THREADS", "5"}}).math_threads == 5);
 }
 
-BOOST_AUTO_TEST_CASE(errors_name_the_variable_and_its_value) {
+BOOST_AUTO_TEST_CASE(errors_name_the_variable_and_its_value, *boost::unit_test::label("I-24")) {
   BOOST_TEST(error(with(kTorchrun, "RANK", "abc")) == R"(RANK="abc": expected an integer in 0..65535)");
   BOOST_TEST(error(with(kTorchrun, "RANK", "2")) == "RANK=2: must be less than WORLD_SIZE=2");
   BOOST_TEST(error(with(kTorchrun, "WORLD_SIZE", "0")) == R"(WORLD_SIZE="0": expected an integer in 1..65536)");

@@ -478,7 +478,7 @@ BOOST_AUTO_TEST_CASE(two_spellings_of_an_address_are_one_peer) {
   BOOST_TEST(b.sink.ups.size() == 1U);
 }
 
-BOOST_AUTO_TEST_CASE(addresses_that_cannot_be_used_are_clear_errors) {
+BOOST_AUTO_TEST_CASE(addresses_that_cannot_be_used_are_clear_errors, *boost::unit_test::label("I-14")) {
   const ClusterSecret secret = ClusterSecret::random();
   TestNode a(options("a", 1, secret));
   const auto error = [&](const std::string& name, const std::string& bind) {

@@ -196,6 +196,29 @@ BOOST_AUTO_TEST_CASE(calls_through_a_scope_whose_context_has_ended_do_not_bring_
   BOOST_TEST(all_released({"trainer", "ps0", "ps1"}));
 }
 
+BOOST_AUTO_TEST_CASE(backward_from_a_reference_at_its_owner_doubles_with_a_repeat, *boost::unit_test::label("O-35")) {
+  DistContext context(trainer);
+  const Parameter here(trainer, sum(mul(x, x)));
+  backward(context, here);
+  BOOST_TEST(same_bytes(context.grad(x), full({2}, 10.0)));
+  backward(context, here);
+  BOOST_TEST(same_bytes(context.grad(x), full({2}, 20.0)));
+}
+
+BOOST_AUTO_TEST_CASE(backward_from_a_reference_elsewhere_runs_through_its_owner, *boost::unit_test::label("O-36")) {
+  DistContext context(trainer);
+  const Parameter w = trainer.remote("ps0", &make_parameter, 2, 3.0);
+  const Parameter scaled = context.remote("ps0", &scale, x, w);
+  const Parameter total = context.remote("ps0", &total_of, scaled);
+  backward(context, total);
+  BOOST_TEST(same_bytes(context.grad(x), full({2}, 3.0)));
+  BOOST_TEST(same_bytes(context.rpc_sync("ps0", &gradient_of, w), x.value()));
+  backward(context, total);
+  BOOST_TEST(same_bytes(context.grad(x), full({2}, 6.0)));
+  const Error error = error_of([&] { backward(context, trainer.remote("ps0", &make_parameter, 2, 3.0)); });
+  BOOST_TEST(error.message.find("one element") != std::string::npos, error.text());
+}
+
 BOOST_AUTO_TEST_CASE(a_reference_here_or_there_is_a_root) {
   DistContext context(trainer);
   const Parameter here(trainer, sum(mul(x, x)));

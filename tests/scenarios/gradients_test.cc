@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "node/local_cluster.h"
-#include "tests/scenarios/delaying_link.h"
+#include "tests/scenarios/random_delays.h"
 #include "tests/scenarios/graph_shapes.h"
 
 namespace troupe::testing {

@@ -12,7 +12,7 @@
 #include "samples/parameter_server/digit_net.h"
 #include "samples/parameter_server/glyphs.h"
 #include "tensor/math_threads.h"
-#include "tests/scenarios/delaying_link.h"
+#include "tests/scenarios/random_delays.h"
 
 namespace troupe::testing {
 namespace {

@@ -1,6 +1,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include <chrono>
+#include <map>
 #include <string>
 #include <thread>
 #include <vector>
@@ -185,6 +186,29 @@ BOOST_AUTO_TEST_CASE(a_step_in_an_aborted_context_names_who_aborted_it, *boost::
   BOOST_TEST((error.code == ErrorCode::context_aborted));
   BOOST_TEST(error.peer == "ps1");
   BOOST_TEST(same_bytes(value(w0), full({2}, 2.0)));
+}
+
+BOOST_AUTO_TEST_CASE(a_hundred_training_steps_leave_nothing_behind, *boost::unit_test::label("S-11")) {
+  static_cast<void>(value(w0)), static_cast<void>(value(w1));  // both are made
+  std::map<NodeName, detail::NodeCounts> before;
+  for (const char* name : {"a", "b", "ps0", "ps1"}) before[name] = nodes.node(name).core().counts();
+  {
+    const DistOptimizer optimizer(a, optim::SgdOptions{.lr = 0.01}, {w0, w1});
+    for (int step = 0; step < 100; ++step) {
+      DistContext context(a);
+      backward_through_both(context);
+      const Variable own = context.rpc_sync("a", &bend, x, Parameter(a, x));  // a call to oneself
+      backward(context, sum(own));
+      optimizer.step(context);
+    }
+    // 100 steps with gradient 0.5
+    BOOST_TEST(allclose(value(w0), full({2}, 2.0 - 100 * 0.01 * 0.5), 1e-5, 1e-5));
+  }
+  const auto due = std::chrono::steady_clock::now() + 5s;
+  for (const auto& [name, counts] : before) {
+    while (nodes.node(name).core().counts() != counts && std::chrono::steady_clock::now() < due) std::this_thread::yield();
+    BOOST_TEST((nodes.node(name).core().counts() == counts), name << " has not come back to what it had");
+  }
 }
 
 BOOST_AUTO_TEST_SUITE_END()

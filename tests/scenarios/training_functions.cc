@@ -29,6 +29,7 @@ Tensor gradient_of(Scope& scope, const Parameter& parameter) {
 }
 
 Variable scale(Scope& scope, const Variable& x, const Parameter& w) { return mul(x, *w.local_value(scope)); }
+Variable total_of(Scope& scope, const Parameter& x) { return sum(*x.local_value(scope)); }
 Variable bend(Scope& scope, const Variable& x, const Parameter& w) { return tanh(mul(x, *w.local_value(scope))); }
 
 Variable scale_at(Scope& scope, const std::string& next, const Variable& x, const Parameter& w) {
@@ -60,6 +61,7 @@ FunctionRegistry training_functions() {
           {"value_of", &value_of},
           {"gradient_of", &gradient_of},
           {"scale", &scale},
+          {"total_of", &total_of},
           {"bend", &bend},
           {"scale_at", &scale_at},
           {"scale_after_backward", &scale_after_backward},

@@ -22,6 +22,8 @@ Tensor gradient_of(Scope& scope, const Parameter& parameter);
 
 /// x * w
 Variable scale(Scope& scope, const Variable& x, const Parameter& w);
+/// The sum of a value that is here.
+Variable total_of(Scope& scope, const Parameter& x);
 /// tanh(x * w), whose gradients depend on the values of both.
 Variable bend(Scope& scope, const Variable& x, const Parameter& w);
 /// scale at node `next`.

@@ -1,0 +1,132 @@
+// Messages of one kind that are lost or late, and what the caller sees.
+#include <boost/test/unit_test.hpp>
+
+#include <chrono>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "actors/rref.h"
+#include "node/sim/faulty_link.h"
+
+namespace troupe::testing {
+namespace {
+
+using namespace std::chrono_literals;
+using boost::unit_test::label;
+using sim::FaultRule;
+using sim::FaultRules;
+
+/// Long enough for three losses of one message: the session sends it again after 200, 300 and 450 ms.
+constexpr auto kPatient = 10s;
+/// Never delivered within a test.
+constexpr int kAlways = 1'000'000;
+
+std::int64_t next(std::int64_t x) { return x + 1; }
+std::int64_t fetch_and_add(Scope& scope, const RRef<std::int64_t>& x, std::int64_t y) { return x.to_here(scope) + y; }
+
+struct Faulty {
+  explicit Faulty(std::vector<FaultRule> rules)
+      : cluster({"trainer", "ps0", "ps1"}, {{"next", &next}, {"fetch_and_add", &fetch_and_add}}, FaultRules(std::move(rules)).options()),
+        trainer(cluster.node("trainer")) {}
+
+  [[nodiscard]] detail::NodeCounts counts(const char* name) { return cluster.node(name).core().counts(); }
+
+  /// Whether `ps0` owns no value any more, within kPatient.
+  [[nodiscard]] bool frees_all() {
+    const auto due = std::chrono::steady_clock::now() + kPatient;
+    while (counts("ps0").owned_values > 0 && std::chrono::steady_clock::now() < due) std::this_thread::yield();
+    return counts("ps0").owned_values == 0;
+  }
+
+  LocalCluster cluster;
+  Node& trainer;
+};
+
+template <class Call>
+Error error_of(Call call) {
+  try {
+    static_cast<void>(call());
+  } catch (const RemoteError& error) {
+    return error.error();
+  }
+  throw std::logic_error("expected a RemoteError, nothing was thrown");
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(fault_rules)
+
+BOOST_AUTO_TEST_CASE(rules_that_were_set_are_read_back_and_wrong_ones_are_refused, *label("X-01")) {
+  const FaultRules rules({{.message = "Call", .fail_first = 2, .delay = 5ms}, {.message = "RRefForked"}});
+  BOOST_TEST(rules.list().size() == 2U);
+  BOOST_TEST(rules.list()[0].message == "Call");
+  BOOST_TEST(rules.list()[0].fail_first == 2);
+  BOOST_TEST(rules.list()[0].delay.count() == 5);
+  BOOST_CHECK_THROW(FaultRules({{.message = "Cal"}}), std::invalid_argument);
+  BOOST_CHECK_THROW(FaultRules({{.message = "Call"}, {.message = "Call"}}), std::invalid_argument);
+  BOOST_CHECK_THROW(FaultRules({{.message = "Call", .fail_first = -1}}), std::invalid_argument);
+  BOOST_CHECK_THROW(FaultRules({{.message = "Call", .delay = -1ms}}), std::invalid_argument);
+}
+
+BOOST_AUTO_TEST_CASE(no_rules_make_no_faults_and_rules_touch_only_what_they_name, *label("X-02")) {
+  Faulty none({});
+  BOOST_TEST(none.trainer.with({.deadline = kPatient}).rpc_sync("ps0", &next, 1) == 2);
+  Faulty calls({{.message = "Call", .fail_first = kAlways}});
+  const RRef<std::int64_t> kept = calls.trainer.remote("ps0", &next, 1);  // a RemoteCall
+  BOOST_TEST(kept.to_here(calls.trainer.with({.deadline = kPatient})) == 2);
+  BOOST_TEST((error_of([&] { return calls.trainer.with({.deadline = 50ms}).rpc_sync("ps0", &next, 1); }).code == ErrorCode::timeout));
+}
+
+BOOST_AUTO_TEST_CASE(calls_with_references_succeed_though_each_notification_is_lost_three_times, *label("X-03") * label("fault-F01")) {
+  Faulty faulty({{.message = "RRefForked", .fail_first = 3}, {.message = "RRefForkAck", .fail_first = 3},
+                 {.message = "RRefDeleted", .fail_first = 3}, {.message = "ContextReleased", .fail_first = 3}});
+  const Scope patient = faulty.trainer.with({.deadline = kPatient});
+  {
+    const RRef<std::int64_t> x = patient.remote("ps0", &next, 1);
+    BOOST_TEST(patient.rpc_sync("ps1", &fetch_and_add, x, 10) == 12);
+  }
+  BOOST_TEST(faulty.frees_all());
+}
+
+BOOST_AUTO_TEST_CASE(creation_that_is_lost_fails_the_fetch_and_the_passing_on, *label("X-04") * label("X-05")) {
+  Faulty faulty({{.message = "RemoteCall", .fail_first = kAlways}});
+  const RRef<std::int64_t> lost = faulty.trainer.with({.deadline = 50ms}).remote("ps0", &next, 1);
+  const Error error = error_of([&] { return lost.to_here(faulty.trainer.with({.deadline = kPatient})); });
+  BOOST_TEST((error.code == ErrorCode::timeout));
+  BOOST_TEST(error.operation == "to_here " + lost.id().text());
+  const Error passed_on = error_of([&] { return faulty.trainer.rpc_sync("ps1", &fetch_and_add, lost, 1); });
+  BOOST_TEST((passed_on.code == ErrorCode::timeout));
+}
+
+BOOST_AUTO_TEST_CASE(creation_that_is_late_times_out_and_leaves_nothing, *label("X-06")) {
+  Faulty faulty({{.message = "RemoteCall", .delay = 300ms}});
+  {
+    const RRef<std::int64_t> late = faulty.trainer.with({.deadline = 50ms}).remote("ps0", &next, 1);
+    BOOST_TEST((error_of([&] { return late.to_here(faulty.trainer.with({.deadline = 1ms})); }).code == ErrorCode::timeout));
+    BOOST_TEST((error_of([&] { return late.to_here(faulty.trainer.with({.deadline = kPatient})); }).code == ErrorCode::timeout));
+  }
+  // The call comes when nobody wants it any more: nothing may stay.
+  BOOST_TEST(faulty.trainer.with({.deadline = kPatient}).remote("ps0", &next, 5).to_here(faulty.trainer) == 6);
+  BOOST_TEST(faulty.frees_all());
+  BOOST_TEST(faulty.counts("trainer").handles == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(late_fetch_times_out_and_a_patient_one_succeeds, *label("X-07")) {
+  Faulty faulty({{.message = "RRefFetch", .delay = 200ms}});
+  const RRef<std::int64_t> x = faulty.trainer.remote("ps0", &next, 1);
+  BOOST_TEST((error_of([&] { return x.to_here(faulty.trainer.with({.deadline = 20ms})); }).code == ErrorCode::timeout));
+  BOOST_TEST(x.to_here(faulty.trainer.with({.deadline = kPatient})) == 2);
+}
+
+BOOST_AUTO_TEST_CASE(late_call_times_out_by_its_own_deadline_only, *label("X-08")) {
+  Faulty faulty({{.message = "Call", .delay = 200ms}});
+  BOOST_TEST((error_of([&] { return faulty.trainer.with({.deadline = 20ms}).rpc_sync("ps0", &next, 1); }).code == ErrorCode::timeout));
+  BOOST_TEST(faulty.trainer.with({.deadline = Deadline::while_peer_lives()}).rpc_sync("ps0", &next, 1) == 2);
+  BOOST_TEST(faulty.trainer.rpc_sync("ps0", &next, 1) == 2);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace troupe::testing

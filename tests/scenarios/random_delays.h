@@ -1,0 +1,14 @@
+// Links that hold every message for a random time: messages overtake each other, between peers and on one connection.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+
+#include "node/local_cluster.h"
+
+namespace troupe::testing {
+
+/// For clusters whose links delay by 0 to `delay_max`, each by draws of its own from `seed`.
+[[nodiscard]] LocalClusterOptions random_delays(std::uint64_t seed, std::chrono::microseconds delay_max);
+
+}  // namespace troupe::testing
