@@ -4,6 +4,7 @@
 #include <spdlog/spdlog.h>
 
 #include <stdexcept>
+#include <type_traits>
 #include <variant>
 
 #include "actors/contexts.h"
@@ -74,18 +75,23 @@ struct CallSender {
     }
     if (!message.arguments.refs.empty()) done = undo_if_unread(node, message.arguments.refs, std::move(done));
     const bool carries = !message.arguments.refs.empty() || call.scope_->context;
-    if (call.scope_->idempotency != Idempotency::at_most_once && carries) {
-      Error error = node.error(ErrorCode::bad_argument, call.to_, operation,
-                               "a call that may be made again cannot carry references or belong to a context");
-      error.execution = Execution::never;
-      return done(std::move(error));
-    }
     Request request{call.to_, std::move(actor), operation, due_of(*call.scope_), std::move(message), std::move(call.cancelled_by_)};
-    if (call.scope_->idempotency == Idempotency::at_most_once) return node.request(std::move(request), std::move(done));
-    request_repeatedly(call.scope_->node, std::move(request), call.scope_->idempotency, call.scope_->retry, std::move(done));
+    if constexpr (std::is_same_v<Message, msg::Call>) {  // what makes or uses a value somewhere is never repeated
+      if (call.scope_->idempotency != Idempotency::at_most_once) return send_repeatedly(std::move(request), carries, std::move(done));
+    }
+    node.request(std::move(request), std::move(done));
   }
 
  private:
+  void send_repeatedly(Request request, bool carries, AnswerHandler done) {
+    const ScopeState& scope = *call.scope_;
+    if (!carries) return request_repeatedly(scope.node, std::move(request), scope.idempotency, scope.retry, std::move(done));
+    Error error = scope.node->error(ErrorCode::bad_argument, call.to_, request.operation,
+                                    "a call that may be made again cannot carry references or belong to a context");
+    error.execution = Execution::never;
+    done(std::move(error));
+  }
+
   template <class Message>
   void fill(Message& message) {
     const ScopeState& scope = *call.scope_;

@@ -92,6 +92,17 @@ class Model {
 /// Fetches the weights and pushes an update of `step`, so often; returns the weights that it saw last.
 Tensor train_model(Scope& scope, const RRef<Model>& model, double step, std::int32_t times);
 
+/// Holds references to others of its kind, and so may keep itself.
+class Holder {
+ public:
+  Holder() = default;
+  void hold(const RRef<Holder>& other) { held_.push_back(other); }
+  [[nodiscard]] std::int64_t count() const { return static_cast<std::int64_t>(held_.size()); }
+
+ private:
+  std::vector<RRef<Holder>> held_;
+};
+
 /// The elements above zero, in their order.
 Tensor positive_of(const Tensor& x);
 

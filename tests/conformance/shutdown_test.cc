@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "tensor/create.h"
+#include "tests/conformance/async_functions.h"
 #include "tests/conformance/test_cluster.h"
 
 namespace troupe::testing {
@@ -128,6 +129,22 @@ BOOST_AUTO_TEST_CASE(shutdown_does_not_wait_for_the_dead, *label("fault-F22")) {
   const auto begin = std::chrono::steady_clock::now();
   BOOST_TEST(cluster.trainer().shutdown().clean());
   BOOST_TEST((std::chrono::steady_clock::now() - begin < 5s));
+}
+
+// The cluster's end checks that every node shuts down by itself, in time and without complaint.
+BOOST_AUTO_TEST_CASE(references_in_a_cycle_keep_their_values_and_no_node_from_shutting_down, *label("O-23")) {
+  TestCluster cluster({"p1", "p2"});
+  Node& trainer = cluster.trainer();
+  {
+    const auto a = trainer.remote("p1", constructor<Holder>);
+    const auto b = trainer.remote("p2", constructor<Holder>);
+    a.rpc_sync(trainer, &Holder::hold, b);
+    a.rpc_sync(trainer, &Holder::hold, a);
+    b.rpc_sync(trainer, &Holder::hold, a);
+    BOOST_TEST(a.rpc_sync(trainer, &Holder::count) == 2);
+  }
+  BOOST_TEST(cluster.counts("p1").owned_values == 1U);
+  BOOST_TEST(cluster.counts("p2").owned_values == 1U);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,7 +1,10 @@
 // Messages of one kind that are lost or late, and what the caller sees.
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
 #include <chrono>
+#include <map>
+#include <mutex>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -125,6 +128,36 @@ BOOST_AUTO_TEST_CASE(late_call_times_out_by_its_own_deadline_only, *label("X-08"
   BOOST_TEST((error_of([&] { return faulty.trainer.with({.deadline = 20ms}).rpc_sync("ps0", &next, 1); }).code == ErrorCode::timeout));
   BOOST_TEST(faulty.trainer.with({.deadline = Deadline::while_peer_lives()}).rpc_sync("ps0", &next, 1) == 2);
   BOOST_TEST(faulty.trainer.rpc_sync("ps0", &next, 1) == 2);
+}
+
+BOOST_AUTO_TEST_CASE(shutdown_whose_words_are_lost_in_any_phase_ends_everywhere_and_says_who_is_missing, *label("S-08")) {
+  for (const char* lost : {"ShutdownReady", "ShutdownCount", "ShutdownCounted", "ShutdownAgreed"}) {
+    BOOST_TEST_CONTEXT(lost) {
+      Faulty faulty({{.message = lost, .fail_first = kAlways}});
+      const auto begin = std::chrono::steady_clock::now();
+      std::map<NodeName, ShutdownReport> reports;
+      std::mutex mutex;
+      {
+        std::vector<std::jthread> ending;
+        for (const char* name : {"trainer", "ps0", "ps1"}) {
+          ending.emplace_back([&, name] {
+            ShutdownReport report = faulty.cluster.node(name).shutdown(300ms);
+            const std::lock_guard lock(mutex);
+            reports[name] = std::move(report);
+          });
+        }
+      }
+      BOOST_TEST(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() < 3.0);
+      BOOST_TEST(reports.size() == 3U);
+      // Who cannot agree with the others says so. That all have agreed is not missed: who knows it leaves, and then those
+      // who are left agree without it.
+      const auto is_clean = [](const auto& entry) { return entry.second.clean(); };
+      BOOST_TEST(std::all_of(reports.begin(), reports.end(), is_clean) == (std::string_view(lost) == "ShutdownAgreed"));
+      for (const auto& [name, report] : reports) {
+        if (!report.clean()) BOOST_TEST(report.waited_for.front().starts_with("not all have finished; still up: "), report.waited_for.front());
+      }
+    }
+  }
 }
 
 BOOST_AUTO_TEST_SUITE_END()
