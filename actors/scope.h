@@ -52,7 +52,7 @@ struct To {
 /// What may be said of one call, or of all calls made through the Scope that `with` returns.
 struct CallOptions {
   std::optional<Deadline> deadline = {};        ///< the earlier of this and the scope's own counts
-  std::optional<Idempotency> idempotency = {};  ///< at_most_once by default; else the call carries no references or gradients
+  std::optional<Idempotency> idempotency = {};  ///< of calls to nodes; at_most_once by default, else without references and gradients
   std::optional<RetryPolicy> retry = {};        ///< for calls that are not at_most_once
   std::optional<std::uint64_t> trace = {};      ///< an id of the user's own, which nested calls carry on
 };
