@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "actors/dist_autograd.h"
+#include "actors/task.h"
 #include "autograd/ops.h"
 #include "node/child_process.h"
 #include "node/node.h"
@@ -31,7 +32,21 @@ void nothing() {}
 Tensor identity(const Tensor& x) { return x; }
 Variable scaled(const Variable& x) { return x * 2.0; }
 
-FunctionRegistry functions() { return {{"nothing", &nothing}, {"identity", &identity}, {"scaled", &scaled}}; }
+/// Calls itself on `other` and back, so many times.
+void there_and_back(Scope& scope, const NodeName& other, std::int32_t times) {
+  if (times > 0) scope.rpc_sync(other, &there_and_back, scope.node_name(), times - 1);
+}
+Task<void> there_and_back_task(Scope& scope, NodeName other, std::int32_t times) {
+  if (times > 0) co_await scope.rpc_async(other, &there_and_back_task, scope.node_name(), times - 1);
+}
+
+FunctionRegistry functions() {
+  return {{"nothing", &nothing},
+          {"identity", &identity},
+          {"scaled", &scaled},
+          {"there_and_back", &there_and_back},
+          {"there_and_back_task", &there_and_back_task}};
+}
 
 void print(const std::string& name, const std::string& unit, std::vector<double> samples) {
   std::sort(samples.begin(), samples.end());
@@ -191,6 +206,10 @@ struct Bench {
         print(name(fmt::format("rpc/rate/{}", window)), "calls/s", rates(client, window, 5, 10000 / divisor));
       }
       if (transport != "ipc") return;
+      print(name("rref/create_fetch"), "us", latencies(2000 / divisor, [&] { client.remote("server", &identity, small).to_here(client); }));
+      print(name("rpc/nested/100"), "us", latencies(100 / divisor, [&] { client.rpc_sync("server", &there_and_back, "client", 99); }));
+      print(name("rpc/nested_task/100"), "us",
+            latencies(100 / divisor, [&] { client.rpc_sync("server", &there_and_back_task, "client", 99); }));
       print(name("autograd/chain/1"), "us", latencies(1000 / divisor, [&] { chain(client, 1); }));
       print(name("autograd/chain/16"), "us", latencies(200 / divisor, [&] { chain(client, 16); }));
     });
