@@ -157,7 +157,14 @@ BOOST_AUTO_TEST_CASE(stop_waits_for_what_runs_and_drops_what_has_not_begun) {
   const auto held = std::make_shared<int>(1);
   std::atomic<bool> ran = false;
   submit(pool, {"queued", [held, &ran] { ran = true; }});
-  std::jthread release([&] { running.state->go_on.signal(); });
+  std::jthread release([&] {
+    const auto is_stopping = [&] {
+      const auto refused = pool.submit({"before the stop", [] {}});
+      return refused && refused->code == ErrorCode::shutting_down;
+    };
+    while (!is_stopping()) std::this_thread::yield();
+    running.state->go_on.signal();
+  });
   BOOST_TEST(pool.stop(in(5s)).empty());
   BOOST_TEST(running.state->ended.signalled());
   BOOST_TEST(!ran);
