@@ -36,14 +36,14 @@ AnswerHandler expect_created(std::function<void(Result<Unit>)> done) {
   };
 }
 
-void warn_cut_graph(const NodeCore& node, const std::string& function, const std::source_location& site) {
+void warn_cut_graph(const NodeCore& node, const std::string& function, const SourceLocation& site) {
   spdlog::warn("[{}] {}:{}: a Variable that requires a gradient goes to \"{}\" outside a DistContext: no gradient comes back",
                node.name(), site.file_name(), site.line(), function);
 }
 
 }  // namespace
 
-CallEncoder::CallEncoder(std::shared_ptr<const ScopeState> scope, NodeName to, std::source_location site,
+CallEncoder::CallEncoder(std::shared_ptr<const ScopeState> scope, NodeName to, SourceLocation site,
                          const CallableKey& callable)
     : scope_(std::move(scope)), to_(std::move(to)), site_(site), function_(scope_->node->functions().find(callable)) {
   if (function_ == nullptr) function_ = operations().find(callable);

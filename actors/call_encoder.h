@@ -6,7 +6,6 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <source_location>
 #include <stop_token>
 #include <string>
 #include <tuple>
@@ -18,6 +17,7 @@
 #include "actors/future.h"
 #include "actors/payload_io.h"
 #include "actors/scope_state.h"
+#include "actors/source_location.h"
 #include "messages/all.h"
 #include "messages/ids.h"
 
@@ -32,7 +32,7 @@ using ReplyHandler = std::function<void(Result<std::shared_ptr<PayloadReader>>)>
 class CallEncoder {
  public:
   /// Throws std::invalid_argument if the callable is not in the registry of the scope's node.
-  CallEncoder(std::shared_ptr<const ScopeState> scope, NodeName to, std::source_location site, const CallableKey& callable);
+  CallEncoder(std::shared_ptr<const ScopeState> scope, NodeName to, SourceLocation site, const CallableKey& callable);
 
   [[nodiscard]] OutArchive& archive() { return writer_->archive(); }
 
@@ -62,7 +62,7 @@ class CallEncoder {
 
   std::shared_ptr<const ScopeState> scope_;
   NodeName to_;
-  std::source_location site_;
+  SourceLocation site_;
   const RegisteredFunction* function_;
   std::unique_ptr<PayloadWriter> writer_;
   std::optional<Error> failure_;
@@ -87,7 +87,7 @@ template <class Wire>
 }
 
 template <class F, class... Args>
-CallEncoder encode_call(const std::shared_ptr<ScopeState>& scope, const Result<NodeName>& to, std::source_location site,
+CallEncoder encode_call(const std::shared_ptr<ScopeState>& scope, const Result<NodeName>& to, SourceLocation site,
                         const CallableKey& callable, Args&&... args) {
   using Wire = WireOf<F>;
   static_assert(all_travel<Wire>(), "a parameter of this callable cannot travel: give its type a serialize, or send an RRef to it");

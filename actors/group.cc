@@ -7,6 +7,7 @@
 #include <chrono>
 #include <set>
 #include <stdexcept>
+#include <variant>
 
 #include "actors/membership.h"
 #include "actors/node_core.h"
@@ -126,7 +127,10 @@ msg::BarrierPassed Group::meet(const Scope& scope, std::string operation, NodeNa
                  [met](Result<msg::AnyMessage> result) { met.complete(std::move(result)); });
     answer.state().wait();
     const Result<msg::AnyMessage>& result = answer.state().result();
-    if (result) return std::get<msg::BarrierPassed>(result.value());
+    if (result) {
+      if (const auto* passed = std::get_if<msg::BarrierPassed>(&result.value())) return *passed;
+      throw RemoteError(node.error(ErrorCode::protocol_violation, leader, operation, "the answer to a meeting is not BarrierPassed"));
+    }
     // Where they were to meet is gone: the living meet at the next one.
     if (partial && receiver.empty() && leader == result.error().peer && !node.is_up(leader)) continue;
     throw RemoteError(result.error());

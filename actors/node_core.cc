@@ -220,7 +220,7 @@ std::vector<std::string> NodeCore::stop(TimePoint due) {
   return left;
 }
 
-bool NodeCore::first_warning_at(const std::source_location& site) {
+bool NodeCore::first_warning_at(const SourceLocation& site) {
   std::lock_guard lock(warned_mutex_);
   return warned_.emplace(site.file_name(), site.line()).second;
 }

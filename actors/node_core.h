@@ -12,7 +12,6 @@
 #include <mutex>
 #include <optional>
 #include <set>
-#include <source_location>
 #include <stop_token>
 #include <string>
 #include <utility>
@@ -25,6 +24,7 @@
 #include "actors/link.h"
 #include "actors/node_life.h"
 #include "actors/served_calls.h"
+#include "actors/source_location.h"
 #include "actors/traffic.h"
 #include "messages/all.h"
 #include "messages/envelope.h"
@@ -165,7 +165,7 @@ class NodeCore final : public std::enable_shared_from_this<NodeCore>, private Li
   std::vector<std::string> stop(TimePoint due);
 
   /// True the first time it is asked for this line of the user's program.
-  [[nodiscard]] bool first_warning_at(const std::source_location& site);
+  [[nodiscard]] bool first_warning_at(const SourceLocation& site);
 
   /// Error `code` of this node, with the peer filled in.
   [[nodiscard]] Error error(ErrorCode code, const NodeName& peer, std::string operation, std::string message) const;

@@ -5,7 +5,6 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <source_location>
 #include <stdexcept>
 #include <stop_token>
 #include <string>
@@ -17,6 +16,7 @@
 #include "actors/future.h"
 #include "actors/rref_handle.h"
 #include "actors/scope.h"
+#include "actors/source_location.h"
 #include "actors/value_box.h"
 #include "messages/schema.h"
 
@@ -155,7 +155,7 @@ class RRef {
     static_assert(std::is_same_v<detail::ObjectOf<C>, T>, "the member function is not one of the value's own class");
     const detail::CallableKey key = detail::key_of<C>(detail::Callee<F>::template choose<Args...>(member));
     const auto call = [&](auto&&... all) {
-      return detail::encode_call<C>(scope.shared_state(), owner(), std::source_location::current(), key,
+      return detail::encode_call<C>(scope.shared_state(), owner(), SourceLocation::current(), key,
                                     std::forward<decltype(all)>(all)...);
     };
     return detail::Callee<F>::complete(member, call, std::forward<Args>(args)...);

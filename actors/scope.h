@@ -10,7 +10,6 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <source_location>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -25,6 +24,7 @@
 #include "actors/deadline.h"
 #include "actors/future.h"
 #include "actors/retry.h"
+#include "actors/source_location.h"
 #include "actors/worker_info.h"
 #include "messages/schema.h"
 
@@ -35,18 +35,18 @@ class RRef;
 
 /// Where a call goes, and the line that made it (for reports and warnings).
 struct To {
-  To(std::string_view node, std::source_location at = std::source_location::current()) : name(node), site(at) {}
-  To(const std::string& node, std::source_location at = std::source_location::current()) : name(node), site(at) {}
-  To(const char* node, std::source_location at = std::source_location::current()) : name(node), site(at) {}
-  To(const WorkerInfo& node, std::source_location at = std::source_location::current()) : name(node.name), site(at) {}
+  To(std::string_view node, SourceLocation at = SourceLocation::current()) : name(node), site(at) {}
+  To(const std::string& node, SourceLocation at = SourceLocation::current()) : name(node), site(at) {}
+  To(const char* node, SourceLocation at = SourceLocation::current()) : name(node), site(at) {}
+  To(const WorkerInfo& node, SourceLocation at = SourceLocation::current()) : name(node.name), site(at) {}
   /// The member of that rank. Errors: not_joined, with the members there are.
   template <std::integral I>
     requires(!std::is_same_v<I, bool> && !std::is_same_v<I, char>)
-  To(I member, std::source_location at = std::source_location::current()) : rank(static_cast<std::int64_t>(member)), site(at) {}
+  To(I member, SourceLocation at = SourceLocation::current()) : rank(static_cast<std::int64_t>(member)), site(at) {}
 
   NodeName name;
   std::optional<std::int64_t> rank;  ///< instead of a name
-  std::source_location site;
+  SourceLocation site;
 };
 
 /// What may be said of one call, or of all calls made through the Scope that `with` returns.
