@@ -98,7 +98,7 @@ struct DistOptimizer::State {
   std::vector<NodeName> owners;
 };
 
-DistOptimizer::DistOptimizer(const Scope& scope, const optim::SgdOptions& options,
+DistOptimizer::DistOptimizer(const Scope& scope, const optim::RuleOptions& options,
                              std::vector<RRef<Variable>> parameters, StepMode mode) {
   if (parameters.empty()) throw std::invalid_argument("[DistOptimizer] there are no parameters");
   const std::shared_ptr<NodeCore>& node = scope.state().node;

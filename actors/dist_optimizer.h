@@ -15,7 +15,7 @@
 #include "actors/rref.h"
 #include "actors/scope.h"
 #include "autograd/variable.h"
-#include "optim/sgd.h"
+#include "optim/rule_options.h"
 
 namespace troupe {
 
@@ -34,7 +34,7 @@ class DistOptimizer {
   /// held as long as the optimizer lives. Throws std::invalid_argument if `parameters` is empty; RemoteError:
   /// bad_argument if one is not a leaf that requires a gradient, or is given twice, or if an option is out of range;
   /// what made a reference fail; peer_down, timeout.
-  DistOptimizer(const Scope& scope, const optim::SgdOptions& options, std::vector<RRef<Variable>> parameters,
+  DistOptimizer(const Scope& scope, const optim::RuleOptions& options, std::vector<RRef<Variable>> parameters,
                 StepMode mode = StepMode::atomic);
 
   /// Updates every parameter that has a gradient in the context of `scope`, and waits until all owners have done it.

@@ -2,11 +2,19 @@
 
 #include <fmt/format.h>
 
+#include <variant>
+
 #include "messages/archive.h"
 #include "tensor/error.h"
 
 namespace troupe::detail {
 namespace {
+
+constexpr const char* kSgd = "sgd";
+constexpr const char* kAdam = "adam";
+
+std::string name_of(const optim::SgdOptions&) { return kSgd; }
+std::string name_of(const optim::AdamOptions&) { return kAdam; }
 
 template <class Rule, class Options>
 std::unique_ptr<optim::Optimizer> make(const std::vector<std::byte>& bytes) {
@@ -27,15 +35,18 @@ Error refused(ErrorCode code, std::string message) {
 
 }  // namespace
 
-UpdateRule rule_of(const optim::SgdOptions& options) {
-  OutArchive archive;
-  archive(options);
-  return {"sgd", archive.finish().bytes};
+UpdateRule rule_of(const optim::RuleOptions& options) {
+  return std::visit([](const auto& of_rule) {
+    OutArchive archive;
+    archive(of_rule);
+    return UpdateRule{name_of(of_rule), archive.finish().bytes};
+  }, options);
 }
 
 Result<std::unique_ptr<optim::Optimizer>> make_rule(const UpdateRule& rule) {
   try {
-    if (rule.name == "sgd") return make<optim::Sgd, optim::SgdOptions>(rule.options);
+    if (rule.name == kSgd) return make<optim::Sgd, optim::SgdOptions>(rule.options);
+    if (rule.name == kAdam) return make<optim::Adam, optim::AdamOptions>(rule.options);
   } catch (const TensorError& error) {
     return refused(ErrorCode::bad_argument, error.what());
   } catch (const DecodeError& error) {

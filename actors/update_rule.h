@@ -8,7 +8,7 @@
 
 #include "messages/error.h"
 #include "optim/optimizer.h"
-#include "optim/sgd.h"
+#include "optim/rule_options.h"
 
 namespace troupe::detail {
 
@@ -17,7 +17,7 @@ struct UpdateRule {
   std::vector<std::byte> options;
 };
 
-[[nodiscard]] UpdateRule rule_of(const optim::SgdOptions& options);
+[[nodiscard]] UpdateRule rule_of(const optim::RuleOptions& options);
 
 /// Makes the rule with no state. Errors: bad_argument for options that the rule refuses or a rule that this program does
 /// not know, decode.

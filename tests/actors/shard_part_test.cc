@@ -145,6 +145,9 @@ BOOST_AUTO_TEST_CASE(a_rule_travels_as_its_name_and_options) {
   const auto rule = detail::make_rule(detail::rule_of(optim::SgdOptions{.lr = 0.25, .momentum = 0.5}));
   const auto& sgd = dynamic_cast<const optim::Sgd&>(*rule.value());
   BOOST_TEST((sgd.options() == optim::SgdOptions{.lr = 0.25, .momentum = 0.5}));
+  const auto other = detail::make_rule(detail::rule_of(optim::AdamOptions{.lr = 0.25, .beta1 = 0.5, .weight_decay = 0.1}));
+  const auto& adam = dynamic_cast<const optim::Adam&>(*other.value());
+  BOOST_TEST((adam.options() == optim::AdamOptions{.lr = 0.25, .beta1 = 0.5, .weight_decay = 0.1}));
   BOOST_TEST(detail::make_rule({"magic", {}}).error().message == "there is no update rule \"magic\" in this program");
   BOOST_TEST(detail::make_rule(detail::rule_of(optim::SgdOptions{.lr = -1})).error().message == "[sgd] lr is not a number >= 0: -1");
   BOOST_TEST((detail::make_rule({"sgd", {std::byte{1}}}).error().code == ErrorCode::decode));

@@ -3,58 +3,18 @@
 #include <boost/test/unit_test.hpp>
 
 #include <cmath>
-#include <initializer_list>
 #include <limits>
 #include <string>
 
 #include "tensor/create.h"
 #include "tensor/error.h"
-#include "tensor/print.h"
+#include "tests/optim/parameter.h"
 
 using namespace troupe;
+using namespace troupe::test;
 using optim::ParameterUpdate;
 using optim::Sgd;
 using optim::SgdOptions;
-
-namespace {
-
-Tensor f64(std::initializer_list<double> values) { return from_values<double>(values); }
-
-/// Parameters on their way through steps: two buffers each, as an owner keeps them.
-class Parameter {
- public:
-  explicit Parameter(std::initializer_list<double> start) : current_(f64(start)), next_(zeros_like(current_)) {}
-
-  [[nodiscard]] ParameterUpdate update(std::initializer_list<double> gradient, std::size_t index = 0) const {
-    return {index, current_, f64(gradient), next_};
-  }
-  void step(Sgd& sgd, std::initializer_list<double> gradient, std::size_t index = 0) {
-    const ParameterUpdate updates[]{update(gradient, index)};
-    sgd.step(updates);
-    std::swap(current_, next_);
-  }
-  [[nodiscard]] const Tensor& current() const { return current_; }
-
- private:
-  Tensor current_;
-  Tensor next_;
-};
-
-void expect(const Tensor& actual, std::initializer_list<double> values) {
-  // a few roundings of f64
-  BOOST_CHECK_MESSAGE(allclose(actual, f64(values), 1e-14, 1e-15), "got " << actual);
-}
-
-template <class Exception, class Action>
-void expect_throw(Action action, const std::string& text) {
-  BOOST_CHECK_EXCEPTION(action(), Exception, [&](const Exception& e) {
-    if (e.what() == text) return true;
-    BOOST_TEST_MESSAGE("it said: " << e.what());
-    return false;
-  });
-}
-
-}  // namespace
 
 BOOST_AUTO_TEST_SUITE(sgd)
 

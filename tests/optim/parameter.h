@@ -1,0 +1,53 @@
+// What tests of update rules share: a parameter on its way through steps.
+#pragma once
+
+#include <boost/test/unit_test.hpp>
+
+#include <cstddef>
+#include <initializer_list>
+#include <string>
+#include <utility>
+
+#include "optim/optimizer.h"
+#include "tensor/create.h"
+#include "tensor/print.h"
+
+namespace troupe::test {
+
+inline Tensor f64(std::initializer_list<double> values) { return from_values<double>(values); }
+
+/// Parameters on their way through steps: two buffers each, as an owner keeps them.
+class Parameter {
+ public:
+  explicit Parameter(std::initializer_list<double> start) : current_(f64(start)), next_(zeros_like(current_)) {}
+
+  [[nodiscard]] optim::ParameterUpdate update(std::initializer_list<double> gradient, std::size_t index = 0) const {
+    return {index, current_, f64(gradient), next_};
+  }
+  void step(optim::Optimizer& rule, std::initializer_list<double> gradient, std::size_t index = 0) {
+    const optim::ParameterUpdate updates[]{update(gradient, index)};
+    rule.step(updates);
+    std::swap(current_, next_);
+  }
+  [[nodiscard]] const Tensor& current() const { return current_; }
+
+ private:
+  Tensor current_;
+  Tensor next_;
+};
+
+inline void expect(const Tensor& actual, std::initializer_list<double> values) {
+  // a few roundings of f64
+  BOOST_CHECK_MESSAGE(allclose(actual, f64(values), 1e-14, 1e-15), "got " << actual);
+}
+
+template <class Exception, class Action>
+void expect_throw(Action action, const std::string& text) {
+  BOOST_CHECK_EXCEPTION(action(), Exception, [&](const Exception& e) {
+    if (e.what() == text) return true;
+    BOOST_TEST_MESSAGE("it said: " << e.what());
+    return false;
+  });
+}
+
+}  // namespace troupe::test
