@@ -30,8 +30,8 @@ struct AdamOptions {
 ///   m  = beta1 * m + (1 - beta1) * g'
 ///   v  = beta2 * v + (1 - beta2) * g' * g'
 ///   p  = p - lr / (1 - beta1^t) * m / (sqrt(v / (1 - beta2^t)) + eps)
-/// Source: Kingma and Ba, "Adam: a method for stochastic optimization", 2015, algorithm 1; decay as in torch.optim.Adam.
-/// t counts a parameter's own steps. Computed in the dtype of the value, on its device.
+/// Source: Kingma and Ba, "Adam: a method for stochastic optimization", 2015, algorithm 1; decay as in
+/// torch.optim.Adam. t counts a parameter's own steps. Computed in the dtype of the value, on its device.
 class Adam final : public Optimizer {
  public:
   /// Throws ValueError, for example `[adam] beta1 is not a number in [0, 1): 1`.

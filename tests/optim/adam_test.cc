@@ -48,7 +48,7 @@ BOOST_AUTO_TEST_CASE(eps_is_added_to_the_root) {
 BOOST_AUTO_TEST_CASE(weight_decay_adds_a_share_of_the_value_to_the_gradient) {
   Adam adam({.lr = 0.1, .beta1 = 0.5, .beta2 = 0.75, .weight_decay = 0.5});
   Parameter p({2.0});
-  p.step(adam, {3.0});  // g' = 3 + 0.5*2
+  p.step(adam, {3.0});                   // g' = 3 + 0.5*2
   expect(adam.gradient_mean(0), {2.0});  // 0.5*4
   expect(adam.square_mean(0), {4.0});    // 0.25*16
 }

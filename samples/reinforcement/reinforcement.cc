@@ -1,0 +1,135 @@
+// REINFORCE (Williams, 1992) with calls in both directions: the agent asks its observers to play an episode, and each
+// of them asks the agent before every push. Run alone it has all nodes in one process;
+// `troupe up samples/reinforcement/cluster.toml` runs it as three.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <numeric>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "actors/collect.h"
+#include "actors/dist_autograd.h"
+#include "actors/dist_optimizer.h"
+#include "actors/rref.h"
+#include "node/local_cluster.h"
+#include "samples/parameters.h"
+#include "samples/program.h"
+#include "samples/reinforcement/agent.h"
+#include "samples/reinforcement/cart_pole.h"
+
+using namespace troupe;
+using namespace samples;
+
+constexpr double kSolved = 475;
+
+/// Has a cart and a pole of its own.
+class Observer {
+ public:
+  Observer(std::uint64_t number, std::uint64_t seed, RRef<Agent> agent)
+      : number_(number), cart_pole_(Generator(seed, 2 * number + 1)), agent_(std::move(agent)) {}
+
+  void run_episode(Scope& scope) {
+    cart_pole_.reset();
+    while (!cart_pole_.over()) {
+      const Push push = agent_.rpc_sync(scope, &Agent::select_action, number_, cart_pole_.state());
+      agent_.rpc_sync(scope, &Agent::report_reward, number_, cart_pole_.step(push));
+    }
+  }
+
+ private:
+  std::uint64_t number_;
+  CartPole cart_pole_;
+  RRef<Agent> agent_;
+};
+
+constexpr auto make_agent = constructor<Agent, std::uint64_t, std::uint64_t>;
+constexpr auto make_observer = constructor<Observer, std::uint64_t, std::uint64_t, RRef<Agent>>;
+
+struct Settings {
+  std::uint64_t seed = 1;
+  std::size_t episodes = 1500;
+};
+
+/// The mean reward of each tenth of all episodes, as a bar.
+void print_curve(std::span<const double> rewards) {
+  const std::size_t tenth = (rewards.size() + 9) / 10;
+  for (std::size_t first = 0; first < rewards.size(); first += tenth) {
+    const auto part = rewards.subspan(first, std::min(tenth, rewards.size() - first));
+    const double mean = std::reduce(part.begin(), part.end()) / static_cast<double>(part.size());
+    const std::string bar(static_cast<std::size_t>(mean / 10), '#');
+    fmt::print("{:>5} - {:<5} {:<50} {:.0f}\n", first + 1, first + part.size(), bar, mean);
+  }
+}
+
+void train(Node& node, const std::vector<NodeName>& observer_nodes, const Settings& settings) {
+  const auto agent = node.remote(node.name(), make_agent, settings.seed, observer_nodes.size());
+  std::vector<RRef<Observer>> observers;
+  for (const NodeName& name : observer_nodes) {
+    observers.push_back(node.remote(name, make_observer, observers.size(), settings.seed, agent));
+  }
+  const DistOptimizer optimizer(node, optim::AdamOptions{.lr = 0.01}, parameters_of(node, agent));
+
+  std::vector<double> rewards;
+  double average = 0;
+  while (average <= kSolved && rewards.size() < settings.episodes) {
+    std::vector<Future<void>> running;
+    for (const auto& observer : observers) running.push_back(observer.rpc_async(node, &Observer::run_episode));
+    wait_all(running);
+
+    const LocalValue<Agent> mine = agent.local_value(node);
+    rewards.push_back(mine->reward());
+    average = 0.05 * rewards.back() + 0.95 * average;
+    DistContext ctx(node);
+    backward(ctx, mine->take_loss());
+    optimizer.step(ctx);
+
+    if (rewards.size() % 10 == 0) {
+      fmt::print("Episode {}\tLast reward: {:.2f}\tAverage reward: {:.2f}\n", rewards.size(), rewards.back(), average);
+      std::fflush(stdout);
+    }
+  }
+  print_curve(rewards);
+  const char* outcome = average > kSolved ? "Solved" : "Not solved";
+  fmt::print("{} after {} episodes: average reward {:.2f}\n", outcome, rewards.size(), average);
+  std::fflush(stdout);
+}
+
+int run(int argc, char** argv) {
+  Settings settings;
+  std::size_t observers = 2;
+  CLI::App app("Learns to balance a pole: all nodes in this process, or one each with `troupe up cluster.toml`.");
+  app.add_option("--seed", settings.seed, "of the network, the carts and the draws")->capture_default_str();
+  app.add_option("--episodes", settings.episodes, "at most so many")
+      ->check(CLI::Range(1, 100'000))
+      ->capture_default_str();
+  app.add_option("--observers", observers, "nodes with a cart, when run alone")
+      ->check(CLI::Range(1, 64))
+      ->capture_default_str();
+  CLI11_PARSE(app, argc, argv);
+
+  const FunctionRegistry functions{{"Agent", make_agent},
+                                   {"select_action", &Agent::select_action},
+                                   {"report_reward", &Agent::report_reward},
+                                   {"Observer", make_observer},
+                                   {"run_episode", &Observer::run_episode}};
+  const NodeOptions options = NodeOptions::from_environment();
+  if (options.world_size == 1) {
+    std::vector<NodeName> names{"agent"};
+    for (std::size_t i = 0; i < observers; ++i) names.push_back(fmt::format("observer{}", i));
+    LocalCluster cluster(names, functions);
+    train(cluster.node("agent"), {names.begin() + 1, names.end()}, settings);
+  } else {
+    Node node = Node::join(options, functions);
+    if (options.role == "agent") train(node, node.role("observer").names(), settings);
+    node.serve();
+    node.shutdown();
+  }
+  return 0;
+}
+
+int main(int argc, char** argv) { return run_program(run, argc, argv); }
