@@ -112,7 +112,7 @@ Result<NodeName> name_of(const ScopeState& scope, std::int64_t rank) {
 
 msg::CallSite next_site(const ScopeState& scope) {
   const CallPath path = scope.path->child(scope.counters->next_call.fetch_add(1, std::memory_order_relaxed));
-  return {scope.context, {path.indices().begin(), path.indices().end()}, scope.trace};
+  return {scope.context, {path.indices().begin(), path.indices().end()}, scope.trace, scope.priority};
 }
 
 AnswerHandler expect_reply(std::shared_ptr<NodeCore> node, NodeName from, ReplyHandler done) {
@@ -158,6 +158,14 @@ Error error_of_encoding(const NodeCore& node, const std::exception& exception) {
   error.message = exception.what();
   error.execution = Execution::never;
   error.peer = node.name();
+  return error;
+}
+
+Error error_of_decoding(const std::exception& exception) {
+  Error error;
+  error.code = ErrorCode::decode;
+  error.message = exception.what();
+  error.execution = Execution::yes;
   return error;
 }
 

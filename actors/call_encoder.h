@@ -38,6 +38,7 @@ class CallEncoder {
 
   /// A call whose answer nobody waits for once one of these stops. Not for `create`: the value has a life of its own.
   void cancelled_by(std::vector<std::stop_token> tokens) { cancelled_by_ = std::move(tokens); }
+  void also_cancelled_by(std::stop_token token) { cancelled_by_.push_back(std::move(token)); }
 
   /// An argument could not be encoded: the call will fail with that.
   void failed_to_encode(Error error) { failure_ = std::move(error); }
@@ -55,6 +56,7 @@ class CallEncoder {
   void create_on(const RRefId& rref, const RRefId& result, const ForkId& fork, std::function<void(Result<Unit>)> done);
 
   [[nodiscard]] const NodeName& to() const { return to_; }
+  [[nodiscard]] const SourceLocation& site() const { return site_; }
   [[nodiscard]] const std::shared_ptr<const ScopeState>& scope() const { return scope_; }
 
  private:
@@ -86,10 +88,10 @@ template <class Wire>
   return []<class... P>(std::type_identity<std::tuple<P...>>) { return (Travels<P> && ...); }(std::type_identity<Wire>{});
 }
 
-template <class F, class... Args>
+/// `Wire`: the types that travel.
+template <class Wire, class... Args>
 CallEncoder encode_call(const std::shared_ptr<ScopeState>& scope, const Result<NodeName>& to, SourceLocation site,
                         const CallableKey& callable, Args&&... args) {
-  using Wire = WireOf<F>;
   static_assert(all_travel<Wire>(), "a parameter of this callable cannot travel: give its type a serialize, or send an RRef to it");
   static_assert(sizeof...(Args) == std::tuple_size_v<Wire>,
                 "wrong number of arguments for this callable (a leading Scope& is not passed)");
@@ -120,6 +122,9 @@ CallEncoder encode_call(const std::shared_ptr<ScopeState>& scope, const Result<N
 
 [[nodiscard]] FutureHome future_home_of(const ScopeState& scope);
 
+/// The error for a payload that does not hold what it should.
+[[nodiscard]] Error error_of_decoding(const std::exception& exception);
+
 /// Reads one value, all of the payload. Errors: decode.
 template <class T>
 [[nodiscard]] Result<T> read_value(PayloadReader& reader) {
@@ -129,11 +134,24 @@ template <class T>
     reader.archive().finish();
     return value;
   } catch (const std::exception& exception) {  // DecodeError, or what the value's own type throws
-    Error error;
-    error.code = ErrorCode::decode;
-    error.message = exception.what();
-    error.execution = Execution::yes;
-    return error;
+    return error_of_decoding(exception);
+  }
+}
+
+/// Likewise `count` values, one after the other.
+template <class T>
+[[nodiscard]] Result<std::vector<T>> read_values(PayloadReader& reader, std::size_t count) {
+  try {
+    std::vector<T> values;
+    for (std::size_t i = 0; i < count; ++i) {
+      T value{};
+      reader.archive()(value);
+      values.push_back(std::move(value));
+    }
+    reader.archive().finish();
+    return values;
+  } catch (const std::exception& exception) {
+    return error_of_decoding(exception);
   }
 }
 

@@ -82,12 +82,41 @@ TROUPE_SIGNATURE(noexcept)
 TROUPE_SIGNATURE(const noexcept)
 #undef TROUPE_SIGNATURE
 
+/// What is left of a list of parameters when the first one is the value of a reference.
+template <class Wire>
+struct AfterFirst {
+  using First = void;
+  using Rest = std::tuple<>;
+};
+template <class P, class... Ps>
+struct AfterFirst<std::tuple<P, Ps...>> {
+  using First = P;
+  using Rest = std::tuple<Ps...>;
+};
+
 template <class F>
 using WireOf = typename Signature<F>::Wire;
 template <class F>
 using ResultOf = typename Signature<F>::Result;
 template <class F>
 using ObjectOf = typename Signature<F>::Object;
+
+/// The type of value on which a function that is not a member may run: that of its first parameter, if it can be passed
+/// as a const reference; void if there is none.
+template <class F>
+struct RunsOn {
+  using First = typename AfterFirst<WireOf<F>>::First;
+  template <class... P>
+  static constexpr bool takes(std::type_identity<std::tuple<P...>>) {
+    if constexpr (Signature<F>::takes_scope) return std::is_invocable_v<const F&, Scope&, const First&, P&&...>;
+    else return std::is_invocable_v<const F&, const First&, P&&...>;
+  }
+  static constexpr bool possible() {
+    if constexpr (!std::is_void_v<ObjectOf<F>> || std::is_void_v<First>) return false;
+    else return takes(std::type_identity<typename AfterFirst<WireOf<F>>::Rest>{});
+  }
+  using Type = std::conditional_t<possible(), First, void>;
+};
 
 /// Type plus the bytes of the pointer (functions, member functions) or the type alone (function objects). Means
 /// something in this process only; on the wire a function has its registered name.

@@ -87,11 +87,35 @@ struct Callee<WithDefaults<F, D...>> {
   }
 };
 
+/// In place of the first argument of a function that runs on the value of a reference.
+struct OnValue {};
+
+/// Whether a callable stands for a member function.
+template <class F>
+inline constexpr bool is_member = std::is_member_function_pointer_v<F>;
+template <class F, class... D>
+inline constexpr bool is_member<WithDefaults<F, D...>> = is_member<F>;
+
 /// The function that is called when an `F` is called with `Args`, and its result.
 template <class F, class... Args>
 using ChosenFor = std::remove_cvref_t<decltype(Callee<F>::template choose<Args...>(std::declval<const F&>()))>;
 template <class F, class... Args>
 using ResultFor = ResultOf<ChosenFor<F, Args...>>;
+
+/// Likewise on a value of type T: a member function, or a function whose first parameter is the value.
+template <class T, class F, class... Args>
+struct OnValueOf {
+  using Type = ChosenFor<F, const T&, Args...>;
+};
+template <class T, class F, class... Args>
+  requires is_member<F>
+struct OnValueOf<T, F, Args...> {
+  using Type = ChosenFor<F, Args...>;
+};
+template <class T, class F, class... Args>
+using ChosenOn = typename OnValueOf<T, F, Args...>::Type;
+template <class T, class F, class... Args>
+using ResultOn = ResultOf<ChosenOn<T, F, Args...>>;
 
 }  // namespace detail
 }  // namespace troupe

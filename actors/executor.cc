@@ -1,10 +1,13 @@
 #include "actors/executor.h"
 
 #include <algorithm>
+#include <array>
 #include <condition_variable>
+#include <cstddef>
 #include <deque>
 #include <list>
 #include <mutex>
+#include <numeric>
 #include <thread>
 
 #include "actors/wait_point.h"
@@ -35,13 +38,15 @@ struct ElasticPool::State : std::enable_shared_from_this<ElasticPool::State> {
   std::condition_variable work;     // a job was queued, or stopping
   std::condition_variable drained;  // a job ended
   // All below guarded by mutex.
-  std::deque<Job> queue;
+  std::array<std::deque<Job>, 3> queues;  // by priority, the lowest first
   std::list<Seat> seats;  // one per job that is running
   std::size_t threads = 0;
   std::size_t idle = 0;
   std::size_t waiting = 0;
   bool stopping = false;
 
+  [[nodiscard]] std::size_t queued() const;
+  [[nodiscard]] Job next_job();
   [[nodiscard]] std::size_t computing() const { return threads - idle - waiting; }
 
   void run_thread();
@@ -70,8 +75,21 @@ class PoolHook final : public detail::BlockingHook {
 
 }  // namespace
 
+std::size_t ElasticPool::State::queued() const {
+  return std::accumulate(queues.begin(), queues.end(), std::size_t{0},
+                         [](std::size_t sum, const std::deque<Job>& queue) { return sum + queue.size(); });
+}
+
+/// Requires that there is one.
+Job ElasticPool::State::next_job() {
+  auto& queue = *std::find_if(queues.rbegin(), queues.rend(), [](const std::deque<Job>& q) { return !q.empty(); });
+  Job job = std::move(queue.front());
+  queue.pop_front();
+  return job;
+}
+
 void ElasticPool::State::start_thread_if_needed() {
-  if (queue.empty() || idle > 0 || computing() >= options.threads || threads >= options.threads_max) return;
+  if (queued() == 0 || idle > 0 || computing() >= options.threads || threads >= options.threads_max) return;
   ++threads;
   std::thread([state = shared_from_this()] { state->run_thread(); }).detach();
 }
@@ -81,11 +99,10 @@ void ElasticPool::State::run_thread() {
   std::unique_lock lock(mutex);
   while (true) {
     ++idle;
-    work.wait(lock, [this] { return stopping || !queue.empty() || threads - waiting > options.threads; });
+    work.wait(lock, [this] { return stopping || queued() > 0 || threads - waiting > options.threads; });
     --idle;
-    if (queue.empty()) break;  // stopping, or more threads than may compute at once
-    Job job = std::move(queue.front());
-    queue.pop_front();
+    if (queued() == 0) break;  // stopping, or more threads than may compute at once
+    Job job = next_job();
     const auto seat = seats.insert(seats.end(), Seat{job.label, std::chrono::steady_clock::now(), false});
     start_thread_if_needed();
     lock.unlock();
@@ -134,11 +151,12 @@ std::optional<Error> ElasticPool::submit(Job job) {
   std::lock_guard lock(state_->mutex);
   if (state_->stopping) return refused(ErrorCode::shutting_down, "the pool is stopped");
   const bool full = state_->threads >= state_->options.threads_max;
-  if (full && state_->waiting + state_->queue.size() >= state_->options.threads_max) {
+  if (full && state_->waiting + state_->queued() >= state_->options.threads_max) {
     return refused(ErrorCode::resource_exhausted,
                    "all " + std::to_string(state_->options.threads_max) + " pool threads wait (pool.threads_max)");
   }
-  state_->queue.push_back(std::move(job));
+  const auto level = std::clamp<std::size_t>(static_cast<std::size_t>(job.priority), 1, state_->queues.size()) - 1;
+  state_->queues[level].push_back(std::move(job));
   state_->idle > 0 ? state_->work.notify_one() : state_->start_thread_if_needed();
   return std::nullopt;
 }
@@ -150,7 +168,7 @@ std::vector<RunningJob> ElasticPool::running() const {
 
 std::size_t ElasticPool::unfinished() const {
   std::lock_guard lock(state_->mutex);
-  return state_->seats.size() + state_->queue.size();
+  return state_->seats.size() + state_->queued();
 }
 
 PoolCounts ElasticPool::counts() const {
@@ -164,10 +182,10 @@ std::size_t ElasticPool::thread_count() const {
 }
 
 std::vector<RunningJob> ElasticPool::stop(TimePoint due) {
-  std::deque<Job> dropped;  // ends after the lock is released: jobs hold user values
+  std::array<std::deque<Job>, 3> dropped;  // ends after the lock is released: jobs hold user values
   std::unique_lock lock(state_->mutex);
   state_->stopping = true;
-  dropped.swap(state_->queue);
+  dropped.swap(state_->queues);
   state_->work.notify_all();
   state_->drained.wait_until(lock, due, [this] { return state_->seats.empty() && state_->threads == 0; });
   std::vector<RunningJob> left = state_->running_locked();

@@ -11,6 +11,7 @@
 
 #include "actors/clock.h"
 #include "messages/error.h"
+#include "messages/rpc.h"
 
 namespace troupe {
 
@@ -18,6 +19,7 @@ namespace troupe {
 struct Job {
   std::string label;
   std::function<void()> run;  ///< must not throw
+  msg::Priority priority = msg::Priority::normal;
 };
 
 /// What a pool thread is doing, for shutdown reports and debug info.
@@ -63,7 +65,8 @@ struct PoolOptions {
   std::size_t threads_max = 2048; ///< threads in all, including those that wait
 };
 
-/// A pool that grows when a function blocks in one of our waits, so nested calls never starve, whatever its size.
+/// A pool that grows when a function blocks in one of our waits, so nested calls never starve, whatever its size. Jobs that
+/// wait for a thread begin by priority, those of one priority in the order they came.
 class ElasticPool final : public Executor {
  public:
   explicit ElasticPool(PoolOptions options);

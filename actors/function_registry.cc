@@ -17,12 +17,12 @@ FunctionKey function_key(std::string_view name) {
 }  // namespace detail
 
 FunctionRegistry::FunctionRegistry(std::initializer_list<Registration> registrations) {
-  for (const Registration& registration : registrations) add(registration.function());
+  add(registrations);
 }
 
 FunctionRegistry FunctionRegistry::with(std::initializer_list<Registration> registrations) const {
   FunctionRegistry both = *this;
-  for (const Registration& registration : registrations) both.add(registration.function());
+  both.add(registrations);
   return both;
 }
 
@@ -43,6 +43,15 @@ std::vector<std::string> FunctionRegistry::names() const {
   for (const auto& [key, function] : by_key_) names.push_back(function->name);
   std::sort(names.begin(), names.end());
   return names;
+}
+
+void FunctionRegistry::add(std::initializer_list<Registration> registrations) {
+  auto exceptions = std::make_shared<detail::ExceptionTypes>(*exceptions_);
+  for (const Registration& registration : registrations) {
+    if (const auto* type = std::get_if<detail::RegisteredException>(&registration.entry())) exceptions->add(*type);
+    else add(std::get<detail::RegisteredFunction>(registration.entry()));
+  }
+  exceptions_ = std::move(exceptions);
 }
 
 void FunctionRegistry::add(detail::RegisteredFunction function) {

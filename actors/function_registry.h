@@ -17,7 +17,9 @@
 
 #include "actors/callable.h"
 #include "actors/callee.h"
+#include "actors/exceptions.h"
 #include "actors/scope.h"
+#include "actors/stream.h"
 #include "actors/task.h"
 #include "actors/value_box.h"
 #include "messages/ids.h"
@@ -40,22 +42,23 @@ struct RegisteredFunction {
   FunctionKey key;          ///< hash of the name: what travels
   CallableKey local_key;    ///< finds it in this process
   Fingerprint fingerprint;  ///< of the wire parameters and the result
-  const std::type_info* object = nullptr;  ///< class of a member function, null for others
-  /// Decodes the arguments, runs the function in the scope of `place`, returns its result. `object` is what a member
-  /// function runs on. Throws what the function throws, DecodeError on bytes that do not fit.
+  bool is_member = false;
+  const std::type_info* object = nullptr;  ///< of the values on which it may run: a member function's class, or its first parameter
+  /// Decodes the arguments, runs the function in the scope of `place`, returns its result. `object` is the value it runs
+  /// on, or null. Throws what the function throws, DecodeError on bytes that do not fit.
   std::function<std::variant<ValueBox, LaterValue>(const TaskPlace& place, PayloadReader& arguments, void* object)> run;
 };
 
-/// What a function was called with. A later result keeps it.
-template <class F>
+/// What a function was called with. A later result keeps it, and so does a stream.
+template <class Values>
 struct Served {
   explicit Served(const TaskPlace& place) : scope(std::const_pointer_cast<ScopeState>(place.scope)) {}
   Scope scope;
-  typename Signature<F>::Wire values;
+  Values values;
 };
 
-template <class F, class T>
-LaterValue later_value(Future<T> future, std::shared_ptr<Served<F>> served) {
+template <class T>
+LaterValue later_value(Future<T> future, std::shared_ptr<void> served) {
   return [future = std::move(future), served = std::move(served)](ValueHandler done) {
     future.state().on_done([future, served, done = std::move(done)](const Error* refused) {
       if (refused != nullptr) return done(*refused);
@@ -78,34 +81,55 @@ Future<T> started(Future<T> future, const TaskPlace& place) {
   return future;
 }
 
-template <class F>
-std::variant<ValueBox, LaterValue> run_decoded(const F& callable, const TaskPlace& place, PayloadReader& arguments, void* object) {
+/// Decodes `Values`, calls `callable(scope, values...)`.
+template <class F, class Values, class Call>
+std::variant<ValueBox, LaterValue> run_with(const TaskPlace& place, PayloadReader& arguments, const Call& callable) {
   using S = Signature<F>;
   using R = typename S::Returned;
-  const auto served = std::make_shared<Served<F>>(place);
+  const auto served = std::make_shared<Served<Values>>(place);
   std::apply([&](auto&... value) { (arguments.archive()(value), ...); }, served->values);
   const auto call = [&]() -> decltype(auto) {
-    return std::apply(
-        [&](auto&... value) -> decltype(auto) {
-          if constexpr (!std::is_void_v<typename S::Object>) {
-            auto& self = *static_cast<typename S::Object*>(object);
-            if constexpr (S::takes_scope) return (self.*callable)(served->scope, std::move(value)...);
-            else return (self.*callable)(std::move(value)...);
-          } else if constexpr (S::takes_scope) {
-            return callable(served->scope, std::move(value)...);
-          } else {
-            return callable(std::move(value)...);
-          }
-        },
-        served->values);
+    return std::apply([&](auto&... value) -> decltype(auto) { return callable(served->scope, std::move(value)...); }, served->values);
   };
   if constexpr (S::is_later) {
     return later_value(started(call(), place), served);
   } else if constexpr (std::is_void_v<R>) {
     call();
     return ValueBox::of(Unit{});
+  } else if constexpr (is_stream<R>) {
+    R stream = call();
+    stream.keep(served);
+    return ValueBox::of(std::move(stream));
   } else {
     return ValueBox::made_by<R>(call);
+  }
+}
+
+/// `object`: what a member function runs on, or the first argument of another one that runs on a value; else null.
+template <class F>
+std::variant<ValueBox, LaterValue> run_decoded(const F& callable, const TaskPlace& place, PayloadReader& arguments, void* object) {
+  using S = Signature<F>;
+  using Target = typename RunsOn<F>::Type;
+  if constexpr (!std::is_void_v<typename S::Object>) {
+    return run_with<F, WireOf<F>>(place, arguments, [&](Scope& scope, auto&&... value) -> decltype(auto) {
+      auto& self = *static_cast<typename S::Object*>(object);
+      if constexpr (S::takes_scope) return (self.*callable)(scope, std::move(value)...);
+      else return (self.*callable)(std::move(value)...);
+    });
+  } else {
+    if constexpr (!std::is_void_v<Target>) {
+      if (object != nullptr) {
+        return run_with<F, typename AfterFirst<WireOf<F>>::Rest>(place, arguments, [&](Scope& scope, auto&&... value) -> decltype(auto) {
+          const auto& self = *static_cast<const Target*>(object);
+          if constexpr (S::takes_scope) return callable(scope, self, std::move(value)...);
+          else return callable(self, std::move(value)...);
+        });
+      }
+    }
+    return run_with<F, WireOf<F>>(place, arguments, [&](Scope& scope, auto&&... value) -> decltype(auto) {
+      if constexpr (S::takes_scope) return callable(scope, std::move(value)...);
+      else return callable(std::move(value)...);
+    });
   }
 }
 
@@ -122,7 +146,7 @@ Fingerprint fingerprint_of_callable() {
 
 }  // namespace detail
 
-/// A name and a callable. Functions, member functions, captureless lambdas and function objects.
+/// A name and a callable, or an exception type. Functions, member functions, captureless lambdas and function objects.
 class Registration {
  public:
   /// The function whose last parameters have default values.
@@ -131,27 +155,36 @@ class Registration {
 
   template <class F>
   Registration(std::string name, F callable)
-      : function_{std::move(name),
+      : entry_(detail::RegisteredFunction{std::move(name),
                   {},
                   detail::key_of(callable),
                   detail::fingerprint_of_callable<F>(),
+                  !std::is_void_v<detail::ObjectOf<F>>,
                   object_type<F>(),
                   [callable](const detail::TaskPlace& place, detail::PayloadReader& arguments, void* object) {
                     return detail::run_decoded<F>(callable, place, arguments, object);
-                  }} {}
+                  }}) {}
 
-  [[nodiscard]] detail::RegisteredFunction take() && { return std::move(function_); }
-  [[nodiscard]] const detail::RegisteredFunction& function() const { return function_; }
+  explicit Registration(detail::RegisteredException type) : entry_(std::move(type)) {}
+
+  [[nodiscard]] const std::variant<detail::RegisteredFunction, detail::RegisteredException>& entry() const { return entry_; }
 
  private:
   template <class F>
   static const std::type_info* object_type() {
-    if constexpr (std::is_void_v<detail::ObjectOf<F>>) return nullptr;
-    else return &typeid(detail::ObjectOf<F>);
+    using Object = std::conditional_t<std::is_void_v<detail::ObjectOf<F>>, typename detail::RunsOn<F>::Type, detail::ObjectOf<F>>;
+    if constexpr (std::is_void_v<Object>) return nullptr;
+    else return &typeid(Object);
   }
 
-  detail::RegisteredFunction function_;
+  std::variant<detail::RegisteredFunction, detail::RegisteredException> entry_;
 };
+
+/// An exception type and its name: thrown by a function, it arrives at the caller as that type (exceptions.h).
+template <class E>
+[[nodiscard]] Registration exception(std::string name) {
+  return Registration(detail::registered_exception<E>(std::move(name)));
+}
 
 /// Immutable once made; copies are cheap and shared between nodes.
 class FunctionRegistry {
@@ -171,15 +204,20 @@ class FunctionRegistry {
   /// As find; what is returned outlives the registry.
   [[nodiscard]] std::shared_ptr<const detail::RegisteredFunction> find_shared(FunctionKey key) const;
 
-  /// In alphabetical order.
+  /// Of the functions, in alphabetical order.
   [[nodiscard]] std::vector<std::string> names() const;
 
+  /// Outlives the registry.
+  [[nodiscard]] std::shared_ptr<const detail::ExceptionTypes> exceptions() const { return exceptions_; }
+
  private:
+  void add(std::initializer_list<Registration> registrations);
   void add(detail::RegisteredFunction function);
 
   using Shared = std::shared_ptr<const detail::RegisteredFunction>;
   std::map<detail::CallableKey, Shared> by_callable_;
   std::map<FunctionKey, Shared> by_key_;
+  std::shared_ptr<const detail::ExceptionTypes> exceptions_ = std::make_shared<const detail::ExceptionTypes>();
 };
 
 /// Makes a `T` from arguments that travel: register `constructor<T, int, int>` and call

@@ -5,6 +5,8 @@
 #include <cstdlib>
 #include <typeinfo>
 
+#include "actors/exceptions.h"
+
 namespace troupe::detail {
 namespace {
 
@@ -17,7 +19,7 @@ std::string demangled(const std::type_info& type) {
 
 }  // namespace
 
-Error error_of_current_exception(const NodeName& node, std::string operation) {
+Error error_of_current_exception(const NodeName& node, std::string operation, const ExceptionTypes* types) {
   Error error;
   error.code = ErrorCode::remote_exception;
   error.execution = Execution::yes;
@@ -27,7 +29,13 @@ Error error_of_current_exception(const NodeName& node, std::string operation) {
     throw;
   } catch (const std::exception& exception) {
     error.message = exception.what();
-    error.exception_type = demangled(typeid(exception));
+    if (const Error* origin = remote_error_of(exception)) {
+      error.exception_type = origin->exception_type;
+      error.cause = origin->text();
+    } else {
+      error.exception_type = demangled(typeid(exception));
+    }
+    if (types != nullptr) types->describe(exception, error);
   } catch (...) {
     const std::type_info* type = abi::__cxa_current_exception_type();
     error.exception_type = type != nullptr ? demangled(*type) : "unknown";

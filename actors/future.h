@@ -27,10 +27,13 @@ class Future;
 
 namespace detail {
 
-/// Where callbacks run and what time it is, for the futures of one node.
+class ExceptionTypes;
+
+/// Where callbacks run, what time it is, and which exceptions are known by name, for the futures of one node.
 struct FutureHome {
   std::shared_ptr<Executor> executor;
   std::shared_ptr<Clock> clock;
+  std::shared_ptr<const ExceptionTypes> exceptions = {};
 };
 
 [[nodiscard]] FutureHome future_home_of(const Scope& scope);
@@ -38,8 +41,12 @@ struct FutureHome {
 /// For a future that is cancelled.
 [[nodiscard]] Error cancelled_by_caller();
 
-/// The error for the exception that is being handled, as a failure of `operation` on `node`.
-[[nodiscard]] Error error_of_current_exception(const NodeName& node, std::string operation);
+/// The error for the exception that is being handled, as a failure of `operation` on `node`. One of `types` keeps its
+/// fields; one that came from another node is the cause.
+[[nodiscard]] Error error_of_current_exception(const NodeName& node, std::string operation, const ExceptionTypes* types);
+
+/// Throws what `error` describes: an exception of one of `types`, or RemoteError.
+[[noreturn]] void throw_error(const ExceptionTypes* types, const Error& error);
 
 template <class Callback, class T>
 [[nodiscard]] constexpr bool takes_value() {
@@ -188,14 +195,13 @@ class Future {
   [[nodiscard]] bool valid() const noexcept { return state_ != nullptr; }
   [[nodiscard]] bool ready() const { return state().done(); }
 
-  /// Waits and returns the value; may be called again. Throws RemoteError.
+  /// Waits and returns the value; may be called again. Throws RemoteError, or what the function threw if that type is
+  /// registered (exceptions.h).
   T get() const {
     state().wait();
-    if constexpr (std::is_void_v<T>) {
-      static_cast<void>(state().result().value());
-    } else {
-      return state().result().value();
-    }
+    const Result<Value>& result = state().result();
+    if (!result) detail::throw_error(state().home().exceptions.get(), result.error());
+    if constexpr (!std::is_void_v<T>) return result.value();
   }
 
   /// Waits at most `limit`; nothing if the result is not there by then (the request goes on).
@@ -261,7 +267,7 @@ class Future {
       } catch (const RemoteError& error) {
         promise.complete(error.error());
       } catch (...) {
-        promise.complete(detail::error_of_current_exception({}, "then"));
+        promise.complete(detail::error_of_current_exception({}, "then", state->home().exceptions.get()));
       }
     });
     return promise.future();

@@ -122,6 +122,7 @@ NodeCore::NodeCore(NodeParts parts)
     : name_(std::move(parts.name)),
       incarnation_(parts.incarnation),
       rank_(parts.rank),
+      leaks_(parts.leaks),
       functions_(std::move(parts.functions)),
       clock_(std::move(parts.clock)),
       executor_(std::move(parts.executor)),
@@ -169,8 +170,9 @@ void NodeCore::send_answer(const NodeLife& to, RequestId request, msg::AnyMessag
   if (!stopped()) host_->send(actors_->router, SendAnswer{to, request, std::move(message)});
 }
 
-void NodeCore::run(std::string label, std::function<void()> job, const std::function<void(const Error&)>& refused) {
-  if (auto error = executor_->submit({std::move(label), std::move(job)})) {
+void NodeCore::run(std::string label, std::function<void()> job, const std::function<void(const Error&)>& refused,
+                   msg::Priority priority) {
+  if (auto error = executor_->submit({std::move(label), std::move(job), priority})) {
     error->peer = name_;
     refused(*error);
   }

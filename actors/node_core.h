@@ -20,9 +20,11 @@
 #include "actors/clock.h"
 #include "actors/executor.h"
 #include "actors/function_registry.h"
+#include "actors/leaks.h"
 #include "actors/future.h"
 #include "actors/link.h"
 #include "actors/node_life.h"
+#include "actors/retry_budget.h"
 #include "actors/served_calls.h"
 #include "actors/source_location.h"
 #include "actors/traffic.h"
@@ -47,6 +49,7 @@ struct NodeParts {
   std::shared_ptr<Executor> executor;
   std::unique_ptr<Link> link;
   std::function<std::unique_ptr<ActorHost>()> make_host;  ///< how actors are scheduled
+  Leaks leaks = Leaks::warn;
 };
 
 /// A request to a peer, or to this node itself.
@@ -114,7 +117,7 @@ class NodeCore final : public std::enable_shared_from_this<NodeCore>, private Li
   [[nodiscard]] Peer self() const { return {name_, incarnation_, link_->address()}; }
   [[nodiscard]] Clock& clock() const { return *clock_; }
   [[nodiscard]] Executor& executor() const { return *executor_; }
-  [[nodiscard]] FutureHome future_home() const { return {executor_, clock_}; }
+  [[nodiscard]] FutureHome future_home() const { return {executor_, clock_, functions_.exceptions()}; }
   [[nodiscard]] const FunctionRegistry& functions() const { return functions_; }
   [[nodiscard]] Link& link() const { return *link_; }
 
@@ -134,13 +137,15 @@ class NodeCore final : public std::enable_shared_from_this<NodeCore>, private Li
   void notify(const NodeLife& to, std::string actor, msg::AnyMessage message);
 
   /// Runs user code on the pool, never here. If the pool refuses, `refused` is told instead, here.
-  void run(std::string label, std::function<void()> job, const std::function<void(const Error&)>& refused);
+  void run(std::string label, std::function<void()> job, const std::function<void(const Error&)>& refused,
+           msg::Priority priority = msg::Priority::normal);
 
   /// Whether a session with `peer` is up (always true for this node itself).
   [[nodiscard]] bool is_up(const NodeName& peer) const;
 
   [[nodiscard]] ServedCalls& served_calls() { return served_calls_; }
   [[nodiscard]] Traffic& traffic() { return traffic_; }
+  [[nodiscard]] RetryBudgets& retry_budgets() { return retry_budgets_; }
   [[nodiscard]] References& references() const { return *references_; }
   [[nodiscard]] Contexts& contexts() const { return *contexts_; }
   [[nodiscard]] Shards& shards() const { return *shards_; }
@@ -156,6 +161,8 @@ class NodeCore final : public std::enable_shared_from_this<NodeCore>, private Li
   [[nodiscard]] std::uint64_t requests_started() const { return requests_started_.load(std::memory_order_acquire); }
 
   [[nodiscard]] bool stopped() const { return stopped_.load(std::memory_order_acquire); }
+
+  [[nodiscard]] Leaks leaks() const { return leaks_; }
 
   /// The common end has come: from now on a peer that goes is no news for the log.
   void expect_departures() { departures_expected_.store(true, std::memory_order_relaxed); }
@@ -191,12 +198,14 @@ class NodeCore final : public std::enable_shared_from_this<NodeCore>, private Li
   const NodeName name_;
   const Incarnation incarnation_;
   const std::optional<std::uint32_t> rank_;
+  const Leaks leaks_;
   const FunctionRegistry functions_;
   const std::shared_ptr<Clock> clock_;
   const std::shared_ptr<Executor> executor_;
   const std::unique_ptr<Link> link_;
   ServedCalls served_calls_;
   Traffic traffic_;
+  RetryBudgets retry_budgets_;
   std::unique_ptr<ActorHost> host_;
   std::unique_ptr<RouterSurroundings> surroundings_;
   std::unique_ptr<Membership> membership_;

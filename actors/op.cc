@@ -35,7 +35,7 @@ FunctionRegistry registry_of(const Operations&... operations) {
 const FunctionRegistry& operations() {
   static const FunctionRegistry registry =
       registry_of(op::zeros, op::ones, op::add, op::sub, op::mul, op::div, op::neg, op::abs, op::exp, op::log, op::sqrt, op::tanh,
-                  op::sigmoid, op::relu, op::sum, op::mean, op::pow, op::matmul, op::softmax, op::log_softmax);
+                  op::sigmoid, op::relu, op::sum, op::mean, op::pow, op::matmul, op::softmax, op::log_softmax, op::index_select);
   return registry;
 }
 

@@ -103,6 +103,9 @@ inline constexpr detail::Operation<TROUPE_FORM(ScalarForm, pow)> pow{"op::pow"};
 inline constexpr detail::Operation<TROUPE_FORM(BinaryForm, matmul)> matmul{"op::matmul"};
 inline constexpr detail::Operation<TROUPE_FORM(DimForm, softmax)> softmax{"op::softmax"};
 inline constexpr detail::Operation<TROUPE_FORM(DimForm, log_softmax)> log_softmax{"op::log_softmax"};
+inline constexpr detail::Operation<overload<Tensor(const Tensor&, int, const Tensor&)>(&troupe::index_select),
+                                   overload<Variable(const Variable&, int, const Tensor&)>(&troupe::index_select)>
+    index_select{"op::index_select"};
 
 #undef TROUPE_BINARY
 #undef TROUPE_UNARY

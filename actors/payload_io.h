@@ -49,6 +49,7 @@ class PayloadWriter final : public ArchiveHook {
   PayloadWriter& operator=(const PayloadWriter&) = delete;
 
   [[nodiscard]] OutArchive& archive() { return archive_; }
+  [[nodiscard]] NodeCore& node() const { return *scope_->node; }
 
   /// For save(Variable): its slot in the boundary, or nothing if no gradient will flow.
   [[nodiscard]] std::optional<std::uint32_t> slot_of(const Variable& variable);

@@ -8,7 +8,7 @@
 #include <utility>
 #include <variant>
 
-#include "actors/contexts.h"
+#include "actors/fetches.h"
 #include "actors/fork_table.h"
 #include "actors/handle_table.h"
 #include "actors/membership.h"
@@ -20,6 +20,8 @@ namespace troupe::detail {
 namespace {
 
 NodeLife life_of(const Peer& peer) { return {peer.name, peer.incarnation}; }
+
+std::string received_from(const NodeName& node) { return "received from " + node; }
 
 /// Gives the turn up around every wait of a function that runs on a value.
 class TurnHook final : public BlockingHook {
@@ -58,8 +60,20 @@ class ValueTurn final : public TaskTurn {
 
 // --- RRefHandle ------------------------------------------------------------------------------------------------------
 
-RRefHandle::RRefHandle(std::weak_ptr<NodeCore> node, RRefId id, NodeLife owner, std::string type)
-    : node_(std::move(node)), id_(std::move(id)), owner_(std::move(owner)), type_(std::move(type)) {}
+RRefHandle::RRefHandle(std::weak_ptr<NodeCore> node, RRefId id, NodeLife owner, std::string type, std::string origin)
+    : node_(std::move(node)), id_(std::move(id)), owner_(std::move(owner)), type_(std::move(type)), origin_(std::move(origin)) {}
+
+std::string RRefHandle::text() const { return fmt::format("RRef<{}> {} on {}", type_, id_.text(), owner_.name); }
+
+std::optional<std::string> RRefHandle::known_type() const {
+  std::lock_guard lock(mutex_);
+  return known_type_;
+}
+
+void RRefHandle::learned_type(std::string type) {
+  std::lock_guard lock(mutex_);
+  known_type_ = std::move(type);
+}
 
 RRefHandle::~RRefHandle() {
   if (const auto node = node_if_alive()) node->references().dropped(id_, owner_, holds_.load(std::memory_order_relaxed));
@@ -97,7 +111,7 @@ struct References::State {
   bool stopped = false;
 
   void send(const RRefNotices& notices) const;
-  std::shared_ptr<RRefHandle> handle_for(const RRefId& rref, const NodeLife& owner, const std::string& type);
+  std::shared_ptr<RRefHandle> handle_for(const RRefId& rref, const NodeLife& owner, const std::string& type, std::string origin);
   RRefOwnerActor owner_of(const RRefId& rref);
   /// For a value that this node itself gave an id to just now: nobody else can be the first to speak of it.
   void make_owner(const RRefId& rref);
@@ -113,7 +127,6 @@ struct References::State {
 
   void create(Delivery& delivery, msg::RemoteCall& call);
   void call(Delivery& delivery, msg::ValueCall& call);
-  void fetch(Delivery& delivery, const msg::RRefFetch& fetch);
   void make_value(const RRefId& rref, ServedCall call);
   [[nodiscard]] Error revoked(const RRefId& rref) const;
 };
@@ -135,11 +148,12 @@ void References::State::send(const RRefNotices& notices) const {
 }
 
 /// Requires the mutex. The caller adds the hold that the new or known handle stands for.
-std::shared_ptr<RRefHandle> References::State::handle_for(const RRefId& rref, const NodeLife& owner, const std::string& type) {
+std::shared_ptr<RRefHandle> References::State::handle_for(const RRefId& rref, const NodeLife& owner, const std::string& type,
+                                                          std::string origin) {
   std::weak_ptr<RRefHandle>& known = handles[rref];
   auto handle = known.lock();
   if (!handle) {
-    handle = std::make_shared<RRefHandle>(node.weak_from_this(), rref, owner, type);
+    handle = std::make_shared<RRefHandle>(node.weak_from_this(), rref, owner, type, std::move(origin));
     known = handle;
   }
   handle->add_hold();
@@ -220,7 +234,7 @@ std::shared_ptr<RRefHandle> References::received(const msg::RRefHandout& handout
   if (owner == state_->self) {
     {
       std::lock_guard lock(state_->mutex);
-      handle = state_->handle_for(handout.rref, owner, handout.type);
+      handle = state_->handle_for(handout.rref, owner, handout.type, received_from(from));
     }
     state_->tell_owner(handout.rref, OwnerHeld{});  // before the fork goes, so that the value stays
     if (!state_->tell_owner(handout.rref, OwnerCameHome{handout.fork, from})) {
@@ -232,20 +246,21 @@ std::shared_ptr<RRefHandle> References::received(const msg::RRefHandout& handout
   RRefNotices notices;
   {
     std::lock_guard lock(state_->mutex);
-    handle = state_->handle_for(handout.rref, owner, handout.type);
+    handle = state_->handle_for(handout.rref, owner, handout.type, received_from(from));
     notices = state_->table.received({handout.rref, handout.fork, owner}, peer ? life_of(*peer) : NodeLife{from, {}});
   }
   state_->send(notices);
   return handle;
 }
 
-std::shared_ptr<RRefHandle> References::created(const RRefId& rref, ForkId& fork, const NodeName& owner, std::string type) {
+std::shared_ptr<RRefHandle> References::created(const RRefId& rref, ForkId& fork, const NodeName& owner, const std::string& type,
+                                                std::string origin) {
   const auto peer = state_->node.membership().find(owner);
   const NodeLife life = peer ? life_of(*peer) : NodeLife{owner, {}};
   std::shared_ptr<RRefHandle> handle;
   {
     std::lock_guard lock(state_->mutex);
-    handle = state_->handle_for(rref, life, type);
+    handle = state_->handle_for(rref, life, type, std::move(origin));
     fork = life == state_->self ? state_->table.next_fork() : state_->table.create(rref, life);
   }
   if (life == state_->self) {
@@ -255,7 +270,7 @@ std::shared_ptr<RRefHandle> References::created(const RRefId& rref, ForkId& fork
   return handle;
 }
 
-void References::creation_ended(const RRefHandle& handle, const ForkId& fork, const Result<Unit>& result) {
+void References::creation_ended(RRefHandle& handle, const ForkId& fork, const Result<Unit>& result) {
   if (handle.owner() == state_->self) {
     if (!result) state_->tell_owner(handle.id(), OwnerValue{std::make_shared<const Result<ValueBox>>(result.error())});
     return;
@@ -272,14 +287,15 @@ void References::creation_ended(const RRefHandle& handle, const ForkId& fork, co
     }
   }
   state_->send(notices);
+  if (!result) handle.creation_failed();
 }
 
-std::shared_ptr<RRefHandle> References::own(ValueBox value, std::string type) {
+std::shared_ptr<RRefHandle> References::own(ValueBox value, const std::string& type, std::string origin) {
   const auto rref = state_->node.next_id<RRefId>();
   std::shared_ptr<RRefHandle> handle;
   {
     std::lock_guard lock(state_->mutex);
-    handle = state_->handle_for(rref, state_->self, type);
+    handle = state_->handle_for(rref, state_->self, type, std::move(origin));
   }
   state_->make_owner(rref);
   state_->tell_owner(rref, OwnerHeld{});
@@ -358,11 +374,11 @@ void References::State::make_value(const RRefId& rref, ServedCall call) {
   const std::string label = "remote " + shared->function->name + " for " + shared->caller;
   node.run(label,
            [shared, publish] {
-             if (shared->function->object == nullptr) return run_function(shared, {}, publish);
+             if (!shared->function->is_member) return run_function(shared, {}, publish);
              publish(shared->node->error(ErrorCode::bad_argument, shared->node->name(), "remote " + shared->function->name,
                                          "a member function is called on an RRef"));
            },
-           publish);
+           publish, shared->scope->priority);
 }
 
 void References::State::call(Delivery& delivery, msg::ValueCall& call) {
@@ -400,7 +416,7 @@ void References::State::call(Delivery& delivery, msg::ValueCall& call) {
     const auto run = [served, finish, box, use] {
       if (served->function->object == nullptr || box.ops->type != std::type_index(*served->function->object)) {
         return finish(*served, served->node->error(ErrorCode::bad_argument, served->node->name(), "rpc " + served->function->name,
-                                                   "the function is not a member of the value's class"));
+                                                   "the function does not run on values of this type"));
       }
       const auto turn = std::make_shared<ValueTurn>(use);
       turn->run([&] {
@@ -409,23 +425,7 @@ void References::State::call(Delivery& delivery, msg::ValueCall& call) {
       });
     };
     served->node->run("rpc " + served->function->name + " for " + served->caller, run,
-                      [served, finish](const Error& refused) { finish(*served, refused); });
-  });
-}
-
-void References::State::fetch(Delivery& delivery, const msg::RRefFetch& fetch) {
-  if (fetch.site.context) node.contexts().joined(*fetch.site.context, delivery.from);
-  auto scope = std::make_shared<ScopeState>();
-  scope->node = node.shared_from_this();
-  scope->due = delivery.due;
-  scope->context = fetch.site.context;
-  scope->path = std::make_shared<CallPath>(fetch.site.path);
-  ServedCall served{scope->node, "to_here", nullptr, nullptr, scope, delivery.from, delivery.answer, nullptr};
-  node.references().use(fetch.rref, [served](Result<ValueBox> value, std::shared_ptr<ValueUse> use) {
-    if (!value) return served.answer.fail(value.error());
-    const ValueBox box = value.value();
-    served.node->run("to_here for " + served.caller, [served, box, use] { answer_with_value(served, box); },
-                     [served](const Error& refused) { served.answer.fail(refused); });
+                      [served, finish](const Error& refused) { finish(*served, refused); }, served->scope->priority);
   });
 }
 
@@ -437,8 +437,8 @@ void References::handle(Delivery delivery) {
     state.create(delivery, *remote);
   } else if (auto* call = std::get_if<msg::ValueCall>(&delivery.message)) {
     state.call(delivery, *call);
-  } else if (const auto* fetch = std::get_if<msg::RRefFetch>(&delivery.message)) {
-    state.fetch(delivery, *fetch);
+  } else if (auto* fetch = std::get_if<msg::RRefFetch>(&delivery.message)) {
+    serve_fetch(state.node, delivery, std::move(*fetch));
   } else if (const auto* forked = std::get_if<msg::RRefForked>(&delivery.message)) {
     if (!state.tell_owner(forked->rref, OwnerForked{forked->fork, from, forked->parent})) {
       state.node.notify(forked->parent, "references", msg::RRefForkAck{forked->rref, forked->fork});
@@ -477,6 +477,19 @@ void References::stop(const Error& why) {
     owners = state_->owners;
   }
   for (const auto& [rref, owner] : owners) state_->node.host().send(owner, StopOwner{why});
+}
+
+std::vector<std::string> References::held() const {
+  std::vector<std::string> lines;
+  std::vector<std::shared_ptr<RRefHandle>> handles;  // end after the lock is released
+  {
+    std::lock_guard lock(state_->mutex);
+    for (const auto& [rref, known] : state_->handles) handles.push_back(known.lock());
+  }
+  for (const auto& handle : handles) {
+    if (handle && handle->owner() != state_->self) lines.push_back(fmt::format("{}, {}", handle->text(), handle->origin()));
+  }
+  return lines;
 }
 
 std::size_t References::owned_values() const {

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "actors/call_encoder.h"
 #include "actors/node_core.h"
@@ -62,15 +63,16 @@ class References {
   /// A handle arrived from node `from`. All handles of one value on this node are one.
   [[nodiscard]] std::shared_ptr<RRefHandle> received(const msg::RRefHandout& handout, const NodeName& from);
 
-  /// A handle for a value that node `owner` is about to make, at our request, which carries `fork` (set here).
+  /// A handle for a value that node `owner` is about to make, at our request, which carries `fork` (set here). `origin`
+  /// says in reports where the program got it.
   [[nodiscard]] std::shared_ptr<RRefHandle> created(const RRefId& rref, ForkId& fork, const NodeName& owner,
-                                                    std::string type);
+                                                    const std::string& type, std::string origin);
 
   /// The creating call of `handle` was answered, or failed.
-  void creation_ended(const RRefHandle& handle, const ForkId& fork, const Result<Unit>& result);
+  void creation_ended(RRefHandle& handle, const ForkId& fork, const Result<Unit>& result);
 
   /// Makes this node the owner of `value`.
-  [[nodiscard]] std::shared_ptr<RRefHandle> own(ValueBox value, std::string type);
+  [[nodiscard]] std::shared_ptr<RRefHandle> own(ValueBox value, const std::string& type, std::string origin);
 
   /// Why every use of `handle` fails, if it does.
   [[nodiscard]] std::optional<Error> failure(const RRefHandle& handle) const;
@@ -94,6 +96,9 @@ class References {
 
   /// Fails everything that waits, drops the values (on the pool), ends the actors.
   void stop(const Error& why);
+
+  /// The handles of other nodes' values that the program still holds, and where it got them, one line each.
+  [[nodiscard]] std::vector<std::string> held() const;
 
   [[nodiscard]] std::size_t owned_values() const;
   [[nodiscard]] std::size_t handles() const;

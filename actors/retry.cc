@@ -30,6 +30,11 @@ class Repetition final : public std::enable_shared_from_this<Repetition> {
     const bool again = !answer && attempts_ < policy_.attempts_max && may_repeat(answer.error(), idempotency_) &&
                        !node_->stopped() && (!request_.due || next < *request_.due);
     if (!again) return done_(std::move(answer));
+    if (!node_->retry_budgets().spend(request_.to)) {
+      Error error = answer.error();
+      error.hint = "not repeated: too many calls to it are repeats already (RetryPolicy::budget)";
+      return done_(std::move(error));
+    }
     pause_ = std::min(2 * pause_, policy_.pause_max);
     node_->clock().at(next, [self = shared_from_this()] { self->attempt(); });
   }
@@ -63,6 +68,7 @@ bool may_repeat(const Error& error, Idempotency idempotency) {
 
 void request_repeatedly(std::shared_ptr<NodeCore> node, Request request, Idempotency idempotency, const RetryPolicy& policy,
                         AnswerHandler done) {
+  node->retry_budgets().earn(request.to, policy.budget);
   std::make_shared<Repetition>(std::move(node), std::move(request), idempotency, policy, std::move(done))->attempt();
 }
 

@@ -24,6 +24,7 @@ struct RetryPolicy {
   int attempts_max = 4;                          ///< the first one counted
   Duration pause = std::chrono::milliseconds(50);  ///< before the second attempt; then twice as long each time
   Duration pause_max = std::chrono::seconds(2);
+  double budget = 0.2;  ///< repeats per call, over all calls of this node to that one; ten are free
 };
 
 namespace detail {

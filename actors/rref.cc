@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <map>
+#include <utility>
+
 #include "actors/contexts.h"
 #include "actors/node_core.h"
 #include "actors/references.h"
@@ -22,31 +25,72 @@ std::optional<Error> unusable(const ScopeState& scope, const RRefHandle& handle,
   return failure;
 }
 
-/// Passes an answer on and holds the reference until then: the owner keeps the value for as long. A reference that has
+std::string made_at(const SourceLocation& site) { return fmt::format("made at {}:{}", site.file_name(), site.line()); }
+
+using Handles = std::vector<std::shared_ptr<RRefHandle>>;
+
+/// Passes an answer on and holds the references until then: the owner keeps the values for as long. A reference that has
 /// failed meanwhile says why better than its owner, who is gone or has forgotten a value that could not be made.
 template <class Answer>
-std::function<void(Result<Answer>)> with_own_failure(std::shared_ptr<RRefHandle> handle, std::string operation,
-                                                     std::function<void(Result<Answer>)> done) {
-  return [handle = std::move(handle), operation = std::move(operation), done = std::move(done)](Result<Answer> answer) {
-    const auto node = answer ? nullptr : handle->node_if_alive();
-    auto failure = node ? node->references().failure(*handle) : std::nullopt;
-    if (!failure) return done(std::move(answer));
-    failure->operation = operation;
-    done(*std::move(failure));
+std::function<void(Result<Answer>)> with_own_failure(Handles handles, std::string operation, std::function<void(Result<Answer>)> done) {
+  return [handles = std::move(handles), operation = std::move(operation), done = std::move(done)](Result<Answer> answer) {
+    for (const auto& handle : handles) {
+      const auto node = answer ? nullptr : handle->node_if_alive();
+      auto failure = node ? node->references().failure(*handle) : std::nullopt;
+      if (!failure) continue;
+      failure->operation = operation;
+      return done(*std::move(failure));
+    }
+    done(std::move(answer));
   };
+}
+
+std::string operation_of(const Handles& handles, msg::Wanted wanted) {
+  const char* what = wanted == msg::Wanted::value ? "to_here" : wanted == msg::Wanted::type ? "type of" : "next of stream";
+  if (handles.size() == 1) return fmt::format("{} {}", what, handles.front()->id().text());
+  return fmt::format("{} {} and {} more", what, handles.front()->id().text(), handles.size() - 1);
 }
 
 }  // namespace
 
-void fetch(const ScopeState& scope, const std::shared_ptr<RRefHandle>& handle, ReplyHandler done,
+void fetch(const ScopeState& scope, const Handles& handles, msg::Wanted wanted, ReplyHandler done,
            std::vector<std::stop_token> cancelled_by) {
-  const std::string operation = "to_here " + handle->id().text();
-  if (auto failure = unusable(scope, *handle, operation)) return done(*std::move(failure));
-  if (scope.context) scope.node->contexts().called(*scope.context, handle->owner().name);
-  msg::RRefFetch message{handle->id(), next_site(scope)};
-  scope.node->request({handle->owner().name, "rref/" + handle->id().text(), operation, due_of(scope), std::move(message),
-                       std::move(cancelled_by)},
-                      expect_reply(scope.node, handle->owner().name, with_own_failure(handle, operation, std::move(done))));
+  const std::string operation = operation_of(handles, wanted);
+  const NodeName& owner = handles.front()->owner().name;
+  msg::RRefFetch message;
+  for (const auto& handle : handles) {
+    if (auto failure = unusable(scope, *handle, operation)) return done(*std::move(failure));
+    message.rrefs.push_back(handle->id());
+    cancelled_by.push_back(handle->failure_token());
+  }
+  if (scope.context) scope.node->contexts().called(*scope.context, owner);
+  message.wanted = wanted;
+  message.site = next_site(scope);
+  scope.node->request({owner, "rref/" + handles.front()->id().text(), operation, due_of(scope), std::move(message), std::move(cancelled_by)},
+                      expect_reply(scope.node, owner, with_own_failure(handles, operation, std::move(done))));
+}
+
+std::vector<std::vector<std::size_t>> by_owner(const Handles& handles) {
+  std::map<NodeLife, std::vector<std::size_t>> groups;
+  for (std::size_t i = 0; i < handles.size(); ++i) groups[handles[i]->owner()].push_back(i);
+  std::vector<std::vector<std::size_t>> lists;
+  for (auto& [owner, places] : groups) lists.push_back(std::move(places));
+  return lists;
+}
+
+Future<std::string> type_of_value(const ScopeState& scope, const std::shared_ptr<RRefHandle>& handle) {
+  const Promise<std::string> promise(future_home_of(scope));
+  Future<std::string> future = promise.future();
+  if (const auto known = handle->known_type()) {
+    promise.complete(*known);
+    return future;
+  }
+  fetch(scope, {handle}, msg::Wanted::type, [promise, handle](const Result<std::shared_ptr<PayloadReader>>& reply) {
+    auto type = reply ? read_value<std::string>(*reply.value()) : Result<std::string>(reply.error());
+    if (type) handle->learned_type(type.value());
+    promise.complete(std::move(type));
+  }, cancelling(scope, future.state()));
+  return future;
 }
 
 void use_here(const ScopeState& scope, const std::shared_ptr<RRefHandle>& handle,
@@ -60,22 +104,22 @@ void use_here(const ScopeState& scope, const std::shared_ptr<RRefHandle>& handle
   scope.node->references().use(handle->id(), std::move(begin));
 }
 
-std::shared_ptr<RRefHandle> remote(CallEncoder encoder, std::string type) {
+std::shared_ptr<RRefHandle> remote(CallEncoder encoder, const std::string& type) {
   NodeCore& node = *encoder.scope()->node;
   const auto rref = node.next_id<RRefId>();
   ForkId fork;
-  auto handle = node.references().created(rref, fork, encoder.to(), std::move(type));
+  auto handle = node.references().created(rref, fork, encoder.to(), type, made_at(encoder.site()));
   encoder.create(rref, fork, [handle, fork](const Result<Unit>& result) {
     if (const auto core = handle->node_if_alive()) core->references().creation_ended(*handle, fork, result);
   });
   return handle;
 }
 
-std::shared_ptr<RRefHandle> remote_on(CallEncoder encoder, const std::shared_ptr<RRefHandle>& target, std::string type) {
+std::shared_ptr<RRefHandle> remote_on(CallEncoder encoder, const std::shared_ptr<RRefHandle>& target, const std::string& type) {
   NodeCore& node = *encoder.scope()->node;
   const auto rref = node.next_id<RRefId>();
   ForkId fork;
-  auto handle = node.references().created(rref, fork, encoder.to(), std::move(type));
+  auto handle = node.references().created(rref, fork, encoder.to(), type, "made by remote on " + target->text());
   auto created = [handle, fork, target](const Result<Unit>& result) {
     if (const auto core = handle->node_if_alive()) core->references().creation_ended(*handle, fork, result);
   };
@@ -91,11 +135,12 @@ std::shared_ptr<RRefHandle> remote_on(CallEncoder encoder, const std::shared_ptr
 void call_on(CallEncoder encoder, const std::shared_ptr<RRefHandle>& target, ReplyHandler done) {
   const std::string operation = "rpc on " + target->id().text();
   if (auto failure = unusable(*encoder.scope(), *target, operation)) return done(*std::move(failure));
-  encoder.call_on(target->id(), with_own_failure(target, operation, std::move(done)));
+  encoder.also_cancelled_by(target->failure_token());
+  encoder.call_on(target->id(), with_own_failure(Handles{target}, operation, std::move(done)));
 }
 
-std::shared_ptr<RRefHandle> own(const ScopeState& scope, ValueBox value, std::string type) {
-  return scope.node->references().own(std::move(value), std::move(type));
+std::shared_ptr<RRefHandle> own(const ScopeState& scope, ValueBox value, const std::string& type, const SourceLocation& site) {
+  return scope.node->references().own(std::move(value), type, made_at(site));
 }
 
 bool is_owner(const RRefHandle& handle) {
@@ -105,9 +150,7 @@ bool is_owner(const RRefHandle& handle) {
 
 bool is_confirmed(const RRefHandle& handle) { return handle.node()->references().is_confirmed(handle); }
 
-std::string text_of(const RRefHandle& handle) {
-  return fmt::format("RRef<{}> {} on {}", handle.type(), handle.id().text(), handle.owner().name);
-}
+std::string text_of(const RRefHandle& handle) { return handle.text(); }
 
 void throw_null_rref(const char* operation) {
   throw std::logic_error(fmt::format("[RRef] {} of a null reference", operation));

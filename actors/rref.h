@@ -26,15 +26,21 @@ namespace detail {
 
 class ValueUse;
 
-/// What RRef<T> does without knowing T. Each throws RemoteError or fails its handler if the reference has failed.
-void fetch(const ScopeState& scope, const std::shared_ptr<RRefHandle>& handle, ReplyHandler done,
+/// What RRef<T> does without knowing T. Each throws RemoteError or fails its handler if a reference has failed.
+/// `handles` are of one owner, at least one.
+void fetch(const ScopeState& scope, const std::vector<std::shared_ptr<RRefHandle>>& handles, msg::Wanted wanted, ReplyHandler done,
            std::vector<std::stop_token> cancelled_by);
+[[nodiscard]] Future<std::string> type_of_value(const ScopeState& scope, const std::shared_ptr<RRefHandle>& handle);
+/// The places of the handles of each owner.
+[[nodiscard]] std::vector<std::vector<std::size_t>> by_owner(const std::vector<std::shared_ptr<RRefHandle>>& handles);
 void use_here(const ScopeState& scope, const std::shared_ptr<RRefHandle>& handle,
               std::function<void(Result<ValueBox>, std::shared_ptr<ValueUse>)> begin);
-[[nodiscard]] std::shared_ptr<RRefHandle> remote(CallEncoder encoder, std::string type);
-[[nodiscard]] std::shared_ptr<RRefHandle> remote_on(CallEncoder encoder, const std::shared_ptr<RRefHandle>& target, std::string type);
+[[nodiscard]] std::shared_ptr<RRefHandle> remote(CallEncoder encoder, const std::string& type);
+[[nodiscard]] std::shared_ptr<RRefHandle> remote_on(CallEncoder encoder, const std::shared_ptr<RRefHandle>& target,
+                                                    const std::string& type);
 void call_on(CallEncoder encoder, const std::shared_ptr<RRefHandle>& target, ReplyHandler done);
-[[nodiscard]] std::shared_ptr<RRefHandle> own(const ScopeState& scope, ValueBox value, std::string type);
+[[nodiscard]] std::shared_ptr<RRefHandle> own(const ScopeState& scope, ValueBox value, const std::string& type,
+                                              const SourceLocation& site);
 [[nodiscard]] bool is_owner(const RRefHandle& handle);
 [[nodiscard]] bool is_confirmed(const RRefHandle& handle);
 [[nodiscard]] std::string text_of(const RRefHandle& handle);
@@ -69,7 +75,8 @@ class RRef {
   explicit RRef(std::shared_ptr<detail::RRefHandle> handle) : handle_(std::move(handle)) {}
 
   /// Makes this scope's node the owner of `value`.
-  RRef(const Scope& scope, T value) : handle_(detail::own(scope.state(), detail::ValueBox::of<T>(std::move(value)), wire_name())) {}
+  RRef(const Scope& scope, T value, SourceLocation site = SourceLocation::current())
+      : handle_(detail::own(scope.state(), detail::ValueBox::of<T>(std::move(value)), wire_name(), site)) {}
 
   /// Returns a copy of the value. Throws RemoteError: what the creating function threw, owner_died, ref_revoked, timeout.
   T to_here(const Scope& scope) const { return to_here_async(scope).get(); }
@@ -77,8 +84,18 @@ class RRef {
   [[nodiscard]] Future<T> to_here_async(const Scope& scope) const {
     static_assert(Travels<T>, "the value cannot travel: call its member functions where it is, r.rpc_sync(scope, &T::f, ...)");
     return detail::expect<T>(scope.state(), [&](detail::ReplyHandler done, std::vector<std::stop_token> cancelled_by) {
-      detail::fetch(scope.state(), handle("to_here"), std::move(done), std::move(cancelled_by));
+      detail::fetch(scope.state(), {handle("to_here")}, msg::Wanted::value, std::move(done), std::move(cancelled_by));
     });
+  }
+
+  /// Waits until the value exists and returns its type as text: its wire structure, "object" of one that stays where it
+  /// is. Its owner is asked once. Throws as to_here.
+  [[nodiscard]] std::string type(const Scope& scope) const { return type_async(scope).get(); }
+  [[nodiscard]] Future<std::string> type_async(const Scope& scope) const { return detail::type_of_value(scope.state(), handle("type")); }
+
+  /// Done when the value exists, without fetching it; fails with why it never will.
+  [[nodiscard]] Future<void> created(const Scope& scope) const {
+    return type_async(scope).then([](const std::string& /*type*/) {});
   }
 
   /// Returns the value itself, once it exists and it is the caller's turn. Throws RemoteError{bad_argument} naming both
@@ -93,27 +110,29 @@ class RRef {
     return LocalValue<T>(pinned.box.template as<T>(), std::move(pinned.use));
   }
 
-  /// Calls member function `member` on the value, at its owner, in turn. Throws RemoteError.
+  /// Calls a function on the value, at its owner, in turn: a member function of T, or a function or operation whose first
+  /// parameter is the value: `table.rpc_sync(node, op::index_select, 0, rows)` brings these rows. Throws RemoteError.
   template <class F, class... Args>
-  detail::ResultFor<F, Args...> rpc_sync(const Scope& scope, const F& member, Args&&... args) const {
-    return rpc_async(scope, member, std::forward<Args>(args)...).get();
+  detail::ResultOn<T, F, Args...> rpc_sync(const Scope& scope, const F& callable, Args&&... args) const {
+    return rpc_async(scope, callable, std::forward<Args>(args)...).get();
   }
 
   template <class F, class... Args>
-  [[nodiscard]] Future<detail::ResultFor<F, Args...>> rpc_async(const Scope& scope, const F& member, Args&&... args) const {
-    auto encoder = encode(scope, member, std::forward<Args>(args)...);
-    using R = detail::ResultFor<F, Args...>;
+  [[nodiscard]] Future<detail::ResultOn<T, F, Args...>> rpc_async(const Scope& scope, const F& callable, Args&&... args) const {
+    auto encoder = encode(scope, callable, SourceLocation::current(), std::forward<Args>(args)...);
+    using R = detail::ResultOn<T, F, Args...>;
     return detail::expect<R>(scope.state(), [&](detail::ReplyHandler done, std::vector<std::stop_token> cancelled_by) {
       encoder.cancelled_by(std::move(cancelled_by));
       detail::call_on(std::move(encoder), handle("rpc_async"), std::move(done));
     });
   }
 
-  /// Calls `member` on the value and leaves the result at the owner.
+  /// Likewise, and leaves the result at the owner.
   template <class F, class... Args>
-  [[nodiscard]] RRef<detail::Stored<detail::ResultFor<F, Args...>>> remote(const Scope& scope, const F& member, Args&&... args) const {
-    using R = detail::Stored<detail::ResultFor<F, Args...>>;
-    return RRef<R>(detail::remote_on(encode(scope, member, std::forward<Args>(args)...), handle("remote"), RRef<R>::wire_name()));
+  [[nodiscard]] RRef<detail::Stored<detail::ResultOn<T, F, Args...>>> remote(const Scope& scope, const F& callable, Args&&... args) const {
+    using R = detail::Stored<detail::ResultOn<T, F, Args...>>;
+    return RRef<R>(detail::remote_on(encode(scope, callable, SourceLocation::current(), std::forward<Args>(args)...), handle("remote"),
+                                     RRef<R>::wire_name()));
   }
 
   [[nodiscard]] bool defined() const noexcept { return handle_ != nullptr; }
@@ -150,15 +169,32 @@ class RRef {
   }
 
   template <class F, class... Args>
-  detail::CallEncoder encode(const Scope& scope, const F& member, Args&&... args) const {
-    using C = detail::ChosenFor<F, Args...>;
-    static_assert(std::is_same_v<detail::ObjectOf<C>, T>, "the member function is not one of the value's own class");
-    const detail::CallableKey key = detail::key_of<C>(detail::Callee<F>::template choose<Args...>(member));
-    const auto call = [&](auto&&... all) {
-      return detail::encode_call<C>(scope.shared_state(), owner(), SourceLocation::current(), key,
-                                    std::forward<decltype(all)>(all)...);
+  detail::CallEncoder encode(const Scope& scope, const F& callable, SourceLocation site, Args&&... args) const {
+    using C = detail::ChosenOn<T, F, Args...>;
+    const auto call_with = [&]<class Wire>(std::type_identity<Wire>, auto&&... all) {
+      const detail::CallableKey key = detail::key_of<C>(choose(callable, std::type_identity<std::tuple<Args...>>{}));
+      return detail::encode_call<Wire>(scope.shared_state(), owner(), site, key, std::forward<decltype(all)>(all)...);
     };
-    return detail::Callee<F>::complete(member, call, std::forward<Args>(args)...);
+    if constexpr (detail::is_member<F>) {
+      static_assert(std::is_same_v<detail::ObjectOf<C>, T>, "the member function is not one of the value's own class");
+      const auto call = [&](auto&&... all) {
+        return call_with(std::type_identity<detail::WireOf<C>>{}, std::forward<decltype(all)>(all)...);
+      };
+      return detail::Callee<F>::complete(callable, call, std::forward<Args>(args)...);
+    } else {
+      static_assert(std::is_same_v<typename detail::RunsOn<C>::Type, T>,
+                    "the function does not take the value as its first parameter, a const T&");
+      const auto call = [&](detail::OnValue, auto&&... rest) {
+        return call_with(std::type_identity<typename detail::AfterFirst<detail::WireOf<C>>::Rest>{}, std::forward<decltype(rest)>(rest)...);
+      };
+      return detail::Callee<F>::complete(callable, call, detail::OnValue{}, std::forward<Args>(args)...);
+    }
+  }
+
+  template <class F, class... Args>
+  [[nodiscard]] static constexpr decltype(auto) choose(const F& callable, std::type_identity<std::tuple<Args...>> /*args*/) {
+    if constexpr (detail::is_member<F>) return detail::Callee<F>::template choose<Args...>(callable);
+    else return detail::Callee<F>::template choose<const T&, Args...>(callable);
   }
 
   std::shared_ptr<detail::RRefHandle> handle_;

@@ -3,7 +3,9 @@
 
 #include <atomic>
 #include <memory>
+#include <mutex>
 #include <optional>
+#include <stop_token>
 #include <string>
 
 #include "actors/node_life.h"
@@ -18,7 +20,8 @@ class NodeCore;
 /// the node's shutdown every use fails with shutting_down and destruction is silent. Any thread may call any member.
 class RRefHandle {
  public:
-  RRefHandle(std::weak_ptr<NodeCore> node, RRefId id, NodeLife owner, std::string type);
+  /// `origin`: how the program got it, for reports.
+  RRefHandle(std::weak_ptr<NodeCore> node, RRefId id, NodeLife owner, std::string type, std::string origin);
   ~RRefHandle();
   RRefHandle(const RRefHandle&) = delete;
   RRefHandle& operator=(const RRefHandle&) = delete;
@@ -26,6 +29,18 @@ class RRefHandle {
   [[nodiscard]] const RRefId& id() const { return id_; }
   [[nodiscard]] const NodeLife& owner() const { return owner_; }
   [[nodiscard]] const std::string& type() const { return type_; }
+  [[nodiscard]] const std::string& origin() const { return origin_; }
+
+  /// "RRef<f32> trainer.17 on ps0"
+  [[nodiscard]] std::string text() const;
+
+  /// The value's type, once its owner said so.
+  [[nodiscard]] std::optional<std::string> known_type() const;
+  void learned_type(std::string type);
+
+  /// Stops when the value could not be created: what waits for it need not wait on.
+  [[nodiscard]] std::stop_token failure_token() const { return failed_.get_token(); }
+  void creation_failed() { failed_.request_stop(); }
 
   /// The node this handle lives on. Throws RemoteError{shutting_down} if it has ended.
   [[nodiscard]] std::shared_ptr<NodeCore> node() const;
@@ -41,6 +56,10 @@ class RRefHandle {
   const RRefId id_;
   const NodeLife owner_;
   const std::string type_;
+  const std::string origin_;
+  std::stop_source failed_;
+  mutable std::mutex mutex_;
+  std::optional<std::string> known_type_;  // guarded by mutex_
   std::atomic<std::size_t> holds_{0};
 };
 

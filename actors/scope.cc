@@ -28,6 +28,7 @@ Scope Scope::with(CallOptions options) const {
   state->idempotency = options.idempotency.value_or(state->idempotency);
   state->retry = options.retry.value_or(state->retry);
   state->trace = options.trace.value_or(state->trace);
+  state->priority = options.priority.value_or(state->priority);
   return Scope(std::move(state));
 }
 

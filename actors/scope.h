@@ -49,12 +49,15 @@ struct To {
   SourceLocation site;
 };
 
+using msg::Priority;
+
 /// What may be said of one call, or of all calls made through the Scope that `with` returns.
 struct CallOptions {
   std::optional<Deadline> deadline = {};        ///< the earlier of this and the scope's own counts
   std::optional<Idempotency> idempotency = {};  ///< of calls to nodes; at_most_once by default, else without references and gradients
   std::optional<RetryPolicy> retry = {};        ///< for calls that are not at_most_once
   std::optional<std::uint64_t> trace = {};      ///< an id of the user's own, which nested calls carry on
+  std::optional<Priority> priority = {};        ///< which calls begin first when they wait for a thread; nested calls have it too
 };
 
 /// Who calls are made for: what they inherit. A handle: copies are the same scope.
@@ -117,7 +120,7 @@ class Scope {
     const detail::CallableKey key = detail::key_of<C>(detail::Callee<F>::template choose<Args...>(callable));
     const Result<NodeName> node = to.rank ? detail::name_of(*state_, *to.rank) : Result<NodeName>(to.name);
     const auto call = [&](auto&&... all) {
-      return detail::encode_call<C>(state_, node, to.site, key, std::forward<decltype(all)>(all)...);
+      return detail::encode_call<detail::WireOf<C>>(state_, node, to.site, key, std::forward<decltype(all)>(all)...);
     };
     return detail::Callee<F>::complete(callable, call, std::forward<Args>(args)...);
   }

@@ -11,6 +11,7 @@
 #include "actors/retry.h"
 #include "autograd/call_path.h"
 #include "messages/ids.h"
+#include "messages/rpc.h"
 
 namespace troupe::detail {
 
@@ -32,7 +33,8 @@ struct ScopeState {
   std::optional<ContextId> context;       ///< calls and graph belong to this distributed autograd context
   std::shared_ptr<const CallPath> path = std::make_shared<CallPath>();
   std::shared_ptr<CallCounters> counters = std::make_shared<CallCounters>();
-  std::uint64_t trace = 0;                ///< given by the user, travels to nested calls
+  std::uint64_t trace = 0;                ///< given by the user, travels to nested calls, as `priority`
+  msg::Priority priority = msg::Priority::normal;
   Idempotency idempotency = Idempotency::at_most_once;  ///< of calls made through it, as `retry`
   RetryPolicy retry;
   NodeName caller;                        ///< whose call is served; empty: nobody's

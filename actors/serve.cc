@@ -39,13 +39,7 @@ Result<ServedCall> open_call(NodeCore& node, const Delivery& delivery, const Wan
   auto serving = lasting == Lasting::as_value
                      ? node.served_calls().begin_lasting(caller, delivery.envelope.request, delivery.due)
                      : node.served_calls().begin(caller, delivery.envelope.request);
-  auto scope = std::make_shared<ScopeState>();
-  scope->node = node.shared_from_this();
-  scope->due = delivery.due;
-  scope->context = site.context;
-  scope->path = std::make_shared<CallPath>(site.path);
-  scope->trace = site.trace;
-  scope->caller = delivery.from;
+  auto scope = served_scope(node, delivery, site);
   scope->stop = serving->stop_token();
   return ServedCall{node.shared_from_this(),
                     operation,
@@ -70,6 +64,8 @@ Error caused_by(const ServedCall& call, const Error& below) {
   return error;
 }
 
+const ExceptionTypes* exceptions_of(const ServedCall& call) { return call.node->functions().exceptions().get(); }
+
 Error failed(const ServedCall& call, Error error) {
   error.incarnation = call.node->incarnation();
   spdlog::warn("[{}] {} for {} failed: {}", call.node->name(), call.operation, call.caller, error.message);
@@ -87,6 +83,22 @@ Error failed_later(const ServedCall& call, const Error& error) {
 
 }  // namespace
 
+std::optional<Error> run_for(const ServedCall& call, const std::function<void()>& job) {
+  try {
+    const CallPathGuard guard(call.scope->path, call.scope->counters->next_vertex);
+    job();
+    return std::nullopt;
+  } catch (const DecodeError& exception) {
+    Error error = call.node->error(ErrorCode::decode, call.node->name(), call.operation, exception.what());
+    error.execution = Execution::never;
+    return failed(call, std::move(error));
+  } catch (const RemoteError& exception) {
+    return failed(call, caused_by(call, exception.error()));
+  } catch (...) {
+    return failed(call, error_of_current_exception(call.node->name(), call.operation, exceptions_of(call)));
+  }
+}
+
 void run_function(const std::shared_ptr<const ServedCall>& call, TargetObject target, ValueHandler done) {
   Error error;
   if (call->scope->stop.stop_requested()) {
@@ -95,46 +107,54 @@ void run_function(const std::shared_ptr<const ServedCall>& call, TargetObject ta
     return done(std::move(error));
   }
   std::variant<ValueBox, LaterValue> outcome;
-  try {
-    const CallPathGuard guard(call->scope->path, call->scope->counters->next_vertex);
+  const auto failure = run_for(*call, [&] {
     outcome = call->function->run({call->node->future_home(), call->scope, std::move(target.turn)}, *call->arguments, target.object);
-  } catch (const DecodeError& exception) {
-    error = call->node->error(ErrorCode::decode, call->node->name(), call->operation, exception.what());
-    error.execution = Execution::never;
-    return done(failed(*call, std::move(error)));
-  } catch (const RemoteError& exception) {
-    return done(failed(*call, caused_by(*call, exception.error())));
-  } catch (...) {
-    return done(failed(*call, error_of_current_exception(call->node->name(), call->operation)));
-  }
+  });
+  if (failure) return done(*failure);
   if (auto* value = std::get_if<ValueBox>(&outcome)) return done(std::move(*value));
   std::get<LaterValue>(outcome)([call, done = std::move(done)](Result<ValueBox> value) {
     done(value ? std::move(value) : Result<ValueBox>(failed_later(*call, value.error())));
   });
 }
 
-void answer_with_value(const ServedCall& call, const ValueBox& value) {
-  const std::string& operation = call.operation;
+std::shared_ptr<ScopeState> served_scope(NodeCore& node, const Delivery& delivery, const msg::CallSite& site) {
+  auto scope = std::make_shared<ScopeState>();
+  scope->node = node.shared_from_this();
+  scope->due = delivery.due;
+  scope->context = site.context;
+  scope->path = std::make_shared<CallPath>(site.path);
+  scope->trace = site.trace;
+  scope->priority = site.priority;
+  scope->caller = delivery.from;
+  return scope;
+}
+
+std::optional<Error> encode_for(const ServedCall& call, const std::function<void()>& encode) {
+  Error error;
   try {
     const CallPathGuard guard(call.scope->path, call.scope->counters->next_vertex);
+    encode();
+    return std::nullopt;
+  } catch (const RemoteError& exception) {
+    error = exception.error();
+  } catch (const EncodeError& exception) {
+    error = error_of_encoding(*call.node, exception);
+  } catch (...) {
+    error = error_of_current_exception(call.node->name(), {}, nullptr);
+    error.code = ErrorCode::not_serializable;
+  }
+  error.operation = call.operation;
+  error.execution = Execution::yes;
+  return error;
+}
+
+void answer_with_value(const ServedCall& call, const ValueBox& value) {
+  const auto failure = encode_for(call, [&] {
     PayloadWriter writer(call.scope, call.caller);
     value.ops->save(writer.archive(), value.value.get());
     call.answer.answer(msg::Reply{writer.finish()});
-  } catch (const RemoteError& exception) {
-    Error error = exception.error();
-    error.operation = operation;
-    error.execution = Execution::yes;
-    call.answer.fail(std::move(error));
-  } catch (const EncodeError& exception) {
-    Error error = error_of_encoding(*call.node, exception);
-    error.operation = operation;
-    error.execution = Execution::yes;
-    call.answer.fail(std::move(error));
-  } catch (...) {
-    Error error = error_of_current_exception(call.node->name(), operation);
-    error.code = ErrorCode::not_serializable;
-    call.answer.fail(std::move(error));
-  }
+  });
+  if (failure) call.answer.fail(*failure);
 }
 
 }  // namespace troupe::detail

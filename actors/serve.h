@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "actors/function_registry.h"
@@ -56,7 +58,17 @@ struct TargetObject {
 /// function threw is the Error, and in the log.
 void run_function(const std::shared_ptr<const ServedCall>& call, TargetObject target, ValueHandler done);
 
-/// Encodes `value` for the caller and answers. On a pool thread: encoding runs user code.
+/// The scope in which a request of a peer is served. It does not stop.
+[[nodiscard]] std::shared_ptr<ScopeState> served_scope(NodeCore& node, const Delivery& delivery, const msg::CallSite& site);
+
+/// Runs user code in the call's scope. On a pool thread. Returns what it threw, which is also in the log.
+[[nodiscard]] std::optional<Error> run_for(const ServedCall& call, const std::function<void()>& job);
+
+/// Runs `encode`, which writes values for the caller, in the call's scope. On a pool thread: encoding runs user code.
+/// Returns why they cannot travel, if so.
+[[nodiscard]] std::optional<Error> encode_for(const ServedCall& call, const std::function<void()>& encode);
+
+/// Encodes `value` for the caller and answers. On a pool thread, as encode_for.
 void answer_with_value(const ServedCall& call, const ValueBox& value);
 
 }  // namespace troupe::detail

@@ -27,7 +27,9 @@ void resume_after(FutureCore& future, std::shared_ptr<const TaskPlace> place, st
     if (error != nullptr) return refused(*error);
     if (!place->turn) return run_part(*place, frame);
     place->turn->take_again([place, frame, refused] {
-      if (const auto full = place->home.executor->submit({"task", [place, frame] { run_part(*place, frame); }})) refused(*full);
+      const msg::Priority priority = place->scope ? place->scope->priority : msg::Priority::normal;
+      const auto full = place->home.executor->submit({"task", [place, frame] { run_part(*place, frame); }, priority});
+      if (full) refused(*full);
     });
   });
 }

@@ -76,7 +76,7 @@ class TaskPromise {
     } catch (const RemoteError& error) {
       result_ = error.error();
     } catch (...) {
-      result_ = error_of_current_exception({}, {});
+      result_ = error_of_current_exception({}, {}, place_->home.exceptions.get());
     }
   }
 

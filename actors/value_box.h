@@ -15,16 +15,41 @@ namespace troupe::detail {
 /// type does not travel.
 struct ValueOps {
   std::type_index type;
+  std::string (*wire_name)();
   void (*save)(OutArchive& archive, const void* value);
+  void (*advance)(void* value) = nullptr;  ///< of a stream: makes its next element; null for others, as the next one
+  void (*save_element)(OutArchive& archive, void* value) = nullptr;  ///< an optional
 };
 
 template <class T>
+concept StreamLike = requires(T& stream, OutArchive& archive) {
+  stream.advance();
+  stream.save_element(archive);
+};
+
+template <class T>
+constexpr void set_stream_ops(ValueOps& ops) {
+  if constexpr (StreamLike<T>) {
+    ops.advance = [](void* value) { static_cast<T*>(value)->advance(); };
+    ops.save_element = [](OutArchive& archive, void* value) { static_cast<T*>(value)->save_element(archive); };
+  }
+}
+
+template <class T>
+[[nodiscard]] ValueOps make_value_ops() {
+  ValueOps ops{std::type_index(typeid(T)),
+               [] { return schema_of<T>(); },
+               [](OutArchive& archive, const void* value) {
+                 if constexpr (Travels<T>) archive(*static_cast<const T*>(value));
+                 else throw EncodeError(ErrorCode::not_serializable, "[encode] the value has no serialize: it stays where it is");
+               }};
+  set_stream_ops<T>(ops);
+  return ops;
+}
+
+template <class T>
 const ValueOps& value_ops() {
-  static const ValueOps ops{std::type_index(typeid(T)),
-                            [](OutArchive& archive, const void* value) {
-                              if constexpr (Travels<T>) archive(*static_cast<const T*>(value));
-                              else throw EncodeError(ErrorCode::not_serializable, "[encode] the value has no serialize: it stays where it is");
-                            }};
+  static const ValueOps ops = make_value_ops<T>();
   return ops;
 }
 

@@ -10,7 +10,7 @@ namespace troupe::detail {
 namespace {
 
 void run(const std::shared_ptr<const ServedCall>& call) {
-  if (call->function->object != nullptr) {
+  if (call->function->is_member) {
     return call->answer.fail(call->node->error(ErrorCode::bad_argument, call->node->name(), call->operation,
                                                "a member function is called on an RRef"));
   }
@@ -25,7 +25,7 @@ void serve(NodeCore& node, const Delivery& delivery, msg::Call message) {
   if (!opened) return delivery.answer.fail(opened.error());
   const auto call = std::make_shared<ServedCall>(std::move(opened).value());
   node.run(call->operation + " for " + call->caller, [call] { run(call); },
-           [call](const Error& refused) { call->answer.fail(refused); });
+           [call](const Error& refused) { call->answer.fail(refused); }, call->scope->priority);
 }
 
 }  // namespace

@@ -285,4 +285,5 @@ CEREAL_SETUP_ARCHIVE_TRAITS(troupe::InArchive, troupe::OutArchive)
 
 #include "messages/wire_basic.h"       // IWYU pragma: export
 #include "messages/wire_containers.h"  // IWYU pragma: export
+#include "messages/wire_sparse.h"      // IWYU pragma: export
 #include "messages/wire_vocabulary.h"  // IWYU pragma: export

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <stdexcept>
@@ -9,6 +10,7 @@
 #include <string_view>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "messages/ids.h"
 
@@ -56,6 +58,18 @@ enum class Execution : std::uint8_t { never = 1, maybe = 2, yes = 3 };
 
 [[nodiscard]] std::string_view name_of(Execution execution);
 
+/// The fields of an exception whose type is registered: what makes it the same exception on another node.
+struct ExceptionFields {
+  std::string name;         ///< of the type, as registered; empty: the exception's type is not
+  Fingerprint fingerprint;  ///< of the fields
+  std::vector<std::byte> bytes;
+  friend bool operator==(const ExceptionFields&, const ExceptionFields&) = default;
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar(name, fingerprint, bytes);
+  }
+};
+
 /// A failure as one value: what, who, during which operation, after how long, and what to do about it.
 struct Error {
   ErrorCode code = ErrorCode::internal;
@@ -69,6 +83,7 @@ struct Error {
   std::string cause{};           ///< text of the error below this one, empty if none
   std::string hint{};            ///< what the reader can do, empty if nothing is known
   std::string exception_type{};  ///< remote_exception: demangled type name
+  ExceptionFields exception{};   ///< remote_exception: of a registered type
 
   /// "rpc project on ps0: peer_down: connection closed (ran: maybe)", then cause and hint if there are any.
   /// One line unless `message` has more.
@@ -78,11 +93,11 @@ struct Error {
   template <class Archive>
   void save(Archive& ar) const {
     ar(code, clipped(message), peer, incarnation, endpoint, clipped(operation), execution, elapsed_us, clipped(cause),
-       clipped(hint), clipped(exception_type));
+       clipped(hint), clipped(exception_type), exception);
   }
   template <class Archive>
   void load(Archive& ar) {
-    ar(code, message, peer, incarnation, endpoint, operation, execution, elapsed_us, cause, hint, exception_type);
+    ar(code, message, peer, incarnation, endpoint, operation, execution, elapsed_us, cause, hint, exception_type, exception);
   }
 
  private:

@@ -13,15 +13,19 @@
 
 namespace troupe::msg {
 
-/// Where in the user's program a call was made; inherited by nested calls.
+/// Which of the calls that wait for a thread of the callee begin first. Inherited by nested calls.
+enum class Priority : std::uint8_t { low = 1, normal = 2, high = 3 };
+
+/// Where in the user's program a call was made, and how it is served; inherited by nested calls.
 struct CallSite {
   std::optional<ContextId> context;  ///< autograd context the call belongs to
   std::vector<std::uint32_t> path;   ///< the caller's path, then this call's index there; orders gradient sums
   std::uint64_t trace = 0;           ///< links the log lines of one user operation over nodes; 0 = not traced
+  Priority priority = Priority::normal;
   friend bool operator==(const CallSite&, const CallSite&) = default;
   template <class Archive>
   void serialize(Archive& ar) {
-    ar(context, path, trace);
+    ar(context, path, trace, priority);
   }
 };
 

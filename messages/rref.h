@@ -3,6 +3,9 @@
 // the owner keeps tombstones by ForkId; RR-3 a parent handle stays until the owner knows the child.
 #pragma once
 
+#include <cstdint>
+#include <vector>
+
 #include "messages/error.h"
 #include "messages/ids.h"
 #include "messages/rpc.h"
@@ -10,15 +13,24 @@
 
 namespace troupe::msg {
 
-/// Send a copy of the value, when it exists. Request, holder -> owner; answered by Reply. Idempotent: reading changes
-/// nothing; a repeated one is answered again.
+/// What of a value is fetched.
+enum class Wanted : std::uint8_t {
+  value = 1,    ///< a copy
+  type = 2,     ///< the text of its wire structure
+  element = 3,  ///< the next one of a stream: an optional, empty after the last
+};
+
+/// Send what is wanted of these values, one after the other, when they exist. Request, holder -> their owner; answered by
+/// one Reply, or by Failure if there is none of one of them. Idempotent but for `element`: reading changes nothing; a
+/// repeated one is answered again.
 struct RRefFetch {
   static constexpr Word kWord{0x0201, "RRefFetch", Kind::request};
-  RRefId rref;
+  std::vector<RRefId> rrefs;
+  Wanted wanted = Wanted::value;
   CallSite site;
   template <class Archive>
   void serialize(Archive& ar) {
-    ar(rref, site);
+    ar(rrefs, wanted, site);
   }
 };
 

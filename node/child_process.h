@@ -49,7 +49,7 @@ class ChildProcess {
   [[nodiscard]] pid_t pid() const noexcept { return pid_; }
 
   /// Where its output comes; non-blocking.
-  [[nodiscard]] FileDescriptor& output(Stream stream) { return outputs_[static_cast<std::size_t>(stream)]; }
+  [[nodiscard]] FileDescriptor& output(Output stream) { return outputs_[static_cast<std::size_t>(stream)]; }
 
   /// Sends `signal` to the process and to those it started.
   void send(int signal) const noexcept;

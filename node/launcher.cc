@@ -122,12 +122,12 @@ class Launcher {
         nodes_.push_back(std::make_unique<ChildProcess>(plan_.nodes[i].child, secret, guard_));
       } catch (const SpawnError& error) {
         while (!nodes_.empty()) nodes_.pop_back();
-        view_.say(Stream::err, fmt::format("{} {}", view_.prefix(i), error.what()), Tone::failure);
+        view_.say(Output::err, fmt::format("{} {}", view_.prefix(i), error.what()), Tone::failure);
         return false;
       }
     }
     explicit_bzero(secret.data(), secret.size());
-    view_.say(Stream::err,
+    view_.say(Output::err,
               fmt::format("[troupe] {}: {} started in {} ms", config_.name, count_of(nodes_.size(), "node"),
                           milliseconds_since(begin_)),
               Tone::quiet);
@@ -140,9 +140,9 @@ class Launcher {
     std::vector<pollfd> polled{{signals_.descriptor(), POLLIN, 0}};
     if (!output_.empty()) polled.push_back({output_.descriptor(), POLLOUT, 0});
     const std::size_t first_node = polled.size();
-    std::vector<std::pair<std::size_t, Stream>> readers;
+    std::vector<std::pair<std::size_t, Output>> readers;
     for (std::size_t i = 0; i < nodes_.size() && output_.size() < kUnwrittenMax; ++i) {
-      for (const Stream stream : {Stream::out, Stream::err}) {
+      for (const Output stream : {Output::out, Output::err}) {
         if (!nodes_[i]->output(stream).is_open()) continue;
         polled.push_back({nodes_[i]->output(stream).get(), POLLIN, 0});
         readers.emplace_back(i, stream);
@@ -168,7 +168,7 @@ class Launcher {
   }
 
   /// Reads what is there, up to one buffer. Returns how much that was.
-  std::size_t read(std::size_t node, Stream stream) {
+  std::size_t read(std::size_t node, Output stream) {
     FileDescriptor& output = nodes_[node]->output(stream);
     const ssize_t size = ::read(output.get(), buffer_.data(), buffer_.size());
     if (size == 0) output.close();
@@ -176,7 +176,7 @@ class Launcher {
     const std::string_view bytes(buffer_.data(), static_cast<std::size_t>(size));
     view_.write(node, stream, bytes);
     if (const std::string trouble = logs_.write(node, bytes); !trouble.empty()) {
-      view_.say(Stream::err, "[troupe] " + trouble, Tone::failure);
+      view_.say(Output::err, "[troupe] " + trouble, Tone::failure);
     }
     return bytes.size();
   }
@@ -203,7 +203,7 @@ class Launcher {
     // Of those found at once, a killed node is the cause and one that gave up the consequence.
     std::stable_partition(ends.begin(), ends.end(), [](const auto& end) { return end.second.by_signal(); });
     for (const auto& [node, status] : ends) {
-      for (const Stream stream : {Stream::out, Stream::err}) {
+      for (const Output stream : {Output::out, Output::err}) {
         for (std::size_t taken = 0; nodes_[node]->output(stream).is_open() && taken < kLeftoverMax;) {
           const std::size_t size = read(node, stream);
           if (size == 0) break;
@@ -215,10 +215,10 @@ class Launcher {
       const bool was_stopping = rules_.stopping();
       const SignalOrders orders = rules_.on_exit(node, status, Clock::now());
       if (!status.ok() && !rules_.was_told(node) && !rules_.finished()) {
-        view_.say(Stream::err, ending(node, status), Tone::failure);
+        view_.say(Output::err, ending(node, status), Tone::failure);
       }
       if (rules_.stopping() && !was_stopping && !rules_.finished()) {
-        view_.say(Stream::err, fmt::format("[troupe] stopping {}", count_of(rules_.running(), "other node")),
+        view_.say(Output::err, fmt::format("[troupe] stopping {}", count_of(rules_.running(), "other node")),
                   Tone::quiet);
       }
       carry_out(orders);
@@ -230,7 +230,7 @@ class Launcher {
     const bool again = rules_.interrupt().has_value();
     killing_ = again;
     const std::string names = count_of(rules_.running(), "node");
-    view_.say(Stream::err,
+    view_.say(Output::err,
               again ? fmt::format("[troupe] {}: killing {}", signal_name(signal), names)
                     : fmt::format("[troupe] {}: stopping {}, again to kill", signal_name(signal), names),
               Tone::quiet);
@@ -240,7 +240,7 @@ class Launcher {
   void carry_out(const SignalOrders& orders) {
     for (const SignalOrder& order : orders) {
       if (order.signal == SIGKILL && !killing_) {
-        view_.say(Stream::err,
+        view_.say(Output::err,
                   fmt::format("{} did not end within {} ms of SIGTERM: killed", view_.prefix(order.node),
                               stop_timeout_.count()),
                   Tone::failure);
@@ -256,14 +256,14 @@ class Launcher {
   void say_how_it_ended() {
     if (const auto& failure = rules_.first_failure()) {
       const std::string last_line = view_.last_line(failure->node).substr(0, 200);
-      view_.say(Stream::err,
+      view_.say(Output::err,
                 ending(failure->node, failure->status) +
                     (last_line.empty() ? "" : fmt::format("; its last line: {}", last_line)),
                 Tone::failure);
     } else if (const auto signal = rules_.interrupt()) {
-      view_.say(Stream::err, fmt::format("[troupe] ended by {}", signal_name(*signal)), Tone::quiet);
+      view_.say(Output::err, fmt::format("[troupe] ended by {}", signal_name(*signal)), Tone::quiet);
     } else if (plan_.result) {
-      view_.say(Stream::out, view_.last_output_line(*plan_.result));
+      view_.say(Output::out, view_.last_output_line(*plan_.result));
     }
   }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "actors/function_registry.h"
+#include "actors/leaks.h"
 #include "node/memory_link.h"
 #include "node/node.h"
 
@@ -19,6 +20,7 @@ struct LocalClusterOptions {
   std::map<NodeName, FunctionRegistry> functions = {};  ///< for nodes that serve others than the rest does
   /// Wraps each node's link, for tests that delay or count; may be empty.
   std::function<std::unique_ptr<Link>(std::unique_ptr<Link>)> wrap_link = {};
+  Leaks leaks = Leaks::warn;
 };
 
 /// Nodes that reach each other through memory, all up when the constructor returns.

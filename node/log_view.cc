@@ -52,7 +52,7 @@ LogView::LogView(std::vector<std::string> labels, Options options) : options_(op
   }
 }
 
-void LogView::write(std::size_t node, Stream stream, std::string_view bytes) {
+void LogView::write(std::size_t node, Output stream, std::string_view bytes) {
   Pending& pending = nodes_[node].pending[index(stream)];
   while (!bytes.empty()) {
     const std::size_t end = std::min(bytes.find_first_of("\r\n"), bytes.size());
@@ -69,14 +69,14 @@ void LogView::write(std::size_t node, Stream stream, std::string_view bytes) {
   if (pending.after_cr && !trimmed(pending.text).empty()) nodes_[node].bar = trimmed(pending.text);
 }
 
-void LogView::carriage_return(std::size_t node, Stream stream) {
+void LogView::carriage_return(std::size_t node, Output stream) {
   Pending& pending = nodes_[node].pending[index(stream)];
   if (!pending.text.empty()) nodes_[node].bar = trimmed(pending.text);
   pending.text.clear();
   pending.after_cr = true;
 }
 
-void LogView::end_of_line(std::size_t node, Stream stream) {
+void LogView::end_of_line(std::size_t node, Output stream) {
   NodeView& view = nodes_[node];
   Pending& pending = view.pending[index(stream)];
   // "bar 100%\r\n" and "\rbar 100%\n" both leave the bar as the line.
@@ -90,24 +90,24 @@ void LogView::end_of_line(std::size_t node, Stream stream) {
 }
 
 void LogView::end(std::size_t node) {
-  for (const Stream stream : {Stream::out, Stream::err}) {
+  for (const Output stream : {Output::out, Output::err}) {
     const Pending& pending = nodes_[node].pending[index(stream)];
     if (!pending.text.empty() || (pending.after_cr && !nodes_[node].bar.empty())) end_of_line(node, stream);
   }
   nodes_[node].bar.clear();
 }
 
-void LogView::show_line(std::size_t node, Stream stream, std::string_view line) {
+void LogView::show_line(std::size_t node, Output stream, std::string_view line) {
   NodeView& view = nodes_[node];
   if (!trimmed(line).empty()) {
     view.last_line = line;
-    if (stream == Stream::out) view.last_output_line = line;
+    if (stream == Output::out) view.last_output_line = line;
   }
   const std::string_view space = line.empty() ? "" : " ";
   put(stream, fmt::format("{}{}{}\n", coloured_prefix(node, stream), space, line));
 }
 
-void LogView::say(Stream stream, std::string_view line, Tone tone) {
+void LogView::say(Output stream, std::string_view line, Tone tone) {
   if (tone == Tone::plain || !coloured(stream)) {
     put(stream, fmt::format("{}\n", line));
   } else {
@@ -119,7 +119,7 @@ std::vector<ShownText> LogView::take() {
   std::vector<ShownText> result;
   const std::string rows = bar_rows();
   // One terminal for both streams is the usual case; the bars live on standard error if that is a terminal.
-  const Stream bars = options_.is_terminal[index(Stream::err)] ? Stream::err : Stream::out;
+  const Output bars = options_.is_terminal[index(Output::err)] ? Output::err : Output::out;
   const bool redraw = !shown_.empty() || rows != rows_shown_;
   if (redraw && rows_shown_count_ > 0) {
     std::string erase(kEraseRow);
@@ -143,7 +143,7 @@ std::string LogView::bar_rows() const {
     // "[label] " in front, and behind it room for the "^C" that a terminal echoes: a row that wraps cannot be erased.
     const std::size_t taken = nodes_[node].label.size() + 3 + 3;
     const std::size_t columns = options_.columns > taken ? options_.columns - taken : 1;
-    const Stream bars = options_.is_terminal[index(Stream::err)] ? Stream::err : Stream::out;
+    const Output bars = options_.is_terminal[index(Output::err)] ? Output::err : Output::out;
     rows += fmt::format("{}{} {}{}", count == 0 ? "" : "\n", coloured_prefix(node, bars),
                         fitted(nodes_[node].bar, columns), coloured(bars) ? kPlain : "");
     ++count;
@@ -151,12 +151,12 @@ std::string LogView::bar_rows() const {
   return rows;
 }
 
-void LogView::put(Stream stream, std::string_view text) {
+void LogView::put(Output stream, std::string_view text) {
   if (shown_.empty() || shown_.back().stream != stream) shown_.push_back({stream, {}});
   shown_.back().text += text;
 }
 
-std::string LogView::coloured_prefix(std::size_t node, Stream stream) const {
+std::string LogView::coloured_prefix(std::size_t node, Output stream) const {
   if (!coloured(stream)) return prefix(node);
   return fmt::format("{}{}{}", kColours[node % kColours.size()], prefix(node), kPlain);
 }

@@ -14,18 +14,18 @@
 
 namespace troupe {
 
-enum class Stream : std::uint8_t { out, err };
+enum class Output : std::uint8_t { out, err };
 
 /// Text for one of the launcher's own two streams.
 struct ShownText {
-  Stream stream;
+  Output stream;
   std::string text;
 };
 
 class LogView {
  public:
   struct Options {
-    std::array<bool, 2> is_terminal{};  ///< by Stream
+    std::array<bool, 2> is_terminal{};  ///< by Output
     bool colours = true;                ///< on terminals
     std::size_t columns = 80;           ///< bars are cut to that
   };
@@ -34,14 +34,14 @@ class LogView {
   LogView(std::vector<std::string> labels, Options options);
 
   /// `node` wrote `bytes`, which may begin and end anywhere in a line.
-  void write(std::size_t node, Stream stream, std::string_view bytes);
+  void write(std::size_t node, Output stream, std::string_view bytes);
 
   /// `node` has ended: shows what it left without an end of line, and forgets its bar.
   void end(std::size_t node);
 
   enum class Tone : std::uint8_t { quiet, plain, failure };
   /// Shows a line of the launcher itself.
-  void say(Stream stream, std::string_view line, Tone tone = Tone::plain);
+  void say(Output stream, std::string_view line, Tone tone = Tone::plain);
 
   /// The terminal has another width.
   void set_columns(std::size_t columns) { options_.columns = columns; }
@@ -63,20 +63,20 @@ class LogView {
   };
   struct NodeView {
     std::string label;
-    std::array<Pending, 2> pending;  ///< by Stream
+    std::array<Pending, 2> pending;  ///< by Output
     std::string bar;
     std::string last_line;
     std::string last_output_line;
   };
 
-  void end_of_line(std::size_t node, Stream stream);
-  void carriage_return(std::size_t node, Stream stream);
-  void show_line(std::size_t node, Stream stream, std::string_view line);
-  void put(Stream stream, std::string_view text);
-  bool coloured(Stream stream) const { return options_.colours && options_.is_terminal[index(stream)]; }
-  std::string coloured_prefix(std::size_t node, Stream stream) const;
+  void end_of_line(std::size_t node, Output stream);
+  void carriage_return(std::size_t node, Output stream);
+  void show_line(std::size_t node, Output stream, std::string_view line);
+  void put(Output stream, std::string_view text);
+  bool coloured(Output stream) const { return options_.colours && options_.is_terminal[index(stream)]; }
+  std::string coloured_prefix(std::size_t node, Output stream) const;
   std::string bar_rows() const;
-  static std::size_t index(Stream stream) { return static_cast<std::size_t>(stream); }
+  static std::size_t index(Output stream) { return static_cast<std::size_t>(stream); }
 
   std::vector<NodeView> nodes_;
   Options options_;

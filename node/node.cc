@@ -1,7 +1,10 @@
 #include "node/node.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <spdlog/spdlog.h>
 
+#include <stdexcept>
 #include <utility>
 
 #include "actors/contexts.h"
@@ -90,9 +93,17 @@ ShutdownReport Node::shutdown(Deadline deadline) {
   for (std::string& line : core().stop(due.value_or(core().clock().now() + kDestructorLimit))) {
     report.waited_for.push_back(std::move(line));
   }
+  // By now the node's own values are gone, and what they held: the rest is the program's.
+  report.leaked = core().references().held();
+  if (report.leaked.empty()) return report;
+  if (core().leaks() == Leaks::fail) {
+    throw std::logic_error(fmt::format("[shutdown] {} still holds {} references: {}", name(), report.leaked.size(),
+                                       fmt::join(report.leaked, "; ")));
+  }
+  for (const std::string& line : report.leaked) spdlog::warn("[{}] still held at the end: {}", name(), line);
   return report;
 }
 
-ShutdownReport Node::stop() { return {core().stop(core().clock().now() + kDestructorLimit)}; }
+ShutdownReport Node::stop() { return {core().stop(core().clock().now() + kDestructorLimit), {}}; }
 
 }  // namespace troupe

@@ -16,6 +16,7 @@
 #include "actors/executor.h"
 #include "actors/function_registry.h"
 #include "actors/group.h"
+#include "actors/leaks.h"
 #include "actors/link.h"
 #include "actors/node_core.h"
 #include "actors/scope.h"
@@ -36,6 +37,7 @@ struct NodeOptions {
   ClusterSecret secret = ClusterSecret::random();
   PoolOptions pool;
   Deadline join_deadline = std::chrono::seconds(30);
+  Leaks leaks = Leaks::warn;         ///< references that the program still holds at the common end
   std::string log_level;                             ///< if not empty, join sends the log to standard error from there on
 
   /// What `troupe up`, or torchrun-style variables, say about this process; a world of one without any.
@@ -46,6 +48,7 @@ struct NodeOptions {
 /// How a shutdown went.
 struct ShutdownReport {
   std::vector<std::string> waited_for;  ///< what had not ended by the deadline, one line each; empty: a clean end
+  std::vector<std::string> leaked;      ///< references to other nodes' values that were still held, and where they came from
   [[nodiscard]] bool clean() const { return waited_for.empty(); }
 };
 
@@ -109,6 +112,7 @@ class Node final : public Scope {
 
   /// Ends the node together with the others: waits until every living member is done and nothing is under way, at most
   /// until `deadline`, then stops. The report names what it still waited for. A second call returns at once.
+  /// Throws std::logic_error, when all that is done, if the program still holds references and NodeOptions::leaks says so.
   ShutdownReport shutdown(Deadline deadline = std::chrono::seconds(10));
 
   /// Ends this node now; peers see it go.

@@ -50,6 +50,7 @@ NodeOptions NodeOptions::from_environment() {
   options.pool.threads_max = environment.settings.pool_threads_max;
   options.join_deadline = environment.settings.join_timeout;
   options.log_level = environment.settings.log_level;
+  options.leaks = environment.settings.leaks == "fail" ? Leaks::fail : Leaks::warn;
   return options;
 }
 
@@ -69,7 +70,7 @@ Node Node::join(NodeOptions options, FunctionRegistry functions) {
 
   Node node(detail::NodeParts{options.name, incarnation, std::nullopt, std::move(functions), make_system_clock(),
                               std::make_shared<ElasticPool>(options.pool), std::move(opened).value(),
-                              detail::make_inline_host});
+                              detail::make_inline_host, options.leaks});
   detail::Membership& membership = node.core().membership();
   const std::string role = options.role.empty() ? detail::role_of_name(options.name) : options.role;
   const detail::MemberPlace place{options.rank, role, options.world_size};

@@ -22,7 +22,7 @@ void OutputQueue::push(std::vector<ShownText> texts) {
   }
 }
 
-int OutputQueue::descriptor() const { return texts_.front().stream == Stream::out ? STDOUT_FILENO : STDERR_FILENO; }
+int OutputQueue::descriptor() const { return texts_.front().stream == Output::out ? STDOUT_FILENO : STDERR_FILENO; }
 
 void OutputQueue::write_some() {
   const ShownText& front = texts_.front();
@@ -30,7 +30,7 @@ void OutputQueue::write_some() {
   const ssize_t written = ::write(descriptor(), front.text.data() + written_, size);
   if (written < 0 && (errno == EINTR || errno == EAGAIN)) return;
   if (written < 0) {
-    const Stream closed = front.stream;
+    const Output closed = front.stream;
     closed_[static_cast<std::size_t>(closed)] = true;
     news_ = true;
     std::erase_if(texts_, [&](const ShownText& text) { return text.stream == closed; });

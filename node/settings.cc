@@ -34,6 +34,12 @@ constexpr std::array kClusterSpecs = {
                 .fallback = "info",
                 .about = "least severe message that is logged",
                 .choices = "trace, debug, info, warn, error, off"},
+    SettingSpec{.section = "node",
+                .key = "leaks",
+                .kind = choice,
+                .fallback = "warn",
+                .about = "references that a program still holds at the common end",
+                .choices = "warn, fail"},
     SettingSpec{"pool", "threads", integer, "0", "kept ready for user functions; 0 = one per core", 0, 4096},
     SettingSpec{"pool", "threads_max", integer, "2048", "bound of the pool's growth", 1, 65536},
 };
@@ -304,6 +310,7 @@ NodeSettings node_settings(const SettingValues& values) {
   settings.shutdown_timeout = time("cluster.shutdown_timeout");
   settings.math_threads = number("node.math_threads");
   settings.log_level = std::get<std::string>(values.find("node.log_level")->second);
+  settings.leaks = std::get<std::string>(values.find("node.leaks")->second);
   settings.pool_threads = number("pool.threads");
   settings.pool_threads_max = number("pool.threads_max");
   return settings;
@@ -315,6 +322,7 @@ Variables as_variables(const NodeSettings& settings) {
       {variable_name("cluster", "shutdown_timeout"), fmt::format("{}ms", settings.shutdown_timeout.count())},
       {variable_name("node", "math_threads"), fmt::format("{}", settings.math_threads)},
       {variable_name("node", "log_level"), settings.log_level},
+      {variable_name("node", "leaks"), settings.leaks},
       {variable_name("pool", "threads"), fmt::format("{}", settings.pool_threads)},
       {variable_name("pool", "threads_max"), fmt::format("{}", settings.pool_threads_max)},
   };

@@ -27,6 +27,7 @@ struct NodeSettings {
   std::chrono::milliseconds join_timeout{30'000};      ///< from start until all nodes know each other
   std::chrono::milliseconds shutdown_timeout{10'000};  ///< from the wish to stop until this node has ended
   int math_threads = 0;                                ///< outside served functions; 0 = cores / processes on the host
+  std::string leaks = "warn";                         ///< warn or fail
   std::string log_level = "info";                      ///< trace, debug, info, warn, error or off
   int pool_threads = 0;                                ///< kept ready for user functions; 0 = as many as cores
   int pool_threads_max = 2048;                         ///< beyond it calls fail with resource_exhausted

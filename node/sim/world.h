@@ -76,7 +76,7 @@ class World {
       } catch (const RemoteError& error) {
         ending->promise.complete(error.error());
       } catch (...) {
-        ending->promise.complete(detail::error_of_current_exception(self.name(), "on"));
+        ending->promise.complete(detail::error_of_current_exception(self.name(), "on", self.core().functions().exceptions().get()));
       }
     });
     return future;

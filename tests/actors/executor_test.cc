@@ -59,6 +59,22 @@ void submit(Executor& pool, Job job) { BOOST_REQUIRE(!pool.submit(std::move(job)
 
 BOOST_AUTO_TEST_SUITE(elastic_pool)
 
+BOOST_AUTO_TEST_CASE(jobs_that_wait_for_a_thread_begin_by_priority_then_in_order) {
+  ElasticPool pool({.threads = 1});
+  Worker first;
+  submit(pool, first.job());
+  BOOST_TEST(first.state->begun.wait(in(5s)));
+  std::vector<int> order;  // by the one thread, read when it is done
+  using enum msg::Priority;
+  int number = 0;
+  for (const msg::Priority priority : {low, normal, high, low, normal, high}) {
+    submit(pool, {"job", [&order, n = number++] { order.push_back(n); }, priority});
+  }
+  first.state->go_on.signal();
+  BOOST_TEST(soon([&] { return pool.unfinished() == 0; }));
+  BOOST_TEST(order == (std::vector<int>{2, 5, 1, 4, 0, 3}), boost::test_tools::per_element());
+}
+
 BOOST_AUTO_TEST_CASE(job_runs_on_another_thread) {
   ElasticPool pool({.threads = 1});
   std::promise<std::thread::id> ran;

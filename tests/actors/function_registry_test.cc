@@ -17,6 +17,20 @@ int thrice(int x) noexcept { return 3 * x; }
 double twice(double x) { return 2 * x; }
 std::string in_scope(Scope&, const std::string& text) { return text; }
 
+struct Broken : std::runtime_error {
+  Broken() : runtime_error("broken") {}
+  std::int32_t part = 0;
+  std::string notes;
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar(part, notes);
+  }
+};
+struct Lost : std::exception {
+  template <class Archive>
+  void serialize(Archive&) {}
+};
+
 struct Account {
   int balance = 0;
   int add(int amount) { return balance += amount; }
@@ -67,7 +81,7 @@ BOOST_AUTO_TEST_CASE(functions_are_found_by_the_key_of_their_name) {
   const FunctionRegistry registry{{"thrice", &thrice}, {"add", &Account::add}};
   BOOST_TEST(registry.find(detail::function_key("add"))->name == "add");
   BOOST_TEST((*registry.find(detail::function_key("add"))->object == typeid(Account)));
-  BOOST_TEST(registry.find(detail::function_key("thrice"))->object == nullptr);
+  BOOST_TEST(registry.find(detail::function_key("thrice"))->is_member == false);
   BOOST_TEST(registry.find(detail::function_key("missing")) == nullptr);
   BOOST_TEST(registry.find(detail::key_of(square)) == nullptr);
   BOOST_TEST(registry.names() == (std::vector<std::string>{"add", "thrice"}), boost::test_tools::per_element());
@@ -94,6 +108,52 @@ BOOST_AUTO_TEST_CASE(empty_name_is_refused) {
                         says("[FunctionRegistry] a function needs a name"));
 }
 
+BOOST_AUTO_TEST_CASE(exception_types_have_one_name_each) {
+  const FunctionRegistry base{{"thrice", &thrice}, exception<Broken>("broken")};
+  BOOST_TEST(base.names() == (std::vector<std::string>{"thrice"}), boost::test_tools::per_element());
+  BOOST_CHECK_EXCEPTION(base.with({exception<Broken>("broken_too")}), std::invalid_argument,
+                        says("[FunctionRegistry] one exception type under two names: \"broken\" and \"broken_too\""));
+  BOOST_CHECK_EXCEPTION(base.with({exception<Lost>("broken")}), std::invalid_argument,
+                        says("[FunctionRegistry] the name \"broken\" is given to two exception types"));
+  BOOST_CHECK_EXCEPTION(FunctionRegistry({exception<Broken>("")}), std::invalid_argument,
+                        says("[FunctionRegistry] an exception type needs a name"));
+}
+
+BOOST_AUTO_TEST_CASE(exception_is_described_and_raised_as_what_it_was) {
+  const auto types = FunctionRegistry({exception<Broken>("broken")}).exceptions();
+  Broken thrown;
+  thrown.part = 7;
+  Error error;
+  error.message = "worn out";
+  types->describe(thrown, error);
+  BOOST_TEST(error.exception.name == "broken");
+  BOOST_CHECK_EXCEPTION(types->raise(error), Broken, [](const Broken& b) { return b.part == 7 && std::string(b.what()) == "worn out"; });
+  // What another program means by that name, or bytes that are none of ours: a RemoteError like any other.
+  Error other = error;
+  ++other.exception.fingerprint.value;
+  BOOST_CHECK_THROW(detail::throw_error(types.get(), other), RemoteError);
+  other = error;
+  other.exception.bytes.pop_back();
+  BOOST_CHECK_THROW(detail::throw_error(types.get(), other), RemoteError);
+  other = error;
+  other.exception.name = "unknown";
+  BOOST_CHECK_THROW(detail::throw_error(types.get(), other), RemoteError);
+  BOOST_CHECK_THROW(detail::throw_error(nullptr, error), RemoteError);
+  Error plain;
+  types->describe(std::runtime_error("x"), plain);
+  BOOST_TEST(plain.exception.name.empty());
+}
+
+BOOST_AUTO_TEST_CASE(fields_that_are_too_large_stay_behind_and_say_so) {
+  const auto types = FunctionRegistry({exception<Broken>("broken")}).exceptions();
+  Broken thrown;
+  thrown.notes = std::string(70'000, 'x');
+  Error error;
+  types->describe(thrown, error);
+  BOOST_TEST(error.exception.name.empty());
+  BOOST_TEST(error.hint == "the fields of broken do not travel: 70012 bytes, at most 61440");
+}
+
 BOOST_AUTO_TEST_CASE(extension_leaves_the_original_as_it_was) {
   const FunctionRegistry base{{"thrice", &thrice}};
   const FunctionRegistry more = base.with({{"square", square}});
@@ -113,7 +173,7 @@ BOOST_AUTO_TEST_CASE(shared_function_outlives_its_registry) {
 }
 
 BOOST_AUTO_TEST_CASE(fingerprint_is_that_of_the_wire_types_in_order) {
-  const auto of = [](const auto& callable) { return Registration("f", callable).function().fingerprint; };
+  const auto of = [](const auto& callable) { return std::get<detail::RegisteredFunction>(Registration("f", callable).entry()).fingerprint; };
   const auto by_value = [](std::string text, int) { return text; };
   const auto by_reference = [](const std::string& text, int&&) -> const std::string& { return text; };
   const auto scoped = [](Scope&, std::string text, int) { return text; };

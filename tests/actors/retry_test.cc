@@ -2,6 +2,8 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include "actors/retry_budget.h"
+
 namespace troupe::detail {
 namespace {
 
@@ -32,6 +34,22 @@ BOOST_AUTO_TEST_CASE(what_the_function_or_the_caller_ended_is_final) {
                                ErrorCode::no_such_function, ErrorCode::decode}) {
     BOOST_TEST(!may_repeat(failure(code, Execution::never), Idempotency::idempotent));
   }
+}
+
+BOOST_AUTO_TEST_CASE(repeats_are_a_share_of_the_calls_and_some_are_free) {
+  RetryBudgets budgets;
+  int repeats = 0;
+  while (budgets.spend("ps0")) ++repeats;
+  BOOST_TEST(repeats == 10);
+  BOOST_TEST(budgets.spend("ps1"));  // another node has its own
+  for (int call = 0; call < 9; ++call) budgets.earn("ps0", 0.25);
+  BOOST_TEST(budgets.spend("ps0"));
+  BOOST_TEST(budgets.spend("ps0"));
+  BOOST_TEST(!budgets.spend("ps0"));
+  for (int call = 0; call < 1000; ++call) budgets.earn("ps0", 0.25);
+  repeats = 0;
+  while (budgets.spend("ps0")) ++repeats;
+  BOOST_TEST(repeats == 10);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -113,6 +113,8 @@ void references(Node& node, const RRef<Tensor>& r, const RRef<Counter>& counter)
   const Tensor copy = r.to_here(node);
   const Future<Tensor> later = r.to_here_async(node);
   if (r.is_owner()) r.local_value(node)->fill(0);
+  const std::string type = r.type(node);
+  r.created(node).get();
   const NodeName& owner = r.owner();
   const bool counted = r.confirmed_by_owner();
   const std::string text = r.text();  // "RRef<tensor> trainer.17 on p1"

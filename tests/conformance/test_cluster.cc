@@ -63,8 +63,8 @@ struct TestCluster::Nodes {
 
 /// Each node serves on a thread of its own, as it would in a process of its own.
 struct TestCluster::LocalNodes final : Nodes {
-  LocalNodes(const std::vector<NodeName>& names, PoolOptions pool)
-      : cluster(names, functions_of("p1"), {.pool = pool, .functions = {{"trainer", functions_of("trainer")}}, .wrap_link = {}}) {
+  LocalNodes(const std::vector<NodeName>& names, PoolOptions pool, Leaks leaks)
+      : cluster(names, functions_of("p1"), {.pool = pool, .functions = {{"trainer", functions_of("trainer")}}, .wrap_link = {}, .leaks = leaks}) {
     for (const NodeName& name : names) {
       if (name != "trainer") serving.emplace_back([&node = cluster.node(name)] { serve(node); });
     }
@@ -90,12 +90,13 @@ struct TestCluster::LocalNodes final : Nodes {
 /// Over unix sockets the world's size is known at the start and all wait for all; over TCP the trainer is there first,
 /// on a port that the system chose, and the others come as they like.
 struct TestCluster::ProcessNodes final : Nodes {
-  ProcessNodes(const std::vector<NodeName>& names, PoolOptions pool_options, Backend backend) : pool(pool_options) {
+  ProcessNodes(const std::vector<NodeName>& names, PoolOptions pool_options, Backend backend, Leaks leaks) : pool(pool_options) {
     NodeOptions options;
     options.name = "trainer";
     options.cluster_id = "conformance";
     options.secret = secret;
     options.pool = pool;
+    options.leaks = leaks;
     if (backend == Backend::ipc) {
       world_size = static_cast<std::uint32_t>(names.size());
       seed = options.bind = fmt::format("ipc://@troupe-conformance-{}-{:016x}", getpid(), random_number());
@@ -161,11 +162,11 @@ struct TestCluster::ProcessNodes final : Nodes {
 
 // --- TestCluster -----------------------------------------------------------------------------------------------------
 
-TestCluster::TestCluster(std::vector<NodeName> others, PoolOptions pool, Backend backend) : others_(std::move(others)) {
+TestCluster::TestCluster(std::vector<NodeName> others, PoolOptions pool, Backend backend, Leaks leaks) : others_(std::move(others)) {
   if (backend == Backend::local) {
-    nodes_ = std::make_unique<LocalNodes>(with_trainer(others_), pool);
+    nodes_ = std::make_unique<LocalNodes>(with_trainer(others_), pool, leaks);
   } else {
-    nodes_ = std::make_unique<ProcessNodes>(with_trainer(others_), pool, backend);
+    nodes_ = std::make_unique<ProcessNodes>(with_trainer(others_), pool, backend, leaks);
   }
 }
 

@@ -27,8 +27,9 @@ std::ostream& operator<<(std::ostream& out, Backend backend);
 /// Make it on the thread that runs main: its processes end with the thread that made them.
 class TestCluster {
  public:
-  /// All nodes are up with each other when it returns. Each serves functions_of(its name).
-  explicit TestCluster(std::vector<NodeName> others, PoolOptions pool = {}, Backend backend = backend_of_this_run());
+  /// All nodes are up with each other when it returns. Each serves functions_of(its name). `leaks` is the trainer's.
+  explicit TestCluster(std::vector<NodeName> others, PoolOptions pool = {}, Backend backend = backend_of_this_run(),
+                       Leaks leaks = Leaks::warn);
 
   /// Ends all nodes together, within 10 s; the test case fails if one does not end by itself, cleanly.
   ~TestCluster();

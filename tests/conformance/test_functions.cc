@@ -13,6 +13,7 @@
 #include "tensor/ops.h"
 #include "tests/conformance/async_functions.h"
 #include "tests/conformance/group_functions.h"
+#include "tests/conformance/stream_functions.h"
 
 namespace troupe::testing {
 namespace {
@@ -246,7 +247,7 @@ FunctionRegistry functions_of(const NodeName& name) {
                                     {"is_confirmed_here", &is_confirmed_here},
                                     {"keep_bundle", &keep_bundle},
                                     {"hold_on", &hold_on}};
-  const FunctionRegistry everywhere = with_group_functions(with_async_functions(plain));
+  const FunctionRegistry everywhere = with_stream_functions(with_group_functions(with_async_functions(plain)));
   if (name == "trainer") {
     return everywhere.with({{"disagree", &disagree_on_trainer}, {"only_on_trainer", &only_on_trainer}});
   }

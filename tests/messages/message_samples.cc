@@ -31,10 +31,11 @@ Error sample_error() {
   error.cause = "reset";
   error.hint = "restart it";
   error.exception_type = "std::runtime_error";
+  error.exception = {"no_such_row", {0x77}, {std::byte{1}, std::byte{2}}};
   return error;
 }
 
-CallSite sample_site() { return {id<ContextId>(3), {1, 2}, 0xBEEF}; }
+CallSite sample_site() { return {id<ContextId>(3), {1, 2}, 0xBEEF, Priority::high}; }
 
 /// A number and a tensor of two bytes, a reference and a boundary.
 Payload sample_payload() {
@@ -60,7 +61,7 @@ std::vector<AnyMessage> rref_messages() {
   const auto rref = id<RRefId>(4);
   const auto fork = id<ForkId>(5);
   return {
-      RRefFetch{rref, sample_site()}, RRefCreated{rref},       RRefForked{rref, fork, "ps1"},
+      RRefFetch{{rref, id<RRefId>(7)}, Wanted::type, sample_site()}, RRefCreated{rref},       RRefForked{rref, fork, "ps1"},
       RRefDeleted{rref, fork},        RRefForkAck{rref, fork}, RRefRevoked{rref, fork, sample_error()},
   };
 }

@@ -1,0 +1,102 @@
+// Exceptions that arrive as what was thrown: types that both sides register, with their fields.
+//
+//   struct NoSuchRow : std::runtime_error { ... std::int64_t row = 0; template <class A> void serialize(A& ar) { ar(row); } };
+//   FunctionRegistry functions{{"lookup", &lookup}, exception<NoSuchRow>("no_such_row")};
+//   try { scope.rpc_sync("ps0", &lookup, 7); } catch (const NoSuchRow& e) { ... e.row ... }
+#pragma once
+
+#include <concepts>
+#include <exception>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <typeindex>
+#include <utility>
+
+#include "messages/archive.h"
+#include "messages/error.h"
+#include "messages/schema.h"
+
+namespace troupe {
+
+/// Where an exception that arrived comes from: the other base class of what `Future::get` throws for a registered type.
+class RemoteOrigin {
+ public:
+  virtual ~RemoteOrigin() = default;
+  [[nodiscard]] virtual const Error& error() const noexcept = 0;
+};
+
+/// The Error with which `exception` arrived from another node; null if it was thrown here, or its type is final.
+[[nodiscard]] const Error* remote_error_of(const std::exception& exception) noexcept;
+
+namespace detail {
+
+/// An exception of another node: its fields, and the text it had there.
+template <class E>
+class Arrived final : public E, public RemoteOrigin {
+ public:
+  Arrived(E fields, Error error) : E(std::move(fields)), error_(std::move(error)) {}
+  [[nodiscard]] const Error& error() const noexcept override { return error_; }
+  [[nodiscard]] const char* what() const noexcept override { return error_.message.c_str(); }
+
+ private:
+  Error error_;
+};
+
+/// One exception type under its name, with all types erased.
+struct RegisteredException {
+  std::string name;
+  Fingerprint fingerprint;      ///< of its fields
+  std::type_index type;         ///< as thrown by a function
+  std::type_index arrived;      ///< as thrown by Future::get
+  std::function<void(OutArchive&, const std::exception&)> save;
+  std::function<std::exception_ptr(InArchive&, const Error&)> load;
+};
+
+template <class E>
+[[nodiscard]] RegisteredException registered_exception(std::string name) {
+  static_assert(std::derived_from<E, std::exception>, "an exception type that travels is derived from std::exception");
+  static_assert(std::is_default_constructible_v<E> && Travels<E>,
+                "an exception type that travels has a default constructor and a serialize, an empty one if it has no fields");
+  const auto arrived = [] {
+    if constexpr (std::is_final_v<E>) return std::type_index(typeid(E));
+    else return std::type_index(typeid(Arrived<E>));
+  };
+  return {std::move(name), fingerprint_of<E>(), std::type_index(typeid(E)), arrived(),
+          [](OutArchive& archive, const std::exception& exception) { archive(dynamic_cast<const E&>(exception)); },
+          [](InArchive& archive, const Error& error) {
+            E exception;
+            archive(exception);
+            archive.finish();
+            if constexpr (std::is_final_v<E>) return std::make_exception_ptr(std::move(exception));
+            else return std::make_exception_ptr(Arrived<E>(std::move(exception), error));
+          }};
+}
+
+/// The exception types of a registry. Immutable once the registry is made.
+class ExceptionTypes {
+ public:
+  /// Fields beyond this many bytes do not travel.
+  static constexpr std::size_t kFieldBytesMax = 60U << 10U;
+
+  /// Throws std::invalid_argument on an empty name, a name given twice, or one type under two names.
+  void add(RegisteredException type);
+
+  /// Writes the fields of `exception` into `error`, if its type is registered; a hint if they cannot travel.
+  void describe(const std::exception& exception, Error& error) const;
+
+  /// Throws the exception that `error` describes. Returns if its type is not registered here or has other fields.
+  void raise(const Error& error) const;
+
+ private:
+  std::map<std::string, std::shared_ptr<const RegisteredException>, std::less<>> by_name_;
+  std::map<std::type_index, std::shared_ptr<const RegisteredException>> by_type_;
+};
+
+/// Throws what `error` describes: an exception of a type in `types` (which may be null), or RemoteError.
+[[noreturn]] void throw_error(const ExceptionTypes* types, const Error& error);
+
+}  // namespace detail
+}  // namespace troupe

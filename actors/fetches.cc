@@ -1,0 +1,90 @@
+#include "actors/fetches.h"
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "actors/contexts.h"
+#include "actors/references.h"
+#include "actors/serve.h"
+#include "autograd/call_path.h"
+
+namespace troupe::detail {
+namespace {
+
+/// One answer being made. One job at a time touches it.
+class Fetching final : public std::enable_shared_from_this<Fetching> {
+ public:
+  Fetching(ServedCall call, msg::RRefFetch fetch)
+      : call_(std::move(call)), fetch_(std::move(fetch)), writer_(call_.scope, call_.caller) {}
+
+  void go_on() {
+    const RRefId& rref = fetch_.rrefs[done_];
+    if (fetch_.wanted == msg::Wanted::type) {  // needs no turn
+      return call_.node->references().value_of(rref, [self = shared_from_this()](const Result<ValueBox>& value) { self->on_pool(value, nullptr); });
+    }
+    call_.node->references().use(rref, [self = shared_from_this()](const Result<ValueBox>& value, std::shared_ptr<ValueUse> use) {
+      self->on_pool(value, std::move(use));
+    });
+  }
+
+ private:
+  void on_pool(const Result<ValueBox>& value, std::shared_ptr<ValueUse> use) {
+    if (!value) return call_.answer.fail(value.error());
+    call_.node->run(call_.operation + " for " + call_.caller,
+                    [self = shared_from_this(), box = value.value(), use = std::move(use)] { self->save(box); },
+                    [self = shared_from_this()](const Error& refused) { self->call_.answer.fail(refused); });
+  }
+
+  void save(const ValueBox& box) {
+    const bool is_last = done_ + 1 == fetch_.rrefs.size();
+    if (fetch_.wanted == msg::Wanted::element) {
+      if (box.ops->advance == nullptr) {
+        return call_.answer.fail(call_.node->error(ErrorCode::bad_argument, call_.node->name(), call_.operation, "the value is not a stream"));
+      }
+      if (const auto failure = run_for(call_, [&] { box.ops->advance(box.value.get()); })) return call_.answer.fail(*failure);
+    }
+    const auto failure = encode_for(call_, [&] {
+      switch (fetch_.wanted) {
+        case msg::Wanted::value: box.ops->save(writer_.archive(), box.value.get()); break;
+        case msg::Wanted::type: writer_.archive()(box.ops->wire_name()); break;
+        case msg::Wanted::element: box.ops->save_element(writer_.archive(), box.value.get()); break;
+      }
+      if (is_last) call_.answer.answer(msg::Reply{writer_.finish()});
+    });
+    if (failure) return call_.answer.fail(*failure);
+    if (is_last) return;
+    ++done_;
+    go_on();
+  }
+
+  const ServedCall call_;
+  const msg::RRefFetch fetch_;
+  PayloadWriter writer_;
+  std::size_t done_ = 0;
+};
+
+const char* operation_of(msg::Wanted wanted) {
+  switch (wanted) {
+    case msg::Wanted::value: return "to_here";
+    case msg::Wanted::type: return "type";
+    case msg::Wanted::element: return "next";
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+void serve_fetch(NodeCore& node, const Delivery& delivery, msg::RRefFetch fetch) {
+  const char* operation = operation_of(fetch.wanted);
+  if (operation == nullptr || fetch.rrefs.empty()) {
+    return delivery.answer.fail(node.error(ErrorCode::protocol_violation, node.name(), "fetch", "it asks for nothing that there is"));
+  }
+  if (fetch.site.context) node.contexts().joined(*fetch.site.context, delivery.from);
+  ServedCall call{node.shared_from_this(), operation,     nullptr,        nullptr, served_scope(node, delivery, fetch.site),
+                  delivery.from,           delivery.answer, nullptr};
+  std::make_shared<Fetching>(std::move(call), std::move(fetch))->go_on();
+}
+
+}  // namespace troupe::detail

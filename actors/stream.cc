@@ -1,0 +1,26 @@
+#include "actors/stream.h"
+
+#include "actors/node_core.h"
+#include "actors/references.h"
+
+namespace troupe::detail {
+
+void wait_for_element(const Scope& scope, FutureCore& element, const RRefHandle& stream) {
+  NodeCore& node = *scope.state().node;
+  const auto due = due_of(scope.state());
+  if (!due) return element.wait();
+  if (element.wait_for(*due - node.clock().now())) return;
+  throw RemoteError(node.error(ErrorCode::timeout, stream.owner().name, "next of stream " + stream.id().text(),
+                               "the next element was not there in time"));
+}
+
+void save_stream(OutArchive& archive, ValueBox source, const std::string& type) {
+  auto* writer = dynamic_cast<PayloadWriter*>(archive.hook());
+  if (writer == nullptr) {
+    throw EncodeError(ErrorCode::not_serializable, "[encode] a Stream travels only in a call or its result");
+  }
+  const auto handle = writer->node().references().own(std::move(source), type, "made for a stream");
+  archive(std::optional(writer->hand_out(handle)));
+}
+
+}  // namespace troupe::detail

@@ -1,0 +1,69 @@
+// Many values at once: one message to each of their owners.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "actors/collect.h"
+#include "actors/rref.h"
+
+namespace troupe {
+
+namespace detail {
+
+/// The values of `handles`, which are of one owner.
+template <class T>
+[[nodiscard]] Future<std::vector<T>> fetch_several(const ScopeState& scope, const std::vector<std::shared_ptr<RRefHandle>>& handles) {
+  auto state = std::make_shared<FutureState<std::vector<T>>>(future_home_of(scope));
+  const auto answered = [state, count = handles.size()](const Result<std::shared_ptr<PayloadReader>>& reply) {
+    if (!reply) {
+      state->complete(reply.error());
+      return;
+    }
+    state->complete_later([reader = reply.value(), count] { return read_values<T>(*reader, count); });
+  };
+  fetch(scope, handles, msg::Wanted::value, counted(scope, answered), cancelling(scope, *state));
+  return Future<std::vector<T>>(std::move(state));
+}
+
+}  // namespace detail
+
+/// Copies of the values, in the order of `rrefs`. Fails with the first failure. Throws std::logic_error on a null reference.
+template <class T>
+[[nodiscard]] Future<std::vector<T>> to_here_all_async(const Scope& scope, const std::vector<RRef<T>>& rrefs) {
+  static_assert(Travels<T>, "the values cannot travel: call their member functions where they are");
+  std::vector<std::shared_ptr<detail::RRefHandle>> handles;
+  for (const RRef<T>& rref : rrefs) {
+    if (!rref.defined()) detail::throw_null_rref("to_here_all");
+    handles.push_back(rref.shared_handle());
+  }
+  const std::vector<std::vector<std::size_t>> groups = detail::by_owner(handles);
+  if (groups.empty()) {
+    const Promise<std::vector<T>> nothing(scope);
+    nothing.complete(std::vector<T>());
+    return nothing.future();
+  }
+  std::vector<Future<std::vector<T>>> answers;
+  for (const std::vector<std::size_t>& places : groups) {
+    std::vector<std::shared_ptr<detail::RRefHandle>> of_owner;
+    for (const std::size_t place : places) of_owner.push_back(handles[place]);
+    answers.push_back(detail::fetch_several<T>(scope.state(), of_owner));
+  }
+  return collect_all(answers).then([groups, count = rrefs.size()](const std::vector<std::vector<T>>& lists) {
+    std::vector<T> values(count);
+    for (std::size_t group = 0; group < groups.size(); ++group) {
+      for (std::size_t i = 0; i < groups[group].size(); ++i) values[groups[group][i]] = lists[group][i];
+    }
+    return values;
+  });
+}
+
+/// Likewise; waits. Throws RemoteError.
+template <class T>
+[[nodiscard]] std::vector<T> to_here_all(const Scope& scope, const std::vector<RRef<T>>& rrefs) {
+  return to_here_all_async(scope, rrefs).get();
+}
+
+}  // namespace troupe

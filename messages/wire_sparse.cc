@@ -1,0 +1,35 @@
+#include "messages/wire_sparse.h"
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace troupe {
+
+void WireFormat<SparseTensor>::save(OutArchive& ar, const SparseTensor& value) {
+  ar(value.defined());
+  if (!value.defined()) return;
+  ar(value.indices(), value.values(), std::vector<std::int64_t>(value.shape().begin(), value.shape().end()), value.is_coalesced());
+}
+
+void WireFormat<SparseTensor>::load(InArchive& ar, SparseTensor& value) {
+  bool defined = false;
+  ar(defined);
+  value = SparseTensor();
+  if (!defined) return;
+  Tensor indices;
+  Tensor values;
+  std::vector<std::int64_t> sizes;
+  bool coalesced = false;
+  ar(indices, values, sizes, coalesced);
+  try {
+    value = SparseTensor(std::move(indices), std::move(values), Shape(std::span<const std::int64_t>(sizes)));
+    if (coalesced) value = value.as_coalesced();
+  } catch (const TensorError& error) {
+    throw DecodeError(std::string("[decode] ") + error.what());
+  }
+}
+
+}  // namespace troupe

@@ -1,0 +1,25 @@
+// Wire format of sparse tensors. Included by archive.h.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "messages/archive.h"
+#include "tensor/sparse.h"
+
+namespace troupe {
+
+/// Its two tensors, its shape and whether it is coalesced; a boolean first says whether there is one.
+template <>
+struct WireFormat<SparseTensor> {
+  static constexpr bool kTravels = true;
+  static void save(OutArchive& ar, const SparseTensor& value);
+  static void load(InArchive& ar, SparseTensor& value);
+  template <class Schema>
+  static void describe(Schema& schema) {
+    schema.token("sparse");
+  }
+};
+
+}  // namespace troupe

@@ -1,0 +1,133 @@
+#include "tensor/sparse.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+#include "tensor/create.h"
+#include "tensor/ops.h"
+
+namespace troupe {
+namespace {
+
+/// Of the first `dims` dimensions, as one.
+std::int64_t places_in(const Shape& shape, int dims) {
+  return Shape(std::span(shape.begin(), static_cast<std::size_t>(dims))).numel();
+}
+
+/// (first, the dimensions of `shape` from `from` on)
+Shape with_rest(std::int64_t first, const Shape& shape, int from) {
+  Shape with{first};
+  for (int i = from; i < shape.size(); ++i) with.push_back(shape[i]);
+  return with;
+}
+
+Tensor from_numbers(const std::vector<std::int64_t>& numbers, const Shape& shape) {
+  return from_values<std::int64_t>(std::span<const std::int64_t>(numbers), shape);
+}
+
+/// The column of `indices` for each place, a number in row-major order.
+Tensor columns_of(const std::vector<std::int64_t>& places, const Shape& shape, int dims) {
+  const auto count = static_cast<std::int64_t>(places.size());
+  std::vector<std::int64_t> columns(static_cast<std::size_t>(dims) * places.size());
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    std::int64_t rest = places[i];
+    for (int d = dims - 1; d >= 0; --d) {
+      columns[static_cast<std::size_t>(d) * places.size() + i] = rest % shape[d];
+      rest /= shape[d];
+    }
+  }
+  return from_numbers(columns, {dims, count});
+}
+
+}  // namespace
+
+SparseTensor::SparseTensor(Tensor indices, Tensor values, const Shape& shape) : shape_(shape) {
+  constexpr const char* kName = "SparseTensor";
+  indices.require_defined(kName);
+  values.require_defined(kName);
+  static_cast<void>(shape.numel());
+  if (indices.dtype() != DType::i64) throw DTypeError(fmt::format("[{}] indices are {}, not i64", kName, name_of(indices.dtype())));
+  if (indices.dim() != 2 || indices.size(0) < 1 || indices.size(0) > shape.size()) {
+    throw ShapeError(fmt::format("[{}] indices of shape {} for a tensor of shape {}", kName, to_string(indices.shape()), to_string(shape)));
+  }
+  const auto dims = static_cast<int>(indices.size(0));
+  if (const Shape expected = with_rest(indices.size(1), shape, dims); values.shape() != expected) {
+    throw ShapeError(fmt::format("[{}] values of shape {}, expected {}", kName, to_string(values.shape()), to_string(expected)));
+  }
+  indices_ = indices.contiguous();
+  values_ = std::move(values);
+  const auto numbers = indices_.data<std::int64_t>();
+  const auto count = static_cast<std::size_t>(this->count());
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    const std::int64_t size = shape[static_cast<int>(i / count)];
+    if (numbers[i] < 0 || numbers[i] >= size) throw IndexError(fmt::format("[{}] index out of range: {} of {}", kName, numbers[i], size));
+  }
+}
+
+SparseTensor SparseTensor::from_dense(const Tensor& x, int dims) {
+  x.require_defined("from_dense");
+  if (dims < 1 || dims > x.dim()) throw ShapeError(fmt::format("[from_dense] {} dimensions of {}", dims, to_string(x.shape())));
+  const std::int64_t places = places_in(x.shape(), dims);
+  const Tensor parts = x.contiguous().view(with_rest(places, x.shape(), dims));
+  std::vector<std::int64_t> stored;
+  for (std::int64_t place = 0; place < places; ++place) {
+    if (sum(ne(parts.select(0, place), 0.0).to(DType::i64)).item<std::int64_t>() > 0) stored.push_back(place);
+  }
+  const auto count = static_cast<std::int64_t>(stored.size());
+  SparseTensor sparse(columns_of(stored, x.shape(), dims), index_select(parts, 0, from_numbers(stored, {count})), x.shape());
+  sparse.coalesced_ = true;
+  return sparse;
+}
+
+/// Of each part, as a number in row-major order.
+Tensor SparseTensor::places() const {
+  const auto numbers = indices_.data<std::int64_t>();
+  const auto parts = static_cast<std::size_t>(count());
+  std::vector<std::int64_t> places(parts, 0);
+  for (int d = 0; d < sparse_dim(); ++d) {
+    for (std::size_t i = 0; i < parts; ++i) places[i] = places[i] * shape_[d] + numbers[static_cast<std::size_t>(d) * parts + i];
+  }
+  return from_numbers(places, {count()});
+}
+
+SparseTensor SparseTensor::coalesce() const {
+  if (!defined() || coalesced_) return *this;
+  const Tensor all = places();
+  const auto place = all.data<std::int64_t>();
+  std::vector<std::int64_t> distinct(place.begin(), place.end());
+  std::sort(distinct.begin(), distinct.end());
+  distinct.erase(std::unique(distinct.begin(), distinct.end()), distinct.end());
+  std::vector<std::int64_t> target(place.size());
+  for (std::size_t i = 0; i < place.size(); ++i) {
+    target[i] = std::lower_bound(distinct.begin(), distinct.end(), place[i]) - distinct.begin();
+  }
+  const Shape summed = with_rest(static_cast<std::int64_t>(distinct.size()), shape_, sparse_dim());
+  SparseTensor result(columns_of(distinct, shape_, sparse_dim()),
+                      index_select_backward(values_, 0, from_numbers(target, {count()}), summed), shape_);
+  result.coalesced_ = true;
+  return result;
+}
+
+Tensor SparseTensor::to_dense() const {
+  indices_.require_defined("to_dense");
+  const Shape parts = with_rest(places_in(shape_, sparse_dim()), shape_, sparse_dim());
+  return index_select_backward(values_, 0, places(), parts).view(shape_);
+}
+
+SparseTensor SparseTensor::as_coalesced() const {
+  const Tensor all = places();
+  const auto place = all.data<std::int64_t>();
+  if (std::adjacent_find(place.begin(), place.end(), std::greater_equal<>()) != place.end()) {
+    throw ValueError("[coalesced] places are not ascending");
+  }
+  SparseTensor result = *this;
+  result.coalesced_ = true;
+  return result;
+}
+
+}  // namespace troupe
