@@ -237,7 +237,9 @@ void ContextPart::fail_all(const Error& error) {
 ContextPart::Pass& ContextPart::make_pass(const PassId& pass, std::optional<TimePoint> due, PassDone done) {
   BackwardPass::Surroundings& surroundings = *this;
   Pass& made = passes_[pass];
-  made = {std::make_unique<BackwardPass>(context_, pass, self_, surroundings), due, std::move(done)};
+  made.rules = std::make_unique<BackwardPass>(context_, pass, self_, surroundings);
+  made.due = due;
+  made.done = std::move(done);
   return made;
 }
 

@@ -6,7 +6,6 @@ namespace {
 
 using detail::edges_of;
 using detail::record;
-using detail::Saved;
 using detail::saved_for;
 using Edges = std::span<const Edge>;
 

@@ -93,6 +93,7 @@ Variable concat(std::span<const Variable> variables, int dim) {
   const Tensor result = concat(values, dim);
   const int axis = normalize_dim("concat", dim, result.shape());
   std::vector<std::pair<std::int64_t, DType>> parts;
+  parts.reserve(values.size());
   for (const Tensor& value : values) parts.emplace_back(value.size(axis), value.dtype());
   return record("concat", result, edges_of(variables), [parts = std::move(parts), axis](const Tensor& g, Edges to) {
     std::vector<Tensor> gradients(parts.size());
@@ -111,6 +112,7 @@ Variable stack(std::span<const Variable> variables, int dim) {
   const Tensor result = stack(values, dim);
   const int axis = normalize_dim("stack", dim, result.shape());
   std::vector<DType> dtypes;
+  dtypes.reserve(values.size());
   for (const Tensor& value : values) dtypes.push_back(value.dtype());
   return record("stack", result, edges_of(variables), [dtypes = std::move(dtypes), axis](const Tensor& g, Edges to) {
     std::vector<Tensor> gradients(dtypes.size());

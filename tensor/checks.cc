@@ -15,8 +15,8 @@ bool holds(double value) {
   } else if constexpr (std::is_same_v<T, bool>) {
     return value == 0.0 || value == 1.0;
   } else {
-    // The upper limit is a power of two once 1 is added, hence exact as a double.
-    constexpr double kHigh = 2.0 * static_cast<double>(std::numeric_limits<T>::max() / 2 + 1);
+    // The first value above the range is a power of two, hence exact as a double.
+    constexpr auto kHigh = static_cast<double>(std::uint64_t{1} << std::numeric_limits<T>::digits);
     constexpr auto kLow = static_cast<double>(std::numeric_limits<T>::min());
     return value >= kLow && value < kHigh && std::trunc(value) == value;
   }

@@ -48,13 +48,13 @@ CachingAllocator::~CachingAllocator() { release_cached(); }
 std::size_t CachingAllocator::rounded(std::size_t size) noexcept {
   if (size <= kSmallMax) return size == 0 ? kAlignment : (size + kAlignment - 1) / kAlignment * kAlignment;
   const std::size_t step = std::bit_floor(size - 1) / 4;
-  return (size + step - 1) / step * step;
+  return (size + step - 1) / step * step;  // NOLINT(clang-analyzer-core.DivideZero): size is above kSmallMax
 }
 
 std::size_t CachingAllocator::class_of(std::size_t rounded_size) noexcept {
   if (rounded_size <= kSmallMax) return rounded_size / kAlignment - 1;
   const std::size_t power = std::bit_floor(rounded_size - 1);
-  const std::size_t quarter = (rounded_size - power) / (power / 4) - 1;
+  const std::size_t quarter = (rounded_size - power) / (power / 4) - 1;  // NOLINT(clang-analyzer-core.DivideZero): likewise
   const auto octave = static_cast<std::size_t>(std::countr_zero(power) - std::countr_zero(kSmallMax));
   return kSmallClasses + octave * 4 + quarter;
 }

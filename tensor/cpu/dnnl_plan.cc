@@ -26,8 +26,8 @@ dnnl::primitive_attr dnnl_attributes() {
   return attributes;
 }
 
-DnnlPlan::DnnlPlan(dnnl::primitive primitive, dnnl::memory::desc scratchpad)
-    : main_{std::move(primitive), std::move(scratchpad)} {}
+DnnlPlan::DnnlPlan(dnnl::primitive primitive, const dnnl::memory::desc& scratchpad)
+    : main_{std::move(primitive), scratchpad} {}
 
 void DnnlPlan::add_input(int id, const dnnl::memory::desc& plain, const dnnl::memory::desc& wanted) {
   add(id, true, plain, wanted);

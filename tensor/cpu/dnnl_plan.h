@@ -24,7 +24,7 @@ namespace troupe::cpu {
 /// primitive wants them. Arguments that differ are reordered on the way. Immutable once built; any thread may run it.
 class DnnlPlan {
  public:
-  DnnlPlan(dnnl::primitive primitive, dnnl::memory::desc scratchpad);
+  DnnlPlan(dnnl::primitive primitive, const dnnl::memory::desc& scratchpad);
 
   /// Adds argument `id` (DNNL_ARG_...), read or written by the primitive.
   void add_input(int id, const dnnl::memory::desc& plain, const dnnl::memory::desc& wanted);

@@ -17,7 +17,7 @@ To convert_value(From value) {
     return value != From{0};
   } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
     // 2^(bits) as a From: the first value above the range.
-    constexpr From kHigh = From{2} * static_cast<From>(std::numeric_limits<To>::max() / 2 + 1);
+    constexpr auto kHigh = static_cast<From>(std::uint64_t{1} << std::numeric_limits<To>::digits);
     if (value >= kHigh) return std::numeric_limits<To>::max();
     if (value >= static_cast<From>(std::numeric_limits<To>::min())) return static_cast<To>(value);
     return value < From{0} ? std::numeric_limits<To>::min() : To{0};
