@@ -51,6 +51,7 @@ struct SignatureOf {
   using Object = Self;  ///< class of a member function, void otherwise
   static constexpr bool is_later = Awaited<Returned>::is_later;
   static constexpr bool takes_scope = false;
+  static constexpr bool changes_object = false;  ///< a member function that is not const
   using Wire = std::tuple<std::decay_t<P>...>;
   static constexpr std::size_t arity = sizeof...(P);
   static_assert((is_wire_parameter<P> && ...),
@@ -69,17 +70,19 @@ struct Signature : Signature<decltype(&F::operator())> {
   using Object = void;
 };
 
-#define TROUPE_SIGNATURE(QUALIFIERS)                                                       \
-  template <class R, class C, class... P>                                                  \
-  struct Signature<R (C::*)(P...) QUALIFIERS> : SignatureOf<R, C, P...> {};
+#define TROUPE_SIGNATURE(QUALIFIERS, CHANGES)                              \
+  template <class R, class C, class... P>                                  \
+  struct Signature<R (C::*)(P...) QUALIFIERS> : SignatureOf<R, C, P...> {  \
+    static constexpr bool changes_object = CHANGES;                        \
+  };
 template <class R, class... P>
 struct Signature<R (*)(P...)> : SignatureOf<R, void, P...> {};
 template <class R, class... P>
 struct Signature<R (*)(P...) noexcept> : SignatureOf<R, void, P...> {};
-TROUPE_SIGNATURE()
-TROUPE_SIGNATURE(const)
-TROUPE_SIGNATURE(noexcept)
-TROUPE_SIGNATURE(const noexcept)
+TROUPE_SIGNATURE(, true)
+TROUPE_SIGNATURE(const, false)
+TROUPE_SIGNATURE(noexcept, true)
+TROUPE_SIGNATURE(const noexcept, false)
 #undef TROUPE_SIGNATURE
 
 /// What is left of a list of parameters when the first one is the value of a reference.

@@ -1,5 +1,6 @@
 #include "actors/fetches.h"
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>
@@ -16,15 +17,20 @@ namespace {
 /// One answer being made. One job at a time touches it.
 class Fetching final : public std::enable_shared_from_this<Fetching> {
  public:
-  Fetching(ServedCall call, msg::RRefFetch fetch)
-      : call_(std::move(call)), fetch_(std::move(fetch)), writer_(call_.scope, call_.caller) {}
+  Fetching(ServedCall call, NodeLife holder, msg::RRefFetch fetch)
+      : call_(std::move(call)), holder_(std::move(holder)), fetch_(std::move(fetch)), writer_(call_.scope, call_.caller) {}
 
   void go_on() {
     const RRefId& rref = fetch_.rrefs[done_];
-    if (fetch_.wanted == msg::Wanted::type) {  // needs no turn
-      return call_.node->references().value_of(rref, [self = shared_from_this()](const Result<ValueBox>& value) { self->on_pool(value, nullptr); });
+    References& references = call_.node->references();
+    if (fetch_.wanted == msg::Wanted::cached) {
+      return references.copy(rref, holder_, [self = shared_from_this()](const Result<ValueBox>& value, std::uint64_t version, std::shared_ptr<ValueUse> use) {
+        self->version_ = version;
+        self->on_pool(value, std::move(use));
+      });
     }
-    call_.node->references().use(rref, [self = shared_from_this()](const Result<ValueBox>& value, std::shared_ptr<ValueUse> use) {
+    const UseKind kind = fetch_.wanted == msg::Wanted::type ? UseKind::looks : UseKind::reads;
+    references.use(rref, kind, [self = shared_from_this()](const Result<ValueBox>& value, std::shared_ptr<ValueUse> use) {
       self->on_pool(value, std::move(use));
     });
   }
@@ -48,6 +54,10 @@ class Fetching final : public std::enable_shared_from_this<Fetching> {
     const auto failure = encode_for(call_, [&] {
       switch (fetch_.wanted) {
         case msg::Wanted::value: box.ops->save(writer_.archive(), box.value.get()); break;
+        case msg::Wanted::cached:
+          writer_.archive()(version_);
+          box.ops->save(writer_.archive(), box.value.get());
+          break;
         case msg::Wanted::type: writer_.archive()(box.ops->wire_name()); break;
         case msg::Wanted::element: box.ops->save_element(writer_.archive(), box.value.get()); break;
       }
@@ -60,14 +70,17 @@ class Fetching final : public std::enable_shared_from_this<Fetching> {
   }
 
   const ServedCall call_;
+  const NodeLife holder_;  // who asks
   const msg::RRefFetch fetch_;
   PayloadWriter writer_;
   std::size_t done_ = 0;
+  std::uint64_t version_ = 0;  // of the value at hand
 };
 
 const char* operation_of(msg::Wanted wanted) {
   switch (wanted) {
     case msg::Wanted::value: return "to_here";
+    case msg::Wanted::cached: return "cached";
     case msg::Wanted::type: return "type";
     case msg::Wanted::element: return "next";
   }
@@ -84,7 +97,7 @@ void serve_fetch(NodeCore& node, const Delivery& delivery, msg::RRefFetch fetch)
   if (fetch.site.context) node.contexts().joined(*fetch.site.context, delivery.from);
   ServedCall call{node.shared_from_this(), operation,     nullptr,        nullptr, served_scope(node, delivery, fetch.site),
                   delivery.from,           delivery.answer, nullptr};
-  std::make_shared<Fetching>(std::move(call), std::move(fetch))->go_on();
+  std::make_shared<Fetching>(std::move(call), NodeLife{delivery.from, delivery.incarnation}, std::move(fetch))->go_on();
 }
 
 }  // namespace troupe::detail

@@ -43,6 +43,7 @@ struct RegisteredFunction {
   CallableKey local_key;    ///< finds it in this process
   Fingerprint fingerprint;  ///< of the wire parameters and the result
   bool is_member = false;
+  bool changes_object = false;  ///< a member function that is not const
   const std::type_info* object = nullptr;  ///< of the values on which it may run: a member function's class, or its first parameter
   /// Decodes the arguments, runs the function in the scope of `place`, returns its result. `object` is the value it runs
   /// on, or null. Throws what the function throws, DecodeError on bytes that do not fit.
@@ -160,6 +161,7 @@ class Registration {
                   detail::key_of(callable),
                   detail::fingerprint_of_callable<F>(),
                   !std::is_void_v<detail::ObjectOf<F>>,
+                  detail::Signature<F>::changes_object && !std::is_void_v<detail::ObjectOf<F>>,
                   object_type<F>(),
                   [callable](const detail::TaskPlace& place, detail::PayloadReader& arguments, void* object) {
                     return detail::run_decoded<F>(callable, place, arguments, object);

@@ -269,7 +269,8 @@ void NodeCore::deliver(Delivery delivery) {
           host_->send(actors_->worker, CallArrived{std::move(delivery)});
         } else if constexpr (std::is_same_v<M, CallCancelled>) {
           served_calls_.cancelled({delivery.from, delivery.incarnation}, message.request);
-        } else if constexpr (is_one_of<M, RemoteCall, ValueCall, RRefFetch, RRefForked, RRefDeleted, RRefForkAck, RRefRevoked>) {
+        } else if constexpr (is_one_of<M, RemoteCall, ValueCall, RRefFetch, RRefForked, RRefDeleted, RRefForkAck, RRefRevoked,
+                                       RRefChanged>) {
           references_->handle(std::move(delivery));
         } else if constexpr (is_one_of<M, BackwardMark, BackwardRun, BackwardGradients, BackwardFinished, ContextAborted,
                                        ContextReleased>) {

@@ -125,9 +125,11 @@ struct References::State {
     return static_cast<bool>(owner);
   }
 
+  void use(const RRefId& rref, UseKind kind, const std::optional<NodeLife>& watcher, CopyHandler begin);
   void create(Delivery& delivery, msg::RemoteCall& call);
   void call(Delivery& delivery, msg::ValueCall& call);
   void make_value(const RRefId& rref, ServedCall call);
+  void copy_is_out_of_date(const msg::RRefChanged& message);
   [[nodiscard]] Error revoked(const RRefId& rref) const;
 };
 
@@ -332,21 +334,28 @@ void References::dropped(const RRefId& rref, const NodeLife& owner, std::size_t 
   for (std::size_t i = 0; i < holds; ++i) state_->tell_owner(rref, OwnerReleased{});
 }
 
-void References::use(const RRefId& rref, UseHandler begin) {
-  const TurnId turn{state_->next_turn.fetch_add(1, std::memory_order_relaxed)};
-  const auto told = [node = state_->node.shared_from_this(), rref, turn, begin](const Result<ValueBox>& value) {
-    begin(value, value ? std::make_shared<ValueUse>(node, rref, turn) : nullptr);
+void References::use(const RRefId& rref, UseKind kind, UseHandler begin) {
+  state_->use(rref, kind, std::nullopt, [begin = std::move(begin)](Result<ValueBox> value, std::uint64_t, std::shared_ptr<ValueUse> use) {
+    begin(std::move(value), std::move(use));
+  });
+}
+
+void References::copy(const RRefId& rref, const NodeLife& watcher, CopyHandler begin) {
+  state_->use(rref, UseKind::reads, watcher, std::move(begin));
+}
+
+void References::changed(const RRefId& rref) { state_->tell_owner(rref, OwnerChanged{}); }
+
+void References::State::use(const RRefId& rref, UseKind kind, const std::optional<NodeLife>& watcher, CopyHandler begin) {
+  const TurnId turn{next_turn.fetch_add(1, std::memory_order_relaxed)};
+  const auto told = [core = node.shared_from_this(), rref, turn, begin](const Result<ValueBox>& value, std::uint64_t version) {
+    begin(value, version, value ? std::make_shared<ValueUse>(core, rref, turn) : nullptr);
   };
-  if (!state_->tell_owner(rref, UseArrived{turn, true, told})) begin(state_->revoked(rref), nullptr);
+  if (!tell_owner(rref, UseArrived{turn, kind, watcher, told})) begin(revoked(rref), 0, nullptr);
 }
 
 void References::value_of(const RRefId& rref, std::function<void(Result<ValueBox>)> done) {
-  const TurnId turn{state_->next_turn.fetch_add(1, std::memory_order_relaxed)};
-  const auto told = [node = state_->node.shared_from_this(), rref, turn, done](const Result<ValueBox>& value) {
-    done(value);
-    if (value) node->references().state_->tell_owner(rref, UseEnded{turn});
-  };
-  if (!state_->tell_owner(rref, UseArrived{turn, false, told})) done(state_->revoked(rref));
+  use(rref, UseKind::looks, [done = std::move(done)](Result<ValueBox> value, const std::shared_ptr<ValueUse>&) { done(std::move(value)); });
 }
 
 // --- what peers ask for ----------------------------------------------------------------------------------------------
@@ -410,7 +419,8 @@ void References::State::call(Delivery& delivery, msg::ValueCall& call) {
   }
   if (keep_as) delivery.answer.answer(msg::RRefCreated{keep_as->rref});
   const auto served = std::make_shared<ServedCall>(std::move(opened).value());
-  node.references().use(rref, [served, finish](Result<ValueBox> value, std::shared_ptr<ValueUse> use) {
+  const UseKind kind = served->function->changes_object ? UseKind::changes : UseKind::reads;
+  node.references().use(rref, kind, [served, finish](Result<ValueBox> value, std::shared_ptr<ValueUse> use) {
     if (!value) return finish(*served, value.error());
     const ValueBox box = value.value();
     const auto run = [served, finish, box, use] {
@@ -427,6 +437,15 @@ void References::State::call(Delivery& delivery, msg::ValueCall& call) {
     served->node->run("rpc " + served->function->name + " for " + served->caller, run,
                       [served, finish](const Error& refused) { finish(*served, refused); }, served->scope->priority);
   });
+}
+
+void References::State::copy_is_out_of_date(const msg::RRefChanged& message) {
+  std::shared_ptr<RRefHandle> handle;
+  {
+    std::lock_guard lock(mutex);
+    if (const auto known = handles.find(message.rref); known != handles.end()) handle = known->second.lock();
+  }
+  if (handle) handle->copies().changed(message.version);
 }
 
 void References::handle(Delivery delivery) {
@@ -449,6 +468,8 @@ void References::handle(Delivery delivery) {
   } else if (const auto* known = std::get_if<msg::RRefForkAck>(&delivery.message)) {
     std::lock_guard lock(state.mutex);
     notices = state.table.acknowledged(known->rref, known->fork);
+  } else if (const auto* changed = std::get_if<msg::RRefChanged>(&delivery.message)) {
+    state.copy_is_out_of_date(*changed);
   } else if (const auto* revoked = std::get_if<msg::RRefRevoked>(&delivery.message)) {
     std::lock_guard lock(state.mutex);
     notices = state.table.revoked(revoked->rref, revoked->fork, revoked->error);

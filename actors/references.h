@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -13,6 +14,7 @@
 #include "actors/node_core.h"
 #include "actors/node_life.h"
 #include "actors/turn_queue.h"
+#include "actors/use_kind.h"
 #include "actors/value_box.h"
 #include "actors/wait_point.h"
 #include "messages/ids.h"
@@ -45,6 +47,9 @@ class ValueUse {
 
 /// Told the value and the use of it, or why there is none. Must not block.
 using UseHandler = std::function<void(Result<ValueBox> value, std::shared_ptr<ValueUse> use)>;
+
+/// Likewise, and the version of the value.
+using CopyHandler = std::function<void(Result<ValueBox> value, std::uint64_t version, std::shared_ptr<ValueUse> use)>;
 
 /// Thread rule: any thread may call any member; none blocks.
 class References {
@@ -83,8 +88,14 @@ class References {
   /// The last copy of `rref` on this node is gone, which stood for `holds` handles.
   void dropped(const RRefId& rref, const NodeLife& owner, std::size_t holds);
 
-  /// Uses the value of `rref`, which this node owns, in turn, once it exists.
-  void use(const RRefId& rref, UseHandler begin);
+  /// Uses the value of `rref`, which this node owns, once it exists.
+  void use(const RRefId& rref, UseKind kind, UseHandler begin);
+
+  /// Reads it for a copy that `watcher` keeps; RRefChanged will tell when it is out of date.
+  void copy(const RRefId& rref, const NodeLife& watcher, CopyHandler begin);
+
+  /// The value was changed without a turn.
+  void changed(const RRefId& rref);
 
   /// Tells `done` the value of `rref`, which this node owns, once it exists: for shards and contexts. On any thread.
   void value_of(const RRefId& rref, std::function<void(Result<ValueBox>)> done);

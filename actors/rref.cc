@@ -46,7 +46,7 @@ std::function<void(Result<Answer>)> with_own_failure(Handles handles, std::strin
 }
 
 std::string operation_of(const Handles& handles, msg::Wanted wanted) {
-  const char* what = wanted == msg::Wanted::value ? "to_here" : wanted == msg::Wanted::type ? "type of" : "next of stream";
+  const char* what = wanted == msg::Wanted::value ? "to_here" : wanted == msg::Wanted::type ? "type of" : wanted == msg::Wanted::cached ? "cached" : "next of stream";
   if (handles.size() == 1) return fmt::format("{} {}", what, handles.front()->id().text());
   return fmt::format("{} {} and {} more", what, handles.front()->id().text(), handles.size() - 1);
 }
@@ -68,6 +68,13 @@ void fetch(const ScopeState& scope, const Handles& handles, msg::Wanted wanted, 
   message.site = next_site(scope);
   scope.node->request({owner, "rref/" + handles.front()->id().text(), operation, due_of(scope), std::move(message), std::move(cancelled_by)},
                       expect_reply(scope.node, owner, with_own_failure(handles, operation, std::move(done))));
+}
+
+Scope without_context(const Scope& scope) {
+  if (!scope.state().context) return scope;
+  auto state = std::make_shared<ScopeState>(scope.state());
+  state->context.reset();
+  return Scope(std::move(state));
 }
 
 std::vector<std::vector<std::size_t>> by_owner(const Handles& handles) {
@@ -101,7 +108,7 @@ void use_here(const ScopeState& scope, const std::shared_ptr<RRefHandle>& handle
                                    fmt::format("the value is on {}, this is {}", handle->owner().name, scope.node->name())),
                  nullptr);
   }
-  scope.node->references().use(handle->id(), std::move(begin));
+  scope.node->references().use(handle->id(), UseKind::changes, std::move(begin));
 }
 
 std::shared_ptr<RRefHandle> remote(CallEncoder encoder, const std::string& type) {

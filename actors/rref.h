@@ -31,6 +31,8 @@ class ValueUse;
 void fetch(const ScopeState& scope, const std::vector<std::shared_ptr<RRefHandle>>& handles, msg::Wanted wanted, ReplyHandler done,
            std::vector<std::stop_token> cancelled_by);
 [[nodiscard]] Future<std::string> type_of_value(const ScopeState& scope, const std::shared_ptr<RRefHandle>& handle);
+/// The same scope, but for what is not part of a forward pass.
+[[nodiscard]] Scope without_context(const Scope& scope);
 /// The places of the handles of each owner.
 [[nodiscard]] std::vector<std::vector<std::size_t>> by_owner(const std::vector<std::shared_ptr<RRefHandle>>& handles);
 void use_here(const ScopeState& scope, const std::shared_ptr<RRefHandle>& handle,
@@ -86,6 +88,25 @@ class RRef {
     return detail::expect<T>(scope.state(), [&](detail::ReplyHandler done, std::vector<std::stop_token> cancelled_by) {
       detail::fetch(scope.state(), {handle("to_here")}, msg::Wanted::value, std::move(done), std::move(cancelled_by));
     });
+  }
+
+  /// A copy to read, shared by all who ask on this node, and fetched again only once the value has changed: by a member
+  /// function that is not const, through `local_value`, or by an optimizer's step. Who made the change sees it at once,
+  /// others as soon as the owner's word has come. The owner itself keeps none. Outside of autograd: a Variable in it is cut from the graph. Throws as
+  /// to_here.
+  [[nodiscard]] std::shared_ptr<const T> cached(const Scope& scope) const {
+    static_assert(Travels<T>, "the value cannot travel: call its member functions where it is, r.rpc_sync(scope, &T::f, ...)");
+    const auto& kept = handle("cached");
+    if (detail::is_owner(*kept)) return std::make_shared<const T>(to_here(detail::without_context(scope)));
+    if (auto copy = kept->copies().get()) return std::static_pointer_cast<const T>(std::move(copy));
+    using Copy = std::pair<std::uint64_t, T>;
+    const Scope outside = detail::without_context(scope);
+    auto fetched = std::make_shared<Copy>(detail::expect<Copy>(outside.state(), [&](detail::ReplyHandler done, std::vector<std::stop_token> cancelled_by) {
+                                            detail::fetch(outside.state(), {kept}, msg::Wanted::cached, std::move(done), std::move(cancelled_by));
+                                          }).get());
+    const std::shared_ptr<const T> copy(fetched, &fetched->second);
+    kept->copies().keep(copy, fetched->first);
+    return copy;
   }
 
   /// Waits until the value exists and returns its type as text: its wire structure, "object" of one that stays where it

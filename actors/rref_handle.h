@@ -8,6 +8,7 @@
 #include <stop_token>
 #include <string>
 
+#include "actors/kept_copy.h"
 #include "actors/node_life.h"
 #include "messages/error.h"
 #include "messages/ids.h"
@@ -38,6 +39,9 @@ class RRefHandle {
   [[nodiscard]] std::optional<std::string> known_type() const;
   void learned_type(std::string type);
 
+  /// What `RRef::cached` returns until the owner says that it changed.
+  [[nodiscard]] KeptCopy& copies() { return copies_; }
+
   /// Stops when the value could not be created: what waits for it need not wait on.
   [[nodiscard]] std::stop_token failure_token() const { return failed_.get_token(); }
   void creation_failed() { failed_.request_stop(); }
@@ -58,6 +62,7 @@ class RRefHandle {
   const std::string type_;
   const std::string origin_;
   std::stop_source failed_;
+  KeptCopy copies_;
   mutable std::mutex mutex_;
   std::optional<std::string> known_type_;  // guarded by mutex_
   std::atomic<std::size_t> holds_{0};

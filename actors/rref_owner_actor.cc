@@ -41,12 +41,13 @@ void RRefOwnerState::came_home(const OwnerCameHome& m) {
 }
 
 void RRefOwnerState::use(UseArrived& m) {
-  if (stopped_) return m.begin(*stopped_);
+  if (stopped_) return m.begin(*stopped_, version_);
   value_ ? begin_or_queue(std::move(m)) : early_.push_back(std::move(m));
 }
 
 void RRefOwnerState::peer_down(const OwnerPeerDown& m) {
   forks_->drop_node(m.life);
+  watchers_.erase(m.life);
   if (!call_came_ && m.life.name == rref_.creator && m.life.incarnation.low == rref_.incarnation) {
     OwnerValue never{std::make_shared<const Result<ValueBox>>(
         node_->error(ErrorCode::ref_revoked, m.life.name, {}, "its creator went before the creating call came"))};
@@ -56,14 +57,27 @@ void RRefOwnerState::peer_down(const OwnerPeerDown& m) {
 
 void RRefOwnerState::begin_or_queue(UseArrived use) {
   if (!value_->ok() || !forks_->hold()) {
-    use.begin(value_->ok() ? Result<ValueBox>(gone()) : *value_);
+    use.begin(value_->ok() ? Result<ValueBox>(gone()) : *value_, version_);
     return;
   }
-  held_[use.turn] = use.takes_turn;
-  if (!use.takes_turn || turns_.request(use.turn)) {
-    use.begin(*value_);
+  held_[use.turn] = use.kind;
+  if (use.kind == UseKind::looks || turns_.request(use.turn)) {
+    granted(use);
   } else {
     arriving_[use.turn] = std::move(use);
+  }
+}
+
+void RRefOwnerState::granted(UseArrived& use) {
+  if (use.kind == UseKind::changes) changed();  // who holds a copy hears of it before who asked for the change
+  if (use.watcher) watchers_.insert(*use.watcher);
+  use.begin(*value_, version_);
+}
+
+void RRefOwnerState::changed() {
+  ++version_;
+  for (const NodeLife& watcher : std::exchange(watchers_, {})) {
+    node_->notify(watcher, "references", msg::RRefChanged{rref_, version_});
   }
 }
 
@@ -71,13 +85,18 @@ void RRefOwnerState::suspended(const UseSuspended& m) { go_on(turns_.suspend(m.t
 
 void RRefOwnerState::resumed(UseResumed& m) {
   // A grant that is let go is given.
-  if (!turns_.resume(m.turn) && !stopped_) returning_[m.turn] = std::move(m.grant);
+  if (stopped_) return;
+  if (!turns_.resume(m.turn)) {
+    returning_[m.turn] = std::move(m.grant);
+  } else {
+    came_back(m.turn);
+  }
 }
 
 void RRefOwnerState::use_ended(const UseEnded& m) {
   const auto held = held_.find(m.turn);
   if (held == held_.end()) return;
-  const bool took_turn = held->second;
+  const bool took_turn = held->second != UseKind::looks;
   held_.erase(held);
   if (took_turn) go_on(turns_.release(m.turn));
   forks_->release();
@@ -85,17 +104,21 @@ void RRefOwnerState::use_ended(const UseEnded& m) {
 
 void RRefOwnerState::go_on(std::optional<TurnId> turn) {
   if (!turn) return;
-  if (returning_.erase(*turn) > 0) return;
-  if (auto first = arriving_.extract(*turn)) {
-    first.mapped().begin(*value_);
-  }
+  if (auto grant = returning_.extract(*turn)) return came_back(*turn);  // then the grant goes
+  if (auto first = arriving_.extract(*turn)) granted(first.mapped());
+}
+
+/// What it did before it waited may have been read meanwhile, and it may do more.
+void RRefOwnerState::came_back(TurnId turn) {
+  const auto held = held_.find(turn);
+  if (held != held_.end() && held->second == UseKind::changes) changed();
 }
 
 bool RRefOwnerState::stop(const Error& why) {
   if (stopped_) return false;
   stopped_ = why;
-  for (const UseArrived& use : std::exchange(early_, {})) use.begin(why);
-  for (const auto& [turn, use] : std::exchange(arriving_, {})) use.begin(why);
+  for (const UseArrived& use : std::exchange(early_, {})) use.begin(why, version_);
+  for (const auto& [turn, use] : std::exchange(arriving_, {})) use.begin(why, version_);
   returning_.clear();
   drop(std::exchange(value_, nullptr));
   return true;
@@ -132,6 +155,7 @@ RRefOwnerActor::behavior_type rref_owner_actor(RRefOwnerActor::stateful_pointer<
       [=](const OwnerHeld&) { static_cast<void>(self->state.forks().hold()); },
       [=](const OwnerReleased&) { self->state.forks().release(), settle(); },
       [=](UseArrived& m) { self->state.use(m), settle(); },
+      [=](const OwnerChanged&) { self->state.changed(); },
       [=](const UseSuspended& m) { self->state.suspended(m); },
       [=](UseResumed& m) { self->state.resumed(m); },
       [=](const UseEnded& m) { self->state.use_ended(m), settle(); },

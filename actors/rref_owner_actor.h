@@ -5,12 +5,14 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "actors/caf.h"
 #include "actors/fork_table.h"
 #include "actors/node_core.h"
 #include "actors/turn_queue.h"
+#include "actors/use_kind.h"
 #include "actors/value_box.h"
 
 namespace troupe::detail {
@@ -54,9 +56,12 @@ struct OwnerReleased {};
 /// not block; the use lasts until UseEnded.
 struct UseArrived {
   TurnId turn;
-  bool takes_turn = true;
-  std::function<void(const Result<ValueBox>&)> begin;
+  UseKind kind = UseKind::reads;
+  std::optional<NodeLife> watcher;  ///< keeps a copy of what it reads, and is told of the next change
+  std::function<void(const Result<ValueBox>&, std::uint64_t version)> begin;
 };
+/// The value was changed without a turn: an optimizer's step.
+struct OwnerChanged {};
 /// Lets a function go on; also when the owner ends without having granted its turn.
 struct TurnGrant {
   explicit TurnGrant(std::function<void()> g) : granted(std::move(g)) {}
@@ -95,6 +100,7 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::OwnerCameHome)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::OwnerHeld)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::OwnerReleased)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::UseArrived)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::OwnerChanged)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::UseSuspended)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::UseResumed)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::UseEnded)
@@ -117,6 +123,7 @@ using RRefOwnerActor = caf::typed_actor<caf::reacts_to<OwnerCreated>,        //
                                         caf::reacts_to<OwnerHeld>,           //
                                         caf::reacts_to<OwnerReleased>,       //
                                         caf::reacts_to<UseArrived>,          //
+                                        caf::reacts_to<OwnerChanged>,        //
                                         caf::reacts_to<UseSuspended>,        //
                                         caf::reacts_to<UseResumed>,          //
                                         caf::reacts_to<UseEnded>,            //
@@ -136,6 +143,8 @@ class RRefOwnerState {
   void deleted(const OwnerDeleted& m);
   void came_home(const OwnerCameHome& m);
   void use(UseArrived& m);
+  /// Copies that were taken until now are out of date.
+  void changed();
   void suspended(const UseSuspended& m);
   void resumed(UseResumed& m);
   void use_ended(const UseEnded& m);
@@ -151,6 +160,8 @@ class RRefOwnerState {
  private:
   void begin_or_queue(UseArrived use);
   void go_on(std::optional<TurnId> turn);
+  void granted(UseArrived& use);
+  void came_back(TurnId turn);
   void drop(std::shared_ptr<const Result<ValueBox>> value) const;
 
   NodeCore* node_ = nullptr;
@@ -163,7 +174,9 @@ class RRefOwnerState {
   std::vector<UseArrived> early_;                                // came before the value
   std::map<TurnId, UseArrived> arriving_;                        // wait for their first turn
   std::map<TurnId, std::shared_ptr<TurnGrant>> returning_;       // wait to go on
-  std::map<TurnId, bool> held_;                                  // uses under way; whether they have or want a turn
+  std::map<TurnId, UseKind> held_;                               // uses under way
+  std::uint64_t version_ = 1;                                    // grows with every change
+  std::set<NodeLife> watchers_;                                  // took a copy since the last change
 };
 
 /// `on_end` is told once, when the value's life is over, on the actor's turn.

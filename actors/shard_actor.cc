@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "actors/contexts.h"
+#include "actors/references.h"
 #include "actors/shards.h"
 #include "actors/update_rule.h"
 #include "actors/variables_of.h"
@@ -44,6 +45,7 @@ void ShardState::create(const Delivery& delivery, const msg::ShardCreate& messag
   auto rule = make_rule({message.rule, message.options});
   if (!rule) return found(rule.error());
   rule_ = std::move(rule).value();
+  parameters_ = message.parameters;
   variables_of(*node_, message.parameters, [node = node_->weak_from_this(), optimizer = optimizer_](auto found) {
     if (const auto core = node.lock()) core->shards().found(optimizer, std::move(found));
   });
@@ -74,10 +76,10 @@ void ShardState::serve(const Delivery& delivery) {
       return part.prepare(step, gradients.get());
     });
   } else if (const auto* commit = std::get_if<msg::ShardCommit>(&delivery.message)) {
-    on_strand(delivery.answer, [step = commit->step](ShardPart& part) { return part.commit(step); });
+    on_strand(delivery.answer, [step = commit->step, told = changed()](ShardPart& part) { return told(part.commit(step)); });
   } else if (const auto* step = std::get_if<msg::ShardStep>(&delivery.message)) {
-    on_strand(delivery.answer, [id = step->step, gradients = node_->contexts().gradients(step->context)](ShardPart& part) {
-      return part.step(id, gradients.get());
+    on_strand(delivery.answer, [id = step->step, gradients = node_->contexts().gradients(step->context), told = changed()](ShardPart& part) {
+      return told(part.step(id, gradients.get()));
     });
   } else if (const auto* query = std::get_if<msg::ShardQuery>(&delivery.message)) {
     on_strand(delivery.answer, [step = query->step](ShardPart& part) { return Result(part.outcome(step)); });
@@ -87,6 +89,16 @@ void ShardState::serve(const Delivery& delivery) {
       return Result(part.outcome(step));
     });
   }
+}
+
+/// Tells of the new values of the parameters before the step is answered.
+std::function<Result<msg::ShardStepped>(Result<msg::ShardStepped>)> ShardState::changed() const {
+  return [core = node_->shared_from_this(), parameters = parameters_](Result<msg::ShardStepped> stepped) {
+    if (stepped) {
+      for (const RRefId& parameter : parameters) core->references().changed(parameter);
+    }
+    return stepped;
+  };
 }
 
 template <class Work>

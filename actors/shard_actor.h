@@ -1,6 +1,7 @@
 // The parameters of one optimizer on this node.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -52,6 +53,7 @@ class ShardState {
   void create(const Delivery& delivery, const msg::ShardCreate& message);
   void serve(const Delivery& delivery);
   [[nodiscard]] Error own_error(Error error) const;
+  [[nodiscard]] std::function<Result<msg::ShardStepped>(Result<msg::ShardStepped>)> changed() const;
   /// Runs `work` on the part and answers with what it returns.
   template <class Work>
   void on_strand(const ReturnAddress& answer, Work work);
@@ -60,6 +62,7 @@ class ShardState {
   std::shared_ptr<Strand> strand_;
   OptimizerId optimizer_;
   std::unique_ptr<optim::Optimizer> rule_;  // until the parameters are found
+  std::vector<RRefId> parameters_;
   std::shared_ptr<ShardPart> part_;         // used on the strand only
   std::optional<Error> failure_;            // why there will be no part
   bool created_ = false;

@@ -15,7 +15,7 @@ namespace troupe::msg {
 /// Any message. The order here means nothing on the wire: `kWord.number` does.
 using AnyMessage = std::variant<                                                //
     Call, RemoteCall, ValueCall, Reply, Failure, CallCancelled,                 //
-    RRefFetch, RRefCreated, RRefForked, RRefDeleted, RRefForkAck, RRefRevoked,  //
+    RRefFetch, RRefCreated, RRefForked, RRefDeleted, RRefForkAck, RRefRevoked, RRefChanged,  //
     BackwardMark, BackwardMarked, BackwardRun, BackwardGradients, BackwardFinished, ContextAborted, ContextReleased,
     ShardCreate, ShardCreated, ShardPrepare, ShardPrepared, ShardCommit, ShardAbort, ShardStep, ShardStepped,
     ShardQuery, ShardOutcome, ShardReleased,  //

@@ -18,6 +18,7 @@ enum class Wanted : std::uint8_t {
   value = 1,    ///< a copy
   type = 2,     ///< the text of its wire structure
   element = 3,  ///< the next one of a stream: an optional, empty after the last
+  cached = 4,   ///< its version (u64) and a copy; once it has changed, the holder is told by RRefChanged
 };
 
 /// Send what is wanted of these values, one after the other, when they exist. Request, holder -> their owner; answered by
@@ -91,6 +92,18 @@ struct RRefRevoked {
   template <class Archive>
   void serialize(Archive& ar) {
     ar(rref, fork, error);
+  }
+};
+
+/// Copies of the value older than `version` are out of date. Notification, owner -> who fetched one with Wanted::cached
+/// since the last change. Idempotent; may overtake the copy.
+struct RRefChanged {
+  static constexpr Word kWord{0x0207, "RRefChanged", Kind::notification};
+  RRefId rref;
+  std::uint64_t version = 0;
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar(rref, version);
   }
 };
 

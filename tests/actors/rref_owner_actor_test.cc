@@ -28,11 +28,11 @@ BOOST_FIXTURE_TEST_CASE(a_use_that_comes_behind_the_last_release_is_told_that_th
   auto handle = references().own(detail::ValueBox::of(7), "i32", "made by a test");
   const RRefId rref = handle->id();
   std::optional<ErrorCode> told;
-  references().use(rref, [&](const Result<detail::ValueBox>& value, std::shared_ptr<detail::ValueUse> use) {
+  references().use(rref, detail::UseKind::reads, [&](const Result<detail::ValueBox>& value, std::shared_ptr<detail::ValueUse> use) {
     BOOST_REQUIRE(value.ok());
     handle.reset();
     use.reset();
-    references().use(rref, [&](const Result<detail::ValueBox>& late, const std::shared_ptr<detail::ValueUse>& no_use) {
+    references().use(rref, detail::UseKind::reads, [&](const Result<detail::ValueBox>& late, const std::shared_ptr<detail::ValueUse>& no_use) {
       BOOST_TEST(!no_use);
       if (!late.ok()) told = late.error().code;
     });
@@ -47,10 +47,10 @@ BOOST_FIXTURE_TEST_CASE(a_use_that_comes_behind_the_stop_is_told_why, Owner) {
   Error why;
   why.code = ErrorCode::shutting_down;
   std::optional<ErrorCode> told;
-  references().use(handle->id(), [&](const Result<detail::ValueBox>& value, const std::shared_ptr<detail::ValueUse>&) {
+  references().use(handle->id(), detail::UseKind::reads, [&](const Result<detail::ValueBox>& value, const std::shared_ptr<detail::ValueUse>&) {
     BOOST_REQUIRE(value.ok());
     references().stop(why);
-    references().use(handle->id(), [&](const Result<detail::ValueBox>& late, const std::shared_ptr<detail::ValueUse>&) {
+    references().use(handle->id(), detail::UseKind::reads, [&](const Result<detail::ValueBox>& late, const std::shared_ptr<detail::ValueUse>&) {
       if (!late.ok()) told = late.error().code;
     });
   });

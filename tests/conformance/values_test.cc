@@ -3,10 +3,14 @@
 
 #include <chrono>
 #include <string>
+#include <thread>
 #include <vector>
 
+#include "actors/dist_autograd.h"
+#include "actors/dist_optimizer.h"
 #include "actors/op.h"
 #include "actors/to_here_all.h"
+#include "autograd/ops.h"
 #include "tensor/create.h"
 #include "tensor/ops.h"
 #include "tensor/sparse.h"
@@ -99,6 +103,47 @@ BOOST_AUTO_TEST_CASE(rows_of_a_table_come_alone) {
   BOOST_TEST(received() - before < 4096U);
   const Error error = error_of([&] { return table.rpc_sync(trainer, op::index_select, 0, from_values<std::int64_t>({rows})); });
   BOOST_TEST(error.message == "[index_select] index out of range: 10000 of 10000");
+}
+
+BOOST_AUTO_TEST_CASE(kept_copy_is_fetched_again_only_after_a_change) {
+  const RRef<Counter> counter = trainer.remote("p1", constructor<Counter, std::int64_t>, 3);
+  const auto first = counter.cached(trainer);
+  BOOST_TEST(first->value() == 3);
+  const std::uint64_t before = requests_of(trainer);
+  for (int i = 0; i < 5; ++i) BOOST_TEST(counter.cached(trainer) == first);
+  BOOST_TEST(requests_of(trainer) == before);
+  BOOST_TEST(counter.rpc_sync(trainer, &Counter::value) == 3);  // const: changes nothing
+  BOOST_TEST(counter.cached(trainer) == first);
+  for (std::int64_t added = 1; added <= 20; ++added) {  // who made the change sees it at once
+    counter.rpc_sync(trainer, &Counter::add, 1);
+    BOOST_TEST(counter.cached(trainer)->value() == 3 + added);
+  }
+  BOOST_TEST(first->value() == 3);
+}
+
+BOOST_AUTO_TEST_CASE(kept_copy_learns_of_changes_that_others_make) {
+  const RRef<Counter> counter = trainer.remote("p1", constructor<Counter, std::int64_t>, 0);
+  BOOST_TEST(counter.cached(trainer)->value() == 0);
+  trainer.rpc_sync("p2", &increment_of, counter);
+  const auto due = std::chrono::steady_clock::now() + 5s;
+  while (counter.cached(trainer)->value() == 0 && std::chrono::steady_clock::now() < due) std::this_thread::yield();
+  BOOST_TEST(counter.cached(trainer)->value() == 1);
+  const RRef<Tensor> mine(trainer, zeros({2}));
+  BOOST_TEST(same_bytes(*mine.cached(trainer), zeros({2})));
+  mine.local_value(trainer)->fill(5);
+  BOOST_TEST(same_bytes(*mine.cached(trainer), full({2}, 5)));
+}
+
+BOOST_AUTO_TEST_CASE(kept_copy_of_a_parameter_is_out_of_date_after_a_step) {
+  const RRef<Variable> w = trainer.remote("p1", &echo_variable, Variable(ones({2}), RequiresGrad::yes));
+  BOOST_TEST(same_bytes(w.cached(trainer)->value(), ones({2})));
+  DistOptimizer optimizer(trainer, optim::SgdOptions{.lr = 0.5}, {w});
+  for (int step = 1; step <= 3; ++step) {
+    DistContext ctx(trainer);
+    backward(ctx, sum(w.to_here(ctx)));
+    optimizer.step(ctx);
+    BOOST_TEST(same_bytes(w.cached(trainer)->value(), full({2}, 1 - 0.5 * step)));
+  }
 }
 
 BOOST_AUTO_TEST_CASE(many_values_come_in_one_message_from_each_owner) {

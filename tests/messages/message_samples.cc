@@ -63,6 +63,7 @@ std::vector<AnyMessage> rref_messages() {
   return {
       RRefFetch{{rref, id<RRefId>(7)}, Wanted::type, sample_site()}, RRefCreated{rref},       RRefForked{rref, fork, "ps1"},
       RRefDeleted{rref, fork},        RRefForkAck{rref, fork}, RRefRevoked{rref, fork, sample_error()},
+      RRefChanged{rref, 9},
   };
 }
 
