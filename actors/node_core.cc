@@ -208,6 +208,13 @@ std::vector<std::string> NodeCore::stop(TimePoint due) {
   shards_->stop(why);
   references_->stop(why);
   served_calls_.stop();
+  holding_calls_.store(false, std::memory_order_release);
+  std::vector<Delivery> never_served;
+  {
+    std::lock_guard lock(held_mutex_);
+    never_served.swap(held_calls_);
+  }
+  for (const Delivery& delivery : never_served) delivery.answer.fail(why);
   host_->send(actors_->worker, StopWorking{});
   Promise<void> routing_stopped(future_home());
   const Future<void> said_goodbye = routing_stopped.future();
@@ -260,7 +267,37 @@ void NodeCore::on_connect_failed(std::string_view address, const Error& why) {
   if (!stopped()) membership_->connect_failed(std::string(address), why);
 }
 
+void NodeCore::hold_calls() { holding_calls_.store(true, std::memory_order_release); }
+
+void NodeCore::release_calls() {
+  while (holding_calls_.load(std::memory_order_acquire)) {
+    std::vector<Delivery> waiting;
+    {
+      std::lock_guard lock(held_mutex_);
+      waiting.swap(held_calls_);
+      if (waiting.empty()) holding_calls_.store(false, std::memory_order_release);
+    }
+    for (Delivery& delivery : waiting) dispatch(std::move(delivery));
+  }
+}
+
+/// Takes `delivery` if it is a call and calls wait.
+bool NodeCore::held_back(Delivery& delivery) {
+  if (!holding_calls_.load(std::memory_order_acquire)) return false;
+  const bool is_call = std::holds_alternative<msg::Call>(delivery.message) || std::holds_alternative<msg::RemoteCall>(delivery.message) ||
+                       std::holds_alternative<msg::ValueCall>(delivery.message);
+  if (!is_call) return false;
+  std::lock_guard lock(held_mutex_);
+  if (!holding_calls_.load(std::memory_order_relaxed)) return false;
+  held_calls_.push_back(std::move(delivery));
+  return true;
+}
+
 void NodeCore::deliver(Delivery delivery) {
+  if (!held_back(delivery)) dispatch(std::move(delivery));
+}
+
+void NodeCore::dispatch(Delivery delivery) {
   std::visit(
       [&](const auto& message) {
         using M = std::decay_t<decltype(message)>;

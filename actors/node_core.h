@@ -164,6 +164,11 @@ class NodeCore final : public std::enable_shared_from_this<NodeCore>, private Li
 
   [[nodiscard]] Leaks leaks() const { return leaks_; }
 
+  /// Calls of peers wait from now on, until the world is complete: a function that is served may call every other node.
+  void hold_calls();
+  /// Serves those that came meanwhile, in order, and all later ones at once.
+  void release_calls();
+
   /// The common end has come: from now on a peer that goes is no news for the log.
   void expect_departures() { departures_expected_.store(true, std::memory_order_relaxed); }
 
@@ -191,6 +196,8 @@ class NodeCore final : public std::enable_shared_from_this<NodeCore>, private Li
   struct Actors;  // router, worker
   struct RouterSurroundings;
   void deliver(Delivery delivery);
+  [[nodiscard]] bool held_back(Delivery& delivery);
+  void dispatch(Delivery delivery);
   void peer_down(const Peer& peer, const Error& why);
   void wake_router_at(TimePoint due);
   [[nodiscard]] Error stopped_error(const NodeName& peer, const std::string& operation) const;
@@ -217,6 +224,9 @@ class NodeCore final : public std::enable_shared_from_this<NodeCore>, private Li
   std::atomic<std::uint64_t> requests_started_{0};
   std::atomic<bool> stopped_{false};
   std::atomic<bool> departures_expected_{false};
+  std::atomic<bool> holding_calls_{false};
+  std::mutex held_mutex_;
+  std::vector<Delivery> held_calls_;  // guarded by held_mutex_
   std::mutex warned_mutex_;
   std::set<std::pair<std::string, std::uint32_t>> warned_;  // guarded by warned_mutex_
 };

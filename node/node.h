@@ -56,7 +56,7 @@ struct ShutdownReport {
 /// Thread rule: any thread may call any member. Ends in its destructor, at the latest (ungracefully, within 2 s).
 class Node final : public Scope {
  public:
-  /// Starts a node and waits until its world is complete. Throws RemoteError: timeout (naming who is there), auth_failed,
+  /// Starts a node and waits until its world is complete; calls of others wait as long. Throws RemoteError: timeout (naming who is there), auth_failed,
   /// name_in_use, peer_unreachable, resource_exhausted (address in use, world complete), bad_argument (a rank that is taken
   /// or out of range, another world size).
   [[nodiscard]] static Node join(NodeOptions options, FunctionRegistry functions);

@@ -73,14 +73,16 @@ Node Node::join(NodeOptions options, FunctionRegistry functions) {
                               detail::make_inline_host, options.leaks});
   detail::Membership& membership = node.core().membership();
   const std::string role = options.role.empty() ? detail::role_of_name(options.name) : options.role;
+  const std::size_t count = std::max<std::size_t>(options.world_size, options.seed.empty() ? 1 : 2);
+  if (count > 1) node.core().hold_calls();
   const detail::MemberPlace place{options.rank, role, options.world_size};
   if (options.seed.empty()) {
     membership.found(place);
   } else {
     membership.join(options.seed, place);
   }
-  const std::size_t count = std::max<std::size_t>(options.world_size, options.seed.empty() ? 1 : 2);
   if (const auto error = node.wait_for_members(count, options.join_deadline)) throw RemoteError(*error);
+  node.core().release_calls();
   return node;
 }
 

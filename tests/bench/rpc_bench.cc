@@ -2,6 +2,7 @@
 //   {"name": "rpc/identity/none/ipc", "unit": "us", "median": 61.2, "p99": 110.4, "n": 2000}
 // The server is this program again, in a process of its own. `--quick` runs a tenth of the repetitions.
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,6 +12,7 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
@@ -40,10 +42,27 @@ Task<void> there_and_back_task(Scope& scope, NodeName other, std::int32_t times)
   if (times > 0) co_await scope.rpc_async(other, &there_and_back_task, scope.node_name(), times - 1);
 }
 
+Tensor fetched(Scope& scope, const RRef<Tensor>& rref) { return rref.to_here(scope); }
+
+/// Calls `nothing` on `server`, `window` at a time.
+void call_often(Scope& scope, const NodeName& server, std::uint64_t count, std::uint64_t window) {
+  std::deque<Future<void>> under_way;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    if (under_way.size() == window) {
+      under_way.front().get();
+      under_way.pop_front();
+    }
+    under_way.push_back(scope.rpc_async(server, &nothing));
+  }
+  for (const auto& call : under_way) call.get();
+}
+
 FunctionRegistry functions() {
   return {{"nothing", &nothing},
           {"identity", &identity},
           {"scaled", &scaled},
+          {"fetched", &fetched},
+          {"call_often", &call_often},
           {"there_and_back", &there_and_back},
           {"there_and_back_task", &there_and_back_task}};
 }
@@ -76,17 +95,7 @@ std::vector<double> latencies(std::size_t count, const std::function<void()>& wo
 std::vector<double> rates(Node& node, std::size_t window, std::size_t rounds, std::size_t count) {
   std::vector<double> samples;
   for (std::size_t round = 0; round <= rounds; ++round) {
-    std::deque<Future<void>> under_way;
-    const double seconds = seconds_of([&] {
-      for (std::size_t i = 0; i < count; ++i) {
-        if (under_way.size() == window) {
-          under_way.front().get();
-          under_way.pop_front();
-        }
-        under_way.push_back(node.rpc_async("server", &nothing));
-      }
-      for (const auto& call : under_way) call.get();
-    });
+    const double seconds = seconds_of([&] { call_often(node, "server", count, window); });
     if (round > 0) samples.push_back(static_cast<double>(count) / seconds);
   }
   return samples;
@@ -135,30 +144,36 @@ struct Bench {
     return options;
   }
 
-  [[nodiscard]] detail::ChildSpec server(const Node& client, const NodeOptions& options) const {
+  /// The process of `others[place]`.
+  [[nodiscard]] detail::ChildSpec node(const std::vector<NodeName>& others, std::size_t place, const Node& client,
+                                       const NodeOptions& options) const {
+    const NodeName& name = others[place];
     detail::ChildSpec spec{program, {"--serve"}, process_variables(), {}};
     spec.environment.insert_or_assign("TROUPE_SEED", client.address());
     spec.environment.insert_or_assign("TROUPE_CLUSTER", "bench");
     spec.environment.insert_or_assign("TROUPE_CLUSTER_ID", options.cluster_id);
-    spec.environment.insert_or_assign("TROUPE_NODE", "server");
-    spec.environment.insert_or_assign("TROUPE_RANK", "1");
-    spec.environment.insert_or_assign("TROUPE_WORLD", "client,server");
-    spec.environment.insert_or_assign("TROUPE_ADDRESS", transport == "ipc" ? options.bind + "-server" : options.bind);
+    spec.environment.insert_or_assign("TROUPE_NODE", name);
+    spec.environment.insert_or_assign("TROUPE_RANK", std::to_string(place + 1));
+    spec.environment.insert_or_assign("TROUPE_WORLD", fmt::format("client,{}", fmt::join(others, ",")));
+    spec.environment.insert_or_assign("TROUPE_ADDRESS", transport == "ipc" ? options.bind + "-" + name : options.bind);
     return spec;
   }
 
-  /// Starts client and server, gives them to `work`, ends them.
-  void with_cluster(const std::function<void(Node&, pid_t)>& work) {
+  /// Starts this node, "client", and the others; gives client and the process of the first other to `work`; ends them.
+  void with_cluster(const std::vector<NodeName>& others, const std::function<void(Node&, pid_t)>& work) {
     const NodeOptions options = client_options();
     Node client = Node::join(options, functions());
-    const detail::ChildProcess child(server(client, options), options.secret.bytes(), guard);
-    wait_for_server(client);
-    work(client, child.pid());
+    std::vector<std::unique_ptr<detail::ChildProcess>> children;
+    for (std::size_t i = 0; i < others.size(); ++i) {
+      children.push_back(std::make_unique<detail::ChildProcess>(node(others, i, client, options), options.secret.bytes(), guard));
+    }
+    wait_for(client, 1 + others.size());
+    work(client, children.front()->pid());
     client.shutdown();
   }
 
-  static void wait_for_server(Node& client) {
-    if (const auto error = client.wait_for_members(2, std::chrono::seconds(10))) throw RemoteError(*error);
+  static void wait_for(Node& client, std::size_t nodes) {
+    if (const auto error = client.wait_for_members(nodes, std::chrono::seconds(10))) throw RemoteError(*error);
   }
 
   void start() {
@@ -166,10 +181,10 @@ struct Bench {
     for (std::size_t i = 0; i < std::max<std::size_t>(10 / divisor, 3); ++i) {
       const NodeOptions options = client_options();
       Node client = Node::join(options, functions());
-      const auto spec = server(client, options);
+      const auto spec = node({"server"}, 0, client, options);
       const auto begin = SteadyClock::now();
       const detail::ChildProcess child(spec, options.secret.bytes(), guard);
-      wait_for_server(client);
+      wait_for(client, 2);
       client.rpc_sync("server", &nothing);
       samples.push_back(1e3 * std::chrono::duration<double>(SteadyClock::now() - begin).count());
       client.shutdown();
@@ -178,7 +193,7 @@ struct Bench {
   }
 
   void idle() {
-    with_cluster([](Node& client, pid_t server) {
+    with_cluster({"server"}, [](Node& client, pid_t server) {
       client.rpc_sync("server", &nothing);
       std::vector<double> cores;
       std::vector<double> resident;
@@ -195,7 +210,7 @@ struct Bench {
   }
 
   void calls() {
-    with_cluster([this](Node& client, pid_t) {
+    with_cluster({"server"}, [this](Node& client, pid_t) {
       const auto name = [this](std::string_view what) { return fmt::format("{}/{}", what, transport); };
       const Tensor small = ones({1});
       const Tensor large = ones({1 << 20});
@@ -212,6 +227,32 @@ struct Bench {
             latencies(100 / divisor, [&] { client.rpc_sync("server", &there_and_back_task, "client", 99); }));
       print(name("autograd/chain/1"), "us", latencies(1000 / divisor, [&] { chain(client, 1); }));
       print(name("autograd/chain/16"), "us", latencies(200 / divisor, [&] { chain(client, 16); }));
+    });
+  }
+
+  /// What takes more than two nodes.
+  void more_nodes() {
+    with_cluster({"server", "third"}, [this](Node& client, pid_t) {
+      const Tensor small = ones({1});
+      print("rref/fork_fetch/ipc", "us", latencies(2000 / divisor, [&] {
+              client.rpc_sync("third", &fetched, client.remote("server", &identity, small));
+            }));
+    });
+    const std::vector<NodeName> clients{"client1", "client2", "client3"};
+    std::vector<NodeName> nodes{"server"};
+    nodes.insert(nodes.end(), clients.begin(), clients.end());
+    with_cluster(nodes, [&](Node& client, pid_t) {
+      const std::uint64_t count = 10000 / divisor;
+      std::vector<double> samples;
+      for (int round = 0; round <= 5; ++round) {
+        const double seconds = seconds_of([&] {
+          std::vector<Future<void>> all;
+          for (const NodeName& name : clients) all.push_back(client.rpc_async(name, &call_often, "server", count, 16U));
+          for (const auto& one : all) one.get();
+        });
+        if (round > 0) samples.push_back(static_cast<double>(clients.size() * count) / seconds);
+      }
+      print("rpc/clients/3/ipc", "calls/s", samples);
     });
   }
 };
@@ -234,6 +275,7 @@ int main(int argc, char** argv) {
     const auto program = std::filesystem::canonical("/proc/self/exe");
     for (const char* transport : {"ipc", "tcp"}) Bench{program, transport, divisor, guard}.calls();
     Bench bench{program, "ipc", divisor, guard};
+    bench.more_nodes();
     bench.start();
     bench.idle();
   } catch (const std::exception& error) {

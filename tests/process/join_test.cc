@@ -14,6 +14,8 @@
 #include <unistd.h>
 
 #include "node/node.h"
+#include "tensor/create.h"
+#include "tensor/ops.h"
 #include "tests/conformance/test_cluster.h"
 
 namespace troupe::testing {
@@ -62,6 +64,23 @@ BOOST_AUTO_TEST_CASE(newcomer_and_those_who_are_there_call_each_other, *label("I
   third.rpc_sync("b", &await_world, 3U);
   BOOST_TEST(second.rpc_sync("c", &where) == "c");
   BOOST_TEST(first.rpc_sync("c", &where) == "c");
+}
+
+BOOST_AUTO_TEST_CASE(function_is_served_once_the_world_is_complete_and_may_call_everybody, *label("I-01")) {
+  const World world;
+  Node first = World::join(world.options("a", 0));
+  std::vector<std::future<void>> serving;
+  const auto serve = [&world, seed = first.address()](const char* name) { World::join(world.options(name, 3, seed)).serve(); };
+  serving.push_back(std::async(std::launch::async, serve, "b"));
+  await_members(first, 2);
+  const Future<Tensor> sum = first.rpc_async("b", &add_on, "c", ones({1}), 1.0);
+  const RRef<Tensor> kept = first.remote("b", &add_on, "c", ones({1}), 2.0);
+  BOOST_TEST(!sum.get_for(50ms).has_value());
+  serving.push_back(std::async(std::launch::async, serve, "c"));
+  BOOST_TEST(sum.get().item() == 2.0);
+  BOOST_TEST(kept.to_here(first).item() == 3.0);
+  BOOST_TEST(first.shutdown(5s).clean());
+  for (auto& one : serving) one.get();
 }
 
 BOOST_AUTO_TEST_CASE(join_waits_until_the_world_is_complete) {
