@@ -1,6 +1,10 @@
 #include "samples/reinforcement/policy.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "autograd/ops.h"
 #include "autograd/ops_nn.h"
@@ -24,32 +28,51 @@ Tensor rows_of(std::span<const CartPoleState> states) {
   return rows;
 }
 
+Variable surprise_of(std::span<const Push> pushes, const Variable& logarithms) {
+  Tensor chosen = troupe::empty({std::ssize(pushes)}, troupe::DType::i64);
+  std::ranges::transform(pushes, chosen.mutable_data<std::int64_t>().begin(),
+                         [](Push p) { return static_cast<int>(p); });
+  return nll_loss(logarithms, chosen, troupe::Reduction::none);
+}
+
 }  // namespace
 
-Policy::Policy(std::uint64_t seed) {
+Policy::Policy(std::uint64_t seed, const PolicyOptions& options) : dropout_(options.dropout) {
   Generator generator(seed);
-  hidden_ = add_module("hidden", std::make_shared<troupe::nn::Linear>(4, 128, generator));
-  output_ = add_module("output", std::make_shared<troupe::nn::Linear>(128, 2, generator));
+  std::int64_t width = 4;
+  for (const std::int64_t elements : options.hidden) {
+    auto layer = std::make_shared<troupe::nn::Linear>(width, elements, generator);
+    hidden_.push_back(add_module(fmt::format("hidden{}", hidden_.size()), std::move(layer)));
+    width = elements;
+  }
+  output_ = add_module("output", std::make_shared<troupe::nn::Linear>(width, 2, generator));
 }
 
 Variable Policy::forward(const Tensor& states, Generator& generator) const {
-  return log_softmax(output_->forward(relu(dropout(hidden_->forward(states), 0.6, generator))));
+  Variable x(states);
+  for (const auto& layer : hidden_) {
+    x = layer->forward(x);
+    if (dropout_ > 0) x = dropout(x, dropout_, generator);
+    x = relu(x);
+  }
+  return log_softmax(output_->forward(x));
 }
 
 Decisions Policy::decide(std::span<const CartPoleState> states, Generator& generator) const {
   const Variable logarithms = forward(rows_of(states), generator);
   const Tensor values = logarithms.value();
   const std::span<const float> left_right = values.data<float>();
-  Tensor chosen = troupe::empty({static_cast<std::int64_t>(states.size())}, troupe::DType::i64);
-  const std::span<std::int64_t> choices = chosen.mutable_data<std::int64_t>();
   Decisions decisions;
   for (std::size_t i = 0; i < states.size(); ++i) {
-    const Push push = generator.uniform() < std::exp(left_right[2 * i]) ? Push::left : Push::right;
-    choices[i] = static_cast<std::int64_t>(push);
-    decisions.pushes.push_back(push);
+    decisions.pushes.push_back(generator.uniform() < std::exp(left_right[2 * i]) ? Push::left : Push::right);
   }
-  decisions.surprise = nll_loss(logarithms, chosen, troupe::Reduction::none);
+  decisions.surprise = surprise_of(decisions.pushes, logarithms);
   return decisions;
+}
+
+Variable Policy::surprise(std::span<const CartPoleState> states, std::span<const Push> pushes,
+                          Generator& generator) const {
+  return surprise_of(pushes, forward(rows_of(states), generator));
 }
 
 }  // namespace samples

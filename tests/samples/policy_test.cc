@@ -34,6 +34,26 @@ BOOST_AUTO_TEST_CASE(it_has_898_parameters) {
   BOOST_TEST(count == 898);  // 128*4 + 128, 2*128 + 2
 }
 
+BOOST_AUTO_TEST_CASE(hidden_layers_follow_each_other) {
+  const Policy policy(1, {.hidden = {3, 2}, .dropout = 0});
+  // From position to all three, their sum to one of two, that to the right: (2 + 2 + 2) / 6 against 0.
+  set_parameters(policy, {from_values<float>({1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0}, {3, 4}), full({3}, 0),
+                          from_values<float>({1, 1, 1, 0, 0, 0}, {2, 3}), full({2}, 0),
+                          from_values<float>({0, 0, 1.0F / 6, 0}, {2, 2}), full({2}, 0)});
+  Generator generator(1);
+  const Tensor found = policy.forward(from_values<float>({2, 7, 7, 7}, {1, 4}), generator).value();
+  const float right = 1 / (1 + std::exp(-1.0F));
+  BOOST_TEST(allclose(found, from_values<float>({std::log(1 - right), std::log(right)}, {1, 2}), 1e-6));
+}
+
+BOOST_AUTO_TEST_CASE(surprise_is_that_of_the_decisions) {
+  const Policy policy(1, {.hidden = {16}, .dropout = 0});
+  Generator generator(1);
+  const std::vector<CartPoleState> states(20, CartPoleState{.angle = 0.1});
+  const Decisions decisions = policy.decide(states, generator);
+  BOOST_TEST(same_bytes(policy.surprise(states, decisions.pushes, generator).value(), decisions.surprise.value()));
+}
+
 BOOST_AUTO_TEST_CASE(pushes_come_as_often_as_they_are_likely_and_surprise_by_the_logarithm) {
   const Policy policy(1);
   // Whatever the state, left is as likely as 1 to 3.
