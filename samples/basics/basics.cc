@@ -1,9 +1,11 @@
 // The first programs that one writes with remote calls, each with its expected value. Five nodes in this process.
 #include <iostream>
+#include <stdexcept>
 #include <string>
 
 #include "actors/dist_autograd.h"
 #include "actors/op.h"
+#include "actors/stream.h"
 #include "actors/task.h"
 #include "autograd/nn/linear.h"
 #include "node/local_cluster.h"
@@ -22,6 +24,25 @@ Tensor add_references(Scope& scope, const RRef<Tensor>& a, const RRef<Tensor>& b
 Task<Tensor> add_over(Scope& scope, NodeName second, NodeName third, Tensor x) {
   const Tensor once = co_await scope.rpc_async(second, op::add, x, 1.0);
   co_return co_await scope.rpc_async(third, op::add, once, 1.0);
+}
+
+/// x, 2 x, 4 x, ...: one after the other, no faster than they are read.
+Stream<Tensor> doublings(Tensor x, int count) {
+  for (int i = 0; i < count; ++i, x = x * 2.0) co_yield x;
+}
+
+/// Arrives at the caller as what it is.
+struct TooFewRows : std::runtime_error {
+  explicit TooFewRows(std::int64_t n = 0) : runtime_error("too few rows"), missing(n) {}
+  std::int64_t missing;
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar(missing);
+  }
+};
+Tensor first_rows(const Tensor& table, std::int64_t count) {
+  if (count > table.size(0)) throw TooFewRows(count - table.size(0));
+  return table.slice(0, 0, count);
 }
 
 /// A layer of a model, on whatever node it is made.
@@ -85,16 +106,34 @@ void call_program(const Node& p0) {
   show("over three nodes", p0.rpc_sync("p1", &add_over, "p2", "p3", x), "[3. 3.]");
 }
 
+/// A function on another node's value, elements that come as they are read, an exception with its fields.
+void stream_program(const Node& p0) {
+  Tensor total = zeros({2});
+  for (const Tensor& x : p0.rpc_sync("p1", &doublings, ones({2}), 4).read(p0)) total = total + x;
+  show("1 + 2 + 4 + 8", total, "[15. 15.]");
+  const RRef<Tensor> table = p0.remote("p2", op::ones, Shape{3, 2});
+  show("two rows of three", table.rpc_sync(p0, &first_rows, 2), "[[1. 1.] [1. 1.]]");
+  try {
+    static_cast<void>(table.rpc_sync(p0, &first_rows, 5));
+  } catch (const TooFewRows& error) {
+    show("rows missing", scalar(error.missing), "2");
+  }
+}
+
 int run(int /*argc*/, char** /*argv*/) {
   const FunctionRegistry functions{{"my_add", &my_add},
                                    {"add_references", &add_references},
                                    {"add_over", &add_over},
+                                   {"doublings", &doublings},
+                                   {"first_rows", &first_rows},
+                                   exception<TooFewRows>("too_few_rows"),
                                    {"Block", constructor<Block, std::int64_t, std::int64_t>},
                                    {"Block::forward", &Block::forward},
                                    {"Block::gradient", &Block::gradient}};
   LocalCluster cluster({"p0", "p1", "p2", "p3", "p4"}, functions);
   const Node& p0 = cluster.node("p0");
   call_program(p0);
+  stream_program(p0);
   reference_program(p0);
   model_program(p0);
   gradient_program(p0);
