@@ -12,6 +12,7 @@
 
 #include "actors/clock.h"
 #include "actors/node_life.h"
+#include "actors/source_location.h"
 #include "messages/ids.h"
 
 namespace troupe {
@@ -23,6 +24,7 @@ struct PendingCall {
   std::optional<TimePoint> deadline;  ///< empty: Deadline::while_peer_lives()
   TimePoint started;
   std::string operation;              ///< "rpc project", for errors and reports
+  std::optional<SourceLocation> site; ///< where the program made it, if that is known
 };
 
 namespace detail {
@@ -61,7 +63,7 @@ class CallTable {
 
   /// Returns a new id; ids are never used again. O(log n).
   [[nodiscard]] RequestId add(NodeLife peer, std::optional<TimePoint> deadline, std::string operation,
-                              TimePoint started, Entry entry) {
+                              TimePoint started, Entry entry, std::optional<SourceLocation> site = {}) {
     const RequestId request{++last_};
     if (deadline) {
       if (deadlines_.size() > 2 * calls_.size() + kSlack) {
@@ -70,7 +72,7 @@ class CallTable {
       deadlines_.add(*deadline, request);
     }
     calls_.emplace_hint(calls_.end(), request,
-                        Call{{request, std::move(peer), deadline, started, std::move(operation)}, std::move(entry)});
+                        Call{{request, std::move(peer), deadline, started, std::move(operation), site}, std::move(entry)});
     return request;
   }
 

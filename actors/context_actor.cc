@@ -31,6 +31,7 @@ class BoundarySink final : public GradientSink {
 void ContextState::begin(NodeCore& node, ContextId context) {
   node_ = &node;
   context_ = std::move(context);
+  began_ = node.clock().now();
   part_ = std::make_unique<ContextPart>(context_, node.name(), *this);
 }
 
@@ -68,6 +69,11 @@ void ContextState::count_passes() {
   const auto now = static_cast<std::int64_t>(part_->pass_count());
   const std::int64_t change = now - std::exchange(passes_, now);
   if (change != 0) node_->contexts().passes_changed(change);
+}
+
+void ContextState::describe(const DescribeContext& question) const {
+  const auto& peers = part_->ledger().peers();
+  question.form.add({context_.text(), {peers.begin(), peers.end()}, part_->pass_count(), node_->clock().now() - began_});
 }
 
 void ContextState::drop_part() {
@@ -166,6 +172,7 @@ ContextActor::behavior_type context_actor(ContextActor::stateful_pointer<Context
         state.part().release(m.from);
         end();
       },
+      [&state](const DescribeContext& m) { state.describe(m); },
       [&state, end](const StopContext& m) {
         state.part().stop(m.why);
         end();

@@ -67,6 +67,10 @@ struct AbortContext {
 struct ReleaseContext {
   NodeName from;
 };
+/// What is going on?
+struct DescribeContext {
+  Survey<OpenContext>::Form form;
+};
 struct StopContext {
   Error why;
 };
@@ -103,6 +107,7 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::WordCame)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::PeerGone)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::AbortContext)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::ReleaseContext)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::DescribeContext)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::StopContext)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::ContextNews)
 
@@ -121,6 +126,7 @@ using ContextActor = caf::typed_actor<caf::reacts_to<PeerJoined>,      //
                                       caf::reacts_to<PeerGone>,        //
                                       caf::reacts_to<AbortContext>,    //
                                       caf::reacts_to<ReleaseContext>,  //
+                                      caf::reacts_to<DescribeContext>, //
                                       caf::reacts_to<StopContext>>;
 
 /// What the rules need of their node, by name: nothing here keeps the actor alive.
@@ -135,6 +141,7 @@ class ContextState : public ContextPart::Surroundings {
   void handle(ContextNews news);
   /// Hands the graph to the pool: freeing it may take long.
   void drop_part();
+  void describe(const DescribeContext& question) const;
   /// Tells the node how many passes run or wait here.
   void count_passes();
 
@@ -149,6 +156,7 @@ class ContextState : public ContextPart::Surroundings {
 
   NodeCore* node_ = nullptr;  // owns the actor's host
   ContextId context_;
+  TimePoint began_;
   std::unique_ptr<ContextPart> part_;
   std::map<PassId, TimerId> timers_;
   std::int64_t passes_ = 0;  // as told to the node

@@ -101,6 +101,13 @@ class Contexts::Directory {
     return std::nullopt;
   }
 
+  [[nodiscard]] std::vector<ContextActor> all() const {
+    std::lock_guard lock(mutex_);
+    std::vector<ContextActor> actors;
+    for (const auto& [id, actor] : live_) actors.push_back(actor);
+    return actors;
+  }
+
   [[nodiscard]] std::size_t size() const {
     std::lock_guard lock(mutex_);
     return live_.size();
@@ -234,6 +241,10 @@ void Contexts::peer_down(const Peer& peer, const Error& why) {
 
 void Contexts::stop(const Error& why) {
   for (const ContextActor& actor : directory_->stop(why)) directory_->send(actor, StopContext{why});
+}
+
+void Contexts::list(const Survey<OpenContext>::Form& form) const {
+  for (const ContextActor& actor : directory_->all()) directory_->send(actor, DescribeContext{form});
 }
 
 std::size_t Contexts::passes() const { return directory_->passes(); }

@@ -17,6 +17,8 @@
 #include "actors/future.h"
 #include "actors/link.h"
 #include "actors/node_core.h"
+#include "actors/stack_info.h"
+#include "actors/survey.h"
 #include "autograd/boundary.h"
 #include "autograd/gradients.h"
 #include "messages/ids.h"
@@ -80,6 +82,9 @@ class Contexts {
 
   /// Contexts that are alive here.
   [[nodiscard]] std::size_t size() const;
+
+  /// The contexts that are alive here, in no order.
+  void list(const Survey<OpenContext>::Form& form) const;
 
   /// Backward passes that run or wait here.
   [[nodiscard]] std::size_t passes() const;

@@ -2,12 +2,18 @@
 
 #include <fmt/format.h>
 
+#include "actors/contexts.h"
+#include "actors/membership.h"
+#include "actors/node_core.h"
+#include "actors/references.h"
+
 namespace troupe {
 
 std::string DebugInfo::text() const {
   std::string text = fmt::format("node: {}\n", node.text());
   const auto line = [&text](std::string_view key, std::uint64_t value) { text += fmt::format("{}: {}\n", key, value); };
   line("owners", owners);
+  line("handles", handles);
   line("forks", forks);
   line("pending_users", pending_users);
   line("pending_calls", pending_calls);
@@ -27,6 +33,29 @@ std::string DebugInfo::text() const {
     line(fmt::format("traffic.{}.bytes_received", peer), counts.bytes_received);
   }
   return text;
+}
+
+DebugInfo detail::debug_info_of(NodeCore& node) {
+  const NodeCounts counts = node.counts();
+  const PoolCounts pool = node.executor().counts();
+  const Result<WorkerInfo> self = node.membership().info();
+  DebugInfo info;
+  info.node = self ? self.value() : WorkerInfo{node.name(), 0};
+  info.owners = counts.owned_values;
+  info.handles = counts.handles;
+  info.forks = node.references().forks();
+  info.pending_users = node.references().unconfirmed_forks();
+  info.pending_calls = counts.pending_requests;
+  info.served_calls = counts.served_calls;
+  info.contexts = counts.contexts;
+  info.backward_passes = node.contexts().passes();
+  info.shards = counts.shards;
+  info.pool_threads = pool.threads;
+  info.threads_busy = pool.busy;
+  info.threads_waiting = pool.waiting;
+  info.threads_idle = pool.idle;
+  info.traffic = node.traffic().counts();
+  return info;
 }
 
 }  // namespace troupe

@@ -11,6 +11,10 @@
 
 namespace troupe {
 
+namespace detail {
+class NodeCore;
+}  // namespace detail
+
 /// What went between this node and one peer, since the session with that life of it began.
 struct PeerTraffic {
   std::uint64_t calls_sent = 0;      ///< requests to the peer
@@ -26,6 +30,7 @@ struct DebugInfo {
 
   // References.
   std::size_t owners = 0;         ///< values that live here because references to them exist
+  std::size_t handles = 0;        ///< values that references in this node's hands refer to, its own among them
   std::size_t forks = 0;          ///< handles that this node holds of others' values
   std::size_t pending_users = 0;  ///< of these, not confirmed by the owner yet
 
@@ -53,5 +58,12 @@ struct DebugInfo {
   /// switched off has no line.
   [[nodiscard]] std::string text() const;
 };
+
+namespace detail {
+
+/// As Node::debug_info; of a node that has not been let in yet the rank is 0.
+[[nodiscard]] DebugInfo debug_info_of(NodeCore& node);
+
+}  // namespace detail
 
 }  // namespace troupe

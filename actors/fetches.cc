@@ -30,7 +30,7 @@ class Fetching final : public std::enable_shared_from_this<Fetching> {
       });
     }
     const UseKind kind = fetch_.wanted == msg::Wanted::type ? UseKind::looks : UseKind::reads;
-    references.use(rref, kind, [self = shared_from_this()](const Result<ValueBox>& value, std::shared_ptr<ValueUse> use) {
+    references.use(rref, {kind, call_.operation + " for " + call_.caller}, [self = shared_from_this()](const Result<ValueBox>& value, std::shared_ptr<ValueUse> use) {
       self->on_pool(value, std::move(use));
     });
   }

@@ -47,26 +47,23 @@ ForkId HandleTable::create(const RRefId& rref, const NodeLife& owner) {
 }
 
 RRefNotices HandleTable::creation_failed(const RRefId& rref, const Error& error) {
-  const auto at = entries_.find(rref);
-  if (at == entries_.end() || at->second.failure) return {};
-  Entry& entry = at->second;
-  entry.failure = error;
-  const auto own = std::find_if(entry.pending.begin(), entry.pending.end(),
-                                [&](const auto& fork) { return fork.second == self_; });
-  if (own != entry.pending.end()) {
-    entry.doubtful = own->first;
-    entry.pending.erase(own);
-  }
   RRefNotices notices;
+  const auto at = entries_.find(rref);
+  if (at == entries_.end()) return notices;
+  if (const auto own = end_creation(at->second, error)) at->second.doubtful = own;
   settle(at, notices);
   return notices;
 }
 
-void HandleTable::creation_undone(const RRefId& rref, const Error& error) {
+RRefNotices HandleTable::creation_undone(const RRefId& rref, const Error& error) {
+  RRefNotices notices;
   const auto at = entries_.find(rref);
-  if (at == entries_.end()) return;
-  fail(at->second, error);
-  if (at->second.holds == 0) entries_.erase(at);
+  if (at == entries_.end()) return notices;
+  if (const auto own = end_creation(at->second, error)) {
+    notices.push_back({RRefNotice::Kind::undone, at->second.owner, rref, *own, {}, error});
+  }
+  settle(at, notices);
+  return notices;
 }
 
 RRefNotices HandleTable::received(const RRefHandOut& handle, const NodeLife& parent) {
@@ -238,6 +235,15 @@ void HandleTable::settle(Entries::iterator at, RRefNotices& notices) {
     notices.push_back({RRefNotice::Kind::deleted, entry.owner, at->first, fork, {}});
   }
   entries_.erase(at);
+}
+
+// Returns the fork that the creating call carried, unless the handle has failed for another reason.
+std::optional<ForkId> HandleTable::end_creation(Entry& entry, const Error& error) {
+  if (entry.failure) return std::nullopt;
+  entry.failure = error;
+  const auto own = std::find_if(entry.pending.begin(), entry.pending.end(), [&](const auto& fork) { return fork.second == self_; });
+  if (own == entry.pending.end()) return std::nullopt;
+  return entry.pending.extract(own).key();
 }
 
 // Nothing is left that a child or the owner could rest on.

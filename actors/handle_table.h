@@ -22,13 +22,15 @@ struct RRefNotice {
     forked,        ///< RRefForked, to the owner; its `parent` is `parent`
     deleted,       ///< RRefDeleted, to the owner
     acknowledged,  ///< RRefForkAck, to the parent: it need not wait for the owner's
+    undone,        ///< RRefRevoked, to the owner: the call that was to create the value never left
   };
   Kind kind = Kind::forked;
   NodeLife to;
   RRefId rref;
   ForkId fork;
   NodeName parent;  ///< forked only
-  friend auto operator<=>(const RRefNotice&, const RRefNotice&) = default;
+  Error why{};      ///< undone only
+  friend bool operator==(const RRefNotice&, const RRefNotice&) = default;
 };
 
 using RRefNotices = std::vector<RRefNotice>;
@@ -64,8 +66,9 @@ class HandleTable {
   /// fork is still deleted with the handle, for the owner may know it, now or later.
   [[nodiscard]] RRefNotices creation_failed(const RRefId& rref, const Error& error);
 
-  /// The creating call of `rref` never left. As `creation_failed`, and the owner is told nothing.
-  void creation_undone(const RRefId& rref, const Error& error);
+  /// The creating call of `rref` never left, or was refused. As `creation_failed`, and the owner is told that no value will
+  /// come: it may have heard of it from this node or its children.
+  [[nodiscard]] RRefNotices creation_undone(const RRefId& rref, const Error& error);
 
   /// A message from `parent` brought a handle. At most once per fork: messages that carry handles are not delivered
   /// twice.
@@ -123,6 +126,7 @@ class HandleTable {
   using Entries = std::map<RRefId, Entry>;
 
   void settle(Entries::iterator at, RRefNotices& notices);
+  std::optional<ForkId> end_creation(Entry& entry, const Error& error);
   static void fail(Entry& entry, const Error& error);
 
   NodeLife self_;

@@ -156,6 +156,19 @@ void Meetings::stop(const Error& why) {
   }
 }
 
+std::vector<OpenMeeting> Meetings::open(TimePoint now) const {
+  std::vector<OpenMeeting> meetings;
+  for (const auto& [place, entries] : places_) {
+    OpenMeeting meeting{place.operation, {}, missing_at(place, entries)};
+    for (const auto& [name, waiting] : entries) {
+      for (const Entry& entry : waiting) meeting.waiting.emplace_back(name, now - entry.came);
+    }
+    std::stable_sort(meeting.waiting.begin(), meeting.waiting.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
+    meetings.push_back(std::move(meeting));
+  }
+  return meetings;
+}
+
 std::size_t Meetings::size() const {
   std::size_t count = 0;
   for (const auto& [place, entries] : places_) {

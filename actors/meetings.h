@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "actors/clock.h"
+#include "actors/stack_info.h"
 #include "messages/error.h"
 #include "messages/ids.h"
 #include "messages/membership.h"
@@ -45,6 +46,9 @@ class Meetings {
 
   /// Answers everybody with `why`.
   void stop(const Error& why);
+
+  /// Who waits for whom, at `now`; those who came first are first.
+  [[nodiscard]] std::vector<OpenMeeting> open(TimePoint now) const;
 
   /// Entries that wait.
   [[nodiscard]] std::size_t size() const;

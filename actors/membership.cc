@@ -49,8 +49,8 @@ Membership::~Membership() = default;
 
 void Membership::found(MemberPlace place) { state_->node.host().send(state_->actor, FoundCluster{std::move(place)}); }
 
-void Membership::join(const std::string& seed, MemberPlace place) {
-  state_->node.host().send(state_->actor, JoinCluster{seed, std::move(place)});
+void Membership::join(std::vector<Seed> seeds, MemberPlace place) {
+  state_->node.host().send(state_->actor, JoinCluster{std::move(seeds), std::move(place)});
 }
 
 namespace {
@@ -95,6 +95,10 @@ std::optional<Error> Membership::wait_for_agreement(std::optional<TimePoint> due
 void Membership::on_down(std::function<void(const Peer&, const Error&)> handler) {
   std::lock_guard lock(state_->mutex);
   state_->down_handlers.push_back(std::move(handler));
+}
+
+void Membership::list_meetings(const Survey<OpenMeeting>::Form& form) const {
+  state_->node.host().send(state_->actor, ListMeetings{form});
 }
 
 bool Membership::is_up(const NodeName& peer) const {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "actors/node_core.h"
+#include "actors/stack_info.h"
 #include "actors/worker_info.h"
 #include "messages/membership.h"
 
@@ -22,6 +23,12 @@ struct MemberPlace {
   std::optional<std::uint32_t> rank;  ///< nothing: by arrival
   std::string role;
   std::uint32_t world_size = 0;       ///< 0: any number of nodes, now and later
+};
+
+/// Where a cluster may be joined.
+struct Seed {
+  std::string address;
+  std::optional<Incarnation> life = {};  ///< of the node that is expected there; nothing: whoever listens
 };
 
 /// Thread rule: any thread may call any member; only the functions named wait_... block, through wait_point.h.
@@ -36,8 +43,8 @@ class Membership {
   /// whose members were all made with their ranks.
   void found(MemberPlace place);
 
-  /// Joins the cluster through the node that listens at `seed`.
-  void join(const std::string& seed, MemberPlace place);
+  /// Joins the cluster through the first node that is reached of those that listen at `seeds`.
+  void join(std::vector<Seed> seeds, MemberPlace place);
 
   /// Waits until `count` nodes (this one among them) are members and up and their ranks are known, at most until `due`. The Error says who is
   /// there and what was refused: timeout, auth_failed, name_in_use, version_mismatch, peer_unreachable, peer_down,
@@ -86,6 +93,9 @@ class Membership {
 
   /// Ends every wait with `why`.
   void stop(const Error& why);
+
+  /// The groups that wait at this node for members that have not come, in no order.
+  void list_meetings(const Survey<OpenMeeting>::Form& form) const;
 
   /// For the membership actor: the member's place is known.
   void learned(const msg::Member& member);

@@ -30,11 +30,40 @@ void MembershipState::found(const MemberPlace& place) {
   for (Delivery& delivery : std::exchange(early_, {})) word(delivery);
 }
 
-void MembershipState::join(const std::string& seed, const MemberPlace& place) {
-  seed_ = seed;
+void MembershipState::join(const std::vector<Seed>& seeds, const MemberPlace& place) {
+  seeds_ = seeds;
   wanted_ = place;
   for (Delivery& delivery : std::exchange(early_, {})) word(delivery);
-  node_->link().connect(seed);
+  for (const Seed& seed : seeds_) node_->link().connect(seed.address);
+}
+
+bool MembershipState::is_seed(const std::string& address) const {
+  return std::any_of(seeds_.begin(), seeds_.end(), [&](const Seed& seed) { return seed.address == address; });
+}
+
+/// Why the node that was reached at a seed's address is not the one that was meant.
+std::optional<Error> MembershipState::stranger(const Peer& seed) const {
+  const auto meant = std::find_if(seeds_.begin(), seeds_.end(), [&](const Seed& one) { return one.address == seed.address; });
+  if (meant == seeds_.end() || !meant->life || *meant->life == seed.incarnation) return std::nullopt;
+  Error error = node_->error(ErrorCode::peer_restarted, seed.name, "join", "another life listens there than the one that was expected");
+  error.endpoint = seed.address;
+  return error;
+}
+
+void MembershipState::seed_failed(Error why) {
+  seed_failures_.push_back(std::move(why));
+  if (seed_failures_.size() < seeds_.size()) return;
+  // A refusal says more than that nobody was there.
+  const auto refused = std::find_if(seed_failures_.begin(), seed_failures_.end(),
+                                    [](const Error& error) { return error.code != ErrorCode::peer_unreachable; });
+  Error error = refused == seed_failures_.end() ? seed_failures_.front() : *refused;
+  if (seed_failures_.size() > 1) {
+    error.message.clear();
+    for (const Error& one : seed_failures_) {
+      error.message += fmt::format("{}{}: {}", error.message.empty() ? "" : "; ", one.endpoint, one.message);
+    }
+  }
+  join_failed(std::move(error));
 }
 
 /// This node is a member from now on.
@@ -52,7 +81,13 @@ void MembershipState::peer_came(const Peer& peer) {
   up_[peer.name] = peer;
   awaited_.erase(peer.name);
   meetings_->came(peer.name);
-  if (!seed_.empty() && !asked_to_join_) ask_to_join(peer.name);  // the first peer is the seed: nobody else knows us yet
+  if (!seeds_.empty() && !asked_to_join_) {  // the first peer is a seed: nobody else knows us yet
+    if (auto why = stranger(peer)) {
+      seed_failed(*std::move(why));
+    } else {
+      ask_to_join(peer.name);
+    }
+  }
   introduce_to(peer.name);
   if (ready_) tell_ready();
   settle_members();
@@ -88,13 +123,16 @@ void MembershipState::peer_went(const Peer& peer, const Error& why) {
 }
 
 void MembershipState::connect_failed(const std::string& address, const Error& why) {
-  if (address != seed_ && wanted_.world_size == 0) {  // it was there when we were told of it, and is gone
-    roster_.remove_at(address);
-    std::erase_if(awaited_, [&](const auto& member) { return member.second == address; });
-    return settle_members();
-  }
   Error error = why;
   if (error.endpoint.empty()) error.endpoint = address;
+  if (is_seed(address) && !asked_to_join_) return seed_failed(std::move(error));
+  const auto is_there = [&](const auto& member) { return member.second == address; };
+  if (is_seed(address) && std::none_of(awaited_.begin(), awaited_.end(), is_there)) return;  // we came in through another
+  if (wanted_.world_size == 0) {  // it was there when we were told of it, and is gone
+    roster_.remove_at(address);
+    std::erase_if(awaited_, is_there);
+    return settle_members();
+  }
   join_failed(std::move(error));
 }
 
@@ -132,7 +170,7 @@ void MembershipState::admit(Delivery& delivery, const msg::MemberJoin& join) {
     delivery.answer.fail(node_->error(code, node_->name(), "join", std::move(message)));
   };
   if (!founded_ && !own_) {
-    if (!seed_.empty()) return refuse(ErrorCode::protocol_violation, fmt::format("{} is no member itself yet", node_->name()));
+    if (!seeds_.empty()) return refuse(ErrorCode::protocol_violation, fmt::format("{} is no member itself yet", node_->name()));
     early_.push_back(std::move(delivery));  // who listens can be asked before it was told what it is
     return;
   }
@@ -178,7 +216,7 @@ void MembershipState::admitted(const msg::MemberList& list) {
     return member.name == node_->name() && member.incarnation == node_->incarnation();
   });
   if (own == list.members.end()) {
-    join_failed(node_->error(ErrorCode::protocol_violation, seed_, "join", "let in, and not in the list of members"));
+    join_failed(node_->error(ErrorCode::protocol_violation, {}, "join", "let in, and not in the list of members"));
   } else {
     set_own_place(*own);
   }
@@ -218,6 +256,10 @@ void MembershipState::meetings_due() {
   meetings_wake_.reset();
   meetings_->expire(now);
   watch_meetings();
+}
+
+void MembershipState::list_meetings(const ListMeetings& question) const {
+  for (OpenMeeting& meeting : meetings_->open(node_->clock().now())) question.form.add(std::move(meeting));
 }
 
 void MembershipState::wait_for_members(WaitForMembers& wait) {
@@ -338,7 +380,7 @@ MembershipActor::behavior_type membership_actor(MembershipActor::stateful_pointe
       [self](const PeerCame& m) { self->state.peer_came(m.peer); },
       [self](const PeerWent& m) { self->state.peer_went(m.peer, m.why); },
       [self](const FoundCluster& m) { self->state.found(m.place); },
-      [self](const JoinCluster& m) { self->state.join(m.seed, m.place); },
+      [self](const JoinCluster& m) { self->state.join(m.seeds, m.place); },
       [self](JoinFailed& m) { self->state.join_failed(std::move(m.why)); },
       [self](const ConnectFailed& m) { self->state.connect_failed(m.address, m.why); },
       [self](WaitForMembers& m) { self->state.wait_for_members(m); },
@@ -346,6 +388,7 @@ MembershipActor::behavior_type membership_actor(MembershipActor::stateful_pointe
       [self](const MemberCounted& m) { self->state.counted(m); },
       [self](const CountAgain&) { self->state.count_again(); },
       [self](const MeetingsDue&) { self->state.meetings_due(); },
+      [self](const ListMeetings& m) { self->state.list_meetings(m); },
       [self](const StopMembership& m) {
         self->state.stop(m.why);
         self->quit();

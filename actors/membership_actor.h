@@ -33,9 +33,9 @@ struct PeerWent {
 struct FoundCluster {
   MemberPlace place;
 };
-/// Join the cluster through the node at `seed`.
+/// Join the cluster through one of the nodes at `seeds`.
 struct JoinCluster {
-  std::string seed;
+  std::vector<Seed> seeds;
   MemberPlace place;
 };
 struct ConnectFailed {
@@ -61,6 +61,10 @@ struct MemberCounted {
 struct CountAgain {};
 /// Somebody may have waited long enough at a meeting.
 struct MeetingsDue {};
+/// Which groups wait at this node?
+struct ListMeetings {
+  Survey<OpenMeeting>::Form form;
+};
 struct StopMembership {
   Error why;
 };
@@ -79,6 +83,7 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::WaitForAgreement)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::MemberCounted)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::CountAgain)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::MeetingsDue)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::ListMeetings)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::StopMembership)
 
 namespace troupe::detail {
@@ -96,6 +101,7 @@ using MembershipActor = caf::typed_actor<caf::reacts_to<MemberWord>,        //
                                          caf::reacts_to<MemberCounted>,     //
                                          caf::reacts_to<CountAgain>,        //
                                          caf::reacts_to<MeetingsDue>,       //
+                                         caf::reacts_to<ListMeetings>,      //
                                          caf::reacts_to<StopMembership>>;
 
 /// Touched by the actor only.
@@ -109,7 +115,7 @@ class MembershipState {
   void peer_came(const Peer& peer);
   void peer_went(const Peer& peer, const Error& why);
   void found(const MemberPlace& place);
-  void join(const std::string& seed, const MemberPlace& place);
+  void join(const std::vector<Seed>& seeds, const MemberPlace& place);
   void connect_failed(const std::string& address, const Error& why);
   void join_failed(Error why);
   void wait_for_members(WaitForMembers& wait);
@@ -117,9 +123,13 @@ class MembershipState {
   void counted(const MemberCounted& count);
   void count_again() { count_all(); }
   void meetings_due();
+  void list_meetings(const ListMeetings& question) const;
   void stop(const Error& why);
 
  private:
+  [[nodiscard]] bool is_seed(const std::string& address) const;
+  [[nodiscard]] std::optional<Error> stranger(const Peer& seed) const;
+  void seed_failed(Error why);
   void ask_to_join(const NodeName& seed);
   void admit(Delivery& delivery, const msg::MemberJoin& join);
   void pass_on(Delivery& delivery, const msg::MemberJoin& join, const NodeName& coordinator);
@@ -149,7 +159,8 @@ class MembershipState {
   bool asked_to_join_ = false;
   bool ready_ = false;   // this node's program is done
   bool agreed_ = false;
-  std::string seed_;
+  std::vector<Seed> seeds_;  // of who joins
+  std::vector<Error> seed_failures_;
   std::map<NodeName, std::string> awaited_;  // were there when we were let in, not up yet; and their addresses
   std::optional<Error> join_failure_;
   std::vector<Delivery> early_;         // of newcomers, before this node founds or joins

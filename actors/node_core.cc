@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <stdexcept>
 #include <type_traits>
 #include <variant>
 
 #include "actors/contexts.h"
 #include "actors/membership.h"
+#include "actors/payload_io.h"
 #include "actors/references.h"
 #include "actors/router_actor.h"
 #include "actors/shards.h"
@@ -99,6 +101,12 @@ struct NodeCore::RouterSurroundings final : Router::Surroundings {
     if (envelope.request.value != 0) answer = ReturnAddress(node.shared_from_this(), {from.name, from.incarnation}, envelope.request);
     node.deliver({from.name, from.incarnation, std::move(envelope), std::move(message), std::move(answer), due});
   }
+  void came_late(const NodeLife& from, msg::AnyMessage answer) override {
+    auto* reply = std::get_if<msg::Reply>(&answer);
+    if (reply == nullptr || node.stopped()) return;
+    reply->value.boundary.reset();  // no graph here will ever reach it
+    const PayloadReader unread(node.shared_from_this(), from.name, std::move(reply->value));
+  }
   void peer_up(const Peer& peer) override {
     node.traffic_.began(peer.name);
     node.membership_->peer_up(peer);
@@ -113,8 +121,9 @@ struct NodeCore::RouterSurroundings final : Router::Surroundings {
 };
 
 std::shared_ptr<NodeCore> NodeCore::start(NodeParts parts) {
+  const std::size_t world_size = parts.world_size;
   std::shared_ptr<NodeCore> node(new NodeCore(std::move(parts)));
-  node->begin();
+  node->begin(world_size);
   return node;
 }
 
@@ -123,6 +132,7 @@ NodeCore::NodeCore(NodeParts parts)
       incarnation_(parts.incarnation),
       rank_(parts.rank),
       leaks_(parts.leaks),
+      call_deadline_(parts.call_deadline),
       functions_(std::move(parts.functions)),
       clock_(std::move(parts.clock)),
       executor_(std::move(parts.executor)),
@@ -136,9 +146,12 @@ NodeCore::NodeCore(NodeParts parts)
       shards_(std::make_unique<Shards>(*this)),
       actors_(std::make_unique<Actors>()) {}
 
-void NodeCore::begin() {
+void NodeCore::begin(std::size_t world_size) {
   const auto checksum = link_->guards_bytes() ? msg::Checksum::body_only : msg::Checksum::everything;
-  RouterSetting setting{self(), surroundings_.get(), checksum, clock_.get(), [this](TimePoint due) { wake_router_at(due); }};
+  FailureDetectorOptions silence;
+  silence.peers_min = std::max<std::size_t>(world_size, 1) - 1;
+  RouterSetting setting{self(),       surroundings_.get(), checksum, silence, clock_.get(),
+                        [this](TimePoint due) { wake_router_at(due); }};
   actors_->router = host_->spawn(router_actor, std::move(setting));
   actors_->worker = host_->spawn(worker_actor, this);
   link_->start(*this);
@@ -193,11 +206,18 @@ NodeCounts NodeCore::counts() const {
 
 std::vector<std::string> NodeCore::oldest_requests() const {
   constexpr std::size_t kLines = 8;
-  Promise<std::vector<std::string>> lines(future_home());
-  const Future<std::vector<std::string>> asked = lines.future();
-  host_->send(actors_->router, ListOldest{kLines, std::move(lines)});
-  const auto answer = asked.get_for(std::chrono::milliseconds(200));
-  return answer && answer->ok() ? answer->value() : std::vector<std::string>{};
+  Survey<PendingCall> survey(future_home());
+  list_requests(kLines, survey.form());
+  std::vector<std::string> lines;
+  for (const PendingCall& call : survey.wait(std::chrono::milliseconds(200)).answers) {
+    lines.push_back(fmt::format("{} to {}, {:.1f} s", call.operation, call.peer.name,
+                                std::chrono::duration<double>(clock_->now() - call.started).count()));
+  }
+  return lines;
+}
+
+void NodeCore::list_requests(std::size_t count, const Survey<PendingCall>::Form& form) const {
+  host_->send(actors_->router, ListOldest{count, form});
 }
 
 std::vector<std::string> NodeCore::stop(TimePoint due) {

@@ -17,7 +17,9 @@
 #include <utility>
 #include <vector>
 
+#include "actors/call_table.h"
 #include "actors/clock.h"
+#include "actors/deadline.h"
 #include "actors/executor.h"
 #include "actors/function_registry.h"
 #include "actors/leaks.h"
@@ -27,6 +29,7 @@
 #include "actors/retry_budget.h"
 #include "actors/served_calls.h"
 #include "actors/source_location.h"
+#include "actors/survey.h"
 #include "actors/traffic.h"
 #include "messages/all.h"
 #include "messages/envelope.h"
@@ -50,6 +53,8 @@ struct NodeParts {
   std::unique_ptr<Link> link;
   std::function<std::unique_ptr<ActorHost>()> make_host;  ///< how actors are scheduled
   Leaks leaks = Leaks::warn;
+  std::size_t world_size = 0;         ///< how many nodes there will be, this one among them; 0: nobody knows
+  Deadline call_deadline = {};        ///< of calls that are given no other
 };
 
 /// A request to a peer, or to this node itself.
@@ -60,6 +65,7 @@ struct Request {
   std::optional<TimePoint> due;  ///< nothing: while the peer lives
   msg::AnyMessage message;
   std::vector<std::stop_token> cancelled_by = {};  ///< the first that stops ends it with `cancelled`
+  std::optional<SourceLocation> site = {};         ///< where the program made it, for reports
 };
 
 /// Told exactly once, on whichever thread the answer came: must not block or run user code.
@@ -157,12 +163,16 @@ class NodeCore final : public std::enable_shared_from_this<NodeCore>, private Li
   /// The requests that have waited longest, one line each, for shutdown reports.
   [[nodiscard]] std::vector<std::string> oldest_requests() const;
 
+  /// The `count` requests that have waited longest, the oldest first.
+  void list_requests(std::size_t count, const Survey<PendingCall>::Form& form) const;
+
   /// Requests ever made here.
   [[nodiscard]] std::uint64_t requests_started() const { return requests_started_.load(std::memory_order_acquire); }
 
   [[nodiscard]] bool stopped() const { return stopped_.load(std::memory_order_acquire); }
 
   [[nodiscard]] Leaks leaks() const { return leaks_; }
+  [[nodiscard]] Deadline call_deadline() const { return call_deadline_; }
 
   /// Calls of peers wait from now on, until the world is complete: a function that is served may call every other node.
   void hold_calls();
@@ -185,7 +195,7 @@ class NodeCore final : public std::enable_shared_from_this<NodeCore>, private Li
  private:
   friend class ReturnAddress;
   explicit NodeCore(NodeParts parts);
-  void begin();
+  void begin(std::size_t world_size);
   void send_answer(const NodeLife& to, RequestId request, msg::AnyMessage message);
 
   void on_link_up(const Peer& peer) override;
@@ -206,6 +216,7 @@ class NodeCore final : public std::enable_shared_from_this<NodeCore>, private Li
   const Incarnation incarnation_;
   const std::optional<std::uint32_t> rank_;
   const Leaks leaks_;
+  const Deadline call_deadline_;
   const FunctionRegistry functions_;
   const std::shared_ptr<Clock> clock_;
   const std::shared_ptr<Executor> executor_;

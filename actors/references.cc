@@ -125,8 +125,10 @@ struct References::State {
     return static_cast<bool>(owner);
   }
 
-  void use(const RRefId& rref, UseKind kind, const std::optional<NodeLife>& watcher, CopyHandler begin);
+  void use(const RRefId& rref, UsePurpose purpose, const std::optional<NodeLife>& watcher, CopyHandler begin);
   void create(Delivery& delivery, msg::RemoteCall& call);
+  [[nodiscard]] bool is_owner_of(const msg::RRefRevoked& revoked, const NodeLife& from) const;
+  void never_created(const msg::RRefRevoked& revoked, const NodeLife& creator);
   void call(Delivery& delivery, msg::ValueCall& call);
   void make_value(const RRefId& rref, ServedCall call);
   void copy_is_out_of_date(const msg::RRefChanged& message);
@@ -144,6 +146,9 @@ void References::State::send(const RRefNotices& notices) const {
         break;
       case RRefNotice::Kind::acknowledged:
         node.notify(notice.to, "references", msg::RRefForkAck{notice.rref, notice.fork});
+        break;
+      case RRefNotice::Kind::undone:
+        node.notify(notice.to, "rref/" + notice.rref.text(), msg::RRefRevoked{notice.rref, notice.fork, notice.why});
         break;
     }
   }
@@ -283,7 +288,7 @@ void References::creation_ended(RRefHandle& handle, const ForkId& fork, const Re
     if (result) {
       notices = state_->table.acknowledged(handle.id(), fork);
     } else if (result.error().execution == Execution::never) {
-      state_->table.creation_undone(handle.id(), result.error());
+      notices = state_->table.creation_undone(handle.id(), result.error());
     } else {
       notices = state_->table.creation_failed(handle.id(), result.error());
     }
@@ -334,24 +339,24 @@ void References::dropped(const RRefId& rref, const NodeLife& owner, std::size_t 
   for (std::size_t i = 0; i < holds; ++i) state_->tell_owner(rref, OwnerReleased{});
 }
 
-void References::use(const RRefId& rref, UseKind kind, UseHandler begin) {
-  state_->use(rref, kind, std::nullopt, [begin = std::move(begin)](Result<ValueBox> value, std::uint64_t, std::shared_ptr<ValueUse> use) {
+void References::use(const RRefId& rref, UsePurpose purpose, UseHandler begin) {
+  state_->use(rref, std::move(purpose), std::nullopt, [begin = std::move(begin)](Result<ValueBox> value, std::uint64_t, std::shared_ptr<ValueUse> use) {
     begin(std::move(value), std::move(use));
   });
 }
 
 void References::copy(const RRefId& rref, const NodeLife& watcher, CopyHandler begin) {
-  state_->use(rref, UseKind::reads, watcher, std::move(begin));
+  state_->use(rref, {UseKind::reads, "to_here for " + watcher.name}, watcher, std::move(begin));
 }
 
 void References::changed(const RRefId& rref) { state_->tell_owner(rref, OwnerChanged{}); }
 
-void References::State::use(const RRefId& rref, UseKind kind, const std::optional<NodeLife>& watcher, CopyHandler begin) {
+void References::State::use(const RRefId& rref, UsePurpose purpose, const std::optional<NodeLife>& watcher, CopyHandler begin) {
   const TurnId turn{next_turn.fetch_add(1, std::memory_order_relaxed)};
   const auto told = [core = node.shared_from_this(), rref, turn, begin](const Result<ValueBox>& value, std::uint64_t version) {
     begin(value, version, value ? std::make_shared<ValueUse>(core, rref, turn) : nullptr);
   };
-  if (!tell_owner(rref, UseArrived{turn, kind, watcher, told})) begin(revoked(rref), 0, nullptr);
+  if (!tell_owner(rref, UseArrived{turn, std::move(purpose), watcher, told})) begin(revoked(rref), 0, nullptr);
 }
 
 void References::value_of(const RRefId& rref, std::function<void(Result<ValueBox>)> done) {
@@ -373,6 +378,19 @@ void References::State::create(Delivery& delivery, msg::RemoteCall& call) {
   }
   delivery.answer.answer(msg::RRefCreated{rref});
   make_value(rref, std::move(opened).value());
+}
+
+/// Whether the word is that of a creator to the owner: who holds a handle of another node's value gets it from there.
+bool References::State::is_owner_of(const msg::RRefRevoked& revoked, const NodeLife& from) const {
+  std::lock_guard lock(mutex);
+  return revoked.rref.creator == from.name && !table.contains(revoked.rref);
+}
+
+/// As a creating call that is refused: those who have handles already, or will, get the error.
+void References::State::never_created(const msg::RRefRevoked& revoked, const NodeLife& creator) {
+  tell_owner(revoked.rref, OwnerCreated{revoked.fork, creator});
+  tell_owner(revoked.rref, OwnerValue{std::make_shared<const Result<ValueBox>>(revoked.error)});
+  tell_owner(revoked.rref, OwnerDeleted{revoked.fork, creator});
 }
 
 void References::State::make_value(const RRefId& rref, ServedCall call) {
@@ -420,7 +438,7 @@ void References::State::call(Delivery& delivery, msg::ValueCall& call) {
   if (keep_as) delivery.answer.answer(msg::RRefCreated{keep_as->rref});
   const auto served = std::make_shared<ServedCall>(std::move(opened).value());
   const UseKind kind = served->function->changes_object ? UseKind::changes : UseKind::reads;
-  node.references().use(rref, kind, [served, finish](Result<ValueBox> value, std::shared_ptr<ValueUse> use) {
+  node.references().use(rref, {kind, served->operation + " for " + served->caller}, [served, finish](Result<ValueBox> value, std::shared_ptr<ValueUse> use) {
     if (!value) return finish(*served, value.error());
     const ValueBox box = value.value();
     const auto run = [served, finish, box, use] {
@@ -471,8 +489,12 @@ void References::handle(Delivery delivery) {
   } else if (const auto* changed = std::get_if<msg::RRefChanged>(&delivery.message)) {
     state.copy_is_out_of_date(*changed);
   } else if (const auto* revoked = std::get_if<msg::RRefRevoked>(&delivery.message)) {
-    std::lock_guard lock(state.mutex);
-    notices = state.table.revoked(revoked->rref, revoked->fork, revoked->error);
+    if (!state.is_owner_of(*revoked, from)) {
+      std::lock_guard lock(state.mutex);
+      notices = state.table.revoked(revoked->rref, revoked->fork, revoked->error);
+    } else {
+      state.never_created(*revoked, from);
+    }
   }
   state.send(notices);
 }
@@ -531,6 +553,15 @@ std::size_t References::forks() const {
 std::size_t References::unconfirmed_forks() const {
   std::lock_guard lock(state_->mutex);
   return state_->table.unconfirmed_count();
+}
+
+void References::list_users(const Survey<ValueInUse>::Form& form) const {
+  std::map<RRefId, RRefOwnerActor> owners;
+  {
+    std::lock_guard lock(state_->mutex);
+    owners = state_->owners;
+  }
+  for (const auto& [rref, owner] : owners) state_->node.host().send(owner, ListUsers{form});
 }
 
 // --- ValueUse --------------------------------------------------------------------------------------------------------

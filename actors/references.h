@@ -13,6 +13,8 @@
 #include "actors/call_encoder.h"
 #include "actors/node_core.h"
 #include "actors/node_life.h"
+#include "actors/stack_info.h"
+#include "actors/survey.h"
 #include "actors/turn_queue.h"
 #include "actors/use_kind.h"
 #include "actors/value_box.h"
@@ -89,7 +91,7 @@ class References {
   void dropped(const RRefId& rref, const NodeLife& owner, std::size_t holds);
 
   /// Uses the value of `rref`, which this node owns, once it exists.
-  void use(const RRefId& rref, UseKind kind, UseHandler begin);
+  void use(const RRefId& rref, UsePurpose purpose, UseHandler begin);
 
   /// Reads it for a copy that `watcher` keeps; RRefChanged will tell when it is out of date.
   void copy(const RRefId& rref, const NodeLife& watcher, CopyHandler begin);
@@ -117,6 +119,9 @@ class References {
   /// Handles of other nodes' values, and of these those that their owners have not confirmed yet.
   [[nodiscard]] std::size_t forks() const;
   [[nodiscard]] std::size_t unconfirmed_forks() const;
+
+  /// The values of this node that are being used, in no order.
+  void list_users(const Survey<ValueInUse>::Form& form) const;
 
  private:
   friend class ValueUse;

@@ -34,8 +34,8 @@ void fail(CallTable<WaitingRequest>::Call& call, Error error, TimePoint now) {
 
 }  // namespace
 
-Router::Router(Peer self, Surroundings& surroundings, msg::Checksum checksum)
-    : self_(std::move(self)), surroundings_(surroundings), checksum_(checksum) {}
+Router::Router(Peer self, Surroundings& surroundings, msg::Checksum checksum, FailureDetectorOptions silence)
+    : self_(std::move(self)), surroundings_(surroundings), checksum_(checksum), detector_(silence) {}
 
 void Router::request(TimePoint now, Request request, AnswerHandler done) {
   if (stopped_ || (request.to != self_.name && !peers_.contains(request.to))) {
@@ -53,7 +53,7 @@ void Router::request(TimePoint now, Request request, AnswerHandler done) {
   const Peer& peer = local ? self_ : peers_.at(request.to).peer;
   const RequestId id =
       calls_.add({peer.name, peer.incarnation}, request.due, std::move(request.operation), now,
-                                 {std::move(done), nullptr});
+                                 {std::move(done), nullptr}, request.site);
   surroundings_.pending_changed(calls_.size());
   if (!request.cancelled_by.empty()) {
     auto watch = std::make_unique<StopWatch>(request.cancelled_by, [this, id] { surroundings_.cancel_soon(id); });
@@ -159,6 +159,7 @@ void Router::frames(TimePoint now, const NodeName& from, Incarnation incarnation
     surroundings_.warn(fmt::format("dropped bytes from {}: {}", from, received.error().text()));
     return;
   }
+  if (const auto interval = received.value().promised) detector_.promised(from, incarnation, *interval);
   put_on_link(now, from, std::move(received.value().on_link));
   const Peer peer = state.peer;
   for (Frames& body : received.value().delivered) {
@@ -190,7 +191,7 @@ void Router::dispatch(TimePoint now, const Peer& from, msg::Decoded decoded) {
 
 void Router::complete(TimePoint now, RequestId request, const NodeLife& from, msg::AnyMessage message) {
   auto call = calls_.take(request, from);
-  if (!call) return;  // late, a second one, or not from whom it was asked
+  if (!call) return surroundings_.came_late(from, std::move(message));  // or a second time, or not from whom it was asked
   surroundings_.pending_changed(calls_.size());
   if (auto* failure = std::get_if<msg::Failure>(&message)) {
     fail(*call, std::move(failure->error), now);
@@ -214,9 +215,9 @@ void Router::tick(TimePoint now) {
   }
   auto verdicts = detector_.tick(now);
   detector_due_ = verdicts.next;
-  for (const NodeName& peer : verdicts.heartbeats) {
+  for (const auto& [peer, interval] : verdicts.heartbeats) {
     if (const auto known = peers_.find(peer); known != peers_.end()) {
-      surroundings_.transmit(peer, known->second.session->heartbeat());
+      surroundings_.transmit(peer, known->second.session->heartbeat(interval));
     }
   }
   for (const auto& event : verdicts.events) {
@@ -250,15 +251,6 @@ void Router::stop(TimePoint now, const Error& why) {
   auto unanswered = calls_.fail_all();
   surroundings_.pending_changed(0);
   for (auto& call : unanswered) fail(call, why, now);
-}
-
-std::vector<std::string> Router::oldest(TimePoint now, std::size_t count) const {
-  std::vector<std::string> lines;
-  for (const PendingCall& call : calls_.oldest(count)) {
-    lines.push_back(fmt::format("{} to {}, {:.1f} s", call.operation, call.peer.name,
-                                std::chrono::duration<double>(now - call.started).count()));
-  }
-  return lines;
 }
 
 void Router::put_on_link(TimePoint now, const NodeName& to, std::vector<Frames> messages) {

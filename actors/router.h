@@ -51,6 +51,8 @@ class Router {
     virtual void transmit(const NodeName& to, Frames frames) = 0;
     /// A message for an actor of this node; `expects_answer` if it is a request.
     virtual void deliver(const Peer& from, msg::Envelope envelope, msg::AnyMessage message, std::optional<TimePoint> due) = 0;
+    /// An answer for which nobody waits any more; what it carries must be released.
+    virtual void came_late(const NodeLife& from, msg::AnyMessage answer) = 0;
     virtual void peer_up(const Peer& peer) = 0;
     virtual void peer_down(const Peer& peer, const Error& why) = 0;
     /// The connection to `peer` must be given up: it is silent, or not what it claims to be.
@@ -63,7 +65,8 @@ class Router {
   };
 
   /// `checksum`: what the links do not guard.
-  explicit Router(Peer self, Surroundings& surroundings, msg::Checksum checksum = msg::Checksum::everything);
+  explicit Router(Peer self, Surroundings& surroundings, msg::Checksum checksum = msg::Checksum::everything,
+                  FailureDetectorOptions silence = {});
 
   void request(TimePoint now, Request request, AnswerHandler done);
 
@@ -91,8 +94,8 @@ class Router {
 
   [[nodiscard]] std::size_t pending_requests() const { return calls_.size(); }
 
-  /// The `count` requests that have waited longest, one line each: "rpc project to ps0, 1.2 s".
-  [[nodiscard]] std::vector<std::string> oldest(TimePoint now, std::size_t count) const;
+  /// The `count` requests that have waited longest, the oldest first.
+  [[nodiscard]] std::vector<PendingCall> oldest(std::size_t count) const { return calls_.oldest(count); }
 
  private:
   struct PeerState {

@@ -5,7 +5,7 @@
 namespace troupe::detail {
 
 RouterActor::behavior_type router_actor(RouterActor::stateful_pointer<RouterState> self, RouterSetting setting) {
-  self->state.router = std::make_unique<Router>(setting.self, *setting.surroundings, setting.checksum);
+  self->state.router = std::make_unique<Router>(setting.self, *setting.surroundings, setting.checksum, setting.silence);
   self->state.setting = std::move(setting);
 
   // Every handler ends with this: asks to be woken for what is due next.
@@ -54,7 +54,9 @@ RouterActor::behavior_type router_actor(RouterActor::stateful_pointer<RouterStat
         self->state.router->tick(now());
         settle();
       },
-      [=](const ListOldest& m) { m.lines.complete(self->state.router->oldest(now(), m.count)); },
+      [=](const ListOldest& m) {
+        for (PendingCall& call : self->state.router->oldest(m.count)) m.form.add(std::move(call));
+      },
       [=](const StopRouting& m) {
         self->state.router->stop(now(), m.why);
         m.stopped.complete(Unit{});

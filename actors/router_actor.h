@@ -49,7 +49,7 @@ struct TickCame {};
 /// Which requests have waited longest?
 struct ListOldest {
   std::size_t count = 0;
-  Promise<std::vector<std::string>> lines;
+  Survey<PendingCall>::Form form;
 };
 struct StopRouting {
   Error why;
@@ -89,6 +89,7 @@ struct RouterSetting {
   Peer self;
   Router::Surroundings* surroundings = nullptr;
   msg::Checksum checksum = msg::Checksum::everything;
+  FailureDetectorOptions silence;
   Clock* clock = nullptr;
   std::function<void(TimePoint)> wake_at;          ///< asks for a TickCame then
 };

@@ -108,7 +108,7 @@ void use_here(const ScopeState& scope, const std::shared_ptr<RRefHandle>& handle
                                    fmt::format("the value is on {}, this is {}", handle->owner().name, scope.node->name())),
                  nullptr);
   }
-  scope.node->references().use(handle->id(), UseKind::changes, std::move(begin));
+  scope.node->references().use(handle->id(), {UseKind::changes, "local_value"}, std::move(begin));
 }
 
 std::shared_ptr<RRefHandle> remote(CallEncoder encoder, const std::string& type) {

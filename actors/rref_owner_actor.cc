@@ -42,6 +42,8 @@ void RRefOwnerState::came_home(const OwnerCameHome& m) {
 
 void RRefOwnerState::use(UseArrived& m) {
   if (stopped_) return m.begin(*stopped_, version_);
+  if (!forks_->hold()) return m.begin(gone(), version_);  // its sender need not keep its handle until the use has begun
+  m.came = node_->clock().now();
   value_ ? begin_or_queue(std::move(m)) : early_.push_back(std::move(m));
 }
 
@@ -56,20 +58,20 @@ void RRefOwnerState::peer_down(const OwnerPeerDown& m) {
 }
 
 void RRefOwnerState::begin_or_queue(UseArrived use) {
-  if (!value_->ok() || !forks_->hold()) {
-    use.begin(value_->ok() ? Result<ValueBox>(gone()) : *value_, version_);
-    return;
+  if (!value_->ok()) {
+    forks_->release();
+    return use.begin(*value_, version_);
   }
-  held_[use.turn] = use.kind;
-  if (use.kind == UseKind::looks || turns_.request(use.turn)) {
+  held_.insert_or_assign(use.turn, Use{use.purpose, use.came});
+  if (use.purpose.kind == UseKind::looks || turns_.request(use.turn)) {
     granted(use);
   } else {
-    arriving_[use.turn] = std::move(use);
+    arriving_.emplace(use.turn, std::move(use));
   }
 }
 
 void RRefOwnerState::granted(UseArrived& use) {
-  if (use.kind == UseKind::changes) changed();  // who holds a copy hears of it before who asked for the change
+  if (use.purpose.kind == UseKind::changes) changed();  // who holds a copy hears of it before who asked for the change
   if (use.watcher) watchers_.insert(*use.watcher);
   use.begin(*value_, version_);
 }
@@ -96,7 +98,7 @@ void RRefOwnerState::resumed(UseResumed& m) {
 void RRefOwnerState::use_ended(const UseEnded& m) {
   const auto held = held_.find(m.turn);
   if (held == held_.end()) return;
-  const bool took_turn = held->second != UseKind::looks;
+  const bool took_turn = held->second.purpose.kind != UseKind::looks;
   held_.erase(held);
   if (took_turn) go_on(turns_.release(m.turn));
   forks_->release();
@@ -111,7 +113,18 @@ void RRefOwnerState::go_on(std::optional<TurnId> turn) {
 /// What it did before it waited may have been read meanwhile, and it may do more.
 void RRefOwnerState::came_back(TurnId turn) {
   const auto held = held_.find(turn);
-  if (held != held_.end() && held->second == UseKind::changes) changed();
+  if (held != held_.end() && held->second.purpose.kind == UseKind::changes) changed();
+}
+
+ValueInUse RRefOwnerState::users() const {
+  const TimePoint now = node_->clock().now();
+  ValueInUse value{rref_.text(), {}};
+  for (const auto& [turn, state] : turns_.uses()) {
+    const Use& use = held_.at(turn);
+    value.users.push_back({use.purpose.what, state, now - use.came});
+  }
+  for (const UseArrived& use : early_) value.users.push_back({use.purpose.what, UseState::early, now - use.came});
+  return value;
 }
 
 bool RRefOwnerState::stop(const Error& why) {
@@ -160,6 +173,9 @@ RRefOwnerActor::behavior_type rref_owner_actor(RRefOwnerActor::stateful_pointer<
       [=](UseResumed& m) { self->state.resumed(m); },
       [=](const UseEnded& m) { self->state.use_ended(m), settle(); },
       [=](const OwnerPeerDown& m) { self->state.peer_down(m), settle(); },
+      [=](const ListUsers& m) {
+        if (ValueInUse value = self->state.users(); !value.users.empty()) m.form.add(std::move(value));
+      },
       [=](const StopOwner& m) { end(m.why); },
   };
 }

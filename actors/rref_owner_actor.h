@@ -11,6 +11,7 @@
 #include "actors/caf.h"
 #include "actors/fork_table.h"
 #include "actors/node_core.h"
+#include "actors/stack_info.h"
 #include "actors/turn_queue.h"
 #include "actors/use_kind.h"
 #include "actors/value_box.h"
@@ -56,9 +57,10 @@ struct OwnerReleased {};
 /// not block; the use lasts until UseEnded.
 struct UseArrived {
   TurnId turn;
-  UseKind kind = UseKind::reads;
+  UsePurpose purpose;
   std::optional<NodeLife> watcher;  ///< keeps a copy of what it reads, and is told of the next change
   std::function<void(const Result<ValueBox>&, std::uint64_t version)> begin;
+  TimePoint came = {};  ///< set by the owner
 };
 /// The value was changed without a turn: an optimizer's step.
 struct OwnerChanged {};
@@ -84,6 +86,10 @@ struct UseEnded {
 struct OwnerPeerDown {
   NodeLife life;
 };
+/// Who uses the value? Nothing is said if nobody does.
+struct ListUsers {
+  Survey<ValueInUse>::Form form;
+};
 struct StopOwner {
   Error why;
 };
@@ -105,6 +111,7 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::UseSuspended)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::UseResumed)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::UseEnded)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::OwnerPeerDown)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::ListUsers)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::StopOwner)
 
 namespace troupe::detail {
@@ -128,6 +135,7 @@ using RRefOwnerActor = caf::typed_actor<caf::reacts_to<OwnerCreated>,        //
                                         caf::reacts_to<UseResumed>,          //
                                         caf::reacts_to<UseEnded>,            //
                                         caf::reacts_to<OwnerPeerDown>,       //
+                                        caf::reacts_to<ListUsers>,           //
                                         caf::reacts_to<StopOwner>>;
 
 /// Touched by the actor only.
@@ -152,6 +160,8 @@ class RRefOwnerState {
   /// Fails every waiting use, and every later one, with `why`, and drops the value. False if that was done before.
   bool stop(const Error& why);
 
+  [[nodiscard]] ValueInUse users() const;
+
   [[nodiscard]] ForkTable& forks() { return *forks_; }
   /// The value's life is over: nobody can ask for it any more.
   [[nodiscard]] bool ended() const { return forks_->ended(); }
@@ -174,7 +184,11 @@ class RRefOwnerState {
   std::vector<UseArrived> early_;                                // came before the value
   std::map<TurnId, UseArrived> arriving_;                        // wait for their first turn
   std::map<TurnId, std::shared_ptr<TurnGrant>> returning_;       // wait to go on
-  std::map<TurnId, UseKind> held_;                               // uses under way
+  struct Use {
+    UsePurpose purpose;
+    TimePoint came;
+  };
+  std::map<TurnId, Use> held_;                                   // uses under way
   std::uint64_t version_ = 1;                                    // grows with every change
   std::set<NodeLife> watchers_;                                  // took a copy since the last change
 };

@@ -9,8 +9,10 @@ namespace troupe {
 
 std::optional<TimePoint> detail::due_of(const ScopeState& scope) {
   std::optional<TimePoint> due = scope.due;
-  if (!scope.unlimited || scope.call_deadline) {
-    const TimePoint own = scope.node->clock().now() + scope.call_deadline.value_or(kDefaultDeadline);
+  std::optional<Duration> limit = scope.call_deadline;
+  if (!limit && !scope.unlimited) limit = scope.node->call_deadline().after();
+  if (limit) {
+    const TimePoint own = scope.node->clock().now() + *limit;
     due = due ? std::min(*due, own) : own;
   }
   return due;

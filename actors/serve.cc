@@ -37,8 +37,8 @@ Result<ServedCall> open_call(NodeCore& node, const Delivery& delivery, const Wan
   if (site.context) node.contexts().joined(*site.context, delivery.from);
   const NodeLife caller{delivery.from, delivery.incarnation};
   auto serving = lasting == Lasting::as_value
-                     ? node.served_calls().begin_lasting(caller, delivery.envelope.request, delivery.due)
-                     : node.served_calls().begin(caller, delivery.envelope.request);
+                     ? node.served_calls().begin_lasting(caller, delivery.envelope.request, delivery.due, operation)
+                     : node.served_calls().begin(caller, delivery.envelope.request, operation);
   auto scope = served_scope(node, delivery, site);
   scope->stop = serving->stop_token();
   return ServedCall{node.shared_from_this(),

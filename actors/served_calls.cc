@@ -1,6 +1,6 @@
 #include "actors/served_calls.h"
 
-#include <vector>
+#include <algorithm>
 
 namespace troupe::detail {
 
@@ -8,6 +8,8 @@ struct ServedCalls::Serving::Table {
   struct Entry {
     std::stop_source stop;
     bool lasting = false;
+    std::string operation;
+    TimePoint began;
   };
 
   explicit Table(std::shared_ptr<Clock> c) : clock(std::move(c)) {}
@@ -27,22 +29,24 @@ ServedCalls::ServedCalls(std::shared_ptr<Clock> clock) : table_(std::make_shared
 
 ServedCalls::~ServedCalls() = default;
 
-std::shared_ptr<ServedCalls::Serving> ServedCalls::add(const NodeLife& caller, RequestId request, bool lasting) {
+std::shared_ptr<ServedCalls::Serving> ServedCalls::add(const NodeLife& caller, RequestId request, bool lasting,
+                                                       std::string operation) {
   std::shared_ptr<Serving> serving(new Serving);
   serving->table_ = table_;
   serving->key_ = {caller, request};
+  const TimePoint now = table_->clock->now();
   const std::lock_guard lock(table_->mutex);
-  table_->calls[serving->key_] = {serving->stop_, lasting};
+  table_->calls[serving->key_] = {serving->stop_, lasting, std::move(operation), now};
   return serving;
 }
 
-std::shared_ptr<ServedCalls::Serving> ServedCalls::begin(const NodeLife& caller, RequestId request) {
-  return add(caller, request, false);
+std::shared_ptr<ServedCalls::Serving> ServedCalls::begin(const NodeLife& caller, RequestId request, std::string operation) {
+  return add(caller, request, false, std::move(operation));
 }
 
 std::shared_ptr<ServedCalls::Serving> ServedCalls::begin_lasting(const NodeLife& caller, RequestId request,
-                                                                 std::optional<TimePoint> due) {
-  auto serving = add(caller, request, true);
+                                                                 std::optional<TimePoint> due, std::string operation) {
+  auto serving = add(caller, request, true, std::move(operation));
   if (due) {
     serving->timer_ = table_->clock->at(*due, [stop = serving->stop_]() mutable { stop.request_stop(); });
   }
@@ -82,6 +86,18 @@ void ServedCalls::stop() {
 std::size_t ServedCalls::size() const {
   const std::lock_guard lock(table_->mutex);
   return table_->calls.size();
+}
+
+std::vector<ServedFunction> ServedCalls::oldest(std::size_t count) const {
+  const TimePoint now = table_->clock->now();
+  std::vector<ServedFunction> served;
+  {
+    const std::lock_guard lock(table_->mutex);
+    for (const auto& [key, call] : table_->calls) served.push_back({call.operation, key.first.name, now - call.began});
+  }
+  std::stable_sort(served.begin(), served.end(), [](const auto& a, const auto& b) { return a.age > b.age; });
+  if (served.size() > count) served.resize(count);
+  return served;
 }
 
 }  // namespace troupe::detail

@@ -7,10 +7,13 @@
 #include <mutex>
 #include <optional>
 #include <stop_token>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "actors/clock.h"
 #include "actors/node_life.h"
+#include "actors/stack_info.h"
 #include "messages/ids.h"
 
 namespace troupe::detail {
@@ -43,11 +46,13 @@ class ServedCalls {
     std::optional<TimerId> timer_;
   };
 
-  /// The caller waits for the answer: the function is to stop when it cancels the request, or is gone.
-  [[nodiscard]] std::shared_ptr<Serving> begin(const NodeLife& caller, RequestId request);
+  /// The caller waits for the answer: the function is to stop when it cancels the request, or is gone. `operation` is
+  /// for reports.
+  [[nodiscard]] std::shared_ptr<Serving> begin(const NodeLife& caller, RequestId request, std::string operation = {});
 
   /// The value stays here, whoever asked for it: the function is to stop at `due` only.
-  [[nodiscard]] std::shared_ptr<Serving> begin_lasting(const NodeLife& caller, RequestId request, std::optional<TimePoint> due);
+  [[nodiscard]] std::shared_ptr<Serving> begin_lasting(const NodeLife& caller, RequestId request, std::optional<TimePoint> due,
+                                                       std::string operation = {});
 
   void cancelled(const NodeLife& caller, RequestId request);
   void caller_gone(const NodeLife& caller);
@@ -57,8 +62,11 @@ class ServedCalls {
 
   [[nodiscard]] std::size_t size() const;
 
+  /// The `count` that began first, the oldest first.
+  [[nodiscard]] std::vector<ServedFunction> oldest(std::size_t count) const;
+
  private:
-  [[nodiscard]] std::shared_ptr<Serving> add(const NodeLife& caller, RequestId request, bool lasting);
+  [[nodiscard]] std::shared_ptr<Serving> add(const NodeLife& caller, RequestId request, bool lasting, std::string operation);
 
   std::shared_ptr<Serving::Table> table_;
 };

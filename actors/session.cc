@@ -11,6 +11,7 @@ namespace troupe {
 namespace {
 
 constexpr std::size_t kAheadBits = 64;
+constexpr std::uint64_t kPromiseMaxMs = 3'600'000;
 
 std::size_t size_of(const Frames& frames) {
   std::size_t bytes = 0;
@@ -76,6 +77,7 @@ Result<Session::Received> Session::receive(TimePoint now, Frames message) {
       goodbye_after_ = header.number;
       break;
     case SessionKind::heartbeat:
+      out.promised = std::chrono::milliseconds(std::min(header.number, kPromiseMaxMs));
       break;
   }
   fill_window(now, out.on_link);
@@ -102,7 +104,10 @@ std::optional<TimePoint> Session::next_due() const {
   return next;
 }
 
-Frames Session::heartbeat() { return message(SessionKind::heartbeat, 0); }
+Frames Session::heartbeat(Duration interval) {
+  const auto ms = std::chrono::ceil<std::chrono::milliseconds>(interval).count();
+  return message(SessionKind::heartbeat, static_cast<std::uint64_t>(ms));
+}
 
 Frames Session::goodbye() { return message(SessionKind::goodbye, first_ + pending_.size() - 1); }
 

@@ -74,6 +74,7 @@ class Session {
   struct Received {
     std::vector<Frames> delivered;  ///< in order, session header removed
     std::vector<Frames> on_link;
+    std::optional<Duration> promised;  ///< the peer will be heard again within that time
     bool goodbye = false;  ///< the peer said that nothing follows, and everything before has been delivered
   };
 
@@ -92,7 +93,8 @@ class Session {
   /// When `tick` has something to do.
   [[nodiscard]] std::optional<TimePoint> next_due() const;
 
-  [[nodiscard]] Frames heartbeat();
+  /// Promises the peer that it will hear again from us within `interval`, in whole milliseconds.
+  [[nodiscard]] Frames heartbeat(Duration interval);
   [[nodiscard]] Frames goodbye();
 
   struct Unacknowledged {

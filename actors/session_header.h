@@ -15,7 +15,7 @@ namespace troupe {
 enum class SessionKind : std::uint8_t {
   data = 1,       ///< carries one message of the layer above; `number` is its sequence number
   ack = 2,        ///< carries acknowledgements only; `number` is the probe it answers, 0 if none
-  heartbeat = 3,  ///< "I live"; acknowledges too
+  heartbeat = 3,  ///< "I live"; acknowledges too; `number` is in how many milliseconds at the latest the next comes
   probe = 4,      ///< asks which data arrived that was sent before it; `number` counts probes
   goodbye = 5,    ///< nothing follows after sequence number `number`
 };

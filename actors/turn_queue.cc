@@ -14,41 +14,55 @@ namespace {
 
 bool TurnQueue::request(TurnId use) {
   if (uses_.contains(use)) misuse("requested twice", use);
-  return run_or_queue(use, State::arriving, arriving_);
+  return run_or_queue(use, UseState::arriving, arriving_);
 }
 
 std::optional<TurnId> TurnQueue::suspend(TurnId use) {
-  if (!is(use, State::running)) misuse("suspended without its turn", use);
-  uses_[use] = State::suspended;
+  if (!is(use, UseState::has_turn)) misuse("suspended without its turn", use);
+  uses_[use] = UseState::waits_elsewhere;
   --running_count_;
   return grant_next();
 }
 
 bool TurnQueue::resume(TurnId use) {
-  if (!is(use, State::suspended)) misuse("resumed but not suspended", use);
-  return run_or_queue(use, State::returning, returning_);
+  if (!is(use, UseState::waits_elsewhere)) misuse("resumed but not suspended", use);
+  return run_or_queue(use, UseState::returning, returning_);
 }
 
 std::optional<TurnId> TurnQueue::release(TurnId use) {
   const auto at = uses_.find(use);
   if (at == uses_.end()) misuse("released but unknown", use);
-  const State state = at->second;
+  const UseState state = at->second;
   uses_.erase(at);
-  if (state == State::arriving) std::erase(arriving_, use);
-  if (state == State::returning) std::erase(returning_, use);
-  if (state != State::running) return std::nullopt;
+  if (state == UseState::arriving) std::erase(arriving_, use);
+  if (state == UseState::returning) std::erase(returning_, use);
+  if (state != UseState::has_turn) return std::nullopt;
   --running_count_;
   return grant_next();
 }
 
-bool TurnQueue::is(TurnId use, State state) const {
+std::vector<std::pair<TurnId, UseState>> TurnQueue::uses() const {
+  std::vector<std::pair<TurnId, UseState>> uses;
+  const auto add_all = [&](UseState wanted) {
+    for (const auto& [use, state] : uses_) {
+      if (state == wanted) uses.emplace_back(use, state);
+    }
+  };
+  add_all(UseState::has_turn);
+  for (const TurnId use : returning_) uses.emplace_back(use, UseState::returning);
+  for (const TurnId use : arriving_) uses.emplace_back(use, UseState::arriving);
+  add_all(UseState::waits_elsewhere);
+  return uses;
+}
+
+bool TurnQueue::is(TurnId use, UseState state) const {
   const auto at = uses_.find(use);
   return at != uses_.end() && at->second == state;
 }
 
-bool TurnQueue::run_or_queue(TurnId use, State queued, std::deque<TurnId>& queue) {
+bool TurnQueue::run_or_queue(TurnId use, UseState queued, std::deque<TurnId>& queue) {
   const bool runs = may_run();
-  uses_[use] = runs ? State::running : queued;
+  uses_[use] = runs ? UseState::has_turn : queued;
   if (runs) {
     ++running_count_;
   } else {
@@ -63,7 +77,7 @@ std::optional<TurnId> TurnQueue::grant_next() {
   if (queue.empty()) return std::nullopt;
   const TurnId next = queue.front();
   queue.pop_front();
-  uses_[next] = State::running;
+  uses_[next] = UseState::has_turn;
   ++running_count_;
   return next;
 }

@@ -7,6 +7,10 @@
 #include <deque>
 #include <map>
 #include <optional>
+#include <utility>
+#include <vector>
+
+#include "actors/stack_info.h"
 
 namespace troupe {
 
@@ -41,7 +45,11 @@ class TurnQueue {
   /// Returns the use that has the turn now because of that, if there is one.
   [[nodiscard]] std::optional<TurnId> release(TurnId use);
 
-  [[nodiscard]] bool has_turn(TurnId use) const { return is(use, State::running); }
+  /// All uses and what each is doing: who has the turn, then who waits for it in the order of their turns, then who waits
+  /// for something else.
+  [[nodiscard]] std::vector<std::pair<TurnId, UseState>> uses() const;
+
+  [[nodiscard]] bool has_turn(TurnId use) const { return is(use, UseState::has_turn); }
   /// Uses that are neither running nor suspended.
   [[nodiscard]] std::size_t waiting_count() const noexcept { return returning_.size() + arriving_.size(); }
   /// Uses that began and wait for something else.
@@ -49,15 +57,13 @@ class TurnQueue {
   [[nodiscard]] bool empty() const noexcept { return uses_.empty(); }
 
  private:
-  enum class State : std::uint8_t { arriving, running, suspended, returning };
-
-  [[nodiscard]] bool is(TurnId use, State state) const;
+  [[nodiscard]] bool is(TurnId use, UseState state) const;
   [[nodiscard]] bool may_run() const noexcept { return sharing_ == Sharing::concurrent || running_count_ == 0; }
-  bool run_or_queue(TurnId use, State queued, std::deque<TurnId>& queue);
+  bool run_or_queue(TurnId use, UseState queued, std::deque<TurnId>& queue);
   std::optional<TurnId> grant_next();
 
   Sharing sharing_;
-  std::map<TurnId, State> uses_;
+  std::map<TurnId, UseState> uses_;
   std::size_t running_count_ = 0;  // at most 1 if sharing is `turns`
   std::deque<TurnId> returning_;
   std::deque<TurnId> arriving_;

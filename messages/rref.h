@@ -83,7 +83,7 @@ struct RRefForkAck {
 };
 
 /// The handle `fork` is not valid: its value was released before the owner heard of it, or could not be created.
-/// Notification, owner -> holder; every later use of the handle fails with `error`. Idempotent.
+/// Notification, owner -> holder: every later use fails with `error`; creator -> owner: it never will be. Idempotent.
 struct RRefRevoked {
   static constexpr Word kWord{0x0206, "RRefRevoked", Kind::notification};
   RRefId rref;

@@ -15,24 +15,33 @@
 #include <cerrno>
 #include <chrono>
 #include <cstddef>
+#include <exception>
+#include <filesystem>
 #include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
 #include <system_error>
 #include <utility>
 #include <vector>
 
 #include "node/child_process.h"
+#include "node/cluster_report.h"
+#include "node/control_listener.h"
 #include "node/environment.h"
 #include "node/launch_plan.h"
 #include "node/log_files.h"
 #include "node/log_view.h"
 #include "node/output_queue.h"
 #include "node/process_guard.h"
+#include "node/report_json.h"
 #include "node/signal_queue.h"
 #include "node/supervision.h"
 
 namespace troupe {
 namespace {
 
+namespace fs = std::filesystem;
 using namespace detail;
 using Clock = std::chrono::steady_clock;
 using Tone = LogView::Tone;
@@ -105,6 +114,7 @@ class Launcher {
 
   int run() {
     if (!start_all()) return flush(126);
+    open_control();
     while (!rules_.finished()) turn();
     say_how_it_ended();
     return flush(rules_.status());
@@ -134,6 +144,26 @@ class Launcher {
     return true;
   }
 
+  /// Lets `troupe status` ask.
+  void open_control() {
+    ends_.resize(nodes_.size());
+    try {
+      control_.emplace(ControlName{plan_.cluster_id, {}}, [this](std::string_view question) {
+        return question == "nodes" ? json_of(report()) : json_of_error("it does not know this question");
+      });
+    } catch (const std::exception& error) {
+      view_.say(Output::err, fmt::format("[troupe] `troupe status` cannot ask: {}", error.what()), Tone::quiet);
+    }
+  }
+
+  LaunchReport report() const {
+    LaunchReport report{config_.name, (config_.directory / fs::path(config_.file).filename()).string(), Clock::now() - begin_, {}};
+    for (std::size_t i = 0; i < nodes_.size(); ++i) {
+      report.nodes.push_back({plan_.nodes[i].name, nodes_[i]->pid(), ends_[i]});
+    }
+    return report;
+  }
+
   /// Waits for something to happen and deals with it.
   void turn() {
     output_.push(view_.take());
@@ -148,6 +178,8 @@ class Launcher {
         readers.emplace_back(i, stream);
       }
     }
+    const std::size_t first_of_control = polled.size();
+    if (control_) control_->add_polled(polled);
     if (::poll(polled.data(), polled.size(), patience_ms()) < 0 && errno != EINTR) {
       throw std::system_error(errno, std::generic_category(), "poll");
     }
@@ -156,12 +188,15 @@ class Launcher {
       if (polled[first_node + i].revents != 0) (void)read(readers[i].first, readers[i].second);
     }
     if (polled[0].revents != 0) take_signals();
+    if (control_ && (polled.size() > first_of_control + 1 || polled[first_of_control].revents != 0)) control_->work(Clock::now());
     if (output_.take_closed()) interrupt(SIGPIPE);
     carry_out(rules_.on_time(Clock::now()));
   }
 
   int patience_ms() const {
-    const auto next = rules_.next_time();
+    auto next = rules_.next_time();
+    const auto asked = control_ ? control_->next_due() : std::nullopt;
+    if (asked && (!next || *asked < *next)) next = asked;
     if (!next) return -1;
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(*next - Clock::now()).count();
     return static_cast<int>(std::clamp<std::int64_t>(left, 0, 60'000));
@@ -212,6 +247,7 @@ class Launcher {
         nodes_[node]->output(stream).close();
       }
       view_.end(node);
+      ends_[node] = status.text();
       const bool was_stopping = rules_.stopping();
       const SignalOrders orders = rules_.on_exit(node, status, Clock::now());
       if (!status.ok() && !rules_.was_told(node) && !rules_.finished()) {
@@ -286,6 +322,8 @@ class Launcher {
   Supervision rules_;
   bool killing_ = false;  ///< the user asked twice
   std::vector<std::unique_ptr<ChildProcess>> nodes_;
+  std::vector<std::string> ends_;         ///< of each node, empty while it runs
+  std::optional<ControlListener> control_;
   std::array<char, 64 * 1024> buffer_{};
 };
 

@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstdio>
 #include <exception>
 #include <memory>
@@ -16,6 +17,7 @@
 #include "node/config.h"
 #include "node/launcher.h"
 #include "node/settings.h"
+#include "node/status_command.h"
 
 namespace {
 
@@ -26,6 +28,8 @@ constexpr const char* kExamples = R"(Examples:
   troupe up cluster.toml --set role.trainer.count=4      the same with four trainers
   troupe up cluster.toml --log-dir logs                  keep what each of them prints in logs/<node>.log
   troupe config show cluster.toml --origin               what is configured, and by whom
+  troupe status                                          what runs, and what it counts
+  troupe stack trainer0                                  what waits for what on a node
 
 A cluster file:
   [cluster]
@@ -48,6 +52,11 @@ struct Arguments {
   std::vector<std::string> overrides;
   std::string log_dir;
   bool origin = false;
+  std::string cluster;
+  std::string node;
+  bool json = false;
+  bool all_peers = false;
+  double timeout = 2;
 };
 
 /// CLI11's help with a blank line after the description.
@@ -64,6 +73,15 @@ void add_file(CLI::App& command, Arguments& arguments) {
       ->type_name("KEY=VALUE")
       ->expected(1)
       ->take_all();
+}
+
+/// Adds what every command that asks running nodes takes.
+void add_asking(CLI::App& command, Arguments& arguments) {
+  command.add_option("CLUSTER", arguments.cluster, "name, id or file of the cluster, if there are several")->type_name("");
+  command.add_flag("--json", arguments.json, "print JSON; times are seconds");
+  command.add_option("--timeout", arguments.timeout, "how long to wait for an answer [2]")
+      ->type_name("SECONDS")
+      ->check(CLI::Range(0.001, 3600.0).description(""));
 }
 
 std::string keys_help() {
@@ -114,6 +132,22 @@ Status: 0, or that of the first failure (its exit status, or 128 + signal), 130 
   add_file(*show, arguments);
   show->add_flag("--origin", arguments.origin, "and where each value came from");
 
+  CLI::App* status = app.add_subcommand("status", "Shows the processes of running clusters and what they count");
+  add_asking(*status, arguments);
+  status->add_flag("--peers", arguments.all_peers, "show all peers of each node, not the busiest only");
+  status->footer(R"(
+Columns:
+  OWNERS     values that live there because references to them exist
+  HANDLES    values that references there refer to; FORKS: of these, values of other nodes
+  CALLS      requests without an answer yet; SERVED: functions being run for others
+  THREADS    of the pool: running a function / whose function waits / idle
+Status: 0 if every process has answered, else 1.
+)");
+
+  CLI::App* stack = app.add_subcommand("stack", "Lists what waits for what on a node: calls, turns, contexts, groups");
+  stack->add_option("NODE", arguments.node, "the node's name")->required()->type_name("");
+  add_asking(*stack, arguments);
+
   if (argc == 1) {
     fmt::print(stderr, "{}", app.help());
     return kUsageError;
@@ -123,7 +157,7 @@ Status: 0, or that of the first failure (its exit status, or 128 + signal), 130 
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);
     const std::string_view command = argv[1];
-    constexpr std::array<std::string_view, 2> kCommands = {"up", "config"};
+    constexpr std::array<std::string_view, 4> kCommands = {"up", "config", "status", "stack"};
     if (!command.starts_with("-") && std::find(kCommands.begin(), kCommands.end(), command) == kCommands.end()) {
       fmt::print(stderr, "troupe: no command \"{}\"{} (see troupe --help)\n", command,
                  troupe::did_you_mean(command, kCommands));
@@ -132,6 +166,14 @@ Status: 0, or that of the first failure (its exit status, or 128 + signal), 130 
     fmt::print(stderr, "troupe: {} (see troupe --help)\n", error.what());
     return kUsageError;
   }
+
+  const auto format = arguments.json ? troupe::ReportFormat::json : troupe::ReportFormat::text;
+  const auto patience = std::chrono::ceil<std::chrono::milliseconds>(std::chrono::duration<double>(arguments.timeout));
+  if (status->parsed()) {
+    const auto peers = arguments.all_peers ? troupe::PeersShown::all : troupe::PeersShown::busiest;
+    return troupe::show_status({arguments.cluster, peers, format, patience});
+  }
+  if (stack->parsed()) return troupe::show_stack({arguments.node, arguments.cluster, format, patience});
 
   const troupe::Variables variables = troupe::process_variables();
   const troupe::ClusterConfig cluster = troupe::load_config(arguments.file, variables, arguments.overrides);

@@ -7,17 +7,20 @@
 #include <stdexcept>
 #include <utility>
 
-#include "actors/contexts.h"
 #include "actors/membership.h"
 #include "actors/references.h"
+#include "node/node_control.h"
 
 namespace troupe {
 namespace {
 
 constexpr std::chrono::seconds kDestructorLimit{2};
+constexpr std::chrono::milliseconds kStackPatience{500};
 
 std::shared_ptr<detail::ScopeState> scope_of(std::shared_ptr<detail::NodeCore> core) {
   auto state = std::make_shared<detail::ScopeState>();
+  state->call_deadline = core->call_deadline().after();
+  state->unlimited = !state->call_deadline;
   state->node = std::move(core);
   return state;
 }
@@ -30,6 +33,7 @@ Node::Node(Node&& other) noexcept = default;
 
 Node::~Node() {
   if (!shared_state()) return;  // moved from
+  control_.reset();
   const TimePoint due = core().clock().now() + kDestructorLimit;
   for (const std::string& line : core().stop(due)) spdlog::warn("shutdown did not wait for {}", line);
 }
@@ -48,32 +52,20 @@ std::optional<Error> Node::wait_for_members(std::size_t count, Deadline deadline
   return core().membership().wait_for_members(count, due_after(deadline));
 }
 
-DebugInfo Node::debug_info() const {
-  const detail::NodeCounts counts = core().counts();
-  const PoolCounts pool = core().executor().counts();
-  DebugInfo info;
-  info.node = core().membership().info().value();
-  info.owners = counts.owned_values;
-  info.forks = core().references().forks();
-  info.pending_users = core().references().unconfirmed_forks();
-  info.pending_calls = counts.pending_requests;
-  info.served_calls = counts.served_calls;
-  info.contexts = counts.contexts;
-  info.backward_passes = core().contexts().passes();
-  info.shards = counts.shards;
-  info.pool_threads = pool.threads;
-  info.threads_busy = pool.busy;
-  info.threads_waiting = pool.waiting;
-  info.threads_idle = pool.idle;
-  info.traffic = core().traffic().counts();
-  return info;
-}
+DebugInfo Node::debug_info() const { return detail::debug_info_of(core()); }
+
+StackInfo Node::stack() const { return detail::stack_of(core(), kStackPatience); }
 
 void Node::on_down(std::function<void(const Peer&, const Error&)> handler) {
   core().membership().on_down(std::move(handler));
 }
 
+void Node::enter(NodePhase phase) const {
+  if (control_) control_->enter(phase);
+}
+
 void Node::serve() {
+  enter(NodePhase::serving);
   if (const auto error = core().membership().wait_for_agreement(std::nullopt)) throw RemoteError(*error);
 }
 
@@ -85,6 +77,7 @@ std::optional<TimePoint> Node::due_after(Deadline deadline) const {
 ShutdownReport Node::shutdown(Deadline deadline) {
   ShutdownReport report;
   if (core().stopped()) return report;
+  enter(NodePhase::leaving);
   const auto due = due_after(deadline);
   if (const auto error = core().membership().wait_for_agreement(due)) {
     report.waited_for.push_back(error->message);

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -20,25 +21,43 @@
 #include "actors/link.h"
 #include "actors/node_core.h"
 #include "actors/scope.h"
+#include "actors/stack_info.h"
 #include "actors/worker_info.h"
+#include "node/cluster_report.h"
 #include "node/secret.h"
+#include "node/transports.h"
 
 namespace troupe {
+
+namespace detail {
+class NodeControl;
+}  // namespace detail
+
+/// Whether `troupe status` and `troupe stack` can ask a node; on, it has a thread for that.
+enum class Control : std::uint8_t { off, on };
 
 /// Who a process is in its cluster, and how it gets there.
 struct NodeOptions {
   NodeName name;
   std::string cluster_id = "troupe";
-  std::string bind = "tcp://127.0.0.1:*";            ///< where this node listens: "tcp://HOST:PORT", "ipc://PATH", "ipc://@NAME"
-  std::string seed;                                  ///< where the first node listens; empty: this is the first
+  /// Where this node listens: "tcp://HOST:PORT", "ipc://PATH", "ipc://@NAME", or what `transports` has more; "ipc://" alone:
+  /// anywhere. Empty: anywhere in the way of the seed; "tcp://127.0.0.1:*" without one.
+  std::string bind;
+  /// Where a node of the cluster listens, or "tcp://NAME:PORT" with a host's name, all of whose addresses are tried, or
+  /// "file:PATH" of a file that all nodes are given and through which they find each other. Empty: this is the first node.
+  std::string seed;
   std::uint32_t world_size = 1;                      ///< join returns when so many are there; 0: at once
   std::optional<std::uint32_t> rank;                 ///< the place in the world that it wants; nothing: by arrival
   std::string role;                                  ///< empty: the name without its index
   ClusterSecret secret = ClusterSecret::random();
+  Transports transports;                             ///< which kinds of addresses there are
+  std::map<std::string, std::string> link_options;   ///< of the transport that `bind` names; see transports.h
   PoolOptions pool;
   Deadline join_deadline = std::chrono::seconds(30);
+  Deadline call_deadline;                            ///< of calls that are given no other; node.time_left() says it
   Leaks leaks = Leaks::warn;         ///< references that the program still holds at the common end
   std::string log_level;                             ///< if not empty, join sends the log to standard error from there on
+  Control control = Control::off;
 
   /// What `troupe up`, or torchrun-style variables, say about this process; a world of one without any.
   /// Throws EnvironmentError or RemoteError (an unreadable secret), naming the variable and its value.
@@ -56,9 +75,11 @@ struct ShutdownReport {
 /// Thread rule: any thread may call any member. Ends in its destructor, at the latest (ungracefully, within 2 s).
 class Node final : public Scope {
  public:
-  /// Starts a node and waits until its world is complete; calls of others wait as long. Throws RemoteError: timeout (naming who is there), auth_failed,
-  /// name_in_use, peer_unreachable, resource_exhausted (address in use, world complete), bad_argument (a rank that is taken
-  /// or out of range, another world size).
+  /// Starts a node and waits until its world is complete; calls of others wait as long. Throws RemoteError: timeout (naming
+  /// who is there), auth_failed, name_in_use, peer_unreachable (also a host name without an address), peer_restarted (a
+  /// rendezvous file that names a former life), resource_exhausted (address in use, world complete), bad_argument (a rank
+  /// that is taken or out of range, another world size, no such transport or option, a seed of another transport, a file of
+  /// another cluster).
   [[nodiscard]] static Node join(NodeOptions options, FunctionRegistry functions);
 
   /// Starts a node out of given parts, for local clusters, the simulator and tests.
@@ -100,6 +121,9 @@ class Node final : public Scope {
   /// References, calls, contexts, threads and traffic of this node, as numbers.
   [[nodiscard]] DebugInfo debug_info() const;
 
+  /// What waits for what on this node, as `troupe stack` shows it. Takes up to 0.5 s if parts of the node are busy.
+  [[nodiscard]] StackInfo stack() const;
+
   /// Whether bytes and calls per peer are counted (they are, unless switched off); counts begin anew.
   void measure_traffic(bool on) { core().traffic().measure(on); }
 
@@ -122,6 +146,9 @@ class Node final : public Scope {
 
  private:
   [[nodiscard]] std::optional<TimePoint> due_after(Deadline deadline) const;
+  void enter(NodePhase phase) const;
+
+  std::unique_ptr<detail::NodeControl> control_;  // null: nobody can ask
 };
 
 }  // namespace troupe

@@ -1,19 +1,29 @@
-// How a process becomes a node of a cluster: over ZeroMQ, through a seed, with the cluster's secret.
+// How a process becomes a node of a cluster: listens, finds the others through a seed, proves the cluster's secret.
+#include <fmt/format.h>
 #include <sodium.h>
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <string>
 #include <stdexcept>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "actors/caf.h"
 #include "actors/membership.h"
 #include "actors/roster.h"
 #include "node/environment.h"
+#include "node/host_names.h"
+#include "node/listening.h"
 #include "node/log.h"
 #include "node/node.h"
+#include "node/node_control.h"
+#include "node/rendezvous_file.h"
 #include "node/system_clock.h"
-#include "node/zmq_link.h"
 
 namespace troupe {
 namespace {
@@ -33,6 +43,75 @@ ClusterSecret secret_from(const SecretSource& source) {
   return ClusterSecret::random();
 }
 
+constexpr std::string_view kFile = "file:";
+constexpr Duration kProbePatience = std::chrono::milliseconds{500};
+
+std::optional<RendezvousFile> file_of(const NodeOptions& options) {
+  if (!options.seed.starts_with(kFile)) return std::nullopt;
+  return RendezvousFile(options.seed.substr(kFile.size()), options.cluster_id,
+                        [](const std::string& address) { return may_listen(address, kProbePatience); });
+}
+
+std::string place_to_listen(const NodeOptions& options) {
+  if (!options.bind.empty()) return options.bind;
+  const std::string_view scheme = scheme_of(options.seed);
+  return scheme.empty() ? "tcp://" : fmt::format("{}://", scheme);
+}
+
+std::unique_ptr<Link> open_link(const NodeOptions& options, Incarnation incarnation) {
+  LinkRequest request;
+  request.name = options.name;
+  request.incarnation = incarnation;
+  request.cluster_id = options.cluster_id;
+  request.secret = options.secret;
+  request.listen = place_to_listen(options);
+  request.options = options.link_options;
+  request.log = [name = options.name](std::string_view line) { spdlog::warn("[{}] {}", name, line); };
+  auto opened = options.transports.open(std::move(request));
+  if (!opened) throw RemoteError(opened.error());
+  return std::move(opened).value();
+}
+
+/// Nodes that listen in different ways cannot connect back to each other.
+void check_transport(std::string_view seed, std::string_view listen) {
+  const std::string_view scheme = scheme_of(seed);
+  if (!scheme.empty() && scheme == scheme_of(listen)) return;
+  throw RemoteError(Error{.code = ErrorCode::bad_argument,
+                          .message = scheme.empty()
+                                         ? fmt::format("the seed \"{}\" is no address: SCHEME://PLACE or file:PATH", seed)
+                                         : fmt::format("the seed \"{}\" is reached by {}, but this node listens at \"{}\"", seed,
+                                                       scheme, listen),
+                          .endpoint = std::string(seed),
+                          .operation = "join",
+                          .execution = Execution::never});
+}
+
+/// Where to join; nowhere: this node is the first.
+std::vector<detail::Seed> find_seeds(const NodeOptions& options, const Peer& self, std::optional<TimePoint> due) {
+  std::vector<detail::Seed> seeds;
+  if (const auto file = file_of(options)) {
+    const auto nodes = file->join_or_found(self, due);
+    if (!nodes) throw RemoteError(nodes.error());
+    for (const Peer& node : nodes.value()) seeds.push_back({node.address, node.incarnation});
+  } else if (!options.seed.empty()) {
+    const auto addresses = addresses_of(options.seed, due);
+    if (!addresses) throw RemoteError(addresses.error());
+    for (const std::string& address : addresses.value()) seeds.push_back({address});
+  }
+  for (const detail::Seed& seed : seeds) check_transport(seed.address, self.address);
+  return seeds;
+}
+
+/// A node that nobody can ask is better than none.
+std::unique_ptr<detail::NodeControl> control_of(const NodeOptions& options, const std::shared_ptr<detail::NodeCore>& node) {
+  try {
+    return std::make_unique<detail::NodeControl>(ControlName{options.cluster_id, options.name}, node);
+  } catch (const std::exception& error) {
+    spdlog::warn("[{}] `troupe status` cannot ask this node: {}", options.name, error.what());
+    return nullptr;
+  }
+}
+
 }  // namespace
 
 NodeOptions NodeOptions::from_environment() {
@@ -41,7 +120,7 @@ NodeOptions NodeOptions::from_environment() {
   options.name = environment.name;
   if (!environment.cluster_id.empty()) options.cluster_id = environment.cluster_id;
   if (!environment.bind_address.empty()) options.bind = environment.bind_address;
-  if (environment.rank != 0) options.seed = environment.seed_address;
+  if (environment.rank != 0 || environment.seed_address.starts_with(kFile)) options.seed = environment.seed_address;
   options.world_size = static_cast<std::uint32_t>(environment.world_size);
   options.rank = static_cast<std::uint32_t>(environment.rank);
   options.role = environment.role;
@@ -50,6 +129,7 @@ NodeOptions NodeOptions::from_environment() {
   options.pool.threads_max = environment.settings.pool_threads_max;
   options.join_deadline = environment.settings.join_timeout;
   options.log_level = environment.settings.log_level;
+  if (!environment.cluster.empty()) options.control = Control::on;
   options.leaks = environment.settings.leaks == "fail" ? Leaks::fail : Leaks::warn;
   return options;
 }
@@ -57,32 +137,35 @@ NodeOptions NodeOptions::from_environment() {
 Node Node::join(NodeOptions options, FunctionRegistry functions) {
   if (!options.log_level.empty()) log_to_stderr(options.log_level);
   if (sodium_init() < 0) throw std::runtime_error("[Node] libsodium cannot start");
+  const auto limit = options.join_deadline.after();
+  const auto due = limit ? std::optional(std::chrono::steady_clock::now() + *limit) : std::nullopt;
+  const auto file = file_of(options);
+  if (!file && !options.seed.empty()) check_transport(options.seed, place_to_listen(options));
   const Incarnation incarnation = draw_incarnation();
-  ZmqLinkOptions link;
-  link.name = options.name;
-  link.incarnation = incarnation;
-  link.cluster_id = options.cluster_id;
-  link.secret = options.secret;
-  link.bind = options.bind;
-  link.log = [name = options.name](std::string_view line) { spdlog::warn("[{}] {}", name, line); };
-  auto opened = ZmqLink::open(std::move(link));
-  if (!opened) throw RemoteError(opened.error());
+  std::unique_ptr<Link> link = open_link(options, incarnation);
+  const Peer self{options.name, incarnation, link->address()};
+  const std::vector<detail::Seed> seeds = find_seeds(options, self, due);
 
   Node node(detail::NodeParts{options.name, incarnation, std::nullopt, std::move(functions), make_system_clock(),
-                              std::make_shared<ElasticPool>(options.pool), std::move(opened).value(),
-                              detail::make_inline_host, options.leaks});
+                              std::make_shared<ElasticPool>(options.pool), std::move(link), detail::make_inline_host,
+                              options.leaks, options.world_size, options.call_deadline});
+  if (options.control == Control::on) node.control_ = control_of(options, node.shared_state()->node);
   detail::Membership& membership = node.core().membership();
   const std::string role = options.role.empty() ? detail::role_of_name(options.name) : options.role;
-  const std::size_t count = std::max<std::size_t>(options.world_size, options.seed.empty() ? 1 : 2);
+  const std::size_t count = std::max<std::size_t>(options.world_size, seeds.empty() ? 1 : 2);
   if (count > 1) node.core().hold_calls();
   const detail::MemberPlace place{options.rank, role, options.world_size};
-  if (options.seed.empty()) {
+  if (seeds.empty()) {
     membership.found(place);
   } else {
-    membership.join(options.seed, place);
+    membership.join(seeds, place);
   }
-  if (const auto error = node.wait_for_members(count, options.join_deadline)) throw RemoteError(*error);
+  if (const auto error = membership.wait_for_members(count, due)) throw RemoteError(*error);
   node.core().release_calls();
+  if (file && !seeds.empty()) {
+    if (const auto added = file->add(self, due); !added) spdlog::warn("[{}] {}", options.name, added.error().message);
+  }
+  node.enter(NodePhase::up);
   return node;
 }
 

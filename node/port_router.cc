@@ -186,6 +186,7 @@ void Router::frames(TimePoint now, const NodeName& from, Incarnation incarnation
   (void)detector_.heard(from, incarnation, now);
   auto received = found->second.session->receive(now, std::move(frames));
   if (!received) return surroundings_.warn(fmt::format("dropped bytes from {}: {}", from, received.error().message));
+  if (const auto interval = received.value().promised) detector_.promised(from, incarnation, *interval);
   put_on_link(now, from, std::move(received.value().on_link));
   for (Frames& body : received.value().delivered) {
     auto message = decode(std::move(body));
@@ -244,9 +245,9 @@ void Router::expire(TimePoint now) {
 void Router::judge_silence(TimePoint now) {
   FailureDetector::Verdicts verdicts = detector_.tick(now);
   detector_due_ = verdicts.next;
-  for (const NodeName& name : verdicts.heartbeats) {
+  for (const auto& [name, interval] : verdicts.heartbeats) {
     if (const auto found = peers_.find(name); found != peers_.end() && found->second.session) {
-      surroundings_.transmit(name, found->second.session->heartbeat());
+      surroundings_.transmit(name, found->second.session->heartbeat(interval));
     }
   }
   for (const FailureDetector::Event& event : verdicts.events) {

@@ -51,7 +51,11 @@ TimePoint now() { return std::chrono::steady_clock::now(); }
 }  // namespace
 
 struct ZmqLink::State {
-  State(ZmqLinkOptions options) : parts(std::move(options)) {}
+  State(ZmqLinkOptions options) : parts(std::move(options)) {
+    if (const auto watched = parts.ready.add(wake_up.descriptor(), ZmqLinkCore::kCaller); !watched) {
+      throw RemoteError(watched.error());
+    }
+  }
 
   struct Orders {
     std::vector<ZmqLinkCore::Command> commands;
@@ -166,10 +170,7 @@ void ZmqLink::State::run() {
     Orders orders = take_orders();
     for (ZmqLinkCore::Command& command : orders.commands) core->obey(now(), std::move(command));
     if (orders.stop) break;
-    if (orders.commands.empty() && !more) {
-      core->wait(now(), wake_up.descriptor());
-      wake_up.silence();
-    }
+    if (orders.commands.empty() && !more && core->wait(now())) wake_up.silence();
   }
   core->close();
   core.reset();

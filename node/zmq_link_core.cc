@@ -9,6 +9,7 @@ namespace troupe {
 namespace {
 
 constexpr int kMessagesPerTurn = 256;  // then connections and commands have their turn
+constexpr ReadySet::Key kListener = 1;  // and connections above
 
 Error about(const Peer& peer, ErrorCode code, std::string message) {
   return Error{.code = code,
@@ -29,7 +30,7 @@ Error refused_connect(const std::string& address, ErrorCode code, std::string me
 }  // namespace
 
 ZmqLinkCore::ZmqLinkCore(ZmqLinkParts& parts, ZmqSocket router, LinkSink& sink)
-    : parts_(parts), sink_(sink), listener_(parts, std::move(router)) {}
+    : parts_(parts), sink_(sink), listener_(parts, std::move(router), kListener) {}
 
 void ZmqLinkCore::obey(TimePoint now, Command command) {
   if (const auto* order = std::get_if<Connect>(&command)) return connect(now, order->address);
@@ -38,11 +39,10 @@ void ZmqLinkCore::obey(TimePoint now, Command command) {
 }
 
 bool ZmqLinkCore::work(TimePoint now) {
-  for (auto it = outgoing_.begin(); it != outgoing_.end();) {
-    const std::string address = it->first;
-    work_on(now, address);
-    it = outgoing_.upper_bound(address);
+  for (const auto& [key, due] : due_) {
+    if (due <= now) busy_.insert(key);
   }
+  for (const ReadySet::Key key : std::exchange(busy_, {})) work_on(now, key);
   int messages = 0;
   while (messages < kMessagesPerTurn) {
     std::optional<ZmqListener::Happened> happened = listener_.next(now);
@@ -55,19 +55,23 @@ bool ZmqLinkCore::work(TimePoint now) {
   return messages == kMessagesPerTurn;
 }
 
-void ZmqLinkCore::wait(TimePoint now, int descriptor) {
-  std::vector<ZmqSocket::Interest> interests{{.socket = &listener_.socket(), .writable = false}};
-  std::optional<TimePoint> due;
-  const auto no_later_than = [&due](TimePoint time) { due = due ? std::min(*due, time) : time; };
-  for (const auto& [address, connection] : outgoing_) {
-    connection.outgoing.add_interests(interests);
-    if (const auto next = connection.outgoing.next_due()) no_later_than(*next);
+bool ZmqLinkCore::wait(TimePoint now) {
+  std::optional<TimePoint> next;
+  const auto no_later_than = [&next](TimePoint time) { next = next ? std::min(*next, time) : time; };
+  for (const auto& [key, due] : due_) no_later_than(due);
+  if (meeting_ > 0) {
+    for (const auto& [name, peer] : peers_) {
+      if (!peer.up) no_later_than(peer.meet_by);
+    }
   }
-  for (const auto& [name, peer] : peers_) {
-    if (!peer.up) no_later_than(peer.meet_by);
-  }
+  if (!busy_.empty()) no_later_than(now);
   // Handshakes that peers leave half done cost nothing while nothing else happens; the next turn drops them.
-  ZmqSocket::wait(descriptor, interests, due ? std::max(Duration{0}, *due - now) : Duration{-1});
+  bool called = false;
+  for (const ReadySet::Key key : parts_.ready.wait(next ? std::max(Duration{0}, *next - now) : Duration{-1})) {
+    if (key > kListener) busy_.insert(key);
+    called = called || key == kCaller;
+  }
+  return called;
 }
 
 void ZmqLinkCore::close() {
@@ -99,7 +103,9 @@ void ZmqLinkCore::send(TimePoint now, const NodeName& to, Frames frames) {
     ++parts_.counters.dropped_messages;
     return;
   }
-  outgoing_.at(peer->second.connection).outgoing.send(std::move(frames));
+  Connection& connection = outgoing_.at(peer->second.connection);
+  connection.outgoing.send(std::move(frames));
+  busy_.insert(connection.key);
 }
 
 void ZmqLinkCore::disconnect(const NodeName& name) {
@@ -109,12 +115,21 @@ void ZmqLinkCore::disconnect(const NodeName& name) {
   drop(name, about(found->second.peer, ErrorCode::cancelled, "disconnected by this node"));
 }
 
-void ZmqLinkCore::work_on(TimePoint now, const std::string& address) {
+void ZmqLinkCore::work_on(TimePoint now, ReadySet::Key key) {
   while (true) {
-    const auto found = outgoing_.find(address);
-    if (found == outgoing_.end()) return;
-    std::optional<ZmqOutgoing::Happened> happened = found->second.outgoing.work(now);
-    if (!happened) return;
+    const auto known = addresses_.find(key);
+    if (known == addresses_.end()) return;  // closed
+    const std::string address = known->second;
+    ZmqOutgoing& outgoing = outgoing_.at(address).outgoing;
+    std::optional<ZmqOutgoing::Happened> happened = outgoing.work(now);
+    if (!happened) {
+      if (const auto due = outgoing.next_due()) {
+        due_.insert_or_assign(key, *due);
+      } else {
+        due_.erase(key);
+      }
+      return;
+    }
     if (const auto* welcome = std::get_if<ZmqOutgoing::Welcomed>(&*happened)) {
       welcomed(now, address, welcome->session);
     } else if (auto* lost = std::get_if<ZmqOutgoing::Lost>(&*happened)) {
@@ -143,9 +158,10 @@ void ZmqLinkCore::welcomed(TimePoint now, const std::string& address, const Auth
   const auto [found, made] = peers_.try_emplace(
       peer.name,
       PeerState{.peer = peer, .connection = address, .meet_by = now + parts_.options.connect_patience, .early = {}});
+  if (made) ++meeting_;
   if (found->second.connection != address) {  // reached before under another spelling of its address
     const bool asked = outgoing_.at(address).asked;
-    outgoing_.erase(address);
+    close(address);
     aliases_.insert_or_assign(address, peer.name);
     if (asked && !found->second.up) outgoing_.at(found->second.connection).asked = true;
     return;
@@ -156,7 +172,7 @@ void ZmqLinkCore::welcomed(TimePoint now, const std::string& address, const Auth
 void ZmqLinkCore::failed(const std::string& address, Error why) {
   if (const PeerState* peer = peer_behind(address)) return drop(NodeName(peer->peer.name), std::move(why));
   const bool asked = outgoing_.at(address).asked;
-  outgoing_.erase(address);
+  close(address);
   if (asked) sink_.on_connect_failed(address, why);
 }
 
@@ -172,7 +188,10 @@ void ZmqLinkCore::handle(TimePoint now, ZmqListener::Proved& proved) {
                            .connection = peer.address,
                            .meet_by = now + parts_.options.connect_patience,
                            .early = {}});
-  if (made) (void)connection_to(now, peer.address);
+  if (made) {
+    ++meeting_;
+    (void)connection_to(now, peer.address);
+  }
   found->second.welcomed_here = true;
   listener_.welcome(proved.route);
   check_up(found->second);
@@ -214,7 +233,17 @@ bool ZmqLinkCore::lives(const PeerState& peer) const { return outgoing_.at(peer.
 ZmqLinkCore::Connection& ZmqLinkCore::connection_to(TimePoint now, const std::string& address) {
   const auto found = outgoing_.find(address);
   if (found != outgoing_.end()) return found->second;
-  return outgoing_.emplace(address, Connection{.outgoing = ZmqOutgoing(parts_, address, now)}).first->second;
+  const ReadySet::Key key = ++last_key_;
+  addresses_.emplace(key, address);
+  busy_.insert(key);
+  return outgoing_.emplace(address, Connection{.key = key, .outgoing = ZmqOutgoing(parts_, address, key, now)}).first->second;
+}
+
+void ZmqLinkCore::close(const std::string& address) {
+  const auto found = outgoing_.find(address);
+  addresses_.erase(found->second.key);
+  due_.erase(found->second.key);
+  outgoing_.erase(found);
 }
 
 // Ends the former life of the newcomer's name, unless it is still alive at another address, and whoever was at the
@@ -237,6 +266,7 @@ bool ZmqLinkCore::make_room(const Peer& newcomer, const std::string& address) {
 void ZmqLinkCore::check_up(PeerState& peer) {
   if (peer.up || !peer.welcomed_here || !outgoing_.at(peer.connection).outgoing.welcomed()) return;
   peer.up = true;
+  --meeting_;
   outgoing_.at(peer.connection).asked = false;
   std::vector<Frames> early = std::exchange(peer.early, {});
   sink_.on_link_up(peer.peer);
@@ -244,7 +274,7 @@ void ZmqLinkCore::check_up(PeerState& peer) {
 }
 
 void ZmqLinkCore::give_up_meeting(TimePoint now) {
-  while (true) {
+  while (meeting_ > 0) {
     const auto late = std::ranges::find_if(
         peers_, [now](const auto& entry) { return !entry.second.up && entry.second.meet_by <= now; });
     if (late == peers_.end()) return;
@@ -262,7 +292,8 @@ void ZmqLinkCore::drop(const NodeName& name, Error why, Keep keep) {
   listener_.forget(peer.peer.name);
   std::erase_if(aliases_, [&peer](const auto& entry) { return entry.second == peer.peer.name; });
   const bool asked = outgoing_.at(peer.connection).asked;
-  if (keep == Keep::nothing) outgoing_.erase(peer.connection);
+  if (!peer.up) --meeting_;
+  if (keep == Keep::nothing) close(peer.connection);
   if (peer.up) {
     sink_.on_link_down(peer.peer.name, peer.peer.incarnation, why);
   } else if (asked && keep == Keep::nothing) {

@@ -4,7 +4,9 @@
 #include <cstddef>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
+#include <unordered_map>
 #include <variant>
 #include <vector>
 
@@ -39,11 +41,15 @@ class ZmqLinkCore {
 
   void obey(TimePoint now, Command command);
 
-  /// Does everything that can be done without waiting. Returns whether more is already waiting.
+  /// Key in the parts' ready set that is the caller's to use: `wait` returns then.
+  static constexpr ReadySet::Key kCaller = 0;
+
+  /// Does everything that can be done without waiting, for those connections only that have something to do. Returns
+  /// whether more is already waiting.
   [[nodiscard]] bool work(TimePoint now);
 
-  /// Waits until there is work, or `descriptor` is readable.
-  void wait(TimePoint now, int descriptor);
+  /// Waits until there is work. Returns whether the caller's descriptor is readable.
+  bool wait(TimePoint now);
 
   /// Takes leave of all peers; the sink is not called any more.
   void close();
@@ -59,6 +65,7 @@ class ZmqLinkCore {
     std::size_t early_bytes = 0;
   };
   struct Connection {
+    ReadySet::Key key = 0;
     ZmqOutgoing outgoing;
     bool asked = false;  ///< by `connect`, which is still to be answered
   };
@@ -68,7 +75,7 @@ class ZmqLinkCore {
   void send(TimePoint now, const NodeName& to, Frames frames);
   void disconnect(const NodeName& name);
 
-  void work_on(TimePoint now, const std::string& address);
+  void work_on(TimePoint now, ReadySet::Key key);
   void welcomed(TimePoint now, const std::string& address, const Authenticated& session);
   void failed(const std::string& address, Error why);
   void handle(TimePoint now, ZmqListener::Proved& proved);
@@ -78,6 +85,7 @@ class ZmqLinkCore {
   [[nodiscard]] PeerState* find(const NodeName& name, Incarnation incarnation);
   [[nodiscard]] PeerState* peer_behind(const std::string& address);
   Connection& connection_to(TimePoint now, const std::string& address);
+  void close(const std::string& address);
   [[nodiscard]] bool lives(const PeerState& peer) const;
   [[nodiscard]] bool make_room(const Peer& newcomer, const std::string& address);
   void check_up(PeerState& peer);
@@ -88,8 +96,13 @@ class ZmqLinkCore {
   LinkSink& sink_;
   ZmqListener listener_;
   std::map<std::string, Connection> outgoing_;     ///< by address
+  std::unordered_map<ReadySet::Key, std::string> addresses_;  ///< of all in outgoing_
+  ReadySet::Key last_key_ = 1;
+  std::set<ReadySet::Key> busy_;                   ///< have something to do, or sent something since they were read
+  std::map<ReadySet::Key, TimePoint> due_;         ///< have something to do then
   std::map<std::string, NodeName> aliases_;        ///< other addresses that reached a peer
   std::map<NodeName, PeerState> peers_;
+  std::size_t meeting_ = 0;                        ///< peers that are not up
 };
 
 }  // namespace troupe

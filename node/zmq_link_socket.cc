@@ -42,6 +42,11 @@ Frame to_frame(zmq::message_t&& message) {
   return Frame{.bytes = bytes, .owner = std::move(owner)};
 }
 
+/// Only where it is asked for: with it a host's name would first stand for its IPv6 address.
+void allow_ipv6(zmq::socket_t& socket, const std::string& address) {
+  if (address.starts_with("tcp://[")) socket.set(zmq::sockopt::ipv6, true);
+}
+
 Error failure(ErrorCode code, const std::string& address, const zmq::error_t& cause) {
   return Error{.code = code,
                .message = fmt::format("{}: {}", address, cause.what()),
@@ -65,6 +70,10 @@ struct ZmqSocket::Impl {
         frames_max(frames_limit) {}
 
   ~Impl() {
+    if (ready) {  // the descriptors live on for a while, in ZeroMQ's hands
+      ready->remove(socket.get(zmq::sockopt::fd));
+      if (monitor) ready->remove(monitor->get(zmq::sockopt::fd));
+    }
     // The monitor goes before its reader: ZeroMQ would wait for ever to tell a reader that is gone.
     if (monitor) zmq_socket_monitor(socket.handle(), nullptr, 0);
   }
@@ -82,6 +91,7 @@ struct ZmqSocket::Impl {
   zmq::socket_t socket;
   std::optional<zmq::socket_t> monitor;
   std::size_t frames_max;
+  ReadySet* ready = nullptr;
 };
 
 Result<ZmqSocket> ZmqSocket::open(ZmqContext& context, Kind kind, const ZmqSocketLimits& limits) {
@@ -115,6 +125,7 @@ ZmqSocket::~ZmqSocket() = default;
 
 Result<std::string> ZmqSocket::bind(const std::string& address) {
   try {
+    allow_ipv6(impl_->socket, address);
     impl_->socket.bind(address);
     return impl_->socket.get(zmq::sockopt::last_endpoint);
   } catch (const zmq::error_t& cause) {
@@ -125,6 +136,7 @@ Result<std::string> ZmqSocket::bind(const std::string& address) {
 
 Result<Unit> ZmqSocket::connect(const std::string& address) {
   try {
+    allow_ipv6(impl_->socket, address);
     impl_->socket.connect(address);
     return Unit{};
   } catch (const zmq::error_t& cause) {
@@ -173,6 +185,11 @@ std::optional<Frames> ZmqSocket::receive() {
   }
 }
 
+bool ZmqSocket::has_news(bool to_send) {
+  const int events = impl_->socket.get(zmq::sockopt::events);
+  return (events & ZMQ_POLLIN) != 0 || (to_send && (events & ZMQ_POLLOUT) != 0);
+}
+
 std::vector<ZmqSocket::Event> ZmqSocket::events() {
   std::vector<Event> events;
   if (!impl_->monitor) return events;
@@ -191,20 +208,11 @@ std::vector<ZmqSocket::Event> ZmqSocket::events() {
   }
 }
 
-void ZmqSocket::wait(int descriptor, std::span<const Interest> sockets, Duration timeout) {
-  std::vector<zmq::pollitem_t> items;
-  items.reserve(1 + 2 * sockets.size());
-  items.push_back({nullptr, descriptor, ZMQ_POLLIN, 0});
-  for (const Interest& interest : sockets) {
-    const short events = interest.writable ? ZMQ_POLLIN | ZMQ_POLLOUT : ZMQ_POLLIN;
-    items.push_back({interest.socket->impl_->socket.handle(), 0, events, 0});
-    if (interest.socket->impl_->monitor) items.push_back({interest.socket->impl_->monitor->handle(), 0, ZMQ_POLLIN, 0});
-  }
-  try {
-    zmq::poll(items.data(), items.size(), std::chrono::milliseconds{timeout < Duration{0} ? -1 : to_ms(timeout)});
-  } catch (const zmq::error_t& cause) {
-    if (cause.num() != EINTR) throw;
-  }
+Result<Unit> ZmqSocket::tell(ReadySet& ready, ReadySet::Key key) {
+  Result<Unit> added = ready.add(impl_->socket.get(zmq::sockopt::fd), key);
+  if (added && impl_->monitor) added = ready.add(impl_->monitor->get(zmq::sockopt::fd), key);
+  impl_->ready = &ready;
+  return added;
 }
 
 }  // namespace troupe

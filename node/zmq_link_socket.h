@@ -6,13 +6,13 @@
 #include <cstddef>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
 #include "actors/clock.h"
 #include "messages/error.h"
 #include "messages/frame.h"
+#include "node/ready_set.h"
 
 namespace troupe {
 
@@ -65,6 +65,9 @@ class ZmqSocket {
   /// The next message, if one has arrived. Its frames own ZeroMQ's memory. One with more than frames_max frames is empty.
   [[nodiscard]] std::optional<Frames> receive();
 
+  /// Whether a message has come, or, if `to_send`, there is room for one. Once it says no, `tell` tells.
+  [[nodiscard]] bool has_news(bool to_send);
+
   enum class Event {
     connected,
     disconnected,  ///< the connection was there and is gone
@@ -74,13 +77,10 @@ class ZmqSocket {
   /// What happened to a watched dealer since the last call.
   [[nodiscard]] std::vector<Event> events();
 
-  struct Interest {
-    const ZmqSocket* socket = nullptr;
-    bool writable = false;  ///< also return when it can be written to
-  };
-
-  /// Waits until `descriptor` or one of the sockets has something, at most `timeout`; negative: for ever.
-  static void wait(int descriptor, std::span<const Interest> sockets, Duration timeout);
+  /// Lets `ready`, which outlives the socket, tell `key` when there may be something to do: a message, an event, room to
+  /// send. It tells of news only. Whoever has sent reads before waiting, until there is nothing: a send may take the news
+  /// of a message in. Errors: resource_exhausted.
+  [[nodiscard]] Result<Unit> tell(ReadySet& ready, ReadySet::Key key);
 
  private:
   struct Impl;

@@ -19,7 +19,10 @@ std::string text_of(const Frame& frame) {
 
 }  // namespace
 
-ZmqListener::ZmqListener(ZmqLinkParts& parts, ZmqSocket router) : parts_(parts), router_(std::move(router)) {}
+ZmqListener::ZmqListener(ZmqLinkParts& parts, ZmqSocket router, ReadySet::Key key)
+    : parts_(parts), router_(std::move(router)) {
+  if (const auto watched = router_.tell(parts_.ready, key); !watched) throw RemoteError(watched.error());
+}
 
 std::optional<ZmqListener::Happened> ZmqListener::next(TimePoint now) {
   while (std::optional<Frames> message = router_.receive()) {

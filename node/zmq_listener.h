@@ -21,7 +21,8 @@ namespace troupe {
 /// bounded amount of memory for a bounded time.
 class ZmqListener {
  public:
-  ZmqListener(ZmqLinkParts& parts, ZmqSocket router);
+  /// `key` is told, through the parts' ready set, when there may be something for `next`.
+  ZmqListener(ZmqLinkParts& parts, ZmqSocket router, ReadySet::Key key);
 
   /// A peer proved the secret on `route` and waits for `welcome` or `refuse`.
   struct Proved {
@@ -53,8 +54,6 @@ class ZmqListener {
 
   /// Drops handshakes that took too long.
   void expire(TimePoint now);
-
-  [[nodiscard]] const ZmqSocket& socket() const { return router_; }
 
  private:
   struct Pending {

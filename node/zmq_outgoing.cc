@@ -11,29 +11,40 @@ namespace {
 
 constexpr Duration kReopenGap = std::chrono::milliseconds{100};
 constexpr Duration kRetryGap = std::chrono::milliseconds{250};
+constexpr std::size_t kOneLaneBytes = 64 << 10;  // most pairs of a large cluster never say so much
 
 double seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
 
 }  // namespace
 
-ZmqOutgoing::ZmqOutgoing(ZmqLinkParts& parts, std::string address, TimePoint now)
+ZmqOutgoing::ZmqOutgoing(ZmqLinkParts& parts, std::string address, ReadySet::Key key, TimePoint now)
     : parts_(parts),
       address_(std::move(address)),
+      key_(key),
       give_up_at_(now + parts.options.connect_patience),
       name_give_up_at_(now + parts.options.name_patience) {
   open(now);
 }
 
 std::optional<ZmqOutgoing::Happened> ZmqOutgoing::work(TimePoint now) {
-  if (Clue clue = take_events(now)) return clue;
-  if (Clue clue = take_answers(now)) return clue;
-  if (Clue clue = check_time(now)) return clue;
-  if (words_ && data_ && data_->send(*words_)) words_.reset();
-  flush();
-  return std::nullopt;
+  while (true) {
+    if (Clue clue = take_events(now)) return clue;
+    if (Clue clue = take_answers(now)) return clue;
+    if (Clue clue = check_time(now)) return clue;
+    if (words_ && data_ && data_->send(*words_)) words_.reset();
+    flush();
+    // A send may have taken the news of a message in, and a read that of room to send: nobody tells of them again.
+    const bool waits_to_send = words_.has_value() || (welcomed_ && !backlog_.empty());
+    const bool has_news = (data_ && data_->has_news(waits_to_send)) || (control_ && control_->has_news(false));
+    if (!has_news) return std::nullopt;
+  }
 }
 
 void ZmqOutgoing::send(Frames frames) {
+  if (frames.size() > 1 && data_bytes_ <= kOneLaneBytes) {
+    data_bytes_ += size_of(frames);
+    open_control_lane();
+  }
   if (frames.size() == 1 && control_ && put(*control_, frames)) return;
   if (welcomed_ && backlog_.empty() && put(*data_, frames)) return;
   const std::size_t bytes = size_of(frames);
@@ -50,12 +61,6 @@ void ZmqOutgoing::say_bye() {
   std::optional<ZmqEnvelope> envelope = decode_envelope(envelope_.bytes);
   envelope->kind = ZmqEnvelope::Kind::bye;
   (void)data_->send({encode(*envelope)});
-}
-
-void ZmqOutgoing::add_interests(std::vector<ZmqSocket::Interest>& interests) const {
-  const bool waits_to_send = words_.has_value() || (welcomed_ && !backlog_.empty());
-  if (data_) interests.push_back({.socket = &*data_, .writable = waits_to_send});
-  if (control_) interests.push_back({.socket = &*control_, .writable = false});
 }
 
 std::optional<TimePoint> ZmqOutgoing::next_due() const {
@@ -80,14 +85,17 @@ void ZmqOutgoing::open(TimePoint now) {
   Result<ZmqSocket> socket = ZmqSocket::open(parts_.context, ZmqSocket::Kind::watched_dealer, parts_.limits());
   if (socket) {
     const Result<Unit> connecting = socket.value().connect(address_);
-    if (connecting) {
+    const Result<Unit> watched = socket.value().tell(parts_.ready, key_);
+    if (connecting && watched) {
       data_ = std::move(socket).value();
       return;
     }
-    give_up_at_ = now;  // an address that cannot be connected to today cannot be tomorrow
+    if (!connecting) give_up_at_ = now;  // an address that cannot be connected to today cannot be tomorrow
+    last_refusal_ = connecting ? about(ErrorCode::resource_exhausted, watched.error().message)
+                               : about(ErrorCode::bad_argument, fmt::format("{} is no address to connect to", address_));
+  } else {
+    last_refusal_ = about(ErrorCode::resource_exhausted, socket.error().message);
   }
-  last_refusal_ = socket ? about(ErrorCode::bad_argument, fmt::format("{} is no address to connect to", address_))
-                         : about(ErrorCode::resource_exhausted, socket.error().message);
   reopen_at_ = now + kRetryGap;
 }
 
@@ -128,9 +136,10 @@ ZmqOutgoing::Clue ZmqOutgoing::take_answers(TimePoint now) {
     reopen_soon(now);
     return std::nullopt;
   }
-  while (!welcomed_ && data_ && !reopen_at_) {
+  while (!welcomed_ && data_) {
     const std::optional<Frames> message = data_->receive();
     if (!message) break;
+    if (reopen_at_) continue;  // this attempt is over
     if (Clue clue = take_answer(now, *message)) return clue;
   }
   return std::nullopt;
@@ -189,13 +198,18 @@ void ZmqOutgoing::welcome(const Authenticated& session) {
   last_refusal_.reset();
   reopen_at_.reset();
   envelope_ = encode(ZmqEnvelope{.slot = session.slot, .token = session.token});
+  open_control_lane();
+}
+
+void ZmqOutgoing::open_control_lane() {
+  if (!welcomed_ || control_ || data_bytes_ <= kOneLaneBytes) return;
   Result<ZmqSocket> lane = ZmqSocket::open(parts_.context, ZmqSocket::Kind::dealer, parts_.limits());
   // Without a lane of their own, control messages go with the data.
-  if (lane && lane.value().connect(address_)) control_ = std::move(lane).value();
+  if (lane && lane.value().connect(address_) && lane.value().tell(parts_.ready, key_)) control_ = std::move(lane).value();
 }
 
 void ZmqOutgoing::flush() {
-  while (welcomed_ && !backlog_.empty() && put(*data_, backlog_.front())) {
+  while (welcomed_ && data_ && !backlog_.empty() && put(*data_, backlog_.front())) {
     backlog_bytes_ -= size_of(backlog_.front());
     backlog_.pop_front();
   }

@@ -6,11 +6,11 @@
 #include <string>
 #include <string_view>
 #include <variant>
-#include <vector>
 
 #include "actors/clock.h"
 #include "actors/link.h"
 #include "node/handshake.h"
+#include "node/ready_set.h"
 #include "node/zmq_link_parts.h"
 #include "node/zmq_link_socket.h"
 
@@ -26,7 +26,8 @@ namespace troupe {
 ///    Failed               Lost
 class ZmqOutgoing {
  public:
-  ZmqOutgoing(ZmqLinkParts& parts, std::string address, TimePoint now);
+  /// `key` is told, through the parts' ready set, when `work` has something to do.
+  ZmqOutgoing(ZmqLinkParts& parts, std::string address, ReadySet::Key key, TimePoint now);
 
   struct Welcomed {
     Authenticated session;
@@ -42,7 +43,7 @@ class ZmqOutgoing {
   /// Does what can be done now. Returns what the link must know; call again until nothing is returned.
   [[nodiscard]] std::optional<Happened> work(TimePoint now);
 
-  /// Sends one message, or keeps it while the connection cannot take it.
+  /// Sends one message, or keeps it while the connection cannot take it. Call `work` before waiting.
   void send(Frames frames);
 
   /// Tells the peer that this node closes the connection on purpose.
@@ -52,7 +53,7 @@ class ZmqOutgoing {
   [[nodiscard]] bool connected() const { return connected_; }
   [[nodiscard]] bool welcomed() const { return welcomed_; }
 
-  void add_interests(std::vector<ZmqSocket::Interest>& interests) const;
+  /// When `work` has something to do even if nothing comes. Changes in `work` only.
   [[nodiscard]] std::optional<TimePoint> next_due() const;
 
  private:
@@ -67,14 +68,17 @@ class ZmqOutgoing {
   [[nodiscard]] Clue check_time(TimePoint now);
   void welcome(const Authenticated& session);
   void flush();
+  void open_control_lane();
   [[nodiscard]] bool put(ZmqSocket& lane, const Frames& frames);
   [[nodiscard]] Error about(ErrorCode code, std::string message) const;
 
   ZmqLinkParts& parts_;
   const std::string address_;
+  const ReadySet::Key key_;
 
   std::optional<ZmqSocket> data_;
-  std::optional<ZmqSocket> control_;  ///< once welcomed
+  std::optional<ZmqSocket> control_;  ///< once welcomed and the data lane has had its share
+  std::size_t data_bytes_ = 0;        ///< that messages of several frames have had, on all attempts
   std::optional<HandshakeClient> handshake_;
   std::optional<Frames> words_;  ///< of the handshake, not yet taken by the socket
   Frame envelope_;               ///< before every message, once welcomed

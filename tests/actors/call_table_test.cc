@@ -123,13 +123,16 @@ BOOST_AUTO_TEST_CASE(shutdown_fails_all_calls_in_the_order_they_were_made) {
 BOOST_AUTO_TEST_CASE(a_report_names_the_oldest_calls) {
   Table table;
   (void)table.add(kServer, kStart + 1s, "rpc project", kStart, std::make_unique<int>(1));
-  (void)table.add(kOther, std::nullopt, "to_here", kStart + 5ms, std::make_unique<int>(2));
+  const SourceLocation site = SourceLocation::current();
+  (void)table.add(kOther, std::nullopt, "to_here", kStart + 5ms, std::make_unique<int>(2), site);
   (void)table.add(kServer, std::nullopt, "backward", kStart + 9ms, std::make_unique<int>(3));
   const auto oldest = table.oldest(2);
   BOOST_TEST_REQUIRE(oldest.size() == 2U);
   BOOST_TEST(oldest[0].operation == "rpc project");
   BOOST_TEST(oldest[1].operation == "to_here");
   BOOST_TEST((oldest[1].started == kStart + 5ms));
+  BOOST_TEST(!oldest[0].site.has_value());
+  BOOST_TEST(oldest[1].site.value().line() == site.line());
   BOOST_TEST(table.oldest(9).size() == 3U);
 }
 

@@ -11,6 +11,7 @@ BOOST_AUTO_TEST_CASE(text_has_one_line_for_each_counter) {
   DebugInfo info;
   info.node = {"ps0", 1};
   info.owners = 2;
+  info.handles = 20;
   info.forks = 3;
   info.pending_users = 4;
   info.pending_calls = 5;
@@ -24,6 +25,7 @@ BOOST_AUTO_TEST_CASE(text_has_one_line_for_each_counter) {
   info.threads_idle = 13;
   const std::string without = "node: ps0 (rank 1)\n"
                               "owners: 2\n"
+                              "handles: 20\n"
                               "forks: 3\n"
                               "pending_users: 4\n"
                               "pending_calls: 5\n"

@@ -175,10 +175,11 @@ BOOST_AUTO_TEST_CASE(a_creation_that_fails_after_its_handle_was_dropped_is_delet
   BOOST_TEST(table.size() == 0U);
 }
 
-BOOST_AUTO_TEST_CASE(a_creation_that_never_left_tells_the_owner_nothing) {
+BOOST_AUTO_TEST_CASE(a_creation_that_never_left_tells_the_owner_that_none_will_come) {
   HandleTable table(kSelf);
-  BOOST_TEST(table.create(kRRef, kOwner) == of_self(1));
-  table.creation_undone(kRRef, error_of(ErrorCode::too_large));
+  const ForkId fork = table.create(kRRef, kOwner);
+  const Error why = error_of(ErrorCode::too_large);
+  expect(table.creation_undone(kRRef, why), {{Kind::undone, kOwner, kRRef, fork, {}, why}});
   BOOST_TEST((table.failure(kRRef)->code == ErrorCode::too_large));
   expect(table.dropped(kRRef), {});
   BOOST_TEST(table.size() == 0U);

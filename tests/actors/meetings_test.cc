@@ -100,6 +100,18 @@ BOOST_AUTO_TEST_CASE(second_entry_of_a_member_is_for_the_second_meeting, *label(
   CHECK_TOLD(place, "a <- a=2 b=4 ", "b <- a=2 b=4 ");
 }
 
+BOOST_AUTO_TEST_CASE(report_says_who_waits_how_long_and_for_whom) {
+  Place place;
+  BOOST_TEST(place.meetings.open(TimePoint(0s)).empty());
+  place.enter("c", 3);
+  place.now = 1s;
+  place.enter("a", 1);
+  place.enter("b", 2, {"a", "b"});
+  place.now = 3s;
+  const std::vector<OpenMeeting> expected{{"barrier", {{"b", 2s}}, {"a"}}, {"barrier", {{"c", 3s}, {"a", 2s}}, {"b"}}};
+  BOOST_TEST((place.meetings.open(TimePoint(place.now)) == expected));
+}
+
 BOOST_AUTO_TEST_CASE(only_the_receiver_of_a_gather_gets_the_values) {
   Place place;
   for (const char* member : {"a", "b", "c"}) place.enter(member, 1, msg::BarrierEntered{"gather", kThree, "b", false, {}, {}});

@@ -36,6 +36,9 @@ struct TestNode final : Router::Surroundings {
   void deliver(const Peer& from, msg::Envelope envelope, msg::AnyMessage message, std::optional<TimePoint> due) override {
     arrived.push_back({from.name, std::move(envelope), std::move(message), due});
   }
+  void came_late(const NodeLife& from, msg::AnyMessage answer) override {
+    events.push_back("late " + std::string(msg::word_of(answer).name) + " from " + from.name);
+  }
   void peer_up(const Peer& peer) override { events.push_back("up " + peer.name); }
   void peer_down(const Peer& peer, const Error& why) override {
     events.push_back("down " + peer.name + " " + std::string(name_of(why.code)));
@@ -159,6 +162,7 @@ BOOST_AUTO_TEST_CASE(request_without_an_answer_times_out_and_the_peer_is_told, *
   b.router.answer(at(60ms), a.life(), b.arrived[0].envelope.request, msg::Reply{});  // late
   exchange(at(61ms));
   BOOST_TEST(answers.size() == 1U);
+  BOOST_TEST(a.events.back() == "late Reply from b");  // it may carry references
 }
 
 BOOST_AUTO_TEST_CASE(cancelled_request_ends_once_and_the_peer_is_told, *label("fault-F37")) {
@@ -321,6 +325,8 @@ BOOST_AUTO_TEST_CASE(restarted_peer_fails_what_its_former_life_was_asked, *label
 }
 
 BOOST_AUTO_TEST_CASE(silent_peer_is_given_up, *label("fault-F13")) {
+  Session peer(b.self.incarnation, a.self.incarnation);
+  a.router.frames(at(0ms), "b", b.self.incarnation, peer.heartbeat(100ms));
   Answers answers;
   a.router.request(at(0ms), call_to("b", std::nullopt), into(answers));
   for (TimePoint now = at(0ms); answers.empty() && now < at(5s);) {
@@ -340,13 +346,21 @@ BOOST_AUTO_TEST_CASE(bytes_that_are_no_message_change_nothing_or_end_the_connect
   BOOST_TEST(a.arrived.empty());
 }
 
-BOOST_AUTO_TEST_CASE(oldest_requests_come_first_one_line_each) {
+BOOST_AUTO_TEST_CASE(oldest_requests_come_first_and_say_where_they_were_made) {
   Answers answers;
   a.router.request(at(0ms), call_to("b"), into(answers));
-  a.router.request(at(1s), call_to("a"), into(answers));
-  const std::vector<std::string> lines = a.router.oldest(at(3s), 8);
-  BOOST_TEST((lines == std::vector<std::string>{"rpc project to b, 3.0 s", "rpc project to a, 2.0 s"}));
-  BOOST_TEST(a.router.oldest(at(3s), 1).size() == 1U);
+  Request second = call_to("a");
+  const SourceLocation site = SourceLocation::current();
+  second.site = site;
+  a.router.request(at(1s), std::move(second), into(answers));
+  const std::vector<PendingCall> oldest = a.router.oldest(8);
+  BOOST_TEST_REQUIRE(oldest.size() == 2U);
+  BOOST_TEST(oldest[0].peer.name == "b");
+  BOOST_TEST((oldest[0].started == at(0ms)));
+  BOOST_TEST(!oldest[0].site.has_value());
+  BOOST_TEST(oldest[1].peer.name == "a");
+  BOOST_TEST(oldest[1].site.value().line() == site.line());
+  BOOST_TEST(a.router.oldest(1).size() == 1U);
 }
 
 /// CT-1: whatever happens, and in whatever order, a request has exactly one answer, and the first event decides which.

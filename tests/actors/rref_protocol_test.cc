@@ -41,6 +41,13 @@ BOOST_AUTO_TEST_CASE(a_creating_call_times_out_after_its_handle_was_handed_on) {
   BOOST_TEST(seen.early_deletes > 0U);
 }
 
+BOOST_AUTO_TEST_CASE(a_creating_call_never_leaves_after_its_handle_was_handed_on) {
+  prove({.programs = {{'O', {}}, {'A', {{K::create}, {K::hand, 'B'}, {K::drop}}}, {'B', {{K::hand, 'A'}, {K::drop}}}},
+         .duplicates = 1,
+         .creation_may_stay = true,
+         .crashable = "B"});
+}
+
 BOOST_AUTO_TEST_CASE(a_handle_goes_along_a_chain_of_three_users) {
   const auto seen = prove({.programs = {{'O', {}},
                                         {'A', {{K::create}, {K::hand, 'B'}, {K::drop}}},

@@ -55,10 +55,11 @@ class World {
     std::vector<Event> out;
     for (auto at = flight_.begin(); at != flight_.end(); at = flight_.upper_bound(*at)) {
       const bool is_notification = at->kind == Kind::forked || at->kind == Kind::deleted || at->kind == Kind::acknowledged ||
-                                   at->kind == Kind::revoked;
+                                   at->kind == Kind::revoked || at->kind == Kind::undone;
       out.push_back({What::deliver, 0, &*at});
       if (duplicates_ > 0 && is_notification) out.push_back({What::repeat, 0, &*at});
-      if (undone_ > 0 && at->kind == Kind::call && alive_.contains(at->from)) out.push_back({What::undo, 0, &*at});
+      const bool may_stay = at->kind == Kind::call ? undone_ > 0 : at->kind == Kind::create && script_->creation_may_stay;
+      if (may_stay && alive_.contains(at->from)) out.push_back({What::undo, 0, &*at});
     }
     for (const char node : alive_) {
       if (can_act(node)) out.push_back({What::act, node, nullptr});
@@ -83,8 +84,9 @@ class World {
         deliver(message);
         break;
       case Event::What::undo:
-        --undone_;
         flight_.erase(flight_.find(message));
+        if (message.kind == Kind::create) return undo_creation();
+        --undone_;
         for (const ForkId& fork : message.forks) undo(message.from, fork);
         break;
       case Event::What::act: act(event.node); break;
@@ -106,6 +108,7 @@ class World {
     std::string out = table_ ? table_->text() : "none";
     out += released_ ? "|released|" : "|";
     if (creation_failed_) out += "creation failed|";
+    if (never_created_) out += "never created|";
     for (const auto& [node, table] : users_) out += std::string(1, node) + table.text() + "|";
     for (const Message& message : flight_) out += text(message) + "|";
     for (const auto& [node, count] : copies_) out += node + std::to_string(count);
@@ -252,6 +255,11 @@ class World {
     send_all(created_by_, users_.at(created_by_).creation_failed(rref_, error_of(ErrorCode::timeout)));
   }
 
+  void undo_creation() {
+    never_created_ = true;
+    send_all(created_by_, users_.at(created_by_).creation_undone(rref_, error_of(ErrorCode::too_large)));
+  }
+
   [[nodiscard]] bool is_answer_to_creation(const Message& message) const {
     return message.kind == Kind::acknowledged && message.to == created_by_ && message.forks.front() == creating_fork_;
   }
@@ -299,6 +307,11 @@ class World {
       case Kind::create: answer(message, is_over ? ForkOutcome::revoked : table_->created(fork, from)); break;
       case Kind::forked: answer(message, is_over ? ForkOutcome::revoked : table_->forked(fork, from)); break;
       case Kind::deleted: deleted(message, is_over); break;
+      case Kind::undone:
+        if (is_over) break;
+        static_cast<void>(table_->created(fork, from));
+        require(table_->deleted(fork, from), "a creator's own word was refused");
+        break;
       case Kind::call:
         for (const ForkId& home : message.forks) come_home(message, home, is_over);
         break;
@@ -359,6 +372,7 @@ class World {
     for (const RRefNotice& notice : notices) {
       const Kind kind = notice.kind == RRefNotice::Kind::forked    ? Kind::forked
                         : notice.kind == RRefNotice::Kind::deleted ? Kind::deleted
+                        : notice.kind == RRefNotice::Kind::undone  ? Kind::undone
                                                                    : Kind::acknowledged;
       send({kind, node, notice.to.name.front(), {notice.fork}, notice.parent});
     }
@@ -405,6 +419,7 @@ class World {
 
   [[nodiscard]] bool is_lost(char node) const { return lost_.contains(std::string(1, node)); }
   [[nodiscard]] bool is_tainted(const ForkId& fork) const {
+    if (never_created_) return true;
     const auto& roots = rests_on_.at(fork);
     return std::any_of(roots.begin(), roots.end(), [&](const std::string& root) { return lost_.contains(root); });
   }
@@ -415,7 +430,7 @@ class World {
   }
 
   static std::string text(const Message& message) {
-    static constexpr const char* kNames[] = {"create", "call", "forked", "deleted", "acknowledged", "revoked", "down"};
+    static constexpr const char* kNames[] = {"create", "call", "forked", "deleted", "acknowledged", "revoked", "undone", "down"};
     std::string out = std::string(1, message.from) + "->" + message.to + " " + kNames[static_cast<int>(message.kind)];
     for (const ForkId& fork : message.forks) out += " " + fork.text();
     return out;
@@ -434,6 +449,7 @@ class World {
   char created_by_ = 0;
   ForkId creating_fork_;
   bool creation_failed_ = false;
+  bool never_created_ = false;
   std::map<char, HandleTable> users_;
   std::map<char, std::size_t> copies_;
   std::map<char, std::size_t> position_;

@@ -36,12 +36,13 @@ struct Script {
   int duplicates = 0;           ///< notifications delivered twice
   int undone = 0;               ///< calls that never leave
   bool creation_may_fail = false;  ///< the creating call may time out at its caller, at any point
+  bool creation_may_stay = false;  ///< the creating call may never leave, though the creator does not know that at once
   std::string crashable = {};   ///< nodes of which one may crash
   std::string cut = {};         ///< two nodes that may lose each other for good, both alive
 };
 
 struct Message {
-  enum class Kind : std::uint8_t { create, call, forked, deleted, acknowledged, revoked, down };
+  enum class Kind : std::uint8_t { create, call, forked, deleted, acknowledged, revoked, undone, down };
   Kind kind = Kind::call;
   char from = 'O';
   char to = 'O';

@@ -106,6 +106,20 @@ BOOST_AUTO_TEST_CASE(stop_is_told_to_all) {
   BOOST_TEST(second->stop_token().stop_requested());
 }
 
+BOOST_AUTO_TEST_CASE(report_names_the_oldest_first_and_no_more_than_wanted) {
+  const auto first = calls.begin(kTrainer, {9}, "rpc project");
+  clock->advance(2s);
+  const auto second = calls.begin_lasting(kOther, {1}, std::nullopt, "rpc make");
+  clock->advance(1s);
+  const auto third = calls.begin(kTrainer, {1}, "rpc twice");
+  auto over = calls.begin(kTrainer, {2}, "rpc over");
+  over.reset();
+  const std::vector<ServedFunction> expected{
+      {"rpc project", "trainer", 3s}, {"rpc make", "other", 1s}, {"rpc twice", "trainer", 0s}};
+  BOOST_TEST((calls.oldest(9) == expected));
+  BOOST_TEST((calls.oldest(2) == std::vector(expected.begin(), expected.begin() + 2)));
+}
+
 BOOST_AUTO_TEST_CASE(call_may_outlive_the_table) {
   auto other = std::make_unique<ServedCalls>(clock);
   const auto call = other->begin(kTrainer, {1});

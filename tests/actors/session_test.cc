@@ -131,7 +131,7 @@ BOOST_AUTO_TEST_CASE(frames_are_released_as_soon_as_they_are_acknowledged) {
   (void)receive(pair.bob, 0ms, on_link);
   on_link.clear();
   BOOST_TEST(!held.expired());
-  (void)receive(pair.alice, 1ms, pair.bob.heartbeat());
+  (void)receive(pair.alice, 1ms, pair.bob.heartbeat(100ms));
   BOOST_TEST(held.expired());
   BOOST_TEST(pair.alice.pending_bytes() == 0U);
 }
@@ -187,7 +187,7 @@ BOOST_AUTO_TEST_CASE(only_the_missing_message_is_sent_again) {
     if (i == 1 || i == 3) continue;  // lost
     for (const Frames& ack : receive(pair.bob, 1ms, on_link[0]).on_link) (void)receive(pair.alice, 2ms, ack);
   }
-  (void)receive(pair.alice, 3ms, pair.bob.heartbeat());
+  (void)receive(pair.alice, 3ms, pair.bob.heartbeat(100ms));
   const Session::Due due = pair.alice.tick(at(200ms));
   BOOST_REQUIRE_EQUAL(due.on_link.size(), 2U);
   BOOST_TEST(header_of(due.on_link[0]).number == 1U);
@@ -201,7 +201,7 @@ BOOST_AUTO_TEST_CASE(window_holds_messages_back_until_acknowledged) {
   BOOST_TEST(send(pair.alice, 0ms, "3").empty());
   (void)receive(pair.bob, 0ms, one[0]);
   (void)receive(pair.bob, 0ms, two[0]);
-  const Session::Received got = receive(pair.alice, 1ms, pair.bob.heartbeat());
+  const Session::Received got = receive(pair.alice, 1ms, pair.bob.heartbeat(100ms));
   BOOST_REQUIRE_EQUAL(got.on_link.size(), 1U);
   BOOST_TEST(text(got.on_link[0][1]) == "3");
 }
@@ -355,14 +355,14 @@ BOOST_AUTO_TEST_CASE(close_returns_what_was_not_acknowledged_and_whether_it_left
   (void)send(pair.alice, 0ms, "kept back");
   (void)send(pair.alice, 0ms, "never left");
   (void)receive(pair.bob, 0ms, first[0]);
-  (void)receive(pair.alice, 0ms, pair.bob.heartbeat());
+  (void)receive(pair.alice, 0ms, pair.bob.heartbeat(100ms));
   const std::vector<Session::Unacknowledged> open = pair.alice.close();
   BOOST_REQUIRE_EQUAL(open.size(), 3U);
   BOOST_TEST(open[0].number == 2U);
   BOOST_TEST(text(open[0].body[0]) == "left");
   BOOST_TEST((open[0].left && open[1].left && !open[2].left));
   BOOST_TEST((pair.alice.send(at(0ms), message("late")).error().code == ErrorCode::shutting_down));
-  BOOST_TEST((pair.alice.receive(at(0ms), pair.bob.heartbeat()).error().code == ErrorCode::shutting_down));
+  BOOST_TEST((pair.alice.receive(at(0ms), pair.bob.heartbeat(100ms)).error().code == ErrorCode::shutting_down));
   BOOST_TEST(!pair.alice.tick(at(10s)).next.has_value());
   BOOST_TEST(pair.alice.pending_bytes() == 0U);
 }

@@ -52,6 +52,23 @@ BOOST_AUTO_TEST_CASE(a_use_that_waits_lets_the_next_one_run) {
   BOOST_TEST(queue.suspended_count() == 0U);
 }
 
+BOOST_AUTO_TEST_CASE(a_report_has_the_turn_first_then_the_queue_then_those_who_wait_elsewhere) {
+  using Uses = std::vector<std::pair<TurnId, UseState>>;
+  TurnQueue queue;
+  BOOST_TEST(queue.uses().empty());
+  BOOST_TEST(queue.request(kFourth));
+  BOOST_TEST(!queue.request(kThird));
+  BOOST_TEST(!queue.request(kFirst));
+  BOOST_TEST((queue.uses() == Uses{{kFourth, UseState::has_turn}, {kThird, UseState::arriving}, {kFirst, UseState::arriving}}));
+  expect(queue.suspend(kFourth), kThird);
+  BOOST_TEST((queue.uses() == Uses{{kThird, UseState::has_turn}, {kFirst, UseState::arriving}, {kFourth, UseState::waits_elsewhere}}));
+  BOOST_TEST(!queue.resume(kFourth));
+  BOOST_TEST((queue.uses() == Uses{{kThird, UseState::has_turn}, {kFourth, UseState::returning}, {kFirst, UseState::arriving}}));
+  expect(queue.release(kThird), kFourth);
+  expect(queue.release(kFirst), std::nullopt);
+  BOOST_TEST((queue.uses() == Uses{{kFourth, UseState::has_turn}}));
+}
+
 BOOST_AUTO_TEST_CASE(a_use_whose_wait_is_over_goes_on_before_uses_that_have_not_begun) {
   TurnQueue queue;
   BOOST_TEST(queue.request(kFirst));

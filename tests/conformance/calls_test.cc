@@ -185,15 +185,6 @@ BOOST_AUTO_TEST_CASE(world_of_one_node_calls_itself, *label("I-09")) {
   cluster.expect_settled();
 }
 
-BOOST_AUTO_TEST_CASE(clusters_begin_and_end_three_times_in_one_process, *label("I-07")) {
-  for (int cycle = 0; cycle < 3; ++cycle) {
-    TestCluster cluster({"p1"});
-    BOOST_TEST(cluster.trainer().rpc_sync("p1", &square, cycle) == cycle * cycle);
-    const RRef<Tensor> sum = cluster.trainer().remote("p1", &add, ones({1}), 1.0);
-    BOOST_TEST(sum.to_here(cluster.trainer()).item() == 2.0);
-  }
-}
-
 BOOST_AUTO_TEST_CASE(local_cluster_refuses_names_that_are_none_or_given_twice, *label("I-05") * label("I-08")) {
   const auto says = [](const char* text) {
     return [text](const std::invalid_argument& error) { return std::string_view(error.what()) == text; };

@@ -147,7 +147,7 @@ BOOST_AUTO_TEST_CASE(deadline_that_has_passed_fails_before_anything_is_sent) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(default_deadline_is_a_minute_and_each_call_overrides_it, *label("T-02") * label("I-18")) {
+BOOST_AUTO_TEST_CASE(default_deadline_is_a_minute_and_each_call_overrides_it, *label("T-02")) {
   const auto by_default = trainer.rpc_sync("p1", &time_left_ms);
   BOOST_TEST(by_default.value() > 50'000);
   BOOST_TEST(by_default.value() <= 60'000);
@@ -169,7 +169,23 @@ BOOST_AUTO_TEST_CASE(nested_calls_inherit_what_is_left_of_the_deadline) {
   BOOST_TEST(own.value() <= 60'000);
 }
 
-BOOST_AUTO_TEST_CASE(call_in_flight_keeps_its_deadline_when_others_are_made, *label("T-03") * label("I-20")) {
+BOOST_AUTO_TEST_CASE(deadline_that_a_scope_was_given_is_read_from_it_and_holds_for_its_calls, *label("I-20")) {
+  BOOST_TEST((trainer.time_left() == Duration(60s)));
+  const Scope quick = trainer.with({.deadline = 7s});
+  BOOST_TEST((quick.time_left() == Duration(7s)));
+  const auto left = quick.rpc_sync("p1", &time_left_ms);
+  BOOST_TEST(left.value() > 1'000);
+  BOOST_TEST(left.value() <= 7'000);
+  const Scope slower = quick.with({.deadline = 9s});  // another scope: the first stays as it is
+  BOOST_TEST((slower.time_left() == Duration(9s)));
+  BOOST_TEST(slower.rpc_sync("p1", &time_left_ms).value() > 7'000);
+  BOOST_TEST((quick.time_left() == Duration(7s)));
+  const Scope endless = quick.with({.deadline = Deadline::while_peer_lives()});
+  BOOST_TEST(!endless.time_left().has_value());
+  BOOST_TEST(!endless.rpc_sync("p1", &time_left_ms).has_value());
+}
+
+BOOST_AUTO_TEST_CASE(call_in_flight_keeps_its_deadline_when_others_are_made, *label("T-03")) {
   const Scope patient = trainer.with({.deadline = 10s});
   const Future<std::int32_t> slow = patient.rpc_async("p1", &answer_after, 100);
   BOOST_TEST((error_of([&] { return trainer.with({.deadline = 30ms}).rpc_sync("p1", &wait_until_stopped); }).code ==

@@ -51,7 +51,8 @@ NodeProcess::NodeProcess(const NodeProcessOptions& options, const ClusterSecret&
                                      options.seed,
                                      std::to_string(options.world_size),
                                      std::to_string(options.pool.threads),
-                                     std::to_string(options.pool.threads_max)};
+                                     std::to_string(options.pool.threads_max),
+                                     options.log_level};
   std::vector<char*> pointers;
   for (std::string& argument : arguments) pointers.push_back(argument.data());
   pointers.push_back(nullptr);
@@ -93,7 +94,7 @@ std::string NodeProcess::wait(std::chrono::milliseconds patience) {
 /// What a NodeProcess runs; never part of a test run of its own.
 BOOST_AUTO_TEST_CASE(node_process, *boost::unit_test::disabled()) {
   const auto& suite = boost::unit_test::framework::master_test_suite();
-  BOOST_REQUIRE(suite.argc == 6);
+  BOOST_REQUIRE(suite.argc == 7);
   NodeOptions options;
   options.name = suite.argv[1];
   options.cluster_id = "conformance";
@@ -101,6 +102,7 @@ BOOST_AUTO_TEST_CASE(node_process, *boost::unit_test::disabled()) {
   options.world_size = static_cast<std::uint32_t>(std::stoul(suite.argv[3]));
   options.pool.threads = std::stoul(suite.argv[4]);
   options.pool.threads_max = std::stoul(suite.argv[5]);
+  options.log_level = suite.argv[6];
   options.secret = ClusterSecret::from_descriptor(kSecretDescriptor).value();
   if (options.seed.starts_with("ipc://")) options.bind = options.seed + "-" + options.name;
   Node node = Node::join(options, functions_of(options.name));

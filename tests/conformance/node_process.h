@@ -19,6 +19,7 @@ struct NodeProcessOptions {
   std::string seed;
   std::uint32_t world_size = 0;
   PoolOptions pool;
+  std::string log_level;  ///< as it is, if empty
 };
 
 /// Joins the cluster and serves functions_of(name) until all are done. Ends, at the latest, when this object goes or when

@@ -34,8 +34,13 @@ void start(const FunctionRegistry& functions) {
   options.world_size = 3;                // join waits for three; 0: members come and go
   options.pool.threads = 8;              // more are added while functions wait
   options.seed = "tcp://10.0.0.1:4021";  // where the first node listens
+  options.seed = "tcp://ps0.lan:4021";   // any address of that host
+  options.seed = "file:/shared/demo";    // or who stands in a file that all nodes see
   options.bind = "ipc://@demo";          // unix sockets; "tcp://127.0.0.1:*" is the default
   options.bind = "tcp://192.168.1.7:*";  // an address is an interface
+  options.link_options["connect_patience"] = "20s";
+  const auto open = [](const LinkRequest& request) { return Transports().open(request); };
+  options.transports.add("mine", {open});  // "mine://..." addresses
   Node node = Node::join(options, functions);
   node.serve();
 }

@@ -198,6 +198,24 @@ BOOST_AUTO_TEST_CASE(chain_over_four_nodes_needs_no_wait_in_between, *label("sce
   BOOST_TEST(same_bytes(rd.to_here(trainer), full({2}, 10)));  // ((1 + 1) + (1 + 2)) * 2
 }
 
+BOOST_AUTO_TEST_CASE(value_that_a_remote_call_works_on_may_be_dropped_before_it_exists) {
+  RRef<Tensor> slow = trainer.remote("p1", &slow_add, ones({1}), 1.0, 100);
+  const auto filled = slow.remote(trainer, &Tensor::fill, 5.0);
+  static_cast<void>(cluster.counts("p1"));  // by now p1 owns both, and nobody else needs `slow`
+  slow = {};
+  BOOST_CHECK_NO_THROW(filled.to_here(trainer));
+}
+
+BOOST_AUTO_TEST_CASE(references_in_an_answer_that_comes_too_late_are_released) {
+  const Future<RRef<Tensor>> late = trainer.with({.deadline = 20ms}).rpc_async("p1", &keep_here_after, ones({1}), 60);
+  const Future<RRef<Tensor>> unwanted = trainer.rpc_async("p2", &keep_here_after, ones({1}), 60);
+  BOOST_TEST(unwanted.cancel());
+  BOOST_TEST(error_of([&] { return late.get(); }).code == ErrorCode::timeout);
+  // Before the fixture looks whether they are gone, both values have been made and sent.
+  cluster.await_calls("p1", 0);
+  cluster.await_calls("p2", 0);
+}
+
 // --- handles ---------------------------------------------------------------------------------------------------------
 
 BOOST_AUTO_TEST_CASE(handles_become_confirmed_by_their_owner, *label("O-19")) {

@@ -9,7 +9,12 @@
 
 #include <fmt/format.h>
 
+#include "actors/dist_autograd.h"
+#include "actors/dist_optimizer.h"
+#include "autograd/ops.h"
+#include "optim/sgd.h"
 #include "tensor/create.h"
+#include "tensor/ops.h"
 #include "tests/conformance/async_functions.h"
 #include "tests/conformance/test_cluster.h"
 
@@ -129,6 +134,30 @@ BOOST_AUTO_TEST_CASE(shutdown_does_not_wait_for_the_dead, *label("fault-F22")) {
   const auto begin = std::chrono::steady_clock::now();
   BOOST_TEST(cluster.trainer().shutdown().clean());
   BOOST_TEST((std::chrono::steady_clock::now() - begin < 5s));
+}
+
+BOOST_AUTO_TEST_CASE(each_of_four_lives_does_calls_references_gradients_and_steps, *label("I-07")) {
+  for (int life = 0; life < 4; ++life) {
+    TestCluster cluster({"p1", "p2"});
+    Node& trainer = cluster.trainer();
+    {
+      BOOST_TEST(trainer.rpc_sync("p1", &square_on_and_one, "p2", life) == life * life + 1);
+      const RRef<Tensor> sum = trainer.remote("p1", &add, ones({1}), 1.0);
+      BOOST_TEST(trainer.rpc_sync("p2", &rref_value, sum).item() == 2.0);
+      const RRef<Variable> w = trainer.remote("p1", &echo_variable, Variable(full({2}, 3.0), RequiresGrad::yes));
+      const DistOptimizer optimizer(trainer, optim::SgdOptions{.lr = 0.5}, {w});
+      for (const double expected : {2.0, 1.0}) {  // 3 - 0.5 * 2, and once more
+        const Variable x(full({2}, 2.0), RequiresGrad::yes);
+        DistContext context(trainer);
+        backward(context, troupe::sum(context.rpc_sync("p1", &times, x, w)));
+        BOOST_TEST(same_bytes(context.grad(x), full({2}, expected + 1.0)));
+        optimizer.step(context);
+        BOOST_TEST(same_bytes(w.to_here(trainer).value(), full({2}, expected)));
+      }
+    }
+    cluster.expect_settled();
+    BOOST_TEST(trainer.shutdown().clean());
+  }
 }
 
 // The cluster's end checks that every node shuts down by itself, in time and without complaint.

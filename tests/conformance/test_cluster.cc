@@ -15,6 +15,7 @@
 
 #include "actors/membership.h"
 #include "node/local_cluster.h"
+#include "node/log.h"
 #include "tests/conformance/node_process.h"
 
 namespace troupe::testing {
@@ -90,7 +91,8 @@ struct TestCluster::LocalNodes final : Nodes {
 /// Over unix sockets the world's size is known at the start and all wait for all; over TCP the trainer is there first,
 /// on a port that the system chose, and the others come as they like.
 struct TestCluster::ProcessNodes final : Nodes {
-  ProcessNodes(const std::vector<NodeName>& names, PoolOptions pool_options, Backend backend, Leaks leaks) : pool(pool_options) {
+  ProcessNodes(const std::vector<NodeName>& names, PoolOptions pool_options, Backend backend, Leaks leaks, std::string level)
+      : pool(pool_options), log_level(std::move(level)) {
     NodeOptions options;
     options.name = "trainer";
     options.cluster_id = "conformance";
@@ -127,7 +129,7 @@ struct TestCluster::ProcessNodes final : Nodes {
   }
   void spawn(const NodeName& name) {
     if (name == "trainer") return;
-    processes[name] = std::make_unique<NodeProcess>(NodeProcessOptions{name, seed, world_size, pool}, secret);
+    processes[name] = std::make_unique<NodeProcess>(NodeProcessOptions{name, seed, world_size, pool, log_level}, secret);
   }
   void await_all(std::size_t count) {
     if (const auto error = node->core().membership().wait_for_members(count, in(20s))) throw RemoteError(*error);
@@ -153,6 +155,7 @@ struct TestCluster::ProcessNodes final : Nodes {
   }
 
   const PoolOptions pool;
+  const std::string log_level;
   const ClusterSecret secret = ClusterSecret::random();
   std::uint32_t world_size = 0;
   std::string seed;
@@ -162,15 +165,20 @@ struct TestCluster::ProcessNodes final : Nodes {
 
 // --- TestCluster -----------------------------------------------------------------------------------------------------
 
-TestCluster::TestCluster(std::vector<NodeName> others, PoolOptions pool, Backend backend, Leaks leaks) : others_(std::move(others)) {
+TestCluster::TestCluster(std::vector<NodeName> others, PoolOptions pool, Backend backend, Leaks leaks, std::string log_level)
+    : others_(std::move(others)), log_level_(std::move(log_level)) {
+  if (!log_level_.empty()) log_to_stderr(log_level_);
   if (backend == Backend::local) {
     nodes_ = std::make_unique<LocalNodes>(with_trainer(others_), pool, leaks);
   } else {
-    nodes_ = std::make_unique<ProcessNodes>(with_trainer(others_), pool, backend, leaks);
+    nodes_ = std::make_unique<ProcessNodes>(with_trainer(others_), pool, backend, leaks, log_level_);
   }
 }
 
-TestCluster::~TestCluster() = default;
+TestCluster::~TestCluster() {
+  nodes_.reset();
+  if (!log_level_.empty()) log_to_stderr("info");
+}
 
 Node& TestCluster::trainer() { return nodes_->trainer(); }
 
@@ -188,8 +196,8 @@ void TestCluster::restart(const NodeName& name) {
 
 Counts TestCluster::counts(std::string_view name) {
   if (name == "trainer") {
-    const detail::NodeCounts here = trainer().counts();
-    return {here.pending_requests, here.served_calls, here.owned_values, here.handles, here.contexts};
+    const DebugInfo here = trainer().debug_info();
+    return {here.pending_calls, here.served_calls, here.owners, trainer().counts().handles, here.forks, here.contexts};
   }
   Counts there = trainer().rpc_sync(name, &counts_here);
   --there.served_calls;
@@ -214,8 +222,8 @@ void TestCluster::await(std::string_view name, const std::function<bool(const Co
     last = counts(name);
   }
   BOOST_CHECK_MESSAGE(holds(last),
-                      fmt::format("{} still has {} requests, {} calls, {} values, {} handles, {} contexts", name,
-                                  last.pending_requests, last.served_calls, last.owned_values, last.handles, last.contexts));
+                      fmt::format("{} still has {} requests, {} calls, {} values, {} handles, {} forks, {} contexts", name,
+                                  last.pending_requests, last.served_calls, last.owned_values, last.handles, last.forks, last.contexts));
 }
 
 // --- fixtures --------------------------------------------------------------------------------------------------------

@@ -27,9 +27,10 @@ std::ostream& operator<<(std::ostream& out, Backend backend);
 /// Make it on the thread that runs main: its processes end with the thread that made them.
 class TestCluster {
  public:
-  /// All nodes are up with each other when it returns. Each serves functions_of(its name). `leaks` is the trainer's.
+  /// All nodes are up with each other when it returns. Each serves functions_of(its name), and logs from `log_level` on
+  /// if one is given; then no other cluster may be there. `leaks` is the trainer's.
   explicit TestCluster(std::vector<NodeName> others, PoolOptions pool = {}, Backend backend = backend_of_this_run(),
-                       Leaks leaks = Leaks::warn);
+                       Leaks leaks = Leaks::warn, std::string log_level = {});
 
   /// Ends all nodes together, within 10 s; the test case fails if one does not end by itself, cleanly.
   ~TestCluster();
@@ -68,6 +69,7 @@ class TestCluster {
   struct ProcessNodes;
 
   std::vector<NodeName> others_;
+  const std::string log_level_;
   std::unique_ptr<Nodes> nodes_;
 };
 

@@ -8,11 +8,15 @@
 
 #include "actors/dist_autograd.h"
 #include "actors/membership.h"
+#include "actors/references.h"
 #include "actors/wait_point.h"
+#include "autograd/ops.h"
 #include "tensor/create.h"
 #include "tensor/ops.h"
 #include "tests/conformance/async_functions.h"
 #include "tests/conformance/group_functions.h"
+#include "tests/conformance/load_functions.h"
+#include "tests/conformance/random_program.h"
 #include "tests/conformance/stream_functions.h"
 
 namespace troupe::testing {
@@ -46,6 +50,7 @@ Sample echo_sample(const Sample& sample) { return sample; }
 Nested echo_nested(const Nested& nested) { return nested; }
 std::vector<Tensor> echo_tensors(std::vector<Tensor> tensors) { return tensors; }
 Variable echo_variable(Variable variable) { return variable; }
+Variable times(Scope& scope, const Variable& x, const RRef<Variable>& w) { return mul(x, *w.local_value(scope)); }
 Unreadable unreadable(std::int32_t value) { return {value}; }
 
 std::vector<Tensor> write_first(std::vector<Tensor> tensors, double value) {
@@ -93,7 +98,8 @@ std::int32_t compute_for(std::int32_t ms) {
 
 Counts counts_here(Scope& scope) {
   const detail::NodeCounts counts = scope.state().node->counts();
-  return {counts.pending_requests, counts.served_calls, counts.owned_values, counts.handles, counts.contexts};
+  const std::uint64_t forks = scope.state().node->references().forks();
+  return {counts.pending_requests, counts.served_calls, counts.owned_values, counts.handles, forks, counts.contexts};
 }
 
 void await_world(Scope& scope, std::uint64_t nodes) {
@@ -150,6 +156,11 @@ void fill_later(Scope& scope, const RRef<Tensor>& rref, double value, std::int32
 
 RRef<Tensor> keep_here(Scope& scope, const Tensor& value) { return RRef<Tensor>(scope, value); }
 
+RRef<Tensor> keep_here_after(Scope& scope, const Tensor& value, std::int32_t ms) {
+  static_cast<void>(answer_after(ms));
+  return keep_here(scope, value);
+}
+
 std::vector<RRef<Tensor>> keep_many(Scope& scope, std::int32_t count) {
   std::vector<RRef<Tensor>> rrefs;
   for (std::int32_t i = 0; i < count; ++i) rrefs.emplace_back(scope, scalar(static_cast<float>(i)));
@@ -202,6 +213,7 @@ FunctionRegistry functions_of(const NodeName& name) {
                                     {"echo_nested", &echo_nested},
                                     {"echo_tensors", &echo_tensors},
                                     {"echo_variable", &echo_variable},
+                                    {"times", &times},
                                     {"unreadable", &unreadable},
                                     {"write_first", &write_first},
                                     {"where", &where},
@@ -238,6 +250,7 @@ FunctionRegistry functions_of(const NodeName& name) {
                                     {"fill_later", &fill_later},
                                     {"Tensor::fill", &Tensor::fill},
                                     {"keep_here", &keep_here},
+                                    {"keep_here_after", &keep_here_after},
                                     {"keep_many", &keep_many},
                                     {"give_back", &give_back},
                                     {"give_bundle_back", &give_bundle_back},
@@ -247,7 +260,8 @@ FunctionRegistry functions_of(const NodeName& name) {
                                     {"is_confirmed_here", &is_confirmed_here},
                                     {"keep_bundle", &keep_bundle},
                                     {"hold_on", &hold_on}};
-  const FunctionRegistry everywhere = with_stream_functions(with_group_functions(with_async_functions(plain)));
+  const FunctionRegistry everywhere =
+      with_program_functions(with_load_functions(with_stream_functions(with_group_functions(with_async_functions(plain)))));
   if (name == "trainer") {
     return everywhere.with({{"disagree", &disagree_on_trainer}, {"only_on_trainer", &only_on_trainer}});
   }

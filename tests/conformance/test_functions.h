@@ -59,6 +59,7 @@ Sample echo_sample(const Sample& sample);
 Nested echo_nested(const Nested& nested);
 std::vector<Tensor> echo_tensors(std::vector<Tensor> tensors);
 Variable echo_variable(Variable variable);
+Variable times(Scope& scope, const Variable& x, const RRef<Variable>& w);
 Unreadable unreadable(std::int32_t value);
 
 /// Fills the first tensor with `value` and returns all.
@@ -99,11 +100,12 @@ struct Counts {
   std::uint64_t served_calls = 0;
   std::uint64_t owned_values = 0;
   std::uint64_t handles = 0;
+  std::uint64_t forks = 0;
   std::uint64_t contexts = 0;
   friend bool operator==(const Counts&, const Counts&) = default;
   template <class Archive>
   void serialize(Archive& ar) {
-    ar(pending_requests, served_calls, owned_values, handles, contexts);
+    ar(pending_requests, served_calls, owned_values, handles, forks, contexts);
   }
 };
 Counts counts_here(Scope& scope);
@@ -170,6 +172,7 @@ void increment_often(Scope& scope, const RRef<Counter>& counter, std::int32_t ti
 void fill_later(Scope& scope, const RRef<Tensor>& rref, double value, std::int32_t ms);
 
 RRef<Tensor> keep_here(Scope& scope, const Tensor& value);
+RRef<Tensor> keep_here_after(Scope& scope, const Tensor& value, std::int32_t ms);
 std::vector<RRef<Tensor>> keep_many(Scope& scope, std::int32_t count);
 RRef<Tensor> give_back(RRef<Tensor> rref);
 Bundle give_bundle_back(Bundle bundle);

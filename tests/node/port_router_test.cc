@@ -129,6 +129,8 @@ BOOST_AUTO_TEST_CASE(place_that_belongs_to_another_name_ends_the_wait_whoever_co
 BOOST_AUTO_TEST_CASE(silent_peer_is_lost) {
   World world;
   world.router.link_up(world.now, kPeer);
+  Session peer(kPeer.incarnation, kSelf.incarnation);
+  world.router.frames(world.now, "b", kPeer.incarnation, peer.heartbeat(100ms));
   world.call("b", 1h);
   world.take();
   for (int i = 0; i < 100 && world.lines.empty(); ++i) {
@@ -199,7 +201,7 @@ BOOST_AUTO_TEST_CASE(what_was_sent_before_the_end_is_flushed_once_it_is_acknowle
   BOOST_TEST(!world.router.flushed());
   Session peer(kPeer.incarnation, kSelf.incarnation);
   (void)peer.receive(world.now, world.sent);
-  world.router.frames(world.now, "b", kPeer.incarnation, peer.heartbeat());
+  world.router.frames(world.now, "b", kPeer.incarnation, peer.heartbeat(100ms));
   BOOST_TEST(world.router.flushed());
   world.call("b", 60s);
   BOOST_TEST(world.take() == (Lines{"send b", "stopped: the port has stopped"}), per_element);

@@ -96,6 +96,7 @@ struct Two {
 /// A ZeroMQ client that knows nothing of Troupe.
 struct Stranger {
   explicit Stranger(const std::string& address) {
+    BOOST_REQUIRE(socket.tell(ready, 0).ok());
     BOOST_REQUIRE(socket.connect(address).ok());
     BOOST_REQUIRE(wait_for(ZmqSocket::Event::connected));
   }
@@ -108,10 +109,7 @@ struct Stranger {
     return false;
   }
   void send(const Frames& frames) {
-    while (!socket.send(frames)) {
-      const std::array interest{ZmqSocket::Interest{.socket = &socket, .writable = true}};
-      ZmqSocket::wait(-1, interest, 100ms);
-    }
+    while (!socket.send(frames)) wait();
   }
   std::optional<Frames> receive() {
     const auto deadline = std::chrono::steady_clock::now() + 5s;
@@ -131,11 +129,9 @@ struct Stranger {
     }
     BOOST_FAIL("no challenge came");
   }
-  void wait() const {
-    const std::array interest{ZmqSocket::Interest{.socket = &socket}};
-    ZmqSocket::wait(-1, interest, 100ms);
-  }
+  void wait() { (void)ready.wait(100ms); }
 
+  ReadySet ready;
   ZmqContext context;
   ZmqSocket socket = ZmqSocket::open(context, ZmqSocket::Kind::watched_dealer, kNoLimits).value();
 };

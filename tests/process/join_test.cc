@@ -1,10 +1,14 @@
 // How nodes find each other over sockets, and what they are told when they do not.
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <filesystem>
+#include <fstream>
 #include <future>
 #include <optional>
+#include <set>
 #include <string>
 #include <thread>
 #include <utility>
@@ -13,10 +17,14 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "actors/dist_autograd.h"
+#include "autograd/ops.h"
 #include "node/node.h"
+#include "node/zmq_link_socket.h"
 #include "tensor/create.h"
 #include "tensor/ops.h"
 #include "tests/conformance/test_cluster.h"
+#include "tests/node/temporary_directory.h"
 
 namespace troupe::testing {
 namespace {
@@ -123,13 +131,77 @@ BOOST_AUTO_TEST_CASE(second_node_of_a_name_is_refused_and_the_first_goes_on, *la
   BOOST_TEST(second.rpc_sync("a", &where) == "a");
 }
 
-BOOST_AUTO_TEST_CASE(name_is_free_again_when_its_node_has_ended, *label("I-06")) {
+BOOST_AUTO_TEST_CASE(second_start_is_refused_and_the_first_works_on_until_its_shutdown, *label("I-06")) {
+  const World world;
+  NodeOptions options = world.options("a", 0);
+  options.bind = "ipc://";
+  Node first = World::join(options);
+  options = world.options("b", 0, first.address());
+  options.bind = fresh_socket();
+  Node second = World::join(options);
+  BOOST_TEST(error_of([&] { return World::join(options); }).code == ErrorCode::resource_exhausted);  // the address
+  options.bind.clear();
+  BOOST_TEST(error_of([&] { return World::join(options); }).code == ErrorCode::name_in_use);
+  BOOST_TEST(second.rpc_sync("a", &square, 5) == 25);
+  BOOST_TEST(first.remote("b", &square, 6).to_here(first) == 36);
+  auto serving = std::async(std::launch::async, [&second] { return second.shutdown(); });
+  BOOST_TEST(first.shutdown().clean());
+  BOOST_TEST(serving.get().clean());
+}
+
+BOOST_AUTO_TEST_CASE(default_deadline_that_a_node_was_given_is_read_and_used, *label("I-18")) {
+  const World world;
+  NodeOptions options = world.options("a", 0);
+  options.call_deadline = 7s;
+  const Node first = World::join(options);
+  options = world.options("b", 0, first.address());
+  const Node second = World::join(options);
+  BOOST_TEST((first.time_left() == Duration(7s)));
+  BOOST_TEST((second.time_left() == Duration(60s)));
+  const auto given = first.rpc_sync("b", &time_left_ms);
+  BOOST_TEST(given.value() > 1'000);
+  BOOST_TEST(given.value() <= 7'000);
+  BOOST_TEST(second.rpc_sync("a", &time_left_ms).value() > 50'000);
+  // What a function of that node calls has it too, where its caller sets no limit.
+  const auto nested = second.with({.deadline = Deadline::while_peer_lives()}).rpc_sync("a", &time_left_on, "b");
+  BOOST_TEST(nested.value() > 1'000);
+  BOOST_TEST(nested.value() <= 7'000);
+}
+
+BOOST_AUTO_TEST_CASE(name_is_free_again_when_its_node_has_ended_and_all_see_each_new_life) {
   const World world;
   const Node first = World::join(world.options("a", 0));
+  const Node other = World::join(world.options("c", 0, first.address()));
+  std::set<Incarnation> lives;
   for (int life = 0; life < 3; ++life) {
-    const Node second = World::join(world.options("b", 0, first.address()));
+    const Node second = World::join(world.options("ps-0", 0, first.address()));  // "-" was a separator elsewhere
+    lives.insert(second.core().incarnation());
     BOOST_TEST(second.rpc_sync("a", &square, life) == life * life);
+    second.rpc_sync("c", &await_world, 3U);
+    BOOST_TEST(other.rpc_sync("ps-0", &where) == "ps-0");
+    BOOST_TEST((other.infos() == std::vector<WorkerInfo>{{"a", 0}, {"c", 1}, {"ps-0", 2}}));
+    const auto seen = other.members();
+    BOOST_TEST(std::ranges::count(seen, second.core().incarnation(), &Peer::incarnation) == 1);
   }
+  BOOST_TEST(lives.size() == 3U);
+}
+
+BOOST_AUTO_TEST_CASE(newcomers_of_a_world_without_a_size_take_part_in_barriers_and_gradients) {
+  const World world;
+  const Node a = World::join(world.options("a", 0));
+  const Node b = World::join(world.options("b", 0, a.address()));
+  const Node c = World::join(world.options("c", 0, a.address()));
+  c.rpc_sync("b", &await_world, 3U);
+  std::vector<std::future<void>> meeting;
+  for (const Node* node : {&a, &b, &c}) {
+    meeting.push_back(std::async(std::launch::async, [node] { static_cast<void>(node->group().barrier(*node)); }));
+  }
+  for (auto& met : meeting) met.get();
+  const RRef<Variable> w = c.remote("b", &echo_variable, Variable(full({1}, 3.0), RequiresGrad::yes));
+  const Variable x(full({1}, 2.0), RequiresGrad::yes);
+  DistContext context(c);
+  backward(context, sum(context.rpc_sync("b", &times, x, w)));
+  BOOST_TEST(context.grad(x).item() == 3.0);
 }
 
 BOOST_AUTO_TEST_CASE(node_with_another_secret_is_refused, *label("fault-F44")) {
@@ -266,6 +338,127 @@ BOOST_AUTO_TEST_CASE(address_that_others_could_reach_is_refused) {
   NodeOptions options = world.options("a", 1);
   options.bind = "tcp://0.0.0.0:*";
   BOOST_TEST(error_of([&] { return World::join(options); }).code == ErrorCode::not_authorized);
+}
+
+/// A place for a rendezvous file that is not there yet.
+struct FileWorld : World {
+  [[nodiscard]] NodeOptions options(NodeName name, std::uint32_t world_size) const {
+    return World::options(std::move(name), world_size, "file:" + path.string());
+  }
+  TemporaryDirectory directory;
+  const std::filesystem::path path = directory.path() / "rendezvous";
+};
+
+BOOST_AUTO_TEST_CASE(nodes_that_start_at_once_with_one_file_are_one_world) {
+  for (const char* listen : {"ipc://", "tcp://127.0.0.1:*"}) {
+    const FileWorld world;
+    std::vector<std::future<std::size_t>> nodes;
+    for (int i = 0; i < 8; ++i) {
+      nodes.push_back(std::async(std::launch::async, [&world, i, listen] {
+        NodeOptions options = world.options(fmt::format("n{}", i), 8);
+        options.bind = listen;
+        Node node = World::join(options);
+        const std::size_t members = node.infos().size();
+        node.serve();
+        return members;
+      }));
+    }
+    for (auto& members : nodes) BOOST_TEST(members.get() == 8U);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(newcomer_finds_in_the_file_who_is_left_and_a_new_cluster_takes_it_over) {
+  const FileWorld world;
+  std::optional<Node> first = World::join(world.options("a", 0));
+  std::optional<Node> second = World::join(world.options("b", 0));
+  BOOST_TEST(second->rpc_sync("a", &where) == "a");
+  first.reset();
+  await_members(*second, 1);
+  std::optional<Node> third = World::join(world.options("c", 0));
+  BOOST_TEST(third->rpc_sync("b", &where) == "b");
+  second.reset();
+  third.reset();
+  const Node fourth = World::join(world.options("d", 0));  // the names of the dead in it are no hindrance
+  BOOST_TEST(fourth.members().size() == 1U);
+  const Node fifth = World::join(world.options("e", 0));
+  BOOST_TEST(fifth.rpc_sync("d", &where) == "d");
+}
+
+BOOST_AUTO_TEST_CASE(file_of_another_cluster_is_refused_by_name) {
+  const FileWorld world;
+  const Node first = World::join(world.options("a", 0));
+  NodeOptions options = world.options("b", 0);
+  options.cluster_id = "another";
+  const Error error = error_of([&] { return World::join(options); });
+  BOOST_TEST(error.code == ErrorCode::bad_argument);
+  BOOST_TEST(error.message == fmt::format("the rendezvous file {} belongs to cluster \"join\", whose node a listens at {}; this node is "
+                                          "of cluster \"another\"", world.path.string(), first.address()));
+}
+
+BOOST_AUTO_TEST_CASE(file_that_names_a_former_life_is_not_followed) {
+  const FileWorld world;
+  NodeOptions options = world.options("a", 0);
+  options.bind = fresh_socket();
+  World::join(options).stop();
+  options.seed.clear();
+  const Node another = World::join(options);  // at the same address, and not in the file
+  const Error error = error_of([&] {
+    NodeOptions late = world.options("b", 0);
+    late.bind = "ipc://";
+    return World::join(late);
+  });
+  BOOST_TEST(error.code == ErrorCode::peer_restarted, error.text());
+  BOOST_TEST(error.endpoint == another.address());
+}
+
+BOOST_AUTO_TEST_CASE(seed_that_is_no_node_does_not_matter_when_another_is) {
+  const FileWorld world;
+  NodeOptions options = world.options("a", 0);
+  options.bind = "ipc://";
+  options.link_options["connect_patience"] = "300ms";
+  const Node first = World::join(options);
+  const std::string mute = fresh_socket();
+  ZmqContext context;
+  const ZmqSocketLimits limits{.frame_bytes_max = 1 << 20, .frames_max = 100, .queue_messages_max = 100, .handshake_timeout = 2s};
+  ZmqSocket nobody = ZmqSocket::open(context, ZmqSocket::Kind::router, limits).value();
+  BOOST_TEST_REQUIRE(nobody.bind(mute).ok());
+  std::ofstream(world.path) << "troupe-rendezvous 1 join\n"
+                            << fmt::format("{:032x} mute {}\n", 7, mute)
+                            << fmt::format("{:016x}{:016x} a {}\n", first.core().incarnation().high, first.core().incarnation().low,
+                                           first.address());
+  options.name = "b";
+  const Node second = World::join(options);
+  BOOST_TEST(second.rpc_sync("a", &where) == "a");
+
+  std::ofstream(world.path) << "troupe-rendezvous 1 join\n" << fmt::format("{:032x} mute {}\n", 7, mute);
+  options.name = "c";
+  const Error error = error_of([&] { return World::join(options); });
+  BOOST_TEST(error.code == ErrorCode::peer_unreachable, error.text());
+  BOOST_TEST(error.message.find(mute) != std::string::npos, error.message);
+}
+
+BOOST_AUTO_TEST_CASE(seed_may_be_a_host_name) {
+  const World world;
+  const Node first = World::join(world.options("a", 0));
+  const std::string port = first.address().substr(first.address().rfind(':'));
+  const Node second = World::join(world.options("b", 0, "tcp://localhost" + port));
+  BOOST_TEST(second.rpc_sync("a", &where) == "a");
+}
+
+BOOST_AUTO_TEST_CASE(host_name_that_nobody_knows_is_named_when_the_time_to_join_is_over) {
+  const World world;
+  NodeOptions options = world.options("b", 0, "tcp://no-such-host.invalid:4711");
+  options.join_deadline = 300ms;
+  const Error error = error_of([&] { return World::join(options); });
+  BOOST_TEST(error.code == ErrorCode::peer_unreachable);
+  BOOST_TEST(error.message.starts_with("the host name \"no-such-host.invalid\" cannot be resolved: "), error.message);
+}
+
+BOOST_AUTO_TEST_CASE(seed_that_is_no_address_is_refused) {
+  const World world;
+  const Error error = error_of([&] { return World::join(world.options("b", 0, "somewhere")); });
+  BOOST_TEST(error.code == ErrorCode::bad_argument);
+  BOOST_TEST(error.message == "the seed \"somewhere\" is no address: SCHEME://PLACE or file:PATH");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

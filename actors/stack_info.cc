@@ -1,0 +1,77 @@
+#include "actors/stack_info.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+
+#include "actors/contexts.h"
+#include "actors/membership.h"
+#include "actors/node_core.h"
+#include "actors/references.h"
+#include "actors/survey.h"
+
+namespace troupe::detail {
+namespace {
+
+/// Age of a meeting or a value in use: that of who has been there longest.
+Duration age_of(const OpenMeeting& meeting) { return meeting.waiting.empty() ? Duration{} : meeting.waiting.front().second; }
+Duration age_of(const OpenContext& context) { return context.age; }
+Duration age_of(const BusyThread& thread) { return thread.age; }
+Duration age_of(const ValueInUse& value) {
+  Duration age{};
+  for (const ValueUser& user : value.users) age = std::max(age, user.age);
+  return age;
+}
+
+template <class T>
+std::vector<T> oldest(std::vector<T> all) {
+  std::stable_sort(all.begin(), all.end(), [](const T& a, const T& b) { return age_of(a) > age_of(b); });
+  if (all.size() > kStackLines) all.resize(kStackLines);
+  return all;
+}
+
+/// "trainer.cc:57": the path is that of whoever compiled it.
+std::string text_of(const SourceLocation& site) {
+  const std::string_view file = site.file_name();
+  return fmt::format("{}:{}", file.substr(file.rfind('/') + 1), site.line());
+}
+
+WaitingCall described(const PendingCall& call, TimePoint now) {
+  return {call.operation, call.peer.name, now - call.started, call.deadline ? std::optional(*call.deadline - now) : std::nullopt,
+          call.site ? text_of(*call.site) : std::string()};
+}
+
+}  // namespace
+
+StackInfo stack_of(NodeCore& node, Duration patience) {
+  const TimePoint due = node.clock().now() + patience;
+  Survey<PendingCall> calls(node.future_home());
+  Survey<ValueInUse> values(node.future_home());
+  Survey<OpenContext> contexts(node.future_home());
+  Survey<OpenMeeting> meetings(node.future_home());
+  node.list_requests(kStackLines, calls.form());
+  node.references().list_users(values.form());
+  node.contexts().list(contexts.form());
+  node.membership().list_meetings(meetings.form());
+
+  StackInfo stack;
+  const auto answers_of = [&](auto& survey, const char* part) {
+    auto outcome = survey.wait(std::max(due - node.clock().now(), Duration{}));
+    if (!outcome.complete) stack.silent.emplace_back(part);
+    return std::move(outcome.answers);
+  };
+  const auto pending = answers_of(calls, "calls");
+  const TimePoint now = node.clock().now();
+  for (const PendingCall& call : pending) stack.calls.push_back(described(call, now));
+  stack.values = oldest(answers_of(values, "values"));
+  stack.contexts = oldest(answers_of(contexts, "contexts"));
+  stack.meetings = oldest(answers_of(meetings, "meetings"));
+  stack.served = node.served_calls().oldest(kStackLines);
+  for (RunningJob& job : node.executor().running()) stack.threads.push_back({std::move(job.label), job.age, job.waiting});
+  stack.threads = oldest(std::move(stack.threads));
+  stack.counts = debug_info_of(node);
+  return stack;
+}
+
+}  // namespace troupe::detail

@@ -1,0 +1,59 @@
+// What running processes say of themselves when `troupe status` or `troupe stack` asks. Plain data; as JSON in
+// report_json.h.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "actors/clock.h"
+#include "actors/debug_info.h"
+#include "actors/stack_info.h"
+#include "messages/ids.h"
+
+namespace troupe {
+
+/// How far a node has come.
+enum class NodePhase : std::uint8_t {
+  joining,  ///< its world is not complete yet
+  up,
+  serving,  ///< its program has called serve()
+  leaving,  ///< its program has called shutdown()
+};
+
+/// A node's answer to "status".
+struct NodeReport {
+  NodePhase phase = NodePhase::joining;
+  std::optional<std::uint32_t> rank;  ///< once it has been let in
+  Duration age{};                     ///< since it began to join
+  std::vector<NodeName> members;      ///< that it sees up, itself among them
+  DebugInfo counts;
+  friend bool operator==(const NodeReport&, const NodeReport&) = default;
+};
+
+/// A node's answer to "stack".
+struct StackReport {
+  NodeReport node;
+  StackInfo stack;
+  friend bool operator==(const StackReport&, const StackReport&) = default;
+};
+
+/// One process of a cluster as its launcher sees it.
+struct LaunchedNode {
+  NodeName name;
+  int pid = 0;
+  std::string end;  ///< "exit status 3", "killed by signal 9 (SIGKILL)"; empty while it runs
+  friend bool operator==(const LaunchedNode&, const LaunchedNode&) = default;
+};
+
+/// The launcher's answer to "nodes".
+struct LaunchReport {
+  std::string cluster;              ///< its name
+  std::string file;                 ///< absolute path of the cluster file
+  Duration age{};
+  std::vector<LaunchedNode> nodes;  ///< in order of rank
+  friend bool operator==(const LaunchReport&, const LaunchReport&) = default;
+};
+
+}  // namespace troupe

@@ -1,0 +1,45 @@
+// Rows and columns for a terminal, and numbers as people read them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "actors/clock.h"
+
+namespace troupe::detail {
+
+/// Columns as wide as their widest cell, two spaces between them. A row may be shorter than the heading; its last cell, if
+/// it is not in the last column, may be as long as it likes.
+class TextTable {
+ public:
+  enum class Align : std::uint8_t { left, right };
+  struct Column {
+    std::string heading;
+    Align align = Align::left;
+  };
+
+  explicit TextTable(std::vector<Column> columns) : columns_(std::move(columns)) {}
+
+  void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
+  [[nodiscard]] bool empty() const { return rows_.empty(); }
+
+  /// Heading and rows, each line after `indent` spaces, without spaces at its end.
+  [[nodiscard]] std::string text(std::size_t indent = 0) const;
+
+ private:
+  std::vector<Column> columns_;
+  std::vector<std::vector<std::string>> rows_;
+};
+
+/// "350 ms", "12.3 s", "4 min 10 s", "2 h 5 min", "3 d 4 h"
+[[nodiscard]] std::string shown(Duration time);
+
+/// "812 B", "1.2 kB", "3.4 MB", "5.6 GB"
+[[nodiscard]] std::string shown_bytes(std::uint64_t bytes);
+
+/// `text` on one line, without characters that a terminal would obey.
+[[nodiscard]] std::string printable(std::string_view text);
+
+}  // namespace troupe::detail

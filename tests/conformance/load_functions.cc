@@ -1,0 +1,52 @@
+#include "tests/conformance/load_functions.h"
+
+#include <algorithm>
+#include <limits>
+#include <vector>
+
+#include "tensor/create.h"
+#include "tensor/ops.h"
+#include "tests/conformance/test_functions.h"
+
+namespace troupe::testing {
+
+std::pair<std::uint64_t, std::uint64_t> bytes_with(Scope& scope, const NodeName& peer) {
+  const auto traffic = scope.state().node->traffic().counts();
+  const PeerTraffic& counts = traffic.value().at(peer);
+  return {counts.bytes_sent, counts.bytes_received};
+}
+
+Tensor filled(std::int64_t size, double value) { return full({size}, value); }
+
+double fetched_sum(Scope& scope, const RRef<Tensor>& tensor) { return sum(tensor.to_here(scope)).item(); }
+
+double forwarded_sum(Scope& scope, const NodeName& other, const RRef<Tensor>& tensor) {
+  return scope.rpc_sync(other, &fetched_sum, tensor);
+}
+
+std::int64_t arrive_often(Scope& scope, const RRef<Gate>& gate, std::int64_t times) {
+  std::vector<Future<std::int64_t>> arrivals;
+  for (std::int64_t i = 0; i < times; ++i) arrivals.push_back(gate.rpc_async(scope, &Gate::arrive));
+  std::int64_t least = std::numeric_limits<std::int64_t>::max();
+  for (const Future<std::int64_t>& arrival : arrivals) least = std::min(least, arrival.get());
+  return least;
+}
+
+std::int64_t square_often(Scope& scope, const NodeName& other, std::int64_t times) {
+  std::vector<Future<std::int64_t>> squares;
+  for (std::int64_t i = 0; i < times; ++i) squares.push_back(scope.rpc_async(other, &square, i));
+  std::int64_t right = 0;
+  for (std::int64_t i = 0; i < times; ++i) right += squares[static_cast<std::size_t>(i)].get() == i * i ? 1 : 0;
+  return right;
+}
+
+FunctionRegistry with_load_functions(const FunctionRegistry& everywhere) {
+  return everywhere.with({{"bytes_with", &bytes_with},
+                          {"filled", &filled},
+                          {"fetched_sum", &fetched_sum},
+                          {"forwarded_sum", &forwarded_sum},
+                          {"arrive_often", &arrive_often},
+                          {"square_often", &square_often}});
+}
+
+}  // namespace troupe::testing

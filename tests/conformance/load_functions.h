@@ -1,0 +1,35 @@
+// Functions of the conformance tests that make many calls at once, or values large enough to be seen on the way.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+
+#include "actors/function_registry.h"
+#include "actors/rref.h"
+#include "actors/scope.h"
+#include "tensor/tensor.h"
+#include "tests/conformance/async_functions.h"
+
+namespace troupe::testing {
+
+/// Bytes that this node sent to `peer` since they met, and bytes that it got from there.
+std::pair<std::uint64_t, std::uint64_t> bytes_with(Scope& scope, const NodeName& peer);
+
+Tensor filled(std::int64_t size, double value);
+
+/// Fetches the tensor and returns the sum of its elements.
+double fetched_sum(Scope& scope, const RRef<Tensor>& tensor);
+
+/// What `other` gets for fetched_sum.
+double forwarded_sum(Scope& scope, const NodeName& other, const RRef<Tensor>& tensor);
+
+/// Arrives so many times at once; returns the least number that an arrival got.
+std::int64_t arrive_often(Scope& scope, const RRef<Gate>& gate, std::int64_t times);
+
+/// Has `other` square all numbers below `times`, at once; returns how many squares were right.
+std::int64_t square_often(Scope& scope, const NodeName& other, std::int64_t times);
+
+/// `everywhere` and all of these.
+[[nodiscard]] FunctionRegistry with_load_functions(const FunctionRegistry& everywhere);
+
+}  // namespace troupe::testing

@@ -1,0 +1,18 @@
+// Names at which nobody else listens.
+#pragma once
+
+#include <unistd.h>
+
+#include <atomic>
+#include <string>
+
+#include "node/control_socket.h"
+
+namespace troupe::testing {
+
+inline ControlName fresh_control_name(const std::string& node = "ps0") {
+  static std::atomic<int> count = 0;
+  return {"test-" + std::to_string(getpid()) + "-" + std::to_string(++count), node};
+}
+
+}  // namespace troupe::testing

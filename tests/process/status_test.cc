@@ -1,0 +1,154 @@
+// `troupe status` and `troupe stack` of clusters that run, as a user would type them.
+#include <boost/test/unit_test.hpp>
+
+#include <signal.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tests/node/temporary_directory.h"
+#include "tests/node/troupe_run.h"
+
+namespace troupe::testing {
+namespace {
+
+using namespace std::chrono_literals;
+using nlohmann::json;
+
+const std::string kStopped = "no answer within 300 ms: its process is stopped";
+
+/// Two callers that wait for a callee, whatever else runs on this machine.
+struct Cluster : TemporaryDirectory {
+  static std::string role(const std::string& name, int count) {
+    return "[[role]]\nname = \"" + name + "\"\ncount = " + std::to_string(count) + "\ncommand = [\"" WAITING_NODE
+           "\"]\non_exit = \"keep_going\"\n";
+  }
+
+  Cluster() {
+    std::ofstream(path() / "cluster.toml") << "[cluster]\nname = \"held\"\n" << role("callee", 1) << role("caller", 2);
+    up.emplace(path(), std::vector<std::string>{"up", "cluster.toml"}, 60s);
+    up->wait_for("[callee] holding");
+    up->wait_for("[callee] holding");
+  }
+
+  [[nodiscard]] TroupeRun::Result troupe(std::vector<std::string> arguments) const {
+    return TroupeRun(path(), std::move(arguments), 20s).finish();
+  }
+  [[nodiscard]] json status() const { return json::parse(troupe({"status", "cluster.toml", "--json"}).last()).at(0); }
+  [[nodiscard]] pid_t pid(std::size_t rank) const { return status().at("nodes").at(rank).at("pid").get<pid_t>(); }
+
+  std::optional<TroupeRun> up;
+};
+
+/// The first line that begins with `name`, with single spaces.
+std::string row(const TroupeRun::Result& result, const std::string& name) {
+  for (const std::string& line : result.lines) {
+    std::istringstream words(line);
+    std::string text;
+    for (std::string word; words >> word;) text += (text.empty() ? "" : " ") + word;
+    if (text.starts_with(name)) return text;
+  }
+  return {};
+}
+
+bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+/// The number of the line of waiting_node.cc that calls.
+std::string calling_line() {
+  std::ifstream file(TROUPE_SOURCE_DIR "/tests/process/waiting_node.cc");
+  int number = 1;
+  for (std::string line; std::getline(file, line) && !contains(line, "rpc_sync"); ++number) {
+  }
+  return std::to_string(number);
+}
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_SUITE(status, Cluster)
+
+BOOST_AUTO_TEST_CASE(status_shows_every_node_and_what_it_counts) {
+  const TroupeRun::Result result = troupe({"status", "cluster.toml"});
+  BOOST_TEST(result.status == 0);
+  BOOST_TEST(result.lines.at(0).starts_with("held ("));
+  BOOST_TEST(contains(result.lines[0], (path() / "cluster.toml").string()));
+  BOOST_TEST(row(result, "callee").starts_with("callee 0 "));
+  BOOST_TEST(contains(row(result, "callee"), " serving "));
+  BOOST_TEST(contains(row(result, "caller1"), " up "));
+
+  const json cluster = status();
+  BOOST_TEST(cluster.at("name") == "held");
+  const json& callee = cluster.at("nodes").at(0);
+  BOOST_TEST(callee.at("name") == "callee");
+  BOOST_TEST(callee.at("report").at("counts").at("served_calls") == 2);
+  BOOST_TEST(callee.at("report").at("counts").at("threads_busy") == 2);
+  const json& caller = cluster.at("nodes").at(2);
+  BOOST_TEST(caller.at("name") == "caller1");
+  BOOST_TEST(caller.at("report").at("rank") == 2);
+  BOOST_TEST(caller.at("report").at("counts").at("pending_calls") == 1);
+  BOOST_TEST(caller.at("report").at("counts").at("traffic").at("callee").at("bytes_sent") > 0);
+}
+
+BOOST_AUTO_TEST_CASE(stack_shows_the_call_at_both_of_its_ends) {
+  const TroupeRun::Result caller = troupe({"stack", "caller0", "cluster.toml"});
+  BOOST_TEST(caller.status == 0);
+  BOOST_TEST(caller.lines.at(0).starts_with("caller0 (rank 1), up "));
+  BOOST_TEST(std::any_of(caller.lines.begin(), caller.lines.end(), [](const std::string& line) {
+    return line.ends_with("no limit  callee  rpc hold  waiting_node.cc:" + calling_line());
+  }));
+  const TroupeRun::Result callee = troupe({"stack", "callee", "held"});
+  BOOST_TEST(callee.status == 0);
+  BOOST_TEST(std::any_of(callee.lines.begin(), callee.lines.end(), [](const std::string& line) { return line.ends_with("caller1  rpc hold"); }));
+  BOOST_TEST(std::any_of(callee.lines.begin(), callee.lines.end(), [](const std::string& line) { return line.ends_with("runs  rpc hold for caller0"); }));
+}
+
+BOOST_AUTO_TEST_CASE(a_stopped_node_is_shown_as_such_in_time_and_hides_no_other) {
+  const pid_t callee = pid(0);
+  ::kill(callee, SIGSTOP);
+  const auto begin = std::chrono::steady_clock::now();
+  const TroupeRun::Result stopped = troupe({"status", "cluster.toml", "--timeout", "0.3"});
+  const TroupeRun::Result stack = troupe({"stack", "callee", "cluster.toml", "--timeout", "0.3"});
+  const auto took = std::chrono::steady_clock::now() - begin;
+  ::kill(callee, SIGCONT);
+  BOOST_TEST(stopped.status == 1);
+  BOOST_TEST(row(stopped, "callee") == "callee 0 " + std::to_string(callee) + " " + kStopped);
+  BOOST_TEST(contains(row(stopped, "caller0"), " up "));
+  BOOST_TEST(stack.status == 1);
+  BOOST_TEST(stack.last() == "troupe: callee, pid " + std::to_string(callee) + ": " + kStopped);
+  BOOST_TEST((took < 5s));
+  BOOST_TEST(troupe({"status", "cluster.toml"}).status == 0);
+}
+
+BOOST_AUTO_TEST_CASE(an_ended_node_is_shown_with_its_end) {
+  const pid_t caller = pid(2);
+  ::kill(caller, SIGKILL);
+  up->wait_for("[caller/1] killed by signal 9");
+  const TroupeRun::Result result = troupe({"status", "cluster.toml"});
+  BOOST_TEST(result.status == 1);
+  BOOST_TEST(row(result, "caller1") == "caller1 2 " + std::to_string(caller) + " ended: killed by signal 9 (SIGKILL)");
+  BOOST_TEST(contains(row(result, "caller0"), " up "));
+}
+
+BOOST_AUTO_TEST_CASE(who_is_not_there_is_named_with_those_who_are) {
+  const TroupeRun::Result node = troupe({"stack", "caler0", "cluster.toml"});
+  BOOST_TEST(node.status == 1);
+  BOOST_TEST(node.last() == "troupe: no node \"caler0\" runs here, did you mean \"caller0\"?; there are: callee, caller0, caller1");
+  const TroupeRun::Result cluster = troupe({"status", "no-such-cluster"});
+  BOOST_TEST(cluster.status == 1);
+  BOOST_TEST(cluster.last().starts_with("troupe: no cluster \"no-such-cluster\" runs here; there are: "));
+  up->signal(SIGTERM);
+  static_cast<void>(up->finish());
+  BOOST_TEST(up->all_gone());
+  BOOST_TEST(troupe({"status", "cluster.toml"}).last().starts_with("troupe: no cluster "));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace troupe::testing
