@@ -18,28 +18,25 @@ namespace {
 class Fetching final : public std::enable_shared_from_this<Fetching> {
  public:
   Fetching(ServedCall call, NodeLife holder, msg::RRefFetch fetch)
-      : call_(std::move(call)), holder_(std::move(holder)), fetch_(std::move(fetch)), writer_(call_.scope, call_.caller) {}
+      : call_(std::move(call)), holder_(std::move(holder)), fetch_(std::move(fetch)), label_(call_.operation + " for " + call_.caller), writer_(call_.scope, call_.caller) {}
 
   void go_on() {
     const RRefId& rref = fetch_.rrefs[done_];
     References& references = call_.node->references();
     if (fetch_.wanted == msg::Wanted::cached) {
-      return references.copy(rref, holder_, [self = shared_from_this()](const Result<ValueBox>& value, std::uint64_t version, std::shared_ptr<ValueUse> use) {
+      return references.copy(rref, holder_, [self = shared_from_this()](const auto& value, std::uint64_t version, auto use) {
         self->version_ = version;
         self->on_pool(value, std::move(use));
       });
     }
     const UseKind kind = fetch_.wanted == msg::Wanted::type ? UseKind::looks : UseKind::reads;
-    references.use(rref, {kind, call_.operation + " for " + call_.caller}, [self = shared_from_this()](const Result<ValueBox>& value, std::shared_ptr<ValueUse> use) {
-      self->on_pool(value, std::move(use));
-    });
+    references.use(rref, {kind, label_}, [self = shared_from_this()](const auto& value, auto use) { self->on_pool(value, std::move(use)); });
   }
 
  private:
   void on_pool(const Result<ValueBox>& value, std::shared_ptr<ValueUse> use) {
     if (!value) return call_.answer.fail(value.error());
-    call_.node->run(call_.operation + " for " + call_.caller,
-                    [self = shared_from_this(), box = value.value(), use = std::move(use)] { self->save(box); },
+    call_.node->run(label_, [self = shared_from_this(), box = value.value(), use = std::move(use)] { self->save(box); },
                     [self = shared_from_this()](const Error& refused) { self->call_.answer.fail(refused); });
   }
 
@@ -72,6 +69,7 @@ class Fetching final : public std::enable_shared_from_this<Fetching> {
   const ServedCall call_;
   const NodeLife holder_;  // who asks
   const msg::RRefFetch fetch_;
+  const std::string label_;  // for reports: "to_here for trainer"
   PayloadWriter writer_;
   std::size_t done_ = 0;
   std::uint64_t version_ = 0;  // of the value at hand

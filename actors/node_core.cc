@@ -228,13 +228,7 @@ std::vector<std::string> NodeCore::stop(TimePoint due) {
   shards_->stop(why);
   references_->stop(why);
   served_calls_.stop();
-  holding_calls_.store(false, std::memory_order_release);
-  std::vector<Delivery> never_served;
-  {
-    std::lock_guard lock(held_mutex_);
-    never_served.swap(held_calls_);
-  }
-  for (const Delivery& delivery : never_served) delivery.answer.fail(why);
+  for (const Delivery& delivery : calls_of_peers_.end()) delivery.answer.fail(why);
   host_->send(actors_->worker, StopWorking{});
   Promise<void> routing_stopped(future_home());
   const Future<void> said_goodbye = routing_stopped.future();
@@ -287,34 +281,15 @@ void NodeCore::on_connect_failed(std::string_view address, const Error& why) {
   if (!stopped()) membership_->connect_failed(std::string(address), why);
 }
 
-void NodeCore::hold_calls() { holding_calls_.store(true, std::memory_order_release); }
-
 void NodeCore::release_calls() {
-  while (holding_calls_.load(std::memory_order_acquire)) {
-    std::vector<Delivery> waiting;
-    {
-      std::lock_guard lock(held_mutex_);
-      waiting.swap(held_calls_);
-      if (waiting.empty()) holding_calls_.store(false, std::memory_order_release);
-    }
-    for (Delivery& delivery : waiting) dispatch(std::move(delivery));
-  }
-}
-
-/// Takes `delivery` if it is a call and calls wait.
-bool NodeCore::held_back(Delivery& delivery) {
-  if (!holding_calls_.load(std::memory_order_acquire)) return false;
-  const bool is_call = std::holds_alternative<msg::Call>(delivery.message) || std::holds_alternative<msg::RemoteCall>(delivery.message) ||
-                       std::holds_alternative<msg::ValueCall>(delivery.message);
-  if (!is_call) return false;
-  std::lock_guard lock(held_mutex_);
-  if (!holding_calls_.load(std::memory_order_relaxed)) return false;
-  held_calls_.push_back(std::move(delivery));
-  return true;
+  calls_of_peers_.open([this](Delivery delivery) { dispatch(std::move(delivery)); });
 }
 
 void NodeCore::deliver(Delivery delivery) {
-  if (!held_back(delivery)) dispatch(std::move(delivery));
+  const bool is_call = std::visit(
+      [](const auto& message) { return is_one_of<std::decay_t<decltype(message)>, msg::Call, msg::RemoteCall, msg::ValueCall>; },
+      delivery.message);
+  if (!is_call || !calls_of_peers_.keep(delivery)) dispatch(std::move(delivery));
 }
 
 void NodeCore::dispatch(Delivery delivery) {

@@ -22,6 +22,7 @@
 #include "actors/deadline.h"
 #include "actors/executor.h"
 #include "actors/function_registry.h"
+#include "actors/gate.h"
 #include "actors/leaks.h"
 #include "actors/future.h"
 #include "actors/link.h"
@@ -175,7 +176,7 @@ class NodeCore final : public std::enable_shared_from_this<NodeCore>, private Li
   [[nodiscard]] Deadline call_deadline() const { return call_deadline_; }
 
   /// Calls of peers wait from now on, until the world is complete: a function that is served may call every other node.
-  void hold_calls();
+  void hold_calls() { calls_of_peers_.close(); }
   /// Serves those that came meanwhile, in order, and all later ones at once.
   void release_calls();
 
@@ -206,7 +207,6 @@ class NodeCore final : public std::enable_shared_from_this<NodeCore>, private Li
   struct Actors;  // router, worker
   struct RouterSurroundings;
   void deliver(Delivery delivery);
-  [[nodiscard]] bool held_back(Delivery& delivery);
   void dispatch(Delivery delivery);
   void peer_down(const Peer& peer, const Error& why);
   void wake_router_at(TimePoint due);
@@ -235,9 +235,7 @@ class NodeCore final : public std::enable_shared_from_this<NodeCore>, private Li
   std::atomic<std::uint64_t> requests_started_{0};
   std::atomic<bool> stopped_{false};
   std::atomic<bool> departures_expected_{false};
-  std::atomic<bool> holding_calls_{false};
-  std::mutex held_mutex_;
-  std::vector<Delivery> held_calls_;  // guarded by held_mutex_
+  Gate<Delivery> calls_of_peers_;
   std::mutex warned_mutex_;
   std::set<std::pair<std::string, std::uint32_t>> warned_;  // guarded by warned_mutex_
 };

@@ -21,8 +21,6 @@ namespace {
 
 NodeLife life_of(const Peer& peer) { return {peer.name, peer.incarnation}; }
 
-std::string received_from(const NodeName& node) { return "received from " + node; }
-
 /// Gives the turn up around every wait of a function that runs on a value.
 class TurnHook final : public BlockingHook {
  public:
@@ -60,10 +58,16 @@ class ValueTurn final : public TaskTurn {
 
 // --- RRefHandle ------------------------------------------------------------------------------------------------------
 
-RRefHandle::RRefHandle(std::weak_ptr<NodeCore> node, RRefId id, NodeLife owner, std::string type, std::string origin)
+RRefHandle::RRefHandle(std::weak_ptr<NodeCore> node, RRefId id, NodeLife owner, std::string type, RRefOrigin origin)
     : node_(std::move(node)), id_(std::move(id)), owner_(std::move(owner)), type_(std::move(type)), origin_(std::move(origin)) {}
 
 std::string RRefHandle::text() const { return fmt::format("RRef<{}> {} on {}", type_, id_.text(), owner_.name); }
+
+std::string RRefHandle::origin() const {
+  if (const auto* site = std::get_if<SourceLocation>(&origin_)) return fmt::format("made at {}:{}", site->file_name(), site->line());
+  if (const auto* node = std::get_if<NodeName>(&origin_)) return "received from " + *node;
+  return "made by a call on " + std::get<RRefId>(origin_).text();
+}
 
 std::optional<std::string> RRefHandle::known_type() const {
   std::lock_guard lock(mutex_);
@@ -111,7 +115,7 @@ struct References::State {
   bool stopped = false;
 
   void send(const RRefNotices& notices) const;
-  std::shared_ptr<RRefHandle> handle_for(const RRefId& rref, const NodeLife& owner, const std::string& type, std::string origin);
+  std::shared_ptr<RRefHandle> handle_for(const RRefId& rref, const NodeLife& owner, const std::string& type, RRefOrigin origin);
   RRefOwnerActor owner_of(const RRefId& rref);
   /// For a value that this node itself gave an id to just now: nobody else can be the first to speak of it.
   void make_owner(const RRefId& rref);
@@ -156,7 +160,7 @@ void References::State::send(const RRefNotices& notices) const {
 
 /// Requires the mutex. The caller adds the hold that the new or known handle stands for.
 std::shared_ptr<RRefHandle> References::State::handle_for(const RRefId& rref, const NodeLife& owner, const std::string& type,
-                                                          std::string origin) {
+                                                          RRefOrigin origin) {
   std::weak_ptr<RRefHandle>& known = handles[rref];
   auto handle = known.lock();
   if (!handle) {
@@ -241,7 +245,7 @@ std::shared_ptr<RRefHandle> References::received(const msg::RRefHandout& handout
   if (owner == state_->self) {
     {
       std::lock_guard lock(state_->mutex);
-      handle = state_->handle_for(handout.rref, owner, handout.type, received_from(from));
+      handle = state_->handle_for(handout.rref, owner, handout.type, from);
     }
     state_->tell_owner(handout.rref, OwnerHeld{});  // before the fork goes, so that the value stays
     if (!state_->tell_owner(handout.rref, OwnerCameHome{handout.fork, from})) {
@@ -253,7 +257,7 @@ std::shared_ptr<RRefHandle> References::received(const msg::RRefHandout& handout
   RRefNotices notices;
   {
     std::lock_guard lock(state_->mutex);
-    handle = state_->handle_for(handout.rref, owner, handout.type, received_from(from));
+    handle = state_->handle_for(handout.rref, owner, handout.type, from);
     notices = state_->table.received({handout.rref, handout.fork, owner}, peer ? life_of(*peer) : NodeLife{from, {}});
   }
   state_->send(notices);
@@ -261,7 +265,7 @@ std::shared_ptr<RRefHandle> References::received(const msg::RRefHandout& handout
 }
 
 std::shared_ptr<RRefHandle> References::created(const RRefId& rref, ForkId& fork, const NodeName& owner, const std::string& type,
-                                                std::string origin) {
+                                                RRefOrigin origin) {
   const auto peer = state_->node.membership().find(owner);
   const NodeLife life = peer ? life_of(*peer) : NodeLife{owner, {}};
   std::shared_ptr<RRefHandle> handle;
@@ -297,7 +301,7 @@ void References::creation_ended(RRefHandle& handle, const ForkId& fork, const Re
   if (!result) handle.creation_failed();
 }
 
-std::shared_ptr<RRefHandle> References::own(ValueBox value, const std::string& type, std::string origin) {
+std::shared_ptr<RRefHandle> References::own(ValueBox value, const std::string& type, RRefOrigin origin) {
   const auto rref = state_->node.next_id<RRefId>();
   std::shared_ptr<RRefHandle> handle;
   {
@@ -346,7 +350,7 @@ void References::use(const RRefId& rref, UsePurpose purpose, UseHandler begin) {
 }
 
 void References::copy(const RRefId& rref, const NodeLife& watcher, CopyHandler begin) {
-  state_->use(rref, {UseKind::reads, "to_here for " + watcher.name}, watcher, std::move(begin));
+  state_->use(rref, {UseKind::reads, "cached for " + watcher.name}, watcher, std::move(begin));
 }
 
 void References::changed(const RRefId& rref) { state_->tell_owner(rref, OwnerChanged{}); }
@@ -438,7 +442,8 @@ void References::State::call(Delivery& delivery, msg::ValueCall& call) {
   if (keep_as) delivery.answer.answer(msg::RRefCreated{keep_as->rref});
   const auto served = std::make_shared<ServedCall>(std::move(opened).value());
   const UseKind kind = served->function->changes_object ? UseKind::changes : UseKind::reads;
-  node.references().use(rref, {kind, served->operation + " for " + served->caller}, [served, finish](Result<ValueBox> value, std::shared_ptr<ValueUse> use) {
+  const std::string label = served->operation + " for " + served->caller;
+  node.references().use(rref, {kind, label}, [served, finish, label](Result<ValueBox> value, std::shared_ptr<ValueUse> use) {
     if (!value) return finish(*served, value.error());
     const ValueBox box = value.value();
     const auto run = [served, finish, box, use] {
@@ -452,7 +457,7 @@ void References::State::call(Delivery& delivery, msg::ValueCall& call) {
                      [served, finish, box, use](Result<ValueBox> result) { finish(*served, std::move(result)); });
       });
     };
-    served->node->run("rpc " + served->function->name + " for " + served->caller, run,
+    served->node->run(label, run,
                       [served, finish](const Error& refused) { finish(*served, refused); }, served->scope->priority);
   });
 }

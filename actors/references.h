@@ -13,6 +13,7 @@
 #include "actors/call_encoder.h"
 #include "actors/node_core.h"
 #include "actors/node_life.h"
+#include "actors/rref_handle.h"
 #include "actors/stack_info.h"
 #include "actors/survey.h"
 #include "actors/turn_queue.h"
@@ -24,7 +25,6 @@
 
 namespace troupe::detail {
 
-class RRefHandle;
 
 /// One use of a value that this node owns and the turn it has; the use ends with the last copy.
 class ValueUse {
@@ -70,16 +70,15 @@ class References {
   /// A handle arrived from node `from`. All handles of one value on this node are one.
   [[nodiscard]] std::shared_ptr<RRefHandle> received(const msg::RRefHandout& handout, const NodeName& from);
 
-  /// A handle for a value that node `owner` is about to make, at our request, which carries `fork` (set here). `origin`
-  /// says in reports where the program got it.
+  /// A handle for a value that node `owner` is about to make, at our request, which carries `fork` (set here).
   [[nodiscard]] std::shared_ptr<RRefHandle> created(const RRefId& rref, ForkId& fork, const NodeName& owner,
-                                                    const std::string& type, std::string origin);
+                                                    const std::string& type, RRefOrigin origin);
 
   /// The creating call of `handle` was answered, or failed.
   void creation_ended(RRefHandle& handle, const ForkId& fork, const Result<Unit>& result);
 
   /// Makes this node the owner of `value`.
-  [[nodiscard]] std::shared_ptr<RRefHandle> own(ValueBox value, const std::string& type, std::string origin);
+  [[nodiscard]] std::shared_ptr<RRefHandle> own(ValueBox value, const std::string& type, RRefOrigin origin);
 
   /// Why every use of `handle` fails, if it does.
   [[nodiscard]] std::optional<Error> failure(const RRefHandle& handle) const;

@@ -25,8 +25,6 @@ std::optional<Error> unusable(const ScopeState& scope, const RRefHandle& handle,
   return failure;
 }
 
-std::string made_at(const SourceLocation& site) { return fmt::format("made at {}:{}", site.file_name(), site.line()); }
-
 using Handles = std::vector<std::shared_ptr<RRefHandle>>;
 
 /// Passes an answer on and holds the references until then: the owner keeps the values for as long. A reference that has
@@ -115,7 +113,7 @@ std::shared_ptr<RRefHandle> remote(CallEncoder encoder, const std::string& type)
   NodeCore& node = *encoder.scope()->node;
   const auto rref = node.next_id<RRefId>();
   ForkId fork;
-  auto handle = node.references().created(rref, fork, encoder.to(), type, made_at(encoder.site()));
+  auto handle = node.references().created(rref, fork, encoder.to(), type, encoder.site());
   encoder.create(rref, fork, [handle, fork](const Result<Unit>& result) {
     if (const auto core = handle->node_if_alive()) core->references().creation_ended(*handle, fork, result);
   });
@@ -126,7 +124,7 @@ std::shared_ptr<RRefHandle> remote_on(CallEncoder encoder, const std::shared_ptr
   NodeCore& node = *encoder.scope()->node;
   const auto rref = node.next_id<RRefId>();
   ForkId fork;
-  auto handle = node.references().created(rref, fork, encoder.to(), type, "made by remote on " + target->text());
+  auto handle = node.references().created(rref, fork, encoder.to(), type, target->id());
   auto created = [handle, fork, target](const Result<Unit>& result) {
     if (const auto core = handle->node_if_alive()) core->references().creation_ended(*handle, fork, result);
   };
@@ -147,7 +145,7 @@ void call_on(CallEncoder encoder, const std::shared_ptr<RRefHandle>& target, Rep
 }
 
 std::shared_ptr<RRefHandle> own(const ScopeState& scope, ValueBox value, const std::string& type, const SourceLocation& site) {
-  return scope.node->references().own(std::move(value), type, made_at(site));
+  return scope.node->references().own(std::move(value), type, site);
 }
 
 bool is_owner(const RRefHandle& handle) {

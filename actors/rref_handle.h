@@ -7,9 +7,11 @@
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <variant>
 
 #include "actors/kept_copy.h"
 #include "actors/node_life.h"
+#include "actors/source_location.h"
 #include "messages/error.h"
 #include "messages/ids.h"
 
@@ -17,12 +19,14 @@ namespace troupe::detail {
 
 class NodeCore;
 
+/// How a program got a reference: it made it at that line, received it from that node, or called a function of that value.
+using RRefOrigin = std::variant<SourceLocation, NodeName, RRefId>;
+
 /// One node's handle of one value. When the last copy of the RRef goes, the owner is told. Holds its node weakly: after
 /// the node's shutdown every use fails with shutting_down and destruction is silent. Any thread may call any member.
 class RRefHandle {
  public:
-  /// `origin`: how the program got it, for reports.
-  RRefHandle(std::weak_ptr<NodeCore> node, RRefId id, NodeLife owner, std::string type, std::string origin);
+  RRefHandle(std::weak_ptr<NodeCore> node, RRefId id, NodeLife owner, std::string type, RRefOrigin origin);
   ~RRefHandle();
   RRefHandle(const RRefHandle&) = delete;
   RRefHandle& operator=(const RRefHandle&) = delete;
@@ -30,10 +34,12 @@ class RRefHandle {
   [[nodiscard]] const RRefId& id() const { return id_; }
   [[nodiscard]] const NodeLife& owner() const { return owner_; }
   [[nodiscard]] const std::string& type() const { return type_; }
-  [[nodiscard]] const std::string& origin() const { return origin_; }
 
   /// "RRef<f32> trainer.17 on ps0"
   [[nodiscard]] std::string text() const;
+
+  /// For reports: "made at main.cc:12", "received from ps0", "made by a call on trainer.17".
+  [[nodiscard]] std::string origin() const;
 
   /// The value's type, once its owner said so.
   [[nodiscard]] std::optional<std::string> known_type() const;
@@ -60,7 +66,7 @@ class RRefHandle {
   const RRefId id_;
   const NodeLife owner_;
   const std::string type_;
-  const std::string origin_;
+  const RRefOrigin origin_;
   std::stop_source failed_;
   KeptCopy copies_;
   mutable std::mutex mutex_;

@@ -19,7 +19,7 @@ void save_stream(OutArchive& archive, ValueBox source, const std::string& type) 
   if (writer == nullptr) {
     throw EncodeError(ErrorCode::not_serializable, "[encode] a Stream travels only in a call or its result");
   }
-  const auto handle = writer->node().references().own(std::move(source), type, "made for a stream");
+  const auto handle = writer->node().references().own(std::move(source), type, SourceLocation::current());
   archive(std::optional(writer->hand_out(handle)));
 }
 

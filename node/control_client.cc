@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <poll.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -55,7 +56,7 @@ std::optional<Asking> begin(const ControlQuestion& question) {
   asking.answer.from = question.to;
   asking.socket = detail::connect_to(question.to);
   if (!asking.socket.is_open()) {
-    end(asking, "nobody answers there any more");
+    end(asking, errno == ECONNREFUSED ? "nobody answers there any more" : fmt::format("it cannot be asked: {}", strerror(errno)));
     return asking;
   }
   const detail::ControlPeer peer = detail::peer_of(asking.socket);

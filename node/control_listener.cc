@@ -16,14 +16,15 @@ bool must_wait() { return errno == EAGAIN || errno == EINTR; }
 }  // namespace
 
 void ControlListener::add_polled(std::vector<pollfd>& polled) const {
-  if (connections_.size() < kConnectionsMax) polled.push_back({listening_.get(), POLLIN, 0});
+  if (connections_.size() < kConnectionsMax && !paused_until_) polled.push_back({listening_.get(), POLLIN, 0});
   for (const Connection& connection : connections_) {
     polled.push_back({connection.socket.get(), static_cast<short>(connection.answer ? POLLOUT : POLLIN), 0});
   }
 }
 
 void ControlListener::work(Time now) {
-  accept_all(now);
+  if (paused_until_ && *paused_until_ <= now) paused_until_.reset();
+  if (!paused_until_) accept_some(now);
   std::erase_if(connections_, [&](Connection& connection) {
     if (connection.due <= now) return true;
     if (!connection.answer && read(connection) == Outcome::over) return true;
@@ -32,14 +33,18 @@ void ControlListener::work(Time now) {
 }
 
 std::optional<ControlListener::Time> ControlListener::next_due() const {
-  if (connections_.empty()) return std::nullopt;
-  return connections_.front().due;  // they all get the same time
+  if (connections_.empty()) return paused_until_;
+  const Time first = connections_.front().due;  // they all get the same time
+  return paused_until_ ? std::min(first, *paused_until_) : first;
 }
 
-void ControlListener::accept_all(Time now) {
-  while (connections_.size() < kConnectionsMax) {
+void ControlListener::accept_some(Time now) {
+  for (int i = 0; i < kAcceptsPerTurn && connections_.size() < kConnectionsMax; ++i) {
     FileDescriptor socket(accept4(listening_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-    if (!socket.is_open()) return;
+    if (!socket.is_open()) {
+      if (!must_wait() && errno != ECONNABORTED) paused_until_ = now + kPause;  // else poll(2) would say at once that somebody is there
+      return;
+    }
     if (may_ask(peer_of(socket).user, geteuid())) connections_.push_back({std::move(socket), now + kConnectionMax});
   }
 }

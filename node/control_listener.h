@@ -29,6 +29,8 @@ class ControlListener {
   using Answer = std::function<std::string(std::string_view question)>;
 
   static constexpr std::size_t kConnectionsMax = 8;                  ///< the rest waits to be accepted
+  static constexpr int kAcceptsPerTurn = 16;                         ///< strangers, who are sent away at once, among them
+  static constexpr std::chrono::milliseconds kPause{500};            ///< when the process has no descriptors left
   static constexpr std::size_t kQuestionMax = 64;                    ///< bytes; a longer one ends its connection
   static constexpr std::chrono::milliseconds kConnectionMax{2'000};  ///< then it is closed, wherever it stands
 
@@ -55,13 +57,14 @@ class ControlListener {
   };
   enum class Outcome { open, over };
 
-  void accept_all(Time now);
+  void accept_some(Time now);
   Outcome read(Connection& connection);
   static Outcome write(Connection& connection);
 
   FileDescriptor listening_;
   Answer answer_;
   std::list<Connection> connections_;
+  std::optional<Time> paused_until_;  ///< accepts nobody before
 };
 
 }  // namespace troupe::detail

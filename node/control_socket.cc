@@ -83,7 +83,10 @@ FileDescriptor listen_at(const ControlName& name) {
 FileDescriptor connect_to(const ControlName& name) {
   const Address address = address_of(name);
   FileDescriptor connection = make_socket();
-  if (connect(connection.get(), address.get(), address.size) != 0) connection.close();
+  if (connect(connection.get(), address.get(), address.size) == 0) return connection;
+  const int why = errno;
+  connection.close();
+  errno = why;
   return connection;
 }
 

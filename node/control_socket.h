@@ -43,7 +43,7 @@ struct ControlPeer {
 /// or has other characters than names have).
 [[nodiscard]] FileDescriptor listen_at(const ControlName& name);
 
-/// Connects, without blocking; not open if nobody listens or too many are waiting there.
+/// Connects, without blocking. If that cannot be it is not open, and errno says why: ECONNREFUSED if nobody listens.
 [[nodiscard]] FileDescriptor connect_to(const ControlName& name);
 
 /// Who has the socket's other end.

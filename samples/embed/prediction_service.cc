@@ -24,6 +24,7 @@ namespace {
 constexpr std::size_t kBodyMax = 1 << 20;
 constexpr std::size_t kRequestsPerConnection = 1'000'000;
 constexpr int kIdleSeconds = 1;  // until a connection that asks nothing gives its thread back
+constexpr int kNewcomersMax = 128;  // that wait for a thread
 constexpr const char* kHost = "127.0.0.1";
 constexpr const char* kExpected = R"(expected {"points": [[x, y], ...]})";
 
@@ -78,9 +79,11 @@ PredictionService::PredictionService(const Node& node, const ServiceOptions& opt
   server_.set_keep_alive_max_count(kRequestsPerConnection);
   server_.set_keep_alive_timeout(kIdleSeconds);
   server_.set_tcp_nodelay(true);
-  server_.set_socket_options([](int socket) {  // unlike httplib's own: nobody else gets the port, too
+  int listening = -1;
+  server_.set_socket_options([&listening](int socket) {  // unlike httplib's own: nobody else gets the port, too
     const int on = 1;
     setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    listening = socket;
   });
   std::latch running(1);  // a server that does not run yet cannot be stopped
   server_.new_task_queue = [&running, threads = options.threads] {
@@ -92,6 +95,9 @@ PredictionService::PredictionService(const Node& node, const ServiceOptions& opt
   if (any) port_ = server_.bind_to_any_port(kHost);
   else if (server_.bind_to_port(kHost, options.port)) port_ = options.port;
   if (port_ <= 0) throw std::runtime_error(fmt::format("cannot listen on port {} of {}", options.port, kHost));
+  // Debian's httplib queues five newcomers. The sixth of a burst is let in a second later, when its request may be lost to
+  // kIdleSeconds.
+  ::listen(listening, kNewcomersMax);
   listener_ = std::thread([this] { server_.listen_after_bind(); });
   running.wait();
 }

@@ -219,7 +219,7 @@ BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace troupe
 
-namespace troupe::test {
+namespace troupe::testing {
 namespace {
 
 // A -> B: the result of a call, and its argument back.
@@ -319,4 +319,4 @@ BOOST_AUTO_TEST_CASE(a_failing_function_fails_all_that_take_part, *boost::unit_t
 
 BOOST_AUTO_TEST_SUITE_END()
 
-}  // namespace troupe::test
+}  // namespace troupe::testing

@@ -10,7 +10,7 @@
 
 #include "actors/backward_tracker.h"
 
-namespace troupe::test {
+namespace troupe::testing {
 namespace {
 
 using Phase = BackwardTracker::Phase;
@@ -393,4 +393,4 @@ PassExploration explore(const Pass& pass) {
   return seen;
 }
 
-}  // namespace troupe::test
+}  // namespace troupe::testing

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace troupe::test {
+namespace troupe::testing {
 
 /// A boundary of the model graph: its RecvFn is on `recv`, its SendFn on `send`, where the gradient goes.
 struct ModelBoundary {
@@ -40,4 +40,4 @@ struct PassExploration {
 /// Explores all orders; throws std::runtime_error, with the events that led there, where an invariant is broken.
 [[nodiscard]] PassExploration explore(const Pass& pass);
 
-}  // namespace troupe::test
+}  // namespace troupe::testing

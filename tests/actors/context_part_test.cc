@@ -10,7 +10,7 @@
 #include "tensor/create.h"
 #include "tests/actors/context_world.h"
 
-namespace troupe::test {
+namespace troupe::testing {
 namespace {
 
 using Place = ContextWorld::Place;
@@ -341,4 +341,4 @@ BOOST_AUTO_TEST_CASE(a_value_of_another_context_in_the_graph_is_an_error_and_not
 
 BOOST_AUTO_TEST_SUITE_END()
 
-}  // namespace troupe::test
+}  // namespace troupe::testing

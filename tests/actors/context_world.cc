@@ -6,7 +6,7 @@
 #include "autograd/engine.h"
 #include "tensor/create.h"
 
-namespace troupe::test {
+namespace troupe::testing {
 
 using detail::ContextPart;
 using detail::GraphWork;
@@ -222,4 +222,4 @@ std::map<std::string, Tensor> ContextWorld::gradients() const {
   return found;
 }
 
-}  // namespace troupe::test
+}  // namespace troupe::testing

@@ -16,7 +16,7 @@
 #include "autograd/call_path.h"
 #include "autograd/variable.h"
 
-namespace troupe::test {
+namespace troupe::testing {
 
 /// How names become nodes, and whether calls leave any trace.
 enum class Placement {
@@ -101,4 +101,4 @@ class ContextWorld {
   PassId last_pass_;
 };
 
-}  // namespace troupe::test
+}  // namespace troupe::testing

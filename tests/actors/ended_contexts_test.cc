@@ -2,7 +2,7 @@
 
 #include <boost/test/unit_test.hpp>
 
-namespace troupe::test {
+namespace troupe::testing {
 namespace {
 ContextId context(std::uint64_t serial) { return {"trainer", 7, serial}; }
 }  // namespace
@@ -50,4 +50,4 @@ BOOST_AUTO_TEST_CASE(memory_is_bounded_by_forgetting_the_oldest_gaps) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-}  // namespace troupe::test
+}  // namespace troupe::testing

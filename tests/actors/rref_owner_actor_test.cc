@@ -25,7 +25,7 @@ BOOST_AUTO_TEST_SUITE(rref_owner_actor)
 
 // The use is put into the owner's mailbox by the owner's own last turn: behind the words that end the value's life.
 BOOST_FIXTURE_TEST_CASE(a_use_that_comes_behind_the_last_release_is_told_that_the_value_is_gone, Owner) {
-  auto handle = references().own(detail::ValueBox::of(7), "i32", "made by a test");
+  auto handle = references().own(detail::ValueBox::of(7), "i32", SourceLocation::current());
   const RRefId rref = handle->id();
   std::optional<ErrorCode> told;
   references().use(rref, detail::UseKind::reads, [&](const Result<detail::ValueBox>& value, std::shared_ptr<detail::ValueUse> use) {
@@ -43,7 +43,7 @@ BOOST_FIXTURE_TEST_CASE(a_use_that_comes_behind_the_last_release_is_told_that_th
 }
 
 BOOST_FIXTURE_TEST_CASE(a_use_that_comes_behind_the_stop_is_told_why, Owner) {
-  const auto handle = references().own(detail::ValueBox::of(7), "i32", "made by a test");
+  const auto handle = references().own(detail::ValueBox::of(7), "i32", SourceLocation::current());
   Error why;
   why.code = ErrorCode::shutting_down;
   std::optional<ErrorCode> told;

@@ -4,7 +4,7 @@
 
 #include "tests/actors/rref_world.h"
 
-namespace troupe::test {
+namespace troupe::testing {
 namespace {
 
 using K = Step::Kind;
@@ -125,4 +125,4 @@ BOOST_AUTO_TEST_CASE(two_users_lose_each_other_in_the_middle_of_a_hand_over) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-}  // namespace troupe::test
+}  // namespace troupe::testing

@@ -5,7 +5,7 @@
 #include <stdexcept>
 #include <utility>
 
-namespace troupe::test {
+namespace troupe::testing {
 namespace {
 
 using Kind = Message::Kind;
@@ -494,4 +494,4 @@ Exploration explore(const Script& script) {
   return seen;
 }
 
-}  // namespace troupe::test
+}  // namespace troupe::testing

@@ -14,7 +14,7 @@
 #include "actors/fork_table.h"
 #include "actors/handle_table.h"
 
-namespace troupe::test {
+namespace troupe::testing {
 
 /// One step of a node's program; it waits until the node holds a handle (create excepted).
 struct Step {
@@ -64,4 +64,4 @@ struct Exploration {
 /// Explores all orders; throws std::runtime_error, with the events that led there, where an invariant is broken.
 [[nodiscard]] Exploration explore(const Script& script);
 
-}  // namespace troupe::test
+}  // namespace troupe::testing

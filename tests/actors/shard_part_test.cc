@@ -7,7 +7,7 @@
 #include "tensor/create.h"
 #include "tensor/error.h"
 
-namespace troupe::test {
+namespace troupe::testing {
 namespace {
 
 using detail::ShardPart;
@@ -155,4 +155,4 @@ BOOST_AUTO_TEST_CASE(a_rule_travels_as_its_name_and_options) {
 
 BOOST_AUTO_TEST_SUITE_END()
 
-}  // namespace troupe::test
+}  // namespace troupe::testing

@@ -4,9 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
-#include <condition_variable>
 #include <future>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
@@ -16,19 +14,14 @@
 #include "actors/group.h"
 #include "actors/rref.h"
 #include "node/local_cluster.h"
+#include "tests/hold.h"
 
 namespace troupe {
 namespace {
 
 using namespace std::chrono_literals;
 
-/// Runs until nobody wants the result, without any of our waits.
-void hold(Scope& scope) {
-  std::mutex mutex;
-  std::condition_variable_any never;
-  std::unique_lock lock(mutex);
-  never.wait(lock, scope.stop_token(), [] { return false; });
-}
+using testing::hold;
 
 struct Box {
   explicit Box(int) {}

@@ -6,13 +6,13 @@
 #include <functional>
 #include <initializer_list>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "autograd/gradcheck.h"
 #include "autograd/variable.h"
 #include "tensor/create.h"
 #include "tensor/print.h"
+#include "tests/expect_throw.h"
 
 namespace troupe::testing {
 
@@ -42,16 +42,6 @@ using Inputs = std::span<const Variable>;
 inline void expect_gradcheck(const std::function<Variable(Inputs)>& function, const std::vector<Variable>& inputs) {
   const GradcheckResult result = gradcheck(function, inputs);
   BOOST_CHECK_MESSAGE(result.ok, result.worst);
-}
-
-/// Checks that `action` throws an `Exception` that says exactly `text`.
-template <class Exception, class Action>
-void expect_throw(Action action, const std::string& text) {
-  BOOST_CHECK_EXCEPTION(action(), Exception, [&](const Exception& e) {
-    if (e.what() == text) return true;
-    BOOST_TEST_MESSAGE("it said: " << e.what());
-    return false;
-  });
 }
 
 }  // namespace troupe::testing

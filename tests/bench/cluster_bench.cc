@@ -1,33 +1,30 @@
 // How long many nodes on this host take to start and to end, and what they cost while nobody calls. One JSON line each:
-//   {"name": "cluster/start/ipc/64", "unit": "s", "median": 2.41, "n": 5}
+//   {"name": "cluster/start/ipc/64", "unit": "s", "median": 2.41, "p99": 2.6, "n": 5}
 // "start" ends when every node knows every other, "all_cpu" is what all processes together use from start to end without the
 // first, "idle" the cores that they use together while nobody calls. Each node is this program again. `--quick` starts 16,
-// once.
+// once, and does not wait to see them idle.
+#include "tests/bench/bench.h"
+
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
-#include <algorithm>
 #include <chrono>
-#include <filesystem>
-#include <fstream>
+#include <map>
 #include <memory>
+#include <stdexcept>
 #include <string>
+#include <string_view>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "actors/membership.h"
-#include "node/child_process.h"
 #include "node/local_cluster.h"
-#include "node/node.h"
-#include "node/process_guard.h"
 
+namespace troupe::bench {
 namespace {
-
-using namespace troupe;
-using SteadyClock = std::chrono::steady_clock;
 
 constexpr std::chrono::seconds kPatience{60};
 
@@ -38,10 +35,6 @@ void await_world(Scope& scope, std::uint64_t nodes) {
 
 FunctionRegistry functions() { return {{"await_world", &await_world}}; }
 
-double seconds_since(SteadyClock::time_point begin) {
-  return std::chrono::duration<double>(SteadyClock::now() - begin).count();
-}
-
 /// User and system time of all processes of ours that have ended, in seconds.
 double cpu_of_the_ended() {
   rusage usage{};
@@ -50,36 +43,24 @@ double cpu_of_the_ended() {
   return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
-/// The same of one that runs.
-double cpu_of(pid_t pid) {
-  std::ifstream stat(fmt::format("/proc/{}/stat", pid));
-  std::vector<std::string> fields;
-  for (std::string word; stat >> word;) fields.push_back(word);
-  return (std::stod(fields.at(13)) + std::stod(fields.at(14))) / static_cast<double>(sysconf(_SC_CLK_TCK));
-}
-
+/// Samples of several runs, printed together.
 class Figures {
  public:
   void add(const std::string& name, const std::string& unit, double value) {
-    const auto found = std::find_if(figures_.begin(), figures_.end(), [&](const Figure& figure) { return figure.name == name; });
-    if (found != figures_.end()) return found->samples.push_back(value);
-    figures_.push_back({name, unit, {value}});
+    Figure& figure = figures_[name];
+    figure.unit = unit;
+    figure.samples.push_back(value);
   }
-  void print() {
-    for (Figure& figure : figures_) {
-      std::sort(figure.samples.begin(), figure.samples.end());
-      fmt::print("{{\"name\": \"{}\", \"unit\": \"{}\", \"median\": {:.4g}, \"n\": {}}}\n", figure.name, figure.unit,
-                 figure.samples[figure.samples.size() / 2], figure.samples.size());
-    }
+  void print() const {
+    for (const auto& [name, figure] : figures_) bench::print(name, figure.unit, figure.samples);
   }
 
  private:
   struct Figure {
-    std::string name;
     std::string unit;
     std::vector<double> samples;
   };
-  std::vector<Figure> figures_;
+  std::map<std::string, Figure> figures_;
 };
 
 std::vector<NodeName> names_of(std::size_t nodes) {
@@ -98,44 +79,34 @@ void one_process(std::size_t nodes, Figures& figures) {
 }
 
 /// The first node is this process, the others are this program again.
-void process_each(std::size_t nodes, int run, const detail::ProcessGuard& guard, Figures& figures) {
+void process_each(std::size_t nodes, int run, Effort effort, const detail::ProcessGuard& guard, Figures& figures) {
   const auto name = [nodes](std::string_view what) { return fmt::format("cluster/{}/ipc/{}", what, nodes); };
   const std::vector<NodeName> names = names_of(nodes);
-  NodeOptions options;
-  options.name = names.front();
-  options.cluster_id = fmt::format("bench{}.{}", getpid(), run);
-  options.bind = "ipc://@troupe-" + options.cluster_id;
+  NodeOptions options = first_node(names.front(), "ipc", run);
   options.world_size = static_cast<std::uint32_t>(nodes);
   options.join_deadline = kPatience;
   const double used_before = cpu_of_the_ended();
   auto begin = SteadyClock::now();
   std::vector<std::unique_ptr<detail::ChildProcess>> children;
   for (std::size_t rank = 1; rank < nodes; ++rank) {
-    detail::ChildSpec spec{std::filesystem::canonical("/proc/self/exe"), {"--serve"}, process_variables(), {}};
-    const auto set = [&spec](const char* variable, std::string value) { spec.environment.insert_or_assign(variable, std::move(value)); };
-    set("TROUPE_SEED", options.bind);
-    set("TROUPE_CLUSTER", "bench");
-    set("TROUPE_CLUSTER_ID", options.cluster_id);
-    set("TROUPE_NODE", names[rank]);
-    set("TROUPE_RANK", std::to_string(rank));
-    set("TROUPE_WORLD", fmt::format("{}", fmt::join(names, ",")));
-    set("TROUPE_ADDRESS", fmt::format("{}-{}", options.bind, rank));
-    set("TROUPE__CLUSTER__JOIN_TIMEOUT", "60s");
+    const auto spec = other_node(options, options.bind, names, rank);
     children.push_back(std::make_unique<detail::ChildProcess>(spec, options.secret.bytes(), guard));
   }
   Node node = Node::join(options, functions());
   static_cast<void>(node.group().call_all(node, &await_world, nodes));
   figures.add(name("start"), "s", seconds_since(begin));
 
-  const auto used = [&children] {
-    double seconds = 0;
-    for (const auto& child : children) seconds += cpu_of(child->pid());
-    return seconds;
-  };
-  const double used_at_start = used();
-  begin = SteadyClock::now();
-  std::this_thread::sleep_for(std::chrono::seconds(2));
-  figures.add(name("idle"), "cores", (used() - used_at_start) / seconds_since(begin));
+  if (effort == Effort::full) {
+    const auto used = [&children] {
+      double seconds = 0;
+      for (const auto& child : children) seconds += usage_of(child->pid()).cpu_s;
+      return seconds;
+    };
+    const double used_at_start = used();
+    begin = SteadyClock::now();
+    std::this_thread::sleep_for(std::chrono::seconds(2));
+    figures.add(name("idle"), "cores", (used() - used_at_start) / seconds_since(begin));
+  }
 
   begin = SteadyClock::now();
   if (const auto report = node.shutdown(kPatience); !report.clean()) {
@@ -151,29 +122,17 @@ void process_each(std::size_t nodes, int run, const detail::ProcessGuard& guard,
   figures.add(name("all_cpu"), "s", cpu_of_the_ended() - used_before);
 }
 
-int serve() {
-  Node node = Node::join(NodeOptions::from_environment(), functions());
-  node.serve();
-  return node.stop().clean() ? 0 : 1;
+void measure(Effort effort, const detail::ProcessGuard& guard) {
+  const std::size_t nodes = effort == Effort::quick ? 16 : 64;
+  Figures figures;
+  for (int run = 0; run < (effort == Effort::quick ? 1 : 5); ++run) {
+    one_process(nodes, figures);
+    process_each(nodes, run, effort, guard, figures);
+  }
+  figures.print();
 }
 
 }  // namespace
+}  // namespace troupe::bench
 
-int main(int argc, char** argv) {
-  const std::vector<std::string> arguments(argv + 1, argv + argc);
-  const auto has = [&](const char* flag) { return std::find(arguments.begin(), arguments.end(), flag) != arguments.end(); };
-  try {
-    if (has("--serve")) return serve();
-    const detail::ProcessGuard guard;  // before any thread
-    const std::size_t nodes = has("--quick") ? 16 : 64;
-    Figures figures;
-    for (int run = 0; run < (has("--quick") ? 1 : 5); ++run) {
-      one_process(nodes, figures);
-      process_each(nodes, run, guard, figures);
-    }
-    figures.print();
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "cluster_bench: {}\n", error.what());
-    return 1;
-  }
-}
+int main(int argc, char** argv) { return troupe::bench::run(argc, argv, troupe::bench::functions(), &troupe::bench::measure); }

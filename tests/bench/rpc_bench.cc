@@ -1,16 +1,14 @@
 // How fast calls are between two processes on this host. Prints one JSON line per figure:
 //   {"name": "rpc/identity/none/ipc", "unit": "us", "median": 61.2, "p99": 110.4, "n": 2000}
-// The server is this program again, in a process of its own. `--quick` runs a tenth of the repetitions.
+// The server is this program again, in a process of its own. `--quick` runs a tenth of the repetitions and does not wait to
+// see it idle.
+#include "tests/bench/bench.h"
+
 #include <fmt/core.h>
-#include <fmt/ranges.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
-#include <cstdlib>
 #include <deque>
-#include <filesystem>
-#include <fstream>
 #include <functional>
 #include <memory>
 #include <string>
@@ -20,15 +18,10 @@
 #include "actors/dist_autograd.h"
 #include "actors/task.h"
 #include "autograd/ops.h"
-#include "node/child_process.h"
-#include "node/node.h"
-#include "node/process_guard.h"
 #include "tensor/create.h"
 
+namespace troupe::bench {
 namespace {
-
-using namespace troupe;
-using SteadyClock = std::chrono::steady_clock;
 
 void nothing() {}
 Tensor identity(const Tensor& x) { return x; }
@@ -67,22 +60,6 @@ FunctionRegistry functions() {
           {"there_and_back_task", &there_and_back_task}};
 }
 
-void print(const std::string& name, const std::string& unit, std::vector<double> samples) {
-  std::sort(samples.begin(), samples.end());
-  const auto at = [&](double share) {
-    return samples[std::min(samples.size() - 1, static_cast<std::size_t>(share * static_cast<double>(samples.size())))];
-  };
-  fmt::print("{{\"name\": \"{}\", \"unit\": \"{}\", \"median\": {:.4g}, \"p99\": {:.4g}, \"n\": {}}}\n", name, unit, at(0.5),
-             at(0.99), samples.size());
-  std::fflush(stdout);
-}
-
-double seconds_of(const std::function<void()>& work) {
-  const auto begin = SteadyClock::now();
-  work();
-  return std::chrono::duration<double>(SteadyClock::now() - begin).count();
-}
-
 /// Microseconds of `count` runs of `work`, one by one, after some that do not count.
 std::vector<double> latencies(std::size_t count, const std::function<void()>& work) {
   for (std::size_t i = 0; i < count / 10 + 1; ++i) work();
@@ -109,65 +86,27 @@ void chain(Node& node, std::size_t length) {
   backward(context, sum(y));
 }
 
-/// User + system time of a process so far, in seconds, and its resident memory in MiB.
-struct Usage {
-  double cpu_s = 0;
-  double resident_mib = 0;
-};
-
-Usage usage_of(pid_t pid) {
-  const std::filesystem::path proc = fmt::format("/proc/{}", pid);
-  std::string word;
-  std::ifstream stat(proc / "stat");
-  std::vector<std::string> fields;
-  while (stat >> word) fields.push_back(word);
-  std::ifstream statm(proc / "statm");
-  long pages = 0;
-  statm >> pages >> pages;
-  const double ticks = std::stod(fields.at(13)) + std::stod(fields.at(14));
-  return {ticks / static_cast<double>(sysconf(_SC_CLK_TCK)), static_cast<double>(pages * sysconf(_SC_PAGESIZE)) / (1 << 20)};
-}
-
 struct Bench {
-  std::filesystem::path program;
   std::string transport;  // "ipc" or "tcp"
-  std::size_t divisor = 1;
+  Effort effort;
   const detail::ProcessGuard& guard;
+  std::size_t divisor = effort == Effort::quick ? 10 : 1;
   int serial = 0;
 
-  [[nodiscard]] NodeOptions client_options() {
-    NodeOptions options;
-    options.name = "client";
-    options.cluster_id = fmt::format("bench{}.{}", getpid(), serial++);
-    options.bind = transport == "ipc" ? "ipc://@troupe-" + options.cluster_id : "tcp://127.0.0.1:*";
-    options.world_size = 0;
-    return options;
-  }
-
-  /// The process of `others[place]`.
-  [[nodiscard]] detail::ChildSpec node(const std::vector<NodeName>& others, std::size_t place, const Node& client,
-                                       const NodeOptions& options) const {
-    const NodeName& name = others[place];
-    detail::ChildSpec spec{program, {"--serve"}, process_variables(), {}};
-    spec.environment.insert_or_assign("TROUPE_SEED", client.address());
-    spec.environment.insert_or_assign("TROUPE_CLUSTER", "bench");
-    spec.environment.insert_or_assign("TROUPE_CLUSTER_ID", options.cluster_id);
-    spec.environment.insert_or_assign("TROUPE_NODE", name);
-    spec.environment.insert_or_assign("TROUPE_RANK", std::to_string(place + 1));
-    spec.environment.insert_or_assign("TROUPE_WORLD", fmt::format("client,{}", fmt::join(others, ",")));
-    spec.environment.insert_or_assign("TROUPE_ADDRESS", transport == "ipc" ? options.bind + "-" + name : options.bind);
-    return spec;
-  }
+  [[nodiscard]] NodeOptions client_options() { return first_node("client", transport, serial++); }
 
   /// Starts this node, "client", and the others; gives client and the process of the first other to `work`; ends them.
   void with_cluster(const std::vector<NodeName>& others, const std::function<void(Node&, pid_t)>& work) {
     const NodeOptions options = client_options();
     Node client = Node::join(options, functions());
+    std::vector<NodeName> names{"client"};
+    names.insert(names.end(), others.begin(), others.end());
     std::vector<std::unique_ptr<detail::ChildProcess>> children;
-    for (std::size_t i = 0; i < others.size(); ++i) {
-      children.push_back(std::make_unique<detail::ChildProcess>(node(others, i, client, options), options.secret.bytes(), guard));
+    for (std::size_t rank = 1; rank < names.size(); ++rank) {
+      const auto spec = other_node(options, client.address(), names, rank);
+      children.push_back(std::make_unique<detail::ChildProcess>(spec, options.secret.bytes(), guard));
     }
-    wait_for(client, 1 + others.size());
+    wait_for(client, names.size());
     work(client, children.front()->pid());
     client.shutdown();
   }
@@ -181,12 +120,12 @@ struct Bench {
     for (std::size_t i = 0; i < std::max<std::size_t>(10 / divisor, 3); ++i) {
       const NodeOptions options = client_options();
       Node client = Node::join(options, functions());
-      const auto spec = node({"server"}, 0, client, options);
+      const auto spec = other_node(options, client.address(), {"client", "server"}, 1);
       const auto begin = SteadyClock::now();
       const detail::ChildProcess child(spec, options.secret.bytes(), guard);
       wait_for(client, 2);
       client.rpc_sync("server", &nothing);
-      samples.push_back(1e3 * std::chrono::duration<double>(SteadyClock::now() - begin).count());
+      samples.push_back(1e3 * seconds_since(begin));
       client.shutdown();
     }
     print("start/spawn_to_ready", "ms", samples);
@@ -257,29 +196,15 @@ struct Bench {
   }
 };
 
-int serve() {
-  Node node = Node::join(NodeOptions::from_environment(), functions());
-  node.serve();
-  return node.stop().clean() ? 0 : 1;
+void measure(Effort effort, const detail::ProcessGuard& guard) {
+  for (const char* transport : {"ipc", "tcp"}) Bench{transport, effort, guard}.calls();
+  Bench bench{"ipc", effort, guard};
+  bench.more_nodes();
+  bench.start();
+  if (effort == Effort::full) bench.idle();
 }
 
 }  // namespace
+}  // namespace troupe::bench
 
-int main(int argc, char** argv) {
-  const std::vector<std::string> arguments(argv + 1, argv + argc);
-  const auto has = [&](const char* flag) { return std::find(arguments.begin(), arguments.end(), flag) != arguments.end(); };
-  try {
-    if (has("--serve")) return serve();
-    const detail::ProcessGuard guard;  // before any thread
-    const std::size_t divisor = has("--quick") ? 10 : 1;
-    const auto program = std::filesystem::canonical("/proc/self/exe");
-    for (const char* transport : {"ipc", "tcp"}) Bench{program, transport, divisor, guard}.calls();
-    Bench bench{program, "ipc", divisor, guard};
-    bench.more_nodes();
-    bench.start();
-    bench.idle();
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "rpc_bench: {}\n", error.what());
-    return 1;
-  }
-}
+int main(int argc, char** argv) { return troupe::bench::run(argc, argv, troupe::bench::functions(), &troupe::bench::measure); }

@@ -249,7 +249,7 @@ BOOST_AUTO_TEST_CASE(a_length_beyond_the_bytes_that_remain_is_refused_before_any
   const auto huge = little_endian({std::numeric_limits<std::uint64_t>::max()});
   const auto half = little_endian({std::uint64_t{1} << 63U});
   for (const auto& bytes : {huge, half}) {
-    const test::PeakMemory peak;
+    const testing::PeakMemory peak;
     BOOST_CHECK_THROW(std::ignore = decoded<std::string>(bytes), DecodeError);
     BOOST_CHECK_THROW(std::ignore = decoded<std::vector<double>>(bytes), DecodeError);
     BOOST_CHECK_THROW(std::ignore = decoded<std::vector<bool>>(bytes), DecodeError);
@@ -275,7 +275,7 @@ BOOST_AUTO_TEST_CASE(capacity_grows_only_as_elements_are_really_there) {
     ar(values);
   };
   bytes[8 + 99 * 2 + 1] = std::byte{7};
-  const test::PeakMemory peak;
+  const testing::PeakMemory peak;
   BOOST_CHECK_THROW(in_vain(bytes), DecodeError);
   // At most: 100 elements that were there, moved to room for 200.
   BOOST_TEST(peak.bytes() < (64U << 10U) + 3 * 100 * sizeof(std::pair<Wide, bool>));

@@ -15,7 +15,7 @@ using namespace msg;
 constexpr std::size_t kVersionAt = 4;
 constexpr std::size_t kFlagsAt = 8;
 
-Frames encoded(const AnyMessage& message) { return encode(test::envelope_for(message), message).value(); }
+Frames encoded(const AnyMessage& message) { return encode(testing::envelope_for(message), message).value(); }
 
 /// The frames with frame `index` replaced by a copy in which the byte at `position` is different.
 Frames flipped(Frames frames, std::size_t index, std::size_t position) {
@@ -32,18 +32,18 @@ Reply reply_with(const Tensor& tensor) { return {to_payload(nullptr, tensor)}; }
 BOOST_AUTO_TEST_SUITE(codec)
 
 BOOST_AUTO_TEST_CASE(every_message_survives_with_its_envelope, *boost::unit_test::label("R-35")) {
-  const std::vector<AnyMessage> all = test::every_message();
+  const std::vector<AnyMessage> all = testing::every_message();
   BOOST_REQUIRE(all.size() == std::variant_size_v<AnyMessage>);
   for (std::size_t i = 0; i < all.size(); ++i) {
     BOOST_TEST_CONTEXT(word_of(all[i]).name) {
       BOOST_TEST(all[i].index() == i);
-      const Envelope envelope = test::envelope_for(all[i]);
+      const Envelope envelope = testing::envelope_for(all[i]);
       const Frames frames = encode(envelope, all[i]).value();
       const Decoded received = decode(frames).value();
       BOOST_TEST((received.envelope == envelope));
       BOOST_TEST(received.message.index() == i);
       // Encoded again it gives the same bytes: no field was lost.
-      BOOST_TEST(test::to_hex(encode(envelope, received.message).value()) == test::to_hex(frames));
+      BOOST_TEST(testing::to_hex(encode(envelope, received.message).value()) == testing::to_hex(frames));
     }
   }
 }
@@ -62,7 +62,7 @@ BOOST_AUTO_TEST_CASE(the_outside_is_read_without_the_body) {
   Frames frames = encoded(message);
   frames[1] = make_frame(std::vector<std::byte>(frames[1].bytes.size()));
   const Outside outside = decode_outside(frames).value();
-  BOOST_TEST((outside.envelope == test::envelope_for(message)));
+  BOOST_TEST((outside.envelope == testing::envelope_for(message)));
   BOOST_TEST((outside.tag == Reply::kWord.tag()));
 }
 

@@ -46,7 +46,7 @@ void operator delete[](void* block) noexcept { release(block); }
 void operator delete(void* block, std::size_t) noexcept { release(block); }
 void operator delete[](void* block, std::size_t) noexcept { release(block); }
 
-namespace troupe::test {
+namespace troupe::testing {
 
 PeakMemory::PeakMemory() : heap_before_(live_bytes.load()), tensors_before_(cpu_allocator().statistics().bytes_live) {
   peak_bytes = heap_before_;
@@ -58,4 +58,4 @@ std::size_t PeakMemory::bytes() const {
   return peak_bytes.load() - heap_before_ + (std::max(tensors, tensors_before_) - tensors_before_);
 }
 
-}  // namespace troupe::test
+}  // namespace troupe::testing

@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-namespace troupe::test {
+namespace troupe::testing {
 
 /// Highest number of bytes that were live at once since the object was made, above what was live then.
 /// One at a time; memory that other threads allocate counts too.
@@ -17,4 +17,4 @@ class PeakMemory {
   std::size_t tensors_before_;
 };
 
-}  // namespace troupe::test
+}  // namespace troupe::testing

@@ -40,10 +40,10 @@ Frames frames_of_block(const std::string& block) {
       frame += line;
       continue;
     }
-    frames.push_back(make_frame(test::from_hex(frame)));
+    frames.push_back(make_frame(testing::from_hex(frame)));
     frame.clear();
   }
-  frames.push_back(make_frame(test::from_hex(frame)));
+  frames.push_back(make_frame(testing::from_hex(frame)));
   return frames;
 }
 
@@ -61,13 +61,13 @@ BOOST_AUTO_TEST_SUITE(golden)
 BOOST_AUTO_TEST_CASE(every_message_has_the_bytes_that_were_written_down) {
   const auto by_hand = written_by_hand();
   BOOST_TEST(by_hand.size() == 5U);
-  for (const AnyMessage& message : test::every_message()) {
+  for (const AnyMessage& message : testing::every_message()) {
     const std::string name(word_of(message).name);
     BOOST_TEST_CONTEXT(name) {
-      const std::string bytes = test::to_hex(encode(test::envelope_for(message), message).value());
+      const std::string bytes = testing::to_hex(encode(testing::envelope_for(message), message).value());
       const auto block = by_hand.find(name);
       BOOST_TEST(bytes == (block != by_hand.end()
-                               ? test::to_hex(frames_of_block(block->second))
+                               ? testing::to_hex(frames_of_block(block->second))
                                : file_text(TROUPE_SOURCE_DIR "/tests/messages/golden/" + name + ".hex")));
     }
   }

@@ -39,7 +39,7 @@ std::size_t received_bytes(const Body& body) {
 /// Decodes the body as if it had passed the checksum: an enemy computes those too. Returns whether it was accepted.
 /// Fails the test if more is allocated than may be, or anything but a DecodeError is thrown.
 bool accepted(const Body& body) {
-  const test::PeakMemory peak;
+  const testing::PeakMemory peak;
   bool fine = false;
   std::size_t used = 0;
   try {
@@ -59,7 +59,7 @@ bool accepted(const Body& body) {
 /// Runs `check` on the body of every message.
 template <class Check>
 void for_every_body(Check check) {
-  for (const AnyMessage& message : test::every_message()) {
+  for (const AnyMessage& message : testing::every_message()) {
     BOOST_TEST_CONTEXT(word_of(message).name) { check(body_of(message)); }
   }
 }
@@ -88,8 +88,8 @@ BOOST_AUTO_TEST_CASE(a_body_with_a_byte_too_many_is_refused) {
 }
 
 BOOST_AUTO_TEST_CASE(whole_messages_cut_at_any_byte_of_any_frame_are_refused, *boost::unit_test::label("R-34")) {
-  for (const AnyMessage& message : test::every_message()) {
-    const Frames frames = encode(test::envelope_for(message), message).value();
+  for (const AnyMessage& message : testing::every_message()) {
+    const Frames frames = encode(testing::envelope_for(message), message).value();
     for (std::size_t i = 0; i < frames.size(); ++i) {
       for (std::size_t size = 0; size < frames[i].bytes.size(); ++size) {
         Frames cut = frames;

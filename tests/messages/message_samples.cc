@@ -7,7 +7,7 @@
 #include "messages/values.h"
 #include "tensor/create.h"
 
-namespace troupe::test {
+namespace troupe::testing {
 
 namespace {
 
@@ -162,4 +162,4 @@ std::string to_hex(const Frames& frames) {
   return text;
 }
 
-}  // namespace troupe::test
+}  // namespace troupe::testing

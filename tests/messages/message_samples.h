@@ -5,7 +5,7 @@
 
 #include "messages/codec.h"
 
-namespace troupe::test {
+namespace troupe::testing {
 
 /// In the order of AnyMessage. Tensors are made anew by every call.
 [[nodiscard]] std::vector<msg::AnyMessage> every_message();
@@ -19,4 +19,4 @@ namespace troupe::test {
 /// 16 bytes a line, frames divided by an empty line.
 [[nodiscard]] std::string to_hex(const Frames& frames);
 
-}  // namespace troupe::test
+}  // namespace troupe::testing

@@ -2,6 +2,7 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <sys/resource.h>
 #include <sys/socket.h>
 
 #include <array>
@@ -139,6 +140,39 @@ BOOST_AUTO_TEST_CASE(those_beyond_the_limit_wait_until_somebody_is_done) {
   work();
   work();
   BOOST_TEST(heard(last) == "fine\n");
+}
+
+BOOST_AUTO_TEST_CASE(without_descriptors_it_pauses_instead_of_turning_in_circles) {
+  const FileDescriptor socket = connect();
+  say(socket, "status\n");
+  rlimit limit{};
+  getrlimit(RLIMIT_NOFILE, &limit);
+  rlimit none = limit;
+  none.rlim_cur = 0;  // those that are open stay
+  setrlimit(RLIMIT_NOFILE, &none);
+  work();
+  setrlimit(RLIMIT_NOFILE, &limit);
+  std::vector<pollfd> polled;
+  listener.add_polled(polled);
+  BOOST_TEST(polled.empty());
+  BOOST_TEST((listener.next_due().value() == now + ControlListener::kPause));
+  work();
+  BOOST_TEST(questions.empty());
+  now += ControlListener::kPause;
+  work();
+  BOOST_TEST(heard(socket) == "fine\n");
+}
+
+BOOST_AUTO_TEST_CASE(many_at_once_are_accepted_some_at_a_time) {
+  std::vector<FileDescriptor> sockets;
+  for (int i = 0; i < ControlListener::kAcceptsPerTurn; ++i) {
+    sockets.push_back(connect());
+    say(sockets.back(), "status\n");
+  }
+  work();
+  BOOST_TEST(questions.size() == ControlListener::kConnectionsMax);
+  work();
+  BOOST_TEST(questions.size() == sockets.size());
 }
 
 BOOST_AUTO_TEST_CASE(who_goes_before_the_answer_leaves_nothing_behind) {

@@ -3,10 +3,8 @@
 #include <boost/test/unit_test.hpp>
 
 #include <chrono>
-#include <condition_variable>
 #include <future>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <utility>
@@ -14,6 +12,7 @@
 #include "node/control_client.h"
 #include "node/node.h"
 #include "node/report_json.h"
+#include "tests/hold.h"
 #include "tests/node/fresh_control_name.h"
 
 namespace troupe {
@@ -21,13 +20,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// Runs until nobody wants the result.
-void hold(Scope& scope) {
-  std::mutex mutex;
-  std::condition_variable_any never;
-  std::unique_lock lock(mutex);
-  never.wait(lock, scope.stop_token(), [] { return false; });
-}
+using testing::hold;
 
 struct World {
   const ClusterSecret secret = ClusterSecret::random();

@@ -78,13 +78,13 @@ std::uint64_t busy_run(World& world) {
     sums.push_back(world.on(name, [](Node& node) {
       const RRef<Counter> counter = node.remote("b", constructor<Counter>);
       std::vector<Future<void>> increments;
-      for (int i = 0; i < 5; ++i) increments.push_back(counter.rpc_async(node, &Counter::increment));
+      for (int i = 0; i < 7; ++i) increments.push_back(counter.rpc_async(node, &Counter::increment));
       for (const Future<void>& increment : increments) increment.get();
       return counter.rpc_sync(node, &Counter::value) +
-             node.rpc_sync("c", &back_and_forth, node.name() == "c" ? "a" : node.name(), 4);
+             node.rpc_sync("c", &back_and_forth, node.name() == "c" ? "a" : node.name(), 6);
     }));
   }
-  for (const Future<std::int64_t>& sum : sums) BOOST_TEST(sum.get() == 9);  // 5 + 4
+  for (const Future<std::int64_t>& sum : sums) BOOST_TEST(sum.get() == 13);  // 7 + 6
   BOOST_TEST(world.run());
   return world.trace_hash();
 }
@@ -107,7 +107,7 @@ BOOST_AUTO_TEST_CASE(the_same_seed_gives_the_same_run_and_another_seed_another) 
     const std::uint64_t hash = busy_run(first);
     std::string text = first.trace_text();
     const WorldCounts counts = first.counts();
-    BOOST_TEST(counts.steps > 400U);
+    BOOST_TEST(counts.steps > 500U);
     std::optional<World> second;
     {
       // The second comes while the memory of the first is taken: no address reaches a decision.

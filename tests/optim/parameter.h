@@ -5,14 +5,14 @@
 
 #include <cstddef>
 #include <initializer_list>
-#include <string>
 #include <utility>
 
 #include "optim/optimizer.h"
 #include "tensor/create.h"
 #include "tensor/print.h"
+#include "tests/expect_throw.h"
 
-namespace troupe::test {
+namespace troupe::testing {
 
 inline Tensor f64(std::initializer_list<double> values) { return from_values<double>(values); }
 
@@ -41,13 +41,4 @@ inline void expect(const Tensor& actual, std::initializer_list<double> values) {
   BOOST_CHECK_MESSAGE(allclose(actual, f64(values), 1e-14, 1e-15), "got " << actual);
 }
 
-template <class Exception, class Action>
-void expect_throw(Action action, const std::string& text) {
-  BOOST_CHECK_EXCEPTION(action(), Exception, [&](const Exception& e) {
-    if (e.what() == text) return true;
-    BOOST_TEST_MESSAGE("it said: " << e.what());
-    return false;
-  });
-}
-
-}  // namespace troupe::test
+}  // namespace troupe::testing

@@ -11,7 +11,7 @@
 #include "tests/optim/parameter.h"
 
 using namespace troupe;
-using namespace troupe::test;
+using namespace troupe::testing;
 using optim::ParameterUpdate;
 using optim::Sgd;
 using optim::SgdOptions;

@@ -1,0 +1,92 @@
+#include "tests/bench/bench.h"
+
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <utility>
+
+namespace troupe::bench {
+
+void print(const std::string& name, const std::string& unit, std::vector<double> samples) {
+  std::sort(samples.begin(), samples.end());
+  const auto at = [&](double share) {
+    return samples[std::min(samples.size() - 1, static_cast<std::size_t>(share * static_cast<double>(samples.size())))];
+  };
+  fmt::print("{{\"name\": \"{}\", \"unit\": \"{}\", \"median\": {:.4g}, \"p99\": {:.4g}, \"n\": {}}}\n", name, unit, at(0.5),
+             at(0.99), samples.size());
+  std::fflush(stdout);
+}
+
+double seconds_since(SteadyClock::time_point begin) {
+  return std::chrono::duration<double>(SteadyClock::now() - begin).count();
+}
+
+double seconds_of(const std::function<void()>& work) {
+  const auto begin = SteadyClock::now();
+  work();
+  return seconds_since(begin);
+}
+
+Usage usage_of(pid_t pid) {
+  const std::filesystem::path proc = fmt::format("/proc/{}", pid);
+  std::ifstream stat(proc / "stat");
+  std::vector<std::string> fields;
+  for (std::string word; stat >> word;) fields.push_back(word);
+  std::ifstream statm(proc / "statm");
+  long pages = 0;
+  statm >> pages >> pages;
+  const double ticks = std::stod(fields.at(13)) + std::stod(fields.at(14));
+  return {ticks / static_cast<double>(sysconf(_SC_CLK_TCK)), static_cast<double>(pages * sysconf(_SC_PAGESIZE)) / (1 << 20)};
+}
+
+NodeOptions first_node(const NodeName& name, const std::string& transport, int serial) {
+  NodeOptions options;
+  options.name = name;
+  options.cluster_id = fmt::format("bench{}.{}", getpid(), serial);
+  options.bind = transport == "ipc" ? "ipc://@troupe-" + options.cluster_id : "tcp://127.0.0.1:*";
+  options.world_size = 0;
+  return options;
+}
+
+detail::ChildSpec other_node(const NodeOptions& first, const std::string& seed, const std::vector<NodeName>& names,
+                             std::size_t rank) {
+  detail::ChildSpec spec{std::filesystem::canonical("/proc/self/exe"), {"--serve"}, process_variables(), {}};
+  const auto set = [&spec](const char* variable, std::string value) {
+    spec.environment.insert_or_assign(variable, std::move(value));
+  };
+  set("TROUPE_SEED", seed);
+  set("TROUPE_CLUSTER", "bench");
+  set("TROUPE_CLUSTER_ID", first.cluster_id);
+  set("TROUPE_NODE", names[rank]);
+  set("TROUPE_RANK", std::to_string(rank));
+  set("TROUPE_WORLD", fmt::format("{}", fmt::join(names, ",")));
+  set("TROUPE_ADDRESS", first.bind.starts_with("ipc") ? fmt::format("{}-{}", first.bind, rank) : first.bind);
+  set("TROUPE__CLUSTER__JOIN_TIMEOUT", fmt::format("{}ms", std::chrono::milliseconds(first.join_deadline).count()));
+  return spec;
+}
+
+int run(int argc, char** argv, const FunctionRegistry& functions,
+        const std::function<void(Effort, const detail::ProcessGuard&)>& measure) {
+  const std::vector<std::string> arguments(argv + 1, argv + argc);
+  const auto has = [&](const char* flag) { return std::find(arguments.begin(), arguments.end(), flag) != arguments.end(); };
+  try {
+    if (has("--serve")) {
+      Node node = Node::join(NodeOptions::from_environment(), functions);
+      node.serve();
+      return node.stop().clean() ? 0 : 1;
+    }
+    const detail::ProcessGuard guard;  // before any thread
+    measure(has("--quick") ? Effort::quick : Effort::full, guard);
+    return 0;
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "{}: {}\n", std::filesystem::path(argv[0]).filename().string(), error.what());
+    return 1;
+  }
+}
+
+}  // namespace troupe::bench

@@ -1,0 +1,19 @@
+// A served function that does not return by itself.
+#pragma once
+
+#include <condition_variable>
+#include <mutex>
+
+#include "actors/scope.h"
+
+namespace troupe::testing {
+
+/// Runs until nobody wants the result, without any of our waits.
+inline void hold(Scope& scope) {
+  std::mutex mutex;
+  std::condition_variable_any never;
+  std::unique_lock lock(mutex);
+  never.wait(lock, scope.stop_token(), [] { return false; });
+}
+
+}  // namespace troupe::testing
