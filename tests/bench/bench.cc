@@ -66,7 +66,6 @@ detail::ChildSpec other_node(const NodeOptions& first, const std::string& seed, 
   set("TROUPE_RANK", std::to_string(rank));
   set("TROUPE_WORLD", fmt::format("{}", fmt::join(names, ",")));
   set("TROUPE_ADDRESS", first.bind.starts_with("ipc") ? fmt::format("{}-{}", first.bind, rank) : first.bind);
-  set("TROUPE__CLUSTER__JOIN_TIMEOUT", fmt::format("{}ms", std::chrono::milliseconds(first.join_deadline).count()));
   return spec;
 }
 

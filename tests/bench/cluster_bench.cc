@@ -89,7 +89,8 @@ void process_each(std::size_t nodes, int run, Effort effort, const detail::Proce
   auto begin = SteadyClock::now();
   std::vector<std::unique_ptr<detail::ChildProcess>> children;
   for (std::size_t rank = 1; rank < nodes; ++rank) {
-    const auto spec = other_node(options, options.bind, names, rank);
+    auto spec = other_node(options, options.bind, names, rank);
+    spec.environment.insert_or_assign("TROUPE__CLUSTER__JOIN_TIMEOUT", fmt::format("{}s", kPatience.count()));
     children.push_back(std::make_unique<detail::ChildProcess>(spec, options.secret.bytes(), guard));
   }
   Node node = Node::join(options, functions());
