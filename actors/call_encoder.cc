@@ -18,8 +18,9 @@
 namespace troupe::detail {
 namespace {
 
-/// Takes the handles in a message back if it never was read.
-AnswerHandler undo_if_unread(NodeCore& node, std::vector<msg::RRefHandout> refs, AnswerHandler done) {
+/// Takes the handles in a message back if it never left. Those in a call that was refused its callee has let go: to take
+/// them back as well does no harm.
+AnswerHandler undo_if_unsent(NodeCore& node, std::vector<msg::RRefHandout> refs, AnswerHandler done) {
   return [core = node.weak_from_this(), refs = std::move(refs), done = std::move(done)](Result<msg::AnyMessage> answer) {
     const auto alive = core.lock();
     if (!answer && answer.error().execution == Execution::never && alive) {
@@ -73,7 +74,7 @@ struct CallSender {
     if (call.writer_->cut_a_graph() && node.first_warning_at(call.site_)) {
       warn_cut_graph(node, call.function_->name, call.site_);
     }
-    if (!message.arguments.refs.empty()) done = undo_if_unread(node, message.arguments.refs, std::move(done));
+    if (!message.arguments.refs.empty()) done = undo_if_unsent(node, message.arguments.refs, std::move(done));
     const bool carries = !message.arguments.refs.empty() || call.scope_->context;
     Request request{call.to_, std::move(actor), operation, due_of(*call.scope_), std::move(message), std::move(call.cancelled_by_)};
     if constexpr (!std::is_same_v<Message, msg::ValueCall>) request.site = call.site_;  // that of a call on an RRef is not the program's

@@ -17,7 +17,10 @@ Result<ServedCall> open_call(NodeCore& node, const Delivery& delivery, const Wan
                              const msg::CallSite& site, Lasting lasting) {
   const std::string& name = wanted.name;
   const std::string operation = "rpc " + name;
+  // Its references are let go here: its caller may have stopped waiting, and then never learns that it was refused.
   const auto refuse = [&](ErrorCode code, std::string message) {
+    arguments.boundary.reset();  // no graph here will ever reach it
+    const PayloadReader unread(node.shared_from_this(), delivery.from, std::move(arguments));
     Error error = node.error(code, node.name(), operation, std::move(message));
     error.execution = Execution::never;
     return error;

@@ -41,8 +41,8 @@ enum class Lasting : std::uint8_t {
   as_value,            ///< it stays here, for whoever holds a reference
 };
 
-/// Looks the function up, compares the fingerprint, takes charge of what the arguments carry, makes the scope, whose
-/// stop_token says when nobody wants the result any more.
+/// Takes charge of what the arguments carry, looks the function up, compares the fingerprint, makes the scope, whose
+/// stop_token says when nobody wants the result any more. What a refused call carries is released.
 /// On the receiving thread; runs no user code. Errors: no_such_function, bad_argument.
 [[nodiscard]] Result<ServedCall> open_call(NodeCore& node, const Delivery& delivery, const WantedFunction& wanted,
                                            msg::Payload arguments, const msg::CallSite& site, Lasting lasting);

@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "actors/references.h"
 #include "actors/rref.h"
 #include "node/sim/faulty_link.h"
 
@@ -29,18 +30,38 @@ constexpr int kAlways = 1'000'000;
 std::int64_t next(std::int64_t x) { return x + 1; }
 std::int64_t fetch_and_add(Scope& scope, const RRef<std::int64_t>& x, std::int64_t y) { return x.to_here(scope) + y; }
 
+/// Not served by ps1.
+std::int64_t sum_of(const std::int64_t& x, const std::vector<RRef<std::int64_t>>& more) { return x + std::ssize(more); }
+
+LocalClusterOptions options_of(std::vector<FaultRule> rules) {
+  LocalClusterOptions options = FaultRules(std::move(rules)).options();
+  options.functions["ps1"] = {{"next", &next}, {"fetch_and_add", &fetch_and_add}};
+  return options;
+}
+
+template <class Condition>
+bool comes_true(Condition holds) {
+  const auto due = std::chrono::steady_clock::now() + kPatient;
+  while (!holds() && std::chrono::steady_clock::now() < due) std::this_thread::yield();
+  return holds();
+}
+
 struct Faulty {
   explicit Faulty(std::vector<FaultRule> rules)
-      : cluster({"trainer", "ps0", "ps1"}, {{"next", &next}, {"fetch_and_add", &fetch_and_add}}, FaultRules(std::move(rules)).options()),
+      : cluster({"trainer", "ps0", "ps1"}, {{"next", &next}, {"fetch_and_add", &fetch_and_add}, {"sum_of", &sum_of}}, options_of(std::move(rules))),
         trainer(cluster.node("trainer")) {}
 
   [[nodiscard]] detail::NodeCounts counts(const char* name) { return cluster.node(name).core().counts(); }
 
   /// Whether `ps0` owns no value any more, within kPatient.
   [[nodiscard]] bool frees_all() {
-    const auto due = std::chrono::steady_clock::now() + kPatient;
-    while (counts("ps0").owned_values > 0 && std::chrono::steady_clock::now() < due) std::this_thread::yield();
-    return counts("ps0").owned_values == 0;
+    return comes_true([&] { return counts("ps0").owned_values == 0; });
+  }
+
+  /// Whether the node owns nothing and rests on nothing of others, within kPatient.
+  [[nodiscard]] bool is_empty(const char* name) {
+    const detail::References& references = cluster.node(name).core().references();
+    return comes_true([&] { return references.owned_values() == 0 && references.handles() == 0 && references.forks() == 0; });
   }
 
   LocalCluster cluster;
@@ -128,6 +149,30 @@ BOOST_AUTO_TEST_CASE(late_call_times_out_by_its_own_deadline_only, *label("X-08"
   BOOST_TEST((error_of([&] { return faulty.trainer.with({.deadline = 20ms}).rpc_sync("ps0", &next, 1); }).code == ErrorCode::timeout));
   BOOST_TEST(faulty.trainer.with({.deadline = Deadline::while_peer_lives()}).rpc_sync("ps0", &next, 1) == 2);
   BOOST_TEST(faulty.trainer.rpc_sync("ps0", &next, 1) == 2);
+}
+
+BOOST_AUTO_TEST_CASE(refused_call_that_comes_when_nobody_waits_any_more_keeps_no_reference) {
+  for (const char* late : {"Call", "RemoteCall", "ValueCall"}) {
+    BOOST_TEST_CONTEXT(late) {
+      Faulty faulty({{.message = late, .delay = 200ms}});
+      const Scope patient = faulty.trainer.with({.deadline = kPatient});
+      const Scope hasty = faulty.trainer.with({.deadline = 20ms});
+      {
+        const RRef<std::int64_t> target = patient.remote("ps1", &next, 1);
+        const std::vector<RRef<std::int64_t>> of_all{patient.remote("ps0", &next, 1), patient.remote("ps1", &next, 1), RRef<std::int64_t>(patient, 7)};
+        for (const auto& rref : of_all) static_cast<void>(rref.to_here(patient));
+        const auto call = [&] {
+          if (std::string_view(late) == "Call") return hasty.rpc_sync("ps1", &sum_of, 1, of_all);
+          if (std::string_view(late) == "RemoteCall") return hasty.remote("ps1", &sum_of, 1, of_all).to_here(patient);
+          return target.rpc_sync(hasty, &sum_of, of_all);
+        };
+        BOOST_TEST((error_of(call).code == ErrorCode::timeout));
+      }
+      for (const char* name : {"ps0", "ps1", "trainer"}) {
+        BOOST_TEST(faulty.is_empty(name), name);
+      }
+    }
+  }
 }
 
 BOOST_AUTO_TEST_CASE(shutdown_whose_words_are_lost_in_any_phase_ends_everywhere_and_says_who_is_missing, *label("S-08")) {
