@@ -30,7 +30,7 @@ class Fetching final : public std::enable_shared_from_this<Fetching> {
       });
     }
     const UseKind kind = fetch_.wanted == msg::Wanted::type ? UseKind::looks : UseKind::reads;
-    references.use(rref, {kind, label_}, [self = shared_from_this()](const auto& value, auto use) { self->on_pool(value, std::move(use)); });
+    references.use(rref, {kind, label_, holder_}, [self = shared_from_this()](const auto& value, auto use) { self->on_pool(value, std::move(use)); });
   }
 
  private:

@@ -99,6 +99,9 @@ class HandleTable {
   /// Why the handle is failed; empty if it is not failed or not here.
   [[nodiscard]] std::optional<Error> failure(const RRefId& rref) const;
 
+  /// Whether that life of a node is over.
+  [[nodiscard]] bool is_gone(const NodeLife& life) const { return gone_.contains(life); }
+
   [[nodiscard]] bool contains(const RRefId& rref) const { return entries_.contains(rref); }
   [[nodiscard]] bool is_held(const RRefId& rref) const;
   /// Values of which this node holds a handle or waits for an acknowledgement: 0 when nothing is left (RR-9).

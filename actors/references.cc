@@ -12,7 +12,6 @@
 #include "actors/fork_table.h"
 #include "actors/handle_table.h"
 #include "actors/membership.h"
-#include "actors/rref_handle.h"
 #include "actors/rref_owner_actor.h"
 #include "actors/serve.h"
 
@@ -56,49 +55,6 @@ class ValueTurn final : public TaskTurn {
 
 }  // namespace
 
-// --- RRefHandle ------------------------------------------------------------------------------------------------------
-
-RRefHandle::RRefHandle(std::weak_ptr<NodeCore> node, RRefId id, NodeLife owner, std::string type, RRefOrigin origin)
-    : node_(std::move(node)), id_(std::move(id)), owner_(std::move(owner)), type_(std::move(type)), origin_(std::move(origin)) {}
-
-std::string RRefHandle::text() const { return fmt::format("RRef<{}> {} on {}", type_, id_.text(), owner_.name); }
-
-std::string RRefHandle::origin() const {
-  if (const auto* site = std::get_if<SourceLocation>(&origin_)) return fmt::format("made at {}:{}", site->file_name(), site->line());
-  if (const auto* node = std::get_if<NodeName>(&origin_)) return "received from " + *node;
-  return "made by a call on " + std::get<RRefId>(origin_).text();
-}
-
-std::optional<std::string> RRefHandle::known_type() const {
-  std::lock_guard lock(mutex_);
-  return known_type_;
-}
-
-void RRefHandle::learned_type(std::string type) {
-  std::lock_guard lock(mutex_);
-  known_type_ = std::move(type);
-}
-
-RRefHandle::~RRefHandle() {
-  if (const auto node = node_if_alive()) node->references().dropped(id_, owner_, holds_.load(std::memory_order_relaxed));
-}
-
-std::shared_ptr<NodeCore> RRefHandle::node_if_alive() const {
-  auto node = node_.lock();
-  return node && !node->stopped() ? node : nullptr;
-}
-
-std::shared_ptr<NodeCore> RRefHandle::node() const {
-  if (auto node = node_if_alive()) return node;
-  Error error;
-  error.code = ErrorCode::shutting_down;
-  error.message = "the node that held this reference has shut down";
-  error.peer = owner_.name;
-  error.operation = "rref " + id_.text();
-  error.execution = Execution::never;
-  throw RemoteError(std::move(error));
-}
-
 // --- References ------------------------------------------------------------------------------------------------------
 
 struct References::State {
@@ -130,6 +86,7 @@ struct References::State {
   }
 
   void use(const RRefId& rref, UsePurpose purpose, const std::optional<NodeLife>& watcher, CopyHandler begin);
+  [[nodiscard]] bool is_gone(const NodeLife& life) const;
   void create(Delivery& delivery, msg::RemoteCall& call);
   [[nodiscard]] bool is_owner_of(const msg::RRefRevoked& revoked, const NodeLife& from) const;
   void never_created(const msg::RRefRevoked& revoked, const NodeLife& creator);
@@ -350,7 +307,7 @@ void References::use(const RRefId& rref, UsePurpose purpose, UseHandler begin) {
 }
 
 void References::copy(const RRefId& rref, const NodeLife& watcher, CopyHandler begin) {
-  state_->use(rref, {UseKind::reads, "cached for " + watcher.name}, watcher, std::move(begin));
+  state_->use(rref, {UseKind::reads, "cached for " + watcher.name, watcher}, watcher, std::move(begin));
 }
 
 void References::changed(const RRefId& rref) { state_->tell_owner(rref, OwnerChanged{}); }
@@ -360,7 +317,14 @@ void References::State::use(const RRefId& rref, UsePurpose purpose, const std::o
   const auto told = [core = node.shared_from_this(), rref, turn, begin](const Result<ValueBox>& value, std::uint64_t version) {
     begin(value, version, value ? std::make_shared<ValueUse>(core, rref, turn) : nullptr);
   };
-  if (!tell_owner(rref, UseArrived{turn, std::move(purpose), watcher, told})) begin(revoked(rref), 0, nullptr);
+  const std::optional<NodeLife> asker = purpose.asked_by;
+  if (!tell_owner(rref, UseArrived{turn, std::move(purpose), watcher, told})) return begin(revoked(rref), 0, nullptr);
+  if (asker && is_gone(*asker)) tell_owner(rref, OwnerPeerDown{*asker});  // the owner may have heard of the end before the use came
+}
+
+bool References::State::is_gone(const NodeLife& life) const {
+  const std::lock_guard lock(mutex);
+  return table.is_gone(life);
 }
 
 void References::value_of(const RRefId& rref, std::function<void(Result<ValueBox>)> done) {
@@ -443,7 +407,9 @@ void References::State::call(Delivery& delivery, msg::ValueCall& call) {
   const auto served = std::make_shared<ServedCall>(std::move(opened).value());
   const UseKind kind = served->function->changes_object ? UseKind::changes : UseKind::reads;
   const std::string label = served->operation + " for " + served->caller;
-  node.references().use(rref, {kind, label}, [served, finish, label](Result<ValueBox> value, std::shared_ptr<ValueUse> use) {
+  std::optional<NodeLife> asker;
+  if (!keep_as) asker = NodeLife{delivery.from, delivery.incarnation};  // a value stays, whoever asked for it
+  node.references().use(rref, {kind, label, std::move(asker)}, [served, finish, label](Result<ValueBox> value, std::shared_ptr<ValueUse> use) {
     if (!value) return finish(*served, value.error());
     const ValueBox box = value.value();
     const auto run = [served, finish, box, use] {

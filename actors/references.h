@@ -89,7 +89,7 @@ class References {
   /// The last copy of `rref` on this node is gone, which stood for `holds` handles.
   void dropped(const RRefId& rref, const NodeLife& owner, std::size_t holds);
 
-  /// Uses the value of `rref`, which this node owns, once it exists.
+  /// Uses the value of `rref`, which this node owns, once it exists. Fails with `cancelled` if who asked for it goes before.
   void use(const RRefId& rref, UsePurpose purpose, UseHandler begin);
 
   /// Reads it for a copy that `watcher` keeps; RRefChanged will tell when it is out of date.

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace troupe::detail {
@@ -50,10 +52,29 @@ void RRefOwnerState::use(UseArrived& m) {
 void RRefOwnerState::peer_down(const OwnerPeerDown& m) {
   forks_->drop_node(m.life);
   watchers_.erase(m.life);
+  end_waiting_uses_of(m.life);
   if (!call_came_ && m.life.name == rref_.creator && m.life.incarnation.low == rref_.incarnation) {
     OwnerValue never{std::make_shared<const Result<ValueBox>>(
         node_->error(ErrorCode::ref_revoked, m.life.name, {}, "its creator went before the creating call came"))};
     value(never);
+  }
+}
+
+// Those that have begun are told by their stop_token.
+void RRefOwnerState::end_waiting_uses_of(const NodeLife& asker) {
+  const auto first = std::stable_partition(early_.begin(), early_.end(), [&](const UseArrived& use) { return use.purpose.asked_by != asker; });
+  std::vector<UseArrived> ended(std::make_move_iterator(first), std::make_move_iterator(early_.end()));
+  early_.erase(first, early_.end());
+  for (auto next = arriving_.begin(); next != arriving_.end();) {
+    const auto at = next++;
+    if (at->second.purpose.asked_by != asker) continue;
+    held_.erase(at->first);
+    static_cast<void>(turns_.release(at->first));  // it had no turn that another could get
+    ended.push_back(std::move(arriving_.extract(at).mapped()));
+  }
+  for (const UseArrived& use : ended) {
+    forks_->release();
+    use.begin(node_->error(ErrorCode::cancelled, asker.name, use.purpose.what, "who asked for it is gone"), version_);
   }
 }
 

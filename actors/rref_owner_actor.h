@@ -54,7 +54,7 @@ struct OwnerHeld {};
 struct OwnerReleased {};
 
 /// A use of the value: `begin` is told the value, or why there is none, once the value exists and it is its turn. It must
-/// not block; the use lasts until UseEnded.
+/// not block; the use lasts until UseEnded. One that has not begun ends with who asked for it.
 struct UseArrived {
   TurnId turn;
   UsePurpose purpose;
@@ -172,6 +172,7 @@ class RRefOwnerState {
   void go_on(std::optional<TurnId> turn);
   void granted(UseArrived& use);
   void came_back(TurnId turn);
+  void end_waiting_uses_of(const NodeLife& asker);
   void drop(std::shared_ptr<const Result<ValueBox>> value) const;
 
   NodeCore* node_ = nullptr;

@@ -2,8 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
+
+#include "actors/node_life.h"
 
 namespace troupe::detail {
 
@@ -15,9 +18,10 @@ enum class UseKind : std::uint8_t {
 
 /// A use as the owner of the value sees it.
 struct UsePurpose {
-  UsePurpose(UseKind k, std::string w = {}) : kind(k), what(std::move(w)) {}
+  UsePurpose(UseKind k, std::string w = {}, std::optional<NodeLife> asker = {}) : kind(k), what(std::move(w)), asked_by(std::move(asker)) {}
   UseKind kind;
-  std::string what;  ///< for reports: "rpc forward for trainer0"
+  std::string what;                  ///< for reports: "rpc forward for trainer0"
+  std::optional<NodeLife> asked_by;  ///< who waits for the answer: a use that has not begun when it goes never will
 };
 
 }  // namespace troupe::detail

@@ -34,12 +34,19 @@ Box make_late(Scope& scope) {
   return Box(1);
 }
 
+/// Uses the box in two ways at once, for ever.
+void use_box(Scope& scope, const RRef<Box>& box) {
+  const Future<std::string> type = box.type_async(scope);
+  box.rpc_sync(scope, &Box::keep);
+}
+
 struct Cluster {
   LocalCluster nodes{{"trainer", "ps0"},
                      {{"hold", &hold},
                       {"Box", constructor<Box, int>},
                       {"make_late", &make_late},
                       {"keep", &Box::keep},
+                      {"use_box", &use_box},
                       {"wait_elsewhere", &Box::wait_elsewhere}}};
   Node& trainer = nodes.node("trainer");
   Node& ps = nodes.node("ps0");
@@ -133,6 +140,17 @@ BOOST_AUTO_TEST_CASE(use_of_a_value_that_is_being_made_waits_for_the_value) {
   const StackInfo stack = await(ps, [](const StackInfo& now) { return now.values.size() == 1; });
   BOOST_TEST((texts_of(stack.values[0]) == std::vector<std::string>{"rpc keep for trainer: waits for the value"}));
   BOOST_TEST(stack.served.front().operation == "rpc make_late");
+}
+
+BOOST_AUTO_TEST_CASE(uses_that_a_dead_node_asked_for_wait_no_longer) {
+  const RRef<Box> box = ps.with({.deadline = 1h}).remote("ps0", &make_late);
+  const Future<void> call = ps.rpc_async("trainer", &use_box, box);
+  const StackInfo before = await(ps, [](const StackInfo& now) { return now.values.size() == 1 && now.values[0].users.size() == 2; });
+  BOOST_TEST(before.served.size() == 2U);  // make_late, and keep for the trainer
+  nodes.kill("trainer");
+  const StackInfo after = await(ps, [](const StackInfo& now) { return now.values.empty() && now.served.size() == 1; });
+  BOOST_TEST(after.served.front().operation == "rpc make_late");
+  BOOST_TEST(after.counts.owners == 1U);
 }
 
 BOOST_AUTO_TEST_CASE(context_says_who_takes_part) {
