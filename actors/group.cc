@@ -9,6 +9,7 @@
 #include <stdexcept>
 #include <variant>
 
+#include "actors/meet.h"
 #include "actors/membership.h"
 #include "actors/node_core.h"
 
@@ -62,6 +63,42 @@ Error misfit(const std::string& operation, const NodeName& from, std::string wha
   return error;
 }
 
+msg::BarrierPassed meet(const Scope& scope, const std::vector<NodeName>& names, Failures failures, const std::string& operation,
+                        const NodeName& receiver, msg::Contribution own) {
+  NodeCore& node = *scope.state().node;
+  for (const NodeName& name : {node.name(), receiver.empty() ? node.name() : receiver}) {
+    if (std::find(names.begin(), names.end(), name) != names.end()) continue;
+    throw std::invalid_argument(fmt::format("[{}] {} is no member of the group {}", operation, name, fmt::join(names, ", ")));
+  }
+  std::vector<NodeName> members = names;
+  std::sort(members.begin(), members.end());
+  const std::vector<NodeName> leaders = receiver.empty() ? members : std::vector<NodeName>{receiver};
+  const std::optional<TimePoint> due = due_of(scope.state());
+  for (const NodeName& leader : leaders) {
+    std::chrono::microseconds limit{0};
+    if (due) {
+      limit = std::chrono::duration_cast<std::chrono::microseconds>(*due - node.clock().now());
+      limit = std::max(limit, std::chrono::microseconds(1));  // 0 says that there is no limit
+    }
+    const bool partial = failures == Failures::partial;
+    Promise<msg::AnyMessage> met(node.future_home());
+    const Future<msg::AnyMessage> answer = met.future();
+    node.request({leader, "membership", operation, due ? std::optional(*due + kGrace) : std::nullopt,
+                  msg::BarrierEntered{operation, members, receiver, partial, limit, own}, {scope.stop_token()}},
+                 [met](Result<msg::AnyMessage> result) { met.complete(std::move(result)); });
+    answer.state().wait();
+    const Result<msg::AnyMessage>& result = answer.state().result();
+    if (result) {
+      if (const auto* passed = std::get_if<msg::BarrierPassed>(&result.value())) return *passed;
+      throw RemoteError(node.error(ErrorCode::protocol_violation, leader, operation, "the answer to a meeting is not BarrierPassed"));
+    }
+    // Where they were to meet is gone: the living meet at the next one.
+    if (partial && receiver.empty() && leader == result.error().peer && !node.is_up(leader)) continue;
+    throw RemoteError(result.error());
+  }
+  throw std::logic_error("[Group] a node is always up for itself");
+}
+
 }  // namespace detail
 
 Group::Group(std::vector<NodeName> names, Failures failures)
@@ -104,38 +141,7 @@ std::map<NodeName, Error> Group::barrier(const Scope& scope) const {
 }
 
 msg::BarrierPassed Group::meet(const Scope& scope, std::string operation, NodeName receiver, msg::Contribution own) const {
-  detail::NodeCore& node = *scope.state().node;
-  for (const NodeName& name : {node.name(), receiver.empty() ? node.name() : receiver}) {
-    if (std::find(names_.begin(), names_.end(), name) != names_.end()) continue;
-    throw std::invalid_argument(fmt::format("[{}] {} is no member of the group {}", operation, name, fmt::join(names_, ", ")));
-  }
-  std::vector<NodeName> members = names_;
-  std::sort(members.begin(), members.end());
-  const std::vector<NodeName> leaders = receiver.empty() ? members : std::vector<NodeName>{receiver};
-  const std::optional<TimePoint> due = due_of(scope.state());
-  for (const NodeName& leader : leaders) {
-    std::chrono::microseconds limit{0};
-    if (due) {
-      limit = std::chrono::duration_cast<std::chrono::microseconds>(*due - node.clock().now());
-      limit = std::max(limit, std::chrono::microseconds(1));  // 0 says that there is no limit
-    }
-    const bool partial = failures_ == Failures::partial;
-    Promise<msg::AnyMessage> met(node.future_home());
-    const Future<msg::AnyMessage> answer = met.future();
-    node.request({leader, "membership", operation, due ? std::optional(*due + detail::kGrace) : std::nullopt,
-                  msg::BarrierEntered{operation, members, receiver, partial, limit, own}},
-                 [met](Result<msg::AnyMessage> result) { met.complete(std::move(result)); });
-    answer.state().wait();
-    const Result<msg::AnyMessage>& result = answer.state().result();
-    if (result) {
-      if (const auto* passed = std::get_if<msg::BarrierPassed>(&result.value())) return *passed;
-      throw RemoteError(node.error(ErrorCode::protocol_violation, leader, operation, "the answer to a meeting is not BarrierPassed"));
-    }
-    // Where they were to meet is gone: the living meet at the next one.
-    if (partial && receiver.empty() && leader == result.error().peer && !node.is_up(leader)) continue;
-    throw RemoteError(result.error());
-  }
-  throw std::logic_error("[Group] a node is always up for itself");
+  return detail::meet(scope, names_, failures_, operation, receiver, std::move(own));
 }
 
 }  // namespace troupe

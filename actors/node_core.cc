@@ -8,6 +8,7 @@
 #include <type_traits>
 #include <variant>
 
+#include "actors/collectives.h"
 #include "actors/contexts.h"
 #include "actors/membership.h"
 #include "actors/payload_io.h"
@@ -21,6 +22,9 @@ namespace {
 
 template <class T, class... Ts>
 inline constexpr bool is_one_of = (std::is_same_v<T, Ts> || ...);
+
+/// How the name of the actor ends that collectives are told things at.
+const std::string kToCollectives = std::string("/") + kCollectiveActor;
 
 /// Wraps a handler so that it is told exactly once even if the actor that should tell it has ended.
 AnswerHandler tell_once(AnswerHandler done, Error if_dropped) {
@@ -298,6 +302,7 @@ void NodeCore::dispatch(Delivery delivery) {
         using M = std::decay_t<decltype(message)>;
         using namespace msg;
         if constexpr (std::is_same_v<M, Call>) {
+          if (delivery.envelope.to.ends_with(kToCollectives)) return membership_->collectives().handle(delivery);
           host_->send(actors_->worker, CallArrived{std::move(delivery)});
         } else if constexpr (std::is_same_v<M, CallCancelled>) {
           served_calls_.cancelled({delivery.from, delivery.incarnation}, message.request);

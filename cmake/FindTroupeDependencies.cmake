@@ -30,6 +30,7 @@ troupe_find_library(BLAS::openblas cblas.h openblas)
 troupe_find_library(DNNL::dnnl dnnl.hpp dnnl)
 troupe_find_library(CAF::core caf/all.hpp caf_core)
 troupe_find_library(ZeroMQ::zmq zmq.hpp zmq)
+troupe_find_library(gloo::gloo gloo/allreduce.h gloo)
 troupe_find_library(sodium::sodium sodium.h sodium)
 
 include(FindPackageHandleStandardArgs)

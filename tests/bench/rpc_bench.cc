@@ -18,6 +18,7 @@
 #include "actors/dist_autograd.h"
 #include "actors/task.h"
 #include "autograd/ops.h"
+#include "node/gloo_collective.h"
 #include "tensor/create.h"
 
 namespace troupe::bench {
@@ -33,6 +34,13 @@ void there_and_back(Scope& scope, const NodeName& other, std::int32_t times) {
 }
 Task<void> there_and_back_task(Scope& scope, NodeName other, std::int32_t times) {
   if (times > 0) co_await scope.rpc_async(other, &there_and_back_task, scope.node_name(), times - 1);
+}
+
+/// Takes part in `count` sums of so many floats over `members`.
+void sum_along(Scope& scope, const std::vector<NodeName>& members, std::int64_t floats, std::uint64_t count) {
+  const auto collective = gloo_collective(scope, Group(members));
+  const Tensor own = ones({floats});
+  for (std::uint64_t i = 0; i < count; ++i) static_cast<void>(collective->all_reduce(scope, own));
 }
 
 Tensor fetched(Scope& scope, const RRef<Tensor>& rref) { return rref.to_here(scope); }
@@ -54,6 +62,7 @@ FunctionRegistry functions() {
   return {{"nothing", &nothing},
           {"identity", &identity},
           {"scaled", &scaled},
+          {"sum_along", &sum_along},
           {"fetched", &fetched},
           {"call_often", &call_often},
           {"there_and_back", &there_and_back},
@@ -65,6 +74,17 @@ std::vector<double> latencies(std::size_t count, const std::function<void()>& wo
   for (std::size_t i = 0; i < count / 10 + 1; ++i) work();
   std::vector<double> samples;
   for (std::size_t i = 0; i < count; ++i) samples.push_back(1e6 * seconds_of(work));
+  return samples;
+}
+
+/// Microseconds of `count` sums of so many floats over this node and the server.
+std::vector<double> sums(Node& node, std::int64_t floats, std::uint64_t count) {
+  const std::vector<NodeName> members{node.name(), "server"};
+  const auto other = node.rpc_async("server", &sum_along, members, floats, count + count / 10 + 1);  // as `latencies` runs it
+  const auto collective = gloo_collective(node, Group(members));
+  const Tensor own = ones({floats});
+  auto samples = latencies(count, [&] { static_cast<void>(collective->all_reduce(node, own)); });
+  other.get();
   return samples;
 }
 
@@ -159,6 +179,9 @@ struct Bench {
       for (const std::size_t window : {1U, 16U, 256U}) {
         print(name(fmt::format("rpc/rate/{}", window)), "calls/s", rates(client, window, 5, 10000 / divisor));
       }
+      print(name("collective/all_reduce/4B/2"), "us", sums(client, 1, 2000 / divisor));
+      print(name("collective/all_reduce/1MB/2"), "us", sums(client, 1 << 18, 200 / divisor));
+      print(name("collective/all_reduce/16MB/2"), "us", sums(client, 1 << 22, 50 / divisor));
       if (transport != "ipc") return;
       print(name("rref/create_fetch"), "us", latencies(2000 / divisor, [&] { client.remote("server", &identity, small).to_here(client); }));
       print(name("rpc/nested/100"), "us", latencies(100 / divisor, [&] { client.rpc_sync("server", &there_and_back, "client", 99); }));

@@ -141,6 +141,16 @@ void gradients(Node& node, const Variable& x, const Variable& w, const std::vect
   optimizer.step(ctx);
 }
 
+void sums_over_trainers(Node& node, const Tensor& x) {
+  const std::shared_ptr<Collective> trainers = gloo_collective(node, node.role("trainer"));
+  const Tensor mean = trainers->all_reduce(node, x, ReduceOp::mean);
+  const Future<Tensor> soon = trainers->all_reduce_async(node, x);
+  const Tensor there = trainers->reduce(node, "trainer", x, ReduceOp::max);  // undefined elsewhere
+  const Tensor same = trainers->broadcast(node, "trainer", x);
+  const std::vector<Tensor> parts = trainers->all_gather(node, x);  // by rank
+  trainers->barrier(node);
+}
+
 struct Net : nn::Module {
   Variable forward(const Variable& x);
   void learn(bool yes) { yes ? train() : eval(); }

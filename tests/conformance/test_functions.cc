@@ -14,6 +14,7 @@
 #include "tensor/create.h"
 #include "tensor/ops.h"
 #include "tests/conformance/async_functions.h"
+#include "tests/conformance/collective_functions.h"
 #include "tests/conformance/group_functions.h"
 #include "tests/conformance/load_functions.h"
 #include "tests/conformance/random_program.h"
@@ -261,7 +262,7 @@ FunctionRegistry functions_of(const NodeName& name) {
                                     {"keep_bundle", &keep_bundle},
                                     {"hold_on", &hold_on}};
   const FunctionRegistry everywhere =
-      with_program_functions(with_load_functions(with_stream_functions(with_group_functions(with_async_functions(plain)))));
+      with_program_functions(with_load_functions(with_stream_functions(with_collective_functions(with_group_functions(with_async_functions(plain))))));
   if (name == "trainer") {
     return everywhere.with({{"disagree", &disagree_on_trainer}, {"only_on_trainer", &only_on_trainer}});
   }

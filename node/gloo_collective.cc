@@ -1,0 +1,321 @@
+#include "node/gloo_collective.h"
+
+#include <fmt/format.h>
+#include <gloo/allgather.h>
+#include <gloo/allreduce.h>
+#include <gloo/barrier.h>
+#include <gloo/broadcast.h>
+#include <gloo/context.h>
+#include <gloo/math.h>
+#include <gloo/reduce.h>
+#include <gloo/transport/context.h>
+#include <gloo/transport/pair.h>
+#include <gloo/transport/unbound_buffer.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <deque>
+#include <functional>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+#include "actors/collectives.h"
+#include "actors/membership.h"
+#include "actors/strand.h"
+
+namespace troupe {
+namespace {
+
+using detail::CollectiveMember;
+
+// --- Gloo's transport, over the messages of our nodes ----------------------------------------------------------------
+
+[[noreturn]] void refuse(const char* what) { throw std::logic_error(fmt::format("[gloo] this transport has no {}", what)); }
+
+/// Stands for a connection where an algorithm asks whether there is one.
+class Pair final : public gloo::transport::Pair {
+ public:
+  const gloo::transport::Address& address() const override { refuse("addresses"); }
+  void connect(const std::vector<char>&) override { refuse("connections"); }
+  void close() override {}
+  void setSync(bool, bool) override { refuse("modes"); }
+  std::unique_ptr<gloo::transport::Buffer> createSendBuffer(int, void*, size_t) override { refuse("bound buffers"); }
+  std::unique_ptr<gloo::transport::Buffer> createRecvBuffer(int, void*, size_t) override { refuse("bound buffers"); }
+  void send(gloo::transport::UnboundBuffer*, uint64_t, size_t, size_t) override { refuse("connections"); }
+  void recv(gloo::transport::UnboundBuffer*, uint64_t, size_t, size_t) override { refuse("connections"); }
+};
+
+/// Memory that an algorithm sends from and receives into. Waits end in the order of what they wait for; Gloo's own time
+/// limits do not count, since the operation has the scope's. Belongs to the thread of the operation.
+class Buffer final : public gloo::transport::UnboundBuffer {
+ public:
+  Buffer(CollectiveMember& member, void* memory, size_t bytes) : UnboundBuffer(memory, bytes), member_(member) {}
+
+  void send(int to, uint64_t slot, size_t offset, size_t nbytes) override {
+    const size_t length = nbytes == kUnspecifiedByteCount ? size - offset : nbytes;
+    const std::shared_ptr<std::byte[]> copy(new std::byte[length]);  // the algorithm goes on writing here
+    if (length > 0) std::memcpy(copy.get(), at(offset), length);
+    sent_.push_back(member_.send(static_cast<size_t>(to), slot, {{copy.get(), length}, copy}));
+  }
+
+  void recv(int from, uint64_t slot, size_t offset, size_t nbytes) override {
+    const size_t length = nbytes == kUnspecifiedByteCount ? size - offset : nbytes;
+    wanted_.push_back({member_.want(static_cast<size_t>(from), slot), offset, length});
+  }
+  void recv(std::vector<int>, uint64_t, size_t, size_t) override { refuse("reception from whoever sends first"); }
+
+  bool waitRecv(int* from, std::chrono::milliseconds) override {
+    const Place place = wanted_.front();
+    wanted_.pop_front();
+    const Frame frame = member_.receive(place.wanted);
+    if (frame.bytes.size() != place.length) {
+      throw std::runtime_error(fmt::format("{} bytes came where {} were due", frame.bytes.size(), place.length));
+    }
+    if (place.length > 0) std::memcpy(at(place.offset), frame.bytes.data(), place.length);
+    if (from != nullptr) *from = static_cast<int>(place.wanted.from);
+    return true;
+  }
+
+  bool waitSend(int*, std::chrono::milliseconds) override {
+    const CollectiveMember::Sent sent = sent_.front();
+    sent_.pop_front();
+    member_.wait(sent);
+    return true;
+  }
+
+  void abortWaitRecv() override { refuse("aborted waits"); }
+  void abortWaitSend() override { refuse("aborted waits"); }
+
+ private:
+  struct Place {
+    CollectiveMember::Wanted wanted;
+    size_t offset = 0;
+    size_t length = 0;
+  };
+
+  [[nodiscard]] std::byte* at(size_t offset) const { return static_cast<std::byte*>(ptr) + offset; }
+
+  CollectiveMember& member_;
+  std::deque<Place> wanted_;
+  std::deque<CollectiveMember::Sent> sent_;
+};
+
+class Transport final : public gloo::transport::Context {
+ public:
+  explicit Transport(CollectiveMember& member)
+      : gloo::transport::Context(static_cast<int>(member.rank()), static_cast<int>(member.names().size())), member_(member) {
+    for (auto& pair : pairs_) pair = std::make_unique<Pair>();
+  }
+  std::unique_ptr<gloo::transport::Pair>& createPair(int) override { refuse("connections"); }
+  std::unique_ptr<gloo::transport::UnboundBuffer> createUnboundBuffer(void* memory, size_t bytes) override {
+    return std::make_unique<Buffer>(member_, memory, bytes);
+  }
+
+ private:
+  CollectiveMember& member_;
+};
+
+class Context final : public gloo::Context {
+ public:
+  explicit Context(CollectiveMember& member)
+      : gloo::Context(static_cast<int>(member.rank()), static_cast<int>(member.names().size())) {
+    transportContext_ = std::make_shared<Transport>(member);
+  }
+};
+
+// --- operations ------------------------------------------------------------------------------------------------------
+
+using Combine = void (*)(void*, const void*, const void*, size_t);
+
+template <class T>
+Combine combine_of(ReduceOp op) {
+  switch (op) {
+    case ReduceOp::min: return &gloo::min<T>;
+    case ReduceOp::max: return &gloo::max<T>;
+    case ReduceOp::prod: return &gloo::product<T>;
+    case ReduceOp::sum:
+    case ReduceOp::mean: break;
+  }
+  return &gloo::sum<T>;
+}
+
+/// What all members must agree on: "all_reduce sum of f32 (2, 3)".
+std::string description(const std::string& operation, const Tensor& value) {
+  return fmt::format("{} of {} {}", operation, name_of(value.dtype()), to_string(value.shape()));
+}
+
+[[noreturn]] void refuse_argument(const CollectiveMember& member, std::string message) {
+  throw RemoteError(member.node().error(ErrorCode::bad_argument, member.node().name(), {}, std::move(message)));
+}
+
+void require_reducible(const CollectiveMember& member, const Tensor& value, ReduceOp op) {
+  if (value.dtype() == DType::boolean) refuse_argument(member, "booleans are not reduced");
+  if (op == ReduceOp::mean && !is_floating(value.dtype())) {
+    refuse_argument(member, fmt::format("the mean needs a floating dtype, not {}", name_of(value.dtype())));
+  }
+}
+
+/// The bytes of `value`, for an operation that only reads them. Gloo's interface has no const.
+std::byte* read_only(const Tensor& value) { return const_cast<std::byte*>(value.bytes()); }
+
+void divide(Tensor& value, std::size_t by) {
+  dispatch_floating("mean", value.dtype(), [&](auto type) {
+    using T = typename decltype(type)::type;
+    for (T& element : value.mutable_data<T>()) element /= static_cast<T>(by);
+  });
+}
+
+/// What outlives the handle: operations on the pool use it.
+struct Engine {
+  explicit Engine(std::shared_ptr<CollectiveMember> m)
+      : member(std::move(m)), context(std::make_shared<Context>(*member)), strand(member->node().future_home().executor, "collective") {}
+
+  /// Runs `body` in its turn, with this thread's CPU tensors only.
+  void carry_out(const Scope& scope, std::uint64_t turn, const std::string& operation, const std::string& what, const Tensor* value,
+                 const std::function<void()>& body) const {
+    member->carry_out(scope, turn, operation, what, [&] {
+      if (value != nullptr && value->device() != Device::cpu()) {
+        refuse_argument(*member, fmt::format("tensors of collectives are on the CPU, not on {}", to_string(value->device())));
+      }
+      if (value == nullptr || value->numel() > 0) body();
+    });
+  }
+
+  [[nodiscard]] Tensor all_reduce(const Scope& scope, std::uint64_t turn, const Tensor& value, ReduceOp op) const {
+    Tensor result;
+    carry_out(scope, turn, "all_reduce", description(fmt::format("all_reduce {}", name_of(op)), value), &value, [&] {
+      require_reducible(*member, value, op);
+      result = value.clone();
+      gloo::AllreduceOptions options(context);
+      dispatch(value.dtype(), [&](auto type) {
+        using T = typename decltype(type)::type;
+        options.setOutput(reinterpret_cast<T*>(result.mutable_bytes()), static_cast<size_t>(result.numel()));
+        options.setReduceFunction(combine_of<T>(op));
+      });
+      gloo::allreduce(options);
+      if (op == ReduceOp::mean) divide(result, member->names().size());
+    });
+    return result.defined() ? result : value.clone();
+  }
+
+  const std::shared_ptr<CollectiveMember> member;
+  const std::shared_ptr<gloo::Context> context;
+  detail::Strand strand;  // of operations that nobody waits for
+};
+
+class GlooCollective final : public Collective {
+ public:
+  explicit GlooCollective(std::shared_ptr<CollectiveMember> member) : engine_(std::make_shared<Engine>(std::move(member))) {}
+  ~GlooCollective() override { member().leave(); }
+  GlooCollective(const GlooCollective&) = delete;
+  GlooCollective& operator=(const GlooCollective&) = delete;
+
+  [[nodiscard]] const std::vector<NodeName>& names() const override { return member().names(); }
+  [[nodiscard]] std::size_t rank() const override { return member().rank(); }
+
+  [[nodiscard]] Tensor all_reduce(const Scope& scope, const Tensor& value, ReduceOp op) override {
+    value.require_defined("all_reduce");
+    return engine_->all_reduce(scope, member().draw_turn(), value, op);
+  }
+
+  [[nodiscard]] Future<Tensor> all_reduce_async(const Scope& scope, const Tensor& value, ReduceOp op) override {
+    value.require_defined("all_reduce");
+    const Promise<Tensor> promise(scope);
+    const std::lock_guard lock(order_);  // of turns and of jobs: the same
+    engine_->strand.run(
+        [engine = engine_, scope, turn = member().draw_turn(), value, op, promise] {
+          try {
+            promise.complete(engine->all_reduce(scope, turn, value, op));
+          } catch (const RemoteError& error) {
+            promise.complete(error.error());
+          }
+        },
+        [member = engine_->member, promise](const Error& refused) {
+          member->fail(refused, CollectiveMember::Tell::others);
+          promise.complete(refused);
+        });
+    return promise.future();
+  }
+
+  [[nodiscard]] Tensor reduce(const Scope& scope, const NodeName& to, const Tensor& value, ReduceOp op) override {
+    value.require_defined("reduce");
+    const int root = rank_of("reduce", to);
+    const bool here = to == member().node().name();
+    Tensor result;
+    const std::string what = description(fmt::format("reduce {} to {}", name_of(op), to), value);
+    engine_->carry_out(scope, member().draw_turn(), "reduce", what, &value, [&] {
+      require_reducible(member(), value, op);
+      result = value.clone();
+      gloo::ReduceOptions options(engine_->context);
+      dispatch(value.dtype(), [&](auto type) {
+        using T = typename decltype(type)::type;
+        options.setOutput(reinterpret_cast<T*>(result.mutable_bytes()), static_cast<size_t>(result.numel()));
+        options.setReduceFunction(combine_of<T>(op));
+      });
+      options.setRoot(root);
+      gloo::reduce(options);
+      if (here && op == ReduceOp::mean) divide(result, size());
+    });
+    if (!here) return {};
+    return result.defined() ? result : value.clone();
+  }
+
+  [[nodiscard]] Tensor broadcast(const Scope& scope, const NodeName& from, const Tensor& value) override {
+    value.require_defined("broadcast");
+    const int root = rank_of("broadcast", from);
+    Tensor result = from == member().node().name() ? value.clone() : Tensor::empty(value.shape(), value.dtype());
+    const std::string what = description(fmt::format("broadcast from {}", from), value);
+    engine_->carry_out(scope, member().draw_turn(), "broadcast", what, &value, [&] {
+      gloo::BroadcastOptions options(engine_->context);
+      options.setOutput(reinterpret_cast<std::uint8_t*>(result.mutable_bytes()), result.nbytes());
+      options.setRoot(root);
+      gloo::broadcast(options);
+    });
+    return result;
+  }
+
+  [[nodiscard]] std::vector<Tensor> all_gather(const Scope& scope, const Tensor& value) override {
+    value.require_defined("all_gather");
+    const auto count = static_cast<std::int64_t>(size());
+    Tensor together = Tensor::empty({count, value.numel()}, value.dtype());
+    engine_->carry_out(scope, member().draw_turn(), "all_gather", description("all_gather", value), &value, [&] {
+      const Tensor own = value.contiguous();
+      gloo::AllgatherOptions options(engine_->context);
+      options.setInput(reinterpret_cast<std::uint8_t*>(read_only(own)), own.nbytes());
+      options.setOutput(reinterpret_cast<std::uint8_t*>(together.mutable_bytes()), together.nbytes());
+      gloo::allgather(options);
+    });
+    std::vector<Tensor> values;
+    for (std::int64_t i = 0; i < count; ++i) values.push_back(together.select(0, i).view(value.shape()));
+    return values;
+  }
+
+  void barrier(const Scope& scope) override {
+    engine_->carry_out(scope, member().draw_turn(), "barrier", "barrier", nullptr, [&] {
+      gloo::BarrierOptions options(engine_->context);
+      gloo::barrier(options);
+    });
+  }
+
+ private:
+  [[nodiscard]] CollectiveMember& member() const { return *engine_->member; }
+
+  [[nodiscard]] int rank_of(const char* operation, const NodeName& name) const {
+    const auto found = std::find(names().begin(), names().end(), name);
+    if (found == names().end()) throw std::invalid_argument(fmt::format("[{}] {} is no member of the collective", operation, name));
+    return static_cast<int>(found - names().begin());
+  }
+
+  const std::shared_ptr<Engine> engine_;
+  std::mutex order_;
+};
+
+}  // namespace
+
+std::shared_ptr<Collective> gloo_collective(const Scope& scope, const Group& group) {
+  return std::make_shared<GlooCollective>(scope.state().node->membership().collectives().form(scope, group));
+}
+
+}  // namespace troupe
