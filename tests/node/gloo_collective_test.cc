@@ -12,6 +12,7 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <type_traits>
 #include <vector>
 
@@ -27,9 +28,11 @@ using namespace std::chrono_literals;
 using boost::unit_test::label;
 using Names = std::vector<NodeName>;
 
-/// All_reduces on behalf of its caller, until the caller gives up.
+/// Meets the others and sums with them, on behalf of its caller.
 void wait_for_others(Scope& scope, const Names& members) {
-  static_cast<void>(gloo_collective(scope, Group(members))->all_reduce(scope, ones({2})));
+  const auto collective = gloo_collective(scope, Group(members));
+  collective->barrier(scope);
+  static_cast<void>(collective->all_reduce(scope, ones({2})));
 }
 
 double sum_in(Scope& scope, const Names& members, double own) {
@@ -419,15 +422,15 @@ BOOST_AUTO_TEST_CASE(caller_that_gives_up_ends_the_operation_of_every_member) {
   LocalCluster cluster({"a", "b", "c"}, functions());
   const auto served = cluster.node("c").rpc_async("a", &wait_for_others, Names{"a", "b"});
   const auto collective = gloo_collective(cluster.node("b"), Group(Names{"a", "b"}));
+  collective->barrier(cluster.node("b"));
   BOOST_TEST(served.cancel());
-  const auto error = error_of([&] {
-    // One more than a has begun; if a has not begun its own yet it never will.
-    static_cast<void>(collective->all_reduce(cluster.node("b"), ones({2})));
-    return collective->all_reduce(cluster.node("b"), ones({2}));
-  });
+  const auto limit = std::chrono::steady_clock::now() + 10s;
+  while (cluster.node("a").counts().served_calls > 0 && std::chrono::steady_clock::now() < limit) std::this_thread::yield();
+  const auto error = error_of([&] { return collective->all_reduce(cluster.node("b").with({.deadline = 10s}), ones({2})); });
   BOOST_TEST_REQUIRE(error.has_value());
   BOOST_TEST((error->code == ErrorCode::cancelled), error->text());
   BOOST_TEST(error->peer == "a");
+  BOOST_TEST(error->text().find("a gave it up") != std::string::npos, error->text());
 }
 
 BOOST_AUTO_TEST_CASE(member_that_leaves_fails_who_needs_it_and_disturbs_nobody_else) {
