@@ -4,18 +4,9 @@
 
 #include <algorithm>
 
+#include "actors/refused.h"
+
 namespace troupe::detail {
-namespace {
-
-Error refused(ErrorCode code, std::string message) {
-  Error error;
-  error.code = code;
-  error.message = std::move(message);
-  error.execution = Execution::never;
-  return error;
-}
-
-}  // namespace
 
 std::string role_of_name(std::string_view name) {
   const auto last = name.find_last_not_of("0123456789");

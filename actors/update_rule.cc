@@ -4,6 +4,7 @@
 
 #include <variant>
 
+#include "actors/refused.h"
 #include "messages/archive.h"
 #include "tensor/error.h"
 
@@ -23,14 +24,6 @@ std::unique_ptr<optim::Optimizer> make(const std::vector<std::byte>& bytes) {
   archive(options);
   archive.finish();
   return std::make_unique<Rule>(options);
-}
-
-Error refused(ErrorCode code, std::string message) {
-  Error error;
-  error.code = code;
-  error.message = std::move(message);
-  error.execution = Execution::never;
-  return error;
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include "actors/rref.h"
 #include "actors/wait_point.h"
 #include "node/sim/world.h"
+#include "tests/expect_throw.h"
 
 namespace troupe {
 namespace {
@@ -306,15 +307,11 @@ BOOST_AUTO_TEST_CASE(what_programs_hold_may_outlive_the_world) {
 }
 
 BOOST_AUTO_TEST_CASE(mistakes_of_the_test_are_told_at_once) {
-  const auto refused = [](const std::string& text) {
-    return [text](const std::exception& error) { return error.what() == text; };
-  };
-  BOOST_CHECK_EXCEPTION(World({}, {"a", "a"}, functions()), std::invalid_argument,
-                        refused("[World] the name \"a\" is given twice"));
-  BOOST_CHECK_EXCEPTION(World({.link = {.drop = 1.0}}, {"a"}, functions()), std::invalid_argument,
-                        refused("[World] 1 is no chance below 1"));
+  using testing::expect_throw;
+  expect_throw<std::invalid_argument>([] { World({}, {"a", "a"}, functions()); }, "[World] the name \"a\" is given twice");
+  expect_throw<std::invalid_argument>([] { World({.link = {.drop = 1.0}}, {"a"}, functions()); }, "[World] 1 is no chance below 1");
   World world({}, {"a"}, functions());
-  BOOST_CHECK_EXCEPTION(static_cast<void>(world.node("b")), std::out_of_range, refused("[World] no node \"b\""));
+  expect_throw<std::out_of_range>([&] { static_cast<void>(world.node("b")); }, "[World] no node \"b\"");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

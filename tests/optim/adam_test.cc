@@ -107,9 +107,7 @@ BOOST_AUTO_TEST_CASE(single_precision_is_computed_in_single_precision) {
 }
 
 BOOST_AUTO_TEST_CASE(settings_that_make_no_sense_are_refused) {
-  const auto refused = [](const AdamOptions& options, const std::string& text) {
-    expect_throw<ValueError>([&] { Adam adam(options); }, text);
-  };
+  const auto& refused = expect_refused<Adam, AdamOptions>;
   refused({.lr = -0.1}, "[adam] lr is not a number >= 0: -0.1");
   refused({.lr = std::numeric_limits<double>::quiet_NaN()}, "[adam] lr is not a number >= 0: nan");
   refused({.beta1 = 1.0}, "[adam] beta1 is not a number in [0, 1): 1");

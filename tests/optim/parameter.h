@@ -5,10 +5,12 @@
 
 #include <cstddef>
 #include <initializer_list>
+#include <string>
 #include <utility>
 
 #include "optim/optimizer.h"
 #include "tensor/create.h"
+#include "tensor/error.h"
 #include "tensor/print.h"
 #include "tests/expect_throw.h"
 
@@ -35,6 +37,12 @@ class Parameter {
   Tensor current_;
   Tensor next_;
 };
+
+/// Checks that a rule with these settings cannot be made, and that it says why.
+template <class Rule, class Options>
+void expect_refused(const Options& options, const std::string& text) {
+  expect_throw<ValueError>([&] { Rule rule(options); }, text);
+}
 
 inline void expect(const Tensor& actual, std::initializer_list<double> values) {
   // a few roundings of f64

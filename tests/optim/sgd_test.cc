@@ -147,9 +147,7 @@ BOOST_AUTO_TEST_CASE(gradients_of_any_layout_are_read) {
 }
 
 BOOST_AUTO_TEST_CASE(settings_that_make_no_sense_are_refused) {
-  auto refused = [](const SgdOptions& options, const std::string& text) {
-    expect_throw<ValueError>([&] { Sgd sgd(options); }, text);
-  };
+  const auto& refused = expect_refused<Sgd, SgdOptions>;
   refused({.lr = -0.1}, "[sgd] lr is not a number >= 0: -0.1");
   refused({.lr = std::numeric_limits<double>::quiet_NaN()}, "[sgd] lr is not a number >= 0: nan");
   refused({.lr = std::numeric_limits<double>::infinity()}, "[sgd] lr is not a number >= 0: inf");

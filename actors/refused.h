@@ -1,0 +1,19 @@
+// The error of what was refused before anything was done.
+#pragma once
+
+#include <string>
+#include <utility>
+
+#include "messages/error.h"
+
+namespace troupe::detail {
+
+[[nodiscard]] inline Error refused(ErrorCode code, std::string message) {
+  Error error;
+  error.code = code;
+  error.message = std::move(message);
+  error.execution = Execution::never;
+  return error;
+}
+
+}  // namespace troupe::detail
