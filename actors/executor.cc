@@ -10,25 +10,20 @@
 #include <numeric>
 #include <thread>
 
+#include "actors/refused.h"
 #include "actors/wait_point.h"
 #include "tensor/math_threads.h"
 
 namespace troupe {
 namespace {
 
+using detail::refused;
+
 struct Seat {
   std::string label;  // guarded by State::mutex
   std::chrono::steady_clock::time_point since;
   bool waiting = false;
 };
-
-Error refused(ErrorCode code, std::string message) {
-  Error error;
-  error.code = code;
-  error.message = std::move(message);
-  error.execution = Execution::never;
-  return error;
-}
 
 }  // namespace
 
@@ -150,8 +145,8 @@ ElasticPool::~ElasticPool() { std::ignore = stop(TimePoint{}); }
 std::optional<Error> ElasticPool::submit(Job job) {
   std::lock_guard lock(state_->mutex);
   if (state_->stopping) return refused(ErrorCode::shutting_down, "the pool is stopped");
-  const bool full = state_->threads >= state_->options.threads_max;
-  if (full && state_->waiting + state_->queued() >= state_->options.threads_max) {
+  // A thread that computes comes back to the queue. If all wait, what they wait for might be this job.
+  if (state_->waiting >= state_->options.threads_max) {
     return refused(ErrorCode::resource_exhausted,
                    "all " + std::to_string(state_->options.threads_max) + " pool threads wait (pool.threads_max)");
   }

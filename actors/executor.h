@@ -42,7 +42,7 @@ class Executor {
  public:
   virtual ~Executor() = default;
 
-  /// Runs `job` on a thread of the pool. Returns resource_exhausted if every thread is taken and no more may be added,
+  /// Runs `job` on a thread of the pool. Returns resource_exhausted if every thread waits and no more may be added,
   /// shutting_down after stop; the job is then dropped unrun.
   [[nodiscard]] virtual std::optional<Error> submit(Job job) = 0;
 
@@ -62,7 +62,7 @@ class Executor {
 /// Size of a node's pool.
 struct PoolOptions {
   std::size_t threads = 0;        ///< functions that compute at the same time; 0 = number of cores, at least 2
-  std::size_t threads_max = 2048; ///< threads in all, including those that wait
+  std::size_t threads_max = 2048; ///< threads in all; while so many wait, jobs are refused. Busy ones have a queue
 };
 
 /// A pool that grows when a function blocks in one of our waits, so nested calls never starve, whatever its size. Jobs that

@@ -148,6 +148,19 @@ BOOST_AUTO_TEST_CASE(job_beyond_the_bound_is_refused_at_once) {
   BOOST_TEST(soon([&] { return !pool.submit({"now it fits", [] {}}); }));
 }
 
+BOOST_AUTO_TEST_CASE(jobs_behind_busy_threads_are_not_beyond_the_bound) {
+  ElasticPool pool({.threads = 1, .threads_max = 1});
+  Worker busy;
+  submit(pool, busy.job());
+  BOOST_TEST(busy.state->begun.wait(in(5s)));
+  constexpr int kJobs = 100;
+  std::atomic<int> ran = 0;
+  for (int i = 0; i < kJobs; ++i) submit(pool, {"queued", [&ran] { ++ran; }});
+  busy.state->go_on.signal();
+  BOOST_TEST(soon([&] { return ran == kJobs; }));
+  BOOST_TEST(pool.thread_count() == 1U);
+}
+
 BOOST_AUTO_TEST_CASE(running_says_label_age_and_whether_it_waits) {
   ElasticPool pool({.threads = 2});
   Waiter waiter;
