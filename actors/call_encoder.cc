@@ -77,7 +77,7 @@ struct CallSender {
     if (!message.arguments.refs.empty()) done = undo_if_unsent(node, message.arguments.refs, std::move(done));
     const bool carries = !message.arguments.refs.empty() || call.scope_->context;
     Request request{call.to_, std::move(actor), operation, due_of(*call.scope_), std::move(message), std::move(call.cancelled_by_)};
-    if constexpr (!std::is_same_v<Message, msg::ValueCall>) request.site = call.site_;  // that of a call on an RRef is not the program's
+    request.site = call.site_;
     if constexpr (std::is_same_v<Message, msg::Call>) {  // what makes or uses a value somewhere is never repeated
       if (call.scope_->idempotency != Idempotency::at_most_once) return send_repeatedly(std::move(request), carries, std::move(done));
     }

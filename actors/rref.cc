@@ -52,7 +52,7 @@ std::string operation_of(const Handles& handles, msg::Wanted wanted) {
 }  // namespace
 
 void fetch(const ScopeState& scope, const Handles& handles, msg::Wanted wanted, ReplyHandler done,
-           std::vector<std::stop_token> cancelled_by) {
+           std::vector<std::stop_token> cancelled_by, std::optional<SourceLocation> site) {
   const std::string operation = operation_of(handles, wanted);
   const NodeName& owner = handles.front()->owner().name;
   msg::RRefFetch message;
@@ -64,7 +64,7 @@ void fetch(const ScopeState& scope, const Handles& handles, msg::Wanted wanted, 
   if (scope.context) scope.node->contexts().called(*scope.context, owner);
   message.wanted = wanted;
   message.site = next_site(scope);
-  scope.node->request({owner, "rref/" + handles.front()->id().text(), operation, due_of(scope), std::move(message), std::move(cancelled_by)},
+  scope.node->request({owner, "rref/" + handles.front()->id().text(), operation, due_of(scope), std::move(message), std::move(cancelled_by), site},
                       expect_reply(scope.node, owner, with_own_failure(handles, operation, std::move(done))));
 }
 
@@ -83,7 +83,7 @@ std::vector<std::vector<std::size_t>> by_owner(const Handles& handles) {
   return lists;
 }
 
-Future<std::string> type_of_value(const ScopeState& scope, const std::shared_ptr<RRefHandle>& handle) {
+Future<std::string> type_of_value(const ScopeState& scope, const std::shared_ptr<RRefHandle>& handle, const SourceLocation& site) {
   const Promise<std::string> promise(future_home_of(scope));
   Future<std::string> future = promise.future();
   if (const auto known = handle->known_type()) {
@@ -94,7 +94,7 @@ Future<std::string> type_of_value(const ScopeState& scope, const std::shared_ptr
     auto type = reply ? read_value<std::string>(*reply.value()) : Result<std::string>(reply.error());
     if (type) handle->learned_type(type.value());
     promise.complete(std::move(type));
-  }, cancelling(scope, future.state()));
+  }, cancelling(scope, future.state()), site);
   return future;
 }
 
@@ -124,7 +124,7 @@ std::shared_ptr<RRefHandle> remote_on(CallEncoder encoder, const std::shared_ptr
   NodeCore& node = *encoder.scope()->node;
   const auto rref = node.next_id<RRefId>();
   ForkId fork;
-  auto handle = node.references().created(rref, fork, encoder.to(), type, target->id());
+  auto handle = node.references().created(rref, fork, encoder.to(), type, encoder.site());
   auto created = [handle, fork, target](const Result<Unit>& result) {
     if (const auto core = handle->node_if_alive()) core->references().creation_ended(*handle, fork, result);
   };

@@ -27,10 +27,11 @@ namespace detail {
 class ValueUse;
 
 /// What RRef<T> does without knowing T. Each throws RemoteError or fails its handler if a reference has failed.
-/// `handles` are of one owner, at least one.
+/// `handles` are of one owner, at least one; `site` is where the program asks, if that is known.
 void fetch(const ScopeState& scope, const std::vector<std::shared_ptr<RRefHandle>>& handles, msg::Wanted wanted, ReplyHandler done,
-           std::vector<std::stop_token> cancelled_by);
-[[nodiscard]] Future<std::string> type_of_value(const ScopeState& scope, const std::shared_ptr<RRefHandle>& handle);
+           std::vector<std::stop_token> cancelled_by, std::optional<SourceLocation> site);
+[[nodiscard]] Future<std::string> type_of_value(const ScopeState& scope, const std::shared_ptr<RRefHandle>& handle,
+                                                const SourceLocation& site);
 /// The same scope, but for what is not part of a forward pass.
 [[nodiscard]] Scope without_context(const Scope& scope);
 /// The places of the handles of each owner.
@@ -51,6 +52,15 @@ void save_rref(OutArchive& archive, const std::shared_ptr<RRefHandle>& handle);
 [[noreturn]] void throw_null_rref(const char* operation);
 
 }  // namespace detail
+
+/// The scope that an RRef is used through, and the line that uses it (for reports and warnings). An argument only: it must
+/// not outlive the scope.
+struct Through {
+  Through(const Scope& s, SourceLocation at = SourceLocation::current()) : scope(s), site(at) {}
+
+  const Scope& scope;
+  SourceLocation site;
+};
 
 /// The value itself, on its owner, for as long as this object lives: nobody else has a turn on it meanwhile.
 template <class T>
@@ -81,12 +91,13 @@ class RRef {
       : handle_(detail::own(scope.state(), detail::ValueBox::of<T>(std::move(value)), wire_name(), site)) {}
 
   /// Returns a copy of the value. Throws RemoteError: what the creating function threw, owner_died, ref_revoked, timeout.
-  T to_here(const Scope& scope) const { return to_here_async(scope).get(); }
+  T to_here(Through through) const { return to_here_async(through).get(); }
 
-  [[nodiscard]] Future<T> to_here_async(const Scope& scope) const {
+  [[nodiscard]] Future<T> to_here_async(Through through) const {
     static_assert(Travels<T>, "the value cannot travel: call its member functions where it is, r.rpc_sync(scope, &T::f, ...)");
-    return detail::expect<T>(scope.state(), [&](detail::ReplyHandler done, std::vector<std::stop_token> cancelled_by) {
-      detail::fetch(scope.state(), {handle("to_here")}, msg::Wanted::value, std::move(done), std::move(cancelled_by));
+    const detail::ScopeState& scope = through.scope.state();
+    return detail::expect<T>(scope, [&](detail::ReplyHandler done, std::vector<std::stop_token> cancelled_by) {
+      detail::fetch(scope, {handle("to_here")}, msg::Wanted::value, std::move(done), std::move(cancelled_by), through.site);
     });
   }
 
@@ -94,15 +105,15 @@ class RRef {
   /// function that is not const, through `local_value`, or by an optimizer's step. Who made the change sees it at once,
   /// others as soon as the owner's word has come. The owner itself keeps none. Outside of autograd: a Variable in it is cut from the graph. Throws as
   /// to_here.
-  [[nodiscard]] std::shared_ptr<const T> cached(const Scope& scope) const {
+  [[nodiscard]] std::shared_ptr<const T> cached(Through through) const {
     static_assert(Travels<T>, "the value cannot travel: call its member functions where it is, r.rpc_sync(scope, &T::f, ...)");
     const auto& kept = handle("cached");
-    if (detail::is_owner(*kept)) return std::make_shared<const T>(to_here(detail::without_context(scope)));
+    const Scope outside = detail::without_context(through.scope);
+    if (detail::is_owner(*kept)) return std::make_shared<const T>(to_here({outside, through.site}));
     if (auto copy = kept->copies().get()) return std::static_pointer_cast<const T>(std::move(copy));
     using Copy = std::pair<std::uint64_t, T>;
-    const Scope outside = detail::without_context(scope);
     auto fetched = std::make_shared<Copy>(detail::expect<Copy>(outside.state(), [&](detail::ReplyHandler done, std::vector<std::stop_token> cancelled_by) {
-                                            detail::fetch(outside.state(), {kept}, msg::Wanted::cached, std::move(done), std::move(cancelled_by));
+                                            detail::fetch(outside.state(), {kept}, msg::Wanted::cached, std::move(done), std::move(cancelled_by), through.site);
                                           }).get());
     const std::shared_ptr<const T> copy(fetched, &fetched->second);
     kept->copies().keep(copy, fetched->first);
@@ -111,12 +122,14 @@ class RRef {
 
   /// Waits until the value exists and returns its type as text: its wire structure, "object" of one that stays where it
   /// is. Its owner is asked once. Throws as to_here.
-  [[nodiscard]] std::string type(const Scope& scope) const { return type_async(scope).get(); }
-  [[nodiscard]] Future<std::string> type_async(const Scope& scope) const { return detail::type_of_value(scope.state(), handle("type")); }
+  [[nodiscard]] std::string type(Through through) const { return type_async(through).get(); }
+  [[nodiscard]] Future<std::string> type_async(Through through) const {
+    return detail::type_of_value(through.scope.state(), handle("type"), through.site);
+  }
 
   /// Done when the value exists, without fetching it; fails with why it never will.
-  [[nodiscard]] Future<void> created(const Scope& scope) const {
-    return type_async(scope).then([](const std::string& /*type*/) {});
+  [[nodiscard]] Future<void> created(Through through) const {
+    return type_async(through).then([](const std::string& /*type*/) {});
   }
 
   /// Returns the value itself, once it exists and it is the caller's turn. Throws RemoteError{bad_argument} naming both
@@ -134,15 +147,15 @@ class RRef {
   /// Calls a function on the value, at its owner, in turn: a member function of T, or a function or operation whose first
   /// parameter is the value: `table.rpc_sync(node, op::index_select, 0, rows)` brings these rows. Throws RemoteError.
   template <class F, class... Args>
-  detail::ResultOn<T, F, Args...> rpc_sync(const Scope& scope, const F& callable, Args&&... args) const {
-    return rpc_async(scope, callable, std::forward<Args>(args)...).get();
+  detail::ResultOn<T, F, Args...> rpc_sync(Through through, const F& callable, Args&&... args) const {
+    return rpc_async(through, callable, std::forward<Args>(args)...).get();
   }
 
   template <class F, class... Args>
-  [[nodiscard]] Future<detail::ResultOn<T, F, Args...>> rpc_async(const Scope& scope, const F& callable, Args&&... args) const {
-    auto encoder = encode(scope, callable, SourceLocation::current(), std::forward<Args>(args)...);
+  [[nodiscard]] Future<detail::ResultOn<T, F, Args...>> rpc_async(Through through, const F& callable, Args&&... args) const {
+    auto encoder = encode(through, callable, std::forward<Args>(args)...);
     using R = detail::ResultOn<T, F, Args...>;
-    return detail::expect<R>(scope.state(), [&](detail::ReplyHandler done, std::vector<std::stop_token> cancelled_by) {
+    return detail::expect<R>(through.scope.state(), [&](detail::ReplyHandler done, std::vector<std::stop_token> cancelled_by) {
       encoder.cancelled_by(std::move(cancelled_by));
       detail::call_on(std::move(encoder), handle("rpc_async"), std::move(done));
     });
@@ -150,10 +163,9 @@ class RRef {
 
   /// Likewise, and leaves the result at the owner.
   template <class F, class... Args>
-  [[nodiscard]] RRef<detail::Stored<detail::ResultOn<T, F, Args...>>> remote(const Scope& scope, const F& callable, Args&&... args) const {
+  [[nodiscard]] RRef<detail::Stored<detail::ResultOn<T, F, Args...>>> remote(Through through, const F& callable, Args&&... args) const {
     using R = detail::Stored<detail::ResultOn<T, F, Args...>>;
-    return RRef<R>(detail::remote_on(encode(scope, callable, SourceLocation::current(), std::forward<Args>(args)...), handle("remote"),
-                                     RRef<R>::wire_name()));
+    return RRef<R>(detail::remote_on(encode(through, callable, std::forward<Args>(args)...), handle("remote"), RRef<R>::wire_name()));
   }
 
   [[nodiscard]] bool defined() const noexcept { return handle_ != nullptr; }
@@ -190,11 +202,11 @@ class RRef {
   }
 
   template <class F, class... Args>
-  detail::CallEncoder encode(const Scope& scope, const F& callable, SourceLocation site, Args&&... args) const {
+  detail::CallEncoder encode(const Through& through, const F& callable, Args&&... args) const {
     using C = detail::ChosenOn<T, F, Args...>;
     const auto call_with = [&]<class Wire>(std::type_identity<Wire>, auto&&... all) {
       const detail::CallableKey key = detail::key_of<C>(choose(callable, std::type_identity<std::tuple<Args...>>{}));
-      return detail::encode_call<Wire>(scope.shared_state(), owner(), site, key, std::forward<decltype(all)>(all)...);
+      return detail::encode_call<Wire>(through.scope.shared_state(), owner(), through.site, key, std::forward<decltype(all)>(all)...);
     };
     if constexpr (detail::is_member<F>) {
       static_assert(std::is_same_v<detail::ObjectOf<C>, T>, "the member function is not one of the value's own class");

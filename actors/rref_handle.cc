@@ -16,8 +16,7 @@ std::string RRefHandle::text() const { return fmt::format("RRef<{}> {} on {}", t
 
 std::string RRefHandle::origin() const {
   if (const auto* site = std::get_if<SourceLocation>(&origin_)) return fmt::format("made at {}:{}", site->file_name(), site->line());
-  if (const auto* node = std::get_if<NodeName>(&origin_)) return "received from " + *node;
-  return "made by a call on " + std::get<RRefId>(origin_).text();
+  return "received from " + std::get<NodeName>(origin_);
 }
 
 std::optional<std::string> RRefHandle::known_type() const {

@@ -19,8 +19,8 @@ namespace troupe::detail {
 
 class NodeCore;
 
-/// How a program got a reference: it made it at that line, received it from that node, or called a function of that value.
-using RRefOrigin = std::variant<SourceLocation, NodeName, RRefId>;
+/// How a program got a reference: it made it at that line, or received it from that node.
+using RRefOrigin = std::variant<SourceLocation, NodeName>;
 
 /// One node's handle of one value. When the last copy of the RRef goes, the owner is told. Holds its node weakly: after
 /// the node's shutdown every use fails with shutting_down and destruction is silent. Any thread may call any member.
@@ -38,7 +38,7 @@ class RRefHandle {
   /// "RRef<f32> trainer.17 on ps0"
   [[nodiscard]] std::string text() const;
 
-  /// For reports: "made at main.cc:12", "received from ps0", "made by a call on trainer.17".
+  /// For reports: "made at main.cc:12", "received from ps0".
   [[nodiscard]] std::string origin() const;
 
   /// The value's type, once its owner said so.

@@ -205,7 +205,7 @@ class Stream {
       while (reader_->asked.size() < reader_->ahead) {
         reader_->asked.push_back(detail::expect<std::optional<T>>(
             lasting.state(), [&](detail::ReplyHandler done, std::vector<std::stop_token> cancelled_by) {
-              detail::fetch(lasting.state(), {reader_->handle}, msg::Wanted::element, std::move(done), std::move(cancelled_by));
+              detail::fetch(lasting.state(), {reader_->handle}, msg::Wanted::element, std::move(done), std::move(cancelled_by), {});
             }));
       }
     }

@@ -15,7 +15,8 @@ namespace detail {
 
 /// The values of `handles`, which are of one owner.
 template <class T>
-[[nodiscard]] Future<std::vector<T>> fetch_several(const ScopeState& scope, const std::vector<std::shared_ptr<RRefHandle>>& handles) {
+[[nodiscard]] Future<std::vector<T>> fetch_several(const ScopeState& scope, const std::vector<std::shared_ptr<RRefHandle>>& handles,
+                                                   const SourceLocation& site) {
   auto state = std::make_shared<FutureState<std::vector<T>>>(future_home_of(scope));
   const auto answered = [state, count = handles.size()](const Result<std::shared_ptr<PayloadReader>>& reply) {
     if (!reply) {
@@ -24,7 +25,7 @@ template <class T>
     }
     state->complete_later([reader = reply.value(), count] { return read_values<T>(*reader, count); });
   };
-  fetch(scope, handles, msg::Wanted::value, counted(scope, answered), cancelling(scope, *state));
+  fetch(scope, handles, msg::Wanted::value, counted(scope, answered), cancelling(scope, *state), site);
   return Future<std::vector<T>>(std::move(state));
 }
 
@@ -32,7 +33,8 @@ template <class T>
 
 /// Copies of the values, in the order of `rrefs`. Fails with the first failure. Throws std::logic_error on a null reference.
 template <class T>
-[[nodiscard]] Future<std::vector<T>> to_here_all_async(const Scope& scope, const std::vector<RRef<T>>& rrefs) {
+[[nodiscard]] Future<std::vector<T>> to_here_all_async(Through through, const std::vector<RRef<T>>& rrefs) {
+  const Scope& scope = through.scope;
   static_assert(Travels<T>, "the values cannot travel: call their member functions where they are");
   std::vector<std::shared_ptr<detail::RRefHandle>> handles;
   for (const RRef<T>& rref : rrefs) {
@@ -49,7 +51,7 @@ template <class T>
   for (const std::vector<std::size_t>& places : groups) {
     std::vector<std::shared_ptr<detail::RRefHandle>> of_owner;
     for (const std::size_t place : places) of_owner.push_back(handles[place]);
-    answers.push_back(detail::fetch_several<T>(scope.state(), of_owner));
+    answers.push_back(detail::fetch_several<T>(scope.state(), of_owner, through.site));
   }
   return collect_all(answers).then([groups, count = rrefs.size()](const std::vector<std::vector<T>>& lists) {
     std::vector<T> values(count);
@@ -62,8 +64,8 @@ template <class T>
 
 /// Likewise; waits. Throws RemoteError.
 template <class T>
-[[nodiscard]] std::vector<T> to_here_all(const Scope& scope, const std::vector<RRef<T>>& rrefs) {
-  return to_here_all_async(scope, rrefs).get();
+[[nodiscard]] std::vector<T> to_here_all(Through through, const std::vector<RRef<T>>& rrefs) {
+  return to_here_all_async(through, rrefs).get();
 }
 
 }  // namespace troupe

@@ -13,6 +13,7 @@
 #include "actors/function_registry.h"
 #include "actors/group.h"
 #include "actors/rref.h"
+#include "actors/to_here_all.h"
 #include "node/local_cluster.h"
 #include "tests/hold.h"
 
@@ -34,6 +35,13 @@ Box make_late(Scope& scope) {
   return Box(1);
 }
 
+std::int32_t number_late(Scope& scope) {
+  hold(scope);
+  return 1;
+}
+
+std::int32_t plus_one(const std::int32_t& x) { return x + 1; }
+
 /// Uses the box in two ways at once, for ever.
 void use_box(Scope& scope, const RRef<Box>& box) {
   const Future<std::string> type = box.type_async(scope);
@@ -45,6 +53,8 @@ struct Cluster {
                      {{"hold", &hold},
                       {"Box", constructor<Box, int>},
                       {"make_late", &make_late},
+                      {"number_late", &number_late},
+                      {"plus_one", &plus_one},
                       {"keep", &Box::keep},
                       {"use_box", &use_box},
                       {"wait_elsewhere", &Box::wait_elsewhere}}};
@@ -118,6 +128,7 @@ BOOST_AUTO_TEST_CASE(call_is_listed_where_it_waits_with_its_line_and_where_it_ru
 
 BOOST_AUTO_TEST_CASE(value_in_use_says_who_has_the_turn_and_who_waits_for_it) {
   const RRef<Box> box = trainer.remote("ps0", constructor<Box, int>, 1);
+  const int line = __LINE__ + 1;
   const Future<void> elsewhere = box.rpc_async(trainer, &Box::wait_elsewhere);
   static_cast<void>(await(trainer, [](const StackInfo& stack) { return !stack.served.empty(); }));
   const Future<void> holder = box.rpc_async(trainer, &Box::keep);
@@ -129,7 +140,7 @@ BOOST_AUTO_TEST_CASE(value_in_use_says_who_has_the_turn_and_who_waits_for_it) {
                                                                     "rpc keep for trainer: waits for its turn",
                                                                     "rpc wait_elsewhere for trainer: waits elsewhere"}));
   BOOST_TEST((stack.values[0].users[0].age >= stack.values[0].users[1].age));
-  BOOST_TEST(trainer.stack().calls[0].site == "");  // an RRef does not know the line
+  BOOST_TEST(trainer.stack().calls[0].site == "stack_info_test.cc:" + std::to_string(line));
   for (const Future<void>& call : {elsewhere, holder, next}) call.cancel();
   static_cast<void>(await(ps, [](const StackInfo& now) { return now.values.empty(); }));
 }
@@ -140,6 +151,20 @@ BOOST_AUTO_TEST_CASE(use_of_a_value_that_is_being_made_waits_for_the_value) {
   const StackInfo stack = await(ps, [](const StackInfo& now) { return now.values.size() == 1; });
   BOOST_TEST((texts_of(stack.values[0]) == std::vector<std::string>{"rpc keep for trainer: waits for the value"}));
   BOOST_TEST(stack.served.front().operation == "rpc make_late");
+}
+
+BOOST_AUTO_TEST_CASE(uses_of_a_reference_are_listed_with_their_lines) {
+  const RRef<std::int32_t> number = trainer.with({.deadline = 1h}).remote("ps0", &number_late);
+  const int first = __LINE__ + 1;
+  const Future<std::string> type = number.type_async(trainer);
+  const Future<std::int32_t> value = number.to_here_async(trainer);
+  const Future<std::vector<std::int32_t>> values = to_here_all_async(trainer, std::vector{number});
+  const Future<std::int32_t> sum = number.rpc_async(trainer.with({.deadline = 1h}), &plus_one);
+  std::vector<std::string> sites;
+  for (const WaitingCall& call : trainer.stack().calls) sites.push_back(call.site);
+  std::vector<std::string> lines;
+  for (int line = first; line < first + 4; ++line) lines.push_back("stack_info_test.cc:" + std::to_string(line));
+  BOOST_TEST(sites == lines, boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_CASE(uses_that_a_dead_node_asked_for_wait_no_longer) {
