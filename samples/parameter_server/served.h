@@ -13,7 +13,7 @@ namespace samples {
 /// The node that owns the network.
 inline constexpr const char* kServer = "ps";
 
-/// The one network of the process that serves this, made when the first trainer asks.
+/// The one network of the node that serves this, made when the first trainer asks.
 troupe::RRef<DigitNet> shared_net(troupe::Scope& scope);
 
 /// Functions of the server; trainers need the registry, too, to call them.
