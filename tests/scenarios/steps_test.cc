@@ -4,9 +4,11 @@
 #include <map>
 #include <string>
 #include <thread>
+#include <variant>
 #include <vector>
 
 #include "actors/contexts.h"
+#include "actors/update_rule.h"
 #include "autograd/ops.h"
 #include "node/local_cluster.h"
 #include "tensor/create.h"
@@ -22,6 +24,7 @@ using namespace std::chrono_literals;
 struct Cluster {
   LocalCluster nodes{{"a", "b", "ps0", "ps1"}, training_functions()};
   Node& a = nodes.node("a");
+  Node& b = nodes.node("b");
   Parameter w0 = a.remote("ps0", &make_parameter, 2, 2.0);
   Parameter w1 = a.remote("ps1", &make_parameter, 2, 3.0);
   Variable x{full({2}, 0.5), RequiresGrad::yes};
@@ -44,6 +47,22 @@ struct Cluster {
     return true;
   }
 };
+
+/// What `node` is told by the shard of `optimizer` on ps0 about a step of its own.
+Future<msg::AnyMessage> ask_of_step(Node& node, const OptimizerId& optimizer) {
+  const Promise<msg::AnyMessage> promise(node);
+  detail::NodeCore& core = node.core();
+  core.request({"ps0", "shard/" + optimizer.text(), "query", core.clock().now() + 10s, msg::ShardQuery{optimizer, core.next_id<StepId>()}},
+               [promise](Result<msg::AnyMessage> told) { promise.complete(std::move(told)); });
+  return promise.future();
+}
+
+/// The next optimizer that `node` makes, if it gives out no other id before.
+OptimizerId next_optimizer_of(Node& node) {
+  auto id = node.core().next_id<OptimizerId>();
+  ++id.serial;
+  return id;
+}
 
 template <class Action>
 Error error_of(Action action) {
@@ -213,6 +232,32 @@ BOOST_AUTO_TEST_CASE(a_hundred_training_steps_leave_nothing_behind, *boost::unit
     while (nodes.node(name).core().counts() != counts && std::chrono::steady_clock::now() < due) std::this_thread::yield();
     BOOST_TEST((nodes.node(name).core().counts() == counts), name << " has not come back to what it had");
   }
+}
+
+BOOST_AUTO_TEST_CASE(survivor_that_asks_after_the_drivers_death_is_told_that_nothing_is_known) {
+  const OptimizerId id = next_optimizer_of(a);
+  const DistOptimizer optimizer(a, optim::SgdOptions{.lr = 1.0}, {w0});
+  DistContext context(a);
+  backward_through_both(context);
+  optimizer.step(context);
+  BOOST_TEST(std::get<msg::ShardOutcome>(ask_of_step(b, id).get()).version == 1U);
+  nodes.kill("a");
+  BOOST_TEST(shards_become("ps0", 0));
+  const auto after = std::get<msg::ShardOutcome>(ask_of_step(b, id).get());
+  BOOST_TEST((after.state == msg::StepState::unknown));
+  BOOST_TEST(after.version == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(survivor_that_waits_for_a_shard_in_the_making_is_told_of_the_drivers_death) {
+  const auto id = a.core().next_id<OptimizerId>();
+  const auto never_made = b.core().next_id<RRefId>();
+  const detail::UpdateRule rule = detail::rule_of(optim::SgdOptions{});
+  a.core().request({"ps0", "shard/" + id.text(), "create optimizer", {}, msg::ShardCreate{id, rule.name, rule.options, {never_made}}},
+                   [](const Result<msg::AnyMessage>& /*answer*/) {});
+  BOOST_TEST(shards_become("ps0", 1));
+  const Future<msg::AnyMessage> told = ask_of_step(b, id);
+  nodes.kill("a");
+  BOOST_TEST((error_of([&] { static_cast<void>(told.get()); }).code == ErrorCode::peer_down));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
