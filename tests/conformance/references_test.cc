@@ -141,7 +141,31 @@ BOOST_AUTO_TEST_CASE(result_that_is_a_reference_can_be_used, *label("O-10")) {
   BOOST_TEST(same_bytes(back.to_here(trainer), full({2}, 6)));
 }
 
-BOOST_AUTO_TEST_CASE(twenty_references_in_a_result_can_be_used, *label("O-09") * label("O-14")) {
+/// What whoever reads `keep_range(first, count)` of `owner` should see.
+std::vector<std::pair<NodeName, std::int64_t>> range_of(const NodeName& owner, std::int64_t first, std::int64_t count) {
+  std::vector<std::pair<NodeName, std::int64_t>> values;
+  for (std::int64_t i = 0; i < count; ++i) values.emplace_back(owner, first + i);
+  return values;
+}
+
+BOOST_AUTO_TEST_CASE(lists_of_local_references_are_returned_and_passed_between_three_nodes, *label("O-14")) {
+  Scope scope = trainer;
+  for (const char* node : {"p1", "p2", "trainer"}) {
+    const auto returned = trainer.rpc_sync(node, &keep_range, 100, 20);
+    BOOST_TEST((read_all(scope, returned) == range_of(node, 100, 20)));
+    BOOST_TEST((read_all(scope, trainer.remote(node, &keep_range, 200, 3).to_here(trainer)) == range_of(node, 200, 3)));
+    if (std::string_view(node) != "trainer") BOOST_TEST(cluster.counts(node).owned_values >= 20U);
+    const std::vector<RRef<std::int64_t>> own = keep_range(scope, 300, 20);
+    BOOST_TEST((trainer.rpc_sync(node, &read_all, own) == range_of("trainer", 300, 20)));
+    BOOST_TEST((trainer.remote(node, &read_all, own).to_here(trainer) == range_of("trainer", 300, 20)));
+    for (const char* other : {"p1", "p2", "trainer"}) {
+      BOOST_TEST((trainer.rpc_sync(other, &read_all, returned) == range_of(node, 100, 20)));
+      BOOST_TEST((trainer.rpc_sync(node, &read_mine_on, other, 400, 20) == range_of(node, 400, 20)));
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(twenty_references_in_a_result_can_be_used, *label("O-09")) {
   const std::vector<RRef<Tensor>> many = trainer.rpc_sync("p1", &keep_many, 20);
   BOOST_REQUIRE(many.size() == 20U);
   for (std::size_t i = 0; i < many.size(); ++i) BOOST_TEST(many[i].to_here(trainer).item() == static_cast<double>(i));

@@ -169,6 +169,22 @@ std::vector<RRef<Tensor>> keep_many(Scope& scope, std::int32_t count) {
 }
 
 RRef<Tensor> give_back(RRef<Tensor> rref) { return rref; }
+
+std::vector<RRef<std::int64_t>> keep_range(Scope& scope, std::int64_t first, std::int64_t count) {
+  std::vector<RRef<std::int64_t>> rrefs;
+  for (std::int64_t i = 0; i < count; ++i) rrefs.emplace_back(scope, first + i);
+  return rrefs;
+}
+
+std::vector<std::pair<NodeName, std::int64_t>> read_all(Scope& scope, const std::vector<RRef<std::int64_t>>& rrefs) {
+  std::vector<std::pair<NodeName, std::int64_t>> values;
+  for (const auto& rref : rrefs) values.emplace_back(rref.owner(), rref.to_here(scope));
+  return values;
+}
+
+std::vector<std::pair<NodeName, std::int64_t>> read_mine_on(Scope& scope, const NodeName& other, std::int64_t first, std::int64_t count) {
+  return scope.rpc_sync(other, &read_all, keep_range(scope, first, count));
+}
 Bundle give_bundle_back(Bundle bundle) { return bundle; }
 
 Tensor bundle_sum(Scope& scope, const Bundle& bundle) {
@@ -254,6 +270,9 @@ FunctionRegistry functions_of(const NodeName& name) {
                                     {"keep_here_after", &keep_here_after},
                                     {"keep_many", &keep_many},
                                     {"give_back", &give_back},
+                                    {"keep_range", &keep_range},
+                                    {"read_all", &read_all},
+                                    {"read_mine_on", &read_mine_on},
                                     {"give_bundle_back", &give_bundle_back},
                                     {"bundle_sum", &bundle_sum},
                                     {"add_on", &add_on},

@@ -175,6 +175,15 @@ RRef<Tensor> keep_here(Scope& scope, const Tensor& value);
 RRef<Tensor> keep_here_after(Scope& scope, const Tensor& value, std::int32_t ms);
 std::vector<RRef<Tensor>> keep_many(Scope& scope, std::int32_t count);
 RRef<Tensor> give_back(RRef<Tensor> rref);
+
+/// References to values of this node: `first`, `first` + 1, ...
+std::vector<RRef<std::int64_t>> keep_range(Scope& scope, std::int64_t first, std::int64_t count);
+
+/// What they refer to, with the name of each one's owner.
+std::vector<std::pair<NodeName, std::int64_t>> read_all(Scope& scope, const std::vector<RRef<std::int64_t>>& rrefs);
+
+/// What `other` reads of a range that this node keeps.
+std::vector<std::pair<NodeName, std::int64_t>> read_mine_on(Scope& scope, const NodeName& other, std::int64_t first, std::int64_t count);
 Bundle give_bundle_back(Bundle bundle);
 Tensor bundle_sum(Scope& scope, const Bundle& bundle);
 
