@@ -52,7 +52,7 @@ CallEncoder::CallEncoder(std::shared_ptr<const ScopeState> scope, NodeName to, S
     throw std::invalid_argument(fmt::format("[rpc] this callable is not in the registry of {}; registered: {}",
                                             scope_->node->name(), fmt::join(scope_->node->functions().names(), ", ")));
   }
-  writer_ = std::make_unique<PayloadWriter>(scope_, to_);
+  writer_ = std::make_unique<PayloadWriter>(scope_, to_, scope_->node->device_maps().of(to_));
 }
 
 /// Fills in what Call, RemoteCall and ValueCall have in common, and sends.
@@ -101,7 +101,7 @@ struct CallSender {
     message.function_name = call.function_->name;
     message.fingerprint = call.function_->fingerprint;
     if (scope.context) scope.node->contexts().called(*scope.context, call.to_);
-    message.site = next_site(scope);
+    message.site = next_site(scope, call.to_);
     message.arguments = call.writer_->finish();
   }
 };
@@ -112,9 +112,11 @@ Result<NodeName> name_of(const ScopeState& scope, std::int64_t rank) {
   return std::move(info).value().name;
 }
 
-msg::CallSite next_site(const ScopeState& scope) {
+msg::CallSite next_site(const ScopeState& scope, const NodeName& to) {
   const CallPath path = scope.path->child(scope.counters->next_call.fetch_add(1, std::memory_order_relaxed));
-  return {scope.context, {path.indices().begin(), path.indices().end()}, scope.trace, scope.priority};
+  const auto devices = scope.node->device_maps().of(to);
+  return {scope.context, {path.indices().begin(), path.indices().end()}, scope.trace, scope.priority,
+          devices ? std::optional(devices->inverse()) : std::nullopt};
 }
 
 AnswerHandler expect_reply(std::shared_ptr<NodeCore> node, NodeName from, ReplyHandler done) {

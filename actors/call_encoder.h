@@ -74,8 +74,8 @@ class CallEncoder {
 /// The member of that rank. Errors: not_joined.
 [[nodiscard]] Result<NodeName> name_of(const ScopeState& scope, std::int64_t rank);
 
-/// Where in the program the next call through `scope` is made. Takes one index.
-[[nodiscard]] msg::CallSite next_site(const ScopeState& scope);
+/// Where in the program the next call through `scope`, to node `to`, is made. Takes one index.
+[[nodiscard]] msg::CallSite next_site(const ScopeState& scope, const NodeName& to);
 
 /// Tells `done` the payload of a Reply from node `from`.
 [[nodiscard]] std::function<void(Result<msg::AnyMessage>)> expect_reply(std::shared_ptr<NodeCore> node, NodeName from, ReplyHandler done);

@@ -20,6 +20,7 @@
 #include "actors/call_table.h"
 #include "actors/clock.h"
 #include "actors/deadline.h"
+#include "actors/device_maps.h"
 #include "actors/executor.h"
 #include "actors/function_registry.h"
 #include "actors/gate.h"
@@ -153,6 +154,7 @@ class NodeCore final : public std::enable_shared_from_this<NodeCore>, private Li
   [[nodiscard]] ServedCalls& served_calls() { return served_calls_; }
   [[nodiscard]] Traffic& traffic() { return traffic_; }
   [[nodiscard]] RetryBudgets& retry_budgets() { return retry_budgets_; }
+  [[nodiscard]] DeviceMaps& device_maps() { return device_maps_; }
   [[nodiscard]] References& references() const { return *references_; }
   [[nodiscard]] Contexts& contexts() const { return *contexts_; }
   [[nodiscard]] Shards& shards() const { return *shards_; }
@@ -224,6 +226,7 @@ class NodeCore final : public std::enable_shared_from_this<NodeCore>, private Li
   ServedCalls served_calls_;
   Traffic traffic_;
   RetryBudgets retry_budgets_;
+  DeviceMaps device_maps_;
   std::unique_ptr<ActorHost> host_;
   std::unique_ptr<RouterSurroundings> surroundings_;
   std::unique_ptr<Membership> membership_;

@@ -47,8 +47,8 @@ void WireFormat<Variable>::load(InArchive& archive, Variable& variable) {
 
 namespace detail {
 
-PayloadWriter::PayloadWriter(std::shared_ptr<const ScopeState> scope, NodeName to)
-    : scope_(std::move(scope)), to_(std::move(to)), archive_(this) {}
+PayloadWriter::PayloadWriter(std::shared_ptr<const ScopeState> scope, NodeName to, std::shared_ptr<const DeviceMap> devices)
+    : scope_(std::move(scope)), to_(std::move(to)), archive_(this, kUnlimited, std::move(devices)) {}
 
 PayloadWriter::~PayloadWriter() {
   if (finished_) return;

@@ -63,7 +63,7 @@ void fetch(const ScopeState& scope, const Handles& handles, msg::Wanted wanted, 
   }
   if (scope.context) scope.node->contexts().called(*scope.context, owner);
   message.wanted = wanted;
-  message.site = next_site(scope);
+  message.site = next_site(scope, owner);
   scope.node->request({owner, "rref/" + handles.front()->id().text(), operation, due_of(scope), std::move(message), std::move(cancelled_by), site},
                       expect_reply(scope.node, owner, with_own_failure(handles, operation, std::move(done))));
 }

@@ -128,6 +128,7 @@ std::shared_ptr<ScopeState> served_scope(NodeCore& node, const Delivery& deliver
   scope->path = std::make_shared<CallPath>(site.path);
   scope->trace = site.trace;
   scope->priority = site.priority;
+  if (site.answer_devices) scope->answer_devices = std::make_shared<const DeviceMap>(*site.answer_devices);
   scope->caller = delivery.from;
   return scope;
 }
@@ -153,7 +154,7 @@ std::optional<Error> encode_for(const ServedCall& call, const std::function<void
 
 void answer_with_value(const ServedCall& call, const ValueBox& value) {
   const auto failure = encode_for(call, [&] {
-    PayloadWriter writer(call.scope, call.caller);
+    PayloadWriter writer(call.scope, call.caller, call.scope->answer_devices);
     value.ops->save(writer.archive(), value.value.get());
     call.answer.answer(msg::Reply{writer.finish()});
   });

@@ -9,6 +9,7 @@ find_dependency(tomlplusplus CONFIG)
 find_dependency(cereal CONFIG)
 find_dependency(CLI11 CONFIG)
 find_dependency(nlohmann_json CONFIG)
+find_package(CUDAToolkit QUIET)  # GPUs can be used where it is
 
 # troupe_find_library(<namespace>::<name> <header> <library>): an imported target for what ships no usable CMake package
 # (that of oneDNN asks for OpenCL headers).

@@ -12,11 +12,13 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <memory>
 #include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "messages/error.h"
@@ -119,8 +121,10 @@ struct Encoded {
 /// Writes values into a growing buffer. Errors are EncodeError.
 class OutArchive : public cereal::OutputArchive<OutArchive, cereal::AllowEmptyClassElision> {
  public:
-  explicit OutArchive(ArchiveHook* hook = nullptr, std::size_t text_bytes_max = kUnlimited)
-      : OutputArchive(this), hook_(hook), text_bytes_max_(text_bytes_max) {}
+  /// `devices` says where tensors go; null: from the CPU to the CPU.
+  explicit OutArchive(ArchiveHook* hook = nullptr, std::size_t text_bytes_max = kUnlimited,
+                      std::shared_ptr<const DeviceMap> devices = nullptr)
+      : OutputArchive(this), tensors_(std::move(devices)), hook_(hook), text_bytes_max_(text_bytes_max) {}
 
   template <class... Ts>
   OutArchive& operator()(Ts&&... values) {
@@ -285,5 +289,6 @@ CEREAL_SETUP_ARCHIVE_TRAITS(troupe::InArchive, troupe::OutArchive)
 
 #include "messages/wire_basic.h"       // IWYU pragma: export
 #include "messages/wire_containers.h"  // IWYU pragma: export
+#include "messages/wire_device.h"      // IWYU pragma: export
 #include "messages/wire_sparse.h"      // IWYU pragma: export
 #include "messages/wire_vocabulary.h"  // IWYU pragma: export

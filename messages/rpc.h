@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "messages/device_map.h"
 #include "messages/error.h"
 #include "messages/ids.h"
 #include "messages/payload.h"
@@ -22,10 +23,11 @@ struct CallSite {
   std::vector<std::uint32_t> path;   ///< the caller's path, then this call's index there; orders gradient sums
   std::uint64_t trace = 0;           ///< links the log lines of one user operation over nodes; 0 = not traced
   Priority priority = Priority::normal;
+  std::optional<DeviceMap> answer_devices;  ///< the callee's devices to the caller's, for tensors in the answer; not inherited
   friend bool operator==(const CallSite&, const CallSite&) = default;
   template <class Archive>
   void serialize(Archive& ar) {
-    ar(context, path, trace, priority);
+    ar(context, path, trace, priority, answer_devices);
   }
 };
 

@@ -5,10 +5,13 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <limits>
 #include <unordered_map>
 #include <utility>
 
 #include "messages/archive.h"
+#include "messages/device_map.h"
+#include "tensor/error.h"
 
 namespace troupe {
 
@@ -24,7 +27,7 @@ struct Descriptor {
   std::uint32_t frame = kNoFrame;
   std::uint8_t dtype = 0;  ///< 0 = undefined
   std::uint8_t dims = 0;
-  std::uint16_t zero = 0;
+  std::uint16_t device = 0;  ///< of the receiver; see wire_number
   std::uint64_t offset = 0;  ///< bytes from the frame's begin to the first element
   std::uint64_t numel = 0;
   std::uint64_t extent = 0;  ///< bytes from the first element to the end of the last
@@ -47,10 +50,11 @@ void write_dims(std::byte* to, const InlineDims& dims) {
 }
 
 void write_descriptor(std::vector<std::byte>& body, std::size_t position, const Tensor& layout, std::uint32_t frame,
-                      std::size_t offset, std::size_t extent) {
+                      std::size_t offset, std::size_t extent, Device target) {
   const Descriptor descriptor{.frame = frame,
                               .dtype = static_cast<std::uint8_t>(layout.dtype()),
                               .dims = static_cast<std::uint8_t>(layout.dim()),
+                              .device = wire_number(target),
                               .offset = offset,
                               .numel = static_cast<std::uint64_t>(layout.numel()),
                               .extent = extent};
@@ -66,11 +70,30 @@ std::uint32_t add_frame(Frames& frames, const FrozenBytes& bytes) {
   return static_cast<std::uint32_t>(frames.size() - 1);
 }
 
+/// The bytes [begin, end) of a view's storage, on the CPU.
+FrozenBytes range_of(const FrozenBytes& block, Device device, std::size_t begin, std::size_t end) {
+  const FrozenBytes range = block.part(begin, end - begin);
+  if (device.kind == DeviceKind::cpu) return range;
+  Storage staged = Storage::allocate(end - begin);
+  copy_bytes(staged.mutable_data(), Device::cpu(), range.bytes().data(), device, end - begin);
+  return staged.freeze();
+}
+
 bool same_layout(const Tensor& a, const Tensor& b) {
   return a.offset() == b.offset() && a.dtype() == b.dtype() && a.shape() == b.shape() && a.strides() == b.strides();
 }
 
 }  // namespace
+
+std::uint16_t wire_number(Device device) {
+  return device.kind == DeviceKind::cpu ? std::uint16_t{0} : static_cast<std::uint16_t>(device.index + 1);
+}
+
+Device device_of(std::uint16_t wire_number) {
+  constexpr int kLast = std::numeric_limits<std::int16_t>::max();
+  if (wire_number > kLast + 1) throw DecodeError(fmt::format("[decode] no device has the number {}", wire_number));
+  return wire_number == 0 ? Device::cpu() : Device::cuda(static_cast<std::int16_t>(wire_number - 1));
+}
 
 void TensorWriter::add(const Tensor& tensor, std::vector<std::byte>& body) {
   const std::size_t position = body.size();
@@ -80,20 +103,24 @@ void TensorWriter::add(const Tensor& tensor, std::vector<std::byte>& body) {
     std::memcpy(body.data() + position, &undefined, sizeof undefined);
     return;
   }
-  if (tensor.device().kind != DeviceKind::cpu) {
-    throw EncodeError(ErrorCode::not_serializable,
-                      fmt::format("[encode] tensor on {}: only CPU tensors travel", to_string(tensor.device())));
-  }
+  const Device target = target_of(tensor.device());
   body.resize(position + kTensorBytesMin + static_cast<std::size_t>(tensor.dim()) * 2 * sizeof(std::int64_t));
   if (tensor.numel() == 0) {
-    write_descriptor(body, position, tensor, kNoFrame, 0, 0);
+    write_descriptor(body, position, tensor, kNoFrame, 0, 0, target);
     return;
   }
   views_.push_back({.tensor = tensor,
+                    .target = target,
                     .block = tensor.storage().freeze(),
                     .begin = static_cast<std::size_t>(tensor.offset()) * size_of(tensor.dtype()),
                     .extent = extent_of(tensor),
                     .position = position});
+}
+
+Device TensorWriter::target_of(Device here) const {
+  if (const auto target = devices_ ? devices_->target(here) : DeviceMap().target(here)) return *target;
+  throw EncodeError(ErrorCode::missing_device_map,
+                    fmt::format("[encode] tensor on {}: no device map says where it goes", to_string(here)));
 }
 
 void TensorWriter::finish(std::vector<std::byte>& body, Frames& frames) {
@@ -144,28 +171,33 @@ void TensorWriter::place_together(Views views, std::vector<std::byte>& body, Fra
   const bool all_same = std::all_of(views.begin(), views.end(),
                                     [&front](const View& view) { return same_layout(view.tensor, front.tensor); });
   if (all_same && wasteful(used_bytes(front.tensor, front.extent), end - front.begin)) {
-    const Tensor packed = front.tensor.contiguous();
+    const Tensor packed = front.tensor.to(Device::cpu()).contiguous();
     const std::uint32_t frame = add_frame(frames, packed.freeze());
-    for (const View& view : views) write_descriptor(body, view.position, packed, frame, 0, packed.nbytes());
+    for (const View& view : views) write_descriptor(body, view.position, packed, frame, 0, packed.nbytes(), view.target);
     return;
   }
   const std::size_t begin = front.begin - front.begin % item_max;
-  const std::uint32_t frame = add_frame(frames, front.block.part(begin, end - begin));
+  const std::uint32_t frame = add_frame(frames, range_of(front.block, front.tensor.device(), begin, end));
   for (const View& view : views) {
-    write_descriptor(body, view.position, view.tensor, frame, view.begin - begin, view.extent);
+    write_descriptor(body, view.position, view.tensor, frame, view.begin - begin, view.extent, view.target);
   }
 }
 
-const Storage& TensorReader::storage(std::size_t index) {
+const Storage& TensorReader::storage(std::size_t index, Device device) try {
   storages_.resize(frames_.size());
   used_[index] = true;
   Storage& storage = storages_[index];
+  if (storage.defined() && storage.device() != device) {
+    throw DecodeError(fmt::format("[decode] frame {} for {} and for {}", index, to_string(storage.device()), to_string(device)));
+  }
   if (!storage.defined()) {
     const std::span<const std::byte> bytes = frames_[index].bytes;
-    storage = Storage::allocate(bytes.size());
-    std::memcpy(storage.mutable_data(), bytes.data(), bytes.size());
+    storage = Storage::allocate(bytes.size(), device);
+    copy_bytes(storage.mutable_data(), device, bytes.data(), Device::cpu(), bytes.size());
   }
   return storage;
+} catch (const DeviceError& error) {
+  throw DecodeError(fmt::format("[decode] tensor for {}: {}", to_string(device), error.what()));
 }
 
 Frames TensorReader::take(std::size_t first, std::size_t count) {
@@ -237,6 +269,12 @@ void require_place(const Descriptor& d, DType dtype, std::span<const Frame> fram
   }
 }
 
+Tensor empty_on(Device device, const Shape& shape, DType dtype) try {
+  return Tensor::empty(shape, dtype, device);
+} catch (const DeviceError& error) {
+  throw DecodeError(fmt::format("[decode] tensor for {}: {}", to_string(device), error.what()));
+}
+
 void require_booleans(std::span<const std::byte> bytes) {
   for (const std::byte byte : bytes) {
     if (byte > std::byte{1}) fail_not_boolean(std::to_integer<unsigned>(byte));
@@ -250,14 +288,14 @@ void require_booleans(std::span<const std::byte> bytes) {
 Tensor InArchive::tensor() {
   const auto d = number<detail::Descriptor>();
   if (d.dims > kDimsMax) throw DecodeError(fmt::format("[decode] tensor of {} dimensions", d.dims));
-  if (d.zero != 0) throw DecodeError("[decode] tensor descriptor: bytes 6 and 7 must be zero");
   if (d.dtype == 0) {
-    const bool blank = d.frame == detail::kNoFrame && d.dims == 0 && d.offset == 0 && d.numel == 0 && d.extent == 0;
+    const bool blank = d.device == 0 && d.frame == detail::kNoFrame && d.dims == 0 && d.offset == 0 && d.numel == 0 && d.extent == 0;
     if (!blank) throw DecodeError("[decode] undefined tensor with content");
     return {};
   }
   if (!is_dtype(d.dtype)) throw DecodeError(fmt::format("[decode] no dtype has the number {}", d.dtype));
   const auto dtype = static_cast<DType>(d.dtype);
+  const Device device = detail::device_of(d.device);
   const auto shape = detail::take_dims<Shape>(*this, d.dims);
   const auto strides = detail::take_dims<Strides>(*this, d.dims);
   const std::uint64_t numel = detail::checked_numel(shape, strides);
@@ -268,11 +306,11 @@ Tensor InArchive::tensor() {
   }
   if (numel == 0) {
     if (d.frame != detail::kNoFrame || d.offset != 0) throw DecodeError("[decode] tensor without elements in a frame");
-    return Tensor::empty(shape, dtype);
+    return detail::empty_on(device, shape, dtype);
   }
   detail::require_place(d, dtype, tensors_.frames());
-  const Storage& storage = tensors_.storage(d.frame);
-  if (dtype == DType::boolean) detail::require_booleans({storage.data() + d.offset, extent});
+  if (dtype == DType::boolean) detail::require_booleans(tensors_.frames()[d.frame].bytes.subspan(d.offset, extent));
+  const Storage& storage = tensors_.storage(d.frame, device);
   return Tensor::from_storage(storage, shape, strides, static_cast<std::int64_t>(d.offset / size_of(dtype)), dtype);
 }
 

@@ -3,13 +3,19 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "messages/frame.h"
 #include "tensor/tensor.h"
 
-namespace troupe::detail {
+namespace troupe {
+
+class DeviceMap;
+
+namespace detail {
 
 /// Fixed part of a descriptor in the body; 8 bytes of size and 8 of stride for each dimension follow. So large because
 /// a Tensor has 312 bytes in memory and decoding must stay within 16 times what was received.
@@ -18,14 +24,22 @@ inline constexpr std::size_t kTensorBytesMin = 32;
 /// Frame number of a tensor without bytes: undefined (dtype 0) or without elements.
 inline constexpr std::uint32_t kNoFrame = 0xffffffff;
 
+/// How a device is written: 0 the CPU, N + 1 the GPU N.
+[[nodiscard]] std::uint16_t wire_number(Device device);
+/// Throws DecodeError if no device has that number.
+[[nodiscard]] Device device_of(std::uint16_t wire_number);
+
 /// Collects the tensors of one message and decides, when all are known, which bytes go into which frame:
 /// - views of one storage share a frame, which spans from the first used byte to the last;
 /// - where 8 KiB or more would be sent and less than half of it is used, views that do not overlap get frames of their
 ///   own, and one that still uses less than half of its frame is copied to be contiguous.
 class TensorWriter {
  public:
+  /// `devices` says where tensors go; null: from the CPU to the CPU.
+  explicit TensorWriter(std::shared_ptr<const DeviceMap> devices) : devices_(std::move(devices)) {}
+
   /// Appends a descriptor to `body`, blank until `finish`, and freezes the tensor's bytes.
-  /// Throws EncodeError `not_serializable` if the tensor is not on the CPU.
+  /// Throws EncodeError `missing_device_map` if it is on a GPU that goes nowhere.
   void add(const Tensor& tensor, std::vector<std::byte>& body);
 
   /// Fills the descriptors in and appends the frames to `frames`.
@@ -34,6 +48,7 @@ class TensorWriter {
  private:
   struct View {
     Tensor tensor;
+    Device target;         ///< at the receiver
     FrozenBytes block;     ///< the whole storage
     std::size_t begin;     ///< of the first element's bytes in `block`
     std::size_t extent;    ///< bytes from the first element to the end of the last
@@ -41,9 +56,11 @@ class TensorWriter {
   };
   using Views = std::span<View>;
 
+  [[nodiscard]] Device target_of(Device here) const;
   void place_storage(Views views, std::vector<std::byte>& body, Frames& frames);
   void place_together(Views views, std::vector<std::byte>& body, Frames& frames);
 
+  std::shared_ptr<const DeviceMap> devices_;
   std::vector<View> views_;
 };
 
@@ -52,8 +69,9 @@ class TensorReader {
  public:
   explicit TensorReader(std::span<const Frame> frames) : frames_(frames), used_(frames.size()) {}
 
-  /// Returns the storage with the bytes of frame `index`, the same for every call. Requires index < size().
-  [[nodiscard]] const Storage& storage(std::size_t index);
+  /// Returns the storage on `device` with the bytes of frame `index`, the same for every call. Requires index < size().
+  /// Throws DecodeError if this process does not have the device, or the frame was wanted on another one.
+  [[nodiscard]] const Storage& storage(std::size_t index, Device device);
 
   /// Returns `count` frames from `first` on, as they are. Throws DecodeError if there are not so many.
   [[nodiscard]] Frames take(std::size_t first, std::size_t count);
@@ -69,4 +87,5 @@ class TensorReader {
   std::vector<bool> used_;
 };
 
-}  // namespace troupe::detail
+}  // namespace detail
+}  // namespace troupe

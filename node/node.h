@@ -54,6 +54,7 @@ struct NodeOptions {
   std::map<std::string, std::string> link_options;   ///< of the transport that `bind` names; see transports.h
   PoolOptions pool;
   Deadline join_deadline = std::chrono::seconds(30);
+  std::map<NodeName, DeviceMap> device_maps;         ///< of this node's calls; see Node::set_device_map
   Deadline call_deadline;                            ///< of calls that are given no other; node.time_left() says it
   Leaks leaks = Leaks::warn;         ///< references that the program still holds at the common end
   std::string log_level;                             ///< if not empty, join sends the log to standard error from there on
@@ -126,6 +127,12 @@ class Node final : public Scope {
 
   /// Whether bytes and calls per peer are counted (they are, unless switched off); counts begin anew.
   void measure_traffic(bool on) { core().traffic().measure(on); }
+
+  /// Tensors on the first device of each pair arrive on the second in calls of this node to `peer`, and take the same way
+  /// back in answers and fetched values. Adds to what was said before; `peer` need not be there yet. A tensor on a GPU
+  /// without a pair is refused (RemoteError{missing_device_map}). Throws std::invalid_argument if the pairs are not
+  /// one-to-one, DeviceError if this process lacks a device.
+  void set_device_map(const NodeName& peer, const DeviceMap& map) { core().device_maps().add(peer, map); }
 
   /// Calls `handler` on the pool for each peer that goes down from now on.
   void on_down(std::function<void(const Peer&, const Error&)> handler);

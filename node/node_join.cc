@@ -149,6 +149,7 @@ Node Node::join(NodeOptions options, FunctionRegistry functions) {
   Node node(detail::NodeParts{options.name, incarnation, std::nullopt, std::move(functions), make_system_clock(),
                               std::make_shared<ElasticPool>(options.pool), std::move(link), detail::make_inline_host,
                               options.leaks, options.world_size, options.call_deadline});
+  for (const auto& [peer, map] : options.device_maps) node.set_device_map(peer, map);
   if (options.control == Control::on) node.control_ = control_of(options, node.shared_state()->node);
   detail::Membership& membership = node.core().membership();
   const std::string role = options.role.empty() ? detail::role_of_name(options.name) : options.role;

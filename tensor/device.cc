@@ -4,6 +4,7 @@
 
 #include <charconv>
 
+#include "tensor/cuda/memory.h"
 #include "tensor/error.h"
 
 namespace troupe {
@@ -28,7 +29,9 @@ std::string to_string(Device device) {
 
 void require_available(std::string_view op, Device device) {
   if (device.kind == DeviceKind::cpu) return;
-  throw DeviceError(fmt::format("[{}] {} is not available: built without CUDA", op, to_string(device)));
+  if (const std::string why = cuda::why_unavailable(device.index); !why.empty()) {
+    throw DeviceError(fmt::format("[{}] {} is not available: {}", op, to_string(device), why));
+  }
 }
 
 }  // namespace troupe

@@ -30,7 +30,7 @@ struct Device {
 [[nodiscard]] std::string to_string(Device device);
 
 /// Returns if tensors can be made on `device`.
-/// Throws DeviceError `[op] cuda:0 is not available: built without CUDA` otherwise.
+/// Throws DeviceError `[op] cuda:0 is not available: built without CUDA` otherwise, or why else.
 void require_available(std::string_view op, Device device);
 
 }  // namespace troupe

@@ -118,7 +118,7 @@ class Printer {
 
 std::string to_string(const Tensor& tensor) {
   if (!tensor.defined()) return "undefined";
-  return tensor.numel() == 0 ? "[]" : Printer(tensor).print();
+  return tensor.numel() == 0 ? "[]" : Printer(tensor.to(Device::cpu())).print();
 }
 
 std::ostream& operator<<(std::ostream& out, const Tensor& tensor) { return out << to_string(tensor); }

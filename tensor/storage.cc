@@ -6,24 +6,38 @@
 #include <utility>
 
 #include "tensor/cpu/allocator.h"
+#include "tensor/cuda/memory.h"
 
 namespace troupe {
 
+namespace {
+
+std::byte* allocate_on(Device device, std::size_t size) {
+  return device.kind == DeviceKind::cpu ? cpu_allocator().allocate(size) : cuda::allocate(device.index, size);
+}
+
+}  // namespace
+
 /// Memory that is never moved; freed when the Storage left it and its last reader is gone.
 struct Storage::Block {
-  explicit Block(std::size_t size_in) : bytes(cpu_allocator().allocate(size_in)), size(size_in) {}
-  ~Block() { cpu_allocator().deallocate(bytes, size); }
+  Block(std::size_t size_in, Device device_in)
+      : bytes(allocate_on(device_in, size_in)), size(size_in), device(device_in) {}
+  ~Block() {
+    if (device.kind == DeviceKind::cpu) cpu_allocator().deallocate(bytes, size);
+    else cuda::deallocate(device.index, bytes);
+  }
   Block(const Block&) = delete;
   Block& operator=(const Block&) = delete;
 
   std::byte* const bytes;
   const std::size_t size;
+  const Device device;
   std::atomic<std::int64_t> readers{0};
 };
 
 struct Storage::State {
   State(std::size_t size_in, Device device_in)
-      : device(device_in), size(size_in), block(std::make_shared<Block>(size_in)), bytes(block->bytes) {}
+      : device(device_in), size(size_in), block(std::make_shared<Block>(size_in, device_in)), bytes(block->bytes) {}
 
   const Device device;
   const std::size_t size;
@@ -51,8 +65,8 @@ std::byte* Storage::mutable_data() {
   const std::lock_guard lock(state_->mutex);
   // Acquire pairs with the release of the last token: its reads come before our writes.
   if (state_->block->readers.load(std::memory_order_acquire) > 0) {
-    auto fresh = std::make_shared<Block>(state_->block->size);
-    std::memcpy(fresh->bytes, state_->block->bytes, fresh->size);
+    auto fresh = std::make_shared<Block>(state_->size, state_->device);
+    copy_bytes(fresh->bytes, state_->device, state_->block->bytes, state_->device, state_->size);
     state_->block = std::move(fresh);
     state_->bytes.store(state_->block->bytes, std::memory_order_release);
   }
@@ -81,6 +95,12 @@ bool Storage::frozen() const noexcept {
   if (!state_) return false;
   const std::lock_guard lock(state_->mutex);
   return state_->block->readers.load(std::memory_order_acquire) > 0;
+}
+
+void copy_bytes(std::byte* to, Device to_device, const std::byte* from, Device from_device, std::size_t size) {
+  const bool on_cpu = to_device.kind == DeviceKind::cpu && from_device.kind == DeviceKind::cpu;
+  if (!on_cpu) cuda::copy(to, to_device, from, from_device, size);
+  else if (size > 0) std::memcpy(to, from, size);
 }
 
 std::uint64_t Storage::version() const noexcept { return state_ ? state_->version.load(std::memory_order_relaxed) : 0; }

@@ -52,7 +52,7 @@ class Storage {
   [[nodiscard]] std::size_t size() const noexcept;
   [[nodiscard]] Device device() const noexcept;
 
-  /// Returns the bytes for reading. Valid until the next `mutable_data()` of this Storage.
+  /// Returns the bytes for reading; on a GPU an address there. Valid until the next `mutable_data()` of this Storage.
   [[nodiscard]] const std::byte* data() const noexcept;
 
   /// Returns the bytes for writing and counts a new version. Valid until the next `freeze()` or `mutable_data()`;
@@ -81,5 +81,9 @@ class Storage {
 
   std::shared_ptr<State> state_;
 };
+
+/// Copies bytes from memory of one device to that of another and waits until it is done. The ranges do not overlap.
+/// Throws DeviceError if a GPU cannot do it.
+void copy_bytes(std::byte* to, Device to_device, const std::byte* from, Device from_device, std::size_t size);
 
 }  // namespace troupe

@@ -9,6 +9,7 @@
 #include "tensor/checks.h"
 #include "tensor/cpu/elementwise.h"
 #include "tensor/create.h"
+#include "tensor/error.h"
 
 namespace troupe {
 namespace {
@@ -93,6 +94,12 @@ FrozenBytes Tensor::freeze() const {
 
 Tensor Tensor::clone() const {
   require_defined("clone");
+  if (device().kind != DeviceKind::cpu) {
+    if (!is_contiguous()) return to(Device::cpu()).clone().to(device());
+    Tensor copy = empty(shape_, dtype_, device());
+    copy_bytes(copy.storage_.mutable_data(), device(), first_byte(), device(), nbytes());
+    return copy;
+  }
   Tensor result = empty(shape_, dtype_, device());
   cpu::convert(result, *this);
   return result;
@@ -109,6 +116,16 @@ Tensor Tensor::to(DType dtype) const {
   Tensor result = empty(shape_, dtype, device());
   cpu::convert(result, *this);
   return result;
+}
+
+Tensor Tensor::to(Device device) const {
+  require_defined("to");
+  if (device == this->device()) return *this;
+  require_available("to", device);
+  const std::size_t size = static_cast<std::size_t>(extent(shape_, strides_)) * size_of(dtype_);
+  Storage storage = Storage::allocate(size, device);
+  copy_bytes(storage.mutable_data(), device, first_byte(), this->device(), size);
+  return {std::move(storage), shape_, strides_, 0, dtype_};
 }
 
 void Tensor::copy_from(const Tensor& source) {
@@ -133,6 +150,10 @@ void Tensor::require_defined(std::string_view op) const {
   if (!defined()) throw TensorError(fmt::format("[{}] tensor is undefined", op));
 }
 
+void Tensor::fail_not_on_cpu() const {
+  throw DeviceError(fmt::format("[data] on {}: needs a tensor on the CPU, to(Device::cpu()) makes one", to_string(device())));
+}
+
 void Tensor::require_readable_as(std::string_view op, DType dtype) const {
   require_defined(op);
   if (dtype != dtype_) {
@@ -151,15 +172,15 @@ void Tensor::require_one_element() const {
 bool same_bytes(const Tensor& a, const Tensor& b) {
   if (!a.defined() || !b.defined()) return a.defined() == b.defined();
   if (a.shape() != b.shape() || a.dtype() != b.dtype()) return false;
-  const Tensor x = a.contiguous();
-  const Tensor y = b.contiguous();
+  const Tensor x = a.to(Device::cpu()).contiguous();
+  const Tensor y = b.to(Device::cpu()).contiguous();
   return std::memcmp(x.bytes(), y.bytes(), x.nbytes()) == 0;
 }
 
 bool allclose(const Tensor& a, const Tensor& b, double rtol, double atol) {
   if (a.shape() != b.shape()) return false;
-  const Tensor x = a.to(DType::f64).contiguous();
-  const Tensor y = b.to(DType::f64).contiguous();
+  const Tensor x = a.to(Device::cpu()).to(DType::f64).contiguous();
+  const Tensor y = b.to(Device::cpu()).to(DType::f64).contiguous();
   const auto xs = x.data<double>();
   const auto ys = y.data<double>();
   for (std::size_t i = 0; i < xs.size(); ++i) {

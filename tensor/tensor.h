@@ -49,7 +49,8 @@ class Tensor {
   [[nodiscard]] bool is_contiguous() const noexcept;
 
   /// Returns the elements for reading, in row-major order. Valid as long as Storage::data() says.
-  /// Throws DTypeError `[data] dtype is f32, not f64`, ShapeError `[data] not contiguous: (2, 3) strides (1, 2)`.
+  /// Throws DTypeError `[data] dtype is f32, not f64`, ShapeError `[data] not contiguous: (2, 3) strides (1, 2)`,
+  /// DeviceError as `bytes`.
   template <Element T>
   [[nodiscard]] std::span<const T> data() const {
     require_readable_as("data", dtype_of<T>);
@@ -64,10 +65,13 @@ class Tensor {
   }
 
   /// Returns the address of the first element, of any layout; see Storage::data() and Storage::mutable_data().
-  [[nodiscard]] const std::byte* bytes() const noexcept {
-    return storage_.data() + static_cast<std::size_t>(offset_) * size_of(dtype_);
+  /// Throws DeviceError `[data] on cuda:0: needs a tensor on the CPU, to(Device::cpu()) makes one`.
+  [[nodiscard]] const std::byte* bytes() const {
+    require_on_cpu();
+    return first_byte();
   }
   [[nodiscard]] std::byte* mutable_bytes() {
+    require_on_cpu();
     return storage_.mutable_data() + static_cast<std::size_t>(offset_) * size_of(dtype_);
   }
 
@@ -75,7 +79,7 @@ class Tensor {
   template <Element T = double>
   [[nodiscard]] T item() const {
     require_one_element();
-    return *reinterpret_cast<const T*>(to(dtype_of<T>).bytes());
+    return *reinterpret_cast<const T*>(to(Device::cpu()).to(dtype_of<T>).bytes());
   }
 
   /// Returns the bytes from the first element to the last, frozen (Storage::freeze). Of a contiguous tensor exactly
@@ -89,6 +93,9 @@ class Tensor {
   /// Returns this tensor if it has `dtype`, else a converted copy. Floating to integer truncates toward zero, beyond
   /// the range it saturates, NaN becomes 0; to boolean is `!= 0`.
   [[nodiscard]] Tensor to(DType dtype) const;
+  /// Returns this tensor if it is on `device`, else a copy there with the same strides.
+  /// Throws DeviceError `[to] cuda:0 is not available: ...`.
+  [[nodiscard]] Tensor to(Device device) const;
 
   /// Overwrites every element. `source` is broadcast to this shape and converted to this dtype.
   void copy_from(const Tensor& source);
@@ -128,6 +135,14 @@ class Tensor {
   void require_readable_as(std::string_view op, DType dtype) const;
   [[nodiscard]] Tensor alias(const Shape& shape, const Strides& strides, std::int64_t offset) const;
   void require_one_element() const;
+  /// On whichever device.
+  [[nodiscard]] const std::byte* first_byte() const noexcept {
+    return storage_.data() + static_cast<std::size_t>(offset_) * size_of(dtype_);
+  }
+  void require_on_cpu() const {
+    if (device().kind != DeviceKind::cpu) fail_not_on_cpu();
+  }
+  [[noreturn]] void fail_not_on_cpu() const;
 
   Storage storage_;
   Shape shape_;

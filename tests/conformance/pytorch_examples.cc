@@ -36,6 +36,7 @@ void start(const FunctionRegistry& functions) {
   options.seed = "tcp://10.0.0.1:4021";  // where the first node listens
   options.seed = "tcp://ps0.lan:4021";   // any address of that host
   options.seed = "file:/shared/demo";    // or who stands in a file that all nodes see
+  options.device_maps["p1"] = {{Device::cuda(0), Device::cuda(1)}};
   options.bind = "ipc://@demo";          // unix sockets; "tcp://127.0.0.1:*" is the default
   options.bind = "tcp://192.168.1.7:*";  // an address is an interface
   options.link_options["connect_patience"] = "20s";

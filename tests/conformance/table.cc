@@ -9,6 +9,7 @@
 namespace troupe::testing {
 namespace {
 
+const std::string kNeedsGpu = "needs_gpu";
 constexpr std::array<std::string_view, 3> kLinks{"", "_ipc", "_tcp"};
 
 /// A suite's place in the table: which program, and which of its runs.
@@ -162,8 +163,15 @@ std::vector<Coverage> AcceptanceTable::coverage(const std::string& row) const {
 Verdict AcceptanceTable::verdict(const std::string& row) const {
   const std::vector<Coverage> tests = coverage(row);
   if (tests.empty()) return not_applicable_.contains(row) ? Verdict::not_applicable : Verdict::missing;
+  if (std::ranges::all_of(tests, [this](const auto& test) { return lacks_gpu(test); })) return Verdict::not_applicable;
   const bool passed = std::ranges::all_of(tests, [](const auto& test) { return verdict_of(test) == Verdict::passed; });
   return passed ? Verdict::passed : Verdict::failed;
+}
+
+bool AcceptanceTable::lacks_gpu(const Coverage& coverage) const {
+  const auto labelled = tests_.find(kNeedsGpu);
+  return labelled != tests_.end() && labelled->second.contains(coverage.test) &&
+         std::ranges::all_of(coverage.runs, [](const auto& run) { return run.second == Outcome::skipped; });
 }
 
 std::vector<std::string> AcceptanceTable::complaints() const {
@@ -178,7 +186,7 @@ std::vector<std::string> AcceptanceTable::complaints() const {
   for (const std::string& row : claimed_) {
     if (!is_row(row))
       complaints.push_back("claimed, but no row: " + row);
-    else if (verdict(row) != Verdict::passed)
+    else if (verdict(row) != Verdict::passed && !(verdict(row) == Verdict::not_applicable && !not_applicable_.contains(row)))
       complaints.push_back("claimed, but " + std::string(text_of(verdict(row))) + ": " + row);
   }
   for (const auto& [row, why] : not_applicable_) {

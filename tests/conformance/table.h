@@ -39,6 +39,7 @@ class AcceptanceTable {
   /// "<name>_tcp" run the same program over three links, if the name begins with "conformance".
   void add(const std::string& suite, std::string_view results);
 
+  /// Not applicable here: all its tests are labelled "needs_gpu" and were skipped everywhere.
   /// Passed: every test of the row passed wherever it ran, and each ran somewhere. A test of a conformance suite that
   /// one of its three runs does not have did not run there.
   [[nodiscard]] Verdict verdict(const std::string& row) const;
@@ -55,6 +56,7 @@ class AcceptanceTable {
  private:
   [[nodiscard]] int count(Verdict verdict) const;
   [[nodiscard]] std::vector<Coverage> coverage(const std::string& row) const;
+  [[nodiscard]] bool lacks_gpu(const Coverage& coverage) const;
 
   std::vector<Entry> rows_;
   std::map<std::string, std::string> not_applicable_;

@@ -73,6 +73,21 @@ BOOST_AUTO_TEST_CASE(test_may_skip_a_link_but_not_all) {
   BOOST_TEST(table.verdict("R-01") == Verdict::passed);
 }
 
+BOOST_AUTO_TEST_CASE(row_that_needs_a_gpu_is_not_applicable_where_there_is_none_and_may_be_claimed) {
+  AcceptanceTable table = table_of({"R-01"});
+  table.add("process", "test a R-01 needs_gpu\nskipped a\n");
+  BOOST_TEST(table.verdict("R-01") == Verdict::not_applicable);
+  BOOST_TEST(table.holds());
+  table.add("process", "test a R-01 needs_gpu\nfailed a\n");
+  BOOST_TEST(table.verdict("R-01") == Verdict::failed);
+  table.add("process", "test a R-01 needs_gpu\n");
+  BOOST_TEST(table.verdict("R-01") == Verdict::failed);  // it did not even get to be skipped
+  table.add("process", "test a R-01 needs_gpu\nskipped a\ntest b R-01\nskipped b\n");
+  BOOST_TEST(table.verdict("R-01") == Verdict::failed);  // b could have run
+  table.add("process", "test a R-01 needs_gpu\npassed a\n");
+  BOOST_TEST(table.verdict("R-01") == Verdict::failed);  // b of before
+}
+
 BOOST_AUTO_TEST_CASE(claim_without_a_passed_test_does_not_hold) {
   AcceptanceTable table = table_of({"R-01", "R-99"});
   const std::vector<std::string> expected{"claimed, but missing: R-01", "claimed, but no row: R-99"};

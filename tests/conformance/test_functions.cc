@@ -50,6 +50,7 @@ void nothing() {}
 Sample echo_sample(const Sample& sample) { return sample; }
 Nested echo_nested(const Nested& nested) { return nested; }
 std::vector<Tensor> echo_tensors(std::vector<Tensor> tensors) { return tensors; }
+std::string device_of(const Tensor& tensor) { return to_string(tensor.device()); }
 Variable echo_variable(Variable variable) { return variable; }
 Variable times(Scope& scope, const Variable& x, const RRef<Variable>& w) { return mul(x, *w.local_value(scope)); }
 Unreadable unreadable(std::int32_t value) { return {value}; }
@@ -229,6 +230,7 @@ FunctionRegistry functions_of(const NodeName& name) {
                                     {"echo_sample", &echo_sample},
                                     {"echo_nested", &echo_nested},
                                     {"echo_tensors", &echo_tensors},
+                                    {"device_of", &device_of},
                                     {"echo_variable", &echo_variable},
                                     {"times", &times},
                                     {"unreadable", &unreadable},

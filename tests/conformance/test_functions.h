@@ -58,6 +58,7 @@ void nothing();
 Sample echo_sample(const Sample& sample);
 Nested echo_nested(const Nested& nested);
 std::vector<Tensor> echo_tensors(std::vector<Tensor> tensors);
+std::string device_of(const Tensor& tensor);
 Variable echo_variable(Variable variable);
 Variable times(Scope& scope, const Variable& x, const RRef<Variable>& w);
 Unreadable unreadable(std::int32_t value);

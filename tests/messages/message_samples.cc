@@ -35,7 +35,7 @@ Error sample_error() {
   return error;
 }
 
-CallSite sample_site() { return {id<ContextId>(3), {1, 2}, 0xBEEF, Priority::high}; }
+CallSite sample_site() { return {id<ContextId>(3), {1, 2}, 0xBEEF, Priority::high, DeviceMap{{Device::cuda(1), Device::cuda(0)}}}; }
 
 /// A number and a tensor of two bytes, a reference and a boundary.
 Payload sample_payload() {

@@ -22,8 +22,12 @@
 #include "node/node.h"
 #include "node/zmq_link_socket.h"
 #include "tensor/create.h"
+#include "tensor/cuda/memory.h"
+#include "tensor/error.h"
 #include "tensor/ops.h"
+#include "tests/conformance/load_functions.h"
 #include "tests/conformance/test_cluster.h"
+#include "tests/gpu.h"
 #include "tests/node/temporary_directory.h"
 
 namespace troupe::testing {
@@ -72,6 +76,67 @@ BOOST_AUTO_TEST_CASE(newcomer_and_those_who_are_there_call_each_other, *label("I
   third.rpc_sync("b", &await_world, 3U);
   BOOST_TEST(second.rpc_sync("c", &where) == "c");
   BOOST_TEST(first.rpc_sync("c", &where) == "c");
+}
+
+BOOST_AUTO_TEST_CASE(newcomer_is_sent_tensors_on_a_gpu_where_the_device_map_says,
+                     *label("I-23") * label("needs_gpu") * boost::unit_test::precondition(NeedsGpus{1})) {
+  const World world;
+  const Device gpu = Device::cuda();
+  Node first = World::join(world.options("a", 0));
+  first.set_device_map("b", {{gpu, gpu}});
+  const Node newcomer = World::join(world.options("b", 0, first.address()));
+  const Tensor x = from_values<float>({1, 2, 3}).to(gpu);
+  BOOST_TEST(first.rpc_sync("b", &device_of, x) == "cuda:0");
+  const Tensor back = first.rpc_sync("b", &echo_tensors, std::vector{x}).front();
+  BOOST_CHECK(back.device() == gpu);
+  BOOST_TEST(same_bytes(back, x));
+  const Tensor fetched = first.remote("b", &echo_tensors, std::vector{x}).to_here(first).front();
+  BOOST_CHECK(fetched.device() == gpu);
+  BOOST_TEST(same_bytes(fetched, x));
+  // The newcomer has no map of its own, and is told so at once; what needs none still goes.
+  const Error error = error_of([&] { return newcomer.rpc_sync("a", &device_of, x); });
+  BOOST_TEST(error.code == ErrorCode::missing_device_map);
+  BOOST_TEST(newcomer.rpc_sync("a", &device_of, x.to(Device::cpu())) == "cpu");
+}
+
+BOOST_AUTO_TEST_CASE(tensor_for_a_device_that_the_callee_lacks_is_refused_by_its_name) {
+  const World world;
+  const auto beyond = static_cast<std::int16_t>(cuda::device_count());
+  NodeOptions options = world.options("a", 0);
+  options.device_maps["b"] = {{Device::cpu(), Device::cuda(beyond)}};
+  const Node first = World::join(options);
+  const Node second = World::join(world.options("b", 0, first.address()));
+  const Error error = error_of([&] { return first.rpc_sync("b", &device_of, ones({2})); });
+  BOOST_TEST(error.code == ErrorCode::decode);
+  BOOST_TEST(error.message == fmt::format("[decode] tensor for cuda:{0}: [allocate] cuda:{0} is not available: {1}", beyond,
+                                          cuda::why_unavailable(beyond)));
+  BOOST_TEST(first.rpc_sync("b", &where) == "b");
+  BOOST_TEST(first.rpc_sync("a", &device_of, ones({2})) == "cpu");  // the map is for calls to b
+  BOOST_TEST(second.rpc_sync("a", &device_of, ones({2})) == "cpu");
+}
+
+BOOST_AUTO_TEST_CASE(result_comes_back_to_the_device_that_the_map_began_with) {
+  const World world;
+  const auto beyond = static_cast<std::int16_t>(cuda::device_count());
+  const Node first = World::join(world.options("a", 0));
+  Node second = World::join(world.options("b", 0, first.address()));
+  // What goes to "a" is for a GPU that is not there. Answers take the way back: from the CPU they go to the CPU.
+  second.set_device_map("a", {{Device::cpu(), Device::cuda(beyond)}});
+  const Error error = error_of([&] { return second.rpc_sync("a", &device_of, ones({2})); });
+  BOOST_TEST(error.code == ErrorCode::decode);
+  BOOST_TEST(second.rpc_sync("a", &filled, 3, 2.0).numel() == 3);
+  BOOST_TEST(second.remote("a", &filled, 3, 2.0).to_here(second).numel() == 3);
+}
+
+BOOST_AUTO_TEST_CASE(device_map_that_cannot_be_is_refused_when_it_is_given) {
+  const World world;
+  Node first = World::join(world.options("a", 0));
+  const auto beyond = static_cast<std::int16_t>(cuda::device_count());
+  BOOST_CHECK_EXCEPTION(first.set_device_map("b", {{Device::cuda(beyond), Device::cuda(0)}}), DeviceError, [&](const DeviceError& error) {
+    return error.what() == fmt::format("[device_map] cuda:{} is not available: {}", beyond, cuda::why_unavailable(beyond));
+  });
+  first.set_device_map("b", {{Device::cpu(), Device::cuda(0)}});
+  BOOST_CHECK_THROW(first.set_device_map("b", {{Device::cpu(), Device::cuda(1)}}), std::invalid_argument);
 }
 
 BOOST_AUTO_TEST_CASE(function_is_served_once_the_world_is_complete_and_may_call_everybody, *label("I-01")) {

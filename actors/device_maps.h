@@ -1,0 +1,30 @@
+// Which of this node's devices go to which of each peer's.
+#pragma once
+
+#include <atomic>
+#include <map>
+#include <memory>
+#include <mutex>
+
+#include "messages/device_map.h"
+#include "messages/ids.h"
+
+namespace troupe::detail {
+
+/// Thread rule: any thread may call any member.
+class DeviceMaps {
+ public:
+  /// Adds the pairs of `map` to those for `peer`. Throws as DeviceMap::add, and adds nothing then; DeviceError
+  /// `[device_map] cuda:0 is not available: ...` if this process does not have a device.
+  void add(const NodeName& peer, const DeviceMap& map);
+
+  /// Null: from the CPU to the CPU.
+  [[nodiscard]] std::shared_ptr<const DeviceMap> of(const NodeName& peer) const;
+
+ private:
+  std::atomic<bool> any_{false};  // spares calls of nodes without GPUs the lock
+  mutable std::mutex mutex_;
+  std::map<NodeName, std::shared_ptr<const DeviceMap>> maps_;  // guarded by mutex_
+};
+
+}  // namespace troupe::detail

@@ -1,0 +1,24 @@
+// Where there is no CUDA toolkit: every GPU is unavailable, so nothing but the first two functions is ever called.
+#include "tensor/cuda/memory.h"
+#include "tensor/error.h"
+
+namespace troupe::cuda {
+namespace {
+
+constexpr const char* kWhy = "built without CUDA";
+
+}  // namespace
+
+int device_count() { return 0; }
+
+std::string why_unavailable(int /*index*/) { return kWhy; }
+
+std::byte* allocate(int /*index*/, std::size_t /*size*/) { throw DeviceError(std::string("[allocate] ") + kWhy); }
+
+void deallocate(int /*index*/, std::byte* /*block*/) noexcept {}
+
+void copy(std::byte* /*to*/, Device /*to_device*/, const std::byte* /*from*/, Device /*from_device*/, std::size_t /*size*/) {
+  throw DeviceError(std::string("[copy] ") + kWhy);
+}
+
+}  // namespace troupe::cuda

@@ -1,0 +1,21 @@
+// Tests that need GPUs: skipped, with the reason, where there are not so many.
+#pragma once
+
+#include <boost/test/unit_test.hpp>
+
+#include "tensor/cuda/memory.h"
+
+namespace troupe::testing {
+
+/// A precondition of test cases and suites: `*boost::unit_test::precondition(NeedsGpus{2})`.
+struct NeedsGpus {
+  int count = 1;
+
+  boost::test_tools::assertion_result operator()(boost::unit_test::test_unit_id /*unit*/) const {
+    boost::test_tools::assertion_result enough(cuda::device_count() >= count);
+    enough.message() << "it needs " << count << " GPU" << (count == 1 ? "" : "s") << ": " << cuda::why_unavailable(count - 1);
+    return enough;
+  }
+};
+
+}  // namespace troupe::testing

@@ -1,0 +1,116 @@
+#include "messages/device_map.h"
+
+#include <boost/test/unit_test.hpp>
+
+#include <cstring>
+#include <memory>
+#include <stdexcept>
+
+#include "messages/values.h"
+#include "tensor/create.h"
+#include "tensor/cuda/memory.h"
+#include "tests/expect_throw.h"
+#include "tests/gpu.h"
+
+namespace troupe {
+namespace {
+
+using testing::expect_throw;
+using testing::NeedsGpus;
+
+const Device kCpu = Device::cpu();
+
+Device gpu(int index) { return Device::cuda(static_cast<std::int16_t>(index)); }
+
+/// What a sender with this map puts on the wire.
+Encoded sent(const Tensor& tensor, const DeviceMap& map) {
+  OutArchive archive(nullptr, kUnlimited, std::make_shared<const DeviceMap>(map));
+  archive(tensor);
+  return archive.finish();
+}
+
+Tensor received(const Encoded& encoded) {
+  InArchive archive(encoded.bytes, encoded.frames);
+  Tensor tensor;
+  archive(tensor);
+  archive.finish();
+  return tensor;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(device_map)
+
+BOOST_AUTO_TEST_CASE(mapped_devices_go_where_it_says_and_only_the_cpu_goes_without_being_mapped) {
+  const DeviceMap map{{gpu(0), gpu(1)}, {gpu(1), gpu(0)}};
+  BOOST_CHECK(map.target(gpu(0)) == gpu(1));
+  BOOST_CHECK(map.target(gpu(1)) == gpu(0));
+  BOOST_CHECK(map.target(gpu(2)) == std::nullopt);
+  BOOST_CHECK(map.target(kCpu) == kCpu);
+  BOOST_CHECK((DeviceMap{{kCpu, gpu(0)}}.target(kCpu) == gpu(0)));
+}
+
+BOOST_AUTO_TEST_CASE(the_way_back_ends_where_it_began) {
+  const DeviceMap map{{kCpu, gpu(3)}, {gpu(0), kCpu}};
+  for (const Device device : {kCpu, gpu(0)}) BOOST_CHECK(map.inverse().target(*map.target(device)) == device);
+  BOOST_CHECK(map.inverse().inverse() == map);
+}
+
+BOOST_AUTO_TEST_CASE(each_device_stands_once_on_either_side) {
+  DeviceMap map{{gpu(0), gpu(1)}};
+  map.add(gpu(0), gpu(1));  // as it is
+  BOOST_TEST(map.pairs().size() == 1U);
+  expect_throw<std::invalid_argument>([&] { map.add(gpu(0), gpu(2)); }, "[device_map] cuda:0 goes to cuda:1 already, not to cuda:2");
+  expect_throw<std::invalid_argument>([&] { map.add(gpu(2), gpu(1)); }, "[device_map] cuda:1 is where cuda:0 goes already");
+  BOOST_TEST(map.pairs().size() == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(maps_travel_and_those_that_are_none_are_refused) {
+  const DeviceMap map{{kCpu, gpu(0)}, {gpu(7), kCpu}};
+  msg::Payload payload = to_payload(nullptr, map);
+  BOOST_CHECK(std::get<0>(from_payload<DeviceMap>(payload)) == map);
+  BOOST_TEST(payload.bytes.size() == 8U + 2 * 4);
+  const std::uint16_t cpu = 0;  // instead of cuda:7: twice on one side
+  std::memcpy(payload.bytes.data() + 12, &cpu, sizeof cpu);
+  expect_throw<DecodeError>([&] { std::ignore = from_payload<DeviceMap>(payload); }, "[decode] [device_map] cpu goes to cuda:0 already, not to cpu");
+  const std::uint16_t none = 0x8001;
+  std::memcpy(payload.bytes.data() + 12, &none, sizeof none);
+  expect_throw<DecodeError>([&] { std::ignore = from_payload<DeviceMap>(payload); }, "[decode] no device has the number 32769");
+}
+
+BOOST_AUTO_TEST_CASE(tensor_for_a_device_that_is_not_here_is_refused_with_the_reason) {
+  const int beyond = cuda::device_count();
+  const std::string text = to_string(gpu(beyond)) + " is not available: " + cuda::why_unavailable(beyond);
+  const DeviceMap map{{kCpu, gpu(beyond)}};
+  const std::string where = "[decode] tensor for " + to_string(gpu(beyond)) + ": ";
+  expect_throw<DecodeError>([&] { std::ignore = received(sent(ones({2}), map)); }, where + "[allocate] " + text);
+  expect_throw<DecodeError>([&] { std::ignore = received(sent(zeros({0}), map)); }, where + "[empty] " + text);
+}
+
+BOOST_AUTO_TEST_CASE(a_tensor_on_a_gpu_travels_to_the_device_that_is_mapped, *boost::unit_test::precondition(NeedsGpus{1})) {
+  const Tensor numbers = from_values<float>({1, 2, 3, 4, 5, 6}, {2, 3});
+  const Tensor there = numbers.to(gpu(0));
+  BOOST_CHECK(received(sent(there, {{gpu(0), kCpu}})).device() == kCpu);
+  BOOST_CHECK(received(sent(numbers, {{kCpu, gpu(0)}})).device() == gpu(0));
+  for (const Tensor& sent_one : {there, there.transpose(), there.select(0, 1)}) {
+    const Tensor one = received(sent(sent_one, {{gpu(0), gpu(0)}}));
+    BOOST_CHECK(one.device() == gpu(0));
+    BOOST_CHECK(one.strides() == sent_one.strides());
+    BOOST_CHECK(same_bytes(one, sent_one));
+  }
+  BOOST_TEST(sent(there.select(0, 1), {{gpu(0), gpu(0)}}).frames.front().bytes.size() == 3 * sizeof(float));
+}
+
+BOOST_AUTO_TEST_CASE(a_tensor_on_a_gpu_that_is_not_mapped_is_refused, *boost::unit_test::precondition(NeedsGpus{1})) {
+  try {
+    std::ignore = sent(ones({2}).to(gpu(0)), {});
+    BOOST_ERROR("it was sent");
+  } catch (const EncodeError& error) {
+    BOOST_CHECK(error.code() == ErrorCode::missing_device_map);
+    BOOST_TEST(error.what() == "[encode] tensor on cuda:0: no device map says where it goes");
+  }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace troupe
