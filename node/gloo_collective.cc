@@ -17,6 +17,8 @@
 #include <cstring>
 #include <deque>
 #include <functional>
+#include <memory>
+#include <mutex>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -200,9 +202,49 @@ struct Engine {
     return result.defined() ? result : value.clone();
   }
 
+  /// An all_reduce that nobody waits for.
+  struct Later {
+    Scope scope;
+    Tensor value;
+    ReduceOp op;
+    Promise<Tensor> promise;
+    std::uint64_t turn = 0;
+  };
+
+  /// Gives it the next turn. One job of the strand each: it carries out, or refuses, whichever is first.
+  void add_later(Later operation) {
+    const std::lock_guard lock(mutex);
+    operation.turn = member->draw_turn();
+    later.push_back(std::move(operation));
+  }
+
+  void carry_out_next() {
+    const Later next = take_next();
+    try {
+      next.promise.complete(all_reduce(next.scope, next.turn, next.value, next.op));
+    } catch (const RemoteError& error) {
+      next.promise.complete(error.error());
+    }
+  }
+
+  void refuse_next(const Error& refused) {
+    const Later next = take_next();
+    member->fail(refused, CollectiveMember::Tell::others);
+    next.promise.complete(refused);
+  }
+
+  [[nodiscard]] Later take_next() {
+    const std::lock_guard lock(mutex);
+    Later next = std::move(later.front());
+    later.pop_front();
+    return next;
+  }
+
   const std::shared_ptr<CollectiveMember> member;
   const std::shared_ptr<gloo::Context> context;
-  detail::Strand strand;  // of operations that nobody waits for
+  detail::Strand strand;     // runs `later`
+  std::mutex mutex;
+  std::deque<Later> later;  // guarded by mutex; in the order of their turns
 };
 
 class GlooCollective final : public Collective {
@@ -223,19 +265,9 @@ class GlooCollective final : public Collective {
   [[nodiscard]] Future<Tensor> all_reduce_async(const Scope& scope, const Tensor& value, ReduceOp op) override {
     value.require_defined("all_reduce");
     const Promise<Tensor> promise(scope);
-    const std::lock_guard lock(order_);  // of turns and of jobs: the same
-    engine_->strand.run(
-        [engine = engine_, scope, turn = member().draw_turn(), value, op, promise] {
-          try {
-            promise.complete(engine->all_reduce(scope, turn, value, op));
-          } catch (const RemoteError& error) {
-            promise.complete(error.error());
-          }
-        },
-        [member = engine_->member, promise](const Error& refused) {
-          member->fail(refused, CollectiveMember::Tell::others);
-          promise.complete(refused);
-        });
+    engine_->add_later({scope, value, op, promise});
+    engine_->strand.run([engine = engine_] { engine->carry_out_next(); },
+                        [engine = engine_](const Error& refused) { engine->refuse_next(refused); });
     return promise.future();
   }
 
@@ -309,7 +341,6 @@ class GlooCollective final : public Collective {
   }
 
   const std::shared_ptr<Engine> engine_;
-  std::mutex order_;
 };
 
 }  // namespace
