@@ -5,6 +5,7 @@
 #include <charconv>
 
 #include "tensor/cuda/memory.h"
+#include "tensor/devices.h"
 #include "tensor/error.h"
 
 namespace troupe {
@@ -27,9 +28,15 @@ std::string to_string(Device device) {
   return device.kind == DeviceKind::cpu ? "cpu" : fmt::format("cuda:{}", device.index);
 }
 
+int gpu_count() { return cuda::device_count(); }
+
+std::string why_unavailable(Device device) {
+  return device.kind == DeviceKind::cpu ? std::string() : cuda::why_unavailable(device.index);
+}
+
 void require_available(std::string_view op, Device device) {
   if (device.kind == DeviceKind::cpu) return;
-  if (const std::string why = cuda::why_unavailable(device.index); !why.empty()) {
+  if (const std::string why = why_unavailable(device); !why.empty()) {
     throw DeviceError(fmt::format("[{}] {} is not available: {}", op, to_string(device), why));
   }
 }

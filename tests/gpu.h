@@ -3,7 +3,9 @@
 
 #include <boost/test/unit_test.hpp>
 
-#include "tensor/cuda/memory.h"
+#include <cstdint>
+
+#include "tensor/devices.h"
 
 namespace troupe::testing {
 
@@ -12,8 +14,8 @@ struct NeedsGpus {
   int count = 1;
 
   boost::test_tools::assertion_result operator()(boost::unit_test::test_unit_id /*unit*/) const {
-    boost::test_tools::assertion_result enough(cuda::device_count() >= count);
-    enough.message() << "it needs " << count << " GPU" << (count == 1 ? "" : "s") << ": " << cuda::why_unavailable(count - 1);
+    boost::test_tools::assertion_result enough(gpu_count() >= count);
+    enough.message() << "it needs " << count << " GPU" << (count == 1 ? "" : "s") << ": " << why_unavailable(Device::cuda(static_cast<std::int16_t>(count - 1)));
     return enough;
   }
 };

@@ -8,7 +8,7 @@
 
 #include "messages/values.h"
 #include "tensor/create.h"
-#include "tensor/cuda/memory.h"
+#include "tensor/devices.h"
 #include "tests/expect_throw.h"
 #include "tests/gpu.h"
 
@@ -79,8 +79,8 @@ BOOST_AUTO_TEST_CASE(maps_travel_and_those_that_are_none_are_refused) {
 }
 
 BOOST_AUTO_TEST_CASE(tensor_for_a_device_that_is_not_here_is_refused_with_the_reason) {
-  const int beyond = cuda::device_count();
-  const std::string text = to_string(gpu(beyond)) + " is not available: " + cuda::why_unavailable(beyond);
+  const int beyond = gpu_count();
+  const std::string text = to_string(gpu(beyond)) + " is not available: " + why_unavailable(gpu(beyond));
   const DeviceMap map{{kCpu, gpu(beyond)}};
   const std::string where = "[decode] tensor for " + to_string(gpu(beyond)) + ": ";
   expect_throw<DecodeError>([&] { std::ignore = received(sent(ones({2}), map)); }, where + "[allocate] " + text);

@@ -22,7 +22,7 @@
 #include "node/node.h"
 #include "node/zmq_link_socket.h"
 #include "tensor/create.h"
-#include "tensor/cuda/memory.h"
+#include "tensor/devices.h"
 #include "tensor/error.h"
 #include "tensor/ops.h"
 #include "tests/conformance/load_functions.h"
@@ -101,7 +101,7 @@ BOOST_AUTO_TEST_CASE(newcomer_is_sent_tensors_on_a_gpu_where_the_device_map_says
 
 BOOST_AUTO_TEST_CASE(tensor_for_a_device_that_the_callee_lacks_is_refused_by_its_name) {
   const World world;
-  const auto beyond = static_cast<std::int16_t>(cuda::device_count());
+  const auto beyond = static_cast<std::int16_t>(gpu_count());
   NodeOptions options = world.options("a", 0);
   options.device_maps["b"] = {{Device::cpu(), Device::cuda(beyond)}};
   const Node first = World::join(options);
@@ -109,7 +109,7 @@ BOOST_AUTO_TEST_CASE(tensor_for_a_device_that_the_callee_lacks_is_refused_by_its
   const Error error = error_of([&] { return first.rpc_sync("b", &device_of, ones({2})); });
   BOOST_TEST(error.code == ErrorCode::decode);
   BOOST_TEST(error.message == fmt::format("[decode] tensor for cuda:{0}: [allocate] cuda:{0} is not available: {1}", beyond,
-                                          cuda::why_unavailable(beyond)));
+                                          why_unavailable(Device::cuda(beyond))));
   BOOST_TEST(first.rpc_sync("b", &where) == "b");
   BOOST_TEST(first.rpc_sync("a", &device_of, ones({2})) == "cpu");  // the map is for calls to b
   BOOST_TEST(second.rpc_sync("a", &device_of, ones({2})) == "cpu");
@@ -117,7 +117,7 @@ BOOST_AUTO_TEST_CASE(tensor_for_a_device_that_the_callee_lacks_is_refused_by_its
 
 BOOST_AUTO_TEST_CASE(result_comes_back_to_the_device_that_the_map_began_with) {
   const World world;
-  const auto beyond = static_cast<std::int16_t>(cuda::device_count());
+  const auto beyond = static_cast<std::int16_t>(gpu_count());
   const Node first = World::join(world.options("a", 0));
   Node second = World::join(world.options("b", 0, first.address()));
   // What goes to "a" is for a GPU that is not there. Answers take the way back: from the CPU they go to the CPU.
@@ -131,9 +131,9 @@ BOOST_AUTO_TEST_CASE(result_comes_back_to_the_device_that_the_map_began_with) {
 BOOST_AUTO_TEST_CASE(device_map_that_cannot_be_is_refused_when_it_is_given) {
   const World world;
   Node first = World::join(world.options("a", 0));
-  const auto beyond = static_cast<std::int16_t>(cuda::device_count());
+  const auto beyond = static_cast<std::int16_t>(gpu_count());
   BOOST_CHECK_EXCEPTION(first.set_device_map("b", {{Device::cuda(beyond), Device::cuda(0)}}), DeviceError, [&](const DeviceError& error) {
-    return error.what() == fmt::format("[device_map] cuda:{} is not available: {}", beyond, cuda::why_unavailable(beyond));
+    return error.what() == fmt::format("[device_map] cuda:{} is not available: {}", beyond, why_unavailable(Device::cuda(beyond)));
   });
   first.set_device_map("b", {{Device::cpu(), Device::cuda(0)}});
   BOOST_CHECK_THROW(first.set_device_map("b", {{Device::cpu(), Device::cuda(1)}}), std::invalid_argument);

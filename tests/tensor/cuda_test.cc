@@ -1,7 +1,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "tensor/create.h"
-#include "tensor/cuda/memory.h"
+#include "tensor/devices.h"
 #include "tensor/error.h"
 #include "tensor/ops.h"
 #include "tensor/print.h"
@@ -22,8 +22,8 @@ Tensor numbers() { return from_values<float>({1, 2, 3, 4, 5, 6}, {2, 3}); }
 BOOST_AUTO_TEST_SUITE(cuda_absent)
 
 BOOST_AUTO_TEST_CASE(a_gpu_that_is_not_there_is_refused_with_the_reason) {
-  const auto beyond = static_cast<std::int16_t>(cuda::device_count());
-  const std::string why = cuda::why_unavailable(beyond);
+  const auto beyond = static_cast<std::int16_t>(gpu_count());
+  const std::string why = why_unavailable(Device::cuda(beyond));
   BOOST_TEST(!why.empty());
   const std::string text = to_string(Device::cuda(beyond)) + " is not available: " + why;
   expect_error<DeviceError>("[zeros] " + text, [&] { (void)zeros({2}, DType::f32, Device::cuda(beyond)); });
