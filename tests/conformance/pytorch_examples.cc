@@ -69,7 +69,9 @@ void membership(Node& node, std::vector<NodeName>& names) {
   node.measure_traffic(false);
 }
 
-void devices(Node& node) { node.set_device_map("p2", {{Device::cpu(), Device::cuda(0)}}); }
+void devices(Node& node) {
+  node.set_device_map("p2", {{Device::cpu(), Device::cuda(0)}});  // more pairs for p2 may follow
+}
 
 inline constexpr auto add_fn = function(&add).defaults(2.0);
 Future<Tensor> add_on_p1(Scope& scope, const Tensor& x) { return scope.rpc_async("p1", &add, x, 2.0); }
