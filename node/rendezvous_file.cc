@@ -125,13 +125,14 @@ Result<Unit> RendezvousFile::add(const Peer& self, std::optional<TimePoint> due)
 }
 
 Result<RendezvousFile::Content> RendezvousFile::read() const {
-  std::error_code ignored;
-  std::ifstream file(path_);
-  std::string first;
-  if (!file) return failure(ErrorCode::bad_argument, "cannot be read: " + system_text());
-  if (!std::getline(file, first)) return Content{};
   const auto wrong = [this] { return failure(ErrorCode::bad_argument, "holds something else than the nodes of a cluster"); };
-  if (std::filesystem::file_size(path_, ignored) > kBytesMax || !first.starts_with(kFirstWords)) return wrong();
+  std::ifstream file(path_);
+  if (!file) return failure(ErrorCode::bad_argument, "cannot be read: " + system_text());
+  std::error_code ignored;
+  if (std::filesystem::file_size(path_, ignored) > kBytesMax) return wrong();
+  std::string first;
+  if (!std::getline(file, first)) return Content{};
+  if (!first.starts_with(kFirstWords)) return wrong();
   Content content{.cluster_id = first.substr(kFirstWords.size()), .nodes = {}};
   for (std::string line; std::getline(file, line);) {
     std::optional<Peer> node = node_of(line);
