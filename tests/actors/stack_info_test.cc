@@ -161,7 +161,8 @@ BOOST_AUTO_TEST_CASE(uses_of_a_reference_are_listed_with_their_lines) {
   const Future<std::vector<std::int32_t>> values = to_here_all_async(trainer, std::vector{number});
   const Future<std::int32_t> sum = number.rpc_async(trainer.with({.deadline = 1h}), &plus_one);
   std::vector<std::string> sites;
-  for (const WaitingCall& call : trainer.stack().calls) sites.push_back(call.site);
+  const StackInfo stack = await(trainer, [](const StackInfo& now) { return now.calls.size() == 4; });  // the creation is answered
+  for (const WaitingCall& call : stack.calls) sites.push_back(call.site);
   std::vector<std::string> lines;
   for (int line = first; line < first + 4; ++line) lines.push_back("stack_info_test.cc:" + std::to_string(line));
   BOOST_TEST(sites == lines, boost::test_tools::per_element());
