@@ -1,8 +1,9 @@
 #!/bin/sh
 # Breaks rules on purpose, to see that the rows which stand for them notice. Each fault point (`faults`) changes one line
 # of the tree; it is applied alone, in a copy under build/mutate, and the tests of its row must fail then.
-#   mutate.sh [seed]   draws 20 fault points; the seed draws the same again
-#   mutate.sh --check  applies each, builds nothing: every line must be there exactly once, every row claimed
+#   mutate.sh [seed]               draws 20 fault points; the seed draws the same again
+#   mutate.sh --rows "I-01 R-02"   tries those of the named rows
+#   mutate.sh --check              applies each, builds nothing: every line must be there exactly once, every row claimed
 set -eu
 cd "$(dirname "$0")/../.."
 faults=tests/conformance/faults
@@ -68,29 +69,42 @@ try() {
   cat "$build/original" >"$tree/$4"
 }
 
+# Lines of `list`, drawn by the seed.
+draw() {
+  # Numbers of Park and Miller: the same for every awk.
+  list | awk -v x=$(($1 % 2147483646 + 1)) '{ x = x * 16807 % 2147483647; print x, $0 }' | sort -n | head -n "$count" |
+    cut -d' ' -f2-
+}
+
+# Lines of `list` for the rows that are named.
+named() {
+  for row in $1; do
+    list | grep " $row " || { echo "$faults: no fault point for $row" >&2; return 2; }
+  done
+}
+
+# mutate <"draw" or "named"> <seed or rows>
 mutate() {
-  seed=$1
   check
   copy_tree
   faults=$tree/$faults  # as it is now, whoever edits the other meanwhile
+  points=$("$1" "$2")
   cmake --preset dev -S "$tree" -B "$build" --log-level=ERROR >/dev/null
-  # Numbers of Park and Miller: the same for every awk.
-  drawn=$(list | awk -v x=$((seed % 2147483646 + 1)) '{ x = x * 16807 % 2147483647; print x, $0 }' | sort -n |
-    head -n "$count" | cut -d' ' -f2-)
   red=0 others=0
   while read -r number row suite file; do
     verdict=$(try "$number" "$row" "$suite" "$file")
     printf '%-5s %-12s %-34s %s\n' "$row" "$suite" "$file" "$verdict"
     if [ "$verdict" = red ]; then red=$((red + 1)); else others=$((others + 1)); fi
   done <<END_OF_LIST
-$drawn
+$points
 END_OF_LIST
-  echo "mutate: seed $seed, $((red + others)) rules broken, $red rows red, $others not"
+  echo "mutate: $1 $2, $((red + others)) rules broken, $red rows red, $others not"
   [ "$others" = 0 ]
 }
 
 case ${1:-} in
   --check) check ;;
+  --rows) mutate named "${2:?name rows}" ;;
   *[!0-9]*) echo "mutate: the seed is a number, not $1" >&2; exit 2 ;;
-  *) mutate "${1:-$(date +%s)}" ;;
+  *) mutate draw "${1:-$(date +%s)}" ;;
 esac
