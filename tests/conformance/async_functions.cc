@@ -26,6 +26,10 @@ Future<Tensor> add_thrice_later(Scope& scope, const NodeName& other, const Tenso
   return add_later(scope, other, x, y).then(add_y).then(add_y);
 }
 
+Future<Tensor> fail_in_callback(Scope& scope, const NodeName& other, const std::string& text) {
+  return add_thrice_later(scope, other, ones({1}), 1.0).then([text](const Tensor&) -> Tensor { throw std::domain_error(text); });
+}
+
 Future<Tensor> add_all_later(Scope& scope, const NodeName& other, const Tensor& x, std::int32_t count) {
   std::vector<Future<Tensor>> parts;
   for (std::int32_t i = 0; i < count; ++i) parts.push_back(add_later(scope, other, x, i));
@@ -38,7 +42,10 @@ Future<Tensor> add_all_later(Scope& scope, const NodeName& other, const Tensor& 
 
 Future<std::int64_t> next_from_thread(Scope& scope, std::int64_t x) {
   const Promise<std::int64_t> promise(scope);
-  std::thread([promise, x] { promise.complete(x + 1); }).detach();
+  std::thread([promise, x] {
+    static_cast<void>(answer_after(20));
+    promise.complete(x + 1);
+  }).detach();
   return promise.future();
 }
 
@@ -162,6 +169,7 @@ FunctionRegistry with_async_functions(const FunctionRegistry& everywhere) {
   return everywhere.with({{"add_later", &add_later},
                           {"add_later_by", &add_later_by},
                           {"add_thrice_later", &add_thrice_later},
+                          {"fail_in_callback", &fail_in_callback},
                           {"add_all_later", &add_all_later},
                           {"next_from_thread", &next_from_thread},
                           {"throw_before_later", &throw_before_later},

@@ -23,9 +23,11 @@ Future<Tensor> add_later(Scope& scope, const NodeName& other, const Tensor& x, d
 Future<Tensor> add_later_by(Scope& scope, const NodeName& other, const NodeName& third, const Tensor& x, double y);
 /// x + y by `other`, + y twice more by callbacks.
 Future<Tensor> add_thrice_later(Scope& scope, const NodeName& other, const Tensor& x, double y);
+/// As add_thrice_later; its last callback throws `text`.
+Future<Tensor> fail_in_callback(Scope& scope, const NodeName& other, const std::string& text);
 /// The sum of x + 0, x + 1, ... x + (count - 1), each by `other`, all at once.
 Future<Tensor> add_all_later(Scope& scope, const NodeName& other, const Tensor& x, std::int32_t count);
-/// x + 1, from a thread of its own.
+/// x + 1, from a thread of its own, when this function has long returned.
 Future<std::int64_t> next_from_thread(Scope& scope, std::int64_t x);
 Future<Tensor> throw_before_later(Scope& scope);
 /// Returns a default-constructed future.

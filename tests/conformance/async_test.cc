@@ -50,6 +50,7 @@ BOOST_AUTO_TEST_CASE(future_completed_by_another_thread_gives_its_value, *label(
 
 BOOST_AUTO_TEST_CASE(chained_callbacks_give_the_value_of_the_last, *label("A-03")) {
   check_three_ways(trainer, 7, &add_thrice_later, NodeName("p2"), ones({1}), 2.0);  // 1 + 3*2
+  check_error_three_ways(trainer, "in the chain", &fail_in_callback, NodeName("p2"), std::string("in the chain"));
 }
 
 BOOST_AUTO_TEST_CASE(function_that_returns_later_may_call_another_one_on_a_third_node, *label("A-04")) {
@@ -110,7 +111,7 @@ BOOST_AUTO_TEST_CASE(what_a_coroutine_throws_after_a_wait_arrives_with_its_type)
   BOOST_TEST(error.exception_type == "std::domain_error");
 }
 
-BOOST_AUTO_TEST_CASE(coroutines_on_one_object_take_turns_between_their_waits) {
+BOOST_AUTO_TEST_CASE(coroutines_on_one_object_take_turns_between_their_waits, *label("A-07")) {
   const auto object = trainer.remote("p1", constructor<Accumulator, std::int64_t>, 0);
   std::vector<Future<std::int64_t>> counts;
   for (int i = 0; i < 8; ++i) counts.push_back(object.rpc_async(trainer, &Accumulator::count_up, NodeName("p2"), 50));

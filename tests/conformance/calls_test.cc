@@ -73,6 +73,14 @@ BOOST_AUTO_TEST_CASE(twenty_calls_with_growing_sizes_are_all_right, *label("R-08
   }
 }
 
+BOOST_AUTO_TEST_CASE(calls_that_end_in_another_order_are_all_right, *label("R-15")) {
+  std::vector<Future<std::int32_t>> answers;
+  for (const std::int32_t ms : {60, 0, 30}) answers.push_back(trainer.rpc_async("p1", &answer_after, ms));
+  BOOST_TEST(answers[0].get() == 60);
+  BOOST_TEST(answers[1].get() == 0);
+  BOOST_TEST(answers[2].get() == 30);
+}
+
 BOOST_AUTO_TEST_CASE(thousand_light_calls_at_once_all_complete, *label("R-24")) {
   std::vector<Future<std::int64_t>> squares;
   for (std::int64_t i = 0; i < 1000; ++i) squares.push_back(trainer.rpc_async("p2", &square, i));
@@ -136,6 +144,9 @@ BOOST_AUTO_TEST_CASE(function_that_returns_nothing_is_waited_for, *label("R-16")
   const Future<void> done = trainer.rpc_async("p1", &nothing);
   done.get();
   BOOST_TEST(done.ready());
+  const RRef<Tensor> mine(trainer, zeros({1}));
+  trainer.rpc_sync("p1", &fill_later, mine, 5.0, 20);
+  BOOST_TEST(mine.to_here(trainer).item() == 5.0);
 }
 
 BOOST_AUTO_TEST_CASE(variable_without_a_context_keeps_its_flag_and_loses_its_graph) {

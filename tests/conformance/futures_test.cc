@@ -53,6 +53,13 @@ BOOST_AUTO_TEST_CASE(callback_may_call_on_and_wait, *label("F-12")) {
   BOOST_TEST(fourth.get() == 16);
 }
 
+BOOST_AUTO_TEST_CASE(what_a_callback_did_is_seen_by_those_after_it, *label("F-08")) {
+  std::vector<std::int64_t> seen;
+  const Future<void> noted = trainer.rpc_async("p1", &square, 3).then([&seen](std::int64_t squared) { seen.push_back(squared); });
+  BOOST_TEST(noted.then([&seen] { return seen.size(); }).get() == 1U);
+  BOOST_TEST(noted.then([&seen] { return seen.front(); }).get() == 9);  // one that comes when all is done
+}
+
 BOOST_AUTO_TEST_CASE(failure_passes_by_callbacks_that_take_the_value) {
   bool called = false;
   const Future<int> child = trainer.rpc_async("p1", &throw_number).then([&called](std::int32_t) { return called = true, 1; });
@@ -117,6 +124,20 @@ BOOST_AUTO_TEST_CASE(default_constructed_future_throws_on_use, *label("F-07")) {
 }
 
 BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_AUTO_TEST_CASE(callback_inside_a_served_function_runs_on_the_thread_that_waits_for_it, *label("F-05")) {
+  TestCluster cluster({"p1", "p2"}, PoolOptions{.threads = 1});
+  BOOST_TEST(cluster.trainer().with({.deadline = 10s}).rpc_sync("p1", &square_on_and_one, "p2", 3) == 10);
+}
+
+BOOST_AUTO_TEST_CASE(callback_that_waits_lends_its_thread_to_those_who_call_back, *label("F-12")) {
+  TestCluster cluster({"p1"}, PoolOptions{.threads = 1});
+  const Scope patient = cluster.trainer().with({.deadline = 10s});
+  const Future<std::int32_t> calls = patient.rpc_async("p1", &square, 2).then([&patient](std::int64_t) {
+    return patient.rpc_sync("p1", &ping_pong, "trainer", 3);
+  });
+  BOOST_TEST(calls.get() == 3);
+}
 
 }  // namespace
 }  // namespace troupe::testing

@@ -46,9 +46,12 @@ BOOST_AUTO_TEST_CASE(remote_of_a_function_without_a_value_can_be_waited_for) {
 }
 
 BOOST_AUTO_TEST_CASE(local_value_is_shared_not_copied, *label("O-12")) {
+  const std::uint64_t before = trainer.core().requests_started();
   const RRef<Tensor> mine(trainer, zeros({2}));
   BOOST_TEST(mine.is_owner());
   (*mine.local_value(trainer)).fill(5);
+  BOOST_TEST(trainer.core().requests_started() == before);
+  BOOST_TEST(trainer.debug_info().forks == 0U);
   BOOST_TEST(same_bytes(mine.to_here(trainer), full({2}, 5)));
 }
 

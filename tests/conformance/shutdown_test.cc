@@ -171,6 +171,8 @@ BOOST_AUTO_TEST_CASE(references_in_a_cycle_keep_their_values_and_no_node_from_sh
     a.rpc_sync(trainer, &Holder::hold, a);
     b.rpc_sync(trainer, &Holder::hold, a);
     BOOST_TEST(a.rpc_sync(trainer, &Holder::count) == 2);
+    const auto here = trainer.remote("trainer", constructor<Holder>);
+    here.rpc_sync(trainer, &Holder::hold, here);
   }
   BOOST_TEST(cluster.counts("p1").owned_values == 1U);
   BOOST_TEST(cluster.counts("p2").owned_values == 1U);

@@ -285,7 +285,7 @@ FunctionRegistry functions_of(const NodeName& name) {
   const FunctionRegistry everywhere =
       with_program_functions(with_load_functions(with_stream_functions(with_collective_functions(with_group_functions(with_async_functions(plain))))));
   if (name == "trainer") {
-    return everywhere.with({{"disagree", &disagree_on_trainer}, {"only_on_trainer", &only_on_trainer}});
+    return everywhere.with({{"disagree", &disagree_on_trainer}, {"only_on_trainer", &only_on_trainer}, {"std::string::size", &std::string::size}});
   }
   return everywhere.with({{"disagree", &disagree_elsewhere}});
 }

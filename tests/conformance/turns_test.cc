@@ -134,7 +134,21 @@ BOOST_AUTO_TEST_CASE(dropping_the_reference_does_not_disturb_calls_under_way) {
 
 BOOST_AUTO_TEST_CASE(member_that_is_not_registered_throws_at_the_caller, *label("O-32")) {
   const RRef<std::string> text = trainer.remote("p1", &join_words, std::vector<std::string>{"a"});
+  BOOST_CHECK_THROW(text.rpc_sync(trainer, &std::string::empty), std::invalid_argument);
   BOOST_CHECK_THROW(static_cast<void>(text.rpc_async(trainer, &std::string::empty)), std::invalid_argument);
+  BOOST_CHECK_THROW(static_cast<void>(text.remote(trainer, &std::string::empty)), std::invalid_argument);
+}
+
+BOOST_AUTO_TEST_CASE(member_that_the_owner_does_not_serve_is_an_error_in_all_kinds, *label("O-32")) {
+  const RRef<std::string> text = trainer.remote("p1", &join_words, std::vector<std::string>{"a"});
+  const auto check = [](const Error& error) {
+    BOOST_TEST(error.code == ErrorCode::no_such_function);
+    BOOST_TEST(error.message == "\"std::string::size\" is not in the registry of p1");
+    BOOST_TEST(error.execution == Execution::never);
+  };
+  check(error_of([&] { return text.rpc_sync(trainer, &std::string::size); }));  // the trainer knows it
+  check(error_of([&] { return text.rpc_async(trainer, &std::string::size).get(); }));
+  check(error_of([&] { return text.remote(trainer, &std::string::size).to_here(trainer); }));
 }
 
 BOOST_AUTO_TEST_CASE(slow_member_function_times_out_in_all_kinds, *label("O-33")) {

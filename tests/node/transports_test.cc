@@ -167,7 +167,9 @@ BOOST_AUTO_TEST_CASE(second_transport_under_one_scheme_is_refused_and_the_first_
 
 BOOST_AUTO_TEST_CASE(transport_that_a_node_was_not_given_is_unknown_to_it, *label("I-14") * label("I-16")) {
   const Carrier carrier;  // not global: two nodes of one process may have different ones
-  BOOST_TEST((refusal(options("a", "carrier://")).code == ErrorCode::bad_argument));
+  const Error unknown = refusal(options("a", "carrier://"));
+  BOOST_TEST((unknown.code == ErrorCode::bad_argument));
+  BOOST_TEST(unknown.message == "cannot listen at \"carrier://\": no transport \"carrier\", there are ipc, tcp");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

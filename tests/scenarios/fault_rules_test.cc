@@ -117,11 +117,15 @@ BOOST_AUTO_TEST_CASE(calls_with_references_succeed_though_each_notification_is_l
 BOOST_AUTO_TEST_CASE(creation_that_is_lost_fails_the_fetch_and_the_passing_on, *label("X-04") * label("X-05")) {
   Faulty faulty({{.message = "RemoteCall", .fail_first = kAlways}});
   const RRef<std::int64_t> lost = faulty.trainer.with({.deadline = 50ms}).remote("ps0", &next, 1);
-  const Error error = error_of([&] { return lost.to_here(faulty.trainer.with({.deadline = 300ms})); });
+  const Scope patient = faulty.trainer.with({.deadline = kPatient});
+  const auto begin = std::chrono::steady_clock::now();
+  const Error error = error_of([&] { return lost.to_here(patient); });
+  BOOST_TEST((std::chrono::steady_clock::now() - begin < kPatient / 2));  // told when the creation fails
   BOOST_TEST((error.code == ErrorCode::timeout));
   BOOST_TEST(error.operation == "to_here " + lost.id().text());
-  const Error passed_on = error_of([&] { return faulty.trainer.rpc_sync("ps1", &fetch_and_add, lost, 1); });
+  const Error passed_on = error_of([&] { return patient.rpc_sync("ps1", &fetch_and_add, lost, 1); });
   BOOST_TEST((passed_on.code == ErrorCode::timeout));
+  BOOST_TEST((passed_on.execution == Execution::never));
 }
 
 BOOST_AUTO_TEST_CASE(creation_that_is_late_times_out_and_leaves_nothing, *label("X-06")) {
