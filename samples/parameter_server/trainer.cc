@@ -97,10 +97,12 @@ int run(int argc, char** argv) {
         fmt::format("{} examples make no batch for each of {} trainers", share.examples, share.trainers));
   }
 
-  const auto net = node.rpc_sync(kServer, &shared_net);
-  train(node, net, data.train, share);
-  fmt::print("test accuracy: {:.2f} %\n", 100 * accuracy(node, net, data.test));
-  std::cout.flush();
+  {
+    const auto net = node.rpc_sync(kServer, &shared_net);  // let go before the common end
+    train(node, net, data.train, share);
+    fmt::print("test accuracy: {:.2f} %\n", 100 * accuracy(node, net, data.test));
+    std::cout.flush();
+  }
   node.serve();  // until the other trainers have finished, too
   node.shutdown();
   return 0;
