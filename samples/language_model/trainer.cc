@@ -41,15 +41,8 @@ double train(const Node& node, LanguageModel& model, const DistOptimizer& optimi
   return sum / static_cast<double>(steps);
 }
 
-int run(int argc, char** argv) {
-  std::string file = kDefaultText;
-  int epochs = 15;
-  CLI::App app("Trains the language model; `troupe up cluster.toml` starts it.");
-  app.add_option("--text", file, "what to learn from")->capture_default_str();
-  app.add_option("--epochs", epochs, "passes over the text")->check(CLI::Range(1, 1'000))->capture_default_str();
-  CLI11_PARSE(app, argc, argv);
-
-  Node node = Node::join(NodeOptions::from_environment(), server_functions());
+/// Everything between the first and the last word to the other nodes; keeps no reference.
+void learn(Node& node, const std::string& file, int epochs) {
   const Corpus corpus = read_corpus(file);
   const auto words = static_cast<std::int64_t>(corpus.vocabulary.size());
   const Windows train_text = windows_of(corpus.train, LanguageModel::kContext);
@@ -73,6 +66,18 @@ int run(int argc, char** argv) {
   }
   fmt::print("it writes: {}\n", generate(node, model, corpus, tokens, 24, random));
   fmt::print("perplexity: {:.1f} (word frequencies alone: {:.1f})\n", reached, word_frequency_perplexity(corpus));
+}
+
+int run(int argc, char** argv) {
+  std::string file = kDefaultText;
+  int epochs = 15;
+  CLI::App app("Trains the language model; `troupe up cluster.toml` starts it.");
+  app.add_option("--text", file, "what to learn from")->capture_default_str();
+  app.add_option("--epochs", epochs, "passes over the text")->check(CLI::Range(1, 1'000))->capture_default_str();
+  CLI11_PARSE(app, argc, argv);
+
+  Node node = Node::join(NodeOptions::from_environment(), server_functions());
+  learn(node, file, epochs);
   node.serve();
   node.shutdown();
   return 0;
