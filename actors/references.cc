@@ -310,7 +310,9 @@ void References::copy(const RRefId& rref, const NodeLife& watcher, CopyHandler b
   state_->use(rref, {UseKind::reads, "cached for " + watcher.name, watcher}, watcher, std::move(begin));
 }
 
-void References::changed(const RRefId& rref) { state_->tell_owner(rref, OwnerChanged{}); }
+void References::changed(const RRefId& rref, std::shared_ptr<const WhenGone> told) {
+  state_->tell_owner(rref, OwnerChanged{std::move(told)});
+}
 
 void References::State::use(const RRefId& rref, UsePurpose purpose, const std::optional<NodeLife>& watcher, CopyHandler begin) {
   const TurnId turn{next_turn.fetch_add(1, std::memory_order_relaxed)};
@@ -556,7 +558,7 @@ void References::end_use(const RRefId& rref, TurnId turn) { state_->tell_owner(r
 void References::suspend_use(const RRefId& rref, TurnId turn) { state_->tell_owner(rref, UseSuspended{turn}); }
 
 void References::resume_use(const RRefId& rref, TurnId turn, std::function<void()> granted) {
-  state_->tell_owner(rref, UseResumed{turn, std::make_shared<TurnGrant>(std::move(granted))});
+  state_->tell_owner(rref, UseResumed{turn, std::make_shared<const WhenGone>(std::move(granted))});
 }
 
 }  // namespace troupe::detail

@@ -20,16 +20,17 @@
 #include "actors/use_kind.h"
 #include "actors/value_box.h"
 #include "actors/wait_point.h"
+#include "actors/when_gone.h"
 #include "messages/ids.h"
 #include "messages/payload.h"
 
 namespace troupe::detail {
 
-
 /// One use of a value that this node owns and the turn it has; the use ends with the last copy.
 class ValueUse {
  public:
-  ValueUse(std::shared_ptr<NodeCore> node, RRefId rref, TurnId turn) : node_(std::move(node)), rref_(std::move(rref)), turn_(turn) {}
+  ValueUse(std::shared_ptr<NodeCore> node, RRefId rref, TurnId turn)
+      : node_(std::move(node)), rref_(std::move(rref)), turn_(turn) {}
   ~ValueUse();
   ValueUse(const ValueUse&) = delete;
   ValueUse& operator=(const ValueUse&) = delete;
@@ -89,14 +90,15 @@ class References {
   /// The last copy of `rref` on this node is gone, which stood for `holds` handles.
   void dropped(const RRefId& rref, const NodeLife& owner, std::size_t holds);
 
-  /// Uses the value of `rref`, which this node owns, once it exists. Fails with `cancelled` if who asked for it goes before.
+  /// Uses the value of `rref`, which this node owns, once it exists. Fails with `cancelled` if who asked for it goes
+  /// before.
   void use(const RRefId& rref, UsePurpose purpose, UseHandler begin);
 
   /// Reads it for a copy that `watcher` keeps; RRefChanged will tell when it is out of date.
   void copy(const RRefId& rref, const NodeLife& watcher, CopyHandler begin);
 
-  /// The value was changed without a turn.
-  void changed(const RRefId& rref);
+  /// The value was changed without a turn. `told` is let go when who holds a copy has been told, or nobody can be.
+  void changed(const RRefId& rref, std::shared_ptr<const WhenGone> told);
 
   /// Tells `done` the value of `rref`, which this node owns, once it exists: for shards and contexts. On any thread.
   void value_of(const RRefId& rref, std::function<void(Result<ValueBox>)> done);

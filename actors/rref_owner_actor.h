@@ -15,6 +15,7 @@
 #include "actors/turn_queue.h"
 #include "actors/use_kind.h"
 #include "actors/value_box.h"
+#include "actors/when_gone.h"
 
 namespace troupe::detail {
 
@@ -53,8 +54,8 @@ struct OwnerCameHome {
 struct OwnerHeld {};
 struct OwnerReleased {};
 
-/// A use of the value: `begin` is told the value, or why there is none, once the value exists and it is its turn. It must
-/// not block; the use lasts until UseEnded. One that has not begun ends with who asked for it.
+/// A use of the value: `begin` is told the value, or why there is none, once the value exists and it is its turn. It
+/// must not block; the use lasts until UseEnded. One that has not begun ends with who asked for it.
 struct UseArrived {
   TurnId turn;
   UsePurpose purpose;
@@ -62,15 +63,10 @@ struct UseArrived {
   std::function<void(const Result<ValueBox>&, std::uint64_t version)> begin;
   TimePoint came = {};  ///< set by the owner
 };
-/// The value was changed without a turn: an optimizer's step.
-struct OwnerChanged {};
-/// Lets a function go on; also when the owner ends without having granted its turn.
-struct TurnGrant {
-  explicit TurnGrant(std::function<void()> g) : granted(std::move(g)) {}
-  ~TurnGrant() { granted(); }
-  TurnGrant(const TurnGrant&) = delete;
-  TurnGrant& operator=(const TurnGrant&) = delete;
-  const std::function<void()> granted;  ///< does not block
+/// The value was changed without a turn: an optimizer's step. `told` goes with the message, when who holds a copy has
+/// been told.
+struct OwnerChanged {
+  std::shared_ptr<const WhenGone> told;
 };
 /// The function that has the turn begins to wait; its wait is over and it wants to go on; it ended.
 struct UseSuspended {
@@ -78,7 +74,8 @@ struct UseSuspended {
 };
 struct UseResumed {
   TurnId turn;
-  std::shared_ptr<TurnGrant> grant;
+  std::shared_ptr<const WhenGone>
+      grant;  ///< lets the function go on; also when the owner ends without having granted its turn
 };
 struct UseEnded {
   TurnId turn;
@@ -184,14 +181,14 @@ class RRefOwnerState {
   std::shared_ptr<const Result<ValueBox>> value_;                // null until it exists
   std::vector<UseArrived> early_;                                // came before the value
   std::map<TurnId, UseArrived> arriving_;                        // wait for their first turn
-  std::map<TurnId, std::shared_ptr<TurnGrant>> returning_;       // wait to go on
+  std::map<TurnId, std::shared_ptr<const WhenGone>> returning_;  // wait to go on
   struct Use {
     UsePurpose purpose;
     TimePoint came;
   };
-  std::map<TurnId, Use> held_;                                   // uses under way
-  std::uint64_t version_ = 1;                                    // grows with every change
-  std::set<NodeLife> watchers_;                                  // took a copy since the last change
+  std::map<TurnId, Use> held_;   // uses under way
+  std::uint64_t version_ = 1;    // grows with every change
+  std::set<NodeLife> watchers_;  // took a copy since the last change
 };
 
 /// `on_end` is told once, when the value's life is over, on the actor's turn.

@@ -76,11 +76,11 @@ void ShardState::serve(const Delivery& delivery) {
       return part.prepare(step, gradients.get());
     });
   } else if (const auto* commit = std::get_if<msg::ShardCommit>(&delivery.message)) {
-    on_strand(delivery.answer, [step = commit->step, told = changed()](ShardPart& part) { return told(part.commit(step)); });
+    on_strand(delivery.answer, [step = commit->step](ShardPart& part) { return part.commit(step); }, when_told());
   } else if (const auto* step = std::get_if<msg::ShardStep>(&delivery.message)) {
-    on_strand(delivery.answer, [id = step->step, gradients = node_->contexts().gradients(step->context), told = changed()](ShardPart& part) {
-      return told(part.step(id, gradients.get()));
-    });
+    on_strand(delivery.answer, [id = step->step, gradients = node_->contexts().gradients(step->context)](ShardPart& part) {
+      return part.step(id, gradients.get());
+    }, when_told());
   } else if (const auto* query = std::get_if<msg::ShardQuery>(&delivery.message)) {
     on_strand(delivery.answer, [step = query->step](ShardPart& part) { return Result(part.outcome(step)); });
   } else if (const auto* abort = std::get_if<msg::ShardAbort>(&delivery.message)) {
@@ -91,18 +91,17 @@ void ShardState::serve(const Delivery& delivery) {
   }
 }
 
-/// Tells of the new values of the parameters before the step is answered.
-std::function<Result<msg::ShardStepped>(Result<msg::ShardStepped>)> ShardState::changed() const {
-  return [core = node_->shared_from_this(), parameters = parameters_](Result<msg::ShardStepped> stepped) {
-    if (stepped) {
-      for (const RRefId& parameter : parameters) core->references().changed(parameter);
-    }
-    return stepped;
+/// Answers when who holds copies of the parameters has been told that they changed (RR-10). Their owners may be at work.
+ShardState::Reply ShardState::when_told() const {
+  return [core = node_->shared_from_this(), parameters = parameters_](const ReturnAddress& answer, msg::AnyMessage stepped) {
+    const auto told = std::make_shared<const WhenGone>([answer, stepped = std::move(stepped)] { answer.answer(stepped); });
+    for (const RRefId& parameter : parameters) core->references().changed(parameter, told);
   };
 }
 
+/// Answers with the result of `work`.
 template <class Work>
-void ShardState::on_strand(const ReturnAddress& answer, Work work) {
+void ShardState::on_strand(const ReturnAddress& answer, Work work, const Reply& reply) {
   const auto fail = [answer, self = node_->self()](Error error) {
     if (error.peer.empty()) {
       error.peer = self.name;
@@ -112,11 +111,11 @@ void ShardState::on_strand(const ReturnAddress& answer, Work work) {
     error.execution = Execution::never;
     answer.fail(std::move(error));
   };
-  const auto job = [part = part_, work, answer, fail] {
+  const auto job = [part = part_, work, answer, reply, fail] {
     try {
       auto result = work(*part);
       if (!result) return fail(result.error());
-      answer.answer(std::move(result).value());
+      reply(answer, std::move(result).value());
     } catch (const RemoteError& error) {  // the context has ended
       fail(error.error());
     }

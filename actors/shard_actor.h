@@ -53,10 +53,11 @@ class ShardState {
   void create(const Delivery& delivery, const msg::ShardCreate& message);
   void serve(const Delivery& delivery);
   [[nodiscard]] Error own_error(Error error) const;
-  [[nodiscard]] std::function<Result<msg::ShardStepped>(Result<msg::ShardStepped>)> changed() const;
+  using Reply = std::function<void(const ReturnAddress&, msg::AnyMessage)>;
+  [[nodiscard]] Reply when_told() const;
   /// Runs `work` on the part and answers with what it returns.
   template <class Work>
-  void on_strand(const ReturnAddress& answer, Work work);
+  void on_strand(const ReturnAddress& answer, Work work, const Reply& reply = &ReturnAddress::answer);
 
   NodeCore* node_ = nullptr;  // owns the actor's host
   std::shared_ptr<Strand> strand_;

@@ -1,6 +1,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include <chrono>
+#include <future>
 #include <map>
 #include <string>
 #include <thread>
@@ -8,6 +9,7 @@
 #include <vector>
 
 #include "actors/contexts.h"
+#include "actors/references.h"
 #include "actors/update_rule.h"
 #include "autograd/ops.h"
 #include "node/local_cluster.h"
@@ -78,6 +80,32 @@ Error error_of(Action action) {
 }  // namespace
 
 BOOST_FIXTURE_TEST_SUITE(steps, Cluster)
+
+BOOST_AUTO_TEST_CASE(a_step_is_answered_when_copies_are_out_of_date_also_while_their_owner_is_at_work) {
+  for (const StepMode mode : {StepMode::atomic, StepMode::hogwild}) {
+    const DistOptimizer optimizer(a, optim::SgdOptions{.lr = 1.0}, {w0}, mode);
+    DistContext context(a);
+    backward_through_both(context);
+    const Tensor before = w0.cached(a)->value();
+    std::promise<void> began;
+    std::promise<void> over;
+    std::thread at_work([&] {  // runs the owner, which takes no other message meanwhile
+      nodes.node("ps0").core().references().use(w0.id(), {detail::UseKind::looks}, [&](const auto&, const auto&) {
+        began.set_value();
+        over.get_future().wait();
+      });
+    });
+    began.get_future().wait();
+    auto stepped = std::async(std::launch::async, [&] {
+      optimizer.step(context);
+      return w0.cached(a)->value();
+    });
+    BOOST_TEST((stepped.wait_for(100ms) == std::future_status::timeout));
+    over.set_value();
+    at_work.join();
+    BOOST_TEST(same_bytes(stepped.get(), sub(before, full({2}, 0.5))));
+  }
+}
 
 BOOST_AUTO_TEST_CASE(a_step_updates_parameters_where_they_live, *boost::unit_test::label("Z-01")) {
   for (const StepMode mode : {StepMode::atomic, StepMode::hogwild}) {
