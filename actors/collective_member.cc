@@ -25,7 +25,10 @@ constexpr std::chrono::seconds kTellLimit{10};
 CollectiveMember::CollectiveMember(std::shared_ptr<NodeCore> node, std::vector<NodeName> names, std::size_t self)
     : node_(std::move(node)), names_(std::move(names)), self_(self), parts_(names_, self) {}
 
-void CollectiveMember::met(std::vector<std::uint64_t> numbers) { numbers_ = std::move(numbers); }
+void CollectiveMember::met(std::vector<std::uint64_t> numbers) {
+  std::lock_guard lock(mutex_);
+  numbers_ = std::move(numbers);
+}
 
 std::uint64_t CollectiveMember::draw_turn() {
   std::lock_guard lock(mutex_);
@@ -198,7 +201,10 @@ void CollectiveMember::fail(Error why, Tell tell, std::optional<std::uint64_t> t
 }
 
 void CollectiveMember::tell_others(CollectiveWord word) const {
-  if (numbers_.empty()) return;  // nobody knows this member yet
+  {
+    std::lock_guard lock(mutex_);
+    if (numbers_.empty()) return;  // this member does not know the others yet
+  }
   for (std::size_t to = 0; to < names_.size(); ++to) {
     if (to != self_) request(to, word, {}, node_->clock().now() + kTellLimit, [](const Result<msg::AnyMessage>&) {});
   }
@@ -206,7 +212,10 @@ void CollectiveMember::tell_others(CollectiveWord word) const {
 
 void CollectiveMember::request(std::size_t to, CollectiveWord word, Frames bytes, std::optional<TimePoint> due,
                                AnswerHandler done) const {
-  word.collective = numbers_[to];
+  {
+    std::lock_guard lock(mutex_);
+    word.collective = numbers_[to];
+  }
   msg::Call call;
   call.function_name = kCollectiveActor;
   call.fingerprint = fingerprint_of<CollectiveWord>();
@@ -225,6 +234,9 @@ void CollectiveMember::handle(const Delivery& delivery, CollectiveWord word) {
     return handle_note(*from, std::move(word));
   }
   const Frames& frames = std::get<msg::Call>(delivery.message).arguments.tensors;
+  if (frames.size() > 1) {
+    return delivery.answer.fail(error(ErrorCode::protocol_violation, delivery.from, fmt::format("a part of {} frames", frames.size())));
+  }
   const auto answer = [to = delivery.answer](const Error* why) { why == nullptr ? to.answer(msg::Reply{}) : to.fail(*why); };
   std::optional<Error> refused;
   std::vector<CollectiveParts::Answer> taken;

@@ -124,9 +124,9 @@ class CollectiveMember final : public std::enable_shared_from_this<CollectiveMem
   const std::shared_ptr<NodeCore> node_;
   const std::vector<NodeName> names_;
   const std::size_t self_;
-  std::vector<std::uint64_t> numbers_;  // written by `met`, read afterwards
 
   mutable std::mutex mutex_;
+  std::vector<std::uint64_t> numbers_;              // guarded by mutex_; empty until the members have met
   CollectiveParts parts_;                           // guarded by mutex_
   std::uint64_t next_turn_ = 0;                     // guarded by mutex_
   std::uint64_t turn_ = 0;                          // guarded by mutex_: whose turn it is

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <string_view>
 #include <vector>
 
 #include "actors/collective_member.h"
@@ -12,6 +13,11 @@
 #include "actors/node_core.h"
 
 namespace troupe::detail {
+
+/// Whether a Call is for `Collectives::handle`, not for the worker.
+[[nodiscard]] inline bool is_for_collectives(const msg::Envelope& envelope) {
+  return std::string_view(envelope.to).ends_with(kCollectiveActor);
+}
 
 /// Thread rule: any thread may call any member; only `form` waits.
 class Collectives {
@@ -22,7 +28,7 @@ class Collectives {
   /// the group's names, which all must give in the same order. Throws what Group::barrier throws, and bad_argument.
   [[nodiscard]] std::shared_ptr<CollectiveMember> form(const Scope& scope, const Group& group);
 
-  /// A Call to kActor: what a member says.
+  /// A Call that is for collectives: what a member says.
   void handle(const Delivery& delivery);
 
   void peer_down(const Peer& peer, const Error& why);

@@ -10,13 +10,12 @@
 #include <set>
 #include <utility>
 
-#include "actors/collectives.h"
 #include "actors/membership_actor.h"
 
 namespace troupe::detail {
 
 struct Membership::State {
-  explicit State(NodeCore& n) : node(n), collectives(n) {}
+  explicit State(NodeCore& n) : node(n) {}
 
   [[nodiscard]] FutureHome home() const { return node.future_home(); }
 
@@ -28,7 +27,6 @@ struct Membership::State {
 
   NodeCore& node;
   MembershipActor actor;
-  Collectives collectives;
   mutable std::mutex mutex;
   std::map<NodeName, Peer> up;                                                 // guarded by mutex
   std::map<NodeName, msg::Member> known;                                       // guarded by mutex; also of those who went
@@ -213,7 +211,6 @@ void Membership::peer_down(const Peer& peer, const Error& why) {
   for (auto& handler : handlers) {
     state_->node.run("on_down " + peer.name, [handler, peer, why] { handler(peer, why); }, [](const Error&) {});
   }
-  state_->collectives.peer_down(peer, why);
   state_->node.host().send(state_->actor, PeerWent{peer, why});
 }
 
@@ -221,10 +218,7 @@ void Membership::connect_failed(const std::string& address, const Error& why) {
   state_->node.host().send(state_->actor, ConnectFailed{address, why});
 }
 
-Collectives& Membership::collectives() const { return state_->collectives; }
-
 void Membership::stop(const Error& why) {
-  state_->collectives.stop(why);
   state_->node.host().send(state_->actor, StopMembership{why});
 }
 

@@ -18,8 +18,6 @@
 
 namespace troupe::detail {
 
-class Collectives;
-
 /// The place in a cluster that a node asks for.
 struct MemberPlace {
   std::optional<std::uint32_t> rank;  ///< nothing: by arrival
@@ -98,9 +96,6 @@ class Membership {
 
   /// The groups that wait at this node for members that have not come, in no order.
   void list_meetings(const Survey<OpenMeeting>::Form& form) const;
-
-  /// The collectives that this node takes part in.
-  [[nodiscard]] Collectives& collectives() const;
 
   /// For the membership actor: the member's place is known.
   void learned(const msg::Member& member);

@@ -23,9 +23,6 @@ namespace {
 template <class T, class... Ts>
 inline constexpr bool is_one_of = (std::is_same_v<T, Ts> || ...);
 
-/// How the name of the actor ends that collectives are told things at.
-const std::string kToCollectives = std::string("/") + kCollectiveActor;
-
 /// Wraps a handler so that it is told exactly once even if the actor that should tell it has ended.
 AnswerHandler tell_once(AnswerHandler done, Error if_dropped) {
   struct Keeper {
@@ -148,6 +145,7 @@ NodeCore::NodeCore(NodeParts parts)
       references_(std::make_unique<References>(*this)),
       contexts_(std::make_unique<Contexts>(*this)),
       shards_(std::make_unique<Shards>(*this)),
+      collectives_(std::make_unique<Collectives>(*this)),
       actors_(std::make_unique<Actors>()) {}
 
 void NodeCore::begin(std::size_t world_size) {
@@ -228,6 +226,7 @@ std::vector<std::string> NodeCore::stop(TimePoint due) {
   if (stopped_.exchange(true, std::memory_order_acq_rel)) return {};
   const Error why = stopped_error(name_, {});
   membership_->stop(why);
+  collectives_->stop(why);
   contexts_->stop(why);
   shards_->stop(why);
   references_->stop(why);
@@ -302,7 +301,7 @@ void NodeCore::dispatch(Delivery delivery) {
         using M = std::decay_t<decltype(message)>;
         using namespace msg;
         if constexpr (std::is_same_v<M, Call>) {
-          if (delivery.envelope.to.ends_with(kToCollectives)) return membership_->collectives().handle(delivery);
+          if (is_for_collectives(delivery.envelope)) return collectives_->handle(delivery);
           host_->send(actors_->worker, CallArrived{std::move(delivery)});
         } else if constexpr (std::is_same_v<M, CallCancelled>) {
           served_calls_.cancelled({delivery.from, delivery.incarnation}, message.request);
@@ -334,6 +333,7 @@ void NodeCore::peer_down(const Peer& peer, const Error& why) {
   shards_->peer_down(peer, why);
   references_->peer_down(peer, why);
   membership_->peer_down(peer, why);
+  collectives_->peer_down(peer, why);
 }
 
 void NodeCore::wake_router_at(TimePoint due) {

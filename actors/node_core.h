@@ -39,6 +39,7 @@
 namespace troupe::detail {
 
 class ActorHost;
+class Collectives;
 class Contexts;
 class Membership;
 class References;
@@ -159,6 +160,7 @@ class NodeCore final : public std::enable_shared_from_this<NodeCore>, private Li
   [[nodiscard]] Contexts& contexts() const { return *contexts_; }
   [[nodiscard]] Shards& shards() const { return *shards_; }
   [[nodiscard]] Membership& membership() const { return *membership_; }
+  [[nodiscard]] Collectives& collectives() const { return *collectives_; }
   [[nodiscard]] ActorHost& host() const { return *host_; }
 
   [[nodiscard]] NodeCounts counts() const;
@@ -233,6 +235,7 @@ class NodeCore final : public std::enable_shared_from_this<NodeCore>, private Li
   std::unique_ptr<References> references_;
   std::unique_ptr<Contexts> contexts_;
   std::unique_ptr<Shards> shards_;
+  std::unique_ptr<Collectives> collectives_;
   std::unique_ptr<Actors> actors_;
   std::atomic<std::uint64_t> next_serial_{1};
   std::atomic<std::uint64_t> requests_started_{0};

@@ -24,7 +24,7 @@
 #include <utility>
 
 #include "actors/collectives.h"
-#include "actors/membership.h"
+#include "actors/node_core.h"
 #include "actors/strand.h"
 
 namespace troupe {
@@ -143,6 +143,16 @@ Combine combine_of(ReduceOp op) {
   return &gloo::sum<T>;
 }
 
+/// Makes `options` those of a reduction of `value` in its place.
+template <class Options>
+void combine_in(Tensor& value, ReduceOp op, Options& options) {
+  dispatch(value.dtype(), [&](auto type) {
+    using T = typename decltype(type)::type;
+    options.setOutput(reinterpret_cast<T*>(value.mutable_bytes()), static_cast<size_t>(value.numel()));
+    options.setReduceFunction(combine_of<T>(op));
+  });
+}
+
 /// What all members must agree on: "all_reduce sum of f32 (2, 3)".
 std::string description(const std::string& operation, const Tensor& value) {
   return fmt::format("{} of {} {}", operation, name_of(value.dtype()), to_string(value.shape()));
@@ -191,11 +201,7 @@ struct Engine {
       require_reducible(*member, value, op);
       result = value.clone();
       gloo::AllreduceOptions options(context);
-      dispatch(value.dtype(), [&](auto type) {
-        using T = typename decltype(type)::type;
-        options.setOutput(reinterpret_cast<T*>(result.mutable_bytes()), static_cast<size_t>(result.numel()));
-        options.setReduceFunction(combine_of<T>(op));
-      });
+      combine_in(result, op, options);
       gloo::allreduce(options);
       if (op == ReduceOp::mean) divide(result, member->names().size());
     });
@@ -281,11 +287,7 @@ class GlooCollective final : public Collective {
       require_reducible(member(), value, op);
       result = value.clone();
       gloo::ReduceOptions options(engine_->context);
-      dispatch(value.dtype(), [&](auto type) {
-        using T = typename decltype(type)::type;
-        options.setOutput(reinterpret_cast<T*>(result.mutable_bytes()), static_cast<size_t>(result.numel()));
-        options.setReduceFunction(combine_of<T>(op));
-      });
+      combine_in(result, op, options);
       options.setRoot(root);
       gloo::reduce(options);
       if (here && op == ReduceOp::mean) divide(result, size());
@@ -346,7 +348,7 @@ class GlooCollective final : public Collective {
 }  // namespace
 
 std::shared_ptr<Collective> gloo_collective(const Scope& scope, const Group& group) {
-  return std::make_shared<GlooCollective>(scope.state().node->membership().collectives().form(scope, group));
+  return std::make_shared<GlooCollective>(scope.state().node->collectives().form(scope, group));
 }
 
 }  // namespace troupe

@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <thread>
 #include <utility>
 
 namespace troupe::bench {
@@ -42,6 +43,17 @@ Usage usage_of(pid_t pid) {
   statm >> pages >> pages;
   const double ticks = std::stod(fields.at(13)) + std::stod(fields.at(14));
   return {ticks / static_cast<double>(sysconf(_SC_CLK_TCK)), static_cast<double>(pages * sysconf(_SC_PAGESIZE)) / (1 << 20)};
+}
+
+double idle_cores(const std::vector<pid_t>& processes) {
+  const auto used = [&] {
+    double seconds = 0;
+    for (const pid_t pid : processes) seconds += usage_of(pid).cpu_s;
+    return seconds;
+  };
+  const double before = used();
+  const double watched = seconds_of([] { std::this_thread::sleep_for(std::chrono::seconds(2)); });
+  return (used() - before) / watched;
 }
 
 NodeOptions first_node(const NodeName& name, const std::string& transport, int serial) {

@@ -31,6 +31,9 @@ struct Usage {
 };
 [[nodiscard]] Usage usage_of(pid_t pid);
 
+/// Watches processes for 2 s while nobody calls and returns how many cores they use together.
+[[nodiscard]] double idle_cores(const std::vector<pid_t>& processes);
+
 /// Options of the node in this process, the first of its world; `serial` keeps worlds of one run apart.
 /// `transport` is "ipc" or "tcp".
 [[nodiscard]] NodeOptions first_node(const NodeName& name, const std::string& transport, int serial);

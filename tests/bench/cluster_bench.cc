@@ -16,7 +16,6 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -98,15 +97,9 @@ void process_each(std::size_t nodes, int run, Effort effort, const detail::Proce
   figures.add(name("start"), "s", seconds_since(begin));
 
   if (effort == Effort::full) {
-    const auto used = [&children] {
-      double seconds = 0;
-      for (const auto& child : children) seconds += usage_of(child->pid()).cpu_s;
-      return seconds;
-    };
-    const double used_at_start = used();
-    begin = SteadyClock::now();
-    std::this_thread::sleep_for(std::chrono::seconds(2));
-    figures.add(name("idle"), "cores", (used() - used_at_start) / seconds_since(begin));
+    std::vector<pid_t> processes;
+    for (const auto& child : children) processes.push_back(child->pid());
+    figures.add(name("idle"), "cores", idle_cores(processes));
   }
 
   begin = SteadyClock::now();

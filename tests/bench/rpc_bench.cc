@@ -12,7 +12,6 @@
 #include <functional>
 #include <memory>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "actors/dist_autograd.h"
@@ -157,11 +156,8 @@ struct Bench {
       std::vector<double> cores;
       std::vector<double> resident;
       for (int i = 0; i < 3; ++i) {
-        const Usage before = usage_of(server);
-        const double seconds = seconds_of([] { std::this_thread::sleep_for(std::chrono::seconds(2)); });
-        const Usage after = usage_of(server);
-        cores.push_back((after.cpu_s - before.cpu_s) / seconds);
-        resident.push_back(after.resident_mib);
+        cores.push_back(idle_cores({server}));
+        resident.push_back(usage_of(server).resident_mib);
       }
       print("idle/rss", "MiB", resident);
       print("idle/cpu", "cores", cores);

@@ -115,7 +115,7 @@ BOOST_AUTO_TEST_CASE(tensor_for_a_device_that_the_callee_lacks_is_refused_by_its
   BOOST_TEST(second.rpc_sync("a", &device_of, ones({2})) == "cpu");
 }
 
-BOOST_AUTO_TEST_CASE(result_comes_back_to_the_device_that_the_map_began_with) {
+BOOST_AUTO_TEST_CASE(answer_takes_the_way_back_not_that_of_the_call) {
   const World world;
   const auto beyond = static_cast<std::int16_t>(gpu_count());
   const Node first = World::join(world.options("a", 0));
