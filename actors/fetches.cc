@@ -18,7 +18,7 @@ namespace {
 class Fetching final : public std::enable_shared_from_this<Fetching> {
  public:
   Fetching(ServedCall call, NodeLife holder, msg::RRefFetch fetch)
-      : call_(std::move(call)), holder_(std::move(holder)), fetch_(std::move(fetch)), label_(call_.operation + " for " + call_.caller), writer_(call_.scope, call_.caller, call_.scope->answer_devices) {}
+      : call_(std::move(call)), holder_(std::move(holder)), fetch_(std::move(fetch)), label_(call_.operation + " for " + call_.caller), writer_(call_.scope, holder_, call_.scope->answer_devices) {}
 
   void go_on() {
     const RRefId& rref = fetch_.rrefs[done_];

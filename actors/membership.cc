@@ -113,6 +113,11 @@ std::optional<Peer> Membership::find(const NodeName& name) const {
   return known == state_->up.end() ? std::nullopt : std::optional(known->second);
 }
 
+NodeLife Membership::life_of(const NodeName& name) const {
+  const auto peer = find(name);
+  return peer ? NodeLife{peer->name, peer->incarnation} : NodeLife{name, {}};
+}
+
 std::vector<Peer> Membership::members() const {
   std::lock_guard lock(state_->mutex);
   std::vector<Peer> peers{state_->node.self()};

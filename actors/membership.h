@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "actors/node_core.h"
+#include "actors/node_life.h"
 #include "actors/stack_info.h"
 #include "actors/worker_info.h"
 #include "messages/membership.h"
@@ -62,6 +63,9 @@ class Membership {
 
   /// The node of that name, this one included; nothing if it is not up.
   [[nodiscard]] std::optional<Peer> find(const NodeName& name) const;
+
+  /// Its present life; of a node that is not up, one without an incarnation.
+  [[nodiscard]] NodeLife life_of(const NodeName& name) const;
 
   /// All members that are up, this node among them, by name.
   [[nodiscard]] std::vector<Peer> members() const;

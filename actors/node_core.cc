@@ -75,9 +75,9 @@ void ReturnAddress::fail(Error error) const {
   state_->send(msg::Failure{std::move(error)});
 }
 
-const NodeName& ReturnAddress::requester() const {
-  static const NodeName nobody;
-  return state_ ? state_->to.name : nobody;
+const NodeLife& ReturnAddress::requester() const {
+  static const NodeLife nobody;
+  return state_ ? state_->to : nobody;
 }
 
 // --- NodeCore --------------------------------------------------------------------------------------------------------
@@ -107,6 +107,11 @@ struct NodeCore::RouterSurroundings final : Router::Surroundings {
     if (reply == nullptr || node.stopped()) return;
     reply->value.boundary.reset();  // no graph here will ever reach it
     const PayloadReader unread(node.shared_from_this(), from.name, std::move(reply->value));
+  }
+  void not_sent(const msg::AnyMessage& answer) override {
+    const auto* reply = std::get_if<msg::Reply>(&answer);
+    if (reply == nullptr || node.stopped()) return;
+    for (const msg::RRefHandout& handout : reply->value.refs) node.references_->take_back(handout);
   }
   void peer_up(const Peer& peer) override {
     node.traffic_.began(peer.name);

@@ -84,7 +84,7 @@ class ReturnAddress {
   void answer(msg::AnyMessage message) const;
   void fail(Error error) const;
 
-  [[nodiscard]] const NodeName& requester() const;
+  [[nodiscard]] const NodeLife& requester() const;
   [[nodiscard]] bool expected() const { return state_ != nullptr; }
 
  private:

@@ -47,7 +47,7 @@ void WireFormat<Variable>::load(InArchive& archive, Variable& variable) {
 
 namespace detail {
 
-PayloadWriter::PayloadWriter(std::shared_ptr<const ScopeState> scope, NodeName to, std::shared_ptr<const DeviceMap> devices)
+PayloadWriter::PayloadWriter(std::shared_ptr<const ScopeState> scope, NodeLife to, std::shared_ptr<const DeviceMap> devices)
     : scope_(std::move(scope)), to_(std::move(to)), archive_(this, kUnlimited, std::move(devices)) {}
 
 PayloadWriter::~PayloadWriter() {
@@ -75,7 +75,7 @@ msg::Payload PayloadWriter::finish() {
   msg::Payload payload{std::move(encoded.bytes), std::move(encoded.frames), {}, {}};
   if (!sent_.empty()) {
     const auto id = scope_->node->next_id<BoundaryId>();
-    scope_->node->contexts().record_send(*scope_->context, id, SendFn::make(sent_), to_);
+    scope_->node->contexts().record_send(*scope_->context, id, SendFn::make(sent_), to_.name);
     payload.boundary = msg::BoundaryHeader{*scope_->context, id, static_cast<std::uint32_t>(sent_.size())};
   }
   finished_ = true;

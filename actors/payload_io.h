@@ -11,6 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "actors/node_life.h"
 #include "actors/scope_state.h"
 #include "autograd/boundary.h"
 #include "autograd/variable.h"
@@ -40,9 +41,9 @@ class RRefHandle;
 /// One message's worth of user values on their way out. Belongs to one thread.
 class PayloadWriter final : public ArchiveHook {
  public:
-  /// Values go to node `to`, tensors to the devices there that `devices` says (null: from the CPU to the CPU), on behalf of
+  /// Values go to that life of node `to`, tensors to the devices there that `devices` says (null: from the CPU to the CPU), on behalf of
   /// `scope`, whose context (if any) gets the boundary.
-  PayloadWriter(std::shared_ptr<const ScopeState> scope, NodeName to, std::shared_ptr<const DeviceMap> devices);
+  PayloadWriter(std::shared_ptr<const ScopeState> scope, NodeLife to, std::shared_ptr<const DeviceMap> devices);
 
   /// Releases what was handed out, unless finish() was called.
   ~PayloadWriter() override;
@@ -66,7 +67,7 @@ class PayloadWriter final : public ArchiveHook {
 
  private:
   std::shared_ptr<const ScopeState> scope_;
-  NodeName to_;
+  NodeLife to_;
   OutArchive archive_;
   std::vector<Variable> sent_;
   std::unordered_map<const void*, std::uint32_t> slots_;  // by variable identity

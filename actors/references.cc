@@ -164,20 +164,19 @@ References::References(NodeCore& node) : state_(std::make_unique<State>(node)) {
 
 References::~References() = default;
 
-msg::RRefHandout References::hand_out(const std::shared_ptr<RRefHandle>& handle, const NodeName& to) {
-  const auto peer = state_->node.membership().find(to);
-  const NodeLife holder = peer ? life_of(*peer) : NodeLife{to, {}};
+msg::RRefHandout References::hand_out(const std::shared_ptr<RRefHandle>& handle, const NodeLife& to) {
   msg::RRefHandout handout{handle->id(), {}, handle->owner().name, handle->owner().incarnation, state_->self.name, handle->type()};
   if (handle->owner() == state_->self) {
     {
       std::lock_guard lock(state_->mutex);
       handout.fork = state_->table.next_fork();
     }
-    if (peer) state_->tell_owner(handle->id(), OwnerHandedOut{handout.fork, holder});
+    const auto peer = state_->node.membership().find(to.name);
+    if (peer && life_of(*peer) == to) state_->tell_owner(handle->id(), OwnerHandedOut{handout.fork, to});
     return handout;
   }
   std::lock_guard lock(state_->mutex);
-  auto fork = state_->table.hand_out(handle->id(), holder);
+  auto fork = state_->table.hand_out(handle->id(), to);
   if (!fork) throw EncodeError(fork.error().code, fork.error().text());
   handout.fork = fork.value();
   return handout;
@@ -210,12 +209,12 @@ std::shared_ptr<RRefHandle> References::received(const msg::RRefHandout& handout
     }
     return handle;
   }
-  const auto peer = state_->node.membership().find(from);
+  const NodeLife parent = state_->node.membership().life_of(from);
   RRefNotices notices;
   {
     std::lock_guard lock(state_->mutex);
     handle = state_->handle_for(handout.rref, owner, handout.type, from);
-    notices = state_->table.received({handout.rref, handout.fork, owner}, peer ? life_of(*peer) : NodeLife{from, {}});
+    notices = state_->table.received({handout.rref, handout.fork, owner}, parent);
   }
   state_->send(notices);
   return handle;
@@ -223,8 +222,7 @@ std::shared_ptr<RRefHandle> References::received(const msg::RRefHandout& handout
 
 std::shared_ptr<RRefHandle> References::created(const RRefId& rref, ForkId& fork, const NodeName& owner, const std::string& type,
                                                 RRefOrigin origin) {
-  const auto peer = state_->node.membership().find(owner);
-  const NodeLife life = peer ? life_of(*peer) : NodeLife{owner, {}};
+  const NodeLife life = state_->node.membership().life_of(owner);
   std::shared_ptr<RRefHandle> handle;
   {
     std::lock_guard lock(state_->mutex);

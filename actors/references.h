@@ -63,7 +63,7 @@ class References {
   References& operator=(const References&) = delete;
 
   /// One more handle of the value travels to node `to`; this node's own is kept until the owner knows the new one.
-  [[nodiscard]] msg::RRefHandout hand_out(const std::shared_ptr<RRefHandle>& handle, const NodeName& to);
+  [[nodiscard]] msg::RRefHandout hand_out(const std::shared_ptr<RRefHandle>& handle, const NodeLife& to);
 
   /// The message with `handout` never left.
   void take_back(const msg::RRefHandout& handout);

@@ -112,6 +112,7 @@ void Router::answer(TimePoint now, const NodeLife& to, RequestId request, msg::A
   msg::Envelope envelope{self_.name, to.name + "/router", {}, request, {}, {}};
   auto frames = msg::encode(envelope, message, checksum_);
   if (!frames) {
+    surroundings_.not_sent(message);
     Error error = frames.error();
     error.peer = self_.name;
     error.execution = Execution::yes;

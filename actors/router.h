@@ -53,6 +53,8 @@ class Router {
     virtual void deliver(const Peer& from, msg::Envelope envelope, msg::AnyMessage message, std::optional<TimePoint> due) = 0;
     /// An answer for which nobody waits any more; what it carries must be released.
     virtual void came_late(const NodeLife& from, msg::AnyMessage answer) = 0;
+    /// An answer that cannot travel; what it hands out must be taken back.
+    virtual void not_sent(const msg::AnyMessage& answer) = 0;
     virtual void peer_up(const Peer& peer) = 0;
     virtual void peer_down(const Peer& peer, const Error& why) = 0;
     /// The connection to `peer` must be given up: it is silent, or not what it claims to be.

@@ -153,8 +153,9 @@ std::optional<Error> encode_for(const ServedCall& call, const std::function<void
 }
 
 void answer_with_value(const ServedCall& call, const ValueBox& value) {
+  if (!call.answer.expected()) return;
   const auto failure = encode_for(call, [&] {
-    PayloadWriter writer(call.scope, call.caller, call.scope->answer_devices);
+    PayloadWriter writer(call.scope, call.answer.requester(), call.scope->answer_devices);
     value.ops->save(writer.archive(), value.value.get());
     call.answer.answer(msg::Reply{writer.finish()});
   });

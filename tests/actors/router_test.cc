@@ -39,6 +39,7 @@ struct TestNode final : Router::Surroundings {
   void came_late(const NodeLife& from, msg::AnyMessage answer) override {
     events.push_back("late " + std::string(msg::word_of(answer).name) + " from " + from.name);
   }
+  void not_sent(const msg::AnyMessage& answer) override { events.push_back("not sent " + std::string(msg::word_of(answer).name)); }
   void peer_up(const Peer& peer) override { events.push_back("up " + peer.name); }
   void peer_down(const Peer& peer, const Error& why) override {
     events.push_back("down " + peer.name + " " + std::string(name_of(why.code)));
@@ -280,6 +281,20 @@ BOOST_AUTO_TEST_CASE(request_to_oneself_is_delivered_here_answered_here_and_canc
   a.router.tick(at(5ms));
   BOOST_TEST((answers[1].error().code == ErrorCode::timeout));
   BOOST_TEST((std::get<msg::CallCancelled>(a.arrived[2].message).request == a.arrived[1].envelope.request));
+}
+
+BOOST_AUTO_TEST_CASE(answer_that_cannot_travel_is_given_back_and_the_requester_is_told) {
+  Answers answers;
+  a.router.request(at(0ms), call_to("b"), into(answers));
+  exchange(at(1ms));
+  msg::Reply reply;
+  reply.value.refs.emplace_back().type = std::string(100'000, 'x');  // longer than a name may be
+  b.router.answer(at(2ms), a.life(), b.arrived[0].envelope.request, reply);
+  BOOST_TEST(b.events.back() == "not sent Reply");  // it may hand out references
+  exchange(at(3ms));
+  BOOST_REQUIRE(answers.size() == 1U);
+  BOOST_TEST(name_of(answers[0].error().code) == "too_large");
+  BOOST_TEST(answers[0].error().peer == "b");
 }
 
 BOOST_AUTO_TEST_CASE(answer_to_an_earlier_life_does_not_reach_its_successor, *label("fault-F15")) {

@@ -209,6 +209,21 @@ Tensor forward_along(Scope& scope, const RRef<Tensor>& rref, std::vector<NodeNam
 bool is_confirmed_here(const RRef<Tensor>& rref) { return rref.confirmed_by_owner(); }
 Bundle keep_bundle(RRef<Tensor> rref) { return {"kept", std::move(rref), {}, {}}; }
 
+std::vector<RRef<Tensor>> give_back_too_late(Scope& scope, std::vector<RRef<Tensor>> rrefs) {
+  const detail::Membership& members = scope.state().node->membership();
+  const Incarnation first = members.life_of(scope.caller()).incarnation;
+  const auto due = in(20s);
+  for (NodeLife life{{}, first}; life.incarnation == first || life.incarnation == Incarnation{}; life = members.life_of(scope.caller())) {
+    if (std::chrono::steady_clock::now() > due) throw std::runtime_error(scope.caller() + " has no other life");
+    static_cast<void>(answer_after(1));
+  }
+  return rrefs;
+}
+
+std::vector<RRef<Tensor>> ask_to_give_back_too_late(Scope& scope, const NodeName& other, const std::vector<RRef<Tensor>>& rrefs) {
+  return scope.rpc_sync(other, &give_back_too_late, rrefs);
+}
+
 bool hold_on(Scope& scope, const NodeName& server) {
   std::vector<RRef<Tensor>> held;
   for (int i = 0; i < 10; ++i) held.push_back(scope.remote(server, &add, scalar(1.0F), static_cast<double>(i)));
@@ -246,6 +261,8 @@ FunctionRegistry functions_of(const NodeName& name) {
                                     {"square_on_and_one", &square_on_and_one},
                                     {"wait_until_stopped", &wait_until_stopped},
                                     {"wait_on", &wait_on},
+                                    {"give_back_too_late", &give_back_too_late},
+                                    {"ask_to_give_back_too_late", &ask_to_give_back_too_late},
                                     {"answer_after", &answer_after},
                                     {"compute_for", &compute_for},
                                     {"counts_here", &counts_here},

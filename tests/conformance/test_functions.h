@@ -200,6 +200,11 @@ bool is_confirmed_here(const RRef<Tensor>& rref);
 /// Keeps `rref` on this node, inside a value of its own.
 Bundle keep_bundle(RRef<Tensor> rref);
 
+/// Waits until its caller is gone and up again in another life, at most 20 s; then gives them back all the same.
+std::vector<RRef<Tensor>> give_back_too_late(Scope& scope, std::vector<RRef<Tensor>> rrefs);
+/// What `other` gives back.
+std::vector<RRef<Tensor>> ask_to_give_back_too_late(Scope& scope, const NodeName& other, const std::vector<RRef<Tensor>>& rrefs);
+
 /// Makes 10 values on `server`, calls it in a context, and then waits until its caller gave up.
 bool hold_on(Scope& scope, const NodeName& server);
 

@@ -105,6 +105,24 @@ BOOST_DATA_TEST_CASE(node_started_again_under_its_name_is_another_one, backends,
   BOOST_TEST(of_second.to_here(trainer).item() == 3.0);
 }
 
+BOOST_TEST_DECORATOR(*label("fault-F15"))
+BOOST_DATA_TEST_CASE(references_in_an_answer_to_a_former_life_leave_nothing, backends, backend) {
+  TestCluster cluster({"p1", "p2"}, {}, backend);
+  Node& trainer = cluster.trainer();
+  {
+    const RRef<Tensor> here(trainer, ones({1}));
+    const RRef<Tensor> of_p2 = trainer.remote("p2", &add, ones({1}), 1.0);
+    const auto lost = trainer.rpc_async("p1", &ask_to_give_back_too_late, "p2", std::vector{here, of_p2});
+    cluster.await_calls("p2", 1);
+    cluster.kill("p1");
+    BOOST_TEST(error_of([&] { return lost.get(); }).peer == "p1");
+    cluster.restart("p1");
+    cluster.await("p2", [](const Counts& counts) { return counts.served_calls == 0; });
+    BOOST_TEST(of_p2.to_here(trainer).item() == 2.0);
+  }
+  cluster.expect_settled();
+}
+
 BOOST_TEST_DECORATOR(*label("fault-F13"))
 BOOST_DATA_TEST_CASE(stopped_process_is_noticed_within_1200_ms_and_does_not_come_back, backends, backend) {
   TestCluster cluster({"p1", "p2"}, {}, backend);
