@@ -7,6 +7,7 @@
 
 #include "tensor/cpu/allocator.h"
 #include "tensor/cuda/memory.h"
+#include "tensor/error.h"
 
 namespace troupe {
 
@@ -22,13 +23,24 @@ std::byte* allocate_on(Device device, std::size_t size) {
 struct Storage::Block {
   Block(std::size_t size_in, Device device_in)
       : bytes(allocate_on(device_in, size_in)), size(size_in), device(device_in) {}
+  /// Memory of someone else. What keeps it counts as a reader that never ends.
+  explicit Block(const FrozenBytes& foreign)
+      : owner(foreign.owner()),
+        bytes(const_cast<std::byte*>(foreign.bytes().data())),  // read-only all the same: it has a reader
+        size(foreign.bytes().size()),
+        device(Device::cpu()),
+        readers(1) {}
   ~Block() {
-    if (device.kind == DeviceKind::cpu) cpu_allocator().deallocate(bytes, size);
-    else cuda::deallocate(device.index, bytes);
+    if (owner) return;
+    if (device.kind == DeviceKind::cpu)
+      cpu_allocator().deallocate(bytes, size);
+    else
+      cuda::deallocate(device.index, bytes);
   }
   Block(const Block&) = delete;
   Block& operator=(const Block&) = delete;
 
+  const std::shared_ptr<const void> owner;  ///< of adopted memory; else null
   std::byte* const bytes;
   const std::size_t size;
   const Device device;
@@ -36,8 +48,8 @@ struct Storage::Block {
 };
 
 struct Storage::State {
-  State(std::size_t size_in, Device device_in)
-      : device(device_in), size(size_in), block(std::make_shared<Block>(size_in, device_in)), bytes(block->bytes) {}
+  explicit State(std::shared_ptr<Block> block_in)
+      : device(block_in->device), size(block_in->size), block(std::move(block_in)), bytes(block->bytes) {}
 
   const Device device;
   const std::size_t size;
@@ -49,7 +61,12 @@ struct Storage::State {
 
 Storage Storage::allocate(std::size_t size, Device device) {
   require_available("allocate", device);
-  return Storage(std::make_shared<State>(size, device));
+  return Storage(std::make_shared<State>(std::make_shared<Block>(size, device)));
+}
+
+Storage Storage::adopt(const FrozenBytes& bytes) {
+  if (!bytes.owner()) throw ValueError("[adopt] nobody keeps these bytes");
+  return Storage(std::make_shared<State>(std::make_shared<Block>(bytes)));
 }
 
 std::size_t Storage::size() const noexcept { return state_ ? state_->size : 0; }
@@ -99,8 +116,10 @@ bool Storage::frozen() const noexcept {
 
 void copy_bytes(std::byte* to, Device to_device, const std::byte* from, Device from_device, std::size_t size) {
   const bool on_cpu = to_device.kind == DeviceKind::cpu && from_device.kind == DeviceKind::cpu;
-  if (!on_cpu) cuda::copy(to, to_device, from, from_device, size);
-  else if (size > 0) std::memcpy(to, from, size);
+  if (!on_cpu)
+    cuda::copy(to, to_device, from, from_device, size);
+  else if (size > 0)
+    std::memcpy(to, from, size);
 }
 
 std::uint64_t Storage::version() const noexcept { return state_ ? state_->version.load(std::memory_order_relaxed) : 0; }

@@ -48,6 +48,11 @@ class Storage {
   /// Allocates `size` bytes, uninitialised, aligned to 64.
   [[nodiscard]] static Storage allocate(std::size_t size, Device device = Device::cpu());
 
+  /// Adopts memory of the CPU that someone else keeps, a mapped file for example: no copy, nothing is written there.
+  /// The first write moves this Storage to a block of its own, as if the bytes were frozen for ever.
+  /// Throws ValueError `[adopt] nobody keeps these bytes` if they have no owner.
+  [[nodiscard]] static Storage adopt(const FrozenBytes& bytes);
+
   [[nodiscard]] bool defined() const noexcept { return state_ != nullptr; }
   [[nodiscard]] std::size_t size() const noexcept;
   [[nodiscard]] Device device() const noexcept;
@@ -62,7 +67,7 @@ class Storage {
   /// Returns the present bytes, kept as they are until the result is released. No copy.
   [[nodiscard]] FrozenBytes freeze() const;
 
-  /// Whether a FrozenBytes of the present block is alive, so that the next write would copy.
+  /// Whether a FrozenBytes of the present block is alive or the block is adopted, so that the next write would copy.
   [[nodiscard]] bool frozen() const noexcept;
 
   /// How many times the bytes were opened for writing.

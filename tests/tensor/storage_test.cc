@@ -1,6 +1,9 @@
 #include "tensor/storage.h"
 
+#include <array>
 #include <future>
+#include <memory>
+#include <span>
 #include <thread>
 
 #include "tensor/create.h"
@@ -129,6 +132,39 @@ BOOST_AUTO_TEST_CASE(a_frozen_view_covers_first_to_last_element) {
   BOOST_CHECK_EQUAL(column.bytes().size(), 40U);
   BOOST_CHECK_EQUAL(*reinterpret_cast<const std::int64_t*>(column.bytes().data()), 1);
   BOOST_CHECK_EQUAL(zeros({0, 3}).freeze().bytes().size(), 0U);
+}
+
+BOOST_AUTO_TEST_CASE(adopted_memory_is_read_where_it_lies_and_never_written) {
+  const auto kept = std::make_shared<const std::array<float, 3>>(std::array<float, 3>{1, 2, 3});
+  const FrozenBytes foreign(kept, std::as_bytes(std::span(*kept)));
+  Tensor x = Tensor::from_storage(Storage::adopt(foreign), {3}, {1}, 0, DType::f32);
+  const Tensor tail = x.slice(0, 1);
+  BOOST_CHECK(x.bytes() == foreign.bytes().data());
+  BOOST_CHECK(x.storage().frozen());
+
+  x.fill(7);
+
+  expect_same(x, from_values<float>({7, 7, 7}));
+  expect_same(tail, from_values<float>({7, 7}));
+  BOOST_CHECK_EQUAL((*kept)[0], 1.0F);
+  BOOST_CHECK(!x.storage().frozen());
+  const std::byte* const own = x.bytes();
+  x.fill(8);  // a second write stays there
+  BOOST_CHECK(x.bytes() == own);
+}
+
+BOOST_AUTO_TEST_CASE(adopted_memory_is_kept_until_its_last_reader_is_gone) {
+  auto kept = std::make_shared<std::array<float, 3>>(std::array<float, 3>{1, 2, 3});
+  const std::weak_ptr<std::array<float, 3>> watch = kept;
+  Storage storage = Storage::adopt({kept, std::as_bytes(std::span(*kept))});
+  kept.reset();
+  FrozenBytes frozen = storage.freeze();
+  storage = {};
+  BOOST_CHECK(!watch.expired());
+  BOOST_CHECK_EQUAL(first_of(frozen), 1.0F);
+  frozen = {};
+  BOOST_CHECK(watch.expired());
+  expect_error<ValueError>("[adopt] nobody keeps these bytes", [] { (void)Storage::adopt({}); });
 }
 
 BOOST_AUTO_TEST_CASE(an_undefined_storage_is_empty) {

@@ -1,0 +1,49 @@
+#include "tensor/io/new_file.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <system_error>
+#include <utility>
+
+#include "tensor/io/file_error.h"
+
+namespace troupe::detail {
+
+NewFile::NewFile(std::string format, std::filesystem::path path) : format_(std::move(format)), path_(std::move(path)) {
+  // Other writers of the same path have the numbers before; files that a crash left are skipped the same way.
+  for (int number = 0; descriptor_ < 0; ++number) {
+    new_path_ = fmt::format("{}.{}.new", path_.string(), number);
+    descriptor_ = open(new_path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (descriptor_ < 0 && errno != EEXIST && errno != EINTR) fail(errno);
+  }
+}
+
+NewFile::~NewFile() {
+  if (descriptor_ >= 0) close(descriptor_);
+  if (!new_path_.empty()) unlink(new_path_.c_str());
+}
+
+void NewFile::write(std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    const ssize_t count = ::write(descriptor_, bytes.data(), bytes.size());
+    if (count < 0 && errno != EINTR) fail(errno);
+    if (count > 0) bytes = bytes.subspan(static_cast<std::size_t>(count));
+  }
+}
+
+void NewFile::commit() {
+  if (fsync(descriptor_) != 0) fail(errno);
+  const int closed = close(std::exchange(descriptor_, -1));
+  if (closed != 0) fail(errno);
+  if (rename(new_path_.c_str(), path_.c_str()) != 0) fail(errno);
+  new_path_.clear();
+}
+
+void NewFile::fail(int error) const {
+  throw FileError(fmt::format("[{}] {}: {}", format_, new_path_.string(), std::generic_category().message(error)));
+}
+
+}  // namespace troupe::detail

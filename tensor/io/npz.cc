@@ -1,0 +1,171 @@
+#include "tensor/io/npz.h"
+
+#include <fmt/format.h>
+#include <zip.h>
+
+#include <array>
+#include <memory>
+#include <set>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "tensor/io/new_file.h"
+#include "tensor/io/npy_format.h"
+
+namespace troupe {
+namespace {
+
+constexpr std::string_view kSuffix = ".npy";
+constexpr std::uint64_t kDeflateRatioMax = 1032;  ///< no deflated byte stands for more (zlib technical details)
+
+struct Discard {
+  void operator()(zip_t* archive) const { zip_discard(archive); }
+  void operator()(zip_file_t* member) const { zip_fclose(member); }
+};
+using Archive = std::unique_ptr<zip_t, Discard>;
+using Member = std::unique_ptr<zip_file_t, Discard>;
+
+std::string text_of(int code) {
+  zip_error_t error;
+  zip_error_init_with_code(&error, code);
+  std::string text = zip_error_strerror(&error);
+  zip_error_fini(&error);
+  return text;
+}
+
+/// Throws what the archive says about its last error.
+[[noreturn]] void fail(const std::string& where, zip_t* archive) {
+  throw FileError(fmt::format("{}: {}", where, zip_strerror(archive)));
+}
+
+Archive open_archive(const std::string& where, const std::filesystem::path& file, int flags) {
+  int code = 0;
+  Archive archive(zip_open(file.c_str(), flags, &code));
+  if (!archive) throw FileError(fmt::format("{}: {}", where, text_of(code)));
+  return archive;
+}
+
+/// Refuses what no .npz file has, and sizes that the packed bytes cannot have come from.
+void check_member(const std::string& where, const zip_stat_t& about, std::uint64_t packed_max) {
+  if (about.encryption_method != ZIP_EM_NONE) throw FileError(fmt::format("{}: encrypted", where));
+  if (about.comp_method != ZIP_CM_STORE && about.comp_method != ZIP_CM_DEFLATE) {
+    throw FileError(fmt::format("{}: compression method {} is not supported", where, about.comp_method));
+  }
+  if (about.comp_size > packed_max) {
+    throw FileError(fmt::format("{}: {} packed bytes, the file has {}", where, about.comp_size, packed_max));
+  }
+  const bool stored = about.comp_method == ZIP_CM_STORE;
+  if (stored ? about.size != about.comp_size : about.size / kDeflateRatioMax > about.comp_size) {
+    throw FileError(fmt::format("{}: {} bytes out of {} packed ones", where, about.size, about.comp_size));
+  }
+}
+
+Tensor read_member(const std::string& where, zip_t* archive, zip_uint64_t index, std::uint64_t size) {
+  const Member member(zip_fopen_index(archive, index, 0));
+  if (!member) fail(where, archive);
+  const auto read_some = [&](std::span<std::byte> into) {
+    const zip_int64_t count = zip_fread(member.get(), into.data(), into.size());
+    if (count < 0) throw FileError(fmt::format("{}: {}", where, zip_file_strerror(member.get())));
+    return static_cast<std::size_t>(count);
+  };
+  const auto read = [&](std::span<std::byte> into) {
+    while (!into.empty()) {
+      const std::size_t count = read_some(into);
+      if (count == 0) throw FileError(fmt::format("{}: shorter than the archive says", where));
+      into = into.subspan(count);
+    }
+  };
+  Tensor x = detail::parse_npy({where, size, read});
+  std::array<std::byte, 1> beyond{};  // libzip compares the checksum at the end only
+  if (read_some(beyond) > 0) throw FileError(fmt::format("{}: longer than the archive says", where));
+  return x;
+}
+
+void add_member(const std::string& where, zip_t* archive, const std::string& name, std::string& header, const Tensor& x,
+                Compression compression) {
+  // Only read; fragments are not const because libzip could be asked to free them.
+  auto* const elements = reinterpret_cast<zip_uint8_t*>(const_cast<std::byte*>(x.bytes()));
+  zip_buffer_fragment_t fragments[]{{reinterpret_cast<zip_uint8_t*>(header.data()), header.size()},
+                                    {elements, x.nbytes()}};
+  const zip_uint64_t fragment_count = x.nbytes() > 0 ? 2 : 1;
+  zip_source_t* const source = zip_source_buffer_fragment(archive, fragments, fragment_count, 0);
+  if (source == nullptr) fail(where, archive);
+  const zip_int64_t added = zip_file_add(archive, (name + std::string(kSuffix)).c_str(), source, ZIP_FL_ENC_UTF_8);
+  if (added < 0) {
+    zip_source_free(source);
+    fail(where, archive);
+  }
+  const auto index = static_cast<zip_uint64_t>(added);
+  const zip_int32_t method = compression == Compression::deflate ? ZIP_CM_DEFLATE : ZIP_CM_STORE;
+  constexpr zip_uint16_t kFirstOf1980 = (1 << 5) | 1;  // the earliest date there is, as NumPy writes
+  if (zip_set_file_compression(archive, index, method, 0) != 0 ||
+      zip_file_set_dostime(archive, index, 0, kFirstOf1980, 0) != 0) {
+    fail(where, archive);
+  }
+}
+
+void check_names(const NamedTensors& arrays) {
+  std::set<std::string_view> names;
+  for (const auto& [name, x] : arrays) {
+    if (name.empty() || name.find('\0') != std::string::npos) {
+      throw ValueError(fmt::format("[npz] not a name: {}", name));
+    }
+    if (!names.insert(name).second) throw ValueError(fmt::format("[npz] name given twice: {}", name));
+  }
+}
+
+/// libzip writes no archive of nothing: this is one, the end record alone.
+void write_empty(const std::filesystem::path& file) {
+  constexpr std::array<unsigned char, 22> kEndRecord{'P', 'K', 5, 6};
+  detail::NewFile out("npz", file);
+  out.write(std::as_bytes(std::span(kEndRecord)));
+  out.commit();
+}
+
+}  // namespace
+
+NamedTensors read_npz(const std::filesystem::path& file) {
+  const std::string where = fmt::format("[npz] {}", file.string());
+  const Archive archive = open_archive(where, file, ZIP_RDONLY | ZIP_CHECKCONS);
+  std::error_code error;
+  std::uint64_t packed_left = std::filesystem::file_size(file, error);
+  if (error) throw FileError(fmt::format("{}: {}", where, error.message()));
+  NamedTensors arrays;
+  const auto count = static_cast<zip_uint64_t>(zip_get_num_entries(archive.get(), 0));
+  for (zip_uint64_t index = 0; index < count; ++index) {
+    zip_stat_t about;
+    if (zip_stat_index(archive.get(), index, 0, &about) != 0) fail(where, archive.get());
+    std::string name = about.name;
+    const std::string member = fmt::format("{}: {}", where, name);
+    check_member(member, about, packed_left);
+    packed_left -= about.comp_size;
+    if (!name.ends_with(kSuffix)) throw FileError(fmt::format("{}: not an array", member));
+    name.resize(name.size() - kSuffix.size());
+    arrays.emplace_back(std::move(name), read_member(member, archive.get(), index, about.size));
+  }
+  return arrays;
+}
+
+void write_npz(const std::filesystem::path& file, const NamedTensors& arrays, Compression compression) {
+  check_names(arrays);
+  if (arrays.empty()) return write_empty(file);
+  const std::string where = fmt::format("[npz] {}", file.string());
+  NamedTensors written;  // what libzip reads when it closes the archive
+  std::vector<std::string> headers;
+  for (const auto& [name, x] : arrays) {
+    written.emplace_back(name, detail::as_written_to_npy("npz", x));
+    headers.push_back(detail::npy_header(written.back().second));
+  }
+  Archive archive = open_archive(where, file, ZIP_CREATE | ZIP_TRUNCATE);
+  for (std::size_t i = 0; i < written.size(); ++i) {
+    add_member(where, archive.get(), written[i].first, headers[i], written[i].second, compression);
+  }
+  // Writes a file of another name and renames it, as NewFile does.
+  if (zip_close(archive.get()) != 0) fail(where, archive.get());
+  (void)archive.release();
+}
+
+}  // namespace troupe

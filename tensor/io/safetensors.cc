@@ -1,0 +1,135 @@
+#include "tensor/io/safetensors.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "tensor/io/extent.h"
+#include "tensor/io/mapped_file.h"
+#include "tensor/io/new_file.h"
+#include "tensor/io/safetensors_header.h"
+
+namespace troupe {
+namespace {
+
+using detail::SafetensorsEntry;
+using detail::SafetensorsHeader;
+
+static_assert(std::endian::native == std::endian::little, "elements are used as they lie in the file");
+
+constexpr std::size_t kLengthSize = sizeof(std::uint64_t);  ///< of the header's length, which comes first
+
+[[noreturn]] void fail_at(const std::string& where, std::uint64_t at, const std::string& what) {
+  throw FileError(fmt::format("{}: at byte {}: {}", where, at, what));
+}
+
+/// Returns the header's JSON.
+std::string_view header_text(const std::string& where, std::span<const std::byte> file) {
+  if (file.size() < kLengthSize) fail_at(where, file.size(), "the file ends in the length of the header");
+  std::uint64_t length = 0;
+  std::memcpy(&length, file.data(), kLengthSize);
+  const std::size_t left = file.size() - kLengthSize;
+  if (length > left) fail_at(where, 0, fmt::format("header of {} bytes, {} are left", length, left));
+  return {reinterpret_cast<const char*>(file.data()) + kLengthSize, static_cast<std::size_t>(length)};
+}
+
+/// Refuses sizes that are not those of the shapes, and tensors that do not fill the bytes behind the header one after
+/// the other. `begin` is where these bytes begin in the file.
+void check_places(const std::string& where, std::span<const SafetensorsEntry> by_place, std::uint64_t begin,
+                  std::uint64_t size) {
+  std::uint64_t filled = 0;
+  std::string_view last;
+  for (const SafetensorsEntry& entry : by_place) {
+    const auto fail = [&](const std::string& what) {
+      fail_at(where, begin + std::min(entry.begin, size), fmt::format("tensor \"{}\" {}", entry.name, what));
+    };
+    if (entry.end < entry.begin) fail(fmt::format("ends at {}, before it begins", entry.end));
+    if (entry.end > size) fail(fmt::format("ends at {} of {}", entry.end, size));
+    const std::optional<std::uint64_t> nbytes = detail::nbytes_of(entry.shape, entry.dtype);
+    if (nbytes != entry.end - entry.begin) {
+      fail(
+          fmt::format("has {} bytes for {} {}", entry.end - entry.begin, name_of(entry.dtype), to_string(entry.shape)));
+    }
+    if (entry.begin < filled) fail(fmt::format("overlaps \"{}\"", last));
+    if (entry.begin > filled) fail(fmt::format("leaves a gap of {} bytes before it", entry.begin - filled));
+    filled = entry.end;
+    last = entry.name;
+  }
+  if (filled != size) fail_at(where, begin + filled, fmt::format("{} bytes belong to no tensor", size - filled));
+}
+
+/// Returns the tensor whose elements are `bytes`: there if they are aligned, else as a copy.
+Tensor tensor_of(const SafetensorsEntry& entry, const FrozenBytes& bytes) {
+  const std::size_t size = bytes.bytes().size();
+  const bool aligned = reinterpret_cast<std::uintptr_t>(bytes.bytes().data()) % size_of(entry.dtype) == 0;
+  Storage storage;
+  if (aligned && size > 0) {
+    storage = Storage::adopt(bytes);
+  } else {
+    storage = Storage::allocate(size);
+    if (size > 0) std::memcpy(storage.mutable_data(), bytes.bytes().data(), size);
+  }
+  return Tensor::from_storage(std::move(storage), entry.shape, contiguous_strides(entry.shape), 0, entry.dtype);
+}
+
+}  // namespace
+
+Safetensors read_safetensors(const std::filesystem::path& file) {
+  const std::string where = fmt::format("[safetensors] {}", file.string());
+  const FrozenBytes mapped = detail::map_file("safetensors", file);
+  const std::string_view text = header_text(where, mapped.bytes());
+  SafetensorsHeader header = detail::parse_safetensors_header(where, text);
+  std::ranges::stable_sort(header.entries, {}, [](const SafetensorsEntry& e) { return std::pair(e.begin, e.end); });
+  const std::uint64_t begin = kLengthSize + text.size();
+  check_places(where, header.entries, begin, mapped.bytes().size() - begin);
+
+  Safetensors result{{}, std::move(header.metadata)};
+  for (const SafetensorsEntry& entry : header.entries) {
+    const FrozenBytes bytes = mapped.part(begin + entry.begin, entry.end - entry.begin);
+    if (entry.dtype == DType::boolean) {
+      if (const auto wrong = detail::first_not_boolean(bytes.bytes())) {
+        fail_at(where, begin + entry.begin + *wrong, "a boolean that is neither 0 nor 1");
+      }
+    }
+    result.tensors.emplace_back(entry.name, tensor_of(entry, bytes));
+  }
+  return result;
+}
+
+void write_safetensors(const std::filesystem::path& file, const NamedTensors& tensors,
+                       const std::map<std::string, std::string>& metadata) {
+  std::vector<std::pair<std::string_view, Tensor>> sorted;
+  for (const auto& [name, x] : tensors) {
+    x.require_defined("safetensors");
+    sorted.emplace_back(name, x.to(Device::cpu()).contiguous());
+  }
+  // Widest first: each begins at a multiple of its own element size.
+  std::ranges::stable_sort(sorted, {}, [](const auto& named) {
+    return std::pair(-static_cast<int>(size_of(named.second.dtype())), named.first);
+  });
+
+  SafetensorsHeader header{{}, metadata};
+  std::uint64_t end = 0;
+  for (const auto& [name, x] : sorted) {
+    const std::uint64_t begin = std::exchange(end, end + x.nbytes());
+    header.entries.push_back({std::string(name), x.dtype(), x.shape(), begin, end});
+  }
+  const std::string text = detail::format_safetensors_header(header);
+  const std::uint64_t length = text.size();
+
+  detail::NewFile out("safetensors", file);
+  out.write(std::as_bytes(std::span(&length, 1)));
+  out.write(std::as_bytes(std::span(text)));
+  for (const auto& [name, x] : sorted) out.write({x.bytes(), x.nbytes()});
+  out.commit();
+}
+
+}  // namespace troupe

@@ -1,0 +1,45 @@
+#include "tensor/io/mapped_file.h"
+
+#include "tests/tensor/io/file_bytes.h"
+
+using namespace troupe;
+using namespace troupe::testing;
+using detail::map_file;
+
+namespace {
+
+std::string text_of(const FrozenBytes& bytes) {
+  return {reinterpret_cast<const char*>(bytes.bytes().data()), bytes.bytes().size()};
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(mapped_file)
+
+BOOST_AUTO_TEST_CASE(a_part_keeps_the_mapping_and_a_replaced_file_changes_nothing) {
+  const FileOfBytes file("a");
+  file.set("0123456789");
+  FrozenBytes part;
+  {
+    const FrozenBytes all = map_file("test", file.path());
+    BOOST_TEST(text_of(all) == "0123456789");
+    part = all.part(2, 3);
+  }
+  std::filesystem::remove(file.path());
+  file.set("abcdefghij");
+  BOOST_TEST(text_of(part) == "234");
+}
+
+BOOST_AUTO_TEST_CASE(an_empty_file_is_no_bytes) {
+  const FileOfBytes file("a");
+  BOOST_TEST(map_file("test", file.set("")).bytes().empty());
+}
+
+BOOST_AUTO_TEST_CASE(what_is_no_file_is_refused) {
+  const FileOfBytes file("a");
+  expect_refused(file, "test", ": No such file or directory", [&] { (void)map_file("test", file.path()); });
+  std::filesystem::create_directory(file.path());
+  expect_refused(file, "test", ": Is a directory", [&] { (void)map_file("test", file.path()); });
+}
+
+BOOST_AUTO_TEST_SUITE_END()

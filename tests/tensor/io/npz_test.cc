@@ -1,0 +1,172 @@
+#include "tensor/io/npz.h"
+
+#include "tensor/create.h"
+#include "tensor/ops.h"
+#include "tests/tensor/io/file_bytes.h"
+
+using namespace troupe;
+using namespace troupe::testing;
+
+namespace {
+
+// numpy.savez of w = float32 [[0, 1, 2], [3, 4, 5]] and n = int64 [1, 2], NumPy 1.24.
+constexpr std::string_view kStored =
+    "504b0304140000000000000021004fe9002a980000009800000005001400772e"
+    "6e70790100100098000000000000009800000000000000934e554d5059010076"
+    "007b276465736372273a20273c6634272c2027666f727472616e5f6f72646572"
+    "273a2046616c73652c20277368617065273a2028322c2033292c207d20202020"
+    "2020202020202020202020202020202020202020202020202020202020202020"
+    "202020202020202020202020202020202020202020200a000000000000803f00"
+    "00004000004040000080400000a040504b0304140000000000000021000cfc1c"
+    "e99000000090000000050014006e2e6e70790100100090000000000000009000"
+    "000000000000934e554d5059010076007b276465736372273a20273c6938272c"
+    "2027666f727472616e5f6f72646572273a2046616c73652c2027736861706527"
+    "3a2028322c292c207d2020202020202020202020202020202020202020202020"
+    "2020202020202020202020202020202020202020202020202020202020202020"
+    "20202020200a01000000000000000200000000000000504b0102140314000000"
+    "0000000021004fe9002a98000000980000000500000000000000000000008001"
+    "00000000772e6e7079504b01021403140000000000000021000cfc1ce9900000"
+    "00900000000500000000000000000000008001cf0000006e2e6e7079504b0506"
+    "000000000200020066000000960100000000";
+
+// The same of numpy.savez_compressed.
+constexpr std::string_view kDeflated =
+    "504b0304140000000800000021004fe9002a550000009800000005001400772e"
+    "6e707901001000980000000000000055000000000000009bec17ea1b10c9c850"
+    "c650ad9e925a9c5ca46ea5a06e9366a2aea3a09e965f54529498179f5f94920a"
+    "12774bcc294e058a17672416a402f91a463a0ac69a3a0ab50a64032e063068b0"
+    "07120e4004c40d40bcc00100504b0304140000000800000021000cfc1ce94a00"
+    "000090000000050014006e2e6e70790100100090000000000000004a00000000"
+    "0000009bec17ea1b10c9c850c650ad9e925a9c5ca46ea5a06e9369a1aea3a09e"
+    "965f54529498179f5f94920a12774bcc294e058a17672416a402f91a463a9a3a"
+    "0ab50a14002e4606086082d200504b01021403140000000800000021004fe900"
+    "2a5500000098000000050000000000000000000000800100000000772e6e7079"
+    "504b01021403140000000800000021000cfc1ce94a0000009000000005000000"
+    "000000000000000080018c0000006e2e6e7079504b0506000000000200020066"
+    "0000000d0100000000";
+
+// numpy.savez of nothing.
+constexpr std::string_view kEmpty = "504b0506000000000000000000000000000000000000";
+
+void expect_arrays(const NamedTensors& got) {
+  BOOST_TEST_REQUIRE(got.size() == 2U);
+  BOOST_TEST(got[0].first == "w");
+  expect_same(got[0].second, from_values<float>({0, 1, 2, 3, 4, 5}, {2, 3}));
+  BOOST_TEST(got[1].first == "n");
+  expect_same(got[1].second, from_values<std::int64_t>({1, 2}));
+}
+
+NamedTensors arrays() {
+  return {{"w", from_values<float>({0, 1, 2, 3, 4, 5}, {2, 3})}, {"n", from_values<std::int64_t>({1, 2})}};
+}
+
+std::string replaced(std::string text, std::string_view what, std::string_view by) {
+  for (auto at = text.find(what); at != std::string::npos; at = text.find(what, at + by.size())) {
+    text.replace(at, what.size(), by);
+  }
+  return text;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(npz_files)
+
+BOOST_AUTO_TEST_CASE(what_numpy_saved_is_read_stored_or_deflated) {
+  const FileOfBytes file("a.npz");
+  expect_arrays(read_npz(file.set(from_hex(kStored))));
+  expect_arrays(read_npz(file.set(from_hex(kDeflated))));
+  BOOST_TEST(read_npz(file.set(from_hex(kEmpty))).empty());
+}
+
+BOOST_AUTO_TEST_CASE(what_is_written_comes_back_and_equal_arrays_give_equal_files) {
+  const FileOfBytes file("a.npz");
+  for (const Compression compression : {Compression::none, Compression::deflate}) {
+    file.set("older");
+    write_npz(file.path(), arrays(), compression);
+    expect_arrays(read_npz(file.path()));
+    const std::string first = file.get();
+    write_npz(file.path(), arrays(), compression);
+    BOOST_CHECK(file.get() == first);
+    BOOST_CHECK(first.substr(10, 4) == std::string("\0\0\x21\0", 4));  // no time of day, the first day there is
+    BOOST_CHECK(file.names() == std::set<std::string>{"a.npz"});
+  }
+  write_npz(file.path(), {});
+  BOOST_CHECK(file.get() == from_hex(kEmpty));
+}
+
+BOOST_AUTO_TEST_CASE(deflated_is_smaller_and_not_contiguous_is_in_row_major_order) {
+  const FileOfBytes file("a.npz");
+  const Tensor x = arange(20000, DType::f32).reshape({100, 200}).transpose();
+  write_npz(file.path(), {{"x", x}, {"none", zeros({0, 4})}, {"one", scalar(1.0)}}, Compression::deflate);
+  BOOST_TEST(file.get().size() < x.nbytes() * 6 / 10);
+  const NamedTensors back = read_npz(file.path());
+  BOOST_TEST_REQUIRE(back.size() == 3U);
+  expect_same(back[0].second, x.contiguous());
+  BOOST_TEST(back[0].second.is_contiguous());
+  expect_same(back[1].second, zeros({0, 4}));
+  expect_same(back[2].second, scalar(1.0));
+}
+
+BOOST_AUTO_TEST_CASE(names_that_no_archive_could_hold_are_refused) {
+  const FileOfBytes file("a.npz");
+  expect_error<ValueError>("[npz] name given twice: w", [&] {
+    write_npz(file.path(), {{"w", ones({1})}, {"w", ones({1})}});
+  });
+  expect_error<ValueError>("[npz] not a name: ", [&] { write_npz(file.path(), {{"", ones({1})}}); });
+  expect_error<TensorError>("[npz] tensor is undefined", [&] { write_npz(file.path(), {{"w", Tensor()}}); });
+  BOOST_TEST(file.names().empty());
+}
+
+BOOST_AUTO_TEST_CASE(what_is_no_archive_of_arrays_is_refused) {
+  const FileOfBytes file("a.npz");
+  const auto refused = [&](const std::string& bytes, std::string_view text) {
+    file.set(bytes);
+    expect_refused(file, "npz", text, [&] { (void)read_npz(file.path()); });
+  };
+  expect_refused(file, "npz", ": No such file", [&] { (void)read_npz(file.path()); });
+  refused("not at all, and long enough to be one", ": Not a zip archive");
+  const std::string stored = from_hex(kStored);
+  refused(replaced(stored, "w.npy", "w.txt"), ": w.txt: not an array");
+  refused(replaced(stored, "n.npy", "w.npy"), ": File already exists");
+  refused(replaced(stored, "<f4", "<f8"), ": w.npy: at byte 128: elements of 24 bytes for f64 (2, 3)");
+}
+
+BOOST_AUTO_TEST_CASE(a_wrong_checksum_is_an_error) {
+  const FileOfBytes file("a.npz");
+  std::string bytes = from_hex(kStored);
+  const std::size_t five = bytes.find(std::string("\0\0\xa0\x40", 4));
+  BOOST_TEST_REQUIRE(five != std::string::npos);
+  bytes[five] = 1;
+  file.set(bytes);
+  expect_refused(file, "npz", ": w.npy: CRC error", [&] { (void)read_npz(file.path()); });
+}
+
+BOOST_AUTO_TEST_CASE(more_bytes_than_the_packed_ones_can_stand_for_are_refused) {
+  const FileOfBytes file("a.npz");
+  // Size 0x98 of the first member, in its local header's extra field and in the directory, becomes 0x7fffff98.
+  std::string bytes = from_hex(kDeflated);
+  for (const std::size_t at : {bytes.find("w.npy") + 9, bytes.rfind("w.npy") - 22}) {
+    BOOST_TEST_REQUIRE(bytes.substr(at, 4) == std::string("\x98\0\0\0", 4));
+    bytes.replace(at, 4, "\x98\xff\xff\x7f");
+  }
+  bytes.replace(bytes.find("w.npy") - 8, 4, "\x98\xff\xff\x7f");
+  file.set(bytes);
+  expect_refused(file, "npz", ": w.npy: 2147483544 bytes out of 85 packed ones", [&] { (void)read_npz(file.path()); });
+}
+
+BOOST_AUTO_TEST_CASE(every_beginning_of_a_file_is_refused) {
+  const FileOfBytes file("a.npz");
+  expect_all_beginnings_refused(file, from_hex(kStored), [&] { (void)read_npz(file.path()); });
+  expect_all_beginnings_refused(file, from_hex(kDeflated), [&] { (void)read_npz(file.path()); });
+}
+
+BOOST_AUTO_TEST_CASE(a_damaged_file_is_a_value_or_an_error) {
+  const FileOfBytes file("a.npz");
+  for (const std::string_view hex : {kStored, kDeflated}) {
+    const int values = count_values_of_damaged(file, from_hex(hex), 2000, [&] { (void)read_npz(file.path()); });
+    BOOST_TEST(values > 20);  // dates, versions and the like
+    BOOST_TEST(values < 1000);
+  }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
