@@ -32,8 +32,11 @@ class FileOfBytes {
 
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
 
+  /// Always a new file: who has mapped the last one keeps it, and no file system waits for the disk, as some do where
+  /// a file is emptied and filled again.
   const std::filesystem::path& set(std::string_view bytes) const {
-    std::ofstream(path_, std::ios::binary | std::ios::trunc).write(bytes.data(), std::ssize(bytes));
+    std::filesystem::remove(path_);
+    std::ofstream(path_, std::ios::binary).write(bytes.data(), std::ssize(bytes));
     return path_;
   }
   [[nodiscard]] std::string get() const {
