@@ -1,0 +1,76 @@
+"""Functions of each element: arithmetic, with broadcasting, and comparisons."""
+
+import torch
+
+from recipe import booleans, integers, normal, uniform, values
+
+# Shapes that broadcast in every way: equal, by a row, by a column, from both sides, with a scalar, of nothing.
+PAIRS = [
+    ((2, 3), (2, 3)),
+    ((4, 3), (3,)),
+    ((2, 1, 5), (3, 1)),
+    ((7,), ()),
+    ((0, 3), (1, 3)),
+]
+
+
+def add(group):
+    for op, function in [("add", torch.add), ("sub", torch.sub), ("mul", torch.mul)]:
+        for a, b in PAIRS:
+            group.case(op, function, [normal(*a), normal(*b)])
+        group.case(op, function, [integers(3, 4, low=-9, high=9), integers(4, low=-9, high=9)])
+        group.case(op, function, [integers(3, 4, low=-9, high=9), normal(4)])
+        group.case(op + "_number", lambda x, b, f=function: f(x, b), [normal(3, 5)], b=-1.75)
+    for a, b in PAIRS:
+        group.case("div", torch.div, [normal(*a), uniform(*b, low=0.5, high=2.0)])
+        group.case("maximum", torch.maximum, [normal(*a), normal(*b)], grad=False)
+        group.case("minimum", torch.minimum, [normal(*a), normal(*b)], grad=False)
+    group.case("div", torch.div, [integers(3, 4, low=-9, high=9), normal(4)])
+    group.case("div", torch.div, [normal(3), values(0.0, 1.0, -0.0)], grad=False)
+    group.case("div_number", lambda x, b: x / b, [normal(3, 5)], b=-1.75)
+    group.case("number_sub", lambda x, a: a - x, [normal(3, 5)], a=2.5)
+    group.case("number_div", lambda x, a: a / x, [uniform(3, 5, low=0.5, high=2.0)], a=2.5)
+    group.case("maximum_number", lambda x, b: torch.clamp(x, min=b), [normal(3, 5)], grad=False, b=0.25)
+    group.case("minimum_number", lambda x, b: torch.clamp(x, max=b), [normal(3, 5)], grad=False, b=0.25)
+    for op, function in [("maximum", torch.maximum), ("minimum", torch.minimum)]:
+        group.case(op, function, [values(float("nan"), 1.0, -1.0), values(0.0, float("nan"), 0.5)], grad=False)
+    for exponent in [2.0, 3.0, 0.5, -1.0, 1.0, 0.0, -2.5]:
+        group.case("pow", lambda x, exponent: torch.pow(x, exponent), [uniform(3, 4, low=0.2, high=3.0)],
+                   exponent=exponent)
+    group.case("pow", lambda x, exponent: torch.pow(x, exponent), [normal(5)], exponent=3.0)
+
+    anywhere = [normal(3, 4), normal(2, 3, 5), normal(), normal(0, 2)]
+    positive = [uniform(3, 4, low=0.1, high=5.0), uniform(2, 1, 3, low=1e-3, high=1e3), uniform(low=0.1), uniform(0)]
+    unary = [
+        ("neg", torch.neg, anywhere),
+        ("abs", torch.abs, anywhere),
+        ("exp", torch.exp, anywhere + [uniform(6, low=-80.0, high=80.0)]),
+        ("log", torch.log, positive),
+        ("sqrt", torch.sqrt, positive),
+        ("tanh", torch.tanh, anywhere + [values(-12.0, -3.0, 1e-3, 0.5, 5.0, 12.0)]),
+        ("sigmoid", torch.sigmoid, anywhere + [values(-40.0, -3.0, 1e-3, 0.5, 5.0, 40.0)]),
+        ("relu", torch.relu, anywhere + [values(0.0, -0.0, 1.0, -1.0)]),
+    ]
+    for op, function, inputs in unary:
+        for x in inputs:
+            group.case(op, function, [x])
+    for low, high in [(-0.5, 0.75), (0.0, 0.0), (-1e30, 1e30)]:
+        group.case("clamp", lambda x, low, high: torch.clamp(x, low, high), [normal(3, 5)], grad=False, low=low,
+                   high=high)
+    group.case("where", torch.where, [booleans(3, 4), normal(3, 4), normal(3, 4)], grad=False)
+    group.case("where", torch.where, [booleans(3, 1), normal(4), normal(2, 1, 1)], grad=False)
+    group.case("cast", lambda x, to: x.to(torch.float64), [normal(3, 4)], to="f64")
+    group.case("cast", lambda x, to: x.to(torch.float32), [normal(3, 4)], to="f32")
+    group.case("cast", lambda x, to: x.to(torch.int64), [uniform(9, low=-5.0, high=5.0)], grad=False, to="i64")
+
+    for op, function in [("eq", torch.eq), ("ne", torch.ne), ("lt", torch.lt), ("le", torch.le), ("gt", torch.gt),
+                         ("ge", torch.ge)]:
+        group.case(op, function, [integers(3, 4, high=3), integers(4, high=3)])
+        group.case(op, function, [normal(3, 4), normal(3, 1)], grad=False)
+        group.case(op, function, [values(0.0, float("nan"), 1.0), values(-0.0, float("nan"), 2.0)], grad=False)
+        group.case(op + "_number", lambda x, b, f=function: f(x, b), [integers(3, 4, high=3)], b=1.0)
+
+    group.case("axpby_into", lambda out, a, b, alpha, beta: alpha * a + beta * b,
+               [normal(3, 4), normal(3, 4), normal(3, 4)], grad=False, alpha=0.5, beta=-1.25)
+    group.case("add_into", lambda out, a: out + a, [normal(3, 4), normal(3, 4)], grad=False)
+    group.case("scale_into", lambda out, alpha: out * alpha, [normal(3, 4)], grad=False, alpha=-0.75)

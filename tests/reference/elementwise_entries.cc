@@ -1,0 +1,91 @@
+#include "autograd/ops.h"
+#include "tests/reference/entries.h"
+
+namespace troupe::reference {
+namespace {
+
+Entry unary(Variable (*op)(const Variable&)) {
+  return [op](const Case& c) { return op(c.in(0)); };
+}
+Entry binary(Variable (*op)(const Variable&, const Variable&)) {
+  return [op](const Case& c) { return op(c.in(0), c.in(1)); };
+}
+Entry with_number(Variable (*op)(const Variable&, double)) {
+  return [op](const Case& c) { return op(c.in(0), c.number("b")); };
+}
+Entry binary(Tensor (*op)(const Tensor&, const Tensor&)) {
+  return [op](const Case& c) { return op(c.tensor(0), c.tensor(1)); };
+}
+Entry with_number(Tensor (*op)(const Tensor&, double)) {
+  return [op](const Case& c) { return op(c.tensor(0), c.number("b")); };
+}
+
+using OfTwo = Variable (*)(const Variable&, const Variable&);
+using OfNumber = Variable (*)(const Variable&, double);
+using OfTwoTensors = Tensor (*)(const Tensor&, const Tensor&);
+using OfTensorAndNumber = Tensor (*)(const Tensor&, double);
+
+}  // namespace
+
+Entries elementwise_entries() {
+  return {
+      {"add", binary(OfTwo(&add))},
+      {"add_number", with_number(OfNumber(&add))},
+      {"sub", binary(OfTwo(&sub))},
+      {"sub_number", with_number(OfNumber(&sub))},
+      {"number_sub", [](const Case& c) { return c.number("a") - c.in(0); }},
+      {"mul", binary(OfTwo(&mul))},
+      {"mul_number", with_number(OfNumber(&mul))},
+      {"div", binary(OfTwo(&div))},
+      {"div_number", with_number(OfNumber(&div))},
+      {"number_div", [](const Case& c) { return c.number("a") / c.in(0); }},
+      {"maximum", binary(OfTwoTensors(&maximum))},
+      {"maximum_number", with_number(OfTensorAndNumber(&maximum))},
+      {"minimum", binary(OfTwoTensors(&minimum))},
+      {"minimum_number", with_number(OfTensorAndNumber(&minimum))},
+      {"pow", [](const Case& c) { return pow(c.in(0), c.number("exponent")); }},
+      {"neg", unary(&neg)},
+      {"abs", unary(&abs)},
+      {"exp", unary(&exp)},
+      {"log", unary(&log)},
+      {"sqrt", unary(&sqrt)},
+      {"tanh", unary(&tanh)},
+      {"sigmoid", unary(&sigmoid)},
+      {"relu", unary(&relu)},
+      {"clamp", [](const Case& c) { return clamp(c.tensor(0), c.number("low"), c.number("high")); }},
+      {"where", [](const Case& c) { return where(c.tensor(0), c.tensor(1), c.tensor(2)); }},
+      {"cast", [](const Case& c) { return cast(c.in(0), parse_dtype(c.text("to"))); }},
+      {"eq", binary(OfTwoTensors(&eq))},
+      {"eq_number", with_number(OfTensorAndNumber(&eq))},
+      {"ne", binary(OfTwoTensors(&ne))},
+      {"ne_number", with_number(OfTensorAndNumber(&ne))},
+      {"lt", binary(OfTwoTensors(&lt))},
+      {"lt_number", with_number(OfTensorAndNumber(&lt))},
+      {"le", binary(OfTwoTensors(&le))},
+      {"le_number", with_number(OfTensorAndNumber(&le))},
+      {"gt", binary(OfTwoTensors(&gt))},
+      {"gt_number", with_number(OfTensorAndNumber(&gt))},
+      {"ge", binary(OfTwoTensors(&ge))},
+      {"ge_number", with_number(OfTensorAndNumber(&ge))},
+      {"axpby_into",
+       [](const Case& c) {
+         Tensor out = c.tensor(0).clone();
+         axpby_into(out, c.number("alpha"), c.tensor(1), c.number("beta"), c.tensor(2));
+         return out;
+       }},
+      {"add_into",
+       [](const Case& c) {
+         Tensor out = c.tensor(0).clone();
+         add_into(out, c.tensor(1));
+         return out;
+       }},
+      {"scale_into",
+       [](const Case& c) {
+         Tensor out = c.tensor(0).clone();
+         scale_into(out, c.number("alpha"));
+         return out;
+       }},
+  };
+}
+
+}  // namespace troupe::reference

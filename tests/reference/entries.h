@@ -1,0 +1,40 @@
+// What the reference suite runs: for each op of the data, how Troupe computes it.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "autograd/nn/module.h"
+#include "tests/reference/case.h"
+
+namespace troupe::reference {
+
+/// Results in the order of the data's "out0", "out1", ..., and the module that computed them, if one did.
+struct Computed {
+  Computed(Variable result) : results{std::move(result)} {}           // NOLINT(google-explicit-constructor)
+  Computed(Tensor result) : results{Variable(std::move(result))} {}   // NOLINT(google-explicit-constructor)
+  Computed(std::vector<Variable> all) : results(std::move(all)) {}    // NOLINT(google-explicit-constructor)
+  Computed(Variable result, std::shared_ptr<nn::Module> computed_by)  // a module's parameters are compared as well
+      : results{std::move(result)}, module(std::move(computed_by)) {}
+
+  std::vector<Variable> results;
+  std::shared_ptr<nn::Module> module;
+};
+
+using Entry = std::function<Computed(const Case&)>;
+using Entries = std::map<std::string, Entry>;
+
+// One function per group of the data.
+[[nodiscard]] Entries elementwise_entries();
+[[nodiscard]] Entries reduce_entries();
+[[nodiscard]] Entries product_entries();
+[[nodiscard]] Entries shape_entries();
+[[nodiscard]] Entries nn_entries();
+[[nodiscard]] Entries module_entries();
+[[nodiscard]] Entries optimizer_entries();
+
+}  // namespace troupe::reference
