@@ -38,6 +38,7 @@ enum class ReduceOp : std::uint8_t {
 ///
 /// Tensors are on the CPU, of any layout; arguments are only read, results are new and contiguous. Reductions take every
 /// dtype but boolean; their order is that of the implementation, the same on every run, and all members get the same bits.
+/// f16 and bf16 are reduced, and travel, as f32; the result is rounded once.
 ///
 /// All operations throw RemoteError: timeout, naming the operation and whom it waited for; peer_down, naming the member
 /// that died; shutting_down; cancelled, if the scope stopped or a member has left; bad_argument, naming both operations, if

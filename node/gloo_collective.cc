@@ -143,13 +143,21 @@ Combine combine_of(ReduceOp op) {
   return &gloo::sum<T>;
 }
 
-/// Makes `options` those of a reduction of `value` in its place.
+/// A copy of `value` in what it is reduced in: Gloo knows no bf16, and would round an f16 in every step.
+Tensor reducible_copy(const Tensor& value) {
+  const DType dtype = is_floating(value.dtype()) ? compute_dtype(value.dtype()) : value.dtype();
+  return dtype == value.dtype() ? value.clone() : value.to(dtype);
+}
+
+/// Makes `options` those of a reduction of `value`, made by reducible_copy, in its place.
 template <class Options>
 void combine_in(Tensor& value, ReduceOp op, Options& options) {
   dispatch(value.dtype(), [&](auto type) {
     using T = typename decltype(type)::type;
-    options.setOutput(reinterpret_cast<T*>(value.mutable_bytes()), static_cast<size_t>(value.numel()));
-    options.setReduceFunction(combine_of<T>(op));
+    if constexpr (std::is_arithmetic_v<T>) {
+      options.setOutput(reinterpret_cast<T*>(value.mutable_bytes()), static_cast<size_t>(value.numel()));
+      options.setReduceFunction(combine_of<T>(op));
+    }
   });
 }
 
@@ -199,11 +207,12 @@ struct Engine {
     Tensor result;
     carry_out(scope, turn, "all_reduce", description(fmt::format("all_reduce {}", name_of(op)), value), &value, [&] {
       require_reducible(*member, value, op);
-      result = value.clone();
+      result = reducible_copy(value);
       gloo::AllreduceOptions options(context);
       combine_in(result, op, options);
       gloo::allreduce(options);
       if (op == ReduceOp::mean) divide(result, member->names().size());
+      result = result.to(value.dtype());
     });
     return result.defined() ? result : value.clone();
   }
@@ -285,12 +294,13 @@ class GlooCollective final : public Collective {
     const std::string what = description(fmt::format("reduce {} to {}", name_of(op), to), value);
     engine_->carry_out(scope, member().draw_turn(), "reduce", what, &value, [&] {
       require_reducible(member(), value, op);
-      result = value.clone();
+      result = reducible_copy(value);
       gloo::ReduceOptions options(engine_->context);
       combine_in(result, op, options);
       options.setRoot(root);
       gloo::reduce(options);
       if (here && op == ReduceOp::mean) divide(result, size());
+      result = result.to(value.dtype());
     });
     if (!here) return {};
     return result.defined() ? result : value.clone();

@@ -47,7 +47,7 @@ Tensor Adam::square_mean(std::size_t index) const {
 void Adam::check_state(const ParameterUpdate& update) const {
   if (steps(update.index) == 0) return;
   const Tensor& before = states_[update.index].means.gradient;
-  if (before.shape() != update.current.shape() || before.dtype() != update.current.dtype()) {
+  if (before.shape() != update.current.shape() || before.dtype() != compute_dtype(update.current.dtype())) {
     throw ShapeError(fmt::format("[adam] parameter {} is not what it was: {} {}, before {} {}", update.index,
                                  name_of(update.current.dtype()), to_string(update.current.shape()),
                                  name_of(before.dtype()), to_string(before.shape())));

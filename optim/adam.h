@@ -31,7 +31,8 @@ struct AdamOptions {
 ///   v  = beta2 * v + (1 - beta2) * g' * g'
 ///   p  = p - lr / (1 - beta1^t) * m / (sqrt(v / (1 - beta2^t)) + eps)
 /// Source: Kingma and Ba, "Adam: a method for stochastic optimization", 2015, algorithm 1; decay as in
-/// torch.optim.Adam. t counts a parameter's own steps. Computed in the dtype of the value, on its device.
+/// torch.optim.Adam. t counts a parameter's own steps. Computed in f64 for f64, else in f32, on the
+/// value's device.
 class Adam final : public Optimizer {
  public:
   /// Throws ValueError, for example `[adam] beta1 is not a number in [0, 1): 1`.

@@ -48,6 +48,12 @@ void check_one(const ParameterUpdate& update, std::string_view rule) {
   }
 }
 
+/// The same in f32, for a parameter of 16 bits.
+ParameterUpdate widened(const ParameterUpdate& update) {
+  return {update.index, update.current.to(DType::f32), update.gradient.to(DType::f32),
+          Tensor::empty(update.next.shape(), DType::f32, update.next.device())};
+}
+
 }  // namespace
 
 void Optimizer::check(std::span<const ParameterUpdate> updates) const {
@@ -69,7 +75,14 @@ void Optimizer::prepare(std::span<const ParameterUpdate> updates) {
   prepared_.clear();
   prepared_.reserve(updates.size());
   for (const ParameterUpdate& update : updates) {
-    prepare_one(update);
+    if (const DType dtype = update.current.dtype(); compute_dtype(dtype) == dtype) {
+      prepare_one(update);
+    } else {
+      const ParameterUpdate in_f32 = widened(update);
+      prepare_one(in_f32);
+      Tensor next = update.next;
+      next.copy_from(in_f32.next);
+    }
     prepared_.push_back(update.index);
   }
   open_ = true;

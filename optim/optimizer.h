@@ -20,8 +20,9 @@ struct ParameterUpdate {
 
 /// An update rule. It never writes into a value or a gradient: the new value goes to a second buffer, so forwards that
 /// read the old one are not disturbed. A step has two halves, so that several owners can take it together or not at
-/// all. Parameters that got no gradient are left out of a step by the caller; nothing of theirs changes. One owner at a
-/// time: not safe for several threads at once.
+/// all. Parameters that got no gradient are left out of a step by the caller; nothing of theirs changes. Values of f16 and
+/// bf16 are stepped in f32 and the new ones rounded, so a step below half their last digit is lost; their states are f32.
+/// One owner at a time: not safe for several threads at once.
 class Optimizer {
  public:
   Optimizer() = default;
@@ -51,7 +52,8 @@ class Optimizer {
   /// Throws if the parameter does not fit the state that it left in earlier steps. Default: nothing to check.
   virtual void check_state(const ParameterUpdate& update) const;
 
-  /// Writes `update.next`, and the parameter's next state where commit_state() finds it. `update` has been checked.
+  /// Writes `update.next`, and the parameter's next state where commit_state() finds it. `update` has been checked; it is
+  /// f32 or f64.
   virtual void prepare_one(const ParameterUpdate& update) = 0;
 
   /// Makes the state that prepare_one() left for parameter `index` the present one.

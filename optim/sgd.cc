@@ -40,7 +40,7 @@ Tensor Sgd::direction(std::size_t index) const {
 void Sgd::check_state(const ParameterUpdate& update) const {
   if (update.index >= states_.size()) return;
   const Tensor& before = states_[update.index].direction;
-  if (before.defined() && (before.shape() != update.current.shape() || before.dtype() != update.current.dtype())) {
+  if (before.defined() && (before.shape() != update.current.shape() || before.dtype() != compute_dtype(update.current.dtype()))) {
     throw ShapeError(fmt::format("[sgd] parameter {} is not what it was: {} {}, before {} {}", update.index,
                                  name_of(update.current.dtype()), to_string(update.current.shape()),
                                  name_of(before.dtype()), to_string(before.shape())));

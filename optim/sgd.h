@@ -31,8 +31,8 @@ struct SgdOptions {
 ///   d  = g' + momentum * v  with nesterov,  v  with momentum alone,  g'  without momentum
 ///   p  = p - lr * d
 /// Source: Sutskever et al., "On the importance of initialization and momentum in deep learning", 2013, in the form of
-/// torch.optim.SGD (step size outside the direction, first direction undampened). Computed in the dtype of the value,
-/// on its device.
+/// torch.optim.SGD (step size outside the direction, first direction undampened). Computed in f64 for
+/// f64, else in f32, on the value's device.
 class Sgd final : public Optimizer {
  public:
   /// Throws ValueError, for example `[sgd] lr is not a number >= 0: -0.1`.

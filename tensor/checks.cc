@@ -10,7 +10,7 @@ namespace {
 
 template <Element T>
 bool holds(double value) {
-  if constexpr (std::is_floating_point_v<T>) {
+  if constexpr (!std::is_integral_v<T>) {
     return true;
   } else if constexpr (std::is_same_v<T, bool>) {
     return value == 0.0 || value == 1.0;

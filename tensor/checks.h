@@ -8,7 +8,8 @@
 
 namespace troupe::detail {
 
-/// Throws DTypeError `[op] not a value of i64: 1.5` unless `value` is a value of `dtype`. Every number is one of f32.
+/// Throws DTypeError `[op] not a value of i64: 1.5` unless `value` is a value of `dtype`. Every number is one of
+/// a floating dtype.
 void require_value_of(std::string_view op, double value, DType dtype);
 
 /// Throws TensorError if either is undefined, DeviceError if they are on different devices.

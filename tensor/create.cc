@@ -66,8 +66,12 @@ Tensor from_values(std::span<const T> values, const Shape& shape) {
   template Tensor from_values<T>(std::span<const T> values, const Shape& shape);
 TROUPE_FOR_ELEMENT(bool)
 TROUPE_FOR_ELEMENT(std::uint8_t)
+TROUPE_FOR_ELEMENT(std::int8_t)
+TROUPE_FOR_ELEMENT(std::int16_t)
 TROUPE_FOR_ELEMENT(std::int32_t)
 TROUPE_FOR_ELEMENT(std::int64_t)
+TROUPE_FOR_ELEMENT(Half)
+TROUPE_FOR_ELEMENT(BFloat16)
 TROUPE_FOR_ELEMENT(float)
 TROUPE_FOR_ELEMENT(double)
 #undef TROUPE_FOR_ELEMENT
@@ -101,13 +105,13 @@ Tensor eye(std::int64_t n, DType dtype) {
   dispatch(dtype, [&]<class T>(std::type_identity<T>) {
     const auto out = result.mutable_data<T>();
     const auto step = static_cast<std::size_t>(n) + 1;
-    for (std::size_t i = 0; i < out.size(); i += step) out[i] = T{1};
+    for (std::size_t i = 0; i < out.size(); i += step) out[i] = static_cast<T>(1);
   });
   return result;
 }
 
 Tensor rand(const Shape& shape, Generator& generator, DType dtype) {
-  Tensor result = Tensor::empty(shape, dtype);
+  Tensor result = Tensor::empty(shape, compute_dtype(dtype));
   dispatch_floating("rand", dtype, [&]<class T>(std::type_identity<T>) {
     for (T& out : result.mutable_data<T>()) {
       // Rounding a double to f32 could give 1: take its upper 24 bits instead.
@@ -118,27 +122,27 @@ Tensor rand(const Shape& shape, Generator& generator, DType dtype) {
       }
     }
   });
-  return result;
+  return result.to(dtype);
 }
 
 Tensor uniform(const Shape& shape, double low, double high, Generator& generator, DType dtype) {
   if (!(low <= high)) throw ValueError(fmt::format("[uniform] low above high: {} > {}", low, high));
-  Tensor result = Tensor::empty(shape, dtype);
+  Tensor result = Tensor::empty(shape, compute_dtype(dtype));
   dispatch_floating("uniform", dtype, [&]<class T>(std::type_identity<T>) {
     const T below_high = std::nextafter(static_cast<T>(high), static_cast<T>(low));
     for (T& out : result.mutable_data<T>()) {
       out = std::min(static_cast<T>(low + (high - low) * generator.uniform()), below_high);
     }
   });
-  return result;
+  return result.to(dtype);
 }
 
 Tensor randn(const Shape& shape, Generator& generator, DType dtype) {
-  Tensor result = Tensor::empty(shape, dtype);
+  Tensor result = Tensor::empty(shape, compute_dtype(dtype));
   dispatch_floating("randn", dtype, [&]<class T>(std::type_identity<T>) {
     for (T& out : result.mutable_data<T>()) out = static_cast<T>(generator.normal());
   });
-  return result;
+  return result.to(dtype);
 }
 
 Tensor randint(std::int64_t low, std::int64_t high, const Shape& shape, Generator& generator) {

@@ -44,11 +44,12 @@ template <Element T>
 /// Returns the n x n identity matrix.
 [[nodiscard]] Tensor eye(std::int64_t n, DType dtype = DType::f32);
 
-/// Uniform in [0, 1) and in [low, high). f32 or f64. Element i takes the generator's i-th draw.
+/// Uniform in [0, 1) and in [low, high), of a floating dtype. Element i takes the generator's i-th draw. f16 and bf16 are
+/// the numbers of f32, rounded: then the upper bound may occur.
 [[nodiscard]] Tensor rand(const Shape& shape, Generator& generator, DType dtype = DType::f32);
 [[nodiscard]] Tensor uniform(const Shape& shape, double low, double high, Generator& generator,
                              DType dtype = DType::f32);
-/// Normal with mean 0 and variance 1. f32 or f64.
+/// Normal with mean 0 and variance 1, of a floating dtype; f16 and bf16 are the numbers of f32, rounded.
 [[nodiscard]] Tensor randn(const Shape& shape, Generator& generator, DType dtype = DType::f32);
 /// Integers in [low, high), i64.
 [[nodiscard]] Tensor randint(std::int64_t low, std::int64_t high, const Shape& shape, Generator& generator);

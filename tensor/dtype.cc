@@ -10,8 +10,12 @@ std::string_view name_of(DType dtype) noexcept {
   switch (dtype) {
     case DType::boolean: return "boolean";
     case DType::u8: return "u8";
+    case DType::i8: return "i8";
+    case DType::i16: return "i16";
     case DType::i32: return "i32";
     case DType::i64: return "i64";
+    case DType::f16: return "f16";
+    case DType::bf16: return "bf16";
     case DType::f32: return "f32";
     case DType::f64: return "f64";
   }
@@ -19,8 +23,8 @@ std::string_view name_of(DType dtype) noexcept {
 }
 
 DType parse_dtype(std::string_view name) {
-  for (DType dtype : {DType::boolean, DType::u8, DType::i32, DType::i64, DType::f32, DType::f64}) {
-    if (name_of(dtype) == name) return dtype;
+  for (std::uint8_t number = 1; is_dtype(number); ++number) {
+    if (name_of(DType{number}) == name) return DType{number};
   }
   throw DTypeError(fmt::format("[dtype] unknown name: {}", name));
 }

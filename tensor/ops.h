@@ -1,8 +1,11 @@
 // Operations on tensors. None changes its arguments except those called `..._into`; results have fresh memory unless
 // the comment says "view". Elementwise operations broadcast (shape.h) and promote (dtype.h).
 //
+// f16 and bf16 are computed in f32 and the result is rounded once; so are sums, products and whatever else has many
+// terms. Integers wrap around.
+//
 // A `double` operand takes the tensor's dtype: an integer tensor accepts integers of its range only, else DTypeError
-// `[add] not a value of i64: 1.5`. Arithmetic on two boolean tensors is a DTypeError; cast first. Functions of reals
+// `[add] not a value of i64: 1.5`. In arithmetic with f16 and bf16 it is an f32. Arithmetic on two boolean tensors is a DTypeError; cast first. Functions of reals
 // (div, exp, mean, ...) turn integers into f32. Operations on an undefined tensor throw `[op] tensor is undefined`,
 // on different devices DeviceError. Results never depend on the layout of the arguments.
 #pragma once
@@ -108,7 +111,7 @@ class Axes {
 
 // Products
 
-/// Returns the matrix product of `a` and `b`, f32 or f64 (integers become f32).
+/// Returns the matrix product of `a` and `b`, floating (integers become f32).
 /// Shapes: (..., m, k) x (..., k, n) -> (..., m, n), batch dimensions broadcast. A vector `a` is a row, a vector `b`
 /// a column, and the dimension added is dropped from the result.
 /// Throws ShapeError `[matmul] inner sizes differ: (8, 4) x (5, 1)` or `[matmul] a scalar has no columns: () x (3)`.
@@ -147,7 +150,8 @@ class Axes {
 // Into existing memory. `out` keeps its shape and dtype, which the operands must have too (they do not broadcast);
 // it may be one of them. Throws ShapeError `[axpby_into] shapes differ: (2) and (3)`.
 
-/// out = alpha * a + beta * b in one pass, each product rounded before the sum. An alpha of 1 is exact.
+/// out = alpha * a + beta * b in one pass, of a floating dtype; each product is rounded before the sum, to f32 for f16
+/// and bf16. An alpha of 1 is exact.
 void axpby_into(Tensor& out, double alpha, const Tensor& a, double beta, const Tensor& b);
 /// out = out + a
 void add_into(Tensor& out, const Tensor& a);

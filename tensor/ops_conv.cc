@@ -17,12 +17,15 @@ void require_at_least(std::string_view op, std::string_view what, const Size2d& 
   }
 }
 
-// What oneDNN computes in; other dtypes would need a conversion that the caller should see.
+// A conversion between operands is for the caller to see. What neither oneDNN nor the loops for f64 compute in is
+// converted as a whole by `computed`, and the result rounded once.
 void require_one_floating_dtype(std::string_view op, const Tensor& a, const Tensor& b) {
   detail::require_together(op, a, b);
   detail::require_same_dtype(op, a, b);
   if (!is_floating(a.dtype())) detail::throw_not_floating(op, a.dtype());
 }
+
+Tensor computed(const Tensor& x) { return x.to(compute_dtype(x.dtype())).contiguous(); }
 
 // Height and width of the output of windows that slide over an image.
 Size2d output_size(std::string_view op, const Shape& x, const Size2d& window, const Conv2dOptions& options) {
@@ -87,9 +90,9 @@ Tensor conv2d(const Tensor& x, const Tensor& weight, const Tensor& bias, const C
     if (bias.defined()) out.copy_from(bias.reshape({-1, 1, 1}));
     return out;
   }
-  Tensor out = Tensor::empty(shape, x.dtype(), x.device());
-  cpu::convolve(out, x.contiguous(), weight.contiguous(), bias.defined() ? bias.contiguous() : bias, options);
-  return out;
+  Tensor out = Tensor::empty(shape, compute_dtype(x.dtype()), x.device());
+  cpu::convolve(out, computed(x), computed(weight), bias.defined() ? computed(bias) : bias, options);
+  return out.to(x.dtype());
 }
 
 Tensor conv2d_backward_input(const Tensor& grad, const Tensor& weight, const Shape& input_shape,
@@ -98,9 +101,9 @@ Tensor conv2d_backward_input(const Tensor& grad, const Tensor& weight, const Sha
   require_one_floating_dtype(kName, grad, weight);
   require_gradient(kName, grad, conv_shape(kName, input_shape, weight.shape(), options));
   if (grad.numel() == 0 || input_shape.numel() == 0) return zeros(input_shape, grad.dtype(), grad.device());
-  Tensor out = Tensor::empty(input_shape, grad.dtype(), grad.device());
-  cpu::convolve_backward_input(out, grad.contiguous(), weight.contiguous(), options);
-  return out;
+  Tensor out = Tensor::empty(input_shape, compute_dtype(grad.dtype()), grad.device());
+  cpu::convolve_backward_input(out, computed(grad), computed(weight), options);
+  return out.to(grad.dtype());
 }
 
 Tensor conv2d_backward_weight(const Tensor& grad, const Tensor& x, const Shape& weight_shape,
@@ -109,19 +112,19 @@ Tensor conv2d_backward_weight(const Tensor& grad, const Tensor& x, const Shape& 
   require_one_floating_dtype(kName, grad, x);
   require_gradient(kName, grad, conv_shape(kName, x.shape(), weight_shape, options));
   if (grad.numel() == 0 || x.numel() == 0) return zeros(weight_shape, grad.dtype(), grad.device());
-  Tensor out = Tensor::empty(weight_shape, grad.dtype(), grad.device());
-  cpu::convolve_backward_weight(out, grad.contiguous(), x.contiguous(), options);
-  return out;
+  Tensor out = Tensor::empty(weight_shape, compute_dtype(grad.dtype()), grad.device());
+  cpu::convolve_backward_weight(out, computed(grad), computed(x), options);
+  return out.to(grad.dtype());
 }
 
 MaxPool2dResult max_pool2d(const Tensor& x, const Pool2dOptions& options) {
   x.require_defined("max_pool2d");
   if (!is_floating(x.dtype())) detail::throw_not_floating("max_pool2d", x.dtype());
   const Shape shape = pool_shape("max_pool2d", x.shape(), options);
-  Tensor out = Tensor::empty(shape, x.dtype(), x.device());
-  if (out.numel() == 0) return {out, Tensor::empty({0}, DType::u8, x.device())};
-  Tensor where_max = cpu::max_pool(out, x.contiguous(), options);
-  return {out, where_max};
+  if (shape.numel() == 0) return {zeros(shape, x.dtype(), x.device()), Tensor::empty({0}, DType::u8, x.device())};
+  Tensor out = Tensor::empty(shape, compute_dtype(x.dtype()), x.device());
+  Tensor where_max = cpu::max_pool(out, computed(x), options);
+  return {out.to(x.dtype()), where_max};
 }
 
 Tensor max_pool2d_backward(const Tensor& grad, const Tensor& where_max, const Shape& input_shape,
@@ -131,9 +134,9 @@ Tensor max_pool2d_backward(const Tensor& grad, const Tensor& where_max, const Sh
   if (!is_floating(grad.dtype())) detail::throw_not_floating(kName, grad.dtype());
   require_gradient(kName, grad, pool_shape(kName, input_shape, options));
   if (grad.numel() == 0) return zeros(input_shape, grad.dtype(), grad.device());
-  Tensor out = Tensor::empty(input_shape, grad.dtype(), grad.device());
-  cpu::max_pool_backward(out, grad.contiguous(), where_max, options);
-  return out;
+  Tensor out = Tensor::empty(input_shape, compute_dtype(grad.dtype()), grad.device());
+  cpu::max_pool_backward(out, computed(grad), where_max, options);
+  return out.to(grad.dtype());
 }
 
 }  // namespace troupe

@@ -15,14 +15,6 @@ using cpu::UnaryOp;
 bool is_real(BinaryOp op) { return op >= BinaryOp::div; }
 bool is_real(UnaryOp op) { return op >= UnaryOp::exp; }
 
-// A scalar operand: the tensor's dtype, raised to floating for functions of reals.
-Tensor operand(std::string_view op, const Tensor& x, double value, bool real) {
-  x.require_defined(op);
-  const DType dtype = real ? promote_to_floating(x.dtype()) : x.dtype();
-  detail::require_value_of(op, value, dtype);
-  return full({}, value, dtype, x.device());
-}
-
 Tensor unary(std::string_view name, UnaryOp op, const Tensor& x) {
   x.require_defined(name);
   if (x.dtype() == DType::boolean && !is_real(op)) throw DTypeError(fmt::format("[{}] not defined for boolean", name));
@@ -32,15 +24,39 @@ Tensor unary(std::string_view name, UnaryOp op, const Tensor& x) {
   return out;
 }
 
-Tensor binary(std::string_view name, BinaryOp op, const Tensor& a, const Tensor& b) {
-  detail::require_together(name, a, b);
+DType result_dtype(BinaryOp op, DType dtype) { return is_real(op) ? promote_to_floating(dtype) : dtype; }
+
+// Both fit `dtype`: they have it, or compute_dtype of it.
+Tensor binary_as(std::string_view name, BinaryOp op, DType dtype, const Tensor& a, const Tensor& b) {
   const Shape shape = broadcast_shapes(name, a.shape(), b.shape());
-  DType dtype = promote(a.dtype(), b.dtype());
-  if (is_real(op)) dtype = promote_to_floating(dtype);
   if (dtype == DType::boolean) throw DTypeError(fmt::format("[{}] not defined for boolean", name));
   Tensor out = Tensor::empty(shape, dtype, a.device());
-  cpu::binary(op, out, a.to(dtype).expand(shape), b.to(dtype).expand(shape));
+  cpu::binary(op, out, a.expand(shape), b.expand(shape));
   return out;
+}
+
+Tensor binary(std::string_view name, BinaryOp op, const Tensor& a, const Tensor& b) {
+  detail::require_together(name, a, b);
+  const DType dtype = result_dtype(op, promote(a.dtype(), b.dtype()));
+  return binary_as(name, op, dtype, a.to(dtype), b.to(dtype));
+}
+
+// A scalar operand of `dtype`. For arithmetic it is that of the computation, so that 1e-8 is not 0 beside an f16.
+Tensor operand(std::string_view op, const Tensor& x, double value, DType dtype) {
+  detail::require_value_of(op, value, dtype);
+  return full({}, value, is_floating(dtype) ? compute_dtype(dtype) : dtype, x.device());
+}
+
+Tensor binary(std::string_view name, BinaryOp op, const Tensor& a, double b) {
+  a.require_defined(name);
+  const DType dtype = result_dtype(op, a.dtype());
+  return binary_as(name, op, dtype, a.to(dtype), operand(name, a, b, dtype));
+}
+
+Tensor binary(std::string_view name, BinaryOp op, double a, const Tensor& b) {
+  b.require_defined(name);
+  const DType dtype = result_dtype(op, b.dtype());
+  return binary_as(name, op, dtype, operand(name, b, a, dtype), b.to(dtype));
 }
 
 Tensor compare(std::string_view name, CompareOp op, const Tensor& a, const Tensor& b) {
@@ -52,6 +68,13 @@ Tensor compare(std::string_view name, CompareOp op, const Tensor& a, const Tenso
   return out;
 }
 
+// What `x` is compared with: of its own dtype, so that it equals the element that was made of the same number.
+Tensor compared(std::string_view op, const Tensor& x, double value) {
+  x.require_defined(op);
+  detail::require_value_of(op, value, x.dtype());
+  return full({}, value, x.dtype(), x.device());
+}
+
 // Whether writing `out` element by element could change elements of `x` that are still to be read.
 bool overlaps(const Tensor& out, const Tensor& x) {
   return out.storage().same_as(x.storage()) && (out.offset() != x.offset() || out.strides() != x.strides());
@@ -60,26 +83,26 @@ bool overlaps(const Tensor& out, const Tensor& x) {
 }  // namespace
 
 Tensor add(const Tensor& a, const Tensor& b) { return binary("add", BinaryOp::add, a, b); }
-Tensor add(const Tensor& a, double b) { return add(a, operand("add", a, b, false)); }
+Tensor add(const Tensor& a, double b) { return binary("add", BinaryOp::add, a, b); }
 Tensor sub(const Tensor& a, const Tensor& b) { return binary("sub", BinaryOp::sub, a, b); }
-Tensor sub(const Tensor& a, double b) { return sub(a, operand("sub", a, b, false)); }
-Tensor sub(double a, const Tensor& b) { return sub(operand("sub", b, a, false), b); }
+Tensor sub(const Tensor& a, double b) { return binary("sub", BinaryOp::sub, a, b); }
+Tensor sub(double a, const Tensor& b) { return binary("sub", BinaryOp::sub, a, b); }
 Tensor mul(const Tensor& a, const Tensor& b) { return binary("mul", BinaryOp::mul, a, b); }
-Tensor mul(const Tensor& a, double b) { return mul(a, operand("mul", a, b, false)); }
+Tensor mul(const Tensor& a, double b) { return binary("mul", BinaryOp::mul, a, b); }
 Tensor div(const Tensor& a, const Tensor& b) { return binary("div", BinaryOp::div, a, b); }
-Tensor div(const Tensor& a, double b) { return div(a, operand("div", a, b, true)); }
-Tensor div(double a, const Tensor& b) { return div(operand("div", b, a, true), b); }
+Tensor div(const Tensor& a, double b) { return binary("div", BinaryOp::div, a, b); }
+Tensor div(double a, const Tensor& b) { return binary("div", BinaryOp::div, a, b); }
 Tensor maximum(const Tensor& a, const Tensor& b) { return binary("maximum", BinaryOp::maximum, a, b); }
-Tensor maximum(const Tensor& a, double b) { return maximum(a, operand("maximum", a, b, false)); }
+Tensor maximum(const Tensor& a, double b) { return binary("maximum", BinaryOp::maximum, a, b); }
 Tensor minimum(const Tensor& a, const Tensor& b) { return binary("minimum", BinaryOp::minimum, a, b); }
-Tensor minimum(const Tensor& a, double b) { return minimum(a, operand("minimum", a, b, false)); }
+Tensor minimum(const Tensor& a, double b) { return binary("minimum", BinaryOp::minimum, a, b); }
 
 Tensor pow(const Tensor& x, double exponent) {
   x.require_defined("pow");
   // The exact ways for the exponents that matter most; std::pow takes 20 times as long.
   if (exponent == 1.0) return x.to(promote_to_floating(x.dtype())).clone();
   if (exponent == 2.0) return binary("pow", BinaryOp::mul, x.to(promote_to_floating(x.dtype())), x);
-  return binary("pow", BinaryOp::pow, x, operand("pow", x, exponent, true));
+  return binary("pow", BinaryOp::pow, x, exponent);
 }
 
 Tensor neg(const Tensor& x) { return unary("neg", UnaryOp::neg, x); }
@@ -99,8 +122,7 @@ Tensor relu_backward(const Tensor& grad, const Tensor& output) {
 
 Tensor clamp(const Tensor& x, double low, double high) {
   if (low > high) throw ValueError(fmt::format("[clamp] low above high: {} > {}", low, high));
-  return binary("clamp", BinaryOp::minimum, binary("clamp", BinaryOp::maximum, x, operand("clamp", x, low, false)),
-                operand("clamp", x, high, false));
+  return binary("clamp", BinaryOp::minimum, binary("clamp", BinaryOp::maximum, x, low), high);
 }
 
 Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b) {
@@ -117,17 +139,17 @@ Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b) {
 }
 
 Tensor eq(const Tensor& a, const Tensor& b) { return compare("eq", CompareOp::eq, a, b); }
-Tensor eq(const Tensor& a, double b) { return eq(a, operand("eq", a, b, false)); }
+Tensor eq(const Tensor& a, double b) { return eq(a, compared("eq", a, b)); }
 Tensor ne(const Tensor& a, const Tensor& b) { return compare("ne", CompareOp::ne, a, b); }
-Tensor ne(const Tensor& a, double b) { return ne(a, operand("ne", a, b, false)); }
+Tensor ne(const Tensor& a, double b) { return ne(a, compared("ne", a, b)); }
 Tensor lt(const Tensor& a, const Tensor& b) { return compare("lt", CompareOp::lt, a, b); }
-Tensor lt(const Tensor& a, double b) { return lt(a, operand("lt", a, b, false)); }
+Tensor lt(const Tensor& a, double b) { return lt(a, compared("lt", a, b)); }
 Tensor le(const Tensor& a, const Tensor& b) { return compare("le", CompareOp::le, a, b); }
-Tensor le(const Tensor& a, double b) { return le(a, operand("le", a, b, false)); }
+Tensor le(const Tensor& a, double b) { return le(a, compared("le", a, b)); }
 Tensor gt(const Tensor& a, const Tensor& b) { return compare("gt", CompareOp::lt, b, a); }
-Tensor gt(const Tensor& a, double b) { return gt(a, operand("gt", a, b, false)); }
+Tensor gt(const Tensor& a, double b) { return gt(a, compared("gt", a, b)); }
 Tensor ge(const Tensor& a, const Tensor& b) { return compare("ge", CompareOp::le, b, a); }
-Tensor ge(const Tensor& a, double b) { return ge(a, operand("ge", a, b, false)); }
+Tensor ge(const Tensor& a, double b) { return ge(a, compared("ge", a, b)); }
 
 void axpby_into(Tensor& out, double alpha, const Tensor& a, double beta, const Tensor& b) {
   constexpr std::string_view kName = "axpby_into";
@@ -153,7 +175,8 @@ void add_into(Tensor& out, const Tensor& a) {
 
 void scale_into(Tensor& out, double alpha) {
   constexpr std::string_view kName = "scale_into";
-  const Tensor factor = operand(kName, out, alpha, false);
+  out.require_defined(kName);
+  const Tensor factor = operand(kName, out, alpha, out.dtype());
   if (out.dtype() == DType::boolean) throw DTypeError("[scale_into] not defined for boolean");
   detail::require_distinct_elements(kName, out);
   cpu::binary(BinaryOp::mul, out, out, factor.expand(out.shape()));

@@ -55,10 +55,12 @@ Tensor index_select_backward(const Tensor& grad, int dim, const Tensor& index, c
         fmt::format("[{}] gradient does not fit: {} for {}", kName, to_string(grad.shape()), to_string(expected)));
   }
   if (grad.dtype() == DType::boolean) throw DTypeError(fmt::format("[{}] not defined for boolean", kName));
-  Tensor out = zeros(shape, grad.dtype(), grad.device());
+  // Computed whole, so that what comes together at one place is rounded once.
+  const DType dtype = compute_dtype(grad.dtype());
+  Tensor out = zeros(shape, dtype, grad.device());
   Tensor target = out.view(around(shape, at));
-  cpu::put_add(target, grad.contiguous().view(around(expected, at)), places);
-  return out;
+  cpu::put_add(target, grad.to(dtype).contiguous().view(around(expected, at)), places);
+  return out.to(grad.dtype());
 }
 
 Tensor embedding(const Tensor& weight, const Tensor& index) {

@@ -83,7 +83,7 @@ Tensor matmul(const Tensor& a, const Tensor& b) {
   const DType dtype = promote_to_floating(promote(a.dtype(), b.dtype()));
   const Tensor x = a.dim() == 1 ? a.unsqueeze(0) : a;
   const Tensor y = b.dim() == 1 ? b.unsqueeze(1) : b;
-  Tensor out = matmul_batches(x, y, dtype);
+  Tensor out = matmul_batches(x, y, compute_dtype(dtype)).to(dtype);
   if (b.dim() == 1) out = out.squeeze(-1);
   if (a.dim() == 1) out = out.squeeze(b.dim() == 1 ? -1 : -2);
   return out;

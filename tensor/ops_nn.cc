@@ -28,10 +28,10 @@ Tensor softmax_along(std::string_view name, SoftmaxKind kind, const Tensor& x, i
   x.require_defined(name);
   const Shape lines = around(x.shape(), normalize_dim(name, dim, x.shape()));
   const DType dtype = promote_to_floating(x.dtype());
-  Tensor out = Tensor::empty(x.shape(), dtype, x.device());
+  Tensor out = Tensor::empty(x.shape(), compute_dtype(dtype), x.device());
   Tensor target = out.view(lines);
-  cpu::softmax(kind, target, x.to(dtype).contiguous().view(lines));
-  return out;
+  cpu::softmax(kind, target, x.to(out.dtype()).contiguous().view(lines));
+  return out.to(dtype);
 }
 
 Tensor softmax_backward_along(std::string_view name, SoftmaxKind kind, const Tensor& grad, const Tensor& output,
@@ -41,10 +41,12 @@ Tensor softmax_backward_along(std::string_view name, SoftmaxKind kind, const Ten
   detail::require_same_dtype(name, grad, output);
   if (!is_floating(grad.dtype())) detail::throw_not_floating(name, grad.dtype());
   const Shape lines = around(output.shape(), normalize_dim(name, dim, output.shape()));
-  Tensor out = Tensor::empty(output.shape(), output.dtype(), output.device());
+  const DType dtype = compute_dtype(output.dtype());
+  Tensor out = Tensor::empty(output.shape(), dtype, output.device());
   Tensor target = out.view(lines);
-  cpu::softmax_backward(kind, target, grad.contiguous().view(lines), output.contiguous().view(lines));
-  return out;
+  cpu::softmax_backward(kind, target, grad.to(dtype).contiguous().view(lines),
+                        output.to(dtype).contiguous().view(lines));
+  return out.to(output.dtype());
 }
 
 Tensor checked_target(std::string_view name, const Shape& shape, const Tensor& target) {
@@ -102,7 +104,7 @@ Tensor dropout_mask(const Shape& shape, double probability, Generator& generator
   }
   // Element i takes word i mod 4 of block i / 4 and is dropped if that is below probability * 2^32.
   const auto limit = static_cast<std::uint64_t>(std::llround(std::ldexp(probability, 32)));
-  Tensor out = Tensor::empty(shape, dtype);
+  Tensor out = Tensor::empty(shape, compute_dtype(dtype));
   dispatch_floating("dropout_mask", dtype, [&]<class T>(std::type_identity<T>) {
     const T kept = static_cast<T>(1.0 / (1.0 - probability));
     const auto mask = out.mutable_data<T>();
@@ -111,7 +113,7 @@ Tensor dropout_mask(const Shape& shape, double probability, Generator& generator
       for (std::size_t j = i; j < std::min(i + 4, mask.size()); ++j) mask[j] = block[j - i] < limit ? T{0} : kept;
     }
   });
-  return out;
+  return out.to(dtype);
 }
 
 }  // namespace troupe

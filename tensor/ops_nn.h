@@ -1,4 +1,4 @@
-// Operations of neural networks, each with the pieces its gradient needs. Rules as in ops.h; f32 or f64.
+// Operations of neural networks, each with the pieces its gradient needs. Rules as in ops.h; dtypes are floating.
 #pragma once
 
 #include <array>

@@ -85,12 +85,13 @@ Tensor argmax(const Tensor& x, int dim, KeepDim keep) {
 Tensor logsumexp(const Tensor& x, const Axes& axes, KeepDim keep) {
   constexpr std::string_view kName = "logsumexp";
   x.require_defined(kName);
-  const Tensor real = x.to(promote_to_floating(x.dtype()));
+  const DType dtype = promote_to_floating(x.dtype());
+  const Tensor real = x.to(compute_dtype(dtype));
   const Tensor top = reduce(kName, ReduceOp::max, real, axes, KeepDim::yes);
   // An infinite shift would turn infinities into NaN.
   const Tensor shift = where(eq(abs(top), std::numeric_limits<double>::infinity()), zeros_like(top), top);
   const Tensor result = add(log(sum(exp(sub(real, shift)), axes, KeepDim::yes)), shift);
-  return result.reshape(reduced_shape(x.shape(), axis_set(kName, x.shape(), axes), keep));
+  return result.to(dtype).reshape(reduced_shape(x.shape(), axis_set(kName, x.shape(), axes), keep));
 }
 
 Tensor sum_to(const Tensor& x, const Shape& shape) {

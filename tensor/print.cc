@@ -13,6 +13,13 @@ namespace {
 constexpr std::int64_t kElementsMax = 1000;
 constexpr std::int64_t kEdge = 3;
 
+// Enough to tell neighbours apart, where a dtype has few of them.
+template <class T>
+constexpr int kDigits = std::is_same_v<T, double>     ? 8
+                        : std::is_same_v<T, float>    ? 6
+                        : std::is_same_v<T, BFloat16> ? 4
+                                                      : 5;
+
 template <class T>
 std::string element_text(T value) {
   if constexpr (std::is_same_v<T, bool>) {
@@ -20,8 +27,8 @@ std::string element_text(T value) {
   } else if constexpr (std::is_integral_v<T>) {
     return fmt::format("{}", value);
   } else {
-    std::string text = fmt::format("{:.{}g}", value, std::is_same_v<T, float> ? 6 : 8);
-    const bool is_whole = std::isfinite(value) && text.find_first_of(".e") == std::string::npos;
+    std::string text = fmt::format("{:.{}g}", static_cast<double>(value), kDigits<T>);
+    const bool is_whole = std::isfinite(static_cast<double>(value)) && text.find_first_of(".e") == std::string::npos;
     return is_whole ? text + "." : text;
   }
 }

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "tensor/checks.h"
-#include "tensor/cpu/elementwise.h"
+#include "tensor/cpu/convert.h"
 #include "tensor/create.h"
 #include "tensor/error.h"
 
@@ -53,6 +53,10 @@ Tensor::Tensor(Storage storage, const Shape& shape, const Strides& strides, std:
 
 Tensor Tensor::empty(const Shape& shape, DType dtype, Device device) {
   require_available("empty", device);
+  // A number that someone sent as a DType would have elements of no size.
+  if (const auto number = static_cast<std::uint8_t>(dtype); !is_dtype(number)) {
+    throw DTypeError(fmt::format("[empty] no dtype has the number {}", number));
+  }
   std::int64_t bytes = 0;
   if (__builtin_mul_overflow(shape.numel(), static_cast<std::int64_t>(size_of(dtype)), &bytes)) {
     throw ShapeError(fmt::format("[empty] too many elements: {}", to_string(shape)));

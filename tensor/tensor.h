@@ -23,7 +23,7 @@ class Tensor {
  public:
   Tensor() = default;
 
-  /// Returns a tensor with uninitialised elements.
+  /// Returns a tensor with uninitialised elements. Throws DTypeError `[empty] no dtype has the number 11`.
   [[nodiscard]] static Tensor empty(const Shape& shape, DType dtype = DType::f32, Device device = Device::cpu());
 
   /// Returns a view of `storage` that starts `offset` elements into it.
@@ -91,7 +91,8 @@ class Tensor {
   /// Returns this tensor if it is contiguous, else a contiguous copy.
   [[nodiscard]] Tensor contiguous() const;
   /// Returns this tensor if it has `dtype`, else a converted copy. Floating to integer truncates toward zero, beyond
-  /// the range it saturates, NaN becomes 0; to boolean is `!= 0`.
+  /// the range it saturates, NaN becomes 0; integer to integer keeps the low bits; to boolean is `!= 0`; to floating
+  /// rounds to nearest, ties to even.
   [[nodiscard]] Tensor to(DType dtype) const;
   /// Returns this tensor if it is on `device`, else a copy there with the same strides.
   /// Throws DeviceError `[to] cuda:0 is not available: ...`.

@@ -1,6 +1,9 @@
 // Typed addresses of the first element of a tensor of any layout.
 #pragma once
 
+#include <array>
+#include <cstddef>
+
 #include "tensor/tensor.h"
 
 namespace troupe::cpu {
@@ -14,6 +17,23 @@ const T* elements(const Tensor& x) {
 template <class T>
 T* mutable_elements(Tensor& x) {
   return reinterpret_cast<T*>(x.mutable_bytes());
+}
+
+/// An element of `size` bytes that is moved and not looked at.
+template <std::size_t size>
+struct alignas(size) Opaque {
+  std::array<std::byte, size> bytes;
+};
+
+/// Calls `f(std::type_identity<Opaque<n>>{})` for the n bytes of an element of `dtype`.
+template <class F>
+void dispatch_opaque(DType dtype, const F& f) {
+  switch (size_of(dtype)) {
+    case 1: return f(std::type_identity<Opaque<1>>{});
+    case 2: return f(std::type_identity<Opaque<2>>{});
+    case 4: return f(std::type_identity<Opaque<4>>{});
+    default: return f(std::type_identity<Opaque<8>>{});
+  }
 }
 
 }  // namespace troupe::cpu

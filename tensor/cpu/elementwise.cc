@@ -1,30 +1,12 @@
 #include "tensor/cpu/elementwise.h"
 
 #include <cmath>
-#include <limits>
 
+#include "tensor/cpu/convert.h"
 #include "tensor/cpu/elements.h"
-#include "tensor/cpu/loops.h"
 
 namespace troupe::cpu {
 namespace {
-
-template <class To, class From>
-To convert_value(From value) {
-  if constexpr (std::is_same_v<To, From>) {
-    return value;
-  } else if constexpr (std::is_same_v<To, bool>) {
-    return value != From{0};
-  } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
-    // 2^(bits) as a From: the first value above the range.
-    constexpr auto kHigh = static_cast<From>(std::uint64_t{1} << std::numeric_limits<To>::digits);
-    if (value >= kHigh) return std::numeric_limits<To>::max();
-    if (value >= static_cast<From>(std::numeric_limits<To>::min())) return static_cast<To>(value);
-    return value < From{0} ? std::numeric_limits<To>::min() : To{0};
-  } else {
-    return static_cast<To>(value);
-  }
-}
 
 // Integer arithmetic wraps around: computed without sign, where that is defined.
 template <class T, class F>
@@ -35,14 +17,6 @@ T wrapping(T a, T b, const F& f) {
     using Unsigned = std::make_unsigned_t<T>;
     return static_cast<T>(f(static_cast<Unsigned>(a), static_cast<Unsigned>(b)));
   }
-}
-
-// Calls `f` with the element type if it is a number, or only if it is real.
-template <class F>
-void for_numbers(DType dtype, const F& f) {
-  dispatch(dtype, [&]<class T>(std::type_identity<T> type) {
-    if constexpr (!std::is_same_v<T, bool>) f(type);
-  });
 }
 
 template <class T>
@@ -74,84 +48,97 @@ void binary_real(BinaryOp op, const Walk<3>& walk, T* out, const T* a, const T* 
   }
 }
 
-}  // namespace
-
-void convert(Tensor& out, const Tensor& x) {
-  if (out.numel() == 0) return;
-  const auto walk = make_walk<2>(out.shape(), {&out.strides(), &x.strides()});
-  dispatch(out.dtype(), [&]<class To>(std::type_identity<To>) {
-    To* const o = mutable_elements<To>(out);
-    dispatch(x.dtype(), [&]<class From>(std::type_identity<From>) {
-      map_rows(walk, o, elements<From>(x), [](From v) { return convert_value<To>(v); });
-    });
-  });
+template <class T>
+void unary_number(UnaryOp op, const Walk<2>& walk, T* out, const T* x) {
+  const auto minus = [](auto p, auto q) { return p - q; };
+  switch (op) {
+    case UnaryOp::neg:
+      if constexpr (std::is_floating_point_v<T>) return map_rows(walk, out, x, [](T v) { return -v; });
+      return map_rows(walk, out, x, [&](T v) { return wrapping(T{0}, v, minus); });
+    case UnaryOp::abs:
+      if constexpr (std::is_floating_point_v<T>) return map_rows(walk, out, x, [](T v) { return std::abs(v); });
+      return map_rows(walk, out, x, [&](T v) { return v < T{0} ? wrapping(T{0}, v, minus) : v; });
+    // Written so that NaN, which compares false, passes through.
+    case UnaryOp::relu: return map_rows(walk, out, x, [](T v) { return v <= T{0} ? T{0} : v; });
+    default:
+      if constexpr (std::is_floating_point_v<T>) unary_real(op, walk, out, x);
+  }
 }
+
+template <class T>
+void binary_number(BinaryOp op, const Walk<3>& walk, T* out, const T* a, const T* b) {
+  switch (op) {
+    case BinaryOp::add:
+      return map_rows(walk, out, a, b, [](T x, T y) { return wrapping(x, y, [](auto v, auto w) { return v + w; }); });
+    case BinaryOp::sub:
+      return map_rows(walk, out, a, b, [](T x, T y) { return wrapping(x, y, [](auto v, auto w) { return v - w; }); });
+    case BinaryOp::mul:
+      return map_rows(walk, out, a, b, [](T x, T y) { return wrapping(x, y, [](auto v, auto w) { return v * w; }); });
+    // `x != x` holds for NaN only.
+    case BinaryOp::maximum: return map_rows(walk, out, a, b, [](T x, T y) { return x > y || x != x ? x : y; });
+    case BinaryOp::minimum: return map_rows(walk, out, a, b, [](T x, T y) { return x < y || x != x ? x : y; });
+    default:
+      if constexpr (std::is_floating_point_v<T>) binary_real(op, walk, out, a, b);
+  }
+}
+
+template <class T>
+void compare_numbers(CompareOp op, const Walk<3>& walk, bool* out, const T* a, const T* b) {
+  switch (op) {
+    case CompareOp::eq: return map_rows(walk, out, a, b, [](T x, T y) { return x == y; });
+    case CompareOp::ne: return map_rows(walk, out, a, b, [](T x, T y) { return x != y; });
+    case CompareOp::lt: return map_rows(walk, out, a, b, [](T x, T y) { return x < y; });
+    case CompareOp::le: return map_rows(walk, out, a, b, [](T x, T y) { return x <= y; });
+  }
+}
+
+template <class T>
+T* as(std::byte* data) {
+  return reinterpret_cast<T*>(data);
+}
+
+using Data2 = std::array<std::byte*, 2>;
+using Data3 = std::array<std::byte*, 3>;
+
+}  // namespace
 
 void unary(UnaryOp op, Tensor& out, const Tensor& x) {
   if (out.numel() == 0) return;
   const auto walk = make_walk<2>(out.shape(), {&out.strides(), &x.strides()});
-  for_numbers(out.dtype(), [&]<class T>(std::type_identity<T>) {
-    T* const o = mutable_elements<T>(out);
-    const T* const a = elements<T>(x);
-    const auto minus = [](auto p, auto q) { return p - q; };
-    switch (op) {
-      case UnaryOp::neg:
-        if constexpr (std::is_floating_point_v<T>) return map_rows(walk, o, a, [](T v) { return -v; });
-        return map_rows(walk, o, a, [&](T v) { return wrapping(T{0}, v, minus); });
-      case UnaryOp::abs:
-        if constexpr (std::is_floating_point_v<T>) return map_rows(walk, o, a, [](T v) { return std::abs(v); });
-        return map_rows(walk, o, a, [&](T v) { return v < T{0} ? wrapping(T{0}, v, minus) : v; });
-      // Written so that NaN, which compares false, passes through.
-      case UnaryOp::relu: return map_rows(walk, o, a, [](T v) { return v <= T{0} ? T{0} : v; });
-      default:
-        if constexpr (std::is_floating_point_v<T>) unary_real(op, walk, o, a);
-    }
+  const Operand to = computed_into(out);
+  dispatch_compute(out.dtype(), [&]<class T>(std::type_identity<T>) {
+    for_each_block<2>(walk, {to, computed(x)}, [op](const Walk<2>& part, const Data2& data) {
+      unary_number<T>(op, part, as<T>(data[0]), as<T>(data[1]));
+    });
   });
 }
 
 void binary(BinaryOp op, Tensor& out, const Tensor& a, const Tensor& b) {
   if (out.numel() == 0) return;
   const auto walk = make_walk<3>(out.shape(), {&out.strides(), &a.strides(), &b.strides()});
-  for_numbers(out.dtype(), [&]<class T>(std::type_identity<T>) {
-    T* const o = mutable_elements<T>(out);
-    const T* const x = elements<T>(a);
-    const T* const y = elements<T>(b);
-    switch (op) {
-      case BinaryOp::add:
-        return map_rows(walk, o, x, y, [](T p, T q) { return wrapping(p, q, [](auto v, auto w) { return v + w; }); });
-      case BinaryOp::sub:
-        return map_rows(walk, o, x, y, [](T p, T q) { return wrapping(p, q, [](auto v, auto w) { return v - w; }); });
-      case BinaryOp::mul:
-        return map_rows(walk, o, x, y, [](T p, T q) { return wrapping(p, q, [](auto v, auto w) { return v * w; }); });
-      // `p != p` holds for NaN only.
-      case BinaryOp::maximum: return map_rows(walk, o, x, y, [](T p, T q) { return p > q || p != p ? p : q; });
-      case BinaryOp::minimum: return map_rows(walk, o, x, y, [](T p, T q) { return p < q || p != p ? p : q; });
-      default:
-        if constexpr (std::is_floating_point_v<T>) binary_real(op, walk, o, x, y);
-    }
+  const Operand to = computed_into(out);
+  dispatch_compute(out.dtype(), [&]<class T>(std::type_identity<T>) {
+    for_each_block<3>(walk, {to, computed(a), computed(b)}, [op](const Walk<3>& part, const Data3& data) {
+      binary_number<T>(op, part, as<T>(data[0]), as<T>(data[1]), as<T>(data[2]));
+    });
   });
 }
 
 void compare(CompareOp op, Tensor& out, const Tensor& a, const Tensor& b) {
   if (out.numel() == 0) return;
   const auto walk = make_walk<3>(out.shape(), {&out.strides(), &a.strides(), &b.strides()});
-  bool* const o = mutable_elements<bool>(out);
-  dispatch(a.dtype(), [&]<class T>(std::type_identity<T>) {
-    const T* const x = elements<T>(a);
-    const T* const y = elements<T>(b);
-    switch (op) {
-      case CompareOp::eq: return map_rows(walk, o, x, y, [](T p, T q) { return p == q; });
-      case CompareOp::ne: return map_rows(walk, o, x, y, [](T p, T q) { return p != q; });
-      case CompareOp::lt: return map_rows(walk, o, x, y, [](T p, T q) { return p < q; });
-      case CompareOp::le: return map_rows(walk, o, x, y, [](T p, T q) { return p <= q; });
-    }
+  const Operand to{out.mutable_bytes(), DType::boolean, DType::boolean};
+  dispatch_compute(a.dtype(), [&]<class T>(std::type_identity<T>) {
+    for_each_block<3>(walk, {to, computed(a), computed(b)}, [op](const Walk<3>& part, const Data3& data) {
+      compare_numbers<T>(op, part, as<bool>(data[0]), as<T>(data[1]), as<T>(data[2]));
+    });
   });
 }
 
 void select(Tensor& out, const Tensor& condition, const Tensor& a, const Tensor& b) {
   if (out.numel() == 0) return;
   const auto walk = make_walk<4>(out.shape(), {&out.strides(), &condition.strides(), &a.strides(), &b.strides()});
-  dispatch(out.dtype(), [&]<class T>(std::type_identity<T>) {
+  dispatch_opaque(out.dtype(), [&]<class T>(std::type_identity<T>) {
     T* const o = mutable_elements<T>(out);
     const bool* const c = elements<bool>(condition);
     const T* const x = elements<T>(a);
@@ -168,10 +155,12 @@ void select(Tensor& out, const Tensor& condition, const Tensor& a, const Tensor&
 void axpby(Tensor& out, double alpha, const Tensor& a, double beta, const Tensor& b) {
   if (out.numel() == 0) return;
   const auto walk = make_walk<3>(out.shape(), {&out.strides(), &a.strides(), &b.strides()});
+  const Operand to = computed_into(out);
   dispatch_floating("axpby", out.dtype(), [&]<class T>(std::type_identity<T>) {
-    T* const o = mutable_elements<T>(out);
-    map_rows(walk, o, elements<T>(a), elements<T>(b),
-             [p = static_cast<T>(alpha), q = static_cast<T>(beta)](T x, T y) { return p * x + q * y; });
+    for_each_block<3>(walk, {to, computed(a), computed(b)}, [=](const Walk<3>& part, const Data3& data) {
+      map_rows(part, as<T>(data[0]), as<const T>(data[1]), as<const T>(data[2]),
+               [p = static_cast<T>(alpha), q = static_cast<T>(beta)](T x, T y) { return p * x + q * y; });
+    });
   });
 }
 

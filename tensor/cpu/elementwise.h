@@ -13,13 +13,11 @@ enum class UnaryOp : std::uint8_t { neg, abs, relu, exp, log, sqrt, tanh, sigmoi
 enum class BinaryOp : std::uint8_t { add, sub, mul, maximum, minimum, div, pow, relu_backward };
 enum class CompareOp : std::uint8_t { eq, ne, lt, le };
 
-/// out = x, converted as Tensor::to says.
-void convert(Tensor& out, const Tensor& x);
-
-/// Dtypes of `out` and `x` are equal, not boolean; f32 or f64 for exp and those after it.
+/// Dtypes of `out` and `x` are equal, not boolean; floating for exp and those after it.
 void unary(UnaryOp op, Tensor& out, const Tensor& x);
 
-/// Dtypes of all three are equal, not boolean; f32 or f64 for div and those after it. Integers wrap around.
+/// Dtypes of all three are equal, or that of an operand is compute_dtype of them. Not boolean; floating for div and those
+/// after it. Integers wrap around.
 void binary(BinaryOp op, Tensor& out, const Tensor& a, const Tensor& b);
 
 /// `out` is boolean, `a` and `b` have one dtype.
@@ -28,7 +26,7 @@ void compare(CompareOp op, Tensor& out, const Tensor& a, const Tensor& b);
 /// `condition` is boolean, all others have one dtype.
 void select(Tensor& out, const Tensor& condition, const Tensor& a, const Tensor& b);
 
-/// out = alpha * a + beta * b; all of one dtype, f32 or f64.
+/// out = alpha * a + beta * b; all of one floating dtype.
 void axpby(Tensor& out, double alpha, const Tensor& a, double beta, const Tensor& b);
 
 }  // namespace troupe::cpu

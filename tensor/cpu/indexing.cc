@@ -6,6 +6,20 @@
 #include "tensor/cpu/parallel.h"
 
 namespace troupe::cpu {
+namespace {
+
+// Integers wrap around: added without sign, where that is defined.
+template <class T>
+T sum_of(T a, T b) {
+  if constexpr (std::is_floating_point_v<T>) {
+    return a + b;
+  } else {
+    using Unsigned = std::make_unsigned_t<T>;
+    return static_cast<T>(static_cast<Unsigned>(a) + static_cast<Unsigned>(b));
+  }
+}
+
+}  // namespace
 
 void take(Tensor& out, const Tensor& x, const Tensor& index) {
   if (out.numel() == 0) return;
@@ -29,16 +43,14 @@ void put_add(Tensor& out, const Tensor& x, const Tensor& index) {
   const std::int64_t size = out.size(1);
   const std::int64_t inner = x.size(2);
   const auto* const at = elements<std::int64_t>(index);
-  dispatch(out.dtype(), [&]<class T>(std::type_identity<T>) {
-    if constexpr (!std::is_same_v<T, bool>) {
-      T* const to = mutable_elements<T>(out);
-      const T* const from = elements<T>(x);
-      // In one thread: two indices may name the same place.
-      for (std::int64_t i = 0; i < x.size(0) * count; ++i) {
-        T* const row = to + (i / count * size + at[i % count]) * inner;
-        const T* const add = from + i * inner;
-        for (std::int64_t j = 0; j < inner; ++j) row[j] = static_cast<T>(row[j] + add[j]);
-      }
+  dispatch_compute(out.dtype(), [&]<class T>(std::type_identity<T>) {
+    T* const to = mutable_elements<T>(out);
+    const T* const from = elements<T>(x);
+    // In one thread: two indices may name the same place.
+    for (std::int64_t i = 0; i < x.size(0) * count; ++i) {
+      T* const row = to + (i / count * size + at[i % count]) * inner;
+      const T* const add = from + i * inner;
+      for (std::int64_t j = 0; j < inner; ++j) row[j] = sum_of(row[j], add[j]);
     }
   });
 }
@@ -46,7 +58,7 @@ void put_add(Tensor& out, const Tensor& x, const Tensor& index) {
 void pick(Tensor& out, const Tensor& x, const Tensor& index) {
   if (out.numel() == 0) return;
   const auto* const at = elements<std::int64_t>(index);
-  dispatch(out.dtype(), [&]<class T>(std::type_identity<T>) {
+  dispatch_opaque(out.dtype(), [&]<class T>(std::type_identity<T>) {
     T* const to = mutable_elements<T>(out);
     const T* const from = elements<T>(x);
     for (std::int64_t i = 0; i < out.numel(); ++i) to[i] = from[i * x.size(1) + at[i]];
@@ -56,7 +68,7 @@ void pick(Tensor& out, const Tensor& x, const Tensor& index) {
 void place(Tensor& out, const Tensor& x, const Tensor& index) {
   if (x.numel() == 0) return;
   const auto* const at = elements<std::int64_t>(index);
-  dispatch(out.dtype(), [&]<class T>(std::type_identity<T>) {
+  dispatch_opaque(out.dtype(), [&]<class T>(std::type_identity<T>) {
     T* const to = mutable_elements<T>(out);
     const T* const from = elements<T>(x);
     for (std::int64_t i = 0; i < x.numel(); ++i) to[i * out.size(1) + at[i]] = from[i];

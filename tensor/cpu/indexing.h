@@ -9,7 +9,8 @@ namespace troupe::cpu {
 /// out (outer, count, inner) = x (outer, size, inner) at `index` (count) along the middle.
 void take(Tensor& out, const Tensor& x, const Tensor& index);
 
-/// out (outer, size, inner) at `index` += x (outer, count, inner), in the order of `index`. Not boolean.
+/// out (outer, size, inner) at `index` += x (outer, count, inner), in the order of `index`. Their dtype is one
+/// that is computed in.
 void put_add(Tensor& out, const Tensor& x, const Tensor& index);
 
 /// out (n) = x (n, classes) at `index` (n) of each row.

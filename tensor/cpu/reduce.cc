@@ -2,8 +2,8 @@
 
 #include <limits>
 
+#include "tensor/cpu/convert.h"
 #include "tensor/cpu/elements.h"
-#include "tensor/cpu/loops.h"
 
 namespace troupe::cpu {
 namespace {
@@ -45,15 +45,13 @@ struct Min {
   [[nodiscard]] T finish(T total) const { return total; }
 };
 
-// Folds everything that `folded` reaches from `x`.
+// Folds everything that `folded` reaches from `start`.
 template <class Fold, class T>
-typename Fold::Total fold_one(const T* x, const Walk<1>& folded) {
+typename Fold::Total fold_one(const Source<T>& x, std::int64_t start, const Walk<1>& folded) {
   std::array<typename Fold::Total, kLanes> lanes;
   lanes.fill(Fold::start());
   std::size_t k = 0;
-  const std::int64_t stride = folded.row_strides()[0];
-  walk_range(folded, 0, folded.numel, [&](const std::array<std::int64_t, 1>& at, std::int64_t count) {
-    const T* const row = x + at[0];
+  const auto part = [&](const T* row, std::int64_t stride, std::int64_t count) {
     std::int64_t i = 0;
     for (; k % kLanes != 0 && i < count; ++i, ++k) lanes[k % kLanes] = Fold::step(lanes[k % kLanes], row[i * stride]);
     for (; i + static_cast<std::int64_t>(kLanes) <= count; i += kLanes, k += kLanes) {
@@ -62,13 +60,18 @@ typename Fold::Total fold_one(const T* x, const Walk<1>& folded) {
       }
     }
     for (; i < count; ++i, ++k) lanes[k % kLanes] = Fold::step(lanes[k % kLanes], row[i * stride]);
+  };
+  walk_range(folded, 0, folded.numel, [&](const std::array<std::int64_t, 1>& at, std::int64_t count) {
+    x.read(start + at[0], folded.row_strides()[0], count, part);
   });
   return Fold::join(Fold::join(lanes[0], lanes[1]), Fold::join(lanes[2], lanes[3]));
 }
 
 // The same for `count` <= kColumns neighbouring results at once, reading memory in order.
 template <class Fold, class T, class R>
-void fold_columns(const Fold& fold, R* out, const T* x, std::int64_t count, const Walk<1>& folded) {
+void fold_columns(const Fold& fold, R* out, const Source<T>& x, std::int64_t start, std::int64_t count,
+                  const Walk<1>& folded) {
+  static_assert(kColumns <= kBlockElements);
   using Total = typename Fold::Total;
   std::array<std::array<Total, kColumns>, kLanes> lanes;
   for (auto& lane : lanes) lane.fill(Fold::start());
@@ -77,9 +80,10 @@ void fold_columns(const Fold& fold, R* out, const T* x, std::int64_t count, cons
   const std::int64_t stride = folded.row_strides()[0];
   walk_range(folded, 0, folded.numel, [&](const std::array<std::int64_t, 1>& at, std::int64_t rows) {
     for (std::int64_t i = 0; i < rows; ++i, ++k) {
-      const T* const row = x + at[0] + i * stride;
       auto& lane = lanes[k % kLanes];
-      for (std::size_t j = 0; j < columns; ++j) lane[j] = Fold::step(lane[j], row[j]);
+      x.read(start + at[0] + i * stride, 1, count, [&](const T* row, std::int64_t, std::int64_t) {
+        for (std::size_t j = 0; j < columns; ++j) lane[j] = Fold::step(lane[j], row[j]);
+      });
     }
   });
   for (std::size_t j = 0; j < columns; ++j) {
@@ -88,27 +92,39 @@ void fold_columns(const Fold& fold, R* out, const T* x, std::int64_t count, cons
 }
 
 template <class Fold, class T, class R>
-void fold_all(const Fold& fold, R* out, const T* x, const Walk<2>& kept, const Walk<1>& folded) {
+void fold_all(const Fold& fold, R* out, const Source<T>& x, const Walk<2>& kept, const Walk<1>& folded) {
   const auto [out_stride, x_stride] = kept.row_strides();
   const bool by_columns = x_stride == 1 && out_stride == 1 && folded.row_strides()[0] != 1;
   const auto row = [&, xs = x_stride, os = out_stride](const std::array<std::int64_t, 2>& at, std::int64_t count) {
     if (by_columns) {
       for (std::int64_t j = 0; j < count; j += kColumns) {
-        fold_columns(fold, out + at[0] + j, x + at[1] + j, std::min(kColumns, count - j), folded);
+        fold_columns(fold, out + at[0] + j, x, at[1] + j, std::min(kColumns, count - j), folded);
       }
     } else {
       for (std::int64_t j = 0; j < count; ++j) {
-        out[at[0] + j * os] = fold.finish(fold_one<Fold>(x + at[1] + j * xs, folded));
+        out[at[0] + j * os] = fold.finish(fold_one<Fold>(x, at[1] + j * xs, folded));
       }
     }
   };
   for_each_row(kept, row, folded.numel);
 }
 
+// What results are before they are rounded or wrapped to the dtype of the result.
+DType dtype_of_total(ReduceOp op, DType dtype) {
+  if (op == ReduceOp::max || op == ReduceOp::min) return compute_dtype(dtype);
+  if (!is_floating(dtype)) return DType::i64;
+  return dtype == DType::f32 ? DType::f32 : DType::f64;
+}
+
 }  // namespace
 
 void reduce(ReduceOp op, Tensor& out, const Tensor& x, const AxisSet& axes) {
   if (out.numel() == 0) return;
+  if (const DType dtype = dtype_of_total(op, x.dtype()); dtype != out.dtype()) {
+    Tensor totals = Tensor::empty(out.shape(), dtype);
+    reduce(op, totals, x, axes);
+    return convert(out, totals);
+  }
   Shape kept_shape;
   Shape folded_shape;
   Strides kept_strides;
@@ -122,22 +138,23 @@ void reduce(ReduceOp op, Tensor& out, const Tensor& x, const AxisSet& axes) {
   const auto kept = make_walk<2>(kept_shape, {&out_strides, &kept_strides});
   const auto folded = make_walk<1>(folded_shape, {&folded_strides});
   const double divisor = op == ReduceOp::mean ? static_cast<double>(folded.numel) : 1.0;
-  dispatch(x.dtype(), [&]<class T>(std::type_identity<T>) {
-    using Result = std::conditional_t<std::is_floating_point_v<T>, T, std::int64_t>;
+  std::byte* const to = out.mutable_bytes();
+  dispatch_compute(x.dtype(), [&]<class T>(std::type_identity<T>) {
+    const Source<T> from{x.bytes(), x.dtype()};
+    const auto fold_into = [&]<class R>(const auto& fold, std::type_identity<R>) {
+      fold_all(fold, reinterpret_cast<R*>(to), from, kept, folded);
+    };
     switch (op) {
       case ReduceOp::sum:
-      case ReduceOp::mean: {
-        Result* const to = mutable_elements<Result>(out);
-        return fold_all(Sum<T, Result>{divisor}, to, elements<T>(x), kept, folded);
-      }
-      case ReduceOp::max: {
-        T* const to = mutable_elements<T>(out);
-        return fold_all(Max<T>{}, to, elements<T>(x), kept, folded);
-      }
-      case ReduceOp::min: {
-        T* const to = mutable_elements<T>(out);
-        return fold_all(Min<T>{}, to, elements<T>(x), kept, folded);
-      }
+      case ReduceOp::mean:
+        if constexpr (!std::is_floating_point_v<T>) {
+          return fold_into(Sum<T, std::int64_t>{divisor}, std::type_identity<std::int64_t>{});
+        } else {
+          if (out.dtype() == dtype_of<T>) return fold_into(Sum<T, T>{divisor}, std::type_identity<T>{});
+          return fold_into(Sum<T, double>{divisor}, std::type_identity<double>{});
+        }
+      case ReduceOp::max: return fold_into(Max<T>{}, std::type_identity<T>{});
+      case ReduceOp::min: return fold_into(Min<T>{}, std::type_identity<T>{});
     }
   });
 }
@@ -151,17 +168,22 @@ void argmax_last(Tensor& out, const Tensor& x) {
   const Strides out_strides = contiguous_strides(first.shape());
   const auto walk = make_walk<2>(first.shape(), {&out_strides, &first.strides()});
   std::int64_t* const to = mutable_elements<std::int64_t>(out);
-  dispatch(x.dtype(), [&]<class T>(std::type_identity<T>) {
-    const T* const from = elements<T>(first);
+  dispatch_compute(x.dtype(), [&]<class T>(std::type_identity<T>) {
+    const Source<T> from{first.bytes(), x.dtype()};
     const auto row = [&](const std::array<std::int64_t, 2>& at, std::int64_t count) {
       for (std::int64_t j = 0; j < count; ++j) {
-        const T* const values = from + at[1] + j * walk.row_strides()[1];
-        std::int64_t best = 0;
-        for (std::int64_t i = 1; i < size; ++i) {
-          const T value = values[i * stride];
-          const T top = values[best * stride];
-          if (value > top || (value != value && top == top)) best = i;
-        }
+        std::int64_t best = -1;
+        std::int64_t place = 0;
+        T top{};
+        const auto part = [&](const T* values, std::int64_t step, std::int64_t part_size) {
+          for (std::int64_t i = 0; i < part_size; ++i, ++place) {
+            const T value = values[i * step];
+            if (best >= 0 && !(value > top || (value != value && top == top))) continue;
+            best = place;
+            top = value;
+          }
+        };
+        from.read(at[1] + j * walk.row_strides()[1], stride, size, part);
         to[at[0] + j * walk.row_strides()[0]] = best;
       }
     };

@@ -1,5 +1,6 @@
 // Kernels that fold dimensions. Elements are taken in row-major order into four running results, element k into the
-// (k mod 4)th: so the result depends neither on layout nor on threads. f32 sums run in f64.
+// (k mod 4)th: so the result depends neither on layout nor on threads. Floating sums run in f64, of integers
+// in i64, and are rounded to the result once.
 #pragma once
 
 #include <array>

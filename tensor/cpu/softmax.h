@@ -1,4 +1,4 @@
-// Softmax kernels on contiguous (outer, size, inner) tensors of one floating dtype, along the middle.
+// Softmax kernels on contiguous (outer, size, inner) tensors of one dtype, f32 or f64, along the middle.
 #pragma once
 
 #include <cstdint>

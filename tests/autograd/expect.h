@@ -8,7 +8,9 @@
 #include <span>
 #include <vector>
 
+#include "autograd/engine.h"
 #include "autograd/gradcheck.h"
+#include "autograd/ops.h"
 #include "autograd/variable.h"
 #include "tensor/create.h"
 #include "tensor/print.h"
@@ -38,10 +40,43 @@ inline void expect(const Tensor& actual, double value) { expect(actual, {value},
 
 using Inputs = std::span<const Variable>;
 
-/// Checks the gradient of `function` at `inputs` against finite differences.
+/// The gradients of a weighted sum of `function` at `inputs`.
+inline Gradients gradients_of(const std::function<Variable(Inputs)>& function, const std::vector<Variable>& inputs) {
+  const Variable result = function(inputs);
+  Generator generator(17);
+  return backward(sum(result * Variable(uniform(result.shape(), 0.5, 1.5, generator, DType::f64))));
+}
+
+/// Checks that gradients of `function` at `inputs` in 16 bits have their dtype, and are those of f64 at the same numbers
+/// but for some roundings: 2^-8 of the largest each, and 16 of them.
+inline void expect_gradients_in_16_bits(const std::function<Variable(Inputs)>& function,
+                                        const std::vector<Variable>& inputs) {
+  for (const DType dtype : {DType::f16, DType::bf16}) {
+    std::vector<Variable> narrow;
+    std::vector<Variable> wide;
+    for (const Variable& input : inputs) {
+      narrow.emplace_back(input.value().to(dtype), RequiresGrad::yes);
+      wide.emplace_back(narrow.back().value().to(DType::f64), RequiresGrad::yes);
+    }
+    const Gradients found = gradients_of(function, narrow);
+    const Gradients expected = gradients_of(function, wide);
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      const Tensor gradient = found.of(narrow[i]);
+      const Tensor reference = expected.of(wide[i]);
+      if (reference.numel() == 0) continue;
+      const double largest = max(abs(reference)).item();
+      const bool fits = gradient.dtype() == dtype && allclose(gradient, reference, 0.0, largest / 16.0);
+      BOOST_CHECK_MESSAGE(fits, name_of(gradient.dtype()) << " gradient of input " << i << " in " << name_of(dtype) << ":\n"
+                                                          << gradient << "\nis not close to\n" << reference);
+    }
+  }
+}
+
+/// Checks the gradient of `function` at `inputs` against finite differences, and that it works in 16 bits.
 inline void expect_gradcheck(const std::function<Variable(Inputs)>& function, const std::vector<Variable>& inputs) {
   const GradcheckResult result = gradcheck(function, inputs);
   BOOST_CHECK_MESSAGE(result.ok, result.worst);
+  expect_gradients_in_16_bits(function, inputs);
 }
 
 }  // namespace troupe::testing

@@ -4,6 +4,7 @@
 
 #include "messages/values.h"
 #include "tensor/create.h"
+#include "tests/messages/message_samples.h"
 
 namespace troupe {
 
@@ -51,7 +52,8 @@ BOOST_AUTO_TEST_SUITE(tensor_wire)
 
 BOOST_AUTO_TEST_CASE(tensors_of_every_dtype_and_shape_survive, *boost::unit_test::label("R-32")) {
   Sizes sizes;
-  for (const DType dtype : {DType::boolean, DType::u8, DType::i32, DType::i64, DType::f32, DType::f64}) {
+  for (std::uint8_t number = 1; is_dtype(number); ++number) {
+    const auto dtype = static_cast<DType>(number);
     const Tensor sent = ones({2, 3}, dtype);
     const std::vector<Tensor> received = through({sent}, sizes);
     BOOST_TEST(same_bytes(received[0], sent));
@@ -172,7 +174,7 @@ BOOST_AUTO_TEST_CASE(descriptors_that_do_not_fit_their_frame_are_refused) {
   BOOST_TEST(good.bytes.size() == 48U);
   check_refused(with(good, 0, std::uint32_t{1}), "[decode] tensor in frame 1: there are 1");
   check_refused(with(good, 4, std::uint8_t{0}), "[decode] undefined tensor with content");
-  check_refused(with(good, 4, std::uint8_t{7}), "[decode] no dtype has the number 7");
+  check_refused(with(good, 4, std::uint8_t{11}), "[decode] no dtype has the number 11");
   check_refused(with(good, 5, std::uint8_t{17}), "[decode] tensor of 17 dimensions");
   check_refused(with(good, 6, std::uint16_t{0xFFFF}), "[decode] no device has the number 65535");
   check_refused(with(good, 8, std::uint64_t{8}), "[decode] tensor of 32 bytes at 8 in a frame of 32");
@@ -210,6 +212,19 @@ BOOST_AUTO_TEST_CASE(a_frame_that_no_tensor_uses_is_refused) {
   msg::Payload payload = to_payload(nullptr, counted(4));
   payload.tensors.push_back(payload.tensors[0]);
   check_refused(payload, "[decode] 1 frames that no tensor uses");
+}
+
+BOOST_AUTO_TEST_CASE(bytes_of_a_bf16_tensor_are_those_of_the_book) {
+  const msg::Payload payload = to_payload(nullptr, from_values<BFloat16>({BFloat16(1.0), BFloat16(-2.5)}));
+  BOOST_TEST((payload.bytes == testing::from_hex("00 00 00 00  0a  01  00 00"        // in frame 0, bf16, 1 dimension
+                                                 "00 00 00 00 00 00 00 00"           // begins at byte 0
+                                                 "02 00 00 00 00 00 00 00"           // 2 elements
+                                                 "04 00 00 00 00 00 00 00"           // in 4 bytes
+                                                 "02 00 00 00 00 00 00 00"           // size 2
+                                                 "01 00 00 00 00 00 00 00")));       // stride 1
+  BOOST_TEST_REQUIRE(payload.tensors.size() == 1U);
+  const std::span<const std::byte> frame = payload.tensors[0].bytes;
+  BOOST_TEST((std::vector<std::byte>(frame.begin(), frame.end()) == testing::from_hex("80 3f  20 c0")));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -106,6 +106,7 @@ Tensor tensor_of(std::size_t rank, const Shape& shape) {
 /// What all of `size` members make of place `i`, computed one after the other.
 template <class T>
 T expected(ReduceOp op, std::size_t size, std::int64_t i) {
+  if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>) return T(expected<float>(op, size, i));
   T total = static_cast<T>(brought(0, i));
   for (std::size_t rank = 1; rank < size; ++rank) {
     const T next = static_cast<T>(brought(rank, i));
@@ -131,7 +132,7 @@ template <class T>
 std::string wrong_reductions(Collective& collective, const Scope& scope) {
   std::string wrong;
   for (const ReduceOp op : {ReduceOp::sum, ReduceOp::mean, ReduceOp::min, ReduceOp::max, ReduceOp::prod}) {
-    if (op == ReduceOp::mean && !std::is_floating_point_v<T>) continue;
+    if (op == ReduceOp::mean && !is_floating(dtype_of<T>)) continue;
     for (const Shape& shape : {Shape{}, Shape{1}, Shape{3, 5}, Shape{1000}, Shape{0, 4}}) {
       const Tensor own = tensor_of<T>(collective.rank(), shape);
       const Tensor all = collective.all_reduce(scope, own, op);
@@ -157,7 +158,9 @@ BOOST_AUTO_TEST_CASE(reductions_of_every_dtype_are_those_of_plain_arithmetic_and
     const auto wrong = members.run([](Collective& collective, Scope& scope) {
       return wrong_reductions<float>(collective, scope) + wrong_reductions<double>(collective, scope) +
              wrong_reductions<std::int32_t>(collective, scope) + wrong_reductions<std::int64_t>(collective, scope) +
-             wrong_reductions<std::uint8_t>(collective, scope);
+             wrong_reductions<std::uint8_t>(collective, scope) + wrong_reductions<std::int8_t>(collective, scope) +
+             wrong_reductions<std::int16_t>(collective, scope) + wrong_reductions<Half>(collective, scope) +
+             wrong_reductions<BFloat16>(collective, scope);
     });
     for (const std::string& text : wrong) BOOST_TEST(text == "", size << " members: " << text);
   }

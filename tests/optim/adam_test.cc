@@ -8,6 +8,7 @@
 
 #include "tensor/create.h"
 #include "tensor/error.h"
+#include "tensor/ops.h"
 #include "tests/optim/parameter.h"
 
 using namespace troupe;
@@ -123,6 +124,19 @@ BOOST_AUTO_TEST_CASE(a_parameter_may_not_change_its_shape_between_steps) {
   small.step(adam, {1.0});
   const auto step = [&] { large.step(adam, {1.0, 1.0}); };
   expect_throw<ShapeError>(step, "[adam] parameter 0 is not what it was: f64 (2), before f64 (1)");
+}
+
+BOOST_AUTO_TEST_CASE(values_of_16_bits_are_stepped_in_f32_and_rounded) {
+  Adam adam({.lr = 0.25});
+  const Tensor value = from_values<Half>({Half(1.0)});
+  // Its square and eps are 0 in f16; in f32 the first step is lr, whatever the gradient.
+  const ParameterUpdate update{0, value, from_values<Half>({Half(1e-5)}), empty({1}, DType::f16)};
+  adam.step(std::span(&update, 1));
+  BOOST_TEST(same_bytes(adam.square_mean(0), mul(mul(update.gradient.to(DType::f32), update.gradient.to(DType::f32)), 0.001)));
+  BOOST_TEST(allclose(update.next, full({1}, 0.75, DType::f16), 0.001));  // eps is a thousandth of the gradient
+  const ParameterUpdate next{0, update.next, update.gradient, empty({1}, DType::f16)};
+  adam.step(std::span(&next, 1));
+  BOOST_TEST(allclose(next.next, full({1}, 0.5, DType::f16), 0.002));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -4,10 +4,12 @@
 
 #include <cmath>
 #include <limits>
+#include <span>
 #include <string>
 
 #include "tensor/create.h"
 #include "tensor/error.h"
+#include "tensor/ops.h"
 #include "tests/optim/parameter.h"
 
 using namespace troupe;
@@ -200,6 +202,26 @@ BOOST_AUTO_TEST_CASE(a_parameter_may_not_change_its_shape_between_steps) {
         large.step(sgd, {1.0, 1.0});
       },
       "[sgd] parameter 0 is not what it was: f64 (2), before f64 (1)");
+}
+
+BOOST_AUTO_TEST_CASE(values_of_16_bits_are_stepped_in_f32_and_rounded) {
+  for (const DType dtype : {DType::f16, DType::bf16}) {
+    Sgd sgd({.lr = 0.1, .momentum = 0.9, .weight_decay = 0.01, .nesterov = true});
+    Sgd in_f32({.lr = 0.1, .momentum = 0.9, .weight_decay = 0.01, .nesterov = true});
+    Tensor value = from_values<float>({1.0F, -3.0F}).to(dtype);
+    for (const float g : {0.3F, -1.7F, 2.5F}) {
+      const Tensor gradient = full({2}, g, dtype);
+      const ParameterUpdate update{0, value, gradient, empty({2}, dtype)};
+      const ParameterUpdate wide{0, value.to(DType::f32), gradient.to(DType::f32), empty({2})};
+      sgd.step(std::span(&update, 1));
+      in_f32.step(std::span(&wide, 1));
+      BOOST_TEST(same_bytes(update.next, wide.next.to(dtype)));
+      BOOST_TEST(same_bytes(sgd.direction(0), in_f32.direction(0)));
+      value = update.next;
+    }
+    const ParameterUpdate mixed{0, value, zeros({2}), empty({2}, dtype)};
+    BOOST_CHECK_THROW(sgd.step(std::span(&mixed, 1)), DTypeError);
+  }
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -61,4 +61,32 @@ BOOST_AUTO_TEST_CASE(impossible_sizes_are_refused_before_anything_is_allocated) 
                            [] { (void)empty({std::int64_t{1} << 61}, DType::f64); });
 }
 
+BOOST_AUTO_TEST_CASE(every_dtype_is_made_and_read) {
+  for (const DType dtype : kDTypes) {
+    BOOST_TEST_CONTEXT(name_of(dtype)) {
+      const Tensor one_zero = from_values<bool>({true, false}).to(dtype);
+      expect_same(arange(1.0, -1.0, -1.0, dtype), one_zero);
+      expect_same(full({1}, 1.0, dtype), one_zero.slice(0, 0, 1));
+      expect_same(ones_like(one_zero), full({2}, 1.0, dtype));
+      expect_same(eye(2, dtype).select(0, 0), one_zero);
+      Tensor filled = zeros({2}, dtype);
+      filled.fill(1.0);
+      expect_same(filled, ones({2}, dtype));
+      BOOST_CHECK_EQUAL(ones({}, dtype).item(), 1.0);
+      BOOST_CHECK(allclose(one_zero, from_values<double>({1, 0}).to(dtype)));
+      dispatch(dtype, [&]<class T>(std::type_identity<T>) {
+        expect_same(from_values<T>({T(1), T(0)}), one_zero);
+        expect_same(scalar(T(1)), ones({}, dtype));
+        BOOST_CHECK(ones({}, DType::i64).item<T>() == T(1));
+        BOOST_CHECK(one_zero.data<T>()[0] == T(1));
+      });
+    }
+  }
+  expect_same(full({1}, 0.1, DType::bf16), from_values<BFloat16>({BFloat16::from_bits(0x3DCD)}));
+  expect_same(full({1}, -128, DType::i8), from_values<std::int8_t>({-128}));
+  expect_error<DTypeError>("[full] not a value of i8: 128", [] { (void)full({1}, 128, DType::i8); });
+  expect_error<DTypeError>("[full] not a value of i16: -32769", [] { (void)full({1}, -32769, DType::i16); });
+  BOOST_CHECK(!allclose(full({1}, 1.0, DType::f16), full({1}, 1.01, DType::f16)));
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,6 +1,7 @@
 // What the tests of this folder expect of tensors and errors.
 #pragma once
 
+#include <array>
 #include <boost/test/unit_test.hpp>
 #include <string>
 #include <string_view>
@@ -24,6 +25,18 @@ inline void expect_close(const Tensor& got, const Tensor& expected, double rtol,
   BOOST_CHECK_MESSAGE(got.dtype() == expected.dtype() && allclose(got, expected, rtol, atol),
                       got << "\nis not close to\n"
                           << expected);
+}
+
+inline constexpr std::array kDTypes{DType::boolean, DType::u8,  DType::i8,   DType::i16, DType::i32,
+                                    DType::i64,     DType::f16, DType::bf16, DType::f32, DType::f64};
+inline constexpr std::array kDTypesOf16BitFloats{DType::f16, DType::bf16};
+
+/// Fails unless `f` of 16-bit floats gives what it gives of the same numbers in f32, rounded once. `x` are floating.
+template <class F, class... Tensors>
+void expect_rounded(const F& f, const Tensors&... x) {
+  for (const DType dtype : kDTypesOf16BitFloats) {
+    expect_same(f(x.to(dtype)...), f(x.to(dtype).to(DType::f32)...).to(dtype));
+  }
 }
 
 /// Fails unless `f` throws an `Error` (that very type) with this text.

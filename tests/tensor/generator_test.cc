@@ -99,4 +99,17 @@ BOOST_AUTO_TEST_CASE(a_dropout_mask_keeps_the_expected_sum) {
                            [&] { (void)dropout_mask({1}, -0.5, g); });
 }
 
+BOOST_AUTO_TEST_CASE(numbers_of_16_bits_are_those_of_f32_rounded) {
+  for (const DType dtype : kDTypesOf16BitFloats) {
+    Generator a(11);
+    Generator b(11);
+    expect_same(rand({1000}, a, dtype), rand({1000}, b).to(dtype));
+    expect_same(uniform({1000}, -2.0, 5.0, a, dtype), uniform({1000}, -2.0, 5.0, b).to(dtype));
+    expect_same(randn({1000}, a, dtype), randn({1000}, b).to(dtype));
+    BOOST_CHECK(a == b);
+  }
+  Generator g(1);
+  expect_error<DTypeError>("[randn] needs a floating dtype: i8", [&] { (void)randn({1}, g, DType::i8); });
+}
+
 BOOST_AUTO_TEST_SUITE_END()

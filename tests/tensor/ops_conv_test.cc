@@ -235,4 +235,34 @@ BOOST_AUTO_TEST_CASE(pooling_refuses_what_does_not_fit) {
   BOOST_CHECK_EQUAL(max_pool2d(zeros({0, 1, 4, 4})).output.shape(), (Shape{0, 1, 2, 2}));
 }
 
+BOOST_AUTO_TEST_CASE(images_of_16_bits_are_rounded_once) {
+  Generator g(8);
+  for (const ConvCase& c : kConvCases) {
+    const Tensor x = randn(c.x, g);
+    const Tensor weight = randn(c.weight, g);
+    const Tensor bias = randn({c.weight[0]}, g);
+    const Tensor grad = randn(conv2d(x, weight, {}, c.options).shape(), g);
+    expect_rounded([&](const Tensor& a, const Tensor& w) { return conv2d(a, w, {}, c.options); }, x, weight);
+    expect_rounded([&](const Tensor& a, const Tensor& w, const Tensor& b) { return conv2d(a, w, b, c.options); }, x,
+                   weight, bias);
+    expect_rounded([&](const Tensor& d, const Tensor& w) { return conv2d_backward_input(d, w, c.x, c.options); }, grad,
+                   weight);
+    expect_rounded([&](const Tensor& d, const Tensor& a) { return conv2d_backward_weight(d, a, c.weight, c.options); },
+                   grad, x);
+  }
+  const Pool2dOptions overlapping{.kernel = {3, 3}, .stride = {1, 2}, .padding = {1, 1}};
+  const Tensor x = randn({2, 3, 7, 8}, g);
+  expect_rounded([&](const Tensor& a) { return max_pool2d(a, overlapping).output; }, x);
+  const Tensor grad = randn({2, 3, 7, 4}, g);
+  expect_rounded(
+      [&](const Tensor& d) {
+        return max_pool2d_backward(d, max_pool2d(x.to(d.dtype()), overlapping).where_max, x.shape(), overlapping);
+      },
+      grad);
+  for (const DType dtype : kDTypesOf16BitFloats) {
+    BOOST_CHECK(conv2d(zeros({0, 3, 7, 8}, dtype), zeros({4, 3, 3, 3}, dtype)).dtype() == dtype);
+    BOOST_CHECK(max_pool2d(zeros({0, 3, 7, 8}, dtype), overlapping).output.dtype() == dtype);
+  }
+}
+
 BOOST_AUTO_TEST_SUITE_END()

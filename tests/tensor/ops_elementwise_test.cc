@@ -209,4 +209,88 @@ BOOST_AUTO_TEST_CASE(large_tensors_give_the_same_bits_on_any_number_of_threads) 
   expect_same(exp(x) * y + x.expand({300, 3, 401}), expected);
 }
 
+BOOST_AUTO_TEST_CASE(floats_of_16_bits_are_computed_in_f32_and_rounded_once) {
+  Generator g(3);
+  // More than one block, and of layouts that repeat, skip and transpose.
+  const Tensor x = uniform({3, 1, 301}, 0.25, 2.0, g);
+  const Tensor y = uniform({2, 301}, -3.0, 3.0, g);
+  expect_rounded([](const Tensor& a, const Tensor& b) { return a + b; }, x, y);
+  expect_rounded([](const Tensor& a, const Tensor& b) { return b - a; }, x, y);
+  expect_rounded([](const Tensor& a, const Tensor& b) { return a * b; }, x, y);
+  expect_rounded([](const Tensor& a, const Tensor& b) { return b / a; }, x, y);
+  expect_rounded([](const Tensor& a, const Tensor& b) { return maximum(a, b); }, x, y);
+  expect_rounded([](const Tensor& a, const Tensor& b) { return minimum(a, b); }, x, y);
+  expect_rounded([](const Tensor& a) { return -a; }, y.transpose());
+  expect_rounded([](const Tensor& a) { return abs(a); }, y.slice(1, 3, 300, 7));
+  expect_rounded([](const Tensor& a) { return relu(a); }, y);
+  expect_rounded([](const Tensor& a) { return exp(a); }, y);
+  expect_rounded([](const Tensor& a) { return log(a); }, x);
+  expect_rounded([](const Tensor& a) { return sqrt(a); }, x);
+  expect_rounded([](const Tensor& a) { return tanh(a); }, y.transpose());
+  expect_rounded([](const Tensor& a) { return sigmoid(a); }, y);
+  expect_rounded([](const Tensor& a) { return pow(a, 2.0); }, y);
+  expect_rounded([](const Tensor& a) { return pow(a, 0.3); }, x);
+  expect_rounded([](const Tensor& a) { return clamp(a, -0.7, 1.3); }, y);
+  expect_rounded([](const Tensor& a, const Tensor& b) { return relu_backward(a, b); }, y, -y);
+  expect_rounded([](const Tensor& a, const Tensor& b) { return where(a < b, a, b); }, x, y);
+  for (const DType dtype : kDTypesOf16BitFloats) {
+    const Tensor a = x.to(dtype);
+    const Tensor b = y.to(dtype);
+    const Tensor wide_a = a.to(DType::f32);
+    const Tensor wide_b = b.to(DType::f32);
+    expect_same(a < b, wide_a < wide_b);
+    expect_same(a == b.select(0, 1), wide_a == wide_b.select(0, 1));
+    expect_same(a + y, wide_a + y);
+    BOOST_CHECK((a + arange(301)).dtype() == dtype);
+    Tensor out = b.clone();
+    Tensor column = out.select(1, 5);
+    add_into(column, b.select(1, 6));
+    scale_into(column, 0.3);
+    axpby_into(out, 0.3, out, -1.7, b);
+    const Tensor wide_column = ((wide_b.select(1, 5) + wide_b.select(1, 6)).to(dtype).to(DType::f32) * 0.3).to(dtype);
+    expect_same(out.select(1, 5), (wide_column.to(DType::f32) * 0.3 + wide_b.select(1, 5) * -1.7).to(dtype));
+    expect_same(out.select(1, 9), (wide_b.select(1, 9) * 0.3 + wide_b.select(1, 9) * -1.7).to(dtype));
+  }
+  BOOST_CHECK((ones({1}, DType::f16) + ones({1}, DType::bf16)).dtype() == DType::f32);
+}
+
+BOOST_AUTO_TEST_CASE(a_scalar_beside_16_bits_is_an_f32_in_arithmetic_and_one_of_the_dtype_in_comparisons) {
+  const Tensor x = from_values<Half>({Half(0x1p-24F)});
+  expect_same(x / 1e-8, full({1}, static_cast<double>(0x1p-24F / 1e-8F), DType::f16));  // 1e-8 would be 0 in f16
+  expect_same(full({1}, 1000.0, DType::f16) / 1e5, full({1}, 0.01, DType::f16));         // and 1e5 infinite
+  expect_same(full({1}, 0.1, DType::f16) == 0.1, from_values<bool>({true}));
+  expect_same(full({1}, 0.1, DType::bf16) < 0.1, from_values<bool>({false}));
+}
+
+BOOST_AUTO_TEST_CASE(integers_of_8_bits_wrap_around_whatever_they_are) {
+  for (const DType dtype : {DType::i8, DType::u8}) {
+    const Tensor all = arange(256).to(dtype);
+    const Tensor x = all.unsqueeze(1);
+    const Tensor a = x.to(DType::i64);
+    const Tensor b = all.to(DType::i64);
+    expect_same(x + all, (a + b).to(dtype));
+    expect_same(x - all, (a - b).to(dtype));
+    expect_same(x * all, (a * b).to(dtype));
+    expect_same(maximum(x, all), maximum(a, b).to(dtype));
+    expect_same(minimum(x, all), minimum(a, b).to(dtype));
+    expect_same(-all, (-b).to(dtype));
+    expect_same(abs(all), abs(b).to(dtype));
+    expect_same(relu(all), relu(b).to(dtype));
+    expect_same(x < all, a < b);
+    expect_same(x <= all, a <= b);
+    expect_same(x == all, a == b);
+    expect_same(x != all, a != b);
+    expect_same(x / all, a.to(DType::f32) / b.to(DType::f32));
+  }
+  expect_same(from_values<std::int16_t>({32767, -32768}) + 1, from_values<std::int16_t>({-32768, -32767}));
+  expect_same(from_values<std::int16_t>({300}) * 300, from_values<std::int16_t>({24464}));  // 90000 - 65536
+  expect_same(abs(from_values<std::int8_t>({-128})), from_values<std::int8_t>({-128}));
+  expect_same(clamp(from_values<std::int8_t>({-100, 5, 100}), -7, 8), from_values<std::int8_t>({-7, 5, 8}));
+  Tensor sum = from_values<std::int8_t>({100, -100});
+  add_into(sum, sum);
+  expect_same(sum, from_values<std::int8_t>({-56, 56}));  // 200 - 256
+  BOOST_CHECK((ones({1}, DType::u8) + ones({1}, DType::i8)).dtype() == DType::i16);
+  expect_error<DTypeError>("[add] not a value of i8: 128", [] { (void)(zeros({1}, DType::i8) + 128); });
+}
+
 BOOST_AUTO_TEST_SUITE_END()

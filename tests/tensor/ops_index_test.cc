@@ -60,4 +60,25 @@ BOOST_AUTO_TEST_CASE(a_wrong_index_is_named) {
   });
 }
 
+BOOST_AUTO_TEST_CASE(every_dtype_is_picked_and_placed) {
+  for (const DType dtype : kDTypes) {
+    BOOST_TEST_CONTEXT(name_of(dtype)) {
+      const Tensor x = arange(6).to(dtype).reshape({3, 2});
+      expect_same(index_select(x, 0, indices({2, 0})), from_values<std::int64_t>({4, 5, 0, 1}, {2, 2}).to(dtype));
+      expect_same(embedding(x, indices({1})), from_values<std::int64_t>({2, 3}, {1, 2}).to(dtype));
+      expect_same(one_hot(indices({1, 0}), 2, dtype), from_values<std::int64_t>({0, 1, 1, 0}, {2, 2}).to(dtype));
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(gradients_that_meet_at_one_place_are_rounded_once) {
+  // One by one in f16, 2048 + 1 + 1 is 2048; in bf16 it is 2048 and 2050 does not exist.
+  const Tensor grad = from_values<float>({2048, 1, 1}, {3, 1});
+  const Tensor index = indices({1, 1, 1});
+  expect_same(embedding_backward(grad.to(DType::f16), index, 2), from_values<Half>({Half(0), Half(2050)}, {2, 1}));
+  expect_rounded([&](const Tensor& g) { return embedding_backward(g, index, 2); }, grad);
+  expect_same(index_select_backward(from_values<std::int8_t>({100, 100}), 0, indices({0, 0}), {1}),
+              from_values<std::int8_t>({-56}));  // 200 - 256
+}
+
 BOOST_AUTO_TEST_SUITE_END()

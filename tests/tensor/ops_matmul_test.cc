@@ -114,4 +114,17 @@ BOOST_AUTO_TEST_CASE(a_product_repeats_bit_for_bit) {
   for (int i = 0; i < 10; ++i) expect_same(matmul(a, b), first);
 }
 
+BOOST_AUTO_TEST_CASE(floats_of_16_bits_are_multiplied_in_f32_and_rounded_once) {
+  Generator g(9);
+  const auto product = [](const Tensor& a, const Tensor& b) { return matmul(a, b); };
+  expect_rounded(product, randn({40, 50}, g), randn({50, 30}, g));
+  expect_rounded(product, randn({2, 1, 3, 4}, g), randn({5, 4, 3}, g));
+  expect_rounded(product, randn({5}, g), randn({5}, g));
+  expect_rounded(product, randn({3, 0}, g), randn({0, 2}, g));
+  expect_same(matmul(ones({1, 5000}, DType::f16), ones({5000, 1}, DType::f16)), full({1, 1}, 5000, DType::f16));
+  BOOST_CHECK(matmul(ones({2, 2}, DType::bf16), ones({2, 2}, DType::f16)).dtype() == DType::f32);
+  BOOST_CHECK(matmul(ones({2, 2}, DType::bf16), ones({2, 2}, DType::i8)).dtype() == DType::bf16);
+  BOOST_CHECK(matmul(ones({2, 2}, DType::i16), ones({2, 2}, DType::i8)).dtype() == DType::f32);
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -84,4 +84,32 @@ BOOST_AUTO_TEST_CASE(nll_loss_refuses_what_does_not_fit) {
   });
 }
 
+BOOST_AUTO_TEST_CASE(floats_of_16_bits_are_rounded_once) {
+  Generator g(4);
+  const Tensor x = randn({5, 300}, g);
+  const Tensor grad = randn({5, 300}, g);
+  for (const int dim : {0, 1}) {
+    expect_rounded([&](const Tensor& a) { return softmax(a, dim); }, x);
+    expect_rounded([&](const Tensor& a) { return log_softmax(a, dim); }, x.transpose());
+    expect_rounded([&](const Tensor& a, const Tensor& b) { return softmax_backward(a, b, dim); }, grad, softmax(x, dim));
+    expect_rounded([&](const Tensor& a, const Tensor& b) { return log_softmax_backward(a, b, dim); }, grad,
+                   log_softmax(x, dim));
+  }
+  const Tensor target = from_values<std::int64_t>({3, 299, 0, 3, 17});
+  for (const Reduction reduction : {Reduction::none, Reduction::sum, Reduction::mean}) {
+    expect_rounded([&](const Tensor& a) { return nll_loss(a, target, reduction); }, x);
+    const Tensor by_loss = reduction == Reduction::none ? x.select(1, 0) : x.select(1, 0).select(0, 0);
+    expect_rounded([&](const Tensor& a) { return nll_loss_backward(a, target, {5, 300}, reduction); }, by_loss);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_mask_of_16_bits_drops_what_one_of_f32_drops) {
+  for (const DType dtype : kDTypesOf16BitFloats) {
+    Generator a(6);
+    Generator b(6);
+    expect_same(dropout_mask({33}, 0.3, a, dtype), dropout_mask({33}, 0.3, b).to(dtype));
+    BOOST_CHECK(a == b);
+  }
+}
+
 BOOST_AUTO_TEST_SUITE_END()

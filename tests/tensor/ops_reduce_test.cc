@@ -1,3 +1,4 @@
+#include <cmath>
 #include <limits>
 
 #include "tensor/create.h"
@@ -120,6 +121,46 @@ BOOST_AUTO_TEST_CASE(sums_have_the_same_bits_for_every_layout_and_number_of_thre
 BOOST_AUTO_TEST_CASE(long_f32_sums_do_not_lose_small_elements) {
   // In f32 alone the sum would stay at 2^24.
   expect_same(sum(ones({(1 << 24) + 10})), scalar(16777226.0F));
+}
+
+BOOST_AUTO_TEST_CASE(floats_of_16_bits_are_summed_wide_and_rounded_once) {
+  // Added one by one in f16, 2048 + 1 is 2048.
+  expect_same(sum(ones({5000}, DType::f16)), scalar(Half(5000)));
+  expect_same(mean(ones({5000}, DType::bf16)), scalar(BFloat16(1)));
+  expect_same(sum(full({3}, 40000.0, DType::f16)), scalar(Half(std::numeric_limits<float>::infinity())));
+  expect_same(mean(full({3}, 40000.0, DType::f16)), scalar(Half(40000)));
+  // 2049 and a little; as an f32 it would be 2049, half way, and then 2048.
+  expect_same(sum(from_values<Half>({Half(2048), Half(1), Half(0x1p-24)})), scalar(Half(2050)));
+  Generator g(5);
+  const Tensor x = randn({5, 301, 7}, g);
+  for (const DType dtype : kDTypesOf16BitFloats) {
+    for (const Tensor& view : {x.to(dtype), x.to(dtype).transpose(0, 1), x.to(dtype).slice(1, 1, 300, 3)}) {
+      for (const Axes& axes : {Axes{0}, Axes{1}, Axes{2}, Axes{0, 1}, Axes{0, 2}, Axes{0, 1, 2}}) {
+        const Tensor wide = view.to(DType::f64);
+        expect_same(sum(view, axes), sum(wide, axes).to(dtype));
+        expect_same(mean(view, axes), mean(wide, axes).to(dtype));
+        expect_same(max(view, axes), max(wide, axes).to(dtype));
+        expect_same(min(view, axes, KeepDim::yes), min(wide, axes, KeepDim::yes).to(dtype));
+      }
+      for (int dim = 0; dim < 3; ++dim) expect_same(argmax(view, dim), argmax(view.to(DType::f32), dim));
+    }
+  }
+  expect_rounded([](const Tensor& a) { return logsumexp(a, {0, 2}); }, x);
+  BOOST_CHECK(std::isnan(max(from_values<Half>({Half(1), Half(kNan)})).item()));
+  expect_same(argmax(from_values<BFloat16>({BFloat16(2), BFloat16(kNan), BFloat16(3)}), 0), scalar<std::int64_t>(1));
+}
+
+BOOST_AUTO_TEST_CASE(small_integers_reduce_as_large_ones_do) {
+  const Tensor x = arange(1400).to(DType::i8).reshape({2, 350, 2});
+  const Tensor wide = x.to(DType::i64);
+  for (const Axes& axes : {Axes{0}, Axes{1}, Axes{2}, Axes{0, 2}, Axes{0, 1, 2}}) {
+    expect_same(sum(x, axes), sum(wide, axes));
+    expect_same(max(x, axes), max(wide, axes).to(DType::i8));
+    expect_same(min(x, axes), min(wide, axes).to(DType::i8));
+  }
+  expect_same(argmax(x, 1), argmax(wide, 1));
+  expect_same(sum(from_values<std::int16_t>({32767, 32767, -1})), scalar<std::int64_t>(65533));
+  expect_same(mean(from_values<std::int8_t>({127, 126})), scalar(126.5F));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

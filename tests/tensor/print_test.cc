@@ -43,4 +43,12 @@ BOOST_AUTO_TEST_CASE(large_tensors_show_their_edges) {
                     "[[   0    1    2 ...  498  499  500]\n [ 501  502  503 ...  999 1000 1001]]");
 }
 
+BOOST_AUTO_TEST_CASE(numbers_of_16_bits_show_as_many_digits_as_they_have) {
+  BOOST_CHECK_EQUAL(to_string(from_values<Half>({Half(0.1), Half(-2), Half(65504)})),
+                    "[    0.099976    -2.       65504.      ]");
+  BOOST_CHECK_EQUAL(to_string(from_values<BFloat16>({BFloat16(0.1), BFloat16(256)})), "[  0.1001 256.    ]");
+  BOOST_CHECK_EQUAL(to_string(from_values<std::int8_t>({65, -128})), "[  65 -128]");
+  BOOST_CHECK_EQUAL(to_string(scalar<std::int16_t>(-300)), "-300");
+}
+
 BOOST_AUTO_TEST_SUITE_END()
