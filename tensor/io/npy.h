@@ -16,7 +16,7 @@ namespace troupe {
 [[nodiscard]] Tensor read_npy(const std::filesystem::path& file);
 
 /// Writes `x`, in row-major order, as the .npy file that `numpy.load` reads. An existing file is replaced in one
-/// moment. Throws FileError, TensorError if `x` is undefined.
+/// moment. Throws FileError, DTypeError `[npy] NumPy has no dtype for: bf16`, TensorError if `x` is undefined.
 void write_npy(const std::filesystem::path& file, const Tensor& x);
 
 }  // namespace troupe

@@ -22,11 +22,14 @@ static_assert(std::endian::native == std::endian::little, "elements are copied a
 constexpr std::string_view kMagic = "\x93NUMPY";
 constexpr std::size_t kAlignment = 64;  ///< of the first element in the file
 
-constexpr std::array<std::pair<std::string_view, DType>, 6> kDescriptions{{
+constexpr std::array<std::pair<std::string_view, DType>, 9> kDescriptions{{
     {"|b1", DType::boolean},
     {"|u1", DType::u8},
+    {"|i1", DType::i8},
+    {"<i2", DType::i16},
     {"<i4", DType::i32},
     {"<i8", DType::i64},
+    {"<f2", DType::f16},
     {"<f4", DType::f32},
     {"<f8", DType::f64},
 }};

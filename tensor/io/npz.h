@@ -19,8 +19,8 @@ enum class Compression : std::uint8_t { none, deflate };
 [[nodiscard]] NamedTensors read_npz(const std::filesystem::path& file);
 
 /// Writes `arrays` as the .npz file that `numpy.load` reads. An existing file is replaced in one moment; equal arrays
-/// give equal files. Throws FileError; ValueError `[npz] name given twice: w`, `[npz] not a name: `; TensorError if a
-/// tensor is undefined.
+/// give equal files. Throws FileError; ValueError `[npz] name given twice: w`, `[npz] not a name: `; DTypeError and
+/// TensorError as write_npy().
 void write_npz(const std::filesystem::path& file, const NamedTensors& arrays,
                Compression compression = Compression::none);
 

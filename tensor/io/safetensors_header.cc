@@ -19,11 +19,15 @@ namespace {
 constexpr std::string_view kMetadata = "__metadata__";
 constexpr std::size_t kTextOffset = 8;  ///< the length of the header stands before it
 
-constexpr std::array<std::pair<std::string_view, DType>, 6> kNames{{
+constexpr std::array<std::pair<std::string_view, DType>, 10> kNames{{
     {"BOOL", DType::boolean},
     {"U8", DType::u8},
+    {"I8", DType::i8},
+    {"I16", DType::i16},
     {"I32", DType::i32},
     {"I64", DType::i64},
+    {"F16", DType::f16},
+    {"BF16", DType::bf16},
     {"F32", DType::f32},
     {"F64", DType::f64},
 }};

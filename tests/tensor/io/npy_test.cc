@@ -88,6 +88,9 @@ BOOST_AUTO_TEST_CASE(every_dtype_and_shape_comes_back) {
   };
   comes_back(from_values<bool>({true, false, true}));
   comes_back(from_values<std::uint8_t>({0, 255}));
+  comes_back(from_values<std::int8_t>({-128, 127}));
+  comes_back(from_values<std::int16_t>({-32768, 5}));
+  comes_back(from_values<float>({0.1F, -65504.0F}).to(DType::f16));
   comes_back(from_values<std::int32_t>({-5, std::numeric_limits<std::int32_t>::max()}));
   comes_back(from_values<std::int64_t>({-5, std::numeric_limits<std::int64_t>::min()}));
   comes_back(from_values<double>({0.1, -std::numeric_limits<double>::infinity()}));
@@ -97,6 +100,24 @@ BOOST_AUTO_TEST_CASE(every_dtype_and_shape_comes_back) {
   comes_back(from_values<float>({0, 1, 2, 3, 4, 5}, {2, 3}).transpose());
   comes_back(from_values<float>({0, 1, 2, 3, 4, 5}, {2, 3}).slice(1, 1));
   comes_back(scalar(7.0F).expand({3, 2}));
+}
+
+BOOST_AUTO_TEST_CASE(each_dtype_is_called_what_numpy_calls_it) {
+  const FileOfBytes file("w.npy");
+  for (const auto& [dtype, name] : std::vector<std::pair<DType, std::string>>{{DType::boolean, "|b1"},
+                                                                              {DType::u8, "|u1"},
+                                                                              {DType::i8, "|i1"},
+                                                                              {DType::i16, "<i2"},
+                                                                              {DType::i32, "<i4"},
+                                                                              {DType::i64, "<i8"},
+                                                                              {DType::f16, "<f2"},
+                                                                              {DType::f32, "<f4"},
+                                                                              {DType::f64, "<f8"}}) {
+    write_npy(file.path(), ones({2}, dtype));
+    BOOST_TEST(file.get().substr(10, 15) == "{'descr': '" + name + "'");
+  }
+  expect_error<DTypeError>("[npy] NumPy has no dtype for: bf16",
+                           [&] { write_npy(file.path(), ones({2}, DType::bf16)); });
 }
 
 BOOST_AUTO_TEST_CASE(a_file_that_cannot_be_read_or_written_is_named) {

@@ -66,6 +66,10 @@ BOOST_AUTO_TEST_CASE(every_dtype_and_layout_comes_back_aligned) {
   const FileOfBytes file("model.safetensors");
   const NamedTensors tensors{{"bool", from_values<bool>({true, false, true})},
                              {"u8", from_values<std::uint8_t>({0, 255, 7})},
+                             {"i8", from_values<std::int8_t>({-128})},
+                             {"i16", from_values<std::int16_t>({-32768})},
+                             {"f16", from_values<float>({0.1F}).to(DType::f16)},
+                             {"bf16", from_values<float>({0.1F, 2.0F}).to(DType::bf16)},
                              {"i32", from_values<std::int32_t>({-5})},
                              {"i64", from_values<std::int64_t>({-5})},
                              {"f32", from_values<float>({0, 1, 2, 3, 4, 5}, {2, 3}).transpose()},
@@ -84,6 +88,21 @@ BOOST_AUTO_TEST_CASE(every_dtype_and_layout_comes_back_aligned) {
   }
   write_safetensors(file.path(), {});
   BOOST_TEST(read_safetensors(file.path()).tensors.empty());
+}
+
+BOOST_AUTO_TEST_CASE(each_dtype_is_what_the_format_calls_so) {
+  const FileOfBytes file("model.safetensors");
+  const auto read_one = [&](const std::string& dtype, const std::string& element) {
+    const std::string json = "{" + entry("w", dtype, "[1]", 0, element.size()) + "}";
+    return read_safetensors(file.set(file_of(json, 0) + element)).tensors.at(0).second;
+  };
+  expect_same(read_one("BOOL", "\x01"), from_values<bool>({true}));
+  expect_same(read_one("U8", "\xff"), from_values<std::uint8_t>({255}));
+  expect_same(read_one("I8", "\xff"), from_values<std::int8_t>({-1}));
+  expect_same(read_one("I16", "\xfe\xff"), from_values<std::int16_t>({-2}));
+  expect_same(read_one("F16", std::string("\x00\x3c", 2)), ones({1}, DType::f16));    // exponent 15, its bias
+  expect_same(read_one("BF16", std::string("\x80\x3f", 2)), ones({1}, DType::bf16));  // the upper half of an f32
+  expect_same(read_one("F32", std::string("\x00\x00\x80\x3f", 4)), ones({1}));
 }
 
 BOOST_AUTO_TEST_CASE(a_write_changes_one_tensor_and_not_the_file) {
