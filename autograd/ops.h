@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <limits>
 #include <span>
+#include <vector>
 
 #include "autograd/variable.h"
 #include "tensor/ops.h"
@@ -67,10 +68,33 @@ namespace troupe {
 [[nodiscard]] Variable concat(std::span<const Variable> variables, int dim = 0);
 [[nodiscard]] Variable stack(std::span<const Variable> variables, int dim = 0);
 
+[[nodiscard]] Variable narrow(const Variable& x, int dim, std::int64_t start, std::int64_t length);
+[[nodiscard]] std::vector<Variable> split(const Variable& x, std::int64_t size, int dim = 0);
+[[nodiscard]] std::vector<Variable> split_with_sizes(const Variable& x, const std::vector<std::int64_t>& sizes, int dim = 0);
+[[nodiscard]] std::vector<Variable> chunk(const Variable& x, std::int64_t count, int dim = 0);
+[[nodiscard]] Variable flip(const Variable& x, const Axes& axes);
+[[nodiscard]] Variable pad(const Variable& x, const std::vector<std::int64_t>& amounts, double value = 0.0);
+[[nodiscard]] Variable tril(const Variable& x, std::int64_t diagonal = 0);
+[[nodiscard]] Variable triu(const Variable& x, std::int64_t diagonal = 0);
+
 // Indexing; `index` is i64 or i32.
 
 [[nodiscard]] Variable index_select(const Variable& x, int dim, const Tensor& index);
 [[nodiscard]] Variable embedding(const Variable& weight, const Tensor& index);
+[[nodiscard]] Variable gather(const Variable& x, int dim, const Tensor& index);
+[[nodiscard]] Variable scatter_add(const Variable& x, int dim, const Tensor& index, const Variable& source);
+[[nodiscard]] Variable masked_fill(const Variable& x, const Tensor& mask, double value);
+
+/// Values in order, and where each was.
+struct SortedVariables {
+  Variable values;
+  Tensor indices;
+};
+[[nodiscard]] SortedVariables sort(const Variable& x, int dim = -1, Order order = Order::ascending);
+[[nodiscard]] SortedVariables topk(const Variable& x, std::int64_t k, int dim = -1, Order order = Order::descending);
+
+/// Running sums.
+[[nodiscard]] Variable cumsum(const Variable& x, int dim);
 
 inline Variable operator+(const Variable& a, const Variable& b) { return add(a, b); }
 inline Variable operator+(const Variable& a, double b) { return add(a, b); }

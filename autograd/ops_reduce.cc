@@ -69,6 +69,11 @@ Variable mean(const Variable& x, const Axes& axes, KeepDim keep) {
                 [repeat = repeat_to(reduced, value.shape()), count](const Tensor& g) { return repeat(div(g, count)); });
 }
 
+Variable cumsum(const Variable& x, int dim) {
+  const Tensor value = x.value();
+  return record("cumsum", cumsum(value, dim), edges_of({&x}), [dim](const Tensor& g) { return cumsum_backward(g, dim); });
+}
+
 Variable matmul(const Variable& a, const Variable& b) {
   const Tensor x = a.value();
   const Tensor y = b.value();

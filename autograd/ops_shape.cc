@@ -25,6 +25,20 @@ auto reshape_back(const Tensor& x) {
   return [shape = x.shape()](const Tensor& g) { return g.reshape(shape); };
 }
 
+/// Parts of `x` along `dim`, one after the other, as one operation: its gradient is theirs, joined.
+std::vector<Variable> record_split(std::string_view name, const Variable& x, std::vector<Tensor> parts, int dim) {
+  std::vector<Shape> shapes;
+  shapes.reserve(parts.size());
+  for (const Tensor& part : parts) shapes.push_back(part.shape());
+  return detail::record_parts(name, std::move(parts), edges_of({&x}),
+                              [shapes = std::move(shapes), dim, dtype = x.dtype()](std::vector<Tensor> gradients) {
+                                for (std::size_t i = 0; i < shapes.size(); ++i) {
+                                  if (!gradients[i].defined()) gradients[i] = zeros(shapes[i], dtype);
+                                }
+                                return concat(gradients, dim);
+                              });
+}
+
 std::vector<Tensor> values_of(std::span<const Variable> variables) {
   std::vector<Tensor> values;
   values.reserve(variables.size());
@@ -123,20 +137,44 @@ Variable stack(std::span<const Variable> variables, int dim) {
   });
 }
 
-Variable index_select(const Variable& x, int dim, const Tensor& index) {
+Variable narrow(const Variable& x, int dim, std::int64_t start, std::int64_t length) {
   const Tensor value = x.value();
-  return record("index_select", index_select(value, dim, index), edges_of({&x}),
-                [shape = value.shape(), dim, index = detail::Saved(index)](const Tensor& g) {
-                  return index_select_backward(g, dim, index.get(), shape);
-                });
+  auto part_of = [dim, start, length](const Tensor& whole) { return narrow(whole, dim, start, length); };
+  return record("narrow", part_of(value), edges_of({&x}), scatter_into_zeros(value, part_of));
 }
 
-Variable embedding(const Variable& weight, const Tensor& index) {
-  const Tensor value = weight.value();
-  return record("embedding", embedding(value, index), edges_of({&weight}),
-                [rows = value.size(0), index = detail::Saved(index)](const Tensor& g) {
-                  return embedding_backward(g, index.get(), rows);
-                });
+std::vector<Variable> split(const Variable& x, std::int64_t size, int dim) {
+  const Tensor value = x.value();
+  return record_split("split", x, split(value, size, dim), dim);
+}
+
+std::vector<Variable> split_with_sizes(const Variable& x, const std::vector<std::int64_t>& sizes, int dim) {
+  const Tensor value = x.value();
+  return record_split("split_with_sizes", x, split_with_sizes(value, sizes, dim), dim);
+}
+
+std::vector<Variable> chunk(const Variable& x, std::int64_t count, int dim) {
+  const Tensor value = x.value();
+  return record_split("chunk", x, chunk(value, count, dim), dim);
+}
+
+Variable flip(const Variable& x, const Axes& axes) {
+  return record("flip", flip(x.value(), axes), edges_of({&x}), [axes](const Tensor& g) { return flip(g, axes); });
+}
+
+Variable pad(const Variable& x, const std::vector<std::int64_t>& amounts, double value) {
+  std::vector<std::int64_t> back = amounts;
+  for (std::int64_t& amount : back) amount = -amount;
+  return record("pad", pad(x.value(), amounts, value), edges_of({&x}),
+                [back = std::move(back)](const Tensor& g) { return pad(g, back); });
+}
+
+Variable tril(const Variable& x, std::int64_t diagonal) {
+  return record("tril", tril(x.value(), diagonal), edges_of({&x}), [diagonal](const Tensor& g) { return tril(g, diagonal); });
+}
+
+Variable triu(const Variable& x, std::int64_t diagonal) {
+  return record("triu", triu(x.value(), diagonal), edges_of({&x}), [diagonal](const Tensor& g) { return triu(g, diagonal); });
 }
 
 }  // namespace troupe

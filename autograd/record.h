@@ -85,4 +85,39 @@ requires UnaryBackward<Backward> || NaryBackward<Backward>
   return Variable::output_of({std::move(fn), 0}, std::move(value));
 }
 
+/// Backward of an operation with one input and several outputs: a gradient per output, some undefined -> gradient.
+template <class F>
+concept PartsBackward = std::is_invocable_r_v<Tensor, const F&, std::vector<Tensor>>;
+
+/// The vertex of such an operation.
+template <PartsBackward Backward>
+class PartsFn final : public GradFn {
+ public:
+  PartsFn(std::string_view name, std::vector<Edge> inputs, std::uint32_t outputs, Backward backward)
+      : GradFn(name, VertexKind::operation, std::move(inputs), outputs), backward_(std::move(backward)) {}
+
+  [[nodiscard]] std::vector<Tensor> apply(std::vector<Tensor> gradients) const override {
+    return {backward_(std::move(gradients))};
+  }
+
+ private:
+  Backward backward_;
+};
+
+/// The results of an operation with several outputs; otherwise as record().
+template <PartsBackward Backward>
+[[nodiscard]] std::vector<Variable> record_parts(std::string_view name, std::vector<Tensor> values, std::vector<Edge> inputs,
+                                                 Backward backward) {
+  std::vector<Variable> outputs;
+  outputs.reserve(values.size());
+  if (inputs.empty()) {
+    for (Tensor& value : values) outputs.emplace_back(std::move(value));
+    return outputs;
+  }
+  const auto count = static_cast<std::uint32_t>(values.size());
+  const auto fn = std::make_shared<const PartsFn<Backward>>(name, std::move(inputs), count, std::move(backward));
+  for (std::uint32_t slot = 0; slot < count; ++slot) outputs.push_back(Variable::output_of({fn, slot}, std::move(values[slot])));
+  return outputs;
+}
+
 }  // namespace troupe::detail

@@ -11,11 +11,13 @@
 #pragma once
 
 #include <cstdint>
-#include <initializer_list>
-#include <span>
 #include <string_view>
-#include <vector>
 
+#include "tensor/axes.h"
+#include "tensor/ops_index.h"
+#include "tensor/ops_scan.h"
+#include "tensor/ops_shape.h"
+#include "tensor/ops_sort.h"
 #include "tensor/tensor.h"
 
 namespace troupe {
@@ -74,21 +76,6 @@ namespace troupe {
 
 // Reductions
 
-/// Whether a reduced dimension stays with size 1.
-enum class KeepDim : std::uint8_t { no, yes };
-
-/// A list of dimensions, negative ones counted from the end: `sum(x, 1)`, `sum(x, {0, 2})`.
-class Axes {
- public:
-  Axes(int axis) : axes_{axis} {}                          // NOLINT(google-explicit-constructor)
-  Axes(std::initializer_list<int> axes) : axes_(axes) {}   // NOLINT(google-explicit-constructor)
-  Axes(std::vector<int> axes) : axes_(std::move(axes)) {}  // NOLINT(google-explicit-constructor)
-  [[nodiscard]] const std::vector<int>& values() const noexcept { return axes_; }
-
- private:
-  std::vector<int> axes_;
-};
-
 /// Sum of all elements, or along `axes`. Integers and booleans sum to i64; an empty sum is 0.
 /// Throws ShapeError `[sum] dimension given twice: 1`.
 [[nodiscard]] Tensor sum(const Tensor& x);
@@ -116,36 +103,6 @@ class Axes {
 /// a column, and the dimension added is dropped from the result.
 /// Throws ShapeError `[matmul] inner sizes differ: (8, 4) x (5, 1)` or `[matmul] a scalar has no columns: () x (3)`.
 [[nodiscard]] Tensor matmul(const Tensor& a, const Tensor& b);
-
-// Shape; the views are those of Tensor
-
-[[nodiscard]] Tensor reshape(const Tensor& x, const Shape& shape);
-[[nodiscard]] Tensor transpose(const Tensor& x, int dim0 = -2, int dim1 = -1);
-[[nodiscard]] Tensor permute(const Tensor& x, std::span<const int> dims);
-[[nodiscard]] Tensor squeeze(const Tensor& x, int dim);
-[[nodiscard]] Tensor unsqueeze(const Tensor& x, int dim);
-[[nodiscard]] Tensor expand(const Tensor& x, const Shape& shape);
-/// Joins dimensions first_dim ... last_dim; a view where the layout allows it.
-[[nodiscard]] Tensor flatten(const Tensor& x, int first_dim = 0, int last_dim = -1);
-/// Joins tensors along an existing dimension; all other sizes equal; dtypes promoted.
-/// Throws ShapeError `[concat] shapes differ beside dimension 0: (2, 3) and (2, 4)` or `[concat] no tensors`.
-[[nodiscard]] Tensor concat(const std::vector<Tensor>& tensors, int dim = 0);
-/// Joins tensors of one shape along a new dimension. Throws ShapeError `[stack] shapes differ: (2) and (3)`.
-[[nodiscard]] Tensor stack(const std::vector<Tensor>& tensors, int dim = 0);
-
-// Indexing; `index` is i64 or i32, never negative. Throws IndexError `[index_select] index out of range: 7 of 5`.
-
-/// Picks parts of `x` along `dim` in the order of the 1-D `index`.
-[[nodiscard]] Tensor index_select(const Tensor& x, int dim, const Tensor& index);
-/// The gradient of index_select: a tensor of `shape`, 0 but for sums of the parts of `grad` that came from one place.
-/// Summed in the order of `index`.
-[[nodiscard]] Tensor index_select_backward(const Tensor& grad, int dim, const Tensor& index, const Shape& shape);
-/// Rows of `weight` (rows, width): index of any shape S -> S + (width).
-[[nodiscard]] Tensor embedding(const Tensor& weight, const Tensor& index);
-/// The gradient of embedding for its weight, (rows, width).
-[[nodiscard]] Tensor embedding_backward(const Tensor& grad, const Tensor& index, std::int64_t rows);
-/// index of shape S -> S + (classes) with 1 at the index, 0 elsewhere.
-[[nodiscard]] Tensor one_hot(const Tensor& index, std::int64_t classes, DType dtype = DType::f32);
 
 // Into existing memory. `out` keeps its shape and dtype, which the operands must have too (they do not broadcast);
 // it may be one of them. Throws ShapeError `[axpby_into] shapes differ: (2) and (3)`.

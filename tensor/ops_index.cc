@@ -8,17 +8,6 @@
 namespace troupe {
 namespace {
 
-std::int64_t product(const Shape& shape, int begin, int end) {
-  std::int64_t result = 1;
-  for (int i = begin; i < end; ++i) result *= shape[i];
-  return result;
-}
-
-// `shape` with everything before and after dimension `dim` joined.
-Shape around(const Shape& shape, int dim) {
-  return {product(shape, 0, dim), shape[dim], product(shape, dim + 1, shape.size())};
-}
-
 Shape with_size(Shape shape, int dim, std::int64_t size) {
   shape[dim] = size;
   return shape;
@@ -38,8 +27,8 @@ Tensor index_select(const Tensor& x, int dim, const Tensor& index) {
   const Tensor places = detail::checked_index("index_select", index, x.shape()[at]);
   const Shape shape = with_size(x.shape(), at, index.numel());
   Tensor out = Tensor::empty(shape, x.dtype(), x.device());
-  Tensor target = out.view(around(shape, at));
-  cpu::take(target, x.contiguous().view(around(x.shape(), at)), places);
+  Tensor target = out.view(joined_around(shape, at));
+  cpu::take(target, x.contiguous().view(joined_around(x.shape(), at)), places);
   return out;
 }
 
@@ -58,8 +47,8 @@ Tensor index_select_backward(const Tensor& grad, int dim, const Tensor& index, c
   // Computed whole, so that what comes together at one place is rounded once.
   const DType dtype = compute_dtype(grad.dtype());
   Tensor out = zeros(shape, dtype, grad.device());
-  Tensor target = out.view(around(shape, at));
-  cpu::put_add(target, grad.to(dtype).contiguous().view(around(expected, at)), places);
+  Tensor target = out.view(joined_around(shape, at));
+  cpu::put_add(target, grad.to(dtype).contiguous().view(joined_around(expected, at)), places);
   return out.to(grad.dtype());
 }
 

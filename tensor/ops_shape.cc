@@ -1,6 +1,12 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <utility>
+
 #include "tensor/checks.h"
+#include "tensor/create.h"
 #include "tensor/ops.h"
 
 namespace troupe {
@@ -16,6 +22,25 @@ bool differ_beside(int dim, const Shape& a, const Shape& b) {
   Shape y = b;
   if (x.size() == y.size()) x[dim] = y[dim] = 0;
   return x != y;
+}
+
+/// Fills columns [begin(row), end(row)) of each row of matrices with zeros, which are bytes of 0 in every dtype.
+template <class Bound>
+Tensor with_zeros(std::string_view op, const Tensor& x, const Bound& bounds_of) {
+  x.require_defined(op);
+  if (x.dim() < 2) throw ShapeError(fmt::format("[{}] not a matrix: {}", op, to_string(x.shape())));
+  Tensor out = x.clone();
+  const std::int64_t rows = x.size(-2);
+  const std::int64_t columns = x.size(-1);
+  const std::size_t size = size_of(x.dtype());
+  std::byte* const bytes = out.mutable_bytes();
+  for (std::int64_t i = 0; columns > 0 && i < x.numel() / columns; ++i) {
+    auto [begin, end] = bounds_of(i % rows);
+    begin = std::clamp(begin, std::int64_t{0}, columns);
+    end = std::clamp(end, begin, columns);
+    std::memset(bytes + static_cast<std::size_t>(i * columns + begin) * size, 0, static_cast<std::size_t>(end - begin) * size);
+  }
+  return out;
 }
 
 }  // namespace
@@ -75,6 +100,96 @@ Tensor stack(const std::vector<Tensor>& tensors, int dim) {
     parts.push_back(x.unsqueeze(dim));
   }
   return concat(parts, dim);
+}
+
+Tensor narrow(const Tensor& x, int dim, std::int64_t start, std::int64_t length) {
+  x.require_defined("narrow");
+  const std::int64_t size = x.shape()[normalize_dim("narrow", dim, x.shape())];
+  const std::int64_t first = start < 0 ? start + size : start;
+  if (first < 0 || first > size || length < 0 || length > size - first) {
+    throw IndexError(fmt::format("[narrow] {} from {} on, of {}", length, start, size));
+  }
+  return x.slice(dim, first, first + length);
+}
+
+std::vector<Tensor> split(const Tensor& x, std::int64_t size, int dim) {
+  x.require_defined("split");
+  const std::int64_t parts = x.shape()[normalize_dim("split", dim, x.shape())];
+  if (size < 1) throw ValueError(fmt::format("[split] size below 1: {}", size));
+  std::vector<Tensor> result;
+  for (std::int64_t begin = 0; begin < parts || result.empty(); begin += size) {
+    result.push_back(x.slice(dim, begin, std::min(begin + size, parts)));
+  }
+  return result;
+}
+
+std::vector<Tensor> split_with_sizes(const Tensor& x, const std::vector<std::int64_t>& sizes, int dim) {
+  constexpr std::string_view kName = "split_with_sizes";
+  x.require_defined(kName);
+  const std::int64_t parts = x.shape()[normalize_dim(kName, dim, x.shape())];
+  std::int64_t left = parts;
+  for (const std::int64_t size : sizes) left = size < 0 || size > left ? -1 : left - size;
+  if (left != 0) throw ShapeError(fmt::format("[{}] sizes ({}) for {} parts", kName, fmt::join(sizes, ", "), parts));
+  std::vector<Tensor> result;
+  result.reserve(sizes.size());
+  std::int64_t begin = 0;
+  for (const std::int64_t size : sizes) {
+    result.push_back(x.slice(dim, begin, begin + size));
+    begin += size;
+  }
+  return result;
+}
+
+std::vector<Tensor> chunk(const Tensor& x, std::int64_t count, int dim) {
+  x.require_defined("chunk");
+  const std::int64_t parts = x.shape()[normalize_dim("chunk", dim, x.shape())];
+  if (count < 1) throw ValueError(fmt::format("[chunk] count below 1: {}", count));
+  return split(x, std::max((parts + count - 1) / count, std::int64_t{1}), dim);
+}
+
+Tensor flip(const Tensor& x, const Axes& axes) {
+  x.require_defined("flip");
+  Tensor result = x.clone();
+  for (const int axis : axes.values()) {
+    const std::int64_t size = x.shape()[normalize_dim("flip", axis, x.shape())];
+    result = index_select(result, axis, arange(static_cast<double>(size - 1), -1.0, -1.0, DType::i64));
+  }
+  return result;
+}
+
+Tensor pad(const Tensor& x, const std::vector<std::int64_t>& amounts, double value) {
+  x.require_defined("pad");
+  const auto padded = static_cast<int>(amounts.size() / 2);
+  if (amounts.size() % 2 != 0 || padded > x.dim()) {
+    throw ValueError(fmt::format("[pad] {} amounts: two for each of the last dimensions, of {}", amounts.size(), x.dim()));
+  }
+  Tensor part = x;  // what stays of `x`
+  Shape shape = x.shape();
+  for (int i = 0; i < padded; ++i) {
+    const int dim = x.dim() - 1 - i;
+    const std::int64_t before = amounts[2 * static_cast<std::size_t>(i)];
+    const std::int64_t after = amounts[2 * static_cast<std::size_t>(i) + 1];
+    const std::int64_t size = shape[dim] + before + after;
+    if (size < 0) throw ShapeError(fmt::format("[pad] size below 0: {}", size));
+    part = part.slice(dim, std::max(-before, std::int64_t{0}), shape[dim] + std::min(after, std::int64_t{0}));
+    shape[dim] = size;
+  }
+  const Tensor out = full(shape, value, x.dtype(), x.device());
+  Tensor middle = out;
+  for (int i = 0; i < padded; ++i) {
+    const int dim = x.dim() - 1 - i;
+    middle = narrow(middle, dim, std::max(amounts[2 * static_cast<std::size_t>(i)], std::int64_t{0}), part.size(dim));
+  }
+  middle.copy_from(part);
+  return out;
+}
+
+Tensor tril(const Tensor& x, std::int64_t diagonal) {
+  return with_zeros("tril", x, [&](std::int64_t row) { return std::pair(row + diagonal + 1, std::numeric_limits<std::int64_t>::max()); });
+}
+
+Tensor triu(const Tensor& x, std::int64_t diagonal) {
+  return with_zeros("triu", x, [&](std::int64_t row) { return std::pair(std::int64_t{0}, row + diagonal); });
 }
 
 }  // namespace troupe

@@ -55,6 +55,13 @@ Strides contiguous_strides(const Shape& shape) {
   return strides;
 }
 
+Shape joined_around(const Shape& shape, int dim) {
+  Shape joined{1, shape[dim], 1};
+  for (int i = 0; i < dim; ++i) joined[0] *= shape[i];
+  for (int i = dim + 1; i < shape.size(); ++i) joined[2] *= shape[i];
+  return joined;
+}
+
 Shape broadcast_shapes(std::string_view op, const Shape& a, const Shape& b) {
   const Shape& longer = a.size() < b.size() ? b : a;
   const Shape& shorter = a.size() < b.size() ? a : b;

@@ -68,6 +68,9 @@ std::ostream& operator<<(std::ostream& out, const InlineDims& dims);
 /// Returns the strides of a tensor whose elements lie in row-major order without gaps.
 [[nodiscard]] Strides contiguous_strides(const Shape& shape);
 
+/// Returns (outer, size, inner): what comes before and what comes after dimension `dim`, counted from the front, is joined.
+[[nodiscard]] Shape joined_around(const Shape& shape, int dim);
+
 /// Returns the shape to which `a` and `b` broadcast: aligned at the last dimension, sizes equal or one of them 1.
 /// Throws ShapeError `[op] shapes do not broadcast: (2, 3) and (4)` otherwise.
 [[nodiscard]] Shape broadcast_shapes(std::string_view op, const Shape& a, const Shape& b);

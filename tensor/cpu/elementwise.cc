@@ -4,20 +4,10 @@
 
 #include "tensor/cpu/convert.h"
 #include "tensor/cpu/elements.h"
+#include "tensor/cpu/wrapping.h"
 
 namespace troupe::cpu {
 namespace {
-
-// Integer arithmetic wraps around: computed without sign, where that is defined.
-template <class T, class F>
-T wrapping(T a, T b, const F& f) {
-  if constexpr (std::is_floating_point_v<T>) {
-    return f(a, b);
-  } else {
-    using Unsigned = std::make_unsigned_t<T>;
-    return static_cast<T>(f(static_cast<Unsigned>(a), static_cast<Unsigned>(b)));
-  }
-}
 
 template <class T>
 T sigmoid_value(T x) {
@@ -69,7 +59,7 @@ template <class T>
 void binary_number(BinaryOp op, const Walk<3>& walk, T* out, const T* a, const T* b) {
   switch (op) {
     case BinaryOp::add:
-      return map_rows(walk, out, a, b, [](T x, T y) { return wrapping(x, y, [](auto v, auto w) { return v + w; }); });
+      return map_rows(walk, out, a, b, [](T x, T y) { return wrapping_sum(x, y); });
     case BinaryOp::sub:
       return map_rows(walk, out, a, b, [](T x, T y) { return wrapping(x, y, [](auto v, auto w) { return v - w; }); });
     case BinaryOp::mul:

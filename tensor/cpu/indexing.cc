@@ -4,23 +4,9 @@
 
 #include "tensor/cpu/elements.h"
 #include "tensor/cpu/parallel.h"
+#include "tensor/cpu/wrapping.h"
 
 namespace troupe::cpu {
-namespace {
-
-// Integers wrap around: added without sign, where that is defined.
-template <class T>
-T sum_of(T a, T b) {
-  if constexpr (std::is_floating_point_v<T>) {
-    return a + b;
-  } else {
-    using Unsigned = std::make_unsigned_t<T>;
-    return static_cast<T>(static_cast<Unsigned>(a) + static_cast<Unsigned>(b));
-  }
-}
-
-}  // namespace
-
 void take(Tensor& out, const Tensor& x, const Tensor& index) {
   if (out.numel() == 0) return;
   const std::int64_t count = out.size(1);
@@ -50,7 +36,7 @@ void put_add(Tensor& out, const Tensor& x, const Tensor& index) {
     for (std::int64_t i = 0; i < x.size(0) * count; ++i) {
       T* const row = to + (i / count * size + at[i % count]) * inner;
       const T* const add = from + i * inner;
-      for (std::int64_t j = 0; j < inner; ++j) row[j] = sum_of(row[j], add[j]);
+      for (std::int64_t j = 0; j < inner; ++j) row[j] = wrapping_sum(row[j], add[j]);
     }
   });
 }

@@ -95,4 +95,10 @@ BOOST_AUTO_TEST_CASE(errors_are_those_of_the_tensor_operation) {
   expect_throw<ShapeError>([] { (void)sum(matrix(), 2); }, "[sum] dimension out of range: 2 of (2, 3)");
 }
 
+BOOST_AUTO_TEST_CASE(each_summand_of_running_sums_counts_from_its_place_on) {
+  const Variable x = leaf({1.0, 2.0, 3.0, 4.0}, {2, 2});
+  expect(cumsum(x, 1).value(), {1.0, 3.0, 3.0, 7.0}, {2, 2});
+  expect_gradcheck([](Inputs v) { return tanh(cumsum(v[0], 0)) * cumsum(v[0], 1); }, {leaf({0.1, 0.2, -0.3, 0.4}, {2, 2})});
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -70,15 +70,25 @@ BOOST_AUTO_TEST_CASE(joined_parts_of_several_dtypes_get_gradients_of_their_own) 
   expect(gradient, {1.0});
 }
 
-BOOST_AUTO_TEST_CASE(a_part_picked_twice_collects_both_gradients) {
+BOOST_AUTO_TEST_CASE(parts_of_one_split_give_one_gradient_and_unused_ones_zeros) {
   const Variable x = matrix();
-  const Tensor columns = from_values<std::int64_t>({2, 0, 2});
-  expect(index_select(x, 1, columns).value(), {3.0, 1.0, 3.0, 6.0, 4.0, 6.0}, {2, 3});
-  expect(gradient_of(x, index_select(x, 1, columns)), {2.0, 0.0, 4.0, 5.0, 0.0, 10.0}, {2, 3});
+  const auto columns = split(x, 2, 1);
+  BOOST_REQUIRE_EQUAL(columns.size(), 2U);
+  expect(columns[1].value(), {3.0, 6.0}, {2, 1});
+  expect(gradient_of(x, columns[0]), {1.0, 2.0, 0.0, 3.0, 4.0, 0.0}, {2, 3});
+  BOOST_CHECK(columns[0].gradient_edge().fn == columns[1].gradient_edge().fn);
+  expect(gradient_of(x, split_with_sizes(x, {1, 2}, -1)[1]), {0.0, 1.0, 2.0, 0.0, 3.0, 4.0}, {2, 3});
+  expect(gradient_of(x, chunk(x, 2)[1]), {0.0, 0.0, 0.0, 1.0, 2.0, 3.0}, {2, 3});
+  expect(gradient_of(x, narrow(x, 1, -2, 1)), {0.0, 1.0, 0.0, 0.0, 2.0, 0.0}, {2, 3});
+  BOOST_CHECK(!split(x.detach(), 1)[0].requires_grad());
+}
 
-  const Tensor rows = from_values<std::int64_t>({1, 1}, {2, 1});
-  expect(embedding(x, rows).value(), {4.0, 5.0, 6.0, 4.0, 5.0, 6.0}, {2, 1, 3});
-  expect(gradient_of(x, embedding(x, rows)), {0.0, 0.0, 0.0, 5.0, 7.0, 9.0}, {2, 3});
+BOOST_AUTO_TEST_CASE(elements_that_are_moved_or_cut_off_get_their_own_gradient) {
+  const Variable x = matrix();
+  expect(gradient_of(x, flip(x, {0, 1})), {6.0, 5.0, 4.0, 3.0, 2.0, 1.0}, {2, 3});
+  expect(gradient_of(x, pad(x, {1, -1})), {2.0, 3.0, 0.0, 5.0, 6.0, 0.0}, {2, 3});  // columns 1 and 2 of 3
+  expect(gradient_of(x, tril(x)), {1.0, 0.0, 0.0, 4.0, 5.0, 0.0}, {2, 3});
+  expect(gradient_of(x, triu(x, 1)), {0.0, 2.0, 3.0, 0.0, 0.0, 6.0}, {2, 3});
 }
 
 BOOST_AUTO_TEST_CASE(gradients_agree_with_finite_differences) {
@@ -88,6 +98,9 @@ BOOST_AUTO_TEST_CASE(gradients_agree_with_finite_differences) {
   expect_gradcheck([](Inputs v) { return tanh(expand(unsqueeze(v[0], 1), {2, 2, 3})); }, {matrix()});
   expect_gradcheck([](Inputs v) { return tanh(concat(v, -1)); }, {matrix(), matrix()});
   expect_gradcheck([](Inputs v) { return tanh(stack(v, -1)); }, {matrix(), matrix()});
+  expect_gradcheck([](Inputs v) { return split(v[0], 2, 1)[0] * tanh(narrow(v[0], 1, 1, 2)); }, {matrix()});
+  expect_gradcheck([](Inputs v) { return tanh(flip(v[0], 1)) * tril(v[0]) + triu(v[0], -1); }, {matrix()});
+  expect_gradcheck([](Inputs v) { return tanh(pad(v[0], {-1, 2, 1, 0}, 0.5)); }, {matrix()});
 }
 
 BOOST_AUTO_TEST_CASE(errors_are_those_of_the_tensor_operation) {

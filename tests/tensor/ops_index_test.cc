@@ -45,6 +45,61 @@ BOOST_AUTO_TEST_CASE(one_hot_marks_the_index) {
   expect_same(one_hot(scalar<std::int64_t>(1), 2, DType::boolean), from_values<bool>({false, true}));
 }
 
+BOOST_AUTO_TEST_CASE(gather_takes_one_element_for_each_of_the_index) {
+  const Tensor x = from_values<float>({1, 2, 3, 4, 5, 6}, {2, 3});
+  const Tensor index = from_values<std::int64_t>({2, 0, 0, 1}, {2, 2});
+  expect_same(gather(x, 1, index), from_values<float>({3, 1, 4, 5}, {2, 2}));
+  expect_same(gather(x, 0, from_values<std::int32_t>({1, 0}, {1, 2})), from_values<float>({4, 2}, {1, 2}));
+  // Any layout, any size of element: the transposed rows are (1, 4), (2, 5), (3, 6).
+  expect_same(gather(x.to(DType::f64).transpose(), 1, from_values<std::int64_t>({1, 1, 0}, {3, 1})),
+              from_values<double>({4, 5, 3}, {3, 1}));
+  expect_same(gather(from_values<bool>({true, false}), 0, indices({1, 0, 0})), from_values<bool>({false, true, true}));
+  BOOST_CHECK_EQUAL(gather(x, 1, zeros({2, 0}, DType::i64)).shape(), (Shape{2, 0}));
+}
+
+BOOST_AUTO_TEST_CASE(scatter_add_adds_to_the_places_of_the_index) {
+  const Tensor x = full({2, 3}, 10);
+  const Tensor index = from_values<std::int64_t>({2, 2, 0, 1}, {2, 2});
+  const Tensor source = from_values<float>({1, 2, 3, 4}, {2, 2});
+  // Place (0, 2) got 1 and 2.
+  expect_same(scatter_add(x, 1, index, source), from_values<float>({10, 10, 13, 13, 14, 10}, {2, 3}));
+  expect_same(x, full({2, 3}, 10));
+  // Of a larger source, only what the index names: 1 to (1, 0), 2 to (0, 1).
+  expect_same(scatter_add(zeros({2, 2}), 0, from_values<std::int64_t>({1, 0}, {1, 2}), source), from_values<float>({0, 2, 1, 0}, {2, 2}));
+  expect_same(scatter_add(zeros({3}, DType::u8), 0, indices({0, 0}), from_values<std::uint8_t>({200, 100})),
+              from_values<std::uint8_t>({44, 0, 0}));  // 300 - 256
+  // 2048 + 1 is no f16 and would be rounded down twice; 2048 + 2 is one.
+  const Tensor ones16 = ones({2}, DType::f16);
+  expect_same(scatter_add(full({1}, 2048, DType::f16), 0, indices({0, 0}), ones16), full({1}, 2050, DType::f16));
+  expect_same(gather(from_values<float>({1, 2}).to(DType::bf16), 0, indices({1})), full({1}, 2, DType::bf16));
+}
+
+BOOST_AUTO_TEST_CASE(masked_fill_writes_where_the_mask_holds) {
+  const Tensor x = from_values<float>({1, 2, 3, 4}, {2, 2});
+  expect_same(masked_fill(x, from_values<bool>({true, false}), -1), from_values<float>({-1, 2, -1, 4}, {2, 2}));
+  expect_same(masked_fill(x.to(DType::i32), gt(x, 3.0), 0), from_values<std::int32_t>({1, 2, 3, 0}, {2, 2}));
+}
+
+BOOST_AUTO_TEST_CASE(places_that_do_not_fit_are_named) {
+  const Tensor x = zeros({2, 3});
+  expect_error<ShapeError>("[gather] index does not fit: (3, 4) for (2, 3)", [&] { (void)gather(x, 1, zeros({3, 4}, DType::i64)); });
+  expect_error<ShapeError>("[gather] index does not fit: (2) for (2, 3)", [&] { (void)gather(x, 1, indices({0, 1})); });
+  expect_error<IndexError>("[gather] index out of range: 3 of 3", [&] { (void)gather(x, 1, full({2, 1}, 3, DType::i64)); });
+  expect_error<ShapeError>("[scatter_add] source does not fit: (1, 3) for index (2, 3)", [&] {
+    (void)scatter_add(x, 1, zeros({2, 3}, DType::i64), zeros({1, 3}));
+  });
+  expect_error<DTypeError>("[scatter_add] dtypes differ: f32 and f64", [&] {
+    (void)scatter_add(x, 1, zeros({2, 3}, DType::i64), zeros({2, 3}, DType::f64));
+  });
+  expect_error<DTypeError>("[scatter_add] not defined for boolean", [&] {
+    (void)scatter_add(x.to(DType::boolean), 1, zeros({2, 3}, DType::i64), x.to(DType::boolean));
+  });
+  expect_error<ShapeError>("[masked_fill] mask does not fit: (2) for (2, 3)", [&] { (void)masked_fill(x, zeros({2}, DType::boolean), 0); });
+  expect_error<DTypeError>("[masked_fill] not a value of u8: -1", [&] {
+    (void)masked_fill(x.to(DType::u8), zeros({3}, DType::boolean), -1);
+  });
+}
+
 BOOST_AUTO_TEST_CASE(a_wrong_index_is_named) {
   const Tensor x = zeros({5, 2});
   expect_error<IndexError>("[index_select] index out of range: 7 of 5", [&] {

@@ -56,4 +56,65 @@ BOOST_AUTO_TEST_CASE(free_functions_are_the_views_of_tensor) {
   expect_same(expand(x, {2, 2, 3}), x.expand({2, 2, 3}));
 }
 
+BOOST_AUTO_TEST_CASE(parts_are_views_of_the_whole) {
+  Tensor x = arange(10).reshape({5, 2});
+  const auto parts = split(x, 2);
+  BOOST_TEST_REQUIRE(parts.size() == 3U);
+  expect_same(parts[1], from_values<std::int64_t>({4, 5, 6, 7}, {2, 2}));
+  expect_same(parts[2], from_values<std::int64_t>({8, 9}, {1, 2}));
+  const auto columns = split_with_sizes(x, {0, 2}, -1);
+  BOOST_CHECK_EQUAL(columns[0].shape(), (Shape{5, 0}));
+  expect_same(columns[1], x);
+  BOOST_TEST(chunk(x, 3).size() == 3U);   // 2, 2, 1
+  BOOST_TEST(chunk(x, 4).size() == 3U);   // of 2, which gives no fourth
+  BOOST_TEST(chunk(x, 9).size() == 5U);
+  BOOST_CHECK_EQUAL(split(zeros({0, 2}), 3)[0].shape(), (Shape{0, 2}));
+  expect_same(narrow(x, 0, -2, 2), from_values<std::int64_t>({6, 7, 8, 9}, {2, 2}));
+  x.fill(1);
+  expect_same(parts[2], from_values<std::int64_t>({1, 1}, {1, 2}));
+}
+
+BOOST_AUTO_TEST_CASE(flip_reverses_along_each_axis) {
+  const Tensor x = from_values<float>({1, 2, 3, 4, 5, 6}, {2, 3});
+  expect_same(flip(x, 1), from_values<float>({3, 2, 1, 6, 5, 4}, {2, 3}));
+  expect_same(flip(x.transpose(), {0, -1}), from_values<float>({6, 3, 5, 2, 4, 1}, {3, 2}));
+  expect_same(flip(zeros({0, 2}), 0), zeros({0, 2}));
+}
+
+BOOST_AUTO_TEST_CASE(pad_adds_before_and_after_from_the_last_dimension_on) {
+  const Tensor x = from_values<float>({1, 2, 3, 4}, {2, 2});
+  expect_same(pad(x, {1, 2}, 9), from_values<float>({9, 1, 2, 9, 9, 9, 3, 4, 9, 9}, {2, 5}));
+  expect_same(pad(x, {0, 0, 1, 0}), from_values<float>({0, 0, 1, 2, 3, 4}, {3, 2}));
+  expect_same(pad(x, {-1, 1}), from_values<float>({2, 0, 4, 0}, {2, 2}));
+  expect_same(pad(x.transpose(), {0, -1}, 5), from_values<float>({1, 2}, {2, 1}));
+  expect_same(pad(from_values<bool>({true}), {1, 0}, 1), from_values<bool>({true, true}));
+  expect_same(pad(zeros({0}), {1, 1}, 7), from_values<float>({7, 7}));
+}
+
+BOOST_AUTO_TEST_CASE(triangles_keep_one_side_of_a_diagonal) {
+  const Tensor x = from_values<float>({1, 2, 3, 4, 5, 6}, {2, 3});
+  expect_same(tril(x), from_values<float>({1, 0, 0, 4, 5, 0}, {2, 3}));
+  expect_same(triu(x), from_values<float>({1, 2, 3, 0, 5, 6}, {2, 3}));
+  expect_same(tril(x, 1), from_values<float>({1, 2, 0, 4, 5, 6}, {2, 3}));
+  expect_same(tril(x, -2), zeros({2, 3}));
+  expect_same(triu(x, 5), zeros({2, 3}));
+  // Each matrix of a batch, whatever the layout: [[1, 3], [5, 7]] and [[2, 4], [6, 8]].
+  const Tensor batch = from_values<float>({1, 2, 3, 4, 5, 6, 7, 8}, {2, 2, 2}).permute({2, 0, 1});
+  expect_same(triu(batch, 1), from_values<float>({0, 3, 0, 0, 0, 4, 0, 0}, {2, 2, 2}));
+}
+
+BOOST_AUTO_TEST_CASE(parts_that_there_are_not_are_named) {
+  const Tensor x = zeros({4, 2});
+  expect_error<IndexError>("[narrow] 3 from 2 on, of 4", [&] { (void)narrow(x, 0, 2, 3); });
+  expect_error<IndexError>("[narrow] -1 from 0 on, of 4", [&] { (void)narrow(x, 0, 0, -1); });
+  expect_error<ValueError>("[split] size below 1: 0", [&] { (void)split(x, 0); });
+  expect_error<ShapeError>("[split_with_sizes] sizes (2, 3) for 4 parts", [&] { (void)split_with_sizes(x, {2, 3}); });
+  expect_error<ShapeError>("[split_with_sizes] sizes (5, -1) for 4 parts", [&] { (void)split_with_sizes(x, {5, -1}); });
+  expect_error<ValueError>("[chunk] count below 1: 0", [&] { (void)chunk(x, 0); });
+  expect_error<ValueError>("[pad] 3 amounts: two for each of the last dimensions, of 2", [&] { (void)pad(x, {1, 1, 1}); });
+  expect_error<ShapeError>("[pad] size below 0: -1", [&] { (void)pad(x, {-2, -1}); });
+  expect_error<ShapeError>("[tril] not a matrix: (3)", [] { (void)tril(zeros({3})); });
+  expect_error<TensorError>("[flip] tensor is undefined", [] { (void)flip(Tensor(), 0); });
+}
+
 BOOST_AUTO_TEST_SUITE_END()

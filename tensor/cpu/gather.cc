@@ -1,0 +1,60 @@
+#include "tensor/cpu/gather.h"
+
+#include <cstdint>
+
+#include "tensor/cpu/elements.h"
+#include "tensor/cpu/loops.h"
+#include "tensor/cpu/wrapping.h"
+
+namespace troupe::cpu {
+namespace {
+
+// `strides` without a step along `dim`: that one comes from the index.
+Strides still_along(Strides strides, int dim) {
+  strides[dim] = 0;
+  return strides;
+}
+
+}  // namespace
+
+void gather(Tensor& out, const Tensor& x, int dim, const Tensor& index) {
+  if (out.numel() == 0) return;
+  const Strides from_strides = still_along(x.strides(), dim);
+  const auto walk = make_walk<2>(out.shape(), {&out.strides(), &from_strides});
+  const std::int64_t step = x.strides()[dim];
+  const auto [to_step, from_step] = walk.row_strides();
+  dispatch_opaque(x.dtype(), [&]<class T>(std::type_identity<T>) {
+    T* const to = mutable_elements<T>(out);
+    const T* const from = elements<T>(x);
+    const auto* const at = elements<std::int64_t>(index);
+    for_each_row(walk, [&, ts = to_step, fs = from_step](const std::array<std::int64_t, 2>& begin, std::int64_t count) {
+      for (std::int64_t i = 0; i < count; ++i) {
+        const std::int64_t place = begin[0] + i * ts;  // `out` and `index` lie alike
+        to[place] = from[begin[1] + i * fs + at[place] * step];
+      }
+    });
+  });
+}
+
+void scatter_add(Tensor& out, int dim, const Tensor& index, const Tensor& x) {
+  if (index.numel() == 0) return;
+  const Strides to_strides = still_along(out.strides(), dim);
+  const auto walk = make_walk<3>(index.shape(), {&index.strides(), &to_strides, &x.strides()});
+  const std::int64_t step = out.strides()[dim];
+  const auto [index_step, to_step, from_step] = walk.row_strides();
+  dispatch_compute(out.dtype(), [&]<class T>(std::type_identity<T>) {
+    T* const to = mutable_elements<T>(out);
+    const T* const from = elements<T>(x);
+    const auto* const at = elements<std::int64_t>(index);
+    // In one thread: two indices may name the same place.
+    walk_range(walk, 0, walk.numel,
+               [&, is = index_step, ts = to_step, fs = from_step](const std::array<std::int64_t, 3>& begin, std::int64_t count) {
+                 for (std::int64_t i = 0; i < count; ++i) {
+                   T& sum = to[begin[1] + i * ts + at[begin[0] + i * is] * step];
+                   sum = wrapping_sum(sum, from[begin[2] + i * fs]);
+                 }
+               });
+  });
+}
+
+}  // namespace troupe::cpu

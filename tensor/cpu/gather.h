@@ -1,0 +1,17 @@
+// Kernels that move single elements between places given by an index of the same rank. `index` is contiguous i64 and
+// already checked; `dim` is counted from the front.
+#pragma once
+
+#include "tensor/tensor.h"
+
+namespace troupe::cpu {
+
+/// out[..., j, ...] = x[..., index[..., j, ...], ...] along `dim`. `out` is contiguous and has the shape of `index`; no
+/// other size of `x` is smaller. Dtypes of `out` and `x` are equal.
+void gather(Tensor& out, const Tensor& x, int dim, const Tensor& index);
+
+/// out[..., index[..., j, ...], ...] += x[..., j, ...] for each element of `index`, in row-major order. Dtypes of `out` and
+/// `x` are equal and ones that operations are computed in; no size of `x` and, beside `dim`, of `out` is below that of `index`.
+void scatter_add(Tensor& out, int dim, const Tensor& index, const Tensor& x);
+
+}  // namespace troupe::cpu

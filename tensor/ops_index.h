@@ -1,0 +1,37 @@
+// Elements taken from and put to places that another tensor names; rules as in ops.h. `index` is i64 or i32, never
+// negative. Throws IndexError `[index_select] index out of range: 7 of 5`.
+#pragma once
+
+#include <cstdint>
+
+#include "tensor/tensor.h"
+
+namespace troupe {
+
+/// Picks parts of `x` along `dim` in the order of the 1-D `index`.
+[[nodiscard]] Tensor index_select(const Tensor& x, int dim, const Tensor& index);
+/// The gradient of index_select: a tensor of `shape`, 0 but for sums of the parts of `grad` that came from one place.
+/// Summed in the order of `index`.
+[[nodiscard]] Tensor index_select_backward(const Tensor& grad, int dim, const Tensor& index, const Shape& shape);
+/// Rows of `weight` (rows, width): index of any shape S -> S + (width).
+[[nodiscard]] Tensor embedding(const Tensor& weight, const Tensor& index);
+/// The gradient of embedding for its weight, (rows, width).
+[[nodiscard]] Tensor embedding_backward(const Tensor& grad, const Tensor& index, std::int64_t rows);
+/// index of shape S -> S + (classes) with 1 at the index, 0 elsewhere.
+[[nodiscard]] Tensor one_hot(const Tensor& index, std::int64_t classes, DType dtype = DType::f32);
+
+/// out[i][j] = x[index[i][j]][j] (for dim 0, in two dimensions): one element of `x` per element of `index`, which has as
+/// many dimensions and, beside `dim`, no larger sizes.
+/// Throws ShapeError `[gather] index does not fit: (3, 4) for (2, 3)`, IndexError `[gather] index out of range: 7 of 5`.
+[[nodiscard]] Tensor gather(const Tensor& x, int dim, const Tensor& index);
+
+/// A copy of `x` to which each element of `source` is added at the place that `index` names: the reverse of gather.
+/// `source` has the dtype and dimensions of `x`, and no size below that of `index`. Summed in row-major order.
+/// Throws as gather; ShapeError `[scatter_add] source does not fit: (2) for index (3)`.
+[[nodiscard]] Tensor scatter_add(const Tensor& x, int dim, const Tensor& index, const Tensor& source);
+
+/// `value` where `mask` (boolean, broadcast to x) holds, else `x`.
+/// Throws ShapeError `[masked_fill] mask does not fit: (3) for (2, 2)`.
+[[nodiscard]] Tensor masked_fill(const Tensor& x, const Tensor& mask, double value);
+
+}  // namespace troupe

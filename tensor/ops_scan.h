@@ -1,0 +1,14 @@
+// Running results along a dimension; rules as in ops.h.
+#pragma once
+
+#include "tensor/tensor.h"
+
+namespace troupe {
+
+/// Element i is the sum of elements 0 ... i along `dim`. Integers and booleans sum to i64; floating sums run in f64 and
+/// are rounded for each element.
+[[nodiscard]] Tensor cumsum(const Tensor& x, int dim);
+/// Its gradient: element i is the sum of elements i, i + 1, ... of `grad`.
+[[nodiscard]] Tensor cumsum_backward(const Tensor& grad, int dim);
+
+}  // namespace troupe

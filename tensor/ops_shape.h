@@ -1,0 +1,58 @@
+// Operations that arrange, join, cut out or add elements; rules as in ops.h. Any dtype.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "tensor/axes.h"
+#include "tensor/tensor.h"
+
+namespace troupe {
+
+// Other shapes of the same elements; the views are those of Tensor.
+
+[[nodiscard]] Tensor reshape(const Tensor& x, const Shape& shape);
+[[nodiscard]] Tensor transpose(const Tensor& x, int dim0 = -2, int dim1 = -1);
+[[nodiscard]] Tensor permute(const Tensor& x, std::span<const int> dims);
+[[nodiscard]] Tensor squeeze(const Tensor& x, int dim);
+[[nodiscard]] Tensor unsqueeze(const Tensor& x, int dim);
+[[nodiscard]] Tensor expand(const Tensor& x, const Shape& shape);
+/// Joins dimensions first_dim ... last_dim; a view where the layout allows it.
+[[nodiscard]] Tensor flatten(const Tensor& x, int first_dim = 0, int last_dim = -1);
+/// Joins tensors along an existing dimension; all other sizes equal; dtypes promoted.
+/// Throws ShapeError `[concat] shapes differ beside dimension 0: (2, 3) and (2, 4)` or `[concat] no tensors`.
+[[nodiscard]] Tensor concat(const std::vector<Tensor>& tensors, int dim = 0);
+/// Joins tensors of one shape along a new dimension. Throws ShapeError `[stack] shapes differ: (2) and (3)`.
+[[nodiscard]] Tensor stack(const std::vector<Tensor>& tensors, int dim = 0);
+
+// Parts
+
+/// View of `length` parts along `dim` from `start` on (negative: from the end).
+/// Throws IndexError `[narrow] 3 from 2 on, of 4`.
+[[nodiscard]] Tensor narrow(const Tensor& x, int dim, std::int64_t start, std::int64_t length);
+
+/// Views of `size` parts along `dim` each; the last may have fewer. Of no parts, one view of none.
+/// Throws ValueError `[split] size below 1: 0`.
+[[nodiscard]] std::vector<Tensor> split(const Tensor& x, std::int64_t size, int dim = 0);
+/// Views of so many parts along `dim`, one after the other. Throws ShapeError `[split_with_sizes] sizes (2, 3) for 4 parts`.
+[[nodiscard]] std::vector<Tensor> split_with_sizes(const Tensor& x, const std::vector<std::int64_t>& sizes, int dim = 0);
+
+/// At most `count` views of equal size along `dim`, but for the last, which may be smaller.
+/// Throws ValueError `[chunk] count below 1: 0`.
+[[nodiscard]] std::vector<Tensor> chunk(const Tensor& x, std::int64_t count, int dim = 0);
+
+/// The elements in reverse order along `axes`.
+[[nodiscard]] Tensor flip(const Tensor& x, const Axes& axes);
+
+/// Adds `amounts` of `value` around `x`: before and after along the last dimension, then along the one before it, and so
+/// on. A negative amount cuts off. Source of the order: torch.nn.functional.pad.
+/// Throws ValueError `[pad] 3 amounts: two for each of the last dimensions, of 2`, ShapeError `[pad] size below 0: -1`.
+[[nodiscard]] Tensor pad(const Tensor& x, const std::vector<std::int64_t>& amounts, double value = 0.0);
+
+/// Matrices (..., rows, columns) with zeros above (tril) or below (triu) the diagonal; `diagonal` 1 is the one above the
+/// main one. Throws ShapeError `[tril] not a matrix: (3)`.
+[[nodiscard]] Tensor tril(const Tensor& x, std::int64_t diagonal = 0);
+[[nodiscard]] Tensor triu(const Tensor& x, std::int64_t diagonal = 0);
+
+}  // namespace troupe

@@ -1,0 +1,67 @@
+#include "autograd/engine.h"
+#include "autograd/ops.h"
+#include "tests/autograd/expect.h"
+
+using namespace troupe;
+using namespace troupe::testing;
+
+namespace {
+
+Variable matrix() { return leaf({1.0, 2.0, 3.0, 4.0, 5.0, 6.0}, {2, 3}); }
+
+/// The gradient of `x` if element i of the result counts i + 1 times.
+Tensor gradient_of(const Variable& x, const Variable& result) {
+  const Tensor weights = add(arange(result.shape().numel(), DType::f64), 1.0);
+  return backward(sum(result * Variable(weights.reshape(result.shape())))).of(x);
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(ops_index)
+
+BOOST_AUTO_TEST_CASE(a_part_picked_twice_collects_both_gradients) {
+  const Variable x = matrix();
+  const Tensor columns = from_values<std::int64_t>({2, 0, 2});
+  expect(index_select(x, 1, columns).value(), {3.0, 1.0, 3.0, 6.0, 4.0, 6.0}, {2, 3});
+  expect(gradient_of(x, index_select(x, 1, columns)), {2.0, 0.0, 4.0, 5.0, 0.0, 10.0}, {2, 3});
+
+  const Tensor rows = from_values<std::int64_t>({1, 1}, {2, 1});
+  expect(embedding(x, rows).value(), {4.0, 5.0, 6.0, 4.0, 5.0, 6.0}, {2, 1, 3});
+  expect(gradient_of(x, embedding(x, rows)), {0.0, 0.0, 0.0, 5.0, 7.0, 9.0}, {2, 3});
+}
+
+BOOST_AUTO_TEST_CASE(gathered_elements_give_their_gradients_back_and_added_ones_theirs) {
+  const Variable x = matrix();
+  const Tensor index = from_values<std::int64_t>({2, 2, 0, 1}, {2, 2});
+  expect(gather(x, 1, index).value(), {3.0, 3.0, 4.0, 5.0}, {2, 2});
+  expect(gradient_of(x, gather(x, 1, index)), {0.0, 0.0, 3.0, 3.0, 4.0, 0.0}, {2, 3});
+
+  const Variable source = leaf({1.0, 2.0, 3.0, 4.0, 5.0, 6.0}, {2, 3});  // of which the index takes two columns
+  const Variable sums = scatter_add(x, 1, index, source);
+  expect(sums.value(), {1.0, 2.0, 6.0, 8.0, 10.0, 6.0}, {2, 3});  // 3+1+2, 4+4, 5+5
+  expect(gradient_of(x, sums), {1.0, 2.0, 3.0, 4.0, 5.0, 6.0}, {2, 3});
+  expect(gradient_of(source, sums), {3.0, 3.0, 0.0, 4.0, 5.0, 0.0}, {2, 3});
+  expect(gradient_of(x, masked_fill(x, from_values<bool>({true, false, true}), 0.0)), {0.0, 2.0, 0.0, 0.0, 5.0, 0.0}, {2, 3});
+}
+
+BOOST_AUTO_TEST_CASE(sorted_elements_get_their_gradients_where_they_were) {
+  const Variable x = leaf({3.0, 1.0, 2.0});
+  expect(gradient_of(x, sort(x).values), {3.0, 1.0, 2.0});
+  expect(gradient_of(x, topk(x, 1).values), {1.0, 0.0, 0.0});
+  expect(topk(x, 2).indices, {0.0, 2.0});
+}
+
+BOOST_AUTO_TEST_CASE(gradients_agree_with_finite_differences) {
+  const Tensor index = from_values<std::int64_t>({1, 0, 1, 1}, {2, 2});
+  expect_gradcheck([&](Inputs v) { return tanh(gather(v[0], 0, index)); }, {matrix()});
+  expect_gradcheck([&](Inputs v) { return tanh(scatter_add(v[0], 1, index, v[1]) * 0.1); }, {matrix(), leaf({1.0, 2.0, 3.0, 4.0}, {2, 2})});
+  expect_gradcheck([](Inputs v) { return tanh(sort(v[0], 0, Order::descending).values); }, {matrix()});
+  expect_gradcheck([](Inputs v) { return tanh(topk(v[0], 2).values); }, {matrix()});
+}
+
+BOOST_AUTO_TEST_CASE(errors_are_those_of_the_tensor_operation) {
+  expect_throw<ShapeError>([] { (void)gather(matrix(), 0, zeros({1}, DType::i64)); }, "[gather] index does not fit: (1) for (2, 3)");
+  expect_throw<ValueError>([] { (void)topk(matrix(), 4); }, "[topk] 4 of 3");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
