@@ -25,7 +25,15 @@ namespace troupe {
 [[nodiscard]] Variable div(const Variable& a, double b);
 [[nodiscard]] Variable div(double a, const Variable& b);
 [[nodiscard]] Variable pow(const Variable& x, double exponent);
+/// A gradient of 0 for an exponent of 0, and for the exponent of a base of 0.
+[[nodiscard]] Variable pow(const Variable& a, const Variable& b);
 [[nodiscard]] Variable neg(const Variable& x);
+/// Of equal elements each gets half of the gradient.
+[[nodiscard]] Variable maximum(const Variable& a, const Variable& b);
+[[nodiscard]] Variable minimum(const Variable& a, const Variable& b);
+/// The gradient beyond the limits is 0, at them that of x.
+[[nodiscard]] Variable clamp(const Variable& x, double low, double high);
+[[nodiscard]] Variable where(const Tensor& condition, const Variable& a, const Variable& b);
 
 // Functions of each element.
 
@@ -33,11 +41,20 @@ namespace troupe {
 [[nodiscard]] Variable abs(const Variable& x);
 [[nodiscard]] Variable exp(const Variable& x);
 [[nodiscard]] Variable log(const Variable& x);
+[[nodiscard]] Variable expm1(const Variable& x);
+[[nodiscard]] Variable log1p(const Variable& x);
 [[nodiscard]] Variable sqrt(const Variable& x);
+[[nodiscard]] Variable rsqrt(const Variable& x);
+[[nodiscard]] Variable sin(const Variable& x);
+[[nodiscard]] Variable cos(const Variable& x);
+[[nodiscard]] Variable erf(const Variable& x);
 [[nodiscard]] Variable tanh(const Variable& x);
 [[nodiscard]] Variable sigmoid(const Variable& x);
 /// The gradient at 0 is 0.
 [[nodiscard]] Variable relu(const Variable& x);
+[[nodiscard]] Variable gelu(const Variable& x, Gelu form = Gelu::exact);
+[[nodiscard]] Variable silu(const Variable& x);
+[[nodiscard]] Variable softplus(const Variable& x, double beta = 1.0);
 /// `x` in another dtype; its gradient comes back in its own. A result that is not floating point is a constant.
 [[nodiscard]] Variable cast(const Variable& x, DType dtype);
 

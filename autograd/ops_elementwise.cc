@@ -1,5 +1,8 @@
+#include <numbers>
+
 #include "autograd/ops.h"
 #include "autograd/record.h"
+#include "tensor/create.h"
 
 namespace troupe {
 namespace {
@@ -11,6 +14,21 @@ using detail::reduce_to;
 using detail::Saved;
 using detail::saved_for;
 using Edges = std::span<const Edge>;
+
+/// The larger or smaller of two: who was chosen gets the gradient, of equal ones each a half.
+Variable record_chosen(std::string_view name, const Variable& a, const Variable& b, const Tensor& result) {
+  const Tensor x = a.value();
+  const Tensor y = b.value();
+  return record(name, result, edges_of({&a, &b}),
+                [x_layout = Layout(x), y_layout = Layout(y), x = Saved(x), y = Saved(y), result = Saved(result)](const Tensor& g,
+                                                                                                                 Edges to) {
+                  const Tensor half = where(eq(x.get(), y.get()), mul(g, 0.5), g);
+                  const Tensor none = full({}, 0.0, g.dtype(), g.device());
+                  return std::vector<Tensor>{
+                      to[0] ? reduce_to(x_layout, where(eq(x.get(), result.get()), half, none)) : Tensor(),
+                      to[1] ? reduce_to(y_layout, where(eq(y.get(), result.get()), half, none)) : Tensor()};
+                });
+}
 
 }  // namespace
 
@@ -91,6 +109,49 @@ Variable pow(const Variable& x, double exponent) {
   });
 }
 
+Variable pow(const Variable& a, const Variable& b) {
+  const Tensor x = a.value();
+  const Tensor y = b.value();
+  const Tensor result = pow(x, y);
+  return record("pow", result, edges_of({&a, &b}),
+                [x_layout = Layout(x), y_layout = Layout(y), x = Saved(x), y = saved_for(a, y), result = saved_for(b, result)](
+                    const Tensor& g, Edges to) {
+                  std::vector<Tensor> gradients(2);
+                  if (to[0]) {
+                    // 0 * x^-1 would be NaN at 0, where the constant x^0 has the gradient 0.
+                    const Tensor slope = mul(pow(x.get(), sub(y.get(), 1.0)), y.get());
+                    gradients[0] = reduce_to(x_layout, mul(g, masked_fill(slope, eq(y.get(), 0.0).expand(slope.shape()), 0.0)));
+                  }
+                  if (to[1]) {
+                    // At a base of 0 the result does not change with the exponent, as long as that is positive.
+                    const Tensor slope = mul(result.get(), log(x.get()));
+                    gradients[1] = reduce_to(y_layout, mul(g, masked_fill(slope, eq(x.get(), 0.0).expand(slope.shape()), 0.0)));
+                  }
+                  return gradients;
+                });
+}
+
+Variable maximum(const Variable& a, const Variable& b) { return record_chosen("maximum", a, b, maximum(a.value(), b.value())); }
+Variable minimum(const Variable& a, const Variable& b) { return record_chosen("minimum", a, b, minimum(a.value(), b.value())); }
+
+Variable clamp(const Variable& x, double low, double high) {
+  const Tensor value = x.value();
+  return record("clamp", clamp(value, low, high), edges_of({&x}), [x = Saved(value), low, high](const Tensor& g) {
+    return masked_fill(g, logical_or(lt(x.get(), low), gt(x.get(), high)), 0.0);
+  });
+}
+
+Variable where(const Tensor& condition, const Variable& a, const Variable& b) {
+  const Tensor x = a.value();
+  const Tensor y = b.value();
+  return record("where", where(condition, x, y), edges_of({&a, &b}),
+                [condition = Saved(condition), x = Layout(x), y = Layout(y)](const Tensor& g, Edges to) {
+                  const Tensor none = full({}, 0.0, g.dtype(), g.device());
+                  return std::vector<Tensor>{to[0] ? reduce_to(x, where(condition.get(), g, none)) : Tensor(),
+                                             to[1] ? reduce_to(y, where(condition.get(), none, g)) : Tensor()};
+                });
+}
+
 Variable neg(const Variable& x) {
   return record("neg", neg(x.value()), edges_of({&x}), [](const Tensor& g) { return neg(g); });
 }
@@ -113,6 +174,39 @@ Variable log(const Variable& x) {
   return record("log", log(value), edges_of({&x}), [x = Saved(value)](const Tensor& g) { return div(g, x.get()); });
 }
 
+Variable expm1(const Variable& x) {
+  const Tensor result = expm1(x.value());
+  return record("expm1", result, edges_of({&x}), [y = Saved(result)](const Tensor& g) { return mul(g, add(y.get(), 1.0)); });
+}
+
+Variable log1p(const Variable& x) {
+  const Tensor value = x.value();
+  return record("log1p", log1p(value), edges_of({&x}), [x = Saved(value)](const Tensor& g) { return div(g, add(x.get(), 1.0)); });
+}
+
+Variable rsqrt(const Variable& x) {
+  const Tensor result = rsqrt(x.value());
+  return record("rsqrt", result, edges_of({&x}),
+                [y = Saved(result)](const Tensor& g) { return mul(mul(g, -0.5), pow(y.get(), 3.0)); });
+}
+
+Variable sin(const Variable& x) {
+  const Tensor value = x.value();
+  return record("sin", sin(value), edges_of({&x}), [x = Saved(value)](const Tensor& g) { return mul(g, cos(x.get())); });
+}
+
+Variable cos(const Variable& x) {
+  const Tensor value = x.value();
+  return record("cos", cos(value), edges_of({&x}), [x = Saved(value)](const Tensor& g) { return neg(mul(g, sin(x.get()))); });
+}
+
+Variable erf(const Variable& x) {
+  const Tensor value = x.value();
+  return record("erf", erf(value), edges_of({&x}), [x = Saved(value)](const Tensor& g) {
+    return mul(mul(g, exp(neg(mul(x.get(), x.get())))), 2.0 * std::numbers::inv_sqrtpi);
+  });
+}
+
 Variable sqrt(const Variable& x) {
   const Tensor result = sqrt(x.value());
   return record("sqrt", result, edges_of({&x}),
@@ -121,20 +215,7 @@ Variable sqrt(const Variable& x) {
 
 Variable tanh(const Variable& x) {
   const Tensor result = tanh(x.value());
-  return record("tanh", result, edges_of({&x}),
-                [y = Saved(result)](const Tensor& g) { return mul(g, sub(1.0, mul(y.get(), y.get()))); });
-}
-
-Variable sigmoid(const Variable& x) {
-  const Tensor result = sigmoid(x.value());
-  return record("sigmoid", result, edges_of({&x}),
-                [y = Saved(result)](const Tensor& g) { return mul(g, mul(y.get(), sub(1.0, y.get()))); });
-}
-
-Variable relu(const Variable& x) {
-  const Tensor result = relu(x.value());
-  return record("relu", result, edges_of({&x}),
-                [y = Saved(result)](const Tensor& g) { return relu_backward(g, y.get()); });
+  return record("tanh", result, edges_of({&x}), [y = Saved(result)](const Tensor& g) { return tanh_backward(g, y.get()); });
 }
 
 Variable cast(const Variable& x, DType dtype) {

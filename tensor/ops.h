@@ -14,6 +14,7 @@
 #include <string_view>
 
 #include "tensor/axes.h"
+#include "tensor/ops_activation.h"
 #include "tensor/ops_index.h"
 #include "tensor/ops_scan.h"
 #include "tensor/ops_shape.h"
@@ -43,17 +44,30 @@ namespace troupe {
 /// x raised to `exponent`; integers become f32.
 [[nodiscard]] Tensor pow(const Tensor& x, double exponent);
 
+/// `a` raised to `b`, element by element; integers become f32.
+[[nodiscard]] Tensor pow(const Tensor& a, const Tensor& b);
+
 [[nodiscard]] Tensor neg(const Tensor& x);
 [[nodiscard]] Tensor abs(const Tensor& x);
+/// -1, 0 or 1; NaN stays NaN.
+[[nodiscard]] Tensor sign(const Tensor& x);
+/// The next integer below, above, or the nearest (of two, the even one); integers stay as they are.
+[[nodiscard]] Tensor floor(const Tensor& x);
+[[nodiscard]] Tensor ceil(const Tensor& x);
+[[nodiscard]] Tensor round(const Tensor& x);
 [[nodiscard]] Tensor exp(const Tensor& x);
+/// exp(x) - 1 and log(1 + x), exact also near 0.
+[[nodiscard]] Tensor expm1(const Tensor& x);
+[[nodiscard]] Tensor log1p(const Tensor& x);
 [[nodiscard]] Tensor log(const Tensor& x);
 [[nodiscard]] Tensor sqrt(const Tensor& x);
+/// 1 / sqrt(x)
+[[nodiscard]] Tensor rsqrt(const Tensor& x);
+[[nodiscard]] Tensor sin(const Tensor& x);
+[[nodiscard]] Tensor cos(const Tensor& x);
+/// The error function, 2 / sqrt(pi) times the integral of exp(-t^2) from 0 to x.
+[[nodiscard]] Tensor erf(const Tensor& x);
 [[nodiscard]] Tensor tanh(const Tensor& x);
-[[nodiscard]] Tensor sigmoid(const Tensor& x);
-/// max(x, 0); NaN stays NaN.
-[[nodiscard]] Tensor relu(const Tensor& x);
-/// `grad` where `output` (of relu) is positive, else 0. Same shapes.
-[[nodiscard]] Tensor relu_backward(const Tensor& grad, const Tensor& output);
 /// x limited to [low, high]. Throws ValueError `[clamp] low above high: 2 > 1`.
 [[nodiscard]] Tensor clamp(const Tensor& x, double low, double high);
 /// `a` where `condition` (boolean) holds, else `b`; all three broadcast.
@@ -73,6 +87,16 @@ namespace troupe {
 [[nodiscard]] Tensor gt(const Tensor& a, double b);
 [[nodiscard]] Tensor ge(const Tensor& a, const Tensor& b);
 [[nodiscard]] Tensor ge(const Tensor& a, double b);
+
+// Logic; the result is boolean, and so is every operand: whether it is not 0.
+
+[[nodiscard]] Tensor logical_and(const Tensor& a, const Tensor& b);
+[[nodiscard]] Tensor logical_or(const Tensor& a, const Tensor& b);
+[[nodiscard]] Tensor logical_xor(const Tensor& a, const Tensor& b);
+[[nodiscard]] Tensor logical_not(const Tensor& x);
+[[nodiscard]] Tensor isnan(const Tensor& x);
+/// Neither NaN nor infinite.
+[[nodiscard]] Tensor isfinite(const Tensor& x);
 
 // Reductions
 

@@ -1,8 +1,10 @@
 #include <fmt/format.h>
 
+#include <limits>
+
 #include "tensor/checks.h"
-#include "tensor/cpu/elementwise.h"
 #include "tensor/create.h"
+#include "tensor/elementwise.h"
 #include "tensor/ops.h"
 
 namespace troupe {
@@ -11,18 +13,11 @@ namespace {
 using cpu::BinaryOp;
 using cpu::CompareOp;
 using cpu::UnaryOp;
+using detail::binary;
+using detail::unary;
 
 bool is_real(BinaryOp op) { return op >= BinaryOp::div; }
 bool is_real(UnaryOp op) { return op >= UnaryOp::exp; }
-
-Tensor unary(std::string_view name, UnaryOp op, const Tensor& x) {
-  x.require_defined(name);
-  if (x.dtype() == DType::boolean && !is_real(op)) throw DTypeError(fmt::format("[{}] not defined for boolean", name));
-  const Tensor a = is_real(op) ? x.to(promote_to_floating(x.dtype())) : x;
-  Tensor out = Tensor::empty(x.shape(), a.dtype(), x.device());
-  cpu::unary(op, out, a);
-  return out;
-}
 
 DType result_dtype(BinaryOp op, DType dtype) { return is_real(op) ? promote_to_floating(dtype) : dtype; }
 
@@ -33,12 +28,6 @@ Tensor binary_as(std::string_view name, BinaryOp op, DType dtype, const Tensor& 
   Tensor out = Tensor::empty(shape, dtype, a.device());
   cpu::binary(op, out, a.expand(shape), b.expand(shape));
   return out;
-}
-
-Tensor binary(std::string_view name, BinaryOp op, const Tensor& a, const Tensor& b) {
-  detail::require_together(name, a, b);
-  const DType dtype = result_dtype(op, promote(a.dtype(), b.dtype()));
-  return binary_as(name, op, dtype, a.to(dtype), b.to(dtype));
 }
 
 // A scalar operand of `dtype`. For arithmetic it is that of the computation, so that 1e-8 is not 0 beside an f16.
@@ -82,6 +71,31 @@ bool overlaps(const Tensor& out, const Tensor& x) {
 
 }  // namespace
 
+namespace detail {
+
+Tensor unary(std::string_view name, UnaryOp op, const Tensor& x) {
+  x.require_defined(name);
+  if (x.dtype() == DType::boolean && !is_real(op)) throw DTypeError(fmt::format("[{}] not defined for boolean", name));
+  const Tensor a = is_real(op) ? x.to(promote_to_floating(x.dtype())) : x;
+  Tensor out = Tensor::empty(x.shape(), a.dtype(), x.device());
+  cpu::unary(op, out, a);
+  return out;
+}
+
+Tensor binary(std::string_view name, BinaryOp op, const Tensor& a, const Tensor& b) {
+  require_together(name, a, b);
+  const DType dtype = result_dtype(op, promote(a.dtype(), b.dtype()));
+  return binary_as(name, op, dtype, a.to(dtype), b.to(dtype));
+}
+
+Tensor binary_backward(std::string_view name, BinaryOp op, const Tensor& grad, const Tensor& saved) {
+  require_together(name, grad, saved);
+  require_same_shape(name, grad, saved);
+  return binary(name, op, grad, saved);
+}
+
+}  // namespace detail
+
 Tensor add(const Tensor& a, const Tensor& b) { return binary("add", BinaryOp::add, a, b); }
 Tensor add(const Tensor& a, double b) { return binary("add", BinaryOp::add, a, b); }
 Tensor sub(const Tensor& a, const Tensor& b) { return binary("sub", BinaryOp::sub, a, b); }
@@ -105,21 +119,24 @@ Tensor pow(const Tensor& x, double exponent) {
   return binary("pow", BinaryOp::pow, x, exponent);
 }
 
+Tensor pow(const Tensor& a, const Tensor& b) { return binary("pow", BinaryOp::pow, a, b); }
+
 Tensor neg(const Tensor& x) { return unary("neg", UnaryOp::neg, x); }
 Tensor abs(const Tensor& x) { return unary("abs", UnaryOp::abs, x); }
+Tensor sign(const Tensor& x) { return unary("sign", UnaryOp::sign, x); }
+Tensor floor(const Tensor& x) { return unary("floor", UnaryOp::floor, x); }
+Tensor ceil(const Tensor& x) { return unary("ceil", UnaryOp::ceil, x); }
+Tensor round(const Tensor& x) { return unary("round", UnaryOp::round, x); }
 Tensor exp(const Tensor& x) { return unary("exp", UnaryOp::exp, x); }
+Tensor expm1(const Tensor& x) { return unary("expm1", UnaryOp::expm1, x); }
+Tensor log1p(const Tensor& x) { return unary("log1p", UnaryOp::log1p, x); }
 Tensor log(const Tensor& x) { return unary("log", UnaryOp::log, x); }
 Tensor sqrt(const Tensor& x) { return unary("sqrt", UnaryOp::sqrt, x); }
+Tensor rsqrt(const Tensor& x) { return unary("rsqrt", UnaryOp::rsqrt, x); }
+Tensor sin(const Tensor& x) { return unary("sin", UnaryOp::sin, x); }
+Tensor cos(const Tensor& x) { return unary("cos", UnaryOp::cos, x); }
+Tensor erf(const Tensor& x) { return unary("erf", UnaryOp::erf, x); }
 Tensor tanh(const Tensor& x) { return unary("tanh", UnaryOp::tanh, x); }
-Tensor sigmoid(const Tensor& x) { return unary("sigmoid", UnaryOp::sigmoid, x); }
-Tensor relu(const Tensor& x) { return unary("relu", UnaryOp::relu, x); }
-
-Tensor relu_backward(const Tensor& grad, const Tensor& output) {
-  detail::require_together("relu_backward", grad, output);
-  detail::require_same_shape("relu_backward", grad, output);
-  return binary("relu_backward", BinaryOp::relu_backward, grad, output);
-}
-
 Tensor clamp(const Tensor& x, double low, double high) {
   if (low > high) throw ValueError(fmt::format("[clamp] low above high: {} > {}", low, high));
   return binary("clamp", BinaryOp::minimum, binary("clamp", BinaryOp::maximum, x, low), high);
@@ -150,6 +167,32 @@ Tensor gt(const Tensor& a, const Tensor& b) { return compare("gt", CompareOp::lt
 Tensor gt(const Tensor& a, double b) { return gt(a, compared("gt", a, b)); }
 Tensor ge(const Tensor& a, const Tensor& b) { return compare("ge", CompareOp::le, b, a); }
 Tensor ge(const Tensor& a, double b) { return ge(a, compared("ge", a, b)); }
+
+Tensor logical_and(const Tensor& a, const Tensor& b) {
+  detail::require_together("logical_and", a, b);
+  return where(a.to(DType::boolean), b.to(DType::boolean), full({}, 0, DType::boolean, a.device()));
+}
+Tensor logical_or(const Tensor& a, const Tensor& b) {
+  detail::require_together("logical_or", a, b);
+  return where(a.to(DType::boolean), full({}, 1, DType::boolean, a.device()), b.to(DType::boolean));
+}
+Tensor logical_xor(const Tensor& a, const Tensor& b) {
+  detail::require_together("logical_xor", a, b);
+  return compare("logical_xor", CompareOp::ne, a.to(DType::boolean), b.to(DType::boolean));
+}
+Tensor logical_not(const Tensor& x) {
+  x.require_defined("logical_not");
+  return eq(x.to(DType::boolean), 0.0);
+}
+
+Tensor isnan(const Tensor& x) {
+  x.require_defined("isnan");
+  return ne(x, x);
+}
+Tensor isfinite(const Tensor& x) {
+  x.require_defined("isfinite");
+  return is_floating(x.dtype()) ? lt(abs(x), std::numeric_limits<double>::infinity()) : ones(x.shape(), DType::boolean, x.device());
+}
 
 void axpby_into(Tensor& out, double alpha, const Tensor& a, double beta, const Tensor& b) {
   constexpr std::string_view kName = "axpby_into";

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "tensor/cpu/activations.h"
 #include "tensor/cpu/convert.h"
 #include "tensor/cpu/elements.h"
 #include "tensor/cpu/wrapping.h"
@@ -9,21 +10,31 @@
 namespace troupe::cpu {
 namespace {
 
-template <class T>
-T sigmoid_value(T x) {
-  // exp of a negative number only: no overflow at either end.
-  const T e = std::exp(-std::abs(x));
-  return x >= T{0} ? T{1} / (T{1} + e) : e / (T{1} + e);
+// Integers are whole already.
+template <class T, class F>
+T whole(T value, const F& rounded) {
+  if constexpr (std::is_floating_point_v<T>) return rounded(value);
+  return value;
 }
 
 template <class T>
 void unary_real(UnaryOp op, const Walk<2>& walk, T* out, const T* x) {
   switch (op) {
     case UnaryOp::exp: return map_rows(walk, out, x, [](T v) { return std::exp(v); });
+    case UnaryOp::expm1: return map_rows(walk, out, x, [](T v) { return std::expm1(v); });
     case UnaryOp::log: return map_rows(walk, out, x, [](T v) { return std::log(v); });
+    case UnaryOp::log1p: return map_rows(walk, out, x, [](T v) { return std::log1p(v); });
     case UnaryOp::sqrt: return map_rows(walk, out, x, [](T v) { return std::sqrt(v); });
+    case UnaryOp::rsqrt: return map_rows(walk, out, x, [](T v) { return T{1} / std::sqrt(v); });
+    case UnaryOp::sin: return map_rows(walk, out, x, [](T v) { return std::sin(v); });
+    case UnaryOp::cos: return map_rows(walk, out, x, [](T v) { return std::cos(v); });
     case UnaryOp::tanh: return map_rows(walk, out, x, [](T v) { return std::tanh(v); });
-    case UnaryOp::sigmoid: return map_rows(walk, out, x, [](T v) { return sigmoid_value(v); });
+    case UnaryOp::erf: return map_rows(walk, out, x, [](T v) { return std::erf(v); });
+    case UnaryOp::sigmoid: return map_rows(walk, out, x, [](T v) { return sigmoid(v); });
+    case UnaryOp::gelu: return map_rows(walk, out, x, [](T v) { return gelu(v); });
+    case UnaryOp::gelu_tanh: return map_rows(walk, out, x, [](T v) { return gelu_tanh(v); });
+    case UnaryOp::silu: return map_rows(walk, out, x, [](T v) { return v * sigmoid(v); });
+    case UnaryOp::softplus: return map_rows(walk, out, x, [](T v) { return softplus(v); });
     default: return;
   }
 }
@@ -34,6 +45,12 @@ void binary_real(BinaryOp op, const Walk<3>& walk, T* out, const T* a, const T* 
     case BinaryOp::div: return map_rows(walk, out, a, b, [](T x, T y) { return x / y; });
     case BinaryOp::pow: return map_rows(walk, out, a, b, [](T x, T y) { return std::pow(x, y); });
     case BinaryOp::relu_backward: return map_rows(walk, out, a, b, [](T g, T y) { return y > T{0} ? g : T{0}; });
+    case BinaryOp::tanh_backward: return map_rows(walk, out, a, b, [](T g, T y) { return g * (T{1} - y * y); });
+    case BinaryOp::sigmoid_backward: return map_rows(walk, out, a, b, [](T g, T y) { return g * (y * (T{1} - y)); });
+    case BinaryOp::gelu_backward: return map_rows(walk, out, a, b, [](T g, T x) { return g * gelu_slope(x); });
+    case BinaryOp::gelu_tanh_backward: return map_rows(walk, out, a, b, [](T g, T x) { return g * gelu_tanh_slope(x); });
+    case BinaryOp::silu_backward: return map_rows(walk, out, a, b, [](T g, T x) { return g * silu_slope(x); });
+    case BinaryOp::softplus_backward: return map_rows(walk, out, a, b, [](T g, T x) { return g * sigmoid(x); });
     default: return;
   }
 }
@@ -48,6 +65,11 @@ void unary_number(UnaryOp op, const Walk<2>& walk, T* out, const T* x) {
     case UnaryOp::abs:
       if constexpr (std::is_floating_point_v<T>) return map_rows(walk, out, x, [](T v) { return std::abs(v); });
       return map_rows(walk, out, x, [&](T v) { return v < T{0} ? wrapping(T{0}, v, minus) : v; });
+    case UnaryOp::sign:
+      return map_rows(walk, out, x, [](T v) { return v != v ? v : static_cast<T>((v > T{0}) - (v < T{0})); });
+    case UnaryOp::floor: return map_rows(walk, out, x, [](T v) { return whole(v, [](auto r) { return std::floor(r); }); });
+    case UnaryOp::ceil: return map_rows(walk, out, x, [](T v) { return whole(v, [](auto r) { return std::ceil(r); }); });
+    case UnaryOp::round: return map_rows(walk, out, x, [](T v) { return whole(v, [](auto r) { return std::nearbyint(r); }); });
     // Written so that NaN, which compares false, passes through.
     case UnaryOp::relu: return map_rows(walk, out, x, [](T v) { return v <= T{0} ? T{0} : v; });
     default:

@@ -9,8 +9,15 @@
 
 namespace troupe::cpu {
 
-enum class UnaryOp : std::uint8_t { neg, abs, relu, exp, log, sqrt, tanh, sigmoid };
-enum class BinaryOp : std::uint8_t { add, sub, mul, maximum, minimum, div, pow, relu_backward };
+enum class UnaryOp : std::uint8_t {
+  neg, abs, sign, relu, floor, ceil, round,
+  exp, expm1, log, log1p, sqrt, rsqrt, sin, cos, tanh, erf, sigmoid, gelu, gelu_tanh, silu, softplus
+};
+/// Those called `..._backward` take the gradient by the output, and the input or output of the operation (ops_activation.h).
+enum class BinaryOp : std::uint8_t {
+  add, sub, mul, maximum, minimum,
+  div, pow, relu_backward, tanh_backward, sigmoid_backward, gelu_backward, gelu_tanh_backward, silu_backward, softplus_backward
+};
 enum class CompareOp : std::uint8_t { eq, ne, lt, le };
 
 /// Dtypes of `out` and `x` are equal, not boolean; floating for exp and those after it.

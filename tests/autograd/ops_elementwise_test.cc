@@ -135,4 +135,31 @@ BOOST_AUTO_TEST_CASE(errors_are_those_of_the_tensor_operation) {
   expect_throw<TensorError>([&] { (void)(a * Variable()); }, "[value] variable is undefined");
 }
 
+BOOST_AUTO_TEST_CASE(gradients_of_more_functions_agree_with_finite_differences) {
+  const auto x = [] { return leaf({0.3, 0.7, 1.2, 2.0}, {2, 2}); };
+  const auto y = [] { return leaf({0.5, 1.9}); };
+  expect_gradcheck([](Inputs v) { return expm1(v[0]) + log1p(v[0]); }, {x()});
+  expect_gradcheck([](Inputs v) { return rsqrt(v[0]) * erf(v[0]); }, {x()});
+  expect_gradcheck([](Inputs v) { return sin(v[0]) * 2.0 + cos(v[0]); }, {x()});
+  expect_gradcheck([](Inputs v) { return pow(v[0], v[1]); }, {x(), y()});
+  expect_gradcheck([](Inputs v) { return maximum(v[0], v[1]) * minimum(v[0], v[1]); }, {x(), y()});
+  expect_gradcheck([](Inputs v) { return clamp(v[0], 0.5, 1.5) * v[0]; }, {x()});
+  const Tensor condition = from_values<bool>({true, false}, {2, 1});
+  expect_gradcheck([&](Inputs v) { return where(condition, v[0] * v[0], v[1]); }, {x(), y()});
+}
+
+BOOST_AUTO_TEST_CASE(gradients_at_the_edges_are_those_that_are_promised) {
+  const Variable x = leaf({1.0, 2.0, 3.0});
+  const Variable y = leaf({1.0, 3.0, 2.0});
+  const Gradients chosen = backward(sum(maximum(x, y)));
+  expect(chosen.of(x), {0.5, 0.0, 1.0});
+  expect(chosen.of(y), {0.5, 1.0, 0.0});
+  expect(backward(sum(clamp(x, 1.0, 2.0))).of(x), {1.0, 1.0, 0.0});
+  const Variable base = leaf({0.0, 0.0, 2.0});
+  const Variable exponent = leaf({0.0, 2.0, 0.0});
+  const Gradients powers = backward(sum(pow(base, exponent)));
+  expect(powers.of(base), {0.0, 0.0, 0.0});
+  expect(powers.of(exponent), {0.0, 0.0, 0.6931471805599453});  // 2^0 log 2
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -293,4 +293,47 @@ BOOST_AUTO_TEST_CASE(integers_of_8_bits_wrap_around_whatever_they_are) {
   expect_error<DTypeError>("[add] not a value of i8: 128", [] { (void)(zeros({1}, DType::i8) + 128); });
 }
 
+BOOST_AUTO_TEST_CASE(functions_of_reals_have_their_known_values) {
+  const Tensor x = from_values<double>({0.25, 1.0, 4.0});
+  expect_close(rsqrt(x), from_values<double>({2, 1, 0.5}), 1e-15);
+  expect_close(erf(x), from_values<double>({0.2763263901682369, 0.8427007929497149, 0.9999999845827421}), 1e-14);
+  expect_close(sin(x), from_values<double>({0.24740395925452294, 0.8414709848078965, -0.7568024953079282}), 1e-14);
+  expect_close(cos(x), from_values<double>({0.9689124217106447, 0.5403023058681398, -0.6536436208636119}), 1e-14);
+  expect_close(expm1(from_values<double>({1e-10, 1})), from_values<double>({1.00000000005e-10, 1.718281828459045}), 1e-14);
+  expect_close(log1p(from_values<double>({1e-10, 1})), from_values<double>({9.9999999995e-11, 0.6931471805599453}), 1e-14);
+  expect_close(pow(x, from_values<double>({0.5, 7.0, -1.0})), from_values<double>({0.5, 1, 0.25}), 1e-15);
+  expect_same(pow(from_values<std::int64_t>({2, 3}), scalar<std::int64_t>(2)), from_values<float>({4, 9}));
+  BOOST_CHECK(erf(from_values<std::int32_t>({1})).dtype() == DType::f32);
+}
+
+BOOST_AUTO_TEST_CASE(numbers_are_rounded_to_integers_and_to_signs) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const Tensor x = from_values<float>({-1.5F, -0.5F, 2.5F, 3.0F});
+  expect_same(floor(x), from_values<float>({-2, -1, 2, 3}));
+  expect_same(ceil(x), from_values<float>({-1, -0.0F, 3, 3}));
+  expect_same(round(x), from_values<float>({-2, -0.0F, 2, 3}));
+  expect_same(sign(x), from_values<float>({-1, -1, 1, 1}));
+  expect_same(isnan(sign(from_values<float>({nan, 0}))), from_values<bool>({true, false}));
+  expect_same(floor(from_values<std::int64_t>({-7})), from_values<std::int64_t>({-7}));
+  expect_same(sign(from_values<std::int8_t>({-7, 0, 5})), from_values<std::int8_t>({-1, 0, 1}));
+  expect_same(sign(from_values<std::uint8_t>({200})), from_values<std::uint8_t>({1}));
+}
+
+BOOST_AUTO_TEST_CASE(logic_asks_whether_elements_are_not_0) {
+  const Tensor a = from_values<float>({0, 0, 2, std::numeric_limits<float>::quiet_NaN()});
+  const Tensor b = from_values<std::int64_t>({0, 5, 0, 1});
+  expect_same(logical_and(a, b), from_values<bool>({false, false, false, true}));
+  expect_same(logical_or(a, b), from_values<bool>({false, true, true, true}));
+  expect_same(logical_xor(a, b), from_values<bool>({false, true, true, false}));
+  expect_same(logical_not(a), from_values<bool>({true, true, false, false}));
+  expect_same(logical_or(a.reshape({4, 1}), from_values<bool>({false, true})).select(1, 0), logical_not(logical_not(a)));
+  const float inf = std::numeric_limits<float>::infinity();
+  expect_same(isfinite(from_values<float>({1, inf, -inf, std::numeric_limits<float>::quiet_NaN()})),
+              from_values<bool>({true, false, false, false}));
+  expect_same(isfinite(b), ones({4}, DType::boolean));
+  expect_same(isnan(a), from_values<bool>({false, false, false, true}));
+  expect_error<ShapeError>("[logical_xor] shapes do not broadcast: (4) and (3)", [&] { (void)logical_xor(a, zeros({3})); });
+  expect_error<TensorError>("[isnan] tensor is undefined", [] { (void)isnan(Tensor()); });
+}
+
 BOOST_AUTO_TEST_SUITE_END()

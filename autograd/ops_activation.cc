@@ -1,0 +1,37 @@
+#include "autograd/ops.h"
+#include "autograd/record.h"
+
+namespace troupe {
+
+using detail::edges_of;
+using detail::record;
+using detail::Saved;
+
+Variable sigmoid(const Variable& x) {
+  const Tensor result = sigmoid(x.value());
+  return record("sigmoid", result, edges_of({&x}), [y = Saved(result)](const Tensor& g) { return sigmoid_backward(g, y.get()); });
+}
+
+Variable relu(const Variable& x) {
+  const Tensor result = relu(x.value());
+  return record("relu", result, edges_of({&x}), [y = Saved(result)](const Tensor& g) { return relu_backward(g, y.get()); });
+}
+
+Variable gelu(const Variable& x, Gelu form) {
+  const Tensor value = x.value();
+  return record("gelu", gelu(value, form), edges_of({&x}),
+                [x = Saved(value), form](const Tensor& g) { return gelu_backward(g, x.get(), form); });
+}
+
+Variable silu(const Variable& x) {
+  const Tensor value = x.value();
+  return record("silu", silu(value), edges_of({&x}), [x = Saved(value)](const Tensor& g) { return silu_backward(g, x.get()); });
+}
+
+Variable softplus(const Variable& x, double beta) {
+  const Tensor value = x.value();
+  return record("softplus", softplus(value, beta), edges_of({&x}),
+                [x = Saved(value), beta](const Tensor& g) { return softplus_backward(g, x.get(), beta); });
+}
+
+}  // namespace troupe

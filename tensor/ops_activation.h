@@ -1,0 +1,36 @@
+// Activation functions, and their gradients by the input; rules as in ops.h. Integers become f32.
+#pragma once
+
+#include <cstdint>
+
+#include "tensor/tensor.h"
+
+namespace troupe {
+
+[[nodiscard]] Tensor sigmoid(const Tensor& x);
+/// max(x, 0); NaN stays NaN, integers stay integers.
+[[nodiscard]] Tensor relu(const Tensor& x);
+
+/// How gelu takes the distribution of a normal number: as it is, or approximated by a tanh, as some models were trained.
+enum class Gelu : std::uint8_t { exact, tanh };
+/// x times the probability that a normal number is below x.
+/// Source: Hendrycks and Gimpel, "Gaussian error linear units", 2016.
+[[nodiscard]] Tensor gelu(const Tensor& x, Gelu form = Gelu::exact);
+/// x sigmoid(x), which is also called swish.
+[[nodiscard]] Tensor silu(const Tensor& x);
+/// log(1 + exp(beta x)) / beta, without overflow. Throws ValueError `[softplus] beta not above 0: -1`.
+[[nodiscard]] Tensor softplus(const Tensor& x, double beta = 1.0);
+
+// Gradients from the gradient by the output and, same shapes, the output ...
+
+[[nodiscard]] Tensor relu_backward(const Tensor& grad, const Tensor& output);
+[[nodiscard]] Tensor tanh_backward(const Tensor& grad, const Tensor& output);
+[[nodiscard]] Tensor sigmoid_backward(const Tensor& grad, const Tensor& output);
+
+// ... or the input.
+
+[[nodiscard]] Tensor gelu_backward(const Tensor& grad, const Tensor& x, Gelu form = Gelu::exact);
+[[nodiscard]] Tensor silu_backward(const Tensor& grad, const Tensor& x);
+[[nodiscard]] Tensor softplus_backward(const Tensor& grad, const Tensor& x, double beta = 1.0);
+
+}  // namespace troupe
