@@ -62,8 +62,25 @@ namespace troupe {
 
 [[nodiscard]] Variable sum(const Variable& x);
 [[nodiscard]] Variable sum(const Variable& x, const Axes& axes, KeepDim keep = KeepDim::no);
+[[nodiscard]] Variable prod(const Variable& x);
+[[nodiscard]] Variable prod(const Variable& x, const Axes& axes, KeepDim keep = KeepDim::no);
 [[nodiscard]] Variable mean(const Variable& x);
 [[nodiscard]] Variable mean(const Variable& x, const Axes& axes, KeepDim keep = KeepDim::no);
+
+/// Of equally large (small) elements each gets the same share of the gradient.
+[[nodiscard]] Variable max(const Variable& x);
+[[nodiscard]] Variable max(const Variable& x, const Axes& axes, KeepDim keep = KeepDim::no);
+[[nodiscard]] Variable min(const Variable& x);
+[[nodiscard]] Variable min(const Variable& x, const Axes& axes, KeepDim keep = KeepDim::no);
+[[nodiscard]] Variable var(const Variable& x);
+[[nodiscard]] Variable var(const Variable& x, const Axes& axes, double correction = 1, KeepDim keep = KeepDim::no);
+/// The gradient of a deviation of 0 is 0.
+[[nodiscard]] Variable stddev(const Variable& x);
+[[nodiscard]] Variable stddev(const Variable& x, const Axes& axes, double correction = 1, KeepDim keep = KeepDim::no);
+/// The gradient of a norm of 0 is 0.
+[[nodiscard]] Variable norm(const Variable& x, double p = 2);
+[[nodiscard]] Variable norm(const Variable& x, double p, const Axes& axes, KeepDim keep = KeepDim::no);
+[[nodiscard]] Variable logsumexp(const Variable& x, const Axes& axes, KeepDim keep = KeepDim::no);
 
 // Products
 

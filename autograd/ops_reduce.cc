@@ -1,3 +1,6 @@
+#include <limits>
+#include <numeric>
+
 #include "autograd/ops.h"
 #include "autograd/record.h"
 
@@ -6,6 +9,7 @@ namespace {
 
 using detail::edges_of;
 using detail::record;
+using detail::Saved;
 using detail::saved_for;
 using Edges = std::span<const Edge>;
 
@@ -38,6 +42,31 @@ Tensor right_gradient(const Tensor& a, const Tensor& g, const Shape& b) {
   return matmul(flatten(a, 0, -2).transpose(), flatten(g, 0, -2));
 }
 
+Axes all_axes(const Variable& x) {
+  std::vector<int> axes(static_cast<std::size_t>(x.shape().size()));
+  std::iota(axes.begin(), axes.end(), 0);
+  return axes;
+}
+
+/// The gradient `g` for the elements of `x` that are the largest or smallest one, `top`, in equal shares.
+Tensor share_of_extremes(const Tensor& x, const Tensor& top, const Tensor& g, const Axes& axes) {
+  const Tensor chosen = eq(x, top).to(g.dtype());
+  return mul(chosen, div(g, sum(chosen, axes, KeepDim::yes)));
+}
+
+Variable record_extreme(std::string_view name, const Variable& x, const Tensor& top, const Tensor& result, const Axes& axes) {
+  return record(name, result, edges_of({&x}), [x = Saved(x.value()), top = Saved(top), axes](const Tensor& g) {
+    return share_of_extremes(x.get(), top.get(), g.reshape(top.get().shape()), axes);
+  });
+}
+
+/// The gradient of the variance: 2 (x - mean) / (count - correction).
+Tensor distances(const Tensor& x, const Axes& axes, double correction) {
+  const Tensor centre = mean(x, axes, KeepDim::yes);
+  const double count = static_cast<double>(x.numel()) / static_cast<double>(centre.numel());
+  return mul(sub(x, centre), 2.0 / (count - correction));
+}
+
 }  // namespace
 
 Variable sum(const Variable& x) {
@@ -67,6 +96,81 @@ Variable mean(const Variable& x, const Axes& axes, KeepDim keep) {
   const double count = static_cast<double>(value.numel()) / static_cast<double>(reduced.numel());
   return record("mean", std::move(result), edges_of({&x}),
                 [repeat = repeat_to(reduced, value.shape()), count](const Tensor& g) { return repeat(div(g, count)); });
+}
+
+Variable prod(const Variable& x) { return prod(x, all_axes(x)); }
+
+Variable prod(const Variable& x, const Axes& axes, KeepDim keep) {
+  const Tensor value = x.value();
+  return record("prod", prod(value, axes, keep), edges_of({&x}),
+                [x = Saved(value), axes, reduced = reduced_shape("prod", value.shape(), axes)](const Tensor& g) {
+                  // The product of the others: where one element is 0, only its own is not 0.
+                  const Tensor is_zero = eq(x.get(), 0.0);
+                  const Tensor zeros = sum(is_zero, axes, KeepDim::yes);
+                  const Tensor rest = masked_fill(x.get(), is_zero, 1.0);
+                  const Tensor product = mul(g.reshape(reduced), prod(rest, axes, KeepDim::yes));
+                  const Tensor without = masked_fill(div(product, rest), gt(zeros, 0.0), 0.0);
+                  return where(logical_and(is_zero, eq(zeros, 1.0)), product, without);
+                });
+}
+
+Variable max(const Variable& x) { return max(x, all_axes(x)); }
+Variable max(const Variable& x, const Axes& axes, KeepDim keep) {
+  const Tensor value = x.value();
+  return record_extreme("max", x, max(value, axes, KeepDim::yes), max(value, axes, keep), axes);
+}
+Variable min(const Variable& x) { return min(x, all_axes(x)); }
+Variable min(const Variable& x, const Axes& axes, KeepDim keep) {
+  const Tensor value = x.value();
+  return record_extreme("min", x, min(value, axes, KeepDim::yes), min(value, axes, keep), axes);
+}
+
+Variable var(const Variable& x) { return var(x, all_axes(x)); }
+Variable var(const Variable& x, const Axes& axes, double correction, KeepDim keep) {
+  const Tensor value = x.value();
+  return record("var", var(value, axes, correction, keep), edges_of({&x}),
+                [x = Saved(value), axes, correction, reduced = reduced_shape("var", value.shape(), axes)](const Tensor& g) {
+                  return mul(distances(x.get(), axes, correction), g.reshape(reduced));
+                });
+}
+
+Variable stddev(const Variable& x) { return stddev(x, all_axes(x)); }
+Variable stddev(const Variable& x, const Axes& axes, double correction, KeepDim keep) {
+  const Tensor value = x.value();
+  const Tensor result = stddev(value, axes, correction, keep);
+  return record("stddev", result, edges_of({&x}),
+                [x = Saved(value), y = Saved(result), axes, correction, reduced = reduced_shape("stddev", value.shape(), axes)](
+                    const Tensor& g) {
+                  const Tensor slope = masked_fill(div(g, mul(y.get(), 2.0)), eq(y.get(), 0.0), 0.0);
+                  return mul(distances(x.get(), axes, correction), slope.reshape(reduced));
+                });
+}
+
+Variable norm(const Variable& x, double p) { return norm(x, p, all_axes(x)); }
+Variable norm(const Variable& x, double p, const Axes& axes, KeepDim keep) {
+  const Tensor value = x.value();
+  const Tensor result = norm(value, p, axes, keep);
+  return record("norm", result, edges_of({&x}),
+                [x = Saved(value), y = Saved(result), p, axes, reduced = reduced_shape("norm", value.shape(), axes)](const Tensor& g) {
+                  const Tensor top = y.get().reshape(reduced);
+                  if (p == std::numeric_limits<double>::infinity()) {
+                    return mul(share_of_extremes(abs(x.get()), top, g.reshape(reduced), axes), sign(x.get()));
+                  }
+                  if (p == 1.0) return mul(sign(x.get()), g.reshape(reduced));
+                  // sign(x) (|x| / norm)^(p - 1), and 0 where all are 0.
+                  const Tensor ratio = masked_fill(div(x.get(), top), eq(top, 0.0).expand(x.get().shape()), 0.0);
+                  if (p == 2.0) return mul(ratio, g.reshape(reduced));
+                  return mul(mul(sign(ratio), pow(abs(ratio), p - 1.0)), g.reshape(reduced));
+                });
+}
+
+Variable logsumexp(const Variable& x, const Axes& axes, KeepDim keep) {
+  const Tensor value = x.value();
+  const Tensor result = logsumexp(value, axes, keep);
+  return record("logsumexp", result, edges_of({&x}),
+                [x = Saved(value), y = Saved(result), reduced = reduced_shape("logsumexp", value.shape(), axes)](const Tensor& g) {
+                  return mul(exp(sub(x.get(), y.get().reshape(reduced))), g.reshape(reduced));
+                });
 }
 
 Variable cumsum(const Variable& x, int dim) {

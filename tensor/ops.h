@@ -13,9 +13,9 @@
 #include <cstdint>
 #include <string_view>
 
-#include "tensor/axes.h"
 #include "tensor/ops_activation.h"
 #include "tensor/ops_index.h"
+#include "tensor/ops_reduce.h"
 #include "tensor/ops_scan.h"
 #include "tensor/ops_shape.h"
 #include "tensor/ops_sort.h"
@@ -97,28 +97,6 @@ namespace troupe {
 [[nodiscard]] Tensor isnan(const Tensor& x);
 /// Neither NaN nor infinite.
 [[nodiscard]] Tensor isfinite(const Tensor& x);
-
-// Reductions
-
-/// Sum of all elements, or along `axes`. Integers and booleans sum to i64; an empty sum is 0.
-/// Throws ShapeError `[sum] dimension given twice: 1`.
-[[nodiscard]] Tensor sum(const Tensor& x);
-[[nodiscard]] Tensor sum(const Tensor& x, const Axes& axes, KeepDim keep = KeepDim::no);
-/// Arithmetic mean; integers become f32; the mean of nothing is NaN.
-[[nodiscard]] Tensor mean(const Tensor& x);
-[[nodiscard]] Tensor mean(const Tensor& x, const Axes& axes, KeepDim keep = KeepDim::no);
-/// Largest (smallest) element; NaN if there is one. Throws ShapeError `[max] no elements: (0, 3)`.
-[[nodiscard]] Tensor max(const Tensor& x);
-[[nodiscard]] Tensor max(const Tensor& x, const Axes& axes, KeepDim keep = KeepDim::no);
-[[nodiscard]] Tensor min(const Tensor& x);
-[[nodiscard]] Tensor min(const Tensor& x, const Axes& axes, KeepDim keep = KeepDim::no);
-/// Index (i64) of the first largest element along `dim`, a NaN counting as the largest.
-[[nodiscard]] Tensor argmax(const Tensor& x, int dim, KeepDim keep = KeepDim::no);
-/// log(sum(exp(x))) along `axes`, without overflow.
-[[nodiscard]] Tensor logsumexp(const Tensor& x, const Axes& axes, KeepDim keep = KeepDim::no);
-/// Sums `x` down to `shape`, the reverse of broadcasting `shape` to x.shape(). Returns `x` itself if equal.
-/// Throws ShapeError `[sum_to] (4) does not broadcast to (2, 3)`.
-[[nodiscard]] Tensor sum_to(const Tensor& x, const Shape& shape);
 
 // Products
 

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
 #include <numeric>
 
@@ -51,16 +52,43 @@ Tensor reduce(std::string_view name, ReduceOp op, const Tensor& x, const Axes& a
     throw ShapeError(fmt::format("[{}] no elements: {}", name, to_string(x.shape())));
   }
   const Tensor from = op == ReduceOp::mean ? x.to(promote_to_floating(x.dtype())) : x;
-  const bool widens = op == ReduceOp::sum && !is_floating(x.dtype());
+  const bool widens = (op == ReduceOp::sum || op == ReduceOp::prod) && !is_floating(x.dtype());
   Tensor out = Tensor::empty(shape, widens ? DType::i64 : from.dtype(), x.device());
   cpu::reduce(op, out, from, set);
   return out;
+}
+
+Tensor argument(std::string_view name, cpu::Extreme extreme, const Tensor& x, int dim, KeepDim keep) {
+  x.require_defined(name);
+  const int at = normalize_dim(name, dim, x.shape());
+  const Shape shape = reduced_shape(x.shape(), axis_set(name, x.shape(), at), keep);
+  if (x.shape()[at] == 0) throw ShapeError(fmt::format("[{}] no elements: {}", name, to_string(x.shape())));
+  Tensor out = Tensor::empty(shape, DType::i64, x.device());
+  // To the last place, the others keeping their order.
+  std::vector<int> order = all_axes(x).values();
+  order.erase(order.begin() + at);
+  order.push_back(at);
+  cpu::argument_last(extreme, out, x.permute(order));
+  return out;
+}
+
+// In the dtype of the computation.
+Tensor variance(std::string_view name, const Tensor& x, const Axes& axes, double correction, KeepDim keep) {
+  x.require_defined(name);
+  const Tensor real = x.to(compute_dtype(promote_to_floating(x.dtype())));
+  const Tensor centre = reduce(name, ReduceOp::mean, real, axes, KeepDim::yes);
+  const Tensor squares = pow(sub(real, centre), 2.0);
+  const auto summands = static_cast<double>(x.numel()) / static_cast<double>(std::max(centre.numel(), std::int64_t{1}));
+  const double divisor = summands > correction ? summands - correction : 0.0;
+  return div(reduce(name, ReduceOp::sum, squares, axes, keep), divisor);
 }
 
 }  // namespace
 
 Tensor sum(const Tensor& x) { return sum(x, all_axes(x)); }
 Tensor sum(const Tensor& x, const Axes& axes, KeepDim keep) { return reduce("sum", ReduceOp::sum, x, axes, keep); }
+Tensor prod(const Tensor& x) { return prod(x, all_axes(x)); }
+Tensor prod(const Tensor& x, const Axes& axes, KeepDim keep) { return reduce("prod", ReduceOp::prod, x, axes, keep); }
 Tensor mean(const Tensor& x) { return mean(x, all_axes(x)); }
 Tensor mean(const Tensor& x, const Axes& axes, KeepDim keep) { return reduce("mean", ReduceOp::mean, x, axes, keep); }
 Tensor max(const Tensor& x) { return max(x, all_axes(x)); }
@@ -68,18 +96,40 @@ Tensor max(const Tensor& x, const Axes& axes, KeepDim keep) { return reduce("max
 Tensor min(const Tensor& x) { return min(x, all_axes(x)); }
 Tensor min(const Tensor& x, const Axes& axes, KeepDim keep) { return reduce("min", ReduceOp::min, x, axes, keep); }
 
-Tensor argmax(const Tensor& x, int dim, KeepDim keep) {
-  x.require_defined("argmax");
-  const int at = normalize_dim("argmax", dim, x.shape());
-  const Shape shape = reduced_shape(x.shape(), axis_set("argmax", x.shape(), at), keep);
-  if (x.shape()[at] == 0) throw ShapeError(fmt::format("[argmax] no elements: {}", to_string(x.shape())));
-  Tensor out = Tensor::empty(shape, DType::i64, x.device());
-  // To the last place, the others keeping their order.
-  std::vector<int> order = all_axes(x).values();
-  order.erase(order.begin() + at);
-  order.push_back(at);
-  cpu::argmax_last(out, x.permute(order));
-  return out;
+Tensor argmax(const Tensor& x, int dim, KeepDim keep) { return argument("argmax", cpu::Extreme::largest, x, dim, keep); }
+Tensor argmin(const Tensor& x, int dim, KeepDim keep) { return argument("argmin", cpu::Extreme::smallest, x, dim, keep); }
+
+Tensor any(const Tensor& x) { return any(x, all_axes(x)); }
+Tensor any(const Tensor& x, const Axes& axes, KeepDim keep) {
+  x.require_defined("any");
+  return gt(reduce("any", ReduceOp::sum, x.to(DType::boolean), axes, keep), 0.0);
+}
+Tensor all(const Tensor& x) { return all(x, all_axes(x)); }
+Tensor all(const Tensor& x, const Axes& axes, KeepDim keep) {
+  x.require_defined("all");
+  return gt(reduce("all", ReduceOp::prod, x.to(DType::boolean), axes, keep), 0.0);
+}
+
+Tensor var(const Tensor& x) { return var(x, all_axes(x)); }
+Tensor var(const Tensor& x, const Axes& axes, double correction, KeepDim keep) {
+  return variance("var", x, axes, correction, keep).to(promote_to_floating(x.dtype()));
+}
+Tensor stddev(const Tensor& x) { return stddev(x, all_axes(x)); }
+Tensor stddev(const Tensor& x, const Axes& axes, double correction, KeepDim keep) {
+  return sqrt(variance("stddev", x, axes, correction, keep)).to(promote_to_floating(x.dtype()));
+}
+
+Tensor norm(const Tensor& x, double p) { return norm(x, p, all_axes(x)); }
+Tensor norm(const Tensor& x, double p, const Axes& axes, KeepDim keep) {
+  constexpr std::string_view kName = "norm";
+  x.require_defined(kName);
+  if (!(p > 0.0)) throw ValueError(fmt::format("[{}] p not above 0: {}", kName, p));
+  const DType dtype = promote_to_floating(x.dtype());
+  const Tensor size = abs(x.to(compute_dtype(dtype)));
+  if (p == std::numeric_limits<double>::infinity()) return reduce(kName, ReduceOp::max, size, axes, keep).to(dtype);
+  if (p == 1.0) return reduce(kName, ReduceOp::sum, size, axes, keep).to(dtype);
+  const Tensor total = reduce(kName, ReduceOp::sum, pow(size, p), axes, keep);
+  return (p == 2.0 ? sqrt(total) : pow(total, 1.0 / p)).to(dtype);
 }
 
 Tensor logsumexp(const Tensor& x, const Axes& axes, KeepDim keep) {

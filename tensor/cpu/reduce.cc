@@ -24,6 +24,15 @@ struct Sum {
   }
 };
 
+template <class T, class R>
+struct Product {
+  using Total = typename Sum<T, R>::Total;
+  static Total start() { return Total{1}; }
+  static Total step(Total total, T value) { return total * static_cast<Total>(value); }
+  static Total join(Total a, Total b) { return a * b; }
+  [[nodiscard]] R finish(Total total) const { return static_cast<R>(total); }
+};
+
 template <class T>
 struct Max {
   using Total = T;
@@ -144,22 +153,26 @@ void reduce(ReduceOp op, Tensor& out, const Tensor& x, const AxisSet& axes) {
     const auto fold_into = [&]<class R>(const auto& fold, std::type_identity<R>) {
       fold_all(fold, reinterpret_cast<R*>(to), from, kept, folded);
     };
+    // With fold_of<R>(), where R is the type of the result.
+    const auto fold_to = [&](const auto& fold_of) {
+      if constexpr (!std::is_floating_point_v<T>) {
+        return fold_into(fold_of(std::type_identity<std::int64_t>{}), std::type_identity<std::int64_t>{});
+      } else {
+        if (out.dtype() == dtype_of<T>) return fold_into(fold_of(std::type_identity<T>{}), std::type_identity<T>{});
+        return fold_into(fold_of(std::type_identity<double>{}), std::type_identity<double>{});
+      }
+    };
     switch (op) {
       case ReduceOp::sum:
-      case ReduceOp::mean:
-        if constexpr (!std::is_floating_point_v<T>) {
-          return fold_into(Sum<T, std::int64_t>{divisor}, std::type_identity<std::int64_t>{});
-        } else {
-          if (out.dtype() == dtype_of<T>) return fold_into(Sum<T, T>{divisor}, std::type_identity<T>{});
-          return fold_into(Sum<T, double>{divisor}, std::type_identity<double>{});
-        }
+      case ReduceOp::mean: return fold_to([&]<class R>(std::type_identity<R>) { return Sum<T, R>{divisor}; });
+      case ReduceOp::prod: return fold_to([]<class R>(std::type_identity<R>) { return Product<T, R>{}; });
       case ReduceOp::max: return fold_into(Max<T>{}, std::type_identity<T>{});
       case ReduceOp::min: return fold_into(Min<T>{}, std::type_identity<T>{});
     }
   });
 }
 
-void argmax_last(Tensor& out, const Tensor& x) {
+void argument_last(Extreme extreme, Tensor& out, const Tensor& x) {
   if (out.numel() == 0) return;
   const int last = x.dim() - 1;
   const std::int64_t size = x.shape()[last];
@@ -178,7 +191,8 @@ void argmax_last(Tensor& out, const Tensor& x) {
         const auto part = [&](const T* values, std::int64_t step, std::int64_t part_size) {
           for (std::int64_t i = 0; i < part_size; ++i, ++place) {
             const T value = values[i * step];
-            if (best >= 0 && !(value > top || (value != value && top == top))) continue;
+            const bool beats = extreme == Extreme::largest ? value > top : value < top;
+            if (best >= 0 && (top != top || !(beats || value != value))) continue;
             best = place;
             top = value;
           }

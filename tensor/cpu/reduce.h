@@ -10,16 +10,19 @@
 
 namespace troupe::cpu {
 
-enum class ReduceOp : std::uint8_t { sum, mean, max, min };
+enum class ReduceOp : std::uint8_t { sum, mean, prod, max, min };
 
 /// Which dimensions are folded.
 using AxisSet = std::array<bool, kDimsMax>;
 
-/// `out` is contiguous and has the sizes of the dimensions that stay. Its dtype is that of `x`, for sums of integers
+/// `out` is contiguous and has the sizes of the dimensions that stay. Its dtype is that of `x`, for sums and products of integers
 /// i64. Floating for mean; not empty along `axes` for max and min.
 void reduce(ReduceOp op, Tensor& out, const Tensor& x, const AxisSet& axes);
 
-/// Index of the first largest element along the last dimension, NaN largest of all. `out` is contiguous i64.
-void argmax_last(Tensor& out, const Tensor& x);
+/// Which end of the order argument_last looks for.
+enum class Extreme : std::uint8_t { largest, smallest };
+
+/// Index of the first such element along the last dimension, or of the first NaN. `out` is contiguous i64.
+void argument_last(Extreme extreme, Tensor& out, const Tensor& x);
 
 }  // namespace troupe::cpu

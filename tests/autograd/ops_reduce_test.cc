@@ -1,3 +1,5 @@
+#include <limits>
+
 #include "autograd/engine.h"
 #include "autograd/ops.h"
 #include "tests/autograd/expect.h"
@@ -99,6 +101,32 @@ BOOST_AUTO_TEST_CASE(each_summand_of_running_sums_counts_from_its_place_on) {
   const Variable x = leaf({1.0, 2.0, 3.0, 4.0}, {2, 2});
   expect(cumsum(x, 1).value(), {1.0, 3.0, 3.0, 7.0}, {2, 2});
   expect_gradcheck([](Inputs v) { return tanh(cumsum(v[0], 0)) * cumsum(v[0], 1); }, {leaf({0.1, 0.2, -0.3, 0.4}, {2, 2})});
+}
+
+BOOST_AUTO_TEST_CASE(gradients_of_more_reductions_agree_with_finite_differences) {
+  const auto x = [] { return leaf({0.3, -0.7, 1.2, 2.0, -1.5, 0.6}, {2, 3}); };
+  const double inf = std::numeric_limits<double>::infinity();
+  expect_gradcheck([](Inputs v) { return prod(v[0], 1) * prod(v[0]); }, {x()});
+  expect_gradcheck([](Inputs v) { return max(v[0], 0) * min(v[0], 0) + max(v[0]) - min(v[0]); }, {x()});
+  expect_gradcheck([](Inputs v) { return var(v[0], 1) + var(v[0]); }, {x()});
+  expect_gradcheck([](Inputs v) { return stddev(v[0], {0, 1}, 0, KeepDim::yes) * stddev(v[0], 1); }, {x()});
+  expect_gradcheck([](Inputs v) { return norm(v[0]) + norm(v[0], 1, 1); }, {x()});
+  expect_gradcheck([=](Inputs v) { return norm(v[0], 3, 0) * norm(v[0], inf, 0); }, {x()});
+  expect_gradcheck([](Inputs v) { return logsumexp(v[0], 1) * logsumexp(v[0], {0, 1}); }, {x()});
+}
+
+BOOST_AUTO_TEST_CASE(gradients_where_a_reduction_has_an_edge_are_those_that_are_promised) {
+  const Variable x = leaf({3.0, 1.0, 3.0, 2.0});
+  expect(backward(max(x)).of(x), {0.5, 0.0, 0.5, 0.0});
+  const Variable one_zero = leaf({2.0, 0.0, 5.0});
+  expect(backward(prod(one_zero)).of(one_zero), {0.0, 10.0, 0.0});
+  const Variable two_zeros = leaf({2.0, 0.0, 0.0});
+  expect(backward(prod(two_zeros)).of(two_zeros), {0.0, 0.0, 0.0});
+  const Variable same = leaf({4.0, 4.0});
+  expect(backward(stddev(same)).of(same), {0.0, 0.0});
+  const Variable nothing = leaf({0.0, 0.0});
+  expect(backward(norm(nothing)).of(nothing), {0.0, 0.0});
+  expect(backward(norm(nothing, 3)).of(nothing), {0.0, 0.0});
 }
 
 BOOST_AUTO_TEST_SUITE_END()

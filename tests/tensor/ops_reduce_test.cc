@@ -163,4 +163,57 @@ BOOST_AUTO_TEST_CASE(small_integers_reduce_as_large_ones_do) {
   expect_same(mean(from_values<std::int8_t>({127, 126})), scalar(126.5F));
 }
 
+BOOST_AUTO_TEST_CASE(prod_multiplies) {
+  const Tensor x = from_values<float>({1, 2, 3, 4, 5, 6}, {2, 3});
+  expect_same(prod(x), scalar<float>(720));
+  expect_same(prod(x, 0), from_values<float>({4, 10, 18}));
+  expect_same(prod(x.transpose(), -1, KeepDim::yes), from_values<float>({4, 10, 18}, {3, 1}));
+  expect_same(prod(from_values<std::uint8_t>({100, 3})), scalar<std::int64_t>(300));
+  expect_same(prod(zeros({0, 2}), 0), ones({2}));
+  // 2^60 * 2^10 wraps around to 0.
+  expect_same(prod(from_values<std::int64_t>({std::int64_t{1} << 60, 1024})), scalar<std::int64_t>(0));
+}
+
+BOOST_AUTO_TEST_CASE(any_and_all_ask_whether_elements_are_not_0) {
+  const Tensor x = from_values<float>({0, 2, 0, std::numeric_limits<float>::quiet_NaN(), -1, 0.5F}, {2, 3});
+  expect_same(any(x, 0), from_values<bool>({true, true, true}));
+  expect_same(all(x, 0), from_values<bool>({false, true, false}));
+  expect_same(all(x, 1, KeepDim::yes), from_values<bool>({false, true}, {2, 1}));
+  expect_same(any(zeros({3})), scalar<bool>(false));
+  expect_same(all(ones({3}, DType::i8)), scalar<bool>(true));
+  expect_same(any(zeros({0})), scalar<bool>(false));
+  expect_same(all(zeros({0})), scalar<bool>(true));
+}
+
+BOOST_AUTO_TEST_CASE(argmin_is_the_first_of_the_smallest) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const Tensor x = from_values<float>({3, 1, 1, 2, nan, 0, nan, 5, 7}, {3, 3});
+  expect_same(argmin(x, 1), from_values<std::int64_t>({1, 1, 0}));
+  expect_same(argmax(x, 1), from_values<std::int64_t>({0, 1, 0}));
+  expect_same(argmin(from_values<std::uint8_t>({200, 3}), 0), scalar<std::int64_t>(1));
+  expect_error<ShapeError>("[argmin] no elements: (0, 3)", [] { (void)argmin(zeros({0, 3}), 0); });
+}
+
+BOOST_AUTO_TEST_CASE(var_is_of_the_distances_from_the_mean) {
+  const Tensor x = from_values<double>({1, 2, 3, 4, 5, 9}, {2, 3});
+  expect_close(var(x, 1), from_values<double>({1, 7}), 1e-15);               // (1 + 0 + 1) / 2, (4 + 1 + 9) / 2
+  expect_close(var(x, 1, 0), from_values<double>({2.0 / 3, 14.0 / 3}), 1e-15);
+  expect_close(var(x), scalar<double>(8), 1e-15);                             // mean 4: (9+4+1+0+1+25) / 5
+  expect_close(stddev(x, 0, 0, KeepDim::yes), from_values<double>({1.5, 1.5, 3}, {1, 3}), 1e-15);
+  expect_close(stddev(x, 1), from_values<double>({1, 2.6457513110645906}), 1e-15);
+  expect_same(isnan(var(ones({3, 1}), 1)), ones({3}, DType::boolean));
+  BOOST_CHECK(var(from_values<std::int32_t>({1, 2})).dtype() == DType::f32);
+  expect_same(var(from_values<float>({1, 2, 3}).to(DType::f16)), scalar<float>(1).to(DType::f16));
+}
+
+BOOST_AUTO_TEST_CASE(norm_is_the_length) {
+  const Tensor x = from_values<double>({3, -4, 0, 0, 5, -12}, {3, 2});
+  expect_close(norm(x, 2, 1), from_values<double>({5, 0, 13}), 1e-15);
+  expect_close(norm(x, 1, 1, KeepDim::yes), from_values<double>({7, 0, 17}, {3, 1}), 1e-15);
+  expect_close(norm(x, std::numeric_limits<double>::infinity(), 0), from_values<double>({5, 12}), 1e-15);
+  expect_close(norm(x, 3, 0), from_values<double>({5.336803297443789, 12.146355887502649}), 1e-14);  // 152^(1/3), 1792^(1/3)
+  expect_close(norm(x), scalar<double>(13.92838827718412), 1e-14);                                   // sqrt(194)
+  expect_error<ValueError>("[norm] p not above 0: 0", [&] { (void)norm(x, 0); });
+}
+
 BOOST_AUTO_TEST_SUITE_END()
