@@ -1,6 +1,7 @@
 """Functions of each element: arithmetic, with broadcasting, and comparisons."""
 
 import torch
+import torch.nn.functional as F
 
 from recipe import booleans, integers, normal, uniform, values
 
@@ -23,8 +24,9 @@ def add(group):
         group.case(op + "_number", lambda x, b, f=function: f(x, b), [normal(3, 5)], b=-1.75)
     for a, b in PAIRS:
         group.case("div", torch.div, [normal(*a), uniform(*b, low=0.5, high=2.0)])
-        group.case("maximum", torch.maximum, [normal(*a), normal(*b)], grad=False)
-        group.case("minimum", torch.minimum, [normal(*a), normal(*b)], grad=False)
+        group.case("maximum", torch.maximum, [normal(*a), normal(*b)])
+        group.case("minimum", torch.minimum, [normal(*a), normal(*b)])
+        group.case("pow_of_two", torch.pow, [uniform(*a, low=0.2, high=3.0), normal(*b)])
     group.case("div", torch.div, [integers(3, 4, low=-9, high=9), normal(4)])
     group.case("div", torch.div, [normal(3), values(0.0, 1.0, -0.0)], grad=False)
     group.case("div_number", lambda x, b: x / b, [normal(3, 5)], b=-1.75)
@@ -39,6 +41,8 @@ def add(group):
                    exponent=exponent)
     group.case("pow", lambda x, exponent: torch.pow(x, exponent), [normal(5)], exponent=3.0)
 
+    group.case("pow_of_two", torch.pow, [values(0.0, 0.0, 2.0), values(2.0, 1.0, 0.0)])
+
     anywhere = [normal(3, 4), normal(2, 3, 5), normal(), normal(0, 2)]
     positive = [uniform(3, 4, low=0.1, high=5.0), uniform(2, 1, 3, low=1e-3, high=1e3), uniform(low=0.1), uniform(0)]
     unary = [
@@ -47,6 +51,15 @@ def add(group):
         ("exp", torch.exp, anywhere + [uniform(6, low=-80.0, high=80.0)]),
         ("log", torch.log, positive),
         ("sqrt", torch.sqrt, positive),
+        ("rsqrt", torch.rsqrt, positive),
+        ("expm1", torch.expm1, anywhere + [values(-1e-6, 1e-9, 0.0)]),
+        ("log1p", torch.log1p, positive + [values(-1e-6, 1e-9, 0.0)]),
+        ("sin", torch.sin, anywhere),
+        ("cos", torch.cos, anywhere),
+        ("erf", torch.erf, anywhere),
+        ("gelu", F.gelu, anywhere + [values(-5.0, -3.0, 1e-3, 0.5, 5.0, 12.0)]),
+        ("gelu_tanh", lambda x: F.gelu(x, approximate="tanh"), anywhere + [values(-5.0, -3.0, 1e-3, 0.5, 5.0, 12.0)]),
+        ("silu", F.silu, anywhere + [values(-40.0, -3.0, 1e-3, 0.5, 5.0, 40.0)]),
         ("tanh", torch.tanh, anywhere + [values(-12.0, -3.0, 1e-3, 0.5, 5.0, 12.0)]),
         ("sigmoid", torch.sigmoid, anywhere + [values(-40.0, -3.0, 1e-3, 0.5, 5.0, 40.0)]),
         ("relu", torch.relu, anywhere + [values(0.0, -0.0, 1.0, -1.0)]),
@@ -54,11 +67,21 @@ def add(group):
     for op, function, inputs in unary:
         for x in inputs:
             group.case(op, function, [x])
+    for beta in [1.0, 0.5, 3.0]:
+        group.case("softplus", lambda x, beta: F.softplus(x, beta, threshold=1000), [uniform(3, 5, low=-9, high=9)], beta=beta)
+    for op, function in [("floor", torch.floor), ("ceil", torch.ceil), ("round", torch.round), ("sign", torch.sign)]:
+        group.case(op, function, [uniform(3, 5, low=-9.0, high=9.0)], grad=False)
+        group.case(op, function, [values(-2.5, -1.5, -0.5, 0.0, 0.5, 1.5, 2.5)], grad=False)
+    for op, function in [("logical_and", torch.logical_and), ("logical_or", torch.logical_or), ("logical_xor", torch.logical_xor)]:
+        group.case(op, function, [booleans(3, 4), booleans(3, 1)])
+        group.case(op, function, [values(0.0, -0.0, float("nan"), 1.0), values(0.0, 1.0, 0.0, 2.0)], grad=False)
+    for op, function in [("logical_not", torch.logical_not), ("isnan", torch.isnan), ("isfinite", torch.isfinite)]:
+        group.case(op, function, [values(0.0, float("nan"), float("inf"), -float("inf"), 1.0)], grad=False)
     for low, high in [(-0.5, 0.75), (0.0, 0.0), (-1e30, 1e30)]:
-        group.case("clamp", lambda x, low, high: torch.clamp(x, low, high), [normal(3, 5)], grad=False, low=low,
+        group.case("clamp", lambda x, low, high: torch.clamp(x, low, high), [normal(3, 5)], low=low,
                    high=high)
-    group.case("where", torch.where, [booleans(3, 4), normal(3, 4), normal(3, 4)], grad=False)
-    group.case("where", torch.where, [booleans(3, 1), normal(4), normal(2, 1, 1)], grad=False)
+    group.case("where", torch.where, [booleans(3, 4), normal(3, 4), normal(3, 4)])
+    group.case("where", torch.where, [booleans(3, 1), normal(4), normal(2, 1, 1)])
     group.case("cast", lambda x, to: x.to(torch.float64), [normal(3, 4)], to="f64")
     group.case("cast", lambda x, to: x.to(torch.float32), [normal(3, 4)], to="f32")
     group.case("cast", lambda x, to: x.to(torch.int64), [uniform(9, low=-5.0, high=5.0)], grad=False, to="i64")

@@ -3,7 +3,7 @@
 import torch
 import torch.nn.functional as F
 
-from recipe import integers, normal
+from recipe import booleans, distinct, integers, normal
 
 
 def add(group):
@@ -43,3 +43,34 @@ def add(group):
     for shape, classes in [((5,), 4), ((2, 3), 3), ((), 2), ((0,), 3)]:
         group.case("one_hot", lambda index, classes: F.one_hot(index, classes).double(), [integers(*shape, high=classes)],
                    classes=classes)
+    for given, dim, start, length in [((5, 3), 0, 1, 3), ((5, 3), 1, -2, 2), ((4,), 0, 4, 0)]:
+        group.case("narrow", lambda x, dim, start, length: torch.narrow(x, dim, start, length), [normal(*given)], dim=dim,
+                   start=start, length=length)
+    for given, size, dim in [((5, 3), 2, 0), ((5, 3), 3, 1), ((2, 7, 2), 4, -2)]:
+        group.case("split", lambda x, size, dim: torch.split(x, size, dim), [normal(*given)], size=size, dim=dim)
+    group.case("split_with_sizes", lambda x, sizes, dim: torch.split(x, list(sizes), dim), [normal(2, 6)], sizes=(1, 0, 5), dim=1)
+    for count in [2, 3, 4, 9]:
+        group.case("chunk", lambda x, count, dim: torch.chunk(x, count, dim), [normal(5, 3)], count=count, dim=0)
+    for given, axes in [((5, 3), (0,)), ((2, 3, 4), (0, 2)), ((4,), (-1,))]:
+        group.case("flip", lambda x, axes: torch.flip(x, axes), [normal(*given)], axes=axes)
+    for given, amounts in [((2, 3), (1, 2)), ((2, 3), (0, 0, 1, 0)), ((3, 4), (-1, 2, 1, -1)), ((2, 3, 4), (1, 1, 2, 0, 0, 1))]:
+        group.case("pad", lambda x, amounts, value: F.pad(x, amounts, value=value), [normal(*given)], amounts=amounts, value=0.75)
+    for given in [(4, 4), (2, 5), (3, 4, 2)]:
+        for diagonal in [-2, 0, 1]:
+            group.case("tril", lambda x, diagonal: torch.tril(x, diagonal), [normal(*given)], diagonal=diagonal)
+            group.case("triu", lambda x, diagonal: torch.triu(x, diagonal), [normal(*given)], diagonal=diagonal)
+    for given, index, dim in [((5, 3), (4, 3), 0), ((5, 3), (2, 6), 1), ((2, 3, 4), (1, 5, 2), 1), ((4,), (0,), 0)]:
+        group.case("gather", lambda x, index, dim: torch.gather(x, dim, index), [normal(*given), integers(*index, high=given[dim])],
+                   dim=dim)
+        group.case("scatter_add", lambda x, index, source, dim: torch.scatter_add(x, dim, index, source),
+                   [normal(*given), integers(*index, high=given[dim]), normal(*index)], dim=dim)
+    for mask in [(3, 4), (4,), (3, 1)]:
+        group.case("masked_fill", lambda x, mask, value: torch.masked_fill(x, mask, value), [normal(3, 4), booleans(*mask)], value=-1.5)
+    for given, dim in [((5, 3), 0), ((5, 3), -1), ((2, 7, 2), 1), ((0, 2), 0)]:
+        for descending in [False, True]:
+            group.case("sort", lambda x, dim, descending: torch.sort(x, dim, descending), [distinct(*given)], dim=dim,
+                       descending=descending)
+    for k in [0, 1, 3]:
+        for largest in [False, True]:
+            group.case("topk", lambda x, k, dim, largest: torch.topk(x, k, dim, largest), [distinct(4, 5)], k=k, dim=1, largest=largest)
+    group.case("argsort", lambda x, dim: torch.argsort(x, stable=True, dim=dim), [integers(4, 9, high=3)], dim=1)
