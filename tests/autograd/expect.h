@@ -38,6 +38,12 @@ inline void expect(const Tensor& actual, std::initializer_list<double> values) {
 }
 inline void expect(const Tensor& actual, double value) { expect(actual, {value}, Shape{}); }
 
+/// The gradient of `x` if element i of the result counts i + 1 times.
+inline Tensor gradient_of(const Variable& x, const Variable& result) {
+  const Tensor weights = add(arange(result.shape().numel(), DType::f64), 1.0);
+  return backward(sum(result * Variable(weights.reshape(result.shape())))).of(x);
+}
+
 using Inputs = std::span<const Variable>;
 
 /// The gradients of a weighted sum of `function` at `inputs`.

@@ -1,4 +1,3 @@
-#include "autograd/engine.h"
 #include "autograd/ops.h"
 #include "tests/autograd/expect.h"
 
@@ -8,12 +7,6 @@ using namespace troupe::testing;
 namespace {
 
 Variable matrix() { return leaf({1.0, 2.0, 3.0, 4.0, 5.0, 6.0}, {2, 3}); }
-
-/// The gradient of `x` if element i of the result counts i + 1 times.
-Tensor gradient_of(const Variable& x, const Variable& result) {
-  const Tensor weights = add(arange(result.shape().numel(), DType::f64), 1.0);
-  return backward(sum(result * Variable(weights.reshape(result.shape())))).of(x);
-}
 
 }  // namespace
 
