@@ -52,7 +52,7 @@ CallEncoder::CallEncoder(std::shared_ptr<const ScopeState> scope, NodeName to, S
     throw std::invalid_argument(fmt::format("[rpc] this callable is not in the registry of {}; registered: {}",
                                             scope_->node->name(), fmt::join(scope_->node->functions().names(), ", ")));
   }
-  writer_ = std::make_unique<PayloadWriter>(scope_, scope_->node->membership().life_of(to_), scope_->node->device_maps().of(to_));
+  writer_ = std::make_unique<PayloadWriter>(scope_, NodeLife{to_, {}}, scope_->node->device_maps().of(to_));
 }
 
 /// Fills in what Call, RemoteCall and ValueCall have in common, and sends.

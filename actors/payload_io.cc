@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "actors/contexts.h"
+#include "actors/membership.h"
 #include "actors/node_core.h"
 #include "actors/recv_tag.h"
 #include "actors/references.h"
@@ -66,7 +67,9 @@ std::optional<std::uint32_t> PayloadWriter::slot_of(const Variable& variable) {
 }
 
 std::uint32_t PayloadWriter::hand_out(const std::shared_ptr<RRefHandle>& handle) {
-  handouts_.push_back(scope_->node->references().hand_out(handle, to_));
+  const bool is_present = to_.incarnation == Incarnation{};
+  const NodeLife life = is_present ? scope_->node->membership().life_of(to_.name) : to_;
+  handouts_.push_back(scope_->node->references().hand_out(handle, life));
   return static_cast<std::uint32_t>(handouts_.size() - 1);
 }
 

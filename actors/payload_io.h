@@ -41,8 +41,8 @@ class RRefHandle;
 /// One message's worth of user values on their way out. Belongs to one thread.
 class PayloadWriter final : public ArchiveHook {
  public:
-  /// Values go to that life of node `to`, tensors to the devices there that `devices` says (null: from the CPU to the CPU), on behalf of
-  /// `scope`, whose context (if any) gets the boundary.
+  /// For that life of node `to` (without an incarnation: its present one); tensors for the devices there that `devices` says
+  /// (null: from the CPU to the CPU); on behalf of `scope`, whose context (if any) gets the boundary.
   PayloadWriter(std::shared_ptr<const ScopeState> scope, NodeLife to, std::shared_ptr<const DeviceMap> devices);
 
   /// Releases what was handed out, unless finish() was called.

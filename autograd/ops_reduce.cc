@@ -1,8 +1,8 @@
 #include <limits>
-#include <numeric>
 
 #include "autograd/ops.h"
 #include "autograd/record.h"
+#include "tensor/dim_order.h"
 
 namespace troupe {
 namespace {
@@ -42,11 +42,7 @@ Tensor right_gradient(const Tensor& a, const Tensor& g, const Shape& b) {
   return matmul(flatten(a, 0, -2).transpose(), flatten(g, 0, -2));
 }
 
-Axes all_axes(const Variable& x) {
-  std::vector<int> axes(static_cast<std::size_t>(x.shape().size()));
-  std::iota(axes.begin(), axes.end(), 0);
-  return axes;
-}
+Axes all_axes(const Variable& x) { return detail::all_dims(x.shape().size()); }
 
 /// The gradient `g` for the elements of `x` that are the largest or smallest one, `top`, in equal shares.
 Tensor share_of_extremes(const Tensor& x, const Tensor& top, const Tensor& g, const Axes& axes) {
@@ -54,10 +50,11 @@ Tensor share_of_extremes(const Tensor& x, const Tensor& top, const Tensor& g, co
   return mul(chosen, div(g, sum(chosen, axes, KeepDim::yes)));
 }
 
-Variable record_extreme(std::string_view name, const Variable& x, const Tensor& top, const Tensor& result, const Axes& axes) {
-  return record(name, result, edges_of({&x}), [x = Saved(x.value()), top = Saved(top), axes](const Tensor& g) {
-    return share_of_extremes(x.get(), top.get(), g.reshape(top.get().shape()), axes);
-  });
+Variable record_extreme(std::string_view name, const Variable& x, const Tensor& value, const Tensor& result, const Axes& axes) {
+  return record(name, result, edges_of({&x}),
+                [x = Saved(value), y = Saved(result), axes, reduced = reduced_shape(name, value.shape(), axes)](const Tensor& g) {
+                  return share_of_extremes(x.get(), y.get().reshape(reduced), g.reshape(reduced), axes);
+                });
 }
 
 /// The gradient of the variance: 2 (x - mean) / (count - correction).
@@ -117,12 +114,12 @@ Variable prod(const Variable& x, const Axes& axes, KeepDim keep) {
 Variable max(const Variable& x) { return max(x, all_axes(x)); }
 Variable max(const Variable& x, const Axes& axes, KeepDim keep) {
   const Tensor value = x.value();
-  return record_extreme("max", x, max(value, axes, KeepDim::yes), max(value, axes, keep), axes);
+  return record_extreme("max", x, value, max(value, axes, keep), axes);
 }
 Variable min(const Variable& x) { return min(x, all_axes(x)); }
 Variable min(const Variable& x, const Axes& axes, KeepDim keep) {
   const Tensor value = x.value();
-  return record_extreme("min", x, min(value, axes, KeepDim::yes), min(value, axes, keep), axes);
+  return record_extreme("min", x, value, min(value, axes, keep), axes);
 }
 
 Variable var(const Variable& x) { return var(x, all_axes(x)); }

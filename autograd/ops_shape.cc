@@ -31,9 +31,9 @@ std::vector<Variable> record_split(std::string_view name, const Variable& x, std
   shapes.reserve(parts.size());
   for (const Tensor& part : parts) shapes.push_back(part.shape());
   return detail::record_parts(name, std::move(parts), edges_of({&x}),
-                              [shapes = std::move(shapes), dim, dtype = x.dtype()](std::vector<Tensor> gradients) {
+                              [shapes = std::move(shapes), dim, dtype = x.dtype(), device = x.device()](std::vector<Tensor> gradients) {
                                 for (std::size_t i = 0; i < shapes.size(); ++i) {
-                                  if (!gradients[i].defined()) gradients[i] = zeros(shapes[i], dtype);
+                                  if (!gradients[i].defined()) gradients[i] = zeros(shapes[i], dtype, device);
                                 }
                                 return concat(gradients, dim);
                               });

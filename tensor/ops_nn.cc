@@ -15,18 +15,9 @@ namespace {
 
 using cpu::SoftmaxKind;
 
-// `x` as (outer, size, inner) around dimension `dim`.
-Shape around(const Shape& shape, int dim) {
-  Shape result{1, shape[dim], 1};
-  for (int i = 0; i < shape.size(); ++i) {
-    if (i != dim) result[i < dim ? 0 : 2] *= shape[i];
-  }
-  return result;
-}
-
 Tensor softmax_along(std::string_view name, SoftmaxKind kind, const Tensor& x, int dim) {
   x.require_defined(name);
-  const Shape lines = around(x.shape(), normalize_dim(name, dim, x.shape()));
+  const Shape lines = joined_around(x.shape(), normalize_dim(name, dim, x.shape()));
   const DType dtype = promote_to_floating(x.dtype());
   Tensor out = Tensor::empty(x.shape(), compute_dtype(dtype), x.device());
   Tensor target = out.view(lines);
@@ -40,7 +31,7 @@ Tensor softmax_backward_along(std::string_view name, SoftmaxKind kind, const Ten
   detail::require_same_shape(name, grad, output);
   detail::require_same_dtype(name, grad, output);
   if (!is_floating(grad.dtype())) detail::throw_not_floating(name, grad.dtype());
-  const Shape lines = around(output.shape(), normalize_dim(name, dim, output.shape()));
+  const Shape lines = joined_around(output.shape(), normalize_dim(name, dim, output.shape()));
   const DType dtype = compute_dtype(output.dtype());
   Tensor out = Tensor::empty(output.shape(), dtype, output.device());
   Tensor target = out.view(lines);

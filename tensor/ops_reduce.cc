@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <limits>
-#include <numeric>
 
 #include "tensor/checks.h"
 #include "tensor/cpu/reduce.h"
 #include "tensor/create.h"
+#include "tensor/dim_order.h"
 #include "tensor/ops.h"
 
 namespace troupe {
@@ -15,11 +15,7 @@ namespace {
 using cpu::AxisSet;
 using cpu::ReduceOp;
 
-Axes all_axes(const Tensor& x) {
-  std::vector<int> axes(static_cast<std::size_t>(x.dim()));
-  std::iota(axes.begin(), axes.end(), 0);
-  return axes;
-}
+Axes all_axes(const Tensor& x) { return detail::all_dims(x.dim()); }
 
 AxisSet axis_set(std::string_view op, const Shape& shape, const Axes& axes) {
   AxisSet set{};
@@ -64,11 +60,7 @@ Tensor argument(std::string_view name, cpu::Extreme extreme, const Tensor& x, in
   const Shape shape = reduced_shape(x.shape(), axis_set(name, x.shape(), at), keep);
   if (x.shape()[at] == 0) throw ShapeError(fmt::format("[{}] no elements: {}", name, to_string(x.shape())));
   Tensor out = Tensor::empty(shape, DType::i64, x.device());
-  // To the last place, the others keeping their order.
-  std::vector<int> order = all_axes(x).values();
-  order.erase(order.begin() + at);
-  order.push_back(at);
-  cpu::argument_last(extreme, out, x.permute(order));
+  cpu::argument_last(extreme, out, x.permute(detail::dims_with_last(x.dim(), at)));
   return out;
 }
 

@@ -149,7 +149,7 @@ std::vector<Tensor> chunk(const Tensor& x, std::int64_t count, int dim) {
 
 Tensor flip(const Tensor& x, const Axes& axes) {
   x.require_defined("flip");
-  Tensor result = x.clone();
+  Tensor result = axes.values().empty() ? x.clone() : x;
   for (const int axis : axes.values()) {
     const std::int64_t size = x.shape()[normalize_dim("flip", axis, x.shape())];
     result = index_select(result, axis, arange(static_cast<double>(size - 1), -1.0, -1.0, DType::i64));
