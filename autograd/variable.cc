@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <atomic>
 #include <mutex>
 #include <stdexcept>
+#include <string_view>
 
 #include "autograd/describe.h"
 #include "autograd/leaf_fn.h"
@@ -16,13 +18,31 @@ thread_local bool grad_enabled_here = true;
 }  // namespace
 
 struct Variable::State {
-  State(Tensor initial, Edge gradient_edge) : value(std::move(initial)), edge(std::move(gradient_edge)) {}
+  State(Tensor initial, Edge gradient_edge)
+      : is_leaf(!gradient_edge), requires_grad(!is_leaf), value(std::move(initial)), edge(std::move(gradient_edge)) {}
 
-  [[nodiscard]] bool is_leaf() const { return !edge.fn || edge.fn->kind() == VertexKind::leaf; }
+  /// From now on a leaf requires a gradient. It keeps its vertex for good, so that a reader never sees the edge change.
+  static void require_gradient(const std::shared_ptr<State>& state, std::string_view operation) {
+    std::scoped_lock lock(state->mutex);
+    require_floating(operation, state->value);
+    if (!state->edge) state->edge = {std::make_shared<const LeafFn>(state), 0};
+    state->requires_grad.store(true, std::memory_order_release);
+  }
 
+  static void require_floating(std::string_view operation, const Tensor& value) {
+    if (is_floating(value.dtype())) return;
+    throw DTypeError(
+        fmt::format("[{}] only floating point values have gradients: {}", operation, name_of(value.dtype())));
+  }
+
+  /// The edge, once it is there.
+  [[nodiscard]] bool has_gradient() const noexcept { return requires_grad.load(std::memory_order_acquire); }
+
+  const bool is_leaf;
+  std::atomic<bool> requires_grad;
   std::mutex mutex;  ///< guards `value` of leaves; that of others never changes
   Tensor value;
-  Edge edge;
+  Edge edge;  ///< read only by who has seen `requires_grad`
 };
 
 LeafFn::LeafFn(std::weak_ptr<Variable::State> state) : GradFn("leaf", VertexKind::leaf, {}), state_(std::move(state)) {}
@@ -35,11 +55,8 @@ std::vector<Tensor> LeafFn::apply(std::vector<Tensor>) const {
 
 Variable::Variable(Tensor value, RequiresGrad requires_grad) {
   value.require_defined("Variable");
-  if (requires_grad == RequiresGrad::yes && !is_floating(value.dtype())) {
-    throw DTypeError(fmt::format("[Variable] only floating point values have gradients: {}", name_of(value.dtype())));
-  }
   state_ = std::make_shared<State>(std::move(value), Edge{});
-  if (requires_grad == RequiresGrad::yes) state_->edge = {std::make_shared<const LeafFn>(state_), 0};
+  if (requires_grad == RequiresGrad::yes) State::require_gradient(state_, "Variable");
 }
 
 Variable::State& Variable::state(const char* operation) const {
@@ -49,31 +66,48 @@ Variable::State& Variable::state(const char* operation) const {
 
 Tensor Variable::value() const {
   State& s = state("value");
-  if (!s.is_leaf()) return s.value;
+  if (!s.is_leaf) return s.value;
   std::scoped_lock lock(s.mutex);
   return s.value;
 }
 
-void Variable::set_value(Tensor value) const {
-  State& s = state("set_value");
-  if (!s.is_leaf()) throw TensorError("[set_value] not a leaf: the variable is the result of an operation");
+void Variable::assign(const char* operation, Tensor value, Kind kind) const {
+  State& s = state(operation);
+  if (!s.is_leaf)
+    throw TensorError(fmt::format("[{}] not a leaf: the variable is the result of an operation", operation));
   std::unique_lock lock(s.mutex);
-  if (!value.defined() || value.shape() != s.value.shape() || value.dtype() != s.value.dtype() ||
-      value.device() != s.value.device()) {
-    throw ShapeError(fmt::format("[set_value] the new value does not fit: {} instead of {}", detail::describe(value),
-                                 detail::describe(s.value)));
+  const bool fits = value.defined() && value.shape() == s.value.shape() &&
+                    (kind == Kind::any || (value.dtype() == s.value.dtype() && value.device() == s.value.device()));
+  if (!fits) {
+    throw ShapeError(fmt::format("[{}] the new value does not fit: {} instead of {}", operation,
+                                 detail::describe(value), detail::describe(s.value)));
   }
+  if (s.has_gradient()) State::require_floating(operation, value);
   std::swap(s.value, value);
   lock.unlock();  // the old value may be released below: not under the lock
+}
+
+void Variable::set_value(Tensor value) const { assign("set_value", std::move(value), Kind::same); }
+void Variable::convert_value(Tensor value) const { assign("convert_value", std::move(value), Kind::any); }
+
+void Variable::set_requires_grad(RequiresGrad requires_grad) const {
+  State& s = state("set_requires_grad");
+  if (!s.is_leaf) throw TensorError("[set_requires_grad] not a leaf: the variable is the result of an operation");
+  if (requires_grad == RequiresGrad::yes) return State::require_gradient(state_, "set_requires_grad");
+  s.requires_grad.store(false, std::memory_order_release);
 }
 
 Shape Variable::shape() const { return value().shape(); }
 DType Variable::dtype() const { return value().dtype(); }
 Device Variable::device() const { return value().device(); }
-bool Variable::requires_grad() const { return state("requires_grad").edge.fn != nullptr; }
-bool Variable::is_leaf() const { return state("is_leaf").is_leaf(); }
+bool Variable::requires_grad() const { return state("requires_grad").has_gradient(); }
+bool Variable::is_leaf() const { return state("is_leaf").is_leaf; }
 Variable Variable::detach() const { return Variable(value()); }
-Edge Variable::gradient_edge() const { return state("gradient_edge").edge; }
+
+Edge Variable::gradient_edge() const {
+  const State& s = state("gradient_edge");
+  return s.has_gradient() ? s.edge : Edge{};
+}
 
 Variable Variable::output_of(Edge edge, Tensor value) {
   return Variable(std::make_shared<State>(std::move(value), std::move(edge)));

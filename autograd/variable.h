@@ -36,11 +36,21 @@ class Variable {
   /// Throws TensorError if this is not a leaf, ShapeError if `value` does not fit.
   void set_value(Tensor value) const;
 
+  /// As set_value(), but dtype and device may be others: for a model that moves. Graphs recorded before give gradients
+  /// of the dtype and on the device that they saw.
+  /// Throws DTypeError `[convert_value] only floating point values have gradients: i64` if this requires one.
+  void convert_value(Tensor value) const;
+
   [[nodiscard]] Shape shape() const;
   [[nodiscard]] DType dtype() const;
   [[nodiscard]] Device device() const;
 
   [[nodiscard]] bool requires_grad() const;
+
+  /// Makes a leaf a constant or a parameter. Graphs recorded before keep their edges: a pass over them finds its
+  /// gradient. Threads: requires_grad() may be asked meanwhile, but no operation may use the variable. Throws
+  /// TensorError if this is not a leaf, DTypeError as the constructor.
+  void set_requires_grad(RequiresGrad requires_grad) const;
 
   /// Made by the user, not by an operation on variables that require a gradient.
   [[nodiscard]] bool is_leaf() const;
@@ -64,6 +74,10 @@ class Variable {
   struct State;
   explicit Variable(std::shared_ptr<State> state) : state_(std::move(state)) {}
   [[nodiscard]] State& state(const char* operation) const;
+
+  /// Which dtype and device a new value may have.
+  enum class Kind : std::uint8_t { same, any };
+  void assign(const char* operation, Tensor value, Kind kind) const;
 
   std::shared_ptr<State> state_;
 };

@@ -65,7 +65,7 @@ const std::vector<Library>& libraries() {
       {"fmt/", {"tensor/", "autograd/", "optim/", "messages/", "actors/", "node/", "tests/", "samples/"}},
       {"boost/", {"tests/"}, true},
       {"benchmark/", {"tests/bench/"}},
-      {"cxxabi.h", {"messages/", "actors/", "node/"}, true},
+      {"cxxabi.h", {"autograd/nn/", "messages/", "actors/", "node/"}, true},
       {"malloc.h", {"tensor/cpu/", "tests/"}},
       {"sanitizer/", {"tensor/cpu/", "tests/"}},
   };

@@ -1,29 +1,51 @@
 #include "autograd/nn/module.h"
 
+#include <cxxabi.h>
 #include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <set>
+#include <string_view>
+#include <typeinfo>
 
 #include "tensor/error.h"
 
 namespace troupe::nn {
 namespace {
 
-/// Calls `visit(path, module)` for `root` and all its parts, parts after what they are a part of.
-/// `parts_of(module)` lists a module's parts.
-template <class M, class PartsOf, class Visit>
-void walk(M& root, PartsOf parts_of, Visit visit) {
-  std::vector<std::pair<std::string, M*>> to_visit{{"", &root}};
-  while (!to_visit.empty()) {
-    auto [path, module] = std::move(to_visit.back());
-    to_visit.pop_back();
-    visit(path, *module);
-    const auto& parts = parts_of(*module);
-    for (auto part = parts.rbegin(); part != parts.rend(); ++part) {
-      to_visit.emplace_back(path + part->first + ".", part->second.get());
-    }
+/// Drops variables that were there before.
+NamedVariables each_once(NamedVariables all) {
+  std::set<const void*> seen;
+  std::erase_if(all, [&](const auto& named) { return !seen.insert(named.second.id()).second; });
+  return all;
+}
+
+/// Whether the module at `path` is the one at `other` or a part of it.
+bool is_inside(std::string_view path, std::string_view other) {
+  return other.empty() || path == other || (path.starts_with(other) && path[other.size()] == '.');
+}
+
+/// "Linear" of "troupe::nn::Linear", "Pair<a::B>" of "(anonymous namespace)::Pair<a::B>".
+std::string without_namespaces(const std::string& name) {
+  std::size_t begin = 0;
+  int depth = 0;  // of brackets: what is inside them stays as it is
+  for (std::size_t i = 0; i < name.size(); ++i) {
+    if (name[i] == '<' || name[i] == '(') ++depth;
+    if (name[i] == '>' || name[i] == ')') --depth;
+    if (depth == 0 && name.compare(i, 2, "::") == 0) begin = i + 2;
   }
+  return name.substr(begin);
 }
 
 }  // namespace
+
+std::string Module::kind() const {
+  int status = 0;
+  const std::unique_ptr<char, decltype(&std::free)> name(
+      abi::__cxa_demangle(typeid(*this).name(), nullptr, nullptr, &status), &std::free);
+  return without_namespaces(status == 0 ? name.get() : typeid(*this).name());
+}
 
 std::vector<Variable> Module::parameters() const {
   std::vector<Variable> all;
@@ -31,25 +53,120 @@ std::vector<Variable> Module::parameters() const {
   return all;
 }
 
-std::vector<std::pair<std::string, Variable>> Module::named_parameters() const {
-  std::vector<std::pair<std::string, Variable>> all;
-  walk(
-      *this, [](const Module& m) -> auto& { return m.parts_; },
-      [&](const std::string& path, const Module& module) {
-        for (const auto& [name, parameter] : module.parameters_) all.emplace_back(path + name, parameter);
-      });
+NamedVariables Module::named_parameters() const {
+  NamedVariables all;
+  for (const auto& [path, module] : tree()) {
+    for (const auto& [name, parameter] : module->parameters_) all.emplace_back(path + name, parameter);
+  }
+  return each_once(std::move(all));
+}
+
+NamedVariables Module::named_buffers() const {
+  NamedVariables all;
+  for (const auto& [path, module] : tree()) {
+    for (const auto& [name, buffer] : module->buffers_) all.emplace_back(path + name, buffer.value);
+  }
+  return each_once(std::move(all));
+}
+
+NamedVariables Module::named_state() const {
+  NamedVariables all;
+  for (const auto& [path, module] : tree()) {
+    for (const auto& [name, parameter] : module->parameters_) all.emplace_back(path + name, parameter);
+    for (const auto& [name, buffer] : module->buffers_) {
+      if (buffer.persistent == Persistent::yes) all.emplace_back(path + name, buffer.value);
+    }
+  }
   return all;
 }
 
+std::vector<std::pair<std::string, Module*>> Module::named_modules() {
+  std::vector<std::pair<std::string, Module*>> all;
+  // This module may be changed, and every part of one is owned as a Module that may be.
+  for (const auto& [path, module] : std::as_const(*this).named_modules()) {
+    all.emplace_back(path, const_cast<Module*>(module));
+  }
+  return all;
+}
+
+std::vector<std::pair<std::string, const Module*>> Module::named_modules() const {
+  std::vector<std::pair<std::string, const Module*>> all;
+  std::set<const Module*> seen;
+  for (const auto& [path, module] : tree()) {
+    if (seen.insert(module).second) all.emplace_back(path.substr(0, path.rfind('.')), module);
+  }
+  return all;
+}
+
+std::vector<std::pair<std::string, const Module*>> Module::tree() const {
+  std::vector<std::pair<std::string, const Module*>> all;
+  std::vector<std::pair<std::string, const Module*>> to_visit{{"", this}};
+  while (!to_visit.empty()) {
+    all.push_back(std::move(to_visit.back()));
+    to_visit.pop_back();
+    const auto& [path, module] = all.back();
+    for (auto part = module->parts_.rbegin(); part != module->parts_.rend(); ++part) {
+      to_visit.emplace_back(path + part->first + ".", part->second.get());
+    }
+  }
+  return all;
+}
+
+void Module::apply(const std::function<void(Module&)>& visit) {
+  std::vector<std::pair<std::string, Module*>> open;  // modules whose parts are not all visited
+  const auto close = [&] {
+    visit(*open.back().second);
+    open.pop_back();
+  };
+  for (auto& named : named_modules()) {
+    while (!open.empty() && !is_inside(named.first, open.back().first)) close();
+    open.push_back(std::move(named));
+  }
+  while (!open.empty()) close();
+}
+
+void Module::set_requires_grad(RequiresGrad requires_grad) {
+  for (const Variable& parameter : parameters()) parameter.set_requires_grad(requires_grad);
+}
+
+void Module::to(Device device) {
+  convert([device](const Tensor& x) { return x.to(device); });
+}
+
+void Module::to(DType dtype) {
+  if (!is_floating(dtype)) throw DTypeError(fmt::format("[to] not a floating dtype: {}", name_of(dtype)));
+  convert([dtype](const Tensor& x) { return is_floating(x.dtype()) ? x.to(dtype) : x; });
+}
+
+void Module::convert(const std::function<Tensor(const Tensor&)>& converted) {
+  NamedVariables all = named_parameters();
+  for (auto& buffer : named_buffers()) all.push_back(std::move(buffer));
+  std::vector<Tensor> values;
+  values.reserve(all.size());
+  for (const auto& [name, variable] : all) values.push_back(converted(variable.value()));
+  for (std::size_t i = 0; i < all.size(); ++i) all[i].second.convert_value(std::move(values[i]));
+}
+
 void Module::set_mode(Mode mode) {
-  walk(
-      *this, [](Module & m) -> auto& { return m.parts_; },
-      [mode](const std::string&, Module& module) { module.mode_ = mode; });
+  for (const auto& [path, module] : named_modules()) module->mode_ = mode;
 }
 
 Variable Module::add_parameter(std::string name, Tensor initial) {
   check_name(name);
   return parameters_.emplace_back(std::move(name), Variable(std::move(initial), RequiresGrad::yes)).second;
+}
+
+Variable Module::share_parameter(std::string name, Variable parameter) {
+  check_name(name);
+  if (!parameter.defined() || !parameter.is_leaf()) throw ValueError(fmt::format("[nn] not a leaf: {}", name));
+  return parameters_.emplace_back(std::move(name), std::move(parameter)).second;
+}
+
+Variable Module::add_buffer(std::string name, Tensor initial, Persistent persistent) {
+  check_name(name);
+  const Variable value(std::move(initial));
+  buffers_.emplace_back(std::move(name), Buffer{value, persistent});
+  return value;
 }
 
 void Module::adopt(std::string name, std::shared_ptr<Module> part) {
@@ -60,10 +177,11 @@ void Module::adopt(std::string name, std::shared_ptr<Module> part) {
 
 void Module::check_name(const std::string& name) const {
   if (name.empty() || name.find('.') != std::string::npos) throw ValueError(fmt::format("[nn] not a name: {}", name));
-  bool taken = false;
-  for (const auto& [other, parameter] : parameters_) taken = taken || other == name;
-  for (const auto& [other, part] : parts_) taken = taken || other == name;
-  if (taken) throw ValueError(fmt::format("[nn] name given twice: {}", name));
+  const auto has = [&](const auto& list) {
+    return std::ranges::any_of(list, [&](const auto& named) { return named.first == name; });
+  };
+  if (has(parameters_) || has(buffers_) || has(parts_))
+    throw ValueError(fmt::format("[nn] name given twice: {}", name));
 }
 
 }  // namespace troupe::nn

@@ -18,57 +18,53 @@ std::string kind_of(const Tensor& x) {
 }
 
 /// What is wrong with a state, in the order in which it is said.
-struct Misfits {
-  std::vector<std::string> missing;
-  std::vector<std::string> unexpected;
-  std::vector<std::string> twice;
-  std::vector<std::string> different;
-
-  [[nodiscard]] std::string text() const {
-    std::vector<std::string> parts;
-    const auto list = [&](const char* what, const std::vector<std::string>& names) {
-      if (!names.empty()) parts.push_back(fmt::format("{}: {}", what, fmt::join(names, ", ")));
-    };
-    list("missing", missing);
-    list("unexpected", unexpected);
-    list("given twice", twice);
-    parts.insert(parts.end(), different.begin(), different.end());
-    return fmt::format("{}", fmt::join(parts, "; "));
-  }
-};
+std::string misfits(const LoadResult& names, const std::vector<std::string>& twice,
+                    const std::vector<std::string>& different) {
+  std::vector<std::string> parts;
+  const auto list = [&](const char* what, const std::vector<std::string>& named) {
+    if (!named.empty()) parts.push_back(fmt::format("{}: {}", what, fmt::join(named, ", ")));
+  };
+  list("missing", names.missing);
+  list("unexpected", names.unexpected);
+  list("given twice", twice);
+  parts.insert(parts.end(), different.begin(), different.end());
+  return fmt::format("{}", fmt::join(parts, "; "));
+}
 
 }  // namespace
 
 NamedTensors state_dict(const Module& module) {
   NamedTensors state;
-  for (const auto& [name, parameter] : module.named_parameters()) state.emplace_back(name, parameter.value());
+  for (const auto& [name, variable] : module.named_state()) state.emplace_back(name, variable.value());
   return state;
 }
 
-void load_state_dict(Module& module, const NamedTensors& state) {
-  Misfits misfits;
+LoadResult load_state_dict(Module& module, const NamedTensors& state, Strict strict) {
+  LoadResult result;
+  std::vector<std::string> twice;
+  std::vector<std::string> different;
   std::map<std::string_view, const Tensor*> left;  // not asked for yet
   for (const auto& [name, value] : state) {
-    if (!left.emplace(name, &value).second) misfits.twice.push_back(name);
+    if (!left.emplace(name, &value).second) twice.push_back(name);
   }
   std::vector<std::pair<Variable, const Tensor*>> assignments;
-  for (const auto& [name, parameter] : module.named_parameters()) {
+  for (const auto& [name, variable] : module.named_state()) {
     const auto found = left.find(name);
     if (found == left.end()) {
-      misfits.missing.push_back(name);
+      result.missing.push_back(name);
       continue;
     }
     const std::string is = kind_of(*found->second);
-    const std::string wanted = kind_of(parameter.value());
-    if (is != wanted) misfits.different.push_back(fmt::format("{} is {}, not {}", name, is, wanted));
-    assignments.emplace_back(parameter, found->second);
+    const std::string wanted = kind_of(variable.value());
+    if (is != wanted) different.push_back(fmt::format("{} is {}, not {}", name, is, wanted));
+    assignments.emplace_back(variable, found->second);
     left.erase(found);
   }
-  for (const auto& [name, value] : left) misfits.unexpected.emplace_back(name);
-  if (const std::string text = misfits.text(); !text.empty()) {
-    throw ValueError(fmt::format("[load_state_dict] {}", text));
-  }
-  for (const auto& [parameter, value] : assignments) parameter.set_value(value->to(parameter.device()).clone());
+  for (const auto& [name, value] : left) result.unexpected.emplace_back(name);
+  const std::string text = misfits(strict == Strict::yes ? result : LoadResult{}, twice, different);
+  if (!text.empty()) throw ValueError(fmt::format("[load_state_dict] {}", text));
+  for (const auto& [variable, value] : assignments) variable.set_value(value->to(variable.device()).clone());
+  return result;
 }
 
 }  // namespace troupe::nn

@@ -20,6 +20,16 @@ std::shared_ptr<nn::Sequential> network(unsigned seed) {
                         std::make_shared<nn::Linear>(2, 1, generator));
 }
 
+/// Its state is a buffer alone.
+class Counter final : public nn::Module {
+ public:
+  void count() { count_.set_value(count_.value() + 1.0); }
+  [[nodiscard]] double value() const { return count_.value().item(); }
+
+ private:
+  Variable count_ = add_buffer("count", zeros({}, DType::i64));
+};
+
 void expect_equal_states(const nn::Module& a, const nn::Module& b) {
   const NamedTensors first = nn::state_dict(a);
   const NamedTensors second = nn::state_dict(b);
@@ -85,6 +95,37 @@ BOOST_AUTO_TEST_CASE(all_that_does_not_fit_is_named_and_nothing_is_changed) {
   state[3].second = {};
   expect_throw<ValueError>([&] { nn::load_state_dict(*model, state); },
                            "[load_state_dict] 2.bias is undefined, not f32 (1)");
+}
+
+BOOST_AUTO_TEST_CASE(loading_that_is_not_strict_takes_what_fits_by_name_and_says_what_did_not) {
+  const auto model = network(1);
+  const auto other = network(2);
+  NamedTensors state = nn::state_dict(*other);
+  state[3].first = "head.bias";
+  const Tensor kept = model->parameters()[3].value();
+  const nn::LoadResult result = nn::load_state_dict(*model, state, nn::Strict::no);
+  BOOST_TEST(result.missing == std::vector<std::string>{"2.bias"}, boost::test_tools::per_element());
+  BOOST_TEST(result.unexpected == std::vector<std::string>{"head.bias"}, boost::test_tools::per_element());
+  BOOST_CHECK(same_bytes(model->parameters()[2].value(), other->parameters()[2].value()));
+  BOOST_CHECK(same_bytes(model->parameters()[3].value(), kept));
+  state[0].second = zeros({3, 2});
+  expect_throw<ValueError>([&] { nn::load_state_dict(*model, state, nn::Strict::no); },
+                           "[load_state_dict] 0.weight is f32 (3, 2), not f32 (2, 3)");
+}
+
+BOOST_AUTO_TEST_CASE(buffers_are_saved_and_loaded_with_the_parameters) {
+  Counter saved;
+  Counter loaded;
+  saved.count();
+  const NamedTensors state = nn::state_dict(saved);
+  saved.count();
+  BOOST_TEST_REQUIRE(state.size() == 1U);
+  BOOST_TEST(state[0].first == "count");
+  nn::load_state_dict(loaded, state);
+  BOOST_TEST(loaded.value() == 1.0);
+  loaded.count();
+  BOOST_TEST(loaded.value() == 2.0);
+  BOOST_TEST(state[0].second.item() == 1.0);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -89,6 +89,42 @@ BOOST_AUTO_TEST_CASE(undefined_variables_and_integer_leaves_with_gradient_are_re
                            "[Variable] only floating point values have gradients: i64");
 }
 
+BOOST_AUTO_TEST_CASE(a_leaf_becomes_a_constant_and_a_parameter_again_and_stays_the_same_variable) {
+  const Variable w = leaf({3.0});
+  const Variable before = sum(w * w);
+  w.set_requires_grad(RequiresGrad::no);
+  BOOST_CHECK(!w.requires_grad());
+  BOOST_CHECK(w.is_leaf());
+  BOOST_CHECK(!w.gradient_edge());
+  BOOST_CHECK(!(w * 2.0).requires_grad());
+  expect(backward(before).of(w), {6.0});  // what was recorded stays
+  w.set_requires_grad(RequiresGrad::yes);
+  expect(backward(sum(w * 5.0) + before).of(w), {11.0});  // both into one gradient
+}
+
+BOOST_AUTO_TEST_CASE(a_constant_becomes_a_parameter) {
+  const Variable w = from_values<double>({3.0});
+  w.set_requires_grad(RequiresGrad::yes);
+  expect(backward(sum(w * w)).of(w), {6.0});
+  expect_throw<TensorError>([&] { (w + 1.0).set_requires_grad(RequiresGrad::no); },
+                            "[set_requires_grad] not a leaf: the variable is the result of an operation");
+  expect_throw<DTypeError>([] { Variable(arange(3)).set_requires_grad(RequiresGrad::yes); },
+                           "[set_requires_grad] only floating point values have gradients: i64");
+}
+
+BOOST_AUTO_TEST_CASE(a_converted_value_may_have_another_dtype_but_no_other_shape) {
+  const Variable w = leaf({3.0, 4.0});
+  const Variable before = sum(w * w);
+  w.convert_value(from_values<float>({5.0F, 6.0F}));
+  BOOST_CHECK(w.dtype() == DType::f32);
+  expect(backward(before).of(w), {6.0, 8.0});
+  BOOST_CHECK(backward(sum(w * w)).of(w).dtype() == DType::f32);
+  expect_throw<ShapeError>([&] { w.convert_value(ones({3})); },
+                           "[convert_value] the new value does not fit: f32 (3) instead of f32 (2)");
+  expect_throw<DTypeError>([&] { w.convert_value(arange(2)); },
+                           "[convert_value] only floating point values have gradients: i64");
+}
+
 BOOST_AUTO_TEST_CASE(readers_see_one_of_the_values_while_another_thread_sets_them) {
   const Variable w = leaf({0.0, 0.0});
   bool torn = false;
