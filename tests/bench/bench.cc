@@ -13,26 +13,6 @@
 
 namespace troupe::bench {
 
-void print(const std::string& name, const std::string& unit, std::vector<double> samples) {
-  std::sort(samples.begin(), samples.end());
-  const auto at = [&](double share) {
-    return samples[std::min(samples.size() - 1, static_cast<std::size_t>(share * static_cast<double>(samples.size())))];
-  };
-  fmt::print("{{\"name\": \"{}\", \"unit\": \"{}\", \"median\": {:.4g}, \"p99\": {:.4g}, \"n\": {}}}\n", name, unit, at(0.5),
-             at(0.99), samples.size());
-  std::fflush(stdout);
-}
-
-double seconds_since(SteadyClock::time_point begin) {
-  return std::chrono::duration<double>(SteadyClock::now() - begin).count();
-}
-
-double seconds_of(const std::function<void()>& work) {
-  const auto begin = SteadyClock::now();
-  work();
-  return seconds_since(begin);
-}
-
 Usage usage_of(pid_t pid) {
   const std::filesystem::path proc = fmt::format("/proc/{}", pid);
   std::ifstream stat(proc / "stat");

@@ -1,9 +1,8 @@
-// What the process benchmarks share: figures as JSON lines, the use of a process, nodes that are this program again.
+// What the process benchmarks share: the use of a process, nodes that are this program again.
 #pragma once
 
 #include <sys/types.h>
 
-#include <chrono>
 #include <cstddef>
 #include <functional>
 #include <string>
@@ -13,16 +12,9 @@
 #include "node/child_process.h"
 #include "node/node.h"
 #include "node/process_guard.h"
+#include "tests/bench/figures.h"
 
 namespace troupe::bench {
-
-using SteadyClock = std::chrono::steady_clock;
-
-/// Prints `{"name": "rpc/identity/none/ipc", "unit": "us", "median": 61.2, "p99": 110.4, "n": 2000}`.
-void print(const std::string& name, const std::string& unit, std::vector<double> samples);
-
-[[nodiscard]] double seconds_since(SteadyClock::time_point begin);
-[[nodiscard]] double seconds_of(const std::function<void()>& work);
 
 /// User + system time of a process that runs, in seconds, and its resident memory in MiB.
 struct Usage {

@@ -1,0 +1,141 @@
+"""The rows of tensor_bench.cc in PyTorch. Reads and answers what `tensor --serve` does."""
+
+import sys
+import time
+
+import torch
+import torch.nn.functional as F
+
+ADDS = 200
+rows = {}  # name -> (what is recorded, function that makes the work)
+
+
+def row(name, autograd):
+    def add(prepare):
+        rows[name] = (autograd, prepare)
+        return prepare
+
+    return add
+
+
+def add_chain(size, elements):
+    @row(f"chain/{ADDS}_adds/{size}", "none")
+    def prepare():
+        x, y = torch.randn(elements), torch.randn(elements)
+
+        def work():
+            total = x + y
+            for _ in range(1, ADDS):
+                total = total + y
+
+        return work
+
+
+def add_small(name, f):
+    @row(f"small/{name}", "none")
+    def plain():
+        a, b = torch.randn(5, 2), torch.randn(5, 2)
+        return lambda: f(a, b)
+
+    @row(f"small/{name}/recorded", "forward")
+    def recorded():
+        a, b = torch.randn(5, 2, requires_grad=True), torch.randn(5, 2, requires_grad=True)
+        return lambda: f(a, b)
+
+
+def gradients(roots, inputs, grads=None):
+    """As Troupe's backward: gradients are returned, not added to what leaves hold."""
+    return torch.autograd.grad(roots, inputs, grads)
+
+
+def add_sgemm(n):
+    @row(f"sgemm/{n}", "none")
+    def prepare():
+        a, b = torch.randn(n, n), torch.randn(n, n)
+        return lambda: torch.matmul(a, b)
+
+
+def add_convolution(name, batch, inputs, outputs, side, kernel, stride, padding):
+    def operands(requires_grad):
+        return [torch.randn(*shape, requires_grad=requires_grad)
+                for shape in [(batch, inputs, side, side), (outputs, inputs, kernel, kernel), (outputs,)]]
+
+    @row(f"conv2d/{name}", "none")
+    def forward():
+        x, w, b = operands(False)
+        return lambda: F.conv2d(x, w, b, stride, padding)
+
+    @row(f"conv2d/{name}/backward", "forward + backward")
+    def backward():
+        x, w, b = operands(True)
+        g = torch.ones_like(F.conv2d(x, w, b, stride, padding))
+        return lambda: gradients(F.conv2d(x, w, b, stride, padding), [x, w, b], g)
+
+
+for size, elements in [("4B", 1), ("4MB", 1 << 20), ("400MB", 100 << 20)]:
+    add_chain(size, elements)
+add_small("add", lambda a, b: a + b)
+add_small("mul_scalar", lambda a, b: a * 2.0)
+add_small("tanh", lambda a, b: torch.tanh(a))
+add_small("sum", lambda a, b: torch.sum(a))
+
+
+@row("small/linear/backward", "forward + backward")
+def small_linear():
+    x, w, b = torch.randn(5, 2), torch.randn(2, 2, requires_grad=True), torch.randn(2, requires_grad=True)
+    return lambda: gradients(F.linear(x, w, b).sum(), [w, b])
+
+
+for power in range(6, 12):
+    add_sgemm(2**power)
+add_convolution("1x32x28", 32, 1, 32, 28, 3, 1, 0)
+add_convolution("32x64x28", 32, 32, 64, 28, 3, 1, 0)
+add_convolution("resnet/7x7_3x64", 8, 3, 64, 64, 7, 2, 3)
+for channels, side in [(64, 16), (128, 8), (256, 4), (512, 2)]:
+    add_convolution(f"resnet/3x3_{channels}", 8, channels, channels, side, 3, 1, 1)
+
+
+@row("softmax/128x1000", "none")
+def softmax():
+    x = torch.randn(128, 1000)
+    return lambda: torch.softmax(x, 1)
+
+
+@row("cross_entropy/128x1000/backward", "forward + backward")
+def cross_entropy():
+    x, target = torch.randn(128, 1000, requires_grad=True), torch.randint(0, 1000, (128,))
+    return lambda: gradients(F.cross_entropy(x, target), [x])
+
+
+@row("adam/25M", "none")
+def adam():
+    x = torch.randn(25_000_000, requires_grad=True)
+    x.grad = torch.randn(25_000_000)
+    return torch.optim.Adam([x], lr=1e-3).step
+
+
+def seconds_of(work, times):
+    begin = time.perf_counter()
+    for _ in range(times):
+        work()
+    return time.perf_counter() - begin
+
+
+def main():
+    print(*rows, flush=True)
+    current, work = None, None
+    for line in sys.stdin:
+        name, times = line.split()
+        if name != current:
+            work = None  # before the next operands are made
+            current, work = name, rows[name][1]()
+        if times == "-":
+            print(rows[name][0], flush=True)
+        elif rows[name][0] == "none":
+            with torch.no_grad():
+                print(f"{seconds_of(work, int(times)):.9f}", flush=True)
+        else:
+            print(f"{seconds_of(work, int(times)):.9f}", flush=True)
+
+
+main()

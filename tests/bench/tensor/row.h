@@ -1,0 +1,24 @@
+// One thing that is measured, on Troupe's side of the benchmark of values and gradients. peer.py has the same rows.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace troupe::bench {
+
+/// Does the work once. Owns what it works on.
+using Work = std::function<void()>;
+
+struct Row {
+  std::string name;                   ///< "conv2d/32x64x28/backward"
+  std::string autograd;               ///< what is recorded: "none", "forward", "forward + backward", "training step"
+  std::function<Work()> prepare;      ///< makes the operands; not measured
+};
+
+[[nodiscard]] std::vector<Row> elementwise_rows();
+[[nodiscard]] std::vector<Row> product_rows();
+[[nodiscard]] std::vector<Row> layer_rows();
+[[nodiscard]] std::vector<Row> training_rows();
+
+}  // namespace troupe::bench

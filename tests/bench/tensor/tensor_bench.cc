@@ -1,0 +1,95 @@
+// What operations, layers, update rules and training steps take on the CPU. One JSON line each:
+//   {"name": "sgemm/512", "unit": "us", "median": 1404, "p99": 1422, "n": 15}
+// `--quick` does each once, `--only <text>` those with this text in their names. With `--serve` it does what it reads:
+// lines "<name> <times>", and answers each with the seconds that this took, "<name> - " with what is recorded; so
+// side_by_side.py compares it with peer.py. As many threads as OMP_NUM_THREADS says.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <iostream>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tests/bench/figures.h"
+#include "tests/bench/tensor/row.h"
+
+namespace troupe::bench {
+namespace {
+
+constexpr int kRepetitions = 15;
+constexpr double kRepetitionSeconds = 0.05;  // at least: below, the clock and the scheduler show
+
+std::vector<Row> all_rows() {
+  std::vector<Row> rows;
+  for (auto part : {elementwise_rows, product_rows, layer_rows, training_rows}) {
+    for (Row& row : part()) rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+double seconds_of_times(const Work& work, long times) {
+  return seconds_of([&] {
+    for (long i = 0; i < times; ++i) work();
+  });
+}
+
+void measure(const Row& row, bool quick) {
+  const Work work = row.prepare();
+  const double first = seconds_of(work);
+  if (quick) return print(row.name, "us", {1e6 * first});
+  long times = 1;
+  while (seconds_of_times(work, times) < kRepetitionSeconds) times *= 2;
+  std::vector<double> samples;
+  for (int i = 0; i < kRepetitions; ++i) samples.push_back(1e6 * seconds_of_times(work, times) / static_cast<double>(times));
+  print(row.name, "us", std::move(samples));
+}
+
+/// Keeps the operands of the row asked for last, as its peer does.
+void serve(const std::vector<Row>& rows) {
+  for (const Row& row : rows) fmt::print("{} ", row.name);
+  fmt::print("\n");
+  std::fflush(stdout);
+  const Row* current = nullptr;
+  Work work;
+  for (std::string name, times; std::cin >> name >> times;) {
+    if (current == nullptr || current->name != name) {
+      const auto found = std::find_if(rows.begin(), rows.end(), [&](const Row& row) { return row.name == name; });
+      if (found == rows.end()) throw std::invalid_argument("no row " + name);
+      work = nullptr;  // before the next operands are made
+      current = &*found;
+      work = current->prepare();
+    }
+    if (times == "-") fmt::print("{}\n", current->autograd);
+    else fmt::print("{:.9f}\n", seconds_of_times(work, std::stol(times)));
+    std::fflush(stdout);
+  }
+}
+
+int run_rows(const std::vector<std::string>& arguments) {
+  const auto flag = [&](const char* name) { return std::find(arguments.begin(), arguments.end(), name); };
+  const bool quick = flag("--quick") != arguments.end();
+  const auto only = flag("--only");
+  const std::string part = only == arguments.end() || only + 1 == arguments.end() ? "" : *(only + 1);
+  std::vector<Row> rows = all_rows();
+  std::erase_if(rows, [&](const Row& row) { return row.name.find(part) == std::string::npos; });
+  if (flag("--serve") != arguments.end()) {
+    serve(rows);
+    return 0;
+  }
+  for (const Row& row : rows) measure(row, quick);
+  return 0;
+}
+
+}  // namespace
+}  // namespace troupe::bench
+
+int main(int argc, char** argv) {
+  try {
+    return troupe::bench::run_rows({argv + 1, argv + argc});
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "tensor: {}\n", error.what());
+    return 1;
+  }
+}
