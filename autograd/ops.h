@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "autograd/ops_matmul.h"
 #include "autograd/variable.h"
 #include "tensor/ops.h"
 
@@ -81,10 +82,6 @@ namespace troupe {
 [[nodiscard]] Variable norm(const Variable& x, double p = 2);
 [[nodiscard]] Variable norm(const Variable& x, double p, const Axes& axes, KeepDim keep = KeepDim::no);
 [[nodiscard]] Variable logsumexp(const Variable& x, const Axes& axes, KeepDim keep = KeepDim::no);
-
-// Products
-
-[[nodiscard]] Variable matmul(const Variable& a, const Variable& b);
 
 // Shape. The value is a view where the tensor operation gives one.
 

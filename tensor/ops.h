@@ -14,7 +14,9 @@
 #include <string_view>
 
 #include "tensor/ops_activation.h"
+#include "tensor/ops_einsum.h"
 #include "tensor/ops_index.h"
+#include "tensor/ops_matmul.h"
 #include "tensor/ops_reduce.h"
 #include "tensor/ops_scan.h"
 #include "tensor/ops_shape.h"
@@ -97,14 +99,6 @@ namespace troupe {
 [[nodiscard]] Tensor isnan(const Tensor& x);
 /// Neither NaN nor infinite.
 [[nodiscard]] Tensor isfinite(const Tensor& x);
-
-// Products
-
-/// Returns the matrix product of `a` and `b`, floating (integers become f32).
-/// Shapes: (..., m, k) x (..., k, n) -> (..., m, n), batch dimensions broadcast. A vector `a` is a row, a vector `b`
-/// a column, and the dimension added is dropped from the result.
-/// Throws ShapeError `[matmul] inner sizes differ: (8, 4) x (5, 1)` or `[matmul] a scalar has no columns: () x (3)`.
-[[nodiscard]] Tensor matmul(const Tensor& a, const Tensor& b);
 
 // Into existing memory. `out` keeps its shape and dtype, which the operands must have too (they do not broadcast);
 // it may be one of them. Throws ShapeError `[axpby_into] shapes differ: (2) and (3)`.

@@ -1,3 +1,5 @@
+#include "tensor/ops_matmul.h"
+
 #include <fmt/format.h>
 
 #include <cstring>
@@ -72,21 +74,74 @@ Tensor matmul_batches(const Tensor& a, const Tensor& b, DType dtype) {
   return out;
 }
 
+std::string both(const Tensor& a, const Tensor& b) {
+  return fmt::format("{} x {}", to_string(a.shape()), to_string(b.shape()));
+}
+
+// The product in the dtype that kernels compute in, of operands that are together.
+Tensor product(std::string_view op, const Tensor& a, const Tensor& b, DType dtype) {
+  if (a.dim() == 0 || b.dim() == 0) throw ShapeError(fmt::format("[{}] a scalar has no columns: {}", op, both(a, b)));
+  const std::int64_t inner = b.dim() == 1 ? b.size(0) : b.size(-2);
+  if (a.size(-1) != inner) throw ShapeError(fmt::format("[{}] inner sizes differ: {}", op, both(a, b)));
+  const Tensor x = a.dim() == 1 ? a.unsqueeze(0) : a;
+  const Tensor y = b.dim() == 1 ? b.unsqueeze(1) : b;
+  Tensor out = matmul_batches(x, y, compute_dtype(dtype));
+  if (b.dim() == 1) out = out.squeeze(-1);
+  if (a.dim() == 1) out = out.squeeze(b.dim() == 1 ? -1 : -2);
+  return out;
+}
+
+Tensor rounded_product(std::string_view op, const Tensor& a, const Tensor& b) {
+  const DType dtype = promote_to_floating(promote(a.dtype(), b.dtype()));
+  return product(op, a, b, dtype).to(dtype);
+}
+
+void require_ranks(std::string_view op, const Tensor& a, int a_rank, const Tensor& b, int b_rank) {
+  detail::require_together(op, a, b);
+  detail::require_rank(op, a.shape(), a_rank);
+  detail::require_rank(op, b.shape(), b_rank);
+}
+
 }  // namespace
 
 Tensor matmul(const Tensor& a, const Tensor& b) {
   detail::require_together("matmul", a, b);
-  const auto both = [&] { return fmt::format("{} x {}", to_string(a.shape()), to_string(b.shape())); };
-  if (a.dim() == 0 || b.dim() == 0) throw ShapeError(fmt::format("[matmul] a scalar has no columns: {}", both()));
-  const std::int64_t inner = b.dim() == 1 ? b.size(0) : b.size(-2);
-  if (a.size(-1) != inner) throw ShapeError(fmt::format("[matmul] inner sizes differ: {}", both()));
-  const DType dtype = promote_to_floating(promote(a.dtype(), b.dtype()));
-  const Tensor x = a.dim() == 1 ? a.unsqueeze(0) : a;
-  const Tensor y = b.dim() == 1 ? b.unsqueeze(1) : b;
-  Tensor out = matmul_batches(x, y, compute_dtype(dtype)).to(dtype);
-  if (b.dim() == 1) out = out.squeeze(-1);
-  if (a.dim() == 1) out = out.squeeze(b.dim() == 1 ? -1 : -2);
-  return out;
+  return rounded_product("matmul", a, b);
+}
+
+Tensor bmm(const Tensor& a, const Tensor& b) {
+  require_ranks("bmm", a, 3, b, 3);
+  if (a.size(0) != b.size(0)) throw ShapeError(fmt::format("[bmm] batches differ: {}", both(a, b)));
+  return rounded_product("bmm", a, b);
+}
+
+Tensor addmm(const Tensor& input, const Tensor& a, const Tensor& b, double beta, double alpha) {
+  require_ranks("addmm", a, 2, b, 2);
+  detail::require_together("addmm", input, a);
+  const DType dtype = promote_to_floating(promote(input.dtype(), promote(a.dtype(), b.dtype())));
+  Tensor out = product("addmm", a, b, dtype);
+  if (!broadcasts_to(input.shape(), out.shape())) {
+    throw ShapeError(
+        fmt::format("[addmm] {} does not broadcast to {}", to_string(input.shape()), to_string(out.shape())));
+  }
+  if (beta != 0.0) axpby_into(out, alpha, out, beta, input.to(out.dtype()).expand(out.shape()));
+  else if (alpha != 1.0) scale_into(out, alpha);
+  return out.to(dtype);
+}
+
+Tensor dot(const Tensor& a, const Tensor& b) {
+  require_ranks("dot", a, 1, b, 1);
+  return rounded_product("dot", a, b);
+}
+
+Tensor mv(const Tensor& a, const Tensor& v) {
+  require_ranks("mv", a, 2, v, 1);
+  return rounded_product("mv", a, v);
+}
+
+Tensor outer(const Tensor& a, const Tensor& b) {
+  require_ranks("outer", a, 1, b, 1);
+  return mul(a.unsqueeze(1), b.unsqueeze(0));
 }
 
 }  // namespace troupe

@@ -14,7 +14,7 @@ import torch
 
 from recipe import Group
 
-GROUPS = ["elementwise", "reduce", "products", "shape", "nn", "modules", "optimizers"]
+GROUPS = ["elementwise", "reduce", "products", "contractions", "shape", "nn", "modules", "optimizers"]
 
 
 def main():

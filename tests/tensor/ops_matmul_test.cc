@@ -1,3 +1,6 @@
+#include <cmath>
+#include <limits>
+
 #include "tensor/create.h"
 #include "tensor/math_threads.h"
 #include "tensor/ops.h"
@@ -125,6 +128,86 @@ BOOST_AUTO_TEST_CASE(floats_of_16_bits_are_multiplied_in_f32_and_rounded_once) {
   BOOST_CHECK(matmul(ones({2, 2}, DType::bf16), ones({2, 2}, DType::f16)).dtype() == DType::f32);
   BOOST_CHECK(matmul(ones({2, 2}, DType::bf16), ones({2, 2}, DType::i8)).dtype() == DType::bf16);
   BOOST_CHECK(matmul(ones({2, 2}, DType::i16), ones({2, 2}, DType::i8)).dtype() == DType::f32);
+}
+
+BOOST_AUTO_TEST_CASE(the_other_products_give_the_hand_values) {
+  const Tensor a = from_values<float>({1, 2, 3, 4}, {2, 2});
+  const Tensor b = from_values<float>({5, 6, 7, 8}, {2, 2});
+  const Tensor v = from_values<float>({10, 20});
+  // 1*5 + 2*7, 1*6 + 2*8 / 3*5 + 4*7, 3*6 + 4*8
+  const Tensor product = from_values<float>({19, 22, 43, 50}, {2, 2});
+  expect_same(bmm(stack({a, b}), stack({b, a})),
+              stack({product, from_values<float>({23, 34, 31, 46}, {2, 2})}));  // 5*1 + 6*3, 5*2 + 6*4 / 7*1 + 8*3, ...
+  expect_same(mv(a, v), from_values<float>({50, 110}));                         // 1*10 + 2*20, 3*10 + 4*20
+  expect_same(dot(v, from_values<float>({3, 4})), scalar(110.0F));              // 10*3 + 20*4
+  expect_same(outer(v, from_values<float>({1, 2, 3})), from_values<float>({10, 20, 30, 20, 40, 60}, {2, 3}));
+  expect_same(outer(from_values<std::int64_t>({2}), from_values<std::int64_t>({3})),
+              from_values<std::int64_t>({6}, {1, 1}));
+  // 19 + 10, 22 + 20 / 43 + 10, 50 + 20
+  expect_same(addmm(v, a, b), from_values<float>({29, 42, 53, 70}, {2, 2}));
+  // 2*19 + 10/2, 2*22 + 20/2 / 2*43 + 10/2, 2*50 + 20/2
+  expect_same(addmm(v, a, b, 0.5, 2.0), from_values<float>({43, 54, 91, 110}, {2, 2}));
+}
+
+BOOST_AUTO_TEST_CASE(a_beta_of_0_ignores_the_summand) {
+  const Tensor a = ones({2, 3});
+  const Tensor b = ones({3, 2});
+  const Tensor nothing = full({}, std::numeric_limits<double>::quiet_NaN());
+  expect_same(addmm(nothing, a, b, 0.0), full({2, 2}, 3.0));
+  expect_same(addmm(nothing, a, b, 0.0, 0.5), full({2, 2}, 1.5));
+  BOOST_CHECK(std::isnan(addmm(nothing, a, b, 1.0).select(0, 0).select(0, 0).item()));
+}
+
+BOOST_AUTO_TEST_CASE(the_other_products_read_any_layout_and_dtype) {
+  Generator g(11);
+  const Tensor a = randn({4, 3, 5}, g, DType::f64);
+  const Tensor b = randn({4, 5, 2}, g, DType::f64);
+  const Tensor turned = b.transpose().contiguous().transpose();
+  expect_close(bmm(a, turned), matmul(a, b), 1e-13, 1e-14);
+  const Tensor column = b.select(2, 1).select(0, 0);
+  expect_close(mv(a.select(0, 0), column), matmul(a.select(0, 0), column.contiguous()), 1e-13, 1e-14);
+  expect_close(addmm(column.slice(0, 0, 3).unsqueeze(1), a.select(0, 0), turned.select(0, 0)),
+               matmul(a.select(0, 0), b.select(0, 0)) + column.slice(0, 0, 3).unsqueeze(1), 1e-13, 1e-14);
+  BOOST_CHECK(dot(ones({2}, DType::i64), ones({2}, DType::i32)).dtype() == DType::f32);
+  BOOST_CHECK(addmm(ones({1}, DType::f64), ones({1, 1}), ones({1, 1})).dtype() == DType::f64);
+  BOOST_CHECK_EQUAL(bmm(zeros({0, 2, 3}), zeros({0, 3, 4})).shape(), (Shape{0, 2, 4}));
+  expect_same(addmm(ones({2, 2}), zeros({2, 0}), zeros({0, 2}), 3.0), full({2, 2}, 3.0));
+  expect_same(dot(zeros({0}), zeros({0})), scalar(0.0F));
+  BOOST_CHECK_EQUAL(outer(zeros({0}), zeros({3})).shape(), (Shape{0, 3}));
+}
+
+BOOST_AUTO_TEST_CASE(the_other_products_are_rounded_once_in_16_bits) {
+  Generator g(12);
+  const Tensor m = randn({7, 9}, g);
+  const Tensor v = randn({9}, g);
+  expect_rounded([](const Tensor& a, const Tensor& b) { return bmm(a, b); }, randn({2, 7, 9}, g), randn({2, 9, 3}, g));
+  expect_rounded([](const Tensor& c, const Tensor& a, const Tensor& b) { return addmm(c, a, b, 0.3, 1.7); },
+                 randn({7, 3}, g), m, randn({9, 3}, g));
+  expect_rounded([](const Tensor& a, const Tensor& b) { return mv(a, b); }, m, v);
+  expect_rounded([](const Tensor& a, const Tensor& b) { return dot(a, b); }, v, v);
+  expect_rounded([](const Tensor& a, const Tensor& b) { return outer(a, b); }, v, v);
+}
+
+BOOST_AUTO_TEST_CASE(the_other_products_refuse_what_does_not_fit) {
+  expect_error<ShapeError>("[bmm] not 3 dimensions: (2, 3)", [] { (void)bmm(zeros({2, 3}), zeros({2, 3, 4})); });
+  expect_error<ShapeError>("[bmm] batches differ: (2, 3, 4) x (3, 4, 5)", [] {
+    (void)bmm(zeros({2, 3, 4}), zeros({3, 4, 5}));
+  });
+  expect_error<ShapeError>("[bmm] inner sizes differ: (2, 3, 4) x (2, 3, 4)", [] {
+    (void)bmm(zeros({2, 3, 4}), zeros({2, 3, 4}));
+  });
+  expect_error<ShapeError>("[addmm] not 2 dimensions: (3)", [] {
+    (void)addmm(zeros({2, 2}), zeros({2, 3}), zeros({3}));
+  });
+  expect_error<ShapeError>("[addmm] (3) does not broadcast to (2, 4)", [] {
+    (void)addmm(zeros({3}), zeros({2, 3}), zeros({3, 4}));
+  });
+  expect_error<TensorError>("[addmm] tensor is undefined", [] { (void)addmm({}, zeros({2, 3}), zeros({3, 4})); });
+  expect_error<ShapeError>("[dot] not 1 dimensions: (2, 3)", [] { (void)dot(zeros({2, 3}), zeros({3})); });
+  expect_error<ShapeError>("[dot] inner sizes differ: (3) x (2)", [] { (void)dot(zeros({3}), zeros({2})); });
+  expect_error<ShapeError>("[mv] not 2 dimensions: (3)", [] { (void)mv(zeros({3}), zeros({3})); });
+  expect_error<ShapeError>("[mv] inner sizes differ: (2, 3) x (2)", [] { (void)mv(zeros({2, 3}), zeros({2})); });
+  expect_error<ShapeError>("[outer] not 1 dimensions: (2, 3)", [] { (void)outer(zeros({3}), zeros({2, 3})); });
 }
 
 BOOST_AUTO_TEST_SUITE_END()

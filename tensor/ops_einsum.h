@@ -1,0 +1,30 @@
+// Sums of products, written as an equation of labels.
+#pragma once
+
+#include <initializer_list>
+#include <span>
+#include <string_view>
+
+#include "tensor/tensor.h"
+
+namespace troupe {
+
+/// Multiplies elements of the operands whose labels are equal, and sums over every label that the result does not have:
+/// `einsum("ij,jk->ik", {a, b})` is matmul(a, b).
+///
+/// A label is a letter and names one dimension; `...` stands for any number of further ones, which broadcast. Sizes of
+/// one label are equal, or 1. Without `->` the result has the dimensions of `...`, then the labels that occur once, in
+/// alphabetical order (capitals first). Operands are taken from left to right, two at a time, by matmul where labels
+/// are summed. Dtype: promoted from all, integers become f32; f16 and bf16 are rounded once, at the end.
+/// Source of the rules: torch.einsum; a label twice in one operand (its diagonal) is not supported.
+///
+/// Throws ValueError `[einsum] neither a label nor an ellipsis: - in i-j`, `[einsum] 2 operands in ij,jk, 3 given`,
+/// `[einsum] label i twice in one operand: ii->i`, `[einsum] label i twice in the result: ij->ii`,
+/// `[einsum] label k of the result is in no operand: ij->ik`,
+/// ShapeError `[einsum] 3 labels for (2, 3): ijk->i`, `[einsum] sizes of label j differ: 3 and 4 in ij,jk->ik`.
+[[nodiscard]] Tensor einsum(std::string_view equation, std::span<const Tensor> operands);
+[[nodiscard]] inline Tensor einsum(std::string_view equation, std::initializer_list<Tensor> operands) {
+  return einsum(equation, std::span(operands.begin(), operands.size()));
+}
+
+}  // namespace troupe
