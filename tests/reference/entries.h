@@ -35,6 +35,7 @@ using Entries = std::map<std::string, Entry>;
 [[nodiscard]] Entries contraction_entries();
 [[nodiscard]] Entries shape_entries();
 [[nodiscard]] Entries nn_entries();
+[[nodiscard]] Entries norm_entries();
 [[nodiscard]] Entries module_entries();
 [[nodiscard]] Entries optimizer_entries();
 

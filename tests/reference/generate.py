@@ -14,7 +14,17 @@ import torch
 
 from recipe import Group
 
-GROUPS = ["elementwise", "reduce", "products", "contractions", "shape", "nn", "modules", "optimizers"]
+GROUPS = [
+    "elementwise",
+    "reduce",
+    "products",
+    "contractions",
+    "shape",
+    "nn",
+    "norm",
+    "modules",
+    "optimizers",
+]
 
 
 def main():

@@ -26,8 +26,17 @@ constexpr double kFloor = 0.1;
 
 Entries all_entries() {
   Entries all;
-  for (const Entries& group : {elementwise_entries(), reduce_entries(), product_entries(), contraction_entries(), shape_entries(),
-                               nn_entries(), module_entries(), optimizer_entries()}) {
+  for (const Entries& group : {
+           elementwise_entries(),
+           reduce_entries(),
+           product_entries(),
+           contraction_entries(),
+           shape_entries(),
+           nn_entries(),
+           norm_entries(),
+           module_entries(),
+           optimizer_entries(),
+       }) {
     for (const auto& [op, entry] : group) {
       if (!all.emplace(op, entry).second) throw std::logic_error("two entries: " + op);
     }

@@ -1,0 +1,196 @@
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "tensor/cpu/elements.h"
+#include "tensor/cpu/moments.h"
+#include "tensor/cpu/normalization.h"
+#include "tensor/cpu/parallel.h"
+
+namespace troupe::cpu {
+namespace {
+
+constexpr std::int64_t kParts = 16;  // of the rows whose gradients of weight and bias are summed apart
+constexpr std::int64_t kRows = 4;    // that meet, in the dtype of x, before they go into a sum in f64
+
+// The sizes of x (outer, groups, channels, inner): a row is one group of one of the outer.
+struct Groups {
+  std::int64_t outer;
+  std::int64_t groups;
+  std::int64_t channels;
+  std::int64_t inner;
+  explicit Groups(const Tensor& x) : outer(x.size(0)), groups(x.size(1)), channels(x.size(2)), inner(x.size(3)) {}
+  [[nodiscard]] std::int64_t row_size() const { return channels * inner; }
+  [[nodiscard]] std::int64_t first_channel(std::int64_t row) const { return row % groups * channels; }
+};
+
+template <class T>
+void group_norm_of(Tensor& out, Tensor& mean, Tensor& var, const Tensor& x, const Tensor& weight, const Tensor& bias,
+                   double eps) {
+  T* const to = mutable_elements<T>(out);
+  double* const means = mutable_elements<double>(mean);
+  double* const vars = mutable_elements<double>(var);
+  const T* const from = elements<T>(x);
+  const Groups sizes(x);
+  const std::int64_t size = sizes.row_size();
+  parallel_for(sizes.outer * sizes.groups, size * 4, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t row = begin; row < end; ++row) {
+      const T* const in = from + row * size;
+      T* const y = to + row * size;
+      const auto origin = static_cast<double>(in[0]);
+      const auto distance = [&](std::int64_t i) { return static_cast<double>(in[i]) - origin; };
+      const MeanAndVar found(origin, pair_sums(size, distance, distance), static_cast<double>(size));
+      means[row] = found.mean;
+      vars[row] = found.var;
+      const T* const w = elements<T>(weight) + sizes.first_channel(row);
+      const T* const b = elements<T>(bias) + sizes.first_channel(row);
+      const double inverse = inverse_std(found.var, eps);
+      if (sizes.inner == 1) {
+        const auto middle = static_cast<T>(found.mean);
+        const auto scale = static_cast<T>(inverse);
+        for (std::int64_t i = 0; i < size; ++i) y[i] = (in[i] - middle) * scale * w[i] + b[i];
+        continue;
+      }
+      for (std::int64_t c = 0; c < sizes.channels; ++c) {
+        const Affine<T> affine{static_cast<T>(found.mean), static_cast<T>(inverse * static_cast<double>(w[c])), b[c]};
+        for (std::int64_t i = c * sizes.inner; i < (c + 1) * sizes.inner; ++i) y[i] = affine(in[i]);
+      }
+    }
+  });
+}
+
+// What the backward pass reads of one row, and where it puts the gradient.
+template <class T>
+struct BackwardRow {
+  T* to;
+  const T* grad;
+  const T* x;
+  double mean;
+  double inverse;
+  [[nodiscard]] double distance(std::int64_t i) const { return static_cast<double>(x[i]) - mean; }
+};
+
+// The gradient by `row`, each element of which has a weight of its own.
+template <class T>
+void backward_by_element(const BackwardRow<T>& row, const T* weight, std::int64_t size) {
+  const PairSums sums = pair_sums(
+      size, [&](std::int64_t i) { return static_cast<double>(row.grad[i] * weight[i]); },
+      [&](std::int64_t i) { return row.distance(i); });
+  const auto slope = slope_of<T>(row.mean, row.inverse, sums, static_cast<double>(size), 1.0);
+  for (std::int64_t i = 0; i < size; ++i) row.to[i] = slope(row.grad[i] * weight[i], row.x[i]);
+}
+
+// Adds to by_weight and by_bias what kRows rows, or one, contribute to each element.
+template <std::size_t rows, class T>
+void add_by_element(double* by_weight, double* by_bias, const BackwardRow<T>* row, std::int64_t size) {
+  std::array<T, rows> middle;
+  std::array<T, rows> scale;
+  for (std::size_t r = 0; r < rows; ++r) {
+    middle[r] = static_cast<T>(row[r].mean);
+    scale[r] = static_cast<T>(row[r].inverse);
+  }
+  for (std::int64_t i = 0; i < size; ++i) {
+    T weighted{0};
+    T plain{0};
+    for (std::size_t r = 0; r < rows; ++r) {
+      const T g = row[r].grad[i];
+      weighted += g * ((row[r].x[i] - middle[r]) * scale[r]);
+      plain += g;
+    }
+    by_weight[i] += static_cast<double>(weighted);
+    by_bias[i] += static_cast<double>(plain);
+  }
+}
+
+// The gradient by `row` where a weight is that of `inner` elements, and what it contributes to those of weight and
+// bias.
+template <class T>
+void backward_by_channel(double* by_weight, double* by_bias, const BackwardRow<T>& row, const T* weight,
+                         std::int64_t channels, std::int64_t inner) {
+  PairSums weighted;
+  for (std::int64_t c = 0; c < channels; ++c) {
+    const std::int64_t at = c * inner;
+    const PairSums sums = pair_sums(
+        inner, [&](std::int64_t i) { return static_cast<double>(row.grad[at + i]); },
+        [&](std::int64_t i) { return row.distance(at + i); });
+    by_weight[c] += sums.product * row.inverse;
+    by_bias[c] += sums.first;
+    const auto factor = static_cast<double>(weight[c]);
+    weighted.add({sums.first * factor, sums.product * factor});
+  }
+  const auto count = static_cast<double>(channels * inner);
+  for (std::int64_t c = 0; c < channels; ++c) {
+    const auto slope = slope_of<T>(row.mean, row.inverse, weighted, count, static_cast<double>(weight[c]));
+    for (std::int64_t i = c * inner; i < (c + 1) * inner; ++i) row.to[i] = slope(row.grad[i], row.x[i]);
+  }
+}
+
+// sums[i] = the i-th element of every part, added in their order.
+void join_parts(double* sums, const std::vector<double>& parts, std::int64_t size) {
+  std::fill(sums, sums + size, 0.0);
+  for (std::size_t at = 0; at < parts.size(); at += static_cast<std::size_t>(size)) {
+    for (std::int64_t i = 0; i < size; ++i) sums[i] += parts[at + static_cast<std::size_t>(i)];
+  }
+}
+
+template <class T>
+void group_norm_backward_of(Tensor& grad_x, Tensor& grad_weight, Tensor& grad_bias, const Tensor& grad, const Tensor& x,
+                            const Tensor& mean, const Tensor& var, const Tensor& weight, double eps) {
+  T* const to = mutable_elements<T>(grad_x);
+  const T* const g = elements<T>(grad);
+  const T* const from = elements<T>(x);
+  const T* const w = elements<T>(weight);
+  const double* const means = elements<double>(mean);
+  const double* const vars = elements<double>(var);
+  const Groups sizes(x);
+  const std::int64_t size = sizes.row_size();
+  const auto row_at = [&](std::int64_t i) {
+    return BackwardRow<T>{to + i * size, g + i * size, from + i * size, means[i], inverse_std(vars[i], eps)};
+  };
+  const std::int64_t all_channels = sizes.groups * sizes.channels;
+  const std::int64_t parts = std::min(kParts, sizes.outer);
+  std::vector<double> by_weight(static_cast<std::size_t>(parts * all_channels), 0.0);
+  std::vector<double> by_bias(by_weight.size(), 0.0);
+  parallel_for(parts, sizes.outer * sizes.groups * size / parts * 8, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t part = begin; part < end; ++part) {
+      double* const weight_sums = by_weight.data() + part * all_channels;
+      double* const bias_sums = by_bias.data() + part * all_channels;
+      const std::int64_t last = sizes.outer * (part + 1) / parts * sizes.groups;
+      std::int64_t i = sizes.outer * part / parts * sizes.groups;
+      for (; sizes.inner == 1 && sizes.groups == 1 && i + kRows <= last; i += kRows) {
+        const std::array<BackwardRow<T>, kRows> rows{row_at(i), row_at(i + 1), row_at(i + 2), row_at(i + 3)};
+        add_by_element<kRows>(weight_sums, bias_sums, rows.data(), size);
+        for (const BackwardRow<T>& row : rows) backward_by_element(row, w, size);
+      }
+      for (; i < last; ++i) {
+        const BackwardRow<T> row = row_at(i);
+        const std::int64_t c = sizes.first_channel(i);
+        if (sizes.inner > 1) {
+          backward_by_channel(weight_sums + c, bias_sums + c, row, w + c, sizes.channels, sizes.inner);
+        } else {
+          add_by_element<1>(weight_sums + c, bias_sums + c, &row, size);
+          backward_by_element(row, w + c, size);
+        }
+      }
+    }
+  });
+  join_parts(mutable_elements<double>(grad_weight), by_weight, all_channels);
+  join_parts(mutable_elements<double>(grad_bias), by_bias, all_channels);
+}
+
+}  // namespace
+
+void group_norm(Tensor& out, Tensor& mean, Tensor& var, const Tensor& x, const Tensor& weight, const Tensor& bias,
+                double eps) {
+  dispatch_floating("group_norm", x.dtype(),
+                    [&]<class T>(std::type_identity<T>) { group_norm_of<T>(out, mean, var, x, weight, bias, eps); });
+}
+
+void group_norm_backward(Tensor& grad_x, Tensor& grad_weight, Tensor& grad_bias, const Tensor& grad, const Tensor& x,
+                         const Tensor& mean, const Tensor& var, const Tensor& weight, double eps) {
+  dispatch_floating("group_norm_backward", x.dtype(), [&]<class T>(std::type_identity<T>) {
+    group_norm_backward_of<T>(grad_x, grad_weight, grad_bias, grad, x, mean, var, weight, eps);
+  });
+}
+
+}  // namespace troupe::cpu

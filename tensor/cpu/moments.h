@@ -1,0 +1,88 @@
+// What the kernels of normalisation share: sums of pairs, mean and variance, and the maps that these make.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+
+namespace troupe::cpu {
+
+struct PairSums {
+  double first = 0.0;    ///< of u
+  double product = 0.0;  ///< of u v
+  void add(const PairSums& other) {
+    first += other.first;
+    product += other.product;
+  }
+};
+
+/// Sums u(i) and u(i) v(i) for i below `count`.
+template <class U, class V>
+PairSums pair_sums(std::int64_t count, const U& u, const V& v) {
+  constexpr std::int64_t kLanes = 8;
+  std::array<double, kLanes> firsts{};
+  std::array<double, kLanes> products{};
+  std::int64_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) {
+    for (std::int64_t lane = 0; lane < kLanes; ++lane) {
+      const double value = u(i + lane);
+      firsts[static_cast<std::size_t>(lane)] += value;
+      products[static_cast<std::size_t>(lane)] += value * v(i + lane);
+    }
+  }
+  for (; i < count; ++i) {
+    const double value = u(i);
+    firsts[0] += value;
+    products[0] += value * v(i);
+  }
+  for (std::size_t half = kLanes / 2; half > 0; half /= 2) {
+    for (std::size_t lane = 0; lane < half; ++lane) {
+      firsts[lane] += firsts[lane + half];
+      products[lane] += products[lane + half];
+    }
+  }
+  return {firsts[0], products[0]};
+}
+
+/// Mean and variance of `count` elements whose distances from `origin` have the sums given. From an origin among them,
+/// the difference of squares cancels no more than their spread.
+struct MeanAndVar {
+  double mean;
+  double var;
+  MeanAndVar(double origin, const PairSums& distances, double count)
+      : mean(origin + distances.first / count),
+        var(std::max(0.0, (distances.product - distances.first * (distances.first / count)) / count)) {}
+};
+
+/// y = (x - mean) * scale + shift
+template <class T>
+struct Affine {
+  T mean;
+  T scale;
+  T shift;
+  [[nodiscard]] T operator()(T x) const { return (x - mean) * scale + shift; }
+};
+
+/// by x = by_grad * grad + (x - mean) * by_distance + constant
+template <class T>
+struct Slope {
+  T mean;
+  T by_grad;
+  T by_distance;
+  T constant;
+  [[nodiscard]] T operator()(T grad, T x) const { return by_grad * grad + ((x - mean) * by_distance + constant); }
+};
+
+inline double inverse_std(double var, double eps) { return 1.0 / std::sqrt(var + eps); }
+
+/// Of one channel or group: `sums` are those of grad * weight and of that times (x - mean), over `count` elements.
+template <class T>
+Slope<T> slope_of(double mean, double inverse, const PairSums& sums, double count, double weight) {
+  const double inverse_cubed = inverse * inverse * inverse;
+  return {static_cast<T>(mean), static_cast<T>(inverse * weight), static_cast<T>(-inverse_cubed * sums.product / count),
+          static_cast<T>(-inverse * sums.first / count)};
+}
+
+}  // namespace troupe::cpu
