@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <unordered_set>
 
+#include "optim/option_checks.h"
 #include "tensor/error.h"
 
 namespace troupe::optim {
@@ -48,49 +49,39 @@ void check_one(const ParameterUpdate& update, std::string_view rule) {
   }
 }
 
-/// The same in f32, for a parameter of 16 bits.
-ParameterUpdate widened(const ParameterUpdate& update) {
-  return {update.index, update.current.to(DType::f32), update.gradient.to(DType::f32),
-          Tensor::empty(update.next.shape(), DType::f32, update.next.device())};
+void check_options(const StepOptions& options, std::string_view rule) {
+  require_number(rule, "gradient_scale", options.gradient_scale);
+  if (!(options.gradient_limit >= 0.0)) {
+    throw ValueError(fmt::format("[{}] gradient_limit is not >= 0: {}", rule, options.gradient_limit));
+  }
 }
 
 }  // namespace
 
-void Optimizer::check(std::span<const ParameterUpdate> updates) const {
+void Optimizer::check(std::span<const ParameterUpdate> updates, const StepOptions& options) const {
+  require_closed();
+  check_options(options, name());
   std::unordered_set<std::size_t> seen;
   for (const ParameterUpdate& update : updates) {
     check_one(update, name());
-    check_state(update);
+    states_.check(name(), update.index, update.current);
     if (!seen.insert(update.index).second) {
       throw ValueError(fmt::format("[{}] parameter {} occurs twice in one step", name(), update.index));
     }
   }
 }
 
-void Optimizer::check_state(const ParameterUpdate&) const {}
-
-void Optimizer::prepare(std::span<const ParameterUpdate> updates) {
-  if (open_) throw std::logic_error(fmt::format("[{}] the step before was neither committed nor rolled back", name()));
-  check(updates);
+void Optimizer::prepare(std::span<const ParameterUpdate> updates, const StepOptions& options) {
+  check(updates, options);
+  compute(updates, options, States::kept);
   prepared_.clear();
-  prepared_.reserve(updates.size());
-  for (const ParameterUpdate& update : updates) {
-    if (const DType dtype = update.current.dtype(); compute_dtype(dtype) == dtype) {
-      prepare_one(update);
-    } else {
-      const ParameterUpdate in_f32 = widened(update);
-      prepare_one(in_f32);
-      Tensor next = update.next;
-      next.copy_from(in_f32.next);
-    }
-    prepared_.push_back(update.index);
-  }
+  for (const ParameterUpdate& update : updates) prepared_.push_back(update.index);
   open_ = true;
 }
 
 void Optimizer::commit() {
   require_open("commit");
-  for (std::size_t index : prepared_) commit_state(index);
+  for (const std::size_t index : prepared_) states_.commit(index);
   open_ = false;
 }
 
@@ -99,9 +90,33 @@ void Optimizer::rollback() {
   open_ = false;
 }
 
-void Optimizer::step(std::span<const ParameterUpdate> updates) {
-  prepare(updates);
-  commit();
+void Optimizer::step(std::span<const ParameterUpdate> updates, const StepOptions& options) {
+  check(updates, options);
+  compute(updates, options, States::replaced);
+  for (const ParameterUpdate& update : updates) states_.count_step(update.index);
+}
+
+void Optimizer::compute(std::span<const ParameterUpdate> updates, const StepOptions& options, States states) {
+  std::vector<UpdateItem> items;
+  items.reserve(updates.size());
+  for (const ParameterUpdate& update : updates) {
+    const bool replaced = states == States::replaced;
+    ParameterState& state = replaced ? states_.ready(update.index, update.current)
+                                     : states_.ready_with_next(update.index, update.current);
+    items.push_back({.value = update.current.contiguous(),
+                     .gradient = update.gradient.contiguous(),
+                     .next = update.next,
+                     .states = state.present,
+                     .next_states = replaced ? state.present : state.next,
+                     .formula = formula(state.steps + 1),
+                     .gradient_scale = maximizes() ? -options.gradient_scale : options.gradient_scale,
+                     .gradient_limit = options.gradient_limit});
+  }
+  update(items);
+}
+
+void Optimizer::require_closed() const {
+  if (open_) throw std::logic_error(fmt::format("[{}] the step before was neither committed nor rolled back", name()));
 }
 
 void Optimizer::require_open(std::string_view what) const {

@@ -1,0 +1,173 @@
+#include "tensor/cpu/update.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "tensor/cpu/convert.h"
+#include "tensor/cpu/parallel.h"
+#include "tensor/cpu/update_formulas.h"
+
+namespace troupe::cpu {
+namespace {
+
+/// States of a formula, and the master copy.
+constexpr std::size_t kStatesMax = 4;
+
+/// An element costs about as much as this many of a sum.
+constexpr std::int64_t kCost = 4;
+
+/// The addresses of one item.
+struct Place {
+  std::byte* next;
+  const std::byte* value;
+  const std::byte* gradient;
+  std::array<std::byte*, kStatesMax> next_states;
+  std::array<const std::byte*, kStatesMax> states;
+};
+
+/// Addresses for writing come first: taking one may move memory that the others read.
+Place place_of(UpdateItem& item) {
+  Place place{};
+  place.next = item.next.mutable_bytes();
+  for (std::size_t k = 0; k < item.next_states.size(); ++k) place.next_states[k] = item.next_states[k].mutable_bytes();
+  for (std::size_t k = 0; k < item.states.size(); ++k) place.states[k] = item.states[k].bytes();
+  place.value = item.value.bytes();
+  place.gradient = item.gradient.bytes();
+  return place;
+}
+
+/// What happens to a gradient before the formula sees it.
+template <class T, class Element>
+struct WithGradient {
+  Element element;
+  T scale, limit, decay;
+
+  T operator()(T p, T gradient, T* s) const {
+    T g = scale * gradient;
+    g = g < -limit ? -limit : g;
+    g = g > limit ? limit : g;
+    const T decayed = g + decay * p;
+    return element(p, decay != T{0} ? decayed : g, s);
+  }
+};
+
+/// Addresses of elements of T.
+template <class T, std::size_t N>
+struct Elements {
+  T* next;
+  const T* value;
+  const T* gradient;
+  std::array<T*, N> next_states;
+  std::array<const T*, N> states;
+};
+
+// Element i of one operand is never element j of another, though states may be updated where they are.
+template <class T, class F, std::size_t... K>
+void run(const Elements<T, sizeof...(K)> at, std::int64_t count, const F f, std::index_sequence<K...>) {
+#pragma GCC ivdep
+  for (std::int64_t i = 0; i < count; ++i) {
+    T s[sizeof...(K) + 1] = {at.states[K][i]..., T{0}};
+    at.next[i] = f(at.value[i], at.gradient[i], s);
+    ((at.next_states[K][i] = s[K]), ...);
+  }
+}
+
+/// One formula on elements [begin, end) of a parameter of T.
+template <class T, class F, std::size_t... K>
+void run_plain(const Place& place, std::int64_t begin, std::int64_t end, const F& f, std::index_sequence<K...> states) {
+  const auto in = [begin](const std::byte* x) { return reinterpret_cast<const T*>(x) + begin; };
+  const auto out = [begin](std::byte* x) { return reinterpret_cast<T*>(x) + begin; };
+  run<T>({out(place.next), in(place.value), in(place.gradient), {out(place.next_states[K])...}, {in(place.states[K])...}},
+         end - begin, f, states);
+}
+
+/// value[i] = master[i] where the latter rounds to the former, whose bits are `stored`.
+void prefer_master(float* value, const std::uint16_t* stored, const float* master, const std::uint16_t* rounded,
+                   std::int64_t count) {
+#pragma GCC ivdep
+  for (std::int64_t i = 0; i < count; ++i) {
+    const float kept = master[i];
+    value[i] = rounded[i] == stored[i] ? kept : value[i];
+  }
+}
+
+/// The same of a parameter of 16 bits, a block at a time.
+template <class F, std::size_t... K>
+void run_master(const Place& place, DType dtype, std::int64_t begin, std::int64_t end, const F& f,
+                std::index_sequence<K...> states) {
+  constexpr std::size_t kMaster = sizeof...(K);
+  alignas(64) std::array<float, kBlockElements> value;
+  alignas(64) std::array<float, kBlockElements> gradient;
+  alignas(64) std::array<std::uint16_t, kBlockElements> rounded;
+  const auto widen = [dtype](std::array<float, kBlockElements>& to, const std::byte* from, std::int64_t count) {
+    convert({reinterpret_cast<std::byte*>(to.data()), DType::f32, 1}, {from, dtype, 1}, count);
+  };
+  const auto round = [dtype](std::byte* to, const float* from, std::int64_t count) {
+    convert({to, dtype, 1}, {reinterpret_cast<const std::byte*>(from), DType::f32, 1}, count);
+  };
+  for (; begin < end; begin += kBlockElements) {
+    const std::int64_t count = std::min(kBlockElements, end - begin);
+    const auto in = [begin](const std::byte* x) { return reinterpret_cast<const float*>(x) + begin; };
+    const auto out = [begin](std::byte* x) { return reinterpret_cast<float*>(x) + begin; };
+    const std::byte* const stored = place.value + begin * 2;
+    widen(value, stored, count);
+    widen(gradient, place.gradient + begin * 2, count);
+    round(reinterpret_cast<std::byte*>(rounded.data()), in(place.states[kMaster]), count);
+    prefer_master(value.data(), reinterpret_cast<const std::uint16_t*>(stored), in(place.states[kMaster]), rounded.data(),
+                  count);
+    float* const next = out(place.next_states[kMaster]);
+    run<float>({next, value.data(), gradient.data(), {out(place.next_states[K])...}, {in(place.states[K])...}}, count, f,
+               states);
+    round(place.next + begin * 2, next, count);
+  }
+}
+
+template <class T>
+void run_item(const UpdateItem& item, const Place& place, std::int64_t begin, std::int64_t end) {
+  const double decay = std::visit([](const auto& formula) {
+    if constexpr (requires { formula.decay; }) return formula.decay;
+    return 0.0;
+  }, item.formula);
+  with_element<T>(item.formula, [&]<class Element>(const Element& element) {
+    const WithGradient<T, Element> f{element, number<T>(item.gradient_scale), number<T>(item.gradient_limit),
+                                     number<T>(decay)};
+    const auto states = std::make_index_sequence<Element::kStates>();
+    const DType dtype = item.value.dtype();
+    if constexpr (std::is_same_v<T, float>) {
+      if (dtype != DType::f32) return run_master(place, dtype, begin, end, f, states);
+    }
+    run_plain<T>(place, begin, end, f, states);
+  });
+}
+
+}  // namespace
+
+void update(std::span<UpdateItem> items) {
+  std::vector<Place> places;
+  std::vector<std::int64_t> ends;  // in elements, counted over all items
+  places.reserve(items.size());
+  ends.reserve(items.size());
+  std::int64_t total = 0;
+  for (UpdateItem& item : items) {
+    places.push_back(place_of(item));
+    ends.push_back(total += item.value.numel());
+  }
+  parallel_for(total, kCost, [&](std::int64_t begin, std::int64_t end) {
+    auto i = static_cast<std::size_t>(std::ranges::upper_bound(ends, begin) - ends.begin());
+    for (; begin < end; ++i) {
+      const std::int64_t first = ends[i] - items[i].value.numel();
+      const std::int64_t last = std::min(end, ends[i]);
+      if (items[i].value.dtype() == DType::f64) {
+        run_item<double>(items[i], places[i], begin - first, last - first);
+      } else {
+        run_item<float>(items[i], places[i], begin - first, last - first);
+      }
+      begin = last;
+    }
+  });
+}
+
+}  // namespace troupe::cpu
