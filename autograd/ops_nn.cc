@@ -51,27 +51,6 @@ Variable linear(const Variable& x, const Variable& weight, const Variable& bias)
                 });
 }
 
-Variable conv2d(const Variable& x, const Variable& weight, const Variable& bias, const Conv2dOptions& options) {
-  const Tensor in = x.value();
-  const Tensor w = weight.value();
-  return record("conv2d", conv2d(in, w, value_or_undefined(bias), options), edges_of({&x, &weight, &bias}),
-                [x_shape = in.shape(), w_shape = w.shape(), in = saved_for(weight, in), w = saved_for(x, w), options](
-                    const Tensor& g, Edges to) {
-                  return std::vector<Tensor>{to[0] ? conv2d_backward_input(g, w.get(), x_shape, options) : Tensor(),
-                                             to[1] ? conv2d_backward_weight(g, in.get(), w_shape, options) : Tensor(),
-                                             to[2] ? sum(g, {0, 2, 3}) : Tensor()};
-                });
-}
-
-Variable max_pool2d(const Variable& x, const Pool2dOptions& options) {
-  const Tensor in = x.value();
-  MaxPool2dResult result = max_pool2d(in, options);
-  return record("max_pool2d", std::move(result.output), edges_of({&x}),
-                [where_max = Saved(std::move(result.where_max)), shape = in.shape(), options](const Tensor& g) {
-                  return max_pool2d_backward(g, where_max.get(), shape, options);
-                });
-}
-
 Variable softmax(const Variable& x, int dim) {
   const Tensor result = softmax(x.value(), dim);
   return record("softmax", result, edges_of({&x}),

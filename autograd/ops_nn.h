@@ -1,6 +1,9 @@
-// Operations of neural networks on variables. Names, shapes, dtypes and errors are those of tensor/ops_nn.h.
+// Operations of neural networks on variables, with convolutions and pools. Names, shapes, dtypes and errors are those of
+// tensor/ops_nn.h.
 #pragma once
 
+#include "autograd/ops_conv.h"
+#include "autograd/ops_pool.h"
 #include "autograd/variable.h"
 #include "tensor/generator.h"
 #include "tensor/ops_nn.h"
@@ -11,11 +14,6 @@ namespace troupe {
 /// Shapes: x (..., in), weight (out, in), bias (out) or undefined -> (..., out).
 /// Throws ShapeError `[linear] sizes differ: x (8, 4), weight (3, 5)`.
 [[nodiscard]] Variable linear(const Variable& x, const Variable& weight, const Variable& bias = {});
-
-/// `bias` may be undefined.
-[[nodiscard]] Variable conv2d(const Variable& x, const Variable& weight, const Variable& bias = {},
-                              const Conv2dOptions& options = {});
-[[nodiscard]] Variable max_pool2d(const Variable& x, const Pool2dOptions& options = {});
 
 [[nodiscard]] Variable softmax(const Variable& x, int dim = -1);
 [[nodiscard]] Variable log_softmax(const Variable& x, int dim = -1);

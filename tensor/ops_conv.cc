@@ -1,10 +1,12 @@
+#include "tensor/ops_conv.h"
+
 #include <fmt/format.h>
 
 #include "tensor/checks.h"
 #include "tensor/cpu/convolution.h"
 #include "tensor/cpu/pooling.h"
 #include "tensor/create.h"
-#include "tensor/ops_nn.h"
+#include "tensor/ops_pool.h"
 
 namespace troupe {
 namespace {

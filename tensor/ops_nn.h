@@ -1,10 +1,12 @@
-// Operations of neural networks, each with the pieces its gradient needs. Rules as in ops.h; dtypes are floating.
+// Operations of neural networks, each with the pieces its gradient needs; convolution and pooling have headers of their
+// own, which this one includes. Rules as in ops.h; dtypes are floating.
 #pragma once
 
-#include <array>
 #include <cstdint>
 
 #include "tensor/generator.h"
+#include "tensor/ops_conv.h"
+#include "tensor/ops_pool.h"
 #include "tensor/tensor.h"
 
 namespace troupe {
@@ -31,47 +33,5 @@ enum class Reduction : std::uint8_t { none, sum, mean };
 /// Throws ValueError `[dropout_mask] probability outside [0, 1): 1.5`.
 [[nodiscard]] Tensor dropout_mask(const Shape& shape, double probability, Generator& generator,
                                   DType dtype = DType::f32);
-
-/// Height and width.
-using Size2d = std::array<std::int64_t, 2>;
-
-/// How filters move over an image, in elements.
-struct Conv2dOptions {
-  Size2d stride{1, 1};
-  Size2d padding{0, 0};  ///< zeros added on each side
-  Size2d dilation{1, 1};
-  friend bool operator==(const Conv2dOptions&, const Conv2dOptions&) = default;
-};
-
-/// Cross-correlation of images with filters.
-/// Shapes: x (n, c, h, w), weight (o, c, kh, kw), bias (o) or undefined -> (n, o, oh, ow) with
-/// oh = (h + 2 padding - dilation (kh - 1) - 1) / stride + 1, rounded down.
-/// Throws ShapeError `[conv2d] channels differ: (1, 3, 8, 8) and weight (4, 2, 3, 3)` and the like.
-[[nodiscard]] Tensor conv2d(const Tensor& x, const Tensor& weight, const Tensor& bias = {},
-                            const Conv2dOptions& options = {});
-/// Gradients from the gradient by the output. That of the bias is sum(grad, {0, 2, 3}).
-[[nodiscard]] Tensor conv2d_backward_input(const Tensor& grad, const Tensor& weight, const Shape& input_shape,
-                                           const Conv2dOptions& options = {});
-[[nodiscard]] Tensor conv2d_backward_weight(const Tensor& grad, const Tensor& x, const Shape& weight_shape,
-                                            const Conv2dOptions& options = {});
-
-/// The window of a pooling and how it moves, in elements.
-struct Pool2dOptions {
-  Size2d kernel{2, 2};
-  Size2d stride{2, 2};
-  Size2d padding{0, 0};  ///< never chosen as the largest; at most half the kernel
-  friend bool operator==(const Pool2dOptions&, const Pool2dOptions&) = default;
-};
-
-/// `where_max` says which element of each window was the largest: opaque, for max_pool2d_backward only.
-struct MaxPool2dResult {
-  Tensor output;
-  Tensor where_max;
-};
-
-/// Largest element of each window. Shapes: (n, c, h, w) -> (n, c, oh, ow), sizes as for conv2d without dilation.
-[[nodiscard]] MaxPool2dResult max_pool2d(const Tensor& x, const Pool2dOptions& options = {});
-[[nodiscard]] Tensor max_pool2d_backward(const Tensor& grad, const Tensor& where_max, const Shape& input_shape,
-                                         const Pool2dOptions& options = {});
 
 }  // namespace troupe

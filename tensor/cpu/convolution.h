@@ -2,7 +2,7 @@
 // and options fit.
 #pragma once
 
-#include "tensor/ops_nn.h"
+#include "tensor/ops_conv.h"
 
 namespace troupe::cpu {
 

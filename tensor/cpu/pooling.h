@@ -1,7 +1,7 @@
 // Pooling kernels: oneDNN for f32, plain loops for f64. All tensors are contiguous and not empty; shapes fit.
 #pragma once
 
-#include "tensor/ops_nn.h"
+#include "tensor/ops_pool.h"
 
 namespace troupe::cpu {
 

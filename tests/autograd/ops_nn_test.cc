@@ -50,39 +50,6 @@ BOOST_AUTO_TEST_CASE(linear_refuses_sizes_that_differ) {
       "[linear] sizes differ: x (8, 4), weight (3, 5)");
 }
 
-BOOST_AUTO_TEST_CASE(convolution_has_the_gradients_worked_out_by_hand) {
-  const Variable x = leaf({1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0}, {1, 1, 3, 3});
-  const Variable weight = leaf({1.0, 2.0, 3.0, 4.0}, {1, 1, 2, 2});
-  const Variable bias = leaf({0.5});
-  const Variable y = conv2d(cast(x, DType::f64), weight, bias);
-  expect(y.value(), {37.5, 47.5, 67.5, 77.5}, {1, 1, 2, 2});  // 1*1 + 2*2 + 4*3 + 5*4 + 0.5, ...
-  const Gradients gradients = backward(sum(y));
-  expect(gradients.of(weight), {12.0, 16.0, 24.0, 28.0}, {1, 1, 2, 2});  // 1+2+4+5, 2+3+5+6, ...
-  expect(gradients.of(bias), {4.0});
-  // how often each pixel meets each weight: corners one, edges two, the centre all four
-  expect(gradients.of(x), {1.0, 3.0, 2.0, 4.0, 10.0, 6.0, 3.0, 7.0, 4.0}, {1, 1, 3, 3});
-}
-
-BOOST_AUTO_TEST_CASE(convolution_agrees_with_finite_differences) {
-  const Conv2dOptions options{.stride = {2, 1}, .padding = {1, 0}};
-  expect_gradcheck([](Inputs v) { return conv2d(v[0], v[1], v[2]); },
-                   {filled({2, 2, 4, 4}), filled({3, 2, 3, 3}), filled({3})});
-  expect_gradcheck([&](Inputs v) { return conv2d(v[0], v[1], {}, options); },
-                   {filled({1, 2, 5, 4}), filled({2, 2, 3, 2})});
-}
-
-BOOST_AUTO_TEST_CASE(pooling_passes_the_gradient_to_the_largest_element) {
-  const Variable x = leaf({1.0, 5.0, 2.0, 0.0, 3.0, 4.0, 8.0, 7.0}, {1, 1, 2, 4});
-  const Variable y = max_pool2d(x);
-  expect(y.value(), {5.0, 8.0}, {1, 1, 1, 2});
-  expect(backward(sum(y * 3.0)).of(x), {0.0, 3.0, 0.0, 0.0, 0.0, 0.0, 3.0, 0.0}, {1, 1, 2, 4});
-  expect_gradcheck(
-      [](Inputs v) {
-        return max_pool2d(v[0], {.kernel = {3, 2}, .stride = {1, 2}, .padding = {1, 0}});
-      },
-      {filled({2, 2, 4, 4})});
-}
-
 BOOST_AUTO_TEST_CASE(softmax_and_its_logarithm_agree_with_finite_differences) {
   for (int dim : {0, -1}) {
     expect_gradcheck([&](Inputs v) { return softmax(v[0], dim); }, {filled({2, 3})});
