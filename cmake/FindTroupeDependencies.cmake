@@ -30,6 +30,7 @@ set(_troupe_found_with)
 troupe_find_library(BLAS::openblas cblas.h openblas)
 troupe_find_library(DNNL::dnnl dnnl.hpp dnnl)
 troupe_find_library(libzip::zip zip.h zip)  # its package asks for programs that Debian ships apart
+troupe_find_library(sleef::sleef sleef.h sleef)
 troupe_find_library(CAF::core caf/all.hpp caf_core)
 troupe_find_library(ZeroMQ::zmq zmq.hpp zmq)
 troupe_find_library(gloo::gloo gloo/allreduce.h gloo)

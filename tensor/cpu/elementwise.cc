@@ -1,10 +1,11 @@
 #include "tensor/cpu/elementwise.h"
 
+#include <algorithm>
 #include <cmath>
 
-#include "tensor/cpu/activations.h"
 #include "tensor/cpu/convert.h"
 #include "tensor/cpu/elements.h"
+#include "tensor/cpu/reals.h"
 #include "tensor/cpu/wrapping.h"
 
 namespace troupe::cpu {
@@ -17,40 +18,101 @@ T whole(T value, const F& rounded) {
   return value;
 }
 
+/// Operations that cost as much as this many additions.
+constexpr std::int64_t kFunctionCost = 8;
+
+/// f(out, x, count) for blocks of contiguous elements.
+template <class T, class F>
+void map_blocks(const Walk<2>& walk, T* out, const T* x, const F& f) {
+  const auto [so, sx] = walk.row_strides();
+  const auto row = [&, so = so, sx = sx](const std::array<std::int64_t, 2>& at, std::int64_t count) {
+    RealBlock<T> block;
+    for (std::int64_t begin = 0; begin < count; begin += kBlockElements) {
+      const std::int64_t size = std::min(kBlockElements, count - begin);
+      T* const o = out + at[0] + begin * so;
+      const T* a = x + at[1] + begin * sx;
+      if (sx != 1) {
+        for (std::int64_t i = 0; i < size; ++i) block.data()[i] = a[i * sx];
+        a = block.data();
+      }
+      f(so == 1 ? o : block.data(), a, size);
+      if (so == 1) continue;
+      for (std::int64_t i = 0; i < size; ++i) o[i * so] = block.data()[i];
+    }
+  };
+  for_each_row(walk, row, kFunctionCost);
+}
+
+/// The same for f(out, a, b, count).
+template <class T, class F>
+void map_blocks(const Walk<3>& walk, T* out, const T* a, const T* b, const F& f) {
+  const auto [so, sa, sb] = walk.row_strides();
+  const auto row = [&, so = so, sa = sa, sb = sb](const std::array<std::int64_t, 3>& at, std::int64_t count) {
+    RealBlock<T> left;
+    RealBlock<T> right;
+    const auto gather = [](RealBlock<T>& block, const T* from, std::int64_t stride, std::int64_t size) -> const T* {
+      if (stride == 1) return from;
+      for (std::int64_t i = 0; i < size; ++i) block.data()[i] = from[i * stride];
+      return block.data();
+    };
+    for (std::int64_t begin = 0; begin < count; begin += kBlockElements) {
+      const std::int64_t size = std::min(kBlockElements, count - begin);
+      T* const o = out + at[0] + begin * so;
+      const T* const x = gather(left, a + at[1] + begin * sa, sa, size);
+      const T* const y = gather(right, b + at[2] + begin * sb, sb, size);
+      f(so == 1 ? o : left.data(), x, y, size);
+      if (so == 1) continue;
+      for (std::int64_t i = 0; i < size; ++i) o[i * so] = left.data()[i];
+    }
+  };
+  for_each_row(walk, row, kFunctionCost);
+}
+
 template <class T>
 void unary_real(UnaryOp op, const Walk<2>& walk, T* out, const T* x) {
+  const RealFunctions<T>& f = real_functions<T>();
   switch (op) {
-    case UnaryOp::exp: return map_rows(walk, out, x, [](T v) { return std::exp(v); });
-    case UnaryOp::expm1: return map_rows(walk, out, x, [](T v) { return std::expm1(v); });
-    case UnaryOp::log: return map_rows(walk, out, x, [](T v) { return std::log(v); });
-    case UnaryOp::log1p: return map_rows(walk, out, x, [](T v) { return std::log1p(v); });
+    case UnaryOp::exp: return map_blocks(walk, out, x, f.exp);
+    case UnaryOp::expm1: return map_blocks(walk, out, x, f.expm1);
+    case UnaryOp::log: return map_blocks(walk, out, x, f.log);
+    case UnaryOp::log1p: return map_blocks(walk, out, x, f.log1p);
     case UnaryOp::sqrt: return map_rows(walk, out, x, [](T v) { return std::sqrt(v); });
     case UnaryOp::rsqrt: return map_rows(walk, out, x, [](T v) { return T{1} / std::sqrt(v); });
-    case UnaryOp::sin: return map_rows(walk, out, x, [](T v) { return std::sin(v); });
-    case UnaryOp::cos: return map_rows(walk, out, x, [](T v) { return std::cos(v); });
-    case UnaryOp::tanh: return map_rows(walk, out, x, [](T v) { return std::tanh(v); });
-    case UnaryOp::erf: return map_rows(walk, out, x, [](T v) { return std::erf(v); });
-    case UnaryOp::sigmoid: return map_rows(walk, out, x, [](T v) { return sigmoid(v); });
-    case UnaryOp::gelu: return map_rows(walk, out, x, [](T v) { return gelu(v); });
-    case UnaryOp::gelu_tanh: return map_rows(walk, out, x, [](T v) { return gelu_tanh(v); });
-    case UnaryOp::silu: return map_rows(walk, out, x, [](T v) { return v * sigmoid(v); });
-    case UnaryOp::softplus: return map_rows(walk, out, x, [](T v) { return softplus(v); });
+    case UnaryOp::sin: return map_blocks(walk, out, x, f.sin);
+    case UnaryOp::cos: return map_blocks(walk, out, x, f.cos);
+    case UnaryOp::tanh: return map_blocks(walk, out, x, f.tanh);
+    case UnaryOp::erf: return map_blocks(walk, out, x, f.erf);
+    case UnaryOp::sigmoid: return map_blocks(walk, out, x, sigmoid<T>);
+    case UnaryOp::gelu: return map_blocks(walk, out, x, gelu<T>);
+    case UnaryOp::gelu_tanh: return map_blocks(walk, out, x, gelu_tanh<T>);
+    case UnaryOp::silu: return map_blocks(walk, out, x, silu<T>);
+    case UnaryOp::softplus: return map_blocks(walk, out, x, softplus<T>);
     default: return;
   }
+}
+
+/// The gradient `g` times the slope at `x`.
+template <class T>
+void multiply_slope(const Walk<3>& walk, T* out, const T* g, const T* x, RealFunction<T> slope) {
+  map_blocks(walk, out, g, x, [&](T* o, const T* gradient, const T* at, std::int64_t count) {
+    RealBlock<T> factor;
+    slope(factor.data(), at, count);
+    vectorized_for(count, [=, &factor](std::int64_t i) { o[i] = gradient[i] * factor.data()[i]; });
+  });
 }
 
 template <class T>
 void binary_real(BinaryOp op, const Walk<3>& walk, T* out, const T* a, const T* b) {
   switch (op) {
     case BinaryOp::div: return map_rows(walk, out, a, b, [](T x, T y) { return x / y; });
-    case BinaryOp::pow: return map_rows(walk, out, a, b, [](T x, T y) { return std::pow(x, y); });
+    case BinaryOp::pow: return map_blocks(walk, out, a, b, real_functions<T>().pow);
     case BinaryOp::relu_backward: return map_rows(walk, out, a, b, [](T g, T y) { return y > T{0} ? g : T{0}; });
     case BinaryOp::tanh_backward: return map_rows(walk, out, a, b, [](T g, T y) { return g * (T{1} - y * y); });
     case BinaryOp::sigmoid_backward: return map_rows(walk, out, a, b, [](T g, T y) { return g * (y * (T{1} - y)); });
-    case BinaryOp::gelu_backward: return map_rows(walk, out, a, b, [](T g, T x) { return g * gelu_slope(x); });
-    case BinaryOp::gelu_tanh_backward: return map_rows(walk, out, a, b, [](T g, T x) { return g * gelu_tanh_slope(x); });
-    case BinaryOp::silu_backward: return map_rows(walk, out, a, b, [](T g, T x) { return g * silu_slope(x); });
-    case BinaryOp::softplus_backward: return map_rows(walk, out, a, b, [](T g, T x) { return g * sigmoid(x); });
+    case BinaryOp::gelu_backward: return multiply_slope(walk, out, a, b, gelu_slope<T>);
+    case BinaryOp::gelu_tanh_backward: return multiply_slope(walk, out, a, b, gelu_tanh_slope<T>);
+    case BinaryOp::silu_backward: return multiply_slope(walk, out, a, b, silu_slope<T>);
+    case BinaryOp::softplus_backward: return multiply_slope(walk, out, a, b, sigmoid<T>);
     default: return;
   }
 }

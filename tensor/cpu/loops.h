@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "tensor/cpu/parallel.h"
+#include "tensor/cpu/vectorized.h"
 #include "tensor/shape.h"
 
 namespace troupe::cpu {
@@ -92,7 +93,7 @@ void map_rows(const Walk<2>& walk, R* out, const T* a, const F& f) {
     R* const o = out + at[0];
     const T* const x = a + at[1];
     if (so == 1 && sa == 1) {
-      for (std::int64_t i = 0; i < count; ++i) o[i] = f(x[i]);
+      vectorized_for(count, [=](std::int64_t i) { o[i] = f(x[i]); });
     } else {
       for (std::int64_t i = 0; i < count; ++i) o[i * so] = f(x[i * sa]);
     }
@@ -108,13 +109,13 @@ void map_rows(const Walk<3>& walk, R* out, const T* a, const T* b, const F& f) {
     const T* const x = a + at[1];
     const T* const y = b + at[2];
     if (so == 1 && sa == 1 && sb == 1) {
-      for (std::int64_t i = 0; i < count; ++i) o[i] = f(x[i], y[i]);
+      vectorized_for(count, [=](std::int64_t i) { o[i] = f(x[i], y[i]); });
     } else if (so == 1 && sa == 1 && sb == 0) {
       const T same = *y;
-      for (std::int64_t i = 0; i < count; ++i) o[i] = f(x[i], same);
+      vectorized_for(count, [=](std::int64_t i) { o[i] = f(x[i], same); });
     } else if (so == 1 && sa == 0 && sb == 1) {
       const T same = *x;
-      for (std::int64_t i = 0; i < count; ++i) o[i] = f(same, y[i]);
+      vectorized_for(count, [=](std::int64_t i) { o[i] = f(same, y[i]); });
     } else {
       for (std::int64_t i = 0; i < count; ++i) o[i * so] = f(x[i * sa], y[i * sb]);
     }

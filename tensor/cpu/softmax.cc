@@ -1,41 +1,136 @@
 #include "tensor/cpu/softmax.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <limits>
+#include <vector>
 
 #include "tensor/cpu/elements.h"
 #include "tensor/cpu/parallel.h"
+#include "tensor/cpu/reals.h"
 
 namespace troupe::cpu {
 namespace {
 
-// Calls f(offset of its first element) for every line along the middle.
-template <class F>
-void for_each_line(const Tensor& x, const F& f) {
-  const std::int64_t size = x.size(1);
-  const std::int64_t inner = x.size(2);
-  parallel_for(x.size(0) * inner, size * 8, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i) f(i / inner * size * inner + i % inner);
-  });
+// Sums and extremes run in this many lanes, which are joined pairwise: element i goes to lane i mod kLanes.
+constexpr std::int64_t kLanes = 16;
+
+template <class T, class Join>
+T joined(std::array<T, kLanes> lanes, const Join& join) {
+  for (std::size_t width = kLanes / 2; width > 0; width /= 2) {
+    for (std::size_t i = 0; i < width; ++i) lanes[i] = join(lanes[i], lanes[i + width]);
+  }
+  return lanes[0];
 }
 
+/// join(... join(start, of(0)) ..., of(count - 1)), in the order of the lanes.
+template <class T, class Of, class Join>
+T folded(std::int64_t count, T start, const Of& of, const Join& join) {
+  std::array<T, kLanes> lanes;
+  lanes.fill(start);
+  vectorized([count, of, join, to = &lanes]() __attribute__((always_inline)) {
+    std::array<T, kLanes> local = *to;
+    std::int64_t i = 0;
+    for (; i + kLanes <= count; i += kLanes) {
+      for (std::int64_t lane = 0; lane < kLanes; ++lane) {
+        T& total = local[static_cast<std::size_t>(lane)];
+        total = join(total, of(i + lane));
+      }
+    }
+    for (std::int64_t lane = 0; i < count; ++i, ++lane) {
+      T& total = local[static_cast<std::size_t>(lane)];
+      total = join(total, of(i));
+    }
+    *to = local;
+  });
+  return joined(lanes, join);
+}
+
+constexpr auto kLarger = [](auto a, auto b) { return a > b || a != a ? a : b; };  // a NaN stays
+constexpr auto kSum = [](auto a, auto b) { return a + b; };
+
 template <class T>
-void softmax_line(SoftmaxKind kind, T* y, const T* x, std::int64_t size, std::int64_t step) {
-  T top = x[0];
-  for (std::int64_t i = 1; i < size; ++i) top = std::max(top, x[i * step]);
+void softmax_line(SoftmaxKind kind, T* y, const T* x, std::int64_t size) {
+  const T top = folded(size, -std::numeric_limits<T>::infinity(), [x](std::int64_t i) { return x[i]; }, kLarger);
   double total = 0.0;
-  for (std::int64_t i = 0; i < size; ++i) {
-    const T e = std::exp(x[i * step] - top);
-    if (kind == SoftmaxKind::plain) y[i * step] = e;
-    total += static_cast<double>(e);
+  RealBlock<T> block;
+  for (std::int64_t begin = 0; begin < size; begin += kBlockElements) {
+    const std::int64_t count = std::min(kBlockElements, size - begin);
+    T* const e = kind == SoftmaxKind::plain ? y + begin : block.data();
+    vectorized_for(count, [e, from = x + begin, top](std::int64_t i) { e[i] = from[i] - top; });
+    real_functions<T>().exp(e, e, count);
+    total += folded(count, 0.0, [e](std::int64_t i) { return static_cast<double>(e[i]); }, kSum);
   }
   if (kind == SoftmaxKind::plain) {
-    const T scale = static_cast<T>(1.0 / total);
-    for (std::int64_t i = 0; i < size; ++i) y[i * step] *= scale;
+    vectorized_for(size, [y, scale = static_cast<T>(1.0 / total)](std::int64_t i) { y[i] *= scale; });
   } else {
-    const T log_total = static_cast<T>(std::log(total));
-    for (std::int64_t i = 0; i < size; ++i) y[i * step] = x[i * step] - top - log_total;
+    vectorized_for(size, [y, x, top, log_total = static_cast<T>(std::log(total))](std::int64_t i) {
+      y[i] = x[i] - top - log_total;
+    });
   }
+}
+
+/// plain: p (g - sum(g p)); logarithm: g - exp(p) sum(g)
+template <class T>
+void backward_line(SoftmaxKind kind, T* out, const T* g, const T* p, std::int64_t size) {
+  if (kind == SoftmaxKind::plain) {
+    const double total = folded(size, 0.0, [g, p](std::int64_t i) { return static_cast<double>(g[i] * p[i]); }, kSum);
+    vectorized_for(size, [=, sum = static_cast<T>(total)](std::int64_t i) { out[i] = p[i] * (g[i] - sum); });
+    return;
+  }
+  const double total = folded(size, 0.0, [g](std::int64_t i) { return static_cast<double>(g[i]); }, kSum);
+  RealBlock<T> block;
+  for (std::int64_t begin = 0; begin < size; begin += kBlockElements) {
+    const std::int64_t count = std::min(kBlockElements, size - begin);
+    real_functions<T>().exp(block.data(), p + begin, count);
+    vectorized_for(count, [o = out + begin, from = g + begin, e = block.data(), sum = static_cast<T>(total)](std::int64_t i) {
+      o[i] = from[i] - e[i] * sum;
+    });
+  }
+}
+
+/// As many lines are computed together as are neighbours in a cache line.
+constexpr std::int64_t kColumns = 16;
+
+/// Calls line(y, x...) for every line along the middle of (outer, size, inner), with contiguous copies where inner > 1. y is
+/// written, the xs are read.
+template <class T, std::size_t N, class Line>
+void for_each_line(const Tensor& shape, T* y, const std::array<const T*, N>& xs, const Line& line) {
+  const std::int64_t size = shape.size(1);
+  const std::int64_t inner = shape.size(2);
+  const std::int64_t groups = (inner + kColumns - 1) / kColumns;
+  parallel_for(shape.size(0) * groups, size * std::min(inner, kColumns) * 8, [&](std::int64_t begin, std::int64_t end) {
+    if (inner == 1) {
+      for (std::int64_t at = begin * size; at < end * size; at += size) {
+        std::array<const T*, N> from = xs;
+        for (const T*& x : from) x += at;
+        line(y + at, from);
+      }
+      return;
+    }
+    std::vector<T> copies(static_cast<std::size_t>(kColumns * size) * (N + 1));
+    for (std::int64_t group = begin; group < end; ++group) {
+      const std::int64_t first = group % groups * kColumns;
+      const std::int64_t columns = std::min(kColumns, inner - first);
+      const std::int64_t at = group / groups * size * inner + first;
+      std::array<const T*, N> from;
+      T* to = copies.data();
+      for (std::size_t n = 0; n < N; ++n, to += kColumns * size) {
+        for (std::int64_t i = 0; i < size; ++i) {
+          for (std::int64_t c = 0; c < columns; ++c) to[c * size + i] = xs[n][at + i * inner + c];
+        }
+        from[n] = to;
+      }
+      for (std::int64_t c = 0; c < columns; ++c) {
+        line(to + c * size, from);
+        for (const T*& x : from) x += size;
+      }
+      for (std::int64_t i = 0; i < size; ++i) {
+        for (std::int64_t c = 0; c < columns; ++c) y[at + i * inner + c] = to[c * size + i];
+      }
+    }
+  });
 }
 
 }  // namespace
@@ -44,29 +139,18 @@ void softmax(SoftmaxKind kind, Tensor& out, const Tensor& x) {
   if (x.numel() == 0) return;
   dispatch_floating("softmax", x.dtype(), [&]<class T>(std::type_identity<T>) {
     T* const to = mutable_elements<T>(out);
-    const T* const from = elements<T>(x);
-    for_each_line(x, [&](std::int64_t at) { softmax_line(kind, to + at, from + at, x.size(1), x.size(2)); });
+    for_each_line<T, 1>(x, to, {elements<T>(x)}, [&](T* y, const std::array<const T*, 1>& from) {
+      softmax_line(kind, y, from[0], x.size(1));
+    });
   });
 }
 
 void softmax_backward(SoftmaxKind kind, Tensor& out, const Tensor& grad, const Tensor& y) {
   if (grad.numel() == 0) return;
-  const std::int64_t size = y.size(1);
-  const std::int64_t step = y.size(2);
   dispatch_floating("softmax_backward", y.dtype(), [&]<class T>(std::type_identity<T>) {
     T* const to = mutable_elements<T>(out);
-    const T* const g = elements<T>(grad);
-    const T* const p = elements<T>(y);
-    for_each_line(y, [&](std::int64_t at) {
-      double total = 0.0;
-      for (std::int64_t i = at; i < at + size * step; i += step) {
-        total += static_cast<double>(kind == SoftmaxKind::plain ? g[i] * p[i] : g[i]);
-      }
-      const T sum = static_cast<T>(total);
-      for (std::int64_t i = at; i < at + size * step; i += step) {
-        // plain: p (g - sum(g p)); logarithm: g - exp(y) sum(g)
-        to[i] = kind == SoftmaxKind::plain ? p[i] * (g[i] - sum) : g[i] - std::exp(p[i]) * sum;
-      }
+    for_each_line<T, 2>(y, to, {elements<T>(grad), elements<T>(y)}, [&](T* o, const std::array<const T*, 2>& from) {
+      backward_line(kind, o, from[0], from[1], y.size(1));
     });
   });
 }

@@ -1,0 +1,115 @@
+// Functions of reals and activations on blocks of contiguous elements, and the slopes that their gradients need.
+// `out` may be an argument; count <= kBlockElements. T: float or double.
+#pragma once
+
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <numbers>
+
+#include "tensor/cpu/convert.h"
+#include "tensor/cpu/vector_math.h"
+#include "tensor/cpu/vectorized.h"
+
+namespace troupe::cpu {
+
+template <class T>
+struct alignas(64) RealBlock : std::array<T, kBlockElements> {};
+
+/// `exponential` is exp(-|x|), which never overflows.
+template <class T>
+[[gnu::always_inline]] inline T sigmoid_from(T x, T exponential) {
+  return (x >= T{0} ? T{1} : exponential) / (T{1} + exponential);
+}
+
+template <class T>
+void exp_of_minus_abs(T* out, const T* x, std::int64_t count) {
+  vectorized_for(count, [&](std::int64_t i) { out[i] = -std::abs(x[i]); });
+  real_functions<T>().exp(out, out, count);
+}
+
+template <class T>
+void sigmoid(T* out, const T* x, std::int64_t count) {
+  RealBlock<T> e;
+  exp_of_minus_abs(e.data(), x, count);
+  vectorized_for(count, [&](std::int64_t i) { out[i] = sigmoid_from(x[i], e.data()[i]); });
+}
+
+template <class T>
+void silu(T* out, const T* x, std::int64_t count) {
+  RealBlock<T> s;
+  sigmoid(s.data(), x, count);
+  vectorized_for(count, [&](std::int64_t i) { out[i] = x[i] * s.data()[i]; });
+}
+template <class T>
+void silu_slope(T* out, const T* x, std::int64_t count) {
+  RealBlock<T> s;
+  sigmoid(s.data(), x, count);
+  vectorized_for(count, [&](std::int64_t i) { out[i] = s.data()[i] * (T{1} + x[i] * (T{1} - s.data()[i])); });
+}
+
+/// log(1 + exp(x))
+template <class T>
+void softplus(T* out, const T* x, std::int64_t count) {
+  RealBlock<T> e;
+  exp_of_minus_abs(e.data(), x, count);
+  real_functions<T>().log1p(e.data(), e.data(), count);
+  vectorized_for(count, [&](std::int64_t i) { out[i] = (x[i] > T{0} ? x[i] : x[i] != x[i] ? x[i] : T{0}) + e.data()[i]; });
+}
+
+/// The probability that a normal number is below x.
+template <class T>
+void normal_cdf(T* out, const T* x, std::int64_t count) {
+  constexpr T kScale = T{-1} / std::numbers::sqrt2_v<T>;
+  vectorized_for(count, [&](std::int64_t i) { out[i] = kScale * x[i]; });
+  real_functions<T>().erfc(out, out, count);
+  vectorized_for(count, [&](std::int64_t i) { out[i] *= T{0.5}; });
+}
+
+template <class T>
+void gelu(T* out, const T* x, std::int64_t count) {
+  RealBlock<T> p;
+  normal_cdf(p.data(), x, count);
+  vectorized_for(count, [&](std::int64_t i) { out[i] = x[i] * p.data()[i]; });
+}
+template <class T>
+void gelu_slope(T* out, const T* x, std::int64_t count) {
+  constexpr T kDensityAt0 = std::numbers::inv_sqrtpi_v<T> / std::numbers::sqrt2_v<T>;
+  RealBlock<T> p;
+  RealBlock<T> density;
+  normal_cdf(p.data(), x, count);
+  vectorized_for(count, [&](std::int64_t i) { density.data()[i] = T{-0.5} * x[i] * x[i]; });
+  real_functions<T>().exp(density.data(), density.data(), count);
+  vectorized_for(count, [&](std::int64_t i) { out[i] = p.data()[i] + x[i] * kDensityAt0 * density.data()[i]; });
+}
+
+// gelu with the distribution of a normal number approximated by tanh(a (x + b x^3)).
+template <class T>
+inline constexpr T kGeluScale = std::numbers::sqrt2_v<T> * std::numbers::inv_sqrtpi_v<T>;
+template <class T>
+inline constexpr T kGeluCubic = static_cast<T>(0.044715);
+
+template <class T>
+void gelu_tanh_inner(T* out, const T* x, std::int64_t count) {
+  vectorized_for(count, [&](std::int64_t i) { out[i] = kGeluScale<T> * (x[i] + kGeluCubic<T> * x[i] * x[i] * x[i]); });
+  real_functions<T>().tanh(out, out, count);
+}
+
+template <class T>
+void gelu_tanh(T* out, const T* x, std::int64_t count) {
+  RealBlock<T> t;
+  gelu_tanh_inner(t.data(), x, count);
+  vectorized_for(count, [&](std::int64_t i) { out[i] = T{0.5} * x[i] * (T{1} + t.data()[i]); });
+}
+template <class T>
+void gelu_tanh_slope(T* out, const T* x, std::int64_t count) {
+  RealBlock<T> t;
+  gelu_tanh_inner(t.data(), x, count);
+  vectorized_for(count, [&](std::int64_t i) {
+    const T inner = kGeluScale<T> * (T{1} + T{3} * kGeluCubic<T> * x[i] * x[i]);
+    out[i] = T{0.5} * (T{1} + t.data()[i]) + T{0.5} * x[i] * (T{1} - t.data()[i] * t.data()[i]) * inner;
+  });
+}
+
+}  // namespace troupe::cpu
