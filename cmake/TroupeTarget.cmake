@@ -6,6 +6,8 @@ function(troupe_compile_options target)
   target_compile_features(${target} PUBLIC cxx_std_20)
   set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF)
   target_compile_options(${target} PRIVATE ${TROUPE_WARNINGS} $<$<BOOL:${TROUPE_WERROR}>:-Werror>)
+  # A product and a sum are never fused behind our back: loops compiled for several processors agree (tensor/cpu/vectorized.h).
+  target_compile_options(${target} PRIVATE -ffp-contract=off)
   # Reports name lines of the tree, not of the machine that built them. Debug info keeps the paths.
   target_compile_options(${target} PRIVATE "-fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=")
 endfunction()

@@ -52,6 +52,8 @@ const std::vector<Library>& libraries() {
       {"nlohmann/", {"tensor/io/", "node/", "samples/", "tests/"}},
       {"zip.h", {"tensor/io/"}},
       {"cblas.h", {"tensor/cpu/"}},
+      {"immintrin.h", {"tensor/cpu/"}},
+      {"sleef.h", {"tensor/cpu/"}},
       {"oneapi/dnnl/", {"tensor/cpu/"}, true},
       {"omp.h", {"tensor/"}},
       {"cuda", {"tensor/cuda/"}, true},

@@ -1,5 +1,7 @@
 #include "tensor/cpu/reduce.h"
 
+#include <algorithm>
+#include <array>
 #include <limits>
 
 #include "tensor/cpu/convert.h"
@@ -8,7 +10,7 @@
 namespace troupe::cpu {
 namespace {
 
-constexpr std::size_t kLanes = 4;
+constexpr std::size_t kLanes = 16;
 constexpr std::int64_t kColumns = 128;
 
 template <class T, class R>
@@ -54,26 +56,58 @@ struct Min {
   [[nodiscard]] T finish(T total) const { return total; }
 };
 
-// Folds everything that `folded` reaches from `start`.
+template <class Fold>
+using Lanes = std::array<typename Fold::Total, kLanes>;
+
+// Folds whole rounds of the lanes.
+template <class Fold, class T>
+void fold_rounds(Lanes<Fold>& lanes, const T* row, std::int64_t stride, std::int64_t rounds) {
+  vectorized([to = &lanes, row, stride, rounds]() __attribute__((always_inline)) {
+    Lanes<Fold> local = *to;
+    if (stride == 1) {
+      for (std::int64_t i = 0; i < rounds; ++i) {
+        for (std::size_t lane = 0; lane < kLanes; ++lane) {
+          local[lane] = Fold::step(local[lane], row[i * static_cast<std::int64_t>(kLanes) + static_cast<std::int64_t>(lane)]);
+        }
+      }
+    } else {
+      for (std::int64_t i = 0; i < rounds; ++i) {
+        for (std::size_t lane = 0; lane < kLanes; ++lane) {
+          local[lane] = Fold::step(local[lane], row[(i * static_cast<std::int64_t>(kLanes) + static_cast<std::int64_t>(lane)) * stride]);
+        }
+      }
+    }
+    *to = local;
+  });
+}
+
+template <class Fold, class Total>
+Total join_lanes(std::array<Total, kLanes> lanes) {
+  for (std::size_t width = kLanes / 2; width > 0; width /= 2) {
+    for (std::size_t lane = 0; lane < width; ++lane) lanes[lane] = Fold::join(lanes[lane], lanes[lane + width]);
+  }
+  return lanes[0];
+}
+
+// Folds everything that `folded` reaches from `start`: element k in lane k mod kLanes.
 template <class Fold, class T>
 typename Fold::Total fold_one(const Source<T>& x, std::int64_t start, const Walk<1>& folded) {
-  std::array<typename Fold::Total, kLanes> lanes;
+  Lanes<Fold> lanes;
   lanes.fill(Fold::start());
   std::size_t k = 0;
   const auto part = [&](const T* row, std::int64_t stride, std::int64_t count) {
     std::int64_t i = 0;
     for (; k % kLanes != 0 && i < count; ++i, ++k) lanes[k % kLanes] = Fold::step(lanes[k % kLanes], row[i * stride]);
-    for (; i + static_cast<std::int64_t>(kLanes) <= count; i += kLanes, k += kLanes) {
-      for (std::size_t lane = 0; lane < kLanes; ++lane) {
-        lanes[lane] = Fold::step(lanes[lane], row[(i + static_cast<std::int64_t>(lane)) * stride]);
-      }
+    const std::int64_t rounds = (count - i) / static_cast<std::int64_t>(kLanes);
+    if (rounds > 0) fold_rounds<Fold>(lanes, row + i * stride, stride, rounds);
+    for (i += rounds * static_cast<std::int64_t>(kLanes); i < count; ++i, ++k) {
+      lanes[k % kLanes] = Fold::step(lanes[k % kLanes], row[i * stride]);
     }
-    for (; i < count; ++i, ++k) lanes[k % kLanes] = Fold::step(lanes[k % kLanes], row[i * stride]);
   };
   walk_range(folded, 0, folded.numel, [&](const std::array<std::int64_t, 1>& at, std::int64_t count) {
     x.read(start + at[0], folded.row_strides()[0], count, part);
   });
-  return Fold::join(Fold::join(lanes[0], lanes[1]), Fold::join(lanes[2], lanes[3]));
+  return join_lanes<Fold>(lanes);
 }
 
 // The same for `count` <= kColumns neighbouring results at once, reading memory in order.
@@ -83,21 +117,28 @@ void fold_columns(const Fold& fold, R* out, const Source<T>& x, std::int64_t sta
   static_assert(kColumns <= kBlockElements);
   using Total = typename Fold::Total;
   std::array<std::array<Total, kColumns>, kLanes> lanes;
-  for (auto& lane : lanes) lane.fill(Fold::start());
+  // A lane without elements changes nothing, so it is not there.
+  const auto used = static_cast<std::size_t>(std::clamp(folded.numel, std::int64_t{1}, static_cast<std::int64_t>(kLanes)));
   const auto columns = static_cast<std::size_t>(count);
+  for (std::size_t lane = 0; lane < used; ++lane) std::fill_n(lanes[lane].begin(), columns, Fold::start());
   std::size_t k = 0;
   const std::int64_t stride = folded.row_strides()[0];
   walk_range(folded, 0, folded.numel, [&](const std::array<std::int64_t, 1>& at, std::int64_t rows) {
     for (std::int64_t i = 0; i < rows; ++i, ++k) {
-      auto& lane = lanes[k % kLanes];
+      Total* const lane = lanes[k % kLanes].data();
       x.read(start + at[0] + i * stride, 1, count, [&](const T* row, std::int64_t, std::int64_t) {
-        for (std::size_t j = 0; j < columns; ++j) lane[j] = Fold::step(lane[j], row[j]);
+        vectorized_for(count, [lane, row](std::int64_t j) { lane[j] = Fold::step(lane[j], row[j]); });
       });
     }
   });
-  for (std::size_t j = 0; j < columns; ++j) {
-    out[j] = fold.finish(Fold::join(Fold::join(lanes[0][j], lanes[1][j]), Fold::join(lanes[2][j], lanes[3][j])));
+  for (std::size_t width = kLanes / 2; width > 0; width /= 2) {
+    for (std::size_t lane = 0; lane < width && lane + width < used; ++lane) {
+      vectorized_for(count, [to = lanes[lane].data(), from = lanes[lane + width].data()](std::int64_t j) {
+        to[j] = Fold::join(to[j], from[j]);
+      });
+    }
   }
+  for (std::size_t j = 0; j < columns; ++j) out[j] = fold.finish(lanes[0][j]);
 }
 
 template <class Fold, class T, class R>

@@ -14,40 +14,35 @@ namespace troupe::cpu {
 namespace {
 
 // Sums and extremes run in this many lanes, which are joined pairwise: element i goes to lane i mod kLanes.
-constexpr std::int64_t kLanes = 16;
-
-template <class T, class Join>
-T joined(std::array<T, kLanes> lanes, const Join& join) {
-  for (std::size_t width = kLanes / 2; width > 0; width /= 2) {
-    for (std::size_t i = 0; i < width; ++i) lanes[i] = join(lanes[i], lanes[i + width]);
-  }
-  return lanes[0];
-}
+constexpr std::int64_t kLanes = 32;
 
 /// join(... join(start, of(0)) ..., of(count - 1)), in the order of the lanes.
 template <class T, class Of, class Join>
 T folded(std::int64_t count, T start, const Of& of, const Join& join) {
-  std::array<T, kLanes> lanes;
-  lanes.fill(start);
-  vectorized([count, of, join, to = &lanes]() __attribute__((always_inline)) {
-    std::array<T, kLanes> local = *to;
+  T result;
+  vectorized([count, start, of, join, to = &result]() __attribute__((always_inline)) {
+    std::array<T, kLanes> lanes;
+    lanes.fill(start);
     std::int64_t i = 0;
     for (; i + kLanes <= count; i += kLanes) {
       for (std::int64_t lane = 0; lane < kLanes; ++lane) {
-        T& total = local[static_cast<std::size_t>(lane)];
+        T& total = lanes[static_cast<std::size_t>(lane)];
         total = join(total, of(i + lane));
       }
     }
     for (std::int64_t lane = 0; i < count; ++i, ++lane) {
-      T& total = local[static_cast<std::size_t>(lane)];
+      T& total = lanes[static_cast<std::size_t>(lane)];
       total = join(total, of(i));
     }
-    *to = local;
+    for (std::size_t width = kLanes / 2; width > 0; width /= 2) {
+      for (std::size_t lane = 0; lane < width; ++lane) lanes[lane] = join(lanes[lane], lanes[lane + width]);
+    }
+    *to = lanes[0];
   });
-  return joined(lanes, join);
+  return result;
 }
 
-constexpr auto kLarger = [](auto a, auto b) { return a > b || a != a ? a : b; };  // a NaN stays
+constexpr auto kLarger = [](auto a, auto b) { return b > a ? b : a; };  // NaN or not: the sum of the exponentials shows it
 constexpr auto kSum = [](auto a, auto b) { return a + b; };
 
 template <class T>

@@ -22,7 +22,7 @@ Row chain(const std::string& size, std::int64_t elements) {
               Tensor sum = x + y;
               for (int i = 1; i < kAdds; ++i) sum = std::move(sum) + y;
             };
-          }};
+          }, elements > 10'000'000};
 }
 
 /// `f` on two matrices of 5 x 2, without and with a graph.

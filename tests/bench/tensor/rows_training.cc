@@ -25,7 +25,7 @@ std::vector<Row> training_rows() {
                       rule->step(updates);
                       std::swap(current, next);
                     };
-                  }});
+                  }, true});
   return rows;
 }
 

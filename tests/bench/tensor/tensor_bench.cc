@@ -1,6 +1,6 @@
 // What operations, layers, update rules and training steps take on the CPU. One JSON line each:
 //   {"name": "sgemm/512", "unit": "us", "median": 1404, "p99": 1422, "n": 15}
-// `--quick` does each once, `--only <text>` those with this text in their names. With `--serve` it does what it reads:
+// `--quick` does each once but the large ones, `--only <text>` those with this text in their names. With `--serve` it does what it reads:
 // lines "<name> <times>", and answers each with the seconds that this took, "<name> - " with what is recorded; so
 // side_by_side.py compares it with peer.py. As many threads as OMP_NUM_THREADS says.
 #include <fmt/core.h>
@@ -73,7 +73,7 @@ int run_rows(const std::vector<std::string>& arguments) {
   const auto only = flag("--only");
   const std::string part = only == arguments.end() || only + 1 == arguments.end() ? "" : *(only + 1);
   std::vector<Row> rows = all_rows();
-  std::erase_if(rows, [&](const Row& row) { return row.name.find(part) == std::string::npos; });
+  std::erase_if(rows, [&](const Row& row) { return (quick && row.large) || row.name.find(part) == std::string::npos; });
   if (flag("--serve") != arguments.end()) {
     serve(rows);
     return 0;
