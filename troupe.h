@@ -39,7 +39,7 @@
 #include "node/local_cluster.h"
 #include "node/node.h"
 #include "optim/optimizer.h"
-#include "optim/sgd.h"
+#include "optim/rule_options.h"
 #include "tensor/create.h"
 #include "tensor/generator.h"
 #include "tensor/io/npy.h"

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <optional>
 #include <variant>
 
 #include "actors/refused.h"
@@ -11,35 +12,37 @@
 namespace troupe::detail {
 namespace {
 
-constexpr const char* kSgd = "sgd";
-constexpr const char* kAdam = "adam";
-
-std::string name_of(const optim::SgdOptions&) { return kSgd; }
-std::string name_of(const optim::AdamOptions&) { return kAdam; }
-
-template <class Rule, class Options>
-std::unique_ptr<optim::Optimizer> make(const std::vector<std::byte>& bytes) {
-  Options options;
-  InArchive archive(bytes, {});
-  archive(options);
-  archive.finish();
-  return std::make_unique<Rule>(options);
+/// The options that `rule` encodes, if it is one of the alternatives from number I on.
+template <std::size_t I = 0>
+std::optional<optim::RuleOptions> decode(const UpdateRule& rule) {
+  if constexpr (I == std::variant_size_v<optim::RuleOptions>) {
+    return std::nullopt;
+  } else {
+    using Options = std::variant_alternative_t<I, optim::RuleOptions>;
+    if (rule.name != Options::kRule) return decode<I + 1>(rule);
+    Options options;
+    InArchive archive(rule.options, {});
+    archive(options);
+    archive.finish();
+    return options;
+  }
 }
 
 }  // namespace
 
 UpdateRule rule_of(const optim::RuleOptions& options) {
-  return std::visit([](const auto& of_rule) {
-    OutArchive archive;
-    archive(of_rule);
-    return UpdateRule{name_of(of_rule), archive.finish().bytes};
-  }, options);
+  return std::visit(
+      [](const auto& of_rule) {
+        OutArchive archive;
+        archive(of_rule);
+        return UpdateRule{std::string(of_rule.kRule), archive.finish().bytes};
+      },
+      options);
 }
 
 Result<std::unique_ptr<optim::Optimizer>> make_rule(const UpdateRule& rule) {
   try {
-    if (rule.name == kSgd) return make<optim::Sgd, optim::SgdOptions>(rule.options);
-    if (rule.name == kAdam) return make<optim::Adam, optim::AdamOptions>(rule.options);
+    if (const auto options = decode(rule)) return optim::make_rule(*options);
   } catch (const TensorError& error) {
     return refused(ErrorCode::bad_argument, error.what());
   } catch (const DecodeError& error) {

@@ -35,9 +35,9 @@ struct AdamOptions {
 ///   v  = beta2 * v + (1 - beta2) * g' * g'
 ///   w  = max(w, v)  with amsgrad, else  v
 ///   p  = p - lr / (1 - beta1^t) * m / (sqrt(w / (1 - beta2^t)) + eps)
-/// Source: Kingma and Ba, "Adam: a method for stochastic optimization", 2015, algorithm 1; amsgrad: Reddi et al., "On the
-/// convergence of Adam and beyond", 2018, algorithm 2; both in the form of torch.optim.Adam. t counts a parameter's own
-/// steps. States: "exp_avg" is m, "exp_avg_sq" is v, "max_exp_avg_sq" is w with amsgrad.
+/// Source: Kingma and Ba, "Adam: a method for stochastic optimization", 2015, algorithm 1; amsgrad: Reddi et al., "On
+/// the convergence of Adam and beyond", 2018, algorithm 2; both in the form of torch.optim.Adam. t counts a parameter's
+/// own steps. States: "exp_avg" is m, "exp_avg_sq" is v, "max_exp_avg_sq" is w with amsgrad.
 class Adam final : public Rule<AdamOptions> {
  public:
   /// Throws ValueError as AdamOptions::check().

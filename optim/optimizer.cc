@@ -101,8 +101,8 @@ void Optimizer::compute(std::span<const ParameterUpdate> updates, const StepOpti
   items.reserve(updates.size());
   for (const ParameterUpdate& update : updates) {
     const bool replaced = states == States::replaced;
-    ParameterState& state = replaced ? states_.ready(update.index, update.current)
-                                     : states_.ready_with_next(update.index, update.current);
+    ParameterState& state =
+        replaced ? states_.ready(update.index, update.current) : states_.ready_with_next(update.index, update.current);
     items.push_back({.value = update.current.contiguous(),
                      .gradient = update.gradient.contiguous(),
                      .next = update.next,

@@ -25,14 +25,14 @@ struct ParameterUpdate {
 /// What a step makes of every element of a gradient before the rule sees it, in the dtype that the rule computes in.
 /// The gradient itself is not written.
 struct StepOptions {
-  double gradient_scale = 1.0;  ///< it is multiplied by this, then
+  double gradient_scale = 1.0;                                      ///< it is multiplied by this, then
   double gradient_limit = std::numeric_limits<double>::infinity();  ///< brought into [-limit, limit]; a NaN stays one
 };
 
 /// An update rule. It never writes into a value or a gradient: the new value goes to a second buffer, so forwards that
 /// read the old one are not disturbed. A step has two halves, so that several owners can take it together or not at
-/// all. Parameters that got no gradient are left out of a step by the caller; nothing of theirs changes. All parameters of
-/// a step are computed in one pass over their memory, in f64 for f64, else in f32, on the CPU.
+/// all. Parameters that got no gradient are left out of a step by the caller; nothing of theirs changes. All parameters
+/// of a step are computed in one pass over their memory, in f64 for f64, else in f32, on the CPU.
 ///
 /// A value of f16 or bf16 has a master copy in f32 among its states, made at its first step. Steps are taken from the
 /// master copy and the new value is what it rounds to, so steps below half the last digit add up. Elements that someone
@@ -55,9 +55,9 @@ class Optimizer {
 
   /// Writes every `next` and keeps the states that belong to them aside. commit() or rollback() must follow.
   /// Throws before anything is written: TensorError `[sgd] parameter 3 has no gradient`; ShapeError, DTypeError and
-  /// DeviceError where tensors of one parameter do not fit each other or the steps before; ValueError if an index occurs
-  /// twice, `next` is not memory of its own or an option is not a number; std::logic_error if a prepared step is still
-  /// open.
+  /// DeviceError where tensors of one parameter do not fit each other or the steps before; ValueError if an index
+  /// occurs twice, `next` is not memory of its own or an option is not a number; std::logic_error if a prepared step is
+  /// still open.
   void prepare(std::span<const ParameterUpdate> updates, const StepOptions& options = {});
 
   /// Makes the states of the prepared step the present ones. Throws std::logic_error if there is none.

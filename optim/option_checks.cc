@@ -18,6 +18,11 @@ void require_share(std::string_view rule, std::string_view option, double value)
   throw ValueError(fmt::format("[{}] {} is not a number in [0, 1): {}", rule, option, value));
 }
 
+void require_part(std::string_view rule, std::string_view option, double value) {
+  if (value >= 0.0 && value <= 1.0) return;
+  throw ValueError(fmt::format("[{}] {} is not a number in [0, 1]: {}", rule, option, value));
+}
+
 void require_number(std::string_view rule, std::string_view option, double value) {
   if (!std::isfinite(value)) throw ValueError(fmt::format("[{}] {} is not a number: {}", rule, option, value));
 }

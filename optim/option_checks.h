@@ -11,6 +11,9 @@ void require_not_negative(std::string_view rule, std::string_view option, double
 /// Throws ValueError `[adam] beta1 is not a number in [0, 1): 1` unless 0 <= value < 1.
 void require_share(std::string_view rule, std::string_view option, double value);
 
+/// Throws ValueError `[rmsprop] alpha is not a number in [0, 1]: 2` unless 0 <= value <= 1.
+void require_part(std::string_view rule, std::string_view option, double value);
+
 /// Throws ValueError `[sgd] dampening is not a number: inf` unless it is finite.
 void require_number(std::string_view rule, std::string_view option, double value);
 

@@ -29,8 +29,8 @@ struct ParameterState {
   std::vector<Tensor> next;     ///< after the step that is prepared; memory that is used again
 };
 
-/// The states of all parameters of one rule, by the numbers that the caller gave them. One owner at a time: not safe for
-/// several threads at once.
+/// The states of all parameters of one rule, by the numbers that the caller gave them. One owner at a time: not safe
+/// for several threads at once.
 class ParameterStates {
  public:
   explicit ParameterStates(std::vector<StateKind> kinds) : kinds_(std::move(kinds)) {}

@@ -1,14 +1,29 @@
 // Which update rule, said by its options.
 #pragma once
 
+#include <memory>
+#include <string_view>
 #include <variant>
 
+#include "optim/adadelta.h"
+#include "optim/adagrad.h"
 #include "optim/adam.h"
+#include "optim/adamax.h"
+#include "optim/adamw.h"
+#include "optim/rmsprop.h"
+#include "optim/rprop.h"
 #include "optim/sgd.h"
 
 namespace troupe::optim {
 
 /// The options of one rule: what is asked for by whoever does not make the rule himself.
-using RuleOptions = std::variant<SgdOptions, AdamOptions>;
+using RuleOptions = std::variant<SgdOptions, AdamOptions, AdamWOptions, AdagradOptions, AdadeltaOptions, RMSpropOptions,
+                                 AdamaxOptions, RpropOptions>;
+
+/// Returns the rule's name: "sgd".
+[[nodiscard]] std::string_view rule_name(const RuleOptions& options);
+
+/// Returns the rule with these options and no states. Throws ValueError as their check().
+[[nodiscard]] std::unique_ptr<Optimizer> make_rule(const RuleOptions& options);
 
 }  // namespace troupe::optim

@@ -79,7 +79,7 @@ struct AdamaxFormula {
   double eps = 0.0;
 };
 
-/// s1 = first_size                                   if it is not 0
+/// s1 = first_size                                   if is_first
 /// s1 = clamp(f * s1, size_min, size_max), where f is eta_plus if g * s0 > 0, eta_minus if it is < 0, else 1
 /// g = 0 if g * s0 < 0   p = p - sign(g) * s1   s0 = g
 struct RpropFormula {
@@ -88,10 +88,11 @@ struct RpropFormula {
   double size_min = 0.0;
   double size_max = 0.0;
   double first_size = 0.0;
+  bool is_first = false;
 };
 
-using UpdateFormula = std::variant<SgdFormula, AdamFormula, AdagradFormula, AdadeltaFormula, RmspropFormula,
-                                   AdamaxFormula, RpropFormula>;
+using UpdateFormula =
+    std::variant<SgdFormula, AdamFormula, AdagradFormula, AdadeltaFormula, RmspropFormula, AdamaxFormula, RpropFormula>;
 
 /// Returns how many states a parameter has under `formula`.
 [[nodiscard]] std::size_t state_count(const UpdateFormula& formula);
@@ -113,8 +114,8 @@ struct UpdateItem {
 
 /// Computes every item, several at a time. Numbers of the formulas are rounded once to the dtype that is computed in;
 /// every product and sum is rounded by itself, so results do not depend on threads. Throws before anything is written:
-/// ShapeError `[update] state 0 is not contiguous f32 (2, 3)`, ValueError `[update] 1 states instead of 2`; DeviceError if
-/// a tensor is not on the CPU.
+/// ShapeError `[update] state 0 is not contiguous f32 (2, 3)`, ValueError `[update] 1 states instead of 2`; DeviceError
+/// if a tensor is not on the CPU.
 void update(std::span<UpdateItem> items);
 
 }  // namespace troupe

@@ -80,8 +80,9 @@ template <class T, class F, std::size_t... K>
 void run_plain(const Place& place, std::int64_t begin, std::int64_t end, const F& f, std::index_sequence<K...> states) {
   const auto in = [begin](const std::byte* x) { return reinterpret_cast<const T*>(x) + begin; };
   const auto out = [begin](std::byte* x) { return reinterpret_cast<T*>(x) + begin; };
-  run<T>({out(place.next), in(place.value), in(place.gradient), {out(place.next_states[K])...}, {in(place.states[K])...}},
-         end - begin, f, states);
+  run<T>(
+      {out(place.next), in(place.value), in(place.gradient), {out(place.next_states[K])...}, {in(place.states[K])...}},
+      end - begin, f, states);
 }
 
 /// value[i] = master[i] where the latter rounds to the former, whose bits are `stored`.
@@ -116,21 +117,23 @@ void run_master(const Place& place, DType dtype, std::int64_t begin, std::int64_
     widen(value, stored, count);
     widen(gradient, place.gradient + begin * 2, count);
     round(reinterpret_cast<std::byte*>(rounded.data()), in(place.states[kMaster]), count);
-    prefer_master(value.data(), reinterpret_cast<const std::uint16_t*>(stored), in(place.states[kMaster]), rounded.data(),
-                  count);
+    prefer_master(value.data(), reinterpret_cast<const std::uint16_t*>(stored), in(place.states[kMaster]),
+                  rounded.data(), count);
     float* const next = out(place.next_states[kMaster]);
-    run<float>({next, value.data(), gradient.data(), {out(place.next_states[K])...}, {in(place.states[K])...}}, count, f,
-               states);
+    run<float>({next, value.data(), gradient.data(), {out(place.next_states[K])...}, {in(place.states[K])...}}, count,
+               f, states);
     round(place.next + begin * 2, next, count);
   }
 }
 
 template <class T>
 void run_item(const UpdateItem& item, const Place& place, std::int64_t begin, std::int64_t end) {
-  const double decay = std::visit([](const auto& formula) {
-    if constexpr (requires { formula.decay; }) return formula.decay;
-    return 0.0;
-  }, item.formula);
+  const double decay = std::visit(
+      [](const auto& formula) {
+        if constexpr (requires { formula.decay; }) return formula.decay;
+        return 0.0;
+      },
+      item.formula);
   with_element<T>(item.formula, [&]<class Element>(const Element& element) {
     const WithGradient<T, Element> f{element, number<T>(item.gradient_scale), number<T>(item.gradient_limit),
                                      number<T>(decay)};

@@ -133,16 +133,18 @@ template <class T>
 struct RpropElement {
   static constexpr std::size_t kStates = 2;
   T eta_minus, eta_plus, size_min, size_max, first_size;
+  bool is_first;
   explicit RpropElement(const RpropFormula& f)
       : eta_minus(number<T>(f.eta_minus)),
         eta_plus(number<T>(f.eta_plus)),
         size_min(number<T>(f.size_min)),
         size_max(number<T>(f.size_max)),
-        first_size(number<T>(f.first_size)) {}
+        first_size(number<T>(f.first_size)),
+        is_first(f.is_first) {}
 
   T operator()(T p, T g, T* s) const {
     const T agreement = g * s[0];
-    T size = first_size != T{0} ? first_size : s[1];
+    T size = is_first ? first_size : s[1];
     size = size * (agreement > T{0} ? eta_plus : agreement < T{0} ? eta_minus : T{1});
     size = size < size_min ? size_min : size;
     size = size > size_max ? size_max : size;

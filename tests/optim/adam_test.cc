@@ -49,9 +49,9 @@ BOOST_AUTO_TEST_CASE(eps_is_added_to_the_root) {
 BOOST_AUTO_TEST_CASE(weight_decay_adds_a_share_of_the_value_to_the_gradient) {
   Adam adam({.lr = 0.1, .beta1 = 0.5, .beta2 = 0.75, .weight_decay = 0.5});
   Parameter p({2.0});
-  p.step(adam, {3.0});                   // g' = 3 + 0.5*2
-  expect(adam.state(0, "exp_avg"), {2.0});  // 0.5*4
-  expect(adam.state(0, "exp_avg_sq"), {4.0});    // 0.25*16
+  p.step(adam, {3.0});                         // g' = 3 + 0.5*2
+  expect(adam.state(0, "exp_avg"), {2.0});     // 0.5*4
+  expect(adam.state(0, "exp_avg_sq"), {4.0});  // 0.25*16
 }
 
 BOOST_AUTO_TEST_CASE(the_defaults_are_those_of_the_paper) {

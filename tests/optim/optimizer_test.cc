@@ -68,8 +68,8 @@ BOOST_AUTO_TEST_CASE(a_state_that_was_asked_for_does_not_change_with_later_steps
   sgd.prepare(updates);
   sgd.commit();
   expect(first, {4.0});
-  expect(second, {6.0});                              // 0.5*4 + 4
-  expect(sgd.state(0, "momentum_buffer"), {7.5});     // 0.5*(0.5*6 + 4) + 4
+  expect(second, {6.0});                           // 0.5*4 + 4
+  expect(sgd.state(0, "momentum_buffer"), {7.5});  // 0.5*(0.5*6 + 4) + 4
 }
 
 BOOST_AUTO_TEST_CASE(a_state_that_was_asked_for_belongs_to_who_asked) {
@@ -84,7 +84,8 @@ BOOST_AUTO_TEST_CASE(gradients_are_scaled_and_then_limited) {
   Sgd sgd({.lr = 1.0});
   const Tensor gradient = f64({1.0, -8.0, 8.0});
   expect(step_once(sgd, f64({0.0, 0.0, 0.0}), gradient, {.gradient_scale = 0.5}), {-0.5, 4.0, -4.0});
-  expect(step_once(sgd, f64({0.0, 0.0, 0.0}), gradient, {.gradient_scale = 0.5, .gradient_limit = 3.0}), {-0.5, 3.0, -3.0});
+  expect(step_once(sgd, f64({0.0, 0.0, 0.0}), gradient, {.gradient_scale = 0.5, .gradient_limit = 3.0}),
+         {-0.5, 3.0, -3.0});
   expect(gradient, {1.0, -8.0, 8.0});
   const Tensor from_nan = step_once(sgd, f64({0.0}), f64({kNaN}), {.gradient_limit = 3.0});
   BOOST_TEST(std::isnan(from_nan.item()));
@@ -127,10 +128,11 @@ BOOST_AUTO_TEST_CASE(the_step_size_can_change_between_steps) {
 
 BOOST_AUTO_TEST_CASE(parameters_of_any_size_and_dtype_take_one_step_together) {
   Sgd sgd({.lr = 1.0, .momentum = 0.5});
-  const std::vector<ParameterUpdate> updates{{0, f64({1.0}), f64({3.0}), f64({0.0})},
-                                             {1, empty({0, 3}), empty({0, 3}), empty({0, 3})},
-                                             {7, full({3000}, 2.0), full({3000}, 0.5), empty({3000})},
-                                             {2, full({}, 1.0, DType::bf16), full({}, 2.0, DType::bf16), empty({}, DType::bf16)}};
+  const std::vector<ParameterUpdate> updates{
+      {0, f64({1.0}), f64({3.0}), f64({0.0})},
+      {1, empty({0, 3}), empty({0, 3}), empty({0, 3})},
+      {7, full({3000}, 2.0), full({3000}, 0.5), empty({3000})},
+      {2, full({}, 1.0, DType::bf16), full({}, 2.0, DType::bf16), empty({}, DType::bf16)}};
   sgd.step(updates);
   expect(updates[0].next, {-2.0});
   BOOST_TEST(same_bytes(updates[2].next, full({3000}, 1.5)));
@@ -213,7 +215,8 @@ BOOST_AUTO_TEST_CASE(a_parameter_may_not_change_its_dtype_between_steps) {
   Sgd of_bf16({.lr = 0.1});
   step_once(of_bf16, ones({2}, DType::bf16), ones({2}, DType::bf16));
   const auto step_f32 = [&] { step_once(of_bf16, ones({2}), ones({2})); };
-  expect_throw<ShapeError>(step_f32, "[sgd] parameter 0 is not what it was: f32 (2), before f32 (2) with a master copy");
+  expect_throw<ShapeError>(step_f32,
+                           "[sgd] parameter 0 is not what it was: f32 (2), before f32 (2) with a master copy");
 }
 
 BOOST_AUTO_TEST_CASE(a_parameter_whose_first_step_was_rolled_back_may_change) {

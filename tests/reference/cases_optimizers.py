@@ -4,22 +4,74 @@ import torch
 
 
 def add(group):
-    sgd = [
-        {"lr": 0.1},
-        {"lr": 0.1, "weight_decay": 0.05},
-        {"lr": 0.1, "momentum": 0.9},
-        {"lr": 0.1, "momentum": 0.9, "dampening": 0.3},
-        {"lr": 0.1, "momentum": 0.9, "nesterov": True},
-        {"lr": 0.05, "momentum": 0.5, "weight_decay": 0.1, "nesterov": True},
-        {"lr": 0.05, "momentum": 0.5, "weight_decay": 0.1, "dampening": 0.5},
-    ]
-    for options in sgd:
-        group.optimizer("Sgd", torch.optim.SGD, **options)
-    adam = [
-        {"lr": 0.01},
-        {"lr": 0.1, "betas": (0.5, 0.9)},
-        {"lr": 0.01, "eps": 0.1},
-        {"lr": 0.01, "weight_decay": 0.1},
-    ]
-    for options in adam:
-        group.optimizer("Adam", torch.optim.Adam, **options)
+    for name, rule, all_options in [
+        ("Sgd", torch.optim.SGD, SGD),
+        ("Adam", torch.optim.Adam, ADAM),
+        ("AdamW", torch.optim.AdamW, ADAMW),
+        ("Adagrad", torch.optim.Adagrad, ADAGRAD),
+        ("Adadelta", torch.optim.Adadelta, ADADELTA),
+        ("RMSprop", torch.optim.RMSprop, RMSPROP),
+        ("Adamax", torch.optim.Adamax, ADAMAX),
+        ("Rprop", torch.optim.Rprop, RPROP),
+    ]:
+        for options in all_options:
+            group.optimizer(name, rule, **options)
+
+
+SGD = [
+    {"lr": 0.1},
+    {"lr": 0.1, "weight_decay": 0.05},
+    {"lr": 0.1, "momentum": 0.9},
+    {"lr": 0.1, "momentum": 0.9, "dampening": 0.3},
+    {"lr": 0.1, "momentum": 0.9, "nesterov": True},
+    {"lr": 0.05, "momentum": 0.5, "weight_decay": 0.1, "nesterov": True},
+    {"lr": 0.05, "momentum": 0.5, "weight_decay": 0.1, "dampening": 0.5},
+    {"lr": 0.05, "momentum": 0.5, "weight_decay": 0.1, "maximize": True},
+]
+ADAM = [
+    {"lr": 0.01},
+    {"lr": 0.1, "betas": (0.5, 0.9)},
+    {"lr": 0.01, "eps": 0.1},
+    {"lr": 0.01, "weight_decay": 0.1},
+    {"lr": 0.1, "betas": (0.5, 0.7), "amsgrad": True},
+    {"lr": 0.01, "weight_decay": 0.1, "amsgrad": True, "maximize": True},
+]
+ADAMW = [
+    {"lr": 0.01},
+    {"lr": 0.1, "betas": (0.5, 0.9), "weight_decay": 0.5},
+    {"lr": 0.1, "eps": 0.1, "weight_decay": 0.0},
+    {"lr": 0.1, "betas": (0.5, 0.7), "amsgrad": True},
+    {"lr": 0.05, "weight_decay": 0.3, "maximize": True},
+]
+ADAGRAD = [
+    {"lr": 0.01},
+    {"lr": 0.5, "lr_decay": 0.2},
+    {"lr": 0.1, "initial_accumulator_value": 0.5, "eps": 0.1},
+    {"lr": 0.1, "weight_decay": 0.3},
+    {"lr": 0.1, "weight_decay": 0.3, "maximize": True},
+]
+ADADELTA = [
+    {},
+    {"lr": 0.5, "rho": 0.6, "eps": 0.01},
+    {"lr": 2.0, "rho": 0.95, "weight_decay": 0.3},
+    {"lr": 1.0, "weight_decay": 0.3, "maximize": True},
+]
+RMSPROP = [
+    {"lr": 0.01},
+    {"lr": 0.05, "alpha": 0.7, "eps": 0.1, "weight_decay": 0.2},
+    {"lr": 0.05, "alpha": 0.9, "momentum": 0.8},
+    {"lr": 0.01, "alpha": 0.9, "centered": True},
+    {"lr": 0.05, "alpha": 0.8, "centered": True, "momentum": 0.5, "weight_decay": 0.2, "maximize": True},
+]
+ADAMAX = [
+    {"lr": 0.002},
+    {"lr": 0.1, "betas": (0.5, 0.7)},
+    {"lr": 0.1, "eps": 0.5, "weight_decay": 0.2},
+    {"lr": 0.1, "weight_decay": 0.2, "maximize": True},
+]
+RPROP = [
+    {"lr": 0.01},
+    {"lr": 0.1, "etas": (0.3, 1.7)},
+    {"lr": 0.1, "etas": (0.5, 2.0), "step_sizes": (0.07, 0.15)},
+    {"lr": 0.05, "maximize": True},
+]

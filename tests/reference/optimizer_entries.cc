@@ -1,5 +1,4 @@
-#include "optim/adam.h"
-#include "optim/sgd.h"
+#include "optim/rule_options.h"
 #include "tensor/create.h"
 #include "tensor/ops.h"
 #include "tests/reference/entries.h"
@@ -7,12 +6,32 @@
 namespace troupe::reference {
 namespace {
 
-using Make = std::function<std::unique_ptr<optim::Optimizer>(const Case&)>;
+/// Replaces an option by that of the case, if it has it.
+void read(const Case& c, const char* name, double& option) { option = c.number_or(name, option); }
+void read(const Case& c, const char* name, bool& option) { option = c.has(name) ? c.flag(name) : option; }
+
+/// The same for options that torch takes as a pair.
+void read(const Case& c, const char* name, double& first, double& second) {
+  if (!c.has(name)) return;
+  const std::vector<double> pair = c.numbers(name);
+  first = pair.at(0);
+  second = pair.at(1);
+}
 
 /// Two parameters and a list of gradients for each -> their values after every step.
-Entry rule(const Make& make) {
-  return [make](const Case& c) -> Computed {
-    const std::unique_ptr<optim::Optimizer> made = make(c);
+template <class Options>
+Entry rule(void (*read_others)(const Case&, Options&)) {
+  return [read_others](const Case& c) -> Computed {
+    Options options;
+    read(c, "lr", options.lr);
+    read(c, "maximize", options.maximize);
+    if constexpr (requires { options.weight_decay; }) read(c, "weight_decay", options.weight_decay);
+    if constexpr (requires { options.eps; }) read(c, "eps", options.eps);
+    if constexpr (requires { options.momentum; }) read(c, "momentum", options.momentum);
+    if constexpr (requires { options.amsgrad; }) read(c, "amsgrad", options.amsgrad);
+    if constexpr (requires { options.beta1; }) read(c, "betas", options.beta1, options.beta2);
+    read_others(c, options);
+    const std::unique_ptr<optim::Optimizer> made = optim::make_rule(options);
     constexpr std::size_t kParameters = 2;
     std::vector<Tensor> current{c.tensor(0).clone(), c.tensor(1).clone()};
     std::vector<std::vector<Tensor>> values(kParameters);
@@ -33,23 +52,26 @@ Entry rule(const Make& make) {
 
 Entries optimizer_entries() {
   return {
-      {"Sgd", rule([](const Case& c) {
-         return std::make_unique<optim::Sgd>(optim::SgdOptions{.lr = c.number("lr"),
-                                                               .momentum = c.number_or("momentum", 0.0),
-                                                               .dampening = c.number_or("dampening", 0.0),
-                                                               .weight_decay = c.number_or("weight_decay", 0.0),
-                                                               .nesterov = c.has("nesterov") && c.flag("nesterov")});
+      {"Sgd", rule<optim::SgdOptions>([](const Case& c, optim::SgdOptions& options) {
+         read(c, "dampening", options.dampening);
+         read(c, "nesterov", options.nesterov);
        })},
-      {"Adam", rule([](const Case& c) {
-         optim::AdamOptions options{.lr = c.number("lr")};
-         options.eps = c.number_or("eps", options.eps);
-         options.weight_decay = c.number_or("weight_decay", options.weight_decay);
-         if (c.has("betas")) {
-           const std::vector<double> betas = c.numbers("betas");
-           options.beta1 = betas.at(0);
-           options.beta2 = betas.at(1);
-         }
-         return std::make_unique<optim::Adam>(options);
+      {"Adam", rule<optim::AdamOptions>([](const Case&, optim::AdamOptions&) {})},
+      {"AdamW", rule<optim::AdamWOptions>([](const Case&, optim::AdamWOptions&) {})},
+      {"Adagrad", rule<optim::AdagradOptions>([](const Case& c, optim::AdagradOptions& options) {
+         read(c, "lr_decay", options.lr_decay);
+         read(c, "initial_accumulator_value", options.initial_accumulator_value);
+       })},
+      {"Adadelta", rule<optim::AdadeltaOptions>(
+                       [](const Case& c, optim::AdadeltaOptions& options) { read(c, "rho", options.rho); })},
+      {"RMSprop", rule<optim::RMSpropOptions>([](const Case& c, optim::RMSpropOptions& options) {
+         read(c, "alpha", options.alpha);
+         read(c, "centered", options.centered);
+       })},
+      {"Adamax", rule<optim::AdamaxOptions>([](const Case&, optim::AdamaxOptions&) {})},
+      {"Rprop", rule<optim::RpropOptions>([](const Case& c, optim::RpropOptions& options) {
+         read(c, "etas", options.eta_minus, options.eta_plus);
+         read(c, "step_sizes", options.step_size_min, options.step_size_max);
        })},
   };
 }

@@ -76,7 +76,8 @@ BOOST_AUTO_TEST_CASE(sgd_follows_its_formula) {
   plain.step(SgdFormula{.rate = 0.5, .decay = 0.25}, f64({4.0, 1.0}));
   expect(plain.value, {-1.125, -2.25});  // 1 - 0.5*(4 + 0.25), -2 - 0.5*(1 - 0.5)
   One ahead{f64({1.0}), {f64({2.0})}};
-  ahead.step(SgdFormula{.rate = 0.5, .momentum = 0.5, .share = 0.25, .has_direction = true, .nesterov = true}, f64({4.0}));
+  ahead.step(SgdFormula{.rate = 0.5, .momentum = 0.5, .share = 0.25, .has_direction = true, .nesterov = true},
+             f64({4.0}));
   expect(ahead.states[0], {2.0});  // 0.5*2 + 0.25*4
   expect(ahead.value, {-1.5});     // 1 - 0.5*(4 + 0.5*2)
 }
@@ -86,9 +87,9 @@ BOOST_AUTO_TEST_CASE(adam_follows_its_formula) {
   AdamFormula formula{.rate = 0.5, .keep = 0.5, .beta1 = 0.5, .beta2 = 0.75, .eps = 1.0, .root_share = 2.0};
   formula.amsgrad = true;
   p.step(formula, f64({4.0}));
-  expect(p.states[0], {3.0});      // 0.5*2 + 0.5*4
-  expect(p.states[1], {7.0});      // 0.75*4 + 0.25*16
-  expect(p.states[2], {16.0});     // the larger one
+  expect(p.states[0], {3.0});          // 0.5*2 + 0.5*4
+  expect(p.states[1], {7.0});          // 0.75*4 + 0.25*16
+  expect(p.states[2], {16.0});         // the larger one
   expect(p.value, {1.5 - 0.5 / 3.0});  // 0.5*3 - 0.5 * 3 / (2*4 + 1)
 }
 
@@ -111,8 +112,8 @@ BOOST_AUTO_TEST_CASE(adadelta_follows_its_formula) {
 BOOST_AUTO_TEST_CASE(rmsprop_follows_its_formula) {
   One p{f64({3.0}), {f64({10.0}), f64({2.0}), f64({4.0})}};
   p.step(RmspropFormula{.rate = 0.5, .alpha = 0.5, .eps = 1.0, .momentum = 0.25, .centered = true}, f64({4.0}));
-  expect(p.states[0], {13.0});  // 0.5*10 + 0.5*16
-  expect(p.states[1], {3.0});   // 0.5*2 + 0.5*4
+  expect(p.states[0], {13.0});             // 0.5*10 + 0.5*16
+  expect(p.states[1], {3.0});              // 0.5*2 + 0.5*4
   expect(p.states[2], {1.0 + 4.0 / 3.0});  // 0.25*4 + 4 / (sqrt(13 - 9) + 1)
   expect(p.value, {3.0 - 0.5 * (7.0 / 3.0)});
   One plain{f64({3.0}), {f64({2.0})}};
@@ -140,6 +141,7 @@ BOOST_AUTO_TEST_CASE(rprop_follows_its_formula) {
   One first{f64({1.0, 1.0}), {f64({0.0, 0.0}), f64({5.0, 5.0})}};
   RpropFormula of_first = formula;
   of_first.first_size = 0.75;
+  of_first.is_first = true;
   first.step(of_first, f64({-3.0, 0.0}));
   expect(first.states[1], {0.75, 0.75});
   expect(first.value, {1.75, 1.0});
@@ -212,14 +214,16 @@ BOOST_AUTO_TEST_CASE(items_that_do_not_fit_are_refused) {
     expect_throw<TensorError>([&] { update(items); }, text);
   };
   using Items = std::vector<UpdateItem>;
-  refused([](Many&, Items& items) { items[0].gradient = empty({2}); }, "[update] the gradient is not contiguous f32 (1)");
+  refused([](Many&, Items& items) { items[0].gradient = empty({2}); },
+          "[update] the gradient is not contiguous f32 (1)");
   refused([](Many&, Items& items) { items[2].value = empty({518}).slice(0, 0, 518, 2); },
           "[update] the value is not contiguous f32 (259)");
   refused([](Many&, Items& items) { items[0].next = empty({1}, DType::f64); },
           "[update] the next value is not contiguous f32 (1)");
   refused([](Many&, Items& items) { items[0].value = arange(1); }, "[update] not floating point: i64");
   refused([](Many& all, Items&) { all.states[2][1] = empty({2}); }, "[update] state 1 is not contiguous f32 (259)");
-  refused([](Many& all, Items&) { all.next_states[2][1] = Tensor(); }, "[update] next state 1 is not contiguous f32 (259)");
+  refused([](Many& all, Items&) { all.next_states[2][1] = Tensor(); },
+          "[update] next state 1 is not contiguous f32 (259)");
   refused([](Many&, Items& items) { items[0].formula = SgdFormula{}; }, "[update] 3 states instead of 0");
   refused([](Many&, Items& items) { items[0].next_states = {}; }, "[update] 0 states instead of 3");
 }
