@@ -43,6 +43,20 @@ class Sum {
 
 }  // namespace
 
+void add_in_order(std::vector<Contribution>& arrived, Contribution next) {
+  for (Contribution& there : arrived) {
+    if (!there.from || there.slot != next.slot) continue;
+    if (there.sum) {
+      add_into(there.gradient, next.gradient);
+    } else {
+      there.gradient = add(there.gradient, next.gradient);
+      there.sum = true;
+    }
+    return;
+  }
+  arrived.push_back(std::move(next));
+}
+
 std::vector<Tensor> sum_by_slot(std::vector<Contribution> contributions, std::uint32_t slot_count) {
   std::vector<Tensor> sums(slot_count);
   if (contributions.size() == 1) {

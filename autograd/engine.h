@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <stdexcept>
@@ -13,14 +14,50 @@
 
 namespace troupe {
 
-/// Gradients of the leaves that `root` depends on. Nothing is written into variables, and the graph stays usable.
-/// Throws TensorError if `root` does not have exactly one element or requires no gradient, and
-/// std::logic_error if the graph reaches a value received from another node (a DistContext differentiates those).
-[[nodiscard]] Gradients backward(const Variable& root);
+namespace detail {
+class Pass;
+}  // namespace detail
+
+/// What becomes of the graph that a pass goes through.
+enum class Graph : std::uint8_t {
+  keep,     ///< it can be differentiated again
+  release,  ///< each operation lets go of what it saved as soon as its backward has run
+};
+
+struct BackwardOptions {
+  /// `release` frees the memory of a training step while the pass goes on, whoever still holds results of the graph;
+  /// a later pass that reaches it throws TensorError `[backward] mul: an earlier backward pass released its graph`.
+  /// No other pass over it should be under way: that one may fail with the same words in a BackwardError.
+  Graph graph = Graph::keep;
+  /// Gradients of gradients do not exist here: true throws ValueError `[backward] create_graph: gradients of gradients
+  /// are not supported`.
+  bool create_graph = false;
+};
+
+/// Gradients of the leaves that `root` depends on. Nothing is written into variables, and the graph stays usable
+/// unless the options say otherwise. Of a root that is moved in the pass lets go: what nobody else holds is freed while
+/// it goes on.
+/// Throws TensorError if `root` does not have exactly one element or requires no gradient,
+/// std::logic_error if the graph reaches a value received from another node (a DistContext differentiates those), and
+/// BackwardError.
+[[nodiscard]] Gradients backward(const Variable& root, const BackwardOptions& options = {});
+[[nodiscard]] Gradients backward(Variable&& root, const BackwardOptions& options = {});
 
 /// The same for the sum over `roots`. `root_gradients` is empty, or one per root; an undefined one stands for 1 and
 /// needs a root of one element. One variable may be several roots.
-[[nodiscard]] Gradients backward(std::span<const Variable> roots, std::span<const Tensor> root_gradients = {});
+[[nodiscard]] Gradients backward(std::span<const Variable> roots, std::span<const Tensor> root_gradients = {},
+                                 const BackwardOptions& options = {});
+
+/// The gradients of the sum over `outputs` by each of `inputs`, leaves or not, and nothing else: operations that lead
+/// to no input do not run, no leaf keeps a gradient. One tensor per input, contiguous and in memory of its own;
+/// undefined if no output depends on it. An input may be an output too, or lie behind another one. Hooks of inputs have
+/// their say, those that wait for a leaf's final gradient are not called. `output_gradients` as for backward().
+/// Throws as backward(), and TensorError `[grad] input 1 requires no gradient`; a value received from another node is
+/// refused only if an input lies behind it, which cannot be: it may be an input.
+[[nodiscard]] std::vector<Tensor> grad(std::span<const Variable> outputs, std::span<const Variable> inputs,
+                                       std::span<const Tensor> output_gradients = {},
+                                       const BackwardOptions& options = {});
+[[nodiscard]] Tensor grad(const Variable& output, const Variable& input, const BackwardOptions& options = {});
 
 /// The gradient that `root` starts with when none is given: 1, in its shape and dtype.
 /// Throws TensorError if `root` does not have exactly one element or requires no gradient.
@@ -34,12 +71,14 @@ namespace troupe {
 class GraphTask {
  public:
   GraphTask();
+  explicit GraphTask(Graph graph);
   ~GraphTask();
   GraphTask(GraphTask&&) noexcept;
   GraphTask& operator=(GraphTask&&) noexcept;
 
   /// Adds what `root` depends on to the pass; returns the RecvFns that were not reached before. A variable marked twice
-  /// is fed twice. Throws TensorError if `root` requires no gradient, std::logic_error once anything ran.
+  /// is fed twice. Throws TensorError if `root` requires no gradient or what it reaches was released, std::logic_error
+  /// once anything ran.
   std::vector<std::shared_ptr<const RecvFn>> mark(const Variable& root);
 
   /// The same from `send` on. Marking it again changes nothing.
@@ -53,8 +92,8 @@ class GraphTask {
   void feed(const SendFn& send, std::vector<Tensor> gradients);
 
   /// Runs all that is ready, until nothing is. May be called again after more was fed. RecvFns go first.
-  /// Throws BackwardError if an operation's backward throws; the pass has then failed and every later run() throws
-  /// the same.
+  /// Throws BackwardError if an operation's backward or a hook throws; the pass has then failed and every later run()
+  /// throws the same.
   void run(GradientSink& sink);
 
   /// All that was marked has run.
@@ -66,11 +105,11 @@ class GraphTask {
   [[nodiscard]] Gradients take_gradients();
 
  private:
-  class Pass;
-  std::unique_ptr<Pass> pass_;
+  std::unique_ptr<detail::Pass> pass_;
 };
 
-/// An operation's backward threw: "[backward] matmul: out of memory".
+/// An operation's backward threw: "[backward] matmul: out of memory"; or a hook on its result did: "[backward] hook on
+/// matmul: out of memory".
 class BackwardError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;

@@ -1,6 +1,9 @@
 #include "autograd/grad_fn.h"
 
+#include <stdexcept>
 #include <utility>
+
+#include "autograd/vertex_notes.h"
 
 namespace troupe {
 namespace {
@@ -10,7 +13,7 @@ thread_local std::vector<Edge>* releasing = nullptr;
 
 /// Lets go of `edges` and of all that only they hold. A destructor that runs inside only adds to the list, so the depth
 /// of a graph never becomes depth of the stack.
-void release(std::vector<Edge> edges) noexcept {
+void let_go_of(std::vector<Edge> edges) noexcept {
   if (releasing != nullptr) {
     for (Edge& edge : edges) releasing->push_back(std::move(edge));
     return;
@@ -30,7 +33,43 @@ GradFn::GradFn(std::string_view name, VertexKind kind, std::vector<Edge> next, s
     : name_(name), kind_(kind), slot_count_(slot_count), mark_(take_creation_mark()), next_(std::move(next)) {}
 
 GradFn::~GradFn() {
-  if (!next_.empty()) release(std::move(next_));
+  std::unique_ptr<detail::VertexNotes>(notes_.load(std::memory_order_acquire)).reset();
+  if (!next_.empty()) let_go_of(std::move(next_));
+}
+
+void GradFn::let_go(Edge edge) noexcept {
+  if (edge.fn.use_count() != 1) return;  // not the last handle, or an empty one
+  std::vector<Edge> edges;
+  edges.push_back(std::move(edge));
+  let_go_of(std::move(edges));
+}
+
+std::vector<Tensor> GradFn::apply_to(std::vector<Tensor> gradients, std::span<const Edge>) const {
+  return apply(std::move(gradients));
+}
+
+void GradFn::release() const noexcept {
+  if (use_.fetch_or(kReleased, std::memory_order_acq_rel) == 0) drop_saved();
+}
+
+GradFn::Use::Use(const GradFn& fn) : fn_(fn) {
+  std::uint32_t use = fn.use_.load(std::memory_order_relaxed);
+  do {
+    if ((use & kReleased) != 0) throw std::logic_error("an earlier backward pass released its graph");
+  } while (!fn.use_.compare_exchange_weak(use, use + 1, std::memory_order_acquire, std::memory_order_relaxed));
+}
+
+GradFn::Use::~Use() {
+  // Nobody enters a released vertex, so one leaves it last.
+  if (fn_.use_.fetch_sub(1, std::memory_order_acq_rel) == (kReleased | 1U)) fn_.drop_saved();
+}
+
+detail::VertexNotes& GradFn::notes() const {
+  detail::VertexNotes* there = notes_.load(std::memory_order_acquire);
+  if (there != nullptr) return *there;
+  auto fresh = std::make_unique<detail::VertexNotes>();
+  if (!notes_.compare_exchange_strong(there, fresh.get(), std::memory_order_acq_rel)) return *there;
+  return *fresh.release();
 }
 
 }  // namespace troupe

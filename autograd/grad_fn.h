@@ -1,6 +1,8 @@
-// A vertex of the autograd graph. Immutable once made: any number of backward passes may run over it at once.
+// A vertex of the autograd graph. Immutable once made: any number of backward passes may run over it at once, until one
+// of them releases it.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -15,6 +17,10 @@
 namespace troupe {
 
 class GradFn;
+
+namespace detail {
+struct VertexNotes;
+}  // namespace detail
 
 /// Where a gradient goes next: one input slot of a vertex. An empty edge means that nobody needs the gradient.
 struct Edge {
@@ -58,14 +64,52 @@ class GradFn {
   /// which at least one is defined. Must not write into `gradients`: others may see them.
   [[nodiscard]] virtual std::vector<Tensor> apply(std::vector<Tensor> gradients) const = 0;
 
+  /// The same for a pass that needs only some of the results: `needed` is next() with the other edges left empty. What
+  /// is not needed may be undefined. Calls apply() unless overridden.
+  [[nodiscard]] virtual std::vector<Tensor> apply_to(std::vector<Tensor> gradients, std::span<const Edge> needed) const;
+
+  /// The vertex takes part in no pass any more: what apply() needs is let go of, as soon as nobody is inside it.
+  /// Any thread, any number of times.
+  void release() const noexcept;
+  [[nodiscard]] bool released() const noexcept { return (use_.load(std::memory_order_acquire) & kReleased) != 0; }
+
+  /// Keeps what apply() needs while it lives. Throws std::logic_error if the vertex was released.
+  class Use {
+   public:
+    explicit Use(const GradFn& fn);
+    ~Use();
+    Use(const Use&) = delete;
+    Use& operator=(const Use&) = delete;
+
+   private:
+    const GradFn& fn_;
+  };
+
+  /// What was said about the vertex after it was made; null if nothing was.
+  [[nodiscard]] const detail::VertexNotes* notes_if_any() const noexcept {
+    return notes_.load(std::memory_order_acquire);
+  }
+  /// The same, made if there is none.
+  [[nodiscard]] detail::VertexNotes& notes() const;
+
+  /// Lets go of one handle as the destructors of vertices do: without recursion.
+  static void let_go(Edge edge) noexcept;
+
  protected:
   /// Takes the creation mark of the calling thread.
   GradFn(std::string_view name, VertexKind kind, std::vector<Edge> next, std::uint32_t slot_count = 1);
 
+  /// Lets go of what apply() needs. Called at most once, while no apply() runs and before none.
+  virtual void drop_saved() const noexcept {}
+
  private:
+  static constexpr std::uint32_t kReleased = std::uint32_t{1} << 31U;
+
   std::string name_;
   VertexKind kind_;
   std::uint32_t slot_count_;
+  mutable std::atomic<std::uint32_t> use_{0};                 ///< how many are inside apply(); and kReleased
+  mutable std::atomic<detail::VertexNotes*> notes_{nullptr};  ///< owned; set once
   CreationMark mark_;
   std::vector<Edge> next_;
 };

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <type_traits>
@@ -64,19 +65,27 @@ class OperationFn final : public GradFn {
       : GradFn(name, VertexKind::operation, std::move(inputs)), backward_(std::move(backward)) {}
 
   [[nodiscard]] std::vector<Tensor> apply(std::vector<Tensor> gradients) const override {
+    return apply_to(std::move(gradients), next());
+  }
+
+  [[nodiscard]] std::vector<Tensor> apply_to(std::vector<Tensor> gradients, std::span<const Edge> needed) const override {
     if constexpr (UnaryBackward<Backward>) {
-      return {backward_(gradients.front())};
+      return {(*backward_)(gradients.front())};
     } else {
-      return backward_(gradients.front(), next());
+      return (*backward_)(gradients.front(), needed);
     }
   }
 
+ protected:
+  void drop_saved() const noexcept override { backward_.reset(); }
+
  private:
-  Backward backward_;
+  mutable std::optional<Backward> backward_;
 };
 
 /// The result of an operation: `value` with a vertex behind it, or a constant if there are no `inputs`.
-/// `backward` captures Saved values and Layouts, runs on any thread, at most once per pass, several passes at once.
+/// `backward` captures Saved values and Layouts, runs on any thread, at most once per pass, several passes at once; it is
+/// destroyed when a pass releases the vertex.
 template <class Backward>
 requires UnaryBackward<Backward> || NaryBackward<Backward>
 [[nodiscard]] Variable record(std::string_view name, Tensor value, std::vector<Edge> inputs, Backward backward) {
@@ -97,11 +106,14 @@ class PartsFn final : public GradFn {
       : GradFn(name, VertexKind::operation, std::move(inputs), outputs), backward_(std::move(backward)) {}
 
   [[nodiscard]] std::vector<Tensor> apply(std::vector<Tensor> gradients) const override {
-    return {backward_(std::move(gradients))};
+    return {(*backward_)(std::move(gradients))};
   }
 
+ protected:
+  void drop_saved() const noexcept override { backward_.reset(); }
+
  private:
-  Backward backward_;
+  mutable std::optional<Backward> backward_;
 };
 
 /// The results of an operation with several outputs; otherwise as record().

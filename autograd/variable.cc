@@ -9,6 +9,7 @@
 
 #include "autograd/describe.h"
 #include "autograd/leaf_fn.h"
+#include "autograd/vertex_notes.h"
 
 namespace troupe {
 namespace {
@@ -20,6 +21,9 @@ thread_local bool grad_enabled_here = true;
 struct Variable::State {
   State(Tensor initial, Edge gradient_edge)
       : is_leaf(!gradient_edge), requires_grad(!is_leaf), value(std::move(initial)), edge(std::move(gradient_edge)) {}
+  ~State() { GradFn::let_go(std::move(edge)); }
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
 
   /// From now on a leaf requires a gradient. It keeps its vertex for good, so that a reader never sees the edge change.
   static void require_gradient(const std::shared_ptr<State>& state, std::string_view operation) {
@@ -37,6 +41,7 @@ struct Variable::State {
 
   /// The edge, once it is there.
   [[nodiscard]] bool has_gradient() const noexcept { return requires_grad.load(std::memory_order_acquire); }
+  [[nodiscard]] Edge gradient_edge() const { return has_gradient() ? edge : Edge{}; }
 
   const bool is_leaf;
   std::atomic<bool> requires_grad;
@@ -104,9 +109,20 @@ bool Variable::requires_grad() const { return state("requires_grad").has_gradien
 bool Variable::is_leaf() const { return state("is_leaf").is_leaf; }
 Variable Variable::detach() const { return Variable(value()); }
 
-Edge Variable::gradient_edge() const {
-  const State& s = state("gradient_edge");
-  return s.has_gradient() ? s.edge : Edge{};
+Edge Variable::gradient_edge() const { return state("gradient_edge").gradient_edge(); }
+
+HookHandle Variable::add_gradient_hook(detail::GradientHook hook) const {
+  const Edge edge = state("register_hook").gradient_edge();
+  if (!edge) throw TensorError("[register_hook] the variable requires no gradient");
+  return {edge.fn, edge.fn->notes().hooks.add({.slot = edge.slot, .on_gradient = std::move(hook)})};
+}
+
+HookHandle Variable::register_post_accumulate_grad_hook(detail::LeafHook hook) const {
+  const Edge edge = state("register_post_accumulate_grad_hook").gradient_edge();
+  if (!edge || edge.fn->kind() != VertexKind::leaf) {
+    throw TensorError("[register_post_accumulate_grad_hook] not a leaf that requires a gradient");
+  }
+  return {edge.fn, edge.fn->notes().hooks.add({.on_leaf = std::move(hook)})};
 }
 
 Variable Variable::output_of(Edge edge, Tensor value) {
@@ -115,6 +131,8 @@ Variable Variable::output_of(Edge edge, Tensor value) {
 
 NoGradGuard::NoGradGuard() noexcept : enabled_before_(std::exchange(grad_enabled_here, false)) {}
 NoGradGuard::~NoGradGuard() { grad_enabled_here = enabled_before_; }
+EnableGradGuard::EnableGradGuard() noexcept : enabled_before_(std::exchange(grad_enabled_here, true)) {}
+EnableGradGuard::~EnableGradGuard() { grad_enabled_here = enabled_before_; }
 bool grad_enabled() noexcept { return grad_enabled_here; }
 
 }  // namespace troupe

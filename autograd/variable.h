@@ -2,10 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <type_traits>
 #include <utility>
 
 #include "autograd/grad_fn.h"
+#include "autograd/hooks.h"
 #include "tensor/tensor.h"
 
 namespace troupe {
@@ -58,6 +61,33 @@ class Variable {
   /// A constant with the same value, cut off from the graph.
   [[nodiscard]] Variable detach() const;
 
+  /// Has `hook(gradient)` called with the gradient of this variable, summed, in every pass that marks it from now on:
+  /// once per pass, on the thread that runs it, before the gradient goes further; not if there is no gradient. What
+  /// the hook returns, of the same shape, dtype and device, takes the gradient's place; it may return nothing or an
+  /// undefined tensor. Several run in the order of their registration, each with what the one before it left.
+  /// A hook must not write into the gradient, and not hold this variable or one computed from it: neither would ever
+  /// be freed. Several passes at once call it at once. What it throws fails the pass with a BackwardError
+  /// `[backward] hook on mul: ...`.
+  /// Throws TensorError `[register_hook] the variable requires no gradient`.
+  template <class F>
+  requires std::is_invocable_v<F&, const Tensor&> HookHandle register_hook(F hook) const {
+    if constexpr (std::is_void_v<std::invoke_result_t<F&, const Tensor&>>) {
+      return add_gradient_hook([hook = std::move(hook)](const Tensor& gradient) mutable {
+        hook(gradient);
+        return Tensor();
+      });
+    } else {
+      return add_gradient_hook(std::move(hook));
+    }
+  }
+
+  /// Has `hook(leaf, gradient)` called as soon as the gradient of this leaf is final in a pass that returns it, after
+  /// the hooks above; this is where a reducer over replicas sends it off. `gradient` is what the pass returns: it
+  /// belongs to the pass's caller, and a hook that has the caller's consent may write into it, also later.
+  /// Otherwise as register_hook(). Throws TensorError `[register_post_accumulate_grad_hook] not a leaf that requires a
+  /// gradient`.
+  HookHandle register_post_accumulate_grad_hook(detail::LeafHook hook) const;
+
   /// Where this variable's gradient goes; empty if it requires none.
   [[nodiscard]] Edge gradient_edge() const;
 
@@ -74,6 +104,7 @@ class Variable {
   struct State;
   explicit Variable(std::shared_ptr<State> state) : state_(std::move(state)) {}
   [[nodiscard]] State& state(const char* operation) const;
+  HookHandle add_gradient_hook(detail::GradientHook hook) const;
 
   /// Which dtype and device a new value may have.
   enum class Kind : std::uint8_t { same, any };
@@ -94,7 +125,19 @@ class NoGradGuard {
   bool enabled_before_;
 };
 
-/// Whether operations of this thread record a graph. True unless a NoGradGuard says otherwise.
+/// Operations of this thread record a graph again during the guard's life, also inside a NoGradGuard.
+class EnableGradGuard {
+ public:
+  EnableGradGuard() noexcept;
+  ~EnableGradGuard();
+  EnableGradGuard(const EnableGradGuard&) = delete;
+  EnableGradGuard& operator=(const EnableGradGuard&) = delete;
+
+ private:
+  bool enabled_before_;
+};
+
+/// Whether operations of this thread record a graph. True unless the innermost guard is a NoGradGuard.
 [[nodiscard]] bool grad_enabled() noexcept;
 
 }  // namespace troupe

@@ -132,6 +132,29 @@ BOOST_AUTO_TEST_CASE(a_backward_inside_a_served_function_adds_to_the_callers_con
   BOOST_TEST(same_bytes(context.grad(x), full({2}, 4.0)));  // once there, once here
 }
 
+BOOST_AUTO_TEST_CASE(hooks_run_on_every_node_of_a_pass_and_see_its_sums) {
+  DistContext context(trainer);
+  int calls = 0;
+  x.register_hook([&](const Tensor& gradient) { calls += same_bytes(gradient, full({2}, 23.0)) ? 1 : 100; });
+  Tensor final_gradient;
+  x.register_post_accumulate_grad_hook([&](const Variable&, const Tensor& gradient) { final_gradient = gradient.clone(); });
+  const Variable there = context.rpc_sync("ps0", &scale_with_hooks, x, w0);
+  backward(context, sum(there + x * 3.0));
+  BOOST_TEST(calls == 1);
+  BOOST_TEST(same_bytes(context.grad(x), full({2}, 23.0)));                                    // 10 * 2 + 3
+  BOOST_TEST(same_bytes(final_gradient, full({2}, 23.0)));
+  BOOST_TEST(same_bytes(context.rpc_sync("ps0", &gradient_of, w0), full({2}, 50.0)));          // 10 * 5
+}
+
+BOOST_AUTO_TEST_CASE(a_hook_that_throws_fails_the_pass_with_its_words) {
+  DistContext context(trainer);
+  const Variable y = context.rpc_sync("ps0", &scale, x, w0);
+  x.register_hook([](const Tensor&) { throw std::runtime_error("too hot"); });
+  const Error error = error_of([&] { backward(context, sum(y)); });
+  BOOST_TEST((error.code == ErrorCode::remote_exception));
+  BOOST_TEST(error.message == "[backward] hook on leaf: too hot");
+}
+
 BOOST_AUTO_TEST_CASE(a_thousand_passes_on_one_graph_neither_fail_nor_pile_up, *boost::unit_test::label("B-24")) {
   DistContext context(trainer);
   const Variable y = sum(context.rpc_sync("ps0", &scale, x, w0));

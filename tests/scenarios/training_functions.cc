@@ -42,6 +42,13 @@ Variable scale_after_backward(Scope& scope, const Variable& x, const Parameter& 
   return y;
 }
 
+Variable scale_with_hooks(Scope& scope, const Variable& x, const Parameter& w) {
+  const auto ten_times = [](const Tensor& gradient) { return mul(gradient, 10.0); };
+  x.register_hook(ten_times);
+  w.local_value(scope)->register_hook(ten_times);
+  return scale(scope, x, w);
+}
+
 Variable explode_in_backward(const Variable& x) {
   return Variable::output_of({std::make_shared<const Explosive>(x.gradient_edge()), 0}, x.value());
 }
@@ -65,6 +72,7 @@ FunctionRegistry training_functions() {
           {"bend", &bend},
           {"scale_at", &scale_at},
           {"scale_after_backward", &scale_after_backward},
+          {"scale_with_hooks", &scale_with_hooks},
           {"explode_in_backward", &explode_in_backward},
           {"fail", &fail},
           {"train_once", &train_once}};

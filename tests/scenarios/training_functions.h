@@ -30,6 +30,8 @@ Variable bend(Scope& scope, const Variable& x, const Parameter& w);
 Variable scale_at(Scope& scope, const std::string& next, const Variable& x, const Parameter& w);
 /// scale, after a backward pass of its own over the sum of it.
 Variable scale_after_backward(Scope& scope, const Variable& x, const Parameter& w);
+/// scale, with hooks on what came and on the parameter that multiply their gradients by 10.
+Variable scale_with_hooks(Scope& scope, const Variable& x, const Parameter& w);
 /// Passes its argument on; its backward throws "boom".
 Variable explode_in_backward(const Variable& x);
 void fail();

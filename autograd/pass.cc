@@ -1,0 +1,287 @@
+#include "autograd/pass.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "autograd/describe.h"
+#include "autograd/leaf_fn.h"
+#include "autograd/vertex_notes.h"
+
+namespace troupe::detail {
+namespace {
+
+bool any_defined(std::span<const Tensor> gradients) {
+  return std::any_of(gradients.begin(), gradients.end(), [](const Tensor& g) { return g.defined(); });
+}
+
+bool fits(const Tensor& a, const Tensor& b) {
+  return a.shape() == b.shape() && a.dtype() == b.dtype() && a.device() == b.device();
+}
+
+}  // namespace
+
+Tensor owned(Tensor gradient) {
+  if (!gradient.is_contiguous() || gradient.storage().handle_count() > 1) return gradient.clone();
+  return gradient;
+}
+
+void Pass::fail(std::string_view where, std::string_view what) {
+  failure_ = fmt::format("[backward] {}: {}", where, what);
+  throw BackwardError(*failure_);
+}
+
+template <class Action>
+auto Pass::guarded(std::string_view where, Action action) {
+  try {
+    return action();
+  } catch (const std::exception& e) {
+    fail(where, e.what());
+  } catch (...) {
+    fail(where, "threw something that is no std::exception");
+  }
+}
+
+void Pass::end_at(std::span<const Edge> ends) {
+  for (const Edge& end : ends) ends_.insert(end.fn.get());
+}
+
+Pass::Recvs Pass::mark(const Edge& root) {
+  if (ran_count_ > 0) throw std::logic_error("[backward] a root was marked after the pass began to run");
+  awaited_roots_[{root.fn.get(), root.slot}].push_back(root_count_++);
+  return close_over(root.fn);
+}
+
+Pass::Recvs Pass::mark(const std::shared_ptr<const SendFn>& send) {
+  if (!sends_.try_emplace(send.get(), Fed::no).second) return {};
+  if (ran_count_ > 0) throw std::logic_error("[backward] a SendFn was marked after the pass began to run");
+  in_order_ = false;  // the peer's gradients come when they come
+  return close_over(send);
+}
+
+/// Marks all that is reachable from `start`, which expects one arrival more.
+Pass::Recvs Pass::close_over(const std::shared_ptr<const GradFn>& start) {
+  Recvs reached;
+  std::vector<const GradFn*> to_visit;
+  const auto expect_one = [&](const std::shared_ptr<const GradFn>& fn) {
+    auto [place, is_new] = vertices_.try_emplace(fn.get());
+    Vertex& vertex = place->second;
+    ++vertex.awaited;
+    if (!is_new) return;
+    if (fn->released())
+      throw TensorError(fmt::format("[backward] {}: an earlier backward pass released its graph", fn->name()));
+    vertex.fn = fn;
+    if (ends_.contains(fn.get())) {
+      vertex.takes = true;
+      vertex.goes_on = false;
+      return;
+    }
+    if (const VertexNotes* notes = fn->notes_if_any()) vertex.hooks = notes->hooks.snapshot();
+    to_visit.push_back(fn.get());
+    if (fn->kind() == VertexKind::recv) reached.push_back(std::static_pointer_cast<const RecvFn>(fn));
+  };
+  expect_one(start);
+  while (!to_visit.empty()) {
+    const GradFn* fn = to_visit.back();
+    to_visit.pop_back();
+    for (const Edge& edge : fn->next()) {
+      if (!edge) continue;
+      in_order_ = in_order_ && runs_before(*fn, *edge.fn);
+      expect_one(edge.fn);
+    }
+  }
+  return reached;
+}
+
+/// Whether the newest of what is ready is always newer than all that is to come, if it holds for every edge.
+bool Pass::runs_before(const GradFn& from, const GradFn& to) {
+  const bool contributes = to.kind() == VertexKind::operation && !ends_.contains(&to);
+  if (contributes && to.mark().serial >= from.mark().serial) return false;
+  if (!call_) call_ = &from.mark();
+  return call_->call == from.mark().call || call_->path() == from.mark().path();
+}
+
+void Pass::restrict_to(std::span<const Edge> inputs) {
+  std::unordered_map<const GradFn*, std::vector<Vertex*>> users;
+  for (auto& [fn, vertex] : vertices_) {
+    vertex.goes_on = false;
+    vertex.awaited = 0;
+    for (const Edge& edge : fn->next()) {
+      if (edge) users[edge.fn.get()].push_back(&vertex);
+    }
+  }
+  std::unordered_set<const GradFn*> needed;
+  std::vector<const GradFn*> to_visit;
+  for (const Edge& input : inputs) {
+    auto found = vertices_.find(input.fn.get());
+    if (found == vertices_.end()) continue;
+    found->second.takes = true;
+    if (needed.insert(input.fn.get()).second) to_visit.push_back(input.fn.get());
+  }
+  while (!to_visit.empty()) {
+    const GradFn* fn = to_visit.back();
+    to_visit.pop_back();
+    for (Vertex* user : users[fn]) {
+      user->goes_on = true;
+      if (needed.insert(user->fn.get()).second) to_visit.push_back(user->fn.get());
+    }
+  }
+  std::erase_if(awaited_roots_, [&](const auto& root) { return !needed.contains(root.first.first); });
+  std::erase_if(vertices_, [&](const auto& vertex) { return !needed.contains(vertex.first); });
+  for (const auto& [root, feeds] : awaited_roots_) vertices_.at(root.first).awaited += feeds.size();
+  for (auto& [fn, vertex] : vertices_) {
+    if (!vertex.goes_on) continue;
+    bool all = true;
+    for (const Edge& edge : fn->next()) {
+      const bool takes_part = edge && needed.contains(edge.fn.get());
+      all = all && (takes_part || !edge);
+      if (takes_part) ++vertices_.at(edge.fn.get()).awaited;
+    }
+    if (all) continue;
+    vertex.needed.assign(fn->next().begin(), fn->next().end());
+    for (Edge& edge : vertex.needed) {
+      if (edge && !needed.contains(edge.fn.get())) edge = {};
+    }
+  }
+}
+
+bool Pass::awaits(const Edge& root) const { return awaited_roots_.contains({root.fn.get(), root.slot}); }
+
+void Pass::feed(const Edge& root, Tensor gradient) {
+  auto awaited = awaited_roots_.find({root.fn.get(), root.slot});
+  if (awaited == awaited_roots_.end()) {
+    throw TensorError("[backward] a gradient came for a root that waits for none");
+  }
+  const std::uint32_t order = awaited->second.front();
+  awaited->second.erase(awaited->second.begin());
+  if (awaited->second.empty()) awaited_roots_.erase(awaited);
+  Vertex& vertex = vertices_.at(root.fn.get());
+  if (gradient.defined()) vertex.arrived.push_back({root.slot, nullptr, order, std::move(gradient)});
+  count_down(vertex);
+}
+
+void Pass::feed(const SendFn& send, std::vector<Tensor> gradients) {
+  send.check(gradients);
+  auto marked = sends_.find(&send);
+  if (marked == sends_.end() || marked->second == Fed::yes) {
+    throw TensorError("[backward] gradients came for a SendFn that waits for none");
+  }
+  marked->second = Fed::yes;
+  Vertex& vertex = vertices_.at(&send);
+  for (std::uint32_t slot = 0; slot < gradients.size(); ++slot) {
+    if (gradients[slot].defined()) vertex.arrived.push_back({slot, nullptr, 0, std::move(gradients[slot])});
+  }
+  count_down(vertex);
+}
+
+void Pass::run(GradientSink& sink) {
+  if (failure_) throw BackwardError(*failure_);
+  if (ran_count_ == 0 && !awaited_roots_.empty()) in_order_ = false;
+  while (Vertex* vertex = take_ready()) {
+    ++ran_count_;
+    vertex->mark = vertex->fn->mark();
+    std::vector<Tensor> gradients = sum_by_slot(std::move(vertex->arrived), vertex->fn->slot_count());
+    if (vertex->hooks) run_gradient_hooks(*vertex, gradients);
+    if (vertex->takes) vertex->taken = gradients;
+    if (vertex->goes_on) {
+      switch (vertex->fn->kind()) {
+        case VertexKind::recv:
+          sink.deliver(std::static_pointer_cast<const RecvFn>(vertex->fn), std::move(gradients));
+          break;
+        case VertexKind::leaf: keep(*vertex, std::move(gradients.front())); break;
+        case VertexKind::send:
+        case VertexKind::operation: pass_on(*vertex, std::move(gradients)); break;
+      }
+    }
+    vertex->fn.reset();
+  }
+}
+
+Tensor Pass::taken(const Edge& edge) const {
+  auto found = vertices_.find(edge.fn.get());
+  return found == vertices_.end() || found->second.taken.empty() ? Tensor() : found->second.taken[edge.slot];
+}
+
+void Pass::arrive(const Edge& edge, const Vertex& from, std::uint32_t index, Tensor gradient) {
+  Vertex& vertex = vertices_.at(edge.fn.get());
+  if (gradient.defined()) {
+    Contribution contribution{edge.slot, &from.mark, index, std::move(gradient)};
+    if (in_order_) {
+      add_in_order(vertex.arrived, std::move(contribution));
+    } else {
+      vertex.arrived.push_back(std::move(contribution));
+    }
+  }
+  count_down(vertex);
+}
+
+bool Pass::older(const Vertex* a, const Vertex* b) { return a->fn->mark().serial < b->fn->mark().serial; }
+
+void Pass::count_down(Vertex& vertex) {
+  if (--vertex.awaited > 0) return;
+  // Others wait for what leaves the node, so that goes first.
+  if (vertex.fn->kind() == VertexKind::recv) {
+    ready_recvs_.push_back(&vertex);
+  } else {
+    ready_.push_back(&vertex);
+    std::push_heap(ready_.begin(), ready_.end(), older);
+  }
+}
+
+Pass::Vertex* Pass::take_ready() {
+  std::vector<Vertex*>& from = ready_recvs_.empty() ? ready_ : ready_recvs_;
+  if (from.empty()) return nullptr;
+  if (&from == &ready_) std::pop_heap(from.begin(), from.end(), older);
+  Vertex* vertex = from.back();
+  from.pop_back();
+  return vertex;
+}
+
+void Pass::run_gradient_hooks(const Vertex& vertex, std::vector<Tensor>& gradients) {
+  const std::string where = fmt::format("hook on {}", vertex.fn->name());
+  for (const Hook& hook : *vertex.hooks) {
+    Tensor& gradient = gradients[hook.slot];
+    if (!hook.on_gradient || !gradient.defined()) continue;
+    Tensor other = guarded(where, [&] { return hook.on_gradient(gradient); });
+    if (!other.defined()) continue;
+    if (!fits(other, gradient))
+      fail(where, fmt::format("gave {} for a gradient of {}", describe(other), describe(gradient)));
+    gradient = std::move(other);
+  }
+}
+
+void Pass::keep(const Vertex& vertex, Tensor gradient) {
+  const Variable variable = static_cast<const LeafFn&>(*vertex.fn).variable();
+  if (!gradient.defined() || !variable.defined()) return;
+  gradient = owned(std::move(gradient));
+  gradients_.add(variable, gradient);
+  if (!vertex.hooks) return;
+  for (const Hook& hook : *vertex.hooks) {
+    if (hook.on_leaf) guarded("hook on leaf", [&] { hook.on_leaf(variable, gradient); });
+  }
+}
+
+void Pass::pass_on(const Vertex& vertex, std::vector<Tensor> gradients) {
+  const std::span<const Edge> needed = vertex.needed.empty() ? vertex.fn->next() : std::span<const Edge>(vertex.needed);
+  std::vector<Tensor> results = apply(*vertex.fn, needed, std::move(gradients));
+  for (std::uint32_t i = 0; i < needed.size(); ++i) {
+    if (needed[i]) arrive(needed[i], vertex, i, std::move(results[i]));
+  }
+}
+
+std::vector<Tensor> Pass::apply(const GradFn& fn, std::span<const Edge> needed, std::vector<Tensor> gradients) {
+  std::vector<Tensor> results(needed.size());
+  if (any_defined(gradients)) {
+    results = guarded(fn.name(), [&] {
+      const GradFn::Use use(fn);
+      return fn.apply_to(std::move(gradients), needed);
+    });
+    if (results.size() != needed.size()) {
+      fail(fn.name(), fmt::format("gave {} gradients for {} inputs", results.size(), needed.size()));
+    }
+  }
+  if (graph_ == Graph::release && fn.kind() == VertexKind::operation) fn.release();
+  return results;
+}
+
+}  // namespace troupe::detail
