@@ -52,6 +52,31 @@ int to_int(std::int64_t size) {
 
 CBLAS_TRANSPOSE flag(Operand operand) { return operand.transposed ? CblasTrans : CblasNoTrans; }
 
+// c = a * b + beta * c
+void multiply(const MatrixRef<float>& c, const MatrixRef<const float>& a, const MatrixRef<const float>& b, float beta) {
+  const Operand x = operand(a);
+  const Operand y = operand(b);
+  const std::int64_t leading = std::max(c.cols, c.row_stride);
+  if (c.rows * c.cols * a.cols <= kSmallProduct) {
+    hold_openblas_at_one_thread();
+    cblas_sgemm(CblasRowMajor, flag(x), flag(y), to_int(c.rows), to_int(c.cols), to_int(a.cols), 1.0F, a.data,
+                to_int(x.leading), b.data, to_int(y.leading), beta, c.data, to_int(leading));
+    return;
+  }
+  const dnnl_status_t status = dnnl_sgemm(x.transposed ? 'T' : 'N', y.transposed ? 'T' : 'N', c.rows, c.cols, a.cols,
+                                          1.0F, a.data, x.leading, b.data, y.leading, beta, c.data, leading);
+  if (status != dnnl_success) throw std::runtime_error(fmt::format("[matmul] oneDNN failed: {}", int{status}));
+}
+
+void multiply(const MatrixRef<double>& c, const MatrixRef<const double>& a, const MatrixRef<const double>& b,
+              double beta) {
+  const Operand x = operand(a);
+  const Operand y = operand(b);
+  hold_openblas_at_one_thread();
+  cblas_dgemm(CblasRowMajor, flag(x), flag(y), to_int(c.rows), to_int(c.cols), to_int(a.cols), 1.0, a.data,
+              to_int(x.leading), b.data, to_int(y.leading), beta, c.data, to_int(std::max(c.cols, c.row_stride)));
+}
+
 }  // namespace
 
 bool is_gemm_layout(std::int64_t rows, std::int64_t cols, std::int64_t row_stride, std::int64_t col_stride) noexcept {
@@ -59,26 +84,16 @@ bool is_gemm_layout(std::int64_t rows, std::int64_t cols, std::int64_t row_strid
 }
 
 void gemm(const MatrixRef<float>& c, const MatrixRef<const float>& a, const MatrixRef<const float>& b) {
-  const Operand x = operand(a);
-  const Operand y = operand(b);
-  const std::int64_t leading = std::max(c.cols, c.row_stride);
-  if (c.rows * c.cols * a.cols <= kSmallProduct) {
-    hold_openblas_at_one_thread();
-    cblas_sgemm(CblasRowMajor, flag(x), flag(y), to_int(c.rows), to_int(c.cols), to_int(a.cols), 1.0F, a.data,
-                to_int(x.leading), b.data, to_int(y.leading), 0.0F, c.data, to_int(leading));
-    return;
-  }
-  const dnnl_status_t status = dnnl_sgemm(x.transposed ? 'T' : 'N', y.transposed ? 'T' : 'N', c.rows, c.cols, a.cols,
-                                          1.0F, a.data, x.leading, b.data, y.leading, 0.0F, c.data, leading);
-  if (status != dnnl_success) throw std::runtime_error(fmt::format("[matmul] oneDNN failed: {}", int{status}));
+  multiply(c, a, b, 0.0F);
 }
-
 void gemm(const MatrixRef<double>& c, const MatrixRef<const double>& a, const MatrixRef<const double>& b) {
-  const Operand x = operand(a);
-  const Operand y = operand(b);
-  hold_openblas_at_one_thread();
-  cblas_dgemm(CblasRowMajor, flag(x), flag(y), to_int(c.rows), to_int(c.cols), to_int(a.cols), 1.0, a.data,
-              to_int(x.leading), b.data, to_int(y.leading), 0.0, c.data, to_int(std::max(c.cols, c.row_stride)));
+  multiply(c, a, b, 0.0);
+}
+void gemm_add(const MatrixRef<float>& c, const MatrixRef<const float>& a, const MatrixRef<const float>& b) {
+  multiply(c, a, b, 1.0F);
+}
+void gemm_add(const MatrixRef<double>& c, const MatrixRef<const double>& a, const MatrixRef<const double>& b) {
+  multiply(c, a, b, 1.0);
 }
 
 }  // namespace troupe::cpu

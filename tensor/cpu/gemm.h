@@ -24,4 +24,8 @@ struct MatrixRef {
 void gemm(const MatrixRef<float>& c, const MatrixRef<const float>& a, const MatrixRef<const float>& b);
 void gemm(const MatrixRef<double>& c, const MatrixRef<const double>& a, const MatrixRef<const double>& b);
 
+/// c += a * b; otherwise as gemm().
+void gemm_add(const MatrixRef<float>& c, const MatrixRef<const float>& a, const MatrixRef<const float>& b);
+void gemm_add(const MatrixRef<double>& c, const MatrixRef<const double>& a, const MatrixRef<const double>& b);
+
 }  // namespace troupe::cpu
