@@ -28,6 +28,8 @@
 #include "autograd/nn/linear.h"
 #include "autograd/nn/module.h"
 #include "autograd/nn/pool.h"
+#include "autograd/nn/rnn.h"
+#include "autograd/nn/rnn_cell.h"
 #include "autograd/nn/sequential.h"
 #include "autograd/nn/state_dict.h"
 #include "autograd/ops.h"

@@ -18,8 +18,11 @@ struct Computed {
   Computed(Variable result) : results{std::move(result)} {}           // NOLINT(google-explicit-constructor)
   Computed(Tensor result) : results{Variable(std::move(result))} {}   // NOLINT(google-explicit-constructor)
   Computed(std::vector<Variable> all) : results(std::move(all)) {}    // NOLINT(google-explicit-constructor)
-  Computed(Variable result, std::shared_ptr<nn::Module> computed_by)  // a module's parameters are compared as well
+  // A module's parameters are compared as well.
+  Computed(Variable result, std::shared_ptr<nn::Module> computed_by)
       : results{std::move(result)}, module(std::move(computed_by)) {}
+  Computed(std::vector<Variable> all, std::shared_ptr<nn::Module> computed_by)
+      : results(std::move(all)), module(std::move(computed_by)) {}
 
   std::vector<Variable> results;
   std::shared_ptr<nn::Module> module;
@@ -37,6 +40,7 @@ using Entries = std::map<std::string, Entry>;
 [[nodiscard]] Entries nn_entries();
 [[nodiscard]] Entries norm_entries();
 [[nodiscard]] Entries module_entries();
+[[nodiscard]] Entries rnn_entries();
 [[nodiscard]] Entries optimizer_entries();
 
 }  // namespace troupe::reference

@@ -23,6 +23,7 @@ GROUPS = [
     "nn",
     "norm",
     "modules",
+    "rnn",
     "optimizers",
 ]
 

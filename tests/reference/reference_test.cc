@@ -35,6 +35,7 @@ Entries all_entries() {
            nn_entries(),
            norm_entries(),
            module_entries(),
+           rnn_entries(),
            optimizer_entries(),
        }) {
     for (const auto& [op, entry] : group) {

@@ -1,0 +1,63 @@
+// One step of a recurrent layer. Parameters and names are those of torch.nn.LSTMCell, GRUCell and RNNCell.
+#pragma once
+
+#include <cstdint>
+
+#include "autograd/nn/linear.h"
+#include "autograd/nn/module.h"
+#include "autograd/ops_rnn.h"
+#include "tensor/generator.h"
+
+namespace troupe::nn {
+
+/// What the three have in common: parameters weight_ih (g * hidden, inputs), weight_hh (g * hidden, hidden), bias_ih
+/// and bias_hh, all uniform in +-1 / sqrt(hidden). Shapes: x (n, inputs), states (n, hidden), undefined for zeros.
+/// Errors as of lstm(), gru() and rnn(). forward() may run on several threads at once.
+class RecurrentCell : public Module {
+ protected:
+  /// Throws ValueError `[LstmCell] sizes below 1: 3 -> 0`.
+  RecurrentCell(const char* name, std::int64_t gates, std::int64_t inputs, std::int64_t hidden, Generator& generator,
+                Bias bias, DType dtype);
+
+  [[nodiscard]] const RnnParameters& parameters_of_step() const noexcept { return parameters_; }
+
+ private:
+  RnnParameters parameters_;
+};
+
+struct LstmState {
+  Variable hidden;
+  Variable cell;
+};
+
+class LstmCell final : public RecurrentCell {
+ public:
+  LstmCell(std::int64_t inputs, std::int64_t hidden, Generator& generator, Bias bias = Bias::yes,
+           DType dtype = DType::f32)
+      : RecurrentCell("LstmCell", 4, inputs, hidden, generator, bias, dtype) {}
+
+  [[nodiscard]] LstmState forward(const Variable& x, const LstmState& state = {});
+};
+
+class GruCell final : public RecurrentCell {
+ public:
+  GruCell(std::int64_t inputs, std::int64_t hidden, Generator& generator, Bias bias = Bias::yes,
+          DType dtype = DType::f32)
+      : RecurrentCell("GruCell", 3, inputs, hidden, generator, bias, dtype) {}
+
+  [[nodiscard]] Variable forward(const Variable& x, const Variable& hidden = {});
+};
+
+class RnnCell final : public RecurrentCell {
+ public:
+  RnnCell(std::int64_t inputs, std::int64_t hidden, Generator& generator, Bias bias = Bias::yes,
+          DType dtype = DType::f32, RnnNonlinearity nonlinearity = RnnNonlinearity::tanh)
+      : RecurrentCell("RnnCell", 1, inputs, hidden, generator, bias, dtype), nonlinearity_(nonlinearity) {}
+
+  [[nodiscard]] Variable forward(const Variable& x, const Variable& hidden = {});
+
+ private:
+  RnnNonlinearity nonlinearity_;
+};
+
+}  // namespace troupe::nn
