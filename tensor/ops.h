@@ -1,5 +1,5 @@
 // Operations on tensors. None changes its arguments except those called `..._into`; results have fresh memory unless
-// the comment says "view". Elementwise operations broadcast (shape.h) and promote (dtype.h).
+// the comment says "view" or an operand is given up (ops_reuse.h). Elementwise operations broadcast (shape.h) and promote (dtype.h).
 //
 // f16 and bf16 are computed in f32 and the result is rounded once; so are sums, products and whatever else has many
 // terms. Integers wrap around.
@@ -18,6 +18,7 @@
 #include "tensor/ops_index.h"
 #include "tensor/ops_matmul.h"
 #include "tensor/ops_reduce.h"
+#include "tensor/ops_reuse.h"
 #include "tensor/ops_scan.h"
 #include "tensor/ops_shape.h"
 #include "tensor/ops_sort.h"

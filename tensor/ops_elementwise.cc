@@ -19,8 +19,6 @@ using detail::unary;
 bool is_real(BinaryOp op) { return op >= BinaryOp::div; }
 bool is_real(UnaryOp op) { return op >= UnaryOp::exp; }
 
-DType result_dtype(BinaryOp op, DType dtype) { return is_real(op) ? promote_to_floating(dtype) : dtype; }
-
 // Both fit `dtype`: they have it, or compute_dtype of it.
 Tensor binary_as(std::string_view name, BinaryOp op, DType dtype, const Tensor& a, const Tensor& b) {
   const Shape shape = broadcast_shapes(name, a.shape(), b.shape());
@@ -30,22 +28,10 @@ Tensor binary_as(std::string_view name, BinaryOp op, DType dtype, const Tensor& 
   return out;
 }
 
-// A scalar operand of `dtype`. For arithmetic it is that of the computation, so that 1e-8 is not 0 beside an f16.
-Tensor operand(std::string_view op, const Tensor& x, double value, DType dtype) {
+// What a number beside a tensor of `dtype` must be.
+void require_operand(std::string_view op, double value, DType dtype) {
   detail::require_value_of(op, value, dtype);
-  return full({}, value, is_floating(dtype) ? compute_dtype(dtype) : dtype, x.device());
-}
-
-Tensor binary(std::string_view name, BinaryOp op, const Tensor& a, double b) {
-  a.require_defined(name);
-  const DType dtype = result_dtype(op, a.dtype());
-  return binary_as(name, op, dtype, a.to(dtype), operand(name, a, b, dtype));
-}
-
-Tensor binary(std::string_view name, BinaryOp op, double a, const Tensor& b) {
-  b.require_defined(name);
-  const DType dtype = result_dtype(op, b.dtype());
-  return binary_as(name, op, dtype, operand(name, b, a, dtype), b.to(dtype));
+  if (dtype == DType::boolean) throw DTypeError(fmt::format("[{}] not defined for boolean", op));
 }
 
 Tensor compare(std::string_view name, CompareOp op, const Tensor& a, const Tensor& b) {
@@ -73,10 +59,13 @@ bool overlaps(const Tensor& out, const Tensor& x) {
 
 namespace detail {
 
+DType result_dtype(UnaryOp op, DType dtype) { return is_real(op) ? promote_to_floating(dtype) : dtype; }
+DType result_dtype(BinaryOp op, DType dtype) { return is_real(op) ? promote_to_floating(dtype) : dtype; }
+
 Tensor unary(std::string_view name, UnaryOp op, const Tensor& x) {
   x.require_defined(name);
   if (x.dtype() == DType::boolean && !is_real(op)) throw DTypeError(fmt::format("[{}] not defined for boolean", name));
-  const Tensor a = is_real(op) ? x.to(promote_to_floating(x.dtype())) : x;
+  const Tensor a = x.to(result_dtype(op, x.dtype()));
   Tensor out = Tensor::empty(x.shape(), a.dtype(), x.device());
   cpu::unary(op, out, a);
   return out;
@@ -86,6 +75,24 @@ Tensor binary(std::string_view name, BinaryOp op, const Tensor& a, const Tensor&
   require_together(name, a, b);
   const DType dtype = result_dtype(op, promote(a.dtype(), b.dtype()));
   return binary_as(name, op, dtype, a.to(dtype), b.to(dtype));
+}
+
+Tensor binary(std::string_view name, BinaryOp op, const Tensor& a, double b) {
+  a.require_defined(name);
+  const DType dtype = result_dtype(op, a.dtype());
+  require_operand(name, b, dtype);
+  Tensor out = Tensor::empty(a.shape(), dtype, a.device());
+  cpu::binary(op, out, a.to(dtype), b);
+  return out;
+}
+
+Tensor binary(std::string_view name, BinaryOp op, double a, const Tensor& b) {
+  b.require_defined(name);
+  const DType dtype = result_dtype(op, b.dtype());
+  require_operand(name, a, dtype);
+  Tensor out = Tensor::empty(b.shape(), dtype, b.device());
+  cpu::binary(op, out, a, b.to(dtype));
+  return out;
 }
 
 Tensor binary_backward(std::string_view name, BinaryOp op, const Tensor& grad, const Tensor& saved) {
@@ -219,10 +226,9 @@ void add_into(Tensor& out, const Tensor& a) {
 void scale_into(Tensor& out, double alpha) {
   constexpr std::string_view kName = "scale_into";
   out.require_defined(kName);
-  const Tensor factor = operand(kName, out, alpha, out.dtype());
-  if (out.dtype() == DType::boolean) throw DTypeError("[scale_into] not defined for boolean");
+  require_operand(kName, alpha, out.dtype());
   detail::require_distinct_elements(kName, out);
-  cpu::binary(BinaryOp::mul, out, out, factor.expand(out.shape()));
+  cpu::binary(BinaryOp::mul, out, out, alpha);
 }
 
 }  // namespace troupe

@@ -51,9 +51,25 @@ struct Storage::State {
   explicit State(std::shared_ptr<Block> block_in)
       : device(block_in->device), size(block_in->size), block(std::move(block_in)), bytes(block->bytes) {}
 
+  /// Does what was put off. Its operands are released without the mutex: somebody's code may run then.
+  void finish() {
+    std::unique_lock lock(mutex);
+    const std::unique_ptr<PendingWork> work = take_pending();
+    lock.unlock();
+  }
+
+  /// The same for who holds the mutex already; gives back what to release.
+  [[nodiscard]] std::unique_ptr<PendingWork> take_pending() {
+    if (pending) pending->run(block->bytes);
+    is_pending.store(false, std::memory_order_release);
+    return std::move(pending);
+  }
+
   const Device device;
   const std::size_t size;
-  mutable std::mutex mutex;  ///< guards `block`
+  mutable std::mutex mutex;  ///< guards `block` and `pending`
+  std::unique_ptr<PendingWork> pending;
+  std::atomic<bool> is_pending{false};  ///< whether there is any, read without the mutex
   std::shared_ptr<Block> block;
   std::atomic<std::byte*> bytes;  ///< block->bytes, read without the mutex
   std::atomic<std::uint64_t> version{0};
@@ -74,12 +90,16 @@ std::size_t Storage::size() const noexcept { return state_ ? state_->size : 0; }
 Device Storage::device() const noexcept { return state_ ? state_->device : Device::cpu(); }
 
 const std::byte* Storage::data() const noexcept {
-  return state_ ? state_->bytes.load(std::memory_order_acquire) : nullptr;
+  if (!state_) return nullptr;
+  if (state_->is_pending.load(std::memory_order_acquire)) state_->finish();
+  return state_->bytes.load(std::memory_order_acquire);
 }
 
 std::byte* Storage::mutable_data() {
   if (!state_) return nullptr;
+  std::unique_ptr<PendingWork> done;  // released after the lock
   const std::lock_guard lock(state_->mutex);
+  done = state_->take_pending();
   // Acquire pairs with the release of the last token: its reads come before our writes.
   if (state_->block->readers.load(std::memory_order_acquire) > 0) {
     auto fresh = std::make_shared<Block>(state_->size, state_->device);
@@ -102,7 +122,9 @@ FrozenBytes Storage::freeze() const {
     std::shared_ptr<Block> block;
   };
   if (!state_) return {};
+  std::unique_ptr<PendingWork> done;  // released after the lock
   const std::lock_guard lock(state_->mutex);
+  done = state_->take_pending();
   auto reader = std::make_shared<Reader>(state_->block);
   const std::span<const std::byte> bytes(state_->block->bytes, state_->block->size);
   return {std::move(reader), bytes};
@@ -120,6 +142,21 @@ void copy_bytes(std::byte* to, Device to_device, const std::byte* from, Device f
     cuda::copy(to, to_device, from, from_device, size);
   else if (size > 0)
     std::memcpy(to, from, size);
+}
+
+void Storage::put_off(std::unique_ptr<PendingWork> work) {
+  std::unique_ptr<PendingWork> done;  // released after the lock
+  const std::lock_guard lock(state_->mutex);
+  done = state_->take_pending();
+  state_->pending = std::move(work);
+  state_->is_pending.store(true, std::memory_order_release);
+  state_->version.fetch_add(1, std::memory_order_relaxed);
+}
+
+PendingWork* Storage::pending() const noexcept {
+  if (!state_) return nullptr;
+  const std::lock_guard lock(state_->mutex);
+  return state_->pending.get();
 }
 
 std::uint64_t Storage::version() const noexcept { return state_ ? state_->version.load(std::memory_order_relaxed) : 0; }

@@ -33,6 +33,18 @@ class FrozenBytes {
   std::span<const std::byte> bytes_;
 };
 
+/// Work on the bytes of a Storage that waits until somebody looks at them.
+class PendingWork {
+ public:
+  PendingWork() = default;
+  virtual ~PendingWork() = default;
+  PendingWork(const PendingWork&) = delete;
+  PendingWork& operator=(const PendingWork&) = delete;
+
+  /// Called once, on the thread that looks, under a lock that no other Storage needs.
+  virtual void run(std::byte* bytes) const noexcept = 0;
+};
+
 /// Handle of one block of memory; copies are the same memory, seen by every tensor that views it.
 ///
 /// Every write goes through `mutable_data()`. While a FrozenBytes of the block lives, a write first moves this Storage
@@ -78,6 +90,13 @@ class Storage {
 
   /// How many handles of this memory there are. 1 means that nobody else can see it or get to see it.
   [[nodiscard]] long handle_count() const noexcept { return state_.use_count(); }
+
+  /// Counts a new version, as if the work were done, but leaves it to whoever asks for the bytes next, or to nobody. Work
+  /// that was put off before is done first. Only through the one handle there is, of memory of the CPU that is not frozen.
+  void put_off(std::unique_ptr<PendingWork> work);
+
+  /// The work that was put off, through the one handle there is; null if none.
+  [[nodiscard]] PendingWork* pending() const noexcept;
 
  private:
   struct Block;

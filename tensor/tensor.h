@@ -5,8 +5,10 @@
 #include <cstdint>
 #include <initializer_list>
 #include <limits>
+#include <memory>
 #include <span>
 #include <string_view>
+#include <utility>
 
 #include "tensor/device.h"
 #include "tensor/dtype.h"
@@ -81,6 +83,9 @@ class Tensor {
     require_one_element();
     return *reinterpret_cast<const T*>(to(Device::cpu()).to(dtype_of<T>).bytes());
   }
+
+  /// As Storage::put_off(), of work on the elements.
+  void put_off(std::unique_ptr<PendingWork> work) { storage_.put_off(std::move(work)); }
 
   /// Returns the bytes from the first element to the last, frozen (Storage::freeze). Of a contiguous tensor exactly
   /// `nbytes()`; of another they include what lies between its elements.

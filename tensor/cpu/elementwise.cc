@@ -198,6 +198,41 @@ void binary(BinaryOp op, Tensor& out, const Tensor& a, const Tensor& b) {
   });
 }
 
+namespace {
+
+// A number as operand `side` of the kernel; the other is `x`.
+void binary_with_number(BinaryOp op, Tensor& out, const Tensor& x, double number, std::size_t side) {
+  if (out.numel() == 0) return;
+  Strides same;
+  for (int i = 0; i < out.dim(); ++i) same.push_back(0);
+  const Strides* const left = side == 1 ? &same : &x.strides();
+  const Strides* const right = side == 1 ? &x.strides() : &same;
+  const auto walk = make_walk<3>(out.shape(), {&out.strides(), left, right});
+  const Operand to = computed_into(out);
+  dispatch_compute(out.dtype(), [&]<class T>(std::type_identity<T>) {
+    auto value = static_cast<T>(number);
+    const Operand one{reinterpret_cast<std::byte*>(&value), dtype_of<T>, dtype_of<T>};
+    const Operand many = computed(x);
+    for_each_block<3>(walk, {to, side == 1 ? one : many, side == 1 ? many : one}, [op](const Walk<3>& part, const Data3& data) {
+      binary_number<T>(op, part, as<T>(data[0]), as<T>(data[1]), as<T>(data[2]));
+    });
+  });
+}
+
+}  // namespace
+
+void binary(BinaryOp op, Tensor& out, const Tensor& a, double b) { binary_with_number(op, out, a, b, 2); }
+void binary(BinaryOp op, Tensor& out, double a, const Tensor& b) { binary_with_number(op, out, b, a, 1); }
+
+void binary(BinaryOp op, DType dtype, std::byte* out, const Stretch& a, const Stretch& b, std::int64_t count) {
+  Walk<3> walk;
+  walk.numel = walk.sizes[0] = count;
+  walk.strides[0] = {1, a.stride, b.stride};
+  dispatch_compute(dtype, [&]<class T>(std::type_identity<T>) {
+    binary_number<T>(op, walk, reinterpret_cast<T*>(out), reinterpret_cast<const T*>(a.data), reinterpret_cast<const T*>(b.data));
+  });
+}
+
 void compare(CompareOp op, Tensor& out, const Tensor& a, const Tensor& b) {
   if (out.numel() == 0) return;
   const auto walk = make_walk<3>(out.shape(), {&out.strides(), &a.strides(), &b.strides()});

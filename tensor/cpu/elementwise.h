@@ -3,6 +3,7 @@
 // view. Dtypes are checked by the callers.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "tensor/tensor.h"
@@ -26,6 +27,17 @@ void unary(UnaryOp op, Tensor& out, const Tensor& x);
 /// Dtypes of all three are equal, or that of an operand is compute_dtype of them. Not boolean; floating for div and those
 /// after it. Integers wrap around.
 void binary(BinaryOp op, Tensor& out, const Tensor& a, const Tensor& b);
+
+/// A number on one side: the same as a tensor of this one element of compute_dtype.
+void binary(BinaryOp op, Tensor& out, const Tensor& a, double b);
+void binary(BinaryOp op, Tensor& out, double a, const Tensor& b);
+
+/// `count` elements of a dtype that kernels know; the stride, 0 or 1, is in elements.
+struct Stretch {
+  const std::byte* data;
+  std::int64_t stride;
+};
+void binary(BinaryOp op, DType dtype, std::byte* out, const Stretch& a, const Stretch& b, std::int64_t count);
 
 /// `out` is boolean, `a` and `b` have one dtype.
 void compare(CompareOp op, Tensor& out, const Tensor& a, const Tensor& b);
