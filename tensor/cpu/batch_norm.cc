@@ -5,66 +5,162 @@
 #include "tensor/cpu/moments.h"
 #include "tensor/cpu/normalization.h"
 #include "tensor/cpu/parallel.h"
+#include "tensor/cpu/vectorized.h"
 
 namespace troupe::cpu {
 namespace {
 
-constexpr std::int64_t kColumns = 256;  // channels that are summed side by side where a channel has no run of elements
+// How channels lie: each has a run of `inner` elements in each of `outer`, and runs of one are `step` apart.
+struct Layout {
+  std::int64_t outer;
+  std::int64_t channels;
+  std::int64_t inner;
+  std::int64_t step;
+  explicit Layout(const Tensor& x)
+      : outer(x.size(0)), channels(x.size(1)), inner(x.size(2)), step(x.size(1) * x.size(2)) {}
+  [[nodiscard]] double count() const { return static_cast<double>(outer * inner); }
+};
 
-// Calls f(first channel, how many) for all channels: one at a time, or columns of neighbours where inner is 1.
-template <class F>
-void for_each_tile(const Tensor& x, const F& f) {
-  const std::int64_t channels = x.size(1);
-  const std::int64_t width = x.size(2) == 1 ? kColumns : 1;
-  const std::int64_t tiles = (channels + width - 1) / width;
-  parallel_for(tiles, x.size(0) * x.size(2) * width * 4, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t tile = begin; tile < end; ++tile) f(tile * width, std::min(width, channels - tile * width));
-  });
-}
+// Channels whose runs are one element are computed side by side, so many at a time.
+constexpr std::int64_t kColumns = 256;
+template <class T>
+using Columns = std::array<T, static_cast<std::size_t>(kColumns)>;
 
-// pair_sums for each of `count` channels from `channel` on; u and v take the place in x and the channel's number here.
-template <class U, class V>
-std::array<PairSums, kColumns> sums_of_tile(const Tensor& x, std::int64_t channel, std::int64_t count, const U& u,
-                                            const V& v) {
-  const std::int64_t inner = x.size(2);
-  const std::int64_t step = x.size(1) * inner;
-  std::array<PairSums, kColumns> sums{};
-  if (inner > 1) {
-    for (std::int64_t i = 0; i < x.size(0); ++i) {
-      const std::int64_t at = i * step + channel * inner;
-      sums[0].add(pair_sums(
-          inner, [&](std::int64_t j) { return u(at + j, 0U); }, [&](std::int64_t j) { return v(at + j, 0U); }));
-    }
-    return sums;
+template <class T>
+[[gnu::always_inline]] inline PairSums distances_of_channel(const T* x, Layout at) {
+  const auto origin = static_cast<double>(x[0]);
+  PairSums sums;
+  for (std::int64_t i = 0; i < at.outer; ++i) {
+    const T* const run = x + i * at.step;
+    const auto distance = [run, origin](std::int64_t j) { return static_cast<double>(run[j]) - origin; };
+    sums.add(pair_sums(at.inner, distance, distance));
   }
-  std::array<double, kColumns> firsts{};
-  std::array<double, kColumns> products{};
-  const auto columns = static_cast<std::size_t>(count);
-  for (std::int64_t i = 0; i < x.size(0); ++i) {
-    const std::int64_t at = i * step + channel;
-    for (std::size_t j = 0; j < columns; ++j) {
-      const double value = u(at + static_cast<std::int64_t>(j), j);
-      firsts[j] += value;
-      products[j] += value * v(at + static_cast<std::int64_t>(j), j);
-    }
-  }
-  for (std::size_t j = 0; j < columns; ++j) sums[j] = {firsts[j], products[j]};
   return sums;
 }
 
-// Calls f(place in x, the channel's number here) for every element of the channels of a tile.
-template <class F>
-void for_each_element(const Tensor& x, std::int64_t channel, std::int64_t count, const F& f) {
-  const std::int64_t inner = x.size(2);
-  const std::int64_t step = x.size(1) * inner;
-  for (std::int64_t i = 0; i < x.size(0); ++i) {
-    const std::int64_t at = i * step + channel * inner;
-    if (inner > 1) {
-      for (std::int64_t j = 0; j < inner; ++j) f(at + j, 0U);
-    } else {
-      for (std::size_t j = 0; j < static_cast<std::size_t>(count); ++j) f(at + static_cast<std::int64_t>(j), j);
+template <class T>
+[[gnu::always_inline]] inline void normalise_channel(T* y, const T* x, Layout at, Affine<T> affine) {
+  for (std::int64_t i = 0; i < at.outer; ++i) {
+    for (std::int64_t j = i * at.step; j < i * at.step + at.inner; ++j) y[j] = affine(x[j]);
+  }
+}
+
+// Of grad, and of grad * (x - mean).
+template <class T>
+[[gnu::always_inline]] inline PairSums gradient_sums_of_channel(const T* grad, const T* x, Layout at, double mean) {
+  PairSums sums;
+  for (std::int64_t i = 0; i < at.outer; ++i) {
+    const T* const g = grad + i * at.step;
+    const T* const run = x + i * at.step;
+    sums.add(pair_sums(
+        at.inner, [g](std::int64_t j) { return static_cast<double>(g[j]); },
+        [run, mean](std::int64_t j) { return static_cast<double>(run[j]) - mean; }));
+  }
+  return sums;
+}
+
+template <class T>
+[[gnu::always_inline]] inline void gradient_of_channel(T* to, const T* grad, const T* x, Layout at, Slope<T> slope) {
+  for (std::int64_t i = 0; i < at.outer; ++i) {
+    for (std::int64_t j = i * at.step; j < i * at.step + at.inner; ++j) to[j] = slope(grad[j], x[j]);
+  }
+}
+
+// For `count` channels side by side: sums[j] of u(place, j) and u(place, j) v(place, j).
+template <class U, class V>
+[[gnu::always_inline]] inline void sum_columns(Columns<double>& firsts, Columns<double>& products, Layout at,
+                                               std::size_t count, const U& u, const V& v) {
+  firsts.fill(0.0);
+  products.fill(0.0);
+  for (std::int64_t i = 0; i < at.outer; ++i) {
+    const auto row = static_cast<std::size_t>(i * at.step);
+    for (std::size_t j = 0; j < count; ++j) {
+      const double value = u(row + j, j);
+      firsts[j] += value;
+      products[j] += value * v(row + j, j);
     }
   }
+}
+
+template <class T>
+[[gnu::always_inline]] inline void moments_of_columns(double* mean, double* var, const T* x, Layout at,
+                                                      std::size_t count) {
+  Columns<double> firsts;
+  Columns<double> products;
+  const auto distance = [x](std::size_t i, std::size_t j) {
+    return static_cast<double>(x[i]) - static_cast<double>(x[j]);
+  };
+  sum_columns(firsts, products, at, count, distance, distance);
+  for (std::size_t j = 0; j < count; ++j) {
+    const MeanAndVar found(static_cast<double>(x[j]), {firsts[j], products[j]}, at.count());
+    mean[j] = found.mean;
+    var[j] = found.var;
+  }
+}
+
+template <class T>
+[[gnu::always_inline]] inline void normalise_columns(T* y, const T* x, Layout at, std::size_t count, const double* mean,
+                                                     const double* var, const T* weight, const T* bias, double eps) {
+  Columns<T> middle;
+  Columns<T> scale;
+  for (std::size_t j = 0; j < count; ++j) {
+    middle[j] = static_cast<T>(mean[j]);
+    scale[j] = static_cast<T>(inverse_std(var[j], eps) * static_cast<double>(weight[j]));
+  }
+  for (std::int64_t i = 0; i < at.outer; ++i, y += at.step, x += at.step) {
+    for (std::size_t j = 0; j < count; ++j) y[j] = Affine<T>{middle[j], scale[j], bias[j]}(x[j]);
+  }
+}
+
+template <class T>
+[[gnu::always_inline]] inline void gradient_sums_of_columns(Columns<double>& firsts, Columns<double>& products,
+                                                            const T* grad, const T* x, Layout at, std::size_t count,
+                                                            const double* mean) {
+  sum_columns(
+      firsts, products, at, count, [grad](std::size_t i, std::size_t) { return static_cast<double>(grad[i]); },
+      [x, mean](std::size_t i, std::size_t j) { return static_cast<double>(x[i]) - mean[j]; });
+}
+
+template <class T>
+[[gnu::always_inline]] inline void gradient_of_columns(T* to, const T* grad, const T* x, Layout at, std::size_t count,
+                                                       const Columns<Slope<T>>& slopes) {
+  Columns<T> mean;
+  Columns<T> by_grad;
+  Columns<T> by_distance;
+  Columns<T> constant;
+  for (std::size_t j = 0; j < count; ++j) {
+    mean[j] = slopes[j].mean;
+    by_grad[j] = slopes[j].by_grad;
+    by_distance[j] = slopes[j].by_distance;
+    constant[j] = slopes[j].constant;
+  }
+  for (std::int64_t i = 0; i < at.outer; ++i, to += at.step, grad += at.step, x += at.step) {
+    for (std::size_t j = 0; j < count; ++j) {
+      to[j] = Slope<T>{mean[j], by_grad[j], by_distance[j], constant[j]}(grad[j], x[j]);
+    }
+  }
+}
+
+// Calls one(channel) for channels with runs, else several(first channel, how many), compiled for the processor.
+template <class One, class Several>
+void for_each_channel(Layout at, const One& one, const Several& several) {
+  if (at.inner > 1) {
+    parallel_for(at.channels, at.outer * at.inner * 4, [&](std::int64_t begin, std::int64_t end) {
+      vectorized([&one, begin, end ]() __attribute__((always_inline)) {
+        for (std::int64_t channel = begin; channel < end; ++channel) one(channel);
+      });
+    });
+    return;
+  }
+  const std::int64_t columns = (at.channels + kColumns - 1) / kColumns;
+  parallel_for(columns, at.outer * kColumns * 4, [&](std::int64_t begin, std::int64_t end) {
+    vectorized([&several, begin = begin * kColumns, end = std::min(end * kColumns, at.channels) ]()
+                   __attribute__((always_inline)) {
+                     for (std::int64_t first = begin; first < end; first += kColumns) {
+                       several(first, static_cast<std::size_t>(std::min(kColumns, end - first)));
+                     }
+                   });
+  });
 }
 
 template <class T>
@@ -76,35 +172,22 @@ void batch_norm_of(Moments moments, Tensor& out, Tensor& mean, Tensor& var, cons
   const T* const from = elements<T>(x);
   const T* const w = elements<T>(weight);
   const T* const b = elements<T>(bias);
-  const std::int64_t inner = x.size(2);
-  const auto count_per_channel = static_cast<double>(x.size(0) * inner);
-  for_each_tile(x, [&](std::int64_t channel, std::int64_t count) {
+  const Layout at(x);
+  const auto one = [&](std::int64_t c) __attribute__((always_inline)) {
+    const T* const in = from + c * at.inner;
     if (moments == Moments::computed) {
-      std::array<double, kColumns> origins{};
-      for (std::int64_t j = 0; j < count; ++j)
-        origins[static_cast<std::size_t>(j)] = static_cast<double>(from[(channel + j) * inner]);
-      const auto distance = [&](std::int64_t at, std::size_t j) { return static_cast<double>(from[at]) - origins[j]; };
-      const auto sums = sums_of_tile(x, channel, count, distance, distance);
-      for (std::int64_t j = 0; j < count; ++j) {
-        const auto k = static_cast<std::size_t>(j);
-        const MeanAndVar found(origins[k], sums[k], count_per_channel);
-        means[channel + j] = found.mean;
-        vars[channel + j] = found.var;
-      }
+      const MeanAndVar found(static_cast<double>(in[0]), distances_of_channel(in, at), at.count());
+      means[c] = found.mean;
+      vars[c] = found.var;
     }
-    std::array<T, kColumns> middle{};
-    std::array<T, kColumns> scale{};
-    std::array<T, kColumns> shift{};
-    for (std::int64_t j = 0; j < count; ++j) {
-      const auto k = static_cast<std::size_t>(j);
-      middle[k] = static_cast<T>(means[channel + j]);
-      scale[k] = static_cast<T>(inverse_std(vars[channel + j], eps) * static_cast<double>(w[channel + j]));
-      shift[k] = b[channel + j];
-    }
-    for_each_element(x, channel, count, [&](std::int64_t at, std::size_t j) {
-      to[at] = Affine<T>{middle[j], scale[j], shift[j]}(from[at]);
-    });
-  });
+    const double scale = inverse_std(vars[c], eps) * static_cast<double>(w[c]);
+    normalise_channel(to + c * at.inner, in, at, Affine<T>{static_cast<T>(means[c]), static_cast<T>(scale), b[c]});
+  };
+  const auto several = [&](std::int64_t c, std::size_t count) __attribute__((always_inline)) {
+    if (moments == Moments::computed) moments_of_columns(means + c, vars + c, from + c, at, count);
+    normalise_columns(to + c, from + c, at, count, means + c, vars + c, w + c, b + c, eps);
+  };
+  for_each_channel(at, one, several);
 }
 
 template <class T>
@@ -118,27 +201,32 @@ void batch_norm_backward_of(Moments moments, Tensor& grad_x, Tensor& grad_weight
   const double* const means = elements<double>(mean);
   const double* const vars = elements<double>(var);
   const T* const w = elements<T>(weight);
-  const auto count_per_channel = static_cast<double>(x.size(0) * x.size(2));
-  for_each_tile(x, [&](std::int64_t channel, std::int64_t count) {
-    const auto sums = sums_of_tile(
-        x, channel, count, [&](std::int64_t at, std::size_t) { return static_cast<double>(g[at]); },
-        [&](std::int64_t at, std::size_t j) {
-          return static_cast<double>(from[at]) - means[channel + static_cast<std::int64_t>(j)];
-        });
-    std::array<Slope<T>, kColumns> slopes{};
-    for (std::int64_t j = 0; j < count; ++j) {
-      const auto k = static_cast<std::size_t>(j);
-      const double inverse = inverse_std(vars[channel + j], eps);
-      by_weight[channel + j] = sums[k].product * inverse;
-      by_bias[channel + j] = sums[k].first;
-      const auto factor = static_cast<double>(w[channel + j]);
-      const PairSums weighted{sums[k].first * factor, sums[k].product * factor};
-      // Given moments do not move with x.
-      slopes[k] = slope_of<T>(means[channel + j], inverse, moments == Moments::given ? PairSums{} : weighted,
-                              count_per_channel, factor);
+  const Layout at(x);
+  // Takes in the sums of a channel and gives how its gradient depends on them. Given moments do not move with x.
+  const auto take_in = [&](std::int64_t c, const PairSums& sums) {
+    const double inverse = inverse_std(vars[c], eps);
+    by_weight[c] = sums.product * inverse;
+    by_bias[c] = sums.first;
+    const auto factor = static_cast<double>(w[c]);
+    const PairSums weighted{sums.first * factor, sums.product * factor};
+    return slope_of<T>(means[c], inverse, moments == Moments::given ? PairSums{} : weighted, at.count(), factor);
+  };
+  const auto one = [&](std::int64_t c) __attribute__((always_inline)) {
+    const std::int64_t first = c * at.inner;
+    const Slope<T> slope = take_in(c, gradient_sums_of_channel(g + first, from + first, at, means[c]));
+    gradient_of_channel(to + first, g + first, from + first, at, slope);
+  };
+  const auto several = [&](std::int64_t c, std::size_t count) __attribute__((always_inline)) {
+    Columns<double> firsts;
+    Columns<double> products;
+    gradient_sums_of_columns(firsts, products, g + c, from + c, at, count, means + c);
+    Columns<Slope<T>> slopes;
+    for (std::size_t j = 0; j < count; ++j) {
+      slopes[j] = take_in(c + static_cast<std::int64_t>(j), {firsts[j], products[j]});
     }
-    for_each_element(x, channel, count, [&](std::int64_t at, std::size_t j) { to[at] = slopes[j](g[at], from[at]); });
-  });
+    gradient_of_columns(to + c, g + c, from + c, at, count, slopes);
+  };
+  for_each_channel(at, one, several);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "tensor/cpu/moments.h"
 #include "tensor/cpu/normalization.h"
 #include "tensor/cpu/parallel.h"
+#include "tensor/cpu/vectorized.h"
 
 namespace troupe::cpu {
 namespace {
@@ -25,37 +26,47 @@ struct Groups {
 };
 
 template <class T>
+[[gnu::always_inline]] inline MeanAndVar normalise_row(T* y, const T* x, const T* weight, const T* bias, Groups sizes,
+                                                       double eps) {
+  const auto origin = static_cast<double>(x[0]);
+  const auto distance = [x, origin](std::int64_t i) { return static_cast<double>(x[i]) - origin; };
+  const std::int64_t size = sizes.row_size();
+  const MeanAndVar found(origin, pair_sums(size, distance, distance), static_cast<double>(size));
+  const double inverse = inverse_std(found.var, eps);
+  const auto middle = static_cast<T>(found.mean);
+  if (sizes.inner == 1) {
+    const auto scale = static_cast<T>(inverse);
+    for (std::int64_t i = 0; i < size; ++i) y[i] = (x[i] - middle) * scale * weight[i] + bias[i];
+    return found;
+  }
+  for (std::int64_t c = 0; c < sizes.channels; ++c) {
+    const Affine<T> affine{middle, static_cast<T>(inverse * static_cast<double>(weight[c])), bias[c]};
+    for (std::int64_t i = c * sizes.inner; i < (c + 1) * sizes.inner; ++i) y[i] = affine(x[i]);
+  }
+  return found;
+}
+
+template <class T>
 void group_norm_of(Tensor& out, Tensor& mean, Tensor& var, const Tensor& x, const Tensor& weight, const Tensor& bias,
                    double eps) {
   T* const to = mutable_elements<T>(out);
   double* const means = mutable_elements<double>(mean);
   double* const vars = mutable_elements<double>(var);
   const T* const from = elements<T>(x);
+  const T* const w = elements<T>(weight);
+  const T* const b = elements<T>(bias);
   const Groups sizes(x);
   const std::int64_t size = sizes.row_size();
   parallel_for(sizes.outer * sizes.groups, size * 4, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t row = begin; row < end; ++row) {
-      const T* const in = from + row * size;
-      T* const y = to + row * size;
-      const auto origin = static_cast<double>(in[0]);
-      const auto distance = [&](std::int64_t i) { return static_cast<double>(in[i]) - origin; };
-      const MeanAndVar found(origin, pair_sums(size, distance, distance), static_cast<double>(size));
-      means[row] = found.mean;
-      vars[row] = found.var;
-      const T* const w = elements<T>(weight) + sizes.first_channel(row);
-      const T* const b = elements<T>(bias) + sizes.first_channel(row);
-      const double inverse = inverse_std(found.var, eps);
-      if (sizes.inner == 1) {
-        const auto middle = static_cast<T>(found.mean);
-        const auto scale = static_cast<T>(inverse);
-        for (std::int64_t i = 0; i < size; ++i) y[i] = (in[i] - middle) * scale * w[i] + b[i];
-        continue;
+    vectorized([=]() __attribute__((always_inline)) {
+      for (std::int64_t row = begin; row < end; ++row) {
+        const std::int64_t channel = sizes.first_channel(row);
+        const MeanAndVar found =
+            normalise_row(to + row * size, from + row * size, w + channel, b + channel, sizes, eps);
+        means[row] = found.mean;
+        vars[row] = found.var;
       }
-      for (std::int64_t c = 0; c < sizes.channels; ++c) {
-        const Affine<T> affine{static_cast<T>(found.mean), static_cast<T>(inverse * static_cast<double>(w[c])), b[c]};
-        for (std::int64_t i = c * sizes.inner; i < (c + 1) * sizes.inner; ++i) y[i] = affine(in[i]);
-      }
-    }
+    });
   });
 }
 
@@ -72,7 +83,7 @@ struct BackwardRow {
 
 // The gradient by `row`, each element of which has a weight of its own.
 template <class T>
-void backward_by_element(const BackwardRow<T>& row, const T* weight, std::int64_t size) {
+[[gnu::always_inline]] inline void backward_by_element(BackwardRow<T> row, const T* weight, std::int64_t size) {
   const PairSums sums = pair_sums(
       size, [&](std::int64_t i) { return static_cast<double>(row.grad[i] * weight[i]); },
       [&](std::int64_t i) { return row.distance(i); });
@@ -82,19 +93,24 @@ void backward_by_element(const BackwardRow<T>& row, const T* weight, std::int64_
 
 // Adds to by_weight and by_bias what kRows rows, or one, contribute to each element.
 template <std::size_t rows, class T>
-void add_by_element(double* by_weight, double* by_bias, const BackwardRow<T>* row, std::int64_t size) {
+[[gnu::always_inline]] inline void add_by_element(double* by_weight, double* by_bias, const BackwardRow<T>* row,
+                                                  std::int64_t size) {
   std::array<T, rows> middle;
   std::array<T, rows> scale;
+  std::array<const T*, rows> grad;
+  std::array<const T*, rows> x;
   for (std::size_t r = 0; r < rows; ++r) {
     middle[r] = static_cast<T>(row[r].mean);
     scale[r] = static_cast<T>(row[r].inverse);
+    grad[r] = row[r].grad;
+    x[r] = row[r].x;
   }
   for (std::int64_t i = 0; i < size; ++i) {
     T weighted{0};
     T plain{0};
     for (std::size_t r = 0; r < rows; ++r) {
-      const T g = row[r].grad[i];
-      weighted += g * ((row[r].x[i] - middle[r]) * scale[r]);
+      const T g = grad[r][i];
+      weighted += g * ((x[r][i] - middle[r]) * scale[r]);
       plain += g;
     }
     by_weight[i] += static_cast<double>(weighted);
@@ -105,8 +121,8 @@ void add_by_element(double* by_weight, double* by_bias, const BackwardRow<T>* ro
 // The gradient by `row` where a weight is that of `inner` elements, and what it contributes to those of weight and
 // bias.
 template <class T>
-void backward_by_channel(double* by_weight, double* by_bias, const BackwardRow<T>& row, const T* weight,
-                         std::int64_t channels, std::int64_t inner) {
+[[gnu::always_inline]] inline void backward_by_channel(double* by_weight, double* by_bias, BackwardRow<T> row,
+                                                       const T* weight, std::int64_t channels, std::int64_t inner) {
   PairSums weighted;
   for (std::int64_t c = 0; c < channels; ++c) {
     const std::int64_t at = c * inner;
@@ -125,6 +141,44 @@ void backward_by_channel(double* by_weight, double* by_bias, const BackwardRow<T
   }
 }
 
+// The whole of a backward pass.
+template <class T>
+struct Backward {
+  T* to;
+  const T* grad;
+  const T* x;
+  const T* weight;
+  const double* mean;
+  const double* var;
+  double eps;
+  Groups sizes;
+
+  [[gnu::always_inline]] BackwardRow<T> row(std::int64_t i) const {
+    const std::int64_t at = i * sizes.row_size();
+    return {to + at, grad + at, x + at, mean[i], inverse_std(var[i], eps)};
+  }
+
+  // Rows [i, end); by_weight and by_bias have a place for every channel.
+  [[gnu::always_inline]] void run(double* by_weight, double* by_bias, std::int64_t i, std::int64_t end) const {
+    const std::int64_t size = sizes.row_size();
+    for (; sizes.inner == 1 && sizes.groups == 1 && i + kRows <= end; i += kRows) {
+      const std::array<BackwardRow<T>, kRows> rows{row(i), row(i + 1), row(i + 2), row(i + 3)};
+      add_by_element<kRows>(by_weight, by_bias, rows.data(), size);
+      for (const BackwardRow<T>& one : rows) backward_by_element(one, weight, size);
+    }
+    for (; i < end; ++i) {
+      const BackwardRow<T> one = row(i);
+      const std::int64_t c = sizes.first_channel(i);
+      if (sizes.inner > 1) {
+        backward_by_channel(by_weight + c, by_bias + c, one, weight + c, sizes.channels, sizes.inner);
+      } else {
+        add_by_element<1>(by_weight + c, by_bias + c, &one, size);
+        backward_by_element(one, weight + c, size);
+      }
+    }
+  }
+};
+
 // sums[i] = the i-th element of every part, added in their order.
 void join_parts(double* sums, const std::vector<double>& parts, std::int64_t size) {
   std::fill(sums, sums + size, 0.0);
@@ -137,41 +191,20 @@ template <class T>
 void group_norm_backward_of(Tensor& grad_x, Tensor& grad_weight, Tensor& grad_bias, const Tensor& grad, const Tensor& x,
                             const Tensor& mean, const Tensor& var, const Tensor& weight, double eps) {
   T* const to = mutable_elements<T>(grad_x);
-  const T* const g = elements<T>(grad);
-  const T* const from = elements<T>(x);
-  const T* const w = elements<T>(weight);
-  const double* const means = elements<double>(mean);
-  const double* const vars = elements<double>(var);
   const Groups sizes(x);
-  const std::int64_t size = sizes.row_size();
-  const auto row_at = [&](std::int64_t i) {
-    return BackwardRow<T>{to + i * size, g + i * size, from + i * size, means[i], inverse_std(vars[i], eps)};
-  };
+  const Backward<T> backward{
+      to,   elements<T>(grad), elements<T>(x), elements<T>(weight), elements<double>(mean), elements<double>(var), eps,
+      sizes};
   const std::int64_t all_channels = sizes.groups * sizes.channels;
   const std::int64_t parts = std::min(kParts, sizes.outer);
   std::vector<double> by_weight(static_cast<std::size_t>(parts * all_channels), 0.0);
   std::vector<double> by_bias(by_weight.size(), 0.0);
-  parallel_for(parts, sizes.outer * sizes.groups * size / parts * 8, [&](std::int64_t begin, std::int64_t end) {
+  parallel_for(parts, x.numel() / parts * 8, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t part = begin; part < end; ++part) {
-      double* const weight_sums = by_weight.data() + part * all_channels;
-      double* const bias_sums = by_bias.data() + part * all_channels;
-      const std::int64_t last = sizes.outer * (part + 1) / parts * sizes.groups;
-      std::int64_t i = sizes.outer * part / parts * sizes.groups;
-      for (; sizes.inner == 1 && sizes.groups == 1 && i + kRows <= last; i += kRows) {
-        const std::array<BackwardRow<T>, kRows> rows{row_at(i), row_at(i + 1), row_at(i + 2), row_at(i + 3)};
-        add_by_element<kRows>(weight_sums, bias_sums, rows.data(), size);
-        for (const BackwardRow<T>& row : rows) backward_by_element(row, w, size);
-      }
-      for (; i < last; ++i) {
-        const BackwardRow<T> row = row_at(i);
-        const std::int64_t c = sizes.first_channel(i);
-        if (sizes.inner > 1) {
-          backward_by_channel(weight_sums + c, bias_sums + c, row, w + c, sizes.channels, sizes.inner);
-        } else {
-          add_by_element<1>(weight_sums + c, bias_sums + c, &row, size);
-          backward_by_element(row, w + c, size);
-        }
-      }
+      vectorized([
+        backward, weights = by_weight.data() + part * all_channels, biases = by_bias.data() + part * all_channels,
+        first = sizes.outer * part / parts * sizes.groups, last = sizes.outer * (part + 1) / parts * sizes.groups
+      ]() __attribute__((always_inline)) { backward.run(weights, biases, first, last); });
     }
   });
   join_parts(mutable_elements<double>(grad_weight), by_weight, all_channels);

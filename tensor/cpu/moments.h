@@ -12,38 +12,41 @@ namespace troupe::cpu {
 struct PairSums {
   double first = 0.0;    ///< of u
   double product = 0.0;  ///< of u v
-  void add(const PairSums& other) {
+  [[gnu::always_inline]] void add(const PairSums& other) {
     first += other.first;
     product += other.product;
   }
 };
 
-/// Sums u(i) and u(i) v(i) for i below `count`.
+/// Sums u(i) and u(i) v(i) for i below `count`. For vectorized(): u and v hold numbers by value.
 template <class U, class V>
-PairSums pair_sums(std::int64_t count, const U& u, const V& v) {
-  constexpr std::int64_t kLanes = 8;
-  std::array<double, kLanes> firsts{};
-  std::array<double, kLanes> products{};
+[[gnu::always_inline]] inline PairSums pair_sums(std::int64_t count, const U& u, const V& v) {
+  constexpr std::int64_t kLanes = 32;
+  PairSums rest;
   std::int64_t i = 0;
-  for (; i + kLanes <= count; i += kLanes) {
-    for (std::int64_t lane = 0; lane < kLanes; ++lane) {
-      const double value = u(i + lane);
-      firsts[static_cast<std::size_t>(lane)] += value;
-      products[static_cast<std::size_t>(lane)] += value * v(i + lane);
+  if (count >= kLanes) {
+    std::array<double, kLanes> firsts{};
+    std::array<double, kLanes> products{};
+    for (; i + kLanes <= count; i += kLanes) {
+      for (std::int64_t lane = 0; lane < kLanes; ++lane) {
+        const double value = u(i + lane);
+        firsts[static_cast<std::size_t>(lane)] += value;
+        products[static_cast<std::size_t>(lane)] += value * v(i + lane);
+      }
     }
+    for (std::size_t half = kLanes / 2; half > 0; half /= 2) {
+      for (std::size_t lane = 0; lane < half; ++lane) {
+        firsts[lane] += firsts[lane + half];
+        products[lane] += products[lane + half];
+      }
+    }
+    rest = {firsts[0], products[0]};
   }
   for (; i < count; ++i) {
     const double value = u(i);
-    firsts[0] += value;
-    products[0] += value * v(i);
+    rest.add({value, value * v(i)});
   }
-  for (std::size_t half = kLanes / 2; half > 0; half /= 2) {
-    for (std::size_t lane = 0; lane < half; ++lane) {
-      firsts[lane] += firsts[lane + half];
-      products[lane] += products[lane + half];
-    }
-  }
-  return {firsts[0], products[0]};
+  return rest;
 }
 
 /// Mean and variance of `count` elements whose distances from `origin` have the sums given. From an origin among them,
@@ -62,7 +65,7 @@ struct Affine {
   T mean;
   T scale;
   T shift;
-  [[nodiscard]] T operator()(T x) const { return (x - mean) * scale + shift; }
+  [[nodiscard, gnu::always_inline]] T operator()(T x) const { return (x - mean) * scale + shift; }
 };
 
 /// by x = by_grad * grad + (x - mean) * by_distance + constant
@@ -72,7 +75,9 @@ struct Slope {
   T by_grad;
   T by_distance;
   T constant;
-  [[nodiscard]] T operator()(T grad, T x) const { return by_grad * grad + ((x - mean) * by_distance + constant); }
+  [[nodiscard, gnu::always_inline]] T operator()(T grad, T x) const {
+    return by_grad * grad + ((x - mean) * by_distance + constant);
+  }
 };
 
 inline double inverse_std(double var, double eps) { return 1.0 / std::sqrt(var + eps); }

@@ -1,5 +1,6 @@
 #include "tensor/ops_nn.h"
 
+#include <cmath>
 #include <limits>
 
 #include "tensor/create.h"
@@ -32,6 +33,30 @@ BOOST_AUTO_TEST_CASE(softmax_runs_along_any_dimension) {
   BOOST_CHECK_EQUAL(softmax(zeros({0, 4})).shape(), (Shape{0, 4}));
   BOOST_CHECK_EQUAL(softmax(zeros({4, 0})).shape(), (Shape{4, 0}));
   expect_error<ShapeError>("[softmax] dimension out of range: 3 of (3, 4, 5)", [&] { (void)softmax(x, 3); });
+}
+
+BOOST_AUTO_TEST_CASE(lines_of_any_length_and_number_give_what_elementwise_operations_give) {
+  Generator g(9);
+  for (const std::int64_t size : {1, 5, 63, 64, 65, 200}) {
+    for (const std::int64_t inner : {1, 3, 128, 131}) {
+      const Tensor x = mul(randn({2, size, inner}, g, DType::f64), 4.0);
+      const Tensor grad = randn({2, size, inner}, g, DType::f64);
+      const Tensor p = exp(x) / sum(exp(x), 1, KeepDim::yes);
+      expect_close(softmax(x, 1), p, 1e-13);
+      expect_close(log_softmax(x, 1), log(p), 1e-12, 1e-13);
+      expect_close(softmax_backward(grad, p, 1), p * (grad - sum(grad * p, 1, KeepDim::yes)), 1e-11, 1e-13);
+      expect_close(log_softmax_backward(grad, log(p), 1), grad - p * sum(grad, 1, KeepDim::yes), 1e-11, 1e-13);
+      expect_close(softmax(x.to(DType::f32), 1), p.to(DType::f32), 2e-6);
+      expect_close(log_softmax(x.to(DType::f32), 1), log(p).to(DType::f32), 2e-6, 1e-6);
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(softmax_of_what_was_masked_out_is_0) {
+  constexpr float kOut = -std::numeric_limits<float>::infinity();
+  const Tensor x = from_values<float>({1, kOut, kOut, 2}, {2, 2});
+  expect_same(softmax(x, 0), eye(2));
+  expect_same(softmax(x, 1), eye(2));
 }
 
 BOOST_AUTO_TEST_CASE(softmax_gradients_give_the_hand_values) {
