@@ -28,6 +28,8 @@
 #include "autograd/nn/init.h"
 #include "autograd/nn/linear.h"
 #include "autograd/nn/module.h"
+#include "autograd/nn/module_list.h"
+#include "autograd/nn/norm.h"
 #include "autograd/nn/pool.h"
 #include "autograd/nn/rnn.h"
 #include "autograd/nn/rnn_cell.h"

@@ -1,6 +1,7 @@
 #include "autograd/ops_rnn.h"
 
 #include <array>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -34,54 +35,72 @@ struct Given {
   std::vector<Edge> edges;  ///< to all of these in turn; none if nothing is to be recorded
 };
 
+/// What backward needs of a layer.
+struct Kept {
+  Kept(const Given& given, RnnTape taped)
+      : input_weight(given.edges[0] ? Saved(given.weights.input) : Saved()),
+        x(given.edges[1] ? Saved(given.x) : Saved()),
+        seen_by_others{Saved(taped.hidden_weight), Saved(taped.first_hidden), Saved(taped.first_cell),
+                       Saved(taped.output)},
+        tape(std::move(taped)),
+        dtypes{given.x.dtype(),
+               given.weights.input.dtype(),
+               given.weights.hidden.dtype(),
+               given.weights.input_bias.dtype(),
+               given.weights.hidden_bias.dtype(),
+               given.hidden.dtype(),
+               given.cell.dtype()} {}
+
+  Saved input_weight;
+  Saved x;
+  std::array<Saved, 4> seen_by_others;  ///< what of the tape somebody else could write to
+  RnnTape tape;
+  std::array<DType, 7> dtypes;  ///< of the inputs
+};
+
 class RecurrentFn final : public GradFn {
  public:
-  RecurrentFn(std::string_view name, Given given, RnnTape tape)
-      : GradFn(name, VertexKind::operation, std::move(given.edges), tape.cell == RnnCell::lstm ? 3 : 2),
-        input_weight_(next()[0] ? Saved(given.weights.input) : Saved()),
-        x_(next()[1] ? Saved(given.x) : Saved()),
-        seen_by_others_{Saved(tape.hidden_weight), Saved(tape.first_hidden), Saved(tape.first_cell),
-                        Saved(tape.output)},
-        tape_(std::move(tape)) {
-    for (const Tensor& input : {given.x, given.weights.input, given.weights.hidden, given.weights.input_bias,
-                                given.weights.hidden_bias, given.hidden, given.cell}) {
-      dtypes_.push_back(input.dtype());
-    }
-  }
+  RecurrentFn(std::string_view name, Kept kept, std::vector<Edge> inputs, std::uint32_t outputs)
+      : GradFn(name, VertexKind::operation, std::move(inputs), outputs), kept_(std::move(kept)) {}
 
   [[nodiscard]] std::vector<Tensor> apply(std::vector<Tensor> gradients) const override {
-    for (const Saved& saved : seen_by_others_) static_cast<void>(saved.get());
+    return apply_to(std::move(gradients), next());
+  }
+
+  [[nodiscard]] std::vector<Tensor> apply_to(std::vector<Tensor> gradients, std::span<const Edge> to) const override {
+    const Kept& kept = *kept_;
+    for (const Saved& saved : kept.seen_by_others) static_cast<void>(saved.get());
     gradients.resize(3);
-    const RnnStepGradients steps = rnn_backward({gradients[0], gradients[1], gradients[2]}, tape_);
-    const auto to = next();
+    const RnnStepGradients steps = rnn_backward({gradients[0], gradients[1], gradients[2]}, kept.tape);
     std::vector<Tensor> result(to.size());
-    if (to[0]) result[0] = matmul(steps.from_input, input_weight_.get().to(steps.from_input.dtype()));
-    if (to[1]) result[1] = rnn_backward_input_weight(steps.from_input, x_.get());
-    if (to[2]) result[2] = rnn_backward_hidden_weight(steps.from_hidden, tape_);
+    if (to[0]) result[0] = matmul(steps.from_input, kept.input_weight.get().to(steps.from_input.dtype()));
+    if (to[1]) result[1] = rnn_backward_input_weight(steps.from_input, kept.x.get());
+    if (to[2]) result[2] = rnn_backward_hidden_weight(steps.from_hidden, kept.tape);
     if (to[3]) result[3] = sum(steps.from_input, {0, 1});
-    const bool same_bias = tape_.cell != RnnCell::gru && to[3];
+    const bool same_bias = kept.tape.cell != RnnCell::gru && to[3];
     if (to[4]) result[4] = same_bias ? result[3] : sum(steps.from_hidden, {0, 1});
     if (to[5]) result[5] = steps.hidden;
     if (to[6]) result[6] = steps.cell;
     for (std::size_t i = 0; i < result.size(); ++i) {
-      if (result[i].defined()) result[i] = result[i].to(dtypes_[i]);
+      if (result[i].defined()) result[i] = result[i].to(kept.dtypes[i]);
     }
     return result;
   }
 
+ protected:
+  void drop_saved() const noexcept override { kept_.reset(); }
+
  private:
-  Saved input_weight_;
-  Saved x_;
-  std::array<Saved, 4> seen_by_others_;  ///< what of the tape somebody else could write to
-  RnnTape tape_;
-  std::vector<DType> dtypes_;  ///< of the inputs
+  mutable std::optional<Kept> kept_;
 };
 
 RnnOutputs record_layer(std::string_view name, Given given, RnnResult result) {
   if (given.edges.empty()) {
     return {result.output, result.hidden, result.cell.defined() ? Variable(result.cell) : Variable()};
   }
-  const auto fn = std::make_shared<const RecurrentFn>(name, std::move(given), std::move(result.tape));
+  const std::uint32_t outputs = result.cell.defined() ? 3 : 2;
+  Kept kept(given, std::move(result.tape));
+  const auto fn = std::make_shared<const RecurrentFn>(name, std::move(kept), std::move(given.edges), outputs);
   return {Variable::output_of({fn, 0}, std::move(result.output)),
           Variable::output_of({fn, 1}, std::move(result.hidden)),
           result.cell.defined() ? Variable::output_of({fn, 2}, std::move(result.cell)) : Variable()};

@@ -4,8 +4,12 @@
 
 namespace troupe::nn {
 
-Sequential::Sequential(std::vector<std::shared_ptr<Layer>> layers) : layers_(std::move(layers)) {
-  for (std::size_t i = 0; i < layers_.size(); ++i) add_module(std::to_string(i), layers_[i]);
+Sequential::Sequential(std::vector<std::shared_ptr<Layer>> layers) {
+  for (auto& layer : layers) append(std::move(layer));
+}
+
+void Sequential::append(std::shared_ptr<Layer> layer) {
+  layers_.push_back(add_module(std::to_string(layers_.size()), std::move(layer)));
 }
 
 Variable Sequential::forward(const Variable& x) {

@@ -1,6 +1,7 @@
 // Layers one after the other.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <vector>
 
@@ -12,7 +13,14 @@ namespace troupe::nn {
 class Sequential final : public Layer {
  public:
   /// Throws ValueError if a layer is null.
-  explicit Sequential(std::vector<std::shared_ptr<Layer>> layers);
+  explicit Sequential(std::vector<std::shared_ptr<Layer>> layers = {});
+
+  /// Adds a last layer. Throws ValueError if it is null. Not while others use this one.
+  void append(std::shared_ptr<Layer> layer);
+
+  [[nodiscard]] std::size_t size() const noexcept { return layers_.size(); }
+  /// Throws std::out_of_range.
+  [[nodiscard]] Layer& operator[](std::size_t index) const { return *layers_.at(index); }
 
   /// Of no layers: `x` itself.
   [[nodiscard]] Variable forward(const Variable& x) override;

@@ -8,6 +8,7 @@
 #include "autograd/nn/dropout.h"
 #include "autograd/nn/embedding.h"
 #include "autograd/nn/linear.h"
+#include "autograd/nn/module_list.h"
 #include "autograd/nn/pool.h"
 #include "autograd/nn/sequential.h"
 #include "autograd/ops.h"
@@ -132,6 +133,29 @@ BOOST_AUTO_TEST_CASE(an_image_network_has_gradients_for_all_its_parameters) {
     BOOST_CHECK(gradient.shape() == parameter.shape());
     BOOST_CHECK(max(abs(gradient)).item() > 0.0);
   }
+}
+
+BOOST_AUTO_TEST_CASE(layers_and_modules_in_a_row_are_named_by_their_places) {
+  Generator generator(1);
+  nn::Sequential chain;
+  const Variable x = ones({1, 2});
+  BOOST_CHECK(same(chain(x), x));
+  chain.append(std::make_shared<nn::Linear>(2, 3, generator));
+  chain.append(std::make_shared<nn::Linear>(3, 1, generator, nn::Bias::no));
+  BOOST_CHECK_EQUAL(chain.size(), 2U);
+  BOOST_CHECK_EQUAL(chain.named_parameters()[2].first, "1.weight");
+  BOOST_CHECK(same_bytes(chain(x).value(), chain[1](chain[0](x)).value()));
+  BOOST_CHECK_THROW((void)chain[2], std::out_of_range);
+
+  nn::ModuleList<nn::Linear> heads({std::make_shared<nn::Linear>(2, 3, generator)});
+  heads.append(std::make_shared<nn::Linear>(2, 4, generator));
+  std::int64_t width = 0;
+  for (const auto& head : heads) width += head->forward(x).shape()[1];
+  BOOST_CHECK_EQUAL(width, 7);
+  BOOST_CHECK_EQUAL(heads[1].weight().shape()[0], 4);
+  BOOST_CHECK_EQUAL(heads.named_parameters()[3].first, "1.bias");
+  BOOST_CHECK_EQUAL(heads.kind(), "ModuleList");
+  expect_throw<ValueError>([&] { heads.append(nullptr); }, "[nn] no module for the name: 2");
 }
 
 BOOST_AUTO_TEST_CASE(dropout_layers_with_one_parent_generator_draw_different_masks) {

@@ -105,6 +105,16 @@ BOOST_AUTO_TEST_CASE(a_layer_is_one_vertex_and_its_graph_runs_twice) {
   BOOST_CHECK(same_bytes(backward(loss).of(v[2]), first));
 }
 
+BOOST_AUTO_TEST_CASE(a_pass_that_releases_its_graph_lets_go_of_what_the_layer_kept) {
+  const std::vector<Variable> v = Random().inputs(4);
+  const Tensor x = v[0].value();
+  const auto handles_before = x.storage().handle_count();
+  const RnnOutputs outputs = lstm(v[0], parameters(v), v[5], v[6]);
+  BOOST_CHECK(x.storage().handle_count() > handles_before);
+  BOOST_CHECK(backward(sum(outputs.output), {.graph = Graph::release}).of(v[0]).defined());
+  BOOST_CHECK_EQUAL(x.storage().handle_count(), handles_before);
+}
+
 BOOST_AUTO_TEST_CASE(without_a_gradient_nothing_is_recorded) {
   const std::vector<Variable> v = Random().inputs(4);
   const NoGradGuard guard;

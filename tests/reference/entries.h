@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "autograd/nn/module.h"
+#include "autograd/nn/sequential.h"
 #include "tests/reference/case.h"
 
 namespace troupe::reference {
@@ -41,6 +42,10 @@ using Entries = std::map<std::string, Entry>;
 [[nodiscard]] Entries norm_entries();
 [[nodiscard]] Entries module_entries();
 [[nodiscard]] Entries rnn_entries();
+[[nodiscard]] Entries layer_entries();
 [[nodiscard]] Entries optimizer_entries();
+
+/// The network of cases_layers.py, as it starts.
+[[nodiscard]] std::shared_ptr<nn::Sequential> norm_net(DType dtype);
 
 }  // namespace troupe::reference

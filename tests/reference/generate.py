@@ -24,6 +24,7 @@ GROUPS = [
     "norm",
     "modules",
     "rnn",
+    "layers",
     "optimizers",
 ]
 

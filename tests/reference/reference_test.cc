@@ -36,6 +36,7 @@ Entries all_entries() {
            norm_entries(),
            module_entries(),
            rnn_entries(),
+           layer_entries(),
            optimizer_entries(),
        }) {
     for (const auto& [op, entry] : group) {

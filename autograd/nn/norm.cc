@@ -1,0 +1,89 @@
+#include "autograd/nn/norm.h"
+
+#include <fmt/format.h>
+
+#include "tensor/create.h"
+#include "tensor/error.h"
+#include "tensor/ops.h"
+
+namespace troupe::nn {
+
+BatchNorm::BatchNorm(const char* name, std::int64_t channels, const BatchNormLayerOptions& options)
+    : options_(options) {
+  if (channels < 1) throw ValueError(fmt::format("[{}] channels below 1: {}", name, channels));
+  if (options.affine == Affine::yes) {
+    weight_ = add_parameter("weight", ones({channels}, options.dtype));
+    bias_ = add_parameter("bias", zeros({channels}, options.dtype));
+  }
+  if (options.track == TrackStatistics::yes) {
+    running_mean_ = add_buffer("running_mean", zeros({channels}, options.dtype));
+    running_var_ = add_buffer("running_var", ones({channels}, options.dtype));
+    batches_ = add_buffer("num_batches_tracked", zeros({}, DType::i64));
+  }
+}
+
+Variable BatchNorm::forward(const Variable& x) {
+  check(x.shape());
+  const bool tracks = options_.track == TrackStatistics::yes;
+  const bool by_batch = !tracks || mode() == Mode::train;
+  const RunningStatistics running =
+      tracks ? RunningStatistics{running_mean_.value(), running_var_.value()} : RunningStatistics{};
+  const BatchNormVariable result = batch_norm(x, running, weight_, bias_,
+                                              {.statistics = by_batch ? NormStatistics::batch : NormStatistics::running,
+                                               .momentum = options_.momentum,
+                                               .eps = options_.eps});
+  if (tracks && by_batch) take_in(running, result.running);
+  return result.output;
+}
+
+void BatchNorm::take_in(const RunningStatistics& seen, const RunningStatistics& with_batch) {
+  const std::scoped_lock lock(mutex_);
+  const auto replace = [&](const Variable& running, const Tensor& before, const Tensor& after) {
+    const Tensor now = running.value();
+    // Another forward, or a load, was faster: this batch is then mixed into what they left.
+    const bool alone = now.storage().same_as(before.storage());
+    running.set_value(alone ? after : after + (now - before) * (1.0 - options_.momentum));
+  };
+  replace(running_mean_, seen.mean, with_batch.mean);
+  replace(running_var_, seen.var, with_batch.var);
+  batches_.set_value(batches_.value() + 1.0);
+}
+
+void BatchNorm1d::check(const Shape& x) const {
+  if (x.size() == 2 || x.size() == 3) return;
+  throw ShapeError(fmt::format("[BatchNorm1d] not (n, channels) or (n, channels, l): {}", to_string(x)));
+}
+
+void BatchNorm2d::check(const Shape& x) const {
+  if (x.size() == 4) return;
+  throw ShapeError(fmt::format("[BatchNorm2d] not (n, channels, h, w): {}", to_string(x)));
+}
+
+LayerNorm::LayerNorm(const Shape& normalized_shape, const NormLayerOptions& options)
+    : normalized_shape_(normalized_shape), eps_(options.eps) {
+  if (options.affine == Affine::no) return;
+  weight_ = add_parameter("weight", ones(normalized_shape, options.dtype));
+  bias_ = add_parameter("bias", zeros(normalized_shape, options.dtype));
+}
+
+Variable LayerNorm::forward(const Variable& x) { return layer_norm(x, normalized_shape_, weight_, bias_, eps_); }
+
+GroupNorm::GroupNorm(std::int64_t groups, std::int64_t channels, const NormLayerOptions& options)
+    : groups_(groups), channels_(channels), eps_(options.eps) {
+  if (groups < 1 || channels < 1 || channels % groups != 0) {
+    throw ValueError(fmt::format("[GroupNorm] {} channels in {} groups", channels, groups));
+  }
+  if (options.affine == Affine::no) return;
+  weight_ = add_parameter("weight", ones({channels}, options.dtype));
+  bias_ = add_parameter("bias", zeros({channels}, options.dtype));
+}
+
+Variable GroupNorm::forward(const Variable& x) {
+  const Shape shape = x.shape();
+  if (shape.size() < 2 || shape[1] != channels_) {
+    throw ShapeError(fmt::format("[GroupNorm] not (n, {}, ...): {}", channels_, to_string(shape)));
+  }
+  return group_norm(x, groups_, weight_, bias_, eps_);
+}
+
+}  // namespace troupe::nn

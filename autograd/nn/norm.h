@@ -1,0 +1,123 @@
+// Normalising layers. Parameters: weight (ones) and bias (zeros) unless Affine::no.
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+
+#include "autograd/nn/module.h"
+#include "autograd/ops_norm.h"
+
+namespace troupe::nn {
+
+/// Whether a layer scales and shifts what it normalised.
+enum class Affine : std::uint8_t { no, yes };
+
+/// Whether a layer keeps running statistics for eval mode. Without them it normalises by the batch in every mode.
+enum class TrackStatistics : std::uint8_t { no, yes };
+
+struct BatchNormLayerOptions {
+  double eps = 1e-5;      ///< added to the variance
+  double momentum = 0.1;  ///< the share of the batch in the new running statistics
+  Affine affine = Affine::yes;
+  TrackStatistics track = TrackStatistics::yes;
+  DType dtype = DType::f32;
+};
+
+/// What BatchNorm1d and BatchNorm2d have in common: channels are brought to mean 0 and variance 1, of the batch while
+/// training, by the running statistics in eval mode. Buffers: running_mean, running_var, num_batches_tracked (i64).
+/// Source: Ioffe and Szegedy, "Batch normalization", 2015. Errors as of batch_norm().
+///
+/// forward() may run on several threads at once, also while training: each normalises by its own batch, and the running
+/// statistics take in every batch, one after the other; in which order is left to chance.
+class BatchNorm : public Layer {
+ public:
+  [[nodiscard]] Variable forward(const Variable& x) override;
+
+  [[nodiscard]] const Variable& weight() const noexcept { return weight_; }
+  [[nodiscard]] const Variable& bias() const noexcept { return bias_; }
+
+ protected:
+  /// Throws ValueError `[BatchNorm2d] channels below 1: 0`.
+  BatchNorm(const char* name, std::int64_t channels, const BatchNormLayerOptions& options);
+
+  /// Throws ShapeError `[BatchNorm2d] not (n, channels, h, w): (3, 4)` if `x` has no shape for this layer.
+  virtual void check(const Shape& x) const = 0;
+
+ private:
+  void take_in(const RunningStatistics& seen, const RunningStatistics& with_batch);
+
+  BatchNormLayerOptions options_;
+  Variable weight_;
+  Variable bias_;
+  Variable running_mean_;
+  Variable running_var_;
+  Variable batches_;
+  std::mutex mutex_;  ///< from reading a running value to replacing it
+};
+
+/// x (n, channels) or (n, channels, l).
+class BatchNorm1d final : public BatchNorm {
+ public:
+  explicit BatchNorm1d(std::int64_t channels, const BatchNormLayerOptions& options = {})
+      : BatchNorm("BatchNorm1d", channels, options) {}
+
+ private:
+  void check(const Shape& x) const override;
+};
+
+/// x (n, channels, h, w).
+class BatchNorm2d final : public BatchNorm {
+ public:
+  explicit BatchNorm2d(std::int64_t channels, const BatchNormLayerOptions& options = {})
+      : BatchNorm("BatchNorm2d", channels, options) {}
+
+ private:
+  void check(const Shape& x) const override;
+};
+
+struct NormLayerOptions {
+  double eps = 1e-5;  ///< added to the variance
+  Affine affine = Affine::yes;
+  DType dtype = DType::f32;
+};
+
+/// Brings the last dimensions, of `normalized_shape`, to mean 0 and variance 1; weight and bias have that shape.
+/// Source: Ba et al., "Layer normalization", 2016. Errors as of layer_norm(). forward() may run on several threads at
+/// once.
+class LayerNorm final : public Layer {
+ public:
+  explicit LayerNorm(const Shape& normalized_shape, const NormLayerOptions& options = {});
+  /// Of the last dimension alone.
+  explicit LayerNorm(std::int64_t size, const NormLayerOptions& options = {}) : LayerNorm(Shape{size}, options) {}
+
+  [[nodiscard]] Variable forward(const Variable& x) override;
+
+  [[nodiscard]] const Variable& weight() const noexcept { return weight_; }
+  [[nodiscard]] const Variable& bias() const noexcept { return bias_; }
+
+ private:
+  Shape normalized_shape_;
+  double eps_;
+  Variable weight_;
+  Variable bias_;
+};
+
+/// Brings groups of neighbouring channels of each example to mean 0 and variance 1. Shapes: x (n, channels, ...).
+/// Source: Wu and He, "Group normalization", 2018. Errors as of group_norm(). forward() may run on several threads at
+/// once.
+class GroupNorm final : public Layer {
+ public:
+  /// Throws ValueError `[GroupNorm] 6 channels in 4 groups`.
+  GroupNorm(std::int64_t groups, std::int64_t channels, const NormLayerOptions& options = {});
+
+  [[nodiscard]] Variable forward(const Variable& x) override;
+
+ private:
+  std::int64_t groups_;
+  std::int64_t channels_;
+  double eps_;
+  Variable weight_;
+  Variable bias_;
+};
+
+}  // namespace troupe::nn

@@ -1,0 +1,100 @@
+#include "autograd/nn/norm.h"
+
+#include <cmath>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tests/autograd/expect.h"
+
+using namespace troupe;
+using namespace troupe::testing;
+
+namespace {
+
+Tensor value_of(const nn::Module& module, const std::string& name) {
+  for (const auto& [path, variable] : module.named_state()) {
+    if (path == name) return variable.value();
+  }
+  return {};
+}
+
+constexpr nn::BatchNormLayerOptions kF64{.dtype = DType::f64};
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(nn_norm)
+
+BOOST_AUTO_TEST_CASE(batch_norm_takes_in_each_batch_while_training_and_uses_what_it_has_in_eval_mode) {
+  nn::BatchNorm1d layer(1, kF64);
+  const Variable x = from_values<double>({1.0, 3.0, 5.0, 7.0}, {4, 1});  // mean 4, variance 5, of the population 20/3
+  const double scale = 1.0 / std::sqrt(5.0 + 1e-5);
+  expect(layer(x).value(), {-3.0 * scale, -scale, scale, 3.0 * scale}, {4, 1});
+  expect(value_of(layer, "running_mean"), {0.4});                    // 0.9 * 0 + 0.1 * 4
+  expect(value_of(layer, "running_var"), {0.9 + 0.1 * 20.0 / 3.0});  // 0.9 * 1 + 0.1 * 20/3
+  BOOST_CHECK(same_bytes(value_of(layer, "num_batches_tracked"), scalar<std::int64_t>(1)));
+  layer.eval();
+  const double running = 1.0 / std::sqrt(0.9 + 2.0 / 3.0 + 1e-5);
+  expect(layer(x).value(), {0.6 * running, 2.6 * running, 4.6 * running, 6.6 * running}, {4, 1});
+  expect(value_of(layer, "running_mean"), {0.4});
+}
+
+BOOST_AUTO_TEST_CASE(the_state_of_batch_norm_has_torchs_names) {
+  std::vector<std::string> names;
+  const nn::BatchNorm2d layer(3);
+  for (const auto& [name, variable] : layer.named_state()) names.push_back(name);
+  const std::vector<std::string> expected{"weight", "bias", "running_mean", "running_var", "num_batches_tracked"};
+  BOOST_TEST(names == expected, boost::test_tools::per_element());
+  BOOST_CHECK_EQUAL(layer.parameters().size(), 2U);
+  BOOST_CHECK(nn::BatchNorm2d(3, {.affine = nn::Affine::no}).parameters().empty());
+  BOOST_CHECK(nn::BatchNorm2d(3, {.track = nn::TrackStatistics::no}).named_buffers().empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_layer_that_tracks_nothing_normalises_by_the_batch_in_every_mode) {
+  nn::BatchNorm1d layer(1, {.track = nn::TrackStatistics::no, .dtype = DType::f64});
+  const Variable x = from_values<double>({1.0, 3.0, 5.0, 7.0}, {2, 1, 2});
+  const Tensor training = layer(x).value();
+  layer.eval();
+  BOOST_CHECK(same_bytes(layer(x).value(), training));
+}
+
+BOOST_AUTO_TEST_CASE(running_statistics_lose_no_batch_of_forwards_that_run_at_once) {
+  constexpr int kForwards = 2000;
+  nn::BatchNorm1d layer(1, {.momentum = 1e-4, .dtype = DType::f64});
+  // All batches are the same, so that their order does not matter: after n of them the mean is 2 (1 - 0.9999^n).
+  const Variable x = from_values<double>({1.0, 3.0}, {2, 1});
+  const auto run = [&] {
+    for (int i = 0; i < kForwards; ++i) (void)layer(x);
+  };
+  std::thread other(run);
+  run();
+  other.join();
+  BOOST_CHECK_EQUAL(value_of(layer, "num_batches_tracked").item<std::int64_t>(), 2 * kForwards);
+  BOOST_CHECK(allclose(value_of(layer, "running_mean"),
+                       from_values<double>({2.0 * (1.0 - std::pow(0.9999, 2 * kForwards))}), 1e-11));
+}
+
+BOOST_AUTO_TEST_CASE(layer_and_group_norm_start_without_scale_and_shift) {
+  nn::LayerNorm layer({2}, {.dtype = DType::f64});
+  const double scale = 1.0 / std::sqrt(1.0 + 1e-5);
+  expect(layer(from_values<double>({1.0, 3.0, 6.0, 4.0}, {2, 2})).value(), {-scale, scale, scale, -scale}, {2, 2});
+  nn::GroupNorm group(1, 2, {.dtype = DType::f64});
+  expect(group(from_values<double>({1.0, 3.0, 6.0, 4.0}, {2, 2})).value(), {-scale, scale, scale, -scale}, {2, 2});
+  BOOST_CHECK(nn::LayerNorm(Shape{2, 3}).weight().shape() == (Shape{2, 3}));
+  BOOST_CHECK(nn::LayerNorm(4, {.affine = nn::Affine::no}).parameters().empty());
+}
+
+BOOST_AUTO_TEST_CASE(shapes_that_do_not_fit_are_refused) {
+  expect_throw<ValueError>([] { nn::BatchNorm2d(0); }, "[BatchNorm2d] channels below 1: 0");
+  expect_throw<ShapeError>(
+      [] {
+        (void)nn::BatchNorm2d(3)(ones({3, 4}));
+      },
+      "[BatchNorm2d] not (n, channels, h, w): (3, 4)");
+  expect_throw<ShapeError>([] { (void)nn::BatchNorm1d(3)(ones({4})); },
+                           "[BatchNorm1d] not (n, channels) or (n, channels, l): (4)");
+  expect_throw<ValueError>([] { nn::GroupNorm(4, 6); }, "[GroupNorm] 6 channels in 4 groups");
+  expect_throw<ShapeError>([] { (void)nn::GroupNorm(2, 6)(ones({2, 4})); }, "[GroupNorm] not (n, 6, ...): (2, 4)");
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,44 @@
+"""Normalising layers with their running statistics, and networks made of many kinds of layers."""
+
+import torch
+from torch import nn
+
+from recipe import normal
+
+
+def batch_norm(make, channels, **options):
+    """With running statistics as after some training."""
+    layer = make(channels, **options)
+    if layer.running_mean is not None:
+        layer.running_mean.copy_(torch.linspace(-1, 1, channels))
+        layer.running_var.copy_(torch.linspace(0.5, 2, channels))
+        layer.num_batches_tracked.fill_(7)
+    return layer
+
+
+def add(group):
+    for op, make, shapes in [("BatchNorm1d", nn.BatchNorm1d, [(5, 3), (2, 3, 4)]),
+                             ("BatchNorm2d", nn.BatchNorm2d, [(2, 3, 4, 5), (4, 1, 2, 2)])]:
+        for shape in shapes:
+            for train in [True, False]:
+                for affine, track in [(True, True), (False, True), (True, False)]:
+                    options = dict(eps=1e-3, momentum=0.2)
+                    group.module(op, lambda: batch_norm(make, shape[1], affine=affine, track_running_stats=track,
+                                                        **options),
+                                 [normal(*shape)], train=train, channels=shape[1], affine=affine, track=track, **options)
+    for shape, sizes in [((4, 6), (6,)), ((2, 3, 4), (3, 4)), ((5, 3), (3,))]:
+        for affine in [True, False]:
+            group.module("LayerNorm", lambda: nn.LayerNorm(sizes, eps=1e-3, elementwise_affine=affine), [normal(*shape)],
+                         sizes=sizes, affine=affine, eps=1e-3)
+    for shape, groups in [((2, 6), 3), ((2, 4, 3, 2), 2), ((1, 4, 3), 4), ((2, 4, 2, 2), 1)]:
+        for affine in [True, False]:
+            group.module("GroupNorm", lambda: nn.GroupNorm(groups, shape[1], eps=1e-3, affine=affine), [normal(*shape)],
+                         groups=groups, channels=shape[1], affine=affine, eps=1e-3)
+    for train in [True, False]:
+        group.module("NormNet", norm_net, [normal(2, 1, 5, 6)], train=train)
+
+
+def norm_net():
+    """Also what checkpoint.safetensors holds. A bias before batch norm would have no gradient but rounding errors."""
+    return nn.Sequential(nn.Conv2d(1, 4, 3, bias=False), batch_norm(nn.BatchNorm2d, 4), nn.ReLU(), nn.Conv2d(4, 4, 2),
+                         nn.GroupNorm(2, 4), nn.Tanh(), nn.Flatten(), nn.Linear(24, 3), nn.LayerNorm(3))
