@@ -44,6 +44,8 @@
 #include "node/local_cluster.h"
 #include "node/node.h"
 #include "optim/optimizer.h"
+#include "optim/clip.h"
+#include "optim/local_optimizer.h"
 #include "optim/rule_options.h"
 #include "tensor/create.h"
 #include "tensor/generator.h"

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <atomic>
 #include <stdexcept>
 #include <unordered_set>
 #include <utility>
@@ -24,7 +23,7 @@ Error step_error(ErrorCode code, std::string message) {
 }  // namespace
 
 ShardPart::ShardPart(std::unique_ptr<optim::Optimizer> rule, std::vector<Variable> parameters)
-    : rule_(std::move(rule)), parameters_(std::move(parameters)), spare_(parameters_.size()) {
+    : rule_(std::move(rule)), parameters_(std::move(parameters)), buffers_(parameters_.size()) {
   std::unordered_set<const void*> seen;
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     const Variable& parameter = parameters_[i];
@@ -94,7 +93,7 @@ Result<msg::ShardStepped> ShardPart::apply(const StepId& step, const Gradients& 
   }
   for (optim::ParameterUpdate& update : ready_->updates) {
     parameters_[update.index].set_value(std::move(update.next));
-    spare_[update.index] = std::move(update.current);
+    buffers_.give(update.index, std::move(update.current));
   }
   rule_->commit();
   ready_.reset();
@@ -109,7 +108,7 @@ void ShardPart::compute(const StepId& step, const Gradients& gradients) {
     Tensor gradient = gradients.of(parameters_[i]);
     if (!gradient.defined()) continue;
     Tensor current = parameters_[i].value();
-    Tensor next = second_buffer(i, current);
+    Tensor next = buffers_.take(i, current);
     ready.updates.push_back({i, std::move(current), std::move(gradient), std::move(next)});
   }
   rule_->prepare(ready.updates);
@@ -118,7 +117,7 @@ void ShardPart::compute(const StepId& step, const Gradients& gradients) {
 
 void ShardPart::drop_ready() {
   if (!ready_) return;
-  for (optim::ParameterUpdate& update : ready_->updates) spare_[update.index] = std::move(update.next);
+  for (optim::ParameterUpdate& update : ready_->updates) buffers_.give(update.index, std::move(update.next));
   ready_.reset();
   rule_->rollback();
 }
@@ -128,17 +127,6 @@ bool ShardPart::is_current(const Ready& ready) const {
     if (!parameters_[update.index].value().storage().same_as(update.current.storage())) return false;
   }
   return true;
-}
-
-Tensor ShardPart::second_buffer(std::size_t index, const Tensor& current) {
-  Tensor spare = std::exchange(spare_[index], {});
-  const bool usable = spare.defined() && spare.shape() == current.shape() && spare.dtype() == current.dtype() &&
-                      spare.device() == current.device() && spare.is_contiguous() &&
-                      spare.storage().size() == spare.nbytes() && spare.storage().handle_count() == 1;
-  if (!usable) return Tensor::empty(current.shape(), current.dtype(), current.device());
-  // The last reader's reads come before what is written next.
-  std::atomic_thread_fence(std::memory_order_acquire);
-  return spare;
 }
 
 void ShardPart::finish(const StepId& step, msg::StepState state) {

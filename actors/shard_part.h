@@ -19,6 +19,7 @@
 #include "messages/ids.h"
 #include "messages/optim.h"
 #include "optim/optimizer.h"
+#include "optim/second_buffers.h"
 
 namespace troupe::detail {
 
@@ -64,13 +65,12 @@ class ShardPart {
   void compute(const StepId& step, const Gradients& gradients);
   void drop_ready();
   [[nodiscard]] bool is_current(const Ready& ready) const;
-  [[nodiscard]] Tensor second_buffer(std::size_t index, const Tensor& current);
   [[nodiscard]] Result<msg::ShardStepped> apply(const StepId& step, const Gradients& gradients);
   void finish(const StepId& step, msg::StepState state);
 
   std::unique_ptr<optim::Optimizer> rule_;
   std::vector<Variable> parameters_;
-  std::vector<Tensor> spare_;  // by parameter; its last version, used again once nobody reads it
+  optim::SecondBuffers buffers_;
   std::uint64_t version_ = 0;
   std::map<StepId, Open> open_;
   std::map<StepId, Done> done_;

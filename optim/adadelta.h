@@ -21,9 +21,18 @@ struct AdadeltaOptions {
   void check() const;
 
   friend bool operator==(const AdadeltaOptions&, const AdadeltaOptions&) = default;
+  /// Calls `visit` with name and value of each.
+  template <class Visit>
+  void each(const Visit& visit) {
+    visit("lr", lr);
+    visit("rho", rho);
+    visit("eps", eps);
+    visit("weight_decay", weight_decay);
+    visit("maximize", maximize);
+  }
   template <class Archive>
   void serialize(Archive& ar) {
-    ar(lr, rho, eps, weight_decay, maximize);
+    each([&ar](std::string_view /*name*/, auto& option) { ar(option); });
   }
 };
 

@@ -22,9 +22,19 @@ struct AdagradOptions {
   void check() const;
 
   friend bool operator==(const AdagradOptions&, const AdagradOptions&) = default;
+  /// Calls `visit` with name and value of each.
+  template <class Visit>
+  void each(const Visit& visit) {
+    visit("lr", lr);
+    visit("lr_decay", lr_decay);
+    visit("weight_decay", weight_decay);
+    visit("initial_accumulator_value", initial_accumulator_value);
+    visit("eps", eps);
+    visit("maximize", maximize);
+  }
   template <class Archive>
   void serialize(Archive& ar) {
-    ar(lr, lr_decay, weight_decay, initial_accumulator_value, eps, maximize);
+    each([&ar](std::string_view /*name*/, auto& option) { ar(option); });
   }
 };
 

@@ -23,9 +23,20 @@ struct AdamOptions {
   void check() const;
 
   friend bool operator==(const AdamOptions&, const AdamOptions&) = default;
+  /// Calls `visit` with name and value of each.
+  template <class Visit>
+  void each(const Visit& visit) {
+    visit("lr", lr);
+    visit("beta1", beta1);
+    visit("beta2", beta2);
+    visit("eps", eps);
+    visit("weight_decay", weight_decay);
+    visit("amsgrad", amsgrad);
+    visit("maximize", maximize);
+  }
   template <class Archive>
   void serialize(Archive& ar) {
-    ar(lr, beta1, beta2, eps, weight_decay, amsgrad, maximize);
+    each([&ar](std::string_view /*name*/, auto& option) { ar(option); });
   }
 };
 

@@ -22,9 +22,19 @@ struct AdamaxOptions {
   void check() const;
 
   friend bool operator==(const AdamaxOptions&, const AdamaxOptions&) = default;
+  /// Calls `visit` with name and value of each.
+  template <class Visit>
+  void each(const Visit& visit) {
+    visit("lr", lr);
+    visit("beta1", beta1);
+    visit("beta2", beta2);
+    visit("eps", eps);
+    visit("weight_decay", weight_decay);
+    visit("maximize", maximize);
+  }
   template <class Archive>
   void serialize(Archive& ar) {
-    ar(lr, beta1, beta2, eps, weight_decay, maximize);
+    each([&ar](std::string_view /*name*/, auto& option) { ar(option); });
   }
 };
 

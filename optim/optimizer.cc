@@ -2,10 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <iterator>
+#include <optional>
 #include <stdexcept>
 #include <unordered_set>
 
 #include "optim/option_checks.h"
+#include "tensor/create.h"
 #include "tensor/error.h"
 
 namespace troupe::optim {
@@ -94,6 +97,36 @@ void Optimizer::step(std::span<const ParameterUpdate> updates, const StepOptions
   check(updates, options);
   compute(updates, options, States::replaced);
   for (const ParameterUpdate& update : updates) states_.count_step(update.index);
+}
+
+NamedTensors Optimizer::state() const {
+  NamedTensors all;
+  for (const auto& [option, value] : named_options()) {
+    all.emplace_back(fmt::format("{}.{}", name(), option), full({}, value, DType::f64));
+  }
+  NamedTensors states = states_.save();
+  all.insert(all.end(), std::make_move_iterator(states.begin()), std::make_move_iterator(states.end()));
+  return all;
+}
+
+void Optimizer::load_state(const NamedTensors& state, std::span<const Tensor> values, const std::string& prefix) {
+  require_closed();
+  SavedState saved(state, prefix);
+  double saved_lr = lr();
+  for (const auto& [option, value] : named_options()) {
+    const std::string key = fmt::format("{}.{}", name(), option);
+    const std::optional<double> was = saved.take_number(key);
+    if (!was) continue;
+    if (option == "lr") {
+      saved_lr = *was;
+    } else if (*was != value) {
+      saved.complain(key, fmt::format("is {}, not {}", *was, value));
+    }
+  }
+  ParameterStates states = states_.loaded(saved, values);
+  saved.finish();
+  set_lr(saved_lr);
+  states_ = std::move(states);
 }
 
 void Optimizer::compute(std::span<const ParameterUpdate> updates, const StepOptions& options, States states) {

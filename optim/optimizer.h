@@ -5,7 +5,9 @@
 #include <cstdint>
 #include <limits>
 #include <span>
+#include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "optim/parameter_states.h"
@@ -80,11 +82,26 @@ class Optimizer {
   /// step, and where the rule keeps none of this name.
   [[nodiscard]] Tensor state(std::size_t index, std::string_view name) const { return states_.find(index, name); }
 
+  /// Options and states by name, for write_safetensors(): "adam.lr" (f64), "parameters.3.exp_avg", "parameters.3.step"
+  /// (i64). Nothing is copied; later steps do not change what is returned.
+  [[nodiscard]] NamedTensors state() const;
+
+  /// Goes on from a state that was saved: steps that follow give the bits that they would have given there. The step
+  /// size is taken over, all other options must be what they were. Reads the names that begin with `prefix`, and
+  /// copies. Unless `values` is empty, a parameter's state must fit the value at its number, and goes to that one's
+  /// device. Throws ValueError that names all that does not fit, and changes nothing: `[load_state] missing: adam.lr;
+  /// unexpected: sgd.lr; given twice: parameters.0.step; adam.eps is 0.1, not 1e-08; parameters.0.exp_avg is f32 (2),
+  /// not f32 (3)`; std::logic_error if a prepared step is open.
+  void load_state(const NamedTensors& state, std::span<const Tensor> values = {}, const std::string& prefix = {});
+
  protected:
   explicit Optimizer(std::vector<StateKind> kinds) : states_(std::move(kinds)) {}
 
   /// The formula of a parameter's step number `step`, from 1 on. Its states are the kinds that the rule was made with.
   [[nodiscard]] virtual UpdateFormula formula(std::int64_t step) const = 0;
+
+  /// All options by name; flags are 0 or 1.
+  [[nodiscard]] virtual std::vector<std::pair<std::string, double>> named_options() const = 0;
 
   /// Whether steps go along the gradient.
   [[nodiscard]] virtual bool maximizes() const noexcept = 0;

@@ -3,11 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
+#include <optional>
 
+#include "tensor/create.h"
 #include "tensor/error.h"
 
 namespace troupe::optim {
 namespace {
+
+constexpr std::string_view kStep = "step";
 
 bool has_master(const Tensor& value) { return compute_dtype(value.dtype()) != value.dtype(); }
 
@@ -18,6 +23,21 @@ bool fits(const std::vector<Tensor>& states, std::size_t kinds, const Tensor& va
     return state.shape() == value.shape() && state.dtype() == compute_dtype(value.dtype()) &&
            state.device() == value.device();
   });
+}
+
+std::string name_of_state(std::size_t index, std::string_view name) {
+  return fmt::format("parameters.{}.{}", index, name);
+}
+
+/// The number in "parameters.3.exp_avg", if `name` is written like that.
+std::optional<std::size_t> index_in(std::string_view name) {
+  constexpr std::string_view kBegin = "parameters.";
+  if (!name.starts_with(kBegin)) return std::nullopt;
+  name.remove_prefix(kBegin.size());
+  std::size_t index = 0;
+  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), index);
+  if (error != std::errc() || end == name.data() + name.size() || *end != '.') return std::nullopt;
+  return index;
 }
 
 /// The same elements in memory that later writes to `x` leave alone; nothing is copied before there is such a write.
@@ -80,6 +100,59 @@ Tensor ParameterStates::find(std::size_t index, std::string_view name) const {
   const std::vector<Tensor>& present = states_.at(index).present;
   const std::size_t place = place_of(name);
   return place < present.size() ? snapshot(present[place]) : Tensor();
+}
+
+NamedTensors ParameterStates::save() const {
+  NamedTensors saved;
+  for (const auto& [index, state] : states_) {
+    if (state.steps == 0) continue;
+    saved.emplace_back(name_of_state(index, kStep), from_values<std::int64_t>({state.steps}, {}));
+    for (std::size_t k = 0; k < state.present.size(); ++k) {
+      const std::string_view name = k < kinds_.size() ? std::string_view(kinds_[k].name) : kMaster;
+      saved.emplace_back(name_of_state(index, name), snapshot(state.present[k]));
+    }
+  }
+  return saved;
+}
+
+ParameterStates ParameterStates::loaded(SavedState& saved, std::span<const Tensor> values) const {
+  ParameterStates result(kinds_);
+  for (const std::string& name : saved.names()) {
+    const std::optional<std::size_t> index = index_in(name);
+    // Others are not taken, hence unexpected.
+    if (index && name == name_of_state(*index, kStep)) result.load_one(*index, saved, values);
+  }
+  return result;
+}
+
+void ParameterStates::load_one(std::size_t index, SavedState& saved, std::span<const Tensor> values) {
+  if (!values.empty() && index >= values.size()) return;  // unexpected
+  const std::string step = name_of_state(index, kStep);
+  const std::int64_t steps = saved.take_integer(step).value_or(1);
+  if (steps < 1) saved.complain(step, fmt::format("is {}, not above 0", steps));
+
+  // Without values the first state says what the others are.
+  Tensor like = values.empty() ? Tensor() : values[index];
+  const auto load = [&](std::string_view name, const Tensor& tensor) -> Tensor {
+    if (!tensor.defined()) return {};
+    if (!like.defined()) like = tensor;
+    const DType dtype = like.dtype() == DType::f64 ? DType::f64 : DType::f32;
+    if (tensor.shape() != like.shape() || tensor.dtype() != dtype) {
+      saved.complain(name_of_state(index, name),
+                     fmt::format("is {} {}, not {} {}", name_of(tensor.dtype()), to_string(tensor.shape()),
+                                 name_of(dtype), to_string(like.shape())));
+    }
+    return tensor.to(like.device()).clone();
+  };
+  std::vector<Tensor> present;
+  for (const StateKind& kind : kinds_) present.push_back(load(kind.name, saved.take(name_of_state(index, kind.name))));
+  const std::string master = name_of_state(index, kMaster);
+  if (values.empty()) {
+    if (const Tensor found = saved.take_if_there(master); found.defined()) present.push_back(load(kMaster, found));
+  } else if (has_master(values[index])) {
+    present.push_back(load(kMaster, saved.take(master)));
+  }
+  states_[index] = {.steps = steps, .present = std::move(present), .next = {}};
 }
 
 /// Where the state of this name is in the list; past its end if there is none.

@@ -4,11 +4,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "optim/saved_state.h"
+#include "tensor/io/named_tensors.h"
 #include "tensor/tensor.h"
 
 namespace troupe::optim {
@@ -57,7 +60,16 @@ class ParameterStates {
   /// first step, and if there is none of this name.
   [[nodiscard]] Tensor find(std::size_t index, std::string_view name) const;
 
+  /// All present states of parameters that took steps, as find() returns them, and their numbers of steps (i64):
+  /// "parameters.3.exp_avg", "parameters.3.step".
+  [[nodiscard]] NamedTensors save() const;
+
+  /// Returns states of the same kinds with what was saved, copied; complains to `saved` about what does not fit. Unless
+  /// `values` is empty, states must fit the value at their parameter's number, and go to its device.
+  [[nodiscard]] ParameterStates loaded(SavedState& saved, std::span<const Tensor> values) const;
+
  private:
+  void load_one(std::size_t index, SavedState& saved, std::span<const Tensor> values);
   [[nodiscard]] std::size_t place_of(std::string_view name) const;
 
   std::vector<StateKind> kinds_;

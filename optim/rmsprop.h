@@ -23,9 +23,20 @@ struct RMSpropOptions {
   void check() const;
 
   friend bool operator==(const RMSpropOptions&, const RMSpropOptions&) = default;
+  /// Calls `visit` with name and value of each.
+  template <class Visit>
+  void each(const Visit& visit) {
+    visit("lr", lr);
+    visit("alpha", alpha);
+    visit("eps", eps);
+    visit("weight_decay", weight_decay);
+    visit("momentum", momentum);
+    visit("centered", centered);
+    visit("maximize", maximize);
+  }
   template <class Archive>
   void serialize(Archive& ar) {
-    ar(lr, alpha, eps, weight_decay, momentum, centered, maximize);
+    each([&ar](std::string_view /*name*/, auto& option) { ar(option); });
   }
 };
 

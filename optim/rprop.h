@@ -22,9 +22,19 @@ struct RpropOptions {
   void check() const;
 
   friend bool operator==(const RpropOptions&, const RpropOptions&) = default;
+  /// Calls `visit` with name and value of each.
+  template <class Visit>
+  void each(const Visit& visit) {
+    visit("lr", lr);
+    visit("eta_minus", eta_minus);
+    visit("eta_plus", eta_plus);
+    visit("step_size_min", step_size_min);
+    visit("step_size_max", step_size_max);
+    visit("maximize", maximize);
+  }
   template <class Archive>
   void serialize(Archive& ar) {
-    ar(lr, eta_minus, eta_plus, step_size_min, step_size_max, maximize);
+    each([&ar](std::string_view /*name*/, auto& option) { ar(option); });
   }
 };
 

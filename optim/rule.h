@@ -1,6 +1,7 @@
 // What rules are made of besides their equations: options that can be asked for, and a step size that can change.
 #pragma once
 
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -9,8 +10,8 @@
 
 namespace troupe::optim {
 
-/// A rule with these options. `Options` has `kRule`, the rule's name, `lr`, `maximize`, and `check()`, which throws
-/// ValueError if they make no sense.
+/// A rule with these options. `Options` has `kRule`, the rule's name, `lr`, `maximize`, `each()`, and `check()`, which
+/// throws ValueError if they make no sense.
 template <class Options>
 class Rule : public Optimizer {
  public:
@@ -31,6 +32,12 @@ class Rule : public Optimizer {
   }
 
  private:
+  [[nodiscard]] std::vector<std::pair<std::string, double>> named_options() const final {
+    std::vector<std::pair<std::string, double>> named;
+    Options options = options_;
+    options.each([&](std::string_view name, const auto& option) { named.emplace_back(name, option); });
+    return named;
+  }
   [[nodiscard]] bool maximizes() const noexcept final { return options_.maximize; }
 
   Options options_;

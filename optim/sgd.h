@@ -22,9 +22,19 @@ struct SgdOptions {
   void check() const;
 
   friend bool operator==(const SgdOptions&, const SgdOptions&) = default;
+  /// Calls `visit` with name and value of each.
+  template <class Visit>
+  void each(const Visit& visit) {
+    visit("lr", lr);
+    visit("momentum", momentum);
+    visit("dampening", dampening);
+    visit("weight_decay", weight_decay);
+    visit("nesterov", nesterov);
+    visit("maximize", maximize);
+  }
   template <class Archive>
   void serialize(Archive& ar) {
-    ar(lr, momentum, dampening, weight_decay, nesterov, maximize);
+    each([&ar](std::string_view /*name*/, auto& option) { ar(option); });
   }
 };
 

@@ -9,6 +9,7 @@
 #include "tensor/cpu/convert.h"
 #include "tensor/cpu/parallel.h"
 #include "tensor/cpu/update_formulas.h"
+#include "tensor/cpu/vectorized.h"
 
 namespace troupe::cpu {
 namespace {
@@ -66,13 +67,15 @@ struct Elements {
 
 // Element i of one operand is never element j of another, though states may be updated where they are.
 template <class T, class F, std::size_t... K>
-void run(const Elements<T, sizeof...(K)> at, std::int64_t count, const F f, std::index_sequence<K...>) {
+void run(const Elements<T, sizeof...(K)>& elements, std::int64_t count, const F& f, std::index_sequence<K...>) {
+  vectorized([ at = elements, count, f ]() __attribute__((always_inline)) {
 #pragma GCC ivdep
-  for (std::int64_t i = 0; i < count; ++i) {
-    T s[sizeof...(K) + 1] = {at.states[K][i]..., T{0}};
-    at.next[i] = f(at.value[i], at.gradient[i], s);
-    ((at.next_states[K][i] = s[K]), ...);
-  }
+    for (std::int64_t i = 0; i < count; ++i) {
+      T s[sizeof...(K) + 1] = {at.states[K][i]..., T{0}};
+      at.next[i] = f(at.value[i], at.gradient[i], s);
+      ((at.next_states[K][i] = s[K]), ...);
+    }
+  });
 }
 
 /// One formula on elements [begin, end) of a parameter of T.

@@ -25,10 +25,10 @@ BOOST_AUTO_TEST_CASE(the_mean_is_divided_by_the_largest_gradient_which_fades) {
 }
 
 BOOST_AUTO_TEST_CASE(decay_enters_the_gradient_and_maximize_turns_only_that) {
-  Adamax adamax({.lr = 0.5, .beta1 = 0.5, .eps = 0.0, .weight_decay = 0.5, .maximize = true});
+  Adamax adamax({.lr = 0.5, .beta1 = 0.5, .eps = 2.0, .weight_decay = 0.5, .maximize = true});
   Parameter p({4.0});
-  p.step(adamax, {8.0});  // g' = -8 + 2, m = -3, u = 6
-  expect(p.current(), {4.5});
+  p.step(adamax, {8.0});  // g' = -8 + 2, m = -3, u = 6 + 2
+  expect(p.current(), {4.375});
 }
 
 BOOST_AUTO_TEST_CASE(settings_that_make_no_sense_are_refused) {

@@ -13,39 +13,12 @@
 #include "autograd/nn/sequential.h"
 #include "autograd/ops.h"
 #include "autograd/ops_nn.h"
-#include "optim/sgd.h"
+#include "optim/local_optimizer.h"
 #include "tensor/create.h"
 
 using namespace troupe;
 
 namespace {
-
-/// The owner of parameters in miniature: writes each new value into a second buffer and swaps the two.
-class Trainer {
- public:
-  Trainer(std::vector<Variable> parameters, const optim::SgdOptions& options)
-      : parameters_(std::move(parameters)), sgd_(options) {
-    for (const Variable& parameter : parameters_) spare_.push_back(zeros_like(parameter.value()));
-  }
-
-  void step(const Gradients& gradients) {
-    std::vector<optim::ParameterUpdate> updates;
-    for (std::size_t i = 0; i < parameters_.size(); ++i) {
-      const Tensor gradient = gradients.of(parameters_[i]);
-      if (gradient.defined()) updates.push_back({i, parameters_[i].value(), gradient, spare_[i]});
-    }
-    sgd_.step(updates);
-    for (const optim::ParameterUpdate& update : updates) {
-      parameters_[update.index].set_value(update.next);
-      spare_[update.index] = update.current;
-    }
-  }
-
- private:
-  std::vector<Variable> parameters_;
-  std::vector<Tensor> spare_;
-  optim::Sgd sgd_;
-};
 
 struct Examples {
   Tensor images;   ///< (n, 1, 8, 8)
@@ -86,10 +59,10 @@ BOOST_AUTO_TEST_CASE(a_convolutional_network_learns_to_tell_bars_apart) {
   const Examples held_out = draw_examples(300, generator);
   BOOST_CHECK_LT(accuracy(*network, held_out), 0.6);
 
-  Trainer trainer(network->parameters(), {.lr = 0.1, .momentum = 0.9});
+  optim::LocalOptimizer optimizer(network->parameters(), optim::SgdOptions{.lr = 0.1, .momentum = 0.9});
   for (int i = 0; i < 150; ++i) {
     const Examples batch = draw_examples(32, generator);
-    trainer.step(backward(cross_entropy((*network)(Variable(batch.images)), batch.classes)));
+    optimizer.step(backward(cross_entropy((*network)(Variable(batch.images)), batch.classes)));
   }
   BOOST_CHECK_GE(accuracy(*network, held_out), 0.97);
 }
@@ -97,10 +70,10 @@ BOOST_AUTO_TEST_CASE(a_convolutional_network_learns_to_tell_bars_apart) {
 BOOST_AUTO_TEST_CASE(linear_regression_finds_the_line) {
   Generator generator(7);
   nn::Linear line(2, 1, generator, nn::Bias::yes, DType::f64);
-  Trainer trainer(line.parameters(), {.lr = 0.1});
+  optim::LocalOptimizer optimizer(line.parameters(), optim::SgdOptions{.lr = 0.1});
   const Variable x = randn({64, 2}, generator, DType::f64);
   const Variable y = matmul(x, Variable(from_values<double>({2.0, -3.0}, {2, 1}))) + 0.5;
-  for (int i = 0; i < 300; ++i) trainer.step(backward(mse_loss(line(x), y)));
+  for (int i = 0; i < 300; ++i) optimizer.step(backward(mse_loss(line(x), y)));
   BOOST_CHECK(allclose(line.weight().value(), from_values<double>({2.0, -3.0}, {1, 2}), 1e-6));
   BOOST_CHECK(allclose(line.bias().value(), from_values<double>({0.5}), 1e-6));
 }
@@ -109,8 +82,8 @@ BOOST_AUTO_TEST_CASE(rows_of_a_table_that_were_not_used_do_not_change) {
   Generator generator(3);
   nn::Embedding table(4, 2, generator);
   const Tensor before = table.weight().value();
-  Trainer trainer(table.parameters(), {.lr = 0.5});
-  trainer.step(backward(sum(table(Variable(from_values<std::int64_t>({2, 2}))))));
+  optim::LocalOptimizer optimizer(table.parameters(), optim::SgdOptions{.lr = 0.5});
+  optimizer.step(backward(sum(table(Variable(from_values<std::int64_t>({2, 2}))))));
   const Tensor after = table.weight().value();
   BOOST_CHECK(same_bytes(after.slice(0, 0, 2), before.slice(0, 0, 2)));
   BOOST_CHECK(allclose(after.select(0, 2), sub(before.select(0, 2), 1.0)));  // two uses of gradient 1, times 0.5
@@ -122,8 +95,8 @@ BOOST_AUTO_TEST_CASE(a_step_between_forward_and_backward_leaves_the_gradient_as_
   const Variable x(randn({4, 3}, generator), RequiresGrad::yes);
   const Variable loss = sum(tanh(line(x)));
   const Tensor expected = backward(loss).of(x);
-  Trainer trainer(line.parameters(), {.lr = 1.0});
-  trainer.step(backward(sum(line(x))));
+  optim::LocalOptimizer optimizer(line.parameters(), optim::SgdOptions{.lr = 1.0});
+  optimizer.step(backward(sum(line(x))));
   BOOST_CHECK(same_bytes(backward(loss).of(x), expected));
 }
 
@@ -131,10 +104,11 @@ BOOST_AUTO_TEST_CASE(training_twice_from_one_seed_gives_the_same_bits) {
   auto train = [] {
     Generator generator(5);
     nn::Linear line(64, 3, generator);
-    Trainer trainer(line.parameters(), {.lr = 0.1, .momentum = 0.9, .weight_decay = 1e-3, .nesterov = true});
+    optim::LocalOptimizer optimizer(
+        line.parameters(), optim::SgdOptions{.lr = 0.1, .momentum = 0.9, .weight_decay = 1e-3, .nesterov = true});
     for (int i = 0; i < 5; ++i) {
       const Examples batch = draw_examples(16, generator);
-      trainer.step(backward(cross_entropy(line(Variable(batch.images.reshape({16, 64}))), batch.classes)));
+      optimizer.step(backward(cross_entropy(line(Variable(batch.images.reshape({16, 64}))), batch.classes)));
     }
     return line.weight().value();
   };

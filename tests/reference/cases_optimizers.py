@@ -1,6 +1,10 @@
 """Update rules: the values of two parameters after each of 20 steps."""
 
+import math
+
 import torch
+
+from recipe import normal
 
 
 def add(group):
@@ -16,6 +20,29 @@ def add(group):
     ]:
         for options in all_options:
             group.optimizer(name, rule, **options)
+    for max_norm, norm_type in [(1.0, 2.0), (100.0, 2.0), (0.5, 1.0), (2.0, 3.0), (0.3, math.inf)]:
+        group.case("clip_grad_norm", clip_norm, [normal(3, 4), normal(5)], grad=False, max_norm=max_norm, norm_type=norm_type)
+    group.case("clip_grad_value", clip_value, [normal(3, 4), normal(5)], grad=False, clip_value=0.5)
+
+
+def with_gradients(gradients):
+    parameters = [torch.zeros_like(gradient) for gradient in gradients]
+    for parameter, gradient in zip(parameters, gradients):
+        parameter.grad = gradient.clone()
+    return parameters
+
+
+def clip_norm(*gradients, max_norm, norm_type):
+    """The norm, and the gradients after clipping."""
+    parameters = with_gradients(gradients)
+    norm = torch.nn.utils.clip_grad_norm_(parameters, max_norm, norm_type)
+    return [norm] + [parameter.grad for parameter in parameters]
+
+
+def clip_value(*gradients, clip_value):
+    parameters = with_gradients(gradients)
+    torch.nn.utils.clip_grad_value_(parameters, clip_value)
+    return [parameter.grad for parameter in parameters]
 
 
 SGD = [

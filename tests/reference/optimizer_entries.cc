@@ -1,3 +1,4 @@
+#include "optim/clip.h"
 #include "optim/rule_options.h"
 #include "tensor/create.h"
 #include "tensor/ops.h"
@@ -48,10 +49,35 @@ Entry rule(void (*read_others)(const Case&, Options&)) {
   };
 }
 
+/// Gradients as a step of plain descent with rate 1 takes them from parameters of 0.
+std::vector<Variable> seen_by_step(const Case& c, const optim::StepOptions& options) {
+  std::vector<optim::ParameterUpdate> updates;
+  for (std::size_t i = 0; i < c.inputs().size(); ++i) {
+    const Tensor gradient = c.tensor(i);
+    updates.push_back({i, zeros_like(gradient), gradient, zeros_like(gradient)});
+  }
+  optim::Sgd({.lr = 1.0, .maximize = true}).step(updates, options);
+  std::vector<Variable> seen;
+  for (const optim::ParameterUpdate& update : updates) seen.emplace_back(update.next);
+  return seen;
+}
+
+Computed clip_grad_norm(const Case& c) {
+  const std::vector<Tensor> gradients{c.tensor(0), c.tensor(1)};
+  const double norm = global_norm(gradients, c.number("norm_type"));
+  std::vector<Variable> results = seen_by_step(c, {.gradient_scale = optim::clip_scale(norm, c.number("max_norm"))});
+  results.insert(results.begin(), Variable(full({}, norm, c.dtype())));
+  return results;
+}
+
 }  // namespace
 
 Entries optimizer_entries() {
   return {
+      {"clip_grad_norm", clip_grad_norm},
+      {"clip_grad_value", [](const Case& c) -> Computed {
+         return seen_by_step(c, {.gradient_limit = c.number("clip_value")});
+       }},
       {"Sgd", rule<optim::SgdOptions>([](const Case& c, optim::SgdOptions& options) {
          read(c, "dampening", options.dampening);
          read(c, "nesterov", options.nesterov);

@@ -1,0 +1,108 @@
+#include "optim/local_optimizer.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <iterator>
+#include <string>
+
+#include "tensor/error.h"
+
+namespace troupe::optim {
+namespace {
+
+std::string prefix_of(std::size_t group) { return fmt::format("groups.{}.", group); }
+
+std::vector<ParameterGroup> one_group(Parameters parameters, const RuleOptions& options) {
+  std::vector<ParameterGroup> groups;
+  groups.push_back({std::move(parameters), options});
+  return groups;
+}
+
+}  // namespace
+
+LocalOptimizer::LocalOptimizer(Parameters parameters, const RuleOptions& options)
+    : LocalOptimizer(one_group(std::move(parameters), options)) {}
+
+LocalOptimizer::LocalOptimizer(std::vector<ParameterGroup> groups) {
+  for (std::size_t g = 0; g < groups.size(); ++g) {
+    const std::vector<Parameter>& parameters = groups[g].parameters.all();
+    if (parameters.empty()) throw ValueError(fmt::format("[optimizer] group {} has no parameters", g));
+    for (std::size_t i = 0; i < parameters.size(); ++i) {
+      if (!parameters[i].is_leaf()) {
+        throw TensorError(fmt::format("[optimizer] parameter {} of group {} is not a leaf", i, g));
+      }
+      if (!places_.emplace(parameters[i].id(), Place{g, i}).second) {
+        throw ValueError(fmt::format("[optimizer] parameter {} of group {} is given twice", i, g));
+      }
+    }
+    groups_.push_back({parameters, groups[g].options, make_rule(groups[g].options), SecondBuffers(parameters.size())});
+  }
+}
+
+void LocalOptimizer::step_found(const Found& found, const StepOptions& options) {
+  std::vector<std::vector<ParameterUpdate>> updates(groups_.size());
+  for (const auto& [id, gradient] : found) {
+    const auto place = places_.find(id);
+    if (place == places_.end() || !gradient.defined()) continue;
+    const auto [g, i] = place->second;
+    Tensor current = groups_[g].parameters[i].value();
+    Tensor next = groups_[g].buffers.take(i, current);
+    updates[g].push_back({i, std::move(current), gradient, std::move(next)});
+  }
+  for (std::size_t g = 0; g < groups_.size(); ++g) groups_[g].rule->check(updates[g], options);
+  for (std::size_t g = 0; g < groups_.size(); ++g) {
+    groups_[g].rule->step(updates[g], options);
+    for (ParameterUpdate& update : updates[g]) {
+      groups_[g].parameters[update.index].set_value(std::move(update.next));
+      groups_[g].buffers.give(update.index, std::move(update.current));
+    }
+  }
+}
+
+const Optimizer& LocalOptimizer::rule(std::size_t group) const {
+  require_group(group);
+  return *groups_[group].rule;
+}
+
+void LocalOptimizer::set_lr(std::size_t group, double lr) {
+  require_group(group);
+  groups_[group].rule->set_lr(lr);
+}
+
+void LocalOptimizer::set_lr(double lr) {
+  for (const Group& group : groups_) group.rule->set_lr(lr);
+}
+
+void LocalOptimizer::require_group(std::size_t number) const {
+  if (number >= groups_.size()) throw IndexError(fmt::format("[optimizer] no group {} of {}", number, groups_.size()));
+}
+
+NamedTensors LocalOptimizer::state() const {
+  NamedTensors all;
+  for (std::size_t g = 0; g < groups_.size(); ++g) {
+    for (auto& [name, tensor] : groups_[g].rule->state()) all.emplace_back(prefix_of(g) + name, std::move(tensor));
+  }
+  return all;
+}
+
+void LocalOptimizer::load_state(const NamedTensors& state) {
+  std::vector<std::string> unexpected;
+  for (const auto& [name, tensor] : state) {
+    bool known = false;
+    for (std::size_t g = 0; !known && g < groups_.size(); ++g) known = name.starts_with(prefix_of(g));
+    if (!known) unexpected.push_back(name);
+  }
+  if (!unexpected.empty()) throw ValueError(fmt::format("[load_state] unexpected: {}", fmt::join(unexpected, ", ")));
+  std::vector<std::unique_ptr<Optimizer>> loaded;
+  for (std::size_t g = 0; g < groups_.size(); ++g) {
+    std::vector<Tensor> values;
+    for (const Parameter& parameter : groups_[g].parameters) values.push_back(parameter.value());
+    loaded.push_back(make_rule(groups_[g].options));
+    loaded.back()->load_state(state, values, prefix_of(g));
+  }
+  for (std::size_t g = 0; g < groups_.size(); ++g) groups_[g].rule = std::move(loaded[g]);
+}
+
+}  // namespace troupe::optim

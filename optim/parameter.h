@@ -1,0 +1,66 @@
+// What an optimizer needs of the parameters that it steps; this folder does not know Variable.
+#pragma once
+
+#include <concepts>
+#include <functional>
+#include <ranges>
+#include <utility>
+#include <vector>
+
+#include "tensor/tensor.h"
+
+namespace troupe::optim {
+
+/// A handle of one place that holds a value: a Variable. Copies are the same parameter.
+template <class P>
+concept ParameterHandle = std::copyable<P> && requires(const P& parameter, Tensor value) {
+  { parameter.value() } -> std::same_as<Tensor>;
+  parameter.set_value(std::move(value));
+  { parameter.id() } -> std::same_as<const void*>;
+  { parameter.is_leaf() } -> std::same_as<bool>;
+};
+
+/// What was found about parameters, as (parameter, tensor): Gradients.
+template <class G>
+concept TensorsByParameter = std::ranges::input_range<const G> &&
+    requires(std::ranges::range_reference_t<const G> entry) {
+  { entry.first.id() } -> std::same_as<const void*>;
+  { entry.second } -> std::convertible_to<const Tensor&>;
+};
+
+/// A parameter of any type.
+class Parameter {
+ public:
+  template <ParameterHandle P>
+  Parameter(const P& parameter)  // NOLINT(google-explicit-constructor)
+      : id_(parameter.id()),
+        is_leaf_(parameter.id() != nullptr && parameter.is_leaf()),
+        value_([parameter] { return parameter.value(); }),
+        set_value_([parameter](Tensor value) { parameter.set_value(std::move(value)); }) {}
+
+  [[nodiscard]] const void* id() const noexcept { return id_; }
+  [[nodiscard]] bool is_leaf() const noexcept { return is_leaf_; }
+  [[nodiscard]] Tensor value() const { return value_(); }
+  void set_value(Tensor value) const { set_value_(std::move(value)); }
+
+ private:
+  const void* id_;
+  bool is_leaf_;
+  std::function<Tensor()> value_;
+  std::function<void(Tensor)> set_value_;
+};
+
+/// Several, from a vector of Variables.
+class Parameters {
+ public:
+  template <ParameterHandle P>
+  Parameters(const std::vector<P>& parameters)  // NOLINT(google-explicit-constructor)
+      : all_(parameters.begin(), parameters.end()) {}
+
+  [[nodiscard]] const std::vector<Parameter>& all() const noexcept { return all_; }
+
+ private:
+  std::vector<Parameter> all_;
+};
+
+}  // namespace troupe::optim
