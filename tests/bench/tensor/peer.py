@@ -5,6 +5,7 @@ import time
 
 import torch
 import torch.nn.functional as F
+from torch import nn
 
 ADDS = 200
 rows = {}  # name -> (what is recorded, function that makes the work)
@@ -112,6 +113,75 @@ def adam():
     x = torch.randn(25_000_000, requires_grad=True)
     x.grad = torch.randn(25_000_000)
     return torch.optim.Adam([x], lr=1e-3).step
+
+
+@row("lstm/35x20/128-256x2/backward", "forward + backward")
+def lstm():
+    layer, x = nn.LSTM(128, 256, 2), torch.randn(35, 20, 128, requires_grad=True)
+    inputs = [x, *layer.parameters()]
+    return lambda: gradients(layer(x)[0].sum(), inputs)
+
+
+class MnistNet(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv1, self.conv2 = nn.Conv2d(1, 32, 3), nn.Conv2d(32, 64, 3)
+        self.dropout1, self.dropout2 = nn.Dropout(0.25), nn.Dropout(0.5)
+        self.fc1, self.fc2 = nn.Linear(9216, 128), nn.Linear(128, 10)
+
+    def forward(self, x):
+        x = F.max_pool2d(F.relu(self.conv2(F.relu(self.conv1(x)))), 2)
+        x = torch.flatten(self.dropout1(x), 1)
+        return self.fc2(self.dropout2(F.relu(self.fc1(x))))
+
+
+class Bottleneck(nn.Module):
+    def __init__(self, inputs, width, stride):
+        super().__init__()
+        outputs = 4 * width
+        self.conv1, self.bn1 = nn.Conv2d(inputs, width, 1, bias=False), nn.BatchNorm2d(width)
+        self.conv2, self.bn2 = nn.Conv2d(width, width, 3, stride, 1, bias=False), nn.BatchNorm2d(width)
+        self.conv3, self.bn3 = nn.Conv2d(width, outputs, 1, bias=False), nn.BatchNorm2d(outputs)
+        self.shortcut = nn.Identity()
+        if stride != 1 or inputs != outputs:
+            self.shortcut = nn.Sequential(nn.Conv2d(inputs, outputs, 1, stride, bias=False), nn.BatchNorm2d(outputs))
+
+    def forward(self, x):
+        y = F.relu(self.bn1(self.conv1(x)), inplace=True)
+        y = F.relu(self.bn2(self.conv2(y)), inplace=True)
+        y = self.bn3(self.conv3(y))
+        y += self.shortcut(x)
+        return F.relu(y, inplace=True)
+
+
+class ResNet50(nn.Sequential):
+    def __init__(self):
+        layers = [nn.Conv2d(3, 64, 7, 2, 3, bias=False), nn.BatchNorm2d(64), nn.ReLU(inplace=True), nn.MaxPool2d(3, 2, 1)]
+        inputs = 64
+        for stage, blocks in enumerate([3, 4, 6, 3]):
+            for i in range(blocks):
+                layers.append(Bottleneck(inputs, 64 << stage, 2 if i == 0 and stage > 0 else 1))
+                inputs = 4 * 64 << stage
+        super().__init__(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(inputs, 1000))
+
+
+def add_training_step(name, make, images, classes):
+    @row(name, "training step")
+    def prepare():
+        model = make()
+        optimizer = torch.optim.SGD(model.parameters(), lr=1e-3, momentum=0.9)
+        x, target = torch.randn(*images), torch.randint(0, classes, images[:1])
+
+        def work():
+            optimizer.zero_grad(set_to_none=True)
+            F.cross_entropy(model(x), target).backward()
+            optimizer.step()
+
+        return work
+
+
+add_training_step("train/mnist/32x1x28x28", MnistNet, (32, 1, 28, 28), 10)
+add_training_step("train/resnet50/8x3x64x64", ResNet50, (8, 3, 64, 64), 1000)
 
 
 def seconds_of(work, times):

@@ -1,5 +1,8 @@
 // Softmax and the loss of a classifier, and what language models are made of.
+#include <memory>
+
 #include "autograd/engine.h"
+#include "autograd/nn/rnn.h"
 #include "autograd/ops.h"
 #include "autograd/ops_nn.h"
 #include "tensor/create.h"
@@ -26,6 +29,12 @@ std::vector<Row> layer_rows() {
                             target = randint(0, kClasses, {kBatch}, generator)] {
                       (void)backward(cross_entropy(x, target));
                     };
+                  }});
+  rows.push_back({"lstm/35x20/128-256x2/backward", "forward + backward", [] {
+                    Generator generator(2);
+                    auto lstm = std::make_shared<nn::Lstm>(128, 256, generator, nn::RnnOptions{.layers = 2});
+                    const Variable x(randn({35, 20, 128}, generator), RequiresGrad::yes);
+                    return [lstm, x] { (void)backward(sum(lstm->forward(x).output)); };
                   }});
   return rows;
 }
