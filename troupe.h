@@ -36,6 +36,7 @@
 #include "autograd/nn/sequential.h"
 #include "autograd/nn/state_dict.h"
 #include "autograd/ops.h"
+#include "autograd/ops_inplace.h"
 #include "autograd/ops_nn.h"
 #include "autograd/variable.h"
 #include "messages/error.h"

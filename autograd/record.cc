@@ -4,6 +4,7 @@
 
 #include <stdexcept>
 
+#include "autograd/describe.h"
 #include "tensor/ops.h"
 
 namespace troupe::detail {
@@ -32,9 +33,8 @@ Tensor reduce_to(const Layout& input, const Tensor& gradient) { return sum_to(gr
 
 const Tensor& Saved::get() const {
   if (value_.version() != version_) {
-    throw std::logic_error(
-        fmt::format("a value that backward needs was written to after it was used: version {}, used {}",
-                    value_.version(), version_));
+    throw std::logic_error(fmt::format("a value that it saved, {}, was written to afterwards: version {}, saved at version {}",
+                                       describe(value_), value_.version(), version_));
   }
   return value_;
 }

@@ -127,8 +127,8 @@ BOOST_AUTO_TEST_CASE(writing_into_a_value_that_backward_needs_fails_the_pass_wit
   const std::uint64_t used = a.value().version();
   a.value().fill(5.0);
   expect_throw<BackwardError>([&] { (void)backward(loss); },
-                              "[backward] mul: a value that backward needs was written to after it was used: version " +
-                                  std::to_string(used + 1) + ", used " + std::to_string(used));
+                              "[backward] mul: a value that it saved, f64 (1), was written to afterwards: version " +
+                                  std::to_string(used + 1) + ", saved at version " + std::to_string(used));
 }
 
 BOOST_AUTO_TEST_CASE(a_chain_of_100000_operations_is_differentiated_and_released) {

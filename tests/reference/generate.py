@@ -16,6 +16,7 @@ from recipe import Group
 
 GROUPS = [
     "elementwise",
+    "inplace",
     "reduce",
     "products",
     "contractions",
