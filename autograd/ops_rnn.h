@@ -11,8 +11,8 @@ namespace troupe {
 struct RnnParameters {
   Variable input;
   Variable hidden;
-  Variable input_bias;
-  Variable hidden_bias;
+  Variable input_bias{};
+  Variable hidden_bias{};
 };
 
 struct RnnOutputs {

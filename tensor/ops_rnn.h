@@ -18,10 +18,10 @@ enum class TimeDirection : std::uint8_t { forward, reverse };
 
 /// What a layer multiplies with, g blocks of h rows each, in torch's order.
 struct RnnWeights {
-  Tensor input;        ///< (g * h, i)
-  Tensor hidden;       ///< (g * h, h)
-  Tensor input_bias;   ///< (g * h) or undefined
-  Tensor hidden_bias;  ///< (g * h) or undefined
+  Tensor input;          ///< (g * h, i)
+  Tensor hidden;         ///< (g * h, h)
+  Tensor input_bias{};   ///< (g * h) or undefined
+  Tensor hidden_bias{};  ///< (g * h) or undefined
 };
 
 enum class RnnCell : std::uint8_t { lstm, gru, tanh, relu };

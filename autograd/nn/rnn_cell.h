@@ -26,8 +26,8 @@ class RecurrentCell : public Module {
 };
 
 struct LstmState {
-  Variable hidden;
-  Variable cell;
+  Variable hidden{};
+  Variable cell{};
 };
 
 class LstmCell final : public RecurrentCell {

@@ -44,6 +44,7 @@ using Entries = std::map<std::string, Entry>;
 [[nodiscard]] Entries module_entries();
 [[nodiscard]] Entries rnn_entries();
 [[nodiscard]] Entries layer_entries();
+[[nodiscard]] Entries attention_entries();
 [[nodiscard]] Entries optimizer_entries();
 
 /// The network of cases_layers.py, as it starts.

@@ -26,6 +26,7 @@ GROUPS = [
     "modules",
     "rnn",
     "layers",
+    "attention",
     "optimizers",
 ]
 

@@ -38,6 +38,7 @@ Entries all_entries() {
            module_entries(),
            rnn_entries(),
            layer_entries(),
+           attention_entries(),
            optimizer_entries(),
        }) {
     for (const auto& [op, entry] : group) {

@@ -1,0 +1,102 @@
+"""Attention and transformer encoders: results, weights, gradients of parameters and inputs."""
+
+import numpy
+import torch
+from torch import nn
+
+from recipe import normal
+
+WIDTH, HEADS, QUERIES, KEYS, EXAMPLES = 6, 3, 4, 5, 2
+
+RANDOM = numpy.random.RandomState(5)
+
+
+def mask_array(mask):
+    return None if mask is None else torch.from_numpy(mask.astype(numpy.float64) if mask.dtype.kind == "f" else mask)
+
+
+class Attention(nn.MultiheadAttention):
+    """Of one input with itself, of a query with one memory, or of three inputs; result and averaged weights."""
+
+    def __init__(self, attention=None, padding=None, averaged=True, **options):
+        super().__init__(WIDTH, HEADS, **options)
+        self.masks = dict(attn_mask=mask_array(attention), key_padding_mask=mask_array(padding))
+        self.averaged = averaged
+
+    def forward(self, query, key=None, value=None):
+        key = query if key is None else key
+        value = key if value is None else value
+        output, weights = super().forward(query, key, value, average_attn_weights=self.averaged, **self.masks)
+        return output, weights
+
+
+class Encoder(nn.Module):
+    """Takes masks from its construction."""
+
+    def __init__(self, inner, attention, padding):
+        super().__init__()
+        self.__dict__["inner"] = inner
+        for name, part in inner.named_children():
+            self.add_module(name, part)
+        self.masks = [mask_array(attention), mask_array(padding)]
+
+    def forward(self, x):
+        return self.inner(x, *self.masks)
+
+
+def sizes(steps, batch_first, batched):
+    batch = [EXAMPLES] if batched else []
+    return (batch + [steps] if batch_first else [steps] + batch) + [WIDTH]
+
+
+def add_attention(group):
+    hidden = numpy.triu(numpy.ones((QUERIES, KEYS), dtype=bool), 2)
+    by_head = RANDOM.rand(EXAMPLES * HEADS, QUERIES, KEYS) < 0.3
+    by_head[:, :, 0] = False
+    added = RANDOM.randn(QUERIES, KEYS).astype(numpy.float32)
+    padding = numpy.array([[False, False, False, True, True], [False, True, False, False, False]])
+
+    def case(inputs, averaged=True, bias=True, batch_first=False, batched=True, attention=None, padding=None):
+        steps = [QUERIES, KEYS, KEYS] if inputs > 1 else [KEYS]
+        given = [normal(*sizes(steps[i], batch_first, batched)) for i in range(inputs)]
+        options = dict(bias=bias, batch_first=batch_first)
+        group.module("MultiheadAttention", lambda: Attention(attention, padding, averaged, **options), given, width=WIDTH,
+                     heads=HEADS, averaged=averaged, attention=attention, padding=padding, **options)
+
+    for inputs in [1, 2, 3]:
+        case(inputs)
+        case(inputs, batch_first=True, bias=False)
+        case(inputs, batched=False)
+    case(2, averaged=False)
+    case(3, attention=hidden)
+    case(3, attention=added, padding=padding, batch_first=True)
+    case(2, attention=by_head)
+    case(2, attention=by_head, padding=padding & False)
+    case(1, padding=padding)
+    case(1, attention=numpy.triu(numpy.ones((KEYS, KEYS), dtype=bool), 1), padding=padding)
+
+
+def add_encoders(group):
+    causal = numpy.triu(numpy.ones((QUERIES, QUERIES), dtype=bool), 1)
+    padding = numpy.array([[False, False, False, True], [False, False, False, False]])
+    for layers, activation, norm_first, batch_first, masked in [
+            (0, "relu", False, False, False), (0, "gelu", False, True, True), (0, "gelu", True, False, True),
+            (0, "relu", True, True, False), (2, "gelu", True, False, True), (2, "relu", False, True, False)]:
+        attention, hidden = (causal, padding) if masked else (None, None)
+
+        def make():
+            layer = nn.TransformerEncoderLayer(WIDTH, HEADS, 8, 0.0, activation, layer_norm_eps=0.1,
+                                               norm_first=norm_first, batch_first=batch_first)
+            if layers == 0:
+                return Encoder(layer, attention, hidden)
+            return Encoder(nn.TransformerEncoder(layer, layers, nn.LayerNorm(WIDTH, eps=0.1)), attention, hidden)
+
+        op = "TransformerEncoder" if layers else "TransformerEncoderLayer"
+        group.module(op, make, [normal(*sizes(QUERIES, batch_first, True))], width=WIDTH, heads=HEADS, layers=layers,
+                     feedforward=8, activation=activation, norm_first=norm_first, batch_first=batch_first, eps=0.1,
+                     attention=attention, padding=hidden)
+
+
+def add(group):
+    add_attention(group)
+    add_encoders(group)
