@@ -49,6 +49,8 @@
 #include "optim/optimizer.h"
 #include "optim/clip.h"
 #include "optim/local_optimizer.h"
+#include "optim/lr_scheduler.h"
+#include "optim/reduce_lr_on_plateau.h"
 #include "optim/rule_options.h"
 #include "tensor/create.h"
 #include "tensor/generator.h"

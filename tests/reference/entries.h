@@ -46,6 +46,7 @@ using Entries = std::map<std::string, Entry>;
 [[nodiscard]] Entries layer_entries();
 [[nodiscard]] Entries attention_entries();
 [[nodiscard]] Entries optimizer_entries();
+[[nodiscard]] Entries schedule_entries();
 
 /// The network of cases_layers.py, as it starts.
 [[nodiscard]] std::shared_ptr<nn::Sequential> norm_net(DType dtype);

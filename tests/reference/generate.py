@@ -28,6 +28,7 @@ GROUPS = [
     "layers",
     "attention",
     "optimizers",
+    "schedules",
 ]
 
 

@@ -75,9 +75,8 @@ Computed clip_grad_norm(const Case& c) {
 Entries optimizer_entries() {
   return {
       {"clip_grad_norm", clip_grad_norm},
-      {"clip_grad_value", [](const Case& c) -> Computed {
-         return seen_by_step(c, {.gradient_limit = c.number("clip_value")});
-       }},
+      {"clip_grad_value",
+       [](const Case& c) -> Computed { return seen_by_step(c, {.gradient_limit = c.number("clip_value")}); }},
       {"Sgd", rule<optim::SgdOptions>([](const Case& c, optim::SgdOptions& options) {
          read(c, "dampening", options.dampening);
          read(c, "nesterov", options.nesterov);

@@ -40,6 +40,7 @@ Entries all_entries() {
            layer_entries(),
            attention_entries(),
            optimizer_entries(),
+           schedule_entries(),
        }) {
     for (const auto& [op, entry] : group) {
       if (!all.emplace(op, entry).second) throw std::logic_error("two entries: " + op);

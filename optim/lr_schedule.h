@@ -1,0 +1,143 @@
+// Learning rates as functions of how far training is.
+//
+//   const optim::LrSchedule schedule = optim::SequentialLr(
+//       {optim::LinearLr({.start_factor = 0.01, .total_iters = 500}), optim::CosineAnnealingLr({.t_max = 10'000})},
+//       {500});
+//   optim::LrScheduler scheduler(optimizer, schedule);   // lr_scheduler.h
+//
+// `step` counts from 0 what the caller counts, steps or epochs; `base` is the rate that a group began with. Every
+// schedule is in closed form: the rate of any step can be asked for, in any order. Equations are those of
+// torch.optim.lr_scheduler.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <functional>
+#include <utility>
+#include <vector>
+
+namespace troupe::optim {
+
+/// Any schedule: one of those below, or a function (double base, std::int64_t step) -> double.
+class LrSchedule {
+ public:
+  template <class S>
+  requires(!std::same_as<S, LrSchedule> && std::is_invocable_r_v<double, const S&, double, std::int64_t>)
+      LrSchedule(S schedule)
+      : rate_(std::move(schedule)) {}  // NOLINT(google-explicit-constructor)
+
+  [[nodiscard]] double operator()(double base, std::int64_t step) const { return rate_(base, step); }
+
+ private:
+  std::function<double(double, std::int64_t)> rate_;
+};
+
+struct StepLrOptions {
+  std::int64_t step_size = 1;  ///< steps between two changes, above 0
+  double gamma = 0.1;          ///< factor of each change, >= 0
+};
+
+/// base * gamma^floor(step / step_size)
+class StepLr {
+ public:
+  /// Throws ValueError `[step_lr] step_size is not above 0: 0`, `[step_lr] gamma is not a number >= 0: -1`.
+  explicit StepLr(const StepLrOptions& options);
+  [[nodiscard]] double operator()(double base, std::int64_t step) const;
+
+ private:
+  StepLrOptions options_;
+};
+
+struct MultiStepLrOptions {
+  std::vector<std::int64_t> milestones = {};  ///< the steps at which the rate changes, in any order
+  double gamma = 0.1;                         ///< factor of each change, >= 0
+};
+
+/// base * gamma^(number of milestones <= step)
+class MultiStepLr {
+ public:
+  /// Throws ValueError `[multi_step_lr] gamma is not a number >= 0: -1`.
+  explicit MultiStepLr(MultiStepLrOptions options);
+  [[nodiscard]] double operator()(double base, std::int64_t step) const;
+
+ private:
+  MultiStepLrOptions options_;
+};
+
+struct ExponentialLrOptions {
+  double gamma = 0.9;  ///< factor of each step, >= 0
+};
+
+/// base * gamma^step
+class ExponentialLr {
+ public:
+  /// Throws ValueError `[exponential_lr] gamma is not a number >= 0: -1`.
+  explicit ExponentialLr(const ExponentialLrOptions& options);
+  [[nodiscard]] double operator()(double base, std::int64_t step) const;
+
+ private:
+  ExponentialLrOptions options_;
+};
+
+struct CosineAnnealingLrOptions {
+  std::int64_t t_max = 1;  ///< steps from the highest rate to the lowest, above 0
+  double eta_min = 0.0;    ///< the lowest rate, >= 0
+};
+
+/// eta_min + (base - eta_min) * (1 + cos(pi * step / t_max)) / 2; beyond t_max it rises again.
+/// Source: Loshchilov and Hutter, "SGDR: stochastic gradient descent with warm restarts", 2017, equation 5.
+class CosineAnnealingLr {
+ public:
+  /// Throws ValueError `[cosine_annealing_lr] t_max is not above 0: 0`,
+  /// `[cosine_annealing_lr] eta_min is not a number >= 0: -1`.
+  explicit CosineAnnealingLr(const CosineAnnealingLrOptions& options);
+  [[nodiscard]] double operator()(double base, std::int64_t step) const;
+
+ private:
+  CosineAnnealingLrOptions options_;
+};
+
+struct LinearLrOptions {
+  double start_factor = 1.0 / 3.0;  ///< of step 0, >= 0
+  double end_factor = 1.0;          ///< of step total_iters and all that follow, >= 0
+  std::int64_t total_iters = 5;     ///< above 0
+};
+
+/// Warm-up: base * (start_factor + (end_factor - start_factor) * min(step, total_iters) / total_iters)
+class LinearLr {
+ public:
+  /// Throws ValueError `[linear_lr] total_iters is not above 0: 0`, `[linear_lr] start_factor is not a number >= 0:
+  /// -1`.
+  explicit LinearLr(const LinearLrOptions& options);
+  [[nodiscard]] double operator()(double base, std::int64_t step) const;
+
+ private:
+  LinearLrOptions options_;
+};
+
+/// Each schedule applied to what the one before gives: the product of their factors. (A cosine with eta_min above 0,
+/// which has no factor, ends at eta_min; torch's recursion ends elsewhere.)
+class ChainedLr {
+ public:
+  /// Throws ValueError `[chained_lr] no schedules`.
+  explicit ChainedLr(std::vector<LrSchedule> schedules);
+  [[nodiscard]] double operator()(double base, std::int64_t step) const;
+
+ private:
+  std::vector<LrSchedule> schedules_;
+};
+
+/// One schedule after the other: number i begins at step milestones[i - 1], from its own step 0.
+class SequentialLr {
+ public:
+  /// Throws ValueError `[sequential_lr] 3 schedules have 2 milestones between them, not 1`, `[sequential_lr] milestones
+  /// are not ascending and above 0`.
+  SequentialLr(std::vector<LrSchedule> schedules, std::vector<std::int64_t> milestones);
+  [[nodiscard]] double operator()(double base, std::int64_t step) const;
+
+ private:
+  std::vector<LrSchedule> schedules_;
+  std::vector<std::int64_t> milestones_;
+};
+
+}  // namespace troupe::optim
