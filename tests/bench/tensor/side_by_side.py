@@ -2,7 +2,7 @@
 
 Both run as servers of rows (see tensor_bench.cc) with the same environment, on the same cores. Repetitions alternate. A
 ratio is PyTorch's time over Troupe's, so above 1 Troupe is faster; its interval holds 95 % of 10,000 bootstrap samples of
-the medians.
+the medians. Of training steps it also says how much memory fresh processes take at most, above what they start with.
 """
 
 import argparse
@@ -47,6 +47,11 @@ class Side:
             times *= 2
         return times
 
+    def peak_mib(self):
+        """The most memory that this process has ever had."""
+        status = pathlib.Path(f"/proc/{self.process.pid}/status").read_text()
+        return int(next(line.split()[1] for line in status.splitlines() if line.startswith("VmHWM"))) / 1024
+
     def close(self):
         self.process.stdin.close()
         self.process.wait()
@@ -56,6 +61,16 @@ class Side:
         if not line:
             raise SystemExit(f"{self.process.args} ended")
         return line.strip()
+
+
+def memory_of(command, name, threads):
+    """What a fresh process takes for the row above what it takes to start."""
+    side = Side(command, threads)
+    before = side.peak_mib()
+    side.ask(name, 3)
+    after = side.peak_mib()
+    side.close()
+    return after - before
 
 
 def compare(ours, peer, name, threads, repetitions):
@@ -70,6 +85,9 @@ def compare(ours, peer, name, threads, repetitions):
     low, high = numpy.percentile(resampled[:, 1] / resampled[:, 0], [2.5, 97.5])
     figures = {"name": name, "threads": threads, "autograd": autograd, "unit": "us", "troupe": medians[0] * 1e6,
                "pytorch": medians[1] * 1e6, "ratio": medians[1] / medians[0], "low": low, "high": high, "n": repetitions}
+    if autograd == "training step":
+        for side, key in [(ours, "troupe_peak_mib"), (peer, "pytorch_peak_mib")]:
+            figures[key] = memory_of(side.process.args, name, threads)
     print(json.dumps({key: float(f"{value:.4g}") if isinstance(value, float) else value for key, value in figures.items()}),
           flush=True)
     return figures
