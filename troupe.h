@@ -36,6 +36,7 @@
 #include "autograd/nn/rnn_cell.h"
 #include "autograd/nn/sequential.h"
 #include "autograd/nn/state_dict.h"
+#include "autograd/nn/summary.h"
 #include "autograd/nn/transformer.h"
 #include "autograd/ops.h"
 #include "autograd/ops_inplace.h"

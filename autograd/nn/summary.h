@@ -1,0 +1,30 @@
+// A model as a table for people.
+#pragma once
+
+#include <limits>
+#include <string>
+
+#include "autograd/nn/module.h"
+
+namespace troupe::nn {
+
+struct SummaryOptions {
+  /// Modules deeper than this are added up in the line of the one they are a part of; the parts of the model have
+  /// depth 1.
+  int depth_max = std::numeric_limits<int>::max();
+};
+
+/// Returns a text of several lines: for each module its name, kind, parameters and buffers with shape, dtype, how many
+/// numbers and bytes, and whether they are frozen; at the end the totals. What modules share is shown once.
+///
+///     Sequential
+///       name  kind    tensor  shape   dtype  count  bytes
+///       -------------------------------------------------
+///       0     Linear  weight  (3, 4)  f32       12   48 B
+///                     bias    (3)     f32        3   12 B
+///       1     Relu
+///       -------------------------------------------------
+///       15 parameters (60 B), all trainable
+[[nodiscard]] std::string summary(const Module& module, const SummaryOptions& options = {});
+
+}  // namespace troupe::nn
