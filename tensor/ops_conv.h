@@ -1,5 +1,7 @@
-// Convolutions, each with the pieces its gradient needs. Rules as in ops.h; dtypes are floating.
+// Convolutions of images and lines, and their transposes. Rules as in ops.h; operands have one floating dtype.
 #pragma once
+
+#include <cstdint>
 
 #include "tensor/size2d.h"
 #include "tensor/tensor.h"
@@ -11,13 +13,16 @@ struct Conv2dOptions {
   Size2d stride{1, 1};
   Size2d padding{0, 0};  ///< zeros added on each side
   Size2d dilation{1, 1};
+  std::int64_t groups = 1;  ///< channels are cut into so many parts, each with filters of its own
   friend bool operator==(const Conv2dOptions&, const Conv2dOptions&) = default;
 };
 
 /// Cross-correlation of images with filters.
-/// Shapes: x (n, c, h, w), weight (o, c, kh, kw), bias (o) or undefined -> (n, o, oh, ow) with
-/// oh = (h + 2 padding - dilation (kh - 1) - 1) / stride + 1, rounded down.
-/// Throws ShapeError `[conv2d] channels differ: (1, 3, 8, 8) and weight (4, 2, 3, 3)` and the like.
+/// Shapes: x (n, c, h, w), weight (o, c / groups, kh, kw), bias (o) or undefined -> (n, o, oh, ow) with
+/// oh = (h + 2 padding - dilation (kh - 1) - 1) / stride + 1, rounded down. With as many groups as channels each channel
+/// has filters of its own.
+/// Throws ShapeError `[conv2d] channels differ: (1, 3, 8, 8) and weight (4, 2, 3, 3)`,
+/// `[conv2d] filters do not divide into 3 groups: weight (4, 1, 3, 3)` and the like.
 [[nodiscard]] Tensor conv2d(const Tensor& x, const Tensor& weight, const Tensor& bias = {},
                             const Conv2dOptions& options = {});
 /// Gradients from the gradient by the output. That of the bias is sum(grad, {0, 2, 3}).
@@ -25,5 +30,52 @@ struct Conv2dOptions {
                                            const Conv2dOptions& options = {});
 [[nodiscard]] Tensor conv2d_backward_weight(const Tensor& grad, const Tensor& x, const Shape& weight_shape,
                                             const Conv2dOptions& options = {});
+
+/// How filters move along a line.
+struct Conv1dOptions {
+  std::int64_t stride = 1;
+  std::int64_t padding = 0;  ///< zeros added on each side
+  std::int64_t dilation = 1;
+  std::int64_t groups = 1;
+  friend bool operator==(const Conv1dOptions&, const Conv1dOptions&) = default;
+};
+
+/// As conv2d, of lines. Shapes: x (n, c, l), weight (o, c / groups, k), bias (o) or undefined -> (n, o, ol).
+[[nodiscard]] Tensor conv1d(const Tensor& x, const Tensor& weight, const Tensor& bias = {},
+                            const Conv1dOptions& options = {});
+
+/// How filters move over the image that a transposed convolution makes.
+struct ConvTranspose2dOptions {
+  Size2d stride{1, 1};
+  Size2d padding{0, 0};         ///< cut off on each side
+  Size2d output_padding{0, 0};  ///< added at the far side; below the stride or the dilation
+  Size2d dilation{1, 1};
+  std::int64_t groups = 1;
+  friend bool operator==(const ConvTranspose2dOptions&, const ConvTranspose2dOptions&) = default;
+};
+
+/// Lays filters over the place of each pixel, times the pixel, and sums: the gradient of conv2d by its input, and so
+/// what turns its output's shape into its input's.
+/// Shapes: x (n, c, h, w), weight (c, o / groups, kh, kw), bias (o) or undefined -> (n, o, oh, ow) with
+/// oh = (h - 1) stride - 2 padding + dilation (kh - 1) + output_padding + 1.
+/// Throws ShapeError `[conv_transpose2d] channels differ: (1, 3, 8, 8) and weight (4, 2, 3, 3)`,
+/// `[conv_transpose2d] padding leaves nothing: (0, 2) from (1, 3, 1, 2)`,
+/// ValueError `[conv_transpose2d] output padding not below stride or dilation: (2, 0)` and the like.
+[[nodiscard]] Tensor conv_transpose2d(const Tensor& x, const Tensor& weight, const Tensor& bias = {},
+                                      const ConvTranspose2dOptions& options = {});
+
+/// As ConvTranspose2dOptions, along a line.
+struct ConvTranspose1dOptions {
+  std::int64_t stride = 1;
+  std::int64_t padding = 0;
+  std::int64_t output_padding = 0;
+  std::int64_t dilation = 1;
+  std::int64_t groups = 1;
+  friend bool operator==(const ConvTranspose1dOptions&, const ConvTranspose1dOptions&) = default;
+};
+
+/// As conv_transpose2d, of lines. Shapes: x (n, c, l), weight (c, o / groups, k), bias (o) or undefined -> (n, o, ol).
+[[nodiscard]] Tensor conv_transpose1d(const Tensor& x, const Tensor& weight, const Tensor& bias = {},
+                                      const ConvTranspose1dOptions& options = {});
 
 }  // namespace troupe

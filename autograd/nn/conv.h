@@ -6,7 +6,7 @@
 #include "autograd/nn/linear.h"
 #include "autograd/nn/module.h"
 #include "tensor/generator.h"
-#include "tensor/ops_nn.h"
+#include "tensor/ops_conv.h"
 
 namespace troupe::nn {
 

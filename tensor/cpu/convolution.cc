@@ -1,199 +1,39 @@
 #include "tensor/cpu/convolution.h"
 
-#include "tensor/cpu/dnnl_plan.h"
-#include "tensor/cpu/elements.h"
-#include "tensor/math_threads.h"
+#include "tensor/cpu/dnnl_convolution.h"
+#include "tensor/cpu/gemm_convolution.h"
 
 namespace troupe::cpu {
 namespace {
 
-using dnnl::algorithm;
-using dnnl::memory;
-
-enum class Pass : std::uint8_t { forward = 1, forward_bias, backward_input, backward_weight };
-
-struct Shapes {
-  const Shape& x;
-  const Shape& weight;
-  const Shape& y;
-};
-
-DnnlPlanCache::Key make_key(Pass pass, const Shapes& shapes, const Conv2dOptions& o) {
-  const Shape& x = shapes.x;
-  const Shape& w = shapes.weight;
-  return {static_cast<std::int64_t>(pass),
-          MathThreads::current(),
-          x[0],
-          x[1],
-          x[2],
-          x[3],
-          w[0],
-          w[2],
-          w[3],
-          o.stride[0],
-          o.stride[1],
-          o.padding[0],
-          o.padding[1],
-          o.dilation[0],
-          o.dilation[1]};
-}
-
-memory::dims dims_of(const Shape& shape) { return {shape.begin(), shape.end()}; }
-
-memory::desc plain(const Shape& shape) {
-  return {dims_of(shape), memory::data_type::f32, shape.size() == 1 ? memory::format_tag::x : memory::format_tag::abcd};
-}
-
-memory::desc any_layout(const Shape& shape) {
-  return {dims_of(shape), memory::data_type::f32, memory::format_tag::any};
-}
-
-/// Options as oneDNN counts them: dilation 0 is dense, and a far padding so that the sizes work out exactly.
-struct Window {
-  Window(const Shapes& s, const Conv2dOptions& o) {
-    for (std::size_t i = 0; i < 2; ++i) {
-      const int d = static_cast<int>(i) + 2;
-      stride.push_back(o.stride[i]);
-      dilation.push_back(o.dilation[i] - 1);
-      near.push_back(o.padding[i]);
-      far.push_back((s.y[d] - 1) * o.stride[i] + o.dilation[i] * (s.weight[d] - 1) + 1 - s.x[d] - o.padding[i]);
-    }
+// oneDNN refuses an image of which a stride or more is left over at the far side.
+bool dnnl_takes(const ConvSizes& s, DType dtype) {
+  if (dtype != DType::f32) return false;
+  for (std::size_t i = 0; i < 2; ++i) {
+    const std::int64_t reach = (s.out[i] - 1) * s.stride[i] + s.dilation[i] * (s.kernel[i] - 1) + 1;
+    if (s.in[i] + s.padding[i] - reach >= s.stride[i]) return false;
   }
-  memory::dims stride, dilation, near, far;
-};
-
-using Forward = dnnl::convolution_forward;
-using BackwardInput = dnnl::convolution_backward_data;
-using BackwardWeight = dnnl::convolution_backward_weights;
-
-Forward::primitive_desc describe_forward(const Shapes& s, const Conv2dOptions& o, bool with_bias) {
-  const Window w(s, o);
-  const Shape bias_shape{s.weight[0]};
-  const auto desc =
-      with_bias
-          ? Forward::desc(dnnl::prop_kind::forward_training, algorithm::convolution_direct, any_layout(s.x),
-                          any_layout(s.weight), plain(bias_shape), any_layout(s.y), w.stride, w.dilation, w.near, w.far)
-          : Forward::desc(dnnl::prop_kind::forward_training, algorithm::convolution_direct, any_layout(s.x),
-                          any_layout(s.weight), any_layout(s.y), w.stride, w.dilation, w.near, w.far);
-  return {desc, dnnl_attributes(), dnnl_engine()};
-}
-
-DnnlPlan plan_forward(const Shapes& s, const Conv2dOptions& o, bool with_bias) {
-  const auto desc = describe_forward(s, o, with_bias);
-  DnnlPlan plan(Forward(desc), desc.scratchpad_desc());
-  plan.add_input(DNNL_ARG_SRC, plain(s.x), desc.src_desc());
-  plan.add_input(DNNL_ARG_WEIGHTS, plain(s.weight), desc.weights_desc());
-  if (with_bias) plan.add_input(DNNL_ARG_BIAS, desc.bias_desc(), desc.bias_desc());
-  plan.add_output(DNNL_ARG_DST, plain(s.y), desc.dst_desc());
-  return plan;
-}
-
-DnnlPlan plan_backward_input(const Shapes& s, const Conv2dOptions& o) {
-  const Window w(s, o);
-  const BackwardInput::primitive_desc desc(
-      BackwardInput::desc(algorithm::convolution_direct, any_layout(s.x), any_layout(s.weight), any_layout(s.y),
-                          w.stride, w.dilation, w.near, w.far),
-      dnnl_attributes(), dnnl_engine(), describe_forward(s, o, false));
-  DnnlPlan plan(BackwardInput(desc), desc.scratchpad_desc());
-  plan.add_input(DNNL_ARG_DIFF_DST, plain(s.y), desc.diff_dst_desc());
-  plan.add_input(DNNL_ARG_WEIGHTS, plain(s.weight), desc.weights_desc());
-  plan.add_output(DNNL_ARG_DIFF_SRC, plain(s.x), desc.diff_src_desc());
-  return plan;
-}
-
-DnnlPlan plan_backward_weight(const Shapes& s, const Conv2dOptions& o) {
-  const Window w(s, o);
-  const BackwardWeight::primitive_desc desc(
-      BackwardWeight::desc(algorithm::convolution_direct, any_layout(s.x), any_layout(s.weight), any_layout(s.y),
-                           w.stride, w.dilation, w.near, w.far),
-      dnnl_attributes(), dnnl_engine(), describe_forward(s, o, false));
-  DnnlPlan plan(BackwardWeight(desc), desc.scratchpad_desc());
-  plan.add_input(DNNL_ARG_DIFF_DST, plain(s.y), desc.diff_dst_desc());
-  plan.add_input(DNNL_ARG_SRC, plain(s.x), desc.src_desc());
-  plan.add_output(DNNL_ARG_DIFF_WEIGHTS, plain(s.weight), desc.diff_weights_desc());
-  return plan;
-}
-
-// oneDNN takes every address as writable; inputs are not written.
-void* input(const Tensor& x) { return const_cast<std::byte*>(x.bytes()); }
-
-// Calls f(y, x, w) with element offsets for every product that a convolution sums up.
-template <class F>
-void for_each_product(const Shapes& s, const Conv2dOptions& o, const F& f) {
-  const auto inside = [](std::int64_t at, std::int64_t size) { return at >= 0 && at < size; };
-  const Strides xs = contiguous_strides(s.x);
-  const Strides ws = contiguous_strides(s.weight);
-  for (std::int64_t n = 0, y = 0; n < s.y[0]; ++n) {
-    for (std::int64_t filter = 0; filter < s.y[1]; ++filter) {
-      for (std::int64_t row = 0; row < s.y[2]; ++row) {
-        for (std::int64_t col = 0; col < s.y[3]; ++col, ++y) {
-          for (std::int64_t k = 0; k < ws[0]; ++k) {
-            const std::int64_t h = row * o.stride[0] - o.padding[0] + k / ws[2] % s.weight[2] * o.dilation[0];
-            const std::int64_t w = col * o.stride[1] - o.padding[1] + k % ws[2] * o.dilation[1];
-            if (!inside(h, s.x[2]) || !inside(w, s.x[3])) continue;
-            f(y, n * xs[0] + k / ws[1] * xs[1] + h * xs[2] + w, filter * ws[0] + k);
-          }
-        }
-      }
-    }
-  }
-}
-
-void convolve_f64(const Shapes& s, Tensor& y, const Tensor& x, const Tensor& weight, const Tensor& bias,
-                  const Conv2dOptions& options) {
-  auto* const to = mutable_elements<double>(y);
-  const auto* const from = elements<double>(x);
-  const auto* const filters = elements<double>(weight);
-  const std::int64_t pixels = s.y[2] * s.y[3];
-  for (std::int64_t i = 0; i < y.numel(); ++i) {
-    to[i] = bias.defined() ? elements<double>(bias)[i / pixels % s.y[1]] : 0.0;
-  }
-  for_each_product(s, options, [&](std::int64_t i, std::int64_t j, std::int64_t k) { to[i] += from[j] * filters[k]; });
+  return true;
 }
 
 }  // namespace
 
 void convolve(Tensor& y, const Tensor& x, const Tensor& weight, const Tensor& bias, const Conv2dOptions& options) {
-  const Shapes shapes{x.shape(), weight.shape(), y.shape()};
-  if (y.dtype() == DType::f64) return convolve_f64(shapes, y, x, weight, bias, options);
-  const bool with_bias = bias.defined();
-  const auto plan = dnnl_plans().get(make_key(with_bias ? Pass::forward_bias : Pass::forward, shapes, options),
-                                     [&] { return plan_forward(shapes, options, with_bias); });
-  DnnlPlan::Addresses addresses{
-      {DNNL_ARG_DST, y.mutable_bytes()}, {DNNL_ARG_SRC, input(x)}, {DNNL_ARG_WEIGHTS, input(weight)}};
-  if (with_bias) addresses.emplace_back(DNNL_ARG_BIAS, input(bias));
-  plan->run(addresses);
+  const ConvSizes sizes(x.shape(), weight.shape(), y.shape(), options);
+  if (dnnl_takes(sizes, y.dtype())) dnnl_convolve(y, x, weight, bias, options);
+  else gemm_convolve(y, x, weight, bias, sizes);
 }
 
 void convolve_backward_input(Tensor& dx, const Tensor& dy, const Tensor& weight, const Conv2dOptions& options) {
-  const Shapes shapes{dx.shape(), weight.shape(), dy.shape()};
-  if (dx.dtype() == DType::f64) {
-    dx.fill(0.0);
-    auto* const to = mutable_elements<double>(dx);
-    const auto* const g = elements<double>(dy);
-    const auto* const w = elements<double>(weight);
-    for_each_product(shapes, options, [&](std::int64_t i, std::int64_t j, std::int64_t k) { to[j] += g[i] * w[k]; });
-    return;
-  }
-  const auto plan = dnnl_plans().get(make_key(Pass::backward_input, shapes, options),
-                                     [&] { return plan_backward_input(shapes, options); });
-  plan->run(
-      {{DNNL_ARG_DIFF_SRC, dx.mutable_bytes()}, {DNNL_ARG_DIFF_DST, input(dy)}, {DNNL_ARG_WEIGHTS, input(weight)}});
+  const ConvSizes sizes(dx.shape(), weight.shape(), dy.shape(), options);
+  if (dnnl_takes(sizes, dx.dtype())) dnnl_convolve_backward_input(dx, dy, weight, options);
+  else gemm_convolve_backward_input(dx, dy, weight, sizes);
 }
 
 void convolve_backward_weight(Tensor& dw, const Tensor& dy, const Tensor& x, const Conv2dOptions& options) {
-  const Shapes shapes{x.shape(), dw.shape(), dy.shape()};
-  if (dw.dtype() == DType::f64) {
-    dw.fill(0.0);
-    auto* const to = mutable_elements<double>(dw);
-    const auto* const g = elements<double>(dy);
-    const auto* const from = elements<double>(x);
-    for_each_product(shapes, options, [&](std::int64_t i, std::int64_t j, std::int64_t k) { to[k] += g[i] * from[j]; });
-    return;
-  }
-  const auto plan = dnnl_plans().get(make_key(Pass::backward_weight, shapes, options),
-                                     [&] { return plan_backward_weight(shapes, options); });
-  plan->run({{DNNL_ARG_DIFF_WEIGHTS, dw.mutable_bytes()}, {DNNL_ARG_DIFF_DST, input(dy)}, {DNNL_ARG_SRC, input(x)}});
+  const ConvSizes sizes(x.shape(), dw.shape(), dy.shape(), options);
+  if (dnnl_takes(sizes, dw.dtype())) dnnl_convolve_backward_weight(dw, dy, x, options);
+  else gemm_convolve_backward_weight(dw, dy, x, sizes);
 }
 
 }  // namespace troupe::cpu

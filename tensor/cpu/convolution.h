@@ -1,12 +1,11 @@
-// Convolution kernels: oneDNN for f32, plain loops for f64. All tensors are contiguous, of one dtype, not empty; shapes
-// and options fit.
+// Convolution kernels. All tensors are contiguous, of one dtype (f32 or f64), not empty; shapes and options fit.
 #pragma once
 
 #include "tensor/ops_conv.h"
 
 namespace troupe::cpu {
 
-/// y (n, o, oh, ow) from x (n, c, h, w), weight (o, c, kh, kw) and bias (o) or undefined.
+/// y (n, o, oh, ow) from x (n, c, h, w), weight (o, c / groups, kh, kw) and bias (o) or undefined.
 void convolve(Tensor& y, const Tensor& x, const Tensor& weight, const Tensor& bias, const Conv2dOptions& options);
 void convolve_backward_input(Tensor& dx, const Tensor& dy, const Tensor& weight, const Conv2dOptions& options);
 void convolve_backward_weight(Tensor& dw, const Tensor& dy, const Tensor& x, const Conv2dOptions& options);

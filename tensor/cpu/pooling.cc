@@ -1,155 +1,176 @@
 #include "tensor/cpu/pooling.h"
 
-#include <fmt/format.h>
+#include <algorithm>
 
-#include "tensor/cpu/dnnl_plan.h"
 #include "tensor/cpu/elements.h"
-#include "tensor/math_threads.h"
+#include "tensor/cpu/parallel.h"
 
 namespace troupe::cpu {
 namespace {
 
-using dnnl::algorithm;
-using dnnl::memory;
-using Forward = dnnl::pooling_forward;
-using Backward = dnnl::pooling_backward;
-
-enum class Pass : std::uint8_t { forward = 11, backward };
-
-DnnlPlanCache::Key make_key(Pass pass, const Shape& x, const Pool2dOptions& o) {
-  return {static_cast<std::int64_t>(pass),
-          MathThreads::current(),
-          x[0],
-          x[1],
-          x[2],
-          x[3],
-          o.kernel[0],
-          o.kernel[1],
-          o.stride[0],
-          o.stride[1],
-          o.padding[0],
-          o.padding[1]};
-}
-
-memory::desc plain(const Shape& shape) {
-  return {{shape.begin(), shape.end()}, memory::data_type::f32, memory::format_tag::nchw};
-}
-
-struct Window {
-  Window(const Shape& x, const Shape& y, const Pool2dOptions& o) {
-    for (std::size_t i = 0; i < 2; ++i) {
-      const int d = static_cast<int>(i) + 2;
-      stride.push_back(o.stride[i]);
-      kernel.push_back(o.kernel[i]);
-      near.push_back(o.padding[i]);
-      // What of the image the last window leaves over counts as negative padding.
-      far.push_back((y[d] - 1) * o.stride[i] + o.kernel[i] - x[d] - o.padding[i]);
-    }
-  }
-  memory::dims stride, kernel, near, far;
+/// The sizes that all kernels here run over.
+struct Planes {
+  Planes(const Tensor& in, const Tensor& out)
+      : count(in.size(0) * in.size(1)),
+        height(in.size(2)),
+        width(in.size(3)),
+        rows(out.size(2)),
+        columns(out.size(3)) {}
+  std::int64_t count, height, width, rows, columns;
 };
 
-Forward::primitive_desc describe_forward(const Shape& x, const Shape& y, const Pool2dOptions& o) {
-  const Window w(x, y, o);
-  return {Forward::desc(dnnl::prop_kind::forward_training, algorithm::pooling_max, plain(x), plain(y), w.stride,
-                        w.kernel, w.near, w.far),
-          dnnl_attributes(), dnnl_engine()};
+/// Calls `body(first, last)` for ranges of images of single channels.
+template <class Body>
+void for_each_plane(const Planes& p, const Body& body) {
+  parallel_for(p.count, std::max(p.height * p.width, p.rows * p.columns), body);
 }
 
-DnnlPlan plan_forward(const Shape& x, const Shape& y, const Pool2dOptions& o) {
-  const auto desc = describe_forward(x, y, o);
-  DnnlPlan plan(Forward(desc), desc.scratchpad_desc());
-  plan.add_input(DNNL_ARG_SRC, plain(x), desc.src_desc());
-  plan.add_output(DNNL_ARG_DST, plain(y), desc.dst_desc());
-  plan.add_output(DNNL_ARG_WORKSPACE, desc.workspace_desc(), desc.workspace_desc());
-  return plan;
-}
+std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 
-DnnlPlan plan_backward(const Shape& x, const Shape& y, const Pool2dOptions& o) {
-  const Window w(x, y, o);
-  const Backward::primitive_desc desc(
-      Backward::desc(algorithm::pooling_max, plain(x), plain(y), w.stride, w.kernel, w.near, w.far), dnnl_attributes(),
-      dnnl_engine(), describe_forward(x, y, o));
-  DnnlPlan plan(Backward(desc), desc.scratchpad_desc());
-  plan.add_input(DNNL_ARG_DIFF_DST, plain(y), desc.diff_dst_desc());
-  plan.add_input(DNNL_ARG_WORKSPACE, desc.workspace_desc(), desc.workspace_desc());
-  plan.add_output(DNNL_ARG_DIFF_SRC, plain(x), desc.diff_src_desc());
-  return plan;
-}
+/// The largest element of each column of some rows, NaN largest of all, and its row.
+template <class T>
+struct ColumnMaxima {
+  explicit ColumnMaxima(std::int64_t width) : value(at(width)), row(at(width)) {}
 
-void* input(const Tensor& x) { return const_cast<std::byte*>(x.bytes()); }
-
-// The offset in its plane of the first largest element of one window, NaN largest of all.
-std::int64_t largest(const double* plane, const Shape& x, std::int64_t row, std::int64_t col, const Pool2dOptions& o) {
-  const std::int64_t top = row * o.stride[0] - o.padding[0];
-  const std::int64_t left = col * o.stride[1] - o.padding[1];
-  std::int64_t best = -1;
-  for (std::int64_t h = std::max<std::int64_t>(top, 0); h < std::min(top + o.kernel[0], x[2]); ++h) {
-    for (std::int64_t w = std::max<std::int64_t>(left, 0); w < std::min(left + o.kernel[1], x[3]); ++w) {
-      const std::int64_t at = h * x[3] + w;
-      const bool better = best < 0 || plane[at] > plane[best] || (plane[at] != plane[at] && plane[best] == plane[best]);
-      if (better) best = at;
+  void take(const T* plane, std::int64_t width, std::int64_t begin, std::int64_t end, std::int64_t step) {
+    T* const best = value.data();
+    std::int32_t* const best_row = row.data();
+    for (std::int64_t w = 0; w < width; ++w) {
+      best[w] = plane[begin * width + w];
+      best_row[w] = static_cast<std::int32_t>(begin);
+    }
+    for (std::int64_t h = begin + step; h < end; h += step) {
+      const T* const line = plane + h * width;
+      for (std::int64_t w = 0; w < width; ++w) {
+        const bool better = !(line[w] <= best[w]) && best[w] == best[w];
+        best[w] = better ? line[w] : best[w];
+        best_row[w] = better ? static_cast<std::int32_t>(h) : best_row[w];
+      }
     }
   }
-  return best;
-}
 
-Tensor max_pool_f64(Tensor& y, const Tensor& x, const Pool2dOptions& options) {
-  Tensor where_max = Tensor::empty(y.shape(), DType::i64);
-  auto* const to = mutable_elements<double>(y);
-  auto* const places = mutable_elements<std::int64_t>(where_max);
-  const auto* const from = elements<double>(x);
-  const std::int64_t plane = x.size(2) * x.size(3);
-  for (std::int64_t i = 0; i < y.numel(); ++i) {
-    const std::int64_t col = i % y.size(3);
-    const std::int64_t row = i / y.size(3) % y.size(2);
-    const double* const image = from + i / (y.size(2) * y.size(3)) * plane;
-    places[i] = largest(image, x.shape(), row, col, options);
-    to[i] = image[places[i]];
+  /// The column of the largest in [begin, end); of equal ones that of the upper row, then the left.
+  [[nodiscard]] std::int64_t largest(std::int64_t begin, std::int64_t end, std::int64_t step) const {
+    std::int64_t best = begin;
+    for (std::int64_t w = begin + step; w < end; w += step) {
+      const T a = value[at(w)];
+      const T b = value[at(best)];
+      const bool better = (!(a <= b) && b == b) || (a == b && row[at(w)] < row[at(best)]);
+      best = better ? w : best;
+    }
+    return best;
   }
-  return where_max;
+
+  std::vector<T> value;
+  std::vector<std::int32_t> row;
+};
+
+template <class T>
+void max_pool_of(Tensor& y, Tensor& where_max, const Tensor& x, const PoolWindows& rows, const PoolWindows& columns) {
+  const Planes p(x, y);
+  T* const to = mutable_elements<T>(y);
+  auto* const places = mutable_elements<std::int32_t>(where_max);
+  const T* const from = elements<T>(x);
+  for_each_plane(p, [&](std::int64_t first, std::int64_t last) {
+    ColumnMaxima<T> maxima(p.width);
+    std::int64_t out = first * p.rows * p.columns;
+    for (std::int64_t plane = first; plane < last; ++plane) {
+      const T* const image = from + plane * p.height * p.width;
+      for (std::int64_t i = 0; i < p.rows; ++i) {
+        maxima.take(image, p.width, rows.begin[at(i)], rows.end[at(i)], rows.step);
+        for (std::int64_t j = 0; j < p.columns; ++j, ++out) {
+          const std::int64_t w = maxima.largest(columns.begin[at(j)], columns.end[at(j)], columns.step);
+          to[out] = maxima.value[at(w)];
+          places[out] = static_cast<std::int32_t>(maxima.row[at(w)] * p.width + w);
+        }
+      }
+    }
+  });
 }
 
-void max_pool_backward_f64(Tensor& dx, const Tensor& dy, const Tensor& where_max) {
-  dx.fill(0.0);
-  auto* const to = mutable_elements<double>(dx);
-  const auto* const g = elements<double>(dy);
-  const auto* const places = elements<std::int64_t>(where_max);
-  const std::int64_t plane = dx.size(2) * dx.size(3);
-  const std::int64_t windows = dy.size(2) * dy.size(3);
-  for (std::int64_t i = 0; i < dy.numel(); ++i) to[i / windows * plane + places[i]] += g[i];
+template <class T>
+void avg_pool_of(Tensor& y, const Tensor& x, const PoolWindows& rows, const PoolWindows& columns) {
+  const Planes p(x, y);
+  T* const to = mutable_elements<T>(y);
+  const T* const from = elements<T>(x);
+  for_each_plane(p, [&](std::int64_t first, std::int64_t last) {
+    std::vector<double> sums(at(p.width));
+    double* const sum = sums.data();
+    std::int64_t out = first * p.rows * p.columns;
+    for (std::int64_t plane = first; plane < last; ++plane) {
+      const T* const image = from + plane * p.height * p.width;
+      for (std::int64_t i = 0; i < p.rows; ++i) {
+        std::fill(sums.begin(), sums.end(), 0.0);
+        for (std::int64_t h = rows.begin[at(i)]; h < rows.end[at(i)]; ++h) {
+          for (std::int64_t w = 0; w < p.width; ++w) sum[w] += static_cast<double>(image[h * p.width + w]);
+        }
+        for (std::int64_t j = 0; j < p.columns; ++j, ++out) {
+          double total = 0.0;
+          for (std::int64_t w = columns.begin[at(j)]; w < columns.end[at(j)]; ++w) total += sum[w];
+          to[out] = static_cast<T>(total / static_cast<double>(rows.counted[at(i)] * columns.counted[at(j)]));
+        }
+      }
+    }
+  });
 }
 
-void require_where_max(const Tensor& where_max, std::int64_t size, DType dtype) {
-  if (where_max.numel() == size && where_max.dtype() == dtype) return;
-  throw ShapeError(fmt::format("[max_pool2d_backward] where_max does not fit: {} {} for {} {}", where_max.numel(),
-                               name_of(where_max.dtype()), size, name_of(dtype)));
+template <class T>
+void avg_pool_backward_of(Tensor& dx, const Tensor& dy, const PoolWindows& rows, const PoolWindows& columns) {
+  const Planes p(dx, dy);
+  T* const to = mutable_elements<T>(dx);
+  const T* const from = elements<T>(dy);
+  for_each_plane(p, [&](std::int64_t first, std::int64_t last) {
+    std::vector<T> shares(at(p.width));
+    T* const share = shares.data();
+    std::int64_t in = first * p.rows * p.columns;
+    for (std::int64_t plane = first; plane < last; ++plane) {
+      T* const image = to + plane * p.height * p.width;
+      for (std::int64_t i = 0; i < p.rows; ++i) {
+        std::fill(shares.begin(), shares.end(), T{0});
+        for (std::int64_t j = 0; j < p.columns; ++j, ++in) {
+          const T each = from[in] / static_cast<T>(rows.counted[at(i)] * columns.counted[at(j)]);
+          for (std::int64_t w = columns.begin[at(j)]; w < columns.end[at(j)]; ++w) share[w] += each;
+        }
+        for (std::int64_t h = rows.begin[at(i)]; h < rows.end[at(i)]; ++h) {
+          for (std::int64_t w = 0; w < p.width; ++w) image[h * p.width + w] += share[w];
+        }
+      }
+    }
+  });
 }
 
 }  // namespace
 
-Tensor max_pool(Tensor& y, const Tensor& x, const Pool2dOptions& options) {
-  if (y.dtype() == DType::f64) return max_pool_f64(y, x, options);
-  const auto plan = dnnl_plans().get(make_key(Pass::forward, x.shape(), options),
-                                     [&] { return plan_forward(x.shape(), y.shape(), options); });
-  const auto size = static_cast<std::int64_t>(plan->size_of(DNNL_ARG_WORKSPACE));
-  Tensor where_max = Tensor::empty({size}, DType::u8);
-  plan->run(
-      {{DNNL_ARG_DST, y.mutable_bytes()}, {DNNL_ARG_WORKSPACE, where_max.mutable_bytes()}, {DNNL_ARG_SRC, input(x)}});
-  return where_max;
+void max_pool(Tensor& y, Tensor& where_max, const Tensor& x, const PoolWindows& rows, const PoolWindows& columns) {
+  dispatch_floating("max_pool", y.dtype(), [&]<class T>(std::type_identity<T>) {
+    max_pool_of<T>(y, where_max, x, rows, columns);
+  });
 }
 
-void max_pool_backward(Tensor& dx, const Tensor& dy, const Tensor& where_max, const Pool2dOptions& options) {
-  if (dx.dtype() == DType::f64) {
-    require_where_max(where_max, dy.numel(), DType::i64);
-    return max_pool_backward_f64(dx, dy, where_max);
-  }
-  const auto plan = dnnl_plans().get(make_key(Pass::backward, dx.shape(), options),
-                                     [&] { return plan_backward(dx.shape(), dy.shape(), options); });
-  require_where_max(where_max, static_cast<std::int64_t>(plan->size_of(DNNL_ARG_WORKSPACE)), DType::u8);
-  plan->run({{DNNL_ARG_DIFF_SRC, dx.mutable_bytes()},
-             {DNNL_ARG_DIFF_DST, input(dy)},
-             {DNNL_ARG_WORKSPACE, input(where_max)}});
+void max_pool_backward(Tensor& dx, const Tensor& dy, const Tensor& where_max) {
+  const Planes p(dx, dy);
+  dispatch_floating("max_pool_backward", dx.dtype(), [&]<class T>(std::type_identity<T>) {
+    T* const to = mutable_elements<T>(dx);
+    const T* const from = elements<T>(dy);
+    const auto* const places = elements<std::int32_t>(where_max);
+    for_each_plane(p, [&](std::int64_t first, std::int64_t last) {
+      const std::int64_t windows = p.rows * p.columns;
+      for (std::int64_t plane = first; plane < last; ++plane) {
+        T* const image = to + plane * p.height * p.width;
+        for (std::int64_t i = plane * windows; i < (plane + 1) * windows; ++i) image[places[i]] += from[i];
+      }
+    });
+  });
+}
+
+void avg_pool(Tensor& y, const Tensor& x, const PoolWindows& rows, const PoolWindows& columns) {
+  dispatch_floating("avg_pool", y.dtype(), [&]<class T>(std::type_identity<T>) { avg_pool_of<T>(y, x, rows, columns); });
+}
+
+void avg_pool_backward(Tensor& dx, const Tensor& dy, const PoolWindows& rows, const PoolWindows& columns) {
+  dispatch_floating("avg_pool_backward", dx.dtype(), [&]<class T>(std::type_identity<T>) {
+    avg_pool_backward_of<T>(dx, dy, rows, columns);
+  });
 }
 
 }  // namespace troupe::cpu

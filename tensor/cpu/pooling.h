@@ -1,16 +1,32 @@
-// Pooling kernels: oneDNN for f32, plain loops for f64. All tensors are contiguous and not empty; shapes fit.
+// Pooling kernels. All tensors are contiguous, of one dtype (f32 or f64), not empty; the windows fit.
 #pragma once
 
-#include "tensor/ops_pool.h"
+#include <cstdint>
+#include <vector>
+
+#include "tensor/tensor.h"
 
 namespace troupe::cpu {
 
-/// Fills y (n, c, oh, ow) from x (n, c, h, w) and returns where each window's largest element was: u8 for f32 (oneDNN's
-/// own format), i64 offsets into the plane for f64.
-[[nodiscard]] Tensor max_pool(Tensor& y, const Tensor& x, const Pool2dOptions& options);
+/// Where the windows lie along one dimension: window i has positions begin[i], begin[i] + step, ... below end[i].
+struct PoolWindows {
+  std::vector<std::int64_t> begin;
+  std::vector<std::int64_t> end;
+  std::vector<std::int64_t> counted;  ///< by how much a mean divides
+  std::int64_t step = 1;
 
-/// `where_max` is the result of max_pool on tensors of the same shapes and dtype.
-/// Throws ShapeError if its size shows that it is not.
-void max_pool_backward(Tensor& dx, const Tensor& dy, const Tensor& where_max, const Pool2dOptions& options);
+  [[nodiscard]] std::int64_t count() const { return static_cast<std::int64_t>(begin.size()); }
+};
+
+/// Fills y (n, c, rows, columns) with the largest of each window of x (n, c, h, w), and `where_max` (i32) with its
+/// offset in the image.
+void max_pool(Tensor& y, Tensor& where_max, const Tensor& x, const PoolWindows& rows, const PoolWindows& columns);
+/// Adds each element of dy to that of dx (zeros so far) which `where_max` names. Every offset is one of an image.
+void max_pool_backward(Tensor& dx, const Tensor& dy, const Tensor& where_max);
+
+/// Fills y with the mean of each window; the steps are 1. Windows are summed in f64.
+void avg_pool(Tensor& y, const Tensor& x, const PoolWindows& rows, const PoolWindows& columns);
+/// Adds to dx, zeros so far.
+void avg_pool_backward(Tensor& dx, const Tensor& dy, const PoolWindows& rows, const PoolWindows& columns);
 
 }  // namespace troupe::cpu

@@ -38,6 +38,7 @@ using Entries = std::map<std::string, Entry>;
 [[nodiscard]] Entries reduce_entries();
 [[nodiscard]] Entries product_entries();
 [[nodiscard]] Entries contraction_entries();
+[[nodiscard]] Entries conv_entries();
 [[nodiscard]] Entries shape_entries();
 [[nodiscard]] Entries nn_entries();
 [[nodiscard]] Entries norm_entries();

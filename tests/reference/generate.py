@@ -20,6 +20,7 @@ GROUPS = [
     "reduce",
     "products",
     "contractions",
+    "conv",
     "shape",
     "nn",
     "norm",

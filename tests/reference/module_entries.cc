@@ -51,7 +51,7 @@ Entries module_entries() {
        })},
       {"MaxPool2d", layer([](const Case& c, Generator&) {
          return std::make_shared<nn::MaxPool2d>(
-             Pool2dOptions{c.size2d("kernel"), c.size2d("stride"), c.size2d("padding")});
+             MaxPool2dOptions{c.size2d("kernel"), c.size2d("stride"), c.size2d("padding")});
        })},
       {"Embedding", layer([](const Case& c, Generator& g) {
          return std::make_shared<nn::Embedding>(c.integer("rows"), c.integer("width"), g, c.dtype());

@@ -32,6 +32,7 @@ Entries all_entries() {
            reduce_entries(),
            product_entries(),
            contraction_entries(),
+           conv_entries(),
            shape_entries(),
            nn_entries(),
            norm_entries(),

@@ -1,12 +1,11 @@
-#include <array>
-#include <limits>
+#include "tensor/ops_conv.h"
+
 #include <thread>
 #include <vector>
 
 #include "tensor/create.h"
 #include "tensor/math_threads.h"
 #include "tensor/ops.h"
-#include "tensor/ops_nn.h"
 #include "tests/tensor/expect.h"
 
 using namespace troupe;
@@ -26,14 +25,22 @@ const std::vector<ConvCase> kConvCases = {
     {{2, 16, 8, 8}, {16, 16, 3, 3}, {.stride = {1, 1}, .padding = {1, 1}, .dilation = {2, 1}}},
     {{1, 2, 5, 5}, {1, 2, 5, 5}, {}},
     {{3, 2, 4, 4}, {2, 2, 1, 1}, {.stride = {3, 3}, .padding = {0, 0}, .dilation = {1, 1}}},
+    // Groups, and filters of its own for each channel.
+    {{2, 4, 7, 6}, {6, 2, 3, 3}, {.padding = {1, 0}, .groups = 2}},
+    {{3, 6, 5, 5}, {6, 1, 3, 3}, {.stride = {2, 1}, .padding = {1, 1}, .groups = 6}},
+    {{2, 3, 6, 6}, {6, 1, 2, 2}, {.groups = 3}},
+    {{2, 32, 6, 6}, {32, 1, 3, 3}, {.padding = {1, 1}, .groups = 32}},
+    {{2, 32, 5, 5}, {32, 16, 3, 3}, {.padding = {1, 1}, .groups = 2}},
+    // One pixel under each filter: large images, several small ones, and groups.
+    {{3, 5, 20, 20}, {7, 5, 1, 1}, {}},
+    {{9, 20, 2, 2}, {18, 20, 1, 1}, {}},
+    {{2, 8, 3, 3}, {4, 4, 1, 1}, {.groups = 2}},
+    // A few pixels of many channels, and one image that is taken in parts.
+    {{4, 24, 2, 2}, {40, 24, 3, 3}, {.padding = {1, 1}}},
+    {{1, 20, 50, 50}, {2, 20, 3, 3}, {.padding = {1, 1}}},
 };
 
 // The definition: every window is a shifted slice of the padded image.
-Tensor padded(const Tensor& x, const Size2d& padding, double value) {
-  Tensor out = full({x.size(0), x.size(1), x.size(2) + 2 * padding[0], x.size(3) + 2 * padding[1]}, value, x.dtype());
-  out.slice(2, padding[0], padding[0] + x.size(2)).slice(3, padding[1], padding[1] + x.size(3)).copy_from(x);
-  return out;
-}
 
 Tensor shifted(const Tensor& image, std::int64_t row, std::int64_t col, const Size2d& out, const Size2d& stride) {
   return image.slice(2, row, row + (out[0] - 1) * stride[0] + 1, stride[0])
@@ -42,17 +49,26 @@ Tensor shifted(const Tensor& image, std::int64_t row, std::int64_t col, const Si
 
 Tensor conv_by_definition(const Tensor& x, const Tensor& weight, const Tensor& bias, const Conv2dOptions& o,
                           const Size2d& size) {
-  const Tensor image = padded(x, o.padding, 0.0);
-  Tensor out = bias.reshape({1, -1, 1, 1}).expand({x.size(0), weight.size(0), size[0], size[1]});
-  for (std::int64_t i = 0; i < weight.size(2); ++i) {
-    for (std::int64_t j = 0; j < weight.size(3); ++j) {
-      const Tensor part = shifted(image, i * o.dilation[0], j * o.dilation[1], size, o.stride);  // (n, c, oh, ow)
-      const Tensor filter = weight.select(3, j).select(2, i);                                    // (o, c)
-      out = out + sum(part.unsqueeze(1) * filter.reshape({1, weight.size(0), weight.size(1), 1, 1}), 2);
+  const Tensor image = pad(x, {o.padding[1], o.padding[1], o.padding[0], o.padding[0]});
+  const std::vector<Tensor> images = chunk(image, o.groups, 1);
+  const std::vector<Tensor> weights = chunk(weight, o.groups, 0);
+  std::vector<Tensor> parts;
+  for (std::size_t group = 0; group < images.size(); ++group) {
+    const Tensor& w = weights[group];
+    Tensor out = zeros({x.size(0), w.size(0), size[0], size[1]}, DType::f64);
+    for (std::int64_t i = 0; i < w.size(2); ++i) {
+      for (std::int64_t j = 0; j < w.size(3); ++j) {
+        const Tensor part = shifted(images[group], i * o.dilation[0], j * o.dilation[1], size, o.stride);  // (n, c, oh, ow)
+        const Tensor filter = w.select(3, j).select(2, i);                                                 // (o, c)
+        out = out + sum(part.unsqueeze(1) * filter.reshape({1, w.size(0), w.size(1), 1, 1}), 2);
+      }
     }
+    parts.push_back(out);
   }
-  return out;
+  return concat(parts, 1) + bias.reshape({1, -1, 1, 1});
 }
+
+Tensor as_f32(const Tensor& x) { return x.to(DType::f32); }
 
 }  // namespace
 
@@ -75,8 +91,8 @@ BOOST_AUTO_TEST_CASE(convolutions_follow_the_definition) {
     const Tensor b = randn({c.weight[0]}, g, DType::f64);
     const Tensor y = conv2d(x, w, b, c.options);
     expect_close(y, conv_by_definition(x, w, b, c.options, {y.size(2), y.size(3)}), 1e-12, 1e-13);
-    // f32: sums of up to 145 terms of about 1, each off by 2^-24.
-    expect_close(conv2d(x.to(DType::f32), w.to(DType::f32), b.to(DType::f32), c.options).to(DType::f64), y, 0, 3e-5);
+    // f32: sums of up to 289 terms of about 1, each off by 2^-24.
+    expect_close(conv2d(as_f32(x), as_f32(w), as_f32(b), c.options).to(DType::f64), y, 0, 3e-5);
   }
 }
 
@@ -92,10 +108,78 @@ BOOST_AUTO_TEST_CASE(gradients_are_the_adjoints_of_the_convolution) {
     const Tensor dw = conv2d_backward_weight(dy, x, w.shape(), c.options);
     expect_close(sum(dx * x), sum(dy * y), 1e-11, 1e-11);
     expect_close(sum(dw * w), sum(dy * y), 1e-11, 1e-11);
-    // oneDNN's f32 agrees with them element by element; sums of up to 676 * 2 terms.
-    const Tensor g32 = dy.to(DType::f32);
-    expect_close(conv2d_backward_input(g32, w.to(DType::f32), x.shape(), c.options).to(DType::f64), dx, 0, 1e-4);
-    expect_close(conv2d_backward_weight(g32, x.to(DType::f32), w.shape(), c.options).to(DType::f64), dw, 0, 2e-4);
+    // f32 agrees with them element by element; sums of up to 2500 terms.
+    const Tensor g32 = as_f32(dy);
+    expect_close(conv2d_backward_input(g32, as_f32(w), x.shape(), c.options).to(DType::f64), dx, 0, 1e-4);
+    expect_close(conv2d_backward_weight(g32, as_f32(x), w.shape(), c.options).to(DType::f64), dw, 0, 2e-4);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(groups_see_their_own_channels_only) {
+  const Tensor x = from_values<float>({1, 2, 3, 4}, {1, 4, 1, 1});
+  const Tensor w = from_values<float>({1, 10, 100, 1000}, {2, 2, 1, 1});
+  expect_same(conv2d(x, w, {}, {.groups = 2}), from_values<float>({21, 4300}, {1, 2, 1, 1}));  // 1*1 + 2*10, 3*100 + 4*1000
+  const Tensor each = from_values<float>({1, 10, 100, 1000}, {4, 1, 1, 1});
+  expect_same(conv2d(x, each, {}, {.groups = 4}), from_values<float>({1, 20, 300, 4000}, {1, 4, 1, 1}));
+}
+
+BOOST_AUTO_TEST_CASE(a_line_is_an_image_of_one_row) {
+  const Tensor x = from_values<float>({1, 2, 3, 4, 5}, {1, 1, 5});
+  const Tensor w = from_values<float>({1, 0, -1}, {1, 1, 3});
+  expect_same(conv1d(x, w), from_values<float>({-2, -2, -2}, {1, 1, 3}));  // 1-3, 2-4, 3-5
+  // 0-2, 2-4, 4-0, and the bias of 10.
+  expect_same(conv1d(x, w, from_values<float>({10}), {.stride = 2, .padding = 1}), from_values<float>({8, 8, 14}, {1, 1, 3}));
+  expect_same(conv1d(x, w, {}, {.dilation = 2}), from_values<float>({-4}, {1, 1, 1}));  // 1-5
+  Generator g(9);
+  const Tensor lines = randn({2, 4, 30}, g, DType::f64);
+  const Tensor filters = randn({6, 2, 5}, g, DType::f64);
+  const Tensor bias = randn({6}, g, DType::f64);
+  expect_same(conv1d(lines, filters, bias, {.stride = 2, .padding = 3, .dilation = 2, .groups = 2}),
+              conv2d(lines.unsqueeze(2), filters.unsqueeze(2), bias,
+                     {.stride = {1, 2}, .padding = {0, 3}, .dilation = {1, 2}, .groups = 2})
+                  .squeeze(2));
+}
+
+BOOST_AUTO_TEST_CASE(a_transposed_convolution_gives_the_hand_values) {
+  const Tensor x = from_values<float>({1, 2, 3}, {1, 1, 3});
+  const Tensor w = from_values<float>({1, 10}, {1, 1, 2});
+  expect_same(conv_transpose1d(x, w), from_values<float>({1, 12, 23, 30}, {1, 1, 4}));  // 1, 10 + 2, 20 + 3, 30
+  expect_same(conv_transpose1d(x, w, {}, {.stride = 3}), from_values<float>({1, 10, 0, 2, 20, 0, 3, 30}, {1, 1, 8}));
+  expect_same(conv_transpose1d(x, w, {}, {.padding = 1}), from_values<float>({12, 23}, {1, 1, 2}));
+  expect_same(conv_transpose1d(x, w, from_values<float>({5}), {.stride = 2, .output_padding = 1, .dilation = 2}),
+              from_values<float>({6, 5, 17, 5, 28, 5, 35, 5}, {1, 1, 8}));  // 1, 0, 10 + 2, 0, 20 + 3, 0, 30, 0; and 5
+  const Tensor image = from_values<float>({1, 2, 3, 4}, {1, 1, 2, 2});
+  const Tensor filter = from_values<float>({1, 10, 100, 1000}, {1, 1, 2, 2});
+  expect_same(conv_transpose2d(image, filter), from_values<float>({1, 12, 20,        // 1, 10 + 2, 20
+                                                                   103, 1234, 2040,  // 100 + 3, 1000 + 200 + 30 + 4, ...
+                                                                   300, 3400, 4000},
+                                                                  {1, 1, 3, 3}));
+}
+
+// <conv_transpose(x, w), z> = <x, conv(z, w)> for every z.
+BOOST_AUTO_TEST_CASE(a_transposed_convolution_is_the_adjoint_of_the_convolution) {
+  Generator g(10);
+  const std::vector<std::pair<ConvCase, Size2d>> cases = {
+      {{{2, 4, 3, 5}, {4, 3, 3, 2}, {}}, {0, 0}},
+      {{{2, 4, 3, 5}, {4, 3, 3, 2}, {.stride = {2, 3}, .padding = {1, 1}}}, {1, 2}},
+      {{{1, 4, 3, 4}, {4, 3, 3, 3}, {.padding = {2, 0}, .dilation = {2, 3}}}, {1, 2}},
+      {{{2, 4, 3, 3}, {4, 1, 3, 3}, {.stride = {2, 2}, .padding = {1, 1}, .groups = 2}}, {1, 1}},
+      {{{2, 32, 4, 4}, {32, 32, 4, 4}, {.stride = {2, 2}, .padding = {1, 1}}}, {0, 0}}};
+  for (const auto& [c, further] : cases) {
+    const Tensor x = randn(c.x, g, DType::f64);
+    const Tensor w = randn(c.weight, g, DType::f64);
+    const Tensor b = randn({c.weight[1] * c.options.groups}, g, DType::f64);
+    const ConvTranspose2dOptions options{c.options.stride, c.options.padding, further, c.options.dilation, c.options.groups};
+    const Tensor y = conv_transpose2d(x, w, {}, options);
+    const Tensor z = randn(y.shape(), g, DType::f64);
+    const Tensor back = conv2d(z, w, {}, c.options).slice(2, 0, c.x[2]).slice(3, 0, c.x[3]);
+    expect_close(sum(y * z), sum(x * back), 1e-11, 1e-11);
+    expect_close(conv_transpose2d(x, w, b, options), y + b.reshape({-1, 1, 1}), 1e-13, 1e-13);
+    // f32: sums of up to 512 terms of about 1.
+    expect_close(conv_transpose2d(as_f32(x), as_f32(w), as_f32(b), options).to(DType::f64), y + b.reshape({-1, 1, 1}), 0,
+                 1e-4);
+    expect_rounded([&](const Tensor& a, const Tensor& f, const Tensor& d) { return conv_transpose2d(a, f, d, options); },
+                   as_f32(x), as_f32(w), as_f32(b));
   }
 }
 
@@ -105,6 +189,8 @@ BOOST_AUTO_TEST_CASE(convolutions_read_any_layout) {
   const Tensor w = randn({2, 3, 3, 3}, g);
   const Tensor turned = x.permute({3, 2, 1, 0}).contiguous().permute({3, 2, 1, 0});
   expect_same(conv2d(turned, w), conv2d(x, w));
+  expect_same(conv_transpose2d(turned, w.transpose(0, 1)), conv_transpose2d(x, w.transpose(0, 1).contiguous()));
+  expect_same(conv1d(turned.select(2, 1), w.select(2, 0)), conv1d(x.select(2, 1).contiguous(), w.select(2, 0).contiguous()));
 }
 
 BOOST_AUTO_TEST_CASE(empty_batches_convolve_to_nothing) {
@@ -114,6 +200,9 @@ BOOST_AUTO_TEST_CASE(empty_batches_convolve_to_nothing) {
   BOOST_CHECK_EQUAL(conv2d_backward_input(zeros({0, 2, 2, 2}), w, {0, 1, 3, 3}).shape(), (Shape{0, 1, 3, 3}));
   expect_same(conv2d(zeros({1, 0, 2, 2}), zeros({2, 0, 1, 1}), from_values<float>({3, 4})),
               from_values<float>({3, 3, 3, 3, 4, 4, 4, 4}, {1, 2, 2, 2}));
+  expect_same(conv1d(zeros({1, 0, 2}), zeros({1, 0, 1}), from_values<float>({3})), full({1, 1, 2}, 3.0));
+  expect_same(conv_transpose2d(zeros({1, 0, 1, 2}), zeros({0, 1, 2, 1}), from_values<float>({3})), full({1, 1, 2, 2}, 3.0));
+  BOOST_CHECK_EQUAL(conv_transpose1d(zeros({0, 2, 3}), zeros({2, 5, 2})).shape(), (Shape{0, 5, 4}));
 }
 
 BOOST_AUTO_TEST_CASE(convolutions_refuse_what_does_not_fit) {
@@ -136,6 +225,25 @@ BOOST_AUTO_TEST_CASE(convolutions_refuse_what_does_not_fit) {
   expect_error<DTypeError>("[conv2d] needs a floating dtype: i64", [] {
     (void)conv2d(zeros({1, 1, 1, 1}, DType::i64), zeros({1, 1, 1, 1}, DType::i64));
   });
+  expect_error<ShapeError>("[conv2d] channels differ: (1, 3, 8, 8) and weight (4, 3, 3, 3), 3 groups", [&] {
+    (void)conv2d(x, zeros({4, 3, 3, 3}), {}, {.groups = 3});
+  });
+  expect_error<ShapeError>("[conv2d] filters do not divide into 3 groups: weight (4, 1, 3, 3)", [&] {
+    (void)conv2d(x, zeros({4, 1, 3, 3}), {}, {.groups = 3});
+  });
+  expect_error<ValueError>("[conv2d] groups below 1: 0", [&] { (void)conv2d(x, zeros({4, 3, 3, 3}), {}, {.groups = 0}); });
+  expect_error<ValueError>("[conv2d] padding below 0: (0, -1)", [&] {
+    (void)conv2d(x, zeros({4, 3, 3, 3}), {}, {.padding = {0, -1}});
+  });
+  expect_error<ValueError>("[conv2d] dilation below 1: (1, 0)", [&] {
+    (void)conv2d(x, zeros({4, 3, 3, 3}), {}, {.dilation = {1, 0}});
+  });
+  expect_error<TensorError>("[conv2d_backward_input] tensor is undefined", [&] {
+    (void)conv2d_backward_input(zeros({1, 4, 6, 6}), {}, x.shape());
+  });
+  expect_error<TensorError>("[conv2d_backward_weight] tensor is undefined", [&] {
+    (void)conv2d_backward_weight({}, x, {4, 3, 3, 3});
+  });
   expect_error<ValueError>("[conv2d] stride below 1: (0, 1)", [&] {
     (void)conv2d(x, zeros({4, 3, 3, 3}), {}, {.stride = {0, 1}, .padding = {}, .dilation = {1, 1}});
   });
@@ -144,6 +252,40 @@ BOOST_AUTO_TEST_CASE(convolutions_refuse_what_does_not_fit) {
   });
   expect_error<ShapeError>("[conv2d_backward_weight] gradient does not fit: (1, 4, 8, 8) for (1, 4, 6, 6)", [&] {
     (void)conv2d_backward_weight(zeros({1, 4, 8, 8}), x, {4, 3, 3, 3});
+  });
+}
+
+BOOST_AUTO_TEST_CASE(lines_and_transposed_convolutions_refuse_what_does_not_fit) {
+  const Tensor line = zeros({1, 3, 8});
+  const Tensor x = zeros({1, 3, 8, 8});
+  expect_error<ShapeError>("[conv1d] channels differ: (1, 3, 8) and weight (4, 2, 3)", [&] {
+    (void)conv1d(line, zeros({4, 2, 3}));
+  });
+  expect_error<ShapeError>("[conv1d] not 3 dimensions: (1, 3, 8, 8)", [&] { (void)conv1d(x, zeros({4, 3, 3})); });
+  expect_error<ShapeError>("[conv1d] window larger than the padded image: (9) over (1, 3, 8)", [&] {
+    (void)conv1d(line, zeros({4, 3, 9}));
+  });
+  expect_error<ValueError>("[conv1d] stride below 1: (0)", [&] { (void)conv1d(line, zeros({4, 3, 3}), {}, {.stride = 0}); });
+  expect_error<ShapeError>("[conv_transpose2d] channels differ: (1, 3, 8, 8) and weight (4, 2, 3, 3)", [&] {
+    (void)conv_transpose2d(x, zeros({4, 2, 3, 3}));
+  });
+  expect_error<ShapeError>("[conv_transpose2d] bias does not fit: (3) for weight (3, 2, 3, 3)", [&] {
+    (void)conv_transpose2d(x, zeros({3, 2, 3, 3}), zeros({3}));
+  });
+  expect_error<ShapeError>("[conv_transpose2d] padding leaves nothing: (0, 2) from (1, 3, 1, 2)", [&] {
+    (void)conv_transpose2d(zeros({1, 3, 1, 2}), zeros({3, 2, 3, 3}), {}, {.padding = {0, 2}});
+  });
+  expect_error<ValueError>("[conv_transpose2d] output padding not below stride or dilation: (2, 0)", [&] {
+    (void)conv_transpose2d(x, zeros({3, 2, 3, 3}), {}, {.stride = {2, 2}, .output_padding = {2, 0}});
+  });
+  expect_error<ValueError>("[conv_transpose1d] output padding below 0: (-1)", [&] {
+    (void)conv_transpose1d(line, zeros({3, 2, 3}), {}, {.output_padding = -1});
+  });
+  expect_error<ShapeError>("[conv_transpose1d] filters do not divide into 2 groups: weight (3, 2, 3)", [&] {
+    (void)conv_transpose1d(line, zeros({3, 2, 3}), {}, {.groups = 2});
+  });
+  expect_error<DTypeError>("[conv_transpose1d] dtypes differ: f32 and f64", [&] {
+    (void)conv_transpose1d(line, zeros({3, 2, 3}, DType::f64));
   });
 }
 
@@ -167,74 +309,6 @@ BOOST_AUTO_TEST_CASE(one_plan_serves_several_threads_and_thread_counts) {
   expect_close(conv2d(x, w), results[0], 0, 2e-5);
 }
 
-BOOST_AUTO_TEST_CASE(pooling_takes_the_largest_of_each_window) {
-  for (const DType dtype : {DType::f32, DType::f64}) {
-    const Tensor x = from_values<float>({1, 2, 3, 4,      //
-                                         5, 9, 7, 8,      //
-                                         -1, -2, -3, -4,  //
-                                         -5, -6, -7, -8},
-                                        {1, 1, 4, 4})
-                         .to(dtype);
-    const auto [y, where_max] = max_pool2d(x);
-    expect_same(y, from_values<float>({9, 8, -1, -3}, {1, 1, 2, 2}).to(dtype));
-    const Tensor grad = from_values<float>({10, 20, 30, 40}, {1, 1, 2, 2}).to(dtype);
-    expect_same(max_pool2d_backward(grad, where_max, x.shape()), from_values<float>({0, 0, 0, 0,    //
-                                                                                     0, 10, 0, 20,  //
-                                                                                     30, 0, 40, 0,  //
-                                                                                     0, 0, 0, 0},
-                                                                                    {1, 1, 4, 4})
-                                                                     .to(dtype));
-  }
-}
-
-BOOST_AUTO_TEST_CASE(pooling_follows_the_definition) {
-  Generator g(5);
-  const std::vector<Pool2dOptions> cases = {{},
-                                            {.kernel = {3, 3}, .stride = {2, 2}, .padding = {1, 1}},
-                                            {.kernel = {3, 2}, .stride = {1, 3}, .padding = {0, 1}},
-                                            {.kernel = {2, 2}, .stride = {3, 3}, .padding = {0, 0}}};
-  for (const Pool2dOptions& o : cases) {
-    const Tensor x = randn({2, 3, 9, 8}, g, DType::f64);
-    const auto [y, where_max] = max_pool2d(x, o);
-    const Tensor image = padded(x, o.padding, -std::numeric_limits<double>::infinity());
-    Tensor expected = shifted(image, 0, 0, {y.size(2), y.size(3)}, o.stride);
-    for (std::int64_t i = 0; i < o.kernel[0]; ++i) {
-      for (std::int64_t j = 0; j < o.kernel[1]; ++j) {
-        expected = maximum(expected, shifted(image, i, j, {y.size(2), y.size(3)}, o.stride));
-      }
-    }
-    expect_same(y, expected);
-    const auto [y32, where_max32] = max_pool2d(x.to(DType::f32), o);
-    expect_same(y32, expected.to(DType::f32));
-    // Whole numbers, so that sums are exact in any order.
-    const Tensor grad = randint(1, 100, y.shape(), g).to(DType::f64);
-    const Tensor dx = max_pool2d_backward(grad, where_max, x.shape(), o);
-    expect_close(sum(dx * x), sum(grad * y), 1e-12);
-    expect_same(max_pool2d_backward(grad.to(DType::f32), where_max32, x.shape(), o), dx.to(DType::f32));
-  }
-}
-
-BOOST_AUTO_TEST_CASE(pooling_refuses_what_does_not_fit) {
-  const Tensor x = zeros({1, 1, 4, 4});
-  expect_error<ShapeError>("[max_pool2d] not 4 dimensions: (4, 4)", [] { (void)max_pool2d(zeros({4, 4})); });
-  expect_error<ValueError>("[max_pool2d] window below 1: (0, 2)", [&] {
-    (void)max_pool2d(x, {.kernel = {0, 2}, .stride = {1, 1}, .padding = {}});
-  });
-  expect_error<ValueError>("[max_pool2d] padding above half the kernel: (2, 0) of (2, 2)", [&] {
-    (void)max_pool2d(x, {.kernel = {2, 2}, .stride = {2, 2}, .padding = {2, 0}});
-  });
-  expect_error<ShapeError>("[max_pool2d] window larger than the padded image: (5, 5) over (1, 1, 4, 4)", [&] {
-    (void)max_pool2d(x, {.kernel = {5, 5}, .stride = {1, 1}, .padding = {}});
-  });
-  expect_error<DTypeError>("[max_pool2d] needs a floating dtype: i64", [] {
-    (void)max_pool2d(zeros({1, 1, 2, 2}, DType::i64));
-  });
-  expect_error<ShapeError>("[max_pool2d_backward] where_max does not fit: 1 f32 for 4 i64", [&] {
-    (void)max_pool2d_backward(zeros({1, 1, 2, 2}, DType::f64), zeros({1}), x.shape());
-  });
-  BOOST_CHECK_EQUAL(max_pool2d(zeros({0, 1, 4, 4})).output.shape(), (Shape{0, 1, 2, 2}));
-}
-
 BOOST_AUTO_TEST_CASE(images_of_16_bits_are_rounded_once) {
   Generator g(8);
   for (const ConvCase& c : kConvCases) {
@@ -250,18 +324,8 @@ BOOST_AUTO_TEST_CASE(images_of_16_bits_are_rounded_once) {
     expect_rounded([&](const Tensor& d, const Tensor& a) { return conv2d_backward_weight(d, a, c.weight, c.options); },
                    grad, x);
   }
-  const Pool2dOptions overlapping{.kernel = {3, 3}, .stride = {1, 2}, .padding = {1, 1}};
-  const Tensor x = randn({2, 3, 7, 8}, g);
-  expect_rounded([&](const Tensor& a) { return max_pool2d(a, overlapping).output; }, x);
-  const Tensor grad = randn({2, 3, 7, 4}, g);
-  expect_rounded(
-      [&](const Tensor& d) {
-        return max_pool2d_backward(d, max_pool2d(x.to(d.dtype()), overlapping).where_max, x.shape(), overlapping);
-      },
-      grad);
   for (const DType dtype : kDTypesOf16BitFloats) {
     BOOST_CHECK(conv2d(zeros({0, 3, 7, 8}, dtype), zeros({4, 3, 3, 3}, dtype)).dtype() == dtype);
-    BOOST_CHECK(max_pool2d(zeros({0, 3, 7, 8}, dtype), overlapping).output.dtype() == dtype);
   }
 }
 

@@ -1,0 +1,13 @@
+// Convolution by oneDNN, of f32.
+#pragma once
+
+#include "tensor/ops_conv.h"
+
+namespace troupe::cpu {
+
+/// As those of convolution.h.
+void dnnl_convolve(Tensor& y, const Tensor& x, const Tensor& weight, const Tensor& bias, const Conv2dOptions& options);
+void dnnl_convolve_backward_input(Tensor& dx, const Tensor& dy, const Tensor& weight, const Conv2dOptions& options);
+void dnnl_convolve_backward_weight(Tensor& dw, const Tensor& dy, const Tensor& x, const Conv2dOptions& options);
+
+}  // namespace troupe::cpu

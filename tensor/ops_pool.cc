@@ -1,0 +1,250 @@
+#include "tensor/ops_pool.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "tensor/checks.h"
+#include "tensor/cpu/pooling.h"
+#include "tensor/create.h"
+#include "tensor/windows.h"
+
+namespace troupe {
+namespace {
+
+using cpu::PoolWindows;
+using detail::computed;
+using detail::LastWindow;
+using detail::Windows;
+
+/// Both dimensions of an image; a line is an image of one row.
+struct ImageWindows {
+  PoolWindows rows{.begin = {0}, .end = {1}, .counted = {1}, .step = 1};
+  PoolWindows columns;
+  [[nodiscard]] Shape counts(const Shape& x) const {
+    return x.size() == 3 ? Shape{x[0], x[1], columns.count()} : Shape{x[0], x[1], rows.count(), columns.count()};
+  }
+};
+
+void require_images(std::string_view op, const Tensor& x, int dims) {
+  x.require_defined(op);
+  if (!is_floating(x.dtype())) detail::throw_not_floating(op, x.dtype());
+  detail::require_rank(op, x.shape(), dims + 2);
+}
+
+enum class Counting : std::uint8_t { inside, padding_too };
+
+PoolWindows regular_windows(std::int64_t size, std::int64_t count, const Windows& windows, int dim, Counting counting) {
+  const std::int64_t step = windows.dilation[dim];
+  const std::int64_t padding = windows.padding[dim];
+  PoolWindows result{.begin = {}, .end = {}, .counted = {}, .step = step};
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::int64_t start = i * windows.stride[dim] - padding;
+    const std::int64_t stop = start + (windows.kernel[dim] - 1) * step + 1;
+    result.begin.push_back(start >= 0 ? start : start + (-start + step - 1) / step * step);
+    result.end.push_back(std::min(stop, size));
+    result.counted.push_back(counting == Counting::padding_too ? std::min(stop, size + padding) - start
+                                                               : result.end.back() - result.begin.back());
+  }
+  return result;
+}
+
+// The windows of an image (4 dimensions) or a line (3).
+ImageWindows regular(std::string_view op, const Shape& x, const Windows& windows, LastWindow last,
+                     Counting counting = Counting::inside) {
+  const Shape counts = detail::count_windows(op, x, windows, last);
+  const int dims = counts.size();
+  for (int i = 0; i < dims; ++i) {
+    if (2 * windows.padding[i] <= windows.kernel[i]) continue;
+    throw ValueError(fmt::format("[{}] padding above half the kernel: {} of {}", op, to_string(windows.padding),
+                                 to_string(windows.kernel)));
+  }
+  ImageWindows result;
+  if (dims == 2) result.rows = regular_windows(x[2], counts[0], windows, 0, counting);
+  result.columns = regular_windows(x[dims + 1], counts[dims - 1], windows, dims - 1, counting);
+  for (const PoolWindows* along : {&result.rows, &result.columns}) {
+    if (std::ranges::equal(along->begin, along->end, std::less())) continue;
+    throw ValueError(fmt::format("[{}] a window is in the padding alone: {} with dilation {} over {}", op,
+                                 to_string(windows.kernel), to_string(windows.dilation), to_string(x)));
+  }
+  return result;
+}
+
+PoolWindows adaptive_windows(std::int64_t size, std::int64_t count) {
+  PoolWindows result;
+  for (std::int64_t i = 0; i < count; ++i) {
+    result.begin.push_back(i * size / count);
+    result.end.push_back(((i + 1) * size + count - 1) / count);
+    result.counted.push_back(result.end.back() - result.begin.back());
+  }
+  return result;
+}
+
+ImageWindows adaptive(std::string_view op, const Shape& x, const Shape& counts) {
+  detail::require_at_least(op, "size", counts, 1);
+  for (int i = 2; i < x.size(); ++i) {
+    if (x[i] == 0) throw ShapeError(fmt::format("[{}] nothing to take parts of: {}", op, to_string(x)));
+  }
+  ImageWindows result;
+  if (counts.size() == 2) result.rows = adaptive_windows(x[2], counts[0]);
+  result.columns = adaptive_windows(x[x.size() - 1], counts[counts.size() - 1]);
+  return result;
+}
+
+Shape both(const Size2d& size) { return {size[0], size[1]}; }
+Windows windows_of(const MaxPool2dOptions& o) {
+  return {both(o.kernel), both(o.stride), both(o.padding), both(o.dilation)};
+}
+Windows windows_of(const MaxPool1dOptions& o) { return {{o.kernel}, {o.stride}, {o.padding}, {o.dilation}}; }
+Windows windows_of(const AvgPool2dOptions& o) { return {both(o.kernel), both(o.stride), both(o.padding), {1, 1}}; }
+Windows windows_of(const AvgPool1dOptions& o) { return {{o.kernel}, {o.stride}, {o.padding}, {1}}; }
+
+template <class Options>
+ImageWindows max_windows(std::string_view op, const Shape& x, const Options& o) {
+  return regular(op, x, windows_of(o), o.ceil_mode ? LastWindow::partial : LastWindow::whole);
+}
+
+template <class Options>
+ImageWindows avg_windows(std::string_view op, const Shape& x, const Options& o) {
+  return regular(op, x, windows_of(o), o.ceil_mode ? LastWindow::partial : LastWindow::whole,
+                 o.count_include_pad ? Counting::padding_too : Counting::inside);
+}
+
+Tensor as_image(const Tensor& x) { return x.dim() == 3 ? x.unsqueeze(2) : x; }
+
+std::int64_t plane_of(const Shape& shape) {
+  std::int64_t size = 1;
+  for (int i = 2; i < shape.size(); ++i) size *= shape[i];
+  return size;
+}
+
+MaxPoolResult max_pool(std::string_view op, const Tensor& x, const ImageWindows& windows) {
+  if (plane_of(x.shape()) > std::numeric_limits<std::int32_t>::max()) {
+    throw ShapeError(fmt::format("[{}] more than 2^31 - 1 elements in an image: {}", op, to_string(x.shape())));
+  }
+  const Shape shape = windows.counts(x.shape());
+  MaxPoolResult result{Tensor::empty(shape, compute_dtype(x.dtype()), x.device()),
+                       Tensor::empty(shape, DType::i32, x.device())};
+  if (shape.numel() != 0) {
+    Tensor out = as_image(result.output);
+    Tensor where_max = as_image(result.where_max);
+    cpu::max_pool(out, where_max, as_image(computed(x)), windows.rows, windows.columns);
+  }
+  result.output = result.output.to(x.dtype());
+  return result;
+}
+
+Tensor avg_pool(const Tensor& x, const ImageWindows& windows) {
+  const Shape shape = windows.counts(x.shape());
+  Tensor result = Tensor::empty(shape, compute_dtype(x.dtype()), x.device());
+  if (shape.numel() == 0) return result.to(x.dtype());
+  Tensor out = as_image(result);
+  cpu::avg_pool(out, as_image(computed(x)), windows.rows, windows.columns);
+  return result.to(x.dtype());
+}
+
+Tensor avg_pool_backward(std::string_view op, const Tensor& grad, const Shape& input_shape,
+                         const ImageWindows& windows) {
+  detail::require_gradient(op, grad, windows.counts(input_shape));
+  Tensor result = zeros(input_shape, compute_dtype(grad.dtype()), grad.device());
+  if (grad.numel() == 0) return result.to(grad.dtype());
+  Tensor in = as_image(result);
+  cpu::avg_pool_backward(in, as_image(computed(grad)), windows.rows, windows.columns);
+  return result.to(grad.dtype());
+}
+
+// A gradient by an input of `input_shape`, which has as many dimensions as `dims` says.
+void require_gradient_of_images(std::string_view op, const Tensor& grad, const Shape& input_shape, int dims) {
+  require_images(op, grad, dims);
+  detail::require_rank(op, input_shape, dims + 2);
+}
+
+}  // namespace
+
+MaxPoolResult max_pool2d(const Tensor& x, const MaxPool2dOptions& options) {
+  require_images("max_pool2d", x, 2);
+  return max_pool("max_pool2d", x, max_windows("max_pool2d", x.shape(), options));
+}
+
+MaxPoolResult max_pool1d(const Tensor& x, const MaxPool1dOptions& options) {
+  require_images("max_pool1d", x, 1);
+  return max_pool("max_pool1d", x, max_windows("max_pool1d", x.shape(), options));
+}
+
+MaxPoolResult adaptive_max_pool2d(const Tensor& x, const Size2d& size) {
+  require_images("adaptive_max_pool2d", x, 2);
+  return max_pool("adaptive_max_pool2d", x, adaptive("adaptive_max_pool2d", x.shape(), both(size)));
+}
+
+Tensor max_pool_backward(const Tensor& grad, const Tensor& where_max, const Shape& input_shape) {
+  constexpr std::string_view kName = "max_pool_backward";
+  detail::require_together(kName, grad, where_max);
+  require_gradient_of_images(kName, grad, input_shape, input_shape.size() == 3 ? 1 : 2);
+  if (where_max.dtype() != DType::i32 || where_max.shape() != grad.shape()) {
+    throw ShapeError(fmt::format("[{}] where_max does not fit: {} {} for {}", kName, name_of(where_max.dtype()),
+                                 to_string(where_max.shape()), to_string(grad.shape())));
+  }
+  if (grad.size(0) != input_shape[0] || grad.size(1) != input_shape[1]) {
+    throw ShapeError(fmt::format("[{}] gradient does not fit: {} for an input {}", kName, to_string(grad.shape()),
+                                 to_string(input_shape)));
+  }
+  const Tensor places = where_max.contiguous();
+  const std::int64_t plane = plane_of(input_shape);
+  for (const std::int32_t place : places.data<std::int32_t>()) {
+    if (place < 0 || place >= plane) {
+      throw IndexError(fmt::format("[{}] index out of range: {} of {}", kName, place, plane));
+    }
+  }
+  Tensor result = zeros(input_shape, compute_dtype(grad.dtype()), grad.device());
+  if (grad.numel() == 0) return result.to(grad.dtype());
+  Tensor in = as_image(result);
+  cpu::max_pool_backward(in, as_image(computed(grad)), as_image(places));
+  return result.to(grad.dtype());
+}
+
+Tensor avg_pool2d(const Tensor& x, const AvgPool2dOptions& options) {
+  require_images("avg_pool2d", x, 2);
+  return avg_pool(x, avg_windows("avg_pool2d", x.shape(), options));
+}
+
+Tensor avg_pool2d_backward(const Tensor& grad, const Shape& input_shape, const AvgPool2dOptions& options) {
+  constexpr std::string_view kName = "avg_pool2d_backward";
+  require_gradient_of_images(kName, grad, input_shape, 2);
+  return avg_pool_backward(kName, grad, input_shape, avg_windows(kName, input_shape, options));
+}
+
+Tensor avg_pool1d(const Tensor& x, const AvgPool1dOptions& options) {
+  require_images("avg_pool1d", x, 1);
+  return avg_pool(x, avg_windows("avg_pool1d", x.shape(), options));
+}
+
+Tensor avg_pool1d_backward(const Tensor& grad, const Shape& input_shape, const AvgPool1dOptions& options) {
+  constexpr std::string_view kName = "avg_pool1d_backward";
+  require_gradient_of_images(kName, grad, input_shape, 1);
+  return avg_pool_backward(kName, grad, input_shape, avg_windows(kName, input_shape, options));
+}
+
+Tensor adaptive_avg_pool2d(const Tensor& x, const Size2d& size) {
+  require_images("adaptive_avg_pool2d", x, 2);
+  return avg_pool(x, adaptive("adaptive_avg_pool2d", x.shape(), both(size)));
+}
+
+Tensor adaptive_avg_pool2d_backward(const Tensor& grad, const Shape& input_shape) {
+  constexpr std::string_view kName = "adaptive_avg_pool2d_backward";
+  require_gradient_of_images(kName, grad, input_shape, 2);
+  return avg_pool_backward(kName, grad, input_shape, adaptive(kName, input_shape, {grad.size(2), grad.size(3)}));
+}
+
+Tensor adaptive_avg_pool1d(const Tensor& x, std::int64_t size) {
+  require_images("adaptive_avg_pool1d", x, 1);
+  return avg_pool(x, adaptive("adaptive_avg_pool1d", x.shape(), {size}));
+}
+
+Tensor adaptive_avg_pool1d_backward(const Tensor& grad, const Shape& input_shape) {
+  constexpr std::string_view kName = "adaptive_avg_pool1d_backward";
+  require_gradient_of_images(kName, grad, input_shape, 1);
+  return avg_pool_backward(kName, grad, input_shape, adaptive(kName, input_shape, {grad.size(2)}));
+}
+
+}  // namespace troupe
