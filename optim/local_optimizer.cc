@@ -20,6 +20,11 @@ std::vector<ParameterGroup> one_group(Parameters parameters, const RuleOptions& 
   return groups;
 }
 
+/// Whether a value in its place keeps no more memory than it needs, and no write has to copy first.
+bool fills_its_memory(const Tensor& x) {
+  return x.is_contiguous() && x.storage().size() == x.nbytes() && !x.storage().frozen();
+}
+
 }  // namespace
 
 LocalOptimizer::LocalOptimizer(Parameters parameters, const RuleOptions& options)
@@ -43,20 +48,22 @@ LocalOptimizer::LocalOptimizer(std::vector<ParameterGroup> groups) {
 
 void LocalOptimizer::step_found(const Found& found, const StepOptions& options) {
   std::vector<std::vector<ParameterUpdate>> updates(groups_.size());
-  for (const auto& [id, gradient] : found) {
+  for (const auto& [id, gradient, given_up] : found) {
     const auto place = places_.find(id);
     if (place == places_.end() || !gradient.defined()) continue;
     const auto [g, i] = place->second;
     Tensor current = groups_[g].parameters[i].value();
-    Tensor next = groups_[g].buffers.take(i, current);
+    const bool in_place = given_up == GivenUp::yes && fills_its_memory(gradient);
+    Tensor next = in_place ? gradient : groups_[g].buffers.take(i, current);
     updates[g].push_back({i, std::move(current), gradient, std::move(next)});
   }
   for (std::size_t g = 0; g < groups_.size(); ++g) groups_[g].rule->check(updates[g], options);
   for (std::size_t g = 0; g < groups_.size(); ++g) {
     groups_[g].rule->step(updates[g], options);
     for (ParameterUpdate& update : updates[g]) {
+      const bool in_place = update.next.storage().same_as(update.gradient.storage());
       groups_[g].parameters[update.index].set_value(std::move(update.next));
-      groups_[g].buffers.give(update.index, std::move(update.current));
+      if (!in_place) groups_[g].buffers.give(update.index, std::move(update.current));
     }
   }
 }

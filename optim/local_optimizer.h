@@ -2,13 +2,16 @@
 //
 //   optim::LocalOptimizer optimizer(model.parameters(), optim::AdamOptions{.lr = 1e-3});
 //   for (const Batch& batch : batches) {
-//     const Gradients gradients = backward(cross_entropy(model(batch.x), batch.classes));
-//     optimizer.step(gradients, {.gradient_scale = optim::clip_scale(optim::global_norm(gradients), 1.0)});
+//     Gradients gradients = backward(cross_entropy(model(batch.x), batch.classes));
+//     const double scale = optim::clip_scale(optim::global_norm(gradients), 1.0);
+//     optimizer.step(std::move(gradients), {.gradient_scale = scale});
 //   }
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <type_traits>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -45,7 +48,20 @@ class LocalOptimizer {
   template <TensorsByParameter Gradients>
   void step(const Gradients& gradients, const StepOptions& options = {}) {
     Found found;
-    for (const auto& [parameter, gradient] : gradients) found.emplace_back(parameter.id(), gradient);
+    for (const auto& [parameter, gradient] : gradients) found.push_back({parameter.id(), gradient, GivenUp::no});
+    step_found(found, options);
+  }
+
+  /// The same with gradients that are given up: a new value may be written where its gradient was, and the memory of the
+  /// old one is let go, so that a parameter has no second buffer. Gradients that others hold are left as they are.
+  template <class Gradients>
+  requires(TensorsByParameter<Gradients> && !std::is_reference_v<Gradients> && !std::is_const_v<Gradients>)
+  void step(Gradients&& gradients, const StepOptions& options = {}) {
+    Found found;
+    for (const auto& [parameter, gradient] : gradients) {
+      const bool is_ours = gradient.defined() && gradient.storage().handle_count() == 1;
+      found.push_back({parameter.id(), gradient, is_ours ? GivenUp::yes : GivenUp::no});
+    }
     step_found(found, options);
   }
 
@@ -72,7 +88,13 @@ class LocalOptimizer {
   void load_state(const NamedTensors& state);
 
  private:
-  using Found = std::vector<std::pair<const void*, Tensor>>;
+  enum class GivenUp : std::uint8_t { no, yes };
+  struct FoundGradient {
+    const void* parameter;
+    Tensor gradient;
+    GivenUp given_up;
+  };
+  using Found = std::vector<FoundGradient>;
   struct Group {
     std::vector<Parameter> parameters;
     RuleOptions options;

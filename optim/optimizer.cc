@@ -47,7 +47,9 @@ void check_one(const ParameterUpdate& update, std::string_view rule) {
     throw ValueError(fmt::format("[{}] the second buffer of parameter {} is not contiguous", rule, update.index));
   }
   const Storage& target = update.next.storage();
-  if (target.same_as(update.current.storage()) || target.same_as(update.gradient.storage())) {
+  const bool is_gradient = target.same_as(update.gradient.storage());
+  const bool in_place = is_gradient && update.next.offset() == update.gradient.offset() && update.gradient.is_contiguous();
+  if (target.same_as(update.current.storage()) || (is_gradient && !in_place)) {
     throw ValueError(fmt::format("[{}] the second buffer of parameter {} is memory that is read", rule, update.index));
   }
 }

@@ -20,8 +20,10 @@ namespace troupe::optim {
 struct ParameterUpdate {
   std::size_t index = 0;  ///< names the parameter's state; the caller numbers its parameters once and for all
   Tensor current;         ///< the value now; only read
-  Tensor gradient;        ///< of the same shape and dtype; only read
-  Tensor next;  ///< receives the new value: same shape and dtype, contiguous, memory that the others do not use
+  Tensor gradient;        ///< of the same shape and dtype; only read, unless it is `next`
+  /// Receives the new value: same shape and dtype, contiguous, memory that the others do not use; or a contiguous
+  /// gradient that nobody needs any more.
+  Tensor next;
 };
 
 /// What a step makes of every element of a gradient before the rule sees it, in the dtype that the rule computes in.
@@ -31,10 +33,10 @@ struct StepOptions {
   double gradient_limit = std::numeric_limits<double>::infinity();  ///< brought into [-limit, limit]; a NaN stays one
 };
 
-/// An update rule. It never writes into a value or a gradient: the new value goes to a second buffer, so forwards that
-/// read the old one are not disturbed. A step has two halves, so that several owners can take it together or not at
-/// all. Parameters that got no gradient are left out of a step by the caller; nothing of theirs changes. All parameters
-/// of a step are computed in one pass over their memory, in f64 for f64, else in f32, on the CPU.
+/// An update rule. It never writes into a value: the new one goes to a second buffer, or where the gradient was, so
+/// forwards that read the old one are not disturbed. A step has two halves, so that several owners can take it together or
+/// not at all. Parameters that got no gradient are left out of a step by the caller; nothing of theirs changes. All
+/// parameters of a step are computed in one pass over their memory, in f64 for f64, else in f32, on the CPU.
 ///
 /// A value of f16 or bf16 has a master copy in f32 among its states, made at its first step. Steps are taken from the
 /// master copy and the new value is what it rounds to, so steps below half the last digit add up. Elements that someone

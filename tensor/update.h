@@ -104,7 +104,7 @@ using UpdateFormula =
 struct UpdateItem {
   Tensor value;
   Tensor gradient;
-  Tensor next;                     ///< in memory of its own
+  Tensor next;                     ///< in memory of its own, or the gradient
   std::span<const Tensor> states;  ///< of the caller, like the next ones, until the call returns
   std::span<Tensor> next_states;   ///< may be the states: then these are replaced where they are
   UpdateFormula formula;

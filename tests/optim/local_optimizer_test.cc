@@ -2,6 +2,7 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <utility>
 #include <vector>
 
 #include "autograd/engine.h"
@@ -116,7 +117,8 @@ BOOST_AUTO_TEST_CASE(two_buffers_for_each_parameter_are_enough) {
   const Variable a = leaf({1.0});
   LocalOptimizer optimizer(std::vector<Variable>{a}, SgdOptions{.lr = 0.5});
   const auto step = [&] {
-    optimizer.step(backward(sum(a)));
+    const Gradients gradients = backward(sum(a));
+    optimizer.step(gradients);
     return static_cast<const void*>(a.value().bytes());
   };
   step();
@@ -129,6 +131,50 @@ BOOST_AUTO_TEST_CASE(two_buffers_for_each_parameter_are_enough) {
   step();
   BOOST_TEST(step() != second);
   expect(held, {1.0 - 5 * 0.5});
+}
+
+BOOST_AUTO_TEST_CASE(a_gradient_that_is_given_up_makes_room_for_the_next_value) {
+  const Variable a = leaf({1.0, 2.0});
+  LocalOptimizer optimizer(std::vector<Variable>{a}, SgdOptions{.lr = 0.5, .momentum = 0.5});
+  Gradients gradients = backward(sum(a * 2.0));
+  const void* const memory = gradients.of(a).bytes();
+  const Tensor held = a.value();
+  optimizer.step(std::move(gradients));
+  BOOST_TEST(static_cast<const void*>(a.value().bytes()) == memory);
+  expect(a.value(), {0.0, 1.0});  // 1 - 0.5 * 2, 2 - 0.5 * 2
+  expect(held, {1.0, 2.0});
+  optimizer.step(backward(sum(a * 2.0)));
+  expect(a.value(), {-1.5, -0.5});  // 0 - 0.5 * (0.5 * 2 + 2), 1 - 1.5
+}
+
+BOOST_AUTO_TEST_CASE(a_gradient_that_somebody_else_holds_stays_as_it_is) {
+  const Variable a = leaf({1.0});
+  LocalOptimizer optimizer(std::vector<Variable>{a}, SgdOptions{.lr = 0.5});
+  Gradients gradients = backward(sum(a * 3.0));
+  const Tensor held = gradients.of(a);
+  optimizer.step(std::move(gradients));
+  expect(held, {3.0});
+  expect(a.value(), {-0.5});
+  Gradients kept = backward(sum(a * 3.0));
+  optimizer.step(kept);  // not given up
+  expect(kept.of(a), {3.0});
+}
+
+BOOST_AUTO_TEST_CASE(given_up_or_not_the_bits_are_the_same) {
+  for (const DType dtype : {DType::f64, DType::f32, DType::bf16}) {
+    Generator generator(5);
+    const Tensor initial = randn({700}, generator, dtype);
+    const Variable a(initial.clone(), RequiresGrad::yes);
+    const Variable b(initial.clone(), RequiresGrad::yes);
+    LocalOptimizer of_a(std::vector<Variable>{a}, AdamOptions{.lr = 0.1});
+    LocalOptimizer of_b(std::vector<Variable>{b}, AdamOptions{.lr = 0.1});
+    for (int i = 0; i < 5; ++i) {
+      const Gradients gradients = backward(sum(pow(a, 2.0)));
+      of_a.step(gradients);
+      of_b.step(backward(sum(pow(b, 2.0))));
+    }
+    BOOST_TEST(same_bytes(a.value(), b.value()));
+  }
 }
 
 BOOST_AUTO_TEST_CASE(a_gradient_that_does_not_fit_changes_nothing) {
