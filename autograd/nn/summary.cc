@@ -36,7 +36,7 @@ struct Item {
 /// "1,199,882"
 std::string with_commas(std::int64_t number) {
   std::string digits = std::to_string(number);
-  for (int at = static_cast<int>(digits.size()) - 3; at > 0; at -= 3) digits.insert(static_cast<std::size_t>(at), ",");
+  for (int at = static_cast<int>(digits.size()) - 3; at > 0; at -= 3) digits.insert(static_cast<std::size_t>(at), 1, ',');
   return digits;
 }
 
@@ -100,7 +100,7 @@ class Table {
       lines.push_back(aligned(row, widths));
       longest = std::max(longest, lines.back().size());
     }
-    const std::string rule = "  " + std::string(longest - 2, '-');
+    const std::string rule = fmt::format("  {}", std::string(longest - 2, '-'));
     lines.insert(lines.begin() + 1, rule);
     lines.push_back(rule);
     return fmt::format("{}\n", fmt::join(lines, "\n"));
@@ -179,7 +179,7 @@ class Table {
 
 std::string summary(const Module& module, const SummaryOptions& options) {
   const Table table(module, options);
-  return module.kind() + "\n" + table.text() + table.totals();
+  return fmt::format("{}\n{}{}", module.kind(), table.text(), table.totals());
 }
 
 }  // namespace troupe::nn
