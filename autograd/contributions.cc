@@ -21,38 +21,26 @@ bool comes_before(const Contribution& a, const Contribution& b) {
   return a.index < b.index;
 }
 
-/// A sum under way. The first summand is taken as it is and may be shared; the memory of a sum is its own.
-class Sum {
- public:
-  void add(Tensor next) {
-    if (!total_.defined()) {
-      total_ = std::move(next);
-    } else if (!own_) {
-      total_ = troupe::add(total_, next);
-      own_ = true;
-    } else {
-      add_into(total_, next);
-    }
+/// total = total + next, in the memory of `total` if nobody else can see it.
+void add_to(Tensor& total, Tensor next) {
+  if (!total.defined()) {
+    total = std::move(next);
+    return;
   }
-  [[nodiscard]] Tensor take() { return std::move(total_); }
-
- private:
-  Tensor total_;
-  bool own_ = false;
-};
+  const bool own = total.is_contiguous() && total.storage().handle_count() == 1;
+  if (own && total.shape() == next.shape() && total.dtype() == next.dtype()) {
+    add_into(total, next);
+  } else {
+    total = add(total, next);
+  }
+}
 
 }  // namespace
 
 void add_in_order(std::vector<Contribution>& arrived, Contribution next) {
   for (Contribution& there : arrived) {
     if (!there.from || there.slot != next.slot) continue;
-    if (there.sum) {
-      add_into(there.gradient, next.gradient);
-    } else {
-      there.gradient = add(there.gradient, next.gradient);
-      there.sum = true;
-    }
-    return;
+    return add_to(there.gradient, std::move(next.gradient));
   }
   arrived.push_back(std::move(next));
 }
@@ -68,14 +56,15 @@ std::vector<Tensor> sum_by_slot(std::vector<Contribution> contributions, std::ui
   const auto end = contributions.end();
   while (at != end) {
     const std::uint32_t slot = at->slot;
-    Sum across_calls;
+    Tensor across_calls;
     while (at != end && at->slot == slot) {
       const auto first = at;
-      Sum inside_call;
-      for (; at != end && at->slot == slot && same_call(*at, *first); ++at) inside_call.add(std::move(at->gradient));
-      across_calls.add(inside_call.take());
+      Tensor inside_call;
+      for (; at != end && at->slot == slot && same_call(*at, *first); ++at)
+        add_to(inside_call, std::move(at->gradient));
+      add_to(across_calls, std::move(inside_call));
     }
-    sums[slot] = across_calls.take();
+    sums[slot] = std::move(across_calls);
   }
   return sums;
 }

@@ -16,7 +16,6 @@ struct Contribution {
   const CreationMark* from = nullptr;  ///< of the contributing vertex, which outlives this; null: fed to a root
   std::uint32_t index = 0;             ///< the contributor's edge; for roots the order of their marking
   Tensor gradient;                     ///< defined
-  bool sum = false;                    ///< of several, in memory of its own
 };
 
 /// Adds `next` to `arrived`, at once to the sum of its slot: less memory than to keep both. Every vertex has the same
@@ -24,7 +23,8 @@ struct Contribution {
 /// same sums as without this.
 void add_in_order(std::vector<Contribution>& arrived, Contribution next);
 
-/// Returns one sum per slot, undefined where nothing came. A single contribution is moved, a sum is a new tensor.
+/// Returns one sum per slot, undefined where nothing came. A single contribution is moved; a sum is a new tensor,
+/// or in the memory of a summand that nobody else can see.
 /// Order: what was fed to roots; then call by call, paths descending; inside a call serials descending, then edges
 /// ascending. Each call is summed by itself before it meets the others. Consumes `contributions`.
 [[nodiscard]] std::vector<Tensor> sum_by_slot(std::vector<Contribution> contributions, std::uint32_t slot_count);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "autograd/ops.h"
+#include "autograd/reads.h"
 #include "autograd/record.h"
 
 namespace troupe {
@@ -65,7 +66,7 @@ Variable log_softmax(const Variable& x, int dim) {
 
 Variable dropout(const Variable& x, double probability, Generator& generator) {
   const Tensor value = x.value();
-  const Tensor mask = dropout_mask(value.shape(), probability, generator, value.dtype());
+  const Tensor mask = dropout_mask(value.shape(), probability, detail::generator_here(generator), value.dtype());
   return record("dropout", mul(value, mask), edges_of({&x}),
                 [mask = Saved(mask)](const Tensor& g) { return mul(g, mask.get()); });
 }

@@ -9,12 +9,14 @@
 
 #include "autograd/describe.h"
 #include "autograd/leaf_fn.h"
+#include "autograd/reads.h"
 #include "autograd/vertex_notes.h"
 
 namespace troupe {
 namespace {
 
 thread_local bool grad_enabled_here = true;
+thread_local detail::Reader* reader_of_thread = nullptr;
 
 }  // namespace
 
@@ -42,6 +44,12 @@ struct Variable::State {
   /// The edge, once it is there.
   [[nodiscard]] bool has_gradient() const noexcept { return requires_grad.load(std::memory_order_acquire); }
   [[nodiscard]] Edge gradient_edge() const { return has_gradient() ? edge : Edge{}; }
+
+  [[nodiscard]] Tensor current() {
+    if (!is_leaf) return value;
+    std::scoped_lock lock(mutex);
+    return value;
+  }
 
   const bool is_leaf;
   std::atomic<bool> requires_grad;
@@ -71,9 +79,8 @@ Variable::State& Variable::state(const char* operation) const {
 
 Tensor Variable::value() const {
   State& s = state("value");
-  if (!s.is_leaf) return s.value;
-  std::scoped_lock lock(s.mutex);
-  return s.value;
+  if (reader_of_thread != nullptr && s.has_gradient()) return reader_of_thread->value_of(state_, s.edge, s.current());
+  return s.current();
 }
 
 void Variable::assign(const char* operation, Tensor value, Kind kind) const {
@@ -134,5 +141,13 @@ NoGradGuard::~NoGradGuard() { grad_enabled_here = enabled_before_; }
 EnableGradGuard::EnableGradGuard() noexcept : enabled_before_(std::exchange(grad_enabled_here, true)) {}
 EnableGradGuard::~EnableGradGuard() { grad_enabled_here = enabled_before_; }
 bool grad_enabled() noexcept { return grad_enabled_here; }
+
+namespace detail {
+
+ReaderGuard::ReaderGuard(Reader& reader) noexcept : outside_(std::exchange(reader_of_thread, &reader)) {}
+ReaderGuard::~ReaderGuard() { reader_of_thread = outside_; }
+Reader* reader_here() noexcept { return reader_of_thread; }
+
+}  // namespace detail
 
 }  // namespace troupe

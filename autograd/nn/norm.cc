@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "autograd/checkpoint.h"
 #include "tensor/create.h"
 #include "tensor/error.h"
 #include "tensor/ops.h"
@@ -32,7 +33,7 @@ Variable BatchNorm::forward(const Variable& x) {
                                               {.statistics = by_batch ? NormStatistics::batch : NormStatistics::running,
                                                .momentum = options_.momentum,
                                                .eps = options_.eps});
-  if (tracks && by_batch) take_in(running, result.running);
+  if (tracks && by_batch && !recomputing()) take_in(running, result.running);
   return result.output;
 }
 

@@ -83,7 +83,7 @@ BOOST_AUTO_TEST_CASE(slots_are_summed_apart_and_a_slot_without_contributions_sta
   expect(sums[2], 5.0);
 }
 
-BOOST_AUTO_TEST_CASE(a_single_contribution_is_passed_on_and_a_sum_writes_into_none_of_its_summands) {
+BOOST_AUTO_TEST_CASE(a_single_contribution_is_passed_on_and_a_sum_writes_into_no_summand_that_others_see) {
   const CreationMark a = mark({}, 0);
   const CreationMark b = mark({}, 1);
   const CreationMark c = mark({}, 2);
@@ -95,6 +95,20 @@ BOOST_AUTO_TEST_CASE(a_single_contribution_is_passed_on_and_a_sum_writes_into_no
   expect(summands[0], 1.0);
   expect(summands[1], 2.0);
   expect(summands[2], 4.0);
+
+  std::vector<Contribution> seen_by_nobody;
+  seen_by_nobody.push_back({0, &b, 0, f32(1.0F)});
+  seen_by_nobody.push_back({0, &a, 0, summands[1]});
+  const auto* memory = seen_by_nobody.front().gradient.data<float>().data();
+  const Tensor sum = std::move(sum_by_slot(std::move(seen_by_nobody), 1).front());
+  expect(sum, 3.0);
+  BOOST_CHECK_EQUAL(sum.data<float>().data(), memory);
+
+  // The first one repeats an element: it has no room for the sum.
+  std::vector<Contribution> repeated;
+  repeated.push_back({0, &b, 0, f32(1.0F).expand({2})});
+  repeated.push_back({0, &a, 0, ones({2})});
+  expect(sum_by_slot(std::move(repeated), 1).front(), {2.0, 2.0});
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,162 @@
+#include "autograd/checkpoint.h"
+
+#include <fmt/format.h>
+
+#include <stdexcept>
+
+#include "autograd/boundary.h"
+#include "autograd/describe.h"
+#include "autograd/pass.h"
+#include "autograd/reads.h"
+#include "autograd/record.h"
+
+namespace troupe {
+namespace {
+
+thread_local bool recomputing_here = false;
+
+/// While a function is computed again.
+class RecomputingGuard {
+ public:
+  RecomputingGuard() : before_(std::exchange(recomputing_here, true)) {}
+  ~RecomputingGuard() { recomputing_here = before_; }
+  RecomputingGuard(const RecomputingGuard&) = delete;
+  RecomputingGuard& operator=(const RecomputingGuard&) = delete;
+
+ private:
+  bool before_;
+};
+
+}  // namespace
+
+bool recomputing() noexcept { return recomputing_here; }
+
+namespace detail {
+namespace {
+
+[[noreturn]] void fail_read_other() {
+  throw std::logic_error("the function read a variable that it did not read before");
+}
+
+/// For a pass that ends inside the node, at what the function read.
+class NoSink final : public GradientSink {
+ public:
+  void deliver(const std::shared_ptr<const RecvFn>&, std::vector<Tensor>) override { fail_read_other(); }
+};
+
+/// What the function was called with and what it gave.
+struct Call {
+  CheckpointedFunction f;
+  std::vector<Saved> inputs;
+  Reads reads;
+  std::vector<Layout> results;
+};
+
+/// Edges: to the inputs, then to the variables that the function read.
+class CheckpointFn final : public GradFn {
+ public:
+  CheckpointFn(std::vector<Edge> edges, Call call)
+      : GradFn("checkpoint", VertexKind::operation, std::move(edges), static_cast<std::uint32_t>(call.results.size())),
+        call_(std::move(call)) {}
+
+  [[nodiscard]] std::vector<Tensor> apply(std::vector<Tensor> gradients) const override {
+    return apply_to(std::move(gradients), next());
+  }
+
+  [[nodiscard]] std::vector<Tensor> apply_to(std::vector<Tensor> gradients,
+                                             std::span<const Edge> needed) const override {
+    std::vector<Variable> inputs;
+    std::vector<Edge> ends;
+    for (std::size_t i = 0; i < call_.inputs.size(); ++i) {
+      inputs.emplace_back(call_.inputs[i].get(), needed[i] ? RequiresGrad::yes : RequiresGrad::no);
+      ends.push_back(inputs.back().gradient_edge());
+    }
+    for (const Reads::OfVariable& read : call_.reads.variables) ends.push_back(read.edge);
+    Pass pass(Graph::keep);
+    pass.end_at(ends);
+    feed(pass, replay(inputs), std::move(gradients));
+    NoSink sink;
+    pass.run(sink);
+    if (!pass.take_gradients().empty()) fail_read_other();
+    std::vector<Tensor> results;
+    for (const Edge& end : ends) results.push_back(end ? pass.taken(end) : Tensor());
+    return results;
+  }
+
+ protected:
+  void drop_saved() const noexcept override { call_ = {}; }
+
+ private:
+  [[nodiscard]] std::vector<Variable> replay(std::span<const Variable> inputs) const {
+    const EnableGradGuard enable_grad;
+    const RecomputingGuard recomputing;
+    ReplayingReader reader(call_.reads);
+    const ReaderGuard guard(reader);
+    std::vector<Variable> results = call_.f(inputs);
+    if (results.size() != call_.results.size()) {
+      throw std::logic_error(
+          fmt::format("the function gave {} results, {} before", results.size(), call_.results.size()));
+    }
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      const Tensor value = results[i].value();
+      const Layout& before = call_.results[i];
+      if (value.shape() == before.shape && value.dtype() == before.dtype) continue;
+      throw std::logic_error(fmt::format("the function gave {} as result {}, {} before", describe(value), i,
+                                         describe(before.shape, before.dtype)));
+    }
+    return results;
+  }
+
+  /// Starts `pass` at `results`, which end here: the graph behind them is the pass's alone.
+  static void feed(Pass& pass, std::vector<Variable> results, std::vector<Tensor> gradients) {
+    std::vector<Edge> roots;
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      roots.push_back(gradients[i].defined() ? results[i].gradient_edge() : Edge{});
+      if (roots.back() && !pass.mark(roots.back()).empty()) fail_read_other();
+    }
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      if (roots[i]) pass.feed(roots[i], std::move(gradients[i]));
+    }
+  }
+
+  mutable Call call_;
+};
+
+}  // namespace
+
+std::vector<Variable> checkpoint(CheckpointedFunction f, std::span<const Variable> inputs) {
+  if (!grad_enabled()) return f(inputs);
+  Call call{.f = std::move(f), .inputs = {}, .reads = {}, .results = {}};
+  std::vector<Variable> constants;
+  for (const Variable& input : inputs) {
+    constants.push_back(input.detach());
+    call.inputs.emplace_back(constants.back().value());
+  }
+  std::vector<Tensor> values;
+  {
+    const NoGradGuard no_grad;
+    NotingReader reader(call.reads);
+    const ReaderGuard guard(reader);
+    for (const Variable& result : call.f(constants)) values.push_back(result.value());
+  }
+  for (const Tensor& value : values) call.results.emplace_back(value);
+
+  bool any = !call.reads.variables.empty();
+  std::vector<Edge> edges;
+  for (const Variable& input : inputs) {
+    edges.push_back(input.gradient_edge());
+    any = any || edges.back();
+  }
+  for (const Reads::OfVariable& read : call.reads.variables) edges.push_back(read.edge);
+  std::vector<Variable> results;
+  const auto fn = any ? std::make_shared<const CheckpointFn>(std::move(edges), std::move(call)) : nullptr;
+  for (std::uint32_t slot = 0; slot < values.size(); ++slot) {
+    const bool has_gradient = fn && is_floating(values[slot].dtype());
+    results.push_back(has_gradient ? Variable::output_of({fn, slot}, std::move(values[slot]))
+                                   : Variable(std::move(values[slot])));
+  }
+  return results;
+}
+
+}  // namespace detail
+}  // namespace troupe
