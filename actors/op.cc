@@ -34,8 +34,10 @@ FunctionRegistry registry_of(const Operations&... operations) {
 
 const FunctionRegistry& operations() {
   static const FunctionRegistry registry =
-      registry_of(op::zeros, op::ones, op::add, op::sub, op::mul, op::div, op::neg, op::abs, op::exp, op::log, op::sqrt, op::tanh,
-                  op::sigmoid, op::relu, op::sum, op::mean, op::pow, op::matmul, op::softmax, op::log_softmax, op::index_select);
+      registry_of(op::zeros, op::ones, op::add, op::sub, op::mul, op::div, op::neg, op::abs, op::exp, op::log, op::expm1,
+                  op::log1p, op::sqrt, op::rsqrt, op::sin, op::cos, op::erf, op::tanh, op::sigmoid, op::relu, op::silu, op::sum,
+                  op::mean, op::max, op::min, op::maximum, op::minimum, op::pow, op::matmul, op::bmm, op::outer, op::cumsum,
+                  op::softmax, op::log_softmax, op::index_select);
   return registry;
 }
 

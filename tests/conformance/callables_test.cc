@@ -30,6 +30,28 @@ BOOST_AUTO_TEST_CASE(operation_is_called_without_registration, *label("R-01") * 
   BOOST_TEST(trainer.rpc_async("p1", op::sum, x).get().item() == 6.0);  // 0 + 1 + 2 + 3
 }
 
+BOOST_AUTO_TEST_CASE(each_operation_by_name_is_the_one_of_that_name, *label("R-01")) {
+  const Tensor x = from_values<double>({0.25, 0.75, 0.5, 1.5}, {2, 2});
+  const Tensor y = from_values<double>({0.5, 0.25, 2.0, 1.0}, {2, 2});
+  const auto one = [&](const auto& operation, const Tensor& here) {
+    BOOST_TEST(same_bytes(trainer.rpc_sync("p1", operation, x), here));
+  };
+  one(op::expm1, expm1(x));
+  one(op::log1p, log1p(x));
+  one(op::rsqrt, rsqrt(x));
+  one(op::sin, sin(x));
+  one(op::cos, cos(x));
+  one(op::erf, erf(x));
+  one(op::silu, silu(x));
+  one(op::max, max(x));
+  one(op::min, min(x));
+  BOOST_TEST(same_bytes(trainer.rpc_sync("p1", op::maximum, x, y), maximum(x, y)));
+  BOOST_TEST(same_bytes(trainer.rpc_sync("p1", op::minimum, x, y), minimum(x, y)));
+  BOOST_TEST(same_bytes(trainer.rpc_sync("p1", op::bmm, x.unsqueeze(0), y.unsqueeze(0)), bmm(x.unsqueeze(0), y.unsqueeze(0))));
+  BOOST_TEST(same_bytes(trainer.rpc_sync("p1", op::outer, x.select(0, 0), y.select(0, 0)), outer(x.select(0, 0), y.select(0, 0))));
+  BOOST_TEST(same_bytes(trainer.rpc_sync("p1", op::cumsum, x, 1), cumsum(x, 1)));
+}
+
 BOOST_AUTO_TEST_CASE(second_operand_of_an_operation_may_be_a_number, *label("R-05")) {
   BOOST_TEST(trainer.rpc_sync("p1", op::add, ones({1}), 3).item() == 4.0);
   BOOST_TEST(trainer.rpc_sync("p1", op::mul, ones({1}), 0.5).item() == 0.5);
