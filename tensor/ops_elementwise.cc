@@ -24,7 +24,9 @@ Tensor binary_as(std::string_view name, BinaryOp op, DType dtype, const Tensor& 
   const Shape shape = broadcast_shapes(name, a.shape(), b.shape());
   if (dtype == DType::boolean) throw DTypeError(fmt::format("[{}] not defined for boolean", name));
   Tensor out = Tensor::empty(shape, dtype, a.device());
-  cpu::binary(op, out, a.expand(shape), b.expand(shape));
+  // Most operands are as they are needed; copies of the handles cost as much as a small operation.
+  if (a.shape() == shape && b.shape() == shape) cpu::binary(op, out, a, b);
+  else cpu::binary(op, out, a.expand(shape), b.expand(shape));
   return out;
 }
 
@@ -65,15 +67,17 @@ DType result_dtype(BinaryOp op, DType dtype) { return is_real(op) ? promote_to_f
 Tensor unary(std::string_view name, UnaryOp op, const Tensor& x) {
   x.require_defined(name);
   if (x.dtype() == DType::boolean && !is_real(op)) throw DTypeError(fmt::format("[{}] not defined for boolean", name));
-  const Tensor a = x.to(result_dtype(op, x.dtype()));
-  Tensor out = Tensor::empty(x.shape(), a.dtype(), x.device());
-  cpu::unary(op, out, a);
+  const DType dtype = result_dtype(op, x.dtype());
+  Tensor out = Tensor::empty(x.shape(), dtype, x.device());
+  if (x.dtype() == dtype) cpu::unary(op, out, x);
+  else cpu::unary(op, out, x.to(dtype));
   return out;
 }
 
 Tensor binary(std::string_view name, BinaryOp op, const Tensor& a, const Tensor& b) {
   require_together(name, a, b);
   const DType dtype = result_dtype(op, promote(a.dtype(), b.dtype()));
+  if (a.dtype() == dtype && b.dtype() == dtype) return binary_as(name, op, dtype, a, b);
   return binary_as(name, op, dtype, a.to(dtype), b.to(dtype));
 }
 
