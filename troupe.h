@@ -42,6 +42,7 @@
 #include "autograd/ops.h"
 #include "autograd/ops_inplace.h"
 #include "autograd/ops_nn.h"
+#include "autograd/ops_norm.h"
 #include "autograd/variable.h"
 #include "messages/error.h"
 #include "messages/ids.h"

@@ -71,37 +71,4 @@ Variable dropout(const Variable& x, double probability, Generator& generator) {
                 [mask = Saved(mask)](const Tensor& g) { return mul(g, mask.get()); });
 }
 
-Variable nll_loss(const Variable& log_probs, const Tensor& target, Reduction reduction) {
-  const Tensor value = log_probs.value();
-  return record("nll_loss", nll_loss(value, target, reduction), edges_of({&log_probs}),
-                [target = Saved(target), shape = value.shape(), reduction](const Tensor& g) {
-                  return nll_loss_backward(g, target.get(), shape, reduction);
-                });
-}
-
-Variable cross_entropy(const Variable& logits, const Tensor& target, Reduction reduction) {
-  return nll_loss(log_softmax(logits), target, reduction);
-}
-
-Variable mse_loss(const Variable& x, const Variable& y, Reduction reduction) {
-  const Tensor a = x.value();
-  const Tensor b = y.value();
-  const Layout x_layout(a);
-  const Layout y_layout(b);
-  if (x_layout.shape != y_layout.shape) {
-    throw ShapeError(
-        fmt::format("[mse_loss] shapes differ: {} and {}", to_string(x_layout.shape), to_string(y_layout.shape)));
-  }
-  const Tensor difference = sub(a, b);
-  const Tensor squares = mul(difference, difference);
-  Tensor result = reduction == Reduction::none ? squares : reduction == Reduction::sum ? sum(squares) : mean(squares);
-  const double scale = reduction == Reduction::mean ? 2.0 / static_cast<double>(difference.numel()) : 2.0;
-  return record("mse_loss", std::move(result), edges_of({&x, &y}),
-                [x_layout, y_layout, difference = Saved(difference), scale](const Tensor& g, Edges to) {
-                  const Tensor by_x = mul(g, mul(difference.get(), scale));
-                  return std::vector<Tensor>{to[0] ? by_x.to(x_layout.dtype) : Tensor(),
-                                             to[1] ? neg(by_x).to(y_layout.dtype) : Tensor()};
-                });
-}
-
 }  // namespace troupe

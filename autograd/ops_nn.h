@@ -1,8 +1,9 @@
-// Operations of neural networks on variables, with convolutions and pools. Names, shapes, dtypes and errors are those of
+// Operations of neural networks on variables, with convolutions, pools and losses. Names, shapes, dtypes and errors are those of
 // tensor/ops_nn.h.
 #pragma once
 
 #include "autograd/ops_conv.h"
+#include "autograd/ops_loss.h"
 #include "autograd/ops_pool.h"
 #include "autograd/variable.h"
 #include "tensor/generator.h"
@@ -20,15 +21,5 @@ namespace troupe {
 
 /// Zeroes each element with `probability` and scales the others by 1 / (1 - probability).
 [[nodiscard]] Variable dropout(const Variable& x, double probability, Generator& generator);
-
-// Losses
-
-[[nodiscard]] Variable nll_loss(const Variable& log_probs, const Tensor& target, Reduction reduction = Reduction::mean);
-/// nll_loss of log_softmax: what to minimise for `logits` (n, classes) whose right classes are `target` (n).
-[[nodiscard]] Variable cross_entropy(const Variable& logits, const Tensor& target,
-                                     Reduction reduction = Reduction::mean);
-/// Squared differences, of every element, summed or averaged. Same shapes.
-/// Throws ShapeError `[mse_loss] shapes differ: (2) and (3)`.
-[[nodiscard]] Variable mse_loss(const Variable& x, const Variable& y, Reduction reduction = Reduction::mean);
 
 }  // namespace troupe

@@ -5,7 +5,6 @@
 #include <cmath>
 
 #include "tensor/checks.h"
-#include "tensor/cpu/indexing.h"
 #include "tensor/cpu/softmax.h"
 #include "tensor/create.h"
 #include "tensor/ops.h"
@@ -40,16 +39,6 @@ Tensor softmax_backward_along(std::string_view name, SoftmaxKind kind, const Ten
   return out.to(output.dtype());
 }
 
-Tensor checked_target(std::string_view name, const Shape& shape, const Tensor& target) {
-  detail::require_rank(name, shape, 2);
-  target.require_defined(name);
-  if (target.shape() != Shape{shape[0]}) {
-    throw ShapeError(
-        fmt::format("[{}] targets do not fit: {} and {}", name, to_string(shape), to_string(target.shape())));
-  }
-  return detail::checked_index(name, target, shape[1]);
-}
-
 }  // namespace
 
 Tensor softmax(const Tensor& x, int dim) { return softmax_along("softmax", SoftmaxKind::plain, x, dim); }
@@ -61,32 +50,6 @@ Tensor softmax_backward(const Tensor& grad, const Tensor& output, int dim) {
 
 Tensor log_softmax_backward(const Tensor& grad, const Tensor& output, int dim) {
   return softmax_backward_along("log_softmax_backward", SoftmaxKind::logarithm, grad, output, dim);
-}
-
-Tensor nll_loss(const Tensor& log_probs, const Tensor& target, Reduction reduction) {
-  detail::require_together("nll_loss", log_probs, target);
-  if (!is_floating(log_probs.dtype())) detail::throw_not_floating("nll_loss", log_probs.dtype());
-  const Tensor classes = checked_target("nll_loss", log_probs.shape(), target);
-  Tensor picked = Tensor::empty({log_probs.size(0)}, log_probs.dtype(), log_probs.device());
-  cpu::pick(picked, log_probs.contiguous(), classes);
-  if (reduction == Reduction::none) return neg(picked);
-  return neg(reduction == Reduction::sum ? sum(picked) : mean(picked));
-}
-
-Tensor nll_loss_backward(const Tensor& grad, const Tensor& target, const Shape& shape, Reduction reduction) {
-  constexpr std::string_view kName = "nll_loss_backward";
-  detail::require_together(kName, grad, target);
-  if (!is_floating(grad.dtype())) detail::throw_not_floating(kName, grad.dtype());
-  const Tensor classes = checked_target(kName, shape, target);
-  const Shape expected = reduction == Reduction::none ? Shape{shape[0]} : Shape{};
-  if (grad.shape() != expected) {
-    throw ShapeError(
-        fmt::format("[{}] gradient does not fit: {} for {}", kName, to_string(grad.shape()), to_string(expected)));
-  }
-  const Tensor each = reduction == Reduction::mean ? div(grad, static_cast<double>(shape[0])) : grad;
-  Tensor out = zeros(shape, grad.dtype(), grad.device());
-  cpu::place(out, neg(each).expand({shape[0]}).contiguous(), classes);
-  return out;
 }
 
 Tensor dropout_mask(const Shape& shape, double probability, Generator& generator, DType dtype) {

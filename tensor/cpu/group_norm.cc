@@ -201,10 +201,11 @@ void group_norm_backward_of(Tensor& grad_x, Tensor& grad_weight, Tensor& grad_bi
   std::vector<double> by_bias(by_weight.size(), 0.0);
   parallel_for(parts, x.numel() / parts * 8, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t part = begin; part < end; ++part) {
-      vectorized([
-        backward, weights = by_weight.data() + part * all_channels, biases = by_bias.data() + part * all_channels,
-        first = sizes.outer * part / parts * sizes.groups, last = sizes.outer * (part + 1) / parts * sizes.groups
-      ]() __attribute__((always_inline)) { backward.run(weights, biases, first, last); });
+      double* const weights = by_weight.data() + part * all_channels;
+      double* const biases = by_bias.data() + part * all_channels;
+      const std::int64_t first = sizes.outer * part / parts * sizes.groups;
+      const std::int64_t last = sizes.outer * (part + 1) / parts * sizes.groups;
+      vectorized([=]() __attribute__((always_inline)) { backward.run(weights, biases, first, last); });
     }
   });
   join_parts(mutable_elements<double>(grad_weight), by_weight, all_channels);

@@ -3,51 +3,19 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 #include <vector>
 
 #include "tensor/cpu/elements.h"
+#include "tensor/cpu/lanes.h"
 #include "tensor/cpu/parallel.h"
 #include "tensor/cpu/reals.h"
 
 namespace troupe::cpu {
 namespace {
 
-// Sums and extremes run in this many lanes, which are joined pairwise: element i goes to lane i mod kLanes.
-constexpr std::int64_t kLanes = 32;
-
-/// join(... join(start, of(0)) ..., of(count - 1)), in the order of the lanes.
-template <class T, class Of, class Join>
-T folded(std::int64_t count, T start, const Of& of, const Join& join) {
-  T result;
-  vectorized([count, start, of, join, to = &result]() __attribute__((always_inline)) {
-    std::array<T, kLanes> lanes;
-    lanes.fill(start);
-    std::int64_t i = 0;
-    for (; i + kLanes <= count; i += kLanes) {
-      for (std::int64_t lane = 0; lane < kLanes; ++lane) {
-        T& total = lanes[static_cast<std::size_t>(lane)];
-        total = join(total, of(i + lane));
-      }
-    }
-    for (std::int64_t lane = 0; i < count; ++i, ++lane) {
-      T& total = lanes[static_cast<std::size_t>(lane)];
-      total = join(total, of(i));
-    }
-    for (std::size_t width = kLanes / 2; width > 0; width /= 2) {
-      for (std::size_t lane = 0; lane < width; ++lane) lanes[lane] = join(lanes[lane], lanes[lane + width]);
-    }
-    *to = lanes[0];
-  });
-  return result;
-}
-
-constexpr auto kLarger = [](auto a, auto b) { return b > a ? b : a; };  // NaN or not: the sum of the exponentials shows it
-constexpr auto kSum = [](auto a, auto b) { return a + b; };
-
 template <class T>
 void softmax_line(SoftmaxKind kind, T* y, const T* x, std::int64_t size) {
-  const T top = folded(size, -std::numeric_limits<T>::infinity(), [x](std::int64_t i) { return x[i]; }, kLarger);
+  const T top = largest(x, size);  // NaN or not: the sum of the exponentials shows it
   double total = 0.0;
   RealBlock<T> block;
   for (std::int64_t begin = 0; begin < size; begin += kBlockElements) {
@@ -55,7 +23,7 @@ void softmax_line(SoftmaxKind kind, T* y, const T* x, std::int64_t size) {
     T* const e = kind == SoftmaxKind::plain ? y + begin : block.data();
     vectorized_for(count, [e, from = x + begin, top](std::int64_t i) { e[i] = from[i] - top; });
     real_functions<T>().exp(e, e, count);
-    total += folded(count, 0.0, [e](std::int64_t i) { return static_cast<double>(e[i]); }, kSum);
+    total += sum_of(count, [e](std::int64_t i) { return e[i]; });
   }
   if (kind == SoftmaxKind::plain) {
     vectorized_for(size, [y, scale = static_cast<T>(1.0 / total)](std::int64_t i) { y[i] *= scale; });
@@ -70,11 +38,11 @@ void softmax_line(SoftmaxKind kind, T* y, const T* x, std::int64_t size) {
 template <class T>
 void backward_line(SoftmaxKind kind, T* out, const T* g, const T* p, std::int64_t size) {
   if (kind == SoftmaxKind::plain) {
-    const double total = folded(size, 0.0, [g, p](std::int64_t i) { return static_cast<double>(g[i] * p[i]); }, kSum);
+    const double total = sum_of(size, [g, p](std::int64_t i) { return g[i] * p[i]; });
     vectorized_for(size, [=, sum = static_cast<T>(total)](std::int64_t i) { out[i] = p[i] * (g[i] - sum); });
     return;
   }
-  const double total = folded(size, 0.0, [g](std::int64_t i) { return static_cast<double>(g[i]); }, kSum);
+  const double total = sum_of(size, [g](std::int64_t i) { return g[i]; });
   RealBlock<T> block;
   for (std::int64_t begin = 0; begin < size; begin += kBlockElements) {
     const std::int64_t count = std::min(kBlockElements, size - begin);

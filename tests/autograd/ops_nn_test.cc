@@ -1,7 +1,5 @@
 #include "autograd/ops_nn.h"
 
-#include <cmath>
-
 #include "autograd/engine.h"
 #include "autograd/ops.h"
 #include "tests/autograd/expect.h"
@@ -56,41 +54,6 @@ BOOST_AUTO_TEST_CASE(softmax_and_its_logarithm_agree_with_finite_differences) {
     expect_gradcheck([&](Inputs v) { return log_softmax(v[0], dim); }, {filled({2, 3})});
   }
   expect_gradcheck([](Inputs v) { return log_softmax(transpose(v[0])); }, {filled({3, 2})});
-}
-
-BOOST_AUTO_TEST_CASE(the_loss_of_a_right_class_has_gradient_in_that_class_only) {
-  const Variable log_probs = leaf({-1.0, -2.0, -3.0, -4.0}, {2, 2});
-  const Tensor target = from_values<std::int64_t>({1, 0});
-  expect(nll_loss(log_probs, target).value(), 2.5);  // (2 + 3) / 2
-  expect(backward(nll_loss(log_probs, target)).of(log_probs), {0.0, -0.5, -0.5, 0.0}, {2, 2});
-  expect(backward(nll_loss(log_probs, target, Reduction::sum)).of(log_probs), {0.0, -1.0, -1.0, 0.0}, {2, 2});
-}
-
-BOOST_AUTO_TEST_CASE(the_gradient_of_cross_entropy_is_the_probability_less_one_for_the_right_class) {
-  const Variable logits = leaf({0.0, std::log(3.0)}, {1, 2});  // probabilities 1/4, 3/4
-  const Tensor target = from_values<std::int64_t>({0});
-  expect(cross_entropy(logits, target).value(), std::log(4.0));
-  expect(backward(cross_entropy(logits, target)).of(logits), {-0.75, 0.75}, {1, 2});
-  const Tensor targets = from_values<std::int64_t>({2, 0, 1});
-  for (const Reduction reduction : {Reduction::none, Reduction::sum, Reduction::mean}) {
-    expect_gradcheck([&](Inputs v) { return cross_entropy(v[0], targets, reduction); }, {filled({3, 3})});
-  }
-}
-
-BOOST_AUTO_TEST_CASE(squared_errors_pull_both_sides_together) {
-  const Variable x = leaf({1.0, 4.0});
-  const Variable y = leaf({3.0, 1.0});
-  expect(mse_loss(x, y).value(), 6.5);  // (4 + 9) / 2
-  expect(mse_loss(x, y, Reduction::sum).value(), 13.0);
-  expect(mse_loss(x, y, Reduction::none).value(), {4.0, 9.0});
-  const Gradients gradients = backward(mse_loss(x, y));
-  expect(gradients.of(x), {-2.0, 3.0});
-  expect(gradients.of(y), {2.0, -3.0});
-  for (const Reduction reduction : {Reduction::none, Reduction::sum, Reduction::mean}) {
-    expect_gradcheck([&](Inputs v) { return mse_loss(v[0], v[1], reduction); },
-                     {filled({2, 3}), leaf({1.0, 2.0, 3.0, 4.0, 5.0, 6.0}, {2, 3})});
-  }
-  expect_throw<ShapeError>([&] { (void)mse_loss(x, leaf({1.0, 2.0, 3.0})); }, "[mse_loss] shapes differ: (2) and (3)");
 }
 
 BOOST_AUTO_TEST_CASE(dropout_gives_the_same_mask_to_values_and_gradients) {

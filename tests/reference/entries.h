@@ -40,6 +40,7 @@ using Entries = std::map<std::string, Entry>;
 [[nodiscard]] Entries contraction_entries();
 [[nodiscard]] Entries conv_entries();
 [[nodiscard]] Entries shape_entries();
+[[nodiscard]] Entries loss_entries();
 [[nodiscard]] Entries nn_entries();
 [[nodiscard]] Entries norm_entries();
 [[nodiscard]] Entries module_entries();

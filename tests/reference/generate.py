@@ -23,6 +23,7 @@ GROUPS = [
     "conv",
     "shape",
     "nn",
+    "losses",
     "norm",
     "modules",
     "rnn",

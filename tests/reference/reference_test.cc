@@ -35,6 +35,7 @@ Entries all_entries() {
            conv_entries(),
            shape_entries(),
            nn_entries(),
+           loss_entries(),
            norm_entries(),
            module_entries(),
            rnn_entries(),

@@ -74,41 +74,6 @@ BOOST_AUTO_TEST_CASE(softmax_gradients_give_the_hand_values) {
                            [&] { (void)log_softmax_backward(g, zeros({2})); });
 }
 
-BOOST_AUTO_TEST_CASE(nll_loss_picks_sums_and_averages) {
-  const Tensor x = from_values<float>({-1, -2, -3, -4, -5, -6}, {2, 3});
-  const Tensor target = from_values<std::int64_t>({2, 0});
-  expect_same(nll_loss(x, target, Reduction::none), from_values<float>({3, 4}));
-  expect_same(nll_loss(x, target, Reduction::sum), scalar(7.0F));
-  expect_same(nll_loss(x, target), scalar(3.5F));
-  expect_same(nll_loss(x.to(DType::f64), target.to(DType::i32)), scalar(3.5));
-}
-
-BOOST_AUTO_TEST_CASE(nll_loss_gradient_sits_at_the_targets) {
-  const Tensor target = from_values<std::int64_t>({2, 0});
-  expect_same(nll_loss_backward(scalar(1.0F), target, {2, 3}), from_values<float>({0, 0, -0.5, -0.5, 0, 0}, {2, 3}));
-  expect_same(nll_loss_backward(scalar(2.0F), target, {2, 3}, Reduction::sum),
-              from_values<float>({0, 0, -2, -2, 0, 0}, {2, 3}));
-  expect_same(nll_loss_backward(from_values<double>({1, 5}), target, {2, 3}, Reduction::none),
-              from_values<double>({0, 0, -1, -5, 0, 0}, {2, 3}));
-  expect_error<ShapeError>("[nll_loss_backward] gradient does not fit: (2) for ()", [&] {
-    (void)nll_loss_backward(zeros({2}), target, {2, 3});
-  });
-}
-
-BOOST_AUTO_TEST_CASE(nll_loss_refuses_what_does_not_fit) {
-  expect_error<ShapeError>("[nll_loss] targets do not fit: (8, 10) and (7)", [] {
-    (void)nll_loss(zeros({8, 10}), zeros({7}, DType::i64));
-  });
-  expect_error<ShapeError>("[nll_loss] not 2 dimensions: (10)",
-                           [] { (void)nll_loss(zeros({10}), zeros({1}, DType::i64)); });
-  expect_error<IndexError>("[nll_loss] index out of range: 10 of 10", [] {
-    (void)nll_loss(zeros({1, 10}), from_values<std::int64_t>({10}));
-  });
-  expect_error<DTypeError>("[nll_loss] needs a floating dtype: i64", [] {
-    (void)nll_loss(zeros({1, 10}, DType::i64), zeros({1}, DType::i64));
-  });
-}
-
 BOOST_AUTO_TEST_CASE(floats_of_16_bits_are_rounded_once) {
   Generator g(4);
   const Tensor x = randn({5, 300}, g);
@@ -119,12 +84,6 @@ BOOST_AUTO_TEST_CASE(floats_of_16_bits_are_rounded_once) {
     expect_rounded([&](const Tensor& a, const Tensor& b) { return softmax_backward(a, b, dim); }, grad, softmax(x, dim));
     expect_rounded([&](const Tensor& a, const Tensor& b) { return log_softmax_backward(a, b, dim); }, grad,
                    log_softmax(x, dim));
-  }
-  const Tensor target = from_values<std::int64_t>({3, 299, 0, 3, 17});
-  for (const Reduction reduction : {Reduction::none, Reduction::sum, Reduction::mean}) {
-    expect_rounded([&](const Tensor& a) { return nll_loss(a, target, reduction); }, x);
-    const Tensor by_loss = reduction == Reduction::none ? x.select(1, 0) : x.select(1, 0).select(0, 0);
-    expect_rounded([&](const Tensor& a) { return nll_loss_backward(a, target, {5, 300}, reduction); }, by_loss);
   }
 }
 
