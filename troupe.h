@@ -18,6 +18,7 @@
 #include "actors/task.h"
 #include "actors/to_here_all.h"
 #include "actors/wait_all_scope.h"
+#include "autograd/anomaly.h"
 #include "autograd/checkpoint.h"
 #include "autograd/custom_op.h"
 #include "autograd/engine.h"

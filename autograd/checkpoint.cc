@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <optional>
 #include <stdexcept>
 
 #include "autograd/boundary.h"
@@ -9,6 +11,7 @@
 #include "autograd/pass.h"
 #include "autograd/reads.h"
 #include "autograd/record.h"
+#include "autograd/vertex_notes.h"
 
 namespace troupe {
 namespace {
@@ -65,6 +68,10 @@ class CheckpointFn final : public GradFn {
 
   [[nodiscard]] std::vector<Tensor> apply_to(std::vector<Tensor> gradients,
                                              std::span<const Edge> needed) const override {
+    // Under the guard that this was made under, the replay finds the operation inside.
+    const VertexNotes* notes = notes_if_any();
+    std::optional<AnomalyGuard> guard;
+    if (notes != nullptr && notes->watched) guard.emplace(notes->watched->what);
     std::vector<Variable> inputs;
     std::vector<Edge> ends;
     for (std::size_t i = 0; i < call_.inputs.size(); ++i) {
@@ -81,6 +88,21 @@ class CheckpointFn final : public GradFn {
     std::vector<Tensor> results;
     for (const Edge& end : ends) results.push_back(end ? pass.taken(end) : Tensor());
     return results;
+  }
+
+  /// If `values`, which the function gave, are not what this thread's AnomalyGuard allows, lets the operation inside
+  /// that made them throw.
+  void find_anomaly(std::span<const Tensor> values) const {
+    const AnomalyGuard* guard = anomaly_guard_here();
+    if (guard == nullptr) return;
+    const auto wrong = [&](const Tensor& value) { return complaint_about(value, guard->what()).has_value(); };
+    if (std::none_of(values.begin(), values.end(), wrong)) return;
+    std::vector<Variable> inputs;
+    for (const Saved& input : call_.inputs) {
+      const Tensor& value = input.get();
+      inputs.emplace_back(value, is_floating(value.dtype()) ? RequiresGrad::yes : RequiresGrad::no);
+    }
+    static_cast<void>(replay(inputs));
   }
 
  protected:
@@ -122,34 +144,35 @@ class CheckpointFn final : public GradFn {
   mutable Call call_;
 };
 
-}  // namespace
-
-std::vector<Variable> checkpoint(CheckpointedFunction f, std::span<const Variable> inputs) {
-  if (!grad_enabled()) return f(inputs);
-  Call call{.f = std::move(f), .inputs = {}, .reads = {}, .results = {}};
+/// Calls the function without recording and notes in `call` what it was given, read and gave.
+std::vector<Tensor> first_run(Call& call, std::span<const Variable> inputs) {
   std::vector<Variable> constants;
   for (const Variable& input : inputs) {
     constants.push_back(input.detach());
     call.inputs.emplace_back(constants.back().value());
   }
   std::vector<Tensor> values;
-  {
-    const NoGradGuard no_grad;
-    NotingReader reader(call.reads);
-    const ReaderGuard guard(reader);
-    for (const Variable& result : call.f(constants)) values.push_back(result.value());
-  }
+  const NoGradGuard no_grad;
+  NotingReader reader(call.reads);
+  const ReaderGuard guard(reader);
+  for (const Variable& result : call.f(constants)) values.push_back(result.value());
   for (const Tensor& value : values) call.results.emplace_back(value);
+  return values;
+}
 
-  bool any = !call.reads.variables.empty();
-  std::vector<Edge> edges;
-  for (const Variable& input : inputs) {
-    edges.push_back(input.gradient_edge());
-    any = any || edges.back();
-  }
+}  // namespace
+
+std::vector<Variable> checkpoint(CheckpointedFunction f, std::span<const Variable> inputs) {
+  if (!grad_enabled()) return f(inputs);
+  Call call{.f = std::move(f), .inputs = {}, .reads = {}, .results = {}};
+  std::vector<Tensor> values = first_run(call, inputs);
+  std::vector<Edge> edges = edges_of(inputs);
+  if (edges.empty()) edges.resize(inputs.size());
   for (const Reads::OfVariable& read : call.reads.variables) edges.push_back(read.edge);
-  std::vector<Variable> results;
+  const bool any = std::any_of(edges.begin(), edges.end(), [](const Edge& edge) { return static_cast<bool>(edge); });
   const auto fn = any ? std::make_shared<const CheckpointFn>(std::move(edges), std::move(call)) : nullptr;
+  if (fn) fn->find_anomaly(values);
+  std::vector<Variable> results;
   for (std::uint32_t slot = 0; slot < values.size(); ++slot) {
     const bool has_gradient = fn && is_floating(values[slot].dtype());
     results.push_back(has_gradient ? Variable::output_of({fn, slot}, std::move(values[slot]))

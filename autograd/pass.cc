@@ -176,6 +176,7 @@ void Pass::feed(const SendFn& send, std::vector<Tensor> gradients) {
 
 void Pass::run(GradientSink& sink) {
   if (failure_) throw BackwardError(*failure_);
+  guard_ = anomaly_guard_here();
   if (ran_count_ == 0 && !awaited_roots_.empty()) in_order_ = false;
   while (Vertex* vertex = take_ready()) {
     ++ran_count_;
@@ -246,6 +247,9 @@ void Pass::run_gradient_hooks(const Vertex& vertex, std::vector<Tensor>& gradien
     if (!other.defined()) continue;
     if (!fits(other, gradient))
       fail(where, fmt::format("gave {} for a gradient of {}", describe(other), describe(gradient)));
+    const std::optional<Anomaly> what = watched(*vertex.fn);
+    const auto complaint = what ? complaint_about(other, *what) : std::nullopt;
+    if (complaint) fail(where, fmt::format("gave a gradient: {}{}", *complaint, made_as(*vertex.fn)));
     gradient = std::move(other);
   }
 }
@@ -272,6 +276,8 @@ void Pass::pass_on(const Vertex& vertex, std::vector<Tensor> gradients) {
 std::vector<Tensor> Pass::apply(const GradFn& fn, std::span<const Edge> needed, std::vector<Tensor> gradients) {
   std::vector<Tensor> results(needed.size());
   if (any_defined(gradients)) {
+    const std::optional<Anomaly> what = watched(fn);
+    const std::vector<Tensor> got = what ? gradients : std::vector<Tensor>();
     results = guarded(fn.name(), [&] {
       const GradFn::Use use(fn);
       return fn.apply_to(std::move(gradients), needed);
@@ -279,9 +285,28 @@ std::vector<Tensor> Pass::apply(const GradFn& fn, std::span<const Edge> needed, 
     if (results.size() != needed.size()) {
       fail(fn.name(), fmt::format("gave {} gradients for {} inputs", results.size(), needed.size()));
     }
+    if (what) check(fn, *what, got, results);
   }
   if (graph_ == Graph::release && fn.kind() == VertexKind::operation) fn.release();
   return results;
+}
+
+std::optional<Anomaly> Pass::watched(const GradFn& fn) const {
+  if (guard_ != nullptr) return guard_->what();
+  const VertexNotes* notes = fn.notes_if_any();
+  return notes != nullptr && notes->watched ? std::optional(notes->watched->what) : std::nullopt;
+}
+
+void Pass::check(const GradFn& fn, Anomaly what, std::span<const Tensor> got, std::span<const Tensor> results) {
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const auto complaint = complaint_about(results[i], what);
+    if (!complaint) continue;
+    for (const Tensor& gradient : got) {
+      const auto earlier = complaint_about(gradient, what);
+      if (earlier) fail(fn.name(), fmt::format("got a gradient: {}{}", *earlier, made_as(fn)));
+    }
+    fail(fn.name(), fmt::format("gradient of input {}: {}{}", i, *complaint, made_as(fn)));
+  }
 }
 
 }  // namespace troupe::detail

@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "autograd/anomaly.h"
 #include "autograd/boundary.h"
 #include "autograd/contributions.h"
 #include "autograd/engine.h"
@@ -89,6 +90,9 @@ class Pass {
   void pass_on(const Vertex& vertex, std::vector<Tensor> gradients);
   [[nodiscard]] std::vector<Tensor> apply(const GradFn& fn, std::span<const Edge> needed,
                                           std::vector<Tensor> gradients);
+  /// What gradients of `fn` are checked for in this pass, if they are.
+  [[nodiscard]] std::optional<Anomaly> watched(const GradFn& fn) const;
+  void check(const GradFn& fn, Anomaly what, std::span<const Tensor> got, std::span<const Tensor> results);
   [[noreturn]] void fail(std::string_view where, std::string_view what);
 
   /// Calls `action`; what it throws fails the pass, which happened at `where`.
@@ -102,8 +106,9 @@ class Pass {
   std::unordered_map<const SendFn*, Fed> sends_;
   std::vector<Vertex*> ready_;  // a heap: the newest first
   std::vector<Vertex*> ready_recvs_;
-  bool in_order_ = true;                // contributions arrive in the order of their sums
-  const CreationMark* call_ = nullptr;  // of the first vertex that was marked
+  const AnomalyGuard* guard_ = nullptr;  // of the thread that runs
+  bool in_order_ = true;                 // contributions arrive in the order of their sums
+  const CreationMark* call_ = nullptr;   // of the first vertex that was marked
   std::size_t ran_count_ = 0;
   std::uint32_t root_count_ = 0;
   Gradients gradients_;

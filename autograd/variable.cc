@@ -17,6 +17,7 @@ namespace {
 
 thread_local bool grad_enabled_here = true;
 thread_local detail::Reader* reader_of_thread = nullptr;
+thread_local const AnomalyGuard* anomaly_guard_of_thread = nullptr;
 
 }  // namespace
 
@@ -133,6 +134,7 @@ HookHandle Variable::register_post_accumulate_grad_hook(detail::LeafHook hook) c
 }
 
 Variable Variable::output_of(Edge edge, Tensor value) {
+  if (anomaly_guard_of_thread != nullptr) detail::watch(*anomaly_guard_of_thread, edge, value);
   return Variable(std::make_shared<State>(std::move(value), std::move(edge)));
 }
 
@@ -142,11 +144,17 @@ EnableGradGuard::EnableGradGuard() noexcept : enabled_before_(std::exchange(grad
 EnableGradGuard::~EnableGradGuard() { grad_enabled_here = enabled_before_; }
 bool grad_enabled() noexcept { return grad_enabled_here; }
 
+AnomalyGuard::AnomalyGuard(Anomaly what) noexcept
+    : what_(what), outside_(std::exchange(anomaly_guard_of_thread, this)) {}
+AnomalyGuard::~AnomalyGuard() { anomaly_guard_of_thread = outside_; }
+
 namespace detail {
 
 ReaderGuard::ReaderGuard(Reader& reader) noexcept : outside_(std::exchange(reader_of_thread, &reader)) {}
 ReaderGuard::~ReaderGuard() { reader_of_thread = outside_; }
 Reader* reader_here() noexcept { return reader_of_thread; }
+
+const AnomalyGuard* anomaly_guard_here() noexcept { return anomaly_guard_of_thread; }
 
 }  // namespace detail
 

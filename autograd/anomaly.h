@@ -1,0 +1,66 @@
+// Finds the operation that made a NaN or an infinity.
+//
+//   const AnomalyGuard guard;
+//   (void)backward(loss(x));  // [backward] sqrt: gradient of input 0: f32 (8) has nan at element 3; made as operation
+//   17
+#pragma once
+
+#include <cstdint>
+#include <stdexcept>
+#include <string_view>
+
+namespace troupe {
+
+/// What an AnomalyGuard objects to.
+enum class Anomaly : std::uint8_t {
+  nan,         ///< for programs that mask with infinities
+  not_finite,  ///< also infinities, which come before most NaN
+};
+
+/// The result of an operation is not what an AnomalyGuard allows. The text names the operation, the first element that
+/// is wrong in row-major order, the operation's number (CreationMark::serial), its call if it was made in one, and the
+/// labels: `[anomaly] log: result 0: f32 (2, 3) has nan at element 4; made as operation 17 of call 0.2 in
+/// encoder/norm`.
+class AnomalyError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// Checks every operation on variables that this thread records while the guard lives: its results at once, which
+/// throws AnomalyError, and its gradients in every later pass, on whatever thread and node, which throws BackwardError
+/// `[backward] sqrt: gradient of input 0: ...`. Passes that this thread runs meanwhile check all operations, also those
+/// recorded before; their gradient may have been wrong when it came: `[backward] mul: got a gradient: f32 (2) has inf
+/// at element 0; ...`. A function under checkpoint() is computed again to find the operation inside it. Costs a look at
+/// every element while it lives, and nothing else at any time. Guards nest; the innermost decides.
+class AnomalyGuard {
+ public:
+  explicit AnomalyGuard(Anomaly what = Anomaly::not_finite) noexcept;
+  ~AnomalyGuard();
+  AnomalyGuard(const AnomalyGuard&) = delete;
+  AnomalyGuard& operator=(const AnomalyGuard&) = delete;
+
+  [[nodiscard]] Anomaly what() const noexcept { return what_; }
+
+ private:
+  Anomaly what_;
+  const AnomalyGuard* outside_;
+};
+
+/// Names the part of the program that this thread is in, for the texts above. Guards nest: "encoder/norm".
+class LabelGuard {
+ public:
+  /// `label` outlives the guard.
+  explicit LabelGuard(std::string_view label) noexcept;
+  ~LabelGuard();
+  LabelGuard(const LabelGuard&) = delete;
+  LabelGuard& operator=(const LabelGuard&) = delete;
+
+  [[nodiscard]] std::string_view label() const noexcept { return label_; }
+  [[nodiscard]] const LabelGuard* outside() const noexcept { return outside_; }
+
+ private:
+  std::string_view label_;
+  const LabelGuard* outside_;
+};
+
+}  // namespace troupe
