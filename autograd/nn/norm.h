@@ -28,7 +28,8 @@ struct BatchNormLayerOptions {
 /// Source: Ioffe and Szegedy, "Batch normalization", 2015. Errors as of batch_norm().
 ///
 /// forward() may run on several threads at once, also while training: each normalises by its own batch, and the running
-/// statistics take in every batch, one after the other; in which order is left to chance.
+/// statistics take in every batch, one after the other; in which order is left to chance. A checkpoint that computes a
+/// forward again does not count its batch again.
 class BatchNorm : public Layer {
  public:
   [[nodiscard]] Variable forward(const Variable& x) override;

@@ -5,6 +5,7 @@
 #include <thread>
 #include <vector>
 
+#include "autograd/checkpoint.h"
 #include "tests/autograd/expect.h"
 
 using namespace troupe;
@@ -72,6 +73,15 @@ BOOST_AUTO_TEST_CASE(running_statistics_lose_no_batch_of_forwards_that_run_at_on
   BOOST_CHECK_EQUAL(value_of(layer, "num_batches_tracked").item<std::int64_t>(), 2 * kForwards);
   BOOST_CHECK(allclose(value_of(layer, "running_mean"),
                        from_values<double>({2.0 * (1.0 - std::pow(0.9999, 2 * kForwards))}), 1e-11));
+}
+
+BOOST_AUTO_TEST_CASE(a_forward_that_a_checkpoint_computes_again_counts_once) {
+  nn::BatchNorm1d layer(1, kF64);
+  const Variable x = leaf({1.0, 3.0}, {2, 1});
+  const Variable y = checkpoint([&](const Variable& in) { return layer(in); }, x);
+  BOOST_CHECK(backward(sum(y * y)).of(x).defined());
+  expect(value_of(layer, "running_mean"), {0.2});  // 0.1 * 2
+  BOOST_CHECK_EQUAL(value_of(layer, "num_batches_tracked").item<std::int64_t>(), 1);
 }
 
 BOOST_AUTO_TEST_CASE(layer_and_group_norm_start_without_scale_and_shift) {
