@@ -56,6 +56,11 @@ namespace troupe {
 [[nodiscard]] Variable gelu(const Variable& x, Gelu form = Gelu::exact);
 [[nodiscard]] Variable silu(const Variable& x);
 [[nodiscard]] Variable softplus(const Variable& x, double beta = 1.0);
+[[nodiscard]] Variable leaky_relu(const Variable& x, double slope = 0.01);
+[[nodiscard]] Variable elu(const Variable& x, double alpha = 1.0);
+/// The gradient at the limits and beyond is 0.
+[[nodiscard]] Variable hardtanh(const Variable& x, double low = -1.0, double high = 1.0);
+[[nodiscard]] Variable relu6(const Variable& x);
 /// `x` in another dtype; its gradient comes back in its own. A result that is not floating point is a constant.
 [[nodiscard]] Variable cast(const Variable& x, DType dtype);
 

@@ -34,4 +34,28 @@ Variable softplus(const Variable& x, double beta) {
                 [x = Saved(value), beta](const Tensor& g) { return softplus_backward(g, x.get(), beta); });
 }
 
+Variable leaky_relu(const Variable& x, double slope) {
+  const Tensor value = x.value();
+  return record("leaky_relu", leaky_relu(value, slope), edges_of({&x}),
+                [x = Saved(value), slope](const Tensor& g) { return leaky_relu_backward(g, x.get(), slope); });
+}
+
+Variable elu(const Variable& x, double alpha) {
+  const Tensor value = x.value();
+  return record("elu", elu(value, alpha), edges_of({&x}),
+                [x = Saved(value), alpha](const Tensor& g) { return elu_backward(g, x.get(), alpha); });
+}
+
+Variable hardtanh(const Variable& x, double low, double high) {
+  const Tensor value = x.value();
+  return record("hardtanh", hardtanh(value, low, high), edges_of({&x}),
+                [x = Saved(value), low, high](const Tensor& g) { return hardtanh_backward(g, x.get(), low, high); });
+}
+
+Variable relu6(const Variable& x) {
+  const Tensor value = x.value();
+  return record("relu6", relu6(value), edges_of({&x}),
+                [x = Saved(value)](const Tensor& g) { return hardtanh_backward(g, x.get(), 0.0, 6.0); });
+}
+
 }  // namespace troupe

@@ -20,6 +20,16 @@ enum class Gelu : std::uint8_t { exact, tanh };
 [[nodiscard]] Tensor silu(const Tensor& x);
 /// log(1 + exp(beta x)) / beta, without overflow. Throws ValueError `[softplus] beta not above 0: -1`.
 [[nodiscard]] Tensor softplus(const Tensor& x, double beta = 1.0);
+/// x above 0, else slope * x. Source: Maas, Hannun and Ng, "Rectifier nonlinearities improve neural network acoustic
+/// models", 2013.
+[[nodiscard]] Tensor leaky_relu(const Tensor& x, double slope = 0.01);
+/// x above 0, else alpha * (exp(x) - 1). Source: Clevert, Unterthiner and Hochreiter, "Fast and accurate deep network
+/// learning by exponential linear units", 2015.
+[[nodiscard]] Tensor elu(const Tensor& x, double alpha = 1.0);
+/// x limited to [low, high], as by clamp; integers stay integers. Throws ValueError `[hardtanh] low above high: 2 > 1`.
+[[nodiscard]] Tensor hardtanh(const Tensor& x, double low = -1.0, double high = 1.0);
+/// x limited to [0, 6].
+[[nodiscard]] Tensor relu6(const Tensor& x);
 
 // Gradients from the gradient by the output and, same shapes, the output ...
 
@@ -32,5 +42,9 @@ enum class Gelu : std::uint8_t { exact, tanh };
 [[nodiscard]] Tensor gelu_backward(const Tensor& grad, const Tensor& x, Gelu form = Gelu::exact);
 [[nodiscard]] Tensor silu_backward(const Tensor& grad, const Tensor& x);
 [[nodiscard]] Tensor softplus_backward(const Tensor& grad, const Tensor& x, double beta = 1.0);
+[[nodiscard]] Tensor leaky_relu_backward(const Tensor& grad, const Tensor& x, double slope = 0.01);
+[[nodiscard]] Tensor elu_backward(const Tensor& grad, const Tensor& x, double alpha = 1.0);
+/// 0 at and beyond the limits.
+[[nodiscard]] Tensor hardtanh_backward(const Tensor& grad, const Tensor& x, double low = -1.0, double high = 1.0);
 
 }  // namespace troupe

@@ -1,12 +1,24 @@
-// Pooling layer.
+// Layers of pools. None has parameters; each may run on several threads at once.
 #pragma once
+
+#include <cstdint>
 
 #include "autograd/nn/module.h"
 #include "tensor/ops_pool.h"
 
 namespace troupe::nn {
 
-/// Largest element of each window; no parameters. forward() may run on several threads at once.
+/// max_pool1d() as a layer.
+class MaxPool1d final : public Layer {
+ public:
+  explicit MaxPool1d(const MaxPool1dOptions& options = {}) : options_(options) {}
+  [[nodiscard]] Variable forward(const Variable& x) override;
+
+ private:
+  MaxPool1dOptions options_;
+};
+
+/// max_pool2d() as a layer.
 class MaxPool2d final : public Layer {
  public:
   explicit MaxPool2d(const MaxPool2dOptions& options = {}) : options_(options) {}
@@ -14,6 +26,56 @@ class MaxPool2d final : public Layer {
 
  private:
   MaxPool2dOptions options_;
+};
+
+/// avg_pool1d() as a layer.
+class AvgPool1d final : public Layer {
+ public:
+  explicit AvgPool1d(const AvgPool1dOptions& options = {}) : options_(options) {}
+  [[nodiscard]] Variable forward(const Variable& x) override;
+
+ private:
+  AvgPool1dOptions options_;
+};
+
+/// avg_pool2d() as a layer.
+class AvgPool2d final : public Layer {
+ public:
+  explicit AvgPool2d(const AvgPool2dOptions& options = {}) : options_(options) {}
+  [[nodiscard]] Variable forward(const Variable& x) override;
+
+ private:
+  AvgPool2dOptions options_;
+};
+
+/// adaptive_avg_pool1d() as a layer: any length to `size`.
+class AdaptiveAvgPool1d final : public Layer {
+ public:
+  explicit AdaptiveAvgPool1d(std::int64_t size) : size_(size) {}
+  [[nodiscard]] Variable forward(const Variable& x) override;
+
+ private:
+  std::int64_t size_;
+};
+
+/// adaptive_avg_pool2d() as a layer: images of any size to `size`.
+class AdaptiveAvgPool2d final : public Layer {
+ public:
+  explicit AdaptiveAvgPool2d(Size2d size) : size_(size) {}
+  [[nodiscard]] Variable forward(const Variable& x) override;
+
+ private:
+  Size2d size_;
+};
+
+/// adaptive_max_pool2d() as a layer: images of any size to `size`.
+class AdaptiveMaxPool2d final : public Layer {
+ public:
+  explicit AdaptiveMaxPool2d(Size2d size) : size_(size) {}
+  [[nodiscard]] Variable forward(const Variable& x) override;
+
+ private:
+  Size2d size_;
 };
 
 }  // namespace troupe::nn

@@ -173,7 +173,7 @@ BOOST_AUTO_TEST_CASE(sizes_and_probabilities_that_make_no_layer_are_refused) {
       [&] {
         nn::Conv2d(1, 2, {3, 0}, generator);
       },
-      "[Conv2d] sizes below 1: 1 -> 2, kernel 3 x 0");
+      "[Conv2d] sizes below 1: 1 -> 2, kernel (3, 0)");
   expect_throw<ValueError>([&] { nn::Embedding(0, 8, generator); }, "[Embedding] sizes below 1: 0 x 8");
   expect_throw<ValueError>([&] { nn::Dropout(1.0, generator); }, "[Dropout] probability outside [0, 1): 1");
 }

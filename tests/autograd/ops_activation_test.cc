@@ -1,3 +1,5 @@
+#include <cmath>
+
 #include "autograd/ops.h"
 #include "tests/autograd/expect.h"
 
@@ -14,6 +16,18 @@ BOOST_AUTO_TEST_CASE(gradients_agree_with_finite_differences) {
   expect_gradcheck([](Inputs v) { return gelu(v[0], Gelu::tanh); }, {x()});
   expect_gradcheck([](Inputs v) { return silu(v[0]); }, {x()});
   expect_gradcheck([](Inputs v) { return softplus(v[0]) + softplus(v[0], 0.5); }, {x()});
+  expect_gradcheck([](Inputs v) { return leaky_relu(v[0]) * leaky_relu(v[0], -0.5); }, {x()});
+  expect_gradcheck([](Inputs v) { return elu(v[0]) * elu(v[0], 2.0); }, {x()});
+  expect_gradcheck([](Inputs v) { return hardtanh(v[0]) * hardtanh(v[0], -0.5, 2.0); }, {x()});
+  expect_gradcheck([](Inputs v) { return relu6(v[0] * 4.0); }, {x()});
+}
+
+BOOST_AUTO_TEST_CASE(gradients_where_two_pieces_meet_are_those_that_are_promised) {
+  const Variable x = leaf({-1.0, 0.0, 1.0, 6.0});
+  expect(backward(sum(leaky_relu(x, 0.25))).of(x), {0.25, 0.25, 1.0, 1.0});
+  expect(backward(sum(elu(x, 0.25))).of(x), {0.25 * std::exp(-1.0), 0.25, 1.0, 1.0});
+  expect(backward(sum(hardtanh(x))).of(x), {0.0, 1.0, 0.0, 0.0});
+  expect(backward(sum(relu6(x))).of(x), {0.0, 0.0, 1.0, 0.0});
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -39,6 +39,7 @@ using Entries = std::map<std::string, Entry>;
 [[nodiscard]] Entries product_entries();
 [[nodiscard]] Entries contraction_entries();
 [[nodiscard]] Entries conv_entries();
+[[nodiscard]] Entries image_layer_entries();
 [[nodiscard]] Entries shape_entries();
 [[nodiscard]] Entries loss_entries();
 [[nodiscard]] Entries nn_entries();

@@ -21,6 +21,7 @@ GROUPS = [
     "products",
     "contractions",
     "conv",
+    "image_layers",
     "shape",
     "nn",
     "losses",

@@ -33,6 +33,7 @@ Entries all_entries() {
            product_entries(),
            contraction_entries(),
            conv_entries(),
+           image_layer_entries(),
            shape_entries(),
            nn_entries(),
            loss_entries(),

@@ -21,6 +21,43 @@ BOOST_AUTO_TEST_CASE(activations_have_their_known_values) {
   BOOST_CHECK(silu(from_values<std::int32_t>({1})).dtype() == DType::f32);
 }
 
+BOOST_AUTO_TEST_CASE(functions_of_two_pieces_give_the_hand_values) {
+  const Tensor x = from_values<float>({-4, -0.5, 0, 2, 8}, {5});
+  expect_same(leaky_relu(x, 0.25), from_values<float>({-1, -0.125, 0, 2, 8}));
+  expect_same(leaky_relu_backward(full({5}, 2.0), x, 0.25), from_values<float>({0.5, 0.5, 0.5, 2, 2}));
+  expect_same(hardtanh(x), from_values<float>({-1, -0.5, 0, 1, 1}));
+  expect_same(hardtanh(x, -2, 2), from_values<float>({-2, -0.5, 0, 2, 2}));
+  expect_same(hardtanh_backward(x, x, -4, 2), from_values<float>({0, -0.5, 0, 0, 0}));
+  expect_same(relu6(x), from_values<float>({0, 0, 0, 2, 6}));
+  expect_same(relu6(from_values<std::int32_t>({-3, 7})), from_values<std::int32_t>({0, 6}));
+  // e^-1 - 1 and e^-0.5 - 1, twice; the slope is 2 e^x below 0.
+  const Tensor y = from_values<double>({-1, -0.5, 0, 3});
+  expect_close(elu(y, 2.0), from_values<double>({-1.2642411176571153, -0.7869386805747332, 0, 3}), 1e-14);
+  expect_close(elu_backward(ones({4}, DType::f64), y, 2.0), from_values<double>({0.7357588823428847, 1.2130613194252668, 2, 1}),
+               1e-14);
+  BOOST_CHECK(elu(from_values<std::int32_t>({1})).dtype() == DType::f32);
+}
+
+BOOST_AUTO_TEST_CASE(functions_of_two_pieces_take_any_layout_any_size_and_16_bits) {
+  Generator g(1);
+  const Tensor x = randn({3, 1500}, g);
+  const Tensor turned = x.transpose().contiguous().transpose();
+  for (const auto& f : {leaky_relu, elu}) {
+    expect_same(f(turned, 0.5), f(x, 0.5));
+    expect_same(f(x.slice(1, 1400), 0.5), f(x, 0.5).slice(1, 1400).contiguous());
+    expect_rounded([&](const Tensor& a) { return f(a, 0.3); }, x);
+    BOOST_CHECK_EQUAL(f(zeros({0, 2}), 0.5).shape(), (Shape{0, 2}));
+  }
+  for (const auto& f : {leaky_relu_backward, elu_backward}) {
+    expect_same(f(turned, turned, 0.5), f(x, x, 0.5));
+    expect_rounded([&](const Tensor& d, const Tensor& a) { return f(d, a, 0.3); }, x, x);
+  }
+  expect_same(hardtanh_backward(turned, turned), hardtanh_backward(x, x));
+  expect_rounded([](const Tensor& d, const Tensor& a) { return hardtanh_backward(d, a); }, x, x);
+  const Tensor nan = full({1}, std::numeric_limits<double>::quiet_NaN());
+  for (const Tensor& y : {leaky_relu(nan), elu(nan), hardtanh(nan), relu6(nan)}) BOOST_CHECK(isnan(y).item<bool>());
+}
+
 BOOST_AUTO_TEST_CASE(nothing_overflows_on_the_way) {
   const Tensor x = from_values<float>({-1000, 1000});
   expect_same(softplus(x), from_values<float>({0, 1000}));
@@ -36,6 +73,13 @@ BOOST_AUTO_TEST_CASE(what_does_not_fit_is_named) {
   expect_error<ValueError>("[softplus] beta not above 0: -1", [] { (void)softplus(zeros({1}), -1); });
   expect_error<ShapeError>("[gelu_backward] shapes differ: (2) and (1)", [] { (void)gelu_backward(zeros({2}), zeros({1})); });
   expect_error<TensorError>("[silu] tensor is undefined", [] { (void)silu(Tensor()); });
+  expect_error<ValueError>("[hardtanh] low above high: 2 > 1", [] { (void)hardtanh(zeros({1}), 2, 1); });
+  expect_error<TensorError>("[elu] tensor is undefined", [] { (void)elu(Tensor()); });
+  expect_error<TensorError>("[relu6] tensor is undefined", [] { (void)relu6(Tensor()); });
+  expect_error<ShapeError>("[elu_backward] shapes differ: (2) and (1)", [] { (void)elu_backward(zeros({2}), zeros({1})); });
+  expect_error<DTypeError>("[leaky_relu_backward] dtypes differ: f32 and f64", [] {
+    (void)leaky_relu_backward(zeros({1}), zeros({1}, DType::f64));
+  });
 }
 
 BOOST_AUTO_TEST_SUITE_END()
