@@ -5,6 +5,7 @@
 #include <condition_variable>
 #include <cstddef>
 #include <deque>
+#include <iterator>
 #include <list>
 #include <mutex>
 #include <numeric>
@@ -46,6 +47,9 @@ struct ElasticPool::State : std::enable_shared_from_this<ElasticPool::State> {
 
   void run_thread();
   void start_thread_if_needed();
+  void enter(Seat& seat, bool waits);
+  [[nodiscard]] std::vector<Job> take_stranded();
+  [[nodiscard]] Error all_wait() const;
   [[nodiscard]] std::vector<RunningJob> running_locked() const;
 };
 
@@ -89,6 +93,36 @@ void ElasticPool::State::start_thread_if_needed() {
   std::thread([state = shared_from_this()] { state->run_thread(); }).detach();
 }
 
+/// The thread of `seat` begins or ends a wait.
+void ElasticPool::State::enter(Seat& seat, bool waits) {
+  std::vector<Job> stranded;
+  {
+    std::lock_guard lock(mutex);
+    seat.waiting = waits;
+    waits ? ++waiting : --waiting;
+    start_thread_if_needed();
+    stranded = take_stranded();
+  }
+  for (const Job& job : stranded) job.refused(all_wait());
+}
+
+/// If all threads wait, what they wait for might be a job that is queued: those that can be told are.
+std::vector<Job> ElasticPool::State::take_stranded() {
+  std::vector<Job> stranded;
+  if (waiting < options.threads_max) return stranded;
+  for (auto& queue : queues) {
+    const auto kept = std::stable_partition(queue.begin(), queue.end(), [](const Job& job) { return !job.refused; });
+    std::move(kept, queue.end(), std::back_inserter(stranded));
+    queue.erase(kept, queue.end());
+  }
+  return stranded;
+}
+
+Error ElasticPool::State::all_wait() const {
+  return refused(ErrorCode::resource_exhausted,
+                 "all " + std::to_string(options.threads_max) + " pool threads wait (pool.threads_max)");
+}
+
 void ElasticPool::State::run_thread() {
   const MathThreads one_math_thread(1);
   std::unique_lock lock(mutex);
@@ -102,12 +136,7 @@ void ElasticPool::State::run_thread() {
     start_thread_if_needed();
     lock.unlock();
     {
-      PoolHook hook([this, seat](bool waits) {
-        std::lock_guard relock(mutex);
-        seat->waiting = waits;
-        waits ? ++waiting : --waiting;
-        start_thread_if_needed();
-      });
+      PoolHook hook([this, seat](bool waits) { enter(*seat, waits); });
       const detail::BlockingHook::Guard guard(hook);
       job.run();
       job.run = nullptr;  // what the job holds is user code too: it ends here, not under the lock
@@ -146,10 +175,7 @@ std::optional<Error> ElasticPool::submit(Job job) {
   std::lock_guard lock(state_->mutex);
   if (state_->stopping) return refused(ErrorCode::shutting_down, "the pool is stopped");
   // A thread that computes comes back to the queue. If all wait, what they wait for might be this job.
-  if (state_->waiting >= state_->options.threads_max) {
-    return refused(ErrorCode::resource_exhausted,
-                   "all " + std::to_string(state_->options.threads_max) + " pool threads wait (pool.threads_max)");
-  }
+  if (state_->waiting >= state_->options.threads_max) return state_->all_wait();
   const auto level = std::clamp<std::size_t>(static_cast<std::size_t>(job.priority), 1, state_->queues.size()) - 1;
   state_->queues[level].push_back(std::move(job));
   state_->idle > 0 ? state_->work.notify_one() : state_->start_thread_if_needed();

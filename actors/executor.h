@@ -20,6 +20,9 @@ struct Job {
   std::string label;
   std::function<void()> run;  ///< must not throw
   msg::Priority priority = msg::Priority::normal;
+  /// Called instead of `run` if the job was accepted but the last thread that could have come back to it begins to wait,
+  /// on that thread; without it the job stays in the queue. Must not throw.
+  std::function<void(const Error& why)> refused = {};
 };
 
 /// What a pool thread is doing, for shutdown reports and debug info.
@@ -43,7 +46,7 @@ class Executor {
   virtual ~Executor() = default;
 
   /// Runs `job` on a thread of the pool. Returns resource_exhausted if every thread waits and no more may be added,
-  /// shutting_down after stop; the job is then dropped unrun.
+  /// shutting_down after stop; the job is then dropped unrun, and its `refused` is not called.
   [[nodiscard]] virtual std::optional<Error> submit(Job job) = 0;
 
   [[nodiscard]] virtual std::vector<RunningJob> running() const = 0;

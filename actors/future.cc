@@ -81,7 +81,9 @@ void FutureCore::on_done(Callback callback) {
 
 void FutureCore::run_on_pool(Callback callback) {
   const auto shared = std::make_shared<Callback>(std::move(callback));
-  if (const auto refused = home_.executor->submit({"then", [shared] { (*shared)(nullptr); }})) (*shared)(&*refused);
+  const auto refused = [shared](const Error& why) { (*shared)(&why); };
+  const auto run = [shared] { (*shared)(nullptr); };
+  if (const auto error = home_.executor->submit({.label = "then", .run = run, .refused = refused})) refused(*error);
 }
 
 }  // namespace troupe::detail

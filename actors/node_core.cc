@@ -192,10 +192,11 @@ void NodeCore::send_answer(const NodeLife& to, RequestId request, msg::AnyMessag
 
 void NodeCore::run(std::string label, std::function<void()> job, const std::function<void(const Error&)>& refused,
                    msg::Priority priority) {
-  if (auto error = executor_->submit({std::move(label), std::move(job), priority})) {
-    error->peer = name_;
-    refused(*error);
-  }
+  const auto tell = [name = name_, refused](Error error) {
+    error.peer = name;
+    refused(error);
+  };
+  if (const auto error = executor_->submit({std::move(label), std::move(job), priority, tell})) tell(*error);
 }
 
 bool NodeCore::is_up(const NodeName& peer) const { return peer == name_ || membership_->is_up(peer); }

@@ -46,11 +46,13 @@ void Strand::run(std::function<void()> job, std::function<void(const Error&)> re
 }
 
 void Strand::go_on(const std::shared_ptr<State>& state) {
-  const auto error = state->executor->submit({state->label, [state] {
-                                                while (auto item = state->next()) item->job();
-                                              }});
-  if (!error) return;
-  while (auto item = state->next()) item->refused(*error);
+  const auto refuse = [state](const Error& error) {
+    while (auto item = state->next()) item->refused(error);
+  };
+  const auto run = [state] {
+    while (auto item = state->next()) item->job();
+  };
+  if (const auto error = state->executor->submit({.label = state->label, .run = run, .refused = refuse})) refuse(*error);
 }
 
 }  // namespace troupe::detail

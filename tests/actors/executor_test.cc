@@ -132,6 +132,46 @@ BOOST_AUTO_TEST_CASE(chain_of_waits_on_one_thread_ends) {
   BOOST_TEST(done->wait(in(10s)));
 }
 
+BOOST_AUTO_TEST_CASE(jobs_are_refused_when_the_last_thread_that_could_run_them_begins_to_wait, *boost::unit_test::label("fault-F38")) {
+  ElasticPool pool({.threads = 1, .threads_max = 2});
+  Waiter waiter;
+  submit(pool, waiter.job());
+  BOOST_TEST(waiter.state->begun.wait(in(5s)));
+  // Computes until the jobs are queued, then waits too.
+  const auto computing = std::make_shared<Waiter::State>();
+  WaitPoint queued;
+  submit(pool, {"computes", [computing, &queued] {
+                  computing->begun.signal();
+                  queued.wait_here(in(10s));
+                  computing->go_on.wait(in(10s));
+                  computing->ended.signal();
+                }});
+  BOOST_TEST(computing->begun.wait(in(5s)));
+  std::vector<Error> told;  // by the thread that computes, read when it was signalled
+  WaitPoint second_told;
+  const auto never = [] { BOOST_ERROR("a refused job ran"); };
+  const auto tell = [&](const Error& why) {
+    told.push_back(why);
+    if (told.size() == 2) second_told.signal();
+  };
+  WaitPoint stayed;
+  submit(pool, {.label = "first", .run = never, .refused = tell});
+  submit(pool, {.label = "stays", .run = [&stayed] { stayed.signal(); }});
+  submit(pool, {.label = "second", .run = never, .priority = msg::Priority::high, .refused = tell});
+  queued.signal();
+  BOOST_TEST(second_told.wait(in(5s)));
+  for (const Error& why : told) {
+    BOOST_TEST((why.code == ErrorCode::resource_exhausted));
+    BOOST_TEST(why.message == "all 2 pool threads wait (pool.threads_max)");
+    BOOST_TEST((why.execution == Execution::never));
+  }
+  BOOST_TEST(!stayed.signalled());
+  computing->go_on.signal();
+  waiter.state->go_on.signal();
+  BOOST_TEST(stayed.wait(in(5s)));
+  BOOST_TEST(soon([&] { return pool.unfinished() == 0; }));
+}
+
 BOOST_AUTO_TEST_CASE(job_beyond_the_bound_is_refused_at_once) {
   ElasticPool pool({.threads = 1, .threads_max = 3});
   std::vector<Waiter> waiters(3);
