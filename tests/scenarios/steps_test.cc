@@ -11,8 +11,10 @@
 #include "actors/contexts.h"
 #include "actors/references.h"
 #include "actors/update_rule.h"
+#include "autograd/engine.h"
 #include "autograd/ops.h"
 #include "node/local_cluster.h"
+#include "optim/local_optimizer.h"
 #include "tensor/create.h"
 #include "tensor/ops.h"
 #include "tests/scenarios/training_functions.h"
@@ -128,6 +130,27 @@ BOOST_AUTO_TEST_CASE(state_of_the_rule_stays_with_the_parameters_from_step_to_st
     optimizer.step(context);
   }
   BOOST_TEST(same_bytes(value(w0), full({2}, 0.75)));  // v = 0.5: 1.5; v = 0.5 * 0.5 + 0.5: 0.75
+}
+
+BOOST_AUTO_TEST_CASE(every_rule_steps_where_the_parameters_live_as_it_does_here, *boost::unit_test::label("Z-01")) {
+  const std::vector<optim::RuleOptions> rules{
+      optim::SgdOptions{.momentum = 0.9, .nesterov = true}, optim::AdamOptions{.amsgrad = true},
+      optim::AdamWOptions{.maximize = true}, optim::AdagradOptions{.lr_decay = 0.5}, optim::AdadeltaOptions{},
+      optim::RMSpropOptions{.momentum = 0.5, .centered = true}, optim::AdamaxOptions{}, optim::RpropOptions{}};
+  for (const optim::RuleOptions& rule : rules) {
+    for (const StepMode mode : {StepMode::atomic, StepMode::hogwild}) {
+      const DistOptimizer optimizer(a, rule, {w0, w1}, mode);
+      const Variable local(value(w0), RequiresGrad::yes);
+      optim::LocalOptimizer here(std::vector{local}, rule);
+      for (int step = 0; step < 3; ++step) {
+        DistContext context(a);
+        backward_through_both(context);
+        optimizer.step(context);
+        here.step(backward(sum(mul(x, local))));
+      }
+      BOOST_TEST(same_bytes(value(w0), local.value()), optim::rule_name(rule));
+    }
+  }
 }
 
 BOOST_AUTO_TEST_CASE(parameters_without_a_gradient_stay, *boost::unit_test::label("Z-02")) {
