@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <memory>
 #include <new>
+#include <optional>
 
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer) && !defined(__SANITIZE_ADDRESS__)
@@ -61,6 +62,7 @@ std::size_t CachingAllocator::class_of(std::size_t rounded_size) noexcept {
 
 std::byte* CachingAllocator::allocate(std::size_t size) {
   if (size > kSizeMax) throw std::bad_alloc();
+  if (size >= kLargeMin) return allocate_large(size);
   const std::size_t bytes = rounded(size);
   FreeList& list = free_lists_[class_of(bytes)];
   std::byte* block = nullptr;
@@ -87,7 +89,48 @@ std::byte* CachingAllocator::allocate(std::size_t size) {
   return block;
 }
 
+std::byte* CachingAllocator::allocate_large(std::size_t size) {
+  const std::lock_guard lock(large_mutex_);
+  std::optional<LargeBlocks::Segment> block = large_.take(size);
+  if (!block) {
+    system_calls_.fetch_add(1, std::memory_order_relaxed);
+    const std::size_t bytes = LargeBlocks::segment_size(size);
+    auto* segment = static_cast<std::byte*>(std::aligned_alloc(kAlignment, bytes));
+    if (segment == nullptr) {
+      release_segments(0);
+      segment = static_cast<std::byte*>(std::aligned_alloc(kAlignment, bytes));
+    }
+    if (segment == nullptr) throw std::bad_alloc();
+    forbid(segment, bytes);
+    large_.add({segment, bytes});
+    bytes_cached_.fetch_add(bytes, std::memory_order_relaxed);
+    block = large_.take(size);
+  }
+  bytes_cached_.fetch_sub(block->size, std::memory_order_relaxed);
+  bytes_live_.fetch_add(block->size, std::memory_order_relaxed);
+  allow(block->begin, size);
+  return block->begin;
+}
+
+void CachingAllocator::deallocate_large(std::byte* block) noexcept {
+  const std::lock_guard lock(large_mutex_);
+  const std::size_t bytes = large_.give(block);
+  forbid(block, bytes);
+  bytes_live_.fetch_sub(bytes, std::memory_order_relaxed);
+  if (bytes_cached_.fetch_add(bytes, std::memory_order_relaxed) + bytes > cached_bytes_max_) release_segments(cached_bytes_max_);
+}
+
+void CachingAllocator::release_segments(std::size_t bytes_max) noexcept {
+  while (bytes_cached_.load(std::memory_order_relaxed) > bytes_max) {
+    const auto segment = large_.remove_free();
+    if (!segment) return;
+    bytes_cached_.fetch_sub(segment->size, std::memory_order_relaxed);
+    return_to_system(segment->begin, segment->size);
+  }
+}
+
 void CachingAllocator::deallocate(std::byte* block, std::size_t size) noexcept {
+  if (size >= kLargeMin) return deallocate_large(block);
   const std::size_t bytes = rounded(size);
   bytes_live_.fetch_sub(bytes, std::memory_order_relaxed);
   if (bytes_cached_.fetch_add(bytes, std::memory_order_relaxed) + bytes <= cached_bytes_max_) {
@@ -111,6 +154,10 @@ CachingAllocator::Statistics CachingAllocator::statistics() const noexcept {
 }
 
 void CachingAllocator::release_cached() noexcept {
+  {
+    const std::lock_guard lock(large_mutex_);
+    release_segments(0);
+  }
   for (std::size_t i = 0; i < kClasses; ++i) {
     FreeList& list = free_lists_[i];
     const std::lock_guard lock(list.mutex);

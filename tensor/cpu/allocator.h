@@ -7,22 +7,27 @@
 #include <mutex>
 #include <vector>
 
+#include "tensor/cpu/large_blocks.h"
+
 namespace troupe {
 
-/// Hands out blocks aligned to 64 bytes. Sizes are rounded up to classes (multiples of 64 up to 1 KiB, then four per
-/// power of two), a freed block serves the next request of its class. Contents are uninitialised. Any thread may
-/// allocate and free; a block may be freed by another thread than asked for it.
+/// Hands out blocks aligned to 64 bytes. Below kLargeMin, sizes are rounded up to classes (multiples of 64 up to 1 KiB,
+/// then four per power of two), and a freed block serves the next request of its class; larger ones are cut from segments
+/// (large_blocks.h). Contents are uninitialised. Any thread may allocate and free; a block may be freed by another thread
+/// than asked for it.
 class CachingAllocator {
  public:
   static constexpr std::size_t kAlignment = 64;
+  static constexpr std::size_t kLargeMin = std::size_t{1} << 20U;
 
   struct Statistics {
-    std::size_t bytes_live = 0;    ///< handed out now, rounded up to classes
-    std::size_t bytes_cached = 0;  ///< freed, kept for reuse
+    std::size_t bytes_live = 0;    ///< handed out now, rounded up
+    std::size_t bytes_cached = 0;  ///< kept for reuse: freed, or never used yet
     std::size_t system_calls = 0;  ///< requests that no kept block served
   };
 
-  /// Keeps at most `cached_bytes_max` of freed memory; what exceeds it goes back to the system.
+  /// Keeps at most `cached_bytes_max` of freed memory; what exceeds it goes back to the system, of segments once all of
+  /// one is free.
   explicit CachingAllocator(std::size_t cached_bytes_max = std::size_t{512} << 20U);
   ~CachingAllocator();
   CachingAllocator(const CachingAllocator&) = delete;
@@ -37,21 +42,28 @@ class CachingAllocator {
   /// Gives all kept blocks back to the system.
   void release_cached() noexcept;
 
-  /// Returns the size of the blocks that serve requests of `size`.
+  /// Returns the size of the blocks that serve requests of `size`, below kLargeMin.
   [[nodiscard]] static std::size_t rounded(std::size_t size) noexcept;
 
  private:
-  static constexpr std::size_t kClasses = 256;
+  static constexpr std::size_t kClasses = 64;
 
   struct FreeList {
     std::mutex mutex;
     std::vector<std::byte*> blocks;
   };
 
+  [[nodiscard]] std::byte* allocate_large(std::size_t size);
+  void deallocate_large(std::byte* block) noexcept;
+  /// Gives segments back to the system until no more than `bytes_max` is kept, or none is free.
+  void release_segments(std::size_t bytes_max) noexcept;
+
   [[nodiscard]] static std::size_t class_of(std::size_t rounded_size) noexcept;
 
   std::size_t cached_bytes_max_;
   std::array<FreeList, kClasses> free_lists_;
+  std::mutex large_mutex_;
+  LargeBlocks large_;  ///< guarded by large_mutex_
   std::atomic<std::size_t> bytes_live_{0};
   std::atomic<std::size_t> bytes_cached_{0};
   std::atomic<std::size_t> system_calls_{0};

@@ -56,9 +56,40 @@ BOOST_AUTO_TEST_CASE(no_more_than_the_limit_is_kept) {
   BOOST_CHECK_EQUAL(allocator.statistics().bytes_cached, 0U);
 }
 
+BOOST_AUTO_TEST_CASE(large_blocks_of_many_sizes_share_a_segment) {
+  constexpr std::size_t kMiB = std::size_t{1} << 20U;
+  CachingAllocator allocator;
+  std::byte* const first = allocator.allocate(10 * kMiB);
+  allocator.deallocate(first, 10 * kMiB);
+  std::byte* const second = allocator.allocate(3 * kMiB);
+  std::byte* const third = allocator.allocate(7 * kMiB);
+  BOOST_CHECK(second == first);
+  BOOST_CHECK(third == first + 3 * kMiB);
+  BOOST_CHECK_EQUAL(allocator.statistics().system_calls, 1U);
+  BOOST_CHECK_EQUAL(allocator.statistics().bytes_live, 10 * kMiB);
+  std::memset(third, 1, 7 * kMiB);
+  allocator.deallocate(second, 3 * kMiB);
+  allocator.deallocate(third, 7 * kMiB);
+  BOOST_CHECK_EQUAL(allocator.statistics().bytes_live, 0U);
+  allocator.release_cached();
+  BOOST_CHECK_EQUAL(allocator.statistics().bytes_cached, 0U);
+}
+
+BOOST_AUTO_TEST_CASE(segments_beyond_the_limit_go_back) {
+  constexpr std::size_t kMiB = std::size_t{1} << 20U;
+  CachingAllocator allocator(100 * kMiB);
+  std::byte* const small = allocator.allocate(2 * kMiB);  // keeps its segment
+  std::byte* const large = allocator.allocate(200 * kMiB);
+  allocator.deallocate(large, 200 * kMiB);
+  BOOST_CHECK_EQUAL(allocator.statistics().bytes_cached, 62 * kMiB);
+  allocator.deallocate(small, 2 * kMiB);
+  BOOST_CHECK_EQUAL(allocator.statistics().bytes_cached, 64 * kMiB);
+}
+
 BOOST_AUTO_TEST_CASE(impossible_sizes_throw_bad_alloc) {
   CachingAllocator allocator;
   BOOST_CHECK_THROW((void)allocator.allocate(~std::size_t{0}), std::bad_alloc);
+  BOOST_CHECK_THROW((void)allocator.allocate(std::size_t{1} << 60U), std::bad_alloc);
 }
 
 BOOST_AUTO_TEST_CASE(threads_may_allocate_and_free_each_others_blocks) {

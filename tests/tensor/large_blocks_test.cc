@@ -1,0 +1,128 @@
+#include "tensor/cpu/large_blocks.h"
+
+#include <boost/test/unit_test.hpp>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <random>
+
+namespace troupe {
+namespace {
+
+constexpr std::size_t kMiB = std::size_t{1} << 20U;
+
+// Addresses only; nobody reads or writes there.
+std::byte* at(std::size_t address) { return reinterpret_cast<std::byte*>(address); }
+
+BOOST_AUTO_TEST_SUITE(large_blocks)
+
+BOOST_AUTO_TEST_CASE(a_segment_is_split_and_joined_again) {
+  LargeBlocks blocks;
+  blocks.add({at(64 * kMiB), 64 * kMiB});
+  const auto first = blocks.take(2 * kMiB);
+  const auto second = blocks.take(3 * kMiB + 1);
+  BOOST_REQUIRE((first && second));
+  BOOST_TEST((first->begin == at(64 * kMiB)));
+  BOOST_TEST((second->begin == at(66 * kMiB)));
+  BOOST_TEST(second->size == 3 * kMiB + LargeBlocks::kUnit);
+  BOOST_TEST(!blocks.remove_free());
+  BOOST_TEST(blocks.give(first->begin) == 2 * kMiB);
+  BOOST_TEST(blocks.give(second->begin) == 3 * kMiB + LargeBlocks::kUnit);
+  const auto whole = blocks.take(64 * kMiB);
+  BOOST_REQUIRE(whole.has_value());
+  BOOST_TEST((whole->begin == at(64 * kMiB)));
+}
+
+BOOST_AUTO_TEST_CASE(the_smallest_part_that_is_large_enough_is_taken) {
+  LargeBlocks blocks;
+  blocks.add({at(64 * kMiB), 64 * kMiB});
+  const auto a = blocks.take(8 * kMiB);
+  const auto b = blocks.take(1 * kMiB);
+  const auto c = blocks.take(4 * kMiB);
+  const auto d = blocks.take(1 * kMiB);
+  BOOST_REQUIRE((a && b && c && d));
+  blocks.give(a->begin);
+  blocks.give(c->begin);
+  const auto found = blocks.take(3 * kMiB);
+  BOOST_REQUIRE(found.has_value());
+  BOOST_TEST((found->begin == c->begin));
+}
+
+BOOST_AUTO_TEST_CASE(neighbours_of_two_segments_are_not_joined) {
+  LargeBlocks blocks;
+  blocks.add({at(64 * kMiB), 64 * kMiB});
+  blocks.add({at(128 * kMiB), 64 * kMiB});
+  BOOST_TEST(!blocks.take(65 * kMiB));
+  const auto one = blocks.take(64 * kMiB);
+  const auto two = blocks.take(64 * kMiB);
+  BOOST_REQUIRE((one && two));
+  blocks.give(one->begin);
+  blocks.give(two->begin);
+  BOOST_TEST(!blocks.take(65 * kMiB));
+}
+
+BOOST_AUTO_TEST_CASE(a_segment_for_one_block_is_not_split_for_small_ones) {
+  LargeBlocks blocks;
+  blocks.add({at(64 * kMiB), 400 * kMiB});
+  BOOST_TEST(!blocks.take(4 * kMiB));
+  const auto half = blocks.take(200 * kMiB);
+  BOOST_REQUIRE(half.has_value());
+  BOOST_TEST(half->size == 400 * kMiB);
+}
+
+BOOST_AUTO_TEST_CASE(segments_without_blocks_are_given_back_the_largest_first) {
+  LargeBlocks blocks;
+  blocks.add({at(64 * kMiB), 64 * kMiB});
+  blocks.add({at(256 * kMiB), 100 * kMiB});
+  BOOST_TEST(blocks.remove_free()->size == 100 * kMiB);
+  BOOST_TEST(blocks.remove_free()->size == 64 * kMiB);
+  BOOST_TEST(!blocks.remove_free());
+  BOOST_TEST(!blocks.take(kMiB));
+}
+
+// Blocks in use never overlap, lie in their segments, and all is whole again at the end.
+BOOST_AUTO_TEST_CASE(random_requests_never_get_what_is_in_use) {
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    BOOST_TEST_INFO_SCOPE("seed " << seed);
+    std::mt19937_64 random(seed);
+    LargeBlocks blocks;
+    std::map<std::byte*, std::size_t> used;
+    std::size_t next_segment = 64 * kMiB;
+    for (int i = 0; i < 2000; ++i) {
+      if (random() % 2 == 0 && !used.empty()) {
+        auto victim = used.begin();
+        std::advance(victim, static_cast<std::ptrdiff_t>(random() % used.size()));
+        BOOST_TEST(blocks.give(victim->first) == victim->second);
+        used.erase(victim);
+        continue;
+      }
+      const std::size_t size = kMiB + random() % (40 * kMiB);
+      auto block = blocks.take(size);
+      if (!block) {
+        const std::size_t segment = LargeBlocks::segment_size(size);
+        blocks.add({at(next_segment), segment});
+        next_segment += segment;
+        block = blocks.take(size);
+      }
+      BOOST_REQUIRE(block.has_value());
+      BOOST_TEST(block->size >= size);
+      const auto after = used.lower_bound(block->begin);
+      if (after != used.end()) BOOST_TEST((block->begin + block->size <= after->first));
+      if (after != used.begin()) {
+        const auto before = std::prev(after);
+        BOOST_TEST((before->first + before->second <= block->begin));
+      }
+      BOOST_TEST((block->begin + block->size <= at(next_segment)));
+      used.emplace(block->begin, block->size);
+    }
+    for (const auto& [begin, size] : used) blocks.give(begin);
+    std::size_t returned = 0;
+    while (const auto segment = blocks.remove_free()) returned += segment->size;
+    BOOST_TEST(returned == next_segment - 64 * kMiB);
+  }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace troupe
