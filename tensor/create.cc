@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "tensor/checks.h"
+#include "tensor/kernels.h"
 
 namespace troupe {
 
@@ -15,7 +16,7 @@ Tensor empty(const Shape& shape, DType dtype, Device device) { return Tensor::em
 
 Tensor zeros(const Shape& shape, DType dtype, Device device) {
   require_available("zeros", device);
-  if (device.kind != DeviceKind::cpu) return zeros(shape, dtype).to(device);
+  if (device.kind != DeviceKind::cpu) return full(shape, 0.0, dtype, device);
   Tensor result = Tensor::empty(shape, dtype, device);
   if (result.numel() > 0) std::memset(result.mutable_bytes(), 0, result.nbytes());
   return result;
@@ -29,10 +30,8 @@ Tensor ones(const Shape& shape, DType dtype, Device device) {
 Tensor full(const Shape& shape, double value, DType dtype, Device device) {
   require_available("full", device);
   detail::require_value_of("full", value, dtype);
-  if (device.kind != DeviceKind::cpu) return full(shape, value, dtype).to(device);
   Tensor result = Tensor::empty(shape, dtype, device);
-  dispatch(dtype,
-           [&]<class T>(std::type_identity<T>) { std::ranges::fill(result.mutable_data<T>(), static_cast<T>(value)); });
+  kernels::fill(result, value);
   return result;
 }
 

@@ -5,6 +5,7 @@
 #include "tensor/checks.h"
 #include "tensor/create.h"
 #include "tensor/elementwise.h"
+#include "tensor/kernels.h"
 #include "tensor/ops.h"
 
 namespace troupe {
@@ -25,8 +26,8 @@ Tensor binary_as(std::string_view name, BinaryOp op, DType dtype, const Tensor& 
   if (dtype == DType::boolean) throw DTypeError(fmt::format("[{}] not defined for boolean", name));
   Tensor out = Tensor::empty(shape, dtype, a.device());
   // Most operands are as they are needed; copies of the handles cost as much as a small operation.
-  if (a.shape() == shape && b.shape() == shape) cpu::binary(op, out, a, b);
-  else cpu::binary(op, out, a.expand(shape), b.expand(shape));
+  if (a.shape() == shape && b.shape() == shape) kernels::binary(op, out, a, b);
+  else kernels::binary(op, out, a.expand(shape), b.expand(shape));
   return out;
 }
 
@@ -41,7 +42,7 @@ Tensor compare(std::string_view name, CompareOp op, const Tensor& a, const Tenso
   const Shape shape = broadcast_shapes(name, a.shape(), b.shape());
   const DType dtype = promote(a.dtype(), b.dtype());
   Tensor out = Tensor::empty(shape, DType::boolean, a.device());
-  cpu::compare(op, out, a.to(dtype).expand(shape), b.to(dtype).expand(shape));
+  kernels::compare(op, out, a.to(dtype).expand(shape), b.to(dtype).expand(shape));
   return out;
 }
 
@@ -69,8 +70,8 @@ Tensor unary(std::string_view name, UnaryOp op, const Tensor& x) {
   if (x.dtype() == DType::boolean && !is_real(op)) throw DTypeError(fmt::format("[{}] not defined for boolean", name));
   const DType dtype = result_dtype(op, x.dtype());
   Tensor out = Tensor::empty(x.shape(), dtype, x.device());
-  if (x.dtype() == dtype) cpu::unary(op, out, x);
-  else cpu::unary(op, out, x.to(dtype));
+  if (x.dtype() == dtype) kernels::unary(op, out, x);
+  else kernels::unary(op, out, x.to(dtype));
   return out;
 }
 
@@ -86,7 +87,7 @@ Tensor binary(std::string_view name, BinaryOp op, const Tensor& a, double b) {
   const DType dtype = result_dtype(op, a.dtype());
   require_operand(name, b, dtype);
   Tensor out = Tensor::empty(a.shape(), dtype, a.device());
-  cpu::binary(op, out, a.to(dtype), b);
+  kernels::binary(op, out, a.to(dtype), b);
   return out;
 }
 
@@ -95,7 +96,7 @@ Tensor binary(std::string_view name, BinaryOp op, double a, const Tensor& b) {
   const DType dtype = result_dtype(op, b.dtype());
   require_operand(name, a, dtype);
   Tensor out = Tensor::empty(b.shape(), dtype, b.device());
-  cpu::binary(op, out, a, b.to(dtype));
+  kernels::binary(op, out, a, b.to(dtype));
   return out;
 }
 
@@ -162,7 +163,7 @@ Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b) {
   const Shape shape = broadcast_shapes("where", condition.shape(), broadcast_shapes("where", a.shape(), b.shape()));
   const DType dtype = promote(a.dtype(), b.dtype());
   Tensor out = Tensor::empty(shape, dtype, a.device());
-  cpu::select(out, condition.expand(shape), a.to(dtype).expand(shape), b.to(dtype).expand(shape));
+  kernels::select(out, condition.expand(shape), a.to(dtype).expand(shape), b.to(dtype).expand(shape));
   return out;
 }
 
@@ -214,7 +215,7 @@ void axpby_into(Tensor& out, double alpha, const Tensor& a, double beta, const T
   }
   if (!is_floating(out.dtype())) detail::throw_not_floating(kName, out.dtype());
   detail::require_distinct_elements(kName, out);
-  cpu::axpby(out, alpha, overlaps(out, a) ? a.clone() : a, beta, overlaps(out, b) ? b.clone() : b);
+  kernels::axpby(out, alpha, overlaps(out, a) ? a.clone() : a, beta, overlaps(out, b) ? b.clone() : b);
 }
 
 void add_into(Tensor& out, const Tensor& a) {
@@ -224,7 +225,7 @@ void add_into(Tensor& out, const Tensor& a) {
   detail::require_same_dtype(kName, out, a);
   if (out.dtype() == DType::boolean) throw DTypeError("[add_into] not defined for boolean");
   detail::require_distinct_elements(kName, out);
-  cpu::binary(BinaryOp::add, out, out, overlaps(out, a) ? a.clone() : a);
+  kernels::binary(BinaryOp::add, out, out, overlaps(out, a) ? a.clone() : a);
 }
 
 void scale_into(Tensor& out, double alpha) {
@@ -232,7 +233,7 @@ void scale_into(Tensor& out, double alpha) {
   out.require_defined(kName);
   require_operand(kName, alpha, out.dtype());
   detail::require_distinct_elements(kName, out);
-  cpu::binary(BinaryOp::mul, out, out, alpha);
+  kernels::binary(BinaryOp::mul, out, out, alpha);
 }
 
 }  // namespace troupe

@@ -6,6 +6,7 @@
 
 #include "tensor/checks.h"
 #include "tensor/elementwise.h"
+#include "tensor/kernels.h"
 #include "tensor/ops.h"
 
 namespace troupe {
@@ -42,7 +43,7 @@ Tensor apply(std::string_view name, BinaryOp op, Tensor x, const Tensor& other) 
   require_arithmetic(name, x, dtype);
   require_room(name, x, other);
   if (dtype == x.dtype()) {
-    cpu::binary(op, x, x, operand_of(x, other.to(dtype)));
+    kernels::binary(op, x, x, operand_of(x, other.to(dtype)));
   } else {
     x.copy_from(detail::binary(name, op, x, other));
   }
@@ -55,7 +56,7 @@ Tensor apply(std::string_view name, BinaryOp op, Tensor x, double other) {
   require_arithmetic(name, x, dtype);
   detail::require_value_of(name, other, dtype);
   detail::require_distinct_elements(name, x);
-  cpu::binary(op, x, x, other);
+  kernels::binary(op, x, x, other);
   return x;
 }
 
@@ -67,7 +68,7 @@ Tensor apply_scaled(std::string_view name, BinaryOp op, Tensor x, double alpha, 
   require_room(name, x, other);
   detail::require_value_of(name, alpha, dtype);
   if (dtype == x.dtype() && is_floating(dtype)) {
-    cpu::axpby(x, 1.0, x, op == BinaryOp::add ? alpha : -alpha, operand_of(x, other.to(dtype)));
+    kernels::axpby(x, 1.0, x, op == BinaryOp::add ? alpha : -alpha, operand_of(x, other.to(dtype)));
   } else {
     x.copy_from(detail::binary(name, op, x, mul(other.to(dtype), alpha)));
   }

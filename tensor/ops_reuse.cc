@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "tensor/elementwise.h"
+#include "tensor/kernels.h"
 #include "tensor/ops.h"
 #include "tensor/put_off_steps.h"
 
@@ -60,7 +61,7 @@ Tensor binary(std::string_view name, BinaryOp op, double a, Tensor&& b) {
 Tensor unary(std::string_view name, UnaryOp op, Tensor&& x) {
   const bool fits = x.defined() && x.dtype() != DType::boolean && is_reusable(x, x.shape(), detail::result_dtype(op, x.dtype()));
   if (!fits) return detail::unary(name, op, x);
-  cpu::unary(op, x, std::as_const(x));
+  kernels::unary(op, x, std::as_const(x));
   return std::move(x);
 }
 

@@ -5,6 +5,7 @@
 
 #include "tensor/cpu/parallel.h"
 #include "tensor/create.h"
+#include "tensor/kernels.h"
 
 namespace troupe::detail {
 namespace {
@@ -12,10 +13,11 @@ namespace {
 // A stretch of the result and one of an operand fit into the first cache together.
 constexpr std::int64_t kStretchBytes = 16 << 10;
 
+bool is_long_on_cpu(const Tensor& x) { return x.nbytes() >= kPutOffBytes && !kernels::on_gpu(x); }
 bool is_one(const Tensor& x) { return x.numel() == 1; }
 
 bool may_wait(const Tensor& dead, cpu::BinaryOp op, const Tensor& operand) {
-  return dead.nbytes() >= kPutOffBytes && op <= cpu::BinaryOp::div && dead.dtype() == compute_dtype(dead.dtype()) &&
+  return is_long_on_cpu(dead) && op <= cpu::BinaryOp::div && dead.dtype() == compute_dtype(dead.dtype()) &&
          operand.dtype() == dead.dtype() &&
          (is_one(operand) || (operand.is_contiguous() && operand.shape() == dead.shape()));
 }
@@ -66,7 +68,7 @@ void PutOffSteps::run(std::byte* bytes) const noexcept {
 
 bool is_reusable(const Tensor& x, const Shape& shape, DType dtype) {
   return x.defined() && x.storage().handle_count() == 1 && x.dtype() == dtype && x.shape() == shape &&
-         x.device().kind == DeviceKind::cpu && x.is_contiguous() && !x.storage().frozen();
+         x.is_contiguous() && !x.storage().frozen();
 }
 
 void compute_in(Tensor& dead, cpu::BinaryOp op, PutOffSteps::Left left, const Tensor& operand) {
@@ -79,15 +81,15 @@ void compute_in(Tensor& dead, cpu::BinaryOp op, PutOffSteps::Left left, const Te
   }
   const Tensor other = operand.expand(dead.shape());
   const Tensor& self = dead;
-  if (left == PutOffSteps::Left::result) cpu::binary(op, dead, self, other);
-  else cpu::binary(op, dead, other, self);
+  if (left == PutOffSteps::Left::result) kernels::binary(op, dead, self, other);
+  else kernels::binary(op, dead, other, self);
 }
 
 void compute_in(Tensor& dead, cpu::BinaryOp op, PutOffSteps::Left left, double operand) {
-  if (dead.nbytes() >= kPutOffBytes) return compute_in(dead, op, left, full({}, operand, compute_dtype(dead.dtype())));
+  if (is_long_on_cpu(dead)) return compute_in(dead, op, left, full({}, operand, compute_dtype(dead.dtype())));
   const Tensor& self = dead;
-  if (left == PutOffSteps::Left::result) cpu::binary(op, dead, self, operand);
-  else cpu::binary(op, dead, operand, self);
+  if (left == PutOffSteps::Left::result) kernels::binary(op, dead, self, operand);
+  else kernels::binary(op, dead, operand, self);
 }
 
 }  // namespace troupe::detail

@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "tensor/checks.h"
-#include "tensor/cpu/convert.h"
 #include "tensor/create.h"
 #include "tensor/error.h"
+#include "tensor/kernels.h"
 
 namespace troupe {
 namespace {
@@ -98,14 +98,8 @@ FrozenBytes Tensor::freeze() const {
 
 Tensor Tensor::clone() const {
   require_defined("clone");
-  if (device().kind != DeviceKind::cpu) {
-    if (!is_contiguous()) return to(Device::cpu()).clone().to(device());
-    Tensor copy = empty(shape_, dtype_, device());
-    copy_bytes(copy.storage_.mutable_data(), device(), first_byte(), device(), nbytes());
-    return copy;
-  }
   Tensor result = empty(shape_, dtype_, device());
-  cpu::convert(result, *this);
+  kernels::convert(result, *this);
   return result;
 }
 
@@ -118,7 +112,7 @@ Tensor Tensor::to(DType dtype) const {
   require_defined("to");
   if (dtype == dtype_) return *this;
   Tensor result = empty(shape_, dtype, device());
-  cpu::convert(result, *this);
+  kernels::convert(result, *this);
   return result;
 }
 
@@ -133,8 +127,7 @@ Tensor Tensor::to(Device device) const {
 }
 
 void Tensor::copy_from(const Tensor& source) {
-  require_defined("copy_from");
-  source.require_defined("copy_from");
+  detail::require_together("copy_from", *this, source);
   if (!broadcasts_to(source.shape_, shape_)) {
     throw ShapeError(
         fmt::format("[copy_from] {} does not broadcast to {}", to_string(source.shape_), to_string(shape_)));
@@ -142,7 +135,7 @@ void Tensor::copy_from(const Tensor& source) {
   detail::require_distinct_elements("copy_from", *this);
   // Another view of the same memory could be overwritten before it is read.
   const Tensor from = source.storage_.same_as(storage_) ? source.clone() : source;
-  cpu::convert(*this, from.expand(shape_));
+  kernels::convert(*this, from.expand(shape_));
 }
 
 void Tensor::fill(double value) {

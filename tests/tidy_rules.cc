@@ -59,6 +59,7 @@ const std::vector<Library>& libraries() {
       {"cuda", {"tensor/cuda/"}, true},
       {"cublas", {"tensor/cuda/"}, true},
       {"cudnn", {"tensor/cuda/"}, true},
+      {"cub/", {"tensor/cuda/"}, true},
       {"nccl.h", {"node/nccl_collective.cc"}},
       {"gloo/", {"node/gloo_collective.cc"}},
       {"httplib.h", {"node/console.cc", "samples/", "tests/samples/"}},
@@ -178,7 +179,7 @@ std::string own_header_complaint(std::string_view path, std::string_view name) {
   const std::string to = folder_of(name);
   if (!visible_from().contains(to)) return "not written from the root";
   if (!is_header(name)) return "not a header";
-  if (to == "tensor" && name.starts_with("tensor/cuda/") && !path.starts_with("tensor/"))
+  if (name.starts_with("tensor/cuda/") && !begins_with_any(path, Paths{"tensor/", "tests/tensor/"}))
     return "CUDA stays in tensor/";
   const auto visible = visible_from().find(from);
   if (visible == visible_from().end()) return from + " is not a folder with code";

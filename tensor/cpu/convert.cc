@@ -102,6 +102,12 @@ void convert(Tensor& out, const Tensor& x) {
   });
 }
 
+void fill(Tensor& out, double value) {
+  dispatch(out.dtype(), [&]<class T>(std::type_identity<T>) {
+    std::fill_n(mutable_elements<T>(out), out.numel(), static_cast<T>(value));
+  });
+}
+
 template <std::size_t N>
 void for_each_block(const Walk<N>& walk, const std::array<Operand, N>& operands, const BlockKernel<N>& kernel) {
   std::array<std::byte*, N> whole;

@@ -19,6 +19,9 @@ namespace troupe::cpu {
 /// out = x, converted as Tensor::to says. Any layouts of one shape; `out` repeats no element and shares no memory.
 void convert(Tensor& out, const Tensor& x);
 
+/// Every element of `out`, which is contiguous, becomes `value`, which is a value of its dtype.
+void fill(Tensor& out, double value);
+
 /// A stretch of elements somewhere in memory; the stride is in elements.
 template <class Byte>
 struct Row {

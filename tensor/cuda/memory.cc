@@ -5,35 +5,34 @@
 
 #include <algorithm>
 
+#include "tensor/cuda/event.h"
+#include "tensor/cuda/stream.h"
 #include "tensor/error.h"
 
 namespace troupe::cuda {
 namespace {
 
-/// Makes a GPU the calling thread's own, and gives it back the former.
-class OnGpu {
- public:
-  explicit OnGpu(int index) {
-    static_cast<void>(cudaGetDevice(&former_));
-    if (former_ != index) error_ = cudaSetDevice(index);
-  }
-  ~OnGpu() { static_cast<void>(cudaSetDevice(former_)); }
-  OnGpu(const OnGpu&) = delete;
-  OnGpu& operator=(const OnGpu&) = delete;
-
-  [[nodiscard]] cudaError_t error() const noexcept { return error_; }
-
- private:
-  int former_ = 0;
-  cudaError_t error_ = cudaSuccess;
-};
-
-int gpu_of(Device to, Device from) { return to.kind == DeviceKind::cuda ? to.index : from.index; }
-
 /// The error stays with the thread otherwise, and a later, innocent call would return it.
 std::string text_of(cudaError_t error) {
   static_cast<void>(cudaGetLastError());
   return cudaGetErrorString(error);
+}
+
+// Between two GPUs: both streams wait for each other, so the copy is in the order of either.
+cudaError_t copy_between(std::byte* to, int to_index, const std::byte* from, int from_index, std::size_t size) {
+  Event(to_index).wait_on(from_index);
+  const OnGpu gpu("copy", from_index);
+  const cudaError_t error = cudaMemcpyPeerAsync(to, to_index, from, from_index, size, stream_of(from_index));
+  if (error == cudaSuccess) Event(from_index).wait_on(to_index);
+  return error;
+}
+
+// To or from the CPU. The CUDA runtime returns when pageable memory of the CPU was read, or written; of pinned memory not.
+cudaError_t copy_with_cpu(std::byte* to, const std::byte* from, std::size_t size, int index) {
+  const OnGpu gpu("copy", index);
+  const cudaError_t error = cudaMemcpyAsync(to, from, size, cudaMemcpyDefault, stream_of(index));
+  if (error == cudaSuccess) Event(index).synchronize();
+  return error;
 }
 
 }  // namespace
@@ -55,25 +54,35 @@ std::string why_unavailable(int index) {
 }
 
 std::byte* allocate(int index, std::size_t size) {
-  const OnGpu gpu(index);
+  const OnGpu gpu("allocate", index);
+  const cudaStream_t stream = stream_of(index);
   void* block = nullptr;
-  cudaError_t error = gpu.error();
-  if (error == cudaSuccess) error = cudaMalloc(&block, std::max<std::size_t>(size, 1));
+  const cudaError_t error = cudaMallocAsync(&block, std::max<std::size_t>(size, 1), stream);
   if (error == cudaSuccess) return static_cast<std::byte*>(block);
   throw DeviceError(fmt::format("[allocate] {} bytes on {}: {}", size, to_string(Device::cuda(static_cast<std::int16_t>(index))), text_of(error)));
 }
 
 void deallocate(int index, std::byte* block) noexcept {
-  const OnGpu gpu(index);
-  if (cudaFree(block) != cudaSuccess) static_cast<void>(cudaGetLastError());  // the driver has shut down before us
+  try {
+    const OnGpu gpu("deallocate", index);
+    if (cudaFreeAsync(block, stream_of(index)) != cudaSuccess) static_cast<void>(cudaGetLastError());
+  } catch (const DeviceError&) {
+    // The driver has shut down before us, and the memory with it.
+  }
 }
 
 void copy(std::byte* to, Device to_device, const std::byte* from, Device from_device, std::size_t size) {
   if (size == 0) return;
-  const OnGpu gpu(gpu_of(to_device, from_device));
-  cudaError_t error = gpu.error();
-  if (error == cudaSuccess) error = cudaMemcpyAsync(to, from, size, cudaMemcpyDefault, cudaStreamPerThread);
-  if (error == cudaSuccess) error = cudaStreamSynchronize(cudaStreamPerThread);
+  const bool to_gpu = to_device.kind == DeviceKind::cuda;
+  cudaError_t error = cudaSuccess;
+  if (to_gpu && to_device == from_device) {
+    const OnGpu gpu("copy", to_device.index);
+    error = cudaMemcpyAsync(to, from, size, cudaMemcpyDeviceToDevice, stream_of(to_device.index));
+  } else if (to_gpu && from_device.kind == DeviceKind::cuda) {
+    error = copy_between(to, to_device.index, from, from_device.index, size);
+  } else {
+    error = copy_with_cpu(to, from, size, to_gpu ? to_device.index : from_device.index);
+  }
   if (error == cudaSuccess) return;
   throw DeviceError(fmt::format("[copy] {} bytes from {} to {}: {}", size, to_string(from_device), to_string(to_device), text_of(error)));
 }

@@ -1,0 +1,263 @@
+// The kernels of elementwise.h for any launcher, see launcher.h.
+#pragma once
+
+#include <cstdint>
+
+#include "tensor/cpu/elementwise.h"
+#include "tensor/cuda/activation_formulas.h"
+#include "tensor/cuda/formulas.h"
+#include "tensor/cuda/place.h"
+#include "tensor/cuda/strided.h"
+
+namespace troupe::cuda {
+
+using cpu::BinaryOp;
+using cpu::CompareOp;
+using cpu::UnaryOp;
+
+/// A tensor that is read, or one number.
+template <class T>
+struct Operand {
+  Place place;  ///< of nothing: then it is the number
+  T number = {};
+
+  [[nodiscard]] TROUPE_HOST_DEVICE T at(std::uint32_t offset) const {
+    return place.data == nullptr ? number : load<T>(place, offset);
+  }
+  [[nodiscard]] Operand from(std::int64_t element) const {
+    return place.data == nullptr ? *this : Operand{place.from(element), number};
+  }
+};
+
+template <class Op, class T>
+struct UnaryBody {
+  Strided<2> walk;
+  Place out;
+  Place x;
+
+  TROUPE_HOST_DEVICE T value(std::uint32_t i) const { return Op{}(load<T>(x, walk.offsets(i)[1])); }
+  TROUPE_HOST_DEVICE void put(std::uint32_t i, T value) const { store<T>(out, walk.offsets(i)[0], value); }
+};
+
+template <class Op, class T>
+struct BinaryBody {
+  Strided<3> walk;
+  Place out;
+  Operand<T> a;
+  Operand<T> b;
+  Op op;
+
+  TROUPE_HOST_DEVICE T value(std::uint32_t i) const {
+    const auto at = walk.offsets(i);
+    return op(a.at(at[1]), b.at(at[2]));
+  }
+  TROUPE_HOST_DEVICE void put(std::uint32_t i, T value) const { store<T>(out, walk.offsets(i)[0], value); }
+};
+
+struct Comparison {
+  CompareOp op;
+
+  template <class T>
+  TROUPE_HOST_DEVICE bool operator()(T a, T b) const {
+    switch (op) {
+      case CompareOp::eq: return a == b;
+      case CompareOp::ne: return a != b;
+      case CompareOp::lt: return a < b;
+      case CompareOp::le: break;
+    }
+    return a <= b;
+  }
+};
+
+template <class T>
+struct CompareBody {
+  Strided<3> walk;
+  Place out;
+  Place a;
+  Place b;
+  Comparison op;
+
+  TROUPE_HOST_DEVICE bool value(std::uint32_t i) const {
+    const auto at = walk.offsets(i);
+    return op(load<T>(a, at[1]), load<T>(b, at[2]));
+  }
+  TROUPE_HOST_DEVICE void put(std::uint32_t i, bool value) const { element<bool>(out, walk.offsets(i)[0]) = value; }
+};
+
+/// T is an unsigned integer: elements are moved as they are.
+template <class T>
+struct SelectBody {
+  Strided<4> walk;
+  Place out;
+  Place condition;
+  Place a;
+  Place b;
+
+  TROUPE_HOST_DEVICE T value(std::uint32_t i) const {
+    const auto at = walk.offsets(i);
+    return element<bool>(condition, at[1]) ? element<T>(a, at[2]) : element<T>(b, at[3]);
+  }
+  TROUPE_HOST_DEVICE void put(std::uint32_t i, T value) const { element<T>(out, walk.offsets(i)[0]) = value; }
+};
+
+/// Two products and a sum, each rounded.
+template <class T>
+struct Axpby {
+  T alpha;
+  T beta;
+  TROUPE_HOST_DEVICE T operator()(T a, T b) const { return alpha * a + beta * b; }
+};
+
+/// Calls f(formula) with what `op` does with a number of T.
+template <class T, class F>
+void with_formula(UnaryOp op, const F& f) {
+  switch (op) {
+    case UnaryOp::neg: return f(Neg{});
+    case UnaryOp::abs: return f(Abs{});
+    case UnaryOp::sign: return f(Sign{});
+    case UnaryOp::relu: return f(Relu{});
+    case UnaryOp::floor: return f(Floor{});
+    case UnaryOp::ceil: return f(Ceil{});
+    case UnaryOp::round: return f(Round{});
+    default: break;
+  }
+  if constexpr (std::is_floating_point_v<T>) {
+    switch (op) {
+      case UnaryOp::exp: return f(Exp{});
+      case UnaryOp::expm1: return f(Expm1{});
+      case UnaryOp::log: return f(Log{});
+      case UnaryOp::log1p: return f(Log1p{});
+      case UnaryOp::sqrt: return f(Sqrt{});
+      case UnaryOp::rsqrt: return f(Rsqrt{});
+      case UnaryOp::sin: return f(Sin{});
+      case UnaryOp::cos: return f(Cos{});
+      case UnaryOp::tanh: return f(Tanh{});
+      case UnaryOp::erf: return f(Erf{});
+      case UnaryOp::sigmoid: return f(Sigmoid{});
+      case UnaryOp::gelu: return f(Gelu{});
+      case UnaryOp::gelu_tanh: return f(GeluTanh{});
+      case UnaryOp::silu: return f(Silu{});
+      case UnaryOp::softplus: return f(Softplus{});
+      default: return;
+    }
+  }
+}
+
+template <class T, class F>
+void with_formula(BinaryOp op, const F& f) {
+  switch (op) {
+    case BinaryOp::add: return f(Add{});
+    case BinaryOp::sub: return f(Sub{});
+    case BinaryOp::mul: return f(Mul{});
+    case BinaryOp::maximum: return f(Maximum{});
+    case BinaryOp::minimum: return f(Minimum{});
+    default: break;
+  }
+  if constexpr (std::is_floating_point_v<T>) {
+    switch (op) {
+      case BinaryOp::div: return f(Div{});
+      case BinaryOp::pow: return f(Pow{});
+      case BinaryOp::relu_backward: return f(ReluBackward{});
+      case BinaryOp::tanh_backward: return f(TanhBackward{});
+      case BinaryOp::sigmoid_backward: return f(SigmoidBackward{});
+      case BinaryOp::gelu_backward: return f(GeluBackward{});
+      case BinaryOp::gelu_tanh_backward: return f(GeluTanhBackward{});
+      case BinaryOp::silu_backward: return f(SiluBackward{});
+      case BinaryOp::softplus_backward: return f(SoftplusBackward{});
+      default: return;
+    }
+  }
+}
+
+template <class Launcher>
+void unary_with(const Launcher& launcher, UnaryOp op, Tensor& out, const Tensor& x) {
+  if (out.numel() == 0) return;
+  const Place to = written(out);
+  const Place from = read(x);
+  for_each_small(cpu::make_walk<2>(out.shape(), {&out.strides(), &x.strides()}), [&](const auto& walk, const auto& at) {
+    dispatch_compute(out.dtype(), [&]<class T>(std::type_identity<T>) {
+      with_formula<T>(op, [&]<class Op>(Op) {
+        launcher.map(walk.numel, UnaryBody<Op, T>{walk, to.from(at[0]), from.from(at[1])});
+      });
+    });
+  });
+}
+
+template <class T, class Launcher, class Op>
+void map_pairs(const Launcher& launcher, const Op& op, const cpu::Walk<3>& all, const Place& out, const Operand<T>& a, const Operand<T>& b) {
+  for_each_small(all, [&](const auto& walk, const auto& at) {
+    launcher.map(walk.numel, BinaryBody<Op, T>{walk, out.from(at[0]), a.from(at[1]), b.from(at[2]), op});
+  });
+}
+
+template <class Launcher>
+void binary_with(const Launcher& launcher, BinaryOp op, Tensor& out, const Tensor& a, const Tensor& b) {
+  if (out.numel() == 0) return;
+  const auto walk = cpu::make_walk<3>(out.shape(), {&out.strides(), &a.strides(), &b.strides()});
+  const Place to = written(out);
+  dispatch_compute(out.dtype(), [&]<class T>(std::type_identity<T>) {
+    const Operand<T> left{read(a)};
+    const Operand<T> right{read(b)};
+    with_formula<T>(op, [&](const auto& formula) { map_pairs<T>(launcher, formula, walk, to, left, right); });
+  });
+}
+
+/// Which operand is the number.
+enum class NumberSide : std::uint8_t { left, right };
+
+template <class Launcher>
+void binary_with_number(const Launcher& launcher, BinaryOp op, Tensor& out, const Tensor& x, double number, NumberSide side) {
+  if (out.numel() == 0) return;
+  // The number has no place, so any strides will do.
+  const auto walk = cpu::make_walk<3>(out.shape(), {&out.strides(), &x.strides(), &x.strides()});
+  const Place to = written(out);
+  dispatch_compute(out.dtype(), [&]<class T>(std::type_identity<T>) {
+    const Operand<T> one{{nullptr, out.dtype()}, static_cast<T>(number)};
+    const Operand<T> many{read(x)};
+    const bool is_left = side == NumberSide::left;
+    with_formula<T>(op, [&](const auto& formula) {
+      map_pairs<T>(launcher, formula, walk, to, is_left ? one : many, is_left ? many : one);
+    });
+  });
+}
+
+template <class Launcher>
+void compare_with(const Launcher& launcher, CompareOp op, Tensor& out, const Tensor& a, const Tensor& b) {
+  if (out.numel() == 0) return;
+  const Place to = written(out);
+  const Place left = read(a);
+  const Place right = read(b);
+  for_each_small(cpu::make_walk<3>(out.shape(), {&out.strides(), &a.strides(), &b.strides()}), [&](const auto& walk, const auto& at) {
+    dispatch_compute(a.dtype(), [&]<class T>(std::type_identity<T>) {
+      launcher.map(walk.numel, CompareBody<T>{walk, to.from(at[0]), left.from(at[1]), right.from(at[2]), {op}});
+    });
+  });
+}
+
+template <class Launcher>
+void select_with(const Launcher& launcher, Tensor& out, const Tensor& condition, const Tensor& a, const Tensor& b) {
+  if (out.numel() == 0) return;
+  const Place to = written(out);
+  const Place chooses = read(condition);
+  const Place left = read(a);
+  const Place right = read(b);
+  const auto all = cpu::make_walk<4>(out.shape(), {&out.strides(), &condition.strides(), &a.strides(), &b.strides()});
+  for_each_small(all, [&](const auto& walk, const auto& at) {
+    dispatch_bits(out.dtype(), [&]<class T>(std::type_identity<T>) {
+      launcher.map(walk.numel, SelectBody<T>{walk, to.from(at[0]), chooses.from(at[1]), left.from(at[2]), right.from(at[3])});
+    });
+  });
+}
+
+template <class Launcher>
+void axpby_with(const Launcher& launcher, Tensor& out, double alpha, const Tensor& a, double beta, const Tensor& b) {
+  if (out.numel() == 0) return;
+  const auto walk = cpu::make_walk<3>(out.shape(), {&out.strides(), &a.strides(), &b.strides()});
+  const Place to = written(out);
+  dispatch_floating("axpby", out.dtype(), [&]<class T>(std::type_identity<T>) {
+    const Axpby<T> formula{static_cast<T>(alpha), static_cast<T>(beta)};
+    map_pairs<T>(launcher, formula, walk, to, Operand<T>{read(a)}, Operand<T>{read(b)});
+  });
+}
+
+}  // namespace troupe::cuda

@@ -1,0 +1,70 @@
+#include "tensor/cuda/stream.h"
+
+#include <cuda_runtime_api.h>
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "tensor/error.h"
+
+namespace troupe::cuda {
+namespace {
+
+struct Streams {
+  std::mutex mutex;
+  std::vector<cudaStream_t> of_gpu;
+};
+
+Streams& streams() {
+  // Never destroyed: tensors in static variables may be freed after every static of ours.
+  static Streams& all = *std::make_unique<Streams>().release();
+  return all;
+}
+
+// Freed memory stays in the driver's pool of the GPU, which serves later requests of the stream from it.
+void keep_freed_memory(int index) {
+  cudaMemPool_t pool = nullptr;
+  require_success("stream", index, cudaDeviceGetDefaultMemPool(&pool, index));
+  auto all = std::numeric_limits<std::uint64_t>::max();
+  require_success("stream", index, cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &all));
+}
+
+}  // namespace
+
+OnGpu::OnGpu(std::string_view op, int index) {
+  static_cast<void>(cudaGetDevice(&former_));
+  if (former_ != index) require_success(op, index, cudaSetDevice(index));
+}
+
+OnGpu::~OnGpu() { static_cast<void>(cudaSetDevice(former_)); }
+
+cudaStream_t stream_of(int index) {
+  Streams& all = streams();
+  const std::lock_guard lock(all.mutex);
+  const auto at = static_cast<std::size_t>(index);
+  if (all.of_gpu.size() <= at) all.of_gpu.resize(at + 1, nullptr);
+  if (all.of_gpu[at] == nullptr) {
+    const OnGpu gpu("stream", index);
+    keep_freed_memory(index);
+    require_success("stream", index, cudaStreamCreateWithFlags(&all.of_gpu[at], cudaStreamNonBlocking));
+  }
+  return all.of_gpu[at];
+}
+
+void require_success(std::string_view op, int index, int status) {
+  if (status == cudaSuccess) return;
+  static_cast<void>(cudaGetLastError());  // a later, innocent call would return it otherwise
+  const std::string gpu = to_string(Device::cuda(static_cast<std::int16_t>(index)));
+  throw DeviceError(fmt::format("[{}] {}: {}", op, gpu, cudaGetErrorString(static_cast<cudaError_t>(status))));
+}
+
+void synchronize(int index) {
+  const OnGpu gpu("synchronize", index);
+  require_success("synchronize", index, cudaStreamSynchronize(stream_of(index)));
+}
+
+}  // namespace troupe::cuda

@@ -1,0 +1,213 @@
+// The bodies of the kernels, run on the CPU, against the kernels of the CPU.
+#include "tensor/cuda/elementwise_kernels.h"
+
+#include <cmath>
+#include <limits>
+
+#include "tensor/cuda/convert_kernels.h"
+#include "tensor/ops.h"
+#include "tests/tensor/cuda/host_launcher.h"
+#include "tests/tensor/cuda/layouts.h"
+#include "tests/tensor/expect.h"
+
+namespace troupe {
+namespace {
+
+using cpu::BinaryOp;
+using cpu::CompareOp;
+using cpu::UnaryOp;
+using testing::HostLauncher;
+using testing::layouts_of;
+
+const HostLauncher kHost;
+
+// (2, 3, 5) of values from -3 to 4 that 16-bit floats hold; integers are rounded toward 0.
+Tensor values(DType dtype, double shift = 0.0) {
+  Tensor x = arange(-3.0, 4.5, 0.25, DType::f64).view({2, 3, 5});
+  return (x + shift).to(dtype);
+}
+
+Tensor like(const Tensor& x) { return Tensor::empty(x.shape(), x.dtype()); }
+
+// 2 units in the last place on each side.
+double tolerance(DType dtype) {
+  switch (dtype) {
+    case DType::f64: return 1e-15;
+    case DType::f32: return 5e-7;
+    case DType::f16: return 2e-3;
+    default: return 1.6e-2;  // one step of bf16, where the f32 are at a tie
+  }
+}
+
+void expect_as_cpu(UnaryOp op, const Tensor& x, const Tensor& same_values) {
+  Tensor got = like(x);
+  Tensor expected = like(x);
+  cuda::unary_with(kHost, op, got, x);
+  cpu::unary(op, expected, same_values);
+  BOOST_TEST_CONTEXT("operation " << static_cast<int>(op)) {
+    if (op < UnaryOp::exp || op == UnaryOp::sqrt || op == UnaryOp::rsqrt) expect_same(got, expected);
+    else expect_close(where(eq(got, got), got, zeros_like(got)), where(eq(expected, expected), expected, zeros_like(got)), tolerance(x.dtype()), 1e-7);
+    expect_same(ne(got, got), ne(expected, expected));
+  }
+}
+
+void expect_as_cpu(BinaryOp op, const Tensor& a, const Tensor& b) {
+  Tensor got = like(a);
+  Tensor expected = like(a);
+  cuda::binary_with(kHost, op, got, a, b);
+  cpu::binary(op, expected, a, b);
+  const bool exact = op <= BinaryOp::div || (op >= BinaryOp::relu_backward && op <= BinaryOp::sigmoid_backward);
+  BOOST_TEST_CONTEXT("operation " << static_cast<int>(op)) {
+    if (exact) expect_same(got, expected);
+    else expect_close(got, expected, tolerance(a.dtype()), 1e-7);
+  }
+}
+
+constexpr auto kNumbers = {DType::u8, DType::i8, DType::i16, DType::i32, DType::i64, DType::f16, DType::bf16, DType::f32, DType::f64};
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(cuda_elementwise_kernels)
+
+BOOST_AUTO_TEST_CASE(functions_of_one_operand_are_those_of_the_cpu) {
+  for (const DType dtype : kNumbers) {
+    const Tensor x = values(dtype);
+    for (int op = 0; op <= static_cast<int>(UnaryOp::softplus); ++op) {
+      if (!is_floating(dtype) && op >= static_cast<int>(UnaryOp::exp)) break;
+      for (const Tensor& view : layouts_of(x)) expect_as_cpu(static_cast<UnaryOp>(op), view, x);
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(functions_of_one_operand_keep_what_is_special) {
+  constexpr double kInf = std::numeric_limits<double>::infinity();
+  const Tensor x = from_values<double>({0.0, -0.0, kInf, -kInf, std::nan(""), 0.5, 1.5, 2.5, -100.0, 100.0});
+  for (const DType dtype : {DType::f32, DType::f64}) {
+    for (int op = 0; op <= static_cast<int>(UnaryOp::softplus); ++op) {
+      const auto function = static_cast<UnaryOp>(op);
+      const bool of_infinity = function != UnaryOp::sin && function != UnaryOp::cos;
+      const Tensor numbers = of_infinity ? x.to(dtype) : x.to(dtype).slice(0, 4).contiguous();
+      expect_as_cpu(function, numbers, numbers);
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(functions_of_two_operands_are_those_of_the_cpu) {
+  for (const DType dtype : kNumbers) {
+    const Tensor a = values(dtype, 3.5);
+    const Tensor b = values(dtype, -0.125);
+    for (int op = 0; op <= static_cast<int>(BinaryOp::softplus_backward); ++op) {
+      if (!is_floating(dtype) && op >= static_cast<int>(BinaryOp::div)) break;
+      for (const Tensor& x : layouts_of(a)) expect_as_cpu(static_cast<BinaryOp>(op), x, layouts_of(b)[1]);
+      expect_as_cpu(static_cast<BinaryOp>(op), a, b.select(1, 1).unsqueeze(1).expand(a.shape()));
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_number_is_a_tensor_of_this_one_element_on_either_side) {
+  for (const DType dtype : kNumbers) {
+    const Tensor x = values(dtype, 4.0);
+    for (const BinaryOp op : {BinaryOp::add, BinaryOp::sub, BinaryOp::mul, BinaryOp::maximum, BinaryOp::minimum}) {
+      Tensor got = like(x);
+      Tensor expected = like(x);
+      cuda::binary_with_number(kHost, op, got, layouts_of(x)[2], 3.0, cuda::NumberSide::right);
+      cpu::binary(op, expected, x, 3.0);
+      expect_same(got, expected);
+      cuda::binary_with_number(kHost, op, got, x, 3.0, cuda::NumberSide::left);
+      cpu::binary(op, expected, 3.0, x);
+      expect_same(got, expected);
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(an_operand_may_be_wider_than_the_result) {
+  const Tensor x = values(DType::f16);
+  const Tensor tiny = full({}, 1e-8, DType::f32).expand(x.shape());
+  Tensor got = like(x);
+  cuda::binary_with(kHost, BinaryOp::div, got, x, tiny);
+  Tensor expected = like(x);
+  cpu::binary(BinaryOp::div, expected, x, tiny);
+  expect_same(got, expected);
+  BOOST_TEST(got.select(0, 0).select(0, 0).select(0, 0).item() == -std::numeric_limits<double>::infinity());
+}
+
+BOOST_AUTO_TEST_CASE(results_may_be_written_over_their_operand) {
+  Tensor x = values(DType::f32);
+  const Tensor expected = x * 2.0;
+  cuda::binary_with(kHost, BinaryOp::add, x, x, x);
+  expect_same(x, expected);
+}
+
+BOOST_AUTO_TEST_CASE(comparisons_and_choices_are_those_of_the_cpu) {
+  for (const DType dtype : kDTypes) {
+    const Tensor a = values(dtype);
+    const Tensor b = values(dtype, 0.5).permute({0, 2, 1}).clone().permute({0, 2, 1});
+    Tensor got = Tensor::empty(a.shape(), DType::boolean);
+    Tensor expected = Tensor::empty(a.shape(), DType::boolean);
+    for (const CompareOp op : {CompareOp::eq, CompareOp::ne, CompareOp::lt, CompareOp::le}) {
+      cuda::compare_with(kHost, op, got, a, b);
+      cpu::compare(op, expected, a, b);
+      expect_same(got, expected);
+    }
+    const Tensor condition = lt(values(DType::f64).select(0, 1), 2.0).unsqueeze(0).expand(a.shape());
+    Tensor chosen = like(a);
+    cuda::select_with(kHost, chosen, condition, a, b);
+    expect_same(chosen, where(condition, a, b));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_weighted_sum_is_that_of_the_cpu) {
+  for (const DType dtype : {DType::f16, DType::bf16, DType::f32, DType::f64}) {
+    const Tensor a = values(dtype);
+    const Tensor b = values(dtype, 0.3);
+    Tensor got = like(a);
+    Tensor expected = like(a);
+    cuda::axpby_with(kHost, got, 0.1, a, -0.7, layouts_of(b)[1]);
+    cpu::axpby(expected, 0.1, a, -0.7, b);
+    expect_same(got, expected);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(every_dtype_becomes_every_other_as_on_the_cpu) {
+  constexpr double kInf = std::numeric_limits<double>::infinity();
+  const Tensor real = from_values<double>({0.0, -1.75, 300.5, -40000.0, 65519.0, 65520.0, 1e-8, 3e9, -1e300, kInf, std::nan(""), 2049.0});
+  const Tensor whole = from_values<std::int64_t>({0, -1, 255, 256, -32769, 1 << 24, (1 << 24) + 1, std::numeric_limits<std::int64_t>::max(), std::numeric_limits<std::int64_t>::min(), 2049, 2051, 7});
+  for (const DType from : kDTypes) {
+    const Tensor x = (is_floating(from) ? real : whole).to(from).view({1, 3, 4});
+    for (const DType to : kDTypes) {
+      for (const Tensor& view : layouts_of(x)) {
+        Tensor got = Tensor::empty(x.shape(), to);
+        cuda::convert_with(kHost, got, view);
+        expect_same(got, x.to(to));
+      }
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_fill_writes_its_own_elements_and_no_others) {
+  for (const DType dtype : kDTypes) {
+    Tensor x = zeros({2, 3, 4}, dtype);
+    Tensor part = x.slice(2, 1, 3).permute({2, 0, 1});
+    cuda::fill_with(kHost, part, 1.0);
+    expect_same(part.contiguous(), ones({2, 2, 3}, dtype));
+    BOOST_TEST(sum(x.to(DType::f64)).item() == 12.0);
+  }
+  Tensor half = zeros({2}, DType::f16);
+  cuda::fill_with(kHost, half, -2.5);
+  expect_same(half, full({2}, -2.5, DType::f16));
+}
+
+BOOST_AUTO_TEST_CASE(nothing_and_one_element_are_computed_too) {
+  Tensor none = Tensor::empty({0, 3}, DType::f32);
+  cuda::unary_with(kHost, UnaryOp::exp, none, zeros({0, 3}));
+  cuda::binary_with(kHost, BinaryOp::add, none, none, none);
+  cuda::convert_with(kHost, none, zeros({0, 3}, DType::i8));
+  cuda::fill_with(kHost, none, 1.0);
+  Tensor one = Tensor::empty({}, DType::f32);
+  cuda::binary_with(kHost, BinaryOp::add, one, full({}, 1.5), full({}, 2.0));
+  BOOST_TEST(one.item() == 3.5);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace troupe

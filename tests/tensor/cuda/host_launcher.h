@@ -1,0 +1,51 @@
+// Runs the bodies of GPU kernels on the CPU, in an order that no GPU promises: last to first.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+namespace troupe::testing {
+
+/// The members that kernels use of cuda::Launcher.
+class HostLauncher {
+ public:
+  template <class Body>
+  void map(std::int64_t count, const Body& body) const {
+    constexpr std::int64_t kPerThread = 4;
+    for (std::int64_t end = count; end > 0; end -= kPerThread) {
+      const std::int64_t begin = std::max(end - kPerThread, std::int64_t{0});
+      std::vector<decltype(body.value(0U))> values;
+      for (std::int64_t i = begin; i < end; ++i) values.push_back(body.value(static_cast<std::uint32_t>(i)));
+      for (std::int64_t i = begin; i < end; ++i) body.put(static_cast<std::uint32_t>(i), values[static_cast<std::size_t>(i - begin)]);
+    }
+  }
+
+  template <class Body>
+  void each(std::int64_t count, const Body& body) const {
+    for (std::int64_t i = count - 1; i >= 0; --i) body(i);
+  }
+
+  template <int lanes, class Body>
+  void teams(std::int64_t count, const Body& body) const {
+    for (std::int64_t i = count - 1; i >= 0; --i) {
+      typename Body::Shared shared;
+      std::fill_n(reinterpret_cast<unsigned char*>(&shared), sizeof shared, static_cast<unsigned char>(0xA5));  // never zeros
+      body(Team<lanes, typename Body::Shared>{shared}, i);
+    }
+  }
+
+ private:
+  template <int lanes, class Shared>
+  struct Team {
+    static constexpr int kLanes = lanes;
+    Shared& shared;
+
+    template <class F>
+    void each(const F& f) const {
+      for (int lane = lanes - 1; lane >= 0; --lane) f(lane);
+    }
+  };
+};
+
+}  // namespace troupe::testing

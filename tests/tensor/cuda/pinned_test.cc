@@ -1,0 +1,30 @@
+#include "tensor/cuda/pinned.h"
+
+#include <algorithm>
+
+#include "tensor/cuda/memory.h"
+#include "tensor/cuda/stream.h"
+#include "tests/gpu.h"
+
+namespace troupe {
+
+BOOST_AUTO_TEST_SUITE(cuda_pinned, *boost::unit_test::precondition(testing::NeedsGpus{1}))
+
+BOOST_AUTO_TEST_CASE(bytes_go_to_the_gpu_and_back_without_waiting_in_between) {
+  constexpr std::size_t kSize = 1 << 20;
+  const cuda::PinnedMemory from(kSize);
+  const cuda::PinnedMemory to(kSize);
+  for (std::size_t i = 0; i < kSize; ++i) from.bytes()[i] = static_cast<std::byte>(i * 7);
+  std::byte* const there = cuda::allocate(0, kSize);
+  const cuda::Event sent = from.copy_to(0, there, kSize);
+  const cuda::Event back = to.copy_from(0, there, kSize);
+  cuda::deallocate(0, there);  // in the order of the stream: after both copies
+  back.synchronize();
+  BOOST_TEST(sent.done());
+  BOOST_TEST(back.done());
+  BOOST_TEST(std::ranges::equal(from.bytes(), to.bytes()));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace troupe
