@@ -19,6 +19,11 @@ struct RnnOutputs {
   Variable output;  ///< (t, n, h): the hidden state after each step
   Variable hidden;  ///< (n, h): after the last step
   Variable cell;    ///< LSTM: (n, h)
+
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar(output, hidden, cell);
+  }
 };
 
 [[nodiscard]] RnnOutputs lstm(const Variable& x, const RnnParameters& parameters, const Variable& hidden = {},

@@ -23,6 +23,11 @@ struct AttentionMasks {
   Tensor attention{};   ///< (l, s) or (n * heads, l, s): boolean, true hides; or floating, added to the scores
   Tensor padding{};     ///< (n, s), or (s) without examples: boolean, true hides a key from all queries
   bool causal = false;  ///< hides from query i the keys after i
+
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar(attention, padding, causal);
+  }
 };
 
 /// Which attention weights are returned.
@@ -31,6 +36,11 @@ enum class AttentionWeights : std::uint8_t { none, averaged, per_head };
 struct AttentionResult {
   Variable output;   ///< as the query
   Variable weights;  ///< averaged over heads (n, l, s), or per head (n, heads, l, s); undefined if none
+
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar(output, weights);
+  }
 };
 
 /// softmax(q k^T / sqrt(width / heads)) v for each head, where q, k and v are parts of linear projections of query, key

@@ -23,8 +23,7 @@ BatchNorm::BatchNorm(const char* name, std::int64_t channels, const BatchNormLay
   }
 }
 
-Variable BatchNorm::forward(const Variable& x) {
-  check(x.shape());
+Variable BatchNorm::normalized(const Variable& x) {
   const bool tracks = options_.track == TrackStatistics::yes;
   const bool by_batch = !tracks || mode() == Mode::train;
   const RunningStatistics running =
@@ -50,14 +49,20 @@ void BatchNorm::take_in(const RunningStatistics& seen, const RunningStatistics& 
   batches_.set_value(batches_.value() + 1.0);
 }
 
-void BatchNorm1d::check(const Shape& x) const {
-  if (x.size() == 2 || x.size() == 3) return;
-  throw ShapeError(fmt::format("[BatchNorm1d] not (n, channels) or (n, channels, l): {}", to_string(x)));
+Variable BatchNorm1d::forward(const Variable& x) {
+  const Shape shape = x.shape();
+  if (shape.size() != 2 && shape.size() != 3) {
+    throw ShapeError(fmt::format("[BatchNorm1d] not (n, channels) or (n, channels, l): {}", to_string(shape)));
+  }
+  return normalized(x);
 }
 
-void BatchNorm2d::check(const Shape& x) const {
-  if (x.size() == 4) return;
-  throw ShapeError(fmt::format("[BatchNorm2d] not (n, channels, h, w): {}", to_string(x)));
+Variable BatchNorm2d::forward(const Variable& x) {
+  const Shape shape = x.shape();
+  if (shape.size() != 4) {
+    throw ShapeError(fmt::format("[BatchNorm2d] not (n, channels, h, w): {}", to_string(shape)));
+  }
+  return normalized(x);
 }
 
 LayerNorm::LayerNorm(const Shape& normalized_shape, const NormLayerOptions& options)

@@ -32,8 +32,6 @@ struct BatchNormLayerOptions {
 /// forward again does not count its batch again.
 class BatchNorm : public Layer {
  public:
-  [[nodiscard]] Variable forward(const Variable& x) override;
-
   [[nodiscard]] const Variable& weight() const noexcept { return weight_; }
   [[nodiscard]] const Variable& bias() const noexcept { return bias_; }
 
@@ -41,8 +39,7 @@ class BatchNorm : public Layer {
   /// Throws ValueError `[BatchNorm2d] channels below 1: 0`.
   BatchNorm(const char* name, std::int64_t channels, const BatchNormLayerOptions& options);
 
-  /// Throws ShapeError `[BatchNorm2d] not (n, channels, h, w): (3, 4)` if `x` has no shape for this layer.
-  virtual void check(const Shape& x) const = 0;
+  [[nodiscard]] Variable normalized(const Variable& x);
 
  private:
   void take_in(const RunningStatistics& seen, const RunningStatistics& with_batch);
@@ -56,24 +53,22 @@ class BatchNorm : public Layer {
   std::mutex mutex_;  ///< from reading a running value to replacing it
 };
 
-/// x (n, channels) or (n, channels, l).
+/// x (n, channels) or (n, channels, l). Throws ShapeError `[BatchNorm1d] not (n, channels) or (n, channels, l): (4)`.
 class BatchNorm1d final : public BatchNorm {
  public:
   explicit BatchNorm1d(std::int64_t channels, const BatchNormLayerOptions& options = {})
       : BatchNorm("BatchNorm1d", channels, options) {}
 
- private:
-  void check(const Shape& x) const override;
+  [[nodiscard]] Variable forward(const Variable& x) override;
 };
 
-/// x (n, channels, h, w).
+/// x (n, channels, h, w). Throws ShapeError `[BatchNorm2d] not (n, channels, h, w): (3, 4)`.
 class BatchNorm2d final : public BatchNorm {
  public:
   explicit BatchNorm2d(std::int64_t channels, const BatchNormLayerOptions& options = {})
       : BatchNorm("BatchNorm2d", channels, options) {}
 
- private:
-  void check(const Shape& x) const override;
+  [[nodiscard]] Variable forward(const Variable& x) override;
 };
 
 struct NormLayerOptions {

@@ -28,6 +28,11 @@ class RecurrentCell : public Module {
 struct LstmState {
   Variable hidden{};
   Variable cell{};
+
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar(hidden, cell);
+  }
 };
 
 class LstmCell final : public RecurrentCell {
