@@ -52,8 +52,8 @@ struct BackwardOptions {
 /// to no input do not run, no leaf keeps a gradient. One tensor per input, contiguous and in memory of its own;
 /// undefined if no output depends on it. An input may be an output too, or lie behind another one. Hooks of inputs have
 /// their say, those that wait for a leaf's final gradient are not called. `output_gradients` as for backward().
-/// Throws as backward(), and TensorError `[grad] input 1 requires no gradient`; a value received from another node is
-/// refused only if an input lies behind it, which cannot be: it may be an input.
+/// A value received from another node may be an input, or take no part.
+/// Throws as backward(), and TensorError `[grad] input 1 requires no gradient`.
 [[nodiscard]] std::vector<Tensor> grad(std::span<const Variable> outputs, std::span<const Variable> inputs,
                                        std::span<const Tensor> output_gradients = {},
                                        const BackwardOptions& options = {});

@@ -9,6 +9,8 @@
 #include "autograd/nn/dropout.h"
 #include "autograd/nn/linear.h"
 #include "autograd/nn/norm.h"
+#include "autograd/nn/rnn.h"
+#include "autograd/nn/transformer.h"
 #include "autograd/ops_inplace.h"
 #include "autograd/ops_nn.h"
 #include "tensor/cpu/allocator.h"
@@ -79,6 +81,36 @@ BOOST_AUTO_TEST_CASE(values_and_gradients_are_the_same_bit_for_bit) {
     for (std::size_t i = 0; i < 6; ++i) {
       BOOST_CHECK(same_bytes(found_gradients.of(saving.parameters()[i]), expected_gradients.of(plain.parameters()[i])));
     }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(layers_with_attention_and_recurrence_train_the_same_bit_for_bit) {
+  struct Model {
+    Generator generator{21};
+    nn::TransformerEncoderLayer attention{8, 2, generator, {.feedforward = 16, .dropout = 0.2}};
+    nn::Lstm recurrence{8, 8, generator, {.layers = 2, .dropout = 0.3}};
+    std::vector<Variable> parameters() {
+      std::vector<Variable> all;
+      for (const auto& [name, parameter] : attention.named_parameters()) all.push_back(parameter);
+      for (const auto& [name, parameter] : recurrence.named_parameters()) all.push_back(parameter);
+      return all;
+    }
+  };
+  Model plain;
+  Model saving;
+  Generator generator(7);
+  const Variable x(randn({5, 3, 8}, generator), RequiresGrad::yes);
+  const Variable expected = plain.recurrence.forward(plain.attention.forward(x)).output;
+  const Variable found = checkpoint([&](const Variable& in) { return saving.recurrence.forward(in).output; },
+                                    checkpoint([&](const Variable& in) { return saving.attention.forward(in); }, x));
+  BOOST_CHECK(same_bytes(found.value(), expected.value()));
+  const Gradients found_gradients = backward(sum(found * found));
+  const Gradients expected_gradients = backward(sum(expected * expected));
+  BOOST_CHECK(same_bytes(found_gradients.of(x), expected_gradients.of(x)));
+  const std::vector<Variable> parameters = saving.parameters();
+  BOOST_CHECK_EQUAL(found_gradients.size(), parameters.size() + 1);
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    BOOST_CHECK(same_bytes(found_gradients.of(parameters[i]), expected_gradients.of(plain.parameters()[i])));
   }
 }
 

@@ -49,6 +49,36 @@ BOOST_AUTO_TEST_CASE(under_a_no_grad_guard_nothing_is_recorded) {
   BOOST_CHECK((w + w).requires_grad());
 }
 
+BOOST_AUTO_TEST_CASE(inside_a_no_grad_guard_recording_can_be_enabled_again) {
+  const Variable w = leaf({2.0});
+  const NoGradGuard off;
+  {
+    const EnableGradGuard on;
+    BOOST_CHECK(grad_enabled());
+    expect(backward(sum(w * w)).of(w), {4.0});
+    const NoGradGuard off_again;
+    BOOST_CHECK(!(w * w).requires_grad());
+  }
+  BOOST_CHECK(!grad_enabled());
+  BOOST_CHECK(!(w * w).requires_grad());
+}
+
+BOOST_AUTO_TEST_CASE(guards_are_of_their_thread) {
+  const NoGradGuard off;
+  std::thread([] { BOOST_CHECK(grad_enabled()); }).join();
+}
+
+BOOST_AUTO_TEST_CASE(a_detached_variable_has_the_value_and_cuts_the_graph) {
+  const Variable w = leaf({2.0, 3.0});
+  const Variable h = w * 2.0;
+  const Variable cut = h.detach();
+  BOOST_CHECK(cut.value().storage().same_as(h.value().storage()));
+  BOOST_CHECK(!cut.requires_grad());
+  BOOST_CHECK(cut.is_leaf());
+  BOOST_CHECK(!same(cut, h));
+  expect(backward(sum(h * cut)).of(w), {8.0, 12.0});  // 2 * (2 w), where the square would have twice that
+}
+
 BOOST_AUTO_TEST_CASE(a_new_value_is_seen_by_all_handles_and_not_by_values_read_before) {
   const Variable w = leaf({1.0, 2.0});
   const Variable handle = w;  // NOLINT(performance-unnecessary-copy-initialization)
