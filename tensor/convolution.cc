@@ -143,25 +143,34 @@ ConvolutionGradients convolve_backward(std::string_view name, const Convolution&
     if (x->defined()) require_one_floating_dtype(name, grad, *x);
   }
   require_gradient(name, grad, result_shape(name, c, operands.x_shape, operands.weight_shape));
+  const bool by_x = operands.weight.defined();
+  const bool by_weight = operands.x.defined();
+  if (grad.numel() == 0 || operands.x_shape.numel() == 0 || operands.weight_shape.numel() == 0) {
+    const auto none = [&](bool wanted, const Shape& shape) {
+      return wanted ? zeros(shape, grad.dtype(), grad.device()) : Tensor();
+    };
+    return {none(by_x, operands.x_shape), none(by_weight, operands.weight_shape)};
+  }
   ConvolutionGradients gradients;
-  const bool empty = grad.numel() == 0 || operands.x_shape.numel() == 0 || operands.weight_shape.numel() == 0;
-  const bool forward = c.direction == Direction::forward;
-  const Tensor g = empty ? grad : operand(grad);
-  if (operands.weight.defined()) {
-    gradients.x = empty ? zeros(operands.x_shape, grad.dtype(), grad.device()) : uninitialised(operands.x_shape, grad);
-    Tensor image = as_image(gradients.x);
-    if (!empty && forward) cpu::convolve_backward_input(image, g, operand(operands.weight), c.options);
-    else if (!empty) cpu::convolve(image, g, operand(operands.weight), {}, c.options);
-    gradients.x = gradients.x.to(grad.dtype());
+  Tensor dx;
+  Tensor dw;
+  if (by_x) dx = as_image(gradients.x = uninitialised(operands.x_shape, grad));
+  if (by_weight) dw = as_image(gradients.weight = uninitialised(operands.weight_shape, grad));
+  const Tensor dy = operand(grad);
+  const Tensor x = by_weight ? operand(operands.x) : Tensor();
+  const Tensor weight = by_x ? operand(operands.weight) : Tensor();
+  if (c.direction == Direction::transposed) {
+    if (by_x) cpu::convolve(dx, dy, weight, {}, c.options);
+    if (by_weight) cpu::convolve_backward_weight(dw, x, dy, c.options);
+  } else if (by_x && by_weight) {
+    cpu::convolve_backward(dx, dw, dy, x, weight, c.options);
+  } else if (by_x) {
+    cpu::convolve_backward_input(dx, dy, weight, c.options);
+  } else if (by_weight) {
+    cpu::convolve_backward_weight(dw, dy, x, c.options);
   }
-  if (operands.x.defined()) {
-    gradients.weight =
-        empty ? zeros(operands.weight_shape, grad.dtype(), grad.device()) : uninitialised(operands.weight_shape, grad);
-    Tensor image = as_image(gradients.weight);
-    const Tensor x = empty ? operands.x : operand(operands.x);
-    if (!empty) cpu::convolve_backward_weight(image, forward ? g : x, forward ? x : g, c.options);
-    gradients.weight = gradients.weight.to(grad.dtype());
-  }
+  if (by_x) gradients.x = gradients.x.to(grad.dtype());
+  if (by_weight) gradients.weight = gradients.weight.to(grad.dtype());
   return gradients;
 }
 

@@ -36,4 +36,12 @@ void convolve_backward_weight(Tensor& dw, const Tensor& dy, const Tensor& x, con
   else gemm_convolve_backward_weight(dw, dy, x, sizes);
 }
 
+void convolve_backward(Tensor& dx, Tensor& dw, const Tensor& dy, const Tensor& x, const Tensor& weight,
+                       const Conv2dOptions& options) {
+  const ConvSizes sizes(x.shape(), weight.shape(), dy.shape(), options);
+  if (dnnl_takes(sizes, dx.dtype())) return dnnl_convolve_backward(dx, dw, dy, x, weight, options);
+  gemm_convolve_backward_input(dx, dy, weight, sizes);
+  gemm_convolve_backward_weight(dw, dy, x, sizes);
+}
+
 }  // namespace troupe::cpu

@@ -9,5 +9,8 @@ namespace troupe::cpu {
 void convolve(Tensor& y, const Tensor& x, const Tensor& weight, const Tensor& bias, const Conv2dOptions& options);
 void convolve_backward_input(Tensor& dx, const Tensor& dy, const Tensor& weight, const Conv2dOptions& options);
 void convolve_backward_weight(Tensor& dw, const Tensor& dy, const Tensor& x, const Conv2dOptions& options);
+/// Both at once, which saves work.
+void convolve_backward(Tensor& dx, Tensor& dw, const Tensor& dy, const Tensor& x, const Tensor& weight,
+                       const Conv2dOptions& options);
 
 }  // namespace troupe::cpu

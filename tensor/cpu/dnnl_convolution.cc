@@ -145,19 +145,43 @@ void dnnl_convolve(Tensor& y, const Tensor& x, const Tensor& weight, const Tenso
   plan->run(addresses);
 }
 
-void dnnl_convolve_backward_input(Tensor& dx, const Tensor& dy, const Tensor& weight, const Conv2dOptions& options) {
+namespace {
+
+void run_backward_input(Tensor& dx, const Tensor& dy, const Tensor& weight, const Conv2dOptions& options,
+                        DnnlPlan::Reordered& reordered) {
   const Shapes shapes{dx.shape(), weight.shape(), dy.shape()};
   const auto plan = dnnl_plans().get(make_key(Pass::backward_input, shapes, options),
                                      [&] { return plan_backward_input(shapes, options); });
-  plan->run(
-      {{DNNL_ARG_DIFF_SRC, dx.mutable_bytes()}, {DNNL_ARG_DIFF_DST, input(dy)}, {DNNL_ARG_WEIGHTS, input(weight)}});
+  plan->run({{DNNL_ARG_DIFF_SRC, dx.mutable_bytes()}, {DNNL_ARG_DIFF_DST, input(dy)}, {DNNL_ARG_WEIGHTS, input(weight)}},
+            reordered);
 }
 
-void dnnl_convolve_backward_weight(Tensor& dw, const Tensor& dy, const Tensor& x, const Conv2dOptions& options) {
+void run_backward_weight(Tensor& dw, const Tensor& dy, const Tensor& x, const Conv2dOptions& options,
+                         DnnlPlan::Reordered& reordered) {
   const Shapes shapes{x.shape(), dw.shape(), dy.shape()};
   const auto plan = dnnl_plans().get(make_key(Pass::backward_weight, shapes, options),
                                      [&] { return plan_backward_weight(shapes, options); });
-  plan->run({{DNNL_ARG_DIFF_WEIGHTS, dw.mutable_bytes()}, {DNNL_ARG_DIFF_DST, input(dy)}, {DNNL_ARG_SRC, input(x)}});
+  plan->run({{DNNL_ARG_DIFF_WEIGHTS, dw.mutable_bytes()}, {DNNL_ARG_DIFF_DST, input(dy)}, {DNNL_ARG_SRC, input(x)}},
+            reordered);
+}
+
+}  // namespace
+
+void dnnl_convolve_backward_input(Tensor& dx, const Tensor& dy, const Tensor& weight, const Conv2dOptions& options) {
+  DnnlPlan::Reordered reordered;
+  run_backward_input(dx, dy, weight, options, reordered);
+}
+
+void dnnl_convolve_backward_weight(Tensor& dw, const Tensor& dy, const Tensor& x, const Conv2dOptions& options) {
+  DnnlPlan::Reordered reordered;
+  run_backward_weight(dw, dy, x, options, reordered);
+}
+
+void dnnl_convolve_backward(Tensor& dx, Tensor& dw, const Tensor& dy, const Tensor& x, const Tensor& weight,
+                            const Conv2dOptions& options) {
+  DnnlPlan::Reordered reordered;
+  run_backward_input(dx, dy, weight, options, reordered);
+  run_backward_weight(dw, dy, x, options, reordered);
 }
 
 }  // namespace troupe::cpu

@@ -9,5 +9,7 @@ namespace troupe::cpu {
 void dnnl_convolve(Tensor& y, const Tensor& x, const Tensor& weight, const Tensor& bias, const Conv2dOptions& options);
 void dnnl_convolve_backward_input(Tensor& dx, const Tensor& dy, const Tensor& weight, const Conv2dOptions& options);
 void dnnl_convolve_backward_weight(Tensor& dw, const Tensor& dy, const Tensor& x, const Conv2dOptions& options);
+void dnnl_convolve_backward(Tensor& dx, Tensor& dw, const Tensor& dy, const Tensor& x, const Tensor& weight,
+                            const Conv2dOptions& options);
 
 }  // namespace troupe::cpu

@@ -52,7 +52,21 @@ std::size_t DnnlPlan::size_of(int id) const {
   return found == arguments_.end() ? 0 : found->plain.get_size();
 }
 
+const dnnl::memory* DnnlPlan::Reordered::find(const void* address, const dnnl::memory::desc& wanted) const {
+  const auto found = std::ranges::find_if(inputs_, [&](const Input& input) { return input.address == address && input.memory.get_desc() == wanted; });
+  return found == inputs_.end() ? nullptr : &found->memory;
+}
+
+void DnnlPlan::Reordered::add(const void* address, dnnl::memory memory, Storage bytes) {
+  inputs_.push_back({address, std::move(memory), std::move(bytes)});
+}
+
 void DnnlPlan::run(const Addresses& arguments) const {
+  Reordered reordered;
+  run(arguments, reordered);
+}
+
+void DnnlPlan::run(const Addresses& arguments, Reordered& reordered) const {
   dnnl::stream stream(dnnl_engine());
   std::vector<Storage> keep;
   std::unordered_map<int, dnnl::memory> caller;
@@ -67,8 +81,19 @@ void DnnlPlan::run(const Addresses& arguments) const {
     const auto address = std::ranges::find(arguments, argument.id, &Addresses::value_type::first);
     const dnnl::memory plain(argument.plain, dnnl_engine(), address->second);
     caller.emplace(argument.id, plain);
-    wanted.emplace(argument.id, argument.reorder ? scratch_memory(argument.wanted, keep) : plain);
-    if (argument.reorder && argument.is_input) reorder(argument, plain, wanted.at(argument.id));
+    if (!argument.reorder) {
+      wanted.emplace(argument.id, plain);
+    } else if (!argument.is_input) {
+      wanted.emplace(argument.id, scratch_memory(argument.wanted, keep));
+    } else if (const dnnl::memory* const known = reordered.find(address->second, argument.wanted)) {
+      wanted.emplace(argument.id, *known);
+    } else {
+      Storage bytes = Storage::allocate(argument.wanted.get_size());
+      const dnnl::memory memory(argument.wanted, dnnl_engine(), bytes.mutable_data());
+      reorder(argument, plain, memory);
+      wanted.emplace(argument.id, memory);
+      reordered.add(address->second, memory, std::move(bytes));
+    }
   }
   wanted.emplace(DNNL_ARG_SCRATCHPAD, scratch_memory(main_.scratchpad, keep));
   main_.primitive.execute(stream, wanted);

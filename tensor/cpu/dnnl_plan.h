@@ -12,6 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include "tensor/storage.h"
+
 namespace troupe::cpu {
 
 /// Returns the CPU engine of this process.
@@ -34,7 +36,11 @@ class DnnlPlan {
   [[nodiscard]] std::size_t size_of(int id) const;
 
   using Addresses = std::vector<std::pair<int, void*>>;
-  /// Runs on `arguments`, one address for each id added; inputs are not written.
+  /// Inputs as plans that run one after the other have reordered them. Nobody writes them meanwhile.
+  class Reordered;
+  /// Runs on `arguments`, one address for each id added; inputs are not written. What is in `reordered` already is not
+  /// reordered again.
+  void run(const Addresses& arguments, Reordered& reordered) const;
   void run(const Addresses& arguments) const;
 
  private:
@@ -54,6 +60,21 @@ class DnnlPlan {
 
   Step main_;
   std::vector<Argument> arguments_;
+};
+
+class DnnlPlan::Reordered {
+ public:
+  /// The input at `address` in the layout `wanted`, or null.
+  [[nodiscard]] const dnnl::memory* find(const void* address, const dnnl::memory::desc& wanted) const;
+  void add(const void* address, dnnl::memory memory, Storage bytes);
+
+ private:
+  struct Input {
+    const void* address;
+    dnnl::memory memory;
+    Storage bytes;
+  };
+  std::vector<Input> inputs_;
 };
 
 /// Plans by shapes, options and number of threads; a plan is built once. Any thread.
