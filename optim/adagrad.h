@@ -51,6 +51,8 @@ class Adagrad final : public Rule<AdagradOptions> {
   /// Throws ValueError as AdagradOptions::check().
   explicit Adagrad(const AdagradOptions& options);
 
+  [[nodiscard]] bool zero_changes_nothing() const noexcept override { return options().weight_decay == 0.0; }
+
  private:
   [[nodiscard]] UpdateFormula formula(std::int64_t step) const override;
 };

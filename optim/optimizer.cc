@@ -14,12 +14,13 @@
 namespace troupe::optim {
 namespace {
 
-/// Throws unless `tensor`, called `role`, has the shape, dtype and device of the parameter's current value.
-void require_like(const Tensor& tensor, std::string_view role, const ParameterUpdate& update, std::string_view rule) {
+/// Throws unless `tensor`, called `role`, has this shape, and dtype and device of the parameter's current value.
+void require_like(const Tensor& tensor, std::string_view role, const Shape& shape, const ParameterUpdate& update,
+                  std::string_view rule) {
   const Tensor& current = update.current;
-  if (tensor.shape() != current.shape()) {
+  if (tensor.shape() != shape) {
     throw ShapeError(fmt::format("[{}] {} of parameter {} has another shape: {}, the value {}", rule, role,
-                                 update.index, to_string(tensor.shape()), to_string(current.shape())));
+                                 update.index, to_string(tensor.shape()), to_string(shape)));
   }
   if (tensor.dtype() != current.dtype()) {
     throw DTypeError(fmt::format("[{}] {} of parameter {} has another dtype: {}, the value {}", rule, role,
@@ -28,6 +29,28 @@ void require_like(const Tensor& tensor, std::string_view role, const ParameterUp
   if (tensor.device() != current.device()) {
     throw DeviceError(fmt::format("[{}] {} of parameter {} is on another device: {}, the value {}", rule, role,
                                   update.index, to_string(tensor.device()), to_string(current.device())));
+  }
+}
+
+/// Throws unless the gradient is of ascending rows of the value.
+void check_rows(const ParameterUpdate& update, std::string_view rule) {
+  const Tensor& rows = update.rows;
+  const Shape& shape = update.current.shape();
+  if (rows.dtype() != DType::i64 || rows.dim() != 1 || shape.size() == 0) {
+    throw ShapeError(fmt::format("[{}] rows of parameter {} are {} {}, the value {}", rule, update.index,
+                                 name_of(rows.dtype()), to_string(rows.shape()), to_string(shape)));
+  }
+  Shape of_rows = shape;
+  of_rows[0] = rows.numel();
+  require_like(update.gradient, "the gradient", of_rows, update, rule);
+  const Tensor contiguous = rows.contiguous();
+  std::int64_t last = -1;
+  for (const std::int64_t row : contiguous.data<std::int64_t>()) {
+    if (row <= last || row >= shape[0]) {
+      throw ValueError(
+          fmt::format("[{}] rows of parameter {} are not ascending numbers below {}", rule, update.index, shape[0]));
+    }
+    last = row;
   }
 }
 
@@ -41,14 +64,19 @@ void check_one(const ParameterUpdate& update, std::string_view rule) {
     throw DTypeError(fmt::format("[{}] parameter {} is not floating point: {}", rule, update.index,
                                  name_of(update.current.dtype())));
   }
-  require_like(update.gradient, "the gradient", update, rule);
-  require_like(update.next, "the second buffer", update, rule);
+  if (update.rows.defined()) {
+    check_rows(update, rule);
+  } else {
+    require_like(update.gradient, "the gradient", update.current.shape(), update, rule);
+  }
+  require_like(update.next, "the second buffer", update.current.shape(), update, rule);
   if (!update.next.is_contiguous()) {
     throw ValueError(fmt::format("[{}] the second buffer of parameter {} is not contiguous", rule, update.index));
   }
   const Storage& target = update.next.storage();
   const bool is_gradient = target.same_as(update.gradient.storage());
-  const bool in_place = is_gradient && update.next.offset() == update.gradient.offset() && update.gradient.is_contiguous();
+  const bool in_place =
+      is_gradient && update.next.offset() == update.gradient.offset() && update.gradient.is_contiguous();
   if (target.same_as(update.current.storage()) || (is_gradient && !in_place)) {
     throw ValueError(fmt::format("[{}] the second buffer of parameter {} is memory that is read", rule, update.index));
   }
@@ -70,6 +98,10 @@ void Optimizer::check(std::span<const ParameterUpdate> updates, const StepOption
   for (const ParameterUpdate& update : updates) {
     check_one(update, name());
     states_.check(name(), update.index, update.current);
+    if (update.rows.defined() && !zero_changes_nothing()) {
+      throw ValueError(fmt::format("[{}] parameter {} has a gradient of rows, and these options change the others too",
+                                   name(), update.index));
+    }
     if (!seen.insert(update.index).second) {
       throw ValueError(fmt::format("[{}] parameter {} occurs twice in one step", name(), update.index));
     }
@@ -145,7 +177,11 @@ void Optimizer::compute(std::span<const ParameterUpdate> updates, const StepOpti
                      .next_states = replaced ? state.present : state.next,
                      .formula = formula(state.steps + 1),
                      .gradient_scale = maximizes() ? -options.gradient_scale : options.gradient_scale,
-                     .gradient_limit = options.gradient_limit});
+                     .gradient_limit = options.gradient_limit,
+                     .rows = update.rows.defined() ? update.rows.contiguous() : Tensor()});
+    if (update.rows.defined() && !replaced) {
+      for (std::size_t k = 0; k < state.next.size(); ++k) state.next[k].copy_from(state.present[k]);
+    }
   }
   update(items);
 }

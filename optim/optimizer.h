@@ -24,6 +24,9 @@ struct ParameterUpdate {
   /// Receives the new value: same shape and dtype, contiguous, memory that the others do not use; or a contiguous
   /// gradient that nobody needs any more.
   Tensor next;
+  /// Numbers of rows, i64 (n), ascending: the gradient, (n, ...), is of these alone, and 0 in all others. Then `next`
+  /// has the elements of `current` already, and only these rows of it are written. Undefined: the gradient is of all.
+  Tensor rows = {};
 };
 
 /// What a step makes of every element of a gradient before the rule sees it, in the dtype that the rule computes in.
@@ -34,8 +37,8 @@ struct StepOptions {
 };
 
 /// An update rule. It never writes into a value: the new one goes to a second buffer, or where the gradient was, so
-/// forwards that read the old one are not disturbed. A step has two halves, so that several owners can take it together or
-/// not at all. Parameters that got no gradient are left out of a step by the caller; nothing of theirs changes. All
+/// forwards that read the old one are not disturbed. A step has two halves, so that several owners can take it together
+/// or not at all. Parameters that got no gradient are left out of a step by the caller; nothing of theirs changes. All
 /// parameters of a step are computed in one pass over their memory, in f64 for f64, else in f32, on the CPU.
 ///
 /// A value of f16 or bf16 has a master copy in f32 among its states, made at its first step. Steps are taken from the
@@ -57,11 +60,14 @@ class Optimizer {
   /// Throws ValueError `[sgd] lr is not a number >= 0: -0.1`.
   virtual void set_lr(double lr) = 0;
 
+  /// Whether an element whose gradient is 0 keeps value and states, so that steps can be taken by rows.
+  [[nodiscard]] virtual bool zero_changes_nothing() const noexcept { return false; }
+
   /// Writes every `next` and keeps the states that belong to them aside. commit() or rollback() must follow.
   /// Throws before anything is written: TensorError `[sgd] parameter 3 has no gradient`; ShapeError, DTypeError and
   /// DeviceError where tensors of one parameter do not fit each other or the steps before; ValueError if an index
-  /// occurs twice, `next` is not memory of its own or an option is not a number; std::logic_error if a prepared step is
-  /// still open.
+  /// occurs twice, `next` is not memory of its own, an option is not a number, or rows are not ascending or not for
+  /// this rule; std::logic_error if a prepared step is still open.
   void prepare(std::span<const ParameterUpdate> updates, const StepOptions& options = {});
 
   /// Makes the states of the prepared step the present ones. Throws std::logic_error if there is none.

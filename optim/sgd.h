@@ -52,6 +52,10 @@ class Sgd final : public Rule<SgdOptions> {
   /// Throws ValueError as SgdOptions::check().
   explicit Sgd(const SgdOptions& options);
 
+  [[nodiscard]] bool zero_changes_nothing() const noexcept override {
+    return options().momentum == 0.0 && options().weight_decay == 0.0;
+  }
+
  private:
   [[nodiscard]] UpdateFormula formula(std::int64_t step) const override;
 };

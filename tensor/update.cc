@@ -15,12 +15,32 @@ void require_like(const Tensor& x, const std::string& role, const Shape& shape, 
   throw ShapeError(fmt::format("[update] {} is not contiguous {} {}", role, name_of(dtype), to_string(shape)));
 }
 
+void check_rows(const UpdateItem& item) {
+  const Shape& shape = item.value.shape();
+  if (shape.size() == 0) throw ShapeError("[update] a value without dimensions has no rows");
+  Shape of_rows = shape;
+  of_rows[0] = item.rows.numel();
+  require_like(item.rows, "rows", {item.rows.numel()}, DType::i64);
+  require_like(item.gradient, "the gradient", of_rows, item.value.dtype());
+  std::int64_t last = -1;
+  for (const std::int64_t row : item.rows.data<std::int64_t>()) {
+    if (row <= last || row >= shape[0]) {
+      throw ValueError(fmt::format("[update] rows are not ascending numbers below {}", shape[0]));
+    }
+    last = row;
+  }
+}
+
 void check(const UpdateItem& item) {
   const Shape& shape = item.value.shape();
   const DType dtype = item.value.dtype();
   if (!is_floating(dtype)) throw DTypeError(fmt::format("[update] not floating point: {}", name_of(dtype)));
   require_like(item.value, "the value", shape, dtype);
-  require_like(item.gradient, "the gradient", shape, dtype);
+  if (item.rows.defined()) {
+    check_rows(item);
+  } else {
+    require_like(item.gradient, "the gradient", shape, dtype);
+  }
   require_like(item.next, "the next value", shape, dtype);
   const DType wide = compute_dtype(dtype);
   const std::size_t count = state_count(item.formula) + (wide == dtype ? 0 : 1);

@@ -110,12 +110,13 @@ struct UpdateItem {
   UpdateFormula formula;
   double gradient_scale = 1.0;
   double gradient_limit = std::numeric_limits<double>::infinity();
+  Tensor rows = {};  ///< i64 (n), ascending: the gradient (n, ...) is of these rows alone, and no others are written
 };
 
 /// Computes every item, several at a time. Numbers of the formulas are rounded once to the dtype that is computed in;
 /// every product and sum is rounded by itself, so results do not depend on threads. Throws before anything is written:
-/// ShapeError `[update] state 0 is not contiguous f32 (2, 3)`, ValueError `[update] 1 states instead of 2`; DeviceError
-/// if a tensor is not on the CPU.
+/// ShapeError `[update] state 0 is not contiguous f32 (2, 3)`, ValueError `[update] 1 states instead of 2`, `[update]
+/// rows are not ascending numbers below 5`; DeviceError if a tensor is not on the CPU.
 void update(std::span<UpdateItem> items);
 
 }  // namespace troupe

@@ -149,6 +149,33 @@ void run_item(const UpdateItem& item, const Place& place, std::int64_t begin, st
   });
 }
 
+/// Where the elements of one row are, counted as those of the gradient's row.
+Place moved(const Place& place, std::int64_t elements, DType dtype) {
+  const std::int64_t bytes = elements * static_cast<std::int64_t>(size_of(dtype));
+  const std::int64_t state_bytes = elements * static_cast<std::int64_t>(size_of(compute_dtype(dtype)));
+  Place result = place;
+  result.next += bytes;
+  result.value += bytes;
+  for (std::byte*& state : result.next_states) state = state == nullptr ? nullptr : state + state_bytes;
+  for (const std::byte*& state : result.states) state = state == nullptr ? nullptr : state + state_bytes;
+  return result;
+}
+
+/// Elements [begin, end) of the gradient.
+template <class T>
+void run_part(const UpdateItem& item, const Place& place, std::int64_t begin, std::int64_t end) {
+  if (!item.rows.defined()) return run_item<T>(item, place, begin, end);
+  const auto rows = item.rows.data<std::int64_t>();
+  const std::int64_t width = item.gradient.numel() / item.rows.numel();
+  while (begin < end) {
+    const std::int64_t row = begin / width;
+    const std::int64_t last = std::min(end, (row + 1) * width);
+    const std::int64_t distance = (rows[static_cast<std::size_t>(row)] - row) * width;
+    run_item<T>(item, moved(place, distance, item.value.dtype()), begin, last);
+    begin = last;
+  }
+}
+
 }  // namespace
 
 void update(std::span<UpdateItem> items) {
@@ -159,17 +186,18 @@ void update(std::span<UpdateItem> items) {
   std::int64_t total = 0;
   for (UpdateItem& item : items) {
     places.push_back(place_of(item));
-    ends.push_back(total += item.value.numel());
+    ends.push_back(total += item.gradient.numel());
   }
   parallel_for(total, kCost, [&](std::int64_t begin, std::int64_t end) {
     auto i = static_cast<std::size_t>(std::ranges::upper_bound(ends, begin) - ends.begin());
     for (; begin < end; ++i) {
-      const std::int64_t first = ends[i] - items[i].value.numel();
+      const std::int64_t first = ends[i] - items[i].gradient.numel();
       const std::int64_t last = std::min(end, ends[i]);
+      if (begin == last) continue;  // it has no elements
       if (items[i].value.dtype() == DType::f64) {
-        run_item<double>(items[i], places[i], begin - first, last - first);
+        run_part<double>(items[i], places[i], begin - first, last - first);
       } else {
-        run_item<float>(items[i], places[i], begin - first, last - first);
+        run_part<float>(items[i], places[i], begin - first, last - first);
       }
       begin = last;
     }

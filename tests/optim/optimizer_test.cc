@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "optim/adam.h"
+#include "optim/rule_options.h"
 #include "optim/sgd.h"
 #include "tensor/ops.h"
 #include "tests/optim/parameter.h"
@@ -233,6 +234,78 @@ BOOST_AUTO_TEST_CASE(a_step_while_another_is_prepared_is_refused) {
   sgd.prepare(std::span(&update, 1));
   expect_throw<std::logic_error>([&] { sgd.step(std::span(&update, 1)); },
                                  "[sgd] the step before was neither committed nor rolled back");
+}
+
+BOOST_AUTO_TEST_CASE(a_step_by_rows_is_that_of_a_gradient_which_is_0_elsewhere) {
+  const std::vector<optim::RuleOptions> rules{optim::SgdOptions{.lr = 0.1},
+                                              optim::SgdOptions{.lr = 0.1, .maximize = true},
+                                              optim::AdagradOptions{.lr = 0.1, .lr_decay = 0.5}};
+  for (const DType dtype : {DType::f64, DType::f32, DType::bf16}) {
+    for (const optim::RuleOptions& options : rules) {
+      Generator generator(9);
+      const auto dense = optim::make_rule(options);
+      const auto by_rows = optim::make_rule(options);
+      Tensor value = randn({7, 300}, generator, dtype);
+      for (const std::vector<std::int64_t>& rows :
+           {std::vector<std::int64_t>{1, 2, 6}, {0}, {}, {0, 1, 2, 3, 4, 5, 6}, {3, 5}}) {
+        const auto count = static_cast<std::int64_t>(rows.size());
+        const Tensor numbers = from_values<std::int64_t>(rows, {count});
+        const Tensor parts = randn({count, 300}, generator, dtype);
+        const Tensor gradient = index_select_backward(parts, 0, numbers, {7, 300});
+        const ParameterUpdate update{0, value, parts, value.clone(), numbers};
+        if (count % 2 == 0) {
+          by_rows->step(std::span(&update, 1), {.gradient_scale = 0.5});
+        } else {
+          by_rows->prepare(std::span(&update, 1), {.gradient_scale = 0.5});
+          by_rows->commit();
+        }
+        value = step_once(*dense, value, gradient, {.gradient_scale = 0.5});
+        BOOST_TEST(same_bytes(update.next, value));
+        BOOST_TEST(same_bytes(by_rows->state(0, "sum"), dense->state(0, "sum")));
+        BOOST_TEST(same_bytes(by_rows->state(0, "master"), dense->state(0, "master")));
+      }
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_step_by_rows_rolled_back_leaves_no_trace) {
+  optim::Adagrad adagrad({.lr = 0.5, .eps = 0.0});
+  const Tensor value = from_values<double>({1.0, 2.0, 3.0}, {3, 1});
+  const ParameterUpdate update{0, value, from_values<double>({3.0}, {1, 1}), value.clone(),
+                               from_values<std::int64_t>({1})};
+  adagrad.step(std::span(&update, 1));
+  adagrad.prepare(std::span(&update, 1));
+  adagrad.rollback();
+  BOOST_TEST(same_bytes(adagrad.state(0, "sum"), from_values<double>({0.0, 9.0, 0.0}, {3, 1})));
+  BOOST_TEST(same_bytes(value, from_values<double>({1.0, 2.0, 3.0}, {3, 1})));
+}
+
+BOOST_AUTO_TEST_CASE(rows_that_make_no_sense_are_refused) {
+  Sgd sgd({.lr = 0.1});
+  const Tensor value = ones({5, 2});
+  const auto refused = [&](Optimizer& rule, const Tensor& parts, const Tensor& rows, const std::string& text) {
+    const ParameterUpdate update{0, value, parts, value.clone(), rows};
+    expect_throw<TensorError>([&] { rule.step(std::span(&update, 1)); }, text);
+    BOOST_TEST(same_bytes(update.next, value));
+  };
+  const auto numbers = [](std::initializer_list<std::int64_t> rows) { return from_values<std::int64_t>(rows); };
+  refused(sgd, ones({3, 2}), numbers({1, 2}),
+          "[sgd] the gradient of parameter 0 has another shape: (3, 2), the value (2, 2)");
+  refused(sgd, ones({2, 2}, DType::f64), numbers({1, 2}),
+          "[sgd] the gradient of parameter 0 has another dtype: f64, the value f32");
+  for (const auto& rows : {numbers({2, 1}), numbers({1, 1}), numbers({-1, 1}), numbers({1, 5})}) {
+    refused(sgd, ones({2, 2}), rows, "[sgd] rows of parameter 0 are not ascending numbers below 5");
+  }
+  refused(sgd, ones({2, 2}), ones({2}), "[sgd] rows of parameter 0 are f32 (2), the value (5, 2)");
+  Sgd with_momentum({.lr = 0.1, .momentum = 0.9});
+  refused(with_momentum, ones({2, 2}), numbers({1, 2}),
+          "[sgd] parameter 0 has a gradient of rows, and these options change the others too");
+  Adam adam({});
+  refused(adam, ones({2, 2}), numbers({1, 2}),
+          "[adam] parameter 0 has a gradient of rows, and these options change the others too");
+  optim::Adagrad decaying({.weight_decay = 0.1});
+  refused(decaying, ones({2, 2}), numbers({1, 2}),
+          "[adagrad] parameter 0 has a gradient of rows, and these options change the others too");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

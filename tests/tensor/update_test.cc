@@ -206,6 +206,39 @@ BOOST_AUTO_TEST_CASE(an_element_is_the_same_wherever_it_stands) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(rows_alone_may_be_stepped) {
+  const auto table = [](std::initializer_list<double> values) { return from_values<double>(values, {4, 2}); };
+  const Tensor value = table({1, 2, 3, 4, 5, 6, 7, 8});
+  std::vector<Tensor> states{table({0, 0, 16, 16, 0, 0, 0, 0})};
+  std::vector<UpdateItem> items{{value, from_values<double>({3, 0, 1, 2}, {2, 2}), value.clone(), states, states,
+                                 AdagradFormula{.rate = 1.0, .eps = 1.0}}};
+  items[0].rows = from_values<std::int64_t>({1, 3});
+  items.push_back({value, empty({0, 2}, DType::f64), value.clone(), {}, {}, SgdFormula{.rate = 1.0}});
+  items[1].rows = empty({0}, DType::i64);
+  items.push_back({value, value, value.clone(), {}, {}, SgdFormula{.rate = 1.0}});
+  update(items);
+  BOOST_TEST(same_bytes(items[1].next, value));
+  BOOST_TEST(same_bytes(items[2].next, zeros({4, 2}, DType::f64)));
+  BOOST_TEST(same_bytes(states[0], table({0, 0, 25, 16, 0, 0, 1, 4})));
+  BOOST_TEST(same_bytes(items[0].next, table({1, 2, 2.5, 4, 5, 6, 6.5, 8 - 2.0 / 3.0})));  // 3 / (5 + 1), 1 / 2, 2 / 3
+}
+
+BOOST_AUTO_TEST_CASE(rows_do_not_depend_on_threads) {
+  Generator generator(4);
+  const Tensor value = randn({3000, 50}, generator);
+  const Tensor rows = arange(0.0, 3000.0, 2.0, DType::i64);
+  const Tensor gradient = randn({1500, 50}, generator);
+  const auto next = [&] {
+    std::vector<UpdateItem> items{{value, gradient, value.clone(), {}, {}, SgdFormula{.rate = 0.1}}};
+    items[0].rows = rows;
+    update(items);
+    return items[0].next;
+  };
+  const Tensor alone = next();
+  const MathThreads threads(3);
+  BOOST_TEST(same_bytes(next(), alone));
+}
+
 BOOST_AUTO_TEST_CASE(items_that_do_not_fit_are_refused) {
   const auto refused = [](auto change, const std::string& text) {
     Many all(DType::f32, 5);
@@ -224,6 +257,18 @@ BOOST_AUTO_TEST_CASE(items_that_do_not_fit_are_refused) {
   refused([](Many& all, Items&) { all.states[2][1] = empty({2}); }, "[update] state 1 is not contiguous f32 (259)");
   refused([](Many& all, Items&) { all.next_states[2][1] = Tensor(); },
           "[update] next state 1 is not contiguous f32 (259)");
+  const Tensor rows = from_values<std::int64_t>({1, 3});
+  refused([&](Many&, Items& items) { items[2].rows = rows; }, "[update] the gradient is not contiguous f32 (2)");
+  refused([&](Many&, Items& items) { items[2].rows = rows.to(DType::i32); }, "[update] rows is not contiguous i64 (2)");
+  const auto of_rows = [](std::initializer_list<std::int64_t> numbers) {
+    return [=](Many&, Items& items) {
+      items[2].rows = from_values<std::int64_t>(numbers);
+      items[2].gradient = empty({items[2].rows.numel()});
+    };
+  };
+  refused(of_rows({3, 1}), "[update] rows are not ascending numbers below 259");
+  refused(of_rows({3, 259}), "[update] rows are not ascending numbers below 259");
+  refused(of_rows({-1, 3}), "[update] rows are not ascending numbers below 259");
   refused([](Many&, Items& items) { items[0].formula = SgdFormula{}; }, "[update] 3 states instead of 0");
   refused([](Many&, Items& items) { items[0].next_states = {}; }, "[update] 0 states instead of 3");
 }
