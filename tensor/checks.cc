@@ -5,6 +5,8 @@
 #include <cmath>
 #include <limits>
 
+#include "tensor/kernels.h"
+
 namespace troupe::detail {
 namespace {
 
@@ -53,7 +55,10 @@ Tensor checked_index(std::string_view op, const Tensor& index, std::int64_t size
     throw DTypeError(fmt::format("[{}] index is {}, not i64 or i32", op, name_of(index.dtype())));
   }
   Tensor result = index.to(DType::i64).contiguous();
-  for (const std::int64_t at : std::as_const(result).data<std::int64_t>()) {
+  // A GPU says at once whether all is well; which element is not, the CPU finds.
+  if (kernels::on_gpu(result) && cuda::all_inside(result, size)) return result;
+  const Tensor here = result.to(Device::cpu());
+  for (const std::int64_t at : here.data<std::int64_t>()) {
     if (at < 0 || at >= size) throw IndexError(fmt::format("[{}] index out of range: {} of {}", op, at, size));
   }
   return result;

@@ -6,7 +6,16 @@
 
 #include "tensor/cpu/convert.h"
 #include "tensor/cpu/elementwise.h"
+#include "tensor/cpu/gather.h"
+#include "tensor/cpu/indexing.h"
+#include "tensor/cpu/order.h"
+#include "tensor/cpu/reduce.h"
+#include "tensor/cpu/softmax.h"
 #include "tensor/cuda/elementwise.h"
+#include "tensor/cuda/gather.h"
+#include "tensor/cuda/order.h"
+#include "tensor/cuda/reduce.h"
+#include "tensor/cuda/softmax.h"
 
 namespace troupe::kernels {
 
@@ -37,5 +46,49 @@ inline void axpby(Tensor& out, double alpha, const Tensor& a, double beta, const
 inline void convert(Tensor& out, const Tensor& x) { on_gpu(out) ? cuda::convert(out, x) : cpu::convert(out, x); }
 
 inline void fill(Tensor& out, double value) { on_gpu(out) ? cuda::fill(out, value) : cpu::fill(out, value); }
+
+inline void reduce(cpu::ReduceOp op, Tensor& out, const Tensor& x, const cpu::AxisSet& axes) {
+  on_gpu(out) ? cuda::reduce(op, out, x, axes) : cpu::reduce(op, out, x, axes);
+}
+
+inline void argument_last(cpu::Extreme extreme, Tensor& out, const Tensor& x) {
+  on_gpu(out) ? cuda::argument_last(extreme, out, x) : cpu::argument_last(extreme, out, x);
+}
+
+inline void softmax(cpu::SoftmaxKind kind, Tensor& out, const Tensor& x) {
+  on_gpu(out) ? cuda::softmax(kind, out, x) : cpu::softmax(kind, out, x);
+}
+
+inline void softmax_backward(cpu::SoftmaxKind kind, Tensor& out, const Tensor& grad, const Tensor& y) {
+  on_gpu(out) ? cuda::softmax_backward(kind, out, grad, y) : cpu::softmax_backward(kind, out, grad, y);
+}
+
+inline void gather(Tensor& out, const Tensor& x, int dim, const Tensor& index) {
+  on_gpu(out) ? cuda::gather(out, x, dim, index) : cpu::gather(out, x, dim, index);
+}
+
+inline void scatter_add(Tensor& out, int dim, const Tensor& index, const Tensor& x) {
+  on_gpu(out) ? cuda::scatter_add(out, dim, index, x) : cpu::scatter_add(out, dim, index, x);
+}
+
+inline void take(Tensor& out, const Tensor& x, const Tensor& index) {
+  on_gpu(out) ? cuda::take(out, x, index) : cpu::take(out, x, index);
+}
+
+inline void put_add(Tensor& out, const Tensor& x, const Tensor& index) {
+  on_gpu(out) ? cuda::put_add(out, x, index) : cpu::put_add(out, x, index);
+}
+
+inline void pick(Tensor& out, const Tensor& x, const Tensor& index) {
+  on_gpu(out) ? cuda::pick(out, x, index) : cpu::pick(out, x, index);
+}
+
+inline void place(Tensor& out, const Tensor& x, const Tensor& index) {
+  on_gpu(out) ? cuda::place(out, x, index) : cpu::place(out, x, index);
+}
+
+inline void order_last(Tensor& out, const Tensor& x, Order order) {
+  on_gpu(out) ? cuda::order_last(out, x, order) : cpu::order_last(out, x, order);
+}
 
 }  // namespace troupe::kernels

@@ -1,8 +1,8 @@
 #include <fmt/format.h>
 
 #include "tensor/checks.h"
-#include "tensor/cpu/gather.h"
 #include "tensor/create.h"
+#include "tensor/kernels.h"
 #include "tensor/ops.h"
 #include "tensor/ops_index.h"
 
@@ -33,7 +33,7 @@ Tensor gather(const Tensor& x, int dim, const Tensor& index) {
   const int at = normalize_dim("gather", dim, x.shape());
   const Tensor places = places_in("gather", x.shape(), at, index);
   Tensor out = Tensor::empty(index.shape(), x.dtype(), x.device());
-  cpu::gather(out, x, at, places);
+  kernels::gather(out, x, at, places);
   return out;
 }
 
@@ -53,7 +53,7 @@ Tensor scatter_add(const Tensor& x, int dim, const Tensor& index, const Tensor& 
   const DType dtype = compute_dtype(x.dtype());
   Tensor out = x.to(dtype);
   if (dtype == x.dtype()) out = x.clone();
-  cpu::scatter_add(out, at, places, source.to(dtype));
+  kernels::scatter_add(out, at, places, source.to(dtype));
   return out.to(x.dtype());
 }
 

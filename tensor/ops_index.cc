@@ -1,8 +1,8 @@
 #include <fmt/format.h>
 
 #include "tensor/checks.h"
-#include "tensor/cpu/indexing.h"
 #include "tensor/create.h"
+#include "tensor/kernels.h"
 #include "tensor/ops.h"
 
 namespace troupe {
@@ -28,7 +28,7 @@ Tensor index_select(const Tensor& x, int dim, const Tensor& index) {
   const Shape shape = with_size(x.shape(), at, index.numel());
   Tensor out = Tensor::empty(shape, x.dtype(), x.device());
   Tensor target = out.view(joined_around(shape, at));
-  cpu::take(target, x.contiguous().view(joined_around(x.shape(), at)), places);
+  kernels::take(target, x.contiguous().view(joined_around(x.shape(), at)), places);
   return out;
 }
 
@@ -48,7 +48,7 @@ Tensor index_select_backward(const Tensor& grad, int dim, const Tensor& index, c
   const DType dtype = compute_dtype(grad.dtype());
   Tensor out = zeros(shape, dtype, grad.device());
   Tensor target = out.view(joined_around(shape, at));
-  cpu::put_add(target, grad.to(dtype).contiguous().view(joined_around(expected, at)), places);
+  kernels::put_add(target, grad.to(dtype).contiguous().view(joined_around(expected, at)), places);
   return out.to(grad.dtype());
 }
 
@@ -58,7 +58,7 @@ Tensor embedding(const Tensor& weight, const Tensor& index) {
   const Tensor places = detail::checked_index("embedding", index, weight.size(0));
   Tensor out = Tensor::empty(with_last(index.shape(), weight.size(1)), weight.dtype(), weight.device());
   Tensor target = out.view({1, index.numel(), weight.size(1)});
-  cpu::take(target, weight.contiguous().unsqueeze(0), places);
+  kernels::take(target, weight.contiguous().unsqueeze(0), places);
   return out;
 }
 
@@ -77,7 +77,7 @@ Tensor one_hot(const Tensor& index, std::int64_t classes, DType dtype) {
   const Tensor places = detail::checked_index("one_hot", index, classes);
   Tensor out = zeros(with_last(index.shape(), classes), dtype, index.device());
   Tensor target = out.view({index.numel(), classes});
-  cpu::place(target, ones({index.numel()}, dtype, index.device()), places);
+  kernels::place(target, ones({index.numel()}, dtype, index.device()), places);
   return out;
 }
 

@@ -5,8 +5,8 @@
 #include <cmath>
 
 #include "tensor/checks.h"
-#include "tensor/cpu/softmax.h"
 #include "tensor/create.h"
+#include "tensor/kernels.h"
 #include "tensor/ops.h"
 
 namespace troupe {
@@ -20,7 +20,7 @@ Tensor softmax_along(std::string_view name, SoftmaxKind kind, const Tensor& x, i
   const DType dtype = promote_to_floating(x.dtype());
   Tensor out = Tensor::empty(x.shape(), compute_dtype(dtype), x.device());
   Tensor target = out.view(lines);
-  cpu::softmax(kind, target, x.to(out.dtype()).contiguous().view(lines));
+  kernels::softmax(kind, target, x.to(out.dtype()).contiguous().view(lines));
   return out.to(dtype);
 }
 
@@ -34,7 +34,7 @@ Tensor softmax_backward_along(std::string_view name, SoftmaxKind kind, const Ten
   const DType dtype = compute_dtype(output.dtype());
   Tensor out = Tensor::empty(output.shape(), dtype, output.device());
   Tensor target = out.view(lines);
-  cpu::softmax_backward(kind, target, grad.to(dtype).contiguous().view(lines),
+  kernels::softmax_backward(kind, target, grad.to(dtype).contiguous().view(lines),
                         output.to(dtype).contiguous().view(lines));
   return out.to(output.dtype());
 }

@@ -4,9 +4,9 @@
 #include <limits>
 
 #include "tensor/checks.h"
-#include "tensor/cpu/reduce.h"
 #include "tensor/create.h"
 #include "tensor/dim_order.h"
+#include "tensor/kernels.h"
 #include "tensor/ops.h"
 
 namespace troupe {
@@ -50,7 +50,7 @@ Tensor reduce(std::string_view name, ReduceOp op, const Tensor& x, const Axes& a
   const Tensor from = op == ReduceOp::mean ? x.to(promote_to_floating(x.dtype())) : x;
   const bool widens = (op == ReduceOp::sum || op == ReduceOp::prod) && !is_floating(x.dtype());
   Tensor out = Tensor::empty(shape, widens ? DType::i64 : from.dtype(), x.device());
-  cpu::reduce(op, out, from, set);
+  kernels::reduce(op, out, from, set);
   return out;
 }
 
@@ -60,7 +60,7 @@ Tensor argument(std::string_view name, cpu::Extreme extreme, const Tensor& x, in
   const Shape shape = reduced_shape(x.shape(), axis_set(name, x.shape(), at), keep);
   if (x.shape()[at] == 0) throw ShapeError(fmt::format("[{}] no elements: {}", name, to_string(x.shape())));
   Tensor out = Tensor::empty(shape, DType::i64, x.device());
-  cpu::argument_last(extreme, out, x.permute(detail::dims_with_last(x.dim(), at)));
+  kernels::argument_last(extreme, out, x.permute(detail::dims_with_last(x.dim(), at)));
   return out;
 }
 

@@ -4,8 +4,8 @@
 
 #include <vector>
 
-#include "tensor/cpu/order.h"
 #include "tensor/dim_order.h"
+#include "tensor/kernels.h"
 #include "tensor/ops_index.h"
 
 namespace troupe {
@@ -18,7 +18,7 @@ Tensor places(const Tensor& x, int at, std::int64_t k, Order order) {
   Shape shape = rows.shape();
   shape[x.dim() - 1] = k;
   Tensor out = Tensor::empty(shape, DType::i64, x.device());
-  cpu::order_last(out, rows, order);
+  kernels::order_last(out, rows, order);
   return out.permute(detail::inverse_order(dims)).contiguous();
 }
 

@@ -1,5 +1,9 @@
 // Where there is no compiler for GPUs: every kernel refuses, as those that exist for the CPU alone do.
 #include "tensor/cuda/elementwise.h"
+#include "tensor/cuda/gather.h"
+#include "tensor/cuda/order.h"
+#include "tensor/cuda/reduce.h"
+#include "tensor/cuda/softmax.h"
 
 namespace troupe::cuda {
 namespace {
@@ -17,5 +21,23 @@ void select(Tensor& out, const Tensor& /*condition*/, const Tensor& /*a*/, const
 void axpby(Tensor& out, double /*alpha*/, const Tensor& /*a*/, double /*beta*/, const Tensor& /*b*/) { refuse(out); }
 void convert(Tensor& out, const Tensor& /*x*/) { refuse(out); }
 void fill(Tensor& out, double /*value*/) { refuse(out); }
+
+void reduce(cpu::ReduceOp /*op*/, Tensor& out, const Tensor& /*x*/, const cpu::AxisSet& /*axes*/) { refuse(out); }
+void argument_last(cpu::Extreme /*extreme*/, Tensor& out, const Tensor& /*x*/) { refuse(out); }
+void softmax(cpu::SoftmaxKind /*kind*/, Tensor& out, const Tensor& /*x*/) { refuse(out); }
+void softmax_backward(cpu::SoftmaxKind /*kind*/, Tensor& out, const Tensor& /*grad*/, const Tensor& /*y*/) { refuse(out); }
+
+void gather(Tensor& out, const Tensor& /*x*/, int /*dim*/, const Tensor& /*index*/) { refuse(out); }
+void scatter_add(Tensor& out, int /*dim*/, const Tensor& /*index*/, const Tensor& /*x*/) { refuse(out); }
+void take(Tensor& out, const Tensor& /*x*/, const Tensor& /*index*/) { refuse(out); }
+void put_add(Tensor& out, const Tensor& /*x*/, const Tensor& /*index*/) { refuse(out); }
+void pick(Tensor& out, const Tensor& /*x*/, const Tensor& /*index*/) { refuse(out); }
+void place(Tensor& out, const Tensor& /*x*/, const Tensor& /*index*/) { refuse(out); }
+void order_last(Tensor& out, const Tensor& /*x*/, Order /*order*/) { refuse(out); }
+
+bool all_inside(const Tensor& index, std::int64_t /*size*/) {
+  refuse(index);
+  return false;
+}
 
 }  // namespace troupe::cuda

@@ -11,6 +11,7 @@
 #include <type_traits>
 
 #include "tensor/cuda/host_device.h"
+#include "tensor/cuda/order.h"
 #include "tensor/cuda/stream.h"
 #include "tensor/device.h"
 
@@ -112,6 +113,9 @@ class Launcher {
       detail::team_kernel<lanes><<<blocks, detail::kBlockThreads, 0, stream_>>>(body, first * kTeams, count);
     });
   }
+
+  /// See cuda::sort_pairs().
+  void sort_pairs(Tensor& keys, Tensor& values, int bits) const { cuda::sort_pairs(keys, values, bits); }
 
  private:
   template <class Start>

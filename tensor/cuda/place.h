@@ -36,6 +36,12 @@ inline Place read(const Tensor& x) {
   return Place{const_cast<std::byte*>(x.storage().data()), x.dtype()}.from(x.offset());
 }
 
+/// The address of the first element, which is a T.
+template <class T>
+TROUPE_HOST_DEVICE T* address(const Place& x) {
+  return reinterpret_cast<T*>(x.data);
+}
+
 /// As Tensor::to(DType) says. On a GPU, 16-bit NaNs have no payload.
 template <class To, class From>
 TROUPE_HOST_DEVICE inline To convert_value(From value) {

@@ -3,7 +3,10 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <numeric>
 #include <vector>
+
+#include "tensor/tensor.h"
 
 namespace troupe::testing {
 
@@ -33,6 +36,21 @@ class HostLauncher {
       std::fill_n(reinterpret_cast<unsigned char*>(&shared), sizeof shared, static_cast<unsigned char>(0xA5));  // never zeros
       body(Team<lanes, typename Body::Shared>{shared}, i);
     }
+  }
+
+  void sort_pairs(Tensor& keys, Tensor& values, int bits) const {
+    const std::uint64_t mask = bits >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << static_cast<unsigned>(bits)) - 1;
+    const auto key = keys.data<std::int64_t>();
+    const auto value = values.data<std::int64_t>();
+    std::vector<std::size_t> order(key.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::ranges::stable_sort(order, {}, [&](std::size_t i) { return static_cast<std::uint64_t>(key[i]) & mask; });
+    Tensor sorted_keys = Tensor::empty(keys.shape(), DType::i64);
+    Tensor sorted_values = Tensor::empty(keys.shape(), DType::i64);
+    std::ranges::transform(order, sorted_keys.mutable_data<std::int64_t>().begin(), [&](std::size_t i) { return key[i]; });
+    std::ranges::transform(order, sorted_values.mutable_data<std::int64_t>().begin(), [&](std::size_t i) { return value[i]; });
+    keys = sorted_keys;  // in other memory, as a GPU may do
+    values = sorted_values;
   }
 
  private:

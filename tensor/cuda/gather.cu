@@ -1,0 +1,24 @@
+#include "tensor/cuda/gather.h"
+
+#include "tensor/cuda/gather_kernels.h"
+#include "tensor/cuda/launcher.h"
+
+namespace troupe::cuda {
+
+void gather(Tensor& out, const Tensor& x, int dim, const Tensor& index) { gather_with(Launcher(out.device()), out, x, dim, index); }
+
+void scatter_add(Tensor& out, int dim, const Tensor& index, const Tensor& x) {
+  scatter_add_with(Launcher(out.device()), out, dim, index, x);
+}
+
+void take(Tensor& out, const Tensor& x, const Tensor& index) { take_with(Launcher(out.device()), out, x, index); }
+
+void put_add(Tensor& out, const Tensor& x, const Tensor& index) { put_add_with(Launcher(out.device()), out, x, index); }
+
+void pick(Tensor& out, const Tensor& x, const Tensor& index) { pick_with(Launcher(out.device()), out, x, index); }
+
+void place(Tensor& out, const Tensor& x, const Tensor& index) { place_with(Launcher(out.device()), out, x, index); }
+
+bool all_inside(const Tensor& index, std::int64_t size) { return all_inside_with(Launcher(index.device()), index, size); }
+
+}  // namespace troupe::cuda
