@@ -8,14 +8,20 @@
 #include "tensor/cpu/elementwise.h"
 #include "tensor/cpu/gather.h"
 #include "tensor/cpu/indexing.h"
+#include "tensor/cpu/matmul.h"
 #include "tensor/cpu/order.h"
 #include "tensor/cpu/reduce.h"
+#include "tensor/cpu/scan.h"
 #include "tensor/cpu/softmax.h"
+#include "tensor/cpu/update.h"
 #include "tensor/cuda/elementwise.h"
 #include "tensor/cuda/gather.h"
+#include "tensor/cuda/matmul.h"
 #include "tensor/cuda/order.h"
 #include "tensor/cuda/reduce.h"
+#include "tensor/cuda/scan.h"
 #include "tensor/cuda/softmax.h"
+#include "tensor/cuda/update.h"
 
 namespace troupe::kernels {
 
@@ -89,6 +95,25 @@ inline void place(Tensor& out, const Tensor& x, const Tensor& index) {
 
 inline void order_last(Tensor& out, const Tensor& x, Order order) {
   on_gpu(out) ? cuda::order_last(out, x, order) : cpu::order_last(out, x, order);
+}
+
+inline void cumsum(Tensor& out, const Tensor& x, cpu::Direction direction) {
+  on_gpu(out) ? cuda::cumsum(out, x, direction) : cpu::cumsum(out, x, direction);
+}
+
+inline void matmul(Tensor& out, const Tensor& x, const Tensor& y) {
+  on_gpu(out) ? cuda::matmul(out, x, y) : cpu::matmul(out, x, y);
+}
+
+/// The dtype that operands of a product must have whose sums run in `dtype`: GPUs multiply 16-bit floats as they are.
+[[nodiscard]] inline DType factor_dtype(const Tensor& a, const Tensor& b, DType dtype) {
+  const bool both_short = a.dtype() == b.dtype() && is_floating(a.dtype()) && compute_dtype(a.dtype()) != a.dtype();
+  return on_gpu(a) && both_short ? a.dtype() : dtype;
+}
+
+inline void update(std::span<UpdateItem> items) {
+  if (items.empty()) return;
+  on_gpu(items.front().value) ? cuda::update(items) : cpu::update(items);
 }
 
 }  // namespace troupe::kernels

@@ -2,13 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <cstring>
-
 #include "tensor/checks.h"
-#include "tensor/cpu/elements.h"
 #include "tensor/cpu/gemm.h"
-#include "tensor/cpu/loops.h"
 #include "tensor/create.h"
+#include "tensor/kernels.h"
 #include "tensor/ops.h"
 
 namespace troupe {
@@ -21,12 +18,6 @@ Tensor gemm_operand(const Tensor& x, DType dtype) {
   const bool fits =
       cpu::is_gemm_layout(x.shape()[r], x.shape()[r + 1], converted.strides()[r], converted.strides()[r + 1]);
   return fits ? converted : converted.clone();
-}
-
-template <class T>
-cpu::MatrixRef<T> matrix(const Tensor& x, T* data) {
-  const int r = x.dim() - 2;
-  return {data, x.shape()[r], x.shape()[r + 1], x.strides()[r], x.strides()[r + 1]};
 }
 
 template <class Dims>
@@ -53,24 +44,10 @@ Tensor matmul_batches(const Tensor& a, const Tensor& b, DType dtype) {
   if (k == 0) return zeros(with_matrix(batch, m, n), dtype, a.device());
   Tensor out = Tensor::empty(with_matrix(batch, m, n), dtype, a.device());
   if (out.numel() == 0) return out;
-  const Tensor x = gemm_operand(a, dtype).expand(with_matrix(batch, m, k));
-  const Tensor y = gemm_operand(b, dtype).expand(with_matrix(batch, k, n));
-  const Strides so = without_matrix(out.strides());
-  const Strides sx = without_matrix(x.strides());
-  const Strides sy = without_matrix(y.strides());
-  const auto walk = cpu::make_walk<3>(batch, {&so, &sx, &sy});
-  dispatch_floating("matmul", dtype, [&]<class T>(std::type_identity<T>) {
-    T* const to = cpu::mutable_elements<T>(out);
-    const T* const from_x = cpu::elements<T>(x);
-    const T* const from_y = cpu::elements<T>(y);
-    const auto& step = walk.row_strides();
-    cpu::walk_range(walk, 0, walk.numel, [&](const std::array<std::int64_t, 3>& at, std::int64_t count) {
-      for (std::int64_t i = 0; i < count; ++i) {
-        cpu::gemm(matrix(out, to + at[0] + i * step[0]), matrix(x, from_x + at[1] + i * step[1]),
-                  matrix(y, from_y + at[2] + i * step[2]));
-      }
-    });
-  });
+  const DType factor = kernels::factor_dtype(a, b, dtype);
+  const Tensor x = gemm_operand(a, factor).expand(with_matrix(batch, m, k));
+  const Tensor y = gemm_operand(b, factor).expand(with_matrix(batch, k, n));
+  kernels::matmul(out, x, y);
   return out;
 }
 

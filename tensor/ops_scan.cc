@@ -1,6 +1,6 @@
 #include "tensor/ops_scan.h"
 
-#include "tensor/cpu/scan.h"
+#include "tensor/kernels.h"
 
 namespace troupe {
 namespace {
@@ -12,7 +12,7 @@ Tensor cumsum_to(std::string_view op, const Tensor& x, int dim, cpu::Direction d
   const DType wide = compute_dtype(dtype);
   const Shape around = joined_around(x.shape(), at);
   Tensor sums = Tensor::empty(around, wide, x.device());
-  cpu::cumsum(sums, x.to(wide).contiguous().view(around), direction);
+  kernels::cumsum(sums, x.to(wide).contiguous().view(around), direction);
   return sums.view(x.shape()).to(dtype);
 }
 

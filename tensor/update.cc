@@ -4,8 +4,8 @@
 
 #include <string>
 
-#include "tensor/cpu/update.h"
 #include "tensor/error.h"
+#include "tensor/kernels.h"
 
 namespace troupe {
 namespace {
@@ -23,7 +23,8 @@ void check_rows(const UpdateItem& item) {
   require_like(item.rows, "rows", {item.rows.numel()}, DType::i64);
   require_like(item.gradient, "the gradient", of_rows, item.value.dtype());
   std::int64_t last = -1;
-  for (const std::int64_t row : item.rows.data<std::int64_t>()) {
+  const Tensor rows = item.rows.to(Device::cpu());
+  for (const std::int64_t row : rows.data<std::int64_t>()) {
     if (row <= last || row >= shape[0]) {
       throw ValueError(fmt::format("[update] rows are not ascending numbers below {}", shape[0]));
     }
@@ -70,7 +71,7 @@ std::size_t state_count(const UpdateFormula& formula) {
 
 void update(std::span<UpdateItem> items) {
   for (const UpdateItem& item : items) check(item);
-  cpu::update(items);
+  kernels::update(items);
 }
 
 }  // namespace troupe

@@ -97,7 +97,7 @@ using UpdateFormula =
 /// Returns how many states a parameter has under `formula`.
 [[nodiscard]] std::size_t state_count(const UpdateFormula& formula);
 
-/// One parameter in one step. All tensors are contiguous, of one shape, on the CPU; value, gradient and next of one
+/// One parameter in one step. All tensors are contiguous, of one shape, on one device; value, gradient and next of one
 /// floating dtype, states of its compute_dtype. A parameter of 16 bits has one more state, the last: its value in f32,
 /// from which the step is taken and of which `next` is the rounded one. Where the value is not what that state rounds
 /// to, someone else wrote it, and the value counts.
@@ -116,7 +116,7 @@ struct UpdateItem {
 /// Computes every item, several at a time. Numbers of the formulas are rounded once to the dtype that is computed in;
 /// every product and sum is rounded by itself, so results do not depend on threads. Throws before anything is written:
 /// ShapeError `[update] state 0 is not contiguous f32 (2, 3)`, ValueError `[update] 1 states instead of 2`, `[update]
-/// rows are not ascending numbers below 5`; DeviceError if a tensor is not on the CPU.
+/// rows are not ascending numbers below 5`; DeviceError if tensors are on different devices.
 void update(std::span<UpdateItem> items);
 
 }  // namespace troupe

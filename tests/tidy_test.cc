@@ -106,6 +106,8 @@ BOOST_AUTO_TEST_CASE(each_library_is_seen_in_its_place_only) {
   BOOST_TEST(refused("tensor/cpu/gemm.cc", "cuda_runtime.h"));
   BOOST_TEST(refused("tensor/ops.h", "fmt/format.h"));
   BOOST_TEST(refused("actors/session.cc", "sys/socket.h"));
+  BOOST_TEST(refused("tensor/cpu/gemm.cc", "dlfcn.h"));
+  BOOST_TEST(!refused("tensor/cuda/cublas.cc", "dlfcn.h"));
   BOOST_TEST(!refused("node/zmq_listener.cc", "sys/socket.h"));
   BOOST_TEST(refused("node/node.cc", "curl/curl.h"));
   BOOST_TEST(!refused("tensor/shape.h", "vector"));

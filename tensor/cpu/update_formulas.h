@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstddef>
 
+#include "tensor/cuda/host_device.h"
 #include "tensor/update.h"
 
 namespace troupe::cpu {
@@ -21,7 +22,7 @@ struct SgdElement {
   explicit SgdElement(const SgdFormula& f)
       : rate(number<T>(f.rate)), momentum(number<T>(f.momentum)), share(number<T>(f.share)) {}
 
-  T operator()(T p, T g, T* s) const {
+  TROUPE_HOST_DEVICE T operator()(T p, T g, T* s) const {
     if constexpr (!has_direction) return p - rate * g;
     s[0] = momentum * s[0] + share * g;
     const T d = nesterov ? g + momentum * s[0] : s[0];
@@ -43,7 +44,7 @@ struct AdamElement {
         eps(number<T>(f.eps)),
         root_share(number<T>(f.root_share)) {}
 
-  T operator()(T p, T g, T* s) const {
+  TROUPE_HOST_DEVICE T operator()(T p, T g, T* s) const {
     s[0] = beta1 * s[0] + rest1 * g;
     s[1] = beta2 * s[1] + rest2 * (g * g);
     T v = s[1];
@@ -61,7 +62,7 @@ struct AdagradElement {
   T rate, eps;
   explicit AdagradElement(const AdagradFormula& f) : rate(number<T>(f.rate)), eps(number<T>(f.eps)) {}
 
-  T operator()(T p, T g, T* s) const {
+  TROUPE_HOST_DEVICE T operator()(T p, T g, T* s) const {
     s[0] = s[0] + g * g;
     return p - rate * (g / (std::sqrt(s[0]) + eps));
   }
@@ -74,7 +75,7 @@ struct AdadeltaElement {
   explicit AdadeltaElement(const AdadeltaFormula& f)
       : rate(number<T>(f.rate)), rho(number<T>(f.rho)), rest(number<T>(1.0 - f.rho)), eps(number<T>(f.eps)) {}
 
-  T operator()(T p, T g, T* s) const {
+  TROUPE_HOST_DEVICE T operator()(T p, T g, T* s) const {
     s[0] = rho * s[0] + rest * (g * g);
     const T d = std::sqrt(s[1] + eps) / std::sqrt(s[0] + eps) * g;
     s[1] = rho * s[1] + rest * (d * d);
@@ -93,7 +94,7 @@ struct RmspropElement {
         eps(number<T>(f.eps)),
         momentum(number<T>(f.momentum)) {}
 
-  T operator()(T p, T g, T* s) const {
+  TROUPE_HOST_DEVICE T operator()(T p, T g, T* s) const {
     s[0] = alpha * s[0] + rest * (g * g);
     T v = s[0];
     if constexpr (centered) {
@@ -120,7 +121,7 @@ struct AdamaxElement {
         beta2(number<T>(f.beta2)),
         eps(number<T>(f.eps)) {}
 
-  T operator()(T p, T g, T* s) const {
+  TROUPE_HOST_DEVICE T operator()(T p, T g, T* s) const {
     s[0] = beta1 * s[0] + rest1 * g;
     const T kept = beta2 * s[1];
     const T here = std::abs(g) + eps;
@@ -142,7 +143,7 @@ struct RpropElement {
         first_size(number<T>(f.first_size)),
         is_first(f.is_first) {}
 
-  T operator()(T p, T g, T* s) const {
+  TROUPE_HOST_DEVICE T operator()(T p, T g, T* s) const {
     const T agreement = g * s[0];
     T size = is_first ? first_size : s[1];
     size = size * (agreement > T{0} ? eta_plus : agreement < T{0} ? eta_minus : T{1});

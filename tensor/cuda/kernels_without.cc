@@ -1,9 +1,12 @@
 // Where there is no compiler for GPUs: every kernel refuses, as those that exist for the CPU alone do.
 #include "tensor/cuda/elementwise.h"
 #include "tensor/cuda/gather.h"
+#include "tensor/cuda/matmul.h"
 #include "tensor/cuda/order.h"
 #include "tensor/cuda/reduce.h"
+#include "tensor/cuda/scan.h"
 #include "tensor/cuda/softmax.h"
+#include "tensor/cuda/update.h"
 
 namespace troupe::cuda {
 namespace {
@@ -34,6 +37,10 @@ void put_add(Tensor& out, const Tensor& /*x*/, const Tensor& /*index*/) { refuse
 void pick(Tensor& out, const Tensor& /*x*/, const Tensor& /*index*/) { refuse(out); }
 void place(Tensor& out, const Tensor& /*x*/, const Tensor& /*index*/) { refuse(out); }
 void order_last(Tensor& out, const Tensor& /*x*/, Order /*order*/) { refuse(out); }
+
+void cumsum(Tensor& out, const Tensor& /*x*/, cpu::Direction /*direction*/) { refuse(out); }
+void matmul(Tensor& out, const Tensor& /*x*/, const Tensor& /*y*/) { refuse(out); }
+void update(std::span<UpdateItem> items) { refuse(items.front().value); }
 
 bool all_inside(const Tensor& index, std::int64_t /*size*/) {
   refuse(index);

@@ -1,0 +1,54 @@
+#include "tensor/cuda/matmul.h"
+
+#include "tensor/create.h"
+#include "tensor/ops.h"
+#include "tests/tensor/cuda/on_gpu.h"
+
+namespace troupe {
+namespace {
+
+using testing::expect_close_on_gpu;
+using testing::expect_same_on_gpu;
+using testing::kFloats;
+using testing::NeedsGpus;
+
+// Whole numbers so small that products and sums are exact in every dtype but for the last rounding.
+Tensor whole(const Shape& shape, DType dtype) {
+  Generator generator(static_cast<std::uint64_t>(shape.numel()));
+  return floor(uniform(shape, -4.0, 5.0, generator, DType::f64)).to(dtype);
+}
+
+const auto kProduct = [](const Tensor& a, const Tensor& b) { return matmul(a, b); };
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(cuda_matmul, *boost::unit_test::precondition(NeedsGpus{1}))
+
+BOOST_AUTO_TEST_CASE(products_of_small_whole_numbers_have_the_bits_of_the_cpus) {
+  for (const DType dtype : kFloats) {
+    expect_same_on_gpu(kProduct, whole({30, 40}, dtype), whole({40, 50}, dtype));
+    expect_same_on_gpu(kProduct, whole({40, 30}, dtype).transpose(), whole({50, 40}, dtype).transpose());
+    expect_same_on_gpu(kProduct, whole({30, 80}, dtype).slice(1, 0, 80, 2), whole({40, 50}, dtype));
+    expect_same_on_gpu(kProduct, whole({40}, dtype), whole({40, 50}, dtype));
+    expect_same_on_gpu(kProduct, whole({2, 3, 7, 8}, dtype), whole({3, 8, 9}, dtype));
+    expect_same_on_gpu(kProduct, whole({5, 7, 8}, dtype), whole({8, 9}, dtype));
+    expect_same_on_gpu(kProduct, whole({3, 1}, dtype), whole({1, 4}, dtype));
+    expect_same_on_gpu(kProduct, whole({3, 0}, dtype), whole({0, 4}, dtype));
+    expect_same_on_gpu(kProduct, whole({0, 3}, dtype), whole({3, 4}, dtype));
+    const auto add = [](const Tensor& c, const Tensor& a, const Tensor& b) { return addmm(c, a, b, 0.5, 2.0); };
+    expect_same_on_gpu(add, whole({50}, dtype), whole({30, 40}, dtype), whole({40, 50}, dtype));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(f32_is_multiplied_as_f32) {
+  Generator generator(1);
+  const Tensor a = randn({256, 512}, generator);
+  const Tensor b = randn({512, 128}, generator);
+  // TF32 would be off by 1e-3; entries are about 20.
+  expect_close_on_gpu(1e-5, 2e-4, kProduct, a, b);
+  expect_close_on_gpu(1e-13, 1e-12, kProduct, a.to(DType::f64), b.to(DType::f64));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace troupe

@@ -1,0 +1,37 @@
+// The bodies of the kernels, run on the CPU, against the kernels of the CPU.
+#include "tensor/cuda/scan_kernels.h"
+
+#include "tensor/create.h"
+#include "tensor/ops.h"
+#include "tests/tensor/cuda/host_launcher.h"
+#include "tests/tensor/expect.h"
+
+namespace troupe {
+namespace {
+
+const testing::HostLauncher kHost;
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(cuda_scan_kernels)
+
+BOOST_AUTO_TEST_CASE(running_sums_are_those_of_the_cpu_from_either_end) {
+  Generator generator(1);
+  for (const DType dtype : {DType::i64, DType::f32, DType::f64}) {
+    for (const Shape& shape : {Shape{2, 9, 3}, Shape{3, 2000, 1}, Shape{2, 513, 4}, Shape{1, 1, 1}, Shape{2, 0, 3}, Shape{1, 512, 1}}) {
+      // Whole numbers: sums are exact however they are cut.
+      const Tensor x = floor(uniform(shape, -50.0, 50.0, generator, DType::f64)).to(dtype);
+      for (const cpu::Direction direction : {cpu::Direction::forward, cpu::Direction::backward}) {
+        Tensor got = Tensor::empty(shape, dtype);
+        Tensor expected = Tensor::empty(shape, dtype);
+        cuda::cumsum_with(kHost, got, x, direction);
+        cpu::cumsum(expected, x, direction);
+        expect_same(got, expected);
+      }
+    }
+  }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace troupe
