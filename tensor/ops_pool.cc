@@ -20,7 +20,7 @@ using detail::Windows;
 
 /// Both dimensions of an image; a line is an image of one row.
 struct ImageWindows {
-  PoolWindows rows{.begin = {0}, .end = {1}, .counted = {1}, .step = 1};
+  PoolWindows rows{.begin = {0}, .end = {1}, .counted = {1}};
   PoolWindows columns;
   [[nodiscard]] Shape counts(const Shape& x) const {
     return x.size() == 3 ? Shape{x[0], x[1], columns.count()} : Shape{x[0], x[1], rows.count(), columns.count()};
@@ -38,7 +38,13 @@ enum class Counting : std::uint8_t { inside, padding_too };
 PoolWindows regular_windows(std::int64_t size, std::int64_t count, const Windows& windows, int dim, Counting counting) {
   const std::int64_t step = windows.dilation[dim];
   const std::int64_t padding = windows.padding[dim];
-  PoolWindows result{.begin = {}, .end = {}, .counted = {}, .step = step};
+  PoolWindows result{.begin = {},
+                     .end = {},
+                     .counted = {},
+                     .step = step,
+                     .first = -padding,
+                     .stride = windows.stride[dim],
+                     .kernel = windows.kernel[dim]};
   for (std::int64_t i = 0; i < count; ++i) {
     const std::int64_t start = i * windows.stride[dim] - padding;
     const std::int64_t stop = start + (windows.kernel[dim] - 1) * step + 1;
@@ -73,6 +79,7 @@ ImageWindows regular(std::string_view op, const Shape& x, const Windows& windows
 
 PoolWindows adaptive_windows(std::int64_t size, std::int64_t count) {
   PoolWindows result;
+  if (size % count == 0) result.stride = result.kernel = size / count;
   for (std::int64_t i = 0; i < count; ++i) {
     result.begin.push_back(i * size / count);
     result.end.push_back(((i + 1) * size + count - 1) / count);

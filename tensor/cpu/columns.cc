@@ -1,6 +1,8 @@
 #include "tensor/cpu/columns.h"
 
 #include <algorithm>
+#include <array>
+#include <vector>
 
 #include "tensor/cpu/parallel.h"
 
@@ -24,29 +26,41 @@ Reach reach_of(const ConvSizes& s, std::size_t dim, std::int64_t tap) {
   return {start, stride, std::min(first, s.out[dim]), std::clamp(last, std::min(first, s.out[dim]), s.out[dim])};
 }
 
-/// Calls `row(element of the columns, its pixel in x, reach)` for each row of results of one line of columns.
+/// The reach of every tap, found once.
+struct Taps {
+  explicit Taps(const ConvSizes& s) {
+    for (std::int64_t i = 0; i < s.kernel[0]; ++i) down.push_back(reach_of(s, 0, i));
+    for (std::int64_t i = 0; i < s.kernel[1]; ++i) across.push_back(reach_of(s, 1, i));
+  }
+  std::vector<Reach> down;
+  std::vector<Reach> across;
+};
+
+/// Calls `row(element of the columns, its pixel in x, reach)` for each row of results of the lines of one channel.
 template <class Row>
-void for_each_row(const ConvSizes& s, std::int64_t group, const ConvPart& part, std::int64_t line, const Row& row) {
-  const Reach vertical = reach_of(s, 0, line / s.kernel[1] % s.kernel[0]);
-  const Reach across = reach_of(s, 1, line % s.kernel[1]);
+void for_each_row(const ConvSizes& s, const Taps& taps, std::int64_t group, const ConvPart& part, std::int64_t channel,
+                  const Row& row) {
   const Reach nothing{.start = 0, .stride = 1, .first = 0, .last = 0};
-  const std::int64_t channel = group * s.inputs + line / s.taps();
-  std::int64_t at = line * part.pixels(s);
-  for (std::int64_t n = part.image; n < part.image + part.images; ++n) {
-    const std::int64_t plane = (n * s.groups * s.inputs + channel) * s.in_pixels();
-    for (std::int64_t i = part.row; i < part.row + part.rows; ++i, at += s.out[1]) {
-      const bool inside = i >= vertical.first && i < vertical.last;
-      const std::int64_t h = vertical.start + i * vertical.stride;
-      row(at, plane + h * s.in[1] + across.start, inside ? across : nothing);
+  std::int64_t at = channel * s.taps() * part.pixels(s);
+  for (const Reach& down : taps.down) {
+    for (const Reach& across : taps.across) {
+      for (std::int64_t n = part.image; n < part.image + part.images; ++n) {
+        const std::int64_t plane = ((n * s.groups + group) * s.inputs + channel) * s.in_pixels();
+        for (std::int64_t i = part.row; i < part.row + part.rows; ++i, at += s.out[1]) {
+          const bool inside = i >= down.first && i < down.last;
+          row(at, plane + (down.start + i * down.stride) * s.in[1] + across.start, inside ? across : nothing);
+        }
+      }
     }
   }
 }
 
 template <class T>
-void fill(T* columns, const T* x, const ConvSizes& s, std::int64_t group, const ConvPart& part) {
-  parallel_for(s.depth(), part.pixels(s), [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t line = begin; line < end; ++line) {
-      for_each_row(s, group, part, line, [&](std::int64_t at, std::int64_t from, const Reach& across) {
+void fill_rows(T* columns, const T* x, const ConvSizes& s, std::int64_t group, const ConvPart& part) {
+  const Taps taps(s);
+  parallel_for(s.inputs, s.taps() * part.pixels(s), [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t channel = begin; channel < end; ++channel) {
+      for_each_row(s, taps, group, part, channel, [&](std::int64_t at, std::int64_t from, const Reach& across) {
         T* const to = columns + at;
         const T* const pixels = x + from;
         for (std::int64_t i = 0; i < across.first; ++i) to[i] = T{0};
@@ -62,11 +76,12 @@ void fill(T* columns, const T* x, const ConvSizes& s, std::int64_t group, const 
 }
 
 template <class T>
-void add(T* x, const T* columns, const ConvSizes& s, std::int64_t group, const ConvPart& part) {
+void add_rows(T* x, const T* columns, const ConvSizes& s, std::int64_t group, const ConvPart& part) {
+  const Taps taps(s);
   // Taps of one channel write the same pixels: one thread takes them all, in their order.
   parallel_for(s.inputs, s.taps() * part.pixels(s), [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t line = begin * s.taps(); line < end * s.taps(); ++line) {
-      for_each_row(s, group, part, line, [&](std::int64_t at, std::int64_t to, const Reach& across) {
+    for (std::int64_t channel = begin; channel < end; ++channel) {
+      for_each_row(s, taps, group, part, channel, [&](std::int64_t at, std::int64_t to, const Reach& across) {
         const T* const from = columns + at;
         T* const pixels = x + to;
         if (across.stride == 1) {
@@ -76,6 +91,88 @@ void add(T* x, const T* columns, const ConvSizes& s, std::int64_t group, const C
         }
       });
     }
+  });
+}
+
+/// Small images, of which a row is too short for a loop of its own: a table says which pixel each result of each tap sees.
+class SmallImage {
+ public:
+  static constexpr std::int64_t kPixelsMax = 256;
+
+  [[nodiscard]] static bool serves(const ConvSizes& s, const ConvPart& part) {
+    return part.rows == s.out[0] && s.out_pixels() <= kPixelsMax / 4 && s.in_pixels() <= kPixelsMax;
+  }
+
+  explicit SmallImage(const ConvSizes& s) {
+    const Taps taps(s);
+    for (const Reach& down : taps.down) {
+      for (const Reach& across : taps.across) {
+        for (std::int64_t i = 0; i < s.out[0]; ++i) {
+          for (std::int64_t j = 0; j < s.out[1]; ++j) {
+            const bool inside = i >= down.first && i < down.last && j >= across.first && j < across.last;
+            const std::int64_t h = down.start + i * down.stride;
+            const std::int64_t w = across.start + j * across.stride;
+            // One more pixel, behind the image, is what all padding sees.
+            pixel_.push_back(static_cast<std::int32_t>(inside ? h * s.in[1] + w : s.in_pixels()));
+          }
+        }
+      }
+    }
+  }
+
+  /// Calls `f(element, pixel)` for every element of the columns that one image has, of `size` results; those of two taps
+  /// are `distance` apart.
+  template <class F>
+  void for_each(std::int64_t size, std::int64_t distance, const F& f) const {
+    const auto taps = static_cast<std::int64_t>(pixel_.size()) / size;
+    const std::int32_t* pixel = pixel_.data();
+    for (std::int64_t tap = 0; tap < taps; ++tap, pixel += size) {
+      for (std::int64_t i = 0; i < size; ++i) f(tap * distance + i, pixel[i]);
+    }
+  }
+
+ private:
+  std::vector<std::int32_t> pixel_;
+};
+
+/// Calls `f(image of one channel, its results in the columns)` with the offsets of both.
+template <class F>
+void for_each_image(const ConvSizes& s, std::int64_t group, const ConvPart& part, const F& f) {
+  parallel_for(s.inputs, s.taps() * part.pixels(s), [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t channel = begin; channel < end; ++channel) {
+      for (std::int64_t n = 0; n < part.images; ++n) {
+        const std::int64_t plane = (((part.image + n) * s.groups + group) * s.inputs + channel) * s.in_pixels();
+        f(plane, channel * s.taps() * part.pixels(s) + n * s.out_pixels());
+      }
+    }
+  });
+}
+
+template <class T>
+void fill(T* columns, const T* x, const ConvSizes& s, std::int64_t group, const ConvPart& part) {
+  if (!SmallImage::serves(s, part)) return fill_rows(columns, x, s, group, part);
+  const SmallImage small(s);
+  for_each_image(s, group, part, [&](std::int64_t plane, std::int64_t results) {
+    std::array<T, SmallImage::kPixelsMax + 1> image;
+    std::copy_n(x + plane, s.in_pixels(), image.begin());
+    image[static_cast<std::size_t>(s.in_pixels())] = T{0};
+    small.for_each(s.out_pixels(), part.pixels(s), [to = columns + results, from = image.data()](std::int64_t at, std::int32_t pixel) {
+      to[at] = from[pixel];
+    });
+  });
+}
+
+template <class T>
+void add(T* x, const T* columns, const ConvSizes& s, std::int64_t group, const ConvPart& part) {
+  if (!SmallImage::serves(s, part)) return add_rows(x, columns, s, group, part);
+  const SmallImage small(s);
+  for_each_image(s, group, part, [&](std::int64_t plane, std::int64_t results) {
+    std::array<T, SmallImage::kPixelsMax + 1> image;
+    std::copy_n(x + plane, s.in_pixels(), image.begin());
+    small.for_each(s.out_pixels(), part.pixels(s), [to = image.data(), from = columns + results](std::int64_t at, std::int32_t pixel) {
+      to[pixel] += from[at];
+    });
+    std::copy_n(image.begin(), s.in_pixels(), x + plane);
   });
 }
 

@@ -1,5 +1,7 @@
 #include "tensor/cpu/convolution.h"
 
+#include <algorithm>
+
 #include "tensor/cpu/dnnl_convolution.h"
 #include "tensor/cpu/gemm_convolution.h"
 
@@ -16,24 +18,58 @@ bool dnnl_takes(const ConvSizes& s, DType dtype) {
   return true;
 }
 
+// Where a product of matrices is faster than oneDNN, which brings images and filters into layouts of its own. The limits
+// are measured, on one thread of a processor with AVX-512.
+
+bool is_product(const ConvSizes& s) { return s.groups == 1 && s.taps() == 1; }
+
+// oneDNN's vectors lie along the channels.
+bool has_few_inputs(const ConvSizes& s, std::int64_t limit) { return s.groups == 1 && s.inputs <= limit; }
+
+// With few pixels for large filters it takes longer to lay the filters out than to use them.
+bool has_few_pixels(const ConvSizes& s, std::int64_t limit) {
+  return s.groups == 1 && s.images * s.out_pixels() <= limit;
+}
+std::int64_t filter_elements(const ConvSizes& s) { return s.outputs * s.depth(); }
+constexpr std::int64_t kLargeFilters = 1 << 20;
+
+bool forward_is_faster(const ConvSizes& s) {
+  return is_product(s) || has_few_inputs(s, 1) || (filter_elements(s) >= kLargeFilters && has_few_pixels(s, 64));
+}
+
+bool backward_input_is_faster(const ConvSizes& s) {
+  return is_product(s) || has_few_inputs(s, 8) || (filter_elements(s) >= kLargeFilters && has_few_pixels(s, 32));
+}
+
+bool backward_weight_is_faster(const ConvSizes& s) {
+  const std::int64_t pixels_max = std::min<std::int64_t>(filter_elements(s) / 2048, 256);
+  return is_product(s) || (has_few_inputs(s, 1) && s.taps() <= 9) || has_few_pixels(s, pixels_max);
+}
+
 }  // namespace
 
 void convolve(Tensor& y, const Tensor& x, const Tensor& weight, const Tensor& bias, const Conv2dOptions& options) {
   const ConvSizes sizes(x.shape(), weight.shape(), y.shape(), options);
-  if (dnnl_takes(sizes, y.dtype())) dnnl_convolve(y, x, weight, bias, options);
+  if (dnnl_takes(sizes, y.dtype()) && !forward_is_faster(sizes)) dnnl_convolve(y, x, weight, bias, options);
   else gemm_convolve(y, x, weight, bias, sizes);
 }
 
 void convolve_backward_input(Tensor& dx, const Tensor& dy, const Tensor& weight, const Conv2dOptions& options) {
   const ConvSizes sizes(dx.shape(), weight.shape(), dy.shape(), options);
-  if (dnnl_takes(sizes, dx.dtype())) dnnl_convolve_backward_input(dx, dy, weight, options);
-  else gemm_convolve_backward_input(dx, dy, weight, sizes);
+  if (dnnl_takes(sizes, dx.dtype()) && !backward_input_is_faster(sizes)) {
+    dnnl_convolve_backward_input(dx, dy, weight, options);
+  } else {
+    gemm_convolve_backward_input(dx, dy, weight, sizes);
+  }
 }
 
 void convolve_backward_weight(Tensor& dw, const Tensor& dy, const Tensor& x, const Conv2dOptions& options) {
   const ConvSizes sizes(x.shape(), dw.shape(), dy.shape(), options);
-  if (dnnl_takes(sizes, dw.dtype())) dnnl_convolve_backward_weight(dw, dy, x, options);
-  else gemm_convolve_backward_weight(dw, dy, x, sizes);
+  if (dnnl_takes(sizes, dw.dtype()) && !backward_weight_is_faster(sizes)) {
+    dnnl_convolve_backward_weight(dw, dy, x, options);
+  } else {
+    gemm_convolve_backward_weight(dw, dy, x, sizes);
+  }
 }
 
 void convolve_backward(Tensor& dx, Tensor& dw, const Tensor& dy, const Tensor& x, const Tensor& weight,

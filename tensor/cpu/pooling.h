@@ -14,8 +14,27 @@ struct PoolWindows {
   std::vector<std::int64_t> end;
   std::vector<std::int64_t> counted;  ///< by how much a mean divides
   std::int64_t step = 1;
+  /// Windows of `kernel` positions at a distance of `stride`, the first at `first`, of which begin and end leave out
+  /// what is not in the image. A stride of 0: they are not regular.
+  std::int64_t first = 0;
+  std::int64_t stride = 0;
+  std::int64_t kernel = 0;
 
   [[nodiscard]] std::int64_t count() const { return static_cast<std::int64_t>(begin.size()); }
+};
+
+/// The sizes that a kernel runs over: images of single channels, which it takes one after the other.
+struct PoolPlanes {
+  PoolPlanes(const Tensor& in, const Tensor& out)
+      : count(in.size(0) * in.size(1)),
+        height(in.size(2)),
+        width(in.size(3)),
+        rows(out.size(2)),
+        columns(out.size(3)) {}
+  std::int64_t count, height, width, rows, columns;
+
+  [[nodiscard]] std::int64_t in_size() const { return height * width; }
+  [[nodiscard]] std::int64_t out_size() const { return rows * columns; }
 };
 
 /// Fills y (n, c, rows, columns) with the largest of each window of x (n, c, h, w), and `where_max` (i32) with its

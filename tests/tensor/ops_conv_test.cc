@@ -35,6 +35,7 @@ const std::vector<ConvCase> kConvCases = {
     {{3, 5, 20, 20}, {7, 5, 1, 1}, {}},
     {{9, 20, 2, 2}, {18, 20, 1, 1}, {}},
     {{2, 8, 3, 3}, {4, 4, 1, 1}, {.groups = 2}},
+    {{70, 3, 2, 2}, {4, 3, 3, 3}, {.padding = {1, 1}}},
     // A few pixels of many channels, and one image that is taken in parts.
     {{4, 24, 2, 2}, {40, 24, 3, 3}, {.padding = {1, 1}}},
     {{1, 20, 50, 50}, {2, 20, 3, 3}, {.padding = {1, 1}}},

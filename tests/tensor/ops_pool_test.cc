@@ -65,12 +65,19 @@ BOOST_AUTO_TEST_CASE(of_equal_elements_the_first_is_the_largest) {
   expect_same(max_pool2d(x, {.kernel = {3, 3}}).where_max, from_values<std::int32_t>({1}, {1, 1, 1, 1}));
   expect_same(max_pool2d(x, {.kernel = {2, 2}, .stride = {1, 1}}).where_max,
               from_values<std::int32_t>({1, 1, 3, 5}, {1, 1, 2, 2}));
+  const Tensor diagonal = from_values<float>({0, 7, 7, 0}, {1, 1, 2, 2});
+  expect_same(max_pool2d(diagonal).where_max, from_values<std::int32_t>({1}, {1, 1, 1, 1}));
+  // Not the padding, though nothing is larger.
+  const MaxPool2dOptions padded{.kernel = {2, 3}, .stride = {1, 1}, .padding = {1, 1}};
+  expect_same(max_pool2d(full({1, 1, 2, 2}, -kInfinity), padded).where_max,
+              from_values<std::int32_t>({0, 0, 0, 0, 2, 2}, {1, 1, 3, 2}));
 }
 
 BOOST_AUTO_TEST_CASE(max_pooling_follows_the_definition) {
   Generator g(5);
   for (const MaxPool2dOptions& o : kMaxCases) {
-    const Tensor x = randn({2, 3, 9, 8}, g, DType::f64);
+    // The second has more rows than are taken at once.
+    const Tensor x = randn(o.stride[0] == 1 ? Shape{1, 2, 97, 90} : Shape{2, 3, 9, 8}, g, DType::f64);
     const auto [y, where_max] = max_pool2d(x, o);
     const Tensor image = pad(x, {o.padding[1], o.padding[1], o.padding[0], o.padding[0]}, -kInfinity);
     Tensor expected = full(y.shape(), -kInfinity, DType::f64);
@@ -130,6 +137,31 @@ BOOST_AUTO_TEST_CASE(average_pooling_gives_the_hand_values) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(average_pooling_follows_the_definition) {
+  Generator g(7);
+  for (const MaxPool2dOptions& window : kMaxCases) {
+    if (window.dilation != Size2d{1, 1}) continue;
+    const AvgPool2dOptions o{.kernel = window.kernel, .stride = window.stride, .padding = window.padding};
+    const Tensor x = randn(o.stride[0] == 1 ? Shape{1, 2, 97, 90} : Shape{2, 3, 9, 8}, g, DType::f64);
+    const Tensor y = avg_pool2d(x, o);
+    const Tensor image = pad(x, {o.padding[1], o.padding[1], o.padding[0], o.padding[0]});
+    Tensor expected = zeros(y.shape(), DType::f64);
+    for (std::int64_t i = 0; i < o.kernel[0]; ++i) {
+      for (std::int64_t j = 0; j < o.kernel[1]; ++j) {
+        expected = expected + shifted(image, i, j, {y.size(2), y.size(3)}, o.stride);
+      }
+    }
+    expected = expected / static_cast<double>(o.kernel[0] * o.kernel[1]);
+    expect_close(y, expected, 1e-14, 1e-14);
+    expect_close(avg_pool2d(x.to(DType::f32), o), avg_pool2d(x.to(DType::f32).to(DType::f64), o).to(DType::f32), 2e-7);
+    // A mean is linear: <dy, mean(x)> = <dx, x> for every dy.
+    const Tensor grad = randn(y.shape(), g, DType::f64);
+    const Tensor dx = avg_pool2d_backward(grad, x.shape(), o);
+    expect_close(sum(dx * x), sum(grad * y), 1e-11, 1e-11);
+    expect_close(avg_pool2d_backward(grad.to(DType::f32), x.shape(), o), dx.to(DType::f32), 0, 2e-6);
+  }
+}
+
 BOOST_AUTO_TEST_CASE(a_partial_last_window_counts_in_ceil_mode) {
   const Tensor x = from_values<float>({1, 2, 3, 4, 5}, {1, 1, 5});
   expect_same(max_pool1d(x).output, from_values<float>({2, 4}, {1, 1, 2}));
@@ -165,6 +197,8 @@ BOOST_AUTO_TEST_CASE(adaptive_windows_cover_the_image) {
               from_values<float>({1, 3, 2, 7, 5}, {1, 1, 5}));  // 2/2, 2/2 + 6/3, 6/3, 6/3 + 10/2, 10/2
   // 2 in 3 parts: [0, 1), [0, 2), [1, 2)
   expect_same(adaptive_avg_pool1d(x.slice(2, 0, 2), 3), from_values<float>({1, 1.5, 2}, {1, 1, 3}));
+  const Tensor pixel = full({1, 1, 1, 1}, 3.0);
+  expect_same(adaptive_avg_pool2d(pixel, {2, 2}), full({1, 1, 2, 2}, 3.0));
   const Tensor image = sixteen(DType::f32);
   expect_same(adaptive_avg_pool2d(image, {1, 1}), full({1, 1, 1, 1}, 8.5));
   expect_same(adaptive_avg_pool2d(image, {2, 2}), avg_pool2d(image));
