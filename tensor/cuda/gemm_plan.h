@@ -35,7 +35,7 @@ struct GemmCall {
 inline GemmOperand gemm_operand(const Place& data, std::int64_t rows, std::int64_t cols, std::int64_t row_stride, std::int64_t col_stride, std::int64_t stride) {
   const bool plain = (col_stride == 1 || cols == 1) && (row_stride >= cols || rows == 1);
   if (plain) return {data, false, rows == 1 ? cols : row_stride, stride};
-  return {data, true, cols == 1 ? rows : col_stride, stride};
+  return {data, true, col_stride, stride};
 }
 
 /// Calls f(GemmCall) until out (..., m, n) = x (..., m, k) times y (..., k, n) is done. Shapes of the batch are equal and not empty,

@@ -96,6 +96,16 @@ struct Parts {
   std::int64_t results;  ///< of the whole reduction
 };
 
+/// Joins what the lanes left in `totals`, pairwise; all lanes see the result in totals[0].
+template <class Fold, class Team>
+TROUPE_HOST_DEVICE void join_lanes(const Team& team, typename Fold::Total* totals) {
+  for (int width = Team::kLanes / 2; width > 0; width /= 2) {
+    team.each([&](int lane) {
+      if (lane < width) totals[lane] = Fold::join(totals[lane], totals[lane + width]);
+    });
+  }
+}
+
 /// A team for each result and part: neighbouring lanes read neighbouring elements of what is folded.
 template <class Fold, class T, int lanes>
 struct FoldRows {
@@ -120,12 +130,7 @@ struct FoldRows {
       }
       team.shared.totals[lane] = total;
     });
-    for (int width = lanes / 2; width > 0; width /= 2) {
-      team.each([&](int lane) {
-        Total* const totals = team.shared.totals;
-        if (lane < width) totals[lane] = Fold::join(totals[lane], totals[lane + width]);
-      });
-    }
+    join_lanes<Fold>(team, team.shared.totals);
     team.each([&](int lane) {
       if (lane == 0) parts.to.put(parts.first + part * parts.results + place, team.shared.totals[0]);
     });
@@ -150,17 +155,29 @@ struct FoldColumns {
   }
 };
 
-/// The totals of the parts of one result, joined in order.
+/// The totals of the parts of one result, by a team: part p in lane p mod 32.
 template <class Fold>
 struct JoinParts {
+  static constexpr int kLanes = 32;
+  using Total = typename Fold::Total;
+  struct Shared {
+    Total totals[kLanes];
+  };
   Totals<Fold> to;
   std::int64_t parts;
   std::int64_t results;
 
-  TROUPE_HOST_DEVICE void operator()(std::int64_t j) const {
-    typename Fold::Total total = Fold::start();
-    for (std::int64_t p = 0; p < parts; ++p) total = Fold::join(total, to.totals[p * results + j]);
-    store_converted(to.out.from(j), 0, to.fold.finish(total));
+  template <class Team>
+  TROUPE_HOST_DEVICE void operator()(const Team& team, std::int64_t j) const {
+    team.each([&](int lane) {
+      Total total = Fold::start();
+      for (std::int64_t p = lane; p < parts; p += kLanes) total = Fold::join(total, to.totals[p * results + j]);
+      team.shared.totals[lane] = total;
+    });
+    join_lanes<Fold>(team, team.shared.totals);
+    team.each([&](int lane) {
+      if (lane == 0) store_converted(to.out.from(j), 0, to.fold.finish(team.shared.totals[0]));
+    });
   }
 };
 
@@ -229,7 +246,7 @@ void fold_with(const Launcher& launcher, const Fold& fold, Tensor& out, const Te
       part += stretch.parts;
     }
   });
-  if (parts > 1) launcher.each(kept.numel, JoinParts<Fold>{totals, parts, kept.numel});
+  if (parts > 1) launcher.template teams<JoinParts<Fold>::kLanes>(kept.numel, JoinParts<Fold>{totals, parts, kept.numel});
 }
 
 template <class Launcher>
