@@ -86,6 +86,7 @@ class CheckpointFn final : public GradFn {
     pass.run(sink);
     if (!pass.take_gradients().empty()) fail_read_other();
     std::vector<Tensor> results;
+    results.reserve(ends.size());
     for (const Edge& end : ends) results.push_back(end ? pass.taken(end) : Tensor());
     return results;
   }

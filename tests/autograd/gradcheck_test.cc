@@ -87,10 +87,10 @@ class RandomGraph {
       case 12:
         return broadcasting(x, y, a, b, [](const Variable& v, const Variable& w) { return pow(v * v + 0.5, sin(w)); });
       case 13:
-        if (x.size() == 0 || y.size() == 0 || x[-1] != y[y.size() == 1 ? 0 : -2]) return {};
+        if (x.empty() || y.empty() || x[x.size() - 1] != y[y.size() == 1 ? 0 : y.size() - 2]) return {};
         return Step{[](const Variable& v, const Variable& w) { return matmul(v, w) * 0.5; }, a, b};
       case 14:
-        if (x.size() == 0 || x != y) return {};
+        if (x.empty() || x != y) return {};
         return Step{[](const Variable& v, const Variable& w) {
                       return slice(concat(std::array{v, w}), 0, 1, 4);
                     },
@@ -102,13 +102,13 @@ class RandomGraph {
         if (!is_matrix) return {};
         return Step{[](const Variable& v, const Variable&) { return reshape(transpose(v), v.shape()); }, a, b};
       case 17:
-        if (x.size() == 0) return {};
+        if (x.empty()) return {};
         return Step{[](const Variable& v, const Variable&) { return mean(v, {-1}) + logsumexp(v, {-1}); }, a, b};
       case 18:
-        if (x.size() == 0) return {};
+        if (x.empty()) return {};
         return Step{[](const Variable& v, const Variable&) { return sum(v * v, {0}, KeepDim::yes) * 0.3; }, a, b};
       case 19:
-        if (x.size() == 0) return {};
+        if (x.empty()) return {};
         return Step{[](const Variable& v, const Variable&) { return softmax(v, -1) + cumsum(v, 0) * 0.3; }, a, b};
       case 20:
         if (!is_matrix) return {};
