@@ -75,9 +75,11 @@ void convolve_backward_weight(Tensor& dw, const Tensor& dy, const Tensor& x, con
 void convolve_backward(Tensor& dx, Tensor& dw, const Tensor& dy, const Tensor& x, const Tensor& weight,
                        const Conv2dOptions& options) {
   const ConvSizes sizes(x.shape(), weight.shape(), dy.shape(), options);
-  if (dnnl_takes(sizes, dx.dtype())) return dnnl_convolve_backward(dx, dw, dy, x, weight, options);
-  gemm_convolve_backward_input(dx, dy, weight, sizes);
-  gemm_convolve_backward_weight(dw, dy, x, sizes);
+  if (dnnl_takes(sizes, dx.dtype()) && !backward_input_is_faster(sizes) && !backward_weight_is_faster(sizes)) {
+    return dnnl_convolve_backward(dx, dw, dy, x, weight, options);
+  }
+  convolve_backward_input(dx, dy, weight, options);
+  convolve_backward_weight(dw, dy, x, options);
 }
 
 }  // namespace troupe::cpu

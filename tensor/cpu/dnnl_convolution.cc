@@ -1,5 +1,8 @@
 #include "tensor/cpu/dnnl_convolution.h"
 
+#include <algorithm>
+#include <memory>
+
 #include "tensor/cpu/dnnl_plan.h"
 #include "tensor/math_threads.h"
 
@@ -11,10 +14,11 @@ using dnnl::memory;
 
 enum class Pass : std::uint8_t { forward = 1, forward_bias, backward_input, backward_weight };
 
+/// Of one run of a plan.
 struct Shapes {
-  const Shape& x;
-  const Shape& weight;
-  const Shape& y;
+  Shape x;
+  Shape weight;
+  Shape y;
 };
 
 DnnlPlanCache::Key make_key(Pass pass, const Shapes& shapes, const Conv2dOptions& o) {
@@ -125,63 +129,122 @@ DnnlPlan plan_backward_weight(const Shapes& s, const Conv2dOptions& o) {
   DnnlPlan plan(BackwardWeight(desc), desc.scratchpad_desc());
   plan.add_input(DNNL_ARG_DIFF_DST, plain(s.y), desc.diff_dst_desc());
   plan.add_input(DNNL_ARG_SRC, plain(s.x), desc.src_desc());
-  plan.add_output(DNNL_ARG_DIFF_WEIGHTS, plain_filters(s.weight, o.groups), desc.diff_weights_desc());
+  plan.add_summed_output(DNNL_ARG_DIFF_WEIGHTS, plain_filters(s.weight, o.groups), desc.diff_weights_desc());
   return plan;
 }
 
+// A convolution as runs over some of its images each, so that what is reordered stays in a core's second cache.
+class Images {
+ public:
+  Images(const Shape& x, const Shape& weight, const Shape& y, const Conv2dOptions& options)
+      : options_(options), shapes_{x, weight, y}, runs_(runs_of(shapes_)) {
+    shapes_.x[0] /= runs_;
+    shapes_.y[0] /= runs_;
+  }
+
+  [[nodiscard]] std::int64_t runs() const { return runs_; }
+  /// The address of what run `i` takes of x, of y.
+  [[nodiscard]] void* x_of(std::byte* x, std::int64_t i) const { return part(x, shapes_.x, i); }
+  [[nodiscard]] void* y_of(std::byte* y, std::int64_t i) const { return part(y, shapes_.y, i); }
+
+  [[nodiscard]] std::shared_ptr<const DnnlPlan> forward(bool with_bias) const {
+    return dnnl_plans().get(make_key(with_bias ? Pass::forward_bias : Pass::forward, shapes_, options_),
+                            [&] { return plan_forward(shapes_, options_, with_bias); });
+  }
+  [[nodiscard]] std::shared_ptr<const DnnlPlan> backward_input() const {
+    return dnnl_plans().get(make_key(Pass::backward_input, shapes_, options_),
+                            [&] { return plan_backward_input(shapes_, options_); });
+  }
+  [[nodiscard]] std::shared_ptr<const DnnlPlan> backward_weight() const {
+    return dnnl_plans().get(make_key(Pass::backward_weight, shapes_, options_),
+                            [&] { return plan_backward_weight(shapes_, options_); });
+  }
+
+ private:
+  static void* part(std::byte* data, const Shape& shape, std::int64_t i) {
+    return data + static_cast<std::size_t>(i * shape.numel()) * sizeof(float);
+  }
+
+  // Images of one run are read and written in both layouts. Runs are equal: they have one plan.
+  static std::int64_t runs_of(const Shapes& s) {
+    constexpr std::int64_t kBytes = 3 << 19;
+    const std::int64_t images = s.x[0];
+    const std::int64_t bytes = 2 * static_cast<std::int64_t>(sizeof(float)) * (s.x.numel() + s.y.numel());
+    const std::int64_t wanted = (bytes + kBytes - 1) / kBytes / MathThreads::current();
+    // A number that has few divisors may leave runs too short to be worth their calls.
+    for (std::int64_t runs = std::max<std::int64_t>(wanted, 1); runs <= std::min(images, 4 * wanted); ++runs) {
+      if (images % runs == 0) return runs;
+    }
+    return 1;
+  }
+
+  Conv2dOptions options_;
+  Shapes shapes_;
+  std::int64_t runs_;
+};
+
 // oneDNN takes every address as writable; inputs are not written.
-void* input(const Tensor& x) { return const_cast<std::byte*>(x.bytes()); }
+std::byte* input(const Tensor& x) { return const_cast<std::byte*>(x.bytes()); }
 
 }  // namespace
 
 void dnnl_convolve(Tensor& y, const Tensor& x, const Tensor& weight, const Tensor& bias, const Conv2dOptions& options) {
-  const Shapes shapes{x.shape(), weight.shape(), y.shape()};
-  const bool with_bias = bias.defined();
-  const auto plan = dnnl_plans().get(make_key(with_bias ? Pass::forward_bias : Pass::forward, shapes, options),
-                                     [&] { return plan_forward(shapes, options, with_bias); });
-  DnnlPlan::Addresses addresses{
-      {DNNL_ARG_DST, y.mutable_bytes()}, {DNNL_ARG_SRC, input(x)}, {DNNL_ARG_WEIGHTS, input(weight)}};
-  if (with_bias) addresses.emplace_back(DNNL_ARG_BIAS, input(bias));
-  plan->run(addresses);
+  const Images images(x.shape(), weight.shape(), y.shape(), options);
+  const auto plan = images.forward(bias.defined());
+  std::byte* const to = y.mutable_bytes();
+  DnnlRuns runs;
+  for (std::int64_t i = 0; i < images.runs(); ++i) {
+    void* const from = images.x_of(input(x), i);
+    DnnlPlan::Addresses addresses{
+        {DNNL_ARG_DST, images.y_of(to, i)}, {DNNL_ARG_SRC, from}, {DNNL_ARG_WEIGHTS, input(weight)}};
+    if (bias.defined()) addresses.emplace_back(DNNL_ARG_BIAS, input(bias));
+    plan->run(addresses, runs);
+    runs.forget(from);
+  }
 }
-
-namespace {
-
-void run_backward_input(Tensor& dx, const Tensor& dy, const Tensor& weight, const Conv2dOptions& options,
-                        DnnlPlan::Reordered& reordered) {
-  const Shapes shapes{dx.shape(), weight.shape(), dy.shape()};
-  const auto plan = dnnl_plans().get(make_key(Pass::backward_input, shapes, options),
-                                     [&] { return plan_backward_input(shapes, options); });
-  plan->run({{DNNL_ARG_DIFF_SRC, dx.mutable_bytes()}, {DNNL_ARG_DIFF_DST, input(dy)}, {DNNL_ARG_WEIGHTS, input(weight)}},
-            reordered);
-}
-
-void run_backward_weight(Tensor& dw, const Tensor& dy, const Tensor& x, const Conv2dOptions& options,
-                         DnnlPlan::Reordered& reordered) {
-  const Shapes shapes{x.shape(), dw.shape(), dy.shape()};
-  const auto plan = dnnl_plans().get(make_key(Pass::backward_weight, shapes, options),
-                                     [&] { return plan_backward_weight(shapes, options); });
-  plan->run({{DNNL_ARG_DIFF_WEIGHTS, dw.mutable_bytes()}, {DNNL_ARG_DIFF_DST, input(dy)}, {DNNL_ARG_SRC, input(x)}},
-            reordered);
-}
-
-}  // namespace
 
 void dnnl_convolve_backward_input(Tensor& dx, const Tensor& dy, const Tensor& weight, const Conv2dOptions& options) {
-  DnnlPlan::Reordered reordered;
-  run_backward_input(dx, dy, weight, options, reordered);
+  const Images images(dx.shape(), weight.shape(), dy.shape(), options);
+  const auto plan = images.backward_input();
+  std::byte* const to = dx.mutable_bytes();
+  DnnlRuns runs;
+  for (std::int64_t i = 0; i < images.runs(); ++i) {
+    void* const from = images.y_of(input(dy), i);
+    plan->run({{DNNL_ARG_DIFF_SRC, images.x_of(to, i)}, {DNNL_ARG_DIFF_DST, from}, {DNNL_ARG_WEIGHTS, input(weight)}}, runs);
+    runs.forget(from);
+  }
 }
 
 void dnnl_convolve_backward_weight(Tensor& dw, const Tensor& dy, const Tensor& x, const Conv2dOptions& options) {
-  DnnlPlan::Reordered reordered;
-  run_backward_weight(dw, dy, x, options, reordered);
+  const Images images(x.shape(), dw.shape(), dy.shape(), options);
+  const auto plan = images.backward_weight();
+  DnnlRuns runs;
+  for (std::int64_t i = 0; i < images.runs(); ++i) {
+    void* const g = images.y_of(input(dy), i);
+    void* const from = images.x_of(input(x), i);
+    plan->run({{DNNL_ARG_DIFF_DST, g}, {DNNL_ARG_SRC, from}}, runs);
+    runs.forget(g);
+    runs.forget(from);
+  }
+  plan->finish({{DNNL_ARG_DIFF_WEIGHTS, dw.mutable_bytes()}}, runs);
 }
 
 void dnnl_convolve_backward(Tensor& dx, Tensor& dw, const Tensor& dy, const Tensor& x, const Tensor& weight,
                             const Conv2dOptions& options) {
-  DnnlPlan::Reordered reordered;
-  run_backward_input(dx, dy, weight, options, reordered);
-  run_backward_weight(dw, dy, x, options, reordered);
+  const Images images(x.shape(), weight.shape(), dy.shape(), options);
+  const auto by_input = images.backward_input();
+  const auto by_weight = images.backward_weight();
+  std::byte* const to = dx.mutable_bytes();
+  DnnlRuns runs;
+  for (std::int64_t i = 0; i < images.runs(); ++i) {
+    void* const g = images.y_of(input(dy), i);
+    void* const from = images.x_of(input(x), i);
+    by_input->run({{DNNL_ARG_DIFF_SRC, images.x_of(to, i)}, {DNNL_ARG_DIFF_DST, g}, {DNNL_ARG_WEIGHTS, input(weight)}}, runs);
+    by_weight->run({{DNNL_ARG_DIFF_DST, g}, {DNNL_ARG_SRC, from}}, runs);
+    runs.forget(g);
+    runs.forget(from);
+  }
+  by_weight->finish({{DNNL_ARG_DIFF_WEIGHTS, dw.mutable_bytes()}}, runs);
 }
 
 }  // namespace troupe::cpu

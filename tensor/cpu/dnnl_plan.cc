@@ -1,16 +1,38 @@
 #include "tensor/cpu/dnnl_plan.h"
 
 #include <algorithm>
-#include <unordered_map>
 
-#include "tensor/storage.h"
+#include "tensor/cpu/vectorized.h"
 
 namespace troupe::cpu {
 namespace {
 
-dnnl::memory scratch_memory(const dnnl::memory::desc& desc, std::vector<Storage>& keep) {
-  keep.push_back(Storage::allocate(desc.get_size()));
-  return {desc, dnnl_engine(), keep.back().mutable_data()};
+// A primitive's own call takes a map of arguments; this takes them as they lie.
+void execute(const dnnl::primitive& primitive, const dnnl::stream& stream, const std::vector<dnnl_exec_arg_t>& arguments) {
+  dnnl::error::wrap_c_api(dnnl_primitive_execute(primitive.get(), stream.get(), static_cast<int>(arguments.size()),
+                                                 arguments.data()),
+                          "could not execute a primitive");
+}
+
+// Memory of `desc`, with its bytes; they are kept by the pool of the allocator between runs.
+std::pair<dnnl::memory, Storage> new_memory(const dnnl::memory::desc& desc) {
+  Storage bytes = Storage::allocate(desc.get_size());
+  dnnl::memory memory(desc, dnnl_engine(), bytes.mutable_data());
+  return {std::move(memory), std::move(bytes)};
+}
+
+void reorder(const dnnl::primitive& primitive, const dnnl::memory::desc& scratchpad, const dnnl::stream& stream,
+             const dnnl::memory& from, const dnnl::memory& to) {
+  const auto [scratch, bytes] = new_memory(scratchpad);
+  execute(primitive, stream,
+          {{DNNL_ARG_FROM, from.get()}, {DNNL_ARG_TO, to.get()}, {DNNL_ARG_SCRATCHPAD, scratch.get()}});
+}
+
+// sum += part, of one layout.
+void add_memory(const dnnl::memory& sum, const dnnl::memory& part) {
+  const auto count = static_cast<std::int64_t>(sum.get_desc().get_size() / sizeof(float));
+  vectorized_for(count, [ to = static_cast<float*>(sum.get_data_handle()),
+                          from = static_cast<const float*>(part.get_data_handle()) ](std::int64_t i) { to[i] += from[i]; });
 }
 
 }  // namespace
@@ -26,79 +48,103 @@ dnnl::primitive_attr dnnl_attributes() {
   return attributes;
 }
 
+const dnnl::memory* DnnlRuns::find(const void* address, const dnnl::memory::desc& wanted) const {
+  const auto found = std::ranges::find_if(
+      inputs_, [&](const Input& input) { return input.address == address && input.memory.get_desc() == wanted; });
+  return found == inputs_.end() ? nullptr : &found->memory;
+}
+
+void DnnlRuns::add(const void* address, dnnl::memory memory, Storage bytes) {
+  inputs_.push_back({address, std::move(memory), std::move(bytes)});
+}
+
+void DnnlRuns::forget(const void* address) {
+  std::erase_if(inputs_, [address](const Input& input) { return input.address == address; });
+}
+
 DnnlPlan::DnnlPlan(dnnl::primitive primitive, const dnnl::memory::desc& scratchpad)
     : main_{std::move(primitive), scratchpad} {}
 
 void DnnlPlan::add_input(int id, const dnnl::memory::desc& plain, const dnnl::memory::desc& wanted) {
-  add(id, true, plain, wanted);
+  add(id, Role::input, plain, wanted);
 }
 
 void DnnlPlan::add_output(int id, const dnnl::memory::desc& plain, const dnnl::memory::desc& wanted) {
-  add(id, false, plain, wanted);
+  add(id, Role::output, plain, wanted);
 }
 
-void DnnlPlan::add(int id, bool is_input, const dnnl::memory::desc& plain, const dnnl::memory::desc& wanted) {
-  std::optional<Step> reorder;
-  if (plain != wanted) {
-    const dnnl::reorder::primitive_desc desc(dnnl_engine(), is_input ? plain : wanted, dnnl_engine(),
-                                             is_input ? wanted : plain, dnnl_attributes());
-    reorder = Step{dnnl::reorder(desc), desc.scratchpad_desc()};
+void DnnlPlan::add_summed_output(int id, const dnnl::memory::desc& plain, const dnnl::memory::desc& wanted) {
+  add(id, Role::summed_output, plain, wanted);
+}
+
+void DnnlPlan::add(int id, Role role, const dnnl::memory::desc& plain, const dnnl::memory::desc& wanted) {
+  std::optional<Step> step;
+  if (plain != wanted || role == Role::summed_output) {
+    const bool inward = role == Role::input;
+    const dnnl::reorder::primitive_desc desc(dnnl_engine(), inward ? plain : wanted, dnnl_engine(),
+                                             inward ? wanted : plain, dnnl_attributes());
+    step = Step{dnnl::reorder(desc), desc.scratchpad_desc()};
   }
-  arguments_.push_back({id, is_input, plain, wanted, std::move(reorder)});
+  arguments_.push_back({id, role, plain, wanted, std::move(step)});
 }
 
-std::size_t DnnlPlan::size_of(int id) const {
-  const auto found = std::ranges::find(arguments_, id, &Argument::id);
-  return found == arguments_.end() ? 0 : found->plain.get_size();
+dnnl::memory DnnlPlan::input_of(const Argument& argument, const dnnl::stream& stream, void* address, DnnlRuns& runs) {
+  const dnnl::memory plain(argument.plain, dnnl_engine(), address);
+  if (!argument.reorder) return plain;
+  if (const dnnl::memory* const known = runs.find(address, argument.wanted)) return *known;
+  auto [memory, bytes] = new_memory(argument.wanted);
+  reorder(argument.reorder->primitive, argument.reorder->scratchpad, stream, plain, memory);
+  runs.add(address, memory, std::move(bytes));
+  return memory;
 }
 
-const dnnl::memory* DnnlPlan::Reordered::find(const void* address, const dnnl::memory::desc& wanted) const {
-  const auto found = std::ranges::find_if(inputs_, [&](const Input& input) { return input.address == address && input.memory.get_desc() == wanted; });
-  return found == inputs_.end() ? nullptr : &found->memory;
-}
-
-void DnnlPlan::Reordered::add(const void* address, dnnl::memory memory, Storage bytes) {
-  inputs_.push_back({address, std::move(memory), std::move(bytes)});
-}
-
-void DnnlPlan::run(const Addresses& arguments) const {
-  Reordered reordered;
-  run(arguments, reordered);
-}
-
-void DnnlPlan::run(const Addresses& arguments, Reordered& reordered) const {
+void DnnlPlan::run(const Addresses& arguments, DnnlRuns& runs) const {
   dnnl::stream stream(dnnl_engine());
+  std::vector<dnnl::memory> memories;
   std::vector<Storage> keep;
-  std::unordered_map<int, dnnl::memory> caller;
-  std::unordered_map<int, dnnl::memory> wanted;
-  const auto reorder = [&](const Argument& argument, const dnnl::memory& from, const dnnl::memory& to) {
-    argument.reorder->primitive.execute(stream,
-                                        {{DNNL_ARG_FROM, from},
-                                         {DNNL_ARG_TO, to},
-                                         {DNNL_ARG_SCRATCHPAD, scratch_memory(argument.reorder->scratchpad, keep)}});
+  std::vector<dnnl_exec_arg_t> handed;
+  const auto hand = [&](int id, const dnnl::memory& memory) {
+    memories.push_back(memory);
+    handed.push_back({id, memory.get()});
   };
+  const auto hand_new = [&](int id, const dnnl::memory::desc& desc) {
+    auto [memory, bytes] = new_memory(desc);
+    hand(id, memory);
+    keep.push_back(std::move(bytes));
+  };
+  const auto address_of = [&](int id) { return std::ranges::find(arguments, id, &Addresses::value_type::first)->second; };
   for (const Argument& argument : arguments_) {
-    const auto address = std::ranges::find(arguments, argument.id, &Addresses::value_type::first);
-    const dnnl::memory plain(argument.plain, dnnl_engine(), address->second);
-    caller.emplace(argument.id, plain);
-    if (!argument.reorder) {
-      wanted.emplace(argument.id, plain);
-    } else if (!argument.is_input) {
-      wanted.emplace(argument.id, scratch_memory(argument.wanted, keep));
-    } else if (const dnnl::memory* const known = reordered.find(address->second, argument.wanted)) {
-      wanted.emplace(argument.id, *known);
+    if (argument.role == Role::input) hand(argument.id, input_of(argument, stream, address_of(argument.id), runs));
+    else if (argument.reorder) hand_new(argument.id, argument.wanted);
+    else hand(argument.id, dnnl::memory(argument.plain, dnnl_engine(), address_of(argument.id)));
+  }
+  hand_new(DNNL_ARG_SCRATCHPAD, main_.scratchpad);
+  execute(main_.primitive, stream, handed);
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < arguments_.size(); ++i) {
+    const Argument& argument = arguments_[i];
+    if (argument.role == Role::input || !argument.reorder) continue;
+    Storage& bytes = keep[kept++];
+    if (argument.role == Role::output) {
+      const dnnl::memory plain(argument.plain, dnnl_engine(), address_of(argument.id));
+      reorder(argument.reorder->primitive, argument.reorder->scratchpad, stream, memories[i], plain);
+    } else if (const auto sum = std::ranges::find(runs.sums_, argument.id, &DnnlRuns::Sum::id); sum != runs.sums_.end()) {
+      add_memory(sum->memory, memories[i]);
     } else {
-      Storage bytes = Storage::allocate(argument.wanted.get_size());
-      const dnnl::memory memory(argument.wanted, dnnl_engine(), bytes.mutable_data());
-      reorder(argument, plain, memory);
-      wanted.emplace(argument.id, memory);
-      reordered.add(address->second, memory, std::move(bytes));
+      runs.sums_.push_back({argument.id, memories[i], std::move(bytes)});
     }
   }
-  wanted.emplace(DNNL_ARG_SCRATCHPAD, scratch_memory(main_.scratchpad, keep));
-  main_.primitive.execute(stream, wanted);
+  stream.wait();
+}
+
+void DnnlPlan::finish(const Addresses& arguments, DnnlRuns& runs) const {
+  dnnl::stream stream(dnnl_engine());
   for (const Argument& argument : arguments_) {
-    if (argument.reorder && !argument.is_input) reorder(argument, wanted.at(argument.id), caller.at(argument.id));
+    if (argument.role != Role::summed_output) continue;
+    const auto sum = std::ranges::find(runs.sums_, argument.id, &DnnlRuns::Sum::id);
+    const auto address = std::ranges::find(arguments, argument.id, &Addresses::value_type::first);
+    const dnnl::memory plain(argument.plain, dnnl_engine(), address->second);
+    reorder(argument.reorder->primitive, argument.reorder->scratchpad, stream, sum->memory, plain);
   }
   stream.wait();
 }
