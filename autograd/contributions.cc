@@ -1,6 +1,7 @@
 #include "autograd/contributions.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "tensor/ops.h"
@@ -21,7 +22,8 @@ bool comes_before(const Contribution& a, const Contribution& b) {
   return a.index < b.index;
 }
 
-/// total = total + next, in the memory of `total` if nobody else can see it.
+}  // namespace
+
 void add_to(Tensor& total, Tensor next) {
   if (!total.defined()) {
     total = std::move(next);
@@ -35,11 +37,9 @@ void add_to(Tensor& total, Tensor next) {
   }
 }
 
-}  // namespace
-
 void add_in_order(std::vector<Contribution>& arrived, Contribution next) {
   for (Contribution& there : arrived) {
-    if (!there.from || there.slot != next.slot) continue;
+    if (next.rows || there.rows || !there.from || there.slot != next.slot) continue;
     return add_to(there.gradient, std::move(next.gradient));
   }
   arrived.push_back(std::move(next));
@@ -67,6 +67,19 @@ std::vector<Tensor> sum_by_slot(std::vector<Contribution> contributions, std::ui
     sums[slot] = std::move(across_calls);
   }
   return sums;
+}
+
+std::shared_ptr<const SparseTensor> take_rows(std::vector<Contribution>& contributions) {
+  const auto has_rows = [](const Contribution& c) { return c.rows != nullptr; };
+  std::vector<Contribution> with_rows;
+  std::copy_if(contributions.begin(), contributions.end(), std::back_inserter(with_rows), has_rows);
+  if (with_rows.empty()) return nullptr;
+  std::erase_if(contributions, has_rows);
+  if (with_rows.size() == 1 && with_rows.front().rows->is_coalesced()) return with_rows.front().rows;
+  std::stable_sort(with_rows.begin(), with_rows.end(), comes_before);
+  std::vector<SparseTensor> parts;
+  for (const Contribution& c : with_rows) parts.push_back(*c.rows);
+  return std::make_shared<const SparseTensor>(add(parts).coalesce());
 }
 
 }  // namespace troupe::detail

@@ -17,6 +17,7 @@
 namespace troupe {
 
 class GradFn;
+class RowsFn;
 
 namespace detail {
 struct VertexNotes;
@@ -67,6 +68,9 @@ class GradFn {
   /// The same for a pass that needs only some of the results: `needed` is next() with the other edges left empty. What
   /// is not needed may be undefined. Calls apply() unless overridden.
   [[nodiscard]] virtual std::vector<Tensor> apply_to(std::vector<Tensor> gradients, std::span<const Edge> needed) const;
+
+  /// This vertex, if its gradient by its first input may be a few rows (rows_fn.h); else null.
+  [[nodiscard]] virtual const RowsFn* as_rows() const noexcept { return nullptr; }
 
   /// The vertex takes part in no pass any more: what apply() needs is let go of, as soon as nobody is inside it.
   /// Any thread, any number of times.

@@ -1,26 +1,69 @@
 #include "autograd/gradients.h"
 
+#include <array>
+
 #include "tensor/ops.h"
 
 namespace troupe {
 
 Tensor Gradients::of(const Variable& leaf) const {
-  auto found = index_.find(leaf.id());
-  return found == index_.end() ? Tensor() : entries_[found->second].second;
+  const auto found = index_.find(leaf.id());
+  if (found == index_.end()) return {};
+  const Tensor& gradient = entries_[found->second].second;
+  return gradient.defined() ? gradient : sparse_.at(leaf.id()).to_dense();
+}
+
+SparseTensor Gradients::sparse_of(const Variable& leaf) const {
+  const auto found = sparse_.find(leaf.id());
+  return found == sparse_.end() ? SparseTensor() : found->second;
 }
 
 void Gradients::add(const Variable& leaf, const Tensor& gradient) {
   auto [place, is_new] = index_.try_emplace(leaf.id(), entries_.size());
   if (is_new) {
     entries_.emplace_back(leaf, gradient);
-  } else {
-    Tensor& there = entries_[place->second].second;
-    there = troupe::add(there, gradient);
+    return;
   }
+  Tensor& there = entries_[place->second].second;
+  there = troupe::add(of(leaf), gradient);
+  sparse_.erase(leaf.id());
+}
+
+void Gradients::add(const Variable& leaf, const SparseTensor& gradient) {
+  const auto there = sparse_.find(leaf.id());
+  if (there == sparse_.end() && index_.contains(leaf.id())) return add(leaf, gradient.to_dense());
+  if (there == sparse_.end()) {
+    index_.emplace(leaf.id(), entries_.size());
+    entries_.emplace_back(leaf, Tensor());
+    sparse_.emplace(leaf.id(), gradient.coalesce());
+    return;
+  }
+  there->second = troupe::add(std::array{there->second, gradient}).coalesce();
+  entries_[index_.at(leaf.id())].second = {};
 }
 
 void Gradients::add(const Gradients& others) {
-  for (const auto& [leaf, gradient] : others) add(leaf, gradient);
+  for (const auto& [leaf, gradient] : others.entries_) {
+    const SparseTensor rows = others.sparse_of(leaf);
+    if (rows.defined()) {
+      add(leaf, rows);
+    } else {
+      add(leaf, gradient);
+    }
+  }
+}
+
+std::vector<Gradients::Entry>::const_iterator Gradients::begin() const {
+  for (auto& [leaf, gradient] : entries_) {
+    if (!gradient.defined()) gradient = sparse_.at(leaf.id()).to_dense();
+  }
+  return entries_.begin();
+}
+
+std::vector<Variable> Gradients::leaves() const {
+  std::vector<Variable> all;
+  for (const auto& [leaf, gradient] : entries_) all.push_back(leaf);
+  return all;
 }
 
 }  // namespace troupe

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "autograd/ops_matmul.h"
+#include "autograd/ops_embedding.h"
 #include "autograd/variable.h"
 #include "tensor/ops.h"
 
@@ -116,7 +117,6 @@ namespace troupe {
 // Indexing; `index` is i64 or i32.
 
 [[nodiscard]] Variable index_select(const Variable& x, int dim, const Tensor& index);
-[[nodiscard]] Variable embedding(const Variable& weight, const Tensor& index);
 [[nodiscard]] Variable gather(const Variable& x, int dim, const Tensor& index);
 [[nodiscard]] Variable scatter_add(const Variable& x, int dim, const Tensor& index, const Variable& source);
 [[nodiscard]] Variable masked_fill(const Variable& x, const Tensor& mask, double value);

@@ -42,14 +42,6 @@ Variable index_select(const Variable& x, int dim, const Tensor& index) {
                 });
 }
 
-Variable embedding(const Variable& weight, const Tensor& index) {
-  const Tensor value = weight.value();
-  return record("embedding", embedding(value, index), edges_of({&weight}),
-                [rows = value.size(0), index = Saved(index)](const Tensor& g) {
-                  return embedding_backward(g, index.get(), rows);
-                });
-}
-
 Variable gather(const Variable& x, int dim, const Tensor& index) {
   const Tensor value = x.value();
   return record("gather", gather(value, dim, index), edges_of({&x}), put_back(value, dim, index));

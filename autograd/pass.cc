@@ -181,7 +181,12 @@ void Pass::run(GradientSink& sink) {
   while (Vertex* vertex = take_ready()) {
     ++ran_count_;
     vertex->mark = vertex->fn->mark();
+    Rows rows = vertex->fn->kind() == VertexKind::leaf ? take_rows(vertex->arrived) : nullptr;
     std::vector<Tensor> gradients = sum_by_slot(std::move(vertex->arrived), vertex->fn->slot_count());
+    if (rows && (vertex->hooks || vertex->takes)) {
+      add_to(gradients.front(), rows->to_dense());
+      rows.reset();
+    }
     if (vertex->hooks) run_gradient_hooks(*vertex, gradients);
     if (vertex->takes) vertex->taken = gradients;
     if (vertex->goes_on) {
@@ -189,7 +194,7 @@ void Pass::run(GradientSink& sink) {
         case VertexKind::recv:
           sink.deliver(std::static_pointer_cast<const RecvFn>(vertex->fn), std::move(gradients));
           break;
-        case VertexKind::leaf: keep(*vertex, std::move(gradients.front())); break;
+        case VertexKind::leaf: keep(*vertex, std::move(gradients.front()), rows); break;
         case VertexKind::send:
         case VertexKind::operation: pass_on(*vertex, std::move(gradients)); break;
       }
@@ -203,10 +208,10 @@ Tensor Pass::taken(const Edge& edge) const {
   return found == vertices_.end() || found->second.taken.empty() ? Tensor() : found->second.taken[edge.slot];
 }
 
-void Pass::arrive(const Edge& edge, const Vertex& from, std::uint32_t index, Tensor gradient) {
+void Pass::arrive(const Edge& edge, const Vertex& from, std::uint32_t index, Tensor gradient, Rows rows) {
   Vertex& vertex = vertices_.at(edge.fn.get());
-  if (gradient.defined()) {
-    Contribution contribution{edge.slot, &from.mark, index, std::move(gradient)};
+  if (gradient.defined() || rows) {
+    Contribution contribution{edge.slot, &from.mark, index, std::move(gradient), std::move(rows)};
     if (in_order_) {
       add_in_order(vertex.arrived, std::move(contribution));
     } else {
@@ -254,8 +259,9 @@ void Pass::run_gradient_hooks(const Vertex& vertex, std::vector<Tensor>& gradien
   }
 }
 
-void Pass::keep(const Vertex& vertex, Tensor gradient) {
+void Pass::keep(const Vertex& vertex, Tensor gradient, const Rows& rows) {
   const Variable variable = static_cast<const LeafFn&>(*vertex.fn).variable();
+  if (rows && variable.defined()) gradients_.add(variable, *rows);
   if (!gradient.defined() || !variable.defined()) return;
   gradient = owned(std::move(gradient));
   gradients_.add(variable, gradient);
@@ -267,25 +273,30 @@ void Pass::keep(const Vertex& vertex, Tensor gradient) {
 
 void Pass::pass_on(const Vertex& vertex, std::vector<Tensor> gradients) {
   const std::span<const Edge> needed = vertex.needed.empty() ? vertex.fn->next() : std::span<const Edge>(vertex.needed);
-  std::vector<Tensor> results = apply(*vertex.fn, needed, std::move(gradients));
+  RowsFn::Applied results = apply(*vertex.fn, needed, std::move(gradients));
   for (std::uint32_t i = 0; i < needed.size(); ++i) {
-    if (needed[i]) arrive(needed[i], vertex, i, std::move(results[i]));
+    if (needed[i]) arrive(needed[i], vertex, i, std::move(results.gradients[i]), i == 0 ? results.rows : nullptr);
   }
 }
 
-std::vector<Tensor> Pass::apply(const GradFn& fn, std::span<const Edge> needed, std::vector<Tensor> gradients) {
-  std::vector<Tensor> results(needed.size());
+RowsFn::Applied Pass::apply(const GradFn& fn, std::span<const Edge> needed, std::vector<Tensor> gradients) {
+  RowsFn::Applied results{nullptr, std::vector<Tensor>(needed.size())};
   if (any_defined(gradients)) {
     const std::optional<Anomaly> what = watched(fn);
     const std::vector<Tensor> got = what ? gradients : std::vector<Tensor>();
     results = guarded(fn.name(), [&] {
       const GradFn::Use use(fn);
-      return fn.apply_to(std::move(gradients), needed);
+      const RowsFn* by_rows = fn.as_rows();
+      if (by_rows && needed.front() && needed.front().fn->kind() == VertexKind::leaf) {
+        return by_rows->apply_rows(gradients.front(), needed);
+      }
+      return RowsFn::Applied{nullptr, fn.apply_to(std::move(gradients), needed)};
     });
-    if (results.size() != needed.size()) {
-      fail(fn.name(), fmt::format("gave {} gradients for {} inputs", results.size(), needed.size()));
+    if (results.gradients.size() != needed.size()) {
+      fail(fn.name(), fmt::format("gave {} gradients for {} inputs", results.gradients.size(), needed.size()));
     }
-    if (what) check(fn, *what, got, results);
+    if (what) check(fn, *what, got, results.gradients);
+    if (what && results.rows) check(fn, *what, got, std::span(&results.rows->values(), 1));
   }
   if (graph_ == Graph::release && fn.kind() == VertexKind::operation) fn.release();
   return results;

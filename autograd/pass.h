@@ -21,6 +21,7 @@
 #include "autograd/engine.h"
 #include "autograd/gradients.h"
 #include "autograd/hooks.h"
+#include "autograd/rows_fn.h"
 
 namespace troupe::detail {
 
@@ -81,15 +82,15 @@ class Pass {
 
   Recvs close_over(const std::shared_ptr<const GradFn>& start);
   [[nodiscard]] bool runs_before(const GradFn& from, const GradFn& to);
-  void arrive(const Edge& edge, const Vertex& from, std::uint32_t index, Tensor gradient);
+  using Rows = std::shared_ptr<const SparseTensor>;
+  void arrive(const Edge& edge, const Vertex& from, std::uint32_t index, Tensor gradient, Rows rows);
   static bool older(const Vertex* a, const Vertex* b);
   void count_down(Vertex& vertex);
   [[nodiscard]] Vertex* take_ready();
   void run_gradient_hooks(const Vertex& vertex, std::vector<Tensor>& gradients);
-  void keep(const Vertex& vertex, Tensor gradient);
+  void keep(const Vertex& vertex, Tensor gradient, const Rows& rows);
   void pass_on(const Vertex& vertex, std::vector<Tensor> gradients);
-  [[nodiscard]] std::vector<Tensor> apply(const GradFn& fn, std::span<const Edge> needed,
-                                          std::vector<Tensor> gradients);
+  [[nodiscard]] RowsFn::Applied apply(const GradFn& fn, std::span<const Edge> needed, std::vector<Tensor> gradients);
   /// What gradients of `fn` are checked for in this pass, if they are.
   [[nodiscard]] std::optional<Anomaly> watched(const GradFn& fn) const;
   void check(const GradFn& fn, Anomaly what, std::span<const Tensor> got, std::span<const Tensor> results);

@@ -15,6 +15,7 @@
 
 #include "tensor/ops_activation.h"
 #include "tensor/ops_einsum.h"
+#include "tensor/ops_embedding.h"
 #include "tensor/ops_index.h"
 #include "tensor/ops_matmul.h"
 #include "tensor/ops_reduce.h"

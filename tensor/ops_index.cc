@@ -52,28 +52,12 @@ Tensor index_select_backward(const Tensor& grad, int dim, const Tensor& index, c
   return out.to(grad.dtype());
 }
 
-Tensor embedding(const Tensor& weight, const Tensor& index) {
-  detail::require_together("embedding", weight, index);
-  detail::require_rank("embedding", weight.shape(), 2);
-  const Tensor places = detail::checked_index("embedding", index, weight.size(0));
-  Tensor out = Tensor::empty(with_last(index.shape(), weight.size(1)), weight.dtype(), weight.device());
-  Tensor target = out.view({1, index.numel(), weight.size(1)});
-  kernels::take(target, weight.contiguous().unsqueeze(0), places);
-  return out;
-}
-
-Tensor embedding_backward(const Tensor& grad, const Tensor& index, std::int64_t rows) {
-  constexpr std::string_view kName = "embedding_backward";
-  detail::require_together(kName, grad, index);
-  if (grad.dim() == 0 || grad.shape() != with_last(index.shape(), grad.size(-1))) {
-    throw ShapeError(fmt::format("[{}] gradient does not fit: {} for index {}", kName, to_string(grad.shape()),
-                                 to_string(index.shape())));
-  }
-  const std::int64_t width = grad.size(-1);
-  return index_select_backward(grad.reshape({index.numel(), width}), 0, index.reshape({index.numel()}), {rows, width});
-}
-
 Tensor one_hot(const Tensor& index, std::int64_t classes, DType dtype) {
+  index.require_defined("one_hot");
+  if (classes == -1) {
+    if (index.numel() == 0) throw ValueError("[one_hot] no index to count classes by");
+    classes = max(index).item<std::int64_t>() + 1;
+  }
   const Tensor places = detail::checked_index("one_hot", index, classes);
   Tensor out = zeros(with_last(index.shape(), classes), dtype, index.device());
   Tensor target = out.view({index.numel(), classes});

@@ -13,12 +13,9 @@ namespace troupe {
 /// The gradient of index_select: a tensor of `shape`, 0 but for sums of the parts of `grad` that came from one place.
 /// Summed in the order of `index`.
 [[nodiscard]] Tensor index_select_backward(const Tensor& grad, int dim, const Tensor& index, const Shape& shape);
-/// Rows of `weight` (rows, width): index of any shape S -> S + (width).
-[[nodiscard]] Tensor embedding(const Tensor& weight, const Tensor& index);
-/// The gradient of embedding for its weight, (rows, width).
-[[nodiscard]] Tensor embedding_backward(const Tensor& grad, const Tensor& index, std::int64_t rows);
-/// index of shape S -> S + (classes) with 1 at the index, 0 elsewhere.
-[[nodiscard]] Tensor one_hot(const Tensor& index, std::int64_t classes, DType dtype = DType::f32);
+/// index of shape S -> S + (classes) with 1 at the index, 0 elsewhere. -1 classes: one more than the largest index.
+/// Throws ValueError `[one_hot] no index to count classes by`.
+[[nodiscard]] Tensor one_hot(const Tensor& index, std::int64_t classes = -1, DType dtype = DType::f32);
 
 /// out[i][j] = x[index[i][j]][j] (for dim 0, in two dimensions): one element of `x` per element of `index`, which has as
 /// many dimensions and, beside `dim`, no larger sizes.

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "tensor/checks.h"
 #include "tensor/create.h"
 #include "tensor/ops.h"
 
@@ -128,6 +129,23 @@ SparseTensor SparseTensor::as_coalesced() const {
   SparseTensor result = *this;
   result.coalesced_ = true;
   return result;
+}
+
+SparseTensor add(std::span<const SparseTensor> parts) {
+  if (parts.empty()) throw ValueError("[add] no tensors");
+  std::vector<Tensor> indices;
+  std::vector<Tensor> values;
+  const SparseTensor& first = parts.front();
+  for (const SparseTensor& part : parts) {
+    part.indices().require_defined("add");
+    if (part.shape() != first.shape() || part.sparse_dim() != first.sparse_dim()) {
+      throw ShapeError(fmt::format("[add] shapes differ: {} and {}", to_string(first.shape()), to_string(part.shape())));
+    }
+    detail::require_same_dtype("add", first.values(), part.values());
+    indices.push_back(part.indices());
+    values.push_back(part.values());
+  }
+  return SparseTensor(concat(indices, 1), concat(values, 0), first.shape());
 }
 
 }  // namespace troupe

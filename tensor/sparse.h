@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include "tensor/tensor.h"
 
@@ -50,5 +51,10 @@ class SparseTensor {
   Shape shape_;
   bool coalesced_ = false;
 };
+
+/// The sum of tensors of one shape and dtype: all their parts one after another, not coalesced.
+/// Throws ValueError `[add] no tensors`, ShapeError `[add] shapes differ: (2, 3) and (2, 4)`, DTypeError
+/// `[add] dtypes differ: f32 and f64`.
+[[nodiscard]] SparseTensor add(std::span<const SparseTensor> parts);
 
 }  // namespace troupe

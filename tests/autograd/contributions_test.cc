@@ -111,4 +111,28 @@ BOOST_AUTO_TEST_CASE(a_single_contribution_is_passed_on_and_a_sum_writes_into_no
   expect(sum_by_slot(std::move(repeated), 1).front(), {2.0, 2.0});
 }
 
+BOOST_AUTO_TEST_CASE(rows_are_taken_out_and_summed_one_by_one_in_the_same_order) {
+  const auto row = [](float value) {
+    return std::make_shared<const SparseTensor>(from_values<std::int64_t>({1}, {1, 1}), from_values<float>({value}), Shape{3});
+  };
+  // [1], then the newest of [0] and the oldest: (1e8 + -1e8) + 1
+  const std::array marks{mark({0}, 4), mark({0}, 5), mark({1}, 0), mark({0}, 6)};
+  const std::array values{1.0F, -1e8F, 1e8F};
+  std::array<std::size_t, 3> order{0, 1, 2};
+  do {
+    std::vector<Contribution> arrived{{0, &marks[3], 0, f32(7.0F)}};
+    for (const std::size_t i : order) arrived.push_back({0, &marks[i], 0, Tensor(), row(values[i])});
+    const auto sum = detail::take_rows(arrived);
+    BOOST_TEST_REQUIRE(sum != nullptr);
+    BOOST_TEST(sum->is_coalesced());
+    BOOST_TEST(sum->count() == 1);
+    BOOST_CHECK_EQUAL(sum->values().item<float>(), 1.0F);
+    BOOST_TEST_REQUIRE(arrived.size() == 1U);
+    BOOST_CHECK_EQUAL(sum_by_slot(arrived, 1).front().item<float>(), 7.0F);
+  } while (std::next_permutation(order.begin(), order.end()));
+  std::vector<Contribution> tensors{{0, &marks[0], 0, f32(7.0F)}};
+  BOOST_TEST(detail::take_rows(tensors) == nullptr);
+  BOOST_TEST(tensors.size() == 1U);
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -25,6 +25,7 @@ GROUPS = [
     "shape",
     "nn",
     "losses",
+    "embedding",
     "norm",
     "modules",
     "rnn",

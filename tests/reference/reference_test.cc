@@ -37,6 +37,7 @@ Entries all_entries() {
            shape_entries(),
            nn_entries(),
            loss_entries(),
+           embedding_entries(),
            norm_entries(),
            module_entries(),
            rnn_entries(),

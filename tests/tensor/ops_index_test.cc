@@ -43,6 +43,8 @@ BOOST_AUTO_TEST_CASE(embedding_looks_rows_up_for_an_index_of_any_shape) {
 BOOST_AUTO_TEST_CASE(one_hot_marks_the_index) {
   expect_same(one_hot(indices({1, 0}), 3), from_values<float>({0, 1, 0, 1, 0, 0}, {2, 3}));
   expect_same(one_hot(scalar<std::int64_t>(1), 2, DType::boolean), from_values<bool>({false, true}));
+  expect_same(one_hot(indices({0, 2})), from_values<float>({1, 0, 0, 0, 0, 1}, {2, 3}));
+  expect_error<ValueError>("[one_hot] no index to count classes by", [] { (void)one_hot(zeros({0}, DType::i64)); });
 }
 
 BOOST_AUTO_TEST_CASE(gather_takes_one_element_for_each_of_the_index) {

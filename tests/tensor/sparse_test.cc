@@ -58,6 +58,22 @@ BOOST_AUTO_TEST_CASE(dense_and_back) {
   BOOST_TEST(nothing.coalesce().count() == 0);
 }
 
+BOOST_AUTO_TEST_CASE(sums_have_all_parts_one_after_another) {
+  const SparseTensor a(places({2, 0}, {1, 2}), from_values<float>({1, 2}), {3});
+  const SparseTensor b(places({2}, {1, 1}), from_values<float>({4}), {3});
+  const SparseTensor sum = add(std::vector{a, b});
+  BOOST_TEST(same(sum.indices(), places({2, 0, 2}, {1, 3})));
+  BOOST_TEST(same(sum.values(), from_values<float>({1, 2, 4})));
+  BOOST_TEST(!sum.is_coalesced());
+  BOOST_TEST(same(sum.to_dense(), from_values<float>({2, 0, 5})));
+  expect_error<ValueError>("[add] no tensors", [] { (void)add(std::vector<SparseTensor>()); });
+  expect_error<TensorError>("[add] tensor is undefined", [&] { (void)add(std::vector{a, SparseTensor()}); });
+  const SparseTensor longer(places({2}, {1, 1}), from_values<float>({4}), {4});
+  expect_error<ShapeError>("[add] shapes differ: (3) and (4)", [&] { (void)add(std::vector{a, longer}); });
+  const SparseTensor wide(places({2}, {1, 1}), from_values<double>({4}), {3});
+  expect_error<DTypeError>("[add] dtypes differ: f32 and f64", [&] { (void)add(std::vector{a, wide}); });
+}
+
 BOOST_AUTO_TEST_CASE(what_does_not_fit_is_refused_by_name) {
   const Tensor one = from_values<float>({1});
   BOOST_CHECK_EXCEPTION(SparseTensor(places({3}, {1, 1}), one, {3}), IndexError,

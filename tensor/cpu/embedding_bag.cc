@@ -1,0 +1,236 @@
+#include "tensor/cpu/embedding_bag.h"
+
+#include <algorithm>
+
+#include "tensor/cpu/convert.h"
+#include "tensor/cpu/elements.h"
+#include "tensor/cpu/lanes.h"
+#include "tensor/cpu/parallel.h"
+#include "tensor/cpu/reals.h"
+#include "tensor/cpu/vectorized.h"
+
+namespace troupe::cpu {
+namespace {
+
+constexpr std::int64_t kPrefetched = 8;         // entries ahead
+constexpr std::int64_t kLineElements = 16;      // of f32 in a cache line
+constexpr std::int64_t kColumnsPerThread = 16;  // that one thread adds to at least
+
+// Bags as the loops read them.
+template <class T>
+struct Entries {
+  const std::int64_t* index;
+  const std::int64_t* offsets;
+  const T* scales;  // null: all 1
+  std::int64_t padding;
+  std::int64_t count;  // of bags
+
+  explicit Entries(const Bags& bags)
+      : index(elements<std::int64_t>(bags.index)),
+        offsets(elements<std::int64_t>(bags.offsets)),
+        scales(bags.scales.defined() ? elements<T>(bags.scales) : nullptr),
+        padding(bags.padding),
+        count(bags.count()) {}
+
+  [[nodiscard, gnu::always_inline]] bool has(std::int64_t entry) const { return index[entry] != padding; }
+  [[nodiscard, gnu::always_inline]] T scale(std::int64_t entry) const {
+    return scales == nullptr ? T{1} : scales[entry];
+  }
+};
+
+// Rows of a table, as T. Those of 16 bits are converted into `block`.
+template <class T>
+struct Rows {
+  const std::byte* data;
+  DType dtype;
+  std::int64_t width;
+
+  explicit Rows(const Tensor& weight) : data(weight.bytes()), dtype(weight.dtype()), width(weight.size(1)) {}
+
+  const T* read(RealBlock<T>& block, std::int64_t row, std::int64_t column, std::int64_t columns) const {
+    const std::byte* const from = data + static_cast<std::size_t>(row * width + column) * size_of(dtype);
+    if (dtype == dtype_of<T>) return reinterpret_cast<const T*>(from);
+    convert({reinterpret_cast<std::byte*>(block.data()), dtype_of<T>, 1}, {from, dtype, 1}, columns);
+    return block.data();
+  }
+  void prefetch(std::int64_t row, std::int64_t column, std::int64_t columns) const {
+    const std::byte* const from = data + static_cast<std::size_t>(row * width + column) * size_of(dtype);
+    for (std::int64_t i = 0; i < columns; i += kLineElements)
+      __builtin_prefetch(from + static_cast<std::size_t>(i) * size_of(dtype));
+  }
+};
+
+// Calls f(bag, first column, columns) for parts of (bags, width) of at most a block, several at a time.
+template <class F>
+void for_each_part(std::int64_t bags, std::int64_t width, std::int64_t entries, const F& f) {
+  parallel_for(bags, width * (entries / std::max<std::int64_t>(bags, 1) + 1) * 2,
+               [&](std::int64_t begin, std::int64_t end) {
+                 for (std::int64_t bag = begin; bag < end; ++bag) {
+                   for (std::int64_t column = 0; column < width; column += kBlockElements) {
+                     f(bag, column, std::min(kBlockElements, width - column));
+                   }
+                 }
+               });
+}
+
+// Calls f(entry, bag, its row, first column, columns) for every entry that counts, in their order; threads share the
+// columns.
+template <class T, class F>
+void for_each_entry(const Entries<T>& entries, std::int64_t width, const F& f) {
+  const std::int64_t parts = (width + kColumnsPerThread - 1) / kColumnsPerThread;
+  parallel_for(parts, entries.offsets[entries.count] * kColumnsPerThread, [&](std::int64_t begin, std::int64_t end) {
+    const std::int64_t column = begin * kColumnsPerThread;
+    const std::int64_t columns = std::min(end * kColumnsPerThread, width) - column;
+    for (std::int64_t bag = 0; bag < entries.count; ++bag) {
+      for (std::int64_t e = entries.offsets[bag]; e < entries.offsets[bag + 1]; ++e) {
+        if (entries.has(e)) f(e, bag, entries.index[e], column, columns);
+      }
+    }
+  });
+}
+
+void put(Tensor& out, std::byte* to, std::int64_t at, const std::byte* block, DType dtype, std::int64_t count) {
+  convert({to + static_cast<std::size_t>(at) * size_of(out.dtype()), out.dtype(), 1}, {block, dtype, 1}, count);
+}
+
+}  // namespace
+
+void bag_sum(Tensor& out, const Tensor& weight, const Bags& bags) {
+  const std::int64_t width = weight.size(1);
+  std::byte* const to = out.mutable_bytes();
+  dispatch_floating("embedding_bag", weight.dtype(), [&]<class T>(std::type_identity<T>) {
+    const Entries<T> entries(bags);
+    const Rows<T> rows(weight);
+    for_each_part(
+        entries.count, width, bags.index.numel(), [&](std::int64_t bag, std::int64_t column, std::int64_t columns) {
+          RealBlock<T> sums;
+          RealBlock<T> converted;
+          T* const total = sums.data();
+          std::fill(total, total + columns, T{0});
+          const std::int64_t last = entries.offsets[bag + 1];
+          for (std::int64_t e = entries.offsets[bag]; e < last; ++e) {
+            if (e + kPrefetched < bags.index.numel()) rows.prefetch(entries.index[e + kPrefetched], column, columns);
+            if (!entries.has(e)) continue;
+            const T* const row = rows.read(converted, entries.index[e], column, columns);
+            if (entries.scales == nullptr) {
+              vectorized_for(columns, [total, row](std::int64_t j) { total[j] += row[j]; });
+            } else {
+              vectorized_for(columns,
+                             [total, row, scale = entries.scales[e]](std::int64_t j) { total[j] += scale * row[j]; });
+            }
+          }
+          put(out, to, bag * width + column, reinterpret_cast<const std::byte*>(total), dtype_of<T>, columns);
+        });
+  });
+}
+
+void bag_max(Tensor& out, Tensor& where, const Tensor& weight, const Bags& bags) {
+  const std::int64_t width = weight.size(1);
+  std::byte* const to = out.mutable_bytes();
+  std::int64_t* const places = mutable_elements<std::int64_t>(where);
+  dispatch_floating("embedding_bag", weight.dtype(), [&]<class T>(std::type_identity<T>) {
+    const Entries<T> entries(bags);
+    const Rows<T> rows(weight);
+    for_each_part(entries.count, width, bags.index.numel(),
+                  [&](std::int64_t bag, std::int64_t column, std::int64_t columns) {
+                    RealBlock<T> largest_there;
+                    RealBlock<T> converted;
+                    T* const top = largest_there.data();
+                    std::int64_t* const place = places + bag * width + column;
+                    std::fill(top, top + columns, T{0});
+                    std::fill(place, place + columns, std::int64_t{-1});
+                    for (std::int64_t e = entries.offsets[bag]; e < entries.offsets[bag + 1]; ++e) {
+                      if (!entries.has(e)) continue;
+                      const T* const row = rows.read(converted, entries.index[e], column, columns);
+                      vectorized_for(columns, [top, place, row, e](std::int64_t j) {
+                        // `x != x` holds for NaN only, than which nothing is larger.
+                        const bool larger = place[j] < 0 || row[j] > top[j] || row[j] != row[j];
+                        top[j] = larger ? row[j] : top[j];
+                        place[j] = larger ? e : place[j];
+                      });
+                    }
+                    put(out, to, bag * width + column, reinterpret_cast<const std::byte*>(top), dtype_of<T>, columns);
+                  });
+  });
+}
+
+void bag_add(Tensor& out, const Tensor& grad, const Bags& bags) {
+  const std::int64_t width = out.size(1);
+  dispatch_floating("embedding_bag", out.dtype(), [&]<class T>(std::type_identity<T>) {
+    T* const to = mutable_elements<T>(out);
+    const T* const g = elements<T>(grad);
+    const Entries<T> entries(bags);
+    for_each_entry(entries, width,
+                   [&](std::int64_t e, std::int64_t bag, std::int64_t row, std::int64_t column, std::int64_t columns) {
+                     vectorized_for(columns, [o = to + row * width + column, from = g + bag * width + column,
+                                              scale = entries.scale(e)](std::int64_t j) { o[j] += scale * from[j]; });
+                   });
+  });
+}
+
+void bag_values(Tensor& values, const Tensor& grad, const Bags& bags) {
+  const std::int64_t width = values.size(1);
+  dispatch_floating("embedding_bag", values.dtype(), [&]<class T>(std::type_identity<T>) {
+    T* const to = mutable_elements<T>(values);
+    const T* const g = elements<T>(grad);
+    const Entries<T> entries(bags);
+    parallel_for(entries.count, width * (values.size(0) / entries.count + 1),
+                 [&](std::int64_t begin, std::int64_t end) {
+                   for (std::int64_t bag = begin; bag < end; ++bag) {
+                     for (std::int64_t e = entries.offsets[bag]; e < entries.offsets[bag + 1]; ++e) {
+                       if (!entries.has(e)) continue;
+                       vectorized_for(width, [o = to + e * width, from = g + bag * width,
+                                              scale = entries.scale(e)](std::int64_t j) { o[j] = scale * from[j]; });
+                     }
+                   }
+                 });
+  });
+}
+
+void bag_max_add(Tensor& out, const Tensor& grad, const Tensor& where, const Bags& bags) {
+  const std::int64_t width = out.size(1);
+  const std::int64_t* const place = elements<std::int64_t>(where);
+  const std::int64_t* const index = elements<std::int64_t>(bags.index);
+  dispatch_floating("embedding_bag", out.dtype(), [&]<class T>(std::type_identity<T>) {
+    T* const to = mutable_elements<T>(out);
+    const T* const g = elements<T>(grad);
+    for (std::int64_t i = 0; i < grad.numel(); ++i) {
+      if (place[i] >= 0) to[index[place[i]] * width + i % width] += g[i];
+    }
+  });
+}
+
+void bag_max_values(Tensor& values, const Tensor& grad, const Tensor& where) {
+  const std::int64_t width = values.size(1);
+  const std::int64_t* const place = elements<std::int64_t>(where);
+  dispatch_floating("embedding_bag", values.dtype(), [&]<class T>(std::type_identity<T>) {
+    T* const to = mutable_elements<T>(values);
+    const T* const g = elements<T>(grad);
+    std::fill(to, to + values.numel(), T{0});
+    for (std::int64_t i = 0; i < grad.numel(); ++i) {
+      if (place[i] >= 0) to[place[i] * width + i % width] = g[i];
+    }
+  });
+}
+
+void bag_scales_backward(Tensor& out, const Tensor& grad, const Tensor& weight, const Bags& bags) {
+  const std::int64_t width = weight.size(1);
+  dispatch_floating("embedding_bag", out.dtype(), [&]<class T>(std::type_identity<T>) {
+    T* const to = mutable_elements<T>(out);
+    const T* const g = elements<T>(grad);
+    const T* const w = elements<T>(weight);
+    const Entries<T> entries(bags);
+    parallel_for(entries.count, width * (out.numel() / entries.count + 1), [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t bag = begin; bag < end; ++bag) {
+        for (std::int64_t e = entries.offsets[bag]; e < entries.offsets[bag + 1]; ++e) {
+          to[e] = T{0};
+          if (!entries.has(e)) continue;
+          to[e] = static_cast<T>(sum_of(
+              width, [a = g + bag * width, b = w + entries.index[e] * width](std::int64_t j) { return a[j] * b[j]; }));
+        }
+      }
+    });
+  });
+}
+
+}  // namespace troupe::cpu
