@@ -122,6 +122,18 @@ def lstm():
     return lambda: gradients(layer(x)[0].sum(), inputs)
 
 
+def add_bags(gradient, sparse):
+    @row(f"embedding_bag/512x20/{gradient}", "forward + backward")
+    def prepare():
+        table, index = torch.randn(10_000, 64, requires_grad=True), torch.randint(0, 10_000, (512, 20))
+        g = torch.ones(512, 64)
+        return lambda: gradients(F.embedding_bag(index, table, mode="sum", sparse=sparse), [table], g)
+
+
+add_bags("dense", False)
+add_bags("sparse", True)
+
+
 class MnistNet(nn.Module):
     def __init__(self):
         super().__init__()

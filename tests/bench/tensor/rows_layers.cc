@@ -1,9 +1,11 @@
 // Softmax and the loss of a classifier, and what language models are made of.
 #include <memory>
+#include <string>
 
 #include "autograd/engine.h"
 #include "autograd/nn/rnn.h"
 #include "autograd/ops.h"
+#include "autograd/ops_embedding.h"
 #include "autograd/ops_nn.h"
 #include "tensor/create.h"
 #include "tensor/ops.h"
@@ -14,6 +16,23 @@ namespace {
 
 constexpr std::int64_t kBatch = 128;
 constexpr std::int64_t kClasses = 1000;
+
+// A table of 10,000 rows of 64, from which 512 bags of 20 take.
+constexpr std::int64_t kRows = 10'000;
+constexpr std::int64_t kWidth = 64;
+const Shape kBags{512, 20};
+
+Row bags(const std::string& gradient, bool sparse) {
+  return {"embedding_bag/512x20/" + gradient, "forward + backward", [sparse] {
+            Generator generator(3);
+            const Variable table(randn({kRows, kWidth}, generator), RequiresGrad::yes);
+            const EmbeddingBagOptions options{.mode = BagMode::sum, .sparse = sparse};
+            return [table, index = randint(0, kRows, kBags, generator), options, g = ones({kBags[0], kWidth})] {
+              const Variable y = embedding_bag(table, index, {}, options);
+              (void)backward({&y, 1}, {&g, 1});
+            };
+          }};
+}
 
 }  // namespace
 
@@ -36,6 +55,8 @@ std::vector<Row> layer_rows() {
                     const Variable x(randn({35, 20, 128}, generator), RequiresGrad::yes);
                     return [lstm, x] { (void)backward(sum(lstm->forward(x).output)); };
                   }});
+  rows.push_back(bags("dense", false));
+  rows.push_back(bags("sparse", true));
   return rows;
 }
 
