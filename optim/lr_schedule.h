@@ -32,6 +32,7 @@ class LrSchedule {
   std::function<double(double, std::int64_t)> rate_;
 };
 
+/// Settings of StepLr.
 struct StepLrOptions {
   std::int64_t step_size = 1;  ///< steps between two changes, above 0
   double gamma = 0.1;          ///< factor of each change, >= 0
@@ -48,6 +49,7 @@ class StepLr {
   StepLrOptions options_;
 };
 
+/// Settings of MultiStepLr.
 struct MultiStepLrOptions {
   std::vector<std::int64_t> milestones = {};  ///< the steps at which the rate changes, in any order
   double gamma = 0.1;                         ///< factor of each change, >= 0
@@ -64,6 +66,7 @@ class MultiStepLr {
   MultiStepLrOptions options_;
 };
 
+/// Settings of ExponentialLr.
 struct ExponentialLrOptions {
   double gamma = 0.9;  ///< factor of each step, >= 0
 };
@@ -79,6 +82,7 @@ class ExponentialLr {
   ExponentialLrOptions options_;
 };
 
+/// Settings of CosineAnnealingLr.
 struct CosineAnnealingLrOptions {
   std::int64_t t_max = 1;  ///< steps from the highest rate to the lowest, above 0
   double eta_min = 0.0;    ///< the lowest rate, >= 0
@@ -97,6 +101,7 @@ class CosineAnnealingLr {
   CosineAnnealingLrOptions options_;
 };
 
+/// Settings of LinearLr.
 struct LinearLrOptions {
   double start_factor = 1.0 / 3.0;  ///< of step 0, >= 0
   double end_factor = 1.0;          ///< of step total_iters and all that follow, >= 0

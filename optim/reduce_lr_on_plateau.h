@@ -8,6 +8,7 @@
 
 namespace troupe::optim {
 
+/// Which values of the metric are better.
 enum class PlateauMode : std::uint8_t {
   min,  ///< smaller is better
   max,  ///< larger is better
@@ -19,6 +20,7 @@ enum class Threshold : std::uint8_t {
   abs,  ///< the metric itself
 };
 
+/// Settings of ReduceLrOnPlateau.
 struct PlateauOptions {
   PlateauMode mode = PlateauMode::min;
   double factor = 0.1;         ///< of the rate at each reduction, in [0, 1)

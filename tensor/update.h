@@ -91,6 +91,7 @@ struct RpropFormula {
   bool is_first = false;
 };
 
+/// Any of them.
 using UpdateFormula =
     std::variant<SgdFormula, AdamFormula, AdagradFormula, AdadeltaFormula, RmspropFormula, AdamaxFormula, RpropFormula>;
 
