@@ -36,7 +36,7 @@ void require_like(const Tensor& tensor, std::string_view role, const Shape& shap
 void check_rows(const ParameterUpdate& update, std::string_view rule) {
   const Tensor& rows = update.rows;
   const Shape& shape = update.current.shape();
-  if (rows.dtype() != DType::i64 || rows.dim() != 1 || shape.size() == 0) {
+  if (rows.dtype() != DType::i64 || rows.dim() != 1 || update.current.dim() == 0) {
     throw ShapeError(fmt::format("[{}] rows of parameter {} are {} {}, the value {}", rule, update.index,
                                  name_of(rows.dtype()), to_string(rows.shape()), to_string(shape)));
   }

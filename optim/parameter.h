@@ -31,8 +31,9 @@ concept TensorsByParameter = std::ranges::input_range<const G> &&
 /// A parameter of any type.
 class Parameter {
  public:
-  template <ParameterHandle P>
-  Parameter(const P& parameter)  // NOLINT(google-explicit-constructor)
+  template <class P>
+  requires(!std::same_as<P, Parameter> && ParameterHandle<P>)
+      Parameter(const P& parameter)  // NOLINT(google-explicit-constructor)
       : id_(parameter.id()),
         is_leaf_(parameter.id() != nullptr && parameter.is_leaf()),
         value_([parameter] { return parameter.value(); }),

@@ -17,7 +17,7 @@ void require_like(const Tensor& x, const std::string& role, const Shape& shape, 
 
 void check_rows(const UpdateItem& item) {
   const Shape& shape = item.value.shape();
-  if (shape.size() == 0) throw ShapeError("[update] a value without dimensions has no rows");
+  if (item.value.dim() == 0) throw ShapeError("[update] a value without dimensions has no rows");
   Shape of_rows = shape;
   of_rows[0] = item.rows.numel();
   require_like(item.rows, "rows", {item.rows.numel()}, DType::i64);

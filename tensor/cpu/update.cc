@@ -69,7 +69,11 @@ struct Elements {
 template <class T, class F, std::size_t... K>
 void run(const Elements<T, sizeof...(K)>& elements, std::int64_t count, const F& f, std::index_sequence<K...>) {
   vectorized([ at = elements, count, f ]() __attribute__((always_inline)) {
+#if defined(__clang__)
+#pragma clang loop vectorize(assume_safety)
+#else
 #pragma GCC ivdep
+#endif
     for (std::int64_t i = 0; i < count; ++i) {
       T s[sizeof...(K) + 1] = {at.states[K][i]..., T{0}};
       at.next[i] = f(at.value[i], at.gradient[i], s);
@@ -91,7 +95,6 @@ void run_plain(const Place& place, std::int64_t begin, std::int64_t end, const F
 /// value[i] = master[i] where the latter rounds to the former, whose bits are `stored`.
 void prefer_master(float* value, const std::uint16_t* stored, const float* master, const std::uint16_t* rounded,
                    std::int64_t count) {
-#pragma GCC ivdep
   for (std::int64_t i = 0; i < count; ++i) {
     const float kept = master[i];
     value[i] = rounded[i] == stored[i] ? kept : value[i];
