@@ -118,6 +118,33 @@ BOOST_AUTO_TEST_CASE(layers_compute_what_their_operations_do) {
   expect(nn::Relu()(x).value(), {1.0, 0.0}, {1, 2});
 }
 
+BOOST_AUTO_TEST_CASE(a_padding_row_starts_as_zeros_and_gets_no_gradient) {
+  Generator generator(1);
+  nn::Embedding table(3, 2, generator, {.padding_idx = -2}, DType::f64);
+  expect(table.weight().value().select(0, 1), {0.0, 0.0});
+  const Variable rows = table(Variable(from_values<std::int64_t>({1, 2, 2})));
+  expect(backward(sum(rows)).of(table.weight()), {0.0, 0.0, 0.0, 0.0, 2.0, 2.0}, {3, 2});
+  expect_throw<IndexError>([&] { nn::Embedding(5, 2, generator, {.padding_idx = 5}); },
+                           "[Embedding] padding index out of range: 5 of 5");
+}
+
+BOOST_AUTO_TEST_CASE(bags_of_rows_are_summed_or_averaged_without_their_padding) {
+  Generator generator(1);
+  const Tensor index = from_values<std::int64_t>({0, 1, 2, 1});
+  const Tensor offsets = from_values<std::int64_t>({0, 3});
+  const auto bags = [&](BagMode mode, const Variable& weights = {}) {
+    nn::EmbeddingBag layer(3, 1, generator, {.mode = mode, .padding_idx = 2}, DType::f64);
+    expect(layer.weight().value().select(0, 2), {0.0});
+    layer.weight().set_value(from_values<double>({1.0, 5.0, 100.0}, {3, 1}));
+    return layer.forward(index, offsets, weights).value();
+  };
+  expect(bags(BagMode::sum), {6.0, 5.0}, {2, 1});   // 1 + 5, 5
+  expect(bags(BagMode::mean), {3.0, 5.0}, {2, 1});  // (1 + 5) / 2, 5
+  expect(bags(BagMode::max), {5.0, 5.0}, {2, 1});
+  expect(bags(BagMode::sum, from_values<double>({2.0, 3.0, 4.0, 0.5})), {17.0, 2.5}, {2, 1});  // 2*1 + 3*5, 5/2
+  expect_throw<ValueError>([&] { nn::EmbeddingBag(0, 8, generator); }, "[EmbeddingBag] sizes below 1: 0 x 8");
+}
+
 BOOST_AUTO_TEST_CASE(an_image_network_has_gradients_for_all_its_parameters) {
   Generator generator(2);
   const auto network =

@@ -65,8 +65,9 @@ def add_attention(group):
 
     for inputs in [1, 2, 3]:
         case(inputs)
-        case(inputs, batch_first=True, bias=False)
-        case(inputs, batched=False)
+    case(1, batch_first=True, bias=False)
+    case(2, batched=False)
+    case(3, batch_first=True, batched=False, bias=False)
     case(2, averaged=False)
     case(3, attention=hidden)
     case(3, attention=added, padding=padding, batch_first=True)
@@ -80,8 +81,7 @@ def add_encoders(group):
     causal = numpy.triu(numpy.ones((QUERIES, QUERIES), dtype=bool), 1)
     padding = numpy.array([[False, False, False, True], [False, False, False, False]])
     for layers, activation, norm_first, batch_first, masked in [
-            (0, "relu", False, False, False), (0, "gelu", False, True, True), (0, "gelu", True, False, True),
-            (0, "relu", True, True, False), (2, "gelu", True, False, True), (2, "relu", False, True, False)]:
+            (0, "relu", False, False, False), (0, "gelu", False, True, True), (0, "relu", True, False, True), (2, "gelu", True, False, True), (2, "relu", False, True, False)]:
         attention, hidden = (causal, padding) if masked else (None, None)
 
         def make():

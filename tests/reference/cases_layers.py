@@ -1,9 +1,10 @@
-"""Normalising layers with their running statistics, and networks made of many kinds of layers."""
+"""Normalising layers with their running statistics, embeddings, and networks made of many kinds of layers."""
 
+import numpy
 import torch
 from torch import nn
 
-from recipe import normal
+from recipe import integers, normal, values
 
 
 def batch_norm(make, channels, **options):
@@ -21,7 +22,7 @@ def add(group):
                              ("BatchNorm2d", nn.BatchNorm2d, [(2, 3, 4, 5), (4, 1, 2, 2)])]:
         for shape in shapes:
             for train in [True, False]:
-                for affine, track in [(True, True), (False, True), (True, False)]:
+                for affine, track in [(True, True), (False, True) if train else (True, False)]:
                     options = dict(eps=1e-3, momentum=0.2)
                     group.module(op, lambda: batch_norm(make, shape[1], affine=affine, track_running_stats=track,
                                                         **options),
@@ -36,6 +37,34 @@ def add(group):
                          groups=groups, channels=shape[1], affine=affine, eps=1e-3)
     for train in [True, False]:
         group.module("NormNet", norm_net, [normal(2, 1, 5, 6)], train=train)
+    add_embeddings(group)
+
+
+def add_embeddings(group):
+    for shape, padding in [((6,), 1), ((2, 3), -1), ((4,), 0)]:
+        group.module("PaddedEmbedding", lambda: nn.Embedding(5, 3, padding), [integers(*shape, high=5)], rows=5, width=3,
+                     padding=padding)
+    offsets = values(0, 2, 2, 5, dtype=numpy.int64)  # the third begins where the second does, which is empty
+    closed = values(0, 2, 5, 7, dtype=numpy.int64)
+    index = integers(7, high=5)
+    for mode in ["sum", "mean", "max"]:
+        for inputs, padding, last in [([index, offsets], None, False), ([index, closed], None, True),
+                                      ([index, offsets], 2, False), ([integers(4, 3, high=5)], None, False),
+                                      ([integers(4, 3, high=5)], -2, False)]:
+            group.module("EmbeddingBag", lambda: EmbeddingBag(5, 3, mode=mode, padding_idx=padding, include_last_offset=last),
+                         inputs, rows=5, width=3, mode=mode, padding=padding, last=last)
+    for inputs in [[index, offsets, normal(7)], [integers(4, 3, high=5), normal(4, 3)]]:
+        group.module("EmbeddingBag", lambda: EmbeddingBag(5, 3, mode="sum"), inputs, rows=5, width=3, mode="sum",
+                     padding=None, last=False)
+
+
+class EmbeddingBag(nn.EmbeddingBag):
+    """Bags in rows have weights as their second input."""
+
+    def forward(self, index, *others):
+        if index.dim() == 2:
+            return super().forward(index, None, *others)
+        return super().forward(index, *others)
 
 
 def norm_net():

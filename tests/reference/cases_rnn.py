@@ -37,8 +37,8 @@ LAYERS = [
 ]
 
 
-def add_layers(group, op, make, states, **options):
-    for layers, bidirectional, batch_first, bias, stateful, batched in LAYERS:
+def add_layers(group, op, make, states, which=LAYERS, **options):
+    for layers, bidirectional, batch_first, bias, stateful, batched in which:
         directions = 2 if bidirectional else 1
         batch = [EXAMPLES] if batched else []
         x = normal(*(batch + [STEPS] if batch_first else [STEPS] + batch), INPUTS)
@@ -50,9 +50,9 @@ def add_layers(group, op, make, states, **options):
 
 def add(group):
     add_layers(group, "Lstm", LSTM, 2)
-    add_layers(group, "Gru", GRU, 1)
-    for nonlinearity in ["tanh", "relu"]:
-        add_layers(group, "Rnn", RNN, 1, nonlinearity=nonlinearity)
+    add_layers(group, "Gru", GRU, 1, LAYERS[:3] + LAYERS[4:6])
+    add_layers(group, "Rnn", RNN, 1, LAYERS[1:5:2], nonlinearity="tanh")
+    add_layers(group, "Rnn", RNN, 1, LAYERS[2:4], nonlinearity="relu")
     # one step, one example, one number
     group.module("Lstm", lambda: LSTM(1, 1), [normal(1, 1, 1)], inputs=1, hidden=1, layers=1, bias=True,
                  batch_first=False, bidirectional=False)

@@ -1,5 +1,9 @@
+#include <optional>
+#include <string>
+
 #include "autograd/nn/activation.h"
 #include "autograd/nn/conv.h"
+#include "autograd/nn/embedding.h"
 #include "autograd/nn/linear.h"
 #include "autograd/nn/norm.h"
 #include "autograd/nn/sequential.h"
@@ -35,6 +39,27 @@ nn::NormLayerOptions norm_options(const Case& c) {
   return {.eps = c.number("eps"), .affine = affine(c), .dtype = c.dtype()};
 }
 
+std::optional<std::int64_t> padding(const Case& c) {
+  return c.has("padding") ? std::optional(c.integer("padding")) : std::nullopt;
+}
+
+Computed embedding_bag_of(const Case& c) {
+  Generator g(1);
+  const std::string mode = c.text("mode");
+  const EmbeddingBagOptions options{.mode = mode == "sum"    ? BagMode::sum
+                                            : mode == "mean" ? BagMode::mean
+                                                             : BagMode::max,
+                                    .include_last_offset = c.flag("last"),
+                                    .padding_idx = padding(c)};
+  const auto layer = std::make_shared<nn::EmbeddingBag>(c.integer("rows"), c.integer("width"), g, options, c.dtype());
+  nn::load_state_dict(*layer, c.all("parameter."));
+  const bool in_rows = c.tensor(0).dim() == 2;
+  const std::size_t place = in_rows ? 1 : 2;  // of the weights
+  return {layer->forward(c.tensor(0), in_rows ? Tensor() : c.tensor(1),
+                         c.inputs().size() > place ? c.in(place) : Variable()),
+          layer};
+}
+
 }  // namespace
 
 std::shared_ptr<nn::Sequential> norm_net(DType dtype) {
@@ -60,6 +85,13 @@ Entries layer_entries() {
        [](const Case& c) {
          return run(c, std::make_shared<nn::GroupNorm>(c.integer("groups"), c.integer("channels"), norm_options(c)));
        }},
+      {"PaddedEmbedding",
+       [](const Case& c) {
+         Generator g(1);
+         const EmbeddingOptions options{.padding_idx = padding(c)};
+         return run(c, std::make_shared<nn::Embedding>(c.integer("rows"), c.integer("width"), g, options, c.dtype()));
+       }},
+      {"EmbeddingBag", embedding_bag_of},
       {"NormNet", [](const Case& c) { return run(c, norm_net(c.dtype())); }},
   };
 }
