@@ -139,7 +139,7 @@ void ElasticPool::State::run_thread() {
       PoolHook hook([this, seat](bool waits) { enter(*seat, waits); });
       const detail::BlockingHook::Guard guard(hook);
       job.run();
-      job.run = nullptr;  // what the job holds is user code too: it ends here, not under the lock
+      job = {};  // what the job holds is user code too: it ends here, not under the lock
     }
     lock.lock();
     seats.erase(seat);
