@@ -64,5 +64,6 @@
 #include "tensor/ops.h"
 #include "tensor/ops_nn.h"
 #include "tensor/print.h"
+#include "tensor/sampling.h"
 #include "tensor/sparse.h"
 #include "tensor/tensor.h"

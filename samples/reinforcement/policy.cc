@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include "autograd/ops.h"
 #include "autograd/ops_nn.h"
 #include "tensor/create.h"
+#include "tensor/sampling.h"
 
 namespace samples {
 namespace {
@@ -26,13 +26,6 @@ Tensor rows_of(std::span<const CartPoleState> states) {
       *next++ = static_cast<float>(value);
   }
   return rows;
-}
-
-Variable surprise_of(std::span<const Push> pushes, const Variable& logarithms) {
-  Tensor chosen = troupe::empty({std::ssize(pushes)}, troupe::DType::i64);
-  std::ranges::transform(pushes, chosen.mutable_data<std::int64_t>().begin(),
-                         [](Push p) { return static_cast<int>(p); });
-  return nll_loss(logarithms, chosen, troupe::Reduction::none);
 }
 
 }  // namespace
@@ -60,19 +53,18 @@ Variable Policy::forward(const Tensor& states, Generator& generator) const {
 
 Decisions Policy::decide(std::span<const CartPoleState> states, Generator& generator) const {
   const Variable logarithms = forward(rows_of(states), generator);
-  const Tensor values = logarithms.value();
-  const std::span<const float> left_right = values.data<float>();
-  Decisions decisions;
-  for (std::size_t i = 0; i < states.size(); ++i) {
-    decisions.pushes.push_back(generator.uniform() < std::exp(left_right[2 * i]) ? Push::left : Push::right);
-  }
-  decisions.surprise = surprise_of(decisions.pushes, logarithms);
-  return decisions;
+  const Tensor drawn = troupe::categorical(logarithms.value(), generator);
+  std::vector<Push> pushes;
+  for (const std::int64_t push : drawn.data<std::int64_t>()) pushes.push_back(static_cast<Push>(push));
+  return {std::move(pushes), nll_loss(logarithms, drawn, troupe::Reduction::none)};
 }
 
 Variable Policy::surprise(std::span<const CartPoleState> states, std::span<const Push> pushes,
                           Generator& generator) const {
-  return surprise_of(pushes, forward(rows_of(states), generator));
+  Tensor chosen = troupe::empty({std::ssize(pushes)}, troupe::DType::i64);
+  std::ranges::transform(pushes, chosen.mutable_data<std::int64_t>().begin(),
+                         [](Push p) { return static_cast<int>(p); });
+  return nll_loss(forward(rows_of(states), generator), chosen, troupe::Reduction::none);
 }
 
 }  // namespace samples
