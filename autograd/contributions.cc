@@ -75,11 +75,11 @@ std::shared_ptr<const SparseTensor> take_rows(std::vector<Contribution>& contrib
   std::copy_if(contributions.begin(), contributions.end(), std::back_inserter(with_rows), has_rows);
   if (with_rows.empty()) return nullptr;
   std::erase_if(contributions, has_rows);
-  if (with_rows.size() == 1 && with_rows.front().rows->is_coalesced()) return with_rows.front().rows;
+  if (with_rows.size() == 1) return with_rows.front().rows;
   std::stable_sort(with_rows.begin(), with_rows.end(), comes_before);
   std::vector<SparseTensor> parts;
   for (const Contribution& c : with_rows) parts.push_back(*c.rows);
-  return std::make_shared<const SparseTensor>(add(parts).coalesce());
+  return std::make_shared<const SparseTensor>(add(parts));
 }
 
 }  // namespace troupe::detail

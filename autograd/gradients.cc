@@ -15,7 +15,9 @@ Tensor Gradients::of(const Variable& leaf) const {
 
 SparseTensor Gradients::sparse_of(const Variable& leaf) const {
   const auto found = sparse_.find(leaf.id());
-  return found == sparse_.end() ? SparseTensor() : found->second;
+  if (found == sparse_.end()) return {};
+  found->second = found->second.coalesce();
+  return found->second;
 }
 
 void Gradients::add(const Variable& leaf, const Tensor& gradient) {
@@ -35,18 +37,19 @@ void Gradients::add(const Variable& leaf, const SparseTensor& gradient) {
   if (there == sparse_.end()) {
     index_.emplace(leaf.id(), entries_.size());
     entries_.emplace_back(leaf, Tensor());
-    sparse_.emplace(leaf.id(), gradient.coalesce());
+    sparse_.emplace(leaf.id(), gradient);
     return;
   }
-  there->second = troupe::add(std::array{there->second, gradient}).coalesce();
+  // Each by itself before they meet, as tensors of several passes are summed.
+  there->second = troupe::add(std::array{there->second.coalesce(), gradient.coalesce()}).coalesce();
   entries_[index_.at(leaf.id())].second = {};
 }
 
 void Gradients::add(const Gradients& others) {
   for (const auto& [leaf, gradient] : others.entries_) {
-    const SparseTensor rows = others.sparse_of(leaf);
-    if (rows.defined()) {
-      add(leaf, rows);
+    const auto rows = others.sparse_.find(leaf.id());
+    if (rows != others.sparse_.end()) {
+      add(leaf, rows->second);
     } else {
       add(leaf, gradient);
     }

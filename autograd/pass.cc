@@ -15,6 +15,8 @@ bool any_defined(std::span<const Tensor> gradients) {
   return std::any_of(gradients.begin(), gradients.end(), [](const Tensor& g) { return g.defined(); });
 }
 
+bool is_own(const Tensor& x) { return x.is_contiguous() && x.storage().handle_count() <= 1; }
+
 bool fits(const Tensor& a, const Tensor& b) {
   return a.shape() == b.shape() && a.dtype() == b.dtype() && a.device() == b.device();
 }
@@ -22,8 +24,17 @@ bool fits(const Tensor& a, const Tensor& b) {
 }  // namespace
 
 Tensor owned(Tensor gradient) {
-  if (!gradient.is_contiguous() || gradient.storage().handle_count() > 1) return gradient.clone();
-  return gradient;
+  if (is_own(gradient)) return gradient;
+  return gradient.clone();
+}
+
+SparseTensor owned(const SparseTensor& rows) {
+  const Tensor& indices = rows.indices();
+  const Tensor& values = rows.values();
+  if (is_own(indices) && is_own(values)) return rows;
+  const SparseTensor own(is_own(indices) ? indices : indices.clone(), is_own(values) ? values : values.clone(),
+                         rows.shape());
+  return rows.is_coalesced() ? own.as_coalesced() : own;
 }
 
 void Pass::fail(std::string_view where, std::string_view what) {
@@ -261,7 +272,7 @@ void Pass::run_gradient_hooks(const Vertex& vertex, std::vector<Tensor>& gradien
 
 void Pass::keep(const Vertex& vertex, Tensor gradient, const Rows& rows) {
   const Variable variable = static_cast<const LeafFn&>(*vertex.fn).variable();
-  if (rows && variable.defined()) gradients_.add(variable, *rows);
+  if (rows && variable.defined()) gradients_.add(variable, owned(*rows));
   if (!gradient.defined() || !variable.defined()) return;
   gradient = owned(std::move(gradient));
   gradients_.add(variable, gradient);

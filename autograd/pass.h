@@ -28,6 +28,7 @@ namespace troupe::detail {
 /// A gradient for the caller of a pass must be its own: not a view that repeats elements, not storage that somebody
 /// else can see.
 [[nodiscard]] Tensor owned(Tensor gradient);
+[[nodiscard]] SparseTensor owned(const SparseTensor& rows);
 
 /// What GraphTask says, by edges instead of variables; and passes that end before the leaves. A vertex is let go of as
 /// soon as it has run: if nobody else holds it, what it saved is freed while the pass goes on.

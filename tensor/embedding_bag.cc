@@ -53,12 +53,13 @@ Tensor kept_entries(const Tensor& index, std::int64_t padding) {
   return from_values<std::int64_t>(std::span<const std::int64_t>(kept), {static_cast<std::int64_t>(kept.size())});
 }
 
-/// Rows of (rows, width) from a value for each entry; `index` is i64 and has one dimension.
+/// Rows of (rows, width) from a value for each entry, not coalesced: who reads them does that, if it matters to him.
+/// `index` is i64 and has one dimension.
 SparseTensor rows_of(const Tensor& index, const Tensor& values, std::int64_t rows, std::int64_t padding) {
   const Shape shape{rows, values.size(1)};
-  if (padding < 0) return SparseTensor(index.unsqueeze(0), values, shape).coalesce();
+  if (padding < 0) return SparseTensor(index.unsqueeze(0), values, shape);
   const Tensor kept = kept_entries(index, padding);
-  return SparseTensor(index_select(index, 0, kept).unsqueeze(0), index_select(values, 0, kept), shape).coalesce();
+  return SparseTensor(index_select(index, 0, kept).unsqueeze(0), index_select(values, 0, kept), shape);
 }
 
 }  // namespace
@@ -153,7 +154,8 @@ SparseTensor EmbeddingBag::backward_rows(const Tensor& grad, const Tensor& where
   }
   const SparseTensor rows = rows_of(bags_.index, values, weight_shape_[0], bags_.padding);
   if (dtype_ == rows.dtype()) return rows;
-  return SparseTensor(rows.indices(), rows.values().to(dtype_), rows.shape()).as_coalesced();
+  const SparseTensor sums = rows.coalesce();  // before they are rounded, as the table would be
+  return SparseTensor(sums.indices(), sums.values().to(dtype_), sums.shape()).as_coalesced();
 }
 
 Tensor EmbeddingBag::backward_samples(const Tensor& grad, const Tensor& weight) const {

@@ -24,7 +24,7 @@ class EmbeddingBag {
   };
   [[nodiscard]] Result forward(const Tensor& weight) const;
 
-  /// The gradient by the weight: a table, or its rows.
+  /// The gradient by the weight: a table, or its rows, one for each entry of a bag in their order.
   [[nodiscard]] Tensor backward(const Tensor& grad, const Tensor& where_max) const;
   [[nodiscard]] SparseTensor backward_rows(const Tensor& grad, const Tensor& where_max) const;
 
@@ -46,7 +46,8 @@ class EmbeddingBag {
 /// Throws IndexError `[op] padding index out of range: 5 of 5`.
 [[nodiscard]] std::int64_t padding_row(std::string_view op, std::optional<std::int64_t> padding, std::int64_t rows);
 
-/// The gradient of embedding as rows, without those at `padding`, coalesced.
+/// The gradient of embedding as rows, one for each index in their order, without those at `padding`. May share the memory
+/// of `grad` and `index`.
 [[nodiscard]] SparseTensor embedding_backward_rows(const Tensor& grad, const Tensor& index, std::int64_t rows,
                                                    std::int64_t padding);
 

@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <functional>
-#include <numeric>
 #include <utility>
 #include <vector>
 
 #include "tensor/checks.h"
+#include "tensor/cpu/coalesce.h"
 #include "tensor/create.h"
 #include "tensor/ops.h"
 
@@ -34,6 +34,7 @@ Tensor from_numbers(const std::vector<std::int64_t>& numbers, const Shape& shape
 /// The column of `indices` for each place, a number in row-major order.
 Tensor columns_of(const std::vector<std::int64_t>& places, const Shape& shape, int dims) {
   const auto count = static_cast<std::int64_t>(places.size());
+  if (dims == 1) return from_numbers(places, {1, count});
   std::vector<std::int64_t> columns(static_cast<std::size_t>(dims) * places.size());
   for (std::size_t i = 0; i < places.size(); ++i) {
     std::int64_t rest = places[i];
@@ -45,6 +46,20 @@ Tensor columns_of(const std::vector<std::int64_t>& places, const Shape& shape, i
   return from_numbers(columns, {dims, count});
 }
 
+/// Throws IndexError unless all numbers are in [0, size).
+void check_range(std::span<const std::int64_t> numbers, std::int64_t size) {
+  std::int64_t outside = 0;  // counted without a branch: there are many numbers
+  for (const std::int64_t number : numbers) outside += number < 0 || number >= size ? 1 : 0;
+  if (outside == 0) return;
+  const auto first =
+      std::ranges::find_if(numbers, [size](std::int64_t number) { return number < 0 || number >= size; });
+  throw IndexError(fmt::format("[SparseTensor] index out of range: {} of {}", *first, size));
+}
+
+bool ascends(std::span<const std::int64_t> numbers) {
+  return std::adjacent_find(numbers.begin(), numbers.end(), std::greater_equal<>()) == numbers.end();
+}
+
 }  // namespace
 
 SparseTensor::SparseTensor(Tensor indices, Tensor values, const Shape& shape) : shape_(shape) {
@@ -52,27 +67,28 @@ SparseTensor::SparseTensor(Tensor indices, Tensor values, const Shape& shape) : 
   indices.require_defined(kName);
   values.require_defined(kName);
   static_cast<void>(shape.numel());
-  if (indices.dtype() != DType::i64) throw DTypeError(fmt::format("[{}] indices are {}, not i64", kName, name_of(indices.dtype())));
+  if (indices.dtype() != DType::i64)
+    throw DTypeError(fmt::format("[{}] indices are {}, not i64", kName, name_of(indices.dtype())));
   if (indices.dim() != 2 || indices.size(0) < 1 || indices.size(0) > shape.size()) {
-    throw ShapeError(fmt::format("[{}] indices of shape {} for a tensor of shape {}", kName, to_string(indices.shape()), to_string(shape)));
+    throw ShapeError(fmt::format("[{}] indices of shape {} for a tensor of shape {}", kName, to_string(indices.shape()),
+                                 to_string(shape)));
   }
   const auto dims = static_cast<int>(indices.size(0));
   if (const Shape expected = with_rest(indices.size(1), shape, dims); values.shape() != expected) {
-    throw ShapeError(fmt::format("[{}] values of shape {}, expected {}", kName, to_string(values.shape()), to_string(expected)));
+    throw ShapeError(
+        fmt::format("[{}] values of shape {}, expected {}", kName, to_string(values.shape()), to_string(expected)));
   }
   indices_ = indices.contiguous();
   values_ = std::move(values);
   const auto numbers = indices_.data<std::int64_t>();
   const auto count = static_cast<std::size_t>(this->count());
-  for (std::size_t i = 0; i < numbers.size(); ++i) {
-    const std::int64_t size = shape[static_cast<int>(i / count)];
-    if (numbers[i] < 0 || numbers[i] >= size) throw IndexError(fmt::format("[{}] index out of range: {} of {}", kName, numbers[i], size));
-  }
+  for (int d = 0; d < dims; ++d) check_range(numbers.subspan(static_cast<std::size_t>(d) * count, count), shape[d]);
 }
 
 SparseTensor SparseTensor::from_dense(const Tensor& x, int dims) {
   x.require_defined("from_dense");
-  if (dims < 1 || dims > x.dim()) throw ShapeError(fmt::format("[from_dense] {} dimensions of {}", dims, to_string(x.shape())));
+  if (dims < 1 || dims > x.dim())
+    throw ShapeError(fmt::format("[from_dense] {} dimensions of {}", dims, to_string(x.shape())));
   const std::int64_t places = places_in(x.shape(), dims);
   const Tensor parts = x.contiguous().view(with_rest(places, x.shape(), dims));
   std::vector<std::int64_t> stored;
@@ -80,36 +96,43 @@ SparseTensor SparseTensor::from_dense(const Tensor& x, int dims) {
     if (sum(ne(parts.select(0, place), 0.0).to(DType::i64)).item<std::int64_t>() > 0) stored.push_back(place);
   }
   const auto count = static_cast<std::int64_t>(stored.size());
-  SparseTensor sparse(columns_of(stored, x.shape(), dims), index_select(parts, 0, from_numbers(stored, {count})), x.shape());
+  SparseTensor sparse(columns_of(stored, x.shape(), dims), index_select(parts, 0, from_numbers(stored, {count})),
+                      x.shape());
   sparse.coalesced_ = true;
   return sparse;
 }
 
 /// Of each part, as a number in row-major order.
 Tensor SparseTensor::places() const {
+  if (sparse_dim() == 1) return indices_.view({count()});
   const auto numbers = indices_.data<std::int64_t>();
   const auto parts = static_cast<std::size_t>(count());
   std::vector<std::int64_t> places(parts, 0);
   for (int d = 0; d < sparse_dim(); ++d) {
-    for (std::size_t i = 0; i < parts; ++i) places[i] = places[i] * shape_[d] + numbers[static_cast<std::size_t>(d) * parts + i];
+    for (std::size_t i = 0; i < parts; ++i)
+      places[i] = places[i] * shape_[d] + numbers[static_cast<std::size_t>(d) * parts + i];
   }
   return from_numbers(places, {count()});
 }
 
 SparseTensor SparseTensor::coalesce() const {
   if (!defined() || coalesced_) return *this;
+  if (dtype() == DType::boolean) throw DTypeError("[coalesce] not defined for boolean");
   const Tensor all = places();
-  const auto place = all.data<std::int64_t>();
-  std::vector<std::int64_t> distinct(place.begin(), place.end());
-  std::sort(distinct.begin(), distinct.end());
-  distinct.erase(std::unique(distinct.begin(), distinct.end()), distinct.end());
-  std::vector<std::int64_t> target(place.size());
-  for (std::size_t i = 0; i < place.size(); ++i) {
-    target[i] = std::lower_bound(distinct.begin(), distinct.end(), place[i]) - distinct.begin();
+  if (ascends(all.data<std::int64_t>())) {
+    SparseTensor same = *this;
+    same.coalesced_ = true;
+    return same;
   }
-  const Shape summed = with_rest(static_cast<std::int64_t>(distinct.size()), shape_, sparse_dim());
-  SparseTensor result(columns_of(distinct, shape_, sparse_dim()),
-                      index_select_backward(values_, 0, from_numbers(target, {count()}), summed), shape_);
+  const cpu::Runs runs = cpu::runs_of(all.data<std::int64_t>(), places_in(shape_, sparse_dim()));
+  const auto sums = static_cast<std::int64_t>(runs.numbers.size());
+  // Computed whole, so that what comes together at one place is rounded once.
+  const Tensor parts = values_.to(compute_dtype(dtype())).contiguous();
+  const std::int64_t width = parts.numel() / count();
+  Tensor summed = Tensor::empty(with_rest(sums, shape_, sparse_dim()), parts.dtype(), parts.device());
+  Tensor rows = summed.view({sums, width});
+  cpu::sum_runs(rows, parts.view({count(), width}), runs);
+  SparseTensor result(columns_of(runs.numbers, shape_, sparse_dim()), summed.to(dtype()), shape_);
   result.coalesced_ = true;
   return result;
 }
@@ -122,10 +145,7 @@ Tensor SparseTensor::to_dense() const {
 
 SparseTensor SparseTensor::as_coalesced() const {
   const Tensor all = places();
-  const auto place = all.data<std::int64_t>();
-  if (std::adjacent_find(place.begin(), place.end(), std::greater_equal<>()) != place.end()) {
-    throw ValueError("[coalesced] places are not ascending");
-  }
+  if (!ascends(all.data<std::int64_t>())) throw ValueError("[coalesced] places are not ascending");
   SparseTensor result = *this;
   result.coalesced_ = true;
   return result;
@@ -139,7 +159,8 @@ SparseTensor add(std::span<const SparseTensor> parts) {
   for (const SparseTensor& part : parts) {
     part.indices().require_defined("add");
     if (part.shape() != first.shape() || part.sparse_dim() != first.sparse_dim()) {
-      throw ShapeError(fmt::format("[add] shapes differ: {} and {}", to_string(first.shape()), to_string(part.shape())));
+      throw ShapeError(
+          fmt::format("[add] shapes differ: {} and {}", to_string(first.shape()), to_string(part.shape())));
     }
     detail::require_same_dtype("add", first.values(), part.values());
     indices.push_back(part.indices());

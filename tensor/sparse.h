@@ -35,7 +35,8 @@ class SparseTensor {
   /// Whether it came from `coalesce` or `from_dense`: places ascend in row-major order, none twice.
   [[nodiscard]] bool is_coalesced() const noexcept { return coalesced_; }
 
-  /// Sorts by place and adds up what is at one place, in the order it is stored.
+  /// Sorts by place and adds up what is at one place, in the order it is stored, whatever the threads. What ascends
+  /// already is not copied. Throws DTypeError `[coalesce] not defined for boolean`.
   [[nodiscard]] SparseTensor coalesce() const;
 
   [[nodiscard]] Tensor to_dense() const;

@@ -89,6 +89,32 @@ void for_each_entry(const Entries<T>& entries, std::int64_t width, const F& f) {
   });
 }
 
+// to[entry] = scale * from[bag] for the entries of bags [begin, end) that count.
+template <class T>
+void put_values(T* to, const T* from, std::int64_t width, const Entries<T>& entries, std::int64_t begin,
+                std::int64_t end) {
+  vectorized([ to, from, width, at = entries, begin, end ]() __attribute__((always_inline)) {
+    for (std::int64_t bag = begin; bag < end; ++bag) {
+      const T* const g = from + bag * width;
+      for (std::int64_t e = at.offsets[bag]; e < at.offsets[bag + 1]; ++e) {
+        if (!at.has(e)) continue;
+        T* const o = to + e * width;
+        if (at.scales == nullptr) {
+          std::copy(g, g + width, o);
+          continue;
+        }
+        const T scale = at.scales[e];
+#if defined(__clang__)
+#pragma clang loop vectorize(assume_safety)
+#else
+#pragma GCC ivdep
+#endif
+        for (std::int64_t j = 0; j < width; ++j) o[j] = scale * g[j];
+      }
+    }
+  });
+}
+
 void put(Tensor& out, std::byte* to, std::int64_t at, const std::byte* block, DType dtype, std::int64_t count) {
   convert({to + static_cast<std::size_t>(at) * size_of(out.dtype()), out.dtype(), 1}, {block, dtype, 1}, count);
 }
@@ -175,15 +201,7 @@ void bag_values(Tensor& values, const Tensor& grad, const Bags& bags) {
     const T* const g = elements<T>(grad);
     const Entries<T> entries(bags);
     parallel_for(entries.count, width * (values.size(0) / entries.count + 1),
-                 [&](std::int64_t begin, std::int64_t end) {
-                   for (std::int64_t bag = begin; bag < end; ++bag) {
-                     for (std::int64_t e = entries.offsets[bag]; e < entries.offsets[bag + 1]; ++e) {
-                       if (!entries.has(e)) continue;
-                       vectorized_for(width, [o = to + e * width, from = g + bag * width,
-                                              scale = entries.scale(e)](std::int64_t j) { o[j] = scale * from[j]; });
-                     }
-                   }
-                 });
+                 [&](std::int64_t begin, std::int64_t end) { put_values(to, g, width, entries, begin, end); });
   });
 }
 

@@ -37,6 +37,42 @@ BOOST_AUTO_TEST_CASE(all_uses_of_a_table_add_up_to_rows_that_ascend) {
   BOOST_TEST(found.size() == 1U);
 }
 
+BOOST_AUTO_TEST_CASE(rows_are_their_own_whatever_is_written_later) {
+  const Variable w = leaf_table();
+  Tensor index = numbers({3, 1, 3});
+  Tensor gradient = from_values<double>({1.0, 2.0, 4.0}, {3, 1});
+  const Variable rows = embedding(w, index, kRows);
+  const Gradients found = backward(std::array{rows}, std::array{gradient});
+  const Variable bags = embedding_bag(w, index, numbers({0, 1}), {.mode = BagMode::sum, .sparse = true});
+  const Gradients of_bags = backward(sum(bags * 2.0));
+  index.fill(0.0);
+  gradient.fill(9.0);
+  expect(found.of(w), {0.0, 2.0, 0.0, 5.0}, {4, 1});
+  expect(found.sparse_of(w).indices(), {1.0, 3.0}, {1, 2});
+  expect(found.sparse_of(w).values(), {2.0, 5.0}, {2, 1});
+  expect(of_bags.sparse_of(w).indices(), {1.0, 3.0}, {1, 2});
+  expect(of_bags.sparse_of(w).values(), {2.0, 4.0}, {2, 1});
+}
+
+BOOST_AUTO_TEST_CASE(asking_for_rows_in_between_changes_no_bit_of_sums) {
+  for (const DType dtype : {DType::f32, DType::f16}) {
+    const Variable w(ones({3, 1}, dtype), RequiresGrad::yes);
+    const auto pass = [&](double factor) {
+      return backward(sum(embedding(w, numbers({2, 0, 2, 2}), kRows) *
+                          Variable(from_values<double>({0.1, 1.0, 0.7, 2000.0}, {4, 1}).to(dtype)) * factor));
+    };
+    Gradients asked = pass(1.0);
+    Gradients not_asked = pass(1.0);
+    static_cast<void>(asked.sparse_of(w));
+    asked.add(pass(0.25));
+    not_asked.add(pass(0.25));
+    BOOST_TEST(same_bytes(asked.sparse_of(w).values(), not_asked.sparse_of(w).values()));
+    Tensor dense = backward(sum(embedding(w, numbers({0})) * 0.0)).of(w);
+    for (const double factor : {1.0, 0.25}) dense = add(dense, pass(factor).of(w));
+    BOOST_TEST(same_bytes(asked.of(w), dense));
+  }
+}
+
 BOOST_AUTO_TEST_CASE(a_use_that_needs_the_whole_table_makes_the_gradient_a_tensor) {
   const Variable w = leaf_table();
   const Gradients found = backward(sum(embedding(w, numbers({3}), kRows)) + sum(w * w));
