@@ -2,10 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <utility>
+#include <algorithm>
+#include <optional>
 
 #include "tensor/checks.h"
 #include "tensor/create.h"
+#include "tensor/kernels.h"
 #include "tensor/ops.h"
 
 namespace troupe::detail {
@@ -20,18 +22,21 @@ Shape without_classes(const Shape& scores) {
   return shape;
 }
 
-/// As contiguous i64. Throws as checked_index, but for `ignored`.
-Tensor checked_target(std::string_view op, const Tensor& target, std::int64_t classes, std::int64_t ignored) {
+/// As contiguous i64.
+Tensor target_numbers(std::string_view op, const Tensor& target) {
   if (target.dtype() != DType::i64 && target.dtype() != DType::i32) {
     throw DTypeError(fmt::format("[{}] index is {}, not i64 or i32", op, name_of(target.dtype())));
   }
-  Tensor result = target.to(DType::i64).contiguous();
-  for (const std::int64_t at : std::as_const(result).data<std::int64_t>()) {
-    if (at != ignored && (at < 0 || at >= classes)) {
-      throw IndexError(fmt::format("[{}] index out of range: {} of {}", op, at, classes));
-    }
-  }
-  return result;
+  return target.to(DType::i64).contiguous();
+}
+
+/// What the targets that are not ignored count together. Throws as checked_index, but for those that are ignored.
+double checked_weight_of_targets(std::string_view op, const cpu::RightClasses& right, std::int64_t classes) {
+  if (const std::optional<double> weight = kernels::weight_of_targets(right, classes)) return *weight;
+  const Tensor here = right.target.to(Device::cpu());
+  const auto is_outside = [&](std::int64_t t) { return t != right.ignore_index && (t < 0 || t >= classes); };
+  const std::int64_t outside = *std::ranges::find_if(here.data<std::int64_t>(), is_outside);
+  throw IndexError(fmt::format("[{}] index out of range: {} of {}", op, outside, classes));
 }
 
 /// In `dtype`; undefined if it is.
@@ -57,17 +62,6 @@ void require_smoothing(double smoothing) {
   throw ValueError(fmt::format("[cross_entropy] label smoothing outside [0, 1]: {}", smoothing));
 }
 
-/// What the targets that are not ignored count together.
-double weight_of(const cpu::RightClasses& right) {
-  const Tensor weight = right.weight.defined() ? right.weight.to(DType::f64) : Tensor();
-  double total = 0.0;
-  for (const std::int64_t t : right.target.data<std::int64_t>()) {
-    if (t == right.ignore_index) continue;
-    total += weight.defined() ? weight.data<double>()[static_cast<std::size_t>(t)] : 1.0;
-  }
-  return total;
-}
-
 }  // namespace
 
 ClassLoss::ClassLoss(std::string_view op, const Tensor& scores, const Tensor& target,
@@ -80,9 +74,10 @@ ClassLoss::ClassLoss(std::string_view op, const Tensor& scores, const Tensor& ta
   require_scores(op, scores, target, target_shape_);
   require_smoothing(options.label_smoothing);
   sizes_ = sizes_of(shape_);
-  right_ = {checked_target(op, target, sizes_[1], options.ignore_index),
-            checked_weight(op, options.weight, sizes_[1], scores), options.ignore_index, options.label_smoothing};
-  if (reduction_ == Reduction::mean) divisor_ = weight_of(right_);
+  right_ = {target_numbers(op, target), checked_weight(op, options.weight, sizes_[1], scores), options.ignore_index,
+            options.label_smoothing};
+  const double weight = checked_weight_of_targets(op, right_, sizes_[1]);
+  if (reduction_ == Reduction::mean) divisor_ = weight;
 }
 
 /// `losses` are f64.
@@ -106,13 +101,13 @@ Tensor ClassLoss::grad_of_rows(const Tensor& grad) const {
 
 Tensor ClassLoss::nll(const Tensor& log_probs) const {
   Tensor losses = Tensor::empty({right_.target.numel()}, DType::f64, log_probs.device());
-  cpu::nll(losses, log_probs.to(compute_dtype(dtype_)).contiguous().view(sizes_), right_);
+  kernels::nll(losses, log_probs.to(compute_dtype(dtype_)).contiguous().view(sizes_), right_);
   return reduced(losses);
 }
 
 Tensor ClassLoss::nll_backward(const Tensor& grad) const {
   Tensor out = Tensor::empty(sizes_, compute_dtype(dtype_), grad.device());
-  cpu::nll_backward(out, grad_of_rows(grad), right_);
+  kernels::nll_backward(out, grad_of_rows(grad), right_);
   return out.view(shape_).to(dtype_);
 }
 
@@ -125,14 +120,14 @@ Tensor ClassLoss::as_rows(const Tensor& logits) const {
 ClassLoss::CrossEntropy ClassLoss::cross_entropy(const Tensor& logits) const {
   Tensor losses = zeros({right_.target.numel()}, DType::f64, logits.device());
   Tensor sums = Tensor::empty({right_.target.numel(), 2}, DType::f64, logits.device());
-  if (logits.numel() > 0) cpu::cross_entropy(losses, sums, as_rows(logits), right_);
+  if (logits.numel() > 0) kernels::cross_entropy(losses, sums, as_rows(logits), right_);
   return {reduced(losses), sums};
 }
 
 Tensor ClassLoss::cross_entropy_backward(const Tensor& grad, const Tensor& logits, const Tensor& sums) const {
   const Tensor rows = as_rows(logits);
   Tensor out = Tensor::empty(rows.shape(), rows.dtype(), rows.device());
-  if (rows.numel() > 0) cpu::cross_entropy_backward(out, grad_of_rows(grad), rows, sums, right_);
+  if (rows.numel() > 0) kernels::cross_entropy_backward(out, grad_of_rows(grad), rows, sums, right_);
   const Tensor in_place = out.view({sizes_[0], sizes_[2], sizes_[1]}).transpose(1, 2);
   return in_place.contiguous().view(shape_).to(dtype_);
 }

@@ -4,20 +4,24 @@
 // Kernels that are not here exist for the CPU alone, and refuse other tensors (Tensor::bytes).
 #pragma once
 
+#include "tensor/cpu/class_loss.h"
 #include "tensor/cpu/convert.h"
 #include "tensor/cpu/elementwise.h"
 #include "tensor/cpu/gather.h"
 #include "tensor/cpu/indexing.h"
 #include "tensor/cpu/matmul.h"
 #include "tensor/cpu/order.h"
+#include "tensor/cpu/pair_loss.h"
 #include "tensor/cpu/reduce.h"
 #include "tensor/cpu/scan.h"
 #include "tensor/cpu/softmax.h"
 #include "tensor/cpu/update.h"
+#include "tensor/cuda/class_loss.h"
 #include "tensor/cuda/elementwise.h"
 #include "tensor/cuda/gather.h"
 #include "tensor/cuda/matmul.h"
 #include "tensor/cuda/order.h"
+#include "tensor/cuda/pair_loss.h"
 #include "tensor/cuda/reduce.h"
 #include "tensor/cuda/scan.h"
 #include "tensor/cuda/softmax.h"
@@ -67,6 +71,42 @@ inline void softmax(cpu::SoftmaxKind kind, Tensor& out, const Tensor& x) {
 
 inline void softmax_backward(cpu::SoftmaxKind kind, Tensor& out, const Tensor& grad, const Tensor& y) {
   on_gpu(out) ? cuda::softmax_backward(kind, out, grad, y) : cpu::softmax_backward(kind, out, grad, y);
+}
+
+[[nodiscard]] inline std::optional<double> weight_of_targets(const cpu::RightClasses& right, std::int64_t classes) {
+  return on_gpu(right.target) ? cuda::weight_of_targets(right, classes) : cpu::weight_of_targets(right, classes);
+}
+
+inline void nll(Tensor& out, const Tensor& x, const cpu::RightClasses& right) {
+  on_gpu(out) ? cuda::nll(out, x, right) : cpu::nll(out, x, right);
+}
+
+inline void nll_backward(Tensor& out, const Tensor& grad, const cpu::RightClasses& right) {
+  on_gpu(out) ? cuda::nll_backward(out, grad, right) : cpu::nll_backward(out, grad, right);
+}
+
+inline void cross_entropy(Tensor& losses, Tensor& sums, const Tensor& x, const cpu::RightClasses& right) {
+  on_gpu(x) ? cuda::cross_entropy(losses, sums, x, right) : cpu::cross_entropy(losses, sums, x, right);
+}
+
+inline void cross_entropy_backward(Tensor& out, const Tensor& grad, const Tensor& x, const Tensor& sums, const cpu::RightClasses& right) {
+  on_gpu(x) ? cuda::cross_entropy_backward(out, grad, x, sums, right) : cpu::cross_entropy_backward(out, grad, x, sums, right);
+}
+
+inline void pair_loss(Tensor& out, const Tensor& x, const Tensor& y, const cpu::PairLoss& loss) {
+  on_gpu(out) ? cuda::pair_loss(out, x, y, loss) : cpu::pair_loss(out, x, y, loss);
+}
+
+inline void pair_loss_sum(Tensor& out, const Tensor& x, const Tensor& y, const cpu::PairLoss& loss, double divisor) {
+  on_gpu(out) ? cuda::pair_loss_sum(out, x, y, loss, divisor) : cpu::pair_loss_sum(out, x, y, loss, divisor);
+}
+
+inline void pair_loss_backward(Tensor& by_x, Tensor& by_y, const Tensor& grad, const Tensor& x, const Tensor& y, const cpu::PairLoss& loss) {
+  on_gpu(x) ? cuda::pair_loss_backward(by_x, by_y, grad, x, y, loss) : cpu::pair_loss_backward(by_x, by_y, grad, x, y, loss);
+}
+
+[[nodiscard]] inline bool all_probabilities(const Tensor& x) {
+  return on_gpu(x) ? cuda::all_probabilities(x) : cpu::all_probabilities(x);
 }
 
 inline void gather(Tensor& out, const Tensor& x, int dim, const Tensor& index) {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "tensor/checks.h"
+#include "tensor/kernels.h"
 #include "tensor/ops.h"
 
 namespace troupe::detail {
@@ -65,11 +66,11 @@ Tensor PairLoss::value(const Tensor& x, const Tensor& y) const {
   const Tensor b = prepared(y);
   if (reduces_) {
     Tensor total = Tensor::empty({}, DType::f64, x.device());
-    total.fill(cpu::pair_loss_sum(a, b, loss_) / divisor_);
+    kernels::pair_loss_sum(total, a, b, loss_, divisor_);
     return total.to(dtype_);
   }
   Tensor out = Tensor::empty(shape_, a.dtype(), x.device());
-  cpu::pair_loss(out, a, b, loss_);
+  kernels::pair_loss(out, a, b, loss_);
   return out.to(dtype_);
 }
 
@@ -82,7 +83,7 @@ std::array<Tensor, 2> PairLoss::backward(const Tensor& grad, const Tensor& x, co
     if (wanted[i]) by[i] = Tensor::empty(shape_, a.dtype(), a.device());
   }
   const Tensor of_each = reduces_ ? div(grad.to(DType::f64), divisor_) : grad;
-  cpu::pair_loss_backward(by[0], by[1], of_each.to(a.dtype()).contiguous(), a, b, loss_);
+  kernels::pair_loss_backward(by[0], by[1], of_each.to(a.dtype()).contiguous(), a, b, loss_);
   if (wanted[0]) by[0] = by[0].to(x.dtype());
   if (wanted[1]) by[1] = by[1].to(y.dtype());
   return by;
@@ -111,9 +112,10 @@ PairLoss bce_loss_of(const Tensor& x, const Tensor& y, const BceLossOptions& opt
   const PairLoss loss =
       PairLossMaker("bce_loss", x, y, cpu::PairLossKind::bce).weight(options.weight).with(options.reduction);
   const Tensor p = x.to(promote_to_floating(x.dtype())).to(compute_dtype(promote_to_floating(x.dtype()))).contiguous();
-  if (cpu::all_probabilities(p)) return loss;
-  dispatch_floating("bce_loss", p.dtype(), [&]<class T>(std::type_identity<T>) {
-    for (const T value : std::as_const(p).data<T>()) {
+  if (kernels::all_probabilities(p)) return loss;
+  const Tensor here = p.to(Device::cpu());
+  dispatch_floating("bce_loss", here.dtype(), [&]<class T>(std::type_identity<T>) {
+    for (const T value : here.data<T>()) {
       if (!(value >= T{0} && value <= T{1})) throw ValueError(fmt::format("[bce_loss] not a probability: {}", value));
     }
   });

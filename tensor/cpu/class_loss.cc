@@ -87,6 +87,22 @@ void gradient_of_row(T* out, double grad, const T* x, std::int64_t classes, std:
 
 }  // namespace
 
+std::optional<double> weight_of_targets(const RightClasses& right, std::int64_t classes) {
+  const auto total_of = [&]<class T>(std::type_identity<T>) -> std::optional<double> {
+    const Right<T> at(right);
+    double total = 0.0;
+    for (std::int64_t i = 0; i < right.target.numel(); ++i) {
+      const std::int64_t t = at.target[i];
+      if (t == at.ignore_index) continue;
+      if (t < 0 || t >= classes) return std::nullopt;
+      total += at.weight_of(t);
+    }
+    return total;
+  };
+  if (!right.weight.defined()) return total_of(std::type_identity<float>{});
+  return dispatch_floating("class_loss", right.weight.dtype(), total_of);
+}
+
 void nll(Tensor& out, const Tensor& x, const RightClasses& right) {
   double* const to = mutable_elements<double>(out);
   const std::int64_t classes = x.size(1);

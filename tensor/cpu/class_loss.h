@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "tensor/tensor.h"
 
@@ -15,6 +16,9 @@ struct RightClasses {
   std::int64_t ignore_index;
   double smoothing;  ///< the share that all classes have evenly; of cross_entropy alone
 };
+
+/// What all targets that are not ignored count together; nothing if one of them is not in [0, classes).
+[[nodiscard]] std::optional<double> weight_of_targets(const RightClasses& right, std::int64_t classes);
 
 /// out (n, inner), f64 = -weight[t] * x[., t, .] for x (n, classes, inner), 0 for what is ignored.
 void nll(Tensor& out, const Tensor& x, const RightClasses& right);

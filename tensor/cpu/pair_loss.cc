@@ -192,7 +192,8 @@ void pair_loss(Tensor& out, const Tensor& x, const Tensor& y, const PairLoss& lo
   });
 }
 
-double pair_loss_sum(const Tensor& x, const Tensor& y, const PairLoss& loss) {
+void pair_loss_sum(Tensor& out, const Tensor& x, const Tensor& y, const PairLoss& loss, double divisor) {
+  double* const to = mutable_elements<double>(out);
   const std::int64_t parts = (x.numel() + kPartElements - 1) / kPartElements;
   std::vector<double> sums(static_cast<std::size_t>(parts), 0.0);
   dispatch_floating("pair_loss", x.dtype(), [&]<class T>(std::type_identity<T>) {
@@ -212,7 +213,7 @@ double pair_loss_sum(const Tensor& x, const Tensor& y, const PairLoss& loss) {
   });
   double total = 0.0;
   for (const double sum : sums) total += sum;
-  return total;
+  *to = total / divisor;
 }
 
 void pair_loss_backward(Tensor& by_x, Tensor& by_y, const Tensor& grad, const Tensor& x, const Tensor& y,

@@ -19,8 +19,8 @@ struct PairLoss {
 
 /// out = each loss
 void pair_loss(Tensor& out, const Tensor& x, const Tensor& y, const PairLoss& loss);
-/// Their sum, which does not depend on the number of threads.
-[[nodiscard]] double pair_loss_sum(const Tensor& x, const Tensor& y, const PairLoss& loss);
+/// out (), f64 = their sum, which does not depend on the number of threads, over `divisor`.
+void pair_loss_sum(Tensor& out, const Tensor& x, const Tensor& y, const PairLoss& loss, double divisor);
 
 /// by_x and by_y = the gradients by x and y, from `grad` by each loss, which is of one element or of all. One of both
 /// may be undefined: nobody wants it.

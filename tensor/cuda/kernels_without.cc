@@ -1,8 +1,10 @@
 // Where there is no compiler for GPUs: every kernel refuses, as those that exist for the CPU alone do.
+#include "tensor/cuda/class_loss.h"
 #include "tensor/cuda/elementwise.h"
 #include "tensor/cuda/gather.h"
 #include "tensor/cuda/matmul.h"
 #include "tensor/cuda/order.h"
+#include "tensor/cuda/pair_loss.h"
 #include "tensor/cuda/reduce.h"
 #include "tensor/cuda/scan.h"
 #include "tensor/cuda/softmax.h"
@@ -41,6 +43,22 @@ void order_last(Tensor& out, const Tensor& /*x*/, Order /*order*/) { refuse(out)
 void cumsum(Tensor& out, const Tensor& /*x*/, cpu::Direction /*direction*/) { refuse(out); }
 void matmul(Tensor& out, const Tensor& /*x*/, const Tensor& /*y*/) { refuse(out); }
 void update(std::span<UpdateItem> items) { refuse(items.front().value); }
+
+std::optional<double> weight_of_targets(const cpu::RightClasses& right, std::int64_t /*classes*/) {
+  refuse(right.target);
+  return std::nullopt;
+}
+void nll(Tensor& out, const Tensor& /*x*/, const cpu::RightClasses& /*right*/) { refuse(out); }
+void nll_backward(Tensor& out, const Tensor& /*grad*/, const cpu::RightClasses& /*right*/) { refuse(out); }
+void cross_entropy(Tensor& /*losses*/, Tensor& /*sums*/, const Tensor& x, const cpu::RightClasses& /*right*/) { refuse(x); }
+void cross_entropy_backward(Tensor& out, const Tensor& /*grad*/, const Tensor& /*x*/, const Tensor& /*sums*/, const cpu::RightClasses& /*right*/) { refuse(out); }
+void pair_loss(Tensor& out, const Tensor& /*x*/, const Tensor& /*y*/, const cpu::PairLoss& /*loss*/) { refuse(out); }
+void pair_loss_sum(Tensor& out, const Tensor& /*x*/, const Tensor& /*y*/, const cpu::PairLoss& /*loss*/, double /*divisor*/) { refuse(out); }
+void pair_loss_backward(Tensor& /*by_x*/, Tensor& /*by_y*/, const Tensor& /*grad*/, const Tensor& x, const Tensor& /*y*/, const cpu::PairLoss& /*loss*/) { refuse(x); }
+bool all_probabilities(const Tensor& x) {
+  refuse(x);
+  return false;
+}
 
 bool all_inside(const Tensor& index, std::int64_t /*size*/) {
   refuse(index);
