@@ -65,6 +65,7 @@ Tensor checked_index(std::string_view op, const Tensor& index, std::int64_t size
 }
 
 void require_distinct_elements(std::string_view op, const Tensor& out) {
+  if (out.numel() == 0) return;
   for (int i = 0; i < out.dim(); ++i) {
     if (out.strides()[i] != 0 || out.shape()[i] <= 1) continue;
     throw ShapeError(fmt::format("[{}] one element is written more than once: {} strides {}", op,

@@ -86,7 +86,7 @@ bool is_system_header(std::string_view name) {
 }
 
 /// Tests that are about several files of their folder at once.
-constexpr std::array<std::string_view, 8> kTestsOfSeveralFiles{
+constexpr std::array<std::string_view, 9> kTestsOfSeveralFiles{
     "tests/actors/rref_protocol_test.cc",   // owner, handles and fork table under every order of messages
     "tests/autograd/graph_task_test.cc",    // engine and boundaries as a distributed pass uses them
     "tests/messages/golden_test.cc",        // the bytes of every message
@@ -94,6 +94,7 @@ constexpr std::array<std::string_view, 8> kTestsOfSeveralFiles{
     "tests/node/link_conformance_test.cc",  // one suite for every link
     "tests/optim/training_test.cc",         // rules and gradients together
     "tests/samples/readme_test.cc",         // every code block of README.md
+    "tests/tensor/random_chains_test.cc",   // all operations on views of all kinds
     "tests/tidy_test.cc",                   // the tree
 };
 

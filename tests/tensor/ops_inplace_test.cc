@@ -175,6 +175,7 @@ BOOST_AUTO_TEST_CASE(what_does_not_fit_is_refused) {
   expect_error<ShapeError>("[zero_" + std::string(twice), [&] { zero_(repeated); });
   expect_error<ShapeError>("[fill_" + std::string(twice), [&] { fill_(repeated, 1.0); });
   expect_error<ShapeError>("[copy_" + std::string(twice), [&] { copy_(repeated, ones({3})); });
+  BOOST_CHECK_EQUAL(add_(ones({2, 1}).expand({2, 0}), 1.0).numel(), 0);  // no element is written, so none twice
   expect_error<TensorError>("[add_] tensor is undefined", [&] { add_(Tensor(), x); });
   expect_error<TensorError>("[add_] tensor is undefined", [&] { add_(Tensor(), 1.0); });
   expect_error<TensorError>("[sub_] tensor is undefined", [&] { sub_(x, Tensor(), 2.0); });

@@ -1,0 +1,36 @@
+// Operations with random arguments.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "tensor/tensor.h"
+#include "tests/tensor/random_layout.h"
+
+namespace troupe::testing {
+
+using Operands = std::vector<Tensor>;
+
+/// What tensor/README.md promises of the same values in another layout: the same bits, or, of products and
+/// convolutions, sums of the same terms in another order.
+enum class Agreement : std::uint8_t { bits, rounded };
+
+/// An operation and its arguments.
+struct Step {
+  std::string text;
+  Operands operands;
+  std::function<Tensor(const Operands&)> run;
+  Agreement agreement = Agreement::bits;
+};
+
+struct RandomOp {
+  std::string name;
+  /// The operation on `x` and whatever else it needs.
+  std::function<Step(const Tensor& x, Dice& dice)> with;
+};
+
+/// Those of ops.h and the headers it includes, softmax, losses, normalisation, pooling and convolution.
+[[nodiscard]] std::vector<RandomOp> random_ops();
+
+}  // namespace troupe::testing
