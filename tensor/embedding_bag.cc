@@ -120,7 +120,7 @@ void EmbeddingBag::set_scales(const Tensor& per_sample_weights) {
 
 EmbeddingBag::Result EmbeddingBag::forward(const Tensor& weight) const {
   Result result;
-  result.output = zeros({bags_.count(), weight_shape_[1]}, dtype_, weight.device());
+  result.output = Tensor::empty({bags_.count(), weight_shape_[1]}, dtype_, weight.device());
   if (mode_ == BagMode::max) {
     result.where_max = full(result.output.shape(), -1.0, DType::i64, weight.device());
     if (result.output.numel() > 0) cpu::bag_max(result.output, result.where_max, weight.contiguous(), bags_);

@@ -48,9 +48,14 @@ Tensor columns_of(const std::vector<std::int64_t>& places, const Shape& shape, i
 
 /// Throws IndexError unless all numbers are in [0, size).
 void check_range(std::span<const std::int64_t> numbers, std::int64_t size) {
-  std::int64_t outside = 0;  // counted without a branch: there are many numbers
-  for (const std::int64_t number : numbers) outside += number < 0 || number >= size ? 1 : 0;
-  if (outside == 0) return;
+  // The highest bit is set of what is outside, or of what the last number inside lacks to it.
+  const std::uint64_t last = static_cast<std::uint64_t>(size) - 1;
+  std::uint64_t outside = 0;
+  for (const std::int64_t number : numbers) {
+    const auto bits = static_cast<std::uint64_t>(number);
+    outside |= bits | (last - bits);
+  }
+  if (outside >> 63U == 0) return;
   const auto first =
       std::ranges::find_if(numbers, [size](std::int64_t number) { return number < 0 || number >= size; });
   throw IndexError(fmt::format("[SparseTensor] index out of range: {} of {}", *first, size));

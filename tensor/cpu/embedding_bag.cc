@@ -1,6 +1,7 @@
 #include "tensor/cpu/embedding_bag.h"
 
 #include <algorithm>
+#include <type_traits>
 
 #include "tensor/cpu/convert.h"
 #include "tensor/cpu/elements.h"
@@ -13,7 +14,9 @@ namespace troupe::cpu {
 namespace {
 
 constexpr std::int64_t kPrefetched = 8;         // entries ahead
-constexpr std::int64_t kLineElements = 16;      // of f32 in a cache line
+constexpr std::int64_t kLineBytes = 64;         // of the cache
+constexpr int kSecondCache = 2;                 // is where rows are fetched to: the first has few ways for misses
+constexpr std::int64_t kTile = 64;              // columns summed at once
 constexpr std::int64_t kColumnsPerThread = 16;  // that one thread adds to at least
 
 // Bags as the loops read them.
@@ -32,6 +35,8 @@ struct Entries {
         padding(bags.padding),
         count(bags.count()) {}
 
+  /// Of all bags.
+  [[nodiscard, gnu::always_inline]] std::int64_t total() const { return offsets[count]; }
   [[nodiscard, gnu::always_inline]] bool has(std::int64_t entry) const { return index[entry] != padding; }
   [[nodiscard, gnu::always_inline]] T scale(std::int64_t entry) const {
     return scales == nullptr ? T{1} : scales[entry];
@@ -55,8 +60,8 @@ struct Rows {
   }
   void prefetch(std::int64_t row, std::int64_t column, std::int64_t columns) const {
     const std::byte* const from = data + static_cast<std::size_t>(row * width + column) * size_of(dtype);
-    for (std::int64_t i = 0; i < columns; i += kLineElements)
-      __builtin_prefetch(from + static_cast<std::size_t>(i) * size_of(dtype));
+    const auto bytes = columns * static_cast<std::int64_t>(size_of(dtype));
+    for (std::int64_t i = 0; i < bytes; i += kLineBytes) __builtin_prefetch(from + i, 0, kSecondCache);
   }
 };
 
@@ -78,13 +83,49 @@ void for_each_part(std::int64_t bags, std::int64_t width, std::int64_t entries, 
 template <class T, class F>
 void for_each_entry(const Entries<T>& entries, std::int64_t width, const F& f) {
   const std::int64_t parts = (width + kColumnsPerThread - 1) / kColumnsPerThread;
-  parallel_for(parts, entries.offsets[entries.count] * kColumnsPerThread, [&](std::int64_t begin, std::int64_t end) {
+  parallel_for(parts, entries.total() * kColumnsPerThread, [&](std::int64_t begin, std::int64_t end) {
     const std::int64_t column = begin * kColumnsPerThread;
     const std::int64_t columns = std::min(end * kColumnsPerThread, width) - column;
     for (std::int64_t bag = 0; bag < entries.count; ++bag) {
       for (std::int64_t e = entries.offsets[bag]; e < entries.offsets[bag + 1]; ++e) {
         if (entries.has(e)) f(e, bag, entries.index[e], column, columns);
       }
+    }
+  });
+}
+
+// One bag's sum of rows `from`, of these columns, in registers if their count is a constant.
+template <class T, class Columns>
+[[gnu::always_inline]] inline void sum_tile(T* to, const T* from, std::int64_t width, Columns columns,
+                                            const Entries<T>& at, std::int64_t bag, std::int64_t total) {
+  alignas(64) T sums[kTile];
+  for (std::int64_t j = 0; j < columns; ++j) sums[j] = T{0};
+  for (std::int64_t e = at.offsets[bag]; e < at.offsets[bag + 1]; ++e) {
+    if (e + kPrefetched < total) {
+      const auto* const ahead = reinterpret_cast<const std::byte*>(from + at.index[e + kPrefetched] * width);
+      const auto bytes = static_cast<std::int64_t>(sizeof(T)) * columns;
+      for (std::int64_t i = 0; i < bytes; i += kLineBytes) __builtin_prefetch(ahead + i, 0, kSecondCache);
+    }
+    if (!at.has(e)) continue;
+    const T* const row = from + at.index[e] * width;
+    const T scale = at.scale(e);
+    for (std::int64_t j = 0; j < columns; ++j) sums[j] += scale * row[j];
+  }
+  for (std::int64_t j = 0; j < columns; ++j) to[j] = sums[j];
+}
+
+// The sums of bags [begin, end) of rows in T.
+template <class T>
+void sum_bags(T* to, const T* from, std::int64_t width, const Entries<T>& entries, std::int64_t begin,
+              std::int64_t end) {
+  vectorized([ to, from, width, at = entries, begin, end, total = entries.total() ]() __attribute__((always_inline)) {
+    for (std::int64_t bag = begin; bag < end; ++bag) {
+      std::int64_t column = 0;
+      for (; column + kTile <= width; column += kTile) {
+        sum_tile(to + bag * width + column, from + column, width, std::integral_constant<std::int64_t, kTile>(), at,
+                 bag, total);
+      }
+      if (column < width) sum_tile(to + bag * width + column, from + column, width, width - column, at, bag, total);
     }
   });
 }
@@ -126,6 +167,13 @@ void bag_sum(Tensor& out, const Tensor& weight, const Bags& bags) {
   std::byte* const to = out.mutable_bytes();
   dispatch_floating("embedding_bag", weight.dtype(), [&]<class T>(std::type_identity<T>) {
     const Entries<T> entries(bags);
+    if (weight.dtype() == dtype_of<T>) {
+      parallel_for(entries.count, width * (bags.index.numel() / entries.count + 1) * 2,
+                   [&, from = elements<T>(weight)](std::int64_t begin, std::int64_t end) {
+                     sum_bags(reinterpret_cast<T*>(to), from, width, entries, begin, end);
+                   });
+      return;
+    }
     const Rows<T> rows(weight);
     for_each_part(
         entries.count, width, bags.index.numel(), [&](std::int64_t bag, std::int64_t column, std::int64_t columns) {
@@ -135,15 +183,11 @@ void bag_sum(Tensor& out, const Tensor& weight, const Bags& bags) {
           std::fill(total, total + columns, T{0});
           const std::int64_t last = entries.offsets[bag + 1];
           for (std::int64_t e = entries.offsets[bag]; e < last; ++e) {
-            if (e + kPrefetched < bags.index.numel()) rows.prefetch(entries.index[e + kPrefetched], column, columns);
+            if (e + kPrefetched < entries.total()) rows.prefetch(entries.index[e + kPrefetched], column, columns);
             if (!entries.has(e)) continue;
             const T* const row = rows.read(converted, entries.index[e], column, columns);
-            if (entries.scales == nullptr) {
-              vectorized_for(columns, [total, row](std::int64_t j) { total[j] += row[j]; });
-            } else {
-              vectorized_for(columns,
-                             [total, row, scale = entries.scales[e]](std::int64_t j) { total[j] += scale * row[j]; });
-            }
+            vectorized_for(columns,
+                           [total, row, scale = entries.scale(e)](std::int64_t j) { total[j] += scale * row[j]; });
           }
           put(out, to, bag * width + column, reinterpret_cast<const std::byte*>(total), dtype_of<T>, columns);
         });
