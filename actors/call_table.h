@@ -57,6 +57,7 @@ class DeadlineHeap {
 template <class Entry>
 class CallTable {
  public:
+  /// A call that waits for its answer, with what its caller keeps.
   struct Call : PendingCall {
     Entry entry;
   };

@@ -1,10 +1,11 @@
-// A line of a program. What std::source_location is, as far as it is needed here: Clang 14 has none.
+// Where in a program something was asked for.
 #pragma once
 
 #include <cstdint>
 
 namespace troupe {
 
+/// A line of the program, as std::source_location, which Clang 14 lacks.
 class SourceLocation {
  public:
   /// Where it is called; as a default argument, where the function is called.

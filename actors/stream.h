@@ -170,6 +170,7 @@ class Stream {
   class Elements {
    public:
     Elements(Stream stream, Scope scope) : stream_(std::move(stream)), scope_(std::move(scope)) {}
+    /// Waits for the next element when it is made and moved on.
     class Iterator {
      public:
       using iterator_category = std::input_iterator_tag;

@@ -24,6 +24,7 @@ enum class Graph : std::uint8_t {
   release,  ///< each operation lets go of what it saved as soon as its backward has run
 };
 
+/// What a backward pass leaves behind.
 struct BackwardOptions {
   /// `release` frees the memory of a training step while the pass goes on, whoever still holds results of the graph;
   /// a later pass that reaches it throws TensorError `[backward] mul: an earlier backward pass released its graph`.

@@ -9,6 +9,7 @@
 
 namespace troupe {
 
+/// Which gradients an embedding has.
 struct EmbeddingOptions {
   /// A row that gets no gradient; negative from the end.
   std::optional<std::int64_t> padding_idx{};

@@ -6,6 +6,7 @@
 
 namespace troupe {
 
+/// What batch_norm of variables gives.
 struct BatchNormVariable {
   Variable output;
   RunningStatistics running;  ///< to replace those given; no gradient goes through them

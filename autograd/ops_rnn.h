@@ -15,6 +15,7 @@ struct RnnParameters {
   Variable hidden_bias{};
 };
 
+/// What one recurrent layer gives in one direction.
 struct RnnOutputs {
   Variable output;  ///< (t, n, h): the hidden state after each step
   Variable hidden;  ///< (n, h): after the last step

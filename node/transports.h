@@ -26,6 +26,7 @@ struct LinkRequest {
   std::function<void(std::string_view line)> log;
 };
 
+/// A transport: how its links are opened.
 struct LinkKind {
   std::function<Result<std::unique_ptr<Link>>(LinkRequest)> open;
   std::set<std::string> options = {};  ///< names of the options that `open` knows

@@ -17,6 +17,7 @@ namespace troupe {
 /// What becomes of the rows of a bag; of an empty one zeros.
 enum class BagMode : std::uint8_t { sum, mean, max };
 
+/// What a bag is and what becomes of its rows.
 struct EmbeddingBagOptions {
   BagMode mode = BagMode::mean;
   /// Whether `offsets` end with where the last bag ends, as in CSR; else it ends with the index.

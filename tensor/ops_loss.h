@@ -15,6 +15,7 @@ enum class Reduction : std::uint8_t { none, sum, mean };
 // Throws ShapeError `[nll_loss] targets do not fit: (8, 10) and (7)`, `[nll_loss] weight does not fit: (3) for 10
 // classes`, IndexError `[nll_loss] index out of range: 10 of 10`.
 
+/// How nll_loss weighs classes and what becomes of the rows.
 struct NllLossOptions {
   Tensor weight{};                   ///< of each class, (classes); undefined: 1
   std::int64_t ignore_index = -100;  ///< what has this target counts nothing
@@ -25,6 +26,7 @@ struct NllLossOptions {
 [[nodiscard]] Tensor nll_loss(const Tensor& log_probs, const Tensor& target, const NllLossOptions& options = {});
 [[nodiscard]] Tensor nll_loss(const Tensor& log_probs, const Tensor& target, Reduction reduction);
 
+/// How cross_entropy weighs classes and what becomes of the rows.
 struct CrossEntropyOptions {
   Tensor weight{};                   ///< of each class, (classes); undefined: 1
   std::int64_t ignore_index = -100;  ///< what has this target counts nothing
@@ -47,6 +49,7 @@ struct CrossEntropyOptions {
 /// |d|
 [[nodiscard]] Tensor l1_loss(const Tensor& x, const Tensor& y, Reduction reduction = Reduction::mean);
 
+/// Where smooth_l1_loss turns linear.
 struct SmoothL1LossOptions {
   double beta = 1.0;
   Reduction reduction = Reduction::mean;
@@ -54,6 +57,7 @@ struct SmoothL1LossOptions {
 /// d^2 / (2 beta) where |d| < beta, else |d| - beta / 2. Throws ValueError `[smooth_l1_loss] beta below 0: -1`.
 [[nodiscard]] Tensor smooth_l1_loss(const Tensor& x, const Tensor& y, const SmoothL1LossOptions& options = {});
 
+/// Where huber_loss turns linear.
 struct HuberLossOptions {
   double delta = 1.0;
   Reduction reduction = Reduction::mean;
@@ -61,6 +65,7 @@ struct HuberLossOptions {
 /// d^2 / 2 where |d| < delta, else delta (|d| - delta / 2). Throws ValueError `[huber_loss] delta not above 0: 0`.
 [[nodiscard]] Tensor huber_loss(const Tensor& x, const Tensor& y, const HuberLossOptions& options = {});
 
+/// How bce_loss weighs elements and what becomes of them.
 struct BceLossOptions {
   Tensor weight{};  ///< of each element, broadcast to their shape
   Reduction reduction = Reduction::mean;
@@ -70,6 +75,7 @@ struct BceLossOptions {
 /// ShapeError `[bce_loss] weight does not fit: (3) for (2, 2)`.
 [[nodiscard]] Tensor bce_loss(const Tensor& x, const Tensor& y, const BceLossOptions& options = {});
 
+/// How bce_with_logits weighs elements and what becomes of them.
 struct BceWithLogitsOptions {
   Tensor weight{};      ///< of each element, broadcast to their shape
   Tensor pos_weight{};  ///< of y, not of 1 - y; broadcast
@@ -81,6 +87,7 @@ struct BceWithLogitsOptions {
 /// How kl_div becomes a result; batchmean divides the sum by the first size, or 1 if there is none.
 enum class KlDivReduction : std::uint8_t { none, sum, mean, batchmean };
 
+/// How kl_div reads `y` and what becomes of the elements.
 struct KlDivOptions {
   bool log_target = false;  ///< whether `y` are logarithms of probabilities
   KlDivReduction reduction = KlDivReduction::mean;

@@ -12,6 +12,7 @@ namespace troupe {
 /// Whose mean and variance batch_norm takes: those of the batch, as in training, or the running ones.
 enum class NormStatistics : std::uint8_t { batch, running };
 
+/// How batch_norm takes and keeps statistics.
 struct BatchNormOptions {
   NormStatistics statistics = NormStatistics::batch;
   double momentum = 0.1;  ///< the share of the batch in the new running statistics
@@ -38,6 +39,7 @@ struct NormGradients {
   Tensor bias;
 };
 
+/// What batch_norm computes: its output with what a gradient needs, and the new running statistics.
 struct BatchNormResult {
   NormResult norm;
   RunningStatistics running;

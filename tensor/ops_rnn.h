@@ -40,6 +40,7 @@ struct RnnTape {
   Tensor output;
 };
 
+/// What one recurrent layer gives in one direction, with what its gradient needs.
 struct RnnResult {
   Tensor output;  ///< (t, n, h): the hidden state after each step
   Tensor hidden;  ///< (n, h): after the last step

@@ -10,6 +10,7 @@
 
 namespace troupe::nn {
 
+/// What a MultiheadAttention is made of.
 struct AttentionOptions {
   Bias bias = Bias::yes;
   double dropout = 0.0;      ///< of the weights, while training
@@ -33,6 +34,7 @@ struct AttentionMasks {
 /// Which attention weights are returned.
 enum class AttentionWeights : std::uint8_t { none, averaged, per_head };
 
+/// What attention gives: values, and their weights if they were asked for.
 struct AttentionResult {
   Variable output;   ///< as the query
   Variable weights;  ///< averaged over heads (n, l, s), or per head (n, heads, l, s); undefined if none

@@ -34,6 +34,7 @@ enum class Nonlinearity : std::uint8_t { linear, sigmoid, tanh, relu, leaky_relu
 
 enum class Fan : std::uint8_t { in, out };
 
+/// For which layers and which direction kaiming_* keeps sizes.
 struct KaimingOptions {
   double slope = 0.0;  ///< of leaky_relu
   Fan fan = Fan::in;   ///< keeps the size of values, or of gradients

@@ -15,6 +15,7 @@ enum class Affine : std::uint8_t { no, yes };
 /// Whether a layer keeps running statistics for eval mode. Without them it normalises by the batch in every mode.
 enum class TrackStatistics : std::uint8_t { no, yes };
 
+/// What a batch norm is made of.
 struct BatchNormLayerOptions {
   double eps = 1e-5;      ///< added to the variance
   double momentum = 0.1;  ///< the share of the batch in the new running statistics
@@ -71,6 +72,7 @@ class BatchNorm2d final : public BatchNorm {
   [[nodiscard]] Variable forward(const Variable& x) override;
 };
 
+/// What a layer, group or instance norm is made of.
 struct NormLayerOptions {
   double eps = 1e-5;  ///< added to the variance
   Affine affine = Affine::yes;

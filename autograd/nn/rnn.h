@@ -14,6 +14,7 @@
 
 namespace troupe::nn {
 
+/// What an RNN, LSTM or GRU is made of.
 struct RnnOptions {
   std::int64_t layers = 1;
   Bias bias = Bias::yes;

@@ -25,6 +25,7 @@ class RecurrentCell : public Module {
   RnnParameters parameters_;
 };
 
+/// What an LSTM hands from step to step: (n, hidden) each.
 struct LstmState {
   Variable hidden{};
   Variable cell{};
@@ -35,6 +36,7 @@ struct LstmState {
   }
 };
 
+/// One step of an LSTM: x (n, inputs) and the state, zeros if undefined, -> the next state.
 class LstmCell final : public RecurrentCell {
  public:
   LstmCell(std::int64_t inputs, std::int64_t hidden, Generator& generator, Bias bias = Bias::yes,
@@ -44,6 +46,7 @@ class LstmCell final : public RecurrentCell {
   [[nodiscard]] LstmState forward(const Variable& x, const LstmState& state = {});
 };
 
+/// One step of a GRU: x (n, inputs) and hidden (n, hidden), zeros if undefined, -> (n, hidden).
 class GruCell final : public RecurrentCell {
  public:
   GruCell(std::int64_t inputs, std::int64_t hidden, Generator& generator, Bias bias = Bias::yes,
@@ -53,6 +56,7 @@ class GruCell final : public RecurrentCell {
   [[nodiscard]] Variable forward(const Variable& x, const Variable& hidden = {});
 };
 
+/// One step of a recurrent layer: x (n, inputs) and hidden (n, hidden), zeros if undefined, -> (n, hidden).
 class RnnCell final : public RecurrentCell {
  public:
   RnnCell(std::int64_t inputs, std::int64_t hidden, Generator& generator, Bias bias = Bias::yes,

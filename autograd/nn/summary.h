@@ -8,6 +8,7 @@
 
 namespace troupe::nn {
 
+/// How much a summary shows.
 struct SummaryOptions {
   /// Modules deeper than this are added up in the line of the one they are a part of; the parts of the model have
   /// depth 1.

@@ -18,6 +18,7 @@ namespace troupe::nn {
 
 enum class TransformerActivation : std::uint8_t { relu, gelu };
 
+/// What a transformer encoder layer is made of.
 struct TransformerOptions {
   std::int64_t feedforward = 2048;  ///< width between the two linear layers
   double dropout = 0.1;
