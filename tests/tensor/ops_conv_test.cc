@@ -3,6 +3,7 @@
 #include <thread>
 #include <vector>
 
+#include "tensor/convolution.h"
 #include "tensor/create.h"
 #include "tensor/math_threads.h"
 #include "tensor/ops.h"
@@ -113,6 +114,30 @@ BOOST_AUTO_TEST_CASE(gradients_are_the_adjoints_of_the_convolution) {
     const Tensor g32 = as_f32(dy);
     expect_close(conv2d_backward_input(g32, as_f32(w), x.shape(), c.options).to(DType::f64), dx, 0, 1e-4);
     expect_close(conv2d_backward_weight(g32, as_f32(x), w.shape(), c.options).to(DType::f64), dw, 0, 2e-4);
+  }
+}
+
+// Batches that the f32 kernels cut into several pieces, and one image more than a whole number of them.
+BOOST_AUTO_TEST_CASE(images_that_are_taken_some_at_a_time_give_the_same) {
+  Generator g(9);
+  for (const std::int64_t images : {12, 7}) {
+    const Tensor x = randn({images, 16, 40, 40}, g, DType::f64);
+    const Tensor w = randn({16, 16, 3, 3}, g, DType::f64);
+    const Tensor dy = randn({images, 16, 38, 38}, g, DType::f64);
+    const Tensor x32 = as_f32(x);
+    const Tensor w32 = as_f32(w);
+    const Tensor dy32 = as_f32(dy);
+    const Tensor dx32 = conv2d_backward_input(dy32, w32, x.shape());
+    const Tensor dw32 = conv2d_backward_weight(dy32, x32, w.shape());
+    // Sums of 144 terms, and of up to 12 * 38 * 38, about 1 each.
+    expect_close(conv2d(x32, w32).to(DType::f64), conv2d(x, w), 0, 1e-4);
+    expect_close(dx32.to(DType::f64), conv2d_backward_input(dy, w, x.shape()), 0, 1e-4);
+    expect_close(dw32.to(DType::f64), conv2d_backward_weight(dy, x, w.shape()), 0, 3e-3);
+    // Both gradients at once share what they rearrange.
+    const detail::ConvolutionGradients both =
+        detail::convolve_backward("conv2d", detail::Convolution(Conv2dOptions{}), dy32, {x.shape(), w.shape(), x32, w32});
+    expect_same(both.x, dx32);
+    expect_same(both.weight, dw32);
   }
 }
 
