@@ -156,6 +156,12 @@ std::vector<RunningJob> ElasticPool::State::running_locked() const {
   return jobs;
 }
 
+std::optional<Error> Executor::submit(Job job) {
+  std::optional<Error> error = take(job);
+  if (error && job.refused) job.refused(*error);
+  return error;
+}
+
 PoolCounts Executor::counts() const {
   PoolCounts counts;
   for (const RunningJob& job : running()) ++(job.waiting ? counts.waiting : counts.busy);
@@ -171,7 +177,7 @@ ElasticPool::ElasticPool(PoolOptions options) : state_(std::make_shared<State>()
 
 ElasticPool::~ElasticPool() { std::ignore = stop(TimePoint{}); }
 
-std::optional<Error> ElasticPool::submit(Job job) {
+std::optional<Error> ElasticPool::take(Job& job) {
   std::lock_guard lock(state_->mutex);
   if (state_->stopping) return refused(ErrorCode::shutting_down, "the pool is stopped");
   // A thread that computes comes back to the queue. If all wait, what they wait for might be this job.

@@ -20,8 +20,8 @@ struct Job {
   std::string label;
   std::function<void()> run;  ///< must not throw
   msg::Priority priority = msg::Priority::normal;
-  /// Called instead of `run` if the job was accepted but the last thread that could have come back to it begins to wait,
-  /// on that thread; without it the job stays in the queue. Must not throw.
+  /// Called instead of `run` if the job is refused: by `submit`, or later by a thread that begins to wait and was the last
+  /// that could have come back to the job; without it such a job stays in the queue. Must not throw.
   std::function<void(const Error& why)> refused = {};
 };
 
@@ -46,8 +46,8 @@ class Executor {
   virtual ~Executor() = default;
 
   /// Runs `job` on a thread of the pool. Returns resource_exhausted if every thread waits and no more may be added,
-  /// shutting_down after stop; the job is then dropped unrun, and its `refused` is not called.
-  [[nodiscard]] virtual std::optional<Error> submit(Job job) = 0;
+  /// shutting_down after stop; the job is then dropped unrun, after its `refused`, if any, was told so on this thread.
+  [[nodiscard]] std::optional<Error> submit(Job job);
 
   [[nodiscard]] virtual std::vector<RunningJob> running() const = 0;
 
@@ -60,6 +60,10 @@ class Executor {
   /// Accepts nothing more, drops what has not begun, waits until `due` for running jobs; returns those still running,
   /// whose threads are abandoned (they own what they touch).
   [[nodiscard]] virtual std::vector<RunningJob> stop(TimePoint due) = 0;
+
+ private:
+  /// Takes `job`, or returns why not and leaves it as it is.
+  [[nodiscard]] virtual std::optional<Error> take(Job& job) = 0;
 };
 
 /// Size of a node's pool.
@@ -77,7 +81,6 @@ class ElasticPool final : public Executor {
   ElasticPool(const ElasticPool&) = delete;
   ElasticPool& operator=(const ElasticPool&) = delete;
 
-  [[nodiscard]] std::optional<Error> submit(Job job) override;
   [[nodiscard]] std::vector<RunningJob> running() const override;
   [[nodiscard]] std::size_t unfinished() const override;
   [[nodiscard]] PoolCounts counts() const override;
@@ -86,6 +89,8 @@ class ElasticPool final : public Executor {
   [[nodiscard]] std::size_t thread_count() const;
 
  private:
+  [[nodiscard]] std::optional<Error> take(Job& job) override;
+
   struct State;
   std::shared_ptr<State> state_;  // shared with the threads: an abandoned one keeps it alive
 };

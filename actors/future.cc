@@ -3,6 +3,7 @@
 #include <cxxabi.h>
 
 #include <cstdlib>
+#include <tuple>
 #include <typeinfo>
 
 #include "actors/exceptions.h"
@@ -83,7 +84,7 @@ void FutureCore::run_on_pool(Callback callback) {
   const auto shared = std::make_shared<Callback>(std::move(callback));
   const auto refused = [shared](const Error& why) { (*shared)(&why); };
   const auto run = [shared] { (*shared)(nullptr); };
-  if (const auto error = home_.executor->submit({.label = "then", .run = run, .refused = refused})) refused(*error);
+  std::ignore = home_.executor->submit({.label = "then", .run = run, .refused = refused});
 }
 
 }  // namespace troupe::detail

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <tuple>
 #include <type_traits>
 #include <variant>
 
@@ -190,13 +191,13 @@ void NodeCore::send_answer(const NodeLife& to, RequestId request, msg::AnyMessag
   if (!stopped()) host_->send(actors_->router, SendAnswer{to, request, std::move(message)});
 }
 
-void NodeCore::run(std::string label, std::function<void()> job, const std::function<void(const Error&)>& refused,
+void NodeCore::run(std::string label, std::function<void()> job, std::function<void(const Error&)> refused,
                    msg::Priority priority) {
-  const auto tell = [name = name_, refused](Error error) {
+  auto tell = [name = name_, refused = std::move(refused)](Error error) {
     error.peer = name;
     refused(error);
   };
-  if (const auto error = executor_->submit({std::move(label), std::move(job), priority, tell})) tell(*error);
+  std::ignore = executor_->submit({std::move(label), std::move(job), priority, std::move(tell)});
 }
 
 bool NodeCore::is_up(const NodeName& peer) const { return peer == name_ || membership_->is_up(peer); }

@@ -145,8 +145,8 @@ class NodeCore final : public std::enable_shared_from_this<NodeCore>, private Li
   /// Likewise, to that life of a node only.
   void notify(const NodeLife& to, std::string actor, msg::AnyMessage message);
 
-  /// Runs user code on the pool, never here. If the pool refuses, `refused` is told instead, here.
-  void run(std::string label, std::function<void()> job, const std::function<void(const Error&)>& refused,
+  /// Runs user code on the pool, never here. If the pool refuses, `refused` is told instead: here, or later on one of its threads.
+  void run(std::string label, std::function<void()> job, std::function<void(const Error&)> refused,
            msg::Priority priority = msg::Priority::normal);
 
   /// Whether a session with `peer` is up (always true for this node itself).

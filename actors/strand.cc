@@ -2,6 +2,7 @@
 
 #include <deque>
 #include <mutex>
+#include <tuple>
 #include <utility>
 
 namespace troupe::detail {
@@ -52,7 +53,7 @@ void Strand::go_on(const std::shared_ptr<State>& state) {
   const auto run = [state] {
     while (auto item = state->next()) item->job();
   };
-  if (const auto error = state->executor->submit({.label = state->label, .run = run, .refused = refuse})) refuse(*error);
+  std::ignore = state->executor->submit({.label = state->label, .run = run, .refused = refuse});
 }
 
 }  // namespace troupe::detail

@@ -1,6 +1,7 @@
 #include "actors/task.h"
 
 #include <optional>
+#include <tuple>
 
 #include "actors/node_core.h"
 #include "actors/scope.h"
@@ -28,8 +29,7 @@ void resume_after(FutureCore& future, std::shared_ptr<const TaskPlace> place, st
     if (!place->turn) return run_part(*place, frame);
     place->turn->take_again([place, frame, refused] {
       const msg::Priority priority = place->scope ? place->scope->priority : msg::Priority::normal;
-      const auto full = place->home.executor->submit({"task", [place, frame] { run_part(*place, frame); }, priority, refused});
-      if (full) refused(*full);
+      std::ignore = place->home.executor->submit({"task", [place, frame] { run_part(*place, frame); }, priority, refused});
     });
   });
 }

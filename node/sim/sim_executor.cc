@@ -12,7 +12,7 @@ SimExecutor::SimExecutor(std::shared_ptr<Schedule> schedule, std::shared_ptr<Bat
 
 SimExecutor::~SimExecutor() { schedule_->remove(*this); }
 
-std::optional<Error> SimExecutor::submit(Job job) {
+std::optional<Error> SimExecutor::take(Job& job) {
   schedule_->require_baton(job.label);
   if (stopping_) {
     Error error;

@@ -25,8 +25,6 @@ class SimExecutor final : public Executor, private Source {
   SimExecutor(const SimExecutor&) = delete;
   SimExecutor& operator=(const SimExecutor&) = delete;
 
-  [[nodiscard]] std::optional<Error> submit(Job job) override;
-
   /// Begins `program`; unlike a job it does not count as work of the node. Dropped if the node is dead.
   void begin_program(std::string label, std::function<void()> program);
 
@@ -58,6 +56,7 @@ class SimExecutor final : public Executor, private Source {
   };
   using Functions = std::list<Function>;
 
+  [[nodiscard]] std::optional<Error> take(Job& job) override;
   [[nodiscard]] const NodeName& node() const override { return node_; }
   [[nodiscard]] std::size_t ready() override;
   [[nodiscard]] std::string_view describe(std::size_t index) override;

@@ -6,7 +6,9 @@
 #include <chrono>
 #include <future>
 #include <memory>
+#include <string>
 #include <thread>
+#include <tuple>
 #include <vector>
 
 #include "actors/wait_point.h"
@@ -172,6 +174,27 @@ BOOST_AUTO_TEST_CASE(jobs_are_refused_when_the_last_thread_that_could_run_them_b
   BOOST_TEST(soon([&] { return pool.unfinished() == 0; }));
 }
 
+/// Uses the pool when it ends, as handles do that say goodbye.
+struct Handle {
+  explicit Handle(Executor& used, std::atomic<int>& count) : pool(used), ended(count) {}
+  Handle(const Handle&) = delete;
+  Handle& operator=(const Handle&) = delete;
+  ~Handle() {
+    std::ignore = pool.unfinished();
+    ++ended;
+  }
+  Executor& pool;
+  std::atomic<int>& ended;
+};
+
+BOOST_AUTO_TEST_CASE(what_a_job_holds_may_use_the_pool_when_it_is_let_go) {
+  std::atomic<int> ended = 0;
+  ElasticPool pool({.threads = 1});
+  submit(pool, {.label = "run holds", .run = [handle = std::make_shared<Handle>(pool, ended)] {}});
+  submit(pool, {.label = "refused holds", .run = [] {}, .refused = [handle = std::make_shared<Handle>(pool, ended)](const Error&) {}});
+  BOOST_TEST(soon([&] { return ended == 2; }));
+}
+
 BOOST_AUTO_TEST_CASE(job_beyond_the_bound_is_refused_at_once) {
   ElasticPool pool({.threads = 1, .threads_max = 3});
   std::vector<Waiter> waiters(3);
@@ -183,6 +206,9 @@ BOOST_AUTO_TEST_CASE(job_beyond_the_bound_is_refused_at_once) {
   BOOST_TEST((refused->code == ErrorCode::resource_exhausted));
   BOOST_TEST(refused->message == "all 3 pool threads wait (pool.threads_max)");
   BOOST_TEST((refused->execution == Execution::never));
+  std::vector<std::string> told;
+  std::ignore = pool.submit({.label = "told", .run = [] {}, .refused = [&told](const Error& why) { told.push_back(why.message); }});
+  BOOST_TEST(told == (std::vector<std::string>{refused->message}), boost::test_tools::per_element());
   for (Waiter& waiter : waiters) waiter.state->go_on.signal();
   for (Waiter& waiter : waiters) BOOST_TEST(waiter.state->ended.wait(in(5s)));
   BOOST_TEST(soon([&] { return !pool.submit({"now it fits", [] {}}); }));

@@ -19,7 +19,7 @@ using boost::unit_test::label;
 /// Keeps jobs until the test runs them.
 class ManualExecutor final : public Executor {
  public:
-  std::optional<Error> submit(Job job) override {
+  std::optional<Error> take(Job& job) override {
     if (refusal) return refusal;
     jobs.push_back(std::move(job));
     return std::nullopt;
