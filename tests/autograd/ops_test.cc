@@ -1,0 +1,317 @@
+// What holds for every operation on variables: any layout of the inputs, one element, none.
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "autograd/engine.h"
+#include "autograd/gradcheck.h"
+#include "autograd/ops.h"
+#include "autograd/ops_loss.h"
+#include "autograd/ops_nn.h"
+#include "autograd/ops_norm.h"
+#include "autograd/ops_rnn.h"
+#include "tensor/create.h"
+#include "tests/autograd/expect.h"
+
+using namespace troupe;
+using namespace troupe::testing;
+
+namespace {
+
+constexpr std::int64_t kN = -1;  // in a shape: as many as the test wants, also none
+
+struct Operation {
+  std::string name;
+  std::vector<Shape> shapes;
+  std::function<Variable(Inputs)> function;
+};
+
+Tensor indices(std::int64_t count, std::int64_t bound) {
+  std::vector<std::int64_t> values;
+  for (std::int64_t i = 0; i < count; ++i) values.push_back((i * 5 + 1) % bound);
+  return from_values<std::int64_t>(values, {count});
+}
+
+/// A boolean tensor in which every third element holds.
+Tensor some_hold(const Shape& shape) {
+  std::vector<std::int64_t> values;
+  for (std::int64_t i = 0; i < shape.numel(); ++i) values.push_back(i % 3 == 0 ? 1 : 0);
+  return from_values<std::int64_t>(values, shape).to(DType::boolean);
+}
+
+Operation of_elements(std::string name, Variable (*function)(const Variable&)) {
+  return {std::move(name), {{kN, 2, 3}}, [function](Inputs v) { return function(v[0]); }};
+}
+
+Operation of_pairs(std::string name, Variable (*function)(const Variable&, const Variable&)) {
+  return {std::move(name), {{kN, 2, 3}, {2, 1}}, [function](Inputs v) { return function(v[0], v[1]); }};
+}
+
+std::vector<Operation> elementwise_operations() {
+  return {
+      of_pairs("add", add), of_pairs("sub", sub), of_pairs("mul", mul), of_pairs("div", div), of_pairs("pow", pow),
+      of_pairs("maximum", maximum), of_pairs("minimum", minimum),
+      of_elements("neg", neg), of_elements("abs", abs), of_elements("exp", exp), of_elements("log", log),
+      of_elements("expm1", expm1), of_elements("log1p", log1p), of_elements("sqrt", sqrt), of_elements("rsqrt", rsqrt),
+      of_elements("sin", sin), of_elements("cos", cos), of_elements("erf", erf), of_elements("tanh", tanh),
+      of_elements("sigmoid", sigmoid), of_elements("relu", relu), of_elements("silu", silu), of_elements("relu6", relu6),
+      {"gelu", {{kN, 2, 3}}, [](Inputs v) { return gelu(v[0]); }},
+      {"softplus", {{kN, 2, 3}}, [](Inputs v) { return softplus(v[0], 2.0); }},
+      {"leaky_relu", {{kN, 2, 3}}, [](Inputs v) { return leaky_relu(v[0] - 1.0, 0.2); }},
+      {"elu", {{kN, 2, 3}}, [](Inputs v) { return elu(v[0] - 1.0, 1.5); }},
+      {"hardtanh", {{kN, 2, 3}}, [](Inputs v) { return hardtanh(v[0], 0.5, 1.5); }},
+      {"clamp", {{kN, 2, 3}}, [](Inputs v) { return clamp(v[0], 0.5, 1.5); }},
+      {"pow of a number", {{kN, 2, 3}}, [](Inputs v) { return pow(v[0], 2.5); }},
+      {"number minus", {{kN, 2, 3}}, [](Inputs v) { return 2.0 - v[0]; }},
+      {"number over", {{kN, 2, 3}}, [](Inputs v) { return 2.0 / v[0]; }},
+      {"where", {{kN, 2, 3}, {3}}, [](Inputs v) { return where(some_hold(v[0].shape()), v[0], v[1]); }},
+      {"masked_fill", {{kN, 2, 3}}, [](Inputs v) { return masked_fill(v[0], some_hold(v[0].shape()), 7.0); }},
+  };
+}
+
+std::vector<Operation> reductions() {
+  return {
+      {"sum", {{kN, 2, 3}}, [](Inputs v) { return sum(v[0], {0, 2}); }},
+      {"sum of all", {{kN, 2, 3}}, [](Inputs v) { return sum(v[0]); }},
+      {"prod", {{kN, 2, 3}}, [](Inputs v) { return prod(v[0], {1}, KeepDim::yes); }},
+      {"mean", {{kN, 2, 3}}, [](Inputs v) { return mean(v[0], {1, 2}); }},
+      {"max", {{kN, 2, 3}}, [](Inputs v) { return max(v[0], {2}); }},
+      {"min", {{kN, 2, 3}}, [](Inputs v) { return min(v[0], {1}); }},
+      {"var", {{kN, 2, 3}}, [](Inputs v) { return var(v[0], {1, 2}); }},
+      {"stddev", {{kN, 2, 3}}, [](Inputs v) { return stddev(v[0], {2}, 0); }},
+      {"norm", {{kN, 2, 3}}, [](Inputs v) { return norm(v[0], 3, {1}); }},
+      {"norm of all", {{kN, 2, 3}}, [](Inputs v) { return norm(v[0]); }},
+      {"logsumexp", {{kN, 2, 3}}, [](Inputs v) { return logsumexp(v[0], {1, 2}); }},
+      {"cumsum", {{kN, 2, 3}}, [](Inputs v) { return cumsum(v[0], 1); }},
+      {"cumsum over the batch", {{kN, 2, 3}}, [](Inputs v) { return cumsum(v[0], 0); }},
+      {"softmax", {{kN, 2, 3}}, [](Inputs v) { return softmax(v[0], 1); }},
+      {"log_softmax", {{kN, 2, 3}}, [](Inputs v) { return log_softmax(v[0]); }},
+      {"sort", {{kN, 2, 3}}, [](Inputs v) { return sort(v[0], 1, Order::descending).values; }},
+      {"topk", {{kN, 2, 3}}, [](Inputs v) { return topk(v[0], 2).values; }},
+  };
+}
+
+std::vector<Operation> arrangements() {
+  return {
+      {"reshape", {{kN, 2, 3}}, [](Inputs v) { return reshape(v[0], {v[0].shape()[0] * 3, 2}); }},
+      {"flatten", {{kN, 2, 3}}, [](Inputs v) { return flatten(v[0], 1); }},
+      {"transpose", {{kN, 2, 3}}, [](Inputs v) { return transpose(v[0], 0, 2); }},
+      {"permute", {{kN, 2, 3}}, [](Inputs v) { return permute(v[0], std::vector<int>{1, 2, 0}); }},
+      {"squeeze", {{kN, 1, 3}}, [](Inputs v) { return squeeze(v[0], 1); }},
+      {"unsqueeze", {{kN, 2, 3}}, [](Inputs v) { return unsqueeze(v[0], 1); }},
+      {"expand", {{kN, 1, 3}}, [](Inputs v) { return expand(v[0], {v[0].shape()[0], 4, 3}); }},
+      {"slice", {{kN, 2, 3}}, [](Inputs v) { return slice(v[0], 2, 0, 3, 2); }},
+      {"select", {{kN, 2, 3}}, [](Inputs v) { return select(v[0], 1, 1); }},
+      {"narrow", {{kN, 2, 3}}, [](Inputs v) { return narrow(v[0], 2, 1, 2); }},
+      {"split", {{kN, 2, 3}}, [](Inputs v) { return split(v[0], 2, 2)[1]; }},
+      {"chunk", {{kN, 2, 4}}, [](Inputs v) { return chunk(v[0], 2, 2)[0]; }},
+      {"concat", {{kN, 2, 3}, {kN, 2, 1}}, [](Inputs v) { return concat(v, 2); }},
+      {"concat with itself", {{kN, 2, 3}, {2, 2, 3}}, [](Inputs v) { return concat(v, 0); }},
+      {"stack", {{kN, 2, 3}, {kN, 2, 3}}, [](Inputs v) { return stack(v, 1); }},
+      {"flip", {{kN, 2, 3}}, [](Inputs v) { return flip(v[0], {0, 2}); }},
+      {"pad", {{kN, 2, 3}}, [](Inputs v) { return pad(v[0], {1, 2, 0, 1}); }},
+      {"tril", {{kN, 2, 3}}, [](Inputs v) { return tril(v[0]); }},
+      {"triu", {{kN, 2, 3}}, [](Inputs v) { return triu(v[0], 1); }},
+      {"index_select", {{kN, 2, 3}}, [](Inputs v) { return index_select(v[0], 2, indices(5, 3)); }},
+      {"gather", {{kN, 2, 3}},
+       [](Inputs v) { return gather(v[0], 2, indices(v[0].shape()[0] * 4, 3).reshape({v[0].shape()[0], 2, 2})); }},
+      {"scatter_add", {{4, 3}, {kN, 3}},
+       [](Inputs v) { return scatter_add(v[0], 0, indices(v[1].shape().numel(), 4).reshape(v[1].shape()), v[1]); }},
+      {"embedding", {{4, 3}, {kN}},
+       [](Inputs v) { return embedding(v[0], indices(v[1].shape()[0], 4)) * unsqueeze(v[1], 1); }},
+      {"embedding_bag", {{4, 3}, {kN}},
+       [](Inputs v) {
+         return embedding_bag(v[0], indices(v[1].shape()[0], 4), from_values<std::int64_t>({0}), {.mode = BagMode::sum}, v[1]);
+       }},
+  };
+}
+
+std::vector<Operation> products() {
+  return {
+      {"matmul", {{kN, 2, 3}, {3, 4}}, [](Inputs v) { return matmul(v[0], v[1]); }},
+      {"matmul of many columns", {{2, 3}, {3, kN}}, [](Inputs v) { return matmul(v[0], v[1]); }},
+      {"matmul over the batch", {{2, kN}, {kN, 3}}, [](Inputs v) { return matmul(v[0], v[1]); }},
+      {"bmm", {{kN, 2, 3}, {kN, 3, 2}}, [](Inputs v) { return bmm(v[0], v[1]); }},
+      {"addmm", {{4}, {kN, 3}, {3, 4}}, [](Inputs v) { return addmm(v[0], v[1], v[2], 0.5, 2.0); }},
+      {"dot", {{kN}, {kN}}, [](Inputs v) { return dot(v[0], v[1]); }},
+      {"mv", {{kN, 3}, {3}}, [](Inputs v) { return mv(v[0], v[1]); }},
+      {"outer", {{kN}, {3}}, [](Inputs v) { return outer(v[0], v[1]); }},
+      {"einsum", {{kN, 2, 3}, {kN, 3, 4}}, [](Inputs v) { return einsum("bij,bjk->bki", v); }},
+      {"linear", {{kN, 3}, {4, 3}, {4}}, [](Inputs v) { return linear(v[0], v[1], v[2]); }},
+  };
+}
+
+std::vector<Operation> layers() {
+  return {
+      {"conv1d", {{kN, 2, 5}, {4, 1, 3}, {4}},
+       [](Inputs v) { return conv1d(v[0], v[1], v[2], {.stride = 2, .padding = 1, .groups = 2}); }},
+      {"conv2d", {{kN, 2, 4, 5}, {3, 2, 2, 3}, {3}},
+       [](Inputs v) { return conv2d(v[0], v[1], v[2], {.stride = {1, 2}, .padding = {1, 0}}); }},
+      {"conv_transpose1d", {{kN, 2, 3}, {2, 3, 2}, {3}}, [](Inputs v) { return conv_transpose1d(v[0], v[1], v[2], {.stride = 2}); }},
+      {"conv_transpose2d", {{kN, 2, 3, 2}, {2, 2, 2, 2}}, [](Inputs v) { return conv_transpose2d(v[0], v[1], {}, {.stride = {2, 1}}); }},
+      {"max_pool1d", {{kN, 2, 6}}, [](Inputs v) { return max_pool1d(v[0]); }},
+      {"max_pool2d", {{kN, 2, 4, 5}}, [](Inputs v) { return max_pool2d(v[0], {.kernel = {3, 2}, .stride = {1, 2}, .padding = {1, 0}}); }},
+      {"adaptive_max_pool2d", {{kN, 1, 5, 4}}, [](Inputs v) { return adaptive_max_pool2d(v[0], {2, 3}); }},
+      {"avg_pool1d", {{kN, 2, 6}}, [](Inputs v) { return avg_pool1d(v[0], {.kernel = 3, .stride = 2, .padding = 1}); }},
+      {"avg_pool2d", {{kN, 2, 4, 4}}, [](Inputs v) { return avg_pool2d(v[0]); }},
+      {"adaptive_avg_pool1d", {{kN, 2, 5}}, [](Inputs v) { return adaptive_avg_pool1d(v[0], 3); }},
+      {"adaptive_avg_pool2d", {{kN, 1, 5, 4}}, [](Inputs v) { return adaptive_avg_pool2d(v[0], {2, 3}); }},
+      {"batch_norm", {{kN, 2, 3}, {2}, {2}},
+       [](Inputs v) {
+         const RunningStatistics running{full({2}, 0.5, DType::f64), full({2}, 2.0, DType::f64)};
+         return batch_norm(v[0], running, v[1], v[2], {.statistics = NormStatistics::running}).output;
+       }},
+      {"layer_norm", {{kN, 2, 3}, {3}, {3}}, [](Inputs v) { return layer_norm(v[0], {3}, v[1], v[2]); }},
+      {"group_norm", {{kN, 4, 3}, {4}, {4}}, [](Inputs v) { return group_norm(v[0], 2, v[1], v[2]); }},
+      {"instance_norm", {{kN, 2, 4}, {2}, {2}}, [](Inputs v) { return instance_norm(v[0], v[1], v[2]); }},
+      {"lstm", {{2, kN, 3}, {8, 3}, {8, 2}, {8}, {8}},
+       [](Inputs v) { return lstm(v[0], {v[1], v[2], v[3], v[4]}).output; }},
+      {"gru", {{2, kN, 3}, {6, 3}, {6, 2}, {6}, {6}},
+       [](Inputs v) { return gru(v[0], {v[1], v[2], v[3], v[4]}, {}, TimeDirection::reverse).output; }},
+      {"rnn", {{2, kN, 3}, {2, 3}, {2, 2}, {2}, {2}}, [](Inputs v) { return rnn(v[0], {v[1], v[2], v[3], v[4]}).output; }},
+      {"dropout", {{kN, 2, 3}},
+       [](Inputs v) {
+         Generator generator(3);
+         return dropout(v[0], 0.4, generator);
+       }},
+  };
+}
+
+std::vector<Operation> losses() {
+  const Reduction total = Reduction::sum;
+  return {
+      {"nll_loss", {{kN, 4}}, [=](Inputs v) { return nll_loss(v[0], indices(v[0].shape()[0], 4), total); }},
+      {"cross_entropy", {{kN, 4}}, [=](Inputs v) { return cross_entropy(v[0], indices(v[0].shape()[0], 4), total); }},
+      {"smoothed cross_entropy", {{kN, 4}},
+       [](Inputs v) {
+         return cross_entropy(v[0], indices(v[0].shape()[0], 4), {.reduction = Reduction::none, .label_smoothing = 0.2});
+       }},
+      {"mse_loss", {{kN, 3}, {kN, 3}}, [=](Inputs v) { return mse_loss(v[0], v[1], total); }},
+      {"l1_loss", {{kN, 3}, {kN, 3}}, [=](Inputs v) { return l1_loss(v[0], v[1], total); }},
+      {"smooth_l1_loss", {{kN, 3}, {kN, 3}}, [=](Inputs v) { return smooth_l1_loss(v[0], v[1], {.beta = 0.5, .reduction = total}); }},
+      {"huber_loss", {{kN, 3}, {kN, 3}}, [=](Inputs v) { return huber_loss(v[0], v[1], {.delta = 0.5, .reduction = total}); }},
+      {"bce_loss", {{kN, 3}, {kN, 3}}, [=](Inputs v) { return bce_loss(v[0] / 2.0, v[1] / 2.0, {.reduction = total}); }},
+      {"bce_with_logits", {{kN, 3}, {kN, 3}}, [=](Inputs v) { return bce_with_logits(v[0], v[1], {.reduction = total}); }},
+      {"kl_div", {{kN, 3}, {kN, 3}}, [](Inputs v) { return kl_div(v[0], v[1], {.reduction = KlDivReduction::sum}); }},
+  };
+}
+
+std::vector<Operation> all_operations() {
+  std::vector<Operation> all;
+  for (const auto& family : {elementwise_operations(), reductions(), arrangements(), products(), layers(), losses()}) {
+    all.insert(all.end(), family.begin(), family.end());
+  }
+  return all;
+}
+
+/// Values from 0.2 to 1.8, of which no two are equal.
+std::vector<Tensor> values_for(const Operation& operation, std::int64_t n) {
+  std::vector<Tensor> values;
+  std::uint64_t seed = 5;
+  for (const Shape& wanted : operation.shapes) {
+    std::vector<std::int64_t> sizes(wanted.begin(), wanted.end());
+    std::replace(sizes.begin(), sizes.end(), kN, n);
+    Generator generator(seed++);
+    values.push_back(uniform(Shape(sizes), 0.2, 1.8, generator, DType::f64));
+  }
+  return values;
+}
+
+std::vector<Variable> leaves(const std::vector<Tensor>& values) {
+  std::vector<Variable> variables;
+  for (const Tensor& value : values) variables.emplace_back(value, RequiresGrad::yes);
+  return variables;
+}
+
+std::vector<int> reversed(const Tensor& x) {
+  std::vector<int> dims;
+  for (int dim = x.dim(); dim-- > 0;) dims.push_back(dim);
+  return dims;
+}
+
+/// The same values with the first dimension next to each other in memory.
+Tensor column_major(const Tensor& x) {
+  const std::vector<int> dims = reversed(x);
+  return x.permute(dims).contiguous().permute(dims);
+}
+
+/// The same values with other numbers before, between and behind them.
+Tensor scattered(const Tensor& x) {
+  std::vector<std::int64_t> sizes(x.shape().begin(), x.shape().end());
+  sizes.back() = 2 * sizes.back() + 1;
+  Tensor memory = full(Shape(sizes), 1e6, DType::f64);
+  Tensor view = memory.slice(-1, 1, sizes.back(), 2);
+  view.copy_from(x);
+  return view;
+}
+
+struct Outcome {
+  Tensor value;
+  std::vector<Tensor> gradients;
+};
+
+Outcome outcome_of(const Operation& operation, const std::vector<Tensor>& values) {
+  const std::vector<Variable> inputs = leaves(values);
+  const Gradients gradients = gradients_of(operation.function, inputs);
+  Outcome outcome{operation.function(inputs).value(), {}};
+  for (const Variable& input : inputs) outcome.gradients.push_back(gradients.of(input));
+  return outcome;
+}
+
+void expect_near(const std::string& what, const Tensor& got, const Tensor& expected) {
+  const bool fits = got.defined() && got.shape() == expected.shape() && allclose(got, expected, 1e-12, 1e-12);
+  BOOST_CHECK_MESSAGE(fits, what << ":\n" << got << "\nis not\n" << expected);
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(ops)
+
+BOOST_AUTO_TEST_CASE(every_operation_gives_the_same_for_any_layout_of_its_inputs) {
+  for (const Operation& operation : all_operations()) {
+    const std::vector<Tensor> values = values_for(operation, 3);
+    const Outcome expected = outcome_of(operation, values);
+    for (Tensor (*layout)(const Tensor&) : {column_major, scattered}) {
+      std::vector<Tensor> views;
+      std::transform(values.begin(), values.end(), std::back_inserter(views), layout);
+      const Outcome found = outcome_of(operation, views);
+      expect_near(operation.name, found.value, expected.value);
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        expect_near(operation.name + ", gradient " + std::to_string(i), found.gradients[i], expected.gradients[i]);
+      }
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(every_operation_has_its_gradient_for_a_batch_of_one_and_of_three) {
+  for (const Operation& operation : all_operations()) {
+    for (const std::int64_t n : {1, 3}) {
+      const GradcheckResult result = gradcheck(operation.function, leaves(values_for(operation, n)));
+      BOOST_CHECK_MESSAGE(result.ok, operation.name << " of " << n << ": " << result.worst);
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(every_operation_takes_an_empty_batch) {
+  for (const Operation& operation : all_operations()) {
+    BOOST_TEST_CONTEXT(operation.name) {
+      const std::vector<Tensor> values = values_for(operation, 0);
+      const Outcome none = outcome_of(operation, values);
+      BOOST_TEST(none.value.dim() == outcome_of(operation, values_for(operation, 3)).value.dim());
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        const Tensor& gradient = none.gradients[i];
+        if (!gradient.defined()) continue;
+        BOOST_TEST(gradient.shape() == values[i].shape());
+        BOOST_TEST(all(isfinite(gradient)).item() == 1.0);
+        // Nothing depends on anything if there is no result.
+        if (none.value.numel() == 0) BOOST_TEST(all(eq(gradient, 0.0)).item() == 1.0);
+      }
+    }
+  }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
