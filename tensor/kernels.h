@@ -10,6 +10,7 @@
 #include "tensor/cpu/gather.h"
 #include "tensor/cpu/indexing.h"
 #include "tensor/cpu/matmul.h"
+#include "tensor/cpu/normalization.h"
 #include "tensor/cpu/order.h"
 #include "tensor/cpu/pair_loss.h"
 #include "tensor/cpu/reduce.h"
@@ -19,6 +20,7 @@
 #include "tensor/cuda/class_loss.h"
 #include "tensor/cuda/elementwise.h"
 #include "tensor/cuda/gather.h"
+#include "tensor/cuda/group_norm.h"
 #include "tensor/cuda/matmul.h"
 #include "tensor/cuda/order.h"
 #include "tensor/cuda/pair_loss.h"
@@ -107,6 +109,16 @@ inline void pair_loss_backward(Tensor& by_x, Tensor& by_y, const Tensor& grad, c
 
 [[nodiscard]] inline bool all_probabilities(const Tensor& x) {
   return on_gpu(x) ? cuda::all_probabilities(x) : cpu::all_probabilities(x);
+}
+
+inline void group_norm(Tensor& out, Tensor& mean, Tensor& var, const Tensor& x, const Tensor& weight, const Tensor& bias, double eps) {
+  on_gpu(out) ? cuda::group_norm(out, mean, var, x, weight, bias, eps) : cpu::group_norm(out, mean, var, x, weight, bias, eps);
+}
+
+inline void group_norm_backward(Tensor& grad_x, Tensor& grad_weight, Tensor& grad_bias, const Tensor& grad, const Tensor& x, const Tensor& mean,
+                                const Tensor& var, const Tensor& weight, double eps) {
+  on_gpu(x) ? cuda::group_norm_backward(grad_x, grad_weight, grad_bias, grad, x, mean, var, weight, eps)
+            : cpu::group_norm_backward(grad_x, grad_weight, grad_bias, grad, x, mean, var, weight, eps);
 }
 
 inline void gather(Tensor& out, const Tensor& x, int dim, const Tensor& index) {

@@ -5,8 +5,8 @@
 #include <string>
 
 #include "tensor/checks.h"
-#include "tensor/cpu/normalization.h"
 #include "tensor/create.h"
+#include "tensor/kernels.h"
 #include "tensor/ops.h"
 
 namespace troupe {
@@ -76,7 +76,7 @@ NormResult normalised(const Tensor& x, const Shape& sizes, const Affine& affine,
   Tensor mean = zeros({sizes[0], sizes[1]}, DType::f64, x.device());
   Tensor var = zeros({sizes[0], sizes[1]}, DType::f64, x.device());
   if (x.numel() > 0)
-    cpu::group_norm(out, mean, var, x.to(dtype).contiguous().view(sizes), affine.weight, affine.bias, eps);
+    kernels::group_norm(out, mean, var, x.to(dtype).contiguous().view(sizes), affine.weight, affine.bias, eps);
   return {out.view(x.shape()).to(x.dtype()), mean, var};
 }
 
@@ -87,7 +87,7 @@ NormGradients normalised_backward(const Tensor& grad, const Tensor& x, const Nor
   Tensor by_weight = zeros({sizes[1] * sizes[2]}, DType::f64, x.device());
   Tensor by_bias = zeros({sizes[1] * sizes[2]}, DType::f64, x.device());
   if (x.numel() > 0) {
-    cpu::group_norm_backward(by_x, by_weight, by_bias, grad.to(dtype).contiguous().view(sizes),
+    kernels::group_norm_backward(by_x, by_weight, by_bias, grad.to(dtype).contiguous().view(sizes),
                              x.to(dtype).contiguous().view(sizes), forward.mean.contiguous(), forward.var.contiguous(),
                              weight, eps);
   }

@@ -1,4 +1,4 @@
-// What the kernels of normalisation share: sums of pairs, mean and variance, and the maps that these make.
+// What the kernels of normalisation share, those of GPUs too: sums of pairs, mean and variance, and the maps that these make.
 #pragma once
 
 #include <algorithm>
@@ -6,6 +6,8 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+
+#include "tensor/cuda/host_device.h"
 
 namespace troupe::cpu {
 
@@ -54,7 +56,7 @@ template <class U, class V>
 struct MeanAndVar {
   double mean;
   double var;
-  MeanAndVar(double origin, const PairSums& distances, double count)
+  TROUPE_HOST_DEVICE MeanAndVar(double origin, const PairSums& distances, double count)
       : mean(origin + distances.first / count),
         var(std::max(0.0, (distances.product - distances.first * (distances.first / count)) / count)) {}
 };
@@ -75,16 +77,16 @@ struct Slope {
   T by_grad;
   T by_distance;
   T constant;
-  [[nodiscard, gnu::always_inline]] T operator()(T grad, T x) const {
+  [[nodiscard, gnu::always_inline]] TROUPE_HOST_DEVICE T operator()(T grad, T x) const {
     return by_grad * grad + ((x - mean) * by_distance + constant);
   }
 };
 
-inline double inverse_std(double var, double eps) { return 1.0 / std::sqrt(var + eps); }
+TROUPE_HOST_DEVICE inline double inverse_std(double var, double eps) { return 1.0 / std::sqrt(var + eps); }
 
 /// Of one channel or group: `sums` are those of grad * weight and of that times (x - mean), over `count` elements.
 template <class T>
-Slope<T> slope_of(double mean, double inverse, const PairSums& sums, double count, double weight) {
+TROUPE_HOST_DEVICE Slope<T> slope_of(double mean, double inverse, const PairSums& sums, double count, double weight) {
   const double inverse_cubed = inverse * inverse * inverse;
   return {static_cast<T>(mean), static_cast<T>(inverse * weight), static_cast<T>(-inverse_cubed * sums.product / count),
           static_cast<T>(-inverse * sums.first / count)};

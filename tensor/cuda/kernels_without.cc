@@ -2,6 +2,7 @@
 #include "tensor/cuda/class_loss.h"
 #include "tensor/cuda/elementwise.h"
 #include "tensor/cuda/gather.h"
+#include "tensor/cuda/group_norm.h"
 #include "tensor/cuda/matmul.h"
 #include "tensor/cuda/order.h"
 #include "tensor/cuda/pair_loss.h"
@@ -59,6 +60,10 @@ bool all_probabilities(const Tensor& x) {
   refuse(x);
   return false;
 }
+
+void group_norm(Tensor& out, Tensor& /*mean*/, Tensor& /*var*/, const Tensor& /*x*/, const Tensor& /*weight*/, const Tensor& /*bias*/, double /*eps*/) { refuse(out); }
+void group_norm_backward(Tensor& /*grad_x*/, Tensor& /*grad_weight*/, Tensor& /*grad_bias*/, const Tensor& /*grad*/, const Tensor& x,
+                         const Tensor& /*mean*/, const Tensor& /*var*/, const Tensor& /*weight*/, double /*eps*/) { refuse(x); }
 
 bool all_inside(const Tensor& index, std::int64_t /*size*/) {
   refuse(index);
