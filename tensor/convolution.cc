@@ -5,8 +5,8 @@
 #include <span>
 
 #include "tensor/checks.h"
-#include "tensor/cpu/convolution.h"
 #include "tensor/create.h"
+#include "tensor/kernels.h"
 #include "tensor/ops.h"
 #include "tensor/windows.h"
 
@@ -76,10 +76,12 @@ Shape result_shape(std::string_view name, const Convolution& c, const Shape& x, 
 
 // Kernels know images only: a line is an image of one row.
 Tensor as_image(const Tensor& x) { return x.dim() == 3 ? x.unsqueeze(2) : x; }
-Tensor operand(const Tensor& x) { return as_image(computed(x)); }
+// As kernels take it: what they do not compute in is converted as a whole.
+Tensor plain(const Tensor& x) { return x.to(kernels::convolved_dtype(x)).contiguous(); }
+Tensor operand(const Tensor& x) { return as_image(plain(x)); }
 
 Tensor uninitialised(const Shape& shape, const Tensor& like) {
-  return Tensor::empty(shape, compute_dtype(like.dtype()), like.device());
+  return Tensor::empty(shape, kernels::convolved_dtype(like), like.device());
 }
 
 // A view of the bias that broadcasts to the result.
@@ -129,10 +131,10 @@ Tensor convolve(const Convolution& c, const Tensor& x, const Tensor& weight, con
   Tensor out = uninitialised(shape, x);
   Tensor image = as_image(out);
   if (c.direction == Direction::forward) {
-    cpu::convolve(image, operand(x), operand(weight), bias.defined() ? computed(bias) : bias, c.options);
+    kernels::convolve(image, operand(x), operand(weight), bias.defined() ? plain(bias) : bias, c.options);
   } else {
-    cpu::convolve_backward_input(image, operand(x), operand(weight), c.options);
-    if (bias.defined()) add_into(out, over_channels(computed(bias), c.dims).expand(shape));
+    kernels::convolve_backward_input(image, operand(x), operand(weight), c.options);
+    if (bias.defined()) add_into(out, over_channels(plain(bias), c.dims).expand(shape));
   }
   return out.to(x.dtype());
 }
@@ -160,14 +162,14 @@ ConvolutionGradients convolve_backward(std::string_view name, const Convolution&
   const Tensor x = by_weight ? operand(operands.x) : Tensor();
   const Tensor weight = by_x ? operand(operands.weight) : Tensor();
   if (c.direction == Direction::transposed) {
-    if (by_x) cpu::convolve(dx, dy, weight, {}, c.options);
-    if (by_weight) cpu::convolve_backward_weight(dw, x, dy, c.options);
+    if (by_x) kernels::convolve(dx, dy, weight, {}, c.options);
+    if (by_weight) kernels::convolve_backward_weight(dw, x, dy, c.options);
   } else if (by_x && by_weight) {
-    cpu::convolve_backward(dx, dw, dy, x, weight, c.options);
+    kernels::convolve_backward(dx, dw, dy, x, weight, c.options);
   } else if (by_x) {
-    cpu::convolve_backward_input(dx, dy, weight, c.options);
+    kernels::convolve_backward_input(dx, dy, weight, c.options);
   } else if (by_weight) {
-    cpu::convolve_backward_weight(dw, dy, x, c.options);
+    kernels::convolve_backward_weight(dw, dy, x, c.options);
   }
   if (by_x) gradients.x = gradients.x.to(grad.dtype());
   if (by_weight) gradients.weight = gradients.weight.to(grad.dtype());

@@ -6,6 +6,7 @@
 
 #include "tensor/cpu/class_loss.h"
 #include "tensor/cpu/convert.h"
+#include "tensor/cpu/convolution.h"
 #include "tensor/cpu/elementwise.h"
 #include "tensor/cpu/gather.h"
 #include "tensor/cpu/indexing.h"
@@ -18,6 +19,7 @@
 #include "tensor/cpu/softmax.h"
 #include "tensor/cpu/update.h"
 #include "tensor/cuda/class_loss.h"
+#include "tensor/cuda/convolution.h"
 #include "tensor/cuda/elementwise.h"
 #include "tensor/cuda/gather.h"
 #include "tensor/cuda/group_norm.h"
@@ -162,6 +164,27 @@ inline void matmul(Tensor& out, const Tensor& x, const Tensor& y) {
   const bool both_short = a.dtype() == b.dtype() && is_floating(a.dtype()) && compute_dtype(a.dtype()) != a.dtype();
   return on_gpu(a) && both_short ? a.dtype() : dtype;
 }
+
+inline void convolve(Tensor& y, const Tensor& x, const Tensor& weight, const Tensor& bias, const Conv2dOptions& options) {
+  on_gpu(y) ? cuda::convolve(y, x, weight, bias, options) : cpu::convolve(y, x, weight, bias, options);
+}
+
+inline void convolve_backward_input(Tensor& dx, const Tensor& dy, const Tensor& weight, const Conv2dOptions& options) {
+  on_gpu(dx) ? cuda::convolve_backward_input(dx, dy, weight, options) : cpu::convolve_backward_input(dx, dy, weight, options);
+}
+
+inline void convolve_backward_weight(Tensor& dw, const Tensor& dy, const Tensor& x, const Conv2dOptions& options) {
+  on_gpu(dw) ? cuda::convolve_backward_weight(dw, dy, x, options) : cpu::convolve_backward_weight(dw, dy, x, options);
+}
+
+inline void convolve_backward(Tensor& dx, Tensor& dw, const Tensor& dy, const Tensor& x, const Tensor& weight, const Conv2dOptions& options) {
+  if (!on_gpu(dx)) return cpu::convolve_backward(dx, dw, dy, x, weight, options);
+  cuda::convolve_backward_input(dx, dy, weight, options);
+  cuda::convolve_backward_weight(dw, dy, x, options);
+}
+
+/// The dtype in which tensors like `x` are convolved: GPUs take 16-bit floats as they are.
+[[nodiscard]] inline DType convolved_dtype(const Tensor& x) { return on_gpu(x) ? x.dtype() : compute_dtype(x.dtype()); }
 
 inline void update(std::span<UpdateItem> items) {
   if (items.empty()) return;

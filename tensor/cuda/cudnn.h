@@ -1,0 +1,61 @@
+// cuDNN, loaded when it is needed: a program that convolves nothing on a GPU starts without it, also where it is not.
+#pragma once
+
+#include <cudnn.h>
+
+#include <mutex>
+#include <string_view>
+
+namespace troupe::cuda {
+
+/// What is used of it.
+struct DnnFunctions {
+  decltype(&cudnnCreate) create;
+  decltype(&cudnnSetStream) set_stream;
+  decltype(&cudnnGetErrorString) status_text;
+  decltype(&cudnnCreateTensorDescriptor) create_tensor;
+  decltype(&cudnnSetTensorNdDescriptor) set_tensor;
+  decltype(&cudnnDestroyTensorDescriptor) destroy_tensor;
+  decltype(&cudnnCreateFilterDescriptor) create_filter;
+  decltype(&cudnnSetFilterNdDescriptor) set_filter;
+  decltype(&cudnnDestroyFilterDescriptor) destroy_filter;
+  decltype(&cudnnCreateConvolutionDescriptor) create_convolution;
+  decltype(&cudnnSetConvolutionNdDescriptor) set_convolution;
+  decltype(&cudnnSetConvolutionGroupCount) set_groups;
+  decltype(&cudnnSetConvolutionMathType) set_math;
+  decltype(&cudnnGetConvolutionNdForwardOutputDim) output_sizes;
+  decltype(&cudnnDestroyConvolutionDescriptor) destroy_convolution;
+  decltype(&cudnnGetConvolutionForwardAlgorithm_v7) forward_algorithms;
+  decltype(&cudnnGetConvolutionForwardWorkspaceSize) forward_workspace;
+  decltype(&cudnnConvolutionForward) forward;
+  decltype(&cudnnGetConvolutionBackwardDataAlgorithm_v7) backward_input_algorithms;
+  decltype(&cudnnGetConvolutionBackwardDataWorkspaceSize) backward_input_workspace;
+  decltype(&cudnnConvolutionBackwardData) backward_input;
+  decltype(&cudnnGetConvolutionBackwardFilterAlgorithm_v7) backward_weight_algorithms;
+  decltype(&cudnnGetConvolutionBackwardFilterWorkspaceSize) backward_weight_workspace;
+  decltype(&cudnnConvolutionBackwardFilter) backward_weight;
+};
+
+/// Loads cuDNN unless that is done. Any thread.
+/// Throws DeviceError `[convolution] libcudnn.so.9: cannot open shared object file: No such file or directory`.
+[[nodiscard]] const DnnFunctions& dnn_functions();
+
+/// Throws DeviceError `[convolution] CUDNN_STATUS_BAD_PARAM` unless `status` is success.
+void require_success(const DnnFunctions& functions, cudnnStatus_t status);
+
+/// A handle for one GPU, on its stream; whoever uses it holds the mutex.
+struct Dnn {
+  const DnnFunctions& functions;
+  int index;
+  cudnnHandle_t handle = nullptr;
+  mutable std::mutex mutex;
+
+  /// Throws DeviceError `[convolution] cuda:0: CUDNN_STATUS_EXECUTION_FAILED`.
+  void require_success(cudnnStatus_t status) const;
+};
+
+/// Returns that of GPU `index`, made when it is asked for the first time, and never destroyed. Any thread.
+/// Throws DeviceError if there is no cuDNN, or it does not work.
+[[nodiscard]] const Dnn& dnn_of(int index);
+
+}  // namespace troupe::cuda
