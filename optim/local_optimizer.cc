@@ -46,24 +46,38 @@ LocalOptimizer::LocalOptimizer(std::vector<ParameterGroup> groups) {
   }
 }
 
+bool LocalOptimizer::steps_by_rows(const void* parameter) const {
+  return groups_[places_.at(parameter).group].rule->zero_changes_nothing();
+}
+
+bool LocalOptimizer::are_rows(const void* parameter, const SparseTensor& gradient) const {
+  const auto [g, i] = places_.at(parameter);
+  return gradient.sparse_dim() == 1 && gradient.shape() == groups_[g].parameters[i].value().shape();
+}
+
 void LocalOptimizer::step_found(const Found& found, const StepOptions& options) {
   std::vector<std::vector<ParameterUpdate>> updates(groups_.size());
-  for (const auto& [id, gradient, given_up] : found) {
+  for (const auto& [id, gradient, given_up, rows] : found) {
     const auto place = places_.find(id);
     if (place == places_.end() || !gradient.defined()) continue;
     const auto [g, i] = place->second;
     Tensor current = groups_[g].parameters[i].value();
+    SecondBuffers& buffers = groups_[g].buffers;
     const bool in_place = given_up == GivenUp::yes && fills_its_memory(gradient);
-    Tensor next = in_place ? gradient : groups_[g].buffers.take(i, current);
-    updates[g].push_back({i, std::move(current), gradient, std::move(next)});
+    Tensor next = in_place ? gradient : rows.defined() ? buffers.take_equal(i, current) : buffers.take(i, current);
+    updates[g].push_back({i, std::move(current), gradient, std::move(next), rows});
   }
   for (std::size_t g = 0; g < groups_.size(); ++g) groups_[g].rule->check(updates[g], options);
   for (std::size_t g = 0; g < groups_.size(); ++g) {
     groups_[g].rule->step(updates[g], options);
     for (ParameterUpdate& update : updates[g]) {
       const bool in_place = update.next.storage().same_as(update.gradient.storage());
-      groups_[g].parameters[update.index].set_value(std::move(update.next));
-      if (!in_place) groups_[g].buffers.give(update.index, std::move(update.current));
+      groups_[g].parameters[update.index].set_value(update.next);
+      if (update.rows.defined()) {
+        groups_[g].buffers.give(update.index, std::move(update.current), update.next, update.rows);
+      } else {
+        groups_[g].buffers.give(update.index, in_place ? Tensor() : std::move(update.current));
+      }
     }
   }
 }

@@ -43,26 +43,22 @@ class LocalOptimizer {
   /// if an option is out of range; TensorError `[optimizer] parameter 2 of group 1 is not a leaf`.
   explicit LocalOptimizer(std::vector<ParameterGroup> groups);
 
-  /// Steps every parameter that has a gradient in `gradients`; gradients of others are left alone.
+  /// Steps every parameter that has a gradient in `gradients`; gradients of others are left alone. A gradient of rows
+  /// steps these alone, in time that does not depend on the others once there is a second buffer, where the rule
+  /// changes nothing else (Optimizer::zero_changes_nothing); else it is made a tensor. The bits are the same.
   /// Throws before any value or state changes: what Optimizer::step() throws of gradients that do not fit.
   template <TensorsByParameter Gradients>
   void step(const Gradients& gradients, const StepOptions& options = {}) {
-    Found found;
-    for (const auto& [parameter, gradient] : gradients) found.push_back({parameter.id(), gradient, GivenUp::no});
-    step_found(found, options);
+    step_found(find(gradients, GivenUp::no), options);
   }
 
-  /// The same with gradients that are given up: a new value may be written where its gradient was, and the memory of the
-  /// old one is let go, so that a parameter has no second buffer. Gradients that others hold are left as they are.
+  /// The same with gradients that are given up: a new value may be written where its gradient was, and the memory of
+  /// the old one is let go, so that a parameter has no second buffer, unless its gradient is of rows. Gradients that
+  /// others hold are left as they are.
   template <class Gradients>
-  requires(TensorsByParameter<Gradients> && !std::is_reference_v<Gradients> && !std::is_const_v<Gradients>)
-  void step(Gradients&& gradients, const StepOptions& options = {}) {
-    Found found;
-    for (const auto& [parameter, gradient] : gradients) {
-      const bool is_ours = gradient.defined() && gradient.storage().handle_count() == 1;
-      found.push_back({parameter.id(), gradient, is_ours ? GivenUp::yes : GivenUp::no});
-    }
-    step_found(found, options);
+  requires(TensorsByParameter<Gradients> && !std::is_reference_v<Gradients> &&
+           !std::is_const_v<Gradients>) void step(Gradients&& gradients, const StepOptions& options = {}) {
+    step_found(find(gradients, GivenUp::yes), options);
   }
 
   [[nodiscard]] std::size_t group_count() const noexcept { return groups_.size(); }
@@ -93,6 +89,7 @@ class LocalOptimizer {
     const void* parameter;
     Tensor gradient;
     GivenUp given_up;
+    Tensor rows{};  ///< to which the gradient belongs, as in ParameterUpdate
   };
   using Found = std::vector<FoundGradient>;
   struct Group {
@@ -106,6 +103,34 @@ class LocalOptimizer {
     std::size_t index = 0;
   };
 
+  template <class Gradients>
+  [[nodiscard]] Found find(const Gradients& gradients, GivenUp given_up) const {
+    Found found;
+    const auto add = [&](const void* parameter, const Tensor& gradient, long handles) {
+      const bool is_ours =
+          given_up == GivenUp::yes && gradient.defined() && gradient.storage().handle_count() <= handles;
+      found.push_back({parameter, gradient, is_ours ? GivenUp::yes : GivenUp::no});
+    };
+    if constexpr (RowsByParameter<Gradients>) {
+      for (const auto& parameter : gradients.leaves()) {
+        if (!places_.contains(parameter.id())) continue;
+        const SparseTensor rows = steps_by_rows(parameter.id()) ? gradients.sparse_of(parameter) : SparseTensor();
+        if (rows.defined() && are_rows(parameter.id(), rows)) {
+          found.push_back({parameter.id(), rows.values(), GivenUp::no, rows.indices().select(0, 0)});
+        } else {
+          add(parameter.id(), gradients.of(parameter), 2);  // of the gradients, and the one that is asked here
+        }
+      }
+    } else {
+      for (const auto& [parameter, gradient] : gradients) add(parameter.id(), gradient, 1);
+    }
+    return found;
+  }
+
+  /// Whether the rule of a parameter that is ours takes gradients of rows.
+  [[nodiscard]] bool steps_by_rows(const void* parameter) const;
+  /// Whether a gradient consists of rows of its value.
+  [[nodiscard]] bool are_rows(const void* parameter, const SparseTensor& gradient) const;
   void step_found(const Found& found, const StepOptions& options);
   void require_group(std::size_t number) const;
 

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "tensor/sparse.h"
 #include "tensor/tensor.h"
 
 namespace troupe::optim {
@@ -26,6 +27,15 @@ concept TensorsByParameter = std::ranges::input_range<const G> &&
     requires(std::ranges::range_reference_t<const G> entry) {
   { entry.first.id() } -> std::same_as<const void*>;
   { entry.second } -> std::convertible_to<const Tensor&>;
+};
+
+/// The same that can tell of which parameters it has no more than some rows of the gradient.
+template <class G>
+concept RowsByParameter = TensorsByParameter<G> &&
+    requires(const G& gradients, std::ranges::range_value_t<decltype(gradients.leaves())> parameter) {
+  { parameter.id() } -> std::same_as<const void*>;
+  { gradients.of(parameter) } -> std::same_as<Tensor>;
+  { gradients.sparse_of(parameter) } -> std::same_as<SparseTensor>;
 };
 
 /// A parameter of any type.

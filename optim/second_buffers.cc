@@ -2,19 +2,51 @@
 
 #include <atomic>
 
-namespace troupe::optim {
+#include "tensor/update.h"
 
-Tensor SecondBuffers::take(std::size_t index, const Tensor& current) {
-  Tensor spare = std::exchange(spare_[index], {});
+namespace troupe::optim {
+namespace {
+
+/// Whether the next value like `current` may be written there.
+bool is_usable(const Tensor& spare, const Tensor& current) {
   // A write into frozen memory would first copy what nobody needs.
   const bool usable = spare.defined() && spare.shape() == current.shape() && spare.dtype() == current.dtype() &&
                       spare.device() == current.device() && spare.is_contiguous() &&
                       spare.storage().size() == spare.nbytes() && spare.storage().handle_count() == 1 &&
                       !spare.storage().frozen();
-  if (!usable) return Tensor::empty(current.shape(), current.dtype(), current.device());
   // The last reader's reads come before what is written next.
-  std::atomic_thread_fence(std::memory_order_acquire);
-  return spare;
+  if (usable) std::atomic_thread_fence(std::memory_order_acquire);
+  return usable;
+}
+
+}  // namespace
+
+Tensor SecondBuffers::take(std::size_t index, const Tensor& current) {
+  Spare spare = std::exchange(spare_[index], {});
+  if (is_usable(spare.last, current)) return std::move(spare.last);
+  return Tensor::empty(current.shape(), current.dtype(), current.device());
+}
+
+Tensor SecondBuffers::take_equal(std::size_t index, const Tensor& current) {
+  Spare spare = std::exchange(spare_[index], {});
+  const bool usable = is_usable(spare.last, current);
+  const Tensor& following = spare.following;
+  const bool followed = usable && following.defined() && current.storage().same_as(following.storage()) &&
+                        current.offset() == following.offset() && current.is_contiguous();
+  const bool unwritten =
+      followed && spare.last.version() == spare.last_version && current.version() == spare.following_version;
+  Tensor next = usable ? std::move(spare.last) : Tensor::empty(current.shape(), current.dtype(), current.device());
+  if (unwritten) {
+    copy_rows(next, current, spare.rows);
+  } else {
+    next.copy_from(current);
+  }
+  return next;
+}
+
+void SecondBuffers::give(std::size_t index, Tensor last, const Tensor& following, const Tensor& rows) {
+  const std::uint64_t version = last.version();
+  spare_[index] = {std::move(last), version, following, following.version(), rows.clone()};
 }
 
 }  // namespace troupe::optim

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <utility>
 #include <vector>
 
@@ -18,11 +19,25 @@ class SecondBuffers {
   /// Returns a contiguous tensor like `current` in memory that nobody else sees; its elements are anything.
   [[nodiscard]] Tensor take(std::size_t index, const Tensor& current);
 
+  /// The same with the elements of `current`. If `current` is what followed the kept value, and nobody wrote to either,
+  /// only the rows are copied in which they differ.
+  [[nodiscard]] Tensor take_equal(std::size_t index, const Tensor& current);
+
   /// Keeps `last`, which was read until now, and perhaps still is.
-  void give(std::size_t index, Tensor last) { spare_[index] = std::move(last); }
+  void give(std::size_t index, Tensor last) { spare_[index] = {.last = std::move(last)}; }
+
+  /// The same, of which `following` differs in these rows alone: i64 (n), ascending.
+  void give(std::size_t index, Tensor last, const Tensor& following, const Tensor& rows);
 
  private:
-  std::vector<Tensor> spare_;
+  struct Spare {
+    Tensor last;
+    std::uint64_t last_version = 0;
+    Tensor following{};  ///< undefined: anything may have
+    std::uint64_t following_version = 0;
+    Tensor rows{};
+  };
+  std::vector<Spare> spare_;
 };
 
 }  // namespace troupe::optim

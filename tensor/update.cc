@@ -15,21 +15,26 @@ void require_like(const Tensor& x, const std::string& role, const Shape& shape, 
   throw ShapeError(fmt::format("[update] {} is not contiguous {} {}", role, name_of(dtype), to_string(shape)));
 }
 
-void check_rows(const UpdateItem& item) {
-  const Shape& shape = item.value.shape();
-  if (item.value.dim() == 0) throw ShapeError("[update] a value without dimensions has no rows");
-  Shape of_rows = shape;
-  of_rows[0] = item.rows.numel();
-  require_like(item.rows, "rows", {item.rows.numel()}, DType::i64);
-  require_like(item.gradient, "the gradient", of_rows, item.value.dtype());
+/// Throws unless `rows` are ascending rows of `value`.
+void check_rows(const Tensor& rows, const Tensor& value) {
+  if (value.dim() == 0) throw ShapeError("[update] a value without dimensions has no rows");
+  require_like(rows, "rows", {rows.numel()}, DType::i64);
+  const std::int64_t size = value.shape()[0];
   std::int64_t last = -1;
-  const Tensor rows = item.rows.to(Device::cpu());
-  for (const std::int64_t row : rows.data<std::int64_t>()) {
-    if (row <= last || row >= shape[0]) {
-      throw ValueError(fmt::format("[update] rows are not ascending numbers below {}", shape[0]));
+  const Tensor numbers = rows.to(Device::cpu());
+  for (const std::int64_t row : numbers.data<std::int64_t>()) {
+    if (row <= last || row >= size) {
+      throw ValueError(fmt::format("[update] rows are not ascending numbers below {}", size));
     }
     last = row;
   }
+}
+
+void check_gradient_of_rows(const UpdateItem& item) {
+  check_rows(item.rows, item.value);
+  Shape of_rows = item.value.shape();
+  of_rows[0] = item.rows.numel();
+  require_like(item.gradient, "the gradient", of_rows, item.value.dtype());
 }
 
 void check(const UpdateItem& item) {
@@ -38,7 +43,7 @@ void check(const UpdateItem& item) {
   if (!is_floating(dtype)) throw DTypeError(fmt::format("[update] not floating point: {}", name_of(dtype)));
   require_like(item.value, "the value", shape, dtype);
   if (item.rows.defined()) {
-    check_rows(item);
+    check_gradient_of_rows(item);
   } else {
     require_like(item.gradient, "the gradient", shape, dtype);
   }
@@ -72,6 +77,17 @@ std::size_t state_count(const UpdateFormula& formula) {
 void update(std::span<UpdateItem> items) {
   for (const UpdateItem& item : items) check(item);
   kernels::update(items);
+}
+
+void copy_rows(Tensor& to, const Tensor& from, const Tensor& rows) {
+  require_like(from, "the tensor to copy from", from.shape(), from.dtype());
+  require_like(to, "the tensor to copy to", from.shape(), from.dtype());
+  check_rows(rows, from);
+  if (kernels::on_gpu(to)) {
+    to.copy_from(from);
+  } else {
+    cpu::copy_rows(to, from, rows);
+  }
 }
 
 }  // namespace troupe

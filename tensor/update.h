@@ -120,4 +120,8 @@ struct UpdateItem {
 /// rows are not ascending numbers below 5`; DeviceError if tensors are on different devices.
 void update(std::span<UpdateItem> items);
 
+/// Gives these rows of `to` the elements that they have in `from`, and reads and writes no others: how the place of the
+/// next value catches up. Both are contiguous and alike; `rows` are as those of an item. Throws as update().
+void copy_rows(Tensor& to, const Tensor& from, const Tensor& rows);
+
 }  // namespace troupe

@@ -41,6 +41,21 @@ void put_add(Tensor& out, const Tensor& x, const Tensor& index) {
   });
 }
 
+void copy_rows(Tensor& out, const Tensor& x, const Tensor& index) {
+  if (x.numel() == 0) return;
+  const std::int64_t width = x.numel() / x.size(0);
+  const std::size_t bytes = static_cast<std::size_t>(width) * size_of(x.dtype());
+  std::byte* const to = out.mutable_bytes();
+  const std::byte* const from = x.bytes();
+  const auto* const at = elements<std::int64_t>(index);
+  parallel_for(index.numel(), width, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      const std::size_t place = static_cast<std::size_t>(at[i]) * bytes;
+      std::memcpy(to + place, from + place, bytes);
+    }
+  });
+}
+
 void pick(Tensor& out, const Tensor& x, const Tensor& index) {
   if (out.numel() == 0) return;
   const auto* const at = elements<std::int64_t>(index);

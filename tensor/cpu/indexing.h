@@ -13,6 +13,9 @@ void take(Tensor& out, const Tensor& x, const Tensor& index);
 /// that is computed in.
 void put_add(Tensor& out, const Tensor& x, const Tensor& index);
 
+/// The rows of `out` (size, ...) at `index`, where none is twice, = those of `x` (size, ...).
+void copy_rows(Tensor& out, const Tensor& x, const Tensor& index);
+
 /// out (n) = x (n, classes) at `index` (n) of each row.
 void pick(Tensor& out, const Tensor& x, const Tensor& index);
 

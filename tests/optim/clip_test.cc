@@ -23,6 +23,17 @@ BOOST_AUTO_TEST_CASE(gradients_of_a_backward_pass_have_one_norm) {
   BOOST_TEST(optim::global_norm(gradients, 1.0) == 11.0);
 }
 
+BOOST_AUTO_TEST_CASE(rows_of_one_place_are_summed_before_they_enter_the_norm) {
+  // A tensor of this gradient would take 2^43 bytes.
+  const Shape shape{std::int64_t{1} << 40, 1};
+  const Variable table(zeros({1, 1}, DType::f64).expand(shape), RequiresGrad::yes);
+  const Variable b(f64({1.0}), RequiresGrad::yes);
+  Gradients gradients = backward(b * 2.0);
+  gradients.add(table, SparseTensor(from_values<std::int64_t>({7, 1, 7}, {1, 3}), ones({3, 1}, DType::f64), shape));
+  BOOST_TEST(optim::global_norm(gradients) == 3.0);  // 2 * 2 + 1 * 1 + 2 * 2
+  BOOST_TEST(optim::global_norm(gradients, std::numeric_limits<double>::infinity()) == 2.0);
+}
+
 BOOST_AUTO_TEST_CASE(a_step_with_the_scale_is_that_of_gradients_with_the_norm) {
   const Variable a(f64({1.0, 1.0}), RequiresGrad::yes);
   const Variable b(f64({1.0}), RequiresGrad::yes);

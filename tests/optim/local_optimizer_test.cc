@@ -2,6 +2,7 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <cmath>
 #include <utility>
 #include <vector>
 
@@ -9,6 +10,7 @@
 #include "autograd/nn/linear.h"
 #include "autograd/nn/state_dict.h"
 #include "autograd/ops.h"
+#include "autograd/ops_embedding.h"
 #include "tensor/io/safetensors.h"
 #include "tests/node/temporary_directory.h"
 #include "tests/optim/parameter.h"
@@ -25,6 +27,11 @@ Variable leaf(std::initializer_list<double> values) { return {f64(values), Requi
 
 /// Gradients of 1 for `a` and 2 for `b`, each times its elements.
 Gradients gradients_of(const Variable& a, const Variable& b) { return backward(sum(a) + sum(b * 2.0)); }
+
+/// Gradients of 1 for these rows of `table`.
+Gradients rows_of(const Variable& table, std::initializer_list<std::int64_t> rows) {
+  return backward(sum(embedding(table, from_values<std::int64_t>(rows), {.sparse = true})));
+}
 
 /// Training that draws its own data: everything that follows depends on model and optimizer alone.
 struct Training {
@@ -175,6 +182,113 @@ BOOST_AUTO_TEST_CASE(given_up_or_not_the_bits_are_the_same) {
     }
     BOOST_TEST(same_bytes(a.value(), b.value()));
   }
+}
+
+BOOST_AUTO_TEST_CASE(rows_of_a_table_are_stepped_once_by_the_sum_of_their_gradients) {
+  const auto stepped = [](const optim::RuleOptions& options, const optim::StepOptions& step = {}) {
+    const Variable table(from_values<double>({1.0, 2.0, 3.0, 4.0}, {4, 1}), RequiresGrad::yes);
+    LocalOptimizer optimizer(std::vector<Variable>{table}, options);
+    for (int i = 0; i < 2; ++i) optimizer.step(rows_of(table, {3, 1, 3}), step);
+    return table.value().reshape({4});
+  };
+  expect(stepped(SgdOptions{.lr = 0.5}), {1.0, 1.0, 3.0, 2.0});  // 2 - 2 * 0.5, 4 - 2 * 0.5 * 2
+  expect(stepped(SgdOptions{.lr = 0.5, .maximize = true}), {1.0, 3.0, 3.0, 6.0});
+  expect(stepped(SgdOptions{.lr = 0.5}, {.gradient_scale = 0.5}), {1.0, 1.5, 3.0, 3.0});
+  expect(stepped(SgdOptions{.lr = 0.5}, {.gradient_limit = 1.5}), {1.0, 1.0, 3.0, 2.5});  // 4 - 2 * 0.5 * 1.5
+  // The sums of squares are 1 and 4, then 2 and 8: 2 - 1 - 1 / sqrt(2), and 4 - 2 / 2 - 2 / sqrt(8)
+  const double half_root = 1.0 / std::sqrt(2.0);
+  expect(stepped(optim::AdagradOptions{.lr = 1.0, .eps = 0.0}), {1.0, 1.0 - half_root, 3.0, 3.0 - half_root});
+  // Rules that move what has a gradient of 0 get the tensor. Directions are 1 and 2, then 1.5 and 3.
+  expect(stepped(SgdOptions{.lr = 1.0, .momentum = 0.5}), {1.0, -0.5, 3.0, -1.0});
+  expect(stepped(SgdOptions{.lr = 0.5, .weight_decay = 1.0}), {0.25, -0.25, 0.75, -0.5});  // p - 0.5 * (g + p)
+}
+
+BOOST_AUTO_TEST_CASE(rows_or_tensors_the_bits_are_the_same) {
+  const std::vector<optim::RuleOptions> rules{SgdOptions{.lr = 0.1}, SgdOptions{.lr = 0.1, .momentum = 0.9},
+                                              optim::AdagradOptions{.lr = 0.1, .lr_decay = 0.5},
+                                              AdamOptions{.lr = 0.1}};
+  for (const DType dtype : {DType::f64, DType::f32, DType::bf16}) {
+    for (const optim::RuleOptions& options : rules) {
+      Generator generator(6);
+      const Variable a(randn({9, 5}, generator, dtype), RequiresGrad::yes);
+      const Variable b(a.value().clone(), RequiresGrad::yes);
+      const Variable factor(randn({6, 5}, generator, dtype));
+      LocalOptimizer by_rows(std::vector<Variable>{a}, options);
+      LocalOptimizer by_tensors(std::vector<Variable>{b}, options);
+      Tensor held;
+      for (int i = 0; i < 12; ++i) {
+        const Tensor index = randint(0, 9, {6}, generator);
+        Gradients gradients = backward(sum(embedding(a, index, {.sparse = true}) * factor));
+        BOOST_TEST(gradients.sparse_of(a).defined());
+        if (i == 3) held = a.value();  // as a graph would
+        if (i % 2 == 0) {
+          by_rows.step(gradients);
+        } else {
+          by_rows.step(std::move(gradients));
+        }
+        by_tensors.step(backward(sum(embedding(b, index) * factor)));
+        BOOST_TEST(same_bytes(a.value(), b.value()));
+        if (i == 5) held = {};
+        if (i == 6) {
+          for (const Variable& x : {a, b}) x.set_value(mul(x.value(), 0.5));
+        }
+        if (i == 8) {
+          for (const Variable& x : {a, b}) x.value().fill(0.25);
+        }
+        if (i == 10) {
+          Gradients whole_a;
+          Gradients whole_b;
+          whole_a.add(a, b.value());
+          whole_b.add(b, b.value());
+          by_rows.step(std::move(whole_a));
+          by_tensors.step(whole_b);
+        }
+      }
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_step_by_rows_leaves_other_rows_alone_in_both_buffers) {
+  for (const optim::RuleOptions& options :
+       {optim::RuleOptions(SgdOptions{.lr = 0.5}), optim::RuleOptions(optim::AdagradOptions{.lr = 0.5})}) {
+    const Variable table(zeros({4, 1}, DType::f64), RequiresGrad::yes);
+    LocalOptimizer optimizer(std::vector<Variable>{table}, options);
+    auto* const memory = reinterpret_cast<double*>(const_cast<std::byte*>(table.value().bytes()));
+    optimizer.step(rows_of(table, {3, 1}));
+    memory[0] = 7.0;  // past the tensor, which is the second buffer now
+    optimizer.step(rows_of(table, {2}));
+    BOOST_TEST(table.value().bytes() == reinterpret_cast<std::byte*>(memory));
+    BOOST_TEST(table.value().select(0, 0).item() == 7.0);
+    BOOST_TEST(table.value().select(0, 1).item() == table.value().select(0, 2).item());
+    BOOST_TEST(table.value().select(0, 3).item() == table.value().select(0, 2).item());
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_gradient_that_is_given_up_ends_the_second_buffer_of_rows) {
+  const Variable table(ones({4, 1}, DType::f64), RequiresGrad::yes);
+  LocalOptimizer optimizer(std::vector<Variable>{table}, SgdOptions{.lr = 0.5});
+  optimizer.step(rows_of(table, {1}));
+  const Tensor before = table.value();
+  Gradients gradients;
+  gradients.add(table, ones({4, 1}, DType::f64));
+  optimizer.step(std::move(gradients));
+  BOOST_TEST(before.storage().handle_count() == 1);
+}
+
+BOOST_AUTO_TEST_CASE(rows_that_do_not_fit_are_refused_as_a_tensor_is) {
+  const Variable table(ones({4, 1}, DType::f64), RequiresGrad::yes);
+  const Variable other(ones({4}, DType::f64), RequiresGrad::yes);
+  LocalOptimizer optimizer(std::vector<Variable>{table, other}, SgdOptions{.lr = 0.5});
+  Gradients longer;
+  longer.add(table, SparseTensor(from_values<std::int64_t>({1}, {1, 1}), ones({1, 1}, DType::f64), {5, 1}));
+  expect_throw<ShapeError>([&] { optimizer.step(longer); },
+                           "[sgd] the gradient of parameter 0 has another shape: (5, 1), the value (4, 1)");
+  Gradients elements;
+  elements.add(table, SparseTensor(from_values<std::int64_t>({1, 0}, {2, 1}), f64({4.0}), {4, 1}));
+  elements.add(other, SparseTensor(from_values<std::int64_t>({3}, {1, 1}), f64({4.0}), {4}));
+  optimizer.step(elements);
+  expect(table.value().reshape({4}), {1.0, -1.0, 1.0, 1.0});
+  expect(other.value(), {1.0, 1.0, 1.0, -1.0});
 }
 
 BOOST_AUTO_TEST_CASE(a_gradient_that_does_not_fit_changes_nothing) {
