@@ -64,7 +64,9 @@ void LocalOptimizer::step_found(const Found& found, const StepOptions& options) 
     Tensor current = groups_[g].parameters[i].value();
     SecondBuffers& buffers = groups_[g].buffers;
     const bool in_place = given_up == GivenUp::yes && fills_its_memory(gradient);
-    Tensor next = in_place ? gradient : rows.defined() ? buffers.take_equal(i, current) : buffers.take(i, current);
+    Tensor next = in_place         ? gradient
+                  : rows.defined() ? buffers.take_equal(i, current, rows)
+                                   : buffers.take(i, current);
     updates[g].push_back({i, std::move(current), gradient, std::move(next), rows});
   }
   for (std::size_t g = 0; g < groups_.size(); ++g) groups_[g].rule->check(updates[g], options);

@@ -114,7 +114,8 @@ class LocalOptimizer {
     if constexpr (RowsByParameter<Gradients>) {
       for (const auto& parameter : gradients.leaves()) {
         if (!places_.contains(parameter.id())) continue;
-        const SparseTensor rows = steps_by_rows(parameter.id()) ? gradients.sparse_of(parameter) : SparseTensor();
+        const SparseTensor rows =
+            steps_by_rows(parameter.id()) ? gradients.sparse_of(parameter).coalesce() : SparseTensor();
         if (rows.defined() && are_rows(parameter.id(), rows)) {
           found.push_back({parameter.id(), rows.values(), GivenUp::no, rows.indices().select(0, 0)});
         } else {

@@ -1,7 +1,11 @@
 #include "optim/second_buffers.h"
 
+#include <algorithm>
 #include <atomic>
+#include <iterator>
+#include <span>
 
+#include "tensor/create.h"
 #include "tensor/update.h"
 
 namespace troupe::optim {
@@ -19,6 +23,13 @@ bool is_usable(const Tensor& spare, const Tensor& current) {
   return usable;
 }
 
+/// Those of `rows` that are not among `others`; both ascend.
+Tensor without(const Tensor& rows, const Tensor& others) {
+  std::vector<std::int64_t> rest;
+  std::ranges::set_difference(rows.data<std::int64_t>(), others.data<std::int64_t>(), std::back_inserter(rest));
+  return from_values<std::int64_t>(std::span<const std::int64_t>(rest), {static_cast<std::int64_t>(rest.size())});
+}
+
 }  // namespace
 
 Tensor SecondBuffers::take(std::size_t index, const Tensor& current) {
@@ -27,7 +38,7 @@ Tensor SecondBuffers::take(std::size_t index, const Tensor& current) {
   return Tensor::empty(current.shape(), current.dtype(), current.device());
 }
 
-Tensor SecondBuffers::take_equal(std::size_t index, const Tensor& current) {
+Tensor SecondBuffers::take_equal(std::size_t index, const Tensor& current, const Tensor& rows) {
   Spare spare = std::exchange(spare_[index], {});
   const bool usable = is_usable(spare.last, current);
   const Tensor& following = spare.following;
@@ -37,7 +48,7 @@ Tensor SecondBuffers::take_equal(std::size_t index, const Tensor& current) {
       followed && spare.last.version() == spare.last_version && current.version() == spare.following_version;
   Tensor next = usable ? std::move(spare.last) : Tensor::empty(current.shape(), current.dtype(), current.device());
   if (unwritten) {
-    copy_rows(next, current, spare.rows);
+    copy_rows(next, current, without(spare.rows, rows));
   } else {
     next.copy_from(current);
   }

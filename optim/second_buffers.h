@@ -19,9 +19,9 @@ class SecondBuffers {
   /// Returns a contiguous tensor like `current` in memory that nobody else sees; its elements are anything.
   [[nodiscard]] Tensor take(std::size_t index, const Tensor& current);
 
-  /// The same with the elements of `current`. If `current` is what followed the kept value, and nobody wrote to either,
-  /// only the rows are copied in which they differ.
-  [[nodiscard]] Tensor take_equal(std::size_t index, const Tensor& current);
+  /// The same with the elements of `current`, but in `rows` (i64 (n), ascending), which the caller writes. If `current`
+  /// is what followed the kept value, and nobody wrote to either, only the rows are copied in which they differ.
+  [[nodiscard]] Tensor take_equal(std::size_t index, const Tensor& current, const Tensor& rows);
 
   /// Keeps `last`, which was read until now, and perhaps still is.
   void give(std::size_t index, Tensor last) { spare_[index] = {.last = std::move(last)}; }

@@ -32,18 +32,20 @@ Tensor from_numbers(const std::vector<std::int64_t>& numbers, const Shape& shape
 }
 
 /// The column of `indices` for each place, a number in row-major order.
-Tensor columns_of(const std::vector<std::int64_t>& places, const Shape& shape, int dims) {
-  const auto count = static_cast<std::int64_t>(places.size());
-  if (dims == 1) return from_numbers(places, {1, count});
-  std::vector<std::int64_t> columns(static_cast<std::size_t>(dims) * places.size());
-  for (std::size_t i = 0; i < places.size(); ++i) {
-    std::int64_t rest = places[i];
+Tensor columns_of(const Tensor& places, const Shape& shape, int dims) {
+  const std::int64_t count = places.numel();
+  if (dims == 1) return places.view({1, count});
+  Tensor columns = Tensor::empty({dims, count}, DType::i64);
+  const auto from = places.data<std::int64_t>();
+  const auto to = columns.mutable_data<std::int64_t>();
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    std::int64_t rest = from[i];
     for (int d = dims - 1; d >= 0; --d) {
-      columns[static_cast<std::size_t>(d) * places.size() + i] = rest % shape[d];
+      to[static_cast<std::size_t>(d) * from.size() + i] = rest % shape[d];
       rest /= shape[d];
     }
   }
-  return from_numbers(columns, {dims, count});
+  return columns;
 }
 
 /// Throws IndexError unless all numbers are in [0, size).
@@ -101,8 +103,8 @@ SparseTensor SparseTensor::from_dense(const Tensor& x, int dims) {
     if (sum(ne(parts.select(0, place), 0.0).to(DType::i64)).item<std::int64_t>() > 0) stored.push_back(place);
   }
   const auto count = static_cast<std::int64_t>(stored.size());
-  SparseTensor sparse(columns_of(stored, x.shape(), dims), index_select(parts, 0, from_numbers(stored, {count})),
-                      x.shape());
+  const Tensor numbers = from_numbers(stored, {count});
+  SparseTensor sparse(columns_of(numbers, x.shape(), dims), index_select(parts, 0, numbers), x.shape());
   sparse.coalesced_ = true;
   return sparse;
 }
@@ -129,8 +131,8 @@ SparseTensor SparseTensor::coalesce() const {
     same.coalesced_ = true;
     return same;
   }
-  const cpu::Runs runs = cpu::runs_of(all.data<std::int64_t>(), places_in(shape_, sparse_dim()));
-  const auto sums = static_cast<std::int64_t>(runs.numbers.size());
+  const cpu::Runs runs = cpu::runs_of(all, places_in(shape_, sparse_dim()));
+  const std::int64_t sums = runs.numbers.numel();
   // Computed whole, so that what comes together at one place is rounded once.
   const Tensor parts = values_.to(compute_dtype(dtype())).contiguous();
   const std::int64_t width = parts.numel() / count();

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <bit>
 #include <cstddef>
+#include <numeric>
+#include <utility>
+#include <vector>
 
 #include "tensor/cpu/elements.h"
 #include "tensor/cpu/parallel.h"
@@ -17,43 +20,37 @@ constexpr std::int64_t kRowsAhead = 8;      // are fetched
 constexpr std::size_t kLineBytes = 64;      // of a cache line
 constexpr std::size_t kFetchedBytes = 512;  // of a row at most; the processor sees what follows by itself
 
-struct Numbered {
-  std::uint64_t number;
-  std::int64_t row;
-};
-
-/// Sorts by the `bits` bits of the number from `shift` on, from `from` to `to`; equal ones keep their order.
-void sort_by_digit(const std::vector<Numbered>& from, std::vector<Numbered>& to, std::vector<std::size_t>& places,
+/// Sorts rows by the `bits` bits of their numbers from `shift` on, from `from` to `to`; equal ones keep their order.
+void sort_by_digit(const std::int64_t* numbers, const Tensor& from, Tensor& to, std::vector<std::int64_t>& places,
                    int shift, int bits) {
   const std::uint64_t mask = (std::uint64_t{1} << static_cast<unsigned>(bits)) - 1;
-  const auto digit = [=](const Numbered& x) { return (x.number >> static_cast<unsigned>(shift)) & mask; };
+  const auto digit = [=](std::int64_t row) {
+    return (static_cast<std::uint64_t>(numbers[row]) >> static_cast<unsigned>(shift)) & mask;
+  };
   places.assign(mask + 1, 0);
-  for (const Numbered& x : from) ++places[digit(x)];
-  std::size_t before = 0;
-  for (std::size_t& place : places) {
-    const std::size_t count = place;
-    place = before;
-    before += count;
-  }
-  for (const Numbered& x : from) to[places[digit(x)]++] = x;
+  const std::int64_t count = from.numel();
+  for (std::int64_t row = 0; row < count; ++row) ++places[digit(row)];
+  std::exclusive_scan(places.begin(), places.end(), places.begin(), std::int64_t{0});
+  std::int64_t* const sorted = mutable_elements<std::int64_t>(to);
+  const auto* const rows = elements<std::int64_t>(from);
+  for (std::int64_t i = 0; i < count; ++i) sorted[places[digit(rows[i])]++] = rows[i];
 }
 
-/// By number, the least significant digit first.
-std::vector<Numbered> sorted(std::span<const std::int64_t> numbers, std::int64_t limit) {
-  std::vector<Numbered> now(numbers.size());
-  for (std::size_t i = 0; i < numbers.size(); ++i) {
-    now[i] = {static_cast<std::uint64_t>(numbers[i]), static_cast<std::int64_t>(i)};
-  }
-  std::vector<Numbered> next(now.size());
-  std::vector<std::size_t> places;
+/// The rows by number, sorted by the least significant digit first.
+Tensor sorted(const Tensor& numbers, std::int64_t limit) {
+  const std::int64_t count = numbers.numel();
+  Tensor now = Tensor::empty({count}, DType::i64);
+  Tensor next = Tensor::empty({count}, DType::i64);
+  std::iota(mutable_elements<std::int64_t>(now), mutable_elements<std::int64_t>(now) + count, std::int64_t{0});
+  std::vector<std::int64_t> places;
   const int all = static_cast<int>(std::bit_width(static_cast<std::uint64_t>(std::max<std::int64_t>(limit - 1, 1))));
   // Few numbers take more and smaller digits, whose counts are soon cleared.
-  const int most = std::clamp(static_cast<int>(std::bit_width(numbers.size())), 4, kDigitBits);
+  const int most = std::clamp(static_cast<int>(std::bit_width(static_cast<std::uint64_t>(count))), 4, kDigitBits);
   const int passes = (all + most - 1) / most;
   const int bits = (all + passes - 1) / passes;
   for (int shift = 0; shift < all; shift += bits) {
-    sort_by_digit(now, next, places, shift, bits);
-    now.swap(next);
+    sort_by_digit(elements<std::int64_t>(numbers), now, next, places, shift, bits);
+    std::swap(now, next);
   }
   return now;
 }
@@ -98,28 +95,36 @@ void sum_range(const Rows<T>& rows, std::int64_t first, std::int64_t last) {
 
 }  // namespace
 
-Runs runs_of(std::span<const std::int64_t> numbers, std::int64_t limit) {
-  Runs runs;
-  runs.order.reserve(numbers.size());
-  for (const Numbered& x : sorted(numbers, limit)) {
-    const auto number = static_cast<std::int64_t>(x.number);
-    if (runs.numbers.empty() || runs.numbers.back() != number) {
-      runs.numbers.push_back(number);
-      runs.begins.push_back(static_cast<std::int64_t>(runs.order.size()));
-    }
-    runs.order.push_back(x.row);
+Runs runs_of(const Tensor& numbers, std::int64_t limit) {
+  const std::int64_t count = numbers.numel();
+  Runs runs{{}, {}, sorted(numbers, limit)};
+  const auto* const number = elements<std::int64_t>(numbers);
+  const auto* const order = elements<std::int64_t>(runs.order);
+  const auto begins = [=](std::int64_t i) { return i == 0 || number[order[i]] != number[order[i - 1]]; };
+  std::int64_t distinct = 0;
+  for (std::int64_t i = 0; i < count; ++i) distinct += begins(i) ? 1 : 0;
+  runs.numbers = Tensor::empty({distinct}, DType::i64);
+  runs.begins = Tensor::empty({distinct + 1}, DType::i64);
+  auto* const to_numbers = mutable_elements<std::int64_t>(runs.numbers);
+  auto* const to_begins = mutable_elements<std::int64_t>(runs.begins);
+  std::int64_t run = 0;
+  for (std::int64_t i = 0; i < count; ++i) {
+    if (!begins(i)) continue;
+    to_numbers[run] = number[order[i]];
+    to_begins[run++] = i;
   }
-  runs.begins.push_back(static_cast<std::int64_t>(runs.order.size()));
+  to_begins[run] = count;
   return runs;
 }
 
 void sum_runs(Tensor& out, const Tensor& x, const Runs& runs) {
   const std::int64_t width = x.size(1);
-  const auto count = static_cast<std::int64_t>(runs.order.size());
-  const auto sums = static_cast<std::int64_t>(runs.numbers.size());
+  const std::int64_t count = runs.order.numel();
+  const std::int64_t sums = runs.numbers.numel();
   if (count == 0 || width == 0) return;
   dispatch_compute(x.dtype(), [&]<class T>(std::type_identity<T>) {
-    const Rows<T> rows{mutable_elements<T>(out), elements<T>(x), runs.begins.data(), runs.order.data(), count, width};
+    const Rows<T> rows{mutable_elements<T>(out),           elements<T>(x), elements<std::int64_t>(runs.begins),
+                       elements<std::int64_t>(runs.order), count,          width};
     parallel_for(sums, width * (count / sums + 1),
                  [&](std::int64_t first, std::int64_t last) { sum_range(rows, first, last); });
   });

@@ -65,31 +65,52 @@ struct Elements {
   std::array<const T*, N> states;
 };
 
-// Element i of one operand is never element j of another, though states may be updated where they are.
+/// Where elements of a gradient belong: those of its row i, `width` each, to row numbers[i].
+struct RowNumbers {
+  const std::int64_t* numbers;
+  std::int64_t width;
+};
+
+constexpr std::int64_t kFirstRow = 0;
+
+/// Of a gradient with all rows, up to element `end`.
+RowNumbers all_rows(std::int64_t end) { return {&kFirstRow, std::max<std::int64_t>(end, 1)}; }
+
+// Elements [begin, end) of the gradient. Element i of one operand is never element j of another, though states may be
+// updated where they are.
 template <class T, class F, std::size_t... K>
-void run(const Elements<T, sizeof...(K)>& elements, std::int64_t count, const F& f, std::index_sequence<K...>) {
-  vectorized([ at = elements, count, f ]() __attribute__((always_inline)) {
+void run(const Elements<T, sizeof...(K)>& elements, const RowNumbers& rows, std::int64_t begin, std::int64_t end,
+         const F& f, std::index_sequence<K...>) {
+  vectorized([ at = elements, rows, begin, end, f ]() __attribute__((always_inline)) {
+    std::int64_t first = begin;
+    for (std::int64_t row = begin / rows.width; first < end; ++row) {
+      const std::int64_t last = std::min(end, (row + 1) * rows.width);
+      const std::int64_t moved = (rows.numbers[row] - row) * rows.width;
 #if defined(__clang__)
 #pragma clang loop vectorize(assume_safety)
 #else
 #pragma GCC ivdep
 #endif
-    for (std::int64_t i = 0; i < count; ++i) {
-      T s[sizeof...(K) + 1] = {at.states[K][i]..., T{0}};
-      at.next[i] = f(at.value[i], at.gradient[i], s);
-      ((at.next_states[K][i] = s[K]), ...);
+      for (std::int64_t i = first; i < last; ++i) {
+        const std::int64_t j = i + moved;
+        T s[sizeof...(K) + 1] = {at.states[K][j]..., T{0}};
+        at.next[j] = f(at.value[j], at.gradient[i], s);
+        ((at.next_states[K][j] = s[K]), ...);
+      }
+      first = last;
     }
   });
 }
 
-/// One formula on elements [begin, end) of a parameter of T.
+/// One formula on elements [begin, end) of the gradient of a parameter of T.
 template <class T, class F, std::size_t... K>
-void run_plain(const Place& place, std::int64_t begin, std::int64_t end, const F& f, std::index_sequence<K...> states) {
-  const auto in = [begin](const std::byte* x) { return reinterpret_cast<const T*>(x) + begin; };
-  const auto out = [begin](std::byte* x) { return reinterpret_cast<T*>(x) + begin; };
+void run_plain(const Place& place, const RowNumbers& rows, std::int64_t begin, std::int64_t end, const F& f,
+               std::index_sequence<K...> states) {
+  const auto in = [](const std::byte* x) { return reinterpret_cast<const T*>(x); };
+  const auto out = [](std::byte* x) { return reinterpret_cast<T*>(x); };
   run<T>(
       {out(place.next), in(place.value), in(place.gradient), {out(place.next_states[K])...}, {in(place.states[K])...}},
-      end - begin, f, states);
+      rows, begin, end, f, states);
 }
 
 /// value[i] = master[i] where the latter rounds to the former, whose bits are `stored`.
@@ -126,14 +147,15 @@ void run_master(const Place& place, DType dtype, std::int64_t begin, std::int64_
     prefer_master(value.data(), reinterpret_cast<const std::uint16_t*>(stored), in(place.states[kMaster]),
                   rounded.data(), count);
     float* const next = out(place.next_states[kMaster]);
-    run<float>({next, value.data(), gradient.data(), {out(place.next_states[K])...}, {in(place.states[K])...}}, count,
-               f, states);
+    run<float>({next, value.data(), gradient.data(), {out(place.next_states[K])...}, {in(place.states[K])...}},
+               all_rows(count), 0, count, f, states);
     round(place.next + begin * 2, next, count);
   }
 }
 
 template <class T>
-void run_item(const UpdateItem& item, const Place& place, std::int64_t begin, std::int64_t end) {
+void run_item(const UpdateItem& item, const Place& place, const RowNumbers& rows, std::int64_t begin,
+              std::int64_t end) {
   const double decay = std::visit(
       [](const auto& formula) {
         if constexpr (requires { formula.decay; }) return formula.decay;
@@ -148,7 +170,7 @@ void run_item(const UpdateItem& item, const Place& place, std::int64_t begin, st
     if constexpr (std::is_same_v<T, float>) {
       if (dtype != DType::f32) return run_master(place, dtype, begin, end, f, states);
     }
-    run_plain<T>(place, begin, end, f, states);
+    run_plain<T>(place, rows, begin, end, f, states);
   });
 }
 
@@ -167,14 +189,16 @@ Place moved(const Place& place, std::int64_t elements, DType dtype) {
 /// Elements [begin, end) of the gradient.
 template <class T>
 void run_part(const UpdateItem& item, const Place& place, std::int64_t begin, std::int64_t end) {
-  if (!item.rows.defined()) return run_item<T>(item, place, begin, end);
+  if (!item.rows.defined()) return run_item<T>(item, place, all_rows(end), begin, end);
   const auto rows = item.rows.data<std::int64_t>();
   const std::int64_t width = item.gradient.numel() / item.rows.numel();
-  while (begin < end) {
+  const DType dtype = item.value.dtype();
+  if (dtype == dtype_of<T>) return run_item<T>(item, place, {rows.data(), width}, begin, end);
+  while (begin < end) {  // of 16 bits: one row after the other
     const std::int64_t row = begin / width;
     const std::int64_t last = std::min(end, (row + 1) * width);
     const std::int64_t distance = (rows[static_cast<std::size_t>(row)] - row) * width;
-    run_item<T>(item, moved(place, distance, item.value.dtype()), begin, last);
+    run_item<T>(item, moved(place, distance, dtype), all_rows(last), begin, last);
     begin = last;
   }
 }
