@@ -1,5 +1,6 @@
 """The rows of tensor_bench.cc in PyTorch. Reads and answers what `tensor --serve` does."""
 
+import itertools
 import sys
 import time
 
@@ -132,6 +133,20 @@ def add_bags(gradient, sparse):
 
 add_bags("dense", False)
 add_bags("sparse", True)
+
+
+@row("embedding_bag/512x20/sparse/step", "training step")
+def bags_step():
+    table, g = torch.randn(10_000, 64, requires_grad=True), torch.ones(512, 64)
+    batches = itertools.cycle([torch.randint(0, 10_000, (512, 20)) for _ in range(4)])
+    optimizer = torch.optim.SGD([table], lr=1e-3)
+
+    def work():
+        optimizer.zero_grad(set_to_none=True)
+        F.embedding_bag(next(batches), table, mode="sum", sparse=True).backward(g)
+        optimizer.step()
+
+    return work
 
 
 class MnistNet(nn.Module):

@@ -1,12 +1,15 @@
 // Softmax and the loss of a classifier, and what language models are made of.
+#include <cstddef>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "autograd/engine.h"
 #include "autograd/nn/rnn.h"
 #include "autograd/ops.h"
 #include "autograd/ops_embedding.h"
 #include "autograd/ops_nn.h"
+#include "optim/local_optimizer.h"
 #include "tensor/create.h"
 #include "tensor/ops.h"
 #include "tests/bench/tensor/row.h"
@@ -34,6 +37,22 @@ Row bags(const std::string& gradient, bool sparse) {
           }};
 }
 
+/// The table learns: rows of the gradient are summed and step the rows of the table, others in every batch.
+Row bags_step() {
+  return {"embedding_bag/512x20/sparse/step", "training step", [] {
+            Generator generator(3);
+            const Variable table(randn({kRows, kWidth}, generator), RequiresGrad::yes);
+            std::vector<Tensor> batches;
+            for (int i = 0; i < 4; ++i) batches.push_back(randint(0, kRows, kBags, generator));
+            auto optimizer = std::make_shared<optim::LocalOptimizer>(std::vector{table}, optim::SgdOptions{.lr = 1e-3});
+            const EmbeddingBagOptions options{.mode = BagMode::sum, .sparse = true};
+            return [table, batches, optimizer, options, g = ones({kBags[0], kWidth}), next = std::size_t{0}]() mutable {
+              const Variable y = embedding_bag(table, batches[next++ % batches.size()], {}, options);
+              optimizer->step(backward({&y, 1}, {&g, 1}));
+            };
+          }};
+}
+
 }  // namespace
 
 std::vector<Row> layer_rows() {
@@ -57,6 +76,7 @@ std::vector<Row> layer_rows() {
                   }});
   rows.push_back(bags("dense", false));
   rows.push_back(bags("sparse", true));
+  rows.push_back(bags_step());
   return rows;
 }
 
