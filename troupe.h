@@ -41,6 +41,7 @@
 #include "autograd/nn/summary.h"
 #include "autograd/nn/transformer.h"
 #include "autograd/ops.h"
+#include "autograd/ops_attention.h"
 #include "autograd/ops_inplace.h"
 #include "autograd/ops_nn.h"
 #include "autograd/ops_norm.h"

@@ -23,6 +23,8 @@ class Generator {
   /// Returns 128 fresh bits. The draws below take one block each (`below` more, seldom).
   std::array<std::uint32_t, 4> next_block() noexcept;
   std::uint64_t next_u64() noexcept;
+  /// As so many calls of next_block(), at once.
+  void skip(std::uint64_t blocks) noexcept { counter_ += blocks; }
 
   /// Returns a double in [0, 1), a multiple of 2^-53.
   double uniform() noexcept;

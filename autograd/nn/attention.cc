@@ -7,6 +7,7 @@
 
 #include "autograd/nn/init.h"
 #include "autograd/ops.h"
+#include "autograd/ops_attention.h"
 #include "autograd/ops_nn.h"
 #include "tensor/create.h"
 #include "tensor/error.h"
@@ -22,16 +23,31 @@ std::shared_ptr<Linear> output_projection(std::int64_t width, Generator& generat
   return layer;
 }
 
-/// True where a key is hidden, in a shape that broadcasts to (n, heads, l, s); undefined if nothing is.
+/// True where a mask but the causal one hides a key, in a shape that broadcasts to (n, heads, l, s); undefined if
+/// nothing is hidden.
 Tensor hidden_keys(const AttentionMasks& masks, const Shape& scores) {
   Tensor hidden;
   const auto hide = [&](const Tensor& mask) { hidden = hidden.defined() ? logical_or(hidden, mask) : mask; };
-  if (masks.causal) hide(triu(ones({scores[2], scores[3]}, DType::boolean), 1));
   if (masks.attention.defined() && masks.attention.dtype() == DType::boolean) {
     hide(masks.attention.dim() == 3 ? masks.attention.reshape(scores) : masks.attention);
   }
   if (masks.padding.defined()) hide(masks.padding.reshape({scores[0], 1, 1, scores[3]}));
   return hidden;
+}
+
+/// What is added to scores, in a shape that broadcasts to theirs; undefined if nothing is.
+Tensor added_to_scores(const AttentionMasks& masks, const Shape& scores) {
+  if (!masks.attention.defined() || !is_floating(masks.attention.dtype())) return {};
+  return masks.attention.dim() == 3 ? masks.attention.reshape(scores) : masks.attention;
+}
+
+/// The masks but the causal one as scaled_dot_product_attention takes them.
+Tensor joined_masks(const AttentionMasks& masks, const Shape& scores) {
+  const Tensor hidden = hidden_keys(masks, scores);
+  const Tensor added = added_to_scores(masks, scores);
+  if (!added.defined()) return hidden.defined() ? logical_not(hidden) : hidden;
+  if (!hidden.defined()) return added;
+  return where(hidden, full({}, -std::numeric_limits<double>::infinity(), added.dtype(), added.device()), added);
 }
 
 void check_masks(const AttentionMasks& masks, const Shape& scores) {
@@ -94,11 +110,17 @@ AttentionResult MultiheadAttention::forward(const Variable& query, const Variabl
     return {squeeze(result.output, at), result.weights.defined() ? squeeze(result.weights, 0) : Variable()};
   }
   const Projected projected = project(query, key, value);
-  const double scale = 1.0 / std::sqrt(static_cast<double>(width_ / heads_));
-  const Variable scores = mask(matmul(projected.query * scale, transpose(projected.key)), masks);
-  const Variable weights = softmax(scores, -1);
-  const bool drops = options_.dropout > 0.0 && mode() == Mode::train;
-  const Variable used = drops ? dropout(weights, options_.dropout, generator_) : weights;
+  const Shape heads = projected.query.shape();
+  const Shape scores{heads[0], heads[1], heads[2], projected.key.shape()[2]};
+  check_masks(masks, scores);
+  if (wanted == AttentionWeights::none && projected.query.device().kind == DeviceKind::cpu) {
+    const ScaledDotProductOptions options{
+        .mask = joined_masks(masks, scores), .causal = masks.causal, .dropout = dropout_now()};
+    return {out_->forward(join_heads(
+                scaled_dot_product_attention(projected.query, projected.key, projected.value, options, generator_))),
+            {}};
+  }
+  const Variable used = weights(projected, masks, scores);
   const Variable output = out_->forward(join_heads(matmul(used, projected.value)));
   switch (wanted) {
     case AttentionWeights::none: return {output, {}};
@@ -107,6 +129,8 @@ AttentionResult MultiheadAttention::forward(const Variable& query, const Variabl
   }
   throw ValueError(fmt::format("[{}] no kind of weights has the number {}", kName, static_cast<int>(wanted)));
 }
+
+double MultiheadAttention::dropout_now() const { return mode() == Mode::train ? options_.dropout : 0.0; }
 
 void MultiheadAttention::check(const Shape& query, const Shape& key, const Shape& value) const {
   const bool batched = query.size() == 3;
@@ -157,16 +181,19 @@ Variable MultiheadAttention::join_heads(const Variable& x) const {
   return reshape(in_order, {shape[0], shape[1], width_});
 }
 
-Variable MultiheadAttention::mask(const Variable& scores, const AttentionMasks& masks) const {
-  const Shape shape = scores.shape();
-  check_masks(masks, shape);
-  Variable result = scores;
-  if (masks.attention.defined() && is_floating(masks.attention.dtype())) {
-    const Tensor added = masks.attention.to(scores.dtype());
-    result = result + Variable(added.dim() == 3 ? added.reshape(shape) : added);
-  }
-  const Tensor hidden = hidden_keys(masks, shape);
-  return hidden.defined() ? masked_fill(result, hidden, -std::numeric_limits<double>::infinity()) : result;
+/// After dropout.
+Variable MultiheadAttention::weights(const Projected& projected, const AttentionMasks& masks, const Shape& scores) {
+  const double scale = 1.0 / std::sqrt(static_cast<double>(width_ / heads_));
+  Variable result = matmul(projected.query * scale, transpose(projected.key));
+  const Tensor added = added_to_scores(masks, scores);
+  if (added.defined()) result = result + Variable(added.to(result.dtype()));
+  const auto hide = [&](const Tensor& hidden) {
+    result = masked_fill(result, hidden, -std::numeric_limits<double>::infinity());
+  };
+  if (masks.causal) hide(triu(ones({scores[2], scores[3]}, DType::boolean), 1));
+  if (const Tensor hidden = hidden_keys(masks, scores); hidden.defined()) hide(hidden);
+  result = softmax(result, -1);
+  return dropout_now() > 0.0 ? dropout(result, dropout_now(), generator_) : result;
 }
 
 }  // namespace troupe::nn

@@ -31,7 +31,8 @@ struct AttentionMasks {
   }
 };
 
-/// Which attention weights are returned.
+/// Which attention weights are returned. Without them the work is that of scaled_dot_product_attention, which never has all
+/// of them in memory; results may round differently.
 enum class AttentionWeights : std::uint8_t { none, averaged, per_head };
 
 /// What attention gives: values, and their weights if they were asked for.
@@ -72,7 +73,8 @@ class MultiheadAttention final : public Module {
   [[nodiscard]] Variable project_part(const Variable& x, std::int64_t first, std::int64_t count) const;
   [[nodiscard]] Variable split_heads(const Variable& x) const;
   [[nodiscard]] Variable join_heads(const Variable& x) const;
-  [[nodiscard]] Variable mask(const Variable& scores, const AttentionMasks& masks) const;
+  [[nodiscard]] Variable weights(const Projected& projected, const AttentionMasks& masks, const Shape& scores);
+  [[nodiscard]] double dropout_now() const;
   void check(const Shape& query, const Shape& key, const Shape& value) const;
 
   std::int64_t width_;

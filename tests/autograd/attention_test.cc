@@ -77,6 +77,30 @@ BOOST_AUTO_TEST_CASE(inputs_that_are_equal_give_the_same_as_inputs_that_are_the_
       allclose(by_example.forward(turned, turned, turned).output.value().transpose(0, 1), expected, 1e-12, 1e-14));
 }
 
+BOOST_AUTO_TEST_CASE(the_output_is_the_same_whether_weights_are_asked_for_or_not) {
+  const Variable x = random({5, 2, 6}, 7);
+  Tensor hidden = gt(random({4, 5, 5}, 8).value(), 0.5);
+  hidden.select(2, 0).fill(0.0);
+  const Tensor added = random({5, 5}, 9).value();
+  const Tensor padding = from_values<bool>({false, false, false, true, false, false, false, false, true, true}, {2, 5});
+  const std::vector<nn::AttentionMasks> all{{},
+                                            {.causal = true},
+                                            {.attention = hidden},
+                                            {.attention = added, .causal = true},
+                                            {.padding = padding, .causal = true},
+                                            {.attention = added, .padding = padding},
+                                            {.attention = hidden, .padding = padding}};
+  for (const nn::AttentionMasks& masks : all) {
+    const auto output = [&](nn::AttentionWeights wanted) {
+      Generator generator(3);  // for equal parameters, and equal draws of dropout
+      nn::MultiheadAttention layer(6, 2, generator, {.dropout = 0.3, .dtype = DType::f64});
+      static_cast<void>(layer.forward(x, x, x, masks, wanted));
+      return layer.forward(x, x, x, masks, wanted).output.value();
+    };
+    BOOST_CHECK(allclose(output(nn::AttentionWeights::none), output(nn::AttentionWeights::per_head), 1e-12, 1e-14));
+  }
+}
+
 BOOST_AUTO_TEST_CASE(attention_agrees_with_finite_differences) {
   Generator generator(3);
   nn::MultiheadAttention layer(4, 2, generator, kF64);

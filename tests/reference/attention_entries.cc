@@ -1,6 +1,9 @@
+#include <optional>
+
 #include "autograd/nn/attention.h"
 #include "autograd/nn/state_dict.h"
 #include "autograd/nn/transformer.h"
+#include "autograd/ops_attention.h"
 #include "tests/reference/entries.h"
 
 namespace troupe::reference {
@@ -52,11 +55,22 @@ Computed encoder(const Case& c) {
   return {module->forward(c.in(0), masks(c)), module};
 }
 
+Computed dot_product(const Case& c) {
+  const ScaledDotProductOptions options{.mask = c.find("option.mask"),
+                                        .causal = c.has("causal"),
+                                        .scale = c.has("scale") ? std::optional(c.number("scale")) : std::nullopt};
+  return scaled_dot_product_attention(c.in(0), c.in(1), c.in(2), options);
+}
+
 }  // namespace
 
 Entries attention_entries() {
   return {
-      {"MultiheadAttention", attention}, {"TransformerEncoderLayer", encoder_layer}, {"TransformerEncoder", encoder}};
+      {"MultiheadAttention", attention},
+      {"TransformerEncoder", encoder},
+      {"TransformerEncoderLayer", encoder_layer},
+      {"scaled_dot_product_attention", dot_product},
+  };
 }
 
 }  // namespace troupe::reference

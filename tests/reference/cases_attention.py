@@ -97,6 +97,30 @@ def add_encoders(group):
                      attention=attention, padding=hidden)
 
 
+def attend(query, key, value, mask=None, causal=False, scale=None):
+    """torch.nn.functional.scaled_dot_product_attention, which torch 1.13 does not have."""
+    scores = query @ key.transpose(-2, -1) * (query.shape[-1] ** -0.5 if scale is None else scale)
+    if causal:
+        scores = scores.masked_fill(torch.ones(scores.shape[-2:], dtype=torch.bool).triu(1), -torch.inf)
+    if mask is not None:
+        mask = mask_array(mask)
+        scores = scores + mask if mask.is_floating_point() else scores.masked_fill(~mask, -torch.inf)
+    return torch.softmax(scores, -1) @ value
+
+
+def add_dot_products(group):
+    def case(*shapes, **options):
+        group.case("scaled_dot_product_attention", attend, [normal(*shape) for shape in shapes], **options)
+
+    three = (2, 3, 4), (2, 5, 4), (2, 5, 2)
+    shown = numpy.array([[True, False, True, True, False]] * 3)
+    case(*three)
+    case(*three, causal=True, scale=0.3)
+    case(*three, mask=shown)
+    case((2, 1, 3, 4), (2, 5, 4), (5, 3), mask=RANDOM.randn(2, 1, 3, 5).astype(numpy.float32), causal=True)
+
+
 def add(group):
     add_attention(group)
+    add_dot_products(group)
     add_encoders(group)

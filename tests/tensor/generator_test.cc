@@ -43,6 +43,15 @@ BOOST_AUTO_TEST_CASE(a_copy_continues_from_the_same_place) {
   BOOST_CHECK(!(a == b));
 }
 
+BOOST_AUTO_TEST_CASE(blocks_that_are_skipped_are_not_drawn) {
+  Generator a(7);
+  Generator b(7);
+  for (int i = 0; i < 5; ++i) (void)a.next_block();
+  b.skip(5);
+  BOOST_CHECK(a == b);
+  BOOST_CHECK(a.next_block() == b.next_block());
+}
+
 BOOST_AUTO_TEST_CASE(uniform_numbers_fill_their_interval_evenly) {
   Generator g(1);
   for (DType dtype : {DType::f32, DType::f64}) {

@@ -1,0 +1,45 @@
+// Attention of matrices: the scores of a block of queries at a time, so that they are never all there at once.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "tensor/generator.h"
+#include "tensor/tensor.h"
+
+namespace troupe::cpu {
+
+/// Which weights are left out: element i of all (..., l, s) if word i mod 4 of block i / 4 from `start` on is below
+/// `limit`.
+struct WeightDropout {
+  Generator start;
+  std::uint64_t limit;
+  double kept;  ///< what the others are multiplied by
+};
+
+/// What happens to the products of queries and keys on the way to weights.
+struct AttentionScores {
+  double scale;
+  bool causal;  ///< query i has the keys up to i alone
+  Tensor mask;  ///< undefined, or (..., l, s) whose rows have no gaps: boolean, false hides; or of the dtype, added
+  std::optional<WeightDropout> dropout;
+};
+
+// All tensors are of one dtype, f32 or f64, and of the same batch (...); no size is 0; the matrices of those that are
+// read have a gemm layout (gemm.h), those that are written are contiguous.
+
+/// out (..., l, v) = softmax(scores) value, and logsumexp (..., l) of the scores. Shapes: query (..., l, e), key (...,
+/// s, e), value (..., s, v).
+void attention(Tensor& out, Tensor& logsumexp, const Tensor& query, const Tensor& key, const Tensor& value,
+               const AttentionScores& scores);
+
+struct AttentionForward {
+  Tensor query, key, value;  ///< what attention() was given
+  Tensor output, logsumexp;  ///< and what it made
+};
+
+/// Gradients of the shapes of query, key and value, from `grad` by the output. Those of key and value are zeros before.
+void attention_backward(Tensor& query, Tensor& key, Tensor& value, const Tensor& grad, const AttentionForward& forward,
+                        const AttentionScores& scores);
+
+}  // namespace troupe::cpu
