@@ -57,6 +57,7 @@ namespace troupe {
 [[nodiscard]] Variable gelu(const Variable& x, Gelu form = Gelu::exact);
 [[nodiscard]] Variable silu(const Variable& x);
 [[nodiscard]] Variable softplus(const Variable& x, double beta = 1.0);
+[[nodiscard]] Variable log_sigmoid(const Variable& x);
 [[nodiscard]] Variable leaky_relu(const Variable& x, double slope = 0.01);
 [[nodiscard]] Variable elu(const Variable& x, double alpha = 1.0);
 /// The gradient at the limits and beyond is 0.
@@ -110,6 +111,8 @@ namespace troupe {
 [[nodiscard]] std::vector<Variable> split_with_sizes(const Variable& x, const std::vector<std::int64_t>& sizes, int dim = 0);
 [[nodiscard]] std::vector<Variable> chunk(const Variable& x, std::int64_t count, int dim = 0);
 [[nodiscard]] Variable flip(const Variable& x, const Axes& axes);
+[[nodiscard]] Variable roll(const Variable& x, std::int64_t shift, int dim);
+[[nodiscard]] Variable repeat(const Variable& x, const std::vector<std::int64_t>& counts);
 [[nodiscard]] Variable pad(const Variable& x, const std::vector<std::int64_t>& amounts, double value = 0.0);
 [[nodiscard]] Variable tril(const Variable& x, std::int64_t diagonal = 0);
 [[nodiscard]] Variable triu(const Variable& x, std::int64_t diagonal = 0);
@@ -119,7 +122,9 @@ namespace troupe {
 [[nodiscard]] Variable index_select(const Variable& x, int dim, const Tensor& index);
 [[nodiscard]] Variable gather(const Variable& x, int dim, const Tensor& index);
 [[nodiscard]] Variable scatter_add(const Variable& x, int dim, const Tensor& index, const Variable& source);
+[[nodiscard]] Variable index_add(const Variable& x, int dim, const Tensor& index, const Variable& source);
 [[nodiscard]] Variable masked_fill(const Variable& x, const Tensor& mask, double value);
+[[nodiscard]] Variable masked_select(const Variable& x, const Tensor& mask);
 
 /// Values in order, and where each was.
 struct SortedVariables {

@@ -34,6 +34,12 @@ Variable softplus(const Variable& x, double beta) {
                 [x = Saved(value), beta](const Tensor& g) { return softplus_backward(g, x.get(), beta); });
 }
 
+Variable log_sigmoid(const Variable& x) {
+  const Tensor value = x.value();
+  return record("log_sigmoid", log_sigmoid(value), edges_of({&x}),
+                [x = Saved(value)](const Tensor& g) { return mul(g, sigmoid(neg(x.get()))); });
+}
+
 Variable leaky_relu(const Variable& x, double slope) {
   const Tensor value = x.value();
   return record("leaky_relu", leaky_relu(value, slope), edges_of({&x}),

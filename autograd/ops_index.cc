@@ -58,6 +58,26 @@ Variable scatter_add(const Variable& x, int dim, const Tensor& index, const Vari
                 });
 }
 
+Variable index_add(const Variable& x, int dim, const Tensor& index, const Variable& source) {
+  return record("index_add", index_add(x.value(), dim, index, source.value()), edges_of({&x, &source}),
+                [dim, index = Saved(index)](const Tensor& g, Edges to) {
+                  std::vector<Tensor> gradients(2);
+                  if (to[0]) gradients[0] = g;
+                  if (to[1]) gradients[1] = index_select(g, dim, index.get());
+                  return gradients;
+                });
+}
+
+Variable masked_select(const Variable& x, const Tensor& mask) {
+  const Tensor value = x.value();
+  return record("masked_select", masked_select(value, mask), edges_of({&x}), [from = value.shape(), mask = Saved(mask)](const Tensor& g) {
+    const Shape shape = broadcast_shapes("masked_select", from, mask.get().shape());
+    const Shape line{shape.numel()};
+    const Tensor places = nonzero(mask.get().expand(shape).reshape(line));
+    return sum_to(index_select_backward(g, 0, places.reshape({places.numel()}), line).reshape(shape), from);
+  });
+}
+
 Variable masked_fill(const Variable& x, const Tensor& mask, double value) {
   return record("masked_fill", masked_fill(x.value(), mask, value), edges_of({&x}),
                 [mask = Saved(mask)](const Tensor& g) { return masked_fill(g, mask.get(), 0.0); });

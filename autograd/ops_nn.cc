@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <limits>
 #include <utility>
 
 #include "autograd/ops.h"
@@ -62,6 +63,14 @@ Variable log_softmax(const Variable& x, int dim) {
   const Tensor result = log_softmax(x.value(), dim);
   return record("log_softmax", result, edges_of({&x}),
                 [y = Saved(result), dim](const Tensor& g) { return log_softmax_backward(g, y.get(), dim); });
+}
+
+Variable cosine_similarity(const Variable& a, const Variable& b, int dim, double eps) {
+  if (!(eps > 0.0)) throw ValueError(fmt::format("[cosine_similarity] eps not above 0: {}", eps));
+  constexpr double kEndless = std::numeric_limits<double>::infinity();
+  const Shape shape = broadcast_shapes("cosine_similarity", a.value().shape(), b.value().shape());
+  const auto size_of = [&](const Variable& x) { return clamp(norm(expand(x, shape), 2.0, dim), eps, kEndless); };
+  return div(sum(mul(a, b), dim), mul(size_of(a), size_of(b)));
 }
 
 Variable dropout(const Variable& x, double probability, Generator& generator) {

@@ -20,6 +20,8 @@ namespace troupe {
 [[nodiscard]] Variable log_softmax(const Variable& x, int dim = -1);
 
 /// Zeroes each element with `probability` and scales the others by 1 / (1 - probability).
+[[nodiscard]] Variable cosine_similarity(const Variable& a, const Variable& b, int dim = 1, double eps = 1e-8);
+
 [[nodiscard]] Variable dropout(const Variable& x, double probability, Generator& generator);
 
 }  // namespace troupe

@@ -162,6 +162,27 @@ Variable flip(const Variable& x, const Axes& axes) {
   return record("flip", flip(x.value(), axes), edges_of({&x}), [axes](const Tensor& g) { return flip(g, axes); });
 }
 
+Variable roll(const Variable& x, std::int64_t shift, int dim) {
+  return record("roll", roll(x.value(), shift, dim), edges_of({&x}), [shift, dim](const Tensor& g) { return roll(g, -shift, dim); });
+}
+
+Variable repeat(const Variable& x, const std::vector<std::int64_t>& counts) {
+  const Tensor value = x.value();
+  const Tensor result = repeat(value, counts);
+  return record("repeat", result, edges_of({&x}), [shape = value.shape(), counts](const Tensor& g) {
+    Shape spread;  // for each dimension how often, then what
+    std::vector<int> over;
+    for (int i = 0; i < g.dim(); ++i) {
+      const std::int64_t count = counts[static_cast<std::size_t>(i)];
+      const int own = i - (g.dim() - shape.size());
+      over.push_back(2 * i);
+      spread.push_back(count);
+      spread.push_back(own < 0 ? 1 : shape[own]);
+    }
+    return sum(g.reshape(spread), Axes(over)).reshape(shape);
+  });
+}
+
 Variable pad(const Variable& x, const std::vector<std::int64_t>& amounts, double value) {
   std::vector<std::int64_t> back = amounts;
   for (std::int64_t& amount : back) amount = -amount;

@@ -99,6 +99,21 @@ Tensor arange(double start, double end, double step, DType dtype) {
   return result;
 }
 
+Tensor linspace(double start, double end, std::int64_t count, DType dtype) {
+  if (count < 0) throw ValueError(fmt::format("[linspace] count below 0: {}", count));
+  Tensor result = Tensor::empty({count}, compute_dtype(dtype));
+  dispatch_floating("linspace", dtype, [&]<class T>(std::type_identity<T>) {
+    const std::span<T> out = result.mutable_data<T>();
+    const double step = (end - start) / static_cast<double>(std::max<std::int64_t>(count - 1, 1));
+    // From the nearer end, so that both are exact.
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      const auto left = static_cast<double>(out.size() - 1 - i);
+      out[i] = static_cast<T>(2 * i < out.size() ? start + static_cast<double>(i) * step : end - left * step);
+    }
+  });
+  return result.to(dtype);
+}
+
 Tensor eye(std::int64_t n, DType dtype) {
   Tensor result = zeros({n, n}, dtype);
   dispatch(dtype, [&]<class T>(std::type_identity<T>) {

@@ -41,6 +41,9 @@ template <Element T>
 [[nodiscard]] Tensor arange(std::int64_t count, DType dtype = DType::i64);
 /// Returns start, start + step, ... below `end` (above it if step < 0).
 [[nodiscard]] Tensor arange(double start, double end, double step, DType dtype = DType::f32);
+/// Returns `count` numbers from `start` to `end`, both included, equally far from each other; of a floating dtype.
+/// Throws ValueError `[linspace] count below 0: -1`.
+[[nodiscard]] Tensor linspace(double start, double end, std::int64_t count, DType dtype = DType::f32);
 /// Returns the n x n identity matrix.
 [[nodiscard]] Tensor eye(std::int64_t n, DType dtype = DType::f32);
 

@@ -56,6 +56,11 @@ Tensor softplus(const Tensor& x, double beta) {
   return div(unary("softplus", UnaryOp::softplus, mul(x.to(promote_to_floating(x.dtype())), beta)), beta);
 }
 
+Tensor log_sigmoid(const Tensor& x) {
+  x.require_defined("log_sigmoid");
+  return neg(unary("log_sigmoid", UnaryOp::softplus, neg(x.to(promote_to_floating(x.dtype())))));
+}
+
 Tensor relu_backward(const Tensor& grad, const Tensor& output) {
   return binary_backward("relu_backward", BinaryOp::relu_backward, grad, output);
 }

@@ -20,6 +20,8 @@ enum class Gelu : std::uint8_t { exact, tanh };
 [[nodiscard]] Tensor silu(const Tensor& x);
 /// log(1 + exp(beta x)) / beta, without overflow. Throws ValueError `[softplus] beta not above 0: -1`.
 [[nodiscard]] Tensor softplus(const Tensor& x, double beta = 1.0);
+/// log(sigmoid(x)), without overflow.
+[[nodiscard]] Tensor log_sigmoid(const Tensor& x);
 /// x above 0, else slope * x. Source: Maas, Hannun and Ng, "Rectifier nonlinearities improve neural network acoustic
 /// models", 2013.
 [[nodiscard]] Tensor leaky_relu(const Tensor& x, double slope = 0.01);

@@ -1,5 +1,9 @@
 #include <fmt/format.h>
 
+#include <cstdint>
+#include <span>
+#include <vector>
+
 #include "tensor/checks.h"
 #include "tensor/create.h"
 #include "tensor/kernels.h"
@@ -16,6 +20,17 @@ Shape with_size(Shape shape, int dim, std::int64_t size) {
 Shape with_last(Shape shape, std::int64_t size) {
   shape.push_back(size);
   return shape;
+}
+
+// Where `flags` hold, counted in row-major order.
+std::vector<std::int64_t> places_of(const Tensor& flags) {
+  const Tensor here = flags.to(Device::cpu()).contiguous();
+  const std::span<const bool> holds = here.data<bool>();
+  std::vector<std::int64_t> places;
+  for (std::size_t i = 0; i < holds.size(); ++i) {
+    if (holds[i]) places.push_back(static_cast<std::int64_t>(i));
+  }
+  return places;
 }
 
 }  // namespace
@@ -63,6 +78,49 @@ Tensor one_hot(const Tensor& index, std::int64_t classes, DType dtype) {
   Tensor target = out.view({index.numel(), classes});
   kernels::place(target, ones({index.numel()}, dtype, index.device()), places);
   return out;
+}
+
+Tensor index_add(const Tensor& x, int dim, const Tensor& index, const Tensor& source) {
+  constexpr std::string_view kName = "index_add";
+  detail::require_together(kName, x, source);
+  detail::require_together(kName, x, index);
+  detail::require_same_dtype(kName, x, source);
+  detail::require_rank(kName, index.shape(), 1);
+  const int at = normalize_dim(kName, dim, x.shape());
+  const Shape expected = with_size(x.shape(), at, index.numel());
+  if (source.shape() != expected) {
+    throw ShapeError(fmt::format("[{}] source does not fit: {} for {}", kName, to_string(source.shape()), to_string(expected)));
+  }
+  if (x.dtype() == DType::boolean) throw DTypeError(fmt::format("[{}] not defined for boolean", kName));
+  const Tensor places = detail::checked_index(kName, index, x.shape()[at]);
+  // Computed whole, so that what comes together at one place is rounded once.
+  const DType dtype = compute_dtype(x.dtype());
+  Tensor out = dtype == x.dtype() ? x.clone() : x.to(dtype);
+  if (!out.is_contiguous()) out = out.contiguous();
+  Tensor target = out.view(joined_around(x.shape(), at));
+  kernels::put_add(target, source.to(dtype).contiguous().view(joined_around(expected, at)), places);
+  return out.to(x.dtype());
+}
+
+Tensor nonzero(const Tensor& x) {
+  x.require_defined("nonzero");
+  const std::vector<std::int64_t> places = places_of(x.to(DType::boolean));
+  Tensor out = Tensor::empty({static_cast<std::int64_t>(places.size()), x.dim()}, DType::i64);
+  std::int64_t* to = out.mutable_data<std::int64_t>().data() + out.numel();
+  for (auto place = places.rbegin(); place != places.rend(); ++place) {
+    std::int64_t rest = *place;
+    for (int dim = x.dim(); dim-- > 0; rest /= x.shape()[dim]) *--to = rest % x.shape()[dim];
+  }
+  return out.to(x.device());
+}
+
+Tensor masked_select(const Tensor& x, const Tensor& mask) {
+  detail::require_together("masked_select", x, mask);
+  if (mask.dtype() != DType::boolean) throw DTypeError(fmt::format("[masked_select] mask is not boolean: {}", name_of(mask.dtype())));
+  const Shape shape = broadcast_shapes("masked_select", x.shape(), mask.shape());
+  const std::vector<std::int64_t> places = places_of(mask.expand(shape));
+  const Tensor index = from_values<std::int64_t>(places, {static_cast<std::int64_t>(places.size())});
+  return index_select(x.expand(shape).reshape({shape.numel()}), 0, index.to(x.device()));
 }
 
 }  // namespace troupe

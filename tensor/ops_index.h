@@ -27,6 +27,16 @@ namespace troupe {
 /// Throws as gather; ShapeError `[scatter_add] source does not fit: (2) for index (3)`.
 [[nodiscard]] Tensor scatter_add(const Tensor& x, int dim, const Tensor& index, const Tensor& source);
 
+/// A copy of `x` to which part i of `source` along `dim` is added at place index[i]: the reverse of index_select. Summed in
+/// the order of `index`. Throws ShapeError `[index_add] source does not fit: (2, 4) for (2, 3)`.
+[[nodiscard]] Tensor index_add(const Tensor& x, int dim, const Tensor& index, const Tensor& source);
+
+/// Where `x` is not 0: i64 (count, dimensions of x), in row-major order. Waits for a GPU.
+[[nodiscard]] Tensor nonzero(const Tensor& x);
+/// The elements of `x` where `mask` (boolean) holds, in row-major order: (count). Both broadcast. Waits for a GPU.
+/// Throws DTypeError `[masked_select] mask is not boolean: f32`.
+[[nodiscard]] Tensor masked_select(const Tensor& x, const Tensor& mask);
+
 /// `value` where `mask` (boolean, broadcast to x) holds, else `x`.
 /// Throws ShapeError `[masked_fill] mask does not fit: (3) for (2, 2)`.
 [[nodiscard]] Tensor masked_fill(const Tensor& x, const Tensor& mask, double value);

@@ -52,6 +52,14 @@ Tensor log_softmax_backward(const Tensor& grad, const Tensor& output, int dim) {
   return softmax_backward_along("log_softmax_backward", SoftmaxKind::logarithm, grad, output, dim);
 }
 
+Tensor cosine_similarity(const Tensor& a, const Tensor& b, int dim, double eps) {
+  if (!(eps > 0.0)) throw ValueError(fmt::format("[cosine_similarity] eps not above 0: {}", eps));
+  detail::require_together("cosine_similarity", a, b);
+  const Shape shape = broadcast_shapes("cosine_similarity", a.shape(), b.shape());
+  const auto size_of = [&](const Tensor& x) { return maximum(norm(x.expand(shape), 2.0, dim), eps); };
+  return div(sum(mul(a, b), dim), mul(size_of(a), size_of(b)));
+}
+
 Tensor dropout_mask(const Shape& shape, double probability, Generator& generator, DType dtype) {
   if (!(probability >= 0.0 && probability < 1.0)) {
     throw ValueError(fmt::format("[dropout_mask] probability outside [0, 1): {}", probability));

@@ -19,6 +19,9 @@ namespace troupe {
 [[nodiscard]] Tensor softmax_backward(const Tensor& grad, const Tensor& output, int dim = -1);
 [[nodiscard]] Tensor log_softmax_backward(const Tensor& grad, const Tensor& output, int dim = -1);
 
+/// sum(a * b) / (|a| |b|) along `dim`, each norm at least `eps`. Broadcasts.
+[[nodiscard]] Tensor cosine_similarity(const Tensor& a, const Tensor& b, int dim = 1, double eps = 1e-8);
+
 /// A tensor of zeros (with `probability`) and 1 / (1 - probability): multiply to drop elements out.
 /// Throws ValueError `[dropout_mask] probability outside [0, 1): 1.5`.
 [[nodiscard]] Tensor dropout_mask(const Shape& shape, double probability, Generator& generator,

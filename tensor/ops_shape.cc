@@ -157,6 +157,35 @@ Tensor flip(const Tensor& x, const Axes& axes) {
   return result;
 }
 
+Tensor roll(const Tensor& x, std::int64_t shift, int dim) {
+  x.require_defined("roll");
+  const std::int64_t size = x.shape()[normalize_dim("roll", dim, x.shape())];
+  const std::int64_t begin = size == 0 ? 0 : ((-shift) % size + size) % size;  // what comes first
+  return concat({x.slice(dim, begin), x.slice(dim, 0, begin)}, dim);
+}
+
+Tensor repeat(const Tensor& x, const std::vector<std::int64_t>& counts) {
+  x.require_defined("repeat");
+  const int added = static_cast<int>(counts.size()) - x.dim();
+  if (added < 0) throw ShapeError(fmt::format("[repeat] {} counts for {}", counts.size(), to_string(x.shape())));
+  Shape apart;   // each dimension behind one of size 1
+  Shape spread;  // which then has the size of its count
+  Shape joined;
+  for (int i = 0; i < added + x.dim(); ++i) {
+    const std::int64_t count = counts[static_cast<std::size_t>(i)];
+    if (count < 0) throw ValueError(fmt::format("[repeat] count below 0: {}", count));
+    const std::int64_t size = i < added ? 1 : x.shape()[i - added];
+    apart.push_back(1);
+    apart.push_back(size);
+    spread.push_back(count);
+    spread.push_back(size);
+    joined.push_back(count * size);
+  }
+  const Tensor out = Tensor::empty(joined, x.dtype(), x.device());
+  out.view(spread).copy_from(x.reshape(apart).expand(spread));
+  return out;
+}
+
 Tensor pad(const Tensor& x, const std::vector<std::int64_t>& amounts, double value) {
   x.require_defined("pad");
   const auto padded = static_cast<int>(amounts.size() / 2);

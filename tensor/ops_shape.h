@@ -44,6 +44,11 @@ namespace troupe {
 
 /// The elements in reverse order along `axes`.
 [[nodiscard]] Tensor flip(const Tensor& x, const Axes& axes);
+/// The elements moved by `shift` along `dim`; those that leave at one end come back at the other.
+[[nodiscard]] Tensor roll(const Tensor& x, std::int64_t shift, int dim);
+/// `x` laid side by side `counts[i]` times along each dimension i; more counts than dimensions add dimensions in front.
+/// Throws ShapeError `[repeat] 1 counts for (2, 3)`, ValueError `[repeat] count below 0: -1`.
+[[nodiscard]] Tensor repeat(const Tensor& x, const std::vector<std::int64_t>& counts);
 
 /// Adds `amounts` of `value` around `x`: before and after along the last dimension, then along the one before it, and so
 /// on. A negative amount cuts off. Source of the order: torch.nn.functional.pad.

@@ -69,6 +69,9 @@ std::vector<Operation> elementwise_operations() {
       {"number minus", {{kN, 2, 3}}, [](Inputs v) { return 2.0 - v[0]; }},
       {"number over", {{kN, 2, 3}}, [](Inputs v) { return 2.0 / v[0]; }},
       {"where", {{kN, 2, 3}, {3}}, [](Inputs v) { return where(some_hold(v[0].shape()), v[0], v[1]); }},
+      {"log_sigmoid", {{kN, 2, 3}}, [](Inputs v) { return log_sigmoid(v[0] - 1.0); }},
+      {"masked_select", {{kN, 2, 3}}, [](Inputs v) { return masked_select(v[0], some_hold(v[0].shape())); }},
+      {"masked_select of copies", {{kN, 1, 3}}, [](Inputs v) { return masked_select(v[0], some_hold({4, 1})); }},
       {"masked_fill", {{kN, 2, 3}}, [](Inputs v) { return masked_fill(v[0], some_hold(v[0].shape()), 7.0); }},
   };
 }
@@ -113,6 +116,8 @@ std::vector<Operation> arrangements() {
       {"concat with itself", {{kN, 2, 3}, {2, 2, 3}}, [](Inputs v) { return concat(v, 0); }},
       {"stack", {{kN, 2, 3}, {kN, 2, 3}}, [](Inputs v) { return stack(v, 1); }},
       {"flip", {{kN, 2, 3}}, [](Inputs v) { return flip(v[0], {0, 2}); }},
+      {"roll", {{kN, 2, 3}}, [](Inputs v) { return roll(roll(v[0], 2, 0), -1, 2); }},
+      {"repeat", {{kN, 1, 3}}, [](Inputs v) { return repeat(v[0], {2, 2, 3, 1}); }},
       {"pad", {{kN, 2, 3}}, [](Inputs v) { return pad(v[0], {1, 2, 0, 1}); }},
       {"tril", {{kN, 2, 3}}, [](Inputs v) { return tril(v[0]); }},
       {"triu", {{kN, 2, 3}}, [](Inputs v) { return triu(v[0], 1); }},
@@ -121,6 +126,7 @@ std::vector<Operation> arrangements() {
        [](Inputs v) { return gather(v[0], 2, indices(v[0].shape()[0] * 4, 3).reshape({v[0].shape()[0], 2, 2})); }},
       {"scatter_add", {{4, 3}, {kN, 3}},
        [](Inputs v) { return scatter_add(v[0], 0, indices(v[1].shape().numel(), 4).reshape(v[1].shape()), v[1]); }},
+      {"index_add", {{4, 3}, {kN, 3}}, [](Inputs v) { return index_add(v[0], 0, indices(v[1].shape()[0], 4), v[1]); }},
       {"embedding", {{4, 3}, {kN}},
        [](Inputs v) { return embedding(v[0], indices(v[1].shape()[0], 4)) * unsqueeze(v[1], 1); }},
       {"embedding_bag", {{4, 3}, {kN}},
@@ -141,6 +147,7 @@ std::vector<Operation> products() {
       {"mv", {{kN, 3}, {3}}, [](Inputs v) { return mv(v[0], v[1]); }},
       {"outer", {{kN}, {3}}, [](Inputs v) { return outer(v[0], v[1]); }},
       {"einsum", {{kN, 2, 3}, {kN, 3, 4}}, [](Inputs v) { return einsum("bij,bjk->bki", v); }},
+      {"cosine_similarity", {{kN, 3}, {3}}, [](Inputs v) { return cosine_similarity(v[0], v[1]); }},
       {"linear", {{kN, 3}, {4, 3}, {4}}, [](Inputs v) { return linear(v[0], v[1], v[2]); }},
   };
 }

@@ -50,6 +50,19 @@ BOOST_AUTO_TEST_CASE(arange_counts_up_to_but_not_including_the_end) {
   expect_error<DTypeError>("[arange] not a value of i64: 0.5", [] { (void)arange(0.0, 2.0, 0.5, DType::i64); });
 }
 
+BOOST_AUTO_TEST_CASE(linspace_has_both_ends) {
+  expect_same(linspace(1.0, 2.0, 5), from_values<float>({1.0F, 1.25F, 1.5F, 1.75F, 2.0F}));
+  expect_same(linspace(1.0, 0.0, 3, DType::f64), from_values<double>({1.0, 0.5, 0.0}));
+  // 35 * (0.7 / 35) is not 0.7.
+  const Tensor many = linspace(0.0, 0.7, 36, DType::f64);
+  BOOST_TEST(many.select(0, 35).item() == 0.7);
+  BOOST_TEST(many.select(0, 1).item() == 0.7 / 35);
+  expect_same(linspace(3.0, 4.0, 1), from_values<float>({3}));
+  BOOST_CHECK_EQUAL(linspace(3.0, 4.0, 0).shape(), (Shape{0}));
+  expect_error<ValueError>("[linspace] count below 0: -1", [] { (void)linspace(0.0, 1.0, -1); });
+  expect_error<DTypeError>("[linspace] needs a floating dtype: i64", [] { (void)linspace(0.0, 1.0, 2, DType::i64); });
+}
+
 BOOST_AUTO_TEST_CASE(eye_has_ones_on_the_diagonal_only) {
   expect_same(eye(2), from_values<float>({1, 0, 0, 1}, {2, 2}));
   expect_same(eye(0), zeros({0, 0}));

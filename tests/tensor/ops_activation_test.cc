@@ -67,12 +67,14 @@ BOOST_AUTO_TEST_CASE(nothing_overflows_on_the_way) {
   expect_same(gelu_backward(ones({2}), x), from_values<float>({0, 1}));
   expect_same(silu_backward(ones({2}), x), from_values<float>({-0.0F, 1}));
   expect_same(softplus_backward(ones({2}), x), from_values<float>({0, 1}));
+  expect_same(log_sigmoid(x), from_values<float>({-1000, -0.0F}));
 }
 
 BOOST_AUTO_TEST_CASE(what_does_not_fit_is_named) {
   expect_error<ValueError>("[softplus] beta not above 0: -1", [] { (void)softplus(zeros({1}), -1); });
   expect_error<ShapeError>("[gelu_backward] shapes differ: (2) and (1)", [] { (void)gelu_backward(zeros({2}), zeros({1})); });
   expect_error<TensorError>("[silu] tensor is undefined", [] { (void)silu(Tensor()); });
+  expect_error<TensorError>("[log_sigmoid] tensor is undefined", [] { (void)log_sigmoid(Tensor()); });
   expect_error<ValueError>("[hardtanh] low above high: 2 > 1", [] { (void)hardtanh(zeros({1}), 2, 1); });
   expect_error<TensorError>("[elu] tensor is undefined", [] { (void)elu(Tensor()); });
   expect_error<TensorError>("[relu6] tensor is undefined", [] { (void)relu6(Tensor()); });

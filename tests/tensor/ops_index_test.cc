@@ -1,3 +1,5 @@
+#include <cmath>
+
 #include "tensor/create.h"
 #include "tensor/ops.h"
 #include "tests/tensor/expect.h"
@@ -136,6 +138,47 @@ BOOST_AUTO_TEST_CASE(gradients_that_meet_at_one_place_are_rounded_once) {
   expect_rounded([&](const Tensor& g) { return embedding_backward(g, index, 2); }, grad);
   expect_same(index_select_backward(from_values<std::int8_t>({100, 100}), 0, indices({0, 0}), {1}),
               from_values<std::int8_t>({-56}));  // 200 - 256
+}
+
+BOOST_AUTO_TEST_CASE(index_add_adds_parts_to_their_places) {
+  const Tensor x = full({3, 2}, 10);
+  const Tensor source = from_values<float>({1, 2, 3, 4, 5, 6}, {3, 2});
+  // Row 2 got rows 0 and 2 of the source, row 0 row 1.
+  expect_same(index_add(x, 0, indices({2, 0, 2}), source), from_values<float>({13, 14, 10, 10, 16, 18}, {3, 2}));
+  expect_same(x, full({3, 2}, 10));
+  const Tensor line = from_values<float>({1, 2, 3}, {3, 1});
+  expect_same(index_add(x.transpose().contiguous().transpose(), 1, indices({1}), line),
+              from_values<float>({10, 11, 10, 12, 10, 13}, {3, 2}));
+  // 1024 + 0.5 + 0.5 in f16, whose next number is 1025: rounded once.
+  expect_same(index_add(full({1}, 1024, DType::f16), 0, indices({0, 0}), full({2}, 0.5, DType::f16)), full({1}, 1025, DType::f16));
+  expect_same(index_add(x, 0, indices({}), zeros({0, 2})), x);
+  expect_error<ShapeError>("[index_add] source does not fit: (3, 2) for (2, 2)", [&] { (void)index_add(x, 0, indices({0, 1}), source); });
+  expect_error<IndexError>("[index_add] index out of range: 3 of 3", [&] { (void)index_add(x, 0, indices({0, 3, 1}), source); });
+  expect_error<DTypeError>("[index_add] not defined for boolean", [&] {
+    (void)index_add(zeros({1}, DType::boolean), 0, indices({0}), zeros({1}, DType::boolean));
+  });
+}
+
+BOOST_AUTO_TEST_CASE(nonzero_says_where) {
+  const Tensor x = from_values<float>({0, 2, -0.0F, 0, 0.5F, std::nanf("")}, {2, 3});
+  expect_same(nonzero(x), from_values<std::int64_t>({0, 1, 1, 1, 1, 2}, {3, 2}));
+  expect_same(nonzero(x.transpose()), from_values<std::int64_t>({1, 0, 1, 1, 2, 1}, {3, 2}));
+  expect_same(nonzero(from_values<bool>({true, false, true})), from_values<std::int64_t>({0, 2}, {2, 1}));
+  BOOST_CHECK_EQUAL(nonzero(scalar(3.0F)).shape(), (Shape{1, 0}));
+  BOOST_CHECK_EQUAL(nonzero(zeros({4, 0, 2})).shape(), (Shape{0, 3}));
+  expect_error<TensorError>("[nonzero] tensor is undefined", [] { (void)nonzero(Tensor()); });
+}
+
+BOOST_AUTO_TEST_CASE(masked_select_takes_what_the_mask_holds) {
+  const Tensor x = from_values<float>({1, 2, 3, 4, 5, 6}, {2, 3});
+  expect_same(masked_select(x, x > 2.5), from_values<float>({3, 4, 5, 6}));
+  expect_same(masked_select(x, from_values<bool>({true, false, true})), from_values<float>({1, 3, 4, 6}));
+  expect_same(masked_select(from_values<float>({7, 8}), from_values<bool>({true, false}, {2, 1})), from_values<float>({7, 8}));
+  BOOST_CHECK_EQUAL(masked_select(x, x > 7.0).shape(), (Shape{0}));
+  expect_error<DTypeError>("[masked_select] mask is not boolean: f32", [&] { (void)masked_select(x, x); });
+  expect_error<ShapeError>("[masked_select] shapes do not broadcast: (2, 3) and (2)", [&] {
+    (void)masked_select(x, from_values<bool>({true, false}));
+  });
 }
 
 BOOST_AUTO_TEST_SUITE_END()

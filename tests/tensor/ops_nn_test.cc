@@ -96,4 +96,13 @@ BOOST_AUTO_TEST_CASE(a_mask_of_16_bits_drops_what_one_of_f32_drops) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(cosine_similarity_gives_the_hand_values) {
+  const Tensor a = from_values<double>({3, 4, 1, 0, 0, 0}, {3, 2});
+  // (3*4 + 4*3) / (5*5), (0*1 + 2*0), and nothing of nothing.
+  expect_close(cosine_similarity(a, from_values<double>({4, 3, 0, 2, 0, 0}, {3, 2})), from_values<double>({0.96, 0, 0}), 1e-15);
+  expect_close(cosine_similarity(a, from_values<double>({0, 1}, {1, 2})), from_values<double>({0.8, 0, 0}), 1e-15);
+  expect_close(cosine_similarity(a.transpose(), a.transpose(), 0), from_values<double>({1, 1, 0}), 1e-15);
+  expect_error<ValueError>("[cosine_similarity] eps not above 0: 0", [&] { (void)cosine_similarity(a, a, 1, 0.0); });
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -81,6 +81,30 @@ BOOST_AUTO_TEST_CASE(flip_reverses_along_each_axis) {
   expect_same(flip(zeros({0, 2}), 0), zeros({0, 2}));
 }
 
+BOOST_AUTO_TEST_CASE(roll_moves_elements_around_the_end) {
+  const Tensor x = from_values<float>({1, 2, 3, 4, 5, 6}, {2, 3});
+  expect_same(roll(x, 1, 1), from_values<float>({3, 1, 2, 6, 4, 5}, {2, 3}));
+  expect_same(roll(x, -4, -1), from_values<float>({2, 3, 1, 5, 6, 4}, {2, 3}));  // -4 is -1
+  expect_same(roll(x.transpose(), 3, 1), from_values<float>({4, 1, 5, 2, 6, 3}, {3, 2}));
+  expect_same(roll(x, 6, 1), x);
+  BOOST_CHECK_EQUAL(roll(zeros({2, 0}), 5, 1).shape(), (Shape{2, 0}));
+}
+
+BOOST_AUTO_TEST_CASE(repeat_lays_copies_side_by_side) {
+  const Tensor x = from_values<std::int64_t>({1, 2, 3, 4}, {2, 2});
+  expect_same(repeat(x, {1, 2}), from_values<std::int64_t>({1, 2, 1, 2, 3, 4, 3, 4}, {2, 4}));
+  expect_same(repeat(x.transpose(), {2, 1}), from_values<std::int64_t>({1, 3, 2, 4, 1, 3, 2, 4}, {4, 2}));
+  expect_same(repeat(from_values<float>({5, 6}), {2, 1, 2}), from_values<float>({5, 6, 5, 6, 5, 6, 5, 6}, {2, 1, 4}));
+  expect_same(repeat(from_values<float>({1, 2, 3, 4, 5, 6}, {3, 2}), {1, 2}),
+              from_values<float>({1, 2, 1, 2, 3, 4, 3, 4, 5, 6, 5, 6}, {3, 4}));
+  expect_same(repeat(scalar(7.0F), {3}), full({3}, 7));
+  expect_same(repeat(scalar(7.0F), {}), scalar(7.0F));
+  BOOST_CHECK_EQUAL(repeat(x, {0, 3}).shape(), (Shape{0, 6}));
+  expect_error<ShapeError>("[repeat] 1 counts for (2, 2)", [&] { (void)repeat(x, {2}); });
+  expect_error<ValueError>("[repeat] count below 0: -1", [&] { (void)repeat(x, {1, -1}); });
+  expect_error<TensorError>("[repeat] tensor is undefined", [] { (void)repeat(Tensor(), {1}); });
+}
+
 BOOST_AUTO_TEST_CASE(pad_adds_before_and_after_from_the_last_dimension_on) {
   const Tensor x = from_values<float>({1, 2, 3, 4}, {2, 2});
   expect_same(pad(x, {1, 2}, 9), from_values<float>({9, 1, 2, 9, 9, 9, 3, 4, 9, 9}, {2, 5}));
