@@ -76,12 +76,10 @@ Shape result_shape(std::string_view name, const Convolution& c, const Shape& x, 
 
 // Kernels know images only: a line is an image of one row.
 Tensor as_image(const Tensor& x) { return x.dim() == 3 ? x.unsqueeze(2) : x; }
-// As kernels take it: what they do not compute in is converted as a whole.
-Tensor plain(const Tensor& x) { return x.to(kernels::convolved_dtype(x)).contiguous(); }
-Tensor operand(const Tensor& x) { return as_image(plain(x)); }
+Tensor operand(const Tensor& x) { return as_image(kernels::windowed(x)); }
 
 Tensor uninitialised(const Shape& shape, const Tensor& like) {
-  return Tensor::empty(shape, kernels::convolved_dtype(like), like.device());
+  return Tensor::empty(shape, kernels::window_dtype(like), like.device());
 }
 
 // A view of the bias that broadcasts to the result.
@@ -131,10 +129,10 @@ Tensor convolve(const Convolution& c, const Tensor& x, const Tensor& weight, con
   Tensor out = uninitialised(shape, x);
   Tensor image = as_image(out);
   if (c.direction == Direction::forward) {
-    kernels::convolve(image, operand(x), operand(weight), bias.defined() ? plain(bias) : bias, c.options);
+    kernels::convolve(image, operand(x), operand(weight), bias.defined() ? kernels::windowed(bias) : bias, c.options);
   } else {
     kernels::convolve_backward_input(image, operand(x), operand(weight), c.options);
-    if (bias.defined()) add_into(out, over_channels(plain(bias), c.dims).expand(shape));
+    if (bias.defined()) add_into(out, over_channels(kernels::windowed(bias), c.dims).expand(shape));
   }
   return out.to(x.dtype());
 }

@@ -13,6 +13,7 @@
 #include "tensor/cpu/matmul.h"
 #include "tensor/cpu/normalization.h"
 #include "tensor/cpu/order.h"
+#include "tensor/cpu/pooling.h"
 #include "tensor/cpu/pair_loss.h"
 #include "tensor/cpu/reduce.h"
 #include "tensor/cpu/scan.h"
@@ -25,6 +26,7 @@
 #include "tensor/cuda/group_norm.h"
 #include "tensor/cuda/matmul.h"
 #include "tensor/cuda/order.h"
+#include "tensor/cuda/pooling.h"
 #include "tensor/cuda/pair_loss.h"
 #include "tensor/cuda/reduce.h"
 #include "tensor/cuda/scan.h"
@@ -183,8 +185,27 @@ inline void convolve_backward(Tensor& dx, Tensor& dw, const Tensor& dy, const Te
   cuda::convolve_backward_weight(dw, dy, x, options);
 }
 
-/// The dtype in which tensors like `x` are convolved: GPUs take 16-bit floats as they are.
-[[nodiscard]] inline DType convolved_dtype(const Tensor& x) { return on_gpu(x) ? x.dtype() : compute_dtype(x.dtype()); }
+/// The dtype in which tensors like `x` are convolved and pooled: GPUs take 16-bit floats as they are.
+[[nodiscard]] inline DType window_dtype(const Tensor& x) { return on_gpu(x) ? x.dtype() : compute_dtype(x.dtype()); }
+
+/// `x` as those kernels take it: contiguous, and converted as a whole if they do not compute in its dtype.
+[[nodiscard]] inline Tensor windowed(const Tensor& x) { return x.to(window_dtype(x)).contiguous(); }
+
+inline void max_pool(Tensor& y, Tensor& where_max, const Tensor& x, const cpu::PoolWindows& rows, const cpu::PoolWindows& columns) {
+  on_gpu(y) ? cuda::max_pool(y, where_max, x, rows, columns) : cpu::max_pool(y, where_max, x, rows, columns);
+}
+
+inline void max_pool_backward(Tensor& dx, const Tensor& dy, const Tensor& where_max) {
+  on_gpu(dx) ? cuda::max_pool_backward(dx, dy, where_max) : cpu::max_pool_backward(dx, dy, where_max);
+}
+
+inline void avg_pool(Tensor& y, const Tensor& x, const cpu::PoolWindows& rows, const cpu::PoolWindows& columns) {
+  on_gpu(y) ? cuda::avg_pool(y, x, rows, columns) : cpu::avg_pool(y, x, rows, columns);
+}
+
+inline void avg_pool_backward(Tensor& dx, const Tensor& dy, const cpu::PoolWindows& rows, const cpu::PoolWindows& columns) {
+  on_gpu(dx) ? cuda::avg_pool_backward(dx, dy, rows, columns) : cpu::avg_pool_backward(dx, dy, rows, columns);
+}
 
 inline void update(std::span<UpdateItem> items) {
   if (items.empty()) return;

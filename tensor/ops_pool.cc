@@ -6,8 +6,8 @@
 #include <limits>
 
 #include "tensor/checks.h"
-#include "tensor/cpu/pooling.h"
 #include "tensor/create.h"
+#include "tensor/kernels.h"
 #include "tensor/windows.h"
 
 namespace troupe {
@@ -126,17 +126,29 @@ std::int64_t plane_of(const Shape& shape) {
   return size;
 }
 
+void require_places(std::string_view op, const Tensor& places, std::int64_t plane) {
+  if (kernels::on_gpu(places)) {
+    static_cast<void>(detail::checked_index(op, places, plane));
+    return;
+  }
+  for (const std::int32_t place : places.data<std::int32_t>()) {
+    if (place < 0 || place >= plane) {
+      throw IndexError(fmt::format("[{}] index out of range: {} of {}", op, place, plane));
+    }
+  }
+}
+
 MaxPoolResult max_pool(std::string_view op, const Tensor& x, const ImageWindows& windows) {
   if (plane_of(x.shape()) > std::numeric_limits<std::int32_t>::max()) {
     throw ShapeError(fmt::format("[{}] more than 2^31 - 1 elements in an image: {}", op, to_string(x.shape())));
   }
   const Shape shape = windows.counts(x.shape());
-  MaxPoolResult result{Tensor::empty(shape, compute_dtype(x.dtype()), x.device()),
+  MaxPoolResult result{Tensor::empty(shape, kernels::window_dtype(x), x.device()),
                        Tensor::empty(shape, DType::i32, x.device())};
   if (shape.numel() != 0) {
     Tensor out = as_image(result.output);
     Tensor where_max = as_image(result.where_max);
-    cpu::max_pool(out, where_max, as_image(computed(x)), windows.rows, windows.columns);
+    kernels::max_pool(out, where_max, as_image(kernels::windowed(x)), windows.rows, windows.columns);
   }
   result.output = result.output.to(x.dtype());
   return result;
@@ -144,20 +156,20 @@ MaxPoolResult max_pool(std::string_view op, const Tensor& x, const ImageWindows&
 
 Tensor avg_pool(const Tensor& x, const ImageWindows& windows) {
   const Shape shape = windows.counts(x.shape());
-  Tensor result = Tensor::empty(shape, compute_dtype(x.dtype()), x.device());
+  Tensor result = Tensor::empty(shape, kernels::window_dtype(x), x.device());
   if (shape.numel() == 0) return result.to(x.dtype());
   Tensor out = as_image(result);
-  cpu::avg_pool(out, as_image(computed(x)), windows.rows, windows.columns);
+  kernels::avg_pool(out, as_image(kernels::windowed(x)), windows.rows, windows.columns);
   return result.to(x.dtype());
 }
 
 Tensor avg_pool_backward(std::string_view op, const Tensor& grad, const Shape& input_shape,
                          const ImageWindows& windows) {
   detail::require_gradient(op, grad, windows.counts(input_shape));
-  Tensor result = zeros(input_shape, compute_dtype(grad.dtype()), grad.device());
+  Tensor result = zeros(input_shape, kernels::window_dtype(grad), grad.device());
   if (grad.numel() == 0) return result.to(grad.dtype());
   Tensor in = as_image(result);
-  cpu::avg_pool_backward(in, as_image(computed(grad)), windows.rows, windows.columns);
+  kernels::avg_pool_backward(in, as_image(kernels::windowed(grad)), windows.rows, windows.columns);
   return result.to(grad.dtype());
 }
 
@@ -197,16 +209,11 @@ Tensor max_pool_backward(const Tensor& grad, const Tensor& where_max, const Shap
                                  to_string(input_shape)));
   }
   const Tensor places = where_max.contiguous();
-  const std::int64_t plane = plane_of(input_shape);
-  for (const std::int32_t place : places.data<std::int32_t>()) {
-    if (place < 0 || place >= plane) {
-      throw IndexError(fmt::format("[{}] index out of range: {} of {}", kName, place, plane));
-    }
-  }
+  require_places(kName, places, plane_of(input_shape));
   Tensor result = zeros(input_shape, compute_dtype(grad.dtype()), grad.device());
   if (grad.numel() == 0) return result.to(grad.dtype());
   Tensor in = as_image(result);
-  cpu::max_pool_backward(in, as_image(computed(grad)), as_image(places));
+  kernels::max_pool_backward(in, as_image(computed(grad)), as_image(places));
   return result.to(grad.dtype());
 }
 

@@ -6,6 +6,7 @@
 #include "tensor/cuda/matmul.h"
 #include "tensor/cuda/order.h"
 #include "tensor/cuda/pair_loss.h"
+#include "tensor/cuda/pooling.h"
 #include "tensor/cuda/reduce.h"
 #include "tensor/cuda/scan.h"
 #include "tensor/cuda/softmax.h"
@@ -64,6 +65,11 @@ bool all_probabilities(const Tensor& x) {
 void group_norm(Tensor& out, Tensor& /*mean*/, Tensor& /*var*/, const Tensor& /*x*/, const Tensor& /*weight*/, const Tensor& /*bias*/, double /*eps*/) { refuse(out); }
 void group_norm_backward(Tensor& /*grad_x*/, Tensor& /*grad_weight*/, Tensor& /*grad_bias*/, const Tensor& /*grad*/, const Tensor& x,
                          const Tensor& /*mean*/, const Tensor& /*var*/, const Tensor& /*weight*/, double /*eps*/) { refuse(x); }
+
+void max_pool(Tensor& y, Tensor& /*where_max*/, const Tensor& /*x*/, const cpu::PoolWindows& /*rows*/, const cpu::PoolWindows& /*columns*/) { refuse(y); }
+void max_pool_backward(Tensor& dx, const Tensor& /*dy*/, const Tensor& /*where_max*/) { refuse(dx); }
+void avg_pool(Tensor& y, const Tensor& /*x*/, const cpu::PoolWindows& /*rows*/, const cpu::PoolWindows& /*columns*/) { refuse(y); }
+void avg_pool_backward(Tensor& dx, const Tensor& /*dy*/, const cpu::PoolWindows& /*rows*/, const cpu::PoolWindows& /*columns*/) { refuse(dx); }
 
 bool all_inside(const Tensor& index, std::int64_t /*size*/) {
   refuse(index);
