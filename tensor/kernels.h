@@ -19,6 +19,7 @@
 #include "tensor/cpu/scan.h"
 #include "tensor/cpu/softmax.h"
 #include "tensor/cpu/update.h"
+#include "tensor/cuda/batch_norm.h"
 #include "tensor/cuda/class_loss.h"
 #include "tensor/cuda/convolution.h"
 #include "tensor/cuda/elementwise.h"
@@ -165,6 +166,16 @@ inline void matmul(Tensor& out, const Tensor& x, const Tensor& y) {
 [[nodiscard]] inline DType factor_dtype(const Tensor& a, const Tensor& b, DType dtype) {
   const bool both_short = a.dtype() == b.dtype() && is_floating(a.dtype()) && compute_dtype(a.dtype()) != a.dtype();
   return on_gpu(a) && both_short ? a.dtype() : dtype;
+}
+
+inline void batch_norm(cpu::Moments moments, Tensor& out, Tensor& mean, Tensor& var, const Tensor& x, const Tensor& weight, const Tensor& bias, double eps) {
+  on_gpu(out) ? cuda::batch_norm(moments, out, mean, var, x, weight, bias, eps) : cpu::batch_norm(moments, out, mean, var, x, weight, bias, eps);
+}
+
+inline void batch_norm_backward(cpu::Moments moments, Tensor& grad_x, Tensor& grad_weight, Tensor& grad_bias, const Tensor& grad, const Tensor& x,
+                                const Tensor& mean, const Tensor& var, const Tensor& weight, double eps) {
+  on_gpu(x) ? cuda::batch_norm_backward(moments, grad_x, grad_weight, grad_bias, grad, x, mean, var, weight, eps)
+            : cpu::batch_norm_backward(moments, grad_x, grad_weight, grad_bias, grad, x, mean, var, weight, eps);
 }
 
 inline void convolve(Tensor& y, const Tensor& x, const Tensor& weight, const Tensor& bias, const Conv2dOptions& options) {

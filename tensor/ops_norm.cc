@@ -164,7 +164,7 @@ BatchNormResult batch_norm(const Tensor& x, const RunningStatistics& running, co
   if (x.numel() > 0) {
     const Tensor in = as_channels(x);
     Tensor out = norm.output.view(in.shape());
-    cpu::batch_norm(of_batch ? cpu::Moments::computed : cpu::Moments::given, out, norm.mean, norm.var, in,
+    kernels::batch_norm(of_batch ? cpu::Moments::computed : cpu::Moments::given, out, norm.mean, norm.var, in,
                     affine.weight, affine.bias, options.eps);
   }
   norm.output = norm.output.to(x.dtype());
@@ -183,7 +183,7 @@ NormGradients batch_norm_backward(const Tensor& grad, const Tensor& x, const Nor
   Tensor by_bias = zeros({x.size(1)}, DType::f64, x.device());
   const auto moments = options.statistics == NormStatistics::batch ? cpu::Moments::computed : cpu::Moments::given;
   if (x.numel() > 0) {
-    cpu::batch_norm_backward(moments, by_x, by_weight, by_bias, as_channels(grad), in, forward.mean.contiguous(),
+    kernels::batch_norm_backward(moments, by_x, by_weight, by_bias, as_channels(grad), in, forward.mean.contiguous(),
                              forward.var.contiguous(), affine.weight, options.eps);
   }
   return finished(by_x, by_weight, by_bias, x);

@@ -67,7 +67,7 @@ struct Affine {
   T mean;
   T scale;
   T shift;
-  [[nodiscard, gnu::always_inline]] T operator()(T x) const { return (x - mean) * scale + shift; }
+  [[nodiscard, gnu::always_inline]] TROUPE_HOST_DEVICE T operator()(T x) const { return (x - mean) * scale + shift; }
 };
 
 /// by x = by_grad * grad + (x - mean) * by_distance + constant

@@ -1,4 +1,5 @@
 // Where there is no compiler for GPUs: every kernel refuses, as those that exist for the CPU alone do.
+#include "tensor/cuda/batch_norm.h"
 #include "tensor/cuda/class_loss.h"
 #include "tensor/cuda/elementwise.h"
 #include "tensor/cuda/gather.h"
@@ -65,6 +66,15 @@ bool all_probabilities(const Tensor& x) {
 void group_norm(Tensor& out, Tensor& /*mean*/, Tensor& /*var*/, const Tensor& /*x*/, const Tensor& /*weight*/, const Tensor& /*bias*/, double /*eps*/) { refuse(out); }
 void group_norm_backward(Tensor& /*grad_x*/, Tensor& /*grad_weight*/, Tensor& /*grad_bias*/, const Tensor& /*grad*/, const Tensor& x,
                          const Tensor& /*mean*/, const Tensor& /*var*/, const Tensor& /*weight*/, double /*eps*/) { refuse(x); }
+
+void batch_norm(cpu::Moments /*moments*/, Tensor& out, Tensor& /*mean*/, Tensor& /*var*/, const Tensor& /*x*/, const Tensor& /*weight*/,
+                const Tensor& /*bias*/, double /*eps*/) {
+  refuse(out);
+}
+void batch_norm_backward(cpu::Moments /*moments*/, Tensor& /*grad_x*/, Tensor& /*grad_weight*/, Tensor& /*grad_bias*/, const Tensor& /*grad*/,
+                         const Tensor& x, const Tensor& /*mean*/, const Tensor& /*var*/, const Tensor& /*weight*/, double /*eps*/) {
+  refuse(x);
+}
 
 void max_pool(Tensor& y, Tensor& /*where_max*/, const Tensor& /*x*/, const cpu::PoolWindows& /*rows*/, const cpu::PoolWindows& /*columns*/) { refuse(y); }
 void max_pool_backward(Tensor& dx, const Tensor& /*dy*/, const Tensor& /*where_max*/) { refuse(dx); }

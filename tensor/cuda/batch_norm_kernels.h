@@ -1,0 +1,167 @@
+// The kernels of batch_norm.h for any launcher, see launcher.h.
+//
+// What belongs to a channel is summed (channel_sums.h), then each element is mapped by numbers that its channel has.
+#pragma once
+
+#include <cstdint>
+
+#include "tensor/cpu/moments.h"
+#include "tensor/cpu/normalization.h"
+#include "tensor/cuda/channel_sums.h"
+#include "tensor/cuda/place.h"
+#include "tensor/cuda/strided.h"
+
+namespace troupe::cuda {
+
+/// Mean and variance of each channel.
+template <class T>
+struct JoinMoments {
+  PartSums<Distances<T>> in;
+  double* means;
+  double* vars;
+
+  TROUPE_HOST_DEVICE void operator()(std::int64_t channel) const {
+    const cpu::MeanAndVar found(in.pairs.origin(channel), joined(in, channel), in.sizes.count());
+    means[channel] = found.mean;
+    vars[channel] = found.var;
+  }
+};
+
+/// How each channel is mapped.
+template <class T>
+struct ChannelAffine {
+  cpu::Affine<T>* to;
+  const double* means;
+  const double* vars;
+  const T* weight;
+  const T* bias;
+  double eps;
+
+  TROUPE_HOST_DEVICE void operator()(std::int64_t c) const {
+    const double scale = cpu::inverse_std(vars[c], eps) * static_cast<double>(weight[c]);
+    to[c] = {static_cast<T>(means[c]), static_cast<T>(scale), bias[c]};
+  }
+};
+
+/// Gradients of weight and bias, and how the gradient by x depends on that by the output.
+template <class T>
+struct JoinGradients {
+  PartSums<GradientPairs<T>> in;
+  cpu::Moments moments;
+  cpu::Slope<T>* to;
+  double* by_weight;
+  double* by_bias;
+  const double* vars;
+  const T* weight;
+  double eps;
+
+  TROUPE_HOST_DEVICE void operator()(std::int64_t c) const {
+    const cpu::PairSums sums = joined(in, c);
+    const double inverse = cpu::inverse_std(vars[c], eps);
+    by_weight[c] = sums.product * inverse;
+    by_bias[c] = sums.first;
+    const auto factor = static_cast<double>(weight[c]);
+    // Given moments do not move with x.
+    const bool given = moments == cpu::Moments::given;
+    const cpu::PairSums weighted{given ? 0.0 : sums.first * factor, given ? 0.0 : sums.product * factor};
+    to[c] = cpu::slope_of<T>(in.pairs.means[c], inverse, weighted, in.sizes.count(), factor);
+  }
+};
+
+template <class T>
+struct NormaliseBody {
+  Strided<2> walk;  ///< elements, channels
+  T* out;
+  const T* x;
+  const cpu::Affine<T>* affine;
+
+  TROUPE_HOST_DEVICE T value(std::uint32_t i) const {
+    const auto at = walk.offsets(i);
+    return affine[at[1]](x[at[0]]);
+  }
+  TROUPE_HOST_DEVICE void put(std::uint32_t i, T value) const { out[walk.offsets(i)[0]] = value; }
+};
+
+template <class T>
+struct SlopeBody {
+  Strided<2> walk;  ///< elements, channels
+  T* out;
+  const T* grad;
+  const T* x;
+  const cpu::Slope<T>* slopes;
+
+  TROUPE_HOST_DEVICE T value(std::uint32_t i) const {
+    const auto at = walk.offsets(i);
+    return slopes[at[1]](grad[at[0]], x[at[0]]);
+  }
+  TROUPE_HOST_DEVICE void put(std::uint32_t i, T value) const { out[walk.offsets(i)[0]] = value; }
+};
+
+/// Room for `count` of T, 256 bytes aligned on a GPU.
+template <class T>
+Tensor room_for(std::int64_t count, Device device) {
+  static_assert(sizeof(T) % sizeof(float) == 0);
+  return Tensor::empty({count * static_cast<std::int64_t>(sizeof(T) / sizeof(float))}, DType::f32, device);
+}
+
+/// Calls f(walk, first element, first channel) for parts of x (outer, channels, inner) that are small.
+template <class F>
+void for_each_of_channels(const Tensor& x, const F& f) {
+  const Strides channels{0, 1, 0};
+  for_each_small(cpu::make_walk<2>(x.shape(), {&x.strides(), &channels}), [&](const Strided<2>& walk, const auto& at) { f(walk, at[0], at[1]); });
+}
+
+template <class Launcher>
+void batch_norm_with(const Launcher& launcher, cpu::Moments moments, Tensor& out, Tensor& mean, Tensor& var, const Tensor& x, const Tensor& weight,
+                     const Tensor& bias, double eps) {
+  const Place to = written(out);
+  double* const means = address<double>(written(mean));
+  double* const vars = address<double>(written(var));
+  const std::int64_t channels = x.size(1);
+  dispatch_floating("batch_norm", x.dtype(), [&]<class T>(std::type_identity<T>) {
+    const T* const from = address<T>(read(x));
+    if (moments == cpu::Moments::computed) {
+      Tensor room;
+      const auto sums = sum_channels(launcher, x, Distances<T>{from, x.size(2)}, room);
+      launcher.each(channels, JoinMoments<T>{sums, means, vars});
+    }
+    Tensor maps = room_for<cpu::Affine<T>>(channels, x.device());
+    auto* const affine = address<cpu::Affine<T>>(written(maps));
+    launcher.each(channels, ChannelAffine<T>{affine, means, vars, address<T>(read(weight)), address<T>(read(bias)), eps});
+    for_each_of_channels(x, [&](const Strided<2>& walk, std::int64_t first, std::int64_t channel) {
+      launcher.map(walk.numel, NormaliseBody<T>{walk, address<T>(to) + first, from + first, affine + channel});
+    });
+  });
+}
+
+/// All f32 or f64, but mean and var.
+struct BatchNormBackwardOperands {
+  const Tensor& grad;
+  const Tensor& x;
+  const Tensor& mean;
+  const Tensor& var;
+  const Tensor& weight;
+};
+
+template <class Launcher>
+void batch_norm_backward_with(const Launcher& launcher, cpu::Moments moments, Tensor& grad_x, Tensor& grad_weight, Tensor& grad_bias,
+                              const BatchNormBackwardOperands& in, double eps) {
+  const Place to = written(grad_x);
+  double* const by_weight = address<double>(written(grad_weight));
+  double* const by_bias = address<double>(written(grad_bias));
+  const std::int64_t channels = in.x.size(1);
+  dispatch_floating("batch_norm_backward", in.x.dtype(), [&]<class T>(std::type_identity<T>) {
+    const T* const grad = address<T>(read(in.grad));
+    const T* const x = address<T>(read(in.x));
+    Tensor room;
+    const auto sums = sum_channels(launcher, in.x, GradientPairs<T>{grad, x, address<double>(read(in.mean))}, room);
+    Tensor maps = room_for<cpu::Slope<T>>(channels, in.x.device());
+    auto* const slopes = address<cpu::Slope<T>>(written(maps));
+    launcher.each(channels, JoinGradients<T>{sums, moments, slopes, by_weight, by_bias, address<double>(read(in.var)), address<T>(read(in.weight)), eps});
+    for_each_of_channels(in.x, [&](const Strided<2>& walk, std::int64_t first, std::int64_t channel) {
+      launcher.map(walk.numel, SlopeBody<T>{walk, address<T>(to) + first, grad + first, x + first, slopes + channel});
+    });
+  });
+}
+
+}  // namespace troupe::cuda

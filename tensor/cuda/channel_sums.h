@@ -1,0 +1,177 @@
+// Sums over the elements of each channel of x (outer, channels, inner), for any launcher, see launcher.h.
+//
+// What belongs to a channel is summed in parts, and these are added up in their order: how many there are follows from the
+// sizes alone.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "tensor/cpu/moments.h"
+#include "tensor/cuda/formulas.h"
+#include "tensor/cuda/lanes.h"
+#include "tensor/cuda/place.h"
+
+namespace troupe::cuda {
+
+/// The sizes of x (outer, channels, inner).
+struct ChannelSizes {
+  std::int64_t outer;
+  std::int64_t channels;
+  std::int64_t inner;
+
+  explicit ChannelSizes(const Tensor& x) : outer(x.size(0)), channels(x.size(1)), inner(x.size(2)) {}
+  [[nodiscard]] TROUPE_HOST_DEVICE double count() const { return static_cast<double>(outer * inner); }
+};
+
+/// How the elements of each channel are cut: part p has `outer_step` of the outer and `inner_step` of the inner.
+struct ChannelParts {
+  bool by_columns;  ///< a thread sums a part, and its neighbours that of the next channels; else a team does
+  std::int64_t outer_step;
+  std::int64_t inner_step;
+  std::int64_t across;  ///< parts along the inner
+  std::int64_t count;
+
+  explicit ChannelParts(const ChannelSizes& sizes) : by_columns(sizes.inner < 32) {
+    constexpr std::int64_t kThreads = std::int64_t{1} << 16;
+    constexpr std::int64_t kTeams = std::int64_t{1} << 11;
+    constexpr std::int64_t kPartsMax = 256;
+    constexpr std::int64_t kInnerMin = 1 << 12;
+    const std::int64_t wanted = std::min(((by_columns ? kThreads : kTeams) + sizes.channels - 1) / sizes.channels, kPartsMax);
+    const std::int64_t down = std::clamp(by_columns ? sizes.outer * sizes.inner / 16 : wanted, std::int64_t{1}, std::min(wanted, sizes.outer));
+    outer_step = (sizes.outer + down - 1) / down;
+    const std::int64_t cut = by_columns ? 1 : std::clamp(wanted / down, std::int64_t{1}, (sizes.inner + kInnerMin - 1) / kInnerMin);
+    inner_step = (sizes.inner + cut - 1) / cut;
+    across = (sizes.inner + inner_step - 1) / inner_step;
+    count = (sizes.outer + outer_step - 1) / outer_step * across;
+  }
+};
+
+/// Distances from the first element of the channel, and their squares.
+template <class T>
+struct Distances {
+  const T* x;
+  std::int64_t inner;
+
+  [[nodiscard]] TROUPE_HOST_DEVICE double origin(std::int64_t channel) const { return static_cast<double>(x[channel * inner]); }
+  [[nodiscard]] TROUPE_HOST_DEVICE cpu::PairSums at(std::int64_t i, double from) const {
+    const double distance = static_cast<double>(x[i]) - from;
+    return {distance, distance * distance};
+  }
+};
+
+/// Gradients, and they times the distance of x from the mean.
+template <class T>
+struct GradientPairs {
+  const T* grad;
+  const T* x;
+  const double* means;
+
+  [[nodiscard]] TROUPE_HOST_DEVICE double origin(std::int64_t channel) const { return means[channel]; }
+  [[nodiscard]] TROUPE_HOST_DEVICE cpu::PairSums at(std::int64_t i, double from) const {
+    const auto slope = static_cast<double>(grad[i]);
+    return {slope, slope * (static_cast<double>(x[i]) - from)};
+  }
+};
+
+/// Part p of channel c at p * channels + c.
+template <class Pairs>
+struct PartSums {
+  ChannelSizes sizes;
+  ChannelParts parts;
+  Pairs pairs;
+  double* firsts;
+  double* products;
+
+  /// Of part `i`, every `step`th element of each run of the channel, from number `lane` on.
+  [[nodiscard]] TROUPE_HOST_DEVICE cpu::PairSums sums(std::int64_t i, std::int64_t lane, std::int64_t step) const {
+    const std::int64_t channel = i % sizes.channels;
+    const std::int64_t part = i / sizes.channels;
+    const std::int64_t down = part / parts.across * parts.outer_step;
+    const std::int64_t down_end = down + parts.outer_step < sizes.outer ? down + parts.outer_step : sizes.outer;
+    const std::int64_t along = part % parts.across * parts.inner_step;
+    const std::int64_t along_end = along + parts.inner_step < sizes.inner ? along + parts.inner_step : sizes.inner;
+    const double from = pairs.origin(channel);
+    cpu::PairSums total;
+    for (std::int64_t k = down; k < down_end; ++k) {
+      const std::int64_t run = (k * sizes.channels + channel) * sizes.inner;
+      for (std::int64_t j = along + lane; j < along_end; j += step) {
+        const cpu::PairSums pair = pairs.at(run + j, from);
+        total.first += pair.first;
+        total.product += pair.product;
+      }
+    }
+    return total;
+  }
+};
+
+/// A thread for each part.
+template <class Pairs>
+struct SumColumns {
+  PartSums<Pairs> in;
+
+  TROUPE_HOST_DEVICE void operator()(std::int64_t i) const {
+    const cpu::PairSums total = in.sums(i, 0, 1);
+    in.firsts[i] = total.first;
+    in.products[i] = total.product;
+  }
+};
+
+/// A team for each part.
+template <class Pairs, int lanes>
+struct SumRuns {
+  struct Shared {
+    double firsts[lanes];
+    double products[lanes];
+  };
+  PartSums<Pairs> in;
+
+  template <class Team>
+  TROUPE_HOST_DEVICE void operator()(const Team& team, std::int64_t i) const {
+    Shared& shared = team.shared;
+    team.each([&](int lane) {
+      const cpu::PairSums total = in.sums(i, lane, lanes);
+      shared.firsts[lane] = total.first;
+      shared.products[lane] = total.product;
+    });
+    join_lanes(team, shared.firsts, Plus{});
+    join_lanes(team, shared.products, Plus{});
+    team.each([&](int lane) {
+      if (lane != 0) return;
+      in.firsts[i] = shared.firsts[0];
+      in.products[i] = shared.products[0];
+    });
+  }
+};
+
+/// All parts of a channel.
+template <class Pairs>
+TROUPE_HOST_DEVICE cpu::PairSums joined(const PartSums<Pairs>& in, std::int64_t channel) {
+  cpu::PairSums total;
+  for (std::int64_t part = 0; part < in.parts.count; ++part) {
+    total.first += in.firsts[part * in.sizes.channels + channel];
+    total.product += in.products[part * in.sizes.channels + channel];
+  }
+  return total;
+}
+
+/// Makes the parts' sums in `room`, which lives as long as they are used.
+template <class Launcher, class Pairs>
+PartSums<Pairs> sum_channels(const Launcher& launcher, const Tensor& x, const Pairs& pairs, Tensor& room) {
+  const ChannelSizes sizes(x);
+  const ChannelParts parts(sizes);
+  const std::int64_t count = parts.count * sizes.channels;
+  room = Tensor::empty({2, count}, DType::f64, x.device());
+  double* const firsts = address<double>(written(room));
+  const PartSums<Pairs> sums{sizes, parts, pairs, firsts, firsts + count};
+  if (parts.by_columns) {
+    launcher.each(count, SumColumns<Pairs>{sums});
+  } else {
+    with_lanes(parts.inner_step, [&]<int lanes>(std::integral_constant<int, lanes>) {
+      launcher.template teams<lanes>(count, SumRuns<Pairs, lanes>{sums});
+    });
+  }
+  return sums;
+}
+
+}  // namespace troupe::cuda
