@@ -15,6 +15,7 @@
 #include "tensor/cpu/order.h"
 #include "tensor/cpu/pooling.h"
 #include "tensor/cpu/pair_loss.h"
+#include "tensor/cpu/recurrent.h"
 #include "tensor/cpu/reduce.h"
 #include "tensor/cpu/scan.h"
 #include "tensor/cpu/softmax.h"
@@ -29,6 +30,7 @@
 #include "tensor/cuda/order.h"
 #include "tensor/cuda/pooling.h"
 #include "tensor/cuda/pair_loss.h"
+#include "tensor/cuda/recurrent.h"
 #include "tensor/cuda/reduce.h"
 #include "tensor/cuda/scan.h"
 #include "tensor/cuda/softmax.h"
@@ -216,6 +218,14 @@ inline void avg_pool(Tensor& y, const Tensor& x, const cpu::PoolWindows& rows, c
 
 inline void avg_pool_backward(Tensor& dx, const Tensor& dy, const cpu::PoolWindows& rows, const cpu::PoolWindows& columns) {
   on_gpu(dx) ? cuda::avg_pool_backward(dx, dy, rows, columns) : cpu::avg_pool_backward(dx, dy, rows, columns);
+}
+
+inline void recurrent(RnnTape& tape, const Tensor& bias, const Tensor& candidate_bias) {
+  on_gpu(tape.output) ? cuda::recurrent(tape, bias, candidate_bias) : cpu::recurrent(tape, bias, candidate_bias);
+}
+
+inline void recurrent_backward(const RnnTape& tape, cpu::RecurrentGradients& gradients) {
+  on_gpu(tape.output) ? cuda::recurrent_backward(tape, gradients) : cpu::recurrent_backward(tape, gradients);
 }
 
 inline void update(std::span<UpdateItem> items) {

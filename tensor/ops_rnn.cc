@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "tensor/checks.h"
-#include "tensor/cpu/recurrent.h"
 #include "tensor/create.h"
+#include "tensor/kernels.h"
 #include "tensor/ops.h"
 
 namespace troupe {
@@ -79,7 +79,7 @@ RnnResult run(std::string_view op, RnnCell cell, const Tensor& x, const RnnWeigh
                .output = empty(steps, wide, x.device())};
   if (tape.output.numel() > 0) {
     const bool has_candidate = cell == RnnCell::gru && w.hidden_bias.defined();
-    cpu::recurrent(tape, bias_of_sums(cell, w, wide),
+    kernels::recurrent(tape, bias_of_sums(cell, w, wide),
                    has_candidate ? plain(w.hidden_bias.slice(0, 2 * steps[2]), wide) : Tensor());
   }
   if (cell == RnnCell::tanh || cell == RnnCell::relu) tape.gates = {};
@@ -123,7 +123,7 @@ RnnStepGradients rnn_backward(const RnnResultGradients& grad, const RnnTape& tap
                                     .by_cell = is_lstm ? own_gradient(grad.cell, state, output) : Tensor(),
                                     .by_gates = empty(sums, wide, output.device()),
                                     .by_from_hidden = is_gru ? empty(sums, wide, output.device()) : Tensor()};
-  if (output.numel() > 0) cpu::recurrent_backward(tape, gradients);
+  if (output.numel() > 0) kernels::recurrent_backward(tape, gradients);
   return {.hidden = gradients.by_hidden,
           .cell = gradients.by_cell,
           .from_input = gradients.by_gates,

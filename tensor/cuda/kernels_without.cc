@@ -8,6 +8,7 @@
 #include "tensor/cuda/order.h"
 #include "tensor/cuda/pair_loss.h"
 #include "tensor/cuda/pooling.h"
+#include "tensor/cuda/recurrent.h"
 #include "tensor/cuda/reduce.h"
 #include "tensor/cuda/scan.h"
 #include "tensor/cuda/softmax.h"
@@ -80,6 +81,9 @@ void max_pool(Tensor& y, Tensor& /*where_max*/, const Tensor& /*x*/, const cpu::
 void max_pool_backward(Tensor& dx, const Tensor& /*dy*/, const Tensor& /*where_max*/) { refuse(dx); }
 void avg_pool(Tensor& y, const Tensor& /*x*/, const cpu::PoolWindows& /*rows*/, const cpu::PoolWindows& /*columns*/) { refuse(y); }
 void avg_pool_backward(Tensor& dx, const Tensor& /*dy*/, const cpu::PoolWindows& /*rows*/, const cpu::PoolWindows& /*columns*/) { refuse(dx); }
+
+void recurrent(RnnTape& tape, const Tensor& /*bias*/, const Tensor& /*candidate_bias*/) { refuse(tape.output); }
+void recurrent_backward(const RnnTape& tape, cpu::RecurrentGradients& /*gradients*/) { refuse(tape.output); }
 
 bool all_inside(const Tensor& index, std::int64_t /*size*/) {
   refuse(index);
