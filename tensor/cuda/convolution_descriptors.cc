@@ -26,7 +26,7 @@ cudnnMathType_t math_type(DType dtype) {
 }  // namespace
 
 ConvolutionDescriptors::ConvolutionDescriptors(const DnnFunctions& functions, const ConvolutionPlan& plan)
-    : functions_(functions), is_short_(plan.dtype == DType::f16 || plan.dtype == DType::bf16) {
+    : functions_(functions), dtype_(plan.dtype) {
   try {
     set(plan);
   } catch (...) {
@@ -69,11 +69,12 @@ std::array<int, 4> ConvolutionDescriptors::counted() const {
 }
 
 bool ConvolutionDescriptors::is_exact(cudnnMathType_t math) const noexcept {
-  return is_short_ ? math != CUDNN_TENSOR_OP_MATH_ALLOW_CONVERSION : math == CUDNN_FMA_MATH || math == CUDNN_DEFAULT_MATH;
+  if (dtype_ == DType::f64) return true;
+  return dtype_ == DType::f32 ? math == CUDNN_FMA_MATH || math == CUDNN_DEFAULT_MATH : math != CUDNN_TENSOR_OP_MATH_ALLOW_CONVERSION;
 }
 
 void ConvolutionDescriptors::set_math(cudnnMathType_t math) {
-  if (is_short_) require_success(functions_, functions_.set_math(convolution_, math));
+  if (dtype_ == DType::f16 || dtype_ == DType::bf16) require_success(functions_, functions_.set_math(convolution_, math));
 }
 
 }  // namespace troupe::cuda

@@ -32,7 +32,7 @@ class ConvolutionDescriptors {
   void destroy() noexcept;
 
   const DnnFunctions& functions_;
-  bool is_short_;  ///< f16 or bf16
+  DType dtype_;
   cudnnTensorDescriptor_t x_ = nullptr;
   cudnnTensorDescriptor_t y_ = nullptr;
   cudnnFilterDescriptor_t weight_ = nullptr;

@@ -52,7 +52,7 @@ BOOST_AUTO_TEST_CASE(what_cudnn_cannot_do_is_an_error_with_its_text) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(f32_takes_no_algorithm_that_rounds_its_operands) {
+BOOST_AUTO_TEST_CASE(no_algorithm_is_taken_that_rounds_its_operands) {
   const cuda::ConvolutionDescriptors wide(cuda::dnn_functions(), plan_of(DType::f32, {2, 3, 9, 8}, {4, 3, 3, 3}, {}));
   BOOST_TEST(wide.is_exact(CUDNN_FMA_MATH));
   BOOST_TEST(!wide.is_exact(CUDNN_TENSOR_OP_MATH));
@@ -60,6 +60,8 @@ BOOST_AUTO_TEST_CASE(f32_takes_no_algorithm_that_rounds_its_operands) {
   const cuda::ConvolutionDescriptors narrow(cuda::dnn_functions(), plan_of(DType::bf16, {2, 3, 9, 8}, {4, 3, 3, 3}, {}));
   BOOST_TEST(narrow.is_exact(CUDNN_TENSOR_OP_MATH));
   BOOST_TEST(!narrow.is_exact(CUDNN_TENSOR_OP_MATH_ALLOW_CONVERSION));
+  const cuda::ConvolutionDescriptors widest(cuda::dnn_functions(), plan_of(DType::f64, {2, 3, 9, 8}, {4, 3, 3, 3}, {}));
+  BOOST_TEST(widest.is_exact(CUDNN_TENSOR_OP_MATH));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
