@@ -52,6 +52,37 @@ BOOST_AUTO_TEST_CASE(lines_of_any_length_and_number_give_what_elementwise_operat
   }
 }
 
+BOOST_AUTO_TEST_CASE(long_lines_side_by_side_give_what_elementwise_operations_give) {
+  Generator g(10);
+  for (const Shape& shape : {Shape{2, 3000, 20}, Shape{2, 2500, 5}, Shape{1, 3, 1100}, Shape{2, 65, 259}}) {
+    const Tensor x = randn(shape, g, DType::f64);
+    const Tensor grad = randn(shape, g, DType::f64);
+    const Tensor p = exp(x) / sum(exp(x), 1, KeepDim::yes);
+    expect_close(softmax(x, 1), p, 1e-12);
+    expect_close(log_softmax(x, 1), log(p), 1e-12);
+    expect_close(softmax_backward(grad, p, 1), p * (grad - sum(grad * p, 1, KeepDim::yes)), 1e-11, 1e-13);
+    expect_close(log_softmax_backward(grad, log(p), 1), grad - p * sum(grad, 1, KeepDim::yes), 1e-11, 1e-12);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(nothing_passes_from_one_line_to_its_neighbours) {
+  Generator g(3);
+  const Tensor x = randn({2, 7, 40}, g);
+  const Tensor grad = randn({2, 7, 40}, g);
+  constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
+  Tensor spoilt = x.clone();
+  spoilt.select(0, 1).select(0, 3).slice(0, 17, 18).fill(kNaN);
+  const auto check = [&](const Tensor& found, const Tensor& expected) {
+    Tensor line = found.select(0, 1).select(1, 17);
+    BOOST_CHECK(all(isnan(line)).item<bool>());
+    line.copy_from(expected.select(0, 1).select(1, 17));
+    expect_same(found, expected);
+  };
+  check(softmax(spoilt, 1), softmax(x, 1));
+  check(log_softmax(spoilt, 1), log_softmax(x, 1));
+  check(softmax_backward(grad, spoilt, 1), softmax_backward(grad, x, 1));
+}
+
 BOOST_AUTO_TEST_CASE(softmax_of_what_was_masked_out_is_0) {
   constexpr float kOut = -std::numeric_limits<float>::infinity();
   const Tensor x = from_values<float>({1, kOut, kOut, 2}, {2, 2});
