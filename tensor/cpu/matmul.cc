@@ -1,7 +1,9 @@
 #include "tensor/cpu/matmul.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <span>
 
 #include "tensor/cpu/elements.h"
@@ -22,6 +24,28 @@ Dims without_matrix(const Dims& dims) {
   return Dims(std::span<const std::int64_t>(dims.begin(), static_cast<std::size_t>(dims.size() - 2)));
 }
 
+/// What a product costs, in elements of other loops: for being called, and for its multiplications.
+constexpr std::int64_t kElementsOfCall = 32;
+constexpr std::int64_t kMultiplicationsPerElement = 16;
+
+/// Multiplications of a product that one thread computes, where there are as many products as threads: larger ones keep
+/// all threads of oneDNN busy.
+constexpr std::int64_t kMultiplicationsOfOneThread = 1 << 24;
+
+/// Whether gemm takes sizes and strides of the matrices: no thread of a loop may throw that it does not.
+bool is_ordinary(const Tensor& x) {
+  constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
+  const int r = x.dim() - 2;
+  return std::max({x.shape()[r], x.shape()[r + 1], x.strides()[r], x.strides()[r + 1]}) <= kMost;
+}
+
+/// Whether the products of a batch go to threads, instead of each one to all of them.
+bool goes_to_threads(const Tensor& x, const Tensor& y, std::int64_t batch, std::int64_t multiplications) {
+  if (batch < MathThreads::current() || !is_ordinary(x) || !is_ordinary(y)) return false;
+  // Products of f64 are OpenBLAS's, which has one thread.
+  return x.dtype() == DType::f64 || multiplications <= kMultiplicationsOfOneThread;
+}
+
 }  // namespace
 
 void matmul(Tensor& out, const Tensor& x, const Tensor& y) {
@@ -34,11 +58,17 @@ void matmul(Tensor& out, const Tensor& x, const Tensor& y) {
     const T* const from_x = elements<T>(x);
     const T* const from_y = elements<T>(y);
     const auto& step = walk.row_strides();
-    walk_range(walk, 0, walk.numel, [&](const std::array<std::int64_t, 3>& at, std::int64_t count) {
+    const auto multiply = [&](const std::array<std::int64_t, 3>& at, std::int64_t count) {
       for (std::int64_t i = 0; i < count; ++i) {
         gemm(matrix(out, to + at[0] + i * step[0]), matrix(x, from_x + at[1] + i * step[1]), matrix(y, from_y + at[2] + i * step[2]));
       }
-    });
+    };
+    const std::int64_t multiplications = out.size(-2) * out.size(-1) * x.size(-1);
+    if (goes_to_threads(x, y, walk.numel, multiplications)) {
+      for_each_row(walk, multiply, kElementsOfCall + multiplications / kMultiplicationsPerElement);
+    } else {
+      walk_range(walk, 0, walk.numel, multiply);
+    }
   });
 }
 

@@ -108,6 +108,29 @@ BOOST_AUTO_TEST_CASE(operands_that_do_not_fit_are_refused) {
   expect_error<TensorError>("[matmul] tensor is undefined", [] { (void)matmul(zeros({1, 1}), Tensor()); });
 }
 
+BOOST_AUTO_TEST_CASE(products_of_a_batch_are_the_same_on_any_number_of_threads) {
+  Generator g(5);
+  for (const DType dtype : {DType::f32, DType::f64}) {
+    const Tensor a = randn({6, 1, 40, 30}, g, dtype);
+    const Tensor b = randn({1, 7, 20, 30}, g, dtype).transpose();
+    const auto products = [&](int threads) {
+      const MathThreads guard(threads);
+      return matmul(a, b);
+    };
+    const Tensor on_one = products(1);
+    // With more threads than products, each product is one thread's as well, for it is small.
+    for (const int threads : {2, 3, 43}) expect_same(products(threads), on_one);
+    expect_close(on_one.select(0, 5).select(0, 6), matmul(a.select(0, 5).select(0, 0), b.select(0, 0).select(0, 6)),
+                 1e-5, 1e-6);
+  }
+  const Tensor large = randn({5, 90, 90}, g);  // oneDNN's, inside of a thread of ours
+  const auto squares = [&](int threads) {
+    const MathThreads guard(threads);
+    return bmm(large, large);
+  };
+  for (const int threads : {2, 3, 5}) expect_same(squares(threads), squares(1));
+}
+
 BOOST_AUTO_TEST_CASE(a_product_repeats_bit_for_bit) {
   Generator g(3);
   const MathThreads one(1);
