@@ -11,10 +11,13 @@ using detail::edges_of;
 using detail::record;
 using detail::Saved;
 
-Variable record_max_pool(std::string_view name, const Variable& x, const Shape& shape, MaxPoolResult result) {
+/// `options`: those of the result, if max_pool_backward takes them.
+template <class... Options>
+Variable record_max_pool(std::string_view name, const Variable& x, const Shape& shape, MaxPoolResult result,
+                         const Options&... options) {
   return record(name, std::move(result.output), edges_of({&x}),
-                [where_max = Saved(std::move(result.where_max)), shape](const Tensor& g) {
-                  return max_pool_backward(g, where_max.get(), shape);
+                [where_max = Saved(std::move(result.where_max)), shape, options...](const Tensor& g) {
+                  return max_pool_backward(g, where_max.get(), shape, options...);
                 });
 }
 
@@ -22,12 +25,12 @@ Variable record_max_pool(std::string_view name, const Variable& x, const Shape& 
 
 Variable max_pool1d(const Variable& x, const MaxPool1dOptions& options) {
   const Tensor in = x.value();
-  return record_max_pool("max_pool1d", x, in.shape(), max_pool1d(in, options));
+  return record_max_pool("max_pool1d", x, in.shape(), max_pool1d(in, options), options);
 }
 
 Variable max_pool2d(const Variable& x, const MaxPool2dOptions& options) {
   const Tensor in = x.value();
-  return record_max_pool("max_pool2d", x, in.shape(), max_pool2d(in, options));
+  return record_max_pool("max_pool2d", x, in.shape(), max_pool2d(in, options), options);
 }
 
 Variable adaptive_max_pool2d(const Variable& x, const Size2d& size) {

@@ -179,6 +179,35 @@ void require_gradient_of_images(std::string_view op, const Tensor& grad, const S
   detail::require_rank(op, input_shape, dims + 2);
 }
 
+constexpr std::string_view kMaxPoolBackward = "max_pool_backward";
+
+void require_places_of(const Tensor& grad, const Tensor& where_max, const Shape& input_shape, int dims) {
+  detail::require_together(kMaxPoolBackward, grad, where_max);
+  require_gradient_of_images(kMaxPoolBackward, grad, input_shape, dims);
+  if (where_max.dtype() != DType::i32 || where_max.shape() != grad.shape()) {
+    throw ShapeError(fmt::format("[{}] where_max does not fit: {} {} for {}", kMaxPoolBackward,
+                                 name_of(where_max.dtype()), to_string(where_max.shape()), to_string(grad.shape())));
+  }
+  if (grad.size(0) != input_shape[0] || grad.size(1) != input_shape[1]) {
+    throw ShapeError(fmt::format("[{}] gradient does not fit: {} for an input {}", kMaxPoolBackward,
+                                 to_string(grad.shape()), to_string(input_shape)));
+  }
+}
+
+template <class Options>
+Tensor max_pool_backward_with(const Tensor& grad, const Tensor& where_max, const Shape& input_shape,
+                              const Options& options, int dims) {
+  require_places_of(grad, where_max, input_shape, dims);
+  const ImageWindows windows = max_windows(kMaxPoolBackward, input_shape, options);
+  detail::require_gradient(kMaxPoolBackward, grad, windows.counts(input_shape));
+  if (!kernels::on_gpu(grad) || grad.numel() == 0) return max_pool_backward(grad, where_max, input_shape);
+  Tensor result = Tensor::empty(input_shape, grad.dtype(), grad.device());
+  Tensor in = as_image(result);
+  cuda::max_pool_backward(in, as_image(grad.contiguous()), as_image(where_max.contiguous()), windows.rows,
+                          windows.columns);
+  return result;
+}
+
 }  // namespace
 
 MaxPoolResult max_pool2d(const Tensor& x, const MaxPool2dOptions& options) {
@@ -197,24 +226,24 @@ MaxPoolResult adaptive_max_pool2d(const Tensor& x, const Size2d& size) {
 }
 
 Tensor max_pool_backward(const Tensor& grad, const Tensor& where_max, const Shape& input_shape) {
-  constexpr std::string_view kName = "max_pool_backward";
-  detail::require_together(kName, grad, where_max);
-  require_gradient_of_images(kName, grad, input_shape, input_shape.size() == 3 ? 1 : 2);
-  if (where_max.dtype() != DType::i32 || where_max.shape() != grad.shape()) {
-    throw ShapeError(fmt::format("[{}] where_max does not fit: {} {} for {}", kName, name_of(where_max.dtype()),
-                                 to_string(where_max.shape()), to_string(grad.shape())));
-  }
-  if (grad.size(0) != input_shape[0] || grad.size(1) != input_shape[1]) {
-    throw ShapeError(fmt::format("[{}] gradient does not fit: {} for an input {}", kName, to_string(grad.shape()),
-                                 to_string(input_shape)));
-  }
+  require_places_of(grad, where_max, input_shape, input_shape.size() == 3 ? 1 : 2);
   const Tensor places = where_max.contiguous();
-  require_places(kName, places, plane_of(input_shape));
+  require_places(kMaxPoolBackward, places, plane_of(input_shape));
   Tensor result = zeros(input_shape, compute_dtype(grad.dtype()), grad.device());
   if (grad.numel() == 0) return result.to(grad.dtype());
   Tensor in = as_image(result);
   kernels::max_pool_backward(in, as_image(computed(grad)), as_image(places));
   return result.to(grad.dtype());
+}
+
+Tensor max_pool_backward(const Tensor& grad, const Tensor& where_max, const Shape& input_shape,
+                         const MaxPool2dOptions& options) {
+  return max_pool_backward_with(grad, where_max, input_shape, options, 2);
+}
+
+Tensor max_pool_backward(const Tensor& grad, const Tensor& where_max, const Shape& input_shape,
+                         const MaxPool1dOptions& options) {
+  return max_pool_backward_with(grad, where_max, input_shape, options, 1);
 }
 
 Tensor avg_pool2d(const Tensor& x, const AvgPool2dOptions& options) {

@@ -50,6 +50,12 @@ struct MaxPoolResult {
 /// Gradient by the input of any of them, from the gradient by the output.
 /// Throws ShapeError `[max_pool_backward] where_max does not fit: f32 (1) for (1, 1, 2, 2)`.
 [[nodiscard]] Tensor max_pool_backward(const Tensor& grad, const Tensor& where_max, const Shape& input_shape);
+/// The same of a result of max_pool2d or max_pool1d with these options. A GPU then need not look first where `where_max` points to:
+/// it leaves out what is not in its window.
+[[nodiscard]] Tensor max_pool_backward(const Tensor& grad, const Tensor& where_max, const Shape& input_shape,
+                                       const MaxPool2dOptions& options);
+[[nodiscard]] Tensor max_pool_backward(const Tensor& grad, const Tensor& where_max, const Shape& input_shape,
+                                       const MaxPool1dOptions& options);
 
 /// The window that a mean is taken of.
 struct AvgPool2dOptions {

@@ -79,6 +79,10 @@ void batch_norm_backward(cpu::Moments /*moments*/, Tensor& /*grad_x*/, Tensor& /
 
 void max_pool(Tensor& y, Tensor& /*where_max*/, const Tensor& /*x*/, const cpu::PoolWindows& /*rows*/, const cpu::PoolWindows& /*columns*/) { refuse(y); }
 void max_pool_backward(Tensor& dx, const Tensor& /*dy*/, const Tensor& /*where_max*/) { refuse(dx); }
+void max_pool_backward(Tensor& dx, const Tensor& /*dy*/, const Tensor& /*where_max*/, const cpu::PoolWindows& /*rows*/,
+                       const cpu::PoolWindows& /*columns*/) {
+  refuse(dx);
+}
 void avg_pool(Tensor& y, const Tensor& /*x*/, const cpu::PoolWindows& /*rows*/, const cpu::PoolWindows& /*columns*/) { refuse(y); }
 void avg_pool_backward(Tensor& dx, const Tensor& /*dy*/, const cpu::PoolWindows& /*rows*/, const cpu::PoolWindows& /*columns*/) { refuse(dx); }
 

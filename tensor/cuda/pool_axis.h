@@ -40,10 +40,10 @@ struct PoolAxis {
     return (start + kernel < padded ? start + kernel : padded) - start;
   }
 
-  /// The windows that have position `at`, if the step is 1: from the first ...
+  /// The windows that reach over position `at`, and have it if the step is 1: from the first ...
   [[nodiscard]] TROUPE_HOST_DEVICE std::int64_t first_with(std::int64_t at) const {
     if (stride == 0) return at * count / size;
-    const std::int64_t before = at - first - kernel;  // a window that starts here ends before it
+    const std::int64_t before = at - first - (kernel - 1) * step - 1;  // a window that starts here ends before it
     return before < 0 ? 0 : before / stride + 1;
   }
   /// ... to that behind the last.

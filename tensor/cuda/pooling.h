@@ -10,6 +10,8 @@ namespace troupe::cuda {
 void max_pool(Tensor& y, Tensor& where_max, const Tensor& x, const cpu::PoolWindows& rows, const cpu::PoolWindows& columns);
 /// Same bits as on the CPU; `dx` and `dy` are f32 or f64.
 void max_pool_backward(Tensor& dx, const Tensor& dy, const Tensor& where_max);
+/// The same of a result of these windows, without sorting; `dx` and `dy` may be f16 or bf16, and every element of `dx` is written.
+void max_pool_backward(Tensor& dx, const Tensor& dy, const Tensor& where_max, const cpu::PoolWindows& rows, const cpu::PoolWindows& columns);
 void avg_pool(Tensor& y, const Tensor& x, const cpu::PoolWindows& rows, const cpu::PoolWindows& columns);
 /// Writes every element of `dx`.
 void avg_pool_backward(Tensor& dx, const Tensor& dy, const cpu::PoolWindows& rows, const cpu::PoolWindows& columns);

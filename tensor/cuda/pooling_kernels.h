@@ -1,7 +1,7 @@
 // The kernels of pooling.h for any launcher, see launcher.h.
 //
 // A gradient is gathered: the thread of an element of the image adds what the windows over it give, in their order. That of
-// max pooling, which names no windows, is added by index (gather_kernels.h).
+// max pooling is added by index (gather_kernels.h) if nobody says what the windows were.
 #pragma once
 
 #include <algorithm>
@@ -175,6 +175,32 @@ struct AvgPoolBackwardBody {
   }
 };
 
+/// A thread for each element of an image. Bits are the CPU's.
+template <class T>
+struct MaxPoolBackwardBody {
+  PoolSizes sizes;
+  Place dx;
+  Place dy;
+  const std::int32_t* where_max;
+
+  TROUPE_HOST_DEVICE void operator()(std::int64_t i) const {
+    const auto at = sizes.in.at(static_cast<std::uint32_t>(i));
+    const std::uint32_t image = at.image * sizes.out.size.divisor;
+    const auto place = static_cast<std::int32_t>(at.row * sizes.in.width.divisor + at.column);
+    const std::int64_t last_row = sizes.rows.last_with(at.row);
+    const std::int64_t first_column = sizes.columns.first_with(at.column);
+    const std::int64_t last_column = sizes.columns.last_with(at.column);
+    T total{0};
+    for (std::int64_t row = sizes.rows.first_with(at.row); row < last_row; ++row) {
+      for (std::int64_t column = first_column; column < last_column; ++column) {
+        const std::uint32_t window = image + static_cast<std::uint32_t>(row * sizes.columns.count + column);
+        if (where_max[window] == place) total += load<T>(dy, window);
+      }
+    }
+    store<T>(dx, static_cast<std::uint32_t>(i), total);
+  }
+};
+
 /// For each element of a result, which element of all images it was taken from.
 struct MaxPlaceBody {
   std::int64_t* to;
@@ -215,6 +241,22 @@ void max_pool_backward_with(const Launcher& launcher, Tensor& dx, const Tensor& 
   launcher.each(dy.numel(), MaxPlaceBody{address<std::int64_t>(written(keys)), address<std::int32_t>(read(where_max)), image_size(dy), image_size(dx)});
   Tensor flat = dx.view({1, dx.numel(), 1});
   add_at_keys(launcher, flat, dy.view({1, dy.numel(), 1}), keys);
+}
+
+/// The same, of a result of these windows.
+template <class Launcher>
+void max_pool_backward_with(const Launcher& launcher, Tensor& dx, const Tensor& dy, const Tensor& where_max, const cpu::PoolWindows& rows,
+                            const cpu::PoolWindows& columns) {
+  const Place to = written(dx);
+  const PoolSizes sizes(dx, dy, rows, columns);
+  const std::int64_t in_size = image_size(dx);
+  const std::int64_t out_size = image_size(dy);
+  const auto* const places = address<std::int32_t>(read(where_max));
+  dispatch_floating("max_pool_backward", dx.dtype(), [&]<class T>(std::type_identity<T>) {
+    for_each_stretch(dx, dy, [&](std::int64_t first, std::int64_t count) {
+      launcher.each(count * in_size, MaxPoolBackwardBody<T>{sizes, to.from(first * in_size), read(dy).from(first * out_size), places + first * out_size});
+    });
+  });
 }
 
 template <class Launcher>

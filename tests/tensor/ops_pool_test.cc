@@ -180,8 +180,9 @@ BOOST_AUTO_TEST_CASE(a_line_pools_like_an_image_of_one_row) {
   const auto [y, where_max] = max_pool1d(x, {.kernel = 3, .stride = 1});
   expect_same(y, from_values<float>({4, 4, 9, 9}, {1, 2, 2}));
   expect_same(where_max, from_values<std::int32_t>({2, 2, 1, 1}, {1, 2, 2}));
-  expect_same(max_pool_backward(ones({1, 2, 2}), where_max, x.shape()),
-              from_values<float>({0, 0, 2, 0, 0, 2, 0, 0}, {1, 2, 4}));
+  const Tensor by_x = from_values<float>({0, 0, 2, 0, 0, 2, 0, 0}, {1, 2, 4});
+  expect_same(max_pool_backward(ones({1, 2, 2}), where_max, x.shape()), by_x);
+  expect_same(max_pool_backward(ones({1, 2, 2}), where_max, x.shape(), MaxPool1dOptions{.kernel = 3, .stride = 1}), by_x);
   expect_same(avg_pool1d(x), from_values<float>({2, 2.5, 7, 4}, {1, 2, 2}));
   expect_same(avg_pool1d_backward(from_values<float>({2, 4, 6, 8}, {1, 2, 2}), x.shape()),
               from_values<float>({1, 1, 2, 2, 3, 3, 4, 4}, {1, 2, 4}));
@@ -292,6 +293,9 @@ BOOST_AUTO_TEST_CASE(max_pooling_refuses_what_does_not_fit) {
   });
   expect_error<ShapeError>("[max_pool_backward] not 4 dimensions: (4, 4)", [&] {
     (void)max_pool_backward(grad, places, {4, 4});
+  });
+  expect_error<ShapeError>("[max_pool_backward] gradient does not fit: (1, 1, 2, 2) for (1, 1, 3, 3)", [&] {
+    (void)max_pool_backward(grad, places, x.shape(), MaxPool2dOptions{.stride = {1, 1}});
   });
   expect_error<IndexError>("[max_pool_backward] index out of range: 16 of 16", [&] {
     (void)max_pool_backward(grad, full({1, 1, 2, 2}, 16, DType::i32), x.shape());

@@ -68,6 +68,9 @@ void expect_largest(const Both& c, const Tensor& x) {
   cuda::max_pool_backward_with(kHost, dx, dy, where);
   cpu::max_pool_backward(expected_dx, dy, where);
   expect_same(dx, expected_dx);
+  Tensor gathered = full(x.shape(), 7.0, x.dtype());
+  cuda::max_pool_backward_with(kHost, gathered, dy, where, c.rows, c.columns);
+  expect_same(gathered, expected_dx);
 }
 
 }  // namespace
@@ -127,6 +130,11 @@ BOOST_AUTO_TEST_CASE(short_floats_are_computed_in_f32_and_rounded_once) {
       cuda::max_pool_with(kHost, y, where, x, c.rows, c.columns);
       cuda::max_pool_with(kHost, wide, where, x.to(DType::f32), c.rows, c.columns);
       expect_same(y, wide.to(dtype));
+      Tensor by_largest = Tensor::empty(x.shape(), dtype);
+      Tensor wide_by_largest = Tensor::empty(x.shape(), DType::f32);
+      cuda::max_pool_backward_with(kHost, by_largest, y, where, c.rows, c.columns);
+      cuda::max_pool_backward_with(kHost, wide_by_largest, y.to(DType::f32), where, c.rows, c.columns);
+      expect_same(by_largest, wide_by_largest.to(dtype));
       Tensor dx = Tensor::empty(x.shape(), dtype);
       Tensor wide_dx = Tensor::empty(x.shape(), DType::f32);
       cuda::avg_pool_backward_with(kHost, dx, y, c.rows, c.columns);

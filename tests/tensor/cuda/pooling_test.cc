@@ -32,6 +32,7 @@ BOOST_AUTO_TEST_CASE(largest_elements_their_places_and_gradients_are_the_cpus) {
         expect_same_on_gpu([&](const Tensor& y) { return max_pool2d(y, o).where_max; }, x);
         const Tensor grad = images(max_pool2d(x, o).output.shape(), dtype);
         expect_same_on_gpu([&](const Tensor& y, const Tensor& g) { return max_pool_backward(g, max_pool2d(y, o).where_max, shape); }, x, grad);
+        expect_same_on_gpu([&](const Tensor& y, const Tensor& g) { return max_pool_backward(g, max_pool2d(y, o).where_max, shape, o); }, x, grad);
       }
       expect_same_on_gpu([](const Tensor& y) { return adaptive_max_pool2d(y, {3, 4}).output; }, x);
     }
