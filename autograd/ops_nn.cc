@@ -75,7 +75,7 @@ Variable cosine_similarity(const Variable& a, const Variable& b, int dim, double
 
 Variable dropout(const Variable& x, double probability, Generator& generator) {
   const Tensor value = x.value();
-  const Tensor mask = dropout_mask(value.shape(), probability, detail::generator_here(generator), value.dtype());
+  const Tensor mask = dropout_mask(value.shape(), probability, detail::generator_here(generator), value.dtype(), value.device());
   return record("dropout", mul(value, mask), edges_of({&x}),
                 [mask = Saved(mask)](const Tensor& g) { return mul(g, mask.get()); });
 }

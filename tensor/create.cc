@@ -124,56 +124,58 @@ Tensor eye(std::int64_t n, DType dtype) {
   return result;
 }
 
-Tensor rand(const Shape& shape, Generator& generator, DType dtype) {
-  Tensor result = Tensor::empty(shape, compute_dtype(dtype));
-  dispatch_floating("rand", dtype, [&]<class T>(std::type_identity<T>) {
-    for (T& out : result.mutable_data<T>()) {
-      // Rounding a double to f32 could give 1: take its upper 24 bits instead.
-      if constexpr (std::is_same_v<T, float>) {
-        out = static_cast<float>(generator.next_u64() >> 40U) * 0x1p-24F;
-      } else {
-        out = generator.uniform();
-      }
-    }
-  });
+namespace {
+
+using Kind = cpu::RealDistribution::Kind;
+
+Tensor draw_reals(std::string_view op, const Shape& shape, const cpu::RealDistribution& distribution, Generator& generator,
+                  DType dtype, Device device) {
+  if (!is_floating(dtype)) detail::throw_not_floating(op, dtype);
+  require_available(op, device);
+  Tensor result = Tensor::empty(shape, compute_dtype(dtype), device);
+  kernels::draw_reals(result, distribution, cpu::next_draws(generator, result.numel()));
   return result.to(dtype);
 }
 
-Tensor uniform(const Shape& shape, double low, double high, Generator& generator, DType dtype) {
+}  // namespace
+
+Tensor rand(const Shape& shape, Generator& generator, DType dtype, Device device) {
+  return draw_reals("rand", shape, {Kind::unit}, generator, dtype, device);
+}
+
+Tensor uniform(const Shape& shape, double low, double high, Generator& generator, DType dtype, Device device) {
   if (!(low <= high)) throw ValueError(fmt::format("[uniform] low above high: {} > {}", low, high));
-  Tensor result = Tensor::empty(shape, compute_dtype(dtype));
-  dispatch_floating("uniform", dtype, [&]<class T>(std::type_identity<T>) {
-    const T below_high = std::nextafter(static_cast<T>(high), static_cast<T>(low));
-    for (T& out : result.mutable_data<T>()) {
-      out = std::min(static_cast<T>(low + (high - low) * generator.uniform()), below_high);
-    }
-  });
-  return result.to(dtype);
+  return draw_reals("uniform", shape, {Kind::uniform, low, high}, generator, dtype, device);
 }
 
-Tensor randn(const Shape& shape, Generator& generator, DType dtype) {
-  Tensor result = Tensor::empty(shape, compute_dtype(dtype));
-  dispatch_floating("randn", dtype, [&]<class T>(std::type_identity<T>) {
-    for (T& out : result.mutable_data<T>()) out = static_cast<T>(generator.normal());
-  });
-  return result.to(dtype);
+Tensor randn(const Shape& shape, Generator& generator, DType dtype, Device device) {
+  return draw_reals("randn", shape, {Kind::normal}, generator, dtype, device);
 }
 
-Tensor randint(std::int64_t low, std::int64_t high, const Shape& shape, Generator& generator) {
+Tensor randint(std::int64_t low, std::int64_t high, const Shape& shape, Generator& generator, Device device) {
   if (low >= high) throw ValueError(fmt::format("[randint] empty range: [{}, {})", low, high));
+  require_available("randint", device);
   const std::uint64_t range = static_cast<std::uint64_t>(high) - static_cast<std::uint64_t>(low);
-  Tensor result = Tensor::empty(shape, DType::i64);
-  for (std::int64_t& out : result.mutable_data<std::int64_t>()) {
+  Tensor result = Tensor::empty(shape, DType::i64, device);
+  Generator ahead = generator;
+  if (kernels::draw_integers(result, low, range, cpu::next_draws(ahead, result.numel()))) {
+    generator = ahead;
+    return result;
+  }
+  // A draw was rejected, as happens seldom: all that follow it move up.
+  Tensor here = Tensor::empty(shape, DType::i64);
+  for (std::int64_t& out : here.mutable_data<std::int64_t>()) {
     out = static_cast<std::int64_t>(static_cast<std::uint64_t>(low) + generator.below(range));
   }
-  return result;
+  return here.to(device);
 }
 
-Tensor permutation(std::int64_t n, Generator& generator) {
+Tensor permutation(std::int64_t n, Generator& generator, Device device) {
+  require_available("permutation", device);
   Tensor result = arange(n);
   const auto out = result.mutable_data<std::int64_t>();
   for (std::size_t i = out.size(); i > 1; --i) std::swap(out[i - 1], out[generator.below(i)]);
-  return result;
+  return result.to(device);
 }
 
 }  // namespace troupe

@@ -47,16 +47,21 @@ template <Element T>
 /// Returns the n x n identity matrix.
 [[nodiscard]] Tensor eye(std::int64_t n, DType dtype = DType::f32);
 
+// Random numbers are the same on every device: made there, but for permutations, which are copied.
+
 /// Uniform in [0, 1) and in [low, high), of a floating dtype. Element i takes the generator's i-th draw. f16 and bf16 are
 /// the numbers of f32, rounded: then the upper bound may occur.
-[[nodiscard]] Tensor rand(const Shape& shape, Generator& generator, DType dtype = DType::f32);
+[[nodiscard]] Tensor rand(const Shape& shape, Generator& generator, DType dtype = DType::f32,
+                          Device device = Device::cpu());
 [[nodiscard]] Tensor uniform(const Shape& shape, double low, double high, Generator& generator,
-                             DType dtype = DType::f32);
+                             DType dtype = DType::f32, Device device = Device::cpu());
 /// Normal with mean 0 and variance 1, of a floating dtype; f16 and bf16 are the numbers of f32, rounded.
-[[nodiscard]] Tensor randn(const Shape& shape, Generator& generator, DType dtype = DType::f32);
+[[nodiscard]] Tensor randn(const Shape& shape, Generator& generator, DType dtype = DType::f32,
+                           Device device = Device::cpu());
 /// Integers in [low, high), i64.
-[[nodiscard]] Tensor randint(std::int64_t low, std::int64_t high, const Shape& shape, Generator& generator);
+[[nodiscard]] Tensor randint(std::int64_t low, std::int64_t high, const Shape& shape, Generator& generator,
+                             Device device = Device::cpu());
 /// The numbers 0 ... n - 1 in random order, i64.
-[[nodiscard]] Tensor permutation(std::int64_t n, Generator& generator);
+[[nodiscard]] Tensor permutation(std::int64_t n, Generator& generator, Device device = Device::cpu());
 
 }  // namespace troupe

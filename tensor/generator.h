@@ -1,4 +1,4 @@
-// Random numbers that depend on a seed and a counter only: equal on every machine, thread count and build.
+// Random numbers that depend on a seed and a counter only: equal on every machine, thread count and build, and on GPUs.
 #pragma once
 
 #include <array>
@@ -23,8 +23,8 @@ class Generator {
   /// Returns 128 fresh bits. The draws below take one block each (`below` more, seldom).
   std::array<std::uint32_t, 4> next_block() noexcept;
   std::uint64_t next_u64() noexcept;
-  /// As so many calls of next_block(), at once.
-  void skip(std::uint64_t blocks) noexcept { counter_ += blocks; }
+  /// As so many calls of next_block(), at once. Returns the number of the first: philox4x32 makes blocks of numbers.
+  std::uint64_t skip(std::uint64_t blocks) noexcept;
 
   /// Returns a double in [0, 1), a multiple of 2^-53.
   double uniform() noexcept;

@@ -16,6 +16,7 @@
 #include "tensor/cpu/pooling.h"
 #include "tensor/cpu/pair_loss.h"
 #include "tensor/cpu/recurrent.h"
+#include "tensor/cpu/random.h"
 #include "tensor/cpu/reduce.h"
 #include "tensor/cpu/scan.h"
 #include "tensor/cpu/softmax.h"
@@ -31,6 +32,7 @@
 #include "tensor/cuda/pooling.h"
 #include "tensor/cuda/pair_loss.h"
 #include "tensor/cuda/recurrent.h"
+#include "tensor/cuda/random.h"
 #include "tensor/cuda/reduce.h"
 #include "tensor/cuda/scan.h"
 #include "tensor/cuda/softmax.h"
@@ -126,6 +128,18 @@ inline void group_norm_backward(Tensor& grad_x, Tensor& grad_weight, Tensor& gra
                                 const Tensor& var, const Tensor& weight, double eps) {
   on_gpu(x) ? cuda::group_norm_backward(grad_x, grad_weight, grad_bias, grad, x, mean, var, weight, eps)
             : cpu::group_norm_backward(grad_x, grad_weight, grad_bias, grad, x, mean, var, weight, eps);
+}
+
+inline void draw_reals(Tensor& out, const cpu::RealDistribution& distribution, const cpu::Draws& draws) {
+  on_gpu(out) ? cuda::draw_reals(out, distribution, draws) : cpu::draw_reals(out, distribution, draws);
+}
+
+[[nodiscard]] inline bool draw_integers(Tensor& out, std::int64_t low, std::uint64_t range, const cpu::Draws& draws) {
+  return on_gpu(out) ? cuda::draw_integers(out, low, range, draws) : cpu::draw_integers(out, low, range, draws);
+}
+
+inline void draw_dropout_mask(Tensor& out, double probability, const cpu::Draws& draws) {
+  on_gpu(out) ? cuda::draw_dropout_mask(out, probability, draws) : cpu::draw_dropout_mask(out, probability, draws);
 }
 
 inline void gather(Tensor& out, const Tensor& x, int dim, const Tensor& index) {

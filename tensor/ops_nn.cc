@@ -60,21 +60,14 @@ Tensor cosine_similarity(const Tensor& a, const Tensor& b, int dim, double eps) 
   return div(sum(mul(a, b), dim), mul(size_of(a), size_of(b)));
 }
 
-Tensor dropout_mask(const Shape& shape, double probability, Generator& generator, DType dtype) {
+Tensor dropout_mask(const Shape& shape, double probability, Generator& generator, DType dtype, Device device) {
   if (!(probability >= 0.0 && probability < 1.0)) {
     throw ValueError(fmt::format("[dropout_mask] probability outside [0, 1): {}", probability));
   }
-  // Element i takes word i mod 4 of block i / 4 and is dropped if that is below probability * 2^32.
-  const auto limit = static_cast<std::uint64_t>(std::llround(std::ldexp(probability, 32)));
-  Tensor out = Tensor::empty(shape, compute_dtype(dtype));
-  dispatch_floating("dropout_mask", dtype, [&]<class T>(std::type_identity<T>) {
-    const T kept = static_cast<T>(1.0 / (1.0 - probability));
-    const auto mask = out.mutable_data<T>();
-    for (std::size_t i = 0; i < mask.size(); i += 4) {
-      const auto block = generator.next_block();
-      for (std::size_t j = i; j < std::min(i + 4, mask.size()); ++j) mask[j] = block[j - i] < limit ? T{0} : kept;
-    }
-  });
+  if (!is_floating(dtype)) detail::throw_not_floating("dropout_mask", dtype);
+  require_available("dropout_mask", device);
+  Tensor out = Tensor::empty(shape, compute_dtype(dtype), device);
+  kernels::draw_dropout_mask(out, probability, cpu::next_draws(generator, (out.numel() + 3) / 4));
   return out.to(dtype);
 }
 

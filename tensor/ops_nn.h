@@ -25,6 +25,6 @@ namespace troupe {
 /// A tensor of zeros (with `probability`) and 1 / (1 - probability): multiply to drop elements out.
 /// Throws ValueError `[dropout_mask] probability outside [0, 1): 1.5`.
 [[nodiscard]] Tensor dropout_mask(const Shape& shape, double probability, Generator& generator,
-                                  DType dtype = DType::f32);
+                                  DType dtype = DType::f32, Device device = Device::cpu());
 
 }  // namespace troupe

@@ -9,6 +9,7 @@
 #include "tensor/cuda/pair_loss.h"
 #include "tensor/cuda/pooling.h"
 #include "tensor/cuda/recurrent.h"
+#include "tensor/cuda/random.h"
 #include "tensor/cuda/reduce.h"
 #include "tensor/cuda/scan.h"
 #include "tensor/cuda/softmax.h"
@@ -88,6 +89,12 @@ void avg_pool_backward(Tensor& dx, const Tensor& /*dy*/, const cpu::PoolWindows&
 
 void recurrent(RnnTape& tape, const Tensor& /*bias*/, const Tensor& /*candidate_bias*/) { refuse(tape.output); }
 void recurrent_backward(const RnnTape& tape, cpu::RecurrentGradients& /*gradients*/) { refuse(tape.output); }
+void draw_reals(Tensor& out, const cpu::RealDistribution& /*distribution*/, const cpu::Draws& /*draws*/) { refuse(out); }
+bool draw_integers(Tensor& out, std::int64_t /*low*/, std::uint64_t /*range*/, const cpu::Draws& /*draws*/) {
+  refuse(out);
+  return false;
+}
+void draw_dropout_mask(Tensor& out, double /*probability*/, const cpu::Draws& /*draws*/) { refuse(out); }
 
 bool all_inside(const Tensor& index, std::int64_t /*size*/) {
   refuse(index);

@@ -1,6 +1,9 @@
 #include "tensor/generator.h"
 
 #include <algorithm>
+#include <cmath>
+#include <numbers>
+#include <utility>
 #include <vector>
 
 #include "tensor/create.h"
@@ -71,6 +74,45 @@ BOOST_AUTO_TEST_CASE(normal_numbers_have_mean_0_and_variance_1) {
   const Tensor x = randn({40000}, g, DType::f64);
   BOOST_CHECK_SMALL(mean(x).item(), 0.025);                // 5 / sqrt(40000)
   BOOST_CHECK_SMALL(mean(mul(x, x)).item() - 1.0, 0.036);  // 5 * sqrt(2 / 40000)
+}
+
+BOOST_AUTO_TEST_CASE(normal_numbers_follow_their_formula) {
+  Generator g(12);
+  for (int i = 0; i < 100'000; ++i) {
+    Generator blocks = g;
+    const auto block = blocks.next_block();
+    const auto unit = [&](std::size_t low) {
+      return static_cast<double>(((std::uint64_t{block[low + 1]} << 32U) | block[low]) >> 11U) * 0x1p-53;
+    };
+    const double radius = std::sqrt(-2.0 * std::log(1.0 - unit(0)));
+    const double expected = radius * std::cos(2.0 * std::numbers::pi * unit(2));
+    // The angle here is up to 2^-51 off, the logarithm half of 4 units.
+    BOOST_REQUIRE_SMALL(g.normal() - expected, 0x1p-50 * radius);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(blocks_may_be_skipped) {
+  Generator a(7);
+  Generator b(7);
+  for (int i = 0; i < 5; ++i) (void)a.next_block();
+  BOOST_CHECK_EQUAL(b.skip(5), 0U);
+  BOOST_CHECK(a == b);
+  BOOST_CHECK_EQUAL(b.skip(1), 5U);
+}
+
+BOOST_AUTO_TEST_CASE(integers_of_a_tensor_are_draws_one_after_the_other_even_if_some_are_rejected) {
+  constexpr std::int64_t kQuarter = std::int64_t{1} << 62U;
+  // None of the first's draws is rejected, a quarter of the second's.
+  for (const auto& [low, high] : {std::pair(std::int64_t{-5}, std::int64_t{9}), std::pair(-kQuarter, 2 * (kQuarter - 1))}) {
+    Generator a(3);
+    Generator b(3);
+    const Tensor x = randint(low, high, {50}, a);
+    const std::uint64_t range = static_cast<std::uint64_t>(high) - static_cast<std::uint64_t>(low);
+    for (const std::int64_t at : x.data<std::int64_t>()) {
+      BOOST_CHECK_EQUAL(at, static_cast<std::int64_t>(static_cast<std::uint64_t>(low) + b.below(range)));
+    }
+    BOOST_CHECK(a == b);
+  }
 }
 
 BOOST_AUTO_TEST_CASE(integers_below_a_bound_are_even_and_in_range) {
