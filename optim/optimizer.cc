@@ -43,7 +43,7 @@ void check_rows(const ParameterUpdate& update, std::string_view rule) {
   Shape of_rows = shape;
   of_rows[0] = rows.numel();
   require_like(update.gradient, "the gradient", of_rows, update, rule);
-  const Tensor contiguous = rows.contiguous();
+  const Tensor contiguous = rows.to(Device::cpu()).contiguous();
   std::int64_t last = -1;
   for (const std::int64_t row : contiguous.data<std::int64_t>()) {
     if (row <= last || row >= shape[0]) {

@@ -2,11 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <utility>
 #include <vector>
 
 #include "tensor/checks.h"
 #include "tensor/create.h"
+#include "tensor/kernels.h"
 #include "tensor/ops.h"
 
 namespace troupe::detail {
@@ -14,13 +14,13 @@ namespace {
 
 constexpr std::string_view kName = "embedding_bag";
 
-/// Where each bag begins in `entries` entries, and where the last ends; of one dimension, i64.
+/// Where each bag begins in `entries` entries, and where the last ends; of one dimension, i64, where `offsets` are.
 Tensor checked_offsets(const Tensor& offsets, std::int64_t entries, bool with_last) {
   require_rank(kName, offsets.shape(), 1);
   if (offsets.dtype() != DType::i64 && offsets.dtype() != DType::i32) {
     throw DTypeError(fmt::format("[{}] offsets are {}, not i64 or i32", kName, name_of(offsets.dtype())));
   }
-  const Tensor given = offsets.to(DType::i64).contiguous();
+  const Tensor given = offsets.to(Device::cpu()).to(DType::i64).contiguous();
   const auto numbers = given.data<std::int64_t>();
   std::vector<std::int64_t> all(numbers.begin(), numbers.end());
   if (!with_last) all.push_back(entries);
@@ -37,7 +37,8 @@ Tensor checked_offsets(const Tensor& offsets, std::int64_t entries, bool with_la
   }
   if (all.back() != entries)
     throw ValueError(fmt::format("[{}] offsets end with {}, not {}", kName, all.back(), entries));
-  return from_values<std::int64_t>(std::span<const std::int64_t>(all), {static_cast<std::int64_t>(all.size())});
+  const Tensor checked = from_values<std::int64_t>(std::span<const std::int64_t>(all), {static_cast<std::int64_t>(all.size())});
+  return checked.to(offsets.device());
 }
 
 /// Of bags of `size` entries each.
@@ -46,11 +47,13 @@ Tensor even_offsets(std::int64_t bags, std::int64_t size) { return mul(arange(ba
 /// Numbers of the entries that are not `padding`.
 Tensor kept_entries(const Tensor& index, std::int64_t padding) {
   std::vector<std::int64_t> kept;
-  const auto numbers = index.data<std::int64_t>();
+  const Tensor here = index.to(Device::cpu());
+  const auto numbers = here.data<std::int64_t>();
   for (std::size_t i = 0; i < numbers.size(); ++i) {
     if (numbers[i] != padding) kept.push_back(static_cast<std::int64_t>(i));
   }
-  return from_values<std::int64_t>(std::span<const std::int64_t>(kept), {static_cast<std::int64_t>(kept.size())});
+  const Tensor places = from_values<std::int64_t>(std::span<const std::int64_t>(kept), {static_cast<std::int64_t>(kept.size())});
+  return places.to(index.device());
 }
 
 /// Rows of (rows, width) from a value for each entry, not coalesced: who reads them does that, if it matters to him.
@@ -76,7 +79,7 @@ EmbeddingBag::EmbeddingBag(const Tensor& weight, const Tensor& index, const Tens
   bags_.padding = padding_row(kName, options.padding_idx, weight.size(0));
   if (index.dim() == 2) {
     if (offsets.defined()) throw ShapeError(fmt::format("[{}] offsets for an index of 2 dimensions", kName));
-    bags_.offsets = even_offsets(index.size(0), index.size(1));
+    bags_.offsets = even_offsets(index.size(0), index.size(1)).to(index.device());
   } else if (index.dim() != 1) {
     throw ShapeError(fmt::format("[{}] index of {} dimensions", kName, index.dim()));
   } else if (!offsets.defined()) {
@@ -93,6 +96,7 @@ void EmbeddingBag::set_scales(const Tensor& per_sample_weights) {
   const DType wide = compute_dtype(dtype_);
   if (per_sample_weights.defined()) {
     if (mode_ != BagMode::sum) throw ValueError(fmt::format("[{}] weights of samples need mode sum", kName));
+    require_together(kName, bags_.index, per_sample_weights);
     if (!is_floating(per_sample_weights.dtype())) throw_not_floating(kName, per_sample_weights.dtype());
     if (per_sample_weights.shape() != index_shape_) {
       throw ShapeError(fmt::format("[{}] weights of samples do not fit: {} for {}", kName,
@@ -103,19 +107,8 @@ void EmbeddingBag::set_scales(const Tensor& per_sample_weights) {
     return;
   }
   if (mode_ != BagMode::mean) return;
-  bags_.scales = zeros({bags_.index.numel()}, wide);
-  const auto index = std::as_const(bags_.index).data<std::int64_t>();
-  const auto offsets = std::as_const(bags_.offsets).data<std::int64_t>();
-  dispatch_floating(kName, wide, [&]<class T>(std::type_identity<T>) {
-    const auto scales = bags_.scales.mutable_data<T>();
-    for (std::size_t bag = 0; bag + 1 < offsets.size(); ++bag) {
-      const auto first = static_cast<std::size_t>(offsets[bag]);
-      const auto last = static_cast<std::size_t>(offsets[bag + 1]);
-      std::int64_t counted = 0;
-      for (std::size_t e = first; e < last; ++e) counted += index[e] != bags_.padding ? 1 : 0;
-      for (std::size_t e = first; e < last; ++e) scales[e] = T{1} / static_cast<T>(counted);
-    }
-  });
+  bags_.scales = zeros({bags_.index.numel()}, wide, bags_.index.device());
+  kernels::bag_mean_scales(bags_.scales, bags_);
 }
 
 EmbeddingBag::Result EmbeddingBag::forward(const Tensor& weight) const {
@@ -123,9 +116,9 @@ EmbeddingBag::Result EmbeddingBag::forward(const Tensor& weight) const {
   result.output = Tensor::empty({bags_.count(), weight_shape_[1]}, dtype_, weight.device());
   if (mode_ == BagMode::max) {
     result.where_max = full(result.output.shape(), -1.0, DType::i64, weight.device());
-    if (result.output.numel() > 0) cpu::bag_max(result.output, result.where_max, weight.contiguous(), bags_);
+    if (result.output.numel() > 0) kernels::bag_max(result.output, result.where_max, weight.contiguous(), bags_);
   } else if (result.output.numel() > 0) {
-    cpu::bag_sum(result.output, weight.contiguous(), bags_);
+    kernels::bag_sum(result.output, weight.contiguous(), bags_);
   }
   return result;
 }
@@ -135,9 +128,9 @@ Tensor EmbeddingBag::backward(const Tensor& grad, const Tensor& where_max) const
   if (grad.numel() == 0 || out.numel() == 0) return out.to(dtype_);
   const Tensor wide = grad.to(out.dtype()).contiguous();
   if (mode_ == BagMode::max) {
-    cpu::bag_max_add(out, wide, where_max, bags_);
+    kernels::bag_max_add(out, wide, where_max, bags_);
   } else {
-    cpu::bag_add(out, wide, bags_);
+    kernels::bag_add(out, wide, bags_);
   }
   return out.to(dtype_);
 }
@@ -147,9 +140,9 @@ SparseTensor EmbeddingBag::backward_rows(const Tensor& grad, const Tensor& where
   const Tensor wide = grad.to(values.dtype()).contiguous();
   if (values.numel() > 0) {
     if (mode_ == BagMode::max) {
-      cpu::bag_max_values(values, wide, where_max);
+      kernels::bag_max_values(values, wide, where_max);
     } else {
-      cpu::bag_values(values, wide, bags_);
+      kernels::bag_values(values, wide, bags_);
     }
   }
   const SparseTensor rows = rows_of(bags_.index, values, weight_shape_[0], bags_.padding);
@@ -161,7 +154,7 @@ SparseTensor EmbeddingBag::backward_rows(const Tensor& grad, const Tensor& where
 Tensor EmbeddingBag::backward_samples(const Tensor& grad, const Tensor& weight) const {
   const DType wide = compute_dtype(dtype_);
   Tensor out = zeros({bags_.index.numel()}, wide, grad.device());
-  if (out.numel() > 0) cpu::bag_scales_backward(out, grad.to(wide).contiguous(), weight.to(wide).contiguous(), bags_);
+  if (out.numel() > 0) kernels::bag_scales_backward(out, grad.to(wide).contiguous(), weight.to(wide).contiguous(), bags_);
   return out.view(index_shape_).to(samples_dtype_);
 }
 

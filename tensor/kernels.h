@@ -8,6 +8,7 @@
 #include "tensor/cpu/convert.h"
 #include "tensor/cpu/convolution.h"
 #include "tensor/cpu/elementwise.h"
+#include "tensor/cpu/embedding_bag.h"
 #include "tensor/cpu/gather.h"
 #include "tensor/cpu/indexing.h"
 #include "tensor/cpu/matmul.h"
@@ -25,6 +26,7 @@
 #include "tensor/cuda/class_loss.h"
 #include "tensor/cuda/convolution.h"
 #include "tensor/cuda/elementwise.h"
+#include "tensor/cuda/embedding_bag.h"
 #include "tensor/cuda/gather.h"
 #include "tensor/cuda/group_norm.h"
 #include "tensor/cuda/matmul.h"
@@ -128,6 +130,38 @@ inline void group_norm_backward(Tensor& grad_x, Tensor& grad_weight, Tensor& gra
                                 const Tensor& var, const Tensor& weight, double eps) {
   on_gpu(x) ? cuda::group_norm_backward(grad_x, grad_weight, grad_bias, grad, x, mean, var, weight, eps)
             : cpu::group_norm_backward(grad_x, grad_weight, grad_bias, grad, x, mean, var, weight, eps);
+}
+
+inline void bag_mean_scales(Tensor& scales, const cpu::Bags& bags) {
+  on_gpu(scales) ? cuda::bag_mean_scales(scales, bags) : cpu::bag_mean_scales(scales, bags);
+}
+
+inline void bag_sum(Tensor& out, const Tensor& weight, const cpu::Bags& bags) {
+  on_gpu(out) ? cuda::bag_sum(out, weight, bags) : cpu::bag_sum(out, weight, bags);
+}
+
+inline void bag_max(Tensor& out, Tensor& where, const Tensor& weight, const cpu::Bags& bags) {
+  on_gpu(out) ? cuda::bag_max(out, where, weight, bags) : cpu::bag_max(out, where, weight, bags);
+}
+
+inline void bag_add(Tensor& out, const Tensor& grad, const cpu::Bags& bags) {
+  on_gpu(out) ? cuda::bag_add(out, grad, bags) : cpu::bag_add(out, grad, bags);
+}
+
+inline void bag_values(Tensor& values, const Tensor& grad, const cpu::Bags& bags) {
+  on_gpu(values) ? cuda::bag_values(values, grad, bags) : cpu::bag_values(values, grad, bags);
+}
+
+inline void bag_max_add(Tensor& out, const Tensor& grad, const Tensor& where, const cpu::Bags& bags) {
+  on_gpu(out) ? cuda::bag_max_add(out, grad, where, bags) : cpu::bag_max_add(out, grad, where, bags);
+}
+
+inline void bag_max_values(Tensor& values, const Tensor& grad, const Tensor& where) {
+  on_gpu(values) ? cuda::bag_max_values(values, grad, where) : cpu::bag_max_values(values, grad, where);
+}
+
+inline void bag_scales_backward(Tensor& out, const Tensor& grad, const Tensor& weight, const cpu::Bags& bags) {
+  on_gpu(out) ? cuda::bag_scales_backward(out, grad, weight, bags) : cpu::bag_scales_backward(out, grad, weight, bags);
 }
 
 inline void draw_reals(Tensor& out, const cpu::RealDistribution& distribution, const cpu::Draws& draws) {

@@ -10,6 +10,8 @@
 #include "tensor/checks.h"
 #include "tensor/cpu/coalesce.h"
 #include "tensor/create.h"
+#include "tensor/cuda/coalesce.h"
+#include "tensor/kernels.h"
 #include "tensor/ops.h"
 
 namespace troupe {
@@ -31,25 +33,30 @@ Tensor from_numbers(const std::vector<std::int64_t>& numbers, const Shape& shape
   return from_values<std::int64_t>(std::span<const std::int64_t>(numbers), shape);
 }
 
-/// The column of `indices` for each place, a number in row-major order.
+/// The column of `indices` for each place (n), a number in row-major order. Along several dimensions the CPU splits it.
 Tensor columns_of(const Tensor& places, const Shape& shape, int dims) {
-  const std::int64_t count = places.numel();
-  if (dims == 1) return places.view({1, count});
-  Tensor columns = Tensor::empty({dims, count}, DType::i64);
-  const auto from = places.data<std::int64_t>();
-  const auto to = columns.mutable_data<std::int64_t>();
-  for (std::size_t i = 0; i < from.size(); ++i) {
-    std::int64_t rest = from[i];
+  if (dims == 1) return places.unsqueeze(0);
+  const Tensor here = places.to(Device::cpu());
+  const auto numbers = here.data<std::int64_t>();
+  std::vector<std::int64_t> columns(static_cast<std::size_t>(dims) * numbers.size());
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    std::int64_t rest = numbers[i];
     for (int d = dims - 1; d >= 0; --d) {
-      to[static_cast<std::size_t>(d) * from.size() + i] = rest % shape[d];
+      columns[static_cast<std::size_t>(d) * numbers.size() + i] = rest % shape[d];
       rest /= shape[d];
     }
   }
-  return columns;
+  return from_numbers(columns, {dims, places.numel()}).to(places.device());
 }
 
 /// Throws IndexError unless all numbers are in [0, size).
-void check_range(std::span<const std::int64_t> numbers, std::int64_t size) {
+void check_range(const Tensor& indices, std::int64_t size) {
+  constexpr const char* kName = "SparseTensor";
+  if (kernels::on_gpu(indices)) {
+    static_cast<void>(detail::checked_index(kName, indices, size));
+    return;
+  }
+  const auto numbers = indices.data<std::int64_t>();
   // The highest bit is set of what is outside, or of what the last number inside lacks to it.
   const std::uint64_t last = static_cast<std::uint64_t>(size) - 1;
   std::uint64_t outside = 0;
@@ -60,11 +67,22 @@ void check_range(std::span<const std::int64_t> numbers, std::int64_t size) {
   if (outside >> 63U == 0) return;
   const auto first =
       std::ranges::find_if(numbers, [size](std::int64_t number) { return number < 0 || number >= size; });
-  throw IndexError(fmt::format("[SparseTensor] index out of range: {} of {}", *first, size));
+  throw IndexError(fmt::format("[{}] index out of range: {} of {}", kName, *first, size));
 }
 
-bool ascends(std::span<const std::int64_t> numbers) {
+bool ascends(const Tensor& places) {
+  if (kernels::on_gpu(places)) return cuda::ascends(places);
+  const auto numbers = places.data<std::int64_t>();
   return std::adjacent_find(numbers.begin(), numbers.end(), std::greater_equal<>()) == numbers.end();
+}
+
+/// The rows of `x` (n, width), contiguous, summed by `numbers` (n) in [0, limit).
+cuda::SummedRows sum_by_number(const Tensor& numbers, const Tensor& x, std::int64_t limit) {
+  if (kernels::on_gpu(x)) return cuda::sum_by_number(numbers, x, limit);
+  const cpu::Runs runs = cpu::runs_of(numbers, limit);
+  Tensor rows = Tensor::empty({runs.numbers.numel(), x.size(1)}, x.dtype());
+  cpu::sum_runs(rows, x, runs);
+  return {runs.numbers, rows};
 }
 
 }  // namespace
@@ -87,9 +105,7 @@ SparseTensor::SparseTensor(Tensor indices, Tensor values, const Shape& shape) : 
   }
   indices_ = indices.contiguous();
   values_ = std::move(values);
-  const auto numbers = indices_.data<std::int64_t>();
-  const auto count = static_cast<std::size_t>(this->count());
-  for (int d = 0; d < dims; ++d) check_range(numbers.subspan(static_cast<std::size_t>(d) * count, count), shape[d]);
+  for (int d = 0; d < dims; ++d) check_range(indices_.select(0, d), shape[d]);
 }
 
 SparseTensor SparseTensor::from_dense(const Tensor& x, int dims) {
@@ -98,12 +114,14 @@ SparseTensor SparseTensor::from_dense(const Tensor& x, int dims) {
     throw ShapeError(fmt::format("[from_dense] {} dimensions of {}", dims, to_string(x.shape())));
   const std::int64_t places = places_in(x.shape(), dims);
   const Tensor parts = x.contiguous().view(with_rest(places, x.shape(), dims));
+  const std::int64_t width = places == 0 ? 0 : x.numel() / places;
+  const Tensor found = sum(ne(parts.view({places, width}), 0.0).to(DType::i64), 1).to(Device::cpu());
   std::vector<std::int64_t> stored;
-  for (std::int64_t place = 0; place < places; ++place) {
-    if (sum(ne(parts.select(0, place), 0.0).to(DType::i64)).item<std::int64_t>() > 0) stored.push_back(place);
+  for (std::int64_t place = 0; const std::int64_t others : found.data<std::int64_t>()) {
+    if (others > 0) stored.push_back(place);
+    ++place;
   }
-  const auto count = static_cast<std::int64_t>(stored.size());
-  const Tensor numbers = from_numbers(stored, {count});
+  const Tensor numbers = from_numbers(stored, {static_cast<std::int64_t>(stored.size())}).to(x.device());
   SparseTensor sparse(columns_of(numbers, x.shape(), dims), index_select(parts, 0, numbers), x.shape());
   sparse.coalesced_ = true;
   return sparse;
@@ -112,34 +130,31 @@ SparseTensor SparseTensor::from_dense(const Tensor& x, int dims) {
 /// Of each part, as a number in row-major order.
 Tensor SparseTensor::places() const {
   if (sparse_dim() == 1) return indices_.view({count()});
-  const auto numbers = indices_.data<std::int64_t>();
+  const Tensor here = indices_.to(Device::cpu());
+  const auto numbers = here.data<std::int64_t>();
   const auto parts = static_cast<std::size_t>(count());
   std::vector<std::int64_t> places(parts, 0);
   for (int d = 0; d < sparse_dim(); ++d) {
     for (std::size_t i = 0; i < parts; ++i)
       places[i] = places[i] * shape_[d] + numbers[static_cast<std::size_t>(d) * parts + i];
   }
-  return from_numbers(places, {count()});
+  return from_numbers(places, {count()}).to(indices_.device());
 }
 
 SparseTensor SparseTensor::coalesce() const {
   if (!defined() || coalesced_) return *this;
   if (dtype() == DType::boolean) throw DTypeError("[coalesce] not defined for boolean");
   const Tensor all = places();
-  if (ascends(all.data<std::int64_t>())) {
+  if (ascends(all)) {
     SparseTensor same = *this;
     same.coalesced_ = true;
     return same;
   }
-  const cpu::Runs runs = cpu::runs_of(all, places_in(shape_, sparse_dim()));
-  const std::int64_t sums = runs.numbers.numel();
   // Computed whole, so that what comes together at one place is rounded once.
   const Tensor parts = values_.to(compute_dtype(dtype())).contiguous();
-  const std::int64_t width = parts.numel() / count();
-  Tensor summed = Tensor::empty(with_rest(sums, shape_, sparse_dim()), parts.dtype(), parts.device());
-  Tensor rows = summed.view({sums, width});
-  cpu::sum_runs(rows, parts.view({count(), width}), runs);
-  SparseTensor result(columns_of(runs.numbers, shape_, sparse_dim()), summed.to(dtype()), shape_);
+  const cuda::SummedRows sums = sum_by_number(all, parts.view({count(), parts.numel() / count()}), places_in(shape_, sparse_dim()));
+  const Shape summed = with_rest(sums.numbers.numel(), shape_, sparse_dim());
+  SparseTensor result(columns_of(sums.numbers, shape_, sparse_dim()), sums.rows.view(summed).to(dtype()), shape_);
   result.coalesced_ = true;
   return result;
 }
@@ -152,7 +167,7 @@ Tensor SparseTensor::to_dense() const {
 
 SparseTensor SparseTensor::as_coalesced() const {
   const Tensor all = places();
-  if (!ascends(all.data<std::int64_t>())) throw ValueError("[coalesced] places are not ascending");
+  if (!ascends(all)) throw ValueError("[coalesced] places are not ascending");
   SparseTensor result = *this;
   result.coalesced_ = true;
   return result;

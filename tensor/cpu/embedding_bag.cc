@@ -162,6 +162,19 @@ void put(Tensor& out, std::byte* to, std::int64_t at, const std::byte* block, DT
 
 }  // namespace
 
+void bag_mean_scales(Tensor& scales, const Bags& bags) {
+  dispatch_floating("embedding_bag", scales.dtype(), [&]<class T>(std::type_identity<T>) {
+    T* const to = mutable_elements<T>(scales);
+    const Entries<T> entries(bags);
+    for (std::int64_t bag = 0; bag < entries.count; ++bag) {
+      std::int64_t counted = 0;
+      const std::int64_t last = entries.offsets[bag + 1];
+      for (std::int64_t e = entries.offsets[bag]; e < last; ++e) counted += entries.has(e) ? 1 : 0;
+      for (std::int64_t e = entries.offsets[bag]; e < last; ++e) to[e] = T{1} / static_cast<T>(counted);
+    }
+  });
+}
+
 void bag_sum(Tensor& out, const Tensor& weight, const Bags& bags) {
   const std::int64_t width = weight.size(1);
   std::byte* const to = out.mutable_bytes();

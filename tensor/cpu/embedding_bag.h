@@ -18,6 +18,9 @@ struct Bags {
   [[nodiscard]] std::int64_t count() const { return offsets.numel() - 1; }
 };
 
+/// scales (entries) = 1 over the number of entries in the bag that count. Of a dtype that is computed in.
+void bag_mean_scales(Tensor& scales, const Bags& bags);
+
 /// out (bags, width) = the sum of scale * row over the entries of each bag, rounded once. `weight` (rows, width) has
 /// the dtype of `out`, which may be of 16 bits.
 void bag_sum(Tensor& out, const Tensor& weight, const Bags& bags);

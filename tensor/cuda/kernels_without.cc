@@ -1,7 +1,9 @@
 // Where there is no compiler for GPUs: every kernel refuses, as those that exist for the CPU alone do.
 #include "tensor/cuda/batch_norm.h"
 #include "tensor/cuda/class_loss.h"
+#include "tensor/cuda/coalesce.h"
 #include "tensor/cuda/elementwise.h"
+#include "tensor/cuda/embedding_bag.h"
 #include "tensor/cuda/gather.h"
 #include "tensor/cuda/group_norm.h"
 #include "tensor/cuda/matmul.h"
@@ -89,6 +91,23 @@ void avg_pool_backward(Tensor& dx, const Tensor& /*dy*/, const cpu::PoolWindows&
 
 void recurrent(RnnTape& tape, const Tensor& /*bias*/, const Tensor& /*candidate_bias*/) { refuse(tape.output); }
 void recurrent_backward(const RnnTape& tape, cpu::RecurrentGradients& /*gradients*/) { refuse(tape.output); }
+void bag_mean_scales(Tensor& scales, const cpu::Bags& /*bags*/) { refuse(scales); }
+void bag_sum(Tensor& out, const Tensor& /*weight*/, const cpu::Bags& /*bags*/) { refuse(out); }
+void bag_max(Tensor& out, Tensor& /*where*/, const Tensor& /*weight*/, const cpu::Bags& /*bags*/) { refuse(out); }
+void bag_add(Tensor& out, const Tensor& /*grad*/, const cpu::Bags& /*bags*/) { refuse(out); }
+void bag_values(Tensor& values, const Tensor& /*grad*/, const cpu::Bags& /*bags*/) { refuse(values); }
+void bag_max_add(Tensor& out, const Tensor& /*grad*/, const Tensor& /*where*/, const cpu::Bags& /*bags*/) { refuse(out); }
+void bag_max_values(Tensor& values, const Tensor& /*grad*/, const Tensor& /*where*/) { refuse(values); }
+void bag_scales_backward(Tensor& out, const Tensor& /*grad*/, const Tensor& /*weight*/, const cpu::Bags& /*bags*/) { refuse(out); }
+SummedRows sum_by_number(const Tensor& /*numbers*/, const Tensor& x, std::int64_t /*limit*/) {
+  refuse(x);
+  return {};
+}
+bool ascends(const Tensor& numbers) {
+  refuse(numbers);
+  return false;
+}
+
 void draw_reals(Tensor& out, const cpu::RealDistribution& /*distribution*/, const cpu::Draws& /*draws*/) { refuse(out); }
 bool draw_integers(Tensor& out, std::int64_t /*low*/, std::uint64_t /*range*/, const cpu::Draws& /*draws*/) {
   refuse(out);

@@ -1,0 +1,14 @@
+#include "tensor/cuda/coalesce.h"
+
+#include "tensor/cuda/coalesce_kernels.h"
+#include "tensor/cuda/launcher.h"
+
+namespace troupe::cuda {
+
+SummedRows sum_by_number(const Tensor& numbers, const Tensor& x, std::int64_t limit) {
+  return sum_by_number_with(Launcher(x.device()), numbers, x, limit);
+}
+
+bool ascends(const Tensor& numbers) { return ascends_with(Launcher(numbers.device()), numbers); }
+
+}  // namespace troupe::cuda
