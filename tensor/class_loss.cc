@@ -7,7 +7,7 @@
 
 #include "tensor/checks.h"
 #include "tensor/create.h"
-#include "tensor/kernels.h"
+#include "tensor/loss_kernels.h"
 #include "tensor/ops.h"
 
 namespace troupe::detail {

@@ -4,36 +4,36 @@
 // Kernels that are not here exist for the CPU alone, and refuse other tensors (Tensor::bytes).
 #pragma once
 
-#include "tensor/cpu/class_loss.h"
 #include "tensor/cpu/convert.h"
 #include "tensor/cpu/convolution.h"
 #include "tensor/cpu/elementwise.h"
 #include "tensor/cpu/embedding_bag.h"
 #include "tensor/cpu/gather.h"
+#include "tensor/cpu/global_norm.h"
 #include "tensor/cpu/indexing.h"
 #include "tensor/cpu/matmul.h"
 #include "tensor/cpu/normalization.h"
 #include "tensor/cpu/order.h"
 #include "tensor/cpu/pooling.h"
-#include "tensor/cpu/pair_loss.h"
 #include "tensor/cpu/recurrent.h"
+#include "tensor/cpu/piecewise.h"
 #include "tensor/cpu/random.h"
 #include "tensor/cpu/reduce.h"
 #include "tensor/cpu/scan.h"
 #include "tensor/cpu/softmax.h"
 #include "tensor/cpu/update.h"
 #include "tensor/cuda/batch_norm.h"
-#include "tensor/cuda/class_loss.h"
 #include "tensor/cuda/convolution.h"
 #include "tensor/cuda/elementwise.h"
 #include "tensor/cuda/embedding_bag.h"
 #include "tensor/cuda/gather.h"
+#include "tensor/cuda/global_norm.h"
 #include "tensor/cuda/group_norm.h"
 #include "tensor/cuda/matmul.h"
 #include "tensor/cuda/order.h"
 #include "tensor/cuda/pooling.h"
-#include "tensor/cuda/pair_loss.h"
 #include "tensor/cuda/recurrent.h"
+#include "tensor/cuda/piecewise.h"
 #include "tensor/cuda/random.h"
 #include "tensor/cuda/reduce.h"
 #include "tensor/cuda/scan.h"
@@ -86,42 +86,6 @@ inline void softmax_backward(cpu::SoftmaxKind kind, Tensor& out, const Tensor& g
   on_gpu(out) ? cuda::softmax_backward(kind, out, grad, y) : cpu::softmax_backward(kind, out, grad, y);
 }
 
-[[nodiscard]] inline std::optional<double> weight_of_targets(const cpu::RightClasses& right, std::int64_t classes) {
-  return on_gpu(right.target) ? cuda::weight_of_targets(right, classes) : cpu::weight_of_targets(right, classes);
-}
-
-inline void nll(Tensor& out, const Tensor& x, const cpu::RightClasses& right) {
-  on_gpu(out) ? cuda::nll(out, x, right) : cpu::nll(out, x, right);
-}
-
-inline void nll_backward(Tensor& out, const Tensor& grad, const cpu::RightClasses& right) {
-  on_gpu(out) ? cuda::nll_backward(out, grad, right) : cpu::nll_backward(out, grad, right);
-}
-
-inline void cross_entropy(Tensor& losses, Tensor& sums, const Tensor& x, const cpu::RightClasses& right) {
-  on_gpu(x) ? cuda::cross_entropy(losses, sums, x, right) : cpu::cross_entropy(losses, sums, x, right);
-}
-
-inline void cross_entropy_backward(Tensor& out, const Tensor& grad, const Tensor& x, const Tensor& sums, const cpu::RightClasses& right) {
-  on_gpu(x) ? cuda::cross_entropy_backward(out, grad, x, sums, right) : cpu::cross_entropy_backward(out, grad, x, sums, right);
-}
-
-inline void pair_loss(Tensor& out, const Tensor& x, const Tensor& y, const cpu::PairLoss& loss) {
-  on_gpu(out) ? cuda::pair_loss(out, x, y, loss) : cpu::pair_loss(out, x, y, loss);
-}
-
-inline void pair_loss_sum(Tensor& out, const Tensor& x, const Tensor& y, const cpu::PairLoss& loss, double divisor) {
-  on_gpu(out) ? cuda::pair_loss_sum(out, x, y, loss, divisor) : cpu::pair_loss_sum(out, x, y, loss, divisor);
-}
-
-inline void pair_loss_backward(Tensor& by_x, Tensor& by_y, const Tensor& grad, const Tensor& x, const Tensor& y, const cpu::PairLoss& loss) {
-  on_gpu(x) ? cuda::pair_loss_backward(by_x, by_y, grad, x, y, loss) : cpu::pair_loss_backward(by_x, by_y, grad, x, y, loss);
-}
-
-[[nodiscard]] inline bool all_probabilities(const Tensor& x) {
-  return on_gpu(x) ? cuda::all_probabilities(x) : cpu::all_probabilities(x);
-}
-
 inline void group_norm(Tensor& out, Tensor& mean, Tensor& var, const Tensor& x, const Tensor& weight, const Tensor& bias, double eps) {
   on_gpu(out) ? cuda::group_norm(out, mean, var, x, weight, bias, eps) : cpu::group_norm(out, mean, var, x, weight, bias, eps);
 }
@@ -162,6 +126,26 @@ inline void bag_max_values(Tensor& values, const Tensor& grad, const Tensor& whe
 
 inline void bag_scales_backward(Tensor& out, const Tensor& grad, const Tensor& weight, const cpu::Bags& bags) {
   on_gpu(out) ? cuda::bag_scales_backward(out, grad, weight, bags) : cpu::bag_scales_backward(out, grad, weight, bags);
+}
+
+inline void piecewise(cpu::PiecewiseOp op, Tensor& out, const Tensor& x, double factor) {
+  on_gpu(out) ? cuda::piecewise(op, out, x, factor) : cpu::piecewise(op, out, x, factor);
+}
+
+inline void piecewise_backward(cpu::PiecewiseOp op, Tensor& out, const Tensor& g, const Tensor& x, double factor) {
+  on_gpu(out) ? cuda::piecewise_backward(op, out, g, x, factor) : cpu::piecewise_backward(op, out, g, x, factor);
+}
+
+inline void between(Tensor& out, const Tensor& g, const Tensor& x, double low, double high) {
+  on_gpu(out) ? cuda::between(out, g, x, low, high) : cpu::between(out, g, x, low, high);
+}
+
+[[nodiscard]] inline double sum_of_powers(std::span<const Tensor> xs, double p) {
+  return !xs.empty() && on_gpu(xs.front()) ? cuda::sum_of_powers(xs, p) : cpu::sum_of_powers(xs, p);
+}
+
+[[nodiscard]] inline double largest_magnitude(std::span<const Tensor> xs) {
+  return !xs.empty() && on_gpu(xs.front()) ? cuda::largest_magnitude(xs) : cpu::largest_magnitude(xs);
 }
 
 inline void draw_reals(Tensor& out, const cpu::RealDistribution& distribution, const cpu::Draws& draws) {

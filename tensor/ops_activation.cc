@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include "tensor/checks.h"
-#include "tensor/cpu/piecewise.h"
 #include "tensor/elementwise.h"
+#include "tensor/kernels.h"
 #include "tensor/ops.h"
 
 namespace troupe {
@@ -27,7 +27,7 @@ Tensor piecewise(std::string_view op, cpu::PiecewiseOp kind, const Tensor& x, do
   x.require_defined(op);
   const DType dtype = promote_to_floating(x.dtype());
   Tensor out = Tensor::empty(x.shape(), compute_dtype(dtype), x.device());
-  cpu::piecewise(kind, out, x.to(out.dtype()).contiguous(), factor);
+  kernels::piecewise(kind, out, x.to(out.dtype()).contiguous(), factor);
   return out.to(dtype);
 }
 
@@ -99,20 +99,20 @@ Tensor relu6(const Tensor& x) {
 
 Tensor leaky_relu_backward(const Tensor& grad, const Tensor& x, double slope) {
   return backward_by_input("leaky_relu_backward", grad, x, [slope](Tensor& out, const Tensor& g, const Tensor& in) {
-    cpu::piecewise_backward(cpu::PiecewiseOp::leaky_relu, out, g, in, slope);
+    kernels::piecewise_backward(cpu::PiecewiseOp::leaky_relu, out, g, in, slope);
   });
 }
 
 Tensor elu_backward(const Tensor& grad, const Tensor& x, double alpha) {
   return backward_by_input("elu_backward", grad, x, [alpha](Tensor& out, const Tensor& g, const Tensor& in) {
-    cpu::piecewise_backward(cpu::PiecewiseOp::elu, out, g, in, alpha);
+    kernels::piecewise_backward(cpu::PiecewiseOp::elu, out, g, in, alpha);
   });
 }
 
 Tensor hardtanh_backward(const Tensor& grad, const Tensor& x, double low, double high) {
   require_order("hardtanh_backward", low, high);
   return backward_by_input("hardtanh_backward", grad, x, [low, high](Tensor& out, const Tensor& g, const Tensor& in) {
-    cpu::between(out, g, in, low, high);
+    kernels::between(out, g, in, low, high);
   });
 }
 

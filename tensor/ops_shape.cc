@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <tuple>
 #include <utility>
 
 #include "tensor/checks.h"
 #include "tensor/create.h"
+#include "tensor/kernels.h"
 #include "tensor/ops.h"
 
 namespace troupe {
@@ -24,11 +26,24 @@ bool differ_beside(int dim, const Shape& a, const Shape& b) {
   return x != y;
 }
 
+/// Whether an element of (rows, columns) is in a column of [begin(row), end(row)); where `x` is.
+template <class Bound>
+Tensor columns_between(const Tensor& x, const Bound& bounds_of) {
+  Tensor begins = Tensor::empty({x.size(-2), 1}, DType::i64);
+  Tensor ends = Tensor::empty({x.size(-2), 1}, DType::i64);
+  const auto first = begins.mutable_data<std::int64_t>();
+  const auto last = ends.mutable_data<std::int64_t>();
+  for (std::int64_t row = 0; row < x.size(-2); ++row) std::tie(first[static_cast<std::size_t>(row)], last[static_cast<std::size_t>(row)]) = bounds_of(row);
+  const Tensor columns = arange(x.size(-1)).to(x.device());
+  return logical_and(ge(columns, begins.to(x.device())), lt(columns, ends.to(x.device())));
+}
+
 /// Fills columns [begin(row), end(row)) of each row of matrices with zeros, which are bytes of 0 in every dtype.
 template <class Bound>
 Tensor with_zeros(std::string_view op, const Tensor& x, const Bound& bounds_of) {
   x.require_defined(op);
   if (x.dim() < 2) throw ShapeError(fmt::format("[{}] not a matrix: {}", op, to_string(x.shape())));
+  if (kernels::on_gpu(x)) return masked_fill(x, columns_between(x, bounds_of), 0.0);
   Tensor out = x.clone();
   const std::int64_t rows = x.size(-2);
   const std::int64_t columns = x.size(-1);

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "tensor/checks.h"
-#include "tensor/kernels.h"
+#include "tensor/loss_kernels.h"
 #include "tensor/ops.h"
 
 namespace troupe::detail {

@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "tensor/create.h"
 #include "tensor/ops.h"
 
 namespace troupe {
@@ -76,8 +77,10 @@ void draw_without_replacement(Line weights, std::span<std::int64_t> out, Generat
 
 }  // namespace
 
-Tensor bernoulli(const Shape& shape, double probability, Generator& generator, DType dtype) {
+Tensor bernoulli(const Shape& shape, double probability, Generator& generator, DType dtype, Device device) {
   check_probability(probability);
+  require_available("bernoulli", device);
+  if (device.kind == DeviceKind::cuda) return lt(rand(shape, generator, DType::f64, device), probability).to(dtype);
   Tensor result = Tensor::empty(shape, DType::boolean);
   for (bool& out : result.mutable_data<bool>()) out = generator.uniform() < probability;
   return result.to(dtype);
@@ -86,12 +89,12 @@ Tensor bernoulli(const Shape& shape, double probability, Generator& generator, D
 Tensor bernoulli(const Tensor& probabilities, Generator& generator) {
   probabilities.require_defined("bernoulli");
   if (!is_floating(probabilities.dtype())) detail::throw_not_floating("bernoulli", probabilities.dtype());
-  const Tensor wide = probabilities.to(DType::f64).contiguous();
+  const Tensor wide = probabilities.to(Device::cpu()).to(DType::f64).contiguous();
   const std::span<const double> p = wide.data<double>();
   std::ranges::for_each(p, check_probability);
   Tensor result = Tensor::empty(probabilities.shape(), DType::boolean);
   std::ranges::transform(p, result.mutable_data<bool>().begin(), [&](double at) { return generator.uniform() < at; });
-  return result.to(probabilities.dtype());
+  return result.to(probabilities.dtype()).to(probabilities.device());
 }
 
 Tensor multinomial(const Tensor& weights, std::int64_t count, Generator& generator, Replacement replacement) {
@@ -104,7 +107,7 @@ Tensor multinomial(const Tensor& weights, std::int64_t count, Generator& generat
   if (shape[shape.size() - 1] == 0 && (shape.size() == 1 || shape[0] > 0)) {
     throw ValueError("[multinomial] all weights are 0: row 0");
   }
-  const Tensor wide = weights.to(DType::f64).contiguous();
+  const Tensor wide = weights.to(Device::cpu()).to(DType::f64).contiguous();
   const std::vector<Line> rows = lines_of(wide);
   for (std::size_t row = 0; row < rows.size(); ++row) check_weights(rows[row], row, count, replacement);
   shape[shape.size() - 1] = count;
@@ -116,7 +119,7 @@ Tensor multinomial(const Tensor& weights, std::int64_t count, Generator& generat
                                     : draw_without_replacement(row, out, generator);
     rest = rest.subspan(out.size());
   }
-  return result;
+  return result.to(weights.device());
 }
 
 Tensor categorical(const Tensor& logits, Generator& generator) {
@@ -124,7 +127,7 @@ Tensor categorical(const Tensor& logits, Generator& generator) {
   if (logits.dim() == 0 || logits.size(-1) == 0) {
     throw ShapeError(fmt::format("[categorical] no classes: {}", to_string(logits.shape())));
   }
-  const Tensor wide = logits.to(DType::f64);
+  const Tensor wide = logits.to(Device::cpu()).to(DType::f64);
   const Tensor top = max(wide, {-1}, KeepDim::yes);
   for (std::int64_t line = 0; const double at : top.data<double>()) {
     if (!(at < std::numeric_limits<double>::infinity())) {
@@ -140,7 +143,7 @@ Tensor categorical(const Tensor& logits, Generator& generator) {
     draw_with_replacement(line, rest.first(1), generator);
     rest = rest.subspan(1);
   }
-  return result;
+  return result.to(logits.device());
 }
 
 }  // namespace troupe

@@ -1,6 +1,7 @@
 // Draws from distributions that tensors describe. Every draw comes from the generator that is passed in, one after the
 // other on the calling thread, so results depend neither on threads nor on the layout of the arguments. Nothing is drawn
-// where an error is thrown.
+// where an error is thrown. Results are where the arguments are, and the same on a GPU: what depends on tensors is drawn on
+// the CPU and copied.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +13,8 @@ namespace troupe {
 
 /// 1 with `probability`, else 0: element i is whether the generator's i-th uniform() is below it. Any dtype.
 /// Throws ValueError `[bernoulli] probability outside [0, 1]: 1.5`.
-[[nodiscard]] Tensor bernoulli(const Shape& shape, double probability, Generator& generator, DType dtype = DType::f32);
+[[nodiscard]] Tensor bernoulli(const Shape& shape, double probability, Generator& generator, DType dtype = DType::f32,
+                               Device device = Device::cpu());
 /// As above with a probability for each element, of the shape and floating dtype of `probabilities`.
 [[nodiscard]] Tensor bernoulli(const Tensor& probabilities, Generator& generator);
 

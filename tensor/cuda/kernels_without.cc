@@ -5,12 +5,14 @@
 #include "tensor/cuda/elementwise.h"
 #include "tensor/cuda/embedding_bag.h"
 #include "tensor/cuda/gather.h"
+#include "tensor/cuda/global_norm.h"
 #include "tensor/cuda/group_norm.h"
 #include "tensor/cuda/matmul.h"
 #include "tensor/cuda/order.h"
 #include "tensor/cuda/pair_loss.h"
 #include "tensor/cuda/pooling.h"
 #include "tensor/cuda/recurrent.h"
+#include "tensor/cuda/piecewise.h"
 #include "tensor/cuda/random.h"
 #include "tensor/cuda/reduce.h"
 #include "tensor/cuda/scan.h"
@@ -106,6 +108,18 @@ SummedRows sum_by_number(const Tensor& /*numbers*/, const Tensor& x, std::int64_
 bool ascends(const Tensor& numbers) {
   refuse(numbers);
   return false;
+}
+
+void piecewise(cpu::PiecewiseOp /*op*/, Tensor& out, const Tensor& /*x*/, double /*factor*/) { refuse(out); }
+void piecewise_backward(cpu::PiecewiseOp /*op*/, Tensor& out, const Tensor& /*g*/, const Tensor& /*x*/, double /*factor*/) { refuse(out); }
+void between(Tensor& out, const Tensor& /*g*/, const Tensor& /*x*/, double /*low*/, double /*high*/) { refuse(out); }
+double sum_of_powers(std::span<const Tensor> xs, double /*p*/) {
+  refuse(xs.front());
+  return 0.0;
+}
+double largest_magnitude(std::span<const Tensor> xs) {
+  refuse(xs.front());
+  return 0.0;
 }
 
 void draw_reals(Tensor& out, const cpu::RealDistribution& /*distribution*/, const cpu::Draws& /*draws*/) { refuse(out); }

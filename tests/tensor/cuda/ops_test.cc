@@ -1,0 +1,394 @@
+// Every operation of tensor/ops*.h on a GPU, beside the CPU. Dtypes, layouts and sizes are the other tests' here.
+#include "tensor/ops.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <regex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tensor/create.h"
+#include "tensor/ops_activation.h"
+#include "tensor/ops_attention.h"
+#include "tensor/ops_conv.h"
+#include "tensor/ops_einsum.h"
+#include "tensor/ops_embedding.h"
+#include "tensor/ops_index.h"
+#include "tensor/ops_inplace.h"
+#include "tensor/ops_loss.h"
+#include "tensor/ops_matmul.h"
+#include "tensor/ops_nn.h"
+#include "tensor/ops_norm.h"
+#include "tensor/ops_pool.h"
+#include "tensor/ops_reduce.h"
+#include "tensor/ops_reuse.h"
+#include "tensor/ops_rnn.h"
+#include "tensor/ops_scan.h"
+#include "tensor/ops_shape.h"
+#include "tensor/ops_sort.h"
+#include "tests/tensor/cuda/on_gpu.h"
+
+namespace troupe {
+namespace {
+
+using testing::kGpu;
+using testing::NeedsGpus;
+using Results = std::vector<Tensor>;
+
+/// Makes arguments on one device: the same numbers on each.
+struct Given {
+  Device device;
+
+  /// From 0.1 to 0.9: logarithms, roots and probabilities have values.
+  [[nodiscard]] Tensor x(const Shape& shape = {2, 3, 4}, std::uint64_t seed = 1) const {
+    Generator generator(seed);
+    return uniform(shape, 0.1, 0.9, generator).to(device);
+  }
+  [[nodiscard]] Tensor y(const Shape& shape = {2, 3, 4}) const { return x(shape, 2); }
+  /// From -1 to 1.
+  [[nodiscard]] Tensor signed_x(const Shape& shape = {2, 3, 4}) const { return (x(shape) - 0.5) * 2.5; }
+  [[nodiscard]] Tensor index(const Shape& shape, std::int64_t size) const {
+    Generator generator(3);
+    return randint(0, size, shape, generator).to(device);
+  }
+  [[nodiscard]] Tensor flags() const { return gt(x(), 0.5); }
+};
+
+/// One operation, called in all its forms that kernels tell apart.
+struct Call {
+  std::string_view name;
+  Results (*run)(const Given& given);
+};
+using Calls = std::vector<Call>;
+
+Calls arithmetic() {
+  return {
+      {"add", [](const Given& g) { return Results{add(g.x(), g.y()), add(g.x(), 0.5), add(g.x(), g.y({3, 1}))}; }},
+      {"sub", [](const Given& g) { return Results{sub(g.x(), g.y()), sub(g.x(), 0.5), sub(0.5, g.x())}; }},
+      {"mul", [](const Given& g) { return Results{mul(g.x(), g.y()), mul(g.x(), 0.5)}; }},
+      {"div", [](const Given& g) { return Results{div(g.x(), g.y()), div(g.x(), 0.5), div(0.5, g.x())}; }},
+      {"maximum", [](const Given& g) { return Results{maximum(g.x(), g.y()), maximum(g.x(), 0.5)}; }},
+      {"minimum", [](const Given& g) { return Results{minimum(g.x(), g.y()), minimum(g.x(), 0.5)}; }},
+      {"pow", [](const Given& g) { return Results{pow(g.x(), g.y()), pow(g.x(), 3.0)}; }},
+      {"clamp", [](const Given& g) { return Results{clamp(g.x(), 0.3, 0.6)}; }},
+      {"where", [](const Given& g) { return Results{where(g.flags(), g.x(), g.y())}; }},
+      {"axpby_into", [](const Given& g) { Tensor out = g.x(); axpby_into(out, 2.0, g.x(), 3.0, g.y()); return Results{out}; }},
+      {"add_into", [](const Given& g) { Tensor out = g.x(); add_into(out, g.y()); return Results{out}; }},
+      {"scale_into", [](const Given& g) { Tensor out = g.x(); scale_into(out, 2.0); return Results{out}; }},
+      {"add_", [](const Given& g) { return Results{add_(g.x(), g.y(), 2.0), add_(g.x(), 0.5)}; }},
+      {"sub_", [](const Given& g) { return Results{sub_(g.x(), g.y(), 2.0), sub_(g.x(), 0.5)}; }},
+      {"mul_", [](const Given& g) { return Results{mul_(g.x(), g.y()), mul_(g.x(), 0.5)}; }},
+      {"div_", [](const Given& g) { return Results{div_(g.x(), g.y()), div_(g.x(), 0.5)}; }},
+      {"clamp_", [](const Given& g) { return Results{clamp_(g.x(), 0.3, 0.6)}; }},
+      {"fill_", [](const Given& g) { return Results{fill_(g.x(), 7.0)}; }},
+      {"zero_", [](const Given& g) { return Results{zero_(g.x())}; }},
+      {"copy_", [](const Given& g) { return Results{copy_(g.x(), g.y({3, 1}))}; }},
+  };
+}
+
+Calls functions() {
+  return {
+      {"neg", [](const Given& g) { return Results{neg(g.x())}; }},
+      {"abs", [](const Given& g) { return Results{abs(g.signed_x())}; }},
+      {"sign", [](const Given& g) { return Results{sign(g.signed_x())}; }},
+      {"floor", [](const Given& g) { return Results{floor(g.signed_x())}; }},
+      {"ceil", [](const Given& g) { return Results{ceil(g.signed_x())}; }},
+      {"round", [](const Given& g) { return Results{round(g.signed_x())}; }},
+      {"exp", [](const Given& g) { return Results{exp(g.x())}; }},
+      {"expm1", [](const Given& g) { return Results{expm1(g.x())}; }},
+      {"log", [](const Given& g) { return Results{log(g.x())}; }},
+      {"log1p", [](const Given& g) { return Results{log1p(g.x())}; }},
+      {"sqrt", [](const Given& g) { return Results{sqrt(g.x())}; }},
+      {"rsqrt", [](const Given& g) { return Results{rsqrt(g.x())}; }},
+      {"sin", [](const Given& g) { return Results{sin(g.x())}; }},
+      {"cos", [](const Given& g) { return Results{cos(g.x())}; }},
+      {"erf", [](const Given& g) { return Results{erf(g.x())}; }},
+      {"tanh", [](const Given& g) { return Results{tanh(g.x())}; }},
+      {"eq", [](const Given& g) { return Results{eq(g.x(), g.x()), eq(g.x(), 0.5)}; }},
+      {"ne", [](const Given& g) { return Results{ne(g.x(), g.x()), ne(g.x(), 0.5)}; }},
+      {"lt", [](const Given& g) { return Results{lt(g.x(), g.y()), lt(g.x(), 0.5)}; }},
+      {"le", [](const Given& g) { return Results{le(g.x(), g.y()), le(g.x(), 0.5)}; }},
+      {"gt", [](const Given& g) { return Results{gt(g.x(), g.y()), gt(g.x(), 0.5)}; }},
+      {"ge", [](const Given& g) { return Results{ge(g.x(), g.y()), ge(g.x(), 0.5)}; }},
+      {"logical_and", [](const Given& g) { return Results{logical_and(g.flags(), gt(g.y(), 0.5))}; }},
+      {"logical_or", [](const Given& g) { return Results{logical_or(g.flags(), gt(g.y(), 0.5))}; }},
+      {"logical_xor", [](const Given& g) { return Results{logical_xor(g.flags(), gt(g.y(), 0.5))}; }},
+      {"logical_not", [](const Given& g) { return Results{logical_not(g.flags())}; }},
+      {"isnan", [](const Given& g) { return Results{isnan(log(g.signed_x()))}; }},
+      {"isfinite", [](const Given& g) { return Results{isfinite(log(g.signed_x()))}; }},
+  };
+}
+
+Calls activations() {
+  return {
+      {"sigmoid", [](const Given& g) { return Results{sigmoid(g.signed_x())}; }},
+      {"relu", [](const Given& g) { return Results{relu(g.signed_x())}; }},
+      {"gelu", [](const Given& g) { return Results{gelu(g.signed_x()), gelu(g.signed_x(), Gelu::tanh)}; }},
+      {"silu", [](const Given& g) { return Results{silu(g.signed_x())}; }},
+      {"softplus", [](const Given& g) { return Results{softplus(g.signed_x()), softplus(g.signed_x(), 2.0)}; }},
+      {"leaky_relu", [](const Given& g) { return Results{leaky_relu(g.signed_x())}; }},
+      {"elu", [](const Given& g) { return Results{elu(g.signed_x())}; }},
+      {"hardtanh", [](const Given& g) { return Results{hardtanh(g.signed_x(), -0.5, 0.5)}; }},
+      {"relu6", [](const Given& g) { return Results{relu6(g.signed_x())}; }},
+      {"relu_backward", [](const Given& g) { return Results{relu_backward(g.y(), relu(g.signed_x()))}; }},
+      {"tanh_backward", [](const Given& g) { return Results{tanh_backward(g.y(), g.x())}; }},
+      {"sigmoid_backward", [](const Given& g) { return Results{sigmoid_backward(g.y(), g.x())}; }},
+      {"gelu_backward", [](const Given& g) { return Results{gelu_backward(g.y(), g.signed_x()), gelu_backward(g.y(), g.signed_x(), Gelu::tanh)}; }},
+      {"silu_backward", [](const Given& g) { return Results{silu_backward(g.y(), g.signed_x())}; }},
+      {"softplus_backward", [](const Given& g) { return Results{softplus_backward(g.y(), g.signed_x(), 2.0)}; }},
+      {"leaky_relu_backward", [](const Given& g) { return Results{leaky_relu_backward(g.y(), g.signed_x())}; }},
+      {"elu_backward", [](const Given& g) { return Results{elu_backward(g.y(), g.signed_x())}; }},
+      {"hardtanh_backward", [](const Given& g) { return Results{hardtanh_backward(g.y(), g.signed_x(), -0.5, 0.5)}; }},
+      {"log_sigmoid", [](const Given& g) { return Results{log_sigmoid(g.signed_x())}; }},
+      {"softmax", [](const Given& g) { return Results{softmax(g.x()), softmax(g.x(), 0)}; }},
+      {"log_softmax", [](const Given& g) { return Results{log_softmax(g.x()), log_softmax(g.x(), 0)}; }},
+      {"softmax_backward", [](const Given& g) { return Results{softmax_backward(g.y(), softmax(g.x()))}; }},
+      {"log_softmax_backward", [](const Given& g) { return Results{log_softmax_backward(g.y(), log_softmax(g.x()))}; }},
+      {"dropout_mask", [](const Given& g) { Generator draws(5); return Results{dropout_mask({3, 5}, 0.5, draws, DType::f32, g.device)}; }},
+  };
+}
+
+Calls reductions() {
+  return {
+      {"sum", [](const Given& g) { return Results{sum(g.x()), sum(g.x(), 1), sum(g.x(), {0, 2}, KeepDim::yes)}; }},
+      {"prod", [](const Given& g) { return Results{prod(g.x()), prod(g.x(), 1)}; }},
+      {"mean", [](const Given& g) { return Results{mean(g.x()), mean(g.x(), 1)}; }},
+      {"max", [](const Given& g) { return Results{max(g.x()), max(g.x(), 1)}; }},
+      {"min", [](const Given& g) { return Results{min(g.x()), min(g.x(), 1)}; }},
+      {"argmax", [](const Given& g) { return Results{argmax(g.x(), 1)}; }},
+      {"argmin", [](const Given& g) { return Results{argmin(g.x(), 1)}; }},
+      {"any", [](const Given& g) { return Results{any(g.flags()), any(g.flags(), 1)}; }},
+      {"all", [](const Given& g) { return Results{all(g.flags()), all(g.flags(), 1)}; }},
+      {"var", [](const Given& g) { return Results{var(g.x()), var(g.x(), 1)}; }},
+      {"stddev", [](const Given& g) { return Results{stddev(g.x()), stddev(g.x(), 1)}; }},
+      {"norm", [](const Given& g) { return Results{norm(g.x()), norm(g.x(), 3.0, 1), norm(g.x(), 1.0)}; }},
+      {"logsumexp", [](const Given& g) { return Results{logsumexp(g.x(), 1)}; }},
+      {"sum_to", [](const Given& g) { return Results{sum_to(g.x(), {3, 1})}; }},
+      {"cosine_similarity", [](const Given& g) { return Results{cosine_similarity(g.x(), g.y())}; }},
+      {"cumsum", [](const Given& g) { return Results{cumsum(g.x(), 1)}; }},
+      {"cumsum_backward", [](const Given& g) { return Results{cumsum_backward(g.x(), 1)}; }},
+      {"sort", [](const Given& g) { const Sorted found = sort(g.x(), 1); return Results{found.values, found.indices}; }},
+      {"argsort", [](const Given& g) { return Results{argsort(g.x(), 0, Order::descending)}; }},
+      {"topk", [](const Given& g) { const Sorted found = topk(g.x(), 2); return Results{found.values, found.indices}; }},
+  };
+}
+
+Calls shapes() {
+  return {
+      {"reshape", [](const Given& g) { return Results{reshape(g.x().transpose(), {6, 4})}; }},
+      {"transpose", [](const Given& g) { return Results{transpose(g.x(), 0, 1)}; }},
+      {"permute", [](const Given& g) { return Results{permute(g.x(), std::vector<int>{2, 0, 1})}; }},
+      {"squeeze", [](const Given& g) { return Results{squeeze(g.x({2, 1, 4}), 1)}; }},
+      {"unsqueeze", [](const Given& g) { return Results{unsqueeze(g.x(), 1)}; }},
+      {"expand", [](const Given& g) { return Results{expand(g.x({3, 1}), {2, 3, 4})}; }},
+      {"flatten", [](const Given& g) { return Results{flatten(g.x(), 1)}; }},
+      {"concat", [](const Given& g) { return Results{concat({g.x(), g.y()}, 1)}; }},
+      {"stack", [](const Given& g) { return Results{stack({g.x(), g.y()}, 1)}; }},
+      {"narrow", [](const Given& g) { return Results{narrow(g.x(), 1, 1, 2)}; }},
+      {"split", [](const Given& g) { return split(g.x(), 2, 1); }},
+      {"split_with_sizes", [](const Given& g) { return split_with_sizes(g.x(), {1, 2}, 1); }},
+      {"chunk", [](const Given& g) { return chunk(g.x(), 2, 2); }},
+      {"flip", [](const Given& g) { return Results{flip(g.x(), {0, 2})}; }},
+      {"pad", [](const Given& g) { return Results{pad(g.x(), {1, 2, -1, 1}, 0.5)}; }},
+      {"roll", [](const Given& g) { return Results{roll(g.x(), 2, 1)}; }},
+      {"repeat", [](const Given& g) { return Results{repeat(g.x(), {2, 1, 3})}; }},
+      {"tril", [](const Given& g) { return Results{tril(g.x()), tril(g.x(), -1), tril(g.x(), 9)}; }},
+      {"triu", [](const Given& g) { return Results{triu(g.x()), triu(g.x(), 1), triu(g.x(), -9)}; }},
+  };
+}
+
+Calls by_index() {
+  return {
+      {"index_select", [](const Given& g) { return Results{index_select(g.x(), 1, g.index({5}, 3))}; }},
+      {"index_select_backward", [](const Given& g) { return Results{index_select_backward(g.x({2, 5, 4}), 1, g.index({5}, 3), {2, 3, 4})}; }},
+      {"one_hot", [](const Given& g) { return Results{one_hot(g.index({5}, 3), 3), one_hot(g.index({5}, 3))}; }},
+      {"gather", [](const Given& g) { return Results{gather(g.x(), 1, g.index({2, 2, 4}, 3))}; }},
+      {"scatter_add", [](const Given& g) { return Results{scatter_add(g.x(), 1, g.index({2, 2, 4}, 3), g.y())}; }},
+      {"index_add", [](const Given& g) { return Results{index_add(g.x(), 1, g.index({5}, 3), g.y({2, 5, 4}))}; }},
+      {"nonzero", [](const Given& g) { return Results{nonzero(g.flags())}; }},
+      {"masked_select", [](const Given& g) { return Results{masked_select(g.x(), g.flags())}; }},
+      {"masked_fill", [](const Given& g) { return Results{masked_fill(g.x(), g.flags(), 7.0)}; }},
+      {"embedding", [](const Given& g) { return Results{embedding(g.x({5, 4}), g.index({2, 3}, 5))}; }},
+      {"embedding_backward", [](const Given& g) { return Results{embedding_backward(g.x(), g.index({2, 3}, 5), 5)}; }},
+      {"embedding_bag",
+       [](const Given& g) {
+         Results all;
+         for (const BagMode mode : {BagMode::sum, BagMode::mean, BagMode::max}) all.push_back(embedding_bag(g.x({5, 4}), g.index({2, 3}, 5), {}, {.mode = mode}));
+         return all;
+       }},
+  };
+}
+
+Calls losses() {
+  return {
+      {"nll_loss", [](const Given& g) { return Results{nll_loss(log(g.x()), g.index({2, 4}, 3)), nll_loss(log(g.x()), g.index({2, 4}, 3), Reduction::none)}; }},
+      {"cross_entropy",
+       [](const Given& g) {
+         return Results{cross_entropy(g.x({5, 7}), g.index({5}, 7)), cross_entropy(g.x(), g.index({2, 4}, 3), Reduction::none),
+                        cross_entropy(g.x({5, 7}), g.index({5}, 7), {.weight = g.y({7}), .label_smoothing = 0.1}), cross_entropy(g.x({5, 7}), g.y({5, 7}))};
+       }},
+      {"mse_loss", [](const Given& g) { return Results{mse_loss(g.x(), g.y()), mse_loss(g.x(), g.y(), Reduction::none)}; }},
+      {"l1_loss", [](const Given& g) { return Results{l1_loss(g.x(), g.y())}; }},
+      {"smooth_l1_loss", [](const Given& g) { return Results{smooth_l1_loss(g.x(), g.y(), {.beta = 0.2})}; }},
+      {"huber_loss", [](const Given& g) { return Results{huber_loss(g.x(), g.y(), {.delta = 0.2})}; }},
+      {"bce_loss", [](const Given& g) { return Results{bce_loss(g.x(), g.y())}; }},
+      {"bce_with_logits", [](const Given& g) { return Results{bce_with_logits(g.signed_x(), g.y())}; }},
+      {"kl_div", [](const Given& g) { return Results{kl_div(log(g.x()), g.y())}; }},
+  };
+}
+
+Calls products() {
+  return {
+      {"matmul", [](const Given& g) { return Results{matmul(g.x(), g.y({4, 5})), matmul(g.x(), g.y({2, 4, 5}))}; }},
+      {"bmm", [](const Given& g) { return Results{bmm(g.x(), g.y({2, 4, 5}))}; }},
+      {"addmm", [](const Given& g) { return Results{addmm(g.x({3, 5}), g.x({3, 4}), g.y({4, 5}), 0.5, 2.0)}; }},
+      {"dot", [](const Given& g) { return Results{dot(g.x({7}), g.y({7}))}; }},
+      {"mv", [](const Given& g) { return Results{mv(g.x({3, 4}), g.y({4}))}; }},
+      {"outer", [](const Given& g) { return Results{outer(g.x({3}), g.y({4}))}; }},
+      {"einsum", [](const Given& g) { return Results{einsum("bij,bkj->bik", {g.x(), g.y({2, 5, 4})})}; }},
+      {"scaled_dot_product_attention", [](const Given& g) { return Results{scaled_dot_product_attention(g.x({2, 3, 4}), g.y({2, 5, 4}), g.x({2, 5, 6}))}; }},
+      {"scaled_dot_product_attention_forward",
+       [](const Given& g) {
+         const ScaledDotProductResult found = scaled_dot_product_attention_forward(g.x({2, 3, 4}), g.y({2, 5, 4}), g.x({2, 5, 6}), {}, nullptr);
+         return Results{found.output, found.logsumexp};
+       }},
+      {"scaled_dot_product_attention_backward",
+       [](const Given& g) {
+         const Tensor query = g.x({2, 3, 4});
+         const Tensor key = g.y({2, 5, 4});
+         const Tensor value = g.x({2, 5, 6});
+         const ScaledDotProductResult forward = scaled_dot_product_attention_forward(query, key, value, {}, nullptr);
+         const ScaledDotProductGradients by = scaled_dot_product_attention_backward(g.y({2, 3, 6}), query, key, value, forward, {});
+         return Results{by.query, by.key, by.value};
+       }},
+  };
+}
+
+Results of(const NormResult& found) { return {found.output, found.mean, found.var}; }
+Results of(const NormGradients& by) { return {by.x, by.weight, by.bias}; }
+
+Calls norms() {
+  return {
+      {"batch_norm", [](const Given& g) { return of(batch_norm(g.x(), {g.x({3}), g.y({3})}, g.x({3}), g.y({3})).norm); }},
+      {"batch_norm_backward", [](const Given& g) { return of(batch_norm_backward(g.y(), g.x(), batch_norm(g.x(), {}, g.x({3})).norm, g.x({3}))); }},
+      {"layer_norm", [](const Given& g) { return of(layer_norm(g.x(), {4}, g.x({4}), g.y({4}))); }},
+      {"layer_norm_backward", [](const Given& g) { return of(layer_norm_backward(g.y(), g.x(), layer_norm(g.x(), {3, 4}), {3, 4})); }},
+      {"group_norm", [](const Given& g) { return of(group_norm(g.x({2, 6, 4}), 2, g.x({6}), g.y({6}))); }},
+      {"group_norm_backward", [](const Given& g) { return of(group_norm_backward(g.y({2, 6, 4}), g.x({2, 6, 4}), group_norm(g.x({2, 6, 4}), 2), 2)); }},
+      {"instance_norm", [](const Given& g) { return of(instance_norm(g.x())); }},
+  };
+}
+
+Calls convolutions() {
+  return {
+      {"conv2d", [](const Given& g) { return Results{conv2d(g.x({2, 4, 6, 5}), g.y({6, 2, 3, 2}), g.x({6}), {.stride = {2, 1}, .padding = {1, 0}, .groups = 2})}; }},
+      {"conv2d_backward_input", [](const Given& g) { return Results{conv2d_backward_input(g.x({2, 6, 4, 4}), g.y({6, 4, 3, 2}), {2, 4, 6, 5})}; }},
+      {"conv2d_backward_weight", [](const Given& g) { return Results{conv2d_backward_weight(g.x({2, 6, 4, 4}), g.y({2, 4, 6, 5}), {6, 4, 3, 2})}; }},
+      {"conv1d", [](const Given& g) { return Results{conv1d(g.x({2, 4, 6}), g.y({5, 4, 3}), g.x({5}))}; }},
+      {"conv_transpose2d", [](const Given& g) { return Results{conv_transpose2d(g.x({2, 4, 3, 3}), g.y({4, 5, 3, 2}), g.x({5}), {.stride = {2, 2}})}; }},
+      {"conv_transpose1d", [](const Given& g) { return Results{conv_transpose1d(g.x({2, 4, 3}), g.y({4, 5, 3}), g.x({5}))}; }},
+      {"max_pool2d", [](const Given& g) { const MaxPoolResult found = max_pool2d(g.x({2, 3, 6, 5})); return Results{found.output, found.where_max}; }},
+      {"max_pool1d", [](const Given& g) { return Results{max_pool1d(g.x({2, 3, 6})).output}; }},
+      {"adaptive_max_pool2d", [](const Given& g) { return Results{adaptive_max_pool2d(g.x({2, 3, 6, 5}), {4, 3}).output}; }},
+      {"max_pool_backward", [](const Given& g) { return Results{max_pool_backward(g.y({2, 3, 3, 2}), max_pool2d(g.x({2, 3, 6, 5})).where_max, {2, 3, 6, 5})}; }},
+      {"avg_pool2d", [](const Given& g) { return Results{avg_pool2d(g.x({2, 3, 6, 5}))}; }},
+      {"avg_pool2d_backward", [](const Given& g) { return Results{avg_pool2d_backward(g.y({2, 3, 3, 2}), {2, 3, 6, 5})}; }},
+      {"avg_pool1d", [](const Given& g) { return Results{avg_pool1d(g.x({2, 3, 6}))}; }},
+      {"avg_pool1d_backward", [](const Given& g) { return Results{avg_pool1d_backward(g.y({2, 3, 3}), {2, 3, 6})}; }},
+      {"adaptive_avg_pool2d", [](const Given& g) { return Results{adaptive_avg_pool2d(g.x({2, 3, 6, 5}), {4, 3})}; }},
+      {"adaptive_avg_pool2d_backward", [](const Given& g) { return Results{adaptive_avg_pool2d_backward(g.y({2, 3, 4, 3}), {2, 3, 6, 5})}; }},
+      {"adaptive_avg_pool1d", [](const Given& g) { return Results{adaptive_avg_pool1d(g.x({2, 3, 6}), 4)}; }},
+      {"adaptive_avg_pool1d_backward", [](const Given& g) { return Results{adaptive_avg_pool1d_backward(g.y({2, 3, 4}), {2, 3, 6})}; }},
+  };
+}
+
+/// Of `gates` * 3 rows: of 3 hidden numbers, and as many inputs as `x` (5, 2, 4) has.
+RnnWeights weights(const Given& g, std::int64_t gates) {
+  return {g.signed_x({gates * 3, 4}), g.signed_x({gates * 3, 3}), g.x({gates * 3}), g.y({gates * 3})};
+}
+
+Calls recurrences() {
+  return {
+      {"lstm", [](const Given& g) { const RnnResult found = lstm(g.x({5, 2, 4}), weights(g, 4)); return Results{found.output, found.hidden, found.cell}; }},
+      {"gru", [](const Given& g) { return Results{gru(g.x({5, 2, 4}), weights(g, 3), {}, TimeDirection::reverse).output}; }},
+      {"rnn", [](const Given& g) { return Results{rnn(g.x({5, 2, 4}), weights(g, 1), g.y({2, 3})).output}; }},
+      {"rnn_backward",
+       [](const Given& g) {
+         const RnnStepGradients by = rnn_backward({g.y({5, 2, 3}), {}, {}}, lstm(g.x({5, 2, 4}), weights(g, 4)).tape);
+         return Results{by.hidden, by.cell, by.from_input};
+       }},
+      {"rnn_backward_input_weight", [](const Given& g) { return Results{rnn_backward_input_weight(g.x({5, 2, 12}), g.y({5, 2, 4}))}; }},
+      {"rnn_backward_hidden_weight", [](const Given& g) { return Results{rnn_backward_hidden_weight(g.x({5, 2, 12}), lstm(g.y({5, 2, 4}), weights(g, 4)).tape)}; }},
+  };
+}
+
+Calls every_call() {
+  Calls all;
+  for (const auto& family : {arithmetic, functions, activations, reductions, shapes, by_index, losses, products, norms, convolutions, recurrences}) {
+    const Calls calls = family();
+    all.insert(all.end(), calls.begin(), calls.end());
+  }
+  return all;
+}
+
+/// Names of the functions that tensor/ops*.h declare.
+std::vector<std::string> declared() {
+  const std::regex function(R"(^(?:\[\[nodiscard\]\] )?(?:inline )?[A-Za-z:<>]+ (\w+)\(.*)");
+  std::vector<std::string> names;
+  for (const auto& file : std::filesystem::directory_iterator(std::filesystem::path(TROUPE_SOURCE_DIR) / "tensor")) {
+    const std::string name = file.path().filename().string();
+    if (!name.starts_with("ops") || !name.ends_with(".h")) continue;
+    std::ifstream text(file.path());
+    std::smatch found;
+    for (std::string line; std::getline(text, line);) {
+      if (std::regex_match(line, found, function)) names.push_back(found[1]);
+    }
+  }
+  return names;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(cuda_ops)
+
+BOOST_AUTO_TEST_CASE(every_operation_is_among_the_calls) {
+  const Calls calls = every_call();
+  const std::vector<std::string> names = declared();
+  BOOST_TEST(names.size() > 200U);
+  for (const std::string& name : names) {
+    BOOST_CHECK_MESSAGE(std::ranges::find(calls, name, &Call::name) != calls.end(), name << " is not called");
+  }
+}
+
+BOOST_AUTO_TEST_CASE(every_call_fits_its_operation) {
+  for (const Call& call : every_call()) {
+    BOOST_TEST_CONTEXT(call.name) {
+      for (const Tensor& result : call.run({Device::cpu()})) BOOST_TEST(result.defined());
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(every_operation_gives_on_a_gpu_what_it_gives_on_the_cpu, *boost::unit_test::precondition(NeedsGpus{1})) {
+  for (const Call& call : every_call()) {
+    BOOST_TEST_CONTEXT(call.name) {
+      try {
+        const Results expected = call.run({Device::cpu()});
+        const Results got = call.run({kGpu});
+        BOOST_REQUIRE_EQUAL(got.size(), expected.size());
+        for (std::size_t i = 0; i < got.size(); ++i) {
+          BOOST_CHECK(got[i].device() == kGpu);
+          // Sums of up to 30 terms of size 1, of two mathematics libraries.
+          expect_close(got[i].to(Device::cpu()), expected[i], 2e-5, 2e-5);
+        }
+      } catch (const TensorError& error) {
+        BOOST_ERROR(call.name << ": " << error.what());
+      }
+    }
+  }
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace troupe
