@@ -69,12 +69,11 @@ std::array<int, 4> ConvolutionDescriptors::counted() const {
 }
 
 bool ConvolutionDescriptors::is_exact(cudnnMathType_t math) const noexcept {
-  if (dtype_ == DType::f64) return true;
   return dtype_ == DType::f32 ? math == CUDNN_FMA_MATH || math == CUDNN_DEFAULT_MATH : math != CUDNN_TENSOR_OP_MATH_ALLOW_CONVERSION;
 }
 
 void ConvolutionDescriptors::set_math(cudnnMathType_t math) {
-  if (dtype_ == DType::f16 || dtype_ == DType::bf16) require_success(functions_, functions_.set_math(convolution_, math));
+  if (dtype_ != DType::f32) require_success(functions_, functions_.set_math(convolution_, math));
 }
 
 }  // namespace troupe::cuda
