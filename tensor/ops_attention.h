@@ -9,6 +9,7 @@
 
 namespace troupe {
 
+/// Which keys a query sees, and what happens to their scores and weights.
 struct ScaledDotProductOptions {
   /// Broadcast to the scores (..., l, s): boolean, true shows a key to a query and false hides it; or floating, added.
   Tensor mask{};

@@ -10,6 +10,7 @@
 #include "autograd/engine.h"
 #include "autograd/gradcheck.h"
 #include "autograd/ops.h"
+#include "autograd/ops_attention.h"
 #include "autograd/ops_loss.h"
 #include "autograd/ops_nn.h"
 #include "autograd/ops_norm.h"
@@ -180,6 +181,8 @@ std::vector<Operation> layers() {
       {"gru", {{2, kN, 3}, {6, 3}, {6, 2}, {6}, {6}},
        [](Inputs v) { return gru(v[0], {v[1], v[2], v[3], v[4]}, {}, TimeDirection::reverse).output; }},
       {"rnn", {{2, kN, 3}, {2, 3}, {2, 2}, {2}, {2}}, [](Inputs v) { return rnn(v[0], {v[1], v[2], v[3], v[4]}).output; }},
+      {"scaled_dot_product_attention", {{kN, 4, 3}, {kN, 5, 3}, {kN, 5, 2}},
+       [](Inputs v) { return scaled_dot_product_attention(v[0], v[1], v[2], {.causal = true}); }},
       {"dropout", {{kN, 2, 3}},
        [](Inputs v) {
          Generator generator(3);
