@@ -20,36 +20,32 @@ constexpr std::int64_t kRowsAhead = 8;      // are fetched
 constexpr std::size_t kLineBytes = 64;      // of a cache line
 constexpr std::size_t kFetchedBytes = 512;  // of a row at most; the processor sees what follows by itself
 
-/// Sorts rows by the `bits` bits of their numbers from `shift` on, from `from` to `to`; equal ones keep their order.
-void sort_by_digit(const std::int64_t* numbers, const Tensor& from, Tensor& to, std::vector<std::int64_t>& places,
-                   int shift, int bits) {
-  const std::uint64_t mask = (std::uint64_t{1} << static_cast<unsigned>(bits)) - 1;
-  const auto digit = [=](std::int64_t row) {
-    return (static_cast<std::uint64_t>(numbers[row]) >> static_cast<unsigned>(shift)) & mask;
-  };
-  places.assign(mask + 1, 0);
-  const std::int64_t count = from.numel();
-  for (std::int64_t row = 0; row < count; ++row) ++places[digit(row)];
-  std::exclusive_scan(places.begin(), places.end(), places.begin(), std::int64_t{0});
-  std::int64_t* const sorted = mutable_elements<std::int64_t>(to);
-  const auto* const rows = elements<std::int64_t>(from);
-  for (std::int64_t i = 0; i < count; ++i) sorted[places[digit(rows[i])]++] = rows[i];
-}
-
-/// The rows by number, sorted by the least significant digit first.
+/// The rows by number, sorted by the least significant digit first; equal ones keep their order.
 Tensor sorted(const Tensor& numbers, std::int64_t limit) {
   const std::int64_t count = numbers.numel();
-  Tensor now = Tensor::empty({count}, DType::i64);
-  Tensor next = Tensor::empty({count}, DType::i64);
-  std::iota(mutable_elements<std::int64_t>(now), mutable_elements<std::int64_t>(now) + count, std::int64_t{0});
-  std::vector<std::int64_t> places;
+  const auto* const number = elements<std::int64_t>(numbers);
   const int all = static_cast<int>(std::bit_width(static_cast<std::uint64_t>(std::max<std::int64_t>(limit - 1, 1))));
   // Few numbers take more and smaller digits, whose counts are soon cleared.
   const int most = std::clamp(static_cast<int>(std::bit_width(static_cast<std::uint64_t>(count))), 4, kDigitBits);
   const int passes = (all + most - 1) / most;
   const int bits = (all + passes - 1) / passes;
-  for (int shift = 0; shift < all; shift += bits) {
-    sort_by_digit(elements<std::int64_t>(numbers), now, next, places, shift, bits);
+  const std::uint64_t mask = (std::uint64_t{1} << static_cast<unsigned>(bits)) - 1;
+  const auto digit = [=](std::int64_t row, int pass) {
+    return (static_cast<std::uint64_t>(number[row]) >> static_cast<unsigned>(pass * bits)) & mask;
+  };
+  std::vector<std::vector<std::int64_t>> places(static_cast<std::size_t>(passes), std::vector<std::int64_t>(mask + 1));
+  for (std::int64_t row = 0; row < count; ++row) {
+    for (int pass = 0; pass < passes; ++pass) ++places[static_cast<std::size_t>(pass)][digit(row, pass)];
+  }
+  Tensor now = Tensor::empty({count}, DType::i64);
+  Tensor next = Tensor::empty({count}, DType::i64);
+  std::iota(mutable_elements<std::int64_t>(now), mutable_elements<std::int64_t>(now) + count, std::int64_t{0});
+  for (int pass = 0; pass < passes; ++pass) {
+    std::int64_t* const place = places[static_cast<std::size_t>(pass)].data();
+    std::exclusive_scan(place, place + mask + 1, place, std::int64_t{0});
+    auto* const to = mutable_elements<std::int64_t>(next);
+    const auto* const rows = elements<std::int64_t>(now);
+    for (std::int64_t i = 0; i < count; ++i) to[place[digit(rows[i], pass)]++] = rows[i];
     std::swap(now, next);
   }
   return now;
@@ -100,20 +96,21 @@ Runs runs_of(const Tensor& numbers, std::int64_t limit) {
   Runs runs{{}, {}, sorted(numbers, limit)};
   const auto* const number = elements<std::int64_t>(numbers);
   const auto* const order = elements<std::int64_t>(runs.order);
-  const auto begins = [=](std::int64_t i) { return i == 0 || number[order[i]] != number[order[i - 1]]; };
+  Tensor begins = Tensor::empty({count + 1}, DType::i64);
+  auto* const begin = mutable_elements<std::int64_t>(begins);
   std::int64_t distinct = 0;
-  for (std::int64_t i = 0; i < count; ++i) distinct += begins(i) ? 1 : 0;
-  runs.numbers = Tensor::empty({distinct}, DType::i64);
-  runs.begins = Tensor::empty({distinct + 1}, DType::i64);
-  auto* const to_numbers = mutable_elements<std::int64_t>(runs.numbers);
-  auto* const to_begins = mutable_elements<std::int64_t>(runs.begins);
-  std::int64_t run = 0;
+  std::int64_t last = -1;
   for (std::int64_t i = 0; i < count; ++i) {
-    if (!begins(i)) continue;
-    to_numbers[run] = number[order[i]];
-    to_begins[run++] = i;
+    const std::int64_t here = number[order[i]];
+    begin[distinct] = i;  // stays if the number is new, else the next one takes its place
+    distinct += here != last ? 1 : 0;
+    last = here;
   }
-  to_begins[run] = count;
+  begin[distinct] = count;
+  runs.begins = begins.slice(0, 0, distinct + 1);
+  runs.numbers = Tensor::empty({distinct}, DType::i64);
+  auto* const numbered = mutable_elements<std::int64_t>(runs.numbers);
+  for (std::int64_t run = 0; run < distinct; ++run) numbered[run] = number[order[begin[run]]];
   return runs;
 }
 
