@@ -6,10 +6,12 @@
 #include <string>
 #include <string_view>
 
+#include "tensor/attention_of_products.h"
 #include "tensor/checks.h"
 #include "tensor/cpu/attention.h"
 #include "tensor/cpu/gemm.h"
 #include "tensor/create.h"
+#include "tensor/kernels.h"
 #include "tensor/ops.h"
 
 namespace troupe {
@@ -56,7 +58,8 @@ class Attention {
     Tensor sums = Tensor::empty(lines, computed(), query_.device());
     if (is_trivial()) return {zeros(output_, dtype_, query_.device()), sums};
     Tensor out = Tensor::empty(output_, computed(), query_.device());
-    cpu::attention(out, sums, operand(query_), operand(key_), operand(value_), how_);
+    const auto attention = kernels::on_gpu(out) ? detail::attention_of_products : cpu::attention;
+    attention(out, sums, operand(query_), operand(key_), operand(value_), how_);
     return {out.to(dtype_), sums};
   }
 
@@ -68,7 +71,8 @@ class Attention {
     if (!is_trivial()) {
       const cpu::AttentionForward saved{operand(query_), operand(key_), operand(value_),
                                         forward.output.to(computed()).contiguous(), forward.logsumexp};
-      cpu::attention_backward(by_query, by_key, by_value, operand(grad), saved, how_);
+      const auto attention = kernels::on_gpu(by_query) ? detail::attention_of_products_backward : cpu::attention_backward;
+      attention(by_query, by_key, by_value, operand(grad), saved, how_);
     }
     const auto of = [](const Tensor& x, const Tensor& gradient) { return sum_to(gradient, x.shape()).to(x.dtype()); };
     return {of(query_, by_query), of(key_, by_key), of(value_, by_value)};

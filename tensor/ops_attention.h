@@ -18,7 +18,8 @@ struct ScaledDotProductOptions {
   std::optional<double> scale{};  ///< of the scores; 1 / sqrt(e) if there is none
 };
 
-/// softmax(scale query key^T + mask) value. Never has all scores in memory: it takes some queries at a time.
+/// softmax(scale query key^T + mask) value. Never has all scores in memory: it takes some queries at a time,
+/// but for GPUs.
 /// Shapes: query (..., l, e), key (..., s, e), value (..., s, v) -> (..., l, v); leading dimensions broadcast. A query
 /// from which every key is hidden gives NaN, as does softmax; without keys the result is 0. Dropout takes from
 /// `generator` what dropout_mask of the weights (..., l, s) takes. Source:

@@ -1,0 +1,16 @@
+// Attention made of products and softmax, with all scores in memory at once: what tensor/cpu/attention.h says, on any device.
+#pragma once
+
+#include "tensor/cpu/attention.h"
+#include "tensor/tensor.h"
+
+namespace troupe::detail {
+
+void attention_of_products(Tensor& out, Tensor& logsumexp, const Tensor& query, const Tensor& key, const Tensor& value,
+                           const cpu::AttentionScores& how);
+
+/// Gradients that were not zeros are overwritten.
+void attention_of_products_backward(Tensor& by_query, Tensor& by_key, Tensor& by_value, const Tensor& grad,
+                                    const cpu::AttentionForward& forward, const cpu::AttentionScores& how);
+
+}  // namespace troupe::detail
