@@ -24,6 +24,8 @@ struct Blas {
   cublasHandle_t handle = nullptr;
   mutable std::mutex mutex;
 
+  Blas(const BlasFunctions& functions_in, int index_in) : functions(functions_in), index(index_in) {}
+
   /// Throws DeviceError `[op] cuda:0: the function failed to launch on the GPU`.
   void require_success(std::string_view op, cublasStatus_t status) const;
 };

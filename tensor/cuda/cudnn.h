@@ -50,6 +50,8 @@ struct Dnn {
   cudnnHandle_t handle = nullptr;
   mutable std::mutex mutex;
 
+  Dnn(const DnnFunctions& functions_in, int index_in) : functions(functions_in), index(index_in) {}
+
   /// Throws DeviceError `[convolution] cuda:0: CUDNN_STATUS_EXECUTION_FAILED`.
   void require_success(cudnnStatus_t status) const;
 };
