@@ -8,6 +8,7 @@
 #include "tensor/cpu/moments.h"
 #include "tensor/cpu/normalization.h"
 #include "tensor/cuda/channel_sums.h"
+#include "tensor/cuda/norm_operands.h"
 #include "tensor/cuda/place.h"
 #include "tensor/cuda/strided.h"
 
@@ -134,18 +135,9 @@ void batch_norm_with(const Launcher& launcher, cpu::Moments moments, Tensor& out
   });
 }
 
-/// All f32 or f64, but mean and var.
-struct BatchNormBackwardOperands {
-  const Tensor& grad;
-  const Tensor& x;
-  const Tensor& mean;
-  const Tensor& var;
-  const Tensor& weight;
-};
-
 template <class Launcher>
 void batch_norm_backward_with(const Launcher& launcher, cpu::Moments moments, Tensor& grad_x, Tensor& grad_weight, Tensor& grad_bias,
-                              const BatchNormBackwardOperands& in, double eps) {
+                              const NormBackwardOperands& in, double eps) {
   const Place to = written(grad_x);
   double* const by_weight = address<double>(written(grad_weight));
   double* const by_bias = address<double>(written(grad_bias));

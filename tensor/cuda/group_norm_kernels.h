@@ -7,6 +7,7 @@
 #include "tensor/cpu/moments.h"
 #include "tensor/cuda/formulas.h"
 #include "tensor/cuda/lanes.h"
+#include "tensor/cuda/norm_operands.h"
 #include "tensor/cuda/place.h"
 
 namespace troupe::cuda {
@@ -214,15 +215,6 @@ struct JoinAffineParts {
     for (std::int64_t part = 0; part < count; ++part) total += from[part * channels + c];
     to[c] = total;
   }
-};
-
-/// All f32 or f64, but mean and var.
-struct NormBackwardOperands {
-  const Tensor& grad;
-  const Tensor& x;
-  const Tensor& mean;
-  const Tensor& var;
-  const Tensor& weight;
 };
 
 template <class Launcher>

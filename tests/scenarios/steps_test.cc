@@ -307,6 +307,7 @@ BOOST_AUTO_TEST_CASE(survivor_that_waits_for_a_shard_in_the_making_is_told_of_th
                    [](const Result<msg::AnyMessage>& /*answer*/) {});
   BOOST_TEST(shards_become("ps0", 1));
   const Future<msg::AnyMessage> told = ask_of_step(b, id);
+  static_cast<void>(b.rpc_sync("ps0", &make_constant, 1, 0.0));  // the question, sent before, is with the shard
   nodes.kill("a");
   BOOST_TEST((error_of([&] { static_cast<void>(told.get()); }).code == ErrorCode::peer_down));
 }

@@ -4,6 +4,7 @@
 #include "tensor/create.h"
 #include "tests/tensor/cuda/host_launcher.h"
 #include "tests/tensor/expect.h"
+#include "tests/tensor/random_values.h"
 
 namespace troupe {
 namespace {
@@ -11,16 +12,12 @@ namespace {
 using cpu::Moments;
 using cuda::ChannelParts;
 using cuda::ChannelSizes;
+using testing::random_values;
 
 const testing::HostLauncher kHost;
 constexpr double kEps = 1e-5;
 
 double tolerance(DType dtype) { return dtype == DType::f64 ? 1e-12 : 2e-5; }
-
-Tensor values(const Shape& shape, double low, double high, DType dtype, std::uint64_t seed) {
-  Generator generator(seed);
-  return uniform(shape, low, high, generator, dtype);
-}
 
 /// Those of a channel, and a part with a number for each channel.
 struct Sums {
@@ -31,16 +28,16 @@ struct Sums {
 
 void expect_as_on_cpu(const Shape& shape, DType dtype, Moments moments) {
   // Far from 0: what is summed are distances.
-  const Tensor x = values(shape, 90.0, 110.0, dtype, 1);
-  const Tensor weight = values({shape[1]}, -1.0, 2.0, dtype, 2);
-  const Tensor bias = values({shape[1]}, -1.0, 2.0, dtype, 3);
-  const Tensor grad = values(shape, -1.0, 2.0, dtype, 4);
+  const Tensor x = random_values(shape, dtype, 1, 90.0, 110.0);
+  const Tensor weight = random_values({shape[1]}, dtype, 2);
+  const Tensor bias = random_values({shape[1]}, dtype, 3);
+  const Tensor grad = random_values(shape, dtype, 4);
   Tensor got = Tensor::empty(shape, dtype);
   Tensor expected = Tensor::empty(shape, dtype);
   Sums got_moments(shape[1]);
   if (moments == Moments::given) {
-    got_moments.first = values({shape[1]}, 95.0, 105.0, DType::f64, 5);
-    got_moments.second = values({shape[1]}, 20.0, 40.0, DType::f64, 6);
+    got_moments.first = random_values({shape[1]}, DType::f64, 5, 95.0, 105.0);
+    got_moments.second = random_values({shape[1]}, DType::f64, 6, 20.0, 40.0);
   }
   Sums moments_of(shape[1]);
   moments_of.first = got_moments.first.clone();

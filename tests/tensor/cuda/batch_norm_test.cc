@@ -3,6 +3,7 @@
 #include "tensor/create.h"
 #include "tensor/ops_norm.h"
 #include "tests/tensor/cuda/on_gpu.h"
+#include "tests/tensor/random_values.h"
 
 namespace troupe {
 namespace {
@@ -10,25 +11,21 @@ namespace {
 using testing::expect_close_on_gpu;
 using testing::kFloats;
 using testing::NeedsGpus;
+using testing::random_values;
 using testing::tolerance_of;
-
-Tensor values(const Shape& shape, double low, double high, DType dtype, std::uint64_t seed) {
-  Generator generator(seed);
-  return uniform(shape, low, high, generator, dtype);
-}
 
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(cuda_batch_norm, *boost::unit_test::precondition(NeedsGpus{1}))
 
 BOOST_AUTO_TEST_CASE(values_running_statistics_and_gradients_are_close_to_the_cpus) {
-  const Tensor weight = values({12}, -1.0, 2.0, DType::f32, 2);
-  const Tensor running = values({12}, 1.0, 2.0, DType::f32, 3);
+  const Tensor weight = random_values({12}, DType::f32, 2);
+  const Tensor running = random_values({12}, DType::f32, 3, 1.0, 2.0);
   for (const DType dtype : kFloats) {
     const double rtol = 100 * tolerance_of(dtype);
     for (const Shape& shape : {Shape{14, 12}, Shape{14, 12, 7, 5}, Shape{3, 12, 70, 65}}) {
-      const Tensor x = values(shape, -2.0, 3.0, dtype, 1);
-      const Tensor grad = values(shape, -1.0, 1.0, dtype, 4);
+      const Tensor x = random_values(shape, dtype, 1);
+      const Tensor grad = random_values(shape, dtype, 4);
       for (const NormStatistics statistics : {NormStatistics::batch, NormStatistics::running}) {
         const BatchNormOptions options{.statistics = statistics};
         const auto forward = [&](const Tensor& y, const Tensor& w, const Tensor& r) { return batch_norm(y, {r, r}, w, w, options); };

@@ -7,22 +7,19 @@
 #include "tensor/create.h"
 #include "tests/tensor/cuda/host_launcher.h"
 #include "tests/tensor/expect.h"
+#include "tests/tensor/random_values.h"
 
 namespace troupe {
 namespace {
 
 using cpu::RightClasses;
 using testing::HostLauncher;
+using testing::random_values;
 
 const HostLauncher kHost;
 constexpr auto kBoth = {DType::f32, DType::f64};
 
 double tolerance(DType dtype) { return dtype == DType::f64 ? 1e-14 : 2e-6; }
-
-Tensor values(const Shape& shape, DType dtype, std::uint64_t seed) {
-  Generator generator(seed);
-  return uniform(shape, -5.0, 5.0, generator, dtype);
-}
 
 /// Of `rows` rows, every third ignored by the number -100, with and without weights and smoothing.
 std::vector<RightClasses> all_kinds(std::int64_t rows, std::int64_t classes, DType dtype) {
@@ -40,8 +37,8 @@ BOOST_AUTO_TEST_SUITE(cuda_class_loss_kernels)
 BOOST_AUTO_TEST_CASE(cross_entropy_and_its_gradient_are_close_to_the_cpus_for_few_and_many_classes) {
   for (const DType dtype : kBoth) {
     for (const Shape& shape : {Shape{7, 10}, Shape{4, 700}, Shape{1, 1}, Shape{300, 33}}) {
-      const Tensor x = values(shape, dtype, 1);
-      const Tensor grad = values({shape[0]}, DType::f64, 2);
+      const Tensor x = random_values(shape, dtype, 1);
+      const Tensor grad = random_values({shape[0]}, DType::f64, 2);
       for (const RightClasses& right : all_kinds(shape[0], shape[1], dtype)) {
         Tensor losses = Tensor::empty({shape[0]}, DType::f64);
         Tensor sums = Tensor::empty({shape[0], 2}, DType::f64);
@@ -73,7 +70,7 @@ BOOST_AUTO_TEST_CASE(large_logits_do_not_overflow) {
 BOOST_AUTO_TEST_CASE(the_right_class_is_picked_and_gets_the_gradient_with_the_cpus_bits) {
   for (const DType dtype : kBoth) {
     for (const Shape& shape : {Shape{6, 5, 1}, Shape{2, 5, 3}, Shape{1, 1, 4}}) {
-      const Tensor x = values(shape, dtype, 3);
+      const Tensor x = random_values(shape, dtype, 3);
       const Shape rows{shape[0], shape[2]};
       for (const RightClasses& right : all_kinds(rows.numel(), shape[1], dtype)) {
         Tensor got = Tensor::empty(rows, DType::f64);

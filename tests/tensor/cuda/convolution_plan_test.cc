@@ -4,6 +4,7 @@
 #include "tensor/create.h"
 #include "tensor/ops.h"
 #include "tests/tensor/expect.h"
+#include "tests/tensor/random_values.h"
 
 namespace troupe {
 namespace {
@@ -14,6 +15,7 @@ using cuda::ConvolutionPlan;
 using cuda::Place;
 using cuda::strides_of;
 using cuda::Target;
+using testing::whole_values;
 
 /// What cuDNN does, of f64: one product after the other, at the places that a plan says.
 class SlowLibrary {
@@ -84,11 +86,6 @@ class SlowLibrary {
   std::int64_t elements_max_;
 };
 
-Tensor whole(const Shape& shape) {
-  Generator generator(static_cast<std::uint64_t>(shape.numel()));
-  return floor(uniform(shape, -9.0, 9.0, generator, DType::f64));
-}
-
 struct Case {
   Shape x;
   Shape weight;
@@ -121,9 +118,9 @@ BOOST_AUTO_TEST_CASE(a_plan_says_what_the_shapes_and_options_say) {
 
 BOOST_AUTO_TEST_CASE(calls_make_the_convolutions_of_the_cpu) {
   for (const Case& c : cases()) {
-    const Tensor x = whole(c.x);
-    const Tensor weight = whole(c.weight);
-    const Tensor dy = whole(c.y);
+    const Tensor x = whole_values(c.x, DType::f64);
+    const Tensor weight = whole_values(c.weight, DType::f64);
+    const Tensor dy = whole_values(c.y, DType::f64);
     // Whole numbers: exact in any order.
     const auto expect = [&](const Shape& shape, const auto& on_cpu, const auto& with) {
       Tensor expected = Tensor::empty(shape, DType::f64);
@@ -146,8 +143,8 @@ BOOST_AUTO_TEST_CASE(calls_make_the_convolutions_of_the_cpu) {
 
 BOOST_AUTO_TEST_CASE(a_batch_too_large_to_count_is_cut) {
   // Images of 12 and results of 8 elements: 3 images in 40 of them.
-  const Tensor x = whole({7, 3, 2, 2});
-  const Tensor weight = whole({2, 3, 1, 1});
+  const Tensor x = whole_values({7, 3, 2, 2}, DType::f64);
+  const Tensor weight = whole_values({2, 3, 1, 1}, DType::f64);
   BOOST_TEST(cuda::images_at_once(x.shape(), {7, 2, 2, 2}, 40) == 3);
   BOOST_TEST(cuda::images_at_once({7, 1, 1, 2}, {7, 5, 2, 2}, 40) == 2);
   BOOST_TEST(cuda::images_at_once(x.shape(), {7, 2, 2, 2}, 1000) == 7);

@@ -3,6 +3,7 @@
 #include "tensor/create.h"
 #include "tensor/ops.h"
 #include "tests/tensor/cuda/on_gpu.h"
+#include "tests/tensor/random_values.h"
 
 namespace troupe {
 namespace {
@@ -11,13 +12,9 @@ using testing::expect_close_on_gpu;
 using testing::expect_same_on_gpu;
 using testing::kFloats;
 using testing::NeedsGpus;
+using testing::whole_values;
 
 // Whole numbers so small that sums of products are exact, in 16 bits too.
-Tensor whole(const Shape& shape, DType dtype) {
-  Generator generator(static_cast<std::uint64_t>(shape.numel()));
-  return floor(uniform(shape, -2.0, 3.0, generator, DType::f64)).to(dtype);
-}
-
 struct Case {
   Shape x;
   Shape weight;
@@ -42,11 +39,11 @@ BOOST_AUTO_TEST_CASE(images_are_convolved_as_on_the_cpu_and_so_are_gradients) {
     const double rtol = testing::tolerance_of(dtype);
     const double atol = 100.0 * rtol;  // sums of up to 72 products below 5
     for (const Case& c : cases()) {
-      const Tensor x = whole(c.x, dtype);
-      const Tensor weight = whole(c.weight, dtype);
-      const Tensor bias = whole({c.weight[0]}, dtype);
+      const Tensor x = whole_values(c.x, dtype);
+      const Tensor weight = whole_values(c.weight, dtype);
+      const Tensor bias = whole_values({c.weight[0]}, dtype);
       expect_close_on_gpu(rtol, atol, [&](const Tensor& a, const Tensor& w, const Tensor& b) { return conv2d(a, w, b, c.options); }, x, weight, bias);
-      const Tensor grad = whole(conv2d(x, weight, {}, c.options).shape(), dtype);
+      const Tensor grad = whole_values(conv2d(x, weight, {}, c.options).shape(), dtype);
       expect_close_on_gpu(rtol, atol, [&](const Tensor& g, const Tensor& w) { return conv2d_backward_input(g, w, c.x, c.options); }, grad, weight);
       expect_close_on_gpu(rtol, atol, [&](const Tensor& g, const Tensor& a) { return conv2d_backward_weight(g, a, c.weight, c.options); }, grad, x);
     }
@@ -58,22 +55,22 @@ BOOST_AUTO_TEST_CASE(lines_and_transposed_convolutions_are_as_on_the_cpu) {
     const double rtol = testing::tolerance_of(dtype);
     const double atol = 100.0 * rtol;
     const auto line = [](const Tensor& x, const Tensor& w, const Tensor& b) { return conv1d(x, w, b, {.stride = 2, .padding = 1, .dilation = 2}); };
-    expect_close_on_gpu(rtol, atol, line, whole({2, 3, 20}, dtype), whole({4, 3, 3}, dtype), whole({4}, dtype));
+    expect_close_on_gpu(rtol, atol, line, whole_values({2, 3, 20}, dtype), whole_values({4, 3, 3}, dtype), whole_values({4}, dtype));
     const auto back = [](const Tensor& x, const Tensor& w, const Tensor& b) {
       return conv_transpose2d(x, w, b, {.stride = {2, 2}, .padding = {1, 0}, .output_padding = {1, 0}, .groups = 2});
     };
-    expect_close_on_gpu(rtol, atol, back, whole({2, 4, 5, 6}, dtype), whole({4, 3, 3, 2}, dtype), whole({6}, dtype));
+    expect_close_on_gpu(rtol, atol, back, whole_values({2, 4, 5, 6}, dtype), whole_values({4, 3, 3, 2}, dtype), whole_values({6}, dtype));
     // The output padding reaches the stride: more windows fit than there are pixels.
     const auto more = [](const Tensor& x, const Tensor& w) { return conv_transpose2d(x, w, {}, {.output_padding = {2, 0}, .dilation = {3, 1}}); };
-    expect_close_on_gpu(rtol, atol, more, whole({2, 4, 5, 6}, dtype), whole({4, 3, 3, 2}, dtype));
+    expect_close_on_gpu(rtol, atol, more, whole_values({2, 4, 5, 6}, dtype), whole_values({4, 3, 3, 2}, dtype));
     const auto line_back = [](const Tensor& x, const Tensor& w) { return conv_transpose1d(x, w, {}, {.stride = 3}); };
-    expect_close_on_gpu(rtol, atol, line_back, whole({2, 4, 5}, dtype), whole({4, 3, 3}, dtype));
+    expect_close_on_gpu(rtol, atol, line_back, whole_values({2, 4, 5}, dtype), whole_values({4, 3, 3}, dtype));
   }
 }
 
 BOOST_AUTO_TEST_CASE(nothing_to_convolve_leaves_the_bias) {
   const auto bias_alone = [](const Tensor& x, const Tensor& w, const Tensor& b) { return conv2d(x, w, b); };
-  expect_same_on_gpu(bias_alone, zeros({2, 0, 4, 4}), zeros({3, 0, 2, 2}), whole({3}, DType::f32));
+  expect_same_on_gpu(bias_alone, zeros({2, 0, 4, 4}), zeros({3, 0, 2, 2}), whole_values({3}, DType::f32));
 }
 
 BOOST_AUTO_TEST_CASE(f32_is_multiplied_as_f32_and_the_same_every_time) {

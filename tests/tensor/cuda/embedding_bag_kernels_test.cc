@@ -8,12 +8,14 @@
 #include "tensor/ops.h"
 #include "tests/tensor/cuda/host_launcher.h"
 #include "tests/tensor/expect.h"
+#include "tests/tensor/random_values.h"
 
 namespace troupe {
 namespace {
 
 using cpu::Bags;
 using testing::HostLauncher;
+using testing::random_values;
 
 const HostLauncher kHost;
 constexpr std::int64_t kRows = 6;
@@ -21,17 +23,12 @@ constexpr std::int64_t kBags = 5;
 constexpr std::int64_t kEntries = 40;
 constexpr auto kBoth = {DType::f32, DType::f64};
 
-Tensor values(const Shape& shape, DType dtype, std::uint64_t seed) {
-  Generator generator(seed);
-  return uniform(shape, -2.0, 3.0, generator, dtype);
-}
-
 /// Bags of 7, 0, 32, 1 and 0 entries: with and without scales, with and without a row that is left out.
 std::vector<Bags> all_kinds(DType dtype) {
   Generator generator(3);
   const Tensor index = randint(0, kRows, {kEntries}, generator);
   const Tensor offsets = from_values<std::int64_t>({0, 7, 7, 39, 40, 40});
-  const Tensor scales = values({kEntries}, compute_dtype(dtype), 4);
+  const Tensor scales = random_values({kEntries}, compute_dtype(dtype), 4);
   return {{index, offsets}, {index, offsets, scales}, {index, offsets, {}, 2}, {index, offsets, scales, 2}};
 }
 
@@ -42,7 +39,7 @@ BOOST_AUTO_TEST_SUITE(cuda_embedding_bag_kernels)
 BOOST_AUTO_TEST_CASE(sums_and_extremes_have_the_bits_of_the_cpus) {
   for (const DType dtype : {DType::f16, DType::bf16, DType::f32, DType::f64}) {
     for (const std::int64_t width : {1, 3, 300}) {
-      Tensor weight = values({kRows, width}, dtype, 1);
+      Tensor weight = random_values({kRows, width}, dtype, 1);
       weight.slice(0, 4, 5).slice(1, 0, 1).fill(std::numeric_limits<double>::quiet_NaN());
       for (const Bags& bags : all_kinds(dtype)) {
         Tensor got = Tensor::empty({kBags, width}, dtype);
@@ -67,8 +64,8 @@ BOOST_AUTO_TEST_CASE(sums_and_extremes_have_the_bits_of_the_cpus) {
 BOOST_AUTO_TEST_CASE(gradients_by_tables_and_their_rows_have_the_bits_of_the_cpus) {
   for (const DType dtype : kBoth) {
     for (const std::int64_t width : {1, 3, 300}) {
-      const Tensor weight = values({kRows, width}, dtype, 1);
-      const Tensor grad = values({kBags, width}, dtype, 2);
+      const Tensor weight = random_values({kRows, width}, dtype, 1);
+      const Tensor grad = random_values({kBags, width}, dtype, 2);
       for (const Bags& bags : all_kinds(dtype)) {
         Tensor largest = Tensor::empty({kBags, width}, dtype);
         Tensor places = Tensor::empty({kBags, width}, DType::i64);
@@ -103,8 +100,8 @@ BOOST_AUTO_TEST_CASE(scales_of_means_have_the_bits_of_the_cpus_and_gradients_by_
       cpu::bag_mean_scales(expected, bags);
       expect_same(got, expected);
       for (const std::int64_t width : {1, 300}) {
-        const Tensor weight = values({kRows, width}, dtype, 1);
-        const Tensor grad = values({kBags, width}, dtype, 2);
+        const Tensor weight = random_values({kRows, width}, dtype, 1);
+        const Tensor grad = random_values({kBags, width}, dtype, 2);
         cuda::bag_scales_backward_with(kHost, got, grad, weight, bags);
         cpu::bag_scales_backward(expected, grad, weight, bags);
         expect_close(got, expected, dtype == DType::f64 ? 1e-14 : 1e-6, 1e-6);

@@ -3,12 +3,14 @@
 #include "tensor/create.h"
 #include "tensor/ops.h"
 #include "tests/tensor/expect.h"
+#include "tests/tensor/random_values.h"
 
 namespace troupe {
 namespace {
 
 using cuda::GemmCall;
 using cuda::GemmOperand;
+using testing::whole_values;
 
 // Element (row, column) of matrix b, counted by columns as cuBLAS does.
 double& element(const GemmOperand& m, std::int64_t b, std::int64_t row, std::int64_t column) {
@@ -43,37 +45,32 @@ int expect_product(const Tensor& x, const Tensor& y) {
   return calls;
 }
 
-Tensor whole(const Shape& shape) {
-  Generator generator(static_cast<std::uint64_t>(shape.numel()));
-  return floor(uniform(shape, -9.0, 9.0, generator, DType::f64));
-}
-
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(cuda_gemm_plan)
 
 BOOST_AUTO_TEST_CASE(calls_multiply_matrices_of_every_layout) {
   for (const auto& [m, k, n] : {std::array<std::int64_t, 3>{3, 4, 5}, {1, 4, 5}, {3, 1, 5}, {3, 4, 1}, {1, 1, 1}}) {
-    const Tensor x = whole({m, k});
-    const Tensor y = whole({k, n});
+    const Tensor x = whole_values({m, k}, DType::f64);
+    const Tensor y = whole_values({k, n}, DType::f64);
     const Tensor xt = x.transpose().clone().transpose();
     const Tensor yt = y.transpose().clone().transpose();
     for (const Tensor& a : {x, xt}) {
       for (const Tensor& b : {y, yt}) BOOST_TEST(expect_product(a, b) == 1);
     }
-    const Tensor wide = whole({m, k + 3});
+    const Tensor wide = whole_values({m, k + 3}, DType::f64);
     BOOST_TEST(expect_product(wide.slice(1, 1, k + 1), y) == 1);
   }
 }
 
 BOOST_AUTO_TEST_CASE(a_batch_is_one_call_where_its_matrices_are_evenly_apart) {
-  BOOST_TEST(expect_product(whole({6, 3, 4}), whole({6, 4, 2})) == 1);
-  BOOST_TEST(expect_product(whole({2, 3, 3, 4}), whole({2, 3, 4, 2})) == 1);
-  BOOST_TEST(expect_product(whole({6, 3, 4}), whole({4, 2}).expand({6, 4, 2})) == 1);
-  BOOST_TEST(expect_product(whole({6, 4, 3}).transpose(), whole({6, 4, 2})) == 1);
+  BOOST_TEST(expect_product(whole_values({6, 3, 4}, DType::f64), whole_values({6, 4, 2}, DType::f64)) == 1);
+  BOOST_TEST(expect_product(whole_values({2, 3, 3, 4}, DType::f64), whole_values({2, 3, 4, 2}, DType::f64)) == 1);
+  BOOST_TEST(expect_product(whole_values({6, 3, 4}, DType::f64), whole_values({4, 2}, DType::f64).expand({6, 4, 2})) == 1);
+  BOOST_TEST(expect_product(whole_values({6, 4, 3}, DType::f64).transpose(), whole_values({6, 4, 2}, DType::f64)) == 1);
   // One call for each of the two that the second operand does not repeat.
-  BOOST_TEST(expect_product(whole({2, 3, 3, 4}), whole({2, 1, 4, 2}).expand({2, 3, 4, 2})) == 2);
-  BOOST_TEST(expect_product(whole({3, 2, 3, 4}).permute({1, 0, 2, 3}), whole({2, 3, 4, 2})) == 2);
+  BOOST_TEST(expect_product(whole_values({2, 3, 3, 4}, DType::f64), whole_values({2, 1, 4, 2}, DType::f64).expand({2, 3, 4, 2})) == 2);
+  BOOST_TEST(expect_product(whole_values({3, 2, 3, 4}, DType::f64).permute({1, 0, 2, 3}), whole_values({2, 3, 4, 2}, DType::f64)) == 2);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -5,32 +5,23 @@
 #include "tensor/create.h"
 #include "tests/tensor/cuda/host_launcher.h"
 #include "tests/tensor/expect.h"
+#include "tests/tensor/random_values.h"
 
 namespace troupe {
 namespace {
 
 using testing::HostLauncher;
+using testing::random_values;
 
 const HostLauncher kHost;
 constexpr double kEps = 1e-5;
 
 double tolerance(DType dtype) { return dtype == DType::f64 ? 1e-12 : 2e-5; }
 
-/// Far from 0: what is summed are distances.
-Tensor values(const Shape& shape, DType dtype, std::uint64_t seed) {
-  Generator generator(seed);
-  return uniform(shape, 90.0, 110.0, generator, dtype);
-}
-
-Tensor slopes(const Shape& shape, DType dtype, std::uint64_t seed) {
-  Generator generator(seed);
-  return uniform(shape, -1.0, 2.0, generator, dtype);
-}
-
 void expect_as_on_cpu(const Shape& shape, DType dtype) {
-  const Tensor x = values(shape, dtype, 1);
-  const Tensor weight = slopes({shape[1] * shape[2]}, dtype, 2);
-  const Tensor bias = slopes({shape[1] * shape[2]}, dtype, 3);
+  const Tensor x = random_values(shape, dtype, 1, 90.0, 110.0);
+  const Tensor weight = random_values({shape[1] * shape[2]}, dtype, 2);
+  const Tensor bias = random_values({shape[1] * shape[2]}, dtype, 3);
   const auto room = [&] { return Tensor::empty(shape, dtype); };
   const auto moments = [&] { return Tensor::empty({shape[0], shape[1]}, DType::f64); };
   Tensor got = room();
@@ -45,7 +36,7 @@ void expect_as_on_cpu(const Shape& shape, DType dtype) {
   expect_close(got_var, var, 1e-12, 1e-12);
   expect_close(got, expected, tolerance(dtype), tolerance(dtype));
 
-  const Tensor grad = slopes(shape, dtype, 4);
+  const Tensor grad = random_values(shape, dtype, 4);
   const auto by_channel = [&] { return Tensor::empty(weight.shape(), DType::f64); };
   Tensor by_x = room();
   Tensor by_weight = by_channel();

@@ -3,6 +3,7 @@
 #include "tensor/create.h"
 #include "tensor/ops.h"
 #include "tests/tensor/cuda/on_gpu.h"
+#include "tests/tensor/random_values.h"
 
 namespace troupe {
 namespace {
@@ -11,13 +12,9 @@ using testing::expect_close_on_gpu;
 using testing::expect_same_on_gpu;
 using testing::kFloats;
 using testing::NeedsGpus;
+using testing::whole_values;
 
 // Whole numbers so small that products and sums are exact in every dtype but for the last rounding.
-Tensor whole(const Shape& shape, DType dtype) {
-  Generator generator(static_cast<std::uint64_t>(shape.numel()));
-  return floor(uniform(shape, -4.0, 5.0, generator, DType::f64)).to(dtype);
-}
-
 const auto kProduct = [](const Tensor& a, const Tensor& b) { return matmul(a, b); };
 
 }  // namespace
@@ -26,17 +23,17 @@ BOOST_AUTO_TEST_SUITE(cuda_matmul, *boost::unit_test::precondition(NeedsGpus{1})
 
 BOOST_AUTO_TEST_CASE(products_of_small_whole_numbers_have_the_bits_of_the_cpus) {
   for (const DType dtype : kFloats) {
-    expect_same_on_gpu(kProduct, whole({30, 40}, dtype), whole({40, 50}, dtype));
-    expect_same_on_gpu(kProduct, whole({40, 30}, dtype).transpose(), whole({50, 40}, dtype).transpose());
-    expect_same_on_gpu(kProduct, whole({30, 80}, dtype).slice(1, 0, 80, 2), whole({40, 50}, dtype));
-    expect_same_on_gpu(kProduct, whole({40}, dtype), whole({40, 50}, dtype));
-    expect_same_on_gpu(kProduct, whole({2, 3, 7, 8}, dtype), whole({3, 8, 9}, dtype));
-    expect_same_on_gpu(kProduct, whole({5, 7, 8}, dtype), whole({8, 9}, dtype));
-    expect_same_on_gpu(kProduct, whole({3, 1}, dtype), whole({1, 4}, dtype));
-    expect_same_on_gpu(kProduct, whole({3, 0}, dtype), whole({0, 4}, dtype));
-    expect_same_on_gpu(kProduct, whole({0, 3}, dtype), whole({3, 4}, dtype));
+    expect_same_on_gpu(kProduct, whole_values({30, 40}, dtype), whole_values({40, 50}, dtype));
+    expect_same_on_gpu(kProduct, whole_values({40, 30}, dtype).transpose(), whole_values({50, 40}, dtype).transpose());
+    expect_same_on_gpu(kProduct, whole_values({30, 80}, dtype).slice(1, 0, 80, 2), whole_values({40, 50}, dtype));
+    expect_same_on_gpu(kProduct, whole_values({40}, dtype), whole_values({40, 50}, dtype));
+    expect_same_on_gpu(kProduct, whole_values({2, 3, 7, 8}, dtype), whole_values({3, 8, 9}, dtype));
+    expect_same_on_gpu(kProduct, whole_values({5, 7, 8}, dtype), whole_values({8, 9}, dtype));
+    expect_same_on_gpu(kProduct, whole_values({3, 1}, dtype), whole_values({1, 4}, dtype));
+    expect_same_on_gpu(kProduct, whole_values({3, 0}, dtype), whole_values({0, 4}, dtype));
+    expect_same_on_gpu(kProduct, whole_values({0, 3}, dtype), whole_values({3, 4}, dtype));
     const auto add = [](const Tensor& c, const Tensor& a, const Tensor& b) { return addmm(c, a, b, 0.5, 2.0); };
-    expect_same_on_gpu(add, whole({50}, dtype), whole({30, 40}, dtype), whole({40, 50}, dtype));
+    expect_same_on_gpu(add, whole_values({50}, dtype), whole_values({30, 40}, dtype), whole_values({40, 50}, dtype));
   }
 }
 

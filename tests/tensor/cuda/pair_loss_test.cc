@@ -3,6 +3,7 @@
 #include "tensor/create.h"
 #include "tensor/error.h"
 #include "tests/tensor/cuda/on_gpu.h"
+#include "tests/tensor/random_values.h"
 
 namespace troupe {
 namespace {
@@ -12,16 +13,12 @@ using testing::kFloats;
 using testing::kGpu;
 using testing::layouts_of;
 using testing::NeedsGpus;
+using testing::random_values;
 using testing::tolerance_of;
 
 constexpr std::array kReductions{Reduction::none, Reduction::sum, Reduction::mean};
 
 /// Probabilities.
-Tensor values(const Shape& shape, DType dtype, std::uint64_t seed) {
-  Generator generator(seed);
-  return uniform(shape, 0.1, 0.9, generator, dtype);
-}
-
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(cuda_pair_loss, *boost::unit_test::precondition(NeedsGpus{1}))
@@ -29,8 +26,8 @@ BOOST_AUTO_TEST_SUITE(cuda_pair_loss, *boost::unit_test::precondition(NeedsGpus{
 BOOST_AUTO_TEST_CASE(losses_of_pairs_and_their_gradients_are_close_to_the_cpus) {
   for (const DType dtype : kFloats) {
     const double rtol = 8 * tolerance_of(dtype);
-    const Tensor y = values({4, 5, 600}, dtype, 2);
-    for (const Tensor& x : layouts_of(values({4, 5, 600}, dtype, 1))) {
+    const Tensor y = random_values({4, 5, 600}, dtype, 2, 0.1, 0.9);
+    for (const Tensor& x : layouts_of(random_values({4, 5, 600}, dtype, 1, 0.1, 0.9))) {
       for (const Reduction reduction : kReductions) {
         const auto check = [&](const auto& make) {
           expect_close_on_gpu(rtol, 1e-6, [&](const Tensor& a, const Tensor& b) { return make(a, b).value(a, b); }, x, y);
