@@ -92,8 +92,8 @@ Result<msg::ShardStepped> ShardPart::apply(const StepId& step, const Gradients& 
     return step_error(ErrorCode::resource_exhausted, "no memory for the second buffers of the parameters");
   }
   for (optim::ParameterUpdate& update : ready_->updates) {
-    parameters_[update.index].set_value(std::move(update.next));
-    buffers_.give(update.index, std::move(update.current));
+    parameters_[update.index].set_value(update.next);
+    keep(std::move(update.current), update.next, update);
   }
   rule_->commit();
   ready_.reset();
@@ -105,11 +105,16 @@ Result<msg::ShardStepped> ShardPart::apply(const StepId& step, const Gradients& 
 void ShardPart::compute(const StepId& step, const Gradients& gradients) {
   Ready ready{step, {}};
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
-    Tensor gradient = gradients.of(parameters_[i]);
-    if (!gradient.defined()) continue;
     Tensor current = parameters_[i].value();
-    Tensor next = buffers_.take(i, current);
-    ready.updates.push_back({i, std::move(current), std::move(gradient), std::move(next)});
+    const SparseTensor rows = rule_->zero_changes_nothing() ? gradients.sparse_of(parameters_[i]) : SparseTensor();
+    if (rows.defined() && rows.sparse_dim() == 1 && rows.shape() == current.shape()) {
+      const Tensor numbers = rows.indices().select(0, 0);
+      Tensor next = buffers_.take_equal(i, current, numbers);
+      ready.updates.push_back({i, std::move(current), rows.values(), std::move(next), numbers});
+    } else if (Tensor gradient = gradients.of(parameters_[i]); gradient.defined()) {
+      Tensor next = buffers_.take(i, current);
+      ready.updates.push_back({i, std::move(current), std::move(gradient), std::move(next)});
+    }
   }
   rule_->prepare(ready.updates);
   ready_ = std::move(ready);
@@ -117,9 +122,17 @@ void ShardPart::compute(const StepId& step, const Gradients& gradients) {
 
 void ShardPart::drop_ready() {
   if (!ready_) return;
-  for (optim::ParameterUpdate& update : ready_->updates) buffers_.give(update.index, std::move(update.next));
+  for (optim::ParameterUpdate& update : ready_->updates) keep(std::move(update.next), update.current, update);
   ready_.reset();
   rule_->rollback();
+}
+
+void ShardPart::keep(Tensor memory, const Tensor& present, const optim::ParameterUpdate& update) {
+  if (update.rows.defined()) {
+    buffers_.give(update.index, std::move(memory), present, update.rows);
+  } else {
+    buffers_.give(update.index, std::move(memory));
+  }
 }
 
 bool ShardPart::is_current(const Ready& ready) const {

@@ -64,6 +64,8 @@ class ShardPart {
 
   void compute(const StepId& step, const Gradients& gradients);
   void drop_ready();
+  /// Keeps `memory`, which differs from the present value where `update` changes it.
+  void keep(Tensor memory, const Tensor& present, const optim::ParameterUpdate& update);
   [[nodiscard]] bool is_current(const Ready& ready) const;
   [[nodiscard]] Result<msg::ShardStepped> apply(const StepId& step, const Gradients& gradients);
   void finish(const StepId& step, msg::StepState state);

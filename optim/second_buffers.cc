@@ -25,8 +25,10 @@ bool is_usable(const Tensor& spare, const Tensor& current) {
 
 /// Those of `rows` that are not among `others`; both ascend.
 Tensor without(const Tensor& rows, const Tensor& others) {
+  const Tensor all = rows.to(Device::cpu());
+  const Tensor left_out = others.to(Device::cpu());
   std::vector<std::int64_t> rest;
-  std::ranges::set_difference(rows.data<std::int64_t>(), others.data<std::int64_t>(), std::back_inserter(rest));
+  std::ranges::set_difference(all.data<std::int64_t>(), left_out.data<std::int64_t>(), std::back_inserter(rest));
   return from_values<std::int64_t>(std::span<const std::int64_t>(rest), {static_cast<std::int64_t>(rest.size())});
 }
 

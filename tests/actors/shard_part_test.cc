@@ -3,10 +3,15 @@
 #include <boost/test/unit_test.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "actors/update_rule.h"
+#include "autograd/engine.h"
+#include "autograd/ops.h"
+#include "autograd/ops_embedding.h"
 #include "optim/sgd.h"
 #include "tensor/create.h"
 #include "tensor/error.h"
@@ -31,6 +36,12 @@ struct Fixture {
     return found;
   }
 };
+
+/// Gradients of 1 for these rows of `table`, as rows.
+Gradients of_rows(const Variable& table, const std::vector<std::int64_t>& rows) {
+  const Tensor index = from_values<std::int64_t>(rows, {static_cast<std::int64_t>(rows.size())});
+  return backward(sum(embedding(table, index, {.sparse = true})));
+}
 
 float first(const Variable& variable) { return variable.value().data<float>()[0]; }
 
@@ -127,6 +138,46 @@ BOOST_AUTO_TEST_CASE(momentum_of_an_aborted_step_leaves_no_trace) {
   BOOST_TEST(first(a) == 0.0F);   // v = 1; 1 - 1
   BOOST_TEST(with_momentum.step(step_id(3), gradients(1.0)).ok());
   BOOST_TEST(first(a) == -1.5F);  // v = 0.5 * 1 + 1; 0 - 1.5
+}
+
+BOOST_AUTO_TEST_CASE(rows_or_tensors_the_bits_are_the_same_whatever_became_of_the_steps_before) {
+  const std::vector<std::vector<std::int64_t>> touched{{3, 1, 3}, {0}, {2, 3}, {1}, {4, 0}};
+  for (const detail::UpdateRule& rule :
+       {detail::rule_of(optim::SgdOptions{.lr = 0.5}), detail::rule_of(optim::AdagradOptions{.lr = 0.5}),
+        detail::rule_of(optim::AdamOptions{.lr = 0.5})}) {
+    const Variable table(arange(0.0, 10.0, 1.0).view({5, 2}), RequiresGrad::yes);
+    const Variable other(table.value().clone(), RequiresGrad::yes);
+    ShardPart by_rows(detail::make_rule(rule).value(), {table});
+    ShardPart by_tensors(detail::make_rule(rule).value(), {other});
+    for (std::uint64_t k = 0; k < 3 * touched.size(); ++k) {
+      const Gradients rows = of_rows(table, touched[k % touched.size()]);
+      Gradients tensor;
+      tensor.add(other, rows.of(table));
+      const auto take = [k](ShardPart& part, const Gradients& found) {
+        if (k % 3 != 2) BOOST_TEST(part.prepare(step_id(k), found).ok());
+        if (k % 3 == 0) {
+          part.abort(step_id(k));
+        } else {
+          BOOST_TEST(part.step(step_id(k), found).ok());
+        }
+      };
+      take(by_rows, rows);
+      take(by_tensors, tensor);
+      BOOST_TEST(same_bytes(table.value(), other.value()));
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_step_by_rows_touches_no_others_in_either_buffer) {
+  const Variable table(zeros({4, 1}), RequiresGrad::yes);
+  ShardPart of_table(std::make_unique<optim::Sgd>(optim::SgdOptions{.lr = 0.5}), {table});
+  auto* const memory = reinterpret_cast<float*>(const_cast<std::byte*>(table.value().bytes()));
+  BOOST_TEST(of_table.step(step_id(1), of_rows(table, {3, 1})).ok());
+  memory[0] = 7.0F;  // past the tensor, which is the second buffer now
+  BOOST_TEST(of_table.prepare(step_id(2), of_rows(table, {1})).ok());
+  of_table.abort(step_id(2));
+  BOOST_TEST(of_table.step(step_id(3), of_rows(table, {2})).ok());
+  BOOST_TEST(same_bytes(table.value(), from_values<float>({7.0F, -0.5F, -0.5F, -0.5F}, {4, 1})));
 }
 
 BOOST_AUTO_TEST_CASE(memory_of_finished_steps_is_bounded) {

@@ -12,6 +12,7 @@
 #include "autograd/ops.h"
 #include "autograd/ops_embedding.h"
 #include "tensor/io/safetensors.h"
+#include "tests/gpu.h"
 #include "tests/node/temporary_directory.h"
 #include "tests/optim/parameter.h"
 
@@ -261,6 +262,20 @@ BOOST_AUTO_TEST_CASE(a_step_by_rows_leaves_other_rows_alone_in_both_buffers) {
     BOOST_TEST(table.value().select(0, 0).item() == 7.0);
     BOOST_TEST(table.value().select(0, 1).item() == table.value().select(0, 2).item());
     BOOST_TEST(table.value().select(0, 3).item() == table.value().select(0, 2).item());
+  }
+}
+
+BOOST_AUTO_TEST_CASE(steps_by_rows_are_the_same_on_a_gpu, *boost::unit_test::precondition(NeedsGpus{1})) {
+  const Tensor begin = arange(0.0, 8.0, 1.0).view({4, 2});
+  const Variable here(begin, RequiresGrad::yes);
+  const Variable there(begin.to(Device::cuda()), RequiresGrad::yes);
+  LocalOptimizer on_cpu(std::vector<Variable>{here}, SgdOptions{.lr = 0.5});
+  LocalOptimizer on_gpu(std::vector<Variable>{there}, SgdOptions{.lr = 0.5});
+  for (const std::int64_t row : {1, 3, 1, 0}) {
+    const Tensor index = from_values<std::int64_t>({row, 2});
+    on_cpu.step(backward(sum(embedding(here, index, {.sparse = true}))));
+    on_gpu.step(backward(sum(embedding(there, index.to(Device::cuda()), {.sparse = true}))));
+    BOOST_TEST(same_bytes(there.value().to(Device::cpu()), here.value()));
   }
 }
 

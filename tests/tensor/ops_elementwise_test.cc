@@ -88,6 +88,8 @@ BOOST_AUTO_TEST_CASE(arithmetic_on_booleans_alone_is_refused) {
   const Tensor x = from_values<bool>({true});
   expect_error<DTypeError>("[add] not defined for boolean", [&] { (void)(x + x); });
   expect_error<DTypeError>("[neg] not defined for boolean", [&] { (void)(-x); });
+  Tensor written = x.clone();
+  expect_error<DTypeError>("[add_into] not defined for boolean", [&] { add_into(written, x); });
 }
 
 BOOST_AUTO_TEST_CASE(integers_wrap_around) {

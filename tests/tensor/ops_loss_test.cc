@@ -4,6 +4,7 @@
 #include <functional>
 #include <limits>
 
+#include "tensor/class_loss.h"
 #include "tensor/create.h"
 #include "tensor/math_threads.h"
 #include "tensor/ops.h"
@@ -45,6 +46,15 @@ const std::vector<std::function<Tensor(const Tensor&, const Tensor&, Reduction)>
 }  // namespace
 
 BOOST_AUTO_TEST_SUITE(ops_loss)
+
+BOOST_AUTO_TEST_CASE(a_gradient_has_the_shape_of_the_loss) {
+  const detail::ClassLoss averaged("nll_loss", ones({2, 3}), classes({1, 2}), {});
+  expect_error<ShapeError>("[nll_loss_backward] gradient does not fit: (3) for ()",
+                           [&] { (void)averaged.nll_backward(ones({3})); });
+  const detail::ClassLoss each("nll_loss", ones({2, 3}), classes({1, 2}), {.reduction = Reduction::none});
+  expect_error<ShapeError>("[nll_loss_backward] gradient does not fit: () for (2)",
+                           [&] { (void)each.nll_backward(ones({})); });
+}
 
 BOOST_AUTO_TEST_CASE(nll_loss_picks_sums_and_averages) {
   const Tensor x = from_values<float>({-1, -2, -3, -4, -5, -6}, {2, 3});

@@ -269,6 +269,12 @@ BOOST_AUTO_TEST_CASE(items_that_do_not_fit_are_refused) {
   refused(of_rows({3, 1}), "[update] rows are not ascending numbers below 259");
   refused(of_rows({3, 259}), "[update] rows are not ascending numbers below 259");
   refused(of_rows({-1, 3}), "[update] rows are not ascending numbers below 259");
+  refused(
+      [&](Many&, Items& items) {
+        items[2].value = full({}, 1.0);
+        items[2].rows = rows;
+      },
+      "[update] a value without dimensions has no rows");
   refused([](Many&, Items& items) { items[0].formula = SgdFormula{}; }, "[update] 3 states instead of 0");
   refused([](Many&, Items& items) { items[0].next_states = {}; }, "[update] 0 states instead of 3");
 }

@@ -45,6 +45,22 @@ constexpr std::string_view kDeflated =
     "000000000000000080018c0000006e2e6e7079504b0506000000000200020066"
     "0000000d0100000000";
 
+// Deflated, of n = int64 [1, 2]: 8 bytes more than that, and 8 fewer, and the sizes of the headers are those of the whole.
+constexpr std::string_view kLonger =
+    "504b030414000000080000002100c5fd83c04b00000090000000050000006e2e"
+    "6e70799bec17ea1b10c9c850c650ad9e925a9c5ca46ea5a06e9369a1aea3a09e"
+    "965f54529498179f5f94920a12774bcc294e058a17672416a402f91a463a9a3a"
+    "0ab50a14002e4606086062400500504b0102140314000000080000002100c5fd"
+    "83c04b000000900000000500000000000000000000008001000000006e2e6e70"
+    "79504b05060000000001000100330000006e0000000000";
+constexpr std::string_view kShorter =
+    "504b030414000000080000002100d8d486814800000090000000050000006e2e"
+    "6e70799bec17ea1b10c9c850c650ad9e925a9c5ca46ea5a06e9369a1aea3a09e"
+    "965f54529498179f5f94920a12774bcc294e058a17672416a402f91a463a9a3a"
+    "0ab50a14002e4606080000504b0102140314000000080000002100d8d4868148"
+    "000000900000000500000000000000000000008001000000006e2e6e7079504b"
+    "05060000000001000100330000006b0000000000";
+
 // numpy.savez of nothing.
 constexpr std::string_view kEmpty = "504b0506000000000000000000000000000000000000";
 
@@ -152,6 +168,37 @@ BOOST_AUTO_TEST_CASE(more_bytes_than_the_packed_ones_can_stand_for_are_refused) 
   bytes.replace(bytes.find("w.npy") - 8, 4, "\x98\xff\xff\x7f");
   file.set(bytes);
   expect_refused(file, "npz", ": w.npy: 2147483544 bytes out of 85 packed ones", [&] { (void)read_npz(file.path()); });
+}
+
+BOOST_AUTO_TEST_CASE(more_or_fewer_bytes_than_the_archive_says_are_refused) {
+  const FileOfBytes file("a.npz");
+  file.set(from_hex(kLonger));
+  expect_refused(file, "npz", ": n.npy: longer than the archive says", [&] { (void)read_npz(file.path()); });
+  file.set(from_hex(kShorter));
+  expect_refused(file, "npz", ": n.npy: shorter than the archive says", [&] { (void)read_npz(file.path()); });
+}
+
+BOOST_AUTO_TEST_CASE(members_that_share_their_packed_bytes_are_refused) {
+  const FileOfBytes file("a.npz");
+  // The place of n in the directory, its last four bytes before the name, becomes that of w; names in files agree.
+  std::string bytes = replaced(from_hex(kStored), "n.npy", "w.npy");
+  bytes.replace(bytes.rfind("w.npy") - 4, 4, std::string(4, '\0'));
+  file.set(bytes);
+  expect_refused(file, "npz", ": Zip archive inconsistent", [&] { (void)read_npz(file.path()); });
+}
+
+BOOST_AUTO_TEST_CASE(what_numpy_does_not_write_is_refused) {
+  const FileOfBytes file("a.npz");
+  // Flags and compression method: 6 and 8 bytes into a local header, 8 and 10 into an entry of the directory.
+  const auto refused = [&](std::size_t field, char value, std::string_view text) {
+    std::string bytes = from_hex(kStored);
+    bytes[field] = value;
+    bytes[bytes.find("PK\x01\x02") + 2 + field] = value;
+    file.set(bytes);
+    expect_refused(file, "npz", text, [&] { (void)read_npz(file.path()); });
+  };
+  refused(6, 1, ": w.npy: encrypted");
+  refused(8, 12, ": w.npy: compression method 12 is not supported");
 }
 
 BOOST_AUTO_TEST_CASE(every_beginning_of_a_file_is_refused) {
