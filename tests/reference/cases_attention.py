@@ -6,7 +6,7 @@ from torch import nn
 
 from recipe import normal
 
-WIDTH, HEADS, QUERIES, KEYS, EXAMPLES = 6, 3, 4, 5, 2
+WIDTH, HEADS, QUERIES, KEYS, EXAMPLES, FEEDFORWARD = 6, 3, 3, 4, 2, 5
 
 RANDOM = numpy.random.RandomState(5)
 
@@ -54,7 +54,7 @@ def add_attention(group):
     by_head = RANDOM.rand(EXAMPLES * HEADS, QUERIES, KEYS) < 0.3
     by_head[:, :, 0] = False
     added = RANDOM.randn(QUERIES, KEYS).astype(numpy.float32)
-    padding = numpy.array([[False, False, False, True, True], [False, True, False, False, False]])
+    padding = numpy.array([[False, False, True, True], [False, True, False, False]])
 
     def case(inputs, averaged=True, bias=True, batch_first=False, batched=True, attention=None, padding=None):
         steps = [QUERIES, KEYS, KEYS] if inputs > 1 else [KEYS]
@@ -79,13 +79,13 @@ def add_attention(group):
 
 def add_encoders(group):
     causal = numpy.triu(numpy.ones((QUERIES, QUERIES), dtype=bool), 1)
-    padding = numpy.array([[False, False, False, True], [False, False, False, False]])
+    padding = numpy.array([[False, False, True], [False, False, False]])
     for layers, activation, norm_first, batch_first, masked in [
             (0, "relu", False, False, False), (0, "gelu", False, True, True), (0, "relu", True, False, True), (2, "gelu", True, False, True), (2, "relu", False, True, False)]:
         attention, hidden = (causal, padding) if masked else (None, None)
 
         def make():
-            layer = nn.TransformerEncoderLayer(WIDTH, HEADS, 8, 0.0, activation, layer_norm_eps=0.1,
+            layer = nn.TransformerEncoderLayer(WIDTH, HEADS, FEEDFORWARD, 0.0, activation, layer_norm_eps=0.1,
                                                norm_first=norm_first, batch_first=batch_first)
             if layers == 0:
                 return Encoder(layer, attention, hidden)
@@ -93,7 +93,7 @@ def add_encoders(group):
 
         op = "TransformerEncoder" if layers else "TransformerEncoderLayer"
         group.module(op, make, [normal(*sizes(QUERIES, batch_first, True))], width=WIDTH, heads=HEADS, layers=layers,
-                     feedforward=8, activation=activation, norm_first=norm_first, batch_first=batch_first, eps=0.1,
+                     feedforward=FEEDFORWARD, activation=activation, norm_first=norm_first, batch_first=batch_first, eps=0.1,
                      attention=attention, padding=hidden)
 
 

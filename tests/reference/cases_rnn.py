@@ -23,7 +23,7 @@ class RNN(nn.RNN):
         return super().forward(x, *state)
 
 
-STEPS, EXAMPLES, INPUTS, HIDDEN = 4, 2, 3, 4
+STEPS, EXAMPLES, INPUTS, HIDDEN = 3, 2, 2, 3
 
 # layers, bidirectional, batch_first, bias, with an initial state, batched
 LAYERS = [
@@ -57,7 +57,7 @@ def add(group):
     group.module("Lstm", lambda: LSTM(1, 1), [normal(1, 1, 1)], inputs=1, hidden=1, layers=1, bias=True,
                  batch_first=False, bidirectional=False)
     # wide enough for whole vectors and a rest
-    group.module("Lstm", lambda: LSTM(9, 20), [normal(3, 17, 9)], inputs=9, hidden=20, layers=1, bias=True,
+    group.module("Lstm", lambda: LSTM(2, 17), [normal(2, 2, 2)], inputs=2, hidden=17, layers=1, bias=True,
                  batch_first=False, bidirectional=False)
 
     for bias in [True, False]:
