@@ -64,6 +64,7 @@ void restore_default_signals() {
 
 std::vector<char*> pointers(std::vector<std::string>& strings) {
   std::vector<char*> result;
+  result.reserve(strings.size() + 1);
   for (std::string& each : strings) result.push_back(each.data());
   result.push_back(nullptr);
   return result;

@@ -78,7 +78,7 @@ TROUPE_HOST_DEVICE inline double log_of_share(double v) {
 /// cos(2 pi u) for u in [0, 1), a multiple of 2^-53; at most 2^-52 off.
 TROUPE_HOST_DEVICE inline double cos_of_turns(double u) {
   const double quarters = u * 4.0;
-  const auto nearest = static_cast<int>(quarters + 0.5);
+  const auto nearest = static_cast<int>(quarters + 0.5);  // NOLINT(bugprone-incorrect-roundings): it is not negative
   const double x = (quarters - static_cast<double>(nearest)) * 1.5707963267948966;  // from -pi/4 to pi/4
   const double z = x * x;
   double cosine = 1.0 / 20922789888000.0;  // 16!
