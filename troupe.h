@@ -40,6 +40,7 @@
 #include "autograd/nn/state_dict.h"
 #include "autograd/nn/summary.h"
 #include "autograd/nn/transformer.h"
+#include "autograd/nn/transformer_decoder.h"
 #include "autograd/ops.h"
 #include "autograd/ops_attention.h"
 #include "autograd/ops_inplace.h"

@@ -10,21 +10,15 @@ namespace troupe::nn {
 TransformerEncoderLayer::TransformerEncoderLayer(std::int64_t width, std::int64_t heads, Generator& generator,
                                                  const TransformerOptions& options)
     : options_(options) {
-  const AttentionOptions attention{
-      .dropout = options.dropout, .batch_first = options.batch_first, .dtype = options.dtype};
-  const NormLayerOptions norm{.eps = options.eps, .dtype = options.dtype};
-  const auto linear = [&](std::int64_t from, std::int64_t to) {
-    return std::make_shared<Linear>(from, to, generator, Bias::yes, options.dtype);
-  };
-  const auto dropout = [&] { return std::make_shared<Dropout>(options.dropout, generator); };
-  self_attention_ = add_module("self_attn", std::make_shared<MultiheadAttention>(width, heads, generator, attention));
-  linear1_ = add_module("linear1", linear(width, options.feedforward));
-  dropout_ = add_module("dropout", dropout());
-  linear2_ = add_module("linear2", linear(options.feedforward, width));
-  norm1_ = add_module("norm1", std::make_shared<LayerNorm>(width, norm));
-  norm2_ = add_module("norm2", std::make_shared<LayerNorm>(width, norm));
-  dropout1_ = add_module("dropout1", dropout());
-  dropout2_ = add_module("dropout2", dropout());
+  const detail::TransformerParts make{width, generator, options};
+  self_attention_ = add_module("self_attn", make.attention(heads));
+  linear1_ = add_module("linear1", make.linear(width, options.feedforward));
+  dropout_ = add_module("dropout", make.dropout());
+  linear2_ = add_module("linear2", make.linear(options.feedforward, width));
+  norm1_ = add_module("norm1", make.norm());
+  norm2_ = add_module("norm2", make.norm());
+  dropout1_ = add_module("dropout1", make.dropout());
+  dropout2_ = add_module("dropout2", make.dropout());
 }
 
 Variable TransformerEncoderLayer::forward(const Variable& x, const AttentionMasks& masks) {
@@ -41,9 +35,7 @@ Variable TransformerEncoderLayer::attend(const Variable& x, const AttentionMasks
 }
 
 Variable TransformerEncoderLayer::feed_forward(const Variable& x) {
-  const Variable wide = linear1_->forward(x);
-  const Variable active = options_.activation == TransformerActivation::relu ? relu(wide) : gelu(wide);
-  return dropout2_->forward(linear2_->forward(dropout_->forward(active)));
+  return dropout2_->forward(detail::feed_forward(x, *linear1_, options_.activation, *dropout_, *linear2_));
 }
 
 TransformerEncoder::TransformerEncoder(std::int64_t width, std::int64_t heads, std::int64_t layers,
@@ -53,9 +45,7 @@ TransformerEncoder::TransformerEncoder(std::int64_t width, std::int64_t heads, s
   for (std::int64_t i = 0; i < layers; ++i) {
     layers_->append(std::make_shared<TransformerEncoderLayer>(width, heads, generator, options));
   }
-  if (norm == FinalNorm::no) return;
-  const NormLayerOptions norm_options{.eps = options.eps, .dtype = options.dtype};
-  norm_ = add_module("norm", std::make_shared<LayerNorm>(width, norm_options));
+  if (norm == FinalNorm::yes) norm_ = add_module("norm", detail::TransformerParts{width, generator, options}.norm());
 }
 
 Variable TransformerEncoder::forward(const Variable& x, const AttentionMasks& masks) {

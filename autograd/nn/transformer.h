@@ -4,30 +4,12 @@
 
 #include <cstdint>
 #include <memory>
-#include <vector>
 
-#include "autograd/nn/attention.h"
-#include "autograd/nn/dropout.h"
-#include "autograd/nn/linear.h"
 #include "autograd/nn/module.h"
 #include "autograd/nn/module_list.h"
-#include "autograd/nn/norm.h"
-#include "tensor/generator.h"
+#include "autograd/nn/transformer_parts.h"
 
 namespace troupe::nn {
-
-enum class TransformerActivation : std::uint8_t { relu, gelu };
-
-/// What a transformer encoder layer is made of.
-struct TransformerOptions {
-  std::int64_t feedforward = 2048;  ///< width between the two linear layers
-  double dropout = 0.1;
-  TransformerActivation activation = TransformerActivation::relu;
-  bool batch_first = false;  ///< (n, steps, width) instead of (steps, n, width)
-  bool norm_first = false;   ///< normalises what goes into attention and feedforward, not what comes out
-  double eps = 1e-5;         ///< of the normalisations
-  DType dtype = DType::f32;
-};
 
 /// x + attention(x, x, x), then x + linear2(activation(linear1(x))), each normalised, with dropout on what is added and
 /// between the linear layers. Parts: self_attn, linear1, linear2, norm1, norm2. Shapes, masks and errors as of
@@ -53,9 +35,6 @@ class TransformerEncoderLayer final : public Module {
   std::shared_ptr<Dropout> dropout1_;
   std::shared_ptr<Dropout> dropout2_;
 };
-
-/// Whether an encoder normalises what its last layer gives.
-enum class FinalNorm : std::uint8_t { no, yes };
 
 /// Layers one after the other, each with first values of its own. Parts: layers.0, layers.1, ..., and norm if there is
 /// one.

@@ -3,6 +3,7 @@
 #include "autograd/nn/attention.h"
 #include "autograd/nn/state_dict.h"
 #include "autograd/nn/transformer.h"
+#include "autograd/nn/transformer_decoder.h"
 #include "autograd/ops_attention.h"
 #include "tests/reference/entries.h"
 
@@ -55,6 +56,22 @@ Computed encoder(const Case& c) {
   return {module->forward(c.in(0), masks(c)), module};
 }
 
+/// Of a target and its memory; the layer alone where the case has no layers.
+Computed decoder(const Case& c) {
+  Generator generator(1);
+  const nn::AttentionMasks of_memory{.padding = c.find("option.memory_padding")};
+  const auto computed = [&](const auto& module) -> Computed {
+    nn::load_state_dict(*module, c.all("parameter."));
+    return {module->forward(c.in(0), c.in(1), masks(c), of_memory), module};
+  };
+  if (c.integer("layers") == 0) {
+    return computed(
+        std::make_shared<nn::TransformerDecoderLayer>(c.integer("width"), c.integer("heads"), generator, options(c)));
+  }
+  return computed(std::make_shared<nn::TransformerDecoder>(c.integer("width"), c.integer("heads"), c.integer("layers"),
+                                                           generator, options(c), nn::FinalNorm::yes));
+}
+
 Computed dot_product(const Case& c) {
   const ScaledDotProductOptions options{.mask = c.find("option.mask"),
                                         .causal = c.has("causal"),
@@ -67,6 +84,8 @@ Computed dot_product(const Case& c) {
 Entries attention_entries() {
   return {
       {"MultiheadAttention", attention},
+      {"TransformerDecoder", decoder},
+      {"TransformerDecoderLayer", decoder},
       {"TransformerEncoder", encoder},
       {"TransformerEncoderLayer", encoder_layer},
       {"scaled_dot_product_attention", dot_product},

@@ -97,6 +97,31 @@ def add_encoders(group):
                      attention=attention, padding=hidden)
 
 
+class Decoder(Encoder):
+    def forward(self, x, memory):
+        return self.inner(x, memory, tgt_mask=self.masks[0], memory_key_padding_mask=self.masks[1])
+
+
+def add_decoders(group):
+    causal = numpy.triu(numpy.ones((QUERIES, QUERIES), dtype=bool), 1)
+    padding = numpy.array([[False, False, True, True], [False, True, False, False]])
+    for layers, activation, norm_first, batch_first, masked in [
+            (0, "gelu", True, True, True), (1, "relu", False, False, True)]:
+        attention, hidden = (causal, padding) if masked else (None, None)
+
+        def make():
+            layer = nn.TransformerDecoderLayer(WIDTH, HEADS, FEEDFORWARD, 0.0, activation, layer_norm_eps=0.1,
+                                               norm_first=norm_first, batch_first=batch_first)
+            if layers == 0:
+                return Decoder(layer, attention, hidden)
+            return Decoder(nn.TransformerDecoder(layer, layers, nn.LayerNorm(WIDTH, eps=0.1)), attention, hidden)
+
+        op = "TransformerDecoder" if layers else "TransformerDecoderLayer"
+        group.module(op, make, [normal(*sizes(QUERIES, batch_first, True)), normal(*sizes(KEYS, batch_first, True))],
+                     width=WIDTH, heads=HEADS, layers=layers, feedforward=FEEDFORWARD, activation=activation,
+                     norm_first=norm_first, batch_first=batch_first, eps=0.1, attention=attention, memory_padding=hidden)
+
+
 def attend(query, key, value, mask=None, causal=False, scale=None):
     """torch.nn.functional.scaled_dot_product_attention, which torch 1.13 does not have."""
     scores = query @ key.transpose(-2, -1) * (query.shape[-1] ** -0.5 if scale is None else scale)
@@ -124,3 +149,4 @@ def add(group):
     add_attention(group)
     add_dot_products(group)
     add_encoders(group)
+    add_decoders(group)
