@@ -33,6 +33,7 @@
 #include "autograd/nn/module.h"
 #include "autograd/nn/module_list.h"
 #include "autograd/nn/norm.h"
+#include "autograd/nn/pad.h"
 #include "autograd/nn/pool.h"
 #include "autograd/nn/rnn.h"
 #include "autograd/nn/rnn_cell.h"

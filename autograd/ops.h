@@ -114,6 +114,7 @@ namespace troupe {
 [[nodiscard]] Variable roll(const Variable& x, std::int64_t shift, int dim);
 [[nodiscard]] Variable repeat(const Variable& x, const std::vector<std::int64_t>& counts);
 [[nodiscard]] Variable pad(const Variable& x, const std::vector<std::int64_t>& amounts, double value = 0.0);
+[[nodiscard]] Variable pad(const Variable& x, const std::vector<std::int64_t>& amounts, PadMode mode);
 [[nodiscard]] Variable tril(const Variable& x, std::int64_t diagonal = 0);
 [[nodiscard]] Variable triu(const Variable& x, std::int64_t diagonal = 0);
 

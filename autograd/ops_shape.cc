@@ -1,6 +1,7 @@
 #include "autograd/ops.h"
 #include "autograd/record.h"
 #include "tensor/create.h"
+#include "tensor/pad_amounts.h"
 
 namespace troupe {
 namespace {
@@ -188,6 +189,14 @@ Variable pad(const Variable& x, const std::vector<std::int64_t>& amounts, double
   for (std::int64_t& amount : back) amount = -amount;
   return record("pad", pad(x.value(), amounts, value), edges_of({&x}),
                 [back = std::move(back)](const Tensor& g) { return pad(g, back); });
+}
+
+Variable pad(const Variable& x, const std::vector<std::int64_t>& amounts, PadMode mode) {
+  Variable padded = x;
+  for (const auto& [dim, before, after] : detail::pad_amounts(x.value(), amounts)) {
+    padded = index_select(padded, dim, detail::padded_places(padded.value(), dim, before, after, mode));
+  }
+  return padded;
 }
 
 Variable tril(const Variable& x, std::int64_t diagonal) {

@@ -21,6 +21,7 @@
 #include "tensor/ops_reduce.h"
 #include "tensor/ops_reuse.h"
 #include "tensor/ops_scan.h"
+#include "tensor/ops_pad.h"
 #include "tensor/ops_shape.h"
 #include "tensor/ops_sort.h"
 #include "tensor/tensor.h"

@@ -10,6 +10,7 @@
 #include "tensor/create.h"
 #include "tensor/kernels.h"
 #include "tensor/ops.h"
+#include "tensor/pad_amounts.h"
 
 namespace troupe {
 namespace {
@@ -202,27 +203,17 @@ Tensor repeat(const Tensor& x, const std::vector<std::int64_t>& counts) {
 }
 
 Tensor pad(const Tensor& x, const std::vector<std::int64_t>& amounts, double value) {
-  x.require_defined("pad");
-  const auto padded = static_cast<int>(amounts.size() / 2);
-  if (amounts.size() % 2 != 0 || padded > x.dim()) {
-    throw ValueError(fmt::format("[pad] {} amounts: two for each of the last dimensions, of {}", amounts.size(), x.dim()));
-  }
   Tensor part = x;  // what stays of `x`
   Shape shape = x.shape();
-  for (int i = 0; i < padded; ++i) {
-    const int dim = x.dim() - 1 - i;
-    const std::int64_t before = amounts[2 * static_cast<std::size_t>(i)];
-    const std::int64_t after = amounts[2 * static_cast<std::size_t>(i) + 1];
-    const std::int64_t size = shape[dim] + before + after;
-    if (size < 0) throw ShapeError(fmt::format("[pad] size below 0: {}", size));
+  const std::vector<detail::PadAmounts> all = detail::pad_amounts(x, amounts);
+  for (const auto& [dim, before, after] : all) {
     part = part.slice(dim, std::max(-before, std::int64_t{0}), shape[dim] + std::min(after, std::int64_t{0}));
-    shape[dim] = size;
+    shape[dim] += before + after;
   }
   const Tensor out = full(shape, value, x.dtype(), x.device());
   Tensor middle = out;
-  for (int i = 0; i < padded; ++i) {
-    const int dim = x.dim() - 1 - i;
-    middle = narrow(middle, dim, std::max(amounts[2 * static_cast<std::size_t>(i)], std::int64_t{0}), part.size(dim));
+  for (const auto& [dim, before, after] : all) {
+    middle = narrow(middle, dim, std::max(before, std::int64_t{0}), part.size(dim));
   }
   middle.copy_from(part);
   return out;

@@ -74,6 +74,26 @@ LayerNorm::LayerNorm(const Shape& normalized_shape, const NormLayerOptions& opti
 
 Variable LayerNorm::forward(const Variable& x) { return layer_norm(x, normalized_shape_, weight_, bias_, eps_); }
 
+InstanceNorm::InstanceNorm(std::string_view name, std::int64_t channels, const NormLayerOptions& options)
+    : name_(name), channels_(channels), eps_(options.eps) {
+  if (channels < 1) throw ValueError(fmt::format("[{}] channels below 1: {}", name, channels));
+  if (options.affine == Affine::no) return;
+  weight_ = add_parameter("weight", ones({channels}, options.dtype));
+  bias_ = add_parameter("bias", zeros({channels}, options.dtype));
+}
+
+Variable InstanceNorm::normalized(const Variable& x, int dims) const {
+  const Shape shape = x.shape();
+  if (shape.size() != dims || shape[1] != channels_) {
+    throw ShapeError(
+        fmt::format("[{}] not of {} dimensions, with {} channels: {}", name_, dims, channels_, to_string(shape)));
+  }
+  return instance_norm(x, weight_, bias_, eps_);
+}
+
+Variable InstanceNorm1d::forward(const Variable& x) { return normalized(x, 3); }
+Variable InstanceNorm2d::forward(const Variable& x) { return normalized(x, 4); }
+
 GroupNorm::GroupNorm(std::int64_t groups, std::int64_t channels, const NormLayerOptions& options)
     : groups_(groups), channels_(channels), eps_(options.eps) {
   if (groups < 1 || channels < 1 || channels % groups != 0) {

@@ -100,6 +100,42 @@ class LayerNorm final : public Layer {
   Variable bias_;
 };
 
+/// Brings each channel of each example to mean 0 and variance 1, in training and in evaluation. There are no weight and
+/// bias unless `options` ask for them, and no running statistics. The common part of InstanceNorm1d and InstanceNorm2d.
+/// Source: Ulyanov et al., "Instance normalization", 2016. forward() may run on several threads at once.
+class InstanceNorm : public Layer {
+ protected:
+  InstanceNorm(std::string_view name, std::int64_t channels, const NormLayerOptions& options);
+  /// Throws ShapeError unless x is (n, channels, ...) of `dims` dimensions.
+  [[nodiscard]] Variable normalized(const Variable& x, int dims) const;
+
+ private:
+  std::string_view name_;
+  std::int64_t channels_;
+  double eps_;
+  Variable weight_;
+  Variable bias_;
+};
+
+/// x (n, channels, l). Throws ValueError `[InstanceNorm1d] channels below 1: 0`, ShapeError `[InstanceNorm1d] not of 3
+/// dimensions, with 6 channels: (2, 4, 3)`.
+class InstanceNorm1d final : public InstanceNorm {
+ public:
+  explicit InstanceNorm1d(std::int64_t channels, const NormLayerOptions& options = {.affine = Affine::no})
+      : InstanceNorm("InstanceNorm1d", channels, options) {}
+
+  [[nodiscard]] Variable forward(const Variable& x) override;
+};
+
+/// x (n, channels, h, w). Errors as of InstanceNorm1d.
+class InstanceNorm2d final : public InstanceNorm {
+ public:
+  explicit InstanceNorm2d(std::int64_t channels, const NormLayerOptions& options = {.affine = Affine::no})
+      : InstanceNorm("InstanceNorm2d", channels, options) {}
+
+  [[nodiscard]] Variable forward(const Variable& x) override;
+};
+
 /// Brings groups of neighbouring channels of each example to mean 0 and variance 1. Shapes: x (n, channels, ...).
 /// Source: Wu and He, "Group normalization", 2018. Errors as of group_norm(). forward() may run on several threads at
 /// once.

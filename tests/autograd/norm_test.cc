@@ -94,7 +94,29 @@ BOOST_AUTO_TEST_CASE(layer_and_group_norm_start_without_scale_and_shift) {
   BOOST_CHECK(nn::LayerNorm(4, {.affine = nn::Affine::no}).parameters().empty());
 }
 
+BOOST_AUTO_TEST_CASE(instance_norm_takes_each_channel_of_each_example_in_every_mode) {
+  nn::InstanceNorm1d line(2);
+  const Tensor x = from_values<double>({1.0, 3.0, 6.0, 4.0, 0.0, 20.0, 5.0, 5.0}, {2, 2, 2});
+  const double scale = 1.0 / std::sqrt(1.0 + 1e-5);
+  const double wide = 10.0 / std::sqrt(100.0 + 1e-5);
+  for (const nn::Mode mode : {nn::Mode::train, nn::Mode::eval}) {
+    line.set_mode(mode);
+    expect(line(x).value(), {-scale, scale, scale, -scale, -wide, wide, 0.0, 0.0}, {2, 2, 2});
+  }
+  BOOST_CHECK(line.parameters().empty());
+  nn::InstanceNorm2d image(2, {.affine = nn::Affine::yes, .dtype = DType::f64});
+  BOOST_CHECK_EQUAL(image.parameters().size(), 2U);
+  image.parameters()[1].set_value(from_values<double>({1.0, 2.0}));
+  expect(image(x.view({2, 2, 1, 2})).value(),
+         {1 - scale, 1 + scale, 2 + scale, 2 - scale, 1 - wide, 1 + wide, 2.0, 2.0}, {2, 2, 1, 2});
+}
+
 BOOST_AUTO_TEST_CASE(shapes_that_do_not_fit_are_refused) {
+  expect_throw<ValueError>([] { nn::InstanceNorm1d(0); }, "[InstanceNorm1d] channels below 1: 0");
+  expect_throw<ShapeError>([] { (void)nn::InstanceNorm1d(6)(ones({2, 4, 3})); },
+                           "[InstanceNorm1d] not of 3 dimensions, with 6 channels: (2, 4, 3)");
+  expect_throw<ShapeError>([] { (void)nn::InstanceNorm2d(4)(ones({2, 4, 3})); },
+                           "[InstanceNorm2d] not of 4 dimensions, with 4 channels: (2, 4, 3)");
   expect_throw<ValueError>([] { nn::BatchNorm2d(0); }, "[BatchNorm2d] channels below 1: 0");
   expect_throw<ShapeError>(
       [] {

@@ -94,6 +94,9 @@ BOOST_AUTO_TEST_CASE(gradients_agree_with_finite_differences) {
   expect_gradcheck([](Inputs v) { return split(v[0], 2, 1)[0] * tanh(narrow(v[0], 1, 1, 2)); }, {matrix()});
   expect_gradcheck([](Inputs v) { return tanh(flip(v[0], 1)) * tril(v[0]) + triu(v[0], -1); }, {matrix()});
   expect_gradcheck([](Inputs v) { return tanh(pad(v[0], {-1, 2, 1, 0}, 0.5)); }, {matrix()});
+  for (const PadMode mode : {PadMode::reflect, PadMode::replicate, PadMode::circular}) {
+    expect_gradcheck([mode](Inputs v) { return tanh(pad(v[0], {2, -1, 1, 1}, mode)); }, {matrix()});
+  }
 }
 
 BOOST_AUTO_TEST_CASE(errors_are_those_of_the_tensor_operation) {

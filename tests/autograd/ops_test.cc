@@ -120,6 +120,7 @@ std::vector<Operation> arrangements() {
       {"roll", {{kN, 2, 3}}, [](Inputs v) { return roll(roll(v[0], 2, 0), -1, 2); }},
       {"repeat", {{kN, 1, 3}}, [](Inputs v) { return repeat(v[0], {2, 2, 3, 1}); }},
       {"pad", {{kN, 2, 3}}, [](Inputs v) { return pad(v[0], {1, 2, 0, 1}); }},
+      {"pad", {{kN, 2, 3}}, [](Inputs v) { return pad(v[0], {1, 2, 0, 1}, PadMode::reflect); }},
       {"tril", {{kN, 2, 3}}, [](Inputs v) { return tril(v[0]); }},
       {"triu", {{kN, 2, 3}}, [](Inputs v) { return triu(v[0], 1); }},
       {"index_select", {{kN, 2, 3}}, [](Inputs v) { return index_select(v[0], 2, indices(5, 3)); }},

@@ -2,6 +2,7 @@
 
 import numpy
 import torch
+import torch.nn.functional as F
 from torch import nn
 
 from recipe import integers, normal, values
@@ -35,6 +36,14 @@ def add(group):
         for affine in [True, False]:
             group.module("GroupNorm", lambda: nn.GroupNorm(groups, shape[1], eps=1e-3, affine=affine), [normal(*shape)],
                          groups=groups, channels=shape[1], affine=affine, eps=1e-3)
+    for op, make, shape in [("InstanceNorm1d", nn.InstanceNorm1d, (2, 3, 4)), ("InstanceNorm2d", nn.InstanceNorm2d, (2, 2, 2, 3))]:
+        for affine in [True, False]:
+            group.module(op, lambda: make(shape[1], eps=1e-3, affine=affine), [normal(*shape)], channels=shape[1],
+                         affine=affine, eps=1e-3)
+    for mode, shape, amounts in [("reflect", (2, 5), (2, 4)), ("reflect", (1, 1, 3, 4), (1, 2, 2, 1)), ("replicate", (2, 3), (1, 3)),
+                                 ("replicate", (1, 1, 2, 3), (2, 0, 1, 3)), ("circular", (1, 2, 4), (4, 1)),
+                                 ("circular", (1, 1, 2, 3), (3, 1, 0, 2))]:
+        group.case("pad_mode", lambda x, mode, amounts: F.pad(x, amounts, mode), [normal(*shape)], mode=mode, amounts=amounts)
     for train in [True, False]:
         group.module("NormNet", norm_net, [normal(2, 1, 5, 6)], train=train)
     add_embeddings(group)

@@ -8,6 +8,7 @@
 #include "autograd/nn/norm.h"
 #include "autograd/nn/sequential.h"
 #include "autograd/nn/state_dict.h"
+#include "autograd/ops.h"
 #include "tests/reference/entries.h"
 
 namespace troupe::reference {
@@ -84,6 +85,18 @@ Entries layer_entries() {
       {"GroupNorm",
        [](const Case& c) {
          return run(c, std::make_shared<nn::GroupNorm>(c.integer("groups"), c.integer("channels"), norm_options(c)));
+       }},
+      {"InstanceNorm1d",
+       [](const Case& c) { return run(c, std::make_shared<nn::InstanceNorm1d>(c.integer("channels"), norm_options(c))); }},
+      {"InstanceNorm2d",
+       [](const Case& c) { return run(c, std::make_shared<nn::InstanceNorm2d>(c.integer("channels"), norm_options(c))); }},
+      {"pad_mode",
+       [](const Case& c) {
+         const std::string mode = c.text("mode");
+         return pad(c.in(0), c.integers("amounts"),
+                    mode == "reflect"     ? PadMode::reflect
+                    : mode == "replicate" ? PadMode::replicate
+                                          : PadMode::circular);
        }},
       {"PaddedEmbedding",
        [](const Case& c) {

@@ -137,6 +137,7 @@ BOOST_AUTO_TEST_CASE(parts_that_there_are_not_are_named) {
   expect_error<ValueError>("[chunk] count below 1: 0", [&] { (void)chunk(x, 0); });
   expect_error<ValueError>("[pad] 3 amounts: two for each of the last dimensions, of 2", [&] { (void)pad(x, {1, 1, 1}); });
   expect_error<ShapeError>("[pad] size below 0: -1", [&] { (void)pad(x, {-2, -1}); });
+  expect_error<TensorError>("[pad] tensor is undefined", [] { (void)pad(Tensor(), {1, 1}); });
   expect_error<ShapeError>("[tril] not a matrix: (3)", [] { (void)tril(zeros({3})); });
   expect_error<TensorError>("[flip] tensor is undefined", [] { (void)flip(Tensor(), 0); });
 }

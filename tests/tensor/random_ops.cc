@@ -218,6 +218,17 @@ void add_arrangements(Ops& ops) {
                   return pad(in[0], amounts, 1.0);
                 }};
   }));
+  ops.push_back(special("pad", [](const Tensor& x, Dice& dice) {
+    const PadMode mode = dice.one_in(2) ? PadMode::replicate : PadMode::circular;
+    std::vector<std::int64_t> amounts;
+    for (int dim = x.dim() - 1; dim >= 0 && !dice.one_in(3); --dim) {
+      const std::int64_t most = std::min(x.size(dim), std::int64_t{2});
+      amounts.insert(amounts.end(), {dice.between(0, most), dice.between(0, most)});
+    }
+    return Step{fmt::format("pad by its own ({})", fmt::join(amounts, ", ")), {x}, [=](const Operands& in) {
+                  return pad(in[0], amounts, mode);
+                }};
+  }));
   ops.push_back(special("sum_to", [](const Tensor& x, Dice& dice) {
     Shape shape = x.shape();
     while (!shape.empty() && dice.one_in(3)) shape.erase(0);

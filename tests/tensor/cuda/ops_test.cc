@@ -192,6 +192,9 @@ Calls shapes() {
       {"chunk", [](const Given& g) { return chunk(g.x(), 2, 2); }},
       {"flip", [](const Given& g) { return Results{flip(g.x(), {0, 2})}; }},
       {"pad", [](const Given& g) { return Results{pad(g.x(), {1, 2, -1, 1}, 0.5)}; }},
+      {"pad", [](const Given& g) {
+         return Results{pad(g.x(), {1, 2, -1, 1}, PadMode::reflect), pad(g.x(), {1, 2, -1, 1}, PadMode::circular)};
+       }},
       {"roll", [](const Given& g) { return Results{roll(g.x(), 2, 1)}; }},
       {"repeat", [](const Given& g) { return Results{repeat(g.x(), {2, 1, 3})}; }},
       {"tril", [](const Given& g) { return Results{tril(g.x()), tril(g.x(), -1), tril(g.x(), 9)}; }},

@@ -1,0 +1,28 @@
+// Layers that put values around what they are given. None has parameters; each may run on several threads at once.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "autograd/nn/module.h"
+#include "tensor/ops_pad.h"
+
+namespace troupe::nn {
+
+/// pad() of the last dimensions as a layer, with one value or with those of the tensor: torch's ZeroPad, ConstantPad,
+/// ReflectionPad, ReplicationPad and CircularPad, of any number of dimensions.
+class Pad final : public Layer {
+ public:
+  explicit Pad(std::vector<std::int64_t> amounts, double value = 0.0) : amounts_(std::move(amounts)), with_(value) {}
+  Pad(std::vector<std::int64_t> amounts, PadMode mode) : amounts_(std::move(amounts)), with_(mode) {}
+
+  [[nodiscard]] Variable forward(const Variable& x) override;
+
+ private:
+  std::vector<std::int64_t> amounts_;
+  std::variant<double, PadMode> with_;
+};
+
+}  // namespace troupe::nn

@@ -1,0 +1,62 @@
+#include "tensor/pad_amounts.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <span>
+#include <string_view>
+
+#include "tensor/create.h"
+#include "tensor/error.h"
+
+namespace troupe::detail {
+namespace {
+
+void check(const Shape& shape, int dim, std::int64_t most, PadMode mode) {
+  const std::int64_t size = shape[dim];
+  const auto refuse = [&](std::string_view what) {
+    throw ShapeError(fmt::format("[pad] {} along dimension {} of {}", what, dim, to_string(shape)));
+  };
+  if (size == 0 && most > 0) refuse("nothing to repeat");
+  if (mode == PadMode::reflect && most >= size && most > 0) refuse(fmt::format("{} elements reflected off {}", most, size));
+  if (mode == PadMode::circular && most > size) refuse(fmt::format("{} elements around {}", most, size));
+}
+
+/// Where the value at `place` comes from, which may lie outside of [0, size).
+std::int64_t source_of(std::int64_t place, std::int64_t size, PadMode mode) {
+  switch (mode) {
+    case PadMode::reflect: return place < 0 ? -place : place >= size ? 2 * (size - 1) - place : place;
+    case PadMode::replicate: return std::clamp(place, std::int64_t{0}, size - 1);
+    case PadMode::circular: return place < 0 ? place + size : place >= size ? place - size : place;
+  }
+  throw ValueError(fmt::format("[pad] no mode has the number {}", static_cast<int>(mode)));
+}
+
+}  // namespace
+
+std::vector<PadAmounts> pad_amounts(const Tensor& x, const std::vector<std::int64_t>& amounts) {
+  x.require_defined("pad");
+  if (amounts.size() % 2 != 0 || std::ssize(amounts) / 2 > x.dim()) {
+    throw ValueError(
+        fmt::format("[pad] {} amounts: two for each of the last dimensions, of {}", amounts.size(), x.dim()));
+  }
+  std::vector<PadAmounts> all;
+  for (std::size_t i = 0; i < amounts.size() / 2; ++i) {
+    const PadAmounts one{x.dim() - 1 - static_cast<int>(i), amounts[2 * i], amounts[2 * i + 1]};
+    const std::int64_t size = x.size(one.dim) + one.before + one.after;
+    if (size < 0) throw ShapeError(fmt::format("[pad] size below 0: {}", size));
+    all.push_back(one);
+  }
+  return all;
+}
+
+Tensor padded_places(const Tensor& x, int dim, std::int64_t before, std::int64_t after, PadMode mode) {
+  const std::int64_t size = x.size(dim);
+  check(x.shape(), dim, std::max(before, after), mode);
+  std::vector<std::int64_t> places;
+  for (std::int64_t place = -before; place < size + after; ++place) places.push_back(source_of(place, size, mode));
+  return from_values(std::span<const std::int64_t>(places), {std::ssize(places)}).to(x.device());
+}
+
+}  // namespace troupe::detail
