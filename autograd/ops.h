@@ -7,8 +7,9 @@
 #include <span>
 #include <vector>
 
-#include "autograd/ops_matmul.h"
+#include "autograd/ops_arrange.h"
 #include "autograd/ops_embedding.h"
+#include "autograd/ops_matmul.h"
 #include "autograd/variable.h"
 #include "tensor/ops.h"
 
@@ -75,7 +76,7 @@ namespace troupe {
 [[nodiscard]] Variable mean(const Variable& x);
 [[nodiscard]] Variable mean(const Variable& x, const Axes& axes, KeepDim keep = KeepDim::no);
 
-/// Of equally large (small) elements each gets the same share of the gradient.
+/// Of equally large (small) elements each gets the same share of the gradient: torch's amax (amin).
 [[nodiscard]] Variable max(const Variable& x);
 [[nodiscard]] Variable max(const Variable& x, const Axes& axes, KeepDim keep = KeepDim::no);
 [[nodiscard]] Variable min(const Variable& x);

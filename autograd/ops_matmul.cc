@@ -55,6 +55,27 @@ Variable record_product(std::string_view name, const Variable& a, const Variable
                 });
 }
 
+using AddedProduct = Tensor (*)(const Tensor& input, const Tensor& a, const Tensor& b, double beta, double alpha);
+
+/// beta * input + alpha * (a x b), as `compute` has it.
+Variable record_added_product(std::string_view name, AddedProduct compute, const Variable& input, const Variable& a, const Variable& b,
+                              double beta, double alpha) {
+  const Tensor value = input.value();
+  const Tensor x = a.value();
+  const Tensor y = b.value();
+  return record(name, compute(value, x, y, beta, alpha), edges_of({&input, &a, &b}),
+                [layout = Layout(value), x_layout = Layout(x), y_layout = Layout(y), x = saved_for(b, x),
+                 y = saved_for(a, y), beta, alpha](const Tensor& g, Edges to) {
+                  std::vector<Tensor> gradients(3);
+                  if (to[0]) gradients[0] = detail::reduce_to(layout, beta == 1.0 ? g : mul(g, beta));
+                  if (!to[1] && !to[2]) return gradients;
+                  const Tensor scaled = alpha == 1.0 ? g : mul(g, alpha);
+                  if (to[1]) gradients[1] = gradient_of_left(x_layout, y.get(), scaled);
+                  if (to[2]) gradients[2] = gradient_of_right(y_layout, x.get(), scaled);
+                  return gradients;
+                });
+}
+
 }  // namespace
 
 Variable matmul(const Variable& a, const Variable& b) {
@@ -82,20 +103,11 @@ Variable mv(const Variable& a, const Variable& v) {
 }
 
 Variable addmm(const Variable& input, const Variable& a, const Variable& b, double beta, double alpha) {
-  const Tensor value = input.value();
-  const Tensor x = a.value();
-  const Tensor y = b.value();
-  return record("addmm", addmm(value, x, y, beta, alpha), edges_of({&input, &a, &b}),
-                [layout = Layout(value), x_layout = Layout(x), y_layout = Layout(y), x = saved_for(b, x),
-                 y = saved_for(a, y), beta, alpha](const Tensor& g, Edges to) {
-                  std::vector<Tensor> gradients(3);
-                  if (to[0]) gradients[0] = detail::reduce_to(layout, beta == 1.0 ? g : mul(g, beta));
-                  if (!to[1] && !to[2]) return gradients;
-                  const Tensor scaled = alpha == 1.0 ? g : mul(g, alpha);
-                  if (to[1]) gradients[1] = gradient_of_left(x_layout, y.get(), scaled);
-                  if (to[2]) gradients[2] = gradient_of_right(y_layout, x.get(), scaled);
-                  return gradients;
-                });
+  return record_added_product("addmm", addmm, input, a, b, beta, alpha);
+}
+
+Variable baddbmm(const Variable& input, const Variable& a, const Variable& b, double beta, double alpha) {
+  return record_added_product("baddbmm", baddbmm, input, a, b, beta, alpha);
 }
 
 Variable outer(const Variable& a, const Variable& b) {

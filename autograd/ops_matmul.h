@@ -15,6 +15,8 @@ namespace troupe {
 [[nodiscard]] Variable bmm(const Variable& a, const Variable& b);
 [[nodiscard]] Variable addmm(const Variable& input, const Variable& a, const Variable& b, double beta = 1.0,
                              double alpha = 1.0);
+[[nodiscard]] Variable baddbmm(const Variable& input, const Variable& a, const Variable& b, double beta = 1.0,
+                               double alpha = 1.0);
 [[nodiscard]] Variable dot(const Variable& a, const Variable& b);
 [[nodiscard]] Variable mv(const Variable& a, const Variable& v);
 [[nodiscard]] Variable outer(const Variable& a, const Variable& b);

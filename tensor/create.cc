@@ -35,6 +35,11 @@ Tensor full(const Shape& shape, double value, DType dtype, Device device) {
   return result;
 }
 
+Tensor empty_like(const Tensor& x) {
+  x.require_defined("empty_like");
+  return Tensor::empty(x.shape(), x.dtype(), x.device());
+}
+
 Tensor zeros_like(const Tensor& x) {
   x.require_defined("zeros_like");
   return zeros(x.shape(), x.dtype(), x.device());
@@ -43,6 +48,11 @@ Tensor zeros_like(const Tensor& x) {
 Tensor ones_like(const Tensor& x) {
   x.require_defined("ones_like");
   return ones(x.shape(), x.dtype(), x.device());
+}
+
+Tensor full_like(const Tensor& x, double value) {
+  x.require_defined("full_like");
+  return full(x.shape(), value, x.dtype(), x.device());
 }
 
 template <Element T>
@@ -150,6 +160,16 @@ Tensor uniform(const Shape& shape, double low, double high, Generator& generator
 
 Tensor randn(const Shape& shape, Generator& generator, DType dtype, Device device) {
   return draw_reals("randn", shape, {Kind::normal}, generator, dtype, device);
+}
+
+Tensor rand_like(const Tensor& x, Generator& generator) {
+  x.require_defined("rand_like");
+  return rand(x.shape(), generator, x.dtype(), x.device());
+}
+
+Tensor randn_like(const Tensor& x, Generator& generator) {
+  x.require_defined("randn_like");
+  return randn(x.shape(), generator, x.dtype(), x.device());
 }
 
 Tensor randint(std::int64_t low, std::int64_t high, const Shape& shape, Generator& generator, Device device) {

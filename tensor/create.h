@@ -16,8 +16,12 @@ namespace troupe {
 /// Throws DTypeError `[full] not a value of i64: 1.5` if `value` is not one of `dtype`.
 [[nodiscard]] Tensor full(const Shape& shape, double value, DType dtype = DType::f32, Device device = Device::cpu());
 
+// Of the shape and dtype of `x`, on its device.
+
+[[nodiscard]] Tensor empty_like(const Tensor& x);
 [[nodiscard]] Tensor zeros_like(const Tensor& x);
 [[nodiscard]] Tensor ones_like(const Tensor& x);
+[[nodiscard]] Tensor full_like(const Tensor& x, double value);
 
 /// Returns a tensor without dimensions. `scalar(2.0F)` is f32.
 template <Element T>
@@ -58,6 +62,9 @@ template <Element T>
 /// Normal with mean 0 and variance 1, of a floating dtype; f16 and bf16 are the numbers of f32, rounded.
 [[nodiscard]] Tensor randn(const Shape& shape, Generator& generator, DType dtype = DType::f32,
                            Device device = Device::cpu());
+/// As `rand` and `randn`, of the shape and dtype of `x`, on its device.
+[[nodiscard]] Tensor rand_like(const Tensor& x, Generator& generator);
+[[nodiscard]] Tensor randn_like(const Tensor& x, Generator& generator);
 /// Integers in [low, high), i64.
 [[nodiscard]] Tensor randint(std::int64_t low, std::int64_t high, const Shape& shape, Generator& generator,
                              Device device = Device::cpu());

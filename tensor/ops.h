@@ -14,6 +14,7 @@
 #include <string_view>
 
 #include "tensor/ops_activation.h"
+#include "tensor/ops_arrange.h"
 #include "tensor/ops_einsum.h"
 #include "tensor/ops_embedding.h"
 #include "tensor/ops_index.h"

@@ -79,6 +79,24 @@ void require_ranks(std::string_view op, const Tensor& a, int a_rank, const Tenso
   detail::require_rank(op, b.shape(), b_rank);
 }
 
+void require_batches(std::string_view op, const Tensor& a, const Tensor& b) {
+  require_ranks(op, a, 3, b, 3);
+  if (a.size(0) != b.size(0)) throw ShapeError(fmt::format("[{}] batches differ: {}", op, both(a, b)));
+}
+
+// beta * input + alpha * (a x b).
+Tensor added_product(std::string_view op, const Tensor& input, const Tensor& a, const Tensor& b, double beta, double alpha) {
+  detail::require_together(op, input, a);
+  const DType dtype = promote_to_floating(promote(input.dtype(), promote(a.dtype(), b.dtype())));
+  Tensor out = product(op, a, b, dtype);
+  if (!broadcasts_to(input.shape(), out.shape())) {
+    throw ShapeError(fmt::format("[{}] {} does not broadcast to {}", op, to_string(input.shape()), to_string(out.shape())));
+  }
+  if (beta != 0.0) axpby_into(out, alpha, out, beta, input.to(out.dtype()).expand(out.shape()));
+  else if (alpha != 1.0) scale_into(out, alpha);
+  return out.to(dtype);
+}
+
 }  // namespace
 
 Tensor matmul(const Tensor& a, const Tensor& b) {
@@ -87,23 +105,18 @@ Tensor matmul(const Tensor& a, const Tensor& b) {
 }
 
 Tensor bmm(const Tensor& a, const Tensor& b) {
-  require_ranks("bmm", a, 3, b, 3);
-  if (a.size(0) != b.size(0)) throw ShapeError(fmt::format("[bmm] batches differ: {}", both(a, b)));
+  require_batches("bmm", a, b);
   return rounded_product("bmm", a, b);
 }
 
 Tensor addmm(const Tensor& input, const Tensor& a, const Tensor& b, double beta, double alpha) {
   require_ranks("addmm", a, 2, b, 2);
-  detail::require_together("addmm", input, a);
-  const DType dtype = promote_to_floating(promote(input.dtype(), promote(a.dtype(), b.dtype())));
-  Tensor out = product("addmm", a, b, dtype);
-  if (!broadcasts_to(input.shape(), out.shape())) {
-    throw ShapeError(
-        fmt::format("[addmm] {} does not broadcast to {}", to_string(input.shape()), to_string(out.shape())));
-  }
-  if (beta != 0.0) axpby_into(out, alpha, out, beta, input.to(out.dtype()).expand(out.shape()));
-  else if (alpha != 1.0) scale_into(out, alpha);
-  return out.to(dtype);
+  return added_product("addmm", input, a, b, beta, alpha);
+}
+
+Tensor baddbmm(const Tensor& input, const Tensor& a, const Tensor& b, double beta, double alpha) {
+  require_batches("baddbmm", a, b);
+  return added_product("baddbmm", input, a, b, beta, alpha);
 }
 
 Tensor dot(const Tensor& a, const Tensor& b) {

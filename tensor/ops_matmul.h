@@ -21,6 +21,10 @@ namespace troupe {
 [[nodiscard]] Tensor addmm(const Tensor& input, const Tensor& a, const Tensor& b, double beta = 1.0,
                            double alpha = 1.0);
 
+/// As addmm, of batches of matrices that do not broadcast. Shapes: (b, m, k) x (b, k, n) -> (b, m, n).
+/// Throws ShapeError as addmm and bmm.
+[[nodiscard]] Tensor baddbmm(const Tensor& input, const Tensor& a, const Tensor& b, double beta = 1.0, double alpha = 1.0);
+
 /// Sum of the products of two vectors of one size: a scalar. Throws ShapeError `[dot] not 1 dimensions: (2, 3)`.
 [[nodiscard]] Tensor dot(const Tensor& a, const Tensor& b);
 

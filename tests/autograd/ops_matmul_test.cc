@@ -86,6 +86,10 @@ BOOST_AUTO_TEST_CASE(the_other_products_agree_with_finite_differences) {
                      {filled(input), filled({2, 3}), filled({3, 4})});
   }
   expect_gradcheck([](Inputs v) { return addmm(v[0], v[1], v[2]); }, {filled({4}), filled({2, 3}), filled({3, 4})});
+  for (const Shape& input : {Shape{4}, Shape{2, 1, 1}, Shape{2, 3, 4}}) {
+    expect_gradcheck([](Inputs v) { return baddbmm(v[0], v[1], v[2], -0.5, 1.5); },
+                     {filled(input), filled({2, 3, 2}), filled({2, 2, 4})});
+  }
   expect_gradcheck([](Inputs v) { return dot(v[0], v[1]); }, {filled({3}), filled({3})});
   expect_gradcheck([](Inputs v) { return mv(v[0], v[1]); }, {filled({2, 3}), filled({3})});
   expect_gradcheck([](Inputs v) { return outer(v[0], v[1]); }, {filled({2}), filled({3})});

@@ -138,12 +138,37 @@ std::vector<Operation> arrangements() {
   };
 }
 
+std::vector<Operation> diagonals_and_grids() {
+  return {
+      {"diagonal", {{kN, 2, 3}}, [](Inputs v) { return diagonal(v[0], 1, 1, 2); }},
+      {"diagonal over the batch", {{kN, 2, 3}}, [](Inputs v) { return diagonal(v[0], 0, -1, 0); }},
+      {"diag_embed", {{kN, 2}}, [](Inputs v) { return diag_embed(v[0], -1, 0, 2); }},
+      {"diag", {{kN}}, [](Inputs v) { return diag(v[0], 1); }},
+      {"diag of a matrix", {{kN, 3}}, [](Inputs v) { return diag(v[0]); }},
+      {"trace", {{kN, 3}}, [](Inputs v) { return trace(v[0]); }},
+      {"unbind", {{kN, 2, 3}}, [](Inputs v) { return unbind(v[0], -1)[1]; }},
+      {"movedim", {{kN, 2, 3}}, [](Inputs v) { return movedim(v[0], {0, 1}, {1, 2}); }},
+      {"unflatten", {{kN, 6}}, [](Inputs v) { return unflatten(v[0], 1, {2, -1}); }},
+      {"expand_as", {{kN, 2, 3}, {2, 1}}, [](Inputs v) { return expand_as(v[1], v[0]) * v[0]; }},
+      {"broadcast_to", {{kN, 1, 3}}, [](Inputs v) { return broadcast_to(v[0], {2, v[0].shape()[0], 2, 3}); }},
+      {"tile", {{kN, 2, 3}}, [](Inputs v) { return tile(v[0], {3, 2}); }},
+      {"repeat_interleave", {{kN, 2, 3}}, [](Inputs v) { return repeat_interleave(v[0], 2, 0); }},
+      {"repeat_interleave by counts", {{kN, 2, 3}}, [](Inputs v) { return repeat_interleave(v[0], indices(3, 4), 2); }},
+      {"vstack", {{kN, 3}, {3}}, [](Inputs v) { return vstack(v); }},
+      {"hstack", {{kN, 3}, {kN, 2}}, [](Inputs v) { return hstack(v); }},
+      {"meshgrid", {{kN}, {3}}, [](Inputs v) { const auto grid = meshgrid(v, MeshOrder::xy); return grid[0] * grid[1]; }},
+      {"diff", {{kN, 2, 3}}, [](Inputs v) { return diff(v[0], 2, 2); }},
+      {"diff over the batch", {{kN, 2, 3}}, [](Inputs v) { return diff(v[0], 2, 0); }},
+  };
+}
+
 std::vector<Operation> products() {
   return {
       {"matmul", {{kN, 2, 3}, {3, 4}}, [](Inputs v) { return matmul(v[0], v[1]); }},
       {"matmul of many columns", {{2, 3}, {3, kN}}, [](Inputs v) { return matmul(v[0], v[1]); }},
       {"matmul over the batch", {{2, kN}, {kN, 3}}, [](Inputs v) { return matmul(v[0], v[1]); }},
       {"bmm", {{kN, 2, 3}, {kN, 3, 2}}, [](Inputs v) { return bmm(v[0], v[1]); }},
+      {"baddbmm", {{4}, {kN, 2, 3}, {kN, 3, 4}}, [](Inputs v) { return baddbmm(v[0], v[1], v[2], 0.5, 2.0); }},
       {"addmm", {{4}, {kN, 3}, {3, 4}}, [](Inputs v) { return addmm(v[0], v[1], v[2], 0.5, 2.0); }},
       {"dot", {{kN}, {kN}}, [](Inputs v) { return dot(v[0], v[1]); }},
       {"mv", {{kN, 3}, {3}}, [](Inputs v) { return mv(v[0], v[1]); }},
@@ -213,7 +238,7 @@ std::vector<Operation> losses() {
 
 std::vector<Operation> all_operations() {
   std::vector<Operation> all;
-  for (const auto& family : {elementwise_operations(), reductions(), arrangements(), products(), layers(), losses()}) {
+  for (const auto& family : {elementwise_operations(), reductions(), arrangements(), diagonals_and_grids(), products(), layers(), losses()}) {
     all.insert(all.end(), family.begin(), family.end());
   }
   return all;

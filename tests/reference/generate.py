@@ -23,6 +23,7 @@ GROUPS = [
     "conv",
     "image_layers",
     "shape",
+    "arrange",
     "nn",
     "losses",
     "embedding",

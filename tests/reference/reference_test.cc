@@ -35,6 +35,7 @@ Entries all_entries() {
            conv_entries(),
            image_layer_entries(),
            shape_entries(),
+           arrange_entries(),
            nn_entries(),
            loss_entries(),
            embedding_entries(),

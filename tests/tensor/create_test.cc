@@ -15,6 +15,22 @@ BOOST_AUTO_TEST_CASE(constant_tensors_hold_their_constant) {
   expect_same(full({}, 1.0, DType::boolean), scalar(true));
   expect_same(zeros_like(from_values<std::uint8_t>({1, 2})), zeros({2}, DType::u8));
   expect_same(ones_like(from_values<double>({1, 2})), ones({2}, DType::f64));
+  expect_same(full_like(from_values<std::int32_t>({1, 2}), 7), full({2}, 7, DType::i32));
+  BOOST_CHECK_EQUAL(empty_like(zeros({2, 0}, DType::u8)).shape(), (Shape{2, 0}));
+  BOOST_CHECK(empty_like(zeros({2}, DType::u8)).dtype() == DType::u8);
+}
+
+BOOST_AUTO_TEST_CASE(random_numbers_like_a_tensor_are_those_of_its_shape_and_dtype) {
+  const Tensor x = zeros({2, 3}, DType::f64);
+  Generator g(4);
+  Generator same(4);
+  expect_same(rand_like(x, g), rand({2, 3}, same, DType::f64));
+  expect_same(randn_like(x, g), randn({2, 3}, same, DType::f64));
+  expect_error<DTypeError>("[rand] needs a floating dtype: i64", [&] { (void)rand_like(zeros({2}, DType::i64), g); });
+  expect_error<TensorError>("[randn_like] tensor is undefined", [&] { (void)randn_like(Tensor(), g); });
+  expect_error<TensorError>("[rand_like] tensor is undefined", [&] { (void)rand_like(Tensor(), g); });
+  expect_error<TensorError>("[full_like] tensor is undefined", [] { (void)full_like(Tensor(), 1); });
+  expect_error<TensorError>("[empty_like] tensor is undefined", [] { (void)empty_like(Tensor()); });
 }
 
 BOOST_AUTO_TEST_CASE(a_constant_must_be_a_value_of_the_dtype) {

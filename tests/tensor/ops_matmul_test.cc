@@ -169,7 +169,9 @@ BOOST_AUTO_TEST_CASE(the_other_products_give_the_hand_values) {
   // 19 + 10, 22 + 20 / 43 + 10, 50 + 20
   expect_same(addmm(v, a, b), from_values<float>({29, 42, 53, 70}, {2, 2}));
   // 2*19 + 10/2, 2*22 + 20/2 / 2*43 + 10/2, 2*50 + 20/2
-  expect_same(addmm(v, a, b, 0.5, 2.0), from_values<float>({43, 54, 91, 110}, {2, 2}));
+  const Tensor halves = from_values<float>({43, 54, 91, 110}, {2, 2});
+  expect_same(addmm(v, a, b, 0.5, 2.0), halves);
+  expect_same(baddbmm(v, stack({a, a}), stack({b, b}), 0.5, 2.0), stack({halves, halves}));
 }
 
 BOOST_AUTO_TEST_CASE(a_beta_of_0_ignores_the_summand) {
@@ -195,6 +197,8 @@ BOOST_AUTO_TEST_CASE(the_other_products_read_any_layout_and_dtype) {
   BOOST_CHECK(addmm(ones({1}, DType::f64), ones({1, 1}), ones({1, 1})).dtype() == DType::f64);
   BOOST_CHECK_EQUAL(bmm(zeros({0, 2, 3}), zeros({0, 3, 4})).shape(), (Shape{0, 2, 4}));
   expect_same(addmm(ones({2, 2}), zeros({2, 0}), zeros({0, 2}), 3.0), full({2, 2}, 3.0));
+  expect_same(baddbmm(ones({3, 2, 2}), zeros({3, 2, 0}), zeros({3, 0, 2}), 3.0), full({3, 2, 2}, 3.0));
+  BOOST_CHECK_EQUAL(baddbmm(ones({4}), zeros({0, 2, 3}), zeros({0, 3, 4})).shape(), (Shape{0, 2, 4}));
   expect_same(dot(zeros({0}), zeros({0})), scalar(0.0F));
   BOOST_CHECK_EQUAL(outer(zeros({0}), zeros({3})).shape(), (Shape{0, 3}));
 }
@@ -206,6 +210,8 @@ BOOST_AUTO_TEST_CASE(the_other_products_are_rounded_once_in_16_bits) {
   expect_rounded([](const Tensor& a, const Tensor& b) { return bmm(a, b); }, randn({2, 7, 9}, g), randn({2, 9, 3}, g));
   expect_rounded([](const Tensor& c, const Tensor& a, const Tensor& b) { return addmm(c, a, b, 0.3, 1.7); },
                  randn({7, 3}, g), m, randn({9, 3}, g));
+  expect_rounded([](const Tensor& c, const Tensor& a, const Tensor& b) { return baddbmm(c, a, b, 0.3, 1.7); },
+                 randn({7, 3}, g), randn({2, 7, 9}, g), randn({2, 9, 3}, g));
   expect_rounded([](const Tensor& a, const Tensor& b) { return mv(a, b); }, m, v);
   expect_rounded([](const Tensor& a, const Tensor& b) { return dot(a, b); }, v, v);
   expect_rounded([](const Tensor& a, const Tensor& b) { return outer(a, b); }, v, v);
@@ -224,6 +230,13 @@ BOOST_AUTO_TEST_CASE(the_other_products_refuse_what_does_not_fit) {
   });
   expect_error<ShapeError>("[addmm] (3) does not broadcast to (2, 4)", [] {
     (void)addmm(zeros({3}), zeros({2, 3}), zeros({3, 4}));
+  });
+  expect_error<ShapeError>("[baddbmm] not 3 dimensions: (2, 3)", [] { (void)baddbmm(zeros({2}), zeros({2, 3}), zeros({2, 3, 4})); });
+  expect_error<ShapeError>("[baddbmm] batches differ: (2, 3, 4) x (3, 4, 5)", [] {
+    (void)baddbmm(zeros({5}), zeros({2, 3, 4}), zeros({3, 4, 5}));
+  });
+  expect_error<ShapeError>("[baddbmm] (3, 1, 1) does not broadcast to (2, 3, 5)", [] {
+    (void)baddbmm(zeros({3, 1, 1}), zeros({2, 3, 4}), zeros({2, 4, 5}));
   });
   expect_error<TensorError>("[addmm] tensor is undefined", [] { (void)addmm({}, zeros({2, 3}), zeros({3, 4})); });
   expect_error<ShapeError>("[dot] not 1 dimensions: (2, 3)", [] { (void)dot(zeros({2, 3}), zeros({3})); });

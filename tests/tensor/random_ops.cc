@@ -238,6 +238,38 @@ void add_arrangements(Ops& ops) {
   }));
 }
 
+void add_diagonals_and_grids(Ops& ops) {
+  ops.insert(ops.end(),
+             {along("unbind", [](const Tensor& x, int dim) { return x.size(dim) == 0 ? x : unbind(x, dim).back(); }),
+              along("movedim", [](const Tensor& x, int dim) { return movedim(x, dim, 0); }),
+              along("unflatten", [](const Tensor& x, int dim) { return unflatten(x, dim, {1, -1, 1}); }),
+              along("repeat_interleave", [](const Tensor& x, int dim) { return repeat_interleave(x, 2, dim); }),
+              along("diff", [](const Tensor& x, int dim) { return diff(x, 1, dim); }),
+              unary("diff twice", [](const Tensor& x) { return diff(x, 2); }),
+              unary("diag_embed", [](const Tensor& x) { return diag_embed(x, 1); }),
+              unary("diag", [](const Tensor& x) { return diag(x, -1); }),
+              unary("trace", trace),
+              unary("tile", [](const Tensor& x) { return tile(x, {2}); }),
+              unary("vstack", [](const Tensor& x) { return vstack({x, x}); }),
+              unary("hstack", [](const Tensor& x) { return hstack({x, x}); }),
+              pairwise("meshgrid", [](const Tensor& x, const Tensor& y) { return meshgrid({x, y}, MeshOrder::xy)[1]; })});
+  ops.push_back(special("diagonal", [](const Tensor& x, Dice& dice) {
+    const std::int64_t offset = dice.between(-2, 2);
+    const int dim0 = dice.dim_of(x);
+    const int dim1 = dice.dim_of(x);
+    return Step{fmt::format("diagonal {} of {} and {}", offset, dim0, dim1), {x}, [=](const Operands& in) {
+                  return diagonal(in[0], offset, dim0, dim1);
+                }};
+  }));
+  ops.push_back(special("repeat_interleave by counts", [](const Tensor& x, Dice& dice) {
+    const int dim = dice.dim_of(x);
+    const Tensor counts = places({x.dim() > 0 ? x.size(dim) : 0}, 3, dice);
+    return Step{fmt::format("repeat_interleave by counts along {}", dim), {x, counts}, [=](const Operands& in) {
+                  return repeat_interleave(in[0], in[1], dim);
+                }};
+  }));
+}
+
 void add_indexing(Ops& ops) {
   ops.push_back(special("index_select", [](const Tensor& x, Dice& dice) {
     const int dim = dice.dim_of(x);
@@ -327,6 +359,15 @@ void add_products(Ops& ops) {
                 [](const Operands& in) { return addmm(in[0], in[1], in[2]); },
                 Agreement::rounded};
   }));
+  ops.push_back(special("baddbmm", [](const Tensor& x, Dice& dice) {
+    const Tensor left = x.dim() == 3 ? x : random_tensor({2, dice.between(1, 9), dice.between(0, 9)}, x.dtype(), dice);
+    const Tensor right = random_tensor({left.size(0), left.size(2), dice.between(1, 9)}, x.dtype(), dice);
+    const Tensor added = random_tensor({right.size(2)}, x.dtype(), dice);
+    return Step{"baddbmm",
+                {added, left, right},
+                [](const Operands& in) { return baddbmm(in[0], in[1], in[2], 0.5, 2.0); },
+                Agreement::rounded};
+  }));
   for (const bool transposed : {false, true}) {
     const char* const name = transposed ? "conv_transpose2d" : "conv2d";
     ops.push_back(special(name, [=](const Tensor& x, Dice& dice) {
@@ -384,6 +425,7 @@ Ops random_ops() {
   add_elementwise(ops);
   add_reductions(ops);
   add_arrangements(ops);
+  add_diagonals_and_grids(ops);
   add_indexing(ops);
   add_products(ops);
   add_layers(ops);

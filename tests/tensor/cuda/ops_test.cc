@@ -11,6 +11,7 @@
 
 #include "tensor/create.h"
 #include "tensor/ops_activation.h"
+#include "tensor/ops_arrange.h"
 #include "tensor/ops_attention.h"
 #include "tensor/ops_conv.h"
 #include "tensor/ops_einsum.h"
@@ -202,6 +203,26 @@ Calls shapes() {
   };
 }
 
+Calls diagonals_and_grids() {
+  return {
+      {"diagonal", [](const Given& g) { return Results{diagonal(g.x(), 1, 1, 2), diagonal(g.x(), -1, 2, 0)}; }},
+      {"diag_embed", [](const Given& g) { return Results{diag_embed(g.x(), 1, 0, 2)}; }},
+      {"diag", [](const Given& g) { return Results{diag(g.x({3})), diag(g.x({3, 4}), 1)}; }},
+      {"trace", [](const Given& g) { return Results{trace(g.x({3, 4}))}; }},
+      {"unbind", [](const Given& g) { return unbind(g.x(), 1); }},
+      {"movedim", [](const Given& g) { return Results{movedim(g.x(), 0, 2)}; }},
+      {"unflatten", [](const Given& g) { return Results{unflatten(g.x(), 2, {2, -1})}; }},
+      {"expand_as", [](const Given& g) { return Results{expand_as(g.x({3, 1}), g.y())}; }},
+      {"broadcast_to", [](const Given& g) { return Results{broadcast_to(g.x({3, 1}), {2, 3, 4})}; }},
+      {"tile", [](const Given& g) { return Results{tile(g.x(), {2, 3})}; }},
+      {"repeat_interleave", [](const Given& g) { return Results{repeat_interleave(g.x(), 2, 1), repeat_interleave(g.x(), g.index({3}, 4), 1)}; }},
+      {"vstack", [](const Given& g) { return Results{vstack({g.x({4}), g.y({2, 4})})}; }},
+      {"hstack", [](const Given& g) { return Results{hstack({g.x({2, 4}), g.y({2, 1})})}; }},
+      {"meshgrid", [](const Given& g) { return meshgrid({g.x({3}), g.y({4})}, MeshOrder::xy); }},
+      {"diff", [](const Given& g) { return Results{diff(g.x(), 2), diff(g.flags(), 1, 0)}; }},
+  };
+}
+
 Calls by_index() {
   return {
       {"index_select", [](const Given& g) { return Results{index_select(g.x(), 1, g.index({5}, 3))}; }},
@@ -246,6 +267,7 @@ Calls products() {
   return {
       {"matmul", [](const Given& g) { return Results{matmul(g.x(), g.y({4, 5})), matmul(g.x(), g.y({2, 4, 5}))}; }},
       {"bmm", [](const Given& g) { return Results{bmm(g.x(), g.y({2, 4, 5}))}; }},
+      {"baddbmm", [](const Given& g) { return Results{baddbmm(g.x({3, 5}), g.x({2, 3, 4}), g.y({2, 4, 5}), 0.5, 2.0)}; }},
       {"addmm", [](const Given& g) { return Results{addmm(g.x({3, 5}), g.x({3, 4}), g.y({4, 5}), 0.5, 2.0)}; }},
       {"dot", [](const Given& g) { return Results{dot(g.x({7}), g.y({7}))}; }},
       {"mv", [](const Given& g) { return Results{mv(g.x({3, 4}), g.y({4}))}; }},
@@ -329,7 +351,7 @@ Calls recurrences() {
 
 Calls every_call() {
   Calls all;
-  for (const auto& family : {arithmetic, functions, activations, reductions, shapes, by_index, losses, products, norms, convolutions, recurrences}) {
+  for (const auto& family : {arithmetic, functions, activations, reductions, shapes, diagonals_and_grids, by_index, losses, products, norms, convolutions, recurrences}) {
     const Calls calls = family();
     all.insert(all.end(), calls.begin(), calls.end());
   }
