@@ -8,8 +8,12 @@
 #include <vector>
 
 #include "autograd/ops_arrange.h"
+#include "autograd/ops_blend.h"
+#include "autograd/ops_division.h"
 #include "autograd/ops_embedding.h"
+#include "autograd/ops_exponential.h"
 #include "autograd/ops_matmul.h"
+#include "autograd/ops_trigonometry.h"
 #include "autograd/variable.h"
 #include "tensor/ops.h"
 
@@ -36,22 +40,36 @@ namespace troupe {
 [[nodiscard]] Variable minimum(const Variable& a, const Variable& b);
 /// The gradient beyond the limits is 0, at them that of x.
 [[nodiscard]] Variable clamp(const Variable& x, double low, double high);
+/// Of equal elements x gets the gradient, of NaN nobody.
+[[nodiscard]] Variable clamp_min(const Variable& x, double low);
+[[nodiscard]] Variable clamp_min(const Variable& x, const Variable& low);
+[[nodiscard]] Variable clamp_max(const Variable& x, double high);
+[[nodiscard]] Variable clamp_max(const Variable& x, const Variable& high);
+/// The gradient by a is 1 or -1, and 0 where a is 0; that by b is 0.
+[[nodiscard]] Variable copysign(const Variable& a, const Variable& b);
+[[nodiscard]] Variable copysign(const Variable& a, double b);
 [[nodiscard]] Variable where(const Tensor& condition, const Variable& a, const Variable& b);
 
 // Functions of each element.
 
 /// The gradient at 0 is 0.
 [[nodiscard]] Variable abs(const Variable& x);
-[[nodiscard]] Variable exp(const Variable& x);
-[[nodiscard]] Variable log(const Variable& x);
-[[nodiscard]] Variable expm1(const Variable& x);
-[[nodiscard]] Variable log1p(const Variable& x);
+/// The gradient is 0 everywhere.
+[[nodiscard]] Variable sign(const Variable& x);
+[[nodiscard]] Variable floor(const Variable& x);
+[[nodiscard]] Variable ceil(const Variable& x);
+[[nodiscard]] Variable round(const Variable& x);
+[[nodiscard]] Variable trunc(const Variable& x);
+/// The gradient is 1 everywhere.
+[[nodiscard]] Variable frac(const Variable& x);
+[[nodiscard]] Variable square(const Variable& x);
+[[nodiscard]] Variable reciprocal(const Variable& x);
 [[nodiscard]] Variable sqrt(const Variable& x);
 [[nodiscard]] Variable rsqrt(const Variable& x);
-[[nodiscard]] Variable sin(const Variable& x);
-[[nodiscard]] Variable cos(const Variable& x);
 [[nodiscard]] Variable erf(const Variable& x);
-[[nodiscard]] Variable tanh(const Variable& x);
+[[nodiscard]] Variable erfc(const Variable& x);
+/// The gradient of what was NaN or infinite is 0.
+[[nodiscard]] Variable nan_to_num(const Variable& x, const NanToNumOptions& options = {});
 [[nodiscard]] Variable sigmoid(const Variable& x);
 /// The gradient at 0 is 0.
 [[nodiscard]] Variable relu(const Variable& x);

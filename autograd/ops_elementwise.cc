@@ -30,6 +30,36 @@ Variable record_chosen(std::string_view name, const Variable& a, const Variable&
                 });
 }
 
+/// The gradient goes to x where `keeps(x, bound)` holds, else to the bound, of NaN to nobody.
+template <class Compare>
+Variable record_clamped(std::string_view name, const Variable& x, double bound, const Tensor& result, const Compare& keeps) {
+  return record(name, result, edges_of({&x}), [x = Saved(x.value()), bound, keeps](const Tensor& g) {
+    return masked_fill(g, logical_not(keeps(x.get(), bound)), 0.0);
+  });
+}
+template <class Compare>
+Variable record_clamped(std::string_view name, const Variable& a, const Variable& b, const Tensor& result, const Compare& keeps) {
+  const Tensor x = a.value();
+  const Tensor bound = b.value();
+  return record(name, result, edges_of({&a, &b}),
+                [x_layout = Layout(x), bound_layout = Layout(bound), x = Saved(x), bound = Saved(bound), keeps](const Tensor& g, Edges to) {
+                  const Tensor kept = keeps(x.get(), bound.get());
+                  const Tensor nan = logical_or(isnan(x.get()), isnan(bound.get()));
+                  return std::vector<Tensor>{to[0] ? reduce_to(x_layout, masked_fill(g, logical_not(kept), 0.0)) : Tensor(),
+                                             to[1] ? reduce_to(bound_layout, masked_fill(g, logical_or(kept, nan), 0.0)) : Tensor()};
+                });
+}
+constexpr auto kAtLeast = [](const Tensor& x, const auto& bound) { return ge(x, bound); };
+constexpr auto kAtMost = [](const Tensor& x, const auto& bound) { return le(x, bound); };
+
+/// The sign that `result`, which is a with another, has beside a.
+Tensor relative_sign(const Tensor& result, const Tensor& a) { return mul(sign(result), sign(a)); }
+
+/// What is constant between its steps, where torch too has the gradient 0.
+Variable record_steps(std::string_view name, const Variable& x, const Tensor& result) {
+  return record(name, result, edges_of({&x}), [](const Tensor& g) { return zeros_like(g); });
+}
+
 }  // namespace
 
 Variable add(const Variable& a, const Variable& b) {
@@ -141,6 +171,33 @@ Variable clamp(const Variable& x, double low, double high) {
   });
 }
 
+Variable clamp_min(const Variable& x, double low) { return record_clamped("clamp_min", x, low, clamp_min(x.value(), low), kAtLeast); }
+Variable clamp_min(const Variable& x, const Variable& low) {
+  return record_clamped("clamp_min", x, low, clamp_min(x.value(), low.value()), kAtLeast);
+}
+Variable clamp_max(const Variable& x, double high) { return record_clamped("clamp_max", x, high, clamp_max(x.value(), high), kAtMost); }
+Variable clamp_max(const Variable& x, const Variable& high) {
+  return record_clamped("clamp_max", x, high, clamp_max(x.value(), high.value()), kAtMost);
+}
+
+Variable copysign(const Variable& a, const Variable& b) {
+  const Tensor x = a.value();
+  const Tensor y = b.value();
+  const Tensor result = copysign(x, y);
+  return record("copysign", result, edges_of({&a, &b}),
+                [x_layout = Layout(x), y = Layout(y), x = Saved(x), result = Saved(result)](const Tensor& g, Edges to) {
+                  return std::vector<Tensor>{to[0] ? reduce_to(x_layout, mul(g, relative_sign(result.get(), x.get()))) : Tensor(),
+                                             to[1] ? zeros(y.shape, y.dtype, g.device()) : Tensor()};
+                });
+}
+
+Variable copysign(const Variable& a, double b) {
+  const Tensor x = a.value();
+  const Tensor result = copysign(x, b);
+  return record("copysign", result, edges_of({&a}),
+                [x = Saved(x), result = Saved(result)](const Tensor& g) { return mul(g, relative_sign(result.get(), x.get())); });
+}
+
 Variable where(const Tensor& condition, const Variable& a, const Variable& b) {
   const Tensor x = a.value();
   const Tensor y = b.value();
@@ -164,40 +221,10 @@ Variable abs(const Variable& x) {
   });
 }
 
-Variable exp(const Variable& x) {
-  const Tensor result = exp(x.value());
-  return record("exp", result, edges_of({&x}), [y = Saved(result)](const Tensor& g) { return mul(g, y.get()); });
-}
-
-Variable log(const Variable& x) {
-  const Tensor value = x.value();
-  return record("log", log(value), edges_of({&x}), [x = Saved(value)](const Tensor& g) { return div(g, x.get()); });
-}
-
-Variable expm1(const Variable& x) {
-  const Tensor result = expm1(x.value());
-  return record("expm1", result, edges_of({&x}), [y = Saved(result)](const Tensor& g) { return mul(g, add(y.get(), 1.0)); });
-}
-
-Variable log1p(const Variable& x) {
-  const Tensor value = x.value();
-  return record("log1p", log1p(value), edges_of({&x}), [x = Saved(value)](const Tensor& g) { return div(g, add(x.get(), 1.0)); });
-}
-
 Variable rsqrt(const Variable& x) {
   const Tensor result = rsqrt(x.value());
   return record("rsqrt", result, edges_of({&x}),
                 [y = Saved(result)](const Tensor& g) { return mul(mul(g, -0.5), pow(y.get(), 3.0)); });
-}
-
-Variable sin(const Variable& x) {
-  const Tensor value = x.value();
-  return record("sin", sin(value), edges_of({&x}), [x = Saved(value)](const Tensor& g) { return mul(g, cos(x.get())); });
-}
-
-Variable cos(const Variable& x) {
-  const Tensor value = x.value();
-  return record("cos", cos(value), edges_of({&x}), [x = Saved(value)](const Tensor& g) { return neg(mul(g, sin(x.get()))); });
 }
 
 Variable erf(const Variable& x) {
@@ -213,9 +240,38 @@ Variable sqrt(const Variable& x) {
                 [y = Saved(result)](const Tensor& g) { return div(g, mul(y.get(), 2.0)); });
 }
 
-Variable tanh(const Variable& x) {
-  const Tensor result = tanh(x.value());
-  return record("tanh", result, edges_of({&x}), [y = Saved(result)](const Tensor& g) { return tanh_backward(g, y.get()); });
+Variable erfc(const Variable& x) {
+  const Tensor value = x.value();
+  return record("erfc", erfc(value), edges_of({&x}), [x = Saved(value)](const Tensor& g) {
+    return mul(mul(g, exp(neg(square(x.get())))), -2.0 * std::numbers::inv_sqrtpi);
+  });
+}
+
+Variable square(const Variable& x) {
+  const Tensor value = x.value();
+  return record("square", square(value), edges_of({&x}), [x = Saved(value)](const Tensor& g) { return mul(g, mul(x.get(), 2.0)); });
+}
+
+Variable reciprocal(const Variable& x) {
+  const Tensor result = reciprocal(x.value());
+  return record("reciprocal", result, edges_of({&x}), [y = Saved(result)](const Tensor& g) { return neg(mul(g, square(y.get()))); });
+}
+
+Variable sign(const Variable& x) { return record_steps("sign", x, sign(x.value())); }
+Variable floor(const Variable& x) { return record_steps("floor", x, floor(x.value())); }
+Variable ceil(const Variable& x) { return record_steps("ceil", x, ceil(x.value())); }
+Variable round(const Variable& x) { return record_steps("round", x, round(x.value())); }
+Variable trunc(const Variable& x) { return record_steps("trunc", x, trunc(x.value())); }
+
+Variable frac(const Variable& x) {
+  return record("frac", frac(x.value()), edges_of({&x}), [](const Tensor& g) { return g; });
+}
+
+Variable nan_to_num(const Variable& x, const NanToNumOptions& options) {
+  const Tensor value = x.value();
+  return record("nan_to_num", nan_to_num(value, options), edges_of({&x}), [x = Saved(value)](const Tensor& g) {
+    return masked_fill(g, logical_not(isfinite(x.get())), 0.0);
+  });
 }
 
 Variable cast(const Variable& x, DType dtype) {

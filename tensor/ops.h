@@ -11,12 +11,17 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 #include "tensor/ops_activation.h"
 #include "tensor/ops_arrange.h"
+#include "tensor/ops_bits.h"
+#include "tensor/ops_blend.h"
+#include "tensor/ops_division.h"
 #include "tensor/ops_einsum.h"
 #include "tensor/ops_embedding.h"
+#include "tensor/ops_exponential.h"
 #include "tensor/ops_index.h"
 #include "tensor/ops_matmul.h"
 #include "tensor/ops_reduce.h"
@@ -25,6 +30,7 @@
 #include "tensor/ops_pad.h"
 #include "tensor/ops_shape.h"
 #include "tensor/ops_sort.h"
+#include "tensor/ops_trigonometry.h"
 #include "tensor/tensor.h"
 
 namespace troupe {
@@ -61,21 +67,30 @@ namespace troupe {
 [[nodiscard]] Tensor floor(const Tensor& x);
 [[nodiscard]] Tensor ceil(const Tensor& x);
 [[nodiscard]] Tensor round(const Tensor& x);
-[[nodiscard]] Tensor exp(const Tensor& x);
-/// exp(x) - 1 and log(1 + x), exact also near 0.
-[[nodiscard]] Tensor expm1(const Tensor& x);
-[[nodiscard]] Tensor log1p(const Tensor& x);
-[[nodiscard]] Tensor log(const Tensor& x);
+/// The integer next to x toward 0, and what x is beyond it, with the sign of x; integers are beyond by 0.
+[[nodiscard]] Tensor trunc(const Tensor& x);
+[[nodiscard]] Tensor frac(const Tensor& x);
+/// x * x; integers stay integers.
+[[nodiscard]] Tensor square(const Tensor& x);
+/// 1 / x
+[[nodiscard]] Tensor reciprocal(const Tensor& x);
 [[nodiscard]] Tensor sqrt(const Tensor& x);
 /// 1 / sqrt(x)
 [[nodiscard]] Tensor rsqrt(const Tensor& x);
-[[nodiscard]] Tensor sin(const Tensor& x);
-[[nodiscard]] Tensor cos(const Tensor& x);
 /// The error function, 2 / sqrt(pi) times the integral of exp(-t^2) from 0 to x.
 [[nodiscard]] Tensor erf(const Tensor& x);
-[[nodiscard]] Tensor tanh(const Tensor& x);
+/// 1 - erf(x), exact also where that is near 0.
+[[nodiscard]] Tensor erfc(const Tensor& x);
 /// x limited to [low, high]. Throws ValueError `[clamp] low above high: 2 > 1`.
 [[nodiscard]] Tensor clamp(const Tensor& x, double low, double high);
+/// x, but at least `low`, or at most `high`: the same as maximum and minimum.
+[[nodiscard]] Tensor clamp_min(const Tensor& x, double low);
+[[nodiscard]] Tensor clamp_min(const Tensor& x, const Tensor& low);
+[[nodiscard]] Tensor clamp_max(const Tensor& x, double high);
+[[nodiscard]] Tensor clamp_max(const Tensor& x, const Tensor& high);
+/// The size of `a` with the sign of `b`, which a zero and a NaN have too; integers become f32.
+[[nodiscard]] Tensor copysign(const Tensor& a, const Tensor& b);
+[[nodiscard]] Tensor copysign(const Tensor& a, double b);
 /// `a` where `condition` (boolean) holds, else `b`; all three broadcast.
 [[nodiscard]] Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b);
 
@@ -103,6 +118,22 @@ namespace troupe {
 [[nodiscard]] Tensor isnan(const Tensor& x);
 /// Neither NaN nor infinite.
 [[nodiscard]] Tensor isfinite(const Tensor& x);
+[[nodiscard]] Tensor isinf(const Tensor& x);
+
+/// Whether two NaN are close.
+enum class EqualNan : std::uint8_t { no, yes };
+/// Whether |a - b| <= atol + rtol * |b|, in f64. Infinities are close to themselves only. allclose() (tensor.h) asks whether
+/// all are. Throws ValueError `[isclose] tolerance below 0: rtol -1, atol 0`.
+[[nodiscard]] Tensor isclose(const Tensor& a, const Tensor& b, double rtol = 1e-5, double atol = 1e-8, EqualNan nan = EqualNan::no);
+
+/// What stands for NaN and for both infinities; if none is given, the largest and the least finite number of the dtype.
+struct NanToNumOptions {
+  double nan = 0.0;
+  std::optional<double> posinf = std::nullopt;
+  std::optional<double> neginf = std::nullopt;
+};
+/// x with numbers in place of NaN and infinities; integers and booleans stay as they are.
+[[nodiscard]] Tensor nan_to_num(const Tensor& x, const NanToNumOptions& options = {});
 
 // Into existing memory. `out` keeps its shape and dtype, which the operands must have too (they do not broadcast);
 // it may be one of them. Throws ShapeError `[axpby_into] shapes differ: (2) and (3)`.

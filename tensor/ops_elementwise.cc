@@ -53,6 +53,15 @@ Tensor compared(std::string_view op, const Tensor& x, double value) {
   return full({}, value, x.dtype(), x.device());
 }
 
+double largest_finite(DType floating) {
+  switch (floating) {
+    case DType::f16: return 65504.0;
+    case DType::bf16: return 0x1.FEp127;
+    case DType::f32: return std::numeric_limits<float>::max();
+    default: return std::numeric_limits<double>::max();
+  }
+}
+
 // Whether writing `out` element by element could change elements of `x` that are still to be read.
 bool overlaps(const Tensor& out, const Tensor& x) {
   return out.storage().same_as(x.storage()) && (out.offset() != x.offset() || out.strides() != x.strides());
@@ -139,20 +148,25 @@ Tensor sign(const Tensor& x) { return unary("sign", UnaryOp::sign, x); }
 Tensor floor(const Tensor& x) { return unary("floor", UnaryOp::floor, x); }
 Tensor ceil(const Tensor& x) { return unary("ceil", UnaryOp::ceil, x); }
 Tensor round(const Tensor& x) { return unary("round", UnaryOp::round, x); }
-Tensor exp(const Tensor& x) { return unary("exp", UnaryOp::exp, x); }
-Tensor expm1(const Tensor& x) { return unary("expm1", UnaryOp::expm1, x); }
-Tensor log1p(const Tensor& x) { return unary("log1p", UnaryOp::log1p, x); }
-Tensor log(const Tensor& x) { return unary("log", UnaryOp::log, x); }
+Tensor trunc(const Tensor& x) { return unary("trunc", UnaryOp::trunc, x); }
+Tensor frac(const Tensor& x) { return binary("frac", BinaryOp::sub, x, unary("frac", UnaryOp::trunc, x)); }
+Tensor square(const Tensor& x) { return binary("square", BinaryOp::mul, x, x); }
+Tensor reciprocal(const Tensor& x) { return binary("reciprocal", BinaryOp::div, 1.0, x); }
 Tensor sqrt(const Tensor& x) { return unary("sqrt", UnaryOp::sqrt, x); }
 Tensor rsqrt(const Tensor& x) { return unary("rsqrt", UnaryOp::rsqrt, x); }
-Tensor sin(const Tensor& x) { return unary("sin", UnaryOp::sin, x); }
-Tensor cos(const Tensor& x) { return unary("cos", UnaryOp::cos, x); }
 Tensor erf(const Tensor& x) { return unary("erf", UnaryOp::erf, x); }
-Tensor tanh(const Tensor& x) { return unary("tanh", UnaryOp::tanh, x); }
+Tensor erfc(const Tensor& x) { return unary("erfc", UnaryOp::erfc, x); }
 Tensor clamp(const Tensor& x, double low, double high) {
   if (low > high) throw ValueError(fmt::format("[clamp] low above high: {} > {}", low, high));
   return binary("clamp", BinaryOp::minimum, binary("clamp", BinaryOp::maximum, x, low), high);
 }
+
+Tensor clamp_min(const Tensor& x, double low) { return binary("clamp_min", BinaryOp::maximum, x, low); }
+Tensor clamp_min(const Tensor& x, const Tensor& low) { return binary("clamp_min", BinaryOp::maximum, x, low); }
+Tensor clamp_max(const Tensor& x, double high) { return binary("clamp_max", BinaryOp::minimum, x, high); }
+Tensor clamp_max(const Tensor& x, const Tensor& high) { return binary("clamp_max", BinaryOp::minimum, x, high); }
+Tensor copysign(const Tensor& a, const Tensor& b) { return binary("copysign", BinaryOp::copysign, a, b); }
+Tensor copysign(const Tensor& a, double b) { return binary("copysign", BinaryOp::copysign, a, b); }
 
 Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b) {
   detail::require_together("where", condition, a);
@@ -204,6 +218,35 @@ Tensor isnan(const Tensor& x) {
 Tensor isfinite(const Tensor& x) {
   x.require_defined("isfinite");
   return is_floating(x.dtype()) ? lt(abs(x), std::numeric_limits<double>::infinity()) : ones(x.shape(), DType::boolean, x.device());
+}
+
+Tensor isinf(const Tensor& x) {
+  x.require_defined("isinf");
+  return is_floating(x.dtype()) ? eq(abs(x), std::numeric_limits<double>::infinity()) : zeros(x.shape(), DType::boolean, x.device());
+}
+
+Tensor isclose(const Tensor& a, const Tensor& b, double rtol, double atol, EqualNan nan) {
+  detail::require_together("isclose", a, b);
+  (void)broadcast_shapes("isclose", a.shape(), b.shape());
+  if (!(rtol >= 0.0 && atol >= 0.0)) throw ValueError(fmt::format("[isclose] tolerance below 0: rtol {}, atol {}", rtol, atol));
+  const Tensor x = a.to(DType::f64);
+  const Tensor y = b.to(DType::f64);
+  const Tensor difference = abs(x - y);
+  // An infinite difference is within an infinite tolerance, and yet far.
+  const Tensor near = logical_and(le(difference, abs(y) * rtol + atol), isfinite(difference));
+  const Tensor close = logical_or(eq(x, y), near);
+  return nan == EqualNan::yes ? logical_or(close, logical_and(isnan(x), isnan(y))) : close;
+}
+
+Tensor nan_to_num(const Tensor& x, const NanToNumOptions& options) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  x.require_defined("nan_to_num");
+  if (!is_floating(x.dtype())) return x.clone();
+  const auto number = [&](double value) { return full({}, value, x.dtype(), x.device()); };
+  const double largest = largest_finite(x.dtype());
+  const Tensor with_nan = where(isnan(x), number(options.nan), x);
+  const Tensor with_negative = where(eq(x, -kInfinity), number(options.neginf.value_or(-largest)), with_nan);
+  return where(eq(x, kInfinity), number(options.posinf.value_or(largest)), with_negative);
 }
 
 void axpby_into(Tensor& out, double alpha, const Tensor& a, double beta, const Tensor& b) {

@@ -5,7 +5,9 @@
 
 #include "tensor/cpu/convert.h"
 #include "tensor/cpu/elements.h"
+#include "tensor/cpu/hyperbolic.h"
 #include "tensor/cpu/reals.h"
+#include "tensor/cpu/remainders.h"
 #include "tensor/cpu/wrapping.h"
 
 namespace troupe::cpu {
@@ -74,14 +76,28 @@ void unary_real(UnaryOp op, const Walk<2>& walk, T* out, const T* x) {
   switch (op) {
     case UnaryOp::exp: return map_blocks(walk, out, x, f.exp);
     case UnaryOp::expm1: return map_blocks(walk, out, x, f.expm1);
+    case UnaryOp::exp2: return map_blocks(walk, out, x, f.exp2);
     case UnaryOp::log: return map_blocks(walk, out, x, f.log);
     case UnaryOp::log1p: return map_blocks(walk, out, x, f.log1p);
+    case UnaryOp::log2: return map_blocks(walk, out, x, f.log2);
+    case UnaryOp::log10: return map_blocks(walk, out, x, f.log10);
+    case UnaryOp::logit: return map_blocks(walk, out, x, logit<T>);
     case UnaryOp::sqrt: return map_rows(walk, out, x, [](T v) { return std::sqrt(v); });
     case UnaryOp::rsqrt: return map_rows(walk, out, x, [](T v) { return T{1} / std::sqrt(v); });
     case UnaryOp::sin: return map_blocks(walk, out, x, f.sin);
     case UnaryOp::cos: return map_blocks(walk, out, x, f.cos);
+    case UnaryOp::tan: return map_blocks(walk, out, x, f.tan);
+    case UnaryOp::asin: return map_blocks(walk, out, x, f.asin);
+    case UnaryOp::acos: return map_blocks(walk, out, x, f.acos);
+    case UnaryOp::atan: return map_blocks(walk, out, x, f.atan);
+    case UnaryOp::sinh: return map_blocks(walk, out, x, sinh<T>);
+    case UnaryOp::cosh: return map_blocks(walk, out, x, cosh<T>);
     case UnaryOp::tanh: return map_blocks(walk, out, x, f.tanh);
+    case UnaryOp::asinh: return map_blocks(walk, out, x, asinh<T>);
+    case UnaryOp::acosh: return map_blocks(walk, out, x, acosh<T>);
+    case UnaryOp::atanh: return map_blocks(walk, out, x, f.atanh);
     case UnaryOp::erf: return map_blocks(walk, out, x, f.erf);
+    case UnaryOp::erfc: return map_blocks(walk, out, x, f.erfc);
     case UnaryOp::sigmoid: return map_blocks(walk, out, x, sigmoid<T>);
     case UnaryOp::gelu: return map_blocks(walk, out, x, gelu<T>);
     case UnaryOp::gelu_tanh: return map_blocks(walk, out, x, gelu_tanh<T>);
@@ -105,7 +121,15 @@ template <class T>
 void binary_real(BinaryOp op, const Walk<3>& walk, T* out, const T* a, const T* b) {
   switch (op) {
     case BinaryOp::div: return map_rows(walk, out, a, b, [](T x, T y) { return x / y; });
+    case BinaryOp::copysign: return map_rows(walk, out, a, b, [](T x, T y) { return std::copysign(x, y); });
     case BinaryOp::pow: return map_blocks(walk, out, a, b, real_functions<T>().pow);
+    case BinaryOp::atan2: return map_blocks(walk, out, a, b, real_functions<T>().atan2);
+    case BinaryOp::hypot: return map_blocks(walk, out, a, b, real_functions<T>().hypot);
+    case BinaryOp::logaddexp: return map_blocks(walk, out, a, b, logaddexp<T>);
+    case BinaryOp::xlogy: return map_blocks(walk, out, a, b, xlogy<T>);
+    case BinaryOp::fmod: return map_blocks(walk, out, a, b, fmod<T>);
+    case BinaryOp::remainder: return map_blocks(walk, out, a, b, remainder<T>);
+    case BinaryOp::floor_divide: return map_blocks(walk, out, a, b, floor_divide<T>);
     case BinaryOp::relu_backward: return map_rows(walk, out, a, b, [](T g, T y) { return y > T{0} ? g : T{0}; });
     case BinaryOp::tanh_backward: return map_rows(walk, out, a, b, [](T g, T y) { return g * (T{1} - y * y); });
     case BinaryOp::sigmoid_backward: return map_rows(walk, out, a, b, [](T g, T y) { return g * (y * (T{1} - y)); });
@@ -113,6 +137,26 @@ void binary_real(BinaryOp op, const Walk<3>& walk, T* out, const T* a, const T* 
     case BinaryOp::gelu_tanh_backward: return multiply_slope(walk, out, a, b, gelu_tanh_slope<T>);
     case BinaryOp::silu_backward: return multiply_slope(walk, out, a, b, silu_slope<T>);
     case BinaryOp::softplus_backward: return multiply_slope(walk, out, a, b, sigmoid<T>);
+    default: return;
+  }
+}
+
+template <class T>
+void binary_whole(BinaryOp op, const Walk<3>& walk, T* out, const T* a, const T* b) {
+  using Unsigned = std::make_unsigned_t<T>;
+  constexpr T kPlaces = static_cast<T>(sizeof(T) * 8);
+  switch (op) {
+    case BinaryOp::fmod: return map_rows(walk, out, a, b, whole_fmod<T>);
+    case BinaryOp::remainder: return map_rows(walk, out, a, b, whole_remainder<T>);
+    case BinaryOp::floor_divide: return map_rows(walk, out, a, b, whole_floor_divide<T>);
+    case BinaryOp::bit_and: return map_rows(walk, out, a, b, [](T x, T y) { return x & y; });
+    case BinaryOp::bit_or: return map_rows(walk, out, a, b, [](T x, T y) { return x | y; });
+    case BinaryOp::bit_xor: return map_rows(walk, out, a, b, [](T x, T y) { return x ^ y; });
+    // Beyond all places nothing but the sign is left.
+    case BinaryOp::left_shift:
+      return map_rows(walk, out, a, b, [](T x, T y) { return y < 0 || y >= kPlaces ? T{0} : static_cast<T>(static_cast<Unsigned>(x) << y); });
+    case BinaryOp::right_shift:
+      return map_rows(walk, out, a, b, [](T x, T y) { return x >> (y < 0 || y >= kPlaces ? kPlaces - 1 : y); });
     default: return;
   }
 }
@@ -132,6 +176,7 @@ void unary_number(UnaryOp op, const Walk<2>& walk, T* out, const T* x) {
     case UnaryOp::floor: return map_rows(walk, out, x, [](T v) { return whole(v, [](auto r) { return std::floor(r); }); });
     case UnaryOp::ceil: return map_rows(walk, out, x, [](T v) { return whole(v, [](auto r) { return std::ceil(r); }); });
     case UnaryOp::round: return map_rows(walk, out, x, [](T v) { return whole(v, [](auto r) { return std::nearbyint(r); }); });
+    case UnaryOp::trunc: return map_rows(walk, out, x, [](T v) { return whole(v, [](auto r) { return std::trunc(r); }); });
     // Written so that NaN, which compares false, passes through.
     case UnaryOp::relu: return map_rows(walk, out, x, [](T v) { return v <= T{0} ? T{0} : v; });
     default:
@@ -153,6 +198,7 @@ void binary_number(BinaryOp op, const Walk<3>& walk, T* out, const T* a, const T
     case BinaryOp::minimum: return map_rows(walk, out, a, b, [](T x, T y) { return x < y || x != x ? x : y; });
     default:
       if constexpr (std::is_floating_point_v<T>) binary_real(op, walk, out, a, b);
+      else binary_whole(op, walk, out, a, b);
   }
 }
 

@@ -11,13 +11,16 @@
 namespace troupe::cpu {
 
 enum class UnaryOp : std::uint8_t {
-  neg, abs, sign, relu, floor, ceil, round,
-  exp, expm1, log, log1p, sqrt, rsqrt, sin, cos, tanh, erf, sigmoid, gelu, gelu_tanh, silu, softplus
+  neg, abs, sign, relu, floor, ceil, round, trunc,
+  exp, expm1, exp2, log, log1p, log2, log10, logit, sqrt, rsqrt, sin, cos, tan, asin, acos, atan, sinh, cosh, tanh, asinh, acosh, atanh,
+  erf, erfc, sigmoid, gelu, gelu_tanh, silu, softplus
 };
 /// Those called `..._backward` take the gradient by the output, and the input or output of the operation (ops_activation.h).
 enum class BinaryOp : std::uint8_t {
-  add, sub, mul, maximum, minimum,
-  div, pow, relu_backward, tanh_backward, sigmoid_backward, gelu_backward, gelu_tanh_backward, silu_backward, softplus_backward
+  add, sub, mul, maximum, minimum, fmod, remainder, floor_divide,
+  bit_and, bit_or, bit_xor, left_shift, right_shift,
+  div, copysign, pow, atan2, hypot, logaddexp, xlogy,
+  relu_backward, tanh_backward, sigmoid_backward, gelu_backward, gelu_tanh_backward, silu_backward, softplus_backward
 };
 enum class CompareOp : std::uint8_t { eq, ne, lt, le };
 
@@ -25,7 +28,7 @@ enum class CompareOp : std::uint8_t { eq, ne, lt, le };
 void unary(UnaryOp op, Tensor& out, const Tensor& x);
 
 /// Dtypes of all three are equal, or that of an operand is compute_dtype of them. Not boolean; floating for div and those
-/// after it. Integers wrap around.
+/// after it, integers for those of bits. Integers wrap around; a divisor of integers is not 0.
 void binary(BinaryOp op, Tensor& out, const Tensor& a, const Tensor& b);
 
 /// A number on one side: the same as a tensor of this one element of compute_dtype.

@@ -49,6 +49,37 @@ void silu_slope(T* out, const T* x, std::int64_t count) {
   vectorized_for(count, [&](std::int64_t i) { out[i] = s.data()[i] * (T{1} + x[i] * (T{1} - s.data()[i])); });
 }
 
+/// log(x / (1 - x))
+template <class T>
+void logit(T* out, const T* x, std::int64_t count) {
+  vectorized_for(count, [&](std::int64_t i) { out[i] = x[i] / (T{1} - x[i]); });
+  real_functions<T>().log(out, out, count);
+}
+
+/// log(exp(a) + exp(b)), without overflow. Equal infinities have no difference.
+template <class T>
+void logaddexp(T* out, const T* a, const T* b, std::int64_t count) {
+  RealBlock<T> larger;
+  RealBlock<T> rest;
+  vectorized_for(count, [&](std::int64_t i) {
+    const bool first = a[i] > b[i] || a[i] != a[i];
+    larger.data()[i] = first ? a[i] : b[i];
+    const T difference = (first ? b[i] : a[i]) - larger.data()[i];
+    rest.data()[i] = a[i] == b[i] ? T{0} : difference;
+  });
+  real_functions<T>().exp(rest.data(), rest.data(), count);
+  real_functions<T>().log1p(rest.data(), rest.data(), count);
+  vectorized_for(count, [&](std::int64_t i) { out[i] = larger.data()[i] + rest.data()[i]; });
+}
+
+/// a log(b), 0 where a is 0 unless b is NaN.
+template <class T>
+void xlogy(T* out, const T* a, const T* b, std::int64_t count) {
+  RealBlock<T> logarithm;
+  real_functions<T>().log(logarithm.data(), b, count);
+  vectorized_for(count, [&](std::int64_t i) { out[i] = a[i] == T{0} && b[i] == b[i] ? T{0} : a[i] * logarithm.data()[i]; });
+}
+
 /// log(1 + exp(x))
 template <class T>
 void softplus(T* out, const T* x, std::int64_t count) {

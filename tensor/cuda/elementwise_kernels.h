@@ -4,16 +4,13 @@
 #include <cstdint>
 
 #include "tensor/cpu/elementwise.h"
-#include "tensor/cuda/activation_formulas.h"
-#include "tensor/cuda/formulas.h"
+#include "tensor/cuda/formula_of.h"
 #include "tensor/cuda/place.h"
 #include "tensor/cuda/strided.h"
 
 namespace troupe::cuda {
 
-using cpu::BinaryOp;
 using cpu::CompareOp;
-using cpu::UnaryOp;
 
 /// A tensor that is read, or one number.
 template <class T>
@@ -107,67 +104,6 @@ struct Axpby {
   T beta;
   TROUPE_HOST_DEVICE T operator()(T a, T b) const { return alpha * a + beta * b; }
 };
-
-/// Calls f(formula) with what `op` does with a number of T.
-template <class T, class F>
-void with_formula(UnaryOp op, const F& f) {
-  switch (op) {
-    case UnaryOp::neg: return f(Neg{});
-    case UnaryOp::abs: return f(Abs{});
-    case UnaryOp::sign: return f(Sign{});
-    case UnaryOp::relu: return f(Relu{});
-    case UnaryOp::floor: return f(Floor{});
-    case UnaryOp::ceil: return f(Ceil{});
-    case UnaryOp::round: return f(Round{});
-    default: break;
-  }
-  if constexpr (std::is_floating_point_v<T>) {
-    switch (op) {
-      case UnaryOp::exp: return f(Exp{});
-      case UnaryOp::expm1: return f(Expm1{});
-      case UnaryOp::log: return f(Log{});
-      case UnaryOp::log1p: return f(Log1p{});
-      case UnaryOp::sqrt: return f(Sqrt{});
-      case UnaryOp::rsqrt: return f(Rsqrt{});
-      case UnaryOp::sin: return f(Sin{});
-      case UnaryOp::cos: return f(Cos{});
-      case UnaryOp::tanh: return f(Tanh{});
-      case UnaryOp::erf: return f(Erf{});
-      case UnaryOp::sigmoid: return f(Sigmoid{});
-      case UnaryOp::gelu: return f(Gelu{});
-      case UnaryOp::gelu_tanh: return f(GeluTanh{});
-      case UnaryOp::silu: return f(Silu{});
-      case UnaryOp::softplus: return f(Softplus{});
-      default: return;
-    }
-  }
-}
-
-template <class T, class F>
-void with_formula(BinaryOp op, const F& f) {
-  switch (op) {
-    case BinaryOp::add: return f(Add{});
-    case BinaryOp::sub: return f(Sub{});
-    case BinaryOp::mul: return f(Mul{});
-    case BinaryOp::maximum: return f(Maximum{});
-    case BinaryOp::minimum: return f(Minimum{});
-    default: break;
-  }
-  if constexpr (std::is_floating_point_v<T>) {
-    switch (op) {
-      case BinaryOp::div: return f(Div{});
-      case BinaryOp::pow: return f(Pow{});
-      case BinaryOp::relu_backward: return f(ReluBackward{});
-      case BinaryOp::tanh_backward: return f(TanhBackward{});
-      case BinaryOp::sigmoid_backward: return f(SigmoidBackward{});
-      case BinaryOp::gelu_backward: return f(GeluBackward{});
-      case BinaryOp::gelu_tanh_backward: return f(GeluTanhBackward{});
-      case BinaryOp::silu_backward: return f(SiluBackward{});
-      case BinaryOp::softplus_backward: return f(SoftplusBackward{});
-      default: return;
-    }
-  }
-}
 
 template <class Launcher>
 void unary_with(const Launcher& launcher, UnaryOp op, Tensor& out, const Tensor& x) {

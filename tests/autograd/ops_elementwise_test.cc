@@ -1,6 +1,8 @@
 #include <array>
 #include <cmath>
 #include <functional>
+#include <initializer_list>
+#include <limits>
 
 #include "autograd/engine.h"
 #include "autograd/ops.h"
@@ -146,6 +148,57 @@ BOOST_AUTO_TEST_CASE(gradients_of_more_functions_agree_with_finite_differences) 
   expect_gradcheck([](Inputs v) { return clamp(v[0], 0.5, 1.5) * v[0]; }, {x()});
   const Tensor condition = from_values<bool>({true, false}, {2, 1});
   expect_gradcheck([&](Inputs v) { return where(condition, v[0] * v[0], v[1]); }, {x(), y()});
+}
+
+BOOST_AUTO_TEST_CASE(functions_with_steps_have_no_gradient_and_their_rest_has_all) {
+  const Variable x = leaf({-1.5, 0.0, 2.25});
+  using Function = Variable (*)(const Variable&);
+  for (const Function f : std::initializer_list<Function>{sign, floor, ceil, round, trunc}) {
+    const Variable y = f(x);
+    BOOST_TEST(y.requires_grad());
+    expect(gradient_of(x, y), {0.0, 0.0, 0.0});
+  }
+  expect(sign(x).value(), {-1.0, 0.0, 1.0});
+  expect(floor(x).value(), {-2.0, 0.0, 2.0});
+  expect(ceil(x).value(), {-1.0, 0.0, 3.0});
+  expect(round(x).value(), {-2.0, 0.0, 2.0});
+  expect(trunc(x).value(), {-1.0, 0.0, 2.0});
+  expect(gradient_of(x, frac(x)), {1.0, 2.0, 3.0});
+}
+
+BOOST_AUTO_TEST_CASE(squares_and_reciprocals_have_their_derivatives) {
+  expect_at([](const Variable& x) { return square(x); }, -3.0, 9.0, -6.0);
+  expect_at([](const Variable& x) { return reciprocal(x); }, -2.0, -0.5, -0.25);
+  expect_at([](const Variable& x) { return erfc(x); }, 0.0, 1.0, -1.1283791670955126);  // -2 / sqrt(pi)
+  expect_gradcheck([](Inputs v) { return square(v[0]) * reciprocal(v[0] + 2.0) * erfc(v[0]); }, {leaf({0.3, -0.7, 1.2})});
+}
+
+BOOST_AUTO_TEST_CASE(a_limit_takes_the_gradient_of_what_is_beyond_it) {
+  const Variable x = leaf({1.0, 2.0, 3.0, std::nan("")});
+  expect(gradient_of(x, clamp_min(x, 2.0)), {0.0, 2.0, 3.0, 0.0});
+  expect(gradient_of(x, clamp_max(x, 2.0)), {1.0, 2.0, 0.0, 0.0});
+  const Variable limit = leaf({2.0, 2.0, 2.0, 2.0});
+  expect(gradient_of(x, clamp_min(x, limit)), {0.0, 2.0, 3.0, 0.0});
+  expect(gradient_of(limit, clamp_min(x, limit)), {1.0, 0.0, 0.0, 0.0});
+  expect(gradient_of(x, clamp_max(x, limit)), {1.0, 2.0, 0.0, 0.0});
+  expect(gradient_of(limit, clamp_max(x, limit)), {0.0, 0.0, 3.0, 0.0});
+}
+
+BOOST_AUTO_TEST_CASE(a_changed_sign_turns_the_gradient) {
+  const Variable x = leaf({3.0, -3.0, 0.0, -4.0});
+  const Variable signs = leaf({-1.0, 5.0, -1.0, -0.0});
+  expect(copysign(x, signs).value(), {-3.0, 3.0, -0.0, -4.0});
+  expect(gradient_of(x, copysign(x, signs)), {-1.0, -2.0, 0.0, 4.0});
+  expect(gradient_of(signs, copysign(x, signs)), {0.0, 0.0, 0.0, 0.0});
+  expect(gradient_of(x, copysign(x, -1.0)), {-1.0, 2.0, 0.0, 4.0});
+}
+
+BOOST_AUTO_TEST_CASE(what_was_no_number_gets_no_gradient) {
+  const double inf = std::numeric_limits<double>::infinity();
+  const Variable x = leaf({2.0, std::nan(""), inf, -inf});
+  const Variable y = nan_to_num(x, {.nan = 3.0, .posinf = 4.0, .neginf = 5.0});
+  expect(y.value(), {2.0, 3.0, 4.0, 5.0});
+  expect(gradient_of(x, y), {1.0, 0.0, 0.0, 0.0});
 }
 
 BOOST_AUTO_TEST_CASE(gradients_at_the_edges_are_those_that_are_promised) {

@@ -67,6 +67,39 @@ def add(group):
     for op, function, inputs in unary:
         for x in inputs:
             group.case(op, function, [x])
+    some = uniform(5, low=-3.0, high=3.0)
+    more = [("frac", torch.frac), ("erfc", torch.erfc), ("exp2", torch.exp2), ("tan", torch.tan), ("atan", torch.atan), ("sinh", torch.sinh), ("cosh", torch.cosh),
+            ("asinh", torch.asinh)]
+    for op, function in more:
+        group.case(op, function, [some])
+    for op, function in [("asin", torch.asin), ("acos", torch.acos), ("atanh", torch.atanh)]:
+        group.case(op, function, [uniform(5, low=-0.9, high=0.9)])
+    for op, function in [("log2", torch.log2), ("log10", torch.log10)]:
+        group.case(op, function, [uniform(5, low=0.1, high=9.0)])
+    group.case("acosh", torch.acosh, [uniform(5, low=1.1, high=9.0)])
+    group.case("logit", torch.logit, [values(0.0, 0.125, 0.75, 1.0, -0.5)])
+    group.case("logit_eps", lambda x, eps: torch.logit(x, eps), [values(0.0, 0.125, 0.25, 0.5, 0.875, 1.0)], eps=0.25)
+    special = values(0.5, float("nan"), float("inf"), -float("inf"))
+    group.case("nan_to_num", lambda x, nan, high: torch.nan_to_num(x, nan, high, -high), [special], nan=2.0, high=9.0)
+
+    pair = [uniform(2, 3, low=-3.0, high=3.0), uniform(3, low=0.4, high=2.0)]
+    for op, function in [("atan2", torch.atan2), ("hypot", torch.hypot), ("logaddexp", torch.logaddexp), ("xlogy", torch.xlogy),
+                         ("fmod", torch.fmod), ("remainder", torch.remainder), ("copysign", torch.copysign),
+                         ("clamp_min", torch.clamp_min), ("clamp_max", torch.clamp_max)]:
+        group.case(op, function, pair)
+    whole = values(7, -7, 7, -7, dtype=int), values(3, 3, -3, -3, dtype=int)
+    group.case("floor_divide", torch.floor_divide, pair, grad=False)
+    for op, function in [("fmod", torch.fmod), ("remainder", torch.remainder), ("floor_divide", torch.floor_divide)]:
+        group.case(op, function, list(whole))
+    group.case("xlogy", torch.xlogy, [values(0.0, 0.0, 2.0), values(0.0, -1.0, 4.0)])
+    group.case("isclose", lambda a, b, rtol, atol: torch.isclose(a, b, rtol, atol),
+               [values(1.0, 1.0, float("inf"), float("nan")), values(1.1, 1.3, float("inf"), float("nan"))], grad=False, rtol=0.1, atol=0.1)
+    few = [uniform(2, 1, low=-3.0, high=3.0), uniform(3, low=0.4, high=2.0), uniform(2, 3, low=0.4, high=2.0)]
+    group.case("lerp", torch.lerp, few)
+    group.case("lerp_number", lambda a, b, weight: torch.lerp(a, b, weight), few[:2], weight=0.3)
+    group.case("addcmul", lambda x, a, b, value: torch.addcmul(x, a, b, value=value), few, value=0.5)
+    group.case("addcdiv", lambda x, a, b, value: torch.addcdiv(x, a, b, value=value), few, value=0.5)
+
     for beta in [1.0, 0.5, 3.0]:
         group.case("softplus", lambda x, beta: F.softplus(x, beta, threshold=1000), [uniform(3, 5, low=-9, high=9)], beta=beta)
     for op, function in [("floor", torch.floor), ("ceil", torch.ceil), ("round", torch.round), ("sign", torch.sign)]:

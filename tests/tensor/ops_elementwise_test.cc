@@ -141,6 +141,47 @@ BOOST_AUTO_TEST_CASE(clamp_limits_both_ends) {
   expect_error<ValueError>("[clamp] low above high: 2 > 1", [] { (void)clamp(zeros({1}), 2, 1); });
 }
 
+BOOST_AUTO_TEST_CASE(one_limit_is_enough) {
+  const Tensor x = from_values<float>({-5, 0.5, 5});
+  expect_same(clamp_min(x, -1), from_values<float>({-1, 0.5, 5}));
+  expect_same(clamp_max(x, 1), from_values<float>({-5, 0.5, 1}));
+  expect_same(clamp_min(x, from_values<float>({-6, 1, 6})), from_values<float>({-5, 1, 6}));
+  expect_same(clamp_max(x.unsqueeze(1), from_values<double>({0, 1})), from_values<double>({-5, -5, 0, 0.5, 0, 1}, {3, 2}));
+  expect_same(isnan(clamp_min(from_values<float>({kNan, 1}), 0)), from_values<bool>({true, false}));
+  expect_same(clamp_max(from_values<std::uint8_t>({200}), 7), from_values<std::uint8_t>({7}));
+  expect_error<DTypeError>("[clamp_min] not a value of i64: 0.5", [] { (void)clamp_min(arange(2), 0.5); });
+  expect_error<ShapeError>("[clamp_max] shapes do not broadcast: (2) and (3)", [] { (void)clamp_max(zeros({2}), zeros({3})); });
+  expect_error<TensorError>("[clamp_min] tensor is undefined", [] { (void)clamp_min(Tensor(), 1); });
+}
+
+BOOST_AUTO_TEST_CASE(signs_are_taken_from_the_other) {
+  const Tensor x = from_values<float>({1, -2, 0, kInf});
+  expect_same(copysign(x, from_values<float>({-1, 1, -0.0F, -kNan})), from_values<float>({-1, 2, -0.0F, -kInf}));
+  expect_same(copysign(x, -0.0), from_values<float>({-1, -2, -0.0F, -kInf}));
+  expect_same(copysign(from_values<std::int64_t>({3}), from_values<std::int64_t>({-1})), from_values<float>({-3}));
+  expect_same(copysign(x.unsqueeze(1), from_values<double>({1, -1})).select(1, 1).contiguous(), -abs(x.to(DType::f64)));
+  expect_rounded([](const Tensor& a, const Tensor& b) { return copysign(a, b); }, x.slice(0, 0, 3), -x.slice(0, 0, 3));
+  expect_error<ShapeError>("[copysign] shapes do not broadcast: (2) and (3)", [] { (void)copysign(zeros({2}), zeros({3})); });
+}
+
+BOOST_AUTO_TEST_CASE(close_is_within_both_tolerances) {
+  const Tensor a = from_values<double>({1.0, 1.0, 100.0, kInf, kInf, kNan, 0});
+  const Tensor b = from_values<double>({1.1, 1.3, 110.0, kInf, -kInf, kNan, 1e-9});
+  expect_same(isclose(a, b, 0.1, 0.1), from_values<bool>({true, false, true, true, false, false, true}));  // within 0.21, 0.23, 11.1
+  expect_same(isclose(a, b, 0.0, 0.0), from_values<bool>({false, false, false, true, false, false, false}));
+  expect_same(isclose(a, b, 1e-5, 1e-8, EqualNan::yes), from_values<bool>({false, false, false, true, false, true, true}));
+  expect_same(isclose(a, scalar(kInf), 0.1, kInf), from_values<bool>({false, false, false, true, true, false, false}));
+  expect_same(isclose(arange(3).unsqueeze(1), from_values<float>({0, 1.000001F})), from_values<bool>({true, false, false, true, false, false}, {3, 2}));
+  BOOST_CHECK_EQUAL(isclose(zeros({0, 2}), zeros({2})).shape(), (Shape{0, 2}));
+  Generator g(3);
+  const Tensor x = uniform({50}, 0.9, 1.1, g);
+  const Tensor y = uniform({50}, 0.9, 1.1, g);
+  for (int i = 0; i < 50; ++i) BOOST_CHECK_EQUAL(isclose(x, y, 0.03, 0.02).select(0, i).item<bool>(), allclose(x.select(0, i), y.select(0, i), 0.03, 0.02));
+  expect_error<ValueError>("[isclose] tolerance below 0: rtol -1, atol 0", [&] { (void)isclose(a, b, -1, 0); });
+  expect_error<ShapeError>("[isclose] shapes do not broadcast: (2) and (3)", [] { (void)isclose(zeros({2}), zeros({3})); });
+  expect_error<TensorError>("[isclose] tensor is undefined", [&] { (void)isclose(a, Tensor()); });
+}
+
 BOOST_AUTO_TEST_CASE(comparisons_are_elementwise_and_false_for_nan) {
   const Tensor a = from_values<float>({1, 2, 3, kNan});
   const Tensor b = from_values<float>({2, 2, 2, kNan});
@@ -319,6 +360,71 @@ BOOST_AUTO_TEST_CASE(numbers_are_rounded_to_integers_and_to_signs) {
   expect_same(floor(from_values<std::int64_t>({-7})), from_values<std::int64_t>({-7}));
   expect_same(sign(from_values<std::int8_t>({-7, 0, 5})), from_values<std::int8_t>({-1, 0, 1}));
   expect_same(sign(from_values<std::uint8_t>({200})), from_values<std::uint8_t>({1}));
+}
+
+BOOST_AUTO_TEST_CASE(numbers_are_cut_at_the_point) {
+  const float inf = std::numeric_limits<float>::infinity();
+  const Tensor x = from_values<float>({-2.75F, -0.5F, 0.5F, 3.0F, 1e30F});
+  expect_same(trunc(x), from_values<float>({-2, -0.0F, 0, 3, 1e30F}));
+  expect_same(frac(x), from_values<float>({-0.75F, -0.5F, 0.5F, 0, 0}));
+  expect_same(trunc(from_values<float>({inf})), from_values<float>({inf}));
+  expect_same(isnan(frac(from_values<float>({inf, 1}))), from_values<bool>({true, false}));
+  expect_same(trunc(from_values<std::int64_t>({-7})), from_values<std::int64_t>({-7}));
+  expect_same(frac(from_values<std::uint8_t>({7})), from_values<std::uint8_t>({0}));
+  expect_same(frac(from_values<Half>({Half(-1.25F)})), from_values<Half>({Half(-0.25F)}));
+  expect_rounded([](const Tensor& a) { return trunc(a); }, x.slice(0, 0, 4));
+  expect_error<DTypeError>("[trunc] not defined for boolean", [] { (void)trunc(ones({1}, DType::boolean)); });
+  expect_error<DTypeError>("[frac] not defined for boolean", [] { (void)frac(ones({1}, DType::boolean)); });
+  expect_error<TensorError>("[frac] tensor is undefined", [] { (void)frac(Tensor()); });
+}
+
+BOOST_AUTO_TEST_CASE(squares_stay_integers_and_reciprocals_become_reals) {
+  const float inf = std::numeric_limits<float>::infinity();
+  expect_same(square(from_values<double>({-3, 0.5})), from_values<double>({9, 0.25}));
+  expect_same(square(from_values<std::int32_t>({-3, 1 << 16})), from_values<std::int32_t>({9, 0}));  // 2^32 wraps
+  expect_same(reciprocal(from_values<float>({4, -0.0F, inf})), from_values<float>({0.25F, -inf, 0}));
+  expect_same(reciprocal(from_values<std::int64_t>({4, 0})), from_values<float>({0.25F, inf}));
+  expect_same(reciprocal(from_values<bool>({true})), from_values<float>({1}));
+  expect_rounded([](const Tensor& a) { return reciprocal(a); }, from_values<float>({3, 7}));
+  expect_rounded([](const Tensor& a) { return square(a); }, from_values<float>({3.3F, 7}));
+  expect_error<DTypeError>("[square] not defined for boolean", [] { (void)square(ones({1}, DType::boolean)); });
+  expect_error<TensorError>("[reciprocal] tensor is undefined", [] { (void)reciprocal(Tensor()); });
+}
+
+BOOST_AUTO_TEST_CASE(erfc_is_exact_where_erf_is_1) {
+  const Tensor x = from_values<double>({0, 1, 10});
+  expect_close(erfc(x), from_values<double>({1, 0.15729920705028513, 2.088487583762545e-45}), 1e-15);
+  expect_rounded([](const Tensor& a) { return erfc(a); }, from_values<float>({0.3F, -2}));
+  BOOST_CHECK(erfc(from_values<std::int32_t>({1})).dtype() == DType::f32);
+}
+
+BOOST_AUTO_TEST_CASE(numbers_take_the_place_of_nan_and_infinities) {
+  const double inf = std::numeric_limits<double>::infinity();
+  for (const DType dtype : {DType::f16, DType::bf16, DType::f32, DType::f64}) {
+    const Tensor x = from_values<double>({1.5, std::nan(""), inf, -inf}).to(dtype);
+    expect_same(isinf(x), from_values<bool>({false, false, true, true}));
+    const Tensor plain = nan_to_num(x);
+    BOOST_CHECK(plain.dtype() == dtype);
+    BOOST_CHECK(all(isfinite(plain)).item<bool>());
+    // The largest number: its double is not one any more.
+    BOOST_CHECK(isinf(plain.select(0, 2) * 2.0).item<bool>());
+    expect_same(plain.select(0, 3), -plain.select(0, 2));
+    expect_same(plain.slice(0, 0, 2), from_values<double>({1.5, 0}).to(dtype));
+    const Tensor chosen = nan_to_num(x, {.nan = inf, .posinf = 7.0, .neginf = -9.0});
+    expect_same(chosen, from_values<double>({1.5, inf, 7, -9}).to(dtype));
+    expect_same(nan_to_num(x.reshape({2, 2}).transpose()), plain.reshape({2, 2}).transpose().contiguous());
+  }
+  expect_same(nan_to_num(full({}, inf, DType::f16)), full({}, 65504.0, DType::f16));
+  expect_same(nan_to_num(full({}, inf, DType::bf16)), full({}, 0x1.FEp127, DType::bf16));
+  expect_same(nan_to_num(full({}, inf, DType::f32)), scalar(std::numeric_limits<float>::max()));
+  expect_same(nan_to_num(full({}, inf, DType::f64)), scalar(std::numeric_limits<double>::max()));
+  const Tensor whole = from_values<std::int64_t>({1, 2});
+  expect_same(nan_to_num(whole), whole);
+  BOOST_CHECK(!nan_to_num(whole).storage().same_as(whole.storage()));
+  expect_same(isinf(whole), from_values<bool>({false, false}));
+  expect_same(isinf(zeros({0, 2})), zeros({0, 2}, DType::boolean));
+  expect_error<TensorError>("[nan_to_num] tensor is undefined", [] { (void)nan_to_num(Tensor()); });
+  expect_error<TensorError>("[isinf] tensor is undefined", [] { (void)isinf(Tensor()); });
 }
 
 BOOST_AUTO_TEST_CASE(logic_asks_whether_elements_are_not_0) {

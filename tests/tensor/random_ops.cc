@@ -104,10 +104,30 @@ void add_elementwise(Ops& ops) {
                          unary("floor", floor),
                          unary("ceil", ceil),
                          unary("round", round),
+                         unary("trunc", trunc),
+                         unary("frac", frac),
+                         unary("square", square),
+                         unary("reciprocal", reciprocal),
+                         unary("isinf", isinf),
+                         unary("nan_to_num", [](const Tensor& x) { return nan_to_num(x, {.posinf = 9.0, .neginf = -9.0}); }),
                          unary("exp", exp),
+                         unary("exp2", exp2),
                          unary("expm1", expm1),
                          unary("log1p", log1p),
                          unary("log", log),
+                         unary("log2", log2),
+                         unary("log10", log10),
+                         unary("logit", [](const Tensor& x) { return logit(x, 0.01); }),
+                         unary("tan", tan),
+                         unary("asin", asin),
+                         unary("acos", acos),
+                         unary("atan", atan),
+                         unary("sinh", sinh),
+                         unary("cosh", cosh),
+                         unary("asinh", asinh),
+                         unary("acosh", acosh),
+                         unary("atanh", atanh),
+                         unary("erfc", erfc),
                          unary("sqrt", sqrt),
                          unary("rsqrt", rsqrt),
                          unary("sin", sin),
@@ -133,11 +153,20 @@ void add_elementwise(Ops& ops) {
   ops.insert(ops.end(),
              {binary("add", add), binary("sub", sub), binary("mul", mul), binary("div", div),
               binary("maximum", maximum), binary("minimum", minimum), binary("pow", pow), binary("eq", eq),
+              binary("fmod", fmod), binary("remainder", remainder), binary("floor_divide", floor_divide),
+              binary("atan2", atan2), binary("hypot", hypot), binary("logaddexp", logaddexp), binary("xlogy", xlogy),
+              binary("copysign", copysign), binary("clamp_min", clamp_min), binary("clamp_max", clamp_max),
+              binary("bitwise_and", bitwise_and), binary("bitwise_or", bitwise_or), binary("bitwise_xor", bitwise_xor),
+              binary("bitwise_left_shift", bitwise_left_shift), binary("bitwise_right_shift", bitwise_right_shift),
+              binary("isclose", [](const Tensor& a, const Tensor& b) { return isclose(a, b, 0.1, 0.1); }),
+              binary("lerp", [](const Tensor& a, const Tensor& b) { return lerp(a, b, 0.3); }),
               binary("ne", ne), binary("lt", lt), binary("le", le), binary("gt", gt), binary("ge", ge),
               binary("logical_and", logical_and), binary("logical_or", logical_or), binary("logical_xor", logical_xor),
               binary("add given up", [](const Tensor& a, const Tensor& b) { return a.clone() + b; })});
   ops.insert(ops.end(), {with_number("add", add), with_number("sub", sub), with_number("mul", mul),
                          with_number("div", div), with_number("maximum", maximum), with_number("minimum", minimum),
+                         with_number("fmod", fmod), with_number("remainder", remainder), with_number("xlogy", xlogy),
+                         with_number("floor_divide", floor_divide), with_number("bitwise_xor", bitwise_xor),
                          with_number("pow", pow), with_number("eq", eq), with_number("lt", lt), with_number("ge", ge)});
   ops.insert(ops.end(),
              {pairwise("relu_backward", relu_backward), pairwise("tanh_backward", tanh_backward),
@@ -149,6 +178,15 @@ void add_elementwise(Ops& ops) {
     const Tensor condition = random_tensor(random_partner(x.shape(), dice), DType::boolean, dice);
     const Tensor y = random_tensor(random_partner(x.shape(), dice), x.dtype(), dice);
     return Step{"where", {condition, x, y}, [](const Operands& in) { return where(in[0], in[1], in[2]); }};
+  }));
+  ops.push_back(special("three operands", [](const Tensor& x, Dice& dice) {
+    const Tensor y = random_tensor(random_partner(x.shape(), dice), x.dtype(), dice);
+    const Tensor z = random_tensor(random_partner(x.shape(), dice), x.dtype(), dice);
+    const std::int64_t which = dice.between(0, 2);
+    return Step{fmt::format("three operands {}", which), {x, y, z}, [which](const Operands& in) {
+                  if (which == 0) return lerp(in[0], in[1], in[2]);
+                  return which == 1 ? addcmul(in[0], in[1], in[2], 2.0) : addcdiv(in[0], in[1], in[2], 0.5);
+                }};
   }));
   ops.push_back(special("to", [](const Tensor& x, Dice& dice) {
     const DType dtype = random_dtype(dice);

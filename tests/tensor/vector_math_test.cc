@@ -31,6 +31,18 @@ std::vector<Named<T>> all_functions() {
           {"log1p", f.log1p, [](long double x) { return std::log1p(x); }, -0.99, 1e6, 1.5L},
           {"sin", f.sin, [](long double x) { return std::sin(x); }, -1000, 1000, 1.5L},
           {"cos", f.cos, [](long double x) { return std::cos(x); }, -1000, 1000, 1.5L},
+          {"exp2", f.exp2, [](long double x) { return std::exp2(x); }, -120, 120, 1.5L},
+          {"log2", f.log2, [](long double x) { return std::log2(x); }, 1e-30, 1e30, 1.5L},
+          {"log10", f.log10, [](long double x) { return std::log10(x); }, 1e-30, 1e30, 1.5L},
+          {"tan", f.tan, [](long double x) { return std::tan(x); }, -1000, 1000, 1.5L},
+          {"asin", f.asin, [](long double x) { return std::asin(x); }, -1, 1, 1.5L},
+          {"acos", f.acos, [](long double x) { return std::acos(x); }, -1, 1, 1.5L},
+          {"atan", f.atan, [](long double x) { return std::atan(x); }, -100, 100, 1.5L},
+          {"sinh", f.sinh, [](long double x) { return std::sinh(x); }, -88, 88, 1.5L},
+          {"cosh", f.cosh, [](long double x) { return std::cosh(x); }, -88, 88, 1.5L},
+          {"asinh", f.asinh, [](long double x) { return std::asinh(x); }, -1e19, 1e19, 1.5L},
+          {"acosh", f.acosh, [](long double x) { return std::acosh(x); }, 1, 1e19, 1.5L},
+          {"atanh", f.atanh, [](long double x) { return std::atanh(x); }, -0.999, 0.999, 1.5L},
           {"tanh", f.tanh, [](long double x) { return std::tanh(x); }, -20, 20, 1.5L},
           {"erf", f.erf, [](long double x) { return std::erf(x); }, -6, 6, 1.5L},
           {"erfc", f.erfc, [](long double x) { return std::erfc(x); }, -6, 8, 2.0L}};
@@ -115,6 +127,45 @@ BOOST_AUTO_TEST_CASE(limits_are_reached_and_nan_stays) {
   for (const Named<float>& function : all_functions<float>()) {
     BOOST_TEST(std::isnan(of(function.computed, std::numeric_limits<float>::quiet_NaN())), function.name);
   }
+}
+
+// Of all sizes and both signs, quotients up to 2^100.
+template <class T>
+void check_pairs() {
+  std::mt19937_64 random(11);
+  std::uniform_real_distribution<double> even(-2.0, 2.0);
+  std::uniform_int_distribution<int> exponent(-20, 20);
+  std::vector<T> a;
+  std::vector<T> b;
+  for (int i = 0; i < 4000; ++i) {
+    a.push_back(static_cast<T>(std::ldexp(even(random), exponent(random))));
+    b.push_back(static_cast<T>(std::ldexp(even(random), exponent(random))));
+  }
+  for (const int size : {90, 50, 20}) {
+    a.push_back(static_cast<T>(std::ldexp(1.7, size)));
+    b.push_back(static_cast<T>(0.7));
+  }
+  const RealFunctions<T>& f = real_functions<T>();
+  std::vector<T> atan2(a.size());
+  std::vector<T> hypot(a.size());
+  std::vector<T> fmod(a.size());
+  const auto count = static_cast<std::int64_t>(a.size());
+  f.atan2(atan2.data(), a.data(), b.data(), count);
+  f.hypot(hypot.data(), a.data(), b.data(), count);
+  f.fmod(fmod.data(), a.data(), b.data(), count);
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    const auto x = static_cast<long double>(a[i]);
+    const auto y = static_cast<long double>(b[i]);
+    BOOST_TEST_INFO_SCOPE(a[i] << ", " << b[i]);
+    if (!(units_between(atan2[i], std::atan2(x, y)) <= 1.5L)) BOOST_TEST(atan2[i] == static_cast<T>(std::atan2(x, y)));
+    if (!(units_between(hypot[i], std::hypot(x, y)) <= 1.0L)) BOOST_TEST(hypot[i] == static_cast<T>(std::hypot(x, y)));
+    if (fmod[i] != std::fmod(a[i], b[i])) BOOST_TEST(fmod[i] == std::fmod(a[i], b[i]));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(functions_of_pairs_are_within_their_units_and_remainders_exact) {
+  check_pairs<float>();
+  check_pairs<double>();
 }
 
 BOOST_AUTO_TEST_CASE(powers_of_whole_numbers_are_exact_and_signs_are_kept) {

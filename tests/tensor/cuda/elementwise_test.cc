@@ -50,7 +50,7 @@ BOOST_AUTO_TEST_CASE(arithmetic_has_the_bits_of_the_cpus) {
 }
 
 BOOST_AUTO_TEST_CASE(functions_that_are_rounded_exactly_have_the_bits_of_the_cpus) {
-  const std::vector<Unary> functions{neg, abs, sign, floor, ceil, round, relu};
+  const std::vector<Unary> functions{neg, abs, sign, floor, ceil, round, trunc, frac, square, relu};
   for (const DType dtype : kDTypes) {
     if (dtype == DType::boolean) continue;
     for (const Tensor& x : layouts_of(values(dtype))) {
@@ -62,11 +62,15 @@ BOOST_AUTO_TEST_CASE(functions_that_are_rounded_exactly_have_the_bits_of_the_cpu
 }
 
 BOOST_AUTO_TEST_CASE(functions_of_reals_are_close_to_the_cpus) {
-  const std::vector<Unary> functions{exp, expm1, sin, cos, tanh, erf, sigmoid, silu};
+  const std::vector<Unary> functions{exp, expm1, exp2, sin, cos, tan, atan, sinh, cosh, tanh, asinh, erf, erfc, sigmoid, silu};
   for (const DType dtype : kFloats) {
     for (const Tensor& x : layouts_of(values(dtype))) {
       for (const Unary f : functions) expect_close_on_gpu(tolerance_of(dtype), 1e-7, f, x);
       expect_close_on_gpu(tolerance_of(dtype), 1e-7, [](const Tensor& y) { return log(abs(y) + 0.5); }, x);
+      expect_close_on_gpu(tolerance_of(dtype), 1e-7, [](const Tensor& y) { return log2(abs(y) + 1.5) + log10(abs(y) + 1.5); }, x);
+      expect_close_on_gpu(tolerance_of(dtype), 1e-7, [](const Tensor& y) { return asin(y / 5.0) + atanh(y / 5.0); }, x);
+      expect_close_on_gpu(tolerance_of(dtype), 1e-7, [](const Tensor& y) { return acos(y / 5.0) + acosh(abs(y) + 1.5); }, x);
+      expect_close_on_gpu(tolerance_of(dtype), 1e-7, [](const Tensor& y) { return logit(y / 9.0 + 0.5); }, x);
       expect_close_on_gpu(tolerance_of(dtype), 1e-7, [](const Tensor& y) { return gelu(y); }, x);
       expect_close_on_gpu(tolerance_of(dtype), 1e-7, [](const Tensor& y) { return softplus(y); }, x);
       expect_close_on_gpu(tolerance_of(dtype), 1e-7, [](const Tensor& y) { return pow(abs(y) + 0.5, 2.5); }, x);

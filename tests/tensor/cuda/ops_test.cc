@@ -13,9 +13,13 @@
 #include "tensor/ops_activation.h"
 #include "tensor/ops_arrange.h"
 #include "tensor/ops_attention.h"
+#include "tensor/ops_bits.h"
+#include "tensor/ops_blend.h"
 #include "tensor/ops_conv.h"
+#include "tensor/ops_division.h"
 #include "tensor/ops_einsum.h"
 #include "tensor/ops_embedding.h"
+#include "tensor/ops_exponential.h"
 #include "tensor/ops_index.h"
 #include "tensor/ops_inplace.h"
 #include "tensor/ops_loss.h"
@@ -29,6 +33,7 @@
 #include "tensor/ops_scan.h"
 #include "tensor/ops_shape.h"
 #include "tensor/ops_sort.h"
+#include "tensor/ops_trigonometry.h"
 #include "tests/tensor/cuda/on_gpu.h"
 
 namespace troupe {
@@ -73,6 +78,26 @@ Calls arithmetic() {
       {"maximum", [](const Given& g) { return Results{maximum(g.x(), g.y()), maximum(g.x(), 0.5)}; }},
       {"minimum", [](const Given& g) { return Results{minimum(g.x(), g.y()), minimum(g.x(), 0.5)}; }},
       {"pow", [](const Given& g) { return Results{pow(g.x(), g.y()), pow(g.x(), 3.0)}; }},
+      {"floor_divide", [](const Given& g) { return Results{floor_divide(g.signed_x(), g.y()), floor_divide(g.index({5}, 9), 3.0), floor_divide(g.index({5}, 9), g.index({5}, 9) + 1.0)}; }},
+      {"fmod", [](const Given& g) { return Results{fmod(g.signed_x(), g.y()), fmod(g.signed_x(), 0.3), fmod(g.index({5}, 9), 4.0)}; }},
+      {"remainder", [](const Given& g) { return Results{remainder(g.signed_x(), g.y()), remainder(g.signed_x(), 0.3), remainder(0.3, g.y()), remainder(g.index({5}, 9), -4.0)}; }},
+      {"atan2", [](const Given& g) { return Results{atan2(g.signed_x(), g.y({3, 1}))}; }},
+      {"hypot", [](const Given& g) { return Results{hypot(g.signed_x(), g.y())}; }},
+      {"logaddexp", [](const Given& g) { return Results{logaddexp(g.signed_x(), g.y())}; }},
+      {"xlogy", [](const Given& g) { return Results{xlogy(g.signed_x(), g.y()), xlogy(g.x(), 0.3), xlogy(0.3, g.x())}; }},
+      {"copysign", [](const Given& g) { return Results{copysign(g.y(), g.signed_x()), copysign(g.x(), -1.0)}; }},
+      {"clamp_min", [](const Given& g) { return Results{clamp_min(g.x(), 0.3), clamp_min(g.x(), g.y())}; }},
+      {"clamp_max", [](const Given& g) { return Results{clamp_max(g.x(), 0.3), clamp_max(g.x(), g.y())}; }},
+      {"lerp", [](const Given& g) { return Results{lerp(g.x(), g.y(), 0.3), lerp(g.x(), g.y(), g.signed_x())}; }},
+      {"addcmul", [](const Given& g) { return Results{addcmul(g.x(), g.y(), g.signed_x(), 0.5)}; }},
+      {"addcdiv", [](const Given& g) { return Results{addcdiv(g.x(), g.signed_x(), g.y(), 0.5)}; }},
+      {"isclose", [](const Given& g) { return Results{isclose(g.x(), g.y(), 0.3, 0.1)}; }},
+      {"bitwise_and", [](const Given& g) { return Results{bitwise_and(g.index({5}, 9), g.index({5}, 7)), bitwise_and(g.index({5}, 9), 5.0), bitwise_and(g.flags(), gt(g.y(), 0.5))}; }},
+      {"bitwise_or", [](const Given& g) { return Results{bitwise_or(g.index({5}, 9), g.index({5}, 7)), bitwise_or(g.index({5}, 9), 5.0)}; }},
+      {"bitwise_xor", [](const Given& g) { return Results{bitwise_xor(g.index({5}, 9), g.index({5}, 7)), bitwise_xor(g.index({5}, 9), 5.0)}; }},
+      {"bitwise_not", [](const Given& g) { return Results{bitwise_not(g.index({5}, 9)), bitwise_not(g.flags())}; }},
+      {"bitwise_left_shift", [](const Given& g) { return Results{bitwise_left_shift(g.index({5}, 9), g.index({5}, 70)), bitwise_left_shift(g.index({5}, 9), 3.0)}; }},
+      {"bitwise_right_shift", [](const Given& g) { return Results{bitwise_right_shift(g.index({5}, 900), g.index({5}, 70)), bitwise_right_shift(g.index({5}, 900), 3.0)}; }},
       {"clamp", [](const Given& g) { return Results{clamp(g.x(), 0.3, 0.6)}; }},
       {"where", [](const Given& g) { return Results{where(g.flags(), g.x(), g.y())}; }},
       {"axpby_into", [](const Given& g) { Tensor out = g.x(); axpby_into(out, 2.0, g.x(), 3.0, g.y()); return Results{out}; }},
@@ -107,6 +132,26 @@ Calls functions() {
       {"cos", [](const Given& g) { return Results{cos(g.x())}; }},
       {"erf", [](const Given& g) { return Results{erf(g.x())}; }},
       {"tanh", [](const Given& g) { return Results{tanh(g.x())}; }},
+      {"trunc", [](const Given& g) { return Results{trunc(g.signed_x())}; }},
+      {"frac", [](const Given& g) { return Results{frac(g.signed_x())}; }},
+      {"square", [](const Given& g) { return Results{square(g.signed_x())}; }},
+      {"reciprocal", [](const Given& g) { return Results{reciprocal(g.signed_x())}; }},
+      {"exp2", [](const Given& g) { return Results{exp2(g.signed_x())}; }},
+      {"log2", [](const Given& g) { return Results{log2(g.x())}; }},
+      {"log10", [](const Given& g) { return Results{log10(g.x())}; }},
+      {"logit", [](const Given& g) { return Results{logit(g.x()), logit(g.signed_x(), 0.1)}; }},
+      {"tan", [](const Given& g) { return Results{tan(g.signed_x())}; }},
+      {"atan", [](const Given& g) { return Results{atan(g.signed_x())}; }},
+      {"sinh", [](const Given& g) { return Results{sinh(g.signed_x())}; }},
+      {"cosh", [](const Given& g) { return Results{cosh(g.signed_x())}; }},
+      {"asinh", [](const Given& g) { return Results{asinh(g.signed_x())}; }},
+      {"erfc", [](const Given& g) { return Results{erfc(g.signed_x())}; }},
+      {"asin", [](const Given& g) { return Results{asin(g.x())}; }},
+      {"acos", [](const Given& g) { return Results{acos(g.x())}; }},
+      {"atanh", [](const Given& g) { return Results{atanh(g.x())}; }},
+      {"acosh", [](const Given& g) { return Results{acosh(g.x() + 1.0)}; }},
+      {"isinf", [](const Given& g) { return Results{isinf(log(g.flags()))}; }},
+      {"nan_to_num", [](const Given& g) { return Results{nan_to_num(log(g.flags())), nan_to_num(log(g.signed_x()), {.nan = 2.0, .neginf = -3.0})}; }},
       {"eq", [](const Given& g) { return Results{eq(g.x(), g.x()), eq(g.x(), 0.5)}; }},
       {"ne", [](const Given& g) { return Results{ne(g.x(), g.x()), ne(g.x(), 0.5)}; }},
       {"lt", [](const Given& g) { return Results{lt(g.x(), g.y()), lt(g.x(), 0.5)}; }},

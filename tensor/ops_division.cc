@@ -1,0 +1,44 @@
+#include "tensor/ops_division.h"
+
+#include <fmt/format.h>
+
+#include "tensor/checks.h"
+#include "tensor/elementwise.h"
+#include "tensor/ops.h"
+
+namespace troupe {
+namespace {
+
+using cpu::BinaryOp;
+
+[[noreturn]] void throw_divided_by_0(std::string_view op) { throw ValueError(fmt::format("[{}] an integer is divided by 0", op)); }
+
+Tensor divide(std::string_view name, BinaryOp op, const Tensor& a, const Tensor& b) {
+  detail::require_together(name, a, b);
+  (void)broadcast_shapes(name, a.shape(), b.shape());
+  if (!is_floating(promote(a.dtype(), b.dtype())) && any(eq(b, 0.0)).item<bool>()) throw_divided_by_0(name);
+  return detail::binary(name, op, a, b);
+}
+
+Tensor divide(std::string_view name, BinaryOp op, const Tensor& a, double b) {
+  a.require_defined(name);
+  if (!is_floating(a.dtype()) && b == 0.0) throw_divided_by_0(name);
+  return detail::binary(name, op, a, b);
+}
+
+}  // namespace
+
+Tensor floor_divide(const Tensor& a, const Tensor& b) { return divide("floor_divide", BinaryOp::floor_divide, a, b); }
+Tensor floor_divide(const Tensor& a, double b) { return divide("floor_divide", BinaryOp::floor_divide, a, b); }
+Tensor fmod(const Tensor& a, const Tensor& b) { return divide("fmod", BinaryOp::fmod, a, b); }
+Tensor fmod(const Tensor& a, double b) { return divide("fmod", BinaryOp::fmod, a, b); }
+Tensor remainder(const Tensor& a, const Tensor& b) { return divide("remainder", BinaryOp::remainder, a, b); }
+Tensor remainder(const Tensor& a, double b) { return divide("remainder", BinaryOp::remainder, a, b); }
+
+Tensor remainder(double a, const Tensor& b) {
+  b.require_defined("remainder");
+  if (!is_floating(b.dtype()) && any(eq(b, 0.0)).item<bool>()) throw_divided_by_0("remainder");
+  return detail::binary("remainder", BinaryOp::remainder, a, b);
+}
+
+}  // namespace troupe
