@@ -6,10 +6,18 @@
 
 namespace troupe {
 
-/// The mask is a constant: scores whose summand is learned are made of matmul, softmax and matmul.
+/// The mask of the options is a constant.
 [[nodiscard]] Variable scaled_dot_product_attention(const Variable& query, const Variable& key, const Variable& value,
                                                     const ScaledDotProductOptions& options = {});
 [[nodiscard]] Variable scaled_dot_product_attention(const Variable& query, const Variable& key, const Variable& value,
                                                     const ScaledDotProductOptions& options, Generator& generator);
+
+/// With a mask that may be learned, as a bias of the scores is: if it is floating it has a gradient, of its own shape.
+/// Throws ValueError `[scaled_dot_product_attention] two masks` if the options have one as well.
+[[nodiscard]] Variable scaled_dot_product_attention(const Variable& query, const Variable& key, const Variable& value,
+                                                    const Variable& mask, const ScaledDotProductOptions& options = {});
+[[nodiscard]] Variable scaled_dot_product_attention(const Variable& query, const Variable& key, const Variable& value,
+                                                    const Variable& mask, const ScaledDotProductOptions& options,
+                                                    Generator& generator);
 
 }  // namespace troupe

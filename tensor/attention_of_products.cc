@@ -40,14 +40,18 @@ void attention_of_products(Tensor& out, Tensor& logsumexp, const Tensor& query, 
   logsumexp.copy_from(troupe::logsumexp(scores, -1));
 }
 
-void attention_of_products_backward(Tensor& by_query, Tensor& by_key, Tensor& by_value, const Tensor& grad,
+void attention_of_products_backward(cpu::AttentionGradients& to, const Tensor& grad,
                                     const cpu::AttentionForward& forward, const cpu::AttentionScores& how) {
   const Tensor weights = softmax(scores_of(forward.query, forward.key, how), -1);
+  if (to.value.defined()) to.value.copy_from(matmul(dropped(weights, how).transpose(-2, -1), grad));
+  if (!to.query.defined() && !to.key.defined() && !to.mask.defined()) return;
   const Tensor by_weights = dropped(matmul(grad, forward.value.transpose(-2, -1)), how);
-  const Tensor by_scores = mul(softmax_backward(by_weights, weights, -1), how.scale);
-  by_value.copy_from(matmul(dropped(weights, how).transpose(-2, -1), grad));
-  by_query.copy_from(matmul(by_scores, forward.key));
-  by_key.copy_from(matmul(by_scores.transpose(-2, -1), forward.query));
+  const Tensor by_scores = softmax_backward(by_weights, weights, -1);
+  if (to.mask.defined()) to.mask.copy_from(sum_to(by_scores, to.mask.shape()));
+  if (!to.query.defined() && !to.key.defined()) return;
+  const Tensor by_products = mul(by_scores, how.scale);
+  if (to.query.defined()) to.query.copy_from(matmul(by_products, forward.key));
+  if (to.key.defined()) to.key.copy_from(matmul(by_products.transpose(-2, -1), forward.query));
 }
 
 }  // namespace troupe::detail

@@ -10,7 +10,7 @@ void attention_of_products(Tensor& out, Tensor& logsumexp, const Tensor& query, 
                            const cpu::AttentionScores& how);
 
 /// Gradients that were not zeros are overwritten.
-void attention_of_products_backward(Tensor& by_query, Tensor& by_key, Tensor& by_value, const Tensor& grad,
+void attention_of_products_backward(cpu::AttentionGradients& to, const Tensor& grad,
                                     const cpu::AttentionForward& forward, const cpu::AttentionScores& how);
 
 }  // namespace troupe::detail

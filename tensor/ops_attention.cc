@@ -63,19 +63,25 @@ class Attention {
     return {out.to(dtype_), sums};
   }
 
-  [[nodiscard]] ScaledDotProductGradients backward(const Tensor& grad, const ScaledDotProductResult& forward) const {
-    const auto expanded = [&](const Tensor& x) { return zeros(batched(x), computed(), x.device()); };
-    Tensor by_query = expanded(query_);
-    Tensor by_key = expanded(key_);
-    Tensor by_value = expanded(value_);
+  /// `mask`: as it was given, undefined if no gradient of it is wanted.
+  [[nodiscard]] ScaledDotProductGradients backward(const Tensor& grad, const ScaledDotProductResult& forward,
+                                                   const ScaledDotProductWanted& wanted, const Tensor& mask) const {
+    const auto expanded = [&](bool asked, const Tensor& x) {
+      return asked ? zeros(batched(x), computed(), x.device()) : Tensor();
+    };
+    cpu::AttentionGradients to{expanded(wanted.query, query_), expanded(wanted.key, key_),
+                               expanded(wanted.value, value_), {}};
+    if (mask.defined()) to.mask = zeros(mask.shape(), computed(), mask.device());
     if (!is_trivial()) {
       const cpu::AttentionForward saved{operand(query_), operand(key_), operand(value_),
                                         forward.output.to(computed()).contiguous(), forward.logsumexp};
-      const auto attention = kernels::on_gpu(by_query) ? detail::attention_of_products_backward : cpu::attention_backward;
-      attention(by_query, by_key, by_value, operand(grad), saved, how_);
+      const auto attention = kernels::on_gpu(grad) ? detail::attention_of_products_backward : cpu::attention_backward;
+      attention(to, operand(grad), saved, how_);
     }
-    const auto of = [](const Tensor& x, const Tensor& gradient) { return sum_to(gradient, x.shape()).to(x.dtype()); };
-    return {of(query_, by_query), of(key_, by_key), of(value_, by_value)};
+    const auto of = [](const Tensor& x, const Tensor& gradient) {
+      return gradient.defined() ? sum_to(gradient, x.shape()).to(x.dtype()) : Tensor();
+    };
+    return {of(query_, to.query), of(key_, to.key), of(value_, to.value), of(mask, to.mask)};
   }
 
  private:
@@ -164,14 +170,20 @@ ScaledDotProductResult scaled_dot_product_attention_forward(const Tensor& query,
   return result;
 }
 
-ScaledDotProductGradients scaled_dot_product_attention_backward(const Tensor& grad, const Tensor& query,
-                                                                const Tensor& key, const Tensor& value,
-                                                                const ScaledDotProductResult& forward,
-                                                                const ScaledDotProductOptions& options) {
-  detail::require_same_shape("scaled_dot_product_attention_backward", grad, forward.output);
+ScaledDotProductGradients scaled_dot_product_attention_backward(
+    const Tensor& grad, const Tensor& query, const Tensor& key, const Tensor& value,
+    const ScaledDotProductResult& forward, const ScaledDotProductOptions& options,
+    const ScaledDotProductWanted& wanted) {
+  constexpr std::string_view kBackward = "scaled_dot_product_attention_backward";
+  detail::require_same_shape(kBackward, grad, forward.output);
+  const Tensor mask = wanted.mask ? options.mask : Tensor();
+  if (wanted.mask) mask.require_defined(kBackward);
+  if (wanted.mask && !is_floating(mask.dtype())) {
+    throw DTypeError(fmt::format("[{}] no gradient of a mask that is {}", kBackward, name_of(mask.dtype())));
+  }
   Attention attention(query, key, value, options);
   attention.drop(options.dropout, forward.draws);
-  return attention.backward(grad, forward);
+  return attention.backward(grad, forward, wanted, mask);
 }
 
 Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& key, const Tensor& value,

@@ -40,11 +40,20 @@ struct ScaledDotProductResult {
   std::optional<Generator> draws{};  ///< the generator before it drew, if there is dropout
 };
 
-/// Gradients by query, key and value, of their shapes and dtypes.
+/// Which gradients are to be made.
+struct ScaledDotProductWanted {
+  bool query = true;
+  bool key = true;
+  bool value = true;
+  bool mask = false;  ///< of a floating one
+};
+
+/// Gradients of the shapes and dtypes of what they belong to; undefined where none was wanted.
 struct ScaledDotProductGradients {
   Tensor query;
   Tensor key;
   Tensor value;
+  Tensor mask;
 };
 
 /// `generator` may be null if there is no dropout.
@@ -52,10 +61,11 @@ struct ScaledDotProductGradients {
                                                                           const Tensor& value,
                                                                           const ScaledDotProductOptions& options,
                                                                           Generator* generator);
-/// From the gradient by the output; `forward` is the result for the same arguments. The mask gets no gradient.
-[[nodiscard]] ScaledDotProductGradients scaled_dot_product_attention_backward(const Tensor& grad, const Tensor& query,
-                                                                              const Tensor& key, const Tensor& value,
-                                                                              const ScaledDotProductResult& forward,
-                                                                              const ScaledDotProductOptions& options);
+/// From the gradient by the output; `forward` is the result for the same arguments. Throws DTypeError
+/// `[scaled_dot_product_attention_backward] no gradient of a mask that is boolean`.
+[[nodiscard]] ScaledDotProductGradients scaled_dot_product_attention_backward(
+    const Tensor& grad, const Tensor& query, const Tensor& key, const Tensor& value,
+    const ScaledDotProductResult& forward, const ScaledDotProductOptions& options,
+    const ScaledDotProductWanted& wanted = {});
 
 }  // namespace troupe

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <memory>
+#include <unordered_map>
 #include <vector>
 
 #include "tensor/cpu/elements.h"
@@ -24,9 +25,11 @@ std::int64_t rows_of_block(std::int64_t keys) { return std::clamp<std::int64_t>(
 template <class T>
 class Matrices {
  public:
+  Matrices() = default;
   Matrices(const Tensor& x, T* data) : data_(data), shape_(x.shape()), strides_(x.strides()) {}
 
   MatrixRef<T> operator[](std::int64_t number) const {
+    if (data_ == nullptr) return {};
     const int rows = shape_.size() - 2;
     T* first = data_;
     for (int d = rows - 1; d >= 0; --d) {
@@ -37,7 +40,7 @@ class Matrices {
   }
 
  private:
-  T* data_;
+  T* data_ = nullptr;
   Shape shape_;
   Strides strides_;
 };
@@ -45,6 +48,12 @@ class Matrices {
 template <class T>
 Matrices<const T> matrices(const Tensor& x) {
   return {x, elements<T>(x)};
+}
+
+/// To write; of an undefined tensor, matrices of no data.
+template <class T>
+Matrices<T> written(Tensor& x) {
+  return x.defined() ? Matrices<T>(x, mutable_elements<T>(x)) : Matrices<T>();
 }
 
 template <class T>
@@ -169,45 +178,143 @@ void attend(const ScoreBlock<T>& scores, const Block& b, T* x, const MatrixRef<T
   }
 }
 
-/// Matrices of one number: what a gradient is computed from, and what it is added to.
+/// Matrices of one number: what a gradient is computed from.
 template <class T>
 struct BackwardMatrices {
   MatrixRef<const T> grad, output, query, key, value;
   const T* logsumexp;
-  MatrixRef<T> query_gradient, key_gradient, value_gradient;
 };
 
-/// Adds what a block of queries has to do with the gradients. `x` and `slopes` have room for its scores.
+/// All of them.
 template <class T>
-void attend_backward(const ScoreBlock<T>& scores, const Block& b, T* x, T* slopes, T scale,
-                     const BackwardMatrices<T>& m) {
-  const MatrixRef<T> weights{x, b.rows, b.keys, b.keys, 1};
-  const MatrixRef<T> by_score{slopes, b.rows, b.keys, b.keys, 1};
+class BackwardOperands {
+ public:
+  BackwardOperands(const Tensor& grad, const AttentionForward& forward)
+      : grad_(matrices<T>(grad)),
+        output_(matrices<T>(forward.output)),
+        query_(matrices<T>(forward.query)),
+        key_(matrices<T>(forward.key)),
+        value_(matrices<T>(forward.value)),
+        logsumexp_(elements<T>(forward.logsumexp)),
+        queries_(forward.query.size(-2)) {}
+
+  BackwardMatrices<T> operator[](std::int64_t n) const {
+    return {grad_[n], output_[n], query_[n], key_[n], value_[n], logsumexp_ + n * queries_};
+  }
+
+ private:
+  Matrices<const T> grad_, output_, query_, key_, value_;
+  const T* logsumexp_;
+  std::int64_t queries_;
+};
+
+/// The gradients by query, key and value that a matrix adds to; no data where none is asked for.
+template <class T>
+struct WrittenMatrices {
+  MatrixRef<T> query, key, value;
+};
+
+/// The weights of a block after dropout in `x` and, unless that is null, `factor` times the gradients by its scores in
+/// `slopes`; both have room for them.
+template <class T>
+void weights_and_slopes(const ScoreBlock<T>& scores, const Block& b, T* x, T* slopes, T factor,
+                        const BackwardMatrices<T>& m) {
   const MatrixRef<const T> grad = rows_from(m.grad, b.first, b.rows);
-  const MatrixRef<const T> query = rows_from(m.query, b.first, b.rows);
-  const MatrixRef<const T> key = rows_from(m.key, 0, b.keys);
-  gemm(weights, query, transposed(key));
-  gemm(by_score, grad, transposed(rows_from(m.value, 0, b.keys)));
+  gemm(MatrixRef<T>{x, b.rows, b.keys, b.keys, 1}, rows_from(m.query, b.first, b.rows),
+       transposed(rows_from(m.key, 0, b.keys)));
+  if (slopes != nullptr) {
+    gemm(MatrixRef<T>{slopes, b.rows, b.keys, b.keys, 1}, grad, transposed(rows_from(m.value, 0, b.keys)));
+  }
   for (std::int64_t row = 0; row < b.rows; ++row) {
     T* const weight = x + row * b.keys;
-    T* const slope = slopes + row * b.keys;
     const std::int64_t seen = scores.seen(b, row);
     scores.finish(weight, b, row);
     vectorized_for(seen, [weight, sum = m.logsumexp[b.first + row]](std::int64_t i) { weight[i] -= sum; });
     real_functions<T>().exp(weight, weight, seen);
-    scores.drop(slope, b, row);
-    const T* const g = grad.data + row * grad.row_stride;
-    const T* const y = m.output.data + (b.first + row) * m.output.row_stride;
-    const auto along = static_cast<T>(
-        sum_of(grad.cols, [g, y, step = grad.col_stride](std::int64_t i) { return g[i * step] * y[i]; }));
-    vectorized_for(seen, [=](std::int64_t i) { slope[i] = weight[i] * (slope[i] - along) * scale; });
+    if (slopes != nullptr) {
+      T* const slope = slopes + row * b.keys;
+      scores.drop(slope, b, row);
+      const T* const g = grad.data + row * grad.row_stride;
+      const T* const y = m.output.data + (b.first + row) * m.output.row_stride;
+      const auto along = static_cast<T>(
+          sum_of(grad.cols, [g, y, step = grad.col_stride](std::int64_t i) { return g[i * step] * y[i]; }));
+      vectorized_for(seen, [=](std::int64_t i) { slope[i] = weight[i] * (slope[i] - along) * factor; });
+      std::fill(slope + seen, slope + b.keys, T{0});
+    }
     scores.drop(weight, b, row);
     std::fill(weight + seen, weight + b.keys, T{0});
-    std::fill(slope + seen, slope + b.keys, T{0});
   }
-  gemm(rows_from(m.query_gradient, b.first, b.rows), to_read(by_score), key);
-  gemm_add(rows_from(m.key_gradient, 0, b.keys), transposed(to_read(by_score)), query);
-  gemm_add(rows_from(m.value_gradient, 0, b.keys), transposed(to_read(weights)), grad);
+}
+
+/// Adds what a block of queries has to do with the gradients. `x` and `slopes` have room for its scores.
+template <class T>
+void attend_backward(const ScoreBlock<T>& scores, const Block& b, T* x, T* slopes, T scale,
+                     const BackwardMatrices<T>& m, const WrittenMatrices<T>& to) {
+  const bool sloped = to.query.data != nullptr || to.key.data != nullptr;
+  weights_and_slopes(scores, b, x, sloped ? slopes : nullptr, scale, m);
+  const MatrixRef<const T> weights{x, b.rows, b.keys, b.keys, 1};
+  const MatrixRef<const T> by_score{slopes, b.rows, b.keys, b.keys, 1};
+  if (to.query.data != nullptr) gemm(rows_from(to.query, b.first, b.rows), by_score, rows_from(m.key, 0, b.keys));
+  if (to.key.data != nullptr) {
+    gemm_add(rows_from(to.key, 0, b.keys), transposed(by_score), rows_from(m.query, b.first, b.rows));
+  }
+  if (to.value.data != nullptr) {
+    gemm_add(rows_from(to.value, 0, b.keys), transposed(weights), rows_from(m.grad, b.first, b.rows));
+  }
+}
+
+/// Adds the gradients by the scores of a block to those by the mask, whose strides may be 0.
+template <class T>
+void add_slopes(const MatrixRef<T>& mask, const Block& b, const T* slopes) {
+  for (std::int64_t row = 0; row < b.rows; ++row) {
+    T* const to = mask.data + (b.first + row) * mask.row_stride;
+    const T* const slope = slopes + row * b.keys;
+    if (mask.col_stride == 0) {
+      *to += static_cast<T>(sum_of(b.keys, [slope](std::int64_t i) { return slope[i]; }));
+    } else {
+      vectorized_for(b.keys, [=](std::int64_t i) { to[i] += slope[i]; });
+    }
+  }
+}
+
+/// The numbers of the matrices in lists of those that share their memory.
+template <class T>
+std::vector<std::vector<std::int64_t>> numbers_by_memory(const Matrices<T>& all, std::int64_t count) {
+  std::vector<std::vector<std::int64_t>> lists;
+  std::unordered_map<const T*, std::size_t> places;
+  for (std::int64_t n = 0; n < count; ++n) {
+    const auto [place, is_new] = places.try_emplace(all[n].data, lists.size());
+    if (is_new) lists.emplace_back();
+    lists[place->second].push_back(n);
+  }
+  return lists;
+}
+
+/// Adds to the gradient of the mask, which has the shape of the scores and strides of 0 where it broadcasts. Each of its
+/// elements is summed by one thread, in the order of the matrices.
+template <class T>
+void mask_backward(Tensor& mask, const ScoreBlock<T>& of, const BackwardOperands<T>& operands) {
+  const std::int64_t queries = mask.size(-2);
+  const std::int64_t keys = mask.size(-1);
+  const std::int64_t rows = rows_of_block(keys);
+  const std::int64_t blocks = (queries + rows - 1) / rows;
+  const std::int64_t room = std::min(rows, queries) * keys;
+  const Matrices<T> to = written<T>(mask);
+  const auto lists = numbers_by_memory(to, mask.numel() / (queries * keys));
+  const std::int64_t parts = mask.strides()[mask.dim() - 2] == 0 ? 1 : blocks;  // of the queries
+  parallel_for(std::ssize(lists) * parts, room * 16, [&](std::int64_t begin, std::int64_t end) {
+    const auto x = std::make_unique_for_overwrite<T[]>(static_cast<std::size_t>(2 * room));
+    for (std::int64_t i = begin; i < end; ++i) {
+      for (const std::int64_t n : lists[static_cast<std::size_t>(i / parts)]) {
+        const BackwardMatrices<T> m = operands[n];
+        for (std::int64_t block = i % parts; block < blocks; block += parts) {
+          const Block b = of.block(n, block * rows, rows);
+          weights_and_slopes(of, b, x.get(), x.get() + room, T{1}, m);
+          add_slopes(to[n], b, x.get() + room);
+        }
+      }
+    }
+  });
 }
 
 }  // namespace
@@ -236,34 +343,36 @@ void attention(Tensor& out, Tensor& logsumexp, const Tensor& query, const Tensor
   });
 }
 
-void attention_backward(Tensor& query, Tensor& key, Tensor& value, const Tensor& grad, const AttentionForward& forward,
+void attention_backward(AttentionGradients& to, const Tensor& grad, const AttentionForward& forward,
                         const AttentionScores& scores) {
-  const std::int64_t queries = query.size(-2);
-  const std::int64_t rows = rows_of_block(key.size(-2));
-  const std::int64_t room = std::min(rows, queries) * key.size(-2);
+  const std::int64_t queries = forward.query.size(-2);
+  const std::int64_t keys = forward.key.size(-2);
+  const std::int64_t rows = rows_of_block(keys);
+  const std::int64_t room = std::min(rows, queries) * keys;
   dispatch_floating("attention_backward", grad.dtype(), [&]<class T>(std::type_identity<T>) {
-    const Matrices<T> to_query(query, mutable_elements<T>(query));
-    const Matrices<T> to_key(key, mutable_elements<T>(key));
-    const Matrices<T> to_value(value, mutable_elements<T>(value));
-    const auto q = matrices<T>(forward.query);
-    const auto k = matrices<T>(forward.key);
-    const auto v = matrices<T>(forward.value);
-    const auto y = matrices<T>(forward.output);
-    const auto g = matrices<T>(grad);
-    const T* const sums = elements<T>(forward.logsumexp);
+    const BackwardOperands<T> operands(grad, forward);
     const ScoreBlock<T> of(scores, forward.query, forward.key);
+    if (to.mask.defined()) {
+      Shape shape = grad.shape();
+      shape[shape.size() - 1] = keys;
+      Tensor mask = to.mask.expand(shape);
+      mask_backward(mask, of, operands);
+    }
+    if (!to.query.defined() && !to.key.defined() && !to.value.defined()) return;
+    const auto to_query = written<T>(to.query);
+    const auto to_key = written<T>(to.key);
+    const auto to_value = written<T>(to.value);
     // One matrix's gradients of keys and values are sums over its queries, in their order.
-    parallel_for(
-        forward.logsumexp.numel() / queries, queries * key.size(-2) * 16, [&](std::int64_t begin, std::int64_t end) {
-          const auto x = std::make_unique_for_overwrite<T[]>(static_cast<std::size_t>(2 * room));
-          for (std::int64_t n = begin; n < end; ++n) {
-            const BackwardMatrices<T> m{g[n],        y[n],      q[n],       k[n], v[n], sums + n * queries,
-                                        to_query[n], to_key[n], to_value[n]};
-            for (std::int64_t first = 0; first < queries; first += rows) {
-              attend_backward(of, of.block(n, first, rows), x.get(), x.get() + room, static_cast<T>(scores.scale), m);
-            }
-          }
-        });
+    parallel_for(forward.logsumexp.numel() / queries, queries * keys * 16, [&](std::int64_t begin, std::int64_t end) {
+      const auto x = std::make_unique_for_overwrite<T[]>(static_cast<std::size_t>(2 * room));
+      for (std::int64_t n = begin; n < end; ++n) {
+        const BackwardMatrices<T> m = operands[n];
+        const WrittenMatrices<T> by{to_query[n], to_key[n], to_value[n]};
+        for (std::int64_t first = 0; first < queries; first += rows) {
+          attend_backward(of, of.block(n, first, rows), x.get(), x.get() + room, static_cast<T>(scores.scale), m, by);
+        }
+      }
+    });
   });
 }
 

@@ -38,8 +38,14 @@ struct AttentionForward {
   Tensor output, logsumexp;  ///< and what it made
 };
 
-/// Gradients of the shapes of query, key and value, from `grad` by the output. Those of key and value are zeros before.
-void attention_backward(Tensor& query, Tensor& key, Tensor& value, const Tensor& grad, const AttentionForward& forward,
+/// Contiguous and zeros before; undefined: not asked for.
+struct AttentionGradients {
+  Tensor query, key, value;  ///< of the shapes of what attention() was given
+  Tensor mask;               ///< of a shape that broadcasts to the scores (..., l, s)
+};
+
+/// Gradients from `grad` by the output. That of the mask is made in a pass of its own over the scores.
+void attention_backward(AttentionGradients& to, const Tensor& grad, const AttentionForward& forward,
                         const AttentionScores& scores);
 
 }  // namespace troupe::cpu

@@ -236,6 +236,8 @@ std::vector<Operation> layers() {
       {"rnn", {{2, kN, 3}, {2, 3}, {2, 2}, {2}, {2}}, [](Inputs v) { return rnn(v[0], {v[1], v[2], v[3], v[4]}).output; }},
       {"scaled_dot_product_attention", {{kN, 4, 3}, {kN, 5, 3}, {kN, 5, 2}},
        [](Inputs v) { return scaled_dot_product_attention(v[0], v[1], v[2], {.causal = true}); }},
+      {"scaled_dot_product_attention with a learned mask", {{kN, 4, 3}, {kN, 5, 3}, {kN, 5, 2}, {4, 5}},
+       [](Inputs v) { return scaled_dot_product_attention(v[0], v[1], v[2], v[3]); }},
       {"dropout", {{kN, 2, 3}},
        [](Inputs v) {
          Generator generator(3);

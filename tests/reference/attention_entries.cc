@@ -89,6 +89,8 @@ Entries attention_entries() {
       {"TransformerEncoder", encoder},
       {"TransformerEncoderLayer", encoder_layer},
       {"scaled_dot_product_attention", dot_product},
+      {"biased_dot_product_attention",
+       [](const Case& c) { return scaled_dot_product_attention(c.in(0), c.in(1), c.in(2), c.in(3)); }},
   };
 }
 

@@ -133,7 +133,15 @@ def attend(query, key, value, mask=None, causal=False, scale=None):
     return torch.softmax(scores, -1) @ value
 
 
+def attend_with_bias(query, key, value, bias):
+    """With a mask that is learned."""
+    return torch.softmax(query @ key.transpose(-2, -1) * query.shape[-1] ** -0.5 + bias, -1) @ value
+
+
 def add_dot_products(group):
+    group.case("biased_dot_product_attention", attend_with_bias,
+               [normal(2, 2, 3), normal(2, 3, 3), normal(2, 3, 2), normal(2, 3)])
+
     def case(*shapes, **options):
         group.case("scaled_dot_product_attention", attend, [normal(*shape) for shape in shapes], **options)
 

@@ -182,6 +182,47 @@ BOOST_AUTO_TEST_CASE(dtypes_are_promoted_and_16_bits_rounded_once) {
   expect_same(scaled_dot_product_attention(counts, counts, counts), ones({2, 2}));
 }
 
+BOOST_AUTO_TEST_CASE(only_the_gradients_that_are_wanted_are_made_and_they_are_the_same) {
+  const Inputs in = random_inputs({2, 3, 4}, {2, 5, 4}, {2, 5, 3});
+  const ScaledDotProductOptions options{.mask = random({3, 5}, 4), .causal = true};
+  const auto forward = scaled_dot_product_attention_forward(in.query, in.key, in.value, options, nullptr);
+  const auto backward = [&](const ScaledDotProductWanted& wanted) {
+    const auto by = scaled_dot_product_attention_backward(random({2, 3, 3}, 5), in.query, in.key, in.value, forward,
+                                                          options, wanted);
+    return std::vector<Tensor>{by.query, by.key, by.value, by.mask};
+  };
+  const std::vector<Tensor> all = backward({.mask = true});
+  for (unsigned bits = 0; bits < 16; ++bits) {
+    const std::vector<Tensor> some = backward({(bits & 1U) != 0, (bits & 2U) != 0, (bits & 4U) != 0, (bits & 8U) != 0});
+    for (unsigned i = 0; i < 4; ++i) {
+      if ((bits >> i & 1U) != 0) expect_same(some[i], all[i]);
+      else BOOST_TEST(!some[i].defined());
+    }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(the_gradient_of_a_mask_is_that_of_the_scores) {
+  // Weights 1/4 and 3/4 of the values 8 and 4 give 5. By the scores: 1/4 (8 - 5) and 3/4 (4 - 5).
+  const Tensor query = ones({2, 1}, DType::f64);
+  const Tensor key = from_values<double>({0.0, std::log(3.0)}, {2, 1});
+  const Tensor value = from_values<double>({8.0, 4.0}, {2, 1});
+  const auto by_mask = [&](const Tensor& mask) {
+    const ScaledDotProductOptions options{.mask = mask};
+    const auto forward = scaled_dot_product_attention_forward(query, key, value, options, nullptr);
+    const ScaledDotProductWanted wanted{false, false, false, true};
+    return scaled_dot_product_attention_backward(ones({2, 1}, DType::f64), query, key, value, forward, options, wanted)
+        .mask;
+  };
+  expect_close(by_mask(zeros({2, 2}, DType::f64)), from_values<double>({0.75, -0.75, 0.75, -0.75}, {2, 2}), 1e-15);
+  expect_close(by_mask(zeros({2}, DType::f64)), from_values<double>({1.5, -1.5}), 1e-15);
+  expect_close(by_mask(zeros({2})), from_values<float>({1.5, -1.5}), 1e-7);
+  expect_close(by_mask(zeros({}, DType::f64)), zeros({}, DType::f64), 0.0, 1e-14);  // no more for one key, no less for another
+  expect_error<DTypeError>("[scaled_dot_product_attention_backward] no gradient of a mask that is boolean", [&] {
+    (void)by_mask(ones({2}, DType::boolean));
+  });
+  expect_error<TensorError>("[scaled_dot_product_attention_backward] tensor is undefined", [&] { (void)by_mask({}); });
+}
+
 BOOST_AUTO_TEST_CASE(what_does_not_fit_is_named) {
   const auto attend = [](const Shape& query, const Shape& key, const Shape& value,
                          const ScaledDotProductOptions& options = {}) {

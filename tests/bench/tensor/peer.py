@@ -123,6 +123,19 @@ def lstm():
     return lambda: gradients(layer(x)[0].sum(), inputs)
 
 
+@row("attention/8x1024x64", "forward + backward")
+def attention():
+    """Composed: what 1.13 has of it, torch._scaled_dot_product_attention, is private, of the same operations, and no faster."""
+    q, k, v = (torch.randn(8, 1024, 64, requires_grad=True) for _ in range(3))
+    later, g = torch.full((1024, 1024), -torch.inf).triu(1), torch.ones(8, 1024, 64)
+
+    def work():
+        weights = torch.softmax(torch.baddbmm(later, q, k.transpose(-2, -1), alpha=1 / 8), -1)
+        return gradients(torch.bmm(weights, v), [q, k, v], g)
+
+    return work
+
+
 def add_bags(gradient, sparse):
     @row(f"embedding_bag/512x20/{gradient}", "forward + backward")
     def prepare():

@@ -7,6 +7,7 @@
 #include "autograd/engine.h"
 #include "autograd/nn/rnn.h"
 #include "autograd/ops.h"
+#include "autograd/ops_attention.h"
 #include "autograd/ops_embedding.h"
 #include "autograd/ops_nn.h"
 #include "optim/local_optimizer.h"
@@ -73,6 +74,14 @@ std::vector<Row> layer_rows() {
                     auto lstm = std::make_shared<nn::Lstm>(128, 256, generator, nn::RnnOptions{.layers = 2});
                     const Variable x(randn({35, 20, 128}, generator), RequiresGrad::yes);
                     return [lstm, x] { (void)backward(sum(lstm->forward(x).output)); };
+                  }});
+  rows.push_back({"attention/8x1024x64", "forward + backward", [] {
+                    Generator generator(4);
+                    const auto operand = [&] { return Variable(randn({8, 1024, 64}, generator), RequiresGrad::yes); };
+                    return [q = operand(), k = operand(), v = operand(), g = ones({8, 1024, 64})] {
+                      const Variable y = scaled_dot_product_attention(q, k, v, {.causal = true});
+                      (void)backward({&y, 1}, {&g, 1});
+                    };
                   }});
   rows.push_back(bags("dense", false));
   rows.push_back(bags("sparse", true));

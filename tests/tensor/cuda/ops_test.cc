@@ -329,9 +329,10 @@ Calls products() {
          const Tensor query = g.x({2, 3, 4});
          const Tensor key = g.y({2, 5, 4});
          const Tensor value = g.x({2, 5, 6});
-         const ScaledDotProductResult forward = scaled_dot_product_attention_forward(query, key, value, {}, nullptr);
-         const ScaledDotProductGradients by = scaled_dot_product_attention_backward(g.y({2, 3, 6}), query, key, value, forward, {});
-         return Results{by.query, by.key, by.value};
+         const ScaledDotProductOptions options{.mask = g.y({3, 5})};
+         const ScaledDotProductResult forward = scaled_dot_product_attention_forward(query, key, value, options, nullptr);
+         const ScaledDotProductGradients by = scaled_dot_product_attention_backward(g.y({2, 3, 6}), query, key, value, forward, options, {.mask = true});
+         return Results{by.query, by.key, by.value, by.mask};
        }},
   };
 }
