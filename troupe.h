@@ -35,6 +35,7 @@
 #include "autograd/nn/norm.h"
 #include "autograd/nn/pad.h"
 #include "autograd/nn/pool.h"
+#include "autograd/nn/reshape.h"
 #include "autograd/nn/rnn.h"
 #include "autograd/nn/rnn_cell.h"
 #include "autograd/nn/sequential.h"

@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "autograd/ops_activation.h"
 #include "autograd/ops_arrange.h"
 #include "autograd/ops_blend.h"
 #include "autograd/ops_division.h"
@@ -70,18 +71,6 @@ namespace troupe {
 [[nodiscard]] Variable erfc(const Variable& x);
 /// The gradient of what was NaN or infinite is 0.
 [[nodiscard]] Variable nan_to_num(const Variable& x, const NanToNumOptions& options = {});
-[[nodiscard]] Variable sigmoid(const Variable& x);
-/// The gradient at 0 is 0.
-[[nodiscard]] Variable relu(const Variable& x);
-[[nodiscard]] Variable gelu(const Variable& x, Gelu form = Gelu::exact);
-[[nodiscard]] Variable silu(const Variable& x);
-[[nodiscard]] Variable softplus(const Variable& x, double beta = 1.0);
-[[nodiscard]] Variable log_sigmoid(const Variable& x);
-[[nodiscard]] Variable leaky_relu(const Variable& x, double slope = 0.01);
-[[nodiscard]] Variable elu(const Variable& x, double alpha = 1.0);
-/// The gradient at the limits and beyond is 0.
-[[nodiscard]] Variable hardtanh(const Variable& x, double low = -1.0, double high = 1.0);
-[[nodiscard]] Variable relu6(const Variable& x);
 /// `x` in another dtype; its gradient comes back in its own. A result that is not floating point is a constant.
 [[nodiscard]] Variable cast(const Variable& x, DType dtype);
 

@@ -1,5 +1,11 @@
+#include "autograd/ops_activation.h"
+
+#include <utility>
+#include <vector>
+
 #include "autograd/ops.h"
 #include "autograd/record.h"
+#include "tensor/create.h"
 
 namespace troupe {
 
@@ -62,6 +68,100 @@ Variable relu6(const Variable& x) {
   const Tensor value = x.value();
   return record("relu6", relu6(value), edges_of({&x}),
                 [x = Saved(value)](const Tensor& g) { return hardtanh_backward(g, x.get(), 0.0, 6.0); });
+}
+
+Variable celu(const Variable& x, double alpha) {
+  const Tensor value = x.value();
+  return record("celu", celu(value, alpha), edges_of({&x}),
+                [x = Saved(value), alpha](const Tensor& g) { return celu_backward(g, x.get(), alpha); });
+}
+
+Variable selu(const Variable& x) {
+  const Tensor value = x.value();
+  return record("selu", selu(value), edges_of({&x}), [x = Saved(value)](const Tensor& g) { return selu_backward(g, x.get()); });
+}
+
+Variable mish(const Variable& x) {
+  const Tensor value = x.value();
+  return record("mish", mish(value), edges_of({&x}), [x = Saved(value)](const Tensor& g) { return mish_backward(g, x.get()); });
+}
+
+Variable softsign(const Variable& x) {
+  const Tensor value = x.value();
+  return record("softsign", softsign(value), edges_of({&x}), [x = Saved(value)](const Tensor& g) {
+    const Tensor size = add(abs(x.get()), 1.0);
+    return div(g, mul(size, size));
+  });
+}
+
+Variable tanhshrink(const Variable& x) {
+  const Tensor value = x.value();
+  return record("tanhshrink", tanhshrink(value), edges_of({&x}), [x = Saved(value)](const Tensor& g) {
+    const Tensor y = tanh(x.get());
+    return mul(g, mul(y, y));
+  });
+}
+
+Variable hardsigmoid(const Variable& x) {
+  const Tensor value = x.value();
+  return record("hardsigmoid", hardsigmoid(value), edges_of({&x}),
+                [x = Saved(value)](const Tensor& g) { return hardsigmoid_backward(g, x.get()); });
+}
+
+Variable hardswish(const Variable& x) {
+  const Tensor value = x.value();
+  return record("hardswish", hardswish(value), edges_of({&x}),
+                [x = Saved(value)](const Tensor& g) { return hardswish_backward(g, x.get()); });
+}
+
+Variable softshrink(const Variable& x, double lambda) {
+  const Tensor value = x.value();
+  return record("softshrink", softshrink(value, lambda), edges_of({&x}),
+                [x = Saved(value), lambda](const Tensor& g) { return softshrink_backward(g, x.get(), lambda); });
+}
+
+Variable hardshrink(const Variable& x, double lambda) {
+  const Tensor value = x.value();
+  return record("hardshrink", hardshrink(value, lambda), edges_of({&x}),
+                [x = Saved(value), lambda](const Tensor& g) { return hardshrink_backward(g, x.get(), lambda); });
+}
+
+Variable threshold(const Variable& x, double limit, double value) {
+  const Tensor in = x.value();
+  return record("threshold", threshold(in, limit, value), edges_of({&x}), [x = Saved(in), limit](const Tensor& g) {
+    return where(le(x.get(), limit), zeros({}, g.dtype(), g.device()), g);
+  });
+}
+
+Variable prelu(const Variable& x, const Variable& weight) {
+  const Tensor in = x.value();
+  const Tensor w = weight.value();
+  return record("prelu", prelu(in, w), edges_of({&x, &weight}),
+                [in = Saved(in), w = Saved(w)](const Tensor& g, std::span<const Edge> to) {
+                  Shape by_channel;
+                  for (int dim = 0; dim < in.get().dim(); ++dim) by_channel.push_back(dim == 1 ? w.get().numel() : 1);
+                  std::vector<Tensor> gradients(2);
+                  if (to[0]) {
+                    const Tensor below = mul(g, w.get().reshape(by_channel));
+                    gradients[0] = where(gt(in.get(), 0.0), g.to(below.dtype()), below).to(in.get().dtype());
+                  }
+                  if (to[1]) {
+                    const Tensor all = sum_to(mul(g, minimum(in.get(), 0.0)), by_channel);
+                    gradients[1] = all.reshape(w.get().shape()).to(w.get().dtype());
+                  }
+                  return gradients;
+                });
+}
+
+Variable glu(const Variable& x, int dim) {
+  const Tensor in = x.value();
+  Tensor value = glu(in, dim);
+  const int d = normalize_dim("glu", dim, in.shape());
+  return record("glu", std::move(value), edges_of({&x}), [x = Saved(in), d](const Tensor& g) {
+    const std::int64_t half = x.get().size(d) / 2;
+    const Tensor gate = sigmoid(x.get().slice(d, half));
+    return concat({mul(g, gate), sigmoid_backward(mul(g, x.get().slice(d, 0, half)), gate)}, d);
+  });
 }
 
 }  // namespace troupe

@@ -24,6 +24,13 @@ Tensor value_or_undefined(const Variable& x) { return x.defined() ? x.value() : 
 /// (..., n) as (rows, n)
 Tensor as_rows(const Tensor& x) { return x.dim() == 1 ? x.unsqueeze(0) : flatten(x, 0, -2); }
 
+/// What is drawn, of the shape `drawn`, broadcasts to x.
+Variable dropped(std::string_view name, const Variable& x, const Shape& drawn, double probability, Generator& generator) {
+  const Tensor value = x.value();
+  const Tensor mask = dropout_mask(drawn, probability, detail::generator_here(generator), value.dtype(), value.device());
+  return record(name, mul(value, mask), edges_of({&x}), [mask = Saved(mask)](const Tensor& g) { return mul(g, mask.get()); });
+}
+
 void check_linear(const Tensor& x, const Tensor& weight) {
   if (weight.dim() != 2 || x.dim() < 1 || x.size(-1) != weight.size(1)) {
     throw ShapeError(
@@ -65,6 +72,8 @@ Variable log_softmax(const Variable& x, int dim) {
                 [y = Saved(result), dim](const Tensor& g) { return log_softmax_backward(g, y.get(), dim); });
 }
 
+Variable softmin(const Variable& x, int dim) { return softmax(neg(x), dim); }
+
 Variable cosine_similarity(const Variable& a, const Variable& b, int dim, double eps) {
   if (!(eps > 0.0)) throw ValueError(fmt::format("[cosine_similarity] eps not above 0: {}", eps));
   constexpr double kEndless = std::numeric_limits<double>::infinity();
@@ -74,10 +83,22 @@ Variable cosine_similarity(const Variable& a, const Variable& b, int dim, double
 }
 
 Variable dropout(const Variable& x, double probability, Generator& generator) {
-  const Tensor value = x.value();
-  const Tensor mask = dropout_mask(value.shape(), probability, detail::generator_here(generator), value.dtype(), value.device());
-  return record("dropout", mul(value, mask), edges_of({&x}),
-                [mask = Saved(mask)](const Tensor& g) { return mul(g, mask.get()); });
+  return dropped("dropout", x, x.shape(), probability, generator);
+}
+
+Variable dropout1d(const Variable& x, double probability, Generator& generator) {
+  Shape shape = x.shape();
+  if (shape.size() != 2 && shape.size() != 3) {
+    throw ShapeError(fmt::format("[dropout1d] not (n, channels, length): {}", to_string(shape)));
+  }
+  shape[shape.size() - 1] = 1;
+  return dropped("dropout1d", x, shape, probability, generator);
+}
+
+Variable dropout2d(const Variable& x, double probability, Generator& generator) {
+  const Shape shape = x.shape();
+  if (shape.size() != 4) throw ShapeError(fmt::format("[dropout2d] not (n, channels, h, w): {}", to_string(shape)));
+  return dropped("dropout2d", x, {shape[0], shape[1], 1, 1}, probability, generator);
 }
 
 }  // namespace troupe

@@ -19,9 +19,15 @@ namespace troupe {
 [[nodiscard]] Variable softmax(const Variable& x, int dim = -1);
 [[nodiscard]] Variable log_softmax(const Variable& x, int dim = -1);
 
-/// Zeroes each element with `probability` and scales the others by 1 / (1 - probability).
+[[nodiscard]] Variable softmin(const Variable& x, int dim = -1);
+
 [[nodiscard]] Variable cosine_similarity(const Variable& a, const Variable& b, int dim = 1, double eps = 1e-8);
 
 [[nodiscard]] Variable dropout(const Variable& x, double probability, Generator& generator);
+/// The same with whole channels. Shapes: (n, channels, length) or (channels, length); (n, channels, h, w). Source: Tompson
+/// et al., "Efficient object localization using convolutional networks", 2015.
+/// Throws ShapeError `[dropout1d] not (n, channels, length): (2)`, `[dropout2d] not (n, channels, h, w): (2, 3)`.
+[[nodiscard]] Variable dropout1d(const Variable& x, double probability, Generator& generator);
+[[nodiscard]] Variable dropout2d(const Variable& x, double probability, Generator& generator);
 
 }  // namespace troupe

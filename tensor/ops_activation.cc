@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "tensor/checks.h"
+#include "tensor/create.h"
 #include "tensor/elementwise.h"
 #include "tensor/kernels.h"
 #include "tensor/ops.h"
@@ -23,12 +24,24 @@ void require_order(std::string_view op, double low, double high) {
   if (low > high) throw ValueError(fmt::format("[{}] low above high: {} > {}", op, low, high));
 }
 
-Tensor piecewise(std::string_view op, cpu::PiecewiseOp kind, const Tensor& x, double factor) {
+Tensor piecewise(std::string_view op, cpu::PiecewiseOp kind, const Tensor& x, double factor = 0.0) {
   x.require_defined(op);
   const DType dtype = promote_to_floating(x.dtype());
   Tensor out = Tensor::empty(x.shape(), compute_dtype(dtype), x.device());
   kernels::piecewise(kind, out, x.to(out.dtype()).contiguous(), factor);
   return out.to(dtype);
+}
+
+// `weight` in the shape that broadcasts to x.
+Tensor by_channel(const Tensor& x, const Tensor& weight) {
+  detail::require_together("prelu", x, weight);
+  const std::int64_t channels = x.dim() > 1 ? x.size(1) : 1;
+  if (weight.dim() > 1 || (weight.numel() != 1 && weight.numel() != channels)) {
+    throw ShapeError(fmt::format("[prelu] weight does not fit: {} for {}", to_string(weight.shape()), to_string(x.shape())));
+  }
+  Shape shape;
+  for (int dim = 0; dim < x.dim(); ++dim) shape.push_back(dim == 1 ? weight.numel() : 1);
+  return weight.reshape(shape);
 }
 
 // Calls `kernel(out, grad, x)` with all three as kernels take them, and returns out.
@@ -41,6 +54,12 @@ Tensor backward_by_input(std::string_view op, const Tensor& grad, const Tensor& 
   Tensor out = Tensor::empty(x.shape(), compute_dtype(x.dtype()), x.device());
   kernel(out, grad.to(out.dtype()).contiguous(), x.to(out.dtype()).contiguous());
   return out.to(x.dtype());
+}
+
+Tensor piecewise_backward(std::string_view op, cpu::PiecewiseOp kind, const Tensor& grad, const Tensor& x, double factor = 0.0) {
+  return backward_by_input(op, grad, x, [=](Tensor& out, const Tensor& g, const Tensor& in) {
+    kernels::piecewise_backward(kind, out, g, in, factor);
+  });
 }
 
 }  // namespace
@@ -97,16 +116,83 @@ Tensor relu6(const Tensor& x) {
   return clamp(x, 0.0, 6.0);
 }
 
-Tensor leaky_relu_backward(const Tensor& grad, const Tensor& x, double slope) {
-  return backward_by_input("leaky_relu_backward", grad, x, [slope](Tensor& out, const Tensor& g, const Tensor& in) {
-    kernels::piecewise_backward(cpu::PiecewiseOp::leaky_relu, out, g, in, slope);
-  });
+Tensor celu(const Tensor& x, double alpha) {
+  if (alpha == 0.0) throw ValueError("[celu] alpha is 0");
+  return piecewise("celu", cpu::PiecewiseOp::celu, x, alpha);
 }
 
+Tensor selu(const Tensor& x) { return piecewise("selu", cpu::PiecewiseOp::selu, x); }
+Tensor mish(const Tensor& x) { return unary("mish", UnaryOp::mish, x); }
+Tensor hardsigmoid(const Tensor& x) { return piecewise("hardsigmoid", cpu::PiecewiseOp::hardsigmoid, x); }
+Tensor hardswish(const Tensor& x) { return piecewise("hardswish", cpu::PiecewiseOp::hardswish, x); }
+
+Tensor softshrink(const Tensor& x, double lambda) {
+  if (!(lambda >= 0.0)) throw ValueError(fmt::format("[softshrink] lambda below 0: {}", lambda));
+  return piecewise("softshrink", cpu::PiecewiseOp::softshrink, x, lambda);
+}
+
+Tensor hardshrink(const Tensor& x, double lambda) {
+  return piecewise("hardshrink", cpu::PiecewiseOp::hardshrink, x, lambda);
+}
+
+Tensor softsign(const Tensor& x) {
+  x.require_defined("softsign");
+  const Tensor real = x.to(promote_to_floating(x.dtype()));
+  return div(real, add(abs(real), 1.0));
+}
+
+Tensor tanhshrink(const Tensor& x) {
+  x.require_defined("tanhshrink");
+  const Tensor real = x.to(promote_to_floating(x.dtype()));
+  return sub(real, tanh(real));
+}
+
+Tensor threshold(const Tensor& x, double limit, double value) {
+  x.require_defined("threshold");
+  detail::require_value_of("threshold", limit, x.dtype());
+  detail::require_value_of("threshold", value, x.dtype());
+  return where(le(x, limit), full({}, value, x.dtype(), x.device()), x);
+}
+
+Tensor prelu(const Tensor& x, const Tensor& weight) {
+  const Tensor below = mul(x, by_channel(x, weight));
+  return where(gt(x, 0.0), x.to(below.dtype()), below);
+}
+
+Tensor glu(const Tensor& x, int dim) {
+  x.require_defined("glu");
+  const int d = normalize_dim("glu", dim, x.shape());
+  if (x.dim() == 0 || x.size(d) % 2 != 0) {
+    throw ShapeError(fmt::format("[glu] no halves: {} along {}", to_string(x.shape()), d));
+  }
+  const std::int64_t half = x.size(d) / 2;
+  return mul(x.slice(d, 0, half), sigmoid(x.slice(d, half)));
+}
+
+Tensor leaky_relu_backward(const Tensor& grad, const Tensor& x, double slope) {
+  return piecewise_backward("leaky_relu_backward", cpu::PiecewiseOp::leaky_relu, grad, x, slope);
+}
 Tensor elu_backward(const Tensor& grad, const Tensor& x, double alpha) {
-  return backward_by_input("elu_backward", grad, x, [alpha](Tensor& out, const Tensor& g, const Tensor& in) {
-    kernels::piecewise_backward(cpu::PiecewiseOp::elu, out, g, in, alpha);
-  });
+  return piecewise_backward("elu_backward", cpu::PiecewiseOp::elu, grad, x, alpha);
+}
+Tensor celu_backward(const Tensor& grad, const Tensor& x, double alpha) {
+  return piecewise_backward("celu_backward", cpu::PiecewiseOp::celu, grad, x, alpha);
+}
+Tensor selu_backward(const Tensor& grad, const Tensor& x) {
+  return piecewise_backward("selu_backward", cpu::PiecewiseOp::selu, grad, x);
+}
+Tensor mish_backward(const Tensor& grad, const Tensor& x) { return binary_backward("mish_backward", BinaryOp::mish_backward, grad, x); }
+Tensor hardsigmoid_backward(const Tensor& grad, const Tensor& x) {
+  return piecewise_backward("hardsigmoid_backward", cpu::PiecewiseOp::hardsigmoid, grad, x);
+}
+Tensor hardswish_backward(const Tensor& grad, const Tensor& x) {
+  return piecewise_backward("hardswish_backward", cpu::PiecewiseOp::hardswish, grad, x);
+}
+Tensor softshrink_backward(const Tensor& grad, const Tensor& x, double lambda) {
+  return piecewise_backward("softshrink_backward", cpu::PiecewiseOp::softshrink, grad, x, lambda);
+}
+Tensor hardshrink_backward(const Tensor& grad, const Tensor& x, double lambda) {
+  return piecewise_backward("hardshrink_backward", cpu::PiecewiseOp::hardshrink, grad, x, lambda);
 }
 
 Tensor hardtanh_backward(const Tensor& grad, const Tensor& x, double low, double high) {

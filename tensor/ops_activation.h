@@ -28,6 +28,34 @@ enum class Gelu : std::uint8_t { exact, tanh };
 /// x above 0, else alpha * (exp(x) - 1). Source: Clevert, Unterthiner and Hochreiter, "Fast and accurate deep network
 /// learning by exponential linear units", 2015.
 [[nodiscard]] Tensor elu(const Tensor& x, double alpha = 1.0);
+/// alpha * (exp(x / alpha) - 1) below 0. Source: Barron, "Continuously differentiable exponential linear units", 2017.
+/// Throws ValueError `[celu] alpha is 0`.
+[[nodiscard]] Tensor celu(const Tensor& x, double alpha = 1.0);
+/// 1.0507 elu(x, 1.6733), under which mean 0 and variance 1 stay. Source: Klambauer et al., "Self-normalizing neural
+/// networks", 2017.
+[[nodiscard]] Tensor selu(const Tensor& x);
+/// x tanh(softplus(x)). Source: Misra, "Mish: a self regularized non-monotonic activation function", 2019.
+[[nodiscard]] Tensor mish(const Tensor& x);
+/// x / (1 + |x|)
+[[nodiscard]] Tensor softsign(const Tensor& x);
+/// x - tanh(x)
+[[nodiscard]] Tensor tanhshrink(const Tensor& x);
+/// relu6(x + 3) / 6, and x times that. Source: Howard et al., "Searching for MobileNetV3", 2019.
+[[nodiscard]] Tensor hardsigmoid(const Tensor& x);
+[[nodiscard]] Tensor hardswish(const Tensor& x);
+/// x closer to 0 by `lambda`; 0 within. Throws ValueError `[softshrink] lambda below 0: -1`.
+[[nodiscard]] Tensor softshrink(const Tensor& x, double lambda = 0.5);
+/// x, but 0 within `lambda` of 0.
+[[nodiscard]] Tensor hardshrink(const Tensor& x, double lambda = 0.5);
+/// x above `limit`, else `value`; the dtype stays, and NaN does. Throws DTypeError `[threshold] not a value of i64: 1.5`.
+[[nodiscard]] Tensor threshold(const Tensor& x, double limit, double value);
+/// x above 0, else weight * x. `weight` has one element, or one for each channel: dimension 1 of x, which must then have
+/// two. Source: He et al., "Delving deep into rectifiers", 2015. Throws ShapeError `[prelu] weight does not fit: (3) for
+/// (2, 4)`.
+[[nodiscard]] Tensor prelu(const Tensor& x, const Tensor& weight);
+/// The first half of x along `dim` times the sigmoid of the second. Source: Dauphin et al., "Language modeling with gated
+/// convolutional networks", 2016. Throws ShapeError `[glu] no halves: (2, 3) along 1`.
+[[nodiscard]] Tensor glu(const Tensor& x, int dim = -1);
 /// x limited to [low, high], as by clamp; integers stay integers. Throws ValueError `[hardtanh] low above high: 2 > 1`.
 [[nodiscard]] Tensor hardtanh(const Tensor& x, double low = -1.0, double high = 1.0);
 /// x limited to [0, 6].
@@ -46,6 +74,13 @@ enum class Gelu : std::uint8_t { exact, tanh };
 [[nodiscard]] Tensor softplus_backward(const Tensor& grad, const Tensor& x, double beta = 1.0);
 [[nodiscard]] Tensor leaky_relu_backward(const Tensor& grad, const Tensor& x, double slope = 0.01);
 [[nodiscard]] Tensor elu_backward(const Tensor& grad, const Tensor& x, double alpha = 1.0);
+[[nodiscard]] Tensor celu_backward(const Tensor& grad, const Tensor& x, double alpha = 1.0);
+[[nodiscard]] Tensor selu_backward(const Tensor& grad, const Tensor& x);
+[[nodiscard]] Tensor mish_backward(const Tensor& grad, const Tensor& x);
+[[nodiscard]] Tensor hardsigmoid_backward(const Tensor& grad, const Tensor& x);
+[[nodiscard]] Tensor hardswish_backward(const Tensor& grad, const Tensor& x);
+[[nodiscard]] Tensor softshrink_backward(const Tensor& grad, const Tensor& x, double lambda = 0.5);
+[[nodiscard]] Tensor hardshrink_backward(const Tensor& grad, const Tensor& x, double lambda = 0.5);
 /// 0 at and beyond the limits.
 [[nodiscard]] Tensor hardtanh_backward(const Tensor& grad, const Tensor& x, double low = -1.0, double high = 1.0);
 

@@ -44,6 +44,11 @@ Tensor softmax_backward_along(std::string_view name, SoftmaxKind kind, const Ten
 Tensor softmax(const Tensor& x, int dim) { return softmax_along("softmax", SoftmaxKind::plain, x, dim); }
 Tensor log_softmax(const Tensor& x, int dim) { return softmax_along("log_softmax", SoftmaxKind::logarithm, x, dim); }
 
+Tensor softmin(const Tensor& x, int dim) {
+  x.require_defined("softmin");
+  return softmax(neg(x.to(promote_to_floating(x.dtype()))), dim);
+}
+
 Tensor softmax_backward(const Tensor& grad, const Tensor& output, int dim) {
   return softmax_backward_along("softmax_backward", SoftmaxKind::plain, grad, output, dim);
 }

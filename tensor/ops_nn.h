@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "tensor/axes.h"
 #include "tensor/generator.h"
 #include "tensor/ops_conv.h"
 #include "tensor/ops_loss.h"
@@ -15,6 +16,8 @@ namespace troupe {
 /// exp(x) / sum(exp(x)) along `dim`, without overflow; and its logarithm.
 [[nodiscard]] Tensor softmax(const Tensor& x, int dim = -1);
 [[nodiscard]] Tensor log_softmax(const Tensor& x, int dim = -1);
+/// softmax(-x)
+[[nodiscard]] Tensor softmin(const Tensor& x, int dim = -1);
 /// Gradients by the input, from the gradient by the output and the output itself.
 [[nodiscard]] Tensor softmax_backward(const Tensor& grad, const Tensor& output, int dim = -1);
 [[nodiscard]] Tensor log_softmax_backward(const Tensor& grad, const Tensor& output, int dim = -1);

@@ -2,6 +2,7 @@
 
 #include "autograd/ops.h"
 #include "autograd/ops_nn.h"
+#include "tensor/create.h"
 
 namespace troupe::nn {
 
@@ -17,6 +18,21 @@ Variable Tanh::forward(const Variable& x) { return tanh(x); }
 Variable Sigmoid::forward(const Variable& x) { return sigmoid(x); }
 Variable Softmax::forward(const Variable& x) { return softmax(x, dim_); }
 Variable LogSoftmax::forward(const Variable& x) { return log_softmax(x, dim_); }
-Variable Flatten::forward(const Variable& x) { return flatten(x, 1); }
+Variable Softmin::forward(const Variable& x) { return softmin(x, dim_); }
+Variable LogSigmoid::forward(const Variable& x) { return log_sigmoid(x); }
+Variable Selu::forward(const Variable& x) { return selu(x); }
+Variable Celu::forward(const Variable& x) { return celu(x, alpha_); }
+Variable Mish::forward(const Variable& x) { return mish(x); }
+Variable Softsign::forward(const Variable& x) { return softsign(x); }
+Variable Tanhshrink::forward(const Variable& x) { return tanhshrink(x); }
+Variable Hardsigmoid::forward(const Variable& x) { return hardsigmoid(x); }
+Variable Hardswish::forward(const Variable& x) { return hardswish(x); }
+Variable Softshrink::forward(const Variable& x) { return softshrink(x, lambda_); }
+Variable Hardshrink::forward(const Variable& x) { return hardshrink(x, lambda_); }
+Variable Threshold::forward(const Variable& x) { return threshold(x, limit_, value_); }
+Variable Glu::forward(const Variable& x) { return glu(x, dim_); }
+
+Prelu::Prelu(std::int64_t channels, double start, DType dtype) : weight_(add_parameter("weight", full({channels}, start, dtype))) {}
+Variable Prelu::forward(const Variable& x) { return prelu(x, weight_); }
 
 }  // namespace troupe::nn

@@ -1,5 +1,7 @@
-// Layers without parameters that change values or shape; each may run on several threads at once.
+// Activations as layers; each may run on several threads at once.
 #pragma once
+
+#include <cstdint>
 
 #include "autograd/nn/module.h"
 #include "tensor/ops_activation.h"
@@ -107,10 +109,117 @@ class LogSoftmax final : public Layer {
   int dim_;
 };
 
-/// (n, ...) -> (n, rest): what stands between convolutions and Linear.
-class Flatten final : public Layer {
+/// softmin() along a dimension, the last if not said.
+class Softmin final : public Layer {
+ public:
+  explicit Softmin(int dim = -1) : dim_(dim) {}
+  [[nodiscard]] Variable forward(const Variable& x) override;
+
+ private:
+  int dim_;
+};
+
+/// log_sigmoid() of each element, as a layer.
+class LogSigmoid final : public Layer {
  public:
   [[nodiscard]] Variable forward(const Variable& x) override;
+};
+
+/// selu() of each element, as a layer.
+class Selu final : public Layer {
+ public:
+  [[nodiscard]] Variable forward(const Variable& x) override;
+};
+
+/// celu() of each element, as a layer.
+class Celu final : public Layer {
+ public:
+  explicit Celu(double alpha = 1.0) : alpha_(alpha) {}
+  [[nodiscard]] Variable forward(const Variable& x) override;
+
+ private:
+  double alpha_;
+};
+
+/// mish() of each element, as a layer.
+class Mish final : public Layer {
+ public:
+  [[nodiscard]] Variable forward(const Variable& x) override;
+};
+
+/// softsign() of each element, as a layer.
+class Softsign final : public Layer {
+ public:
+  [[nodiscard]] Variable forward(const Variable& x) override;
+};
+
+/// tanhshrink() of each element, as a layer.
+class Tanhshrink final : public Layer {
+ public:
+  [[nodiscard]] Variable forward(const Variable& x) override;
+};
+
+/// hardsigmoid() of each element, as a layer.
+class Hardsigmoid final : public Layer {
+ public:
+  [[nodiscard]] Variable forward(const Variable& x) override;
+};
+
+/// hardswish() of each element, as a layer.
+class Hardswish final : public Layer {
+ public:
+  [[nodiscard]] Variable forward(const Variable& x) override;
+};
+
+/// softshrink() of each element, as a layer.
+class Softshrink final : public Layer {
+ public:
+  explicit Softshrink(double lambda = 0.5) : lambda_(lambda) {}
+  [[nodiscard]] Variable forward(const Variable& x) override;
+
+ private:
+  double lambda_;
+};
+
+/// hardshrink() of each element, as a layer.
+class Hardshrink final : public Layer {
+ public:
+  explicit Hardshrink(double lambda = 0.5) : lambda_(lambda) {}
+  [[nodiscard]] Variable forward(const Variable& x) override;
+
+ private:
+  double lambda_;
+};
+
+/// threshold() of each element, as a layer.
+class Threshold final : public Layer {
+ public:
+  Threshold(double limit, double value) : limit_(limit), value_(value) {}
+  [[nodiscard]] Variable forward(const Variable& x) override;
+
+ private:
+  double limit_;
+  double value_;
+};
+
+/// glu() along a dimension, the last if not said.
+class Glu final : public Layer {
+ public:
+  explicit Glu(int dim = -1) : dim_(dim) {}
+  [[nodiscard]] Variable forward(const Variable& x) override;
+
+ private:
+  int dim_;
+};
+
+/// prelu() with a slope that learns, as a layer. Parameter: weight (channels), of one slope for all or one for each channel.
+class Prelu final : public Layer {
+ public:
+  explicit Prelu(std::int64_t channels = 1, double start = 0.25, DType dtype = DType::f32);
+  [[nodiscard]] Variable forward(const Variable& x) override;
+
+ private:
+  Variable weight_;
 };
 
 }  // namespace troupe::nn

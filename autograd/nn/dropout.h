@@ -1,4 +1,4 @@
-// Dropout layer.
+// Dropout layers. Each has a generator of its own, so that one thread at a time uses it.
 #pragma once
 
 #include "autograd/nn/module.h"
@@ -13,6 +13,34 @@ class Dropout final : public Layer {
   /// Takes one draw of `generator` as the seed of its own.
   /// Throws ValueError `[Dropout] probability outside [0, 1): 1.5`.
   Dropout(double probability, Generator& generator);
+
+  [[nodiscard]] Variable forward(const Variable& x) override;
+
+ private:
+  double probability_;
+  Generator generator_;
+};
+
+/// dropout1d() while training: whole channels of (n, channels, length) or (channels, length); does nothing in eval mode.
+class Dropout1d final : public Layer {
+ public:
+  /// Takes one draw of `generator` as the seed of its own.
+  /// Throws ValueError `[Dropout1d] probability outside [0, 1): 1.5`.
+  Dropout1d(double probability, Generator& generator);
+
+  [[nodiscard]] Variable forward(const Variable& x) override;
+
+ private:
+  double probability_;
+  Generator generator_;
+};
+
+/// dropout2d() while training: whole channels of (n, channels, h, w); does nothing in eval mode.
+class Dropout2d final : public Layer {
+ public:
+  /// Takes one draw of `generator` as the seed of its own.
+  /// Throws ValueError `[Dropout2d] probability outside [0, 1): 1.5`.
+  Dropout2d(double probability, Generator& generator);
 
   [[nodiscard]] Variable forward(const Variable& x) override;
 

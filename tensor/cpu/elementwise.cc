@@ -102,6 +102,7 @@ void unary_real(UnaryOp op, const Walk<2>& walk, T* out, const T* x) {
     case UnaryOp::gelu: return map_blocks(walk, out, x, gelu<T>);
     case UnaryOp::gelu_tanh: return map_blocks(walk, out, x, gelu_tanh<T>);
     case UnaryOp::silu: return map_blocks(walk, out, x, silu<T>);
+    case UnaryOp::mish: return map_blocks(walk, out, x, mish<T>);
     case UnaryOp::softplus: return map_blocks(walk, out, x, softplus<T>);
     default: return;
   }
@@ -136,6 +137,7 @@ void binary_real(BinaryOp op, const Walk<3>& walk, T* out, const T* a, const T* 
     case BinaryOp::gelu_backward: return multiply_slope(walk, out, a, b, gelu_slope<T>);
     case BinaryOp::gelu_tanh_backward: return multiply_slope(walk, out, a, b, gelu_tanh_slope<T>);
     case BinaryOp::silu_backward: return multiply_slope(walk, out, a, b, silu_slope<T>);
+    case BinaryOp::mish_backward: return multiply_slope(walk, out, a, b, mish_slope<T>);
     case BinaryOp::softplus_backward: return multiply_slope(walk, out, a, b, sigmoid<T>);
     default: return;
   }

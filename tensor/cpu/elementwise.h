@@ -13,14 +13,14 @@ namespace troupe::cpu {
 enum class UnaryOp : std::uint8_t {
   neg, abs, sign, relu, floor, ceil, round, trunc,
   exp, expm1, exp2, log, log1p, log2, log10, logit, sqrt, rsqrt, sin, cos, tan, asin, acos, atan, sinh, cosh, tanh, asinh, acosh, atanh,
-  erf, erfc, sigmoid, gelu, gelu_tanh, silu, softplus
+  erf, erfc, sigmoid, gelu, gelu_tanh, silu, mish, softplus
 };
 /// Those called `..._backward` take the gradient by the output, and the input or output of the operation (ops_activation.h).
 enum class BinaryOp : std::uint8_t {
   add, sub, mul, maximum, minimum, fmod, remainder, floor_divide,
   bit_and, bit_or, bit_xor, left_shift, right_shift,
   div, copysign, pow, atan2, hypot, logaddexp, xlogy,
-  relu_backward, tanh_backward, sigmoid_backward, gelu_backward, gelu_tanh_backward, silu_backward, softplus_backward
+  relu_backward, tanh_backward, sigmoid_backward, gelu_backward, gelu_tanh_backward, silu_backward, mish_backward, softplus_backward
 };
 enum class CompareOp : std::uint8_t { eq, ne, lt, le };
 

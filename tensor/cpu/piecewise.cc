@@ -21,25 +21,74 @@ void for_each_block(std::int64_t count, const F& f) {
   });
 }
 
-/// out = factor * x, factor * (exp(x) - 1) where x is not above 0, else x.
+/// Elu, celu and selu.
 template <class T>
-void forward_block(PiecewiseOp op, T* out, const T* x, T factor, std::int64_t count) {
-  if (op == PiecewiseOp::leaky_relu) {
-    return vectorized_for(count, [=](std::int64_t i) { out[i] = x[i] > T{0} ? x[i] : factor * x[i]; });
-  }
-  vectorized_for(count, [=](std::int64_t i) { out[i] = x[i] > T{0} ? T{0} : x[i]; });
+void exponential_block(const ExponentialPieces& pieces, T* out, const T* x, std::int64_t count) {
+  const T above = static_cast<T>(pieces.above);
+  const T below = static_cast<T>(pieces.below);
+  const T inner = static_cast<T>(pieces.inner);
+  vectorized_for(count, [=](std::int64_t i) { out[i] = x[i] > T{0} ? T{0} : inner * x[i]; });
   real_functions<T>().expm1(out, out, count);
-  vectorized_for(count, [=](std::int64_t i) { out[i] = x[i] > T{0} ? x[i] : factor * out[i]; });
+  vectorized_for(count, [=](std::int64_t i) { out[i] = x[i] > T{0} ? above * x[i] : below * out[i]; });
 }
 
 template <class T>
-void backward_block(PiecewiseOp op, T* out, const T* g, const T* x, T factor, std::int64_t count) {
-  if (op == PiecewiseOp::leaky_relu) {
-    return vectorized_for(count, [=](std::int64_t i) { out[i] = x[i] > T{0} ? g[i] : factor * g[i]; });
-  }
-  vectorized_for(count, [=](std::int64_t i) { out[i] = x[i] > T{0} ? T{0} : x[i]; });
+void exponential_slope_block(const ExponentialPieces& pieces, T* out, const T* g, const T* x, std::int64_t count) {
+  const T above = static_cast<T>(pieces.above);
+  const T inner = static_cast<T>(pieces.inner);
+  const T slope = static_cast<T>(pieces.slope);
+  vectorized_for(count, [=](std::int64_t i) { out[i] = x[i] > T{0} ? T{0} : inner * x[i]; });
   real_functions<T>().exp(out, out, count);
-  vectorized_for(count, [=](std::int64_t i) { out[i] = x[i] > T{0} ? g[i] : factor * out[i] * g[i]; });
+  vectorized_for(count, [=](std::int64_t i) { out[i] = x[i] > T{0} ? above * g[i] : slope * out[i] * g[i]; });
+}
+
+template <class T>
+void forward_block(PiecewiseOp op, T* out, const T* x, double number, std::int64_t count) {
+  const T factor = static_cast<T>(number);
+  switch (op) {
+    case PiecewiseOp::leaky_relu:
+      return vectorized_for(count, [=](std::int64_t i) { out[i] = x[i] > T{0} ? x[i] : factor * x[i]; });
+    case PiecewiseOp::softshrink:
+      return vectorized_for(count, [=](std::int64_t i) {
+        const T v = x[i];
+        out[i] = v > factor ? v - factor : v < -factor ? v + factor : v != v ? v : T{0};
+      });
+    case PiecewiseOp::hardshrink:
+      return vectorized_for(count, [=](std::int64_t i) { out[i] = x[i] >= -factor && x[i] <= factor ? T{0} : x[i]; });
+    case PiecewiseOp::hardsigmoid:
+    case PiecewiseOp::hardswish: {
+      const bool by_x = op == PiecewiseOp::hardswish;
+      return vectorized_for(count, [=](std::int64_t i) {
+        const T up = x[i] + T{3};
+        const T gate = up < T{0} ? T{0} : up > T{6} ? T{6} : up;
+        out[i] = (by_x ? x[i] * gate : gate) / T{6};
+      });
+    }
+    case PiecewiseOp::elu:
+    case PiecewiseOp::celu:
+    case PiecewiseOp::selu: return exponential_block(exponential_pieces(op, number), out, x, count);
+  }
+}
+
+template <class T>
+void backward_block(PiecewiseOp op, T* out, const T* g, const T* x, double number, std::int64_t count) {
+  const T factor = static_cast<T>(number);
+  switch (op) {
+    case PiecewiseOp::leaky_relu:
+      return vectorized_for(count, [=](std::int64_t i) { out[i] = x[i] > T{0} ? g[i] : factor * g[i]; });
+    case PiecewiseOp::softshrink:
+    case PiecewiseOp::hardshrink:
+      return vectorized_for(count, [=](std::int64_t i) { out[i] = x[i] >= -factor && x[i] <= factor ? T{0} : g[i]; });
+    case PiecewiseOp::hardsigmoid:
+      return vectorized_for(count, [=](std::int64_t i) { out[i] = x[i] <= T{-3} || x[i] >= T{3} ? T{0} : g[i] / T{6}; });
+    case PiecewiseOp::hardswish:
+      return vectorized_for(count, [=](std::int64_t i) {
+        out[i] = x[i] < T{-3} ? T{0} : x[i] > T{3} ? g[i] : g[i] * (x[i] / T{3} + T{0.5});
+      });
+    case PiecewiseOp::elu:
+    case PiecewiseOp::celu:
+    case PiecewiseOp::selu: return exponential_slope_block(exponential_pieces(op, number), out, g, x, count);
+  }
 }
 
 }  // namespace
@@ -49,7 +98,7 @@ void piecewise(PiecewiseOp op, Tensor& out, const Tensor& x, double factor) {
     T* const to = mutable_elements<T>(out);
     const T* const from = elements<T>(x);
     for_each_block(out.numel(), [=](std::int64_t at, std::int64_t count) {
-      forward_block(op, to + at, from + at, static_cast<T>(factor), count);
+      forward_block(op, to + at, from + at, factor, count);
     });
   });
 }
@@ -60,7 +109,7 @@ void piecewise_backward(PiecewiseOp op, Tensor& out, const Tensor& g, const Tens
     const T* const gradient = elements<T>(g);
     const T* const from = elements<T>(x);
     for_each_block(out.numel(), [=](std::int64_t at, std::int64_t count) {
-      backward_block(op, to + at, gradient + at, from + at, static_cast<T>(factor), count);
+      backward_block(op, to + at, gradient + at, from + at, factor, count);
     });
   });
 }

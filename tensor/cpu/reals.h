@@ -80,6 +80,35 @@ void xlogy(T* out, const T* a, const T* b, std::int64_t count) {
   vectorized_for(count, [&](std::int64_t i) { out[i] = a[i] == T{0} && b[i] == b[i] ? T{0} : a[i] * logarithm.data()[i]; });
 }
 
+/// tanh(log(1 + exp(x))) and 1 minus it, as shares of a sum. `e` is exp(-|x|), which never overflows.
+template <class T>
+struct MishShares {
+  T gate;
+  T rest;
+};
+template <class T>
+[[gnu::always_inline]] inline MishShares<T> mish_shares(T x, T e) {
+  const T gate = x >= T{0} ? T{1} + T{2} * e : e * (e + T{2});
+  const T rest = x >= T{0} ? T{2} * e * e : T{2};
+  return {gate / (gate + rest), rest / (gate + rest)};
+}
+
+template <class T>
+void mish(T* out, const T* x, std::int64_t count) {
+  RealBlock<T> e;
+  exp_of_minus_abs(e.data(), x, count);
+  vectorized_for(count, [&](std::int64_t i) { out[i] = x[i] * mish_shares(x[i], e.data()[i]).gate; });
+}
+template <class T>
+void mish_slope(T* out, const T* x, std::int64_t count) {
+  RealBlock<T> e;
+  exp_of_minus_abs(e.data(), x, count);
+  vectorized_for(count, [&](std::int64_t i) {
+    const auto [gate, rest] = mish_shares(x[i], e.data()[i]);
+    out[i] = gate + x[i] * (rest * (T{1} + gate)) * sigmoid_from(x[i], e.data()[i]);
+  });
+}
+
 /// log(1 + exp(x))
 template <class T>
 void softplus(T* out, const T* x, std::int64_t count) {

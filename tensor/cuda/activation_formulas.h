@@ -24,6 +24,29 @@ struct Silu {
   }
 };
 
+/// tanh(log(1 + exp(x))) and 1 minus it, as shares of a sum that does not overflow.
+template <class T>
+struct MishShares {
+  T gate;
+  T rest;
+
+  TROUPE_HOST_DEVICE explicit MishShares(T x) {
+    const T e = std::exp(-std::abs(x));
+    gate = x >= T{0} ? T{1} + T{2} * e : e * (e + T{2});
+    rest = x >= T{0} ? T{2} * e * e : T{2};
+    const T both = gate + rest;
+    gate /= both;
+    rest /= both;
+  }
+};
+
+struct Mish {
+  template <class T>
+  TROUPE_HOST_DEVICE T operator()(T x) const {
+    return x * MishShares<T>(x).gate;
+  }
+};
+
 /// log(1 + exp(x))
 struct Softplus {
   template <class T>
@@ -113,6 +136,14 @@ struct SiluBackward {
   TROUPE_HOST_DEVICE T operator()(T g, T x) const {
     const T s = Sigmoid{}(x);
     return g * (s * (T{1} + x * (T{1} - s)));
+  }
+};
+
+struct MishBackward {
+  template <class T>
+  TROUPE_HOST_DEVICE T operator()(T g, T x) const {
+    const MishShares<T> shares(x);
+    return g * (shares.gate + x * (shares.rest * (T{1} + shares.gate)) * Sigmoid{}(x));
   }
 };
 

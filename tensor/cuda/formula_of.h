@@ -60,6 +60,7 @@ void with_formula(UnaryOp op, const F& f) {
       case UnaryOp::gelu: return f(Gelu{});
       case UnaryOp::gelu_tanh: return f(GeluTanh{});
       case UnaryOp::silu: return f(Silu{});
+      case UnaryOp::mish: return f(Mish{});
       case UnaryOp::softplus: return f(Softplus{});
       default: return;
     }
@@ -94,6 +95,7 @@ void with_formula(BinaryOp op, const F& f) {
       case BinaryOp::gelu_backward: return f(GeluBackward{});
       case BinaryOp::gelu_tanh_backward: return f(GeluTanhBackward{});
       case BinaryOp::silu_backward: return f(SiluBackward{});
+      case BinaryOp::mish_backward: return f(MishBackward{});
       case BinaryOp::softplus_backward: return f(SoftplusBackward{});
       default: return;
     }

@@ -15,27 +15,45 @@ template <class T>
 struct PiecewiseBody {
   PiecewiseOp op;
   T factor;
+  T above, below, inner;  ///< of exponential_pieces
   T* out;
   const T* x;
 
-  TROUPE_HOST_DEVICE void operator()(std::int64_t i) const {
-    const T v = x[i];
-    out[i] = v > T{0} ? v : factor * (op == PiecewiseOp::leaky_relu ? v : std::expm1(v));
+  TROUPE_HOST_DEVICE void operator()(std::int64_t i) const { out[i] = value(x[i]); }
+
+  TROUPE_HOST_DEVICE T value(T v) const {
+    switch (op) {
+      case PiecewiseOp::leaky_relu: return v > T{0} ? v : factor * v;
+      case PiecewiseOp::softshrink: return v > factor ? v - factor : v < -factor ? v + factor : v != v ? v : T{0};
+      case PiecewiseOp::hardshrink: return v >= -factor && v <= factor ? T{0} : v;
+      case PiecewiseOp::hardsigmoid: return gate(v) / T{6};
+      case PiecewiseOp::hardswish: return v * gate(v) / T{6};
+      default: return v > T{0} ? above * v : below * std::expm1(inner * v);
+    }
   }
+  static TROUPE_HOST_DEVICE T gate(T v) { return v + T{3} < T{0} ? T{0} : v + T{3} > T{6} ? T{6} : v + T{3}; }
 };
 
 template <class T>
 struct PiecewiseBackwardBody {
   PiecewiseOp op;
   T factor;
+  T above, inner, slope;  ///< of exponential_pieces
   T* out;
   const T* g;
   const T* x;
 
-  TROUPE_HOST_DEVICE void operator()(std::int64_t i) const {
-    const T v = x[i];
-    const T slope = op == PiecewiseOp::leaky_relu ? factor : factor * std::exp(v);
-    out[i] = v > T{0} ? g[i] : slope * g[i];
+  TROUPE_HOST_DEVICE void operator()(std::int64_t i) const { out[i] = value(g[i], x[i]); }
+
+  TROUPE_HOST_DEVICE T value(T gradient, T v) const {
+    switch (op) {
+      case PiecewiseOp::leaky_relu: return v > T{0} ? gradient : factor * gradient;
+      case PiecewiseOp::softshrink:
+      case PiecewiseOp::hardshrink: return v >= -factor && v <= factor ? T{0} : gradient;
+      case PiecewiseOp::hardsigmoid: return v <= T{-3} || v >= T{3} ? T{0} : gradient / T{6};
+      case PiecewiseOp::hardswish: return v < T{-3} ? T{0} : v > T{3} ? gradient : gradient * (v / T{3} + T{0.5});
+      default: return v > T{0} ? above * gradient : slope * std::exp(inner * v) * gradient;
+    }
   }
 };
 
@@ -53,16 +71,21 @@ struct BetweenBody {
 template <class Launcher>
 void piecewise_with(const Launcher& launcher, PiecewiseOp op, Tensor& out, const Tensor& x, double factor) {
   const Place to = written(out);
+  const cpu::ExponentialPieces pieces = cpu::exponential_pieces(op, factor);
   dispatch_floating("piecewise", out.dtype(), [&]<class T>(std::type_identity<T>) {
-    launcher.each(out.numel(), PiecewiseBody<T>{op, static_cast<T>(factor), address<T>(to), address<T>(read(x))});
+    launcher.each(out.numel(), PiecewiseBody<T>{op, static_cast<T>(factor), static_cast<T>(pieces.above), static_cast<T>(pieces.below),
+                                                static_cast<T>(pieces.inner), address<T>(to), address<T>(read(x))});
   });
 }
 
 template <class Launcher>
 void piecewise_backward_with(const Launcher& launcher, PiecewiseOp op, Tensor& out, const Tensor& g, const Tensor& x, double factor) {
   const Place to = written(out);
+  const cpu::ExponentialPieces pieces = cpu::exponential_pieces(op, factor);
   dispatch_floating("piecewise", out.dtype(), [&]<class T>(std::type_identity<T>) {
-    launcher.each(out.numel(), PiecewiseBackwardBody<T>{op, static_cast<T>(factor), address<T>(to), address<T>(read(g)), address<T>(read(x))});
+    launcher.each(out.numel(),
+                  PiecewiseBackwardBody<T>{op, static_cast<T>(factor), static_cast<T>(pieces.above), static_cast<T>(pieces.inner),
+                                           static_cast<T>(pieces.slope), address<T>(to), address<T>(read(g)), address<T>(read(x))});
   });
 }
 

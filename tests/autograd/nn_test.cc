@@ -10,6 +10,7 @@
 #include "autograd/nn/linear.h"
 #include "autograd/nn/module_list.h"
 #include "autograd/nn/pool.h"
+#include "autograd/nn/reshape.h"
 #include "autograd/nn/sequential.h"
 #include "autograd/ops.h"
 #include "tests/autograd/expect.h"
@@ -193,6 +194,40 @@ BOOST_AUTO_TEST_CASE(dropout_layers_with_one_parent_generator_draw_different_mas
   BOOST_CHECK(!same_bytes(first(x).value(), second(x).value()));
 }
 
+BOOST_AUTO_TEST_CASE(channels_are_dropped_as_a_whole_while_training) {
+  Generator generator(1);
+  nn::Dropout1d lines(0.5, generator);
+  nn::Dropout2d images(0.5, generator);
+  const auto channels_of = [](const Tensor& y) {
+    const Tensor channels = y.reshape({60, -1});
+    BOOST_TEST(same_bytes(max(channels, {1}), min(channels, {1})));
+    const double kept = sum(gt(channels.select(1, 0), 0.0)).item();
+    BOOST_TEST((kept > 15.0 && kept < 45.0));  // 30 +- 4 expected
+    expect(max(y), 2.0);
+  };
+  channels_of(lines(Variable(ones({3, 20, 4}, DType::f64))).value());
+  channels_of(lines(Variable(ones({60, 4}, DType::f64))).value());
+  channels_of(images(Variable(ones({3, 20, 2, 3}, DType::f64))).value());
+  lines.eval();
+  images.eval();
+  const Variable x = ones({1, 2, 3, 4});
+  BOOST_TEST(same(images(x), x));
+  BOOST_TEST(same(lines(x), x));
+}
+
+BOOST_AUTO_TEST_CASE(layers_that_change_only_the_shape_keep_the_numbers_and_their_order) {
+  const Variable x(arange(24).reshape({2, 3, 4}));
+  BOOST_TEST(same(nn::Identity()(x), x));
+  BOOST_CHECK_EQUAL(nn::Flatten()(x).shape(), (Shape{2, 12}));
+  BOOST_CHECK_EQUAL(nn::Flatten(0, 1)(x).shape(), (Shape{6, 4}));
+  const Variable apart = nn::Unflatten(-1, {2, -1})(x);
+  BOOST_CHECK_EQUAL(apart.shape(), (Shape{2, 3, 2, 2}));
+  BOOST_TEST(same_bytes(apart.value().reshape({24}), x.value().reshape({24})));
+  BOOST_CHECK_EQUAL(nn::Unflatten(0, {1, 2})(x).shape(), (Shape{1, 2, 3, 4}));
+  BOOST_CHECK_THROW((void)nn::Unflatten(1, {2, 2})(x), ShapeError);
+  BOOST_CHECK_THROW((void)nn::Unflatten(3, {2, 2})(x), ShapeError);
+}
+
 BOOST_AUTO_TEST_CASE(sizes_and_probabilities_that_make_no_layer_are_refused) {
   Generator generator(1);
   expect_throw<ValueError>([&] { nn::Linear(0, 10, generator); }, "[Linear] sizes below 1: 0 -> 10");
@@ -203,6 +238,12 @@ BOOST_AUTO_TEST_CASE(sizes_and_probabilities_that_make_no_layer_are_refused) {
       "[Conv2d] sizes below 1: 1 -> 2, kernel (3, 0)");
   expect_throw<ValueError>([&] { nn::Embedding(0, 8, generator); }, "[Embedding] sizes below 1: 0 x 8");
   expect_throw<ValueError>([&] { nn::Dropout(1.0, generator); }, "[Dropout] probability outside [0, 1): 1");
+  expect_throw<ValueError>([&] { nn::Dropout1d(1.5, generator); }, "[Dropout1d] probability outside [0, 1): 1.5");
+  expect_throw<ValueError>([&] { nn::Dropout2d(-1.0, generator); }, "[Dropout2d] probability outside [0, 1): -1");
+  expect_throw<ShapeError>([&] { (void)nn::Dropout1d(0.5, generator)(Variable(zeros({2}))); },
+                           "[dropout1d] not (n, channels, length): (2)");
+  expect_throw<ShapeError>([&] { (void)nn::Dropout2d(0.5, generator)(Variable(zeros({2, 3}))); },
+                           "[dropout2d] not (n, channels, h, w): (2, 3)");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -52,6 +52,7 @@ BOOST_AUTO_TEST_CASE(softmax_and_its_logarithm_agree_with_finite_differences) {
   for (int dim : {0, -1}) {
     expect_gradcheck([&](Inputs v) { return softmax(v[0], dim); }, {filled({2, 3})});
     expect_gradcheck([&](Inputs v) { return log_softmax(v[0], dim); }, {filled({2, 3})});
+    expect_gradcheck([&](Inputs v) { return softmin(v[0], dim); }, {filled({2, 3})});
   }
   expect_gradcheck([](Inputs v) { return log_softmax(transpose(v[0])); }, {filled({3, 2})});
 }

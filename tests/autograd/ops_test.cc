@@ -91,6 +91,14 @@ std::vector<Operation> elementwise_operations() {
       {"softplus", {{kN, 2, 3}}, [](Inputs v) { return softplus(v[0], 2.0); }},
       {"leaky_relu", {{kN, 2, 3}}, [](Inputs v) { return leaky_relu(v[0] - 1.0, 0.2); }},
       {"elu", {{kN, 2, 3}}, [](Inputs v) { return elu(v[0] - 1.0, 1.5); }},
+      of_elements("selu", selu), of_elements("mish", mish), of_elements("softsign", softsign),
+      of_elements("tanhshrink", tanhshrink), of_elements("hardsigmoid", hardsigmoid), of_elements("hardswish", hardswish),
+      {"celu", {{kN, 2, 3}}, [](Inputs v) { return celu(v[0] - 1.0, 1.5); }},
+      {"softshrink", {{kN, 2, 3}}, [](Inputs v) { return softshrink(v[0]); }},
+      {"hardshrink", {{kN, 2, 3}}, [](Inputs v) { return hardshrink(v[0]); }},
+      {"threshold", {{kN, 2, 3}}, [](Inputs v) { return threshold(v[0], 1.0, 5.0); }},
+      {"prelu", {{kN, 2, 3}, {2}}, [](Inputs v) { return prelu(v[0] - 1.0, v[1]); }},
+      {"glu", {{kN, 2, 4}}, [](Inputs v) { return glu(v[0]); }},
       {"hardtanh", {{kN, 2, 3}}, [](Inputs v) { return hardtanh(v[0], 0.5, 1.5); }},
       {"clamp", {{kN, 2, 3}}, [](Inputs v) { return clamp(v[0], 0.5, 1.5); }},
       {"pow of a number", {{kN, 2, 3}}, [](Inputs v) { return pow(v[0], 2.5); }},
@@ -121,6 +129,7 @@ std::vector<Operation> reductions() {
       {"cumsum over the batch", {{kN, 2, 3}}, [](Inputs v) { return cumsum(v[0], 0); }},
       {"softmax", {{kN, 2, 3}}, [](Inputs v) { return softmax(v[0], 1); }},
       {"log_softmax", {{kN, 2, 3}}, [](Inputs v) { return log_softmax(v[0]); }},
+      {"softmin", {{kN, 2, 3}}, [](Inputs v) { return softmin(v[0], 1); }},
       {"sort", {{kN, 2, 3}}, [](Inputs v) { return sort(v[0], 1, Order::descending).values; }},
       {"topk", {{kN, 2, 3}}, [](Inputs v) { return topk(v[0], 2).values; }},
   };
@@ -242,6 +251,11 @@ std::vector<Operation> layers() {
        [](Inputs v) {
          Generator generator(3);
          return dropout(v[0], 0.4, generator);
+       }},
+      {"dropout2d", {{kN, 2, 3, 2}},
+       [](Inputs v) {
+         Generator generator(3);
+         return dropout2d(v[0], 0.4, generator);
        }},
   };
 }

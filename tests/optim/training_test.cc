@@ -10,6 +10,7 @@
 #include "autograd/nn/embedding.h"
 #include "autograd/nn/linear.h"
 #include "autograd/nn/pool.h"
+#include "autograd/nn/reshape.h"
 #include "autograd/nn/sequential.h"
 #include "autograd/ops.h"
 #include "autograd/ops_nn.h"

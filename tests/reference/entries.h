@@ -34,6 +34,7 @@ using Entries = std::map<std::string, Entry>;
 
 // One function per group of the data.
 [[nodiscard]] Entries elementwise_entries();
+[[nodiscard]] Entries activation_entries();
 [[nodiscard]] Entries inplace_entries();
 [[nodiscard]] Entries reduce_entries();
 [[nodiscard]] Entries product_entries();

@@ -16,6 +16,7 @@ from recipe import Group
 
 GROUPS = [
     "elementwise",
+    "activations",
     "inplace",
     "reduce",
     "products",

@@ -6,6 +6,7 @@
 #include "autograd/nn/embedding.h"
 #include "autograd/nn/linear.h"
 #include "autograd/nn/norm.h"
+#include "autograd/nn/reshape.h"
 #include "autograd/nn/sequential.h"
 #include "autograd/nn/state_dict.h"
 #include "autograd/ops.h"

@@ -4,6 +4,7 @@
 #include "autograd/nn/embedding.h"
 #include "autograd/nn/linear.h"
 #include "autograd/nn/pool.h"
+#include "autograd/nn/reshape.h"
 #include "autograd/nn/sequential.h"
 #include "autograd/nn/state_dict.h"
 #include "tests/reference/entries.h"

@@ -28,6 +28,7 @@ Entries all_entries() {
   Entries all;
   for (const Entries& group : {
            elementwise_entries(),
+           activation_entries(),
            inplace_entries(),
            reduce_entries(),
            product_entries(),

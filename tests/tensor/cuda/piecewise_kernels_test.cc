@@ -18,7 +18,7 @@ const HostLauncher kHost;
 /// 0, the bounds of `between` and no number among them.
 Tensor values(std::int64_t size, DType dtype) {
   Generator generator(3);
-  Tensor x = uniform({size}, -3.0, 3.0, generator, dtype);
+  Tensor x = uniform({size}, -4.0, 4.0, generator, dtype);
   if (size < 4) return x;
   x.slice(0, 0, 1).fill(0.0);
   x.slice(0, 1, 2).fill(-1.0);
@@ -39,7 +39,8 @@ BOOST_AUTO_TEST_CASE(values_and_slopes_are_close_to_the_cpus) {
       const Tensor g = uniform({size}, -3.0, 3.0, generator, dtype);
       Tensor got = Tensor::empty({size}, dtype);
       Tensor expected = Tensor::empty({size}, dtype);
-      for (const PiecewiseOp op : {PiecewiseOp::leaky_relu, PiecewiseOp::elu}) {
+      for (int number = 0; number <= static_cast<int>(PiecewiseOp::hardswish); ++number) {
+        const auto op = static_cast<PiecewiseOp>(number);
         cuda::piecewise_with(kHost, op, got, x, 0.3);
         cpu::piecewise(op, expected, x, 0.3);
         expect_close(got, expected, tolerance);
