@@ -7,6 +7,7 @@
 #include "autograd/ops_nn.h"
 #include "autograd/record.h"
 #include "tensor/class_loss.h"
+#include "tensor/loss_formulas.h"
 #include "tensor/pair_loss.h"
 
 namespace troupe {
@@ -114,6 +115,13 @@ Variable bce_with_logits(const Variable& x, const Variable& y, const BceWithLogi
 Variable kl_div(const Variable& x, const Variable& y, const KlDivOptions& options) {
   return record_pairs("kl_div", x, y,
                       [&](const Tensor& a, const Tensor& b) { return detail::kl_div_of(a, b, options); });
+}
+
+Variable poisson_nll_loss(const Variable& x, const Tensor& target, const PoissonNllLossOptions& options) {
+  return detail::poisson_nll_formula(x, target, options);
+}
+Variable gaussian_nll_loss(const Variable& x, const Variable& target, const Variable& var, const GaussianNllLossOptions& options) {
+  return detail::gaussian_nll_formula(x, target, var, options);
 }
 
 }  // namespace troupe

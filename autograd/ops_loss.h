@@ -24,4 +24,9 @@ namespace troupe {
 /// The gradient by a `y` of 0 is 0.
 [[nodiscard]] Variable kl_div(const Variable& x, const Variable& y, const KlDivOptions& options = {});
 
+[[nodiscard]] Variable poisson_nll_loss(const Variable& x, const Tensor& target, const PoissonNllLossOptions& options = {});
+/// A variance below eps has the gradient that eps has.
+[[nodiscard]] Variable gaussian_nll_loss(const Variable& x, const Variable& target, const Variable& var,
+                                         const GaussianNllLossOptions& options = {});
+
 }  // namespace troupe

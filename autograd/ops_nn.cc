@@ -8,6 +8,7 @@
 #include "autograd/ops.h"
 #include "autograd/reads.h"
 #include "autograd/record.h"
+#include "tensor/loss_formulas.h"
 
 namespace troupe {
 namespace {

@@ -4,6 +4,7 @@
 
 #include "autograd/ops_conv.h"
 #include "autograd/ops_loss.h"
+#include "autograd/ops_margin_loss.h"
 #include "autograd/ops_pool.h"
 #include "autograd/variable.h"
 #include "tensor/generator.h"

@@ -1,6 +1,7 @@
 #include "tensor/ops_loss.h"
 
 #include "tensor/class_loss.h"
+#include "tensor/loss_formulas.h"
 #include "tensor/ops.h"
 #include "tensor/ops_nn.h"
 #include "tensor/pair_loss.h"
@@ -52,6 +53,13 @@ Tensor bce_with_logits(const Tensor& x, const Tensor& y, const BceWithLogitsOpti
 }
 Tensor kl_div(const Tensor& x, const Tensor& y, const KlDivOptions& options) {
   return detail::kl_div_of(x, y, options).value(x, y);
+}
+
+Tensor poisson_nll_loss(const Tensor& x, const Tensor& target, const PoissonNllLossOptions& options) {
+  return detail::poisson_nll_formula(x, target, options);
+}
+Tensor gaussian_nll_loss(const Tensor& x, const Tensor& target, const Tensor& var, const GaussianNllLossOptions& options) {
+  return detail::gaussian_nll_formula(x, target, var, options);
 }
 
 }  // namespace troupe

@@ -95,4 +95,29 @@ struct KlDivOptions {
 /// y (log(y) - x), 0 where y is 0: what log-probabilities `x` miss of the probabilities `y`.
 [[nodiscard]] Tensor kl_div(const Tensor& x, const Tensor& y, const KlDivOptions& options = {});
 
+// Of what a distribution predicts; operands broadcast.
+
+/// How poisson_nll_loss reads x.
+struct PoissonNllLossOptions {
+  bool log_input = true;  ///< whether `x` is the logarithm of the rate
+  bool full = false;      ///< whether Stirling's term of the target counts, target log(target) - target + log(2 pi target) / 2 above 1
+  double eps = 1e-8;      ///< added to x before its logarithm
+  Reduction reduction = Reduction::mean;
+};
+/// exp(x) - target x, or x - target log(x + eps) without log_input: of counts that `x` predicts.
+/// Throws ShapeError `[poisson_nll_loss] shapes do not broadcast: (2) and (3)`.
+[[nodiscard]] Tensor poisson_nll_loss(const Tensor& x, const Tensor& target, const PoissonNllLossOptions& options = {});
+
+/// What gaussian_nll_loss adds.
+struct GaussianNllLossOptions {
+  bool full = false;  ///< whether log(2 pi) / 2 counts
+  double eps = 1e-6;  ///< a variance below counts as this
+  Reduction reduction = Reduction::mean;
+};
+/// (log(var) + (x - target)^2 / var) / 2: of numbers that are predicted with their variance. `var` has the shape of x, or one
+/// number along its last dimension, which may be missing. Waits for a GPU. Throws ShapeError `[gaussian_nll_loss] variance
+/// does not fit: (3) for (2, 2)`, ValueError `[gaussian_nll_loss] a variance below 0`.
+[[nodiscard]] Tensor gaussian_nll_loss(const Tensor& x, const Tensor& target, const Tensor& var,
+                                       const GaussianNllLossOptions& options = {});
+
 }  // namespace troupe

@@ -7,6 +7,7 @@
 #include "tensor/checks.h"
 #include "tensor/create.h"
 #include "tensor/kernels.h"
+#include "tensor/loss_formulas.h"
 #include "tensor/ops.h"
 
 namespace troupe {

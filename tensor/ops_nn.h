@@ -8,6 +8,7 @@
 #include "tensor/generator.h"
 #include "tensor/ops_conv.h"
 #include "tensor/ops_loss.h"
+#include "tensor/ops_margin_loss.h"
 #include "tensor/ops_pool.h"
 #include "tensor/tensor.h"
 

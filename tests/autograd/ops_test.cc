@@ -275,6 +275,17 @@ std::vector<Operation> losses() {
       {"huber_loss", {{kN, 3}, {kN, 3}}, [=](Inputs v) { return huber_loss(v[0], v[1], {.delta = 0.5, .reduction = total}); }},
       {"bce_loss", {{kN, 3}, {kN, 3}}, [=](Inputs v) { return bce_loss(v[0] / 2.0, v[1] / 2.0, {.reduction = total}); }},
       {"bce_with_logits", {{kN, 3}, {kN, 3}}, [=](Inputs v) { return bce_with_logits(v[0], v[1], {.reduction = total}); }},
+      {"margin_ranking_loss", {{kN, 3}, {kN, 3}}, [=](Inputs v) { return margin_ranking_loss(v[0], v[1], ones({3}), {.margin = 0.3, .reduction = total}); }},
+      {"hinge_embedding_loss", {{kN, 3}}, [=](Inputs v) { return hinge_embedding_loss(v[0], from_values<double>({1, -1, -1}), {.reduction = total}); }},
+      {"cosine_embedding_loss", {{kN, 3}, {kN, 3}},
+       [=](Inputs v) { return cosine_embedding_loss(v[0], v[1], full({v[0].shape()[0]}, -1.0), {.margin = 0.3, .reduction = total}); }},
+      {"triplet_margin_loss", {{kN, 3}, {kN, 3}, {kN, 3}},
+       [=](Inputs v) { return triplet_margin_loss(v[0], v[1], v[2], {.swap = true, .reduction = total}); }},
+      {"soft_margin_loss", {{kN, 3}}, [=](Inputs v) { return soft_margin_loss(v[0], neg(ones(v[0].shape())), total); }},
+      {"multi_margin_loss", {{kN, 4}},
+       [=](Inputs v) { return multi_margin_loss(v[0], indices(v[0].shape()[0], 4), {.p = 2, .reduction = total}); }},
+      {"poisson_nll_loss", {{kN, 3}}, [=](Inputs v) { return poisson_nll_loss(v[0], from_values<double>({0, 1, 4}), {.full = true, .reduction = total}); }},
+      {"gaussian_nll_loss", {{kN, 3}, {kN, 3}, {kN, 1}}, [=](Inputs v) { return gaussian_nll_loss(v[0], v[1], v[2], {.reduction = total}); }},
       {"kl_div", {{kN, 3}, {kN, 3}}, [](Inputs v) { return kl_div(v[0], v[1], {.reduction = KlDivReduction::sum}); }},
   };
 }

@@ -45,6 +45,7 @@ using Entries = std::map<std::string, Entry>;
 [[nodiscard]] Entries arrange_entries();
 [[nodiscard]] Entries embedding_entries();
 [[nodiscard]] Entries loss_entries();
+[[nodiscard]] Entries margin_loss_entries();
 [[nodiscard]] Entries nn_entries();
 [[nodiscard]] Entries norm_entries();
 [[nodiscard]] Entries module_entries();

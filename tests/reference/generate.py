@@ -27,6 +27,7 @@ GROUPS = [
     "arrange",
     "nn",
     "losses",
+    "margin_losses",
     "embedding",
     "norm",
     "modules",

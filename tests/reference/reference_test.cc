@@ -39,6 +39,7 @@ Entries all_entries() {
            arrange_entries(),
            nn_entries(),
            loss_entries(),
+           margin_loss_entries(),
            embedding_entries(),
            norm_entries(),
            module_entries(),

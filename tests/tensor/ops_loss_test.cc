@@ -3,6 +3,7 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <numbers>
 
 #include "tensor/class_loss.h"
 #include "tensor/create.h"
@@ -281,6 +282,39 @@ BOOST_AUTO_TEST_CASE(losses_of_pairs_refuse_what_does_not_fit) {
   expect_error<DTypeError>("[bce_with_logits] needs a floating dtype: i64",
                            [&] { (void)bce_with_logits(x, x, {.weight = ones({2}, DType::i64)}); });
   expect_error<TensorError>("[l1_loss] tensor is undefined", [&] { (void)l1_loss(x, Tensor()); });
+}
+
+BOOST_AUTO_TEST_CASE(counts_and_numbers_are_compared_with_what_was_predicted) {
+  const Tensor counts = from_values<double>({0, 1, 2});
+  const Tensor rates = from_values<double>({1, 2, 4});
+  const PoissonNllLossOptions each{.reduction = Reduction::none};
+  // e^0 - 0, e^(log 2) - log 2, 4 - 2 log 4
+  expect_close(poisson_nll_loss(log(rates), counts, each), from_values<double>({1, 2 - std::log(2.0), 4 - 2 * std::log(4.0)}), 1e-14);
+  PoissonNllLossOptions plain = each;
+  plain.log_input = false;
+  plain.eps = 0.0;
+  expect_close(poisson_nll_loss(rates, counts, plain), poisson_nll_loss(log(rates), counts, each), 1e-14);
+  plain.full = true;  // 2 log 2 - 2 + log(4 pi) / 2 of the last alone
+  const double stirling = 2 * std::log(2.0) - 2 + 0.5 * std::log(4 * std::numbers::pi);
+  expect_close(poisson_nll_loss(rates, counts, plain),
+               add(poisson_nll_loss(log(rates), counts, each), from_values<double>({0, 0, stirling})), 1e-14);
+  plain.eps = 1.0;  // 1 - 0 log 2
+  expect_close(poisson_nll_loss(ones({1}, DType::f64), zeros({1}, DType::f64), plain), ones({1}, DType::f64), 1e-15);
+  expect_error<ShapeError>("[poisson_nll_loss] shapes do not broadcast: (2) and (3)", [] { (void)poisson_nll_loss(ones({2}), ones({3})); });
+
+  const Tensor x = from_values<double>({3, 1, 0, 0}, {2, 2});
+  const Tensor y = from_values<double>({1, 1, 0, 2}, {2, 2});
+  const GaussianNllLossOptions of_each{.reduction = Reduction::none};
+  const Tensor one = from_values<double>({1, 4});
+  // (log 1 + 4/1) / 2, 0; log(4) / 2, (log 4 + 4/4) / 2
+  const Tensor expected = from_values<double>({2, 0, std::log(2.0), std::log(2.0) + 0.5}, {2, 2});
+  for (const Tensor& var : {one, one.unsqueeze(1), one.unsqueeze(1).expand({2, 2})}) {
+    expect_close(gaussian_nll_loss(x, y, var, of_each), expected, 1e-14);
+  }
+  expect_value(gaussian_nll_loss(x, y, one, {.full = true}), mean(expected).item() + 0.5 * std::log(2 * std::numbers::pi));
+  expect_value(gaussian_nll_loss(zeros({1}, DType::f64), zeros({1}, DType::f64), zeros({1}, DType::f64), {.eps = 4.0}), std::log(2.0));
+  expect_error<ShapeError>("[gaussian_nll_loss] variance does not fit: (3) for (2, 2)", [&] { (void)gaussian_nll_loss(x, y, ones({3}, DType::f64)); });
+  expect_error<ValueError>("[gaussian_nll_loss] a variance below 0", [&] { (void)gaussian_nll_loss(x, y, neg(one)); });
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -304,6 +304,14 @@ Calls losses() {
       {"huber_loss", [](const Given& g) { return Results{huber_loss(g.x(), g.y(), {.delta = 0.2})}; }},
       {"bce_loss", [](const Given& g) { return Results{bce_loss(g.x(), g.y())}; }},
       {"bce_with_logits", [](const Given& g) { return Results{bce_with_logits(g.signed_x(), g.y())}; }},
+      {"margin_ranking_loss", [](const Given& g) { return Results{margin_ranking_loss(g.x(), g.y(), sign(g.signed_x()), {.margin = 0.2})}; }},
+      {"hinge_embedding_loss", [](const Given& g) { return Results{hinge_embedding_loss(g.x(), sign(g.signed_x()))}; }},
+      {"cosine_embedding_loss", [](const Given& g) { return Results{cosine_embedding_loss(g.x({5, 4}), g.y({5, 4}), sign(g.signed_x({5})))}; }},
+      {"triplet_margin_loss", [](const Given& g) { return Results{triplet_margin_loss(g.x({5, 4}), g.y({5, 4}), g.signed_x({5, 4}), {.swap = true})}; }},
+      {"soft_margin_loss", [](const Given& g) { return Results{soft_margin_loss(g.x(), sign(g.signed_x()))}; }},
+      {"multi_margin_loss", [](const Given& g) { return Results{multi_margin_loss(g.x({5, 7}), g.index({5}, 7), {.p = 2, .weight = g.y({7})})}; }},
+      {"poisson_nll_loss", [](const Given& g) { return Results{poisson_nll_loss(g.x(), g.y() * 4.0, {.full = true}), poisson_nll_loss(g.x(), g.y(), {.log_input = false})}; }},
+      {"gaussian_nll_loss", [](const Given& g) { return Results{gaussian_nll_loss(g.x(), g.y(), g.x({2, 3, 1}), {.full = true})}; }},
       {"kl_div", [](const Given& g) { return Results{kl_div(log(g.x()), g.y())}; }},
   };
 }

@@ -1,0 +1,34 @@
+#include "autograd/ops_margin_loss.h"
+
+#include "autograd/ops.h"
+#include "tensor/loss_formulas.h"
+
+namespace troupe {
+
+Variable margin_ranking_loss(const Variable& a, const Variable& b, const Tensor& target, const MarginRankingLossOptions& options) {
+  return detail::margin_ranking_formula(a, b, target, options);
+}
+
+Variable hinge_embedding_loss(const Variable& x, const Tensor& target, const HingeEmbeddingLossOptions& options) {
+  return detail::hinge_embedding_formula(x, target, options);
+}
+
+Variable cosine_embedding_loss(const Variable& a, const Variable& b, const Tensor& target,
+                             const CosineEmbeddingLossOptions& options) {
+  return detail::cosine_embedding_formula(a, b, target, options);
+}
+
+Variable triplet_margin_loss(const Variable& anchor, const Variable& positive, const Variable& negative,
+                           const TripletMarginLossOptions& options) {
+  return detail::triplet_margin_formula(anchor, positive, negative, options);
+}
+
+Variable soft_margin_loss(const Variable& x, const Tensor& target, Reduction reduction) {
+  return detail::soft_margin_formula(x, target, reduction);
+}
+
+Variable multi_margin_loss(const Variable& x, const Tensor& target, const MultiMarginLossOptions& options) {
+  return detail::multi_margin_formula(x, target, options);
+}
+
+}  // namespace troupe
