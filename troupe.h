@@ -28,6 +28,7 @@
 #include "autograd/nn/conv.h"
 #include "autograd/nn/dropout.h"
 #include "autograd/nn/embedding.h"
+#include "autograd/nn/image.h"
 #include "autograd/nn/init.h"
 #include "autograd/nn/linear.h"
 #include "autograd/nn/module.h"

@@ -83,6 +83,15 @@ Variable cosine_similarity(const Variable& a, const Variable& b, int dim, double
   return div(sum(mul(a, b), dim), mul(size_of(a), size_of(b)));
 }
 
+Variable pairwise_distance(const Variable& a, const Variable& b, double p, double eps, KeepDim keep) {
+  return detail::pairwise_distance_formula("pairwise_distance", a, b, p, eps, keep);
+}
+
+Variable normalize(const Variable& x, double p, int dim, double eps) {
+  const Variable size = norm(x, p, normalize_dim("normalize", dim, x.shape()), KeepDim::yes);
+  return div(x, clamp(size, eps, std::numeric_limits<double>::infinity()));
+}
+
 Variable dropout(const Variable& x, double probability, Generator& generator) {
   return dropped("dropout", x, x.shape(), probability, generator);
 }

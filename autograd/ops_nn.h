@@ -3,6 +3,7 @@
 #pragma once
 
 #include "autograd/ops_conv.h"
+#include "autograd/ops_image.h"
 #include "autograd/ops_loss.h"
 #include "autograd/ops_margin_loss.h"
 #include "autograd/ops_pool.h"
@@ -24,6 +25,12 @@ namespace troupe {
 
 [[nodiscard]] Variable cosine_similarity(const Variable& a, const Variable& b, int dim = 1, double eps = 1e-8);
 
+[[nodiscard]] Variable pairwise_distance(const Variable& a, const Variable& b, double p = 2.0, double eps = 1e-6,
+                                         KeepDim keep = KeepDim::no);
+/// A norm below eps has no gradient.
+[[nodiscard]] Variable normalize(const Variable& x, double p = 2.0, int dim = 1, double eps = 1e-12);
+
+/// Zeroes each element with `probability` and scales the others by 1 / (1 - probability).
 [[nodiscard]] Variable dropout(const Variable& x, double probability, Generator& generator);
 /// The same with whole channels. Shapes: (n, channels, length) or (channels, length); (n, channels, h, w). Source: Tompson
 /// et al., "Efficient object localization using convolutional networks", 2015.

@@ -66,6 +66,15 @@ Tensor cosine_similarity(const Tensor& a, const Tensor& b, int dim, double eps) 
   return div(sum(mul(a, b), dim), mul(size_of(a), size_of(b)));
 }
 
+Tensor pairwise_distance(const Tensor& a, const Tensor& b, double p, double eps, KeepDim keep) {
+  return detail::pairwise_distance_formula("pairwise_distance", a, b, p, eps, keep);
+}
+
+Tensor normalize(const Tensor& x, double p, int dim, double eps) {
+  x.require_defined("normalize");
+  return div(x, maximum(norm(x, p, normalize_dim("normalize", dim, x.shape()), KeepDim::yes), eps));
+}
+
 Tensor dropout_mask(const Shape& shape, double probability, Generator& generator, DType dtype, Device device) {
   if (!(probability >= 0.0 && probability < 1.0)) {
     throw ValueError(fmt::format("[dropout_mask] probability outside [0, 1): {}", probability));

@@ -7,6 +7,7 @@
 #include "tensor/axes.h"
 #include "tensor/generator.h"
 #include "tensor/ops_conv.h"
+#include "tensor/ops_image.h"
 #include "tensor/ops_loss.h"
 #include "tensor/ops_margin_loss.h"
 #include "tensor/ops_pool.h"
@@ -25,6 +26,14 @@ namespace troupe {
 
 /// sum(a * b) / (|a| |b|) along `dim`, each norm at least `eps`. Broadcasts.
 [[nodiscard]] Tensor cosine_similarity(const Tensor& a, const Tensor& b, int dim = 1, double eps = 1e-8);
+
+/// |a - b + eps| along the last dimension, the norm of power `p`. Broadcasts.
+/// Throws ShapeError `[pairwise_distance] shapes do not broadcast: (2) and (3)`, `... no dimension to sum over`.
+[[nodiscard]] Tensor pairwise_distance(const Tensor& a, const Tensor& b, double p = 2.0, double eps = 1e-6,
+                                       KeepDim keep = KeepDim::no);
+
+/// x over its norm of power `p` along `dim`, or over `eps` if that is larger.
+[[nodiscard]] Tensor normalize(const Tensor& x, double p = 2.0, int dim = 1, double eps = 1e-12);
 
 /// A tensor of zeros (with `probability`) and 1 / (1 - probability): multiply to drop elements out.
 /// Throws ValueError `[dropout_mask] probability outside [0, 1): 1.5`.

@@ -211,6 +211,8 @@ std::vector<Operation> products() {
       {"outer", {{kN}, {3}}, [](Inputs v) { return outer(v[0], v[1]); }},
       {"einsum", {{kN, 2, 3}, {kN, 3, 4}}, [](Inputs v) { return einsum("bij,bjk->bki", v); }},
       {"cosine_similarity", {{kN, 3}, {3}}, [](Inputs v) { return cosine_similarity(v[0], v[1]); }},
+      {"pairwise_distance", {{kN, 3}, {3}}, [](Inputs v) { return pairwise_distance(v[0], v[1]); }},
+      {"normalize", {{kN, 3}}, [](Inputs v) { return normalize(v[0]); }},
       {"linear", {{kN, 3}, {4, 3}, {4}}, [](Inputs v) { return linear(v[0], v[1], v[2]); }},
   };
 }
@@ -230,6 +232,12 @@ std::vector<Operation> layers() {
       {"avg_pool2d", {{kN, 2, 4, 4}}, [](Inputs v) { return avg_pool2d(v[0]); }},
       {"adaptive_avg_pool1d", {{kN, 2, 5}}, [](Inputs v) { return adaptive_avg_pool1d(v[0], 3); }},
       {"adaptive_avg_pool2d", {{kN, 1, 5, 4}}, [](Inputs v) { return adaptive_avg_pool2d(v[0], {2, 3}); }},
+      {"pixel_shuffle", {{kN, 4, 2, 3}}, [](Inputs v) { return pixel_shuffle(v[0], 2); }},
+      {"pixel_unshuffle", {{kN, 1, 2, 4}}, [](Inputs v) { return pixel_unshuffle(v[0], 2); }},
+      {"interpolate", {{kN, 2, 3, 2}}, [](Inputs v) { return interpolate(v[0], {.size = {5, 3}, .mode = InterpolateMode::bilinear}); }},
+      {"interpolate nearest", {{kN, 2, 5}}, [](Inputs v) { return interpolate(v[0], {.scale = {1.5}}); }},
+      {"unfold", {{kN, 2, 3, 4}}, [](Inputs v) { return unfold(v[0], {.kernel = {2, 2}, .padding = {1, 0}}); }},
+      {"fold", {{kN, 8, 4}}, [](Inputs v) { return fold(v[0], {3, 3}, {.kernel = {2, 2}}); }},
       {"batch_norm", {{kN, 2, 3}, {2}, {2}},
        [](Inputs v) {
          const RunningStatistics running{full({2}, 0.5, DType::f64), full({2}, 2.0, DType::f64)};

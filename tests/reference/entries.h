@@ -41,6 +41,7 @@ using Entries = std::map<std::string, Entry>;
 [[nodiscard]] Entries contraction_entries();
 [[nodiscard]] Entries conv_entries();
 [[nodiscard]] Entries image_layer_entries();
+[[nodiscard]] Entries image_entries();
 [[nodiscard]] Entries shape_entries();
 [[nodiscard]] Entries arrange_entries();
 [[nodiscard]] Entries embedding_entries();

@@ -23,6 +23,7 @@ GROUPS = [
     "contractions",
     "conv",
     "image_layers",
+    "images",
     "shape",
     "arrange",
     "nn",

@@ -35,6 +35,7 @@ Entries all_entries() {
            contraction_entries(),
            conv_entries(),
            image_layer_entries(),
+           image_entries(),
            shape_entries(),
            arrange_entries(),
            nn_entries(),

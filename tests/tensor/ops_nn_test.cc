@@ -136,4 +136,31 @@ BOOST_AUTO_TEST_CASE(cosine_similarity_gives_the_hand_values) {
   expect_error<ValueError>("[cosine_similarity] eps not above 0: 0", [&] { (void)cosine_similarity(a, a, 1, 0.0); });
 }
 
+BOOST_AUTO_TEST_CASE(softmin_is_softmax_of_the_negative) {
+  const Tensor x = neg(log(from_values<double>({1, 2, 5})));
+  expect_close(softmin(x), from_values<double>({0.125, 0.25, 0.625}), 1e-15);
+  expect_same(softmin(from_values<std::uint8_t>({3, 3})), from_values<float>({0.5, 0.5}));
+  expect_error<TensorError>("[softmin] tensor is undefined", [] { (void)softmin(Tensor()); });
+}
+
+BOOST_AUTO_TEST_CASE(distances_of_pairs_are_norms_of_differences) {
+  const Tensor a = from_values<double>({3, 4, 1, 1}, {2, 2});
+  expect_same(pairwise_distance(a, zeros({2}, DType::f64), 2.0, 0.0), from_values<double>({5, std::sqrt(2.0)}));
+  expect_same(pairwise_distance(a, zeros({2}, DType::f64), 1.0, 0.5, KeepDim::yes), from_values<double>({8, 3}, {2, 1}));
+  expect_close(pairwise_distance(a, a), full({2}, std::sqrt(2e-12), DType::f64), 1e-12);
+  expect_same(pairwise_distance(zeros({0, 2}), zeros({0, 2})), zeros({0}));
+  expect_error<ShapeError>("[pairwise_distance] shapes do not broadcast: (2) and (3)", [] { (void)pairwise_distance(ones({2}), ones({3})); });
+  expect_error<ShapeError>("[pairwise_distance] no dimension to sum over", [] { (void)pairwise_distance(ones({}), ones({})); });
+}
+
+BOOST_AUTO_TEST_CASE(what_is_normalized_has_a_norm_of_1_unless_it_is_tiny) {
+  const Tensor x = from_values<double>({3, 4, 0, 0}, {2, 2});
+  expect_close(normalize(x), from_values<double>({0.6, 0.8, 0, 0}, {2, 2}), 1e-15);
+  expect_close(normalize(x, 1.0, 0), from_values<double>({1, 1, 0, 0}, {2, 2}), 1e-15);
+  expect_close(normalize(x, 2.0, 1, 10.0), from_values<double>({0.3, 0.4, 0, 0}, {2, 2}), 1e-15);
+  expect_same(normalize(x.transpose(), 2.0, 0), normalize(x).transpose());
+  BOOST_CHECK(normalize(ones({1, 2}, DType::i32)).dtype() == DType::f32);
+  expect_error<ShapeError>("[normalize] dimension out of range: 1 of (2)", [] { (void)normalize(ones({2})); });
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -184,6 +184,7 @@ void add_elementwise(Ops& ops) {
               pairwise("sigmoid_backward", sigmoid_backward), pairwise("silu_backward", silu_backward),
               pairwise("gelu_backward", [](const Tensor& g, const Tensor& x) { return gelu_backward(g, x); }),
               pairwise("elu_backward", [](const Tensor& g, const Tensor& x) { return elu_backward(g, x); }),
+              pairwise("mish_backward", mish_backward), pairwise("hardswish_backward", hardswish_backward),
               pairwise("softplus_backward", [](const Tensor& g, const Tensor& x) { return softplus_backward(g, x); })});
   ops.push_back(special("where", [](const Tensor& x, Dice& dice) {
     const Tensor condition = random_tensor(random_partner(x.shape(), dice), DType::boolean, dice);
@@ -438,6 +439,9 @@ void add_products(Ops& ops) {
 void add_layers(Ops& ops) {
   ops.insert(ops.end(),
              {along("softmax", [](const Tensor& x, int dim) { return softmax(x, dim); }),
+              along("softmin", [](const Tensor& x, int dim) { return softmin(x, dim); }),
+              along("glu", [](const Tensor& x, int dim) { return glu(concat({x, x}, dim), dim); }),
+              along("normalize", [](const Tensor& x, int dim) { return normalize(x, 2.0, dim); }),
               along("log_softmax", [](const Tensor& x, int dim) { return log_softmax(x, dim); }),
               pairwise_along("softmax_backward",
                              [](const Tensor& g, const Tensor& y, int dim) { return softmax_backward(g, y, dim); }),
@@ -446,6 +450,9 @@ void add_layers(Ops& ops) {
               pairwise("mse_loss", [](const Tensor& x, const Tensor& y) { return mse_loss(x, y); }),
               pairwise("l1_loss", [](const Tensor& x, const Tensor& y) { return l1_loss(x, y, Reduction::none); }),
               pairwise("bce_with_logits", [](const Tensor& x, const Tensor& y) { return bce_with_logits(x, y); }),
+              pairwise("soft_margin_loss", [](const Tensor& x, const Tensor& y) { return soft_margin_loss(x, y); }),
+              pairwise("hinge_embedding_loss", [](const Tensor& x, const Tensor& y) { return hinge_embedding_loss(x, sign(y)); }),
+              pairwise("triplet_margin_loss", [](const Tensor& x, const Tensor& y) { return triplet_margin_loss(x, y, y); }),
               pairwise("cross_entropy", [](const Tensor& x, const Tensor& y) { return cross_entropy(x, y); }),
               unary("batch_norm", [](const Tensor& x) { return batch_norm(x).norm.output; }),
               unary("layer_norm", [](const Tensor& x) { return layer_norm(x, {x.size(-1)}).output; }),
@@ -458,6 +465,10 @@ void add_layers(Ops& ops) {
   };
   pooling("max_pool2d", [](const Tensor& x) { return max_pool2d(x, {.padding = {1, 1}}).output; });
   pooling("avg_pool2d", [](const Tensor& x) { return avg_pool2d(x, {.stride = {1, 1}}); });
+  pooling("interpolate", [](const Tensor& x) { return interpolate(x, {.size = {4, 7}, .mode = InterpolateMode::bilinear}); });
+  pooling("interpolate nearest", [](const Tensor& x) { return interpolate(x, {.scale = {1.5}}); });
+  pooling("unfold", [](const Tensor& x) { return unfold(x, {.kernel = {2, 3}, .padding = {1, 1}}); });
+  pooling("pixel_shuffle", [](const Tensor& x) { return pixel_shuffle(concat({x, x, x, x}, 1), 2); });
   pooling("adaptive_avg_pool2d", [](const Tensor& x) { return adaptive_avg_pool2d(x, {2, 2}); });
   ops.push_back(special("nll_loss", [](const Tensor& x, Dice& dice) {
     Shape shape = x.shape();
