@@ -46,6 +46,7 @@
 #include "autograd/nn/transformer_decoder.h"
 #include "autograd/ops.h"
 #include "autograd/ops_attention.h"
+#include "autograd/ops_ctc_loss.h"
 #include "autograd/ops_inplace.h"
 #include "autograd/ops_nn.h"
 #include "autograd/ops_norm.h"

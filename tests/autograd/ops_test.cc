@@ -11,6 +11,7 @@
 #include "autograd/gradcheck.h"
 #include "autograd/ops.h"
 #include "autograd/ops_attention.h"
+#include "autograd/ops_ctc_loss.h"
 #include "autograd/ops_loss.h"
 #include "autograd/ops_nn.h"
 #include "autograd/ops_norm.h"
@@ -294,6 +295,11 @@ std::vector<Operation> losses() {
        [=](Inputs v) { return multi_margin_loss(v[0], indices(v[0].shape()[0], 4), {.p = 2, .reduction = total}); }},
       {"poisson_nll_loss", {{kN, 3}}, [=](Inputs v) { return poisson_nll_loss(v[0], from_values<double>({0, 1, 4}), {.full = true, .reduction = total}); }},
       {"gaussian_nll_loss", {{kN, 3}, {kN, 3}, {kN, 1}}, [=](Inputs v) { return gaussian_nll_loss(v[0], v[1], v[2], {.reduction = total}); }},
+      {"ctc_loss", {{4, kN, 3}},
+       [=](Inputs v) {
+         const Shape n{v[0].shape()[1]};
+         return ctc_loss(v[0], ones({n[0], 2}, DType::i64), full(n, 4, DType::i64), full(n, 2, DType::i64), {.reduction = total});
+       }},
       {"kl_div", {{kN, 3}, {kN, 3}}, [](Inputs v) { return kl_div(v[0], v[1], {.reduction = KlDivReduction::sum}); }},
   };
 }

@@ -1,11 +1,19 @@
-"""Losses that ask for a distance, and of what a distribution predicts."""
+"""Losses that ask for a distance, of what a distribution predicts, and of sequences that are not aligned."""
 
 import torch.nn.functional as F
 
 from recipe import integers, normal, uniform, values
 
 
+def ctc_loss(x, targets, steps, lengths, **options):
+    """Behind log_softmax: torch's gradient is that of both."""
+    return F.ctc_loss(F.log_softmax(x, -1), targets, steps, lengths, **options)
+
+
 def add(group):
+    for reduction, blank in [("none", 0), ("mean", 2)]:
+        group.case("ctc_loss", ctc_loss, [normal(5, 2, 4), values(1, 3, 3, dtype=int), values(5, 4, dtype=int),
+                                          values(2, 1, dtype=int)], reduction=reduction, blank=blank)
     target = values(1, -1, -1, 1)
     for reduction in ["none", "sum", "mean"]:
         group.case("margin_ranking_loss", F.margin_ranking_loss, [normal(4), normal(4), target], grad=[0, 1], margin=0.2,

@@ -1,3 +1,4 @@
+#include "autograd/ops_ctc_loss.h"
 #include "autograd/ops_nn.h"
 #include "tests/reference/entries.h"
 
@@ -39,6 +40,11 @@ Entries margin_loss_entries() {
                                    .margin = c.number("margin"),
                                    .weight = c.inputs().size() > 2 ? c.tensor(2) : Tensor(),
                                    .reduction = reduction(c)});
+       }},
+      {"ctc_loss",
+       [](const Case& c) {
+         const CtcLossOptions options{.blank = c.integer("blank"), .reduction = reduction(c)};
+         return ctc_loss(log_softmax(c.in(0)), c.tensor(1), c.tensor(2), c.tensor(3), options);
        }},
       {"poisson_nll_loss",
        [](const Case& c) {

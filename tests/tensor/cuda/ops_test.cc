@@ -16,6 +16,7 @@
 #include "tensor/ops_bits.h"
 #include "tensor/ops_blend.h"
 #include "tensor/ops_conv.h"
+#include "tensor/ops_ctc_loss.h"
 #include "tensor/ops_division.h"
 #include "tensor/ops_einsum.h"
 #include "tensor/ops_embedding.h"
@@ -334,6 +335,13 @@ Calls losses() {
       {"multi_margin_loss", [](const Given& g) { return Results{multi_margin_loss(g.x({5, 7}), g.index({5}, 7), {.p = 2, .weight = g.y({7})})}; }},
       {"poisson_nll_loss", [](const Given& g) { return Results{poisson_nll_loss(g.x(), g.y() * 4.0, {.full = true}), poisson_nll_loss(g.x(), g.y(), {.log_input = false})}; }},
       {"gaussian_nll_loss", [](const Given& g) { return Results{gaussian_nll_loss(g.x(), g.y(), g.x({2, 3, 1}), {.full = true})}; }},
+      {"ctc_loss", [](const Given& g) { return Results{ctc_loss(log(g.x({5, 2, 4})), g.index({2, 2}, 4), full({2}, 5, DType::i64, g.device), full({2}, 2, DType::i64, g.device))}; }},
+      {"ctc_loss_backward",
+       [](const Given& g) {
+         const Tensor steps = full({2}, 5, DType::i64, g.device);
+         const Tensor lengths = full({2}, 2, DType::i64, g.device);
+         return Results{ctc_loss_backward(ones({}, DType::f32, g.device), log(g.x({5, 2, 4})), g.index({2, 2}, 4), steps, lengths)};
+       }},
       {"kl_div", [](const Given& g) { return Results{kl_div(log(g.x()), g.y())}; }},
   };
 }
