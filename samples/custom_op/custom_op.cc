@@ -16,23 +16,22 @@
 
 using namespace troupe;
 
-/// x + sin(x)^2. Source: Ziyin, Hartwig and Ueda, "Neural networks fail to learn periodic functions and how to fix it",
-/// 2020.
-Variable snake(const Variable& x) {
+/// exp(-x^2). Source: Hartman, Keeler and Kowalski, "Layered neural networks with Gaussian hidden units as universal
+/// approximations", 1990.
+Variable hill(const Variable& x) {
   const Tensor in = x.value();
-  const Tensor wave = sin(in);
-  return custom_op("snake", in + wave * wave, {x}, [x = Saved(in), wave = Saved(wave)](const Tensor& gradient) {
-    return gradient * (1.0 + 2.0 * wave.get() * cos(x.get()));
+  const Tensor height = exp(-(in * in));
+  return custom_op("hill", height, {x}, [x = Saved(in), height = Saved(height)](const Tensor& gradient) {
+    return gradient * (-2.0 * x.get() * height.get());
   });
 }
 
 int main() try {
-  const Variable eighth(from_values<double>({std::numbers::pi / 4.0}), RequiresGrad::yes);
-  // 1 + sin(2x), and 2x is a quarter of a turn
-  std::cout << "gradient at pi / 4 = " << backward(sum(snake(eighth))).of(eighth) << ", by hand: [2.]" << std::endl;
+  const Variable one(from_values<double>({1.0}), RequiresGrad::yes);
+  std::cout << "gradient at 1, times e = " << backward(sum(hill(one))).of(one) * std::numbers::e << ", by hand: [-2.]" << std::endl;
 
   const std::array<Variable, 1> points{Variable(arange(-3.0, 3.0, 0.25, DType::f64), RequiresGrad::yes)};
-  const GradcheckResult check = gradcheck([](auto in) { return snake(in[0]); }, points);
+  const GradcheckResult check = gradcheck([](auto in) { return hill(in[0]); }, points);
   std::cout << "gradcheck: " << (check ? "right" : "WRONG") << "; worst: " << check.worst << std::endl;
   if (!check) return 1;
 
@@ -43,7 +42,7 @@ int main() try {
   const Variable y(sin(x.value()));
   double loss_now = 0.0;
   for (int step = 0; step < 200; ++step) {
-    Variable loss = mse_loss(out(snake(hidden(x))), y);
+    Variable loss = mse_loss(out(hill(hidden(x))), y);
     loss_now = loss.value().item();
     for (const auto& [parameter, gradient] : backward(std::move(loss))) {
       parameter.set_value(parameter.value() - gradient * 0.1);
