@@ -14,6 +14,7 @@
 #include "autograd/ops_embedding.h"
 #include "autograd/ops_exponential.h"
 #include "autograd/ops_matmul.h"
+#include "autograd/ops_products.h"
 #include "autograd/ops_trigonometry.h"
 #include "autograd/variable.h"
 #include "tensor/ops.h"
@@ -131,8 +132,15 @@ namespace troupe {
 [[nodiscard]] Variable index_select(const Variable& x, int dim, const Tensor& index);
 [[nodiscard]] Variable gather(const Variable& x, int dim, const Tensor& index);
 [[nodiscard]] Variable scatter_add(const Variable& x, int dim, const Tensor& index, const Variable& source);
+/// Of several elements for one place, the one that stays gets the gradient.
+[[nodiscard]] Variable scatter(const Variable& x, int dim, const Tensor& index, const Variable& source);
+[[nodiscard]] Variable scatter(const Variable& x, int dim, const Tensor& index, double value);
+[[nodiscard]] Variable take_along_dim(const Variable& x, const Tensor& index, int dim);
+[[nodiscard]] Variable index_fill(const Variable& x, int dim, const Tensor& index, double value);
+[[nodiscard]] Variable index_copy(const Variable& x, int dim, const Tensor& index, const Variable& source);
 [[nodiscard]] Variable index_add(const Variable& x, int dim, const Tensor& index, const Variable& source);
 [[nodiscard]] Variable masked_fill(const Variable& x, const Tensor& mask, double value);
+[[nodiscard]] Variable masked_scatter(const Variable& x, const Tensor& mask, const Variable& source);
 [[nodiscard]] Variable masked_select(const Variable& x, const Tensor& mask);
 
 /// Values in order, and where each was.
@@ -143,8 +151,22 @@ struct SortedVariables {
 [[nodiscard]] SortedVariables sort(const Variable& x, int dim = -1, Order order = Order::ascending);
 [[nodiscard]] SortedVariables topk(const Variable& x, std::int64_t k, int dim = -1, Order order = Order::descending);
 
-/// Running sums.
+/// Of elements equal to the median of all, each gets the same share of the gradient; along a dimension the chosen one gets it.
+[[nodiscard]] Variable median(const Variable& x);
+[[nodiscard]] SortedVariables median(const Variable& x, int dim, KeepDim keep = KeepDim::no);
+/// The gradient goes to the one or two elements that the quantile lies at or between.
+[[nodiscard]] Variable quantile(const Variable& x, double q);
+[[nodiscard]] Variable quantile(const Variable& x, double q, int dim, KeepDim keep = KeepDim::no);
+[[nodiscard]] Variable quantile(const Variable& x, const std::vector<double>& q, int dim, KeepDim keep = KeepDim::no);
+
+// Running results.
+
 [[nodiscard]] Variable cumsum(const Variable& x, int dim);
+/// The gradient is right also where elements are 0.
+[[nodiscard]] Variable cumprod(const Variable& x, int dim);
+/// The gradient goes to the element that was chosen.
+[[nodiscard]] SortedVariables cummax(const Variable& x, int dim);
+[[nodiscard]] SortedVariables cummin(const Variable& x, int dim);
 
 inline Variable operator+(const Variable& a, const Variable& b) { return add(a, b); }
 inline Variable operator+(const Variable& a, double b) { return add(a, b); }

@@ -1,6 +1,7 @@
 #include "autograd/ops.h"
 #include "autograd/record.h"
 #include "tensor/create.h"
+#include "tensor/index_plan.h"
 
 namespace troupe {
 namespace {
@@ -25,6 +26,13 @@ Tensor padded_to(const Shape& shape, const Tensor& x) {
     amounts.push_back(shape[i] - x.shape()[i]);
   }
   return pad(x, amounts);
+}
+
+/// The gradients `g` of elements that scatter put into `shape` at `index`: 0 for those that another one replaced.
+Tensor gradient_of_last(const Tensor& g, int dim, const Tensor& index) {
+  const Tensor numbers = arange(index.numel()).view(index.shape()).to(g.device());
+  const Tensor last = scatter(zeros(g.shape(), DType::i64, g.device()), dim, index, numbers);
+  return masked_fill(gather(g, dim, index), ne(gather(last, dim, index), numbers), 0.0);
 }
 
 /// Values in order, whose gradients go back to where they were.
@@ -56,6 +64,42 @@ Variable scatter_add(const Variable& x, int dim, const Tensor& index, const Vari
                   if (to[1]) gradients[1] = padded_to(shape, gather(g, dim, index.get()));
                   return gradients;
                 });
+}
+
+Variable scatter(const Variable& x, int dim, const Tensor& index, const Variable& source) {
+  const Tensor from = source.value();
+  return record("scatter", scatter(x.value(), dim, index, from), edges_of({&x, &source}),
+                [shape = from.shape(), dim, index = Saved(index)](const Tensor& g, Edges to) {
+                  std::vector<Tensor> gradients(2);
+                  if (to[0]) gradients[0] = scatter(g, dim, index.get(), 0.0);
+                  if (to[1]) gradients[1] = padded_to(shape, gradient_of_last(g, dim, index.get()));
+                  return gradients;
+                });
+}
+
+Variable scatter(const Variable& x, int dim, const Tensor& index, double value) {
+  return record("scatter", scatter(x.value(), dim, index, value), edges_of({&x}),
+                [dim, index = Saved(index)](const Tensor& g) { return scatter(g, dim, index.get(), 0.0); });
+}
+
+Variable take_along_dim(const Variable& x, const Tensor& index, int dim) {
+  const detail::TakeShapes shapes = detail::take_along_shapes(x.shape(), index.shape(), dim);
+  return gather(expand(x, shapes.x), dim, index.expand(shapes.index));
+}
+
+Variable index_fill(const Variable& x, int dim, const Tensor& index, double value) {
+  return masked_fill(x, detail::parts_mask("index_fill", x.value(), dim, index), value);
+}
+
+Variable index_copy(const Variable& x, int dim, const Tensor& index, const Variable& source) {
+  return scatter(x, dim, detail::copy_places(x.value(), dim, index, source.value()), source);
+}
+
+Variable masked_scatter(const Variable& x, const Tensor& mask, const Variable& source) {
+  const Tensor places = detail::mask_places(x.value(), mask, source.value());
+  if (!places.defined()) return masked_fill(x, mask, 0.0);
+  const Variable chosen = index_select(reshape(source, {source.shape().numel()}), 0, places);
+  return where(mask, reshape(chosen, x.shape()), x);
 }
 
 Variable index_add(const Variable& x, int dim, const Tensor& index, const Variable& source) {
@@ -90,5 +134,9 @@ SortedVariables sort(const Variable& x, int dim, Order order) {
 SortedVariables topk(const Variable& x, std::int64_t k, int dim, Order order) {
   return record_sorted("topk", x, topk(x.value(), k, dim, order), dim);
 }
+
+SortedVariables cummax(const Variable& x, int dim) { return record_sorted("cummax", x, cummax(x.value(), dim), dim); }
+
+SortedVariables cummin(const Variable& x, int dim) { return record_sorted("cummin", x, cummin(x.value(), dim), dim); }
 
 }  // namespace troupe

@@ -45,6 +45,22 @@ Tensor distances(const Tensor& x, const Axes& axes, double correction) {
   return mul(sub(x, centre), 2.0 / (count - correction));
 }
 
+/// The gradient of cumprod. Before the first 0 of a line every element is a factor of all results from its own on; the
+/// first 0 is a factor of results that are 0 but have another product without it; what comes behind it changes nothing.
+Tensor gradient_of_products(const Tensor& g, const Tensor& x, int dim) {
+  const DType dtype = compute_dtype(x.dtype());
+  const Tensor value = x.to(dtype);
+  const Tensor gradient = g.to(dtype);
+  const Tensor is_zero = eq(value, 0.0);
+  const Tensor zeros = cumsum(is_zero, dim);
+  const Tensor before = eq(zeros, 0.0);
+  const Tensor first = logical_and(is_zero, eq(zeros, 1.0));
+  const Tensor others = masked_fill(mul(gradient, cumprod(masked_fill(value, first, 1.0), dim)), before, 0.0);
+  const Tensor whole = cumsum_backward(mul(gradient, cumprod(value, dim)), dim);
+  const Tensor result = where(before, div(whole, value), masked_fill(cumsum_backward(others, dim), logical_not(first), 0.0));
+  return result.to(x.dtype());
+}
+
 }  // namespace
 
 Variable sum(const Variable& x) {
@@ -149,6 +165,12 @@ Variable logsumexp(const Variable& x, const Axes& axes, KeepDim keep) {
                 [x = Saved(value), y = Saved(result), reduced = reduced_shape("logsumexp", value.shape(), axes)](const Tensor& g) {
                   return mul(exp(sub(x.get(), y.get().reshape(reduced))), g.reshape(reduced));
                 });
+}
+
+Variable cumprod(const Variable& x, int dim) {
+  const Tensor value = x.value();
+  return record("cumprod", cumprod(value, dim), edges_of({&x}),
+                [x = Saved(value), dim](const Tensor& g) { return gradient_of_products(g, x.get(), dim); });
 }
 
 Variable cumsum(const Variable& x, int dim) {

@@ -20,6 +20,7 @@
 #include "tensor/cpu/random.h"
 #include "tensor/cpu/reduce.h"
 #include "tensor/cpu/scan.h"
+#include "tensor/cpu/search.h"
 #include "tensor/cpu/softmax.h"
 #include "tensor/cpu/update.h"
 #include "tensor/cuda/batch_norm.h"
@@ -37,6 +38,7 @@
 #include "tensor/cuda/random.h"
 #include "tensor/cuda/reduce.h"
 #include "tensor/cuda/scan.h"
+#include "tensor/cuda/search.h"
 #include "tensor/cuda/softmax.h"
 #include "tensor/cuda/update.h"
 
@@ -168,6 +170,10 @@ inline void scatter_add(Tensor& out, int dim, const Tensor& index, const Tensor&
   on_gpu(out) ? cuda::scatter_add(out, dim, index, x) : cpu::scatter_add(out, dim, index, x);
 }
 
+inline void scatter(Tensor& out, int dim, const Tensor& index, const Tensor& x) {
+  on_gpu(out) ? cuda::scatter(out, dim, index, x) : cpu::scatter(out, dim, index, x);
+}
+
 inline void take(Tensor& out, const Tensor& x, const Tensor& index) {
   on_gpu(out) ? cuda::take(out, x, index) : cpu::take(out, x, index);
 }
@@ -190,6 +196,16 @@ inline void order_last(Tensor& out, const Tensor& x, Order order) {
 
 inline void cumsum(Tensor& out, const Tensor& x, cpu::Direction direction) {
   on_gpu(out) ? cuda::cumsum(out, x, direction) : cpu::cumsum(out, x, direction);
+}
+
+inline void cumprod(Tensor& out, const Tensor& x) { on_gpu(out) ? cuda::cumprod(out, x) : cpu::cumprod(out, x); }
+
+inline void cumulative_argument(cpu::Extreme extreme, Tensor& out, const Tensor& x) {
+  on_gpu(out) ? cuda::cumulative_argument(extreme, out, x) : cpu::cumulative_argument(extreme, out, x);
+}
+
+inline void search(Tensor& out, const Tensor& sorted, const Tensor& values, Side side) {
+  on_gpu(out) ? cuda::search(out, sorted, values, side) : cpu::search(out, sorted, values, side);
 }
 
 inline void matmul(Tensor& out, const Tensor& x, const Tensor& y) {

@@ -2,6 +2,7 @@
 
 #include "tensor/checks.h"
 #include "tensor/create.h"
+#include "tensor/index_plan.h"
 #include "tensor/kernels.h"
 #include "tensor/ops.h"
 #include "tensor/ops_index.h"
@@ -26,6 +27,22 @@ Tensor places_in(std::string_view op, const Shape& shape, int dim, const Tensor&
   return detail::checked_index(op, index, shape[dim]);
 }
 
+// `dim` from the front, of operands that are together.
+int scatter_dim(std::string_view op, const Tensor& x, int dim, const Tensor& index, const Tensor& source) {
+  detail::require_together(op, x, index);
+  detail::require_together(op, x, source);
+  detail::require_same_dtype(op, x, source);
+  return normalize_dim(op, dim, x.shape());
+}
+
+Tensor scatter_places(std::string_view op, const Tensor& x, int at, const Tensor& index, const Tensor& source) {
+  Tensor places = places_in(op, x.shape(), at, index);
+  if (!fits_beside(-1, index.shape(), source.shape())) {
+    throw ShapeError(fmt::format("[{}] source does not fit: {} for index {}", op, to_string(source.shape()), to_string(index.shape())));
+  }
+  return places;
+}
+
 }  // namespace
 
 Tensor gather(const Tensor& x, int dim, const Tensor& index) {
@@ -39,22 +56,44 @@ Tensor gather(const Tensor& x, int dim, const Tensor& index) {
 
 Tensor scatter_add(const Tensor& x, int dim, const Tensor& index, const Tensor& source) {
   constexpr std::string_view kName = "scatter_add";
-  detail::require_together(kName, x, index);
-  detail::require_together(kName, x, source);
-  detail::require_same_dtype(kName, x, source);
+  const int at = scatter_dim(kName, x, dim, index, source);
   if (x.dtype() == DType::boolean) throw DTypeError(fmt::format("[{}] not defined for boolean", kName));
-  const int at = normalize_dim(kName, dim, x.shape());
-  const Tensor places = places_in(kName, x.shape(), at, index);
-  if (!fits_beside(-1, index.shape(), source.shape())) {
-    throw ShapeError(fmt::format("[{}] source does not fit: {} for index {}", kName, to_string(source.shape()),
-                                 to_string(index.shape())));
-  }
+  const Tensor places = scatter_places(kName, x, at, index, source);
   // Computed whole, so that what comes together at one place is rounded once.
   const DType dtype = compute_dtype(x.dtype());
   Tensor out = x.to(dtype);
   if (dtype == x.dtype()) out = x.clone();
   kernels::scatter_add(out, at, places, source.to(dtype));
   return out.to(x.dtype());
+}
+
+Tensor scatter(const Tensor& x, int dim, const Tensor& index, const Tensor& source) {
+  const int at = scatter_dim("scatter", x, dim, index, source);
+  const Tensor places = scatter_places("scatter", x, at, index, source);
+  Tensor out = x.clone();
+  kernels::scatter(out, at, places, source);
+  return out;
+}
+
+Tensor scatter(const Tensor& x, int dim, const Tensor& index, double value) {
+  detail::require_together("scatter", x, index);
+  detail::require_value_of("scatter", value, x.dtype());
+  return scatter(x, dim, index, full({}, value, x.dtype(), x.device()).expand(index.shape()));
+}
+
+Tensor take_along_dim(const Tensor& x, const Tensor& index, int dim) {
+  detail::require_together("take_along_dim", x, index);
+  const detail::TakeShapes shapes = detail::take_along_shapes(x.shape(), index.shape(), dim);
+  return gather(x.expand(shapes.x), dim, index.expand(shapes.index));
+}
+
+Tensor index_fill(const Tensor& x, int dim, const Tensor& index, double value) {
+  detail::require_value_of("index_fill", value, x.dtype());
+  return masked_fill(x, detail::parts_mask("index_fill", x, dim, index), value);
+}
+
+Tensor index_copy(const Tensor& x, int dim, const Tensor& index, const Tensor& source) {
+  return scatter(x, dim, detail::copy_places(x, dim, index, source), source);
 }
 
 Tensor masked_fill(const Tensor& x, const Tensor& mask, double value) {
@@ -65,6 +104,12 @@ Tensor masked_fill(const Tensor& x, const Tensor& mask, double value) {
   }
   detail::require_value_of(kName, value, x.dtype());
   return where(mask, full({}, value, x.dtype(), x.device()), x);
+}
+
+Tensor masked_scatter(const Tensor& x, const Tensor& mask, const Tensor& source) {
+  const Tensor places = detail::mask_places(x, mask, source);
+  if (!places.defined()) return x.clone();
+  return where(mask, index_select(source.reshape({source.numel()}), 0, places).view(x.shape()), x);
 }
 
 }  // namespace troupe

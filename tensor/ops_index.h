@@ -27,6 +27,22 @@ namespace troupe {
 /// Throws as gather; ShapeError `[scatter_add] source does not fit: (2) for index (3)`.
 [[nodiscard]] Tensor scatter_add(const Tensor& x, int dim, const Tensor& index, const Tensor& source);
 
+/// A copy of `x` with each element of `source` at the place that `index` names. Of several for one place the last in row-major
+/// order of `index` stays, on every device. Throws as scatter_add, but takes booleans.
+[[nodiscard]] Tensor scatter(const Tensor& x, int dim, const Tensor& index, const Tensor& source);
+/// The same with one value for all places. Throws DTypeError `[scatter] not a value of i64: 1.5`.
+[[nodiscard]] Tensor scatter(const Tensor& x, int dim, const Tensor& index, double value);
+
+/// x[index[i][j]][j] as gather, where `x` and `index` broadcast to each other beside `dim`.
+/// Throws ShapeError `[take_along_dim] dimensions differ: (2, 3) and (3)`.
+[[nodiscard]] Tensor take_along_dim(const Tensor& x, const Tensor& index, int dim);
+
+/// A copy of `x` with `value` in the parts along `dim` that the 1-D `index` names.
+[[nodiscard]] Tensor index_fill(const Tensor& x, int dim, const Tensor& index, double value);
+/// A copy of `x` with part i of `source` along `dim` at place index[i]; of several for one place the last stays.
+/// Throws ShapeError `[index_copy] source does not fit: (2, 4) for (2, 3)`.
+[[nodiscard]] Tensor index_copy(const Tensor& x, int dim, const Tensor& index, const Tensor& source);
+
 /// A copy of `x` to which part i of `source` along `dim` is added at place index[i]: the reverse of index_select. Summed in
 /// the order of `index`. Throws ShapeError `[index_add] source does not fit: (2, 4) for (2, 3)`.
 [[nodiscard]] Tensor index_add(const Tensor& x, int dim, const Tensor& index, const Tensor& source);
@@ -40,5 +56,9 @@ namespace troupe {
 /// `value` where `mask` (boolean, broadcast to x) holds, else `x`.
 /// Throws ShapeError `[masked_fill] mask does not fit: (3) for (2, 2)`.
 [[nodiscard]] Tensor masked_fill(const Tensor& x, const Tensor& mask, double value);
+
+/// A copy of `x` with the first elements of `source`, in row-major order, where `mask` (boolean, broadcast to x) holds.
+/// Waits for a GPU. Throws ValueError `[masked_scatter] 2 elements for 3 places`, ShapeError and DTypeError as masked_fill.
+[[nodiscard]] Tensor masked_scatter(const Tensor& x, const Tensor& mask, const Tensor& source);
 
 }  // namespace troupe

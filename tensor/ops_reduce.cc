@@ -102,6 +102,12 @@ Tensor all(const Tensor& x, const Axes& axes, KeepDim keep) {
   return gt(reduce("all", ReduceOp::prod, x.to(DType::boolean), axes, keep), 0.0);
 }
 
+Tensor count_nonzero(const Tensor& x) { return count_nonzero(x, all_axes(x)); }
+Tensor count_nonzero(const Tensor& x, const Axes& axes, KeepDim keep) {
+  x.require_defined("count_nonzero");
+  return reduce("count_nonzero", ReduceOp::sum, x.to(DType::boolean), axes, keep);
+}
+
 Tensor var(const Tensor& x) { return var(x, all_axes(x)); }
 Tensor var(const Tensor& x, const Axes& axes, double correction, KeepDim keep) {
   return variance("var", x, axes, correction, keep).to(promote_to_floating(x.dtype()));

@@ -29,6 +29,9 @@ namespace troupe {
 [[nodiscard]] Tensor any(const Tensor& x, const Axes& axes, KeepDim keep = KeepDim::no);
 [[nodiscard]] Tensor all(const Tensor& x);
 [[nodiscard]] Tensor all(const Tensor& x, const Axes& axes, KeepDim keep = KeepDim::no);
+/// How many elements are not 0: i64.
+[[nodiscard]] Tensor count_nonzero(const Tensor& x);
+[[nodiscard]] Tensor count_nonzero(const Tensor& x, const Axes& axes, KeepDim keep = KeepDim::no);
 /// Sum of squared distances from the mean over the number of elements less `correction`: 1 estimates the variance of what
 /// the elements were drawn from, 0 is that of the elements. Integers become f32. Not a number where nothing is left to
 /// divide by.

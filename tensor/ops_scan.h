@@ -1,6 +1,7 @@
 // Running results along a dimension; rules as in ops.h.
 #pragma once
 
+#include "tensor/ops_sort.h"
 #include "tensor/tensor.h"
 
 namespace troupe {
@@ -10,5 +11,13 @@ namespace troupe {
 [[nodiscard]] Tensor cumsum(const Tensor& x, int dim);
 /// Its gradient: element i is the sum of elements i, i + 1, ... of `grad`.
 [[nodiscard]] Tensor cumsum_backward(const Tensor& grad, int dim);
+
+/// Element i is the product of elements 0 ... i along `dim`; dtypes and rounding as cumsum.
+[[nodiscard]] Tensor cumprod(const Tensor& x, int dim);
+
+/// Element i is the largest (smallest) of elements 0 ... i along `dim`, and where it is: of equal ones the last; a NaN,
+/// once there is one.
+[[nodiscard]] Sorted cummax(const Tensor& x, int dim);
+[[nodiscard]] Sorted cummin(const Tensor& x, int dim);
 
 }  // namespace troupe

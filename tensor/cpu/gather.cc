@@ -57,4 +57,24 @@ void scatter_add(Tensor& out, int dim, const Tensor& index, const Tensor& x) {
   });
 }
 
+void scatter(Tensor& out, int dim, const Tensor& index, const Tensor& x) {
+  if (index.numel() == 0) return;
+  const Strides to_strides = still_along(out.strides(), dim);
+  const auto walk = make_walk<3>(index.shape(), {&index.strides(), &to_strides, &x.strides()});
+  const std::int64_t step = out.strides()[dim];
+  const auto [index_step, to_step, from_step] = walk.row_strides();
+  dispatch_opaque(out.dtype(), [&]<class T>(std::type_identity<T>) {
+    T* const to = mutable_elements<T>(out);
+    const T* const from = elements<T>(x);
+    const auto* const at = elements<std::int64_t>(index);
+    // In one thread: two indices may name the same place.
+    walk_range(walk, 0, walk.numel,
+               [&, is = index_step, ts = to_step, fs = from_step](const std::array<std::int64_t, 3>& begin, std::int64_t count) {
+                 for (std::int64_t i = 0; i < count; ++i) {
+                   to[begin[1] + i * ts + at[begin[0] + i * is] * step] = from[begin[2] + i * fs];
+                 }
+               });
+  });
+}
+
 }  // namespace troupe::cpu

@@ -14,4 +14,8 @@ void gather(Tensor& out, const Tensor& x, int dim, const Tensor& index);
 /// `x` are equal and ones that operations are computed in; no size of `x` and, beside `dim`, of `out` is below that of `index`.
 void scatter_add(Tensor& out, int dim, const Tensor& index, const Tensor& x);
 
+/// out[..., index[..., j, ...], ...] = x[..., j, ...] for each element of `index`, in row-major order: of several for one
+/// place the last stays. Dtypes of `out` and `x` are equal; sizes as for scatter_add.
+void scatter(Tensor& out, int dim, const Tensor& index, const Tensor& x);
+
 }  // namespace troupe::cpu

@@ -33,10 +33,12 @@ void put_add(Tensor& out, const Tensor& x, const Tensor& index) {
     T* const to = mutable_elements<T>(out);
     const T* const from = elements<T>(x);
     // In one thread: two indices may name the same place.
-    for (std::int64_t i = 0; i < x.size(0) * count; ++i) {
-      T* const row = to + (i / count * size + at[i % count]) * inner;
-      const T* const add = from + i * inner;
-      for (std::int64_t j = 0; j < inner; ++j) row[j] = wrapping_sum(row[j], add[j]);
+    for (std::int64_t outer = 0; outer < x.size(0); ++outer) {
+      for (std::int64_t i = 0; i < count; ++i) {
+        T* const row = to + (outer * size + at[i]) * inner;
+        const T* const add = from + (outer * count + i) * inner;
+        for (std::int64_t j = 0; j < inner; ++j) row[j] = wrapping_sum(row[j], add[j]);
+      }
     }
   });
 }

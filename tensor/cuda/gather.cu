@@ -11,6 +11,8 @@ void scatter_add(Tensor& out, int dim, const Tensor& index, const Tensor& x) {
   scatter_add_with(Launcher(out.device()), out, dim, index, x);
 }
 
+void scatter(Tensor& out, int dim, const Tensor& index, const Tensor& x) { scatter_with(Launcher(out.device()), out, dim, index, x); }
+
 void take(Tensor& out, const Tensor& x, const Tensor& index) { take_with(Launcher(out.device()), out, x, index); }
 
 void put_add(Tensor& out, const Tensor& x, const Tensor& index) { put_add_with(Launcher(out.device()), out, x, index); }

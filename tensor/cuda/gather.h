@@ -8,6 +8,7 @@ namespace troupe::cuda {
 
 void gather(Tensor& out, const Tensor& x, int dim, const Tensor& index);
 void scatter_add(Tensor& out, int dim, const Tensor& index, const Tensor& x);
+void scatter(Tensor& out, int dim, const Tensor& index, const Tensor& x);
 void take(Tensor& out, const Tensor& x, const Tensor& index);
 void put_add(Tensor& out, const Tensor& x, const Tensor& index);
 void pick(Tensor& out, const Tensor& x, const Tensor& index);

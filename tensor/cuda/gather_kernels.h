@@ -92,6 +92,21 @@ struct SegmentSums {
   }
 };
 
+/// out at keys = x at places. Keys are sorted, those that are equal by place, of which the last one stays.
+template <class T>
+struct LastOfSegments {
+  T* out;
+  const T* x;
+  const std::int64_t* keys;
+  const std::int64_t* places;
+  std::int64_t count;
+
+  TROUPE_HOST_DEVICE void operator()(std::int64_t i) const {
+    if (i + 1 < count && keys[i + 1] == keys[i]) return;
+    out[keys[i]] = x[places[i]];
+  }
+};
+
 inline Strides still_along(Strides strides, int dim) {
   strides[dim] = 0;
   return strides;
@@ -142,15 +157,22 @@ void place_with(const Launcher& launcher, Tensor& out, const Tensor& x, const Te
   move_with<ScatterBody>(launcher, x.shape(), {&rows, &each, &each}, to, read(x), read(index), 1);
 }
 
+/// Sorts `keys`, which are below `size`. Returns where each was.
+template <class Launcher>
+Tensor sorted_places(const Launcher& launcher, Tensor& keys, std::int64_t size) {
+  Tensor places = Tensor::empty({keys.numel()}, DType::i64, keys.device());
+  launcher.each(keys.numel(), CountBody{address<std::int64_t>(written(places))});
+  launcher.sort_pairs(keys, places, static_cast<int>(std::bit_width(static_cast<std::uint64_t>(size))));
+  return places;
+}
+
 /// `keys` (count) are sorted by this and no longer what they were.
 template <class Launcher>
 void add_at_keys(const Launcher& launcher, Tensor& out, const Tensor& x, Tensor& keys) {
   const std::int64_t size = out.size(1);
   const std::int64_t count = x.size(1);
   const std::int64_t inner = x.size(2);
-  Tensor places = Tensor::empty({count}, DType::i64, out.device());
-  launcher.each(count, CountBody{address<std::int64_t>(written(places))});
-  launcher.sort_pairs(keys, places, static_cast<int>(std::bit_width(static_cast<std::uint64_t>(size))));
+  const Tensor places = sorted_places(launcher, keys, size);
   const Place to = written(out);
   dispatch_compute(out.dtype(), [&]<class T>(std::type_identity<T>) {
     launcher.each(x.numel(), SegmentSums<T>{address<T>(to), address<T>(read(x)), address<std::int64_t>(read(keys)),
@@ -165,19 +187,44 @@ void put_add_with(const Launcher& launcher, Tensor& out, const Tensor& x, const 
   add_at_keys(launcher, out, x, keys);
 }
 
+/// Where along the flattened `out` each element of `index` goes.
 template <class Launcher>
-void scatter_add_with(const Launcher& launcher, Tensor& out, int dim, const Tensor& index, const Tensor& x) {
-  if (index.numel() == 0) return;
-  Tensor part = x;
-  for (int d = 0; d < x.dim(); ++d) part = part.slice(d, 0, index.size(d));
+Tensor destinations(const Launcher& launcher, const Tensor& out, int dim, const Tensor& index) {
   Tensor keys = Tensor::empty({index.numel()}, DType::i64, out.device());
   const Strides target = still_along(out.strides(), dim);
   const Place to = written(keys);
   for_each_small(cpu::make_walk<2>(index.shape(), {&index.strides(), &target}), [&](const auto& walk, const auto& at) {
     launcher.map(walk.numel, DestinationBody{walk, address<std::int64_t>(to) + at[0], address<std::int64_t>(read(index)) + at[0], at[1], out.strides()[dim]});
   });
+  return keys;
+}
+
+/// The part of `x` that an index of `shape` takes.
+inline Tensor part_of(const Tensor& x, const Shape& shape) {
+  Tensor part = x;
+  for (int d = 0; d < x.dim(); ++d) part = part.slice(d, 0, shape[d]);
+  return part.contiguous();
+}
+
+template <class Launcher>
+void scatter_add_with(const Launcher& launcher, Tensor& out, int dim, const Tensor& index, const Tensor& x) {
+  if (index.numel() == 0) return;
+  Tensor keys = destinations(launcher, out, dim, index);
   Tensor flat = out.view({1, out.numel(), 1});
-  add_at_keys(launcher, flat, part.contiguous().view({1, index.numel(), 1}), keys);
+  add_at_keys(launcher, flat, part_of(x, index.shape()).view({1, index.numel(), 1}), keys);
+}
+
+template <class Launcher>
+void scatter_with(const Launcher& launcher, Tensor& out, int dim, const Tensor& index, const Tensor& x) {
+  if (index.numel() == 0) return;
+  Tensor keys = destinations(launcher, out, dim, index);
+  const Tensor places = sorted_places(launcher, keys, out.numel());
+  const Tensor from = part_of(x, index.shape());
+  const Place to = written(out);
+  dispatch_bits(out.dtype(), [&]<class T>(std::type_identity<T>) {
+    launcher.each(index.numel(), LastOfSegments<T>{address<T>(to), address<T>(read(from)), address<std::int64_t>(read(keys)),
+                                                  address<std::int64_t>(read(places)), index.numel()});
+  });
 }
 
 /// Whether all elements of `index`, contiguous i64, are in [0, size). Waits for them.

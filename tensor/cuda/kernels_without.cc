@@ -16,6 +16,7 @@
 #include "tensor/cuda/random.h"
 #include "tensor/cuda/reduce.h"
 #include "tensor/cuda/scan.h"
+#include "tensor/cuda/search.h"
 #include "tensor/cuda/softmax.h"
 #include "tensor/cuda/update.h"
 
@@ -43,6 +44,7 @@ void softmax_backward(cpu::SoftmaxKind /*kind*/, Tensor& out, const Tensor& /*gr
 
 void gather(Tensor& out, const Tensor& /*x*/, int /*dim*/, const Tensor& /*index*/) { refuse(out); }
 void scatter_add(Tensor& out, int /*dim*/, const Tensor& /*index*/, const Tensor& /*x*/) { refuse(out); }
+void scatter(Tensor& out, int /*dim*/, const Tensor& /*index*/, const Tensor& /*x*/) { refuse(out); }
 void take(Tensor& out, const Tensor& /*x*/, const Tensor& /*index*/) { refuse(out); }
 void put_add(Tensor& out, const Tensor& /*x*/, const Tensor& /*index*/) { refuse(out); }
 void pick(Tensor& out, const Tensor& /*x*/, const Tensor& /*index*/) { refuse(out); }
@@ -50,6 +52,9 @@ void place(Tensor& out, const Tensor& /*x*/, const Tensor& /*index*/) { refuse(o
 void order_last(Tensor& out, const Tensor& /*x*/, Order /*order*/) { refuse(out); }
 
 void cumsum(Tensor& out, const Tensor& /*x*/, cpu::Direction /*direction*/) { refuse(out); }
+void cumprod(Tensor& out, const Tensor& /*x*/) { refuse(out); }
+void cumulative_argument(cpu::Extreme /*extreme*/, Tensor& out, const Tensor& /*x*/) { refuse(out); }
+void search(Tensor& out, const Tensor& /*sorted*/, const Tensor& /*values*/, Side /*side*/) { refuse(out); }
 void matmul(Tensor& out, const Tensor& /*x*/, const Tensor& /*y*/) { refuse(out); }
 void update(std::span<UpdateItem> items) { refuse(items.front().value); }
 

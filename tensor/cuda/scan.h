@@ -7,5 +7,7 @@
 namespace troupe::cuda {
 
 void cumsum(Tensor& out, const Tensor& x, cpu::Direction direction);
+void cumprod(Tensor& out, const Tensor& x);
+void cumulative_argument(cpu::Extreme extreme, Tensor& out, const Tensor& x);
 
 }  // namespace troupe::cuda

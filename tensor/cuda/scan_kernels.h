@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "tensor/cpu/scan.h"
+#include "tensor/cpu/scan_folds.h"
 #include "tensor/cuda/place.h"
 
 namespace troupe::cuda {
@@ -23,77 +24,97 @@ struct ScanLines {
   }
 };
 
-/// A thread for each line. Total wraps around or is wider than T.
-template <class T, class Total>
-struct SumLines {
+/// A thread for each line.
+template <class Fold>
+struct FoldLines {
   ScanLines lines;
-  T* out;
-  const T* x;
+  typename Fold::Out* out;
+  const typename Fold::In* x;
 
   TROUPE_HOST_DEVICE void operator()(std::int64_t i) const {
-    Total total{0};
+    auto state = Fold::none();
     for (std::int64_t k = 0; k < lines.size; ++k) {
-      total += static_cast<Total>(x[lines.at(i, k)]);
-      out[lines.at(i, k)] = static_cast<T>(total);
+      state = Fold::with(state, x[lines.at(i, k)], k);
+      out[lines.at(i, k)] = Fold::result(state);
     }
   }
 };
 
-/// A team for each line: each lane sums a stretch of it, then goes over it again from the sum of those before.
-template <class T, class Total>
-struct SumLongLines {
+/// A team for each line: each lane folds a stretch of it, then goes over it again from the state of those before.
+template <class Fold>
+struct FoldLongLines {
   static constexpr int kLanes = 256;
   struct Shared {
-    Total sums[kLanes];
+    typename Fold::State states[kLanes];
   };
   ScanLines lines;
-  T* out;
-  const T* x;
+  typename Fold::Out* out;
+  const typename Fold::In* x;
 
   template <class Team>
   TROUPE_HOST_DEVICE void operator()(const Team& team, std::int64_t i) const {
     const std::int64_t stretch = (lines.size + kLanes - 1) / kLanes;
     team.each([&](int lane) {
-      Total total{0};
-      for (std::int64_t k = lane * stretch; k < (lane + 1) * stretch && k < lines.size; ++k) total += static_cast<Total>(x[lines.at(i, k)]);
-      team.shared.sums[lane] = total;
+      auto state = Fold::none();
+      for (std::int64_t k = lane * stretch; k < (lane + 1) * stretch && k < lines.size; ++k) state = Fold::with(state, x[lines.at(i, k)], k);
+      team.shared.states[lane] = state;
     });
     team.each([&](int lane) {
       if (lane != 0) return;
-      Total before{0};
-      for (Total& sum : team.shared.sums) {
-        const Total with = before + sum;
-        sum = before;
+      auto before = Fold::none();
+      for (auto& state : team.shared.states) {
+        const auto with = Fold::joined(before, state);
+        state = before;
         before = with;
       }
     });
     team.each([&](int lane) {
-      Total total = team.shared.sums[lane];
+      auto state = team.shared.states[lane];
       for (std::int64_t k = lane * stretch; k < (lane + 1) * stretch && k < lines.size; ++k) {
-        total += static_cast<Total>(x[lines.at(i, k)]);
-        out[lines.at(i, k)] = static_cast<T>(total);
+        state = Fold::with(state, x[lines.at(i, k)], k);
+        out[lines.at(i, k)] = Fold::result(state);
       }
     });
   }
 };
 
-template <class Launcher>
-void cumsum_with(const Launcher& launcher, Tensor& out, const Tensor& x, Direction direction) {
-  if (x.numel() == 0) return;
+template <class Fold, class Launcher>
+void fold_lines_with(const Launcher& launcher, Tensor& out, const Tensor& x, Direction direction) {
   constexpr std::int64_t kLongLine = 512;
   constexpr std::int64_t kManyLines = 1 << 14;
   const ScanLines lines{x.size(1), x.size(2), direction};
   const std::int64_t count = x.size(0) * x.size(2);
-  const Place to = written(out);
-  const auto sum = [&]<class T, class Total>(std::type_identity<T>, std::type_identity<Total>) {
-    T* const o = address<T>(to);
-    const T* const from = address<T>(read(x));
-    if (lines.size < kLongLine || count > kManyLines) launcher.each(count, SumLines<T, Total>{lines, o, from});
-    else launcher.template teams<256>(count, SumLongLines<T, Total>{lines, o, from});
-  };
-  if (x.dtype() == DType::i64) return sum(std::type_identity<std::int64_t>{}, std::type_identity<std::uint64_t>{});
-  if (x.dtype() == DType::f32) return sum(std::type_identity<float>{}, std::type_identity<double>{});
-  sum(std::type_identity<double>{}, std::type_identity<double>{});
+  auto* const to = address<typename Fold::Out>(written(out));
+  const auto* const from = address<typename Fold::In>(read(x));
+  if (lines.size < kLongLine || count > kManyLines) launcher.each(count, FoldLines<Fold>{lines, to, from});
+  else launcher.template teams<256>(count, FoldLongLines<Fold>{lines, to, from});
+}
+
+template <template <class, class> class Fold, class Launcher>
+void fold_numbers_with(const Launcher& launcher, Tensor& out, const Tensor& x, Direction direction) {
+  if (x.numel() == 0) return;
+  if (x.dtype() == DType::i64) return fold_lines_with<Fold<std::int64_t, std::uint64_t>>(launcher, out, x, direction);
+  if (x.dtype() == DType::f32) return fold_lines_with<Fold<float, double>>(launcher, out, x, direction);
+  fold_lines_with<Fold<double, double>>(launcher, out, x, direction);
+}
+
+template <class Launcher>
+void cumsum_with(const Launcher& launcher, Tensor& out, const Tensor& x, Direction direction) {
+  fold_numbers_with<cpu::SumFold>(launcher, out, x, direction);
+}
+
+template <class Launcher>
+void cumprod_with(const Launcher& launcher, Tensor& out, const Tensor& x) {
+  fold_numbers_with<cpu::ProductFold>(launcher, out, x, Direction::forward);
+}
+
+template <class Launcher>
+void cumulative_argument_with(const Launcher& launcher, cpu::Extreme extreme, Tensor& out, const Tensor& x) {
+  if (x.numel() == 0) return;
+  dispatch_compute(x.dtype(), [&]<class T>(std::type_identity<T>) {
+    if (extreme == cpu::Extreme::largest) fold_lines_with<cpu::ExtremeFold<T, true>>(launcher, out, x, Direction::forward);
+    else fold_lines_with<cpu::ExtremeFold<T, false>>(launcher, out, x, Direction::forward);
+  });
 }
 
 }  // namespace troupe::cuda

@@ -37,6 +37,34 @@ BOOST_AUTO_TEST_CASE(gathered_elements_give_their_gradients_back_and_added_ones_
   expect(gradient_of(x, masked_fill(x, from_values<bool>({true, false, true}), 0.0)), {0.0, 2.0, 0.0, 0.0, 5.0, 0.0}, {2, 3});
 }
 
+BOOST_AUTO_TEST_CASE(of_elements_scattered_to_one_place_the_one_that_stayed_gets_the_gradient) {
+  const Variable x = matrix();
+  const Tensor index = from_values<std::int64_t>({2, 2, 0, 1}, {2, 2});
+  const Variable source = leaf({7.0, 8.0, 9.0, 10.0, 11.0, 12.0}, {2, 3});  // of which the index takes two columns
+  const Variable y = scatter(x, 1, index, source);
+  expect(y.value(), {1.0, 2.0, 8.0, 10.0, 11.0, 6.0}, {2, 3});
+  expect(gradient_of(x, y), {1.0, 2.0, 0.0, 0.0, 0.0, 6.0}, {2, 3});
+  expect(gradient_of(source, y), {0.0, 3.0, 0.0, 4.0, 5.0, 0.0}, {2, 3});
+  expect(gradient_of(x, scatter(x, 1, index, 7.0)), {1.0, 2.0, 0.0, 0.0, 0.0, 6.0}, {2, 3});
+  const Tensor places = from_values<std::int64_t>({1, 1});
+  const Variable rows = leaf({1.0, 2.0, 3.0, 4.0, 5.0, 6.0}, {2, 3});
+  expect(gradient_of(rows, index_copy(x, 0, places, rows)), {0.0, 0.0, 0.0, 4.0, 5.0, 6.0}, {2, 3});
+  expect(gradient_of(x, index_copy(x, 0, places, rows)), {1.0, 2.0, 3.0, 0.0, 0.0, 0.0}, {2, 3});
+  expect(gradient_of(x, index_fill(x, 1, places, 0.0)), {1.0, 0.0, 3.0, 4.0, 0.0, 6.0}, {2, 3});
+}
+
+BOOST_AUTO_TEST_CASE(what_was_taken_by_mask_or_along_a_dimension_has_its_gradient_there) {
+  const Variable x = matrix();
+  const Variable source = leaf({7.0, 8.0, 9.0, 10.0});
+  const Variable y = masked_scatter(x, from_values<bool>({false, true, false}), source);
+  expect(y.value(), {1.0, 7.0, 3.0, 4.0, 8.0, 6.0}, {2, 3});
+  expect(gradient_of(source, y), {2.0, 5.0, 0.0, 0.0});
+  expect(gradient_of(x, y), {1.0, 0.0, 3.0, 4.0, 0.0, 6.0}, {2, 3});
+  expect(gradient_of(x, masked_scatter(x, zeros({3}, DType::boolean), source)), {1.0, 2.0, 3.0, 4.0, 5.0, 6.0}, {2, 3});
+  // Column 2, then column 0 of both rows.
+  expect(gradient_of(x, take_along_dim(x, from_values<std::int64_t>({2, 0}, {1, 2}), 1)), {2.0, 0.0, 1.0, 4.0, 0.0, 3.0}, {2, 3});
+}
+
 BOOST_AUTO_TEST_CASE(sorted_elements_get_their_gradients_where_they_were) {
   const Variable x = leaf({3.0, 1.0, 2.0});
   expect(gradient_of(x, sort(x).values), {3.0, 1.0, 2.0});
@@ -48,6 +76,8 @@ BOOST_AUTO_TEST_CASE(gradients_agree_with_finite_differences) {
   const Tensor index = from_values<std::int64_t>({1, 0, 1, 1}, {2, 2});
   expect_gradcheck([&](Inputs v) { return tanh(gather(v[0], 0, index)); }, {matrix()});
   expect_gradcheck([&](Inputs v) { return tanh(scatter_add(v[0], 1, index, v[1]) * 0.1); }, {matrix(), leaf({1.0, 2.0, 3.0, 4.0}, {2, 2})});
+  expect_gradcheck([&](Inputs v) { return tanh(scatter(v[0], 1, index, v[1]) * 0.1); }, {matrix(), leaf({1.0, 2.0, 3.0, 4.0}, {2, 2})});
+  expect_gradcheck([&](Inputs v) { return tanh(scatter(v[0], 1, index, 0.5) * 0.1); }, {matrix()});
   expect_gradcheck([](Inputs v) { return tanh(sort(v[0], 0, Order::descending).values); }, {matrix()});
   expect_gradcheck([](Inputs v) { return tanh(topk(v[0], 2).values); }, {matrix()});
 }

@@ -86,4 +86,24 @@ BOOST_AUTO_TEST_CASE(gradients_where_a_reduction_has_an_edge_are_those_that_are_
   expect(backward(norm(nothing, 3)).of(nothing), {0.0, 0.0});
 }
 
+BOOST_AUTO_TEST_CASE(running_products_have_their_gradients_beside_zeros_too) {
+  const Variable x = leaf({2.0, 3.0, 4.0});
+  expect(cumprod(x, 0).value(), {2.0, 6.0, 24.0});
+  expect(gradient_of(x, cumprod(x, 0)), {43.0, 28.0, 18.0});  // 1 + 2*3 + 3*12, 2*2 + 3*8, 3*6
+  const Variable zero = leaf({2.0, 0.0, 4.0, 0.0, 5.0});
+  // Of the first 0: 2*2 + 3*8, then the second 0 is in every product.
+  expect(gradient_of(zero, cumprod(zero, 0)), {1.0, 28.0, 0.0, 0.0, 0.0});
+  const std::vector<Variable> with_zeros{leaf({0.5, 0.0, 2.0, 1.5, 3.0, 0.0, 0.0, 2.0, 1.0}, {3, 3})};
+  expect_gradcheck([](Inputs v) { return cumprod(v[0], 0) * 0.25; }, with_zeros);
+  expect_gradcheck([](Inputs v) { return cumprod(v[0], 1) * 0.25; }, with_zeros);
+}
+
+BOOST_AUTO_TEST_CASE(the_largest_so_far_gets_the_gradient) {
+  const Variable x = leaf({2.0, 1.0, 2.0, 3.0});
+  expect(cummax(x, 0).values.value(), {2.0, 2.0, 2.0, 3.0});
+  expect(cummax(x, 0).indices, {0.0, 0.0, 2.0, 3.0});
+  expect(gradient_of(x, cummax(x, 0).values), {3.0, 0.0, 3.0, 4.0});
+  expect(gradient_of(x, cummin(x, 0).values), {1.0, 9.0, 0.0, 0.0});
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -216,4 +216,14 @@ BOOST_AUTO_TEST_CASE(norm_is_the_length) {
   expect_error<ValueError>("[norm] p not above 0: 0", [&] { (void)norm(x, 0); });
 }
 
+BOOST_AUTO_TEST_CASE(count_nonzero_counts_what_is_not_0) {
+  const Tensor x = from_values<float>({0, 2, -0.0F, 1, 0, std::numeric_limits<float>::quiet_NaN()}, {2, 3});
+  expect_same(count_nonzero(x), scalar<std::int64_t>(3));
+  expect_same(count_nonzero(x, 1), from_values<std::int64_t>({1, 2}));
+  expect_same(count_nonzero(x.transpose(), 0, KeepDim::yes), from_values<std::int64_t>({1, 2}, {1, 2}));
+  expect_same(count_nonzero(zeros({0})), scalar<std::int64_t>(0));
+  expect_error<TensorError>("[count_nonzero] tensor is undefined", [] { (void)count_nonzero(Tensor()); });
+  expect_error<ShapeError>("[count_nonzero] dimension given twice: 0", [&] { (void)count_nonzero(x, {0, 0}); });
+}
+
 BOOST_AUTO_TEST_SUITE_END()

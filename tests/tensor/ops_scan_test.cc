@@ -1,3 +1,5 @@
+#include <limits>
+
 #include "tensor/create.h"
 #include "tensor/ops.h"
 #include "tests/tensor/expect.h"
@@ -24,8 +26,47 @@ BOOST_AUTO_TEST_CASE(integers_sum_to_i64_and_f32_sums_run_in_f64) {
   expect_same(cumsum(from_values<float>({2048, 1, 1}).to(DType::f16), 0), from_values<float>({2048, 2048, 2050}).to(DType::f16));
 }
 
+BOOST_AUTO_TEST_CASE(cumprod_multiplies_along_a_dimension) {
+  const Tensor x = from_values<float>({1, 2, 3, 4, 0, 6}, {2, 3});
+  expect_same(cumprod(x, 1), from_values<float>({1, 2, 6, 4, 0, 0}, {2, 3}));
+  expect_same(cumprod(x, 0), from_values<float>({1, 2, 3, 4, 0, 18}, {2, 3}));
+  expect_same(cumprod(x.transpose(), 0), from_values<float>({1, 4, 2, 0, 6, 0}, {3, 2}));
+  expect_same(cumprod(zeros({2, 0}), 1), zeros({2, 0}));
+  expect_same(cumprod(from_values<std::int8_t>({100, 2, -3}), 0), from_values<std::int64_t>({100, 200, -600}));
+  // 16e18 - 2^64; -64e27 modulo 2^64.
+  expect_same(cumprod(full({3}, -4e9, DType::i64), 0), from_values<std::int64_t>({-4000000000, -2446744073709551616, 855667187417874432}));
+  // In f32 the last one would be infinite too.
+  expect_same(cumprod(from_values<float>({0x1p100F, 0x1p100F, 0x1p-100F}), 0),
+              from_values<float>({0x1p100F, std::numeric_limits<float>::infinity(), 0x1p100F}));
+}
+
+BOOST_AUTO_TEST_CASE(cummax_and_cummin_say_the_largest_so_far_and_where) {
+  const Tensor x = from_values<float>({2, 1, 2, 3, 5, 4}, {2, 3});
+  expect_same(cummax(x, 1).values, from_values<float>({2, 2, 2, 3, 5, 5}, {2, 3}));
+  expect_same(cummax(x, 1).indices, from_values<std::int64_t>({0, 0, 2, 0, 1, 1}, {2, 3}));  // of equal ones the last
+  expect_same(cummin(x, -1).values, from_values<float>({2, 1, 1, 3, 3, 3}, {2, 3}));
+  expect_same(cummin(x, -1).indices, from_values<std::int64_t>({0, 1, 1, 0, 0, 0}, {2, 3}));
+  expect_same(cummax(x.transpose(), 1).indices, from_values<std::int64_t>({0, 1, 0, 1, 0, 1}, {3, 2}));
+  BOOST_CHECK_EQUAL(cummax(zeros({0, 2}), 0).indices.shape(), (Shape{0, 2}));
+  for (const DType dtype : kDTypes) {
+    const Tensor y = from_values<std::int64_t>({1, 0, 1}).to(dtype);
+    expect_same(cummin(y, 0).values, from_values<std::int64_t>({1, 0, 0}).to(dtype));
+    expect_same(cummax(y, 0).indices, from_values<std::int64_t>({0, 0, 2}));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_nan_stays_the_largest_and_the_smallest) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const Tensor x = from_values<float>({1, nan, 2, nan, 3});
+  expect_same(cummax(x, 0).indices, from_values<std::int64_t>({0, 1, 1, 3, 3}));
+  expect_same(cummin(x, 0).indices, from_values<std::int64_t>({0, 1, 1, 3, 3}));
+}
+
 BOOST_AUTO_TEST_CASE(what_cannot_be_summed_is_named) {
   expect_error<ShapeError>("[cumsum] dimension out of range: 1 of (3)", [] { (void)cumsum(zeros({3}), 1); });
+  expect_error<ShapeError>("[cumprod] dimension out of range: 1 of (3)", [] { (void)cumprod(zeros({3}), 1); });
+  expect_error<ShapeError>("[cummax] dimension out of range: 0 of ()", [] { (void)cummax(scalar(1.0F), 0); });
+  expect_error<TensorError>("[cummin] tensor is undefined", [] { (void)cummin(Tensor(), 0); });
   expect_error<TensorError>("[cumsum] tensor is undefined", [] { (void)cumsum(Tensor(), 0); });
 }
 

@@ -223,6 +223,7 @@ void add_reductions(Ops& ops) {
               reducing("min", [](const Tensor& x, const Axes& a, KeepDim k) { return min(x, a, k); }),
               reducing("any", [](const Tensor& x, const Axes& a, KeepDim k) { return any(x, a, k); }),
               reducing("all", [](const Tensor& x, const Axes& a, KeepDim k) { return all(x, a, k); }),
+              reducing("count_nonzero", [](const Tensor& x, const Axes& a, KeepDim k) { return count_nonzero(x, a, k); }),
               reducing("var", [](const Tensor& x, const Axes& a, KeepDim k) { return var(x, a, 1, k); }),
               reducing("stddev", [](const Tensor& x, const Axes& a, KeepDim k) { return stddev(x, a, 0, k); }),
               reducing("norm", [](const Tensor& x, const Axes& a, KeepDim k) { return norm(x, 3, a, k); }),
@@ -231,6 +232,10 @@ void add_reductions(Ops& ops) {
              {along("argmax", [](const Tensor& x, int dim) { return argmax(x, dim); }),
               along("argmin", [](const Tensor& x, int dim) { return argmin(x, dim, KeepDim::yes); }),
               along("cumsum", cumsum), along("cumsum_backward", cumsum_backward),
+              along("median", [](const Tensor& x, int dim) { return median(x, dim).values; }),
+              along("median indices", [](const Tensor& x, int dim) { return median(x, dim, KeepDim::yes).indices; }),
+              along("quantile", [](const Tensor& x, int dim) { return quantile(x, 0.3, dim); }), along("cumprod", cumprod), along("cummax", [](const Tensor& x, int dim) { return cummax(x, dim).values; }),
+              along("cummin indices", [](const Tensor& x, int dim) { return cummin(x, dim).indices; }),
               along("sort", [](const Tensor& x, int dim) { return sort(x, dim).values; }),
               along("sort down", [](const Tensor& x, int dim) { return sort(x, dim, Order::descending).values; }),
               along("argsort", [](const Tensor& x, int dim) { return argsort(x, dim); }),
@@ -302,6 +307,15 @@ void add_diagonals_and_grids(Ops& ops) {
               unary("tile", [](const Tensor& x) { return tile(x, {2}); }),
               unary("vstack", [](const Tensor& x) { return vstack({x, x}); }),
               unary("hstack", [](const Tensor& x) { return hstack({x, x}); }),
+              unary("unique", [](const Tensor& x) { return unique(x).values; }),
+              unary("unique inverse", [](const Tensor& x) { return unique(x).inverse; }),
+              unary("unique counts", [](const Tensor& x) { return unique(x).counts; }),
+              unary("bincount", [](const Tensor& x) { return bincount(clamp(flatten(x).to(DType::i16), 0, 9), {}, 3); }),
+              unary("histc", [](const Tensor& x) { return histc(x, 4, -2.0, 2.0); }),
+              pairwise("searchsorted", [](const Tensor& x, const Tensor& y) { return searchsorted(sort(x).values, y, Side::right); }),
+              pairwise("bucketize", [](const Tensor& x, const Tensor& y) { return bucketize(x, sort(flatten(y)).values); }),
+              pairwise("kron", [](const Tensor& x, const Tensor& y) { return x.dim() > 3 ? x : kron(x, y.slice(-1, 0, 2)); }),
+              pairwise_along("cross", [](const Tensor& x, const Tensor& y, int dim) { return cross(x, y, dim); }),
               pairwise("meshgrid", [](const Tensor& x, const Tensor& y) { return meshgrid({x, y}, MeshOrder::xy)[1]; })});
   ops.push_back(special("diagonal", [](const Tensor& x, Dice& dice) {
     const std::int64_t offset = dice.between(-2, 2);
@@ -337,19 +351,41 @@ void add_indexing(Ops& ops) {
                   return index_select_backward(in[0], dim, in[1], shape);
                 }};
   }));
-  for (const bool adds : {false, true}) {
-    ops.push_back(special(adds ? "scatter_add" : "gather", [adds](const Tensor& x, Dice& dice) {
+  for (const std::string name : {"gather", "scatter_add", "scatter"}) {
+    ops.push_back(special(name, [name](const Tensor& x, Dice& dice) {
       const int dim = dice.dim_of(x);
       Shape shape = x.shape();
       for (int d = 0; d < shape.size(); ++d) shape[d] -= dice.one_in(3) && shape[d] > 0 ? 1 : 0;
       if (x.dim() > 0) shape[normalize_dim("test", dim, x.shape())] = dice.between(0, 5);
       const Tensor index = places(shape, x.dim() > 0 ? x.size(dim) : 0, dice);
-      const std::string text = fmt::format("{} along {}", adds ? "scatter_add" : "gather", dim);
-      if (!adds) return Step{text, {x, index}, [=](const Operands& in) { return gather(in[0], dim, in[1]); }};
+      const std::string text = fmt::format("{} along {}", name, dim);
+      if (name == "gather") return Step{text, {x, index}, [=](const Operands& in) { return gather(in[0], dim, in[1]); }};
       const Tensor source = random_tensor(shape, x.dtype(), dice);
-      return Step{text, {x, index, source}, [=](const Operands& in) { return scatter_add(in[0], dim, in[1], in[2]); }};
+      return Step{text, {x, index, source}, [=](const Operands& in) {
+                    return name == "scatter" ? scatter(in[0], dim, in[1], in[2]) : scatter_add(in[0], dim, in[1], in[2]);
+                  }};
     }));
   }
+  ops.push_back(special("index_copy", [](const Tensor& x, Dice& dice) {
+    const int dim = dice.dim_of(x);
+    const Tensor index = places({dice.between(0, 4)}, x.dim() > 0 ? x.size(dim) : 0, dice);
+    Shape shape = x.shape();
+    if (x.dim() > 0) shape[normalize_dim("test", dim, x.shape())] = index.numel();
+    const Tensor source = random_tensor(shape, x.dtype(), dice);
+    return Step{fmt::format("index_copy along {}", dim), {x, index, source}, [=](const Operands& in) {
+                  return index_copy(in[0], dim, in[1], in[2]);
+                }};
+  }));
+  ops.push_back(special("index_fill", [](const Tensor& x, Dice& dice) {
+    const int dim = dice.dim_of(x);
+    const Tensor index = places({dice.between(0, 4)}, x.dim() > 0 ? x.size(dim) : 0, dice);
+    return Step{fmt::format("index_fill along {}", dim), {x, index}, [=](const Operands& in) { return index_fill(in[0], dim, in[1], 1.0); }};
+  }));
+  ops.push_back(special("masked_scatter", [](const Tensor& x, Dice& dice) {
+    const Tensor mask = random_tensor(x.shape(), DType::boolean, dice);
+    const Tensor source = random_tensor(x.shape(), x.dtype(), dice);
+    return Step{"masked_scatter", {x, mask, source}, [](const Operands& in) { return masked_scatter(in[0], in[1], in[2]); }};
+  }));
   ops.push_back(special("masked_fill", [](const Tensor& x, Dice& dice) {
     Shape shape = x.shape();
     while (!shape.empty() && dice.one_in(4)) shape.erase(0);
@@ -397,6 +433,8 @@ void add_products(Ops& ops) {
   ops.insert(ops.end(),
              {product("matmul", -1, matmul), product("bmm", 3, bmm), product("dot", 1, dot), product("outer", 1, outer),
               product("mv", 2, [](const Tensor& x, const Tensor& y) { return mv(x, y.select(1, 0)); }),
+              product("tensordot", -1, [](const Tensor& x, const Tensor& y) { return tensordot(x, y, -1, y.dim() > 1 ? -2 : -1); }),
+              product("cdist", 2, [](const Tensor& x, const Tensor& y) { return cdist(x, y.transpose()); }),
               product("einsum", -1, [](const Tensor& x, const Tensor& y) {
                 return einsum("...ij,...jk->...ik", {x, y});
               })});

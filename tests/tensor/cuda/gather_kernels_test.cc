@@ -95,6 +95,22 @@ BOOST_AUTO_TEST_CASE(what_comes_together_is_added_in_the_order_of_the_index) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(of_several_elements_for_one_place_the_last_stays) {
+  for (const DType dtype : kDTypes) {
+    const Tensor source = values({5, 6, 7}, dtype);
+    for (const Tensor& layout : layouts_of(source)) {
+      for (const int dim : {0, 1, 2}) {
+        const Tensor to = places({4, 5, 6}, 4);
+        Tensor got = values({4, 5, 6}, dtype);
+        Tensor expected = got.clone();
+        cuda::scatter_with(kHost, got, dim, to, layout);
+        cpu::scatter(expected, dim, to, source);
+        expect_same(got, expected);
+      }
+    }
+  }
+}
+
 BOOST_AUTO_TEST_CASE(no_index_moves_nothing) {
   const Tensor none = zeros({0}, DType::i64);
   Tensor out = ones({2, 3, 2});
@@ -102,6 +118,8 @@ BOOST_AUTO_TEST_CASE(no_index_moves_nothing) {
   expect_same(out, ones({2, 3, 2}));
   Tensor empty = Tensor::empty({2, 0, 2});
   cuda::take_with(kHost, empty, out, none);
+  cuda::scatter_with(kHost, out, 0, none.view({0, 1, 1}), ones({2, 3, 2}));
+  expect_same(out, ones({2, 3, 2}));
   BOOST_TEST(cuda::all_inside_with(kHost, none, 0));
 }
 

@@ -39,6 +39,16 @@ BOOST_AUTO_TEST_CASE(what_is_taken_by_index_has_the_bits_of_the_cpus) {
   }
 }
 
+BOOST_AUTO_TEST_CASE(of_several_elements_for_one_place_the_cpus_stays) {
+  for (const DType dtype : kDTypes) {
+    for (const int dim : {0, 1, 2}) {
+      const auto put = [dim](const Tensor& y, const Tensor& at, const Tensor& source) { return scatter(y, dim, at, source); };
+      const Tensor y = values({4, 5, 600}, dtype);
+      expect_same_on_gpu(put, y, places({4, 5, 600}, y.size(dim)), values({4, 5, 600}, dtype));
+    }
+  }
+}
+
 BOOST_AUTO_TEST_CASE(what_is_added_by_index_has_the_bits_of_the_cpus) {
   for (const DType dtype : kDTypes) {
     if (dtype == DType::boolean) continue;

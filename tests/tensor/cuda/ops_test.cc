@@ -17,10 +17,12 @@
 #include "tensor/ops_blend.h"
 #include "tensor/ops_conv.h"
 #include "tensor/ops_ctc_loss.h"
+#include "tensor/ops_distance.h"
 #include "tensor/ops_division.h"
 #include "tensor/ops_einsum.h"
 #include "tensor/ops_embedding.h"
 #include "tensor/ops_exponential.h"
+#include "tensor/ops_histogram.h"
 #include "tensor/ops_index.h"
 #include "tensor/ops_inplace.h"
 #include "tensor/ops_loss.h"
@@ -28,6 +30,8 @@
 #include "tensor/ops_nn.h"
 #include "tensor/ops_norm.h"
 #include "tensor/ops_pool.h"
+#include "tensor/ops_products.h"
+#include "tensor/ops_quantile.h"
 #include "tensor/ops_reduce.h"
 #include "tensor/ops_reuse.h"
 #include "tensor/ops_rnn.h"
@@ -238,6 +242,12 @@ Calls reductions() {
       {"cosine_similarity", [](const Given& g) { return Results{cosine_similarity(g.x(), g.y())}; }},
       {"cumsum", [](const Given& g) { return Results{cumsum(g.x(), 1)}; }},
       {"cumsum_backward", [](const Given& g) { return Results{cumsum_backward(g.x(), 1)}; }},
+      {"cumprod", [](const Given& g) { return Results{cumprod(g.x(), 1)}; }},
+      {"cummax", [](const Given& g) { const Sorted found = cummax(g.x(), 1); return Results{found.values, found.indices}; }},
+      {"cummin", [](const Given& g) { const Sorted found = cummin(g.x(), 2); return Results{found.values, found.indices}; }},
+      {"median", [](const Given& g) { const Sorted found = median(g.x(), 1); return Results{median(g.x()), found.values, found.indices}; }},
+      {"quantile", [](const Given& g) { return Results{quantile(g.x(), 0.3), quantile(g.x(), {0.3, 0.7}, 1)}; }},
+      {"count_nonzero", [](const Given& g) { return Results{count_nonzero(g.flags()), count_nonzero(g.flags(), 1)}; }},
       {"sort", [](const Given& g) { const Sorted found = sort(g.x(), 1); return Results{found.values, found.indices}; }},
       {"argsort", [](const Given& g) { return Results{argsort(g.x(), 0, Order::descending)}; }},
       {"topk", [](const Given& g) { const Sorted found = topk(g.x(), 2); return Results{found.values, found.indices}; }},
@@ -299,6 +309,16 @@ Calls by_index() {
       {"gather", [](const Given& g) { return Results{gather(g.x(), 1, g.index({2, 2, 4}, 3))}; }},
       {"scatter_add", [](const Given& g) { return Results{scatter_add(g.x(), 1, g.index({2, 2, 4}, 3), g.y())}; }},
       {"index_add", [](const Given& g) { return Results{index_add(g.x(), 1, g.index({5}, 3), g.y({2, 5, 4}))}; }},
+      {"scatter", [](const Given& g) { return Results{scatter(g.x(), 1, g.index({2, 2, 4}, 3), g.y()), scatter(g.x(), 0, g.index({2, 2, 4}, 2), 7.0)}; }},
+      {"take_along_dim", [](const Given& g) { return Results{take_along_dim(g.x(), g.index({2, 1, 4}, 3), 1)}; }},
+      {"index_fill", [](const Given& g) { return Results{index_fill(g.x(), 1, g.index({5}, 3), 7.0)}; }},
+      {"index_copy", [](const Given& g) { return Results{index_copy(g.x(), 1, g.index({5}, 3), g.y({2, 5, 4}))}; }},
+      {"masked_scatter", [](const Given& g) { return Results{masked_scatter(g.x(), g.flags(), g.y())}; }},
+      {"unique", [](const Given& g) { const Unique found = unique(g.index({3, 4}, 5)); return Results{found.values, found.inverse, found.counts}; }},
+      {"bincount", [](const Given& g) { return Results{bincount(g.index({9}, 5), {}, 7), bincount(g.index({9}, 5), g.x({9}))}; }},
+      {"histc", [](const Given& g) { return Results{histc(g.x(), 7), histc(g.x(), 3, 0.0, 1.0)}; }},
+      {"searchsorted", [](const Given& g) { return Results{searchsorted(sort(g.x()).values, g.y()), searchsorted(sort(g.x({9})).values, g.y(), Side::right)}; }},
+      {"bucketize", [](const Given& g) { return Results{bucketize(g.x(), sort(g.y({9})).values)}; }},
       {"nonzero", [](const Given& g) { return Results{nonzero(g.flags())}; }},
       {"masked_select", [](const Given& g) { return Results{masked_select(g.x(), g.flags())}; }},
       {"masked_fill", [](const Given& g) { return Results{masked_fill(g.x(), g.flags(), 7.0)}; }},
@@ -350,6 +370,10 @@ Calls products() {
   return {
       {"matmul", [](const Given& g) { return Results{matmul(g.x(), g.y({4, 5})), matmul(g.x(), g.y({2, 4, 5}))}; }},
       {"bmm", [](const Given& g) { return Results{bmm(g.x(), g.y({2, 4, 5}))}; }},
+      {"tensordot", [](const Given& g) { return Results{tensordot(g.x(), g.y({4, 5, 2}), {0, 2}, {2, 0}), tensordot(g.x(), g.y({3, 4}))}; }},
+      {"kron", [](const Given& g) { return Results{kron(g.x(), g.y({2, 3}))}; }},
+      {"cross", [](const Given& g) { return Results{cross(g.x(), g.y({2, 3, 1}), 1)}; }},
+      {"cdist", [](const Given& g) { return Results{cdist(g.x(), g.y({2, 5, 4})), cdist(g.x({30, 4}), g.y({5, 4})), cdist(g.x(), g.y({5, 4}), 1.0)}; }},
       {"baddbmm", [](const Given& g) { return Results{baddbmm(g.x({3, 5}), g.x({2, 3, 4}), g.y({2, 4, 5}), 0.5, 2.0)}; }},
       {"addmm", [](const Given& g) { return Results{addmm(g.x({3, 5}), g.x({3, 4}), g.y({4, 5}), 0.5, 2.0)}; }},
       {"dot", [](const Given& g) { return Results{dot(g.x({7}), g.y({7}))}; }},

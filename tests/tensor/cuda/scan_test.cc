@@ -18,6 +18,9 @@ BOOST_AUTO_TEST_CASE(running_sums_are_those_of_the_cpu) {
       for (const int dim : {0, 1, 2}) {
         testing::expect_same_on_gpu([dim](const Tensor& y) { return cumsum(y, dim); }, x);
         testing::expect_same_on_gpu([dim](const Tensor& y) { return cumsum_backward(y, dim); }, x);
+        testing::expect_same_on_gpu([dim](const Tensor& y) { return cumprod(sign(y.to(DType::f32)), dim); }, x);
+        testing::expect_same_on_gpu([dim](const Tensor& y) { return cummax(y, dim).indices; }, x);
+        testing::expect_same_on_gpu([dim](const Tensor& y) { return cummin(y, dim).indices; }, x);
       }
     }
   }

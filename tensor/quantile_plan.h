@@ -1,0 +1,41 @@
+// How quantiles are made of other operations, of tensors and of variables alike.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+#include "tensor/axes.h"
+#include "tensor/ops.h"
+
+namespace troupe::detail {
+
+/// `dim` from the front. Throws as quantile.
+[[nodiscard]] int checked_quantile_dim(const Shape& shape, const std::vector<double>& q, int dim);
+
+/// The quantiles of `x`, of a dtype that is computed in, along dimension `at`: one for each q, with size 1 there.
+/// X: Tensor or Variable, which have operations of the same names; `values` are those of `x`.
+template <class X>
+[[nodiscard]] std::vector<X> quantiles(const X& x, const Tensor& values, const std::vector<double>& q, int at) {
+  const std::int64_t count = values.shape()[at];
+  const Tensor has_nan = any(isnan(values), at, KeepDim::yes);
+  const X sorted = sort(x, at).values;
+  const X last = narrow(sorted, at, count - 1, 1);  // the NaN, if there is one
+  std::vector<X> results;
+  for (const double part : q) {
+    const double place = part * static_cast<double>(count - 1);
+    const auto below = static_cast<std::int64_t>(std::floor(place));
+    const double weight = place - std::floor(place);
+    X result = narrow(sorted, at, below, 1);
+    if (weight > 0.0) {
+      // From the nearer end, as torch does.
+      const X above = narrow(sorted, at, below + 1, 1);
+      const X distance = sub(above, result);
+      result = weight < 0.5 ? add(result, mul(distance, weight)) : sub(above, mul(distance, 1.0 - weight));
+    }
+    results.push_back(where(has_nan, last, result));
+  }
+  return results;
+}
+
+}  // namespace troupe::detail
