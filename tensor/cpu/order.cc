@@ -1,11 +1,15 @@
 #include "tensor/cpu/order.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <numeric>
+#include <type_traits>
 #include <vector>
 
 #include "tensor/cpu/elements.h"
 #include "tensor/cpu/loops.h"
+#include "tensor/cpu/order_key.h"
 
 namespace troupe::cpu {
 namespace {
@@ -18,7 +22,7 @@ bool is_less(T a, T b) {
 
 // The first `k` places of a row, in order. `places` is room for all of them.
 template <class T>
-void order_row(std::vector<std::int64_t>& places, const T* row, std::int64_t stride, std::int64_t k, Order order) {
+void first_places(std::vector<std::int64_t>& places, const T* row, std::int64_t stride, std::int64_t k, Order order) {
   std::iota(places.begin(), places.end(), std::int64_t{0});
   const auto before = [&](std::int64_t i, std::int64_t j) {
     const T a = row[i * stride];
@@ -27,10 +31,63 @@ void order_row(std::vector<std::int64_t>& places, const T* row, std::int64_t str
     if (order == Order::ascending ? is_less(b, a) : is_less(a, b)) return false;
     return i < j;
   };
-  constexpr std::int64_t kFew = 8;  // from an eighth on, sorting all of them is faster
-  if (k * kFew < std::ssize(places)) std::partial_sort(places.begin(), places.begin() + k, places.end(), before);
-  else std::sort(places.begin(), places.end(), before);
+  std::partial_sort(places.begin(), places.begin() + k, places.end(), before);
 }
+
+template <class T>
+using KeyBits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
+
+// An element, as a number in its order, and its place.
+template <class Key>
+struct Entry {
+  Key key;
+  std::int64_t place;
+  friend bool operator<(const Entry& a, const Entry& b) { return a.key < b.key || (a.key == b.key && a.place < b.place); }
+};
+
+// Sorts by key, digit after digit from the last; equal ones keep their order. Reads and writes each entry once per digit.
+template <class Key>
+void sort_digits(std::vector<Entry<Key>>& entries, std::vector<Entry<Key>>& room) {
+  constexpr int kDigit = 11;
+  constexpr std::size_t kBuckets = std::size_t{1} << kDigit;
+  constexpr std::size_t kDigits = (sizeof(Key) * 8 + kDigit - 1) / kDigit;
+  const auto digit = [](Key key, std::size_t i) { return static_cast<std::size_t>(key >> (i * kDigit)) % kBuckets; };
+  std::vector<std::size_t> counts(kDigits * kBuckets, 0);
+  for (const Entry<Key>& entry : entries) {
+    for (std::size_t i = 0; i < kDigits; ++i) ++counts[i * kBuckets + digit(entry.key, i)];
+  }
+  for (std::size_t i = 0; i < kDigits; ++i) {
+    std::size_t* const next = counts.data() + i * kBuckets;
+    if (next[digit(entries.front().key, i)] == entries.size()) continue;  // all have the same
+    std::exclusive_scan(next, next + kBuckets, next, std::size_t{0});
+    for (const Entry<Key>& entry : entries) room[next[digit(entry.key, i)]++] = entry;
+    entries.swap(room);
+  }
+}
+
+// Rows that are put in order one after the other, in the same room.
+template <class T>
+class WholeRows {
+ public:
+  explicit WholeRows(std::int64_t size) : entries_(static_cast<std::size_t>(size)), room_(entries_) {}
+
+  std::int64_t* write_places(const T* row, std::int64_t stride, std::int64_t k, Order order, std::int64_t* to) {
+    constexpr std::size_t kLong = 2048;
+    const auto flip = static_cast<KeyBits<T>>(order == Order::ascending ? KeyBits<T>{0} : ~KeyBits<T>{0});
+    for (std::size_t i = 0; i < entries_.size(); ++i) {
+      const auto place = static_cast<std::int64_t>(i);
+      entries_[i] = {static_cast<KeyBits<T>>(static_cast<KeyBits<T>>(order_key(row[place * stride])) ^ flip), place};
+    }
+    if (entries_.size() < kLong) std::sort(entries_.begin(), entries_.end());
+    else sort_digits(entries_, room_);
+    for (std::int64_t i = 0; i < k; ++i) *to++ = entries_[static_cast<std::size_t>(i)].place;
+    return to;
+  }
+
+ private:
+  std::vector<Entry<KeyBits<T>>> entries_;
+  std::vector<Entry<KeyBits<T>>> room_;
+};
 
 }  // namespace
 
@@ -40,18 +97,25 @@ void order_last(Tensor& out, const Tensor& x, Order order) {
   const std::int64_t size = x.shape()[last];
   const std::int64_t stride = x.strides()[last];
   const std::int64_t k = out.shape()[last];
+  const bool whole = k * 8 >= size;  // then sorting all is faster than finding the first
   const Tensor first = x.select(last, 0);
   const auto walk = make_walk<1>(first.shape(), {&first.strides()});
   auto* const to = mutable_elements<std::int64_t>(out);
   dispatch_compute(x.dtype(), [&]<class T>(std::type_identity<T>) {
     const T* const from = elements<T>(first);
     parallel_for(walk.numel, size, [&](std::int64_t begin, std::int64_t end) {
-      std::vector<std::int64_t> places(static_cast<std::size_t>(size));
+      WholeRows<T> rows(whole ? size : 0);
+      std::vector<std::int64_t> places(static_cast<std::size_t>(whole ? 0 : size));
       std::int64_t* next = to + begin * k;
       walk_range(walk, begin, end, [&](const std::array<std::int64_t, 1>& at, std::int64_t count) {
         for (std::int64_t j = 0; j < count; ++j) {
-          order_row(places, from + at[0] + j * walk.row_strides()[0], stride, k, order);
-          next = std::copy_n(places.begin(), k, next);
+          const T* const row = from + at[0] + j * walk.row_strides()[0];
+          if (whole) {
+            next = rows.write_places(row, stride, k, order, next);
+          } else {
+            first_places(places, row, stride, k, order);
+            next = std::copy_n(places.begin(), k, next);
+          }
         }
       });
     });

@@ -6,25 +6,12 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "tensor/cpu/order_key.h"
 #include "tensor/cuda/place.h"
 #include "tensor/cuda/strided.h"
 #include "tensor/ops_sort.h"
 
 namespace troupe::cuda {
-
-/// A number as large as `x` among others of its type, and the largest for a NaN. Both zeros are equal.
-template <class T>
-TROUPE_HOST_DEVICE inline std::uint64_t order_key(T x) {
-  using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
-  constexpr Bits kSign = Bits{1} << (sizeof(T) * 8 - 1);
-  if constexpr (std::is_floating_point_v<T>) {
-    if (x != x) return static_cast<Bits>(~Bits{0});
-    const Bits bits = std::bit_cast<Bits>(x == T{0} ? T{0} : x);
-    return (bits & kSign) != 0 ? static_cast<Bits>(~bits) : static_cast<Bits>(bits | kSign);
-  } else {
-    return static_cast<Bits>(x) ^ kSign;
-  }
-}
 
 /// The key of element `places[i]`, which is i at first, counted over all rows of `size`.
 template <class T>
@@ -40,7 +27,7 @@ struct OrderKeys {
 
   TROUPE_HOST_DEVICE void operator()(std::int64_t i) const {
     const Place row = x.from(rows.offsets(static_cast<std::uint32_t>(i / size))[0]);
-    keys[first * size + i] = order_key(load<T>(row.from(i % size * stride), 0)) ^ flip;
+    keys[first * size + i] = cpu::order_key(load<T>(row.from(i % size * stride), 0)) ^ flip;
     places[first * size + i] = first * size + i;
   }
 };

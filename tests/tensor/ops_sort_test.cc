@@ -32,6 +32,29 @@ BOOST_AUTO_TEST_CASE(equal_elements_keep_their_order_and_nan_is_the_largest) {
   expect_same(sort(from_values<std::uint8_t>({200, 3, 100})).values, from_values<std::uint8_t>({3, 100, 200}));
 }
 
+BOOST_AUTO_TEST_CASE(long_rows_are_ordered_as_their_definition_says) {
+  Generator generator(8);
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const Tensor numbers = floor(uniform({2, 5000}, -900.0, 900.0, generator, DType::f64));  // with equal ones
+  for (const DType dtype : {DType::i32, DType::i64, DType::f32, DType::f64, DType::i8}) {
+    Tensor x = numbers.to(dtype);
+    if (is_floating(dtype)) x = where(numbers > 890.0, full({}, nan, dtype), where(numbers < -890.0, full({}, -0.0, dtype), x));
+    for (const Order order : {Order::ascending, Order::descending}) {
+      const Sorted sorted = sort(x, 1, order);
+      const Tensor first = sorted.values.slice(1, 0, 4999);
+      const Tensor second = sorted.values.slice(1, 1);
+      const Tensor rises = order == Order::ascending ? lt(first, second) : gt(first, second);
+      // NaN is the largest: where the comparison fails for it, it stands where it should.
+      const Tensor towards_nan = order == Order::ascending ? logical_and(isnan(second), logical_not(isnan(first)))
+                                                           : logical_and(isnan(first), logical_not(isnan(second)));
+      const Tensor equal = logical_or(eq(first, second), logical_and(isnan(first), isnan(second)));
+      const Tensor in_order = lt(sorted.indices.slice(1, 0, 4999), sorted.indices.slice(1, 1));
+      BOOST_CHECK(all(logical_or(logical_or(rises, towards_nan), logical_and(equal, in_order))).item<bool>());
+      expect_same(sort(sorted.indices, 1).values, arange(5000).expand({2, 5000}).contiguous());
+    }
+  }
+}
+
 BOOST_AUTO_TEST_CASE(topk_is_the_beginning_of_the_order) {
   Generator generator(7);
   const Tensor x = randn({5, 40, 3}, generator);
