@@ -15,6 +15,26 @@ Strides still_along(Strides strides, int dim) {
   return strides;
 }
 
+/// put(place, value) for each index in row-major order, of what it names in `out` along `dim` and of the value in `x`.
+template <class T, class Put>
+void put_by_index(Tensor& out, int dim, const Tensor& index, const Tensor& x, const Put& put) {
+  if (index.numel() == 0) return;
+  const Strides to_strides = still_along(out.strides(), dim);
+  const auto walk = make_walk<3>(index.shape(), {&index.strides(), &to_strides, &x.strides()});
+  const std::int64_t step = out.strides()[dim];
+  const auto [index_step, to_step, from_step] = walk.row_strides();
+  T* const to = mutable_elements<T>(out);
+  const T* const from = elements<T>(x);
+  const auto* const at = elements<std::int64_t>(index);
+  // In one thread: two indices may name the same place.
+  walk_range(walk, 0, walk.numel,
+             [&, is = index_step, ts = to_step, fs = from_step](const std::array<std::int64_t, 3>& begin, std::int64_t count) {
+               for (std::int64_t i = 0; i < count; ++i) {
+                 put(to[begin[1] + i * ts + at[begin[0] + i * is] * step], from[begin[2] + i * fs]);
+               }
+             });
+}
+
 }  // namespace
 
 void gather(Tensor& out, const Tensor& x, int dim, const Tensor& index) {
@@ -37,43 +57,14 @@ void gather(Tensor& out, const Tensor& x, int dim, const Tensor& index) {
 }
 
 void scatter_add(Tensor& out, int dim, const Tensor& index, const Tensor& x) {
-  if (index.numel() == 0) return;
-  const Strides to_strides = still_along(out.strides(), dim);
-  const auto walk = make_walk<3>(index.shape(), {&index.strides(), &to_strides, &x.strides()});
-  const std::int64_t step = out.strides()[dim];
-  const auto [index_step, to_step, from_step] = walk.row_strides();
   dispatch_compute(out.dtype(), [&]<class T>(std::type_identity<T>) {
-    T* const to = mutable_elements<T>(out);
-    const T* const from = elements<T>(x);
-    const auto* const at = elements<std::int64_t>(index);
-    // In one thread: two indices may name the same place.
-    walk_range(walk, 0, walk.numel,
-               [&, is = index_step, ts = to_step, fs = from_step](const std::array<std::int64_t, 3>& begin, std::int64_t count) {
-                 for (std::int64_t i = 0; i < count; ++i) {
-                   T& sum = to[begin[1] + i * ts + at[begin[0] + i * is] * step];
-                   sum = wrapping_sum(sum, from[begin[2] + i * fs]);
-                 }
-               });
+    put_by_index<T>(out, dim, index, x, [](T& sum, T value) { sum = wrapping_sum(sum, value); });
   });
 }
 
 void scatter(Tensor& out, int dim, const Tensor& index, const Tensor& x) {
-  if (index.numel() == 0) return;
-  const Strides to_strides = still_along(out.strides(), dim);
-  const auto walk = make_walk<3>(index.shape(), {&index.strides(), &to_strides, &x.strides()});
-  const std::int64_t step = out.strides()[dim];
-  const auto [index_step, to_step, from_step] = walk.row_strides();
   dispatch_opaque(out.dtype(), [&]<class T>(std::type_identity<T>) {
-    T* const to = mutable_elements<T>(out);
-    const T* const from = elements<T>(x);
-    const auto* const at = elements<std::int64_t>(index);
-    // In one thread: two indices may name the same place.
-    walk_range(walk, 0, walk.numel,
-               [&, is = index_step, ts = to_step, fs = from_step](const std::array<std::int64_t, 3>& begin, std::int64_t count) {
-                 for (std::int64_t i = 0; i < count; ++i) {
-                   to[begin[1] + i * ts + at[begin[0] + i * is] * step] = from[begin[2] + i * fs];
-                 }
-               });
+    put_by_index<T>(out, dim, index, x, [](T& place, T value) { place = value; });
   });
 }
 
