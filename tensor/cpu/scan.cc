@@ -1,5 +1,7 @@
 #include "tensor/cpu/scan.h"
 
+#include <array>
+#include <cstddef>
 #include <vector>
 
 #include "tensor/cpu/elements.h"
@@ -21,6 +23,20 @@ void fold_rows(typename Fold::Out* out, const typename Fold::In* x, std::int64_t
   }
 }
 
+// Folds `count` lines of neighbouring elements side by side: each waits for its own element before, not for the others.
+template <class Fold, std::size_t count>
+void fold_lines(typename Fold::Out* out, const typename Fold::In* x, std::int64_t size, std::int64_t step) {
+  std::array<typename Fold::State, count> states;
+  states.fill(Fold::none());
+  for (std::int64_t i = 0; i < size; ++i, out += step, x += step) {
+    for (std::size_t line = 0; line < count; ++line) {
+      const std::int64_t at = static_cast<std::int64_t>(line) * size;
+      states[line] = Fold::with(states[line], x[at], i);
+      out[at] = Fold::result(states[line]);
+    }
+  }
+}
+
 template <class Fold>
 void fold_all(Tensor& out, const Tensor& x, Direction direction) {
   const std::int64_t rows = x.size(1);
@@ -30,9 +46,15 @@ void fold_all(Tensor& out, const Tensor& x, Direction direction) {
   auto* const to = mutable_elements<typename Fold::Out>(out);
   const auto* const from = elements<typename Fold::In>(x);
   parallel_for(x.size(0), rows * inner, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i) {
+    constexpr std::int64_t kLines = 4;
+    std::int64_t i = begin;
+    for (; inner == 1 && i + kLines <= end; i += kLines) {
+      fold_lines<Fold, kLines>(to + i * rows + first, from + i * rows + first, rows, step);
+    }
+    for (; i < end; ++i) {
       const std::int64_t at = i * rows * inner + first;
-      fold_rows<Fold>(to + at, from + at, rows, inner, step);
+      if (inner == 1) fold_lines<Fold, 1>(to + at, from + at, rows, step);
+      else fold_rows<Fold>(to + at, from + at, rows, inner, step);
     }
   });
 }
