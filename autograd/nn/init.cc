@@ -169,7 +169,10 @@ Tensor orthogonal(const Shape& weight, Generator& generator, double gain, DType 
 }
 
 Tensor trunc_normal(const Shape& shape, Generator& generator, const TruncNormalOptions& options, DType dtype) {
-  const auto& [mean, std, low, high] = options;
+  const double mean = options.mean;
+  const double std = options.std;
+  const double low = options.low;
+  const double high = options.high;
   if (!(std > 0.0)) throw ValueError(fmt::format("[trunc_normal] std is not above 0: {}", std));
   if (!(low < high)) throw ValueError(fmt::format("[trunc_normal] low is not below high: {}, {}", low, high));
   const Truncated truncated((low - mean) / std, (high - mean) / std);

@@ -1,5 +1,6 @@
 #include "tensor/cpu/gather.h"
 
+#include <array>
 #include <cstdint>
 
 #include "tensor/cpu/elements.h"
@@ -42,12 +43,12 @@ void gather(Tensor& out, const Tensor& x, int dim, const Tensor& index) {
   const Strides from_strides = still_along(x.strides(), dim);
   const auto walk = make_walk<2>(out.shape(), {&out.strides(), &from_strides});
   const std::int64_t step = x.strides()[dim];
-  const auto [to_step, from_step] = walk.row_strides();
+  const std::array<std::int64_t, 2> steps = walk.row_strides();
   dispatch_opaque(x.dtype(), [&]<class T>(std::type_identity<T>) {
     T* const to = mutable_elements<T>(out);
     const T* const from = elements<T>(x);
     const auto* const at = elements<std::int64_t>(index);
-    for_each_row(walk, [&, ts = to_step, fs = from_step](const std::array<std::int64_t, 2>& begin, std::int64_t count) {
+    for_each_row(walk, [&, ts = steps[0], fs = steps[1]](const std::array<std::int64_t, 2>& begin, std::int64_t count) {
       for (std::int64_t i = 0; i < count; ++i) {
         const std::int64_t place = begin[0] + i * ts;  // `out` and `index` lie alike
         to[place] = from[begin[1] + i * fs + at[place] * step];

@@ -14,7 +14,11 @@ namespace troupe::cpu {
 template <class F>
 void apart_for(std::int64_t count, const F& f) {
   vectorized([ count, f ]() __attribute__((always_inline)) {
+#if defined(__clang__)
+#pragma clang loop vectorize(assume_safety)
+#else
 #pragma GCC ivdep
+#endif
     for (std::int64_t j = 0; j < count; ++j) f(j);
   });
 }
