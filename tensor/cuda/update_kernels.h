@@ -40,13 +40,13 @@ struct UpdateBody {
   TROUPE_HOST_DEVICE void step(std::int64_t i, T g) const {
     T p = load<T>(value.from(i), 0);
     T s[kStates + 1];
-    for (int k = 0; k < static_cast<int>(kStates); ++k) s[k] = states[k][i];
+    for (int k = 0; k < static_cast<int>(kStates); ++k) s[k] = states[static_cast<std::size_t>(k)][i];
     if (has_master && is_rounded(states[kStates][i], i)) p = states[kStates][i];
     g = g < -limit ? -limit : g;
     g = g > limit ? limit : g;
     const T decayed = g + decay * p;
     const T result = element(p, decay != T{0} ? decayed : g, s);
-    for (int k = 0; k < static_cast<int>(kStates); ++k) next_states[k][i] = s[k];
+    for (int k = 0; k < static_cast<int>(kStates); ++k) next_states[static_cast<std::size_t>(k)][i] = s[k];
     if (has_master) next_states[kStates][i] = result;
     store<T>(next.from(i), 0, result);
   }

@@ -85,7 +85,7 @@ BOOST_AUTO_TEST_CASE(a_forward_that_a_checkpoint_computes_again_counts_once) {
 }
 
 BOOST_AUTO_TEST_CASE(layer_and_group_norm_start_without_scale_and_shift) {
-  nn::LayerNorm layer({2}, {.dtype = DType::f64});
+  nn::LayerNorm layer(Shape{2}, {.dtype = DType::f64});
   const double scale = 1.0 / std::sqrt(1.0 + 1e-5);
   expect(layer(from_values<double>({1.0, 3.0, 6.0, 4.0}, {2, 2})).value(), {-scale, scale, scale, -scale}, {2, 2});
   nn::GroupNorm group(1, 2, {.dtype = DType::f64});
