@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <string_view>
 
-#include "tensor/create.h"
+#include "tensor/error.h"
 
 namespace troupe::detail {
 namespace {
@@ -44,18 +44,15 @@ std::vector<int> moved_dims(const Shape& shape, const Axes& from, const Axes& to
 
 Shape unflattened(const Shape& shape, int dim, const Shape& sizes) {
   const int at = normalize_dim("unflatten", dim, shape);
+  const auto refuse = [&] { throw ShapeError(fmt::format("[unflatten] {} into {}", shape[at], to_string(sizes))); };
   Shape whole = sizes;
-  std::int64_t known = 1;
-  int unknown = -1;
-  for (int i = 0; i < sizes.size(); ++i) {
-    if (sizes[i] == -1 && unknown < 0) unknown = i;
-    else known *= std::max<std::int64_t>(sizes[i], 0);
-  }
-  if (unknown >= 0 && known > 0) whole[unknown] = shape[at] / known;
-  const bool none_negative = std::ranges::all_of(whole, [](std::int64_t size) { return size >= 0; });
-  if (sizes.empty() || !none_negative || whole.numel() != shape[at]) {
-    throw ShapeError(fmt::format("[unflatten] {} into {}", shape[at], to_string(sizes)));
-  }
+  const auto open = static_cast<int>(std::ranges::find(sizes, std::int64_t{-1}) - sizes.begin());
+  const bool is_open = open < sizes.size();
+  if (is_open) whole[open] = 1;
+  if (sizes.empty() || std::ranges::any_of(whole, [](std::int64_t size) { return size < 0; })) refuse();
+  const std::int64_t known = whole.numel();
+  if (is_open && known > 0) whole[open] = shape[at] / known;
+  if (whole.numel() != shape[at]) refuse();
   Shape result = shape;
   result.erase(at);
   for (int i = 0; i < whole.size(); ++i) result.insert(at + i, whole[i]);
@@ -73,13 +70,16 @@ Tensor repeated_places(const Tensor& counts, std::int64_t parts) {
     throw ShapeError(fmt::format("[{}] {} counts for {} parts", kName, counts.numel(), parts));
   }
   const Tensor here = counts.to(Device::cpu()).to(DType::i64).contiguous();
-  std::vector<std::int64_t> places;
+  const auto count_of = [&](std::int64_t i) { return here.data<std::int64_t>()[one_for_all ? 0 : static_cast<std::size_t>(i)]; };
+  std::int64_t total = 0;
   for (std::int64_t i = 0; i < parts; ++i) {
-    const std::int64_t count = here.data<std::int64_t>()[one_for_all ? 0 : static_cast<std::size_t>(i)];
-    if (count < 0) throw ValueError(fmt::format("[{}] count below 0: {}", kName, count));
-    places.insert(places.end(), static_cast<std::size_t>(count), i);
+    if (count_of(i) < 0) throw ValueError(fmt::format("[{}] count below 0: {}", kName, count_of(i)));
+    if (__builtin_add_overflow(total, count_of(i), &total)) throw ValueError(fmt::format("[{}] more than 2^63 - 1 parts", kName));
   }
-  return from_values<std::int64_t>(places, {static_cast<std::int64_t>(places.size())}).to(counts.device());
+  Tensor places = Tensor::empty({total}, DType::i64);
+  auto next = places.mutable_data<std::int64_t>().begin();
+  for (std::int64_t i = 0; i < parts; ++i) next = std::fill_n(next, count_of(i), i);
+  return places.to(counts.device());
 }
 
 std::vector<std::int64_t> tile_counts(const std::vector<std::int64_t>& counts, int rank) {

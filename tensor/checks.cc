@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "tensor/kernels.h"
+#include "tensor/ops_reduce.h"
 
 namespace troupe::detail {
 namespace {
@@ -75,6 +76,12 @@ void require_distinct_elements(std::string_view op, const Tensor& out) {
 
 void require_rank(std::string_view op, const Shape& shape, int rank) {
   if (shape.size() != rank) throw ShapeError(fmt::format("[{}] not {} dimensions: {}", op, rank, to_string(shape)));
+}
+
+std::int64_t count_to_largest(std::string_view op, const Tensor& index) {
+  const auto largest = max(index).item<std::int64_t>();
+  if (largest == std::numeric_limits<std::int64_t>::max()) throw ValueError(fmt::format("[{}] too large: {}", op, largest));
+  return largest + 1;
 }
 
 }  // namespace troupe::detail

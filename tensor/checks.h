@@ -25,6 +25,9 @@ void require_same_dtype(std::string_view op, const Tensor& a, const Tensor& b);
 /// IndexError `[op] index out of range: 7 of 5`.
 [[nodiscard]] Tensor checked_index(std::string_view op, const Tensor& index, std::int64_t size);
 
+/// One more than the largest of `index`, which has elements. Throws ValueError `[bincount] too large: 9223372036854775807`.
+[[nodiscard]] std::int64_t count_to_largest(std::string_view op, const Tensor& index);
+
 /// Throws ShapeError `[op] one element is written more than once: (2, 3) strides (0, 1)`.
 void require_distinct_elements(std::string_view op, const Tensor& out);
 

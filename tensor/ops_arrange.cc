@@ -160,7 +160,7 @@ Tensor diff(const Tensor& x, std::int64_t n, int dim) {
   const int at = normalize_dim("diff", dim, x.shape());
   if (n < 0) throw ValueError(fmt::format("[diff] n below 0: {}", n));
   Tensor result = n == 0 ? x.clone() : x;
-  for (; n > 0; --n) {
+  for (; n > 0 && result.shape()[at] > 0; --n) {
     const Tensor after = result.slice(at, 1);
     const Tensor before = result.slice(at, 0, std::max(result.shape()[at] - 1, std::int64_t{0}));
     result = x.dtype() == DType::boolean ? logical_xor(after, before) : sub(after, before);

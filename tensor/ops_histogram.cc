@@ -25,7 +25,7 @@ Range range_of(const Tensor& x, double low, double high) {
   Range range{low, high};
   if (low == high && x.numel() > 0) range = {min(x).item(), max(x).item()};
   if (range.low == range.high) range = {range.low - 1.0, range.high + 1.0};
-  if (!std::isfinite(range.low) || !std::isfinite(range.high)) {
+  if (!std::isfinite(range.low) || !std::isfinite(range.high) || !std::isfinite(range.high - range.low)) {
     throw ValueError(fmt::format("[{}] range is not finite: [{}, {}]", kName, range.low, range.high));
   }
   return range;
@@ -79,7 +79,7 @@ Tensor bincount(const Tensor& x, const Tensor& weights, std::int64_t minlength) 
   if (x.numel() == 0) return zeros({minlength}, dtype, x.device());
   const auto least = min(x).item<std::int64_t>();
   if (least < 0) throw ValueError(fmt::format("[{}] negative: {}", kName, least));
-  const Tensor out = zeros({std::max(max(x).item<std::int64_t>() + 1, minlength)}, dtype, x.device());
+  const Tensor out = zeros({std::max(detail::count_to_largest(kName, x), minlength)}, dtype, x.device());
   return index_add(out, 0, x.to(DType::i64), weights.defined() ? weights.to(dtype) : ones(x.shape(), dtype, x.device()));
 }
 

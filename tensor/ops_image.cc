@@ -149,12 +149,15 @@ T entry(const std::vector<T>& given, int i) {
 namespace detail {
 
 std::vector<ResampledDim> resampled_dims(const Tensor& x, const InterpolateOptions& options, DType computed) {
+  constexpr double kLargest = 0x1p31;
   check_interpolation(x, options);
   std::vector<ResampledDim> dims;
   for (int dim = x.dim() - 1; dim >= 2; --dim) {
     const double scale = options.scale.empty() ? 1.0 : entry(options.scale, dim - 2);
-    const std::int64_t after = options.scale.empty() ? entry(options.size, dim - 2)
-                                                     : static_cast<std::int64_t>(static_cast<double>(x.size(dim)) * scale);
+    const double scaled = static_cast<double>(x.size(dim)) * scale;
+    if (!(scaled < kLargest)) throw ValueError(fmt::format("[interpolate] size above 2^31 - 1: {}", scaled));
+    const std::int64_t after = options.scale.empty() ? entry(options.size, dim - 2) : static_cast<std::int64_t>(scaled);
+    if (static_cast<double>(after) >= kLargest) throw ValueError(fmt::format("[interpolate] size above 2^31 - 1: {}", after));
     if (after < 1) throw ValueError(fmt::format("[interpolate] size below 1: {}", after));
     const Resized resized(options, x.size(dim), after, scale);
     if (resized.changes()) dims.push_back(resized.dim(dim, x, computed));
@@ -166,10 +169,10 @@ std::vector<ResampledDim> resampled_dims(const Tensor& x, const InterpolateOptio
 
 Tensor pixel_shuffle(const Tensor& x, std::int64_t factor) {
   require_factor("pixel_shuffle", x, factor);
-  if (x.dim() < 3 || x.size(-3) % (factor * factor) != 0) {
+  if (x.dim() < 3 || x.size(-3) % factor != 0 || x.size(-3) / factor % factor != 0) {
     throw ShapeError(fmt::format("[pixel_shuffle] no {0} x {0} pixels in the channels: {1}", factor, to_string(x.shape())));
   }
-  const std::int64_t channels = x.size(-3) / (factor * factor);
+  const std::int64_t channels = x.size(-3) / factor / factor;
   const Tensor apart = x.reshape(images_of(x, {channels, factor, factor, x.size(-2), x.size(-1)}));
   const Tensor mixed = with_order(apart, x.dim() - 3, {0, 3, 1, 4, 2});
   return mixed.reshape(images_of(x, {channels, x.size(-2) * factor, x.size(-1) * factor}));

@@ -71,7 +71,7 @@ Tensor one_hot(const Tensor& index, std::int64_t classes, DType dtype) {
   index.require_defined("one_hot");
   if (classes == -1) {
     if (index.numel() == 0) throw ValueError("[one_hot] no index to count classes by");
-    classes = max(index).item<std::int64_t>() + 1;
+    classes = detail::count_to_largest("one_hot", index);
   }
   const Tensor places = detail::checked_index("one_hot", index, classes);
   Tensor out = zeros(with_last(index.shape(), classes), dtype, index.device());

@@ -4,10 +4,8 @@
 
 #include <algorithm>
 #include <iterator>
-#include <span>
 #include <string_view>
 
-#include "tensor/create.h"
 #include "tensor/error.h"
 
 namespace troupe::detail {
@@ -46,7 +44,7 @@ std::vector<PadAmounts> pad_amounts(const Tensor& x, const std::vector<std::int6
     const PadAmounts one{x.dim() - 1 - static_cast<int>(i), amounts[2 * i], amounts[2 * i + 1]};
     const std::int64_t size = x.size(one.dim) + one.before + one.after;
     if (size < 0) throw ShapeError(fmt::format("[pad] size below 0: {}", size));
-    all.push_back(one);
+    if (one.before != 0 || one.after != 0) all.push_back(one);
   }
   return all;
 }
@@ -54,9 +52,11 @@ std::vector<PadAmounts> pad_amounts(const Tensor& x, const std::vector<std::int6
 Tensor padded_places(const Tensor& x, int dim, std::int64_t before, std::int64_t after, PadMode mode) {
   const std::int64_t size = x.size(dim);
   check(x.shape(), dim, std::max(before, after), mode);
-  std::vector<std::int64_t> places;
-  for (std::int64_t place = -before; place < size + after; ++place) places.push_back(source_of(place, size, mode));
-  return from_values(std::span<const std::int64_t>(places), {std::ssize(places)}).to(x.device());
+  Tensor places = Tensor::empty({before + size + after}, DType::i64);
+  for (std::int64_t place = -before; std::int64_t& source : places.mutable_data<std::int64_t>()) {
+    source = source_of(place++, size, mode);
+  }
+  return places.to(x.device());
 }
 
 }  // namespace troupe::detail

@@ -16,7 +16,7 @@ struct PadAmounts {
   std::int64_t after;
 };
 
-/// `amounts` by dimension, the last one first. Throws TensorError `[pad] tensor is undefined`, ValueError `[pad] 3
+/// `amounts` by dimension, the last one first, without those that change nothing. Throws TensorError `[pad] tensor is undefined`, ValueError `[pad] 3
 /// amounts: two for each of the last dimensions, of 2`, ShapeError `[pad] size below 0: -1`.
 [[nodiscard]] std::vector<PadAmounts> pad_amounts(const Tensor& x, const std::vector<std::int64_t>& amounts);
 

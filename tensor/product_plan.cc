@@ -36,7 +36,6 @@ Shape with_rank(Shape shape, int rank) {
 
 }  // namespace
 
-
 std::string tensordot_equation(const Shape& a, const Shape& b, const Axes& a_axes, const Axes& b_axes) {
   const std::vector<int> left = front_dims(a, a_axes);
   const std::vector<int> right = front_dims(b, b_axes);
@@ -93,7 +92,6 @@ int cross_dim(const Shape& a, const Shape& b, int dim) {
   }
   return from_end;
 }
-
 
 void require_rows(const Shape& a, const Shape& b, double p) {
   if (a.size() < 2 || b.size() < 2) throw ShapeError(fmt::format("[{}] not matrices: {} and {}", kCdist, to_string(a), to_string(b)));

@@ -167,6 +167,17 @@ BOOST_AUTO_TEST_CASE(meshgrid_gives_coordinates) {
   expect_error<ShapeError>("[meshgrid] neither a vector nor a scalar: (2, 3)", [&] { (void)meshgrid({a, matrix()}); });
 }
 
+BOOST_AUTO_TEST_CASE(impossible_sizes_are_refused) {
+  constexpr std::int64_t kHuge = std::int64_t{1} << 62;
+  expect_error<ShapeError>("[shape] too many elements: (4611686018427387904, 4, 1)",
+                           [] { (void)unflatten(zeros({8}), 0, {kHuge, 4, -1}); });
+  const auto counts = [](std::int64_t a, std::int64_t b) { return from_values<std::int64_t>({a, b}); };
+  expect_error<ShapeError>("[empty] too many elements: (4611686018427387904)",
+                           [&] { (void)repeat_interleave(zeros({2}), counts(kHuge, 0), 0); });
+  expect_error<ValueError>("[repeat_interleave] more than 2^63 - 1 parts",
+                           [&] { (void)repeat_interleave(zeros({2}), counts(kHuge, kHuge), 0); });
+}
+
 BOOST_AUTO_TEST_CASE(diff_subtracts_neighbours) {
   const Tensor x = from_values<float>({1, 4, 9, 2, 2, 5}, {2, 3});
   expect_same(diff(x), from_values<float>({3, 5, 0, 3}, {2, 2}));
@@ -176,6 +187,7 @@ BOOST_AUTO_TEST_CASE(diff_subtracts_neighbours) {
   expect_same(diff(from_values<bool>({true, false, false})), from_values<bool>({true, false}));
   expect_same(diff(from_values<std::uint8_t>({3, 1})), from_values<std::uint8_t>({254}));  // 256 - 2
   BOOST_CHECK_EQUAL(diff(x, 7).shape(), (Shape{2, 0}));
+  BOOST_CHECK_EQUAL(diff(x, std::numeric_limits<std::int64_t>::max()).shape(), (Shape{2, 0}));
   BOOST_CHECK_EQUAL(diff(zeros({0})).shape(), (Shape{0}));
   expect_error<ValueError>("[diff] n below 0: -1", [&] { (void)diff(x, -1); });
   expect_error<ShapeError>("[diff] dimension out of range: -1 of ()", [] { (void)diff(scalar(1.0F)); });

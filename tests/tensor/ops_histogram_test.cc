@@ -57,6 +57,8 @@ BOOST_AUTO_TEST_CASE(bincount_counts_integers_or_sums_their_weights) {
 
 BOOST_AUTO_TEST_CASE(what_cannot_be_counted_is_named) {
   expect_error<ValueError>("[bincount] negative: -1", [] { (void)bincount(integers({2, -1})); });
+  expect_error<ValueError>("[bincount] too large: 9223372036854775807",
+                           [] { (void)bincount(integers({2, std::numeric_limits<std::int64_t>::max()})); });
   expect_error<ValueError>("[bincount] minlength below 0: -1", [] { (void)bincount(integers({2}), {}, -1); });
   expect_error<ShapeError>("[bincount] not 1 dimensions: ()", [] { (void)bincount(scalar<std::int64_t>(1)); });
   expect_error<ShapeError>("[bincount] shapes differ: (1) and (2)", [] { (void)bincount(integers({2}), ones({2})); });
@@ -77,6 +79,8 @@ BOOST_AUTO_TEST_CASE(histc_counts_in_parts_of_equal_width) {
   expect_error<ValueError>("[histc] bins below 1: 0", [&] { (void)histc(x, 0); });
   expect_error<ValueError>("[histc] low above high: 2 > 1", [&] { (void)histc(x, 3, 2.0, 1.0); });
   expect_error<ValueError>("[histc] range is not finite: [nan, nan]", [&] { (void)histc(x, 3); });
+  expect_error<ValueError>("[histc] range is not finite: [-1e+308, 1e+308]",
+                           [] { (void)histc(from_values<double>({-1e308, 1e308}), 3); });
   expect_error<ValueError>("[histc] range is not finite: [0, inf]", [&] { (void)histc(x, 3, 0.0, std::numeric_limits<double>::infinity()); });
   expect_error<DTypeError>("[histc] not floating point: i64", [] { (void)histc(integers({1}), 3); });
   expect_error<TensorError>("[histc] tensor is undefined", [] { (void)histc(Tensor()); });

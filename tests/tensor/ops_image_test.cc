@@ -1,5 +1,7 @@
 #include "tensor/ops_image.h"
 
+#include <limits>
+
 #include <vector>
 
 #include "tensor/create.h"
@@ -129,6 +131,15 @@ BOOST_AUTO_TEST_CASE(windows_take_any_layout_and_fold_is_the_transpose_of_unfold
   expect_rounded([&](const Tensor& a) { return fold(a, {5, 6}, options); }, y.to(DType::f32));
   BOOST_CHECK_EQUAL(unfold(zeros({0, 3, 5, 6}), options).size(0), 0);
   BOOST_CHECK_EQUAL(fold(zeros({0, 18, 24}), {5, 6}, options).shape(), (Shape{0, 3, 5, 6}));
+}
+
+BOOST_AUTO_TEST_CASE(impossible_sizes_of_images_are_refused) {
+  constexpr std::int64_t kHuge = std::int64_t{1} << 32;
+  expect_error<ShapeError>("[pixel_shuffle] no 4294967296 x 4294967296 pixels in the channels: (1, 4, 2, 2)",
+                           [] { (void)pixel_shuffle(zeros({1, 4, 2, 2}), kHuge); });
+  expect_error<ValueError>("[interpolate] size above 2^31 - 1: 4294967296", [] { (void)interpolate(zeros({1, 1, 2}), {.size = {kHuge}}); });
+  expect_error<ValueError>("[interpolate] size above 2^31 - 1: inf",
+                           [] { (void)interpolate(zeros({1, 1, 2}), {.scale = {std::numeric_limits<double>::infinity()}}); });
 }
 
 BOOST_AUTO_TEST_CASE(windows_that_do_not_fit_are_named) {

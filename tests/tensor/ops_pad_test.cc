@@ -68,6 +68,7 @@ BOOST_AUTO_TEST_CASE(amounts_that_do_not_fit_are_refused) {
     expect_error<ValueError>("[pad] 3 amounts: two for each of the last dimensions, of 2", [&] { (void)pad(x, {1, 1, 1}, mode); });
     expect_error<TensorError>("[pad] tensor is undefined", [&] { (void)pad(Tensor(), {1, 1}, mode); });
   }
+  refused(x, {std::int64_t{1} << 61, 0}, PadMode::replicate, "[empty] too many elements: (2305843009213693955)");
   expect_error<ValueError>("[pad] no mode has the number 9", [&] { (void)pad(x, {1, 1}, static_cast<PadMode>(9)); });
 }
 
