@@ -13,8 +13,8 @@ namespace {
 bool names_the_dead(ErrorCode code) {
   switch (code) {
     case ErrorCode::peer_down:
-    case ErrorCode::peer_unreachable:
     case ErrorCode::peer_restarted:
+    case ErrorCode::you_are_dead:
     case ErrorCode::shutting_down:
     case ErrorCode::not_joined:
       return true;

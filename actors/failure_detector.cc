@@ -24,7 +24,7 @@ std::optional<FailureDetector::Event> FailureDetector::heard(const NodeName& pee
   watched.heard = std::max(watched.heard, now);
   if (!watched.unreachable) return std::nullopt;
   watched.unreachable = false;
-  return Event{.peer = peer, .incarnation = incarnation, .change = Change::reachable, .silence = silence};
+  return Event{.peer = peer, .incarnation = incarnation, .change = Reach::reachable, .silence = silence};
 }
 
 void FailureDetector::promised(const NodeName& peer, Incarnation incarnation, Duration interval) {
@@ -48,13 +48,13 @@ FailureDetector::Verdicts FailureDetector::tick(TimePoint now) {
     const Duration unreachable_after = watched.interval + options_.late_suspicion;
     const Duration down_after = 2 * watched.interval + options_.late_down;
     if (silence >= down_after && !stalled) {
-      out.events.push_back({name, watched.incarnation, Change::down, silence});
+      out.events.push_back({name, watched.incarnation, Reach::down, silence});
       it = peers_.erase(it);
       continue;
     }
     if (silence >= unreachable_after && !watched.unreachable && !stalled) {
       watched.unreachable = true;
-      out.events.push_back({name, watched.incarnation, Change::unreachable, silence});
+      out.events.push_back({name, watched.incarnation, Reach::unreachable, silence});
     }
     const TimePoint verdict = watched.heard + (watched.unreachable ? down_after : unreachable_after);
     const TimePoint due = std::min(watched.next_heartbeat(), stalled ? now + options_.heartbeat_min : verdict);

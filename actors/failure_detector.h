@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "actors/clock.h"
+#include "actors/link.h"
 #include "messages/ids.h"
 
 namespace troupe {
@@ -38,16 +39,11 @@ class FailureDetector {
  public:
   explicit FailureDetector(FailureDetectorOptions options = {}) : options_(options) {}
 
-  enum class Change {
-    unreachable,  ///< silent for longer than promised
-    reachable,    ///< heard again after that
-    down,         ///< silent for much longer; no longer watched
-  };
-
+  /// One that is down is no longer watched.
   struct Event {
     NodeName peer;
     Incarnation incarnation;
-    Change change = Change::unreachable;
+    Reach change = Reach::unreachable;
     Duration silence{0};
     friend bool operator==(const Event&, const Event&) = default;
   };

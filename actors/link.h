@@ -6,9 +6,11 @@
 // Frame 0 of what it carries is the session header, the rest is for the layers above.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
+#include "actors/clock.h"
 #include "messages/error.h"
 #include "messages/frame.h"
 #include "messages/ids.h"
@@ -21,6 +23,20 @@ struct Peer {
   Incarnation incarnation{};
   std::string address{};  ///< where it listens, e.g. "tcp://127.0.0.1:40211"
   friend bool operator==(const Peer&, const Peer&) = default;
+};
+
+/// How a peer that is up is heard.
+enum class Reach : std::uint8_t {
+  unreachable,  ///< silent for longer than it promised: it may come back
+  reachable,    ///< heard again after that
+  down,         ///< silent for longer than its lease: this node takes it for dead
+};
+
+/// What a peer is told when its connection is closed on purpose; its sink hears it in on_link_down.
+struct Farewell {
+  ErrorCode code = ErrorCode::peer_down;
+  std::string message = "disconnected by the peer";  ///< of printable characters, 500 at most
+  friend bool operator==(const Farewell&, const Farewell&) = default;
 };
 
 /// Who a link tells what happened. Called on the link's thread (or, for a memory link, on the sender's): must not block.
@@ -37,6 +53,10 @@ class LinkSink {
   /// The connection is gone for good (its process ended, refused us, or `disconnect` was called); `why` says which.
   /// A connection that may come back is not reported: silence is the failure detector's business.
   virtual void on_link_down(const NodeName& peer, Incarnation incarnation, const Error& why) = 0;
+
+  /// A peer that is up has been silent for so long, or is heard again after so long. Down is told once and ends nothing by
+  /// itself: who agrees disconnects.
+  virtual void on_reach(const NodeName& peer, Incarnation incarnation, Reach change, Duration silence) = 0;
 
   /// A connection attempt to `address` that has no peer name yet failed for good: wrong secret, other cluster, version.
   virtual void on_connect_failed(std::string_view address, const Error& why) = 0;
@@ -62,8 +82,8 @@ class Link {
   /// Sends one message. Frames to a peer that is not up are dropped: the session resends.
   virtual void send(const NodeName& to, Frames frames) = 0;
 
-  /// Closes the connection to `peer`; answered by on_link_down.
-  virtual void disconnect(const NodeName& peer) = 0;
+  /// Closes the connection to `peer` and tells it why; answered by on_link_down.
+  virtual void disconnect(const NodeName& peer, const Farewell& farewell) = 0;
 
   /// Closes everything; returns within 2 s, no call to the sink is under way or will follow.
   virtual void stop() = 0;

@@ -119,7 +119,7 @@ struct NodeCore::RouterSurroundings final : Router::Surroundings {
     node.membership_->peer_up(peer);
   }
   void peer_down(const Peer& peer, const Error& why) override { node.peer_down(peer, why); }
-  void give_up(const NodeName& peer) override { node.link_->disconnect(peer); }
+  void give_up(const NodeName& peer, const Farewell& farewell) override { node.link_->disconnect(peer, farewell); }
   void pending_changed(std::size_t requests) override { node.actors_->pending_requests.store(requests, std::memory_order_release); }
   void warn(std::string text) override { spdlog::warn("[{}] {}", node.name_, text); }
   void cancel_soon(RequestId request) override { node.host_->send(node.actors_->router, CancelRequest{request}); }
@@ -285,6 +285,10 @@ void NodeCore::on_frames(const NodeName& from, Incarnation incarnation, Frames f
 
 void NodeCore::on_link_down(const NodeName& peer, Incarnation incarnation, const Error& why) {
   if (!stopped()) host_->send(actors_->router, LinkWentDown{peer, incarnation, why});
+}
+
+void NodeCore::on_reach(const NodeName& peer, Incarnation incarnation, Reach change, Duration silence) {
+  if (!stopped()) host_->send(actors_->router, PeerReached{peer, incarnation, change, silence});
 }
 
 void NodeCore::on_connect_failed(std::string_view address, const Error& why) {

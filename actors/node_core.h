@@ -206,6 +206,7 @@ class NodeCore final : public std::enable_shared_from_this<NodeCore>, private Li
   void on_link_up(const Peer& peer) override;
   void on_frames(const NodeName& from, Incarnation incarnation, Frames frames) override;
   void on_link_down(const NodeName& peer, Incarnation incarnation, const Error& why) override;
+  void on_reach(const NodeName& peer, Incarnation incarnation, Reach change, Duration silence) override;
   void on_connect_failed(std::string_view address, const Error& why) override;
 
   struct Actors;  // router, worker

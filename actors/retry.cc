@@ -56,6 +56,7 @@ bool may_repeat(const Error& error, Idempotency idempotency) {
     case ErrorCode::peer_down:
     case ErrorCode::peer_unreachable:
     case ErrorCode::peer_restarted:
+    case ErrorCode::you_are_dead:
     case ErrorCode::not_joined:
     case ErrorCode::shutting_down:
     case ErrorCode::resource_exhausted:

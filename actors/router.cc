@@ -135,7 +135,7 @@ void Router::link_up(TimePoint now, const Peer& peer) {
   }
   if (const auto lost = lost_.find(peer.name); lost != lost_.end()) {
     // A life that was declared over stays over: its sessions and forks are gone here. It must come back as a new one.
-    if (lost->second.incarnation == peer.incarnation) return surroundings_.give_up(peer.name);
+    if (lost->second.incarnation == peer.incarnation) return surroundings_.give_up(peer.name, you_are_dead(lost->second));
     lost_.erase(lost);
   }
   peers_[peer.name] = {peer, std::make_unique<Session>(self_.incarnation, peer.incarnation), false};
@@ -167,7 +167,7 @@ void Router::frames(TimePoint now, const NodeName& from, Incarnation incarnation
     auto decoded = msg::decode(body);
     if (!decoded) {
       surroundings_.warn(fmt::format("a message from {} cannot be read: {}", from, decoded.error().text()));
-      surroundings_.give_up(from);
+      surroundings_.give_up(from, {});
       return;
     }
     dispatch(now, peer, std::move(decoded).value());
@@ -221,18 +221,25 @@ void Router::tick(TimePoint now) {
       surroundings_.transmit(peer, known->second.session->heartbeat(interval));
     }
   }
-  for (const auto& event : verdicts.events) {
-    const auto known = peers_.find(event.peer);
-    if (known == peers_.end()) continue;
-    known->second.unreachable = event.change == FailureDetector::Change::unreachable;
-    if (event.change != FailureDetector::Change::down) continue;
-    Error down;
-    down.code = ErrorCode::peer_down;
-    down.message = fmt::format("nothing heard for {} ms",
-                               std::chrono::duration_cast<std::chrono::milliseconds>(event.silence).count());
-    lose(now, event.peer, down);
-    surroundings_.give_up(event.peer);
-  }
+  for (const auto& event : verdicts.events) reach(now, event.peer, event.incarnation, event.change, event.silence);
+}
+
+void Router::reach(TimePoint now, const NodeName& peer, Incarnation incarnation, Reach change, Duration silence) {
+  const auto known = peers_.find(peer);
+  if (known == peers_.end() || known->second.peer.incarnation != incarnation) return;  // an earlier life
+  known->second.unreachable = change == Reach::unreachable;
+  if (change != Reach::down) return;
+  Error down;
+  down.code = ErrorCode::peer_down;
+  down.message = fmt::format("nothing heard for {} ms",
+                             std::chrono::duration_cast<std::chrono::milliseconds>(silence).count());
+  lose(now, peer, down);
+  surroundings_.give_up(peer, you_are_dead(down));
+}
+
+// What a life that was declared over is told.
+Farewell Router::you_are_dead(const Error& why) const {
+  return {ErrorCode::you_are_dead, fmt::format("node {} took this node for dead: {}", self_.name, why.message)};
 }
 
 std::optional<TimePoint> Router::next_due() {

@@ -57,8 +57,8 @@ class Router {
     virtual void not_sent(const msg::AnyMessage& answer) = 0;
     virtual void peer_up(const Peer& peer) = 0;
     virtual void peer_down(const Peer& peer, const Error& why) = 0;
-    /// The connection to `peer` must be given up: it is silent, or not what it claims to be.
-    virtual void give_up(const NodeName& peer) = 0;
+    /// The connection to `peer` must be given up; it is told why.
+    virtual void give_up(const NodeName& peer, const Farewell& farewell) = 0;
     /// So many requests wait for an answer now. Told before the answer that changed it is handed on.
     virtual void pending_changed(std::size_t requests) = 0;
     virtual void warn(std::string text) = 0;
@@ -84,6 +84,9 @@ class Router {
   void link_up(TimePoint now, const Peer& peer);
   void link_down(TimePoint now, const NodeName& peer, Incarnation incarnation, const Error& why);
   void frames(TimePoint now, const NodeName& from, Incarnation incarnation, Frames frames);
+
+  /// The link's judgement of a peer's silence. A peer that is down is lost and told that it is dead.
+  void reach(TimePoint now, const NodeName& peer, Incarnation incarnation, Reach change, Duration silence);
 
   /// Resends, acknowledges, expires and beats what is due.
   void tick(TimePoint now);
@@ -111,6 +114,7 @@ class Router {
   void complete(TimePoint now, RequestId request, const NodeLife& from, msg::AnyMessage message);
   void lose(TimePoint now, const NodeName& name, const Error& why);
   [[nodiscard]] Error refusal(const NodeName& to, const std::string& operation) const;
+  [[nodiscard]] Farewell you_are_dead(const Error& why) const;
 
   const Peer self_;
   Surroundings& surroundings_;

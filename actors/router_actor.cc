@@ -47,6 +47,10 @@ RouterActor::behavior_type router_actor(RouterActor::stateful_pointer<RouterStat
         self->state.router->frames(now(), m.from, m.incarnation, std::move(m.frames));
         settle();
       },
+      [=](const PeerReached& m) {
+        self->state.router->reach(now(), m.peer, m.incarnation, m.change, m.silence);
+        settle();
+      },
       [=](const TickCame&) {
         // A timer set before an earlier one was asked for: the next is set already, a second one would never end.
         if (self->state.wake && now() < *self->state.wake) return;

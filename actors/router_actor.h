@@ -45,6 +45,12 @@ struct FramesCame {
   Incarnation incarnation;
   Frames frames;
 };
+struct PeerReached {
+  NodeName peer;
+  Incarnation incarnation;
+  Reach change = Reach::reachable;
+  Duration silence{0};
+};
 struct TickCame {};
 /// Which requests have waited longest?
 struct ListOldest {
@@ -65,6 +71,7 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::SendAnswer)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::LinkCameUp)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::LinkWentDown)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::FramesCame)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::PeerReached)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::TickCame)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::ListOldest)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::StopRouting)
@@ -80,6 +87,7 @@ using RouterActor = caf::typed_actor<caf::reacts_to<SendRequest>,       //
                                      caf::reacts_to<LinkCameUp>,        //
                                      caf::reacts_to<LinkWentDown>,      //
                                      caf::reacts_to<FramesCame>,        //
+                                     caf::reacts_to<PeerReached>,       //
                                      caf::reacts_to<TickCame>,          //
                                      caf::reacts_to<ListOldest>,        //
                                      caf::reacts_to<StopRouting>>;

@@ -36,6 +36,7 @@ std::string_view name_of(ErrorCode code) {
     case ErrorCode::storage_full: return "storage_full";
     case ErrorCode::corrupt_data: return "corrupt_data";
     case ErrorCode::internal: return "internal";
+    case ErrorCode::you_are_dead: return "you_are_dead";
   }
   return "unknown_code";
 }

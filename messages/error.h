@@ -48,6 +48,7 @@ enum class ErrorCode : std::uint16_t {
   storage_full = 28,
   corrupt_data = 29,
   internal = 30,  ///< a promise was dropped, an invariant broke
+  you_are_dead = 31,  ///< the peer took this node for dead: its session with this life is over, a new life may join
 };
 
 /// "peer_down"

@@ -175,14 +175,14 @@ void MemoryLink::send(const NodeName& to, Frames frames) {
   hub_->drain(peer);
 }
 
-void MemoryLink::disconnect(const NodeName& to) {
+void MemoryLink::disconnect(const NodeName& to, const Farewell& farewell) {
   std::shared_ptr<Endpoint> peer;
   {
     const std::lock_guard lock(hub_->mutex);
     peer = hub_->peer_named(*self_, to);
     if (!peer) return;
     hub_->part(*self_, *peer, about(peer->self, ErrorCode::cancelled, "disconnected by this node"),
-               about(self_->self, ErrorCode::peer_down, "disconnected by the peer"));
+               about(self_->self, farewell.code, farewell.message));
   }
   hub_->drain(self_);
   hub_->drain(peer);

@@ -42,7 +42,7 @@ class MemoryLink final : public Link {
   [[nodiscard]] bool guards_bytes() const override { return true; }
   void connect(std::string_view address) override;
   void send(const NodeName& to, Frames frames) override;
-  void disconnect(const NodeName& peer) override;
+  void disconnect(const NodeName& peer, const Farewell& farewell) override;
 
   /// Peers see peer_down. May be called from within a call to the sink; that call is then the last.
   void stop() override;

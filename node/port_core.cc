@@ -366,6 +366,11 @@ void PortCore::on_link_down(const NodeName& peer, Incarnation incarnation, const
   give([this, peer, incarnation, why](TimePoint) { router_.link_down(peer, incarnation, why); });
 }
 
+void PortCore::on_reach(const NodeName& peer, Incarnation incarnation, Reach change, Duration silence) {
+  if (change != Reach::down) return;
+  give([this, peer, incarnation, silence](TimePoint) { router_.silent(peer, incarnation, silence); });
+}
+
 void PortCore::on_connect_failed(std::string_view address, const Error& why) {
   give([this, address = std::string(address), why](TimePoint) { router_.connect_failed(address, why); });
 }
@@ -374,8 +379,8 @@ void PortCore::connect(const std::string& address) {
   if (link_) link_->connect(address);
 }
 
-void PortCore::disconnect(const NodeName& peer) {
-  if (link_) link_->disconnect(peer);
+void PortCore::disconnect(const NodeName& peer, const Farewell& farewell) {
+  if (link_) link_->disconnect(peer, farewell);
 }
 
 void PortCore::transmit(const NodeName& to, Frames frames) {

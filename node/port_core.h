@@ -72,10 +72,11 @@ class PortCore final : public std::enable_shared_from_this<PortCore>, private Li
   void on_link_up(const Peer& peer) override;
   void on_frames(const NodeName& from, Incarnation incarnation, Frames frames) override;
   void on_link_down(const NodeName& peer, Incarnation incarnation, const Error& why) override;
+  void on_reach(const NodeName& peer, Incarnation incarnation, Reach change, Duration silence) override;
   void on_connect_failed(std::string_view address, const Error& why) override;
 
   void connect(const std::string& address) override;
-  void disconnect(const NodeName& peer) override;
+  void disconnect(const NodeName& peer, const Farewell& farewell) override;
   void transmit(const NodeName& to, Frames frames) override;
   void serve(port::Request request) override;
   void end(Port::Done done, Port::Outcome outcome, port::Body body, std::string why) override;

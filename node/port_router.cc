@@ -43,7 +43,7 @@ void Router::connect(TimePoint now, const NodeName& name, const std::string& add
 void Router::remove(const NodeName& name) {
   const auto found = peers_.find(name);
   if (found == peers_.end()) return;
-  if (found->second.phase == Phase::up) surroundings_.disconnect(name);
+  if (found->second.phase == Phase::up) surroundings_.disconnect(name, {});
   lose(name, Phase::removed, fmt::format("{} was removed by this port", name));
 }
 
@@ -51,11 +51,11 @@ void Router::link_up(TimePoint now, const Peer& peer) {
   if (stopped_) return;
   PeerState& state = peers_[peer.name];
   if (state.phase == Phase::up && state.life == peer.incarnation) return;  // goes on over a new connection
-  if (state.phase == Phase::removed) return surroundings_.disconnect(peer.name);
+  if (state.phase == Phase::removed) return surroundings_.disconnect(peer.name, {});
   if (state.phase == Phase::up) lose(peer.name, Phase::lost, fmt::format("{} was made again", peer.name));
   if (state.life == peer.incarnation) {
     // Its session is gone here, and numbers of a second one could be taken for those of the first.
-    surroundings_.disconnect(peer.name);
+    surroundings_.disconnect(peer.name, {});
     return lose(peer.name, Phase::lost, fmt::format("this life of {} was lost or removed before", peer.name));
   }
   state.phase = Phase::up;
@@ -81,6 +81,15 @@ void Router::link_down(const NodeName& peer, Incarnation incarnation, const Erro
   const auto found = peers_.find(peer);
   if (found == peers_.end() || found->second.phase != Phase::up || found->second.life != incarnation) return;
   lose(peer, Phase::lost, fmt::format("{} is gone: {}", peer, why.message));
+}
+
+void Router::silent(const NodeName& peer, Incarnation incarnation, Duration silence) {
+  const auto found = peers_.find(peer);
+  if (found == peers_.end() || found->second.phase != Phase::up || found->second.life != incarnation) return;
+  const long long waited = milliseconds(silence);
+  surroundings_.disconnect(peer, {ErrorCode::you_are_dead, fmt::format("{} took this port for dead: nothing heard for {} ms",
+                                                                       self_.name, waited)});
+  lose(peer, Phase::lost, fmt::format("nothing was heard of {} for {} ms", peer, waited));
 }
 
 void Router::connect_failed(std::string_view address, const Error& why) {
@@ -191,7 +200,7 @@ void Router::frames(TimePoint now, const NodeName& from, Incarnation incarnation
   for (Frames& body : received.value().delivered) {
     auto message = decode(std::move(body));
     if (!message) {
-      surroundings_.disconnect(from);
+      surroundings_.disconnect(from, {});
       return lose(from, Phase::lost, fmt::format("{} sent a message that cannot be read: {}", from, message.error().message));
     }
     take({from, incarnation}, std::move(message).value());
@@ -251,9 +260,7 @@ void Router::judge_silence(TimePoint now) {
     }
   }
   for (const FailureDetector::Event& event : verdicts.events) {
-    if (event.change != FailureDetector::Change::down) continue;
-    surroundings_.disconnect(event.peer);
-    lose(event.peer, Phase::lost, fmt::format("nothing was heard of {} for {} ms", event.peer, milliseconds(event.silence)));
+    if (event.change == Reach::down) silent(event.peer, event.incarnation, event.silence);
   }
 }
 

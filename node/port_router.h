@@ -51,7 +51,7 @@ class Router {
    public:
     virtual ~Surroundings() = default;
     virtual void connect(const std::string& address) = 0;
-    virtual void disconnect(const NodeName& peer) = 0;
+    virtual void disconnect(const NodeName& peer, const Farewell& farewell) = 0;
     virtual void transmit(const NodeName& to, Frames frames) = 0;
     virtual void serve(Request request) = 0;
     /// `body` has something only if the outcome is `answered`.
@@ -70,6 +70,8 @@ class Router {
 
   void link_up(TimePoint now, const Peer& peer);
   void link_down(const NodeName& peer, Incarnation incarnation, const Error& why);
+  /// The link takes that life of the peer for dead.
+  void silent(const NodeName& peer, Incarnation incarnation, Duration silence);
   void connect_failed(std::string_view address, const Error& why);
   void frames(TimePoint now, const NodeName& from, Incarnation incarnation, Frames frames);
 

@@ -127,7 +127,9 @@ void ZmqLink::connect(std::string_view address) { state_->give(ZmqLinkCore::Conn
 
 void ZmqLink::send(const NodeName& to, Frames frames) { state_->give(ZmqLinkCore::Send{to, std::move(frames)}); }
 
-void ZmqLink::disconnect(const NodeName& peer) { state_->give(ZmqLinkCore::Disconnect{peer}); }
+void ZmqLink::disconnect(const NodeName& peer, const Farewell& farewell) {
+  state_->give(ZmqLinkCore::Disconnect{peer, farewell});
+}
 
 void ZmqLink::stop() {
   {

@@ -74,7 +74,7 @@ class ZmqLink final : public Link {
   [[nodiscard]] bool guards_bytes() const override { return address().starts_with("ipc://"); }
   void connect(std::string_view address) override;
   void send(const NodeName& to, Frames frames) override;
-  void disconnect(const NodeName& peer) override;
+  void disconnect(const NodeName& peer, const Farewell& farewell) override;
 
   /// Not from a call to the sink.
   void stop() override;

@@ -35,7 +35,8 @@ ZmqLinkCore::ZmqLinkCore(ZmqLinkParts& parts, ZmqSocket router, LinkSink& sink)
 void ZmqLinkCore::obey(TimePoint now, Command command) {
   if (const auto* order = std::get_if<Connect>(&command)) return connect(now, order->address);
   if (auto* order = std::get_if<Send>(&command)) return send(now, order->to, std::move(order->frames));
-  disconnect(std::get<Disconnect>(command).peer);
+  const auto& order = std::get<Disconnect>(command);
+  disconnect(order.peer, order.farewell);
 }
 
 bool ZmqLinkCore::work(TimePoint now) {
@@ -75,7 +76,7 @@ bool ZmqLinkCore::wait(TimePoint now) {
 }
 
 void ZmqLinkCore::close() {
-  for (auto& [address, connection] : outgoing_) connection.outgoing.say_bye();
+  for (auto& [address, connection] : outgoing_) connection.outgoing.say_bye({});
   outgoing_.clear();
   peers_.clear();
 }
@@ -108,10 +109,10 @@ void ZmqLinkCore::send(TimePoint now, const NodeName& to, Frames frames) {
   busy_.insert(connection.key);
 }
 
-void ZmqLinkCore::disconnect(const NodeName& name) {
+void ZmqLinkCore::disconnect(const NodeName& name, const Farewell& farewell) {
   const auto found = peers_.find(name);
   if (found == peers_.end()) return;
-  outgoing_.at(found->second.connection).outgoing.say_bye();
+  outgoing_.at(found->second.connection).outgoing.say_bye(farewell);
   drop(name, about(found->second.peer, ErrorCode::cancelled, "disconnected by this node"));
 }
 
@@ -213,7 +214,7 @@ void ZmqLinkCore::handle(TimePoint /*now*/, ZmqListener::Message& message) {
 
 void ZmqLinkCore::handle(TimePoint /*now*/, ZmqListener::Bye& bye) {
   if (const PeerState* peer = find(bye.from, bye.incarnation)) {
-    drop(bye.from, about(peer->peer, ErrorCode::peer_down, "disconnected by the peer"));
+    drop(bye.from, about(peer->peer, bye.farewell.code, bye.farewell.message));
   }
 }
 

@@ -34,6 +34,7 @@ class ZmqLinkCore {
   };
   struct Disconnect {
     NodeName peer;
+    Farewell farewell;
   };
   using Command = std::variant<Connect, Send, Disconnect>;
 
@@ -73,7 +74,7 @@ class ZmqLinkCore {
 
   void connect(TimePoint now, const std::string& address);
   void send(TimePoint now, const NodeName& to, Frames frames);
-  void disconnect(const NodeName& name);
+  void disconnect(const NodeName& name, const Farewell& farewell);
 
   void work_on(TimePoint now, ReadySet::Key key);
   void welcomed(TimePoint now, const std::string& address, const Authenticated& session);

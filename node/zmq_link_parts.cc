@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::uint32_t kMagic = 0x4C505254;  // "TRPL"
 constexpr int kLinesPerSecond = 5;
+constexpr std::size_t kFarewellMax = 500;
 
 }  // namespace
 
@@ -48,6 +49,25 @@ std::optional<ZmqEnvelope> decode_envelope(std::span<const std::byte> bytes) {
   return ZmqEnvelope{.kind = kind,
                      .slot = detail::load_little_endian<std::uint32_t>(bytes.subspan(8)),
                      .token = SessionToken(bytes.subspan<12, SessionToken::kBytes>())};
+}
+
+Frame encode(const Farewell& farewell) {
+  std::vector<std::byte> bytes(2);
+  detail::store_little_endian(std::span<std::byte>{bytes}, static_cast<std::uint16_t>(farewell.code));
+  const auto text = std::as_bytes(std::span{farewell.message}).first(std::min(farewell.message.size(), kFarewellMax));
+  bytes.insert(bytes.end(), text.begin(), text.end());
+  return make_frame(std::move(bytes));
+}
+
+Farewell decode_farewell(std::span<const std::byte> bytes) {
+  if (bytes.size() < 2 || bytes.size() > 2 + kFarewellMax) return {};
+  Farewell farewell;
+  farewell.code = static_cast<ErrorCode>(detail::load_little_endian<std::uint16_t>(bytes));
+  if (farewell.code != ErrorCode::peer_down && farewell.code != ErrorCode::you_are_dead) return {};
+  const auto text = bytes.subspan(2);
+  farewell.message.assign(reinterpret_cast<const char*>(text.data()), text.size());
+  const bool printable = std::ranges::all_of(farewell.message, [](char c) { return c >= ' ' && c <= '~'; });
+  return printable ? farewell : Farewell{};
 }
 
 std::size_t size_of(const Frames& frames) {

@@ -52,7 +52,7 @@ struct ZmqEnvelope {
   static constexpr std::size_t kBytes = 20;
   enum class Kind : std::uint8_t {
     message = 1,
-    bye = 2,  ///< the sender closes this connection on purpose; no further frame
+    bye = 2,  ///< the sender closes this connection on purpose; one more frame, a farewell, says why
   };
   Kind kind = Kind::message;
   std::uint32_t slot = 0;
@@ -63,6 +63,12 @@ struct ZmqEnvelope {
 
 /// None if the bytes are no envelope. Proves nothing: the token is still to be compared.
 [[nodiscard]] std::optional<ZmqEnvelope> decode_envelope(std::span<const std::byte> bytes);
+
+/// The error code (2, little-endian), then the text.
+[[nodiscard]] Frame encode(const Farewell& farewell);
+
+/// The usual farewell if the bytes are none: another code, other characters, too long.
+[[nodiscard]] Farewell decode_farewell(std::span<const std::byte> bytes);
 
 [[nodiscard]] std::size_t size_of(const Frames& frames);
 

@@ -65,7 +65,10 @@ std::optional<ZmqListener::Happened> ZmqListener::take_message(TimePoint now, co
     return std::nullopt;
   }
   const Session& session = found->second;
-  if (envelope->kind == ZmqEnvelope::Kind::bye) return Bye{.from = session.peer, .incarnation = session.incarnation};
+  if (envelope->kind == ZmqEnvelope::Kind::bye) {
+    const auto words = message.size() == 3 ? message[2].bytes : std::span<const std::byte>{};
+    return Bye{.from = session.peer, .incarnation = session.incarnation, .farewell = decode_farewell(words)};
+  }
   message.erase(message.begin(), message.begin() + 2);
   return Message{.from = session.peer, .incarnation = session.incarnation, .frames = std::move(message)};
 }

@@ -37,6 +37,7 @@ class ZmqListener {
   struct Bye {
     NodeName from;
     Incarnation incarnation;
+    Farewell farewell;
   };
   using Happened = std::variant<Proved, Message, Bye>;
 

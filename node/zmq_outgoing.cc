@@ -56,11 +56,11 @@ void ZmqOutgoing::send(Frames frames) {
   backlog_.push_back(std::move(frames));
 }
 
-void ZmqOutgoing::say_bye() {
+void ZmqOutgoing::say_bye(const Farewell& farewell) {
   if (!welcomed_) return;
   std::optional<ZmqEnvelope> envelope = decode_envelope(envelope_.bytes);
   envelope->kind = ZmqEnvelope::Kind::bye;
-  (void)data_->send({encode(*envelope)});
+  (void)data_->send({encode(*envelope), encode(farewell)});
 }
 
 std::optional<TimePoint> ZmqOutgoing::next_due() const {

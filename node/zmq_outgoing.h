@@ -46,8 +46,8 @@ class ZmqOutgoing {
   /// Sends one message, or keeps it while the connection cannot take it. Call `work` before waiting.
   void send(Frames frames);
 
-  /// Tells the peer that this node closes the connection on purpose.
-  void say_bye();
+  /// Tells the peer that this node closes the connection on purpose, and why.
+  void say_bye(const Farewell& farewell);
 
   [[nodiscard]] const std::string& address() const { return address_; }
   [[nodiscard]] bool connected() const { return connected_; }

@@ -38,7 +38,7 @@ class FaultyLink final : public Link {
   [[nodiscard]] bool guards_bytes() const override { return inner_->guards_bytes(); }
   void connect(std::string_view address) override { inner_->connect(address); }
   void send(const NodeName& to, Frames frames) override;
-  void disconnect(const NodeName& peer) override { inner_->disconnect(peer); }
+  void disconnect(const NodeName& peer, const Farewell& farewell) override { inner_->disconnect(peer, farewell); }
   void stop() override;
 
  private:

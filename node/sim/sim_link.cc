@@ -126,15 +126,15 @@ void SimNetwork::arrive(Message& message) {
   receiver.sink->on_frames(sender.name, sender.incarnation, std::move(message.frames));
 }
 
-void SimNetwork::close(const std::shared_ptr<Connection>& connection, std::size_t by, Farewell farewell,
+void SimNetwork::close(const std::shared_ptr<Connection>& connection, std::size_t by, Closing closing,
                        const Error& why) {
   const End& closer = connection->ends[by];
   const End& other = connection->ends[1 - by];
   connection->from[1 - by].open = false;
   connections_.erase(std::minmax(closer->self.name, other->self.name));
-  if (farewell == Farewell::none) return;
+  if (closing == Closing::none) return;
   TimePoint due = schedule_->now() + schedule_->choices().around(faults_.delay_mean);
-  if (farewell == Farewell::after_all) due = std::max(due, connection->from[by].due_max + Duration(1));
+  if (closing == Closing::after_all) due = std::max(due, connection->from[by].due_max + Duration(1));
   schedule_->at(due, other->self.name, "close from " + closer->self.name, [connection, by, why] {
     connection->from[by].open = false;
     if (LinkSink* sink = connection->ends[1 - by]->sink) {
@@ -144,12 +144,12 @@ void SimNetwork::close(const std::shared_ptr<Connection>& connection, std::size_
   });
 }
 
-void SimNetwork::disconnect(const End& end, const NodeName& from) {
+void SimNetwork::disconnect(const End& end, const NodeName& from, const Farewell& farewell) {
   const auto connection = find(end->self.name, from);
   if (end->closed || !connection) return;
   const std::size_t by = connection->ends[0] == end ? 0 : 1;
   const Peer peer = connection->ends[1 - by]->self;
-  close(connection, by, Farewell::after_all, about(end->self, ErrorCode::peer_down, "disconnected by the peer"));
+  close(connection, by, Closing::after_all, about(end->self, farewell.code, farewell.message));
   schedule_->at(schedule_->now(), end->self.name, "close to " + from, [end, peer] {
     if (end->sink == nullptr) return;
     end->sink->on_link_down(peer.name, peer.incarnation,
@@ -157,7 +157,7 @@ void SimNetwork::disconnect(const End& end, const NodeName& from) {
   });
 }
 
-void SimNetwork::close_all(const End& end, Farewell farewell) {
+void SimNetwork::close_all(const End& end, Closing closing) {
   end->closed = true;
   end->sink = nullptr;
   const Error why = about(end->self, ErrorCode::peer_down, "connection closed");
@@ -165,7 +165,7 @@ void SimNetwork::close_all(const End& end, Farewell farewell) {
   for (const auto& [pair, connection] : connections_) {
     if (connection->ends[0] == end || connection->ends[1] == end) open.push_back(connection);
   }
-  for (const auto& connection : open) close(connection, connection->ends[0] == end ? 0 : 1, farewell, why);
+  for (const auto& connection : open) close(connection, connection->ends[0] == end ? 0 : 1, closing, why);
   if (const auto mine = listening_.find(end->self.address); mine != listening_.end() && mine->second == end) {
     listening_.erase(mine);
   }
@@ -185,14 +185,16 @@ void SimLink::connect(std::string_view address) { network_->connect(end_, std::s
 
 void SimLink::send(const NodeName& to, Frames frames) { network_->send(end_, to, std::move(frames)); }
 
-void SimLink::disconnect(const NodeName& peer) { network_->disconnect(end_, peer); }
+void SimLink::disconnect(const NodeName& peer, const Farewell& farewell) {
+  network_->disconnect(end_, peer, farewell);
+}
 
 void SimLink::stop() {
-  if (!end_->closed) network_->close_all(end_, SimNetwork::Farewell::after_all);
+  if (!end_->closed) network_->close_all(end_, SimNetwork::Closing::after_all);
 }
 
 void SimLink::kill(Death death) {
-  network_->close_all(end_, death == Death::closed ? SimNetwork::Farewell::cut : SimNetwork::Farewell::none);
+  network_->close_all(end_, death == Death::closed ? SimNetwork::Closing::cut : SimNetwork::Closing::none);
 }
 
 }  // namespace troupe::sim

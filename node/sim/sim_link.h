@@ -47,7 +47,7 @@ class SimNetwork : public std::enable_shared_from_this<SimNetwork> {
   };
   struct Message;
   /// How the other end of a connection learns that it has ended.
-  enum class Farewell : std::uint8_t {
+  enum class Closing : std::uint8_t {
     after_all,  ///< it closes when all that was sent has arrived
     cut,        ///< it closes after a delay; what arrives later is lost
     none,       ///< it does not
@@ -58,9 +58,9 @@ class SimNetwork : public std::enable_shared_from_this<SimNetwork> {
   void open(const End& end, const std::string& address);
   void send(const End& end, const NodeName& to, Frames frames);
   void arrive(Message& message);
-  void close(const std::shared_ptr<Connection>& connection, std::size_t by, Farewell farewell, const Error& why);
-  void disconnect(const End& end, const NodeName& from);
-  void close_all(const End& end, Farewell farewell);
+  void close(const std::shared_ptr<Connection>& connection, std::size_t by, Closing closing, const Error& why);
+  void disconnect(const End& end, const NodeName& from, const Farewell& farewell);
+  void close_all(const End& end, Closing closing);
   [[nodiscard]] std::shared_ptr<Connection> find(const NodeName& a, const NodeName& b) const;
 
   const std::shared_ptr<Schedule> schedule_;
@@ -83,7 +83,7 @@ class SimLink final : public Link {
   [[nodiscard]] std::string address() const override { return end_->self.address; }
   void connect(std::string_view address) override;
   void send(const NodeName& to, Frames frames) override;
-  void disconnect(const NodeName& peer) override;
+  void disconnect(const NodeName& peer, const Farewell& farewell) override;
   void stop() override;
 
   /// Ends it without a word from its node.

@@ -10,7 +10,6 @@ namespace troupe {
 namespace {
 
 using namespace std::chrono_literals;
-using Change = FailureDetector::Change;
 using Event = FailureDetector::Event;
 
 constexpr Incarnation kFirst{.high = 1, .low = 1};
@@ -44,8 +43,8 @@ BOOST_AUTO_TEST_CASE(silent_peer_is_unreachable_after_300_ms_and_down_after_800_
   watch(detector, "ps0");
   const std::vector<Event> events = run(detector, 0ms, 2s);
   BOOST_REQUIRE_EQUAL(events.size(), 2U);
-  BOOST_TEST((events[0] == Event{"ps0", kFirst, Change::unreachable, 300ms}));
-  BOOST_TEST((events[1] == Event{"ps0", kFirst, Change::down, 800ms}));
+  BOOST_TEST((events[0] == Event{"ps0", kFirst, Reach::unreachable, 300ms}));
+  BOOST_TEST((events[1] == Event{"ps0", kFirst, Reach::down, 800ms}));
   BOOST_TEST(detector.watched() == 0U);
 }
 
@@ -64,7 +63,7 @@ BOOST_AUTO_TEST_CASE(unreachable_peer_that_is_heard_is_reachable_again_once) {
   BOOST_TEST(run(detector, 0ms, 500ms).size() == 1U);
   const auto event = detector.heard("ps0", kFirst, at(510ms));
   BOOST_REQUIRE(event.has_value());
-  BOOST_TEST((*event == Event{"ps0", kFirst, Change::reachable, 510ms}));
+  BOOST_TEST((*event == Event{"ps0", kFirst, Reach::reachable, 510ms}));
   BOOST_TEST(!detector.heard("ps0", kFirst, at(511ms)).has_value());
   BOOST_TEST(run(detector, 511ms, 800ms).empty());
 }
@@ -83,8 +82,8 @@ BOOST_AUTO_TEST_CASE(peer_is_judged_by_what_it_promised_last) {
   detector.promised("ps0", kSecond, 100ms);  // another life
   const std::vector<Event> events = run(detector, 0ms, 2s);
   BOOST_REQUIRE_EQUAL(events.size(), 2U);
-  BOOST_TEST((events[0] == Event{"ps0", kFirst, Change::unreachable, 700ms}));  // 500 + 200
-  BOOST_TEST((events[1] == Event{"ps0", kFirst, Change::down, 1600ms}));        // 2 * 500 + 600
+  BOOST_TEST((events[0] == Event{"ps0", kFirst, Reach::unreachable, 700ms}));  // 500 + 200
+  BOOST_TEST((events[1] == Event{"ps0", kFirst, Reach::down, 1600ms}));        // 2 * 500 + 600
 }
 
 BOOST_AUTO_TEST_CASE(peer_that_promised_nothing_or_too_much_has_the_longest_interval) {
@@ -94,8 +93,8 @@ BOOST_AUTO_TEST_CASE(peer_that_promised_nothing_or_too_much_has_the_longest_inte
     if (promises) detector.promised("ps0", kFirst, 24h);
     const std::vector<Event> events = run(detector, 0ms, 5s);
     BOOST_REQUIRE_EQUAL(events.size(), 2U);
-    BOOST_TEST((events[0] == Event{"ps0", kFirst, Change::unreachable, 1200ms}));  // 1000 + 200
-    BOOST_TEST((events[1] == Event{"ps0", kFirst, Change::down, 2600ms}));         // 2 * 1000 + 600
+    BOOST_TEST((events[0] == Event{"ps0", kFirst, Reach::unreachable, 1200ms}));  // 1000 + 200
+    BOOST_TEST((events[1] == Event{"ps0", kFirst, Reach::down, 2600ms}));         // 2 * 1000 + 600
   }
 }
 
@@ -166,8 +165,8 @@ BOOST_AUTO_TEST_CASE(silence_before_and_after_an_own_stall_adds_up) {
   // Asked for 300 ms, came at 5300 ms: a stall of 5000 ms, so the silence is 300 ms there and 400 ms one tick later.
   const std::vector<Event> events = run(detector, 5300ms, 6s);
   BOOST_REQUIRE_EQUAL(events.size(), 2U);
-  BOOST_TEST((events[0] == Event{"ps0", kFirst, Change::unreachable, 400ms}));
-  BOOST_TEST((events[1] == Event{"ps0", kFirst, Change::down, 800ms}));
+  BOOST_TEST((events[0] == Event{"ps0", kFirst, Reach::unreachable, 400ms}));
+  BOOST_TEST((events[1] == Event{"ps0", kFirst, Reach::down, 800ms}));
 }
 
 BOOST_AUTO_TEST_CASE(only_the_silent_peer_is_blamed) {

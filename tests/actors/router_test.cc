@@ -44,7 +44,9 @@ struct TestNode final : Router::Surroundings {
   void peer_down(const Peer& peer, const Error& why) override {
     events.push_back("down " + peer.name + " " + std::string(name_of(why.code)));
   }
-  void give_up(const NodeName& peer) override { events.push_back("give up " + peer); }
+  void give_up(const NodeName& peer, const Farewell& farewell) override {
+    events.push_back("give up " + peer + ": " + std::string(name_of(farewell.code)) + " " + farewell.message);
+  }
   void pending_changed(std::size_t requests) override { pending = requests; }
   void warn(std::string text) override { events.push_back("warn " + text); }
   void cancel_soon(RequestId request) override { to_cancel.push_back(request); }
@@ -351,7 +353,24 @@ BOOST_AUTO_TEST_CASE(silent_peer_is_given_up, *label("fault-F13")) {
   BOOST_REQUIRE(answers.size() == 1U);
   BOOST_TEST((answers[0].error().code == ErrorCode::peer_down));
   BOOST_TEST(answers[0].error().message.starts_with("nothing heard for 8"), answers[0].error().message);
-  BOOST_TEST(a.events.back() == "give up b");
+  BOOST_TEST(a.events.back().starts_with("give up b: you_are_dead node a took this node for dead: nothing heard for 8"),
+             a.events.back());
+}
+
+BOOST_AUTO_TEST_CASE(peer_that_the_link_judges_dead_is_lost_and_told_so_and_its_life_stays_over, *label("fault-F13")) {
+  Answers answers;
+  a.router.request(at(0ms), call_to("b"), into(answers));
+  a.router.reach(at(1s), "b", {9, 9}, Reach::down, 10s);  // of another life
+  a.router.reach(at(1s), "b", b.self.incarnation, Reach::unreachable, 300ms);
+  BOOST_TEST(answers.empty());
+  a.router.reach(at(10s), "b", b.self.incarnation, Reach::down, 10s);
+  BOOST_REQUIRE(answers.size() == 1U);
+  BOOST_TEST((answers[0].error().code == ErrorCode::peer_down));
+  const std::string told = "give up b: you_are_dead node a took this node for dead: nothing heard for 10000 ms";
+  BOOST_TEST((a.events == std::vector<std::string>{"up b", "down b peer_down", told}));
+  a.router.link_up(at(11s), b.self);
+  BOOST_TEST(a.events.back() == told);
+  BOOST_TEST(a.events.size() == 4U);
 }
 
 BOOST_AUTO_TEST_CASE(bytes_that_are_no_message_change_nothing_or_end_the_connection) {

@@ -224,7 +224,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(connecting_twice_or_from_both_sides_is_one_connect
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(disconnect_is_down_on_both_sides_and_a_later_connect_is_up_again, Links, AllLinks) {
   Two<Links> two;
-  two.a.link->disconnect("b");
+  two.a.link->disconnect("b", {});
   two.a.sink.wait_downs(1);
   two.b.sink.wait_downs(1);
   BOOST_TEST((two.a.sink.downs[0].why.code == ErrorCode::cancelled));
@@ -237,6 +237,16 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(disconnect_is_down_on_both_sides_and_a_later_conne
   two.b.sink.wait_ups(2);
   two.a.send("b", "again");
   two.b.sink.wait_messages(1);
+}
+
+BOOST_AUTO_TEST_CASE_TEMPLATE(disconnected_peer_hears_why, Links, AllLinks) {
+  Two<Links> two;
+  two.a.link->disconnect("b", {ErrorCode::you_are_dead, "node a took this node for dead: nothing heard for 10.2 s"});
+  two.b.sink.wait_downs(1);
+  BOOST_TEST((two.b.sink.downs[0].why.code == ErrorCode::you_are_dead));
+  BOOST_TEST(two.b.sink.downs[0].why.message == "node a took this node for dead: nothing heard for 10.2 s");
+  two.a.sink.wait_downs(1);
+  BOOST_TEST((two.a.sink.downs[0].why.code == ErrorCode::cancelled));
 }
 
 BOOST_AUTO_TEST_CASE_TEMPLATE(peer_that_stops_is_down_and_named, Links, AllLinks) {

@@ -28,7 +28,7 @@ struct World : private port::Router::Surroundings {
   std::vector<std::string> take() { return std::exchange(lines, {}); }
 
   void connect(const std::string& address) override { lines.push_back("connect " + address); }
-  void disconnect(const NodeName& peer) override { lines.push_back("disconnect " + peer); }
+  void disconnect(const NodeName& peer, const Farewell& /*farewell*/) override { lines.push_back("disconnect " + peer); }
   void transmit(const NodeName& to, Frames frames) override {
     lines.push_back("send " + to);
     sent = std::move(frames);

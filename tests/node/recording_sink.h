@@ -28,6 +28,11 @@ class RecordingSink final : public LinkSink {
     std::string address;
     Error why;
   };
+  struct Reached {
+    NodeName peer;
+    Reach change;
+    Duration silence;
+  };
   struct Message {
     NodeName from;
     Incarnation incarnation;
@@ -52,6 +57,9 @@ class RecordingSink final : public LinkSink {
       downs.push_back({peer, incarnation, why});
       order.push_back("down " + peer);
     });
+  }
+  void on_reach(const NodeName& peer, Incarnation /*incarnation*/, Reach change, Duration silence) override {
+    changes.change([&] { reaches.push_back({peer, change, silence}); });
   }
   void on_connect_failed(std::string_view address, const Error& why) override {
     changes.change([&] { failures.push_back({std::string(address), why}); });
@@ -90,6 +98,7 @@ class RecordingSink final : public LinkSink {
   std::vector<Peer> ups;
   std::vector<Down> downs;
   std::vector<Failure> failures;
+  std::vector<Reached> reaches;
   std::vector<Message> messages;
   std::vector<std::string> order;
 

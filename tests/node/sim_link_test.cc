@@ -126,7 +126,7 @@ BOOST_AUTO_TEST_CASE(a_silent_death_is_told_to_nobody) {
 
 BOOST_AUTO_TEST_CASE(disconnecting_is_told_to_both_ends_and_the_pair_may_connect_again) {
   Pair pair(7);
-  pair.b.disconnect("a");
+  pair.b.disconnect("a", {});
   pair.pass(1s);
   BOOST_TEST_REQUIRE(pair.sink_a.downs.size() == 1U);
   BOOST_TEST_REQUIRE(pair.sink_b.downs.size() == 1U);

@@ -56,7 +56,7 @@ class CarrierLink final : public Link {
     ++sent_;
     memory_.send(to, std::move(frames));
   }
-  void disconnect(const NodeName& peer) override { memory_.disconnect(peer); }
+  void disconnect(const NodeName& peer, const Farewell& farewell) override { memory_.disconnect(peer, farewell); }
   void stop() override { memory_.stop(); }
 
  private:
