@@ -1,6 +1,6 @@
 // Writes what became of each labelled test into the file that $TROUPE_TEST_RESULTS names; CTest sets it, the acceptance
 // table reads it. One line each: the program, then every labelled test with its labels before any test runs, then its
-// end: a test that is listed and has no end did not run, whatever killed the program.
+// end, with the reason why it was skipped: a test that is listed and has no end did not run, whatever killed the program.
 #include <boost/test/results_collector.hpp>
 #include <boost/test/tree/observer.hpp>
 #include <boost/test/tree/traverse.hpp>
@@ -22,6 +22,12 @@ std::string labels_of(const ut::test_unit& unit) {
   if (unit.p_parent_id != ut::INV_TEST_UNIT_ID)
     labels += labels_of(ut::framework::get(unit.p_parent_id, ut::TUT_SUITE));
   return labels;
+}
+
+/// The reason as the precondition says it.
+std::string plain(const std::string& reason) {
+  const std::string before = "precondition failed: ";
+  return reason.starts_with(before) ? reason.substr(before.size()) : reason;
 }
 
 void for_each_labelled_case(const ut::test_unit& root, const std::function<void(const ut::test_unit&)>& visit) {
@@ -59,16 +65,19 @@ class ResultLog final : public ut::test_observer {
   }
 
   /// What a broken fixture skips has not run; what its own precondition skips has no business in this run.
-  void test_unit_skipped(const ut::test_unit& unit, ut::const_string) override {
+  void test_unit_skipped(const ut::test_unit& unit, ut::const_string reason) override {
     if (unit.check_preconditions()) return;
-    for_each_labelled_case(unit, [this](const ut::test_unit& test) { say("skipped", test); });
+    const std::string why = plain(std::string(reason.begin(), reason.end()));
+    for_each_labelled_case(unit, [&](const ut::test_unit& test) { say("skipped", test, why); });
   }
 
   /// Before the collector of results at starts, and so after it at ends.
   int priority() override { return 1; }
 
  private:
-  void say(const char* what, const ut::test_unit& test) { out_ << what << ' ' << test.full_name() << std::endl; }
+  void say(const char* what, const ut::test_unit& test, const std::string& why = {}) {
+    out_ << what << ' ' << test.full_name() << (why.empty() ? "" : " ") << why << std::endl;
+  }
 
   std::ofstream out_;
 };

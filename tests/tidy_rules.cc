@@ -99,9 +99,9 @@ constexpr std::array<std::string_view, 9> kTestsOfSeveralFiles{
 };
 
 /// Folders of tests that mirror nothing.
-constexpr std::array<std::string_view, 7> kTestsOfTheWhole{"tests/conformance/", "tests/scenarios/", "tests/process/",
-                                                           "tests/fuzz/",        "tests/bench/",     "tests/install/",
-                                                           "tests/reference/"};
+constexpr std::array<std::string_view, 8> kTestsOfTheWhole{"tests/conformance/", "tests/scenarios/", "tests/process/",
+                                                           "tests/chaos/",       "tests/fuzz/",      "tests/bench/",
+                                                           "tests/install/",     "tests/reference/"};
 
 constexpr std::array<std::string_view, 4> kUnfinished{"TODO", "FIXME", "XXX", "HACK"};
 constexpr std::array<std::string_view, 5> kSleeps{"sleep_for", "sleep_until", "sleep(", "usleep(", "nanosleep("};

@@ -18,6 +18,10 @@ std::pair<std::uint64_t, std::uint64_t> bytes_with(Scope& scope, const NodeName&
 
 Tensor filled(std::int64_t size, double value) { return full({size}, value); }
 
+std::int64_t count_elements(const Tensor& tensor) { return tensor.numel(); }
+
+std::int64_t count_characters(const std::string& text) { return static_cast<std::int64_t>(text.size()); }
+
 double fetched_sum(Scope& scope, const RRef<Tensor>& tensor) { return sum(tensor.to_here(scope)).item(); }
 
 double forwarded_sum(Scope& scope, const NodeName& other, const RRef<Tensor>& tensor) {
@@ -43,6 +47,8 @@ std::int64_t square_often(Scope& scope, const NodeName& other, std::int64_t time
 FunctionRegistry with_load_functions(const FunctionRegistry& everywhere) {
   return everywhere.with({{"bytes_with", &bytes_with},
                           {"filled", &filled},
+                          {"count_elements", &count_elements},
+                          {"count_characters", &count_characters},
                           {"fetched_sum", &fetched_sum},
                           {"forwarded_sum", &forwarded_sum},
                           {"arrive_often", &arrive_often},

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <utility>
 
 #include "actors/function_registry.h"
@@ -16,6 +17,10 @@ namespace troupe::testing {
 std::pair<std::uint64_t, std::uint64_t> bytes_with(Scope& scope, const NodeName& peer);
 
 Tensor filled(std::int64_t size, double value);
+
+/// Elements of `tensor`, characters of `text`.
+std::int64_t count_elements(const Tensor& tensor);
+std::int64_t count_characters(const std::string& text);
 
 /// Fetches the tensor and returns the sum of its elements.
 double fetched_sum(Scope& scope, const RRef<Tensor>& tensor);

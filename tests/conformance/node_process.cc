@@ -5,14 +5,18 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
+#include <cerrno>
 #include <stdexcept>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -25,14 +29,33 @@ namespace {
 constexpr int kSecretDescriptor = 3;
 
 /// In the child, after fork in a program with threads: only what is safe in a signal handler.
-[[noreturn]] void become(char* const* arguments, int secret, pid_t parent) {
+[[noreturn]] void become(char* const* arguments, int secret, int network, pid_t parent) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(126);
+  if (network >= 0 && setns(network, CLONE_NEWNET) != 0) _exit(125);
   dup2(secret, kSecretDescriptor);
   fcntl(kSecretDescriptor, F_SETFD, 0);  // it may have been that number already
   close_range(kSecretDescriptor + 1, ~0U, 0);
   execv("/proc/self/exe", arguments);
   _exit(127);
+}
+
+/// Gives up the privileges of root for a user that owns nothing else. The end of the parent is still the end of this process.
+void become_user(uid_t user) {
+  const pid_t parent = getppid();
+  if (setresgid(user, user, user) != 0 || setresuid(user, user, user) != 0) {
+    throw std::system_error(errno, std::generic_category(), "cannot become another user");
+  }
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != parent) throw std::runtime_error("the parent has ended");
+}
+
+/// Safe in a signal handler.
+bool set_limit(pid_t process, __rlimit_resource resource, rlim_t most) {
+  rlimit limits{};
+  if (prlimit(process, resource, nullptr, &limits) != 0) return false;
+  limits.rlim_cur = std::min(most, limits.rlim_max);
+  return prlimit(process, resource, &limits, nullptr) == 0;
 }
 
 std::string text_of(const siginfo_t& end) {
@@ -41,7 +64,7 @@ std::string text_of(const siginfo_t& end) {
 
 }  // namespace
 
-NodeProcess::NodeProcess(const NodeProcessOptions& options, const ClusterSecret& secret) {
+NodeProcess::NodeProcess(const NodeProcessOptions& options, const ClusterSecret& secret) : user_(options.user) {
   std::vector<std::string> arguments{"node",
                                      "--run_test=node_process",
                                      "--log_level=error",
@@ -52,7 +75,10 @@ NodeProcess::NodeProcess(const NodeProcessOptions& options, const ClusterSecret&
                                      std::to_string(options.world_size),
                                      std::to_string(options.pool.threads),
                                      std::to_string(options.pool.threads_max),
-                                     options.log_level};
+                                     options.log_level,
+                                     options.bind,
+                                     options.advertise,
+                                     std::to_string(options.user)};
   std::vector<char*> pointers;
   for (std::string& argument : arguments) pointers.push_back(argument.data());
   pointers.push_back(nullptr);
@@ -63,7 +89,7 @@ NodeProcess::NodeProcess(const NodeProcessOptions& options, const ClusterSecret&
   const pid_t parent = getpid();
   pid_ = fork();
   if (pid_ < 0) throw std::runtime_error("no fork");
-  if (pid_ == 0) become(pointers.data(), read_end.get(), parent);
+  if (pid_ == 0) become(pointers.data(), read_end.get(), options.network, parent);
   alive_ = detail::FileDescriptor(static_cast<int>(syscall(SYS_pidfd_open, pid_, 0)));
   static_cast<void>(secret.to_descriptor(write_end.get()).value());
 }
@@ -73,6 +99,22 @@ NodeProcess::~NodeProcess() {
 }
 
 void NodeProcess::send(int signal) const { ::kill(pid_, signal); }
+
+void NodeProcess::limit(__rlimit_resource resource, rlim_t most) const {
+  if (user_ == 0) {
+    if (!set_limit(pid_, resource, most)) throw std::system_error(errno, std::generic_category(), "no limit");
+    return;
+  }
+  // Who is not the process's user needs a privilege that root may lack.
+  const pid_t setter = fork();
+  if (setter < 0) throw std::runtime_error("no fork");
+  if (setter == 0) {
+    const bool became = syscall(SYS_setresgid, user_, user_, user_) == 0 && syscall(SYS_setresuid, user_, user_, user_) == 0;
+    _exit(became && set_limit(pid_, resource, most) ? 0 : 1);
+  }
+  int status = 0;
+  if (waitpid(setter, &status, 0) != setter || status != 0) throw std::runtime_error("no limit");
+}
 
 void NodeProcess::kill() {
   send(SIGKILL);
@@ -94,7 +136,8 @@ std::string NodeProcess::wait(std::chrono::milliseconds patience) {
 /// What a NodeProcess runs; never part of a test run of its own.
 BOOST_AUTO_TEST_CASE(node_process, *boost::unit_test::disabled()) {
   const auto& suite = boost::unit_test::framework::master_test_suite();
-  BOOST_REQUIRE(suite.argc == 7);
+  BOOST_REQUIRE(suite.argc == 10);
+  if (const auto user = static_cast<uid_t>(std::stoul(suite.argv[9])); user != 0) become_user(user);
   NodeOptions options;
   options.name = suite.argv[1];
   options.cluster_id = "conformance";
@@ -104,6 +147,8 @@ BOOST_AUTO_TEST_CASE(node_process, *boost::unit_test::disabled()) {
   options.pool.threads_max = std::stoul(suite.argv[5]);
   options.log_level = suite.argv[6];
   options.secret = ClusterSecret::from_descriptor(kSecretDescriptor).value();
+  options.bind = suite.argv[7];
+  if (const std::string advertise = suite.argv[8]; !advertise.empty()) options.link_options["advertise"] = advertise;
   if (options.seed.starts_with("ipc://")) options.bind = options.seed + "-" + options.name;
   Node node = Node::join(options, functions_of(options.name));
   node.serve();

@@ -1,6 +1,7 @@
 // A node of a test cluster in a process of its own: this program again, running the test case `node_process` only.
 #pragma once
 
+#include <sys/resource.h>
 #include <sys/types.h>
 
 #include <chrono>
@@ -16,10 +17,14 @@ namespace troupe::testing {
 
 struct NodeProcessOptions {
   NodeName name;
-  std::string seed;
+  std::string seed = {};
   std::uint32_t world_size = 0;
-  PoolOptions pool;
-  std::string log_level;  ///< as it is, if empty
+  PoolOptions pool = {};
+  std::string log_level = {};  ///< as it is, if empty
+  std::string bind = {};       ///< where it listens; where the seed's transport likes, if empty
+  std::string advertise = {};  ///< what it says of that, if not empty
+  int network = -1;            ///< descriptor of the network namespace that it is in; that of this thread, if -1
+  uid_t user = 0;              ///< whom it becomes before it joins, so that its threads can be limited; nobody else, if 0
 };
 
 /// Joins the cluster and serves functions_of(name) until all are done. Ends, at the latest, when this object goes or when
@@ -36,6 +41,10 @@ class NodeProcess {
 
   void send(int signal) const;
 
+  /// Sets a limit of the running process (RLIMIT_AS, RLIMIT_NOFILE, RLIMIT_NPROC with a user of its own), which can be
+  /// lifted again: RLIM_INFINITY.
+  void limit(__rlimit_resource resource, rlim_t most) const;
+
   /// Sends SIGKILL and waits for the end.
   void kill();
 
@@ -43,6 +52,7 @@ class NodeProcess {
   [[nodiscard]] std::string wait(std::chrono::milliseconds patience);
 
  private:
+  const uid_t user_;
   pid_t pid_ = -1;  // -1: has ended
   detail::FileDescriptor alive_;
 };

@@ -16,7 +16,6 @@
 #include "actors/membership.h"
 #include "node/local_cluster.h"
 #include "node/log.h"
-#include "tests/conformance/node_process.h"
 
 namespace troupe::testing {
 namespace {
@@ -91,26 +90,23 @@ struct TestCluster::LocalNodes final : Nodes {
 /// Over unix sockets the world's size is known at the start and all wait for all; over TCP the trainer is there first,
 /// on a port that the system chose, and the others come as they like.
 struct TestCluster::ProcessNodes final : Nodes {
-  ProcessNodes(const std::vector<NodeName>& names, PoolOptions pool_options, Backend backend, Leaks leaks, std::string level)
-      : pool(pool_options), log_level(std::move(level)) {
-    NodeOptions options;
+  ProcessNodes(ProcessPlan plan, Backend backend) : others(std::move(plan.others)) {
+    NodeOptions& options = plan.trainer;
     options.name = "trainer";
     options.cluster_id = "conformance";
     options.secret = secret;
-    options.pool = pool;
-    options.leaks = leaks;
     if (backend == Backend::ipc) {
-      world_size = static_cast<std::uint32_t>(names.size());
+      world_size = static_cast<std::uint32_t>(others.size() + 1);
       seed = options.bind = fmt::format("ipc://@troupe-conformance-{}-{:016x}", getpid(), random_number());
-      for (const NodeName& name : names) spawn(name);
+      spawn_all();
     }
     options.world_size = world_size;
     node.emplace(Node::join(std::move(options), functions_of("trainer")));
     if (backend == Backend::tcp) {
       seed = node->address();
-      for (const NodeName& name : names) spawn(name);
+      spawn_all();
     }
-    await_all(names.size());
+    await_all(others.size() + 1);
   }
   ~ProcessNodes() override {
     const ShutdownReport report = node->shutdown(kPatience);
@@ -127,9 +123,13 @@ struct TestCluster::ProcessNodes final : Nodes {
     std::memcpy(&number, secret.bytes().data(), sizeof number);
     return number;
   }
-  void spawn(const NodeName& name) {
-    if (name == "trainer") return;
-    processes[name] = std::make_unique<NodeProcess>(NodeProcessOptions{name, seed, world_size, pool, log_level}, secret);
+  void spawn_all() {
+    for (const NodeProcessOptions& options : others) spawn(options);
+  }
+  void spawn(NodeProcessOptions options) {
+    options.seed = seed;
+    options.world_size = world_size;
+    processes[options.name] = std::make_unique<NodeProcess>(options, secret);
   }
   void await_all(std::size_t count) {
     if (const auto error = node->core().membership().wait_for_members(count, in(20s))) throw RemoteError(*error);
@@ -148,14 +148,13 @@ struct TestCluster::ProcessNodes final : Nodes {
       return peer ? peer->incarnation : Incarnation{};
     };
     const Incarnation before = life();  // nothing if its end was noticed already
-    spawn(name);
+    spawn(*std::ranges::find(others, name, &NodeProcessOptions::name));
     const TimePoint due = in(kPatience);
     while ((life() == before || life() == Incarnation{}) && std::chrono::steady_clock::now() < due) std::this_thread::yield();
     await_all(processes.size() + 1);
   }
 
-  const PoolOptions pool;
-  const std::string log_level;
+  const std::vector<NodeProcessOptions> others;
   const ClusterSecret secret = ClusterSecret::random();
   std::uint32_t world_size = 0;
   std::string seed;
@@ -171,8 +170,17 @@ TestCluster::TestCluster(std::vector<NodeName> others, PoolOptions pool, Backend
   if (backend == Backend::local) {
     nodes_ = std::make_unique<LocalNodes>(with_trainer(others_), pool, leaks);
   } else {
-    nodes_ = std::make_unique<ProcessNodes>(with_trainer(others_), pool, backend, leaks, log_level_);
+    ProcessPlan plan;
+    for (const NodeName& name : others_) plan.others.push_back({.name = name, .pool = pool, .log_level = log_level_});
+    plan.trainer.pool = pool;
+    plan.trainer.leaks = leaks;
+    nodes_ = std::make_unique<ProcessNodes>(std::move(plan), backend);
   }
+}
+
+TestCluster::TestCluster(ProcessPlan plan) {
+  for (const NodeProcessOptions& other : plan.others) others_.push_back(other.name);
+  nodes_ = std::make_unique<ProcessNodes>(std::move(plan), Backend::tcp);
 }
 
 TestCluster::~TestCluster() {
@@ -188,6 +196,8 @@ void TestCluster::kill(std::string_view name) {
 }
 
 void TestCluster::signal(std::string_view name, int signal) { nodes_->process(name).send(signal); }
+
+const NodeProcess& TestCluster::process(std::string_view name) { return nodes_->process(name); }
 
 void TestCluster::restart(const NodeName& name) {
   nodes_->restart(name);

@@ -13,6 +13,7 @@
 
 #include "actors/executor.h"
 #include "node/node.h"
+#include "tests/conformance/node_process.h"
 #include "tests/conformance/test_functions.h"
 
 namespace troupe::testing {
@@ -23,6 +24,12 @@ std::ostream& operator<<(std::ostream& out, Backend backend);
 /// The one named on the command line, after "--"; local without one.
 [[nodiscard]] Backend backend_of_this_run();
 
+/// Nodes over TCP that are not all alike.
+struct ProcessPlan {
+  std::vector<NodeProcessOptions> others;  ///< seed and world size are the cluster's to say
+  NodeOptions trainer = {};                ///< name, cluster, secret and seed are the cluster's to say
+};
+
 /// The node "trainer", which is in this process and whose program the test is, and others that serve until it ends.
 /// Make it on the thread that runs main: its processes end with the thread that made them.
 class TestCluster {
@@ -31,6 +38,9 @@ class TestCluster {
   /// if one is given; then no other cluster may be there. `leaks` is the trainer's.
   explicit TestCluster(std::vector<NodeName> others, PoolOptions pool = {}, Backend backend = backend_of_this_run(),
                        Leaks leaks = Leaks::warn, std::string log_level = {});
+
+  /// Each node serves functions_of(its name), in a process as `plan` says.
+  explicit TestCluster(ProcessPlan plan);
 
   /// Ends all nodes together, within 10 s; the test case fails if one does not end by itself, cleanly.
   ~TestCluster();
@@ -47,6 +57,9 @@ class TestCluster {
 
   /// Sends `signal` to the node's process. Not for local clusters.
   void signal(std::string_view name, int signal);
+
+  /// The process of a node. Not for local clusters.
+  [[nodiscard]] const NodeProcess& process(std::string_view name);
 
   /// Starts another life of a node that was killed. Not for local clusters.
   void restart(const NodeName& name);

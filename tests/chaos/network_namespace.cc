@@ -1,0 +1,83 @@
+#include "tests/chaos/network_namespace.h"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <exception>
+#include <stdexcept>
+#include <system_error>
+#include <thread>
+
+#include <fmt/format.h>
+
+namespace troupe::testing {
+namespace {
+
+detail::FileDescriptor network_of_this_thread() {
+  return detail::FileDescriptor(::open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC));
+}
+
+}  // namespace
+
+NetworkNamespace::NetworkNamespace() {
+  int failure = 0;
+  std::thread([this, &failure] {
+    if (::unshare(CLONE_NEWNET) != 0) {
+      failure = errno;
+    } else {
+      descriptor_ = network_of_this_thread();
+      failure = descriptor_.is_open() ? 0 : errno;
+    }
+  }).join();
+  if (failure != 0) throw std::system_error(failure, std::generic_category(), "no network namespace");
+  run("ip link set lo up");
+}
+
+void NetworkNamespace::run(const std::string& command) const {
+  const Inside inside(*this);
+  FILE* const pipe = ::popen((command + " 2>&1").c_str(), "re");
+  if (pipe == nullptr) throw std::system_error(errno, std::generic_category(), command);
+  std::string said;
+  std::array<char, 256> line{};
+  while (::fgets(line.data(), line.size(), pipe) != nullptr) said += line.data();
+  if (::pclose(pipe) != 0) throw std::runtime_error(fmt::format("{}: {}", command, said));
+}
+
+void NetworkNamespace::limit_rate(const std::string& device, std::uint32_t mbit_per_second) const {
+  run(fmt::format("tc qdisc replace dev {} root tbf rate {}mbit burst 256kb limit 2mb", device, mbit_per_second));
+}
+
+void NetworkNamespace::cut_incoming() const {
+  run("nft add table inet cut");
+  run("nft 'add chain inet cut incoming { type filter hook input priority 0; policy drop; }'");
+}
+
+void NetworkNamespace::mend() const { run("nft delete table inet cut"); }
+
+NetworkNamespace::Inside::Inside(const NetworkNamespace& place) : before_(network_of_this_thread()) {
+  if (!before_.is_open() || ::setns(place.descriptor(), CLONE_NEWNET) != 0) {
+    throw std::system_error(errno, std::generic_category(), "cannot enter a network namespace");
+  }
+}
+
+NetworkNamespace::Inside::~Inside() {
+  // A thread that cannot go back would run the next test in the wrong network.
+  if (::setns(before_.get(), CLONE_NEWNET) != 0) std::terminate();
+}
+
+void join_by_wire(const NetworkNamespace& one, const NetworkNamespace& other) {
+  one.run(fmt::format("ip link add wire type veth peer name wire netns /proc/{}/fd/{}", getpid(), other.descriptor()));
+  const auto bring_up = [](const NetworkNamespace& machine, int number) {
+    machine.run(fmt::format("ip address add 10.77.0.{}/24 dev wire", number));
+    machine.run(fmt::format("ip address add fd77::{}/64 dev wire nodad", number));
+    machine.run("ip link set wire up");
+  };
+  bring_up(one, 1);
+  bring_up(other, 2);
+}
+
+}  // namespace troupe::testing
