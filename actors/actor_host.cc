@@ -1,6 +1,8 @@
 #include <algorithm>
-#include <deque>
+#include <exception>
+#include <new>
 #include <thread>
+#include <utility>
 
 #include "actors/caf.h"
 
@@ -10,31 +12,44 @@ namespace {
 constexpr std::size_t kMessagesPerResume = 64;
 constexpr int kRoundsInline = 64;  // after so many a flooded actor goes on in the scheduler and this thread goes home
 
-/// Runs, on the thread that made it, the actors that its messages woke.
+/// Runs, on the thread that made it, the actor that its message woke. An actor that was woken and that nobody runs would
+/// stay silent for ever: so none is put where memory may be lacking.
 class InlineUnit final : public caf::execution_unit {
  public:
   explicit InlineUnit(caf::actor_system& system) : caf::execution_unit(&system) {}
 
-  void exec_later(caf::resumable* job) override { jobs_.push_back(job); }
-
-  void run() {
-    for (int round = 0; !jobs_.empty(); ++round) {
-      caf::resumable* job = jobs_.front();
-      jobs_.pop_front();
-      if (round >= kRoundsInline) {
-        system().scheduler().enqueue(job);
-        continue;
-      }
-      if (job->resume(this, kMessagesPerResume) == caf::resumable::resume_later) {
-        jobs_.push_back(job);
-      } else {
-        caf::intrusive_ptr_release(job);
-      }
+  void exec_later(caf::resumable* job) override {
+    if (job_ == nullptr) {
+      job_ = job;
+    } else if (!give_to_scheduler(job)) {
+      run_to_end(job);
     }
   }
 
+  void run() {
+    while (caf::resumable* job = std::exchange(job_, nullptr)) run_to_end(job);
+  }
+
  private:
-  std::deque<caf::resumable*> jobs_;
+  void run_to_end(caf::resumable* job) {
+    int round = 1;
+    while (job->resume(this, kMessagesPerResume) == caf::resumable::resume_later) {
+      if (++round > kRoundsInline && give_to_scheduler(job)) return;
+    }
+    caf::intrusive_ptr_release(job);
+  }
+
+  /// False if there is no memory for that.
+  bool give_to_scheduler(caf::resumable* job) {
+    try {
+      system().scheduler().enqueue(job);
+      return true;
+    } catch (const std::bad_alloc&) {
+      return false;
+    }
+  }
+
+  caf::resumable* job_ = nullptr;
 };
 
 class InlineHost final : public ActorHost {
@@ -83,6 +98,18 @@ class InlineHost final : public ActorHost {
 };
 
 }  // namespace
+
+void ActorHost::watch(caf::abstract_actor* actor, std::string_view what, Lost lost) {
+  dynamic_cast<caf::scheduled_actor&>(*actor).set_exception_handler(
+      [what, lost = std::move(lost)](caf::scheduled_actor*, std::exception_ptr& exception) noexcept -> caf::error {
+        try {
+          std::rethrow_exception(exception);
+        } catch (...) {
+          lost(failure_of_current_exception(what));
+        }
+        return caf::sec::runtime_error;
+      });
+}
 
 std::unique_ptr<ActorHost> make_inline_host() { return std::make_unique<InlineHost>(); }
 

@@ -18,12 +18,15 @@
 #include <caf/typed_actor.hpp>
 #include <caf/typed_event_based_actor.hpp>
 
+#include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "actors/clock.h"
+#include "actors/core/guarded.h"
 
 namespace troupe::detail {
 
@@ -39,18 +42,24 @@ class ActorHost {
   [[nodiscard]] virtual caf::actor_system& system() = 0;
 
   /// Hands `message` to `actor`; it runs now, on this thread, or soon on the one that is running it. A message to an
-  /// actor that has ended is dropped.
+  /// actor that has ended is dropped. Throws std::bad_alloc if there is no memory for it: then nothing was sent. What the
+  /// actor does with it throws nothing here.
   template <class Handle, class Message>
   void send(const Handle& actor, Message&& message) {
     enqueue(caf::actor_cast<caf::strong_actor_ptr>(actor),
             caf::make_mailbox_element(nullptr, caf::make_message_id(), {}, std::forward<Message>(message)));
   }
 
-  /// Spawns a typed actor that first runs when its first message arrives.
+  /// Told why an actor ended that nobody had ended.
+  using Lost = std::function<void(Error why)>;
+
+  /// Spawns a typed actor that first runs when its first message arrives. Its handlers are guarded (core/guarded.h); what
+  /// escapes all the same, from its beginning or from CAF, ends it, and `lost` is told. `what` is a literal.
   template <class Behavior, class... Args>
-  auto spawn(Behavior behavior, Args&&... args) {
+  auto spawn(std::string_view what, Lost lost, Behavior behavior, Args&&... args) {
     auto actor = system().template spawn<caf::lazy_init>(behavior, std::forward<Args>(args)...);
     forget_system_on_this_thread();
+    watch(caf::actor_cast<caf::abstract_actor*>(actor), what, std::move(lost));
     return actor;
   }
 
@@ -59,6 +68,10 @@ class ActorHost {
 
  protected:
   virtual void enqueue(const caf::strong_actor_ptr& actor, caf::mailbox_element_ptr element) = 0;
+
+ private:
+  /// Requires that the actor has not run yet.
+  static void watch(caf::abstract_actor* actor, std::string_view what, Lost lost);
 };
 
 /// The host that production uses: the sender's thread runs the receiver.

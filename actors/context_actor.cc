@@ -81,6 +81,19 @@ void ContextState::drop_part() {
   node_->run("drop context " + context_.text(), [part = std::shared_ptr<ContextPart>(std::move(part_))] {}, [](const Error&) {});
 }
 
+void ContextState::fail(Error why) {
+  if (!part_) return;  // it has ended
+  try {
+    spdlog::error("[{}] {}: context {} is lost", node_->name(), why.text(), context_.text());
+    why.peer = node_->name();
+    part_->abort(why, node_->name());
+    part_->stop(why);  // also what an abort that threw has left
+    count_passes();
+  } catch (...) {
+    node_->fail(std::move(why));
+  }
+}
+
 void ContextState::send_mark(const NodeName& to, std::uint64_t number, msg::BackwardMark mark, std::optional<TimePoint> due) {
   auto done = [node = node_->weak_from_this(), context = context_, pass = mark.pass, to, number](Result<msg::AnyMessage> answer) {
     const auto core = node.lock();
@@ -138,12 +151,13 @@ ContextActor::behavior_type context_actor(ContextActor::stateful_pointer<Context
   ContextState& state = self->state;
   state.begin(*node, std::move(context));
   const auto end = [self] {
+    self->quit();
     self->state.count_passes();
     self->state.drop_part();
-    self->quit();
   };
   // Handlers that may begin or end a pass say so afterwards.
-  return {
+  return guarded<ContextActor::behavior_type>(
+      "the context", [&state](Error why) { state.fail(std::move(why)); },
       [&state](const PeerJoined& m) { state.part().add_peer(m.node); },
       [&state](const SendRecorded& m) { state.part().record_send(m.boundary, m.send, m.peer); },
       [&state](const PassAsked& m) {
@@ -176,8 +190,7 @@ ContextActor::behavior_type context_actor(ContextActor::stateful_pointer<Context
       [&state, end](const StopContext& m) {
         state.part().stop(m.why);
         end();
-      },
-  };
+      });
 }
 
 }  // namespace troupe::detail

@@ -115,7 +115,7 @@ namespace troupe::detail {
 
 /// Runs a ContextPart (context_part.h), which has the rules.
 /// Name: "<node>/context/<creator>.<serial>".  Spawned by: Contexts.  Ends: on ReleaseContext or StopContext, after
-/// everybody who waits has an answer.
+/// everybody who waits has an answer. A handler that throws aborts the context.
 using ContextActor = caf::typed_actor<caf::reacts_to<PeerJoined>,      //
                                       caf::reacts_to<SendRecorded>,    //
                                       caf::reacts_to<PassAsked>,       //
@@ -139,6 +139,8 @@ class ContextState : public ContextPart::Surroundings {
   void handle(const PassAsked& asked);
   void handle(Delivery delivery);
   void handle(ContextNews news);
+  /// Aborts the context on all nodes: its part here is lost.
+  void fail(Error why);
   /// Hands the graph to the pool: freeing it may take long.
   void drop_part();
   void describe(const DescribeContext& question) const;

@@ -1,5 +1,7 @@
 #include "actors/contexts.h"
 
+#include <spdlog/spdlog.h>
+
 #include <atomic>
 #include <mutex>
 #include <unordered_map>
@@ -132,7 +134,17 @@ class Contexts::Directory {
 
  private:
   [[nodiscard]] bool has_ended(const ContextId& id) const { return id.creator == node_.name() || ended_.contains(id); }
-  [[nodiscard]] ContextActor spawn(const ContextId& id) const { return node_.host().spawn(context_actor, &node_, id); }
+  [[nodiscard]] ContextActor spawn(const ContextId& id) {
+    const ActorHost::Lost lost = [this, id](const Error& why) { this->lost(id, why); };
+    return node_.host().spawn("the context", lost, context_actor, &node_, id);
+  }
+
+  /// The context's actor has ended without having told anybody.
+  void lost(const ContextId& id, const Error& why) {
+    spdlog::error("[{}] {}: context {} is lost", node_.name(), why.text(), id.text());
+    static_cast<void>(end(id));
+    if (id.creator != node_.name()) node_.notify(id.creator, "", msg::ContextAborted{id, why});
+  }
 
   NodeCore& node_;
   mutable std::mutex mutex_;

@@ -42,7 +42,8 @@ std::string Membership::State::present() const {
 }
 
 Membership::Membership(NodeCore& node) : state_(std::make_unique<State>(node)) {
-  state_->actor = node.host().spawn(membership_actor, &node);
+  const ActorHost::Lost lost = [&node](Error why) { node.fail(std::move(why)); };
+  state_->actor = node.host().spawn("membership", lost, membership_actor, &node);
 }
 
 Membership::~Membership() = default;
@@ -65,6 +66,7 @@ std::optional<Error> wait_until(NodeCore& node, const MembershipActor& actor, Wa
   const auto& result = done.state().result();
   if (result.ok()) return std::nullopt;
   if (!node.stopped()) return result.error();
+  if (auto failure = node.failure()) return failure;
   return node.error(ErrorCode::shutting_down, node.name(), {}, fmt::format("node {} has shut down", node.name()));
 }
 

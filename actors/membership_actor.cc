@@ -375,7 +375,9 @@ ShutdownAgreement::Count MembershipState::own_count() const {
 
 MembershipActor::behavior_type membership_actor(MembershipActor::stateful_pointer<MembershipState> self, NodeCore* node) {
   self->state.begin(*node, self->address());
-  return {
+  const auto failed = [node](Error why) { node->fail(std::move(why)); };
+  return guarded<MembershipActor::behavior_type>(
+      "membership", failed,
       [self](MemberWord& m) { self->state.word(m.delivery); },
       [self](const PeerCame& m) { self->state.peer_came(m.peer); },
       [self](const PeerWent& m) { self->state.peer_went(m.peer, m.why); },
@@ -390,10 +392,9 @@ MembershipActor::behavior_type membership_actor(MembershipActor::stateful_pointe
       [self](const MeetingsDue&) { self->state.meetings_due(); },
       [self](const ListMeetings& m) { self->state.list_meetings(m); },
       [self](const StopMembership& m) {
+        self->quit();  // first: whoever waits is told also if this throws
         self->state.stop(m.why);
-        self->quit();
-      },
-  };
+      });
 }
 
 }  // namespace troupe::detail

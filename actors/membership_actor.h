@@ -89,6 +89,7 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::StopMembership)
 namespace troupe::detail {
 
 /// Name: "<node>/membership".  Spawned by: Membership.  Ends: on StopMembership; what waits then gets its Error.
+/// A handler that throws ends the node.
 using MembershipActor = caf::typed_actor<caf::reacts_to<MemberWord>,        //
                                          caf::reacts_to<PeerCame>,          //
                                          caf::reacts_to<PeerWent>,          //

@@ -11,6 +11,7 @@
 
 #include "actors/collectives.h"
 #include "actors/contexts.h"
+#include "actors/core/told_once.h"
 #include "actors/membership.h"
 #include "actors/payload_io.h"
 #include "actors/references.h"
@@ -23,24 +24,6 @@ namespace {
 
 template <class T, class... Ts>
 inline constexpr bool is_one_of = (std::is_same_v<T, Ts> || ...);
-
-/// Wraps a handler so that it is told exactly once even if the actor that should tell it has ended.
-AnswerHandler tell_once(AnswerHandler done, Error if_dropped) {
-  struct Keeper {
-    AnswerHandler handler;
-    Error error;
-    Keeper(AnswerHandler h, Error e) : handler(std::move(h)), error(std::move(e)) {}
-    Keeper(const Keeper&) = delete;
-    Keeper& operator=(const Keeper&) = delete;
-    ~Keeper() {
-      if (handler) handler(std::move(error));
-    }
-  };
-  auto keeper = std::make_shared<Keeper>(std::move(done), std::move(if_dropped));
-  return [keeper](Result<msg::AnyMessage> answer) {
-    if (const AnswerHandler handler = std::exchange(keeper->handler, nullptr)) handler(std::move(answer));
-  };
-}
 
 }  // namespace
 
@@ -159,9 +142,11 @@ void NodeCore::begin(std::size_t world_size) {
   FailureDetectorOptions silence;
   silence.peers_min = std::max<std::size_t>(world_size, 1) - 1;
   RouterSetting setting{self(),       surroundings_.get(), checksum, silence, clock_.get(),
-                        [this](TimePoint due) { wake_router_at(due); }};
-  actors_->router = host_->spawn(router_actor, std::move(setting));
-  actors_->worker = host_->spawn(worker_actor, this);
+                        [this](TimePoint due) { wake_router_at(due); },
+                        [this](Error why) { fail(std::move(why)); }};
+  const ActorHost::Lost lost = setting.failed;
+  actors_->router = host_->spawn("the router", lost, router_actor, std::move(setting));
+  actors_->worker = host_->spawn("the worker", lost, worker_actor, this);
   link_->start(*this);
 }
 
@@ -175,8 +160,15 @@ void NodeCore::request(Request request, AnswerHandler done) {
   }
   requests_started_.fetch_add(1, std::memory_order_acq_rel);
   traffic_.called(request.to);
-  done = tell_once(std::move(done), std::move(gone));
-  host_->send(actors_->router, SendRequest{std::move(request), std::move(done)});
+  const auto dropped = [node = weak_from_this(), gone = std::move(gone)](const AnswerHandler& untold) {
+    Error why = gone;
+    if (const auto core = node.lock(); core && !core->stopped()) {
+      why.code = ErrorCode::resource_exhausted;
+      why.message = "the node had no memory to send it";
+    }
+    untold(std::move(why));
+  };
+  host_->send(actors_->router, SendRequest{std::move(request), ToldOnce<Result<msg::AnyMessage>>(std::move(done), dropped)});
 }
 
 void NodeCore::notify(const NodeName& to, std::string actor, msg::AnyMessage message) {
@@ -229,9 +221,8 @@ void NodeCore::list_requests(std::size_t count, const Survey<PendingCall>::Form&
   host_->send(actors_->router, ListOldest{count, form});
 }
 
-std::vector<std::string> NodeCore::stop(TimePoint due) {
-  if (stopped_.exchange(true, std::memory_order_acq_rel)) return {};
-  const Error why = stopped_error(name_, {});
+std::optional<Future<void>> NodeCore::end(const Error& why) {
+  if (stopped_.exchange(true, std::memory_order_acq_rel)) return std::nullopt;
   membership_->stop(why);
   collectives_->stop(why);
   contexts_->stop(why);
@@ -241,16 +232,50 @@ std::vector<std::string> NodeCore::stop(TimePoint due) {
   for (const Delivery& delivery : calls_of_peers_.end()) delivery.answer.fail(why);
   host_->send(actors_->worker, StopWorking{});
   Promise<void> routing_stopped(future_home());
-  const Future<void> said_goodbye = routing_stopped.future();
+  Future<void> said_goodbye = routing_stopped.future();
   host_->send(actors_->router, StopRouting{why, std::move(routing_stopped)});
-  static_cast<void>(said_goodbye.get_for(due - clock_->now()));
-  link_->stop();
+  return said_goodbye;
+}
+
+void NodeCore::close_link() {
+  std::call_once(link_closed_, [this] { link_->stop(); });
+}
+
+std::vector<std::string> NodeCore::stop(TimePoint due) {
+  const auto said_goodbye = end(stopped_error(name_, {}));
+  if (torn_down_.exchange(true, std::memory_order_acq_rel)) return {};
+  if (said_goodbye) static_cast<void>(said_goodbye->get_for(due - clock_->now()));
+  close_link();
   std::vector<std::string> left;
   for (const RunningJob& job : executor_->stop(due)) {
     left.push_back(fmt::format("{}: {} has run for {:.1f} s", name_, job.label, std::chrono::duration<double>(job.age).count()));
   }
   for (std::string& line : host_->stop(due)) left.push_back(name_ + ": " + std::move(line));
   return left;
+}
+
+void NodeCore::fail(Error why) noexcept {
+  if (stopped()) return;
+  why.peer = name_;
+  why.incarnation = incarnation_;
+  {
+    std::lock_guard lock(failure_mutex_);
+    if (failure_) return;
+    failure_ = why;
+  }
+  spdlog::critical("[{}] the node ends: {}", name_, why.text());
+  const auto said_goodbye = end(why);
+  if (!said_goodbye) return;
+  // On the pool: the thread that is here may be the link's own.
+  said_goodbye->state().on_done([node = weak_from_this()](const Error* refused) {
+    const auto core = node.lock();
+    if (core && refused == nullptr) core->close_link();
+  });
+}
+
+std::optional<Error> NodeCore::failure() const {
+  std::lock_guard lock(failure_mutex_);
+  return failure_;
 }
 
 bool NodeCore::first_warning_at(const SourceLocation& site) {
@@ -269,6 +294,11 @@ Error NodeCore::error(ErrorCode code, const NodeName& peer, std::string operatio
 }
 
 Error NodeCore::stopped_error(const NodeName& peer, const std::string& operation) const {
+  if (auto failed = failure()) {
+    Error error = this->error(failed->code, peer, operation, fmt::format("node {} has failed: {}", name_, failed->message));
+    error.cause = failed->text();
+    return error;
+  }
   Error error = this->error(ErrorCode::shutting_down, peer, operation, fmt::format("node {} has shut down", name_));
   error.execution = Execution::maybe;
   return error;

@@ -191,6 +191,14 @@ class NodeCore final : public std::enable_shared_from_this<NodeCore>, private Li
   /// Takes until `due` at most; returns what did not end by then, one line each. A second call returns nothing.
   std::vector<std::string> stop(TimePoint due);
 
+  /// Something failed without which the node cannot go on: its router, membership or link. Says so in the log and ends the
+  /// node without waiting: everything pending is answered with `why`, peers are told goodbye, the link closes soon. stop()
+  /// does the rest. The first cause counts; none does after stop().
+  void fail(Error why) noexcept;
+
+  /// Why the node has failed; nothing if it has not.
+  [[nodiscard]] std::optional<Error> failure() const;
+
   /// True the first time it is asked for this line of the user's program.
   [[nodiscard]] bool first_warning_at(const SourceLocation& site);
 
@@ -215,6 +223,9 @@ class NodeCore final : public std::enable_shared_from_this<NodeCore>, private Li
   void dispatch(Delivery delivery);
   void peer_down(const Peer& peer, const Error& why);
   void wake_router_at(TimePoint due);
+  /// Nothing if it was ended before; else kept when all peers have been told goodbye.
+  [[nodiscard]] std::optional<Future<void>> end(const Error& why);
+  void close_link();
   [[nodiscard]] Error stopped_error(const NodeName& peer, const std::string& operation) const;
 
   const NodeName name_;
@@ -240,7 +251,11 @@ class NodeCore final : public std::enable_shared_from_this<NodeCore>, private Li
   std::unique_ptr<Actors> actors_;
   std::atomic<std::uint64_t> next_serial_{1};
   std::atomic<std::uint64_t> requests_started_{0};
-  std::atomic<bool> stopped_{false};
+  std::atomic<bool> stopped_{false};  // nothing is sent or asked any more
+  std::atomic<bool> torn_down_{false};
+  std::once_flag link_closed_;
+  mutable std::mutex failure_mutex_;
+  std::optional<Error> failure_;  // guarded by failure_mutex_
   std::atomic<bool> departures_expected_{false};
   Gate<Delivery> calls_of_peers_;
   std::mutex warned_mutex_;

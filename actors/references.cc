@@ -1,6 +1,7 @@
 #include "actors/references.h"
 
 #include <fmt/format.h>
+#include <spdlog/spdlog.h>
 
 #include <atomic>
 #include <map>
@@ -8,6 +9,7 @@
 #include <utility>
 #include <variant>
 
+#include "actors/core/told_once.h"
 #include "actors/fetches.h"
 #include "actors/fork_table.h"
 #include "actors/handle_table.h"
@@ -143,7 +145,11 @@ void References::State::make_owner(const RRefId& rref) {
 
 /// Requires the mutex.
 RRefOwnerActor References::State::spawn_owner(const RRefId& rref) {
-  auto owner = node.host().spawn(rref_owner_actor, &node, rref, [this, rref] { ended(rref); });
+  const ActorHost::Lost lost = [this, rref](const Error& why) {
+    spdlog::error("[{}] {}: {} is lost", node.name(), why.text(), rref.text());
+    ended(rref);
+  };
+  auto owner = node.host().spawn("the owner of a value", lost, rref_owner_actor, &node, rref, [this, rref] { ended(rref); });
   owners.emplace(rref, owner);
   return owner;
 }
@@ -317,8 +323,11 @@ void References::State::use(const RRefId& rref, UsePurpose purpose, const std::o
   const auto told = [core = node.shared_from_this(), rref, turn, begin](const Result<ValueBox>& value, std::uint64_t version) {
     begin(value, version, value ? std::make_shared<ValueUse>(core, rref, turn) : nullptr);
   };
+  const auto lost = [core = node.shared_from_this()](const auto& untold) {
+    untold(core->error(ErrorCode::owner_died, core->name(), {}, "the owner of the value ended before the use began"), 0);
+  };
   const std::optional<NodeLife> asker = purpose.asked_by;
-  if (!tell_owner(rref, UseArrived{turn, std::move(purpose), watcher, told})) return begin(revoked(rref), 0, nullptr);
+  if (!tell_owner(rref, UseArrived{turn, std::move(purpose), watcher, ToldOnce<const Result<ValueBox>&, std::uint64_t>(told, lost)})) return begin(revoked(rref), 0, nullptr);
   if (asker && is_gone(*asker)) tell_owner(rref, OwnerPeerDown{*asker});  // the owner may have heard of the end before the use came
 }
 

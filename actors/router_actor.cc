@@ -17,8 +17,14 @@ RouterActor::behavior_type router_actor(RouterActor::stateful_pointer<RouterStat
     state.setting.wake_at(*due);
   };
   const auto now = [self] { return self->state.setting.clock->now(); };
+  struct Failed {
+    const RouterState* state;
+    void operator()(const Error& why) const { state->setting.failed(why); }
+    void operator()(const Error&, const SendRequest&) const {}  // the request's handler is told that it was dropped
+  };
 
-  return {
+  return guarded<RouterActor::behavior_type>(
+      "the router", Failed{&self->state},
       [=](SendRequest& m) {
         self->state.router->request(now(), std::move(m.request), std::move(m.done));
         settle();
@@ -62,11 +68,10 @@ RouterActor::behavior_type router_actor(RouterActor::stateful_pointer<RouterStat
         for (PendingCall& call : self->state.router->oldest(m.count)) m.form.add(std::move(call));
       },
       [=](const StopRouting& m) {
+        self->quit();  // first: a router that cannot say goodbye goes all the same, and what waits is answered by its end
         self->state.router->stop(now(), m.why);
         m.stopped.complete(Unit{});
-        self->quit();
-      },
-  };
+      });
 }
 
 }  // namespace troupe::detail

@@ -80,6 +80,7 @@ namespace troupe::detail {
 
 /// Runs the Router (router.h), which has the rules.
 /// Name: "<node>/router".  Spawned by: NodeCore.  Ends: on StopRouting, after every pending request has its answer.
+/// A handler that throws ends the node; an outgoing request is refused.
 using RouterActor = caf::typed_actor<caf::reacts_to<SendRequest>,       //
                                      caf::reacts_to<CancelRequest>,     //
                                      caf::reacts_to<SendNotification>,  //
@@ -100,6 +101,7 @@ struct RouterSetting {
   FailureDetectorOptions silence;
   Clock* clock = nullptr;
   std::function<void(TimePoint)> wake_at;          ///< asks for a TickCame then
+  ActorHost::Lost failed;                          ///< the node cannot go on
 };
 
 struct RouterState {

@@ -1,6 +1,7 @@
 #include "actors/rref_owner_actor.h"
 
 #include <fmt/format.h>
+#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <iterator>
@@ -148,6 +149,20 @@ ValueInUse RRefOwnerState::users() const {
   return value;
 }
 
+void RRefOwnerState::fail(Error why) {
+  if (stopped_) return;
+  why.peer = node_->name();
+  why.incarnation = node_->incarnation();
+  spdlog::error("[{}] {}: the value {} is lost", node_->name(), why.text(), rref_.text());
+  drop(std::exchange(value_, std::make_shared<const Result<ValueBox>>(std::move(why))));
+  for (UseArrived& use : std::exchange(early_, {})) begin_or_queue(std::move(use));
+  for (auto& [turn, use] : std::exchange(arriving_, {})) {
+    held_.erase(turn);
+    static_cast<void>(turns_.release(turn));  // nobody gets a turn any more
+    begin_or_queue(std::move(use));
+  }
+}
+
 bool RRefOwnerState::stop(const Error& why) {
   if (stopped_) return false;
   stopped_ = why;
@@ -178,7 +193,16 @@ RRefOwnerActor::behavior_type rref_owner_actor(RRefOwnerActor::stateful_pointer<
   const auto settle = [self, end] {
     if (self->state.ended()) end(self->state.gone());
   };
-  return {
+  const auto failed = [self, node, settle](const Error& why) {
+    try {
+      self->state.fail(why);
+      settle();
+    } catch (...) {
+      node->fail(why);
+    }
+  };
+  return guarded<RRefOwnerActor::behavior_type>(
+      "the owner of a value", failed,
       [=](const OwnerCreated& m) { self->state.created(m), settle(); },
       [=](OwnerValue& m) { self->state.value(m), settle(); },
       [=](const OwnerForked& m) { self->state.forked(m), settle(); },
@@ -197,8 +221,7 @@ RRefOwnerActor::behavior_type rref_owner_actor(RRefOwnerActor::stateful_pointer<
       [=](const ListUsers& m) {
         if (ValueInUse value = self->state.users(); !value.users.empty()) m.form.add(std::move(value));
       },
-      [=](const StopOwner& m) { end(m.why); },
-  };
+      [=](const StopOwner& m) { end(m.why); });
 }
 
 }  // namespace troupe::detail

@@ -116,7 +116,8 @@ namespace troupe::detail {
 /// Counts the handles (ForkTable), grants turns (TurnQueue), keeps uses that come before the value.
 /// Name: "<node>/rref/<creator>.<serial>".  Spawned by: References, on the first word about the value.
 /// Ends: when its last fork and local handle are gone and no use is under way (RR-1), or on StopOwner, which fails
-/// every waiting use. It does not quit: it stays to answer what was on its way, until the last sender let go of it.
+/// every waiting use. It does not quit: it stays to answer what was on its way, until the last sender let go of it. A
+/// handler that throws fails the value: every waiting and later use is told what was thrown.
 using RRefOwnerActor = caf::typed_actor<caf::reacts_to<OwnerCreated>,        //
                                         caf::reacts_to<OwnerValue>,          //
                                         caf::reacts_to<OwnerForked>,         //
@@ -154,6 +155,8 @@ class RRefOwnerState {
   void resumed(UseResumed& m);
   void use_ended(const UseEnded& m);
   void peer_down(const OwnerPeerDown& m);
+  /// The value is lost: every waiting use, and every later one, is told `why` until the value's life ends.
+  void fail(Error why);
   /// Fails every waiting use, and every later one, with `why`, and drops the value. False if that was done before.
   bool stop(const Error& why);
 

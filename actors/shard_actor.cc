@@ -1,5 +1,7 @@
 #include "actors/shard_actor.h"
 
+#include <spdlog/spdlog.h>
+
 #include <utility>
 
 #include "actors/contexts.h"
@@ -68,6 +70,18 @@ void ShardState::stop(const Error& why) {
   for (const Delivery& delivery : std::exchange(parked_, {})) delivery.answer.fail(why);
 }
 
+void ShardState::fail(Error why) {
+  try {
+    spdlog::error("[{}] {}: the shard of optimizer {} is lost", node_->name(), why.text(), optimizer_.text());
+    why.peer = node_->name();
+    why.incarnation = node_->incarnation();
+    failure_ = why;
+    stop(why);
+  } catch (...) {
+    node_->fail(std::move(why));
+  }
+}
+
 void ShardState::serve(const Delivery& delivery) {
   if (std::holds_alternative<msg::ShardCreate>(delivery.message)) {
     delivery.answer.answer(msg::ShardCreated{optimizer_});
@@ -134,16 +148,16 @@ ShardActor::behavior_type shard_actor(ShardActor::stateful_pointer<ShardState> s
                                       std::shared_ptr<Strand> strand, OptimizerId optimizer) {
   ShardState& state = self->state;
   state.begin(*node, std::move(strand), std::move(optimizer));
-  return {
+  return guarded<ShardActor::behavior_type>(
+      "the shard", [&state](Error why) { state.fail(std::move(why)); },
       [self, &state](const ShardWordCame& m) {
         if (!state.handle(m.delivery)) self->quit();
       },
       [&state](ParametersFound& m) { state.found(std::move(m.parameters)); },
       [self, &state](const StopShard& m) {
-        state.stop(m.why);
         self->quit();
-      },
-  };
+        state.stop(m.why);
+      });
 }
 
 }  // namespace troupe::detail

@@ -34,7 +34,8 @@ namespace troupe::detail {
 /// Takes the words about one optimizer in the order they come; a ShardPart (shard_part.h), which has the rules, does the
 /// work on the node's strand for parameters. What comes before the parameters exist waits for them.
 /// Name: "<node>/shard/<creator>.<serial>".  Spawned by: Shards on ShardCreate.  Ends: on ShardReleased or StopShard;
-/// work that is already on the strand is still done and answered.
+/// work that is already on the strand is still done and answered. A handler that throws fails the shard: every later word is
+/// answered with what it threw.
 using ShardActor = caf::typed_actor<caf::reacts_to<ShardWordCame>,    //
                                     caf::reacts_to<ParametersFound>,  //
                                     caf::reacts_to<StopShard>>;
@@ -48,6 +49,8 @@ class ShardState {
   [[nodiscard]] bool handle(const Delivery& delivery);
   void found(Result<std::vector<Variable>> parameters);
   void stop(const Error& why);
+  /// Everything that waits and everything that comes fails with `why`.
+  void fail(Error why);
 
  private:
   void create(const Delivery& delivery, const msg::ShardCreate& message);

@@ -1,6 +1,7 @@
 #include "actors/shards.h"
 
 #include <fmt/format.h>
+#include <spdlog/spdlog.h>
 
 #include <mutex>
 #include <unordered_map>
@@ -29,7 +30,11 @@ class Shards::Directory {
     std::lock_guard lock(mutex_);
     if (stopped_) return {};
     ShardActor& actor = live_[id];
-    if (!actor) actor = node_.host().spawn(shard_actor, &node_, strand_, id);
+    const ActorHost::Lost lost = [this, id](const Error& why) {
+      spdlog::error("[{}] {}: the shard of optimizer {} is lost", node_.name(), why.text(), id.text());
+      static_cast<void>(end(id));
+    };
+    if (!actor) actor = node_.host().spawn("the shard", lost, shard_actor, &node_, strand_, id);
     return actor;
   }
 

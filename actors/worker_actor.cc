@@ -31,10 +31,16 @@ void serve(NodeCore& node, const Delivery& delivery, msg::Call message) {
 }  // namespace
 
 WorkerActor::behavior_type worker_actor(WorkerActor::pointer self, NodeCore* node) {
-  return {
-      [=](CallArrived& m) { serve(*node, m.delivery, std::get<msg::Call>(std::move(m.delivery.message))); },
-      [=](const StopWorking&) { self->quit(); },
+  // The worker keeps nothing between its calls: what goes wrong with one is that call's failure.
+  struct Failed {
+    NodeCore* node;
+    void operator()(const Error&, const CallArrived&) const {}
+    void operator()(const Error& why, const StopWorking&) const { node->fail(why); }
   };
+  return guarded<WorkerActor::behavior_type>(
+      "the worker", Failed{node},
+      [=](CallArrived& m) { serve(*node, m.delivery, std::get<msg::Call>(std::move(m.delivery.message))); },
+      [=](const StopWorking&) { self->quit(); });
 }
 
 }  // namespace troupe::detail

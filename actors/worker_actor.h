@@ -19,7 +19,7 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::StopWorking)
 namespace troupe::detail {
 
 /// Looks the function up and gives it to the pool.
-/// Name: "<node>/worker".  Spawned by: NodeCore.  Ends: on StopWorking.
+/// Name: "<node>/worker".  Spawned by: NodeCore.  Ends: on StopWorking. A call whose handling throws is refused.
 using WorkerActor = caf::typed_actor<caf::reacts_to<CallArrived>,  //
                                      caf::reacts_to<StopWorking>>;
 

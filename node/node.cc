@@ -76,7 +76,7 @@ std::optional<TimePoint> Node::due_after(Deadline deadline) const {
 
 ShutdownReport Node::shutdown(Deadline deadline) {
   ShutdownReport report;
-  if (core().stopped()) return report;
+  if (core().stopped() && !core().failure()) return report;
   enter(NodePhase::leaving);
   const auto due = due_after(deadline);
   if (const auto error = core().membership().wait_for_agreement(due)) {
@@ -86,6 +86,7 @@ ShutdownReport Node::shutdown(Deadline deadline) {
   for (std::string& line : core().stop(due.value_or(core().clock().now() + kDestructorLimit))) {
     report.waited_for.push_back(std::move(line));
   }
+  if (const auto failure = core().failure()) throw RemoteError(*failure);
   // By now the node's own values are gone, and what they held: the rest is the program's.
   report.leaked = core().references().held();
   if (report.leaked.empty()) return report;

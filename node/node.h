@@ -138,12 +138,13 @@ class Node final : public Scope {
   void on_down(std::function<void(const Peer&, const Error&)> handler);
 
   /// Serves until every living member calls serve or shutdown and nothing is under way anywhere. No time limit; the end
-  /// of any member is noticed, and the rest go on without it.
+  /// of any member is noticed, and the rest go on without it. Throws RemoteError with why this node ended before.
   void serve();
 
   /// Ends the node together with the others: waits until every living member is done and nothing is under way, at most
   /// until `deadline`, then stops. The report names what it still waited for. A second call returns at once.
-  /// Throws std::logic_error, when all that is done, if the program still holds references and NodeOptions::leaks says so.
+  /// Throws, when all that is done, RemoteError if the node has failed, with the cause; std::logic_error if the program
+  /// still holds references and NodeOptions::leaks says so.
   ShutdownReport shutdown(Deadline deadline = std::chrono::seconds(10));
 
   /// Ends this node now; peers see it go.

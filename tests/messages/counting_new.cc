@@ -13,7 +13,17 @@ namespace {
 std::atomic<std::size_t> live_bytes{0};
 std::atomic<std::size_t> peak_bytes{0};
 
+/// What is to be refused on this thread.
+struct Refusal {
+  std::size_t left = 0;  ///< until it is; 0: nothing is to be refused
+  std::size_t bytes_min = 0;
+};
+thread_local Refusal refusal;
+
+bool is_refused(std::size_t size) noexcept { return refusal.left > 0 && size >= refusal.bytes_min && --refusal.left == 0; }
+
 void* allocate(std::size_t size) noexcept {
+  if (is_refused(size)) return nullptr;
   void* block = std::malloc(size == 0 ? 1 : size);
   if (block == nullptr) return nullptr;
   const std::size_t live = live_bytes += malloc_usable_size(block);
@@ -57,5 +67,9 @@ std::size_t PeakMemory::bytes() const {
   const std::size_t tensors = cpu_allocator().statistics().bytes_live;
   return peak_bytes.load() - heap_before_ + (std::max(tensors, tensors_before_) - tensors_before_);
 }
+
+RefusedAllocation::RefusedAllocation(std::size_t n, std::size_t bytes_min) { refusal = {n, bytes_min}; }
+RefusedAllocation::~RefusedAllocation() { refusal = {}; }
+bool RefusedAllocation::happened() const { return refusal.left == 0; }
 
 }  // namespace troupe::testing

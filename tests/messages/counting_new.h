@@ -1,4 +1,4 @@
-// Counts what this executable allocates: its own operator new, and the memory of tensors.
+// Counts and refuses what this executable allocates: its own operator new, and the memory of tensors.
 #pragma once
 
 #include <cstddef>
@@ -15,6 +15,20 @@ class PeakMemory {
  private:
   std::size_t heap_before_;
   std::size_t tensors_before_;
+};
+
+/// Refuses one allocation by operator new of the thread that made the object, the `n`-th from then on, while it lives: it
+/// throws std::bad_alloc. One per thread at a time.
+class RefusedAllocation {
+ public:
+  /// REQUIRES: n > 0. Allocations below `bytes_min` are not counted.
+  explicit RefusedAllocation(std::size_t n, std::size_t bytes_min = 0);
+  ~RefusedAllocation();
+  RefusedAllocation(const RefusedAllocation&) = delete;
+  RefusedAllocation& operator=(const RefusedAllocation&) = delete;
+
+  /// Whether there were as many.
+  [[nodiscard]] bool happened() const;
 };
 
 }  // namespace troupe::testing

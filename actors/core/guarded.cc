@@ -1,0 +1,50 @@
+#include "actors/core/guarded.h"
+
+#include <exception>
+#include <new>
+#include <string>
+#include <system_error>
+
+namespace troupe::detail {
+namespace {
+
+/// Without memory for its texts the Error keeps its code.
+void set(std::string& text, std::string_view to) noexcept {
+  try {
+    text = to;
+  } catch (const std::bad_alloc&) {
+    text.clear();
+  }
+}
+
+bool is_shortage(const std::error_code& code) {
+  using enum std::errc;
+  return code == resource_unavailable_try_again || code == not_enough_memory || code == too_many_files_open ||
+         code == too_many_files_open_in_system;
+}
+
+}  // namespace
+
+Error failure_of_current_exception(std::string_view what) noexcept {
+  Error error;
+  set(error.operation, what);
+  try {
+    throw;
+  } catch (const std::bad_alloc&) {
+    error.code = ErrorCode::resource_exhausted;
+    set(error.message, "out of memory");
+  } catch (const std::system_error& exception) {
+    if (is_shortage(exception.code())) error.code = ErrorCode::resource_exhausted;
+    set(error.message, exception.what());
+  } catch (const RemoteError& exception) {
+    set(error.message, "a call failed");
+    set(error.cause, exception.what());
+  } catch (const std::exception& exception) {
+    set(error.message, exception.what());
+  } catch (...) {
+    set(error.message, "it threw what is no std::exception");
+  }
+  return error;
+}
+
+}  // namespace troupe::detail

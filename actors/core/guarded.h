@@ -1,0 +1,65 @@
+// What an actor does when one of its handlers throws. CAF ends an actor that lets an exception out, whatever its exception
+// handler returns, and tells nobody: so none is let out.
+#pragma once
+
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include "messages/error.h"
+
+namespace troupe::detail {
+
+/// The Error for the exception that is being handled: resource_exhausted if memory, threads or descriptors ran out,
+/// internal otherwise. `what` failed: "the router". Never throws, also without memory.
+[[nodiscard]] Error failure_of_current_exception(std::string_view what) noexcept;
+
+/// The message type that a handler takes: `const M&` or `M&`.
+template <class Handler>
+struct MessageOf : MessageOf<decltype(&Handler::operator())> {};
+template <class Handler, class Message>
+struct MessageOf<void (Handler::*)(Message) const> {
+  using type = Message;
+};
+
+/// A handler from which nothing escapes: what it throws is told to `failed`, as an Error and with the message if `failed`
+/// takes both. `failed` fails what depends on the handler; then a request that came with the message is answered with the
+/// Error. What either throws in turn ends the process.
+template <class Failed, class Handler>
+class Guarded {
+ public:
+  using Message = typename MessageOf<Handler>::type;
+
+  Guarded(std::string_view what, Failed failed, Handler handler)
+      : what_(what), failed_(std::move(failed)), handler_(std::move(handler)) {}
+
+  void operator()(Message message) const {
+    try {
+      handler_(message);
+    } catch (...) {
+      tell(failure_of_current_exception(what_), message);
+    }
+  }
+
+ private:
+  void tell(Error why, Message message) const noexcept {
+    if constexpr (std::is_invocable_v<const Failed&, const Error&, Message>) {
+      failed_(why, message);
+    } else {
+      failed_(why);
+    }
+    if constexpr (requires { message.delivery.answer.fail(why); }) message.delivery.answer.fail(std::move(why));
+  }
+
+  std::string_view what_;
+  Failed failed_;
+  Handler handler_;
+};
+
+/// All handlers of one actor, each guarded. `what` is a literal that says what failed: "the router".
+template <class Behavior, class Failed, class... Handlers>
+[[nodiscard]] Behavior guarded(std::string_view what, const Failed& failed, Handlers... handlers) {
+  return Behavior{Guarded<Failed, Handlers>(what, failed, std::move(handlers))...};
+}
+
+}  // namespace troupe::detail

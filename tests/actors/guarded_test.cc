@@ -1,0 +1,129 @@
+#include "actors/core/guarded.h"
+
+#include <boost/test/unit_test.hpp>
+
+#include <chrono>
+#include <new>
+#include <stdexcept>
+#include <string>
+#include <system_error>
+#include <thread>
+
+#include "actors/membership.h"
+#include "actors/references.h"
+#include "actors/rref_handle.h"
+#include "node/local_cluster.h"
+#include "tests/hold.h"
+
+namespace troupe {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// What an actor that threw `exception` fails with.
+template <class Exception>
+Error failure_of(const Exception& exception) {
+  try {
+    throw exception;
+  } catch (...) {
+    return detail::failure_of_current_exception("the router");
+  }
+}
+
+void hold_for(Scope& scope) { testing::hold(scope); }
+int square(int x) { return x * x; }
+
+FunctionRegistry functions() { return {{"hold_for", &hold_for}, {"square", &square}}; }
+
+/// Waits until `holds()`, at most 5 s.
+template <class Predicate>
+bool soon(Predicate holds) {
+  const auto due = std::chrono::steady_clock::now() + 5s;
+  while (!holds() && std::chrono::steady_clock::now() < due) std::this_thread::yield();
+  return holds();
+}
+
+struct Pair {
+  LocalCluster cluster{{"a", "b"}, functions()};
+  Node& a = cluster.node("a");
+  Node& b = cluster.node("b");
+
+  /// Makes the router of `node` throw.
+  static void throw_in_router(Node& node) {
+    detail::NodeCore& core = node.core();
+    core.request({core.name(), "worker", "boom", std::nullopt, msg::CallCancelled{}},
+                 [](const Result<msg::AnyMessage>&) { throw std::runtime_error("boom"); });
+  }
+};
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(guarded)
+
+BOOST_AUTO_TEST_CASE(shortage_is_resource_exhausted_and_anything_else_is_internal) {
+  BOOST_TEST((failure_of(std::bad_alloc()).code == ErrorCode::resource_exhausted));
+  BOOST_TEST(failure_of(std::bad_alloc()).message == "out of memory");
+  const std::system_error no_thread(std::make_error_code(std::errc::resource_unavailable_try_again));
+  BOOST_TEST((failure_of(no_thread).code == ErrorCode::resource_exhausted));
+  const std::system_error no_entry(std::make_error_code(std::errc::no_such_file_or_directory));
+  BOOST_TEST((failure_of(no_entry).code == ErrorCode::internal));
+  BOOST_TEST((failure_of(std::logic_error("boom")).code == ErrorCode::internal));
+  BOOST_TEST(failure_of(std::logic_error("boom")).message == "boom");
+  BOOST_TEST(failure_of(std::logic_error("boom")).operation == "the router");
+  BOOST_TEST(failure_of(7).message == "it threw what is no std::exception");
+}
+
+BOOST_FIXTURE_TEST_CASE(node_whose_router_throws_ends_and_says_why_to_all_who_wait, Pair) {
+  const Future<void> waiting = a.rpc_async("b", &hold_for);
+  throw_in_router(a);
+  const auto result = waiting.get_for(5s);
+  BOOST_REQUIRE(result.has_value());
+  BOOST_TEST(result->error().message == "boom");
+  BOOST_REQUIRE(a.core().failure().has_value());
+  BOOST_TEST(a.core().failure()->operation == "the router");
+  const auto later = a.rpc_async("b", &square, 2).get_for(5s);
+  BOOST_REQUIRE(later.has_value());
+  BOOST_TEST(later->error().message == "node a has failed: boom");
+}
+
+BOOST_FIXTURE_TEST_CASE(program_that_serves_learns_that_its_node_has_failed, Pair) {
+  throw_in_router(a);
+  BOOST_CHECK_EXCEPTION(a.serve(), RemoteError, [](const RemoteError& error) { return error.error().message == "boom"; });
+  BOOST_CHECK_EXCEPTION(a.shutdown(), RemoteError, [](const RemoteError& error) { return error.error().message == "boom"; });
+}
+
+BOOST_FIXTURE_TEST_CASE(program_that_already_serves_is_told_when_its_node_fails, Pair) {
+  throw_in_router(b);  // before: the wait below is the other's
+  std::thread serving([this] { BOOST_CHECK_THROW(a.serve(), RemoteError); });
+  BOOST_TEST(soon([this] { return a.members().size() == 1; }));
+  throw_in_router(a);
+  serving.join();
+}
+
+BOOST_FIXTURE_TEST_CASE(peers_hear_of_a_node_that_fails_and_go_on, Pair) {
+  throw_in_router(b);
+  BOOST_TEST(soon([this] { return a.members().size() == 1; }));
+  BOOST_TEST(a.rpc_sync("a", &square, 3) == 9);
+  const auto gone = a.rpc_async("b", &square, 3).get_for(5s);
+  BOOST_REQUIRE(gone.has_value());
+  BOOST_TEST((gone->error().code == ErrorCode::shutting_down));
+}
+
+BOOST_FIXTURE_TEST_CASE(value_whose_owner_throws_is_lost_with_what_was_thrown_and_its_node_lives, Pair) {
+  detail::References& references = a.core().references();
+  const auto lost = references.own(detail::ValueBox::of(7), "i32", SourceLocation::current());
+  const auto other = references.own(detail::ValueBox::of(8), "i32", SourceLocation::current());
+  references.value_of(lost->id(), [](const Result<detail::ValueBox>&) { throw std::runtime_error("boom"); });
+  const auto told = [&](const RRefId& rref) {
+    std::optional<Error> error;
+    references.value_of(rref, [&](const Result<detail::ValueBox>& value) { error = value ? Error{.message = "it is here"} : value.error(); });
+    return error.value_or(Error{.message = "nothing"}).message;
+  };
+  BOOST_TEST(told(lost->id()) == "boom");
+  BOOST_TEST(told(other->id()) == "it is here");
+  BOOST_TEST(a.rpc_sync("b", &square, 2) == 4);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace troupe
