@@ -22,10 +22,9 @@ void Progress::update(std::int64_t done, std::string_view note) {
   std::string line = title_;
   if (style_ == Style::bar) {
     const auto filled = static_cast<std::size_t>(std::clamp<std::int64_t>(done * kBarWidth / total_, 0, kBarWidth));
-    line += " [" + std::string(filled, '#') + std::string(kBarWidth - filled, '.') + "]";
+    line.append(" [").append(filled, '#').append(kBarWidth - filled, '.').append("]");
   }
-  line += " " + std::to_string(done) + "/" + std::to_string(total_) + " ";
-  line += note;
+  line.append(" ").append(std::to_string(done)).append("/").append(std::to_string(total_)).append(" ").append(note);
   // A shorter line must cover all of the longer one it replaces.
   const std::size_t width = line.size();
   if (style_ == Style::bar && width < width_shown_) line.append(width_shown_ - width, ' ');
