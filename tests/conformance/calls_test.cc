@@ -188,7 +188,7 @@ BOOST_AUTO_TEST_CASE(hundred_nested_calls_between_two_nodes_need_a_pool_of_one, 
 }
 
 BOOST_AUTO_TEST_CASE(world_of_one_node_calls_itself, *label("I-09")) {
-  TestCluster cluster({});
+  TestCluster cluster(std::vector<NodeName>{});
   Node& node = cluster.trainer();
   BOOST_TEST(node.rpc_sync("trainer", &square, 3) == 9);
   BOOST_TEST(node.rpc_async("trainer", &square, 4).get() == 16);

@@ -143,7 +143,7 @@ BOOST_AUTO_TEST_CASE(number_of_pool_threads_is_the_one_given, *label("I-17")) {
 }
 
 BOOST_AUTO_TEST_CASE(world_of_one_calls_itself_in_all_kinds_and_shuts_down, *label("I-09")) {
-  TestCluster cluster({});
+  TestCluster cluster(std::vector<NodeName>{});
   Node& trainer = cluster.trainer();
   BOOST_TEST((trainer.info() == WorkerInfo{"trainer", 0}));
   BOOST_TEST(trainer.infos().size() == 1U);
