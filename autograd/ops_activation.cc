@@ -134,8 +134,7 @@ Variable threshold(const Variable& x, double limit, double value) {
 }
 
 Variable prelu(const Variable& x, const Variable& weight) {
-  const Tensor in = x.value();
-  const Tensor w = weight.value();
+  const auto [in, w] = detail::values_of(x, weight);
   return record("prelu", prelu(in, w), edges_of({&x, &weight}),
                 [in = Saved(in), w = Saved(w)](const Tensor& g, std::span<const Edge> to) {
                   Shape by_channel;

@@ -13,13 +13,6 @@ namespace {
 using detail::edges_of;
 using detail::record;
 
-std::vector<Tensor> values_of(std::span<const Variable> variables) {
-  std::vector<Tensor> values;
-  values.reserve(variables.size());
-  for (const Variable& variable : variables) values.push_back(variable.value());
-  return values;
-}
-
 /// `variables` with dimensions of size 1 in front, `rank` in all at least.
 std::vector<Variable> with_rank(std::span<const Variable> variables, int rank) {
   std::vector<Variable> raised(variables.begin(), variables.end());
@@ -118,7 +111,7 @@ Variable hstack(std::span<const Variable> variables) {
 }
 
 std::vector<Variable> meshgrid(std::span<const Variable> vectors, MeshOrder order) {
-  const std::vector<Tensor> grids = meshgrid(values_of(vectors), order);
+  const std::vector<Tensor> grids = meshgrid(detail::values_of(vectors), order);
   const int rank = static_cast<int>(grids.size());
   std::vector<Variable> result;
   for (int i = 0; i < rank; ++i) {

@@ -16,9 +16,7 @@ using Edges = std::span<const Edge>;
 
 Variable attention(const Variable& query, const Variable& key, const Variable& value, const Variable& mask,
                    const ScaledDotProductOptions& options, Generator* generator) {
-  const Tensor q = query.value();
-  const Tensor k = key.value();
-  const Tensor v = value.value();
+  const auto [q, k, v] = detail::values_of(query, key, value);
   const ScaledDotProductResult forward = scaled_dot_product_attention_forward(q, k, v, options, generator);
   return record("scaled_dot_product_attention", forward.output, edges_of({&query, &key, &value, &mask}),
                 [q = Saved(q), k = Saved(k), v = Saved(v), output = Saved(forward.output), mask = Saved(options.mask),

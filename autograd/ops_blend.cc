@@ -14,17 +14,14 @@ using detail::saved_for;
 using Edges = std::span<const Edge>;
 
 Variable lerp(const Variable& a, const Variable& b, double weight) {
-  const Tensor x = a.value();
-  const Tensor y = b.value();
+  const auto [x, y] = detail::values_of(a, b);
   return record("lerp", lerp(x, y, weight), edges_of({&a, &b}), [x = Layout(x), y = Layout(y), weight](const Tensor& g, Edges to) {
     return std::vector<Tensor>{to[0] ? reduce_to(x, mul(g, 1.0 - weight)) : Tensor(), to[1] ? reduce_to(y, mul(g, weight)) : Tensor()};
   });
 }
 
 Variable lerp(const Variable& a, const Variable& b, const Variable& weight) {
-  const Tensor x = a.value();
-  const Tensor y = b.value();
-  const Tensor w = weight.value();
+  const auto [x, y, w] = detail::values_of(a, b, weight);
   return record("lerp", lerp(x, y, w), edges_of({&a, &b, &weight}),
                 [x_layout = Layout(x), y_layout = Layout(y), w_layout = Layout(w), x = saved_for(weight, x), y = saved_for(weight, y),
                  w = Saved(w)](const Tensor& g, Edges to) {
@@ -35,10 +32,9 @@ Variable lerp(const Variable& a, const Variable& b, const Variable& weight) {
 }
 
 Variable addcmul(const Variable& x, const Variable& a, const Variable& b, double value) {
-  const Tensor left = a.value();
-  const Tensor right = b.value();
-  return record("addcmul", addcmul(x.value(), left, right, value), edges_of({&x, &a, &b}),
-                [x = Layout(x.value()), left_layout = Layout(left), right_layout = Layout(right), left = saved_for(b, left),
+  const auto [base, left, right] = detail::values_of(x, a, b);
+  return record("addcmul", addcmul(base, left, right, value), edges_of({&x, &a, &b}),
+                [x = Layout(base), left_layout = Layout(left), right_layout = Layout(right), left = saved_for(b, left),
                  right = saved_for(a, right), value](const Tensor& g, Edges to) {
                   std::vector<Tensor> gradients(3);
                   if (to[0]) gradients[0] = reduce_to(x, g);
@@ -49,10 +45,9 @@ Variable addcmul(const Variable& x, const Variable& a, const Variable& b, double
 }
 
 Variable addcdiv(const Variable& x, const Variable& a, const Variable& b, double value) {
-  const Tensor numerator = a.value();
-  const Tensor denominator = b.value();
-  return record("addcdiv", addcdiv(x.value(), numerator, denominator, value), edges_of({&x, &a, &b}),
-                [x = Layout(x.value()), above = Layout(numerator), below = Layout(denominator), numerator = saved_for(b, numerator),
+  const auto [base, numerator, denominator] = detail::values_of(x, a, b);
+  return record("addcdiv", addcdiv(base, numerator, denominator, value), edges_of({&x, &a, &b}),
+                [x = Layout(base), above = Layout(numerator), below = Layout(denominator), numerator = saved_for(b, numerator),
                  denominator = Saved(denominator), value](const Tensor& g, Edges to) {
                   std::vector<Tensor> gradients(3);
                   if (to[0]) gradients[0] = reduce_to(x, g);

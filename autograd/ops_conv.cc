@@ -19,8 +19,7 @@ Tensor value_or_undefined(const Variable& x) { return x.defined() ? x.value() : 
 
 Variable record_convolution(const Convolution& convolution, const Variable& x, const Variable& weight,
                             const Variable& bias) {
-  const Tensor in = x.value();
-  const Tensor w = weight.value();
+  const auto [in, w] = detail::values_of(x, weight);
   Tensor result = detail::convolve(convolution, in, w, value_or_undefined(bias));
   return record(convolution.name, std::move(result), edges_of({&x, &weight, &bias}),
                 [convolution, x_shape = in.shape(), w_shape = w.shape(), in = saved_for(weight, in),

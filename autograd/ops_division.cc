@@ -15,12 +15,11 @@ using detail::Saved;
 using detail::saved_for;
 using Edges = std::span<const Edge>;
 
-/// a - b * quotient, of which the quotient is constant: `quotient(x, y)` for that of the values.
-template <class Quotient>
-Variable record_rest(std::string_view name, const Variable& a, const Variable& b, const Tensor& rest, const Quotient& quotient) {
-  const Tensor x = a.value();
-  const Tensor y = b.value();
-  return record(name, rest, edges_of({&a, &b}),
+/// `rest` of the values: a - b * quotient, of which the quotient is constant, `quotient(x, y)` for that of the values.
+template <class Rest, class Quotient>
+Variable record_rest(std::string_view name, const Variable& a, const Variable& b, const Rest& rest, const Quotient& quotient) {
+  const auto [x, y] = detail::values_of(a, b);
+  return record(name, rest(x, y), edges_of({&a, &b}),
                 [x_layout = Layout(x), y_layout = Layout(y), x = saved_for(b, x), y = saved_for(b, y), quotient](const Tensor& g,
                                                                                                                  Edges to) {
                   return std::vector<Tensor>{to[0] ? reduce_to(x_layout, g) : Tensor(),
@@ -31,8 +30,7 @@ Variable record_rest(std::string_view name, const Variable& a, const Variable& b
 }  // namespace
 
 Variable floor_divide(const Variable& a, const Variable& b) {
-  const Tensor x = a.value();
-  const Tensor y = b.value();
+  const auto [x, y] = detail::values_of(a, b);
   return record("floor_divide", floor_divide(x, y), edges_of({&a, &b}),
                 [x = Layout(x), y = Layout(y)](const Tensor& g, Edges to) {
                   const auto none = [&g](const Layout& of) { return zeros(of.shape, of.dtype, g.device()); };
@@ -45,7 +43,8 @@ Variable floor_divide(const Variable& a, double b) {
 }
 
 Variable fmod(const Variable& a, const Variable& b) {
-  return record_rest("fmod", a, b, fmod(a.value(), b.value()), [](const Tensor& x, const Tensor& y) { return trunc(div(x, y)); });
+  const auto rest = [](const Tensor& x, const Tensor& y) { return fmod(x, y); };
+  return record_rest("fmod", a, b, rest, [](const Tensor& x, const Tensor& y) { return trunc(div(x, y)); });
 }
 
 Variable fmod(const Variable& a, double b) {
@@ -53,7 +52,8 @@ Variable fmod(const Variable& a, double b) {
 }
 
 Variable remainder(const Variable& a, const Variable& b) {
-  return record_rest("remainder", a, b, remainder(a.value(), b.value()), [](const Tensor& x, const Tensor& y) { return floor_divide(x, y); });
+  const auto rest = [](const Tensor& x, const Tensor& y) { return remainder(x, y); };
+  return record_rest("remainder", a, b, rest, [](const Tensor& x, const Tensor& y) { return floor_divide(x, y); });
 }
 
 Variable remainder(const Variable& a, double b) {

@@ -15,10 +15,11 @@ using detail::Saved;
 using detail::saved_for;
 using Edges = std::span<const Edge>;
 
-/// The larger or smaller of two: who was chosen gets the gradient, of equal ones each a half.
-Variable record_chosen(std::string_view name, const Variable& a, const Variable& b, const Tensor& result) {
-  const Tensor x = a.value();
-  const Tensor y = b.value();
+/// The larger or smaller of two, which `choose` gives: who was chosen gets the gradient, of equal ones each a half.
+template <class Choose>
+Variable record_chosen(std::string_view name, const Variable& a, const Variable& b, const Choose& choose) {
+  const auto [x, y] = detail::values_of(a, b);
+  const Tensor result = choose(x, y);
   return record(name, result, edges_of({&a, &b}),
                 [x_layout = Layout(x), y_layout = Layout(y), x = Saved(x), y = Saved(y), result = Saved(result)](const Tensor& g,
                                                                                                                  Edges to) {
@@ -30,18 +31,18 @@ Variable record_chosen(std::string_view name, const Variable& a, const Variable&
                 });
 }
 
-/// The gradient goes to x where `keeps(x, bound)` holds, else to the bound, of NaN to nobody.
-template <class Compare>
-Variable record_clamped(std::string_view name, const Variable& x, double bound, const Tensor& result, const Compare& keeps) {
-  return record(name, result, edges_of({&x}), [x = Saved(x.value()), bound, keeps](const Tensor& g) {
+/// `limit(x, bound)`. The gradient goes to x where `keeps(x, bound)` holds, else to the bound, of NaN to nobody.
+template <class Limit, class Compare>
+Variable record_clamped(std::string_view name, const Variable& a, double bound, const Limit& limit, const Compare& keeps) {
+  const Tensor value = a.value();
+  return record(name, limit(value, bound), edges_of({&a}), [x = Saved(value), bound, keeps](const Tensor& g) {
     return masked_fill(g, logical_not(keeps(x.get(), bound)), 0.0);
   });
 }
-template <class Compare>
-Variable record_clamped(std::string_view name, const Variable& a, const Variable& b, const Tensor& result, const Compare& keeps) {
-  const Tensor x = a.value();
-  const Tensor bound = b.value();
-  return record(name, result, edges_of({&a, &b}),
+template <class Limit, class Compare>
+Variable record_clamped(std::string_view name, const Variable& a, const Variable& b, const Limit& limit, const Compare& keeps) {
+  const auto [x, bound] = detail::values_of(a, b);
+  return record(name, limit(x, bound), edges_of({&a, &b}),
                 [x_layout = Layout(x), bound_layout = Layout(bound), x = Saved(x), bound = Saved(bound), keeps](const Tensor& g, Edges to) {
                   const Tensor kept = keeps(x.get(), bound.get());
                   const Tensor nan = logical_or(isnan(x.get()), isnan(bound.get()));
@@ -51,6 +52,8 @@ Variable record_clamped(std::string_view name, const Variable& a, const Variable
 }
 constexpr auto kAtLeast = [](const Tensor& x, const auto& bound) { return ge(x, bound); };
 constexpr auto kAtMost = [](const Tensor& x, const auto& bound) { return le(x, bound); };
+constexpr auto kClampMin = [](const Tensor& x, const auto& bound) { return clamp_min(x, bound); };
+constexpr auto kClampMax = [](const Tensor& x, const auto& bound) { return clamp_max(x, bound); };
 
 /// The sign that `result`, which is a with another, has beside a.
 Tensor relative_sign(const Tensor& result, const Tensor& a) { return mul(sign(result), sign(a)); }
@@ -63,8 +66,7 @@ Variable record_steps(std::string_view name, const Variable& x, const Tensor& re
 }  // namespace
 
 Variable add(const Variable& a, const Variable& b) {
-  const Tensor x = a.value();
-  const Tensor y = b.value();
+  const auto [x, y] = detail::values_of(a, b);
   return record("add", add(x, y), edges_of({&a, &b}), [x = Layout(x), y = Layout(y)](const Tensor& g, Edges to) {
     return std::vector<Tensor>{to[0] ? reduce_to(x, g) : Tensor(), to[1] ? reduce_to(y, g) : Tensor()};
   });
@@ -75,8 +77,7 @@ Variable add(const Variable& a, double b) {
 }
 
 Variable sub(const Variable& a, const Variable& b) {
-  const Tensor x = a.value();
-  const Tensor y = b.value();
+  const auto [x, y] = detail::values_of(a, b);
   return record("sub", sub(x, y), edges_of({&a, &b}), [x = Layout(x), y = Layout(y)](const Tensor& g, Edges to) {
     return std::vector<Tensor>{to[0] ? reduce_to(x, g) : Tensor(), to[1] ? neg(reduce_to(y, g)) : Tensor()};
   });
@@ -91,8 +92,7 @@ Variable sub(double a, const Variable& b) {
 }
 
 Variable mul(const Variable& a, const Variable& b) {
-  const Tensor x = a.value();
-  const Tensor y = b.value();
+  const auto [x, y] = detail::values_of(a, b);
   return record("mul", mul(x, y), edges_of({&a, &b}),
                 [x_layout = Layout(x), y_layout = Layout(y), x = saved_for(b, x), y = saved_for(a, y)](const Tensor& g,
                                                                                                        Edges to) {
@@ -106,8 +106,7 @@ Variable mul(const Variable& a, double b) {
 }
 
 Variable div(const Variable& a, const Variable& b) {
-  const Tensor x = a.value();
-  const Tensor y = b.value();
+  const auto [x, y] = detail::values_of(a, b);
   const Tensor quotient = div(x, y);
   return record("div", quotient, edges_of({&a, &b}),
                 [x = Layout(x), y_layout = Layout(y), y = Saved(y), quotient = saved_for(b, quotient)](const Tensor& g,
@@ -140,8 +139,7 @@ Variable pow(const Variable& x, double exponent) {
 }
 
 Variable pow(const Variable& a, const Variable& b) {
-  const Tensor x = a.value();
-  const Tensor y = b.value();
+  const auto [x, y] = detail::values_of(a, b);
   const Tensor result = pow(x, y);
   return record("pow", result, edges_of({&a, &b}),
                 [x_layout = Layout(x), y_layout = Layout(y), x = Saved(x), y = saved_for(a, y), result = saved_for(b, result)](
@@ -161,8 +159,12 @@ Variable pow(const Variable& a, const Variable& b) {
                 });
 }
 
-Variable maximum(const Variable& a, const Variable& b) { return record_chosen("maximum", a, b, maximum(a.value(), b.value())); }
-Variable minimum(const Variable& a, const Variable& b) { return record_chosen("minimum", a, b, minimum(a.value(), b.value())); }
+Variable maximum(const Variable& a, const Variable& b) {
+  return record_chosen("maximum", a, b, [](const Tensor& x, const Tensor& y) { return maximum(x, y); });
+}
+Variable minimum(const Variable& a, const Variable& b) {
+  return record_chosen("minimum", a, b, [](const Tensor& x, const Tensor& y) { return minimum(x, y); });
+}
 
 Variable clamp(const Variable& x, double low, double high) {
   const Tensor value = x.value();
@@ -171,18 +173,13 @@ Variable clamp(const Variable& x, double low, double high) {
   });
 }
 
-Variable clamp_min(const Variable& x, double low) { return record_clamped("clamp_min", x, low, clamp_min(x.value(), low), kAtLeast); }
-Variable clamp_min(const Variable& x, const Variable& low) {
-  return record_clamped("clamp_min", x, low, clamp_min(x.value(), low.value()), kAtLeast);
-}
-Variable clamp_max(const Variable& x, double high) { return record_clamped("clamp_max", x, high, clamp_max(x.value(), high), kAtMost); }
-Variable clamp_max(const Variable& x, const Variable& high) {
-  return record_clamped("clamp_max", x, high, clamp_max(x.value(), high.value()), kAtMost);
-}
+Variable clamp_min(const Variable& x, double low) { return record_clamped("clamp_min", x, low, kClampMin, kAtLeast); }
+Variable clamp_min(const Variable& x, const Variable& low) { return record_clamped("clamp_min", x, low, kClampMin, kAtLeast); }
+Variable clamp_max(const Variable& x, double high) { return record_clamped("clamp_max", x, high, kClampMax, kAtMost); }
+Variable clamp_max(const Variable& x, const Variable& high) { return record_clamped("clamp_max", x, high, kClampMax, kAtMost); }
 
 Variable copysign(const Variable& a, const Variable& b) {
-  const Tensor x = a.value();
-  const Tensor y = b.value();
+  const auto [x, y] = detail::values_of(a, b);
   const Tensor result = copysign(x, y);
   return record("copysign", result, edges_of({&a, &b}),
                 [x_layout = Layout(x), y = Layout(y), x = Saved(x), result = Saved(result)](const Tensor& g, Edges to) {
@@ -199,8 +196,7 @@ Variable copysign(const Variable& a, double b) {
 }
 
 Variable where(const Tensor& condition, const Variable& a, const Variable& b) {
-  const Tensor x = a.value();
-  const Tensor y = b.value();
+  const auto [x, y] = detail::values_of(a, b);
   return record("where", where(condition, x, y), edges_of({&a, &b}),
                 [condition = Saved(condition), x = Layout(x), y = Layout(y)](const Tensor& g, Edges to) {
                   const Tensor none = full({}, 0.0, g.dtype(), g.device());

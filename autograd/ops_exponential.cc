@@ -73,8 +73,7 @@ Variable logit(const Variable& x, double eps) {
 }
 
 Variable logaddexp(const Variable& a, const Variable& b) {
-  const Tensor x = a.value();
-  const Tensor y = b.value();
+  const auto [x, y] = detail::values_of(a, b);
   return record("logaddexp", logaddexp(x, y), edges_of({&a, &b}),
                 [x_layout = Layout(x), y_layout = Layout(y), x = Saved(x), y = Saved(y)](const Tensor& g, Edges to) {
                   const Tensor share = sigmoid(sub(x.get(), y.get()).to(g.dtype()));
@@ -84,8 +83,7 @@ Variable logaddexp(const Variable& a, const Variable& b) {
 }
 
 Variable xlogy(const Variable& a, const Variable& b) {
-  const Tensor x = a.value();
-  const Tensor y = b.value();
+  const auto [x, y] = detail::values_of(a, b);
   return record("xlogy", xlogy(x, y), edges_of({&a, &b}),
                 [x_layout = Layout(x), y_layout = Layout(y), x = Saved(x), y = Saved(y)](const Tensor& g, Edges to) {
                   std::vector<Tensor> gradients(2);

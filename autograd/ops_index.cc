@@ -56,8 +56,8 @@ Variable gather(const Variable& x, int dim, const Tensor& index) {
 }
 
 Variable scatter_add(const Variable& x, int dim, const Tensor& index, const Variable& source) {
-  const Tensor added = source.value();
-  return record("scatter_add", scatter_add(x.value(), dim, index, added), edges_of({&x, &source}),
+  const auto [base, added] = detail::values_of(x, source);
+  return record("scatter_add", scatter_add(base, dim, index, added), edges_of({&x, &source}),
                 [shape = added.shape(), dim, index = Saved(index)](const Tensor& g, Edges to) {
                   std::vector<Tensor> gradients(2);
                   if (to[0]) gradients[0] = g;
@@ -67,8 +67,8 @@ Variable scatter_add(const Variable& x, int dim, const Tensor& index, const Vari
 }
 
 Variable scatter(const Variable& x, int dim, const Tensor& index, const Variable& source) {
-  const Tensor from = source.value();
-  return record("scatter", scatter(x.value(), dim, index, from), edges_of({&x, &source}),
+  const auto [base, from] = detail::values_of(x, source);
+  return record("scatter", scatter(base, dim, index, from), edges_of({&x, &source}),
                 [shape = from.shape(), dim, index = Saved(index)](const Tensor& g, Edges to) {
                   std::vector<Tensor> gradients(2);
                   if (to[0]) gradients[0] = scatter(g, dim, index.get(), 0.0);
@@ -103,7 +103,8 @@ Variable masked_scatter(const Variable& x, const Tensor& mask, const Variable& s
 }
 
 Variable index_add(const Variable& x, int dim, const Tensor& index, const Variable& source) {
-  return record("index_add", index_add(x.value(), dim, index, source.value()), edges_of({&x, &source}),
+  const auto [base, added] = detail::values_of(x, source);
+  return record("index_add", index_add(base, dim, index, added), edges_of({&x, &source}),
                 [dim, index = Saved(index)](const Tensor& g, Edges to) {
                   std::vector<Tensor> gradients(2);
                   if (to[0]) gradients[0] = g;

@@ -23,8 +23,7 @@ using Edges = std::span<const Edge>;
 template <class LossOf>
 Variable record_pairs(std::string_view name, const Variable& x, const Variable& y, const LossOf& loss_of,
                       const std::array<Tensor, 2>& weights = {}) {
-  const Tensor a = x.value();
-  const Tensor b = y.value();
+  const auto [a, b] = detail::values_of(x, y);
   PairLoss loss = loss_of(a, b);
   Tensor value = loss.value(a, b);
   return record(name, std::move(value), edges_of({&x, &y}),

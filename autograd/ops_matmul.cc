@@ -60,9 +60,7 @@ using AddedProduct = Tensor (*)(const Tensor& input, const Tensor& a, const Tens
 /// beta * input + alpha * (a x b), as `compute` has it.
 Variable record_added_product(std::string_view name, AddedProduct compute, const Variable& input, const Variable& a, const Variable& b,
                               double beta, double alpha) {
-  const Tensor value = input.value();
-  const Tensor x = a.value();
-  const Tensor y = b.value();
+  const auto [value, x, y] = detail::values_of(input, a, b);
   return record(name, compute(value, x, y, beta, alpha), edges_of({&input, &a, &b}),
                 [layout = Layout(value), x_layout = Layout(x), y_layout = Layout(y), x = saved_for(b, x),
                  y = saved_for(a, y), beta, alpha](const Tensor& g, Edges to) {
@@ -79,26 +77,22 @@ Variable record_added_product(std::string_view name, AddedProduct compute, const
 }  // namespace
 
 Variable matmul(const Variable& a, const Variable& b) {
-  const Tensor x = a.value();
-  const Tensor y = b.value();
+  const auto [x, y] = detail::values_of(a, b);
   return record_product("matmul", a, b, x, y, matmul(x, y));
 }
 
 Variable bmm(const Variable& a, const Variable& b) {
-  const Tensor x = a.value();
-  const Tensor y = b.value();
+  const auto [x, y] = detail::values_of(a, b);
   return record_product("bmm", a, b, x, y, bmm(x, y));
 }
 
 Variable dot(const Variable& a, const Variable& b) {
-  const Tensor x = a.value();
-  const Tensor y = b.value();
+  const auto [x, y] = detail::values_of(a, b);
   return record_product("dot", a, b, x, y, dot(x, y));
 }
 
 Variable mv(const Variable& a, const Variable& v) {
-  const Tensor x = a.value();
-  const Tensor y = v.value();
+  const auto [x, y] = detail::values_of(a, v);
   return record_product("mv", a, v, x, y, mv(x, y));
 }
 
@@ -111,8 +105,7 @@ Variable baddbmm(const Variable& input, const Variable& a, const Variable& b, do
 }
 
 Variable outer(const Variable& a, const Variable& b) {
-  const Tensor x = a.value();
-  const Tensor y = b.value();
+  const auto [x, y] = detail::values_of(a, b);
   return record("outer", outer(x, y), edges_of({&a, &b}),
                 [x_layout = Layout(x), y_layout = Layout(y), x = saved_for(b, x), y = saved_for(a, y)](const Tensor& g,
                                                                                                        Edges to) {

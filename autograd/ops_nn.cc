@@ -42,8 +42,7 @@ void check_linear(const Tensor& x, const Tensor& weight) {
 }  // namespace
 
 Variable linear(const Variable& x, const Variable& weight, const Variable& bias) {
-  const Tensor in = x.value();
-  const Tensor w = weight.value();
+  const auto [in, w] = detail::values_of(x, weight);
   const Tensor b = value_or_undefined(bias);
   check_linear(in, w);
   Tensor result = matmul(in, w.transpose());

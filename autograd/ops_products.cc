@@ -43,8 +43,7 @@ Variable cross(const Variable& a, const Variable& b, int dim) {
 }
 
 Variable cdist(const Variable& a, const Variable& b, double p) {
-  const Tensor x = a.value();
-  const Tensor y = b.value();
+  const auto [x, y] = detail::values_of(a, b);
   if (p != 2.0) {
     detail::require_rows(x.shape(), y.shape(), p);
     return norm(sub(unsqueeze(a, -2), unsqueeze(b, -3)), p, -1);

@@ -40,13 +40,6 @@ std::vector<Variable> record_split(std::string_view name, const Variable& x, std
                               });
 }
 
-std::vector<Tensor> values_of(std::span<const Variable> variables) {
-  std::vector<Tensor> values;
-  values.reserve(variables.size());
-  for (const Variable& variable : variables) values.push_back(variable.value());
-  return values;
-}
-
 }  // namespace
 
 Variable reshape(const Variable& x, const Shape& shape) {
@@ -104,7 +97,7 @@ Variable select(const Variable& x, int dim, std::int64_t index) {
 }
 
 Variable concat(std::span<const Variable> variables, int dim) {
-  const std::vector<Tensor> values = values_of(variables);
+  const std::vector<Tensor> values = detail::values_of(variables);
   const Tensor result = concat(values, dim);
   const int axis = normalize_dim("concat", dim, result.shape());
   std::vector<std::pair<std::int64_t, DType>> parts;
@@ -123,7 +116,7 @@ Variable concat(std::span<const Variable> variables, int dim) {
 }
 
 Variable stack(std::span<const Variable> variables, int dim) {
-  const std::vector<Tensor> values = values_of(variables);
+  const std::vector<Tensor> values = detail::values_of(variables);
   const Tensor result = stack(values, dim);
   const int axis = normalize_dim("stack", dim, result.shape());
   std::vector<DType> dtypes;

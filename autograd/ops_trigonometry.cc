@@ -74,8 +74,7 @@ Variable atanh(const Variable& x) {
 }
 
 Variable atan2(const Variable& a, const Variable& b) {
-  const Tensor y = a.value();
-  const Tensor x = b.value();
+  const auto [y, x] = detail::values_of(a, b);
   return record("atan2", atan2(y, x), edges_of({&a, &b}),
                 [y_layout = Layout(y), x_layout = Layout(x), y = Saved(y), x = Saved(x)](const Tensor& g, Edges to) {
                   const Tensor over_square = div(g, add(square(y.get()), square(x.get())));
@@ -85,8 +84,7 @@ Variable atan2(const Variable& a, const Variable& b) {
 }
 
 Variable hypot(const Variable& a, const Variable& b) {
-  const Tensor x = a.value();
-  const Tensor y = b.value();
+  const auto [x, y] = detail::values_of(a, b);
   const Tensor result = hypot(x, y);
   return record("hypot", result, edges_of({&a, &b}),
                 [x_layout = Layout(x), y_layout = Layout(y), x = saved_for(a, x), y = saved_for(b, y), result = Saved(result)](

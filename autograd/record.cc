@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <stdexcept>
+#include <unordered_map>
 
 #include "autograd/describe.h"
 #include "tensor/ops.h"
@@ -41,6 +42,17 @@ const Tensor& Saved::get() const {
 
 Saved saved_for(const Variable& of, const Tensor& value) {
   return grad_enabled() && of.requires_grad() ? Saved(value) : Saved();
+}
+
+std::vector<Tensor> values_of(std::span<const Variable> inputs) {
+  std::vector<Tensor> values;
+  values.reserve(inputs.size());
+  std::unordered_map<const void*, std::size_t> places;
+  for (const Variable& input : inputs) {
+    const auto [known, is_new] = places.try_emplace(input.id(), values.size());
+    values.push_back(is_new ? input.value() : values[known->second]);
+  }
+  return values;
 }
 
 std::vector<Edge> edges_of(std::initializer_list<const Variable*> inputs) {

@@ -1,6 +1,8 @@
 // How an operation writes its backward beside its forward.
 #pragma once
 
+#include <array>
+#include <concepts>
 #include <cstdint>
 #include <initializer_list>
 #include <memory>
@@ -44,6 +46,21 @@ class Saved {
 
 /// `value` if the gradient of `of` will be asked for, else nothing: what only that gradient needs is not kept alive.
 [[nodiscard]] Saved saved_for(const Variable& of, const Tensor& value);
+
+/// The present values of `inputs`. One that is given twice is read once: set_value() of another thread cannot put two versions
+/// of a variable into one operation.
+[[nodiscard]] std::vector<Tensor> values_of(std::span<const Variable> inputs);
+template <std::same_as<Variable>... Inputs>
+[[nodiscard]] std::array<Tensor, sizeof...(Inputs)> values_of(const Inputs&... inputs) {
+  const std::array<const Variable*, sizeof...(Inputs)> all{&inputs...};
+  std::array<Tensor, sizeof...(Inputs)> values;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    std::size_t first = 0;
+    while (!same(*all[first], *all[i])) ++first;
+    values[i] = first < i ? values[first] : all[i]->value();
+  }
+  return values;
+}
 
 /// The edges to `inputs`, of which an undefined one has none; no edges at all if nothing is to be recorded.
 [[nodiscard]] std::vector<Edge> edges_of(std::initializer_list<const Variable*> inputs);

@@ -4,6 +4,7 @@
 
 #include <span>
 
+#include "tensor/checked_size.h"
 #include "tensor/checks.h"
 #include "tensor/create.h"
 #include "tensor/kernels.h"
@@ -30,7 +31,8 @@ void require_channels(std::string_view name, const Convolution& c, const Shape& 
   require_rank(name, weight, c.dims + 2);
   const std::int64_t groups = c.options.groups;
   if (groups < 1) throw ValueError(fmt::format("[{}] groups below 1: {}", name, groups));
-  if (x[1] != (c.direction == Direction::transposed ? weight[0] : weight[1] * groups)) {
+  const CheckedSize channels = c.direction == Direction::transposed ? CheckedSize(weight[0]) : CheckedSize(weight[1]) * groups;
+  if (!channels.fits() || x[1] != channels.value()) {
     throw ShapeError(fmt::format("[{}] channels differ: {} and weight {}{}", name, to_string(x), to_string(weight),
                                  groups > 1 ? fmt::format(", {} groups", groups) : ""));
   }
@@ -54,12 +56,18 @@ Shape transposed_sizes(std::string_view name, const Convolution& c, const Shape&
       throw ValueError(
           fmt::format("[{}] output padding not below stride or dilation: {}", name, to_string(further)));
     }
-    const std::int64_t span = windows.dilation[i] * (windows.kernel[i] - 1) + 1;
-    sizes.push_back((x[i + 2] - 1) * windows.stride[i] - 2 * windows.padding[i] + span + further[i]);
-    if (sizes.back() < 1) {
+    const CheckedSize span = CheckedSize(windows.dilation[i]) * (windows.kernel[i] - 1) + 1;
+    const CheckedSize size = (CheckedSize(x[i + 2]) - 1) * windows.stride[i] + span + further[i] - CheckedSize(windows.padding[i]) * 2;
+    if (!size.fits()) {
+      throw ShapeError(fmt::format("[{}] sizes do not fit into 64 bits: window {} with stride {}, padding {} and dilation {} over {}", name,
+                                   to_string(windows.kernel), to_string(windows.stride), to_string(windows.padding),
+                                   to_string(windows.dilation), to_string(x)));
+    }
+    if (size.value() < 1) {
       throw ShapeError(
           fmt::format("[{}] padding leaves nothing: {} from {}", name, to_string(windows.padding), to_string(x)));
     }
+    sizes.push_back(size.value());
   }
   return sizes;
 }
@@ -69,7 +77,11 @@ Shape result_shape(std::string_view name, const Convolution& c, const Shape& x, 
   const Windows windows = windows_of(c, weight);
   const bool transposed = c.direction == Direction::transposed;
   const Shape sizes = transposed ? transposed_sizes(name, c, x, windows) : count_windows(name, x, windows);
-  Shape shape{x[0], transposed ? weight[1] * c.options.groups : weight[0]};
+  const CheckedSize channels = transposed ? CheckedSize(weight[1]) * c.options.groups : CheckedSize(weight[0]);
+  if (!channels.fits()) {
+    throw ShapeError(fmt::format("[{}] too many channels: weight {}, {} groups", name, to_string(weight), c.options.groups));
+  }
+  Shape shape{x[0], channels.value()};
   for (const std::int64_t size : sizes) shape.push_back(size);
   return shape;
 }

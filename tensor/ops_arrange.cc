@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <string_view>
 #include <utility>
 
 #include "tensor/arrange_plan.h"
+#include "tensor/checked_size.h"
 #include "tensor/checks.h"
 #include "tensor/create.h"
 #include "tensor/ops.h"
@@ -60,9 +60,11 @@ Tensor diag_embed(const Tensor& x, std::int64_t offset, int dim0, int dim1) {
   if (first == second) throw ShapeError(fmt::format("[{}] the dimensions are one: {} and {}", kName, dim0, dim1));
   Shape shape = x.shape();
   shape.erase(x.dim() - 1);
-  const std::int64_t size = x.size(-1) + std::abs(offset);
-  shape.insert(std::min(first, second), size);
-  shape.insert(std::max(first, second), size);
+  const detail::CheckedSize away = offset < 0 ? detail::CheckedSize(0) - offset : detail::CheckedSize(offset);
+  const detail::CheckedSize size = away + x.size(-1);
+  if (!size.fits()) throw ValueError(fmt::format("[{}] diagonal outside of 64 bits: {} of {}", kName, offset, to_string(x.shape())));
+  shape.insert(std::min(first, second), size.value());
+  shape.insert(std::max(first, second), size.value());
   const Tensor out = zeros(shape, x.dtype(), x.device());
   diagonal(out, offset, first, second).copy_from(x);
   return out;

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 
+#include "tensor/checked_size.h"
 #include "tensor/checks.h"
 #include "tensor/create.h"
 #include "tensor/kernels.h"
@@ -22,10 +24,23 @@ using detail::Windows;
 struct ImageWindows {
   PoolWindows rows{.begin = {0}, .end = {1}, .counted = {1}};
   PoolWindows columns;
-  [[nodiscard]] Shape counts(const Shape& x) const {
-    return x.size() == 3 ? Shape{x[0], x[1], columns.count()} : Shape{x[0], x[1], rows.count(), columns.count()};
+};
+
+enum class Counting : std::uint8_t { inside, padding_too };
+
+/// How windows lie over an image (2 dimensions) or a line (1), without a list of them: there may be more than memory.
+struct WindowPlan {
+  Shape sizes;                     ///< of what they slide over
+  Shape counts;                    ///< how many there are along each dimension
+  std::optional<Windows> regular;  ///< none: parts of almost equal size
+  Counting counting = Counting::inside;
+
+  [[nodiscard]] Shape result_shape(const Shape& x) const {
+    return counts.size() == 1 ? Shape{x[0], x[1], counts[0]} : Shape{x[0], x[1], counts[0], counts[1]};
   }
 };
+
+Shape sizes_of(const Shape& x) { return x.size() == 3 ? Shape{x[2]} : Shape{x[2], x[3]}; }
 
 void require_images(std::string_view op, const Tensor& x, int dims) {
   x.require_defined(op);
@@ -33,10 +48,8 @@ void require_images(std::string_view op, const Tensor& x, int dims) {
   detail::require_rank(op, x.shape(), dims + 2);
 }
 
-enum class Counting : std::uint8_t { inside, padding_too };
-
 PoolWindows regular_windows(std::int64_t size, std::int64_t count, const Windows& windows, int dim, Counting counting) {
-  const std::int64_t step = windows.dilation[dim];
+  const std::int64_t step = windows.kernel[dim] == 1 ? 1 : windows.dilation[dim];
   const std::int64_t padding = windows.padding[dim];
   PoolWindows result{.begin = {},
                      .end = {},
@@ -56,25 +69,32 @@ PoolWindows regular_windows(std::int64_t size, std::int64_t count, const Windows
   return result;
 }
 
+// Whether a window that begins before the image jumps over all of it. One that begins inside has its first position there.
+bool jumps_over(std::int64_t size, std::int64_t count, const Windows& windows, int dim) {
+  const std::int64_t step = windows.dilation[dim];
+  if (size >= step) return false;
+  for (std::int64_t i = 0, start = -windows.padding[dim]; i < count && start < 0; ++i, start += windows.stride[dim]) {
+    if ((step + start % step) % step >= size) return true;
+  }
+  return false;
+}
+
 // The windows of an image (4 dimensions) or a line (3).
-ImageWindows regular(std::string_view op, const Shape& x, const Windows& windows, LastWindow last,
-                     Counting counting = Counting::inside) {
+WindowPlan regular(std::string_view op, const Shape& x, const Windows& windows, LastWindow last,
+                   Counting counting = Counting::inside) {
   const Shape counts = detail::count_windows(op, x, windows, last);
   const int dims = counts.size();
   for (int i = 0; i < dims; ++i) {
-    if (2 * windows.padding[i] <= windows.kernel[i]) continue;
+    if (windows.padding[i] <= windows.kernel[i] / 2) continue;
     throw ValueError(fmt::format("[{}] padding above half the kernel: {} of {}", op, to_string(windows.padding),
                                  to_string(windows.kernel)));
   }
-  ImageWindows result;
-  if (dims == 2) result.rows = regular_windows(x[2], counts[0], windows, 0, counting);
-  result.columns = regular_windows(x[dims + 1], counts[dims - 1], windows, dims - 1, counting);
-  for (const PoolWindows* along : {&result.rows, &result.columns}) {
-    if (std::ranges::equal(along->begin, along->end, std::less())) continue;
+  for (int i = 0; i < dims; ++i) {
+    if (!jumps_over(x[i + 2], counts[i], windows, i)) continue;
     throw ValueError(fmt::format("[{}] a window is in the padding alone: {} with dilation {} over {}", op,
                                  to_string(windows.kernel), to_string(windows.dilation), to_string(x)));
   }
-  return result;
+  return {sizes_of(x), counts, windows, counting};
 }
 
 PoolWindows adaptive_windows(std::int64_t size, std::int64_t count) {
@@ -88,14 +108,26 @@ PoolWindows adaptive_windows(std::int64_t size, std::int64_t count) {
   return result;
 }
 
-ImageWindows adaptive(std::string_view op, const Shape& x, const Shape& counts) {
+WindowPlan adaptive(std::string_view op, const Shape& x, const Shape& counts) {
   detail::require_at_least(op, "size", counts, 1);
-  for (int i = 2; i < x.size(); ++i) {
-    if (x[i] == 0) throw ShapeError(fmt::format("[{}] nothing to take parts of: {}", op, to_string(x)));
+  for (int i = 0; i < counts.size(); ++i) {
+    if (x[i + 2] == 0) throw ShapeError(fmt::format("[{}] nothing to take parts of: {}", op, to_string(x)));
+    if ((detail::CheckedSize(counts[i]) * x[i + 2] + counts[i] + x[i + 2]).fits()) continue;
+    throw ShapeError(fmt::format("[{}] too many parts: {} of {}", op, to_string(counts), to_string(x)));
   }
+  return {sizes_of(x), counts, std::nullopt};
+}
+
+/// Lists the windows. REQUIRES: their result has memory already, which so bounds the lists.
+ImageWindows listed(const WindowPlan& plan) {
+  const auto along = [&](int dim) {
+    if (!plan.regular) return adaptive_windows(plan.sizes[dim], plan.counts[dim]);
+    return regular_windows(plan.sizes[dim], plan.counts[dim], *plan.regular, dim, plan.counting);
+  };
+  const int dims = plan.counts.size();
   ImageWindows result;
-  if (counts.size() == 2) result.rows = adaptive_windows(x[2], counts[0]);
-  result.columns = adaptive_windows(x[x.size() - 1], counts[counts.size() - 1]);
+  if (dims == 2) result.rows = along(0);
+  result.columns = along(dims - 1);
   return result;
 }
 
@@ -108,12 +140,12 @@ Windows windows_of(const AvgPool2dOptions& o) { return {both(o.kernel), both(o.s
 Windows windows_of(const AvgPool1dOptions& o) { return {{o.kernel}, {o.stride}, {o.padding}, {1}}; }
 
 template <class Options>
-ImageWindows max_windows(std::string_view op, const Shape& x, const Options& o) {
+WindowPlan max_windows(std::string_view op, const Shape& x, const Options& o) {
   return regular(op, x, windows_of(o), o.ceil_mode ? LastWindow::partial : LastWindow::whole);
 }
 
 template <class Options>
-ImageWindows avg_windows(std::string_view op, const Shape& x, const Options& o) {
+WindowPlan avg_windows(std::string_view op, const Shape& x, const Options& o) {
   return regular(op, x, windows_of(o), o.ceil_mode ? LastWindow::partial : LastWindow::whole,
                  o.count_include_pad ? Counting::padding_too : Counting::inside);
 }
@@ -138,14 +170,15 @@ void require_places(std::string_view op, const Tensor& places, std::int64_t plan
   }
 }
 
-MaxPoolResult max_pool(std::string_view op, const Tensor& x, const ImageWindows& windows) {
+MaxPoolResult max_pool(std::string_view op, const Tensor& x, const WindowPlan& plan) {
   if (plane_of(x.shape()) > std::numeric_limits<std::int32_t>::max()) {
     throw ShapeError(fmt::format("[{}] more than 2^31 - 1 elements in an image: {}", op, to_string(x.shape())));
   }
-  const Shape shape = windows.counts(x.shape());
+  const Shape shape = plan.result_shape(x.shape());
   MaxPoolResult result{Tensor::empty(shape, kernels::window_dtype(x), x.device()),
                        Tensor::empty(shape, DType::i32, x.device())};
   if (shape.numel() != 0) {
+    const ImageWindows windows = listed(plan);
     Tensor out = as_image(result.output);
     Tensor where_max = as_image(result.where_max);
     kernels::max_pool(out, where_max, as_image(kernels::windowed(x)), windows.rows, windows.columns);
@@ -154,20 +187,22 @@ MaxPoolResult max_pool(std::string_view op, const Tensor& x, const ImageWindows&
   return result;
 }
 
-Tensor avg_pool(const Tensor& x, const ImageWindows& windows) {
-  const Shape shape = windows.counts(x.shape());
+Tensor avg_pool(const Tensor& x, const WindowPlan& plan) {
+  const Shape shape = plan.result_shape(x.shape());
   Tensor result = Tensor::empty(shape, kernels::window_dtype(x), x.device());
   if (shape.numel() == 0) return result.to(x.dtype());
+  const ImageWindows windows = listed(plan);
   Tensor out = as_image(result);
   kernels::avg_pool(out, as_image(kernels::windowed(x)), windows.rows, windows.columns);
   return result.to(x.dtype());
 }
 
 Tensor avg_pool_backward(std::string_view op, const Tensor& grad, const Shape& input_shape,
-                         const ImageWindows& windows) {
-  detail::require_gradient(op, grad, windows.counts(input_shape));
+                         const WindowPlan& plan) {
+  detail::require_gradient(op, grad, plan.result_shape(input_shape));
   Tensor result = zeros(input_shape, kernels::window_dtype(grad), grad.device());
   if (grad.numel() == 0) return result.to(grad.dtype());
+  const ImageWindows windows = listed(plan);
   Tensor in = as_image(result);
   kernels::avg_pool_backward(in, as_image(kernels::windowed(grad)), windows.rows, windows.columns);
   return result.to(grad.dtype());
@@ -198,9 +233,10 @@ template <class Options>
 Tensor max_pool_backward_with(const Tensor& grad, const Tensor& where_max, const Shape& input_shape,
                               const Options& options, int dims) {
   require_places_of(grad, where_max, input_shape, dims);
-  const ImageWindows windows = max_windows(kMaxPoolBackward, input_shape, options);
-  detail::require_gradient(kMaxPoolBackward, grad, windows.counts(input_shape));
+  const WindowPlan plan = max_windows(kMaxPoolBackward, input_shape, options);
+  detail::require_gradient(kMaxPoolBackward, grad, plan.result_shape(input_shape));
   if (!kernels::on_gpu(grad) || grad.numel() == 0) return max_pool_backward(grad, where_max, input_shape);
+  const ImageWindows windows = listed(plan);
   Tensor result = Tensor::empty(input_shape, grad.dtype(), grad.device());
   Tensor in = as_image(result);
   cuda::max_pool_backward(in, as_image(grad.contiguous()), as_image(where_max.contiguous()), windows.rows,

@@ -6,6 +6,7 @@
 #include <tuple>
 #include <utility>
 
+#include "tensor/checked_size.h"
 #include "tensor/checks.h"
 #include "tensor/create.h"
 #include "tensor/kernels.h"
@@ -27,6 +28,15 @@ bool differ_beside(int dim, const Shape& a, const Shape& b) {
   return x != y;
 }
 
+/// Throws ShapeError `[tril] not a matrix: (3)`, ValueError
+/// `[tril] diagonal outside of 64 bits: 9223372036854775807 of (2, 2)`.
+void require_diagonal(std::string_view op, const Tensor& x, std::int64_t diagonal) {
+  x.require_defined(op);
+  if (x.dim() < 2) throw ShapeError(fmt::format("[{}] not a matrix: {}", op, to_string(x.shape())));
+  if ((detail::CheckedSize(x.size(-2)) + diagonal).fits()) return;
+  throw ValueError(fmt::format("[{}] diagonal outside of 64 bits: {} of {}", op, diagonal, to_string(x.shape())));
+}
+
 /// Whether an element of (rows, columns) is in a column of [begin(row), end(row)); where `x` is.
 template <class Bound>
 Tensor columns_between(const Tensor& x, const Bound& bounds_of) {
@@ -41,9 +51,7 @@ Tensor columns_between(const Tensor& x, const Bound& bounds_of) {
 
 /// Fills columns [begin(row), end(row)) of each row of matrices with zeros, which are bytes of 0 in every dtype.
 template <class Bound>
-Tensor with_zeros(std::string_view op, const Tensor& x, const Bound& bounds_of) {
-  x.require_defined(op);
-  if (x.dim() < 2) throw ShapeError(fmt::format("[{}] not a matrix: {}", op, to_string(x.shape())));
+Tensor with_zeros(const Tensor& x, const Bound& bounds_of) {
   if (kernels::on_gpu(x)) return masked_fill(x, columns_between(x, bounds_of), 0.0);
   Tensor out = x.clone();
   const std::int64_t rows = x.size(-2);
@@ -76,7 +84,9 @@ Tensor flatten(const Tensor& x, int first_dim, int last_dim) {
   if (first > last) throw ShapeError(fmt::format("[flatten] first dimension after the last: {} > {}", first, last));
   Shape shape = x.shape();
   for (int i = last; i > first; --i) {
-    shape[i - 1] *= shape[i];
+    const detail::CheckedSize joined = detail::CheckedSize(shape[i - 1]) * shape[i];
+    if (!joined.fits()) throw ShapeError(fmt::format("[flatten] too many elements: {}", to_string(x.shape())));
+    shape[i - 1] = joined.value();
     shape.erase(i);
   }
   return x.reshape(shape);
@@ -87,16 +97,19 @@ Tensor concat(const std::vector<Tensor>& tensors, int dim) {
   const Tensor& first = tensors.front();
   const int at = normalize_dim("concat", dim, first.shape());
   Shape shape = first.shape();
-  shape[at] = 0;
+  detail::CheckedSize size = 0;
   DType dtype = first.dtype();
   for (const Tensor& x : tensors) {
     if (differ_beside(at, first.shape(), x.shape())) {
       throw ShapeError(fmt::format("[concat] shapes differ beside dimension {}: {} and {}", at,
                                    to_string(first.shape()), to_string(x.shape())));
     }
-    shape[at] += x.shape()[at];
+    size = size + x.shape()[at];
     dtype = promote(dtype, x.dtype());
+    if (size.fits()) continue;
+    throw ShapeError(fmt::format("[concat] too many parts along dimension {}: {} tensors, {} and others", at, tensors.size(), to_string(x.shape())));
   }
+  shape[at] = size.value();
   const Tensor out = Tensor::empty(shape, dtype, first.device());
   std::int64_t begin = 0;
   for (const Tensor& x : tensors) {
@@ -195,7 +208,9 @@ Tensor repeat(const Tensor& x, const std::vector<std::int64_t>& counts) {
     apart.push_back(size);
     spread.push_back(count);
     spread.push_back(size);
-    joined.push_back(count * size);
+    const detail::CheckedSize repeated = detail::CheckedSize(count) * size;
+    if (!repeated.fits()) throw ShapeError(fmt::format("[repeat] too many elements: {} times {}", count, to_string(x.shape())));
+    joined.push_back(repeated.value());
   }
   const Tensor out = Tensor::empty(joined, x.dtype(), x.device());
   out.view(spread).copy_from(x.reshape(apart).expand(spread));
@@ -220,11 +235,13 @@ Tensor pad(const Tensor& x, const std::vector<std::int64_t>& amounts, double val
 }
 
 Tensor tril(const Tensor& x, std::int64_t diagonal) {
-  return with_zeros("tril", x, [&](std::int64_t row) { return std::pair(row + diagonal + 1, std::numeric_limits<std::int64_t>::max()); });
+  require_diagonal("tril", x, diagonal);
+  return with_zeros(x, [&](std::int64_t row) { return std::pair(row + diagonal + 1, std::numeric_limits<std::int64_t>::max()); });
 }
 
 Tensor triu(const Tensor& x, std::int64_t diagonal) {
-  return with_zeros("triu", x, [&](std::int64_t row) { return std::pair(std::int64_t{0}, row + diagonal); });
+  require_diagonal("triu", x, diagonal);
+  return with_zeros(x, [&](std::int64_t row) { return std::pair(std::int64_t{0}, row + diagonal); });
 }
 
 }  // namespace troupe

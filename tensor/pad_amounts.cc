@@ -6,6 +6,7 @@
 #include <iterator>
 #include <string_view>
 
+#include "tensor/checked_size.h"
 #include "tensor/error.h"
 
 namespace troupe::detail {
@@ -42,8 +43,14 @@ std::vector<PadAmounts> pad_amounts(const Tensor& x, const std::vector<std::int6
   std::vector<PadAmounts> all;
   for (std::size_t i = 0; i < amounts.size() / 2; ++i) {
     const PadAmounts one{x.dim() - 1 - static_cast<int>(i), amounts[2 * i], amounts[2 * i + 1]};
-    const std::int64_t size = x.size(one.dim) + one.before + one.after;
-    if (size < 0) throw ShapeError(fmt::format("[pad] size below 0: {}", size));
+    // The further terms stand for what is computed of an amount: its opposite, and a place behind it.
+    const CheckedSize size = CheckedSize(x.size(one.dim)) + one.before + one.after;
+    const bool fits = (CheckedSize(0) - one.before).fits() && (CheckedSize(0) - one.after).fits() && (size + x.size(one.dim)).fits() &&
+                      (CheckedSize(x.size(one.dim)) + one.before).fits() && (CheckedSize(x.size(one.dim)) + one.after).fits();
+    if (!fits) {
+      throw ShapeError(fmt::format("[pad] size outside of 64 bits: {} with {} before and {} after", x.size(one.dim), one.before, one.after));
+    }
+    if (size.value() < 0) throw ShapeError(fmt::format("[pad] size below 0: {}", size.value()));
     if (one.before != 0 || one.after != 0) all.push_back(one);
   }
   return all;

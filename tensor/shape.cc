@@ -50,7 +50,9 @@ Strides contiguous_strides(const Shape& shape) {
   std::int64_t step = 1;
   for (int i = shape.size() - 1; i >= 0; --i) {
     strides[i] = step;
-    step *= std::max<std::int64_t>(shape[i], 1);
+    // Of no elements no stride is used: one that would not fit stays what it is.
+    std::int64_t next = 0;
+    if (!__builtin_mul_overflow(step, std::max<std::int64_t>(shape[i], 1), &next)) step = next;
   }
   return strides;
 }

@@ -41,6 +41,12 @@ std::int64_t checked_end(const Shape& shape, const Strides& strides, std::int64_
   return end;
 }
 
+// A number that someone sent as a DType would have elements of no size.
+void require_dtype(std::string_view op, DType dtype) {
+  const auto number = static_cast<std::uint8_t>(dtype);
+  if (!is_dtype(number)) throw DTypeError(fmt::format("[{}] no dtype has the number {}", op, number));
+}
+
 }  // namespace
 
 Tensor::Tensor(Storage storage, const Shape& shape, const Strides& strides, std::int64_t offset, DType dtype)
@@ -53,10 +59,7 @@ Tensor::Tensor(Storage storage, const Shape& shape, const Strides& strides, std:
 
 Tensor Tensor::empty(const Shape& shape, DType dtype, Device device) {
   require_available("empty", device);
-  // A number that someone sent as a DType would have elements of no size.
-  if (const auto number = static_cast<std::uint8_t>(dtype); !is_dtype(number)) {
-    throw DTypeError(fmt::format("[empty] no dtype has the number {}", number));
-  }
+  require_dtype("empty", dtype);
   std::int64_t bytes = 0;
   if (__builtin_mul_overflow(shape.numel(), static_cast<std::int64_t>(size_of(dtype)), &bytes)) {
     throw ShapeError(fmt::format("[empty] too many elements: {}", to_string(shape)));
@@ -67,6 +70,7 @@ Tensor Tensor::empty(const Shape& shape, DType dtype, Device device) {
 Tensor Tensor::from_storage(Storage storage, const Shape& shape, const Strides& strides, std::int64_t offset,
                             DType dtype) {
   if (!storage.defined()) throw TensorError("[from_storage] storage is undefined");
+  require_dtype("from_storage", dtype);
   const std::int64_t end = checked_end(shape, strides, offset, shape.numel());
   const auto room = static_cast<std::int64_t>(storage.size() / size_of(dtype));
   if (end > room) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "tensor/checked_size.h"
 #include "tensor/checks.h"
 
 namespace troupe::detail {
@@ -23,7 +24,15 @@ Shape count_windows(std::string_view op, const Shape& x, const Windows& windows,
     const std::int64_t size = x[x.size() - windows.kernel.size() + i];
     const std::int64_t padding = windows.padding[i];
     const std::int64_t stride = windows.stride[i];
-    const std::int64_t left = size + 2 * padding - windows.dilation[i] * (windows.kernel[i] - 1) - 1;
+    const CheckedSize reach = CheckedSize(windows.dilation[i]) * (windows.kernel[i] - 1) + 1;
+    const CheckedSize padded = CheckedSize(padding) * 2 + size;
+    // No position that is computed of a window lies further away.
+    if (!(padded + reach + stride).fits()) {
+      throw ShapeError(fmt::format("[{}] sizes do not fit into 64 bits: window {} with stride {}, padding {} and dilation {} over {}", op,
+                                   to_string(windows.kernel), to_string(windows.stride), to_string(windows.padding),
+                                   to_string(windows.dilation), to_string(x)));
+    }
+    const std::int64_t left = padded.value() - reach.value();
     const std::int64_t more = left + (last == LastWindow::partial ? stride - 1 : 0);
     std::int64_t count = more < 0 ? 0 : more / stride + 1;
     if (last == LastWindow::partial && (count - 1) * stride >= size + padding) --count;

@@ -22,7 +22,8 @@ enum class LastWindow : std::uint8_t { whole, partial };
 
 /// How many windows fit along each of the last dimensions of `x`. A partial one begins inside, or in the padding before.
 /// Throws ValueError `[op] stride below 1: (0, 1)` and the like,
-/// ShapeError `[op] window larger than the padded image: (9, 3) over (1, 3, 8, 8)`.
+/// ShapeError `[op] window larger than the padded image: (9, 3) over (1, 3, 8, 8)`,
+/// `[op] sizes do not fit into 64 bits: window (2) with stride (1), padding (0) and dilation (9223372036854775807) over (1, 1, 8)`.
 [[nodiscard]] Shape count_windows(std::string_view op, const Shape& x, const Windows& windows,
                                   LastWindow last = LastWindow::whole);
 

@@ -12,6 +12,9 @@ namespace {
 
 std::size_t index(std::int64_t i) { return static_cast<std::size_t>(i); }
 
+/// What a mean divides by. With padding that counts, the product may be beyond 64 bits.
+double product(std::int64_t rows, std::int64_t columns) { return static_cast<double>(rows) * static_cast<double>(columns); }
+
 /// Whether the only window is the whole image.
 bool is_global(const PoolPlanes& p, const PoolWindows& rows, const PoolWindows& columns) {
   return p.out_size() == 1 && rows.begin[0] == 0 && rows.end[0] == p.height && columns.begin[0] == 0 &&
@@ -97,7 +100,7 @@ struct AvgPool {
   const PoolWindows& columns;
 
   void global(std::int64_t first, std::int64_t last) const {
-    const double divisor = static_cast<double>(rows.counted[0] * columns.counted[0]);
+    const double divisor = product(rows.counted[0], columns.counted[0]);
     vectorized([ pool = *this, divisor, first, last ]() __attribute__((always_inline)) {
       const std::int64_t size = pool.planes.in_size();
       for (std::int64_t plane = first; plane < last; ++plane) {
@@ -116,7 +119,7 @@ struct AvgPool {
         for (std::int64_t j = 0; j < planes.columns; ++j, ++out) {
           double total = 0.0;
           for (std::int64_t w = columns.begin[index(j)]; w < columns.end[index(j)]; ++w) total += sums[index(w)];
-          y[out] = static_cast<T>(total / static_cast<double>(rows.counted[index(i)] * columns.counted[index(j)]));
+          y[out] = static_cast<T>(total / product(rows.counted[index(i)], columns.counted[index(j)]));
         }
       }
     }
@@ -183,7 +186,7 @@ struct AvgPoolBackward {
   const PoolWindows& columns;
 
   void global(std::int64_t first, std::int64_t last) const {
-    const T divisor = static_cast<T>(rows.counted[0] * columns.counted[0]);
+    const T divisor = static_cast<T>(product(rows.counted[0], columns.counted[0]));
     for (std::int64_t plane = first; plane < last; ++plane) {
       const T each = dy[plane] / divisor;
       T* const image = dx + plane * planes.in_size();
@@ -207,7 +210,7 @@ struct AvgPoolBackward {
       for (std::int64_t i = 0; i < planes.rows; ++i) {
         std::fill(line.begin(), line.end(), T{0});
         for (std::int64_t j = 0; j < planes.columns; ++j, ++in) {
-          const T each = dy[in] / static_cast<T>(rows.counted[index(i)] * columns.counted[index(j)]);
+          const T each = dy[in] / static_cast<T>(product(rows.counted[index(i)], columns.counted[index(j)]));
           for (std::int64_t w = columns.begin[index(j)]; w < columns.end[index(j)]; ++w) line[index(w)] += each;
         }
         add_line(line.data(), plane, i, planes.width);
@@ -261,7 +264,7 @@ void run(const Pool& pool) {
   const bool global = is_global(pool.planes, pool.rows, pool.columns);
   parallel_for(pool.planes.count, pool.planes.in_size(), [&](std::int64_t first, std::int64_t last) {
     if (global) pool.global(first, last);
-    else if (pool.columns.stride > 0) pool.regular(first, last);
+    else if (PoolLines::serve(pool.columns, pool.planes.width)) pool.regular(first, last);
     else pool.irregular(first, last);
   });
 }

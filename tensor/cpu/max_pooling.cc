@@ -182,7 +182,7 @@ void max_pool(Tensor& y, Tensor& where_max, const Tensor& x, const PoolWindows& 
     auto* const places = mutable_elements<std::int32_t>(where_max);
     const MaxPool<T> pool{to, places, elements<T>(x), PoolPlanes(x, y), rows, columns};
     parallel_for(pool.planes.count, pool.planes.in_size(), [&](std::int64_t first, std::int64_t last) {
-      columns.stride > 0 ? pool.regular(first, last) : pool.irregular(first, last);
+      PoolLines::serve(columns, pool.planes.width) ? pool.regular(first, last) : pool.irregular(first, last);
     });
   });
 }

@@ -21,6 +21,13 @@ struct PoolLines {
         columns(std::min(width, w.first + length)),
         at(-w.first) {}
 
+  /// Whether lines for such windows are at most a few times as long as those of the image. The memory of others would follow the
+  /// stride or the kernel that somebody asked for; they are taken one by one.
+  [[nodiscard]] static bool serve(const PoolWindows& w, std::int64_t width) {
+    const std::int64_t most = 4 * width + 64;
+    return w.stride > 0 && w.stride <= most && (w.kernel - 1) * w.step < most;
+  }
+
   std::int64_t windows, stride, kernel, step;
   std::int64_t reach;    ///< positions from the first element of a window to behind its last
   std::int64_t length;   ///< of a line, a multiple of the stride

@@ -59,7 +59,7 @@ struct PoolSizes {
   /// About how many elements a window has.
   [[nodiscard]] std::int64_t window_size() const { return (rows.end(0) - rows.begin(0)) * (columns.end(0) - columns.begin(0)); }
   [[nodiscard]] TROUPE_HOST_DEVICE double counted(std::int64_t row, std::int64_t column) const {
-    return static_cast<double>(rows.counted(row) * columns.counted(column));
+    return static_cast<double>(rows.counted(row)) * static_cast<double>(columns.counted(column));
   }
 };
 

@@ -12,7 +12,21 @@
 
 namespace troupe::detail {
 
-NewFile::NewFile(std::string format, std::filesystem::path path) : format_(std::move(format)), path_(std::move(path)) {
+std::filesystem::path replaceable(const std::string& format, const std::filesystem::path& path) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  const bool is_link = fs::is_symlink(fs::symlink_status(path, error));
+  const fs::file_status there = fs::status(path, error);
+  const bool is_missing = there.type() == fs::file_type::not_found;
+  if (there.type() == fs::file_type::none) throw FileError(fmt::format("[{}] {}: {}", format, path.string(), error.message()));
+  if (is_missing ? is_link : !fs::is_regular_file(there)) throw FileError(fmt::format("[{}] {}: not a regular file", format, path.string()));
+  if (!is_link) return path;
+  fs::path target = fs::canonical(path, error);
+  if (error) throw FileError(fmt::format("[{}] {}: {}", format, path.string(), error.message()));
+  return target;
+}
+
+NewFile::NewFile(std::string format, std::filesystem::path path) : format_(std::move(format)), path_(replaceable(format_, path)) {
   // Other writers of the same path have the numbers before; files that a crash left are skipped the same way.
   for (int number = 0; descriptor_ < 0; ++number) {
     new_path_ = fmt::format("{}.{}.new", path_.string(), number);
@@ -38,6 +52,7 @@ void NewFile::commit() {
   if (fsync(descriptor_) != 0) fail(errno);
   const int closed = close(std::exchange(descriptor_, -1));
   if (closed != 0) fail(errno);
+  path_ = replaceable(format_, path_);  // something else may have taken the name since
   if (rename(new_path_.c_str(), path_.c_str()) != 0) fail(errno);
   new_path_.clear();
 }

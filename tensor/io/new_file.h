@@ -10,9 +10,11 @@ namespace troupe::detail {
 
 /// A file being written under a name of its own beside `path`: "model.safetensors.0.new". Readers of `path` see the
 /// old file until commit(), then the whole new one. Without commit() nothing remains. One thread at a time.
+/// A `path` that is a link stays one: what it leads to is replaced.
 class NewFile {
  public:
-  /// Throws FileError `[format] model.safetensors.0.new: Permission denied`, like every function here.
+  /// Throws FileError `[format] model.safetensors.0.new: Permission denied`, like every function here, and
+  /// `[format] /dev/null: not a regular file`, as commit() does.
   NewFile(std::string format, std::filesystem::path path);
   ~NewFile();
   NewFile(const NewFile&) = delete;
@@ -31,5 +33,9 @@ class NewFile {
   std::filesystem::path new_path_;
   int descriptor_ = -1;
 };
+
+/// Returns the path of the file that takes its name from `path`: `path` itself, or where that leads to as a link.
+/// Throws FileError `[format] /dev/null: not a regular file` if there is something else, which renaming would remove.
+[[nodiscard]] std::filesystem::path replaceable(const std::string& format, const std::filesystem::path& path);
 
 }  // namespace troupe::detail

@@ -159,7 +159,7 @@ void write_npz(const std::filesystem::path& file, const NamedTensors& arrays, Co
     written.emplace_back(name, detail::as_written_to_npy("npz", x));
     headers.push_back(detail::npy_header(written.back().second));
   }
-  Archive archive = open_archive(where, file, ZIP_CREATE | ZIP_TRUNCATE);
+  Archive archive = open_archive(where, detail::replaceable("npz", file), ZIP_CREATE | ZIP_TRUNCATE);
   for (std::size_t i = 0; i < written.size(); ++i) {
     add_member(where, archive.get(), written[i].first, headers[i], written[i].second, compression);
   }

@@ -215,6 +215,10 @@ SafetensorsHeader parse_safetensors_header(const std::string& where, std::string
   if (!text.starts_with('{')) {
     throw FileError(fmt::format("{}: at byte {}: the header does not begin with {{", where, kTextOffset));
   }
+  // The parser takes a byte of 0 for the end of the text, and would not look at what comes after it.
+  if (const std::size_t end = text.find('\0'); end != std::string_view::npos) {
+    throw FileError(fmt::format("{}: at byte {}: a byte of 0 in the header", where, kTextOffset + end));
+  }
   std::size_t at = 0;
   HeaderReader reader(where, &at);
   const CountingIterator begin(text.data(), &at);

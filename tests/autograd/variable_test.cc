@@ -1,9 +1,13 @@
 #include "autograd/variable.h"
 
+#include <functional>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "autograd/engine.h"
 #include "autograd/ops.h"
+#include "autograd/reads.h"
 #include "tests/autograd/expect.h"
 
 using namespace troupe;
@@ -167,6 +171,57 @@ BOOST_AUTO_TEST_CASE(readers_see_one_of_the_values_while_another_thread_sets_the
   }
   writer.join();
   BOOST_CHECK(!torn);
+}
+
+namespace {
+
+/// Gives a leaf another value as soon as it was read: what another thread might do between two reads.
+class Replacing final : public detail::Reader {
+ public:
+  explicit Replacing(const Variable& x) : x_(x) {}
+
+  Tensor value_of(const std::shared_ptr<const void>& identity, const Edge& /*edge*/, Tensor now) override {
+    if (identity.get() == x_.id()) x_.set_value(add(now, 1.0));
+    return now;
+  }
+  Generator& generator_for(Generator& generator) override { return generator; }
+
+ private:
+  Variable x_;
+};
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(an_operation_reads_one_version_of_a_variable_that_it_is_given_twice) {
+  using Function = std::function<Variable(const Variable&)>;
+  const std::vector<std::pair<Function, double>> uses{
+      {[](const Variable& x) { return x * x; }, 9.0},
+      {[](const Variable& x) { return x + x; }, 6.0},
+      {[](const Variable& x) { return x - x; }, 0.0},
+      {[](const Variable& x) { return x / x; }, 1.0},
+      {[](const Variable& x) { return pow(x, x); }, 27.0},
+      {[](const Variable& x) { return maximum(x, x); }, 3.0},
+      {[](const Variable& x) { return clamp_min(x, x); }, 3.0},
+      {[](const Variable& x) { return clamp_max(x, 2.0); }, 2.0},
+      {[](const Variable& x) { return remainder(x, x); }, 0.0},
+      {[](const Variable& x) { return addcmul(x, x, x); }, 12.0},
+      {[](const Variable& x) { return dot(x, x); }, 9.0},
+      {[](const Variable& x) { return sum(concat(std::vector<Variable>{x, x})); }, 6.0}};
+  for (const auto& [use, value] : uses) {
+    const Variable x = leaf({3.0});
+    Replacing replacing(x);
+    const detail::ReaderGuard guard(replacing);
+    BOOST_TEST(sum(use(x)).value().item() == value);
+  }
+  // The gradient is of that version too: 2 * 3.
+  const Variable x = leaf({3.0});
+  Replacing replacing(x);
+  Variable square;
+  {
+    const detail::ReaderGuard guard(replacing);
+    square = x * x;
+  }
+  expect(backward(sum(square)).of(x), {6.0});
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -193,4 +193,12 @@ BOOST_AUTO_TEST_CASE(diff_subtracts_neighbours) {
   expect_error<ShapeError>("[diff] dimension out of range: -1 of ()", [] { (void)diff(scalar(1.0F)); });
 }
 
+BOOST_AUTO_TEST_CASE(a_diagonal_beyond_64_bits_is_refused) {
+  constexpr std::int64_t kLargest = std::numeric_limits<std::int64_t>::max();
+  expect_error<ValueError>("[diag_embed] diagonal outside of 64 bits: 9223372036854775807 of (2)",
+                           [] { (void)diag_embed(zeros({2}), kLargest); });
+  expect_error<ValueError>("[diag_embed] diagonal outside of 64 bits: -9223372036854775808 of (2)",
+                           [] { (void)diag_embed(zeros({2}), -kLargest - 1); });
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,5 +1,7 @@
 #include "tensor/ops_conv.h"
 
+#include <limits>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -353,6 +355,29 @@ BOOST_AUTO_TEST_CASE(images_of_16_bits_are_rounded_once) {
   for (const DType dtype : kDTypesOf16BitFloats) {
     BOOST_CHECK(conv2d(zeros({0, 3, 7, 8}, dtype), zeros({4, 3, 3, 3}, dtype)).dtype() == dtype);
   }
+}
+
+BOOST_AUTO_TEST_CASE(sizes_beyond_64_bits_are_refused) {
+  constexpr std::int64_t kLargest = std::numeric_limits<std::int64_t>::max();
+  const Tensor x = ones({1, 1, 4});
+  const Tensor w = ones({1, 1, 2});
+  const std::string over = " over (1, 1, 4)";
+  expect_error<ShapeError>(
+      "[conv1d] sizes do not fit into 64 bits: window (2) with stride (1), padding (9223372036854775807) and dilation (1)" + over,
+      [&] { (void)conv1d(x, w, {}, {.padding = kLargest}); });
+  expect_error<ShapeError>(
+      "[conv1d] sizes do not fit into 64 bits: window (2) with stride (1), padding (0) and dilation (9223372036854775807)" + over,
+      [&] { (void)conv1d(x, w, {}, {.dilation = kLargest}); });
+  expect_error<ShapeError>(
+      "[conv_transpose1d] sizes do not fit into 64 bits: window (2) with stride (9223372036854775807), padding (0) and dilation (1)" + over,
+      [&] { (void)conv_transpose1d(x, w, {}, {.stride = kLargest}); });
+  expect_error<ShapeError>(
+      "[conv_transpose1d] sizes do not fit into 64 bits: window (2) with stride (1), padding (9223372036854775807) and dilation (1)" + over,
+      [&] { (void)conv_transpose1d(x, w, {}, {.padding = kLargest}); });
+  expect_error<ShapeError>("[conv1d] channels differ: (1, 1, 4) and weight (0, 4611686018427387904, 2), 4 groups",
+                           [&] { (void)conv1d(x, zeros({0, std::int64_t{1} << 62, 2}), {}, {.groups = 4}); });
+  expect_error<ShapeError>("[conv_transpose1d] too many channels: weight (0, 4611686018427387904, 2), 4 groups",
+                           [&] { (void)conv_transpose1d(zeros({1, 0, 4}), zeros({0, std::int64_t{1} << 62, 2}), {}, {.groups = 4}); });
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,5 +1,8 @@
 #include "tensor/ops_pad.h"
 
+#include <limits>
+#include <string>
+
 #include "tensor/create.h"
 #include "tensor/ops.h"
 #include "tests/tensor/expect.h"
@@ -70,6 +73,16 @@ BOOST_AUTO_TEST_CASE(amounts_that_do_not_fit_are_refused) {
   }
   refused(x, {std::int64_t{1} << 61, 0}, PadMode::replicate, "[empty] too many elements: (2305843009213693955)");
   expect_error<ValueError>("[pad] no mode has the number 9", [&] { (void)pad(x, {1, 1}, static_cast<PadMode>(9)); });
+}
+
+BOOST_AUTO_TEST_CASE(amounts_beyond_64_bits_are_refused) {
+  constexpr std::int64_t kLargest = std::numeric_limits<std::int64_t>::max();
+  for (const PadMode mode : kModes) {
+    expect_error<ShapeError>("[pad] size outside of 64 bits: 3 with 9223372036854775807 before and 1 after",
+                             [&] { (void)pad(ones({3}), {kLargest, 1}, mode); });
+    expect_error<ShapeError>("[pad] size outside of 64 bits: 3 with -9223372036854775808 before and 9223372036854775807 after",
+                             [&] { (void)pad(ones({3}), {-kLargest - 1, kLargest}, mode); });
+  }
 }
 
 BOOST_AUTO_TEST_SUITE_END()

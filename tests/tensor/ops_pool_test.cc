@@ -332,4 +332,57 @@ BOOST_AUTO_TEST_CASE(average_pooling_refuses_what_does_not_fit) {
   });
 }
 
+BOOST_AUTO_TEST_CASE(memory_follows_the_result_and_not_the_stride_or_the_kernel) {
+  constexpr std::int64_t kFar = std::int64_t{1} << 40;
+  for (const DType dtype : {DType::f32, DType::f64}) {
+    const Tensor x = sixteen(dtype);
+    const MaxPool2dOptions far{.kernel = {2, 2}, .stride = {kFar, kFar}};
+    const auto [y, where_max] = max_pool2d(x, far);
+    expect_same(y, full({1, 1, 1, 1}, 6.0, dtype));
+    expect_same(where_max, from_values<std::int32_t>({5}, {1, 1, 1, 1}));
+    const Tensor grad = full({1, 1, 1, 1}, 4.0, dtype);
+    expect_same(sum(max_pool_backward(grad, where_max, x.shape(), far)), full({}, 4.0, dtype));
+    const AvgPool2dOptions means{.kernel = {2, 2}, .stride = {kFar, kFar}};
+    expect_same(avg_pool2d(x, means), full({1, 1, 1, 1}, 3.5, dtype));  // (1 + 2 + 5 + 6) / 4
+    const Tensor spread = avg_pool2d_backward(grad, x.shape(), means);
+    expect_same(spread.slice(2, 0, 2).slice(3, 0, 2), ones({1, 1, 2, 2}, dtype));
+    expect_same(sum(spread), full({}, 4.0, dtype));
+  }
+  // Five windows of 2^40 columns over a line of 4, with 2^39 of padding: all have the line, but for those at the ends.
+  const Tensor line = from_values<float>({1, 2, 3, 4}, {1, 1, 4});
+  const MaxPool1dOptions wide{.kernel = kFar, .stride = 1, .padding = kFar / 2};
+  expect_same(max_pool1d(line, wide).output, from_values<float>({4, 4, 4, 4, 4}, {1, 1, 5}));
+  const AvgPool1dOptions inside{.kernel = kFar, .stride = 1, .padding = kFar / 2, .count_include_pad = false};
+  expect_same(avg_pool1d(line, inside), from_values<float>({2.5, 2.5, 2.5, 2.5, 2.5}, {1, 1, 5}));  // (1 + 2 + 3 + 4) / 4
+  // 10 / 2^80 where the padding counts: beyond 64 bits, not beyond f32.
+  const AvgPool2dOptions with_padding{.kernel = {kFar, kFar}, .stride = {kFar, kFar}, .padding = {kFar / 2, kFar / 2}};
+  expect_same(avg_pool2d(line.unsqueeze(2), with_padding), full({1, 1, 1, 1}, 0x1.4p-77));
+  // No image has no window, however many it would have.
+  expect_same(adaptive_avg_pool1d(zeros({0, 1, 4}), kFar), zeros({0, 1, kFar}));
+}
+
+BOOST_AUTO_TEST_CASE(sizes_beyond_64_bits_are_refused) {
+  constexpr std::int64_t kLargest = std::numeric_limits<std::int64_t>::max();
+  const Tensor x = zeros({1, 1, 4, 4});
+  expect_error<ShapeError>(
+      "[adaptive_avg_pool2d] too many parts: (9223372036854775807, 9223372036854775807) of (1, 1, 4, 4)",
+      [&] { (void)adaptive_avg_pool2d(x, {kLargest, kLargest}); });
+  expect_error<ShapeError>("[adaptive_max_pool2d] too many parts: (9223372036854775807, 1) of (1, 1, 4, 4)",
+                           [&] { (void)adaptive_max_pool2d(x, {kLargest, 1}); });
+  const auto text = [](const char* window, const char* stride, const char* dilation) {
+    return std::string("[max_pool1d] sizes do not fit into 64 bits: window (") + window + ") with stride (" + stride +
+           "), padding (0) and dilation (" + dilation + ") over (1, 1, 4)";
+  };
+  const Tensor line = zeros({1, 1, 4});
+  expect_error<ShapeError>(text("2", "9223372036854775807", "1"), [&] { (void)max_pool1d(line, {.stride = kLargest}); });
+  expect_error<ShapeError>(text("2", "2", "9223372036854775807"), [&] { (void)max_pool1d(line, {.dilation = kLargest}); });
+  expect_error<ShapeError>(text("4611686018427387905", "1", "2"), [&] {
+    (void)max_pool1d(line, {.kernel = (std::int64_t{1} << 62) + 1, .stride = 1, .dilation = 2});
+  });
+  expect_error<ShapeError>("[avg_pool2d] window larger than the padded image: (9223372036854775800, 1) over (1, 1, 4, 4)",
+                           [&] { (void)avg_pool2d(x, {.kernel = {kLargest - 7, 1}, .stride = {1, 1}}); });
+  // A window of one element has no dilation.
+  expect_same(max_pool1d(line, {.kernel = 1, .dilation = kLargest}).output, line);
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,3 +1,6 @@
+#include <limits>
+#include <string>
+
 #include "tensor/create.h"
 #include "tensor/ops.h"
 #include "tests/tensor/expect.h"
@@ -140,6 +143,27 @@ BOOST_AUTO_TEST_CASE(parts_that_there_are_not_are_named) {
   expect_error<TensorError>("[pad] tensor is undefined", [] { (void)pad(Tensor(), {1, 1}); });
   expect_error<ShapeError>("[tril] not a matrix: (3)", [] { (void)tril(zeros({3})); });
   expect_error<TensorError>("[flip] tensor is undefined", [] { (void)flip(Tensor(), 0); });
+}
+
+BOOST_AUTO_TEST_CASE(sizes_beyond_64_bits_are_refused) {
+  constexpr std::int64_t kLargest = std::numeric_limits<std::int64_t>::max();
+  constexpr std::int64_t kHalf = std::int64_t{1} << 62;
+  const Tensor x = ones({2, 3});
+  expect_error<ValueError>("[tril] diagonal outside of 64 bits: 9223372036854775807 of (2, 3)", [&] { (void)tril(x, kLargest); });
+  expect_error<ValueError>("[triu] diagonal outside of 64 bits: 9223372036854775807 of (2, 3)", [&] { (void)triu(x, kLargest); });
+  expect_same(tril(x, kLargest - 2), x);
+  expect_same(triu(x, -kLargest - 1), x);
+  expect_error<ShapeError>("[repeat] too many elements: 4611686018427387904 times (2, 3)", [&] { (void)repeat(x, {1, kHalf}); });
+  const Tensor many = ones({1}).expand({kHalf});
+  expect_error<ShapeError>("[concat] too many parts along dimension 0: 2 tensors, (4611686018427387904) and others",
+                           [&] { (void)concat({many, many}); });
+  const auto padded = [](std::int64_t before, std::int64_t after) {
+    return "[pad] size outside of 64 bits: 3 with " + std::to_string(before) + " before and " + std::to_string(after) + " after";
+  };
+  expect_error<ShapeError>(padded(kLargest, 0), [&] { (void)pad(x, {kLargest, 0}); });
+  expect_error<ShapeError>(padded(kLargest, -kLargest), [&] { (void)pad(x, {kLargest, -kLargest}); });
+  expect_error<ShapeError>(padded(0, -kLargest - 1), [&] { (void)pad(x, {0, -kLargest - 1}); });
+  expect_error<ShapeError>("[flatten] too many elements: (4611686018427387904, 4, 0)", [&] { (void)flatten(zeros({kHalf, 4, 0}), 0, 1); });
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -108,4 +108,11 @@ BOOST_AUTO_TEST_CASE(allclose_takes_equal_infinities_but_no_nan) {
   BOOST_CHECK(!allclose(zeros({1}), zeros({2})));
 }
 
+BOOST_AUTO_TEST_CASE(a_number_that_is_no_dtype_is_refused) {
+  const Storage bytes = Storage::allocate(16);
+  expect_error<DTypeError>("[from_storage] no dtype has the number 11",
+                           [&] { (void)Tensor::from_storage(bytes, {1}, {1}, 0, static_cast<DType>(11)); });
+  expect_error<DTypeError>("[empty] no dtype has the number 0", [] { (void)zeros({1}).to(static_cast<DType>(0)); });
+}
+
 BOOST_AUTO_TEST_SUITE_END()

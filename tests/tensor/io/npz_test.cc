@@ -1,5 +1,7 @@
 #include "tensor/io/npz.h"
 
+#include <sys/stat.h>
+
 #include "tensor/create.h"
 #include "tensor/ops.h"
 #include "tests/tensor/io/file_bytes.h"
@@ -214,6 +216,15 @@ BOOST_AUTO_TEST_CASE(a_damaged_file_is_a_value_or_an_error) {
     BOOST_TEST(values > 20);  // dates, versions and the like
     BOOST_TEST(values < 1000);
   }
+}
+
+BOOST_AUTO_TEST_CASE(nothing_but_a_regular_file_is_replaced) {
+  const FileOfBytes file("a.npz");
+  BOOST_REQUIRE(mkfifo(file.path().c_str(), 0600) == 0);
+  for (const NamedTensors& arrays : {NamedTensors{}, NamedTensors{{"w", zeros({1})}}}) {
+    expect_refused(file, "npz", ": not a regular file", [&] { write_npz(file.path(), arrays); });
+  }
+  BOOST_CHECK(std::filesystem::is_fifo(file.path()));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -70,6 +70,8 @@ BOOST_AUTO_TEST_CASE(other_json_than_the_format_s_is_refused_with_its_place) {
   refused(" {}", "8: the header does not begin with {");
   refused("{", "9: not JSON");
   refused("{} x", "12: not JSON");
+  refused(std::string("{}\0 x", 5), "10: a byte of 0 in the header");
+  refused(std::string("{}\0", 3), "10: a byte of 0 in the header");
   refused(R"({"w")", "12: not JSON");
   refused("{\"\xff\":1}", "11: not JSON");
   refused(R"({"w":1})", "15: a number where none may be");

@@ -1,0 +1,41 @@
+// Arithmetic of sizes that a caller asked for. For the sources of this folder.
+#pragma once
+
+#include <cstdint>
+
+namespace troupe::detail {
+
+/// An integer that remembers whether a step on the way to it left the 64 bits.
+class CheckedSize {
+ public:
+  // Implicit: an operand may be a plain number.
+  constexpr CheckedSize(std::int64_t value) noexcept : value_(value) {}  // NOLINT(google-explicit-constructor)
+
+  [[nodiscard]] constexpr bool fits() const noexcept { return fits_; }
+  /// REQUIRES: fits().
+  [[nodiscard]] constexpr std::int64_t value() const noexcept { return value_; }
+
+  friend constexpr CheckedSize operator+(CheckedSize a, CheckedSize b) noexcept {
+    CheckedSize result(0, a.fits_ && b.fits_);
+    result.fits_ &= !__builtin_add_overflow(a.value_, b.value_, &result.value_);
+    return result;
+  }
+  friend constexpr CheckedSize operator-(CheckedSize a, CheckedSize b) noexcept {
+    CheckedSize result(0, a.fits_ && b.fits_);
+    result.fits_ &= !__builtin_sub_overflow(a.value_, b.value_, &result.value_);
+    return result;
+  }
+  friend constexpr CheckedSize operator*(CheckedSize a, CheckedSize b) noexcept {
+    CheckedSize result(0, a.fits_ && b.fits_);
+    result.fits_ &= !__builtin_mul_overflow(a.value_, b.value_, &result.value_);
+    return result;
+  }
+
+ private:
+  constexpr CheckedSize(std::int64_t value, bool fits) noexcept : value_(value), fits_(fits) {}
+
+  std::int64_t value_;
+  bool fits_ = true;
+};
+
+}  // namespace troupe::detail
