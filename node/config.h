@@ -45,6 +45,7 @@ struct ClusterConfig {
   Transport transport = Transport::ipc;
   int port = 0;  ///< of the seed, tcp only; 0 = any free one
   Origin port_origin;
+  Origin address_origin;  ///< of node.address
   std::string result;  ///< node whose last line is the run's result; empty = none
   NodeSettings node;
   std::vector<RoleConfig> roles;  ///< in the order of the file, which is the order of ranks

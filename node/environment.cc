@@ -13,6 +13,7 @@
 
 #include "node/config_file.h"
 #include "node/config_overrides.h"
+#include "node/tcp_place.h"
 
 namespace troupe {
 namespace {
@@ -124,16 +125,25 @@ class Reader {
       throw EnvironmentError(fmt::format("RANK={}: must be less than WORLD_SIZE={}", result_.rank, result_.world_size));
     }
     if (host == "localhost") host = "127.0.0.1";
-    if (!host.starts_with("127.")) {
-      throw EnvironmentError(fmt::format(
-          "MASTER_ADDR=\"{}\": only loopback addresses (127.0.0.1, localhost) are served without keys", host));
+    if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
+    const bool is_here = is_loopback(host);
+    if (!is_here && result_.settings.network != "trusted") {
+      throw EnvironmentError(fmt::format("MASTER_ADDR=\"{}\": another machine, or a name for one: {}", host, kTrustHint));
     }
-    result_.seed_address = fmt::format("tcp://{}:{}", host, port);
-    result_.bind_address = result_.rank == 0 ? result_.seed_address : "tcp://127.0.0.1:*";
+    const TcpPlace seed{host, fmt::format("{}", port)};
+    result_.seed_address = seed.text();
+    const std::string& own = result_.settings.address;
+    if (!own.empty()) {
+      result_.bind_address = TcpPlace{own, result_.rank == 0 ? seed.port : "*"}.text();
+    } else if (result_.rank == 0) {
+      result_.bind_address = result_.seed_address;
+    } else if (is_here) {
+      result_.bind_address = "tcp://127.0.0.1:*";
+    }
     result_.cluster = optional("TROUPE_CLUSTER").value_or("troupe");
     result_.cluster_id = optional("TROUPE_CLUSTER_ID").value_or(fmt::format("{}:{}", host, port));
     result_.name = optional("TROUPE_NODE").value_or(fmt::format("rank{}", result_.rank));
-    result_.role = result_.name;
+    result_.role = optional("TROUPE_ROLE").value_or(result_.name);
     result_.index = 0;
     read_secret_source();
   }

@@ -34,7 +34,8 @@ struct NodeEnvironment {
   int world_size = 1;
   std::vector<std::string> world;  ///< all names in order of rank; empty if they are learnt at the rendezvous only
   std::string seed_address;        ///< where rank 0 listens; empty in a world of one
-  std::string bind_address;        ///< where this node listens, "tcp://127.0.0.1:*" = any port; empty in a world of one
+  std::string bind_address;        ///< where this node listens, "tcp://127.0.0.1:*" = any port; empty in a world of one, and
+                                   ///< where the seed is on another machine: at the address from which that is reached
   SecretSource secret;
   int math_threads = 1;     ///< resolved, at least 1
   bool shows_bars = false;  ///< whoever reads our output lets a line that ends in \r replace itself

@@ -1,9 +1,8 @@
 #include "node/launch_plan.h"
 
-#include <arpa/inet.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <netinet/in.h>
+#include <netdb.h>
 #include <string.h>
 #include <sys/random.h>
 #include <sys/socket.h>
@@ -13,8 +12,12 @@
 #include <array>
 #include <cerrno>
 #include <cstdint>
+#include <memory>
+#include <stdexcept>
 #include <system_error>
 #include <utility>
+
+#include "node/tcp_place.h"
 
 namespace troupe::detail {
 namespace {
@@ -36,27 +39,34 @@ bool is_program(const fs::path& path) {
 
 struct Port {
   FileDescriptor reservation;
-  int number = 0;
+  std::string number;
 };
 
-/// Binds without listening: nobody else is given the port, yet the seed (SO_REUSEADDR) can listen there.
-Port reserve_port(const ClusterConfig& config) {
-  Port port{FileDescriptor(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)), config.port};
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  address.sin_port = htons(static_cast<std::uint16_t>(config.port));
-  socklen_t size = sizeof address;
-  auto* const any_address = reinterpret_cast<sockaddr*>(&address);
-  const int on = 1;
-  setsockopt(port.reservation.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-  if (bind(port.reservation.get(), any_address, size) != 0 ||
-      getsockname(port.reservation.get(), any_address, &size) != 0) {
-    throw ConfigError({fmt::format("{}: cluster.port: cannot use port {} of 127.0.0.1: {}", config.port_origin.text(),
-                                   config.port, strerror(errno))});
+/// Binds without listening: nobody else is given the port, yet the seed (SO_REUSEADDR) can listen there. `host` is in numbers.
+Port reserve_port(const ClusterConfig& config, const std::string& host) {
+  addrinfo hints{};
+  hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV;
+  hints.ai_socktype = SOCK_STREAM;
+  addrinfo* first = nullptr;
+  const std::string wanted = fmt::format("{}", config.port);
+  if (const int failure = getaddrinfo(host == "*" ? "0.0.0.0" : host.c_str(), wanted.c_str(), &hints, &first); failure != 0) {
+    throw std::invalid_argument(gai_strerror(failure));
   }
-  port.number = ntohs(address.sin_port);
-  return port;
+  const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> owner(first, &freeaddrinfo);
+  FileDescriptor reservation(socket(first->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_storage bound{};
+  socklen_t size = sizeof bound;
+  auto* const any_address = reinterpret_cast<sockaddr*>(&bound);
+  const int on = 1;
+  setsockopt(reservation.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+  if (bind(reservation.get(), first->ai_addr, first->ai_addrlen) != 0 ||
+      getsockname(reservation.get(), any_address, &size) != 0) {
+    throw ConfigError({fmt::format("{}: cluster.port: cannot use port {} of {}: {}", config.port_origin.text(), wanted, host,
+                                   strerror(errno))});
+  }
+  std::array<char, NI_MAXSERV> number{};
+  getnameinfo(any_address, size, nullptr, 0, number.data(), number.size(), NI_NUMERICSERV);
+  return Port{std::move(reservation), number.data()};
 }
 
 class Planner {
@@ -79,16 +89,29 @@ class Planner {
 
  private:
   void plan_addresses() {
+    const std::string& host = config_.node.address;
+    const auto refuse = [&](std::string_view why) {
+      problems_.push_back(fmt::format("{}: cluster.address: {}", config_.address_origin.text(), why));
+    };
     if (config_.transport == Transport::ipc) {
+      if (!host.empty()) refuse("nodes listen over TCP with transport = \"tcp\" only");
       seed_ = ipc_address(names_.front());
       return;
     }
     try {
-      Port port = reserve_port(config_);
-      seed_ = fmt::format("tcp://127.0.0.1:{}", port.number);
+      if (!host.empty()) host_numbers_ = numbers_of(host);
+      if (!is_loopback(host_numbers_) && config_.node.network != "trusted") {
+        refuse(fmt::format("{} can be reached from other machines: {}", host, kTrustHint));
+        return;
+      }
+      Port port = reserve_port(config_, host_numbers_);
+      seed_bind_ = TcpPlace{host_numbers_, port.number}.text();
+      seed_ = TcpPlace{is_any_address(host_numbers_) ? "127.0.0.1" : host_numbers_, port.number}.text();
       plan_.reserved_port = std::move(port.reservation);
     } catch (const ConfigError& error) {
       problems_.push_back(error.lines().front());
+    } catch (const std::invalid_argument& error) {
+      refuse(error.what());
     }
   }
 
@@ -151,8 +174,8 @@ class Planner {
   }
 
   std::string address(std::size_t rank) const {
-    if (rank == 0) return seed_;
-    return config_.transport == Transport::tcp ? "tcp://127.0.0.1:*" : ipc_address(names_[rank]);
+    if (config_.transport == Transport::ipc) return ipc_address(names_[rank]);
+    return rank == 0 ? seed_bind_ : TcpPlace{host_numbers_, "*"}.text();
   }
 
   /// The command's program: in the file's directory, else, if it is a bare name, on PATH.
@@ -185,7 +208,9 @@ class Planner {
   const ClusterConfig& config_;
   const LaunchHost& host_;
   std::vector<std::string> names_;
-  std::string seed_;
+  std::string host_numbers_ = "127.0.0.1";  ///< where nodes listen over TCP
+  std::string seed_bind_;                   ///< where the first does
+  std::string seed_;                        ///< where it is reached
   Variables base_;
   LaunchPlan plan_;
   std::vector<std::string> problems_;

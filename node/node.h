@@ -40,8 +40,11 @@ enum class Control : std::uint8_t { off, on };
 struct NodeOptions {
   NodeName name;
   std::string cluster_id = "troupe";
+  /// Who may reach this node over TCP. `trusted`: other machines, which prove the secret; bytes are not encrypted.
+  Network network = Network::loopback;
   /// Where this node listens: "tcp://HOST:PORT", "ipc://PATH", "ipc://@NAME", or what `transports` has more; "ipc://" alone:
-  /// anywhere. Empty: anywhere in the way of the seed; "tcp://127.0.0.1:*" without one.
+  /// anywhere. Empty: anywhere in the way of the seed, over TCP at the address from which it is reached;
+  /// "tcp://127.0.0.1:*" without one.
   std::string bind;
   /// Where a node of the cluster listens, or "tcp://NAME:PORT" with a host's name, all of whose addresses are tried, or
   /// "file:PATH" of a file that all nodes are given and through which they find each other. Empty: this is the first node.
@@ -78,9 +81,9 @@ class Node final : public Scope {
  public:
   /// Starts a node and waits until its world is complete; calls of others wait as long. Throws RemoteError: timeout (naming
   /// who is there), auth_failed, name_in_use, peer_unreachable (also a host name without an address), peer_restarted (a
-  /// rendezvous file that names a former life), resource_exhausted (address in use, world complete), bad_argument (a rank
-  /// that is taken or out of range, another world size, no such transport or option, a seed of another transport, a file of
-  /// another cluster).
+  /// rendezvous file that names a former life), resource_exhausted (address in use, world complete, too few descriptors),
+  /// not_authorized (other machines, on a network that is not said to be trusted), bad_argument (a rank that is taken or out
+  /// of range, another world size, no such transport or option, a seed of another transport, a file of another cluster).
   [[nodiscard]] static Node join(NodeOptions options, FunctionRegistry functions);
 
   /// Starts a node out of given parts, for local clusters, the simulator and tests.

@@ -24,6 +24,7 @@
 #include "node/node_control.h"
 #include "node/rendezvous_file.h"
 #include "node/system_clock.h"
+#include "node/tcp_place.h"
 
 namespace troupe {
 namespace {
@@ -52,10 +53,37 @@ std::optional<RendezvousFile> file_of(const NodeOptions& options) {
                         [](const std::string& address) { return may_listen(address, kProbePatience); });
 }
 
-std::string place_to_listen(const NodeOptions& options) {
-  if (!options.bind.empty()) return options.bind;
+/// The address of this machine from which the seed, or one of its addresses, is reached over TCP.
+std::optional<std::string> own_address_toward_seed(const NodeOptions& options, std::optional<TimePoint> due) {
+  const auto addresses = addresses_of(options.seed, due);
+  if (!addresses) throw RemoteError(addresses.error());
+  for (const std::string& address : addresses.value()) {
+    const std::optional<TcpPlace> place = TcpPlace::parse(address);
+    const std::optional<std::string> own = place ? own_address_toward(place->host) : std::nullopt;
+    if (own) return own;
+  }
+  return std::nullopt;
+}
+
+/// Completes what `options` say of where to listen, and of what peers are told, from the way to the seed.
+void choose_place(NodeOptions& options, std::optional<TimePoint> due) {
   const std::string_view scheme = scheme_of(options.seed);
-  return scheme.empty() ? "tcp://" : fmt::format("{}://", scheme);
+  const bool toward_seed = scheme == "tcp" && options.network == Network::trusted;
+  if (options.bind.empty()) {
+    options.bind = scheme.empty() ? "tcp://" : fmt::format("{}://", scheme);
+    const auto own = toward_seed ? own_address_toward_seed(options, due) : std::nullopt;
+    if (own) options.bind = TcpPlace{*own, "*"}.text();
+    return;
+  }
+  const std::optional<TcpPlace> place = TcpPlace::parse(options.bind);
+  if (!toward_seed || !place || !is_any_address(place->host) || options.link_options.contains("advertise")) return;
+  if (const auto own = own_address_toward_seed(options, due)) options.link_options["advertise"] = TcpPlace{*own, "*"}.text();
+}
+
+void warn_of_exposure(const NodeOptions& options, const std::string& address) {
+  const std::optional<TcpPlace> place = TcpPlace::parse(address);
+  if (options.network != Network::trusted || !place || is_loopback(place->host)) return;
+  spdlog::warn("[{}] the network is trusted: what this node says and hears at {} is not encrypted", options.name, address);
 }
 
 std::unique_ptr<Link> open_link(const NodeOptions& options, Incarnation incarnation) {
@@ -64,7 +92,8 @@ std::unique_ptr<Link> open_link(const NodeOptions& options, Incarnation incarnat
   request.incarnation = incarnation;
   request.cluster_id = options.cluster_id;
   request.secret = options.secret;
-  request.listen = place_to_listen(options);
+  request.network = options.network;
+  request.listen = options.bind;
   request.options = options.link_options;
   request.log = [name = options.name](std::string_view line) { spdlog::warn("[{}] {}", name, line); };
   auto opened = options.transports.open(std::move(request));
@@ -86,6 +115,21 @@ void check_transport(std::string_view seed, std::string_view listen) {
                           .execution = Execution::never});
 }
 
+/// A node that nobody else can reach does not call other machines either: they could not call back.
+void check_reach(const std::vector<detail::Seed>& seeds, Network network) {
+  const auto is_elsewhere = [](const detail::Seed& seed) {
+    const std::optional<TcpPlace> place = TcpPlace::parse(seed.address);
+    return place && !is_loopback(place->host);
+  };
+  if (network == Network::trusted || seeds.empty() || !std::ranges::all_of(seeds, is_elsewhere)) return;
+  throw RemoteError(Error{.code = ErrorCode::not_authorized,
+                          .message = fmt::format("the seed {} is on another machine", seeds.front().address),
+                          .endpoint = seeds.front().address,
+                          .operation = "join",
+                          .execution = Execution::never,
+                          .hint = std::string(kTrustHint)});
+}
+
 /// Where to join; nowhere: this node is the first.
 std::vector<detail::Seed> find_seeds(const NodeOptions& options, const Peer& self, std::optional<TimePoint> due) {
   std::vector<detail::Seed> seeds;
@@ -99,6 +143,7 @@ std::vector<detail::Seed> find_seeds(const NodeOptions& options, const Peer& sel
     for (const std::string& address : addresses.value()) seeds.push_back({address});
   }
   for (const detail::Seed& seed : seeds) check_transport(seed.address, self.address);
+  check_reach(seeds, options.network);
   return seeds;
 }
 
@@ -128,6 +173,11 @@ NodeOptions NodeOptions::from_environment() {
   options.pool.threads = environment.settings.pool_threads;
   options.pool.threads_max = environment.settings.pool_threads_max;
   options.join_deadline = environment.settings.join_timeout;
+  options.network = environment.settings.network == "trusted" ? Network::trusted : Network::loopback;
+  if (const std::string& told = environment.settings.advertise; !told.empty()) {
+    const std::string address = fmt::format("tcp://{}", told);
+    options.link_options["advertise"] = TcpPlace::parse(address) ? address : address + ":*";
+  }
   options.log_level = environment.settings.log_level;
   if (!environment.cluster.empty()) options.control = Control::on;
   options.leaks = environment.settings.leaks == "fail" ? Leaks::fail : Leaks::warn;
@@ -140,10 +190,12 @@ Node Node::join(NodeOptions options, FunctionRegistry functions) {
   const auto limit = options.join_deadline.after();
   const auto due = limit ? std::optional(std::chrono::steady_clock::now() + *limit) : std::nullopt;
   const auto file = file_of(options);
-  if (!file && !options.seed.empty()) check_transport(options.seed, place_to_listen(options));
+  choose_place(options, due);
+  if (!file && !options.seed.empty()) check_transport(options.seed, options.bind);
   const Incarnation incarnation = draw_incarnation();
   std::unique_ptr<Link> link = open_link(options, incarnation);
   const Peer self{options.name, incarnation, link->address()};
+  warn_of_exposure(options, self.address);
   const std::vector<detail::Seed> seeds = find_seeds(options, self, due);
 
   Node node(detail::NodeParts{options.name, incarnation, std::nullopt, std::move(functions), make_system_clock(),

@@ -24,6 +24,14 @@ constexpr std::array kClusterSpecs = {
                 .about = "how nodes reach each other",
                 .choices = "ipc, tcp"},
     SettingSpec{"cluster", "port", integer, "0", "tcp port of the first node; 0 = any free one", 0, 65535},
+    SettingSpec{.section = "cluster",
+                .key = "network",
+                .kind = choice,
+                .fallback = "loopback",
+                .about = "who can reach nodes over tcp; trusted: other machines, unencrypted",
+                .choices = "loopback, trusted"},
+    SettingSpec{"cluster", "address", text, "", "host or interface where nodes listen over tcp; default: 127.0.0.1"},
+    SettingSpec{"cluster", "advertise", text, "", "HOST or HOST:PORT that others are told instead of it"},
     SettingSpec{"cluster", "join_timeout", duration, "30s", "until all nodes must know each other"},
     SettingSpec{"cluster", "shutdown_timeout", duration, "10s", "for a node to end once it was asked to"},
     SettingSpec{"cluster", "result", text, "", "node whose last line is repeated at the very end"},
@@ -308,9 +316,13 @@ NodeSettings node_settings(const SettingValues& values) {
   NodeSettings settings;
   settings.join_timeout = time("cluster.join_timeout");
   settings.shutdown_timeout = time("cluster.shutdown_timeout");
+  const auto word = [&](std::string_view key) { return std::get<std::string>(values.find(key)->second); };
+  settings.network = word("cluster.network");
+  settings.address = word("cluster.address");
+  settings.advertise = word("cluster.advertise");
   settings.math_threads = number("node.math_threads");
-  settings.log_level = std::get<std::string>(values.find("node.log_level")->second);
-  settings.leaks = std::get<std::string>(values.find("node.leaks")->second);
+  settings.log_level = word("node.log_level");
+  settings.leaks = word("node.leaks");
   settings.pool_threads = number("pool.threads");
   settings.pool_threads_max = number("pool.threads_max");
   return settings;
@@ -320,6 +332,9 @@ Variables as_variables(const NodeSettings& settings) {
   return {
       {variable_name("cluster", "join_timeout"), fmt::format("{}ms", settings.join_timeout.count())},
       {variable_name("cluster", "shutdown_timeout"), fmt::format("{}ms", settings.shutdown_timeout.count())},
+      {variable_name("cluster", "network"), settings.network},
+      {variable_name("cluster", "address"), settings.address},
+      {variable_name("cluster", "advertise"), settings.advertise},
       {variable_name("node", "math_threads"), fmt::format("{}", settings.math_threads)},
       {variable_name("node", "log_level"), settings.log_level},
       {variable_name("node", "leaks"), settings.leaks},

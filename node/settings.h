@@ -28,6 +28,9 @@ struct NodeSettings {
   std::chrono::milliseconds shutdown_timeout{10'000};  ///< from the wish to stop until this node has ended
   int math_threads = 0;                                ///< outside served functions; 0 = cores / processes on the host
   std::string leaks = "warn";                         ///< warn or fail
+  std::string network = "loopback";                    ///< loopback or trusted
+  std::string address;    ///< host or interface where nodes listen over TCP; empty: 127.0.0.1, or toward the seed
+  std::string advertise;  ///< HOST or HOST:PORT that others are told instead of that; empty: the same
   std::string log_level = "info";                      ///< trace, debug, info, warn, error or off
   int pool_threads = 0;                                ///< kept ready for user functions; 0 = as many as cores
   int pool_threads_max = 2048;                         ///< beyond it calls fail with resource_exhausted

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
 #include <stdexcept>
 #include <utility>
 #include <variant>
@@ -56,14 +57,36 @@ Result<std::unique_ptr<Link>> open_zmq_link(LinkRequest request, std::string lis
   options.bind = std::move(listen);
   options.advertise = request.options["advertise"];
   options.log = std::move(request.log);
+  if (request.network == Network::trusted) options.exposure = ZmqLinkOptions::Exposure::network;
   Result<std::unique_ptr<ZmqLink>> link = ZmqLink::open(std::move(options));
-  if (!link) return link.error();
+  if (!link) {
+    Error error = link.error();
+    if (error.code == ErrorCode::not_authorized) error.hint = kTrustHint;
+    return error;
+  }
   return std::unique_ptr<Link>(std::move(link).value());
 }
 
+/// `address` with its host in numbers. Throws std::invalid_argument.
+TcpPlace place_in_numbers(const std::string& address) {
+  const std::optional<TcpPlace> place = TcpPlace::parse(address);
+  if (!place) throw std::invalid_argument(fmt::format("\"{}\" is not tcp://HOST:PORT", address));
+  return TcpPlace{numbers_of(place->host), place->port};
+}
+
 Result<std::unique_ptr<Link>> open_tcp(LinkRequest request) {
-  std::string listen = request.listen == "tcp://" ? "tcp://127.0.0.1:*" : request.listen;
-  return open_zmq_link(std::move(request), std::move(listen));
+  const auto advertise = request.options.find("advertise");
+  try {
+    const TcpPlace listen = place_in_numbers(request.listen == "tcp://" ? "tcp://127.0.0.1:*" : request.listen);
+    if (advertise != request.options.end()) {
+      advertise->second = place_in_numbers(advertise->second).text();
+    } else if (request.network == Network::trusted && is_any_address(listen.host)) {
+      throw std::invalid_argument(fmt::format("nobody can be called at \"{}\": say `advertise`, too", request.listen));
+    }
+    return open_zmq_link(std::move(request), listen.text());
+  } catch (const std::invalid_argument& error) {
+    return refused(request.listen, fmt::format("cannot listen at \"{}\": {}", request.listen, error.what()));
+  }
 }
 
 Result<std::unique_ptr<Link>> open_ipc(LinkRequest request) {

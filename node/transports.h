@@ -12,6 +12,7 @@
 #include "actors/link.h"
 #include "messages/error.h"
 #include "node/secret.h"
+#include "node/tcp_place.h"
 
 namespace troupe {
 
@@ -21,6 +22,7 @@ struct LinkRequest {
   Incarnation incarnation;
   std::string cluster_id;
   ClusterSecret secret = ClusterSecret::random();
+  Network network = Network::loopback;
   std::string listen;                          ///< "SCHEME://PLACE"; "SCHEME://" alone: where the transport likes
   std::map<std::string, std::string> options;  ///< of those that the transport has
   std::function<void(std::string_view line)> log;
@@ -35,6 +37,8 @@ struct LinkKind {
 /// An object that is given to a node; knows "tcp" and "ipc" from the start:
 ///
 ///   tcp   "tcp://127.0.0.1:*", any free port   options: advertise, connect_patience, handshake_timeout
+///         HOST is an address in numbers (that of IPv6 in brackets), the name of an interface or of a host, or "*": then
+///         `advertise`, "tcp://HOST:PORT" with "*" for the port that was bound, says what peers are told
 ///   ipc   "ipc://PATH" or "ipc://@NAME"        options: connect_patience, handshake_timeout
 class Transports {
  public:

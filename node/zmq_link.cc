@@ -1,10 +1,12 @@
 #include "node/zmq_link.h"
 
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <mutex>
+#include <optional>
 #include <stdexcept>
 #include <system_error>
 #include <thread>
@@ -13,6 +15,7 @@
 
 #include <fmt/format.h>
 
+#include "node/tcp_place.h"
 #include "node/zmq_link_core.h"
 
 namespace troupe {
@@ -40,10 +43,26 @@ class WakeUp {
 };
 
 bool reaches_other_machines(std::string_view address) {
-  constexpr std::string_view kTcp = "tcp://";
-  if (!address.starts_with(kTcp)) return false;
-  const std::string_view host = address.substr(kTcp.size());
-  return !host.starts_with("127.") && !host.starts_with("localhost:") && !host.starts_with("[::1]:");
+  if (!address.starts_with("tcp://")) return false;
+  const std::optional<TcpPlace> place = TcpPlace::parse(address);
+  return !place || !is_loopback(place->host);
+}
+
+std::string told_to_peers(const std::string& bound, const std::string& advertise) {
+  if (advertise.empty()) return bound;
+  std::optional<TcpPlace> told = TcpPlace::parse(advertise);
+  const std::optional<TcpPlace> here = TcpPlace::parse(bound);
+  if (!told || !here || told->port != "*") return advertise;
+  told->port = here->port;
+  return told->text();
+}
+
+/// Each connection takes several descriptors, and the limit that a shell sets is soft: this process may raise it itself.
+void raise_descriptor_limit() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == limit.rlim_max) return;
+  limit.rlim_cur = limit.rlim_max;
+  (void)::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 TimePoint now() { return std::chrono::steady_clock::now(); }
@@ -96,6 +115,7 @@ Result<std::unique_ptr<ZmqLink>> ZmqLink::open(ZmqLinkOptions options) {
     return refuse(ErrorCode::not_authorized, fmt::format("{} can be reached from other machines", options.bind),
                   "bind 127.0.0.1, or say that the network is trusted");
   }
+  raise_descriptor_limit();
   const std::string bind = options.bind;
   auto state = std::make_unique<State>(std::move(options));
   ZmqLinkParts& parts = state->parts;
@@ -106,7 +126,7 @@ Result<std::unique_ptr<ZmqLink>> ZmqLink::open(ZmqLinkOptions options) {
   state->router = std::move(router).value();
   parts.self = {.peer = {.name = parts.options.name,
                          .incarnation = parts.options.incarnation,
-                         .address = parts.options.advertise.empty() ? bound.value() : parts.options.advertise},
+                         .address = told_to_peers(bound.value(), parts.options.advertise)},
                 .cluster_id = parts.options.cluster_id};
   return std::unique_ptr<ZmqLink>(new ZmqLink(std::move(state)));
 }

@@ -24,7 +24,7 @@ struct ZmqLinkOptions {
 
   /// "tcp://127.0.0.1:*" (any free port), "ipc:///run/user/1000/troupe/ps0" or "ipc://@name" (abstract, no file).
   std::string bind = "tcp://127.0.0.1:*";
-  std::string advertise;  ///< what peers are told, when it is not what was bound
+  std::string advertise;  ///< what peers are told, when it is not what was bound; "*" for a port is the one that was
 
   enum class Exposure {
     loopback,  ///< an address that other machines can reach is refused

@@ -51,12 +51,18 @@ Error failure(ErrorCode code, const std::string& address, const zmq::error_t& ca
   return Error{.code = code,
                .message = fmt::format("{}: {}", address, cause.what()),
                .endpoint = address,
-               .execution = Execution::never};
+               .execution = Execution::never,
+               .hint = cause.num() == EMFILE ? "the limit of open files (ulimit -Hn) is too low for so many peers" : ""};
 }
 
 }  // namespace
 
 struct ZmqContext::Impl {
+  /// ZeroMQ would stop at 1,023 sockets, of which a peer takes up to three; descriptors are the limit that remains.
+  Impl() {
+    context.set(zmq::ctxopt::max_sockets, context.get(zmq::ctxopt::socket_limit));
+  }
+
   zmq::context_t context{1};
   std::atomic<std::uint64_t> monitors = 0;  // names of monitor endpoints must differ
 };

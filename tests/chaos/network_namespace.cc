@@ -37,7 +37,7 @@ NetworkNamespace::NetworkNamespace() {
   run("ip link set lo up");
 }
 
-void NetworkNamespace::run(const std::string& command) const {
+std::string NetworkNamespace::run(const std::string& command) const {
   const Inside inside(*this);
   FILE* const pipe = ::popen((command + " 2>&1").c_str(), "re");
   if (pipe == nullptr) throw std::system_error(errno, std::generic_category(), command);
@@ -45,6 +45,7 @@ void NetworkNamespace::run(const std::string& command) const {
   std::array<char, 256> line{};
   while (::fgets(line.data(), line.size(), pipe) != nullptr) said += line.data();
   if (::pclose(pipe) != 0) throw std::runtime_error(fmt::format("{}: {}", command, said));
+  return said;
 }
 
 void NetworkNamespace::limit_rate(const std::string& device, std::uint32_t mbit_per_second) const {

@@ -17,8 +17,8 @@ class NetworkNamespace {
 
   [[nodiscard]] int descriptor() const { return descriptor_.get(); }
 
-  /// Runs a command of the shell there: `ip`, `tc`, `nft`. Throws std::runtime_error with what it printed if it fails.
-  void run(const std::string& command) const;
+  /// Runs a command of the shell there and returns what it printed. Throws std::runtime_error with that if it fails.
+  std::string run(const std::string& command) const;
 
   /// What leaves through `device` ("lo", or one that join_by_wire made) is held back to so many Mbit/s, with a queue of
   /// 2 MB before packets are lost.

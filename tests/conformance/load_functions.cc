@@ -22,6 +22,11 @@ std::int64_t count_elements(const Tensor& tensor) { return tensor.numel(); }
 
 std::int64_t count_characters(const std::string& text) { return static_cast<std::int64_t>(text.size()); }
 
+std::int64_t count_elements_after(const Tensor& tensor, std::int32_t ms) {
+  static_cast<void>(compute_for(ms));
+  return tensor.numel();
+}
+
 double fetched_sum(Scope& scope, const RRef<Tensor>& tensor) { return sum(tensor.to_here(scope)).item(); }
 
 double forwarded_sum(Scope& scope, const NodeName& other, const RRef<Tensor>& tensor) {
@@ -49,6 +54,7 @@ FunctionRegistry with_load_functions(const FunctionRegistry& everywhere) {
                           {"filled", &filled},
                           {"count_elements", &count_elements},
                           {"count_characters", &count_characters},
+                          {"count_elements_after", &count_elements_after},
                           {"fetched_sum", &fetched_sum},
                           {"forwarded_sum", &forwarded_sum},
                           {"arrive_often", &arrive_often},

@@ -16,6 +16,7 @@
 #include <array>
 #include <cerrno>
 #include <stdexcept>
+#include <string_view>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -29,10 +30,10 @@ namespace {
 constexpr int kSecretDescriptor = 3;
 
 /// In the child, after fork in a program with threads: only what is safe in a signal handler.
-[[noreturn]] void become(char* const* arguments, int secret, int network, pid_t parent) {
+[[noreturn]] void become(char* const* arguments, int secret, int place, pid_t parent) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(126);
-  if (network >= 0 && setns(network, CLONE_NEWNET) != 0) _exit(125);
+  if (place >= 0 && setns(place, CLONE_NEWNET) != 0) _exit(125);
   dup2(secret, kSecretDescriptor);
   fcntl(kSecretDescriptor, F_SETFD, 0);  // it may have been that number already
   close_range(kSecretDescriptor + 1, ~0U, 0);
@@ -78,7 +79,8 @@ NodeProcess::NodeProcess(const NodeProcessOptions& options, const ClusterSecret&
                                      options.log_level,
                                      options.bind,
                                      options.advertise,
-                                     std::to_string(options.user)};
+                                     std::to_string(options.user),
+                                     options.network == Network::trusted ? "trusted" : "loopback"};
   std::vector<char*> pointers;
   for (std::string& argument : arguments) pointers.push_back(argument.data());
   pointers.push_back(nullptr);
@@ -89,7 +91,7 @@ NodeProcess::NodeProcess(const NodeProcessOptions& options, const ClusterSecret&
   const pid_t parent = getpid();
   pid_ = fork();
   if (pid_ < 0) throw std::runtime_error("no fork");
-  if (pid_ == 0) become(pointers.data(), read_end.get(), options.network, parent);
+  if (pid_ == 0) become(pointers.data(), read_end.get(), options.place, parent);
   alive_ = detail::FileDescriptor(static_cast<int>(syscall(SYS_pidfd_open, pid_, 0)));
   static_cast<void>(secret.to_descriptor(write_end.get()).value());
 }
@@ -136,7 +138,7 @@ std::string NodeProcess::wait(std::chrono::milliseconds patience) {
 /// What a NodeProcess runs; never part of a test run of its own.
 BOOST_AUTO_TEST_CASE(node_process, *boost::unit_test::disabled()) {
   const auto& suite = boost::unit_test::framework::master_test_suite();
-  BOOST_REQUIRE(suite.argc == 10);
+  BOOST_REQUIRE(suite.argc == 11);
   if (const auto user = static_cast<uid_t>(std::stoul(suite.argv[9])); user != 0) become_user(user);
   NodeOptions options;
   options.name = suite.argv[1];
@@ -148,6 +150,7 @@ BOOST_AUTO_TEST_CASE(node_process, *boost::unit_test::disabled()) {
   options.log_level = suite.argv[6];
   options.secret = ClusterSecret::from_descriptor(kSecretDescriptor).value();
   options.bind = suite.argv[7];
+  if (suite.argv[10] == std::string_view("trusted")) options.network = Network::trusted;
   if (const std::string advertise = suite.argv[8]; !advertise.empty()) options.link_options["advertise"] = advertise;
   if (options.seed.starts_with("ipc://")) options.bind = options.seed + "-" + options.name;
   Node node = Node::join(options, functions_of(options.name));

@@ -12,6 +12,7 @@
 #include "messages/ids.h"
 #include "node/file_descriptor.h"
 #include "node/secret.h"
+#include "node/tcp_place.h"
 
 namespace troupe::testing {
 
@@ -23,7 +24,8 @@ struct NodeProcessOptions {
   std::string log_level = {};  ///< as it is, if empty
   std::string bind = {};       ///< where it listens; where the seed's transport likes, if empty
   std::string advertise = {};  ///< what it says of that, if not empty
-  int network = -1;            ///< descriptor of the network namespace that it is in; that of this thread, if -1
+  Network network = Network::loopback;
+  int place = -1;              ///< descriptor of the network namespace that it is in; that of this thread, if -1
   uid_t user = 0;              ///< whom it becomes before it joins, so that its threads can be limited; nobody else, if 0
 };
 

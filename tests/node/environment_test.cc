@@ -5,6 +5,8 @@
 
 #include <string>
 
+#include "node/tcp_place.h"
+
 using namespace troupe;
 
 namespace {
@@ -113,7 +115,7 @@ BOOST_AUTO_TEST_CASE(errors_name_the_variable_and_its_value, *boost::unit_test::
   BOOST_TEST(error({{"RANK", "0"}}) ==
              "MASTER_ADDR is missing: MASTER_ADDR, MASTER_PORT, RANK and WORLD_SIZE go together");
   BOOST_TEST(error(with(kTorchrun, "MASTER_ADDR", "10.0.0.5")) ==
-             R"(MASTER_ADDR="10.0.0.5": only loopback addresses (127.0.0.1, localhost) are served without keys)");
+             R"(MASTER_ADDR="10.0.0.5": another machine, or a name for one: )" + std::string(kTrustHint));
   BOOST_TEST(error(without(kTorchrun, "TROUPE_SECRET_FILE")) ==
              "TROUPE_SECRET_FILE is missing: name a file of 32 random bytes, mode 0600, the same for all nodes "
              "(head -c 32 /dev/urandom > FILE)");
@@ -134,11 +136,30 @@ BOOST_AUTO_TEST_CASE(errors_name_the_variable_and_its_value, *boost::unit_test::
              R"(environment TROUPE__POOL__THREADS: pool.threads: expected an integer, found "many")");
 }
 
+BOOST_AUTO_TEST_CASE(another_machine_is_a_seed_on_a_trusted_network) {
+  const Variables trusted = with(with(kTorchrun, "MASTER_ADDR", "10.0.0.5"), "TROUPE__CLUSTER__NETWORK", "trusted");
+  const NodeEnvironment second = read_environment(trusted);
+  BOOST_TEST(second.seed_address == "tcp://10.0.0.5:29500");
+  BOOST_TEST(second.bind_address.empty());
+  BOOST_TEST(second.settings.network == "trusted");
+  BOOST_TEST(read_environment(with(trusted, "RANK", "0")).bind_address == "tcp://10.0.0.5:29500");
+  BOOST_TEST(read_environment(with(trusted, "MASTER_ADDR", "fd77::1")).seed_address == "tcp://[fd77::1]:29500");
+  BOOST_TEST(read_environment(with(trusted, "MASTER_ADDR", "node-1.example")).seed_address == "tcp://node-1.example:29500");
+
+  const Variables placed = with(trusted, "TROUPE__CLUSTER__ADDRESS", "eth0");
+  BOOST_TEST(read_environment(placed).bind_address == "tcp://eth0:*");
+  BOOST_TEST(read_environment(with(placed, "RANK", "0")).bind_address == "tcp://eth0:29500");
+  BOOST_TEST(read_environment(with(placed, "RANK", "0")).seed_address == "tcp://10.0.0.5:29500");
+}
+
 BOOST_AUTO_TEST_CASE(settings_survive_the_way_through_variables) {
   NodeSettings settings;
   settings.join_timeout = std::chrono::milliseconds(1500);
   settings.shutdown_timeout = std::chrono::seconds(3);
   settings.math_threads = 2;
+  settings.network = "trusted";
+  settings.address = "eth0";
+  settings.advertise = "node-1.example:80";
   settings.log_level = "error";
   settings.pool_threads = 6;
   settings.pool_threads_max = 7;
@@ -146,6 +167,9 @@ BOOST_AUTO_TEST_CASE(settings_survive_the_way_through_variables) {
   BOOST_TEST(read.join_timeout.count() == 1500);
   BOOST_TEST(read.shutdown_timeout.count() == 3000);
   BOOST_TEST(read.math_threads == 2);
+  BOOST_TEST(read.network == "trusted");
+  BOOST_TEST(read.address == "eth0");
+  BOOST_TEST(read.advertise == "node-1.example:80");
   BOOST_TEST(read.log_level == "error");
   BOOST_TEST(read.pool_threads == 6);
   BOOST_TEST(read.pool_threads_max == 7);

@@ -8,6 +8,8 @@
 
 #include <string>
 
+#include "node/tcp_place.h"
+
 using namespace troupe;
 using namespace troupe::detail;
 
@@ -49,6 +51,27 @@ BOOST_AUTO_TEST_CASE(the_seed_can_listen_at_the_port_that_was_found_for_it) {
   BOOST_TEST(plan.nodes[0].child.environment.at("TROUPE_ADDRESS") == seed);
   BOOST_TEST(plan.nodes[1].child.environment.at("TROUPE_ADDRESS") == "tcp://127.0.0.1:*");
   BOOST_TEST(plan.nodes[1].child.environment.at("TROUPE_SEED") == seed);
+}
+
+BOOST_AUTO_TEST_CASE(nodes_listen_at_the_address_that_the_file_says) {
+  ClusterConfig config = two_nodes();
+  config.node.address = "127.0.0.2";
+  const LaunchPlan plan = plan_launch(config, {.variables = {}, .cores = 1});
+  BOOST_TEST(plan.nodes.at(0).child.environment.at("TROUPE_SEED").starts_with("tcp://127.0.0.2:"));
+  BOOST_TEST(plan.nodes.at(1).child.environment.at("TROUPE_ADDRESS") == "tcp://127.0.0.2:*");
+
+  config.node.address = "*";
+  BOOST_CHECK_EXCEPTION(plan_launch(config, {.variables = {}, .cores = 1}), ConfigError, [](const ConfigError& error) {
+    return error.lines().front() == "built-in default: cluster.address: * can be reached from other machines: " + std::string(kTrustHint);
+  });
+  config.node.network = "trusted";
+  const LaunchPlan open = plan_launch(config, {.variables = {}, .cores = 1});
+  BOOST_TEST(open.nodes.at(0).child.environment.at("TROUPE_SEED").starts_with("tcp://127.0.0.1:"));
+  BOOST_TEST(open.nodes.at(0).child.environment.at("TROUPE_ADDRESS").starts_with("tcp://*:"));
+  BOOST_TEST(open.nodes.at(1).child.environment.at("TROUPE__CLUSTER__NETWORK") == "trusted");
+
+  config.transport = Transport::ipc;
+  BOOST_CHECK_THROW(plan_launch(config, {.variables = {}, .cores = 1}), ConfigError);
 }
 
 BOOST_AUTO_TEST_CASE(cores_are_shared_and_what_the_user_set_for_maths_stays) {

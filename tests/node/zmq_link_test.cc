@@ -9,6 +9,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -472,6 +473,47 @@ BOOST_AUTO_TEST_CASE(two_spellings_of_an_address_are_one_peer) {
   a.sink.wait_messages(1);
   BOOST_TEST(a.sink.ups.size() == 1U);
   BOOST_TEST(b.sink.ups.size() == 1U);
+}
+
+/// A peer takes up to two connections, each watched by one socket more.
+BOOST_AUTO_TEST_CASE(one_context_has_sockets_for_more_than_340_peers) {
+  const ClusterSecret secret = ClusterSecret::random();
+  const TestNode raises_the_limit_of_descriptors(options("a", 1, secret));
+  rlimit limit{};
+  BOOST_REQUIRE(::getrlimit(RLIMIT_NOFILE, &limit) == 0);
+  BOOST_TEST(limit.rlim_cur == limit.rlim_max);
+  ZmqContext context;
+  std::vector<ZmqSocket> sockets;
+  constexpr int kSockets = 700;  // and as many that watch
+  for (int i = 0; i < kSockets; ++i) {
+    Result<ZmqSocket> opened = ZmqSocket::open(context, ZmqSocket::Kind::watched_dealer, kNoLimits);
+    BOOST_TEST_REQUIRE(opened.ok(), i << " sockets");
+    sockets.push_back(std::move(opened).value());
+  }
+}
+
+BOOST_AUTO_TEST_CASE(sockets_beyond_the_limit_of_descriptors_are_refused_by_name) {
+  rlimit before{};
+  BOOST_REQUIRE(::getrlimit(RLIMIT_NOFILE, &before) == 0);
+  const rlimit few{.rlim_cur = 64, .rlim_max = before.rlim_max};
+  BOOST_REQUIRE(::setrlimit(RLIMIT_NOFILE, &few) == 0);
+  std::optional<Error> refusal;
+  {
+    ZmqContext context;
+    std::vector<ZmqSocket> sockets;
+    for (int i = 0; i < 100 && !refusal; ++i) {
+      Result<ZmqSocket> opened = ZmqSocket::open(context, ZmqSocket::Kind::dealer, kNoLimits);
+      if (opened) {
+        sockets.push_back(std::move(opened).value());
+      } else {
+        refusal = opened.error();
+      }
+    }
+  }
+  BOOST_REQUIRE(::setrlimit(RLIMIT_NOFILE, &before) == 0);
+  BOOST_TEST_REQUIRE(refusal.has_value());
+  BOOST_TEST((refusal->code == ErrorCode::resource_exhausted));
+  BOOST_TEST(refusal->hint == "the limit of open files (ulimit -Hn) is too low for so many peers");
 }
 
 BOOST_AUTO_TEST_CASE(addresses_that_cannot_be_used_are_clear_errors, *boost::unit_test::label("I-14")) {

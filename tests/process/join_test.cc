@@ -398,11 +398,47 @@ BOOST_AUTO_TEST_CASE(address_in_use_is_said_at_once) {
   BOOST_TEST(error.message.find(first.address()) != std::string::npos, error.message);
 }
 
-BOOST_AUTO_TEST_CASE(address_that_others_could_reach_is_refused) {
+BOOST_AUTO_TEST_CASE(address_that_others_could_reach_is_refused_with_the_key_that_opens_it) {
+  const World world;
+  for (const char* place : {"tcp://0.0.0.0:*", "tcp://*:*", "tcp://[::]:*", "tcp://10.1.2.3:*", "tcp://[::ffff:10.1.2.3]:*", "tcp://167838211:*"}) {
+    NodeOptions options = world.options("a", 1);
+    options.bind = place;
+    const Error error = error_of([&] { return World::join(options); });
+    BOOST_TEST(error.code == ErrorCode::not_authorized, error.text());
+    BOOST_TEST(error.hint == kTrustHint);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(seed_on_another_machine_is_refused_at_once_unless_the_network_is_trusted) {
+  const World world;
+  const Error error = error_of([&] { return World::join(world.options("a", 2, "tcp://10.1.2.3:5")); });
+  BOOST_TEST(error.code == ErrorCode::not_authorized, error.text());
+  BOOST_TEST(error.message == "the seed tcp://10.1.2.3:5 is on another machine");
+  BOOST_TEST(error.hint == kTrustHint);
+}
+
+BOOST_AUTO_TEST_CASE(node_that_listens_everywhere_must_say_where_it_is_called) {
   const World world;
   NodeOptions options = world.options("a", 1);
-  options.bind = "tcp://0.0.0.0:*";
-  BOOST_TEST(error_of([&] { return World::join(options); }).code == ErrorCode::not_authorized);
+  options.network = Network::trusted;
+  options.bind = "tcp://*:*";
+  const Error error = error_of([&] { return World::join(options); });
+  BOOST_TEST(error.code == ErrorCode::bad_argument, error.text());
+  options.link_options["advertise"] = "tcp://lo:*";
+  BOOST_TEST(World::join(options).address().starts_with("tcp://127.0.0.1:"));
+}
+
+BOOST_AUTO_TEST_CASE(localhost_and_an_interface_are_addresses) {
+  const World world;
+  NodeOptions options = world.options("a", 0);
+  options.bind = "tcp://localhost:*";
+  const Node first = World::join(options);
+  BOOST_TEST(first.address().starts_with("tcp://127.0.0.1:"));
+  options = world.options("b", 0, "tcp://localhost" + first.address().substr(first.address().rfind(':')));
+  options.bind = "tcp://lo:*";
+  const Node second = World::join(options);
+  BOOST_TEST(second.rpc_sync("a", &where) == "a");
+  BOOST_TEST(first.rpc_sync("b", &where) == "b");
 }
 
 /// A place for a rendezvous file that is not there yet.

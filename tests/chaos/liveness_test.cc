@@ -1,0 +1,152 @@
+// A peer that is silent for a while comes back, and nothing is lost; one whose bytes are harmed is not given up.
+#include <boost/test/unit_test.hpp>
+
+#include <signal.h>
+#include <sys/wait.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "actors/membership.h"
+#include "tensor/create.h"
+#include "tensor/ops.h"
+#include "tests/chaos/byte_proxy.h"
+#include "tests/chaos/capabilities.h"
+#include "tests/chaos/network_namespace.h"
+#include "tests/conformance/load_functions.h"
+#include "tests/conformance/test_cluster.h"
+
+namespace troupe::testing {
+namespace {
+
+using namespace std::chrono_literals;
+using boost::unit_test::label;
+using boost::unit_test::precondition;
+
+/// Whom the trainer took for dead, and which life of each peer it knows.
+class Witness {
+ public:
+  explicit Witness(Node& trainer) : trainer_(trainer) {
+    trainer.on_down([deaths = deaths_](const Peer&, const Error&) { ++*deaths; });
+  }
+  [[nodiscard]] int deaths() const { return *deaths_; }
+  [[nodiscard]] Incarnation life_of(const char* name) const {
+    const auto peer = trainer_.core().membership().find(name);
+    return peer ? peer->incarnation : Incarnation{};
+  }
+
+ private:
+  Node& trainer_;
+  std::shared_ptr<std::atomic<int>> deaths_ = std::make_shared<std::atomic<int>>(0);
+};
+
+/// Stops the process and waits until it has stopped.
+void stop(TestCluster& cluster, const char* name) {
+  cluster.signal(name, SIGSTOP);
+  siginfo_t stopped{};
+  const auto process = static_cast<id_t>(cluster.process(name).pid());
+  BOOST_REQUIRE(::waitid(P_PID, process, &stopped, WSTOPPED | WNOWAIT) == 0);
+}
+
+BOOST_AUTO_TEST_SUITE(liveness)
+
+BOOST_AUTO_TEST_CASE(process_that_was_stopped_for_2_s_goes_on_where_it_was) {
+  TestCluster cluster(ProcessPlan{.others = {{.name = "p1"}, {.name = "p2"}}});
+  Node& trainer = cluster.trainer();
+  const Witness witness(trainer);
+  const Incarnation life = witness.life_of("p1");
+  const RRef<Counter> counter = trainer.remote("p1", constructor<Counter, std::int64_t>, std::int64_t{5});
+  BOOST_TEST(counter.rpc_sync(trainer, &Counter::value) == 5);
+  stop(cluster, "p1");
+  const Future<std::int64_t> call = trainer.rpc_async("p1", &square, 7);
+  BOOST_TEST(!call.get_for(2s).has_value());
+  cluster.signal("p1", SIGCONT);
+  BOOST_TEST(call.get() == 49);
+  BOOST_TEST(counter.rpc_sync(trainer, &Counter::value) == 5);
+  BOOST_TEST(trainer.rpc_sync("p1", &members_here).size() == 3U);
+  BOOST_TEST((witness.life_of("p1") == life));
+  BOOST_TEST(witness.deaths() == 0);
+}
+
+BOOST_AUTO_TEST_CASE(wire_that_is_cut_for_3_s_one_way_loses_nothing) {
+  ByteProxy wire;
+  TestCluster cluster(ProcessPlan{.others = {{.name = "p1", .bind = wire.target(), .advertise = wire.address()}}});
+  Node& trainer = cluster.trainer();
+  const Witness witness(trainer);
+  wire.there().stall();
+  const Future<std::int64_t> call = trainer.rpc_async("p1", &square, 7);
+  BOOST_TEST(!call.get_for(3s).has_value());
+  wire.there().resume();
+  BOOST_TEST(call.get() == 49);
+  BOOST_TEST(trainer.rpc_sync("p1", &members_here).size() == 2U);
+  BOOST_TEST(witness.deaths() == 0);
+}
+
+BOOST_AUTO_TEST_CASE(machines_whose_wire_loses_all_packets_for_3_s_one_way_stay_members,
+                     *precondition(NeedsPacketFilter{}) * label("privileged")) {
+  const NetworkNamespace one;
+  const NetworkNamespace other;
+  join_by_wire(one, other);
+  const NetworkNamespace::Inside here(one);
+  NodeOptions options;
+  options.network = Network::trusted;
+  options.bind = "tcp://10.77.0.1:*";
+  TestCluster cluster(ProcessPlan{
+      .others = {{.name = "p1", .bind = "tcp://10.77.0.2:*", .network = Network::trusted, .place = other.descriptor()}},
+      .trainer = options});
+  Node& trainer = cluster.trainer();
+  const Witness witness(trainer);
+  other.cut_incoming();
+  const Future<std::int64_t> call = trainer.rpc_async("p1", &square, 7);
+  BOOST_TEST(!call.get_for(3s).has_value());
+  other.mend();
+  BOOST_TEST(call.get() == 49);
+  BOOST_TEST(witness.deaths() == 0);
+}
+
+BOOST_AUTO_TEST_CASE(connections_that_break_again_and_again_lose_no_call) {
+  ByteProxy wire;
+  TestCluster cluster(ProcessPlan{.others = {{.name = "p1", .bind = wire.target(), .advertise = wire.address()}}});
+  Node& trainer = cluster.trainer();
+  const Witness witness(trainer);
+  for (int round = 0; round < 10; ++round) {
+    wire.there().cut_after(200'000);
+    std::vector<Future<std::int64_t>> calls;
+    for (int i = 0; i < 4; ++i) calls.push_back(trainer.rpc_async("p1", &count_elements, zeros({100'000})));
+    for (const Future<std::int64_t>& call : calls) BOOST_TEST(call.get() == 100'000);
+  }
+  BOOST_TEST(witness.deaths() == 0);
+}
+
+BOOST_AUTO_TEST_CASE(bytes_that_are_harmed_now_and_then_are_sent_again) {
+  ByteProxy wire;
+  TestCluster cluster(ProcessPlan{.others = {{.name = "p1", .bind = wire.target(), .advertise = wire.address()}}});
+  Node& trainer = cluster.trainer();
+  const Witness witness(trainer);
+  wire.there().corrupt(20, 1'000'000);
+  for (int i = 0; i < 50; ++i) BOOST_TEST(sum(trainer.rpc_sync("p1", &testing::add, full({50'000}, i), 1.0)).item() == 50'000.0 * (i + 1));
+  BOOST_TEST(witness.deaths() == 0);
+}
+
+BOOST_AUTO_TEST_CASE(wire_on_which_one_byte_in_a_hundred_is_wrong_is_used_again_once_it_is_mended) {
+  ByteProxy wire;
+  TestCluster cluster(ProcessPlan{.others = {{.name = "p1", .bind = wire.target(), .advertise = wire.address()}}});
+  Node& trainer = cluster.trainer();
+  const Witness witness(trainer);
+  const Incarnation life = witness.life_of("p1");
+  wire.there().corrupt(21, 100);
+  const Future<std::int64_t> call = trainer.rpc_async("p1", &count_elements, zeros({1'000'000}));
+  BOOST_TEST(!call.get_for(2s).has_value());
+  wire.there().corrupt(21, 0);
+  BOOST_TEST(call.get() == 1'000'000);
+  BOOST_TEST((witness.life_of("p1") == life));
+  BOOST_TEST(witness.deaths() == 0);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace troupe::testing

@@ -1,0 +1,125 @@
+// Nodes on machines that a wire joins: two network namespaces.
+#include <boost/test/unit_test.hpp>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <future>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "node/file_descriptor.h"
+#include "node/secret.h"
+#include "tests/chaos/capabilities.h"
+#include "tests/chaos/network_namespace.h"
+#include "tests/conformance/load_functions.h"
+#include "tests/conformance/test_cluster.h"
+#include "tests/node/temporary_directory.h"
+
+namespace troupe::testing {
+namespace {
+
+using boost::unit_test::label;
+using boost::unit_test::precondition;
+
+struct TwoMachines {
+  TwoMachines() { join_by_wire(one, other); }
+
+  /// The trainer on `one`, p1 on `other`; both listen where is said.
+  [[nodiscard]] ProcessPlan plan(const std::string& trainer, const std::string& p1) const {
+    ProcessPlan plan{.others = {{.name = "p1", .bind = p1, .network = Network::trusted, .place = other.descriptor()}}};
+    plan.trainer.network = Network::trusted;
+    plan.trainer.bind = trainer;
+    return plan;
+  }
+  /// Both call each other, with more than one packet.
+  static void check(TestCluster& cluster, const std::string& trainer, const std::string& p1) {
+    Node& node = cluster.trainer();
+    BOOST_TEST(node.address().starts_with(trainer), node.address());
+    for (const Peer& peer : node.members()) {
+      if (peer.name == "p1") BOOST_TEST(peer.address.starts_with(p1), peer.address);
+    }
+    BOOST_TEST(node.rpc_sync("p1", &filled, 300'000, 1.0).numel() == 300'000);
+    BOOST_TEST(node.rpc_sync("p1", &square_often, "trainer", 10) == 10);
+  }
+
+  NetworkNamespace one;
+  NetworkNamespace other;
+  NetworkNamespace::Inside here{one};
+};
+
+BOOST_TEST_DECORATOR(*label("chaos") * label("privileged") * precondition(NeedsNamespaces{}))
+BOOST_FIXTURE_TEST_SUITE(two_machines, TwoMachines)
+
+BOOST_AUTO_TEST_CASE(nodes_listen_at_addresses_in_numbers) {
+  TestCluster cluster(plan("tcp://10.77.0.1:*", "tcp://10.77.0.2:*"));
+  check(cluster, "tcp://10.77.0.1:", "tcp://10.77.0.2:");
+}
+
+BOOST_AUTO_TEST_CASE(nodes_listen_at_addresses_of_ipv6) {
+  TestCluster cluster(plan("tcp://[fd77::1]:*", "tcp://[fd77::2]:*"));
+  check(cluster, "tcp://[fd77::1]:", "tcp://[fd77::2]:");
+}
+
+BOOST_AUTO_TEST_CASE(nodes_listen_at_an_interface) {
+  TestCluster cluster(plan("tcp://wire:*", "tcp://wire:*"));
+  check(cluster, "tcp://10.77.0.1:", "tcp://10.77.0.2:");
+}
+
+BOOST_AUTO_TEST_CASE(node_that_is_told_nothing_listens_where_the_seed_is_reached_from) {
+  TestCluster cluster(plan("tcp://10.77.0.1:*", ""));
+  check(cluster, "tcp://10.77.0.1:", "tcp://10.77.0.2:");
+}
+
+BOOST_AUTO_TEST_CASE(node_that_listens_everywhere_says_which_address_is_its_own) {
+  ProcessPlan all = plan("tcp://*:*", "tcp://*:*");
+  all.trainer.link_options["advertise"] = "tcp://wire:*";
+  all.others.front().advertise = "tcp://10.77.0.2:*";
+  TestCluster cluster(std::move(all));
+  check(cluster, "tcp://10.77.0.1:", "tcp://10.77.0.2:");
+}
+
+BOOST_AUTO_TEST_CASE(machine_that_does_not_know_the_secret_is_refused) {
+  NodeOptions options;
+  options.name = "a";
+  options.network = Network::trusted;
+  options.bind = "tcp://10.77.0.1:*";
+  const Node first = Node::join(options, {});
+  const NetworkNamespace::Inside there(other);
+  options.name = "b";
+  options.seed = first.address();
+  options.bind = "tcp://10.77.0.2:*";
+  options.secret = ClusterSecret::random();
+  BOOST_TEST(error_of([&] { return Node::join(options, {}); }).code == ErrorCode::auth_failed);
+}
+
+BOOST_AUTO_TEST_CASE(demo_runs_over_two_machines) {
+  const TemporaryDirectory directory;
+  const std::string key = (directory.path() / "key").string();
+  {
+    const detail::FileDescriptor file(::open(key.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+    static_cast<void>(ClusterSecret::random().to_descriptor(file.get()).value());
+  }
+  const auto program = [&](const NetworkNamespace& machine, int rank, const char* name, const char* command) {
+    const std::string line = fmt::format(
+        "TROUPE__CLUSTER__NETWORK=trusted TROUPE_SECRET_FILE={} MASTER_ADDR=10.77.0.1 MASTER_PORT=29500 WORLD_SIZE=3 RANK={} "
+        "TROUPE_NODE={} TROUPE_MATH_THREADS=1 timeout -k 1 90 {}",
+        key, rank, name, command);
+    return std::async(std::launch::async, [&machine, line] { return machine.run(line); });
+  };
+  auto server = program(one, 0, "ps", PARAMETER_SERVER);
+  auto first = program(one, 1, "trainer0", TRAINER " --examples 1600 --epochs 1");
+  auto second = program(other, 2, "trainer1", TRAINER " --examples 1600 --epochs 1");
+  const std::string said = second.get();
+  BOOST_TEST(said.find("Training complete! 25 of 25 steps accepted") != std::string::npos, said);  // 1600 / 32 / 2
+  BOOST_TEST(said.find("is not encrypted") != std::string::npos, said);
+  BOOST_TEST(first.get().find("Training complete! 25 of 25 steps accepted") != std::string::npos);
+  server.get();
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace troupe::testing
