@@ -4,12 +4,19 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <optional>
 
 namespace troupe {
 
 /// Monotonic; only differences mean anything.
 using TimePoint = std::chrono::time_point<std::chrono::steady_clock, std::chrono::nanoseconds>;
 using Duration = std::chrono::nanoseconds;
+
+/// `after` from `now`; nothing if the clock does not go so far: for ever.
+[[nodiscard]] inline std::optional<TimePoint> later(TimePoint now, Duration after) {
+  if (after > TimePoint::max() - now) return std::nullopt;
+  return now + after;
+}
 
 /// Names a timer that was started and may still be cancelled.
 struct TimerId {

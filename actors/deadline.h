@@ -16,9 +16,14 @@ class Deadline {
   /// The default: 60 s.
   Deadline() : Deadline(kDefaultDeadline) {}
 
-  /// `after` from the moment the call is made. Zero or less is a deadline that has passed.
+  /// `after` from the moment the call is made. Zero or less is a deadline that has passed; what a Duration cannot hold, its
+  /// largest value among that, is for ever: while_peer_lives().
   template <class Rep, class Period>
-  Deadline(std::chrono::duration<Rep, Period> after) : after_(std::chrono::duration_cast<Duration>(after)) {}
+  Deadline(std::chrono::duration<Rep, Period> after) {
+    using Exact = std::chrono::duration<long double, Duration::period>;
+    if (Exact(after) >= Exact(Duration::max())) return;
+    after_ = Exact(after) <= Exact(Duration::zero()) ? Duration::zero() : std::chrono::duration_cast<Duration>(after);
+  }
 
   /// No time limit, but the request fails when its peer dies, the caller cancels, or either node shuts down.
   [[nodiscard]] static Deadline while_peer_lives() {

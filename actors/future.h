@@ -64,7 +64,7 @@ class FutureCore {
 
   [[nodiscard]] bool done() const { return done_.signalled(); }
   void wait() { done_.wait(std::nullopt); }
-  [[nodiscard]] bool wait_for(Duration limit) { return done_.wait(home_.clock->now() + limit); }
+  [[nodiscard]] bool wait_for(Duration limit) { return done_.wait(later(home_.clock->now(), limit)); }
 
   /// Runs `callback` on the pool once the result is there.
   void on_done(Callback callback);
@@ -204,7 +204,7 @@ class Future {
     if constexpr (!std::is_void_v<T>) return result.value();
   }
 
-  /// Waits at most `limit`; nothing if the result is not there by then (the request goes on).
+  /// Waits at most `limit`, for ever if that is Duration::max(); nothing if the result is not there by then (the request goes on).
   [[nodiscard]] std::optional<Result<Value>> get_for(Duration limit) const {
     if (!state().wait_for(limit)) return std::nullopt;
     return state().result();

@@ -71,7 +71,7 @@ void Node::serve() {
 
 std::optional<TimePoint> Node::due_after(Deadline deadline) const {
   const auto limit = deadline.after();
-  return limit ? std::optional(core().clock().now() + *limit) : std::nullopt;
+  return limit ? later(core().clock().now(), *limit) : std::nullopt;
 }
 
 ShutdownReport Node::shutdown(Deadline deadline) {

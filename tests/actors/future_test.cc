@@ -10,6 +10,8 @@
 #include <thread>
 #include <vector>
 
+#include "actors/deadline.h"
+
 namespace troupe {
 namespace {
 
@@ -229,6 +231,24 @@ BOOST_AUTO_TEST_CASE(value_is_decoded_once_by_the_first_who_wants_it) {
   for (const auto* result : results) BOOST_TEST(result == results[0]);
   BOOST_TEST(results[0]->value() == "value");
   BOOST_TEST(!state->complete(std::string("second")));
+}
+
+BOOST_AUTO_TEST_CASE(the_longest_wait_is_for_ever) {
+  const Promise<int> promise(home);
+  const std::jthread keeps([&] { promise.complete(3); });
+  const auto result = promise.future().get_for(Duration::max());
+  BOOST_REQUIRE(result.has_value());
+  BOOST_TEST(result->value() == 3);
+}
+
+BOOST_AUTO_TEST_CASE(a_deadline_that_no_clock_reaches_is_none) {
+  BOOST_TEST(!Deadline(Duration::max()).after().has_value());
+  BOOST_TEST(!Deadline(std::chrono::hours::max()).after().has_value());  // more than a Duration holds
+  BOOST_TEST((Deadline(std::chrono::hours(24 * 365 * 200)).after() == std::chrono::hours(24 * 365 * 200)));
+  BOOST_TEST((Deadline(std::chrono::hours::min()).after() == Duration::zero()));  // has passed
+  const TimePoint now{1h};
+  BOOST_TEST(!later(now, Duration::max()).has_value());
+  BOOST_TEST((later(now, Duration::max() - Duration(1h)) == TimePoint::max()));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
