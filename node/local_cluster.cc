@@ -10,6 +10,7 @@
 #include "actors/caf.h"
 #include "actors/membership.h"
 #include "node/handshake.h"
+#include "node/log.h"
 #include "node/system_clock.h"
 
 namespace troupe {
@@ -28,6 +29,7 @@ void check_names(const std::vector<NodeName>& names) {
 }  // namespace
 
 LocalCluster::LocalCluster(std::vector<NodeName> names, const FunctionRegistry& functions, LocalClusterOptions options) {
+  options.log_level.empty() ? keep_log_off_stdout() : log_to_stderr(options.log_level);
   if (sodium_init() < 0) throw std::runtime_error("[LocalCluster] libsodium cannot start");
   check_names(names);
   std::uint32_t rank = 0;

@@ -16,4 +16,11 @@ void log_to_stderr(std::string_view level) {
   spdlog::set_default_logger(std::move(logger));
 }
 
+void keep_log_off_stdout() {
+  const auto logger = spdlog::default_logger();
+  if (logger == nullptr || !logger->name().empty() || logger->sinks().size() != 1) return;
+  const bool is_first = dynamic_cast<spdlog::sinks::stdout_color_sink_mt*>(logger->sinks().front().get()) != nullptr;
+  if (is_first) log_to_stderr("info");
+}
+
 }  // namespace troupe

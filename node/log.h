@@ -10,4 +10,7 @@ namespace troupe {
 /// Standard output stays the program's own. Call before other threads log.
 void log_to_stderr(std::string_view level);
 
+/// The same, but only if the default logger is still the one that spdlog begins with, which writes to standard output.
+void keep_log_off_stdout();
+
 }  // namespace troupe

@@ -185,10 +185,10 @@ NodeOptions NodeOptions::from_environment() {
 }
 
 Node Node::join(NodeOptions options, FunctionRegistry functions) {
-  if (!options.log_level.empty()) log_to_stderr(options.log_level);
+  options.log_level.empty() ? keep_log_off_stdout() : log_to_stderr(options.log_level);
   if (sodium_init() < 0) throw std::runtime_error("[Node] libsodium cannot start");
   const auto limit = options.join_deadline.after();
-  const auto due = limit ? std::optional(std::chrono::steady_clock::now() + *limit) : std::nullopt;
+  const auto due = limit ? later(std::chrono::steady_clock::now(), *limit) : std::nullopt;
   const auto file = file_of(options);
   choose_place(options, due);
   if (!file && !options.seed.empty()) check_transport(options.seed, options.bind);
