@@ -1,6 +1,7 @@
 #include "actors/served_calls.h"
 
 #include <algorithm>
+#include <deque>
 
 namespace troupe::detail {
 
@@ -17,6 +18,7 @@ struct ServedCalls::Serving::Table {
   const std::shared_ptr<Clock> clock;
   mutable std::mutex mutex;
   std::map<std::pair<NodeLife, RequestId>, Entry> calls;  // guarded by mutex
+  std::map<NodeLife, std::deque<RequestId>> early_cancels;  // guarded by mutex; also of calls that have been answered
 };
 
 ServedCalls::Serving::~Serving() {
@@ -37,6 +39,8 @@ std::shared_ptr<ServedCalls::Serving> ServedCalls::add(const NodeLife& caller, R
   const TimePoint now = table_->clock->now();
   const std::lock_guard lock(table_->mutex);
   table_->calls[serving->key_] = {serving->stop_, lasting, std::move(operation), now};
+  const auto early = table_->early_cancels.find(caller);
+  if (early != table_->early_cancels.end() && std::erase(early->second, request) > 0) serving->stop_.request_stop();
   return serving;
 }
 
@@ -58,7 +62,13 @@ void ServedCalls::cancelled(const NodeLife& caller, RequestId request) {
   {
     const std::lock_guard lock(table_->mutex);
     const auto call = table_->calls.find({caller, request});
-    if (call != table_->calls.end()) stop = call->second.stop;
+    if (call != table_->calls.end()) {
+      stop = call->second.stop;
+    } else {
+      auto& early = table_->early_cancels[caller];
+      early.push_back(request);
+      if (early.size() > kEarlyCancelsMax) early.pop_front();
+    }
   }
   stop.request_stop();
 }
@@ -67,6 +77,7 @@ void ServedCalls::caller_gone(const NodeLife& caller) {
   std::vector<std::stop_source> stops;
   {
     const std::lock_guard lock(table_->mutex);
+    table_->early_cancels.erase(caller);
     for (const auto& [key, call] : table_->calls) {
       if (key.first == caller && !call.lasting) stops.push_back(call.stop);
     }

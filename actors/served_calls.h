@@ -18,9 +18,13 @@
 
 namespace troupe::detail {
 
+/// A cancel may come before its call, which a larger message or a closed gate can hold up: it is kept for it.
 /// Thread rule: any thread may call any member. Stop callbacks of user code run on the thread that tells of the end.
 class ServedCalls {
  public:
+  /// Cancels without a call that are kept per life of a caller; beyond it the oldest is forgotten.
+  static constexpr std::size_t kEarlyCancelsMax = 256;
+
   explicit ServedCalls(std::shared_ptr<Clock> clock);
   ~ServedCalls();
   ServedCalls(const ServedCalls&) = delete;

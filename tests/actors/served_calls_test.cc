@@ -98,6 +98,24 @@ BOOST_AUTO_TEST_CASE(value_made_in_time_leaves_no_timer) {
   BOOST_TEST(clock->timers.empty());
 }
 
+BOOST_AUTO_TEST_CASE(call_that_comes_after_its_cancel_is_told_to_stop_at_once) {
+  calls.cancelled(kTrainer, {2});
+  const auto same_number = calls.begin(kOther, {2});
+  const auto of_next_life = calls.begin(kTrainerAgain, {2});
+  BOOST_TEST(!same_number->stop_token().stop_requested());
+  BOOST_TEST(!of_next_life->stop_token().stop_requested());
+  BOOST_TEST(calls.begin(kTrainer, {2})->stop_token().stop_requested());
+  BOOST_TEST(!calls.begin(kTrainer, {3})->stop_token().stop_requested());
+}
+
+BOOST_AUTO_TEST_CASE(cancels_without_a_call_are_remembered_up_to_a_bound_and_end_with_their_caller) {
+  for (std::uint64_t request = 1; request <= ServedCalls::kEarlyCancelsMax + 1; ++request) calls.cancelled(kTrainer, {request});
+  BOOST_TEST(!calls.begin(kTrainer, {1})->stop_token().stop_requested());  // the oldest is forgotten
+  BOOST_TEST(calls.begin(kTrainer, {2})->stop_token().stop_requested());
+  calls.caller_gone(kTrainer);
+  BOOST_TEST(!calls.begin(kTrainer, {3})->stop_token().stop_requested());
+}
+
 BOOST_AUTO_TEST_CASE(stop_is_told_to_all) {
   const auto first = calls.begin(kTrainer, {1});
   const auto second = calls.begin_lasting(kOther, {1}, std::nullopt);
