@@ -20,10 +20,9 @@ void run_part(const TaskPlace& place, std::coroutine_handle<> frame) {
 
 TaskPlace place_of(const Scope& scope) { return {scope.state().node->future_home(), scope.shared_state(), nullptr}; }
 
-void resume_after(FutureCore& future, std::shared_ptr<const TaskPlace> place, std::coroutine_handle<> frame,
+void resume_after(FutureCore& future, std::shared_ptr<const TaskPlace> place, WaitingTurn turn, std::coroutine_handle<> frame,
                   std::function<void(const Error& why)> refused) {
-  const std::shared_ptr<TaskTurn> turn = place->turn;
-  if (turn) turn->give_up();
+  if (place->turn && turn == WaitingTurn::given_up) place->turn->give_up();
   future.on_done([place = std::move(place), frame, refused = std::move(refused)](const Error* error) {
     if (error != nullptr) return refused(*error);
     if (!place->turn) return run_part(*place, frame);

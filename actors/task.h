@@ -11,6 +11,7 @@
 #pragma once
 
 #include <coroutine>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -31,7 +32,7 @@ class TaskTurn {
   virtual ~TaskTurn() = default;
   /// The task is about to wait: others may use the value meanwhile.
   virtual void give_up() = 0;
-  /// Tells `granted` when it is the task's turn again. `granted` must not block.
+  /// Tells `granted` when it is the task's turn again: at once if it has it. `granted` must not block.
   virtual void take_again(std::function<void()> granted) = 0;
   /// Runs a part of the task on this thread, during which blocking waits give the turn up too.
   virtual void run(const std::function<void()>& part) = 0;
@@ -46,8 +47,14 @@ struct TaskPlace {
 
 [[nodiscard]] TaskPlace place_of(const Scope& scope);
 
+/// What becomes of the turn while a task waits.
+enum class WaitingTurn : std::uint8_t {
+  given_up,   ///< others may use the value
+  passed_on,  ///< it goes with the task that is waited for, which runs in the same place and has it when it is done
+};
+
 /// Runs `frame` on the pool once `future` is done. If the pool has stopped, `refused` is told why instead, here.
-void resume_after(FutureCore& future, std::shared_ptr<const TaskPlace> place, std::coroutine_handle<> frame,
+void resume_after(FutureCore& future, std::shared_ptr<const TaskPlace> place, WaitingTurn turn, std::coroutine_handle<> frame,
                   std::function<void(const Error& why)> refused);
 
 template <class T>
@@ -90,25 +97,26 @@ class TaskPromise {
 
   /// `co_await future` inside the task: the value, or its Error thrown.
   template <class U>
-  auto await_transform(Future<U> future) {
+  auto await_transform(Future<U> future, WaitingTurn turn = WaitingTurn::given_up) {
     struct Wait {
       Future<U> future;
       TaskPromise& promise;
+      WaitingTurn turn;
       bool await_ready() const { return future.ready(); }
       void await_suspend(std::coroutine_handle<> frame) {
         // Once the future is told, the frame may go on elsewhere and end: nothing of it is touched after that.
         const std::shared_ptr<FutureState<Stored<U>>> state = future.shared_state();
-        resume_after(*state, promise.place_, frame, [&promise = promise, frame](const Error& why) { promise.abandon(why, frame); });
+        resume_after(*state, promise.place_, turn, frame, [&promise = promise, frame](const Error& why) { promise.abandon(why, frame); });
       }
       U await_resume() const { return future.get(); }
     };
-    return Wait{std::move(future), *this};
+    return Wait{std::move(future), *this, turn};
   }
 
   /// `co_await task`: starts it here, in the same place.
   template <class U>
   auto await_transform(Task<U> task) {
-    return await_transform(std::move(task).start_in(place_));
+    return await_transform(std::move(task).start_in(place_), WaitingTurn::passed_on);
   }
 
  protected:
