@@ -78,6 +78,7 @@ struct CallSender {
     const bool carries = !message.arguments.refs.empty() || call.scope_->context;
     Request request{call.to_, std::move(actor), operation, due_of(*call.scope_), std::move(message), std::move(call.cancelled_by_)};
     request.site = call.site_;
+    request.life = call.life_ ? call.life_ : call.writer_->handed_out_to();
     if constexpr (std::is_same_v<Message, msg::Call>) {  // what makes or uses a value somewhere is never repeated
       if (call.scope_->idempotency != Idempotency::at_most_once) return send_repeatedly(std::move(request), carries, std::move(done));
     }
@@ -130,28 +131,38 @@ AnswerHandler expect_reply(std::shared_ptr<NodeCore> node, NodeName from, ReplyH
   };
 }
 
+ReplyHandler CallEncoder::naming_the_cut(ReplyHandler done) const {
+  if (!writer_->cut_a_graph()) return done;
+  return [call = fmt::format("\"{}\" at {}:{}", function_->name, site_.file_name(), site_.line()),
+          done = std::move(done)](Result<std::shared_ptr<PayloadReader>> reply) {
+    if (reply) reply.value()->cut_off_by(call);
+    done(std::move(reply));
+  };
+}
+
 void CallEncoder::call(ReplyHandler done) {
-  CallSender{*this}.send(msg::Call{}, "worker", expect_reply(scope_->node, to_, std::move(done)));
+  CallSender{*this}.send(msg::Call{}, "worker", expect_reply(scope_->node, to_, naming_the_cut(std::move(done))));
 }
 
 void CallEncoder::create(const RRefId& rref, const ForkId& fork, std::function<void(Result<Unit>)> done) {
   msg::RemoteCall message;
   message.rref = rref;
   message.fork = fork;
+  message.sharing = scope_->sharing;
   CallSender{*this}.send(std::move(message), "worker", expect_created(std::move(done)));
 }
 
 void CallEncoder::call_on(const RRefId& rref, ReplyHandler done) {
   msg::ValueCall message;
   message.rref = rref;
-  CallSender{*this}.send(std::move(message), "rref/" + rref.text(), expect_reply(scope_->node, to_, std::move(done)));
+  CallSender{*this}.send(std::move(message), "rref/" + rref.text(), expect_reply(scope_->node, to_, naming_the_cut(std::move(done))));
 }
 
 void CallEncoder::create_on(const RRefId& rref, const RRefId& result, const ForkId& fork,
                             std::function<void(Result<Unit>)> done) {
   msg::ValueCall message;
   message.rref = rref;
-  message.keep_as = msg::NewRRef{result, fork};
+  message.keep_as = msg::NewRRef{result, fork, scope_->sharing};
   CallSender{*this}.send(std::move(message), "rref/" + rref.text(), expect_created(std::move(done)));
 }
 

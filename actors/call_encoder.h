@@ -40,6 +40,9 @@ class CallEncoder {
   void cancelled_by(std::vector<std::stop_token> tokens) { cancelled_by_ = std::move(tokens); }
   void also_cancelled_by(std::stop_token token) { cancelled_by_.push_back(std::move(token)); }
 
+  /// The call is about something of that life of the destination: no other gets it.
+  void only_to(Incarnation life) { life_ = life; }
+
   /// An argument could not be encoded: the call will fail with that.
   void failed_to_encode(Error error) { failure_ = std::move(error); }
 
@@ -61,6 +64,8 @@ class CallEncoder {
 
  private:
   friend struct CallSender;
+  /// For a call that cuts a graph: a result that would go on in it says so to a backward pass.
+  [[nodiscard]] ReplyHandler naming_the_cut(ReplyHandler done) const;
 
   std::shared_ptr<const ScopeState> scope_;
   NodeName to_;
@@ -69,6 +74,7 @@ class CallEncoder {
   std::unique_ptr<PayloadWriter> writer_;
   std::optional<Error> failure_;
   std::vector<std::stop_token> cancelled_by_;
+  std::optional<Incarnation> life_;
 };
 
 /// The member of that rank. Errors: not_joined.

@@ -36,7 +36,8 @@ void ContextState::begin(NodeCore& node, ContextId context) {
 }
 
 void ContextState::handle(const PassAsked& asked) {
-  part_->begin(asked.pass, asked.roots, asked.due, [answer = asked.answer](const Result<Unit>& done) { answer->complete(done); });
+  // Its id is given here, in turn: a pass that begins later has the higher serial (CX-3).
+  part_->begin(node_->next_id<PassId>(), asked.roots, asked.due, [answer = asked.answer](const Result<Unit>& done) { answer->complete(done); });
 }
 
 void ContextState::handle(Delivery delivery) {

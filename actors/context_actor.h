@@ -41,7 +41,6 @@ struct SendRecorded {
   NodeName peer;
 };
 struct PassAsked {
-  PassId pass;
   PassRoots roots;
   std::optional<TimePoint> due;
   std::shared_ptr<Asked<void>> answer;

@@ -3,117 +3,80 @@
 #include <spdlog/spdlog.h>
 
 #include <atomic>
-#include <mutex>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "actors/context_actor.h"
+#include "actors/core/actor_directory.h"
+#include "actors/core/lives.h"
 #include "actors/ended_contexts.h"
 
 namespace troupe::detail {
 
-/// Finds context actors by id. Nothing is sent while the mutex is held: a receiver may run at once.
+/// The context actors of one node, and who is told what when one has ended.
 class Contexts::Directory {
  public:
-  explicit Directory(NodeCore& node) : node_(node) {}
+  explicit Directory(NodeCore& node)
+      : node_(node),
+        actors_(node.lives(), [this](const ContextId& id) { return spawn(id); }, EndedContexts(node.name())) {}
 
   [[nodiscard]] NodeCore& node() const { return node_; }
 
   ContextId open() {
-    std::lock_guard lock(mutex_);
-    if (stopped_) throw RemoteError(*stopped_);
-    const ContextId id{node_.name(), node_.incarnation().low, next_serial_++};
-    live_.emplace(id, spawn(id));
+    const std::uint64_t serial = next_serial_.fetch_add(1, std::memory_order_relaxed);
+    const ContextId id{node_.name(), node_.incarnation().low, serial};
+    if (!actors_.begin(id)) throw RemoteError(why_not(id).value_or(not_alive(id)));
     return id;
   }
 
-  [[nodiscard]] ContextActor find(const ContextId& id) const {
-    std::lock_guard lock(mutex_);
-    const auto at = live_.find(id);
-    return at == live_.end() ? ContextActor() : at->second;
-  }
+  [[nodiscard]] ContextActor find(const ContextId& id) const { return actors_.find(id); }
 
   /// The context's actor, made if it never was here; null if it has ended.
   [[nodiscard]] ContextActor enter(const ContextId& id) {
-    std::lock_guard lock(mutex_);
-    if (const auto at = live_.find(id); at != live_.end()) return at->second;
-    if (stopped_ || has_ended(id)) return {};
-    return live_.emplace(id, spawn(id)).first->second;
+    auto entered = actors_.enter(id);
+    if (entered.in_doubt) node_.notify(id.creator, "", msg::ContextEntered{id});
+    return std::move(entered.actor);
   }
 
-  /// The same for what concerns `peer`: a peer that does not know yet that the context has ended is told.
+  /// The same for a word from or to `peer`: a peer that does not know yet that the context has ended is told.
   [[nodiscard]] ContextActor enter(const ContextId& id, const NodeName& peer) {
     ContextActor actor = enter(id);
-    if (!actor && peer != node_.name() && !stopped()) node_.notify(peer, "", msg::ContextReleased{id});
+    if (!actor && peer != node_.name() && !actors_.stopped()) node_.notify(peer, "", msg::ContextReleased{id});
     return actor;
+  }
+
+  /// Tells the context's actor something that makes `peer` take part. A peer that goes meanwhile may have been looked for
+  /// in the context before the actor knew of it: then the actor is told again.
+  template <class Message>
+  void enter_with(const ContextId& id, const NodeName& peer, Message&& message) {
+    const auto present = node_.lives().up(peer);
+    const ContextActor actor = enter(id, peer);
+    send(actor, std::forward<Message>(message));
+    if (!actor || !present) return;
+    if (const auto why = node_.lives().why_over(NodeLife{present->name, present->incarnation})) send(actor, PeerGone{peer, *why});
   }
 
   /// Forgets the context and remembers that it ended; null if it was not alive here.
-  [[nodiscard]] ContextActor end(const ContextId& id) {
-    std::lock_guard lock(mutex_);
-    if (id.creator != node_.name()) ended_.add(id);
-    const auto at = live_.find(id);
-    if (at == live_.end()) return {};
-    ContextActor actor = std::move(at->second);
-    live_.erase(at);
-    return actor;
-  }
+  [[nodiscard]] ContextActor end(const ContextId& id) { return actors_.end(id); }
 
-  struct OnDeath {
-    std::vector<std::pair<ContextId, ContextActor>> orphans;  ///< whose creator it was
-    std::vector<ContextActor> others;
-  };
-  [[nodiscard]] OnDeath on_death(const Peer& peer) {
-    OnDeath result;
-    std::lock_guard lock(mutex_);
-    ended_.drop_creator(peer.name, peer.incarnation.low);
-    for (auto at = live_.begin(); at != live_.end();) {
-      const ContextId& id = at->first;
-      if (id.creator == peer.name && id.incarnation == peer.incarnation.low) {
-        result.orphans.emplace_back(id, std::move(at->second));
-        at = live_.erase(at);
-      } else {
-        result.others.push_back(at->second);
-        ++at;
-      }
-    }
-    return result;
+  [[nodiscard]] std::vector<std::pair<ContextId, ContextActor>> end_created_by(const NodeLife& life) {
+    return actors_.end_created_by(life);
   }
 
   [[nodiscard]] std::vector<ContextActor> stop(const Error& why) {
-    std::lock_guard lock(mutex_);
-    if (!stopped_) stopped_ = why;
-    std::vector<ContextActor> actors;
-    for (auto& [id, actor] : live_) actors.push_back(std::move(actor));
-    live_.clear();
-    return actors;
-  }
-
-  [[nodiscard]] bool stopped() const {
-    std::lock_guard lock(mutex_);
-    return stopped_.has_value();
+    actors_.refuse(why);
+    return actors_.take_all();
   }
 
   /// Why nothing can be asked of a context that is not alive here; nothing if it may never have been here.
   [[nodiscard]] std::optional<Error> why_not(const ContextId& id) const {
-    std::lock_guard lock(mutex_);
-    if (stopped_) return stopped_;
-    if (has_ended(id)) return not_alive(id);
+    if (auto stopped = actors_.stopped()) return stopped;
+    if (actors_.has_ended(id)) return not_alive(id);
     return std::nullopt;
   }
 
-  [[nodiscard]] std::vector<ContextActor> all() const {
-    std::lock_guard lock(mutex_);
-    std::vector<ContextActor> actors;
-    for (const auto& [id, actor] : live_) actors.push_back(actor);
-    return actors;
-  }
-
-  [[nodiscard]] std::size_t size() const {
-    std::lock_guard lock(mutex_);
-    return live_.size();
-  }
+  [[nodiscard]] std::vector<ContextActor> all() const { return actors_.all(); }
+  [[nodiscard]] std::size_t size() const { return actors_.size(); }
 
   [[nodiscard]] std::size_t passes() const { return static_cast<std::size_t>(passes_.load(std::memory_order_relaxed)); }
   void passes_changed(std::int64_t by) { passes_.fetch_add(by, std::memory_order_relaxed); }
@@ -133,7 +96,6 @@ class Contexts::Directory {
   }
 
  private:
-  [[nodiscard]] bool has_ended(const ContextId& id) const { return id.creator == node_.name() || ended_.contains(id); }
   [[nodiscard]] ContextActor spawn(const ContextId& id) {
     const ActorHost::Lost lost = [this, id](const Error& why) { this->lost(id, why); };
     return node_.host().spawn("the context", lost, context_actor, &node_, id);
@@ -147,12 +109,9 @@ class Contexts::Directory {
   }
 
   NodeCore& node_;
-  mutable std::mutex mutex_;
-  std::unordered_map<ContextId, ContextActor> live_;
-  EndedContexts ended_;            // of other creators; our own that are not live have ended
-  std::uint64_t next_serial_ = 1;  // without gaps, so that tombstones stay few
-  std::optional<Error> stopped_;
-  std::atomic<std::int64_t> passes_{0};  // over all contexts
+  ActorDirectory<ContextId, ContextActor, EndedContexts> actors_;
+  std::atomic<std::uint64_t> next_serial_{1};  // without gaps, so that tombstones stay few
+  std::atomic<std::int64_t> passes_{0};        // over all contexts
 };
 
 Contexts::Contexts(NodeCore& node) : directory_(std::make_unique<Directory>(node)) {}
@@ -165,27 +124,26 @@ void Contexts::release(const ContextId& context) {
 }
 
 void Contexts::called(const ContextId& context, const NodeName& to) {
-  directory_->send(directory_->enter(context, to), PeerJoined{to});
+  directory_->enter_with(context, to, PeerJoined{to});
 }
 
 void Contexts::joined(const ContextId& context, const NodeName& from) {
-  directory_->send(directory_->enter(context, from), PeerJoined{from});
+  directory_->enter_with(context, from, PeerJoined{from});
 }
 
 void Contexts::record_send(const ContextId& context, const BoundaryId& boundary, std::shared_ptr<const SendFn> send,
                            const NodeName& peer) {
-  directory_->send(directory_->enter(context, peer), SendRecorded{boundary, std::move(send), peer});
+  directory_->enter_with(context, peer, SendRecorded{boundary, std::move(send), peer});
 }
 
 void Contexts::record_recv(const ContextId& context, const BoundaryId&, const std::shared_ptr<const RecvFn>&,
                            const NodeName& peer) {
-  directory_->send(directory_->enter(context, peer), PeerJoined{peer});
+  directory_->enter_with(context, peer, PeerJoined{peer});
 }
 
 Future<void> Contexts::backward(const ContextId& context, PassRoots roots, std::optional<TimePoint> due) {
-  const auto pass = directory_->node().next_id<PassId>();
   return directory_->ask<void>(context, directory_->enter(context), [&](std::shared_ptr<Asked<void>> answer) {
-    return PassAsked{pass, std::move(roots), due, std::move(answer)};
+    return PassAsked{std::move(roots), due, std::move(answer)};
   });
 }
 
@@ -227,6 +185,7 @@ void Contexts::handle(Delivery delivery) {
     if (creator_died) directory_->send(actor, StopContext{aborted->error});
     return;
   }
+  if (const auto* entered = std::get_if<msg::ContextEntered>(&delivery.message)) return joined(entered->context, from);
   if (const auto* mark = std::get_if<msg::BackwardMark>(&delivery.message)) {
     const ContextActor actor = directory_->enter(mark->context);
     if (!actor) return delivery.answer.fail(directory_->why_not(mark->context).value_or(not_alive(mark->context)));
@@ -242,13 +201,12 @@ void Contexts::handle(Delivery delivery) {
 }
 
 void Contexts::peer_down(const Peer& peer, const Error& why) {
-  const Directory::OnDeath death = directory_->on_death(peer);
-  for (const auto& [id, actor] : death.orphans) {
+  for (const auto& [id, actor] : directory_->end_created_by({peer.name, peer.incarnation})) {
     const Error error = ended_by_death(id, peer.name, why);
     directory_->send(actor, AbortContext{error, directory_->node().name()});
     directory_->send(actor, StopContext{error});
   }
-  for (const ContextActor& actor : death.others) directory_->send(actor, PeerGone{peer.name, why});
+  for (const ContextActor& actor : directory_->all()) directory_->send(actor, PeerGone{peer.name, why});
 }
 
 void Contexts::stop(const Error& why) {

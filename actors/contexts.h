@@ -2,7 +2,8 @@
 //
 // A context exists here from the first call, boundary or backward pass of it that concerns this node until its creator
 // releases it, the creator dies, or this node stops. What is left of it then is a tombstone: late messages do not make it
-// again, and a peer that still sends some is told ContextReleased.
+// again, and a peer that still sends some is told ContextReleased. Memory of tombstones is bounded: where it has a gap, the
+// context is made again, and its creator is asked.
 // Thread rule: any thread may call any member; none blocks or runs user code.
 #pragma once
 

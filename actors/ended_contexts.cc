@@ -1,12 +1,16 @@
 #include "actors/ended_contexts.h"
 
+#include <algorithm>
 #include <iterator>
 
 namespace troupe {
 
+using detail::Recall;
+
 void EndedContexts::add(const ContextId& context) {
-  if (contains(context)) return;
-  Runs& runs = runs_[{context.creator, context.incarnation}];
+  if (recall(context) == Recall::ended) return;
+  Creator& creator = creators_[{context.creator, context.incarnation}];
+  auto& runs = creator.runs;
   auto at = runs.emplace(context.serial, context.serial).first;
   if (const auto after = std::next(at); after != runs.end() && after->first == at->second + 1) {
     at->second = after->second;
@@ -19,30 +23,24 @@ void EndedContexts::add(const ContextId& context) {
     }
   }
   if (runs.size() > kRunsMax) {
-    const auto oldest = runs.begin();
-    const auto next = std::next(oldest);
-    oldest->second = next->second;
-    runs.erase(next);
+    creator.forgotten = std::max(creator.forgotten, runs.begin()->second);
+    runs.erase(runs.begin());
   }
 }
 
-void EndedContexts::drop_creator(const NodeName& creator, std::uint64_t incarnation) {
-  runs_.erase({creator, incarnation});
-  gone_.emplace(creator, incarnation);
-}
-
-bool EndedContexts::contains(const ContextId& context) const {
-  const Life life{context.creator, context.incarnation};
-  if (gone_.contains(life)) return true;
-  const auto runs = runs_.find(life);
-  if (runs == runs_.end()) return false;
-  const auto after = runs->second.upper_bound(context.serial);
-  return after != runs->second.begin() && std::prev(after)->second >= context.serial;
+Recall EndedContexts::recall(const ContextId& context) const {
+  if (context.creator == self_) return Recall::ended;
+  const auto creator = creators_.find({context.creator, context.incarnation});
+  if (creator == creators_.end()) return Recall::unknown;
+  const auto& runs = creator->second.runs;
+  const auto after = runs.upper_bound(context.serial);
+  if (after != runs.begin() && std::prev(after)->second >= context.serial) return Recall::ended;
+  return context.serial <= creator->second.forgotten ? Recall::in_doubt : Recall::unknown;
 }
 
 std::size_t EndedContexts::size() const noexcept {
   std::size_t count = 0;
-  for (const auto& [life, runs] : runs_) count += runs.size();
+  for (const auto& [life, creator] : creators_) count += creator.runs.size();
   return count;
 }
 

@@ -5,9 +5,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
-#include <set>
 #include <utility>
 
+#include "actors/core/actor_directory.h"
+#include "actors/node_life.h"
 #include "messages/ids.h"
 
 namespace troupe {
@@ -15,26 +16,32 @@ namespace troupe {
 /// Tombstones, per life of a creator. Creators number their contexts without gaps, so neighbours share one.
 class EndedContexts {
  public:
-  /// Runs of serials remembered per creator's life. Beyond it the two oldest become one, with all between them: only a
-  /// context that this node hears of for the first time after so many younger ones is wrongly taken for ended.
+  /// Runs of serials remembered per creator's life. Beyond it the oldest is forgotten: what is as old as that is in doubt,
+  /// and its creator is asked (CX-6).
   static constexpr std::size_t kRunsMax = 1024;
+
+  explicit EndedContexts(NodeName self) : self_(std::move(self)) {}
 
   void add(const ContextId& context);
 
-  /// That life of a node is over, and with it everything it created.
-  void drop_creator(const NodeName& creator, std::uint64_t incarnation);
+  /// That life of a node is over. What it created is known to have ended by that.
+  void drop_creator(const NodeLife& life) { creators_.erase({life.name, life.incarnation.low}); }
 
-  [[nodiscard]] bool contains(const ContextId& context) const;
+  /// Of a context without an actor. Those of this node itself need no memory: they have ended.
+  [[nodiscard]] detail::Recall recall(const ContextId& context) const;
 
   /// Runs remembered of all creators.
   [[nodiscard]] std::size_t size() const noexcept;
 
  private:
   using Life = std::pair<NodeName, std::uint64_t>;
-  using Runs = std::map<std::uint64_t, std::uint64_t>;  // first serial -> last serial, never touching each other
+  struct Creator {
+    std::map<std::uint64_t, std::uint64_t> runs;  // first serial -> last serial, never touching each other
+    std::uint64_t forgotten = 0;                  // the highest serial of a run that was forgotten
+  };
 
-  std::map<Life, Runs> runs_;
-  std::set<Life> gone_;
+  NodeName self_;
+  std::map<Life, Creator> creators_;
 };
 
 }  // namespace troupe

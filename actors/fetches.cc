@@ -1,7 +1,11 @@
 #include "actors/fetches.h"
 
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <mutex>
+#include <optional>
+#include <stop_token>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,20 +24,42 @@ class Fetching final : public std::enable_shared_from_this<Fetching> {
   Fetching(ServedCall call, NodeLife holder, msg::RRefFetch fetch)
       : call_(std::move(call)), holder_(std::move(holder)), fetch_(std::move(fetch)), label_(call_.operation + " for " + call_.caller), writer_(call_.scope, holder_, call_.scope->answer_devices) {}
 
-  void go_on() {
-    const RRefId& rref = fetch_.rrefs[done_];
-    References& references = call_.node->references();
-    if (fetch_.wanted == msg::Wanted::cached) {
-      return references.copy(rref, holder_, [self = shared_from_this()](const auto& value, std::uint64_t version, auto use) {
-        self->version_ = version;
-        self->on_pool(value, std::move(use));
-      });
-    }
-    const UseKind kind = fetch_.wanted == msg::Wanted::type ? UseKind::looks : UseKind::reads;
-    references.use(rref, {kind, label_, holder_}, [self = shared_from_this()](const auto& value, auto use) { self->on_pool(value, std::move(use)); });
+  void begin() {
+    go_on();
+    cancelled_.emplace(call_.scope->stop, [weak = weak_from_this()] {
+      if (const auto self = weak.lock()) self->withdraw();
+    });
   }
 
  private:
+  void go_on() {
+    const RRefId& rref = fetch_.rrefs[done_];
+    References& references = call_.node->references();
+    const TurnId turn = references.next_turn();
+    {
+      const std::lock_guard lock(mutex_);
+      waits_ = {rref, turn};
+    }
+    if (fetch_.wanted == msg::Wanted::cached) {
+      references.copy(rref, turn, holder_, [self = shared_from_this()](const auto& value, std::uint64_t version, auto use) {
+        self->version_ = version;
+        self->on_pool(value, std::move(use));
+      });
+    } else {
+      const UseKind kind = fetch_.wanted == msg::Wanted::type ? UseKind::looks : UseKind::reads;
+      references.use(rref, turn, {kind, label_, holder_}, [self = shared_from_this()](const auto& value, auto use) { self->on_pool(value, std::move(use)); });
+    }
+  }
+
+  void withdraw() {
+    std::pair<RRefId, TurnId> waits;
+    {
+      const std::lock_guard lock(mutex_);
+      waits = waits_;
+    }
+    call_.node->references().withdraw(waits.first, waits.second);
+  }
+
   void on_pool(const Result<ValueBox>& value, std::shared_ptr<ValueUse> use) {
     if (!value) return call_.answer.fail(value.error());
     call_.node->run(label_, [self = shared_from_this(), box = value.value(), use = std::move(use)] { self->save(box); },
@@ -41,6 +67,7 @@ class Fetching final : public std::enable_shared_from_this<Fetching> {
   }
 
   void save(const ValueBox& box) {
+    if (const auto error = unwanted(call_)) return call_.answer.fail(*error);
     const bool is_last = done_ + 1 == fetch_.rrefs.size();
     if (fetch_.wanted == msg::Wanted::element) {
       if (box.ops->advance == nullptr) {
@@ -73,6 +100,9 @@ class Fetching final : public std::enable_shared_from_this<Fetching> {
   PayloadWriter writer_;
   std::size_t done_ = 0;
   std::uint64_t version_ = 0;  // of the value at hand
+  std::mutex mutex_;
+  std::pair<RRefId, TurnId> waits_;  // guarded by mutex_: the use that was asked for last
+  std::optional<std::stop_callback<std::function<void()>>> cancelled_;  // set once, by `begin`
 };
 
 const char* operation_of(msg::Wanted wanted) {
@@ -93,9 +123,13 @@ void serve_fetch(NodeCore& node, const Delivery& delivery, msg::RRefFetch fetch)
     return delivery.answer.fail(node.error(ErrorCode::protocol_violation, node.name(), "fetch", "it asks for nothing that there is"));
   }
   if (fetch.site.context) node.contexts().joined(*fetch.site.context, delivery.from);
-  ServedCall call{node.shared_from_this(), operation,     nullptr,        nullptr, served_scope(node, delivery, fetch.site),
-                  delivery.from,           delivery.answer, nullptr};
-  std::make_shared<Fetching>(std::move(call), NodeLife{delivery.from, delivery.incarnation}, std::move(fetch))->go_on();
+  const NodeLife holder{delivery.from, delivery.incarnation};
+  auto serving = node.served_calls().begin(holder, delivery.envelope.request, operation);
+  auto scope = served_scope(node, delivery, fetch.site);
+  scope->stop = serving->stop_token();
+  ServedCall call{node.shared_from_this(), operation,       nullptr,           nullptr, std::move(scope),
+                  delivery.from,           delivery.answer, std::move(serving)};
+  std::make_shared<Fetching>(std::move(call), holder, std::move(fetch))->begin();
 }
 
 }  // namespace troupe::detail

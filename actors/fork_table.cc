@@ -6,7 +6,7 @@
 namespace troupe {
 
 bool ForkTable::hand_out(const ForkId& fork, const NodeLife& holder) {
-  if (ended_ || gone_.contains(holder)) return false;
+  if (ended_) return false;
   live_.insert_or_assign(fork, holder);
   return true;
 }
@@ -18,7 +18,6 @@ void ForkTable::undo(const ForkId& fork) {
 }
 
 ForkOutcome ForkTable::created(const ForkId& fork, const NodeLife& creator) {
-  if (gone_.contains(creator)) return ForkOutcome::fenced;
   created_ = true;
   const ForkOutcome outcome = forked(fork, creator);
   settle();
@@ -26,7 +25,6 @@ ForkOutcome ForkTable::created(const ForkId& fork, const NodeLife& creator) {
 }
 
 ForkOutcome ForkTable::forked(const ForkId& fork, const NodeLife& holder) {
-  if (gone_.contains(holder)) return ForkOutcome::fenced;
   if (const auto at = live_.find(fork); at != live_.end()) {
     return at->second == holder ? ForkOutcome::known : ForkOutcome::refused;
   }
@@ -41,7 +39,7 @@ ForkOutcome ForkTable::forked(const ForkId& fork, const NodeLife& holder) {
 }
 
 bool ForkTable::deleted(const ForkId& fork, const NodeLife& holder) {
-  if (ended_ || gone_.contains(holder)) return true;
+  if (ended_) return true;
   if (const auto at = live_.find(fork); at != live_.end()) {
     if (at->second != holder) return false;
     live_.erase(at);
@@ -74,7 +72,6 @@ void ForkTable::release() {
 }
 
 void ForkTable::drop_node(const NodeLife& life) {
-  gone_.insert(life);
   std::erase_if(live_, [&](const auto& fork) { return fork.second == life; });
   std::erase_if(awaited_, [&](const auto& fork) { return fork.second == life; });
   std::erase_if(dead_, [&](const Dead& dead) { return dead.holder == life; });
@@ -94,7 +91,6 @@ std::string ForkTable::text() const {
   for (const auto& [fork, holder] : live_) out += ", live " + fork.text() + " on " + holder.name;
   for (const auto& [fork, holder] : awaited_) out += ", awaited " + fork.text() + " on " + holder.name;
   for (const Dead& dead : dead_) out += ", dead " + dead.fork.text();
-  for (const NodeLife& life : gone_) out += ", gone " + life.name;
   return out;
 }
 
@@ -114,7 +110,7 @@ void ForkTable::settle() {
 }
 
 void EndedRRefs::add(const RRefId& rref) {
-  if (rref.creator == self_ || gone_.contains({rref.creator, rref.incarnation})) return;
+  if (rref.creator == self_) return;
   if (!ended_.insert(rref).second) return;
   order_.push_back(rref);
   if (order_.size() > kRememberedMax) {
@@ -123,8 +119,7 @@ void EndedRRefs::add(const RRefId& rref) {
   }
 }
 
-void EndedRRefs::drop_node(const NodeLife& life) {
-  gone_.emplace(life.name, life.incarnation.low);
+void EndedRRefs::drop_creator(const NodeLife& life) {
   const auto is_of = [&](const RRefId& rref) {
     return rref.creator == life.name && rref.incarnation == life.incarnation.low;
   };
@@ -132,8 +127,8 @@ void EndedRRefs::drop_node(const NodeLife& life) {
   std::erase_if(order_, is_of);
 }
 
-bool EndedRRefs::is_over(const RRefId& rref) const {
-  return rref.creator == self_ || gone_.contains({rref.creator, rref.incarnation}) || ended_.contains(rref);
+detail::Recall EndedRRefs::recall(const RRefId& rref) const {
+  return rref.creator == self_ || ended_.contains(rref) ? detail::Recall::ended : detail::Recall::unknown;
 }
 
 }  // namespace troupe

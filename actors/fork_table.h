@@ -14,6 +14,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "actors/core/actor_directory.h"
 #include "actors/node_life.h"
 #include "messages/ids.h"
 
@@ -24,12 +25,12 @@ namespace troupe {
 enum class ForkOutcome : std::uint8_t {
   known,    ///< counted; the holder gets RRefForkAck too: its handle is confirmed
   revoked,  ///< the fork was deleted before, or the value is gone; the holder gets RRefRevoked
-  fenced,   ///< the holder is known to be gone and gets nothing
   refused,  ///< protocol_violation: another node holds this fork
 };
 
 /// The forks of one value. Every event may come in any order, twice, or for a fork never heard of: also before the
 /// creating call, which is larger and slower than the words about the handles that its sender already passed on.
+/// Which lives are over is not remembered here: who brings a word of one that is calls `drop_node` again (RR-5).
 class ForkTable {
  public:
   /// Deleted forks remembered per table, oldest forgotten first. Beyond it the session's duplicate filter stands alone;
@@ -44,7 +45,7 @@ class ForkTable {
   [[nodiscard]] ForkOutcome created(const ForkId& fork, const NodeLife& creator);
 
   /// The owner gives the handle `fork`, an id of its own, to `holder`; call it before the handle leaves (RR-3).
-  /// Returns false, and counts nothing, if the value is gone or `holder` is known to be.
+  /// Returns false, and counts nothing, if the value is gone.
   [[nodiscard]] bool hand_out(const ForkId& fork, const NodeLife& holder);
 
   /// The owner's `fork` never left, or was refused unread.
@@ -66,7 +67,7 @@ class ForkTable {
   /// Undoes one `hold()`.
   void release();
 
-  /// That life of a node is over: its forks are deleted and it is never listened to again (RR-5).
+  /// That life of a node is over: its forks are deleted (RR-5), and a value that it was to create can no longer be.
   void drop_node(const NodeLife& life);
 
   /// True once the value was created, or can no longer be, and nobody is left: no fork, no local handle, no fork whose
@@ -102,7 +103,6 @@ class ForkTable {
   std::map<ForkId, NodeLife> live_;
   std::set<std::pair<ForkId, NodeLife>> awaited_;
   std::deque<Dead> dead_;
-  std::set<NodeLife> gone_;
 };
 
 /// What a node remembers of values it owned and dropped, so that a late word about one is answered and starts nothing.
@@ -116,18 +116,17 @@ class EndedRRefs {
   /// The table of `rref` has ended.
   void add(const RRefId& rref);
 
-  /// That life of a node is over: no call of it that would create a value can come.
-  void drop_node(const NodeLife& life);
+  /// That life of a node is over. No call of it that would create a value can come: its values need no memory.
+  void drop_creator(const NodeLife& life);
 
-  /// For an id without a table: true if no creating call can come any more (answer ref_revoked), false if it may be on
-  /// its way (make a table and let what came wait).
-  [[nodiscard]] bool is_over(const RRefId& rref) const;
+  /// For an id without a table: `ended` if no creating call can come any more (answer ref_revoked), `unknown` if it may be
+  /// on its way (make a table and let what came wait).
+  [[nodiscard]] detail::Recall recall(const RRefId& rref) const;
 
  private:
   NodeName self_;
   std::unordered_set<RRefId> ended_;
   std::deque<RRefId> order_;
-  std::set<std::pair<NodeName, std::uint64_t>> gone_;
 };
 
 }  // namespace troupe

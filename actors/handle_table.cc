@@ -38,11 +38,7 @@ ForkId HandleTable::create(const RRefId& rref, const NodeLife& owner) {
   Entry& entry = at->second;
   entry.owner = owner;
   entry.holds = 1;
-  if (const auto gone = gone_.find(owner); gone != gone_.end()) {
-    entry.failure = owner_died(rref, owner, gone->second);
-  } else {
-    entry.pending.emplace(fork, self_);
-  }
+  entry.pending.emplace(fork, self_);
   return fork;
 }
 
@@ -77,10 +73,6 @@ RRefNotices HandleTable::received(const RRefHandOut& handle, const NodeLife& par
     if (!handed_on && added) entry.failure = not_here(handle.rref, "the message that carried this handle was undone");
     return {};
   }
-  if (const auto gone = gone_.find(handle.owner); gone != gone_.end()) {
-    if (!entry.failure) entry.failure = owner_died(handle.rref, handle.owner, gone->second);
-    return {{RRefNotice::Kind::acknowledged, parent, handle.rref, handle.fork, {}}};
-  }
   const bool from_owner = parent == handle.owner;
   if (entry.confirmed || entry.failure) {
     const auto kind = from_owner ? RRefNotice::Kind::deleted : RRefNotice::Kind::acknowledged;
@@ -98,7 +90,6 @@ Result<ForkId> HandleTable::hand_out(const RRefId& rref, const NodeLife& to) {
   const auto at = entries_.find(rref);
   if (at == entries_.end()) return not_here(rref, "this node holds no handle");
   if (at->second.failure) return *at->second.failure;
-  if (const auto gone = gone_.find(to); gone != gone_.end()) return gone->second;
   const ForkId fork = next_fork();
   at->second.children.emplace(fork, to);
   return fork;
@@ -156,7 +147,6 @@ RRefNotices HandleTable::dropped(const RRefId& rref) {
 }
 
 RRefNotices HandleTable::node_down(const NodeLife& life, const Error& why) {
-  gone_.emplace(life, why);
   RRefNotices notices;
   for (auto next = entries_.begin(); next != entries_.end();) {
     const auto at = next++;
@@ -222,7 +212,6 @@ std::string HandleTable::text() const {
     for (const auto& [fork, to] : entry.children) out += ", handed " + fork.text() + " to " + to.name;
     if (entry.failure) out += ", failed: " + std::string(name_of(entry.failure->code));
   }
-  for (const auto& [life, why] : gone_) out += "; gone " + life.name;
   return out;
 }
 

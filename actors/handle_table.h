@@ -51,6 +51,8 @@ enum class HandleState : std::uint8_t {
 
 /// Handles of one node, by RRefId. Owners are other nodes: a node's own values live in ForkTables.
 /// Each `create` and each `received` is matched by one `dropped`: the local copies share handles as they like.
+/// Which lives are over is not remembered here: who lets a handle rest on one, by `create`, `received` or `hand_out`, and
+/// sees then that it is over, calls `node_down` again.
 class HandleTable {
  public:
   explicit HandleTable(NodeLife self) : self_(std::move(self)) {}
@@ -75,7 +77,7 @@ class HandleTable {
   [[nodiscard]] RRefNotices received(const RRefHandOut& handle, const NodeLife& parent);
 
   /// Makes the fork that a message to `to` will carry; this node's handle stays until it is acknowledged (RR-3).
-  /// Refused if the handle has failed, is not here, or `to` is known to be gone.
+  /// Refused if the handle has failed or is not here.
   [[nodiscard]] Result<ForkId> hand_out(const RRefId& rref, const NodeLife& to);
 
   /// RRefForkAck: `fork` was handed on and is now known, or is this node's own and confirmed.
@@ -98,9 +100,6 @@ class HandleTable {
   [[nodiscard]] HandleState state(const RRefId& rref) const;
   /// Why the handle is failed; empty if it is not failed or not here.
   [[nodiscard]] std::optional<Error> failure(const RRefId& rref) const;
-
-  /// Whether that life of a node is over.
-  [[nodiscard]] bool is_gone(const NodeLife& life) const { return gone_.contains(life); }
 
   [[nodiscard]] bool contains(const RRefId& rref) const { return entries_.contains(rref); }
   [[nodiscard]] bool is_held(const RRefId& rref) const;
@@ -135,7 +134,6 @@ class HandleTable {
   NodeLife self_;
   std::uint64_t serial_ = 0;
   Entries entries_;
-  std::map<NodeLife, Error> gone_;
 };
 
 }  // namespace troupe

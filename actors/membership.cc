@@ -10,6 +10,7 @@
 #include <set>
 #include <utility>
 
+#include "actors/core/lives.h"
 #include "actors/membership_actor.h"
 
 namespace troupe::detail {
@@ -22,22 +23,19 @@ struct Membership::State {
   /// Who is up, for error texts.
   [[nodiscard]] std::string present() const;
 
-  /// Requires the lock.
-  [[nodiscard]] bool is_here(const NodeName& name) const { return name == node.name() || up.contains(name); }
+  [[nodiscard]] bool is_here(const NodeName& name) const { return name == node.name() || node.lives().up(name); }
 
   NodeCore& node;
   MembershipActor actor;
   mutable std::mutex mutex;
-  std::map<NodeName, Peer> up;                                                 // guarded by mutex
   std::map<NodeName, msg::Member> known;                                       // guarded by mutex; also of those who went
   std::map<std::uint32_t, NodeName> by_rank;                                   // guarded by mutex; who had it last
   std::vector<std::function<void(const Peer&, const Error&)>> down_handlers;  // guarded by mutex
 };
 
 std::string Membership::State::present() const {
-  std::lock_guard lock(mutex);
   std::string names = node.name();
-  for (const auto& [name, peer] : up) names += ", " + name;
+  for (const Peer& peer : node.lives().up()) names += ", " + peer.name;
   return names;
 }
 
@@ -104,15 +102,12 @@ void Membership::list_meetings(const Survey<OpenMeeting>::Form& form) const {
 }
 
 bool Membership::is_up(const NodeName& peer) const {
-  std::lock_guard lock(state_->mutex);
-  return state_->up.contains(peer);
+  return state_->node.lives().up(peer).has_value();
 }
 
 std::optional<Peer> Membership::find(const NodeName& name) const {
   if (name == state_->node.name()) return state_->node.self();
-  std::lock_guard lock(state_->mutex);
-  const auto known = state_->up.find(name);
-  return known == state_->up.end() ? std::nullopt : std::optional(known->second);
+  return state_->node.lives().up(name);
 }
 
 NodeLife Membership::life_of(const NodeName& name) const {
@@ -121,9 +116,8 @@ NodeLife Membership::life_of(const NodeName& name) const {
 }
 
 std::vector<Peer> Membership::members() const {
-  std::lock_guard lock(state_->mutex);
-  std::vector<Peer> peers{state_->node.self()};
-  for (const auto& [name, peer] : state_->up) peers.push_back(peer);
+  std::vector<Peer> peers = state_->node.lives().up();
+  peers.push_back(state_->node.self());
   std::sort(peers.begin(), peers.end(), [](const Peer& a, const Peer& b) { return a.name < b.name; });
   return peers;
 }
@@ -200,10 +194,6 @@ void Membership::learned(const msg::Member& member) {
 void Membership::handle(Delivery delivery) { state_->node.host().send(state_->actor, MemberWord{std::move(delivery)}); }
 
 void Membership::peer_up(const Peer& peer) {
-  {
-    std::lock_guard lock(state_->mutex);
-    state_->up[peer.name] = peer;
-  }
   state_->node.host().send(state_->actor, PeerCame{peer});
 }
 
@@ -211,8 +201,6 @@ void Membership::peer_down(const Peer& peer, const Error& why) {
   std::vector<std::function<void(const Peer&, const Error&)>> handlers;
   {
     std::lock_guard lock(state_->mutex);
-    const auto known = state_->up.find(peer.name);
-    if (known != state_->up.end() && known->second.incarnation == peer.incarnation) state_->up.erase(known);
     handlers = state_->down_handlers;
   }
   for (auto& handler : handlers) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <variant>
 
+#include "actors/core/lives.h"
 #include "actors/references.h"
 
 namespace troupe::detail {
@@ -226,6 +227,12 @@ void MembershipState::admitted(const msg::MemberList& list) {
 void MembershipState::learn(const msg::Member& member) {
   const auto known = up_.find(member.name);
   if (known != up_.end() && known->second.incarnation != member.incarnation) return;  // news of another life
+  if (!node_->lives().let_in({member.name, member.incarnation}, member.epoch)) {  // one that a later life has replaced
+    if (known != up_.end()) {
+      node_->link().disconnect(member.name, {ErrorCode::you_are_dead, fmt::format("a later life of {} is known to {}", member.name, node_->name())});
+    }
+    return;
+  }
   if (!roster_.learn(member)) return;
   node_->membership().learned(member);
   if (member.name != node_->name() && known == up_.end()) node_->link().connect(member.address);

@@ -141,7 +141,7 @@ void NodeCore::begin(std::size_t world_size) {
   const auto checksum = link_->guards_bytes() ? msg::Checksum::body_only : msg::Checksum::everything;
   FailureDetectorOptions silence;
   silence.peers_min = std::max<std::size_t>(world_size, 1) - 1;
-  RouterSetting setting{self(),       surroundings_.get(), checksum, silence, clock_.get(),
+  RouterSetting setting{self(),       surroundings_.get(), &lives_, checksum, silence, clock_.get(),
                         [this](TimePoint due) { wake_router_at(due); },
                         [this](Error why) { fail(std::move(why)); }};
   const ActorHost::Lost lost = setting.failed;
@@ -250,7 +250,9 @@ std::vector<std::string> NodeCore::stop(TimePoint due) {
   for (const RunningJob& job : executor_->stop(due)) {
     left.push_back(fmt::format("{}: {} has run for {:.1f} s", name_, job.label, std::chrono::duration<double>(job.age).count()));
   }
-  for (std::string& line : host_->stop(due)) left.push_back(name_ + ": " + std::move(line));
+  std::vector<std::string> running = host_->stop(due);
+  if (!running.empty()) kept_ = weak_from_this().lock();
+  for (std::string& line : running) left.push_back(name_ + ": " + std::move(line));
   return left;
 }
 
@@ -350,7 +352,7 @@ void NodeCore::dispatch(Delivery delivery) {
                                        RRefChanged>) {
           references_->handle(std::move(delivery));
         } else if constexpr (is_one_of<M, BackwardMark, BackwardRun, BackwardGradients, BackwardFinished, ContextAborted,
-                                       ContextReleased>) {
+                                       ContextReleased, ContextEntered>) {
           contexts_->handle(std::move(delivery));
         } else if constexpr (is_one_of<M, ShardCreate, ShardPrepare, ShardCommit, ShardAbort, ShardStep, ShardQuery,
                                        ShardReleased>) {

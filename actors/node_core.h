@@ -19,6 +19,7 @@
 
 #include "actors/call_table.h"
 #include "actors/clock.h"
+#include "actors/core/lives.h"
 #include "actors/deadline.h"
 #include "actors/device_maps.h"
 #include "actors/executor.h"
@@ -62,13 +63,14 @@ struct NodeParts {
 
 /// A request to a peer, or to this node itself.
 struct Request {
-  NodeName to;
+  NodeName to;                   ///< the life of it that is up when the request leaves, or `life`
   std::string actor;             ///< path at the peer: "worker", "rref/trainer.17"
   std::string operation;         ///< for errors and reports: "rpc project"
   std::optional<TimePoint> due;  ///< nothing: while the peer lives
   msg::AnyMessage message;
   std::vector<std::stop_token> cancelled_by = {};  ///< the first that stops ends it with `cancelled`
   std::optional<SourceLocation> site = {};         ///< where the program made it, for reports
+  std::optional<Incarnation> life = {};            ///< what it is about belongs to that life of `to`: no other may get it
 };
 
 /// Told exactly once, on whichever thread the answer came: must not block or run user code.
@@ -152,6 +154,9 @@ class NodeCore final : public std::enable_shared_from_this<NodeCore>, private Li
   /// Whether a session with `peer` is up (always true for this node itself).
   [[nodiscard]] bool is_up(const NodeName& peer) const;
 
+  /// Whose life is over: known there before it is known anywhere else.
+  [[nodiscard]] Lives& lives() { return lives_; }
+  [[nodiscard]] const Lives& lives() const { return lives_; }
   [[nodiscard]] ServedCalls& served_calls() { return served_calls_; }
   [[nodiscard]] Traffic& traffic() { return traffic_; }
   [[nodiscard]] RetryBudgets& retry_budgets() { return retry_budgets_; }
@@ -237,6 +242,7 @@ class NodeCore final : public std::enable_shared_from_this<NodeCore>, private Li
   const std::shared_ptr<Clock> clock_;
   const std::shared_ptr<Executor> executor_;
   const std::unique_ptr<Link> link_;
+  Lives lives_;
   ServedCalls served_calls_;
   Traffic traffic_;
   RetryBudgets retry_budgets_;
@@ -258,6 +264,7 @@ class NodeCore final : public std::enable_shared_from_this<NodeCore>, private Li
   std::optional<Error> failure_;  // guarded by failure_mutex_
   std::atomic<bool> departures_expected_{false};
   Gate<Delivery> calls_of_peers_;
+  std::shared_ptr<NodeCore> kept_;  // this node, once actors have outlived its stop: they point to its parts
   std::mutex warned_mutex_;
   std::set<std::pair<std::string, std::uint32_t>> warned_;  // guarded by warned_mutex_
 };

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <span>
+#include <stdexcept>
 #include <utility>
 
 #include "actors/contexts.h"
@@ -42,11 +43,28 @@ void WireFormat<Variable>::load(InArchive& archive, Variable& variable) {
   if (!value.defined() || (requires_grad && !is_floating(value.dtype()))) {
     throw DecodeError("[decode] a Variable without a value, or one that requires a gradient but is not floating point");
   }
-  variable = slot ? reader->received(*slot, std::move(value))
-                  : Variable(std::move(value), requires_grad ? RequiresGrad::yes : RequiresGrad::no);
+  if (slot) variable = reader->received(*slot, std::move(value));
+  else variable = requires_grad ? reader->without_slot(std::move(value)) : Variable(std::move(value));
 }
 
 namespace detail {
+namespace {
+
+/// Where the graph of a call would go on at its callee, had the call belonged to a context.
+class CutFn final : public GradFn {
+ public:
+  explicit CutFn(std::string call) : GradFn("rpc", VertexKind::operation, {}), call_(std::move(call)) {}
+
+  [[nodiscard]] std::vector<Tensor> apply(std::vector<Tensor>) const override {
+    throw std::logic_error(fmt::format("no gradient comes back from {}, a call outside a DistContext: make it through the "
+                                       "context, or detach() its result", call_));
+  }
+
+ private:
+  std::string call_;
+};
+
+}  // namespace
 
 PayloadWriter::PayloadWriter(std::shared_ptr<const ScopeState> scope, NodeLife to, std::shared_ptr<const DeviceMap> devices)
     : scope_(std::move(scope)), to_(std::move(to)), archive_(this, kUnlimited, std::move(devices)) {}
@@ -67,10 +85,14 @@ std::optional<std::uint32_t> PayloadWriter::slot_of(const Variable& variable) {
 }
 
 std::uint32_t PayloadWriter::hand_out(const std::shared_ptr<RRefHandle>& handle) {
-  const bool is_present = to_.incarnation == Incarnation{};
-  const NodeLife life = is_present ? scope_->node->membership().life_of(to_.name) : to_;
-  handouts_.push_back(scope_->node->references().hand_out(handle, life));
+  const bool is_present = handouts_.empty() && to_.incarnation == Incarnation{};
+  if (is_present) to_ = scope_->node->membership().life_of(to_.name);  // and no other gets the message
+  handouts_.push_back(scope_->node->references().hand_out(handle, to_));
   return static_cast<std::uint32_t>(handouts_.size() - 1);
+}
+
+std::optional<Incarnation> PayloadWriter::handed_out_to() const {
+  return handouts_.empty() ? std::nullopt : std::optional(to_.incarnation);
 }
 
 msg::Payload PayloadWriter::finish() {
@@ -107,6 +129,11 @@ Variable PayloadReader::received(std::uint32_t slot, Tensor value) {
     received_[slot] = RecvFn::variable(recv_, slot, std::move(value));
   }
   return received_[slot];
+}
+
+Variable PayloadReader::without_slot(Tensor value) const {
+  if (cut_off_by_.empty()) return Variable(std::move(value), RequiresGrad::yes);
+  return Variable::output_of({std::make_shared<const CutFn>(cut_off_by_), 0}, std::move(value));
 }
 
 std::shared_ptr<RRefHandle> PayloadReader::handle(std::uint32_t index) const {

@@ -59,6 +59,9 @@ class PayloadWriter final : public ArchiveHook {
   /// For save(RRef): registers one more handle of the value at `to` and returns its index in the message.
   [[nodiscard]] std::uint32_t hand_out(const std::shared_ptr<RRefHandle>& handle);
 
+  /// The life that the references were handed out to; nothing if there are none.
+  [[nodiscard]] std::optional<Incarnation> handed_out_to() const;
+
   /// A Variable that requires a gradient was saved although the scope has no context.
   [[nodiscard]] bool cut_a_graph() const { return cut_a_graph_; }
 
@@ -93,12 +96,20 @@ class PayloadReader final : public ArchiveHook {
   /// For load(RRef).
   [[nodiscard]] std::shared_ptr<RRefHandle> handle(std::uint32_t index) const;
 
+  /// The values come of a call outside a context whose arguments required gradients: those that require one hold a vertex
+  /// that fails a pass which reaches it, naming the call. Before anything is read.
+  void cut_off_by(std::string call) { cut_off_by_ = std::move(call); }
+
+  /// For load(Variable): one that requires a gradient and has no slot.
+  [[nodiscard]] Variable without_slot(Tensor value) const;
+
  private:
   std::shared_ptr<NodeCore> node_;
   msg::Payload payload_;
   InArchive archive_;
   std::shared_ptr<const RecvFn> recv_;  // null without a boundary
   std::vector<Variable> received_;      // by slot; undefined until first read
+  std::string cut_off_by_;              // empty: the graph begins here
   std::vector<std::shared_ptr<RRefHandle>> handles_;
 };
 

@@ -9,6 +9,8 @@
 #include <utility>
 #include <variant>
 
+#include "actors/core/actor_directory.h"
+#include "actors/core/lives.h"
 #include "actors/core/told_once.h"
 #include "actors/fetches.h"
 #include "actors/fork_table.h"
@@ -43,8 +45,14 @@ class ValueTurn final : public TaskTurn {
  public:
   explicit ValueTurn(std::shared_ptr<ValueUse> use) : use_(std::move(use)) {}
 
-  void give_up() override { use_->give_up_turn(); }
-  void take_again(std::function<void()> granted) override { use_->ask_for_turn(std::move(granted)); }
+  void give_up() override {
+    has_turn_ = false;
+    use_->give_up_turn();
+  }
+  void take_again(std::function<void()> granted) override {
+    if (std::exchange(has_turn_, true)) return granted();
+    use_->ask_for_turn(std::move(granted));
+  }
   void run(const std::function<void()>& part) override {
     TurnHook hook(*use_, BlockingHook::current());
     const BlockingHook::Guard guard(hook);
@@ -53,6 +61,7 @@ class ValueTurn final : public TaskTurn {
 
  private:
   const std::shared_ptr<ValueUse> use_;
+  bool has_turn_ = true;  // or has asked for it; touched by the one task of the place that runs or begins to wait
 };
 
 }  // namespace
@@ -60,40 +69,40 @@ class ValueTurn final : public TaskTurn {
 // --- References ------------------------------------------------------------------------------------------------------
 
 struct References::State {
-  explicit State(NodeCore& n) : node(n), self{n.name(), n.incarnation()}, table(self), over(n.name()) {}
+  explicit State(NodeCore& n)
+      : node(n),
+        self{n.name(), n.incarnation()},
+        owners(n.lives(), [this](const RRefId& rref) { return spawn_owner(rref); }, EndedRRefs(n.name())),
+        table(self) {}
 
   NodeCore& node;
   const NodeLife self;
   std::atomic<std::uint64_t> next_turn{1};
-  mutable std::mutex mutex;                               // guards all below; never held over a send
+  ActorDirectory<RRefId, RRefOwnerActor, EndedRRefs> owners;
+  mutable std::mutex mutex;                             // guards all below; never held over a send
   HandleTable table;
-  std::map<RRefId, std::weak_ptr<RRefHandle>> handles;    // one per value with handles here
-  std::map<RRefId, RRefOwnerActor> owners;
-  EndedRRefs over;
-  bool stopped = false;
+  std::map<RRefId, std::weak_ptr<RRefHandle>> handles;  // one per value with handles here
 
   void send(const RRefNotices& notices) const;
   std::shared_ptr<RRefHandle> handle_for(const RRefId& rref, const NodeLife& owner, const std::string& type, RRefOrigin origin);
-  RRefOwnerActor owner_of(const RRefId& rref);
-  /// For a value that this node itself gave an id to just now: nobody else can be the first to speak of it.
-  void make_owner(const RRefId& rref);
+  /// A handle of this node rests on that life since just now: nobody will say again that it was over before.
+  void look_again(const NodeLife& life, RRefNotices& notices);
   RRefOwnerActor spawn_owner(const RRefId& rref);
-  void ended(const RRefId& rref);
 
+  /// Tells the value's owner, which is made on the first word about it. False if the value's life is over.
   template <class Message>
   bool tell_owner(const RRefId& rref, Message message) {
-    const RRefOwnerActor owner = owner_of(rref);
+    const RRefOwnerActor owner = owners.enter(rref).actor;
     if (owner) node.host().send(owner, std::move(message));
     return static_cast<bool>(owner);
   }
 
-  void use(const RRefId& rref, UsePurpose purpose, const std::optional<NodeLife>& watcher, CopyHandler begin);
-  [[nodiscard]] bool is_gone(const NodeLife& life) const;
+  void use(const RRefId& rref, TurnId turn, UsePurpose purpose, const std::optional<NodeLife>& watcher, CopyHandler begin);
   void create(Delivery& delivery, msg::RemoteCall& call);
   [[nodiscard]] bool is_owner_of(const msg::RRefRevoked& revoked, const NodeLife& from) const;
   void never_created(const msg::RRefRevoked& revoked, const NodeLife& creator);
   void call(Delivery& delivery, msg::ValueCall& call);
-  void make_value(const RRefId& rref, ServedCall call);
+  void make_value(const RRefId& rref, ServedCall call, Sharing sharing);
   void copy_is_out_of_date(const msg::RRefChanged& message);
   [[nodiscard]] Error revoked(const RRefId& rref) const;
 };
@@ -130,34 +139,19 @@ std::shared_ptr<RRefHandle> References::State::handle_for(const RRefId& rref, co
   return handle;
 }
 
-/// The owner actor of a value of this node, made on the first word about it; null if the value's life is over.
-RRefOwnerActor References::State::owner_of(const RRefId& rref) {
-  std::lock_guard lock(mutex);
-  if (const auto known = owners.find(rref); known != owners.end()) return known->second;
-  if (stopped || over.is_over(rref)) return {};
-  return spawn_owner(rref);
-}
-
-void References::State::make_owner(const RRefId& rref) {
-  std::lock_guard lock(mutex);
-  if (!stopped) spawn_owner(rref);
-}
-
 /// Requires the mutex.
+void References::State::look_again(const NodeLife& life, RRefNotices& notices) {
+  const auto why = node.lives().why_over(life);
+  if (!why) return;
+  for (RRefNotice& notice : table.node_down(life, *why)) notices.push_back(std::move(notice));
+}
+
 RRefOwnerActor References::State::spawn_owner(const RRefId& rref) {
   const ActorHost::Lost lost = [this, rref](const Error& why) {
     spdlog::error("[{}] {}: {} is lost", node.name(), why.text(), rref.text());
-    ended(rref);
+    owners.end(rref);
   };
-  auto owner = node.host().spawn("the owner of a value", lost, rref_owner_actor, &node, rref, [this, rref] { ended(rref); });
-  owners.emplace(rref, owner);
-  return owner;
-}
-
-void References::State::ended(const RRefId& rref) {
-  std::lock_guard lock(mutex);
-  owners.erase(rref);
-  over.add(rref);
+  return node.host().spawn("the owner of a value", lost, rref_owner_actor, &node, rref, [this, rref] { owners.end(rref); });
 }
 
 Error References::State::revoked(const RRefId& rref) const {
@@ -177,14 +171,20 @@ msg::RRefHandout References::hand_out(const std::shared_ptr<RRefHandle>& handle,
       std::lock_guard lock(state_->mutex);
       handout.fork = state_->table.next_fork();
     }
-    const auto peer = state_->node.membership().find(to.name);
-    if (peer && life_of(*peer) == to) state_->tell_owner(handle->id(), OwnerHandedOut{handout.fork, to});
+    // To a life that is not up the message does not leave. The owner looks at the life again, once it counts the fork.
+    if (to == state_->self || state_->node.lives().is_up(to)) state_->tell_owner(handle->id(), OwnerHandedOut{handout.fork, to});
     return handout;
   }
-  std::lock_guard lock(state_->mutex);
-  auto fork = state_->table.hand_out(handle->id(), to);
-  if (!fork) throw EncodeError(fork.error().code, fork.error().text());
-  handout.fork = fork.value();
+  if (const auto why = state_->node.lives().why_over(to)) throw EncodeError(why->code, why->text());
+  RRefNotices notices;
+  {
+    std::lock_guard lock(state_->mutex);
+    auto fork = state_->table.hand_out(handle->id(), to);
+    if (!fork) throw EncodeError(fork.error().code, fork.error().text());
+    handout.fork = fork.value();
+    state_->look_again(to, notices);
+  }
+  state_->send(notices);
   return handout;
 }
 
@@ -221,6 +221,7 @@ std::shared_ptr<RRefHandle> References::received(const msg::RRefHandout& handout
     std::lock_guard lock(state_->mutex);
     handle = state_->handle_for(handout.rref, owner, handout.type, from);
     notices = state_->table.received({handout.rref, handout.fork, owner}, parent);
+    state_->look_again(owner, notices);
   }
   state_->send(notices);
   return handle;
@@ -230,15 +231,15 @@ std::shared_ptr<RRefHandle> References::created(const RRefId& rref, ForkId& fork
                                                 RRefOrigin origin) {
   const NodeLife life = state_->node.membership().life_of(owner);
   std::shared_ptr<RRefHandle> handle;
+  RRefNotices notices;
   {
     std::lock_guard lock(state_->mutex);
     handle = state_->handle_for(rref, life, type, std::move(origin));
     fork = life == state_->self ? state_->table.next_fork() : state_->table.create(rref, life);
+    if (life != state_->self) state_->look_again(life, notices);
   }
-  if (life == state_->self) {
-    state_->make_owner(rref);
-    state_->tell_owner(rref, OwnerHeld{});
-  }
+  state_->send(notices);
+  if (life == state_->self && state_->owners.begin(rref)) state_->tell_owner(rref, OwnerHeld{});
   return handle;
 }
 
@@ -262,16 +263,17 @@ void References::creation_ended(RRefHandle& handle, const ForkId& fork, const Re
   if (!result) handle.creation_failed();
 }
 
-std::shared_ptr<RRefHandle> References::own(ValueBox value, const std::string& type, RRefOrigin origin) {
+std::shared_ptr<RRefHandle> References::own(ValueBox value, const std::string& type, RRefOrigin origin, Sharing sharing) {
   const auto rref = state_->node.next_id<RRefId>();
   std::shared_ptr<RRefHandle> handle;
   {
     std::lock_guard lock(state_->mutex);
     handle = state_->handle_for(rref, state_->self, type, std::move(origin));
   }
-  state_->make_owner(rref);
-  state_->tell_owner(rref, OwnerHeld{});
-  state_->tell_owner(rref, OwnerValue{std::make_shared<const Result<ValueBox>>(std::move(value))});
+  if (state_->owners.begin(rref)) {
+    state_->tell_owner(rref, OwnerHeld{});
+    state_->tell_owner(rref, OwnerValue{std::make_shared<const Result<ValueBox>>(std::move(value)), sharing});
+  }
   return handle;
 }
 
@@ -304,22 +306,25 @@ void References::dropped(const RRefId& rref, const NodeLife& owner, std::size_t 
   for (std::size_t i = 0; i < holds; ++i) state_->tell_owner(rref, OwnerReleased{});
 }
 
-void References::use(const RRefId& rref, UsePurpose purpose, UseHandler begin) {
-  state_->use(rref, std::move(purpose), std::nullopt, [begin = std::move(begin)](Result<ValueBox> value, std::uint64_t, std::shared_ptr<ValueUse> use) {
+TurnId References::next_turn() { return {state_->next_turn.fetch_add(1, std::memory_order_relaxed)}; }
+
+void References::withdraw(const RRefId& rref, TurnId turn) { state_->tell_owner(rref, UseWithdrawn{turn}); }
+
+void References::use(const RRefId& rref, TurnId turn, UsePurpose purpose, UseHandler begin) {
+  state_->use(rref, turn, std::move(purpose), std::nullopt, [begin = std::move(begin)](Result<ValueBox> value, std::uint64_t, std::shared_ptr<ValueUse> use) {
     begin(std::move(value), std::move(use));
   });
 }
 
-void References::copy(const RRefId& rref, const NodeLife& watcher, CopyHandler begin) {
-  state_->use(rref, {UseKind::reads, "cached for " + watcher.name, watcher}, watcher, std::move(begin));
+void References::copy(const RRefId& rref, TurnId turn, const NodeLife& watcher, CopyHandler begin) {
+  state_->use(rref, turn, {UseKind::reads, "cached for " + watcher.name, watcher}, watcher, std::move(begin));
 }
 
 void References::changed(const RRefId& rref, std::shared_ptr<const WhenGone> told) {
   state_->tell_owner(rref, OwnerChanged{std::move(told)});
 }
 
-void References::State::use(const RRefId& rref, UsePurpose purpose, const std::optional<NodeLife>& watcher, CopyHandler begin) {
-  const TurnId turn{next_turn.fetch_add(1, std::memory_order_relaxed)};
+void References::State::use(const RRefId& rref, TurnId turn, UsePurpose purpose, const std::optional<NodeLife>& watcher, CopyHandler begin) {
   const auto told = [core = node.shared_from_this(), rref, turn, begin](const Result<ValueBox>& value, std::uint64_t version) {
     begin(value, version, value ? std::make_shared<ValueUse>(core, rref, turn) : nullptr);
   };
@@ -328,12 +333,7 @@ void References::State::use(const RRefId& rref, UsePurpose purpose, const std::o
   };
   const std::optional<NodeLife> asker = purpose.asked_by;
   if (!tell_owner(rref, UseArrived{turn, std::move(purpose), watcher, ToldOnce<const Result<ValueBox>&, std::uint64_t>(told, lost)})) return begin(revoked(rref), 0, nullptr);
-  if (asker && is_gone(*asker)) tell_owner(rref, OwnerPeerDown{*asker});  // the owner may have heard of the end before the use came
-}
-
-bool References::State::is_gone(const NodeLife& life) const {
-  const std::lock_guard lock(mutex);
-  return table.is_gone(life);
+  if (asker && node.lives().is_over(*asker)) tell_owner(rref, OwnerPeerDown{*asker});  // the owner may have heard of the end before the use came
 }
 
 void References::value_of(const RRefId& rref, std::function<void(Result<ValueBox>)> done) {
@@ -354,7 +354,7 @@ void References::State::create(Delivery& delivery, msg::RemoteCall& call) {
     return;
   }
   delivery.answer.answer(msg::RRefCreated{rref});
-  make_value(rref, std::move(opened).value());
+  make_value(rref, std::move(opened).value(), call.sharing);
 }
 
 /// Whether the word is that of a creator to the owner: who holds a handle of another node's value gets it from there.
@@ -370,10 +370,10 @@ void References::State::never_created(const msg::RRefRevoked& revoked, const Nod
   tell_owner(revoked.rref, OwnerDeleted{revoked.fork, creator});
 }
 
-void References::State::make_value(const RRefId& rref, ServedCall call) {
+void References::State::make_value(const RRefId& rref, ServedCall call, Sharing sharing) {
   const auto shared = std::make_shared<ServedCall>(std::move(call));
-  const auto publish = [core = node.shared_from_this(), rref](Result<ValueBox> value) {
-    core->references().state_->tell_owner(rref, OwnerValue{std::make_shared<const Result<ValueBox>>(std::move(value))});
+  const auto publish = [core = node.shared_from_this(), rref, sharing](Result<ValueBox> value) {
+    core->references().state_->tell_owner(rref, OwnerValue{std::make_shared<const Result<ValueBox>>(std::move(value)), sharing});
   };
   const std::string label = "remote " + shared->function->name + " for " + shared->caller;
   node.run(label,
@@ -395,7 +395,8 @@ void References::State::call(Delivery& delivery, msg::ValueCall& call) {
                           call.site, keep_as ? Lasting::as_value : Lasting::while_caller_waits);
   const auto finish = [core = node.shared_from_this(), keep_as](const ServedCall& served, Result<ValueBox> value) {
     if (keep_as) {
-      core->references().state_->tell_owner(keep_as->rref, OwnerValue{std::make_shared<const Result<ValueBox>>(std::move(value))});
+      core->references().state_->tell_owner(keep_as->rref,
+                                            OwnerValue{std::make_shared<const Result<ValueBox>>(std::move(value)), keep_as->sharing});
     } else if (value) {
       answer_with_value(served, value.value());
     } else {
@@ -481,25 +482,18 @@ void References::handle(Delivery delivery) {
 
 void References::peer_down(const Peer& peer, const Error& why) {
   RRefNotices notices;
-  std::map<RRefId, RRefOwnerActor> owners;
   {
     std::lock_guard lock(state_->mutex);
     notices = state_->table.node_down(life_of(peer), why);
-    state_->over.drop_node(life_of(peer));
-    owners = state_->owners;
   }
   state_->send(notices);
-  for (const auto& [rref, owner] : owners) state_->node.host().send(owner, OwnerPeerDown{life_of(peer)});
+  state_->owners.creator_gone(life_of(peer));
+  for (const RRefOwnerActor& owner : state_->owners.all()) state_->node.host().send(owner, OwnerPeerDown{life_of(peer)});
 }
 
 void References::stop(const Error& why) {
-  std::map<RRefId, RRefOwnerActor> owners;
-  {
-    std::lock_guard lock(state_->mutex);
-    state_->stopped = true;
-    owners = state_->owners;
-  }
-  for (const auto& [rref, owner] : owners) state_->node.host().send(owner, StopOwner{why});
+  state_->owners.refuse(why);
+  for (const RRefOwnerActor& owner : state_->owners.all()) state_->node.host().send(owner, StopOwner{why});
 }
 
 std::vector<std::string> References::held() const {
@@ -516,7 +510,6 @@ std::vector<std::string> References::held() const {
 }
 
 std::size_t References::owned_values() const {
-  std::lock_guard lock(state_->mutex);
   return state_->owners.size();
 }
 
@@ -536,12 +529,7 @@ std::size_t References::unconfirmed_forks() const {
 }
 
 void References::list_users(const Survey<ValueInUse>::Form& form) const {
-  std::map<RRefId, RRefOwnerActor> owners;
-  {
-    std::lock_guard lock(state_->mutex);
-    owners = state_->owners;
-  }
-  for (const auto& [rref, owner] : owners) state_->node.host().send(owner, ListUsers{form});
+  for (const RRefOwnerActor& owner : state_->owners.all()) state_->node.host().send(owner, ListUsers{form});
 }
 
 // --- ValueUse --------------------------------------------------------------------------------------------------------

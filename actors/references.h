@@ -79,7 +79,8 @@ class References {
   void creation_ended(RRefHandle& handle, const ForkId& fork, const Result<Unit>& result);
 
   /// Makes this node the owner of `value`.
-  [[nodiscard]] std::shared_ptr<RRefHandle> own(ValueBox value, const std::string& type, RRefOrigin origin);
+  [[nodiscard]] std::shared_ptr<RRefHandle> own(ValueBox value, const std::string& type, RRefOrigin origin,
+                                                Sharing sharing = Sharing::turns);
 
   /// Why every use of `handle` fails, if it does.
   [[nodiscard]] std::optional<Error> failure(const RRefHandle& handle) const;
@@ -91,11 +92,18 @@ class References {
   void dropped(const RRefId& rref, const NodeLife& owner, std::size_t holds);
 
   /// Uses the value of `rref`, which this node owns, once it exists. Fails with `cancelled` if who asked for it goes
-  /// before.
-  void use(const RRefId& rref, UsePurpose purpose, UseHandler begin);
+  /// before, or `turn` is withdrawn.
+  void use(const RRefId& rref, TurnId turn, UsePurpose purpose, UseHandler begin);
+  void use(const RRefId& rref, UsePurpose purpose, UseHandler begin) { use(rref, next_turn(), std::move(purpose), std::move(begin)); }
 
   /// Reads it for a copy that `watcher` keeps; RRefChanged will tell when it is out of date.
-  void copy(const RRefId& rref, const NodeLife& watcher, CopyHandler begin);
+  void copy(const RRefId& rref, TurnId turn, const NodeLife& watcher, CopyHandler begin);
+
+  /// A name for a use that is to begin.
+  [[nodiscard]] TurnId next_turn();
+
+  /// Nobody wants the use any more: fails it with `cancelled` if it has not begun.
+  void withdraw(const RRefId& rref, TurnId turn);
 
   /// The value was changed without a turn. `told` is let go when who holds a copy has been told, or nobody can be.
   void changed(const RRefId& rref, std::shared_ptr<const WhenGone> told);

@@ -34,8 +34,8 @@ void fail(CallTable<WaitingRequest>::Call& call, Error error, TimePoint now) {
 
 }  // namespace
 
-Router::Router(Peer self, Surroundings& surroundings, msg::Checksum checksum, FailureDetectorOptions silence)
-    : self_(std::move(self)), surroundings_(surroundings), checksum_(checksum), detector_(silence) {}
+Router::Router(Peer self, Surroundings& surroundings, Lives& lives, msg::Checksum checksum, FailureDetectorOptions silence)
+    : self_(std::move(self)), surroundings_(surroundings), lives_(lives), checksum_(checksum), detector_(silence) {}
 
 void Router::request(TimePoint now, Request request, AnswerHandler done) {
   if (stopped_ || (request.to != self_.name && !peers_.contains(request.to))) {
@@ -51,6 +51,7 @@ void Router::request(TimePoint now, Request request, AnswerHandler done) {
   }
   const bool local = request.to == self_.name;
   const Peer& peer = local ? self_ : peers_.at(request.to).peer;
+  if (request.life && *request.life != peer.incarnation) return done(of_another_life(request));
   const RequestId id =
       calls_.add({peer.name, peer.incarnation}, request.due, std::move(request.operation), now,
                                  {std::move(done), nullptr}, request.site);
@@ -125,6 +126,10 @@ void Router::answer(TimePoint now, const NodeLife& to, RequestId request, msg::A
 
 void Router::link_up(TimePoint now, const Peer& peer) {
   if (stopped_) return;
+  // A life that was declared over stays over: its sessions and forks are gone here. It must come back as a new one.
+  if (const auto over = lives_.why_over(NodeLife{peer.name, peer.incarnation})) {
+    return surroundings_.give_up(peer.name, you_are_dead(*over));
+  }
   const auto known = peers_.find(peer.name);
   if (known != peers_.end()) {
     if (known->second.peer.incarnation == peer.incarnation) return;  // the same session goes on over a new connection
@@ -133,11 +138,7 @@ void Router::link_up(TimePoint now, const Peer& peer) {
     restarted.message = "a new incarnation has taken its name";
     lose(now, peer.name, restarted);
   }
-  if (const auto lost = lost_.find(peer.name); lost != lost_.end()) {
-    // A life that was declared over stays over: its sessions and forks are gone here. It must come back as a new one.
-    if (lost->second.incarnation == peer.incarnation) return surroundings_.give_up(peer.name, you_are_dead(lost->second));
-    lost_.erase(lost);
-  }
+  lives_.begin(peer);
   peers_[peer.name] = {peer, std::make_unique<Session>(self_.incarnation, peer.incarnation), false};
   detector_.watch(peer.name, peer.incarnation, now);
   detector_due_ = now;
@@ -281,7 +282,7 @@ void Router::lose(TimePoint now, const NodeName& name, const Error& why) {
   error.peer = name;
   error.incarnation = peer.incarnation;
   error.endpoint = peer.address;
-  lost_[name] = error;
+  lives_.end({name, peer.incarnation}, error);
   surroundings_.peer_down(peer, error);  // first: who is told of a failed call finds references failed as well
   auto unanswered = calls_.fail_peer({name, peer.incarnation});
   surroundings_.pending_changed(calls_.size());
@@ -293,12 +294,24 @@ void Router::lose(TimePoint now, const NodeName& name, const Error& why) {
   }
 }
 
+Error Router::of_another_life(const Request& request) const {
+  const NodeLife meant{request.to, *request.life};
+  Error error = lives_.why_over(meant).value_or(Error{});
+  error.code = ErrorCode::peer_restarted;
+  error.message = "the life of it that is meant is over";
+  error.peer = meant.name;
+  error.incarnation = meant.incarnation;
+  error.operation = request.operation;
+  error.execution = Execution::never;
+  return error;
+}
+
 Error Router::refusal(const NodeName& to, const std::string& operation) const {
   Error error;
   if (stopped_) {
     error = *stopped_;
-  } else if (const auto lost = lost_.find(to); lost != lost_.end()) {
-    error = lost->second;
+  } else if (const auto lost = lives_.why_over(to)) {
+    error = *lost;
   } else {
     error.code = ErrorCode::not_joined;
     error.message = "no node of that name is in this cluster";

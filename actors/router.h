@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "actors/call_table.h"
+#include "actors/core/lives.h"
 #include "actors/failure_detector.h"
 #include "actors/link.h"
 #include "actors/node_core.h"
@@ -67,7 +68,8 @@ class Router {
   };
 
   /// `checksum`: what the links do not guard.
-  explicit Router(Peer self, Surroundings& surroundings, msg::Checksum checksum = msg::Checksum::everything,
+  /// `lives`: hears of each end of a life before anybody else does.
+  Router(Peer self, Surroundings& surroundings, Lives& lives, msg::Checksum checksum = msg::Checksum::everything,
                   FailureDetectorOptions silence = {});
 
   void request(TimePoint now, Request request, AnswerHandler done);
@@ -115,12 +117,13 @@ class Router {
   void lose(TimePoint now, const NodeName& name, const Error& why);
   [[nodiscard]] Error refusal(const NodeName& to, const std::string& operation) const;
   [[nodiscard]] Farewell you_are_dead(const Error& why) const;
+  [[nodiscard]] Error of_another_life(const Request& request) const;
 
   const Peer self_;
   Surroundings& surroundings_;
+  Lives& lives_;
   const msg::Checksum checksum_;
   std::map<NodeName, PeerState> peers_;
-  std::map<NodeName, Error> lost_;  ///< peers that were up and are gone, and why
   CallTable<WaitingRequest> calls_;
   FailureDetector detector_;
   std::optional<TimePoint> detector_due_;

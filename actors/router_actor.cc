@@ -5,7 +5,7 @@
 namespace troupe::detail {
 
 RouterActor::behavior_type router_actor(RouterActor::stateful_pointer<RouterState> self, RouterSetting setting) {
-  self->state.router = std::make_unique<Router>(setting.self, *setting.surroundings, setting.checksum, setting.silence);
+  self->state.router = std::make_unique<Router>(setting.self, *setting.surroundings, *setting.lives, setting.checksum, setting.silence);
   self->state.setting = std::move(setting);
 
   // Every handler ends with this: asks to be woken for what is due next.

@@ -97,6 +97,7 @@ using RouterActor = caf::typed_actor<caf::reacts_to<SendRequest>,       //
 struct RouterSetting {
   Peer self;
   Router::Surroundings* surroundings = nullptr;
+  Lives* lives = nullptr;
   msg::Checksum checksum = msg::Checksum::everything;
   FailureDetectorOptions silence;
   Clock* clock = nullptr;

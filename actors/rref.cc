@@ -64,7 +64,8 @@ void fetch(const ScopeState& scope, const Handles& handles, msg::Wanted wanted, 
   if (scope.context) scope.node->contexts().called(*scope.context, owner);
   message.wanted = wanted;
   message.site = next_site(scope, owner);
-  scope.node->request({owner, "rref/" + handles.front()->id().text(), operation, due_of(scope), std::move(message), std::move(cancelled_by), site},
+  scope.node->request({owner, "rref/" + handles.front()->id().text(), operation, due_of(scope), std::move(message),
+                       std::move(cancelled_by), site, handles.front()->owner().incarnation},
                       expect_reply(scope.node, owner, with_own_failure(handles, operation, std::move(done))));
 }
 
@@ -98,15 +99,29 @@ Future<std::string> type_of_value(const ScopeState& scope, const std::shared_ptr
   return future;
 }
 
-void use_here(const ScopeState& scope, const std::shared_ptr<RRefHandle>& handle,
-              std::function<void(Result<ValueBox>, std::shared_ptr<ValueUse>)> begin) {
-  if (auto failure = unusable(scope, *handle, "local_value " + handle->id().text())) return begin(*std::move(failure), nullptr);
+PinnedValue use_here(const ScopeState& scope, const std::shared_ptr<RRefHandle>& handle) {
+  NodeCore& node = *scope.node;
+  const std::string operation = "local_value " + handle->id().text();
+  if (auto failure = unusable(scope, *handle, operation)) throw RemoteError(*std::move(failure));
   if (!is_owner(*handle)) {
-    return begin(scope.node->error(ErrorCode::bad_argument, handle->owner().name, "local_value " + handle->id().text(),
-                                   fmt::format("the value is on {}, this is {}", handle->owner().name, scope.node->name())),
-                 nullptr);
+    throw RemoteError(node.error(ErrorCode::bad_argument, handle->owner().name, operation,
+                                 fmt::format("the value is on {}, this is {}", handle->owner().name, node.name())));
   }
-  scope.node->references().use(handle->id(), {UseKind::changes, "local_value"}, std::move(begin));
+  const auto due = due_of(scope);
+  const TurnId turn = node.references().next_turn();
+  const Promise<PinnedValue> promise(node.future_home());
+  const Future<PinnedValue> pinned = promise.future();
+  node.references().use(handle->id(), turn, {UseKind::changes, operation}, [promise](Result<ValueBox> value, std::shared_ptr<ValueUse> use) {
+    promise.complete(value ? Result<PinnedValue>(PinnedValue{value.value(), std::move(use)}) : Result<PinnedValue>(value.error()));
+  });
+  const std::stop_callback cancel(scope.stop, [&] { pinned.cancel(); });
+  const auto in_time = pinned.get_for(due ? *due - node.clock().now() : Duration::max());
+  const bool is_late = !in_time && pinned.cancel();
+  if (is_late || !pinned.state().result().ok()) node.references().withdraw(handle->id(), turn);
+  if (!is_late) return pinned.get();
+  Error late = node.error(ErrorCode::timeout, node.name(), operation, "the value did not exist in time, or others had the turn on it");
+  late.execution = Execution::never;
+  throw RemoteError(std::move(late));
 }
 
 std::shared_ptr<RRefHandle> remote(CallEncoder encoder, const std::string& type) {
@@ -114,6 +129,7 @@ std::shared_ptr<RRefHandle> remote(CallEncoder encoder, const std::string& type)
   const auto rref = node.next_id<RRefId>();
   ForkId fork;
   auto handle = node.references().created(rref, fork, encoder.to(), type, encoder.site());
+  encoder.only_to(handle->owner().incarnation);
   encoder.create(rref, fork, [handle, fork](const Result<Unit>& result) {
     if (const auto core = handle->node_if_alive()) core->references().creation_ended(*handle, fork, result);
   });
@@ -132,6 +148,7 @@ std::shared_ptr<RRefHandle> remote_on(CallEncoder encoder, const std::shared_ptr
     failure->execution = Execution::never;
     created(*failure);
   } else {
+    encoder.only_to(target->owner().incarnation);
     encoder.create_on(target->id(), rref, fork, std::move(created));
   }
   return handle;
@@ -141,11 +158,12 @@ void call_on(CallEncoder encoder, const std::shared_ptr<RRefHandle>& target, Rep
   const std::string operation = "rpc on " + target->id().text();
   if (auto failure = unusable(*encoder.scope(), *target, operation)) return done(*std::move(failure));
   encoder.also_cancelled_by(target->failure_token());
+  encoder.only_to(target->owner().incarnation);
   encoder.call_on(target->id(), with_own_failure(Handles{target}, operation, std::move(done)));
 }
 
 std::shared_ptr<RRefHandle> own(const ScopeState& scope, ValueBox value, const std::string& type, const SourceLocation& site) {
-  return scope.node->references().own(std::move(value), type, site);
+  return scope.node->references().own(std::move(value), type, site, scope.sharing);
 }
 
 bool is_owner(const RRefHandle& handle) {

@@ -36,8 +36,13 @@ void fetch(const ScopeState& scope, const std::vector<std::shared_ptr<RRefHandle
 [[nodiscard]] Scope without_context(const Scope& scope);
 /// The places of the handles of each owner.
 [[nodiscard]] std::vector<std::vector<std::size_t>> by_owner(const std::vector<std::shared_ptr<RRefHandle>>& handles);
-void use_here(const ScopeState& scope, const std::shared_ptr<RRefHandle>& handle,
-              std::function<void(Result<ValueBox>, std::shared_ptr<ValueUse>)> begin);
+/// A value of this node and the turn on it.
+struct PinnedValue {
+  ValueBox box;
+  std::shared_ptr<ValueUse> use;
+};
+/// Waits for the value and the turn, at most as long as a call through `scope` may take. Throws RemoteError.
+[[nodiscard]] PinnedValue use_here(const ScopeState& scope, const std::shared_ptr<RRefHandle>& handle);
 [[nodiscard]] std::shared_ptr<RRefHandle> remote(CallEncoder encoder, const std::string& type);
 [[nodiscard]] std::shared_ptr<RRefHandle> remote_on(CallEncoder encoder, const std::shared_ptr<RRefHandle>& target,
                                                     const std::string& type);
@@ -86,7 +91,7 @@ class RRef {
   RRef() = default;
   explicit RRef(std::shared_ptr<detail::RRefHandle> handle) : handle_(std::move(handle)) {}
 
-  /// Makes this scope's node the owner of `value`.
+  /// Makes this scope's node the owner of `value`; `scope.with({.sharing = ...})` says how functions run on it.
   RRef(const Scope& scope, T value, SourceLocation site = SourceLocation::current())
       : handle_(detail::own(scope.state(), detail::ValueBox::of<T>(std::move(value)), wire_name(), site)) {}
 
@@ -132,15 +137,11 @@ class RRef {
     return type_async(through).then([](const std::string& /*type*/) {});
   }
 
-  /// Returns the value itself, once it exists and it is the caller's turn. Throws RemoteError{bad_argument} naming both
-  /// nodes if this node is not the owner. Not from within a function that has the turn on the same value.
+  /// Returns the value itself, once it exists and it is the caller's turn. Throws RemoteError: timeout when the scope's
+  /// deadline passes before that, bad_argument naming both nodes if this node is not the owner. Not from within a function
+  /// that has the turn on the same value.
   [[nodiscard]] LocalValue<T> local_value(const Scope& scope) const {
-    Promise<Pinned> promise(detail::future_home_of(scope.state()));
-    detail::use_here(scope.state(), handle("local_value"),
-                     [promise](Result<detail::ValueBox> value, std::shared_ptr<detail::ValueUse> use) {
-                       promise.complete(value ? Result<Pinned>(Pinned{value.value(), std::move(use)}) : Result<Pinned>(value.error()));
-                     });
-    Pinned pinned = promise.future().get();
+    detail::PinnedValue pinned = detail::use_here(scope.state(), handle("local_value"));
     return LocalValue<T>(pinned.box.template as<T>(), std::move(pinned.use));
   }
 
@@ -191,11 +192,6 @@ class RRef {
   [[nodiscard]] static std::string wire_name() { return schema_of<detail::Stored<T>>(); }
 
  private:
-  struct Pinned {
-    detail::ValueBox box;
-    std::shared_ptr<detail::ValueUse> use;
-  };
-
   [[nodiscard]] const std::shared_ptr<detail::RRefHandle>& handle(const char* operation) const {
     if (!handle_) detail::throw_null_rref(operation);
     return handle_;

@@ -7,6 +7,8 @@
 #include <iterator>
 #include <utility>
 
+#include "actors/core/lives.h"
+
 namespace troupe::detail {
 
 void RRefOwnerState::begin(NodeCore& node, RRefId rref) {
@@ -18,26 +20,43 @@ void RRefOwnerState::begin(NodeCore& node, RRefId rref) {
 void RRefOwnerState::created(const OwnerCreated& m) {
   call_came_ = true;
   static_cast<void>(forks_->created(m.fork, m.creator));
+  look_again(m.creator);
 }
 
 void RRefOwnerState::value(OwnerValue& m) {
   if (value_ || stopped_) return drop(std::move(m.value));
   value_ = std::move(m.value);
+  turns_ = TurnQueue(m.sharing);
   for (UseArrived& use : std::exchange(early_, {})) begin_or_queue(std::move(use));
 }
 
 void RRefOwnerState::forked(const OwnerForked& m) {
   const ForkOutcome outcome = forks_->forked(m.fork, m.holder);
+  look_again(m.holder);
   if (outcome == ForkOutcome::refused) return;
   node_->notify(m.parent, "references", msg::RRefForkAck{rref_, m.fork});
   if (outcome == ForkOutcome::known && m.parent != m.holder.name) {
-    node_->notify(m.holder.name, "references", msg::RRefForkAck{rref_, m.fork});
+    node_->notify(m.holder, "references", msg::RRefForkAck{rref_, m.fork});
   } else if (outcome == ForkOutcome::revoked) {
-    node_->notify(m.holder.name, "references", msg::RRefRevoked{rref_, m.fork, gone()});
+    node_->notify(m.holder, "references", msg::RRefRevoked{rref_, m.fork, gone()});
   }
 }
 
-void RRefOwnerState::deleted(const OwnerDeleted& m) { static_cast<void>(forks_->deleted(m.fork, m.holder)); }
+void RRefOwnerState::deleted(const OwnerDeleted& m) {
+  static_cast<void>(forks_->deleted(m.fork, m.holder));
+  look_again(m.holder);
+}
+
+void RRefOwnerState::handed_out(const OwnerHandedOut& m) {
+  static_cast<void>(forks_->hand_out(m.fork, m.holder));
+  look_again(m.holder);
+}
+
+void RRefOwnerState::look_again(const NodeLife& life) {
+  if (!node_->lives().is_over(life)) return;
+  forks_->drop_node(life);
+  watchers_.erase(life);
+}
 
 void RRefOwnerState::came_home(const OwnerCameHome& m) {
   if (forks_->came_home(m.fork)) node_->notify(m.parent, "references", msg::RRefForkAck{rref_, m.fork});
@@ -53,7 +72,8 @@ void RRefOwnerState::use(UseArrived& m) {
 void RRefOwnerState::peer_down(const OwnerPeerDown& m) {
   forks_->drop_node(m.life);
   watchers_.erase(m.life);
-  end_waiting_uses_of(m.life);
+  const auto asked_by_it = [&](const UseArrived& use) { return use.purpose.asked_by == m.life; };
+  end_waiting_uses(asked_by_it, node_->error(ErrorCode::cancelled, m.life.name, {}, "who asked for it is gone"));
   if (!call_came_ && m.life.name == rref_.creator && m.life.incarnation.low == rref_.incarnation) {
     OwnerValue never{std::make_shared<const Result<ValueBox>>(
         node_->error(ErrorCode::ref_revoked, m.life.name, {}, "its creator went before the creating call came"))};
@@ -61,21 +81,29 @@ void RRefOwnerState::peer_down(const OwnerPeerDown& m) {
   }
 }
 
+void RRefOwnerState::withdraw(const UseWithdrawn& m) {
+  end_waiting_uses([&](const UseArrived& use) { return use.turn == m.turn; },
+                   node_->error(ErrorCode::cancelled, node_->name(), {}, "nobody waits for it any more"));
+}
+
 // Those that have begun are told by their stop_token.
-void RRefOwnerState::end_waiting_uses_of(const NodeLife& asker) {
-  const auto first = std::stable_partition(early_.begin(), early_.end(), [&](const UseArrived& use) { return use.purpose.asked_by != asker; });
+template <class Meant>
+void RRefOwnerState::end_waiting_uses(Meant meant, const Error& why) {
+  const auto first = std::stable_partition(early_.begin(), early_.end(), [&](const UseArrived& use) { return !meant(use); });
   std::vector<UseArrived> ended(std::make_move_iterator(first), std::make_move_iterator(early_.end()));
   early_.erase(first, early_.end());
   for (auto next = arriving_.begin(); next != arriving_.end();) {
     const auto at = next++;
-    if (at->second.purpose.asked_by != asker) continue;
+    if (!meant(at->second)) continue;
     held_.erase(at->first);
     static_cast<void>(turns_.release(at->first));  // it had no turn that another could get
     ended.push_back(std::move(arriving_.extract(at).mapped()));
   }
   for (const UseArrived& use : ended) {
     forks_->release();
-    use.begin(node_->error(ErrorCode::cancelled, asker.name, use.purpose.what, "who asked for it is gone"), version_);
+    Error error = why;
+    error.operation = use.purpose.what;
+    use.begin(std::move(error), version_);
   }
 }
 
@@ -94,7 +122,7 @@ void RRefOwnerState::begin_or_queue(UseArrived use) {
 
 void RRefOwnerState::granted(UseArrived& use) {
   if (use.purpose.kind == UseKind::changes) changed();  // who holds a copy hears of it before who asked for the change
-  if (use.watcher) watchers_.insert(*use.watcher);
+  if (use.watcher && watchers_.insert(*use.watcher).second) look_again(*use.watcher);
   use.begin(*value_, version_);
 }
 
@@ -207,7 +235,7 @@ RRefOwnerActor::behavior_type rref_owner_actor(RRefOwnerActor::stateful_pointer<
       [=](OwnerValue& m) { self->state.value(m), settle(); },
       [=](const OwnerForked& m) { self->state.forked(m), settle(); },
       [=](const OwnerDeleted& m) { self->state.deleted(m), settle(); },
-      [=](const OwnerHandedOut& m) { static_cast<void>(self->state.forks().hand_out(m.fork, m.holder)), settle(); },
+      [=](const OwnerHandedOut& m) { self->state.handed_out(m), settle(); },
       [=](const OwnerHandOutUndone& m) { self->state.forks().undo(m.fork), settle(); },
       [=](const OwnerCameHome& m) { self->state.came_home(m), settle(); },
       [=](const OwnerHeld&) { static_cast<void>(self->state.forks().hold()); },
@@ -217,6 +245,7 @@ RRefOwnerActor::behavior_type rref_owner_actor(RRefOwnerActor::stateful_pointer<
       [=](const UseSuspended& m) { self->state.suspended(m); },
       [=](UseResumed& m) { self->state.resumed(m); },
       [=](const UseEnded& m) { self->state.use_ended(m), settle(); },
+      [=](const UseWithdrawn& m) { self->state.withdraw(m), settle(); },
       [=](const OwnerPeerDown& m) { self->state.peer_down(m), settle(); },
       [=](const ListUsers& m) {
         if (ValueInUse value = self->state.users(); !value.users.empty()) m.form.add(std::move(value));

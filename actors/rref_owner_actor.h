@@ -27,6 +27,7 @@ struct OwnerCreated {
 /// The value exists, or why it never will.
 struct OwnerValue {
   std::shared_ptr<const Result<ValueBox>> value;
+  Sharing sharing = Sharing::turns;
 };
 struct OwnerForked {
   ForkId fork;
@@ -80,6 +81,10 @@ struct UseResumed {
 struct UseEnded {
   TurnId turn;
 };
+/// A use that has not begun is not to begin: it is told `cancelled`.
+struct UseWithdrawn {
+  TurnId turn;
+};
 struct OwnerPeerDown {
   NodeLife life;
 };
@@ -107,6 +112,7 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::OwnerChanged)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::UseSuspended)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::UseResumed)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::UseEnded)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::UseWithdrawn)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::OwnerPeerDown)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::ListUsers)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::StopOwner)
@@ -132,6 +138,7 @@ using RRefOwnerActor = caf::typed_actor<caf::reacts_to<OwnerCreated>,        //
                                         caf::reacts_to<UseSuspended>,        //
                                         caf::reacts_to<UseResumed>,          //
                                         caf::reacts_to<UseEnded>,            //
+                                        caf::reacts_to<UseWithdrawn>,        //
                                         caf::reacts_to<OwnerPeerDown>,       //
                                         caf::reacts_to<ListUsers>,           //
                                         caf::reacts_to<StopOwner>>;
@@ -147,8 +154,11 @@ class RRefOwnerState {
   void value(OwnerValue& m);
   void forked(const OwnerForked& m);
   void deleted(const OwnerDeleted& m);
+  void handed_out(const OwnerHandedOut& m);
   void came_home(const OwnerCameHome& m);
   void use(UseArrived& m);
+  /// Who asked for it does not want it any more. Nothing if it has begun.
+  void withdraw(const UseWithdrawn& m);
   /// Copies that were taken until now are out of date.
   void changed();
   void suspended(const UseSuspended& m);
@@ -172,7 +182,11 @@ class RRefOwnerState {
   void go_on(std::optional<TurnId> turn);
   void granted(UseArrived& use);
   void came_back(TurnId turn);
-  void end_waiting_uses_of(const NodeLife& asker);
+  /// The value rests on that life since just now: nobody will say again that it was over before.
+  void look_again(const NodeLife& life);
+  /// Ends the uses that wait to begin and are `meant`, with `why`.
+  template <class Meant>
+  void end_waiting_uses(Meant meant, const Error& why);
   void drop(std::shared_ptr<const Result<ValueBox>> value) const;
 
   NodeCore* node_ = nullptr;

@@ -12,8 +12,8 @@ std::optional<TimePoint> detail::due_of(const ScopeState& scope) {
   std::optional<Duration> limit = scope.call_deadline;
   if (!limit && !scope.unlimited) limit = scope.node->call_deadline().after();
   if (limit) {
-    const TimePoint own = scope.node->clock().now() + *limit;
-    due = due ? std::min(*due, own) : own;
+    const auto own = later(scope.node->clock().now(), *limit);
+    due = due && own ? std::min(*due, *own) : own ? own : due;
   }
   return due;
 }
@@ -30,6 +30,7 @@ Scope Scope::with(CallOptions options) const {
   state->idempotency = options.idempotency.value_or(state->idempotency);
   state->retry = options.retry.value_or(state->retry);
   state->trace = options.trace.value_or(state->trace);
+  state->sharing = options.sharing.value_or(state->sharing);
   state->priority = options.priority.value_or(state->priority);
   return Scope(std::move(state));
 }

@@ -50,6 +50,7 @@ struct To {
 };
 
 using msg::Priority;
+using msg::Sharing;
 
 /// What may be said of one call, or of all calls made through the Scope that `with` returns.
 struct CallOptions {
@@ -57,6 +58,7 @@ struct CallOptions {
   std::optional<Idempotency> idempotency = {};  ///< of calls to nodes; at_most_once by default, else without references and gradients
   std::optional<RetryPolicy> retry = {};        ///< for calls that are not at_most_once
   std::optional<std::uint64_t> trace = {};      ///< an id of the user's own, which nested calls carry on
+  std::optional<Sharing> sharing = {};          ///< how functions run on the value that `remote` makes: in turn, or all at once
   std::optional<Priority> priority = {};        ///< which calls begin first when they wait for a thread; nested calls have it too
 };
 

@@ -38,6 +38,7 @@ struct ScopeState {
   Idempotency idempotency = Idempotency::at_most_once;  ///< of calls made through it, as `retry`
   RetryPolicy retry;
   std::shared_ptr<const DeviceMap> answer_devices;  ///< for tensors in the answer to the caller; null: CPU to CPU
+  msg::Sharing sharing = msg::Sharing::turns;  ///< of the values that `remote` makes
   NodeName caller;                        ///< whose call is served; empty: nobody's
   std::stop_token stop;
   std::shared_ptr<OpenCalls> open_calls;  ///< counts the calls made through it; null: nobody does

@@ -56,8 +56,20 @@ Result<ServedCall> open_call(NodeCore& node, const Delivery& delivery, const Wan
 
 namespace {
 
-/// A call that the function made failed, and the function did not handle it: the first failure of all is the cause.
+bool is_death(ErrorCode code) {
+  return code == ErrorCode::peer_down || code == ErrorCode::peer_restarted || code == ErrorCode::owner_died;
+}
+
+/// A call that the function made failed, and the function did not handle it: the first failure of all is the cause. A
+/// death stays what it is, with the name of the dead, through however many calls.
 Error caused_by(const ServedCall& call, const Error& below) {
+  if (is_death(below.code)) {
+    Error error = below;
+    error.cause = below.cause.empty() ? below.text() : below.cause;
+    error.operation = call.operation;
+    error.execution = Execution::yes;
+    return error;
+  }
   Error error = call.node->error(ErrorCode::remote_exception, call.node->name(), call.operation,
                                  fmt::format("{} failed", below.operation.empty() ? "a call" : below.operation));
   if (!below.peer.empty()) error.message += " on " + below.peer;
@@ -70,7 +82,7 @@ Error caused_by(const ServedCall& call, const Error& below) {
 const ExceptionTypes* exceptions_of(const ServedCall& call) { return call.node->functions().exceptions().get(); }
 
 Error failed(const ServedCall& call, Error error) {
-  error.incarnation = call.node->incarnation();
+  if (!is_death(error.code)) error.incarnation = call.node->incarnation();
   spdlog::warn("[{}] {} for {} failed: {}", call.node->name(), call.operation, call.caller, error.message);
   return error;
 }
@@ -85,6 +97,14 @@ Error failed_later(const ServedCall& call, const Error& error) {
 }
 
 }  // namespace
+
+std::optional<Error> unwanted(const ServedCall& call) {
+  const bool is_late = call.scope->due && call.node->clock().now() >= *call.scope->due;
+  if (!is_late && !call.scope->stop.stop_requested()) return std::nullopt;
+  Error error = call.node->error(ErrorCode::cancelled, call.node->name(), call.operation, "nobody waited for it when it would have begun");
+  error.execution = Execution::never;
+  return error;
+}
 
 std::optional<Error> run_for(const ServedCall& call, const std::function<void()>& job) {
   try {
@@ -103,12 +123,7 @@ std::optional<Error> run_for(const ServedCall& call, const std::function<void()>
 }
 
 void run_function(const std::shared_ptr<const ServedCall>& call, TargetObject target, ValueHandler done) {
-  Error error;
-  if (call->scope->stop.stop_requested()) {
-    error = call->node->error(ErrorCode::cancelled, call->node->name(), call->operation, "nobody waited for it when it would have begun");
-    error.execution = Execution::never;
-    return done(std::move(error));
-  }
+  if (auto error = unwanted(*call)) return done(*std::move(error));
   std::variant<ValueBox, LaterValue> outcome;
   const auto failure = run_for(*call, [&] {
     outcome = call->function->run({call->node->future_home(), call->scope, std::move(target.turn)}, *call->arguments, target.object);

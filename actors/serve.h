@@ -61,6 +61,9 @@ void run_function(const std::shared_ptr<const ServedCall>& call, TargetObject ta
 /// The scope in which a request of a peer is served. It does not stop.
 [[nodiscard]] std::shared_ptr<ScopeState> served_scope(NodeCore& node, const Delivery& delivery, const msg::CallSite& site);
 
+/// Why the call need not be served: its caller has cancelled it or is gone, or its time has passed.
+[[nodiscard]] std::optional<Error> unwanted(const ServedCall& call);
+
 /// Runs user code in the call's scope. On a pool thread. Returns what it threw, which is also in the log.
 [[nodiscard]] std::optional<Error> run_for(const ServedCall& call, const std::function<void()>& job);
 

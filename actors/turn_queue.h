@@ -11,14 +11,11 @@
 #include <vector>
 
 #include "actors/stack_info.h"
+#include "messages/rpc.h"
 
 namespace troupe {
 
-/// How functions that use the value of one RRef run.
-enum class Sharing : std::uint8_t {
-  turns,       ///< one after the other, as an actor handles its messages
-  concurrent,  ///< all at once: the type is safe to use from many threads
-};
+using msg::Sharing;
 
 /// Names one use of the value: a served function, or the guard that local_value() returned. Never used again.
 struct TurnId {

@@ -106,4 +106,15 @@ struct ContextReleased {
   }
 };
 
+/// The sender takes part in the context, which it has heard of from others, and cannot tell whether it has ended. Notification,
+/// context actor's node -> creator, which answers with ContextReleased if the context has ended. Idempotent.
+struct ContextEntered {
+  static constexpr Word kWord{0x0308, "ContextEntered", Kind::notification};
+  ContextId context;
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar(context);
+  }
+};
+
 }  // namespace troupe::msg

@@ -17,6 +17,12 @@ namespace troupe::msg {
 /// Which of the calls that wait for a thread of the callee begin first. Inherited by nested calls.
 enum class Priority : std::uint8_t { low = 1, normal = 2, high = 3 };
 
+/// How functions that use one value run.
+enum class Sharing : std::uint8_t {
+  turns = 1,       ///< one after the other, as an actor handles its messages
+  concurrent = 2,  ///< all at once: the type is safe to use from many threads
+};
+
 /// Where in the user's program a call was made, and how it is served; inherited by nested calls.
 struct CallSite {
   std::optional<ContextId> context;  ///< autograd context the call belongs to
@@ -57,9 +63,10 @@ struct RemoteCall {
   CallSite site;
   RRefId rref;
   ForkId fork;  ///< the caller's own handle
+  Sharing sharing = Sharing::turns;
   template <class Archive>
   void serialize(Archive& ar) {
-    ar(function, function_name, fingerprint, arguments, site, rref, fork);
+    ar(function, function_name, fingerprint, arguments, site, rref, fork, sharing);
   }
 };
 
@@ -67,10 +74,11 @@ struct RemoteCall {
 struct NewRRef {
   RRefId rref;
   ForkId fork;  ///< the caller's own handle
+  Sharing sharing = Sharing::turns;
   friend bool operator==(const NewRRef&, const NewRRef&) = default;
   template <class Archive>
   void serialize(Archive& ar) {
-    ar(rref, fork);
+    ar(rref, fork, sharing);
   }
 };
 

@@ -114,14 +114,15 @@ BOOST_AUTO_TEST_CASE(another_life_of_the_holder_has_no_say) {
   BOOST_TEST(table.fork_count() == 1U);
 }
 
-BOOST_AUTO_TEST_CASE(the_death_of_a_node_deletes_its_forks_and_silences_it) {
+BOOST_AUTO_TEST_CASE(the_death_of_a_node_deletes_its_forks_and_those_that_came_after_it_when_it_is_said_again) {
   ForkTable table = created_table();
   BOOST_TEST(table.forked(of_trainer(2), kWorker) == ForkOutcome::known);
   table.drop_node(kTrainer);
   BOOST_TEST(table.fork_count() == 1U);
-  BOOST_TEST(table.forked(of_trainer(3), kTrainer) == ForkOutcome::fenced);
-  BOOST_TEST(table.created(of_trainer(1), kTrainer) == ForkOutcome::fenced);
+  BOOST_TEST(table.forked(of_trainer(3), kTrainer) == ForkOutcome::known);
+  BOOST_TEST(table.deleted(of_trainer(4), kTrainer));
   table.drop_node(kTrainer);
+  BOOST_TEST(table.text() == "created, live trainer.2 on worker");
   table.drop_node(kWorker);
   BOOST_TEST(table.ended());
 }
@@ -155,12 +156,14 @@ BOOST_AUTO_TEST_CASE(a_fork_of_the_owner_that_never_left_is_undone) {
   BOOST_TEST(!table.hand_out(of_owner(2), kWorker));
 }
 
-BOOST_AUTO_TEST_CASE(nothing_is_handed_out_to_a_node_known_to_be_gone) {
+BOOST_AUTO_TEST_CASE(a_fork_handed_out_to_a_life_that_is_over_goes_when_that_is_said_again) {
   ForkTable table(RRefId{"ps0", 30, 1}, "ps0");
   BOOST_TEST(table.hold());
   table.drop_node(kWorker);
-  BOOST_TEST(!table.hand_out(of_owner(1), kWorker));
+  BOOST_TEST(table.hand_out(of_owner(1), kWorker));
   BOOST_TEST(table.hand_out(of_owner(2), NodeLife{"worker", {1, 21}}));  // its next life
+  table.drop_node(kWorker);
+  BOOST_TEST(table.fork_count() == 1U);
 }
 
 BOOST_AUTO_TEST_CASE(a_handle_that_comes_home_releases_its_parent_and_leaves_no_fork) {
@@ -206,23 +209,24 @@ BOOST_AUTO_TEST_CASE(a_table_tells_its_state_in_one_line) {
   BOOST_TEST(table.text() == "created, 1 held here, live trainer.1 on trainer, awaited trainer.2 on worker");
 }
 
-BOOST_AUTO_TEST_CASE(an_id_without_a_table_is_over_if_its_value_ended_or_can_no_longer_be_created) {
+BOOST_AUTO_TEST_CASE(an_id_without_a_table_has_ended_if_its_value_has_or_is_of_the_owners_own_making) {
   EndedRRefs ended("ps0");
-  BOOST_TEST(!ended.is_over(kRRef));               // its creation may be on its way
-  BOOST_TEST(ended.is_over(RRefId{"ps0", 30, 7}));  // this node would have a table
+  const auto is_over = [&](const RRefId& rref) { return ended.recall(rref) == detail::Recall::ended; };
+  BOOST_TEST(!is_over(kRRef));                // its creation may be on its way
+  BOOST_TEST(is_over(RRefId{"ps0", 30, 7}));  // this node would have a table
   ended.add(kRRef);
-  BOOST_TEST(ended.is_over(kRRef));
-  BOOST_TEST(!ended.is_over(RRefId{"trainer", 10, 2}));
-  ended.drop_node(kTrainer);
-  BOOST_TEST(ended.is_over(RRefId{"trainer", 10, 2}));
-  BOOST_TEST(!ended.is_over(RRefId{"trainer", 11, 2}));
+  BOOST_TEST(is_over(kRRef));
+  BOOST_TEST(!is_over(RRefId{"trainer", 10, 2}));
+  BOOST_TEST(!is_over(RRefId{"trainer", 11, 1}));
 }
 
 BOOST_AUTO_TEST_CASE(the_memory_of_ended_values_is_bounded) {
   EndedRRefs ended("ps0");
   for (std::uint64_t serial = 0; serial <= EndedRRefs::kRememberedMax; ++serial) ended.add({"trainer", 10, serial});
-  BOOST_TEST(!ended.is_over({"trainer", 10, 0}));
-  BOOST_TEST(ended.is_over({"trainer", 10, 1}));
+  BOOST_TEST((ended.recall({"trainer", 10, 0}) == detail::Recall::unknown));
+  BOOST_TEST((ended.recall({"trainer", 10, 1}) == detail::Recall::ended));
+  ended.drop_creator(kTrainer);
+  BOOST_TEST((ended.recall({"trainer", 10, 1}) == detail::Recall::unknown));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

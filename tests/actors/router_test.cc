@@ -21,6 +21,20 @@ using boost::unit_test::label;
 
 TimePoint at(Duration since_start) { return TimePoint{1h} + since_start; }
 
+/// A node that does nothing.
+struct NoSurroundings : Router::Surroundings {
+  void transmit(const NodeName&, Frames) override {}
+  void deliver(const Peer&, msg::Envelope, msg::AnyMessage, std::optional<TimePoint>) override {}
+  void came_late(const NodeLife&, msg::AnyMessage) override {}
+  void not_sent(const msg::AnyMessage&) override {}
+  void peer_up(const Peer&) override {}
+  void peer_down(const Peer&, const Error&) override {}
+  void give_up(const NodeName&, const Farewell&) override {}
+  void pending_changed(std::size_t) override {}
+  void warn(std::string) override {}
+  void cancel_soon(RequestId) override {}
+};
+
 /// One node that is only a router; what it sends waits in `wire` until the test moves it.
 struct TestNode final : Router::Surroundings {
   struct Arrived {
@@ -30,7 +44,7 @@ struct TestNode final : Router::Surroundings {
     std::optional<TimePoint> due;
   };
 
-  TestNode(const NodeName& name, std::uint64_t life) : self{name, {life, life}, "memory://" + name}, router(self, *this) {}
+  TestNode(const NodeName& name, std::uint64_t life) : self{name, {life, life}, "memory://" + name}, router(self, *this, lives) {}
 
   void transmit(const NodeName& to, Frames frames) override { wire.push_back({to, std::move(frames)}); }
   void deliver(const Peer& from, msg::Envelope envelope, msg::AnyMessage message, std::optional<TimePoint> due) override {
@@ -54,6 +68,7 @@ struct TestNode final : Router::Surroundings {
   [[nodiscard]] NodeLife life() const { return {self.name, self.incarnation}; }
 
   Peer self;
+  Lives lives;
   Router router;
   std::deque<std::pair<NodeName, Frames>> wire;
   std::vector<Arrived> arrived;
@@ -339,6 +354,56 @@ BOOST_AUTO_TEST_CASE(restarted_peer_fails_what_its_former_life_was_asked, *label
   BOOST_REQUIRE(answers.size() == 1U);
   BOOST_TEST((answers[0].error().code == ErrorCode::peer_restarted));
   BOOST_TEST((a.events == std::vector<std::string>{"up b", "down b peer_restarted", "up b"}));
+}
+
+BOOST_AUTO_TEST_CASE(request_about_one_life_does_not_reach_its_successor, *label("fault-F15")) {
+  const auto about = [](Incarnation life) {
+    Request request = call_to("b");
+    request.life = life;
+    return request;
+  };
+  Answers answers;
+  a.router.link_up(at(1ms), {"b", {5, 5}, "memory://b"});
+  a.router.request(at(2ms), about(b.self.incarnation), into(answers));
+  BOOST_TEST(a.wire.empty());
+  BOOST_REQUIRE(answers.size() == 1U);
+  BOOST_TEST((answers[0].error().code == ErrorCode::peer_restarted));
+  BOOST_TEST((answers[0].error().incarnation == b.self.incarnation));
+  BOOST_TEST((answers[0].error().execution == Execution::never));
+  a.router.request(at(2ms), about({5, 5}), into(answers));
+  BOOST_TEST(a.wire.size() == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(life_before_the_last_is_not_let_in_again, *label("fault-F15")) {
+  const Peer first = b.self;
+  const Peer second{"b", {5, 5}, "memory://b"};
+  a.router.link_up(at(1ms), second);
+  a.router.link_down(at(2ms), "b", second.incarnation, Error{});
+  a.router.link_up(at(3ms), {"b", {6, 6}, "memory://b"});
+  a.events.clear();
+  a.router.link_up(at(4ms), first);
+  a.router.link_up(at(4ms), second);
+  BOOST_TEST(a.events.size() == 2U);  // and the present life stays up
+  for (const std::string& event : a.events) BOOST_TEST(event.starts_with("give up b"));
+}
+
+BOOST_AUTO_TEST_CASE(table_of_lives_hears_of_a_death_before_anybody_else) {
+  struct Asking final : NoSurroundings {
+    explicit Asking(Lives& l) : lives(l) {}
+    void peer_down(const Peer& peer, const Error& why) override {
+      was_over = lives.is_over({peer.name, peer.incarnation}) && lives.why_over(peer.name)->code == why.code;
+    }
+    Lives& lives;
+    bool was_over = false;
+  };
+  Lives lives;
+  Asking asking(lives);
+  Router router(a.self, asking, lives);
+  router.link_up(at(0ms), b.self);
+  Error closed;
+  closed.code = ErrorCode::peer_down;
+  router.link_down(at(1ms), "b", b.self.incarnation, closed);
+  BOOST_TEST(asking.was_over);
 }
 
 BOOST_AUTO_TEST_CASE(silent_peer_is_given_up, *label("fault-F13")) {

@@ -6,6 +6,7 @@
 
 #include "actors/references.h"
 #include "actors/rref_handle.h"
+#include "actors/rref_owner_actor.h"
 #include "node/local_cluster.h"
 
 namespace troupe {
@@ -14,7 +15,15 @@ namespace {
 struct Owner {
   Owner() : cluster({"ps0"}, FunctionRegistry{}) {}
 
-  [[nodiscard]] detail::References& references() { return cluster.node("ps0").core().references(); }
+  [[nodiscard]] detail::NodeCore& core() { return cluster.node("ps0").core(); }
+  [[nodiscard]] detail::References& references() { return core().references(); }
+
+  /// As the router does: the table of lives hears of it first.
+  void came(const NodeLife& life) { BOOST_REQUIRE(core().lives().begin({life.name, life.incarnation, {}})); }
+  void went(const NodeLife& life) {
+    core().lives().end(life, Error{});
+    references().peer_down({life.name, life.incarnation, {}}, Error{});
+  }
 
   LocalCluster cluster;
 };
@@ -85,7 +94,8 @@ BOOST_FIXTURE_TEST_CASE(uses_that_wait_for_the_value_end_with_the_life_that_aske
   references().use(rref, {detail::UseKind::reads, "first", life_of_user(1)}, telling(of_first));
   references().use(rref, {detail::UseKind::reads, "second", life_of_user(2)}, telling(of_second));
   references().use(rref, detail::UseKind::reads, telling(of_nobody));
-  references().peer_down({"user", {1, 0}, {}}, Error{});
+  came(life_of_user(1));
+  went(life_of_user(1));
   BOOST_TEST((of_first->error == ErrorCode::cancelled));
   BOOST_TEST(of_second->waits());
   BOOST_TEST(of_nobody->waits());
@@ -125,6 +135,67 @@ BOOST_FIXTURE_TEST_CASE(use_that_waits_for_its_turn_ends_with_who_asked_and_the_
   BOOST_TEST(of_second->waits());
   running->use.reset();
   BOOST_TEST((of_second->use != nullptr));
+}
+
+BOOST_FIXTURE_TEST_CASE(use_that_is_withdrawn_before_it_begins_is_told_so_and_the_turn_goes_past_it, Owner) {
+  const auto handle = references().own(detail::ValueBox::of(7), "i32", SourceLocation::current());
+  const auto running = std::make_shared<Told>();
+  const auto withdrawn = std::make_shared<Told>();
+  const auto last = std::make_shared<Told>();
+  const TurnId first = references().next_turn();
+  const TurnId second = references().next_turn();
+  references().use(handle->id(), first, detail::UseKind::reads, telling(running));
+  references().use(handle->id(), second, detail::UseKind::reads, telling(withdrawn));
+  references().use(handle->id(), detail::UseKind::reads, telling(last));
+  references().withdraw(handle->id(), first);  // has begun: nothing
+  BOOST_TEST((running->use != nullptr));
+  references().withdraw(handle->id(), second);
+  BOOST_TEST((withdrawn->error == ErrorCode::cancelled));
+  running->use.reset();
+  BOOST_TEST((last->use != nullptr));
+}
+
+BOOST_FIXTURE_TEST_CASE(uses_of_a_value_that_is_shared_do_not_wait_for_each_other, Owner) {
+  const auto handle = references().own(detail::ValueBox::of(7), "i32", SourceLocation::current(), Sharing::concurrent);
+  const auto first = std::make_shared<Told>();
+  const auto second = std::make_shared<Told>();
+  references().use(handle->id(), detail::UseKind::changes, telling(first));
+  references().use(handle->id(), detail::UseKind::changes, telling(second));
+  BOOST_TEST((first->use != nullptr));
+  BOOST_TEST((second->use != nullptr));
+}
+
+// The directory said nothing to an owner that it did not have yet: the owner looks at the life itself.
+BOOST_FIXTURE_TEST_CASE(words_about_a_life_that_is_over_leave_nothing_at_the_owner, Owner) {
+  const NodeLife dead = life_of_user(1);
+  came(dead);
+  went(dead);
+  detail::RRefOwnerState state;
+  state.begin(core(), core().next_id<RRefId>());
+  BOOST_TEST(state.forks().hold());
+  state.handed_out({{"ps0", core().incarnation().low, 1}, dead});
+  state.forked({{"user", dead.incarnation.low, 1}, dead, "ps0"});
+  state.deleted({{"user", dead.incarnation.low, 2}, dead});
+  BOOST_TEST(state.forks().text() == "created, 1 held here");
+  state.handed_out({{"ps0", core().incarnation().low, 2}, life_of_user(2)});
+  BOOST_TEST(state.forks().fork_count() == 1U);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_word_of_a_life_that_is_over_makes_no_owner, Owner) {
+  const NodeLife dead{"user", {1, 5}};
+  came(dead);
+  core().lives().end(dead, Error{});  // the references have not heard of it yet
+  references().use(RRefId{"user", 5, 1}, detail::UseKind::looks, telling(std::make_shared<Told>()));
+  BOOST_TEST(references().owned_values() == 0U);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_handle_that_rests_on_an_owner_that_is_gone_fails_at_once, Owner) {
+  const NodeLife owner{"owner", {1, 5}};
+  came(owner);
+  went(owner);
+  const auto handle = references().received({{"owner", 5, 1}, {"parent", 9, 1}, owner.name, owner.incarnation, "parent", "i32"}, "parent");
+  BOOST_REQUIRE(references().failure(*handle).has_value());
+  BOOST_TEST((references().failure(*handle)->code == ErrorCode::owner_died));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -201,6 +201,7 @@ class World {
         rests_on_[fork];
         created_by_ = node;
         creating_fork_ = fork;
+        look_again(node, kOwner);
         send({Kind::create, node, kOwner, {fork}, {}});
         break;
       }
@@ -221,10 +222,12 @@ class World {
       if (node == kOwner) {
         const ForkId fork = ids_.next_fork();
         if (!table_->hand_out(fork, life_of(to))) continue;
+        look_again(node, to);
         rests_on_[fork] = {pair_of(node, to)};
         message.forks.push_back(fork);
       } else if (const auto fork = users_.at(node).hand_out(rref_, life_of(to)); fork.ok()) {
         rests_on_[fork.value()] = roots_of_child(node, to);
+        look_again(node, to);
         message.forks.push_back(fork.value());
       }
     }
@@ -234,6 +237,13 @@ class World {
     } else {
       send(message);
     }
+  }
+
+  // The node has let something rest on the life of `other`: that may have been over before.
+  void look_again(char node, char other) {
+    if (!fenced_.contains({node, other})) return;
+    if (node != kOwner) return send_all(node, users_.at(node).node_down(life_of(other), error_of(ErrorCode::peer_down)));
+    table_->drop_node(life_of(other));
   }
 
   // What must fail for a child of this node's handle to be lost: the node, the connection, or what all its forks rest on.
@@ -296,11 +306,11 @@ class World {
   void deliver_to_owner(const Message& message) {
     const NodeLife from = life_of(message.from);
     if (message.kind == Kind::down) {
-      ended_.drop_node(from);
+      ended_.drop_creator(from);
       if (table_) table_->drop_node(from);
       return;
     }
-    const bool is_over = !table_ && ended_.is_over(rref_);
+    const bool is_over = !table_ && (creator_is_over() || ended_.recall(rref_) == detail::Recall::ended);
     if (!is_over) spawn();
     const ForkId& fork = message.forks.front();
     switch (message.kind) {
@@ -352,6 +362,7 @@ class World {
           if (!notices.empty() && notices.front().kind != RRefNotice::Kind::forked) ++seen_->given_back;
           send_all(message.to, notices);
         }
+        look_again(message.to, kOwner);
         break;
       case Kind::acknowledged: send_all(message.to, table.acknowledged(rref_, first)); break;
       case Kind::revoked: {
@@ -412,11 +423,12 @@ class World {
 
   void settle() {
     if (!table_ || !table_->ended()) return;
-    ended_.add(rref_);
+    if (!creator_is_over()) ended_.add(rref_);
     table_.reset();
     released_ = true;
   }
 
+  [[nodiscard]] bool creator_is_over() const { return fenced_.contains({kOwner, rref_.creator.front()}); }
   [[nodiscard]] bool is_lost(char node) const { return lost_.contains(std::string(1, node)); }
   [[nodiscard]] bool is_tainted(const ForkId& fork) const {
     if (never_created_) return true;

@@ -48,9 +48,9 @@ Payload sample_payload() {
 std::vector<AnyMessage> rpc_messages() {
   return {
       Call{{11}, "project", {12}, sample_payload(), sample_site()},
-      RemoteCall{{11}, "project", {12}, sample_payload(), sample_site(), id<RRefId>(4), id<ForkId>(5)},
+      RemoteCall{{11}, "project", {12}, sample_payload(), sample_site(), id<RRefId>(4), id<ForkId>(5), Sharing::concurrent},
       ValueCall{
-          {11}, "project", {12}, sample_payload(), sample_site(), id<RRefId>(4), NewRRef{id<RRefId>(8), id<ForkId>(9)}},
+          {11}, "project", {12}, sample_payload(), sample_site(), id<RRefId>(4), NewRRef{id<RRefId>(8), id<ForkId>(9), Sharing::turns}},
       Reply{to_payload(nullptr, std::int32_t{5}, from_values<std::uint8_t>({10, 20}))},
       Failure{sample_error()},
       CallCancelled{{7}},
@@ -78,6 +78,7 @@ std::vector<AnyMessage> autograd_messages() {
       BackwardFinished{context, pass, "ps0", sample_error()},
       ContextAborted{context, sample_error()},
       ContextReleased{context},
+      ContextEntered{context},
   };
 }
 

@@ -1,0 +1,105 @@
+#include "actors/core/lives.h"
+
+#include <algorithm>
+
+namespace troupe::detail {
+
+bool Lives::begin(const Peer& peer) {
+  std::lock_guard lock(mutex_);
+  const auto [at, is_new] = names_.try_emplace(peer.name);
+  Name& name = at->second;
+  if (is_new) {
+    name.last = peer;
+    return true;
+  }
+  if (name.last.incarnation == peer.incarnation) return !name.over;
+  if (std::ranges::find(name.former, peer.incarnation) != name.former.end()) return false;
+  name.former.push_back(name.last.incarnation);
+  if (name.former.size() > kFormerMax) name.former.pop_front();
+  name.epoch_before = std::max(name.epoch_before, name.epoch);
+  name.last = peer;
+  name.epoch = 0;
+  name.over.reset();
+  return true;
+}
+
+void Lives::end(const NodeLife& life, const Error& why) {
+  std::lock_guard lock(mutex_);
+  const auto at = names_.find(life.name);
+  if (at == names_.end() || at->second.last.incarnation != life.incarnation || at->second.over) return;
+  at->second.over = why;
+}
+
+bool Lives::let_in(const NodeLife& life, std::uint64_t epoch) {
+  std::lock_guard lock(mutex_);
+  const auto at = names_.find(life.name);
+  if (at == names_.end()) return true;  // its session comes later
+  Name& name = at->second;
+  if (name.last.incarnation != life.incarnation) {
+    const bool is_former = std::ranges::find(name.former, life.incarnation) != name.former.end();
+    return !is_former && (epoch == 0 || epoch > std::max(name.epoch, name.epoch_before));
+  }
+  if (epoch != 0 && epoch <= name.epoch_before) return false;
+  name.epoch = std::max(name.epoch, epoch);
+  return true;
+}
+
+bool Lives::is_over(const NodeLife& life) const {
+  std::lock_guard lock(mutex_);
+  const auto at = names_.find(life.name);
+  if (at == names_.end()) return false;
+  const Name& name = at->second;
+  if (name.last.incarnation == life.incarnation) return name.over.has_value();
+  return std::ranges::find(name.former, life.incarnation) != name.former.end();
+}
+
+bool Lives::is_over(const NodeName& creator, std::uint64_t incarnation_low) const {
+  std::lock_guard lock(mutex_);
+  const auto at = names_.find(creator);
+  if (at == names_.end()) return false;
+  const Name& name = at->second;
+  if (name.last.incarnation.low == incarnation_low) return name.over.has_value();
+  return std::ranges::find(name.former, incarnation_low, &Incarnation::low) != name.former.end();
+}
+
+std::optional<Error> Lives::why_over(const NodeLife& life) const {
+  if (!is_over(life)) return std::nullopt;
+  auto why = why_over(life.name);
+  if (why && why->incarnation == life.incarnation) return why;
+  Error replaced;
+  replaced.code = ErrorCode::peer_restarted;
+  replaced.message = "a later life has taken its name";
+  replaced.peer = life.name;
+  replaced.incarnation = life.incarnation;
+  return replaced;
+}
+
+std::optional<Error> Lives::why_over(const NodeName& name) const {
+  std::lock_guard lock(mutex_);
+  const auto at = names_.find(name);
+  return at == names_.end() ? std::nullopt : at->second.over;
+}
+
+bool Lives::is_up(const NodeLife& life) const {
+  std::lock_guard lock(mutex_);
+  const auto at = names_.find(life.name);
+  return at != names_.end() && at->second.last.incarnation == life.incarnation && !at->second.over;
+}
+
+std::optional<Peer> Lives::up(const NodeName& name) const {
+  std::lock_guard lock(mutex_);
+  const auto at = names_.find(name);
+  if (at == names_.end() || at->second.over) return std::nullopt;
+  return at->second.last;
+}
+
+std::vector<Peer> Lives::up() const {
+  std::vector<Peer> peers;
+  std::lock_guard lock(mutex_);
+  for (const auto& [name, known] : names_) {
+    if (!known.over) peers.push_back(known.last);
+  }
+  return peers;
+}
+
+}  // namespace troupe::detail

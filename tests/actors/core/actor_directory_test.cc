@@ -1,0 +1,113 @@
+#include "actors/core/actor_directory.h"
+
+#include <boost/test/unit_test.hpp>
+
+#include <memory>
+
+namespace troupe::detail {
+namespace {
+
+const Peer kTrainer{"trainer", {1, 10}, {}};
+const RRefId kFirst{"trainer", 10, 1};
+const RRefId kOfOther{"worker", 20, 1};
+
+NodeLife of(const Peer& peer) { return {peer.name, peer.incarnation}; }
+
+/// Remembers one id.
+struct OneEnded {
+  void add(const RRefId& id) { last = id; }
+  void drop_creator(const NodeLife&) { last.reset(); }
+  [[nodiscard]] Recall recall(const RRefId& id) const {
+    if (last == id) return Recall::ended;
+    return last && id.serial < last->serial ? Recall::in_doubt : Recall::unknown;
+  }
+  std::optional<RRefId> last;
+};
+
+struct Directory {
+  using Actor = std::shared_ptr<const RRefId>;
+
+  Directory() { BOOST_REQUIRE(lives.begin(kTrainer)); }
+
+  Lives lives;
+  int made = 0;
+  ActorDirectory<RRefId, Actor, OneEnded> actors{lives, [this](const RRefId& id) { return ++made, std::make_shared<const RRefId>(id); }};
+};
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_SUITE(actor_directory, Directory)
+
+BOOST_AUTO_TEST_CASE(an_actor_is_made_once_and_found_until_it_ends) {
+  BOOST_TEST(actors.find(kFirst) == nullptr);
+  const Actor first = actors.enter(kFirst).actor;
+  BOOST_REQUIRE(first != nullptr);
+  BOOST_TEST(actors.enter(kFirst).actor == first);
+  BOOST_TEST(actors.find(kFirst) == first);
+  BOOST_TEST(made == 1);
+  BOOST_TEST(actors.end(kFirst) == first);
+  BOOST_TEST(actors.end(kFirst) == nullptr);
+  BOOST_TEST(actors.size() == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(no_word_makes_an_actor_that_has_ended) {
+  BOOST_TEST(actors.enter(kFirst).actor != nullptr);
+  BOOST_TEST(!actors.has_ended(kFirst));
+  actors.end(kFirst);
+  BOOST_TEST(actors.has_ended(kFirst));
+  BOOST_TEST(actors.enter(kFirst).actor == nullptr);
+}
+
+BOOST_AUTO_TEST_CASE(one_that_may_have_ended_is_made_and_said_to_be_in_doubt_once) {
+  actors.end({"trainer", 10, 5});
+  const auto entered = actors.enter(kFirst);
+  BOOST_TEST(entered.actor != nullptr);
+  BOOST_TEST(entered.in_doubt);
+  BOOST_TEST(!actors.enter(kFirst).in_doubt);
+}
+
+BOOST_AUTO_TEST_CASE(no_word_makes_an_actor_whose_creator_is_gone_even_before_the_directory_hears_of_it) {
+  lives.end(of(kTrainer), Error{});
+  BOOST_TEST(actors.enter(kFirst).actor == nullptr);
+  BOOST_TEST(actors.has_ended(kFirst));
+  BOOST_TEST(made == 0);
+}
+
+BOOST_AUTO_TEST_CASE(the_end_of_a_life_takes_out_what_it_created_and_nothing_else) {
+  const Actor first = actors.enter(kFirst).actor;
+  const Actor other = actors.enter(kOfOther).actor;
+  const Actor of_next_life = actors.enter({"trainer", 11, 1}).actor;
+  lives.end(of(kTrainer), Error{});
+  const auto ended = actors.end_created_by(of(kTrainer));
+  BOOST_REQUIRE(ended.size() == 1U);
+  BOOST_TEST(ended[0].second == first);
+  BOOST_TEST(actors.find(kOfOther) == other);
+  BOOST_TEST(actors.find({"trainer", 11, 1}) == of_next_life);
+}
+
+BOOST_AUTO_TEST_CASE(what_ends_after_its_creator_needs_no_memory) {
+  BOOST_TEST(actors.enter(kFirst).actor != nullptr);
+  lives.end(of(kTrainer), Error{});
+  actors.creator_gone(of(kTrainer));
+  BOOST_TEST(actors.find(kFirst) != nullptr);  // others may use what it made
+  actors.end(kFirst);
+  BOOST_TEST(!actors.enter({"trainer", 9, 0}).in_doubt);  // OneEnded would say so of serials below 1
+}
+
+BOOST_AUTO_TEST_CASE(nothing_begins_after_the_stop_and_the_first_reason_stays) {
+  BOOST_TEST(actors.begin(kFirst) != nullptr);
+  Error why;
+  why.code = ErrorCode::shutting_down;
+  actors.refuse(why);
+  actors.refuse(Error{});
+  BOOST_TEST((actors.stopped()->code == ErrorCode::shutting_down));
+  BOOST_TEST(actors.begin(kOfOther) == nullptr);
+  BOOST_TEST(actors.enter(kOfOther).actor == nullptr);
+  BOOST_TEST(actors.find(kFirst) != nullptr);
+  BOOST_TEST(actors.take_all().size() == 1U);
+  BOOST_TEST(actors.size() == 0U);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace troupe::detail

@@ -1,0 +1,110 @@
+#include "actors/core/lives.h"
+
+#include <boost/test/unit_test.hpp>
+
+namespace troupe::detail {
+namespace {
+
+Peer life(std::uint64_t number) { return {"ps0", {number, 100 + number}, "memory://ps0"}; }
+NodeLife of(const Peer& peer) { return {peer.name, peer.incarnation}; }
+
+Error closed(const Peer& peer) {
+  Error error;
+  error.code = ErrorCode::peer_down;
+  error.peer = peer.name;
+  error.incarnation = peer.incarnation;
+  return error;
+}
+
+/// As the router has it: each life comes up after the one before it has ended.
+struct Table {
+  void pass(std::uint64_t number) {
+    BOOST_REQUIRE(lives.begin(life(number)));
+    lives.end(of(life(number)), closed(life(number)));
+  }
+  Lives lives;
+};
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_SUITE(lives_of_nodes, Table)
+
+BOOST_AUTO_TEST_CASE(a_life_is_up_from_its_begin_to_its_end) {
+  BOOST_TEST(!lives.up("ps0").has_value());
+  BOOST_TEST(!lives.is_over(of(life(1))));  // it may still come
+  BOOST_TEST(lives.begin(life(1)));
+  BOOST_REQUIRE(lives.up("ps0").has_value());
+  BOOST_TEST((lives.up("ps0")->incarnation == life(1).incarnation));
+  lives.end(of(life(1)), closed(life(1)));
+  BOOST_TEST(lives.is_over(of(life(1))));
+  BOOST_TEST(lives.up().empty());
+  BOOST_TEST((lives.why_over("ps0")->code == ErrorCode::peer_down));
+}
+
+BOOST_AUTO_TEST_CASE(a_life_that_is_over_does_not_come_up_again) {
+  pass(1);
+  BOOST_TEST(!lives.begin(life(1)));
+}
+
+BOOST_AUTO_TEST_CASE(the_life_before_the_last_does_not_come_up_again) {
+  pass(1);
+  pass(2);
+  pass(3);
+  BOOST_TEST(!lives.begin(life(1)));
+  BOOST_TEST(!lives.begin(life(2)));
+  BOOST_TEST(lives.is_over(of(life(1))));
+  BOOST_TEST((lives.why_over(of(life(1)))->code == ErrorCode::peer_restarted));
+  BOOST_TEST((lives.why_over(of(life(3)))->code == ErrorCode::peer_down));
+}
+
+BOOST_AUTO_TEST_CASE(the_end_of_a_former_life_does_not_touch_the_present_one) {
+  pass(1);
+  BOOST_TEST(lives.begin(life(2)));
+  lives.end(of(life(1)), closed(life(1)));
+  BOOST_TEST(lives.up("ps0").has_value());
+  BOOST_TEST(!lives.is_over(of(life(2))));
+}
+
+BOOST_AUTO_TEST_CASE(the_first_reason_of_an_end_stays) {
+  pass(1);
+  Error later = closed(life(1));
+  later.code = ErrorCode::shutting_down;
+  lives.end(of(life(1)), later);
+  BOOST_TEST((lives.why_over(of(life(1)))->code == ErrorCode::peer_down));
+}
+
+BOOST_AUTO_TEST_CASE(what_a_life_that_is_over_gave_an_id_to_is_known_by_the_id) {
+  pass(1);
+  BOOST_TEST(lives.begin(life(2)));
+  BOOST_TEST(lives.is_over(RRefId{"ps0", 101, 7}));   // 100 + 1
+  BOOST_TEST(!lives.is_over(RRefId{"ps0", 102, 7}));  // 100 + 2: up
+  BOOST_TEST(!lives.is_over(RRefId{"ps0", 103, 7}));  // may still come
+  BOOST_TEST(!lives.is_over(RRefId{"ps1", 101, 7}));
+}
+
+BOOST_AUTO_TEST_CASE(a_life_let_in_before_the_last_is_over_however_many_came_between) {
+  BOOST_TEST(lives.begin(life(1)));
+  BOOST_TEST(lives.let_in(of(life(1)), 5));
+  lives.end(of(life(1)), closed(life(1)));
+  for (std::uint64_t number = 2; number < 2 + Lives::kFormerMax; ++number) pass(number);
+  BOOST_TEST(lives.begin(life(100)));  // the 17th after it: life 1 is not known by its incarnation any more
+  BOOST_TEST(lives.let_in(of(life(100)), 40));
+  BOOST_TEST(!lives.is_over(of(life(1))));
+  BOOST_TEST(!lives.let_in(of(life(1)), 5));
+  lives.end(of(life(100)), closed(life(100)));
+  BOOST_TEST(lives.begin(life(1)));            // nobody can know before it says when it was let in
+  BOOST_TEST(!lives.let_in(of(life(1)), 5));
+}
+
+BOOST_AUTO_TEST_CASE(a_life_of_a_world_without_epochs_is_ordered_by_when_it_came_up) {
+  BOOST_TEST(lives.begin(life(1)));
+  BOOST_TEST(lives.let_in(of(life(1)), 0));
+  lives.end(of(life(1)), closed(life(1)));
+  BOOST_TEST(lives.begin(life(2)));
+  BOOST_TEST(lives.let_in(of(life(2)), 0));
+  BOOST_TEST(!lives.let_in(of(life(1)), 0));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace troupe::detail
