@@ -172,7 +172,7 @@ BOOST_AUTO_TEST_CASE(uses_that_a_dead_node_asked_for_wait_no_longer) {
   const RRef<Box> box = ps.with({.deadline = 1h}).remote("ps0", &make_late);
   const Future<void> call = ps.rpc_async("trainer", &use_box, box);
   const StackInfo before = await(ps, [](const StackInfo& now) { return now.values.size() == 1 && now.values[0].users.size() == 2; });
-  BOOST_TEST(before.served.size() == 2U);  // make_late, and keep for the trainer
+  BOOST_TEST(before.served.size() == 3U);  // make_late, and keep and a fetch for the trainer
   nodes.kill("trainer");
   const StackInfo after = await(ps, [](const StackInfo& now) { return now.values.empty() && now.served.size() == 1; });
   BOOST_TEST(after.served.front().operation == "rpc make_late");
