@@ -79,6 +79,7 @@ struct CallSender {
     Request request{call.to_, std::move(actor), operation, due_of(*call.scope_), std::move(message), std::move(call.cancelled_by_)};
     request.site = call.site_;
     request.life = call.life_ ? call.life_ : call.writer_->handed_out_to();
+    request.nested = !call.scope_->caller.empty();
     if constexpr (std::is_same_v<Message, msg::Call>) {  // what makes or uses a value somewhere is never repeated
       if (call.scope_->idempotency != Idempotency::at_most_once) return send_repeatedly(std::move(request), carries, std::move(done));
     }

@@ -66,6 +66,13 @@ class CallTable {
   [[nodiscard]] RequestId add(NodeLife peer, std::optional<TimePoint> deadline, std::string operation,
                               TimePoint started, Entry entry, std::optional<SourceLocation> site = {}) {
     const RequestId request{++last_};
+    add(request, std::move(peer), deadline, std::move(operation), started, std::move(entry), site);
+    return request;
+  }
+
+  /// Likewise, under an id that the caller never gave before.
+  void add(RequestId request, NodeLife peer, std::optional<TimePoint> deadline, std::string operation, TimePoint started,
+           Entry entry, std::optional<SourceLocation> site = {}) {
     if (deadline) {
       if (deadlines_.size() > 2 * calls_.size() + kSlack) {
         deadlines_.compact([&](RequestId id) { return calls_.contains(id); });
@@ -74,7 +81,6 @@ class CallTable {
     }
     calls_.emplace_hint(calls_.end(), request,
                         Call{{request, std::move(peer), deadline, started, std::move(operation), site}, std::move(entry)});
-    return request;
   }
 
   /// The call that `from` answers; nothing if the answer is late, a second one, or not from the peer that was asked.

@@ -15,9 +15,7 @@
 namespace troupe::detail {
 
 /// Whether a Call is for `Collectives::handle`, not for the worker.
-[[nodiscard]] inline bool is_for_collectives(const msg::Envelope& envelope) {
-  return std::string_view(envelope.to).ends_with(kCollectiveActor);
-}
+[[nodiscard]] inline bool is_for_collectives(std::string_view actor) { return actor.ends_with(kCollectiveActor); }
 
 /// Thread rule: any thread may call any member; only `form` waits.
 class Collectives {

@@ -31,6 +31,7 @@ std::string DebugInfo::text() const {
     line(fmt::format("traffic.{}.calls_received", peer), counts.calls_received);
     line(fmt::format("traffic.{}.bytes_sent", peer), counts.bytes_sent);
     line(fmt::format("traffic.{}.bytes_received", peer), counts.bytes_received);
+    line(fmt::format("traffic.{}.packets_damaged", peer), counts.packets_damaged);
   }
   return text;
 }

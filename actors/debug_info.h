@@ -21,6 +21,7 @@ struct PeerTraffic {
   std::uint64_t calls_received = 0;  ///< requests from the peer
   std::uint64_t bytes_sent = 0;      ///< resends, acknowledgements and heartbeats among them
   std::uint64_t bytes_received = 0;
+  std::uint64_t packets_damaged = 0;  ///< came with other bytes than were sent, and were asked for again
   friend bool operator==(const PeerTraffic&, const PeerTraffic&) = default;
 };
 

@@ -61,6 +61,7 @@ class Fetching final : public std::enable_shared_from_this<Fetching> {
   }
 
   void on_pool(const Result<ValueBox>& value, std::shared_ptr<ValueUse> use) {
+    call_.begin();
     if (!value) return call_.answer.fail(value.error());
     call_.node->run(label_, [self = shared_from_this(), box = value.value(), use = std::move(use)] { self->save(box); },
                     [self = shared_from_this()](const Error& refused) { self->call_.answer.fail(refused); });
@@ -128,7 +129,7 @@ void serve_fetch(NodeCore& node, const Delivery& delivery, msg::RRefFetch fetch)
   auto scope = served_scope(node, delivery, fetch.site);
   scope->stop = serving->stop_token();
   ServedCall call{node.shared_from_this(), operation,       nullptr,           nullptr, std::move(scope),
-                  delivery.from,           delivery.answer, std::move(serving)};
+                  delivery.from,           delivery.answer, std::move(serving), delivery.credit};
   std::make_shared<Fetching>(std::move(call), holder, std::move(fetch))->begin();
 }
 

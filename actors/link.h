@@ -6,6 +6,7 @@
 // Frame 0 of what it carries is the session header, the rest is for the layers above.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -37,6 +38,12 @@ struct Farewell {
   ErrorCode code = ErrorCode::peer_down;
   std::string message = "disconnected by the peer";  ///< of printable characters, 500 at most
   friend bool operator==(const Farewell&, const Farewell&) = default;
+};
+
+/// Which of a link's connections a packet takes. What is in one may overtake what is in the other.
+enum class LinkLane : std::uint8_t {
+  express,  ///< small, and wanted soon
+  bulk,     ///< pieces of large messages
 };
 
 /// Who a link tells what happened. Called on the link's thread (or, for a memory link, on the sender's): must not block.
@@ -73,14 +80,17 @@ class Link {
   /// Where peers can reach this node; known before `start`.
   [[nodiscard]] virtual std::string address() const = 0;
 
-  /// Whether bytes cannot change on their way (memory, a unix socket), so that tensors need no checksum.
+  /// Whether bytes cannot change on their way (memory, a unix socket), so that they need no checksum.
   [[nodiscard]] virtual bool guards_bytes() const { return false; }
+
+  /// Whether frames change hands as they are, so that nothing is won by cutting large ones.
+  [[nodiscard]] virtual bool shares_memory() const { return false; }
 
   /// Opens a connection to the node that listens at `address`. Answered by on_link_up or on_connect_failed. Idempotent.
   virtual void connect(std::string_view address) = 0;
 
-  /// Sends one message. Frames to a peer that is not up are dropped: the session resends.
-  virtual void send(const NodeName& to, Frames frames) = 0;
+  /// Sends one packet. What is for a peer that is not up is dropped: the session resends.
+  virtual void send(const NodeName& to, LinkLane lane, Frames packet) = 0;
 
   /// Closes the connection to `peer` and tells it why; answered by on_link_down.
   virtual void disconnect(const NodeName& peer, const Farewell& farewell) = 0;

@@ -16,6 +16,7 @@
 #include "actors/payload_io.h"
 #include "actors/references.h"
 #include "actors/router_actor.h"
+#include "actors/sessions/packed_message.h"
 #include "actors/shards.h"
 #include "actors/worker_actor.h"
 
@@ -24,6 +25,13 @@ namespace {
 
 template <class T, class... Ts>
 inline constexpr bool is_one_of = (std::is_same_v<T, Ts> || ...);
+
+/// Nothing is won by cutting what changes hands as it is.
+Packing packing_for(const Link& link) {
+  Packing packing{.hashed = !link.guards_bytes()};
+  if (link.shares_memory()) packing.whole_bytes_max = kMessageBytesMax;
+  return packing;
+}
 
 }  // namespace
 
@@ -76,15 +84,16 @@ struct NodeCore::Actors {
 struct NodeCore::RouterSurroundings final : Router::Surroundings {
   explicit RouterSurroundings(NodeCore& n) : node(n) {}
 
-  void transmit(const NodeName& to, Frames frames) override {
-    node.traffic_.sent(to, frames);
-    node.link_->send(to, std::move(frames));
+  void transmit(const NodeName& to, LinkLane lane, Frames packet) override {
+    node.traffic_.sent(to, packet);
+    node.link_->send(to, lane, std::move(packet));
   }
-  void deliver(const Peer& from, msg::Envelope envelope, msg::AnyMessage message, std::optional<TimePoint> due) override {
+  void deliver(const Peer& from, msg::Envelope envelope, msg::AnyMessage message, std::optional<TimePoint> due,
+               std::shared_ptr<CallCredit> credit) override {
     ReturnAddress answer;
     if (envelope.request.value != 0 && from.name != node.name_) node.traffic_.called_by(from.name);
     if (envelope.request.value != 0) answer = ReturnAddress(node.shared_from_this(), {from.name, from.incarnation}, envelope.request);
-    node.deliver({from.name, from.incarnation, std::move(envelope), std::move(message), std::move(answer), due});
+    node.deliver({from.name, from.incarnation, std::move(envelope), std::move(message), std::move(answer), due, std::move(credit)});
   }
   void came_late(const NodeLife& from, msg::AnyMessage answer) override {
     auto* reply = std::get_if<msg::Reply>(&answer);
@@ -92,10 +101,8 @@ struct NodeCore::RouterSurroundings final : Router::Surroundings {
     reply->value.boundary.reset();  // no graph here will ever reach it
     const PayloadReader unread(node.shared_from_this(), from.name, std::move(reply->value));
   }
-  void not_sent(const msg::AnyMessage& answer) override {
-    const auto* reply = std::get_if<msg::Reply>(&answer);
-    if (reply == nullptr || node.stopped()) return;
-    for (const msg::RRefHandout& handout : reply->value.refs) node.references_->take_back(handout);
+  void no_memory_for(const NodeLife& from, RequestId request, Error why) override {
+    node.send_answer(from, request, msg::Failure{std::move(why)});
   }
   void peer_up(const Peer& peer) override {
     node.traffic_.began(peer.name);
@@ -106,6 +113,12 @@ struct NodeCore::RouterSurroundings final : Router::Surroundings {
   void pending_changed(std::size_t requests) override { node.actors_->pending_requests.store(requests, std::memory_order_release); }
   void warn(std::string text) override { spdlog::warn("[{}] {}", node.name_, text); }
   void cancel_soon(RequestId request) override { node.host_->send(node.actors_->router, CancelRequest{request}); }
+  std::function<void()> grant_soon(const NodeLife& peer) override {
+    return [weak = node.weak_from_this(), peer] {
+      const auto alive = weak.lock();
+      if (alive && !alive->stopped()) alive->host_->send(alive->actors_->router, CallsBegan{peer});
+    };
+  }
 
   NodeCore& node;
 };
@@ -127,6 +140,7 @@ NodeCore::NodeCore(NodeParts parts)
       clock_(std::move(parts.clock)),
       executor_(std::move(parts.executor)),
       link_(std::move(parts.link)),
+      packing_(packing_for(*link_)),
       served_calls_(clock_),
       host_(parts.make_host()),
       surroundings_(std::make_unique<RouterSurroundings>(*this)),
@@ -138,11 +152,9 @@ NodeCore::NodeCore(NodeParts parts)
       actors_(std::make_unique<Actors>()) {}
 
 void NodeCore::begin(std::size_t world_size) {
-  const auto checksum = link_->guards_bytes() ? msg::Checksum::body_only : msg::Checksum::everything;
-  FailureDetectorOptions silence;
-  silence.peers_min = std::max<std::size_t>(world_size, 1) - 1;
-  RouterSetting setting{self(),       surroundings_.get(), &lives_, checksum, silence, clock_.get(),
-                        [this](TimePoint due) { wake_router_at(due); },
+  RouterOptions options{.packing = packing_};
+  options.silence.peers_min = std::max<std::size_t>(world_size, 1) - 1;
+  RouterSetting setting{self(), surroundings_.get(), &lives_, options, clock_.get(), [this](TimePoint due) { wake_router_at(due); },
                         [this](Error why) { fail(std::move(why)); }};
   const ActorHost::Lost lost = setting.failed;
   actors_->router = host_->spawn("the router", lost, router_actor, std::move(setting));
@@ -168,19 +180,61 @@ void NodeCore::request(Request request, AnswerHandler done) {
     }
     untold(std::move(why));
   };
-  host_->send(actors_->router, SendRequest{std::move(request), ToldOnce<Result<msg::AnyMessage>>(std::move(done), dropped)});
+  PackedRequest packed{{}, RequestId{next_request_.fetch_add(1, std::memory_order_relaxed)},
+                       posting_of(request.message, request.actor, request.nested), {}};
+  if (request.to != name_) {
+    const msg::Envelope envelope{name_, request.to + "/" + request.actor, packed.id, {}};
+    auto parcel = pack_message(envelope, request.message, packing_);
+    if (!parcel) {
+      Error error = parcel.error();
+      error.peer = request.to;
+      error.operation = request.operation;
+      error.execution = Execution::never;
+      done(std::move(error));
+      return;
+    }
+    packed.parcel = std::move(parcel).value();
+    request.message = {};
+  }
+  packed.request = std::move(request);
+  host_->send(actors_->router, SendRequest{std::move(packed), ToldOnce<Result<msg::AnyMessage>>(std::move(done), dropped)});
 }
 
 void NodeCore::notify(const NodeName& to, std::string actor, msg::AnyMessage message) {
-  if (!stopped()) host_->send(actors_->router, SendNotification{to, std::nullopt, std::move(actor), std::move(message)});
+  send_notification(to, std::nullopt, std::move(actor), std::move(message));
 }
 
 void NodeCore::notify(const NodeLife& to, std::string actor, msg::AnyMessage message) {
-  if (!stopped()) host_->send(actors_->router, SendNotification{to.name, to.incarnation, std::move(actor), std::move(message)});
+  send_notification(to.name, to.incarnation, std::move(actor), std::move(message));
+}
+
+void NodeCore::send_notification(NodeName to, std::optional<Incarnation> life, std::string actor, msg::AnyMessage message) {
+  if (stopped()) return;
+  if (to == name_) return host_->send(actors_->router, SendNotificationToSelf{std::move(actor), std::move(message)});
+  const msg::Envelope envelope{name_, to + "/" + actor, {}, {}};
+  auto parcel = pack_message(envelope, message, packing_);
+  if (!parcel) {
+    spdlog::warn("[{}] {} to {} was not sent: {}", name_, msg::word_of(message).name, to, parcel.error().text());
+    return;
+  }
+  host_->send(actors_->router, SendNotification{std::move(to), life, std::move(parcel).value()});
 }
 
 void NodeCore::send_answer(const NodeLife& to, RequestId request, msg::AnyMessage message) {
-  if (!stopped()) host_->send(actors_->router, SendAnswer{to, request, std::move(message)});
+  if (stopped()) return;
+  if (to.name == name_) return host_->send(actors_->router, SendAnswerToSelf{request, std::move(message)});
+  const msg::Envelope envelope{name_, to.name + "/router", {}, request};
+  auto parcel = pack_message(envelope, message, packing_);
+  if (!parcel) {
+    if (const auto* reply = std::get_if<msg::Reply>(&message)) {  // nobody will ever get what it hands out
+      for (const msg::RRefHandout& handout : reply->value.refs) references_->take_back(handout);
+    }
+    Error error = parcel.error();
+    error.peer = name_;
+    error.execution = Execution::yes;
+    parcel = pack_message(envelope, msg::Failure{std::move(error)}, packing_);
+  }
+  host_->send(actors_->router, SendAnswer{to, std::move(parcel).value()});
 }
 
 void NodeCore::run(std::string label, std::function<void()> job, std::function<void(const Error&)> refused,
@@ -312,6 +366,11 @@ void NodeCore::on_link_up(const Peer& peer) {
 
 void NodeCore::on_frames(const NodeName& from, Incarnation incarnation, Frames frames) {
   traffic_.received(from, frames);
+  // Checked here, not in the router's turn: what is damaged counts as lost, and is sent again.
+  if (packing_.hashed && !is_intact(frames)) {
+    traffic_.damaged_by(from);
+    return;
+  }
   if (!stopped()) host_->send(actors_->router, FramesCame{from, incarnation, std::move(frames)});
 }
 
@@ -344,7 +403,7 @@ void NodeCore::dispatch(Delivery delivery) {
         using M = std::decay_t<decltype(message)>;
         using namespace msg;
         if constexpr (std::is_same_v<M, Call>) {
-          if (is_for_collectives(delivery.envelope)) return collectives_->handle(delivery);
+          if (is_for_collectives(delivery.envelope.to)) return collectives_->handle(delivery);
           host_->send(actors_->worker, CallArrived{std::move(delivery)});
         } else if constexpr (std::is_same_v<M, CallCancelled>) {
           served_calls_.cancelled({delivery.from, delivery.incarnation}, message.request);

@@ -30,6 +30,8 @@
 #include "actors/link.h"
 #include "actors/node_life.h"
 #include "actors/retry_budget.h"
+#include "actors/sessions/call_credit.h"
+#include "actors/sessions/parcel.h"
 #include "actors/served_calls.h"
 #include "actors/source_location.h"
 #include "actors/survey.h"
@@ -71,6 +73,7 @@ struct Request {
   std::vector<std::stop_token> cancelled_by = {};  ///< the first that stops ends it with `cancelled`
   std::optional<SourceLocation> site = {};         ///< where the program made it, for reports
   std::optional<Incarnation> life = {};            ///< what it is about belongs to that life of `to`: no other may get it
+  bool nested = false;                             ///< made inside a served function
 };
 
 /// Told exactly once, on whichever thread the answer came: must not block or run user code.
@@ -102,6 +105,7 @@ struct Delivery {
   msg::AnyMessage message;
   ReturnAddress answer;
   std::optional<TimePoint> due;  ///< when the requester stops waiting; nothing: while it lives
+  std::shared_ptr<CallCredit> credit = {};  ///< what a call holds of its caller's grant until it begins; null: nothing
 };
 
 /// What a node knows about itself, for debug info and tests.
@@ -215,6 +219,7 @@ class NodeCore final : public std::enable_shared_from_this<NodeCore>, private Li
   explicit NodeCore(NodeParts parts);
   void begin(std::size_t world_size);
   void send_answer(const NodeLife& to, RequestId request, msg::AnyMessage message);
+  void send_notification(NodeName to, std::optional<Incarnation> life, std::string actor, msg::AnyMessage message);
 
   void on_link_up(const Peer& peer) override;
   void on_frames(const NodeName& from, Incarnation incarnation, Frames frames) override;
@@ -243,6 +248,7 @@ class NodeCore final : public std::enable_shared_from_this<NodeCore>, private Li
   const std::shared_ptr<Executor> executor_;
   const std::unique_ptr<Link> link_;
   Lives lives_;
+  const Packing packing_;
   ServedCalls served_calls_;
   Traffic traffic_;
   RetryBudgets retry_budgets_;
@@ -256,6 +262,7 @@ class NodeCore final : public std::enable_shared_from_this<NodeCore>, private Li
   std::unique_ptr<Collectives> collectives_;
   std::unique_ptr<Actors> actors_;
   std::atomic<std::uint64_t> next_serial_{1};
+  std::atomic<std::uint64_t> next_request_{1};
   std::atomic<std::uint64_t> requests_started_{0};
   std::atomic<bool> stopped_{false};  // nothing is sent or asked any more
   std::atomic<bool> torn_down_{false};

@@ -97,7 +97,7 @@ std::optional<Incarnation> PayloadWriter::handed_out_to() const {
 
 msg::Payload PayloadWriter::finish() {
   Encoded encoded = archive_.finish();
-  msg::Payload payload{std::move(encoded.bytes), std::move(encoded.frames), {}, {}};
+  msg::Payload payload{make_frame(std::move(encoded.bytes)), std::move(encoded.frames), {}, {}};
   if (!sent_.empty()) {
     const auto id = scope_->node->next_id<BoundaryId>();
     scope_->node->contexts().record_send(*scope_->context, id, SendFn::make(sent_), to_.name);
@@ -109,7 +109,7 @@ msg::Payload PayloadWriter::finish() {
 }
 
 PayloadReader::PayloadReader(std::shared_ptr<NodeCore> node, const NodeName& from, msg::Payload payload)
-    : node_(std::move(node)), payload_(std::move(payload)), archive_(payload_.bytes, payload_.tensors, this) {
+    : node_(std::move(node)), payload_(std::move(payload)), archive_(payload_.bytes.bytes, payload_.tensors, this) {
   if (payload_.boundary) {
     const msg::BoundaryHeader& boundary = *payload_.boundary;
     recv_ = make_recv({boundary.context, boundary.id, from}, boundary.slots);

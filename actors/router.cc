@@ -6,21 +6,11 @@
 #include <set>
 #include <utility>
 
+#include "actors/sessions/packed_message.h"
 #include "messages/codec.h"
 
 namespace troupe::detail {
 namespace {
-
-std::chrono::microseconds remaining(std::optional<TimePoint> due, TimePoint now) {
-  if (!due) return std::chrono::microseconds{0};
-  // At least 1: zero says that there is no limit.
-  return std::max(std::chrono::duration_cast<std::chrono::microseconds>(*due - now), std::chrono::microseconds{1});
-}
-
-std::optional<TimePoint> due_of(const msg::Envelope& envelope, TimePoint now) {
-  if (envelope.deadline.count() <= 0) return std::nullopt;
-  return now + std::min<Duration>(envelope.deadline, std::chrono::hours(24 * 365));
-}
 
 void fail(CallTable<WaitingRequest>::Call& call, Error error, TimePoint now) {
   if (error.peer.empty()) {
@@ -34,11 +24,21 @@ void fail(CallTable<WaitingRequest>::Call& call, Error error, TimePoint now) {
 
 }  // namespace
 
-Router::Router(Peer self, Surroundings& surroundings, Lives& lives, msg::Checksum checksum, FailureDetectorOptions silence)
-    : self_(std::move(self)), surroundings_(surroundings), lives_(lives), checksum_(checksum), detector_(silence) {}
+Router::Router(Peer self, Surroundings& surroundings, Lives& lives, RouterOptions options)
+    : self_(std::move(self)),
+      surroundings_(surroundings),
+      lives_(lives),
+      options_(options),
+      self_account_(std::make_shared<CreditAccount>(surroundings.grant_soon({self_.name, self_.incarnation}))),
+      detector_(options.silence) {}
 
-void Router::request(TimePoint now, Request request, AnswerHandler done) {
-  if (stopped_ || (request.to != self_.name && !peers_.contains(request.to))) {
+// --- what leaves -----------------------------------------------------------------------------------------------------
+
+void Router::request(TimePoint now, PackedRequest packed, AnswerHandler done) {
+  Request& request = packed.request;
+  const auto known = peers_.find(request.to);
+  const bool local = request.to == self_.name;
+  if (stopped_ || (!local && known == peers_.end())) {
     done(refusal(request.to, request.operation));
     return;
   }
@@ -49,80 +49,133 @@ void Router::request(TimePoint now, Request request, AnswerHandler done) {
     done(std::move(late));
     return;
   }
-  const bool local = request.to == self_.name;
-  const Peer& peer = local ? self_ : peers_.at(request.to).peer;
+  const RequestId id = packed.id;
+  const Peer& peer = local ? self_ : known->second.peer;
   if (request.life && *request.life != peer.incarnation) return done(of_another_life(request));
-  const RequestId id =
-      calls_.add({peer.name, peer.incarnation}, request.due, std::move(request.operation), now,
-                                 {std::move(done), nullptr}, request.site);
+  calls_.add(id, {peer.name, peer.incarnation}, request.due, request.operation, now, {std::move(done), nullptr}, request.site);
   surroundings_.pending_changed(calls_.size());
   if (!request.cancelled_by.empty()) {
     auto watch = std::make_unique<StopWatch>(request.cancelled_by, [this, id] { surroundings_.cancel_soon(id); });
     calls_.find(id)->entry.watch = std::move(watch);
   }
-  msg::Envelope envelope{self_.name, request.to + "/" + request.actor, id, {}, remaining(request.due, now), {}};
-  if (local) {
-    surroundings_.deliver(self_, std::move(envelope), std::move(request.message), request.due);
-    return;
+  if (local) return request_self(std::move(packed));
+  packed.posting.request = id;
+  packed.posting.due = request.due;
+  auto sent = known->second.session->send(now, *std::move(packed.parcel), std::move(packed.posting));
+  if (sent) return put_on_link(now, known->second, std::move(sent).value());
+  if (auto call = calls_.cancel(id)) {
+    surroundings_.pending_changed(calls_.size());
+    Error error = sent.error();
+    error.execution = Execution::never;
+    fail(*call, std::move(error), now);
   }
-  const auto give_back = [&](Error error) {
-    if (auto call = calls_.cancel(id)) {
-      surroundings_.pending_changed(calls_.size());
-      error.execution = Execution::never;
-      fail(*call, std::move(error), now);
+}
+
+void Router::request_self(PackedRequest packed) {
+  if (packed.posting.of == Posting::Class::word) {
+    msg::Envelope envelope{self_.name, self_.name + "/" + packed.request.actor, packed.id, {}};
+    return surroundings_.deliver(self_, std::move(envelope), std::move(packed.request.message), packed.request.due, nullptr);
+  }
+  packed.request.nested = packed.posting.of == Posting::Class::nested_call;
+  self_calls(packed.request.nested ? Charge::nested : Charge::call).waiting.emplace_back(packed.id, std::move(packed.request));
+  admit_self();
+}
+
+/// Hands on as many calls of this node to itself as it would grant a peer.
+void Router::admit_self() {
+  for (const Charge charge : {Charge::call, Charge::nested}) {
+    SelfCalls& calls = self_calls(charge);
+    const SessionGrants& grants = options_.session.grants;
+    const std::uint64_t at_once = charge == Charge::nested ? grants.nested : grants.calls;
+    while (!calls.waiting.empty() && calls.sent - self_account_->calls(charge) < at_once) {
+      auto [id, request] = std::move(calls.waiting.front());
+      calls.waiting.pop_front();
+      if (calls_.find(id) == nullptr) continue;  // nobody waits for it any more
+      ++calls.sent;
+      msg::Envelope envelope{self_.name, self_.name + "/" + request.actor, id, {}};
+      surroundings_.deliver(self_, std::move(envelope), std::move(request.message), request.due,
+                            std::make_shared<CallCredit>(self_account_, charge, 0));
     }
-  };
-  auto frames = msg::encode(envelope, request.message, checksum_);
-  if (!frames) return give_back(frames.error());
-  auto sent = peers_.at(request.to).session->send(now, std::move(frames).value());
-  if (!sent) return give_back(sent.error());
-  put_on_link(now, request.to, std::move(sent.value().on_link));
+    if (!calls.waiting.empty()) self_account_->tell_at(charge, self_account_->calls(charge) + 1);
+  }
 }
 
 void Router::cancel(TimePoint now, RequestId request) {
   auto call = calls_.cancel(request);
   if (!call) return;
   surroundings_.pending_changed(calls_.size());
-  notify(now, call->peer.name, call->peer.incarnation, "worker", msg::CallCancelled{request});
-  fail(*call, cancelled_by_caller(), now);
+  Error error = cancelled_by_caller();
+  std::string waited_for;
+  if (take_back(now, *call, waited_for)) error.execution = Execution::never;
+  fail(*call, std::move(error), now);
 }
 
-void Router::notify(TimePoint now, const NodeName& to, std::optional<Incarnation> life, std::string actor,
-                    msg::AnyMessage message) {
-  if (stopped_) return;
-  msg::Envelope envelope{self_.name, to + "/" + actor, {}, {}, {}, {}};
-  if (to == self_.name) {
-    surroundings_.deliver(self_, std::move(envelope), std::move(message), std::nullopt);
-    return;
+/// Nobody waits for that call any more: stops it on its way, or tells who works on it. Returns whether it never ran, and
+/// never will, and what it waited for.
+bool Router::take_back(TimePoint now, const CallTable<WaitingRequest>::Call& call, std::string& waited_for) {
+  if (call.peer.name == self_.name) {
+    for (const SelfCalls& calls : self_calls_) {
+      if (std::ranges::none_of(calls.waiting, [&](const auto& waiting) { return waiting.first == call.request; })) continue;
+      waited_for = "this node to begin earlier calls of its own";
+      return true;
+    }
+    surroundings_.deliver(self_, {self_.name, self_.name + "/worker", {}, {}}, msg::CallCancelled{call.request}, std::nullopt,
+                          nullptr);
+    return false;
   }
+  const auto peer = peers_.find(call.peer.name);
+  if (peer == peers_.end() || peer->second.peer.incarnation != call.peer.incarnation) return false;
+  Session::TakenBack taken = peer->second.session->take_back(now, call.request);
+  put_on_link(now, peer->second, std::move(taken.on_link));
+  if (taken.in_time) {
+    waited_for = taken.granted ? "the connection to take it" : fmt::format("{} to begin earlier calls", call.peer.name);
+    return true;
+  }
+  say(now, peer->second, "worker", {}, msg::CallCancelled{call.request});
+  return false;
+}
+
+void Router::notify(TimePoint now, const NodeName& to, std::optional<Incarnation> life, Parcel parcel) {
   const auto peer = peers_.find(to);
-  if (peer == peers_.end() || (life && *life != peer->second.peer.incarnation)) return;  // gone: peer_down tells of it
-  auto frames = msg::encode(envelope, message, checksum_);
-  if (!frames) {
-    surroundings_.warn(fmt::format("{} to {} was not sent: {}", msg::word_of(message).name, to, frames.error().text()));
-    return;
-  }
-  auto sent = peer->second.session->send(now, std::move(frames).value(), Session::Admission::always);
-  if (sent) put_on_link(now, to, std::move(sent.value().on_link));
+  // Gone: peer_down tells of it.
+  if (stopped_ || peer == peers_.end() || (life && *life != peer->second.peer.incarnation)) return;
+  auto sent = peer->second.session->send(now, std::move(parcel));
+  if (sent) put_on_link(now, peer->second, std::move(sent).value());
 }
 
-void Router::answer(TimePoint now, const NodeLife& to, RequestId request, msg::AnyMessage message) {
-  if (to.name == self_.name) return complete(now, request, to, std::move(message));
+void Router::notify_self(const std::string& actor, msg::AnyMessage message) {
+  if (stopped_) return;
+  surroundings_.deliver(self_, {self_.name, self_.name + "/" + actor, {}, {}}, std::move(message), std::nullopt, nullptr);
+}
+
+void Router::answer(TimePoint now, const NodeLife& to, Parcel parcel) {
   const auto peer = peers_.find(to.name);
   if (peer == peers_.end() || peer->second.peer.incarnation != to.incarnation) return;  // the requester is gone
-  msg::Envelope envelope{self_.name, to.name + "/router", {}, request, {}, {}};
-  auto frames = msg::encode(envelope, message, checksum_);
-  if (!frames) {
-    surroundings_.not_sent(message);
-    Error error = frames.error();
-    error.peer = self_.name;
-    error.execution = Execution::yes;
-    frames = msg::encode(envelope, msg::Failure{std::move(error)});
-    if (!frames) return;
-  }
-  auto sent = peer->second.session->send(now, std::move(frames).value(), Session::Admission::always);
-  if (sent) put_on_link(now, to.name, std::move(sent.value().on_link));
+  auto sent = peer->second.session->send(now, std::move(parcel), {.of = Posting::Class::answer});
+  if (sent) put_on_link(now, peer->second, std::move(sent).value());
 }
+
+void Router::answer_self(TimePoint now, RequestId request, msg::AnyMessage message) {
+  complete(now, request, {self_.name, self_.incarnation}, std::move(message));
+}
+
+/// A word of the router's own.
+void Router::say(TimePoint now, PeerState& peer, const std::string& actor, RequestId answers, const msg::AnyMessage& message) {
+  const msg::Envelope envelope{self_.name, peer.peer.name + "/" + actor, {}, answers};
+  auto parcel = pack_message(envelope, message, options_.packing);
+  if (!parcel) return surroundings_.warn(fmt::format("{} to {} was not sent: {}", msg::word_of(message).name, peer.peer.name, parcel.error().text()));
+  auto sent = peer.session->send(now, std::move(parcel).value());
+  if (sent) put_on_link(now, peer, std::move(sent).value());
+}
+
+void Router::grant(TimePoint now, const NodeLife& peer) {
+  if (peer.name == self_.name) return admit_self();
+  const auto known = peers_.find(peer.name);
+  if (known == peers_.end() || known->second.peer.incarnation != peer.incarnation) return;
+  take(now, known->second, known->second.session->grant());
+}
+
+// --- connections -----------------------------------------------------------------------------------------------------
 
 void Router::link_up(TimePoint now, const Peer& peer) {
   if (stopped_) return;
@@ -139,7 +192,9 @@ void Router::link_up(TimePoint now, const Peer& peer) {
     lose(now, peer.name, restarted);
   }
   lives_.begin(peer);
-  peers_[peer.name] = {peer, std::make_unique<Session>(self_.incarnation, peer.incarnation), false};
+  const NodeLife life{peer.name, peer.incarnation};
+  auto session = std::make_unique<Session>(self_.incarnation, peer.incarnation, options_.session, surroundings_.grant_soon(life));
+  peers_[peer.name] = {peer, std::move(session), false};
   detector_.watch(peer.name, peer.incarnation, now);
   detector_due_ = now;
   surroundings_.peer_up(peer);
@@ -159,42 +214,93 @@ void Router::frames(TimePoint now, const NodeName& from, Incarnation incarnation
   auto received = state.session->receive(now, std::move(frames));
   if (!received) {
     surroundings_.warn(fmt::format("dropped bytes from {}: {}", from, received.error().text()));
+    const ErrorCode code = received.error().code;
+    if (code == ErrorCode::protocol_violation || code == ErrorCode::too_large) surroundings_.give_up(from, {});
     return;
   }
   if (const auto interval = received.value().promised) detector_.promised(from, incarnation, *interval);
-  put_on_link(now, from, std::move(received.value().on_link));
-  const Peer peer = state.peer;
-  for (Frames& body : received.value().delivered) {
-    auto decoded = msg::decode(body);
-    if (!decoded) {
-      surroundings_.warn(fmt::format("a message from {} cannot be read: {}", from, decoded.error().text()));
-      surroundings_.give_up(from, {});
-      return;
-    }
-    dispatch(now, peer, std::move(decoded).value());
+  take(now, state, std::move(received).value());
+}
+
+void Router::take(TimePoint now, PeerState& peer, Session::Received received) {
+  put_on_link(now, peer, std::move(received.on_link));
+  for (const Frame& header : received.no_memory_for) refuse_for_memory(now, peer, header);
+  const auto may_begin = [&](const Session::Delivered& message) {
+    return message.charge == Charge::none || (peer.held.empty() && peer.session->answer_bytes() <= options_.answer_bytes_max);
+  };
+  while (!peer.held.empty() && peer.session->answer_bytes() <= options_.answer_bytes_max) {
+    Session::Delivered message = std::move(peer.held.front());
+    peer.held.pop_front();
+    if (!open(now, peer, std::move(message))) return;
   }
-  if (received.value().goodbye) {
+  for (Session::Delivered& message : received.delivered) {
+    if (!may_begin(message)) {
+      peer.held.push_back(std::move(message));
+      continue;
+    }
+    if (!open(now, peer, std::move(message))) return;
+  }
+  if (received.goodbye) {
     Error left;
     left.code = ErrorCode::shutting_down;
     left.message = "it has shut down";
-    lose(now, from, left);
+    lose(now, NodeName(peer.peer.name), left);
   }
 }
 
-void Router::dispatch(TimePoint now, const Peer& from, msg::Decoded decoded) {
-  msg::Envelope& envelope = decoded.envelope;
+/// Decodes a message and hands it on. Returns false if it cannot be read: its sender is given up.
+bool Router::open(TimePoint now, const PeerState& peer, Session::Delivered message) {
+  const Peer from = peer.peer;
+  std::shared_ptr<CallCredit> credit;
+  if (message.charge != Charge::none) {
+    credit = std::make_shared<CallCredit>(peer.session->account(), message.charge, message.bytes);
+  }
+  auto decoded = msg::decode(message.frames);
+  if (!decoded) {
+    surroundings_.warn(fmt::format("a message from {} cannot be read: {}", from.name, decoded.error().text()));
+    surroundings_.give_up(from.name, {});
+    return false;
+  }
+  msg::Envelope& envelope = decoded.value().envelope;
   envelope.from = from.name;  // who the session says it is, not what the message claims
   if (envelope.in_reply_to.value != 0) {
-    return complete(now, envelope.in_reply_to, {from.name, from.incarnation}, std::move(decoded.message));
+    complete(now, envelope.in_reply_to, {from.name, from.incarnation}, std::move(decoded.value().message));
+  } else {
+    surroundings_.deliver(from, std::move(envelope), std::move(decoded.value().message), message.due, std::move(credit));
   }
-  const auto due = due_of(envelope, now);
-  surroundings_.deliver(from, std::move(envelope), std::move(decoded.message), due);
+  return true;
+}
+
+/// A message for which there is no memory here is answered, or is the answer: one call fails, and nothing else.
+void Router::refuse_for_memory(TimePoint now, const PeerState& peer, const Frame& header) {
+  const auto outside = msg::decode_header(header);
+  if (!outside) return surroundings_.warn(fmt::format("no memory for a message from {}, which cannot be read", peer.peer.name));
+  const NodeLife life{peer.peer.name, peer.peer.incarnation};
+  const msg::Envelope& envelope = outside.value().envelope;
+  Error error;
+  error.code = ErrorCode::resource_exhausted;
+  error.message = fmt::format("{} has no memory for {} bytes", self_.name, outside.value().bytes);
+  error.peer = self_.name;
+  error.incarnation = self_.incarnation;
+  if (envelope.in_reply_to.value != 0) {
+    error.execution = Execution::yes;
+    complete(now, envelope.in_reply_to, life, msg::Failure{std::move(error)});
+  } else if (envelope.request.value != 0) {
+    error.execution = Execution::never;
+    surroundings_.no_memory_for(life, envelope.request, std::move(error));
+  } else {
+    surroundings_.warn(fmt::format("lost a message from {}: {}", peer.peer.name, error.message));
+  }
 }
 
 void Router::complete(TimePoint now, RequestId request, const NodeLife& from, msg::AnyMessage message) {
   auto call = calls_.take(request, from);
   if (!call) return surroundings_.came_late(from, std::move(message));  // or a second time, or not from whom it was asked
   surroundings_.pending_changed(calls_.size());
+  if (const auto peer = peers_.find(from.name); peer != peers_.end() && peer->second.session->waiting_calls() > 0) {
+    // Answered before all of it has left: the rest need not leave.
+    put_on_link(now, peer->second, peer->second.session->take_back(now, request).on_link);
+  }
   if (auto* failure = std::get_if<msg::Failure>(&message)) {
     fail(*call, std::move(failure->error), now);
   } else {
@@ -203,7 +309,12 @@ void Router::complete(TimePoint now, RequestId request, const NodeLife& from, ms
 }
 
 void Router::tick(TimePoint now) {
-  for (auto& [name, state] : peers_) put_on_link(now, name, state.session->tick(now).on_link);
+  while (!due_.empty() && due_.begin()->first <= now) {
+    PeerState& peer = peers_.at(due_.begin()->second);
+    due_.erase(due_.begin());
+    peer.due.reset();
+    put_on_link(now, peer, peer.session->tick(now));
+  }
   auto expired = calls_.expire(now);
   if (!expired.empty()) surroundings_.pending_changed(calls_.size());
   for (auto& call : expired) {
@@ -211,15 +322,17 @@ void Router::tick(TimePoint now) {
     timeout.code = ErrorCode::timeout;
     timeout.message = fmt::format("no answer within {} ms",
                                   std::chrono::duration_cast<std::chrono::milliseconds>(*call.deadline - call.started).count());
-    timeout.execution = Execution::maybe;
-    notify(now, call.peer.name, call.peer.incarnation, "worker", msg::CallCancelled{call.request});
+    std::string waited_for;
+    const bool never = take_back(now, call, waited_for);
+    timeout.execution = never ? Execution::never : Execution::maybe;
+    if (never) timeout.message += ": it waited for " + waited_for;
     fail(call, std::move(timeout), now);
   }
   auto verdicts = detector_.tick(now);
   detector_due_ = verdicts.next;
   for (const auto& [peer, interval] : verdicts.heartbeats) {
     if (const auto known = peers_.find(peer); known != peers_.end()) {
-      surroundings_.transmit(peer, known->second.session->heartbeat(interval));
+      surroundings_.transmit(peer, LinkLane::express, known->second.session->heartbeat(interval));
     }
   }
   for (const auto& event : verdicts.events) reach(now, event.peer, event.incarnation, event.change, event.silence);
@@ -248,7 +361,7 @@ std::optional<TimePoint> Router::next_due() {
   const auto consider = [&next](std::optional<TimePoint> due) {
     if (due && (!next || *due < *next)) next = due;
   };
-  for (auto& [name, state] : peers_) consider(state.session->next_due());
+  if (!due_.empty()) consider(due_.begin()->first);
   consider(detector_due_);
   return next;
 }
@@ -256,26 +369,38 @@ std::optional<TimePoint> Router::next_due() {
 void Router::stop(TimePoint now, const Error& why) {
   if (stopped_) return;
   stopped_ = why;
-  for (auto& [name, state] : peers_) surroundings_.transmit(name, state.session->goodbye());
+  for (auto& [name, state] : peers_) {
+    Session::Packet goodbye = state.session->goodbye();
+    surroundings_.transmit(name, goodbye.lane, std::move(goodbye.frames));
+  }
   auto unanswered = calls_.fail_all();
   surroundings_.pending_changed(0);
   for (auto& call : unanswered) fail(call, why, now);
 }
 
-void Router::put_on_link(TimePoint now, const NodeName& to, std::vector<Frames> messages) {
-  if (messages.empty()) return;
-  detector_.sent(to, now);
-  for (Frames& message : messages) surroundings_.transmit(to, std::move(message));
+void Router::put_on_link(TimePoint now, PeerState& peer, Session::Packets packets) {
+  if (!packets.empty()) detector_.sent(peer.peer.name, now);
+  for (Session::Packet& packet : packets) surroundings_.transmit(peer.peer.name, packet.lane, std::move(packet.frames));
+  schedule(peer);
+}
+
+/// Keeps the time at which the session has something to do next: no other message has to look for it.
+void Router::schedule(PeerState& peer) {
+  const auto due = peer.session->next_due();
+  if (due == peer.due) return;
+  if (peer.due) due_.erase({*peer.due, peer.peer.name});
+  if (due) due_.emplace(*due, peer.peer.name);
+  peer.due = due;
 }
 
 void Router::lose(TimePoint now, const NodeName& name, const Error& why) {
   const auto known = peers_.find(name);
   const Peer peer = known->second.peer;
   std::set<RequestId> never_left;
-  for (const auto& unsent : known->second.session->close()) {
-    if (unsent.left) continue;
-    if (const auto outside = msg::decode_outside(unsent.body)) never_left.insert(outside.value().envelope.request);
+  for (const Session::Unacknowledged& call : known->second.session->close()) {
+    if (!call.left) never_left.insert(call.request);
   }
+  if (known->second.due) due_.erase({*known->second.due, name});
   peers_.erase(known);
   detector_.forget(name);
   Error error = why;

@@ -5,12 +5,15 @@
 // or ours (CT-1).
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <list>
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -21,7 +24,6 @@
 #include "actors/link.h"
 #include "actors/node_core.h"
 #include "actors/session.h"
-#include "messages/codec.h"
 
 namespace troupe::detail {
 
@@ -42,6 +44,21 @@ struct WaitingRequest {
   std::unique_ptr<StopWatch> watch;  ///< null if nothing may cancel it
 };
 
+/// A request, ready to go.
+struct PackedRequest {
+  Request request;               ///< without its message, if that is packed
+  RequestId id;                  ///< never given before
+  Posting posting;
+  std::optional<Parcel> parcel;  ///< nothing if it is for this node itself
+};
+
+struct RouterOptions {
+  Packing packing = {};
+  FailureDetectorOptions silence = {};
+  SessionOptions session = {};
+  std::size_t answer_bytes_max = std::size_t{256} << 20;  ///< not taken by a peer: no further call of it begins
+};
+
 /// Thread rule: one thread at a time; calls to Surroundings come on it.
 class Router {
  public:
@@ -49,13 +66,14 @@ class Router {
   class Surroundings {
    public:
     virtual ~Surroundings() = default;
-    virtual void transmit(const NodeName& to, Frames frames) = 0;
-    /// A message for an actor of this node; `expects_answer` if it is a request.
-    virtual void deliver(const Peer& from, msg::Envelope envelope, msg::AnyMessage message, std::optional<TimePoint> due) = 0;
+    virtual void transmit(const NodeName& to, LinkLane lane, Frames packet) = 0;
+    /// A message for an actor of this node; `credit`: what a call holds until it begins.
+    virtual void deliver(const Peer& from, msg::Envelope envelope, msg::AnyMessage message, std::optional<TimePoint> due,
+                         std::shared_ptr<CallCredit> credit) = 0;
     /// An answer for which nobody waits any more; what it carries must be released.
     virtual void came_late(const NodeLife& from, msg::AnyMessage answer) = 0;
-    /// An answer that cannot travel; what it hands out must be taken back.
-    virtual void not_sent(const msg::AnyMessage& answer) = 0;
+    /// There is no memory for the request: its sender must be told.
+    virtual void no_memory_for(const NodeLife& from, RequestId request, Error why) = 0;
     virtual void peer_up(const Peer& peer) = 0;
     virtual void peer_down(const Peer& peer, const Error& why) = 0;
     /// The connection to `peer` must be given up; it is told why.
@@ -65,23 +83,32 @@ class Router {
     virtual void warn(std::string text) = 0;
     /// Nobody waits for the answer to `request`: call cancel() soon, not from here. On any thread.
     virtual void cancel_soon(RequestId request) = 0;
+    /// Returns what is to be called, on any thread and at any time, even after the router is gone, when calls of `peer` have
+    /// begun: it lets grant() be called soon.
+    virtual std::function<void()> grant_soon(const NodeLife& peer) = 0;
   };
 
-  /// `checksum`: what the links do not guard.
   /// `lives`: hears of each end of a life before anybody else does.
-  Router(Peer self, Surroundings& surroundings, Lives& lives, msg::Checksum checksum = msg::Checksum::everything,
-                  FailureDetectorOptions silence = {});
+  Router(Peer self, Surroundings& surroundings, Lives& lives, RouterOptions options = {});
 
-  void request(TimePoint now, Request request, AnswerHandler done);
+  void request(TimePoint now, PackedRequest request, AnswerHandler done);
 
   /// Ends a request with `cancelled`, if it still waits, and tells who works on it.
   void cancel(TimePoint now, RequestId request);
 
   /// To whichever life has the name now, or to `life` only.
-  void notify(TimePoint now, const NodeName& to, std::optional<Incarnation> life, std::string actor, msg::AnyMessage message);
+  void notify(TimePoint now, const NodeName& to, std::optional<Incarnation> life, Parcel parcel);
+
+  void notify_self(const std::string& actor, msg::AnyMessage message);
 
   /// Only the life that asked gets the answer: its successor may wait for another answer under the same number.
-  void answer(TimePoint now, const NodeLife& to, RequestId request, msg::AnyMessage message);
+  void answer(TimePoint now, const NodeLife& to, Parcel parcel);
+
+  /// The answer to a request of this node to itself.
+  void answer_self(TimePoint now, RequestId request, msg::AnyMessage message);
+
+  /// Tells `peer`, or the calls of this node to itself, what has been granted.
+  void grant(TimePoint now, const NodeLife& peer);
 
   void link_up(TimePoint now, const Peer& peer);
   void link_down(TimePoint now, const NodeName& peer, Incarnation incarnation, const Error& why);
@@ -109,10 +136,25 @@ class Router {
     Peer peer;
     std::unique_ptr<Session> session;
     bool unreachable = false;
+    std::deque<Session::Delivered> held{};  ///< calls that wait until the peer has taken its answers
+    std::optional<TimePoint> due{};         ///< its place in due_
+  };
+  /// The calls of this node to itself that have not begun are bounded as those of a peer.
+  struct SelfCalls {
+    std::deque<std::pair<RequestId, Request>> waiting;
+    std::uint64_t sent = 0;
   };
 
-  void put_on_link(TimePoint now, const NodeName& to, std::vector<Frames> messages);
-  void dispatch(TimePoint now, const Peer& from, msg::Decoded decoded);
+  void say(TimePoint now, PeerState& peer, const std::string& actor, RequestId answers, const msg::AnyMessage& message);
+  void request_self(PackedRequest request);
+  void admit_self();
+  [[nodiscard]] SelfCalls& self_calls(Charge charge) { return self_calls_[charge == Charge::nested ? 1 : 0]; }
+  void put_on_link(TimePoint now, PeerState& peer, Session::Packets packets);
+  void schedule(PeerState& peer);
+  void take(TimePoint now, PeerState& peer, Session::Received received);
+  [[nodiscard]] bool open(TimePoint now, const PeerState& peer, Session::Delivered message);
+  void refuse_for_memory(TimePoint now, const PeerState& peer, const Frame& header);
+  [[nodiscard]] bool take_back(TimePoint now, const CallTable<WaitingRequest>::Call& call, std::string& waited_for);
   void complete(TimePoint now, RequestId request, const NodeLife& from, msg::AnyMessage message);
   void lose(TimePoint now, const NodeName& name, const Error& why);
   [[nodiscard]] Error refusal(const NodeName& to, const std::string& operation) const;
@@ -122,8 +164,11 @@ class Router {
   const Peer self_;
   Surroundings& surroundings_;
   Lives& lives_;
-  const msg::Checksum checksum_;
+  const RouterOptions options_;
   std::map<NodeName, PeerState> peers_;
+  std::set<std::pair<TimePoint, NodeName>> due_;  ///< when a session has something to do
+  const std::shared_ptr<CreditAccount> self_account_;
+  std::array<SelfCalls, 2> self_calls_;
   CallTable<WaitingRequest> calls_;
   FailureDetector detector_;
   std::optional<TimePoint> detector_due_;

@@ -5,7 +5,7 @@
 namespace troupe::detail {
 
 RouterActor::behavior_type router_actor(RouterActor::stateful_pointer<RouterState> self, RouterSetting setting) {
-  self->state.router = std::make_unique<Router>(setting.self, *setting.surroundings, *setting.lives, setting.checksum, setting.silence);
+  self->state.router = std::make_unique<Router>(setting.self, *setting.surroundings, *setting.lives, setting.options);
   self->state.setting = std::move(setting);
 
   // Every handler ends with this: asks to be woken for what is due next.
@@ -34,11 +34,23 @@ RouterActor::behavior_type router_actor(RouterActor::stateful_pointer<RouterStat
         settle();
       },
       [=](SendNotification& m) {
-        self->state.router->notify(now(), m.to, m.life, std::move(m.actor), std::move(m.message));
+        self->state.router->notify(now(), m.to, m.life, std::move(m.parcel));
+        settle();
+      },
+      [=](SendNotificationToSelf& m) {
+        self->state.router->notify_self(std::move(m.actor), std::move(m.message));
         settle();
       },
       [=](SendAnswer& m) {
-        self->state.router->answer(now(), m.to, m.request, std::move(m.message));
+        self->state.router->answer(now(), m.to, std::move(m.parcel));
+        settle();
+      },
+      [=](SendAnswerToSelf& m) {
+        self->state.router->answer_self(now(), m.request, std::move(m.message));
+        settle();
+      },
+      [=](const CallsBegan& m) {
+        self->state.router->grant(now(), m.peer);
         settle();
       },
       [=](const LinkCameUp& m) {

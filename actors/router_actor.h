@@ -14,7 +14,7 @@
 namespace troupe::detail {
 
 struct SendRequest {
-  Request request;
+  PackedRequest request;
   AnswerHandler done;
 };
 /// Nobody waits for its answer.
@@ -24,13 +24,23 @@ struct CancelRequest {
 struct SendNotification {
   NodeName to;
   std::optional<Incarnation> life;  ///< nothing: whoever has the name now
+  Parcel parcel;
+};
+struct SendNotificationToSelf {
   std::string actor;
   msg::AnyMessage message;
 };
 struct SendAnswer {
   NodeLife to;
+  Parcel parcel;
+};
+struct SendAnswerToSelf {
   RequestId request;
   msg::AnyMessage message;
+};
+/// Calls of a peer have begun: it may send more.
+struct CallsBegan {
+  NodeLife peer;
 };
 struct LinkCameUp {
   Peer peer;
@@ -68,6 +78,9 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::SendRequest)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::CancelRequest)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::SendNotification)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::SendAnswer)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::SendNotificationToSelf)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::SendAnswerToSelf)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::CallsBegan)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::LinkCameUp)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::LinkWentDown)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::FramesCame)
@@ -84,7 +97,10 @@ namespace troupe::detail {
 using RouterActor = caf::typed_actor<caf::reacts_to<SendRequest>,       //
                                      caf::reacts_to<CancelRequest>,     //
                                      caf::reacts_to<SendNotification>,  //
+                                     caf::reacts_to<SendNotificationToSelf>,  //
                                      caf::reacts_to<SendAnswer>,        //
+                                     caf::reacts_to<SendAnswerToSelf>,  //
+                                     caf::reacts_to<CallsBegan>,        //
                                      caf::reacts_to<LinkCameUp>,        //
                                      caf::reacts_to<LinkWentDown>,      //
                                      caf::reacts_to<FramesCame>,        //
@@ -98,8 +114,7 @@ struct RouterSetting {
   Peer self;
   Router::Surroundings* surroundings = nullptr;
   Lives* lives = nullptr;
-  msg::Checksum checksum = msg::Checksum::everything;
-  FailureDetectorOptions silence;
+  RouterOptions options;
   Clock* clock = nullptr;
   std::function<void(TimePoint)> wake_at;          ///< asks for a TickCame then
   ActorHost::Lost failed;                          ///< the node cannot go on

@@ -51,7 +51,8 @@ Result<ServedCall> open_call(NodeCore& node, const Delivery& delivery, const Wan
                     std::move(scope),
                     delivery.from,
                     delivery.answer,
-                    std::move(serving)};
+                    std::move(serving),
+                    delivery.credit};
 }
 
 namespace {
@@ -123,6 +124,7 @@ std::optional<Error> run_for(const ServedCall& call, const std::function<void()>
 }
 
 void run_function(const std::shared_ptr<const ServedCall>& call, TargetObject target, ValueHandler done) {
+  call->begin();
   if (auto error = unwanted(*call)) return done(*std::move(error));
   std::variant<ValueBox, LaterValue> outcome;
   const auto failure = run_for(*call, [&] {

@@ -26,6 +26,12 @@ struct ServedCall {
   NodeName caller;
   ReturnAddress answer;
   std::shared_ptr<ServedCalls::Serving> serving;  ///< null where a value is only sent
+  std::shared_ptr<CallCredit> credit;             ///< what it holds of its caller's grant until it begins; null: nothing
+
+  /// It begins, or never will: its caller may send another call.
+  void begin() const {
+    if (credit) credit->begin();
+  }
 };
 
 /// What the caller says about the function it wants.

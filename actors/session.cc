@@ -1,296 +1,328 @@
 #include "actors/session.h"
 
 #include <algorithm>
-#include <iterator>
 #include <string>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "actors/little_endian.h"
+
 namespace troupe {
 namespace {
 
-constexpr std::size_t kAheadBits = 64;
-constexpr std::uint64_t kPromiseMaxMs = 3'600'000;
+constexpr std::size_t kExpress = 0;
 
-std::size_t size_of(const Frames& frames) {
-  std::size_t bytes = 0;
-  for (const Frame& frame : frames) bytes += frame.bytes.size();
-  return bytes;
+SessionLane lane_at(std::size_t index) { return static_cast<SessionLane>(index); }
+
+LinkLane link_lane(SessionLane lane) { return lane == SessionLane::express ? LinkLane::express : LinkLane::bulk; }
+
+Charge charge_of(Posting::Class of) {
+  if (of == Posting::Class::call) return Charge::call;
+  return of == Posting::Class::nested_call ? Charge::nested : Charge::none;
 }
 
-std::string text(const Incarnation& incarnation) {
-  return fmt::format("{:016x}{:016x}", incarnation.high, incarnation.low);
+SessionLane bulk_lane(const Outgoing& message) {
+  if (message.charge == Charge::none) return message.is_answer ? SessionLane::answers : SessionLane::words;
+  return message.charge == Charge::nested ? SessionLane::nested : SessionLane::calls;
 }
 
 Error failure(ErrorCode code, std::string message) { return Error{.code = code, .message = std::move(message)}; }
 
 }  // namespace
 
-Session::Session(Incarnation self, Incarnation peer, SessionOptions options)
-    : self_(self), peer_(peer), options_(options) {}
-
-Result<Session::Sent> Session::send(TimePoint now, Frames body, Admission admission) {
-  if (closed_) return failure(ErrorCode::shutting_down, "the session is closed");
-  const std::size_t bytes = SessionHeader::kBytes + size_of(body);
-  if (admission == Admission::bounded && !pending_.empty() && pending_bytes_ + bytes > options_.queue_bytes_max) {
-    return failure(ErrorCode::resource_exhausted,
-                   fmt::format("the queue to the peer is full: {} bytes wait, {} more exceed {}", pending_bytes_, bytes,
-                               options_.queue_bytes_max));
+Session::Session(Incarnation self, Incarnation peer, SessionOptions options, std::function<void()> grants_changed)
+    : self_(self), peer_(peer), options_(options), account_(std::make_shared<CreditAccount>(std::move(grants_changed))) {
+  for (std::size_t lane = 0; lane < kSessionLanes; ++lane) {
+    out_.emplace_back(lane_at(lane), options_.out, lane != kExpress);
+    out_.back().grant(options_.first_grants.bytes[lane]);
+    in_.emplace_back(options_.in);
+    in_.back().told = options_.first_grants.bytes[lane];
   }
-  pending_.push_back(Pending{.body = std::move(body), .bytes = bytes, .due = {}});
-  pending_bytes_ += bytes;
-  ++counts_.accepted;
-  Sent sent{.number = first_ + pending_.size() - 1, .on_link = {}};
-  fill_window(now, sent.on_link);
-  return sent;
+  for (const Charge charge : {Charge::call, Charge::nested}) {
+    const SessionGrants& first = options_.first_grants;
+    side(charge).granted = side(charge).told = charge == Charge::call ? first.calls : first.nested;
+  }
 }
 
-Result<Session::Received> Session::receive(TimePoint now, Frames message) {
-  if (closed_) return failure(ErrorCode::shutting_down, "the session is closed");
-  const std::span<const std::byte> first = message.empty() ? std::span<const std::byte>{} : message.front().bytes;
-  const Result<SessionHeader> decoded = decode_session_header(first);
-  if (!decoded) {
-    ++counts_.refused;
-    return decoded.error();
-  }
-  const SessionHeader& header = decoded.value();
-  if (std::optional<Error> why = refusal(header, message.size())) {
-    ++counts_.refused;
-    return *std::move(why);
-  }
-  take_acknowledgement(header);
+// --- Sending ---------------------------------------------------------------------------------------------------------
 
-  Received out;
-  switch (header.kind) {
-    case SessionKind::data:
-      message.erase(message.begin());
-      take_data(now, header.number, std::move(message), out.delivered);
-      break;
-    case SessionKind::probe:
-      out.on_link.push_back(this->message(SessionKind::ack, header.number));
-      break;
-    case SessionKind::ack:
-      if (header.number != 0) resend_lost(now, header.number, out.on_link);
-      break;
-    case SessionKind::goodbye:
-      goodbye_after_ = header.number;
-      break;
-    case SessionKind::heartbeat:
-      out.promised = std::chrono::milliseconds(std::min(header.number, kPromiseMaxMs));
-      break;
+Result<Session::Packets> Session::send(TimePoint now, Parcel parcel, Posting posting) {
+  if (closed_) return failure(ErrorCode::shutting_down, "the session is closed");
+  auto message = std::make_shared<Outgoing>();
+  message->charge = charge_of(posting.of);
+  if (message->charge != Charge::none) {
+    const bool too_many = waiting_calls_ >= options_.waiting_calls_max;
+    const bool too_large = waiting_calls_ > 0 && waiting_bytes_ + parcel.bytes > options_.waiting_bytes_max;
+    if (too_many || too_large) {
+      return failure(ErrorCode::resource_exhausted,
+                     fmt::format("{} calls of {} bytes wait for the peer, at most {} of {}; one more has {} bytes", waiting_calls_,
+                                 waiting_bytes_, options_.waiting_calls_max, options_.waiting_bytes_max, parcel.bytes));
+    }
   }
-  fill_window(now, out.on_link);
-  if (ack_due_ && *ack_due_ <= now) out.on_link.push_back(this->message(SessionKind::ack, 0));
-  if (goodbye_after_ && delivered_ >= *goodbye_after_ && !goodbye_told_) out.goodbye = goodbye_told_ = true;
-  return out;
+  message->parcel = std::move(parcel);
+  message->is_answer = posting.of == Posting::Class::answer;
+  message->request = posting.request;
+  message->due = posting.due;
+  message->order_key = std::move(posting.order_key);
+  ++accepted_;
+  if (message->is_answer) answer_bytes_ += message->parcel.bytes;
+  if (message->charge == Charge::none) {
+    enqueue(std::move(message));
+  } else {
+    ++waiting_calls_;
+    waiting_bytes_ += message->parcel.bytes;
+    if (message->request.value != 0) calls_.emplace(message->request.value, message);
+    if (!message->order_key.empty()) {
+      Key& key = keys_[message->order_key];
+      if (key.waiting++ > 0) {  // behind the one that waits already
+        message->charge = key.charge;
+      } else if (key.bulk > 0) {  // behind the one on its way
+        message->charge = charge_in(key.lane).value_or(message->charge);
+      }
+      key.charge = message->charge;
+    }
+    side(message->charge).waiting.push_back(std::move(message));
+    admit();
+  }
+  Packets packets;
+  fill(now, packets);
+  ask_for_calls(now, packets);
+  return packets;
 }
 
-Session::Due Session::tick(TimePoint now) {
-  Due due;
-  if (closed_) return due;
-  resend_due(now, due.on_link);
-  if (ack_due_ && *ack_due_ <= now) due.on_link.push_back(message(SessionKind::ack, 0));
-  due.next = next_due();
-  return due;
+/// Lets as many calls leave as the peer grants.
+void Session::admit() {
+  for (CallSide& side : sides_) {
+    while (!side.waiting.empty() && side.sent < side.granted) {
+      SharedOutgoing message = std::move(side.waiting.front());
+      side.waiting.pop_front();
+      if (!message->order_key.empty()) --keys_[message->order_key].waiting;
+      if (message->taken_back) {
+        forget_key(message->order_key);
+        continue;
+      }
+      ++side.sent;
+      message->admitted = true;
+      enqueue(std::move(message));
+    }
+  }
+}
+
+void Session::enqueue(SharedOutgoing message) {
+  const bool small = message->parcel.pieces.size() == 1 && message->parcel.bytes <= Packing{}.whole_bytes_max;
+  SessionLane lane = small ? SessionLane::express : bulk_lane(*message);
+  if (!message->order_key.empty()) {
+    Key& key = keys_[message->order_key];
+    if (key.bulk > 0) lane = key.lane;
+    message->keeps_order = lane != SessionLane::express && key.express > 0;
+    if (lane == SessionLane::express) {
+      ++key.express;
+    } else {
+      ++key.bulk;
+      key.lane = lane;
+    }
+  }
+  message->lane = index_of(lane);
+  out_[message->lane].push(std::move(message));
+}
+
+void Session::fill(TimePoint now, Packets& packets) {
+  const OutLane::Emit emit = emit_into(packets);
+  const auto send_one = [&](std::size_t lane) {
+    Outgoing* next = out_[lane].front();
+    if (next != nullptr && next->keeps_order && next->left == 0) {
+      if (out_[kExpress].front() != nullptr) return false;  // what must precede it has not left
+      next->after = out_[kExpress].last_sent();
+    }
+    const OutLane::Step step = out_[lane].send_one(now, emit);
+    if (step.ended) ended(step.ended);
+    return step.sent;
+  };
+  while (send_one(kExpress)) {
+  }
+  for (bool more = true; more;) {  // the lanes take turns
+    more = false;
+    for (std::size_t lane = kExpress + 1; lane < kSessionLanes; ++lane) more = send_one(lane) || more;
+  }
+}
+
+/// All of a message that will ever leave has left.
+void Session::ended(const SharedOutgoing& message) {
+  if (message->charge == Charge::none || message->taken_back) return;
+  --waiting_calls_;
+  waiting_bytes_ -= message->parcel.bytes;
+}
+
+/// The peer has all of it, or the word that it will not come.
+void Session::arrived(const Outgoing& message) {
+  if (message.is_answer) answer_bytes_ -= message.parcel.bytes;
+  if (message.request.value != 0) calls_.erase(message.request.value);
+  if (message.order_key.empty()) return;
+  Key& key = keys_[message.order_key];
+  --(message.lane == kExpress ? key.express : key.bulk);
+  forget_key(message.order_key);
+}
+
+void Session::forget_key(const std::string& key) {
+  const auto found = keys_.find(key);
+  if (found == keys_.end()) return;
+  const Key& state = found->second;
+  if (state.waiting == 0 && state.bulk == 0 && state.express == 0) keys_.erase(found);
+}
+
+Session::TakenBack Session::take_back(TimePoint now, RequestId request) {
+  const auto found = calls_.find(request.value);
+  if (found == calls_.end() || found->second->left_whole()) return {};
+  Outgoing& message = *found->second;
+  message.taken_back = true;
+  --waiting_calls_;
+  waiting_bytes_ -= message.parcel.bytes;
+  for (std::size_t i = message.left; i < message.parcel.pieces.size(); ++i) message.parcel.pieces[i].frames.clear();
+  if (message.admitted && message.left == 0) {  // the peer never hears of it
+    --side(message.charge).sent;
+    if (!message.order_key.empty()) {
+      Key& key = keys_[message.order_key];
+      --(message.lane == kExpress ? key.express : key.bulk);
+      forget_key(message.order_key);
+    }
+  }
+  calls_.erase(found);
+  TakenBack taken{.in_time = true, .granted = message.admitted, .on_link = {}};
+  admit();
+  fill(now, taken.on_link);
+  return taken;
+}
+
+void Session::ask_for_calls(TimePoint now, Packets& packets) {
+  const bool waits = std::ranges::any_of(sides_, [](const CallSide& side) { return !side.waiting.empty(); });
+  if (!waits) {
+    asking_ = Duration{0};
+  } else if (asking_ == Duration{0}) {
+    asking_ = options_.out.resend_first;
+    ask_at_ = now + asking_;
+  } else if (ask_at_ <= now) {
+    asking_ = std::min(options_.out.resend_max, std::chrono::duration_cast<Duration>(asking_ * options_.out.resend_growth));
+    ask_at_ = now + asking_;
+    out_[kExpress].ask(emit_into(packets));
+  }
+}
+
+OutLane::Emit Session::emit_into(Packets& packets) {
+  return [this, &packets](const SessionHeader& header, const Frames& frames) { emit(packets, header, frames); };
+}
+
+// Every packet that leaves acknowledges one lane, the one that has waited longest, and repeats the grants.
+void Session::emit(Packets& packets, SessionHeader header, const Frames& frames) {
+  const std::size_t acked = header.kind == SessionKind::ack ? index_of(header.acked_lane) : lane_to_acknowledge();
+  header.from = self_;
+  header.to = peer_;
+  header.acked_lane = lane_at(acked);
+  header.ack = in_[acked].lane.delivered();
+  header.ahead = in_[acked].lane.ahead_bits();
+  header.bytes_granted = in_[acked].told = bytes_grant(acked);
+  header.calls_granted = side(Charge::call).told = calls_grant(Charge::call);
+  header.nested_granted = side(Charge::nested).told = calls_grant(Charge::nested);
+  in_[acked].lane.acknowledged();
+  Packet packet{.lane = header.kind == SessionKind::ack ? LinkLane::express : link_lane(header.lane), .frames = {}};
+  packet.frames.reserve(1 + frames.size());
+  packet.frames.push_back(encode(header));
+  packet.frames.insert(packet.frames.end(), frames.begin(), frames.end());
+  packets.push_back(std::move(packet));
+}
+
+std::size_t Session::lane_to_acknowledge() const {
+  std::size_t first = kExpress;
+  for (std::size_t lane = 1; lane < kSessionLanes; ++lane) {
+    const auto due = in_[lane].lane.ack_due();
+    const auto before = in_[first].lane.ack_due();
+    if (due && (!before || *due < *before)) first = lane;
+  }
+  return first;
+}
+
+void Session::acknowledge(Packets& packets, std::size_t lane, std::uint64_t answered_probe) {
+  emit(packets,
+       {.kind = SessionKind::ack, .lane = lane_at(lane), .number = answered_probe, .acked_lane = lane_at(lane)}, {});
+}
+
+Session::Packets Session::tick(TimePoint now) {
+  Packets packets;
+  if (closed_) return packets;
+  for (OutLane& lane : out_) lane.tick(now, emit_into(packets));
+  ask_for_calls(now, packets);
+  for (std::size_t lane = 0; lane < kSessionLanes; ++lane) {
+    if (const auto due = in_[lane].lane.ack_due(); due && *due <= now) acknowledge(packets, lane, 0);
+  }
+  return packets;
 }
 
 std::optional<TimePoint> Session::next_due() const {
-  std::optional<TimePoint> next = ack_due_;
-  for (std::size_t i = 0; i < reach(); ++i) {
-    const Pending& pending = pending_[i];
-    if (!pending.arrived && (!next || pending.due < *next)) next = pending.due;
+  std::optional<TimePoint> next;
+  const auto consider = [&next](std::optional<TimePoint> due) {
+    if (due && (!next || *due < *next)) next = due;
+  };
+  for (std::size_t lane = 0; lane < kSessionLanes; ++lane) {
+    consider(out_[lane].next_due());
+    consider(in_[lane].lane.ack_due());
   }
+  if (asking_ > Duration{0}) consider(ask_at_);
   return next;
 }
 
 Frames Session::heartbeat(Duration interval) {
   const auto ms = std::chrono::ceil<std::chrono::milliseconds>(interval).count();
-  return message(SessionKind::heartbeat, static_cast<std::uint64_t>(ms));
+  Packets packets;
+  emit(packets, {.kind = SessionKind::heartbeat, .number = static_cast<std::uint64_t>(ms)}, {});
+  return std::move(packets.front().frames);
 }
 
-Frames Session::goodbye() { return message(SessionKind::goodbye, first_ + pending_.size() - 1); }
+// Behind its header: after which sequence number of each lane nothing follows.
+Session::Packet Session::goodbye() {
+  std::vector<std::byte> last(kSessionLanes * sizeof(std::uint64_t));
+  for (std::size_t lane = 0; lane < kSessionLanes; ++lane) {
+    detail::store_little_endian(std::span(last).subspan(lane * sizeof(std::uint64_t)), out_[lane].last_to_send());
+  }
+  const Frames behind{make_frame(std::move(last))};
+  Packets packets;
+  emit(packets, {.kind = SessionKind::goodbye, .hash = hash_of(behind)}, behind);
+  return std::move(packets.front());
+}
 
 std::vector<Session::Unacknowledged> Session::close() {
   closed_ = true;
-  std::vector<Unacknowledged> left_over;
-  left_over.reserve(pending_.size());
-  std::uint64_t number = first_;
-  for (Pending& pending : pending_) {
-    left_over.push_back({.number = number++, .body = std::move(pending.body), .left = pending.left});
-  }
-  first_ = number;
-  pending_.clear();
-  early_.clear();
-  pending_bytes_ = in_flight_bytes_ = early_bytes_ = in_window_ = 0;
-  ack_due_.reset();
-  return left_over;
+  std::vector<Unacknowledged> calls;
+  calls.reserve(calls_.size());
+  for (const auto& [request, message] : calls_) calls.push_back({message->request, message->left_whole()});
+  calls_.clear();
+  keys_.clear();
+  for (CallSide& side : sides_) side.waiting.clear();
+  for (OutLane& lane : out_) static_cast<void>(lane.close());
+  in_.clear();
+  for (std::size_t lane = 0; lane < kSessionLanes; ++lane) in_.emplace_back(options_.in);
+  waiting_calls_ = waiting_bytes_ = answer_bytes_ = 0;
+  asking_ = Duration{0};
+  return calls;
 }
 
-// Every message that leaves carries the newest acknowledgement, so none is owed afterwards.
-Frames Session::message(SessionKind kind, std::uint64_t number) {
-  ack_due_.reset();
-  unacked_messages_ = unacked_bytes_ = 0;
-  return Frames{encode(SessionHeader{
-      .kind = kind, .from = self_, .to = peer_, .number = number, .ack = delivered_, .ahead = ahead_bits()})};
+bool Session::flushed() const {
+  return std::ranges::all_of(out_, &OutLane::empty) && waiting_calls_ == 0;
 }
 
-// A probe has an empty second frame: a link may let messages of a single frame overtake, and a probe must not.
-Frames Session::probe() {
-  Frames frames = message(SessionKind::probe, ++counts_.probes);
-  frames.emplace_back();
-  return frames;
+std::size_t Session::early_packets() const {
+  std::size_t packets = 0;
+  for (const Incoming& in : in_) packets += in.lane.early();
+  return packets;
 }
 
-Frames Session::transmit(TimePoint now, std::size_t index) {
-  Pending& pending = pending_[index];
-  if (pending.left) {
-    ++counts_.resent;
-    pending.interval = std::min(options_.resend_max, std::chrono::duration_cast<Duration>(
-                                                         pending.interval * options_.resend_growth));
-  } else {
-    pending.left = true;
-    pending.interval = options_.resend_first;
-    in_flight_bytes_ += pending.bytes;
+SessionCounts Session::counts() const {
+  SessionCounts counts{.accepted = accepted_, .delivered = delivered_, .duplicates = duplicates_, .refused = refused_,
+                       .overflow = overflow_};
+  for (const OutLane& lane : out_) {
+    counts.resent += lane.resent();
+    counts.probes += lane.probes();
   }
-  pending.due = now + pending.interval;
-  pending.probes_before = counts_.probes;
-  Frames frames = message(SessionKind::data, first_ + index);
-  frames.insert(frames.end(), pending.body.begin(), pending.body.end());
-  return frames;
+  return counts;
 }
-
-void Session::fill_window(TimePoint now, std::vector<Frames>& on_link) {
-  while (in_window_ < pending_.size() && in_window_ < options_.window_messages) {
-    on_link.push_back(transmit(now, in_window_++));
-  }
-}
-
-// What left before the probe and is still missing after its answer was lost: the data lane keeps its order.
-void Session::resend_lost(TimePoint now, std::uint64_t answered_probe, std::vector<Frames>& on_link) {
-  bool resent = false;
-  for (std::size_t i = 0; i < reach(); ++i) {
-    if (pending_[i].arrived || pending_[i].probes_before >= answered_probe) continue;
-    on_link.push_back(transmit(now, i));
-    resent = true;
-  }
-  // There may be losses beyond what one answer can tell: ask again right behind.
-  if (resent && in_window_ > reach()) on_link.push_back(probe());
-}
-
-void Session::resend_due(TimePoint now, std::vector<Frames>& on_link) {
-  const bool ask_first = in_flight_bytes_ > options_.resend_bytes_max;
-  bool overdue = false;
-  for (std::size_t i = 0; i < reach(); ++i) {
-    Pending& pending = pending_[i];
-    if (pending.arrived || pending.due > now) continue;
-    overdue = true;
-    if (!ask_first) {
-      on_link.push_back(transmit(now, i));
-      continue;
-    }
-    pending.due = now + pending.interval;
-    pending.interval =
-        std::min(options_.resend_max, std::chrono::duration_cast<Duration>(pending.interval * options_.resend_growth));
-  }
-  if (overdue && ask_first) on_link.push_back(probe());
-}
-
-std::optional<Error> Session::refusal(const SessionHeader& header, std::size_t frames) const {
-  if (header.from != peer_ || header.to != self_) {
-    return failure(ErrorCode::peer_restarted,
-                   fmt::format("message from incarnation {} to {} in the session from {} to {}", text(header.from),
-                               text(header.to), text(peer_), text(self_)));
-  }
-  const std::uint64_t sent = first_ + in_window_ - 1;
-  if (header.ack > sent) {
-    return failure(ErrorCode::protocol_violation,
-                   fmt::format("acknowledges message {}, but only {} were sent", header.ack, sent));
-  }
-  if (header.kind == SessionKind::data && header.number == 0) {
-    return failure(ErrorCode::protocol_violation, "data without a sequence number");
-  }
-  if (header.kind == SessionKind::ack && header.number > counts_.probes) {
-    return failure(ErrorCode::protocol_violation,
-                   fmt::format("answers probe {}, but only {} were sent", header.number, counts_.probes));
-  }
-  const std::size_t frames_max = header.kind == SessionKind::probe ? 2 : 1;
-  if (header.kind != SessionKind::data && frames > frames_max) {
-    return failure(ErrorCode::protocol_violation, fmt::format("control message of {} frames", frames));
-  }
-  return std::nullopt;
-}
-
-void Session::take_acknowledgement(const SessionHeader& header) {
-  if (header.ack + 1 < first_) return;  // an old one that was overtaken
-  while (first_ <= header.ack) {
-    const Pending& pending = pending_.front();
-    pending_bytes_ -= pending.bytes;
-    if (!pending.arrived) in_flight_bytes_ -= pending.bytes;
-    pending_.pop_front();
-    --in_window_;
-    ++first_;
-  }
-  for (std::size_t bit = 0; bit < kAheadBits && bit + 1 < in_window_; ++bit) {
-    Pending& pending = pending_[bit + 1];
-    if ((header.ahead >> bit & 1U) == 0 || pending.arrived) continue;
-    pending.arrived = true;
-    in_flight_bytes_ -= pending.bytes;
-  }
-}
-
-void Session::take_data(TimePoint now, std::uint64_t number, Frames body, std::vector<Frames>& delivered) {
-  if (number <= delivered_ || early_.contains(number)) {
-    ++counts_.duplicates;
-    ack_due_ = now;  // the acknowledgement was lost, or is late
-    return;
-  }
-  if (number == delivered_ + 1) {
-    deliver(now, std::move(body), delivered);
-    for (auto next = early_.begin(); next != early_.end() && next->first == delivered_ + 1; next = early_.begin()) {
-      early_bytes_ -= size_of(next->second);
-      Frames early = std::move(next->second);
-      early_.erase(next);
-      deliver(now, std::move(early), delivered);
-    }
-    return;
-  }
-  const std::size_t bytes = size_of(body);
-  const bool too_many = number - delivered_ > options_.window_messages;
-  const bool too_large = !early_.empty() && early_bytes_ + bytes > options_.queue_bytes_max;
-  if (too_many || too_large) {
-    ++counts_.overflow;
-    return;
-  }
-  if (early_.empty()) ack_due_ = now;  // tells of the gap as soon as it opens
-  early_bytes_ += bytes;
-  early_.emplace(number, std::move(body));
-}
-
-void Session::deliver(TimePoint now, Frames body, std::vector<Frames>& delivered) {
-  ++delivered_;
-  ++counts_.delivered;
-  ++unacked_messages_;
-  unacked_bytes_ += size_of(body);
-  if (unacked_messages_ >= options_.ack_messages || unacked_bytes_ >= options_.ack_bytes) {
-    ack_due_ = now;
-  } else if (!ack_due_) {
-    ack_due_ = now + options_.ack_delay;
-  }
-  delivered.push_back(std::move(body));
-}
-
-std::uint64_t Session::ahead_bits() const {
-  std::uint64_t bits = 0;
-  for (const auto& [number, body] : early_) {
-    const std::uint64_t bit = number - delivered_ - 2;
-    if (bit >= kAheadBits) break;
-    bits |= std::uint64_t{1} << bit;
-  }
-  return bits;
-}
-
-// How many of the first messages in flight an acknowledgement can tell apart.
-std::size_t Session::reach() const { return std::min(in_window_, kAheadBits + 1); }
 
 }  // namespace troupe

@@ -1,31 +1,47 @@
-// Reliable, ordered, exactly-once delivery between two incarnations over a link that may lose, repeat or reorder.
+// Reliable, exactly-once delivery between two incarnations over a link that may lose, repeat, reorder or damage packets.
 #pragma once
 
-#include <chrono>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <map>
+#include <functional>
+#include <memory>
 #include <optional>
+#include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "actors/clock.h"
 #include "actors/link.h"
 #include "actors/session_header.h"
+#include "actors/sessions/assembly.h"
+#include "actors/sessions/call_credit.h"
+#include "actors/sessions/in_lane.h"
+#include "actors/sessions/out_lane.h"
+#include "actors/sessions/parcel.h"
 #include "messages/error.h"
 
 namespace troupe {
 
+/// How much of one peer's messages a node takes before it has worked on them.
+struct SessionGrants {
+  std::uint64_t calls = 1024;  ///< that have not begun
+  std::uint64_t nested = 256;  ///< likewise, of those made inside served functions
+  /// Bytes of large messages, by lane: calls that have not begun, answers and words on their way. One message that is
+  /// larger is granted when it is alone. Express: not used, small messages are bounded by the window and the calls.
+  std::array<std::uint64_t, kSessionLanes> bytes{0, 64 << 20, 32 << 20, 64 << 20, 64 << 20};
+};
+
 struct SessionOptions {
-  Duration resend_first = std::chrono::milliseconds{200};
-  Duration resend_max = std::chrono::seconds{2};
-  double resend_growth = 1.5;
-  Duration ack_delay = std::chrono::milliseconds{20};
-  std::size_t ack_messages = 32;           ///< acknowledged at once after so many messages,
-  std::size_t ack_bytes = 64 << 10;        ///< or so many bytes: the sender's memory is held until then
-  std::size_t window_messages = 4096;      ///< sent and not acknowledged; also bounds the receiver's reorder buffer
-  std::size_t queue_bytes_max = 64 << 20;  ///< accepted and not acknowledged; one larger message is taken when empty
-  std::size_t resend_bytes_max = 256 << 10;  ///< with more than this in flight the peer is asked before anything is resent
+  InLaneOptions in = {};
+  OutLaneOptions out = {};
+  AssemblyLimits assembly = {};
+  SessionGrants grants = {};
+  /// What both sides take for granted before the peer has said more. `grants` is not below it.
+  SessionGrants first_grants{.calls = 64, .nested = 16, .bytes = {0, 1 << 20, 1 << 20, 1 << 20, 1 << 20}};
+  std::size_t waiting_calls_max = 200'000;              ///< calls that have not left, to this peer
+  std::size_t waiting_bytes_max = std::size_t{1} << 30;  ///< likewise; one larger call is taken when none waits
 };
 
 /// Counts since the session began, for tests and debug info.
@@ -34,129 +50,204 @@ struct SessionCounts {
   std::uint64_t resent = 0;      ///< transmissions after the first
   std::uint64_t probes = 0;
   std::uint64_t delivered = 0;
-  std::uint64_t duplicates = 0;  ///< arrived again and were ignored
-  std::uint64_t refused = 0;     ///< bytes that were not a message of this session
+  std::uint64_t duplicates = 0;  ///< packets that arrived again and were ignored
+  std::uint64_t refused = 0;     ///< bytes that were not a packet of this session
   std::uint64_t overflow = 0;    ///< beyond the reorder buffer and ignored: the peer resends
   friend bool operator==(const SessionCounts&, const SessionCounts&) = default;
 };
 
+/// What a message is to a session.
+struct Posting {
+  enum class Class : std::uint8_t {
+    word,         ///< of the runtime: never refused, and bounded by what it answers
+    call,         ///< waits until the peer grants it
+    nested_call,  ///< likewise, made inside a served function
+    answer,       ///< waits for no call
+  };
+  Class of = Class::word;
+  RequestId request{};             ///< of a call: names it in `take_back` and `close`
+  std::optional<TimePoint> due{};  ///< when its sender stops waiting: what remains is written when it leaves
+  std::string order_key{};         ///< messages of one key are delivered in the order of `send`, whatever their size
+};
+
 /// One side of the conversation between this incarnation and one incarnation of a peer.
 ///
-/// A plain class: it starts nothing, reads no clock and touches no link; time comes in and messages go out as values.
-/// The caller puts every returned message on the link, in order. Thread rule: one thread at a time.
+/// A plain class: it starts nothing, reads no clock and touches no link; time comes in and packets go out as values.
+/// The caller puts every returned packet on the link, in order. Thread rule: one thread at a time.
 ///
 /// Invariants (SE-n):
-///  1. what `receive` delivers is a prefix of what the peer's `send` accepted, in order, each once;
+///  1. each accepted message that is not taken back is delivered once, in the order of its lane and of its key;
 ///  2. a message's frames are held until it is acknowledged, and not longer;
-///  3. bytes from another incarnation, or that are no session message, change nothing;
-///  4. memory is bounded: queue_bytes_max for sending and as much for reordering, one larger message aside.
-///
-/// Loss: after resend_first, growing by resend_growth, unacknowledged messages are sent again. With much in flight
-/// silence usually means a slow link, so only a probe is sent: behind the data on the same lane, its answer says what
-/// was lost.
+///  3. bytes from another incarnation, or that are no packet, change nothing;
+///  4. memory for receiving is bounded: the grants, one larger message per lane that was granted alone, and what is early;
+///  5. a message waits only for grants of its own lane and charge, and for earlier ones of its key;
+///  6. a call that was taken back before its last piece left is never delivered.
 class Session {
  public:
-  Session(Incarnation self, Incarnation peer, SessionOptions options = {});
+  /// `grants_changed` is called, on any thread, when calls have begun that the peer should hear of: call `grant` soon.
+  Session(Incarnation self, Incarnation peer, SessionOptions options = {}, std::function<void()> grants_changed = [] {});
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
 
-  enum class Admission {
-    bounded,  ///< refused with resource_exhausted when the queue is full
-    always,   ///< replies, acknowledgements and deletes: refusing them would lose what the queue is for
+  struct Packet {
+    LinkLane lane = LinkLane::express;
+    Frames frames;
   };
+  using Packets = std::vector<Packet>;
 
-  struct Sent {
-    std::uint64_t number = 0;     ///< names the message in `close`
-    std::vector<Frames> on_link;  ///< empty when the window is full: it leaves with a later acknowledgement
+  /// Takes one message. Errors: resource_exhausted for a call beyond what may wait (nothing was taken), shutting_down
+  /// after `close`.
+  [[nodiscard]] Result<Packets> send(TimePoint now, Parcel parcel, Posting posting = {});
+
+  struct TakenBack {
+    bool in_time = false;  ///< the peer will never have all of it
+    bool granted = false;  ///< it waited for the connection, not for the peer to begin earlier calls
+    Packets on_link;
   };
+  /// Nobody waits for the answer to that call any more.
+  [[nodiscard]] TakenBack take_back(TimePoint now, RequestId request);
 
-  /// Takes one message. Errors: resource_exhausted (nothing was taken), shutting_down after `close`.
-  [[nodiscard]] Result<Sent> send(TimePoint now, Frames body, Admission admission = Admission::bounded);
-
+  struct Delivered {
+    Frames frames;
+    std::optional<TimePoint> due;  ///< when its sender stops waiting
+    Charge charge = Charge::none;
+    std::uint64_t bytes = 0;       ///< that it holds of the lane's grant; for CallCredit
+  };
   struct Received {
-    std::vector<Frames> delivered;  ///< in order, session header removed
-    std::vector<Frames> on_link;
+    std::vector<Delivered> delivered;  ///< in the order in which they may be worked on
+    std::vector<Frame> no_memory_for;  ///< frame 0 of messages that will not be delivered
+    Packets on_link;
     std::optional<Duration> promised;  ///< the peer will be heard again within that time
     bool goodbye = false;  ///< the peer said that nothing follows, and everything before has been delivered
   };
 
-  /// Takes one message from the link. Errors, after which the session is as before: `decode`, `version_mismatch`,
-  /// `peer_restarted` (from or for another incarnation), `protocol_violation` (acknowledges what was never sent, ...).
-  [[nodiscard]] Result<Received> receive(TimePoint now, Frames message);
+  /// Takes one packet from the link. Errors: `decode`, `version_mismatch`, `peer_restarted` (from or for another
+  /// incarnation), after which the session is as before; `protocol_violation` or `too_large` from a peer that does not
+  /// keep to the rules: the session is of no use any more.
+  [[nodiscard]] Result<Received> receive(TimePoint now, Frames packet);
 
-  struct Due {
-    std::vector<Frames> on_link;
-    std::optional<TimePoint> next;  ///< when to call again at the latest; none: nothing is waiting
-  };
+  /// Tells the peer what it may send now; delivers nothing.
+  [[nodiscard]] Received grant();
 
   /// Sends what is due: acknowledgements, resends, probes.
-  [[nodiscard]] Due tick(TimePoint now);
+  [[nodiscard]] Packets tick(TimePoint now);
 
-  /// When `tick` has something to do.
+  /// No later than when `tick` has something to do. O(1).
   [[nodiscard]] std::optional<TimePoint> next_due() const;
 
   /// Promises the peer that it will hear again from us within `interval`, in whole milliseconds.
   [[nodiscard]] Frames heartbeat(Duration interval);
-  [[nodiscard]] Frames goodbye();
+  [[nodiscard]] Packet goodbye();
 
   struct Unacknowledged {
-    std::uint64_t number = 0;
-    Frames body;
-    bool left = false;  ///< was put on the link at least once; otherwise the peer has certainly not seen it
+    RequestId request;
+    bool left = false;  ///< all of it was put on the link; otherwise the peer certainly does not have it
   };
 
-  /// Ends the session and returns what was never acknowledged, in order.
+  /// Ends the session and returns the calls that were never acknowledged.
   [[nodiscard]] std::vector<Unacknowledged> close();
 
-  [[nodiscard]] const SessionCounts& counts() const { return counts_; }
-  [[nodiscard]] std::size_t pending_messages() const { return pending_.size(); }
-  [[nodiscard]] std::size_t pending_bytes() const { return pending_bytes_; }
-  [[nodiscard]] std::size_t reordering_messages() const { return early_.size(); }
+  /// What the peer's calls hold here.
+  [[nodiscard]] const std::shared_ptr<CreditAccount>& account() const { return account_; }
+
+  [[nodiscard]] SessionCounts counts() const;
+  [[nodiscard]] std::size_t waiting_calls() const { return waiting_calls_; }
+  [[nodiscard]] std::size_t waiting_bytes() const { return waiting_bytes_; }
+  /// Bytes of answers that the peer has not taken.
+  [[nodiscard]] std::size_t answer_bytes() const { return answer_bytes_; }
+  /// Everything that was sent has arrived.
+  [[nodiscard]] bool flushed() const;
+  [[nodiscard]] std::size_t early_packets() const;
 
  private:
-  struct Pending {
-    Frames body;
-    std::size_t bytes = 0;            ///< with its header
-    TimePoint due;                    ///< when it is sent again; meaningful once it left
-    Duration interval{0};
-    std::uint64_t probes_before = 0;  ///< probes sent before its last transmission
-    bool left = false;
-    bool arrived = false;  ///< the peer holds it, out of order
+  /// What of one lane has come.
+  struct Incoming {
+    explicit Incoming(const InLaneOptions& options) : lane(options) {}
+    InLane lane;
+    std::optional<Assembly> assembly;   ///< of the message that is coming
+    Delivered message;                  ///< what is known of it; its `bytes` are those that came
+    std::uint64_t after = 0;            ///< of it
+    bool thrown_away = false;           ///< there was no memory for it
+    std::deque<std::pair<std::uint64_t, Delivered>> held;  ///< complete, until so much of the express lane has come
+    std::uint64_t received = 0;         ///< bytes of messages
+    std::uint64_t used_up = 0;          ///< of them those that hold no memory here any more; calls: see the account
+    std::uint64_t extended = 0;         ///< granted for one large message
+    std::uint64_t told = 0;             ///< the grant that the peer has been told
+    std::optional<std::uint64_t> goodbye;
+  };
+  /// What is sent to one order key and not acknowledged.
+  struct Key {
+    std::size_t waiting = 0;  ///< for the peer's grant of calls
+    Charge charge = Charge::none;  ///< whose grant
+    std::size_t bulk = 0;
+    SessionLane lane = SessionLane::calls;  ///< of those in bulk
+    std::size_t express = 0;
+  };
+  struct CallSide {
+    std::deque<SharedOutgoing> waiting;
+    std::uint64_t sent = 0;
+    std::uint64_t granted = 0;   ///< by the peer
+    std::uint64_t received = 0;
+    std::uint64_t told = 0;      ///< the grant that the peer has been told
   };
 
-  [[nodiscard]] Frames message(SessionKind kind, std::uint64_t number);
-  [[nodiscard]] Frames probe();
-  [[nodiscard]] Frames transmit(TimePoint now, std::size_t index);
-  void fill_window(TimePoint now, std::vector<Frames>& on_link);
-  void resend_lost(TimePoint now, std::uint64_t answered_probe, std::vector<Frames>& on_link);
-  void resend_due(TimePoint now, std::vector<Frames>& on_link);
+  [[nodiscard]] OutLane::Emit emit_into(Packets& packets);
+  void emit(Packets& packets, SessionHeader header, const Frames& frames);
+  [[nodiscard]] std::size_t lane_to_acknowledge() const;
+  void acknowledge(Packets& packets, std::size_t lane, std::uint64_t answered_probe);
+
+  void admit();
+  void enqueue(SharedOutgoing message);
+  void fill(TimePoint now, Packets& packets);
+  void ended(const SharedOutgoing& message);
+  void arrived(const Outgoing& message);
+  void forget_key(const std::string& key);
+  void ask_for_calls(TimePoint now, Packets& packets);
+
   [[nodiscard]] std::optional<Error> refusal(const SessionHeader& header, std::size_t frames) const;
   void take_acknowledgement(const SessionHeader& header);
-  void take_data(TimePoint now, std::uint64_t number, Frames body, std::vector<Frames>& delivered);
-  void deliver(TimePoint now, Frames body, std::vector<Frames>& delivered);
-  [[nodiscard]] std::uint64_t ahead_bits() const;
-  [[nodiscard]] std::size_t reach() const;
+  [[nodiscard]] Result<Unit> take(TimePoint now, std::size_t lane, InLane::Packet packet, Received& out);
+  [[nodiscard]] Result<Unit> begin(TimePoint now, std::size_t lane, const SessionHeader& header);
+  [[nodiscard]] Result<Unit> take_first(std::size_t lane, InLane::Packet& packet, Received& out);
+  [[nodiscard]] Result<Unit> take_bytes(std::size_t lane, InLane::Packet& packet, Received& out);
+  void throw_away(std::size_t lane, Received& out);
+  void discard(std::size_t lane);
+  void complete(std::size_t lane, Frames frames);
+  void release_held(Received& out);
+  void use_up(std::size_t lane, const Delivered& message);
+  void extend(std::size_t lane, Received& out);
+
+  [[nodiscard]] std::uint64_t used_up(std::size_t lane) const;
+  [[nodiscard]] std::uint64_t bytes_grant(std::size_t lane) const;
+  [[nodiscard]] std::uint64_t calls_grant(Charge charge) const;
+  [[nodiscard]] bool waits_for_word(std::size_t lane) const;
+  void wish_to_be_told();
+
+  [[nodiscard]] CallSide& side(Charge charge) { return sides_[charge == Charge::nested ? 1 : 0]; }
+  [[nodiscard]] const CallSide& side(Charge charge) const { return sides_[charge == Charge::nested ? 1 : 0]; }
 
   const Incarnation self_;
   const Incarnation peer_;
   const SessionOptions options_;
+  const std::shared_ptr<CreditAccount> account_;
   bool closed_ = false;
-  SessionCounts counts_;
-
-  // Sending: pending_[i] is message number first_ + i; those before pending_[in_window_] have left.
-  std::deque<Pending> pending_;
-  std::uint64_t first_ = 1;
-  std::size_t in_window_ = 0;
-  std::size_t pending_bytes_ = 0;
-  std::size_t in_flight_bytes_ = 0;  // left and not known to have arrived
-
-  // Receiving: delivered_ is the last number delivered in order.
-  std::uint64_t delivered_ = 0;
-  std::map<std::uint64_t, Frames> early_;
-  std::size_t early_bytes_ = 0;
-  std::size_t unacked_messages_ = 0;
-  std::size_t unacked_bytes_ = 0;
-  std::optional<TimePoint> ack_due_;
-  std::optional<std::uint64_t> goodbye_after_;
   bool goodbye_told_ = false;
+  std::uint64_t accepted_ = 0;
+  std::uint64_t delivered_ = 0;
+  std::uint64_t duplicates_ = 0;
+  std::uint64_t refused_ = 0;
+  std::uint64_t overflow_ = 0;
+
+  std::vector<OutLane> out_;  ///< by lane
+  std::vector<Incoming> in_;  ///< by lane
+  std::array<CallSide, 2> sides_;
+  std::unordered_map<std::uint64_t, SharedOutgoing> calls_;  ///< by request; until acknowledged or taken back
+  std::unordered_map<std::string, Key> keys_;
+  std::size_t waiting_calls_ = 0;  ///< calls that have not left whole
+  std::size_t waiting_bytes_ = 0;
+  std::size_t answer_bytes_ = 0;
+  Duration asking_{0};             ///< how long until the grant of calls is asked for again; 0: not waited for
+  TimePoint ask_at_;
 };
 
 }  // namespace troupe

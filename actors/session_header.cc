@@ -3,7 +3,9 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include <algorithm>
 #include <array>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <utility>
@@ -19,7 +21,7 @@ using detail::load_little_endian;
 using detail::store_little_endian;
 
 constexpr std::uint32_t kMagic = 0x53505254;  // "TRPS"
-constexpr std::size_t kChecksumAt = 64;
+constexpr std::size_t kChecksumAt = 120;
 
 std::uint64_t checksum(std::span<const std::byte> header) { return XXH3_64bits(header.data(), kChecksumAt); }
 
@@ -33,13 +35,15 @@ Frame encode(const SessionHeader& header) {
   store_little_endian(out, kMagic);
   out[4] = std::byte{SessionHeader::kVersion};
   out[5] = static_cast<std::byte>(header.kind);
-  store_little_endian(out.subspan(8), header.from.high);
-  store_little_endian(out.subspan(16), header.from.low);
-  store_little_endian(out.subspan(24), header.to.high);
-  store_little_endian(out.subspan(32), header.to.low);
-  store_little_endian(out.subspan(40), header.number);
-  store_little_endian(out.subspan(48), header.ack);
-  store_little_endian(out.subspan(56), header.ahead);
+  out[6] = static_cast<std::byte>(header.lane);
+  out[7] = static_cast<std::byte>(header.part);
+  out[48] = static_cast<std::byte>(header.acked_lane);
+  out[49] = static_cast<std::byte>(header.charge);
+  const std::uint64_t numbers[] = {header.from.high, header.from.low, header.to.high, header.to.low, header.number};
+  for (std::size_t i = 0; i < std::size(numbers); ++i) store_little_endian(out.subspan(8 + 8 * i), numbers[i]);
+  const std::uint64_t more[] = {header.ack,           header.ahead,        header.bytes_granted, header.calls_granted,
+                                header.nested_granted, header.remaining_us, header.after,         header.hash};
+  for (std::size_t i = 0; i < std::size(more); ++i) store_little_endian(out.subspan(56 + 8 * i), more[i]);
   store_little_endian(out.subspan(kChecksumAt), checksum(out));
   return Frame{.bytes = *bytes, .owner = std::move(bytes)};
 }
@@ -63,16 +67,39 @@ Result<SessionHeader> decode_session_header(std::span<const std::byte> bytes) {
   if (kind < static_cast<std::uint8_t>(SessionKind::data) || kind > static_cast<std::uint8_t>(SessionKind::goodbye)) {
     return failure(ErrorCode::decode, fmt::format("session message of unknown kind {}", kind));
   }
-  if (load_little_endian<std::uint16_t>(bytes.subspan(6)) != 0) {
+  const auto byte_at = [bytes](std::size_t offset) { return std::to_integer<std::uint8_t>(bytes[offset]); };
+  const bool known = byte_at(6) < kSessionLanes && byte_at(7) <= static_cast<std::uint8_t>(Part::dropped) &&
+                     byte_at(48) < kSessionLanes && byte_at(49) <= static_cast<std::uint8_t>(Charge::nested);
+  if (!known) {
+    return failure(ErrorCode::decode, fmt::format("session message in lane {}, part {}, about lane {}, charge {}", byte_at(6),
+                                                  byte_at(7), byte_at(48), byte_at(49)));
+  }
+  if (std::ranges::any_of(bytes.subspan(50, 6), [](std::byte byte) { return byte != std::byte{0}; })) {
     return failure(ErrorCode::decode, "session header with reserved bytes set");
   }
   const auto number_at = [bytes](std::size_t offset) { return load_little_endian<std::uint64_t>(bytes.subspan(offset)); };
   return SessionHeader{.kind = static_cast<SessionKind>(kind),
+                       .lane = static_cast<SessionLane>(byte_at(6)),
+                       .part = static_cast<Part>(byte_at(7)),
                        .from = {.high = number_at(8), .low = number_at(16)},
                        .to = {.high = number_at(24), .low = number_at(32)},
                        .number = number_at(40),
-                       .ack = number_at(48),
-                       .ahead = number_at(56)};
+                       .acked_lane = static_cast<SessionLane>(byte_at(48)),
+                       .ack = number_at(56),
+                       .ahead = number_at(64),
+                       .bytes_granted = number_at(72),
+                       .calls_granted = number_at(80),
+                       .nested_granted = number_at(88),
+                       .charge = static_cast<Charge>(byte_at(49)),
+                       .remaining_us = number_at(96),
+                       .after = number_at(104),
+                       .hash = number_at(112)};
+}
+
+bool is_intact(const Frames& packet) {
+  if (packet.size() < 2) return true;  // the session says what is wrong with a header
+  const auto header = decode_session_header(packet.front().bytes);
+  return !header || header.value().hash == hash_of(std::span(packet).subspan(1));
 }
 
 }  // namespace troupe

@@ -1,37 +1,74 @@
-// The first frame of every message between two sessions: fixed layout, little-endian, checksummed.
+// The first frame of every packet between two sessions: fixed layout, little-endian, checksummed.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "actors/link.h"
+#include "actors/sessions/call_credit.h"
+#include "actors/sessions/parcel.h"
 #include "messages/error.h"
 #include "messages/ids.h"
 
 namespace troupe {
 
-/// What a session message is for.
+/// What a packet is for.
 enum class SessionKind : std::uint8_t {
-  data = 1,       ///< carries one message of the layer above; `number` is its sequence number
-  ack = 2,        ///< carries acknowledgements only; `number` is the probe it answers, 0 if none
+  data = 1,       ///< carries (a piece of) one message of the layer above; `number` is its sequence number in its lane
+  ack = 2,        ///< carries acknowledgements and grants only; `number` is the probe of `lane` that it answers, 0 if none
   heartbeat = 3,  ///< "I live"; acknowledges too; `number` is in how many milliseconds at the latest the next comes
-  probe = 4,      ///< asks which data arrived that was sent before it; `number` counts probes
-  goodbye = 5,    ///< nothing follows after sequence number `number`
+  probe = 4,      ///< asks which data of `lane` arrived that was sent before it, and what is granted; `number` counts them
+  goodbye = 5,    ///< nothing follows in `lane` after sequence number `number`
 };
 
-/// Offsets in bytes: 0 magic "TRPS", 4 version, 5 kind, 6 zero (2), 8 from (high, low), 24 to (high, low), 40 number,
-/// 48 ack, 56 ahead, 64 XXH3-64 of bytes 0 to 63.
+/// The streams of a session. Each is reliable and in order, and none waits for another.
+enum class SessionLane : std::uint8_t {
+  express = 0,  ///< small messages of every kind
+  calls = 1,    ///< large calls
+  nested = 2,   ///< large calls made inside served functions
+  answers = 3,  ///< large answers
+  words = 4,    ///< large words of the runtime: gradients, parts of collectives
+};
+inline constexpr std::size_t kSessionLanes = 5;
+
+[[nodiscard]] constexpr std::size_t index_of(SessionLane lane) { return static_cast<std::size_t>(lane); }
+
+/// Whose calls travel in that lane; nothing: no calls do.
+[[nodiscard]] constexpr std::optional<Charge> charge_in(SessionLane lane) {
+  if (lane == SessionLane::calls) return Charge::call;
+  if (lane == SessionLane::nested) return Charge::nested;
+  return std::nullopt;
+}
+
+/// Offsets in bytes: 0 magic "TRPS", 4 version, 5 kind, 6 lane, 7 part, 8 from (high, low), 24 to (high, low), 40 number,
+/// 48 acknowledged lane, 49 charge, 50 zero (6), 56 ack, 64 ahead, 72 bytes granted, 80 calls granted, 88 nested calls
+/// granted, 96 remaining, 104 after, 112 hash, 120 XXH3-64 of bytes 0 to 119.
 struct SessionHeader {
-  static constexpr std::size_t kBytes = 72;
-  static constexpr std::uint8_t kVersion = 1;
+  static constexpr std::size_t kBytes = 128;
+  static constexpr std::uint8_t kVersion = 2;
 
   SessionKind kind = SessionKind::data;
+  SessionLane lane = SessionLane::express;
+  Part part = Part::whole;
   Incarnation from{};
   Incarnation to{};
   std::uint64_t number = 0;
-  std::uint64_t ack = 0;    ///< every sequence number up to this one has arrived
-  std::uint64_t ahead = 0;  ///< bit i: ack + 2 + i has arrived too
+
+  SessionLane acked_lane = SessionLane::express;  ///< that `ack`, `ahead` and `bytes_granted` are about
+  std::uint64_t ack = 0;             ///< every sequence number up to this one has arrived
+  std::uint64_t ahead = 0;           ///< bit i: ack + 2 + i has arrived too
+  std::uint64_t bytes_granted = 0;   ///< of messages, since the session began; express: 0, its bytes need no grant
+  std::uint64_t calls_granted = 0;   ///< calls, since the session began
+  std::uint64_t nested_granted = 0;  ///< likewise, of those made inside served functions
+
+  // Of the message that a whole or first piece begins.
+  Charge charge = Charge::none;
+  std::uint64_t remaining_us = 0;  ///< microseconds until its sender stops waiting; 0: no limit
+  std::uint64_t after = 0;         ///< it is delivered after this sequence number of the express lane
+
+  std::uint64_t hash = 0;  ///< of the frames behind this one (hash_of), 0 where the link guards bytes
 
   friend bool operator==(const SessionHeader&, const SessionHeader&) = default;
 };
@@ -40,5 +77,9 @@ struct SessionHeader {
 
 /// Errors: `decode` for another length, magic, kind or checksum, `version_mismatch` for another version.
 [[nodiscard]] Result<SessionHeader> decode_session_header(std::span<const std::byte> bytes);
+
+/// Whether a packet came as it was sent. To be asked on the thread that receives it, before the session sees it: what is
+/// damaged counts as lost, and is sent again. Reads all bytes.
+[[nodiscard]] bool is_intact(const Frames& packet);
 
 }  // namespace troupe

@@ -25,6 +25,7 @@ class Traffic {
   void called(const NodeName& peer) { count(peer, &PeerTraffic::calls_sent, 1); }
   void called_by(const NodeName& peer) { count(peer, &PeerTraffic::calls_received, 1); }
   void sent(const NodeName& peer, const Frames& frames) { count(peer, &PeerTraffic::bytes_sent, bytes(frames)); }
+  void damaged_by(const NodeName& peer) { count(peer, &PeerTraffic::packets_damaged, 1); }
   void received(const NodeName& peer, const Frames& frames) { count(peer, &PeerTraffic::bytes_received, bytes(frames)); }
 
   /// By peer with a session; nothing while it is off.

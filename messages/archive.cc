@@ -79,6 +79,12 @@ std::string_view InArchive::text() {
   return {reinterpret_cast<const char*>(take(size)), size};
 }
 
+Frame InArchive::shared(std::uint64_t size) {
+  const std::byte* from = take(size);
+  if (owner_) return {{from, size}, owner_};
+  return make_frame({from, from + size});
+}
+
 void InArchive::finish() const {
   if (remaining() > 0) throw DecodeError(fmt::format("[decode] {} bytes left over", remaining()));
   tensors_.require_all_used();
@@ -93,20 +99,22 @@ void InArchive::fail_empty() {
 }
 
 void WireFormat<msg::Payload>::save(OutArchive& ar, const msg::Payload& value) {
-  ar(value.bytes, ar.frames(value.tensors), static_cast<std::uint32_t>(value.tensors.size()), value.refs,
+  ar.length(value.bytes.bytes.size());
+  ar.write(value.bytes.bytes.data(), value.bytes.bytes.size());
+  ar(ar.frames(value.tensors), static_cast<std::uint32_t>(value.tensors.size()), value.refs,
      value.boundary);
 }
 
 void WireFormat<msg::Payload>::load(InArchive& ar, msg::Payload& value) {
-  ar(value.bytes);
+  value.bytes = ar.shared(ar.length(1));
   const auto first = ar.number<std::uint32_t>();
   const auto count = ar.number<std::uint32_t>();
   value.tensors = ar.tensors().take(first, count);
   ar(value.refs, value.boundary);
   // Every slot is a variable among the values, with a tensor's descriptor: no more of them than bytes for that.
-  if (value.boundary && value.boundary->slots > value.bytes.size() / detail::kTensorBytesMin) {
+  if (value.boundary && value.boundary->slots > value.bytes.bytes.size() / detail::kTensorBytesMin) {
     throw DecodeError(
-        fmt::format("[decode] boundary of {} slots in {} bytes of values", value.boundary->slots, value.bytes.size()));
+        fmt::format("[decode] boundary of {} slots in {} bytes of values", value.boundary->slots, value.bytes.bytes.size()));
   }
 }
 

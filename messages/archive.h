@@ -191,9 +191,10 @@ class OutArchive : public cereal::OutputArchive<OutArchive, cereal::AllowEmptyCl
 /// outlive the archive.
 class InArchive : public cereal::InputArchive<InArchive, cereal::AllowEmptyClassElision> {
  public:
+  /// `owner` keeps `bytes`, so that a payload in them need not be copied; null: it is.
   InArchive(std::span<const std::byte> bytes, std::span<const Frame> frames, ArchiveHook* hook = nullptr,
-            std::size_t text_bytes_max = kUnlimited)
-      : InputArchive(this), bytes_(bytes), tensors_(frames), hook_(hook), text_bytes_max_(text_bytes_max) {}
+            std::size_t text_bytes_max = kUnlimited, std::shared_ptr<const void> owner = nullptr)
+      : InputArchive(this), bytes_(bytes), tensors_(frames), hook_(hook), text_bytes_max_(text_bytes_max), owner_(std::move(owner)) {}
 
   template <class... Ts>
   InArchive& operator()(Ts&&... values) {
@@ -232,6 +233,8 @@ class InArchive : public cereal::InputArchive<InArchive, cereal::AllowEmptyClass
   [[nodiscard]] std::uint64_t length();
   [[nodiscard]] std::string_view text();
   [[nodiscard]] Tensor tensor();
+  /// The next `size` bytes, which stay after the archive.
+  [[nodiscard]] Frame shared(std::uint64_t size);
   [[nodiscard]] detail::TensorReader& tensors() noexcept { return tensors_; }
 
   /// Calls `load_next` for each of `count` elements.
@@ -266,6 +269,7 @@ class InArchive : public cereal::InputArchive<InArchive, cereal::AllowEmptyClass
   detail::TensorReader tensors_;
   ArchiveHook* hook_;
   std::size_t text_bytes_max_;
+  std::shared_ptr<const void> owner_;
   int depth_[2] = {0, 0};
 };
 

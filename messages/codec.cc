@@ -20,36 +20,28 @@ namespace troupe::msg {
 namespace {
 
 constexpr std::uint32_t kMagic = 0x50555254;  // "TRUP"
-constexpr std::uint16_t kVersion = 1;
-constexpr std::uint16_t kFlagBulk = 1;
-constexpr std::uint16_t kFlagHashed = 2;
+constexpr std::uint16_t kVersion = 2;
 constexpr std::size_t kNameBytesMax = 0xffff;
 
-/// First 64 bytes of frame 0, as they lie. Sender's name, receiver's name, zeros up to a multiple of 8, and one
-/// FrameEntry per tensor frame follow.
+/// First 56 bytes of frame 0, as they lie. Sender's name, receiver's name, zeros up to a multiple of 8, and the size of each
+/// tensor frame follow.
 struct FixedHeader {
   std::uint32_t magic = kMagic;
   std::uint16_t version = kVersion;
   std::uint16_t tag = 0;
-  std::uint16_t flags = 0;
   std::uint16_t from_size = 0;
   std::uint16_t to_size = 0;
-  std::uint16_t zero = 0;
+  std::uint32_t zero = 0;
   std::uint64_t request = 0;
   std::uint64_t in_reply_to = 0;
-  std::int64_t deadline_us = 0;
   std::uint64_t body_size = 0;
   std::uint32_t frame_count = 0;
   std::uint32_t zero_too = 0;
-  std::uint64_t checksum = 0;  ///< of header and body, made with this field zero
+  std::uint64_t checksum = 0;  ///< of the header, made with this field zero
 };
-static_assert(sizeof(FixedHeader) == 64);
+static_assert(sizeof(FixedHeader) == 56);
 
-struct FrameEntry {
-  std::uint64_t size = 0;
-  std::uint64_t hash = 0;
-};
-static_assert(sizeof(FrameEntry) == 16);
+using FrameSize = std::uint64_t;
 
 using Bytes = std::span<const std::byte>;
 
@@ -61,11 +53,11 @@ std::size_t names_size(const FixedHeader& header) {
   return (std::size_t{header.from_size} + header.to_size + 7) / 8 * 8;
 }
 
-/// Hash of the body, seeded with that of the header whose checksum field is zero.
-std::uint64_t checksum_of(FixedHeader fixed, Bytes header, Bytes body) {
+/// Hash of what follows the fixed part, seeded with that of the fixed part whose checksum field is zero.
+std::uint64_t checksum_of(FixedHeader fixed, Bytes header) {
   fixed.checksum = 0;
   const std::uint64_t begin = hash_of({reinterpret_cast<const std::byte*>(&fixed), sizeof fixed});
-  return hash_of(body, hash_of(header.subspan(sizeof fixed), begin));
+  return hash_of(header.subspan(sizeof fixed), begin);
 }
 
 void require(bool fits, std::string_view what, std::size_t value, std::size_t max) {
@@ -85,31 +77,27 @@ void require_limits(const Envelope& envelope, const Encoded& encoded, const Deco
   }
 }
 
-std::vector<std::byte> make_header(const Envelope& envelope, MessageTag tag, const Encoded& encoded,
-                                   Checksum checksum) {
+std::vector<std::byte> make_header(const Envelope& envelope, MessageTag tag, const Encoded& encoded) {
   FixedHeader fixed;
   fixed.tag = static_cast<std::uint16_t>(tag);
-  fixed.flags = static_cast<std::uint16_t>((envelope.lane == Lane::bulk ? kFlagBulk : 0) |
-                                           (checksum == Checksum::everything ? kFlagHashed : 0));
   fixed.from_size = static_cast<std::uint16_t>(envelope.from.size());
   fixed.to_size = static_cast<std::uint16_t>(envelope.to.size());
   fixed.request = envelope.request.value;
   fixed.in_reply_to = envelope.in_reply_to.value;
-  fixed.deadline_us = envelope.deadline.count();
   fixed.body_size = encoded.bytes.size();
   fixed.frame_count = static_cast<std::uint32_t>(encoded.frames.size());
 
-  std::vector<std::byte> header(sizeof fixed + names_size(fixed) + encoded.frames.size() * sizeof(FrameEntry));
+  std::vector<std::byte> header(sizeof fixed + names_size(fixed) + encoded.frames.size() * sizeof(FrameSize));
   std::byte* to = header.data() + sizeof fixed;
   std::memcpy(to, envelope.from.data(), envelope.from.size());
   std::memcpy(to + envelope.from.size(), envelope.to.data(), envelope.to.size());
   to += names_size(fixed);
   for (const Frame& frame : encoded.frames) {
-    const FrameEntry entry{frame.bytes.size(), checksum == Checksum::everything ? hash_of(frame.bytes) : 0};
-    std::memcpy(to, &entry, sizeof entry);
-    to += sizeof entry;
+    const FrameSize size = frame.bytes.size();
+    std::memcpy(to, &size, sizeof size);
+    to += sizeof size;
   }
-  fixed.checksum = checksum_of(fixed, header, encoded.bytes);
+  fixed.checksum = checksum_of(fixed, header);
   std::memcpy(header.data(), &fixed, sizeof fixed);
   return header;
 }
@@ -118,12 +106,12 @@ std::vector<std::byte> make_header(const Envelope& envelope, MessageTag tag, con
 struct Header {
   FixedHeader fixed;
   Envelope envelope;
-  Bytes entries;
+  Bytes sizes;
 
-  [[nodiscard]] FrameEntry entry(std::size_t index) const {
-    FrameEntry entry;
-    std::memcpy(&entry, entries.data() + index * sizeof entry, sizeof entry);
-    return entry;
+  [[nodiscard]] FrameSize frame_size(std::size_t index) const {
+    FrameSize size = 0;
+    std::memcpy(&size, sizes.data() + index * sizeof size, sizeof size);
+    return size;
   }
 };
 
@@ -140,34 +128,34 @@ FixedHeader read_fixed(Bytes header) {
   std::memcpy(&fixed, header.data(), sizeof fixed);
   if (fixed.magic != kMagic) fail(fmt::format("magic number {:#010x}", fixed.magic));
   if (fixed.version != kVersion) throw OtherVersion{fixed.version};
-  if (fixed.zero != 0 || fixed.zero_too != 0 || (fixed.flags & ~(kFlagBulk | kFlagHashed)) != 0) {
-    fail("reserved bits of the header are not zero");
-  }
-  if (fixed.deadline_us < 0) fail(fmt::format("deadline of {} us", fixed.deadline_us));
+  if (fixed.zero != 0 || fixed.zero_too != 0) fail("reserved bits of the header are not zero");
   return fixed;
 }
 
-Header read_header(std::span<const Frame> frames, const DecodeLimits& limits) {
-  if (frames.size() < 2) fail(fmt::format("message of {} frames", frames.size()));
-  const Bytes bytes = frames[0].bytes;
+Header read_header(Bytes bytes, const DecodeLimits& limits) {
   const FixedHeader fixed = read_fixed(bytes);
   if (fixed.frame_count > limits.frames_max) fail(fmt::format("{} tensor frames", fixed.frame_count));
-  if (fixed.frame_count != frames.size() - 2) {
-    fail(fmt::format("{} tensor frames announced, {} received", fixed.frame_count, frames.size() - 2));
-  }
-  const std::size_t entries_at = sizeof fixed + names_size(fixed);
-  const std::size_t size = entries_at + std::size_t{fixed.frame_count} * sizeof(FrameEntry);
+  const std::size_t sizes_at = sizeof fixed + names_size(fixed);
+  const std::size_t size = sizes_at + std::size_t{fixed.frame_count} * sizeof(FrameSize);
   if (bytes.size() != size) fail(fmt::format("header of {} bytes announces {}", bytes.size(), size));
+  if (fixed.checksum != checksum_of(fixed, bytes)) fail("checksum of the header differs");
   if (std::max(fixed.from_size, fixed.to_size) > limits.text_bytes_max) fail("name too long");
 
   const auto* names = reinterpret_cast<const char*>(bytes.data() + sizeof fixed);
-  Header header{fixed, {}, bytes.subspan(entries_at)};
+  Header header{fixed, {}, bytes.subspan(sizes_at)};
   header.envelope.from.assign(names, fixed.from_size);
   header.envelope.to.assign(names + fixed.from_size, fixed.to_size);
   header.envelope.request.value = fixed.request;
   header.envelope.in_reply_to.value = fixed.in_reply_to;
-  header.envelope.deadline = std::chrono::microseconds(fixed.deadline_us);
-  header.envelope.lane = (fixed.flags & kFlagBulk) != 0 ? Lane::bulk : Lane::control;
+  return header;
+}
+
+Header read_header(std::span<const Frame> frames, const DecodeLimits& limits) {
+  if (frames.size() < 2) fail(fmt::format("message of {} frames", frames.size()));
+  Header header = read_header(frames[0].bytes, limits);
+  if (header.fixed.frame_count != frames.size() - 2) {
+    fail(fmt::format("{} tensor frames announced, {} received", header.fixed.frame_count, frames.size() - 2));
+  }
   return header;
 }
 
@@ -178,21 +166,18 @@ void check_sizes(const Header& header, std::span<const Frame> frames, const Deco
   for (std::size_t i = 0; i + 2 < frames.size(); ++i) {
     const std::size_t size = frames[i + 2].bytes.size();
     if (size > limits.frame_bytes_max) fail(fmt::format("frame of {} bytes, at most {}", size, limits.frame_bytes_max));
-    if (header.entry(i).size != size) {
-      fail(fmt::format("frame {} of {} bytes announces {}", i, size, header.entry(i).size));
+    if (header.frame_size(i) != size) {
+      fail(fmt::format("frame {} of {} bytes announces {}", i, size, header.frame_size(i)));
     }
   }
 }
 
-void check_sums(const Header& header, std::span<const Frame> frames) {
-  if (header.fixed.checksum != checksum_of(header.fixed, frames[0].bytes, frames[1].bytes)) {
-    fail("checksum of header and body differs");
+Outside outside_of(Header header) {
+  Outside outside{std::move(header.envelope), MessageTag{header.fixed.tag}, header.fixed.body_size};
+  for (std::size_t i = 0; i < header.fixed.frame_count; ++i) {
+    if (__builtin_add_overflow(outside.bytes, header.frame_size(i), &outside.bytes)) fail("more bytes than can be counted");
   }
-  const bool hashed = (header.fixed.flags & kFlagHashed) != 0;
-  for (std::size_t i = 0; i + 2 < frames.size(); ++i) {
-    const std::uint64_t hash = hashed ? hash_of(frames[i + 2].bytes) : 0;
-    if (header.entry(i).hash != hash) fail(fmt::format("checksum of frame {} differs", i));
-  }
+  return outside;
 }
 
 Error make_error(ErrorCode code, std::string text) { return Error{.code = code, .message = std::move(text)}; }
@@ -214,8 +199,7 @@ Result<T> guarded(Read read) {
 
 }  // namespace
 
-Result<Frames> encode(const Envelope& envelope, const AnyMessage& message, Checksum checksum,
-                      const DecodeLimits& limits) {
+Result<Frames> encode(const Envelope& envelope, const AnyMessage& message, const DecodeLimits& limits) {
   try {
     OutArchive ar(nullptr, limits.text_bytes_max);
     save_body(message, ar);
@@ -223,7 +207,7 @@ Result<Frames> encode(const Envelope& envelope, const AnyMessage& message, Check
     require_limits(envelope, encoded, limits);
     Frames frames;
     frames.reserve(2 + encoded.frames.size());
-    frames.push_back(make_frame(make_header(envelope, word_of(message).tag(), encoded, checksum)));
+    frames.push_back(make_frame(make_header(envelope, word_of(message).tag(), encoded)));
     frames.push_back(make_frame(std::move(encoded.bytes)));
     std::move(encoded.frames.begin(), encoded.frames.end(), std::back_inserter(frames));
     return frames;
@@ -236,8 +220,7 @@ Result<Decoded> decode(std::span<const Frame> frames, const DecodeLimits& limits
   return guarded<Decoded>([&]() -> Result<Decoded> {
     Header header = read_header(frames, limits);
     check_sizes(header, frames, limits);
-    check_sums(header, frames);
-    InArchive ar(frames[1].bytes, frames.subspan(2), nullptr, limits.text_bytes_max);
+    InArchive ar(frames[1].bytes, frames.subspan(2), nullptr, limits.text_bytes_max, frames[1].owner);
     return Decoded{std::move(header.envelope), load_body(MessageTag{header.fixed.tag}, ar)};
   });
 }
@@ -246,8 +229,12 @@ Result<Outside> decode_outside(std::span<const Frame> frames, const DecodeLimits
   return guarded<Outside>([&]() -> Result<Outside> {
     Header header = read_header(frames, limits);
     check_sizes(header, frames, limits);
-    return Outside{std::move(header.envelope), MessageTag{header.fixed.tag}};
+    return outside_of(std::move(header));
   });
+}
+
+Result<Outside> decode_header(const Frame& header, const DecodeLimits& limits) {
+  return guarded<Outside>([&]() -> Result<Outside> { return outside_of(read_header(header.bytes, limits)); });
 }
 
 }  // namespace troupe::msg

@@ -14,6 +14,9 @@ struct Frame {
   std::shared_ptr<const void> owner;
 };
 
+/// No message has more bytes than this, for every layer that it passes: codec, session and link.
+inline constexpr std::size_t kMessageBytesMax = std::size_t{1} << 40U;
+
 /// One message as a link carries it.
 using Frames = std::vector<Frame>;
 

@@ -79,6 +79,13 @@ FrozenBytes range_of(const FrozenBytes& block, Device device, std::size_t begin,
   return staged.freeze();
 }
 
+/// Whether tensors can lie in the frame: it is aligned as they are, and so large that its owner is worth keeping.
+bool may_adopt(const Frame& frame) {
+  constexpr std::size_t kAlignment = 64;
+  constexpr std::size_t kBytesMin = std::size_t{64} << 10U;
+  return frame.owner && frame.bytes.size() >= kBytesMin && reinterpret_cast<std::uintptr_t>(frame.bytes.data()) % kAlignment == 0;
+}
+
 bool same_layout(const Tensor& a, const Tensor& b) {
   return a.offset() == b.offset() && a.dtype() == b.dtype() && a.shape() == b.shape() && a.strides() == b.strides();
 }
@@ -192,6 +199,9 @@ const Storage& TensorReader::storage(std::size_t index, Device device) try {
   }
   if (!storage.defined()) {
     const std::span<const std::byte> bytes = frames_[index].bytes;
+    if (device.kind == DeviceKind::cpu && may_adopt(frames_[index])) {
+      return storage = Storage::adopt({frames_[index].owner, bytes});
+    }
     storage = Storage::allocate(bytes.size(), device);
     copy_bytes(storage.mutable_data(), device, bytes.data(), Device::cpu(), bytes.size());
   }

@@ -64,7 +64,8 @@ class TensorWriter {
   std::vector<View> views_;
 };
 
-/// Makes tensors of descriptors and frames. Each frame that is used is copied once into fresh, aligned storage.
+/// Makes tensors of descriptors and frames. A large frame that is aligned as tensors are becomes their storage; another is copied
+/// once.
 class TensorReader {
  public:
   explicit TensorReader(std::span<const Frame> frames) : frames_(frames), used_(frames.size()) {}

@@ -15,13 +15,13 @@ template <class... Ts>
   OutArchive ar(hook);
   ar(values...);
   Encoded encoded = ar.finish();
-  return {std::move(encoded.bytes), std::move(encoded.frames), {}, {}};
+  return {make_frame(std::move(encoded.bytes)), std::move(encoded.frames), {}, {}};
 }
 
 /// Returns the values in `payload`. Throws DecodeError unless they are exactly of these types.
 template <class... Ts>
 [[nodiscard]] std::tuple<Ts...> from_payload(const msg::Payload& payload, ArchiveHook* hook = nullptr) {
-  InArchive ar(payload.bytes, payload.tensors, hook);
+  InArchive ar(payload.bytes.bytes, payload.tensors, hook);
   std::tuple<Ts...> values;
   std::apply([&ar](auto&... value) { ar(value...); }, values);
   ar.finish();

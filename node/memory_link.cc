@@ -164,13 +164,13 @@ void MemoryLink::connect(std::string_view address) {
   if (peer) hub_->drain(peer);
 }
 
-void MemoryLink::send(const NodeName& to, Frames frames) {
+void MemoryLink::send(const NodeName& to, LinkLane /*lane*/, Frames packet) {
   std::shared_ptr<Endpoint> peer;
   {
     const std::lock_guard lock(hub_->mutex);
     peer = hub_->peer_named(*self_, to);
     if (!peer) return;
-    peer->inbox.push_back(Arrived{self_->self.name, self_->self.incarnation, std::move(frames)});
+    peer->inbox.push_back(Arrived{self_->self.name, self_->self.incarnation, std::move(packet)});
   }
   hub_->drain(peer);
 }

@@ -40,8 +40,9 @@ class MemoryLink final : public Link {
   void start(LinkSink& sink) override;
   [[nodiscard]] std::string address() const override;
   [[nodiscard]] bool guards_bytes() const override { return true; }
+  [[nodiscard]] bool shares_memory() const override { return true; }
   void connect(std::string_view address) override;
-  void send(const NodeName& to, Frames frames) override;
+  void send(const NodeName& to, LinkLane lane, Frames packet) override;
   void disconnect(const NodeName& peer, const Farewell& farewell) override;
 
   /// Peers see peer_down. May be called from within a call to the sink; that call is then the last.

@@ -267,7 +267,8 @@ PortCore::PortCore(Peer self, const Port::Options& options, std::unique_ptr<Link
       fixed_threads_(kFixedThreads),
       link_(std::move(link)),
       clock_(make_system_clock()),
-      router_(self_, options.connect_patience, *this) {}
+      packing_{.hashed = link_ && !link_->guards_bytes()},
+      router_(self_, options.connect_patience, *this, packing_) {}
 
 PortCore::~PortCore() = default;
 
@@ -357,6 +358,7 @@ void PortCore::on_link_up(const Peer& peer) {
 }
 
 void PortCore::on_frames(const NodeName& from, Incarnation incarnation, Frames frames) {
+  if (packing_.hashed && !is_intact(frames)) return;  // counts as lost, and is sent again
   give([this, from, incarnation, frames = std::move(frames)](TimePoint now) mutable {
     router_.frames(now, from, incarnation, std::move(frames));
   });
@@ -383,8 +385,8 @@ void PortCore::disconnect(const NodeName& peer, const Farewell& farewell) {
   if (link_) link_->disconnect(peer, farewell);
 }
 
-void PortCore::transmit(const NodeName& to, Frames frames) {
-  if (link_) link_->send(to, std::move(frames));
+void PortCore::transmit(const NodeName& to, LinkLane lane, Frames packet) {
+  if (link_) link_->send(to, lane, std::move(packet));
 }
 
 void PortCore::warn(const std::string& line) {

@@ -77,7 +77,7 @@ class PortCore final : public std::enable_shared_from_this<PortCore>, private Li
 
   void connect(const std::string& address) override;
   void disconnect(const NodeName& peer, const Farewell& farewell) override;
-  void transmit(const NodeName& to, Frames frames) override;
+  void transmit(const NodeName& to, LinkLane lane, Frames packet) override;
   void serve(port::Request request) override;
   void end(Port::Done done, Port::Outcome outcome, port::Body body, std::string why) override;
   void warn(const std::string& line) override;
@@ -100,6 +100,7 @@ class PortCore final : public std::enable_shared_from_this<PortCore>, private Li
   // Used by whoever works off the orders.
   std::unique_ptr<Link> link_;    ///< null once stopped
   std::shared_ptr<Clock> clock_;  ///< null once stopped
+  const Packing packing_;
   port::Router router_;
   std::shared_ptr<const Port::Serve> serve_;  ///< null before start
   std::vector<port::Request> early_;          ///< came before start

@@ -21,8 +21,8 @@ long long milliseconds(Duration duration) {
 
 }  // namespace
 
-Router::Router(Peer self, Duration connect_patience, Surroundings& surroundings)
-    : self_(std::move(self)), connect_patience_(connect_patience), surroundings_(surroundings) {}
+Router::Router(Peer self, Duration connect_patience, Surroundings& surroundings, Packing packing)
+    : self_(std::move(self)), connect_patience_(connect_patience), surroundings_(surroundings), packing_(packing) {}
 
 // --- Peers -----------------------------------------------------------------------------------------------------------
 
@@ -175,8 +175,8 @@ void Router::send(TimePoint now, PeerState& peer, Call call) {
   const NodeName to = call.peer;
   Message message{.kind = Message::Kind::call, .request = {}, .tag = call.tag, .body = std::exchange(call.body, {})};
   message.request = keep(std::move(call), peer.life);
-  auto sent = peer.session->send(now, encode(std::move(message)), Session::Admission::always);
-  if (sent) put_on_link(now, to, std::move(sent.value().on_link));
+  auto sent = peer.session->send(now, pack(encode(std::move(message)), packing_));
+  if (sent) put_on_link(now, to, std::move(sent).value());
 }
 
 void Router::answer(TimePoint now, const NodeLife& to, RequestId request, std::optional<Body> body) {
@@ -185,8 +185,8 @@ void Router::answer(TimePoint now, const NodeLife& to, RequestId request, std::o
   if (found == peers_.end() || found->second.phase != Phase::up || found->second.life != to.incarnation) return;
   Message message{.kind = body ? Message::Kind::answer : Message::Kind::dropped, .request = request, .tag = 0, .body = {}};
   if (body) message.body = *std::move(body);
-  auto sent = found->second.session->send(now, encode(std::move(message)), Session::Admission::always);
-  if (sent) put_on_link(now, to.name, std::move(sent.value().on_link));
+  auto sent = found->second.session->send(now, pack(encode(std::move(message)), packing_), {.of = Posting::Class::answer});
+  if (sent) put_on_link(now, to.name, std::move(sent).value());
 }
 
 void Router::frames(TimePoint now, const NodeName& from, Incarnation incarnation, Frames frames) {
@@ -194,11 +194,17 @@ void Router::frames(TimePoint now, const NodeName& from, Incarnation incarnation
   if (found == peers_.end() || found->second.phase != Phase::up || found->second.life != incarnation) return;
   (void)detector_.heard(from, incarnation, now);
   auto received = found->second.session->receive(now, std::move(frames));
-  if (!received) return surroundings_.warn(fmt::format("dropped bytes from {}: {}", from, received.error().message));
+  if (!received) {
+    surroundings_.warn(fmt::format("dropped bytes from {}: {}", from, received.error().message));
+    const ErrorCode code = received.error().code;
+    if (code != ErrorCode::protocol_violation && code != ErrorCode::too_large) return;
+    surroundings_.disconnect(from, {});
+    return lose(from, Phase::lost, fmt::format("{} does not keep to the rules: {}", from, received.error().message));
+  }
   if (const auto interval = received.value().promised) detector_.promised(from, incarnation, *interval);
   put_on_link(now, from, std::move(received.value().on_link));
-  for (Frames& body : received.value().delivered) {
-    auto message = decode(std::move(body));
+  for (Session::Delivered& delivered : received.value().delivered) {
+    auto message = decode(std::move(delivered.frames));
     if (!message) {
       surroundings_.disconnect(from, {});
       return lose(from, Phase::lost, fmt::format("{} sent a message that cannot be read: {}", from, message.error().message));
@@ -230,7 +236,7 @@ void Router::complete(const NodeLife& from, RequestId request, std::optional<Bod
 
 void Router::tick(TimePoint now) {
   for (auto& [name, peer] : peers_) {
-    if (peer.session) put_on_link(now, name, peer.session->tick(now).on_link);
+    if (peer.session) put_on_link(now, name, peer.session->tick(now));
   }
   while (!delayed_.empty() && delayed_.begin()->first <= now) {
     auto call = calls_.cancel(delayed_.extract(delayed_.begin()).mapped());
@@ -256,7 +262,7 @@ void Router::judge_silence(TimePoint now) {
   detector_due_ = verdicts.next;
   for (const auto& [name, interval] : verdicts.heartbeats) {
     if (const auto found = peers_.find(name); found != peers_.end() && found->second.session) {
-      surroundings_.transmit(name, found->second.session->heartbeat(interval));
+      surroundings_.transmit(name, LinkLane::express, found->second.session->heartbeat(interval));
     }
   }
   for (const FailureDetector::Event& event : verdicts.events) {
@@ -288,22 +294,23 @@ void Router::end_calls() {
 
 bool Router::flushed() const {
   return std::ranges::all_of(peers_, [](const auto& entry) {
-    return !entry.second.session || entry.second.session->pending_messages() == 0;
+    return !entry.second.session || entry.second.session->flushed();
   });
 }
 
 void Router::close() {
   for (auto& [name, peer] : peers_) {
     if (!peer.session) continue;
-    surroundings_.transmit(name, peer.session->goodbye());
+    Session::Packet goodbye = peer.session->goodbye();
+    surroundings_.transmit(name, goodbye.lane, std::move(goodbye.frames));
     lose(name, Phase::lost, std::string(kStopped));
   }
 }
 
-void Router::put_on_link(TimePoint now, const NodeName& to, std::vector<Frames> messages) {
-  if (messages.empty()) return;
+void Router::put_on_link(TimePoint now, const NodeName& to, Session::Packets packets) {
+  if (packets.empty()) return;
   detector_.sent(to, now);
-  for (Frames& message : messages) surroundings_.transmit(to, std::move(message));
+  for (Session::Packet& packet : packets) surroundings_.transmit(to, packet.lane, std::move(packet.frames));
 }
 
 }  // namespace troupe::port

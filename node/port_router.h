@@ -52,14 +52,14 @@ class Router {
     virtual ~Surroundings() = default;
     virtual void connect(const std::string& address) = 0;
     virtual void disconnect(const NodeName& peer, const Farewell& farewell) = 0;
-    virtual void transmit(const NodeName& to, Frames frames) = 0;
+    virtual void transmit(const NodeName& to, LinkLane lane, Frames packet) = 0;
     virtual void serve(Request request) = 0;
     /// `body` has something only if the outcome is `answered`.
     virtual void end(Port::Done done, Port::Outcome outcome, Body body, std::string why) = 0;
     virtual void warn(const std::string& line) = 0;
   };
 
-  Router(Peer self, Duration connect_patience, Surroundings& surroundings);
+  Router(Peer self, Duration connect_patience, Surroundings& surroundings, Packing packing = {});
 
   void connect(TimePoint now, const NodeName& name, const std::string& address);
   void remove(const NodeName& name);
@@ -108,7 +108,7 @@ class Router {
   [[nodiscard]] bool fail_on_purpose(TimePoint now, Call& call);
   void route(TimePoint now, Call call);
   void send(TimePoint now, PeerState& peer, Call call);
-  void put_on_link(TimePoint now, const NodeName& to, std::vector<Frames> messages);
+  void put_on_link(TimePoint now, const NodeName& to, Session::Packets packets);
   void take(const NodeLife& from, Message message);
   void complete(const NodeLife& from, RequestId request, std::optional<Body> body);
   void lose(const NodeName& name, Phase phase, std::string why);
@@ -122,6 +122,7 @@ class Router {
   const Peer self_;
   const Duration connect_patience_;
   Surroundings& surroundings_;
+  const Packing packing_;
   bool stopped_ = false;
   std::map<NodeName, PeerState> peers_;
   Calls calls_;  ///< those that are not sent under the name of their peer and no incarnation

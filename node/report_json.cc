@@ -48,7 +48,7 @@ NLOHMANN_JSON_SERIALIZE_ENUM(NodePhase, {{NodePhase::joining, "joining"},
                                          {NodePhase::serving, "serving"},
                                          {NodePhase::leaving, "leaving"}})
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(WorkerInfo, name, rank)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PeerTraffic, calls_sent, calls_received, bytes_sent, bytes_received)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PeerTraffic, calls_sent, calls_received, bytes_sent, bytes_received, packets_damaged)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(DebugInfo, node, owners, handles, forks, pending_users, pending_calls, served_calls,
                                    contexts, backward_passes, shards, pool_threads, threads_busy, threads_waiting,
                                    threads_idle, traffic)

@@ -145,7 +145,9 @@ std::string ZmqLink::address() const { return state_->parts.self.peer.address; }
 
 void ZmqLink::connect(std::string_view address) { state_->give(ZmqLinkCore::Connect{std::string(address)}); }
 
-void ZmqLink::send(const NodeName& to, Frames frames) { state_->give(ZmqLinkCore::Send{to, std::move(frames)}); }
+void ZmqLink::send(const NodeName& to, LinkLane lane, Frames packet) {
+  state_->give(ZmqLinkCore::Send{to, lane, std::move(packet)});
+}
 
 void ZmqLink::disconnect(const NodeName& peer, const Farewell& farewell) {
   state_->give(ZmqLinkCore::Disconnect{peer, farewell});

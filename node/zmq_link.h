@@ -32,7 +32,7 @@ struct ZmqLinkOptions {
   };
   Exposure exposure = Exposure::loopback;
 
-  std::size_t frame_bytes_max = std::size_t{1} << 30;    ///< sender of a longer frame is cut off; none is sent
+  std::size_t frame_bytes_max = std::size_t{4} << 20;    ///< sender of a longer frame is cut off; none is sent
   std::size_t frames_max = (std::size_t{1} << 16) + 64;  ///< per message
   int queue_messages_max = 1000;                         ///< per peer and direction, in ZeroMQ
   std::size_t backlog_bytes_max = 64 << 20;              ///< per peer, beyond that queue; more is dropped
@@ -53,8 +53,8 @@ struct ZmqLinkCounts {
   std::uint64_t reconnects = 0;
 };
 
-/// Two connections per peer and direction: a data lane in order, and a control lane for messages of a single frame
-/// (heartbeats, acknowledgements), which overtake bulk data. One thread owns all sockets and calls the sink.
+/// Two connections per peer and direction: one for what is small and wanted soon, and one for pieces of large messages, made
+/// when the first of them leaves. One thread owns all sockets and calls the sink.
 ///
 /// Down is reported when a connection was lost and connecting again is refused (the process ended), when the name came
 /// back as a new incarnation (peer_restarted), and when the peer disconnected. A connection that is merely cut is made
@@ -73,7 +73,7 @@ class ZmqLink final : public Link {
   [[nodiscard]] std::string address() const override;
   [[nodiscard]] bool guards_bytes() const override { return address().starts_with("ipc://"); }
   void connect(std::string_view address) override;
-  void send(const NodeName& to, Frames frames) override;
+  void send(const NodeName& to, LinkLane lane, Frames packet) override;
   void disconnect(const NodeName& peer, const Farewell& farewell) override;
 
   /// Not from a call to the sink.

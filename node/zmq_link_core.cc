@@ -34,7 +34,7 @@ ZmqLinkCore::ZmqLinkCore(ZmqLinkParts& parts, ZmqSocket router, LinkSink& sink)
 
 void ZmqLinkCore::obey(TimePoint now, Command command) {
   if (const auto* order = std::get_if<Connect>(&command)) return connect(now, order->address);
-  if (auto* order = std::get_if<Send>(&command)) return send(now, order->to, std::move(order->frames));
+  if (auto* order = std::get_if<Send>(&command)) return send(now, std::move(*order));
   const auto& order = std::get<Disconnect>(command);
   disconnect(order.peer, order.farewell);
 }
@@ -92,7 +92,8 @@ void ZmqLinkCore::connect(TimePoint now, const std::string& address) {
   connection.asked = peer == nullptr || !peer->up;
 }
 
-void ZmqLinkCore::send(TimePoint now, const NodeName& to, Frames frames) {
+void ZmqLinkCore::send(TimePoint now, Send order) {
+  const auto& [to, lane, frames] = order;
   const auto peer = peers_.find(to);
   const std::size_t limit = parts_.options.frame_bytes_max;
   const auto large = std::ranges::find_if(frames, [limit](const Frame& frame) { return frame.bytes.size() > limit; });
@@ -105,7 +106,7 @@ void ZmqLinkCore::send(TimePoint now, const NodeName& to, Frames frames) {
     return;
   }
   Connection& connection = outgoing_.at(peer->second.connection);
-  connection.outgoing.send(std::move(frames));
+  connection.outgoing.send(lane, std::move(order.frames));
   busy_.insert(connection.key);
 }
 

@@ -30,6 +30,7 @@ class ZmqLinkCore {
   };
   struct Send {
     NodeName to;
+    LinkLane lane = LinkLane::express;
     Frames frames;
   };
   struct Disconnect {
@@ -73,7 +74,7 @@ class ZmqLinkCore {
   enum class Keep { nothing, connection };
 
   void connect(TimePoint now, const std::string& address);
-  void send(TimePoint now, const NodeName& to, Frames frames);
+  void send(TimePoint now, Send order);
   void disconnect(const NodeName& name, const Farewell& farewell);
 
   void work_on(TimePoint now, ReadySet::Key key);

@@ -11,7 +11,6 @@ namespace {
 
 constexpr Duration kReopenGap = std::chrono::milliseconds{100};
 constexpr Duration kRetryGap = std::chrono::milliseconds{250};
-constexpr std::size_t kOneLaneBytes = 64 << 10;  // most pairs of a large cluster never say so much
 
 double seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
 
@@ -31,36 +30,38 @@ std::optional<ZmqOutgoing::Happened> ZmqOutgoing::work(TimePoint now) {
     if (Clue clue = take_events(now)) return clue;
     if (Clue clue = take_answers(now)) return clue;
     if (Clue clue = check_time(now)) return clue;
-    if (words_ && data_ && data_->send(*words_)) words_.reset();
+    if (words_ && express_ && express_->send(*words_)) words_.reset();
     flush();
     // A send may have taken the news of a message in, and a read that of room to send: nobody tells of them again.
-    const bool waits_to_send = words_.has_value() || (welcomed_ && !backlog_.empty());
-    const bool has_news = (data_ && data_->has_news(waits_to_send)) || (control_ && control_->has_news(false));
+    const auto waits = [this](LinkLane lane) { return welcomed_ && !backlog_of(lane).packets.empty(); };
+    const bool express_waits = words_.has_value() || waits(LinkLane::express) || (!bulk_ && waits(LinkLane::bulk));
+    const bool has_news =
+        (express_ && express_->has_news(express_waits)) || (bulk_ && bulk_->has_news(waits(LinkLane::bulk)));
     if (!has_news) return std::nullopt;
   }
 }
 
-void ZmqOutgoing::send(Frames frames) {
-  if (frames.size() > 1 && data_bytes_ <= kOneLaneBytes) {
-    data_bytes_ += size_of(frames);
-    open_control_lane();
+void ZmqOutgoing::send(LinkLane lane, Frames packet) {
+  if (lane == LinkLane::bulk && !bulk_wanted_) {
+    bulk_wanted_ = true;
+    open_bulk();
   }
-  if (frames.size() == 1 && control_ && put(*control_, frames)) return;
-  if (welcomed_ && backlog_.empty() && put(*data_, frames)) return;
-  const std::size_t bytes = size_of(frames);
-  if (!backlog_.empty() && backlog_bytes_ + bytes > parts_.options.backlog_bytes_max) {
+  Backlog& backlog = backlog_of(lane);
+  if (welcomed_ && backlog.packets.empty() && put(socket_of(lane), packet)) return;
+  const std::size_t bytes = size_of(packet);
+  if (!backlog.packets.empty() && backlog.bytes + bytes > parts_.options.backlog_bytes_max) {
     ++parts_.counters.dropped_messages;
     return;
   }
-  backlog_bytes_ += bytes;
-  backlog_.push_back(std::move(frames));
+  backlog.bytes += bytes;
+  backlog.packets.push_back(std::move(packet));
 }
 
 void ZmqOutgoing::say_bye(const Farewell& farewell) {
   if (!welcomed_) return;
   std::optional<ZmqEnvelope> envelope = decode_envelope(envelope_.bytes);
   envelope->kind = ZmqEnvelope::Kind::bye;
-  (void)data_->send({encode(*envelope), encode(farewell)});
+  (void)express_->send({encode(*envelope), encode(farewell)});
 }
 
 std::optional<TimePoint> ZmqOutgoing::next_due() const {
@@ -78,8 +79,8 @@ void ZmqOutgoing::open(TimePoint now) {
   reopen_at_.reset();
   if (welcomed_) give_up_at_ = now + parts_.options.connect_patience;
   connected_ = welcomed_ = false;
-  control_.reset();
-  data_.reset();
+  bulk_.reset();
+  express_.reset();
   handshake_.emplace(parts_.self, parts_.options.secret, random_nonce());
   words_ = Frames{make_frame({handshake_->hello().begin(), handshake_->hello().end()})};
   Result<ZmqSocket> socket = ZmqSocket::open(parts_.context, ZmqSocket::Kind::watched_dealer, parts_.limits());
@@ -87,7 +88,7 @@ void ZmqOutgoing::open(TimePoint now) {
     const Result<Unit> connecting = socket.value().connect(address_);
     const Result<Unit> watched = socket.value().tell(parts_.ready, key_);
     if (connecting && watched) {
-      data_ = std::move(socket).value();
+      express_ = std::move(socket).value();
       return;
     }
     if (!connecting) give_up_at_ = now;  // an address that cannot be connected to today cannot be tomorrow
@@ -108,8 +109,8 @@ void ZmqOutgoing::reopen_soon(TimePoint now) {
 }
 
 ZmqOutgoing::Clue ZmqOutgoing::take_events(TimePoint now) {
-  if (!data_) return std::nullopt;
-  for (const ZmqSocket::Event event : data_->events()) {
+  if (!express_) return std::nullopt;
+  for (const ZmqSocket::Event event : express_->events()) {
     switch (event) {
       case ZmqSocket::Event::connected:
         if (peer_) ++parts_.counters.reconnects;
@@ -132,12 +133,12 @@ ZmqOutgoing::Clue ZmqOutgoing::take_events(TimePoint now) {
 
 ZmqOutgoing::Clue ZmqOutgoing::take_answers(TimePoint now) {
   // Once welcomed the peer has nothing to say here, except that it does not know this session (any more).
-  if (welcomed_ && (data_->receive() || (control_ && control_->receive()))) {
+  if (welcomed_ && (express_->receive() || (bulk_ && bulk_->receive()))) {
     reopen_soon(now);
     return std::nullopt;
   }
-  while (!welcomed_ && data_) {
-    const std::optional<Frames> message = data_->receive();
+  while (!welcomed_ && express_) {
+    const std::optional<Frames> message = express_->receive();
     if (!message) break;
     if (reopen_at_) continue;  // this attempt is over
     if (Clue clue = take_answer(now, *message)) return clue;
@@ -150,7 +151,7 @@ ZmqOutgoing::Clue ZmqOutgoing::take_answer(TimePoint now, const Frames& message)
   HandshakeStep step = handshake_->take(bytes);
   if (!step.reply.empty()) words_ = Frames{make_frame(std::move(step.reply))};
   if (step.failed) {
-    if (words_ && data_->send(*words_)) words_.reset();
+    if (words_ && express_->send(*words_)) words_.reset();
     return take_refusal(now, *std::move(step.failed));
   }
   if (!step.done) return std::nullopt;
@@ -198,20 +199,23 @@ void ZmqOutgoing::welcome(const Authenticated& session) {
   last_refusal_.reset();
   reopen_at_.reset();
   envelope_ = encode(ZmqEnvelope{.slot = session.slot, .token = session.token});
-  open_control_lane();
+  open_bulk();
 }
 
-void ZmqOutgoing::open_control_lane() {
-  if (!welcomed_ || control_ || data_bytes_ <= kOneLaneBytes) return;
-  Result<ZmqSocket> lane = ZmqSocket::open(parts_.context, ZmqSocket::Kind::dealer, parts_.limits());
-  // Without a lane of their own, control messages go with the data.
-  if (lane && lane.value().connect(address_) && lane.value().tell(parts_.ready, key_)) control_ = std::move(lane).value();
+void ZmqOutgoing::open_bulk() {
+  if (!welcomed_ || bulk_ || !bulk_wanted_) return;
+  Result<ZmqSocket> socket = ZmqSocket::open(parts_.context, ZmqSocket::Kind::dealer, parts_.limits());
+  // Without a connection of their own, large messages go with the small ones.
+  if (socket && socket.value().connect(address_) && socket.value().tell(parts_.ready, key_)) bulk_ = std::move(socket).value();
 }
 
 void ZmqOutgoing::flush() {
-  while (welcomed_ && data_ && !backlog_.empty() && put(*data_, backlog_.front())) {
-    backlog_bytes_ -= size_of(backlog_.front());
-    backlog_.pop_front();
+  for (const LinkLane lane : {LinkLane::express, LinkLane::bulk}) {
+    Backlog& backlog = backlog_of(lane);
+    while (welcomed_ && express_ && !backlog.packets.empty() && put(socket_of(lane), backlog.packets.front())) {
+      backlog.bytes -= size_of(backlog.packets.front());
+      backlog.packets.pop_front();
+    }
   }
 }
 

@@ -1,6 +1,7 @@
 // One connection that this node makes: to one address, proved by the handshake, in two lanes.
 #pragma once
 
+#include <array>
 #include <deque>
 #include <optional>
 #include <string>
@@ -43,8 +44,8 @@ class ZmqOutgoing {
   /// Does what can be done now. Returns what the link must know; call again until nothing is returned.
   [[nodiscard]] std::optional<Happened> work(TimePoint now);
 
-  /// Sends one message, or keeps it while the connection cannot take it. Call `work` before waiting.
-  void send(Frames frames);
+  /// Sends one packet, or keeps it while the connection cannot take it. Call `work` before waiting.
+  void send(LinkLane lane, Frames packet);
 
   /// Tells the peer that this node closes the connection on purpose, and why.
   void say_bye(const Farewell& farewell);
@@ -68,7 +69,8 @@ class ZmqOutgoing {
   [[nodiscard]] Clue check_time(TimePoint now);
   void welcome(const Authenticated& session);
   void flush();
-  void open_control_lane();
+  void open_bulk();
+  [[nodiscard]] ZmqSocket& socket_of(LinkLane lane) { return lane == LinkLane::bulk && bulk_ ? *bulk_ : *express_; }
   [[nodiscard]] bool put(ZmqSocket& lane, const Frames& frames);
   [[nodiscard]] Error about(ErrorCode code, std::string message) const;
 
@@ -76,9 +78,9 @@ class ZmqOutgoing {
   const std::string address_;
   const ReadySet::Key key_;
 
-  std::optional<ZmqSocket> data_;
-  std::optional<ZmqSocket> control_;  ///< once welcomed and the data lane has had its share
-  std::size_t data_bytes_ = 0;        ///< that messages of several frames have had, on all attempts
+  std::optional<ZmqSocket> express_;
+  std::optional<ZmqSocket> bulk_;   ///< once welcomed and wanted; without it all goes one way
+  bool bulk_wanted_ = false;        ///< on this attempt or an earlier one
   std::optional<HandshakeClient> handshake_;
   std::optional<Frames> words_;  ///< of the handshake, not yet taken by the socket
   Frame envelope_;               ///< before every message, once welcomed
@@ -93,8 +95,12 @@ class ZmqOutgoing {
   TimePoint name_give_up_at_;
   std::optional<Error> last_refusal_;  ///< why it tries again
 
-  std::deque<Frames> backlog_;  ///< in order, not yet taken by the socket
-  std::size_t backlog_bytes_ = 0;
+  struct Backlog {
+    std::deque<Frames> packets;  ///< in order, not yet taken by the socket
+    std::size_t bytes = 0;
+  };
+  [[nodiscard]] Backlog& backlog_of(LinkLane lane) { return backlogs_[lane == LinkLane::bulk ? 1 : 0]; }
+  std::array<Backlog, 2> backlogs_;
 };
 
 }  // namespace troupe

@@ -6,6 +6,7 @@
 #include <set>
 #include <span>
 #include <stdexcept>
+#include <tuple>
 #include <utility>
 #include <variant>
 
@@ -28,12 +29,12 @@ FaultyLink::FaultyLink(std::unique_ptr<Link> inner, DecideFate decide)
 
 FaultyLink::~FaultyLink() { FaultyLink::stop(); }
 
-void FaultyLink::send(const NodeName& to, Frames frames) {
+void FaultyLink::send(const NodeName& to, LinkLane lane, Frames packet) {
   {
     const std::lock_guard lock(mutex_);
-    const Fate delay = decide_(to, frames);
+    const Fate delay = decide_(to, packet);
     if (!delay) return;
-    held_.push({std::chrono::steady_clock::now() + *delay, sent_++, to, std::move(frames)});
+    held_.push({std::chrono::steady_clock::now() + *delay, sent_++, to, lane, std::move(packet)});
   }
   changed_.notify_one();
 }
@@ -59,7 +60,7 @@ void FaultyLink::deliver() {
       const Held message = held_.top();
       held_.pop();
       lock.unlock();
-      inner_->send(message.to, message.frames);
+      inner_->send(message.to, message.lane, message.frames);
       lock.lock();
     }
   }
@@ -81,17 +82,19 @@ DecideFate FaultRules::decide() const {
   std::map<std::string, FaultRule, std::less<>> by_name;
   for (const FaultRule& rule : rules_) by_name[rule.message] = rule;
   // A message keeps its number when the session sends it again.
-  using Sent = std::pair<NodeName, std::uint64_t>;
+  using Sent = std::tuple<NodeName, SessionLane, std::uint64_t>;
   return [by_name = std::move(by_name), failed = std::map<Sent, int>()](const NodeName& to, const Frames& frames) mutable -> Fate {
     constexpr Fate at_once = std::chrono::microseconds(0);
     if (frames.empty()) return at_once;
     const auto header = decode_session_header(frames.front().bytes);
     if (!header || header.value().kind != SessionKind::data) return at_once;
-    const auto outside = msg::decode_outside(std::span(frames).subspan(1));
+    // Pieces behind the first do not say which message they belong to.
+    if (header.value().part != Part::whole && header.value().part != Part::first) return at_once;
+    const auto outside = msg::decode_header(frames[header.value().part == Part::first ? 2 : 1]);
     const msg::Word* word = outside ? msg::find_word(outside.value().tag) : nullptr;
     const auto rule = word == nullptr ? by_name.end() : by_name.find(word->name);
     if (rule == by_name.end()) return at_once;
-    if (failed[{to, header.value().number}]++ < rule->second.fail_first) return std::nullopt;
+    if (failed[{to, header.value().lane, header.value().number}]++ < rule->second.fail_first) return std::nullopt;
     return rule->second.delay;
   };
 }

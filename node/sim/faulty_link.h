@@ -37,7 +37,8 @@ class FaultyLink final : public Link {
   [[nodiscard]] std::string address() const override { return inner_->address(); }
   [[nodiscard]] bool guards_bytes() const override { return inner_->guards_bytes(); }
   void connect(std::string_view address) override { inner_->connect(address); }
-  void send(const NodeName& to, Frames frames) override;
+  [[nodiscard]] bool shares_memory() const override { return inner_->shares_memory(); }
+  void send(const NodeName& to, LinkLane lane, Frames packet) override;
   void disconnect(const NodeName& peer, const Farewell& farewell) override { inner_->disconnect(peer, farewell); }
   void stop() override;
 
@@ -47,6 +48,7 @@ class FaultyLink final : public Link {
     Instant due;
     std::uint64_t order;  // equal delays keep the order of sending
     NodeName to;
+    LinkLane lane;
     Frames frames;
     friend bool operator>(const Held& a, const Held& b) { return std::tie(a.due, a.order) > std::tie(b.due, b.order); }
   };

@@ -28,7 +28,7 @@ Kind kind_of(const Frames& frames) {
   const auto header = frames.empty() ? Result<SessionHeader>(Error{}) : decode_session_header(frames.front().bytes);
   if (!header) return {false, "bytes"};
   switch (header.value().kind) {
-    case SessionKind::data: return {true, fmt::format("data {}", header.value().number)};
+    case SessionKind::data: return {true, fmt::format("data {}/{}", static_cast<int>(header.value().lane), header.value().number)};
     case SessionKind::ack: return {false, fmt::format("ack {}", header.value().ack)};
     case SessionKind::heartbeat: return {false, "heartbeat"};
     case SessionKind::probe: return {false, "probe"};
@@ -88,7 +88,7 @@ void SimNetwork::open(const End& end, const std::string& address) {
   peer->sink->on_link_up(end->self);
 }
 
-void SimNetwork::send(const End& end, const NodeName& to, Frames frames) {
+void SimNetwork::send(const End& end, const NodeName& to, LinkLane lane, Frames frames) {
   const auto connection = find(end->self.name, to);
   if (end->closed || !connection) return;
   const std::size_t from = connection->ends[0] == end ? 0 : 1;
@@ -106,7 +106,8 @@ void SimNetwork::send(const End& end, const NodeName& to, Frames frames) {
   if (copies == 2) counts_.duplicated += kind.data;
   for (int copy = 0; copy < copies; ++copy) {
     TimePoint due = schedule_->now() + choices.around(faults_.delay_mean);
-    if (!choices.chance(faults_.reorder)) due = direction.due_last = std::max(due, direction.due_last + Duration(1));
+    TimePoint& due_last = direction.due_last[static_cast<std::size_t>(lane)];
+    if (!choices.chance(faults_.reorder)) due = due_last = std::max(due, due_last + Duration(1));
     direction.due_max = std::max(direction.due_max, due);
     auto message = std::make_shared<Message>(shared_from_this(), connection, from, number, kind.data, frames);
     schedule_->at(due, to, fmt::format("{} from {}", kind.text, end->self.name),
@@ -183,7 +184,9 @@ SimLink::~SimLink() { stop(); }
 
 void SimLink::connect(std::string_view address) { network_->connect(end_, std::string(address)); }
 
-void SimLink::send(const NodeName& to, Frames frames) { network_->send(end_, to, std::move(frames)); }
+void SimLink::send(const NodeName& to, LinkLane lane, Frames packet) {
+  network_->send(end_, to, lane, std::move(packet));
+}
 
 void SimLink::disconnect(const NodeName& peer, const Farewell& farewell) {
   network_->disconnect(end_, peer, farewell);

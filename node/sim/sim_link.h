@@ -38,7 +38,7 @@ class SimNetwork : public std::enable_shared_from_this<SimNetwork> {
     bool open = true;
     std::uint64_t sent = 0;
     std::uint64_t arrived_last = 0;  // the latest sent of those that arrived
-    TimePoint due_last;              // when the last message that keeps order arrives
+    std::array<TimePoint, 2> due_last;  // when the last message of each lane that keeps order arrives
     TimePoint due_max;               // when the last message of all arrives
   };
   struct Connection {
@@ -56,7 +56,7 @@ class SimNetwork : public std::enable_shared_from_this<SimNetwork> {
 
   void connect(const End& end, const std::string& address);
   void open(const End& end, const std::string& address);
-  void send(const End& end, const NodeName& to, Frames frames);
+  void send(const End& end, const NodeName& to, LinkLane lane, Frames frames);
   void arrive(Message& message);
   void close(const std::shared_ptr<Connection>& connection, std::size_t by, Closing closing, const Error& why);
   void disconnect(const End& end, const NodeName& from, const Farewell& farewell);
@@ -82,7 +82,7 @@ class SimLink final : public Link {
   void start(LinkSink& sink) override { end_->sink = &sink; }
   [[nodiscard]] std::string address() const override { return end_->self.address; }
   void connect(std::string_view address) override;
-  void send(const NodeName& to, Frames frames) override;
+  void send(const NodeName& to, LinkLane lane, Frames packet) override;
   void disconnect(const NodeName& peer, const Farewell& farewell) override;
   void stop() override;
 

@@ -43,7 +43,8 @@ BOOST_AUTO_TEST_CASE(text_has_one_line_for_each_counter) {
   BOOST_TEST(info.text() == without + "traffic.trainer.calls_sent: 1\n"
                                       "traffic.trainer.calls_received: 2\n"
                                       "traffic.trainer.bytes_sent: 3\n"
-                                      "traffic.trainer.bytes_received: 4\n");
+                                      "traffic.trainer.bytes_received: 4\n"
+                                      "traffic.trainer.packets_damaged: 0\n");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

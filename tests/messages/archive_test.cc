@@ -144,7 +144,10 @@ void check_round_trip(const T& value) {
   BOOST_TEST((received == value));
 }
 
-std::vector<std::byte> encoded(const auto& value) { return to_payload(nullptr, value).bytes; }
+std::vector<std::byte> encoded(const auto& value) {
+  const Frame bytes = to_payload(nullptr, value).bytes;
+  return {bytes.bytes.begin(), bytes.bytes.end()};
+}
 
 /// Decodes `bytes` as a T.
 template <class T>

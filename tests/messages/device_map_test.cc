@@ -69,12 +69,17 @@ BOOST_AUTO_TEST_CASE(maps_travel_and_those_that_are_none_are_refused) {
   const DeviceMap map{{kCpu, gpu(0)}, {gpu(7), kCpu}};
   msg::Payload payload = to_payload(nullptr, map);
   BOOST_CHECK(std::get<0>(from_payload<DeviceMap>(payload)) == map);
-  BOOST_TEST(payload.bytes.size() == 8U + 2 * 4);
+  BOOST_TEST(payload.bytes.bytes.size() == 8U + 2 * 4);
   const std::uint16_t cpu = 0;  // instead of cuda:7: twice on one side
-  std::memcpy(payload.bytes.data() + 12, &cpu, sizeof cpu);
+  const auto write = [&payload](std::uint16_t number) {
+    std::vector<std::byte> bytes(payload.bytes.bytes.begin(), payload.bytes.bytes.end());
+    std::memcpy(bytes.data() + 12, &number, sizeof number);
+    payload.bytes = make_frame(std::move(bytes));
+  };
+  write(cpu);
   expect_throw<DecodeError>([&] { std::ignore = from_payload<DeviceMap>(payload); }, "[decode] [device_map] cpu goes to cuda:0 already, not to cpu");
   const std::uint16_t none = 0x8001;
-  std::memcpy(payload.bytes.data() + 12, &none, sizeof none);
+  write(none);
   expect_throw<DecodeError>([&] { std::ignore = from_payload<DeviceMap>(payload); }, "[decode] no device has the number 32769");
 }
 

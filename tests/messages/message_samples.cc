@@ -130,7 +130,7 @@ std::vector<AnyMessage> every_message() {
 }
 
 Envelope envelope_for(const AnyMessage& message) {
-  Envelope envelope{.from = "trainer", .to = "ps0/worker", .deadline = std::chrono::seconds(2), .lane = Lane::control};
+  Envelope envelope{.from = "trainer", .to = "ps0/worker"};
   const Kind kind = word_of(message).kind;
   if (kind == Kind::request) envelope.request = {7};
   if (kind == Kind::reply) envelope.in_reply_to = {7};

@@ -37,7 +37,7 @@ BOOST_AUTO_TEST_CASE(frames_change_hands_without_a_copy) {
   const std::weak_ptr<const void> owner = frame.owner;
   Frames frames;
   frames.push_back(std::move(frame));
-  a.link.send("b", std::move(frames));
+  a.link.send("b", LinkLane::express, std::move(frames));
   BOOST_REQUIRE_EQUAL(b.sink.messages.size(), 1U);  // delivered on this thread
   BOOST_TEST(b.sink.messages[0].frames[0].bytes.data() == bytes);
   BOOST_TEST(owner.use_count() == 1);
@@ -49,13 +49,13 @@ BOOST_AUTO_TEST_CASE(conversation_of_100000_messages_does_not_grow_the_stack) {
   MemoryNode b(hub, "b");
   int rallies = 0;
   a.sink.answer = [&](const NodeName& from, const Frames& frames) {
-    if (++rallies < 50'000) a.link.send(from, frames);
+    if (++rallies < 50'000) a.link.send(from, LinkLane::express, frames);
   };
-  b.sink.answer = [&](const NodeName& from, const Frames& frames) { b.link.send(from, frames); };
+  b.sink.answer = [&](const NodeName& from, const Frames& frames) { b.link.send(from, LinkLane::express, frames); };
   a.link.start(a.sink);
   b.link.start(b.sink);
   a.link.connect("memory://b");
-  a.link.send("b", {frame_of("ball")});
+  a.link.send("b", LinkLane::express, {frame_of("ball")});
   BOOST_TEST(rallies == 50'000);
   BOOST_TEST(b.sink.messages.size() == 50'000U);
 }
@@ -82,7 +82,7 @@ BOOST_AUTO_TEST_CASE(sink_is_called_by_one_thread_at_a_time_and_each_sender_keep
     std::vector<std::jthread> threads;
     for (const auto& sender : senders) {
       threads.emplace_back([&link = sender->link] {
-        for (int i = 0; i < kEach; ++i) link.send("b", {frame_of(std::to_string(i))});
+        for (int i = 0; i < kEach; ++i) link.send("b", LinkLane::express, {frame_of(std::to_string(i))});
       });
     }
   }
@@ -100,7 +100,7 @@ BOOST_AUTO_TEST_CASE(what_comes_before_start_is_delivered_at_start) {
   MemoryNode b(hub, "b");
   a.link.start(a.sink);
   a.link.connect("memory://b");
-  a.link.send("b", {frame_of("early")});
+  a.link.send("b", LinkLane::express, {frame_of("early")});
   BOOST_TEST(b.sink.order.empty());
   b.link.start(b.sink);
   BOOST_TEST((b.sink.order == std::vector<std::string>{"up a", "frames a"}));
@@ -138,8 +138,8 @@ BOOST_AUTO_TEST_CASE(link_may_be_stopped_from_its_own_sink) {
   a.link.start(a.sink);
   b.link.start(b.sink);
   a.link.connect("memory://b");
-  a.link.send("b", {frame_of("last")});
-  a.link.send("b", {frame_of("too late")});
+  a.link.send("b", LinkLane::express, {frame_of("last")});
+  a.link.send("b", LinkLane::express, {frame_of("too late")});
   BOOST_TEST(b.sink.messages.size() == 1U);
   BOOST_REQUIRE_EQUAL(a.sink.downs.size(), 1U);
   BOOST_TEST((a.sink.downs[0].why.code == ErrorCode::peer_down));

@@ -29,7 +29,7 @@ struct World : private port::Router::Surroundings {
 
   void connect(const std::string& address) override { lines.push_back("connect " + address); }
   void disconnect(const NodeName& peer, const Farewell& /*farewell*/) override { lines.push_back("disconnect " + peer); }
-  void transmit(const NodeName& to, Frames frames) override {
+  void transmit(const NodeName& to, LinkLane /*lane*/, Frames frames) override {
     lines.push_back("send " + to);
     sent = std::move(frames);
   }
@@ -145,14 +145,14 @@ BOOST_AUTO_TEST_CASE(peer_that_sends_what_cannot_be_read_is_lost) {
   World world;
   world.router.link_up(world.now, kPeer);
   Session peer(kPeer.incarnation, kSelf.incarnation);
-  auto sent = peer.send(world.now, {frame_of("nonsense")});
-  world.router.frames(world.now, "b", kPeer.incarnation, sent.value().on_link.at(0));
+  auto sent = peer.send(world.now, pack({frame_of("nonsense")}));
+  world.router.frames(world.now, "b", kPeer.incarnation, sent.value().at(0).frames);
   world.call("b", 60s);
   const std::string why = "b sent a message that cannot be read: raw header of 8 bytes";
   BOOST_TEST(world.take() == (Lines{"disconnect b", "peer_lost: " + why}), per_element);
   world.router.link_up(world.now, {"c", {3, 3}, "test://c"});
   world.router.frames(world.now, "c", {3, 3}, {frame_of("noise")});  // no session message: changes nothing
-  BOOST_TEST(world.take() == Lines{"warn dropped bytes from c: session header of 5 bytes, expected 72"}, per_element);
+  BOOST_TEST(world.take() == Lines{"warn dropped bytes from c: session header of 5 bytes, expected 128"}, per_element);
 }
 
 BOOST_AUTO_TEST_CASE(answers_count_once_and_only_from_the_life_that_was_asked) {
@@ -189,7 +189,8 @@ BOOST_AUTO_TEST_CASE(no_call_is_refused_for_what_already_waits_to_be_sent) {
   for (int i = 0; i < 4; ++i) {
     world.router.call(world.now, {"b", 1, {{large.bytes.size()}, {large}}, world.now, {}, {}});
   }
-  BOOST_TEST(world.take() == Lines(4, "send b"), per_element);
+  const Lines lines = world.take();  // what the first grant allows of the first; the others wait
+  BOOST_TEST(std::ranges::count(lines, "send b") == static_cast<long>(lines.size()));
 }
 
 BOOST_AUTO_TEST_CASE(what_was_sent_before_the_end_is_flushed_once_it_is_acknowledged) {

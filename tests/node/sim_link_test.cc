@@ -42,7 +42,7 @@ struct Pair {
 
   /// a sends "0", "1", ... to b.
   void send(int count) {
-    for (int i = 0; i < count; ++i) a.send("b", {testing::frame_of(std::to_string(i))});
+    for (int i = 0; i < count; ++i) a.send("b", LinkLane::express, {testing::frame_of(std::to_string(i))});
   }
 
   [[nodiscard]] std::vector<int> arrived() const {
@@ -117,7 +117,7 @@ BOOST_AUTO_TEST_CASE(a_silent_death_is_told_to_nobody) {
   pair.send(10);
   pair.a.kill(sim::Death::silent);
   pair.send(10);
-  pair.b.send("a", {testing::frame_of("anybody?")});
+  pair.b.send("a", LinkLane::express, {testing::frame_of("anybody?")});
   pair.pass(10s);
   BOOST_TEST(pair.arrived().size() == 10U);  // those that had left
   BOOST_TEST(pair.sink_b.downs.empty());

@@ -52,9 +52,9 @@ class CarrierLink final : public Link {
   void start(LinkSink& sink) override { memory_.start(sink); }
   [[nodiscard]] std::string address() const override { return "carrier" + memory_.address().substr(6); }  // after "memory"
   void connect(std::string_view address) override { memory_.connect("memory" + std::string(address.substr(7))); }
-  void send(const NodeName& to, Frames frames) override {
+  void send(const NodeName& to, LinkLane lane, Frames packet) override {
     ++sent_;
-    memory_.send(to, std::move(frames));
+    memory_.send(to, lane, std::move(packet));
   }
   void disconnect(const NodeName& peer, const Farewell& farewell) override { memory_.disconnect(peer, farewell); }
   void stop() override { memory_.stop(); }

@@ -1,0 +1,55 @@
+// Puts the pieces of one message together again.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "messages/error.h"
+#include "messages/frame.h"
+#include "tensor/storage.h"
+
+namespace troupe {
+
+struct AssemblyLimits {
+  std::size_t frames_max = (std::size_t{1} << 16) + 64;
+  std::uint64_t bytes_max = kMessageBytesMax;
+};
+
+/// One message on its way in. Each frame gets memory of its own, aligned as tensors are, when its first byte comes or when
+/// `reserve` is called, never because a peer claims a size. Thread rule: one thread at a time.
+class Assembly {
+ public:
+  /// From the two frames of a `first` piece. Errors: `protocol_violation` for sizes that cannot be, `too_large`.
+  [[nodiscard]] static Result<Assembly> begin(std::span<const Frame> first, const AssemblyLimits& limits);
+
+  /// Takes memory for all frames now. Errors: `resource_exhausted`.
+  [[nodiscard]] Result<Unit> reserve();
+
+  /// Takes the frames of the next piece. Errors: `protocol_violation` for more bytes than announced, `resource_exhausted`.
+  [[nodiscard]] Result<Unit> append(std::span<const Frame> piece);
+
+  [[nodiscard]] bool complete() const { return missing_ == 0; }
+
+  /// The message. REQUIRES: complete().
+  [[nodiscard]] Frames take();
+
+  /// Of the frames that come in pieces, all but frame 0.
+  [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
+  [[nodiscard]] const Frame& header() const { return header_; }
+
+ private:
+  [[nodiscard]] bool allocate(std::size_t index);
+
+  Frame header_;
+  std::vector<std::uint64_t> sizes_;  ///< of the frames but frame 0
+  std::vector<Storage> frames_;       ///< their memory, once taken
+  std::uint64_t bytes_ = 0;
+  std::uint64_t missing_ = 0;
+  std::size_t current_ = 0;           ///< the frame that the next byte belongs to
+  std::uint64_t filled_ = 0;          ///< bytes of it that are there
+  std::byte* to_ = nullptr;           ///< where the current frame lies; null before its memory was taken
+};
+
+}  // namespace troupe

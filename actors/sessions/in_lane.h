@@ -1,0 +1,60 @@
+// One lane of a session as its receiver sees it: puts packets into order, each once, and says what has come.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "actors/clock.h"
+#include "actors/session_header.h"
+
+namespace troupe {
+
+/// When a receiver acknowledges, and how much it keeps of what comes too early.
+struct InLaneOptions {
+  Duration ack_delay = std::chrono::milliseconds{20};
+  std::size_t ack_messages = 32;             ///< acknowledged at once after so many packets,
+  std::size_t ack_bytes = 64 << 10;          ///< or so many bytes: the sender's memory is held until then
+  std::size_t window_messages = 4096;        ///< farther ahead than this nothing is kept
+  std::size_t early_bytes_max = 64 << 20;    ///< one larger packet is kept when nothing else is
+};
+
+/// Thread rule: one thread at a time.
+class InLane {
+ public:
+  explicit InLane(const InLaneOptions& options) : options_(options) {}
+
+  struct Packet {
+    SessionHeader header;
+    Frames frames;  ///< behind the header
+  };
+  enum class Taken : std::uint8_t { in_order, early, duplicate, overflow };
+
+  /// Takes one packet of data; `ready` gets those that are in order now.
+  Taken take(TimePoint now, Packet packet, std::vector<Packet>& ready);
+
+  /// An acknowledgement must leave no later than at that time.
+  [[nodiscard]] std::optional<TimePoint> ack_due() const { return ack_due_; }
+  void acknowledge_by(TimePoint due);
+  /// One is leaving.
+  void acknowledged();
+
+  [[nodiscard]] std::uint64_t delivered() const { return delivered_; }
+  [[nodiscard]] std::uint64_t ahead_bits() const;
+  [[nodiscard]] std::size_t early() const { return early_.size(); }
+
+ private:
+  void count(TimePoint now, const Packet& packet);
+
+  const InLaneOptions& options_;
+  std::uint64_t delivered_ = 0;  ///< the last number that was in order
+  std::map<std::uint64_t, Packet> early_;
+  std::size_t early_bytes_ = 0;
+  std::size_t unacked_messages_ = 0;
+  std::size_t unacked_bytes_ = 0;
+  std::optional<TimePoint> ack_due_;
+};
+
+}  // namespace troupe

@@ -1,0 +1,199 @@
+#include "actors/sessions/out_lane.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+namespace troupe {
+namespace {
+
+/// A first piece has sizes only; the bytes of the message follow.
+std::uint64_t granted_bytes(const Piece& piece) { return piece.part == Part::first ? 0 : piece.bytes; }
+
+std::uint64_t remaining_us(const std::optional<TimePoint>& due, TimePoint now) {
+  if (!due) return 0;
+  const auto left = std::chrono::duration_cast<std::chrono::microseconds>(*due - now).count();
+  return static_cast<std::uint64_t>(std::max<decltype(left)>(left, 1));  // zero says that there is no limit
+}
+
+}  // namespace
+
+void OutLane::skip_taken_back() {
+  while (!queue_.empty() && queue_.front()->taken_back && queue_.front()->left == 0) queue_.pop_front();
+}
+
+bool OutLane::waits_for_grant() const {
+  if (!grants_ || queue_.empty()) return false;
+  const Outgoing& message = *queue_.front();
+  return !message.taken_back && !may_leave(message, &message.parcel.pieces[message.left]);
+}
+
+bool OutLane::may_leave(const Outgoing& message, const Piece* piece) const {
+  if (!grants_ || piece == nullptr || message.taken_back) return true;
+  // What is not cut lies in memory that both ends share, or is small: it may exceed the grant, once.
+  if (piece->part == Part::whole) return bytes_sent_ < bytes_granted_;
+  return bytes_sent_ + granted_bytes(*piece) <= bytes_granted_;
+}
+
+Outgoing* OutLane::front() {
+  skip_taken_back();
+  return queue_.empty() ? nullptr : queue_.front().get();
+}
+
+std::uint64_t OutLane::last_to_send() const {
+  std::uint64_t number = last_sent();
+  for (const SharedOutgoing& message : queue_) {
+    number += message->taken_back ? (message->left > 0 ? 1 : 0) : message->parcel.pieces.size() - message->left;
+  }
+  return number;
+}
+
+OutLane::Step OutLane::send_one(TimePoint now, const Emit& emit) {
+  if (front() == nullptr || in_flight_.size() >= options_.window_messages) return {};
+  Outgoing& message = *queue_.front();
+  const Piece* piece = message.taken_back ? nullptr : &message.parcel.pieces[message.left];
+  const std::size_t bytes = SessionHeader::kBytes + (piece != nullptr ? piece->bytes : 0);
+  if (in_flight_bytes_ > 0 && in_flight_bytes_ + bytes > options_.window_bytes) return {};
+  if (!may_leave(message, piece)) {
+    if (asking_ == Duration{0}) {
+      asking_ = options_.resend_first;
+      ask_at_ = now + asking_;
+    }
+    no_later_than(ask_at_);
+    return {};
+  }
+  asking_ = Duration{0};
+  InFlight packet{.message = queue_.front(), .header = {}, .frames = {}, .bytes = bytes};
+  packet.header.kind = SessionKind::data;
+  packet.header.lane = lane_;
+  packet.header.number = first_ + in_flight_.size();
+  packet.header.part = piece != nullptr ? piece->part : Part::dropped;
+  if (piece != nullptr) {
+    packet.frames = piece->frames;
+    packet.header.hash = piece->hash;
+    bytes_sent_ += granted_bytes(*piece);
+    if (message.left == 0) {
+      packet.header.charge = message.charge;
+      packet.header.after = message.after;
+    }
+    ++message.left;
+  }
+  packet.ends = piece == nullptr || message.left_whole();
+  Step step{.sent = true, .ended = packet.ends ? packet.message : nullptr};
+  if (packet.ends) queue_.pop_front();
+  packet.interval = options_.resend_first;
+  in_flight_bytes_ += bytes;
+  in_flight_.push_back(std::move(packet));
+  transmit(now, in_flight_.back(), emit);
+  return step;
+}
+
+void OutLane::transmit(TimePoint now, InFlight& packet, const Emit& emit) {
+  packet.due = now + packet.interval;
+  packet.probes_before = probes_;
+  no_later_than(packet.due);
+  const bool begins = packet.header.part == Part::whole || packet.header.part == Part::first;
+  packet.header.remaining_us = begins ? remaining_us(packet.message->due, now) : 0;
+  emit(packet.header, packet.frames);
+}
+
+void OutLane::send_again(TimePoint now, InFlight& packet, const Emit& emit) {
+  ++resent_;
+  packet.interval = grown(packet.interval);
+  transmit(now, packet, emit);
+}
+
+Duration OutLane::grown(Duration interval) const {
+  return std::min(options_.resend_max, std::chrono::duration_cast<Duration>(interval * options_.resend_growth));
+}
+
+std::vector<SharedOutgoing> OutLane::acknowledge(std::uint64_t ack, std::uint64_t ahead) {
+  std::vector<SharedOutgoing> done;
+  if (ack + 1 < first_) return done;  // an old one that was overtaken
+  while (first_ <= ack) {
+    InFlight& packet = in_flight_.front();
+    if (!packet.arrived) in_flight_bytes_ -= packet.bytes;
+    if (packet.ends) done.push_back(std::move(packet.message));
+    in_flight_.pop_front();
+    ++first_;
+  }
+  for (std::size_t bit = 0; bit < kAheadBits && bit + 1 < in_flight_.size(); ++bit) {
+    InFlight& packet = in_flight_[bit + 1];
+    if ((ahead >> bit & 1U) == 0 || packet.arrived) continue;
+    packet.arrived = true;
+    in_flight_bytes_ -= packet.bytes;
+  }
+  if (in_flight_.empty() && asking_ == Duration{0}) due_.reset();
+  return done;
+}
+
+void OutLane::grant(std::uint64_t bytes) { bytes_granted_ = std::max(bytes_granted_, bytes); }
+
+// What left before the probe and is still missing after its answer was lost: the connection keeps its order.
+void OutLane::resend_lost(TimePoint now, std::uint64_t answered_probe, const Emit& emit) {
+  bool resent = false;
+  for (std::size_t i = 0; i < reach(); ++i) {
+    if (in_flight_[i].arrived || in_flight_[i].probes_before >= answered_probe) continue;
+    send_again(now, in_flight_[i], emit);
+    resent = true;
+  }
+  // There may be losses beyond what one answer can tell: ask again right behind.
+  if (resent && in_flight_.size() > reach()) ask(emit);
+}
+
+void OutLane::tick(TimePoint now, const Emit& emit) {
+  if (!due_ || *due_ > now) return;
+  due_.reset();
+  const bool ask_first = in_flight_bytes_ > options_.resend_bytes_max;
+  bool unsure = false;
+  for (std::size_t i = 0; i < reach(); ++i) {
+    InFlight& packet = in_flight_[i];
+    if (packet.arrived) continue;
+    if (packet.due <= now) {
+      if (!ask_first) {
+        send_again(now, packet, emit);
+        continue;
+      }
+      unsure = true;
+      packet.due = now + packet.interval;
+      packet.interval = grown(packet.interval);
+    }
+    no_later_than(packet.due);
+  }
+  if (asking_ > Duration{0} && waits_for_grant()) {
+    if (ask_at_ <= now) {
+      unsure = true;
+      asking_ = grown(asking_);
+      ask_at_ = now + asking_;
+    }
+    no_later_than(ask_at_);
+  }
+  if (unsure) ask(emit);
+}
+
+// A probe has an empty second frame: a link may let packets of a single frame overtake, and a probe must not.
+void OutLane::ask(const Emit& emit) {
+  Frames behind{Frame{}};
+  emit({.kind = SessionKind::probe, .lane = lane_, .number = ++probes_, .hash = hash_of(behind)}, behind);
+}
+
+std::vector<SharedOutgoing> OutLane::close() {
+  std::vector<SharedOutgoing> left;
+  for (InFlight& packet : in_flight_) {
+    if (packet.ends) left.push_back(std::move(packet.message));
+  }
+  left.insert(left.end(), queue_.begin(), queue_.end());
+  queue_.clear();
+  first_ += in_flight_.size();
+  in_flight_.clear();
+  in_flight_bytes_ = 0;
+  due_.reset();
+  return left;
+}
+
+// How many of the first packets in flight an acknowledgement can tell apart.
+std::size_t OutLane::reach() const { return std::min(in_flight_.size(), kAheadBits + 1); }
+
+void OutLane::no_later_than(TimePoint due) { due_ = due_ ? std::min(*due_, due) : due; }
+
+}  // namespace troupe

@@ -1,0 +1,33 @@
+#include "actors/sessions/packed_message.h"
+
+#include <new>
+#include <utility>
+#include <variant>
+
+#include "actors/collectives.h"
+#include "messages/codec.h"
+
+namespace troupe::detail {
+
+Result<Parcel> pack_message(const msg::Envelope& envelope, const msg::AnyMessage& message, const Packing& packing) {
+  try {
+    auto frames = msg::encode(envelope, message);
+    if (!frames) return frames.error();
+    return pack(std::move(frames).value(), packing);
+  } catch (const std::bad_alloc&) {
+    return Error{.code = ErrorCode::resource_exhausted, .message = "the node had no memory to send it"};
+  }
+}
+
+Posting posting_of(const msg::AnyMessage& message, const std::string& actor, bool nested) {
+  const bool on_value = std::holds_alternative<msg::ValueCall>(message) || std::holds_alternative<msg::RRefFetch>(message);
+  const bool is_call = std::holds_alternative<msg::Call>(message) && !is_for_collectives(actor);
+  Posting posting;
+  if (on_value || is_call || std::holds_alternative<msg::RemoteCall>(message)) {
+    posting.of = nested ? Posting::Class::nested_call : Posting::Class::call;
+  }
+  if (on_value || std::holds_alternative<msg::BarrierEntered>(message)) posting.order_key = actor;
+  return posting;
+}
+
+}  // namespace troupe::detail
