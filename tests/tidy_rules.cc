@@ -327,6 +327,88 @@ Findings check_listed(const std::vector<File>& tree) {
   return findings;
 }
 
+namespace {
+
+/// "RR-1" of the table row "| RR-1 | ..."; empty if the line is none of a rule.
+std::string rule_of(std::string_view line) {
+  if (!take(line, "|")) return {};
+  const std::string_view id = line.substr(0, line.find(' '));
+  const auto dash = id.find('-');
+  const auto in = [](std::string_view text, std::string_view characters) {
+    return !text.empty() && text.find_first_not_of(characters) == std::string_view::npos;
+  };
+  const bool is_rule = dash != std::string_view::npos && in(id.substr(0, dash), "ABCDEFGHIJKLMNOPQRSTUVWXYZ") &&
+                       in(id.substr(dash + 1), "0123456789");
+  return is_rule ? std::string(id) : std::string();
+}
+
+/// What stands in backquotes.
+std::vector<std::string> quoted_in(std::string_view line) {
+  std::vector<std::string> quoted;
+  while (true) {
+    const auto first = line.find('`');
+    const auto last = first == std::string_view::npos ? first : line.find('`', first + 1);
+    if (last == std::string_view::npos) return quoted;
+    quoted.emplace_back(line.substr(first + 1, last - first - 1));
+    line.remove_prefix(last + 1);
+  }
+}
+
+/// Whether `name`, or what it begins with before "...", is one of `names`.
+bool is_name_of(const std::set<std::string>& names, std::string_view name) {
+  if (!name.ends_with("...")) return names.contains(std::string(name));
+  name.remove_suffix(3);
+  const auto at = names.lower_bound(std::string(name));
+  return !name.empty() && at != names.end() && at->starts_with(name);
+}
+
+/// The names of all test cases of the tree.
+std::set<std::string> test_cases(const std::vector<File>& tree) {
+  constexpr std::string_view kMark = "TEST_CASE(";
+  std::set<std::string> names;
+  for (const File& file : tree) {
+    if (!file.path.starts_with("tests/") || !file.path.ends_with(".cc")) continue;
+    for (auto at = file.text.find(kMark); at != std::string::npos; at = file.text.find(kMark, at + 1)) {
+      const auto first = at + kMark.size();
+      names.insert(file.text.substr(first, file.text.find_first_of(",)", first) - first));
+    }
+  }
+  return names;
+}
+
+}  // namespace
+
+Findings check_protocols(const std::vector<File>& tree) {
+  const auto file = std::ranges::find(tree, "actors/PROTOCOLS.md", &File::path);
+  if (file == tree.end()) return {};
+  const std::set<std::string> there = test_cases(tree);
+  Findings findings;
+  std::map<std::string, int> untested;  // rule -> its line
+  std::set<std::string> rules;
+  bool under_tests = false;
+  for_each_line(*file, [&](int number, const std::string& line) {
+    if (line.starts_with("## ")) under_tests = line.ends_with("Tests");
+    const std::string rule = rule_of(line);
+    if (rule.empty()) return;
+    bool names_a_test = false;
+    for (const std::string& quoted : quoted_in(line)) {
+      const bool is_test = is_name_of(there, quoted);
+      names_a_test = names_a_test || is_test;
+      if (under_tests && !is_test) findings.push_back({file->path, number, rule + " names a test that is not there: " + quoted});
+    }
+    if (!under_tests) {
+      rules.insert(rule);
+      if (!names_a_test) untested.emplace(rule, number);
+    } else if (!rules.contains(rule)) {
+      findings.push_back({file->path, number, "tests of no rule: " + rule});
+    } else if (names_a_test) {
+      untested.erase(rule);
+    }
+  });
+  for (const auto& [rule, number] : untested) findings.push_back({file->path, number, "no test of " + rule + " is named"});
+  return findings;
+}
+
 Findings check_public(const std::vector<File>& tree, const std::string& header) {
   std::map<std::string_view, const File*> files;
   for (const File& file : tree) files.emplace(file.path, &file);
@@ -359,6 +441,7 @@ Findings check_tree(const std::vector<File>& tree) {
   }
   append(findings, check_test_mirrors(tree));
   append(findings, check_listed(tree));
+  append(findings, check_protocols(tree));
   append(findings, check_public(tree, "troupe.h"));
   return findings;
 }

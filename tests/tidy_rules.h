@@ -53,6 +53,10 @@ using Findings = std::vector<Finding>;
 /// What `header` includes, directly or not, are headers of Troupe, of the standard library and of cereal only.
 [[nodiscard]] Findings check_public(const std::vector<File>& tree, const std::string& header);
 
+/// Every rule of actors/PROTOCOLS.md, a table row that begins with its id ("| RR-1 |"), names in backquotes a test case that
+/// there is, or what one begins with and "..."; or a row under the heading "Tests" does so for it.
+[[nodiscard]] Findings check_protocols(const std::vector<File>& tree);
+
 /// All of the above.
 [[nodiscard]] Findings check_tree(const std::vector<File>& tree);
 

@@ -164,6 +164,19 @@ BOOST_AUTO_TEST_CASE(a_source_that_is_never_compiled_is_found) {
   BOOST_CHECK(tidy::check_listed(tree) == expected);
 }
 
+BOOST_AUTO_TEST_CASE(a_rule_of_a_protocol_without_a_test_is_found) {
+  const std::string protocols =
+      "| AB-1 | This. |\n| AB-2 | That. |\n| AB-3 | `More`. |\n| AB-4 | Its own. | `this_is...` |\n| A-B | no rule |\n"
+      "## 9. Tests\n| AB-1 | `this_is_so`, `and_so` |\n| AB-2 | `that_is_not_there` |\n| AB-9 | `and_so` |\n";
+  const std::vector<File> tree{{"actors/PROTOCOLS.md", protocols},
+                               {"tests/a/b_test.cc", "BOOST_AUTO_TEST_CASE(this_is_so) {}\nBOOST_FIXTURE_TEST_CASE(and_so, F) {}"}};
+  const Findings expected{{"actors/PROTOCOLS.md", 8, "AB-2 names a test that is not there: that_is_not_there"},
+                          {"actors/PROTOCOLS.md", 9, "tests of no rule: AB-9"},
+                          {"actors/PROTOCOLS.md", 2, "no test of AB-2 is named"},
+                          {"actors/PROTOCOLS.md", 3, "no test of AB-3 is named"}};
+  BOOST_CHECK(tidy::check_protocols(tree) == expected);
+}
+
 BOOST_AUTO_TEST_CASE(a_library_reached_from_the_umbrella_is_found) {
   const std::vector<File> tree{{"troupe.h", "#include \"node/node.h\"\n#include \"messages/archive.h\"\n"},
                                {"node/node.h", "#include <memory>\n#include \"actors/caf.h\"\n"},

@@ -1,8 +1,12 @@
 #include "actors/core/guarded.h"
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <boost/test/unit_test.hpp>
 
 #include <chrono>
+#include <exception>
 #include <new>
 #include <stdexcept>
 #include <string>
@@ -122,6 +126,23 @@ BOOST_FIXTURE_TEST_CASE(value_whose_owner_throws_is_lost_with_what_was_thrown_an
   BOOST_TEST(told(lost->id()) == "boom");
   BOOST_TEST(told(other->id()) == "it is here");
   BOOST_TEST(a.rpc_sync("b", &square, 2) == 4);
+}
+
+BOOST_AUTO_TEST_CASE(what_fails_while_a_failure_is_told_ends_the_process) {
+  const ::pid_t child = ::fork();
+  BOOST_REQUIRE(child >= 0);
+  if (child == 0) {  // says by its status how it ended
+    std::set_terminate([] { ::_exit(7); });
+    auto failed = [](const Error&) { throw std::runtime_error("again"); };
+    auto handler = [](const int&) { throw std::runtime_error("boom"); };
+    const detail::Guarded<decltype(failed), decltype(handler)> guarded("the router", failed, handler);
+    guarded(1);
+    ::_exit(0);
+  }
+  int status = 0;
+  BOOST_REQUIRE(::waitpid(child, &status, 0) == child);
+  BOOST_TEST(WIFEXITED(status));
+  BOOST_TEST(WEXITSTATUS(status) == 7);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
