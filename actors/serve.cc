@@ -100,9 +100,10 @@ Error failed_later(const ServedCall& call, const Error& error) {
 }  // namespace
 
 std::optional<Error> unwanted(const ServedCall& call) {
-  const bool is_late = call.scope->due && call.node->clock().now() >= *call.scope->due;
-  if (!is_late && !call.scope->stop.stop_requested()) return std::nullopt;
-  Error error = call.node->error(ErrorCode::cancelled, call.node->name(), call.operation, "nobody waited for it when it would have begun");
+  const bool is_stopped = call.scope->stop.stop_requested();
+  if (!is_stopped && (!call.scope->due || call.node->clock().now() < *call.scope->due)) return std::nullopt;
+  Error error = call.node->error(is_stopped ? ErrorCode::cancelled : ErrorCode::timeout, call.node->name(), call.operation,
+                                 "nobody waited for it when it would have begun");
   error.execution = Execution::never;
   return error;
 }

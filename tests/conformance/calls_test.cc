@@ -5,6 +5,8 @@
 #include <vector>
 
 #include "actors/call_encoder.h"
+#include "autograd/engine.h"
+#include "autograd/ops.h"
 #include "node/local_cluster.h"
 #include "tensor/create.h"
 #include "tensor/ops.h"
@@ -149,12 +151,12 @@ BOOST_AUTO_TEST_CASE(function_that_returns_nothing_is_waited_for, *label("R-16")
   BOOST_TEST(mine.to_here(trainer).item() == 5.0);
 }
 
-BOOST_AUTO_TEST_CASE(variable_without_a_context_keeps_its_flag_and_loses_its_graph) {
+BOOST_AUTO_TEST_CASE(variable_without_a_context_keeps_its_flag_and_says_to_a_backward_that_its_graph_is_lost) {
   const Variable w(ones({2}), RequiresGrad::yes);
   const Variable back = trainer.rpc_sync("p1", &echo_variable, w);
   BOOST_TEST(same_bytes(back.value(), ones({2})));
   BOOST_TEST(back.requires_grad());
-  BOOST_TEST(back.is_leaf());
+  BOOST_CHECK_THROW(static_cast<void>(backward(sum(back))), BackwardError);
   BOOST_TEST(!same(back, w));
   BOOST_TEST(!trainer.rpc_sync("p1", &echo_variable, Variable(ones({2}))).requires_grad());
 }
