@@ -4,9 +4,9 @@
 # suite lists the tests of all, so one that did not run is missed.
 set -eu
 exec awk '
-  $1 == "test" { listed[$2]; if ($0 " " ~ / privileged /) privileged[$2] }
+  $1 == "test" && $0 " " ~ / chaos / { listed[$2]; if ($0 " " ~ / privileged /) privileged[$2] }
   $1 == "passed" || $1 == "failed" || $1 == "skipped" { end[$2] = $1 }
-  $1 == "skipped" { reason = $0; sub(/^skipped [^ ]+ ?/, "", reason); print "chaos: " $2 " skipped: " reason }
+  $1 == "skipped" && $2 in listed { reason = $0; sub(/^skipped [^ ]+ ?/, "", reason); print "chaos: " $2 " skipped: " reason }
   END {
     for (test in listed) {
       if (end[test] == "passed") { ++passed; plain += !(test in privileged) }

@@ -2,6 +2,7 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <fmt/format.h>
 #include <atomic>
 #include <memory>
 #include <string>
@@ -74,7 +75,7 @@ BOOST_AUTO_TEST_CASE(sink_is_called_by_one_thread_at_a_time_and_each_sender_keep
   constexpr int kEach = 2000;
   std::vector<std::unique_ptr<MemoryNode>> senders;
   for (int i = 0; i < kSenders; ++i) {
-    senders.push_back(std::make_unique<MemoryNode>(hub, "a" + std::to_string(i)));
+    senders.push_back(std::make_unique<MemoryNode>(hub, fmt::format("a{}", i)));
     senders.back()->link.start(senders.back()->sink);
     senders.back()->link.connect("memory://b");
   }
