@@ -18,6 +18,10 @@ void fail_nesting_in() { throw DecodeError(fmt::format("[decode] nested deeper t
 
 void fail_duplicate_key() { throw DecodeError("[decode] a key appears twice"); }
 
+void fail_impossible_shape(std::size_t dims) {
+  throw DecodeError(fmt::format("[decode] a shape of {} dimensions, of {} at most, or with a negative one", dims, kDimsMax));
+}
+
 void fail_alternative(std::uint64_t index, std::uint64_t count) {
   throw DecodeError(fmt::format("[decode] alternative {} of {}", index, count));
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <exception>
 #include <iterator>
 #include <new>
 #include <string>
@@ -194,6 +195,8 @@ Result<T> guarded(Read read) {
                       fmt::format("message of protocol version {}, ours is {}", other.version, kVersion));
   } catch (const std::bad_alloc&) {
     return make_error(ErrorCode::resource_exhausted, "no memory for a received message");
+  } catch (const std::exception& failure) {  // of a value's own type, which the bytes did not suit
+    return make_error(ErrorCode::decode, failure.what());
   }
 }
 

@@ -227,9 +227,9 @@ void TensorReader::require_all_used() const {
 
 namespace {
 
-/// Returns how many elements `shape` has; throws unless that, and the strides, are possible.
-std::uint64_t checked_numel(const Shape& shape, const Strides& strides) {
-  std::uint64_t numel = 1;
+/// Returns how many elements `shape` has; throws unless that, the strides and the bytes of a dense copy are possible.
+std::uint64_t checked_numel(const Shape& shape, const Strides& strides, DType dtype) {
+  auto bytes = static_cast<std::int64_t>(size_of(dtype));  // with every empty dimension taken as 1: strides have no other bound
   bool empty = false;
   for (int i = 0; i < shape.size(); ++i) {
     if (shape[i] < 0 || strides[i] < 0) {
@@ -237,11 +237,11 @@ std::uint64_t checked_numel(const Shape& shape, const Strides& strides) {
                                     to_string(strides)));
     }
     if (shape[i] == 0) empty = true;
-    if (!empty && __builtin_mul_overflow(numel, static_cast<std::uint64_t>(shape[i]), &numel)) {
+    if (__builtin_mul_overflow(bytes, std::max<std::int64_t>(shape[i], 1), &bytes)) {
       throw DecodeError(fmt::format("[decode] tensor too large: {}", to_string(shape)));
     }
   }
-  return empty ? 0 : numel;
+  return empty ? 0 : static_cast<std::uint64_t>(bytes) / size_of(dtype);
 }
 
 /// Returns the bytes from the first element to the end of the last. Requires at least one element.
@@ -308,7 +308,7 @@ Tensor InArchive::tensor() {
   const Device device = detail::device_of(d.device);
   const auto shape = detail::take_dims<Shape>(*this, d.dims);
   const auto strides = detail::take_dims<Strides>(*this, d.dims);
-  const std::uint64_t numel = detail::checked_numel(shape, strides);
+  const std::uint64_t numel = detail::checked_numel(shape, strides, dtype);
   const std::uint64_t extent = numel == 0 ? 0 : detail::checked_extent(shape, strides, dtype);
   if (numel != d.numel || extent != d.extent) {
     throw DecodeError(fmt::format("[decode] tensor {} strides {} does not have {} elements in {} bytes",

@@ -21,6 +21,7 @@ namespace troupe {
 namespace detail {
 
 [[noreturn]] void fail_duplicate_key();
+[[noreturn]] void fail_impossible_shape(std::size_t dims);
 
 /// Makes room for one more of `count` elements. Capacities are count, count/2, count/4, ...: never more than twice the
 /// elements that are there, and exactly `count` at the end.
@@ -186,7 +187,7 @@ struct WireFormat<std::multimap<K, V, C, A>> : detail::MapFormat<std::multimap<K
 template <class K, class V, class H, class E, class A>
 struct WireFormat<std::unordered_map<K, V, H, E, A>> : detail::MapFormat<std::unordered_map<K, V, H, E, A>, true> {};
 
-/// The sizes as a list. More than 16 are refused when they are read.
+/// The sizes as a list. More than 16, or a negative one, are refused when they are read.
 template <>
 struct WireFormat<Shape> {
   static constexpr bool kTravels = true;
@@ -194,6 +195,9 @@ struct WireFormat<Shape> {
   static void load(InArchive& ar, Shape& shape) {
     std::vector<std::int64_t> sizes;
     ar(sizes);
+    if (sizes.size() > static_cast<std::size_t>(kDimsMax) || std::any_of(sizes.begin(), sizes.end(), [](auto size) { return size < 0; })) {
+      detail::fail_impossible_shape(sizes.size());
+    }
     shape = Shape(sizes);
   }
   template <class Schema>

@@ -7,11 +7,20 @@
 #include <vector>
 
 namespace troupe {
+namespace {
+
+/// A tensor of a few bytes that claims to repeat them takes memory for all as soon as it is used: there is no reason to
+/// send one.
+void require_all_came(const Tensor& part) {
+  if (part.defined() && !part.is_contiguous()) throw DecodeError("[decode] a sparse tensor in parts that are not dense");
+}
+
+}  // namespace
 
 void WireFormat<SparseTensor>::save(OutArchive& ar, const SparseTensor& value) {
   ar(value.defined());
   if (!value.defined()) return;
-  ar(value.indices(), value.values(), std::vector<std::int64_t>(value.shape().begin(), value.shape().end()), value.is_coalesced());
+  ar(value.indices().contiguous(), value.values().contiguous(), std::vector<std::int64_t>(value.shape().begin(), value.shape().end()), value.is_coalesced());
 }
 
 void WireFormat<SparseTensor>::load(InArchive& ar, SparseTensor& value) {
@@ -24,6 +33,8 @@ void WireFormat<SparseTensor>::load(InArchive& ar, SparseTensor& value) {
   std::vector<std::int64_t> sizes;
   bool coalesced = false;
   ar(indices, values, sizes, coalesced);
+  require_all_came(indices);
+  require_all_came(values);
   try {
     value = SparseTensor(std::move(indices), std::move(values), Shape(std::span<const std::int64_t>(sizes)));
     if (coalesced) value = value.as_coalesced();

@@ -198,6 +198,43 @@ BOOST_AUTO_TEST_CASE(a_product_of_sizes_beyond_64_bits_is_refused) {
   check_refused(payload, "[decode] tensor too large: (1099511627776, 1099511627776)");
 }
 
+// The sizes, then the strides, of a tensor of two dimensions begin at 32.
+BOOST_AUTO_TEST_CASE(a_tensor_whose_dense_copy_no_machine_could_hold_is_refused_whatever_its_strides) {
+  const auto two_dims = [](std::int64_t rows, std::int64_t columns, std::uint64_t numel, std::uint64_t extent) {
+    msg::Payload payload = to_payload(nullptr, counted(4).view({2, 2}));
+    payload = with(payload, 32, rows);
+    payload = with(payload, 40, columns);
+    payload = with(payload, 48, std::int64_t{0});  // each element is the first
+    payload = with(payload, 56, std::int64_t{0});
+    payload = with(payload, 16, numel);
+    return with(payload, 24, extent);
+  };
+  const std::int64_t huge = std::int64_t{1} << 62U;
+  // 3 * 2^62 elements fit into 64 bits without a sign; 2^62 do with one, but not their bytes.
+  check_refused(two_dims(huge, 3, 3 * (std::uint64_t{1} << 62U), 8), "[decode] tensor too large: (4611686018427387904, 3)");
+  check_refused(two_dims(huge, 1, std::uint64_t{1} << 62U, 8), "[decode] tensor too large: (4611686018427387904, 1)");
+  check_refused(two_dims(0, huge, 0, 0), "[decode] tensor too large: (0, 4611686018427387904)");
+}
+
+BOOST_AUTO_TEST_CASE(shapes_that_no_tensor_has_are_refused) {
+  const auto refused = [](const std::vector<std::int64_t>& sizes, std::string_view text) {
+    BOOST_CHECK_EXCEPTION(std::ignore = from_payload<Shape>(to_payload(nullptr, sizes)), DecodeError,
+                          [&](const DecodeError& e) { return e.what() == text; });
+  };
+  refused(std::vector<std::int64_t>(17, 1), "[decode] a shape of 17 dimensions, of 16 at most, or with a negative one");
+  refused({2, -1}, "[decode] a shape of 2 dimensions, of 16 at most, or with a negative one");
+}
+
+// Indices of a few bytes that claim to be 2^40 columns: each use of them would take memory for all.
+BOOST_AUTO_TEST_CASE(a_sparse_tensor_of_more_entries_than_came_is_refused) {
+  const Tensor repeated = scalar(std::int64_t{0}).expand({1, std::int64_t{1} << 40U});
+  const Tensor values = scalar(1.0F).expand({std::int64_t{1} << 40U});
+  const msg::Payload payload = to_payload(nullptr, true, repeated, values, std::vector<std::int64_t>{4}, false);
+  BOOST_CHECK_EXCEPTION(std::ignore = from_payload<SparseTensor>(payload), DecodeError, [](const DecodeError& e) {
+    return std::string_view(e.what()) == "[decode] a sparse tensor in parts that are not dense";
+  });
+}
+
 BOOST_AUTO_TEST_CASE(an_offset_that_would_misalign_elements_is_refused) {
   const Tensor numbers = counted(4);
   msg::Payload payload = to_payload(nullptr, numbers.slice(0, 0, 3));
