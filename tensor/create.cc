@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "tensor/checks.h"
+#include "tensor/cpu/elements.h"
 #include "tensor/kernels.h"
 
 namespace troupe {
@@ -66,7 +67,7 @@ Tensor from_values(std::span<const T> values, const Shape& shape) {
     throw ShapeError(fmt::format("[from_values] {} values for shape: {}", values.size(), to_string(shape)));
   }
   Tensor result = Tensor::empty(shape, dtype_of<T>);
-  std::ranges::copy(values, result.mutable_data<T>().begin());
+  std::ranges::copy(values, cpu::mutable_elements<T>(result));  // no span is left over
   return result;
 }
 

@@ -3,7 +3,8 @@
 // Results are those of the functions without `&&`. Where an operand that is given up has the shape and the dtype of the
 // result and nobody else holds its memory, the result is written there. Arithmetic on a tensor of kPutOffBytes or more is
 // then put off until somebody looks at the result, and a chain of it runs over one stretch of elements after the other
-// while they are in the processor's cache (put_off_steps.h). What was given up is undefined or unchanged afterwards.
+// while they are in the processor's cache (put_off_steps.h). Where a span over an operand was given out (Tensor::data), whose
+// holder may write at any time, it is done at once. What was given up is undefined or unchanged afterwards.
 #pragma once
 
 #include "tensor/tensor.h"

@@ -18,7 +18,7 @@ bool is_one(const Tensor& x) { return x.numel() == 1; }
 
 bool may_wait(const Tensor& dead, cpu::BinaryOp op, const Tensor& operand) {
   return is_long_on_cpu(dead) && op <= cpu::BinaryOp::div && dead.dtype() == compute_dtype(dead.dtype()) &&
-         operand.dtype() == dead.dtype() &&
+         operand.dtype() == dead.dtype() && !dead.storage().exposed() && !operand.storage().exposed() &&
          (is_one(operand) || (operand.is_contiguous() && operand.shape() == dead.shape()));
 }
 

@@ -5,6 +5,8 @@
 
 #include <ostream>
 
+#include "tensor/checked_size.h"
+
 namespace troupe {
 
 InlineDims::InlineDims(std::span<const std::int64_t> values) {
@@ -58,10 +60,13 @@ Strides contiguous_strides(const Shape& shape) {
 }
 
 Shape joined_around(const Shape& shape, int dim) {
-  Shape joined{1, shape[dim], 1};
-  for (int i = 0; i < dim; ++i) joined[0] *= shape[i];
-  for (int i = dim + 1; i < shape.size(); ++i) joined[2] *= shape[i];
-  return joined;
+  const auto product = [&](int begin, int end) {
+    detail::CheckedSize size = 1;
+    for (int i = begin; i < end; ++i) size = size * shape[i];
+    if (!size.fits()) throw ShapeError(fmt::format("[shape] too many elements: {}", to_string(shape)));
+    return size.value();
+  };
+  return {product(0, dim), shape[dim], product(dim + 1, shape.size())};
 }
 
 Shape broadcast_shapes(std::string_view op, const Shape& a, const Shape& b) {

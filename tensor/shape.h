@@ -69,6 +69,7 @@ std::ostream& operator<<(std::ostream& out, const InlineDims& dims);
 [[nodiscard]] Strides contiguous_strides(const Shape& shape);
 
 /// Returns (outer, size, inner): what comes before and what comes after dimension `dim`, counted from the front, is joined.
+/// Throws ShapeError `[shape] too many elements: (4611686018427387904, 4, 0)` of no elements whose sizes do not fit together.
 [[nodiscard]] Shape joined_around(const Shape& shape, int dim);
 
 /// Returns the shape to which `a` and `b` broadcast: aligned at the last dimension, sizes equal or one of them 1.

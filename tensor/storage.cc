@@ -72,6 +72,7 @@ struct Storage::State {
   std::atomic<bool> is_pending{false};  ///< whether there is any, read without the mutex
   std::shared_ptr<Block> block;
   std::atomic<std::byte*> bytes;  ///< block->bytes, read without the mutex
+  std::atomic<bool> exposed{false};  ///< whether a span over `bytes` was given out
   std::atomic<std::uint64_t> version{0};
 };
 
@@ -106,6 +107,7 @@ std::byte* Storage::mutable_data() {
     copy_bytes(fresh->bytes, state_->device, state_->block->bytes, state_->device, state_->size);
     state_->block = std::move(fresh);
     state_->bytes.store(state_->block->bytes, std::memory_order_release);
+    state_->exposed.store(false, std::memory_order_relaxed);
   }
   state_->version.fetch_add(1, std::memory_order_relaxed);
   return state_->block->bytes;
@@ -129,6 +131,13 @@ FrozenBytes Storage::freeze() const {
   const std::span<const std::byte> bytes(state_->block->bytes, state_->block->size);
   return {std::move(reader), bytes};
 }
+
+void Storage::expose() const noexcept {
+  // Looked at first: threads that all read must not take the line from each other.
+  if (state_ && !state_->exposed.load(std::memory_order_relaxed)) state_->exposed.store(true, std::memory_order_relaxed);
+}
+
+bool Storage::exposed() const noexcept { return state_ && state_->exposed.load(std::memory_order_relaxed); }
 
 bool Storage::frozen() const noexcept {
   if (!state_) return false;

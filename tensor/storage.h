@@ -79,6 +79,13 @@ class Storage {
   /// Returns the present bytes, kept as they are until the result is released. No copy.
   [[nodiscard]] FrozenBytes freeze() const;
 
+  /// Notes that a span over the present bytes is in somebody's hands, who may read and write it at any time: no arithmetic on
+  /// them is put off from now on, until a write moves this Storage.
+  void expose() const noexcept;
+
+  /// Whether expose() was called since the last move.
+  [[nodiscard]] bool exposed() const noexcept;
+
   /// Whether a FrozenBytes of the present block is alive or the block is adopted, so that the next write would copy.
   [[nodiscard]] bool frozen() const noexcept;
 

@@ -155,6 +155,10 @@ void Tensor::fail_not_on_cpu() const {
   throw DeviceError(fmt::format("[data] on {}: needs a tensor on the CPU, to(Device::cpu()) makes one", to_string(device())));
 }
 
+void Tensor::fail_too_many_elements() const {
+  throw ShapeError(fmt::format("[nbytes] too many elements: {}", to_string(shape_)));
+}
+
 void Tensor::require_readable_as(std::string_view op, DType dtype) const {
   require_defined(op);
   if (dtype != dtype_) {

@@ -29,7 +29,8 @@ class Tensor {
   [[nodiscard]] static Tensor empty(const Shape& shape, DType dtype = DType::f32, Device device = Device::cpu());
 
   /// Returns a view of `storage` that starts `offset` elements into it.
-  /// Throws ShapeError `[from_storage] ...` if any element would lie outside the storage or a stride is negative.
+  /// Throws ShapeError `[from_storage] ...` if any element would lie outside the storage or a stride is negative,
+  /// DTypeError as `empty`.
   [[nodiscard]] static Tensor from_storage(Storage storage, const Shape& shape, const Strides& strides,
                                            std::int64_t offset, DType dtype);
 
@@ -43,8 +44,13 @@ class Tensor {
   [[nodiscard]] int dim() const noexcept { return shape_.size(); }
   /// Returns the size along `dim`; -1 is the last dimension.
   [[nodiscard]] std::int64_t size(int dim) const;
-  /// Returns numel() * size_of(dtype()).
-  [[nodiscard]] std::size_t nbytes() const noexcept { return static_cast<std::size_t>(numel_) * size_of(dtype_); }
+  /// Returns numel() * size_of(dtype()). Throws ShapeError `[nbytes] too many elements: (4611686018427387904)` of a view that repeats
+  /// an element so often that the product does not fit.
+  [[nodiscard]] std::size_t nbytes() const {
+    std::size_t bytes = 0;
+    if (__builtin_mul_overflow(static_cast<std::size_t>(numel_), size_of(dtype_), &bytes)) fail_too_many_elements();
+    return bytes;
+  }
   [[nodiscard]] const Storage& storage() const noexcept { return storage_; }
   /// Version of the memory; grows with every write through any view of it.
   [[nodiscard]] std::uint64_t version() const noexcept { return storage_.version(); }
@@ -52,21 +58,26 @@ class Tensor {
 
   /// Returns the elements for reading, in row-major order. Valid as long as Storage::data() says.
   /// Throws DTypeError `[data] dtype is f32, not f64`, ShapeError `[data] not contiguous: (2, 3) strides (1, 2)`,
-  /// DeviceError as `bytes`.
+  /// DeviceError as `bytes`. From then on no arithmetic on these elements is put off (ops_reuse.h).
   template <Element T>
   [[nodiscard]] std::span<const T> data() const {
     require_readable_as("data", dtype_of<T>);
-    return {reinterpret_cast<const T*>(bytes()), static_cast<std::size_t>(numel_)};
+    const std::byte* const first = bytes();
+    storage_.expose();
+    return {reinterpret_cast<const T*>(first), static_cast<std::size_t>(numel_)};
   }
 
   /// As `data`, for writing. Every call counts a new version.
   template <Element T>
   [[nodiscard]] std::span<T> mutable_data() {
     require_readable_as("mutable_data", dtype_of<T>);
-    return {reinterpret_cast<T*>(mutable_bytes()), static_cast<std::size_t>(numel_)};
+    std::byte* const first = mutable_bytes();
+    storage_.expose();
+    return {reinterpret_cast<T*>(first), static_cast<std::size_t>(numel_)};
   }
 
-  /// Returns the address of the first element, of any layout; see Storage::data() and Storage::mutable_data().
+  /// Returns the address of the first element, of any layout; see Storage::data() and Storage::mutable_data(). Meant for a use that is
+  /// over before the next operation: unlike data(), it lets arithmetic be put off.
   /// Throws DeviceError `[data] on cuda:0: needs a tensor on the CPU, to(Device::cpu()) makes one`.
   [[nodiscard]] const std::byte* bytes() const {
     require_on_cpu();
@@ -122,9 +133,12 @@ class Tensor {
   }
   /// Drops dimension `dim`, whose size must be 1.
   [[nodiscard]] Tensor squeeze(int dim) const;
+  /// Drops every dimension of size 1.
+  [[nodiscard]] Tensor squeeze() const;
   /// Adds a dimension of size 1 before dimension `dim`; dim() or -1 adds it at the end.
   [[nodiscard]] Tensor unsqueeze(int dim) const;
-  /// Repeats dimensions of size 1 (and adds leading ones) up to `shape`.
+  /// Repeats dimensions of size 1 (and adds leading ones) up to `shape`, where -1 leaves the size of a dimension as it is.
+  /// Throws ShapeError `[expand] (2, 3) does not broadcast to (2, 4)`, `[expand] no size to keep: (3) to (-1, 3)`.
   [[nodiscard]] Tensor expand(const Shape& shape) const;
   /// Elements begin, begin + step, ... below `end` along `dim`. Negative bounds count from the end; both are clamped.
   [[nodiscard]] Tensor slice(int dim, std::int64_t begin, std::int64_t end = std::numeric_limits<std::int64_t>::max(),
@@ -149,6 +163,7 @@ class Tensor {
     if (device().kind != DeviceKind::cpu) fail_not_on_cpu();
   }
   [[noreturn]] void fail_not_on_cpu() const;
+  [[noreturn]] void fail_too_many_elements() const;
 
   Storage storage_;
   Shape shape_;

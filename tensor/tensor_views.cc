@@ -130,6 +130,18 @@ Tensor Tensor::squeeze(int dim) const {
   return alias(shape, strides, offset_);
 }
 
+Tensor Tensor::squeeze() const {
+  require_defined("squeeze");
+  Shape shape;
+  Strides strides;
+  for (int i = 0; i < dim(); ++i) {
+    if (shape_[i] == 1) continue;
+    shape.push_back(shape_[i]);
+    strides.push_back(strides_[i]);
+  }
+  return alias(shape, strides, offset_);
+}
+
 Tensor Tensor::unsqueeze(int dim) const {
   require_defined("unsqueeze");
   const int rank = shape_.size();
@@ -145,13 +157,19 @@ Tensor Tensor::unsqueeze(int dim) const {
   return alias(shape, strides, offset_);
 }
 
-Tensor Tensor::expand(const Shape& shape) const {
+Tensor Tensor::expand(const Shape& wanted) const {
   require_defined("expand");
+  const int lead = wanted.size() - shape_.size();
+  Shape shape = wanted;
+  for (int i = 0; i < shape.size(); ++i) {
+    if (shape[i] != -1) continue;
+    if (i < lead || lead < 0) throw ShapeError(fmt::format("[expand] no size to keep: {} to {}", to_string(shape_), to_string(wanted)));
+    shape[i] = shape_[i - lead];
+  }
   if (!broadcasts_to(shape_, shape)) {
     throw ShapeError(fmt::format("[expand] {} does not broadcast to {}", to_string(shape_), to_string(shape)));
   }
   Strides strides;
-  const int lead = shape.size() - shape_.size();
   for (int i = 0; i < shape.size(); ++i) {
     const bool repeated = i < lead || (shape_[i - lead] == 1 && shape[i] != 1);
     strides.push_back(repeated ? 0 : strides_[i - lead]);

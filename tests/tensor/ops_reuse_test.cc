@@ -91,7 +91,7 @@ BOOST_AUTO_TEST_CASE(integers_and_16_bit_floats_are_reused_too) {
 BOOST_AUTO_TEST_CASE(errors_are_those_of_the_other_forms) {
   expect_error<ShapeError>("[add] shapes do not broadcast: (2, 2) and (3)", [] { (void)(numbers() + full({3}, 1.0)); });
   expect_error<TensorError>("[mul] tensor is undefined", [] { (void)(Tensor() * 2.0); });
-  expect_error<DTypeError>("[add] not a value of i64: 1.5", [] { (void)(from_values<std::int64_t>({1}) + 1.5); });
+  expect_error<DTypeError>("[add] not a value of u8: 300", [] { (void)(from_values<std::uint8_t>({1}) + 300); });
   expect_error<DTypeError>("[neg] not defined for boolean", [] { (void)-full({1}, 1, DType::boolean); });
 }
 
@@ -199,6 +199,44 @@ BOOST_AUTO_TEST_CASE(work_that_is_put_off_counts_a_version) {
   const std::uint64_t before = x.version();
   x = std::move(x) + 1.0;
   BOOST_TEST(x.version() > before);
+}
+
+BOOST_AUTO_TEST_CASE(what_is_written_through_a_span_does_not_reach_arithmetic_that_came_before) {
+  Tensor y = full({1 << 19}, 1.0);
+  const std::span<float> span = y.mutable_data<float>();
+  Tensor x = full({1 << 19}, 2.0) + y;
+  span[7] = 100.0F;
+  BOOST_TEST(x.select(0, 7).item() == 3.0);
+  BOOST_TEST(y.select(0, 7).item() == 100.0);
+  // The same of the operand that gives its memory.
+  const std::span<float> own = x.mutable_data<float>();
+  const Tensor sum = std::move(x) + full({1 << 19}, 1.0);
+  own[7] = 50.0F;
+  BOOST_TEST(sum.select(0, 7).item() == 50.0);
+  BOOST_TEST(sum.select(0, 8).item() == 4.0);
+}
+
+BOOST_AUTO_TEST_CASE(a_span_of_an_operand_stays_valid_beside_arithmetic) {
+  Tensor y = full({1 << 19}, 1.0);
+  const std::span<const float> span = y.data<float>();
+  {
+    const Tensor x = full({1 << 19}, 2.0) + y;
+    BOOST_TEST(!y.storage().frozen());
+    add_into(y, x);
+  }
+  BOOST_TEST(span[7] == 4.0F);  // 1 + (2 + 1), in the memory that it always had
+}
+
+BOOST_AUTO_TEST_CASE(a_write_that_moves_a_tensor_leaves_its_spans_behind) {
+  Tensor y = full({1 << 19}, 1.0);
+  (void)y.data<float>();
+  BOOST_TEST(y.storage().exposed());
+  const FrozenBytes sent = y.freeze();
+  y.fill(2.0);
+  BOOST_TEST(!y.storage().exposed());
+  const Tensor x = full({1 << 19}, 2.0) + y;
+  BOOST_TEST(y.storage().frozen());
+  BOOST_TEST(x.select(0, 7).item() == 4.0);
 }
 
 }  // namespace

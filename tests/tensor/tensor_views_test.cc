@@ -107,4 +107,21 @@ BOOST_AUTO_TEST_CASE(select_drops_the_dimension) {
   expect_error<IndexError>("[select] index out of range: -3 of 2", [&] { (void)x.select(0, -3); });
 }
 
+BOOST_AUTO_TEST_CASE(squeeze_without_a_dimension_drops_all_of_size_1) {
+  const Tensor x = arange(6).reshape({1, 2, 1, 3, 1});
+  BOOST_CHECK(x.squeeze().shape() == (Shape{2, 3}));
+  expect_same(x.transpose(1, 3).squeeze(), arange(6).reshape({2, 3}).transpose().contiguous());
+  BOOST_CHECK(ones({1, 1}).squeeze().shape() == Shape{});
+  BOOST_CHECK(zeros({1, 0}).squeeze().shape() == Shape{0});
+}
+
+BOOST_AUTO_TEST_CASE(expand_keeps_the_size_where_it_is_told_minus_1) {
+  const Tensor x = from_values<float>({1, 2}, {2, 1});
+  expect_same(x.expand({-1, 3}).contiguous(), from_values<float>({1, 1, 1, 2, 2, 2}, {2, 3}));
+  BOOST_CHECK(x.expand({4, -1, -1}).shape() == (Shape{4, 2, 1}));
+  expect_error<ShapeError>("[expand] no size to keep: (2, 1) to (-1, 2, 3)", [&] { (void)x.expand({-1, 2, 3}); });
+  expect_error<ShapeError>("[expand] no size to keep: (2, 1) to (-1)", [&] { (void)x.expand({-1}); });
+  expect_error<ShapeError>("[shape] negative size: (2, -2)", [&] { (void)x.expand({-1, -2}); });
+}
+
 BOOST_AUTO_TEST_SUITE_END()
