@@ -59,6 +59,7 @@
 #include "optim/optimizer.h"
 #include "optim/clip.h"
 #include "optim/local_optimizer.h"
+#include "optim/lr_cycles.h"
 #include "optim/lr_scheduler.h"
 #include "optim/reduce_lr_on_plateau.h"
 #include "optim/rule_options.h"

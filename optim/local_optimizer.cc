@@ -98,6 +98,11 @@ void LocalOptimizer::set_lr(double lr) {
   for (const Group& group : groups_) group.rule->set_lr(lr);
 }
 
+void LocalOptimizer::set_momentum(std::size_t group, double momentum) {
+  require_group(group);
+  groups_[group].rule->set_momentum(momentum);
+}
+
 void LocalOptimizer::require_group(std::size_t number) const {
   if (number >= groups_.size()) throw IndexError(fmt::format("[optimizer] no group {} of {}", number, groups_.size()));
 }

@@ -45,7 +45,8 @@ class LocalOptimizer {
 
   /// Steps every parameter that has a gradient in `gradients`; gradients of others are left alone. A gradient of rows
   /// steps these alone, in time that does not depend on the others once there is a second buffer, where the rule
-  /// changes nothing else (Optimizer::zero_changes_nothing); else it is made a tensor. The bits are the same.
+  /// changes nothing else (Optimizer::zero_changes_nothing); else it is made a tensor. The bits are the same, but of SparseAdam, which
+  /// is there to leave rows out.
   /// Throws before any value or state changes: what Optimizer::step() throws of gradients that do not fit.
   template <TensorsByParameter Gradients>
   void step(const Gradients& gradients, const StepOptions& options = {}) {
@@ -72,6 +73,10 @@ class LocalOptimizer {
   void set_lr(std::size_t group, double lr);
   /// Of all groups.
   void set_lr(double lr);
+
+  [[nodiscard]] double momentum(std::size_t group = 0) const { return rule(group).momentum(); }
+  /// Throws as Optimizer::set_momentum().
+  void set_momentum(std::size_t group, double momentum);
 
   /// Options and states of all groups for write_safetensors(): "groups.0.adam.lr", "groups.0.parameters.3.exp_avg".
   /// Values of parameters are not among them. Nothing is copied; later steps do not change what is returned.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <limits>
 #include <numbers>
 #include <string_view>
 
@@ -13,10 +14,6 @@
 
 namespace troupe::optim {
 namespace {
-
-void require_positive(std::string_view schedule, std::string_view option, std::int64_t value) {
-  if (value <= 0) throw ValueError(fmt::format("[{}] {} is not above 0: {}", schedule, option, value));
-}
 
 double power(double gamma, std::int64_t exponent) { return std::pow(gamma, static_cast<double>(exponent)); }
 
@@ -66,6 +63,45 @@ double LinearLr::operator()(double base, std::int64_t step) const {
   const double way =
       static_cast<double>(std::min(step, options_.total_iters)) / static_cast<double>(options_.total_iters);
   return base * (options_.start_factor + (options_.end_factor - options_.start_factor) * way);
+}
+
+ConstantLr::ConstantLr(const ConstantLrOptions& options) : options_(options) {
+  require_not_negative("constant_lr", "factor", options.factor);
+  require_positive("constant_lr", "total_iters", options.total_iters);
+}
+
+double ConstantLr::operator()(double base, std::int64_t step) const {
+  return step < options_.total_iters ? base * options_.factor : base;
+}
+
+PolynomialLr::PolynomialLr(const PolynomialLrOptions& options) : options_(options) {
+  require_positive("polynomial_lr", "total_iters", options.total_iters);
+  require_not_negative("polynomial_lr", "power", options.power);
+}
+
+double PolynomialLr::operator()(double base, std::int64_t step) const {
+  const double way =
+      static_cast<double>(std::min(step, options_.total_iters)) / static_cast<double>(options_.total_iters);
+  return base * std::pow(1.0 - way, options_.power);
+}
+
+CosineAnnealingWarmRestarts::CosineAnnealingWarmRestarts(const CosineAnnealingWarmRestartsOptions& options) : options_(options) {
+  constexpr std::string_view kName = "cosine_annealing_warm_restarts";
+  require_positive(kName, "t_0", options.t_0);
+  require_positive(kName, "t_mult", options.t_mult);
+  require_not_negative(kName, "eta_min", options.eta_min);
+}
+
+double CosineAnnealingWarmRestarts::operator()(double base, std::int64_t step) const {
+  std::int64_t length = options_.t_0;
+  std::int64_t left = options_.t_mult == 1 ? step % length : step;
+  // A cycle that would be longer than 64 bits count has not begun at any step.
+  while (left >= length) {
+    left -= length;
+    if (__builtin_mul_overflow(length, options_.t_mult, &length)) length = std::numeric_limits<std::int64_t>::max();
+  }
+  const double angle = std::numbers::pi * static_cast<double>(left) / static_cast<double>(length);
+  return options_.eta_min + (base - options_.eta_min) * (1.0 + std::cos(angle)) / 2.0;
 }
 
 ChainedLr::ChainedLr(std::vector<LrSchedule> schedules) : schedules_(std::move(schedules)) {

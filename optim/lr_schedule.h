@@ -120,6 +120,59 @@ class LinearLr {
   LinearLrOptions options_;
 };
 
+/// Settings of ConstantLr.
+struct ConstantLrOptions {
+  double factor = 1.0 / 3.0;     ///< of the first steps, >= 0
+  std::int64_t total_iters = 5;  ///< how many these are, above 0
+};
+
+/// base * factor before step total_iters, then base
+class ConstantLr {
+ public:
+  /// Throws ValueError `[constant_lr] total_iters is not above 0: 0`, `[constant_lr] factor is not a number >= 0: -1`.
+  explicit ConstantLr(const ConstantLrOptions& options);
+  [[nodiscard]] double operator()(double base, std::int64_t step) const;
+
+ private:
+  ConstantLrOptions options_;
+};
+
+/// Settings of PolynomialLr.
+struct PolynomialLrOptions {
+  std::int64_t total_iters = 5;  ///< steps to the rate 0, above 0
+  double power = 1.0;            ///< >= 0
+};
+
+/// base * (1 - min(step, total_iters) / total_iters)^power
+class PolynomialLr {
+ public:
+  /// Throws ValueError `[polynomial_lr] total_iters is not above 0: 0`, `[polynomial_lr] power is not a number >= 0: -1`.
+  explicit PolynomialLr(const PolynomialLrOptions& options);
+  [[nodiscard]] double operator()(double base, std::int64_t step) const;
+
+ private:
+  PolynomialLrOptions options_;
+};
+
+/// Settings of CosineAnnealingWarmRestarts.
+struct CosineAnnealingWarmRestartsOptions {
+  std::int64_t t_0 = 1;     ///< steps of the first cycle, above 0
+  std::int64_t t_mult = 1;  ///< how many times as long each cycle is as the one before, above 0
+  double eta_min = 0.0;     ///< to which a cycle falls, >= 0
+};
+
+/// eta_min + (base - eta_min) * (1 + cos(pi * n / t)) / 2, of step n of a cycle of t steps.
+/// Source: Loshchilov and Hutter, "SGDR: stochastic gradient descent with warm restarts", 2017.
+class CosineAnnealingWarmRestarts {
+ public:
+  /// Throws ValueError `[cosine_annealing_warm_restarts] t_0 is not above 0: 0` and the like.
+  explicit CosineAnnealingWarmRestarts(const CosineAnnealingWarmRestartsOptions& options);
+  [[nodiscard]] double operator()(double base, std::int64_t step) const;
+
+ private:
+  CosineAnnealingWarmRestartsOptions options_;
+};
+
 /// Each schedule applied to what the one before gives: the product of their factors. (A cosine with eta_min above 0,
 /// which has no factor, ends at eta_min; torch's recursion ends elsewhere.)
 class ChainedLr {

@@ -31,13 +31,23 @@ LrScheduler::LrScheduler(LocalOptimizer& optimizer, std::vector<LrSchedule> sche
   set_rates();
 }
 
+LrScheduler::LrScheduler(LocalOptimizer& optimizer, LrSchedule schedule, LrSchedule momentum)
+    : LrScheduler(optimizer, std::move(schedule)) {
+  momentum_ = std::move(momentum);
+  for (std::size_t g = 0; g < schedules_.size(); ++g) momentum_base_.push_back(optimizer.momentum(g));
+  set_rates();
+}
+
 void LrScheduler::step() {
   ++steps_;
   set_rates();
 }
 
 void LrScheduler::set_rates() {
-  for (std::size_t g = 0; g < schedules_.size(); ++g) optimizer_.set_lr(g, schedules_[g](base_[g], steps_));
+  for (std::size_t g = 0; g < schedules_.size(); ++g) {
+    optimizer_.set_lr(g, schedules_[g](base_[g], steps_));
+    if (momentum_) optimizer_.set_momentum(g, (*momentum_)(momentum_base_[g], steps_));
+  }
 }
 
 NamedTensors LrScheduler::state() const {

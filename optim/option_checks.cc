@@ -27,4 +27,15 @@ void require_number(std::string_view rule, std::string_view option, double value
   if (!std::isfinite(value)) throw ValueError(fmt::format("[{}] {} is not a number: {}", rule, option, value));
 }
 
+void require_positive(std::string_view rule, std::string_view option, std::int64_t value) {
+  if (value <= 0) throw ValueError(fmt::format("[{}] {} is not above 0: {}", rule, option, value));
+}
+
+void require_momentum_or_none(std::string_view rule, bool had_momentum, double momentum) {
+  if (had_momentum == (momentum != 0.0)) return;
+  throw ValueError(fmt::format("[{}] momentum {} for a rule that was made with{}", rule, momentum, had_momentum ? "" : "out"));
+}
+
+void refuse_momentum(std::string_view rule) { throw ValueError(fmt::format("[{}] has no momentum", rule)); }
+
 }  // namespace troupe::optim

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "optim/option_checks.h"
 #include "optim/optimizer.h"
 
 namespace troupe::optim {
@@ -26,21 +27,50 @@ class Rule : public Optimizer {
     options_ = changed;
   }
 
+  [[nodiscard]] double momentum() const noexcept final {
+    if constexpr (kHasMomentum) return momentum_in(options_);
+    else return 0.0;
+  }
+  void set_momentum(double momentum) final {
+    if constexpr (kHasMomentum) {
+      // Which states there are was settled when the rule was made.
+      const bool had_buffer = momentum_in(options_) != 0.0;
+      if constexpr (requires { options_.momentum; }) require_momentum_or_none(Options::kRule, had_buffer, momentum);
+      Options changed = options_;
+      momentum_in(changed) = momentum;
+      changed.check();
+      options_ = changed;
+    } else {
+      refuse_momentum(Options::kRule);
+    }
+  }
+
  protected:
-  Rule(const Options& options, std::vector<StateKind> kinds) : Optimizer(std::move(kinds)), options_(options) {
+  Rule(const Options& options, std::vector<StateKind> kinds)
+      : Optimizer(std::move(kinds)), options_(options), first_momentum_(momentum()) {
     options.check();
   }
 
  private:
+  static constexpr bool kHasMomentum = requires(Options o) { o.momentum; } || requires(Options o) { o.beta1; };
+
+  template <class Any>
+  [[nodiscard]] static auto& momentum_in(Any& options) noexcept {
+    if constexpr (requires { options.momentum; }) return options.momentum;
+    else return options.beta1;
+  }
+
   [[nodiscard]] std::vector<std::pair<std::string, double>> named_options() const final {
     std::vector<std::pair<std::string, double>> named;
     Options options = options_;
+    if constexpr (kHasMomentum) momentum_in(options) = first_momentum_;
     options.each([&](std::string_view name, const auto& option) { named.emplace_back(name, option); });
     return named;
   }
   [[nodiscard]] bool maximizes() const noexcept final { return options_.maximize; }
 
   Options options_;
+  double first_momentum_;  ///< with which the rule was made
 };
 
 }  // namespace troupe::optim

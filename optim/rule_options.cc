@@ -11,6 +11,10 @@ std::unique_ptr<Optimizer> make(const AdadeltaOptions& options) { return std::ma
 std::unique_ptr<Optimizer> make(const RMSpropOptions& options) { return std::make_unique<RMSprop>(options); }
 std::unique_ptr<Optimizer> make(const AdamaxOptions& options) { return std::make_unique<Adamax>(options); }
 std::unique_ptr<Optimizer> make(const RpropOptions& options) { return std::make_unique<Rprop>(options); }
+std::unique_ptr<Optimizer> make(const NAdamOptions& options) { return std::make_unique<NAdam>(options); }
+std::unique_ptr<Optimizer> make(const RAdamOptions& options) { return std::make_unique<RAdam>(options); }
+std::unique_ptr<Optimizer> make(const AsgdOptions& options) { return std::make_unique<Asgd>(options); }
+std::unique_ptr<Optimizer> make(const SparseAdamOptions& options) { return std::make_unique<SparseAdam>(options); }
 
 }  // namespace
 

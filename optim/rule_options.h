@@ -10,15 +10,19 @@
 #include "optim/adam.h"
 #include "optim/adamax.h"
 #include "optim/adamw.h"
+#include "optim/asgd.h"
+#include "optim/nadam.h"
+#include "optim/radam.h"
 #include "optim/rmsprop.h"
 #include "optim/rprop.h"
 #include "optim/sgd.h"
+#include "optim/sparse_adam.h"
 
 namespace troupe::optim {
 
 /// The options of one rule: what is asked for by whoever does not make the rule himself.
 using RuleOptions = std::variant<SgdOptions, AdamOptions, AdamWOptions, AdagradOptions, AdadeltaOptions, RMSpropOptions,
-                                 AdamaxOptions, RpropOptions>;
+                                 AdamaxOptions, RpropOptions, NAdamOptions, RAdamOptions, AsgdOptions, SparseAdamOptions>;
 
 /// Returns the rule's name: "sgd".
 [[nodiscard]] std::string_view rule_name(const RuleOptions& options);

@@ -62,6 +62,7 @@ void check(const UpdateItem& item) {
 std::size_t count_of(const SgdFormula& f) { return f.has_direction ? 1 : 0; }
 std::size_t count_of(const AdamFormula& f) { return f.amsgrad ? 3 : 2; }
 std::size_t count_of(const AdagradFormula&) { return 1; }
+std::size_t count_of(const AsgdFormula&) { return 1; }
 std::size_t count_of(const RmspropFormula& f) { return 1U + (f.centered ? 1U : 0U) + (f.momentum != 0.0 ? 1U : 0U); }
 template <class Formula>
 std::size_t count_of(const Formula&) {

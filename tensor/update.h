@@ -79,6 +79,38 @@ struct AdamaxFormula {
   double eps = 0.0;
 };
 
+/// s0 = beta1 * s0 + (1 - beta1) * g   s1 = beta2 * s1 + (1 - beta2) * g * g   d = root_share * sqrt(s1) + eps
+/// p = p - gradient_rate * g / d - mean_rate * s0 / d
+struct NAdamFormula {
+  double gradient_rate = 0.0;
+  double mean_rate = 0.0;
+  double decay = 0.0;
+  double beta1 = 0.0;
+  double beta2 = 0.0;
+  double eps = 0.0;
+  double root_share = 1.0;
+};
+
+/// s0 = beta1 * s0 + (1 - beta1) * g   s1 = beta2 * s1 + (1 - beta2) * g * g
+/// p = p - rate * s0 / (sqrt(s1) + eps)  if is_rectified, else  p - rate * s0
+struct RAdamFormula {
+  double rate = 0.0;
+  double decay = 0.0;
+  double beta1 = 0.0;
+  double beta2 = 0.0;
+  double eps = 0.0;
+  bool is_rectified = false;
+};
+
+/// p = keep * p - rate * g   s0 = s0 + share * (p - s0), of the next p; s0 = p with replaces_mean
+struct AsgdFormula {
+  double rate = 0.0;
+  double decay = 0.0;
+  double keep = 1.0;
+  double share = 1.0;
+  bool replaces_mean = false;
+};
+
 /// s1 = first_size                                   if is_first
 /// s1 = clamp(f * s1, size_min, size_max), where f is eta_plus if g * s0 > 0, eta_minus if it is < 0, else 1
 /// g = 0 if g * s0 < 0   p = p - sign(g) * s1   s0 = g
@@ -92,8 +124,8 @@ struct RpropFormula {
 };
 
 /// Any of them.
-using UpdateFormula =
-    std::variant<SgdFormula, AdamFormula, AdagradFormula, AdadeltaFormula, RmspropFormula, AdamaxFormula, RpropFormula>;
+using UpdateFormula = std::variant<SgdFormula, AdamFormula, AdagradFormula, AdadeltaFormula, RmspropFormula, AdamaxFormula,
+                                   RpropFormula, NAdamFormula, RAdamFormula, AsgdFormula>;
 
 /// Returns how many states a parameter has under `formula`.
 [[nodiscard]] std::size_t state_count(const UpdateFormula& formula);

@@ -157,6 +157,62 @@ struct RpropElement {
   }
 };
 
+template <class T>
+struct NAdamElement {
+  static constexpr std::size_t kStates = 2;
+  T gradient_rate, mean_rate, beta1, rest1, beta2, rest2, eps, root_share;
+  explicit NAdamElement(const NAdamFormula& f)
+      : gradient_rate(number<T>(f.gradient_rate)),
+        mean_rate(number<T>(f.mean_rate)),
+        beta1(number<T>(f.beta1)),
+        rest1(number<T>(1.0 - f.beta1)),
+        beta2(number<T>(f.beta2)),
+        rest2(number<T>(1.0 - f.beta2)),
+        eps(number<T>(f.eps)),
+        root_share(number<T>(f.root_share)) {}
+
+  TROUPE_HOST_DEVICE T operator()(T p, T g, T* s) const {
+    s[0] = beta1 * s[0] + rest1 * g;
+    s[1] = beta2 * s[1] + rest2 * (g * g);
+    const T d = root_share * std::sqrt(s[1]) + eps;
+    return p - gradient_rate * (g / d) - mean_rate * (s[0] / d);
+  }
+};
+
+template <class T, bool is_rectified>
+struct RAdamElement {
+  static constexpr std::size_t kStates = 2;
+  T rate, beta1, rest1, beta2, rest2, eps;
+  explicit RAdamElement(const RAdamFormula& f)
+      : rate(number<T>(f.rate)),
+        beta1(number<T>(f.beta1)),
+        rest1(number<T>(1.0 - f.beta1)),
+        beta2(number<T>(f.beta2)),
+        rest2(number<T>(1.0 - f.beta2)),
+        eps(number<T>(f.eps)) {}
+
+  TROUPE_HOST_DEVICE T operator()(T p, T g, T* s) const {
+    s[0] = beta1 * s[0] + rest1 * g;
+    s[1] = beta2 * s[1] + rest2 * (g * g);
+    if constexpr (is_rectified) return p - rate * (s[0] / (std::sqrt(s[1]) + eps));
+    else return p - rate * s[0];
+  }
+};
+
+template <class T, bool replaces_mean>
+struct AsgdElement {
+  static constexpr std::size_t kStates = 1;
+  T rate, keep, share;
+  explicit AsgdElement(const AsgdFormula& f) : rate(number<T>(f.rate)), keep(number<T>(f.keep)), share(number<T>(f.share)) {}
+
+  TROUPE_HOST_DEVICE T operator()(T p, T g, T* s) const {
+    const T next = keep * p - rate * g;
+    if constexpr (replaces_mean) s[0] = next;
+    else s[0] = s[0] + share * (next - s[0]);
+    return next;
+  }
+};
+
 /// Calls `f(element)` with the formula's element for T.
 template <class T, class F>
 void with_element(const UpdateFormula& formula, const F& f) {
@@ -179,6 +235,9 @@ void with_element(const UpdateFormula& formula, const F& f) {
     }
     void operator()(const AdamaxFormula& x) const { f(AdamaxElement<T>(x)); }
     void operator()(const RpropFormula& x) const { f(RpropElement<T>(x)); }
+    void operator()(const NAdamFormula& x) const { f(NAdamElement<T>(x)); }
+    void operator()(const RAdamFormula& x) const { x.is_rectified ? f(RAdamElement<T, true>(x)) : f(RAdamElement<T, false>(x)); }
+    void operator()(const AsgdFormula& x) const { x.replaces_mean ? f(AsgdElement<T, true>(x)) : f(AsgdElement<T, false>(x)); }
   };
   std::visit(Choice{f}, formula);
 }

@@ -30,7 +30,11 @@ std::vector<RuleOptions> all_rules() {
           optim::AdadeltaOptions{.eps = 1e-3},
           optim::RMSpropOptions{.lr = 0.1, .momentum = 0.9, .centered = true},
           optim::AdamaxOptions{.lr = 0.1},
-          optim::RpropOptions{.lr = 0.1}};
+          optim::RpropOptions{.lr = 0.1},
+          optim::NAdamOptions{.lr = 0.1, .weight_decay = 0.01},
+          optim::RAdamOptions{.lr = 0.1, .weight_decay = 0.01},
+          optim::AsgdOptions{.lr = 0.1, .t0 = 2.0},
+          optim::SparseAdamOptions{.lr = 0.1}};
 }
 
 /// An archive that calls `visit` with each number among the options.
@@ -61,7 +65,8 @@ BOOST_AUTO_TEST_CASE(every_rule_has_its_name) {
     names.emplace_back(optim::rule_name(options));
     BOOST_TEST(optim::make_rule(options)->name() == names.back());
   }
-  const std::vector<std::string> expected{"sgd", "adam", "adamw", "adagrad", "adadelta", "rmsprop", "adamax", "rprop"};
+  const std::vector<std::string> expected{"sgd", "adam", "adamw", "adagrad", "adadelta", "rmsprop", "adamax", "rprop",
+                                          "nadam", "radam", "asgd", "sparse_adam"};
   BOOST_TEST(names == expected);
 }
 
@@ -80,7 +85,7 @@ BOOST_AUTO_TEST_CASE(options_that_are_no_numbers_are_refused_by_every_rule) {
     options.serialize(numbers);
   };
   for (const RuleOptions& options : all_rules()) std::visit(refuses, options);
-  BOOST_TEST(refused == 2U * (4 + 5 + 5 + 5 + 4 + 5 + 5 + 5));
+  BOOST_TEST(refused == 2U * (4 + 5 + 5 + 5 + 4 + 5 + 5 + 5 + 6 + 5 + 5 + 4));
 }
 
 BOOST_AUTO_TEST_CASE(values_and_gradients_are_never_written_to) {

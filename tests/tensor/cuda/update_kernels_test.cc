@@ -28,7 +28,12 @@ const std::vector<UpdateFormula>& formulas() {
       RmspropFormula{.rate = 0.01, .decay = 0.1, .alpha = 0.9, .eps = 1e-8, .momentum = 0.5, .centered = true},
       AdamaxFormula{.rate = 0.01, .beta1 = 0.9, .beta2 = 0.99, .eps = 1e-8},
       RpropFormula{.eta_minus = 0.5, .eta_plus = 1.2, .size_min = 1e-6, .size_max = 50.0, .first_size = 0.1, .is_first = true},
-      RpropFormula{.eta_minus = 0.5, .eta_plus = 1.2, .size_min = 1e-6, .size_max = 50.0}};
+      RpropFormula{.eta_minus = 0.5, .eta_plus = 1.2, .size_min = 1e-6, .size_max = 50.0},
+      NAdamFormula{.gradient_rate = 0.01, .mean_rate = 0.02, .decay = 0.1, .beta1 = 0.9, .beta2 = 0.99, .eps = 1e-8, .root_share = 1.5},
+      RAdamFormula{.rate = 0.01, .beta1 = 0.9, .beta2 = 0.99, .eps = 1e-8, .is_rectified = true},
+      RAdamFormula{.rate = 0.01, .beta1 = 0.9, .beta2 = 0.99, .eps = 1e-8},
+      AsgdFormula{.rate = 0.01, .decay = 0.1, .keep = 0.99, .share = 0.5},
+      AsgdFormula{.rate = 0.01, .keep = 0.99, .replaces_mean = true}};
   return all;
 }
 
