@@ -28,6 +28,8 @@ namespace troupe {
 [[nodiscard]] Variable sub(const Variable& a, const Variable& b);
 [[nodiscard]] Variable sub(const Variable& a, double b);
 [[nodiscard]] Variable sub(double a, const Variable& b);
+[[nodiscard]] Variable add(const Variable& a, const Variable& b, double alpha);
+[[nodiscard]] Variable sub(const Variable& a, const Variable& b, double alpha);
 [[nodiscard]] Variable mul(const Variable& a, const Variable& b);
 [[nodiscard]] Variable mul(const Variable& a, double b);
 [[nodiscard]] Variable div(const Variable& a, const Variable& b);
@@ -106,6 +108,7 @@ namespace troupe {
 [[nodiscard]] Variable transpose(const Variable& x, int dim0 = -2, int dim1 = -1);
 [[nodiscard]] Variable permute(const Variable& x, std::span<const int> dims);
 [[nodiscard]] Variable squeeze(const Variable& x, int dim);
+[[nodiscard]] Variable squeeze(const Variable& x);
 [[nodiscard]] Variable unsqueeze(const Variable& x, int dim);
 [[nodiscard]] Variable expand(const Variable& x, const Shape& shape);
 /// See Tensor::slice and Tensor::select.
@@ -121,6 +124,8 @@ namespace troupe {
 [[nodiscard]] std::vector<Variable> chunk(const Variable& x, std::int64_t count, int dim = 0);
 [[nodiscard]] Variable flip(const Variable& x, const Axes& axes);
 [[nodiscard]] Variable roll(const Variable& x, std::int64_t shift, int dim);
+[[nodiscard]] Variable roll(const Variable& x, const std::vector<std::int64_t>& shifts, const Axes& dims);
+[[nodiscard]] Variable roll(const Variable& x, std::int64_t shift);
 [[nodiscard]] Variable repeat(const Variable& x, const std::vector<std::int64_t>& counts);
 [[nodiscard]] Variable pad(const Variable& x, const std::vector<std::int64_t>& amounts, double value = 0.0);
 [[nodiscard]] Variable pad(const Variable& x, const std::vector<std::int64_t>& amounts, PadMode mode);

@@ -40,6 +40,12 @@ Variable softplus(const Variable& x, double beta) {
                 [x = Saved(value), beta](const Tensor& g) { return softplus_backward(g, x.get(), beta); });
 }
 
+Variable softplus(const Variable& x, double beta, double threshold) {
+  const Tensor value = x.value();
+  return record("softplus", softplus(value, beta, threshold), edges_of({&x}),
+                [x = Saved(value), beta, threshold](const Tensor& g) { return softplus_backward(g, x.get(), beta, threshold); });
+}
+
 Variable log_sigmoid(const Variable& x) {
   const Tensor value = x.value();
   return record("log_sigmoid", log_sigmoid(value), edges_of({&x}),

@@ -12,6 +12,7 @@ namespace troupe {
 [[nodiscard]] Variable gelu(const Variable& x, Gelu form = Gelu::exact);
 [[nodiscard]] Variable silu(const Variable& x);
 [[nodiscard]] Variable softplus(const Variable& x, double beta = 1.0);
+[[nodiscard]] Variable softplus(const Variable& x, double beta, double threshold);
 [[nodiscard]] Variable log_sigmoid(const Variable& x);
 [[nodiscard]] Variable leaky_relu(const Variable& x, double slope = 0.01);
 [[nodiscard]] Variable elu(const Variable& x, double alpha = 1.0);

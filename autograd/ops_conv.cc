@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "autograd/ops.h"
 #include "autograd/record.h"
 #include "tensor/convolution.h"
 #include "tensor/ops.h"
@@ -17,12 +18,14 @@ using Edges = std::span<const Edge>;
 
 Tensor value_or_undefined(const Variable& x) { return x.defined() ? x.value() : Tensor(); }
 
-Variable record_convolution(const Convolution& convolution, const Variable& x, const Variable& weight,
+Variable record_convolution(const Convolution& given, const Variable& image, const Variable& weight,
                             const Variable& bias) {
+  const auto [convolution, extra] = detail::fitted(given, weight.shape());
+  const Variable x = extra.empty() ? image : pad(image, extra);
   const auto [in, w] = detail::values_of(x, weight);
   Tensor result = detail::convolve(convolution, in, w, value_or_undefined(bias));
   return record(convolution.name, std::move(result), edges_of({&x, &weight, &bias}),
-                [convolution, x_shape = in.shape(), w_shape = w.shape(), in = saved_for(weight, in),
+                [convolution = convolution, x_shape = in.shape(), w_shape = w.shape(), in = saved_for(weight, in),
                  w = saved_for(x, w)](const Tensor& g, Edges to) {
                   auto [by_x, by_weight] =
                       detail::convolve_backward(convolution.name, convolution, g,

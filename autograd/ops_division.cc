@@ -1,5 +1,6 @@
 #include "autograd/ops_division.h"
 
+#include "autograd/ops.h"
 #include "autograd/record.h"
 #include "tensor/create.h"
 #include "tensor/ops.h"
@@ -27,15 +28,30 @@ Variable record_rest(std::string_view name, const Variable& a, const Variable& b
                 });
 }
 
+/// `quotient(x, y)` of the values, which is whole: constant between its steps.
+template <class Quotient>
+Variable record_whole(std::string_view name, const Variable& a, const Variable& b, const Quotient& quotient) {
+  const auto [x, y] = detail::values_of(a, b);
+  return record(name, quotient(x, y), edges_of({&a, &b}), [x = Layout(x), y = Layout(y)](const Tensor& g, Edges to) {
+    const auto none = [&g](const Layout& of) { return zeros(of.shape, of.dtype, g.device()); };
+    return std::vector<Tensor>{to[0] ? none(x) : Tensor(), to[1] ? none(y) : Tensor()};
+  });
+}
+
 }  // namespace
 
+Variable div(const Variable& a, const Variable& b, Rounding rounding) {
+  if (rounding == Rounding::none) return div(a, b);
+  return record_whole("div", a, b, [rounding](const Tensor& x, const Tensor& y) { return div(x, y, rounding); });
+}
+
+Variable div(const Variable& a, double b, Rounding rounding) {
+  if (rounding == Rounding::none) return div(a, b);
+  return record("div", div(a.value(), b, rounding), edges_of({&a}), [](const Tensor& g) { return zeros_like(g); });
+}
+
 Variable floor_divide(const Variable& a, const Variable& b) {
-  const auto [x, y] = detail::values_of(a, b);
-  return record("floor_divide", floor_divide(x, y), edges_of({&a, &b}),
-                [x = Layout(x), y = Layout(y)](const Tensor& g, Edges to) {
-                  const auto none = [&g](const Layout& of) { return zeros(of.shape, of.dtype, g.device()); };
-                  return std::vector<Tensor>{to[0] ? none(x) : Tensor(), to[1] ? none(y) : Tensor()};
-                });
+  return record_whole("floor_divide", a, b, [](const Tensor& x, const Tensor& y) { return floor_divide(x, y); });
 }
 
 Variable floor_divide(const Variable& a, double b) {

@@ -3,9 +3,13 @@
 #pragma once
 
 #include "autograd/variable.h"
+#include "tensor/ops_division.h"
 
 namespace troupe {
 
+/// What is rounded has the gradient 0 everywhere.
+[[nodiscard]] Variable div(const Variable& a, const Variable& b, Rounding rounding);
+[[nodiscard]] Variable div(const Variable& a, double b, Rounding rounding);
 [[nodiscard]] Variable floor_divide(const Variable& a, const Variable& b);
 [[nodiscard]] Variable floor_divide(const Variable& a, double b);
 [[nodiscard]] Variable fmod(const Variable& a, const Variable& b);

@@ -55,8 +55,19 @@ constexpr auto kAtMost = [](const Tensor& x, const auto& bound) { return le(x, b
 constexpr auto kClampMin = [](const Tensor& x, const auto& bound) { return clamp_min(x, bound); };
 constexpr auto kClampMax = [](const Tensor& x, const auto& bound) { return clamp_max(x, bound); };
 
-/// The sign that `result`, which is a with another, has beside a.
-Tensor relative_sign(const Tensor& result, const Tensor& a) { return mul(sign(result), sign(a)); }
+/// The sign that `result`, which is a with another, has beside a; NaN beside NaN.
+Tensor relative_sign(const Tensor& result, const Tensor& a) { return where(isnan(a), a, mul(sign(result), sign(a))); }
+
+/// `sum(a, b, alpha)`, along which b counts `slope` times.
+template <class Sum>
+Variable record_with_alpha(std::string_view name, const Variable& a, const Variable& b, double alpha, double slope, const Sum& sum) {
+  const auto [x, y] = detail::values_of(a, b);
+  return record(name, sum(x, y, alpha), edges_of({&a, &b}), [x = Layout(x), y = Layout(y), slope](const Tensor& g, Edges to) {
+    return std::vector<Tensor>{to[0] ? reduce_to(x, g) : Tensor(), to[1] ? reduce_to(y, mul(g, slope)) : Tensor()};
+  });
+}
+constexpr auto kAddWithAlpha = [](const Tensor& x, const Tensor& y, double alpha) { return add(x, y, alpha); };
+constexpr auto kSubWithAlpha = [](const Tensor& x, const Tensor& y, double alpha) { return sub(x, y, alpha); };
 
 /// What is constant between its steps, where torch too has the gradient 0.
 Variable record_steps(std::string_view name, const Variable& x, const Tensor& result) {
@@ -82,6 +93,9 @@ Variable sub(const Variable& a, const Variable& b) {
     return std::vector<Tensor>{to[0] ? reduce_to(x, g) : Tensor(), to[1] ? neg(reduce_to(y, g)) : Tensor()};
   });
 }
+
+Variable add(const Variable& a, const Variable& b, double alpha) { return record_with_alpha("add", a, b, alpha, alpha, kAddWithAlpha); }
+Variable sub(const Variable& a, const Variable& b, double alpha) { return record_with_alpha("sub", a, b, alpha, -alpha, kSubWithAlpha); }
 
 Variable sub(const Variable& a, double b) {
   return record("sub", sub(a.value(), b), edges_of({&a}), [](const Tensor& g) { return g; });

@@ -121,8 +121,8 @@ Variable einsum(std::string_view equation, std::span<const Variable> operands) {
     shapes.push_back(operand.shape());
     dtype = promote(dtype, operand.dtype());
   }
-  dtype = promote_to_floating(dtype);
   const detail::EinsumPlan plan = detail::plan_einsum(equation, shapes);
+  if (dtype == DType::boolean) throw DTypeError("[einsum] not defined for boolean");
   const auto in = [](const Variable& x, DType wanted) { return x.dtype() == wanted ? x : cast(x, wanted); };
   std::vector<Variable> converted;
   for (const Variable& operand : operands) converted.push_back(in(operand, compute_dtype(dtype)));

@@ -8,6 +8,7 @@
 #include "autograd/ops.h"
 #include "autograd/reads.h"
 #include "autograd/record.h"
+#include "tensor/layer_formulas.h"
 #include "tensor/loss_formulas.h"
 
 namespace troupe {
@@ -89,6 +90,14 @@ Variable pairwise_distance(const Variable& a, const Variable& b, double p, doubl
 Variable normalize(const Variable& x, double p, int dim, double eps) {
   const Variable size = norm(x, p, normalize_dim("normalize", dim, x.shape()), KeepDim::yes);
   return div(x, clamp(size, eps, std::numeric_limits<double>::infinity()));
+}
+
+Variable bilinear(const Variable& a, const Variable& b, const Variable& weight, const Variable& bias) {
+  return detail::bilinear_formula(a, b, weight, bias);
+}
+
+Variable local_response_norm(const Variable& x, std::int64_t size, double alpha, double beta, double k) {
+  return detail::local_response_norm_formula(x, size, alpha, beta, k);
 }
 
 Variable dropout(const Variable& x, double probability, Generator& generator) {

@@ -25,6 +25,11 @@ namespace troupe {
 
 [[nodiscard]] Variable cosine_similarity(const Variable& a, const Variable& b, int dim = 1, double eps = 1e-8);
 
+/// `bias` may be undefined.
+[[nodiscard]] Variable bilinear(const Variable& a, const Variable& b, const Variable& weight, const Variable& bias = {});
+[[nodiscard]] Variable local_response_norm(const Variable& x, std::int64_t size, double alpha = 1e-4, double beta = 0.75,
+                                           double k = 1.0);
+
 [[nodiscard]] Variable pairwise_distance(const Variable& a, const Variable& b, double p = 2.0, double eps = 1e-6,
                                          KeepDim keep = KeepDim::no);
 /// A norm below eps has no gradient.

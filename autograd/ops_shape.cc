@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include "autograd/ops.h"
 #include "autograd/record.h"
 #include "tensor/create.h"
@@ -55,6 +57,11 @@ Variable flatten(const Variable& x, int first_dim, int last_dim) {
 Variable squeeze(const Variable& x, int dim) {
   const Tensor value = x.value();
   return record("squeeze", value.squeeze(dim), edges_of({&x}), reshape_back(value));
+}
+
+Variable squeeze(const Variable& x) {
+  const Tensor value = x.value();
+  return record("squeeze", value.squeeze(), edges_of({&x}), reshape_back(value));
 }
 
 Variable unsqueeze(const Variable& x, int dim) {
@@ -157,8 +164,23 @@ Variable flip(const Variable& x, const Axes& axes) {
 }
 
 Variable roll(const Variable& x, std::int64_t shift, int dim) {
-  return record("roll", roll(x.value(), shift, dim), edges_of({&x}), [shift, dim](const Tensor& g) { return roll(g, -shift, dim); });
+  const Tensor value = x.value();
+  const Tensor result = roll(value, shift, dim);
+  const std::int64_t size = value.size(dim);
+  const std::int64_t back = size == 0 ? 0 : size - shift % size;
+  return record("roll", result, edges_of({&x}), [back, dim](const Tensor& g) { return roll(g, back, dim); });
 }
+
+Variable roll(const Variable& x, const std::vector<std::int64_t>& shifts, const Axes& dims) {
+  if (shifts.size() != dims.values().size()) {
+    throw ShapeError(fmt::format("[roll] {} shifts for {} dimensions", shifts.size(), dims.values().size()));
+  }
+  Variable result = reshape(x, x.shape());
+  for (std::size_t i = 0; i < shifts.size(); ++i) result = roll(result, shifts[i], dims.values()[i]);
+  return result;
+}
+
+Variable roll(const Variable& x, std::int64_t shift) { return reshape(roll(reshape(x, {-1}), shift, 0), x.shape()); }
 
 Variable repeat(const Variable& x, const std::vector<std::int64_t>& counts) {
   const Tensor value = x.value();

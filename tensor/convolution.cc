@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <span>
+#include <utility>
 
 #include "tensor/checked_size.h"
 #include "tensor/checks.h"
@@ -122,6 +124,32 @@ Convolution::Convolution(const ConvTranspose2dOptions& o)
       dims(2),
       options{o.stride, o.padding, o.dilation, o.groups},
       output_padding(o.output_padding) {}
+
+FittedConvolution fitted(const Convolution& c, const Shape& weight) {
+  if (std::ranges::find(c.options.padding, kSame) == c.options.padding.end()) return {c, {}};
+  require_rank(c.name, weight, c.dims + 2);
+  const Windows windows = windows_of(c, weight);
+  require_at_least(c.name, "window", windows.kernel, 1);
+  require_at_least(c.name, "dilation", windows.dilation, 1);
+  FittedConvolution result{c, {}};
+  std::vector<std::int64_t> behind;  // as pad() counts: the last dimension first
+  for (int i = c.dims - 1; i >= 0; --i) {
+    behind.insert(behind.end(), {0, 0});
+    if (windows.padding[i] != kSame) continue;
+    if (windows.stride[i] != 1) {
+      throw ValueError(fmt::format("[{}] padding that keeps the size with stride {}", c.name, to_string(windows.stride)));
+    }
+    const CheckedSize zeros = CheckedSize(windows.dilation[i]) * (windows.kernel[i] - 1);
+    if (!zeros.fits()) {
+      throw ShapeError(fmt::format("[{}] sizes do not fit into 64 bits: window {} with dilation {}", c.name, to_string(windows.kernel),
+                                   to_string(windows.dilation)));
+    }
+    result.convolution.options.padding[static_cast<std::size_t>(2 - c.dims + i)] = zeros.value() / 2;
+    behind.back() = zeros.value() % 2;
+  }
+  if (std::ranges::any_of(behind, [](std::int64_t amount) { return amount != 0; })) result.extra = std::move(behind);
+  return result;
+}
 
 Tensor convolve(const Convolution& c, const Tensor& x, const Tensor& weight, const Tensor& bias) {
   require_one_floating_dtype(c.name, x, weight);

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string_view>
+#include <vector>
 
 #include "tensor/ops_conv.h"
 
@@ -24,7 +25,16 @@ struct Convolution {
   Size2d output_padding{0, 0};
 };
 
-/// The result; throws as the operation says.
+/// A convolution whose padding is amounts, and what pad() adds around the image before, where its two sides are to differ.
+struct FittedConvolution {
+  Convolution convolution;
+  std::vector<std::int64_t> extra;
+};
+
+/// What kSame means for filters of this shape. Throws as the operation says.
+[[nodiscard]] FittedConvolution fitted(const Convolution& convolution, const Shape& weight);
+
+/// The result of a convolution whose padding is amounts; throws as the operation says.
 [[nodiscard]] Tensor convolve(const Convolution& convolution, const Tensor& x, const Tensor& weight,
                               const Tensor& bias);
 

@@ -101,7 +101,7 @@ template <class X>
 X soft_margin_formula(const X& x, const Tensor& target, Reduction reduction) {
   require_together("soft_margin_loss", value_of(x), target);
   require_same_shape("soft_margin_loss", value_of(x), target);
-  return reduced(softplus(mul(X(neg(target)), x)), reduction);
+  return reduced(softplus(mul(X(neg(target)), x), 1.0, std::numeric_limits<double>::infinity()), reduction);
 }
 
 template <class X>

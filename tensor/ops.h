@@ -4,8 +4,13 @@
 // f16 and bf16 are computed in f32 and the result is rounded once; so are sums, products and whatever else has many
 // terms. Integers wrap around.
 //
-// A `double` operand takes the tensor's dtype: an integer tensor accepts integers of its range only, else DTypeError
-// `[add] not a value of i64: 1.5`. In arithmetic with f16 and bf16 it is an f32. Arithmetic on two boolean tensors is a DTypeError; cast first. Functions of reals
+// As in PyTorch, a tensor without dimensions gives way to one that has some: f32 (3) + f64 () is f32, unless it is of a higher
+// kind of booleans, integers and floats: i32 (3) + f64 () is f64. So does a `double` operand, which is an integer if it is whole:
+// beside an integer tensor 2.0 is of its dtype, 2.5 makes f32; a whole number outside of its range is a DTypeError
+// `[add] not a value of u8: 300`. In arithmetic with f16 and bf16 a number is an f32.
+//
+// Of two boolean tensors add and maximum are their or, mul and minimum their and; other arithmetic on them is a DTypeError
+// `[sub] not defined for boolean`. A whole number beside a boolean tensor makes i64. Functions of reals
 // (div, exp, mean, ...) turn integers into f32. Operations on an undefined tensor throw `[op] tensor is undefined`,
 // on different devices DeviceError. Results never depend on the layout of the arguments.
 #pragma once
@@ -46,6 +51,9 @@ namespace troupe {
 [[nodiscard]] Tensor sub(const Tensor& a, const Tensor& b);
 [[nodiscard]] Tensor sub(const Tensor& a, double b);
 [[nodiscard]] Tensor sub(double a, const Tensor& b);
+/// a + alpha * b, and a - alpha * b. Beside integers alpha is one: throws DTypeError `[add] not a value of i64: 0.5`.
+[[nodiscard]] Tensor add(const Tensor& a, const Tensor& b, double alpha);
+[[nodiscard]] Tensor sub(const Tensor& a, const Tensor& b, double alpha);
 [[nodiscard]] Tensor mul(const Tensor& a, const Tensor& b);
 [[nodiscard]] Tensor mul(const Tensor& a, double b);
 /// True division: integers become f32.
@@ -57,15 +65,16 @@ namespace troupe {
 [[nodiscard]] Tensor maximum(const Tensor& a, double b);
 [[nodiscard]] Tensor minimum(const Tensor& a, const Tensor& b);
 [[nodiscard]] Tensor minimum(const Tensor& a, double b);
-/// x raised to `exponent`; integers become f32.
+/// x raised to `exponent`. Integers stay integers, and wrap around, if the exponent is whole and not below 0; else they become f32.
 [[nodiscard]] Tensor pow(const Tensor& x, double exponent);
 
-/// `a` raised to `b`, element by element; integers become f32.
+/// `a` raised to `b`, element by element. Integers stay integers: a negative exponent leaves what is left of the quotient, 0, of
+/// 1 and -1 themselves.
 [[nodiscard]] Tensor pow(const Tensor& a, const Tensor& b);
 
 [[nodiscard]] Tensor neg(const Tensor& x);
 [[nodiscard]] Tensor abs(const Tensor& x);
-/// -1, 0 or 1; NaN stays NaN.
+/// -1, 0 or 1; 0 of NaN. Booleans stay as they are.
 [[nodiscard]] Tensor sign(const Tensor& x);
 /// The next integer below, above, or the nearest (of two, the even one); integers stay as they are.
 [[nodiscard]] Tensor floor(const Tensor& x);
@@ -74,7 +83,7 @@ namespace troupe {
 /// The integer next to x toward 0, and what x is beyond it, with the sign of x; integers are beyond by 0.
 [[nodiscard]] Tensor trunc(const Tensor& x);
 [[nodiscard]] Tensor frac(const Tensor& x);
-/// x * x; integers stay integers.
+/// x * x; integers stay integers, booleans become i64.
 [[nodiscard]] Tensor square(const Tensor& x);
 /// 1 / x
 [[nodiscard]] Tensor reciprocal(const Tensor& x);

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <limits>
+
 #include "tensor/checks.h"
 #include "tensor/create.h"
 #include "tensor/elementwise.h"
@@ -18,6 +20,13 @@ using detail::unary;
 
 void require_beta(std::string_view op, double beta) {
   if (!(beta > 0.0)) throw ValueError(fmt::format("[{}] beta not above 0: {}", op, beta));
+}
+
+constexpr double kSoftplusThreshold = 20.0;
+
+/// Whether the function is that of the kernel. What f32 and shorter floats have above 20 is x to the last digit anyway.
+bool is_softplus_itself(DType dtype, double beta, double threshold) {
+  return beta == 1.0 && (threshold == std::numeric_limits<double>::infinity() || (threshold >= kSoftplusThreshold && dtype != DType::f64));
 }
 
 void require_order(std::string_view op, double low, double high) {
@@ -69,10 +78,15 @@ Tensor relu(const Tensor& x) { return unary("relu", UnaryOp::relu, x); }
 Tensor gelu(const Tensor& x, Gelu form) { return unary("gelu", form == Gelu::exact ? UnaryOp::gelu : UnaryOp::gelu_tanh, x); }
 Tensor silu(const Tensor& x) { return unary("silu", UnaryOp::silu, x); }
 
-Tensor softplus(const Tensor& x, double beta) {
+Tensor softplus(const Tensor& x, double beta) { return softplus(x, beta, kSoftplusThreshold); }
+
+Tensor softplus(const Tensor& x, double beta, double threshold) {
   require_beta("softplus", beta);
-  if (beta == 1.0) return unary("softplus", UnaryOp::softplus, x);
-  return div(unary("softplus", UnaryOp::softplus, mul(x.to(promote_to_floating(x.dtype())), beta)), beta);
+  x.require_defined("softplus");
+  const Tensor real = x.to(promote_to_floating(x.dtype()));
+  if (is_softplus_itself(real.dtype(), beta, threshold)) return unary("softplus", UnaryOp::softplus, real);
+  const Tensor scaled = mul(real, beta);
+  return where(gt(scaled, threshold), real, div(unary("softplus", UnaryOp::softplus, scaled), beta));
 }
 
 Tensor log_sigmoid(const Tensor& x) {
@@ -94,9 +108,13 @@ Tensor gelu_backward(const Tensor& grad, const Tensor& x, Gelu form) {
 }
 Tensor silu_backward(const Tensor& grad, const Tensor& x) { return binary_backward("silu_backward", BinaryOp::silu_backward, grad, x); }
 
-Tensor softplus_backward(const Tensor& grad, const Tensor& x, double beta) {
+Tensor softplus_backward(const Tensor& grad, const Tensor& x, double beta) { return softplus_backward(grad, x, beta, kSoftplusThreshold); }
+
+Tensor softplus_backward(const Tensor& grad, const Tensor& x, double beta, double threshold) {
   require_beta("softplus_backward", beta);
-  return binary_backward("softplus_backward", BinaryOp::softplus_backward, grad, beta == 1.0 ? x : mul(x, beta));
+  if (is_softplus_itself(x.dtype(), beta, threshold)) return binary_backward("softplus_backward", BinaryOp::softplus_backward, grad, x);
+  const Tensor scaled = mul(x, beta);
+  return where(gt(scaled, threshold), grad, binary_backward("softplus_backward", BinaryOp::softplus_backward, grad, scaled));
 }
 
 Tensor leaky_relu(const Tensor& x, double slope) {

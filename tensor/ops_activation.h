@@ -18,8 +18,10 @@ enum class Gelu : std::uint8_t { exact, tanh };
 [[nodiscard]] Tensor gelu(const Tensor& x, Gelu form = Gelu::exact);
 /// x sigmoid(x), which is also called swish.
 [[nodiscard]] Tensor silu(const Tensor& x);
-/// log(1 + exp(beta x)) / beta, without overflow. Throws ValueError `[softplus] beta not above 0: -1`.
+/// log(1 + exp(beta x)) / beta, without overflow; x itself where beta x is above `threshold`, or 20.
+/// Throws ValueError `[softplus] beta not above 0: -1`.
 [[nodiscard]] Tensor softplus(const Tensor& x, double beta = 1.0);
+[[nodiscard]] Tensor softplus(const Tensor& x, double beta, double threshold);
 /// log(sigmoid(x)), without overflow.
 [[nodiscard]] Tensor log_sigmoid(const Tensor& x);
 /// x above 0, else slope * x. Source: Maas, Hannun and Ng, "Rectifier nonlinearities improve neural network acoustic
@@ -72,6 +74,7 @@ enum class Gelu : std::uint8_t { exact, tanh };
 [[nodiscard]] Tensor gelu_backward(const Tensor& grad, const Tensor& x, Gelu form = Gelu::exact);
 [[nodiscard]] Tensor silu_backward(const Tensor& grad, const Tensor& x);
 [[nodiscard]] Tensor softplus_backward(const Tensor& grad, const Tensor& x, double beta = 1.0);
+[[nodiscard]] Tensor softplus_backward(const Tensor& grad, const Tensor& x, double beta, double threshold);
 [[nodiscard]] Tensor leaky_relu_backward(const Tensor& grad, const Tensor& x, double slope = 0.01);
 [[nodiscard]] Tensor elu_backward(const Tensor& grad, const Tensor& x, double alpha = 1.0);
 [[nodiscard]] Tensor celu_backward(const Tensor& grad, const Tensor& x, double alpha = 1.0);

@@ -5,6 +5,7 @@
 #include "tensor/checks.h"
 #include "tensor/elementwise.h"
 #include "tensor/ops.h"
+#include "tensor/promotion.h"
 
 namespace troupe {
 namespace {
@@ -17,13 +18,14 @@ void require_bits(std::string_view op, DType dtype) {
 
 Tensor of_bits(std::string_view name, BinaryOp op, const Tensor& a, const Tensor& b) {
   detail::require_together(name, a, b);
-  require_bits(name, promote(a.dtype(), b.dtype()));
+  require_bits(name, detail::promoted(a, b));
   return detail::binary(name, op, a, b);
 }
 
 Tensor of_bits(std::string_view name, BinaryOp op, const Tensor& a, double b) {
   a.require_defined(name);
   require_bits(name, a.dtype());
+  detail::require_value_of(name, b, detail::promoted(a.dtype(), 0.0));
   return detail::binary(name, op, a, b);
 }
 

@@ -7,6 +7,7 @@
 
 #include "tensor/checks.h"
 #include "tensor/ops.h"
+#include "tensor/promotion.h"
 
 namespace troupe {
 namespace {
@@ -23,7 +24,7 @@ Blend prepared(std::string_view op, Of of, const Tensor& a, const Tensor& b, con
   detail::require_together(op, a, b);
   detail::require_together(op, a, c);
   (void)broadcast_shapes(op, a.shape(), broadcast_shapes(op, b.shape(), c.shape()));
-  DType dtype = promote(a.dtype(), promote(b.dtype(), c.dtype()));
+  DType dtype = detail::promoted({&a, &b, &c});
   if (dtype == DType::boolean && of == Of::numbers) throw DTypeError(fmt::format("[{}] not defined for boolean", op));
   if (of == Of::reals) dtype = promote_to_floating(dtype);
   const DType wide = is_floating(dtype) ? compute_dtype(dtype) : dtype;

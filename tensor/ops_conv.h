@@ -2,16 +2,21 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 
 #include "tensor/size2d.h"
 #include "tensor/tensor.h"
 
 namespace troupe {
 
+/// In place of an amount of padding: as many zeros as keep the size along that dimension, where the stride is then 1. Of an odd number
+/// the one more is at the far side. For conv1d and conv2d.
+inline constexpr std::int64_t kSame = std::numeric_limits<std::int64_t>::min();
+
 /// How filters move over an image, in elements.
 struct Conv2dOptions {
   Size2d stride{1, 1};
-  Size2d padding{0, 0};  ///< zeros added on each side
+  Size2d padding{0, 0};  ///< zeros added on each side, or kSame
   Size2d dilation{1, 1};
   std::int64_t groups = 1;  ///< channels are cut into so many parts, each with filters of its own
   friend bool operator==(const Conv2dOptions&, const Conv2dOptions&) = default;
@@ -22,7 +27,8 @@ struct Conv2dOptions {
 /// oh = (h + 2 padding - dilation (kh - 1) - 1) / stride + 1, rounded down. With as many groups as channels each channel
 /// has filters of its own.
 /// Throws ShapeError `[conv2d] channels differ: (1, 3, 8, 8) and weight (4, 2, 3, 3)`,
-/// `[conv2d] filters do not divide into 3 groups: weight (4, 1, 3, 3)` and the like.
+/// `[conv2d] filters do not divide into 3 groups: weight (4, 1, 3, 3)` and the like, ValueError
+/// `[conv2d] padding that keeps the size with stride (2, 1)`.
 [[nodiscard]] Tensor conv2d(const Tensor& x, const Tensor& weight, const Tensor& bias = {},
                             const Conv2dOptions& options = {});
 /// Gradients from the gradient by the output. That of the bias is sum(grad, {0, 2, 3}).
@@ -34,7 +40,7 @@ struct Conv2dOptions {
 /// How filters move along a line.
 struct Conv1dOptions {
   std::int64_t stride = 1;
-  std::int64_t padding = 0;  ///< zeros added on each side
+  std::int64_t padding = 0;  ///< zeros added on each side, or kSame
   std::int64_t dilation = 1;
   std::int64_t groups = 1;
   friend bool operator==(const Conv1dOptions&, const Conv1dOptions&) = default;

@@ -5,6 +5,7 @@
 #include "tensor/checks.h"
 #include "tensor/elementwise.h"
 #include "tensor/ops.h"
+#include "tensor/promotion.h"
 
 namespace troupe {
 namespace {
@@ -16,7 +17,7 @@ using cpu::BinaryOp;
 Tensor divide(std::string_view name, BinaryOp op, const Tensor& a, const Tensor& b) {
   detail::require_together(name, a, b);
   (void)broadcast_shapes(name, a.shape(), b.shape());
-  if (!is_floating(promote(a.dtype(), b.dtype())) && any(eq(b, 0.0)).item<bool>()) throw_divided_by_0(name);
+  if (!is_floating(detail::promoted(a, b)) && any(eq(b, 0.0)).item<bool>()) throw_divided_by_0(name);
   return detail::binary(name, op, a, b);
 }
 
@@ -26,7 +27,34 @@ Tensor divide(std::string_view name, BinaryOp op, const Tensor& a, double b) {
   return detail::binary(name, op, a, b);
 }
 
+DType quotient_dtype(const Tensor& a, const Tensor& b) {
+  detail::require_together("div", a, b);
+  return detail::promoted(a, b);
+}
+DType quotient_dtype(const Tensor& a, double b) {
+  a.require_defined("div");
+  return detail::promoted(a.dtype(), b);
+}
+
+Tensor converted(const Tensor& x, DType dtype) { return x.to(dtype); }
+double converted(double number, DType /*dtype*/) { return number; }
+
+/// B: a tensor or a number.
+template <class B>
+Tensor rounded_quotient(const Tensor& a, const B& b, Rounding rounding) {
+  const DType dtype = quotient_dtype(a, b);
+  if (rounding == Rounding::none) return div(a, b);
+  if (rounding == Rounding::floor) return divide("div", BinaryOp::floor_divide, a, b);
+  // Of integers, what is left of the division goes first: then the quotient is exact.
+  if (!is_floating(dtype)) return divide("div", BinaryOp::floor_divide, sub(a.to(dtype), divide("div", BinaryOp::fmod, a, b)), b);
+  const DType computed = compute_dtype(dtype);
+  return trunc(div(a.to(computed), converted(b, computed))).to(dtype);
+}
+
 }  // namespace
+
+Tensor div(const Tensor& a, const Tensor& b, Rounding rounding) { return rounded_quotient(a, b, rounding); }
+Tensor div(const Tensor& a, double b, Rounding rounding) { return rounded_quotient(a, b, rounding); }
 
 Tensor floor_divide(const Tensor& a, const Tensor& b) { return divide("floor_divide", BinaryOp::floor_divide, a, b); }
 Tensor floor_divide(const Tensor& a, double b) { return divide("floor_divide", BinaryOp::floor_divide, a, b); }

@@ -5,9 +5,17 @@
 // integer divided by -1 wraps around to itself.
 #pragma once
 
+#include <cstdint>
+
 #include "tensor/tensor.h"
 
 namespace troupe {
+
+/// How div rounds: not at all, as true division, toward 0, as C does, or down, as floor_divide.
+enum class Rounding : std::uint8_t { none, trunc, floor };
+/// a / b, rounded. Integers stay integers where it is. Throws ValueError `[div] an integer is divided by 0` then.
+[[nodiscard]] Tensor div(const Tensor& a, const Tensor& b, Rounding rounding);
+[[nodiscard]] Tensor div(const Tensor& a, double b, Rounding rounding);
 
 /// floor(a / b), of the exact quotient.
 [[nodiscard]] Tensor floor_divide(const Tensor& a, const Tensor& b);

@@ -14,8 +14,8 @@ Tensor einsum(std::string_view equation, std::span<const Tensor> operands) {
     shapes.push_back(operand.shape());
     dtype = promote(dtype, operand.dtype());
   }
-  dtype = promote_to_floating(dtype);
   const detail::EinsumPlan plan = detail::plan_einsum(equation, shapes);
+  if (dtype == DType::boolean) throw DTypeError("[einsum] not defined for boolean");
   std::vector<Tensor> converted;
   for (const Tensor& operand : operands) converted.push_back(operand.to(compute_dtype(dtype)));
   return detail::run_einsum<Tensor>(plan, converted).to(dtype);

@@ -15,7 +15,7 @@ namespace troupe {
 /// A label is a letter and names one dimension; `...` stands for any number of further ones, which broadcast. Sizes of
 /// one label are equal, or 1. Without `->` the result has the dimensions of `...`, then the labels that occur once, in
 /// alphabetical order (capitals first). Operands are taken from left to right, two at a time, by matmul where labels
-/// are summed. Dtype: promoted from all, integers become f32; f16 and bf16 are rounded once, at the end.
+/// are summed. Dtype: promoted from all, not boolean; f16 and bf16 are rounded once, at the end.
 /// Source of the rules: torch.einsum; a label twice in one operand (its diagonal) is not supported.
 ///
 /// Throws ValueError `[einsum] neither a label nor an ellipsis: - in i-j`, `[einsum] 2 operands in ij,jk, 3 given`,

@@ -1,12 +1,15 @@
 #include <fmt/format.h>
 
 #include <limits>
+#include <optional>
 
 #include "tensor/checks.h"
 #include "tensor/create.h"
 #include "tensor/elementwise.h"
 #include "tensor/kernels.h"
 #include "tensor/ops.h"
+#include "tensor/promotion.h"
+#include "tensor/whole_pow.h"
 
 namespace troupe {
 namespace {
@@ -15,6 +18,7 @@ using cpu::BinaryOp;
 using cpu::CompareOp;
 using cpu::UnaryOp;
 using detail::binary;
+using detail::promoted;
 using detail::unary;
 
 bool is_real(BinaryOp op) { return op >= BinaryOp::div; }
@@ -23,7 +27,6 @@ bool is_real(UnaryOp op) { return op >= UnaryOp::exp; }
 // Both fit `dtype`: they have it, or compute_dtype of it.
 Tensor binary_as(std::string_view name, BinaryOp op, DType dtype, const Tensor& a, const Tensor& b) {
   const Shape shape = broadcast_shapes(name, a.shape(), b.shape());
-  if (dtype == DType::boolean) throw DTypeError(fmt::format("[{}] not defined for boolean", name));
   Tensor out = Tensor::empty(shape, dtype, a.device());
   // Most operands are as they are needed; copies of the handles cost as much as a small operation.
   if (a.shape() == shape && b.shape() == shape) kernels::binary(op, out, a, b);
@@ -31,26 +34,60 @@ Tensor binary_as(std::string_view name, BinaryOp op, DType dtype, const Tensor& 
   return out;
 }
 
-// What a number beside a tensor of `dtype` must be.
-void require_operand(std::string_view op, double value, DType dtype) {
-  detail::require_value_of(op, value, dtype);
-  if (dtype == DType::boolean) throw DTypeError(fmt::format("[{}] not defined for boolean", op));
+// What arithmetic on booleans is: that of the bits 0 and 1, where it stays there.
+std::optional<BinaryOp> of_bits(BinaryOp op) {
+  switch (op) {
+    case BinaryOp::add:
+    case BinaryOp::maximum: return BinaryOp::bit_or;
+    case BinaryOp::mul:
+    case BinaryOp::minimum: return BinaryOp::bit_and;
+    default: return std::nullopt;
+  }
+}
+
+Tensor binary_of_booleans(std::string_view name, BinaryOp op, const Tensor& a, const Tensor& b) {
+  const Shape shape = broadcast_shapes(name, a.shape(), b.shape());
+  const std::optional<BinaryOp> bits = of_bits(op);
+  if (!bits) throw DTypeError(fmt::format("[{}] not defined for boolean", name));
+  Tensor out = Tensor::empty(shape, DType::u8, a.device());
+  kernels::binary(*bits, out, a.to(DType::u8).expand(shape), b.to(DType::u8).expand(shape));
+  return out.to(DType::boolean);
+}
+
+// The dtype of an operation on a tensor of `dtype` and a number.
+DType dtype_with_number(std::string_view op_name, BinaryOp op, DType dtype, double number) {
+  if (dtype == DType::boolean && op == BinaryOp::sub) throw DTypeError(fmt::format("[{}] not defined for boolean", op_name));
+  const DType result = detail::result_dtype(op, promoted(dtype, number));
+  detail::require_value_of(op_name, number, result);
+  return result;
+}
+
+Tensor with_alpha(std::string_view name, BinaryOp op, const Tensor& a, const Tensor& b, double alpha) {
+  detail::require_together(name, a, b);
+  if (alpha == 1.0) return binary(name, op, a, b);
+  const DType dtype = promoted(a, b);
+  detail::require_value_of(name, alpha, dtype);
+  if (dtype == DType::boolean) return binary(name, op, a, zeros(b.shape(), dtype, b.device()));
+  const DType computed = is_floating(dtype) ? compute_dtype(dtype) : dtype;
+  return binary(name, op, a.to(computed), binary(name, BinaryOp::mul, b.to(computed), alpha)).to(dtype);
 }
 
 Tensor compare(std::string_view name, CompareOp op, const Tensor& a, const Tensor& b) {
   detail::require_together(name, a, b);
   const Shape shape = broadcast_shapes(name, a.shape(), b.shape());
-  const DType dtype = promote(a.dtype(), b.dtype());
+  const DType dtype = promoted(a, b);
   Tensor out = Tensor::empty(shape, DType::boolean, a.device());
   kernels::compare(op, out, a.to(dtype).expand(shape), b.to(dtype).expand(shape));
   return out;
 }
 
-// What `x` is compared with: of its own dtype, so that it equals the element that was made of the same number.
+// What `x` is compared with: of its own dtype if that has such a number, so that it equals the element that was made of it.
 Tensor compared(std::string_view op, const Tensor& x, double value) {
   x.require_defined(op);
-  detail::require_value_of(op, value, x.dtype());
-  return full({}, value, x.dtype(), x.device());
+  const bool is_boolean = x.dtype() == DType::boolean && (value == 0.0 || value == 1.0);
+  const DType dtype = is_boolean ? x.dtype() : promoted(x.dtype(), value);
+  detail::require_value_of(op, value, dtype);
+  return full({}, value, dtype, x.device());
 }
 
 double largest_finite(DType floating) {
@@ -86,15 +123,15 @@ Tensor unary(std::string_view name, UnaryOp op, const Tensor& x) {
 
 Tensor binary(std::string_view name, BinaryOp op, const Tensor& a, const Tensor& b) {
   require_together(name, a, b);
-  const DType dtype = result_dtype(op, promote(a.dtype(), b.dtype()));
+  const DType dtype = result_dtype(op, promoted(a, b));
+  if (dtype == DType::boolean) return binary_of_booleans(name, op, a, b);
   if (a.dtype() == dtype && b.dtype() == dtype) return binary_as(name, op, dtype, a, b);
   return binary_as(name, op, dtype, a.to(dtype), b.to(dtype));
 }
 
 Tensor binary(std::string_view name, BinaryOp op, const Tensor& a, double b) {
   a.require_defined(name);
-  const DType dtype = result_dtype(op, a.dtype());
-  require_operand(name, b, dtype);
+  const DType dtype = dtype_with_number(name, op, a.dtype(), b);
   Tensor out = Tensor::empty(a.shape(), dtype, a.device());
   kernels::binary(op, out, a.to(dtype), b);
   return out;
@@ -102,8 +139,7 @@ Tensor binary(std::string_view name, BinaryOp op, const Tensor& a, double b) {
 
 Tensor binary(std::string_view name, BinaryOp op, double a, const Tensor& b) {
   b.require_defined(name);
-  const DType dtype = result_dtype(op, b.dtype());
-  require_operand(name, a, dtype);
+  const DType dtype = dtype_with_number(name, op, b.dtype(), a);
   Tensor out = Tensor::empty(b.shape(), dtype, b.device());
   kernels::binary(op, out, a, b.to(dtype));
   return out;
@@ -122,6 +158,8 @@ Tensor add(const Tensor& a, double b) { return binary("add", BinaryOp::add, a, b
 Tensor sub(const Tensor& a, const Tensor& b) { return binary("sub", BinaryOp::sub, a, b); }
 Tensor sub(const Tensor& a, double b) { return binary("sub", BinaryOp::sub, a, b); }
 Tensor sub(double a, const Tensor& b) { return binary("sub", BinaryOp::sub, a, b); }
+Tensor add(const Tensor& a, const Tensor& b, double alpha) { return with_alpha("add", BinaryOp::add, a, b, alpha); }
+Tensor sub(const Tensor& a, const Tensor& b, double alpha) { return with_alpha("sub", BinaryOp::sub, a, b, alpha); }
 Tensor mul(const Tensor& a, const Tensor& b) { return binary("mul", BinaryOp::mul, a, b); }
 Tensor mul(const Tensor& a, double b) { return binary("mul", BinaryOp::mul, a, b); }
 Tensor div(const Tensor& a, const Tensor& b) { return binary("div", BinaryOp::div, a, b); }
@@ -134,23 +172,36 @@ Tensor minimum(const Tensor& a, double b) { return binary("minimum", BinaryOp::m
 
 Tensor pow(const Tensor& x, double exponent) {
   x.require_defined("pow");
+  const DType with_number = promoted(x.dtype(), exponent);
+  const bool is_whole = !is_floating(with_number) && exponent >= 0.0;
+  const Tensor base = x.to(is_whole ? with_number : promote_to_floating(x.dtype()));
   // The exact ways for the exponents that matter most; std::pow takes 20 times as long.
-  if (exponent == 1.0) return x.to(promote_to_floating(x.dtype())).clone();
-  if (exponent == 2.0) return binary("pow", BinaryOp::mul, x.to(promote_to_floating(x.dtype())), x);
-  return binary("pow", BinaryOp::pow, x, exponent);
+  if (exponent == 1.0) return base.clone();
+  if (exponent == 2.0) return binary("pow", BinaryOp::mul, base, base);
+  if (!is_whole) return binary("pow", BinaryOp::pow, base, exponent);
+  return detail::whole_pow(base, static_cast<std::int64_t>(exponent));
 }
 
-Tensor pow(const Tensor& a, const Tensor& b) { return binary("pow", BinaryOp::pow, a, b); }
+Tensor pow(const Tensor& a, const Tensor& b) {
+  detail::require_together("pow", a, b);
+  const DType dtype = promoted(a, b);
+  if (dtype == DType::boolean) throw DTypeError("[pow] not defined for boolean");
+  return is_floating(dtype) ? binary("pow", BinaryOp::pow, a, b) : detail::whole_pow(a.to(dtype), b.to(dtype));
+}
 
 Tensor neg(const Tensor& x) { return unary("neg", UnaryOp::neg, x); }
 Tensor abs(const Tensor& x) { return unary("abs", UnaryOp::abs, x); }
-Tensor sign(const Tensor& x) { return unary("sign", UnaryOp::sign, x); }
+Tensor sign(const Tensor& x) { return x.defined() && x.dtype() == DType::boolean ? x.clone() : unary("sign", UnaryOp::sign, x); }
 Tensor floor(const Tensor& x) { return unary("floor", UnaryOp::floor, x); }
 Tensor ceil(const Tensor& x) { return unary("ceil", UnaryOp::ceil, x); }
 Tensor round(const Tensor& x) { return unary("round", UnaryOp::round, x); }
 Tensor trunc(const Tensor& x) { return unary("trunc", UnaryOp::trunc, x); }
 Tensor frac(const Tensor& x) { return binary("frac", BinaryOp::sub, x, unary("frac", UnaryOp::trunc, x)); }
-Tensor square(const Tensor& x) { return binary("square", BinaryOp::mul, x, x); }
+Tensor square(const Tensor& x) {
+  x.require_defined("square");
+  const Tensor numbers = x.dtype() == DType::boolean ? x.to(DType::i64) : x;
+  return binary("square", BinaryOp::mul, numbers, numbers);
+}
 Tensor reciprocal(const Tensor& x) { return binary("reciprocal", BinaryOp::div, 1.0, x); }
 Tensor sqrt(const Tensor& x) { return unary("sqrt", UnaryOp::sqrt, x); }
 Tensor rsqrt(const Tensor& x) { return unary("rsqrt", UnaryOp::rsqrt, x); }
@@ -175,7 +226,7 @@ Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b) {
     throw DTypeError(fmt::format("[where] condition is {}, not boolean", name_of(condition.dtype())));
   }
   const Shape shape = broadcast_shapes("where", condition.shape(), broadcast_shapes("where", a.shape(), b.shape()));
-  const DType dtype = promote(a.dtype(), b.dtype());
+  const DType dtype = promoted(a, b);
   Tensor out = Tensor::empty(shape, dtype, a.device());
   kernels::select(out, condition.expand(shape), a.to(dtype).expand(shape), b.to(dtype).expand(shape));
   return out;
@@ -274,7 +325,8 @@ void add_into(Tensor& out, const Tensor& a) {
 void scale_into(Tensor& out, double alpha) {
   constexpr std::string_view kName = "scale_into";
   out.require_defined(kName);
-  require_operand(kName, alpha, out.dtype());
+  if (out.dtype() == DType::boolean) throw DTypeError(fmt::format("[{}] not defined for boolean", kName));
+  detail::require_value_of(kName, alpha, out.dtype());
   detail::require_distinct_elements(kName, out);
   kernels::binary(BinaryOp::mul, out, out, alpha);
 }

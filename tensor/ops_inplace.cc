@@ -8,6 +8,7 @@
 #include "tensor/elementwise.h"
 #include "tensor/kernels.h"
 #include "tensor/ops.h"
+#include "tensor/promotion.h"
 
 namespace troupe {
 namespace {
@@ -23,7 +24,7 @@ void require_room(std::string_view name, const Tensor& x, const Tensor& other) {
 }
 
 void require_arithmetic(std::string_view name, const Tensor& x, DType result) {
-  if (result == DType::boolean) throw DTypeError(fmt::format("[{}] not defined for boolean", name));
+  if (result == DType::boolean) return;
   if (x.dtype() == DType::boolean || (is_floating(result) && !is_floating(x.dtype()))) {
     throw DTypeError(
         fmt::format("[{}] a result of {} does not fit into {}", name, name_of(result), name_of(x.dtype())));
@@ -39,10 +40,10 @@ Tensor operand_of(const Tensor& x, const Tensor& other) {
 
 Tensor apply(std::string_view name, BinaryOp op, Tensor x, const Tensor& other) {
   detail::require_together(name, x, other);
-  const DType dtype = detail::result_dtype(op, promote(x.dtype(), other.dtype()));
+  const DType dtype = detail::result_dtype(op, detail::promoted(x, other));
   require_arithmetic(name, x, dtype);
   require_room(name, x, other);
-  if (dtype == x.dtype()) {
+  if (dtype == x.dtype() && dtype != DType::boolean) {
     kernels::binary(op, x, x, operand_of(x, other.to(dtype)));
   } else {
     x.copy_from(detail::binary(name, op, x, other));
@@ -52,7 +53,7 @@ Tensor apply(std::string_view name, BinaryOp op, Tensor x, const Tensor& other) 
 
 Tensor apply(std::string_view name, BinaryOp op, Tensor x, double other) {
   x.require_defined(name);
-  const DType dtype = detail::result_dtype(op, x.dtype());
+  const DType dtype = detail::result_dtype(op, detail::promoted(x.dtype(), other));
   require_arithmetic(name, x, dtype);
   detail::require_value_of(name, other, dtype);
   detail::require_distinct_elements(name, x);
@@ -63,7 +64,7 @@ Tensor apply(std::string_view name, BinaryOp op, Tensor x, double other) {
 Tensor apply_scaled(std::string_view name, BinaryOp op, Tensor x, double alpha, const Tensor& other) {
   if (alpha == 1.0) return apply(name, op, std::move(x), other);
   detail::require_together(name, x, other);
-  const DType dtype = promote(x.dtype(), other.dtype());
+  const DType dtype = detail::promoted(x, other);
   require_arithmetic(name, x, dtype);
   require_room(name, x, other);
   detail::require_value_of(name, alpha, dtype);
@@ -93,6 +94,7 @@ Tensor div_(Tensor x, double other) { return apply("div_", BinaryOp::div, std::m
 Tensor clamp_(Tensor x, double low, double high) {
   x.require_defined("clamp_");
   if (low > high) throw ValueError(fmt::format("[clamp_] low above high: {} > {}", low, high));
+  require_arithmetic("clamp_", x, detail::promoted(x.dtype(), high));
   detail::require_value_of("clamp_", high, x.dtype());
   return apply("clamp_", BinaryOp::minimum, apply("clamp_", BinaryOp::maximum, std::move(x), low), high);
 }

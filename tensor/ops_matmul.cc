@@ -14,6 +14,7 @@ namespace {
 // The matrices of a batch, in a layout that gemm reads.
 Tensor gemm_operand(const Tensor& x, DType dtype) {
   const Tensor converted = x.to(dtype);
+  if (!is_floating(dtype)) return converted;
   const int r = x.dim() - 2;
   const bool fits =
       cpu::is_gemm_layout(x.shape()[r], x.shape()[r + 1], converted.strides()[r], converted.strides()[r + 1]);
@@ -29,6 +30,15 @@ Shape with_matrix(Shape batch, std::int64_t rows, std::int64_t cols) {
   batch.push_back(rows);
   batch.push_back(cols);
   return batch;
+}
+
+// A product of integers, for which GPUs have no library: one column of `x` and one row of `y` after the other. Both have the
+// same batch, `x` at least one column.
+Tensor sum_of_outer_products(const Tensor& x, const Tensor& y) {
+  const auto outer_product = [&](std::int64_t k) { return mul(x.slice(-1, k, k + 1), y.slice(-2, k, k + 1)); };
+  Tensor out = outer_product(0);
+  for (std::int64_t k = 1; k < x.size(-1); ++k) add_into(out, outer_product(k));
+  return out;
 }
 
 // Both have at least 2 dimensions and fit.
@@ -47,6 +57,7 @@ Tensor matmul_batches(const Tensor& a, const Tensor& b, DType dtype) {
   const DType factor = kernels::factor_dtype(a, b, dtype);
   const Tensor x = gemm_operand(a, factor).expand(with_matrix(batch, m, k));
   const Tensor y = gemm_operand(b, factor).expand(with_matrix(batch, k, n));
+  if (!is_floating(dtype) && kernels::on_gpu(out)) return sum_of_outer_products(x, y);
   kernels::matmul(out, x, y);
   return out;
 }
@@ -68,8 +79,13 @@ Tensor product(std::string_view op, const Tensor& a, const Tensor& b, DType dtyp
   return out;
 }
 
+void require_numbers(std::string_view op, DType dtype) {
+  if (dtype == DType::boolean) throw DTypeError(fmt::format("[{}] not defined for boolean", op));
+}
+
 Tensor rounded_product(std::string_view op, const Tensor& a, const Tensor& b) {
-  const DType dtype = promote_to_floating(promote(a.dtype(), b.dtype()));
+  const DType dtype = promote(a.dtype(), b.dtype());
+  require_numbers(op, dtype);
   return product(op, a, b, dtype).to(dtype);
 }
 
@@ -87,11 +103,15 @@ void require_batches(std::string_view op, const Tensor& a, const Tensor& b) {
 // beta * input + alpha * (a x b).
 Tensor added_product(std::string_view op, const Tensor& input, const Tensor& a, const Tensor& b, double beta, double alpha) {
   detail::require_together(op, input, a);
-  const DType dtype = promote_to_floating(promote(input.dtype(), promote(a.dtype(), b.dtype())));
+  const DType dtype = promote(input.dtype(), promote(a.dtype(), b.dtype()));
+  require_numbers(op, dtype);
+  detail::require_value_of(op, beta, dtype);
+  detail::require_value_of(op, alpha, dtype);
   Tensor out = product(op, a, b, dtype);
   if (!broadcasts_to(input.shape(), out.shape())) {
     throw ShapeError(fmt::format("[{}] {} does not broadcast to {}", op, to_string(input.shape()), to_string(out.shape())));
   }
+  if (!is_floating(dtype)) return add(mul(out, alpha), mul(input.to(out.dtype()), beta)).to(dtype);
   if (beta != 0.0) axpby_into(out, alpha, out, beta, input.to(out.dtype()).expand(out.shape()));
   else if (alpha != 1.0) scale_into(out, alpha);
   return out.to(dtype);

@@ -1,4 +1,5 @@
-// Products of matrices and vectors; rules as in ops.h. Results are floating: integers become f32.
+// Products of matrices and vectors; rules as in ops.h. Integers stay integers, and wrap around; booleans
+// are a DTypeError `[matmul] not defined for boolean`.
 #pragma once
 
 #include "tensor/tensor.h"
@@ -16,8 +17,9 @@ namespace troupe {
 [[nodiscard]] Tensor bmm(const Tensor& a, const Tensor& b);
 
 /// beta * input + alpha * (a x b), where `input` broadcasts to the product; of a `beta` of 0 it is not looked at: NaN in
-/// it is no NaN in the result. Shapes: (m, k) x (k, n) -> (m, n). Dtype: promoted from all three.
-/// Throws ShapeError `[addmm] not 2 dimensions: (3)`, `[addmm] (3) does not broadcast to (2, 4)`.
+/// it is no NaN in the result. Shapes: (m, k) x (k, n) -> (m, n). Dtype: promoted from all three; beside integers both numbers are
+/// some. Throws DTypeError `[addmm] not a value of i64: 0.5`, ShapeError `[addmm] not 2 dimensions: (3)`,
+/// `[addmm] (3) does not broadcast to (2, 4)`.
 [[nodiscard]] Tensor addmm(const Tensor& input, const Tensor& a, const Tensor& b, double beta = 1.0,
                            double alpha = 1.0);
 

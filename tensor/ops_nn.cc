@@ -7,6 +7,7 @@
 #include "tensor/checks.h"
 #include "tensor/create.h"
 #include "tensor/kernels.h"
+#include "tensor/layer_formulas.h"
 #include "tensor/loss_formulas.h"
 #include "tensor/ops.h"
 
@@ -73,6 +74,17 @@ Tensor pairwise_distance(const Tensor& a, const Tensor& b, double p, double eps,
 Tensor normalize(const Tensor& x, double p, int dim, double eps) {
   x.require_defined("normalize");
   return div(x, maximum(norm(x, p, normalize_dim("normalize", dim, x.shape()), KeepDim::yes), eps));
+}
+
+Tensor bilinear(const Tensor& a, const Tensor& b, const Tensor& weight, const Tensor& bias) {
+  detail::require_together("bilinear", a, b);
+  detail::require_together("bilinear", a, weight);
+  return detail::bilinear_formula(a, b, weight, bias);
+}
+
+Tensor local_response_norm(const Tensor& x, std::int64_t size, double alpha, double beta, double k) {
+  x.require_defined("local_response_norm");
+  return detail::local_response_norm_formula(x, size, alpha, beta, k);
 }
 
 Tensor dropout_mask(const Shape& shape, double probability, Generator& generator, DType dtype, Device device) {

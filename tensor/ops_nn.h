@@ -35,6 +35,18 @@ namespace troupe {
 /// x over its norm of power `p` along `dim`, or over `eps` if that is larger.
 [[nodiscard]] Tensor normalize(const Tensor& x, double p = 2.0, int dim = 1, double eps = 1e-12);
 
+/// y[o] = sum over i and j of a[i] weight[o, i, j] b[j], plus bias[o], of each row.
+/// Shapes: a (..., i), b (..., j), weight (o, i, j), bias (o) or undefined -> (..., o).
+/// Throws ShapeError `[bilinear] sizes differ: (2, 3) and (2, 4), weight (5, 3, 5)`.
+[[nodiscard]] Tensor bilinear(const Tensor& a, const Tensor& b, const Tensor& weight, const Tensor& bias = {});
+
+/// x / (k + alpha m)^beta, where m is the mean square of the `size` channels around that of x; outside there are zeros.
+/// Shapes: (n, channels, ...). Source: Krizhevsky, Sutskever and Hinton, "ImageNet classification with deep convolutional neural
+/// networks", 2012. Throws ShapeError `[local_response_norm] not (n, channels, ...): (2, 3)`, ValueError
+/// `[local_response_norm] size below 1: 0`.
+[[nodiscard]] Tensor local_response_norm(const Tensor& x, std::int64_t size, double alpha = 1e-4, double beta = 0.75,
+                                         double k = 1.0);
+
 /// A tensor of zeros (with `probability`) and 1 / (1 - probability): multiply to drop elements out.
 /// Throws ValueError `[dropout_mask] probability outside [0, 1): 1.5`.
 [[nodiscard]] Tensor dropout_mask(const Shape& shape, double probability, Generator& generator,

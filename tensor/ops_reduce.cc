@@ -64,6 +64,12 @@ Tensor argument(std::string_view name, cpu::Extreme extreme, const Tensor& x, in
   return out;
 }
 
+Tensor argument_of_all(std::string_view name, cpu::Extreme extreme, const Tensor& x) {
+  x.require_defined(name);
+  if (x.numel() == 0) throw ShapeError(fmt::format("[{}] no elements: {}", name, to_string(x.shape())));
+  return argument(name, extreme, x.reshape({x.numel()}), 0, KeepDim::no);
+}
+
 // In the dtype of the computation.
 Tensor variance(std::string_view name, const Tensor& x, const Axes& axes, double correction, KeepDim keep) {
   x.require_defined(name);
@@ -88,6 +94,8 @@ Tensor max(const Tensor& x, const Axes& axes, KeepDim keep) { return reduce("max
 Tensor min(const Tensor& x) { return min(x, all_axes(x)); }
 Tensor min(const Tensor& x, const Axes& axes, KeepDim keep) { return reduce("min", ReduceOp::min, x, axes, keep); }
 
+Tensor argmax(const Tensor& x) { return argument_of_all("argmax", cpu::Extreme::largest, x); }
+Tensor argmin(const Tensor& x) { return argument_of_all("argmin", cpu::Extreme::smallest, x); }
 Tensor argmax(const Tensor& x, int dim, KeepDim keep) { return argument("argmax", cpu::Extreme::largest, x, dim, keep); }
 Tensor argmin(const Tensor& x, int dim, KeepDim keep) { return argument("argmin", cpu::Extreme::smallest, x, dim, keep); }
 
@@ -134,6 +142,9 @@ Tensor logsumexp(const Tensor& x, const Axes& axes, KeepDim keep) {
   constexpr std::string_view kName = "logsumexp";
   x.require_defined(kName);
   const DType dtype = promote_to_floating(x.dtype());
+  if (x.numel() == 0) {  // the sum of nothing is 0
+    return full(reduced_shape(x.shape(), axis_set(kName, x.shape(), axes), keep), -std::numeric_limits<double>::infinity(), dtype, x.device());
+  }
   const Tensor real = x.to(compute_dtype(dtype));
   const Tensor top = reduce(kName, ReduceOp::max, real, axes, KeepDim::yes);
   // An infinite shift would turn infinities into NaN.

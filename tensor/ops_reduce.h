@@ -22,6 +22,8 @@ namespace troupe {
 [[nodiscard]] Tensor min(const Tensor& x);
 [[nodiscard]] Tensor min(const Tensor& x, const Axes& axes, KeepDim keep = KeepDim::no);
 /// Index (i64) of the first largest (smallest) element along `dim`; of the first NaN if there is one.
+[[nodiscard]] Tensor argmax(const Tensor& x);
+[[nodiscard]] Tensor argmin(const Tensor& x);
 [[nodiscard]] Tensor argmax(const Tensor& x, int dim, KeepDim keep = KeepDim::no);
 [[nodiscard]] Tensor argmin(const Tensor& x, int dim, KeepDim keep = KeepDim::no);
 /// Whether any element, or every one, is not 0; of none: false, true. The result is boolean.
@@ -44,7 +46,7 @@ namespace troupe {
 /// Throws ValueError `[norm] p not above 0: 0`.
 [[nodiscard]] Tensor norm(const Tensor& x, double p = 2);
 [[nodiscard]] Tensor norm(const Tensor& x, double p, const Axes& axes, KeepDim keep = KeepDim::no);
-/// log(sum(exp(x))) along `axes`, without overflow.
+/// log(sum(exp(x))) along `axes`, without overflow; of nothing it is -infinity.
 [[nodiscard]] Tensor logsumexp(const Tensor& x, const Axes& axes, KeepDim keep = KeepDim::no);
 /// Sums `x` down to `shape`, the reverse of broadcasting `shape` to x.shape(). Returns `x` itself if equal.
 /// Throws ShapeError `[sum_to] (4) does not broadcast to (2, 3)`.

@@ -6,6 +6,7 @@
 #include "tensor/elementwise.h"
 #include "tensor/kernels.h"
 #include "tensor/ops.h"
+#include "tensor/promotion.h"
 #include "tensor/put_off_steps.h"
 
 namespace troupe {
@@ -20,7 +21,7 @@ using Left = detail::PutOffSteps::Left;
 // Whether op(dead, other), in any order, fits into `dead`. Everything that is an error goes another way.
 bool fits(BinaryOp op, const Tensor& dead, const Tensor& other) {
   if (!dead.defined() || !other.defined() || dead.device() != other.device() || dead.dtype() == DType::boolean) return false;
-  const DType dtype = detail::result_dtype(op, promote(dead.dtype(), other.dtype()));
+  const DType dtype = detail::result_dtype(op, detail::promoted(dead, other));
   return is_reusable(dead, dead.shape(), dtype) && broadcasts_to(other.shape(), dead.shape());
 }
 

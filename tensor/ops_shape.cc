@@ -73,6 +73,7 @@ Tensor reshape(const Tensor& x, const Shape& shape) { return x.reshape(shape); }
 Tensor transpose(const Tensor& x, int dim0, int dim1) { return x.transpose(dim0, dim1); }
 Tensor permute(const Tensor& x, std::span<const int> dims) { return x.permute(dims); }
 Tensor squeeze(const Tensor& x, int dim) { return x.squeeze(dim); }
+Tensor squeeze(const Tensor& x) { return x.squeeze(); }
 Tensor unsqueeze(const Tensor& x, int dim) { return x.unsqueeze(dim); }
 Tensor expand(const Tensor& x, const Shape& shape) { return x.expand(shape); }
 
@@ -189,8 +190,23 @@ Tensor flip(const Tensor& x, const Axes& axes) {
 Tensor roll(const Tensor& x, std::int64_t shift, int dim) {
   x.require_defined("roll");
   const std::int64_t size = x.shape()[normalize_dim("roll", dim, x.shape())];
-  const std::int64_t begin = size == 0 ? 0 : ((-shift) % size + size) % size;  // what comes first
+  const std::int64_t begin = size == 0 ? 0 : (size - shift % size) % size;  // what comes first
   return concat({x.slice(dim, begin), x.slice(dim, 0, begin)}, dim);
+}
+
+Tensor roll(const Tensor& x, const std::vector<std::int64_t>& shifts, const Axes& dims) {
+  x.require_defined("roll");
+  if (shifts.size() != dims.values().size()) {
+    throw ShapeError(fmt::format("[roll] {} shifts for {} dimensions", shifts.size(), dims.values().size()));
+  }
+  Tensor result = shifts.empty() ? x.clone() : x;
+  for (std::size_t i = 0; i < shifts.size(); ++i) result = roll(result, shifts[i], dims.values()[i]);
+  return result;
+}
+
+Tensor roll(const Tensor& x, std::int64_t shift) {
+  x.require_defined("roll");
+  return roll(x.reshape({x.numel()}), shift, 0).reshape(x.shape());
 }
 
 Tensor repeat(const Tensor& x, const std::vector<std::int64_t>& counts) {

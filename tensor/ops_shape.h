@@ -16,12 +16,14 @@ namespace troupe {
 [[nodiscard]] Tensor transpose(const Tensor& x, int dim0 = -2, int dim1 = -1);
 [[nodiscard]] Tensor permute(const Tensor& x, std::span<const int> dims);
 [[nodiscard]] Tensor squeeze(const Tensor& x, int dim);
+[[nodiscard]] Tensor squeeze(const Tensor& x);
 [[nodiscard]] Tensor unsqueeze(const Tensor& x, int dim);
 [[nodiscard]] Tensor expand(const Tensor& x, const Shape& shape);
 /// Joins dimensions first_dim ... last_dim; a view where the layout allows it.
 [[nodiscard]] Tensor flatten(const Tensor& x, int first_dim = 0, int last_dim = -1);
 /// Joins tensors along an existing dimension; all other sizes equal; dtypes promoted.
-/// Throws ShapeError `[concat] shapes differ beside dimension 0: (2, 3) and (2, 4)` or `[concat] no tensors`.
+/// Throws ShapeError `[concat] shapes differ beside dimension 0: (2, 3) and (2, 4)`, `[concat] no tensors` or
+/// `[concat] too many parts along dimension 0: 2 tensors, (4611686018427387904) and others`.
 [[nodiscard]] Tensor concat(const std::vector<Tensor>& tensors, int dim = 0);
 /// Joins tensors of one shape along a new dimension. Throws ShapeError `[stack] shapes differ: (2) and (3)`.
 [[nodiscard]] Tensor stack(const std::vector<Tensor>& tensors, int dim = 0);
@@ -46,17 +48,23 @@ namespace troupe {
 [[nodiscard]] Tensor flip(const Tensor& x, const Axes& axes);
 /// The elements moved by `shift` along `dim`; those that leave at one end come back at the other.
 [[nodiscard]] Tensor roll(const Tensor& x, std::int64_t shift, int dim);
+/// The same along several dimensions, each by its shift. Throws ShapeError `[roll] 2 shifts for 1 dimensions`.
+[[nodiscard]] Tensor roll(const Tensor& x, const std::vector<std::int64_t>& shifts, const Axes& dims);
+/// The same of all elements in row-major order, as if they were a line.
+[[nodiscard]] Tensor roll(const Tensor& x, std::int64_t shift);
 /// `x` laid side by side `counts[i]` times along each dimension i; more counts than dimensions add dimensions in front.
-/// Throws ShapeError `[repeat] 1 counts for (2, 3)`, ValueError `[repeat] count below 0: -1`.
+/// Throws ShapeError `[repeat] 1 counts for (2, 3)`, `[repeat] too many elements: 4611686018427387904 times (2, 3)`,
+/// ValueError `[repeat] count below 0: -1`.
 [[nodiscard]] Tensor repeat(const Tensor& x, const std::vector<std::int64_t>& counts);
 
 /// Adds `amounts` of `value` around `x`: before and after along the last dimension, then along the one before it, and so
 /// on. A negative amount cuts off. Source of the order: torch.nn.functional.pad.
-/// Throws ValueError `[pad] 3 amounts: two for each of the last dimensions, of 2`, ShapeError `[pad] size below 0: -1`.
+/// Throws ValueError `[pad] 3 amounts: two for each of the last dimensions, of 2`, ShapeError `[pad] size below 0: -1`,
+/// `[pad] size outside of 64 bits: 3 with 9223372036854775807 before and 0 after`.
 [[nodiscard]] Tensor pad(const Tensor& x, const std::vector<std::int64_t>& amounts, double value = 0.0);
 
 /// Matrices (..., rows, columns) with zeros above (tril) or below (triu) the diagonal; `diagonal` 1 is the one above the
-/// main one. Throws ShapeError `[tril] not a matrix: (3)`.
+/// main one. Throws ShapeError `[tril] not a matrix: (3)`, ValueError `[tril] diagonal outside of 64 bits: 9223372036854775807 of (2, 2)`.
 [[nodiscard]] Tensor tril(const Tensor& x, std::int64_t diagonal = 0);
 [[nodiscard]] Tensor triu(const Tensor& x, std::int64_t diagonal = 0);
 

@@ -174,7 +174,7 @@ void unary_number(UnaryOp op, const Walk<2>& walk, T* out, const T* x) {
       if constexpr (std::is_floating_point_v<T>) return map_rows(walk, out, x, [](T v) { return std::abs(v); });
       return map_rows(walk, out, x, [&](T v) { return v < T{0} ? wrapping(T{0}, v, minus) : v; });
     case UnaryOp::sign:
-      return map_rows(walk, out, x, [](T v) { return v != v ? v : static_cast<T>((v > T{0}) - (v < T{0})); });
+      return map_rows(walk, out, x, [](T v) { return static_cast<T>((v > T{0}) - (v < T{0})); });
     case UnaryOp::floor: return map_rows(walk, out, x, [](T v) { return whole(v, [](auto r) { return std::floor(r); }); });
     case UnaryOp::ceil: return map_rows(walk, out, x, [](T v) { return whole(v, [](auto r) { return std::ceil(r); }); });
     case UnaryOp::round: return map_rows(walk, out, x, [](T v) { return whole(v, [](auto r) { return std::nearbyint(r); }); });

@@ -98,7 +98,7 @@ struct Abs {
 struct Sign {
   template <class T>
   TROUPE_HOST_DEVICE T operator()(T x) const {
-    return x != x ? x : static_cast<T>((x > T{0}) - (x < T{0}));
+    return static_cast<T>((x > T{0}) - (x < T{0}));
   }
 };
 struct Relu {

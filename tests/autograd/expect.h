@@ -27,6 +27,12 @@ inline Variable leaf(std::initializer_list<double> values) {
 }
 inline Variable leaf(double value) { return leaf({value}, Shape{}); }
 
+/// A leaf of random values of f64, in [-1, 1).
+inline Variable drawn(const Shape& shape, std::uint64_t seed) {
+  Generator generator(seed);
+  return Variable(uniform(shape, -1.0, 1.0, generator, DType::f64), RequiresGrad::yes);
+}
+
 /// Checks that `actual` has the shape and, within 1e-12 (a few roundings in f64), the values given.
 inline void expect(const Tensor& actual, std::initializer_list<double> values, const Shape& shape) {
   const bool fits =

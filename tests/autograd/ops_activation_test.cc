@@ -51,4 +51,12 @@ BOOST_AUTO_TEST_CASE(gradients_where_two_pieces_meet_are_those_that_are_promised
   expect(by.of(slope), {-1.0});
 }
 
+BOOST_AUTO_TEST_CASE(softplus_has_the_gradient_1_above_its_threshold) {
+  const Variable x = leaf({-1.0, 0.5, 3.0, 30.0});
+  const Tensor gradient = backward(sum(softplus(x, 2.0, 5.0))).of(x);
+  expect(gradient.slice(0, 2), {1.0, 1.0});
+  expect_gradcheck([](Inputs v) { return softplus(v[0], 2.0, 5.0); }, {leaf({-1.0, 0.5, 3.0})});
+  expect(backward(sum(softplus(x))).of(x).slice(0, 3), {1.0});
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -90,4 +90,13 @@ BOOST_AUTO_TEST_CASE(only_operands_that_require_a_gradient_get_one) {
   BOOST_CHECK(!conv2d(constant, constant).requires_grad());
 }
 
+BOOST_AUTO_TEST_CASE(convolutions_that_keep_the_size_agree_with_finite_differences) {
+  const auto images = [](Inputs v) {
+    return conv2d(v[0], v[1], v[2], {.padding = {kSame, kSame}, .dilation = {1, 2}});
+  };
+  expect_gradcheck(images, {drawn({1, 2, 4, 3}, 1), drawn({2, 2, 2, 2}, 2), drawn({2}, 3)});
+  const auto lines = [](Inputs v) { return conv1d(v[0], v[1], {}, {.padding = kSame}); };
+  expect_gradcheck(lines, {drawn({2, 1, 5}, 1), drawn({3, 1, 4}, 2)});
+}
+
 BOOST_AUTO_TEST_SUITE_END()

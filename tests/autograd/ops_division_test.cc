@@ -42,4 +42,18 @@ BOOST_AUTO_TEST_CASE(gradients_agree_with_finite_differences) {
   expect_gradcheck([](Inputs v) { return remainder(transpose(v[0]), 2.0) * v[1]; }, {column(), leaf({1.5, 2.5})});
 }
 
+BOOST_AUTO_TEST_CASE(a_rounded_quotient_has_no_gradient) {
+  const Variable a = leaf({7.0, -7.0});
+  const Variable b = leaf(2.0);
+  expect(div(a, b, Rounding::trunc).value(), {3.0, -3.0});
+  expect(div(a, 2.0, Rounding::floor).value(), {3.0, -4.0});
+  for (const Rounding rounding : {Rounding::trunc, Rounding::floor}) {
+    const Gradients none = backward(sum(div(a, b, rounding)));
+    expect(none.of(a), {0.0, 0.0});
+    expect(none.of(b), 0.0);
+    expect(backward(sum(div(a, 2.0, rounding))).of(a), {0.0, 0.0});
+  }
+  expect(backward(sum(div(a, b, Rounding::none))).of(a), {0.5, 0.5});
+}
+
 BOOST_AUTO_TEST_SUITE_END()

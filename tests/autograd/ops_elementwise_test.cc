@@ -215,4 +215,27 @@ BOOST_AUTO_TEST_CASE(gradients_at_the_edges_are_those_that_are_promised) {
   expect(powers.of(exponent), {0.0, 0.0, 0.6931471805599453});  // 2^0 log 2
 }
 
+BOOST_AUTO_TEST_CASE(alpha_is_the_gradient_by_the_second_operand) {
+  const Variable a = leaf({1.0, 2.0});
+  const Variable b = leaf(3.0);
+  const Variable sum_of = add(a, b, 0.5);
+  expect(sum_of.value(), {2.5, 3.5});
+  expect(backward(sum(sum_of)).of(b), 1.0);  // 0.5 of each
+  const Gradients less = backward(sum(sub(a, b, 2.0)));
+  expect(less.of(a), {1.0, 1.0});
+  expect(less.of(b), -4.0);
+  expect_gradcheck([](Inputs v) { return sub(v[0], v[1], -1.5) * add(v[0], v[1], 0.25); }, {drawn({3, 1}, 1), drawn({2}, 2)});
+}
+
+BOOST_AUTO_TEST_CASE(a_scalar_that_gives_way_gets_a_gradient_of_its_own_dtype) {
+  const Variable x(from_values<float>({1, 2}), RequiresGrad::yes);
+  const Variable scale(scalar(3.0), RequiresGrad::yes);
+  const Variable product = x * scale;
+  BOOST_CHECK(product.dtype() == DType::f32);
+  const Gradients gradients = backward(sum(product));
+  BOOST_CHECK(gradients.of(x).dtype() == DType::f32);
+  BOOST_CHECK(gradients.of(scale).dtype() == DType::f64);
+  expect(gradients.of(scale), 3.0);  // 1 + 2
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -83,4 +83,17 @@ BOOST_AUTO_TEST_CASE(distances_and_what_is_normalized_agree_with_finite_differen
   expect(backward(sum(normalize(tiny, 2.0, 1, 0.5))).of(tiny), {2.0, 2.0}, {1, 2});
 }
 
+BOOST_AUTO_TEST_CASE(bilinear_agrees_with_finite_differences) {
+  const auto form = [](Inputs v) { return bilinear(v[0], v[1], v[2], v[3]); };
+  expect_gradcheck(form, {drawn({2, 3, 2}, 1), drawn({2, 3, 4}, 2), drawn({5, 2, 4}, 3), drawn({5}, 4)});
+  const Variable a = leaf({1.0, 2.0});
+  const Variable weight = leaf({1, 2, 3, 4}, {1, 2, 2});
+  expect(backward(sum(bilinear(a, leaf({1.0, 0.0}), weight))).of(a), {1.0, 3.0});  // the first column
+}
+
+BOOST_AUTO_TEST_CASE(local_response_norm_agrees_with_finite_differences) {
+  expect_gradcheck([](Inputs v) { return local_response_norm(v[0], 3, 0.5, 0.75, 1.5); }, {drawn({2, 4, 3}, 1)});
+  expect_gradcheck([](Inputs v) { return local_response_norm(v[0], 2); }, {drawn({1, 3, 2, 2}, 2)});
+}
+
 BOOST_AUTO_TEST_SUITE_END()

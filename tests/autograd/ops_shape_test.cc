@@ -104,4 +104,16 @@ BOOST_AUTO_TEST_CASE(errors_are_those_of_the_tensor_operation) {
   expect_throw<IndexError>([] { (void)select(matrix(), 1, 3); }, "[select] index out of range: 3 of 3");
 }
 
+BOOST_AUTO_TEST_CASE(what_is_moved_or_dropped_gets_its_gradient_back_in_place) {
+  const Variable x = leaf({1, 2, 3, 4, 5, 6}, {2, 3});
+  // roll(x, {1, 1}) is [[6, 4, 5], [3, 1, 2]]: element 1 has weight 5, 2 has 6, 3 has 4, ...
+  expect(gradient_of(x, roll(x, {1, 1}, {0, 1})), {5, 6, 4, 2, 3, 1}, {2, 3});
+  expect(gradient_of(x, roll(x, 1)), {2, 3, 4, 5, 6, 1}, {2, 3});
+  expect(gradient_of(x, roll(x, std::vector<std::int64_t>{}, std::vector<int>{})), {1, 2, 3, 4, 5, 6}, {2, 3});
+  expect(gradient_of(x, squeeze(reshape(x, {1, 2, 1, 3}))), {1, 2, 3, 4, 5, 6}, {2, 3});
+  const Variable column = leaf({1, 2}, {2, 1});
+  expect(gradient_of(column, expand(column, {-1, 3})), {6, 15}, {2, 1});  // 1 + 2 + 3, 4 + 5 + 6
+  expect_throw<ShapeError>([&] { (void)roll(x, {1, 2}, {0}); }, "[roll] 2 shifts for 1 dimensions");
+}
+
 BOOST_AUTO_TEST_SUITE_END()

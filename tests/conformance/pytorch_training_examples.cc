@@ -33,6 +33,10 @@ void tensors() {
   const Tensor product = matmul(x, x);
   const Tensor largest = max(x, 1);
   const Tensor where_largest = argmax(x, 1);
+  const Tensor quotient = div(x, x, Rounding::floor);
+  const Tensor lines = x.unsqueeze(0);
+  const Tensor filters = x.unsqueeze(1);
+  const Tensor as_large = conv1d(lines, filters, {}, {.padding = kSame});
 }
 
 void training(const Variable& x, const Tensor& classes, Generator& generator) {
@@ -43,6 +47,8 @@ void training(const Variable& x, const Tensor& classes, Generator& generator) {
   const Gradients gradients = backward(loss);
   optimizer.step(gradients, {.gradient_scale = optim::clip_scale(optim::global_norm(gradients), 1.0)});
   optimizer.step(gradients, {.gradient_limit = 0.5});
+  const optim::OneCycle cycle({.max_lr = 0.1, .total_steps = 1000});
+  optim::LrScheduler scheduler(optimizer, cycle.lr(), cycle.momentum());
   optimizer.step(gradients, {.gradient_scale = 1.0 / 1024.0});
   write_safetensors("model.safetensors", nn::state_dict(*model));
   nn::load_state_dict(*model, read_safetensors("model.safetensors").tensors);

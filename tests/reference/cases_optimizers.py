@@ -17,12 +17,26 @@ def add(group):
         ("RMSprop", torch.optim.RMSprop, RMSPROP),
         ("Adamax", torch.optim.Adamax, ADAMAX),
         ("Rprop", torch.optim.Rprop, RPROP),
+        ("NAdam", torch.optim.NAdam, NADAM),
+        ("RAdam", torch.optim.RAdam, RADAM),
+        ("Asgd", torch.optim.ASGD, ASGD),
+        ("SparseAdam", SparseAdamOfAllRows, SPARSE_ADAM),
     ]:
         for options in all_options:
             group.optimizer(name, rule, **options)
     for max_norm, norm_type in [(1.0, 2.0), (100.0, 2.0), (0.5, 1.0), (2.0, 3.0), (0.3, math.inf)]:
         group.case("clip_grad_norm", clip_norm, [normal(3, 4), normal(5)], grad=False, max_norm=max_norm, norm_type=norm_type)
     group.case("clip_grad_value", clip_value, [normal(3, 4), normal(5)], grad=False, clip_value=0.5)
+
+
+class SparseAdamOfAllRows(torch.optim.SparseAdam):
+    """Takes the dense gradients of these cases as those of all rows."""
+
+    def step(self):
+        for group in self.param_groups:
+            for parameter in group["params"]:
+                parameter.grad = parameter.grad.to_sparse(1)
+        super().step()
 
 
 def with_gradients(gradients):
@@ -101,4 +115,22 @@ RPROP = [
     {"lr": 0.1, "etas": (0.3, 1.7)},
     {"lr": 0.1, "etas": (0.5, 2.0), "step_sizes": (0.07, 0.15)},
     {"lr": 0.05, "maximize": True},
+]
+NADAM = [
+    {"lr": 0.01},
+    {"lr": 0.05, "betas": (0.5, 0.7), "eps": 0.1, "momentum_decay": 0.2},
+    {"lr": 0.01, "weight_decay": 0.2},
+]
+RADAM = [
+    {"lr": 0.01},
+    {"lr": 0.1, "betas": (0.5, 0.9), "eps": 0.1},
+    {"lr": 0.01, "betas": (0.8, 0.6), "weight_decay": 0.2},
+]
+ASGD = [
+    {"lr": 0.1},
+    {"lr": 0.1, "lambd": 0.3, "alpha": 0.6, "t0": 4, "weight_decay": 0.1},
+]
+SPARSE_ADAM = [
+    {"lr": 0.01},
+    {"lr": 0.1, "betas": (0.5, 0.7), "eps": 0.1},
 ]

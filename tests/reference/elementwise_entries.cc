@@ -94,7 +94,7 @@ Entries elementwise_entries() {
       {"gelu", [](const Case& c) { return gelu(c.in(0)); }},
       {"gelu_tanh", [](const Case& c) { return gelu(c.in(0), Gelu::tanh); }},
       {"silu", unary(&silu)},
-      {"softplus", [](const Case& c) { return softplus(c.in(0), c.number("beta")); }},
+      {"softplus", [](const Case& c) { return softplus(c.in(0), c.number("beta"), 1000.0); }},
       {"floor", [](const Case& c) { return floor(c.tensor(0)); }},
       {"ceil", [](const Case& c) { return ceil(c.tensor(0)); }},
       {"round", [](const Case& c) { return round(c.tensor(0)); }},

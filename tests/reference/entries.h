@@ -49,6 +49,7 @@ using Entries = std::map<std::string, Entry>;
 [[nodiscard]] Entries margin_loss_entries();
 [[nodiscard]] Entries nn_entries();
 [[nodiscard]] Entries norm_entries();
+[[nodiscard]] Entries options_entries();
 [[nodiscard]] Entries module_entries();
 [[nodiscard]] Entries rnn_entries();
 [[nodiscard]] Entries layer_entries();

@@ -31,6 +31,7 @@ GROUPS = [
     "margin_losses",
     "embedding",
     "norm",
+    "options",
     "modules",
     "rnn",
     "layers",

@@ -94,6 +94,15 @@ Entries optimizer_entries() {
          read(c, "centered", options.centered);
        })},
       {"Adamax", rule<optim::AdamaxOptions>([](const Case&, optim::AdamaxOptions&) {})},
+      {"NAdam", rule<optim::NAdamOptions>(
+                    [](const Case& c, optim::NAdamOptions& options) { read(c, "momentum_decay", options.momentum_decay); })},
+      {"RAdam", rule<optim::RAdamOptions>([](const Case&, optim::RAdamOptions&) {})},
+      {"Asgd", rule<optim::AsgdOptions>([](const Case& c, optim::AsgdOptions& options) {
+         read(c, "lambd", options.lambda);
+         read(c, "alpha", options.alpha);
+         read(c, "t0", options.t0);
+       })},
+      {"SparseAdam", rule<optim::SparseAdamOptions>([](const Case&, optim::SparseAdamOptions&) {})},
       {"Rprop", rule<optim::RpropOptions>([](const Case& c, optim::RpropOptions& options) {
          read(c, "etas", options.eta_minus, options.eta_plus);
          read(c, "step_sizes", options.step_size_min, options.step_size_max);

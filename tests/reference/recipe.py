@@ -87,6 +87,8 @@ class Group:
         shapes = [(3, 4), (5,)]
         tensors = self._put_inputs(key, [random.randn(*s) for s in shapes] + [random.randn(STEPS, *s) for s in shapes])
         parameters, gradients = tensors[:2], tensors[2:]
+        # torch keeps numbers such as ASGD's rate in tensors of the default dtype.
+        torch.set_default_dtype(torch.float64)
         rule = make([parameter.requires_grad_() for parameter in parameters], **options)
         values = [[] for _ in parameters]
         for step in range(STEPS):
@@ -95,6 +97,7 @@ class Group:
             rule.step()
             for parameter, after in zip(parameters, values):
                 after.append(parameter.detach().clone())
+        torch.set_default_dtype(torch.float32)
         self._put_options(key, options)
         for i, after in enumerate(values):
             self._put(f"{key}/out{i}", torch.stack(after))

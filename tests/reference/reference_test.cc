@@ -43,6 +43,7 @@ Entries all_entries() {
            margin_loss_entries(),
            embedding_entries(),
            norm_entries(),
+           options_entries(),
            module_entries(),
            rnn_entries(),
            layer_entries(),

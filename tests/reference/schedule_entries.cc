@@ -1,4 +1,6 @@
+#include "optim/lr_cycles.h"
 #include "optim/lr_schedule.h"
+#include "optim/lr_scheduler.h"
 #include "optim/reduce_lr_on_plateau.h"
 #include "tensor/create.h"
 #include "tests/reference/entries.h"
@@ -39,6 +41,42 @@ Computed plateau(const Case& c) {
   return as_computed(c, rates);
 }
 
+/// What an optimizer of momentum 0.9 is told in as many steps as are expected: rates, then momenta.
+template <class Cycle>
+std::vector<Variable> told(const Case& c, const Cycle& cycle) {
+  optim::LocalOptimizer optimizer(std::vector<Variable>{Variable(zeros({1}), RequiresGrad::yes)},
+                                  optim::SgdOptions{.lr = c.tensor(0).item(), .momentum = 0.9});
+  optim::LrScheduler scheduler(optimizer, cycle.lr(), cycle.momentum());
+  std::vector<double> rates;
+  std::vector<double> momenta;
+  for (std::int64_t step = 0; step < c.find("out0").numel(); ++step, scheduler.step()) {
+    rates.push_back(optimizer.lr());
+    momenta.push_back(optimizer.momentum());
+  }
+  return {Variable(as_computed(c, rates)), Variable(as_computed(c, momenta))};
+}
+
+Computed one_cycle(const Case& c) {
+  optim::OneCycleOptions options{.max_lr = c.number("max_lr"), .total_steps = c.integer("total_steps")};
+  options.pct_start = c.number_or("pct_start", options.pct_start);
+  options.div_factor = c.number_or("div_factor", options.div_factor);
+  options.final_div_factor = c.number_or("final_div_factor", options.final_div_factor);
+  options.base_momentum = c.number_or("base_momentum", options.base_momentum);
+  options.max_momentum = c.number_or("max_momentum", options.max_momentum);
+  if (c.has("anneal_strategy")) options.anneal = optim::Anneal::linear;
+  if (c.has("three_phase")) options.three_phase = c.flag("three_phase");
+  return told(c, optim::OneCycle(options));
+}
+
+Computed cyclic(const Case& c) {
+  optim::CyclicOptions options{.base_lr = c.number("base_lr"), .max_lr = c.number("max_lr"), .step_size_up = c.integer("step_size_up")};
+  if (c.has("step_size_down")) options.step_size_down = c.integer("step_size_down");
+  if (c.has("mode")) options.mode = c.text("mode") == "exp_range" ? optim::CyclicMode::exp_range : optim::CyclicMode::triangular2;
+  options.gamma = c.number_or("gamma", options.gamma);
+  options.base_momentum = c.number_or("base_momentum", options.base_momentum);
+  return told(c, optim::Cyclic(options));
+}
+
 }  // namespace
 
 Entries schedule_entries() {
@@ -69,6 +107,18 @@ Entries schedule_entries() {
                                      optim::ExponentialLr({.gamma = 0.9}), optim::CosineAnnealingLr({.t_max = 10})},
                                     {4, 11});
        })},
+      {"ConstantLR", schedule([](const Case& c) -> LrSchedule {
+         return optim::ConstantLr({.factor = c.number("factor"), .total_iters = c.integer("total_iters")});
+       })},
+      {"PolynomialLR", schedule([](const Case& c) -> LrSchedule {
+         return optim::PolynomialLr({.total_iters = c.integer("total_iters"), .power = c.number("power")});
+       })},
+      {"CosineAnnealingWarmRestarts", schedule([](const Case& c) -> LrSchedule {
+         return optim::CosineAnnealingWarmRestarts(
+             {.t_0 = c.integer("t_0"), .t_mult = c.integer("t_mult"), .eta_min = c.number("eta_min")});
+       })},
+      {"OneCycleLR", one_cycle},
+      {"CyclicLR", cyclic},
       {"ReduceLROnPlateau", plateau},
   };
 }

@@ -150,4 +150,15 @@ BOOST_AUTO_TEST_CASE(what_does_not_fit_is_named) {
   });
 }
 
+BOOST_AUTO_TEST_CASE(softplus_is_the_identity_above_its_threshold) {
+  const Tensor x = from_values<double>({1.0, 3.0, 25.0});
+  const double near = std::log1p(std::exp(2.0)) / 2.0;
+  expect_close(softplus(x, 2.0, 5.0), from_values<double>({near, 3.0, 25.0}), 1e-15);  // 2 * 1 is below 5, 2 * 3 is not
+  expect_same(softplus(x).slice(0, 2), from_values<double>({25.0}));
+  expect_same(softplus(from_values<std::int64_t>({30}), 1.0, 20.0), from_values<float>({30.0}));
+  expect_same(softplus_backward(ones({3}, DType::f64), x, 2.0, 5.0).slice(0, 1), from_values<double>({1.0, 1.0}));
+  BOOST_CHECK(isnan(softplus(from_values<double>({std::numeric_limits<double>::quiet_NaN()}), 1.0, 5.0)).item<bool>());
+  expect_error<ValueError>("[softplus] beta not above 0: 0", [&] { (void)softplus(x, 0.0, 5.0); });
+}
+
 BOOST_AUTO_TEST_SUITE_END()

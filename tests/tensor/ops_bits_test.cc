@@ -69,7 +69,9 @@ BOOST_AUTO_TEST_CASE(operands_broadcast_and_other_dtypes_are_refused) {
   expect_error<DTypeError>("[bitwise_and] not defined for f32", [&] { (void)bitwise_and(x, whole); });
   expect_error<DTypeError>("[bitwise_not] not defined for f32", [&] { (void)bitwise_not(x); });
   expect_error<DTypeError>("[bitwise_left_shift] not defined for f32", [&] { (void)bitwise_left_shift(whole, x); });
-  expect_error<DTypeError>("[bitwise_right_shift] not defined for boolean", [] { (void)bitwise_right_shift(ones({1}, DType::boolean), 1); });
+  const Tensor truth = ones({1}, DType::boolean);
+  expect_error<DTypeError>("[bitwise_right_shift] not defined for boolean", [&] { (void)bitwise_right_shift(truth, truth); });
+  expect_same(bitwise_left_shift(truth, 2), full({1}, 4, DType::i64));
   expect_error<DTypeError>("[bitwise_and] not a value of i64: 0.5", [&] { (void)bitwise_and(whole, 0.5); });
   expect_error<ShapeError>("[bitwise_or] shapes do not broadcast: (2) and (3)", [&] { (void)bitwise_or(whole, row); });
   expect_error<TensorError>("[bitwise_xor] tensor is undefined", [&] { (void)bitwise_xor(whole, Tensor()); });

@@ -52,9 +52,9 @@ BOOST_AUTO_TEST_CASE(all_three_operands_broadcast) {
   const Tensor x = from_values<float>({1, 2}, {2, 1});
   const Tensor a = from_values<float>({10, 20});
   const Tensor b = scalar(0.5);
-  expect_same(addcmul(x, a, b), from_values<double>({6, 11, 7, 12}, {2, 2}));
-  expect_same(addcdiv(x, a, b), from_values<double>({21, 41, 22, 42}, {2, 2}));
-  expect_same(lerp(x, a, b), from_values<double>({5.5, 10.5, 6, 11}, {2, 2}));
+  expect_same(addcmul(x, a, b), from_values<float>({6, 11, 7, 12}, {2, 2}));
+  expect_same(addcdiv(x, a, b), from_values<float>({21, 41, 22, 42}, {2, 2}));
+  expect_same(lerp(x, a, b), from_values<float>({5.5F, 10.5F, 6, 11}, {2, 2}));
   expect_same(lerp(x, a, 0.5), from_values<float>({5.5F, 10.5F, 6, 11}, {2, 2}));
   BOOST_CHECK_EQUAL(lerp(zeros({0, 1}), a, b).shape(), (Shape{0, 2}));
   BOOST_CHECK_EQUAL(addcmul(zeros({0, 1}), a, b).shape(), (Shape{0, 2}));

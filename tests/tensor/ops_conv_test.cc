@@ -380,4 +380,29 @@ BOOST_AUTO_TEST_CASE(sizes_beyond_64_bits_are_refused) {
                            [&] { (void)conv_transpose1d(zeros({1, 0, 4}), zeros({0, std::int64_t{1} << 62, 2}), {}, {.groups = 4}); });
 }
 
+BOOST_AUTO_TEST_CASE(padding_may_keep_the_size) {
+  const Tensor x = from_values<float>({1, 2, 3}, {1, 1, 3});
+  // Of an even filter the one zero more is behind: 1 + 2, 2 + 3, 3 + 0.
+  expect_same(conv1d(x, ones({1, 1, 2}), {}, {.padding = kSame}), from_values<float>({3, 5, 3}, {1, 1, 3}));
+  expect_same(conv1d(x, ones({1, 1, 3}), {}, {.padding = kSame}), from_values<float>({3, 6, 5}, {1, 1, 3}));
+  Generator g(3);
+  const Tensor image = randn({2, 2, 5, 4}, g);
+  const Tensor weight = randn({3, 2, 4, 3}, g);
+  const Conv2dOptions same{.padding = {kSame, kSame}, .dilation = {1, 2}};
+  // Rows: 3 zeros, 1 before and 2 behind; columns: 4 zeros.
+  const Tensor padded = pad(image, {2, 2, 1, 2});
+  expect_close(conv2d(image, weight, {}, same), conv2d(padded, weight, {}, {.dilation = {1, 2}}), 1e-5, 1e-5);
+  const Tensor mixed = conv2d(image, weight, {}, {.stride = {1, 2}, .padding = {kSame, 1}});
+  BOOST_CHECK(mixed.shape() == (Shape{2, 3, 5, 2}));
+  const Tensor grad = randn({2, 3, 5, 4}, g);
+  expect_close(conv2d_backward_input(grad, weight, image.shape(), same),
+               conv2d_backward_input(grad, weight, padded.shape(), {.dilation = {1, 2}}).slice(2, 1, 6).slice(3, 2, 6), 1e-5, 1e-5);
+  expect_close(conv2d_backward_weight(grad, image, weight.shape(), same),
+               conv2d_backward_weight(grad, padded, weight.shape(), {.dilation = {1, 2}}), 1e-5, 1e-5);
+  expect_error<ValueError>("[conv1d] padding that keeps the size with stride (2)",
+                           [&] { (void)conv1d(x, ones({1, 1, 2}), {}, {.stride = 2, .padding = kSame}); });
+  expect_error<ValueError>("[conv_transpose1d] padding below 0: (-9223372036854775808)",
+                           [&] { (void)conv_transpose1d(x, ones({1, 1, 2}), {}, {.padding = kSame}); });
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -47,7 +47,8 @@ BOOST_AUTO_TEST_CASE(the_divisor_or_the_dividend_may_be_a_number) {
   expect_same(remainder(x, 2), from_values<float>({1.5F, 0.5F}));
   expect_same(remainder(9, x), from_values<float>({1.5F, -6}));
   expect_same(floor_divide(x, 2), from_values<float>({3, -4}));
-  expect_error<DTypeError>("[fmod] not a value of i64: 1.5", [&] { (void)fmod(a, 1.5); });
+  expect_same(fmod(a, 1.5), from_values<float>({1, -1}));
+  expect_error<DTypeError>("[fmod] not a value of i8: 300", [&] { (void)fmod(a.to(DType::i8), 300); });
 }
 
 BOOST_AUTO_TEST_CASE(operands_broadcast_and_promote) {
@@ -135,6 +136,28 @@ BOOST_AUTO_TEST_CASE(every_layout_goes_the_same_way) {
       const double want = f == Function(fmod) ? std::fmod(a, b) : f == Function(remainder) ? a - b * floor : floor;
       BOOST_CHECK_SMALL(static_cast<double>(expected.data<float>()[i]) - want, 1e-6);
     }
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_quotient_is_rounded_as_asked) {
+  const Tensor a = from_values<std::int64_t>({-7, 7, -8});
+  const Tensor b = from_values<std::int64_t>({2, -2, 2});
+  expect_same(div(a, b, Rounding::none), from_values<float>({-3.5, -3.5, -4}));
+  expect_same(div(a, b, Rounding::trunc), from_values<std::int64_t>({-3, -3, -4}));
+  expect_same(div(a, b, Rounding::floor), from_values<std::int64_t>({-4, -4, -4}));
+  expect_same(div(a, 2.0, Rounding::trunc), from_values<std::int64_t>({-3, 3, -4}));
+  expect_same(div(a, 2.0, Rounding::floor), from_values<std::int64_t>({-4, 3, -4}));
+  expect_same(div(a, 2.5, Rounding::trunc), from_values<float>({-2, 2, -3}));  // -2.8, 2.8, -3.2
+  expect_same(div(a.to(DType::f64), b.to(DType::f64), Rounding::trunc), from_values<double>({-3, -3, -4}));
+  expect_same(div(a.unsqueeze(1), from_values<std::int64_t>({3, 4}), Rounding::trunc), from_values<std::int64_t>({-2, -1, 2, 1, -2, -2}, {3, 2}));
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  expect_same(div(from_values<double>({-7, 7}), 0.0, Rounding::floor), from_values<double>({-kInfinity, kInfinity}));
+  expect_same(div(from_values<double>({-7, 7}), 0.0, Rounding::trunc), from_values<double>({-kInfinity, kInfinity}));
+  for (const Rounding rounding : {Rounding::trunc, Rounding::floor}) {
+    expect_error<ValueError>("[div] an integer is divided by 0", [&] { (void)div(a, 0.0, rounding); });
+    expect_error<ValueError>("[div] an integer is divided by 0", [&] { (void)div(a, zeros({3}, DType::i64), rounding); });
+    expect_error<ShapeError>("[div] shapes do not broadcast: (3) and (2)", [&] { (void)div(a, ones({2}, DType::i64), rounding); });
+    expect_error<TensorError>("[div] tensor is undefined", [&] { (void)div(Tensor(), a, rounding); });
   }
 }
 

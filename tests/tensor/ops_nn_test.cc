@@ -163,4 +163,36 @@ BOOST_AUTO_TEST_CASE(what_is_normalized_has_a_norm_of_1_unless_it_is_tiny) {
   expect_error<ShapeError>("[normalize] dimension out of range: 1 of (2)", [] { (void)normalize(ones({2})); });
 }
 
+BOOST_AUTO_TEST_CASE(bilinear_sums_over_both_inputs) {
+  const Tensor a = from_values<double>({1, 2, 0, 1}, {2, 2});
+  const Tensor b = from_values<double>({1, 0, 3, 2, 1, 1}, {2, 3});
+  const Tensor weight = from_values<double>({1, 1, 1, 1, 1, 1, 0, 0, 1, 0, 1, 0}, {2, 2, 3});
+  // Row 0: (1 + 2) * (1 + 0 + 3), and 1*3 + 2*0. Row 1: 1 * (2 + 1 + 1), and 1*1.
+  expect_same(bilinear(a, b, weight), from_values<double>({12, 3, 4, 1}, {2, 2}));
+  expect_same(bilinear(a, b, weight, from_values<double>({1, -1})), from_values<double>({13, 2, 5, 0}, {2, 2}));
+  expect_same(bilinear(a.select(0, 0), b.select(0, 0), weight), from_values<double>({12, 3}));
+  expect_same(bilinear(zeros({0, 2}), zeros({0, 3}), ones({5, 2, 3})), zeros({0, 5}));
+  expect_error<ShapeError>("[bilinear] sizes differ: (2, 2) and (2, 3), weight (2, 3, 3)", [&] { (void)bilinear(a, b, ones({2, 3, 3})); });
+  expect_error<ShapeError>("[bilinear] sizes differ: (2, 2) and (1, 3), weight (2, 2, 3)",
+                           [&] { (void)bilinear(a, b.slice(0, 0, 1), weight); });
+  expect_error<TensorError>("[bilinear] tensor is undefined", [&] { (void)bilinear(a, Tensor(), weight); });
+}
+
+BOOST_AUTO_TEST_CASE(local_response_norm_divides_by_the_channels_around) {
+  const Tensor x = from_values<double>({1, 2, 3, 4}, {1, 4, 1});
+  // Mean squares of 3 channels: (0 + 1 + 4) / 3, (1 + 4 + 9) / 3, (4 + 9 + 16) / 3, (9 + 16 + 0) / 3.
+  const Tensor means = from_values<double>({5.0 / 3, 14.0 / 3, 29.0 / 3, 25.0 / 3}, {1, 4, 1});
+  expect_close(local_response_norm(x, 3, 0.5, 2.0, 1.5), div(x, square(add(mul(means, 0.5), 1.5))), 1e-14);
+  // Of 2 channels: the one before, and its own.
+  const Tensor of_two = from_values<double>({0.5, 2.5, 6.5, 12.5}, {1, 4, 1});
+  expect_close(local_response_norm(x, 2, 1.0, 1.0, 1.0), div(x, add(of_two, 1.0)), 1e-14);
+  Generator g(1);
+  const Tensor images = randn({2, 5, 3, 4}, g);
+  expect_close(local_response_norm(images, 5).select(2, 1), local_response_norm(images.select(2, 1), 5), 1e-6);
+  BOOST_CHECK(local_response_norm(zeros({0, 3, 2}), 2).shape() == (Shape{0, 3, 2}));
+  expect_error<ShapeError>("[local_response_norm] not (n, channels, ...): (2, 3)", [] { (void)local_response_norm(ones({2, 3}), 2); });
+  expect_error<ValueError>("[local_response_norm] size below 1: 0", [&] { (void)local_response_norm(x, 0); });
+  expect_error<TensorError>("[local_response_norm] tensor is undefined", [] { (void)local_response_norm(Tensor(), 2); });
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -18,7 +18,7 @@ BOOST_AUTO_TEST_CASE(tensordot_sums_over_pairs_of_dimensions) {
   expect_same(tensordot(a, from_values<float>({10, 20}), 0, 0), from_values<float>({90, 120, 150}));  // 1*10 + 4*20, ...
   expect_same(tensordot(a, from_values<float>({10, 20}), 0).select(2, 1), a * 20.0);
   BOOST_CHECK_EQUAL(tensordot(zeros({2, 0, 3}), zeros({0, 4}), 1, 0).shape(), (Shape{2, 3, 4}));
-  BOOST_CHECK(tensordot(a.to(DType::i64), b.to(DType::i32), 1).dtype() == DType::f32);
+  BOOST_CHECK(tensordot(a.to(DType::i64), b.to(DType::i32), 1).dtype() == DType::i64);
   Generator g(1);
   expect_rounded([](const Tensor& x, const Tensor& y) { return tensordot(x, y, {2, 0}, {0, 1}); }, randn({2, 3, 4}, g), randn({4, 2, 5}, g));
 }

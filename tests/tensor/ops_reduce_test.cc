@@ -226,4 +226,14 @@ BOOST_AUTO_TEST_CASE(count_nonzero_counts_what_is_not_0) {
   expect_error<ShapeError>("[count_nonzero] dimension given twice: 0", [&] { (void)count_nonzero(x, {0, 0}); });
 }
 
+BOOST_AUTO_TEST_CASE(without_a_dimension_the_place_is_that_in_row_major_order) {
+  const Tensor x = from_values<float>({1, 5, 5, 0}, {2, 2});
+  expect_same(argmax(x), full({}, 1, DType::i64));
+  expect_same(argmin(x), full({}, 3, DType::i64));
+  expect_same(argmax(x.transpose()), full({}, 1, DType::i64));
+  expect_same(argmax(scalar(3.0F)), full({}, 0, DType::i64));
+  expect_error<ShapeError>("[argmax] no elements: (0, 2)", [] { (void)argmax(zeros({0, 2})); });
+  expect_error<TensorError>("[argmin] tensor is undefined", [] { (void)argmin(Tensor()); });
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -163,7 +163,22 @@ BOOST_AUTO_TEST_CASE(sizes_beyond_64_bits_are_refused) {
   expect_error<ShapeError>(padded(kLargest, 0), [&] { (void)pad(x, {kLargest, 0}); });
   expect_error<ShapeError>(padded(kLargest, -kLargest), [&] { (void)pad(x, {kLargest, -kLargest}); });
   expect_error<ShapeError>(padded(0, -kLargest - 1), [&] { (void)pad(x, {0, -kLargest - 1}); });
+  expect_error<ShapeError>("[nbytes] too many elements: (4611686018427387904)", [&] { (void)many.nbytes(); });
   expect_error<ShapeError>("[flatten] too many elements: (4611686018427387904, 4, 0)", [&] { (void)flatten(zeros({kHalf, 4, 0}), 0, 1); });
+}
+
+BOOST_AUTO_TEST_CASE(roll_takes_several_dimensions_or_none) {
+  const Tensor x = arange(6).reshape({2, 3});
+  expect_same(roll(x, {1, 1}, {0, 1}), from_values<std::int64_t>({5, 3, 4, 2, 0, 1}, {2, 3}));
+  expect_same(roll(x, {1, -4}, {1, 1}), x);  // 1 - 4 is once around
+  expect_same(roll(x, 1), from_values<std::int64_t>({5, 0, 1, 2, 3, 4}, {2, 3}));
+  expect_same(roll(x, -7), from_values<std::int64_t>({1, 2, 3, 4, 5, 0}, {2, 3}));
+  expect_same(roll(x, std::numeric_limits<std::int64_t>::min(), 1), roll(x, -2, 1));  // 2^63 = 3 * k + 2
+  Tensor same = roll(x, std::vector<std::int64_t>{}, std::vector<int>{});
+  same.fill(9);
+  expect_same(x, arange(6).reshape({2, 3}));
+  expect_error<ShapeError>("[roll] 2 shifts for 1 dimensions", [&] { (void)roll(x, {1, 2}, {0}); });
+  expect_error<ShapeError>("[roll] dimension out of range: 2 of (2, 3)", [&] { (void)roll(x, {1}, {2}); });
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -76,10 +76,10 @@ using Calls = std::vector<Call>;
 
 Calls arithmetic() {
   return {
-      {"add", [](const Given& g) { return Results{add(g.x(), g.y()), add(g.x(), 0.5), add(g.x(), g.y({3, 1}))}; }},
+      {"add", [](const Given& g) { return Results{add(g.x(), g.y()), add(g.x(), g.y(), 0.5), add(g.x(), 0.5), add(g.x(), g.y({3, 1}))}; }},
       {"sub", [](const Given& g) { return Results{sub(g.x(), g.y()), sub(g.x(), 0.5), sub(0.5, g.x())}; }},
       {"mul", [](const Given& g) { return Results{mul(g.x(), g.y()), mul(g.x(), 0.5)}; }},
-      {"div", [](const Given& g) { return Results{div(g.x(), g.y()), div(g.x(), 0.5), div(0.5, g.x())}; }},
+      {"div", [](const Given& g) { return Results{div(g.x(), g.y()), div(g.x(), g.y(), Rounding::trunc), div(g.index({5}, 9), 4.0, Rounding::trunc), div(g.x(), 0.5), div(0.5, g.x())}; }},
       {"maximum", [](const Given& g) { return Results{maximum(g.x(), g.y()), maximum(g.x(), 0.5)}; }},
       {"minimum", [](const Given& g) { return Results{minimum(g.x(), g.y()), minimum(g.x(), 0.5)}; }},
       {"pow", [](const Given& g) { return Results{pow(g.x(), g.y()), pow(g.x(), 3.0)}; }},
@@ -178,7 +178,7 @@ Calls activations() {
       {"relu", [](const Given& g) { return Results{relu(g.signed_x())}; }},
       {"gelu", [](const Given& g) { return Results{gelu(g.signed_x()), gelu(g.signed_x(), Gelu::tanh)}; }},
       {"silu", [](const Given& g) { return Results{silu(g.signed_x())}; }},
-      {"softplus", [](const Given& g) { return Results{softplus(g.signed_x()), softplus(g.signed_x(), 2.0)}; }},
+      {"softplus", [](const Given& g) { return Results{softplus(g.signed_x()), softplus(g.signed_x(), 2.0), softplus(g.signed_x(), 2.0, 1.0)}; }},
       {"leaky_relu", [](const Given& g) { return Results{leaky_relu(g.signed_x())}; }},
       {"elu", [](const Given& g) { return Results{elu(g.signed_x())}; }},
       {"hardtanh", [](const Given& g) { return Results{hardtanh(g.signed_x(), -0.5, 0.5)}; }},
@@ -213,6 +213,8 @@ Calls activations() {
       {"hardshrink_backward", [](const Given& g) { return Results{hardshrink_backward(g.y(), g.signed_x())}; }},
       {"pairwise_distance", [](const Given& g) { return Results{pairwise_distance(g.x(), g.y())}; }},
       {"normalize", [](const Given& g) { return Results{normalize(g.x())}; }},
+      {"bilinear", [](const Given& g) { return Results{bilinear(g.x(), g.y(), g.y({2, 4, 4}))}; }},
+      {"local_response_norm", [](const Given& g) { return Results{local_response_norm(g.x().unsqueeze(0), 3)}; }},
       {"softmin", [](const Given& g) { return Results{softmin(g.x())}; }},
       {"log_sigmoid", [](const Given& g) { return Results{log_sigmoid(g.signed_x())}; }},
       {"softmax", [](const Given& g) { return Results{softmax(g.x()), softmax(g.x(), 0)}; }},
@@ -230,7 +232,7 @@ Calls reductions() {
       {"mean", [](const Given& g) { return Results{mean(g.x()), mean(g.x(), 1)}; }},
       {"max", [](const Given& g) { return Results{max(g.x()), max(g.x(), 1)}; }},
       {"min", [](const Given& g) { return Results{min(g.x()), min(g.x(), 1)}; }},
-      {"argmax", [](const Given& g) { return Results{argmax(g.x(), 1)}; }},
+      {"argmax", [](const Given& g) { return Results{argmax(g.x(), 1), argmax(g.x())}; }},
       {"argmin", [](const Given& g) { return Results{argmin(g.x(), 1)}; }},
       {"any", [](const Given& g) { return Results{any(g.flags()), any(g.flags(), 1)}; }},
       {"all", [](const Given& g) { return Results{all(g.flags()), all(g.flags(), 1)}; }},
@@ -259,7 +261,7 @@ Calls shapes() {
       {"reshape", [](const Given& g) { return Results{reshape(g.x().transpose(), {6, 4})}; }},
       {"transpose", [](const Given& g) { return Results{transpose(g.x(), 0, 1)}; }},
       {"permute", [](const Given& g) { return Results{permute(g.x(), std::vector<int>{2, 0, 1})}; }},
-      {"squeeze", [](const Given& g) { return Results{squeeze(g.x({2, 1, 4}), 1)}; }},
+      {"squeeze", [](const Given& g) { return Results{squeeze(g.x({2, 1, 4}), 1), squeeze(g.x({2, 1, 4}))}; }},
       {"unsqueeze", [](const Given& g) { return Results{unsqueeze(g.x(), 1)}; }},
       {"expand", [](const Given& g) { return Results{expand(g.x({3, 1}), {2, 3, 4})}; }},
       {"flatten", [](const Given& g) { return Results{flatten(g.x(), 1)}; }},
@@ -274,7 +276,7 @@ Calls shapes() {
       {"pad", [](const Given& g) {
          return Results{pad(g.x(), {1, 2, -1, 1}, PadMode::reflect), pad(g.x(), {1, 2, -1, 1}, PadMode::circular)};
        }},
-      {"roll", [](const Given& g) { return Results{roll(g.x(), 2, 1)}; }},
+      {"roll", [](const Given& g) { return Results{roll(g.x(), 2, 1), roll(g.x(), {1, 2}, {0, 1}), roll(g.x(), 3)}; }},
       {"repeat", [](const Given& g) { return Results{repeat(g.x(), {2, 1, 3})}; }},
       {"tril", [](const Given& g) { return Results{tril(g.x()), tril(g.x(), -1), tril(g.x(), 9)}; }},
       {"triu", [](const Given& g) { return Results{triu(g.x()), triu(g.x(), 1), triu(g.x(), -9)}; }},
