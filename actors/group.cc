@@ -81,10 +81,12 @@ msg::BarrierPassed meet(const Scope& scope, const std::vector<NodeName>& names, 
       limit = std::max(limit, std::chrono::microseconds(1));  // 0 says that there is no limit
     }
     const bool partial = failures == Failures::partial;
+    const NodeLife life = node.membership().life_of(leader);
+    const auto entry = node.next_id<MeetingEntryId>();
     Promise<msg::AnyMessage> met(node.future_home());
     const Future<msg::AnyMessage> answer = met.future();
     node.request({leader, "membership", operation, due ? std::optional(*due + kGrace) : std::nullopt,
-                  msg::BarrierEntered{operation, members, receiver, partial, limit, own}, {scope.stop_token()}},
+                  msg::BarrierEntered{entry, operation, members, receiver, partial, limit, own}, {scope.stop_token()}},
                  [met](Result<msg::AnyMessage> result) { met.complete(std::move(result)); });
     answer.state().wait();
     const Result<msg::AnyMessage>& result = answer.state().result();
@@ -92,6 +94,9 @@ msg::BarrierPassed meet(const Scope& scope, const std::vector<NodeName>& names, 
       if (const auto* passed = std::get_if<msg::BarrierPassed>(&result.value())) return *passed;
       throw RemoteError(node.error(ErrorCode::protocol_violation, leader, operation, "the answer to a meeting is not BarrierPassed"));
     }
+    const ErrorCode code = result.error().code;
+    const bool unanswered = code == ErrorCode::timeout && due && node.clock().now() >= *due + kGrace;
+    if (code == ErrorCode::cancelled || unanswered) node.notify(life, "membership", msg::BarrierLeft{entry});
     // Where they were to meet is gone: the living meet at the next one.
     if (partial && receiver.empty() && leader == result.error().peer && !node.is_up(leader)) continue;
     throw RemoteError(result.error());

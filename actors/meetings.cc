@@ -8,6 +8,16 @@
 #include <utility>
 
 namespace troupe::detail {
+namespace {
+
+Error given_up() {
+  Error error;
+  error.code = ErrorCode::cancelled;
+  error.message = "the member gave its entry up";
+  return error;
+}
+
+}  // namespace
 
 void Meetings::enter(TimePoint now, const NodeName& member, msg::BarrierEntered entered, Answer answer) {
   Place place{std::move(entered.operation), std::move(entered.members), std::move(entered.receiver), entered.without_dead};
@@ -17,11 +27,39 @@ void Meetings::enter(TimePoint now, const NodeName& member, msg::BarrierEntered 
     error.message = fmt::format("{} is no member of the group that it waits for", member);
     return answer(std::move(error));
   }
+  if (left_before(member, entered.entry)) return answer(given_up());
   if (auto error = obstacle(place)) return answer(std::move(*error));
   const std::optional<TimePoint> due = entered.limit.count() == 0 ? std::nullopt : std::optional(now + entered.limit);
   const auto at = places_.try_emplace(std::move(place)).first;
-  at->second[member].push_back({std::move(entered.own), now, due, std::move(answer)});
+  at->second[member].push_back({std::move(entered.entry), std::move(entered.own), now, due, std::move(answer)});
   settle(at);
+}
+
+void Meetings::left(const NodeName& member, const MeetingEntryId& entry) {
+  for (auto at = places_.begin(); at != places_.end(); ++at) {
+    const auto named = at->second.find(member);
+    if (named == at->second.end()) continue;
+    std::deque<Entry>& waiting = named->second;
+    const auto found = std::ranges::find(waiting, entry, &Entry::id);
+    if (found == waiting.end()) continue;
+    const Answer answer = std::move(found->answer);
+    waiting.erase(found);
+    if (waiting.empty()) at->second.erase(named);
+    if (at->second.empty()) places_.erase(at);
+    return answer(given_up());
+  }
+  if (!up_.contains(member)) return;
+  std::deque<MeetingEntryId>& left = left_[member];  // it was answered, or has not come
+  left.push_back(entry);
+  if (left.size() > kLeftMax) left.pop_front();
+}
+
+/// Forgets it: an entry comes once.
+bool Meetings::left_before(const NodeName& member, const MeetingEntryId& entry) {
+  const auto named = left_.find(member);
+  if (named == left_.end() || std::erase(named->second, entry) == 0) return false;
+  if (named->second.empty()) left_.erase(named);
+  return true;
 }
 
 void Meetings::came(const NodeName& peer) {
@@ -32,6 +70,7 @@ void Meetings::came(const NodeName& peer) {
 void Meetings::gone(const NodeName& peer, const Error& why) {
   up_.erase(peer);
   gone_[peer] = why;
+  left_.erase(peer);
   std::vector<std::pair<Answer, Error>> failed;
   for (auto at = places_.begin(); at != places_.end();) {
     const auto current = at++;

@@ -2,7 +2,7 @@
 //
 // Members enter with what they bring; when all are there, all are answered. Each operation of each set of members is a
 // place of its own, where the n-th entry of one member meets the n-th of the others; so several threads may use one place
-// and nothing has to be counted across lives. Rules MB-5 to MB-7 of PROTOCOLS.md.
+// and nothing has to be counted across lives. Rules MB-5 to MB-8 of PROTOCOLS.md.
 #pragma once
 
 #include <compare>
@@ -29,11 +29,17 @@ class Meetings {
   /// Told exactly once: who met, or why they did not.
   using Answer = std::function<void(Result<msg::BarrierPassed>)>;
 
+  /// Entries of one member that left before they came, remembered at most; the oldest is forgotten first.
+  static constexpr std::size_t kLeftMax = 256;
+
   explicit Meetings(NodeName self) : up_{std::move(self)} {}
 
   /// `member` has come. Its answer is told at once if it was the last, if one of the others is gone and they are not to
   /// meet without, or if it cannot wait.
   void enter(TimePoint now, const NodeName& member, msg::BarrierEntered entered, Answer answer);
+
+  /// `member` gave its entry up. If it waits, it is told `cancelled`; if it has not come, it will be told so then.
+  void left(const NodeName& member, const MeetingEntryId& entry);
 
   void came(const NodeName& peer);
 
@@ -62,6 +68,7 @@ class Meetings {
     friend auto operator<=>(const Place&, const Place&) = default;
   };
   struct Entry {
+    MeetingEntryId id;
     msg::Contribution own;
     TimePoint came;
     std::optional<TimePoint> due;
@@ -75,11 +82,13 @@ class Meetings {
   [[nodiscard]] static std::vector<NodeName> missing_at(const Place& place, const Entries& entries);
   [[nodiscard]] static Error late(const Place& place, const std::vector<NodeName>& absent, Duration waited);
   [[nodiscard]] bool all_there(const Place& place, const Entries& entries) const;
+  [[nodiscard]] bool left_before(const NodeName& member, const MeetingEntryId& entry);
   void settle(Places::iterator at);
 
   std::set<NodeName> up_;
   std::map<NodeName, Error> gone_;  // why those who were up are not
   Places places_;
+  std::map<NodeName, std::deque<MeetingEntryId>> left_;  // of who is up; the oldest first
 };
 
 }  // namespace troupe::detail

@@ -70,11 +70,11 @@ std::optional<Error> wait_until(NodeCore& node, const MembershipActor& actor, Wa
 
 }  // namespace
 
-std::optional<Error> Membership::wait_for_members(std::size_t count, std::optional<TimePoint> due) {
+std::optional<Error> Membership::wait_for_members(std::size_t count, std::optional<TimePoint> due, Until until) {
   NodeCore& node = state_->node;
   Promise<void> reached(state_->home());
   Future<void> done = reached.future();
-  return wait_until(node, state_->actor, WaitForMembers{count, std::move(reached)}, std::move(done), due, [&] {
+  return wait_until(node, state_->actor, WaitForMembers{count, until, std::move(reached)}, std::move(done), due, [&] {
     Error error = node.error(ErrorCode::timeout, node.name(), "join", fmt::format("{} of {} nodes are there: {}",
                              members().size(), count, state_->present()));
     error.hint = "are the others started, with the same seed address and secret?";

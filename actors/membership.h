@@ -47,10 +47,18 @@ class Membership {
   /// Joins the cluster through the first node that is reached of those that listen at `seeds`.
   void join(std::vector<Seed> seeds, MemberPlace place);
 
-  /// Waits until `count` nodes (this one among them) are members and up and their ranks are known, at most until `due`. The Error says who is
-  /// there and what was refused: timeout, auth_failed, name_in_use, version_mismatch, peer_unreachable, peer_down,
-  /// bad_argument (a rank or world size that does not fit), resource_exhausted (the world is complete).
-  [[nodiscard]] std::optional<Error> wait_for_members(std::size_t count, std::optional<TimePoint> due);
+  /// What wait_for_members waits for.
+  enum class Until : std::uint8_t {
+    they_are_up,  ///< so many members live and are up at once, whoever else comes or dies meanwhile
+    we_are_in,    ///< and all are up that were there when this node was let in; the death of any member fails the wait
+  };
+
+  /// Waits until `count` nodes (this one among them) are members and up and their ranks are known, at most until `due`.
+  /// The Error says who is there and what was refused: timeout, auth_failed, name_in_use, version_mismatch,
+  /// peer_unreachable, peer_down, bad_argument (a rank or world size that does not fit), resource_exhausted (the world is
+  /// complete).
+  [[nodiscard]] std::optional<Error> wait_for_members(std::size_t count, std::optional<TimePoint> due,
+                                                      Until until = Until::they_are_up);
 
   /// Says that this node's program is done and waits until all living members have said so and nothing is under way
   /// anywhere, at most until `due`. Serves meanwhile. The Error names who is missing. No limit: ends when all are done.

@@ -9,6 +9,12 @@
 #include "actors/references.h"
 
 namespace troupe::detail {
+namespace {
+
+/// Before members that were active, or whose count did not come, are asked again.
+constexpr std::chrono::milliseconds kCountPause{20};
+
+}  // namespace
 
 void MembershipState::begin(NodeCore& node, caf::actor_addr self) {
   node_ = &node;
@@ -116,7 +122,11 @@ void MembershipState::peer_went(const Peer& peer, const Error& why) {
   if (known != up_.end() && known->second.incarnation == peer.incarnation) up_.erase(known);
   meetings_->gone(peer.name, why);
   if (roster_.remove(peer.name, peer.incarnation)) {  // others may come and go, or be refused, while we wait for the world
-    for (const WaitForMembers& wait : std::exchange(member_waits_, {})) wait.reached.complete(why);
+    std::erase_if(member_waits_, [&why](const WaitForMembers& wait) {
+      if (wait.until == Membership::Until::they_are_up) return false;
+      wait.reached.complete(why);
+      return true;
+    });
   }
   agreement_.gone(peer.name);
   if (ready_) tell_ready();
@@ -161,6 +171,8 @@ void MembershipState::word(Delivery& delivery) {
     agree();
   } else if (auto* entered = std::get_if<msg::BarrierEntered>(&delivery.message)) {
     enter_meeting(delivery, std::move(*entered));
+  } else if (const auto* left = std::get_if<msg::BarrierLeft>(&delivery.message)) {
+    meetings_->left(delivery.from, left->entry);
   } else if (delivery.answer.expected()) {
     delivery.answer.fail(node_->error(ErrorCode::protocol_violation, node_->name(), "membership", "not served by this node"));
   }
@@ -279,11 +291,14 @@ void MembershipState::wait_for_members(WaitForMembers& wait) {
 }
 
 void MembershipState::settle_members() {
-  if (!own_ || !awaited_.empty()) return;
-  const auto is_known = [this](const auto& peer) { return roster_.find(peer.first) != nullptr; };
-  const auto members = static_cast<std::size_t>(std::count_if(up_.begin(), up_.end(), is_known)) + 1;
-  const auto reached = [members](const WaitForMembers& wait) {
-    if (members < wait.count) return false;
+  if (!own_) return;
+  const auto is_member = [this](const auto& peer) {
+    const msg::Member* member = roster_.find(peer.first);
+    return member != nullptr && member->incarnation == peer.second.incarnation;
+  };
+  const auto members = static_cast<std::size_t>(std::count_if(up_.begin(), up_.end(), is_member)) + 1;
+  const auto reached = [&](const WaitForMembers& wait) {
+    if (members < wait.count || (wait.until == Membership::Until::we_are_in && !awaited_.empty())) return false;
     wait.reached.complete(Unit{});
     return true;
   };
@@ -317,37 +332,51 @@ void MembershipState::coordinate() {
     case ShutdownAgreement::Verdict::count:
       // Not at once after an idle round: an answer that is just being handed to its callback is counted nowhere.
       return agreement_.round() == 1 ? count_all() : count_after(std::chrono::milliseconds(1));
-    case ShutdownAgreement::Verdict::count_later: return count_after(std::chrono::milliseconds(20));
+    case ShutdownAgreement::Verdict::count_later: return count_after(kCountPause);
     case ShutdownAgreement::Verdict::agreed:
       for (const auto& [who, peer] : up_) node_->notify(who, "membership", msg::ShutdownAgreed{agreement_.round()});
       agree();
   }
 }
 
-void MembershipState::count_after(Duration pause) {
-  node_->clock().at(node_->clock().now() + pause, [node = node_->weak_from_this(), self_address = self_] {
+template <class Message>
+void MembershipState::send_after(Duration pause, Message message) {
+  node_->clock().at(node_->clock().now() + pause, [node = node_->weak_from_this(), self_address = self_, message] {
     const auto core = node.lock();
     const auto actor = caf::actor_cast<caf::strong_actor_ptr>(self_address);
-    if (core && actor) core->host().send(actor, CountAgain{});
+    if (core && actor) core->host().send(actor, message);
   });
 }
 
+void MembershipState::count_after(Duration pause) { send_after(pause, CountAgain{}); }
+
 void MembershipState::count_all() {
-  const std::uint64_t round = agreement_.round();
-  agreement_.counted(node_->name(), round, own_count());
-  for (const auto& [who, peer] : up_) {
-    ++counts_asked_;
-    node_->request({who, "membership", "shutdown", std::nullopt, msg::ShutdownCount{round}},
-                   [node = node_->weak_from_this(), self_address = self_, who = who](Result<msg::AnyMessage> answer) {
-                     const auto core = node.lock();
-                     const auto actor = caf::actor_cast<caf::strong_actor_ptr>(self_address);
-                     if (!core || !actor || !answer) return;  // a member that died is taken out by peer_went
-                     if (const auto* counted = std::get_if<msg::ShutdownCounted>(&answer.value())) {
-                       core->host().send(actor, MemberCounted{who, counted->round, {counted->active, counted->started}});
-                     }
-                   });
-  }
+  agreement_.counted(node_->name(), agreement_.round(), own_count());
+  for (const auto& [who, peer] : up_) ask_for_count(who);
   coordinate();
+}
+
+void MembershipState::ask_for_count(const NodeName& member) {
+  const std::uint64_t round = agreement_.round();
+  ++counts_asked_;
+  node_->request({member, "membership", "shutdown", std::nullopt, msg::ShutdownCount{round}},
+                 [node = node_->weak_from_this(), self_address = self_, member, round](Result<msg::AnyMessage> answer) {
+                   const auto core = node.lock();
+                   const auto actor = caf::actor_cast<caf::strong_actor_ptr>(self_address);
+                   if (!core || !actor) return;
+                   const auto* counted = answer ? std::get_if<msg::ShutdownCounted>(&answer.value()) : nullptr;
+                   if (counted == nullptr) return core->host().send(actor, CountRefused{member, round});
+                   core->host().send(actor, MemberCounted{member, counted->round, {counted->active, counted->started}});
+                 });
+}
+
+void MembershipState::count_refused(const CountRefused& refusal) {
+  // A member that died is taken out by peer_went.
+  if (up_.contains(refusal.member)) send_after(kCountPause, CountMember{refusal.member, refusal.round});
+}
+
+void MembershipState::count_member(const CountMember& again) {
+  if (again.round == agreement_.round() && up_.contains(again.member) && !agreed_) ask_for_count(again.member);
 }
 
 void MembershipState::counted(const MemberCounted& count) {
@@ -377,7 +406,8 @@ std::vector<NodeName> MembershipState::living() const {
 
 ShutdownAgreement::Count MembershipState::own_count() const {
   const NodeCounts counts = node_->counts();
-  return {counts.pending_requests + counts.served_calls + node_->executor().unfinished(), node_->requests_started() - counts_asked_};
+  return {counts.pending_requests + counts.served_calls + counts.waiting_calls + node_->executor().unfinished(),
+          node_->requests_started() - counts_asked_};
 }
 
 MembershipActor::behavior_type membership_actor(MembershipActor::stateful_pointer<MembershipState> self, NodeCore* node) {
@@ -395,6 +425,8 @@ MembershipActor::behavior_type membership_actor(MembershipActor::stateful_pointe
       [self](WaitForMembers& m) { self->state.wait_for_members(m); },
       [self](WaitForAgreement& m) { self->state.wait_for_agreement(m); },
       [self](const MemberCounted& m) { self->state.counted(m); },
+      [self](const CountRefused& m) { self->state.count_refused(m); },
+      [self](const CountMember& m) { self->state.count_member(m); },
       [self](const CountAgain&) { self->state.count_again(); },
       [self](const MeetingsDue&) { self->state.meetings_due(); },
       [self](const ListMeetings& m) { self->state.list_meetings(m); },

@@ -48,6 +48,7 @@ struct JoinFailed {
 };
 struct WaitForMembers {
   std::size_t count = 0;
+  Membership::Until until = Membership::Until::they_are_up;
   Promise<void> reached;
 };
 struct WaitForAgreement {
@@ -57,6 +58,16 @@ struct MemberCounted {
   NodeName member;
   std::uint64_t round = 0;
   ShutdownAgreement::Count count;
+};
+/// `member` has not been counted in `round`.
+struct CountRefused {
+  NodeName member;
+  std::uint64_t round = 0;
+};
+/// Ask `member` once more in `round`.
+struct CountMember {
+  NodeName member;
+  std::uint64_t round = 0;
 };
 struct CountAgain {};
 /// Somebody may have waited long enough at a meeting.
@@ -81,6 +92,8 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::JoinFailed)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::WaitForMembers)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::WaitForAgreement)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::MemberCounted)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::CountRefused)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::CountMember)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::CountAgain)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::MeetingsDue)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::ListMeetings)
@@ -100,6 +113,8 @@ using MembershipActor = caf::typed_actor<caf::reacts_to<MemberWord>,        //
                                          caf::reacts_to<WaitForMembers>,    //
                                          caf::reacts_to<WaitForAgreement>,  //
                                          caf::reacts_to<MemberCounted>,     //
+                                         caf::reacts_to<CountRefused>,      //
+                                         caf::reacts_to<CountMember>,       //
                                          caf::reacts_to<CountAgain>,        //
                                          caf::reacts_to<MeetingsDue>,       //
                                          caf::reacts_to<ListMeetings>,      //
@@ -122,6 +137,8 @@ class MembershipState {
   void wait_for_members(WaitForMembers& wait);
   void wait_for_agreement(WaitForAgreement& wait);
   void counted(const MemberCounted& count);
+  void count_refused(const CountRefused& refusal);
+  void count_member(const CountMember& again);
   void count_again() { count_all(); }
   void meetings_due();
   void list_meetings(const ListMeetings& question) const;
@@ -144,6 +161,10 @@ class MembershipState {
   void tell_ready();
   void count_all();
   void count_after(Duration pause);
+  void ask_for_count(const NodeName& member);
+  /// Sends this actor `message` after `pause`.
+  template <class Message>
+  void send_after(Duration pause, Message message);
   void settle_members();
   void coordinate();
   void agree();

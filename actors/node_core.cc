@@ -252,6 +252,7 @@ NodeCounts NodeCore::counts() const {
   NodeCounts counts;
   counts.pending_requests = actors_->pending_requests.load(std::memory_order_acquire);
   counts.served_calls = served_calls_.size();
+  counts.waiting_calls = waiting_calls_.size();
   counts.owned_values = references_->owned_values();
   counts.handles = references_->handles();
   counts.contexts = contexts_->size();
@@ -417,7 +418,7 @@ void NodeCore::dispatch(Delivery delivery) {
                                        ShardReleased>) {
           shards_->handle(std::move(delivery));
         } else if constexpr (is_one_of<M, MemberJoin, MemberList, MemberJoined, MemberLeft, ShutdownReady, ShutdownCount,
-                                       ShutdownAgreed, BarrierEntered>) {
+                                       ShutdownAgreed, BarrierEntered, BarrierLeft>) {
           membership_->handle(std::move(delivery));
         } else {
           spdlog::warn("[{}] dropped a {} from {}: it answers nothing that was asked", name_, M::kWord.name, delivery.from);

@@ -36,6 +36,7 @@
 #include "actors/source_location.h"
 #include "actors/survey.h"
 #include "actors/traffic.h"
+#include "actors/waiting_calls.h"
 #include "messages/all.h"
 #include "messages/envelope.h"
 
@@ -112,6 +113,7 @@ struct Delivery {
 struct NodeCounts {
   std::size_t pending_requests = 0;
   std::size_t served_calls = 0;
+  std::size_t waiting_calls = 0;
   std::size_t owned_values = 0;
   std::size_t handles = 0;
   std::size_t contexts = 0;
@@ -162,6 +164,7 @@ class NodeCore final : public std::enable_shared_from_this<NodeCore>, private Li
   [[nodiscard]] Lives& lives() { return lives_; }
   [[nodiscard]] const Lives& lives() const { return lives_; }
   [[nodiscard]] ServedCalls& served_calls() { return served_calls_; }
+  [[nodiscard]] WaitingCalls& waiting_calls() { return waiting_calls_; }
   [[nodiscard]] Traffic& traffic() { return traffic_; }
   [[nodiscard]] RetryBudgets& retry_budgets() { return retry_budgets_; }
   [[nodiscard]] DeviceMaps& device_maps() { return device_maps_; }
@@ -250,6 +253,7 @@ class NodeCore final : public std::enable_shared_from_this<NodeCore>, private Li
   Lives lives_;
   const Packing packing_;
   ServedCalls served_calls_;
+  WaitingCalls waiting_calls_;
   Traffic traffic_;
   RetryBudgets retry_budgets_;
   DeviceMaps device_maps_;

@@ -16,6 +16,7 @@ class Repetition final : public std::enable_shared_from_this<Repetition> {
         request_(std::move(request)),
         idempotency_(idempotency),
         policy_(policy),
+        active_(node_->waiting_calls().begin()),
         pause_(policy.pause),
         done_(std::move(done)) {}
 
@@ -43,6 +44,7 @@ class Repetition final : public std::enable_shared_from_this<Repetition> {
   const Request request_;
   const Idempotency idempotency_;
   const RetryPolicy policy_;
+  const WaitingCalls::Token active_;  // from the first attempt on, so that the call is never seen in neither state
   // One attempt or pause at a time touches these.
   int attempts_ = 0;
   Duration pause_;

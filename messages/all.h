@@ -20,7 +20,7 @@ using AnyMessage = std::variant<                                                
     ShardCreate, ShardCreated, ShardPrepare, ShardPrepared, ShardCommit, ShardAbort, ShardStep, ShardStepped,
     ShardQuery, ShardOutcome, ShardReleased,  //
     MemberJoin, MemberList, MemberJoined, MemberLeft, ShutdownReady, ShutdownCount, ShutdownCounted, ShutdownAgreed,
-    BarrierEntered, BarrierPassed>;
+    BarrierEntered, BarrierPassed, BarrierLeft>;
 
 /// Number, name and kind of the message that `message` holds.
 [[nodiscard]] const Word& word_of(const AnyMessage& message);

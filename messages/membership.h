@@ -145,6 +145,7 @@ struct Contribution {
 /// the others.
 struct BarrierEntered {
   static constexpr Word kWord{0x0509, "BarrierEntered", Kind::request};
+  MeetingEntryId entry;                ///< names it for BarrierLeft
   std::string operation;               ///< "barrier", "all_gather", "gather": what they meet for
   std::vector<NodeName> members;       ///< who meets, sorted
   NodeName receiver;                   ///< who gets what they bring; empty: everybody
@@ -153,7 +154,7 @@ struct BarrierEntered {
   Contribution own;
   template <class Archive>
   void serialize(Archive& ar) {
-    ar(operation, members, receiver, without_dead, limit, own);
+    ar(entry, operation, members, receiver, without_dead, limit, own);
   }
 };
 
@@ -165,6 +166,17 @@ struct BarrierPassed {
   template <class Archive>
   void serialize(Archive& ar) {
     ar(values, missing);
+  }
+};
+
+/// The sender gave `entry` up: it meets nobody. Notification, member -> the meeting's leader. Idempotent; before its entry
+/// it makes that leave when it comes, after the meeting it does nothing.
+struct BarrierLeft {
+  static constexpr Word kWord{0x050b, "BarrierLeft", Kind::notification};
+  MeetingEntryId entry;
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar(entry);
   }
 };
 

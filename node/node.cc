@@ -80,6 +80,7 @@ ShutdownReport Node::shutdown(Deadline deadline) {
   enter(NodePhase::leaving);
   const auto due = due_after(deadline);
   if (const auto error = core().membership().wait_for_agreement(due)) {
+    spdlog::warn("[{}] shuts down before the others: {}", name(), error->message);
     report.waited_for.push_back(error->message);
     for (std::string& line : core().oldest_requests()) report.waited_for.push_back(std::move(line));
   }

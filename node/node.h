@@ -144,11 +144,13 @@ class Node final : public Scope {
   /// of any member is noticed, and the rest go on without it. Throws RemoteError with why this node ended before.
   void serve();
 
-  /// Ends the node together with the others: waits until every living member is done and nothing is under way, at most
-  /// until `deadline`, then stops. The report names what it still waited for. A second call returns at once.
+  /// Ends the node together with the others: waits, and serves, until every living member has called serve or shutdown
+  /// and nothing is under way, then stops. Without a deadline it waits as long as the others' programs go on, and takes
+  /// the end of any member into account. At `deadline` it leaves all the same: the log and the report name the nodes that
+  /// it leaves and what was under way. A second call returns at once.
   /// Throws, when all that is done, RemoteError if the node has failed, with the cause; std::logic_error if the program
   /// still holds references and NodeOptions::leaks says so.
-  ShutdownReport shutdown(Deadline deadline = std::chrono::seconds(10));
+  ShutdownReport shutdown(Deadline deadline = Deadline::while_peer_lives());
 
   /// Ends this node now; peers see it go.
   ShutdownReport stop();

@@ -213,7 +213,7 @@ Node Node::join(NodeOptions options, FunctionRegistry functions) {
   } else {
     membership.join(seeds, place);
   }
-  if (const auto error = membership.wait_for_members(count, due)) throw RemoteError(*error);
+  if (const auto error = membership.wait_for_members(count, due, detail::Membership::Until::we_are_in)) throw RemoteError(*error);
   node.core().release_calls();
   if (file && !seeds.empty()) {
     if (const auto added = file->add(self, due); !added) spdlog::warn("[{}] {}", options.name, added.error().message);

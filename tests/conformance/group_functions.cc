@@ -5,6 +5,7 @@
 
 #include "actors/group.h"
 #include "actors/membership.h"
+#include "actors/survey.h"
 #include "tensor/ops.h"
 
 namespace troupe::testing {
@@ -79,6 +80,13 @@ std::string wait_at_barrier(Scope& scope, const std::vector<NodeName>& members, 
   return text;
 }
 
+std::int64_t meetings_here(Scope& scope) {
+  const detail::NodeCore& node = *scope.state().node;
+  detail::Survey<OpenMeeting> survey(node.future_home());
+  node.membership().list_meetings(survey.form());
+  return std::ssize(survey.wait(std::chrono::seconds(5)).answers);
+}
+
 FunctionRegistry with_group_functions(const FunctionRegistry& functions) {
   return functions.with({{"fail_on_name", &fail_on_name},
                          {"fail_or_wait", &fail_or_wait},
@@ -94,6 +102,7 @@ FunctionRegistry with_group_functions(const FunctionRegistry& functions) {
                          {"gather_within", &gather_within},
                          {"pass_barriers", &pass_barriers},
                          {"wait_at_barrier", &wait_at_barrier},
+                         {"meetings_here", &meetings_here},
                          {"where everywhere", tree_call<&where>},
                          {"sum_of everywhere", tree_call<&sum_of>},
                          {"fail_on_name everywhere", tree_call<&fail_on_name>},

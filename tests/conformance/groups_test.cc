@@ -286,6 +286,22 @@ void await_entered(TestCluster& cluster, const NodeName& name) {
   cluster.await(name, [](const Counts& counts) { return counts.pending_requests == 1; });
 }
 
+BOOST_AUTO_TEST_CASE(barrier_that_was_cancelled_meets_nobody) {
+  TestCluster cluster({"p1", "p2"});
+  Node& trainer = cluster.trainer();
+  const Names members{"p1", "p2"};
+  const auto given_up = trainer.rpc_async("p2", &wait_at_barrier, members, false);
+  await_entered(cluster, "p2");
+  BOOST_TEST(given_up.cancel());
+  const auto due = std::chrono::steady_clock::now() + 10s;
+  while (trainer.rpc_sync("p1", &meetings_here) > 0) BOOST_REQUIRE(std::chrono::steady_clock::now() < due);
+  const auto first = trainer.rpc_async("p1", &wait_at_barrier, members, false);
+  await_entered(cluster, "p1");
+  const auto second = trainer.rpc_async("p2", &wait_at_barrier, members, false);
+  BOOST_TEST(first.get().empty());
+  BOOST_TEST(second.get().empty());
+}
+
 BOOST_AUTO_TEST_CASE(death_of_a_member_ends_the_barrier_of_a_group_that_fails_fast) {
   TestCluster cluster({"p1", "p2", "p3"});
   Node& trainer = cluster.trainer();

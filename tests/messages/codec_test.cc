@@ -153,7 +153,7 @@ BOOST_AUTO_TEST_CASE(what_exceeds_a_limit_is_neither_sent_nor_accepted) {
     BOOST_TEST(refused.error().message == out);
     BOOST_TEST(decode(encode({}, message).value(), limits).error().message == in);
   };
-  check(BarrierEntered{"epoch", {}, {}, false, {}, {}}, {.text_bytes_max = 4}, "[encode] text of 5 bytes: at most 4 travel",
+  check(BarrierEntered{{}, "epoch", {}, {}, false, {}, {}}, {.text_bytes_max = 4}, "[encode] text of 5 bytes: at most 4 travel",
         "[decode] text of 5 bytes: at most 4 allowed");
   check(ShutdownCount{1}, {.body_bytes_max = 7}, "[encode] bytes in a message without its tensors: 8, at most 7",
         "[decode] body of 8 bytes, at most 7");

@@ -113,8 +113,9 @@ std::vector<AnyMessage> membership_messages() {
       ShutdownCount{2},
       ShutdownCounted{2, 3, 40},
       ShutdownAgreed{2},
-      BarrierEntered{"gather", {"ps0", "trainer"}, "ps0", true, std::chrono::microseconds(1500), brought},
+      BarrierEntered{id<MeetingEntryId>(31), "gather", {"ps0", "trainer"}, "ps0", true, std::chrono::microseconds(1500), brought},
       BarrierPassed{{{"ps0", brought}}, {{"trainer", sample_error()}}},
+      BarrierLeft{id<MeetingEntryId>(31)},
   };
 }
 
