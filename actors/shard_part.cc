@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <stdexcept>
+#include <algorithm>
+#include <iterator>
+#include <new>
+#include <type_traits>
 #include <unordered_set>
 #include <utility>
 
@@ -20,10 +23,31 @@ Error step_error(ErrorCode code, std::string message) {
   return error;
 }
 
+Error aborted(const StepId& step) {
+  return step_error(ErrorCode::step_not_applied, fmt::format("step {} was aborted", step.text()));
+}
+
+Error too_many() {
+  return step_error(ErrorCode::resource_exhausted,
+                    fmt::format("{} steps have an outcome that their optimizer does not know", StepLedger::kStepsMax));
+}
+
+/// What `work` returns, or why it could not be done.
+template <class Work>
+std::invoke_result_t<Work> tried(Work work) {
+  try {
+    return work();
+  } catch (const TensorError& error) {
+    return step_error(ErrorCode::bad_argument, error.what());
+  } catch (const std::bad_alloc&) {
+    return step_error(ErrorCode::resource_exhausted, "no memory for the second buffers of the parameters");
+  }
+}
+
 }  // namespace
 
-ShardPart::ShardPart(std::unique_ptr<optim::Optimizer> rule, std::vector<Variable> parameters)
-    : rule_(std::move(rule)), parameters_(std::move(parameters)), buffers_(parameters_.size()) {
+ShardPart::ShardPart(NodeLife self, std::unique_ptr<optim::Optimizer> rule, std::vector<Variable> parameters)
+    : rule_(std::move(rule)), parameters_(std::move(parameters)), buffers_(parameters_.size()), ledger_(std::move(self)) {
   std::unordered_set<const void*> seen;
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     const Variable& parameter = parameters_[i];
@@ -34,72 +58,110 @@ ShardPart::ShardPart(std::unique_ptr<optim::Optimizer> rule, std::vector<Variabl
   }
 }
 
-Result<msg::ShardPrepared> ShardPart::prepare(const StepId& step, const Gradients& gradients) {
-  if (const auto done = done_.find(step); done != done_.end()) {
-    if (done->second.state == msg::StepState::applied) return msg::ShardPrepared{step, 0};
-    return step_error(ErrorCode::step_not_applied, fmt::format("step {} was aborted", step.text()));
+Result<msg::ShardPrepared> ShardPart::prepare(const StepId& step, const Gradients& gradients, std::vector<NodeLife> owners) {
+  switch (ledger_.state(step)) {
+    case msg::StepState::applied: return msg::ShardPrepared{step, 0};
+    case msg::StepState::aborted: return aborted(step);
+    case msg::StepState::prepared: return msg::ShardPrepared{step, open_.at(step).updated};
+    case msg::StepState::unknown: break;
   }
-  if (const auto open = open_.find(step); open != open_.end()) return msg::ShardPrepared{step, open->second.updated};
-  try {
+  if (ledger_.full()) return too_many();
+  return tried([&]() -> Result<msg::ShardPrepared> {
     drop_ready();
     compute(step, gradients);
-  } catch (const TensorError& error) {
-    return step_error(ErrorCode::bad_argument, error.what());
-  } catch (const std::bad_alloc&) {
-    return step_error(ErrorCode::resource_exhausted, "no memory for the second buffers of the parameters");
-  }
-  const std::uint64_t updated = ready_->updates.size();
-  open_.emplace(step, Open{gradients, updated});
-  return msg::ShardPrepared{step, updated};
+    const std::uint64_t updated = ready_->updates.size();
+    ledger_.prepared(step, std::move(owners));
+    try {
+      open_.emplace(step, Open{gradients, updated});
+    } catch (...) {
+      ledger_.forget(step);
+      throw;
+    }
+    return msg::ShardPrepared{step, updated};
+  });
 }
 
 Result<msg::ShardStepped> ShardPart::commit(const StepId& step) {
-  if (const auto done = done_.find(step); done != done_.end()) {
-    if (done->second.state == msg::StepState::applied) return msg::ShardStepped{step, done->second.version};
-    return step_error(ErrorCode::step_not_applied, fmt::format("step {} was aborted", step.text()));
+  switch (ledger_.state(step)) {
+    case msg::StepState::applied: return msg::ShardStepped{step, ledger_.version(step)};
+    case msg::StepState::aborted: return aborted(step);
+    case msg::StepState::prepared: break;
+    case msg::StepState::unknown:
+      return step_error(ErrorCode::step_not_applied, fmt::format("step {} was not prepared", step.text()));
   }
-  auto open = open_.extract(step);
-  if (open.empty()) return step_error(ErrorCode::step_not_applied, fmt::format("step {} was not prepared", step.text()));
-  return apply(step, open.mapped().gradients);
+  const auto open = open_.find(step);
+  auto stepped = apply(step, open->second.gradients);
+  if (stepped) open_.erase(open);
+  return stepped;
 }
 
 Result<msg::ShardStepped> ShardPart::step(const StepId& step, const Gradients& gradients) {
-  if (done_.contains(step) || open_.contains(step)) return commit(step);
-  return apply(step, gradients);
+  if (ledger_.state(step) != msg::StepState::unknown) return commit(step);
+  if (ledger_.full()) return too_many();
+  // Its place is there before anything changes: afterwards nothing may fail.
+  auto stepped = tried([&]() -> Result<msg::ShardStepped> {
+    ledger_.prepared(step, {});
+    return apply(step, gradients);
+  });
+  if (!stepped) ledger_.forget(step);
+  return stepped;
 }
 
 void ShardPart::abort(const StepId& step) {
-  if (done_.contains(step)) return;
-  open_.erase(step);
-  if (ready_ && ready_->step == step) drop_ready();
-  finish(step, msg::StepState::aborted);
+  ledger_.aborted(step);
+  if (ledger_.state(step) != msg::StepState::applied) give_back(step);
 }
 
-msg::ShardOutcome ShardPart::outcome(const StepId& step) const {
-  if (const auto done = done_.find(step); done != done_.end()) return {step, done->second.state, version_};
-  return {step, open_.contains(step) ? msg::StepState::prepared : msg::StepState::unknown, version_};
+ShardPart::Words ShardPart::go_on() {
+  Words words;
+  for (bool changed = true; std::exchange(changed, false);) {
+    StepLedger::Todo todo = ledger_.todo();
+    for (const StepId& step : todo.abort) give_back(step);
+    words.again = false;
+    for (const StepId& step : todo.apply) {
+      const bool applied = commit(step).ok();
+      changed |= applied;
+      words.changed |= applied;
+      words.again |= !applied;
+    }
+    std::ranges::move(todo.questions, std::back_inserter(words.questions));
+    for (StepLedger::Answer& answer : todo.answers) {
+      words.answers.emplace_back(std::move(answer.asker), msg::ShardOutcome{answer.step, answer.state, version_});
+    }
+  }
+  return words;
+}
+
+/// What was prepared for it.
+void ShardPart::give_back(const StepId& step) {
+  open_.erase(step);
+  if (ready_ && ready_->step == step) drop_ready();
 }
 
 Result<msg::ShardStepped> ShardPart::apply(const StepId& step, const Gradients& gradients) {
-  try {
+  return tried([&]() -> Result<msg::ShardStepped> {
     if (!ready_ || ready_->step != step || !is_current(*ready_)) {
       drop_ready();
       compute(step, gradients);
     }
-  } catch (const TensorError& error) {
-    return step_error(ErrorCode::bad_argument, error.what());
-  } catch (const std::bad_alloc&) {
-    return step_error(ErrorCode::resource_exhausted, "no memory for the second buffers of the parameters");
-  }
-  for (optim::ParameterUpdate& update : ready_->updates) {
-    parameters_[update.index].set_value(update.next);
-    keep(std::move(update.current), update.next, update);
+    make_visible(step);
+    return msg::ShardStepped{step, version_};
+  });
+}
+
+/// All or nothing: a value that does not fit, because it was converted a moment ago, leaves all others as they are.
+void ShardPart::make_visible(const StepId& step) {
+  std::size_t set = 0;
+  try {
+    for (; set < ready_->updates.size(); ++set) parameters_[ready_->updates[set].index].set_value(ready_->updates[set].next);
+  } catch (...) {
+    while (set-- > 0) parameters_[ready_->updates[set].index].set_value(ready_->updates[set].current);
+    throw;
   }
   rule_->commit();
+  ledger_.applied(step, ++version_);
+  for (optim::ParameterUpdate& update : ready_->updates) keep(std::move(update.current), update.next, update);
   ready_.reset();
-  ++version_;
-  finish(step, msg::StepState::applied);
-  return msg::ShardStepped{step, version_};
 }
 
 void ShardPart::compute(const StepId& step, const Gradients& gradients) {
@@ -127,11 +189,15 @@ void ShardPart::drop_ready() {
   rule_->rollback();
 }
 
-void ShardPart::keep(Tensor memory, const Tensor& present, const optim::ParameterUpdate& update) {
-  if (update.rows.defined()) {
-    buffers_.give(update.index, std::move(memory), present, update.rows);
-  } else {
-    buffers_.give(update.index, std::move(memory));
+void ShardPart::keep(Tensor memory, const Tensor& present, const optim::ParameterUpdate& update) noexcept {
+  try {
+    if (update.rows.defined()) {
+      buffers_.give(update.index, std::move(memory), present, update.rows);
+    } else {
+      buffers_.give(update.index, std::move(memory));
+    }
+  } catch (const std::bad_alloc&) {
+    // The next step takes memory of its own.
   }
 }
 
@@ -140,14 +206,6 @@ bool ShardPart::is_current(const Ready& ready) const {
     if (!parameters_[update.index].value().storage().same_as(update.current.storage())) return false;
   }
   return true;
-}
-
-void ShardPart::finish(const StepId& step, msg::StepState state) {
-  done_.emplace(step, Done{state, version_});
-  done_order_.push_back(step);
-  if (done_order_.size() <= kStepsMax) return;
-  done_.erase(done_order_.front());
-  done_order_.pop_front();
 }
 
 }  // namespace troupe::detail

@@ -10,6 +10,13 @@
 #include "actors/shard_actor.h"
 
 namespace troupe::detail {
+namespace {
+
+bool is_of(const OptimizerId& optimizer, const NodeName& name, Incarnation incarnation) {
+  return optimizer.creator == name && optimizer.incarnation == incarnation.low;
+}
+
+}  // namespace
 
 class Shards::Directory {
  public:
@@ -51,19 +58,18 @@ void Shards::handle(Delivery delivery) {
       },
       delivery.message);
   if (!optimizer) return;
-  ShardActor actor;
-  if (std::holds_alternative<msg::ShardCreate>(delivery.message)) {
-    actor = directory_->actors().enter(*optimizer).actor;
-  } else if (std::holds_alternative<msg::ShardReleased>(delivery.message)) {
-    actor = directory_->actors().end(*optimizer);
-  } else {
-    actor = directory_->actors().find(*optimizer);
+  const NodeCore& node = directory_->node();
+  if (!std::holds_alternative<msg::ShardQuery>(delivery.message) && !is_of(*optimizer, delivery.from, delivery.incarnation)) {
+    return delivery.answer.fail(node.error(ErrorCode::protocol_violation, node.name(), "step",
+                                           fmt::format("optimizer {} is not of {}", optimizer->text(), delivery.from)));
   }
+  const bool creates = std::holds_alternative<msg::ShardCreate>(delivery.message);
+  auto& actors = directory_->actors();
+  const ShardActor actor = creates ? actors.enter(*optimizer).actor : actors.find(*optimizer);
   if (actor) return directory_->send(actor, ShardWordCame{std::move(delivery)});
   if (const auto* query = std::get_if<msg::ShardQuery>(&delivery.message)) {
     return delivery.answer.answer(msg::ShardOutcome{query->step, msg::StepState::unknown, 0});
   }
-  const NodeCore& node = directory_->node();
   Error error = node.error(ErrorCode::step_not_applied, node.name(), "step",
                            fmt::format("optimizer {} has no shard on {}", optimizer->text(), node.name()));
   error.execution = Execution::never;
@@ -71,9 +77,9 @@ void Shards::handle(Delivery delivery) {
 }
 
 void Shards::peer_down(const Peer& peer, const Error& why) {
-  for (const auto& [id, actor] : directory_->actors().end_created_by({peer.name, peer.incarnation})) {
-    directory_->send(actor, StopShard{why});
-  }
+  const NodeLife life{peer.name, peer.incarnation};
+  directory_->actors().creator_gone(life);
+  for (const ShardActor& actor : directory_->actors().created_by(life)) directory_->send(actor, DriverGone{why});
 }
 
 void Shards::stop(const Error& why) {
@@ -85,6 +91,24 @@ std::size_t Shards::size() const { return directory_->actors().size(); }
 
 void Shards::found(const OptimizerId& optimizer, Result<std::vector<Variable>> parameters) {
   directory_->send(directory_->actors().find(optimizer), ParametersFound{std::move(parameters)});
+}
+
+void Shards::answered(const OptimizerId& optimizer, OwnerAnswered answer) {
+  directory_->send(directory_->actors().find(optimizer), std::move(answer));
+}
+
+void Shards::try_again(const OptimizerId& optimizer, std::optional<StepLedger::Question> question, Duration pause) {
+  NodeCore& node = directory_->node();
+  node.clock().at(node.clock().now() + pause, [weak = node.weak_from_this(), optimizer, question = std::move(question)] {
+    const auto core = weak.lock();
+    if (!core) return;
+    Directory& directory = *core->shards().directory_;
+    directory.send(directory.actors().find(optimizer), TryAgain{question});
+  });
+}
+
+void Shards::over(const OptimizerId& optimizer) {
+  directory_->send(directory_->actors().end(optimizer), StopShard{});
 }
 
 }  // namespace troupe::detail

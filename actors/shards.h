@@ -3,12 +3,16 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "actors/node_core.h"
+#include "actors/step_ledger.h"
 #include "autograd/variable.h"
 
 namespace troupe::detail {
+
+struct OwnerAnswered;
 
 /// Thread rule: any thread may call any member; none blocks.
 class Shards {
@@ -21,7 +25,7 @@ class Shards {
   /// Everything named Shard.
   void handle(Delivery delivery);
 
-  /// Ends the shards of optimizers that lived there.
+  /// The shards of optimizers that lived there end, as soon as no other owner needs to know of a step.
   void peer_down(const Peer& peer, const Error& why);
 
   /// Fails what waits, ends all shards and refuses new ones.
@@ -30,8 +34,15 @@ class Shards {
   /// Shards that are alive here.
   [[nodiscard]] std::size_t size() const;
 
-  /// For a shard actor: the parameters it asked for.
+  // For shard actors. Ignored if the shard has ended.
+  /// The parameters that it asked for.
   void found(const OptimizerId& optimizer, Result<std::vector<Variable>> parameters);
+  /// What another owner answered.
+  void answered(const OptimizerId& optimizer, OwnerAnswered answer);
+  /// After `pause`, asks the question, or applies what was decided.
+  void try_again(const OptimizerId& optimizer, std::optional<StepLedger::Question> question, Duration pause);
+  /// Nobody needs the shard any more.
+  void over(const OptimizerId& optimizer);
 
  private:
   class Directory;

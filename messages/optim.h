@@ -1,5 +1,6 @@
 // Updating parameters where they live: the words between a DistOptimizer and its shards, one per owner of parameters.
 // Atomic steps: ShardPrepare to all, then ShardCommit to all or ShardAbort to all. Hogwild steps: ShardStep to each.
+// When the optimizer's node dies, its shards ask each other what became of the steps under way: ShardQuery.
 #pragma once
 
 #include <cstddef>
@@ -30,9 +31,21 @@ struct ShardCreate {
 struct ShardCreated {
   static constexpr Word kWord{0x0402, "ShardCreated", Kind::reply};
   OptimizerId optimizer;
+  Incarnation incarnation;  ///< of the shard's node
   template <class Archive>
   void serialize(Archive& ar) {
-    ar(optimizer);
+    ar(optimizer, incarnation);
+  }
+};
+
+/// One owner of parameters that takes part in a step: a life, whose successor knows nothing of it.
+struct StepOwner {
+  NodeName name;
+  Incarnation incarnation;
+  friend auto operator<=>(const StepOwner&, const StepOwner&) = default;
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar(name, incarnation);
   }
 };
 
@@ -43,9 +56,11 @@ struct ShardPrepare {
   OptimizerId optimizer;
   StepId step;
   ContextId context;
+  std::vector<StepOwner> owners;  ///< all that take the step, the receiver among them; by name
+  std::uint64_t settled = 0;      ///< the optimizer knows what became of all its steps with a lower serial: forget them
   template <class Archive>
   void serialize(Archive& ar) {
-    ar(optimizer, step, context);
+    ar(optimizer, step, context, owners, settled);
   }
 };
 
@@ -61,14 +76,15 @@ struct ShardPrepared {
 };
 
 /// Make the prepared update visible. Request, optimizer -> shard; answered by ShardStepped. Idempotent by `step`: a
-/// second one is answered again and applies nothing.
+/// second one is answered again and applies nothing. If it fails, the update stays prepared and the request is repeated.
 struct ShardCommit {
   static constexpr Word kWord{0x0405, "ShardCommit", Kind::request};
   OptimizerId optimizer;
   StepId step;
+  std::uint64_t settled = 0;  ///< as in ShardPrepare
   template <class Archive>
   void serialize(Archive& ar) {
-    ar(optimizer, step);
+    ar(optimizer, step, settled);
   }
 };
 
@@ -91,9 +107,10 @@ struct ShardStep {
   OptimizerId optimizer;
   StepId step;
   ContextId context;
+  std::uint64_t settled = 0;  ///< as in ShardPrepare
   template <class Archive>
   void serialize(Archive& ar) {
-    ar(optimizer, step, context);
+    ar(optimizer, step, context, settled);
   }
 };
 
@@ -108,19 +125,21 @@ struct ShardStepped {
   }
 };
 
-/// What became of `step`? Request, a survivor of a failed step -> shard; answered by ShardOutcome. Idempotent.
+/// What a shard knows of a step.
+enum class StepState : std::uint8_t { unknown = 0, prepared = 1, applied = 2, aborted = 3 };
+
+/// What became of `step`? Request, shard -> the shard of another owner of the step; answered by ShardOutcome, perhaps
+/// later: rules SH-8 to SH-11. From anybody else `own` is `unknown`, and the answer comes at once. Idempotent.
 struct ShardQuery {
   static constexpr Word kWord{0x0409, "ShardQuery", Kind::request};
   OptimizerId optimizer;
   StepId step;
+  StepState own = StepState::unknown;  ///< what the sender knows
   template <class Archive>
   void serialize(Archive& ar) {
-    ar(optimizer, step);
+    ar(optimizer, step, own);
   }
 };
-
-/// What a shard knows of a step.
-enum class StepState : std::uint8_t { unknown = 0, prepared = 1, applied = 2, aborted = 3 };
 
 /// Reply to ShardQuery, shard -> whoever asked.
 struct ShardOutcome {
@@ -134,13 +153,15 @@ struct ShardOutcome {
   }
 };
 
-/// The last handle of `optimizer` is gone: end its shard. Notification, optimizer -> shard. Idempotent.
+/// The last handle of `optimizer` is gone: end its shard, as soon as no other owner needs to know what became of a step.
+/// Notification, optimizer -> shard. Idempotent.
 struct ShardReleased {
   static constexpr Word kWord{0x040b, "ShardReleased", Kind::notification};
   OptimizerId optimizer;
+  std::uint64_t settled = 0;  ///< as in ShardPrepare
   template <class Archive>
   void serialize(Archive& ar) {
-    ar(optimizer);
+    ar(optimizer, settled);
   }
 };
 

@@ -1,7 +1,7 @@
 // The actors of one kind on one node, found by id.
 //
 // An actor rests on lives of other nodes: on its creator's, on those of its users. When a life ends, `Lives` knows it first;
-// then `end_created_by` and `all` say which actors are to be told. Under the same lock an actor is made only while its
+// then `end_created_by`, `created_by` and `all` say which actors are to be told. Under the same lock an actor is made only while its
 // creator's life is not over: so each actor is either told of the death or never made. Who brings a later user looks at
 // `Lives` again once the actor knows of it, and tells the actor itself if that life is over by then.
 #pragma once
@@ -99,6 +99,16 @@ class ActorDirectory {
   void creator_gone(const NodeLife& life) {
     std::lock_guard lock(mutex_);
     ended_.drop_creator(life);
+  }
+
+  /// Those that the life created; they stay.
+  [[nodiscard]] std::vector<Handle> created_by(const NodeLife& life) const {
+    std::vector<Handle> created;
+    std::lock_guard lock(mutex_);
+    for (const auto& [id, actor] : actors_) {
+      if (id.creator == life.name && id.incarnation == life.incarnation.low) created.push_back(actor);
+    }
+    return created;
   }
 
   [[nodiscard]] std::vector<Handle> all() const {

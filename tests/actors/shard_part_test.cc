@@ -2,9 +2,16 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <limits>
+#include <memory>
+#include <new>
+#include <optional>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -15,11 +22,16 @@
 #include "optim/sgd.h"
 #include "tensor/create.h"
 #include "tensor/error.h"
+#include "tensor/update.h"
 
 namespace troupe::testing {
 namespace {
 
 using detail::ShardPart;
+
+const NodeLife kSelf{"ps0", {1, 1}};
+const NodeLife kOther{"ps1", {2, 2}};
+const std::vector<NodeLife> kOwners{kSelf, kOther};
 
 StepId step_id(std::uint64_t serial) { return {"trainer", 7, serial}; }
 
@@ -27,7 +39,7 @@ StepId step_id(std::uint64_t serial) { return {"trainer", 7, serial}; }
 struct Fixture {
   Variable a{full({2}, 1.0), RequiresGrad::yes};
   Variable b{full({2}, 1.0), RequiresGrad::yes};
-  ShardPart shard{std::make_unique<optim::Sgd>(optim::SgdOptions{.lr = 0.5}), {a, b}};
+  ShardPart shard{kSelf, std::make_unique<optim::Sgd>(optim::SgdOptions{.lr = 0.5}), {a, b}};
 
   /// Gradient `value` for `a` alone.
   [[nodiscard]] Gradients gradients(double value) const {
@@ -131,7 +143,7 @@ BOOST_AUTO_TEST_CASE(a_gradient_that_does_not_fit_fails_the_step_and_not_the_nex
 }
 
 BOOST_AUTO_TEST_CASE(momentum_of_an_aborted_step_leaves_no_trace) {
-  ShardPart with_momentum(std::make_unique<optim::Sgd>(optim::SgdOptions{.lr = 1.0, .momentum = 0.5}), {a, b});
+  ShardPart with_momentum(kSelf, std::make_unique<optim::Sgd>(optim::SgdOptions{.lr = 1.0, .momentum = 0.5}), {a, b});
   BOOST_TEST(with_momentum.prepare(step_id(1), gradients(100.0)).ok());
   with_momentum.abort(step_id(1));
   BOOST_TEST(with_momentum.step(step_id(2), gradients(1.0)).ok());
@@ -147,8 +159,8 @@ BOOST_AUTO_TEST_CASE(rows_or_tensors_the_bits_are_the_same_whatever_became_of_th
         detail::rule_of(optim::AdamOptions{.lr = 0.5})}) {
     const Variable table(arange(0.0, 10.0, 1.0).view({5, 2}), RequiresGrad::yes);
     const Variable other(table.value().clone(), RequiresGrad::yes);
-    ShardPart by_rows(detail::make_rule(rule).value(), {table});
-    ShardPart by_tensors(detail::make_rule(rule).value(), {other});
+    ShardPart by_rows(kSelf, detail::make_rule(rule).value(), {table});
+    ShardPart by_tensors(kSelf, detail::make_rule(rule).value(), {other});
     for (std::uint64_t k = 0; k < 3 * touched.size(); ++k) {
       const Gradients rows = of_rows(table, touched[k % touched.size()]);
       Gradients tensor;
@@ -170,7 +182,7 @@ BOOST_AUTO_TEST_CASE(rows_or_tensors_the_bits_are_the_same_whatever_became_of_th
 
 BOOST_AUTO_TEST_CASE(a_step_by_rows_touches_no_others_in_either_buffer) {
   const Variable table(zeros({4, 1}), RequiresGrad::yes);
-  ShardPart of_table(std::make_unique<optim::Sgd>(optim::SgdOptions{.lr = 0.5}), {table});
+  ShardPart of_table(kSelf, std::make_unique<optim::Sgd>(optim::SgdOptions{.lr = 0.5}), {table});
   auto* const memory = reinterpret_cast<float*>(const_cast<std::byte*>(table.value().bytes()));
   BOOST_TEST(of_table.step(step_id(1), of_rows(table, {3, 1})).ok());
   memory[0] = 7.0F;  // past the tensor, which is the second buffer now
@@ -180,15 +192,109 @@ BOOST_AUTO_TEST_CASE(a_step_by_rows_touches_no_others_in_either_buffer) {
   BOOST_TEST(same_bytes(table.value(), from_values<float>({7.0F, -0.5F, -0.5F, -0.5F}, {4, 1})));
 }
 
-BOOST_AUTO_TEST_CASE(memory_of_finished_steps_is_bounded) {
-  for (std::uint64_t serial = 1; serial <= ShardPart::kStepsMax + 1; ++serial) shard.abort(step_id(serial));
-  BOOST_TEST((shard.outcome(step_id(1)).state == msg::StepState::unknown));
-  BOOST_TEST((shard.outcome(step_id(2)).state == msg::StepState::aborted));
+/// SGD that has no memory when it is told so.
+class Starving final : public optim::Optimizer {
+ public:
+  Starving() : Optimizer({}) {}
+  [[nodiscard]] std::string_view name() const noexcept override { return "starving"; }
+  [[nodiscard]] double lr() const noexcept override { return 0.5; }
+  void set_lr(double /*lr*/) override {}
+  [[nodiscard]] double momentum() const noexcept override { return 0.0; }
+  void set_momentum(double /*momentum*/) override {}
+  bool starves = false;
+
+ protected:
+  [[nodiscard]] UpdateFormula formula(std::int64_t /*step*/) const override {
+    if (starves) throw std::bad_alloc();
+    return SgdFormula{.rate = 0.5};
+  }
+  [[nodiscard]] std::vector<std::pair<std::string, double>> named_options() const override { return {}; }
+  [[nodiscard]] bool maximizes() const noexcept override { return false; }
+};
+
+BOOST_AUTO_TEST_CASE(a_commit_that_fails_keeps_the_step_prepared_and_a_later_one_applies_it) {
+  auto rule = std::make_unique<Starving>();
+  Starving& starving = *rule;
+  ShardPart short_of_memory(kSelf, std::move(rule), {a, b});
+  BOOST_TEST(short_of_memory.prepare(step_id(1), gradients(1.0), kOwners).ok());
+  BOOST_TEST(short_of_memory.prepare(step_id(2), gradients(2.0), kOwners).ok());  // takes the second buffers
+  starving.starves = true;
+  BOOST_TEST((short_of_memory.commit(step_id(1)).error().code == ErrorCode::resource_exhausted));
+  BOOST_TEST((short_of_memory.outcome(step_id(1)).state == msg::StepState::prepared));
+  BOOST_TEST((short_of_memory.step(step_id(3), gradients(1.0)).error().code == ErrorCode::resource_exhausted));
+  BOOST_TEST((short_of_memory.outcome(step_id(3)).state == msg::StepState::unknown));
+  BOOST_TEST(first(a) == 1.0F);
+  starving.starves = false;
+  BOOST_TEST(short_of_memory.commit(step_id(1)).value().version == 1U);
+  BOOST_TEST(first(a) == 0.5F);  // 1 - 0.5 * 1
+  BOOST_TEST(short_of_memory.commit(step_id(2)).ok());
+  BOOST_TEST(first(a) == -0.5F);  // 0.5 - 0.5 * 2
+}
+
+BOOST_AUTO_TEST_CASE(what_another_owner_has_applied_is_applied_here_when_the_driver_is_gone, *boost::unit_test::label("fault-F29")) {
+  auto rule = std::make_unique<Starving>();
+  Starving& starving = *rule;
+  ShardPart alone(kSelf, std::move(rule), {a, b});
+  BOOST_TEST(alone.prepare(step_id(1), gradients(1.0), kOwners).ok());
+  BOOST_TEST(alone.prepare(step_id(2), gradients(2.0), kOwners).ok());
+  alone.driver_gone();
+  BOOST_TEST(alone.go_on().questions.size() == 2U);
+  starving.starves = true;
+  alone.answered(kOther, step_id(1), msg::StepState::applied);
+  alone.answered(kOther, step_id(2), msg::StepState::aborted);
+  BOOST_TEST(alone.go_on().again);
+  BOOST_TEST(first(a) == 1.0F);
+  starving.starves = false;
+  const ShardPart::Words words = alone.go_on();
+  BOOST_TEST(!words.again);
+  BOOST_TEST(words.changed);
+  BOOST_TEST(first(a) == 0.5F);  // step 1 alone
+  BOOST_TEST(alone.over());
+}
+
+BOOST_AUTO_TEST_CASE(gradients_of_a_step_are_given_back_however_it_ends) {
+  const auto ways = std::to_array<std::function<void(ShardPart&)>>({
+      [](ShardPart& part) { BOOST_TEST(part.commit(step_id(1)).ok()); },
+      [](ShardPart& part) { part.abort(step_id(1)); },
+      [](ShardPart& part) { part.settled(2); },  // the abort is still under way
+      [](ShardPart& part) {
+        part.driver_gone();
+        static_cast<void>(part.go_on());
+        part.answered(kOther, step_id(1), msg::StepState::prepared);
+      },
+      [](ShardPart& part) {
+        part.driver_gone();
+        static_cast<void>(part.go_on());
+        part.answered(kOther, step_id(1), std::nullopt);
+      },
+  });
+  for (const auto& end : ways) {
+    ShardPart part(kSelf, std::make_unique<optim::Sgd>(optim::SgdOptions{.lr = 0.5}), {a, b});
+    const Tensor gradient = full({2}, 1.0);
+    {
+      Gradients found;
+      found.add(a, gradient);
+      BOOST_TEST(part.prepare(step_id(1), found, kOwners).ok());
+    }
+    BOOST_TEST(gradient.storage().handle_count() > 1U);
+    end(part);
+    static_cast<void>(part.go_on());
+    BOOST_TEST(gradient.storage().handle_count() == 1U);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(step_beyond_what_a_driver_may_leave_open_is_refused) {
+  for (std::uint64_t serial = 1; serial <= detail::StepLedger::kStepsMax; ++serial) shard.abort(step_id(serial));
+  const std::uint64_t next = detail::StepLedger::kStepsMax + 1;
+  BOOST_TEST((shard.prepare(step_id(next), gradients(1.0)).error().code == ErrorCode::resource_exhausted));
+  BOOST_TEST((shard.step(step_id(next), gradients(1.0)).error().code == ErrorCode::resource_exhausted));
+  shard.settled(2);
+  BOOST_TEST(shard.step(step_id(next), gradients(1.0)).ok());
 }
 
 BOOST_AUTO_TEST_CASE(what_is_no_parameter_is_refused) {
   const auto make = [](std::vector<Variable> parameters) {
-    ShardPart(std::make_unique<optim::Sgd>(optim::SgdOptions{}), std::move(parameters));
+    ShardPart(kSelf, std::make_unique<optim::Sgd>(optim::SgdOptions{}), std::move(parameters));
   };
   const auto says = [](std::string text) { return [text](const TensorError& error) { return text == error.what(); }; };
   BOOST_CHECK_EXCEPTION(make({a, a}), TensorError, says("[optimizer] parameter 1 is given twice"));

@@ -88,16 +88,16 @@ std::vector<AnyMessage> optim_messages() {
   const auto context = id<ContextId>(3);
   return {
       ShardCreate{optimizer, "sgd", {std::byte{1}, std::byte{2}}, {id<RRefId>(4), id<RRefId>(8)}},
-      ShardCreated{optimizer},
-      ShardPrepare{optimizer, step, context},
+      ShardCreated{optimizer, {1, 2}},
+      ShardPrepare{optimizer, step, context, {{"ps0", {1, 2}}, {"ps1", {3, 4}}}, 20},
       ShardPrepared{step, 2},
-      ShardCommit{optimizer, step},
+      ShardCommit{optimizer, step, 20},
       ShardAbort{optimizer, step},
-      ShardStep{optimizer, step, context},
+      ShardStep{optimizer, step, context, 20},
       ShardStepped{step, 9},
-      ShardQuery{optimizer, step},
+      ShardQuery{optimizer, step, StepState::prepared},
       ShardOutcome{step, StepState::applied, 9},
-      ShardReleased{optimizer},
+      ShardReleased{optimizer, 23},
   };
 }
 

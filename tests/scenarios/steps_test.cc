@@ -14,6 +14,7 @@
 #include "autograd/engine.h"
 #include "autograd/ops.h"
 #include "node/local_cluster.h"
+#include "node/sim/faulty_link.h"
 #include "optim/local_optimizer.h"
 #include "tensor/create.h"
 #include "tensor/ops.h"
@@ -310,6 +311,74 @@ BOOST_AUTO_TEST_CASE(survivor_that_waits_for_a_shard_in_the_making_is_told_of_th
   static_cast<void>(b.rpc_sync("ps0", &make_constant, 1, 0.0));  // the question, sent before, is with the shard
   nodes.kill("a");
   BOOST_TEST((error_of([&] { static_cast<void>(told.get()); }).code == ErrorCode::peer_down));
+}
+
+BOOST_AUTO_TEST_CASE(commit_that_an_owner_refuses_is_repeated_until_it_succeeds, *boost::unit_test::label("fault-F29")) {
+  // The first commits are lost: meanwhile the value on ps1 becomes one that the gradient does not fit.
+  LocalCluster late({"a", "b", "ps0", "ps1"}, training_functions(), sim::FaultRules({{.message = "ShardCommit", .fail_first = 3}}).options());
+  Node& driver = late.node("a");
+  const Parameter here = driver.remote("ps0", &make_parameter, 2, 2.0);
+  const Parameter there = driver.remote("ps1", &make_parameter, 2, 3.0);
+  const DistOptimizer optimizer(driver, optim::SgdOptions{.lr = 1.0}, {here, there});
+  DistContext context(driver);
+  const Variable sum_of_both = add(context.rpc_sync("ps0", &scale, x, here), context.rpc_sync("ps1", &scale, x, there));
+  backward(context, sum(sum_of_both));
+  std::optional<StepId> step;
+  const auto begin = std::chrono::steady_clock::now();
+  try {
+    optimizer.step(context.with({.deadline = 100ms}));
+  } catch (const StepUnknown& error) {
+    step = error.step();
+    BOOST_TEST((error.code() == ErrorCode::step_unknown));
+    BOOST_TEST(error.error().message == "not known from ps0, ps1, applied everywhere else");
+  }
+  BOOST_TEST_REQUIRE(step.has_value());
+  BOOST_TEST((std::chrono::steady_clock::now() - begin < 800ms));
+  driver.rpc_sync("b", &convert_at_owner, there, true);
+  const Future<StepOutcome> outcome = optimizer.outcome(*step);
+  BOOST_TEST(!outcome.get_for(2s).has_value());
+  BOOST_TEST(driver.counts().waiting_calls == 1U);
+  driver.rpc_sync("b", &convert_at_owner, there, false);
+  BOOST_TEST((outcome.get().applied.size() == 2U));
+  BOOST_TEST(same_bytes(driver.rpc_sync("ps0", &value_of, here), full({2}, 1.5)));   // 2 - 1.0 * 0.5
+  BOOST_TEST(same_bytes(driver.rpc_sync("ps1", &value_of, there), full({2}, 2.5)));  // 3 - 1.0 * 0.5
+}
+
+BOOST_AUTO_TEST_CASE(outcome_of_a_step_that_is_not_unknown_is_refused) {
+  const DistOptimizer optimizer(a, optim::SgdOptions{.lr = 1.0}, {w0});
+  const Error error = error_of([&] { static_cast<void>(optimizer.outcome(a.core().next_id<StepId>()).get()); });
+  BOOST_TEST((error.code == ErrorCode::bad_argument));
+}
+
+BOOST_AUTO_TEST_CASE(words_about_an_optimizer_are_taken_from_its_node_alone) {
+  const OptimizerId id = next_optimizer_of(a);
+  const DistOptimizer optimizer(a, optim::SgdOptions{.lr = 1.0}, {w0, w1});
+  detail::NodeCore& stranger = b.core();
+  const Promise<msg::AnyMessage> promise(b);
+  stranger.request({"ps0", "shard/" + id.text(), "step", stranger.clock().now() + 10s,
+                    msg::ShardCommit{id, stranger.next_id<StepId>(), 1'000'000}},
+                   [promise](Result<msg::AnyMessage> told) { promise.complete(std::move(told)); });
+  BOOST_TEST((error_of([&] { static_cast<void>(promise.future().get()); }).code == ErrorCode::protocol_violation));
+}
+
+BOOST_AUTO_TEST_CASE(atomic_steps_beside_large_calls_end_the_same_number_of_times_on_every_owner) {
+  const DistOptimizer optimizer(a, optim::SgdOptions{.lr = 0.125}, {w0, w1});
+  std::vector<Future<Tensor>> bulk;
+  int applied = 0;
+  for (int step = 0; step < 8; ++step) {
+    DistContext context(a);
+    backward_through_both(context);
+    for (const char* owner : {"ps0", "ps1"}) bulk.push_back(a.rpc_async(owner, &pass_on, zeros({12 * 1024 * 1024})));  // 48 MiB
+    try {
+      optimizer.step(context);
+      ++applied;
+    } catch (const RemoteError& error) {
+      BOOST_TEST((error.code() == ErrorCode::step_not_applied));
+    }
+  }
+  for (const Future<Tensor>& answer : bulk) static_cast<void>(answer.get_for(20s));
+  BOOST_TEST(same_bytes(value(w0), full({2}, 2.0 - applied * 0.0625)));  // 0.125 * 0.5
+  BOOST_TEST(same_bytes(value(w1), full({2}, 3.0 - applied * 0.0625)));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -23,6 +23,17 @@ Variable make_constant(std::int64_t size, double value) { return Variable(full({
 
 Tensor value_of(Scope& scope, const Parameter& parameter) { return parameter.local_value(scope)->value(); }
 
+void convert_value(Scope& scope, const Parameter& parameter, bool to_double) {
+  const Variable leaf = *parameter.local_value(scope);
+  leaf.convert_value(leaf.value().to(to_double ? DType::f64 : DType::f32));
+}
+
+void convert_at_owner(Scope& scope, const Parameter& parameter, bool to_double) {
+  scope.rpc_sync(parameter.owner(), &convert_value, parameter, to_double);
+}
+
+Tensor pass_on(const Tensor& tensor) { return tensor; }
+
 Tensor gradient_of(Scope& scope, const Parameter& parameter) {
   const Variable leaf = *parameter.local_value(scope);
   return gradients(scope).of(leaf);
@@ -66,6 +77,9 @@ FunctionRegistry training_functions() {
   return {{"make_parameter", &make_parameter},
           {"make_constant", &make_constant},
           {"value_of", &value_of},
+          {"convert_value", &convert_value},
+          {"convert_at_owner", &convert_at_owner},
+          {"pass_on", &pass_on},
           {"gradient_of", &gradient_of},
           {"scale", &scale},
           {"total_of", &total_of},

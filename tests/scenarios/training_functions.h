@@ -17,6 +17,11 @@ Variable make_parameter(std::int64_t size, double value);
 Variable make_constant(std::int64_t size, double value);
 
 Tensor value_of(Scope& scope, const Parameter& parameter);
+/// Makes the value f64, or f32 again.
+void convert_value(Scope& scope, const Parameter& parameter, bool to_double);
+/// The same from here, wherever the parameter is.
+void convert_at_owner(Scope& scope, const Parameter& parameter, bool to_double);
+Tensor pass_on(const Tensor& tensor);
 /// In the context it is called in; undefined if there is none.
 Tensor gradient_of(Scope& scope, const Parameter& parameter);
 
