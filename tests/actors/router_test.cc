@@ -13,6 +13,8 @@
 #include <variant>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "actors/sessions/packed_message.h"
 
 namespace troupe::detail {
@@ -326,7 +328,7 @@ BOOST_AUTO_TEST_CASE(calls_to_oneself_wait_until_earlier_ones_have_begun, *label
 }
 
 BOOST_AUTO_TEST_CASE(what_is_due_is_found_without_looking_at_every_peer) {
-  for (int i = 0; i < 300; ++i) a.router.link_up(at(0ms), {"p" + std::to_string(i), {100, static_cast<std::uint64_t>(i)}, "memory://p"});
+  for (int i = 0; i < 300; ++i) a.router.link_up(at(0ms), {fmt::format("p{}", i), {100, static_cast<std::uint64_t>(i)}, "memory://p"});
   Answers answers;
   a.request(at(1ms), call_to("p7"), into(answers));
   a.request(at(2ms), call_to("p9"), into(answers));

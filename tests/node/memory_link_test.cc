@@ -2,12 +2,13 @@
 
 #include <boost/test/unit_test.hpp>
 
-#include <fmt/format.h>
 #include <atomic>
 #include <memory>
 #include <string>
 #include <thread>
 #include <vector>
+
+#include <fmt/format.h>
 
 #include "tests/node/recording_sink.h"
 
