@@ -104,6 +104,9 @@ struct NodeCore::RouterSurroundings final : Router::Surroundings {
   void no_memory_for(const NodeLife& from, RequestId request, Error why) override {
     node.send_answer(from, request, msg::Failure{std::move(why)});
   }
+  void answers_taken(const NodeLife& by, std::size_t bytes) override {
+    for (const AnswerBacklog::Begin& begin : node.answer_backlog_.taken(by, bytes)) begin();
+  }
   void peer_up(const Peer& peer) override {
     node.traffic_.began(peer.name);
     node.membership_->peer_up(peer);
@@ -234,6 +237,7 @@ void NodeCore::send_answer(const NodeLife& to, RequestId request, msg::AnyMessag
     error.execution = Execution::yes;
     parcel = pack_message(envelope, msg::Failure{std::move(error)}, packing_);
   }
+  answer_backlog_.sent(to, parcel.value().bytes);
   host_->send(actors_->router, SendAnswer{to, std::move(parcel).value()});
 }
 
@@ -284,6 +288,7 @@ std::optional<Future<void>> NodeCore::end(const Error& why) {
   shards_->stop(why);
   references_->stop(why);
   served_calls_.stop();
+  std::ignore = answer_backlog_.stop();
   for (const Delivery& delivery : calls_of_peers_.end()) delivery.answer.fail(why);
   host_->send(actors_->worker, StopWorking{});
   Promise<void> routing_stopped(future_home());
@@ -447,6 +452,7 @@ void NodeCore::peer_down(const Peer& peer, const Error& why) {
   spdlog::log(is_news ? spdlog::level::warn : spdlog::level::debug, "[{}] {} is gone: {}", name_, peer.name, why.message);
   traffic_.ended(peer.name);
   served_calls_.caller_gone({peer.name, peer.incarnation});
+  std::ignore = answer_backlog_.gone({peer.name, peer.incarnation});
   contexts_->peer_down(peer, why);
   shards_->peer_down(peer, why);
   references_->peer_down(peer, why);

@@ -30,6 +30,7 @@
 #include "actors/link.h"
 #include "actors/node_life.h"
 #include "actors/retry_budget.h"
+#include "actors/sessions/answer_backlog.h"
 #include "actors/sessions/call_credit.h"
 #include "actors/sessions/parcel.h"
 #include "actors/served_calls.h"
@@ -165,6 +166,7 @@ class NodeCore final : public std::enable_shared_from_this<NodeCore>, private Li
   [[nodiscard]] const Lives& lives() const { return lives_; }
   [[nodiscard]] ServedCalls& served_calls() { return served_calls_; }
   [[nodiscard]] WaitingCalls& waiting_calls() { return waiting_calls_; }
+  [[nodiscard]] AnswerBacklog& answer_backlog() { return answer_backlog_; }
   [[nodiscard]] Traffic& traffic() { return traffic_; }
   [[nodiscard]] RetryBudgets& retry_budgets() { return retry_budgets_; }
   [[nodiscard]] DeviceMaps& device_maps() { return device_maps_; }
@@ -256,6 +258,7 @@ class NodeCore final : public std::enable_shared_from_this<NodeCore>, private Li
   const Packing packing_;
   ServedCalls served_calls_;
   WaitingCalls waiting_calls_;
+  AnswerBacklog answer_backlog_;
   Traffic traffic_;
   RetryBudgets retry_budgets_;
   DeviceMaps device_maps_;

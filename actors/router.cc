@@ -219,6 +219,7 @@ void Router::frames(TimePoint now, const NodeName& from, Incarnation incarnation
   if (known == peers_.end() || known->second.peer.incarnation != incarnation) return;  // an earlier life
   PeerState& state = known->second;
   if (const auto event = detector_.heard(from, incarnation, now)) state.unreachable = false;
+  const std::size_t answers = state.session->answer_bytes();
   auto received = state.session->receive(now, std::move(frames));
   if (!received) {
     surroundings_.warn(fmt::format("dropped bytes from {}: {}", from, received.error().text()));
@@ -227,25 +228,16 @@ void Router::frames(TimePoint now, const NodeName& from, Incarnation incarnation
     return;
   }
   if (const auto interval = received.value().promised) detector_.promised(from, incarnation, *interval);
+  if (const std::size_t left = state.session->answer_bytes(); left < answers) {
+    surroundings_.answers_taken({from, incarnation}, answers - left);
+  }
   take(now, state, std::move(received).value());
 }
 
 void Router::take(TimePoint now, PeerState& peer, Session::Received received) {
   put_on_link(now, peer, std::move(received.on_link));
   for (const Frame& header : received.no_memory_for) refuse_for_memory(now, peer, header);
-  const auto may_begin = [&](const Session::Delivered& message) {
-    return message.charge == Charge::none || (peer.held.empty() && peer.session->answer_bytes() <= options_.answer_bytes_max);
-  };
-  while (!peer.held.empty() && peer.session->answer_bytes() <= options_.answer_bytes_max) {
-    Session::Delivered message = std::move(peer.held.front());
-    peer.held.pop_front();
-    if (!open(now, peer, std::move(message))) return;
-  }
   for (Session::Delivered& message : received.delivered) {
-    if (!may_begin(message)) {
-      peer.held.push_back(std::move(message));
-      continue;
-    }
     if (!open(now, peer, std::move(message))) return;
   }
   if (received.goodbye) {

@@ -56,7 +56,6 @@ struct RouterOptions {
   Packing packing = {};
   FailureDetectorOptions silence = {};
   SessionOptions session = {};
-  std::size_t answer_bytes_max = std::size_t{256} << 20;  ///< not taken by a peer: no further call of it begins
 };
 
 /// Thread rule: one thread at a time; calls to Surroundings come on it.
@@ -74,6 +73,8 @@ class Router {
     virtual void came_late(const NodeLife& from, msg::AnyMessage answer) = 0;
     /// There is no memory for the request: its sender must be told.
     virtual void no_memory_for(const NodeLife& from, RequestId request, Error why) = 0;
+    /// The peer has taken so many bytes of answers.
+    virtual void answers_taken(const NodeLife& by, std::size_t bytes) = 0;
     virtual void peer_up(const Peer& peer) = 0;
     virtual void peer_down(const Peer& peer, const Error& why) = 0;
     /// The connection to `peer` must be given up; it is told why.
@@ -139,7 +140,6 @@ class Router {
     Peer peer;
     std::unique_ptr<Session> session;
     bool unreachable = false;
-    std::deque<Session::Delivered> held{};  ///< calls that wait until the peer has taken its answers
     std::optional<TimePoint> due{};         ///< its place in due_
   };
   /// The calls of this node to itself that have not begun are bounded as those of a peer.

@@ -53,7 +53,8 @@ Result<Session::Packets> Session::send(TimePoint now, Parcel parcel, Posting pos
   message->charge = charge_of(posting.of);
   if (message->charge != Charge::none) {
     const bool too_many = waiting_calls_ >= options_.waiting_calls_max;
-    const bool too_large = waiting_calls_ > 0 && waiting_bytes_ + parcel.bytes > options_.waiting_bytes_max;
+    const bool is_huge = parcel.bytes > options_.waiting_bytes_max;
+    const bool too_large = is_huge ? huge_waiting_ : waiting_bytes_ + parcel.bytes > options_.waiting_bytes_max;
     if (too_many || too_large) {
       return failure(ErrorCode::resource_exhausted,
                      fmt::format("{} calls of {} bytes wait for the peer, at most {} of {}; one more has {} bytes", waiting_calls_,
@@ -70,8 +71,7 @@ Result<Session::Packets> Session::send(TimePoint now, Parcel parcel, Posting pos
   if (message->charge == Charge::none) {
     enqueue(std::move(message));
   } else {
-    ++waiting_calls_;
-    waiting_bytes_ += message->parcel.bytes;
+    count_waiting(*message);
     if (message->request.value != 0) calls_.emplace(message->request.value, message);
     if (!message->order_key.empty()) {
       Key& key = keys_[message->order_key];
@@ -149,9 +149,26 @@ void Session::fill(TimePoint now, Packets& packets) {
 
 /// All of a message that will ever leave has left.
 void Session::ended(const SharedOutgoing& message) {
-  if (message->charge == Charge::none || message->taken_back) return;
+  if (message->charge != Charge::none && !message->taken_back) count_left(*message);
+}
+
+// One call larger than all that may wait is taken beside the others, and not counted among their bytes.
+void Session::count_waiting(const Outgoing& call) {
+  ++waiting_calls_;
+  if (call.parcel.bytes > options_.waiting_bytes_max) {
+    huge_waiting_ = true;
+  } else {
+    waiting_bytes_ += call.parcel.bytes;
+  }
+}
+
+void Session::count_left(const Outgoing& call) {
   --waiting_calls_;
-  waiting_bytes_ -= message->parcel.bytes;
+  if (call.parcel.bytes > options_.waiting_bytes_max) {
+    huge_waiting_ = false;
+  } else {
+    waiting_bytes_ -= call.parcel.bytes;
+  }
 }
 
 /// The peer has all of it, or the word that it will not come.
@@ -176,8 +193,7 @@ Session::TakenBack Session::take_back(TimePoint now, RequestId request) {
   if (found == calls_.end() || found->second->left_whole()) return {};
   Outgoing& message = *found->second;
   message.taken_back = true;
-  --waiting_calls_;
-  waiting_bytes_ -= message.parcel.bytes;
+  count_left(message);
   for (std::size_t i = message.left; i < message.parcel.pieces.size(); ++i) message.parcel.pieces[i].frames.clear();
   if (message.admitted && message.left == 0) {  // the peer never hears of it
     --side(message.charge).sent;
@@ -301,6 +317,7 @@ std::vector<Session::Unacknowledged> Session::close() {
   in_.clear();
   for (std::size_t lane = 0; lane < kSessionLanes; ++lane) in_.emplace_back(options_.in);
   waiting_calls_ = waiting_bytes_ = answer_bytes_ = 0;
+  huge_waiting_ = false;
   asking_ = Duration{0};
   return calls;
 }

@@ -41,7 +41,7 @@ struct SessionOptions {
   /// What both sides take for granted before the peer has said more. `grants` is not below it.
   SessionGrants first_grants{.calls = 64, .nested = 16, .bytes = {0, 1 << 20, 1 << 20, 1 << 20, 1 << 20}};
   std::size_t waiting_calls_max = 200'000;              ///< calls that have not left, to this peer
-  std::size_t waiting_bytes_max = std::size_t{1} << 30;  ///< likewise; one larger call is taken when none waits
+  std::size_t waiting_bytes_max = std::size_t{1} << 30;  ///< likewise; one larger call is taken beside them
 };
 
 /// Counts since the session began, for tests and debug info.
@@ -200,6 +200,8 @@ class Session {
   void enqueue(SharedOutgoing message);
   void fill(TimePoint now, Packets& packets);
   void ended(const SharedOutgoing& message);
+  void count_waiting(const Outgoing& call);
+  void count_left(const Outgoing& call);
   void arrived(const Outgoing& message);
   void forget_key(const std::string& key);
   void ask_for_calls(TimePoint now, Packets& packets);
@@ -245,6 +247,7 @@ class Session {
   std::unordered_map<std::string, Key> keys_;
   std::size_t waiting_calls_ = 0;  ///< calls that have not left whole
   std::size_t waiting_bytes_ = 0;
+  bool huge_waiting_ = false;      ///< one that is larger than all that may wait
   std::size_t answer_bytes_ = 0;
   Duration asking_{0};             ///< how long until the grant of calls is asked for again; 0: not waited for
   TimePoint ask_at_;

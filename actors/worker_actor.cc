@@ -19,13 +19,20 @@ void run(const std::shared_ptr<const ServedCall>& call) {
   });
 }
 
+void submit(const std::shared_ptr<ServedCall>& call, std::function<void()> job) {
+  call->node->run(call->operation + " for " + call->caller, std::move(job),
+                  [call](const Error& refused) { call->answer.fail(refused); }, call->scope->priority);
+}
+
 void serve(NodeCore& node, const Delivery& delivery, msg::Call message) {
   auto opened = open_call(node, delivery, {message.function, message.function_name, message.fingerprint},
                           std::move(message.arguments), message.site, Lasting::while_caller_waits);
   if (!opened) return delivery.answer.fail(opened.error());
   const auto call = std::make_shared<ServedCall>(std::move(opened).value());
-  node.run(call->operation + " for " + call->caller, [call] { run(call); },
-           [call](const Error& refused) { call->answer.fail(refused); }, call->scope->priority);
+  submit(call, [call] {
+    AnswerBacklog::Begin again = [call] { submit(call, [call] { run(call); }); };
+    if (!call->node->answer_backlog().keep(call->answer.requester(), again)) run(call);
+  });
 }
 
 }  // namespace

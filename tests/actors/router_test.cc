@@ -31,6 +31,7 @@ struct NoSurroundings : Router::Surroundings {
   void deliver(const Peer&, msg::Envelope, msg::AnyMessage, std::optional<TimePoint>, std::shared_ptr<CallCredit>) override {}
   void came_late(const NodeLife&, msg::AnyMessage) override {}
   void no_memory_for(const NodeLife&, RequestId, Error) override {}
+  void answers_taken(const NodeLife&, std::size_t) override {}
   void peer_up(const Peer&) override {}
   void peer_down(const Peer&, const Error&) override {}
   void give_up(const NodeName&, const Farewell&) override {}
@@ -65,6 +66,7 @@ struct TestNode final : Router::Surroundings {
   void no_memory_for(const NodeLife& from, RequestId request, Error why) override {
     events.push_back("no memory for " + std::to_string(request.value) + " of " + from.name + ": " + why.message);
   }
+  void answers_taken(const NodeLife& by, std::size_t bytes) override { answers_taken_by[by.name] += bytes; }
   void peer_up(const Peer& peer) override { events.push_back("up " + peer.name); }
   void peer_down(const Peer& peer, const Error& why) override {
     events.push_back("down " + peer.name + " " + std::string(name_of(why.code)));
@@ -107,6 +109,7 @@ struct TestNode final : Router::Surroundings {
   std::vector<Arrived> arrived;
   std::vector<std::string> events;
   std::vector<RequestId> to_cancel;
+  std::map<NodeName, std::size_t> answers_taken_by;
   std::uint64_t last_request = 0;
   std::size_t pending = 0;
 };
@@ -165,6 +168,18 @@ BOOST_AUTO_TEST_CASE(request_arrives_and_its_answer_comes_back) {
   BOOST_REQUIRE(answers.size() == 1U);
   BOOST_TEST(std::holds_alternative<msg::Reply>(answers[0].value()));
   BOOST_TEST(a.pending == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(answers_count_until_the_peer_has_taken_them) {
+  Answers answers;
+  a.request(at(0ms), call_to("b"), into(answers));
+  exchange(at(1ms));
+  b.answer(at(2ms), a.life(), b.arrived[0].envelope.request, msg::Reply{});
+  Pair::move(b, a, at(3ms));
+  BOOST_TEST(b.answers_taken_by["a"] == 0U);
+  a.router.tick(at(30ms));  // acknowledges
+  exchange(at(30ms));
+  BOOST_TEST(b.answers_taken_by["a"] > 0U);
 }
 
 BOOST_AUTO_TEST_CASE(failure_is_told_with_operation_peer_and_time) {

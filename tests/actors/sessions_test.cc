@@ -266,6 +266,17 @@ BOOST_AUTO_TEST_CASE(call_beyond_what_may_wait_is_refused_at_once, *label("fault
   BOOST_TEST(talk.alice.send(talk.now, parcel("7", 10), call(7)).ok());
 }
 
+BOOST_AUTO_TEST_CASE(call_larger_than_all_that_may_wait_is_taken_once_and_keeps_nobody_out) {
+  SessionOptions options = tight();
+  options.waiting_bytes_max = 1000;
+  Talk talk(options);
+  BOOST_TEST(talk.alice.send(talk.now, parcel("huge", 5000), call(1)).ok());
+  BOOST_TEST(!talk.alice.send(talk.now, parcel("huge too", 5000), call(2)).ok());
+  BOOST_TEST(talk.alice.send(talk.now, parcel("small", 10), call(3)).ok());
+  BOOST_TEST(talk.alice.take_back(talk.now, RequestId{1}).in_time);
+  BOOST_TEST(talk.alice.send(talk.now, parcel("huge too", 5000), call(4)).ok());
+}
+
 BOOST_AUTO_TEST_CASE(call_taken_back_before_it_left_is_never_delivered_and_holds_nothing) {
   Talk talk;
   for (std::uint64_t i = 1; i <= 4; ++i) talk.send(std::to_string(i), 10, call(i));

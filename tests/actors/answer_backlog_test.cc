@@ -1,0 +1,80 @@
+#include "actors/sessions/answer_backlog.h"
+
+#include <boost/test/unit_test.hpp>
+
+#include <string>
+#include <vector>
+
+namespace troupe::detail {
+namespace {
+
+using boost::unit_test::label;
+
+const NodeLife kSlow{"slow", {1, 1}};
+const NodeLife kOther{"other", {2, 2}};
+
+/// Calls that say their name when they begin.
+struct Calls {
+  [[nodiscard]] bool keep(const NodeLife& peer, const std::string& name) {
+    AnswerBacklog::Begin begin = [this, name] { begun.push_back(name); };
+    return backlog.keep(peer, begin);
+  }
+  void taken(const NodeLife& peer, std::size_t bytes) {
+    for (const auto& begin : backlog.taken(peer, bytes)) begin();
+  }
+  AnswerBacklog backlog{100};
+  std::vector<std::string> begun;
+};
+using Names = std::vector<std::string>;
+
+BOOST_FIXTURE_TEST_SUITE(answer_backlog, Calls)
+
+BOOST_AUTO_TEST_CASE(calls_of_a_peer_that_takes_its_answers_begin_at_once) {
+  BOOST_TEST(!keep(kSlow, "1"));
+  backlog.sent(kSlow, 100);
+  BOOST_TEST(!keep(kSlow, "2"));
+}
+
+BOOST_AUTO_TEST_CASE(calls_of_a_peer_that_does_not_wait_and_nobody_elses, *label("fault-F06")) {
+  backlog.sent(kSlow, 101);
+  BOOST_TEST(keep(kSlow, "1"));
+  BOOST_TEST(keep(kSlow, "2"));
+  BOOST_TEST(!keep(kOther, "3"));
+  taken(kSlow, 0);
+  BOOST_TEST(begun.empty());
+}
+
+BOOST_AUTO_TEST_CASE(they_begin_one_by_one_as_answers_are_taken_and_all_once_none_waits) {
+  backlog.sent(kSlow, 150);
+  for (const char* name : {"1", "2", "3", "4"}) BOOST_TEST(keep(kSlow, name));
+  taken(kSlow, 50);
+  BOOST_TEST((begun == Names{"1"}));
+  BOOST_TEST(keep(kSlow, "5"));  // behind the others, although there is room
+  taken(kSlow, 10);
+  BOOST_TEST((begun == Names{"1", "2"}));
+  taken(kSlow, 90);
+  BOOST_TEST((begun == Names{"1", "2", "3", "4", "5"}));
+  BOOST_TEST(!keep(kSlow, "6"));
+}
+
+BOOST_AUTO_TEST_CASE(end_of_a_life_ends_what_waited_for_it) {
+  backlog.sent(kSlow, 101);
+  BOOST_TEST(keep(kSlow, "1"));
+  BOOST_TEST(backlog.gone(kSlow).size() == 1U);
+  BOOST_TEST(backlog.gone(kSlow).empty());
+  BOOST_TEST(!keep(kSlow, "2"));
+}
+
+BOOST_AUTO_TEST_CASE(end_of_the_node_ends_all_that_waited) {
+  for (const NodeLife& peer : {kSlow, kOther}) {
+    backlog.sent(peer, 101);
+    BOOST_TEST(keep(peer, "1"));
+  }
+  BOOST_TEST(backlog.stop().size() == 2U);
+  BOOST_TEST(!keep(kSlow, "2"));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace troupe::detail
