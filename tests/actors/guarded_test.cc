@@ -97,9 +97,7 @@ BOOST_FIXTURE_TEST_CASE(program_that_serves_learns_that_its_node_has_failed, Pai
 }
 
 BOOST_FIXTURE_TEST_CASE(program_that_already_serves_is_told_when_its_node_fails, Pair) {
-  throw_in_router(b);  // before: the wait below is the other's
-  std::thread serving([this] { BOOST_CHECK_THROW(a.serve(), RemoteError); });
-  BOOST_TEST(soon([this] { return a.members().size() == 1; }));
+  std::thread serving([this] { BOOST_CHECK_THROW(a.serve(), RemoteError); });  // b lives and does not want to leave
   throw_in_router(a);
   serving.join();
 }
