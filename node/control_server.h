@@ -20,7 +20,6 @@ class ControlServer {
 
  private:
   void run();
-  void serve();
 
   ControlListener listener_;  ///< the thread's
   FileDescriptor stop_;       ///< an eventfd: readable when it is to end
