@@ -128,7 +128,10 @@ CallEncoder encode_call(const std::shared_ptr<ScopeState>& scope, const Result<N
 
 [[nodiscard]] FutureHome future_home_of(const ScopeState& scope);
 
-/// Reads one value, all of the payload. Errors: as error_of_decoding.
+/// The error for a payload that does not hold what it should.
+[[nodiscard]] Error error_of_decoding(const std::exception& exception);
+
+/// Reads one value, all of the payload. Errors: decode.
 template <class T>
 [[nodiscard]] Result<T> read_value(PayloadReader& reader) {
   try {
@@ -136,8 +139,8 @@ template <class T>
     reader.archive()(value);
     reader.archive().finish();
     return value;
-  } catch (...) {  // DecodeError, or what the value's own type throws
-    return error_of_decoding();
+  } catch (const std::exception& exception) {  // DecodeError, or what the value's own type throws
+    return error_of_decoding(exception);
   }
 }
 
@@ -153,8 +156,8 @@ template <class T>
     }
     reader.archive().finish();
     return values;
-  } catch (...) {
-    return error_of_decoding();
+  } catch (const std::exception& exception) {
+    return error_of_decoding(exception);
   }
 }
 

@@ -18,10 +18,9 @@ RouterActor::behavior_type router_actor(RouterActor::stateful_pointer<RouterStat
   };
   const auto now = [self] { return self->state.setting.clock->now(); };
   struct Failed {
-    RouterState* state;
+    const RouterState* state;
     void operator()(const Error& why) const { state->setting.failed(why); }
-    // Before it is in the table, its handler is told when the message goes.
-    void operator()(const Error& why, const SendRequest& m) const { state->router->refuse(state->setting.clock->now(), m.request.id, why); }
+    void operator()(const Error&, const SendRequest&) const {}  // the request's handler is told that it was dropped
   };
 
   return guarded<RouterActor::behavior_type>(
