@@ -153,7 +153,7 @@ BOOST_DATA_TEST_CASE(death_during_shutdown_does_not_keep_the_others, backends, b
   std::jthread shutdown([&trainer] { BOOST_TEST(trainer.shutdown(20s).clean()); });
   cluster.kill("p1");
   shutdown.join();
-  BOOST_TEST(error_of([&] { return busy.get(); }).code == ErrorCode::remote_exception);
+  BOOST_TEST(error_of([&] { return busy.get(); }).code == ErrorCode::peer_down);
 }
 
 /// Names of our sockets that the system still has.
