@@ -11,7 +11,6 @@
 #include "actors/clock.h"
 #include "actors/link.h"
 #include "node/handshake.h"
-#include "node/pulse_thread.h"
 #include "node/ready_set.h"
 #include "node/zmq_link.h"
 #include "node/zmq_link_socket.h"
@@ -38,7 +37,6 @@ struct ZmqLinkParts {
 
   const ZmqLinkOptions options;
   HandshakeIdentity self;  ///< complete once bound
-  std::optional<PulseThread> pulse;  ///< once bound
   ReadySet ready;          ///< outlives the sockets that it watches
   ZmqContext context;
   ZmqLinkCounters counters;
