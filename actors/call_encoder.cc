@@ -177,14 +177,6 @@ Error error_of_encoding(const NodeCore& node, const std::exception& exception) {
   return error;
 }
 
-Error error_of_decoding(const std::exception& exception) {
-  Error error;
-  error.code = ErrorCode::decode;
-  error.message = exception.what();
-  error.execution = Execution::yes;
-  return error;
-}
-
 std::vector<std::stop_token> cancelling(const ScopeState& scope, const FutureCore& future) {
   std::vector<std::stop_token> tokens{future.stop_token()};
   if (scope.stop.stop_possible()) tokens.push_back(scope.stop);

@@ -128,10 +128,7 @@ CallEncoder encode_call(const std::shared_ptr<ScopeState>& scope, const Result<N
 
 [[nodiscard]] FutureHome future_home_of(const ScopeState& scope);
 
-/// The error for a payload that does not hold what it should.
-[[nodiscard]] Error error_of_decoding(const std::exception& exception);
-
-/// Reads one value, all of the payload. Errors: decode.
+/// Reads one value, all of the payload. Errors: as error_of_decoding.
 template <class T>
 [[nodiscard]] Result<T> read_value(PayloadReader& reader) {
   try {
@@ -139,8 +136,8 @@ template <class T>
     reader.archive()(value);
     reader.archive().finish();
     return value;
-  } catch (const std::exception& exception) {  // DecodeError, or what the value's own type throws
-    return error_of_decoding(exception);
+  } catch (...) {  // DecodeError, or what the value's own type throws
+    return error_of_decoding();
   }
 }
 
@@ -156,8 +153,8 @@ template <class T>
     }
     reader.archive().finish();
     return values;
-  } catch (const std::exception& exception) {
-    return error_of_decoding(exception);
+  } catch (...) {
+    return error_of_decoding();
   }
 }
 

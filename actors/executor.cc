@@ -1,16 +1,22 @@
 #include "actors/executor.h"
 
+#include <spdlog/spdlog.h>
+
 #include <algorithm>
 #include <array>
 #include <condition_variable>
 #include <cstddef>
-#include <deque>
 #include <iterator>
 #include <list>
 #include <mutex>
+#include <new>
 #include <numeric>
+#include <string_view>
+#include <system_error>
 #include <thread>
+#include <utility>
 
+#include "actors/core/guarded.h"
 #include "actors/refused.h"
 #include "actors/wait_point.h"
 #include "tensor/math_threads.h"
@@ -26,29 +32,56 @@ struct Seat {
   bool waiting = false;
 };
 
+using Jobs = std::list<Job>;  // moved from list to list without memory
+
+/// What the job throws is told to its `refused`, which must not throw.
+void run(Job& job, std::string_view label) noexcept {
+  try {
+    job.run();
+  } catch (...) {
+    const Error why = detail::failure_of_current_exception(label);
+    job.refused ? job.refused(why) : spdlog::error("a job of the pool failed: {}", why.text());
+  }
+}
+
+void refuse(Jobs jobs, const Error& why) noexcept {
+  for (const Job& job : jobs) {
+    if (job.refused) job.refused(why);
+  }
+}
+
+Error stopped() { return refused(ErrorCode::shutting_down, "the pool is stopped"); }
+
 }  // namespace
 
 struct ElasticPool::State : std::enable_shared_from_this<ElasticPool::State> {
   PoolOptions options;
+  StartThread start;
   mutable std::mutex mutex;
   std::condition_variable work;     // a job was queued, or stopping
   std::condition_variable drained;  // a job ended
   // All below guarded by mutex.
-  std::array<std::deque<Job>, 3> queues;  // by priority, the lowest first
-  std::list<Seat> seats;  // one per job that is running
+  Jobs urgent;
+  std::array<Jobs, 3> queues;  // by priority, the lowest first
+  std::list<Seat> seats;       // one per job that is running; each thread brings its own
   std::size_t threads = 0;
+  std::size_t starting = 0;  // of these, those that have not begun
   std::size_t idle = 0;
   std::size_t waiting = 0;
+  std::error_code refusal;  // of the last thread that was asked for; none if it was given
   bool stopping = false;
 
   [[nodiscard]] std::size_t queued() const;
   [[nodiscard]] Job next_job();
   [[nodiscard]] std::size_t computing() const { return threads - idle - waiting; }
+  [[nodiscard]] bool has_too_many() const { return threads - waiting > options.threads; }
+  [[nodiscard]] bool nobody_comes_back() const { return threads == waiting; }
 
-  void run_thread();
+  void run_thread(std::list<Seat> own);
+  void start_thread();
   void start_thread_if_needed();
   void enter(Seat& seat, bool waits);
-  [[nodiscard]] std::vector<Job> take_stranded();
+  [[nodiscard]] Jobs take_stranded();
   [[nodiscard]] Error all_wait() const;
   [[nodiscard]] std::vector<RunningJob> running_locked() const;
 };
@@ -56,46 +89,66 @@ struct ElasticPool::State : std::enable_shared_from_this<ElasticPool::State> {
 namespace {
 
 /// Lets another function run while this one waits.
+template <class State>
 class PoolHook final : public detail::BlockingHook {
  public:
-  using Enter = std::function<void(bool waiting)>;
-  explicit PoolHook(Enter enter) : enter_(std::move(enter)) {}
+  PoolHook(State& state, Seat& seat) : state_(state), seat_(seat) {}
 
   bool wait(detail::WaitPoint& point, std::optional<TimePoint> due) override {
-    enter_(true);
+    state_.enter(seat_, true);
     const bool came = point.wait_here(due);
-    enter_(false);
+    state_.enter(seat_, false);
     return came;
   }
 
  private:
-  Enter enter_;
+  State& state_;
+  Seat& seat_;
 };
 
 }  // namespace
 
+void start_detached_thread(std::function<void()> body) { std::thread(std::move(body)).detach(); }
+
 std::size_t ElasticPool::State::queued() const {
   return std::accumulate(queues.begin(), queues.end(), std::size_t{0},
-                         [](std::size_t sum, const std::deque<Job>& queue) { return sum + queue.size(); });
+                         [](std::size_t sum, const Jobs& queue) { return sum + queue.size(); });
 }
 
 /// Requires that there is one.
 Job ElasticPool::State::next_job() {
-  auto& queue = *std::find_if(queues.rbegin(), queues.rend(), [](const std::deque<Job>& q) { return !q.empty(); });
+  auto& queue = urgent.empty() ? *std::find_if(queues.rbegin(), queues.rend(), [](const Jobs& q) { return !q.empty(); }) : urgent;
   Job job = std::move(queue.front());
   queue.pop_front();
   return job;
 }
 
-void ElasticPool::State::start_thread_if_needed() {
-  if (queued() == 0 || idle > 0 || computing() >= options.threads || threads >= options.threads_max) return;
+void ElasticPool::State::start_thread() {
   ++threads;
-  std::thread([state = shared_from_this()] { state->run_thread(); }).detach();
+  ++starting;
+  try {
+    // All that the thread needs to run jobs: it has no memory to ask for later.
+    start([state = shared_from_this(), seat = std::make_shared<std::list<Seat>>(1)] { state->run_thread(std::move(*seat)); });
+    refusal.clear();
+    return;
+  } catch (const std::system_error& error) {
+    refusal = error.code();
+  } catch (const std::bad_alloc&) {
+    refusal = std::make_error_code(std::errc::not_enough_memory);
+  }
+  --threads;
+  --starting;
+}
+
+void ElasticPool::State::start_thread_if_needed() {
+  if (idle > 0 || threads >= options.threads_max) return;
+  // Many jobs that begin at once need one thread, not as many, if they are as short as they should be.
+  if ((!urgent.empty() && starting == 0) || (queued() > 0 && computing() < options.threads)) start_thread();
 }
 
 /// The thread of `seat` begins or ends a wait.
 void ElasticPool::State::enter(Seat& seat, bool waits) {
-  std::vector<Job> stranded;
+  Jobs stranded;
   {
     std::lock_guard lock(mutex);
     seat.waiting = waits;
@@ -103,46 +156,57 @@ void ElasticPool::State::enter(Seat& seat, bool waits) {
     start_thread_if_needed();
     stranded = take_stranded();
   }
-  for (const Job& job : stranded) job.refused(all_wait());
+  if (!stranded.empty()) refuse(std::move(stranded), all_wait());
 }
 
 /// If all threads wait, what they wait for might be a job that is queued: those that can be told are.
-std::vector<Job> ElasticPool::State::take_stranded() {
-  std::vector<Job> stranded;
-  if (waiting < options.threads_max) return stranded;
-  for (auto& queue : queues) {
-    const auto kept = std::stable_partition(queue.begin(), queue.end(), [](const Job& job) { return !job.refused; });
-    std::move(kept, queue.end(), std::back_inserter(stranded));
-    queue.erase(kept, queue.end());
+Jobs ElasticPool::State::take_stranded() {
+  Jobs stranded;
+  if (!nobody_comes_back()) return stranded;
+  for (Jobs& queue : queues) {
+    for (auto at = queue.begin(); at != queue.end();) {
+      const auto job = at++;
+      if (job->refused) stranded.splice(stranded.end(), queue, job);
+    }
   }
   return stranded;
 }
 
+/// The system's word if the last thread was refused.
 Error ElasticPool::State::all_wait() const {
-  return refused(ErrorCode::resource_exhausted,
-                 "all " + std::to_string(options.threads_max) + " pool threads wait (pool.threads_max)");
+  std::lock_guard lock(mutex);
+  if (!refusal) {
+    return refused(ErrorCode::resource_exhausted,
+                   "all " + std::to_string(options.threads_max) + " pool threads wait (pool.threads_max)");
+  }
+  return refused(ErrorCode::resource_exhausted, "all " + std::to_string(threads) +
+                                                    " pool threads wait, and the system gives no more: " + refusal.message());
 }
 
-void ElasticPool::State::run_thread() {
+void ElasticPool::State::run_thread(std::list<Seat> own) {
   const MathThreads one_math_thread(1);
+  const auto seat = own.begin();
   std::unique_lock lock(mutex);
+  --starting;
   while (true) {
     ++idle;
-    work.wait(lock, [this] { return stopping || queued() > 0 || threads - waiting > options.threads; });
+    work.wait(lock, [this] { return stopping || !urgent.empty() || queued() > 0 || has_too_many(); });
     --idle;
-    if (queued() == 0) break;  // stopping, or more threads than may compute at once
+    if (urgent.empty() && (stopping || has_too_many())) break;  // those that remain come back to the queue
     Job job = next_job();
-    const auto seat = seats.insert(seats.end(), Seat{job.label, std::chrono::steady_clock::now(), false});
+    seat->label = std::move(job.label);
+    seat->since = std::chrono::steady_clock::now();
+    seats.splice(seats.end(), own);
     start_thread_if_needed();
     lock.unlock();
     {
-      PoolHook hook([this, seat](bool waits) { enter(*seat, waits); });
+      PoolHook hook(*this, *seat);
       const detail::BlockingHook::Guard guard(hook);
-      job.run();
+      run(job, seat->label);
       job = {};  // what the job holds is user code too: it ends here, not under the lock
     }
     lock.lock();
-    seats.erase(seat);
+    own.splice(own.end(), seats, seat);
     drained.notify_all();
   }
   --threads;
@@ -157,7 +221,12 @@ std::vector<RunningJob> ElasticPool::State::running_locked() const {
 }
 
 std::optional<Error> Executor::submit(Job job) {
-  std::optional<Error> error = take(job);
+  std::optional<Error> error;
+  try {
+    error = take(job);
+  } catch (const std::bad_alloc&) {
+    error = refused(ErrorCode::resource_exhausted, "out of memory");
+  }
   if (error && job.refused) job.refused(*error);
   return error;
 }
@@ -169,23 +238,36 @@ PoolCounts Executor::counts() const {
   return counts;
 }
 
-ElasticPool::ElasticPool(PoolOptions options) : state_(std::make_shared<State>()) {
+ElasticPool::ElasticPool(PoolOptions options, StartThread start) : state_(std::make_shared<State>()) {
   if (options.threads == 0) options.threads = std::max(2U, std::thread::hardware_concurrency());
   options.threads_max = std::max(options.threads_max, options.threads);
   state_->options = options;
+  state_->start = std::move(start);
+  std::lock_guard lock(state_->mutex);
+  state_->start_thread();
+  if (!state_->refusal) return;
+  throw RemoteError(refused(ErrorCode::resource_exhausted,
+                            "the system gives the pool no thread to begin with: " + state_->refusal.message()));
 }
 
 ElasticPool::~ElasticPool() { std::ignore = stop(TimePoint{}); }
 
 std::optional<Error> ElasticPool::take(Job& job) {
-  std::lock_guard lock(state_->mutex);
-  if (state_->stopping) return refused(ErrorCode::shutting_down, "the pool is stopped");
-  // A thread that computes comes back to the queue. If all wait, what they wait for might be this job.
-  if (state_->waiting >= state_->options.threads_max) return state_->all_wait();
-  const auto level = std::clamp<std::size_t>(static_cast<std::size_t>(job.priority), 1, state_->queues.size()) - 1;
-  state_->queues[level].push_back(std::move(job));
-  state_->idle > 0 ? state_->work.notify_one() : state_->start_thread_if_needed();
-  return std::nullopt;
+  State& state = *state_;
+  {
+    std::lock_guard lock(state.mutex);
+    if (state.stopping) return stopped();
+    const auto level = std::clamp<std::size_t>(static_cast<std::size_t>(job.priority), 1, state.queues.size()) - 1;
+    const bool at_once = job.urgency == Urgency::at_once;
+    Jobs& queue = at_once ? state.urgent : state.queues[level];
+    queue.push_back(std::move(job));
+    state.idle > 0 ? state.work.notify_one() : state.start_thread_if_needed();
+    // A thread that computes comes back to the queue. If all wait, what they wait for might be this job.
+    if (at_once || !state.nobody_comes_back()) return std::nullopt;
+    job = std::move(queue.back());
+    queue.pop_back();
+  }
+  return state.all_wait();
 }
 
 std::vector<RunningJob> ElasticPool::running() const {
@@ -195,7 +277,7 @@ std::vector<RunningJob> ElasticPool::running() const {
 
 std::size_t ElasticPool::unfinished() const {
   std::lock_guard lock(state_->mutex);
-  return state_->seats.size() + state_->queued();
+  return state_->seats.size() + state_->queued() + state_->urgent.size();
 }
 
 PoolCounts ElasticPool::counts() const {
@@ -209,15 +291,17 @@ std::size_t ElasticPool::thread_count() const {
 }
 
 std::vector<RunningJob> ElasticPool::stop(TimePoint due) {
-  std::array<std::deque<Job>, 3> dropped;  // ends after the lock is released: jobs hold user values
+  Jobs dropped;  // ends without the lock: jobs hold user values
+  {
+    std::lock_guard lock(state_->mutex);
+    state_->stopping = true;
+    for (Jobs& queue : state_->queues) dropped.splice(dropped.end(), queue);
+    state_->work.notify_all();
+  }
+  refuse(std::move(dropped), stopped());
   std::unique_lock lock(state_->mutex);
-  state_->stopping = true;
-  dropped.swap(state_->queues);
-  state_->work.notify_all();
   state_->drained.wait_until(lock, due, [this] { return state_->seats.empty() && state_->threads == 0; });
-  std::vector<RunningJob> left = state_->running_locked();
-  lock.unlock();
-  return left;
+  return state_->running_locked();
 }
 
 }  // namespace troupe

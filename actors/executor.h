@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -15,14 +16,21 @@
 
 namespace troupe {
 
+/// When a job begins.
+enum class Urgency : std::uint8_t {
+  in_turn,
+  at_once,  ///< before all others, and also while as many compute as may: for what makes others end
+};
+
 /// A piece of work for the pool and the name under which reports show it.
 struct Job {
   std::string label;
-  std::function<void()> run;  ///< must not throw
+  std::function<void()> run;  ///< what it throws is told to `refused`; without that it is in the log
   msg::Priority priority = msg::Priority::normal;
-  /// Called instead of `run` if the job is refused: by `submit`, or later by a thread that begins to wait and was the last
-  /// that could have come back to the job; without it such a job stays in the queue. Must not throw.
+  /// Called instead of `run` if the job is refused: by `submit`, by `stop`, or by a thread that begins to wait and was the
+  /// last that could have come back to the job; without it such a job stays in the queue. Must not throw.
   std::function<void(const Error& why)> refused = {};
+  Urgency urgency = Urgency::in_turn;
 };
 
 /// What a pool thread is doing, for shutdown reports and debug info.
@@ -45,8 +53,9 @@ class Executor {
  public:
   virtual ~Executor() = default;
 
-  /// Runs `job` on a thread of the pool. Returns resource_exhausted if every thread waits and no more may be added,
-  /// shutting_down after stop; the job is then dropped unrun, after its `refused`, if any, was told so on this thread.
+  /// Runs `job` on a thread of the pool. Returns resource_exhausted if every thread waits and no more may or can be added,
+  /// or there is no memory for the job; shutting_down after stop. The job is then dropped unrun, after its `refused`, if
+  /// any, was told so on this thread.
   [[nodiscard]] std::optional<Error> submit(Job job);
 
   [[nodiscard]] virtual std::vector<RunningJob> running() const = 0;
@@ -57,12 +66,12 @@ class Executor {
   /// An executor without threads of its own has no idle ones.
   [[nodiscard]] virtual PoolCounts counts() const;
 
-  /// Accepts nothing more, drops what has not begun, waits until `due` for running jobs; returns those still running,
-  /// whose threads are abandoned (they own what they touch).
+  /// Accepts nothing more, refuses what has not begun with shutting_down, waits until `due` for running jobs and for those
+  /// that begin at once; returns those still running, whose threads are abandoned (they own what they touch).
   [[nodiscard]] virtual std::vector<RunningJob> stop(TimePoint due) = 0;
 
  private:
-  /// Takes `job`, or returns why not and leaves it as it is.
+  /// Takes `job`, or returns why not, or throws std::bad_alloc, and leaves it as it is.
   [[nodiscard]] virtual std::optional<Error> take(Job& job) = 0;
 };
 
@@ -72,11 +81,17 @@ struct PoolOptions {
   std::size_t threads_max = 2048; ///< threads in all; while so many wait, jobs are refused. Busy ones have a queue
 };
 
+/// Begins to run `body` on a thread of its own, which nobody joins. Throws std::system_error if the system gives none.
+using StartThread = std::function<void(std::function<void()> body)>;
+void start_detached_thread(std::function<void()> body);
+
 /// A pool that grows when a function blocks in one of our waits, so nested calls never starve, whatever its size. Jobs that
-/// wait for a thread begin by priority, those of one priority in the order they came.
+/// wait for a thread begin by priority, those of one priority in the order they came. While the system gives no thread, the
+/// pool goes on with those it has, as if they were threads_max; with the next job, wait or end of a job it asks again.
 class ElasticPool final : public Executor {
  public:
-  explicit ElasticPool(PoolOptions options);
+  /// Begins with one thread. Throws RemoteError{resource_exhausted} if `start` gives none.
+  explicit ElasticPool(PoolOptions options, StartThread start = start_detached_thread);
   ~ElasticPool() override;
   ElasticPool(const ElasticPool&) = delete;
   ElasticPool& operator=(const ElasticPool&) = delete;

@@ -3,6 +3,7 @@
 #include <cxxabi.h>
 
 #include <cstdlib>
+#include <new>
 #include <tuple>
 #include <typeinfo>
 
@@ -41,6 +42,23 @@ Error error_of_current_exception(const NodeName& node, std::string operation, co
     const std::type_info* type = abi::__cxa_current_exception_type();
     error.exception_type = type != nullptr ? demangled(*type) : "unknown";
     error.message = "an exception that is not a std::exception";
+  }
+  return error;
+}
+
+Error error_of_decoding() {
+  Error error;
+  error.code = ErrorCode::decode;
+  error.execution = Execution::yes;
+  try {
+    throw;
+  } catch (const std::bad_alloc&) {
+    error.code = ErrorCode::resource_exhausted;
+    error.message = "no memory for the value that came";
+  } catch (const std::exception& exception) {
+    error.message = exception.what();
+  } catch (...) {
+    error.message = "its type threw what is no std::exception";
   }
   return error;
 }

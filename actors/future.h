@@ -45,6 +45,10 @@ struct FutureHome {
 /// fields; one that came from another node is the cause.
 [[nodiscard]] Error error_of_current_exception(const NodeName& node, std::string operation, const ExceptionTypes* types);
 
+/// The error for the exception that is being handled, when a value that arrived was read: resource_exhausted without memory
+/// for it, decode for anything else that its type throws.
+[[nodiscard]] Error error_of_decoding();
+
 /// Throws what `error` describes: an exception of one of `types`, or RemoteError.
 [[noreturn]] void throw_error(const ExceptionTypes* types, const Error& error);
 
@@ -127,7 +131,7 @@ class FutureState final : public FutureCore {
       if (decode) decoding_ = true;
     }
     if (decode) {
-      result_.emplace(decode());
+      result_.emplace(decoded(decode));
       decoded_.signal();
     } else if (decoding_started()) {
       decoded_.wait(std::nullopt);
@@ -136,6 +140,14 @@ class FutureState final : public FutureCore {
   }
 
  private:
+  [[nodiscard]] static Result<T> decoded(const Decode& decode) {
+    try {
+      return decode();
+    } catch (...) {
+      return error_of_decoding();
+    }
+  }
+
   [[nodiscard]] bool decoding_started() const {
     std::lock_guard lock(mutex_);
     return decoding_;

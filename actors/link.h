@@ -65,6 +65,9 @@ class LinkSink {
   /// itself: who agrees disconnects.
   virtual void on_reach(const NodeName& peer, Incarnation incarnation, Reach change, Duration silence) = 0;
 
+  /// The link cannot go on: nothing is sent or received any more, all peers see it go.
+  virtual void on_link_failed(const Error& why) = 0;
+
   /// A connection attempt to `address` that has no peer name yet failed for good: wrong secret, other cluster, version.
   virtual void on_connect_failed(std::string_view address, const Error& why) = 0;
 };

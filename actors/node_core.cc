@@ -144,7 +144,7 @@ NodeCore::NodeCore(NodeParts parts)
       executor_(std::move(parts.executor)),
       link_(std::move(parts.link)),
       packing_(packing_for(*link_)),
-      served_calls_(clock_),
+      served_calls_(clock_, executor_),
       host_(parts.make_host()),
       surroundings_(std::make_unique<RouterSurroundings>(*this)),
       membership_(std::make_unique<Membership>(*this)),
@@ -392,6 +392,8 @@ void NodeCore::on_connect_failed(std::string_view address, const Error& why) {
   if (!stopped()) membership_->connect_failed(std::string(address), why);
 }
 
+void NodeCore::on_link_failed(const Error& why) { fail(why); }
+
 void NodeCore::release_calls() {
   calls_of_peers_.open([this](Delivery delivery) { dispatch(std::move(delivery)); });
 }
@@ -403,7 +405,20 @@ void NodeCore::deliver(Delivery delivery) {
   if (!is_call || !calls_of_peers_.keep(delivery)) dispatch(std::move(delivery));
 }
 
+/// What is lacking for a request fails that request. A word that nobody answers would be lost: that ends the node.
 void NodeCore::dispatch(Delivery delivery) {
+  const ReturnAddress answer = delivery.answer;
+  try {
+    hand_on(std::move(delivery));
+  } catch (...) {
+    if (!answer.expected()) throw;
+    Error why = failure_of_current_exception("deliver");
+    why.execution = Execution::never;
+    answer.fail(std::move(why));
+  }
+}
+
+void NodeCore::hand_on(Delivery delivery) {
   std::visit(
       [&](const auto& message) {
         using M = std::decay_t<decltype(message)>;

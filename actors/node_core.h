@@ -231,11 +231,13 @@ class NodeCore final : public std::enable_shared_from_this<NodeCore>, private Li
   void on_link_down(const NodeName& peer, Incarnation incarnation, const Error& why) override;
   void on_reach(const NodeName& peer, Incarnation incarnation, Reach change, Duration silence) override;
   void on_connect_failed(std::string_view address, const Error& why) override;
+  void on_link_failed(const Error& why) override;
 
   struct Actors;  // router, worker
   struct RouterSurroundings;
   void deliver(Delivery delivery);
   void dispatch(Delivery delivery);
+  void hand_on(Delivery delivery);
   void peer_down(const Peer& peer, const Error& why);
   void wake_router_at(TimePoint due);
   /// Nothing if it was ended before; else kept when all peers have been told goodbye.

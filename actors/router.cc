@@ -71,6 +71,14 @@ void Router::request(TimePoint now, PackedRequest packed, AnswerHandler done) {
   }
 }
 
+void Router::refuse(TimePoint now, RequestId request, Error why) {
+  auto call = calls_.cancel(request);
+  if (!call) return;
+  surroundings_.pending_changed(calls_.size());
+  why.operation.clear();
+  fail(*call, std::move(why), now);
+}
+
 void Router::request_self(PackedRequest packed) {
   if (packed.posting.of == Posting::Class::word) {
     msg::Envelope envelope{self_.name, self_.name + "/" + packed.request.actor, packed.id, {}};

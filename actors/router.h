@@ -94,6 +94,9 @@ class Router {
 
   void request(TimePoint now, PackedRequest request, AnswerHandler done);
 
+  /// `request` threw, with whatever it had done by then: fails the request, if it waits, with `why`.
+  void refuse(TimePoint now, RequestId request, Error why);
+
   /// Ends a request with `cancelled`, if it still waits, and tells who works on it.
   void cancel(TimePoint now, RequestId request);
 

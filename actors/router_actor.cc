@@ -18,9 +18,10 @@ RouterActor::behavior_type router_actor(RouterActor::stateful_pointer<RouterStat
   };
   const auto now = [self] { return self->state.setting.clock->now(); };
   struct Failed {
-    const RouterState* state;
+    RouterState* state;
     void operator()(const Error& why) const { state->setting.failed(why); }
-    void operator()(const Error&, const SendRequest&) const {}  // the request's handler is told that it was dropped
+    // Before it is in the table, its handler is told when the message goes.
+    void operator()(const Error& why, const SendRequest& m) const { state->router->refuse(state->setting.clock->now(), m.request.id, why); }
   };
 
   return guarded<RouterActor::behavior_type>(

@@ -108,7 +108,7 @@ class Scope {
   [[nodiscard]] std::optional<Duration> time_left() const;
 
   /// Stops when the caller of the function that is served in this scope gave up or is gone; for one that makes a remote
-  /// value, at the deadline of `remote` only. Callbacks on it run on the runtime's threads: they must not block.
+  /// value, at the deadline of `remote` only. Callbacks on it run on the pool.
   [[nodiscard]] std::stop_token stop_token() const;
 
   [[nodiscard]] detail::ScopeState& state() const { return *state_; }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
+#include <new>
 #include <utility>
 #include <variant>
 
@@ -119,6 +120,8 @@ std::optional<Error> run_for(const ServedCall& call, const std::function<void()>
     return failed(call, std::move(error));
   } catch (const RemoteError& exception) {
     return failed(call, caused_by(call, exception.error()));
+  } catch (const std::bad_alloc&) {
+    return failed(call, call.node->error(ErrorCode::resource_exhausted, call.node->name(), call.operation, "out of memory"));
   } catch (...) {
     return failed(call, error_of_current_exception(call.node->name(), call.operation, exceptions_of(call)));
   }
@@ -161,6 +164,8 @@ std::optional<Error> encode_for(const ServedCall& call, const std::function<void
     error = exception.error();
   } catch (const EncodeError& exception) {
     error = error_of_encoding(*call.node, exception);
+  } catch (const std::bad_alloc&) {
+    error = call.node->error(ErrorCode::resource_exhausted, call.node->name(), {}, "no memory for the answer");
   } catch (...) {
     error = error_of_current_exception(call.node->name(), {}, nullptr);
     error.code = ErrorCode::not_serializable;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <tuple>
 
 namespace troupe::detail {
 
@@ -13,13 +14,24 @@ struct ServedCalls::Serving::Table {
     TimePoint began;
   };
 
-  explicit Table(std::shared_ptr<Clock> c) : clock(std::move(c)) {}
+  Table(std::shared_ptr<Clock> c, std::shared_ptr<Executor> p) : clock(std::move(c)), pool(std::move(p)) {}
 
   const std::shared_ptr<Clock> clock;
+  const std::shared_ptr<Executor> pool;
   mutable std::mutex mutex;
   std::map<std::pair<NodeLife, RequestId>, Entry> calls;  // guarded by mutex
   std::map<NodeLife, std::deque<RequestId>> early_cancels;  // guarded by mutex; also of calls that have been answered
 };
+
+namespace {
+
+/// The callbacks run even if all threads of the pool are busy: with functions that end when they are told to, maybe.
+void request_stop(Executor& pool, std::stop_source stop) {
+  if (!stop.stop_possible()) return;
+  std::ignore = pool.submit({.label = "stop callbacks", .run = [stop]() mutable { stop.request_stop(); }, .urgency = Urgency::at_once});
+}
+
+}  // namespace
 
 ServedCalls::Serving::~Serving() {
   if (timer_) table_->clock->cancel(*timer_);
@@ -27,7 +39,8 @@ ServedCalls::Serving::~Serving() {
   table_->calls.erase(key_);
 }
 
-ServedCalls::ServedCalls(std::shared_ptr<Clock> clock) : table_(std::make_shared<Serving::Table>(std::move(clock))) {}
+ServedCalls::ServedCalls(std::shared_ptr<Clock> clock, std::shared_ptr<Executor> pool)
+    : table_(std::make_shared<Serving::Table>(std::move(clock), std::move(pool))) {}
 
 ServedCalls::~ServedCalls() = default;
 
@@ -52,7 +65,7 @@ std::shared_ptr<ServedCalls::Serving> ServedCalls::begin_lasting(const NodeLife&
                                                                  std::optional<TimePoint> due, std::string operation) {
   auto serving = add(caller, request, true, std::move(operation));
   if (due) {
-    serving->timer_ = table_->clock->at(*due, [stop = serving->stop_]() mutable { stop.request_stop(); });
+    serving->timer_ = table_->clock->at(*due, [stop = serving->stop_, pool = table_->pool] { request_stop(*pool, stop); });
   }
   return serving;
 }
@@ -70,7 +83,7 @@ void ServedCalls::cancelled(const NodeLife& caller, RequestId request) {
       if (early.size() > kEarlyCancelsMax) early.pop_front();
     }
   }
-  stop.request_stop();
+  request_stop(*table_->pool, stop);
 }
 
 void ServedCalls::caller_gone(const NodeLife& caller) {
@@ -82,7 +95,7 @@ void ServedCalls::caller_gone(const NodeLife& caller) {
       if (key.first == caller && !call.lasting) stops.push_back(call.stop);
     }
   }
-  for (std::stop_source& stop : stops) stop.request_stop();
+  for (const std::stop_source& stop : stops) request_stop(*table_->pool, stop);
 }
 
 void ServedCalls::stop() {
@@ -91,7 +104,7 @@ void ServedCalls::stop() {
     const std::lock_guard lock(table_->mutex);
     for (const auto& [key, call] : table_->calls) stops.push_back(call.stop);
   }
-  for (std::stop_source& stop : stops) stop.request_stop();
+  for (const std::stop_source& stop : stops) request_stop(*table_->pool, stop);
 }
 
 std::size_t ServedCalls::size() const {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "actors/clock.h"
+#include "actors/executor.h"
 #include "actors/node_life.h"
 #include "actors/stack_info.h"
 #include "messages/ids.h"
@@ -19,13 +20,13 @@
 namespace troupe::detail {
 
 /// A cancel may come before its call, which a larger message or a closed gate can hold up: it is kept for it.
-/// Thread rule: any thread may call any member. Stop callbacks of user code run on the thread that tells of the end.
+/// Thread rule: any thread may call any member. Stop callbacks are user code: they run on the pool, at once.
 class ServedCalls {
  public:
   /// Cancels without a call that are kept per life of a caller; beyond it the oldest is forgotten.
   static constexpr std::size_t kEarlyCancelsMax = 256;
 
-  explicit ServedCalls(std::shared_ptr<Clock> clock);
+  ServedCalls(std::shared_ptr<Clock> clock, std::shared_ptr<Executor> pool);
   ~ServedCalls();
   ServedCalls(const ServedCalls&) = delete;
   ServedCalls& operator=(const ServedCalls&) = delete;

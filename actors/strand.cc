@@ -2,8 +2,12 @@
 
 #include <deque>
 #include <mutex>
+#include <new>
+#include <string_view>
 #include <tuple>
 #include <utility>
+
+#include "actors/core/guarded.h"
 
 namespace troupe::detail {
 
@@ -32,6 +36,20 @@ struct Strand::State {
   }
 };
 
+namespace {
+
+/// The strand goes on, whatever the job throws; its `refused` must not.
+template <class Item>
+void run_one(const Item& item, std::string_view label) noexcept {
+  try {
+    item.job();
+  } catch (...) {
+    item.refused(failure_of_current_exception(label));
+  }
+}
+
+}  // namespace
+
 Strand::Strand(std::shared_ptr<Executor> executor, std::string label) : state_(std::make_shared<State>()) {
   state_->executor = std::move(executor);
   state_->label = std::move(label);
@@ -51,9 +69,13 @@ void Strand::go_on(const std::shared_ptr<State>& state) {
     while (auto item = state->next()) item->refused(error);
   };
   const auto run = [state] {
-    while (auto item = state->next()) item->job();
+    while (auto item = state->next()) run_one(*item, state->label);
   };
-  std::ignore = state->executor->submit({.label = state->label, .run = run, .refused = refuse});
+  try {
+    std::ignore = state->executor->submit({.label = state->label, .run = run, .refused = refuse});
+  } catch (const std::bad_alloc&) {
+    refuse(failure_of_current_exception(state->label));
+  }
 }
 
 }  // namespace troupe::detail

@@ -14,7 +14,8 @@ class Strand {
  public:
   Strand(std::shared_ptr<Executor> executor, std::string label);
 
-  /// Exactly one of the two is called: `job` on the pool, or `refused` with why the pool does not run it.
+  /// Calls `job` on the pool. Calls `refused`, which must not throw, with why the pool does not run the job, or with what
+  /// the job threw.
   void run(std::function<void()> job, std::function<void(const Error&)> refused);
 
  private:

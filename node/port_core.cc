@@ -12,7 +12,9 @@
 
 #include <fmt/format.h>
 
+#include "actors/core/guarded.h"
 #include "actors/wait_point.h"
+#include "actors/when_gone.h"
 #include "node/handshake.h"
 #include "node/secret.h"
 #include "node/system_clock.h"
@@ -198,8 +200,18 @@ void PortCore::work() {
     }
     if (orders.empty()) return;
     const TimePoint now = time_now();
-    for (Order& order : orders) order(now);
-    settle(now);
+    for (const Order& order : orders) obey(order, now);
+    obey([this](TimePoint at) { settle(at); }, now);
+  }
+}
+
+/// What an order throws, memory that is lacking in most cases, ends all calls, now and later.
+void PortCore::obey(const Order& order, TimePoint now) noexcept {
+  try {
+    order(now);
+  } catch (...) {
+    warn(fmt::format("the port has failed: {}", detail::failure_of_current_exception("order").text()));
+    router_.end_calls();
   }
 }
 
@@ -229,8 +241,8 @@ void PortCore::settle(TimePoint /*now*/) {
 void PortCore::give_and_wait(Order order) {
   detail::WaitPoint done;
   give([&done, order = std::move(order)](TimePoint now) {
+    const detail::WhenGone told([&done] { done.signal(); });  // also if the order throws
     order(now);
-    done.signal();
   });
   done.wait(std::nullopt);
 }
@@ -371,6 +383,13 @@ void PortCore::on_link_down(const NodeName& peer, Incarnation incarnation, const
 void PortCore::on_reach(const NodeName& peer, Incarnation incarnation, Reach change, Duration silence) {
   if (change != Reach::down) return;
   give([this, peer, incarnation, silence](TimePoint) { router_.silent(peer, incarnation, silence); });
+}
+
+void PortCore::on_link_failed(const Error& why) {
+  give([this, why](TimePoint) {
+    warn(fmt::format("the port has failed: {}", why.text()));
+    router_.end_calls();
+  });
 }
 
 void PortCore::on_connect_failed(std::string_view address, const Error& why) {

@@ -63,6 +63,7 @@ class PortCore final : public std::enable_shared_from_this<PortCore>, private Li
 
   void give(Order order);
   void work();
+  void obey(const Order& order, TimePoint now) noexcept;
   void settle(TimePoint now);
   void give_and_wait(Order order);
   [[nodiscard]] Port::Parts released_later(Port::Parts parts) const;
@@ -74,6 +75,7 @@ class PortCore final : public std::enable_shared_from_this<PortCore>, private Li
   void on_link_down(const NodeName& peer, Incarnation incarnation, const Error& why) override;
   void on_reach(const NodeName& peer, Incarnation incarnation, Reach change, Duration silence) override;
   void on_connect_failed(std::string_view address, const Error& why) override;
+  void on_link_failed(const Error& why) override;
 
   void connect(const std::string& address) override;
   void disconnect(const NodeName& peer, const Farewell& farewell) override;

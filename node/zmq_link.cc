@@ -15,6 +15,7 @@
 
 #include <fmt/format.h>
 
+#include "actors/core/guarded.h"
 #include "node/tcp_place.h"
 #include "node/zmq_link_core.h"
 
@@ -82,12 +83,14 @@ struct ZmqLink::State {
   };
 
   void run();
+  void serve();
   [[nodiscard]] Orders take_orders();
   void give(ZmqLinkCore::Command command);
 
   ZmqLinkParts parts;                        ///< the link's thread, once it runs; counters: any
   std::optional<ZmqSocket> router;           ///< until start
   std::optional<ZmqLinkCore> core;           ///< the link's thread
+  LinkSink* sink = nullptr;                  ///< set by start
   WakeUp wake_up;                            ///< any thread
 
   std::mutex mutex;
@@ -138,6 +141,7 @@ ZmqLink::~ZmqLink() { stop(); }
 void ZmqLink::start(LinkSink& sink) {
   if (!state_->router) throw std::logic_error("[link] start: it was started or stopped before");
   state_->core.emplace(state_->parts, *std::exchange(state_->router, std::nullopt), sink);
+  state_->sink = &sink;
   state_->thread = std::thread([state = state_.get()] { state->run(); });
 }
 
@@ -189,6 +193,16 @@ ZmqLink::State::Orders ZmqLink::State::take_orders() {
 }
 
 void ZmqLink::State::run() {
+  try {
+    serve();
+    core->close();
+  } catch (...) {
+    sink->on_link_failed(detail::failure_of_current_exception("the link"));
+  }
+  core.reset();
+}
+
+void ZmqLink::State::serve() {
   while (true) {
     const bool more = core->work(now());
     Orders orders = take_orders();
@@ -196,8 +210,6 @@ void ZmqLink::State::run() {
     if (orders.stop) break;
     if (orders.commands.empty() && !more && core->wait(now())) wake_up.silence();
   }
-  core->close();
-  core.reset();
 }
 
 }  // namespace troupe

@@ -3,7 +3,14 @@
 #include <algorithm>
 #include <utility>
 
+#include "actors/refused.h"
+
 namespace troupe::sim {
+namespace {
+
+Error stopped() { return detail::refused(ErrorCode::shutting_down, "the pool is stopped"); }
+
+}  // namespace
 
 SimExecutor::SimExecutor(std::shared_ptr<Schedule> schedule, std::shared_ptr<BatonThreads> threads, NodeName node)
     : schedule_(std::move(schedule)), threads_(std::move(threads)), node_(std::move(node)) {
@@ -14,19 +21,14 @@ SimExecutor::~SimExecutor() { schedule_->remove(*this); }
 
 std::optional<Error> SimExecutor::take(Job& job) {
   schedule_->require_baton(job.label);
-  if (stopping_) {
-    Error error;
-    error.code = ErrorCode::shutting_down;
-    error.message = "the pool is stopped";
-    error.execution = Execution::never;
-    return error;
-  }
-  functions_.push_back({std::move(job.label), std::move(job.run), true, schedule_->now(), nullptr});
+  if (stopping_) return stopped();
+  functions_.push_back({std::move(job.label), std::move(job.run), std::move(job.refused), true,
+                        job.urgency == Urgency::at_once, schedule_->now(), nullptr});
   return std::nullopt;
 }
 
 void SimExecutor::begin_program(std::string label, std::function<void()> program) {
-  if (!killed_) functions_.push_back({std::move(label), std::move(program), false, schedule_->now(), nullptr});
+  if (!killed_) functions_.push_back({std::move(label), std::move(program), {}, false, false, schedule_->now(), nullptr});
 }
 
 std::vector<RunningJob> SimExecutor::running() const {
@@ -39,6 +41,10 @@ std::vector<RunningJob> SimExecutor::running() const {
   return jobs;
 }
 
+bool SimExecutor::idle() const {
+  return std::none_of(functions_.begin(), functions_.end(), [](const Function& f) { return f.is_job && (f.thread || f.at_once); });
+}
+
 std::size_t SimExecutor::unfinished() const {
   return static_cast<std::size_t>(
       std::count_if(functions_.begin(), functions_.end(), [](const Function& f) { return f.is_job; }));
@@ -47,7 +53,9 @@ std::size_t SimExecutor::unfinished() const {
 std::vector<RunningJob> SimExecutor::stop(TimePoint due) {
   stopping_ = true;
   if (killed_) return {};
-  forget_what_has_not_begun();
+  for (const Function& dropped : take_what_has_not_begun()) {
+    if (dropped.refused) dropped.refused(stopped());
+  }
   if (!idle() && due > schedule_->now()) {
     const auto drained = std::make_shared<detail::WaitPoint>();
     drained_.push_back(drained);
@@ -59,9 +67,8 @@ std::vector<RunningJob> SimExecutor::stop(TimePoint due) {
 void SimExecutor::kill() {
   killed_ = true;
   stopping_ = true;
-  forget_what_has_not_begun();
   for (Functions::iterator at = functions_.begin(); at != functions_.end();) {
-    at = at->thread ? std::next(at) : functions_.erase(at);  // programs
+    at = at->thread ? std::next(at) : functions_.erase(at);
   }
 }
 
@@ -115,12 +122,13 @@ std::optional<TimePoint> SimExecutor::next_due() {
   return next;
 }
 
-void SimExecutor::forget_what_has_not_begun() {
-  Functions dropped;  // end when the list is right: they hold user values
+SimExecutor::Functions SimExecutor::take_what_has_not_begun() {
+  Functions dropped;
   for (auto at = functions_.begin(); at != functions_.end();) {
     const auto current = at++;
-    if (current->is_job && !current->thread) dropped.splice(dropped.end(), functions_, current);
+    if (current->is_job && !current->at_once && !current->thread) dropped.splice(dropped.end(), functions_, current);
   }
+  return dropped;
 }
 
 void SimExecutor::tell_if_drained() {

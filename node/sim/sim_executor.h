@@ -48,7 +48,9 @@ class SimExecutor final : public Executor, private Source {
   struct Function {
     std::string label;
     std::function<void()> body;  // until it begins
+    std::function<void(const Error&)> refused;  // likewise; may be empty
     bool is_job = true;
+    bool at_once = false;  // a job that begins also while the executor stops
     TimePoint since;
     std::unique_ptr<BatonThread> thread;  // once it has begun
 
@@ -63,8 +65,9 @@ class SimExecutor final : public Executor, private Source {
   void run(std::size_t index) override;
   [[nodiscard]] std::optional<TimePoint> next_due() override;
 
-  [[nodiscard]] bool idle() const { return running().empty(); }
-  void forget_what_has_not_begun();
+  [[nodiscard]] bool idle() const;
+  /// Those of the jobs that a stop drops.
+  [[nodiscard]] Functions take_what_has_not_begun();
   void tell_if_drained();
 
   const std::shared_ptr<Schedule> schedule_;

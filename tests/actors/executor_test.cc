@@ -6,7 +6,10 @@
 #include <chrono>
 #include <future>
 #include <memory>
+#include <new>
+#include <stdexcept>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <tuple>
 #include <vector>
@@ -285,6 +288,139 @@ BOOST_AUTO_TEST_CASE(stop_returns_at_its_deadline_and_names_the_abandoned, *boos
   }
   busy.state->go_on.signal();  // the thread outlives the pool
   BOOST_TEST(busy.state->ended.wait(in(5s)));
+}
+
+BOOST_AUTO_TEST_CASE(jobs_that_a_stop_drops_are_told_so, *boost::unit_test::label("fault-F21")) {
+  ElasticPool pool({.threads = 1});
+  Worker running;
+  submit(pool, running.job());
+  BOOST_TEST(running.state->begun.wait(in(5s)));
+  std::vector<Error> told;
+  const auto tell = [&](const Error& why) {
+    told.push_back(why);
+    running.state->go_on.signal();  // before the stop has waited for it: it may wait for what is dropped
+  };
+  submit(pool, {.label = "queued", .run = [] { BOOST_ERROR("a dropped job ran"); }, .refused = tell});
+  BOOST_TEST(pool.stop(in(5s)).empty());
+  BOOST_REQUIRE(told.size() == 1U);
+  BOOST_TEST((told[0].code == ErrorCode::shutting_down));
+  BOOST_TEST(told[0].message == "the pool is stopped");
+}
+
+BOOST_AUTO_TEST_CASE(what_a_job_throws_is_told_to_who_waits_and_its_thread_goes_on) {
+  ElasticPool pool({.threads = 1});
+  WaitPoint ended;
+  std::vector<std::string> told;  // by the one thread, read when it has ended
+  const auto tell = [&told](const Error& why) { told.push_back(why.text()); };
+  submit(pool, {.label = "first", .run = [] { throw std::bad_alloc(); }, .refused = tell});
+  submit(pool, {.label = "second", .run = [] { throw 7; }, .refused = tell});
+  submit(pool, {.label = "nobody waits", .run = [] { throw std::runtime_error("boom"); }});
+  submit(pool, {.label = "last", .run = [&ended] { ended.signal(); }});
+  BOOST_TEST(ended.wait(in(5s)));
+  BOOST_TEST(told == (std::vector<std::string>{"first: resource_exhausted: out of memory (ran: maybe)",
+                                               "second: internal: it threw what is no std::exception (ran: maybe)"}),
+             boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(job_that_makes_others_end_begins_although_all_threads_compute_and_while_the_pool_stops) {
+  ElasticPool pool({.threads = 1});
+  Worker busy;
+  submit(pool, busy.job());
+  BOOST_TEST(busy.state->begun.wait(in(5s)));
+  WaitPoint ran;
+  submit(pool, {.label = "stop callbacks", .run = [&ran] { ran.signal(); }, .urgency = Urgency::at_once});
+  BOOST_TEST(ran.wait(in(5s)));
+  submit(pool, {.label = "stop callbacks", .run = [&busy] { busy.state->go_on.signal(); }, .urgency = Urgency::at_once});
+  BOOST_TEST(pool.stop(in(5s)).empty());
+  BOOST_TEST(busy.state->ended.signalled());
+}
+
+/// Gives so many threads and refuses all others, as a system does that is short of them.
+struct ScarceThreads {
+  explicit ScarceThreads(int threads) : left(threads) {}
+
+  [[nodiscard]] StartThread start() {
+    return [this](std::function<void()> body) {
+      ++asked;
+      if (left-- <= 0) throw std::system_error(std::make_error_code(std::errc::resource_unavailable_try_again));
+      start_detached_thread(std::move(body));
+    };
+  }
+
+  std::atomic<int> left;
+  std::atomic<int> asked = 0;
+};
+
+const std::string kNoMore =
+    ", and the system gives no more: " + std::make_error_code(std::errc::resource_unavailable_try_again).message();
+
+BOOST_AUTO_TEST_CASE(job_that_gets_no_thread_stays_queued_while_another_computes, *boost::unit_test::label("fault-F18")) {
+  ScarceThreads threads(1);
+  ElasticPool pool({.threads = 4}, threads.start());
+  Worker busy;
+  submit(pool, busy.job());
+  BOOST_TEST(busy.state->begun.wait(in(5s)));
+  std::atomic<int> ran = 0;
+  for (int i = 0; i < 10; ++i) {
+    submit(pool, {.label = "queued", .run = [&ran] { ++ran; }, .refused = [](const Error& why) { BOOST_ERROR(why.text()); }});
+  }
+  BOOST_TEST(pool.thread_count() == 1U);
+  BOOST_TEST(threads.asked > 1);
+  busy.state->go_on.signal();
+  BOOST_TEST(soon([&] { return ran == 10; }));
+}
+
+BOOST_AUTO_TEST_CASE(job_that_gets_no_thread_is_refused_when_all_wait_and_a_thread_is_asked_for_again, *boost::unit_test::label("fault-F18")) {
+  ScarceThreads threads(1);
+  ElasticPool pool({.threads = 4}, threads.start());
+  Waiter waiter;
+  submit(pool, waiter.job());
+  BOOST_TEST(waiter.state->begun.wait(in(5s)));
+  BOOST_TEST(soon([&] { return pool.counts().waiting == 1; }));
+  const auto refused = pool.submit({"one more", [] {}});
+  BOOST_REQUIRE(refused.has_value());
+  BOOST_TEST((refused->code == ErrorCode::resource_exhausted));
+  BOOST_TEST(refused->message == "all 1 pool threads wait" + kNoMore);
+  BOOST_TEST((refused->execution == Execution::never));
+  threads.left = 1;
+  WaitPoint ran;
+  submit(pool, {"now there is one", [&ran] { ran.signal(); }});
+  BOOST_TEST(ran.wait(in(5s)));
+  waiter.state->go_on.signal();
+  BOOST_TEST(waiter.state->ended.wait(in(5s)));
+}
+
+BOOST_AUTO_TEST_CASE(queued_job_is_refused_when_the_last_thread_begins_to_wait_and_no_other_can_be_had, *boost::unit_test::label("fault-F18")) {
+  ScarceThreads threads(1);
+  ElasticPool pool({.threads = 4}, threads.start());
+  const auto computing = std::make_shared<Waiter::State>();
+  WaitPoint queued;
+  submit(pool, {"computes", [computing, &queued] {
+                  computing->begun.signal();
+                  queued.wait_here(in(10s));
+                  computing->go_on.wait(in(10s));
+                  computing->ended.signal();
+                }});
+  BOOST_TEST(computing->begun.wait(in(5s)));
+  WaitPoint told;
+  std::string why;
+  submit(pool, {.label = "queued", .run = [] { BOOST_ERROR("a refused job ran"); }, .refused = [&](const Error& error) {
+                  why = error.message;
+                  told.signal();
+                }});
+  queued.signal();
+  BOOST_TEST(told.wait(in(5s)));
+  BOOST_TEST(why == "all 1 pool threads wait" + kNoMore);
+  computing->go_on.signal();
+  BOOST_TEST(computing->ended.wait(in(5s)));
+}
+
+BOOST_AUTO_TEST_CASE(pool_that_gets_no_first_thread_does_not_begin, *boost::unit_test::label("fault-F18")) {
+  ScarceThreads threads(0);
+  BOOST_CHECK_EXCEPTION(ElasticPool({.threads = 1}, threads.start()), RemoteError, [](const RemoteError& error) {
+    return error.code() == ErrorCode::resource_exhausted &&
+           error.error().message.starts_with("the system gives the pool no thread to begin with: ");
+  });
 }
 
 BOOST_AUTO_TEST_CASE(pool_without_a_size_has_at_least_two_threads) {

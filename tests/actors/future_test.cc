@@ -5,9 +5,12 @@
 #include <atomic>
 #include <chrono>
 #include <deque>
+#include <new>
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "actors/deadline.h"
@@ -249,6 +252,60 @@ BOOST_AUTO_TEST_CASE(a_deadline_that_no_clock_reaches_is_none) {
   const TimePoint now{1h};
   BOOST_TEST(!later(now, Duration::max()).has_value());
   BOOST_TEST((later(now, Duration::max() - Duration(1h)) == TimePoint::max()));
+}
+
+BOOST_AUTO_TEST_CASE(continuation_that_waits_for_a_thread_is_told_when_the_pool_stops, *label("fault-F21")) {
+  const auto pool = std::make_shared<ElasticPool>(PoolOptions{.threads = 1});
+  detail::WaitPoint begun;
+  detail::WaitPoint go_on;
+  BOOST_TEST(!pool->submit({"computes", [&] {
+                              begun.signal();
+                              go_on.wait_here(std::nullopt);
+                            }}));
+  BOOST_TEST(begun.wait_here(std::chrono::steady_clock::now() + 5s));
+  const Promise<int> promise(detail::FutureHome{pool, std::make_shared<RealTime>()});
+  const Future<int> next = promise.future().then([](int value) { return value + 1; });
+  const Future<int> last = next.then([](int value) { return value + 1; });
+  promise.complete(1);
+  std::thread stopping([&] { std::ignore = pool->stop(std::chrono::steady_clock::now() + 5s); });
+  for (const Future<int>& future : {next, last}) {
+    const auto told = future.get_for(5s);
+    BOOST_REQUIRE(told.has_value());
+    BOOST_TEST((told->error().code == ErrorCode::shutting_down));
+  }
+  go_on.signal();
+  stopping.join();
+}
+
+/// A decode that throws `exception`, and how often it was tried.
+template <class Exception>
+struct ThrowingDecode : Home {
+  std::shared_ptr<detail::FutureState<int>> state = std::make_shared<detail::FutureState<int>>(home);
+  std::shared_ptr<std::atomic<int>> tried = std::make_shared<std::atomic<int>>(0);
+
+  /// What two threads are told, the one that decodes and one that comes later.
+  std::pair<Error, Error> told_by(Exception exception) {
+    state->complete_later([count = tried, exception]() -> Result<int> {
+      ++*count;
+      throw exception;
+    });
+    const Future<int> future(state);
+    Error of_other;
+    const Error first = error_of(future);
+    std::thread([&] { of_other = error_of(future); }).join();
+    return {first, of_other};
+  }
+};
+
+BOOST_AUTO_TEST_CASE(exception_of_any_type_while_decoding_ends_the_future_once_for_everybody) {
+  ThrowingDecode<int> number;
+  const auto [first, second] = number.told_by(7);
+  BOOST_TEST((first.code == ErrorCode::decode));
+  BOOST_TEST(first.message == "its type threw what is no std::exception");
+  BOOST_TEST((first == second));
+  BOOST_TEST(number.tried->load() == 1);
+  ThrowingDecode<std::bad_alloc> shortage;
+  BOOST_TEST((shortage.told_by({}).first.code == ErrorCode::resource_exhausted));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

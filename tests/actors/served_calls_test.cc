@@ -4,6 +4,10 @@
 
 #include <chrono>
 #include <map>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <vector>
 
 namespace troupe::detail {
 namespace {
@@ -37,9 +41,27 @@ class ManualClock final : public Clock {
   std::uint64_t last_ = 0;
 };
 
+/// Runs jobs when they come, unless the test keeps them back.
+class ManualPool final : public Executor {
+ public:
+  std::vector<RunningJob> running() const override { return {}; }
+  std::size_t unfinished() const override { return kept.size(); }
+  std::vector<RunningJob> stop(TimePoint) override { return {}; }
+
+  bool keeps = false;
+  std::vector<Job> kept;
+
+ private:
+  std::optional<Error> take(Job& job) override {
+    keeps ? kept.push_back(std::move(job)) : job.run();
+    return std::nullopt;
+  }
+};
+
 struct Table {
   std::shared_ptr<ManualClock> clock = std::make_shared<ManualClock>();
-  ServedCalls calls{clock};
+  std::shared_ptr<ManualPool> pool = std::make_shared<ManualPool>();
+  ServedCalls calls{clock, pool};
 };
 
 BOOST_FIXTURE_TEST_SUITE(served_calls, Table)
@@ -62,6 +84,28 @@ BOOST_AUTO_TEST_CASE(cancelled_call_is_told_to_stop_and_no_other) {
   BOOST_TEST(first->stop_token().stop_requested());
   BOOST_TEST(!second->stop_token().stop_requested());
   BOOST_TEST(!same_number->stop_token().stop_requested());
+}
+
+BOOST_AUTO_TEST_CASE(stop_callbacks_of_user_code_run_on_the_pool_and_before_what_waits_for_a_thread) {
+  const auto cancelled = calls.begin(kTrainer, {1});
+  const auto late = calls.begin_lasting(kTrainer, {2}, clock->now() + 10ms);
+  const auto left = calls.begin(kOther, {1});
+  int told = 0;
+  const auto count = [&told] { ++told; };
+  const std::stop_callback of_cancelled(cancelled->stop_token(), count);
+  const std::stop_callback of_late(late->stop_token(), count);
+  const std::stop_callback of_left(left->stop_token(), count);
+  pool->keeps = true;
+  calls.cancelled(kTrainer, {1});
+  clock->advance(10ms);
+  calls.caller_gone(kOther);
+  BOOST_TEST(told == 0);
+  BOOST_REQUIRE(pool->kept.size() == 3U);
+  for (const Job& job : pool->kept) {
+    BOOST_TEST((job.urgency == Urgency::at_once));
+    job.run();
+  }
+  BOOST_TEST(told == 3);
 }
 
 BOOST_AUTO_TEST_CASE(end_of_a_caller_stops_what_that_life_waits_for) {
@@ -139,7 +183,7 @@ BOOST_AUTO_TEST_CASE(report_names_the_oldest_first_and_no_more_than_wanted) {
 }
 
 BOOST_AUTO_TEST_CASE(call_may_outlive_the_table) {
-  auto other = std::make_unique<ServedCalls>(clock);
+  auto other = std::make_unique<ServedCalls>(clock, pool);
   const auto call = other->begin(kTrainer, {1});
   other.reset();
   BOOST_TEST(!call->stop_token().stop_requested());

@@ -194,7 +194,7 @@ BOOST_AUTO_TEST_CASE(memory_of_a_process_can_be_limited_and_given_back, *precond
   const NodeProcess& p1 = cluster.process("p1");
   p1.limit(RLIMIT_AS, process_use(p1.pid()).virtual_bytes + (64 << 20));
   const Error error = error_of([&] { return cluster.trainer().rpc_sync("p1", &filled, 100'000'000, 1.0); });
-  BOOST_TEST(error.code == ErrorCode::remote_exception);
+  BOOST_TEST(error.code == ErrorCode::resource_exhausted);
   p1.limit(RLIMIT_AS, RLIM_INFINITY);
   BOOST_TEST(cluster.trainer().rpc_sync("p1", &filled, 10, 1.0).numel() == 10);
 }

@@ -39,6 +39,9 @@ class RecordingSink final : public LinkSink {
     Frames frames;
   };
 
+  void on_link_failed(const Error& why) override {
+    changes.change([&] { order.push_back("failed: " + why.text()); });
+  }
   void on_link_up(const Peer& peer) override {
     changes.change([&] {
       ups.push_back(peer);
