@@ -5,6 +5,8 @@
 #include <signal.h>
 #include <sys/eventfd.h>
 
+#include <spdlog/spdlog.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
@@ -12,6 +14,8 @@
 #include <system_error>
 #include <utility>
 #include <vector>
+
+#include "actors/core/guarded.h"
 
 namespace troupe::detail {
 
@@ -30,6 +34,14 @@ void ControlServer::run() {
   sigset_t all;
   sigfillset(&all);
   pthread_sigmask(SIG_BLOCK, &all, nullptr);  // the program's signals are for its own threads
+  try {
+    serve();
+  } catch (...) {
+    spdlog::error("`troupe status` cannot ask this node any more: {}", failure_of_current_exception("its control socket").text());
+  }
+}
+
+void ControlServer::serve() {
   while (true) {
     const auto now = std::chrono::steady_clock::now();
     listener_.work(now);

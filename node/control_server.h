@@ -20,6 +20,7 @@ class ControlServer {
 
  private:
   void run();
+  void serve();
 
   ControlListener listener_;  ///< the thread's
   FileDescriptor stop_;       ///< an eventfd: readable when it is to end

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <exception>
 #include <future>
 #include <memory>
 #include <string_view>
@@ -46,7 +47,13 @@ bool is_numeric(const std::string& host) {
 std::optional<Addresses> look_up_until(const HostLookup& lookup, const std::string& host, std::optional<TimePoint> due) {
   auto promise = std::make_shared<std::promise<Addresses>>();
   std::future<Addresses> answer = promise->get_future();
-  std::thread([promise, lookup, host] { promise->set_value(lookup(host)); }).detach();
+  std::thread([promise, lookup, host] {
+    try {
+      promise->set_value(lookup(host));
+    } catch (...) {
+      promise->set_exception(std::current_exception());
+    }
+  }).detach();
   if (due && answer.wait_until(*due) != std::future_status::ready) return std::nullopt;
   return answer.get();
 }

@@ -10,6 +10,7 @@
 #include "actors/membership.h"
 #include "actors/references.h"
 #include "node/node_control.h"
+#include "node/watchdog.h"
 
 namespace troupe {
 namespace {
@@ -34,6 +35,7 @@ Node::Node(Node&& other) noexcept = default;
 Node::~Node() {
   if (!shared_state()) return;  // moved from
   control_.reset();
+  watchdog_.reset();
   const TimePoint due = core().clock().now() + kDestructorLimit;
   for (const std::string& line : core().stop(due)) spdlog::warn("shutdown did not wait for {}", line);
 }

@@ -31,6 +31,7 @@ namespace troupe {
 
 namespace detail {
 class NodeControl;
+class Watchdog;
 }  // namespace detail
 
 /// Whether `troupe status` and `troupe stack` can ask a node; on, it has a thread for that.
@@ -62,6 +63,9 @@ struct NodeOptions {
   Leaks leaks = Leaks::warn;         ///< references that the program still holds at the common end
   std::string log_level;                             ///< if not empty, join sends the log to standard error from there on
   Control control = Control::off;
+  /// A node whose router has not turned for so long although it has work says so and ends its process, by SIGABRT. Time in
+  /// which the process does not run does not count. Nothing: never; for debuggers.
+  std::optional<Duration> stall_limit = std::chrono::seconds(30);
 
   /// What `troupe up`, or torchrun-style variables, say about this process; a world of one without any.
   /// Throws EnvironmentError or RemoteError (an unreadable secret), naming the variable and its value.
@@ -162,6 +166,7 @@ class Node final : public Scope {
   void enter(NodePhase phase) const;
 
   std::unique_ptr<detail::NodeControl> control_;  // null: nobody can ask
+  std::unique_ptr<detail::Watchdog> watchdog_;    // null: nobody watches
 };
 
 }  // namespace troupe

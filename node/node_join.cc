@@ -10,10 +10,12 @@
 #include <string>
 #include <stdexcept>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
 #include "actors/caf.h"
+#include "actors/core/guarded.h"
 #include "actors/membership.h"
 #include "actors/roster.h"
 #include "node/environment.h"
@@ -25,6 +27,7 @@
 #include "node/rendezvous_file.h"
 #include "node/system_clock.h"
 #include "node/tcp_place.h"
+#include "node/watchdog.h"
 
 namespace troupe {
 namespace {
@@ -184,7 +187,7 @@ NodeOptions NodeOptions::from_environment() {
   return options;
 }
 
-Node Node::join(NodeOptions options, FunctionRegistry functions) {
+Node Node::join(NodeOptions options, FunctionRegistry functions) try {
   options.log_level.empty() ? keep_log_off_stdout() : log_to_stderr(options.log_level);
   if (sodium_init() < 0) throw std::runtime_error("[Node] libsodium cannot start");
   const auto limit = options.join_deadline.after();
@@ -202,6 +205,9 @@ Node Node::join(NodeOptions options, FunctionRegistry functions) {
                               std::make_shared<ElasticPool>(options.pool), std::move(link), detail::make_inline_host,
                               options.leaks, options.world_size, options.call_deadline});
   for (const auto& [peer, map] : options.device_maps) node.set_device_map(peer, map);
+  if (options.stall_limit) {
+    node.watchdog_ = std::make_unique<detail::Watchdog>(node.shared_state()->node, *options.stall_limit, detail::end_stuck_process);
+  }
   if (options.control == Control::on) node.control_ = control_of(options, node.shared_state()->node);
   detail::Membership& membership = node.core().membership();
   const std::string role = options.role.empty() ? detail::role_of_name(options.name) : options.role;
@@ -220,6 +226,8 @@ Node Node::join(NodeOptions options, FunctionRegistry functions) {
   }
   node.enter(NodePhase::up);
   return node;
+} catch (const std::system_error&) {  // a thread or a descriptor that the system does not give
+  throw RemoteError(detail::failure_of_current_exception("join"));
 }
 
 }  // namespace troupe

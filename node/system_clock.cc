@@ -35,6 +35,14 @@ void SystemClock::cancel(TimerId timer) {
   changed_.wait(lock, [&] { return running_ != timer; });
 }
 
+void SystemClock::destroy() {
+  if (std::this_thread::get_id() == thread_.get_id()) {
+    destroyed_ = true;
+  } else {
+    delete this;
+  }
+}
+
 void SystemClock::run(const std::stop_token& stop) noexcept {
   std::unique_lock lock(mutex_);
   while (!stop.stop_requested()) {
@@ -53,6 +61,11 @@ void SystemClock::run(const std::stop_token& stop) noexcept {
     lock.unlock();
     timer.mapped()();
     timer = {};  // what the action owns goes before `cancel` returns
+    if (destroyed_) {
+      thread_.detach();
+      delete this;
+      return;
+    }
     lock.lock();
     running_ = {};
     changed_.notify_all();
@@ -60,13 +73,7 @@ void SystemClock::run(const std::stop_token& stop) noexcept {
 }
 
 std::shared_ptr<Clock> make_system_clock() {
-  return {new SystemClock, [](SystemClock* clock) {
-            if (clock->on_own_thread()) {
-              std::thread([clock] { delete clock; }).detach();  // it must outlive the action that is running
-            } else {
-              delete clock;
-            }
-          }};
+  return {new SystemClock, [](SystemClock* clock) { clock->destroy(); }};
 }
 
 }  // namespace troupe

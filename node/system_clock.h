@@ -30,8 +30,8 @@ class SystemClock final : public Clock {
 
   void cancel(TimerId timer) override;
 
-  /// Whether the caller is an action of this clock.
-  [[nodiscard]] bool on_own_thread() const { return std::this_thread::get_id() == thread_.get_id(); }
+  /// Destroys the clock, which was made by `new`: after the action that calls this, if one does.
+  void destroy();
 
  private:
   using Key = std::pair<TimePoint, TimerId>;
@@ -44,6 +44,7 @@ class SystemClock final : public Clock {
   std::unordered_map<std::uint64_t, TimePoint> due_;         ///< of every timer in timers_; guarded by mutex_
   std::uint64_t last_id_ = 0;                                ///< guarded by mutex_
   TimerId running_;                                          ///< guarded by mutex_; 0 = none
+  bool destroyed_ = false;                                   ///< its own thread: goes when the action has ended
   std::jthread thread_;                                      ///< last: it uses all of the above
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <stdexcept>
 #include <vector>
 
 #include "tensor/create.h"
@@ -49,6 +50,12 @@ std::int64_t square_often(Scope& scope, const NodeName& other, std::int64_t time
   return right;
 }
 
+void throw_in_router(Scope& scope) {
+  detail::NodeCore& node = *scope.state().node;
+  node.request({node.name(), "worker", "throw", std::nullopt, msg::CallCancelled{}},
+               [](const Result<msg::AnyMessage>&) { throw std::runtime_error("thrown in the router"); });
+}
+
 FunctionRegistry with_load_functions(const FunctionRegistry& everywhere) {
   return everywhere.with({{"bytes_with", &bytes_with},
                           {"filled", &filled},
@@ -58,7 +65,8 @@ FunctionRegistry with_load_functions(const FunctionRegistry& everywhere) {
                           {"fetched_sum", &fetched_sum},
                           {"forwarded_sum", &forwarded_sum},
                           {"arrive_often", &arrive_often},
-                          {"square_often", &square_often}});
+                          {"square_often", &square_often},
+                          {"throw_in_router", &throw_in_router}});
 }
 
 }  // namespace troupe::testing

@@ -36,6 +36,9 @@ std::int64_t arrive_often(Scope& scope, const RRef<Gate>& gate, std::int64_t tim
 /// Has `other` square all numbers below `times`, at once; returns how many squares were right.
 std::int64_t square_often(Scope& scope, const NodeName& other, std::int64_t times);
 
+/// Has this node's router meet with an exception.
+void throw_in_router(Scope& scope);
+
 /// `everywhere` and all of these.
 [[nodiscard]] FunctionRegistry with_load_functions(const FunctionRegistry& everywhere);
 

@@ -1,0 +1,98 @@
+// Nothing dies silently: a process that cannot go on ends and everybody is told, one that can goes on.
+#include <boost/test/unit_test.hpp>
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "node/file_descriptor.h"
+#include "tests/chaos/capabilities.h"
+#include "tests/chaos/process_use.h"
+#include "tests/conformance/load_functions.h"
+#include "tests/conformance/test_cluster.h"
+
+namespace troupe::testing {
+namespace {
+
+using namespace std::chrono_literals;
+using boost::unit_test::label;
+using boost::unit_test::precondition;
+
+/// How a process of the cluster ended by itself within `patience`: its exit status, or -1 if a signal did it or it did not
+/// end. The cluster still has it.
+int exit_status_within(pid_t process, std::chrono::milliseconds patience) {
+  const detail::FileDescriptor alive(static_cast<int>(::syscall(SYS_pidfd_open, process, 0)));
+  pollfd polled{alive.get(), POLLIN, 0};
+  siginfo_t end{};
+  if (::poll(&polled, 1, static_cast<int>(patience.count())) <= 0) return -1;
+  if (::waitid(P_PID, static_cast<id_t>(process), &end, WEXITED | WNOWAIT) != 0) return -1;
+  return end.si_code == CLD_EXITED ? end.si_status : -1;
+}
+
+BOOST_AUTO_TEST_SUITE(silence, *label("chaos"))
+
+BOOST_AUTO_TEST_CASE(process_whose_router_throws_ends_by_itself_and_everybody_is_told) {
+  TestCluster cluster(ProcessPlan{.others = {{.name = "p1", .log_level = "off"}, {.name = "p2"}}});
+  Node& trainer = cluster.trainer();
+  const Future<bool> waiting = trainer.rpc_async("p1", &wait_until_stopped);
+  const Future<bool> nested = trainer.rpc_async("p2", &wait_on, "p1");
+  cluster.await_calls("p1", 2);
+  const pid_t process = cluster.process("p1").pid();
+  const auto broken = trainer.rpc_async("p1", &throw_in_router).get_for(5s);
+  BOOST_REQUIRE(broken.has_value());
+  BOOST_TEST(!broken->ok());
+  BOOST_TEST(exit_status_within(process, 5s) > 0);
+  for (const Future<bool>& call : {waiting, nested}) {
+    const auto told = call.get_for(5s);
+    BOOST_REQUIRE(told.has_value());
+    BOOST_TEST(!told->ok());
+  }
+  BOOST_TEST(trainer.rpc_sync("p2", &square, 3) == 9);
+  cluster.kill("p1");
+}
+
+// Its pool has one thread, which waits, and the system gives no other.
+BOOST_AUTO_TEST_CASE(call_that_gets_no_thread_is_refused_and_served_once_there_are_threads_again,
+                     *precondition(NeedsRoot{}) * label("privileged") * label("fault-F18")) {
+  // A user that has no other process. Numbers of processes are below 2^22.
+  const auto user = static_cast<uid_t>((1 << 23) + getpid());
+  TestCluster cluster(ProcessPlan{.others = {{.name = "p1", .pool = {.threads = 1}, .user = user}, {.name = "p2"}}});
+  Node& trainer = cluster.trainer();
+  const NodeProcess& p1 = cluster.process("p1");
+  p1.limit(RLIMIT_NPROC, process_use(p1.pid()).threads);
+  const Future<bool> waiting = trainer.rpc_async("p1", &wait_on, "p2");
+  cluster.await_calls("p2", 1);
+  const Error refused = error_of([&] { return trainer.with({.deadline = 5s}).rpc_sync("p1", &square, 3); });
+  BOOST_TEST(refused.code == ErrorCode::resource_exhausted);
+  BOOST_TEST(refused.execution == Execution::never);
+  BOOST_TEST_MESSAGE(refused.text());
+  p1.limit(RLIMIT_NPROC, RLIM_INFINITY);
+  BOOST_TEST(trainer.with({.deadline = 5s}).rpc_sync("p1", &square, 3) == 9);
+  BOOST_TEST(waiting.cancel());
+}
+
+BOOST_AUTO_TEST_CASE(function_that_finds_no_memory_fails_its_call_and_its_node_lives,
+                     *precondition(NeedsMemoryLimit{}) * label("fault-F14")) {
+  TestCluster cluster(ProcessPlan{.others = {{.name = "p1"}}});
+  Node& trainer = cluster.trainer();
+  const NodeProcess& p1 = cluster.process("p1");
+  p1.limit(RLIMIT_AS, process_use(p1.pid()).virtual_bytes + (64 << 20));
+  for (int i = 0; i < 10; ++i) {
+    const Error error = error_of([&] { return trainer.rpc_sync("p1", &filled, 100'000'000, 1.0); });
+    BOOST_TEST(error.code == ErrorCode::resource_exhausted);
+    BOOST_TEST(trainer.rpc_sync("p1", &square, 3) == 9);
+  }
+  p1.limit(RLIMIT_AS, RLIM_INFINITY);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace troupe::testing
