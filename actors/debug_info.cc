@@ -25,6 +25,9 @@ std::string DebugInfo::text() const {
   line("threads_busy", threads_busy);
   line("threads_waiting", threads_waiting);
   line("threads_idle", threads_idle);
+  for (const auto& [peer, silence] : unreachable) {
+    text += fmt::format("unreachable.{}: {:.1f} s\n", peer, std::chrono::duration<double>(silence).count());
+  }
   if (!traffic) return text;
   for (const auto& [peer, counts] : *traffic) {
     line(fmt::format("traffic.{}.calls_sent", peer), counts.calls_sent);
@@ -55,6 +58,8 @@ DebugInfo detail::debug_info_of(NodeCore& node) {
   info.threads_busy = pool.busy;
   info.threads_waiting = pool.waiting;
   info.threads_idle = pool.idle;
+  info.unreachable = node.silences().list(node.clock().now());
+  std::erase_if(info.unreachable, [&node](const auto& silent) { return !node.is_up(silent.first); });
   info.traffic = node.traffic().counts();
   return info;
 }

@@ -192,7 +192,7 @@ void ElasticPool::State::run_thread(std::list<Seat> own) {
     ++idle;
     work.wait(lock, [this] { return stopping || !urgent.empty() || queued() > 0 || has_too_many(); });
     --idle;
-    if (urgent.empty() && (stopping || has_too_many())) break;  // those that remain come back to the queue
+    if (urgent.empty() && (stopping || has_too_many())) break;
     Job job = next_job();
     seat->label = std::move(job.label);
     seat->since = std::chrono::steady_clock::now();
@@ -210,6 +210,7 @@ void ElasticPool::State::run_thread(std::list<Seat> own) {
     drained.notify_all();
   }
   --threads;
+  if (queued() > 0) work.notify_one();  // the word that woke this thread was for a job: another idle one takes it
   drained.notify_all();
 }
 

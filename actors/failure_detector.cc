@@ -4,9 +4,12 @@
 
 namespace troupe {
 
-void FailureDetector::watch(const NodeName& peer, Incarnation incarnation, TimePoint now) {
-  peers_.insert_or_assign(
-      peer, Watched{.incarnation = incarnation, .heard = now, .sent = now, .interval = options_.heartbeat_max});
+void FailureDetector::watch(const NodeName& peer, Incarnation incarnation, Duration lease, TimePoint now) {
+  peers_.insert_or_assign(peer, Watched{.incarnation = incarnation,
+                                        .lease = std::max(lease, options_.lease),
+                                        .since = now,
+                                        .interval = options_.heartbeat_max,
+                                        .sent = now});
   next_ = next_ ? std::min(*next_, now) : now;
 }
 
@@ -15,59 +18,69 @@ void FailureDetector::forget(const NodeName& peer) {
   if (peers_.empty()) next_.reset();
 }
 
-std::optional<FailureDetector::Event> FailureDetector::heard(const NodeName& peer, Incarnation incarnation,
+std::optional<FailureDetector::Event> FailureDetector::heard(const NodeName& peer, Incarnation incarnation, Said said,
                                                              TimePoint now) {
   const auto found = peers_.find(peer);
   if (found == peers_.end() || found->second.incarnation != incarnation) return std::nullopt;
   Watched& watched = found->second;
-  const Duration silence = now - watched.heard;
-  watched.heard = std::max(watched.heard, now);
-  if (!watched.unreachable) return std::nullopt;
-  watched.unreachable = false;
-  return Event{.peer = peer, .incarnation = incarnation, .change = Reach::reachable, .silence = silence};
-}
-
-void FailureDetector::promised(const NodeName& peer, Incarnation incarnation, Duration interval) {
-  const auto found = peers_.find(peer);
-  if (found == peers_.end() || found->second.incarnation != incarnation) return;
-  found->second.interval = std::clamp(interval, options_.heartbeat_min, options_.heartbeat_max);
-}
-
-void FailureDetector::sent(const NodeName& peer, TimePoint now) {
-  if (const auto found = peers_.find(peer); found != peers_.end()) found->second.sent = now;
+  count_silence(watched, now);
+  const Duration silence = std::max({watched.silence, watched.deaf, said.deaf});
+  watched.silence = Duration{0};
+  watched.interval = std::clamp(said.interval, options_.heartbeat_min, std::max(options_.heartbeat_max, watched.lease / 2));
+  watched.deaf = said.deaf;
+  const bool unreachable = watched.judged() && said.deaf > Duration{0};
+  if (watched.unreachable == unreachable) return std::nullopt;
+  watched.unreachable = unreachable;
+  return Event{.peer = peer,
+               .incarnation = incarnation,
+               .change = unreachable ? Reach::unreachable : Reach::reachable,
+               .silence = silence};
 }
 
 FailureDetector::Verdicts FailureDetector::tick(TimePoint now) {
-  const bool stalled = forgive_own_stall(now);
+  const bool late = next_ && now > *next_ + options_.slack;
   Verdicts out;
-  out.heartbeats = due_heartbeats(now);
   for (auto it = peers_.begin(); it != peers_.end();) {
-    const NodeName& name = it->first;
     Watched& watched = it->second;
-    const Duration silence = now - watched.heard;
-    const Duration unreachable_after = watched.interval + options_.late_suspicion;
-    const Duration down_after = 2 * watched.interval + options_.late_down;
-    if (silence >= down_after && !stalled) {
-      out.events.push_back({name, watched.incarnation, Reach::down, silence});
+    const Duration known = watched.silence;
+    count_silence(watched, now);
+    const Duration judged = late ? known : watched.silence;
+    if (watched.judged() && judged >= down_after(watched)) {
+      out.events.push_back({it->first, watched.incarnation, Reach::down, watched.silence});
       it = peers_.erase(it);
       continue;
     }
-    if (silence >= unreachable_after && !watched.unreachable && !stalled) {
+    if (watched.judged() && judged >= unreachable_after(watched) && !watched.unreachable) {
       watched.unreachable = true;
-      out.events.push_back({name, watched.incarnation, Reach::unreachable, silence});
+      out.events.push_back({it->first, watched.incarnation, Reach::unreachable, watched.silence});
     }
-    const TimePoint verdict = watched.heard + (watched.unreachable ? down_after : unreachable_after);
-    const TimePoint due = std::min(watched.next_heartbeat(), stalled ? now + options_.heartbeat_min : verdict);
-    out.next = out.next ? std::min(*out.next, due) : due;
     ++it;
   }
-  next_ = out.next;
+  out.heartbeats = due_heartbeats(now);
+  next_.reset();
+  for (const auto& [name, watched] : peers_) {
+    const TimePoint due = std::min(watched.next_heartbeat(), next_verdict(watched, now));
+    next_ = next_ ? std::min(*next_, due) : due;
+  }
+  out.next = next_;
   return out;
 }
 
 Duration FailureDetector::interval() const {
   const auto peers = static_cast<Duration::rep>(std::max(peers_.size(), options_.peers_min));
   return std::clamp(peers * options_.heartbeat_per_peer, options_.heartbeat_min, options_.heartbeat_max);
+}
+
+// A lease that is too short for the intervals of both is stretched: one heartbeat may get lost.
+Duration FailureDetector::down_after(const Watched& watched) const {
+  return std::max(watched.lease, 2 * watched.interval + options_.suspicion);
+}
+
+// A silence that was seen late is judged after one more look, which comes soon.
+TimePoint FailureDetector::next_verdict(const Watched& watched, TimePoint now) const {
+  if (!watched.judged()) return TimePoint::max();
+  const Duration limit = watched.unreachable ? down_after(watched) : unreachable_after(watched);
+  return now + std::max(limit - watched.silence, options_.slack);
 }
 
 // Those that are nearly due go with one that is, so that a node wakes up once for many.
@@ -80,18 +93,17 @@ std::vector<FailureDetector::Heartbeat> FailureDetector::due_heartbeats(TimePoin
     if (watched.next_heartbeat() - watched.our_interval / 4 > now) continue;
     watched.sent = now;
     watched.our_interval = promise;
-    due.push_back({.peer = name, .interval = promise});
+    const bool deaf = watched.judged() && watched.silence >= unreachable_after(watched);
+    due.push_back({.peer = name, .said = {.interval = promise, .deaf = deaf ? watched.silence : Duration{0}}});
   }
   return due;
 }
 
-// While this node did not run it heard nobody, whatever they sent; what they sent meanwhile may still wait to be read,
-// so nobody is judged at this tick. Returns whether there was a stall.
-bool FailureDetector::forgive_own_stall(TimePoint now) {
-  if (!next_ || now <= *next_ + options_.slack) return false;
-  const Duration stall = now - *next_;
-  for (auto& [name, watched] : peers_) watched.heard = std::min(now, watched.heard + stall);
-  return true;
+// Time beyond the moment for which the coming tick was asked is a stall of this node.
+void FailureDetector::count_silence(Watched& watched, TimePoint now) const {
+  const TimePoint listened = next_ ? std::min(now, *next_) : now;
+  if (listened > watched.since) watched.silence += listened - watched.since;
+  watched.since = now;
 }
 
 }  // namespace troupe

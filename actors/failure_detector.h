@@ -13,33 +13,38 @@
 
 namespace troupe {
 
+/// A lease that never ends: who has it, on either side of a pair, is not judged.
+inline constexpr Duration kEndlessLease = Duration::max();
+
 struct FailureDetectorOptions {
   // Between two heartbeats to one peer: so much for each peer, so that what a node sends in a second is bounded.
   Duration heartbeat_per_peer = std::chrono::milliseconds{10};
   Duration heartbeat_min = std::chrono::milliseconds{100};
   Duration heartbeat_max = std::chrono::seconds{1};
   std::size_t peers_min = 0;  ///< counted from the start, if so many will come: they do when everybody is busy
-  // How long a peer may be silent beyond what it promised: it may be late, and one heartbeat may get lost.
-  Duration late_suspicion = std::chrono::milliseconds{200};  ///< after one interval
-  Duration late_down = std::chrono::milliseconds{600};       ///< after two
-  Duration slack = std::chrono::milliseconds{20};  ///< a tick later than this was our own stall, not the peers'
+  Duration suspicion = std::chrono::milliseconds{200};  ///< silent for longer than it promised: unreachable
+  Duration lease = std::chrono::seconds{10};            ///< silent for so long: down; a pair uses the longer of both
+  Duration slack = std::chrono::milliseconds{20};       ///< a tick later than this was our own stall
 };
 
 /// Watches peers by name and incarnation. A plain class: time comes in, verdicts go out.
 ///
-/// The interval between heartbeats grows with the number of peers, so it differs between nodes while some of them join.
-/// Therefore each heartbeat promises when the next comes at the latest, and a peer is judged by what it promised: it is
-/// unreachable after interval + 200 ms and down after 2 x interval + 600 ms of silence. With up to 10 peers that is 300
-/// and 800 ms, with 63 peers 830 and 1860 ms, never more than 1.2 and 2.6 s.
+/// Heartbeats go out every interval, whatever else is sent. The interval grows with the number of peers, so it differs
+/// between nodes while some of them join. Therefore each heartbeat promises when the next comes at the latest, and a
+/// peer is judged by what it promised: it is unreachable after interval + suspicion and down after its lease. A
+/// heartbeat also says for how long its sender has heard nothing in return, so both ends of a link that is cut one way
+/// take each other for unreachable.
 ///
-/// Silence counts from the last `heard`. When `tick` itself comes late, this node was not running: the delay is taken
-/// off every peer's silence and nobody is judged at that tick, so a starved node blames nobody (F17).
-/// Thread rule: one thread at a time.
+/// Silence is the time in which this node could have heard the peer (FD-4): of the time between two ticks no more counts
+/// than was asked for, whenever the second one comes. A tick that comes late judges only what the tick before it knew,
+/// so what waits to be read after a stall is read first; the next tick judges all. So ticks that are always late still
+/// judge, and a starved node blames nobody (F17).
+/// Thread rule: one thread at a time. Whoever ticks has read everything that had arrived by then.
 class FailureDetector {
  public:
   explicit FailureDetector(FailureDetectorOptions options = {}) : options_(options) {}
 
-  /// One that is down is no longer watched.
+  /// A peer that is down is no longer watched.
   struct Event {
     NodeName peer;
     Incarnation incarnation;
@@ -49,29 +54,30 @@ class FailureDetector {
   };
 
   /// Begins to watch; silence counts from `now`, and a heartbeat is due at once. Another incarnation under the same name
-  /// replaces the former. Until the peer promises something it has the longest interval.
-  void watch(const NodeName& peer, Incarnation incarnation, TimePoint now);
+  /// replaces the former. Until the peer promises something it has the longest interval. `lease`: the peer's own.
+  void watch(const NodeName& peer, Incarnation incarnation, Duration lease, TimePoint now);
 
   void forget(const NodeName& peer);
 
-  /// Anything authenticated came from the peer. Ignored when it is not watched, or in another incarnation.
-  [[nodiscard]] std::optional<Event> heard(const NodeName& peer, Incarnation incarnation, TimePoint now);
+  /// What a heartbeat says.
+  struct Said {
+    Duration interval{0};  ///< the next comes within
+    Duration deaf{0};      ///< its sender has heard nothing from us for so long; 0: it hears us
+    friend bool operator==(const Said&, const Said&) = default;
+  };
 
-  /// The peer's heartbeat says that it will be heard again within `interval`. Ignored likewise.
-  void promised(const NodeName& peer, Incarnation incarnation, Duration interval);
-
-  /// Something was sent to the peer: its next heartbeat is due one interval later.
-  void sent(const NodeName& peer, TimePoint now);
+  /// The peer's heartbeat came. Ignored when it is not watched, or in another incarnation.
+  [[nodiscard]] std::optional<Event> heard(const NodeName& peer, Incarnation incarnation, Said said, TimePoint now);
 
   struct Heartbeat {
     NodeName peer;
-    Duration interval{0};  ///< to promise
+    Said said;
     friend bool operator==(const Heartbeat&, const Heartbeat&) = default;
   };
   struct Verdicts {
     std::vector<Event> events;
-    std::vector<Heartbeat> heartbeats;  ///< to send now; count as `sent`
-    std::optional<TimePoint> next;     ///< when to call again; none: nobody is watched
+    std::vector<Heartbeat> heartbeats;  ///< to send now
+    std::optional<TimePoint> next;      ///< when to call again; none: nobody is watched
   };
 
   [[nodiscard]] Verdicts tick(TimePoint now);
@@ -81,18 +87,25 @@ class FailureDetector {
  private:
   struct Watched {
     Incarnation incarnation;
-    TimePoint heard;
-    TimePoint sent;
-    Duration interval;        // that the peer promised
+    Duration lease;
+    TimePoint since;           // silence is counted up to here
+    Duration silence{0};       // in which the peer could have been heard
+    Duration interval;         // that the peer promised
+    TimePoint sent;            // our last heartbeat to it
     Duration our_interval{0};  // that we promised it
+    Duration deaf{0};          // as it said last
     bool unreachable = false;
 
     [[nodiscard]] TimePoint next_heartbeat() const { return sent + our_interval; }
+    [[nodiscard]] bool judged() const { return lease != kEndlessLease; }
   };
 
   [[nodiscard]] Duration interval() const;
+  [[nodiscard]] Duration unreachable_after(const Watched& watched) const { return watched.interval + options_.suspicion; }
+  [[nodiscard]] Duration down_after(const Watched& watched) const;
+  [[nodiscard]] TimePoint next_verdict(const Watched& watched, TimePoint now) const;
   [[nodiscard]] std::vector<Heartbeat> due_heartbeats(TimePoint now);
-  [[nodiscard]] bool forgive_own_stall(TimePoint now);
+  void count_silence(Watched& watched, TimePoint now) const;
 
   const FailureDetectorOptions options_;
   std::map<NodeName, Watched> peers_;

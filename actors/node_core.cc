@@ -127,9 +127,8 @@ struct NodeCore::RouterSurroundings final : Router::Surroundings {
 };
 
 std::shared_ptr<NodeCore> NodeCore::start(NodeParts parts) {
-  const std::size_t world_size = parts.world_size;
   std::shared_ptr<NodeCore> node(new NodeCore(std::move(parts)));
-  node->begin(world_size);
+  node->begin();
   return node;
 }
 
@@ -154,9 +153,8 @@ NodeCore::NodeCore(NodeParts parts)
       collectives_(std::make_unique<Collectives>(*this)),
       actors_(std::make_unique<Actors>()) {}
 
-void NodeCore::begin(std::size_t world_size) {
-  RouterOptions options{.packing = packing_};
-  options.silence.peers_min = std::max<std::size_t>(world_size, 1) - 1;
+void NodeCore::begin() {
+  const RouterOptions options{.packing = packing_};
   RouterSetting setting{self(), surroundings_.get(), &lives_, options, clock_.get(), [this](TimePoint due) { wake_router_at(due); },
                         [this](Error why) { fail(std::move(why)); }};
   const ActorHost::Lost lost = setting.failed;
@@ -367,6 +365,7 @@ Error NodeCore::stopped_error(const NodeName& peer, const std::string& operation
 }
 
 void NodeCore::on_link_up(const Peer& peer) {
+  silences_.ended(peer.name);
   if (!stopped()) host_->send(actors_->router, LinkCameUp{peer});
 }
 
@@ -385,6 +384,11 @@ void NodeCore::on_link_down(const NodeName& peer, Incarnation incarnation, const
 }
 
 void NodeCore::on_reach(const NodeName& peer, Incarnation incarnation, Reach change, Duration silence) {
+  if (change == Reach::unreachable) {
+    silences_.began(peer, clock_->now() - silence);
+  } else {
+    silences_.ended(peer);
+  }
   if (!stopped()) host_->send(actors_->router, PeerReached{peer, incarnation, change, silence});
 }
 
@@ -451,6 +455,7 @@ void NodeCore::peer_down(const Peer& peer, const Error& why) {
   const bool is_news = why.code != ErrorCode::shutting_down && !departures_expected_.load(std::memory_order_relaxed);
   spdlog::log(is_news ? spdlog::level::warn : spdlog::level::debug, "[{}] {} is gone: {}", name_, peer.name, why.message);
   traffic_.ended(peer.name);
+  silences_.ended(peer.name);
   served_calls_.caller_gone({peer.name, peer.incarnation});
   std::ignore = answer_backlog_.gone({peer.name, peer.incarnation});
   contexts_->peer_down(peer, why);

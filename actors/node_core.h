@@ -34,6 +34,7 @@
 #include "actors/sessions/call_credit.h"
 #include "actors/sessions/parcel.h"
 #include "actors/served_calls.h"
+#include "actors/silences.h"
 #include "actors/source_location.h"
 #include "actors/survey.h"
 #include "actors/traffic.h"
@@ -61,7 +62,6 @@ struct NodeParts {
   std::unique_ptr<Link> link;
   std::function<std::unique_ptr<ActorHost>()> make_host;  ///< how actors are scheduled
   Leaks leaks = Leaks::warn;
-  std::size_t world_size = 0;         ///< how many nodes there will be, this one among them; 0: nobody knows
   Deadline call_deadline = {};        ///< of calls that are given no other
 };
 
@@ -168,6 +168,7 @@ class NodeCore final : public std::enable_shared_from_this<NodeCore>, private Li
   [[nodiscard]] WaitingCalls& waiting_calls() { return waiting_calls_; }
   [[nodiscard]] AnswerBacklog& answer_backlog() { return answer_backlog_; }
   [[nodiscard]] Traffic& traffic() { return traffic_; }
+  [[nodiscard]] const Silences& silences() const { return silences_; }
   [[nodiscard]] RetryBudgets& retry_budgets() { return retry_budgets_; }
   [[nodiscard]] DeviceMaps& device_maps() { return device_maps_; }
   [[nodiscard]] References& references() const { return *references_; }
@@ -222,7 +223,7 @@ class NodeCore final : public std::enable_shared_from_this<NodeCore>, private Li
  private:
   friend class ReturnAddress;
   explicit NodeCore(NodeParts parts);
-  void begin(std::size_t world_size);
+  void begin();
   void send_answer(const NodeLife& to, RequestId request, msg::AnyMessage message);
   void send_notification(NodeName to, std::optional<Incarnation> life, std::string actor, msg::AnyMessage message);
 
@@ -260,6 +261,7 @@ class NodeCore final : public std::enable_shared_from_this<NodeCore>, private Li
   WaitingCalls waiting_calls_;
   AnswerBacklog answer_backlog_;
   Traffic traffic_;
+  Silences silences_;
   RetryBudgets retry_budgets_;
   DeviceMaps device_maps_;
   std::unique_ptr<ActorHost> host_;

@@ -12,6 +12,8 @@
 namespace troupe::detail {
 namespace {
 
+double seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
+
 void fail(CallTable<WaitingRequest>::Call& call, Error error, TimePoint now) {
   if (error.peer.empty()) {
     error.peer = call.peer.name;
@@ -29,8 +31,7 @@ Router::Router(Peer self, Surroundings& surroundings, Lives& lives, RouterOption
       surroundings_(surroundings),
       lives_(lives),
       options_(options),
-      self_account_(std::make_shared<CreditAccount>(surroundings.grant_soon({self_.name, self_.incarnation}))),
-      detector_(options.silence) {}
+      self_account_(std::make_shared<CreditAccount>(surroundings.grant_soon({self_.name, self_.incarnation}))) {}
 
 // --- what leaves -----------------------------------------------------------------------------------------------------
 
@@ -62,7 +63,7 @@ void Router::request(TimePoint now, PackedRequest packed, AnswerHandler done) {
   packed.posting.request = id;
   packed.posting.due = request.due;
   auto sent = known->second.session->send(now, *std::move(packed.parcel), std::move(packed.posting));
-  if (sent) return put_on_link(now, known->second, std::move(sent).value());
+  if (sent) return put_on_link(known->second, std::move(sent).value());
   if (auto call = calls_.cancel(id)) {
     surroundings_.pending_changed(calls_.size());
     Error error = sent.error();
@@ -134,7 +135,7 @@ bool Router::take_back(TimePoint now, const CallTable<WaitingRequest>::Call& cal
   const auto peer = peers_.find(call.peer.name);
   if (peer == peers_.end() || peer->second.peer.incarnation != call.peer.incarnation) return false;
   Session::TakenBack taken = peer->second.session->take_back(now, call.request);
-  put_on_link(now, peer->second, std::move(taken.on_link));
+  put_on_link(peer->second, std::move(taken.on_link));
   if (taken.in_time) {
     waited_for = taken.granted ? "the connection to take it" : fmt::format("{} to begin earlier calls", call.peer.name);
     return true;
@@ -148,7 +149,7 @@ void Router::notify(TimePoint now, const NodeName& to, std::optional<Incarnation
   // Gone: peer_down tells of it.
   if (stopped_ || peer == peers_.end() || (life && *life != peer->second.peer.incarnation)) return;
   auto sent = peer->second.session->send(now, std::move(parcel));
-  if (sent) put_on_link(now, peer->second, std::move(sent).value());
+  if (sent) put_on_link(peer->second, std::move(sent).value());
 }
 
 void Router::notify_self(const std::string& actor, msg::AnyMessage message) {
@@ -160,7 +161,7 @@ void Router::answer(TimePoint now, const NodeLife& to, Parcel parcel) {
   const auto peer = peers_.find(to.name);
   if (peer == peers_.end() || peer->second.peer.incarnation != to.incarnation) return;  // the requester is gone
   auto sent = peer->second.session->send(now, std::move(parcel), {.of = Posting::Class::answer});
-  if (sent) put_on_link(now, peer->second, std::move(sent).value());
+  if (sent) put_on_link(peer->second, std::move(sent).value());
 }
 
 void Router::answer_self(TimePoint now, RequestId request, msg::AnyMessage message) {
@@ -173,7 +174,7 @@ void Router::say(TimePoint now, PeerState& peer, const std::string& actor, Reque
   auto parcel = pack_message(envelope, message, options_.packing);
   if (!parcel) return surroundings_.warn(fmt::format("{} to {} was not sent: {}", msg::word_of(message).name, peer.peer.name, parcel.error().text()));
   auto sent = peer.session->send(now, std::move(parcel).value());
-  if (sent) put_on_link(now, peer, std::move(sent).value());
+  if (sent) put_on_link(peer, std::move(sent).value());
 }
 
 void Router::grant(TimePoint now, const NodeLife& peer) {
@@ -202,9 +203,7 @@ void Router::link_up(TimePoint now, const Peer& peer) {
   lives_.begin(peer);
   const NodeLife life{peer.name, peer.incarnation};
   auto session = std::make_unique<Session>(self_.incarnation, peer.incarnation, options_.session, surroundings_.grant_soon(life));
-  peers_[peer.name] = {peer, std::move(session), false};
-  detector_.watch(peer.name, peer.incarnation, now);
-  detector_due_ = now;
+  peers_[peer.name] = {peer, std::move(session)};
   surroundings_.peer_up(peer);
 }
 
@@ -218,7 +217,6 @@ void Router::frames(TimePoint now, const NodeName& from, Incarnation incarnation
   const auto known = peers_.find(from);
   if (known == peers_.end() || known->second.peer.incarnation != incarnation) return;  // an earlier life
   PeerState& state = known->second;
-  if (const auto event = detector_.heard(from, incarnation, now)) state.unreachable = false;
   const std::size_t answers = state.session->answer_bytes();
   auto received = state.session->receive(now, std::move(frames));
   if (!received) {
@@ -227,7 +225,6 @@ void Router::frames(TimePoint now, const NodeName& from, Incarnation incarnation
     if (code == ErrorCode::protocol_violation || code == ErrorCode::too_large) surroundings_.give_up(from, {});
     return;
   }
-  if (const auto interval = received.value().promised) detector_.promised(from, incarnation, *interval);
   if (const std::size_t left = state.session->answer_bytes(); left < answers) {
     surroundings_.answers_taken({from, incarnation}, answers - left);
   }
@@ -235,7 +232,7 @@ void Router::frames(TimePoint now, const NodeName& from, Incarnation incarnation
 }
 
 void Router::take(TimePoint now, PeerState& peer, Session::Received received) {
-  put_on_link(now, peer, std::move(received.on_link));
+  put_on_link(peer, std::move(received.on_link));
   for (const Frame& header : received.no_memory_for) refuse_for_memory(now, peer, header);
   for (Session::Delivered& message : received.delivered) {
     if (!open(now, peer, std::move(message))) return;
@@ -299,7 +296,7 @@ void Router::complete(TimePoint now, RequestId request, const NodeLife& from, ms
   surroundings_.pending_changed(calls_.size());
   if (const auto peer = peers_.find(from.name); peer != peers_.end() && peer->second.session->waiting_calls() > 0) {
     // Answered before all of it has left: the rest need not leave.
-    put_on_link(now, peer->second, peer->second.session->take_back(now, request).on_link);
+    put_on_link(peer->second, peer->second.session->take_back(now, request).on_link);
   }
   if (auto* failure = std::get_if<msg::Failure>(&message)) {
     fail(*call, std::move(failure->error), now);
@@ -313,7 +310,7 @@ void Router::tick(TimePoint now) {
     PeerState& peer = peers_.at(due_.begin()->second);
     due_.erase(due_.begin());
     peer.due.reset();
-    put_on_link(now, peer, peer.session->tick(now));
+    put_on_link(peer, peer.session->tick(now));
   }
   auto expired = calls_.expire(now);
   if (!expired.empty()) surroundings_.pending_changed(calls_.size());
@@ -326,29 +323,28 @@ void Router::tick(TimePoint now) {
     const bool never = take_back(now, call, waited_for);
     timeout.execution = never ? Execution::never : Execution::maybe;
     if (never) timeout.message += ": it waited for " + waited_for;
+    timeout.message += silence_of(call.peer.name, now);
     fail(call, std::move(timeout), now);
   }
-  auto verdicts = detector_.tick(now);
-  detector_due_ = verdicts.next;
-  for (const auto& [peer, interval] : verdicts.heartbeats) {
-    if (const auto known = peers_.find(peer); known != peers_.end()) {
-      surroundings_.transmit(peer, LinkLane::express, known->second.session->heartbeat(interval));
-    }
-  }
-  for (const auto& event : verdicts.events) reach(now, event.peer, event.incarnation, event.change, event.silence);
 }
 
 void Router::reach(TimePoint now, const NodeName& peer, Incarnation incarnation, Reach change, Duration silence) {
   const auto known = peers_.find(peer);
   if (known == peers_.end() || known->second.peer.incarnation != incarnation) return;  // an earlier life
-  known->second.unreachable = change == Reach::unreachable;
+  known->second.silent_since = change == Reach::unreachable ? std::optional(now - silence) : std::nullopt;
   if (change != Reach::down) return;
   Error down;
   down.code = ErrorCode::peer_down;
-  down.message = fmt::format("nothing heard for {} ms",
-                             std::chrono::duration_cast<std::chrono::milliseconds>(silence).count());
+  down.message = fmt::format("nothing heard for {:.1f} s", seconds(silence));
   lose(now, peer, down);
   surroundings_.give_up(peer, you_are_dead(down));
+}
+
+// For the error of a call: ", b has been unreachable for 4.2 s", or nothing.
+std::string Router::silence_of(const NodeName& peer, TimePoint now) const {
+  const auto known = peers_.find(peer);
+  if (known == peers_.end() || !known->second.silent_since) return {};
+  return fmt::format(", {} has been unreachable for {:.1f} s", peer, seconds(now - *known->second.silent_since));
 }
 
 // What a life that was declared over is told.
@@ -362,7 +358,6 @@ std::optional<TimePoint> Router::next_due() {
     if (due && (!next || *due < *next)) next = due;
   };
   if (!due_.empty()) consider(due_.begin()->first);
-  consider(detector_due_);
   return next;
 }
 
@@ -378,8 +373,7 @@ void Router::stop(TimePoint now, const Error& why) {
   for (auto& call : unanswered) fail(call, why, now);
 }
 
-void Router::put_on_link(TimePoint now, PeerState& peer, Session::Packets packets) {
-  if (!packets.empty()) detector_.sent(peer.peer.name, now);
+void Router::put_on_link(PeerState& peer, Session::Packets packets) {
   for (Session::Packet& packet : packets) surroundings_.transmit(peer.peer.name, packet.lane, std::move(packet.frames));
   schedule(peer);
 }
@@ -402,7 +396,6 @@ void Router::lose(TimePoint now, const NodeName& name, const Error& why) {
   }
   if (known->second.due) due_.erase({*known->second.due, name});
   peers_.erase(known);
-  detector_.forget(name);
   Error error = why;
   error.peer = name;
   error.incarnation = peer.incarnation;

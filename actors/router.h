@@ -20,7 +20,6 @@
 
 #include "actors/call_table.h"
 #include "actors/core/lives.h"
-#include "actors/failure_detector.h"
 #include "actors/link.h"
 #include "actors/node_core.h"
 #include "actors/session.h"
@@ -54,7 +53,6 @@ struct PackedRequest {
 
 struct RouterOptions {
   Packing packing = {};
-  FailureDetectorOptions silence = {};
   SessionOptions session = {};
 };
 
@@ -139,7 +137,7 @@ class Router {
   struct PeerState {
     Peer peer;
     std::unique_ptr<Session> session;
-    bool unreachable = false;
+    std::optional<TimePoint> silent_since = {};  ///< while it is unreachable
     std::optional<TimePoint> due{};         ///< its place in due_
   };
   /// The calls of this node to itself that have not begun are bounded as those of a peer.
@@ -152,7 +150,7 @@ class Router {
   void request_self(PackedRequest request);
   void admit_self();
   [[nodiscard]] SelfCalls& self_calls(Charge charge) { return self_calls_[charge == Charge::nested ? 1 : 0]; }
-  void put_on_link(TimePoint now, PeerState& peer, Session::Packets packets);
+  void put_on_link(PeerState& peer, Session::Packets packets);
   void schedule(PeerState& peer);
   void take(TimePoint now, PeerState& peer, Session::Received received);
   [[nodiscard]] bool open(TimePoint now, const PeerState& peer, Session::Delivered message);
@@ -161,6 +159,7 @@ class Router {
   void complete(TimePoint now, RequestId request, const NodeLife& from, msg::AnyMessage message);
   void lose(TimePoint now, const NodeName& name, const Error& why);
   [[nodiscard]] Error refusal(const NodeName& to, const std::string& operation) const;
+  [[nodiscard]] std::string silence_of(const NodeName& peer, TimePoint now) const;
   [[nodiscard]] Farewell you_are_dead(const Error& why) const;
   [[nodiscard]] Error of_another_life(const Request& request) const;
 
@@ -173,8 +172,6 @@ class Router {
   const std::shared_ptr<CreditAccount> self_account_;
   std::array<SelfCalls, 2> self_calls_;
   CallTable<WaitingRequest> calls_;
-  FailureDetector detector_;
-  std::optional<TimePoint> detector_due_;
   std::optional<Error> stopped_;
 };
 

@@ -57,7 +57,7 @@ RawSetting raw(const toml::node& node) {
   if (const auto* value = node.as_integer()) return value->get();
   if (const auto* value = node.as_array()) return raw_array(*value);
   if (const auto* value = node.as_table()) return raw_table(*value);
-  if (const auto* value = node.as_boolean()) return Misfit{value->get() ? "boolean true" : "boolean false"};
+  if (const auto* value = node.as_boolean()) return value->get();
   return Misfit{std::string(type_name(node))};
 }
 

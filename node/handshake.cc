@@ -23,6 +23,7 @@ constexpr std::string_view kServerLabel{"troupe handshake server\0", 24};
 constexpr std::string_view kClientLabel{"troupe handshake client\0", 24};
 constexpr std::string_view kWelcomeLabel{"troupe handshake welcome\0", 25};
 constexpr std::string_view kTokenLabel{"troupe session token\0", 21};
+constexpr std::string_view kPulseLabel{"troupe pulse key\0", 17};
 
 static_assert(crypto_auth_hmacsha512256_KEYBYTES == ClusterSecret::kBytes);
 static_assert(crypto_auth_hmacsha512256_BYTES == std::tuple_size_v<Proof>);
@@ -51,16 +52,21 @@ SessionToken derive_token(const ClusterSecret& secret, std::span<const std::byte
   return SessionToken(std::span{derived}.first<SessionToken::kBytes>());
 }
 
+PulseKey derive_pulse_key(const ClusterSecret& secret, std::span<const std::byte> transcript) {
+  const Proof derived = prove(secret, kPulseLabel, transcript);
+  return PulseKey(std::span{derived}.first<PulseKey::kBytes>());
+}
+
 Proof welcome_proof(const ClusterSecret& secret, std::span<const std::byte> transcript, std::uint32_t slot) {
   std::array<std::byte, sizeof slot> slot_bytes{};
   detail::store_little_endian(std::span<std::byte>{slot_bytes}, slot);
   return prove(secret, kWelcomeLabel, transcript, slot_bytes);
 }
 
-/// A challenge without its last field is what the server proves.
+/// A challenge without its last field and its checksum is what the server proves.
 std::vector<std::byte> words_before_proof(std::span<const std::byte> hello, std::span<const std::byte> challenge) {
   std::vector<std::byte> words(hello.begin(), hello.end());
-  const auto said = challenge.first(challenge.size() - std::tuple_size_v<Proof>);
+  const auto said = challenge.first(challenge.size() - std::tuple_size_v<Proof> - handshake::kChecksumBytes);
   words.insert(words.end(), said.begin(), said.end());
   return words;
 }
@@ -122,7 +128,8 @@ HandshakeClient::HandshakeClient(HandshakeIdentity self, ClusterSecret secret, N
                                                 .incarnation = self_.peer.incarnation,
                                                 .name = self_.peer.name,
                                                 .address = self_.peer.address,
-                                                .cluster_id = self_.cluster_id})) {}
+                                                .cluster_id = self_.cluster_id,
+                                                .pulse = self_.pulse})) {}
 
 HandshakeStep HandshakeClient::take(std::span<const std::byte> message) {
   if (over_) return fail(ErrorCode::protocol_violation, "handshake message after the handshake");
@@ -158,7 +165,9 @@ HandshakeStep HandshakeClient::take_challenge(const handshake::Challenge& challe
       .peer = {.name = challenge.name, .incarnation = challenge.incarnation, .address = challenge.address},
       .version = challenge.version,
       .slot = 0,
-      .token = derive_token(secret_, transcript_)};
+      .token = derive_token(secret_, transcript_),
+      .pulse = challenge.pulse,
+      .pulse_key = derive_pulse_key(secret_, transcript_)};
   return {.reply = handshake::encode(handshake::ClientProof{prove(secret_, kClientLabel, transcript_)}),
           .done = {},
           .failed = {}};
@@ -176,6 +185,9 @@ HandshakeStep HandshakeClient::take_welcome(const handshake::Welcome& welcome) {
 HandshakeStep HandshakeClient::take_refused(const handshake::Refused& refused) {
   switch (refused.code) {
     case ErrorCode::version_mismatch:
+      if (refused.version_min <= self_.version_max && refused.version_max >= self_.version_min) {
+        return fail(ErrorCode::decode, "the versions in this node's hello were damaged on their way");
+      }
       return fail(refused.code, versions_text(refused.version_min, refused.version_max, self_));
     case ErrorCode::auth_failed:
       return fail(refused.code, "the cluster secrets differ");
@@ -189,6 +201,8 @@ HandshakeStep HandshakeClient::take_refused(const handshake::Refused& refused) {
       return fail(refused.code, "the peer has too many connections");
     case ErrorCode::shutting_down:
       return fail(refused.code, "the peer is stopping");
+    case ErrorCode::decode:
+      return fail(refused.code, "the peer could not read the handshake");
     default:
       return fail(ErrorCode::protocol_violation,
                   fmt::format("the peer refused with code {}", static_cast<unsigned>(refused.code)));
@@ -236,7 +250,8 @@ HandshakeStep HandshakeServer::take_hello(const handshake::Hello& hello, std::sp
                                  .nonce = nonce_,
                                  .incarnation = self_.peer.incarnation,
                                  .name = self_.peer.name,
-                                 .address = self_.peer.address};
+                                 .address = self_.peer.address,
+                                 .pulse = self_.pulse};
   challenge.proof = prove(secret_, kServerLabel, words_before_proof(message, handshake::encode(challenge)));
   std::vector<std::byte> reply = handshake::encode(challenge);
 
@@ -246,7 +261,9 @@ HandshakeStep HandshakeServer::take_hello(const handshake::Hello& hello, std::sp
       Authenticated{.peer = {.name = hello.name, .incarnation = hello.incarnation, .address = hello.address},
                     .version = challenge.version,
                     .slot = 0,
-                    .token = derive_token(secret_, transcript_)};
+                    .token = derive_token(secret_, transcript_),
+                    .pulse = hello.pulse,
+                    .pulse_key = derive_pulse_key(secret_, transcript_)};
   return {.reply = std::move(reply), .done = {}, .failed = {}};
 }
 

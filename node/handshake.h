@@ -22,19 +22,21 @@
 #include "actors/link.h"
 #include "messages/error.h"
 #include "messages/ids.h"
+#include "node/beat.h"
 #include "node/handshake_wire.h"
 #include "node/secret.h"
 
 namespace troupe {
 
 /// The protocol versions this build speaks.
-inline constexpr std::uint16_t kProtocolVersionMin = 1;
-inline constexpr std::uint16_t kProtocolVersionMax = 1;
+inline constexpr std::uint16_t kProtocolVersionMin = 2;
+inline constexpr std::uint16_t kProtocolVersionMax = 2;
 
 /// What a node says of itself.
 struct HandshakeIdentity {
   Peer peer;
   std::string cluster_id;
+  handshake::PulseInfo pulse{};
   std::uint16_t version_min = kProtocolVersionMin;
   std::uint16_t version_max = kProtocolVersionMax;
 };
@@ -65,6 +67,8 @@ struct Authenticated {
   std::uint16_t version = 0;
   std::uint32_t slot = 0;  ///< how the server looks the session up
   SessionToken token;
+  handshake::PulseInfo pulse{};  ///< the peer's
+  PulseKey pulse_key;            ///< of the heartbeats from the client to the server
 };
 
 /// What to do after one message was taken.

@@ -1,12 +1,18 @@
 #include "node/handshake_wire.h"
 
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
 #include <algorithm>
+#include <chrono>
 #include <concepts>
+#include <limits>
 #include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "actors/failure_detector.h"
 #include "actors/little_endian.h"
 
 namespace troupe::handshake {
@@ -14,6 +20,7 @@ namespace {
 
 constexpr std::uint32_t kMagic = 0x48505254;  // "TRPH"
 constexpr std::size_t kTextMax = 255;
+constexpr std::uint32_t kEndless = std::numeric_limits<std::uint32_t>::max();
 
 enum class Kind : std::uint8_t { hello = 1, challenge = 2, proof = 3, welcome = 4, refused = 5 };
 
@@ -35,6 +42,11 @@ class Writer {
     put(incarnation.low);
   }
   void put(const std::array<std::byte, 32>& block) { bytes_.insert(bytes_.end(), block.begin(), block.end()); }
+  void put(const PulseInfo& pulse) {
+    put(std::string_view(pulse.address));
+    const auto ms = std::chrono::ceil<std::chrono::milliseconds>(pulse.lease).count();
+    put(static_cast<std::uint32_t>(std::clamp<decltype(ms)>(ms, 0, kEndless)));
+  }
   void put(std::string_view text) {
     text = text.substr(0, kTextMax);
     put(static_cast<std::uint8_t>(text.size()));
@@ -43,6 +55,10 @@ class Writer {
   }
 
   [[nodiscard]] std::vector<std::byte> take() { return std::move(bytes_); }
+  [[nodiscard]] std::vector<std::byte> take_with_checksum() {
+    put(static_cast<std::uint64_t>(XXH3_64bits(bytes_.data(), bytes_.size())));
+    return take();
+  }
 
  private:
   std::vector<std::byte> bytes_;
@@ -51,7 +67,7 @@ class Writer {
 /// Reads fields in order; once the bytes end, every further field is empty and `complete` false.
 class Reader {
  public:
-  explicit Reader(std::span<const std::byte> bytes) : rest_(bytes) {}
+  explicit Reader(std::span<const std::byte> bytes) : all_(bytes), rest_(bytes) {}
 
   template <std::unsigned_integral T>
   void get(T& value) {
@@ -63,11 +79,25 @@ class Reader {
     get(incarnation.low);
   }
   void get(std::array<std::byte, 32>& block) { std::ranges::copy(next(block.size()), block.begin()); }
+  void get(PulseInfo& pulse) {
+    std::uint32_t ms = 0;
+    get(pulse.address);
+    get(ms);
+    pulse.lease = ms == kEndless ? kEndlessLease : Duration(std::chrono::milliseconds{ms});
+  }
   void get(std::string& text) {
     std::uint8_t size = 0;
     get(size);
     const auto bytes = next(size);
     text.assign(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  }
+
+  /// Reads the checksum of everything before it. Returns whether it is right.
+  [[nodiscard]] bool undamaged() {
+    const auto before = all_.first(all_.size() - rest_.size());
+    std::uint64_t checksum = 0;
+    get(checksum);
+    return !short_ && checksum == XXH3_64bits(before.data(), before.size());
   }
 
   [[nodiscard]] bool complete() const { return !short_ && rest_.empty(); }
@@ -83,6 +113,7 @@ class Reader {
     return bytes;
   }
 
+  std::span<const std::byte> all_;
   std::span<const std::byte> rest_;
   bool short_ = false;
 };
@@ -97,7 +128,8 @@ struct Encode {
     out.put(m.name);
     out.put(m.address);
     out.put(m.cluster_id);
-    return out.take();
+    out.put(m.pulse);
+    return out.take_with_checksum();
   }
   std::vector<std::byte> operator()(const Challenge& m) const {
     Writer out(Kind::challenge);
@@ -107,19 +139,20 @@ struct Encode {
     out.put(m.incarnation);
     out.put(m.name);
     out.put(m.address);
+    out.put(m.pulse);
     out.put(m.proof);
-    return out.take();
+    return out.take_with_checksum();
   }
   std::vector<std::byte> operator()(const ClientProof& m) const {
     Writer out(Kind::proof);
     out.put(m.proof);
-    return out.take();
+    return out.take_with_checksum();
   }
   std::vector<std::byte> operator()(const Welcome& m) const {
     Writer out(Kind::welcome);
     out.put(m.slot);
     out.put(m.proof);
-    return out.take();
+    return out.take_with_checksum();
   }
   std::vector<std::byte> operator()(const Refused& m) const {
     Writer out(Kind::refused);
@@ -157,6 +190,7 @@ Result<Message> decode(std::span<const std::byte> bytes, std::uint16_t version_m
       in.get(hello.name);
       in.get(hello.address);
       in.get(hello.cluster_id);
+      in.get(hello.pulse);
       message = std::move(hello);
       break;
     }
@@ -168,6 +202,7 @@ Result<Message> decode(std::span<const std::byte> bytes, std::uint16_t version_m
       in.get(challenge.incarnation);
       in.get(challenge.name);
       in.get(challenge.address);
+      in.get(challenge.pulse);
       in.get(challenge.proof);
       message = std::move(challenge);
       break;
@@ -198,7 +233,9 @@ Result<Message> decode(std::span<const std::byte> bytes, std::uint16_t version_m
     default:
       return undecodable(fmt::format("handshake message of unknown kind {}", kind));
   }
+  const bool undamaged = static_cast<Kind>(kind) == Kind::refused || in.undamaged();
   if (!in.complete()) return undecodable(fmt::format("handshake message of {} bytes has another length", bytes.size()));
+  if (!undamaged) return undecodable("handshake message with a wrong checksum");
   return message;
 }
 

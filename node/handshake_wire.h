@@ -1,15 +1,18 @@
 // The bytes of the handshake: little-endian, texts as one length byte and that many bytes, nothing follows the last field.
 //
 //   every message   magic "TRPH" (4), kind (1), then:
-//   1 hello         version min, max (2 + 2), nonce (32), incarnation high, low (8 + 8), name, address, cluster id
-//   2 challenge     version (2), client's nonce (32), nonce (32), incarnation (16), name, address, proof (32)
+//   1 hello         version min, max (2 + 2), nonce (32), incarnation high, low (8 + 8), name, address, cluster id, pulse
+//   2 challenge     version (2), client's nonce (32), nonce (32), incarnation (16), name, address, pulse, proof (32)
 //   3 proof         proof (32)
 //   4 welcome       slot (4), proof (32)
 //   5 refused       error code (2), version min, max (2 + 2)
-// Magic, kind and the versions of a hello are the same in every version, for ever.
+//   pulse           where its heartbeats are to be sent (text), its lease in milliseconds (4), 0xFFFFFFFF: endless
+// All but `refused` end with XXH3-64 of the bytes before (8): damage on the way is no wrong secret.
+// Magic, kind, the versions of a hello and the whole of `refused` are the same in every version, for ever.
 #pragma once
 
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -17,6 +20,7 @@
 #include <variant>
 #include <vector>
 
+#include "actors/clock.h"
 #include "messages/error.h"
 #include "messages/ids.h"
 
@@ -24,6 +28,14 @@ namespace troupe::handshake {
 
 using Nonce = std::array<std::byte, 32>;
 using Proof = std::array<std::byte, 32>;
+inline constexpr std::size_t kChecksumBytes = 8;
+
+/// What a node says of its heartbeats.
+struct PulseInfo {
+  std::string address{};     ///< "udp://127.0.0.1:40211", "unix://@troupe-ps0.pulse"; empty: it has none
+  Duration lease = std::chrono::seconds{10};  ///< silent for so long it takes a peer for dead; kEndlessLease: never
+  friend bool operator==(const PulseInfo&, const PulseInfo&) = default;
+};
 
 struct Hello {
   std::uint16_t version_min = 0;
@@ -33,6 +45,7 @@ struct Hello {
   std::string name{};
   std::string address{};
   std::string cluster_id{};
+  PulseInfo pulse{};
 };
 
 struct Challenge {
@@ -42,6 +55,7 @@ struct Challenge {
   Incarnation incarnation{};
   std::string name{};
   std::string address{};
+  PulseInfo pulse{};
   Proof proof{};
 };
 

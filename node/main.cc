@@ -51,6 +51,7 @@ struct Arguments {
   std::string file;
   std::vector<std::string> overrides;
   std::string log_dir;
+  bool debug = false;
   bool origin = false;
   std::string cluster;
   std::string node;
@@ -122,6 +123,7 @@ int run(int argc, char** argv) {
   add_file(*up, arguments);
   up->add_option("--log-dir", arguments.log_dir, "also write what each node prints to DIR/<node>.log")
       ->type_name("DIR");
+  up->add_flag("--debug", arguments.debug, "the same as --set cluster.debug=true: nodes may stop in a debugger");
   up->footer(keys_help() + R"(
 Output: every line with its node in front, [trainer/1]. The last line is the first failure, or cluster.result's.
 Status: 0, or that of the first failure (its exit status, or 128 + signal), 130 after Ctrl-C, 2 for a wrong file.
@@ -176,6 +178,7 @@ Status: 0 if every process has answered, else 1.
   if (stack->parsed()) return troupe::show_stack({arguments.node, arguments.cluster, format, patience});
 
   const troupe::Variables variables = troupe::process_variables();
+  if (arguments.debug) arguments.overrides.push_back("cluster.debug=true");
   const troupe::ClusterConfig cluster = troupe::load_config(arguments.file, variables, arguments.overrides);
   if (show->parsed()) {
     using troupe::ShowOrigin;

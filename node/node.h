@@ -37,6 +37,14 @@ class Watchdog;
 /// Whether `troupe status` and `troupe stack` can ask a node; on, it has a thread for that.
 enum class Control : std::uint8_t { off, on };
 
+/// When silence means something. A node and its peers should have the same; a pair uses the longer lease of both.
+struct Liveness {
+  std::chrono::milliseconds heartbeat{100};  ///< 10 ms to 10 s; grows with more than ten peers, up to a second
+  std::chrono::milliseconds suspicion{200};  ///< 10 ms to 60 s: silent for so long beyond a heartbeat, a peer is unreachable
+  std::chrono::milliseconds lease{10'000};   ///< 1 s to 24 h: silent for so long, it is down
+  bool debug = false;                        ///< this node judges nobody, and nobody judges it: it is stopped in a debugger
+};
+
 /// Who a process is in its cluster, and how it gets there.
 struct NodeOptions {
   NodeName name;
@@ -59,6 +67,7 @@ struct NodeOptions {
   PoolOptions pool;
   Deadline join_deadline = std::chrono::seconds(30);
   std::map<NodeName, DeviceMap> device_maps;         ///< of this node's calls; see Node::set_device_map
+  Liveness liveness;
   Deadline call_deadline;                            ///< of calls that are given no other; node.time_left() says it
   Leaks leaks = Leaks::warn;         ///< references that the program still holds at the common end
   std::string log_level;                             ///< if not empty, join sends the log to standard error from there on

@@ -89,6 +89,29 @@ void warn_of_exposure(const NodeOptions& options, const std::string& address) {
   spdlog::warn("[{}] the network is trusted: what this node says and hears at {} is not encrypted", options.name, address);
 }
 
+void check_range(std::string_view what, std::chrono::milliseconds value, std::chrono::milliseconds min, std::chrono::milliseconds max) {
+  if (value >= min && value <= max) return;
+  throw RemoteError(Error{.code = ErrorCode::bad_argument,
+                          .message = fmt::format("{} of {} ms is not in {} to {} ms", what, value.count(), min.count(), max.count()),
+                          .operation = "join",
+                          .execution = Execution::never});
+}
+
+/// How heartbeats go out and are judged.
+FailureDetectorOptions silence_of(const NodeOptions& options) {
+  using namespace std::chrono_literals;
+  check_range("liveness.heartbeat", options.liveness.heartbeat, 10ms, 10s);
+  check_range("liveness.suspicion", options.liveness.suspicion, 10ms, 60s);
+  check_range("liveness.lease", options.liveness.lease, 1s, 24h);
+  FailureDetectorOptions silence;
+  silence.heartbeat_min = options.liveness.heartbeat;
+  silence.heartbeat_max = std::max<Duration>(silence.heartbeat_max, options.liveness.heartbeat);
+  silence.suspicion = options.liveness.suspicion;
+  silence.lease = options.liveness.debug ? kEndlessLease : Duration(options.liveness.lease);
+  silence.peers_min = std::max<std::size_t>(options.world_size, 1) - 1;
+  return silence;
+}
+
 std::unique_ptr<Link> open_link(const NodeOptions& options, Incarnation incarnation) {
   LinkRequest request;
   request.name = options.name;
@@ -98,6 +121,7 @@ std::unique_ptr<Link> open_link(const NodeOptions& options, Incarnation incarnat
   request.network = options.network;
   request.listen = options.bind;
   request.options = options.link_options;
+  request.silence = silence_of(options);
   request.log = [name = options.name](std::string_view line) { spdlog::warn("[{}] {}", name, line); };
   auto opened = options.transports.open(std::move(request));
   if (!opened) throw RemoteError(opened.error());
@@ -176,6 +200,8 @@ NodeOptions NodeOptions::from_environment() {
   options.pool.threads = environment.settings.pool_threads;
   options.pool.threads_max = environment.settings.pool_threads_max;
   options.join_deadline = environment.settings.join_timeout;
+  options.liveness = {environment.settings.heartbeat, environment.settings.suspicion, environment.settings.lease,
+                      environment.settings.debug};
   options.network = environment.settings.network == "trusted" ? Network::trusted : Network::loopback;
   if (const std::string& told = environment.settings.advertise; !told.empty()) {
     const std::string address = fmt::format("tcp://{}", told);
@@ -203,7 +229,7 @@ Node Node::join(NodeOptions options, FunctionRegistry functions) try {
 
   Node node(detail::NodeParts{options.name, incarnation, std::nullopt, std::move(functions), make_system_clock(),
                               std::make_shared<ElasticPool>(options.pool), std::move(link), detail::make_inline_host,
-                              options.leaks, options.world_size, options.call_deadline});
+                              options.leaks, options.call_deadline});
   for (const auto& [peer, map] : options.device_maps) node.set_device_map(peer, map);
   if (options.stall_limit) {
     node.watchdog_ = std::make_unique<detail::Watchdog>(node.shared_state()->node, *options.stall_limit, detail::end_stuck_process);

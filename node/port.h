@@ -47,6 +47,7 @@ class Port {
     bool trusted_network = false;             ///< may bind where other machines reach it; bytes are not encrypted
     unsigned threads = 64;                    ///< requests served at a time; one that blocks holds its thread
     Time connect_patience = std::chrono::seconds(10);  ///< how long a peer's address is tried
+    Time lease = Time(0);  ///< a peer that is silent for so long is lost; 0: none ever, as it may stop in a debugger
     std::function<void(const std::string& line)> log;  ///< refused connections; on the input/output thread
   };
   /// What goes wrong on purpose with the calls made here; the first `fail_count` end at once as peer_lost.

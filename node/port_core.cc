@@ -23,7 +23,7 @@
 namespace troupe {
 namespace {
 
-constexpr std::size_t kFixedThreads = 4;  // the link's, two of ZeroMQ, the clock's
+constexpr std::size_t kFixedThreads = 5;  // the link's, its pulse's, two of ZeroMQ, the clock's
 constexpr std::chrono::milliseconds kLastWait{200};
 constexpr std::chrono::hours kLongestDeadline{24 * 365};
 
@@ -259,6 +259,7 @@ std::shared_ptr<PortCore> PortCore::open(Port::Options options) {
   link.bind = options.bind;
   if (options.trusted_network) link.exposure = ZmqLinkOptions::Exposure::network;
   link.connect_patience = options.connect_patience;
+  link.silence.lease = options.lease > Port::Time(0) ? options.lease : kEndlessLease;
   link.log = [log = options.log](std::string_view line) {
     if (log) log(std::string(line));
   };

@@ -62,8 +62,6 @@ void Router::link_up(TimePoint now, const Peer& peer) {
   state.life = peer.incarnation;
   state.address = peer.address;
   state.session = std::make_unique<Session>(self_.incarnation, peer.incarnation);
-  detector_.watch(peer.name, peer.incarnation, now);
-  detector_due_ = now;
   for (const RequestId waiting : std::exchange(state.waiting, {})) {
     if (auto call = calls_.cancel(waiting)) send(now, state, std::move(call->entry));
   }
@@ -108,7 +106,6 @@ void Router::lose(const NodeName& name, Phase phase, std::string why) {
   peer.waiting.clear();
   peer.phase = phase;
   peer.why = std::move(why);
-  detector_.forget(name);
   std::vector<Calls::Call> calls = calls_.fail_peer({name, life});
   if (life != Incarnation{}) std::ranges::move(calls_.fail_peer({name, {}}), std::back_inserter(calls));
   for (Calls::Call& call : calls) end(std::move(call.entry), Port::Outcome::peer_lost, peer.why);
@@ -176,7 +173,7 @@ void Router::send(TimePoint now, PeerState& peer, Call call) {
   Message message{.kind = Message::Kind::call, .request = {}, .tag = call.tag, .body = std::exchange(call.body, {})};
   message.request = keep(std::move(call), peer.life);
   auto sent = peer.session->send(now, pack(encode(std::move(message)), packing_));
-  if (sent) put_on_link(now, to, std::move(sent).value());
+  if (sent) put_on_link(to, std::move(sent).value());
 }
 
 void Router::answer(TimePoint now, const NodeLife& to, RequestId request, std::optional<Body> body) {
@@ -186,13 +183,12 @@ void Router::answer(TimePoint now, const NodeLife& to, RequestId request, std::o
   Message message{.kind = body ? Message::Kind::answer : Message::Kind::dropped, .request = request, .tag = 0, .body = {}};
   if (body) message.body = *std::move(body);
   auto sent = found->second.session->send(now, pack(encode(std::move(message)), packing_), {.of = Posting::Class::answer});
-  if (sent) put_on_link(now, to.name, std::move(sent).value());
+  if (sent) put_on_link(to.name, std::move(sent).value());
 }
 
 void Router::frames(TimePoint now, const NodeName& from, Incarnation incarnation, Frames frames) {
   const auto found = peers_.find(from);
   if (found == peers_.end() || found->second.phase != Phase::up || found->second.life != incarnation) return;
-  (void)detector_.heard(from, incarnation, now);
   auto received = found->second.session->receive(now, std::move(frames));
   if (!received) {
     surroundings_.warn(fmt::format("dropped bytes from {}: {}", from, received.error().message));
@@ -201,8 +197,7 @@ void Router::frames(TimePoint now, const NodeName& from, Incarnation incarnation
     surroundings_.disconnect(from, {});
     return lose(from, Phase::lost, fmt::format("{} does not keep to the rules: {}", from, received.error().message));
   }
-  if (const auto interval = received.value().promised) detector_.promised(from, incarnation, *interval);
-  put_on_link(now, from, std::move(received.value().on_link));
+  put_on_link(from, std::move(received.value().on_link));
   for (Session::Delivered& delivered : received.value().delivered) {
     auto message = decode(std::move(delivered.frames));
     if (!message) {
@@ -236,14 +231,13 @@ void Router::complete(const NodeLife& from, RequestId request, std::optional<Bod
 
 void Router::tick(TimePoint now) {
   for (auto& [name, peer] : peers_) {
-    if (peer.session) put_on_link(now, name, peer.session->tick(now));
+    if (peer.session) put_on_link(name, peer.session->tick(now));
   }
   while (!delayed_.empty() && delayed_.begin()->first <= now) {
     auto call = calls_.cancel(delayed_.extract(delayed_.begin()).mapped());
     if (call) route(now, std::move(call->entry));  // its peer is not lost: that would have ended it
   }
   expire(now);
-  judge_silence(now);
 }
 
 void Router::expire(TimePoint now) {
@@ -257,19 +251,6 @@ void Router::expire(TimePoint now) {
   }
 }
 
-void Router::judge_silence(TimePoint now) {
-  FailureDetector::Verdicts verdicts = detector_.tick(now);
-  detector_due_ = verdicts.next;
-  for (const auto& [name, interval] : verdicts.heartbeats) {
-    if (const auto found = peers_.find(name); found != peers_.end() && found->second.session) {
-      surroundings_.transmit(name, LinkLane::express, found->second.session->heartbeat(interval));
-    }
-  }
-  for (const FailureDetector::Event& event : verdicts.events) {
-    if (event.change == Reach::down) silent(event.peer, event.incarnation, event.silence);
-  }
-}
-
 std::optional<TimePoint> Router::next_due() {
   std::optional<TimePoint> next = calls_.next_deadline();
   const auto consider = [&next](std::optional<TimePoint> due) {
@@ -280,7 +261,6 @@ std::optional<TimePoint> Router::next_due() {
     if (peer.phase == Phase::connecting) consider(peer.give_up_at);
   }
   if (!delayed_.empty()) consider(delayed_.begin()->first);
-  consider(detector_due_);
   return next;
 }
 
@@ -307,9 +287,8 @@ void Router::close() {
   }
 }
 
-void Router::put_on_link(TimePoint now, const NodeName& to, Session::Packets packets) {
+void Router::put_on_link(const NodeName& to, Session::Packets packets) {
   if (packets.empty()) return;
-  detector_.sent(to, now);
   for (Session::Packet& packet : packets) surroundings_.transmit(to, packet.lane, std::move(packet.frames));
 }
 

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "actors/call_table.h"
-#include "actors/failure_detector.h"
 #include "actors/link.h"
 #include "actors/node_life.h"
 #include "actors/session.h"
@@ -108,12 +107,11 @@ class Router {
   [[nodiscard]] bool fail_on_purpose(TimePoint now, Call& call);
   void route(TimePoint now, Call call);
   void send(TimePoint now, PeerState& peer, Call call);
-  void put_on_link(TimePoint now, const NodeName& to, Session::Packets packets);
+  void put_on_link(const NodeName& to, Session::Packets packets);
   void take(const NodeLife& from, Message message);
   void complete(const NodeLife& from, RequestId request, std::optional<Body> body);
   void lose(const NodeName& name, Phase phase, std::string why);
   void expire(TimePoint now);
-  void judge_silence(TimePoint now);
   void lose_misnamed(const NodeName& asked, const NodeName& found);
   void end(Call call, Port::Outcome outcome, std::string why) {
     surroundings_.end(std::move(call.done), outcome, {}, std::move(why));
@@ -128,8 +126,6 @@ class Router {
   Calls calls_;  ///< those that are not sent under the name of their peer and no incarnation
   std::multimap<TimePoint, RequestId> delayed_;
   std::map<std::uint64_t, Port::Fault> faults_;
-  FailureDetector detector_;
-  std::optional<TimePoint> detector_due_;
 };
 
 }  // namespace troupe::port

@@ -51,7 +51,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(WorkerInfo, name, rank)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PeerTraffic, calls_sent, calls_received, bytes_sent, bytes_received, packets_damaged)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(DebugInfo, node, owners, handles, forks, pending_users, pending_calls, served_calls,
                                    contexts, backward_passes, shards, pool_threads, threads_busy, threads_waiting,
-                                   threads_idle, traffic)
+                                   threads_idle, unreachable, traffic)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(WaitingCall, operation, peer, age, left, site)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ServedFunction, operation, caller, age)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ValueUser, what, state, age)

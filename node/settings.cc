@@ -15,6 +15,14 @@ namespace {
 
 using enum SettingKind;
 
+struct DurationUnit {
+  std::string_view suffix;
+  std::int64_t milliseconds;
+};
+constexpr std::array kUnits = {DurationUnit{"ms", 1}, DurationUnit{"s", 1000}, DurationUnit{"m", 60'000},
+                               DurationUnit{"h", 3'600'000}};
+constexpr std::int64_t kDurationMax = 24 * 3'600'000;
+
 constexpr std::array kClusterSpecs = {
     SettingSpec{"cluster", "name", name, "troupe", "name of the cluster"},
     SettingSpec{.section = "cluster",
@@ -34,6 +42,10 @@ constexpr std::array kClusterSpecs = {
     SettingSpec{"cluster", "advertise", text, "", "HOST or HOST:PORT that others are told instead of it"},
     SettingSpec{"cluster", "join_timeout", duration, "30s", "until all nodes must know each other"},
     SettingSpec{"cluster", "shutdown_timeout", duration, "10s", "for a node to end once it was asked to"},
+    SettingSpec{"cluster", "heartbeat", duration, "100ms", "between two heartbeats, at least", 10, 10'000},
+    SettingSpec{"cluster", "suspicion", duration, "200ms", "silence beyond a heartbeat, then unreachable", 10, 60'000},
+    SettingSpec{"cluster", "lease", duration, "10s", "silence after which a node is taken for dead", 1'000, kDurationMax},
+    SettingSpec{"cluster", "debug", boolean, "false", "silence kills nobody: nodes may stop in a debugger"},
     SettingSpec{"cluster", "result", text, "", "node whose last line is repeated at the very end"},
     SettingSpec{"node", "math_threads", integer, "0", "threads for maths; 0 = cores / processes", 0, 1024},
     SettingSpec{.section = "node",
@@ -65,14 +77,6 @@ constexpr std::array kRoleSpecs = {
                 .about = "what a failure means for the others",
                 .choices = "stop_all, keep_going"},
 };
-
-struct DurationUnit {
-  std::string_view suffix;
-  std::int64_t milliseconds;
-};
-constexpr std::array kUnits = {DurationUnit{"ms", 1}, DurationUnit{"s", 1000}, DurationUnit{"m", 60'000},
-                               DurationUnit{"h", 3'600'000}};
-constexpr std::int64_t kDurationMax = 24 * 3'600'000;
 
 std::optional<std::int64_t> parse_integer(std::string_view digits) {
   std::int64_t value = 0;
@@ -120,6 +124,7 @@ std::optional<std::vector<std::string>> parse_list(std::string_view text_form) {
 struct Describe {
   std::string operator()(const Untyped& raw) const { return fmt::format("\"{}\"", raw.text); }
   std::string operator()(std::int64_t raw) const { return fmt::format("integer {}", raw); }
+  std::string operator()(bool raw) const { return fmt::format("boolean {}", raw); }
   std::string operator()(const std::string& raw) const { return fmt::format("string \"{}\"", raw); }
   std::string operator()(const std::vector<std::string>&) const { return "an array of strings"; }
   std::string operator()(const StringTable&) const { return "a table"; }
@@ -139,6 +144,13 @@ std::int64_t checked_integer(const SettingSpec& spec, const RawSetting& raw) {
     throw std::invalid_argument(fmt::format("{} is not in {}..{}", *value, spec.min, spec.max));
   }
   return *value;
+}
+
+bool checked_boolean(const RawSetting& raw) {
+  if (const auto* typed = std::get_if<bool>(&raw)) return *typed;
+  const auto* untyped = std::get_if<Untyped>(&raw);
+  if (untyped == nullptr || (untyped->text != "true" && untyped->text != "false")) refuse("true or false", raw);
+  return untyped->text == "true";
 }
 
 /// The text of a key that wants one; nothing for any other type.
@@ -243,6 +255,7 @@ std::string quoted(std::string_view raw) {
 
 struct Show {
   std::string operator()(std::int64_t value) const { return fmt::format("{}", value); }
+  std::string operator()(bool value) const { return fmt::format("{}", value); }
   std::string operator()(const std::string& value) const { return quoted(value); }
   std::string operator()(std::chrono::milliseconds value) const {
     for (auto unit = kUnits.rbegin(); unit != kUnits.rend(); ++unit) {
@@ -263,6 +276,17 @@ struct Show {
     return fmt::format("{{{}}}", fmt::join(items, ", "));
   }
 };
+
+std::chrono::milliseconds checked_duration(const SettingSpec& spec, const RawSetting& raw) {
+  const auto value = text_of(raw);
+  const auto parsed = value ? parse_duration(*value) : std::nullopt;
+  if (!parsed) refuse(R"(a duration such as "500ms", "30s" or "2m")", raw);
+  if (spec.max != 0 && (parsed->count() < spec.min || parsed->count() > spec.max)) {
+    const auto text_of_ms = [](std::int64_t ms) { return Show{}(std::chrono::milliseconds(ms)); };
+    throw std::invalid_argument(fmt::format("{} is not in {}..{}", Show{}(*parsed), text_of_ms(spec.min), text_of_ms(spec.max)));
+  }
+  return *parsed;
+}
 
 }  // namespace
 
@@ -293,6 +317,7 @@ std::span<const SettingSpec> role_setting_specs() { return kRoleSpecs; }
 SettingValue checked(const SettingSpec& spec, const RawSetting& raw) {
   switch (spec.kind) {
     case integer: return checked_integer(spec, raw);
+    case boolean: return checked_boolean(raw);
     case text: return checked_text(raw);
     case choice: return checked_choice(spec, raw);
     case name: return checked_name(raw);
@@ -300,10 +325,7 @@ SettingValue checked(const SettingSpec& spec, const RawSetting& raw) {
     case table: return checked_table(raw);
     case duration: break;
   }
-  const auto value = text_of(raw);
-  const auto parsed = value ? parse_duration(*value) : std::nullopt;
-  if (!parsed) refuse(R"(a duration such as "500ms", "30s" or "2m")", raw);
-  return *parsed;
+  return checked_duration(spec, raw);
 }
 
 std::string shown(const SettingValue& value) { return std::visit(Show{}, value); }
@@ -320,6 +342,10 @@ NodeSettings node_settings(const SettingValues& values) {
   settings.network = word("cluster.network");
   settings.address = word("cluster.address");
   settings.advertise = word("cluster.advertise");
+  settings.heartbeat = time("cluster.heartbeat");
+  settings.suspicion = time("cluster.suspicion");
+  settings.lease = time("cluster.lease");
+  settings.debug = std::get<bool>(values.find("cluster.debug")->second);
   settings.math_threads = number("node.math_threads");
   settings.log_level = word("node.log_level");
   settings.leaks = word("node.leaks");
@@ -335,6 +361,10 @@ Variables as_variables(const NodeSettings& settings) {
       {variable_name("cluster", "network"), settings.network},
       {variable_name("cluster", "address"), settings.address},
       {variable_name("cluster", "advertise"), settings.advertise},
+      {variable_name("cluster", "heartbeat"), fmt::format("{}ms", settings.heartbeat.count())},
+      {variable_name("cluster", "suspicion"), fmt::format("{}ms", settings.suspicion.count())},
+      {variable_name("cluster", "lease"), fmt::format("{}ms", settings.lease.count())},
+      {variable_name("cluster", "debug"), fmt::format("{}", settings.debug)},
       {variable_name("node", "math_threads"), fmt::format("{}", settings.math_threads)},
       {variable_name("node", "log_level"), settings.log_level},
       {variable_name("node", "leaks"), settings.leaks},

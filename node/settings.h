@@ -26,6 +26,10 @@ using Variables = std::map<std::string, std::string, std::less<>>;
 struct NodeSettings {
   std::chrono::milliseconds join_timeout{30'000};      ///< from start until all nodes know each other
   std::chrono::milliseconds shutdown_timeout{10'000};  ///< from the wish to stop until this node has ended
+  std::chrono::milliseconds heartbeat{100};            ///< between two to one peer, at least
+  std::chrono::milliseconds suspicion{200};            ///< silent for so long beyond a heartbeat: unreachable
+  std::chrono::milliseconds lease{10'000};             ///< silent for so long: down
+  bool debug = false;                                  ///< nobody is judged by silence
   int math_threads = 0;                                ///< outside served functions; 0 = cores / processes on the host
   std::string leaks = "warn";                         ///< warn or fail
   std::string network = "loopback";                    ///< loopback or trusted
@@ -47,7 +51,7 @@ struct Origin {
   [[nodiscard]] std::string text() const;
 };
 
-enum class SettingKind : std::uint8_t { integer, text, choice, name, duration, list, table };
+enum class SettingKind : std::uint8_t { integer, boolean, text, choice, name, duration, list, table };
 
 /// One key: "cluster.port" is section "cluster", key "port".
 struct SettingSpec {
@@ -56,7 +60,7 @@ struct SettingSpec {
   SettingKind kind = SettingKind::text;
   std::string_view fallback = "";  ///< built-in value as text
   std::string_view about = "";     ///< one line for people
-  std::int64_t min = 0;            ///< integer only
+  std::int64_t min = 0;            ///< integer and duration (milliseconds); both 0: any
   std::int64_t max = 0;
   std::string_view choices = "";  ///< choice only: "ipc, tcp"
 };
@@ -76,15 +80,15 @@ struct Misfit {
   std::string what;
 };
 using StringTable = std::map<std::string, std::string>;
-using RawSetting = std::variant<Untyped, std::int64_t, std::string, std::vector<std::string>, StringTable, Misfit>;
+using RawSetting = std::variant<Untyped, std::int64_t, bool, std::string, std::vector<std::string>, StringTable, Misfit>;
 using SettingValue =
-    std::variant<std::int64_t, std::string, std::chrono::milliseconds, std::vector<std::string>, StringTable>;
+    std::variant<std::int64_t, bool, std::string, std::chrono::milliseconds, std::vector<std::string>, StringTable>;
 
 /// Returns `raw` as the value that `spec` asks for.
 /// Throws std::invalid_argument that says what was expected and what was found: `expected an integer, found "abc"`.
 [[nodiscard]] SettingValue checked(const SettingSpec& spec, const RawSetting& raw);
 
-/// Returns the value as one would write it in the file: `"ipc"`, `29500`, `"30s"`, `["./ps", "--fast"]`.
+/// Returns the value as one would write it in the file: `"ipc"`, `29500`, `true`, `"30s"`, `["./ps", "--fast"]`.
 [[nodiscard]] std::string shown(const SettingValue& value);
 
 /// Checked values by full key: "cluster.port".

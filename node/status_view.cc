@@ -1,6 +1,7 @@
 #include "node/status_view.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <chrono>
@@ -93,6 +94,16 @@ std::string text_of(NodePhase phase) {
   return "";
 }
 
+/// "serving (has not heard ps1 for 4.2 s, ps2 for 3.1 s)"
+std::string state_of(const NodeReport& report) {
+  std::vector<std::string> silent;
+  for (const auto& [peer, silence] : report.counts.unreachable) {
+    silent.push_back(fmt::format("{} for {}", printable(peer), shown(silence)));
+  }
+  const std::string phase = text_of(report.phase);
+  return silent.empty() ? phase : fmt::format("{} (has not heard {})", phase, fmt::join(silent, ", "));
+}
+
 std::string text_of(std::uint64_t number) { return std::to_string(number); }
 
 PeerTraffic total(const DebugInfo& counts) {
@@ -119,7 +130,7 @@ TextTable node_table(const ClusterView& cluster) {
     }
     const DebugInfo& counts = node.report->counts;
     const PeerTraffic traffic = total(counts);
-    table.add({printable(node.name), rank, pid, text_of(node.report->phase), shown(node.report->age), text_of(counts.owners), text_of(counts.handles),
+    table.add({printable(node.name), rank, pid, state_of(*node.report), shown(node.report->age), text_of(counts.owners), text_of(counts.handles),
                text_of(counts.forks), text_of(counts.pending_calls), text_of(counts.served_calls), text_of(counts.contexts),
                fmt::format("{}/{}/{}", counts.threads_busy, counts.threads_waiting, counts.threads_idle),
                counts.traffic ? shown_bytes(traffic.bytes_sent) : "", counts.traffic ? shown_bytes(traffic.bytes_received) : ""});

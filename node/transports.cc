@@ -54,6 +54,7 @@ Result<std::unique_ptr<Link>> open_zmq_link(LinkRequest request, std::string lis
   options.incarnation = request.incarnation;
   options.cluster_id = std::move(request.cluster_id);
   options.secret = request.secret;
+  options.silence = request.silence;
   options.bind = std::move(listen);
   options.advertise = request.options["advertise"];
   options.log = std::move(request.log);

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "actors/failure_detector.h"
 #include "actors/link.h"
 #include "messages/error.h"
 #include "node/secret.h"
@@ -23,6 +24,7 @@ struct LinkRequest {
   std::string cluster_id;
   ClusterSecret secret = ClusterSecret::random();
   Network network = Network::loopback;
+  FailureDetectorOptions silence = {};         ///< for links between processes
   std::string listen;                          ///< "SCHEME://PLACE"; "SCHEME://" alone: where the transport likes
   std::map<std::string, std::string> options;  ///< of those that the transport has
   std::function<void(std::string_view line)> log;

@@ -1,14 +1,10 @@
 #include "node/zmq_link.h"
 
-#include <sys/eventfd.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
-#include <cerrno>
 #include <mutex>
 #include <optional>
 #include <stdexcept>
-#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -16,32 +12,13 @@
 #include <fmt/format.h>
 
 #include "actors/core/guarded.h"
+#include "node/datagram_socket.h"
 #include "node/tcp_place.h"
+#include "node/wake_up.h"
 #include "node/zmq_link_core.h"
 
 namespace troupe {
 namespace {
-
-/// Wakes the link's thread out of its wait.
-class WakeUp {
- public:
-  WakeUp() : descriptor_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
-    if (descriptor_ < 0) throw std::system_error(errno, std::generic_category(), "eventfd");
-  }
-  ~WakeUp() { ::close(descriptor_); }
-  WakeUp(const WakeUp&) = delete;
-  WakeUp& operator=(const WakeUp&) = delete;
-
-  void ring() const { (void)::eventfd_write(descriptor_, 1); }
-  void silence() const {
-    ::eventfd_t ignored = 0;
-    (void)::eventfd_read(descriptor_, &ignored);
-  }
-  [[nodiscard]] int descriptor() const { return descriptor_; }
-
- private:
-  const int descriptor_;
-};
 
 bool reaches_other_machines(std::string_view address) {
   if (!address.starts_with("tcp://")) return false;
@@ -91,7 +68,7 @@ struct ZmqLink::State {
   std::optional<ZmqSocket> router;           ///< until start
   std::optional<ZmqLinkCore> core;           ///< the link's thread
   LinkSink* sink = nullptr;                  ///< set by start
-  WakeUp wake_up;                            ///< any thread
+  detail::WakeUp wake_up;                    ///< any thread
 
   std::mutex mutex;
   std::vector<ZmqLinkCore::Command> commands;  ///< guarded by mutex
@@ -126,11 +103,15 @@ Result<std::unique_ptr<ZmqLink>> ZmqLink::open(ZmqLinkOptions options) {
   if (!router) return router.error();
   const Result<std::string> bound = router.value().bind(bind);
   if (!bound) return bound.error();
+  Result<DatagramSocket> beats = DatagramSocket::open_beside(bound.value());
+  if (!beats) return beats.error();
   state->router = std::move(router).value();
   parts.self = {.peer = {.name = parts.options.name,
                          .incarnation = parts.options.incarnation,
                          .address = told_to_peers(bound.value(), parts.options.advertise)},
                 .cluster_id = parts.options.cluster_id};
+  parts.pulse.emplace(std::move(beats).value(), parts.options.silence);
+  parts.self.pulse = {.address = parts.pulse->address_beside(parts.self.peer.address), .lease = parts.options.silence.lease};
   return std::unique_ptr<ZmqLink>(new ZmqLink(std::move(state)));
 }
 
@@ -142,6 +123,8 @@ void ZmqLink::start(LinkSink& sink) {
   if (!state_->router) throw std::logic_error("[link] start: it was started or stopped before");
   state_->core.emplace(state_->parts, *std::exchange(state_->router, std::nullopt), sink);
   state_->sink = &sink;
+  state_->parts.pulse->start([state = state_.get()](const FailureDetector::Event& event) { state->give(event); },
+                             [&sink](const Error& why) { sink.on_link_failed(why); });
   state_->thread = std::thread([state = state_.get()] { state->run(); });
 }
 
@@ -164,6 +147,7 @@ void ZmqLink::stop() {
   }
   state_->wake_up.ring();
   if (state_->thread.joinable()) state_->thread.join();
+  state_->parts.pulse->stop();
   state_->router.reset();
 }
 

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "actors/clock.h"
+#include "actors/failure_detector.h"
 #include "actors/link.h"
 #include "messages/error.h"
 #include "node/secret.h"
@@ -40,6 +41,8 @@ struct ZmqLinkOptions {
   Duration handshake_timeout = std::chrono::seconds{2};
   Duration connect_patience = std::chrono::seconds{10};  ///< how long `connect` tries an address where nobody listens
   Duration name_patience = std::chrono::seconds{2};      ///< how long it tries while the name is in use
+
+  FailureDetectorOptions silence = {};  ///< when heartbeats go out, and how their absence is judged
 
   /// One line per connection or message refused, at most five per second. Called on the link's thread; may be empty.
   std::function<void(std::string_view line)> log;

@@ -35,6 +35,7 @@ ZmqLinkCore::ZmqLinkCore(ZmqLinkParts& parts, ZmqSocket router, LinkSink& sink)
 void ZmqLinkCore::obey(TimePoint now, Command command) {
   if (const auto* order = std::get_if<Connect>(&command)) return connect(now, order->address);
   if (auto* order = std::get_if<Send>(&command)) return send(now, std::move(*order));
+  if (const auto* event = std::get_if<Heard>(&command)) return heard(*event);
   const auto& order = std::get<Disconnect>(command);
   disconnect(order.peer, order.farewell);
 }
@@ -117,6 +118,11 @@ void ZmqLinkCore::disconnect(const NodeName& name, const Farewell& farewell) {
   drop(name, about(found->second.peer, ErrorCode::cancelled, "disconnected by this node"));
 }
 
+void ZmqLinkCore::heard(const Heard& event) {
+  const PeerState* peer = find(event.peer, event.incarnation);
+  if (peer != nullptr && peer->up) sink_.on_reach(event.peer, event.incarnation, event.change, event.silence);
+}
+
 void ZmqLinkCore::work_on(TimePoint now, ReadySet::Key key) {
   while (true) {
     const auto known = addresses_.find(key);
@@ -167,6 +173,11 @@ void ZmqLinkCore::welcomed(TimePoint now, const std::string& address, const Auth
     aliases_.insert_or_assign(address, peer.name);
     if (asked && !found->second.up) outgoing_.at(found->second.connection).asked = true;
     return;
+  }
+  found->second.lease = session.pulse.lease;
+  if (const auto place = DatagramSocket::parse(session.pulse.address)) {
+    parts_.pulse->give([name = peer.name, target = Pulse::Target{*place, session.slot, session.pulse_key}](
+                           Pulse& pulse, TimePoint) { pulse.aim(name, target); });
   }
   check_up(found->second);
 }
@@ -270,6 +281,9 @@ void ZmqLinkCore::check_up(PeerState& peer) {
   peer.up = true;
   --meeting_;
   outgoing_.at(peer.connection).asked = false;
+  parts_.pulse->give([life = peer.peer, lease = peer.lease](Pulse& pulse, TimePoint now) {
+    pulse.watch(life.name, life.incarnation, lease, now);
+  });
   std::vector<Frames> early = std::exchange(peer.early, {});
   sink_.on_link_up(peer.peer);
   for (Frames& frames : early) sink_.on_frames(peer.peer.name, peer.peer.incarnation, std::move(frames));
@@ -292,6 +306,7 @@ void ZmqLinkCore::drop(const NodeName& name, Error why, Keep keep) {
   if (node.empty()) return;
   const PeerState& peer = node.mapped();
   listener_.forget(peer.peer.name);
+  parts_.pulse->give([name = peer.peer.name](Pulse& pulse, TimePoint) { pulse.forget(name); });
   std::erase_if(aliases_, [&peer](const auto& entry) { return entry.second == peer.peer.name; });
   const bool asked = outgoing_.at(peer.connection).asked;
   if (!peer.up) --meeting_;

@@ -37,7 +37,9 @@ class ZmqLinkCore {
     NodeName peer;
     Farewell farewell;
   };
-  using Command = std::variant<Connect, Send, Disconnect>;
+  /// What the pulse's thread says.
+  using Heard = FailureDetector::Event;
+  using Command = std::variant<Connect, Send, Disconnect, Heard>;
 
   ZmqLinkCore(ZmqLinkParts& parts, ZmqSocket router, LinkSink& sink);
 
@@ -63,6 +65,7 @@ class ZmqLinkCore {
     bool welcomed_here = false;
     bool up = false;
     TimePoint meet_by;          ///< gives up then unless up
+    Duration lease{0};          ///< its own, once it has welcomed us
     std::vector<Frames> early;  ///< arrived before `up`
     std::size_t early_bytes = 0;
   };
@@ -76,6 +79,8 @@ class ZmqLinkCore {
   void connect(TimePoint now, const std::string& address);
   void send(TimePoint now, Send order);
   void disconnect(const NodeName& name, const Farewell& farewell);
+
+  void heard(const Heard& event);
 
   void work_on(TimePoint now, ReadySet::Key key);
   void welcomed(TimePoint now, const std::string& address, const Authenticated& session);

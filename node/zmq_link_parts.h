@@ -11,6 +11,7 @@
 #include "actors/clock.h"
 #include "actors/link.h"
 #include "node/handshake.h"
+#include "node/pulse_thread.h"
 #include "node/ready_set.h"
 #include "node/zmq_link.h"
 #include "node/zmq_link_socket.h"
@@ -37,6 +38,7 @@ struct ZmqLinkParts {
 
   const ZmqLinkOptions options;
   HandshakeIdentity self;  ///< complete once bound
+  std::optional<PulseThread> pulse;  ///< once bound
   ReadySet ready;          ///< outlives the sockets that it watches
   ZmqContext context;
   ZmqLinkCounters counters;

@@ -102,12 +102,20 @@ void ZmqListener::welcome(const std::string& route) {
   std::vector<std::uint32_t>& slots = slots_[peer.name];
   slots.push_back(last_slot_);
   if (slots.size() > kSessionsPerPeerMax) {
-    sessions_.erase(slots.front());
+    end_session(slots.front());
     slots.erase(slots.begin());
   }
   sessions_.insert_or_assign(
       last_slot_, Session{.peer = peer.name, .incarnation = peer.incarnation, .token = welcome.session.token});
+  parts_.pulse->give([slot = last_slot_, peer, key = welcome.session.pulse_key](Pulse& pulse, TimePoint) {
+    pulse.trust(slot, peer.name, peer.incarnation, key);
+  });
   answer(route, std::move(welcome.message));
+}
+
+void ZmqListener::end_session(std::uint32_t slot) {
+  sessions_.erase(slot);
+  parts_.pulse->give([slot](Pulse& pulse, TimePoint) { pulse.distrust(slot); });
 }
 
 void ZmqListener::refuse(const std::string& route, ErrorCode code) {
@@ -121,7 +129,7 @@ void ZmqListener::refuse(const std::string& route, ErrorCode code) {
 void ZmqListener::forget(const NodeName& peer) {
   const auto found = slots_.find(peer);
   if (found == slots_.end()) return;
-  for (const std::uint32_t slot : found->second) sessions_.erase(slot);
+  for (const std::uint32_t slot : found->second) end_session(slot);
   slots_.erase(found);
 }
 

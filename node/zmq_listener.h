@@ -71,6 +71,7 @@ class ZmqListener {
   [[nodiscard]] std::optional<Happened> take_message(TimePoint now, const std::string& route, Frames message);
   void refuse_message(TimePoint now, const std::string& route);
   [[nodiscard]] std::map<std::string, Pending>::iterator pending(TimePoint now, const std::string& route);
+  void end_session(std::uint32_t slot);
   void answer(const std::string& route, std::vector<std::byte> words);
 
   ZmqLinkParts& parts_;

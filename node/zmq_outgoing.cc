@@ -6,11 +6,19 @@
 
 #include <fmt/format.h>
 
+#include "node/socket_address.h"
+
 namespace troupe {
 namespace {
 
 constexpr Duration kReopenGap = std::chrono::milliseconds{100};
 constexpr Duration kRetryGap = std::chrono::milliseconds{250};
+
+/// Whether another attempt may go better: the peer is busy, or bytes were damaged on their way.
+bool is_passing(ErrorCode code) {
+  return code == ErrorCode::name_in_use || code == ErrorCode::shutting_down || code == ErrorCode::resource_exhausted ||
+         code == ErrorCode::decode || code == ErrorCode::protocol_violation;
+}
 
 double seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
 
@@ -77,7 +85,7 @@ std::optional<TimePoint> ZmqOutgoing::next_due() const {
 void ZmqOutgoing::open(TimePoint now) {
   opened_ = now;
   reopen_at_.reset();
-  if (welcomed_) give_up_at_ = now + parts_.options.connect_patience;
+  if (welcomed_) give_up_at_ = now + reconnect_patience_;
   connected_ = welcomed_ = false;
   bulk_.reset();
   express_.reset();
@@ -124,7 +132,8 @@ ZmqOutgoing::Clue ZmqOutgoing::take_events(TimePoint now) {
         return std::nullopt;
       case ZmqSocket::Event::refused:
         refused_ = true;
-        if (peer_ && !connected_) return Lost{about(ErrorCode::peer_down, "connection closed")};
+        // On this host that is the end of its process. Elsewhere it may be a firewall: its silence is judged.
+        if (peer_ && !connected_ && is_of_this_host(address_)) return Lost{about(ErrorCode::peer_down, "connection closed")};
         break;
     }
   }
@@ -160,11 +169,10 @@ ZmqOutgoing::Clue ZmqOutgoing::take_answer(TimePoint now, const Frames& message)
 }
 
 ZmqOutgoing::Clue ZmqOutgoing::take_refusal(TimePoint now, Error why) {
-  const bool passing = why.code == ErrorCode::name_in_use || why.code == ErrorCode::shutting_down ||
-                       why.code == ErrorCode::resource_exhausted;
-  const TimePoint until = why.code == ErrorCode::name_in_use ? name_give_up_at_ : give_up_at_;
+  const bool until_then = peer_.has_value() || is_passing(why.code);
+  const TimePoint until = why.code == ErrorCode::name_in_use && !peer_ ? name_give_up_at_ : give_up_at_;
   why.endpoint = address_;
-  if (!passing || now >= until) return Failed{std::move(why)};
+  if (!until_then || now >= until) return Failed{std::move(why)};
   last_refusal_ = std::move(why);
   reopen_at_ = now + kRetryGap;
   return std::nullopt;
@@ -177,7 +185,7 @@ ZmqOutgoing::Clue ZmqOutgoing::check_time(TimePoint now) {
   }
   if (now >= give_up_at_) {
     if (last_refusal_) return Failed{*last_refusal_};
-    const double waited = seconds(parts_.options.connect_patience);
+    const double waited = seconds(peer_ ? reconnect_patience_ : parts_.options.connect_patience);
     if (peer_) {
       return Lost{about(ErrorCode::peer_down, fmt::format("connection lost and not made again within {} s", waited))};
     }
@@ -195,6 +203,8 @@ ZmqOutgoing::Clue ZmqOutgoing::check_time(TimePoint now) {
 void ZmqOutgoing::welcome(const Authenticated& session) {
   welcomed_ = true;
   peer_ = session.peer;
+  const Duration lease = std::max(session.pulse.lease, parts_.options.silence.lease);
+  reconnect_patience_ = lease == kEndlessLease ? parts_.options.connect_patience : lease;
   handshake_.reset();
   last_refusal_.reset();
   reopen_at_.reset();

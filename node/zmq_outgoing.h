@@ -91,6 +91,7 @@ class ZmqOutgoing {
   std::optional<Peer> peer_;           ///< whom it reached, once welcomed
   TimePoint opened_;                   ///< when the current attempt began
   std::optional<TimePoint> reopen_at_;
+  Duration reconnect_patience_{0};     ///< once welcomed: the lease of the pair
   TimePoint give_up_at_;               ///< unless welcomed
   TimePoint name_give_up_at_;
   std::optional<Error> last_refusal_;  ///< why it tries again

@@ -23,7 +23,9 @@ std::uint64_t Schedule::at(TimePoint due, const NodeName& node, std::string what
   if (ended_) return 0;
   require_baton(what);
   const Key key{std::max(due, now_), choices_.bits(), ++last_event_};
-  events_.emplace(key, Event{node, std::move(what), std::move(action)});
+  const auto frozen = frozen_.find(node);
+  auto& events = frozen != frozen_.end() ? frozen->second : events_;
+  events.emplace(key, Event{node, std::move(what), std::move(action)});
   keys_.emplace(key.number, key);
   return key.number;
 }
@@ -33,11 +35,33 @@ void Schedule::cancel(std::uint64_t event) {
   require_baton("cancel");
   const auto key = keys_.find(event);
   if (key == keys_.end()) return;
-  const auto cancelled = events_.extract(key->second);  // what its action owns ends after the tables are right
+  auto cancelled = events_.extract(key->second);  // what its action owns ends after the tables are right
+  for (auto& [node, events] : frozen_) {
+    if (cancelled.empty()) cancelled = events.extract(key->second);
+  }
   keys_.erase(key);
 }
 
+void Schedule::freeze(const NodeName& node) {
+  auto& frozen = frozen_[node];
+  for (auto at = events_.begin(); at != events_.end();) {
+    const auto event = at++;
+    if (event->second.node == node) frozen.insert(events_.extract(event));
+  }
+}
+
+void Schedule::thaw(const NodeName& node) {
+  auto frozen = frozen_.extract(node);
+  if (frozen.empty()) return;
+  for (auto& [key, event] : frozen.mapped()) {
+    const Key due{std::max(key.due, now_), key.tie, key.number};
+    keys_.insert_or_assign(key.number, due);
+    events_.emplace(due, std::move(event));
+  }
+}
+
 void Schedule::drop_events(const NodeName& node) {
+  thaw(node);
   std::vector<Event> dropped;
   for (auto at = events_.begin(); at != events_.end();) {
     if (at->second.node != node) {
@@ -72,7 +96,7 @@ std::size_t Schedule::count_ready() {
   std::size_t ready = !events_.empty() && events_.begin()->first.due <= now_ ? 1 : 0;
   ready_.clear();
   for (Source* source : sources_) {
-    ready_.push_back(source->ready());
+    ready_.push_back(is_frozen(source->node()) ? 0 : source->ready());
     ready += ready_.back();
   }
   return ready;
@@ -82,6 +106,7 @@ std::optional<TimePoint> Schedule::next_due() {
   std::optional<TimePoint> next;
   if (!events_.empty()) next = events_.begin()->first.due;
   for (Source* source : sources_) {
+    if (is_frozen(source->node())) continue;
     if (const auto due = source->next_due(); due && (!next || *due < *next)) next = due;
   }
   return next;
@@ -116,6 +141,7 @@ void Schedule::require_baton(std::string_view what) const {
 void Schedule::end() {
   ended_ = true;
   keys_.clear();
+  while (!frozen_.empty()) thaw(frozen_.begin()->first);
   while (!events_.empty()) static_cast<void>(events_.extract(events_.begin()));
 }
 

@@ -69,6 +69,10 @@ class Schedule {
   /// Forgets everything that was to be done on behalf of `node`.
   void drop_events(const NodeName& node);
 
+  /// Nothing is done on behalf of `node` until `thaw`, which makes up for what was due: its process stood still.
+  void freeze(const NodeName& node);
+  void thaw(const NodeName& node);
+
   /// `source` takes part until `remove`.
   void add(Source& source) { sources_.push_back(&source); }
   void remove(Source& source) { std::erase(sources_, &source); }
@@ -100,6 +104,7 @@ class Schedule {
     std::function<void()> action;
   };
 
+  [[nodiscard]] bool is_frozen(const NodeName& node) const { return frozen_.contains(node); }
   std::size_t count_ready();
   [[nodiscard]] std::optional<TimePoint> next_due();
   void run_choice(std::uint64_t choice, std::uint64_t choices);
@@ -109,8 +114,9 @@ class Schedule {
   Trace trace_;
   TimePoint now_;
   std::uint64_t steps_ = 0;
-  std::map<Key, Event> events_;
-  std::unordered_map<std::uint64_t, Key> keys_;  // of every event, by number
+  std::map<Key, Event> events_;                      // of nodes that are not frozen
+  std::map<NodeName, std::map<Key, Event>> frozen_;  // of the others
+  std::unordered_map<std::uint64_t, Key> keys_;      // of every event, by number
   std::uint64_t last_event_ = 0;
   std::vector<Source*> sources_;
   std::vector<std::size_t> ready_;  // of each source, at the step under way

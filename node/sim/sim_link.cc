@@ -30,7 +30,7 @@ Kind kind_of(const Frames& frames) {
   switch (header.value().kind) {
     case SessionKind::data: return {true, fmt::format("data {}/{}", static_cast<int>(header.value().lane), header.value().number)};
     case SessionKind::ack: return {false, fmt::format("ack {}", header.value().ack)};
-    case SessionKind::heartbeat: return {false, "heartbeat"};
+    case SessionKind::heartbeat: return {false, "session heartbeat"};
     case SessionKind::probe: return {false, "probe"};
     case SessionKind::goodbye: return {false, "goodbye"};
   }
@@ -84,8 +84,47 @@ void SimNetwork::open(const End& end, const std::string& address) {
   auto connection = std::make_shared<Connection>();
   connection->ends = {end, peer};
   connections_.emplace(std::minmax(end->self.name, peer->self.name), std::move(connection));
-  end->sink->on_link_up(peer->self);
-  peer->sink->on_link_up(end->self);
+  for (const auto& [one, other] : {std::pair{end, peer}, std::pair{peer, end}}) {
+    one->detector.watch(other->self.name, other->self.incarnation, other->lease, schedule_->now());
+    beat_at(schedule_->now(), one);
+    one->sink->on_link_up(other->self);
+  }
+}
+
+void SimNetwork::beat_at(TimePoint due, const End& end) {
+  if (end->beat) schedule_->cancel(*end->beat);
+  end->beat = schedule_->at(due, end->self.name, "pulse", [self = shared_from_this(), end] { self->beat(end); });
+}
+
+void SimNetwork::beat(const End& end) {
+  end->beat.reset();
+  if (end->closed) return;
+  const FailureDetector::Verdicts verdicts = end->detector.tick(schedule_->now());
+  for (const FailureDetector::Heartbeat& heartbeat : verdicts.heartbeats) send_beat(end, heartbeat);
+  if (verdicts.next) beat_at(*verdicts.next, end);
+  for (const FailureDetector::Event& event : verdicts.events) tell(end, event);
+}
+
+void SimNetwork::send_beat(const End& end, const FailureDetector::Heartbeat& heartbeat) {
+  const auto connection = find(end->self.name, heartbeat.peer);
+  if (!connection || is_lost(end->self.name, heartbeat.peer)) return;
+  const std::size_t from = connection->ends[0] == end ? 0 : 1;
+  schedule_->at(schedule_->now() + schedule_->choices().around(faults_.delay_mean), heartbeat.peer,
+                "heartbeat from " + end->self.name, [self = shared_from_this(), connection, from, said = heartbeat.said] {
+                  const End& receiver = connection->ends[1 - from];
+                  if (!connection->from[from].open || receiver->sink == nullptr) return;
+                  const Peer& sender = connection->ends[from]->self;
+                  const auto event = receiver->detector.heard(sender.name, sender.incarnation, said, self->schedule_->now());
+                  if (event) tell(receiver, *event);
+                });
+}
+
+void SimNetwork::tell(const End& end, const FailureDetector::Event& event) {
+  if (end->sink != nullptr) end->sink->on_reach(event.peer, event.incarnation, event.change, event.silence);
+}
+
+bool SimNetwork::is_lost(const NodeName& from, const NodeName& to) {
+  return cuts_.contains({from, to}) || schedule_->choices().chance(faults_.drop);
 }
 
 void SimNetwork::send(const End& end, const NodeName& to, LinkLane lane, Frames frames) {
@@ -97,7 +136,7 @@ void SimNetwork::send(const End& end, const NodeName& to, LinkLane lane, Frames 
   const std::uint64_t number = ++direction.sent;
   Choices& choices = schedule_->choices();
   counts_.sent += kind.data;
-  if (choices.chance(faults_.drop)) {
+  if (is_lost(end->self.name, to)) {
     counts_.dropped += kind.data;
     schedule_->remark(end->self.name, fmt::format("{} to {} is dropped", kind.text, to));
     return;
@@ -133,11 +172,29 @@ void SimNetwork::close(const std::shared_ptr<Connection>& connection, std::size_
   const End& other = connection->ends[1 - by];
   connection->from[1 - by].open = false;
   connections_.erase(std::minmax(closer->self.name, other->self.name));
+  closer->detector.forget(other->self.name);
   if (closing == Closing::none) return;
+  if (const auto cut = cuts_.find({closer->self.name, other->self.name}); cut != cuts_.end()) {
+    cut->second.push_back([self = shared_from_this(), connection, by, why] { self->tell_closed(connection, by, Closing::cut, why); });
+    return;
+  }
+  tell_closed(connection, by, closing, why);
+}
+
+void SimNetwork::heal(const NodeName& from, const NodeName& to) {
+  const auto healed = cuts_.extract({from, to});
+  if (healed.empty()) return;
+  for (const auto& action : healed.mapped()) action();
+}
+
+void SimNetwork::tell_closed(const std::shared_ptr<Connection>& connection, std::size_t by, Closing closing, const Error& why) {
+  const End& closer = connection->ends[by];
+  const End& other = connection->ends[1 - by];
   TimePoint due = schedule_->now() + schedule_->choices().around(faults_.delay_mean);
   if (closing == Closing::after_all) due = std::max(due, connection->from[by].due_max + Duration(1));
   schedule_->at(due, other->self.name, "close from " + closer->self.name, [connection, by, why] {
     connection->from[by].open = false;
+    connection->ends[1 - by]->detector.forget(connection->ends[by]->self.name);
     if (LinkSink* sink = connection->ends[1 - by]->sink) {
       const Peer& gone = connection->ends[by]->self;
       sink->on_link_down(gone.name, gone.incarnation, why);
@@ -174,9 +231,10 @@ void SimNetwork::close_all(const End& end, Closing closing) {
 
 // --- SimLink ---------------------------------------------------------------------------------------------------------
 
-SimLink::SimLink(std::shared_ptr<SimNetwork> network, NodeName name, Incarnation incarnation)
-    : network_(std::move(network)), end_(std::make_shared<SimNetwork::Endpoint>()) {
-  end_->self = Peer{.name = name, .incarnation = incarnation, .address = "sim://" + name};
+SimLink::SimLink(std::shared_ptr<SimNetwork> network, NodeName name, Incarnation incarnation, FailureDetectorOptions silence)
+    : network_(std::move(network)),
+      end_(std::make_shared<SimNetwork::Endpoint>(
+          Peer{.name = name, .incarnation = incarnation, .address = "sim://" + name}, silence)) {
   network_->listening_.insert_or_assign(end_->self.address, end_);
 }
 

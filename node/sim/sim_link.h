@@ -3,12 +3,16 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
+#include "actors/failure_detector.h"
 #include "actors/link.h"
 #include "node/sim/faults.h"
 #include "node/sim/schedule.h"
@@ -18,18 +22,29 @@ namespace troupe::sim {
 /// What all links of one world share: who listens, and which connections are open.
 ///
 /// A connection opens at both ends at once, is lossy as long as it lives, and closes at the other end after what was
-/// sent in time has arrived. Messages on the way hold their frames.
+/// sent in time has arrived. Messages on the way hold their frames. Heartbeats are events of their own: they suffer as
+/// messages do, and no connection closes for their absence.
 class SimNetwork : public std::enable_shared_from_this<SimNetwork> {
  public:
   SimNetwork(std::shared_ptr<Schedule> schedule, LinkFaults faults) : schedule_(std::move(schedule)), faults_(faults) {}
+
+  /// From now on nothing that `from` sends reaches `to`; what is on the way arrives. An end of their connection that
+  /// `from` makes meanwhile is told when the cut heals, as by the first words that reach it then.
+  void cut(const NodeName& from, const NodeName& to) { cuts_.try_emplace({from, to}); }
+  void heal(const NodeName& from, const NodeName& to);
 
   [[nodiscard]] const WorldCounts& counts() const { return counts_; }
 
  private:
   friend class SimLink;
   struct Endpoint {
-    Peer self;
-    LinkSink* sink = nullptr;  // null before start and after the end
+    Endpoint(Peer who, FailureDetectorOptions silence) : self(std::move(who)), lease(silence.lease), detector(silence) {}
+
+    const Peer self;
+    const Duration lease;
+    FailureDetector detector;
+    std::optional<std::uint64_t> beat;  // the event that is next for the detector
+    LinkSink* sink = nullptr;           // null before start and after the end
     bool closed = false;
   };
   using End = std::shared_ptr<Endpoint>;
@@ -58,7 +73,13 @@ class SimNetwork : public std::enable_shared_from_this<SimNetwork> {
   void open(const End& end, const std::string& address);
   void send(const End& end, const NodeName& to, LinkLane lane, Frames frames);
   void arrive(Message& message);
+  [[nodiscard]] bool is_lost(const NodeName& from, const NodeName& to);
+  void beat(const End& end);
+  void beat_at(TimePoint due, const End& end);
+  void send_beat(const End& end, const FailureDetector::Heartbeat& heartbeat);
+  static void tell(const End& end, const FailureDetector::Event& event);
   void close(const std::shared_ptr<Connection>& connection, std::size_t by, Closing closing, const Error& why);
+  void tell_closed(const std::shared_ptr<Connection>& connection, std::size_t by, Closing closing, const Error& why);
   void disconnect(const End& end, const NodeName& from, const Farewell& farewell);
   void close_all(const End& end, Closing closing);
   [[nodiscard]] std::shared_ptr<Connection> find(const NodeName& a, const NodeName& b) const;
@@ -67,6 +88,7 @@ class SimNetwork : public std::enable_shared_from_this<SimNetwork> {
   const LinkFaults faults_;
   std::map<std::string, End, std::less<>> listening_;  // by address
   std::map<Pair, std::shared_ptr<Connection>> connections_;
+  std::map<Pair, std::vector<std::function<void()>>> cuts_;  // by sender and receiver: what to do when it heals
   WorldCounts counts_;
 };
 
@@ -74,7 +96,7 @@ class SimNetwork : public std::enable_shared_from_this<SimNetwork> {
 /// baton.
 class SimLink final : public Link {
  public:
-  SimLink(std::shared_ptr<SimNetwork> network, NodeName name, Incarnation incarnation);
+  SimLink(std::shared_ptr<SimNetwork> network, NodeName name, Incarnation incarnation, FailureDetectorOptions silence = {});
   ~SimLink() override;
   SimLink(const SimLink&) = delete;
   SimLink& operator=(const SimLink&) = delete;

@@ -152,7 +152,7 @@ void World::State::start(const NodeName& name, std::uint32_t rank, const Functio
   place.clock = std::make_shared<SimClock>(schedule, name);
   place.executor = std::make_shared<SimExecutor>(schedule, threads, name);
   const Incarnation incarnation{schedule->choices().bits(), schedule->choices().bits()};
-  auto link = std::make_unique<SimLink>(network, name, incarnation);
+  auto link = std::make_unique<SimLink>(network, name, incarnation, options.silence);
   place.link = link.get();
   place.node = std::make_unique<Node>(detail::NodeParts{name, incarnation, rank, functions, place.clock, place.executor,
                                                         std::move(link), [this, &place, name] {
@@ -254,6 +254,18 @@ void World::kill(std::string_view name, Death death) {
 
 void World::kill_after(std::uint64_t steps, std::string_view name, Death death) {
   state_->killings.push_back({state_->schedule->steps() + steps, state_->place(name).node->name(), death});
+}
+
+void World::freeze(std::string_view name) { state_->schedule->freeze(state_->place(name).node->name()); }
+
+void World::thaw(std::string_view name) { state_->schedule->thaw(state_->place(name).node->name()); }
+
+void World::cut(std::string_view from, std::string_view to) {
+  state_->network->cut(state_->place(from).node->name(), state_->place(to).node->name());
+}
+
+void World::heal(std::string_view from, std::string_view to) {
+  state_->network->heal(state_->place(from).node->name(), state_->place(to).node->name());
 }
 
 std::uint64_t World::draw(std::uint64_t count) { return state_->schedule->choices().below(count); }

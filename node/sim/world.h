@@ -23,6 +23,7 @@
 #include <utility>
 #include <vector>
 
+#include "actors/failure_detector.h"
 #include "actors/function_registry.h"
 #include "actors/future.h"
 #include "node/node.h"
@@ -34,6 +35,7 @@ namespace troupe::sim {
 struct WorldOptions {
   std::uint64_t seed = 1;
   LinkFaults link{};
+  FailureDetectorOptions silence{};                  ///< of every node
   Duration step_max = std::chrono::microseconds(2);  ///< one step takes up to so much virtual time
   Duration wait_max = std::chrono::minutes(10);      ///< after which get() without a limit gives up, in virtual time
 };
@@ -98,6 +100,14 @@ class World {
 
   /// Kills after `steps` more steps of the world.
   void kill_after(std::uint64_t steps, std::string_view name, Death death = Death::closed);
+
+  /// Stops a node as SIGSTOP would, until `thaw`: nothing of it runs, what is sent to it waits.
+  void freeze(std::string_view name);
+  void thaw(std::string_view name);
+
+  /// Nothing that `from` sends reaches `to` until `heal`. One way: for a partition cut both.
+  void cut(std::string_view from, std::string_view to);
+  void heal(std::string_view from, std::string_view to);
 
   /// A choice for the test itself, one of 0 to `count` - 1.
   [[nodiscard]] std::uint64_t draw(std::uint64_t count);

@@ -38,6 +38,9 @@ BOOST_AUTO_TEST_CASE(text_has_one_line_for_each_counter) {
                               "threads_waiting: 12\n"
                               "threads_idle: 13\n";
   BOOST_TEST(info.text() == without);
+  info.unreachable.emplace("ps1", std::chrono::milliseconds(4200));
+  BOOST_TEST(info.text() == without + "unreachable.ps1: 4.2 s\n");
+  info.unreachable.clear();
   info.traffic.emplace();
   info.traffic->emplace("trainer", PeerTraffic{1, 2, 3, 4});
   BOOST_TEST(info.text() == without + "traffic.trainer.calls_sent: 1\n"

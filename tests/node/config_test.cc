@@ -87,6 +87,10 @@ transport = "tcp"
 port = 29500
 join_timeout = "500ms"
 shutdown_timeout = "2m"
+heartbeat = "50ms"
+suspicion = "1s"
+lease = "1m"
+debug = true
 result = "trainer0"
 [node]
 math_threads = 3
@@ -107,6 +111,10 @@ on_exit = "keep_going"
   BOOST_TEST(config.port == 29500);
   BOOST_TEST(config.node.join_timeout.count() == 500);
   BOOST_TEST(config.node.shutdown_timeout.count() == 120'000);
+  BOOST_TEST(config.node.heartbeat.count() == 50);
+  BOOST_TEST(config.node.suspicion.count() == 1000);
+  BOOST_TEST(config.node.lease.count() == 60'000);
+  BOOST_TEST(config.node.debug);
   BOOST_TEST(config.result == "trainer0");
   BOOST_TEST(config.node.math_threads == 3);
   BOOST_TEST(config.node.log_level == "debug");
@@ -161,6 +169,10 @@ cluster.address = ""              # built-in default
 cluster.advertise = ""            # built-in default
 cluster.join_timeout = "30s"      # built-in default
 cluster.shutdown_timeout = "10s"  # built-in default
+cluster.heartbeat = "100ms"       # built-in default
+cluster.suspicion = "200ms"       # built-in default
+cluster.lease = "10s"             # built-in default
+cluster.debug = false             # built-in default
 cluster.result = ""               # built-in default
 node.math_threads = 0             # built-in default
 node.log_level = "warn"           # environment TROUPE__NODE__LOG_LEVEL
@@ -211,6 +223,13 @@ BOOST_AUTO_TEST_CASE(wrong_types_and_ranges_are_refused) {
   check_lines(
       errors("[cluster]\njoin_timeout = \"0s\"\n" + role),
       {R"(cluster.toml:2: cluster.join_timeout: expected a duration such as "500ms", "30s" or "2m", found string "0s")"});
+  check_lines(errors("[cluster]\nlease = \"500ms\"\n" + role),
+              {R"(cluster.toml:2: cluster.lease: "500ms" is not in "1s".."24h")"});
+  check_lines(errors("[cluster]\nheartbeat = \"1ms\"\nsuspicion = \"2m\"\n" + role),
+              {R"(cluster.toml:2: cluster.heartbeat: "1ms" is not in "10ms".."10s")",
+               R"(cluster.toml:3: cluster.suspicion: "2m" is not in "10ms".."1m")"});
+  check_lines(errors("[cluster]\ndebug = \"yes\"\n" + role),
+              {R"(cluster.toml:2: cluster.debug: expected true or false, found string "yes")"});
   check_lines(errors("cluster = 3\n" + role),
               {"cluster.toml:1: cluster: expected the section [cluster], found an integer"});
   check_lines(

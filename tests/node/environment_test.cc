@@ -156,6 +156,10 @@ BOOST_AUTO_TEST_CASE(settings_survive_the_way_through_variables) {
   NodeSettings settings;
   settings.join_timeout = std::chrono::milliseconds(1500);
   settings.shutdown_timeout = std::chrono::seconds(3);
+  settings.heartbeat = std::chrono::milliseconds(20);
+  settings.suspicion = std::chrono::milliseconds(30);
+  settings.lease = std::chrono::seconds(4);
+  settings.debug = true;
   settings.math_threads = 2;
   settings.network = "trusted";
   settings.address = "eth0";
@@ -166,6 +170,10 @@ BOOST_AUTO_TEST_CASE(settings_survive_the_way_through_variables) {
   const NodeSettings read = read_environment(as_variables(settings)).settings;
   BOOST_TEST(read.join_timeout.count() == 1500);
   BOOST_TEST(read.shutdown_timeout.count() == 3000);
+  BOOST_TEST(read.heartbeat.count() == 20);
+  BOOST_TEST(read.suspicion.count() == 30);
+  BOOST_TEST(read.lease.count() == 4000);
+  BOOST_TEST(read.debug);
   BOOST_TEST(read.math_threads == 2);
   BOOST_TEST(read.network == "trusted");
   BOOST_TEST(read.address == "eth0");

@@ -131,7 +131,11 @@ BOOST_AUTO_TEST_CASE(every_changed_byte_of_a_challenge_or_welcome_is_refused) {
     HandshakeClient copy = client;
     Bytes changed = challenge;
     changed[i] ^= std::byte{0x01};
-    BOOST_TEST_CONTEXT("byte " << i) { BOOST_TEST(copy.take(changed).failed.has_value()); }
+    BOOST_TEST_CONTEXT("byte " << i) {
+      const auto failed = copy.take(changed).failed;
+      BOOST_TEST_REQUIRE(failed.has_value());
+      BOOST_TEST((failed->code == ErrorCode::decode));  // damage, not another secret
+    }
   }
   (void)server.take(client.take(challenge).reply);
   const Bytes welcome = server.welcome(17).message;
@@ -178,16 +182,58 @@ BOOST_AUTO_TEST_CASE(truncated_or_longer_messages_are_decode_errors, *boost::uni
 
 BOOST_AUTO_TEST_CASE(versions_without_overlap_are_a_version_mismatch_on_both_sides, *boost::unit_test::label("fault-F39")) {
   Meeting meeting;
-  meeting.trainer.version_min = 2;
-  meeting.trainer.version_max = 3;
+  meeting.trainer.version_min = 3;
+  meeting.trainer.version_max = 4;
   HandshakeClient client = meeting.client();
   HandshakeServer server = meeting.server();
   const HandshakeStep at_server = server.take(client.hello());
   BOOST_REQUIRE(at_server.failed.has_value());
-  BOOST_TEST(at_server.failed->message == "the peer speaks protocol versions 2 to 3, this node 1 to 1");
+  BOOST_TEST(at_server.failed->message == "the peer speaks protocol versions 3 to 4, this node 2 to 2");
   const HandshakeStep at_client = client.take(at_server.reply);
   BOOST_TEST((at_client.failed->code == ErrorCode::version_mismatch));
-  BOOST_TEST(at_client.failed->message == "the peer speaks protocol versions 1 to 1, this node 2 to 3");
+  BOOST_TEST(at_client.failed->message == "the peer speaks protocol versions 2 to 2, this node 3 to 4");
+}
+
+BOOST_AUTO_TEST_CASE(node_of_protocol_version_1_is_a_version_mismatch, *boost::unit_test::label("fault-F39")) {
+  Meeting meeting;
+  // Version 1: no pulse and no checksum; refused has the same bytes in every version.
+  const Bytes hello{std::byte{'T'}, std::byte{'R'}, std::byte{'P'}, std::byte{'H'}, std::byte{1},
+                    std::byte{1},   std::byte{0},   std::byte{1},   std::byte{0},   std::byte{0xFF}};
+  HandshakeServer server = meeting.server();
+  const HandshakeStep step = server.take(hello);
+  BOOST_TEST((step.failed->code == ErrorCode::version_mismatch));
+  const Bytes refused{std::byte{'T'}, std::byte{'R'}, std::byte{'P'}, std::byte{'H'}, std::byte{5}, std::byte{21}, std::byte{0},
+                      std::byte{2},   std::byte{0},   std::byte{2},   std::byte{0}};
+  BOOST_TEST((step.reply == refused));
+}
+
+BOOST_AUTO_TEST_CASE(versions_that_were_damaged_on_their_way_are_no_version_mismatch, *boost::unit_test::label("fault-F11")) {
+  Meeting meeting;
+  HandshakeClient client = meeting.client();
+  HandshakeServer server = meeting.server();
+  Bytes hello(client.hello().begin(), client.hello().end());
+  hello[5] = std::byte{9};
+  hello[7] = std::byte{9};
+  BOOST_TEST((client.take(server.take(hello).reply).failed->code == ErrorCode::decode));
+}
+
+BOOST_AUTO_TEST_CASE(both_learn_where_heartbeats_go_the_lease_and_a_key_that_is_the_sessions_own) {
+  Meeting meeting;
+  meeting.trainer.pulse = {.address = "udp://127.0.0.1:7", .lease = std::chrono::seconds{3}};
+  meeting.ps0.pulse = {.address = "unix://@ps0.pulse", .lease = kEndlessLease};
+  HandshakeClient client = meeting.client();
+  HandshakeServer server = meeting.server();
+  (void)server.take(client.take(server.take(client.hello()).reply).reply);
+  const HandshakeServer::Welcome welcome = server.welcome(1);
+  const Authenticated at_client = client.take(welcome.message).done.value();
+  BOOST_TEST((at_client.pulse == meeting.ps0.pulse));
+  BOOST_TEST((welcome.session.pulse == meeting.trainer.pulse));
+  BOOST_TEST(text(at_client.pulse_key.bytes()) == text(welcome.session.pulse_key.bytes()));
+  BOOST_TEST(text(at_client.pulse_key.bytes()) != text(PulseKey{}.bytes()));
+  HandshakeClient again = meeting.client();
+  HandshakeServer other = meeting.server();
+  (void)other.take(again.take(other.take(again.hello()).reply).reply);
+  BOOST_TEST(text(other.welcome(1).session.pulse_key.bytes()) != text(at_client.pulse_key.bytes()));
 }
 
 BOOST_AUTO_TEST_CASE(versions_come_before_everything_else_in_a_hello) {

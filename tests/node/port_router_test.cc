@@ -126,19 +126,15 @@ BOOST_AUTO_TEST_CASE(place_that_belongs_to_another_name_ends_the_wait_whoever_co
   BOOST_TEST(world.take() == Lines{why}, per_element);
 }
 
-BOOST_AUTO_TEST_CASE(silent_peer_is_lost) {
+BOOST_AUTO_TEST_CASE(peer_that_the_link_takes_for_dead_is_lost) {
   World world;
   world.router.link_up(world.now, kPeer);
-  Session peer(kPeer.incarnation, kSelf.incarnation);
-  world.router.frames(world.now, "b", kPeer.incarnation, peer.heartbeat(100ms));
   world.call("b", 1h);
   world.take();
-  for (int i = 0; i < 100 && world.lines.empty(); ++i) {
-    world.now = *world.router.next_due();
-    world.router.tick(world.now);
-    std::erase(world.lines, "send b");
-  }
-  BOOST_TEST(world.take() == (Lines{"disconnect b", "peer_lost: nothing was heard of b for 800 ms"}), per_element);
+  world.router.silent("b", {9, 9}, 10s);  // of another life
+  BOOST_TEST(world.take().empty());
+  world.router.silent("b", kPeer.incarnation, 10s);
+  BOOST_TEST(world.take() == (Lines{"disconnect b", "peer_lost: nothing was heard of b for 10000 ms"}), per_element);
 }
 
 BOOST_AUTO_TEST_CASE(peer_that_sends_what_cannot_be_read_is_lost) {

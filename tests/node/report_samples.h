@@ -30,6 +30,7 @@ inline NodeReport sample_node_report() {
   report.counts.threads_busy = 12;
   report.counts.threads_waiting = 13;
   report.counts.threads_idle = 14;
+  report.counts.unreachable.emplace("trainer", 4200ms);
   report.counts.traffic.emplace();
   report.counts.traffic->emplace("trainer", PeerTraffic{1, 2, 3000, 4'000'000});
   return report;

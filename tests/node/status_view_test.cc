@@ -93,7 +93,9 @@ BOOST_AUTO_TEST_CASE(a_cluster_is_meant_by_name_id_and_file) {
 }
 
 BOOST_AUTO_TEST_CASE(text_has_a_row_for_each_node_and_one_for_each_peer) {
-  const auto views = views_of({launcher(testing::sample_launch_report()), node("ps0")});
+  NodeReport report = testing::sample_node_report();
+  report.counts.unreachable.clear();
+  const auto views = views_of({launcher(testing::sample_launch_report()), node("ps0", report)});
   BOOST_TEST(text_of(views.at(0), PeersShown::busiest) ==
              "digits (4f2a), /home/me/cluster.toml, started 1 min 15 s ago\n"
              "NODE     RANK  PID  STATE        UP  OWNERS  HANDLES  FORKS  CALLS  SERVED  CONTEXTS   THREADS    SENT  RECEIVED\n"
@@ -102,6 +104,13 @@ BOOST_AUTO_TEST_CASE(text_has_a_row_for_each_node_and_one_for_each_peer) {
              "\n"
              "NODE  PEER     CALLS SENT  RECEIVED  BYTES SENT  RECEIVED\n"
              "ps0   trainer           1         2      3.0 kB    4.0 MB\n");
+}
+
+BOOST_AUTO_TEST_CASE(state_says_which_peers_a_node_does_not_hear_and_for_how_long) {
+  NodeReport report = testing::sample_node_report();
+  report.counts.unreachable = {{"ps1", 4200ms}, {"trainer", 9s}};
+  const std::string text = text_of(views_of({node("ps0", report)}).at(0), PeersShown::busiest);
+  BOOST_TEST(text.find("serving (has not heard ps1 for 4.2 s, trainer for 9.0 s)") != std::string::npos, text);
 }
 
 BOOST_AUTO_TEST_CASE(only_the_busiest_peers_are_shown_unless_all_are_wanted) {

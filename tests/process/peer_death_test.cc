@@ -124,7 +124,7 @@ BOOST_DATA_TEST_CASE(references_in_an_answer_to_a_former_life_leave_nothing, bac
 }
 
 BOOST_TEST_DECORATOR(*label("fault-F13"))
-BOOST_DATA_TEST_CASE(stopped_process_is_noticed_within_1200_ms_and_does_not_come_back, backends, backend) {
+BOOST_DATA_TEST_CASE(stopped_process_is_down_after_its_lease_and_does_not_come_back, backends, backend) {
   TestCluster cluster({"p1", "p2"}, {}, backend);
   Node& trainer = cluster.trainer();
   const auto pending = trainer.with({.deadline = Deadline::while_peer_lives()}).rpc_async("p1", &wait_until_stopped);
@@ -137,8 +137,8 @@ BOOST_DATA_TEST_CASE(stopped_process_is_noticed_within_1200_ms_and_does_not_come
   BOOST_TEST(error.code == ErrorCode::peer_down);
   BOOST_TEST(error.peer == "p1");
   BOOST_TEST(error.message.starts_with("nothing heard for "));
-  BOOST_TEST(took.count() > 700);
-  BOOST_TEST(took.count() < 1200);
+  BOOST_TEST(took.count() > 9800);
+  BOOST_TEST(took.count() < 11000);
   BOOST_TEST(trainer.rpc_sync("p2", &square, 3) == 9);
   BOOST_TEST(error_of([&] { return trainer.rpc_sync("p1", &square, 3); }).code == ErrorCode::peer_down);
   // It finds itself alone and ends by itself: the cluster's destructor sees that.

@@ -1,0 +1,33 @@
+// Addresses as the system's calls take them.
+#pragma once
+
+#include <sys/socket.h>
+
+#include <optional>
+#include <string_view>
+
+namespace troupe {
+
+struct SocketAddress {
+  sockaddr_storage bytes{};
+  socklen_t size = 0;
+
+  [[nodiscard]] const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&bytes); }
+  [[nodiscard]] int family() const { return bytes.ss_family; }
+};
+
+/// Of a path, or of "@NAME" in the abstract namespace. None if it is too long.
+[[nodiscard]] std::optional<SocketAddress> unix_address(std::string_view path);
+
+enum class HostNames {
+  refuse,   ///< numbers only
+  look_up,  ///< blocks for as long as the system likes
+};
+
+/// Of "HOST:PORT" or "[HOST]:PORT", with a numeric port.
+[[nodiscard]] std::optional<SocketAddress> host_address(std::string_view host_and_port, HostNames names = HostNames::refuse);
+
+/// Whether "tcp://HOST:PORT" is an address of this machine; every address of another kind is. May look up a name.
+[[nodiscard]] bool is_of_this_host(std::string_view address);
+
+}  // namespace troupe
