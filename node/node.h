@@ -73,7 +73,7 @@ struct NodeOptions {
   std::string log_level;                             ///< if not empty, join sends the log to standard error from there on
   Control control = Control::off;
   /// A node whose router has not turned for so long although it has work says so and ends its process, by SIGABRT. Time in
-  /// which the process does not run does not count. Nothing: never; for debuggers.
+  /// which the process does not run does not count. Nothing, or `liveness.debug`: never.
   std::optional<Duration> stall_limit = std::chrono::seconds(30);
 
   /// What `troupe up`, or torchrun-style variables, say about this process; a world of one without any.

@@ -202,6 +202,7 @@ NodeOptions NodeOptions::from_environment() {
   options.join_deadline = environment.settings.join_timeout;
   options.liveness = {environment.settings.heartbeat, environment.settings.suspicion, environment.settings.lease,
                       environment.settings.debug};
+  options.stall_limit = environment.settings.stall_limit;
   options.network = environment.settings.network == "trusted" ? Network::trusted : Network::loopback;
   if (const std::string& told = environment.settings.advertise; !told.empty()) {
     const std::string address = fmt::format("tcp://{}", told);
@@ -231,7 +232,7 @@ Node Node::join(NodeOptions options, FunctionRegistry functions) try {
                               std::make_shared<ElasticPool>(options.pool), std::move(link), detail::make_inline_host,
                               options.leaks, options.call_deadline});
   for (const auto& [peer, map] : options.device_maps) node.set_device_map(peer, map);
-  if (options.stall_limit) {
+  if (options.stall_limit && !options.liveness.debug) {
     node.watchdog_ = std::make_unique<detail::Watchdog>(node.shared_state()->node, *options.stall_limit, detail::end_stuck_process);
   }
   if (options.control == Control::on) node.control_ = control_of(options, node.shared_state()->node);

@@ -47,6 +47,7 @@ constexpr std::array kClusterSpecs = {
     SettingSpec{"cluster", "lease", duration, "10s", "silence after which a node is taken for dead", 1'000, kDurationMax},
     SettingSpec{"cluster", "debug", boolean, "false", "silence kills nobody: nodes may stop in a debugger"},
     SettingSpec{"cluster", "result", text, "", "node whose last line is repeated at the very end"},
+    SettingSpec{"node", "stall_limit", duration, "30s", "a node that is stuck for so long ends", 1'000, kDurationMax},
     SettingSpec{"node", "math_threads", integer, "0", "threads for maths; 0 = cores / processes", 0, 1024},
     SettingSpec{.section = "node",
                 .key = "log_level",
@@ -346,6 +347,7 @@ NodeSettings node_settings(const SettingValues& values) {
   settings.suspicion = time("cluster.suspicion");
   settings.lease = time("cluster.lease");
   settings.debug = std::get<bool>(values.find("cluster.debug")->second);
+  settings.stall_limit = time("node.stall_limit");
   settings.math_threads = number("node.math_threads");
   settings.log_level = word("node.log_level");
   settings.leaks = word("node.leaks");
@@ -365,6 +367,7 @@ Variables as_variables(const NodeSettings& settings) {
       {variable_name("cluster", "suspicion"), fmt::format("{}ms", settings.suspicion.count())},
       {variable_name("cluster", "lease"), fmt::format("{}ms", settings.lease.count())},
       {variable_name("cluster", "debug"), fmt::format("{}", settings.debug)},
+      {variable_name("node", "stall_limit"), fmt::format("{}ms", settings.stall_limit.count())},
       {variable_name("node", "math_threads"), fmt::format("{}", settings.math_threads)},
       {variable_name("node", "log_level"), settings.log_level},
       {variable_name("node", "leaks"), settings.leaks},

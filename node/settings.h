@@ -30,6 +30,7 @@ struct NodeSettings {
   std::chrono::milliseconds suspicion{200};            ///< silent for so long beyond a heartbeat: unreachable
   std::chrono::milliseconds lease{10'000};             ///< silent for so long: down
   bool debug = false;                                  ///< nobody is judged by silence
+  std::chrono::milliseconds stall_limit{30'000};       ///< a router that has not turned for so long ends the process
   int math_threads = 0;                                ///< outside served functions; 0 = cores / processes on the host
   std::string leaks = "warn";                         ///< warn or fail
   std::string network = "loopback";                    ///< loopback or trusted

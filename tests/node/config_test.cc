@@ -93,6 +93,7 @@ lease = "1m"
 debug = true
 result = "trainer0"
 [node]
+stall_limit = "1m"
 math_threads = 3
 log_level = "debug"
 [pool]
@@ -116,6 +117,7 @@ on_exit = "keep_going"
   BOOST_TEST(config.node.lease.count() == 60'000);
   BOOST_TEST(config.node.debug);
   BOOST_TEST(config.result == "trainer0");
+  BOOST_TEST(config.node.stall_limit.count() == 60'000);
   BOOST_TEST(config.node.math_threads == 3);
   BOOST_TEST(config.node.log_level == "debug");
   BOOST_TEST(config.node.pool_threads == 4);
@@ -174,6 +176,7 @@ cluster.suspicion = "200ms"       # built-in default
 cluster.lease = "10s"             # built-in default
 cluster.debug = false             # built-in default
 cluster.result = ""               # built-in default
+node.stall_limit = "30s"          # built-in default
 node.math_threads = 0             # built-in default
 node.log_level = "warn"           # environment TROUPE__NODE__LOG_LEVEL
 node.leaks = "warn"               # built-in default

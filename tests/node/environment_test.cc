@@ -160,6 +160,7 @@ BOOST_AUTO_TEST_CASE(settings_survive_the_way_through_variables) {
   settings.suspicion = std::chrono::milliseconds(30);
   settings.lease = std::chrono::seconds(4);
   settings.debug = true;
+  settings.stall_limit = std::chrono::seconds(7);
   settings.math_threads = 2;
   settings.network = "trusted";
   settings.address = "eth0";
@@ -174,6 +175,7 @@ BOOST_AUTO_TEST_CASE(settings_survive_the_way_through_variables) {
   BOOST_TEST(read.suspicion.count() == 30);
   BOOST_TEST(read.lease.count() == 4000);
   BOOST_TEST(read.debug);
+  BOOST_TEST(read.stall_limit.count() == 7000);
   BOOST_TEST(read.math_threads == 2);
   BOOST_TEST(read.network == "trusted");
   BOOST_TEST(read.address == "eth0");
