@@ -129,13 +129,12 @@ void References::State::send(const RRefNotices& notices) const {
 /// Requires the mutex. The caller adds the hold that the new or known handle stands for.
 std::shared_ptr<RRefHandle> References::State::handle_for(const RRefId& rref, const NodeLife& owner, const std::string& type,
                                                           RRefOrigin origin) {
-  std::weak_ptr<RRefHandle>& known = handles[rref];
+  std::weak_ptr<RRefHandle>& known = handles[rref];  // first: a handle that ended here would need the mutex
   auto handle = known.lock();
   if (!handle) {
     handle = std::make_shared<RRefHandle>(node.weak_from_this(), rref, owner, type, std::move(origin));
     known = handle;
   }
-  handle->add_hold();
   return handle;
 }
 
@@ -209,7 +208,8 @@ std::shared_ptr<RRefHandle> References::received(const msg::RRefHandout& handout
       std::lock_guard lock(state_->mutex);
       handle = state_->handle_for(handout.rref, owner, handout.type, from);
     }
-    state_->tell_owner(handout.rref, OwnerHeld{});  // before the fork goes, so that the value stays
+    // Before the fork goes, so that the value stays.
+    if (state_->tell_owner(handout.rref, OwnerHeld{})) handle->add_hold();
     if (!state_->tell_owner(handout.rref, OwnerCameHome{handout.fork, from})) {
       state_->node.notify(from, "references", msg::RRefForkAck{handout.rref, handout.fork});
     }
@@ -221,6 +221,7 @@ std::shared_ptr<RRefHandle> References::received(const msg::RRefHandout& handout
     std::lock_guard lock(state_->mutex);
     handle = state_->handle_for(handout.rref, owner, handout.type, from);
     notices = state_->table.received({handout.rref, handout.fork, owner}, parent);
+    handle->add_hold();
     state_->look_again(owner, notices);
   }
   state_->send(notices);
@@ -236,10 +237,13 @@ std::shared_ptr<RRefHandle> References::created(const RRefId& rref, ForkId& fork
     std::lock_guard lock(state_->mutex);
     handle = state_->handle_for(rref, life, type, std::move(origin));
     fork = life == state_->self ? state_->table.next_fork() : state_->table.create(rref, life);
-    if (life != state_->self) state_->look_again(life, notices);
+    if (life != state_->self) {
+      handle->add_hold();
+      state_->look_again(life, notices);
+    }
   }
   state_->send(notices);
-  if (life == state_->self && state_->owners.begin(rref)) state_->tell_owner(rref, OwnerHeld{});
+  if (life == state_->self && state_->owners.begin(rref) && state_->tell_owner(rref, OwnerHeld{})) handle->add_hold();
   return handle;
 }
 
@@ -270,8 +274,8 @@ std::shared_ptr<RRefHandle> References::own(ValueBox value, const std::string& t
     std::lock_guard lock(state_->mutex);
     handle = state_->handle_for(rref, state_->self, type, std::move(origin));
   }
-  if (state_->owners.begin(rref)) {
-    state_->tell_owner(rref, OwnerHeld{});
+  if (state_->owners.begin(rref) && state_->tell_owner(rref, OwnerHeld{})) {
+    handle->add_hold();
     state_->tell_owner(rref, OwnerValue{std::make_shared<const Result<ValueBox>>(std::move(value)), sharing});
   }
   return handle;

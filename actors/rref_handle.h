@@ -58,7 +58,7 @@ class RRefHandle {
   /// Likewise; null if it has ended.
   [[nodiscard]] std::shared_ptr<NodeCore> node_if_alive() const;
 
-  /// This handle stands for one more handle that was created, received or held.
+  /// This handle stands for one more handle that was created, received or held, and whoever counts those knows it.
   void add_hold() { holds_.fetch_add(1, std::memory_order_relaxed); }
 
  private:
