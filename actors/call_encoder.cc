@@ -80,6 +80,7 @@ struct CallSender {
     request.site = call.site_;
     request.life = call.life_ ? call.life_ : call.writer_->handed_out_to();
     request.nested = !call.scope_->caller.empty();
+    request.fails_if_unreachable = call.scope_->unreachable == Unreachable::fail;
     if constexpr (std::is_same_v<Message, msg::Call>) {  // what makes or uses a value somewhere is never repeated
       if (call.scope_->idempotency != Idempotency::at_most_once) return send_repeatedly(std::move(request), carries, std::move(done));
     }

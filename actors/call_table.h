@@ -125,10 +125,16 @@ class CallTable {
 
   /// The calls to that life of a node, in the order they were made. O(n): peers die rarely.
   [[nodiscard]] std::vector<Call> fail_peer(const NodeLife& peer) {
+    return fail_peer(peer, [](const Entry&) { return true; });
+  }
+
+  /// Likewise, those for which `wanted(entry)` is true.
+  template <class Wanted>
+  [[nodiscard]] std::vector<Call> fail_peer(const NodeLife& peer, Wanted wanted) {
     std::vector<Call> out;
     for (auto at = calls_.begin(); at != calls_.end();) {
       const auto current = at++;
-      if (current->second.peer == peer) out.push_back(remove(current));
+      if (current->second.peer == peer && wanted(std::as_const(current->second.entry))) out.push_back(remove(current));
     }
     return out;
   }

@@ -76,6 +76,7 @@ struct Request {
   std::optional<SourceLocation> site = {};         ///< where the program made it, for reports
   std::optional<Incarnation> life = {};            ///< what it is about belongs to that life of `to`: no other may get it
   bool nested = false;                             ///< made inside a served function
+  bool fails_if_unreachable = false;               ///< and does not wait until its peer is heard again, or dead
 };
 
 /// Told exactly once, on whichever thread the answer came: must not block or run user code.

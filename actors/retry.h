@@ -19,6 +19,12 @@ enum class Idempotency : std::uint8_t {
   idempotent,    ///< also when it may have run: a second time does no harm
 };
 
+/// What a call does while its node is unreachable: silent, and not yet taken for dead.
+enum class Unreachable : std::uint8_t {
+  wait,  ///< within its deadline
+  fail,  ///< with peer_unreachable, at once
+};
+
 /// How often, and after which pauses. All attempts together stay within the call's deadline.
 struct RetryPolicy {
   int attempts_max = 4;                          ///< the first one counted

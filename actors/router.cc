@@ -47,13 +47,22 @@ void Router::request(TimePoint now, PackedRequest packed, AnswerHandler done) {
     Error late = refusal(request.to, request.operation);
     late.code = ErrorCode::timeout;
     late.message = "the deadline had passed before the request was sent";
+    late.hint.clear();
     done(std::move(late));
     return;
   }
   const RequestId id = packed.id;
   const Peer& peer = local ? self_ : known->second.peer;
   if (request.life && *request.life != peer.incarnation) return done(of_another_life(request));
-  calls_.add(id, {peer.name, peer.incarnation}, request.due, request.operation, now, {std::move(done), nullptr}, request.site);
+  if (!local && request.fails_if_unreachable && known->second.silent_since) {
+    Error silent = refusal(request.to, request.operation);
+    silent.code = ErrorCode::peer_unreachable;
+    silent.message = unheard_for(known->second, now);
+    silent.hint.clear();
+    return done(std::move(silent));
+  }
+  calls_.add(id, {peer.name, peer.incarnation}, request.due, request.operation, now, {std::move(done), nullptr, request.fails_if_unreachable},
+             request.site);
   surroundings_.pending_changed(calls_.size());
   if (!request.cancelled_by.empty()) {
     auto watch = std::make_unique<StopWatch>(request.cancelled_by, [this, id] { surroundings_.cancel_soon(id); });
@@ -332,6 +341,7 @@ void Router::reach(TimePoint now, const NodeName& peer, Incarnation incarnation,
   const auto known = peers_.find(peer);
   if (known == peers_.end() || known->second.peer.incarnation != incarnation) return;  // an earlier life
   known->second.silent_since = change == Reach::unreachable ? std::optional(now - silence) : std::nullopt;
+  if (change == Reach::unreachable) fail_those_that_do_not_wait(now, known->second);
   if (change != Reach::down) return;
   Error down;
   down.code = ErrorCode::peer_down;
@@ -340,11 +350,30 @@ void Router::reach(TimePoint now, const NodeName& peer, Incarnation incarnation,
   surroundings_.give_up(peer, you_are_dead(down));
 }
 
-// For the error of a call: ", b has been unreachable for 4.2 s", or nothing.
+void Router::fail_those_that_do_not_wait(TimePoint now, const PeerState& peer) {
+  const std::string message = unheard_for(peer, now);
+  auto calls = calls_.fail_peer({peer.peer.name, peer.peer.incarnation},
+                                [](const WaitingRequest& waiting) { return waiting.fails_if_unreachable; });
+  if (!calls.empty()) surroundings_.pending_changed(calls_.size());
+  for (auto& call : calls) {
+    Error error;
+    error.code = ErrorCode::peer_unreachable;
+    error.message = message;
+    std::string waited_for;
+    error.execution = take_back(now, call, waited_for) ? Execution::never : Execution::maybe;
+    fail(call, std::move(error), now);
+  }
+}
+
+/// "b has been unreachable for 4.2 s". Requires that it is.
+std::string Router::unheard_for(const PeerState& peer, TimePoint now) const {
+  return fmt::format("{} has been unreachable for {:.1f} s", peer.peer.name, seconds(now - *peer.silent_since));
+}
+
+/// For the error of a call: ", b has been unreachable for 4.2 s", or nothing.
 std::string Router::silence_of(const NodeName& peer, TimePoint now) const {
   const auto known = peers_.find(peer);
-  if (known == peers_.end() || !known->second.silent_since) return {};
-  return fmt::format(", {} has been unreachable for {:.1f} s", peer, seconds(now - *known->second.silent_since));
+  return known == peers_.end() || !known->second.silent_since ? std::string() : ", " + unheard_for(known->second, now);
 }
 
 // What a life that was declared over is told.

@@ -41,6 +41,7 @@ class StopWatch {
 struct WaitingRequest {
   AnswerHandler done;
   std::unique_ptr<StopWatch> watch;  ///< null if nothing may cancel it
+  bool fails_if_unreachable = false;
 };
 
 /// A request, ready to go.
@@ -159,7 +160,9 @@ class Router {
   void complete(TimePoint now, RequestId request, const NodeLife& from, msg::AnyMessage message);
   void lose(TimePoint now, const NodeName& name, const Error& why);
   [[nodiscard]] Error refusal(const NodeName& to, const std::string& operation) const;
+  [[nodiscard]] std::string unheard_for(const PeerState& peer, TimePoint now) const;
   [[nodiscard]] std::string silence_of(const NodeName& peer, TimePoint now) const;
+  void fail_those_that_do_not_wait(TimePoint now, const PeerState& peer);
   [[nodiscard]] Farewell you_are_dead(const Error& why) const;
   [[nodiscard]] Error of_another_life(const Request& request) const;
 

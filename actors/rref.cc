@@ -65,7 +65,8 @@ void fetch(const ScopeState& scope, const Handles& handles, msg::Wanted wanted, 
   message.wanted = wanted;
   message.site = next_site(scope, owner);
   scope.node->request({owner, "rref/" + handles.front()->id().text(), operation, due_of(scope), std::move(message),
-                       std::move(cancelled_by), site, handles.front()->owner().incarnation, !scope.caller.empty()},
+                       std::move(cancelled_by), site, handles.front()->owner().incarnation, !scope.caller.empty(),
+                       scope.unreachable == Unreachable::fail},
                       expect_reply(scope.node, owner, with_own_failure(handles, operation, std::move(done))));
 }
 

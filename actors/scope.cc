@@ -32,6 +32,7 @@ Scope Scope::with(CallOptions options) const {
   state->trace = options.trace.value_or(state->trace);
   state->sharing = options.sharing.value_or(state->sharing);
   state->priority = options.priority.value_or(state->priority);
+  state->unreachable = options.unreachable.value_or(state->unreachable);
   return Scope(std::move(state));
 }
 

@@ -59,6 +59,7 @@ struct CallOptions {
   std::optional<RetryPolicy> retry = {};        ///< for calls that are not at_most_once
   std::optional<std::uint64_t> trace = {};      ///< an id of the user's own, which nested calls carry on
   std::optional<Sharing> sharing = {};          ///< how functions run on the value that `remote` makes: in turn, or all at once
+  std::optional<Unreachable> unreachable = {};  ///< what calls do while their node is silent: wait by default
   std::optional<Priority> priority = {};        ///< which calls begin first when they wait for a thread; nested calls have it too
 };
 

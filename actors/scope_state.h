@@ -37,6 +37,7 @@ struct ScopeState {
   msg::Priority priority = msg::Priority::normal;
   Idempotency idempotency = Idempotency::at_most_once;  ///< of calls made through it, as `retry`
   RetryPolicy retry;
+  Unreachable unreachable = Unreachable::wait;  ///< of calls made through it
   std::shared_ptr<const DeviceMap> answer_devices;  ///< for tensors in the answer to the caller; null: CPU to CPU
   msg::Sharing sharing = msg::Sharing::turns;  ///< of the values that `remote` makes
   NodeName caller;                        ///< whose call is served; empty: nobody's

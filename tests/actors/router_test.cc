@@ -502,6 +502,33 @@ BOOST_AUTO_TEST_CASE(call_that_times_out_while_its_peer_is_unreachable_says_so, 
   BOOST_TEST(answers[1].error().message.find("unreachable") == std::string::npos, answers[1].error().message);
 }
 
+BOOST_AUTO_TEST_CASE(call_that_does_not_wait_fails_once_its_peer_is_unreachable, *label("fault-F08")) {
+  Answers waiting;
+  Answers answers;
+  a.request(at(0ms), call_to("b"), into(waiting));
+  Request impatient = call_to("b");
+  impatient.fails_if_unreachable = true;
+  a.request(at(0ms), impatient, into(answers));
+  a.router.reach(at(1s), "b", {9, 9}, Reach::unreachable, 300ms);  // another life
+  BOOST_TEST(answers.empty());
+  a.router.reach(at(1s), "b", b.self.incarnation, Reach::unreachable, 300ms);
+  BOOST_REQUIRE(answers.size() == 1U);
+  BOOST_TEST((answers[0].error().code == ErrorCode::peer_unreachable));
+  BOOST_TEST(answers[0].error().message == "b has been unreachable for 0.3 s");
+  BOOST_TEST((answers[0].error().execution == Execution::maybe));  // it had left
+  a.request(at(2s), impatient, into(answers));
+  BOOST_REQUIRE(answers.size() == 2U);
+  BOOST_TEST((answers[1].error().code == ErrorCode::peer_unreachable));
+  BOOST_TEST(answers[1].error().message == "b has been unreachable for 1.3 s");
+  BOOST_TEST(answers[1].error().hint.empty());
+  BOOST_TEST((answers[1].error().execution == Execution::never));
+  BOOST_TEST(waiting.empty());
+  a.router.reach(at(3s), "b", b.self.incarnation, Reach::reachable, 2300ms);
+  a.request(at(3s), impatient, into(answers));
+  BOOST_TEST(answers.size() == 2U);  // it waits for its answer, as the first does
+  BOOST_TEST(a.router.oldest(8).size() == 2U);
+}
+
 BOOST_AUTO_TEST_CASE(peer_that_the_link_judges_dead_is_lost_and_told_so_and_its_life_stays_over, *label("fault-F13")) {
   Answers answers;
   a.request(at(0ms), call_to("b"), into(answers));

@@ -228,6 +228,12 @@ BOOST_AUTO_TEST_CASE(a_node_that_stands_still_for_less_than_its_lease_loses_noth
   world.run_for(9s);
   BOOST_TEST(cannot_hear(world, "a") == "b");
   BOOST_TEST(!slow.get_for(0ms).has_value());
+  const Duration asked = world.now();
+  const auto impatient = world.on("a", [](Node& node) {
+    return node.with({.unreachable = Unreachable::fail}).rpc_sync("b", &square, 7);
+  });
+  BOOST_TEST((code_of(impatient) == ErrorCode::peer_unreachable));
+  BOOST_TEST((world.now() - asked < 100ms));
   world.thaw("b");
   BOOST_TEST(slow.get() == 500);
   BOOST_TEST(meanwhile.get() == 49);
