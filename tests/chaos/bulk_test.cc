@@ -173,6 +173,30 @@ BOOST_AUTO_TEST_CASE(slow_peer_slows_nobody_else) {
   BOOST_TEST(std::ranges::count(results_of(slow), floats_of(16)) == 8);
 }
 
+BOOST_AUTO_TEST_CASE(small_call_behind_a_tensor_above_1_gib_is_served, *precondition(NeedsMemory{6000 * kMiB})) {
+  TestCluster cluster(ProcessPlan{.others = {{.name = "p1"}}});
+  Node& trainer = cluster.trainer();
+  const Future<std::int64_t> large = trainer.rpc_async("p1", &count_elements, tensor_of(1100));
+  BOOST_TEST(trainer.rpc_sync("p1", &square, 3) == 9);
+  BOOST_TEST(large.get() == floats_of(1100));
+}
+
+BOOST_AUTO_TEST_CASE(answers_to_a_peer_that_reads_slowly_are_bounded, *precondition(NeedsMemory{3000 * kMiB})) {
+  ByteProxy wire;
+  TestCluster cluster(ProcessPlan{.others = {{.name = "p1"}}, .trainer = trainer_behind(wire)});
+  Node& trainer = cluster.trainer();
+  const pid_t p1 = cluster.process("p1").pid();
+  const std::size_t before = process_use(p1).resident_bytes;
+  wire.there().throttle(4'000'000);
+  std::vector<Future<Tensor>> answers;
+  for (int i = 0; i < 110; ++i) answers.push_back(trainer.rpc_async("p1", &filled, floats_of(8), 1.0));
+  BOOST_TEST(!answers.back().get_for(5s).has_value());
+  const std::size_t held = process_use(p1).resident_bytes_max - before;
+  BOOST_TEST(held < 500 * kMiB, "held " << held / kMiB << " MiB of 880");
+  wire.there().throttle(0);
+  for (const Future<Tensor>& answer : answers) BOOST_TEST(answer.get().numel() == floats_of(8));
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -51,7 +52,7 @@ void stop(TestCluster& cluster, const char* name) {
   BOOST_REQUIRE(::waitid(P_PID, process, &stopped, WSTOPPED | WNOWAIT) == 0);
 }
 
-BOOST_AUTO_TEST_SUITE(liveness)
+BOOST_AUTO_TEST_SUITE(liveness, *label("chaos"))
 
 BOOST_AUTO_TEST_CASE(process_that_was_stopped_for_2_s_goes_on_where_it_was) {
   TestCluster cluster(ProcessPlan{.others = {{.name = "p1"}, {.name = "p2"}}});
@@ -69,6 +70,57 @@ BOOST_AUTO_TEST_CASE(process_that_was_stopped_for_2_s_goes_on_where_it_was) {
   BOOST_TEST(trainer.rpc_sync("p1", &members_here).size() == 3U);
   BOOST_TEST((witness.life_of("p1") == life));
   BOOST_TEST(witness.deaths() == 0);
+}
+
+BOOST_AUTO_TEST_CASE(process_that_was_stopped_beyond_its_lease_is_dead_and_the_others_go_on, *label("fault-F13")) {
+  NodeOptions options;
+  options.liveness.lease = 1s;
+  TestCluster cluster(ProcessPlan{.others = {{.name = "p1", .liveness = {.lease = 2s}}, {.name = "p2", .liveness = {.lease = 1s}}},
+                                  .trainer = options});
+  Node& trainer = cluster.trainer();
+  const Witness witness(trainer);
+  const auto begin = std::chrono::steady_clock::now();
+  stop(cluster, "p1");
+  const Error error = error_of([&] { return trainer.rpc_sync("p1", &square, 7); });
+  const auto took = std::chrono::steady_clock::now() - begin;
+  BOOST_TEST(error.code == ErrorCode::peer_down);
+  BOOST_TEST((took > 1900ms && took < 3s), took / 1ms << " ms");  // the longer lease of both
+  BOOST_TEST(witness.deaths() == 1);
+  cluster.signal("p1", SIGCONT);
+  BOOST_TEST(trainer.rpc_sync("p2", &square, 3) == 9);
+  BOOST_TEST(error_of([&] { return trainer.rpc_sync("p1", &square, 3); }).code == ErrorCode::peer_down);
+}
+
+BOOST_AUTO_TEST_CASE(process_that_stands_at_a_breakpoint_is_not_judged, *label("fault-F13")) {
+  NodeOptions options;
+  options.liveness.lease = 1s;
+  TestCluster cluster(ProcessPlan{.others = {{.name = "p1", .liveness = {.lease = 1s, .debug = true}}}, .trainer = options});
+  Node& trainer = cluster.trainer();
+  const Witness witness(trainer);
+  stop(cluster, "p1");
+  const Future<std::int64_t> call = trainer.rpc_async("p1", &square, 7);
+  BOOST_TEST(!call.get_for(3s).has_value());
+  cluster.signal("p1", SIGCONT);
+  BOOST_TEST(call.get() == 49);
+  BOOST_TEST(witness.deaths() == 0);
+}
+
+BOOST_AUTO_TEST_CASE(process_that_ended_is_noticed_within_100_ms, *label("fault-F12")) {
+  TestCluster cluster(ProcessPlan{.others = {{.name = "p1"}, {.name = "p2"}}});
+  Node& trainer = cluster.trainer();
+  std::vector<std::chrono::steady_clock::duration> took;
+  for (int life = 0; life < 5; ++life) {
+    if (life > 0) cluster.restart("p1");
+    const Future<bool> pending = trainer.rpc_async("p1", &wait_until_stopped);
+    cluster.await_calls("p1", 1);
+    cluster.process("p1").send(SIGKILL);
+    const auto killed = std::chrono::steady_clock::now();
+    BOOST_TEST(error_of([&] { return pending.get(); }).code == ErrorCode::peer_down);
+    took.push_back(std::chrono::steady_clock::now() - killed);
+    cluster.kill("p1");
+  }
+  std::ranges::nth_element(took, took.begin() + 2);
+  BOOST_TEST((took[2] <= 100ms), took[2] / 1us << " us");
 }
 
 BOOST_AUTO_TEST_CASE(wire_that_is_cut_for_3_s_one_way_loses_nothing) {

@@ -92,6 +92,31 @@ BOOST_AUTO_TEST_CASE(function_that_finds_no_memory_fails_its_call_and_its_node_l
   p1.limit(RLIMIT_AS, RLIM_INFINITY);
 }
 
+BOOST_AUTO_TEST_CASE(node_that_is_refused_threads_answers_all_calls_and_goes_on, *precondition(NeedsRoot{}) * label("privileged")) {
+  // A user that has no other process. Numbers of processes are below 2^22.
+  const auto user = static_cast<uid_t>((1 << 22) + getpid());
+  TestCluster cluster(ProcessPlan{.others = {{.name = "p1", .pool = {.threads = 2, .threads_max = 64}, .user = user}}});
+  Node& trainer = cluster.trainer();
+  const NodeProcess& p1 = cluster.process("p1");
+  p1.limit(RLIMIT_NPROC, process_use(p1.pid()).threads);
+  // Each holds its thread until the trainer has answered it, so each asks for a thread more.
+  std::vector<Future<std::int64_t>> calls;
+  for (int i = 0; i < 40; ++i) calls.push_back(trainer.rpc_async("p1", &square_often, "trainer", 5));
+  int served = 0;
+  for (const Future<std::int64_t>& call : calls) {
+    const auto result = call.get_for(20s);
+    BOOST_TEST_REQUIRE(result.has_value(), "a call has no end");
+    if (*result) {
+      ++served;
+    } else {
+      BOOST_TEST(result->error().code == ErrorCode::resource_exhausted, result->error().text());
+    }
+  }
+  BOOST_TEST(served > 0);
+  p1.limit(RLIMIT_NPROC, RLIM_INFINITY);
+  BOOST_TEST(trainer.rpc_sync("p1", &square_often, "trainer", 5) == 5);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
 
 }  // namespace

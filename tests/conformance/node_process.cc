@@ -80,7 +80,9 @@ NodeProcess::NodeProcess(const NodeProcessOptions& options, const ClusterSecret&
                                      options.bind,
                                      options.advertise,
                                      std::to_string(options.user),
-                                     options.network == Network::trusted ? "trusted" : "loopback"};
+                                     options.network == Network::trusted ? "trusted" : "loopback",
+                                     std::to_string(options.liveness.lease.count()),
+                                     options.liveness.debug ? "debugged" : "judged"};
   std::vector<char*> pointers;
   for (std::string& argument : arguments) pointers.push_back(argument.data());
   pointers.push_back(nullptr);
@@ -100,19 +102,26 @@ NodeProcess::~NodeProcess() {
   if (pid_ > 0) kill();
 }
 
-void NodeProcess::send(int signal) const { ::kill(pid_, signal); }
+void NodeProcess::send(int signal) const { ::kill(running(), signal); }
+
+/// Its number; of no process, another number means others.
+pid_t NodeProcess::running() const {
+  if (pid_ <= 0) throw std::logic_error("[NodeProcess] it has ended");
+  return pid_;
+}
 
 void NodeProcess::limit(__rlimit_resource resource, rlim_t most) const {
   if (user_ == 0) {
-    if (!set_limit(pid_, resource, most)) throw std::system_error(errno, std::generic_category(), "no limit");
+    if (!set_limit(running(), resource, most)) throw std::system_error(errno, std::generic_category(), "no limit");
     return;
   }
   // Who is not the process's user needs a privilege that root may lack.
+  const pid_t process = running();
   const pid_t setter = fork();
   if (setter < 0) throw std::runtime_error("no fork");
   if (setter == 0) {
     const bool became = syscall(SYS_setresgid, user_, user_, user_) == 0 && syscall(SYS_setresuid, user_, user_, user_) == 0;
-    _exit(became && set_limit(pid_, resource, most) ? 0 : 1);
+    _exit(became && set_limit(process, resource, most) ? 0 : 1);
   }
   int status = 0;
   if (waitpid(setter, &status, 0) != setter || status != 0) throw std::runtime_error("no limit");
@@ -138,7 +147,7 @@ std::string NodeProcess::wait(std::chrono::milliseconds patience) {
 /// What a NodeProcess runs; never part of a test run of its own.
 BOOST_AUTO_TEST_CASE(node_process, *boost::unit_test::disabled()) {
   const auto& suite = boost::unit_test::framework::master_test_suite();
-  BOOST_REQUIRE(suite.argc == 11);
+  BOOST_REQUIRE(suite.argc == 13);
   if (const auto user = static_cast<uid_t>(std::stoul(suite.argv[9])); user != 0) become_user(user);
   NodeOptions options;
   options.name = suite.argv[1];
@@ -151,6 +160,8 @@ BOOST_AUTO_TEST_CASE(node_process, *boost::unit_test::disabled()) {
   options.secret = ClusterSecret::from_descriptor(kSecretDescriptor).value();
   options.bind = suite.argv[7];
   if (suite.argv[10] == std::string_view("trusted")) options.network = Network::trusted;
+  options.liveness.lease = std::chrono::milliseconds(std::stoll(suite.argv[11]));
+  options.liveness.debug = suite.argv[12] == std::string_view("debugged");
   if (const std::string advertise = suite.argv[8]; !advertise.empty()) options.link_options["advertise"] = advertise;
   if (options.seed.starts_with("ipc://")) options.bind = options.seed + "-" + options.name;
   Node node = Node::join(options, functions_of(options.name));

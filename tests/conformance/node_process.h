@@ -11,6 +11,7 @@
 #include "actors/executor.h"
 #include "messages/ids.h"
 #include "node/file_descriptor.h"
+#include "node/node.h"
 #include "node/secret.h"
 #include "node/tcp_place.h"
 
@@ -26,6 +27,7 @@ struct NodeProcessOptions {
   std::string advertise = {};  ///< what it says of that, if not empty
   Network network = Network::loopback;
   int place = -1;              ///< descriptor of the network namespace that it is in; that of this thread, if -1
+  Liveness liveness = {};      ///< its lease and whether it is debugged; the rest is as everybody's
   uid_t user = 0;              ///< whom it becomes before it joins, so that its threads can be limited; nobody else, if 0
 };
 
@@ -41,6 +43,7 @@ class NodeProcess {
 
   [[nodiscard]] pid_t pid() const { return pid_; }
 
+  /// Throws if it has ended, as `limit` does.
   void send(int signal) const;
 
   /// Sets a limit of the running process (RLIMIT_AS, RLIMIT_NOFILE, RLIMIT_NPROC with a user of its own), which can be
@@ -54,6 +57,8 @@ class NodeProcess {
   [[nodiscard]] std::string wait(std::chrono::milliseconds patience);
 
  private:
+  [[nodiscard]] pid_t running() const;
+
   const uid_t user_;
   pid_t pid_ = -1;  // -1: has ended
   detail::FileDescriptor alive_;
