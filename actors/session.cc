@@ -286,13 +286,6 @@ std::optional<TimePoint> Session::next_due() const {
   return next;
 }
 
-Frames Session::heartbeat(Duration interval) {
-  const auto ms = std::chrono::ceil<std::chrono::milliseconds>(interval).count();
-  Packets packets;
-  emit(packets, {.kind = SessionKind::heartbeat, .number = static_cast<std::uint64_t>(ms)}, {});
-  return std::move(packets.front().frames);
-}
-
 // Behind its header: after which sequence number of each lane nothing follows.
 Session::Packet Session::goodbye() {
   std::vector<std::byte> last(kSessionLanes * sizeof(std::uint64_t));

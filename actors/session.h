@@ -117,7 +117,6 @@ class Session {
     std::vector<Delivered> delivered;  ///< in the order in which they may be worked on
     std::vector<Frame> no_memory_for;  ///< frame 0 of messages that will not be delivered
     Packets on_link;
-    std::optional<Duration> promised;  ///< the peer will be heard again within that time
     bool goodbye = false;  ///< the peer said that nothing follows, and everything before has been delivered
   };
 
@@ -135,8 +134,6 @@ class Session {
   /// No later than when `tick` has something to do. O(1).
   [[nodiscard]] std::optional<TimePoint> next_due() const;
 
-  /// Promises the peer that it will hear again from us within `interval`, in whole milliseconds.
-  [[nodiscard]] Frames heartbeat(Duration interval);
   [[nodiscard]] Packet goodbye();
 
   struct Unacknowledged {

@@ -27,6 +27,16 @@ std::uint64_t checksum(std::span<const std::byte> header) { return XXH3_64bits(h
 
 Error failure(ErrorCode code, std::string message) { return Error{.code = code, .message = std::move(message)}; }
 
+bool is_session_kind(std::uint8_t kind) {
+  switch (static_cast<SessionKind>(kind)) {
+    case SessionKind::data:
+    case SessionKind::ack:
+    case SessionKind::probe:
+    case SessionKind::goodbye: return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 Frame encode(const SessionHeader& header) {
@@ -64,7 +74,7 @@ Result<SessionHeader> decode_session_header(std::span<const std::byte> bytes) {
     return failure(ErrorCode::decode, "session header with a wrong checksum");
   }
   const auto kind = std::to_integer<std::uint8_t>(bytes[5]);
-  if (kind < static_cast<std::uint8_t>(SessionKind::data) || kind > static_cast<std::uint8_t>(SessionKind::goodbye)) {
+  if (!is_session_kind(kind)) {
     return failure(ErrorCode::decode, fmt::format("session message of unknown kind {}", kind));
   }
   const auto byte_at = [bytes](std::size_t offset) { return std::to_integer<std::uint8_t>(bytes[offset]); };

@@ -18,7 +18,6 @@ namespace troupe {
 enum class SessionKind : std::uint8_t {
   data = 1,       ///< carries (a piece of) one message of the layer above; `number` is its sequence number in its lane
   ack = 2,        ///< carries acknowledgements and grants only; `number` is the probe of `lane` that it answers, 0 if none
-  heartbeat = 3,  ///< "I live"; acknowledges too; `number` is in how many milliseconds at the latest the next comes
   probe = 4,      ///< asks which data of `lane` arrived that was sent before it, and what is granted; `number` counts them
   goodbye = 5,    ///< nothing follows in `lane` after sequence number `number`
 };

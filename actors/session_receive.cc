@@ -12,7 +12,6 @@
 namespace troupe {
 namespace {
 
-constexpr std::uint64_t kPromiseMaxMs = 3'600'000;
 constexpr std::size_t kExpress = 0;
 
 std::string text(const Incarnation& incarnation) {
@@ -64,9 +63,6 @@ Result<Session::Received> Session::receive(TimePoint now, Frames packet) {
       for (std::size_t i = 0; i < kSessionLanes; ++i) {
         in_[i].goodbye = detail::load_little_endian<std::uint64_t>(packet[1].bytes.subspan(i * sizeof(std::uint64_t)));
       }
-      break;
-    case SessionKind::heartbeat:
-      out.promised = std::chrono::milliseconds(std::min(header.number, kPromiseMaxMs));
       break;
   }
   release_held(out);

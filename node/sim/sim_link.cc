@@ -30,7 +30,6 @@ Kind kind_of(const Frames& frames) {
   switch (header.value().kind) {
     case SessionKind::data: return {true, fmt::format("data {}/{}", static_cast<int>(header.value().lane), header.value().number)};
     case SessionKind::ack: return {false, fmt::format("ack {}", header.value().ack)};
-    case SessionKind::heartbeat: return {false, "session heartbeat"};
     case SessionKind::probe: return {false, "probe"};
     case SessionKind::goodbye: return {false, "goodbye"};
   }

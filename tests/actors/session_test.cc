@@ -43,11 +43,17 @@ std::vector<Frames> send(Session& session, Duration t, std::string_view body, Po
   return frames_of(session.send(at(t), pack(message(body)), std::move(posting)).value());
 }
 
-/// What an acknowledgement brings that is asked for.
-Frames acknowledgement(Session& of) { return of.heartbeat(100ms); }
-
 Session::Received receive(Session& session, Duration t, const Frames& frames) {
   return session.receive(at(t), frames).value();
+}
+
+/// Brings `to` what `of` acknowledges later than at once. Returns what that makes it send.
+Session::Packets acknowledge(Session& of, Session& to, Duration t) {
+  Session::Packets on_link;
+  for (const Session::Packet& packet : of.tick(at(1h))) {
+    for (Session::Packet& next : receive(to, t, packet.frames).on_link) on_link.push_back(std::move(next));
+  }
+  return on_link;
 }
 
 ErrorCode refused(Session& session, const Frames& frames) { return session.receive(at(0ms), frames).error().code; }
@@ -152,7 +158,7 @@ BOOST_AUTO_TEST_CASE(frames_are_released_as_soon_as_they_are_acknowledged) {
   (void)receive(pair.bob, 0ms, on_link);
   on_link.clear();
   BOOST_TEST(!held.expired());
-  (void)receive(pair.alice, 1ms, acknowledgement(pair.bob));
+  (void)acknowledge(pair.bob, pair.alice, 1ms);
   BOOST_TEST(held.expired());
 }
 
@@ -206,7 +212,7 @@ BOOST_AUTO_TEST_CASE(only_the_missing_message_is_sent_again) {
     if (i == 1 || i == 3) continue;  // lost
     for (const Session::Packet& ack : receive(pair.bob, 1ms, on_link[0]).on_link) (void)receive(pair.alice, 2ms, ack.frames);
   }
-  (void)receive(pair.alice, 3ms, acknowledgement(pair.bob));
+  (void)acknowledge(pair.bob, pair.alice, 3ms);
   const auto due = frames_of(pair.alice.tick(at(200ms)));
   BOOST_REQUIRE_EQUAL(due.size(), 2U);
   BOOST_TEST(header_of(due[0]).number == 1U);
@@ -220,9 +226,9 @@ BOOST_AUTO_TEST_CASE(window_holds_messages_back_until_acknowledged) {
   BOOST_TEST(send(pair.alice, 0ms, "3").empty());
   (void)receive(pair.bob, 0ms, one[0]);
   (void)receive(pair.bob, 0ms, two[0]);
-  const Session::Received got = receive(pair.alice, 1ms, acknowledgement(pair.bob));
-  BOOST_REQUIRE_EQUAL(got.on_link.size(), 1U);
-  BOOST_TEST(text(got.on_link[0].frames[1]) == "3");
+  const Session::Packets on_link = acknowledge(pair.bob, pair.alice, 1ms);
+  BOOST_REQUIRE_EQUAL(on_link.size(), 1U);
+  BOOST_TEST(text(on_link[0].frames[1]) == "3");
 }
 
 BOOST_AUTO_TEST_CASE(with_much_in_flight_the_peer_is_asked_before_anything_is_resent) {
@@ -360,12 +366,12 @@ BOOST_AUTO_TEST_CASE(close_returns_the_calls_that_were_not_acknowledged_and_whet
   (void)call(4);  // never left
   (void)send(pair.alice, 0ms, "a word that nobody waits for");
   (void)receive(pair.bob, 0ms, first[0]);
-  (void)receive(pair.alice, 0ms, acknowledgement(pair.bob));
+  (void)acknowledge(pair.bob, pair.alice, 0ms);
   std::map<std::uint64_t, bool> left;
   for (const Session::Unacknowledged& open : pair.alice.close()) left[open.request.value] = open.left;
   BOOST_TEST((left == std::map<std::uint64_t, bool>{{2, true}, {3, true}, {4, false}}));
   BOOST_TEST((pair.alice.send(at(0ms), pack(message("late"))).error().code == ErrorCode::shutting_down));
-  BOOST_TEST((pair.alice.receive(at(0ms), acknowledgement(pair.bob)).error().code == ErrorCode::shutting_down));
+  BOOST_TEST((pair.alice.receive(at(0ms), send(pair.bob, 0ms, "m")[0]).error().code == ErrorCode::shutting_down));
   BOOST_TEST(pair.alice.tick(at(10s)).empty());
   BOOST_TEST(!pair.alice.next_due().has_value());
 }

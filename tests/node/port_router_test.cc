@@ -198,7 +198,7 @@ BOOST_AUTO_TEST_CASE(what_was_sent_before_the_end_is_flushed_once_it_is_acknowle
   BOOST_TEST(!world.router.flushed());
   Session peer(kPeer.incarnation, kSelf.incarnation);
   (void)peer.receive(world.now, world.sent);
-  world.router.frames(world.now, "b", kPeer.incarnation, peer.heartbeat(100ms));
+  for (const Session::Packet& ack : peer.tick(world.now + 1h)) world.router.frames(world.now, "b", kPeer.incarnation, ack.frames);
   BOOST_TEST(world.router.flushed());
   world.call("b", 60s);
   BOOST_TEST(world.take() == (Lines{"send b", "stopped: the port has stopped"}), per_element);
