@@ -16,6 +16,7 @@
 #include <fmt/format.h>
 
 #include "actors/sessions/packed_message.h"
+#include "tests/actors/no_surroundings.h"
 
 namespace troupe::detail {
 namespace {
@@ -24,24 +25,6 @@ using namespace std::chrono_literals;
 using boost::unit_test::label;
 
 TimePoint at(Duration since_start) { return TimePoint{1h} + since_start; }
-
-/// A node that does nothing.
-struct NoSurroundings : Router::Surroundings {
-  void transmit(const NodeName&, LinkLane, Frames) override {}
-  void deliver(const Peer&, msg::Envelope, msg::AnyMessage, std::optional<TimePoint>, std::shared_ptr<CallCredit>) override {}
-  void came_late(const NodeLife&, msg::AnyMessage) override {}
-  void no_memory_for(const NodeLife&, RequestId, Error) override {}
-  void answers_taken(const NodeLife&, std::size_t) override {}
-  void peer_up(const Peer&) override {}
-  void peer_down(const Peer&, const Error&) override {}
-  void give_up(const NodeName&, const Farewell&) override {}
-  void pending_changed(std::size_t) override {}
-  void warn(std::string) override {}
-  void cancel_soon(RequestId) override {}
-  std::function<void()> grant_soon(const NodeLife&) override {
-    return [] {};
-  }
-};
 
 /// One node that is only a router; what it sends waits in `wire` until the test moves it.
 struct TestNode final : Router::Surroundings {

@@ -8,10 +8,13 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <deque>
 #include <functional>
 #include <memory>
+#include <stop_token>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "actors/dist_autograd.h"
@@ -25,6 +28,7 @@ namespace {
 
 void nothing() {}
 Tensor identity(const Tensor& x) { return x; }
+std::int64_t size_of(const Tensor& x) { return x.numel(); }
 Variable scaled(const Variable& x) { return x * 2.0; }
 
 /// Calls itself on `other` and back, so many times.
@@ -60,6 +64,7 @@ void call_often(Scope& scope, const NodeName& server, std::uint64_t count, std::
 FunctionRegistry functions() {
   return {{"nothing", &nothing},
           {"identity", &identity},
+          {"size_of", &size_of},
           {"scaled", &scaled},
           {"sum_along", &sum_along},
           {"fetched", &fetched},
@@ -74,6 +79,22 @@ std::vector<double> latencies(std::size_t count, const std::function<void()>& wo
   std::vector<double> samples;
   for (std::size_t i = 0; i < count; ++i) samples.push_back(1e6 * seconds_of(work));
   return samples;
+}
+
+/// Microseconds of `count` small calls, while two calls with 64 MiB each are under way all the time.
+std::vector<double> beside_bulk(Node& node, std::size_t count) {
+  const std::jthread bulk([&node](const std::stop_token& stop) {
+    const Tensor large = ones({16 << 20});
+    std::deque<Future<std::int64_t>> under_way;
+    while (!stop.stop_requested()) {
+      under_way.push_back(node.rpc_async("server", &size_of, large));
+      if (under_way.size() < 2) continue;
+      under_way.front().get();
+      under_way.pop_front();
+    }
+    for (const auto& call : under_way) call.get();
+  });
+  return latencies(count, [&node] { node.rpc_sync("server", &nothing); });
 }
 
 /// Microseconds of `count` sums of so many floats over this node and the server.
@@ -178,6 +199,7 @@ struct Bench {
       print(name("collective/all_reduce/4B/2"), "us", sums(client, 1, 2000 / divisor));
       print(name("collective/all_reduce/1MB/2"), "us", sums(client, 1 << 18, 200 / divisor));
       print(name("collective/all_reduce/16MB/2"), "us", sums(client, 1 << 22, 50 / divisor));
+      print(name("rpc/beside_bulk/none"), "us", beside_bulk(client, 2000 / divisor));
       if (transport != "ipc") return;
       print(name("rref/create_fetch"), "us", latencies(2000 / divisor, [&] { client.remote("server", &identity, small).to_here(client); }));
       print(name("rpc/nested/100"), "us", latencies(100 / divisor, [&] { client.rpc_sync("server", &there_and_back, "client", 99); }));

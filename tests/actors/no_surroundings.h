@@ -1,0 +1,32 @@
+// For tests and benchmarks of a router alone.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "actors/router.h"
+
+namespace troupe::detail {
+
+/// A node that does nothing.
+struct NoSurroundings : Router::Surroundings {
+  void transmit(const NodeName&, LinkLane, Frames) override {}
+  void deliver(const Peer&, msg::Envelope, msg::AnyMessage, std::optional<TimePoint>, std::shared_ptr<CallCredit>) override {}
+  void came_late(const NodeLife&, msg::AnyMessage) override {}
+  void no_memory_for(const NodeLife&, RequestId, Error) override {}
+  void answers_taken(const NodeLife&, std::size_t) override {}
+  void peer_up(const Peer&) override {}
+  void peer_down(const Peer&, const Error&) override {}
+  void give_up(const NodeName&, const Farewell&) override {}
+  void pending_changed(std::size_t) override {}
+  void warn(std::string) override {}
+  void cancel_soon(RequestId) override {}
+  std::function<void()> grant_soon(const NodeLife&) override {
+    return [] {};
+  }
+};
+
+}  // namespace troupe::detail
