@@ -27,7 +27,7 @@ InLane::Taken InLane::take(TimePoint now, Packet packet, std::vector<Packet>& re
   const bool too_many = number - delivered_ > options_.window_messages;
   const bool too_large = !early_.empty() && early_bytes_ + bytes > options_.early_bytes_max;
   if (too_many || too_large) return Taken::overflow;
-  if (early_.empty()) ack_due_ = now;  // tells of the gap as soon as it opens
+  acknowledge_by(early_.empty() ? now : now + options_.ack_delay);  // tells of the gap as soon as it opens, then of what need not come again
   early_bytes_ += bytes;
   early_.emplace(number, std::move(packet));
   return Taken::early;

@@ -201,7 +201,7 @@ BOOST_AUTO_TEST_CASE(unknown_keys_are_refused_with_a_guess) {
   check_lines(errors("[cluster]\ntransprot = \"ipc\"\n" + std::string(kMinimal)),
               {R"(cluster.toml:2: cluster.transprot: unknown key, did you mean "transport"?)"});
   check_lines(errors("[node]\ncolour = 1\n" + std::string(kMinimal)),
-              {"cluster.toml:2: node.colour: unknown key; there are math_threads, log_level, leaks"});
+              {"cluster.toml:2: node.colour: unknown key; there are stall_limit, math_threads, log_level, leaks"});
   check_lines(errors("[clutser]\nname = \"a\"\n" + std::string(kMinimal)),
               {R"(cluster.toml:1: clutser: unknown section, did you mean "cluster"?)"});
   check_lines(errors("name = \"a\"\n" + std::string(kMinimal)), {"cluster.toml:1: name: a key outside of any section"});

@@ -136,7 +136,7 @@ BOOST_AUTO_TEST_CASE(a_death_aborts_the_context_on_all_survivors_and_names_the_d
         looked.future().get();
       });
       BOOST_TEST(world.step_until([&] { return !world.is_alive("ps0"); }));
-      world.run_for(3s);  // noticed, told to ps1, resent where it was lost
+      world.run_for(13s);  // noticed, after its lease if it was silent, told to ps1, resent where it was lost
       BOOST_TEST_REQUIRE(id.has_value());
       BOOST_TEST((culprit(world, "trainer", *id) == "ps0"));
       BOOST_TEST((culprit(world, "ps1", *id) == "ps0"));
