@@ -10,6 +10,8 @@
 namespace troupe::detail {
 namespace {
 
+constexpr std::chrono::hours kLimitMax{365 * 24};  ///< of what a peer says; as good as for ever, and no clock overflows
+
 Error given_up() {
   Error error;
   error.code = ErrorCode::cancelled;
@@ -29,7 +31,8 @@ void Meetings::enter(TimePoint now, const NodeName& member, msg::BarrierEntered 
   }
   if (left_before(member, entered.entry)) return answer(given_up());
   if (auto error = obstacle(place)) return answer(std::move(*error));
-  const std::optional<TimePoint> due = entered.limit.count() == 0 ? std::nullopt : std::optional(now + entered.limit);
+  std::optional<TimePoint> due;
+  if (entered.limit.count() != 0) due = now + std::clamp<std::chrono::microseconds>(entered.limit, {}, kLimitMax);
   const auto at = places_.try_emplace(std::move(place)).first;
   at->second[member].push_back({std::move(entered.entry), std::move(entered.own), now, due, std::move(answer)});
   settle(at);

@@ -186,6 +186,17 @@ BOOST_AUTO_TEST_CASE(partial_meeting_goes_on_without_the_dead_and_names_them) {
   CHECK_TOLD(place, "a <- a=5 b: peer_down c: peer_down ");
 }
 
+BOOST_AUTO_TEST_CASE(limits_that_no_clock_reaches_are_kept_within_bounds) {
+  Place place;
+  place.enter_within(std::chrono::microseconds::max(), "a");
+  place.meetings.expire(TimePoint(24h));
+  BOOST_TEST(place.told.empty());
+  place.enter_within(std::chrono::microseconds::min(), "b");
+  place.meetings.expire(TimePoint(24h));
+  BOOST_TEST_REQUIRE(place.told.size() == 1U);
+  BOOST_TEST(place.told[0].starts_with("b <- timeout"), place.told[0]);
+}
+
 BOOST_AUTO_TEST_CASE(member_that_never_was_there_is_named) {
   Place place;
   place.enter("a", 1, {"a", "x"});
