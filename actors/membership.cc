@@ -31,6 +31,7 @@ struct Membership::State {
   std::map<NodeName, msg::Member> known;                                       // guarded by mutex; also of those who went
   std::map<std::uint32_t, NodeName> by_rank;                                   // guarded by mutex; who had it last
   std::vector<std::function<void(const Peer&, const Error&)>> down_handlers;  // guarded by mutex
+  std::optional<Error> declared_dead;                                          // guarded by mutex
 };
 
 std::string Membership::State::present() const {
@@ -197,10 +198,16 @@ void Membership::peer_up(const Peer& peer) {
   state_->node.host().send(state_->actor, PeerCame{peer});
 }
 
+std::optional<Error> Membership::declared_dead() const {
+  std::lock_guard lock(state_->mutex);
+  return state_->declared_dead;
+}
+
 void Membership::peer_down(const Peer& peer, const Error& why) {
   std::vector<std::function<void(const Peer&, const Error&)>> handlers;
   {
     std::lock_guard lock(state_->mutex);
+    if (why.code == ErrorCode::you_are_dead && !state_->declared_dead) state_->declared_dead = why;
     handlers = state_->down_handlers;
   }
   for (auto& handler : handlers) {

@@ -67,6 +67,9 @@ class Membership {
   /// Calls `handler` on the pool for each peer that goes down from now on.
   void on_down(std::function<void(const Peer&, const Error&)> handler);
 
+  /// What the first peer said that took this life for dead; nothing if none did.
+  [[nodiscard]] std::optional<Error> declared_dead() const;
+
   [[nodiscard]] bool is_up(const NodeName& peer) const;
 
   /// The node of that name, this one included; nothing if it is not up.

@@ -62,6 +62,8 @@ void Node::on_down(std::function<void(const Peer&, const Error&)> handler) {
   core().membership().on_down(std::move(handler));
 }
 
+std::optional<Error> Node::declared_dead() const { return core().membership().declared_dead(); }
+
 void Node::enter(NodePhase phase) const {
   if (control_) control_->enter(phase);
 }

@@ -153,6 +153,10 @@ class Node final : public Scope {
   /// Calls `handler` on the pool for each peer that goes down from now on.
   void on_down(std::function<void(const Peer&, const Error&)> handler);
 
+  /// What the first peer said that took this node for dead while it lived; nothing if none did. They stay apart for good.
+  /// To be a member for it again, end this node and join anew: that is a new life, without what the old one owned.
+  [[nodiscard]] std::optional<Error> declared_dead() const;
+
   /// Serves until every living member calls serve or shutdown and nothing is under way anywhere. No time limit; the end
   /// of any member is noticed, and the rest go on without it. Throws RemoteError with why this node ended before.
   void serve();

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "actors/membership.h"
@@ -89,6 +90,27 @@ BOOST_AUTO_TEST_CASE(process_that_was_stopped_beyond_its_lease_is_dead_and_the_o
   cluster.signal("p1", SIGCONT);
   BOOST_TEST(trainer.rpc_sync("p2", &square, 3) == 9);
   BOOST_TEST(error_of([&] { return trainer.rpc_sync("p1", &square, 3); }).code == ErrorCode::peer_down);
+}
+
+BOOST_AUTO_TEST_CASE(process_that_was_taken_for_dead_may_join_anew, *label("fault-F13")) {
+  NodeOptions options;
+  options.liveness.lease = 1s;
+  TestCluster cluster(ProcessPlan{
+      .others = {{.name = "p1", .joins_anew = true, .liveness = {.lease = 1s}}, {.name = "p2", .liveness = {.lease = 1s}}},
+      .trainer = options});
+  Node& trainer = cluster.trainer();
+  const Witness witness(trainer);
+  const Incarnation first = witness.life_of("p1");
+  stop(cluster, "p1");
+  BOOST_TEST(error_of([&] { return trainer.rpc_sync("p1", &square, 7); }).code == ErrorCode::peer_down);
+  BOOST_TEST(error_of([&] { return trainer.rpc_sync("p2", &square_often, "p1", 1); }).message != "");
+  cluster.signal("p1", SIGCONT);
+  const std::optional<Error> missing = trainer.wait_for_members(3, 10s);
+  BOOST_TEST(!missing.has_value(), (missing ? missing->text() : std::string()));
+  BOOST_TEST(trainer.rpc_sync("p1", &square, 7) == 49);
+  BOOST_TEST(trainer.rpc_sync("p2", &square_often, "p1", 2) == 2);
+  BOOST_TEST((witness.life_of("p1") != first));
+  BOOST_TEST(witness.deaths() == 1);
 }
 
 BOOST_AUTO_TEST_CASE(process_that_stands_at_a_breakpoint_is_not_judged, *label("fault-F13")) {

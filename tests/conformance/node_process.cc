@@ -82,7 +82,8 @@ NodeProcess::NodeProcess(const NodeProcessOptions& options, const ClusterSecret&
                                      std::to_string(options.user),
                                      options.network == Network::trusted ? "trusted" : "loopback",
                                      std::to_string(options.liveness.lease.count()),
-                                     options.liveness.debug ? "debugged" : "judged"};
+                                     options.liveness.debug ? "debugged" : "judged",
+                                     options.joins_anew ? "joins anew" : "joins once"};
   std::vector<char*> pointers;
   for (std::string& argument : arguments) pointers.push_back(argument.data());
   pointers.push_back(nullptr);
@@ -147,7 +148,7 @@ std::string NodeProcess::wait(std::chrono::milliseconds patience) {
 /// What a NodeProcess runs; never part of a test run of its own.
 BOOST_AUTO_TEST_CASE(node_process, *boost::unit_test::disabled()) {
   const auto& suite = boost::unit_test::framework::master_test_suite();
-  BOOST_REQUIRE(suite.argc == 13);
+  BOOST_REQUIRE(suite.argc == 14);
   if (const auto user = static_cast<uid_t>(std::stoul(suite.argv[9])); user != 0) become_user(user);
   NodeOptions options;
   options.name = suite.argv[1];
@@ -164,10 +165,15 @@ BOOST_AUTO_TEST_CASE(node_process, *boost::unit_test::disabled()) {
   options.liveness.debug = suite.argv[12] == std::string_view("debugged");
   if (const std::string advertise = suite.argv[8]; !advertise.empty()) options.link_options["advertise"] = advertise;
   if (options.seed.starts_with("ipc://")) options.bind = options.seed + "-" + options.name;
-  Node node = Node::join(options, functions_of(options.name));
-  node.serve();
-  const ShutdownReport report = node.stop();
-  BOOST_CHECK_MESSAGE(report.clean(), fmt::format("{} waited for {}", options.name, fmt::join(report.waited_for, "; ")));
+  const bool joins_anew = suite.argv[13] == std::string_view("joins anew");
+  bool lives = true;
+  while (lives) {
+    Node node = Node::join(options, functions_of(options.name));
+    node.serve();
+    const ShutdownReport report = node.stop();
+    BOOST_CHECK_MESSAGE(report.clean(), fmt::format("{} waited for {}", options.name, fmt::join(report.waited_for, "; ")));
+    lives = joins_anew && node.declared_dead();
+  }
 }
 
 }  // namespace troupe::testing
