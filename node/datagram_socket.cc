@@ -53,7 +53,7 @@ SocketAddress name_of(const detail::FileDescriptor& socket) {
 std::string abstract_name_of(const detail::FileDescriptor& socket) {
   const SocketAddress bound = name_of(socket);
   const auto* text = reinterpret_cast<const char*>(&bound.bytes) + offsetof(sockaddr_un, sun_path) + 1;  // after a zero
-  return "@" + std::string(text, bound.size - offsetof(sockaddr_un, sun_path) - 1);
+  return std::string("@").append(text, bound.size - offsetof(sockaddr_un, sun_path) - 1);
 }
 
 in_port_t& port_of(SocketAddress& address) {

@@ -177,11 +177,11 @@ BOOST_AUTO_TEST_CASE(heartbeats_that_are_nearly_due_go_with_one_that_is) {
 /// Heartbeats that a node with so many peers, who are all heard all the time, sends in ten seconds.
 std::size_t heartbeats_in_ten_seconds(int peers) {
   FailureDetector detector;
-  for (int i = 0; i < peers; ++i) detector.watch("n" + std::to_string(i), kFirst, kLease, at(0ms));
+  for (int i = 0; i < peers; ++i) detector.watch(fmt::format("n{}", i), kFirst, kLease, at(0ms));
   std::size_t sent = detector.tick(at(0ms)).heartbeats.size();
   for (Duration t = 10ms; t < 10s; t += 10ms) {
     for (int i = 0; i < peers; ++i) {
-      BOOST_TEST_REQUIRE(!detector.heard("n" + std::to_string(i), kFirst, {100ms, 0ms}, at(t)).has_value());
+      BOOST_TEST_REQUIRE(!detector.heard(fmt::format("n{}", i), kFirst, {100ms, 0ms}, at(t)).has_value());
     }
     sent += detector.tick(at(t)).heartbeats.size();
   }
@@ -199,7 +199,7 @@ BOOST_AUTO_TEST_CASE(node_sends_a_hundred_heartbeats_per_second_at_most_up_to_a_
 BOOST_AUTO_TEST_CASE(promise_that_was_made_is_kept_when_peers_are_added) {
   FailureDetector detector;
   watch(detector, "ps0");
-  for (int i = 1; i < 50; ++i) detector.watch("ps" + std::to_string(i), kFirst, kLease, at(50ms));
+  for (int i = 1; i < 50; ++i) detector.watch(fmt::format("ps{}", i), kFirst, kLease, at(50ms));
   BOOST_TEST(detector.tick(at(50ms)).heartbeats.size() == 49U);
   const std::vector<FailureDetector::Heartbeat> longer{{"ps0", {500ms, 0ms}}};
   BOOST_TEST((detector.tick(at(100ms)).heartbeats == longer));

@@ -9,6 +9,8 @@
 #include <thread>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "actors/link.h"
 #include "node/handshake.h"
 #include "node/memory_link.h"
@@ -180,7 +182,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(single_frame_messages_arrive, Links, AllLinks) {
 BOOST_AUTO_TEST_CASE_TEMPLATE(eight_nodes_are_all_up_with_each_other, Links, AllLinks) {
   Links links;
   std::vector<std::unique_ptr<TestNode>> nodes;
-  for (int i = 0; i < 8; ++i) nodes.push_back(std::make_unique<TestNode>(links, "n" + std::to_string(i)));
+  for (int i = 0; i < 8; ++i) nodes.push_back(std::make_unique<TestNode>(links, fmt::format("n{}", i)));
   for (const auto& node : nodes) node->start();
   for (const auto& node : nodes) {
     for (const auto& other : nodes) {
