@@ -1,7 +1,7 @@
-# cmake -D build=<build folder> -D work=<folder of ours> -D compiler=<c++> -D flags=<compiler flags> -P install_test.cmake
-# Nothing of the source tree may be needed: the consumer sees the installed prefix only.
-set(source ${CMAKE_CURRENT_LIST_DIR}/consumer)
-file(REMOVE_RECURSE ${work}/prefix ${work}/consumer)
+# cmake -D build=<build folder> -D work=<folder of ours> -D bridge=<samples/bridge/bridge.cc> -D compiler=<c++>
+#       -D flags=<compiler flags> -P install_test.cmake
+# Nothing of the source tree may be needed: the consumers see the installed prefix only.
+file(REMOVE_RECURSE ${work}/prefix ${work}/consumer ${work}/bridge)
 
 function(run)
   execute_process(COMMAND ${ARGV} OUTPUT_VARIABLE output ERROR_VARIABLE output RESULT_VARIABLE status)
@@ -14,9 +14,15 @@ function(run)
 endfunction()
 
 run(${CMAKE_COMMAND} --install ${build} --prefix ${work}/prefix)
-run(${CMAKE_COMMAND} -S ${source} -B ${work}/consumer -G Ninja -D CMAKE_PREFIX_PATH=${work}/prefix
-    -D CMAKE_CXX_COMPILER=${compiler} -D "CMAKE_CXX_FLAGS=${flags}")
-run(${CMAKE_COMMAND} --build ${work}/consumer)
+
+# build_consumer(<folder beside this file> <option>...)
+function(build_consumer name)
+  run(${CMAKE_COMMAND} -S ${CMAKE_CURRENT_LIST_DIR}/${name} -B ${work}/${name} -G Ninja -D CMAKE_PREFIX_PATH=${work}/prefix
+      -D CMAKE_CXX_COMPILER=${compiler} -D "CMAKE_CXX_FLAGS=${flags}" ${ARGN})
+  run(${CMAKE_COMMAND} --build ${work}/${name})
+endfunction()
+
+build_consumer(consumer)
 # Its results are what it prints; the log, where it warns that it ends before the other node, is on stderr.
 execute_process(COMMAND ${work}/consumer/consumer OUTPUT_VARIABLE results ERROR_VARIABLE log RESULT_VARIABLE status)
 if(NOT status EQUAL 0 OR NOT results STREQUAL "14\n32\n")
@@ -24,3 +30,24 @@ if(NOT status EQUAL 0 OR NOT results STREQUAL "14\n32\n")
 endif()
 run(${work}/prefix/bin/troupe --version)
 message("the consumer printed 14 and 32; troupe --version: ${output}")
+
+# A bridge uses the raw port, in C++17, and gets no more than that: no actors, no tensors, and none of their libraries.
+build_consumer(bridge -D bridge=${bridge})
+run(${work}/bridge/bridge)
+if(NOT output STREQUAL "sum of 1 to 1000, by another process = 500500, by hand: 500500\n")
+  message(FATAL_ERROR "the bridge printed: ${output}")
+endif()
+# Without debug info, which is several times as large. The whole runtime has 25 MB, the raw port 1.5.
+run(${CMAKE_COMMAND} -E copy ${work}/bridge/bridge ${work}/bridge/stripped)
+run(strip ${work}/bridge/stripped)
+file(SIZE ${work}/bridge/bridge linked)
+file(SIZE ${work}/bridge/stripped stripped)
+file(GET_RUNTIME_DEPENDENCIES EXECUTABLES ${work}/bridge/bridge RESOLVED_DEPENDENCIES_VAR dependencies
+     UNRESOLVED_DEPENDENCIES_VAR unresolved)
+message("the bridge has ${linked} bytes, ${stripped} without debug info")
+if(stripped GREATER 4000000 AND NOT flags MATCHES "sanitize")
+  message(FATAL_ERROR "the bridge links ${stripped} bytes, at most 4000000")
+endif()
+if("${dependencies}" MATCHES "caf_core|dnnl|openblas|sleef|gloo")
+  message(FATAL_ERROR "the bridge needs libraries of the runtime: ${dependencies}")
+endif()
