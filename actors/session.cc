@@ -69,6 +69,7 @@ Result<Session::Packets> Session::send(TimePoint now, Parcel parcel, Posting pos
   ++accepted_;
   if (message->is_answer) answer_bytes_ += message->parcel.bytes;
   if (message->charge == Charge::none) {
+    if (posting.of == Posting::Class::free_call) calls_.emplace(message->request.value, message);
     enqueue(std::move(message));
   } else {
     count_waiting(*message);
@@ -193,7 +194,7 @@ Session::TakenBack Session::take_back(TimePoint now, RequestId request) {
   if (found == calls_.end() || found->second->left_whole()) return {};
   Outgoing& message = *found->second;
   message.taken_back = true;
-  count_left(message);
+  if (message.charge != Charge::none) count_left(message);
   for (std::size_t i = message.left; i < message.parcel.pieces.size(); ++i) message.parcel.pieces[i].frames.clear();
   if (message.admitted && message.left == 0) {  // the peer never hears of it
     --side(message.charge).sent;

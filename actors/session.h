@@ -63,6 +63,7 @@ struct Posting {
     call,         ///< waits until the peer grants it
     nested_call,  ///< likewise, made inside a served function
     answer,       ///< waits for no call
+    free_call,    ///< of a raw port: waits for no grant of calls, and can be taken back
   };
   Class of = Class::word;
   RequestId request{};             ///< of a call: names it in `take_back` and `close`

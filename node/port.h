@@ -75,16 +75,18 @@ class Port {
   /// Begins to connect; calls made meanwhile wait. Needed on one side only. One life of a port that was lost or removed
   /// stays so: its name can be connected to a new port only. Throws std::invalid_argument for a name that is none.
   void connect(const std::string& name, const std::string& address);
-  /// The peer sees this port go. Calls to it end as peer_lost, and it stays out until `connect` names it again.
+  /// The peer sees this port go, and calls to it end as peer_lost. That life of it stays out, and an attempt to connect to
+  /// it is given up; a new one under its name is welcome, if it connects to this port or `connect` names it again.
   void remove(const std::string& name);
 
   /// Sends a request to a peer, or to this port itself; never blocks. `done` is called exactly once. peer_lost: no answer
   /// will come, since the peer is gone (known at once for a peer already lost), unknown, or dropped the request. There
-  /// is no bound on what waits to be sent. Throws std::length_error beyond 65,000 parts (each begun GiB counts as one).
+  /// is no bound on what waits to be sent; what has not left at its deadline does not leave. Throws std::length_error
+  /// beyond 65,000 parts (each begun GiB counts as one).
   void call(const std::string& peer, std::uint64_t tag, Parts parts, Time deadline, Done done);
 
-  /// Serves requests from now on, also those that came before; once. Each call of `serve` may run beside others, also of
-  /// one peer. `answer` is called once, then or later, from any thread; more often does nothing; dropped unused it ends
+  /// Serves requests from now on, also those that came before; once. One whose caller's deadline has passed is not served.
+  /// Each call of `serve` may run beside others, also of one peer. `answer` is called once, then or later, from any thread; more often does nothing; dropped unused it ends
   /// the caller's call as peer_lost. A `serve` that waits for a call's `done` does not keep that from running.
   void start(Serve serve);
 

@@ -18,7 +18,6 @@
 #include "node/handshake.h"
 #include "node/secret.h"
 #include "node/system_clock.h"
-#include "node/zmq_link.h"
 
 namespace troupe {
 namespace {
@@ -153,6 +152,7 @@ void PortCore::serve_now(port::Request request) {
   auto job = [under_way = Progress::begin(progress_, &Progress::serving), weak = weak_from_this(), serve = serve_,
               request = std::move(request), answer = std::move(answer)]() mutable {
     if (const auto core = weak.lock(); !core || core->stopping_) return;
+    if (request.due && *request.due <= time_now()) return;  // nobody waits for the answer any more
     (*serve)(request.from.name, request.tag, port::to_parts(std::exchange(request.body, {})),
              [answer = std::move(answer)](Port::Parts parts) { answer->answer(std::move(parts)); });
   };
@@ -272,7 +272,7 @@ std::shared_ptr<PortCore> PortCore::open(Port::Options options) {
   return core;
 }
 
-PortCore::PortCore(Peer self, const Port::Options& options, std::unique_ptr<Link> link)
+PortCore::PortCore(Peer self, const Port::Options& options, std::unique_ptr<ZmqLink> link)
     : self_(std::move(self)),
       log_(options.log),
       servers_(make_pool(options.threads)),
@@ -347,7 +347,7 @@ bool PortCore::stop_once(TimePoint due) {
   // An answer that was given before is an order before this one: it counts as not yet flushed.
   give_and_wait([this](TimePoint) { flushing_ = true; });
   clean = progress_->wait_flushed(due) && clean;
-  std::unique_ptr<Link> link;
+  std::unique_ptr<ZmqLink> link;
   std::shared_ptr<Clock> clock;
   give_and_wait([&](TimePoint) {
     router_.close();
@@ -399,6 +399,10 @@ void PortCore::on_connect_failed(std::string_view address, const Error& why) {
 
 void PortCore::connect(const std::string& address) {
   if (link_) link_->connect(address);
+}
+
+void PortCore::stop_connecting(const std::string& address) {
+  if (link_) link_->stop_connecting(address);
 }
 
 void PortCore::disconnect(const NodeName& peer, const Farewell& farewell) {

@@ -15,6 +15,7 @@
 #include "actors/link.h"
 #include "node/port.h"
 #include "node/port_router.h"
+#include "node/zmq_link.h"
 
 namespace troupe {
 
@@ -59,7 +60,7 @@ class PortCore final : public std::enable_shared_from_this<PortCore>, private Li
     [[nodiscard]] bool wait_flushed(TimePoint due);
   };
 
-  PortCore(Peer self, const Port::Options& options, std::unique_ptr<Link> link);
+  PortCore(Peer self, const Port::Options& options, std::unique_ptr<ZmqLink> link);
 
   void give(Order order);
   void work();
@@ -78,6 +79,7 @@ class PortCore final : public std::enable_shared_from_this<PortCore>, private Li
   void on_link_failed(const Error& why) override;
 
   void connect(const std::string& address) override;
+  void stop_connecting(const std::string& address) override;
   void disconnect(const NodeName& peer, const Farewell& farewell) override;
   void transmit(const NodeName& to, LinkLane lane, Frames packet) override;
   void serve(port::Request request) override;
@@ -100,8 +102,8 @@ class PortCore final : public std::enable_shared_from_this<PortCore>, private Li
   bool working_ = false;       // guarded by orders_mutex_
 
   // Used by whoever works off the orders.
-  std::unique_ptr<Link> link_;    ///< null once stopped
-  std::shared_ptr<Clock> clock_;  ///< null once stopped
+  std::unique_ptr<ZmqLink> link_;  ///< null once stopped
+  std::shared_ptr<Clock> clock_;   ///< null once stopped
   const Packing packing_;
   port::Router router_;
   std::shared_ptr<const Port::Serve> serve_;  ///< null before start

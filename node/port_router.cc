@@ -31,6 +31,7 @@ void Router::connect(TimePoint now, const NodeName& name, const std::string& add
   PeerState& peer = peers_[name];
   if (peer.phase == Phase::up || (peer.phase == Phase::connecting && peer.address == address)) return;
   peer.phase = Phase::connecting;
+  peer.unwanted = false;
   peer.address = address;
   peer.give_up_at = now + kPatienceFactor * connect_patience_;
   const auto tenant = std::ranges::find_if(peers_, [&address](const auto& entry) {
@@ -43,19 +44,29 @@ void Router::connect(TimePoint now, const NodeName& name, const std::string& add
 void Router::remove(const NodeName& name) {
   const auto found = peers_.find(name);
   if (found == peers_.end()) return;
-  if (found->second.phase == Phase::up) surroundings_.disconnect(name, {});
+  PeerState& peer = found->second;
+  if (peer.phase == Phase::up) surroundings_.disconnect(name, {});
+  const bool tried = peer.phase == Phase::connecting;
   lose(name, Phase::removed, fmt::format("{} was removed by this port", name));
+  if (!tried) return;
+  peer.unwanted = true;
+  const bool others_try = std::ranges::any_of(peers_, [&peer](const auto& entry) {
+    return entry.second.phase == Phase::connecting && entry.second.address == peer.address;
+  });
+  if (!others_try) surroundings_.stop_connecting(peer.address);
 }
 
 void Router::link_up(TimePoint now, const Peer& peer) {
   if (stopped_) return;
+  expire_calls(now);  // what waited past its deadline is not sent, even if no tick has come since
   PeerState& state = peers_[peer.name];
   if (state.phase == Phase::up && state.life == peer.incarnation) return;  // goes on over a new connection
-  if (state.phase == Phase::removed) return surroundings_.disconnect(peer.name, {});
+  if (std::exchange(state.unwanted, false)) return surroundings_.disconnect(peer.name, {});
   if (state.phase == Phase::up) lose(peer.name, Phase::lost, fmt::format("{} was made again", peer.name));
-  if (state.life == peer.incarnation) {
+  if (std::ranges::find(state.ended, peer.incarnation) != state.ended.end()) {
     // Its session is gone here, and numbers of a second one could be taken for those of the first.
     surroundings_.disconnect(peer.name, {});
+    if (state.phase == Phase::removed) return;
     return lose(peer.name, Phase::lost, fmt::format("this life of {} was lost or removed before", peer.name));
   }
   state.phase = Phase::up;
@@ -91,7 +102,9 @@ void Router::silent(const NodeName& peer, Incarnation incarnation, Duration sile
 }
 
 void Router::connect_failed(std::string_view address, const Error& why) {
-  for (const auto& [name, peer] : peers_) {
+  for (auto& [name, peer] : peers_) {
+    if (peer.address == address) peer.unwanted = false;
+    if (why.code == ErrorCode::cancelled) continue;  // an attempt that `remove` gave up: a later one goes on
     if (peer.phase != Phase::connecting || peer.address != address) continue;
     lose(name, Phase::lost, fmt::format("{} cannot be reached: {}", name, why.message));
   }
@@ -100,8 +113,12 @@ void Router::connect_failed(std::string_view address, const Error& why) {
 // By value and by name: the caller's references may lead into what changes here.
 void Router::lose(const NodeName& name, Phase phase, std::string why) {
   PeerState& peer = peers_.at(name);
-  if (peer.session) (void)peer.session->close();
   const Incarnation life = peer.session ? peer.life : Incarnation{};
+  if (peer.session) {
+    (void)peer.session->close();
+    peer.ended.push_back(life);
+    if (peer.ended.size() > kEndedLivesMax) peer.ended.pop_front();
+  }
   peer.session.reset();
   peer.waiting.clear();
   peer.phase = phase;
@@ -159,7 +176,7 @@ RequestId Router::keep(Call call, Incarnation life) {
 
 void Router::route(TimePoint now, Call call) {
   if (call.peer == self_.name) {
-    Request request{{self_.name, self_.incarnation}, {}, call.tag, std::exchange(call.body, {})};
+    Request request{{self_.name, self_.incarnation}, {}, call.tag, std::exchange(call.body, {}), call.due};
     request.id = keep(std::move(call), self_.incarnation);
     return surroundings_.serve(std::move(request));
   }
@@ -171,8 +188,9 @@ void Router::route(TimePoint now, Call call) {
 void Router::send(TimePoint now, PeerState& peer, Call call) {
   const NodeName to = call.peer;
   Message message{.kind = Message::Kind::call, .request = {}, .tag = call.tag, .body = std::exchange(call.body, {})};
-  message.request = keep(std::move(call), peer.life);
-  auto sent = peer.session->send(now, pack(encode(std::move(message)), packing_));
+  Posting posting{.of = Posting::Class::free_call, .due = call.due};
+  posting.request = message.request = keep(std::move(call), peer.life);
+  auto sent = peer.session->send(now, pack(encode(std::move(message)), packing_), std::move(posting));
   if (sent) put_on_link(to, std::move(sent).value());
 }
 
@@ -204,15 +222,15 @@ void Router::frames(TimePoint now, const NodeName& from, Incarnation incarnation
       surroundings_.disconnect(from, {});
       return lose(from, Phase::lost, fmt::format("{} sent a message that cannot be read: {}", from, message.error().message));
     }
-    take({from, incarnation}, std::move(message).value());
+    take({from, incarnation}, std::move(message).value(), delivered.due);
   }
   if (received.value().goodbye) lose(from, Phase::lost, fmt::format("{} has stopped", from));
 }
 
-void Router::take(const NodeLife& from, Message message) {
+void Router::take(const NodeLife& from, Message message, std::optional<TimePoint> due) {
   switch (message.kind) {
     case Message::Kind::call:
-      return surroundings_.serve({from, message.request, message.tag, std::move(message.body)});
+      return surroundings_.serve({from, message.request, message.tag, std::move(message.body), due});
     case Message::Kind::answer:
       return complete(from, message.request, std::move(message.body));
     case Message::Kind::dropped:
@@ -230,6 +248,8 @@ void Router::complete(const NodeLife& from, RequestId request, std::optional<Bod
 // --- Time ------------------------------------------------------------------------------------------------------------
 
 void Router::tick(TimePoint now) {
+  expire_calls(now);  // first: what has ended does not leave
+  give_up_connecting(now);
   for (auto& [name, peer] : peers_) {
     if (peer.session) put_on_link(name, peer.session->tick(now));
   }
@@ -237,14 +257,24 @@ void Router::tick(TimePoint now) {
     auto call = calls_.cancel(delayed_.extract(delayed_.begin()).mapped());
     if (call) route(now, std::move(call->entry));  // its peer is not lost: that would have ended it
   }
-  expire(now);
 }
 
-void Router::expire(TimePoint now) {
+void Router::expire_calls(TimePoint now) {
   for (Calls::Call& call : calls_.expire(now)) {
+    take_back(now, call);
     const long long waited = milliseconds(*call.deadline - call.started);
     end(std::move(call.entry), Port::Outcome::timeout, fmt::format("no answer within {} ms", waited));
   }
+}
+
+/// What of the request has not left yet stays here.
+void Router::take_back(TimePoint now, const Calls::Call& call) {
+  const auto found = peers_.find(call.peer.name);
+  if (found == peers_.end() || found->second.phase != Phase::up || found->second.life != call.peer.incarnation) return;
+  put_on_link(call.peer.name, found->second.session->take_back(now, call.request).on_link);
+}
+
+void Router::give_up_connecting(TimePoint now) {
   for (auto& [name, peer] : peers_) {
     if (peer.phase != Phase::connecting || peer.give_up_at > now) continue;
     lose(name, Phase::lost, fmt::format("{} did not come up at {}", name, peer.address));

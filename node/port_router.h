@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -34,6 +35,7 @@ struct Request {
   RequestId id;
   std::uint64_t tag = 0;
   Body body;
+  std::optional<TimePoint> due = {};  ///< when its caller stops waiting
 };
 
 /// Keeps the sessions with all peers and every call until it ends: by its answer, its deadline, its peer's end or ours.
@@ -43,6 +45,7 @@ struct Request {
 ///       |                                             ^  |
 ///       +--------------no connection------------------+  +--`connect`--> connecting, for a new life only
 ///
+/// A new life of a name that is lost or removed may also come by itself. Lives that ended stay out.
 /// Thread rule: one thread at a time; calls to Surroundings come on it, and none of them calls back.
 class Router {
  public:
@@ -50,6 +53,8 @@ class Router {
    public:
     virtual ~Surroundings() = default;
     virtual void connect(const std::string& address) = 0;
+    /// Answered by connect_failed with code `cancelled`, unless the attempt has been answered.
+    virtual void stop_connecting(const std::string& address) = 0;
     virtual void disconnect(const NodeName& peer, const Farewell& farewell) = 0;
     virtual void transmit(const NodeName& to, LinkLane lane, Frames packet) = 0;
     virtual void serve(Request request) = 0;
@@ -94,13 +99,16 @@ class Router {
     std::string address;                 ///< connecting: where; up: what it says of itself
     TimePoint give_up_at;                ///< connecting
     std::vector<RequestId> waiting;      ///< connecting: in order; those that have ended are skipped
-    Incarnation life;                    ///< the last that was up, and is lost unless up
+    bool unwanted = false;               ///< removed: who comes now may have been reached by the attempt at `address`
+    Incarnation life;                    ///< up
     std::unique_ptr<Session> session;    ///< up
+    std::deque<Incarnation> ended;       ///< lives that were up, the latest kEndedLivesMax
     std::string why;                     ///< lost or removed
   };
 
   /// `call` has its body until it is sent.
   using Calls = CallTable<Call>;
+  static constexpr std::size_t kEndedLivesMax = 64;
 
   [[nodiscard]] RequestId keep(Call call, Incarnation life);
   [[nodiscard]] std::string refusal(const NodeName& peer) const;
@@ -108,10 +116,12 @@ class Router {
   void route(TimePoint now, Call call);
   void send(TimePoint now, PeerState& peer, Call call);
   void put_on_link(const NodeName& to, Session::Packets packets);
-  void take(const NodeLife& from, Message message);
+  void take(const NodeLife& from, Message message, std::optional<TimePoint> due);
   void complete(const NodeLife& from, RequestId request, std::optional<Body> body);
   void lose(const NodeName& name, Phase phase, std::string why);
-  void expire(TimePoint now);
+  void expire_calls(TimePoint now);
+  void take_back(TimePoint now, const Calls::Call& call);
+  void give_up_connecting(TimePoint now);
   void lose_misnamed(const NodeName& asked, const NodeName& found);
   void end(Call call, Port::Outcome outcome, std::string why) {
     surroundings_.end(std::move(call.done), outcome, {}, std::move(why));

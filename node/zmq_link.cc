@@ -132,6 +132,10 @@ std::string ZmqLink::address() const { return state_->parts.self.peer.address; }
 
 void ZmqLink::connect(std::string_view address) { state_->give(ZmqLinkCore::Connect{std::string(address)}); }
 
+void ZmqLink::stop_connecting(std::string_view address) {
+  state_->give(ZmqLinkCore::StopConnecting{std::string(address)});
+}
+
 void ZmqLink::send(const NodeName& to, LinkLane lane, Frames packet) {
   state_->give(ZmqLinkCore::Send{to, lane, std::move(packet)});
 }

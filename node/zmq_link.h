@@ -76,6 +76,11 @@ class ZmqLink final : public Link {
   [[nodiscard]] std::string address() const override;
   [[nodiscard]] bool guards_bytes() const override { return address().starts_with("ipc://"); }
   void connect(std::string_view address) override;
+
+  /// Gives up what `connect` began; the sink hears on_connect_failed with code `cancelled`. Does nothing once the attempt was
+  /// answered. A peer that has come here by itself meanwhile stays.
+  void stop_connecting(std::string_view address);
+
   void send(const NodeName& to, LinkLane lane, Frames packet) override;
   void disconnect(const NodeName& peer, const Farewell& farewell) override;
 

@@ -34,6 +34,7 @@ ZmqLinkCore::ZmqLinkCore(ZmqLinkParts& parts, ZmqSocket router, LinkSink& sink)
 
 void ZmqLinkCore::obey(TimePoint now, Command command) {
   if (const auto* order = std::get_if<Connect>(&command)) return connect(now, order->address);
+  if (const auto* order = std::get_if<StopConnecting>(&command)) return stop_connecting(order->address);
   if (auto* order = std::get_if<Send>(&command)) return send(now, std::move(*order));
   if (const auto* event = std::get_if<Heard>(&command)) return heard(*event);
   const auto& order = std::get<Disconnect>(command);
@@ -91,6 +92,19 @@ void ZmqLinkCore::connect(TimePoint now, const std::string& address) {
   Connection& connection = connection_to(now, address);
   const PeerState* peer = peer_behind(address);
   connection.asked = peer == nullptr || !peer->up;
+}
+
+void ZmqLinkCore::stop_connecting(const std::string& address) {
+  const auto found = outgoing_.find(address);
+  if (found == outgoing_.end() || !std::exchange(found->second.asked, false)) return;
+  const Error why = refused_connect(address, ErrorCode::cancelled, "given up by this node");
+  if (const PeerState* peer = peer_behind(address); peer == nullptr) {
+    close(address);
+  } else if (!peer->welcomed_here) {
+    found->second.outgoing.say_bye({});
+    drop(NodeName(peer->peer.name), why);
+  }
+  sink_.on_connect_failed(address, why);
 }
 
 void ZmqLinkCore::send(TimePoint now, Send order) {

@@ -28,6 +28,9 @@ class ZmqLinkCore {
   struct Connect {
     std::string address;
   };
+  struct StopConnecting {
+    std::string address;
+  };
   struct Send {
     NodeName to;
     LinkLane lane = LinkLane::express;
@@ -39,7 +42,7 @@ class ZmqLinkCore {
   };
   /// What the pulse's thread says.
   using Heard = FailureDetector::Event;
-  using Command = std::variant<Connect, Send, Disconnect, Heard>;
+  using Command = std::variant<Connect, StopConnecting, Send, Disconnect, Heard>;
 
   ZmqLinkCore(ZmqLinkParts& parts, ZmqSocket router, LinkSink& sink);
 
@@ -77,6 +80,7 @@ class ZmqLinkCore {
   enum class Keep { nothing, connection };
 
   void connect(TimePoint now, const std::string& address);
+  void stop_connecting(const std::string& address);
   void send(TimePoint now, Send order);
   void disconnect(const NodeName& name, const Farewell& farewell);
 

@@ -293,6 +293,27 @@ BOOST_AUTO_TEST_CASE(call_taken_back_before_it_left_is_never_delivered_and_holds
   BOOST_TEST(talk.alice.waiting_bytes() == 0U);
 }
 
+BOOST_AUTO_TEST_CASE(free_call_waits_for_no_grant_of_calls_and_can_be_taken_back) {
+  const auto free_call = [](std::uint64_t request) {
+    return Posting{.of = Posting::Class::free_call, .request = RequestId{request}};
+  };
+  Talk talk;  // one call is granted, and none begins
+  for (std::uint64_t i = 1; i <= 4; ++i) talk.send(std::to_string(i), 10, free_call(i));
+  talk.exchange();
+  BOOST_TEST((talk.arrived == Names{"1", "2", "3", "4"}));
+  talk.send("large", 290, free_call(5));
+  auto taken = talk.alice.take_back(talk.now, RequestId{5});
+  BOOST_TEST(taken.in_time);
+  Talk::put(std::move(taken.on_link), talk.to_bob);
+  talk.send("next", 290, free_call(6));
+  talk.pass(10s);
+  BOOST_TEST(talk.arrived.back() == "next");
+  BOOST_TEST(talk.arrived.size() == 5U);
+  BOOST_TEST(talk.alice.waiting_calls() == 0U);
+  BOOST_TEST(!talk.alice.take_back(talk.now, RequestId{6}).in_time);  // it has left
+  BOOST_TEST(talk.alice.flushed());
+}
+
 BOOST_AUTO_TEST_CASE(call_taken_back_half_way_stops_and_frees_what_had_come) {
   Talk talk;
   talk.send("large", 290, call(1));

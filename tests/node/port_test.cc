@@ -2,7 +2,9 @@
 #include "node/port.h"
 
 #include <boost/test/unit_test.hpp>
+#include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <future>
@@ -131,6 +133,41 @@ BOOST_AUTO_TEST_CASE(peers_are_added_and_removed_while_others_go_on) {
 
 // --- Calls and their ends --------------------------------------------------------------------------------------------
 
+BOOST_AUTO_TEST_CASE(removed_name_is_usable_again_when_a_new_port_comes_under_it) {
+  Two two;
+  two.a.start(echo);
+  BOOST_TEST(call(two.a, "b", "x") == "x");
+  two.a.remove("b");
+  BOOST_TEST(call(two.a, "b", "x") == "peer_lost: b was removed by this port");
+  BOOST_TEST(two.b.stop());
+  Port again(options("b", two.secret));
+  again.start(echo);
+  again.connect("a", two.a.address());
+  BOOST_TEST(call(again, "a", "1") == "1");
+  BOOST_TEST(call(two.a, "b", "2") == "2");
+}
+
+BOOST_AUTO_TEST_CASE(name_removed_before_anybody_was_there_is_usable_when_it_comes) {
+  const std::string secret = Port::draw_secret();
+  const auto at = [&](const std::string& name) {
+    Port::Options with = options(name, secret);
+    with.bind = "ipc://@troupe-port-test-" + std::to_string(::getpid()) + name;
+    return with;
+  };
+  Port a(at("a"));
+  a.start(echo);
+  const Port::Options later = at("b");
+  a.connect("b", later.bind);
+  Pending waits = start_call(a, "b", "x");
+  a.remove("b");
+  BOOST_TEST(waits.get() == "peer_lost: b was removed by this port");
+  Port b(later);
+  b.start(echo);
+  b.connect("a", a.address());
+  BOOST_TEST(call(b, "a", "1") == "1");
+  BOOST_TEST(call(a, "b", "2") == "2");
+}
+
 BOOST_AUTO_TEST_CASE(parts_of_all_sizes_arrive_and_their_owners_are_released_under_no_lock) {
   testing::Changes changes;
   int released = 0;
@@ -187,6 +224,21 @@ BOOST_AUTO_TEST_CASE(requests_that_come_before_start_wait) {
   two.b.start(echo);
   BOOST_TEST(first.get() + second.get() + own.get() == "123");
   BOOST_CHECK_THROW(two.b.start(echo), std::logic_error);
+}
+
+BOOST_AUTO_TEST_CASE(request_whose_caller_has_stopped_waiting_is_not_served) {
+  Two two(nullptr, 1);
+  BOOST_TEST(call(two.a, "b", "late", kEcho, 50ms) == "timeout: no answer within 50 ms");
+  BOOST_TEST(call(two.a, "b", "later", kEcho, 50ms) == "timeout: no answer within 50 ms");
+  BOOST_TEST(call(two.b, "b", "own", kEcho, 1ms) == "timeout: no answer within 1 ms");
+  std::vector<std::string> served;  // by b's only thread, before it answers the last call
+  two.b.start([&](const std::string&, std::uint64_t, Port::Parts parts, const Port::Answer& answer) {
+    served.push_back(text_of(parts));
+    answer(std::move(parts));
+  });
+  BOOST_TEST(call(two.a, "b", "in time") == "in time");
+  BOOST_TEST(std::count(served.begin(), served.end(), "late") == 0);
+  BOOST_TEST(std::count(served.begin(), served.end(), "own") == 0);
 }
 
 BOOST_AUTO_TEST_CASE(requests_of_one_peer_are_served_beside_each_other) {
