@@ -108,7 +108,12 @@ class PoolHook final : public detail::BlockingHook {
 
 }  // namespace
 
-void start_detached_thread(std::function<void()> body) { std::thread(std::move(body)).detach(); }
+void start_detached_thread(std::function<void()> body) {
+  std::thread([body = std::move(body)] {
+    const MathThreads one_math_thread(1);
+    body();
+  }).detach();
+}
 
 std::size_t ElasticPool::State::queued() const {
   return std::accumulate(queues.begin(), queues.end(), std::size_t{0},
@@ -184,7 +189,6 @@ Error ElasticPool::State::all_wait() const {
 }
 
 void ElasticPool::State::run_thread(std::list<Seat> own) {
-  const MathThreads one_math_thread(1);
   const auto seat = own.begin();
   std::unique_lock lock(mutex);
   --starting;

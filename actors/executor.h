@@ -81,7 +81,7 @@ struct PoolOptions {
   std::size_t threads_max = 2048; ///< threads in all; while so many wait, jobs are refused. Busy ones have a queue
 };
 
-/// Begins to run `body` on a thread of its own, which nobody joins. Throws std::system_error if the system gives none.
+/// Begins to run `body` on a thread, which nobody joins, with one math thread. Throws std::system_error if there is none.
 using StartThread = std::function<void(std::function<void()> body)>;
 void start_detached_thread(std::function<void()> body);
 

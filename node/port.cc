@@ -2,6 +2,7 @@
 
 #include <sodium.h>
 
+#include <memory>
 #include <stdexcept>
 #include <utility>
 
@@ -12,7 +13,14 @@ namespace troupe {
 
 Port::Port(Options options) : core_(PortCore::open(std::move(options))) {}
 
-Port::~Port() { stop(); }
+Port::~Port() {
+  if (core_->is_of_this_process()) {
+    stop();
+    return;
+  }
+  // Its threads and locks stayed in the parent: what waits for them would never end. So nothing of it is destroyed.
+  static_cast<void>(std::make_unique<std::shared_ptr<PortCore>>(core_).release());
+}
 
 std::string Port::draw_secret() {
   if (sodium_init() < 0) throw std::runtime_error("[port] libsodium cannot start");

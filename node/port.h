@@ -13,7 +13,9 @@
 namespace troupe {
 
 /// One end of calls between named processes. It uses no globals, no signal handlers, and no thread before it is made or
-/// after it is stopped; a process may hold several, and make them again and again.
+/// after it is stopped; a process may hold several, and make them again and again. Its threads leave OpenMP as it is.
+/// In a child that is forked later it is of no use and does no harm: it can be destroyed, calls end as stopped at once,
+/// inside `call`, and other members do nothing. The parent's goes on.
 /// Thread rule: any thread may call any member, also from within `done`, `serve` and the release of an owner, but for
 /// `stop` and the destructor. All three run on the port's own threads, never on the one that does its input and output
 /// and never inside `call`; only when the port stops, or has stopped, may they run inside a member. None may throw.
@@ -42,12 +44,19 @@ class Port {
   struct Options {
     std::string name;                         ///< 1 to 127 of A-Z a-z 0-9 - _ : .
     std::string bind = "tcp://127.0.0.1:0";   ///< port 0: any that is free; or "ipc://PATH", "ipc://@NAME"
+    std::string advertise;                    ///< "tcp://HOST:PORT" that peers are told instead: HOST in numbers, a name or
+                                              ///< an interface of this machine, port 0: the one that was bound. Empty: as
+                                              ///< bound; of a wildcard, the address that this machine has on its network
     std::string secret;                       ///< from draw_secret, the same for all that may call each other; empty:
                                               ///< drawn here, so that nobody else can
     bool trusted_network = false;             ///< may bind where other machines reach it; bytes are not encrypted
     unsigned threads = 64;                    ///< requests served at a time; one that blocks holds its thread
-    Time connect_patience = std::chrono::seconds(10);  ///< how long a peer's address is tried
-    Time lease = Time(0);  ///< a peer that is silent for so long is lost; 0: none ever, as it may stop in a debugger
+    // Times have a range; connect_patience and handshake_timeout that of 1 ms to 24 h.
+    Time connect_patience = std::chrono::seconds(10);  ///< how long a peer's address is tried, also after a cut
+    Time handshake_timeout = std::chrono::seconds(2);  ///< a connection that proves no secret within it is made anew
+    Time heartbeat = std::chrono::milliseconds(100);   ///< 10 ms to 10 s: between two signs of life; 1 s with many peers
+    Time lease = Time(0);  ///< 1 s to 24 h: a peer that is silent for so long is lost; a pair has the longer of both.
+                           ///< 0: no peer is lost for its silence, as it may stop in a debugger
     std::function<void(const std::string& line)> log;  ///< refused connections; on the input/output thread
   };
   /// What goes wrong on purpose with the calls made here; the first `fail_count` end at once as peer_lost.
@@ -63,7 +72,8 @@ class Port {
   };
   static constexpr Time kNoDeadline = Time::max();
 
-  /// Binds. Throws std::runtime_error saying why not, std::invalid_argument for a secret that is not 32 bytes.
+  /// Binds. Throws std::runtime_error saying why not, std::invalid_argument for a secret that is not 32 bytes, a time out
+  /// of its range, and what `advertise` cannot be.
   explicit Port(Options options);
   ~Port();  ///< stop, if nobody has
   Port(const Port&) = delete;
@@ -86,8 +96,9 @@ class Port {
   void call(const std::string& peer, std::uint64_t tag, Parts parts, Time deadline, Done done);
 
   /// Serves requests from now on, also those that came before; once. One whose caller's deadline has passed is not served.
-  /// Each call of `serve` may run beside others, also of one peer. `answer` is called once, then or later, from any thread; more often does nothing; dropped unused it ends
-  /// the caller's call as peer_lost. A `serve` that waits for a call's `done` does not keep that from running.
+  /// Each call of `serve` may run beside others, also of one peer. `answer` is called once, then or later, from any thread;
+  /// more often does nothing; dropped unused it ends the caller's call as peer_lost. A `serve` that waits for a call's
+  /// `done` does not keep that from running.
   void start(Serve serve);
 
   /// Rule for calls of this tag from now on; the latest counts.

@@ -7,6 +7,8 @@
 #include <limits>
 #include <span>
 #include <stdexcept>
+#include <string_view>
+#include <thread>
 #include <tuple>
 #include <utility>
 
@@ -18,6 +20,7 @@
 #include "node/handshake.h"
 #include "node/secret.h"
 #include "node/system_clock.h"
+#include "node/tcp_place.h"
 
 namespace troupe {
 namespace {
@@ -28,6 +31,10 @@ constexpr std::chrono::hours kLongestDeadline{24 * 365};
 
 /// Ports and nodes never take each other's bytes for their own, even under the same secret.
 constexpr std::string_view kCluster = "raw/ports";
+
+/// Addresses of nobody (RFC 5737 and 3849): the way there is the way to other machines.
+constexpr std::string_view kElsewhere = "192.0.2.1";
+constexpr std::string_view kElsewhereSix = "2001:db8::1";
 
 TimePoint time_now() { return std::chrono::steady_clock::now(); }
 
@@ -40,9 +47,44 @@ ClusterSecret secret_of(const Port::Options& options) {
   return ClusterSecret::from_bytes(std::as_bytes(std::span{options.secret}).first<ClusterSecret::kBytes>());
 }
 
+/// Unlike those that serve a node's functions, the threads of foreign code may use as many threads of OpenMP as any other.
 std::shared_ptr<ElasticPool> make_pool(unsigned threads) {
   return std::make_shared<ElasticPool>(
-      PoolOptions{.threads = std::max(1U, threads), .threads_max = std::numeric_limits<std::size_t>::max()});
+      PoolOptions{.threads = std::max(1U, threads), .threads_max = std::numeric_limits<std::size_t>::max()},
+      [](std::function<void()> body) { std::thread(std::move(body)).detach(); });
+}
+
+void check_range(std::string_view what, Port::Time value, Port::Time min, Port::Time max) {
+  if (value >= min && value <= max) return;
+  const auto milliseconds = [](Port::Time time) { return std::chrono::duration<double, std::milli>(time).count(); };
+  throw std::invalid_argument(fmt::format("[port] {} of {} ms is not in {} to {} ms", what, milliseconds(value),
+                                          milliseconds(min), milliseconds(max)));
+}
+
+void check_times(const Port::Options& options) {
+  using namespace std::chrono_literals;
+  check_range("connect_patience", options.connect_patience, 1ms, 24h);
+  check_range("handshake_timeout", options.handshake_timeout, 1ms, 24h);
+  check_range("heartbeat", options.heartbeat, 10ms, 10s);
+  if (options.lease != Port::Time(0)) check_range("lease", options.lease, 1s, 24h);
+}
+
+/// Where peers are told that the port is, as the link wants it; nothing: where it is bound.
+std::string told_to_peers(const Port::Options& options) {
+  if (!options.advertise.empty()) {
+    const std::optional<TcpPlace> place = TcpPlace::parse(options.advertise);
+    if (!place) throw std::invalid_argument(fmt::format("[port] advertise: \"{}\" is not tcp://HOST:PORT", options.advertise));
+    const std::string host = numbers_of(place->host);
+    if (is_any_address(host)) {
+      throw std::invalid_argument(fmt::format("[port] advertise: nobody can be called at \"{}\"", options.advertise));
+    }
+    return TcpPlace{host, place->port == "0" ? "*" : place->port}.text();
+  }
+  const std::optional<TcpPlace> place = TcpPlace::parse(options.bind);
+  if (!place || !is_any_address(place->host)) return {};
+  const bool six = place->host == "::";
+  const auto own = own_address_toward(std::string(six ? kElsewhereSix : kElsewhere));
+  return TcpPlace{own.value_or(six ? "::1" : "127.0.0.1"), "*"}.text();
 }
 
 }  // namespace
@@ -75,11 +117,13 @@ bool PortCore::Progress::wait_flushed(TimePoint due) {
 /// The owners of one message's parts: the last frame to go, on whatever thread, hands them to the pool.
 class PortCore::Owners {
  public:
-  Owners(std::vector<std::shared_ptr<const void>> owners, std::shared_ptr<ElasticPool> pool, std::shared_ptr<Progress> progress)
-      : owners_(std::move(owners)), pool_(std::move(pool)), progress_(std::move(progress)) {}
+  Owners(std::vector<std::shared_ptr<const void>> owners, std::shared_ptr<ElasticPool> pool, std::shared_ptr<Progress> progress,
+         Process process)
+      : owners_(std::move(owners)), pool_(std::move(pool)), progress_(std::move(progress)), process_(process) {}
   Owners(const Owners&) = delete;
   Owners& operator=(const Owners&) = delete;
   ~Owners() {
+    if (!process_.is_this()) return;
     auto under_way = Progress::begin(progress_, &Progress::ending);
     // They go with the job. A pool that has stopped drops it: then they go here.
     std::ignore = pool_->submit({"release", [under_way = std::move(under_way), owners = std::move(owners_)] {}});
@@ -89,6 +133,7 @@ class PortCore::Owners {
   std::vector<std::shared_ptr<const void>> owners_;
   const std::shared_ptr<ElasticPool> pool_;
   const std::shared_ptr<Progress> progress_;
+  const Process process_;
 };
 
 /// One call's end. Told once: by the job that holds it or, if the pool drops that unrun, as it goes.
@@ -123,13 +168,14 @@ class PortCore::ReturnAddress {
   ~ReturnAddress() { send(std::nullopt); }
 
   void answer(Port::Parts parts) {
-    if (const auto core = core_.lock()) send(port::to_body(core->released_later(std::move(parts))));
+    const auto core = core_.lock();
+    if (core && core->is_of_this_process()) send(port::to_body(core->released_later(std::move(parts))));
   }
 
  private:
   void send(std::optional<port::Body> body) {
     const auto core = core_.lock();
-    if (answered_.exchange(true) || !core) return;
+    if (answered_.exchange(true) || !core || !core->is_of_this_process()) return;
     core->give([core = core.get(), to = to_, request = request_, body = std::move(body)](TimePoint now) mutable {
       core->router_.answer(now, to, request, std::move(body));
     });
@@ -172,7 +218,7 @@ Port::Parts PortCore::released_later(Port::Parts parts) const {
     if (part.owner) held.push_back(part.owner);
   }
   if (held.empty()) return parts;
-  const auto owners = std::make_shared<Owners>(std::move(held), enders_, progress_);
+  const auto owners = std::make_shared<Owners>(std::move(held), enders_, progress_, process_);
   for (Port::Part& part : parts) {
     if (part.owner) part.owner = std::shared_ptr<const void>(owners, part.data);
   }
@@ -250,6 +296,7 @@ void PortCore::give_and_wait(Order order) {
 // --- What the port asks for ------------------------------------------------------------------------------------------
 
 std::shared_ptr<PortCore> PortCore::open(Port::Options options) {
+  check_times(options);
   if (sodium_init() < 0) throw std::runtime_error("[port] libsodium cannot start");
   ZmqLinkOptions link;
   link.name = options.name;
@@ -257,8 +304,12 @@ std::shared_ptr<PortCore> PortCore::open(Port::Options options) {
   link.cluster_id = kCluster;
   link.secret = secret_of(options);
   link.bind = options.bind;
+  link.advertise = told_to_peers(options);
   if (options.trusted_network) link.exposure = ZmqLinkOptions::Exposure::network;
   link.connect_patience = options.connect_patience;
+  link.handshake_timeout = options.handshake_timeout;
+  link.silence.heartbeat_min = options.heartbeat;
+  link.silence.heartbeat_max = std::max<Duration>(link.silence.heartbeat_max, options.heartbeat);
   link.silence.lease = options.lease > Port::Time(0) ? options.lease : kEndlessLease;
   link.log = [log = options.log](std::string_view line) {
     if (log) log(std::string(line));
@@ -289,14 +340,19 @@ void PortCore::connect(const std::string& name, const std::string& address) {
   if (!is_valid_node_name(name)) {
     throw std::invalid_argument(fmt::format("[port] \"{}\" is not 1 to 127 of A-Z a-z 0-9 - _ : .", name));
   }
+  if (!is_of_this_process()) return;
   give([this, name, address](TimePoint now) { router_.connect(now, name, address); });
 }
 
 void PortCore::remove(const std::string& name) {
+  if (!is_of_this_process()) return;
   give([this, name](TimePoint) { router_.remove(name); });
 }
 
 void PortCore::call(const std::string& peer, std::uint64_t tag, Port::Parts parts, Port::Time deadline, Port::Done done) {
+  if (!is_of_this_process()) {
+    return done({Port::Outcome::stopped, {}, "the port belongs to the process that this one was forked from"});
+  }
   port::Body body = port::to_body(released_later(std::move(parts)));
   const TimePoint now = time_now();
   const auto due = deadline <= kLongestDeadline ? std::optional(now + deadline) : std::nullopt;
@@ -308,6 +364,7 @@ void PortCore::call(const std::string& peer, std::uint64_t tag, Port::Parts part
 }
 
 void PortCore::start(Port::Serve serve) {
+  if (!is_of_this_process()) return;
   if (serving_.exchange(true)) throw std::logic_error("[port] start: requests are served already");
   give([this, serve = std::make_shared<const Port::Serve>(std::move(serve))](TimePoint) {
     serve_ = serve;
@@ -316,14 +373,17 @@ void PortCore::start(Port::Serve serve) {
 }
 
 void PortCore::set_fault(std::uint64_t tag, Port::Fault fault) {
+  if (!is_of_this_process()) return;
   give([this, tag, fault](TimePoint) { router_.set_fault(tag, fault); });
 }
 
 Port::Counts PortCore::counts() const {
+  if (!is_of_this_process()) return {open_.load(), started_.load(), 0};
   return {open_.load(), started_.load(), fixed_threads_.load() + servers_->thread_count() + enders_->thread_count()};
 }
 
 bool PortCore::stop(Port::Time grace) {
+  if (!is_of_this_process()) return true;
   {
     std::unique_lock lock(stop_mutex_);
     stop_done_.wait(lock, [this] { return stop_ != Stop::under_way; });

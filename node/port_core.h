@@ -1,6 +1,9 @@
 // What a port is made of: the rules of port_router.h over a ZeroMQ link, and the threads that run the foreign code.
 #pragma once
 
+#include <sys/types.h>
+#include <unistd.h>
+
 #include <atomic>
 #include <condition_variable>
 #include <functional>
@@ -31,6 +34,9 @@ class PortCore final : public std::enable_shared_from_this<PortCore>, private Li
   PortCore(const PortCore&) = delete;
   PortCore& operator=(const PortCore&) = delete;
 
+  /// False in a child that was forked later. There no member takes a lock: one that somebody held stays taken.
+  [[nodiscard]] bool is_of_this_process() const { return process_.is_this(); }
+
   [[nodiscard]] const std::string& address() const { return self_.address; }
   void connect(const std::string& name, const std::string& address);
   void remove(const std::string& name);
@@ -45,6 +51,15 @@ class PortCore final : public std::enable_shared_from_this<PortCore>, private Li
   class Ending;
   class ReturnAddress;
   using Order = std::function<void(TimePoint now)>;
+
+  /// The process that made the port.
+  class Process {
+   public:
+    [[nodiscard]] bool is_this() const { return ::getpid() == id_; }
+
+   private:
+    pid_t id_ = ::getpid();
+  };
 
   /// Foreign code that is under way or waits for a thread, and whether the router has sent everything.
   struct Progress {
@@ -86,6 +101,7 @@ class PortCore final : public std::enable_shared_from_this<PortCore>, private Li
   void end(Port::Done done, Port::Outcome outcome, port::Body body, std::string why) override;
   void warn(const std::string& line) override;
 
+  const Process process_;
   const Peer self_;
   const std::function<void(const std::string&)> log_;
   const std::shared_ptr<ElasticPool> servers_;

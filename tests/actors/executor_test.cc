@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <functional>
 #include <future>
 #include <memory>
 #include <new>
@@ -15,6 +16,7 @@
 #include <vector>
 
 #include "actors/wait_point.h"
+#include "tensor/math_threads.h"
 
 namespace troupe {
 namespace {
@@ -333,6 +335,20 @@ BOOST_AUTO_TEST_CASE(job_that_makes_others_end_begins_although_all_threads_compu
   submit(pool, {.label = "stop callbacks", .run = [&busy] { busy.state->go_on.signal(); }, .urgency = Urgency::at_once});
   BOOST_TEST(pool.stop(in(5s)).empty());
   BOOST_TEST(busy.state->ended.signalled());
+}
+
+BOOST_AUTO_TEST_CASE(job_computes_with_one_math_thread_unless_its_pool_has_threads_of_its_own_kind) {
+  int elsewhere = 0;
+  std::thread([&] { elsewhere = MathThreads::current(); }).join();
+  const auto threads_of_a_job = [](ElasticPool& pool) {
+    std::promise<int> threads;
+    submit(pool, {.label = "ask", .run = [&] { threads.set_value(MathThreads::current()); }});
+    return threads.get_future().get();
+  };
+  ElasticPool pool({.threads = 1});
+  BOOST_TEST(threads_of_a_job(pool) == 1);
+  ElasticPool foreign({.threads = 1}, [](std::function<void()> body) { std::thread(std::move(body)).detach(); });
+  BOOST_TEST(threads_of_a_job(foreign) == elsewhere);
 }
 
 /// Gives so many threads and refuses all others, as a system does that is short of them.

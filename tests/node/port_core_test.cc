@@ -105,7 +105,10 @@ BOOST_AUTO_TEST_CASE(run_a_port_until_killed) {
   std::string secret(32, '\0');
   if (::fcntl(3, F_GETFD) < 0 || ::read(0, secret.data(), secret.size()) != static_cast<ssize_t>(secret.size())) return;
   Kept kept;
-  Port child(options("child", secret));
+  Port::Options with = options("child", secret);
+  with.heartbeat = 20ms;
+  with.lease = 1s;
+  Port child(with);
   child.start([&kept](const std::string& from, std::uint64_t tag, Port::Parts parts, Port::Answer answer) {
     tag == kNeverAnswered ? kept.serve()(from, tag, parts, std::move(answer)) : answer(std::move(parts));
   });
@@ -167,6 +170,62 @@ BOOST_AUTO_TEST_CASE(peer_that_dies_while_a_send_is_under_way_ends_all_calls_to_
   BOOST_TEST(sending.get() == "peer_lost: child is gone: connection closed");
   BOOST_TEST(call(a, "child", "x") == "peer_lost: child is gone: connection closed");
   testing::eventually(kPatience, changes, [&] { return released; }, [] { return "the part is still held"; });
+}
+
+BOOST_AUTO_TEST_CASE(peer_that_stops_in_a_debugger_is_lost_only_if_both_ports_have_a_lease, *boost::unit_test::label("fault-F13")) {
+  const std::string secret = Port::draw_secret();
+  ChildProcess child(secret);
+  Port::Options with = options("judge", secret);
+  with.heartbeat = 20ms;
+  with.lease = 1s;
+  Port judge(with);
+  Port patient(options("patient", secret));
+  judge.connect("child", child.address());
+  patient.connect("child", child.address());
+  BOOST_REQUIRE_EQUAL(call(judge, "child", "hello"), "hello");
+  BOOST_REQUIRE_EQUAL(call(patient, "child", "hello"), "hello");
+  Pending judged = start_call(judge, "child", "x", kNeverAnswered, Port::kNoDeadline);
+  Pending kept = start_call(patient, "child", "x", kNeverAnswered, Port::kNoDeadline);
+  child.signal(SIGSTOP);
+  const std::string why = judged.get();
+  BOOST_TEST(why.starts_with("peer_lost: nothing was heard of child for 1"), why);
+  BOOST_TEST(patient.counts().open == 1U);
+  child.signal(SIGCONT);
+  BOOST_TEST(call(patient, "child", "again") == "again");
+}
+
+BOOST_AUTO_TEST_CASE(forked_child_that_exits_does_not_hang_and_the_parents_ports_go_on) {
+  Kept kept;
+  auto two = std::make_unique<Two>(kept.serve());
+  two->a.start(echo);
+  Pending open = start_call(two->a, "b", "x");
+  kept.wait(1);
+  const pid_t child = ::fork();
+  BOOST_REQUIRE(child >= 0);
+  if (child == 0) {  // what it finds goes into its exit status: this test's report is the parent's
+    bool stopped = false;
+    two->a.call("b", kEcho, {part_of("x")}, kPatience,
+                [&](const Port::Result& result) { stopped = result.outcome == Port::Outcome::stopped; });
+    two->a.connect("c", "tcp://127.0.0.1:1");
+    two->a.remove("b");
+    kept.answers[0]({part_of("from the child")});
+    kept.answers.clear();
+    const bool counted = two->a.counts().threads == 0;
+    const bool ended = two->a.stop();
+    two.reset();  // as it goes when a program that holds it ends
+    ::_exit(stopped && counted && ended ? 0 : 1);
+  }
+  int status = -1;
+  bool has_ended = false;
+  BOOST_TEST(soon([&] { return has_ended = has_ended || ::waitpid(child, &status, WNOHANG) == child; }));
+  if (!has_ended) {
+    ::kill(child, SIGKILL);
+    ::waitpid(child, &status, 0);
+  }
+  BOOST_TEST((WIFEXITED(status) && WEXITSTATUS(status) == 0));
+  kept.answers[0]({part_of("from the parent")});
+  BOOST_TEST(open.get() == "from the parent");
+  BOOST_TEST(call(two->b, "a", "still here") == "still here");
 }
 
 BOOST_AUTO_TEST_CASE(stop_ends_open_calls_here_and_at_the_peers_and_the_process_lives_on) {

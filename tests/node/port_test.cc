@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <functional>
 #include <future>
 #include <memory>
 #include <stdexcept>
@@ -15,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "tensor/math_threads.h"
 #include "tests/node/two_ports.h"
 
 std::string round_trip_in_cxx17();
@@ -78,6 +80,66 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_bound_is_refused_with_the_reason) {
   BOOST_TEST(text(options("a", "short")) == "[port] secret of 5 bytes, expected 32");
   Port a(options("a", {}));
   BOOST_CHECK_THROW(a.connect("no spaces", a.address()), std::invalid_argument);
+}
+
+BOOST_AUTO_TEST_CASE(port_bound_to_all_addresses_tells_one_where_it_can_be_called) {
+  const std::string secret = Port::draw_secret();
+  const auto open_to_all = [&](const std::string& bind, const std::string& advertise) {
+    Port::Options with = options("b", secret);
+    with.bind = bind;
+    with.trusted_network = true;
+    with.advertise = advertise;
+    return with;
+  };
+  Port a(options("a", secret));
+  a.start(echo);
+  const auto check = [&](const Port::Options& with, const std::string& host) {
+    Port b(with);
+    b.start(echo);
+    BOOST_TEST(b.address().starts_with("tcp://" + host + ":"), b.address());
+    BOOST_TEST(std::stoi(b.address().substr(b.address().rfind(':') + 1)) > 0);
+    a.connect("b", b.address());
+    BOOST_TEST(call(a, "b", "there") == "there");
+    BOOST_TEST(call(b, "a", "and back") == "and back");
+  };
+  check(open_to_all("tcp://0.0.0.0:0", "tcp://127.0.0.1:0"), "127.0.0.1");
+  check(open_to_all("tcp://0.0.0.0:0", "tcp://lo:0"), "127.0.0.1");  // by the interface's name
+  check(open_to_all("tcp://0.0.0.0:0", "tcp://127.0.0.2:0"), "127.0.0.2");
+  const Port unsaid(open_to_all("tcp://0.0.0.0:0", {}));
+  BOOST_TEST(!unsaid.address().starts_with("tcp://0.0.0.0:"), unsaid.address());
+}
+
+BOOST_AUTO_TEST_CASE(times_out_of_their_range_and_addresses_that_are_none_are_refused) {
+  const auto text = [](const std::function<void(Port::Options&)>& change) {
+    Port::Options with = options("a", {});
+    change(with);
+    try {
+      const Port port(std::move(with));
+      return std::string("made");
+    } catch (const std::invalid_argument& error) {
+      return std::string(error.what());
+    }
+  };
+  BOOST_TEST(text([](auto& with) { with.lease = 999ms; }) == "[port] lease of 999 ms is not in 1000 to 86400000 ms");
+  BOOST_TEST(text([](auto& with) { with.lease = 1s; }) == "made");
+  BOOST_TEST(text([](auto& with) { with.heartbeat = 9ms; }) == "[port] heartbeat of 9 ms is not in 10 to 10000 ms");
+  BOOST_TEST(text([](auto& with) { with.handshake_timeout = 0ms; }) == "[port] handshake_timeout of 0 ms is not in 1 to 86400000 ms");
+  BOOST_TEST(text([](auto& with) { with.connect_patience = Port::Time::max(); }).find("[port] connect_patience of ") == 0U);
+  BOOST_TEST(text([](auto& with) { with.advertise = "127.0.0.1"; }) == "[port] advertise: \"127.0.0.1\" is not tcp://HOST:PORT");
+  BOOST_TEST(text([](auto& with) { with.advertise = "tcp://0.0.0.0:0"; }) ==
+             "[port] advertise: nobody can be called at \"tcp://0.0.0.0:0\"");
+}
+
+BOOST_AUTO_TEST_CASE(foreign_code_has_as_many_openmp_threads_as_on_any_thread) {
+  int elsewhere = 0;
+  std::thread([&] { elsewhere = MathThreads::current(); }).join();
+  Two two([](const std::string&, std::uint64_t, const Port::Parts&, const Port::Answer& answer) {
+    answer({part_of(std::to_string(MathThreads::current()))});
+  });
+  BOOST_TEST(call(two.a, "b", "x") == std::to_string(elsewhere));
+  std::promise<int> in_done;
+  two.a.call("b", kEcho, {}, kPatience, [&](const Port::Result&) { in_done.set_value(MathThreads::current()); });
+  BOOST_TEST(in_done.get_future().get() == elsewhere);
 }
 
 BOOST_AUTO_TEST_CASE(port_without_a_secret_or_with_another_can_be_called_by_itself_only) {
