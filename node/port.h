@@ -82,8 +82,9 @@ class Port {
   static std::string draw_secret();
   std::string address() const;  ///< for others' `connect`: "tcp://127.0.0.1:40211"
 
-  /// Begins to connect; calls made meanwhile wait. Needed on one side only. One life of a port that was lost or removed
-  /// stays so: its name can be connected to a new port only. Throws std::invalid_argument for a name that is none.
+  /// Begins to connect; calls made meanwhile wait. Needed on one side only; both listen at tcp, or both at ipc. One life of
+  /// a port that was lost or removed stays so: its name can be connected to a new port only. Throws std::invalid_argument
+  /// for a name that is none.
   void connect(const std::string& name, const std::string& address);
   /// The peer sees this port go, and calls to it end as peer_lost. That life of it stays out, and an attempt to connect to
   /// it is given up; a new one under its name is welcome, if it connects to this port or `connect` names it again.

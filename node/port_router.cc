@@ -15,6 +15,9 @@ constexpr std::string_view kStopped = "the port has stopped";
 /// The link answers a connection attempt within its patience; this is for a link that reached another port instead.
 constexpr int kPatienceFactor = 2;
 
+/// "tcp" of "tcp://127.0.0.1:40211".
+std::string_view kind_of(std::string_view address) { return address.substr(0, address.find("://")); }
+
 long long milliseconds(Duration duration) {
   return std::chrono::duration_cast<std::chrono::milliseconds>(duration).count();
 }
@@ -63,6 +66,12 @@ void Router::link_up(TimePoint now, const Peer& peer) {
   if (state.phase == Phase::up && state.life == peer.incarnation) return;  // goes on over a new connection
   if (std::exchange(state.unwanted, false)) return surroundings_.disconnect(peer.name, {});
   if (state.phase == Phase::up) lose(peer.name, Phase::lost, fmt::format("{} was made again", peer.name));
+  if (kind_of(peer.address) != kind_of(self_.address)) {
+    // One side would send without the checksums that the other asks for.
+    surroundings_.disconnect(peer.name, {});
+    return lose(peer.name, Phase::lost,
+                fmt::format("{} listens at {}, and this port at {}: both must be of one kind", peer.name, peer.address, self_.address));
+  }
   if (std::ranges::find(state.ended, peer.incarnation) != state.ended.end()) {
     // Its session is gone here, and numbers of a second one could be taken for those of the first.
     surroundings_.disconnect(peer.name, {});

@@ -272,6 +272,16 @@ BOOST_AUTO_TEST_CASE(place_that_belongs_to_another_name_ends_the_wait_whoever_co
   BOOST_TEST(world.take() == Lines{why}, per_element);
 }
 
+BOOST_AUTO_TEST_CASE(peer_that_listens_in_another_way_is_refused) {
+  World world;
+  world.router.connect(world.now, "b", "ipc://b");
+  world.call("b", 60s);
+  world.take();
+  world.router.link_up(world.now, {"b", {2, 2}, "ipc://b"});
+  BOOST_TEST(world.take() == (Lines{"disconnect b", "peer_lost: b listens at ipc://b, and this port at test://a: both must be of one kind"}),
+             per_element);
+}
+
 BOOST_AUTO_TEST_CASE(peer_that_the_link_takes_for_dead_is_lost) {
   World world;
   world.router.link_up(world.now, kPeer);

@@ -151,6 +151,18 @@ BOOST_AUTO_TEST_CASE(port_without_a_secret_or_with_another_can_be_called_by_itse
   BOOST_TEST(call(closed, "closed", "x") == "x");
 }
 
+BOOST_AUTO_TEST_CASE(port_at_a_unix_socket_and_one_at_tcp_cannot_call_each_other_and_are_told_so) {
+  const std::string secret = Port::draw_secret();
+  Port a(options("a", secret));
+  Port::Options with = options("b", secret);
+  with.bind = "ipc://@troupe-port-test-kind-" + std::to_string(::getpid());
+  Port b(with);
+  b.start(echo);
+  a.connect("b", b.address());
+  const std::string end = call(a, "b", "x");
+  BOOST_TEST((end.find(": both must be of one kind") != std::string::npos || end == "peer_lost: b is gone: disconnected by the peer"), end);
+}
+
 BOOST_AUTO_TEST_CASE(name_nobody_has_and_a_place_where_nobody_listens_end_the_call_as_peer_lost) {
   Two two;
   BOOST_TEST(call(two.a, "nobody", "x") == "peer_lost: nobody was never connected");
