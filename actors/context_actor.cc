@@ -5,6 +5,7 @@
 
 #include <utility>
 
+#include "actors/membership.h"
 #include "actors/recv_tag.h"
 #include "actors/variables_of.h"
 
@@ -117,7 +118,7 @@ void ContextState::notify(const NodeName& to, msg::AnyMessage message) {
 }
 
 void ContextState::find_roots(const PassId& pass, std::vector<RRefId> roots) {
-  variables_of(*node_, roots, [node = node_->weak_from_this(), context = context_, pass](auto found) {
+  variables_of(*node_, roots, node_->membership().life_of(pass.creator), [node = node_->weak_from_this(), context = context_, pass](auto found) {
     if (const auto core = node.lock()) core->contexts().tell(context, {RootsFound{pass, std::move(found)}});
   });
 }

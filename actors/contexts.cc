@@ -3,13 +3,16 @@
 #include <spdlog/spdlog.h>
 
 #include <atomic>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "actors/context_actor.h"
 #include "actors/core/actor_directory.h"
 #include "actors/core/lives.h"
+#include "actors/core/peer_accounts.h"
 #include "actors/ended_contexts.h"
+#include "actors/membership.h"
 
 namespace troupe::detail {
 
@@ -38,22 +41,40 @@ class Contexts::Directory {
     return std::move(entered.actor);
   }
 
-  /// The same for a word from or to `peer`: a peer that does not know yet that the context has ended is told.
-  [[nodiscard]] ContextActor enter(const ContextId& id, const NodeName& peer) {
-    ContextActor actor = enter(id);
-    if (!actor && peer != node_.name() && !actors_.stopped()) node_.notify(peer, "", msg::ContextReleased{id});
-    return actor;
+  /// The same for a word of `peer`. Errors: resource_exhausted if it would make one more than `peer` may bring.
+  [[nodiscard]] Result<ContextActor> enter_for(const ContextId& id, const NodeName& peer) {
+    auto entered = actors_.enter(id, node_.membership().life_of(peer), node_.accounts().contexts);
+    if (entered.refused) return *entered.refused;
+    if (entered.in_doubt) node_.notify(id.creator, "", msg::ContextEntered{id});
+    return std::move(entered.actor);
   }
 
-  /// Tells the context's actor something that makes `peer` take part. A peer that goes meanwhile may have been looked for
-  /// in the context before the actor knew of it: then the actor is told again.
+  /// Tells a peer that does not know yet that the context has ended.
+  void tell_of_end(const ContextId& id, const NodeName& peer) const {
+    if (peer != node_.name() && !actors_.stopped()) node_.notify(peer, "", msg::ContextReleased{id});
+  }
+
+  /// Tells the context's actor something that makes `peer` take part.
   template <class Message>
   void enter_with(const ContextId& id, const NodeName& peer, Message&& message) {
     const auto present = node_.lives().up(peer);
-    const ContextActor actor = enter(id, peer);
-    send(actor, std::forward<Message>(message));
-    if (!actor || !present) return;
-    if (const auto why = node_.lives().why_over(NodeLife{present->name, present->incarnation})) send(actor, PeerGone{peer, *why});
+    const ContextActor actor = enter(id);
+    if (!actor) return tell_of_end(id, peer);
+    begin_with(actor, peer, present, std::forward<Message>(message));
+  }
+
+  /// The same for a word of `peer`. Returns why it is refused, if so.
+  template <class Message>
+  std::optional<Error> enter_with_word_of(const NodeName& peer, const ContextId& id, Message&& message) {
+    const auto present = node_.lives().up(peer);
+    const auto actor = enter_for(id, peer);
+    if (!actor) return actor.error();
+    if (actor.value()) {
+      begin_with(actor.value(), peer, present, std::forward<Message>(message));
+    } else {
+      tell_of_end(id, peer);
+    }
+    return std::nullopt;
   }
 
   /// Forgets the context and remembers that it ended; null if it was not alive here.
@@ -96,6 +117,15 @@ class Contexts::Directory {
   }
 
  private:
+  /// A peer that goes meanwhile may have been looked for in the context before the actor knew of it: then the actor is told
+  /// again.
+  template <class Message>
+  void begin_with(const ContextActor& actor, const NodeName& peer, const std::optional<Peer>& present, Message&& message) const {
+    send(actor, std::forward<Message>(message));
+    if (!present) return;
+    if (const auto why = node_.lives().why_over(NodeLife{present->name, present->incarnation})) send(actor, PeerGone{peer, *why});
+  }
+
   [[nodiscard]] ContextActor spawn(const ContextId& id) {
     const ActorHost::Lost lost = [this, id](const Error& why) { this->lost(id, why); };
     return node_.host().spawn("the context", lost, context_actor, &node_, id);
@@ -127,8 +157,8 @@ void Contexts::called(const ContextId& context, const NodeName& to) {
   directory_->enter_with(context, to, PeerJoined{to});
 }
 
-void Contexts::joined(const ContextId& context, const NodeName& from) {
-  directory_->enter_with(context, from, PeerJoined{from});
+std::optional<Error> Contexts::joined(const ContextId& context, const NodeName& from) {
+  return directory_->enter_with_word_of(from, context, PeerJoined{from});
 }
 
 void Contexts::record_send(const ContextId& context, const BoundaryId& boundary, std::shared_ptr<const SendFn> send,
@@ -138,7 +168,7 @@ void Contexts::record_send(const ContextId& context, const BoundaryId& boundary,
 
 void Contexts::record_recv(const ContextId& context, const BoundaryId&, const std::shared_ptr<const RecvFn>&,
                            const NodeName& peer) {
-  directory_->enter_with(context, peer, PeerJoined{peer});
+  std::ignore = joined(context, peer);  // refused: no call of the context was let in, so nothing here is to be differentiated
 }
 
 Future<void> Contexts::backward(const ContextId& context, PassRoots roots, std::optional<TimePoint> due) {
@@ -180,16 +210,23 @@ void Contexts::handle(Delivery delivery) {
   if (const auto* aborted = std::get_if<msg::ContextAborted>(&delivery.message)) {
     const ContextId id = aborted->context;
     const bool creator_died = aborted->error.peer == id.creator && id.creator != directory_->node().name();
-    const ContextActor actor = creator_died ? directory_->end(id) : directory_->enter(id, from);
+    const auto entered = creator_died ? Result<ContextActor>(directory_->end(id)) : directory_->enter_for(id, from);
+    if (!entered) return;  // it is not here, and no call of it is let in
+    const ContextActor actor = entered.value();
+    if (!actor && !creator_died) directory_->tell_of_end(id, from);
     directory_->send(actor, AbortContext{aborted->error, from});
     if (creator_died) directory_->send(actor, StopContext{aborted->error});
     return;
   }
-  if (const auto* entered = std::get_if<msg::ContextEntered>(&delivery.message)) return joined(entered->context, from);
+  if (const auto* entered = std::get_if<msg::ContextEntered>(&delivery.message)) {
+    std::ignore = joined(entered->context, from);
+    return;
+  }
   if (const auto* mark = std::get_if<msg::BackwardMark>(&delivery.message)) {
-    const ContextActor actor = directory_->enter(mark->context);
-    if (!actor) return delivery.answer.fail(directory_->why_not(mark->context).value_or(not_alive(mark->context)));
-    return directory_->send(actor, WordCame{std::move(delivery)});
+    const auto entered = directory_->enter_for(mark->context, from);
+    if (!entered) return delivery.answer.fail(entered.error());
+    if (!entered.value()) return delivery.answer.fail(directory_->why_not(mark->context).value_or(not_alive(mark->context)));
+    return directory_->send(entered.value(), WordCame{std::move(delivery)});
   }
   const auto context = std::visit(
       [](const auto& message) -> std::optional<ContextId> {

@@ -48,9 +48,10 @@ class Contexts {
   /// context_aborted. Unknown ids are ignored.
   void release(const ContextId& context);
 
-  /// A call of `context` is about to leave for `to`, or came from `from`: that node takes part from now on.
+  /// A call of `context` is about to leave for `to`, or came from `from`: that node takes part from now on. Returns why the
+  /// call is to be refused, if so: `from` has brought as many contexts as it may, and this one is not here.
   void called(const ContextId& context, const NodeName& to);
-  void joined(const ContextId& context, const NodeName& from);
+  [[nodiscard]] std::optional<Error> joined(const ContextId& context, const NodeName& from);
 
   /// A boundary to `peer`; before the message that carries it leaves.
   void record_send(const ContextId& context, const BoundaryId& boundary, std::shared_ptr<const SendFn> send,

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "actors/contexts.h"
+#include "actors/core/peer_accounts.h"
 #include "actors/membership.h"
 #include "actors/node_core.h"
 #include "actors/references.h"
@@ -17,6 +18,7 @@ std::string DebugInfo::text() const {
   line("forks", forks);
   line("pending_users", pending_users);
   line("pending_calls", pending_calls);
+  line("waiting_calls", waiting_calls);
   line("served_calls", served_calls);
   line("contexts", contexts);
   line("backward_passes", backward_passes);
@@ -27,6 +29,15 @@ std::string DebugInfo::text() const {
   line("threads_idle", threads_idle);
   for (const auto& [peer, silence] : unreachable) {
     text += fmt::format("unreachable.{}: {:.1f} s\n", peer, std::chrono::duration<double>(silence).count());
+  }
+  for (const auto& [peer, of] : peers) {
+    line(fmt::format("peers.{}.waiting_calls", peer), of.waiting_calls);
+    line(fmt::format("peers.{}.waiting_bytes", peer), of.waiting_bytes);
+    line(fmt::format("peers.{}.queued_calls", peer), of.queued_calls);
+    line(fmt::format("peers.{}.answer_bytes", peer), of.answer_bytes);
+    line(fmt::format("peers.{}.owners", peer), of.owners);
+    line(fmt::format("peers.{}.forks", peer), of.forks);
+    line(fmt::format("peers.{}.contexts", peer), of.contexts);
   }
   if (!traffic) return text;
   for (const auto& [peer, counts] : *traffic) {
@@ -60,6 +71,8 @@ DebugInfo detail::debug_info_of(NodeCore& node) {
   info.threads_idle = pool.idle;
   info.unreachable = node.silences().list(node.clock().now());
   std::erase_if(info.unreachable, [&node](const auto& silent) { return !node.is_up(silent.first); });
+  info.peers = node.accounts().list();
+  for (const auto& [peer, of] : info.peers) info.waiting_calls += of.waiting_calls;
   info.traffic = node.traffic().counts();
   return info;
 }

@@ -26,6 +26,18 @@ struct PeerTraffic {
   friend bool operator==(const PeerTraffic&, const PeerTraffic&) = default;
 };
 
+/// What of one peer waits on this node or stays there, and what waits there for it. The bounds are PeerLimits.
+struct PeerHoldings {
+  std::size_t waiting_calls = 0;  ///< requests to the peer that have not left: it has not granted them, or they are on their way
+  std::size_t waiting_bytes = 0;
+  std::size_t queued_calls = 0;   ///< requests of the peer that are here and have not begun
+  std::size_t answer_bytes = 0;   ///< of answers that it has not taken
+  std::size_t owners = 0;         ///< values here that it made, or was the first to speak of
+  std::size_t forks = 0;          ///< handles of values here that it holds
+  std::size_t contexts = 0;       ///< autograd contexts that its calls brought here
+  friend bool operator==(const PeerHoldings&, const PeerHoldings&) = default;
+};
+
 /// Node::debug_info: each number is counted where the fact is, at nearly the same moment.
 struct DebugInfo {
   WorkerInfo node;
@@ -38,6 +50,7 @@ struct DebugInfo {
 
   // Calls.
   std::size_t pending_calls = 0;  ///< requests of this node without an answer
+  std::size_t waiting_calls = 0;  ///< of these, have not left
   std::size_t served_calls = 0;   ///< functions being run for others, waiting ones among them
 
   // Autograd and optimizers.
@@ -54,14 +67,16 @@ struct DebugInfo {
   /// Peers that are up and that nothing is heard of, and for how long.
   std::map<NodeName, Duration> unreachable;
 
+  /// By peer of which there is anything; requests of this node to itself stand under its own name.
+  std::map<NodeName, PeerHoldings> peers;
+
   /// By peer that is up; nothing while Node::measure_traffic(false).
   std::optional<std::map<NodeName, PeerTraffic>> traffic;
 
   friend bool operator==(const DebugInfo&, const DebugInfo&) = default;
 
-  /// One "key: value" per line, keys as the fields above; traffic as "traffic.ps0.bytes_sent: 1024", silence
-  /// as "unreachable.ps0: 4.2 s". A metric that is
-  /// switched off has no line.
+  /// One "key: value" per line, keys as the fields above; traffic as "traffic.ps0.bytes_sent: 1024",
+  /// holdings as "peers.ps0.owners: 3", silence as "unreachable.ps0: 4.2 s". A metric that is switched off has no line.
   [[nodiscard]] std::string text() const;
 };
 

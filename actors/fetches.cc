@@ -123,7 +123,9 @@ void serve_fetch(NodeCore& node, const Delivery& delivery, msg::RRefFetch fetch)
   if (operation == nullptr || fetch.rrefs.empty()) {
     return delivery.answer.fail(node.error(ErrorCode::protocol_violation, node.name(), "fetch", "it asks for nothing that there is"));
   }
-  if (fetch.site.context) node.contexts().joined(*fetch.site.context, delivery.from);
+  if (fetch.site.context) {
+    if (auto full = node.contexts().joined(*fetch.site.context, delivery.from)) return delivery.answer.fail(*std::move(full));
+  }
   const NodeLife holder{delivery.from, delivery.incarnation};
   auto serving = node.served_calls().begin(holder, delivery.envelope.request, operation);
   auto scope = served_scope(node, delivery, fetch.site);

@@ -5,9 +5,9 @@
 
 namespace troupe {
 
-bool ForkTable::hand_out(const ForkId& fork, const NodeLife& holder) {
+bool ForkTable::hand_out(const ForkId& fork, const NodeLife& holder, Token token) {
   if (ended_) return false;
-  live_.insert_or_assign(fork, holder);
+  live_.insert_or_assign(fork, Live{holder, std::move(token)});
   return true;
 }
 
@@ -17,16 +17,16 @@ void ForkTable::undo(const ForkId& fork) {
   settle();
 }
 
-ForkOutcome ForkTable::created(const ForkId& fork, const NodeLife& creator) {
+ForkOutcome ForkTable::created(const ForkId& fork, const NodeLife& creator, Token token) {
   created_ = true;
-  const ForkOutcome outcome = forked(fork, creator);
+  const ForkOutcome outcome = forked(fork, creator, std::move(token));
   settle();
   return outcome;
 }
 
-ForkOutcome ForkTable::forked(const ForkId& fork, const NodeLife& holder) {
+ForkOutcome ForkTable::forked(const ForkId& fork, const NodeLife& holder, Token token) {
   if (const auto at = live_.find(fork); at != live_.end()) {
-    return at->second == holder ? ForkOutcome::known : ForkOutcome::refused;
+    return at->second.holder == holder ? ForkOutcome::known : ForkOutcome::refused;
   }
   if (ended_ || is_own(fork) || is_dead(fork)) return ForkOutcome::revoked;
   if (awaited_.erase({fork, holder}) > 0) {
@@ -34,20 +34,24 @@ ForkOutcome ForkTable::forked(const ForkId& fork, const NodeLife& holder) {
     settle();
     return ForkOutcome::revoked;
   }
-  live_.emplace(fork, holder);
+  live_.emplace(fork, Live{holder, std::move(token)});
   return ForkOutcome::known;
 }
 
-bool ForkTable::deleted(const ForkId& fork, const NodeLife& holder) {
+bool ForkTable::is_new(const ForkId& fork, const NodeLife& holder) const {
+  return !ended_ && !is_own(fork) && !live_.contains(fork) && !awaited_.contains({fork, holder}) && !is_dead(fork);
+}
+
+bool ForkTable::deleted(const ForkId& fork, const NodeLife& holder, Token token) {
   if (ended_) return true;
   if (const auto at = live_.find(fork); at != live_.end()) {
-    if (at->second != holder) return false;
+    if (at->second.holder != holder) return false;
     live_.erase(at);
     if (!is_own(fork)) bury(fork, holder);
     settle();
     return true;
   }
-  if (!is_own(fork) && !is_dead(fork)) awaited_.emplace(fork, holder);
+  if (!is_own(fork) && !is_dead(fork)) awaited_.try_emplace({fork, holder}, std::move(token));
   return true;
 }
 
@@ -72,8 +76,8 @@ void ForkTable::release() {
 }
 
 void ForkTable::drop_node(const NodeLife& life) {
-  std::erase_if(live_, [&](const auto& fork) { return fork.second == life; });
-  std::erase_if(awaited_, [&](const auto& fork) { return fork.second == life; });
+  std::erase_if(live_, [&](const auto& fork) { return fork.second.holder == life; });
+  std::erase_if(awaited_, [&](const auto& fork) { return fork.first.second == life; });
   std::erase_if(dead_, [&](const Dead& dead) { return dead.holder == life; });
   if (rref_.creator == life.name && rref_.incarnation == life.incarnation.low) created_ = true;
   settle();
@@ -81,15 +85,15 @@ void ForkTable::drop_node(const NodeLife& life) {
 
 std::set<NodeLife> ForkTable::holders() const {
   std::set<NodeLife> out;
-  for (const auto& [fork, holder] : live_) out.insert(holder);
+  for (const auto& [fork, live] : live_) out.insert(live.holder);
   return out;
 }
 
 std::string ForkTable::text() const {
   std::string out = ended_ ? "ended" : created_ ? "created" : "not created";
   if (holds_ > 0) out += ", " + std::to_string(holds_) + " held here";
-  for (const auto& [fork, holder] : live_) out += ", live " + fork.text() + " on " + holder.name;
-  for (const auto& [fork, holder] : awaited_) out += ", awaited " + fork.text() + " on " + holder.name;
+  for (const auto& [fork, live] : live_) out += ", live " + fork.text() + " on " + live.holder.name;
+  for (const auto& [awaited, token] : awaited_) out += ", awaited " + awaited.first.text() + " on " + awaited.second.name;
   for (const Dead& dead : dead_) out += ", dead " + dead.fork.text();
   return out;
 }

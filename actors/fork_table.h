@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <unordered_set>
@@ -37,25 +38,31 @@ class ForkTable {
   /// forks made by the owner itself need no memory.
   static constexpr std::size_t kDeadForksMax = 256;
 
+  /// Kept with a fork as long as it is counted or awaited; what counts how many a node holds may end with it.
+  using Token = std::shared_ptr<const void>;
+
   /// For a value of the node `owner`.
   ForkTable(RRefId rref, NodeName owner) : rref_(std::move(rref)), owner_(std::move(owner)) {}
 
   /// The creating call came from `creator`, which holds `fork`. Answer as for `forked`; `revoked` says that the creator
   /// dropped its handle meanwhile. A call that is refused creates the value too, as an error (RR-2).
-  [[nodiscard]] ForkOutcome created(const ForkId& fork, const NodeLife& creator);
+  [[nodiscard]] ForkOutcome created(const ForkId& fork, const NodeLife& creator, Token token = {});
 
   /// The owner gives the handle `fork`, an id of its own, to `holder`; call it before the handle leaves (RR-3).
   /// Returns false, and counts nothing, if the value is gone.
-  [[nodiscard]] bool hand_out(const ForkId& fork, const NodeLife& holder);
+  [[nodiscard]] bool hand_out(const ForkId& fork, const NodeLife& holder, Token token = {});
 
   /// The owner's `fork` never left, or was refused unread.
   void undo(const ForkId& fork);
 
   /// RRefForked came from `holder`.
-  [[nodiscard]] ForkOutcome forked(const ForkId& fork, const NodeLife& holder);
+  [[nodiscard]] ForkOutcome forked(const ForkId& fork, const NodeLife& holder, Token token = {});
 
   /// RRefDeleted came from `holder`. Returns false, and changes nothing, if that fork is another node's.
-  [[nodiscard]] bool deleted(const ForkId& fork, const NodeLife& holder);
+  [[nodiscard]] bool deleted(const ForkId& fork, const NodeLife& holder, Token token = {});
+
+  /// Whether `forked`, or `deleted` if it comes first, would add `fork` to the table.
+  [[nodiscard]] bool is_new(const ForkId& fork, const NodeLife& holder) const;
 
   /// A handle came back to its owner, which took `hold()` for it first. Returns true if the parent waits for
   /// RRefForkAck: the fork is a user's, not one the owner gave to itself.
@@ -85,6 +92,10 @@ class ForkTable {
   [[nodiscard]] std::string text() const;
 
  private:
+  struct Live {
+    NodeLife holder;
+    Token token;
+  };
   struct Dead {
     ForkId fork;
     NodeLife holder;
@@ -100,8 +111,8 @@ class ForkTable {
   bool created_ = false;  // or never will be: its creator is gone
   bool ended_ = false;
   std::size_t holds_ = 0;
-  std::map<ForkId, NodeLife> live_;
-  std::set<std::pair<ForkId, NodeLife>> awaited_;
+  std::map<ForkId, Live> live_;
+  std::map<std::pair<ForkId, NodeLife>, Token> awaited_;
   std::deque<Dead> dead_;
 };
 

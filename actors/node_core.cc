@@ -11,6 +11,7 @@
 
 #include "actors/collectives.h"
 #include "actors/contexts.h"
+#include "actors/core/peer_accounts.h"
 #include "actors/core/told_once.h"
 #include "actors/membership.h"
 #include "actors/payload_io.h"
@@ -25,6 +26,19 @@ namespace {
 
 template <class T, class... Ts>
 inline constexpr bool is_one_of = (std::is_same_v<T, Ts> || ...);
+
+SessionOptions session_options(const PeerLimits& limits) {
+  SessionOptions options;
+  options.waiting_calls_max = limits.waiting_calls_max;
+  options.waiting_bytes_max = limits.waiting_bytes_max;
+  const SessionGrants& least = options.first_grants;  // the peer counts on it from the start
+  const std::uint64_t bulk = limits.bulk_bytes_max;
+  options.grants = {.calls = limits.calls_max, .nested = limits.nested_calls_max, .bytes = {0, bulk, bulk / 2, bulk, bulk}};
+  options.grants.calls = std::max(options.grants.calls, least.calls);
+  options.grants.nested = std::max(options.grants.nested, least.nested);
+  for (std::size_t lane = 0; lane < kSessionLanes; ++lane) options.grants.bytes[lane] = std::max(options.grants.bytes[lane], least.bytes[lane]);
+  return options;
+}
 
 /// Nothing is won by cutting what changes hands as it is.
 Packing packing_for(const Link& link) {
@@ -105,8 +119,9 @@ struct NodeCore::RouterSurroundings final : Router::Surroundings {
     node.send_answer(from, request, msg::Failure{std::move(why)});
   }
   void answers_taken(const NodeLife& by, std::size_t bytes) override {
-    for (const AnswerBacklog::Begin& begin : node.answer_backlog_.taken(by, bytes)) begin();
+    for (const AnswerBacklog::Begin& begin : node.accounts_->answers.taken(by, bytes)) begin();
   }
+  void load_changed(const NodeName& peer, const PeerLoad& load) override { node.accounts_->loads.changed(peer, load); }
   void peer_up(const Peer& peer) override {
     node.traffic_.began(peer.name);
     node.membership_->peer_up(peer);
@@ -143,7 +158,9 @@ NodeCore::NodeCore(NodeParts parts)
       executor_(std::move(parts.executor)),
       link_(std::move(parts.link)),
       packing_(packing_for(*link_)),
+      peer_limits_(parts.peer_limits),
       served_calls_(clock_, executor_),
+      accounts_(std::make_unique<PeerAccounts>(name_, peer_limits_)),
       host_(parts.make_host()),
       surroundings_(std::make_unique<RouterSurroundings>(*this)),
       membership_(std::make_unique<Membership>(*this)),
@@ -154,7 +171,7 @@ NodeCore::NodeCore(NodeParts parts)
       actors_(std::make_unique<Actors>()) {}
 
 void NodeCore::begin() {
-  const RouterOptions options{.packing = packing_};
+  const RouterOptions options{.packing = packing_, .session = session_options(peer_limits_)};
   RouterSetting setting{self(), surroundings_.get(), &lives_, options, clock_.get(), [this](TimePoint due) { wake_router_at(due); },
                         [this](Error why) { fail(std::move(why)); }};
   const ActorHost::Lost lost = setting.failed;
@@ -235,7 +252,7 @@ void NodeCore::send_answer(const NodeLife& to, RequestId request, msg::AnyMessag
     error.execution = Execution::yes;
     parcel = pack_message(envelope, msg::Failure{std::move(error)}, packing_);
   }
-  answer_backlog_.sent(to, parcel.value().bytes);
+  accounts_->answers.sent(to, parcel.value().bytes);
   host_->send(actors_->router, SendAnswer{to, std::move(parcel).value()});
 }
 
@@ -246,6 +263,11 @@ void NodeCore::run(std::string label, std::function<void()> job, std::function<v
     refused(error);
   };
   std::ignore = executor_->submit({std::move(label), std::move(job), priority, std::move(tell)});
+}
+
+void NodeCore::give_up(const NodeName& peer, std::string_view why) {
+  spdlog::warn("[{}] the session with {} ends: {}", name_, peer, why);
+  link_->disconnect(peer, {});
 }
 
 bool NodeCore::is_up(const NodeName& peer) const { return peer == name_ || membership_->is_up(peer); }
@@ -286,7 +308,7 @@ std::optional<Future<void>> NodeCore::end(const Error& why) {
   shards_->stop(why);
   references_->stop(why);
   served_calls_.stop();
-  std::ignore = answer_backlog_.stop();
+  std::ignore = accounts_->answers.stop();
   for (const Delivery& delivery : calls_of_peers_.end()) delivery.answer.fail(why);
   host_->send(actors_->worker, StopWorking{});
   Promise<void> routing_stopped(future_home());
@@ -457,7 +479,8 @@ void NodeCore::peer_down(const Peer& peer, const Error& why) {
   traffic_.ended(peer.name);
   silences_.ended(peer.name);
   served_calls_.caller_gone({peer.name, peer.incarnation});
-  std::ignore = answer_backlog_.gone({peer.name, peer.incarnation});
+  std::ignore = accounts_->answers.gone({peer.name, peer.incarnation});
+  accounts_->loads.ended(peer.name);
   contexts_->peer_down(peer, why);
   shards_->peer_down(peer, why);
   references_->peer_down(peer, why);

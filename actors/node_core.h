@@ -14,6 +14,7 @@
 #include <set>
 #include <stop_token>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -29,8 +30,8 @@
 #include "actors/future.h"
 #include "actors/link.h"
 #include "actors/node_life.h"
+#include "actors/peer_limits.h"
 #include "actors/retry_budget.h"
-#include "actors/sessions/answer_backlog.h"
 #include "actors/sessions/call_credit.h"
 #include "actors/sessions/parcel.h"
 #include "actors/served_calls.h"
@@ -48,6 +49,7 @@ class ActorHost;
 class Collectives;
 class Contexts;
 class Membership;
+struct PeerAccounts;
 class References;
 class Shards;
 
@@ -63,6 +65,7 @@ struct NodeParts {
   std::function<std::unique_ptr<ActorHost>()> make_host;  ///< how actors are scheduled
   Leaks leaks = Leaks::warn;
   Deadline call_deadline = {};        ///< of calls that are given no other
+  PeerLimits peer_limits = {};
 };
 
 /// A request to a peer, or to this node itself.
@@ -159,6 +162,9 @@ class NodeCore final : public std::enable_shared_from_this<NodeCore>, private Li
   void run(std::string label, std::function<void()> job, std::function<void(const Error&)> refused,
            msg::Priority priority = msg::Priority::normal);
 
+  /// Ends the session with a peer that does not keep to the rules.
+  void give_up(const NodeName& peer, std::string_view why);
+
   /// Whether a session with `peer` is up (always true for this node itself).
   [[nodiscard]] bool is_up(const NodeName& peer) const;
 
@@ -167,7 +173,8 @@ class NodeCore final : public std::enable_shared_from_this<NodeCore>, private Li
   [[nodiscard]] const Lives& lives() const { return lives_; }
   [[nodiscard]] ServedCalls& served_calls() { return served_calls_; }
   [[nodiscard]] WaitingCalls& waiting_calls() { return waiting_calls_; }
-  [[nodiscard]] AnswerBacklog& answer_backlog() { return answer_backlog_; }
+  /// What each peer has here, and how much it may.
+  [[nodiscard]] PeerAccounts& accounts() const { return *accounts_; }
   [[nodiscard]] Traffic& traffic() { return traffic_; }
   [[nodiscard]] const Silences& silences() const { return silences_; }
   [[nodiscard]] RetryBudgets& retry_budgets() { return retry_budgets_; }
@@ -258,9 +265,10 @@ class NodeCore final : public std::enable_shared_from_this<NodeCore>, private Li
   const std::unique_ptr<Link> link_;
   Lives lives_;
   const Packing packing_;
+  const PeerLimits peer_limits_;
   ServedCalls served_calls_;
   WaitingCalls waiting_calls_;
-  AnswerBacklog answer_backlog_;
+  const std::unique_ptr<PeerAccounts> accounts_;
   Traffic traffic_;
   Silences silences_;
   RetryBudgets retry_budgets_;

@@ -11,6 +11,7 @@
 
 #include "actors/core/actor_directory.h"
 #include "actors/core/lives.h"
+#include "actors/core/peer_accounts.h"
 #include "actors/core/told_once.h"
 #include "actors/fetches.h"
 #include "actors/fork_table.h"
@@ -89,18 +90,31 @@ struct References::State {
   void look_again(const NodeLife& life, RRefNotices& notices);
   RRefOwnerActor spawn_owner(const RRefId& rref);
 
-  /// Tells the value's owner, which is made on the first word about it. False if the value's life is over.
+  /// Tells the value's owner, if it is here.
   template <class Message>
   bool tell_owner(const RRefId& rref, Message message) {
-    const RRefOwnerActor owner = owners.enter(rref).actor;
+    const RRefOwnerActor owner = owners.find(rref);
     if (owner) node.host().send(owner, std::move(message));
     return static_cast<bool>(owner);
   }
 
+  /// Tells the value's owner, which is made on the first word about it, a word of that peer that cannot be refused: it ends
+  /// something, or brings a handle home. False if the value's life is over.
+  template <class Message>
+  bool tell_owner(const RRefId& rref, const NodeLife& peer, Message message) {
+    const auto entered = owners.enter(rref, peer, node.accounts().owners, Refusal::never);
+    if (entered.is_too_much) node.give_up(peer.name, "it speaks of more values than calls can make");
+    if (entered.actor) node.host().send(entered.actor, std::move(message));
+    return static_cast<bool>(entered.actor);
+  }
+
   void use(const RRefId& rref, TurnId turn, UsePurpose purpose, const std::optional<NodeLife>& watcher, CopyHandler begin);
+  [[nodiscard]] std::optional<Error> begin_value(const RRefId& rref, const ForkId& fork, const NodeLife& creator);
+  void refuse_value(const RRefId& rref, const ForkId& fork, const NodeLife& creator, const Error& why);
   void create(Delivery& delivery, msg::RemoteCall& call);
   [[nodiscard]] bool is_owner_of(const msg::RRefRevoked& revoked, const NodeLife& from) const;
   void never_created(const msg::RRefRevoked& revoked, const NodeLife& creator);
+  void forked(const msg::RRefForked& forked, const NodeLife& holder);
   void call(Delivery& delivery, msg::ValueCall& call);
   void make_value(const RRefId& rref, ServedCall call, Sharing sharing);
   void copy_is_out_of_date(const msg::RRefChanged& message);
@@ -171,7 +185,10 @@ msg::RRefHandout References::hand_out(const std::shared_ptr<RRefHandle>& handle,
       handout.fork = state_->table.next_fork();
     }
     // To a life that is not up the message does not leave. The owner looks at the life again, once it counts the fork.
-    if (to == state_->self || state_->node.lives().is_up(to)) state_->tell_owner(handle->id(), OwnerHandedOut{handout.fork, to});
+    if (to != state_->self && !state_->node.lives().is_up(to)) return handout;
+    auto token = state_->node.accounts().forks.take(to);
+    if (!token) throw EncodeError(token.error().code, token.error().message);
+    state_->tell_owner(handle->id(), OwnerHandedOut{handout.fork, to, std::move(token).value()});
     return handout;
   }
   if (const auto why = state_->node.lives().why_over(to)) throw EncodeError(why->code, why->text());
@@ -202,6 +219,7 @@ void References::take_back(const msg::RRefHandout& handout) {
 
 std::shared_ptr<RRefHandle> References::received(const msg::RRefHandout& handout, const NodeName& from) {
   const NodeLife owner{handout.owner, handout.owner_incarnation};
+  const NodeLife parent = state_->node.membership().life_of(from);
   std::shared_ptr<RRefHandle> handle;
   if (owner == state_->self) {
     {
@@ -209,13 +227,12 @@ std::shared_ptr<RRefHandle> References::received(const msg::RRefHandout& handout
       handle = state_->handle_for(handout.rref, owner, handout.type, from);
     }
     // Before the fork goes, so that the value stays.
-    if (state_->tell_owner(handout.rref, OwnerHeld{})) handle->add_hold();
+    if (state_->tell_owner(handout.rref, parent, OwnerHeld{})) handle->add_hold();
     if (!state_->tell_owner(handout.rref, OwnerCameHome{handout.fork, from})) {
       state_->node.notify(from, "references", msg::RRefForkAck{handout.rref, handout.fork});
     }
     return handle;
   }
-  const NodeLife parent = state_->node.membership().life_of(from);
   RRefNotices notices;
   {
     std::lock_guard lock(state_->mutex);
@@ -336,25 +353,45 @@ void References::State::use(const RRefId& rref, TurnId turn, UsePurpose purpose,
     untold(core->error(ErrorCode::owner_died, core->name(), {}, "the owner of the value ended before the use began"), 0);
   };
   const std::optional<NodeLife> asker = purpose.asked_by;
-  if (!tell_owner(rref, UseArrived{turn, std::move(purpose), watcher, ToldOnce<const Result<ValueBox>&, std::uint64_t>(told, lost)})) return begin(revoked(rref), 0, nullptr);
+  const auto entered = purpose.word_of ? owners.enter(rref, *purpose.word_of, node.accounts().owners) : owners.enter(rref);
+  if (entered.refused) return begin(*entered.refused, 0, nullptr);
+  if (!entered.actor) return begin(revoked(rref), 0, nullptr);
+  node.host().send(entered.actor, UseArrived{turn, std::move(purpose), watcher, ToldOnce<const Result<ValueBox>&, std::uint64_t>(told, lost)});
   if (asker && node.lives().is_over(*asker)) tell_owner(rref, OwnerPeerDown{*asker});  // the owner may have heard of the end before the use came
 }
 
-void References::value_of(const RRefId& rref, std::function<void(Result<ValueBox>)> done) {
-  use(rref, UseKind::looks, [done = std::move(done)](Result<ValueBox> value, const std::shared_ptr<ValueUse>&) { done(std::move(value)); });
+void References::value_of(const RRefId& rref, const NodeLife& asker, std::function<void(Result<ValueBox>)> done) {
+  UsePurpose purpose(UseKind::looks);
+  purpose.word_of = asker;
+  use(rref, std::move(purpose), [done = std::move(done)](Result<ValueBox> value, const std::shared_ptr<ValueUse>&) { done(std::move(value)); });
 }
 
 // --- what peers ask for ----------------------------------------------------------------------------------------------
 
+/// The call that creates `rref` has come, with its creator's handle. Where there is no room for either it is to be refused with
+/// the returned error; the value is created all the same, and is to be that error (RR-2).
+std::optional<Error> References::State::begin_value(const RRefId& rref, const ForkId& fork, const NodeLife& creator) {
+  auto token = node.accounts().forks.take(creator);
+  const auto refused = token ? owners.enter(rref, creator, node.accounts().owners).refused : std::optional(token.error());
+  if (creator != self) tell_owner(rref, creator, OwnerCreated{fork, creator, refused ? PeerQuota::Token() : std::move(token).value()});
+  return refused;
+}
+
+/// Its creator undoes its handle: it deletes nothing.
+void References::State::refuse_value(const RRefId& rref, const ForkId& fork, const NodeLife& creator, const Error& why) {
+  tell_owner(rref, OwnerValue{std::make_shared<const Result<ValueBox>>(why)});
+  if (creator != self) tell_owner(rref, OwnerDeleted{fork, creator});
+}
+
 void References::State::create(Delivery& delivery, msg::RemoteCall& call) {
   const RRefId rref = call.rref;
-  if (delivery.from != self.name) tell_owner(rref, OwnerCreated{call.fork, {delivery.from, delivery.incarnation}});
+  const NodeLife creator{delivery.from, delivery.incarnation};
+  auto no_room = begin_value(rref, call.fork, creator);
   auto opened = open_call(node, delivery, {call.function, call.function_name, call.fingerprint}, std::move(call.arguments),
-                          call.site, Lasting::as_value);
+                          call.site, Lasting::as_value, std::move(no_room));
   if (!opened) {
-    tell_owner(rref, OwnerValue{std::make_shared<const Result<ValueBox>>(opened.error())});
-    if (delivery.from != self.name) tell_owner(rref, OwnerDeleted{call.fork, {delivery.from, delivery.incarnation}});
-    delivery.answer.fail(opened.error());  // the creator undoes its handle: it deletes nothing
+    refuse_value(rref, call.fork, creator, opened.error());
+    delivery.answer.fail(opened.error());
     return;
   }
   delivery.answer.answer(msg::RRefCreated{rref});
@@ -369,9 +406,8 @@ bool References::State::is_owner_of(const msg::RRefRevoked& revoked, const NodeL
 
 /// As a creating call that is refused: those who have handles already, or will, get the error.
 void References::State::never_created(const msg::RRefRevoked& revoked, const NodeLife& creator) {
-  tell_owner(revoked.rref, OwnerCreated{revoked.fork, creator});
-  tell_owner(revoked.rref, OwnerValue{std::make_shared<const Result<ValueBox>>(revoked.error)});
-  tell_owner(revoked.rref, OwnerDeleted{revoked.fork, creator});
+  tell_owner(revoked.rref, creator, OwnerCreated{revoked.fork, creator});
+  refuse_value(revoked.rref, revoked.fork, creator, revoked.error);
 }
 
 void References::State::make_value(const RRefId& rref, ServedCall call, Sharing sharing) {
@@ -392,11 +428,10 @@ void References::State::make_value(const RRefId& rref, ServedCall call, Sharing 
 void References::State::call(Delivery& delivery, msg::ValueCall& call) {
   const auto keep_as = call.keep_as;
   const RRefId rref = call.rref;
-  if (keep_as && delivery.from != self.name) {
-    tell_owner(keep_as->rref, OwnerCreated{keep_as->fork, {delivery.from, delivery.incarnation}});
-  }
+  const NodeLife caller{delivery.from, delivery.incarnation};
+  auto no_room = keep_as ? begin_value(keep_as->rref, keep_as->fork, caller) : std::nullopt;
   auto opened = open_call(node, delivery, {call.function, call.function_name, call.fingerprint}, std::move(call.arguments),
-                          call.site, keep_as ? Lasting::as_value : Lasting::while_caller_waits);
+                          call.site, keep_as ? Lasting::as_value : Lasting::while_caller_waits, std::move(no_room));
   const auto finish = [core = node.shared_from_this(), keep_as](const ServedCall& served, Result<ValueBox> value) {
     if (keep_as) {
       core->references().state_->tell_owner(keep_as->rref,
@@ -408,12 +443,7 @@ void References::State::call(Delivery& delivery, msg::ValueCall& call) {
     }
   };
   if (!opened) {
-    if (keep_as) {
-      tell_owner(keep_as->rref, OwnerValue{std::make_shared<const Result<ValueBox>>(opened.error())});
-      if (delivery.from != self.name) {
-        tell_owner(keep_as->rref, OwnerDeleted{keep_as->fork, {delivery.from, delivery.incarnation}});
-      }
-    }
+    if (keep_as) refuse_value(keep_as->rref, keep_as->fork, caller, opened.error());
     delivery.answer.fail(opened.error());
     return;
   }
@@ -421,9 +451,9 @@ void References::State::call(Delivery& delivery, msg::ValueCall& call) {
   const auto served = std::make_shared<ServedCall>(std::move(opened).value());
   const UseKind kind = served->function->changes_object ? UseKind::changes : UseKind::reads;
   const std::string label = served->operation + " for " + served->caller;
-  std::optional<NodeLife> asker;
-  if (!keep_as) asker = NodeLife{delivery.from, delivery.incarnation};  // a value stays, whoever asked for it
-  node.references().use(rref, {kind, label, std::move(asker)}, [served, finish, label](Result<ValueBox> value, std::shared_ptr<ValueUse> use) {
+  UsePurpose purpose{kind, label, caller};
+  if (keep_as) purpose.asked_by.reset();  // a value stays, whoever asked for it
+  node.references().use(rref, std::move(purpose), [served, finish, label](Result<ValueBox> value, std::shared_ptr<ValueUse> use) {
     if (!value) return finish(*served, value.error());
     const ValueBox box = value.value();
     const auto run = [served, finish, box, use] {
@@ -451,6 +481,13 @@ void References::State::copy_is_out_of_date(const msg::RRefChanged& message) {
   if (handle) handle->copies().changed(message.version);
 }
 
+void References::State::forked(const msg::RRefForked& forked, const NodeLife& holder) {
+  const auto entered = owners.enter(forked.rref, holder, node.accounts().owners);
+  if (entered.actor) return node.host().send(entered.actor, OwnerForked{forked.fork, holder, forked.parent});
+  node.notify(forked.parent, "references", msg::RRefForkAck{forked.rref, forked.fork});
+  node.notify(holder, "references", msg::RRefRevoked{forked.rref, forked.fork, entered.refused.value_or(revoked(forked.rref))});
+}
+
 void References::handle(Delivery delivery) {
   State& state = *state_;
   const NodeLife from{delivery.from, delivery.incarnation};
@@ -462,12 +499,9 @@ void References::handle(Delivery delivery) {
   } else if (auto* fetch = std::get_if<msg::RRefFetch>(&delivery.message)) {
     serve_fetch(state.node, delivery, std::move(*fetch));
   } else if (const auto* forked = std::get_if<msg::RRefForked>(&delivery.message)) {
-    if (!state.tell_owner(forked->rref, OwnerForked{forked->fork, from, forked->parent})) {
-      state.node.notify(forked->parent, "references", msg::RRefForkAck{forked->rref, forked->fork});
-      state.node.notify(from, "references", msg::RRefRevoked{forked->rref, forked->fork, state.revoked(forked->rref)});
-    }
+    state.forked(*forked, from);
   } else if (const auto* deleted = std::get_if<msg::RRefDeleted>(&delivery.message)) {
-    state.tell_owner(deleted->rref, OwnerDeleted{deleted->fork, from});
+    state.tell_owner(deleted->rref, from, OwnerDeleted{deleted->fork, from});
   } else if (const auto* known = std::get_if<msg::RRefForkAck>(&delivery.message)) {
     std::lock_guard lock(state.mutex);
     notices = state.table.acknowledged(known->rref, known->fork);

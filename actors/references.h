@@ -108,8 +108,9 @@ class References {
   /// The value was changed without a turn. `told` is let go when who holds a copy has been told, or nobody can be.
   void changed(const RRefId& rref, std::shared_ptr<const WhenGone> told);
 
-  /// Tells `done` the value of `rref`, which this node owns, once it exists: for shards and contexts. On any thread.
-  void value_of(const RRefId& rref, std::function<void(Result<ValueBox>)> done);
+  /// Tells `done` the value of `rref`, which this node owns, once it exists: for shards and contexts, by a word of `asker`.
+  /// On any thread.
+  void value_of(const RRefId& rref, const NodeLife& asker, std::function<void(Result<ValueBox>)> done);
 
   /// RemoteCall, ValueCall and everything named RRef.
   void handle(Delivery delivery);

@@ -24,6 +24,12 @@ void fail(CallTable<WaitingRequest>::Call& call, Error error, TimePoint now) {
   call.entry.done(std::move(error));
 }
 
+Error too_many_of_self(std::size_t max) {
+  return {.code = ErrorCode::resource_exhausted,
+          .message = fmt::format("{0} calls of this node to itself wait for earlier ones to begin, at most {0} (peer.waiting_calls_max)", max),
+          .execution = Execution::never};
+}
+
 }  // namespace
 
 Router::Router(Peer self, Surroundings& surroundings, Lives& lives, RouterOptions options)
@@ -68,7 +74,7 @@ void Router::request(TimePoint now, PackedRequest packed, AnswerHandler done) {
     auto watch = std::make_unique<StopWatch>(request.cancelled_by, [this, id] { surroundings_.cancel_soon(id); });
     calls_.find(id)->entry.watch = std::move(watch);
   }
-  if (local) return request_self(std::move(packed));
+  if (local) return request_self(now, std::move(packed));
   packed.posting.request = id;
   packed.posting.due = request.due;
   auto sent = known->second.session->send(now, *std::move(packed.parcel), std::move(packed.posting));
@@ -89,10 +95,13 @@ void Router::refuse(TimePoint now, RequestId request, Error why) {
   fail(*call, std::move(why), now);
 }
 
-void Router::request_self(PackedRequest packed) {
+void Router::request_self(TimePoint now, PackedRequest packed) {
   if (packed.posting.of == Posting::Class::word) {
     msg::Envelope envelope{self_.name, self_.name + "/" + packed.request.actor, packed.id, {}};
     return surroundings_.deliver(self_, std::move(envelope), std::move(packed.request.message), packed.request.due, nullptr);
+  }
+  if (self_calls_[0].waiting.size() + self_calls_[1].waiting.size() >= options_.session.waiting_calls_max) {
+    return refuse(now, packed.id, too_many_of_self(options_.session.waiting_calls_max));
   }
   packed.request.nested = packed.posting.of == Posting::Class::nested_call;
   self_calls(packed.request.nested ? Charge::nested : Charge::call).waiting.emplace_back(packed.id, std::move(packed.request));
@@ -116,6 +125,18 @@ void Router::admit_self() {
     }
     if (!calls.waiting.empty()) self_account_->tell_at(charge, self_account_->calls(charge) + 1);
   }
+  tell_load_of_self();
+}
+
+void Router::tell_load_of_self() {
+  PeerLoad load{.begun = self_account_};
+  for (const SelfCalls& calls : self_calls_) {
+    load.waiting_calls += calls.waiting.size();
+    load.received += calls.sent;
+  }
+  if (load == self_load_) return;
+  self_load_ = load;
+  surroundings_.load_changed(self_.name, load);
 }
 
 void Router::cancel(TimePoint now, RequestId request) {
@@ -405,6 +426,16 @@ void Router::stop(TimePoint now, const Error& why) {
 void Router::put_on_link(PeerState& peer, Session::Packets packets) {
   for (Session::Packet& packet : packets) surroundings_.transmit(peer.peer.name, packet.lane, std::move(packet.frames));
   schedule(peer);
+  tell_load(peer);
+}
+
+void Router::tell_load(PeerState& peer) {
+  const Session& session = *peer.session;
+  const bool same = peer.load.waiting_calls == session.waiting_calls() && peer.load.waiting_bytes == session.waiting_bytes() &&
+                    peer.load.received == session.received_calls();
+  if (same) return;
+  peer.load = {session.waiting_calls(), session.waiting_bytes(), session.received_calls(), session.account()};
+  surroundings_.load_changed(peer.peer.name, peer.load);
 }
 
 /// Keeps the time at which the session has something to do next: no other message has to look for it.

@@ -23,6 +23,7 @@
 #include "actors/link.h"
 #include "actors/node_core.h"
 #include "actors/session.h"
+#include "actors/sessions/peer_loads.h"
 
 namespace troupe::detail {
 
@@ -74,6 +75,8 @@ class Router {
     virtual void no_memory_for(const NodeLife& from, RequestId request, Error why) = 0;
     /// The peer has taken so many bytes of answers.
     virtual void answers_taken(const NodeLife& by, std::size_t bytes) = 0;
+    /// What waits for that peer, or of it, is another now than it was after the last message.
+    virtual void load_changed(const NodeName& peer, const PeerLoad& load) = 0;
     virtual void peer_up(const Peer& peer) = 0;
     virtual void peer_down(const Peer& peer, const Error& why) = 0;
     /// The connection to `peer` must be given up; it is told why.
@@ -140,6 +143,7 @@ class Router {
     std::unique_ptr<Session> session;
     std::optional<TimePoint> silent_since = {};  ///< while it is unreachable
     std::optional<TimePoint> due{};         ///< its place in due_
+    PeerLoad load = {};                     ///< as the surroundings know it
   };
   /// The calls of this node to itself that have not begun are bounded as those of a peer.
   struct SelfCalls {
@@ -148,11 +152,13 @@ class Router {
   };
 
   void say(TimePoint now, PeerState& peer, const std::string& actor, RequestId answers, const msg::AnyMessage& message);
-  void request_self(PackedRequest request);
+  void request_self(TimePoint now, PackedRequest request);
   void admit_self();
+  void tell_load_of_self();
   [[nodiscard]] SelfCalls& self_calls(Charge charge) { return self_calls_[charge == Charge::nested ? 1 : 0]; }
   void put_on_link(PeerState& peer, Session::Packets packets);
   void schedule(PeerState& peer);
+  void tell_load(PeerState& peer);
   void take(TimePoint now, PeerState& peer, Session::Received received);
   [[nodiscard]] bool open(TimePoint now, const PeerState& peer, Session::Delivered message);
   void refuse_for_memory(TimePoint now, const PeerState& peer, const Frame& header);
@@ -174,6 +180,7 @@ class Router {
   std::set<std::pair<TimePoint, NodeName>> due_;  ///< when a session has something to do
   const std::shared_ptr<CreditAccount> self_account_;
   std::array<SelfCalls, 2> self_calls_;
+  PeerLoad self_load_;  // as the surroundings know it
   CallTable<WaitingRequest> calls_;
   std::optional<Error> stopped_;
 };

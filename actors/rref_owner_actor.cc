@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "actors/core/lives.h"
+#include "actors/core/peer_accounts.h"
 
 namespace troupe::detail {
 
@@ -19,7 +20,7 @@ void RRefOwnerState::begin(NodeCore& node, RRefId rref) {
 
 void RRefOwnerState::created(const OwnerCreated& m) {
   call_came_ = true;
-  static_cast<void>(forks_->created(m.fork, m.creator));
+  static_cast<void>(forks_->created(m.fork, m.creator, m.token));
   look_again(m.creator);
 }
 
@@ -31,7 +32,16 @@ void RRefOwnerState::value(OwnerValue& m) {
 }
 
 void RRefOwnerState::forked(const OwnerForked& m) {
-  const ForkOutcome outcome = forks_->forked(m.fork, m.holder);
+  ForkTable::Token token;
+  if (forks_->is_new(m.fork, m.holder)) {
+    auto taken = node_->accounts().forks.take(m.holder);
+    if (!taken) {  // its parent need not wait for it
+      node_->notify(m.parent, "references", msg::RRefForkAck{rref_, m.fork});
+      return node_->notify(m.holder, "references", msg::RRefRevoked{rref_, m.fork, taken.error()});
+    }
+    token = std::move(taken).value();
+  }
+  const ForkOutcome outcome = forks_->forked(m.fork, m.holder, std::move(token));
   look_again(m.holder);
   if (outcome == ForkOutcome::refused) return;
   node_->notify(m.parent, "references", msg::RRefForkAck{rref_, m.fork});
@@ -43,12 +53,18 @@ void RRefOwnerState::forked(const OwnerForked& m) {
 }
 
 void RRefOwnerState::deleted(const OwnerDeleted& m) {
-  static_cast<void>(forks_->deleted(m.fork, m.holder));
+  ForkTable::Token token;
+  if (forks_->is_new(m.fork, m.holder)) {
+    auto [taken, is_too_much] = node_->accounts().forks.take_unrefused(m.holder);
+    token = std::move(taken);
+    if (is_too_much) node_->give_up(m.holder.name, "it deletes handles that no call brings");
+  }
+  static_cast<void>(forks_->deleted(m.fork, m.holder, std::move(token)));
   look_again(m.holder);
 }
 
 void RRefOwnerState::handed_out(const OwnerHandedOut& m) {
-  static_cast<void>(forks_->hand_out(m.fork, m.holder));
+  static_cast<void>(forks_->hand_out(m.fork, m.holder, m.token));
   look_again(m.holder);
 }
 

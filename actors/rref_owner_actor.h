@@ -19,10 +19,11 @@
 
 namespace troupe::detail {
 
-/// The creating call came; its sender holds `fork`.
+/// The creating call came; its sender holds `fork`, which `token` counts.
 struct OwnerCreated {
   ForkId fork;
   NodeLife creator;
+  ForkTable::Token token = {};
 };
 /// The value exists, or why it never will.
 struct OwnerValue {
@@ -38,10 +39,11 @@ struct OwnerDeleted {
   ForkId fork;
   NodeLife holder;
 };
-/// A message to `holder` is about to leave with one of our own forks, or never left after all.
+/// A message to `holder` is about to leave with one of our own forks, which `token` counts, or never left after all.
 struct OwnerHandedOut {
   ForkId fork;
   NodeLife holder;
+  ForkTable::Token token = {};
 };
 struct OwnerHandOutUndone {
   ForkId fork;

@@ -15,17 +15,21 @@
 namespace troupe::detail {
 
 Result<ServedCall> open_call(NodeCore& node, const Delivery& delivery, const WantedFunction& wanted, msg::Payload arguments,
-                             const msg::CallSite& site, Lasting lasting) {
+                             const msg::CallSite& site, Lasting lasting, std::optional<Error> refused) {
   const std::string& name = wanted.name;
   const std::string operation = "rpc " + name;
   // Its references are let go here: its caller may have stopped waiting, and then never learns that it was refused.
-  const auto refuse = [&](ErrorCode code, std::string message) {
+  const auto refuse_with = [&](Error error) {
     arguments.boundary.reset();  // no graph here will ever reach it
     const PayloadReader unread(node.shared_from_this(), delivery.from, std::move(arguments));
-    Error error = node.error(code, node.name(), operation, std::move(message));
+    error.operation = operation;
     error.execution = Execution::never;
     return error;
   };
+  const auto refuse = [&](ErrorCode code, std::string message) {
+    return refuse_with(node.error(code, node.name(), operation, std::move(message)));
+  };
+  if (refused) return refuse_with(*std::move(refused));
   auto function = node.functions().find_shared(wanted.key);
   if (!function) function = operations().find_shared(wanted.key);
   if (!function) {
@@ -38,7 +42,9 @@ Result<ServedCall> open_call(NodeCore& node, const Delivery& delivery, const Wan
     error.hint = "build both programs from the same declaration";
     return error;
   }
-  if (site.context) node.contexts().joined(*site.context, delivery.from);
+  if (site.context) {
+    if (auto full = node.contexts().joined(*site.context, delivery.from)) return refuse_with(*std::move(full));
+  }
   const NodeLife caller{delivery.from, delivery.incarnation};
   auto serving = lasting == Lasting::as_value
                      ? node.served_calls().begin_lasting(caller, delivery.envelope.request, delivery.due, operation)

@@ -49,9 +49,11 @@ enum class Lasting : std::uint8_t {
 
 /// Takes charge of what the arguments carry, looks the function up, compares the fingerprint, makes the scope, whose
 /// stop_token says when nobody wants the result any more. What a refused call carries is released.
-/// On the receiving thread; runs no user code. Errors: no_such_function, bad_argument.
+/// On the receiving thread; runs no user code. Errors: no_such_function, bad_argument; resource_exhausted if its caller has
+/// brought as many contexts as it may; `refused`, if there is one.
 [[nodiscard]] Result<ServedCall> open_call(NodeCore& node, const Delivery& delivery, const WantedFunction& wanted,
-                                           msg::Payload arguments, const msg::CallSite& site, Lasting lasting);
+                                           msg::Payload arguments, const msg::CallSite& site, Lasting lasting,
+                                           std::optional<Error> refused = {});
 
 /// What a member function runs on: the object, and the turn on it.
 struct TargetObject {

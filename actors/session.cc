@@ -57,8 +57,9 @@ Result<Session::Packets> Session::send(TimePoint now, Parcel parcel, Posting pos
     const bool too_large = is_huge ? huge_waiting_ : waiting_bytes_ + parcel.bytes > options_.waiting_bytes_max;
     if (too_many || too_large) {
       return failure(ErrorCode::resource_exhausted,
-                     fmt::format("{} calls of {} bytes wait for the peer, at most {} of {}; one more has {} bytes", waiting_calls_,
-                                 waiting_bytes_, options_.waiting_calls_max, options_.waiting_bytes_max, parcel.bytes));
+                     fmt::format("{} calls of {} bytes wait for the peer, at most {} of {} (peer.waiting_calls_max, "
+                                 "peer.waiting_bytes_max); one more has {} bytes",
+                                 waiting_calls_, waiting_bytes_, options_.waiting_calls_max, options_.waiting_bytes_max, parcel.bytes));
     }
   }
   message->parcel = std::move(parcel);

@@ -151,6 +151,8 @@ class Session {
   [[nodiscard]] SessionCounts counts() const;
   [[nodiscard]] std::size_t waiting_calls() const { return waiting_calls_; }
   [[nodiscard]] std::size_t waiting_bytes() const { return waiting_bytes_; }
+  /// Calls of the peer that have come, or begun to, since the session began.
+  [[nodiscard]] std::uint64_t received_calls() const { return sides_[0].received + sides_[1].received; }
   /// Bytes of answers that the peer has not taken.
   [[nodiscard]] std::size_t answer_bytes() const { return answer_bytes_; }
   /// Everything that was sent has arrived.

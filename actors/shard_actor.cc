@@ -124,7 +124,7 @@ void ShardState::create(const Delivery& delivery, const msg::ShardCreate& messag
   if (!rule) return found(rule.error());
   rule_ = std::move(rule).value();
   parameters_ = message.parameters;
-  variables_of(*node_, message.parameters, [node = node_->weak_from_this(), optimizer = optimizer_](auto found) {
+  variables_of(*node_, message.parameters, {delivery.from, delivery.incarnation}, [node = node_->weak_from_this(), optimizer = optimizer_](auto found) {
     if (const auto core = node.lock()) core->shards().found(optimizer, std::move(found));
   });
 }

@@ -57,12 +57,12 @@ class Collector {
 
 }  // namespace
 
-void variables_of(NodeCore& node, const std::vector<RRefId>& rrefs,
+void variables_of(NodeCore& node, const std::vector<RRefId>& rrefs, const NodeLife& asker,
                   std::function<void(Result<std::vector<Variable>>)> done) {
   if (rrefs.empty()) return done(std::vector<Variable>());
   auto collector = std::make_shared<Collector>(rrefs, std::move(done));
   for (std::size_t i = 0; i < rrefs.size(); ++i) {
-    node.references().value_of(rrefs[i], [collector, i](const Result<ValueBox>& value) { collector->found(i, value); });
+    node.references().value_of(rrefs[i], asker, [collector, i](const Result<ValueBox>& value) { collector->found(i, value); });
   }
 }
 

@@ -11,9 +11,9 @@
 
 namespace troupe::detail {
 
-/// Tells `done` the variables that `rrefs`, values of this node, hold, in order, once all exist. Told exactly once, on
+/// Tells `done` the variables that `rrefs`, values of this node, hold, in order, once all exist; `asker` named them. Told once, on
 /// any thread. Errors: what ended a reference; bad_argument if one holds something else.
-void variables_of(NodeCore& node, const std::vector<RRefId>& rrefs,
+void variables_of(NodeCore& node, const std::vector<RRefId>& rrefs, const NodeLife& asker,
                   std::function<void(Result<std::vector<Variable>>)> done);
 
 }  // namespace troupe::detail

@@ -4,6 +4,7 @@
 #include <utility>
 #include <variant>
 
+#include "actors/core/peer_accounts.h"
 #include "actors/serve.h"
 
 namespace troupe::detail {
@@ -31,7 +32,7 @@ void serve(NodeCore& node, const Delivery& delivery, msg::Call message) {
   const auto call = std::make_shared<ServedCall>(std::move(opened).value());
   submit(call, [call] {
     AnswerBacklog::Begin again = [call] { submit(call, [call] { run(call); }); };
-    if (!call->node->answer_backlog().keep(call->answer.requester(), again)) run(call);
+    if (!call->node->accounts().answers.keep(call->answer.requester(), again)) run(call);
   });
 }
 

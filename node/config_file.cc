@@ -16,7 +16,7 @@
 namespace troupe::detail {
 namespace {
 
-constexpr std::array<std::string_view, 4> kSections = {"cluster", "node", "pool", "role"};
+constexpr std::array<std::string_view, 5> kSections = {"cluster", "node", "pool", "peer", "role"};
 
 std::string_view type_name(const toml::node& node) {
   switch (node.type()) {

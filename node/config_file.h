@@ -42,7 +42,7 @@ struct GivenConfig {
 /// Returns "unknown key, did you mean ...", or the keys that there are if none is close.
 [[nodiscard]] std::string unknown_key(std::string_view section, std::string_view key);
 
-/// Returns the keys of "cluster", "node", "pool" or "role"; empty for an unknown section.
+/// Returns the keys of "cluster", "node", "pool", "peer" or "role"; empty for an unknown section.
 [[nodiscard]] std::vector<SettingSpec> specs_of(std::string_view section);
 
 }  // namespace troupe::detail

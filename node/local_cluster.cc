@@ -43,7 +43,7 @@ LocalCluster::LocalCluster(std::vector<NodeName> names, const FunctionRegistry& 
                                                               own == options.functions.end() ? functions : own->second,
                                                               make_system_clock(),
                                                               std::make_shared<ElasticPool>(options.pool),
-                                                              std::move(link), detail::make_inline_host, options.leaks}));
+                                                              std::move(link), detail::make_inline_host, options.leaks, {}, options.peer_limits}));
     for (const auto& other : nodes_) {
       if (other != nodes_.back()) nodes_.back()->core().link().connect(other->address());
     }

@@ -22,6 +22,7 @@ struct LocalClusterOptions {
   /// Wraps each node's link, for tests that delay or count; may be empty.
   std::function<std::unique_ptr<Link>(std::unique_ptr<Link>)> wrap_link = {};
   Leaks leaks = Leaks::warn;
+  PeerLimits peer_limits = {};
   std::string log_level = {};  ///< from which level this process logs to standard error; empty: as log.h says
 };
 

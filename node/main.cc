@@ -141,8 +141,10 @@ Status: 0, or that of the first failure (its exit status, or 128 + signal), 130 
 Columns:
   OWNERS     values that live there because references to them exist
   HANDLES    values that references there refer to; FORKS: of these, values of other nodes
-  CALLS      requests without an answer yet; SERVED: functions being run for others
+  CALLS      requests without an answer yet; WAITING: of these, have not left; SERVED: functions being run for others
   THREADS    of the pool: running a function / whose function waits / idle
+And of each peer: requests to it that have not left and their bytes, requests of it that have not begun, answers that it has
+not taken, what it made, holds and brought there. Section [peer] of the file has the bounds.
 Status: 0 if every process has answered, else 1.
 )");
 

@@ -20,6 +20,7 @@
 #include "actors/leaks.h"
 #include "actors/link.h"
 #include "actors/node_core.h"
+#include "actors/peer_limits.h"
 #include "actors/scope.h"
 #include "actors/stack_info.h"
 #include "actors/worker_info.h"
@@ -69,6 +70,7 @@ struct NodeOptions {
   std::map<NodeName, DeviceMap> device_maps;         ///< of this node's calls; see Node::set_device_map
   Liveness liveness;
   Deadline call_deadline;                            ///< of calls that are given no other; node.time_left() says it
+  PeerLimits peer_limits;                            ///< what it sends to one peer at a time, takes of it and keeps for it
   Leaks leaks = Leaks::warn;         ///< references that the program still holds at the common end
   std::string log_level;                             ///< if not empty, join sends the log to standard error from there on
   Control control = Control::off;

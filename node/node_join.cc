@@ -203,6 +203,7 @@ NodeOptions NodeOptions::from_environment() {
   options.liveness = {environment.settings.heartbeat, environment.settings.suspicion, environment.settings.lease,
                       environment.settings.debug};
   options.stall_limit = environment.settings.stall_limit;
+  options.peer_limits = environment.settings.peer;
   options.network = environment.settings.network == "trusted" ? Network::trusted : Network::loopback;
   if (const std::string& told = environment.settings.advertise; !told.empty()) {
     const std::string address = fmt::format("tcp://{}", told);
@@ -230,7 +231,7 @@ Node Node::join(NodeOptions options, FunctionRegistry functions) try {
 
   Node node(detail::NodeParts{options.name, incarnation, std::nullopt, std::move(functions), make_system_clock(),
                               std::make_shared<ElasticPool>(options.pool), std::move(link), detail::make_inline_host,
-                              options.leaks, options.call_deadline});
+                              options.leaks, options.call_deadline, options.peer_limits});
   for (const auto& [peer, map] : options.device_maps) node.set_device_map(peer, map);
   if (options.stall_limit && !options.liveness.debug) {
     node.watchdog_ = std::make_unique<detail::Watchdog>(node.shared_state()->node, *options.stall_limit, detail::end_stuck_process);

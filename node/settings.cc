@@ -23,6 +23,16 @@ constexpr std::array kUnits = {DurationUnit{"ms", 1}, DurationUnit{"s", 1000}, D
                                DurationUnit{"h", 3'600'000}};
 constexpr std::int64_t kDurationMax = 24 * 3'600'000;
 
+struct SizeUnit {
+  std::string_view suffix;
+  std::int64_t bytes;
+};
+constexpr std::array kSizeUnits = {SizeUnit{"GiB", std::int64_t{1} << 30}, SizeUnit{"MiB", std::int64_t{1} << 20},
+                                   SizeUnit{"KiB", std::int64_t{1} << 10}, SizeUnit{"B", 1}};
+constexpr std::int64_t kSizeMax = std::int64_t{1} << 40;
+constexpr std::int64_t kMiB = std::int64_t{1} << 20;
+constexpr std::int64_t kCountMax = 1'000'000'000;
+
 constexpr std::array kClusterSpecs = {
     SettingSpec{"cluster", "name", name, "troupe", "name of the cluster"},
     SettingSpec{.section = "cluster",
@@ -63,6 +73,33 @@ constexpr std::array kClusterSpecs = {
                 .choices = "warn, fail"},
     SettingSpec{"pool", "threads", integer, "0", "kept ready for user functions; 0 = one per core", 0, 4096},
     SettingSpec{"pool", "threads_max", integer, "2048", "bound of the pool's growth", 1, 65536},
+    SettingSpec{"peer", "waiting_calls_max", integer, "200000", "calls to one peer that have not left", 1, kCountMax},
+    SettingSpec{"peer", "waiting_bytes_max", size, "1GiB", "likewise; one larger call is taken beside them", kMiB, kSizeMax},
+    SettingSpec{"peer", "calls_max", integer, "1024", "calls of one peer that have not begun; more wait there", 64, kCountMax},
+    SettingSpec{"peer", "nested_calls_max", integer, "256", "likewise, made inside served functions", 16, kCountMax},
+    SettingSpec{"peer", "bulk_bytes_max", size, "64MiB", "of one peer's large messages; more wait there", 2 * kMiB, kSizeMax},
+    SettingSpec{"peer", "answer_bytes_max", size, "256MiB", "answers one peer has not taken; then its calls wait", kMiB, kSizeMax},
+    SettingSpec{"peer", "owners_max", integer, "1000000", "values here that one peer made", 1, kCountMax},
+    SettingSpec{"peer", "forks_max", integer, "1000000", "handles of values here that one peer holds", 1, kCountMax},
+    SettingSpec{"peer", "contexts_max", integer, "100000", "autograd contexts that one peer brought here", 1, kCountMax},
+};
+
+/// The keys of [peer] and where their values go.
+struct PeerKey {
+  std::string_view key;
+  SettingKind kind;
+  std::size_t PeerLimits::*field;
+};
+constexpr std::array kPeerKeys = {
+    PeerKey{"waiting_calls_max", integer, &PeerLimits::waiting_calls_max},
+    PeerKey{"waiting_bytes_max", size, &PeerLimits::waiting_bytes_max},
+    PeerKey{"calls_max", integer, &PeerLimits::calls_max},
+    PeerKey{"nested_calls_max", integer, &PeerLimits::nested_calls_max},
+    PeerKey{"bulk_bytes_max", size, &PeerLimits::bulk_bytes_max},
+    PeerKey{"answer_bytes_max", size, &PeerLimits::answer_bytes_max},
+    PeerKey{"owners_max", integer, &PeerLimits::owners_max},
+    PeerKey{"forks_max", integer, &PeerLimits::forks_max},
+    PeerKey{"contexts_max", integer, &PeerLimits::contexts_max},
 };
 
 constexpr std::array kRoleSpecs = {
@@ -93,6 +130,16 @@ std::optional<std::chrono::milliseconds> parse_duration(std::string_view text_fo
     if (count && *count > 0 && *count <= kDurationMax / unit.milliseconds) {
       return std::chrono::milliseconds(*count * unit.milliseconds);
     }
+  }
+  return std::nullopt;
+}
+
+std::optional<ByteSize> parse_size(std::string_view text_form) {
+  for (const SizeUnit& unit : kSizeUnits) {
+    if (!text_form.ends_with(unit.suffix)) continue;
+    const auto count = parse_integer(text_form.substr(0, text_form.size() - unit.suffix.size()));
+    if (!count || *count < 0 || *count > kSizeMax / unit.bytes) return std::nullopt;
+    return ByteSize{*count * unit.bytes};
   }
   return std::nullopt;
 }
@@ -266,6 +313,10 @@ struct Show {
     }
     return {};
   }
+  std::string operator()(ByteSize value) const {
+    const auto unit = std::ranges::find_if(kSizeUnits, [&](const SizeUnit& each) { return value.bytes % each.bytes == 0; });
+    return fmt::format("\"{}{}\"", value.bytes / unit->bytes, unit->suffix);
+  }
   std::string operator()(const std::vector<std::string>& value) const {
     std::vector<std::string> items;
     for (const std::string& item : value) items.push_back(quoted(item));
@@ -285,6 +336,17 @@ std::chrono::milliseconds checked_duration(const SettingSpec& spec, const RawSet
   if (spec.max != 0 && (parsed->count() < spec.min || parsed->count() > spec.max)) {
     const auto text_of_ms = [](std::int64_t ms) { return Show{}(std::chrono::milliseconds(ms)); };
     throw std::invalid_argument(fmt::format("{} is not in {}..{}", Show{}(*parsed), text_of_ms(spec.min), text_of_ms(spec.max)));
+  }
+  return *parsed;
+}
+
+ByteSize checked_size(const SettingSpec& spec, const RawSetting& raw) {
+  const auto value = text_of(raw);
+  const auto parsed = value ? parse_size(*value) : std::nullopt;
+  if (!parsed) refuse(R"(a size such as "512KiB", "64MiB" or "1GiB")", raw);
+  if (spec.max != 0 && (parsed->bytes < spec.min || parsed->bytes > spec.max)) {
+    const Show show;
+    throw std::invalid_argument(fmt::format("{} is not in {}..{}", show(*parsed), show(ByteSize{spec.min}), show(ByteSize{spec.max})));
   }
   return *parsed;
 }
@@ -324,6 +386,7 @@ SettingValue checked(const SettingSpec& spec, const RawSetting& raw) {
     case name: return checked_name(raw);
     case list: return checked_list(raw);
     case table: return checked_table(raw);
+    case size: return checked_size(spec, raw);
     case duration: break;
   }
   return checked_duration(spec, raw);
@@ -353,11 +416,16 @@ NodeSettings node_settings(const SettingValues& values) {
   settings.leaks = word("node.leaks");
   settings.pool_threads = number("pool.threads");
   settings.pool_threads_max = number("pool.threads_max");
+  for (const PeerKey& each : kPeerKeys) {
+    const SettingValue& value = values.find(fmt::format("peer.{}", each.key))->second;
+    const auto* bytes = std::get_if<ByteSize>(&value);
+    settings.peer.*each.field = static_cast<std::size_t>(bytes != nullptr ? bytes->bytes : std::get<std::int64_t>(value));
+  }
   return settings;
 }
 
 Variables as_variables(const NodeSettings& settings) {
-  return {
+  Variables variables{
       {variable_name("cluster", "join_timeout"), fmt::format("{}ms", settings.join_timeout.count())},
       {variable_name("cluster", "shutdown_timeout"), fmt::format("{}ms", settings.shutdown_timeout.count())},
       {variable_name("cluster", "network"), settings.network},
@@ -374,6 +442,11 @@ Variables as_variables(const NodeSettings& settings) {
       {variable_name("pool", "threads"), fmt::format("{}", settings.pool_threads)},
       {variable_name("pool", "threads_max"), fmt::format("{}", settings.pool_threads_max)},
   };
+  for (const PeerKey& each : kPeerKeys) {
+    const std::string_view unit = each.kind == size ? "B" : "";
+    variables.emplace(variable_name("peer", each.key), fmt::format("{}{}", settings.peer.*each.field, unit));
+  }
+  return variables;
 }
 
 std::string did_you_mean(std::string_view word, std::span<const std::string_view> known) {

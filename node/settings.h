@@ -14,6 +14,8 @@
 #include <variant>
 #include <vector>
 
+#include "actors/peer_limits.h"
+
 namespace troupe {
 
 /// Environment variables by name.
@@ -39,6 +41,7 @@ struct NodeSettings {
   std::string log_level = "info";                      ///< trace, debug, info, warn, error or off
   int pool_threads = 0;                                ///< kept ready for user functions; 0 = as many as cores
   int pool_threads_max = 2048;                         ///< beyond it calls fail with resource_exhausted
+  PeerLimits peer;                                     ///< all of section [peer]
 };
 
 /// Where a value came from; a later layer wins over an earlier one.
@@ -52,7 +55,7 @@ struct Origin {
   [[nodiscard]] std::string text() const;
 };
 
-enum class SettingKind : std::uint8_t { integer, boolean, text, choice, name, duration, list, table };
+enum class SettingKind : std::uint8_t { integer, boolean, text, choice, name, duration, size, list, table };
 
 /// One key: "cluster.port" is section "cluster", key "port".
 struct SettingSpec {
@@ -61,12 +64,12 @@ struct SettingSpec {
   SettingKind kind = SettingKind::text;
   std::string_view fallback = "";  ///< built-in value as text
   std::string_view about = "";     ///< one line for people
-  std::int64_t min = 0;            ///< integer and duration (milliseconds); both 0: any
+  std::int64_t min = 0;            ///< integer, duration (milliseconds) and size (bytes); both 0: any
   std::int64_t max = 0;
   std::string_view choices = "";  ///< choice only: "ipc, tcp"
 };
 
-/// All keys of [cluster], [node] and [pool], in the order in which they are shown.
+/// All keys of [cluster], [node], [pool] and [peer], in the order in which they are shown.
 [[nodiscard]] std::span<const SettingSpec> cluster_setting_specs();
 
 /// All keys of one [[role]].
@@ -80,16 +83,21 @@ struct Untyped {
 struct Misfit {
   std::string what;
 };
+/// A number of bytes.
+struct ByteSize {
+  std::int64_t bytes = 0;
+  friend bool operator==(const ByteSize&, const ByteSize&) = default;
+};
 using StringTable = std::map<std::string, std::string>;
 using RawSetting = std::variant<Untyped, std::int64_t, bool, std::string, std::vector<std::string>, StringTable, Misfit>;
 using SettingValue =
-    std::variant<std::int64_t, bool, std::string, std::chrono::milliseconds, std::vector<std::string>, StringTable>;
+    std::variant<std::int64_t, bool, std::string, std::chrono::milliseconds, ByteSize, std::vector<std::string>, StringTable>;
 
 /// Returns `raw` as the value that `spec` asks for.
 /// Throws std::invalid_argument that says what was expected and what was found: `expected an integer, found "abc"`.
 [[nodiscard]] SettingValue checked(const SettingSpec& spec, const RawSetting& raw);
 
-/// Returns the value as one would write it in the file: `"ipc"`, `29500`, `true`, `"30s"`, `["./ps", "--fast"]`.
+/// Returns the value as one would write it in the file: `"ipc"`, `29500`, `true`, `"30s"`, `"64MiB"`, `["./ps", "--fast"]`.
 [[nodiscard]] std::string shown(const SettingValue& value);
 
 /// Checked values by full key: "cluster.port".

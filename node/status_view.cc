@@ -119,7 +119,7 @@ PeerTraffic total(const DebugInfo& counts) {
 TextTable node_table(const ClusterView& cluster) {
   constexpr auto kRight = TextTable::Align::right;
   TextTable table({{"NODE"}, {"RANK", kRight}, {"PID", kRight}, {"STATE"}, {"UP", kRight}, {"OWNERS", kRight},
-                   {"HANDLES", kRight}, {"FORKS", kRight}, {"CALLS", kRight}, {"SERVED", kRight}, {"CONTEXTS", kRight},
+                   {"HANDLES", kRight}, {"FORKS", kRight}, {"CALLS", kRight}, {"WAITING", kRight}, {"SERVED", kRight}, {"CONTEXTS", kRight},
                    {"THREADS", kRight}, {"SENT", kRight}, {"RECEIVED", kRight}});
   for (const NodeView& node : cluster.nodes) {
     const std::string rank = node.rank ? std::to_string(*node.rank) : "";
@@ -131,9 +131,37 @@ TextTable node_table(const ClusterView& cluster) {
     const DebugInfo& counts = node.report->counts;
     const PeerTraffic traffic = total(counts);
     table.add({printable(node.name), rank, pid, state_of(*node.report), shown(node.report->age), text_of(counts.owners), text_of(counts.handles),
-               text_of(counts.forks), text_of(counts.pending_calls), text_of(counts.served_calls), text_of(counts.contexts),
+               text_of(counts.forks), text_of(counts.pending_calls), text_of(counts.waiting_calls), text_of(counts.served_calls), text_of(counts.contexts),
                fmt::format("{}/{}/{}", counts.threads_busy, counts.threads_waiting, counts.threads_idle),
                counts.traffic ? shown_bytes(traffic.bytes_sent) : "", counts.traffic ? shown_bytes(traffic.bytes_received) : ""});
+  }
+  return table;
+}
+
+/// The rows of one node: the first has its name.
+template <class Row>
+void add_rows(TextTable& table, const NodeView& node, std::size_t all, PeersShown shown_peers, Row row) {
+  const std::size_t count = shown_peers == PeersShown::all ? all : std::min(all, kPeersShown);
+  for (std::size_t i = 0; i < count; ++i) row(i, i == 0 ? printable(node.name) : "");
+  if (count < all) table.add({"", fmt::format("and {} more: --peers shows all", all - count)});
+}
+
+/// What of each peer waits or stays on each node; nothing for those of which nothing does.
+TextTable holdings_table(const ClusterView& cluster, PeersShown shown_peers) {
+  constexpr auto kRight = TextTable::Align::right;
+  TextTable table({{"NODE"}, {"PEER"}, {"WAITING", kRight}, {"BYTES", kRight}, {"QUEUED", kRight}, {"ANSWERS", kRight},
+                   {"OWNERS", kRight}, {"FORKS", kRight}, {"CONTEXTS", kRight}});
+  for (const NodeView& node : cluster.nodes) {
+    if (!node.report) continue;
+    const auto& all = node.report->counts.peers;
+    std::vector<std::pair<NodeName, PeerHoldings>> peers(all.begin(), all.end());
+    const auto weight = [](const PeerHoldings& of) { return of.waiting_calls + of.queued_calls + of.owners + of.forks + of.contexts; };
+    std::stable_sort(peers.begin(), peers.end(), [&](const auto& a, const auto& b) { return weight(a.second) > weight(b.second); });
+    add_rows(table, node, peers.size(), shown_peers, [&](std::size_t i, const std::string& name) {
+      const PeerHoldings& of = peers[i].second;
+      table.add({name, printable(peers[i].first), text_of(of.waiting_calls), shown_bytes(of.waiting_bytes), text_of(of.queued_calls),
+                 shown_bytes(of.answer_bytes), text_of(of.owners), text_of(of.forks), text_of(of.contexts)});
+    });
   }
   return table;
 }
@@ -148,13 +176,11 @@ TextTable traffic_table(const ClusterView& cluster, PeersShown shown_peers) {
     std::stable_sort(peers.begin(), peers.end(), [](const auto& a, const auto& b) {
       return a.second.bytes_sent + a.second.bytes_received > b.second.bytes_sent + b.second.bytes_received;
     });
-    const std::size_t count = shown_peers == PeersShown::all ? peers.size() : std::min(peers.size(), kPeersShown);
-    for (std::size_t i = 0; i < count; ++i) {
+    add_rows(table, node, peers.size(), shown_peers, [&](std::size_t i, const std::string& name) {
       const PeerTraffic& traffic = peers[i].second;
-      table.add({i == 0 ? printable(node.name) : "", printable(peers[i].first), text_of(traffic.calls_sent),
-                 text_of(traffic.calls_received), shown_bytes(traffic.bytes_sent), shown_bytes(traffic.bytes_received)});
-    }
-    if (count < peers.size()) table.add({"", fmt::format("and {} more: --peers shows all", peers.size() - count)});
+      table.add({name, printable(peers[i].first), text_of(traffic.calls_sent), text_of(traffic.calls_received),
+                 shown_bytes(traffic.bytes_sent), shown_bytes(traffic.bytes_received)});
+    });
   }
   return table;
 }
@@ -192,6 +218,7 @@ std::string text_of(const ClusterView& cluster, PeersShown peers) {
   if (!cluster.problem.empty()) text += fmt::format("its launcher: {}\n", printable(cluster.problem));
   if (cluster.nodes.empty()) return text;
   text += node_table(cluster).text();
+  if (const TextTable holdings = holdings_table(cluster, peers); !holdings.empty()) text += "\n" + holdings.text();
   if (const TextTable traffic = traffic_table(cluster, peers); !traffic.empty()) text += "\n" + traffic.text();
   return text;
 }

@@ -44,7 +44,7 @@ struct ClusterView {
 /// How many peers of one node are shown.
 enum class PeersShown { busiest, all };
 
-/// One table of the nodes and one of what went between them.
+/// One table of the nodes, one of what waits and stays on each for its peers, and one of what went between them.
 [[nodiscard]] std::string text_of(const ClusterView& cluster, PeersShown peers);
 
 /// A JSON array of all of `clusters`, on one line.

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "actors/core/lives.h"
+#include "actors/core/peer_quota.h"
 #include "messages/error.h"
 
 namespace troupe::detail {
@@ -35,6 +36,9 @@ struct NothingEnds {
   [[nodiscard]] Recall recall(const Id&) const { return Recall::unknown; }
 };
 
+/// Whether a word can be refused for what its sender has here already.
+enum class Refusal : std::uint8_t { may_be, never };
+
 /// `Ended` remembers ids whose actors have ended. Nothing is sent under the lock: a receiver may run at once.
 /// Thread rule: any thread may call any member.
 template <class Id, class Handle, class Ended = NothingEnds<Id>>
@@ -43,8 +47,10 @@ class ActorDirectory {
   using Make = std::function<Handle(const Id&)>;
 
   struct Entered {
-    Handle actor;           ///< null: it has ended, or everything has stopped
+    Handle actor = {};      ///< null: it has ended, or everything has stopped, or it was refused
     bool in_doubt = false;  ///< made now, and may have ended here before
+    std::optional<Error> refused = {};  ///< not made: its sender has as many as it may
+    bool is_too_much = false;           ///< made, and its sender has more than any that keeps to the rules
   };
 
   /// `make` spawns an actor that runs with its first message. `lives` outlives the directory.
@@ -54,23 +60,30 @@ class ActorDirectory {
   [[nodiscard]] Handle find(const Id& id) const {
     std::lock_guard lock(mutex_);
     const auto at = actors_.find(id);
-    return at == actors_.end() ? Handle() : at->second;
+    return at == actors_.end() ? Handle() : at->second.actor;
   }
 
   /// The actor of an id that somebody speaks of; made unless it has ended.
-  [[nodiscard]] Entered enter(const Id& id) {
-    std::lock_guard lock(mutex_);
-    if (const auto at = actors_.find(id); at != actors_.end()) return {at->second, false};
-    if (stopped_ || lives_.is_over(id)) return {};
-    const Recall recall = ended_.recall(id);
-    if (recall == Recall::ended) return {};
-    return {actors_.emplace(id, make_(id)).first->second, recall == Recall::in_doubt};
+  [[nodiscard]] Entered enter(const Id& id) { return enter_with(id, [](Entered&) { return PeerQuota::Token(); }); }
+
+  /// The same for a word of `peer`: what is made for it counts for it while it is here.
+  [[nodiscard]] Entered enter(const Id& id, const NodeLife& peer, PeerQuota& quota, Refusal refusal = Refusal::may_be) {
+    return enter_with(id, [&](Entered& entered) {
+      if (refusal == Refusal::never) {
+        auto counted = quota.take_unrefused(peer);
+        entered.is_too_much = counted.is_too_much;
+        return std::move(counted.token);
+      }
+      auto token = quota.take(peer);
+      if (!token) entered.refused = token.error();
+      return token ? std::move(token).value() : PeerQuota::Token();
+    });
   }
 
   /// The actor of an id that this node gave just now. Null after `refuse`.
   [[nodiscard]] Handle begin(const Id& id) {
     std::lock_guard lock(mutex_);
-    return stopped_ ? Handle() : actors_.emplace(id, make_(id)).first->second;
+    return stopped_ ? Handle() : actors_.emplace(id, Counted{make_(id), {}}).first->second.actor;
   }
 
   /// The id's time is over: no word makes an actor again. Returns the one that was there; null if there was none.
@@ -78,7 +91,7 @@ class ActorDirectory {
     std::lock_guard lock(mutex_);
     if (!lives_.is_over(id)) ended_.add(id);
     auto at = actors_.extract(id);
-    return at.empty() ? Handle() : std::move(at.mapped());
+    return at.empty() ? Handle() : std::move(at.mapped().actor);
   }
 
   /// Takes out those that the life created. REQUIRES: `Lives` says that it is over.
@@ -89,7 +102,7 @@ class ActorDirectory {
     for (auto next = actors_.begin(); next != actors_.end();) {
       const auto at = next++;
       if (at->first.creator != life.name || at->first.incarnation != life.incarnation.low) continue;
-      ended.emplace_back(at->first, std::move(at->second));
+      ended.emplace_back(at->first, std::move(at->second.actor));
       actors_.erase(at);
     }
     return ended;
@@ -105,8 +118,8 @@ class ActorDirectory {
   [[nodiscard]] std::vector<Handle> created_by(const NodeLife& life) const {
     std::vector<Handle> created;
     std::lock_guard lock(mutex_);
-    for (const auto& [id, actor] : actors_) {
-      if (id.creator == life.name && id.incarnation == life.incarnation.low) created.push_back(actor);
+    for (const auto& [id, counted] : actors_) {
+      if (id.creator == life.name && id.incarnation == life.incarnation.low) created.push_back(counted.actor);
     }
     return created;
   }
@@ -114,7 +127,7 @@ class ActorDirectory {
   [[nodiscard]] std::vector<Handle> all() const {
     std::vector<Handle> actors;
     std::lock_guard lock(mutex_);
-    for (const auto& [id, actor] : actors_) actors.push_back(actor);
+    for (const auto& [id, counted] : actors_) actors.push_back(counted.actor);
     return actors;
   }
 
@@ -127,7 +140,7 @@ class ActorDirectory {
   [[nodiscard]] std::vector<Handle> take_all() {
     std::vector<Handle> actors;
     std::lock_guard lock(mutex_);
-    for (auto& [id, actor] : actors_) actors.push_back(std::move(actor));
+    for (auto& [id, counted] : actors_) actors.push_back(std::move(counted.actor));
     actors_.clear();
     return actors;
   }
@@ -149,10 +162,28 @@ class ActorDirectory {
   }
 
  private:
+  struct Counted {
+    Handle actor;
+    PeerQuota::Token token;  // of the peer by whose word it was made
+  };
+
+  template <class Count>
+  Entered enter_with(const Id& id, Count count) {
+    std::lock_guard lock(mutex_);
+    if (const auto at = actors_.find(id); at != actors_.end()) return {.actor = at->second.actor};
+    if (stopped_ || lives_.is_over(id)) return {};
+    const Recall recall = ended_.recall(id);
+    if (recall == Recall::ended) return {};
+    Entered entered{.in_doubt = recall == Recall::in_doubt};
+    PeerQuota::Token token = count(entered);
+    if (!entered.refused) entered.actor = actors_.emplace(id, Counted{make_(id), std::move(token)}).first->second.actor;
+    return entered;
+  }
+
   const Lives& lives_;
   const Make make_;
   mutable std::mutex mutex_;
-  std::unordered_map<Id, Handle> actors_;  // guarded by mutex_, as the next two
+  std::unordered_map<Id, Counted> actors_;  // guarded by mutex_, as the next two
   Ended ended_;
   std::optional<Error> stopped_;
 };

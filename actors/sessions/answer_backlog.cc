@@ -38,6 +38,13 @@ std::vector<AnswerBacklog::Begin> AnswerBacklog::taken(const NodeLife& peer, std
   return ready;
 }
 
+std::map<NodeLife, std::size_t> AnswerBacklog::bytes() const {
+  std::map<NodeLife, std::size_t> by_peer;
+  const std::lock_guard lock(mutex_);
+  for (const auto& [life, peer] : peers_) by_peer.emplace(life, peer.bytes);
+  return by_peer;
+}
+
 std::vector<AnswerBacklog::Begin> AnswerBacklog::gone(const NodeLife& peer) {
   const std::lock_guard lock(mutex_);
   const auto found = peers_.find(peer);

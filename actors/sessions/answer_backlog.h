@@ -29,6 +29,9 @@ class AnswerBacklog {
   /// The peer has taken so much. Returns the calls that may begin now, in order: one for each time there is room.
   [[nodiscard]] std::vector<Begin> taken(const NodeLife& peer, std::size_t bytes);
 
+  /// Of answers that have not been taken, by peer that has any.
+  [[nodiscard]] std::map<NodeLife, std::size_t> bytes() const;
+
   /// Forgets a life that is over. Returns what it had kept: nobody waits for it.
   [[nodiscard]] std::vector<Begin> gone(const NodeLife& peer);
 
@@ -42,7 +45,7 @@ class AnswerBacklog {
   };
 
   const std::size_t bytes_max_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::map<NodeLife, Peer> peers_;  // guarded by mutex_; those with bytes or kept calls
 };
 

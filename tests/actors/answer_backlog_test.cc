@@ -57,6 +57,17 @@ BOOST_AUTO_TEST_CASE(they_begin_one_by_one_as_answers_are_taken_and_all_once_non
   BOOST_TEST(!keep(kSlow, "6"));
 }
 
+BOOST_AUTO_TEST_CASE(bytes_are_listed_by_peer_until_they_are_taken) {
+  backlog.sent(kSlow, 70);
+  backlog.sent(kSlow, 5);
+  backlog.sent(kOther, 1);
+  BOOST_TEST(backlog.bytes().at(kSlow) == 75U);
+  taken(kSlow, 70);
+  taken(kOther, 1);
+  BOOST_TEST(backlog.bytes().at(kSlow) == 5U);
+  BOOST_TEST(!backlog.bytes().contains(kOther));
+}
+
 BOOST_AUTO_TEST_CASE(end_of_a_life_ends_what_waited_for_it) {
   backlog.sent(kSlow, 101);
   BOOST_TEST(keep(kSlow, "1"));

@@ -15,6 +15,7 @@ BOOST_AUTO_TEST_CASE(text_has_one_line_for_each_counter) {
   info.forks = 3;
   info.pending_users = 4;
   info.pending_calls = 5;
+  info.waiting_calls = 50;
   info.served_calls = 6;
   info.contexts = 7;
   info.backward_passes = 8;
@@ -29,6 +30,7 @@ BOOST_AUTO_TEST_CASE(text_has_one_line_for_each_counter) {
                               "forks: 3\n"
                               "pending_users: 4\n"
                               "pending_calls: 5\n"
+                              "waiting_calls: 50\n"
                               "served_calls: 6\n"
                               "contexts: 7\n"
                               "backward_passes: 8\n"
@@ -41,6 +43,16 @@ BOOST_AUTO_TEST_CASE(text_has_one_line_for_each_counter) {
   info.unreachable.emplace("ps1", std::chrono::milliseconds(4200));
   BOOST_TEST(info.text() == without + "unreachable.ps1: 4.2 s\n");
   info.unreachable.clear();
+  info.peers.emplace("ps1", PeerHoldings{1, 2, 3, 4, 5, 6, 7});
+  const std::string peers = "peers.ps1.waiting_calls: 1\n"
+                            "peers.ps1.waiting_bytes: 2\n"
+                            "peers.ps1.queued_calls: 3\n"
+                            "peers.ps1.answer_bytes: 4\n"
+                            "peers.ps1.owners: 5\n"
+                            "peers.ps1.forks: 6\n"
+                            "peers.ps1.contexts: 7\n";
+  BOOST_TEST(info.text() == without + peers);
+  info.peers.clear();
   info.traffic.emplace();
   info.traffic->emplace("trainer", PeerTraffic{1, 2, 3, 4});
   BOOST_TEST(info.text() == without + "traffic.trainer.calls_sent: 1\n"

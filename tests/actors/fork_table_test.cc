@@ -1,6 +1,7 @@
 #include "actors/fork_table.h"
 
 #include <boost/test/unit_test.hpp>
+#include <memory>
 #include <ostream>
 #include <stdexcept>
 
@@ -36,6 +37,33 @@ BOOST_AUTO_TEST_CASE(a_value_ends_when_its_last_fork_is_deleted) {
   BOOST_TEST(!table.ended());
   BOOST_TEST(table.deleted(of_trainer(2), kWorker));
   BOOST_TEST(table.ended());
+}
+
+BOOST_AUTO_TEST_CASE(the_token_of_a_fork_is_kept_as_long_as_the_fork_is_counted_or_awaited) {
+  const auto token = std::make_shared<int>();
+  ForkTable table(kRRef, "ps0");
+  BOOST_TEST(table.is_new(of_trainer(2), kWorker));
+  BOOST_TEST(table.forked(of_trainer(2), kWorker, token) == ForkOutcome::known);
+  BOOST_TEST(!table.is_new(of_trainer(2), kWorker));
+  BOOST_TEST(token.use_count() == 2);
+  BOOST_TEST(table.forked(of_trainer(2), kWorker, token) == ForkOutcome::known);  // again: counted once
+  BOOST_TEST(token.use_count() == 2);
+  BOOST_TEST(table.created(of_trainer(1), kTrainer, token) == ForkOutcome::known);
+  BOOST_TEST(table.hand_out(of_owner(1), kWorker, token));
+  BOOST_TEST(token.use_count() == 4);
+  BOOST_TEST(table.deleted(of_trainer(2), kWorker));
+  BOOST_TEST(!table.is_new(of_trainer(2), kWorker));  // it is dead
+  table.undo(of_owner(1));
+  BOOST_TEST(token.use_count() == 2);
+  BOOST_TEST(table.is_new(of_trainer(3), kWorker));
+  BOOST_TEST(table.deleted(of_trainer(3), kWorker, token));  // awaited
+  BOOST_TEST(!table.is_new(of_trainer(3), kWorker));
+  BOOST_TEST(token.use_count() == 3);
+  BOOST_TEST(table.forked(of_trainer(3), kWorker, token) == ForkOutcome::revoked);
+  BOOST_TEST(token.use_count() == 2);
+  table.drop_node(kTrainer);
+  BOOST_TEST(token.use_count() == 1);
+  BOOST_TEST(!table.is_new(of_trainer(4), kWorker));  // the value is gone
 }
 
 BOOST_AUTO_TEST_CASE(a_new_table_has_not_ended) {

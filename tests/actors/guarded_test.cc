@@ -113,12 +113,13 @@ BOOST_FIXTURE_TEST_CASE(peers_hear_of_a_node_that_fails_and_go_on, Pair) {
 
 BOOST_FIXTURE_TEST_CASE(value_whose_owner_throws_is_lost_with_what_was_thrown_and_its_node_lives, Pair) {
   detail::References& references = a.core().references();
+  const NodeLife here{a.name(), a.core().incarnation()};
   const auto lost = references.own(detail::ValueBox::of(7), "i32", SourceLocation::current());
   const auto other = references.own(detail::ValueBox::of(8), "i32", SourceLocation::current());
-  references.value_of(lost->id(), [](const Result<detail::ValueBox>&) { throw std::runtime_error("boom"); });
+  references.value_of(lost->id(), here, [](const Result<detail::ValueBox>&) { throw std::runtime_error("boom"); });
   const auto told = [&](const RRefId& rref) {
     std::optional<Error> error;
-    references.value_of(rref, [&](const Result<detail::ValueBox>& value) { error = value ? Error{.message = "it is here"} : value.error(); });
+    references.value_of(rref, here, [&](const Result<detail::ValueBox>& value) { error = value ? Error{.message = "it is here"} : value.error(); });
     return error.value_or(Error{.message = "nothing"}).message;
   };
   BOOST_TEST(told(lost->id()) == "boom");

@@ -36,7 +36,8 @@ struct TestNode final : Router::Surroundings {
     std::shared_ptr<CallCredit> credit;
   };
 
-  TestNode(const NodeName& name, std::uint64_t life) : self{name, {life, life}, "memory://" + name}, router(self, *this, lives) {}
+  TestNode(const NodeName& name, std::uint64_t life, const RouterOptions& options = {})
+      : self{name, {life, life}, "memory://" + name}, router(self, *this, lives, options) {}
 
   void transmit(const NodeName& to, LinkLane /*lane*/, Frames packet) override { wire.push_back({to, std::move(packet)}); }
   void deliver(const Peer& from, msg::Envelope envelope, msg::AnyMessage message, std::optional<TimePoint> due,
@@ -50,6 +51,7 @@ struct TestNode final : Router::Surroundings {
     events.push_back("no memory for " + std::to_string(request.value) + " of " + from.name + ": " + why.message);
   }
   void answers_taken(const NodeLife& by, std::size_t bytes) override { answers_taken_by[by.name] += bytes; }
+  void load_changed(const NodeName& peer, const PeerLoad& load) override { loads[peer] = load; }
   void peer_up(const Peer& peer) override { events.push_back("up " + peer.name); }
   void peer_down(const Peer& peer, const Error& why) override {
     events.push_back("down " + peer.name + " " + std::string(name_of(why.code)));
@@ -93,6 +95,7 @@ struct TestNode final : Router::Surroundings {
   std::vector<std::string> events;
   std::vector<RequestId> to_cancel;
   std::map<NodeName, std::size_t> answers_taken_by;
+  std::map<NodeName, PeerLoad> loads;
   std::uint64_t last_request = 0;
   std::size_t pending = 0;
 };
@@ -323,6 +326,45 @@ BOOST_AUTO_TEST_CASE(calls_to_oneself_wait_until_earlier_ones_have_begun, *label
   BOOST_REQUIRE(answers.size() == 1U);
   BOOST_TEST((answers[0].error().execution == Execution::never));
   BOOST_TEST(answers[0].error().message == "no answer within 1 ms: it waited for this node to begin earlier calls of its own");
+}
+
+BOOST_AUTO_TEST_CASE(calls_to_oneself_beyond_what_may_wait_are_refused, *label("fault-F46")) {
+  RouterOptions options;
+  options.session.grants.calls = 2;
+  options.session.waiting_calls_max = 3;
+  TestNode alone("alone", 1, options);
+  Answers answers;
+  for (int i = 0; i < 5; ++i) alone.request(at(0ms), call_to("alone"), into(answers));
+  BOOST_TEST(alone.arrived.size() == 2U);
+  BOOST_TEST(answers.empty());
+  BOOST_TEST(alone.loads.at("alone").waiting_calls == 3U);
+  BOOST_TEST(alone.loads.at("alone").queued() == 2U);
+  alone.request(at(0ms), call_to("alone"), into(answers));
+  BOOST_REQUIRE(answers.size() == 1U);
+  BOOST_TEST((answers[0].error().code == ErrorCode::resource_exhausted));
+  BOOST_TEST((answers[0].error().execution == Execution::never));
+  BOOST_TEST(answers[0].error().message == "3 calls of this node to itself wait for earlier ones to begin, at most 3 (peer.waiting_calls_max)");
+  BOOST_TEST(alone.pending == 5U);
+  alone.arrived.front().credit->begin();
+  alone.router.grant(at(1ms), alone.life());
+  BOOST_TEST(alone.loads.at("alone").waiting_calls == 2U);
+  BOOST_TEST(alone.loads.at("alone").queued() == 2U);
+}
+
+BOOST_AUTO_TEST_CASE(load_of_a_peer_is_told_when_it_changes, *label("fault-F06")) {
+  Answers answers;
+  const std::size_t granted = SessionOptions{}.first_grants.calls;
+  for (std::size_t i = 0; i < granted + 3; ++i) a.request(at(0ms), call_to("b"), into(answers));
+  BOOST_TEST(a.loads.at("b").waiting_calls == 3U);
+  BOOST_TEST(a.loads.at("b").waiting_bytes > 0U);
+  move(a, b, at(1ms));
+  BOOST_TEST(b.loads.at("a").queued() == granted);
+  b.arrived.front().credit->begin();
+  BOOST_TEST(b.loads.at("a").queued() == granted - 1);
+  exchange(at(1s));  // b has granted more meanwhile
+  BOOST_TEST(a.loads.at("b").waiting_calls == 0U);
+  BOOST_TEST(a.loads.at("b").waiting_bytes == 0U);
+  BOOST_TEST(b.loads.at("a").queued() == granted + 2);
 }
 
 BOOST_AUTO_TEST_CASE(what_is_due_is_found_without_looking_at_every_peer) {

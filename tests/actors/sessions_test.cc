@@ -257,7 +257,8 @@ BOOST_AUTO_TEST_CASE(call_beyond_what_may_wait_is_refused_at_once, *label("fault
   auto refused = talk.alice.send(talk.now, parcel("5", 10), call(5));
   BOOST_REQUIRE(!refused.ok());
   BOOST_TEST((refused.error().code == ErrorCode::resource_exhausted));
-  BOOST_TEST(refused.error().message == "3 calls of 33 bytes wait for the peer, at most 3 of 1000; one more has 11 bytes");
+  BOOST_TEST(refused.error().message == "3 calls of 33 bytes wait for the peer, at most 3 of 1000 (peer.waiting_calls_max, peer.waiting_bytes_max); "
+                                         "one more has 11 bytes");
   BOOST_TEST(talk.alice.send(talk.now, parcel("a word", 5000)).ok());
   talk.exchange();
   talk.begin("1");

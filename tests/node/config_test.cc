@@ -73,6 +73,7 @@ BOOST_AUTO_TEST_CASE(a_role_with_a_command_is_enough) {
   BOOST_TEST(config.node.math_threads == 0);
   BOOST_TEST(config.node.log_level == "info");
   BOOST_TEST(config.node.pool_threads_max == 2048);
+  BOOST_CHECK(config.node.peer == PeerLimits{});
   BOOST_TEST_REQUIRE(config.roles.size() == 1u);
   BOOST_TEST(config.roles[0].name == "ps");
   BOOST_TEST(config.roles[0].count == 1);
@@ -99,6 +100,16 @@ log_level = "debug"
 [pool]
 threads = 4
 threads_max = 5
+[peer]
+waiting_calls_max = 1
+waiting_bytes_max = "2MiB"
+calls_max = 65
+nested_calls_max = 17
+bulk_bytes_max = "3GiB"
+answer_bytes_max = "4096KiB"
+owners_max = 5
+forks_max = 6
+contexts_max = 7
 [[role]]
 name = "trainer"
 count = 2
@@ -122,6 +133,16 @@ on_exit = "keep_going"
   BOOST_TEST(config.node.log_level == "debug");
   BOOST_TEST(config.node.pool_threads == 4);
   BOOST_TEST(config.node.pool_threads_max == 5);
+  const PeerLimits peer{.waiting_calls_max = 1,
+                        .waiting_bytes_max = 2 << 20,
+                        .calls_max = 65,
+                        .nested_calls_max = 17,
+                        .bulk_bytes_max = std::size_t{3} << 30,
+                        .answer_bytes_max = 4 << 20,
+                        .owners_max = 5,
+                        .forks_max = 6,
+                        .contexts_max = 7};
+  BOOST_CHECK(config.node.peer == peer);
   const RoleConfig& role = config.roles.at(0);
   BOOST_TEST(role.command == (std::vector<std::string>{"./trainer", "--epochs", "3"}),
              boost::test_tools::per_element());
@@ -182,6 +203,15 @@ node.log_level = "warn"           # environment TROUPE__NODE__LOG_LEVEL
 node.leaks = "warn"               # built-in default
 pool.threads = 0                  # built-in default
 pool.threads_max = 2048           # built-in default
+peer.waiting_calls_max = 200000   # built-in default
+peer.waiting_bytes_max = "1GiB"   # built-in default
+peer.calls_max = 1024             # built-in default
+peer.nested_calls_max = 256       # built-in default
+peer.bulk_bytes_max = "64MiB"     # built-in default
+peer.answer_bytes_max = "256MiB"  # built-in default
+peer.owners_max = 1000000         # built-in default
+peer.forks_max = 1000000          # built-in default
+peer.contexts_max = 100000        # built-in default
 role.ps.name = "ps"               # FILE:4
 role.ps.count = 2                 # command line
 role.ps.command = ["./ps"]        # FILE:5
@@ -231,6 +261,11 @@ BOOST_AUTO_TEST_CASE(wrong_types_and_ranges_are_refused) {
   check_lines(errors("[cluster]\nheartbeat = \"1ms\"\nsuspicion = \"2m\"\n" + role),
               {R"(cluster.toml:2: cluster.heartbeat: "1ms" is not in "10ms".."10s")",
                R"(cluster.toml:3: cluster.suspicion: "2m" is not in "10ms".."1m")"});
+  check_lines(errors("[peer]\nbulk_bytes_max = \"1MiB\"\nwaiting_bytes_max = \"2TiB\"\nanswer_bytes_max = 4096\ncalls_max = 63\n" + role),
+              {R"(cluster.toml:2: peer.bulk_bytes_max: "1MiB" is not in "2MiB".."1024GiB")",
+               R"(cluster.toml:3: peer.waiting_bytes_max: expected a size such as "512KiB", "64MiB" or "1GiB", found string "2TiB")",
+               R"(cluster.toml:4: peer.answer_bytes_max: expected a size such as "512KiB", "64MiB" or "1GiB", found integer 4096)",
+               R"(cluster.toml:5: peer.calls_max: 63 is not in 64..1000000000)"});
   check_lines(errors("[cluster]\ndebug = \"yes\"\n" + role),
               {R"(cluster.toml:2: cluster.debug: expected true or false, found string "yes")"});
   check_lines(errors("cluster = 3\n" + role),

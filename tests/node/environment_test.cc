@@ -168,6 +168,15 @@ BOOST_AUTO_TEST_CASE(settings_survive_the_way_through_variables) {
   settings.log_level = "error";
   settings.pool_threads = 6;
   settings.pool_threads_max = 7;
+  settings.peer = {.waiting_calls_max = 11,
+                   .waiting_bytes_max = (3 << 20) + 1,
+                   .calls_max = 65,
+                   .nested_calls_max = 17,
+                   .bulk_bytes_max = 4 << 20,
+                   .answer_bytes_max = 5 << 20,
+                   .owners_max = 12,
+                   .forks_max = 13,
+                   .contexts_max = 14};
   const NodeSettings read = read_environment(as_variables(settings)).settings;
   BOOST_TEST(read.join_timeout.count() == 1500);
   BOOST_TEST(read.shutdown_timeout.count() == 3000);
@@ -183,6 +192,7 @@ BOOST_AUTO_TEST_CASE(settings_survive_the_way_through_variables) {
   BOOST_TEST(read.log_level == "error");
   BOOST_TEST(read.pool_threads == 6);
   BOOST_TEST(read.pool_threads_max == 7);
+  BOOST_CHECK(read.peer == settings.peer);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

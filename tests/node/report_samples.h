@@ -22,6 +22,7 @@ inline NodeReport sample_node_report() {
   report.counts.forks = 4;
   report.counts.pending_users = 5;
   report.counts.pending_calls = 6;
+  report.counts.waiting_calls = 60;
   report.counts.served_calls = 7;
   report.counts.contexts = 8;
   report.counts.backward_passes = 9;
@@ -31,6 +32,7 @@ inline NodeReport sample_node_report() {
   report.counts.threads_waiting = 13;
   report.counts.threads_idle = 14;
   report.counts.unreachable.emplace("trainer", 4200ms);
+  report.counts.peers.emplace("trainer", PeerHoldings{60, 61'000, 62, 63'000, 64, 65, 66});
   report.counts.traffic.emplace();
   report.counts.traffic->emplace("trainer", PeerTraffic{1, 2, 3000, 4'000'000});
   return report;

@@ -98,9 +98,12 @@ BOOST_AUTO_TEST_CASE(text_has_a_row_for_each_node_and_one_for_each_peer) {
   const auto views = views_of({launcher(testing::sample_launch_report()), node("ps0", report)});
   BOOST_TEST(text_of(views.at(0), PeersShown::busiest) ==
              "digits (4f2a), /home/me/cluster.toml, started 1 min 15 s ago\n"
-             "NODE     RANK  PID  STATE        UP  OWNERS  HANDLES  FORKS  CALLS  SERVED  CONTEXTS   THREADS    SENT  RECEIVED\n"
-             "ps0         0    7  serving  12.3 s       2        3      4      6       7         8  12/13/14  3.0 kB    4.0 MB\n"
+             "NODE     RANK  PID  STATE        UP  OWNERS  HANDLES  FORKS  CALLS  WAITING  SERVED  CONTEXTS   THREADS    SENT  RECEIVED\n"
+             "ps0         0    7  serving  12.3 s       2        3      4      6       60       7         8  12/13/14  3.0 kB    4.0 MB\n"
              "trainer     1  102  ended: killed by signal 9 (SIGKILL)\n"
+             "\n"
+             "NODE  PEER     WAITING    BYTES  QUEUED  ANSWERS  OWNERS  FORKS  CONTEXTS\n"
+             "ps0   trainer       60  61.0 kB      62  63.0 kB      64     65        66\n"
              "\n"
              "NODE  PEER     CALLS SENT  RECEIVED  BYTES SENT  RECEIVED\n"
              "ps0   trainer           1         2      3.0 kB    4.0 MB\n");
@@ -123,6 +126,14 @@ BOOST_AUTO_TEST_CASE(only_the_busiest_peers_are_shown_unless_all_are_wanted) {
   BOOST_TEST(busiest.find("      p3 ") != std::string::npos);  // the eighth
   BOOST_TEST(busiest.find("      p2 ") == std::string::npos);
   BOOST_TEST(busiest.find("and 3 more: --peers shows all") != std::string::npos);
+  report.counts.traffic->clear();
+  report.counts.peers.clear();
+  for (std::size_t i = 1; i <= 10; ++i) report.counts.peers.emplace("p" + std::to_string(i), PeerHoldings{.owners = i});
+  const std::string richest = text_of(views_of({node("ps0", report)}).at(0), PeersShown::busiest);
+  BOOST_TEST(richest.find("ps0   p10") != std::string::npos);
+  BOOST_TEST(richest.find("      p3 ") != std::string::npos);  // the eighth
+  BOOST_TEST(richest.find("      p2 ") == std::string::npos);
+  BOOST_TEST(richest.find("and 2 more: --peers shows all") != std::string::npos);
   const std::string all = text_of(views.at(0), PeersShown::all);
   BOOST_TEST(all.find("      trainer ") != std::string::npos);
   BOOST_TEST(all.find("more") == std::string::npos);

@@ -33,7 +33,7 @@ struct Cluster : TemporaryDirectory {
   }
 
   Cluster() {
-    std::ofstream(path() / "cluster.toml") << "[cluster]\nname = \"held\"\n" << role("callee", 1) << role("caller", 2);
+    std::ofstream(path() / "cluster.toml") << "[cluster]\nname = \"held\"\n[peer]\nowners_max = 1\n" << role("callee", 1) << role("caller", 2);
     up.emplace(path(), std::vector<std::string>{"up", "cluster.toml"}, 60s);
     up->wait_for("[callee] holding");
     up->wait_for("[callee] holding");
@@ -94,6 +94,16 @@ BOOST_AUTO_TEST_CASE(status_shows_every_node_and_what_it_counts) {
   BOOST_TEST(caller.at("report").at("rank") == 2);
   BOOST_TEST(caller.at("report").at("counts").at("pending_calls") == 1);
   BOOST_TEST(caller.at("report").at("counts").at("traffic").at("callee").at("bytes_sent") > 0);
+}
+
+BOOST_AUTO_TEST_CASE(status_shows_what_each_peer_has_on_a_node_and_the_files_bounds_hold) {
+  up->wait_for("[caller/0] caller0 has 1 values on callee, at most 1 (peer.owners_max)");
+  up->wait_for("[caller/1] caller1 has 1 values on callee, at most 1 (peer.owners_max)");
+  const TroupeRun::Result result = troupe({"status", "cluster.toml"});
+  BOOST_TEST(row(result, "callee caller0") == "callee caller0 0 0 B 0 0 B 1 1 0");  // an owner and a fork
+  BOOST_TEST(row(result, "caller1 0 0 B") == "caller1 0 0 B 0 0 B 1 1 0");
+  const json peers = status().at("nodes").at(0).at("report").at("counts").at("peers");
+  BOOST_TEST(peers.at("caller1").at("owners") == 1);
 }
 
 BOOST_AUTO_TEST_CASE(stack_shows_the_call_at_both_of_its_ends) {

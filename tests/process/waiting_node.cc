@@ -1,8 +1,10 @@
-// A node of status_test: one that calls and waits, one that is called and does not answer. Both until they are ended.
+// A node of status_test: one that has a value at the other, calls and waits; one that is called and does not answer. Both
+// until they are ended.
 #include <condition_variable>
 #include <iostream>
 #include <mutex>
 
+#include "actors/rref.h"
 #include "node/node.h"
 
 namespace {
@@ -17,10 +19,19 @@ void hold(Scope& scope) {
   never.wait(lock, scope.stop_token(), [] { return false; });
 }
 
+int seven() { return 7; }
+
 }  // namespace
 
 int main() {
-  Node node = Node::join(NodeOptions::from_environment(), {{"hold", &hold}});
+  Node node = Node::join(NodeOptions::from_environment(), {{"hold", &hold}, {"seven", &seven}});
   if (node.info().rank == 0) node.serve();
+  const RRef<int> value = node.remote("callee", &seven);
+  value.created(node).get();
+  try {
+    node.remote("callee", &seven).created(node).get();
+  } catch (const RemoteError& error) {
+    std::cout << error.error().message << std::endl;
+  }
   node.with({.deadline = Deadline::while_peer_lives()}).rpc_sync("callee", &hold);
 }

@@ -50,6 +50,27 @@ BOOST_AUTO_TEST_CASE(an_actor_is_made_once_and_found_until_it_ends) {
   BOOST_TEST(actors.size() == 0U);
 }
 
+BOOST_AUTO_TEST_CASE(what_a_peers_word_makes_counts_for_it_until_it_ends) {
+  PeerQuota quota("ps0", "values", "peer.owners_max", 1);
+  const auto first = actors.enter(kFirst, of(kTrainer), quota);
+  BOOST_REQUIRE(first.actor != nullptr);
+  BOOST_TEST(actors.enter(kFirst, of(kTrainer), quota).actor == first.actor);  // it is here: nothing more
+  BOOST_TEST(quota.counts().at("trainer") == 1U);
+  const auto refused = actors.enter(kOfOther, of(kTrainer), quota);
+  BOOST_TEST(refused.actor == nullptr);
+  BOOST_REQUIRE(refused.refused.has_value());
+  BOOST_TEST((refused.refused->code == ErrorCode::resource_exhausted));
+  BOOST_TEST(made == 1);
+  BOOST_TEST(!actors.has_ended(kOfOther));
+  BOOST_TEST(actors.enter(kOfOther, of(kTrainer), quota, Refusal::never).actor != nullptr);
+  BOOST_TEST(quota.counts().at("trainer") == 2U);
+  actors.end(kFirst);
+  BOOST_TEST(!actors.enter(kFirst, of(kTrainer), quota).refused);  // ended, not refused
+  BOOST_TEST(quota.counts().at("trainer") == 1U);
+  BOOST_TEST(actors.end_created_by({"worker", {2, 20}}).size() == 1U);
+  BOOST_TEST(quota.counts().empty());
+}
+
 BOOST_AUTO_TEST_CASE(no_word_makes_an_actor_that_has_ended) {
   BOOST_TEST(actors.enter(kFirst).actor != nullptr);
   BOOST_TEST(!actors.has_ended(kFirst));

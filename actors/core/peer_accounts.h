@@ -1,0 +1,29 @@
+// What each peer has on a node: counted, bounded, and shown by debug info.
+#pragma once
+
+#include <map>
+#include <utility>
+
+#include "actors/core/peer_quota.h"
+#include "actors/debug_info.h"
+#include "actors/peer_limits.h"
+#include "actors/sessions/answer_backlog.h"
+#include "actors/sessions/peer_loads.h"
+
+namespace troupe::detail {
+
+/// Thread rule: any thread may use any member.
+struct PeerAccounts {
+  PeerAccounts(const NodeName& self, const PeerLimits& limits);
+
+  /// By peer of which, or for which, anything waits or stays here; calls of this node to itself stand under its own name.
+  [[nodiscard]] std::map<NodeName, PeerHoldings> list() const;
+
+  PeerLoads loads;
+  AnswerBacklog answers;
+  PeerQuota owners;
+  PeerQuota forks;
+  PeerQuota contexts;
+};
+
+}  // namespace troupe::detail

@@ -1,0 +1,51 @@
+#include "actors/core/peer_accounts.h"
+
+#include <boost/test/unit_test.hpp>
+
+#include <memory>
+
+namespace troupe::detail {
+namespace {
+
+const NodeLife kTrainer{"trainer", {1, 10}};
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(peer_accounts)
+
+BOOST_AUTO_TEST_CASE(everything_of_a_peer_stands_in_one_line_and_peers_without_anything_in_none) {
+  PeerAccounts accounts("ps0", {});
+  const auto begun = std::make_shared<CreditAccount>([] {});
+  accounts.loads.changed("trainer", {.waiting_calls = 1, .waiting_bytes = 2, .received = 5, .begun = begun});
+  accounts.loads.changed("idle", {.received = 5, .begun = begun});
+  begun->give_back(Charge::call, 0);
+  begun->give_back(Charge::nested, 0);
+  accounts.answers.sent(kTrainer, 40);
+  const auto value = accounts.owners.take(kTrainer);
+  const auto handles = std::pair(accounts.forks.take(kTrainer), accounts.forks.take(kTrainer));
+  const auto context = accounts.contexts.take({"worker", {1, 20}});
+  auto peers = accounts.list();
+  BOOST_TEST((peers.at("trainer") == PeerHoldings{1, 2, 3, 40, 1, 2, 0}));  // 5 calls came, 2 have begun
+  BOOST_TEST((peers.at("worker") == PeerHoldings{.contexts = 1}));
+  for (int i = 0; i < 3; ++i) begun->give_back(Charge::call, 0);
+  peers = accounts.list();
+  BOOST_TEST(!peers.contains("idle"));
+  BOOST_TEST(peers.at("trainer").queued_calls == 0U);
+  accounts.loads.ended("trainer");
+  BOOST_TEST(accounts.list().at("trainer").waiting_calls == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(bounds_are_those_that_were_given_and_errors_name_their_keys) {
+  PeerAccounts accounts("ps0", {.answer_bytes_max = 10, .owners_max = 0, .forks_max = 0, .contexts_max = 0});
+  BOOST_TEST(accounts.owners.take(kTrainer).error().message == "trainer has 0 values on ps0, at most 0 (peer.owners_max)");
+  BOOST_TEST(accounts.forks.take(kTrainer).error().message == "trainer has 0 handles of values on ps0, at most 0 (peer.forks_max)");
+  BOOST_TEST(accounts.contexts.take(kTrainer).error().message ==
+             "trainer has 0 autograd contexts on ps0, at most 0 (peer.contexts_max)");
+  accounts.answers.sent(kTrainer, 11);
+  AnswerBacklog::Begin begin = [] {};
+  BOOST_TEST(accounts.answers.keep(kTrainer, begin));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace troupe::detail
