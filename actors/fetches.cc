@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "actors/contexts.h"
+#include "actors/core/peer_accounts.h"
 #include "actors/references.h"
 #include "actors/serve.h"
 #include "autograd/call_path.h"
@@ -132,7 +133,25 @@ void serve_fetch(NodeCore& node, const Delivery& delivery, msg::RRefFetch fetch)
   scope->stop = serving->stop_token();
   ServedCall call{node.shared_from_this(), operation,       nullptr,           nullptr, std::move(scope),
                   delivery.from,           delivery.answer, std::move(serving), delivery.credit};
-  std::make_shared<Fetching>(std::move(call), holder, std::move(fetch))->begin();
+  const std::vector<RRefId> rrefs = fetch.rrefs;
+  const auto fetching = std::make_shared<Fetching>(std::move(call), holder, std::move(fetch));
+  begin_as_answers_are_taken(node, holder, rrefs, [fetching] { fetching->begin(); });
+}
+
+void begin_as_answers_are_taken(NodeCore& node, const NodeLife& peer, const std::vector<RRefId>& rrefs, std::function<void()> begin) {
+  struct Held {
+    std::mutex mutex;
+    std::vector<std::shared_ptr<ValueUse>> uses;  // guarded by mutex
+  };
+  const auto held = std::make_shared<Held>();
+  AnswerBacklog::Begin kept = [held, begin = std::move(begin)] { begin(); };
+  if (!node.accounts().answers.keep(peer, kept)) return kept();
+  for (const RRefId& rref : rrefs) {
+    node.references().use(rref, {UseKind::looks, "for answers to be taken by " + peer.name, peer}, [held](const auto&, auto use) {
+      const std::lock_guard lock(held->mutex);
+      held->uses.push_back(std::move(use));
+    });
+  }
 }
 
 }  // namespace troupe::detail

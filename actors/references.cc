@@ -453,7 +453,7 @@ void References::State::call(Delivery& delivery, msg::ValueCall& call) {
   const std::string label = served->operation + " for " + served->caller;
   UsePurpose purpose{kind, label, caller};
   if (keep_as) purpose.asked_by.reset();  // a value stays, whoever asked for it
-  node.references().use(rref, std::move(purpose), [served, finish, label](Result<ValueBox> value, std::shared_ptr<ValueUse> use) {
+  const auto run_in_turn = [served, finish, label](Result<ValueBox> value, std::shared_ptr<ValueUse> use) {
     if (!value) return finish(*served, value.error());
     const ValueBox box = value.value();
     const auto run = [served, finish, box, use] {
@@ -469,7 +469,9 @@ void References::State::call(Delivery& delivery, msg::ValueCall& call) {
     };
     served->node->run(label, run,
                       [served, finish](const Error& refused) { finish(*served, refused); }, served->scope->priority);
-  });
+  };
+  if (keep_as) return node.references().use(rref, std::move(purpose), run_in_turn);  // it has been answered
+  begin_as_answers_are_taken(node, caller, {rref}, [served, rref, purpose, run_in_turn] { served->node->references().use(rref, purpose, run_in_turn); });
 }
 
 void References::State::copy_is_out_of_date(const msg::RRefChanged& message) {

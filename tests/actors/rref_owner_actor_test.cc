@@ -1,9 +1,12 @@
 #include <boost/test/unit_test.hpp>
 
+#include <chrono>
 #include <memory>
 #include <optional>
+#include <thread>
 #include <utility>
 
+#include "actors/core/peer_accounts.h"
 #include "actors/references.h"
 #include "actors/rref_handle.h"
 #include "actors/rref_owner_actor.h"
@@ -11,6 +14,13 @@
 
 namespace troupe {
 namespace {
+
+template <class Condition>
+bool soon(Condition holds) {
+  const auto due = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  while (!holds() && std::chrono::steady_clock::now() < due) std::this_thread::yield();
+  return holds();
+}
 
 struct Owner {
   Owner() : cluster({"ps0"}, FunctionRegistry{}) {}
@@ -83,6 +93,31 @@ detail::UseHandler telling(const std::shared_ptr<Told>& told) {
 }
 
 NodeLife life_of_user(std::uint64_t number) { return {"user", {number, 0}}; }
+
+BOOST_FIXTURE_TEST_CASE(fetches_of_a_peer_that_takes_no_answers_wait_without_a_turn_and_keep_the_value, Owner) {
+  const NodeLife user = life_of_user(1);
+  came(user);
+  auto handle = references().own(detail::ValueBox::of(7), "i32", SourceLocation::current());
+  const RRefId rref = handle->id();
+  detail::AnswerBacklog& answers = core().accounts().answers;
+  const std::size_t too_much = PeerLimits{}.answer_bytes_max + 1;
+  answers.sent(user, too_much);
+  const auto begun = std::make_shared<CreditAccount>([] {});
+  detail::Delivery delivery{user.name, user.incarnation, {}, msg::RRefFetch{{rref}, msg::Wanted::value, {}}, {}, {}};
+  delivery.credit = std::make_shared<CallCredit>(begun, Charge::call, 0);
+  references().handle(std::move(delivery));
+  BOOST_TEST(core().counts().served_calls == 1U);
+  const auto other = std::make_shared<Told>();
+  references().use(rref, detail::UseKind::reads, telling(other));
+  BOOST_TEST(other->use != nullptr);  // the turn is free
+  other->use.reset();
+  handle.reset();
+  BOOST_TEST(references().owned_values() == 1U);
+  BOOST_TEST(begun->calls(Charge::call) == 0U);
+  for (const auto& begin : answers.taken(user, too_much)) begin();
+  BOOST_TEST(soon([&] { return begun->calls(Charge::call) == 1; }));
+  BOOST_TEST(soon([&] { return references().owned_values() == 0 && core().counts().served_calls == 0; }));
+}
 
 BOOST_FIXTURE_TEST_CASE(uses_that_wait_for_the_value_end_with_the_life_that_asked_for_them, Owner) {
   const auto rref = cluster.node("ps0").core().next_id<RRefId>();
