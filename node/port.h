@@ -63,7 +63,7 @@ class Port {
   struct Fault {
     unsigned fail_count = 0;
     bool drop = false;  ///< not sent; ends by its deadline, with its peer or with the port
-    Time delay = Time(0);
+    Time delay = Time(0);  ///< a year or more: never sent
   };
   struct Counts {
     std::size_t open = 0;       ///< calls that have not ended

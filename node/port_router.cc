@@ -15,6 +15,9 @@ constexpr std::string_view kStopped = "the port has stopped";
 /// The link answers a connection attempt within its patience; this is for a link that reached another port instead.
 constexpr int kPatienceFactor = 2;
 
+/// A delay that nobody sees the end of: the sum of `now` and more could overflow.
+constexpr Duration kForEver = std::chrono::hours(24 * 365);
+
 /// "tcp" of "tcp://127.0.0.1:40211".
 std::string_view kind_of(std::string_view address) { return address.substr(0, address.find("://")); }
 
@@ -172,7 +175,7 @@ bool Router::fail_on_purpose(TimePoint now, Call& call) {
   }
   if (!fault.drop && fault.delay <= Duration{0}) return false;
   const RequestId kept = keep(std::move(call), {});
-  if (!fault.drop) delayed_.emplace(now + fault.delay, kept);
+  if (!fault.drop && fault.delay < kForEver) delayed_.emplace(now + fault.delay, kept);
   return true;
 }
 

@@ -125,6 +125,18 @@ BOOST_AUTO_TEST_CASE(call_delayed_past_its_deadline_is_not_sent_however_late_the
              per_element);
 }
 
+BOOST_AUTO_TEST_CASE(call_delayed_for_ever_ends_at_its_deadline) {
+  World world;
+  world.router.link_up(world.now, kPeer);
+  world.router.set_fault(1, {.delay = Port::Time::max()});
+  world.call("b", 1s);
+  world.router.tick(world.now);
+  BOOST_TEST(world.take().empty());
+  world.now += 1s;
+  world.router.tick(world.now);
+  BOOST_TEST(world.take() == Lines{"timeout: no answer within 1000 ms"}, per_element);
+}
+
 BOOST_AUTO_TEST_CASE(call_that_waits_behind_others_past_its_deadline_is_not_sent) {
   World world;
   world.router.link_up(world.now, kPeer);

@@ -1,7 +1,10 @@
 // What a bridge relies on: making and connecting ports, calls and their ends.
 #include "node/port.h"
 
+#include <arpa/inet.h>
 #include <boost/test/unit_test.hpp>
+#include <netinet/in.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -16,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include "node/file_descriptor.h"
 #include "tensor/math_threads.h"
 #include "tests/node/two_ports.h"
 
@@ -128,6 +132,28 @@ BOOST_AUTO_TEST_CASE(times_out_of_their_range_and_addresses_that_are_none_are_re
   BOOST_TEST(text([](auto& with) { with.advertise = "127.0.0.1"; }) == "[port] advertise: \"127.0.0.1\" is not tcp://HOST:PORT");
   BOOST_TEST(text([](auto& with) { with.advertise = "tcp://0.0.0.0:0"; }) ==
              "[port] advertise: nobody can be called at \"tcp://0.0.0.0:0\"");
+}
+
+BOOST_AUTO_TEST_CASE(connection_without_an_answer_is_made_anew_after_the_handshake_timeout) {
+  const detail::FileDescriptor listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof address;
+  BOOST_REQUIRE(::bind(listener.get(), reinterpret_cast<const sockaddr*>(&address), size) == 0 && ::listen(listener.get(), 100) == 0);
+  BOOST_REQUIRE(::getsockname(listener.get(), reinterpret_cast<sockaddr*>(&address), &size) == 0);
+  Port::Options with = options("a", {});
+  with.connect_patience = 500ms;
+  with.handshake_timeout = 50ms;
+  Port a(with);
+  a.connect("b", "tcp://127.0.0.1:" + std::to_string(ntohs(address.sin_port)));
+  BOOST_TEST(call(a, "b", "x").starts_with("peer_lost: b cannot be reached"));
+  int connections = 0;
+  for (;; ++connections) {
+    const detail::FileDescriptor accepted(::accept(listener.get(), nullptr, nullptr));
+    if (!accepted.is_open()) break;
+  }
+  BOOST_TEST(connections > 1);
 }
 
 BOOST_AUTO_TEST_CASE(foreign_code_has_as_many_openmp_threads_as_on_any_thread) {
