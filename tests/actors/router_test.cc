@@ -15,127 +15,13 @@
 
 #include <fmt/format.h>
 
-#include "actors/sessions/packed_message.h"
-#include "tests/actors/no_surroundings.h"
+#include "tests/actors/router_pair.h"
 
 namespace troupe::detail {
 namespace {
 
 using namespace std::chrono_literals;
 using boost::unit_test::label;
-
-TimePoint at(Duration since_start) { return TimePoint{1h} + since_start; }
-
-/// One node that is only a router; what it sends waits in `wire` until the test moves it.
-struct TestNode final : Router::Surroundings {
-  struct Arrived {
-    NodeName from;
-    msg::Envelope envelope;
-    msg::AnyMessage message;
-    std::optional<TimePoint> due;
-    std::shared_ptr<CallCredit> credit;
-  };
-
-  TestNode(const NodeName& name, std::uint64_t life, const RouterOptions& options = {})
-      : self{name, {life, life}, "memory://" + name}, router(self, *this, lives, options) {}
-
-  void transmit(const NodeName& to, LinkLane /*lane*/, Frames packet) override { wire.push_back({to, std::move(packet)}); }
-  void deliver(const Peer& from, msg::Envelope envelope, msg::AnyMessage message, std::optional<TimePoint> due,
-               std::shared_ptr<CallCredit> credit) override {
-    arrived.push_back({from.name, std::move(envelope), std::move(message), due, std::move(credit)});
-  }
-  void came_late(const NodeLife& from, msg::AnyMessage answer) override {
-    events.push_back("late " + std::string(msg::word_of(answer).name) + " from " + from.name);
-  }
-  void no_memory_for(const NodeLife& from, RequestId request, Error why) override {
-    events.push_back("no memory for " + std::to_string(request.value) + " of " + from.name + ": " + why.message);
-  }
-  void answers_taken(const NodeLife& by, std::size_t bytes) override { answers_taken_by[by.name] += bytes; }
-  void load_changed(const NodeName& peer, const PeerLoad& load) override { loads[peer] = load; }
-  void peer_up(const Peer& peer) override { events.push_back("up " + peer.name); }
-  void peer_down(const Peer& peer, const Error& why) override {
-    events.push_back("down " + peer.name + " " + std::string(name_of(why.code)));
-  }
-  void give_up(const NodeName& peer, const Farewell& farewell) override {
-    events.push_back("give up " + peer + ": " + std::string(name_of(farewell.code)) + " " + farewell.message);
-  }
-  void pending_changed(std::size_t requests) override { pending = requests; }
-  void warn(std::string text) override { events.push_back("warn " + text); }
-  void cancel_soon(RequestId request) override { to_cancel.push_back(request); }
-  std::function<void()> grant_soon(const NodeLife& peer) override {
-    return [this, peer] { to_grant.push_back(peer); };
-  }
-
-  // What a node does before its router has its turn.
-  void request(TimePoint now, Request request, AnswerHandler done) {
-    PackedRequest packed{{}, RequestId{++last_request}, posting_of(request.message, request.actor, request.nested), {}};
-    if (request.to != self.name) {
-      packed.parcel = pack_message({self.name, request.to + "/" + request.actor, packed.id, {}}, request.message, {}).value();
-    }
-    packed.request = std::move(request);
-    router.request(now, std::move(packed), std::move(done));
-  }
-  void answer(TimePoint now, const NodeLife& to, RequestId request, msg::AnyMessage message) {
-    if (to.name == self.name) return router.answer_self(now, request, std::move(message));
-    router.answer(now, to, pack_message({self.name, to.name + "/router", {}, request}, message, {}).value());
-  }
-  void notify(TimePoint now, const NodeName& to, std::optional<Incarnation> life, const std::string& actor, msg::AnyMessage message) {
-    if (to == self.name) return router.notify_self(actor, std::move(message));
-    router.notify(now, to, life, pack_message({self.name, to + "/" + actor, {}, {}}, message, {}).value());
-  }
-
-  [[nodiscard]] NodeLife life() const { return {self.name, self.incarnation}; }
-
-  Peer self;
-  Lives lives;
-  std::vector<NodeLife> to_grant;  // told by credits in `arrived`
-  Router router;
-  std::deque<std::pair<NodeName, Frames>> wire;
-  std::vector<Arrived> arrived;
-  std::vector<std::string> events;
-  std::vector<RequestId> to_cancel;
-  std::map<NodeName, std::size_t> answers_taken_by;
-  std::map<NodeName, PeerLoad> loads;
-  std::uint64_t last_request = 0;
-  std::size_t pending = 0;
-};
-
-/// What a requester was told, each time it was told.
-using Answers = std::vector<Result<msg::AnyMessage>>;
-
-AnswerHandler into(Answers& answers) {
-  return [&answers](Result<msg::AnyMessage> answer) { answers.push_back(std::move(answer)); };
-}
-
-Request call_to(const NodeName& to, std::optional<TimePoint> due = at(10s)) {
-  msg::Call call;
-  call.function_name = "project";
-  return {to, "worker", "rpc project", due, std::move(call)};
-}
-
-/// Two routers that are up with each other.
-struct Pair {
-  Pair() {
-    a.router.link_up(at(0ms), b.self);
-    b.router.link_up(at(0ms), a.self);
-  }
-
-  /// Moves all that waits from one to the other, both ways, until nothing does.
-  void exchange(TimePoint now) {
-    while (!a.wire.empty() || !b.wire.empty()) {
-      move(a, b, now);
-      move(b, a, now);
-    }
-  }
-  static void move(TestNode& from, TestNode& to, TimePoint now) {
-    for (auto frames = std::move(from.wire); !frames.empty(); frames.pop_front()) {
-      to.router.frames(now, from.self.name, from.self.incarnation, frames.front().second);
-    }
-  }
-
-  TestNode a{"a", 1};
-  TestNode b{"b", 2};
-};
 
 BOOST_FIXTURE_TEST_SUITE(router, Pair)
 
