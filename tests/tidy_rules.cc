@@ -100,9 +100,9 @@ constexpr std::array<std::string_view, 10> kTestsOfSeveralFiles{
 };
 
 /// Folders of tests that mirror nothing.
-constexpr std::array<std::string_view, 8> kTestsOfTheWhole{"tests/conformance/", "tests/scenarios/", "tests/process/",
+constexpr std::array<std::string_view, 9> kTestsOfTheWhole{"tests/conformance/", "tests/scenarios/", "tests/process/",
                                                            "tests/chaos/",       "tests/fuzz/",      "tests/bench/",
-                                                           "tests/install/",     "tests/reference/"};
+                                                           "tests/install/",     "tests/reference/", "tests/mutants/"};
 
 constexpr std::array<std::string_view, 4> kUnfinished{"TODO", "FIXME", "XXX", "HACK"};
 constexpr std::array<std::string_view, 5> kSleeps{"sleep_for", "sleep_until", "sleep(", "usleep(", "nanosleep("};
