@@ -1,0 +1,112 @@
+#include "actors/shards.h"
+
+#include <boost/test/unit_test.hpp>
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "actors/update_rule.h"
+#include "optim/sgd.h"
+#include "tests/actors/bare_peer.h"
+
+namespace troupe::testing {
+namespace {
+
+using namespace std::chrono_literals;
+using detail::Shards;
+using Asked = std::shared_ptr<std::optional<Result<msg::AnyMessage>>>;
+
+struct Among : AmongBarePeers {
+  [[nodiscard]] Shards& shards() { return core().shards(); }
+
+  /// A shard of p1's optimizer whose parameters wait for their value.
+  Asked create(std::uint64_t serial, const RRefId& parameter) {
+    const detail::UpdateRule rule = detail::rule_of(optim::SgdOptions{});
+    return p1->ask("m", "worker", msg::ShardCreate{{"p1", 1, serial}, rule.name, rule.options, {parameter}});
+  }
+
+  std::unique_ptr<BarePeer> p1 = peer("p1", 1);
+  std::unique_ptr<BarePeer> p2 = peer("p2", 2);
+};
+
+std::string outcome(const Asked& asked) {
+  if (!*asked) return "waits";
+  return (*asked)->ok() ? "ok" : std::string(name_of((*asked)->error().code)) + " " + (*asked)->error().message;
+}
+
+BOOST_FIXTURE_TEST_SUITE(shards, Among)
+
+BOOST_AUTO_TEST_CASE(only_the_life_that_made_an_optimizer_moves_it) {
+  BOOST_TEST(outcome(p2->ask("m", "worker", msg::ShardCreate{{"p1", 1, 4}, "sgd", {}, {}})) ==
+             "protocol_violation optimizer p1.4 is not of p2");
+  BOOST_TEST(outcome(p1->ask("m", "worker", msg::ShardCreate{{"p1", 3, 4}, "sgd", {}, {}})) ==
+             "protocol_violation optimizer p1.4 is not of p1");
+  BOOST_TEST(outcome(p2->ask("m", "shard/p1.4", msg::ShardPrepare{{"p1", 1, 4}, {"p1", 1, 5}, {"p1", 1, 6}, {}, 0}))
+                 .find("protocol_violation") == 0U);
+  BOOST_TEST(shards().size() == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(a_step_of_an_optimizer_without_a_shard_is_not_applied) {
+  const Asked asked = p1->ask("m", "shard/p1.4", msg::ShardPrepare{{"p1", 1, 4}, {"p1", 1, 5}, {"p1", 1, 6}, {}, 0});
+  BOOST_TEST(outcome(asked) == "step_not_applied optimizer p1.4 has no shard on m");
+  BOOST_TEST(((*asked)->error().execution == Execution::never));
+  BOOST_TEST((*asked)->error().operation == "step");
+  BOOST_TEST((*asked)->error().peer == "m");
+  BOOST_TEST(shards().size() == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(anybody_may_ask_what_became_of_a_step) {
+  const Asked asked = p2->ask("m", "shard/p1.4", msg::ShardQuery{{"p1", 1, 4}, {"p1", 1, 5}});
+  BOOST_REQUIRE(outcome(asked) == "ok");
+  const auto& known = std::get<msg::ShardOutcome>((*asked)->value());
+  BOOST_TEST((known.step == StepId{"p1", 1, 5}));
+  BOOST_TEST((known.state == msg::StepState::unknown));
+  BOOST_TEST(known.version == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(a_shard_is_made_once_and_ends_with_its_optimizers_node) {
+  const RRefId parameter{"p1", 1, 50};
+  p1->say("m", "rref/p1.50", msg::RRefForked{parameter, {"p1", 1, 51}, "p1"});
+  const Asked first = create(4, parameter);
+  const Asked second = create(5, parameter);
+  BOOST_TEST(outcome(first) == "waits");
+  BOOST_TEST(shards().size() == 2U);
+  static_cast<void>(create(4, parameter));
+  BOOST_TEST(shards().size() == 2U);
+  p2->die();
+  BOOST_TEST(shards().size() == 2U);
+  p1->die();
+  BOOST_TEST(shards().size() == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(a_shard_that_cannot_be_made_says_why_until_it_is_released) {
+  const Asked no_rule = p1->ask("m", "worker", msg::ShardCreate{{"p1", 1, 4}, "no such rule", {}, {}});
+  BOOST_TEST(outcome(no_rule).find("bad_argument") == 0U, outcome(no_rule));
+  BOOST_TEST(shards().size() == 1U);
+  const Asked step = p1->ask("m", "shard/p1.4", msg::ShardPrepare{{"p1", 1, 4}, {"p1", 1, 5}, {"p1", 1, 6}, {}, 0});
+  BOOST_TEST(outcome(step) == outcome(no_rule));
+  p2->say("m", "shard/p1.4", msg::ShardReleased{{"p1", 1, 4}, 0});  // not its own
+  BOOST_TEST(shards().size() == 1U);
+  p1->say("m", "shard/p1.4", msg::ShardReleased{{"p1", 1, 4}, 0});
+  BOOST_TEST(shards().size() == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(the_end_of_the_node_fails_what_waits_and_makes_no_shard) {
+  const RRefId parameter{"p1", 1, 50};
+  p1->say("m", "rref/p1.50", msg::RRefForked{parameter, {"p1", 1, 51}, "p1"});
+  const Asked waiting = create(4, parameter);
+  Error why;
+  why.code = ErrorCode::shutting_down;
+  why.message = "the node ends";
+  shards().stop(why);
+  BOOST_TEST(outcome(waiting) == "shutting_down the node ends");
+  BOOST_TEST(shards().size() == 0U);
+  BOOST_TEST(outcome(create(5, parameter)).find("step_not_applied") == 0U);
+  BOOST_TEST(shards().size() == 0U);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace troupe::testing
