@@ -130,6 +130,13 @@ std::optional<int> Mutated::to_blame(int line) const {
   return copy != frames.end() ? copy->point->number : frames.back().point->number;
 }
 
+std::optional<int> Mutated::to_blame_after(int line) const {
+  for (int at = line; at <= static_cast<int>(lines_.size()); ++at) {
+    if (const auto number = to_blame(at)) return number;
+  }
+  return std::nullopt;
+}
+
 std::optional<int> Mutated::to_blame_for_end(int line) const {
   const auto change = [](const Frame& frame) { return frame.point->point->change; };
   for (auto at = std::min(static_cast<std::size_t>(line), lines_.size()); at-- > 0;) {  // what was left out before it

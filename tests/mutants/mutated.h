@@ -29,6 +29,9 @@ class Mutated {
   /// The number of the point that is to blame for an error on that line of the text, from 1; nothing if there is none.
   [[nodiscard]] std::optional<int> to_blame(int line) const;
 
+  /// The same for an error that the compiler noticed late: the next point from there on.
+  [[nodiscard]] std::optional<int> to_blame_after(int line) const;
+
   /// The same for a function that ends on that line and no longer returns.
   [[nodiscard]] std::optional<int> to_blame_for_end(int line) const;
 

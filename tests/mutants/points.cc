@@ -261,6 +261,7 @@ class Finder {
       const std::string first = s_.line_of_text(arguments[i].begin, arguments[i].end);
       const std::string second = s_.line_of_text(arguments[i + 1].begin, arguments[i + 1].end);
       if (first.empty() || second.empty() || first == second || first.starts_with('.')) continue;
+      if (first.starts_with('{') || second.starts_with('{')) continue;  // they have no type of their own
       add({.change = Change::swapped,
            .range = {arguments[i].begin, arguments[i + 1].end},
            .first = arguments[i],

@@ -23,6 +23,7 @@ struct Workshop::Unit {
   std::string command;         // without what is compiled and where it goes
   fs::path source;             // as it stands, or the copy
   std::set<std::string> uses;  // the copies that it is made of
+  bool is_copy = false;        // of a source, and not only made of one
   bool is_made = false;
   fs::path made;    // the object file
   fs::path output;  // of the compiler
@@ -45,7 +46,7 @@ std::string compiler_of(std::string command, const fs::path& copies) {
   for (std::size_t at = 0; (at = command.find(" -W", at)) != std::string::npos;)
     command.erase(at, command.find(' ', at + 1) - at);
   command.insert(command.find(" -"), " -I" + copies.string());
-  return command + " -Werror=return-type -g0 -fmax-errors=0 -fno-diagnostics-show-caret -fdiagnostics-color=never";
+  return command + " -Werror=return-type -O0 -g0 -fmax-errors=0 -fno-diagnostics-show-caret -fdiagnostics-color=never";
 }
 
 /// The number between the first two colons behind `path`, if the line begins with it.
@@ -115,7 +116,9 @@ void Workshop::add_unit(const std::string& object) {
     const fs::path path = folders_.tree / source->path();
     if (deps.find(" " + path.string() + "\n") == std::string::npos) continue;
     unit->uses.insert(source->path());
-    if (unit->source == path) unit->source = folders_.work / "tree" / source->path();
+    if (unit->source != path) continue;
+    unit->source = folders_.work / "tree" / source->path();
+    unit->is_copy = true;
   }
   std::string name = object;
   std::ranges::replace(name, '/', '_');
@@ -138,9 +141,17 @@ std::set<int> Workshop::compile(const std::set<int>& chosen) {
     write_to(file, copy.text());
     for (const auto& [object, unit] : units_) unit->is_made &= !unit->uses.contains(path);
   }
+  // What is wrong shows in the copies themselves: what only includes one waits until they compile.
+  std::set<int> blamed = make_units(true);
+  if (blamed.empty()) blamed = make_units(false);
+  return blamed;
+}
+
+/// Of those that are not made: copies, or others.
+std::set<int> Workshop::make_units(bool copies) {
   std::vector<Unit*> to_make;
   for (const auto& [object, unit] : units_) {
-    if (!unit->is_made) to_make.push_back(unit.get());
+    if (!unit->is_made && unit->is_copy == copies) to_make.push_back(unit.get());
   }
   std::atomic<std::size_t> next = 0;
   {
@@ -168,6 +179,7 @@ std::set<int> Workshop::compile(const std::set<int>& chosen) {
 
 std::set<int> Workshop::errors_of(const Unit& unit) const {
   std::set<int> blamed;
+  std::optional<int> near;  // the first error at no point
   std::optional<int> from;  // the last place of ours from which a template was asked for
   for (const std::string& line : lines_of(contents_of(unit.output))) {
     const bool is_end = line.find("[-Werror=return-type]") != std::string::npos;
@@ -175,12 +187,15 @@ std::set<int> Workshop::errors_of(const Unit& unit) const {
     for (const std::string& path : unit.uses) {
       const auto number = line_number(line, (folders_.work / "tree" / path).string());
       if (number) here = is_end ? copies_.at(path).to_blame_for_end(*number) : copies_.at(path).to_blame(*number);
+      if (number && !here && !near && line.find(" error: ") != std::string::npos)
+        near = copies_.at(path).to_blame_after(*number);
     }
     if (line.find("required from") != std::string::npos && here) from = here;
     if (line.find(" error: ") == std::string::npos) continue;
     if (const auto to_blame = here ? here : from) blamed.insert(*to_blame);
     from.reset();
   }
+  if (blamed.empty() && near) blamed.insert(*near);
   return blamed;
 }
 

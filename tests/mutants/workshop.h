@@ -63,6 +63,7 @@ class Workshop {
   [[nodiscard]] std::string ask_ninja(const std::string& question) const;
   void find_units();
   void add_unit(const std::string& object);
+  [[nodiscard]] std::set<int> make_units(bool copies);
   [[nodiscard]] std::set<int> errors_of(const Unit& unit) const;
 
   const Folders folders_;
