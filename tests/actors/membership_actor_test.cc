@@ -3,7 +3,6 @@
 #include <boost/test/unit_test.hpp>
 
 #include <chrono>
-#include <future>
 #include <memory>
 #include <optional>
 #include <string>
@@ -111,6 +110,7 @@ BOOST_AUTO_TEST_CASE(a_world_of_a_given_size_begins_when_all_are_in_and_has_no_p
   const auto third = peer("p3");
   const Asked of_first = first->ask("m", "membership", join_of(*first, 0, 3));
   BOOST_TEST(outcome(of_first) == "waits");
+  BOOST_TEST((membership().info("p1").value() == WorkerInfo{"p1", 0}));  // it has the rank that it wants
   BOOST_TEST(outcome(second->ask("m", "membership", join_of(*second, 1, 3))).find("bad_argument") == 0U);  // "m" has it
   BOOST_TEST(outcome(third->ask("m", "membership", join_of(*third, {}, 4))).find("bad_argument") == 0U);
   BOOST_TEST(text_of(missing(2)).find("timeout") == 0U);
@@ -199,6 +199,11 @@ BOOST_AUTO_TEST_CASE(seeds_that_all_fail_are_all_named_and_a_refusal_comes_first
   BOOST_TEST(error->message.find("; memory://y: ") != std::string::npos, error->message);
 }
 
+BOOST_AUTO_TEST_CASE(the_only_seed_that_is_not_there_is_the_reason) {
+  membership().join({{"memory://x"}}, {{}, "trainer", 0});
+  BOOST_TEST(text_of(missing(1)).find("peer_unreachable") == 0U);
+}
+
 BOOST_AUTO_TEST_CASE(a_seed_where_another_life_listens_is_not_asked) {
   BarePeer seed(hub, "p1", 1);
   membership().join({{"memory://x"}, {seed.self().address, Incarnation{9, 9}}}, {{}, "trainer", 0});
@@ -226,12 +231,21 @@ BOOST_AUTO_TEST_CASE(a_seed_that_is_not_there_does_not_matter_once_another_was_a
   BOOST_TEST(text_of(missing(2)) == "nothing");
 }
 
-BOOST_AUTO_TEST_CASE(in_a_world_of_a_given_size_a_member_that_is_not_there_fails_the_join) {
+BOOST_AUTO_TEST_CASE(in_a_world_of_a_given_size_a_member_that_is_not_there_is_waited_for) {
   BarePeer seed(hub, "p1", 1);
-  const auto waiting = std::async(std::launch::deferred, [&] { return missing(3); });
   join_through(seed, {place_of(seed, 0, 1), {"p2", {2, 2}, "memory://nobody", "ps", 1, 2}, own_place(2, 3)},
                {{}, "trainer", 3});
   BOOST_TEST(text_of(missing(3)).find("timeout 2 of 3") == 0U);
+  BOOST_TEST(text_of(missing(2)) == "nothing");
+  BOOST_TEST(text_of(missing(2, Membership::Until::we_are_in)).find("timeout") == 0U);  // p2 was there when it was let in
+}
+
+BOOST_AUTO_TEST_CASE(news_of_an_earlier_life_that_come_late_change_nothing) {
+  BarePeer seed(hub, "p1", 1);
+  join_through(seed, {place_of(seed, 0, 1), own_place(1, 2)}, {{}, "trainer", 3});
+  seed.say("m", "membership", msg::MemberJoined{5, {"p9", {3, 3}, "memory://nobody", "ps", 2, 5}});
+  seed.say("m", "membership", msg::MemberJoined{4, {"p9", {2, 2}, "memory://nobody", "ps", 7, 4}});
+  BOOST_TEST((membership().info("p9").value() == WorkerInfo{"p9", 2}));
 }
 
 BOOST_AUTO_TEST_CASE(who_does_not_let_nodes_in_passes_them_on_once) {
@@ -268,6 +282,11 @@ BOOST_AUTO_TEST_CASE(who_is_joining_lets_nobody_in) {
              "protocol_violation m is no member itself yet");
 }
 
+BOOST_AUTO_TEST_CASE(a_word_that_asks_for_nothing_that_is_served_is_refused) {
+  const auto first = peer("p1");
+  BOOST_TEST(outcome(first->ask("m", "membership", msg::MemberLeft{})) == "protocol_violation not served by this node");
+}
+
 BOOST_AUTO_TEST_CASE(the_next_lets_nodes_in_when_the_first_is_gone) {
   BarePeer seed(hub, "p1", 1);
   join_through(seed, {place_of(seed, 0, 1), own_place(1, 2)});
@@ -292,6 +311,9 @@ BOOST_AUTO_TEST_CASE(a_life_that_a_later_one_has_replaced_is_told_so) {
   msg::Member late = place_of(second, 5, 2);
   seed.say("m", "membership", msg::MemberJoined{2, late});  // let in before the one that was there
   BOOST_TEST(second.end_of("m").value_or("").find("a later life of p2 is known to m") != std::string::npos);
+  BOOST_TEST((membership().info("p2").value() == WorkerInfo{"p2", 2}));
+  late.incarnation = {2, 2};  // also when nobody of that name is up any more
+  seed.say("m", "membership", msg::MemberJoined{3, late});
   BOOST_TEST((membership().info("p2").value() == WorkerInfo{"p2", 2}));
 }
 
@@ -398,6 +420,7 @@ BOOST_AUTO_TEST_CASE(who_is_not_the_first_says_when_it_is_done_and_to_each_new_f
   BOOST_TEST(other->take<msg::ShutdownReady>().size() == 1U);
   other->say("m", "membership", msg::ShutdownAgreed{1});
   BOOST_TEST(text_of(disagreement()) == "nothing");
+  BOOST_TEST(other->take<msg::ShutdownReady>().empty());  // it is over: nothing more to say
 }
 
 BOOST_AUTO_TEST_CASE(who_is_counted_says_what_it_has_begun_and_not_ended) {
@@ -469,6 +492,18 @@ BOOST_AUTO_TEST_CASE(who_has_waited_long_enough_is_told_by_the_clock) {
   BOOST_TEST(met(patient) == "timeout");
   clock->advance(1h);
   BOOST_TEST(met(endless) == "waits");
+}
+
+BOOST_AUTO_TEST_CASE(who_waits_longer_than_one_that_came_before_is_told_as_well) {
+  const auto first = peer("p1");
+  const auto second = peer("p2");
+  const Asked hasty = first->ask("m", "membership", entry(*first, 1, {"m", "p1"}, 20ms));
+  const Asked patient = second->ask("m", "membership", entry(*second, 1, {"m", "p2"}, 50ms));
+  clock->advance(20ms);
+  BOOST_TEST(met(hasty) == "timeout");
+  BOOST_TEST(met(patient) == "waits");
+  clock->advance(30ms);
+  BOOST_TEST(met(patient) == "timeout");
 }
 
 BOOST_AUTO_TEST_CASE(members_that_come_meet_and_one_that_leaves_or_dies_does_not) {

@@ -131,6 +131,8 @@ BOOST_AUTO_TEST_CASE(a_handle_of_an_owner_that_was_over_before_it_came_fails) {
   const auto handle = received();
   BOOST_REQUIRE(references().failure(*handle).has_value());
   BOOST_TEST((references().failure(*handle)->code == ErrorCode::owner_died));
+  BOOST_TEST(p2->take<msg::RRefForkAck>().size() == 1U);  // it need not wait for the owner
+  BOOST_TEST(p2->take<msg::RRefRevoked>().empty());
 }
 
 BOOST_AUTO_TEST_CASE(a_handle_that_the_owner_does_not_count_fails) {

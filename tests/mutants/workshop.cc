@@ -187,7 +187,8 @@ std::set<int> Workshop::errors_of(const Unit& unit) const {
     for (const std::string& path : unit.uses) {
       const auto number = line_number(line, (folders_.work / "tree" / path).string());
       if (number) here = is_end ? copies_.at(path).to_blame_for_end(*number) : copies_.at(path).to_blame(*number);
-      if (number && !here && !near && line.find(" error: ") != std::string::npos)
+      if (number && !here && !near &&
+          (line.find(" error: ") != std::string::npos || line.find("required from") != std::string::npos))
         near = copies_.at(path).to_blame_after(*number);
     }
     if (line.find("required from") != std::string::npos && here) from = here;

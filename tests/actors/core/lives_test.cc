@@ -54,6 +54,7 @@ BOOST_AUTO_TEST_CASE(the_life_before_the_last_does_not_come_up_again) {
   BOOST_TEST(!lives.begin(life(2)));
   BOOST_TEST(lives.is_over(of(life(1))));
   BOOST_TEST((lives.why_over(of(life(1)))->code == ErrorCode::peer_restarted));
+  BOOST_TEST(lives.why_over(of(life(1)))->peer == "ps0");
   BOOST_TEST((lives.why_over(of(life(3)))->code == ErrorCode::peer_down));
 }
 
@@ -94,6 +95,20 @@ BOOST_AUTO_TEST_CASE(a_life_let_in_before_the_last_is_over_however_many_came_bet
   lives.end(of(life(100)), closed(life(100)));
   BOOST_TEST(lives.begin(life(1)));            // nobody can know before it says when it was let in
   BOOST_TEST(!lives.let_in(of(life(1)), 5));
+}
+
+BOOST_AUTO_TEST_CASE(a_life_that_nobody_said_was_let_in_is_before_every_epoch) {
+  pass(1);
+  pass(2);
+  BOOST_TEST(lives.begin(life(3)));
+  BOOST_TEST(lives.let_in(of(life(3)), 1));
+}
+
+BOOST_AUTO_TEST_CASE(no_two_lives_were_let_in_at_once) {
+  BOOST_TEST(lives.begin(life(1)));
+  BOOST_TEST(lives.let_in(of(life(1)), 5));
+  BOOST_TEST(!lives.let_in(of(life(2)), 5));
+  BOOST_TEST(lives.let_in(of(life(2)), 6));
 }
 
 BOOST_AUTO_TEST_CASE(a_life_of_a_world_without_epochs_is_ordered_by_when_it_came_up) {
