@@ -120,6 +120,7 @@ class BarePeer final : private LinkSink, private detail::Router::Surroundings {
   void came_late(const NodeLife&, msg::AnyMessage) override {}
   void no_memory_for(const NodeLife&, RequestId, Error) override {}
   void answers_taken(const NodeLife&, std::size_t) override {}
+  void load_changed(const NodeName&, const detail::PeerLoad&) override {}
   void peer_up(const Peer&) override {}
   void peer_down(const Peer&, const Error&) override {}
   void give_up(const NodeName& peer, const Farewell& farewell) override { link_.disconnect(peer, farewell); }
