@@ -14,8 +14,8 @@
 #include <cstdint>
 #include <cstdlib>
 #include <exception>
-#include <functional>
 #include <iostream>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -76,7 +76,7 @@ void check(bool done, const char* what) {
 [[noreturn]] void take_turns(std::size_t peers, std::size_t unacknowledged, int turns) {
   World world(peers, unacknowledged);
   for (int i = 0; i < 100; ++i) world.prepare(), world.turn();
-  ptrace(PTRACE_TRACEME, 0, nullptr, nullptr);
+  if (ptrace(PTRACE_TRACEME, 0, nullptr, nullptr) != 0) _exit(1);  // without it nobody would see the stops
   for (int i = 0; i < turns; ++i) {
     world.prepare();
     raise(SIGSTOP);
@@ -110,7 +110,7 @@ std::vector<double> instructions_of_turns(std::size_t peers, std::size_t unackno
     counts.push_back(static_cast<double>(count));
     check(signal == SIGSTOP && ptrace(PTRACE_CONT, child, nullptr, nullptr) == 0, "ptrace");
   }
-  if (static_cast<int>(counts.size()) != turns) throw std::runtime_error("the turns ended too early");
+  if (static_cast<int>(counts.size()) != turns) throw std::runtime_error("the turns ended too early: may this process trace its children?");
   return counts;
 }
 
