@@ -16,6 +16,7 @@ namespace troupe {
 /// A lease that never ends: who has it, on either side of a pair, is not judged.
 inline constexpr Duration kEndlessLease = Duration::max();
 
+/// When silence means something, and how often a node is to be heard.
 struct FailureDetectorOptions {
   // Between two heartbeats to one peer: so much for each peer, so that what a node sends in a second is bounded.
   Duration heartbeat_per_peer = std::chrono::milliseconds{10};
@@ -69,11 +70,13 @@ class FailureDetector {
   /// The peer's heartbeat came. Ignored when it is not watched, or in another incarnation.
   [[nodiscard]] std::optional<Event> heard(const NodeName& peer, Incarnation incarnation, Said said, TimePoint now);
 
+  /// One that is to be sent.
   struct Heartbeat {
     NodeName peer;
     Said said;
     friend bool operator==(const Heartbeat&, const Heartbeat&) = default;
   };
+  /// What follows from the time that has passed.
   struct Verdicts {
     std::vector<Event> events;
     std::vector<Heartbeat> heartbeats;  ///< to send now

@@ -21,6 +21,7 @@ enum class Part : std::uint8_t {
   dropped = 4,  ///< nothing: the sender took the message back, what has come of it is void
 };
 
+/// What one packet carries of a message.
 struct Piece {
   Part part = Part::whole;
   Frames frames;
@@ -28,12 +29,14 @@ struct Piece {
   std::uint64_t hash = 0;  ///< 0 where the link guards the bytes
 };
 
+/// How messages are taken apart.
 struct Packing {
   std::size_t whole_bytes_max = std::size_t{64} << 10;   ///< what is larger is cut
   std::size_t piece_bytes_max = std::size_t{256} << 10;  ///< of the pieces of what is cut
   bool hashed = true;                                    ///< the link does not guard the bytes
 };
 
+/// A message, ready to leave.
 struct Parcel {
   std::vector<Piece> pieces;  ///< one whole, or first, middle ..., last
   std::size_t bytes = 0;      ///< of the message
