@@ -111,9 +111,13 @@ std::string DatagramSocket::address_beside(std::string_view advertised) const {
 }
 
 std::optional<SocketAddress> DatagramSocket::parse(std::string_view address) {
-  if (address.starts_with(kUdp)) return host_address(address.substr(kUdp.size()), HostNames::look_up);
+  if (address.starts_with(kUdp)) return host_address(address.substr(kUdp.size()));
   if (address.starts_with(kUnix)) return unix_address(address.substr(kUnix.size()));
   return std::nullopt;
+}
+
+std::optional<SocketAddress> DatagramSocket::look_up(std::string_view address) {
+  return address.starts_with(kUdp) ? host_address(address.substr(kUdp.size()), HostNames::look_up) : parse(address);
 }
 
 void DatagramSocket::send(const SocketAddress& to, std::span<const std::byte> bytes) {

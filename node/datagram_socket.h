@@ -36,8 +36,11 @@ class DatagramSocket {
   /// Where it is reached by peers that reach the link at `advertised`: "udp://HOST:PORT", "unix://PATH", "unix://@NAME".
   [[nodiscard]] std::string address_beside(std::string_view advertised) const;
 
-  /// What `address_beside` returns, as an address; none if the text is no such address. Blocks while it looks up a name.
+  /// What `address_beside` returns, as an address; none if the text is no such address, or has the name of a host.
   [[nodiscard]] static std::optional<SocketAddress> parse(std::string_view address);
+
+  /// Likewise, also of a host's name; blocks for as long as the system looks that up.
+  [[nodiscard]] static std::optional<SocketAddress> look_up(std::string_view address);
 
   /// Also to an address of another kind than its own.
   void send(const SocketAddress& to, std::span<const std::byte> bytes);

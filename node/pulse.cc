@@ -4,7 +4,11 @@
 
 namespace troupe {
 
-void Pulse::aim(const NodeName& peer, const Target& target) { aimed_.insert_or_assign(peer, Aimed{.target = target}); }
+void Pulse::aim(const NodeName& peer, const Target& target, std::uint64_t number) {
+  const auto found = aimed_.find(peer);
+  if (found != aimed_.end() && found->second.number > number) return;
+  aimed_.insert_or_assign(peer, Aimed{.target = target, .number = number});
+}
 
 void Pulse::trust(std::uint32_t slot, const NodeName& peer, Incarnation incarnation, const PulseKey& key) {
   trusted_.insert_or_assign(slot, Trusted{.peer = peer, .incarnation = incarnation, .key = key});
@@ -33,9 +37,9 @@ Pulse::Due Pulse::tick(TimePoint now) {
   for (const auto& [peer, said] : verdicts.heartbeats) {
     const auto found = aimed_.find(peer);
     if (found == aimed_.end()) continue;
-    auto& [target, sent] = found->second;
-    const Beat beat{.slot = target.slot, .number = ++sent, .said = said};
-    due.beats.push_back({.to = target.address, .bytes = encode(beat, target.key)});
+    Aimed& aimed = found->second;
+    const Beat beat{.slot = aimed.target.slot, .number = ++aimed.sent, .said = said};
+    due.beats.push_back({.to = aimed.target.address, .bytes = encode(beat, aimed.target.key)});
   }
   return due;
 }

@@ -29,8 +29,9 @@ class Pulse {
     PulseKey key;
   };
 
-  /// From now on `peer` is sent beats at `target`, once it is watched. Replaces what was said before.
-  void aim(const NodeName& peer, const Target& target);
+  /// From now on `peer` is sent beats at `target`, once it is watched. Replaces what was said before under a lower
+  /// `number`; one that comes behind a higher one is late, and changes nothing.
+  void aim(const NodeName& peer, const Target& target, std::uint64_t number);
 
   /// Beats that carry `slot` and are proved with `key` are that life's.
   void trust(std::uint32_t slot, const NodeName& peer, Incarnation incarnation, const PulseKey& key);
@@ -63,6 +64,7 @@ class Pulse {
  private:
   struct Aimed {
     Target target;
+    std::uint64_t number = 0;
     std::uint64_t sent = 0;
   };
   struct Trusted {

@@ -110,7 +110,7 @@ Result<std::unique_ptr<ZmqLink>> ZmqLink::open(ZmqLinkOptions options) {
                          .incarnation = parts.options.incarnation,
                          .address = told_to_peers(bound.value(), parts.options.advertise)},
                 .cluster_id = parts.options.cluster_id};
-  parts.pulse.emplace(std::move(beats).value(), parts.options.silence);
+  parts.pulse = std::make_shared<PulseThread>(std::move(beats).value(), parts.options.silence);
   parts.self.pulse = {.address = parts.pulse->address_beside(parts.self.peer.address), .lease = parts.options.silence.lease};
   return std::unique_ptr<ZmqLink>(new ZmqLink(std::move(state)));
 }

@@ -1,6 +1,10 @@
 #include "node/zmq_link_core.h"
 
 #include <algorithm>
+#include <memory>
+#include <optional>
+#include <system_error>
+#include <thread>
 #include <utility>
 
 #include <fmt/format.h>
@@ -189,11 +193,25 @@ void ZmqLinkCore::welcomed(TimePoint now, const std::string& address, const Auth
     return;
   }
   found->second.lease = session.pulse.lease;
-  if (const auto place = DatagramSocket::parse(session.pulse.address)) {
-    parts_.pulse->give([name = peer.name, target = Pulse::Target{*place, session.slot, session.pulse_key}](
-                           Pulse& pulse, TimePoint) { pulse.aim(name, target); });
-  }
+  aim(session);
   check_up(found->second);
+}
+
+/// Beats go where the peer says. A host's name is looked up on a thread of its own: that may take the system seconds.
+void ZmqLinkCore::aim(const Authenticated& session) {
+  const auto aim_at = [pulse = std::weak_ptr(parts_.pulse), name = session.peer.name, slot = session.slot, key = session.pulse_key,
+                       number = ++aims_](const std::optional<SocketAddress>& place) {
+    const auto alive = pulse.lock();
+    if (!alive || !place) return;
+    alive->give([=](Pulse& beats, TimePoint) { beats.aim(name, {.address = *place, .slot = slot, .key = key}, number); });
+  };
+  const std::string& address = session.pulse.address;
+  if (const auto place = DatagramSocket::parse(address)) return aim_at(place);
+  try {
+    std::thread([address, aim_at] { aim_at(DatagramSocket::look_up(address)); }).detach();
+  } catch (const std::system_error&) {  // no thread to spare
+    aim_at(DatagramSocket::look_up(address));
+  }
 }
 
 void ZmqLinkCore::failed(const std::string& address, Error why) {

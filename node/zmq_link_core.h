@@ -88,6 +88,7 @@ class ZmqLinkCore {
 
   void work_on(TimePoint now, ReadySet::Key key);
   void welcomed(TimePoint now, const std::string& address, const Authenticated& session);
+  void aim(const Authenticated& session);
   void failed(const std::string& address, Error why);
   void handle(TimePoint now, ZmqListener::Proved& proved);
   void handle(TimePoint now, ZmqListener::Message& message);
@@ -113,6 +114,7 @@ class ZmqLinkCore {
   std::map<ReadySet::Key, TimePoint> due_;         ///< have something to do then
   std::map<std::string, NodeName> aliases_;        ///< other addresses that reached a peer
   std::map<NodeName, PeerState> peers_;
+  std::uint64_t aims_ = 0;                         ///< begun: a name that is looked up for long is told after later ones
   std::size_t meeting_ = 0;                        ///< peers that are not up
 };
 

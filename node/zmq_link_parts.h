@@ -4,7 +4,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
+#include <memory>
 #include <span>
 #include <string_view>
 
@@ -38,7 +38,7 @@ struct ZmqLinkParts {
 
   const ZmqLinkOptions options;
   HandshakeIdentity self;  ///< complete once bound
-  std::optional<PulseThread> pulse;  ///< once bound
+  std::shared_ptr<PulseThread> pulse;  ///< once bound
   ReadySet ready;          ///< outlives the sockets that it watches
   ZmqContext context;
   ZmqLinkCounters counters;

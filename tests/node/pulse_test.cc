@@ -129,7 +129,8 @@ BOOST_AUTO_TEST_CASE(beats_go_to_whom_they_are_aimed_at_with_growing_numbers) {
   Pulse sender{FailureDetectorOptions{}};
   const PulseKey key = some_key();
   const auto place = DatagramSocket::parse("udp://127.0.0.1:7").value();
-  sender.aim("b", {.address = place, .slot = kSlot, .key = key});
+  sender.aim("b", {.address = place, .slot = kSlot, .key = key}, 7);
+  sender.aim("b", {.address = place, .slot = kSlot + 1, .key = some_key()}, 6);  // of an earlier session, told late
   BOOST_TEST(sender.tick(at(0ms)).beats.empty());  // not watched
   sender.watch("b", kLife, 10s, at(0ms));
   for (std::uint64_t number = 1; number <= 3; ++number) {
@@ -150,7 +151,7 @@ BOOST_AUTO_TEST_SUITE(datagram_socket)
 void check_datagrams_arrive(const std::string& beside, const std::string& told, const std::string& sent_from) {
   const DatagramSocket to = DatagramSocket::open_beside(beside).value();
   DatagramSocket from = DatagramSocket::open_beside(sent_from).value();
-  const auto address = DatagramSocket::parse(to.address_beside(told));
+  const auto address = DatagramSocket::look_up(to.address_beside(told));
   BOOST_TEST_REQUIRE(address.has_value());
   const std::array<std::byte, 3> sent{std::byte{1}, std::byte{2}, std::byte{3}};
   from.send(*address, sent);
@@ -203,6 +204,13 @@ BOOST_AUTO_TEST_CASE(what_is_sent_where_nobody_listens_is_dropped) {
     socket.send(DatagramSocket::parse(gone).value(), byte);
     BOOST_TEST(!socket.receive(buffer).has_value());
   }
+}
+
+BOOST_AUTO_TEST_CASE(only_a_look_up_takes_the_name_of_a_host) {
+  BOOST_TEST(!DatagramSocket::parse("udp://localhost:9").has_value());
+  BOOST_TEST(DatagramSocket::look_up("udp://localhost:9").has_value());
+  BOOST_TEST(DatagramSocket::look_up("udp://127.0.0.1:9").has_value());
+  BOOST_TEST(DatagramSocket::look_up("unix://@anything").has_value());
 }
 
 BOOST_AUTO_TEST_CASE(other_texts_are_no_addresses) {

@@ -326,7 +326,7 @@ BOOST_AUTO_TEST_CASE(stopped_process_is_down_after_the_longer_lease_of_both, *bo
 }
 
 BOOST_AUTO_TEST_CASE(heartbeats_go_out_while_the_links_thread_is_held_up, *boost::unit_test::label("fault-F33")) {
-  Two two;
+  Two two([](ZmqLinkOptions& with) { with.advertise = "tcp://localhost:*"; });
   std::promise<void> holding;
   std::promise<void> go_on;
   two.b.sink.answer = [&](const NodeName&, const Frames&) {
