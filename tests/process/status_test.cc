@@ -43,6 +43,15 @@ struct Cluster : TemporaryDirectory {
     return TroupeRun(path(), std::move(arguments), 20s).finish();
   }
   [[nodiscard]] json status() const { return json::parse(troupe({"status", "cluster.toml", "--json"}).last()).at(0); }
+  /// Waits until the callee knows that its callers took the answers they have.
+  void await_taken_answers() const {
+    const auto due = std::chrono::steady_clock::now() + 10s;
+    const auto untaken = [this] {
+      const json peers = status().at("nodes").at(0).at("report").at("counts").at("peers");
+      return std::any_of(peers.begin(), peers.end(), [](const json& peer) { return peer.at("answer_bytes") != 0; });
+    };
+    while (untaken()) BOOST_TEST_REQUIRE((std::chrono::steady_clock::now() < due));
+  }
   [[nodiscard]] pid_t pid(std::size_t rank) const { return status().at("nodes").at(rank).at("pid").get<pid_t>(); }
 
   std::optional<TroupeRun> up;
@@ -99,6 +108,7 @@ BOOST_AUTO_TEST_CASE(status_shows_every_node_and_what_it_counts) {
 BOOST_AUTO_TEST_CASE(status_shows_what_each_peer_has_on_a_node_and_the_files_bounds_hold) {
   up->wait_for("[caller/0] caller0 has 1 values on callee, at most 1 (peer.owners_max)");
   up->wait_for("[caller/1] caller1 has 1 values on callee, at most 1 (peer.owners_max)");
+  await_taken_answers();
   const TroupeRun::Result result = troupe({"status", "cluster.toml"});
   BOOST_TEST(row(result, "callee caller0") == "callee caller0 0 0 B 0 0 B 1 1 0");  // an owner and a fork
   BOOST_TEST(row(result, "caller1 0 0 B") == "caller1 0 0 B 0 0 B 1 1 0");
