@@ -12,7 +12,7 @@ namespace {
 using namespace troupe;
 
 void hold(Scope& scope) {
-  std::cout << "holding" << std::endl;
+  std::cout << "holding\n" << std::flush;  // in one piece: another thread may say it at the same time
   std::mutex mutex;
   std::condition_variable_any never;
   std::unique_lock lock(mutex);
