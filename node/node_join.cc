@@ -20,6 +20,7 @@
 #include "actors/roster.h"
 #include "node/environment.h"
 #include "node/host_names.h"
+#include "node/idle_memory.h"
 #include "node/listening.h"
 #include "node/log.h"
 #include "node/node.h"
@@ -48,6 +49,7 @@ ClusterSecret secret_from(const SecretSource& source) {
 }
 
 constexpr std::string_view kFile = "file:";
+constexpr Duration kIdleMemory = std::chrono::seconds{5};
 constexpr Duration kProbePatience = std::chrono::milliseconds{500};
 
 std::optional<RendezvousFile> file_of(const NodeOptions& options) {
@@ -236,6 +238,7 @@ Node Node::join(NodeOptions options, FunctionRegistry functions) try {
   if (options.stall_limit && !options.liveness.debug) {
     node.watchdog_ = std::make_unique<detail::Watchdog>(node.shared_state()->node, *options.stall_limit, detail::end_stuck_process);
   }
+  detail::return_idle_memory(node.shared_state()->node, cpu_allocator(), kIdleMemory);
   if (options.control == Control::on) node.control_ = control_of(options, node.shared_state()->node);
   detail::Membership& membership = node.core().membership();
   const std::string role = options.role.empty() ? detail::role_of_name(options.name) : options.role;

@@ -1,5 +1,8 @@
 #include "tensor/cpu/allocator.h"
 
+#include <malloc.h>
+
+#include <algorithm>
 #include <bit>
 #include <cstdlib>
 #include <memory>
@@ -20,6 +23,8 @@ namespace {
 
 constexpr std::size_t kSmallMax = 1024;
 constexpr std::size_t kSmallClasses = kSmallMax / CachingAllocator::kAlignment;
+/// So many bytes given back are worth a walk over malloc's lists.
+constexpr std::size_t kTrimMin = std::size_t{1} << 20U;
 constexpr std::size_t kSizeMax = std::size_t{1} << 62U;
 
 // A kept block, and the bytes beyond what was asked for, are as forbidden to AddressSanitizer as freed memory.
@@ -60,6 +65,13 @@ std::size_t CachingAllocator::class_of(std::size_t rounded_size) noexcept {
   return kSmallClasses + octave * 4 + quarter;
 }
 
+std::size_t CachingAllocator::size_of_class(std::size_t index) noexcept {
+  if (index < kSmallClasses) return (index + 1) * kAlignment;
+  const std::size_t octave = (index - kSmallClasses) / 4;
+  const std::size_t quarter = (index - kSmallClasses) % 4;
+  return (kSmallMax << octave) / 4 * (5 + quarter);
+}
+
 std::byte* CachingAllocator::allocate(std::size_t size) {
   if (size > kSizeMax) throw std::bad_alloc();
   if (size >= kLargeMin) return allocate_large(size);
@@ -71,6 +83,7 @@ std::byte* CachingAllocator::allocate(std::size_t size) {
     if (!list.blocks.empty()) {
       block = list.blocks.back();
       list.blocks.pop_back();
+      list.unused = std::min(list.unused, list.blocks.size());
       bytes_cached_.fetch_sub(bytes, std::memory_order_relaxed);
     }
   }
@@ -161,15 +174,46 @@ void CachingAllocator::release_cached() noexcept {
   for (std::size_t i = 0; i < kClasses; ++i) {
     FreeList& list = free_lists_[i];
     const std::lock_guard lock(list.mutex);
-    const std::size_t bytes = i < kSmallClasses
-                                  ? (i + 1) * kAlignment
-                                  : (kSmallMax << ((i - kSmallClasses) / 4)) / 4 * (5 + (i - kSmallClasses) % 4);
-    for (std::byte* block : list.blocks) {
-      return_to_system(block, bytes);
-      bytes_cached_.fetch_sub(bytes, std::memory_order_relaxed);
-    }
-    list.blocks.clear();
+    release_first(list, list.blocks.size(), size_of_class(i));
   }
+}
+
+void CachingAllocator::release_unused(std::chrono::steady_clock::time_point now, std::chrono::steady_clock::duration idle) noexcept {
+  std::vector<LargeBlocks::Segment> segments;
+  {
+    const std::lock_guard lock(large_mutex_);
+    if (!period_began_) period_began_ = now;
+    if (now - *period_began_ < idle) return;
+    period_began_ = now;
+    try {
+      segments = large_.remove_unused();
+    } catch (const std::bad_alloc&) {
+      // They stay until the next time.
+    }
+    for (const auto& segment : segments) bytes_cached_.fetch_sub(segment.size, std::memory_order_relaxed);
+  }
+  std::size_t released = 0;
+  for (const auto& segment : segments) {
+    return_to_system(segment.begin, segment.size);
+    released += segment.size;
+  }
+  for (std::size_t i = 0; i < kClasses; ++i) {
+    FreeList& list = free_lists_[i];
+    const std::lock_guard lock(list.mutex);
+    released += release_first(list, list.unused, size_of_class(i));
+    list.unused = list.blocks.size();
+  }
+  // Small blocks lie among others, and so do the pieces in which large ones came over a socket: malloc keeps what is freed
+  // there unless it is told.
+  if (released >= kTrimMin) malloc_trim(0);
+}
+
+std::size_t CachingAllocator::release_first(FreeList& list, std::size_t count, std::size_t size) noexcept {
+  const auto end = list.blocks.begin() + static_cast<std::ptrdiff_t>(count);
+  for (auto block = list.blocks.begin(); block != end; ++block) return_to_system(*block, size);
+  list.blocks.erase(list.blocks.begin(), end);
+  bytes_cached_.fetch_sub(count * size, std::memory_order_relaxed);
+  return count * size;
 }
 
 CachingAllocator& cpu_allocator() {

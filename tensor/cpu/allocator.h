@@ -3,8 +3,10 @@
 
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "tensor/cpu/large_blocks.h"
@@ -41,6 +43,9 @@ class CachingAllocator {
   [[nodiscard]] Statistics statistics() const noexcept;
   /// Gives all kept blocks back to the system.
   void release_cached() noexcept;
+  /// Gives back the kept blocks that nobody has needed for `idle`, of segments once nothing of one was in use. To be called
+  /// at least that often, by any number of threads, with the present time: what lies idle goes after one to two `idle`.
+  void release_unused(std::chrono::steady_clock::time_point now, std::chrono::steady_clock::duration idle) noexcept;
 
   /// Returns the size of the blocks that serve requests of `size`, below kLargeMin.
   [[nodiscard]] static std::size_t rounded(std::size_t size) noexcept;
@@ -50,7 +55,8 @@ class CachingAllocator {
 
   struct FreeList {
     std::mutex mutex;
-    std::vector<std::byte*> blocks;
+    std::vector<std::byte*> blocks;  ///< guarded by mutex; the end is used first
+    std::size_t unused = 0;          ///< likewise: of the first blocks, how many were never taken in this period
   };
 
   [[nodiscard]] std::byte* allocate_large(std::size_t size);
@@ -58,12 +64,17 @@ class CachingAllocator {
   /// Gives segments back to the system until no more than `bytes_max` is kept, or none is free.
   void release_segments(std::size_t bytes_max) noexcept;
 
+  /// Likewise small blocks, those at the begin of `list`, each of `size` bytes. Returns how many bytes.
+  std::size_t release_first(FreeList& list, std::size_t count, std::size_t size) noexcept;
+
   [[nodiscard]] static std::size_t class_of(std::size_t rounded_size) noexcept;
+  [[nodiscard]] static std::size_t size_of_class(std::size_t index) noexcept;
 
   std::size_t cached_bytes_max_;
   std::array<FreeList, kClasses> free_lists_;
   std::mutex large_mutex_;
   LargeBlocks large_;  ///< guarded by large_mutex_
+  std::optional<std::chrono::steady_clock::time_point> period_began_;  ///< likewise: since then uses are watched
   std::atomic<std::size_t> bytes_live_{0};
   std::atomic<std::size_t> bytes_cached_{0};
   std::atomic<std::size_t> system_calls_{0};

@@ -15,7 +15,7 @@ std::size_t LargeBlocks::segment_size(std::size_t size) noexcept {
 }
 
 void LargeBlocks::add(const Segment& segment) {
-  segments_.emplace(segment.begin, segment.size);
+  segments_.emplace(segment.begin, SegmentUse{segment.size, true});
   const bool shared = segment.size <= kSharedMax;
   insert_free(parts_.emplace(segment.begin, Part{segment.size, segment.begin, shared, true}).first);
 }
@@ -28,6 +28,7 @@ std::optional<LargeBlocks::Segment> LargeBlocks::take(std::size_t size) {
     if (!part.shared && wanted < part.size / 2) continue;
     free_.erase(entry);
     part.free = false;
+    segments_.at(part.segment).used = true;
     if (part.shared && part.size > wanted) {
       const Part rest{part.size - wanted, part.segment, true, true};
       part.size = wanted;
@@ -63,7 +64,7 @@ std::size_t LargeBlocks::give(std::byte* block) {
 std::optional<LargeBlocks::Segment> LargeBlocks::remove_free() {
   for (auto entry = free_.rbegin(); entry != free_.rend(); ++entry) {
     const auto segment = segments_.find(entry->second);
-    if (segment == segments_.end() || segment->second != entry->first) continue;
+    if (segment == segments_.end() || segment->second.size != entry->first) continue;
     const Segment removed{entry->second, entry->first};
     parts_.erase(entry->second);
     segments_.erase(segment);
@@ -71,6 +72,25 @@ std::optional<LargeBlocks::Segment> LargeBlocks::remove_free() {
     return removed;
   }
   return std::nullopt;
+}
+
+std::vector<LargeBlocks::Segment> LargeBlocks::remove_unused() {
+  std::vector<Segment> unused;
+  unused.reserve(segments_.size());
+  for (auto segment = segments_.begin(); segment != segments_.end();) {
+    const auto part = parts_.find(const_cast<std::byte*>(segment->first));
+    const bool whole = part->second.free && part->second.size == segment->second.size;
+    if (whole && !segment->second.used) {
+      unused.push_back({part->first, part->second.size});
+      erase_free(part);
+      parts_.erase(part);
+      segment = segments_.erase(segment);
+    } else {
+      segment->second.used = !whole;
+      ++segment;
+    }
+  }
+  return unused;
 }
 
 void LargeBlocks::join_next(Parts::iterator part) {

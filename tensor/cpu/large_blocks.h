@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 #include <utility>
+#include <vector>
 
 namespace troupe {
 
@@ -38,7 +39,15 @@ class LargeBlocks {
   /// Returns a segment of which nothing is in use, the largest, and forgets it.
   [[nodiscard]] std::optional<Segment> remove_free();
 
+  /// Returns the segments of which nothing was in use since the last call, and forgets them. Throws std::bad_alloc, and
+  /// then forgets none.
+  [[nodiscard]] std::vector<Segment> remove_unused();
+
  private:
+  struct SegmentUse {
+    std::size_t size;
+    bool used;  ///< since the last remove_unused()
+  };
   struct Part {
     std::size_t size;
     const std::byte* segment;  ///< its begin: neighbours of two segments are not joined
@@ -54,7 +63,7 @@ class LargeBlocks {
 
   Parts parts_;
   std::set<std::pair<std::size_t, std::byte*>> free_;  ///< by size, then address
-  std::map<const std::byte*, std::size_t> segments_;
+  std::map<const std::byte*, SegmentUse> segments_;
 };
 
 }  // namespace troupe

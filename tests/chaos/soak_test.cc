@@ -36,6 +36,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::array kNames{"p1", "p2", "p3"};
 constexpr auto kDeadline = 120s;
+constexpr auto kGivenBack = 60s;
 
 /// Ends waits of all threads at once.
 class Whistle {
@@ -146,7 +147,16 @@ struct Soak {
     }
     cluster->expect_settled();
   }
+  /// What the processes use once they have given back what their tensors need no more.
   std::map<std::string, std::size_t> resident_mib() {
+    const auto due = Clock::now() + kGivenBack;
+    const auto kept = [this] {
+      std::uint64_t bytes = bytes_kept();
+      for (const char* name : kNames) bytes += cluster->trainer().rpc_sync(name, &bytes_kept);
+      return bytes;
+    };
+    while (kept() != 0 && Clock::now() < due) std::this_thread::sleep_for(100ms);
+    BOOST_TEST(kept() == 0U);
     std::map<std::string, std::size_t> found{{"trainer", process_use(getpid()).resident_bytes >> 20}};
     for (const char* name : kNames) found[name] = process_use(cluster->process(name).pid()).resident_bytes >> 20;
     return found;

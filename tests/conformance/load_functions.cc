@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "tensor/cpu/allocator.h"
 #include "tensor/create.h"
 #include "tensor/ops.h"
 #include "tests/conformance/test_functions.h"
@@ -16,6 +17,8 @@ std::pair<std::uint64_t, std::uint64_t> bytes_with(Scope& scope, const NodeName&
   const PeerTraffic& counts = traffic.value().at(peer);
   return {counts.bytes_sent, counts.bytes_received};
 }
+
+std::uint64_t bytes_kept() { return cpu_allocator().statistics().bytes_cached; }
 
 Tensor filled(std::int64_t size, double value) { return full({size}, value); }
 
@@ -58,6 +61,7 @@ void throw_in_router(Scope& scope) {
 
 FunctionRegistry with_load_functions(const FunctionRegistry& everywhere) {
   return everywhere.with({{"bytes_with", &bytes_with},
+                          {"bytes_kept", &bytes_kept},
                           {"filled", &filled},
                           {"count_elements", &count_elements},
                           {"count_characters", &count_characters},

@@ -1,5 +1,6 @@
 #include "tensor/cpu/allocator.h"
 
+#include <chrono>
 #include <cstring>
 #include <thread>
 #include <vector>
@@ -84,6 +85,36 @@ BOOST_AUTO_TEST_CASE(segments_beyond_the_limit_go_back) {
   BOOST_CHECK_EQUAL(allocator.statistics().bytes_cached, 62 * kMiB);
   allocator.deallocate(small, 2 * kMiB);
   BOOST_CHECK_EQUAL(allocator.statistics().bytes_cached, 64 * kMiB);
+}
+
+BOOST_AUTO_TEST_CASE(blocks_that_nobody_needs_go_back_after_a_while) {
+  using std::chrono::seconds;
+  constexpr std::size_t kMiB = std::size_t{1} << 20U;
+  constexpr std::chrono::steady_clock::time_point kBegin;
+  CachingAllocator allocator;
+  std::byte* const idle = allocator.allocate(200 * kMiB);
+  std::byte* const often = allocator.allocate(2 * kMiB);
+  std::vector<std::byte*> small;
+  for (int i = 0; i < 3; ++i) small.push_back(allocator.allocate(2048));
+  allocator.deallocate(idle, 200 * kMiB);
+  allocator.deallocate(often, 2 * kMiB);
+  for (std::byte* block : small) allocator.deallocate(block, 2048);
+  const std::size_t all = 264 * kMiB + 3 * 2048;
+  BOOST_TEST(allocator.statistics().bytes_cached == all);
+
+  allocator.release_unused(kBegin, seconds(5));
+  allocator.release_unused(kBegin + seconds(4), seconds(5));
+  BOOST_TEST(allocator.statistics().bytes_cached == all);
+  allocator.release_unused(kBegin + seconds(5), seconds(5));  // what was new when the watch began is watched from now on
+  BOOST_TEST(allocator.statistics().bytes_cached == all);
+  allocator.deallocate(allocator.allocate(2 * kMiB), 2 * kMiB);
+  allocator.deallocate(allocator.allocate(2048), 2048);
+  allocator.release_unused(kBegin + seconds(9), seconds(5));
+  BOOST_TEST(allocator.statistics().bytes_cached == all);
+  allocator.release_unused(kBegin + seconds(10), seconds(5));
+  BOOST_TEST(allocator.statistics().bytes_cached == 64 * kMiB + 2048);
+  allocator.release_unused(kBegin + seconds(15), seconds(5));
+  BOOST_TEST(allocator.statistics().bytes_cached == 0U);
 }
 
 BOOST_AUTO_TEST_CASE(impossible_sizes_throw_bad_alloc) {

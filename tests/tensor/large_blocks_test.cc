@@ -80,6 +80,29 @@ BOOST_AUTO_TEST_CASE(segments_without_blocks_are_given_back_the_largest_first) {
   BOOST_TEST(!blocks.take(kMiB));
 }
 
+BOOST_AUTO_TEST_CASE(segments_that_nobody_used_since_the_last_time_are_given_back) {
+  LargeBlocks blocks;
+  blocks.add({at(64 * kMiB), 64 * kMiB});
+  blocks.add({at(256 * kMiB), 100 * kMiB});
+  BOOST_TEST(blocks.remove_unused().empty());  // they are new
+  const auto passing = blocks.take(2 * kMiB);
+  BOOST_REQUIRE(passing.has_value());
+  blocks.give(passing->begin);
+  const auto unused = blocks.remove_unused();
+  BOOST_REQUIRE(unused.size() == 1U);
+  BOOST_TEST((unused[0].begin == at(256 * kMiB)));
+  BOOST_TEST(unused[0].size == 100 * kMiB);
+
+  const auto lasting = blocks.take(2 * kMiB);
+  BOOST_REQUIRE(lasting.has_value());
+  BOOST_TEST(blocks.remove_unused().empty());
+  BOOST_TEST(blocks.remove_unused().empty());
+  blocks.give(lasting->begin);
+  BOOST_TEST(blocks.remove_unused().empty());  // it was in use when this time began
+  BOOST_TEST(blocks.remove_unused().size() == 1U);
+  BOOST_TEST(!blocks.take(kMiB));
+}
+
 // Blocks in use never overlap, lie in their segments, and all is whole again at the end.
 BOOST_AUTO_TEST_CASE(random_requests_never_get_what_is_in_use) {
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
