@@ -11,7 +11,7 @@
 namespace troupe::testing {
 
 /// What a test waits on. Observers change their state inside `change`, predicates read it inside `eventually`: both
-/// under the same lock. Any thread.
+/// under the same lock, which a predicate may take again. Any thread.
 class Changes {
  public:
   template <class Action>
@@ -38,8 +38,8 @@ class Changes {
   }
 
  private:
-  mutable std::mutex mutex_;
-  mutable std::condition_variable changed_;
+  mutable std::recursive_mutex mutex_;
+  mutable std::condition_variable_any changed_;
 };
 
 /// Fails the test case when `predicate` does not hold within `deadline`, printing what `describe` then says.

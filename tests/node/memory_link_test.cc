@@ -40,8 +40,8 @@ BOOST_AUTO_TEST_CASE(frames_change_hands_without_a_copy) {
   Frames frames;
   frames.push_back(std::move(frame));
   a.link.send("b", LinkLane::express, std::move(frames));
-  BOOST_REQUIRE_EQUAL(b.sink.messages.size(), 1U);  // delivered on this thread
-  BOOST_TEST(b.sink.messages[0].frames[0].bytes.data() == bytes);
+  BOOST_REQUIRE_EQUAL(b.sink.messages().size(), 1U);  // delivered on this thread
+  BOOST_TEST(b.sink.messages()[0].frames[0].bytes.data() == bytes);
   BOOST_TEST(owner.use_count() == 1);
 }
 
@@ -59,7 +59,7 @@ BOOST_AUTO_TEST_CASE(conversation_of_100000_messages_does_not_grow_the_stack) {
   a.link.connect("memory://b");
   a.link.send("b", LinkLane::express, {frame_of("ball")});
   BOOST_TEST(rallies == 50'000);
-  BOOST_TEST(b.sink.messages.size() == 50'000U);
+  BOOST_TEST(b.sink.messages().size() == 50'000U);
 }
 
 BOOST_AUTO_TEST_CASE(sink_is_called_by_one_thread_at_a_time_and_each_sender_keeps_its_order) {
@@ -91,7 +91,7 @@ BOOST_AUTO_TEST_CASE(sink_is_called_by_one_thread_at_a_time_and_each_sender_keep
   b.sink.wait_messages(kSenders * kEach);
   BOOST_TEST(!overlapped);
   std::map<NodeName, int> next;
-  for (const auto& message : b.sink.messages) {
+  for (const auto& message : b.sink.messages()) {
     BOOST_REQUIRE_EQUAL(testing::text_of(message.frames[0]), std::to_string(next[message.from]++));
   }
 }
@@ -103,9 +103,9 @@ BOOST_AUTO_TEST_CASE(what_comes_before_start_is_delivered_at_start) {
   a.link.start(a.sink);
   a.link.connect("memory://b");
   a.link.send("b", LinkLane::express, {frame_of("early")});
-  BOOST_TEST(b.sink.order.empty());
+  BOOST_TEST(b.sink.order().empty());
   b.link.start(b.sink);
-  BOOST_TEST((b.sink.order == std::vector<std::string>{"up a", "frames a"}));
+  BOOST_TEST((b.sink.order() == std::vector<std::string>{"up a", "frames a"}));
 }
 
 BOOST_AUTO_TEST_CASE(second_link_of_a_live_name_reaches_nobody_until_the_first_stops, *boost::unit_test::label("fault-F43")) {
@@ -118,18 +118,18 @@ BOOST_AUTO_TEST_CASE(second_link_of_a_live_name_reaches_nobody_until_the_first_s
     MemoryNode second(hub, "b", 2);
     second.link.start(second.sink);
     second.link.connect("memory://a");
-    BOOST_REQUIRE_EQUAL(second.sink.failures.size(), 1U);
-    BOOST_TEST((second.sink.failures[0].why.code == ErrorCode::name_in_use));
+    BOOST_REQUIRE_EQUAL(second.sink.failures().size(), 1U);
+    BOOST_TEST((second.sink.failures()[0].why.code == ErrorCode::name_in_use));
   }
   a.link.connect("memory://b");
-  BOOST_REQUIRE_EQUAL(a.sink.ups.size(), 1U);
-  BOOST_TEST(a.sink.ups[0].incarnation.low == 1U);
+  BOOST_REQUIRE_EQUAL(a.sink.ups().size(), 1U);
+  BOOST_TEST(a.sink.ups()[0].incarnation.low == 1U);
   first.link.stop();
   MemoryNode third(hub, "b", 3);
   third.link.start(third.sink);
   third.link.connect("memory://a");
-  BOOST_REQUIRE_EQUAL(a.sink.ups.size(), 2U);
-  BOOST_TEST(a.sink.ups[1].incarnation.low == 3U);
+  BOOST_REQUIRE_EQUAL(a.sink.ups().size(), 2U);
+  BOOST_TEST(a.sink.ups()[1].incarnation.low == 3U);
 }
 
 BOOST_AUTO_TEST_CASE(link_may_be_stopped_from_its_own_sink) {
@@ -142,9 +142,9 @@ BOOST_AUTO_TEST_CASE(link_may_be_stopped_from_its_own_sink) {
   a.link.connect("memory://b");
   a.link.send("b", LinkLane::express, {frame_of("last")});
   a.link.send("b", LinkLane::express, {frame_of("too late")});
-  BOOST_TEST(b.sink.messages.size() == 1U);
-  BOOST_REQUIRE_EQUAL(a.sink.downs.size(), 1U);
-  BOOST_TEST((a.sink.downs[0].why.code == ErrorCode::peer_down));
+  BOOST_TEST(b.sink.messages().size() == 1U);
+  BOOST_REQUIRE_EQUAL(a.sink.downs().size(), 1U);
+  BOOST_TEST((a.sink.downs()[0].why.code == ErrorCode::peer_down));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

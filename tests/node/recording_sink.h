@@ -16,7 +16,7 @@
 
 namespace troupe::testing {
 
-/// Any thread. What it records is read under `changes`.
+/// Any thread.
 class RecordingSink final : public LinkSink {
  public:
   struct Down {
@@ -40,43 +40,43 @@ class RecordingSink final : public LinkSink {
   };
 
   void on_link_failed(const Error& why) override {
-    changes.change([&] { order.push_back("failed: " + why.text()); });
+    changes.change([&] { order_.push_back("failed: " + why.text()); });
   }
   void on_link_up(const Peer& peer) override {
     changes.change([&] {
-      ups.push_back(peer);
-      order.push_back("up " + peer.name);
+      ups_.push_back(peer);
+      order_.push_back("up " + peer.name);
     });
   }
   void on_frames(const NodeName& from, Incarnation incarnation, Frames frames) override {
     if (answer) answer(from, frames);
     changes.change([&] {
-      order.push_back("frames " + from);
-      messages.push_back({from, incarnation, std::move(frames)});
+      order_.push_back("frames " + from);
+      messages_.push_back({from, incarnation, std::move(frames)});
     });
   }
   void on_link_down(const NodeName& peer, Incarnation incarnation, const Error& why) override {
     changes.change([&] {
-      downs.push_back({peer, incarnation, why});
-      order.push_back("down " + peer);
+      downs_.push_back({peer, incarnation, why});
+      order_.push_back("down " + peer);
     });
   }
   void on_reach(const NodeName& peer, Incarnation /*incarnation*/, Reach change, Duration silence) override {
-    changes.change([&] { reaches.push_back({peer, change, silence}); });
+    changes.change([&] { reaches_.push_back({peer, change, silence}); });
   }
   void on_connect_failed(std::string_view address, const Error& why) override {
-    changes.change([&] { failures.push_back({std::string(address), why}); });
+    changes.change([&] { failures_.push_back({std::string(address), why}); });
   }
 
   /// "ups: ps0; downs: ps0 connection closed; failures: ...; messages: 3"
   [[nodiscard]] std::string describe() const {
     std::string text = "ups:";
-    for (const Peer& peer : ups) text += " " + peer.name;
+    for (const Peer& peer : ups_) text += " " + peer.name;
     text += "; downs:";
-    for (const Down& down : downs) text += fmt::format(" {} ({})", down.peer, down.why.message);
+    for (const Down& down : downs_) text += fmt::format(" {} ({})", down.peer, down.why.message);
     text += "; failures:";
-    for (const Failure& failure : failures) text += fmt::format(" {} ({})", failure.address, failure.why.message);
-    return text + fmt::format("; messages: {}", messages.size());
+    for (const Failure& failure : failures_) text += fmt::format(" {} ({})", failure.address, failure.why.message);
+    return text + fmt::format("; messages: {}", messages_.size());
   }
 
   /// Fails the test case when `predicate` does not become true.
@@ -85,28 +85,45 @@ class RecordingSink final : public LinkSink {
     eventually(deadline, changes, predicate, [this] { return describe(); });
   }
   void wait_ups(std::size_t count) const {
-    wait([&] { return ups.size() >= count; });
+    wait([&] { return ups_.size() >= count; });
   }
   void wait_downs(std::size_t count) const {
-    wait([&] { return downs.size() >= count; });
+    wait([&] { return downs_.size() >= count; });
   }
   void wait_failures(std::size_t count) const {
-    wait([&] { return failures.size() >= count; });
+    wait([&] { return failures_.size() >= count; });
   }
   void wait_messages(std::size_t count) const {
-    wait([&] { return messages.size() >= count; });
+    wait([&] { return messages_.size() >= count; });
   }
 
+  // What it was told, in the order in which it came.
+  [[nodiscard]] std::vector<Peer> ups() const { return copy_of(ups_); }
+  [[nodiscard]] std::vector<Down> downs() const { return copy_of(downs_); }
+  [[nodiscard]] std::vector<Failure> failures() const { return copy_of(failures_); }
+  [[nodiscard]] std::vector<Reached> reaches() const { return copy_of(reaches_); }
+  [[nodiscard]] std::vector<Message> messages() const { return copy_of(messages_); }
+  [[nodiscard]] std::vector<std::string> order() const { return copy_of(order_); }
+  void forget_messages() { changes.change([this] { messages_.clear(); }); }
+
   Changes changes;
-  std::vector<Peer> ups;
-  std::vector<Down> downs;
-  std::vector<Failure> failures;
-  std::vector<Reached> reaches;
-  std::vector<Message> messages;
-  std::vector<std::string> order;
 
   /// Set before start: called for every message, on the link's thread, before it is recorded.
   std::function<void(const NodeName& from, const Frames& frames)> answer;
+
+ private:
+  template <class T>
+  [[nodiscard]] std::vector<T> copy_of(const std::vector<T>& all) const {
+    return changes.read([&all] { return all; });
+  }
+
+  // Inside changes.
+  std::vector<Peer> ups_;
+  std::vector<Down> downs_;
+  std::vector<Failure> failures_;
+  std::vector<Reached> reaches_;
+  std::vector<Message> messages_;
+  std::vector<std::string> order_;
 };
 
 [[nodiscard]] inline std::string text_of(const Frame& frame) {

@@ -47,7 +47,7 @@ struct Pair {
 
   [[nodiscard]] std::vector<int> arrived() const {
     std::vector<int> numbers;
-    for (const auto& message : sink_b.messages) numbers.push_back(std::stoi(testing::text_of(message.frames.front())));
+    for (const auto& message : sink_b.messages()) numbers.push_back(std::stoi(testing::text_of(message.frames.front())));
     return numbers;
   }
 
@@ -65,10 +65,10 @@ BOOST_AUTO_TEST_SUITE(sim_link)
 
 BOOST_AUTO_TEST_CASE(both_ends_come_up_at_once_and_know_each_other) {
   const Pair pair(1);
-  BOOST_TEST_REQUIRE(pair.sink_a.ups.size() == 1U);
-  BOOST_TEST_REQUIRE(pair.sink_b.ups.size() == 1U);
-  BOOST_TEST((pair.sink_a.ups.front() == Peer{.name = "b", .incarnation = {2, 2}, .address = "sim://b"}));
-  BOOST_TEST((pair.sink_b.ups.front() == Peer{.name = "a", .incarnation = {1, 1}, .address = "sim://a"}));
+  BOOST_TEST_REQUIRE(pair.sink_a.ups().size() == 1U);
+  BOOST_TEST_REQUIRE(pair.sink_b.ups().size() == 1U);
+  BOOST_TEST((pair.sink_a.ups().front() == Peer{.name = "b", .incarnation = {2, 2}, .address = "sim://b"}));
+  BOOST_TEST((pair.sink_b.ups().front() == Peer{.name = "a", .incarnation = {1, 1}, .address = "sim://a"}));
 }
 
 BOOST_AUTO_TEST_CASE(without_faults_messages_arrive_once_and_in_order) {
@@ -97,10 +97,10 @@ BOOST_AUTO_TEST_CASE(a_connection_that_is_closed_ends_after_all_that_was_sent) {
   pair.a.stop();
   pair.pass(10s);
   BOOST_TEST(pair.arrived().size() == 100U);
-  BOOST_TEST(pair.sink_b.order.back() == "down a");
-  BOOST_TEST_REQUIRE(pair.sink_b.downs.size() == 1U);
-  BOOST_TEST(pair.sink_b.downs.front().why.text() == "a: peer_down: connection closed (ran: maybe)");
-  BOOST_TEST(pair.sink_a.downs.empty());
+  BOOST_TEST(pair.sink_b.order().back() == "down a");
+  BOOST_TEST_REQUIRE(pair.sink_b.downs().size() == 1U);
+  BOOST_TEST(pair.sink_b.downs().front().why.text() == "a: peer_down: connection closed (ran: maybe)");
+  BOOST_TEST(pair.sink_a.downs().empty());
 }
 
 BOOST_AUTO_TEST_CASE(a_death_loses_what_is_late) {
@@ -109,7 +109,7 @@ BOOST_AUTO_TEST_CASE(a_death_loses_what_is_late) {
   pair.a.kill(sim::Death::closed);
   pair.pass(10s);
   BOOST_TEST(pair.arrived().size() < 100U);
-  BOOST_TEST(pair.sink_b.order.back() == "down a");
+  BOOST_TEST(pair.sink_b.order().back() == "down a");
 }
 
 BOOST_AUTO_TEST_CASE(a_silent_death_is_told_to_nobody) {
@@ -120,24 +120,24 @@ BOOST_AUTO_TEST_CASE(a_silent_death_is_told_to_nobody) {
   pair.b.send("a", LinkLane::express, {testing::frame_of("anybody?")});
   pair.pass(10s);
   BOOST_TEST(pair.arrived().size() == 10U);  // those that had left
-  BOOST_TEST(pair.sink_b.downs.empty());
-  BOOST_TEST(pair.sink_a.messages.empty());
+  BOOST_TEST(pair.sink_b.downs().empty());
+  BOOST_TEST(pair.sink_a.messages().empty());
 }
 
 BOOST_AUTO_TEST_CASE(disconnecting_is_told_to_both_ends_and_the_pair_may_connect_again) {
   Pair pair(7);
   pair.b.disconnect("a", {});
   pair.pass(1s);
-  BOOST_TEST_REQUIRE(pair.sink_a.downs.size() == 1U);
-  BOOST_TEST_REQUIRE(pair.sink_b.downs.size() == 1U);
-  BOOST_TEST((pair.sink_a.downs.front().why.code == ErrorCode::peer_down));
-  BOOST_TEST((pair.sink_b.downs.front().why.code == ErrorCode::cancelled));
+  BOOST_TEST_REQUIRE(pair.sink_a.downs().size() == 1U);
+  BOOST_TEST_REQUIRE(pair.sink_b.downs().size() == 1U);
+  BOOST_TEST((pair.sink_a.downs().front().why.code == ErrorCode::peer_down));
+  BOOST_TEST((pair.sink_b.downs().front().why.code == ErrorCode::cancelled));
   pair.send(3);
   pair.pass(1s);
   BOOST_TEST(pair.arrived().empty());
   pair.b.connect("sim://a");
   pair.pass(1s);
-  BOOST_TEST(pair.sink_a.ups.size() == 2U);
+  BOOST_TEST(pair.sink_a.ups().size() == 2U);
   pair.send(3);
   pair.pass(1s);
   BOOST_TEST(pair.arrived().size() == 3U);
@@ -147,9 +147,9 @@ BOOST_AUTO_TEST_CASE(connecting_to_nobody_fails_with_the_address) {
   Pair pair(8);
   pair.a.connect("sim://nobody");
   pair.pass(1s);
-  BOOST_TEST_REQUIRE(pair.sink_a.failures.size() == 1U);
-  BOOST_TEST(pair.sink_a.failures.front().why.message == "nobody listens at sim://nobody");
-  BOOST_TEST((pair.sink_a.failures.front().why.code == ErrorCode::peer_unreachable));
+  BOOST_TEST_REQUIRE(pair.sink_a.failures().size() == 1U);
+  BOOST_TEST(pair.sink_a.failures().front().why.message == "nobody listens at sim://nobody");
+  BOOST_TEST((pair.sink_a.failures().front().why.code == ErrorCode::peer_unreachable));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -47,8 +47,8 @@ BOOST_AUTO_TEST_CASE(connect_that_is_given_up_is_answered_at_once_and_may_be_rep
   a.link->connect(place);
   a.link->stop_connecting(place);
   a.sink.wait_failures(1);
-  BOOST_TEST((a.sink.failures[0].why.code == ErrorCode::cancelled));
-  BOOST_TEST(a.sink.failures[0].address == place);
+  BOOST_TEST((a.sink.failures()[0].why.code == ErrorCode::cancelled));
+  BOOST_TEST(a.sink.failures()[0].address == place);
   a.link->stop_connecting(place);  // it was answered
   LinkOfTest b("b", 2, secret, place);
   a.link->connect(place);
@@ -57,8 +57,8 @@ BOOST_AUTO_TEST_CASE(connect_that_is_given_up_is_answered_at_once_and_may_be_rep
   a.link->stop_connecting(place);  // too late
   a.link->send("b", LinkLane::express, {testing::frame_of("header"), testing::frame_of("x")});
   b.sink.wait_messages(1);
-  BOOST_TEST(a.sink.failures.size() == 1U);
-  BOOST_TEST(a.sink.downs.empty());
+  BOOST_TEST(a.sink.failures().size() == 1U);
+  BOOST_TEST(a.sink.downs().empty());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

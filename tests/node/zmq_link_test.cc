@@ -85,8 +85,8 @@ struct Two {
     b.send("a", "up");
     a.sink.wait_messages(1);
     b.sink.wait_messages(1);
-    BOOST_TEST(a.sink.downs.empty());
-    BOOST_TEST(b.sink.downs.empty());
+    BOOST_TEST(a.sink.downs().empty());
+    BOOST_TEST(b.sink.downs().empty());
   }
 
   ClusterSecret secret = ClusterSecret::random();
@@ -243,10 +243,10 @@ void check_killed_process_is_down(const std::string& bind) {
   const std::chrono::duration<double, std::milli> noticed = std::chrono::steady_clock::now() - killed;
   BOOST_TEST_MESSAGE("noticed after " << noticed.count() << " ms");
   BOOST_TEST((noticed < 1s));  // 100 ms are asked for where nothing else runs: tests/chaos
-  BOOST_TEST((node.sink.downs[0].why.code == ErrorCode::peer_down));
-  BOOST_TEST(node.sink.downs[0].why.message == "connection closed");
-  BOOST_TEST(node.sink.downs[0].peer == "child");
-  BOOST_TEST(node.sink.downs[0].incarnation.low == 2U);
+  BOOST_TEST((node.sink.downs()[0].why.code == ErrorCode::peer_down));
+  BOOST_TEST(node.sink.downs()[0].why.message == "connection closed");
+  BOOST_TEST(node.sink.downs()[0].peer == "child");
+  BOOST_TEST(node.sink.downs()[0].incarnation.low == 2U);
 }
 
 BOOST_AUTO_TEST_CASE(killed_process_behind_tcp_is_down_with_its_name, *boost::unit_test::label("fault-F12")) {
@@ -285,10 +285,10 @@ BOOST_AUTO_TEST_CASE(process_that_came_back_before_its_death_was_noticed_is_rest
   go_on.set_value();
 
   node.sink.wait_ups(3);
-  BOOST_TEST(node.sink.ups[2].incarnation.low == 4U);
-  BOOST_REQUIRE_EQUAL(node.sink.downs.size(), 1U);
-  BOOST_TEST((node.sink.downs[0].why.code == ErrorCode::peer_restarted));
-  BOOST_TEST(node.sink.downs[0].incarnation.low == 2U);
+  BOOST_TEST(node.sink.ups()[2].incarnation.low == 4U);
+  BOOST_REQUIRE_EQUAL(node.sink.downs().size(), 1U);
+  BOOST_TEST((node.sink.downs()[0].why.code == ErrorCode::peer_restarted));
+  BOOST_TEST(node.sink.downs()[0].incarnation.low == 2U);
 }
 
 void check_stopped_process_goes_on(const std::string& bind) {
@@ -298,11 +298,11 @@ void check_stopped_process_goes_on(const std::string& bind) {
   node.link->connect(child.address());
   node.sink.wait_ups(1);
   child.signal(SIGSTOP);
-  node.sink.wait([&] { return node.sink.reaches.size() == 1U; });
+  node.sink.wait([&] { return node.sink.reaches().size() == 1U; });
   child.signal(SIGCONT);
-  node.sink.wait([&] { return node.sink.reaches.size() == 2U; });
-  BOOST_TEST((node.sink.reaches[0].change == Reach::unreachable && node.sink.reaches[1].change == Reach::reachable));
-  BOOST_TEST(node.sink.downs.empty());
+  node.sink.wait([&] { return node.sink.reaches().size() == 2U; });
+  BOOST_TEST((node.sink.reaches()[0].change == Reach::unreachable && node.sink.reaches()[1].change == Reach::reachable));
+  BOOST_TEST(node.sink.downs().empty());
 }
 
 BOOST_AUTO_TEST_CASE(stopped_process_is_unreachable_until_it_goes_on, *boost::unit_test::label("fault-F13")) {
@@ -319,10 +319,10 @@ BOOST_AUTO_TEST_CASE(stopped_process_is_down_after_the_longer_lease_of_both, *bo
   node.link->connect(child.address());
   node.sink.wait_ups(1);
   child.signal(SIGSTOP);
-  node.sink.wait([&] { return node.sink.reaches.size() == 2U; });
-  BOOST_TEST((node.sink.reaches[1].change == Reach::down));
-  BOOST_TEST((node.sink.reaches[1].silence >= 2s));
-  BOOST_TEST(node.sink.downs.empty());  // ends nothing by itself
+  node.sink.wait([&] { return node.sink.reaches().size() == 2U; });
+  BOOST_TEST((node.sink.reaches()[1].change == Reach::down));
+  BOOST_TEST((node.sink.reaches()[1].silence >= 2s));
+  BOOST_TEST(node.sink.downs().empty());  // ends nothing by itself
 }
 
 BOOST_AUTO_TEST_CASE(heartbeats_go_out_while_the_links_thread_is_held_up, *boost::unit_test::label("fault-F33")) {
@@ -336,7 +336,7 @@ BOOST_AUTO_TEST_CASE(heartbeats_go_out_while_the_links_thread_is_held_up, *boost
   two.a.send("b", "hold on");
   auto held = holding.get_future();
   BOOST_REQUIRE((held.wait_for(10s) == std::future_status::ready));
-  BOOST_TEST(!two.a.sink.changes.wait(3s, [&] { return !two.a.sink.reaches.empty(); }));
+  BOOST_TEST(!two.a.sink.changes.wait(3s, [&] { return !two.a.sink.reaches().empty(); }));
   go_on.set_value();
 }
 
@@ -346,11 +346,11 @@ BOOST_AUTO_TEST_CASE(connection_that_is_cut_is_made_again_and_not_reported, *boo
   // What was sent while nobody had noticed is lost: the session's business.
   for (int attempt = 0; attempt < 200; ++attempt) {
     two.a.send("b", "again");
-    if (two.b.sink.changes.wait(50ms, [&] { return !two.b.sink.messages.empty(); })) break;
+    if (two.b.sink.changes.wait(50ms, [&] { return !two.b.sink.messages().empty(); })) break;
   }
   two.check_still_up();
-  BOOST_TEST(two.a.sink.ups.size() == 1U);
-  BOOST_TEST(two.b.sink.ups.size() == 1U);
+  BOOST_TEST(two.a.sink.ups().size() == 1U);
+  BOOST_TEST(two.b.sink.ups().size() == 1U);
 }
 
 BOOST_AUTO_TEST_CASE(second_node_of_a_live_name_is_refused, *boost::unit_test::label("fault-F43")) {
@@ -358,14 +358,14 @@ BOOST_AUTO_TEST_CASE(second_node_of_a_live_name_is_refused, *boost::unit_test::l
   TestNode impostor(options("b", 99, two.secret));
   impostor.link->connect(two.a.link->address());
   impostor.sink.wait_failures(1);
-  BOOST_TEST((impostor.sink.failures[0].why.code == ErrorCode::name_in_use));
-  BOOST_TEST(impostor.sink.failures[0].why.message == "another node is up under the name b");
+  BOOST_TEST((impostor.sink.failures()[0].why.code == ErrorCode::name_in_use));
+  BOOST_TEST(impostor.sink.failures()[0].why.message == "another node is up under the name b");
   TestNode own_name(options("a", 98, two.secret));
   own_name.link->connect(two.a.link->address());
   own_name.sink.wait_failures(1);
-  BOOST_TEST((own_name.sink.failures[0].why.code == ErrorCode::name_in_use));
+  BOOST_TEST((own_name.sink.failures()[0].why.code == ErrorCode::name_in_use));
   two.check_still_up();
-  BOOST_TEST(two.a.sink.ups.size() == 1U);
+  BOOST_TEST(two.a.sink.ups().size() == 1U);
 }
 
 BOOST_AUTO_TEST_CASE(wrong_secret_fails_at_once_on_both_sides_and_is_not_printed, *boost::unit_test::label("fault-F44")) {
@@ -380,15 +380,15 @@ BOOST_AUTO_TEST_CASE(wrong_secret_fails_at_once_on_both_sides_and_is_not_printed
   stranger.link->connect(a.link->address());
   stranger.sink.wait_failures(1);
   BOOST_TEST((std::chrono::steady_clock::now() - begin < 2s));
-  BOOST_TEST((stranger.sink.failures[0].why.code == ErrorCode::auth_failed));
-  BOOST_TEST(stranger.sink.failures[0].address == a.link->address());
+  BOOST_TEST((stranger.sink.failures()[0].why.code == ErrorCode::auth_failed));
+  BOOST_TEST(stranger.sink.failures()[0].address == a.link->address());
   auto line = logged.get_future();
   BOOST_REQUIRE((line.wait_for(5s) == std::future_status::ready));
   BOOST_TEST(line.get() ==
              "refused a connection that calls itself stranger: the peer refused: the cluster secrets differ (auth_failed)");
   BOOST_TEST(a.link->counts().refused_handshakes == 1U);
-  BOOST_TEST(a.sink.ups.empty());
-  BOOST_TEST(stranger.sink.ups.empty());
+  BOOST_TEST(a.sink.ups().empty());
+  BOOST_TEST(stranger.sink.ups().empty());
 }
 
 BOOST_AUTO_TEST_CASE(node_of_another_cluster_is_refused) {
@@ -399,8 +399,8 @@ BOOST_AUTO_TEST_CASE(node_of_another_cluster_is_refused) {
   TestNode b(std::move(with));
   b.link->connect(a.link->address());
   b.sink.wait_failures(1);
-  BOOST_TEST((b.sink.failures[0].why.code == ErrorCode::not_joined));
-  BOOST_TEST(b.sink.failures[0].why.message == "the peer belongs to another cluster than \"other\"");
+  BOOST_TEST((b.sink.failures()[0].why.code == ErrorCode::not_joined));
+  BOOST_TEST(b.sink.failures()[0].why.message == "the peer belongs to another cluster than \"other\"");
 }
 
 BOOST_AUTO_TEST_CASE(garbage_from_zeromq_clients_changes_nothing, *boost::unit_test::label("fault-F42")) {
@@ -418,7 +418,7 @@ BOOST_AUTO_TEST_CASE(garbage_from_zeromq_clients_changes_nothing, *boost::unit_t
   const ZmqLinkCounts counts = two.a.link->counts();
   BOOST_TEST(counts.refused_handshakes + counts.refused_messages == 18U);
   two.check_still_up();
-  BOOST_TEST(two.a.sink.messages.size() == 1U);
+  BOOST_TEST(two.a.sink.messages().size() == 1U);
 }
 
 BOOST_AUTO_TEST_CASE(garbage_from_raw_connections_changes_nothing) {
@@ -447,7 +447,7 @@ BOOST_AUTO_TEST_CASE(messages_without_a_valid_token_are_refused, *boost::unit_te
   stranger.wait_until_everything_was_read();
   BOOST_TEST(two.a.link->counts().refused_messages == 5U);
   two.check_still_up();
-  BOOST_TEST(two.a.sink.messages.size() == 1U);
+  BOOST_TEST(two.a.sink.messages().size() == 1U);
 }
 
 BOOST_AUTO_TEST_CASE(frame_above_the_limit_closes_the_connection_of_its_sender_only, *boost::unit_test::label("fault-F42")) {
@@ -475,7 +475,7 @@ BOOST_AUTO_TEST_CASE(message_of_too_many_frames_is_refused) {
   Two two([](ZmqLinkOptions& with) { with.frames_max = 8; });
   two.a.link->send("b", LinkLane::express, Frames(9, frame_of("x")));
   two.check_still_up();
-  BOOST_TEST(two.b.sink.messages.size() == 1U);
+  BOOST_TEST(two.b.sink.messages().size() == 1U);
   BOOST_TEST(two.b.link->counts().refused_messages == 1U);
 }
 
@@ -484,14 +484,14 @@ BOOST_AUTO_TEST_CASE(express_packets_overtake_bulk_ones) {
   auto bulk = std::make_shared<const std::string>(2 << 20, 'x');
   // The bulk connection is made with its first packet; packets leave on both as the machine finds time.
   for (int attempt = 0; attempt < 20; ++attempt) {
-    const std::size_t before = two.b.sink.changes.read([&] { return two.b.sink.messages.size(); });
+    const std::size_t before = two.b.sink.messages().size();
     for (int i = 0; i < 16; ++i) {
       two.a.link->send("b", LinkLane::bulk, {frame_of("header"), Frame{.bytes = std::as_bytes(std::span{*bulk}), .owner = bulk}});
     }
     two.a.link->send("b", LinkLane::express, {frame_of("small")});
     two.b.sink.wait_messages(before + 17);
-    const bool overtook = two.b.sink.messages.back().frames.size() == 2;
-    two.b.sink.changes.change([&] { two.b.sink.messages.clear(); });
+    const bool overtook = two.b.sink.messages().back().frames.size() == 2;
+    two.b.sink.forget_messages();
     if (overtook) return;
   }
   BOOST_FAIL("the small packet was the last to arrive, 20 times");
@@ -507,8 +507,8 @@ BOOST_AUTO_TEST_CASE(listener_that_never_answers_is_given_up) {
   TestNode a(std::move(with));
   a.link->connect(address);
   a.sink.wait_failures(1);
-  BOOST_TEST((a.sink.failures[0].why.code == ErrorCode::peer_unreachable));
-  BOOST_TEST(a.sink.failures[0].why.message.starts_with(address + " did not "));
+  BOOST_TEST((a.sink.failures()[0].why.code == ErrorCode::peer_unreachable));
+  BOOST_TEST(a.sink.failures()[0].why.message.starts_with(address + " did not "));
 }
 
 BOOST_AUTO_TEST_CASE(two_spellings_of_an_address_are_one_peer) {
@@ -524,8 +524,8 @@ BOOST_AUTO_TEST_CASE(two_spellings_of_an_address_are_one_peer) {
   b.sink.wait_messages(1);
   b.send("a", "y");
   a.sink.wait_messages(1);
-  BOOST_TEST(a.sink.ups.size() == 1U);
-  BOOST_TEST(b.sink.ups.size() == 1U);
+  BOOST_TEST(a.sink.ups().size() == 1U);
+  BOOST_TEST(b.sink.ups().size() == 1U);
 }
 
 /// A peer takes up to two connections, each watched by one socket more.
@@ -591,7 +591,7 @@ BOOST_AUTO_TEST_CASE(addresses_that_cannot_be_used_are_clear_errors, *boost::uni
   a.link->connect("nonsense");
   a.link->connect(a.link->address());
   a.sink.wait_failures(2);
-  for (const auto& failure : a.sink.failures) BOOST_TEST((failure.why.code == ErrorCode::bad_argument));
+  for (const auto& failure : a.sink.failures()) BOOST_TEST((failure.why.code == ErrorCode::bad_argument));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
