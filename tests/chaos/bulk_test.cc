@@ -128,6 +128,15 @@ BOOST_AUTO_TEST_CASE(tensor_above_1_gib_travels_both_ways_and_so_does_what_follo
   BOOST_TEST(trainer.rpc_sync("p1", &square, 4) == 16);
 }
 
+BOOST_AUTO_TEST_CASE(tensor_whose_size_needs_more_than_32_bits_travels_both_ways, *precondition(NeedsMemory{11000 * kMiB})) {
+  TestCluster cluster(ProcessPlan{.others = {{.name = "p1"}}});
+  Node& trainer = cluster.trainer();
+  BOOST_TEST(trainer.rpc_sync("p1", &last_element, full({floats_of(4100)}, 2.0)) == 2.0);
+  const Tensor answer = trainer.rpc_sync("p1", &filled, floats_of(4100), 3.0);
+  BOOST_TEST(answer.numel() == floats_of(4100));
+  BOOST_TEST(last_element(answer) == 3.0);
+}
+
 BOOST_AUTO_TEST_CASE(slow_function_bounds_what_its_node_holds_of_fast_callers, *precondition(NeedsMemory{3000 * kMiB})) {
   TestCluster cluster(ProcessPlan{.others = {{.name = "p1", .pool = {.threads = 1, .threads_max = 2}}}});
   const pid_t p1 = cluster.process("p1").pid();

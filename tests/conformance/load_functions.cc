@@ -24,6 +24,8 @@ Tensor filled(std::int64_t size, double value) { return full({size}, value); }
 
 std::int64_t count_elements(const Tensor& tensor) { return tensor.numel(); }
 
+double last_element(const Tensor& tensor) { return tensor.select(0, -1).item(); }
+
 std::int64_t count_characters(const std::string& text) { return static_cast<std::int64_t>(text.size()); }
 
 std::int64_t count_elements_after(const Tensor& tensor, std::int32_t ms) {
@@ -64,6 +66,7 @@ FunctionRegistry with_load_functions(const FunctionRegistry& everywhere) {
                           {"bytes_kept", &bytes_kept},
                           {"filled", &filled},
                           {"count_elements", &count_elements},
+                          {"last_element", &last_element},
                           {"count_characters", &count_characters},
                           {"count_elements_after", &count_elements_after},
                           {"fetched_sum", &fetched_sum},

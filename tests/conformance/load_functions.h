@@ -23,6 +23,7 @@ Tensor filled(std::int64_t size, double value);
 
 /// Elements of `tensor`, characters of `text`.
 std::int64_t count_elements(const Tensor& tensor);
+double last_element(const Tensor& tensor);
 std::int64_t count_characters(const std::string& text);
 /// The same after `ms`, in which it holds its arguments and its thread.
 std::int64_t count_elements_after(const Tensor& tensor, std::int32_t ms);
