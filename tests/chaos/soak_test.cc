@@ -155,7 +155,7 @@ struct Soak {
       for (const char* name : kNames) bytes += cluster->trainer().rpc_sync(name, &bytes_kept);
       return bytes;
     };
-    while (kept() != 0 && Clock::now() < due) std::this_thread::sleep_for(100ms);
+    while (kept() != 0 && Clock::now() < due) std::this_thread::yield();
     BOOST_TEST(kept() == 0U);
     std::map<std::string, std::size_t> found{{"trainer", process_use(getpid()).resident_bytes >> 20}};
     for (const char* name : kNames) found[name] = process_use(cluster->process(name).pid()).resident_bytes >> 20;
