@@ -147,16 +147,16 @@ struct Soak {
     }
     cluster->expect_settled();
   }
-  /// What the processes use once they have given back what their tensors need no more.
+  /// What the processes use once they have given back what tensors needed.
   std::map<std::string, std::size_t> resident_mib() {
     const auto due = Clock::now() + kGivenBack;
-    const auto kept = [this] {
-      std::uint64_t bytes = bytes_kept();
-      for (const char* name : kNames) bytes += cluster->trainer().rpc_sync(name, &bytes_kept);
-      return bytes;
+    const auto bytes = [this] {
+      std::uint64_t sum = bytes_of_tensors();
+      for (const char* name : kNames) sum += cluster->trainer().rpc_sync(name, &bytes_of_tensors);
+      return sum;
     };
-    while (kept() != 0 && Clock::now() < due) std::this_thread::yield();
-    BOOST_TEST(kept() == 0U);
+    while (bytes() != 0 && Clock::now() < due) std::this_thread::yield();
+    BOOST_TEST(bytes() == 0U);
     std::map<std::string, std::size_t> found{{"trainer", process_use(getpid()).resident_bytes >> 20}};
     for (const char* name : kNames) found[name] = process_use(cluster->process(name).pid()).resident_bytes >> 20;
     return found;

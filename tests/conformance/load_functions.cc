@@ -18,7 +18,10 @@ std::pair<std::uint64_t, std::uint64_t> bytes_with(Scope& scope, const NodeName&
   return {counts.bytes_sent, counts.bytes_received};
 }
 
-std::uint64_t bytes_kept() { return cpu_allocator().statistics().bytes_cached; }
+std::uint64_t bytes_of_tensors() {
+  const CachingAllocator::Statistics memory = cpu_allocator().statistics();
+  return memory.bytes_live + memory.bytes_cached;
+}
 
 Tensor filled(std::int64_t size, double value) { return full({size}, value); }
 
@@ -63,7 +66,7 @@ void throw_in_router(Scope& scope) {
 
 FunctionRegistry with_load_functions(const FunctionRegistry& everywhere) {
   return everywhere.with({{"bytes_with", &bytes_with},
-                          {"bytes_kept", &bytes_kept},
+                          {"bytes_of_tensors", &bytes_of_tensors},
                           {"filled", &filled},
                           {"count_elements", &count_elements},
                           {"last_element", &last_element},

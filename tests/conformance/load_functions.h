@@ -16,8 +16,8 @@ namespace troupe::testing {
 /// Bytes that this node sent to `peer` since they met, and bytes that it got from there.
 std::pair<std::uint64_t, std::uint64_t> bytes_with(Scope& scope, const NodeName& peer);
 
-/// Bytes of this process that no tensor uses and that are kept for the next one.
-std::uint64_t bytes_kept();
+/// Bytes of this process that tensors use, and those that are kept for the next ones.
+std::uint64_t bytes_of_tensors();
 
 Tensor filled(std::int64_t size, double value);
 
