@@ -1,14 +1,21 @@
-# Everything Troupe's libraries stand on; all are Debian packages (`./dev setup`). The build and the installed
-# troupeConfig.cmake look for them with this same file.
+# Everything Troupe's libraries stand on, or with COMPONENTS port what troupe::port does; all are Debian packages (`./dev setup`).
+# The build and the installed troupeConfig.cmake look for them with this same file.
 include(CMakeFindDependencyMacro)
+set(_troupe_port_only FALSE)
+if("${TroupeDependencies_FIND_COMPONENTS}" STREQUAL "port")
+  set(_troupe_port_only TRUE)
+endif()
+
 find_dependency(Threads)
 find_dependency(OpenMP COMPONENTS CXX)
 find_dependency(spdlog CONFIG)
 find_dependency(fmt CONFIG)
-find_dependency(tomlplusplus CONFIG)
-find_dependency(cereal CONFIG)
-find_dependency(CLI11 CONFIG)
-find_dependency(nlohmann_json CONFIG)
+if(NOT _troupe_port_only)
+  find_dependency(tomlplusplus CONFIG)
+  find_dependency(cereal CONFIG)
+  find_dependency(CLI11 CONFIG)
+  find_dependency(nlohmann_json CONFIG)
+endif()
 find_package(CUDAToolkit QUIET)  # GPUs can be used where it is
 
 # troupe_find_library(<namespace>::<name> <header> <library>): an imported target for what ships no usable CMake package
@@ -27,14 +34,16 @@ macro(troupe_find_library target header library)
 endmacro()
 
 set(_troupe_found_with)
-troupe_find_library(BLAS::openblas cblas.h openblas)
-troupe_find_library(DNNL::dnnl dnnl.hpp dnnl)
-troupe_find_library(libzip::zip zip.h zip)  # its package asks for programs that Debian ships apart
-troupe_find_library(sleef::sleef sleef.h sleef)
-troupe_find_library(CAF::core caf/all.hpp caf_core)
 troupe_find_library(ZeroMQ::zmq zmq.hpp zmq)
-troupe_find_library(gloo::gloo gloo/allreduce.h gloo)
 troupe_find_library(sodium::sodium sodium.h sodium)
+if(NOT _troupe_port_only)
+  troupe_find_library(BLAS::openblas cblas.h openblas)
+  troupe_find_library(DNNL::dnnl dnnl.hpp dnnl)
+  troupe_find_library(libzip::zip zip.h zip)  # its package asks for programs that Debian ships apart
+  troupe_find_library(sleef::sleef sleef.h sleef)
+  troupe_find_library(CAF::core caf/all.hpp caf_core)
+  troupe_find_library(gloo::gloo gloo/allreduce.h gloo)
+endif()
 
 include(FindPackageHandleStandardArgs)
 find_package_handle_standard_args(TroupeDependencies REQUIRED_VARS ${_troupe_found_with}

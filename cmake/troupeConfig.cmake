@@ -1,7 +1,24 @@
-# find_package(troupe): targets troupe::tensor, autograd, optim, messages, actors, node, troupe::troupe for all, and, with none of
-# these behind it, troupe::port.
+# find_package(troupe): targets troupe::tensor, autograd, optim, messages, actors, node, troupe::troupe for all, and troupe::port.
+# find_package(troupe COMPONENTS port): troupe::port alone. Only what it links is looked for.
 include(CMakeFindDependencyMacro)
+foreach(_troupe_component IN LISTS troupe_FIND_COMPONENTS)
+  if(_troupe_component STREQUAL "port")
+    set(troupe_port_FOUND TRUE)
+  elseif(troupe_FIND_REQUIRED_${_troupe_component})
+    set(troupe_FOUND FALSE)
+    set(troupe_NOT_FOUND_MESSAGE "troupe has no component \"${_troupe_component}\": there is port, and all of troupe where none is named")
+    return()
+  endif()
+endforeach()
+
+set(_troupe_part)
+if(troupe_FIND_COMPONENTS)
+  set(_troupe_part COMPONENTS port)
+endif()
 list(PREPEND CMAKE_MODULE_PATH "${CMAKE_CURRENT_LIST_DIR}")
-find_dependency(TroupeDependencies MODULE)
+find_dependency(TroupeDependencies MODULE ${_troupe_part})
 list(POP_FRONT CMAKE_MODULE_PATH)
-include("${CMAKE_CURRENT_LIST_DIR}/troupeTargets.cmake")
+include("${CMAKE_CURRENT_LIST_DIR}/troupePortTargets.cmake")
+if(NOT troupe_FIND_COMPONENTS)
+  include("${CMAKE_CURRENT_LIST_DIR}/troupeTargets.cmake")
+endif()

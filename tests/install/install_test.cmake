@@ -1,7 +1,7 @@
 # cmake -D build=<build folder> -D work=<folder of ours> -D bridge=<samples/bridge/bridge.cc> -D compiler=<c++>
 #       -D flags=<compiler flags> -P install_test.cmake
 # Nothing of the source tree may be needed: the consumers see the installed prefix only.
-file(REMOVE_RECURSE ${work}/prefix ${work}/consumer ${work}/bridge)
+file(REMOVE_RECURSE ${work}/prefix ${work}/consumer ${work}/bridge ${work}/refused)
 
 function(run)
   execute_process(COMMAND ${ARGV} OUTPUT_VARIABLE output ERROR_VARIABLE output RESULT_VARIABLE status)
@@ -31,8 +31,39 @@ endif()
 run(${work}/prefix/bin/troupe --version)
 message("the consumer printed 14 and 32; troupe --version: ${output}")
 
-# A bridge uses the raw port, in C++17, and gets no more than that: no actors, no tensors, and none of their libraries.
-build_consumer(bridge -D bridge=${bridge})
+# A bridge uses the raw port, in C++17, and gets no more than that: no actors, no tensors, and none of their libraries. It is
+# built as where the dependencies that the port does not link are missing.
+set(missing)
+file(STRINGS ${CMAKE_CURRENT_LIST_DIR}/../../cmake/FindTroupeDependencies.cmake looks REGEX "^ *(find_dependency|troupe_find_library)\\(")
+foreach(look IN LISTS looks)
+  string(REGEX REPLACE "^[^(]*\\(([A-Za-z0-9_:]+).*" "\\1" name "${look}")
+  string(MAKE_C_IDENTIFIER ${name} variable)
+  if(name MATCHES "^(Threads|OpenMP|spdlog|fmt|ZeroMQ::zmq|sodium::sodium)$")
+    continue()
+  elseif(look MATCHES "find_dependency")
+    list(APPEND missing -D CMAKE_DISABLE_FIND_PACKAGE_${name}=ON)
+  else()
+    list(APPEND missing -D ${variable}_LIBRARY=IGNORE)  # false, and not looked for again
+  endif()
+endforeach()
+
+# refuse_bridge(<what CMake says> <option>...): the bridge cannot be configured so.
+function(refuse_bridge why)
+  execute_process(COMMAND ${CMAKE_COMMAND} -S ${CMAKE_CURRENT_LIST_DIR}/bridge -B ${work}/refused -G Ninja -D CMAKE_PREFIX_PATH=${work}/prefix
+                          -D CMAKE_CXX_COMPILER=${compiler} -D "CMAKE_CXX_FLAGS=${flags}" ${ARGN}
+                  OUTPUT_VARIABLE output ERROR_VARIABLE output RESULT_VARIABLE status)
+  string(REGEX REPLACE "[ \n]+" " " output "${output}")
+  if(status EQUAL 0 OR NOT output MATCHES "${why}")
+    message(FATAL_ERROR "expected: ${why}. Status ${status}, CMake printed: ${output}")
+  endif()
+  file(REMOVE_RECURSE ${work}/refused)
+endfunction()
+
+# Where all of troupe is asked for, they are missed.
+refuse_bridge("Could NOT find TroupeDependencies.*CAF__core_LIBRARY" -D bridge=${bridge} -D CAF__core_LIBRARY=IGNORE)
+refuse_bridge("CMAKE_DISABLE_FIND_PACKAGE_tomlplusplus" -D bridge=${bridge} ${missing})
+refuse_bridge("troupe has no component \"actors\": there is port" -D bridge=${bridge} "-D components=port\\;actors")
+build_consumer(bridge -D bridge=${bridge} -D components=port ${missing})
 run(${work}/bridge/bridge)
 if(NOT output STREQUAL "sum of 1 to 1000, by another process = 500500, by hand: 500500\n")
   message(FATAL_ERROR "the bridge printed: ${output}")
