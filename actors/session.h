@@ -76,13 +76,11 @@ struct Posting {
 /// A plain class: it starts nothing, reads no clock and touches no link; time comes in and packets go out as values.
 /// The caller puts every returned packet on the link, in order. Thread rule: one thread at a time.
 ///
-/// Invariants (SE-n):
-///  1. each accepted message that is not taken back is delivered once, in the order of its lane and of its key;
-///  2. a message's frames are held until it is acknowledged, and not longer;
-///  3. bytes from another incarnation, or that are no packet, change nothing;
-///  4. memory for receiving is bounded: the grants, one larger message per lane that was granted alone, and what is early;
-///  5. a message waits only for grants of its own lane and charge, and for earlier ones of its key;
-///  6. a call that was taken back before its last piece left is never delivered.
+/// Rules SE-1 to SE-8 of PROTOCOLS.md, and:
+///  - a message's frames are held until it is acknowledged, and not longer;
+///  - bytes from another incarnation, or that are no packet, change nothing;
+///  - memory for receiving is bounded: the grants, one larger message per lane that was granted alone, and what is early;
+///  - a message waits for earlier ones of its key, also in other lanes.
 class Session {
  public:
   /// `grants_changed` is called, on any thread, when calls have begun that the peer should hear of: call `grant` soon.

@@ -342,6 +342,22 @@ std::string rule_of(std::string_view line) {
   return is_rule ? std::string(id) : std::string();
 }
 
+/// The words of a line that have the form of a rule's id, or of all ids of a family: "RR-1", "RR-n".
+std::vector<std::string> ids_in(std::string_view line) {
+  const auto is_capital = [](char c) { return c >= 'A' && c <= 'Z'; };
+  const auto is_part = [](char c) { return is_word_part(c) || c == '-'; };
+  std::vector<std::string> ids;
+  for (auto dash = line.find('-'); dash != std::string_view::npos; dash = line.find('-', dash + 1)) {
+    if (dash < 2 || !is_capital(line[dash - 1]) || !is_capital(line[dash - 2]) || (dash > 2 && is_part(line[dash - 3]))) continue;
+    std::string_view number = line.substr(dash + 1);
+    number = number.substr(0, static_cast<std::size_t>(std::ranges::find_if_not(number, is_part) - number.begin()));
+    if (number == "n" || (!number.empty() && number.find_first_not_of("0123456789") == std::string_view::npos)) {
+      ids.emplace_back(line.substr(dash - 2, number.size() + 3));
+    }
+  }
+  return ids;
+}
+
 /// What stands in backquotes.
 std::vector<std::string> quoted_in(std::string_view line) {
   std::vector<std::string> quoted;
@@ -386,18 +402,20 @@ Findings check_protocols(const std::vector<File>& tree) {
   std::map<std::string, int> untested;  // rule -> its line
   std::set<std::string> rules;
   bool under_tests = false;
+  bool has_tests = false;  // the last cells of this table
   for_each_line(*file, [&](int number, const std::string& line) {
     if (line.starts_with("## ")) under_tests = line.ends_with("Tests");
+    if (line.starts_with("| id |")) has_tests = line.ends_with("| test |");
     const std::string rule = rule_of(line);
     if (rule.empty()) return;
     bool names_a_test = false;
-    for (const std::string& quoted : quoted_in(line)) {
-      const bool is_test = is_name_of(there, quoted);
-      names_a_test = names_a_test || is_test;
-      if (under_tests && !is_test) findings.push_back({file->path, number, rule + " names a test that is not there: " + quoted});
+    for (const std::string& quoted : quoted_in(line)) names_a_test = names_a_test || is_name_of(there, quoted);
+    const auto cell = under_tests || has_tests ? line.rfind('|', line.size() - 2) : line.size();
+    for (const std::string& quoted : quoted_in(std::string_view(line).substr(cell))) {
+      if (!is_name_of(there, quoted)) findings.push_back({file->path, number, rule + " names a test that is not there: " + quoted});
     }
     if (!under_tests) {
-      rules.insert(rule);
+      if (!rules.insert(rule).second) findings.push_back({file->path, number, "a second row of " + rule});
       if (!names_a_test) untested.emplace(rule, number);
     } else if (!rules.contains(rule)) {
       findings.push_back({file->path, number, "tests of no rule: " + rule});
@@ -406,6 +424,24 @@ Findings check_protocols(const std::vector<File>& tree) {
     }
   });
   for (const auto& [rule, number] : untested) findings.push_back({file->path, number, "no test of " + rule + " is named"});
+  return findings;
+}
+
+Findings check_rule_ids(const std::vector<File>& tree) {
+  const auto protocols = std::ranges::find(tree, "actors/PROTOCOLS.md", &File::path);
+  if (protocols == tree.end()) return {};
+  std::set<std::string> rules;
+  for_each_line(*protocols, [&](int, std::string_view line) { rules.insert(rule_of(line)); });
+  Findings findings;
+  for (const File& file : tree) {
+    // The rules of the house and their test make ids up.
+    if (file.path.starts_with("tests/tidy_") || (!is_code(file.path) && !file.path.ends_with(".md"))) continue;
+    for_each_line(file, [&](int number, std::string_view line) {
+      for (const std::string& id : ids_in(line)) {
+        if (!rules.contains(id)) findings.push_back({file.path, number, id + " is no rule of actors/PROTOCOLS.md"});
+      }
+    });
+  }
   return findings;
 }
 
@@ -442,6 +478,7 @@ Findings check_tree(const std::vector<File>& tree) {
   append(findings, check_test_mirrors(tree));
   append(findings, check_listed(tree));
   append(findings, check_protocols(tree));
+  append(findings, check_rule_ids(tree));
   append(findings, check_public(tree, "troupe.h"));
   return findings;
 }

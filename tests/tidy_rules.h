@@ -54,8 +54,12 @@ using Findings = std::vector<Finding>;
 [[nodiscard]] Findings check_public(const std::vector<File>& tree, const std::string& header);
 
 /// Every rule of actors/PROTOCOLS.md, a table row that begins with its id ("| RR-1 |"), names in backquotes a test case that
-/// there is, or what one begins with and "..."; or a row under the heading "Tests" does so for it.
+/// there is, or what one begins with and "..."; or a row under the heading "Tests" does so for it. What stands under "test" or
+/// "tests" names nothing else, and a rule has one row of its own.
 [[nodiscard]] Findings check_protocols(const std::vector<File>& tree);
+
+/// What code and notes call a rule, two capitals and a number ("RR-1"), is one of actors/PROTOCOLS.md.
+[[nodiscard]] Findings check_rule_ids(const std::vector<File>& tree);
 
 /// All of the above.
 [[nodiscard]] Findings check_tree(const std::vector<File>& tree);

@@ -177,6 +177,29 @@ BOOST_AUTO_TEST_CASE(a_rule_of_a_protocol_without_a_test_is_found) {
   BOOST_CHECK(tidy::check_protocols(tree) == expected);
 }
 
+BOOST_AUTO_TEST_CASE(a_test_that_is_not_there_and_a_second_row_of_a_rule_are_found) {
+  const std::string protocols =
+      "| id | rule | where |\n| AB-1 | `This`, tested by `it_is_so`. | `that` |\n"
+      "| id | rule | test |\n| AB-2 | `That`. | `it_is_so`, `it_was_so...` |\n| AB-1 | `it_is_so` | |\n";
+  const std::vector<File> tree{{"actors/PROTOCOLS.md", protocols}, {"tests/a/b_test.cc", "BOOST_AUTO_TEST_CASE(it_is_so) {}"}};
+  const Findings expected{{"actors/PROTOCOLS.md", 4, "AB-2 names a test that is not there: it_was_so..."},
+                          {"actors/PROTOCOLS.md", 5, "a second row of AB-1"}};
+  BOOST_CHECK(tidy::check_protocols(tree) == expected);
+}
+
+BOOST_AUTO_TEST_CASE(a_name_of_a_rule_that_there_is_not_is_found) {
+  const std::vector<File> tree{{"actors/PROTOCOLS.md", "| AB-1 | This (why AB-7). |\n"},
+                               {"actors/a.h", "/// As AB-1 and AB-12 say, (AB-2).\n// CD-1: UTF-8, A-1, A_AB-2, AB-1a, AB-x, 2-AB-3\n"},
+                               {"node/NOTE.md", "invariants AB-n\n"},
+                               {"node/CMakeLists.txt", "# AB-9\n"}};
+  const Findings expected{{"actors/PROTOCOLS.md", 1, "AB-7 is no rule of actors/PROTOCOLS.md"},
+                          {"actors/a.h", 1, "AB-12 is no rule of actors/PROTOCOLS.md"},
+                          {"actors/a.h", 1, "AB-2 is no rule of actors/PROTOCOLS.md"},
+                          {"actors/a.h", 2, "CD-1 is no rule of actors/PROTOCOLS.md"},
+                          {"node/NOTE.md", 1, "AB-n is no rule of actors/PROTOCOLS.md"}};
+  BOOST_CHECK(tidy::check_rule_ids(tree) == expected);
+}
+
 BOOST_AUTO_TEST_CASE(a_library_reached_from_the_umbrella_is_found) {
   const std::vector<File> tree{{"troupe.h", "#include \"node/node.h\"\n#include \"messages/archive.h\"\n"},
                                {"node/node.h", "#include <memory>\n#include \"actors/caf.h\"\n"},
