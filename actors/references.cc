@@ -18,52 +18,12 @@
 #include "actors/handle_table.h"
 #include "actors/membership.h"
 #include "actors/rref_owner_actor.h"
-#include "actors/serve.h"
+#include "actors/value_calls.h"
 
 namespace troupe::detail {
 namespace {
 
 NodeLife life_of(const Peer& peer) { return {peer.name, peer.incarnation}; }
-
-/// Gives the turn up around every wait of a function that runs on a value.
-class TurnHook final : public BlockingHook {
- public:
-  TurnHook(ValueUse& use, BlockingHook* outer) : use_(use), outer_(outer) {}
-
-  bool wait(WaitPoint& point, std::optional<TimePoint> due) override {
-    use_.give_up_turn();
-    const bool came = outer_ != nullptr ? outer_->wait(point, due) : point.wait_here(due);
-    use_.take_turn_again(outer_);
-    return came;
-  }
-
- private:
-  ValueUse& use_;
-  BlockingHook* outer_;
-};
-
-class ValueTurn final : public TaskTurn {
- public:
-  explicit ValueTurn(std::shared_ptr<ValueUse> use) : use_(std::move(use)) {}
-
-  void give_up() override {
-    has_turn_ = false;
-    use_->give_up_turn();
-  }
-  void take_again(std::function<void()> granted) override {
-    if (std::exchange(has_turn_, true)) return granted();
-    use_->ask_for_turn(std::move(granted));
-  }
-  void run(const std::function<void()>& part) override {
-    TurnHook hook(*use_, BlockingHook::current());
-    const BlockingHook::Guard guard(hook);
-    part();
-  }
-
- private:
-  const std::shared_ptr<ValueUse> use_;
-  bool has_turn_ = true;  // or has asked for it; touched by the one task of the place that runs or begins to wait
-};
 
 }  // namespace
 
@@ -109,14 +69,9 @@ struct References::State {
   }
 
   void use(const RRefId& rref, TurnId turn, UsePurpose purpose, const std::optional<NodeLife>& watcher, CopyHandler begin);
-  [[nodiscard]] std::optional<Error> begin_value(const RRefId& rref, const ForkId& fork, const NodeLife& creator);
-  void refuse_value(const RRefId& rref, const ForkId& fork, const NodeLife& creator, const Error& why);
-  void create(Delivery& delivery, msg::RemoteCall& call);
   [[nodiscard]] bool is_owner_of(const msg::RRefRevoked& revoked, const NodeLife& from) const;
   void never_created(const msg::RRefRevoked& revoked, const NodeLife& creator);
   void forked(const msg::RRefForked& forked, const NodeLife& holder);
-  void call(Delivery& delivery, msg::ValueCall& call);
-  void make_value(const RRefId& rref, ServedCall call, Sharing sharing);
   void copy_is_out_of_date(const msg::RRefChanged& message);
   [[nodiscard]] Error revoked(const RRefId& rref) const;
 };
@@ -368,34 +323,23 @@ void References::value_of(const RRefId& rref, const NodeLife& asker, std::functi
 
 // --- what peers ask for ----------------------------------------------------------------------------------------------
 
-/// The call that creates `rref` has come, with its creator's handle. Where there is no room for either it is to be refused with
-/// the returned error; the value is created all the same, and is to be that error (RR-2).
-std::optional<Error> References::State::begin_value(const RRefId& rref, const ForkId& fork, const NodeLife& creator) {
-  auto token = node.accounts().forks.take(creator);
-  const auto refused = token ? owners.enter(rref, creator, node.accounts().owners).refused : std::optional(token.error());
-  if (creator != self) tell_owner(rref, creator, OwnerCreated{fork, creator, refused ? PeerQuota::Token() : std::move(token).value()});
+std::optional<Error> References::begin_value(const RRefId& rref, const ForkId& fork, const NodeLife& creator) {
+  State& state = *state_;
+  auto token = state.node.accounts().forks.take(creator);
+  const auto refused = token ? state.owners.enter(rref, creator, state.node.accounts().owners).refused : std::optional(token.error());
+  if (creator != state.self) {
+    state.tell_owner(rref, creator, OwnerCreated{fork, creator, refused ? PeerQuota::Token() : std::move(token).value()});
+  }
   return refused;
 }
 
-/// Its creator undoes its handle: it deletes nothing.
-void References::State::refuse_value(const RRefId& rref, const ForkId& fork, const NodeLife& creator, const Error& why) {
-  tell_owner(rref, OwnerValue{std::make_shared<const Result<ValueBox>>(why)});
-  if (creator != self) tell_owner(rref, OwnerDeleted{fork, creator});
+void References::set_value(const RRefId& rref, Result<ValueBox> value, Sharing sharing) {
+  state_->tell_owner(rref, OwnerValue{std::make_shared<const Result<ValueBox>>(std::move(value)), sharing});
 }
 
-void References::State::create(Delivery& delivery, msg::RemoteCall& call) {
-  const RRefId rref = call.rref;
-  const NodeLife creator{delivery.from, delivery.incarnation};
-  auto no_room = begin_value(rref, call.fork, creator);
-  auto opened = open_call(node, delivery, {call.function, call.function_name, call.fingerprint}, std::move(call.arguments),
-                          call.site, Lasting::as_value, std::move(no_room));
-  if (!opened) {
-    refuse_value(rref, call.fork, creator, opened.error());
-    delivery.answer.fail(opened.error());
-    return;
-  }
-  delivery.answer.answer(msg::RRefCreated{rref});
-  make_value(rref, std::move(opened).value(), call.sharing);
+void References::refuse_value(const RRefId& rref, const ForkId& fork, const NodeLife& creator, const Error& why) {
+  set_value(rref, why);
+  if (creator != state_->self) state_->tell_owner(rref, OwnerDeleted{fork, creator});
 }
 
 /// Whether the word is that of a creator to the owner: who holds a handle of another node's value gets it from there.
@@ -407,71 +351,7 @@ bool References::State::is_owner_of(const msg::RRefRevoked& revoked, const NodeL
 /// As a creating call that is refused: those who have handles already, or will, get the error.
 void References::State::never_created(const msg::RRefRevoked& revoked, const NodeLife& creator) {
   tell_owner(revoked.rref, creator, OwnerCreated{revoked.fork, creator});
-  refuse_value(revoked.rref, revoked.fork, creator, revoked.error);
-}
-
-void References::State::make_value(const RRefId& rref, ServedCall call, Sharing sharing) {
-  const auto shared = std::make_shared<ServedCall>(std::move(call));
-  const auto publish = [core = node.shared_from_this(), rref, sharing](Result<ValueBox> value) {
-    core->references().state_->tell_owner(rref, OwnerValue{std::make_shared<const Result<ValueBox>>(std::move(value)), sharing});
-  };
-  const std::string label = "remote " + shared->function->name + " for " + shared->caller;
-  node.run(label,
-           [shared, publish] {
-             if (!shared->function->is_member) return run_function(shared, {}, publish);
-             publish(shared->node->error(ErrorCode::bad_argument, shared->node->name(), "remote " + shared->function->name,
-                                         "a member function is called on an RRef"));
-           },
-           publish, shared->scope->priority);
-}
-
-void References::State::call(Delivery& delivery, msg::ValueCall& call) {
-  const auto keep_as = call.keep_as;
-  const RRefId rref = call.rref;
-  const NodeLife caller{delivery.from, delivery.incarnation};
-  auto no_room = keep_as ? begin_value(keep_as->rref, keep_as->fork, caller) : std::nullopt;
-  auto opened = open_call(node, delivery, {call.function, call.function_name, call.fingerprint}, std::move(call.arguments),
-                          call.site, keep_as ? Lasting::as_value : Lasting::while_caller_waits, std::move(no_room));
-  const auto finish = [core = node.shared_from_this(), keep_as](const ServedCall& served, Result<ValueBox> value) {
-    if (keep_as) {
-      core->references().state_->tell_owner(keep_as->rref,
-                                            OwnerValue{std::make_shared<const Result<ValueBox>>(std::move(value)), keep_as->sharing});
-    } else if (value) {
-      answer_with_value(served, value.value());
-    } else {
-      served.answer.fail(value.error());
-    }
-  };
-  if (!opened) {
-    if (keep_as) refuse_value(keep_as->rref, keep_as->fork, caller, opened.error());
-    delivery.answer.fail(opened.error());
-    return;
-  }
-  if (keep_as) delivery.answer.answer(msg::RRefCreated{keep_as->rref});
-  const auto served = std::make_shared<ServedCall>(std::move(opened).value());
-  const UseKind kind = served->function->changes_object ? UseKind::changes : UseKind::reads;
-  const std::string label = served->operation + " for " + served->caller;
-  UsePurpose purpose{kind, label, caller};
-  if (keep_as) purpose.asked_by.reset();  // a value stays, whoever asked for it
-  const auto run_in_turn = [served, finish, label](Result<ValueBox> value, std::shared_ptr<ValueUse> use) {
-    if (!value) return finish(*served, value.error());
-    const ValueBox box = value.value();
-    const auto run = [served, finish, box, use] {
-      if (served->function->object == nullptr || box.ops->type != std::type_index(*served->function->object)) {
-        return finish(*served, served->node->error(ErrorCode::bad_argument, served->node->name(), "rpc " + served->function->name,
-                                                   "the function does not run on values of this type"));
-      }
-      const auto turn = std::make_shared<ValueTurn>(use);
-      turn->run([&] {
-        run_function(served, {box.value.get(), turn},
-                     [served, finish, box, use](Result<ValueBox> result) { finish(*served, std::move(result)); });
-      });
-    };
-    served->node->run(label, run,
-                      [served, finish](const Error& refused) { finish(*served, refused); }, served->scope->priority);
-  };
-  if (keep_as) return node.references().use(rref, std::move(purpose), run_in_turn);  // it has been answered
-  begin_as_answers_are_taken(node, caller, {rref}, [served, rref, purpose, run_in_turn] { served->node->references().use(rref, purpose, run_in_turn); });
+  node.references().refuse_value(revoked.rref, revoked.fork, creator, revoked.error);
 }
 
 void References::State::copy_is_out_of_date(const msg::RRefChanged& message) {
@@ -495,9 +375,9 @@ void References::handle(Delivery delivery) {
   const NodeLife from{delivery.from, delivery.incarnation};
   RRefNotices notices;
   if (auto* remote = std::get_if<msg::RemoteCall>(&delivery.message)) {
-    state.create(delivery, *remote);
+    serve_remote_call(state.node, delivery, std::move(*remote));
   } else if (auto* call = std::get_if<msg::ValueCall>(&delivery.message)) {
-    state.call(delivery, *call);
+    serve_value_call(state.node, delivery, std::move(*call));
   } else if (auto* fetch = std::get_if<msg::RRefFetch>(&delivery.message)) {
     serve_fetch(state.node, delivery, std::move(*fetch));
   } else if (const auto* forked = std::get_if<msg::RRefForked>(&delivery.message)) {

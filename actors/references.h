@@ -112,6 +112,16 @@ class References {
   /// On any thread.
   void value_of(const RRefId& rref, const NodeLife& asker, std::function<void(Result<ValueBox>)> done);
 
+  /// The call that creates `rref` has come, with its creator's handle. Where there is no room for either it is to be refused with
+  /// the returned error; the value is created all the same, and is to be that error (RR-2).
+  [[nodiscard]] std::optional<Error> begin_value(const RRefId& rref, const ForkId& fork, const NodeLife& creator);
+
+  /// What that call made, or why there is no value.
+  void set_value(const RRefId& rref, Result<ValueBox> value, Sharing sharing = Sharing::turns);
+
+  /// That call is refused. Its creator undoes its handle: it deletes nothing.
+  void refuse_value(const RRefId& rref, const ForkId& fork, const NodeLife& creator, const Error& why);
+
   /// RemoteCall, ValueCall and everything named RRef.
   void handle(Delivery delivery);
 

@@ -26,9 +26,10 @@ namespace {
 
 using namespace mutants;
 
-const std::vector<std::string> kFiles{"actors/references.cc", "actors/contexts.cc",
-                                      "actors/shards.cc",     "actors/membership_actor.cc",
-                                      "actors/core/lives.cc", "actors/core/actor_directory.h"};
+const std::vector<std::string> kFiles{"actors/references.cc",       "actors/value_calls.cc",
+                                      "actors/contexts.cc",         "actors/shards.cc",
+                                      "actors/membership_actor.cc", "actors/core/lives.cc",
+                                      "actors/core/actor_directory.h"};
 const std::vector<Suite> kSuites{{"actors", "tests/actors/actors_test"},
                                  {"scenarios", "tests/scenarios/scenarios_test"},
                                  {"sim_scenarios", "tests/scenarios/sim_scenarios_test"},
