@@ -345,7 +345,7 @@ void References::refuse_value(const RRefId& rref, const ForkId& fork, const Node
 /// Whether the word is that of a creator to the owner: who holds a handle of another node's value gets it from there.
 bool References::State::is_owner_of(const msg::RRefRevoked& revoked, const NodeLife& from) const {
   std::lock_guard lock(mutex);
-  return revoked.rref.creator == from.name && !table.contains(revoked.rref);
+  return revoked.rref.creator == from.name && revoked.rref.incarnation == from.incarnation.low && !table.contains(revoked.rref);
 }
 
 /// As a creating call that is refused: those who have handles already, or will, get the error.

@@ -1,5 +1,7 @@
 #include "actors/value_calls.h"
 
+#include <fmt/format.h>
+
 #include <functional>
 #include <memory>
 #include <optional>
@@ -69,16 +71,24 @@ void make_value(NodeCore& node, const RRefId& rref, ServedCall call, Sharing sha
            publish, shared->scope->priority);
 }
 
+/// Why `caller` may not make that value, if so: it alone gives ids of its own, and knows what became of them.
+std::optional<Error> not_of(NodeCore& node, const RRefId& rref, const NodeLife& caller) {
+  if (rref.creator == caller.name && rref.incarnation == caller.incarnation.low) return std::nullopt;
+  return node.error(ErrorCode::protocol_violation, node.name(), "remote", fmt::format("value {} is not of {}", rref.text(), caller.name));
+}
+
 }  // namespace
 
 void serve_remote_call(NodeCore& node, const Delivery& delivery, msg::RemoteCall call) {
   const RRefId rref = call.rref;
   const NodeLife creator{delivery.from, delivery.incarnation};
-  auto no_room = node.references().begin_value(rref, call.fork, creator);
+  auto why_not = not_of(node, rref, creator);
+  const bool is_theirs = !why_not;
+  if (is_theirs) why_not = node.references().begin_value(rref, call.fork, creator);
   auto opened = open_call(node, delivery, {call.function, call.function_name, call.fingerprint}, std::move(call.arguments),
-                          call.site, Lasting::as_value, std::move(no_room));
+                          call.site, Lasting::as_value, std::move(why_not));
   if (!opened) {
-    node.references().refuse_value(rref, call.fork, creator, opened.error());
+    if (is_theirs) node.references().refuse_value(rref, call.fork, creator, opened.error());
     delivery.answer.fail(opened.error());
     return;
   }
@@ -90,9 +100,11 @@ void serve_value_call(NodeCore& node, const Delivery& delivery, msg::ValueCall c
   const auto keep_as = call.keep_as;
   const RRefId rref = call.rref;
   const NodeLife caller{delivery.from, delivery.incarnation};
-  auto no_room = keep_as ? node.references().begin_value(keep_as->rref, keep_as->fork, caller) : std::nullopt;
+  auto why_not = keep_as ? not_of(node, keep_as->rref, caller) : std::nullopt;
+  const bool makes_value = keep_as && !why_not;
+  if (makes_value) why_not = node.references().begin_value(keep_as->rref, keep_as->fork, caller);
   auto opened = open_call(node, delivery, {call.function, call.function_name, call.fingerprint}, std::move(call.arguments),
-                          call.site, keep_as ? Lasting::as_value : Lasting::while_caller_waits, std::move(no_room));
+                          call.site, keep_as ? Lasting::as_value : Lasting::while_caller_waits, std::move(why_not));
   const auto finish = [core = node.shared_from_this(), keep_as](const ServedCall& served, Result<ValueBox> value) {
     if (keep_as) {
       core->references().set_value(keep_as->rref, std::move(value), keep_as->sharing);
@@ -103,7 +115,7 @@ void serve_value_call(NodeCore& node, const Delivery& delivery, msg::ValueCall c
     }
   };
   if (!opened) {
-    if (keep_as) node.references().refuse_value(keep_as->rref, keep_as->fork, caller, opened.error());
+    if (makes_value) node.references().refuse_value(keep_as->rref, keep_as->fork, caller, opened.error());
     delivery.answer.fail(opened.error());
     return;
   }
