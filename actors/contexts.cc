@@ -49,6 +49,14 @@ class Contexts::Directory {
     return std::move(entered.actor);
   }
 
+  /// The same for a word of `peer` that cannot be refused: it ends something, and may come before the call that it is about.
+  [[nodiscard]] ContextActor enter_to_end(const ContextId& id, const NodeName& peer) {
+    auto entered = actors_.enter(id, node_.membership().life_of(peer), node_.accounts().contexts, Refusal::never);
+    if (entered.is_too_much) node_.give_up(peer, "it aborts more contexts than calls can bring");
+    if (entered.in_doubt) node_.notify(id.creator, "", msg::ContextEntered{id});
+    return std::move(entered.actor);
+  }
+
   /// Tells a peer that does not know yet that the context has ended.
   void tell_of_end(const ContextId& id, const NodeName& peer) const {
     if (peer != node_.name() && !actors_.stopped()) node_.notify(peer, "", msg::ContextReleased{id});
@@ -210,9 +218,7 @@ void Contexts::handle(Delivery delivery) {
   if (const auto* aborted = std::get_if<msg::ContextAborted>(&delivery.message)) {
     const ContextId id = aborted->context;
     const bool creator_died = aborted->error.peer == id.creator && id.creator != directory_->node().name();
-    const auto entered = creator_died ? Result<ContextActor>(directory_->end(id)) : directory_->enter_for(id, from);
-    if (!entered) return;  // it is not here, and no call of it is let in
-    const ContextActor actor = entered.value();
+    const ContextActor actor = creator_died ? directory_->end(id) : directory_->enter_to_end(id, from);
     if (!actor && !creator_died) directory_->tell_of_end(id, from);
     directory_->send(actor, AbortContext{aborted->error, from});
     if (creator_died) directory_->send(actor, StopContext{aborted->error});

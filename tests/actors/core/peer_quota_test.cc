@@ -4,7 +4,13 @@
 
 #include <memory>
 #include <optional>
+#include <string>
+#include <utility>
 #include <vector>
+
+#include "actors/contexts.h"
+#include "actors/core/peer_accounts.h"
+#include "tests/actors/bare_peer.h"
 
 namespace troupe::detail {
 namespace {
@@ -87,6 +93,68 @@ BOOST_AUTO_TEST_CASE(a_token_may_outlive_what_it_was_taken_of) {
   const auto token = brief->take(kTrainer).value();
   brief.reset();
   BOOST_TEST(token != nullptr);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+namespace {
+
+/// Node m, where p2 has brought as many contexts as it may.
+struct FullOfContexts : testing::AmongBarePeers {
+  FullOfContexts() {
+    for (auto token = take(); token; token = take()) tokens.push_back(std::move(token).value());
+  }
+
+  [[nodiscard]] Result<PeerQuota::Token> take() { return core().accounts().contexts.take(p2->life()); }
+  [[nodiscard]] Contexts& contexts() { return core().contexts(); }
+
+  void abort(const ContextId& id) {
+    Error why;
+    why.code = ErrorCode::context_aborted;
+    why.peer = "p3";
+    why.message = "p3 took part and is gone";
+    p2->say("m", "", msg::ContextAborted{id, why});
+  }
+
+  std::unique_ptr<testing::BarePeer> p1 = peer("p1", 1);
+  std::unique_ptr<testing::BarePeer> p2 = peer("p2", 2);
+  std::vector<PeerQuota::Token> tokens;
+};
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_SUITE(peer_quota_of_contexts, FullOfContexts)
+
+BOOST_AUTO_TEST_CASE(an_abort_is_not_refused_it_may_come_before_the_call_that_it_is_about) {
+  const ContextId context{"p1", 1, 5};
+  BOOST_REQUIRE(contexts().joined(context, "p2").has_value());
+  BOOST_TEST(contexts().size() == 0U);
+  abort(context);
+  BOOST_TEST(contexts().size() == 1U);
+  BOOST_TEST(core().accounts().contexts.counts().at("p2") == tokens.size() + 1);
+  BOOST_TEST(!p2->end_of("m").has_value());
+  // The creator hears of it, and releases it when it is done with it.
+  const auto told = p1->take<msg::ContextAborted>();
+  BOOST_REQUIRE(told.size() == 1U);
+  BOOST_TEST((told[0].context == context));
+  tokens.clear();  // there is room again
+  BOOST_TEST(!contexts().joined(context, "p2").has_value());
+  const auto result = contexts().gradients(context).get_for(Duration::zero());
+  BOOST_REQUIRE((result && !result->ok()));
+  BOOST_TEST(result->error().message == "p3 took part and is gone");
+  p1->say("m", "", msg::ContextReleased{context});
+  BOOST_TEST(contexts().size() == 0U);
+  BOOST_TEST(core().accounts().contexts.counts().empty());
+}
+
+BOOST_AUTO_TEST_CASE(who_aborts_more_contexts_than_calls_can_bring_is_given_up) {
+  for (std::size_t i = 0; i < PeerQuota::kUnrefusedMax; ++i) {
+    tokens.push_back(core().accounts().contexts.take_unrefused(p2->life()).token);
+  }
+  BOOST_TEST(!p2->end_of("m").has_value());
+  abort({"p1", 1, 5});
+  BOOST_TEST(p2->end_of("m").has_value());
+  BOOST_TEST(!p1->end_of("m").has_value());
 }
 
 BOOST_AUTO_TEST_SUITE_END()
