@@ -1,5 +1,6 @@
 #include "autograd/ops_image.h"
 
+#include "autograd/one_version.h"
 #include "autograd/ops.h"
 #include "autograd/record.h"
 #include "tensor/resampling.h"
@@ -24,7 +25,7 @@ Variable interpolate(const Variable& x, const InterpolateOptions& options) {
   if (options.mode == InterpolateMode::nearest) return detail::resample(x, detail::resampled_dims(value, options, DType::f64));
   const DType computed = compute_dtype(value.dtype());
   const auto dims = detail::resampled_dims(value, options, computed);
-  if (computed == value.dtype()) return detail::resample(x, dims);
+  if (computed == value.dtype()) return dims.empty() ? x : detail::resample(detail::as_it_is(x), dims);
   return cast(detail::resample(cast(x, computed), dims), value.dtype());
 }
 

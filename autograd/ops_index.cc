@@ -1,3 +1,4 @@
+#include "autograd/one_version.h"
 #include "autograd/ops.h"
 #include "autograd/record.h"
 #include "tensor/create.h"
@@ -96,10 +97,11 @@ Variable index_copy(const Variable& x, int dim, const Tensor& index, const Varia
 }
 
 Variable masked_scatter(const Variable& x, const Tensor& mask, const Variable& source) {
-  const Tensor places = detail::mask_places(x.value(), mask, source.value());
-  if (!places.defined()) return masked_fill(x, mask, 0.0);
-  const Variable chosen = index_select(reshape(source, {source.shape().numel()}), 0, places);
-  return where(mask, reshape(chosen, x.shape()), x);
+  const auto [base, from] = detail::one_version_of(x, source);
+  const Tensor places = detail::mask_places(base.value(), mask, from.value());
+  if (!places.defined()) return masked_fill(base, mask, 0.0);
+  const Variable chosen = index_select(reshape(from, {from.shape().numel()}), 0, places);
+  return where(mask, reshape(chosen, base.shape()), base);
 }
 
 Variable index_add(const Variable& x, int dim, const Tensor& index, const Variable& source) {

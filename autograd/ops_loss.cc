@@ -3,6 +3,7 @@
 #include <array>
 #include <utility>
 
+#include "autograd/one_version.h"
 #include "autograd/ops.h"
 #include "autograd/ops_nn.h"
 #include "autograd/record.h"
@@ -117,10 +118,11 @@ Variable kl_div(const Variable& x, const Variable& y, const KlDivOptions& option
 }
 
 Variable poisson_nll_loss(const Variable& x, const Tensor& target, const PoissonNllLossOptions& options) {
-  return detail::poisson_nll_formula(x, target, options);
+  return detail::poisson_nll_formula(detail::as_it_is(x), target, options);
 }
 Variable gaussian_nll_loss(const Variable& x, const Variable& target, const Variable& var, const GaussianNllLossOptions& options) {
-  return detail::gaussian_nll_formula(x, target, var, options);
+  const auto [mean, wanted, spread] = detail::one_version_of(x, target, var);
+  return detail::gaussian_nll_formula(mean, wanted, spread, options);
 }
 
 }  // namespace troupe

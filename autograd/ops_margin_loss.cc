@@ -1,5 +1,6 @@
 #include "autograd/ops_margin_loss.h"
 
+#include "autograd/one_version.h"
 #include "autograd/ops.h"
 #include "tensor/loss_formulas.h"
 
@@ -10,17 +11,19 @@ Variable margin_ranking_loss(const Variable& a, const Variable& b, const Tensor&
 }
 
 Variable hinge_embedding_loss(const Variable& x, const Tensor& target, const HingeEmbeddingLossOptions& options) {
-  return detail::hinge_embedding_formula(x, target, options);
+  return detail::hinge_embedding_formula(detail::as_it_is(x), target, options);
 }
 
 Variable cosine_embedding_loss(const Variable& a, const Variable& b, const Tensor& target,
                              const CosineEmbeddingLossOptions& options) {
-  return detail::cosine_embedding_formula(a, b, target, options);
+  const auto [left, right] = detail::one_version_of(a, b);
+  return detail::cosine_embedding_formula(left, right, target, options);
 }
 
 Variable triplet_margin_loss(const Variable& anchor, const Variable& positive, const Variable& negative,
                            const TripletMarginLossOptions& options) {
-  return detail::triplet_margin_formula(anchor, positive, negative, options);
+  const auto [from, near, far] = detail::one_version_of(anchor, positive, negative);
+  return detail::triplet_margin_formula(from, near, far, options);
 }
 
 Variable soft_margin_loss(const Variable& x, const Tensor& target, Reduction reduction) {

@@ -5,6 +5,7 @@
 #include <limits>
 #include <utility>
 
+#include "autograd/one_version.h"
 #include "autograd/ops.h"
 #include "autograd/reads.h"
 #include "autograd/record.h"
@@ -78,9 +79,10 @@ Variable softmin(const Variable& x, int dim) { return softmax(neg(x), dim); }
 Variable cosine_similarity(const Variable& a, const Variable& b, int dim, double eps) {
   if (!(eps > 0.0)) throw ValueError(fmt::format("[cosine_similarity] eps not above 0: {}", eps));
   constexpr double kEndless = std::numeric_limits<double>::infinity();
-  const Shape shape = broadcast_shapes("cosine_similarity", a.value().shape(), b.value().shape());
+  const auto inputs = detail::one_version_of(a, b);
+  const Shape shape = broadcast_shapes("cosine_similarity", inputs[0].shape(), inputs[1].shape());
   const auto size_of = [&](const Variable& x) { return clamp(norm(expand(x, shape), 2.0, dim), eps, kEndless); };
-  return div(sum(mul(a, b), dim), mul(size_of(a), size_of(b)));
+  return div(sum(mul(inputs[0], inputs[1]), dim), mul(size_of(inputs[0]), size_of(inputs[1])));
 }
 
 Variable pairwise_distance(const Variable& a, const Variable& b, double p, double eps, KeepDim keep) {
@@ -88,16 +90,18 @@ Variable pairwise_distance(const Variable& a, const Variable& b, double p, doubl
 }
 
 Variable normalize(const Variable& x, double p, int dim, double eps) {
-  const Variable size = norm(x, p, normalize_dim("normalize", dim, x.shape()), KeepDim::yes);
-  return div(x, clamp(size, eps, std::numeric_limits<double>::infinity()));
+  const Variable in = detail::as_it_is(x);
+  const Variable size = norm(in, p, normalize_dim("normalize", dim, in.shape()), KeepDim::yes);
+  return div(in, clamp(size, eps, std::numeric_limits<double>::infinity()));
 }
 
 Variable bilinear(const Variable& a, const Variable& b, const Variable& weight, const Variable& bias) {
-  return detail::bilinear_formula(a, b, weight, bias);
+  const auto [left, right] = detail::one_version_of(a, b);
+  return detail::bilinear_formula(left, right, weight, bias);
 }
 
 Variable local_response_norm(const Variable& x, std::int64_t size, double alpha, double beta, double k) {
-  return detail::local_response_norm_formula(x, size, alpha, beta, k);
+  return detail::local_response_norm_formula(detail::as_it_is(x), size, alpha, beta, k);
 }
 
 Variable dropout(const Variable& x, double probability, Generator& generator) {

@@ -3,6 +3,7 @@
 #include <initializer_list>
 #include <span>
 
+#include "autograd/one_version.h"
 #include "autograd/ops.h"
 #include "autograd/record.h"
 #include "tensor/product_plan.h"
@@ -33,20 +34,23 @@ Variable tensordot(const Variable& a, const Variable& b, int count) {
 }
 
 Variable kron(const Variable& a, const Variable& b) {
-  const detail::KronShapes shapes = detail::kron_shapes(a.shape(), b.shape());
-  return reshape(mul(reshape(a, shapes.a), reshape(b, shapes.b)), shapes.result);
+  const auto [left, right] = detail::one_version_of(a, b);
+  const detail::KronShapes shapes = detail::kron_shapes(left.shape(), right.shape());
+  return reshape(mul(reshape(left, shapes.a), reshape(right, shapes.b)), shapes.result);
 }
 
 Variable cross(const Variable& a, const Variable& b, int dim) {
-  const int at = detail::cross_dim(a.shape(), b.shape(), dim);
-  return sub(mul(roll(a, -1, at), roll(b, -2, at)), mul(roll(a, -2, at), roll(b, -1, at)));
+  const auto [x, y] = detail::one_version_of(a, b);
+  const int at = detail::cross_dim(x.shape(), y.shape(), dim);
+  return sub(mul(roll(x, -1, at), roll(y, -2, at)), mul(roll(x, -2, at), roll(y, -1, at)));
 }
 
 Variable cdist(const Variable& a, const Variable& b, double p) {
   const auto [x, y] = detail::values_of(a, b);
   if (p != 2.0) {
     detail::require_rows(x.shape(), y.shape(), p);
-    return norm(sub(unsqueeze(a, -2), unsqueeze(b, -3)), p, -1);
+    const auto [rows, columns] = detail::one_version_of(a, b);
+    return norm(sub(unsqueeze(rows, -2), unsqueeze(columns, -3)), p, -1);
   }
   const Tensor result = cdist(x, y);
   return record("cdist", result, edges_of({&a, &b}),

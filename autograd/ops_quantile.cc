@@ -1,5 +1,6 @@
 #include <utility>
 
+#include "autograd/one_version.h"
 #include "autograd/ops.h"
 #include "autograd/record.h"
 #include "tensor/create.h"
@@ -44,7 +45,7 @@ Variable quantile(const Variable& x, double q, int dim, KeepDim keep) { return s
 Variable quantile(const Variable& x, const std::vector<double>& q, int dim, KeepDim keep) {
   const int at = detail::checked_quantile_dim(x.shape(), q, dim);
   const DType dtype = promote_to_floating(x.dtype());
-  const Variable real = in(x, compute_dtype(dtype));
+  const Variable real = detail::as_it_is(in(x, compute_dtype(dtype)));
   const Variable found = in(stack(detail::quantiles(real, real.value(), q, at)), dtype);
   return keep == KeepDim::yes ? found : squeeze(found, at + 1);
 }

@@ -24,7 +24,7 @@ struct Given {
         weights{parameters.input.value(), parameters.hidden.value(), value_or_undefined(parameters.input_bias),
                 value_or_undefined(parameters.hidden_bias)},
         hidden(value_or_undefined(hidden_given)),
-        cell(value_or_undefined(cell_given)),
+        cell(same(hidden_given, cell_given) ? hidden : value_or_undefined(cell_given)),
         edges(edges_of({&x_given, &parameters.input, &parameters.hidden, &parameters.input_bias,
                         &parameters.hidden_bias, &hidden_given, &cell_given})) {}
 

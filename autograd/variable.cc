@@ -134,7 +134,8 @@ HookHandle Variable::register_post_accumulate_grad_hook(detail::LeafHook hook) c
 }
 
 Variable Variable::output_of(Edge edge, Tensor value) {
-  if (anomaly_guard_of_thread != nullptr) detail::watch(*anomaly_guard_of_thread, edge, value);
+  const bool is_result = edge.fn->kind() != VertexKind::leaf;  // or what a leaf was (detail::as_it_is)
+  if (is_result && anomaly_guard_of_thread != nullptr) detail::watch(*anomaly_guard_of_thread, edge, value);
   return Variable(std::make_shared<State>(std::move(value), std::move(edge)));
 }
 

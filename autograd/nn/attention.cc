@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "autograd/nn/init.h"
+#include "autograd/one_version.h"
 #include "autograd/ops.h"
 #include "autograd/ops_attention.h"
 #include "autograd/ops_nn.h"
@@ -98,8 +99,9 @@ MultiheadAttention::MultiheadAttention(std::int64_t width, std::int64_t heads, G
   out_ = add_module("out_proj", output_projection(width, generator, options));
 }
 
-AttentionResult MultiheadAttention::forward(const Variable& query, const Variable& key, const Variable& value,
+AttentionResult MultiheadAttention::forward(const Variable& asking, const Variable& keyed, const Variable& valued,
                                             const AttentionMasks& masks, AttentionWeights wanted) {
+  const auto [query, key, value] = detail::one_version_of(asking, keyed, valued);
   const Shape shape = query.shape();
   check(shape, key.shape(), value.shape());
   if (shape.size() == 2) {
@@ -147,19 +149,18 @@ void MultiheadAttention::check(const Shape& query, const Shape& key, const Shape
   }
 }
 
-Variable MultiheadAttention::project_part(const Variable& x, std::int64_t first, std::int64_t count) const {
-  if (count == 3) return linear(x, in_weight_, in_bias_);
-  const auto part = [&](const Variable& all) { return narrow(all, 0, first * width_, count * width_); };
-  return linear(x, part(in_weight_), in_bias_.defined() ? part(in_bias_) : Variable());
-}
-
 /// Inputs that are the same variable go through one product.
 MultiheadAttention::Projected MultiheadAttention::project(const Variable& query, const Variable& key,
                                                           const Variable& value) const {
   if (same(query, key) && same(key, value)) {
-    const std::vector<Variable> parts = chunk(project_part(query, 0, 3), 3, -1);
+    const std::vector<Variable> parts = chunk(linear(query, in_weight_, in_bias_), 3, -1);
     return {split_heads(parts[0]), split_heads(parts[1]), split_heads(parts[2])};
   }
+  const auto in = detail::one_version_of(in_weight_, in_bias_);
+  const auto project_part = [&](const Variable& x, std::int64_t first, std::int64_t count) {
+    const auto part = [&](const Variable& all) { return narrow(all, 0, first * width_, count * width_); };
+    return linear(x, part(in[0]), in[1].defined() ? part(in[1]) : Variable());
+  };
   const Variable projected_query = split_heads(project_part(query, 0, 1));
   if (same(key, value)) {
     const std::vector<Variable> parts = chunk(project_part(key, 1, 2), 2, -1);

@@ -70,7 +70,6 @@ class MultiheadAttention final : public Module {
  private:
   struct Projected;
   [[nodiscard]] Projected project(const Variable& query, const Variable& key, const Variable& value) const;
-  [[nodiscard]] Variable project_part(const Variable& x, std::int64_t first, std::int64_t count) const;
   [[nodiscard]] Variable split_heads(const Variable& x) const;
   [[nodiscard]] Variable join_heads(const Variable& x) const;
   [[nodiscard]] Variable weights(const Projected& projected, const AttentionMasks& masks, const Shape& scores);

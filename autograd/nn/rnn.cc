@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "autograd/nn/init.h"
+#include "autograd/one_version.h"
 #include "autograd/ops.h"
 #include "autograd/ops_nn.h"
 #include "tensor/error.h"
@@ -56,8 +57,9 @@ void RecurrentModule::check_state(const Variable& state, const Shape& wanted) co
   throw ShapeError(fmt::format("[{}] state is {}, not {}", name_, to_string(state.shape()), to_string(wanted)));
 }
 
-RnnOutputs RecurrentModule::run(const Variable& x, const Variable& hidden, const Variable& cell,
+RnnOutputs RecurrentModule::run(const Variable& given, const Variable& first_hidden, const Variable& first_cell,
                                 const OneLayer& one_layer) {
+  const auto [x, hidden, cell] = detail::one_version_of(given, first_hidden, first_cell);
   const Shape shape = x.shape();
   const bool batched = shape.size() == 3;
   if ((!batched && shape.size() != 2) || shape[shape.size() - 1] != inputs_) {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "autograd/one_version.h"
 #include "autograd/ops.h"
 #include "tensor/error.h"
 
@@ -21,7 +22,8 @@ TransformerEncoderLayer::TransformerEncoderLayer(std::int64_t width, std::int64_
   dropout2_ = add_module("dropout2", make.dropout());
 }
 
-Variable TransformerEncoderLayer::forward(const Variable& x, const AttentionMasks& masks) {
+Variable TransformerEncoderLayer::forward(const Variable& given, const AttentionMasks& masks) {
+  const Variable x = troupe::detail::as_it_is(given);
   if (options_.norm_first) {
     const Variable attended = x + attend(norm1_->forward(x), masks);
     return attended + feed_forward(norm2_->forward(attended));

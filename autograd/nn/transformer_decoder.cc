@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "autograd/one_version.h"
 #include "autograd/ops.h"
 #include "tensor/error.h"
 
@@ -24,8 +25,9 @@ TransformerDecoderLayer::TransformerDecoderLayer(std::int64_t width, std::int64_
   dropout3_ = add_module("dropout3", make.dropout());
 }
 
-Variable TransformerDecoderLayer::forward(const Variable& x, const Variable& memory, const AttentionMasks& masks,
+Variable TransformerDecoderLayer::forward(const Variable& given, const Variable& looked_at, const AttentionMasks& masks,
                                           const AttentionMasks& memory_masks) {
+  const auto [x, memory] = troupe::detail::one_version_of(given, looked_at);
   if (options_.norm_first) {
     const Variable attended = x + attend(norm1_->forward(x), masks);
     const Variable looked_up = attended + look_up(norm2_->forward(attended), memory, memory_masks);
@@ -60,8 +62,8 @@ TransformerDecoder::TransformerDecoder(std::int64_t width, std::int64_t heads, s
 
 Variable TransformerDecoder::forward(const Variable& x, const Variable& memory, const AttentionMasks& masks,
                                      const AttentionMasks& memory_masks) {
-  Variable y = x;
-  for (const auto& layer : *layers_) y = layer->forward(y, memory, masks, memory_masks);
+  auto [y, looked_at] = troupe::detail::one_version_of(x, memory);
+  for (const auto& layer : *layers_) y = layer->forward(y, looked_at, masks, memory_masks);
   return norm_ ? norm_->forward(y) : y;
 }
 
