@@ -4,18 +4,13 @@
 #include <boost/test/unit_test.hpp>
 
 #include <arpa/inet.h>
-#include <fcntl.h>
 #include <netinet/in.h>
-#include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <functional>
 #include <future>
@@ -26,14 +21,14 @@
 #include <vector>
 
 #include "node/zmq_link_parts.h"
+#include "tests/node/child_node.h"
 #include "tests/node/recording_sink.h"
-
-extern char** environ;
 
 namespace troupe {
 namespace {
 
 using namespace std::chrono_literals;
+using testing::ChildNode;
 using testing::frame_of;
 using testing::RecordingSink;
 using testing::text_of;
@@ -150,67 +145,9 @@ int cut_connections(const std::string& address) {
   return cut;
 }
 
-/// This test program once more, as a node in a process of its own that can be killed.
-class ChildProcess {
- public:
-  ChildProcess(const ClusterSecret& secret, const std::string& bind, std::uint64_t incarnation,
-               std::chrono::milliseconds lease = 10s) {
-    const auto [secret_read, secret_write] = make_pipe();
-    const auto [address_read, address_write] = make_pipe();
-    const auto [life_read, life_write] = make_pipe();
-    lifeline_ = life_write;
-    for (const int kept : {secret_write, address_read, life_write}) ::fcntl(kept, F_SETFD, FD_CLOEXEC);
-    BOOST_REQUIRE(secret.to_descriptor(secret_write).ok());
-    ::close(secret_write);
-
-    std::vector<std::string> words{
-        "test", "--run_test=zmq_link_child", "--", bind, std::to_string(incarnation), std::to_string(secret_read),
-        std::to_string(address_write), std::to_string(life_read), std::to_string(lease.count())};
-    std::vector<char*> arguments;
-    for (std::string& word : words) arguments.push_back(word.data());
-    arguments.push_back(nullptr);
-    BOOST_REQUIRE(::posix_spawn(&process_, "/proc/self/exe", nullptr, nullptr, arguments.data(), environ) == 0);
-    for (const int childs : {secret_read, address_write, life_read}) ::close(childs);
-
-    char byte = 0;
-    pollfd readable{.fd = address_read, .events = POLLIN, .revents = 0};
-    while (::poll(&readable, 1, 10'000) == 1 && ::read(address_read, &byte, 1) == 1 && byte != '\n') address_ += byte;
-    ::close(address_read);
-    BOOST_REQUIRE(!address_.empty());
-  }
-  ~ChildProcess() {
-    kill();
-    ::close(lifeline_);
-  }
-  ChildProcess(const ChildProcess&) = delete;
-  ChildProcess& operator=(const ChildProcess&) = delete;
-
-  void signal(int number) const { BOOST_REQUIRE(::kill(process_, number) == 0); }
-
-  void kill() {
-    if (process_ <= 0) return;
-    ::kill(process_, SIGKILL);
-    ::waitpid(process_, nullptr, 0);
-    process_ = 0;
-  }
-
-  [[nodiscard]] const std::string& address() const { return address_; }
-
- private:
-  static std::pair<int, int> make_pipe() {
-    std::array<int, 2> ends{};
-    BOOST_REQUIRE(::pipe(ends.data()) == 0);
-    return {ends[0], ends[1]};
-  }
-
-  pid_t process_ = 0;
-  int lifeline_ = -1;
-  std::string address_;
-};
-
 BOOST_AUTO_TEST_SUITE(zmq_link_child, *boost::unit_test::disabled())
 
-/// Not a test: the process that ChildProcess starts. Ends when its parent does.
+/// Not a test: the process that ChildNode starts. Ends when its parent does.
 BOOST_AUTO_TEST_CASE(run_a_node_until_killed) {
   const auto& suite = boost::unit_test::framework::master_test_suite();
   if (suite.argc < 7) return;
@@ -233,7 +170,7 @@ BOOST_AUTO_TEST_SUITE(zmq_link)
 void check_killed_process_is_down(const std::string& bind) {
   const ClusterSecret secret = ClusterSecret::random();
   TestNode node(options("survivor", 1, secret));
-  ChildProcess child(secret, bind, 2);
+  ChildNode child(secret, bind, 2);
   node.link->connect(child.address());
   node.sink.wait_ups(1);
   node.send("child", "hello");
@@ -261,7 +198,7 @@ BOOST_AUTO_TEST_CASE(process_that_came_back_before_its_death_was_noticed_is_rest
                      *boost::unit_test::label("fault-F15")) {
   const ClusterSecret secret = ClusterSecret::random();
   TestNode node(options("survivor", 1, secret));
-  auto child = std::make_unique<ChildProcess>(secret, "tcp://127.0.0.1:*", 2);
+  auto child = std::make_unique<ChildNode>(secret, "tcp://127.0.0.1:*", 2);
   const std::string address = child->address();
 
   // Another node makes the survivor's link thread wait while the child is killed and comes back.
@@ -281,7 +218,7 @@ BOOST_AUTO_TEST_CASE(process_that_came_back_before_its_death_was_noticed_is_rest
   BOOST_REQUIRE((held.wait_for(10s) == std::future_status::ready));
   child->kill();
   child.reset();
-  ChildProcess again(secret, address, 4);
+  ChildNode again(secret, address, 4);
   go_on.set_value();
 
   node.sink.wait_ups(3);
@@ -294,7 +231,7 @@ BOOST_AUTO_TEST_CASE(process_that_came_back_before_its_death_was_noticed_is_rest
 void check_stopped_process_goes_on(const std::string& bind) {
   const ClusterSecret secret = ClusterSecret::random();
   TestNode node(options("survivor", 1, secret));
-  ChildProcess child(secret, bind, 2);
+  ChildNode child(secret, bind, 2);
   node.link->connect(child.address());
   node.sink.wait_ups(1);
   child.signal(SIGSTOP);
@@ -315,7 +252,7 @@ BOOST_AUTO_TEST_CASE(stopped_process_is_down_after_the_longer_lease_of_both, *bo
   ZmqLinkOptions with = options("survivor", 1, secret);
   with.silence.lease = 1s;
   TestNode node(std::move(with));
-  ChildProcess child(secret, "tcp://127.0.0.1:*", 2, 2s);
+  ChildNode child(secret, "tcp://127.0.0.1:*", 2, 2s);
   node.link->connect(child.address());
   node.sink.wait_ups(1);
   child.signal(SIGSTOP);
