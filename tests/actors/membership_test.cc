@@ -1,0 +1,113 @@
+#include "actors/membership.h"
+
+#include <boost/test/unit_test.hpp>
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tests/actors/bare_peer.h"
+#include "tests/actors/meanwhile.h"
+
+namespace troupe::testing {
+namespace {
+
+using namespace std::chrono_literals;
+using detail::MemberPlace;
+using detail::Membership;
+
+/// A node that waits for members, and what happens meanwhile.
+struct Waiting : AmongBarePeers {
+  Waiting() : AmongBarePeers(std::nullopt) {}
+
+  [[nodiscard]] Membership& membership() { return core().membership(); }
+
+  /// "nothing" if they are there, else why not.
+  std::string wait_for_members(std::size_t count, Membership::Until until, std::function<void()> act) {
+    return outcome(std::move(act), [&] { return membership().wait_for_members(count, clock->now() + 1h, until); });
+  }
+  std::string wait_for_agreement(std::function<void()> act) {
+    return outcome(std::move(act), [&] { return membership().wait_for_agreement(clock->now() + 1h); });
+  }
+
+  /// Asks the seed, and is answered with `members` and its own place once it waits.
+  std::string join_through(BarePeer& seed, std::vector<msg::Member> members, MemberPlace place, std::size_t count,
+                           Membership::Until until) {
+    membership().join({{seed.self().address}}, std::move(place));
+    const auto asked = seed.take_heard<msg::MemberJoin>();
+    BOOST_REQUIRE(asked.size() == 1U);
+    members.push_back({"m", core().incarnation(), "memory://m", "trainer", 2, 3});
+    return wait_for_members(count, until, [&] { seed.answer("m", asked[0], msg::MemberList{3, members}); });
+  }
+
+ private:
+  static std::string outcome(std::function<void()> act, const std::function<std::optional<Error>()>& wait) {
+    const Meanwhile meanwhile({[&](const detail::WaitPoint&) { act(); }});
+    const auto error = wait();
+    BOOST_TEST(meanwhile.waits() == 1U);
+    return error ? std::string(name_of(error->code)) + " " + error->message : "nothing";
+  }
+};
+
+msg::Member place_of(const BarePeer& peer, std::uint32_t rank, std::uint64_t epoch) {
+  return {peer.self().name, peer.self().incarnation, peer.self().address, "ps", rank, epoch};
+}
+
+msg::MemberJoin join_of(const BarePeer& peer) {
+  return {peer.self().name, peer.self().incarnation, peer.self().address, "ps", {}, 0};
+}
+
+const msg::Member kNobody{"p2", {2, 2}, "memory://nobody", "ps", 1, 2};
+
+Error node_ends() {
+  Error why;
+  why.code = ErrorCode::shutting_down;
+  why.message = "the node ends";
+  return why;
+}
+
+BOOST_FIXTURE_TEST_SUITE(membership_waits, Waiting)
+
+BOOST_AUTO_TEST_CASE(death_of_a_member_ends_the_wait_to_be_in_and_not_the_one_for_all_to_be_up) {
+  using enum Membership::Until;
+  membership().found({{}, "trainer", 0});
+  auto first = peer("p1");
+  static_cast<void>(first->ask("m", "membership", join_of(*first)));
+  BOOST_TEST(wait_for_members(3, we_are_in, [&] { first->die(); }) == "peer_down connection closed");
+  auto next = peer("p1", 2);
+  static_cast<void>(next->ask("m", "membership", join_of(*next)));
+  BOOST_TEST(wait_for_members(3, they_are_up, [&] { next->die(); }).find("timeout 1 of 3 nodes are there") == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(who_joins_does_not_wait_for_a_member_that_is_gone) {
+  BarePeer seed(hub, "p1", 1);
+  BOOST_TEST(join_through(seed, {place_of(seed, 0, 1), kNobody}, {{}, "trainer", 0}, 2, Membership::Until::we_are_in) ==
+             "nothing");
+}
+
+BOOST_AUTO_TEST_CASE(who_joins_a_world_of_a_given_size_fails_when_a_member_is_not_there) {
+  BarePeer seed(hub, "p1", 1);
+  const std::string error =
+      join_through(seed, {place_of(seed, 0, 1), kNobody}, {{}, "trainer", 3}, 3, Membership::Until::they_are_up);
+  BOOST_TEST(error.find("peer_unreachable") == 0U, error);
+}
+
+BOOST_AUTO_TEST_CASE(waits_that_are_under_way_when_the_membership_ends_are_told_why) {
+  membership().found({{}, "trainer", 0});
+  BOOST_TEST(wait_for_members(2, Membership::Until::they_are_up, [&] { membership().stop(node_ends()); }) ==
+             "shutting_down the node ends");
+}
+
+BOOST_AUTO_TEST_CASE(wait_for_the_common_end_is_told_why_the_membership_ends) {
+  const auto first = peer("p1");
+  BOOST_TEST(wait_for_agreement([&] { membership().stop(node_ends()); }) == "shutting_down the node ends");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace troupe::testing
