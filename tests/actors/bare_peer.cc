@@ -3,11 +3,18 @@
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
+#include <new>
+#include <utility>
 
 #include "actors/caf.h"
 #include "actors/sessions/packed_message.h"
 
 namespace troupe::testing {
+
+TimePoint HandClock::now() const {
+  if (std::exchange(fails_next_, false)) throw std::bad_alloc();
+  return now_;
+}
 
 TimerId HandClock::at(TimePoint due, std::function<void()> action) {
   timers_[++last_] = {due, std::move(action)};

@@ -26,15 +26,19 @@ namespace troupe::testing {
 /// Stands still until it is told to go on; timers run on the thread that moves it.
 class HandClock final : public Clock {
  public:
-  [[nodiscard]] TimePoint now() const override { return now_; }
+  [[nodiscard]] TimePoint now() const override;
   TimerId at(TimePoint due, std::function<void()> action) override;
   void cancel(TimerId timer) override { timers_.erase(timer.value); }
 
   /// Runs what is due until then, the earliest first.
   void advance(Duration time);
 
+  /// Who asks it next for the time gets no memory for it.
+  void fail_next() { fails_next_ = true; }
+
  private:
   TimePoint now_{std::chrono::hours(1)};
+  mutable bool fails_next_ = false;
   std::uint64_t last_ = 0;
   std::map<std::uint64_t, std::pair<TimePoint, std::function<void()>>> timers_;
 };

@@ -6,8 +6,10 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "actors/ended_contexts.h"
 #include "autograd/variable.h"
 #include "tensor/create.h"
 #include "tests/actors/bare_peer.h"
@@ -147,6 +149,52 @@ BOOST_AUTO_TEST_CASE(an_abort_is_known_before_the_context_is) {
   BOOST_TEST(p2->take<msg::ContextAborted>().empty());
 }
 
+BOOST_AUTO_TEST_CASE(who_aborts_what_has_ended_is_told_so_unless_the_creator_is_dead) {
+  Error why;
+  why.code = ErrorCode::context_aborted;
+  why.peer = "p2";
+  p2->say("m", "", msg::ContextAborted{of_p1(1), why});
+  BOOST_TEST(contexts().size() == 1U);
+  BOOST_TEST(p2->take<msg::ContextReleased>().empty());  // it lives
+  p1->say("m", "", msg::ContextReleased{of_p1(1)});
+  BOOST_TEST(p2->take<msg::ContextReleased>().size() == 1U);  // of a release
+  p2->say("m", "", msg::ContextAborted{of_p1(1), why});
+  BOOST_TEST(p2->take<msg::ContextReleased>().size() == 1U);
+  why.peer = "p1";
+  p2->say("m", "", msg::ContextAborted{of_p1(1), why});
+  BOOST_TEST(p2->take<msg::ContextReleased>().empty());
+  BOOST_TEST(contexts().size() == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(of_a_context_in_doubt_the_creator_is_asked_when_it_is_made_again) {
+  contexts().called(of_p1(1), "p2");
+  BOOST_TEST(p1->take<msg::ContextEntered>().empty());  // nothing is in doubt
+  for (std::uint64_t run = 0; run <= EndedContexts::kRunsMax; ++run) {
+    p1->say("m", "", msg::ContextReleased{of_p1(10 + 2 * run)});  // one more than is remembered: 10 is forgotten
+  }
+  contexts().called(of_p1(9), "p2");
+  contexts().called(of_p1(9), "p2");
+  BOOST_TEST(!contexts().joined(of_p1(8), "p2").has_value());
+  BOOST_TEST(!contexts().joined(of_p1(8), "p2").has_value());
+  contexts().called(of_p1(11), "p2");
+  const auto asked = contexts_of<msg::ContextEntered>(p1->take_heard<msg::ContextEntered>());
+  BOOST_REQUIRE(asked.size() == 2U);  // once each
+  BOOST_TEST((asked[0] == of_p1(9)));
+  BOOST_TEST((asked[1] == of_p1(8)));
+}
+
+BOOST_AUTO_TEST_CASE(a_context_that_cannot_begin_is_lost_and_its_creator_hears_why) {
+  clock->fail_next();
+  contexts().called(of_p1(1), "p2");
+  BOOST_TEST(contexts().size() == 0U);
+  const auto aborted = p1->take<msg::ContextAborted>();
+  BOOST_REQUIRE(aborted.size() == 1U);
+  BOOST_TEST((aborted[0].context == of_p1(1)));
+  BOOST_TEST((aborted[0].error.code == ErrorCode::resource_exhausted));
+  BOOST_TEST(aborted[0].error.operation == "the context");
+  BOOST_TEST(gradients(of_p1(1)).find("context_aborted") == 0U);  // it does not begin again
+}
+
 BOOST_AUTO_TEST_CASE(an_abort_for_the_death_of_the_creator_ends_the_context) {
   BOOST_TEST(!contexts().joined(of_p1(1), "p2").has_value());
   BOOST_TEST(!contexts().joined(of_p1(2), "p2").has_value());
@@ -220,6 +268,20 @@ BOOST_AUTO_TEST_CASE(passes_are_counted_over_all_contexts) {
   contexts().passes_changed(2);
   contexts().passes_changed(-1);
   BOOST_TEST(contexts().passes() == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(the_end_of_the_node_fails_a_pass_that_is_under_way) {
+  const ContextId own = contexts().open();
+  detail::PassRoots roots;
+  roots.remote["p1"] = {RRefId{"p1", 1, 5}};
+  const auto asked = contexts().backward(own, std::move(roots), std::nullopt);
+  BOOST_TEST(outcome(asked) == "waits");  // p1 does not answer
+  Error why;
+  why.code = ErrorCode::shutting_down;
+  why.message = "the node ends";
+  contexts().stop(why);
+  BOOST_TEST(outcome(asked) == "shutting_down the node ends");
+  BOOST_TEST(contexts().passes() == 0U);
 }
 
 BOOST_AUTO_TEST_CASE(the_end_of_the_node_fails_what_is_asked_and_tells_nobody) {
