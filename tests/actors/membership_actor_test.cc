@@ -123,6 +123,15 @@ BOOST_AUTO_TEST_CASE(a_world_of_a_given_size_begins_when_all_are_in_and_has_no_p
   BOOST_TEST((*refused)->error().operation == "join");
 }
 
+BOOST_AUTO_TEST_CASE(founder_of_a_world_of_a_given_size_keeps_the_place_of_a_member_that_it_does_not_reach) {
+  membership().found({{}, "trainer", 3});
+  const auto first = peer("p1");
+  const Asked own = first->ask("m", "membership", join_of(*first, {}, 3));
+  static_cast<void>(first->ask("m", "membership", msg::MemberJoin{"p2", {2, 2}, "memory://nobody", "ps", {}, 3}));
+  BOOST_TEST(outcome(own) == "m:0 p1:1 p2:2");
+  BOOST_TEST(outcome(first->ask("m", "membership", join_of(*first, {}, 3))) == "m:0 p1:1 p2:2");
+}
+
 BOOST_AUTO_TEST_CASE(who_waits_to_be_let_in_when_the_node_ends_is_told_why) {
   membership().found({{}, "trainer", 3});
   const auto first = peer("p1");
@@ -201,7 +210,11 @@ BOOST_AUTO_TEST_CASE(seeds_that_all_fail_are_all_named_and_a_refusal_comes_first
 
 BOOST_AUTO_TEST_CASE(the_only_seed_that_is_not_there_is_the_reason) {
   membership().join({{"memory://x"}}, {{}, "trainer", 0});
-  BOOST_TEST(text_of(missing(1)).find("peer_unreachable") == 0U);
+  const auto error = missing(1);
+  BOOST_REQUIRE(error.has_value());
+  BOOST_TEST((error->code == ErrorCode::peer_unreachable));
+  BOOST_TEST(error->endpoint == "memory://x");
+  BOOST_TEST(error->message.find("memory://x: ") != 0U, error->message);  // named once
 }
 
 BOOST_AUTO_TEST_CASE(a_seed_where_another_life_listens_is_not_asked) {
@@ -333,6 +346,19 @@ BOOST_AUTO_TEST_SUITE_END()
 struct InTheWorld : AmongBarePeers {
   [[nodiscard]] std::optional<Error> disagreement() { return core().membership().wait_for_agreement(clock->now()); }
 };
+
+BOOST_AUTO_TEST_CASE(in_a_world_made_at_once_a_node_says_its_place_without_an_epoch) {
+  AmongBarePeers world(3);
+  const auto first = world.peer("p1");
+  const auto joined = first->take<msg::MemberJoined>();
+  BOOST_REQUIRE(joined.size() == 1U);
+  BOOST_TEST(joined[0].epoch == 0U);
+  BOOST_TEST(joined[0].member.name == "m");
+  BOOST_TEST(joined[0].member.role == "m");
+  BOOST_TEST(joined[0].member.address == "memory://m");
+  BOOST_TEST(joined[0].member.rank == 3U);
+  BOOST_TEST(joined[0].member.epoch == 0U);  // lives of that world are ordered by when they come up
+}
 
 BOOST_FIXTURE_TEST_SUITE(common_end, InTheWorld)
 

@@ -3,6 +3,8 @@
 #include <boost/test/unit_test.hpp>
 
 #include <memory>
+#include <optional>
+#include <vector>
 
 namespace troupe::detail {
 namespace {
@@ -69,6 +71,14 @@ BOOST_AUTO_TEST_CASE(what_a_peers_word_makes_counts_for_it_until_it_ends) {
   BOOST_TEST(quota.counts().at("trainer") == 1U);
   BOOST_TEST(actors.end_created_by({"worker", {2, 20}}).size() == 1U);
   BOOST_TEST(quota.counts().empty());
+}
+
+BOOST_AUTO_TEST_CASE(who_keeps_to_no_rules_is_told_of_by_the_words_that_cannot_be_refused) {
+  PeerQuota quota("ps0", "values", "peer.owners_max", 0);
+  std::vector<PeerQuota::Token> tokens;
+  while (tokens.size() < PeerQuota::kUnrefusedMax - 1) tokens.push_back(quota.take_unrefused(of(kTrainer)).token);
+  BOOST_TEST(!actors.enter(kFirst, of(kTrainer), quota, Refusal::never).is_too_much);
+  BOOST_TEST(actors.enter(kOfOther, of(kTrainer), quota, Refusal::never).is_too_much);
 }
 
 BOOST_AUTO_TEST_CASE(no_word_makes_an_actor_that_has_ended) {

@@ -55,6 +55,7 @@ BOOST_AUTO_TEST_CASE(the_life_before_the_last_does_not_come_up_again) {
   BOOST_TEST(lives.is_over(of(life(1))));
   BOOST_TEST((lives.why_over(of(life(1)))->code == ErrorCode::peer_restarted));
   BOOST_TEST(lives.why_over(of(life(1)))->peer == "ps0");
+  BOOST_TEST((lives.why_over(of(life(1)))->incarnation == life(1).incarnation));
   BOOST_TEST((lives.why_over(of(life(3)))->code == ErrorCode::peer_down));
 }
 
@@ -108,6 +109,10 @@ BOOST_AUTO_TEST_CASE(no_two_lives_were_let_in_at_once) {
   BOOST_TEST(lives.begin(life(1)));
   BOOST_TEST(lives.let_in(of(life(1)), 5));
   BOOST_TEST(!lives.let_in(of(life(2)), 5));
+  BOOST_TEST(lives.let_in(of(life(2)), 6));
+  lives.end(of(life(1)), closed(life(1)));
+  BOOST_TEST(lives.begin(life(2)));
+  BOOST_TEST(!lives.let_in(of(life(2)), 5));  // nor when it has come up
   BOOST_TEST(lives.let_in(of(life(2)), 6));
 }
 
