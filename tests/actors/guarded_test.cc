@@ -6,18 +6,23 @@
 #include <boost/test/unit_test.hpp>
 
 #include <chrono>
+#include <cstdint>
 #include <exception>
+#include <memory>
 #include <new>
 #include <stdexcept>
 #include <string>
 #include <system_error>
 #include <thread>
+#include <vector>
 
 #include "actors/membership.h"
 #include "actors/references.h"
 #include "actors/rref_handle.h"
 #include "node/local_cluster.h"
+#include "tests/actors/bare_peer.h"
 #include "tests/hold.h"
+#include "tests/messages/counting_new.h"
 
 namespace troupe {
 namespace {
@@ -125,6 +130,39 @@ BOOST_FIXTURE_TEST_CASE(value_whose_owner_throws_is_lost_with_what_was_thrown_an
   BOOST_TEST(told(lost->id()) == "boom");
   BOOST_TEST(told(other->id()) == "it is here");
   BOOST_TEST(a.rpc_sync("b", &square, 2) == 4);
+}
+
+BOOST_FIXTURE_TEST_CASE(value_whose_owner_gets_no_memory_is_lost_to_who_wants_it_and_leaves_no_owner,
+                        testing::AmongBarePeers) {
+  using Codes = std::vector<ErrorCode>;
+  const auto use = [this](const RRefId& rref, const std::shared_ptr<Codes>& told) {
+    core().references().use(rref, detail::UseKind::reads,
+                            [told](const Result<detail::ValueBox>& value, const std::shared_ptr<detail::ValueUse>&) {
+                              told->push_back(value.error().code);
+                            });
+  };
+  std::uint64_t serial = 0;
+  for (bool is_refused = true; is_refused;) {
+    const RRefId rref{"p1", 1, ++serial};
+    const auto told = std::make_shared<Codes>();
+    told->reserve(1);
+    bool has_thrown = false;
+    {
+      const testing::RefusedAllocation refused(serial);  // the first, the second, ... until there are no more
+      try {
+        use(rref, told);
+      } catch (const std::bad_alloc&) {
+        has_thrown = true;
+      }
+      is_refused = refused.happened();
+    }
+    BOOST_TEST(told->size() <= 1U);
+    BOOST_TEST((has_thrown || !told->empty()) == is_refused);
+    const auto later = std::make_shared<Codes>();
+    use(rref, later);
+    // It waits for the value, or the owner lives and says why there is none, or the owner has ended.
+    BOOST_TEST((later->empty() || later->front() != ErrorCode::owner_died));
+  }
 }
 
 BOOST_AUTO_TEST_CASE(what_fails_while_a_failure_is_told_ends_the_process) {
