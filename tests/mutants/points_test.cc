@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/mutants/command.h"
 #include "tests/mutants/mutated.h"
 #include "tests/mutants/reasons.h"
 #include "tests/mutants/source.h"
@@ -117,6 +118,20 @@ BOOST_AUTO_TEST_CASE(a_reason_is_found_by_file_line_and_change) {
   BOOST_TEST(!reasons[1].is_equivalent);
   BOOST_TEST(find_reason(reasons, "actors/b.cc", "f(a, b);", "swapped a, b") == nullptr);
   BOOST_CHECK_THROW(static_cast<void>(reasons_of("= swapped a, b :: of no line\n")), std::runtime_error);
+}
+
+BOOST_AUTO_TEST_CASE(every_reason_is_for_a_change_that_can_be_made) {
+  const std::string tree = TROUPE_SOURCE_DIR "/";
+  const std::vector<Reason> reasons = reasons_of(contents_of(tree + "tests/mutants/reasons"));
+  BOOST_TEST(!reasons.empty());
+  for (const Reason& reason : reasons) {
+    const Source source(reason.file, contents_of(tree + reason.file));
+    const bool is_there = std::ranges::any_of(points_of(source), [&](const Point& point) {
+      return std::string(name_of(point.change)) + " " + point.what == reason.change &&
+             line_of(source, point.line) == reason.line;
+    });
+    BOOST_TEST(is_there, reason.file << ": " << reason.line << "\n" << reason.change);
+  }
 }
 
 BOOST_AUTO_TEST_SUITE_END()

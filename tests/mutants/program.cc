@@ -128,12 +128,6 @@ class Run {
     return !one.verdict.is_killed && one.reason != nullptr && one.reason->is_equivalent;
   }
 
-  /// What a reason names a place by: its line, and the one before if it says little.
-  static std::string line_of(const Source& source, int line) {
-    std::string text(source.line(line));
-    return text.size() > 24 ? text : std::string(source.line(line - 1)) + " " + text;
-  }
-
   [[nodiscard]] Result describe(int number) const {
     const Mutant& mutant = workshop_.mutants()[static_cast<std::size_t>(number) - 1];
     const Source& source = workshop_.source(mutant.source);

@@ -32,6 +32,11 @@ std::vector<Reason> reasons_of(std::string_view text) {
   return reasons;
 }
 
+std::string line_of(const Source& source, int line) {
+  const std::string text(source.line(line));
+  return text.size() > 24 ? text : std::string(source.line(line - 1)) + " " + text;
+}
+
 const Reason* find_reason(const std::vector<Reason>& reasons, std::string_view file, std::string_view line,
                           std::string_view change) {
   const auto at = std::ranges::find_if(
