@@ -1,12 +1,17 @@
 #include "actors/shutdown_agreement.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace troupe::detail {
 
+// What it ever started is in no later sum: that could hide as many requests of others.
 void ShutdownAgreement::gone(const NodeName& member) {
   ready_.erase(member);
+  asked_.erase(member);
   counts_.erase(member);
+  started_when_idle_.reset();
 }
 
 void ShutdownAgreement::counted(const NodeName& member, std::uint64_t round, Count count) {
@@ -16,11 +21,14 @@ void ShutdownAgreement::counted(const NodeName& member, std::uint64_t round, Cou
 ShutdownAgreement::Verdict ShutdownAgreement::next(const std::vector<NodeName>& living) {
   if (agreed_) return Verdict::agreed;
   if (!missing(living).empty()) return Verdict::wait;
-  const auto begin_round = [this] {
+  const auto begin_round = [&] {
     ++round_;
+    asked_ = {living.begin(), living.end()};
     counts_.clear();
   };
-  if (round_ == 0) {
+  const auto is_asked = [this](const NodeName& member) { return asked_.contains(member); };
+  if (!std::all_of(living.begin(), living.end(), is_asked)) {  // the first round, or somebody came in the middle of this one
+    started_when_idle_.reset();
     begin_round();
     return Verdict::count;
   }
@@ -47,6 +55,15 @@ std::vector<NodeName> ShutdownAgreement::missing(const std::vector<NodeName>& li
   std::copy_if(living.begin(), living.end(), std::back_inserter(names),
                [this](const NodeName& member) { return !ready_.contains(member); });
   return names;
+}
+
+std::string ShutdownAgreement::text() const {
+  std::string out = fmt::format("round {}{}", round_, agreed_ ? ", agreed" : "");
+  if (started_when_idle_) out += fmt::format(", idle at {}", *started_when_idle_);
+  for (const NodeName& member : ready_) out += fmt::format(", {} is ready", member);
+  for (const NodeName& member : asked_) out += fmt::format(", {} is asked", member);
+  for (const auto& [member, count] : counts_) out += fmt::format(", {} counted {} and {}", member, count.active, count.started);
+  return out;
 }
 
 }  // namespace troupe::detail

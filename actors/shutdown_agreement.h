@@ -2,13 +2,15 @@
 //
 // Any member may coordinate: the living one whose name sorts first does. It asks all for their counts once all are
 // ready. A served function may call on, so one look is not enough: two rounds in a row must find nothing active and the
-// same number of requests ever started (MB-1). When the coordinator goes, members tell the next one that they are ready.
+// same number of requests ever started (MB-1). Both rounds are of the same members: who comes in the middle of one begins
+// another, and who goes starts the two over. When the coordinator goes, members tell the next one that they are ready.
 #pragma once
 
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <set>
+#include <string>
 #include <vector>
 
 #include "messages/ids.h"
@@ -44,11 +46,15 @@ class ShutdownAgreement {
   /// Living members that are not ready yet.
   [[nodiscard]] std::vector<NodeName> missing(const std::vector<NodeName>& living) const;
 
+  /// All that decides what is to be done, for tests.
+  [[nodiscard]] std::string text() const;
+
  private:
   std::set<NodeName> ready_;
-  std::map<NodeName, Count> counts_;               // of this round
+  std::set<NodeName> asked_;                        // in this round: those who lived when it began
+  std::map<NodeName, Count> counts_;                // of this round
   std::uint64_t round_ = 0;
-  std::optional<std::uint64_t> started_when_idle_;  // sum of the last round, if that found nothing active
+  std::optional<std::uint64_t> started_when_idle_;  // sum of the last round, if that found nothing active and nobody has gone since
   bool agreed_ = false;
 };
 

@@ -108,6 +108,32 @@ BOOST_AUTO_TEST_CASE(member_that_came_back_must_be_ready_again) {
   BOOST_TEST((agreement.missing(kTwo) == std::vector<NodeName>{"b"}));
 }
 
+BOOST_AUTO_TEST_CASE(member_that_comes_within_a_round_begins_another_when_it_is_ready) {
+  const std::vector<NodeName> three{"a", "b", "c"};
+  ShutdownAgreement agreement = all_ready();
+  BOOST_TEST((agreement.next(kTwo) == Verdict::count));
+  agreement.counted("a", agreement.round(), {0, 1});
+  BOOST_TEST((agreement.next(three) == Verdict::wait));
+  agreement.ready("c");
+  BOOST_TEST((agreement.next(three) == Verdict::count));
+  BOOST_TEST(agreement.round() == 2U);
+  count(agreement, {{"a", {0, 1}}, {"b", {0, 1}}, {"c", {0, 0}}});
+  BOOST_TEST((agreement.next(three) == Verdict::count));
+  count(agreement, {{"a", {0, 1}}, {"b", {0, 1}}, {"c", {0, 0}}});
+  BOOST_TEST((agreement.next(three) == Verdict::agreed));
+}
+
+BOOST_AUTO_TEST_CASE(requests_of_a_member_that_dies_between_two_rounds_do_not_stand_for_those_of_others, *boost::unit_test::label("fault-F22")) {
+  ShutdownAgreement agreement = all_ready();
+  agreement.ready("c");
+  BOOST_TEST((agreement.next({"a", "b", "c"}) == Verdict::count));
+  count(agreement, {{"a", {0, 0}}, {"b", {0, 1}}, {"c", {0, 2}}});
+  BOOST_TEST((agreement.next({"a", "b", "c"}) == Verdict::count));
+  agreement.gone("c");
+  count(agreement, {{"a", {0, 1}}, {"b", {0, 2}}});  // again 3
+  BOOST_TEST((agreement.next(kTwo) == Verdict::count));
+}
+
 // --- every order -----------------------------------------------------------------------------------------------------
 
 /// Two members that work, and a coordinator that counts them meanwhile.

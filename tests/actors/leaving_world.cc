@@ -1,0 +1,474 @@
+#include "tests/actors/leaving_world.h"
+
+#include <algorithm>
+#include <compare>
+#include <functional>
+#include <map>
+#include <set>
+#include <stdexcept>
+#include <unordered_set>
+#include <utility>
+
+#include "actors/shutdown_agreement.h"
+
+namespace troupe::testing {
+namespace {
+
+using detail::ShutdownAgreement;
+using Verdict = ShutdownAgreement::Verdict;
+
+struct Broken : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+void require(bool holds, const std::string& what) {
+  if (!holds) throw Broken(what);
+}
+
+struct Message {
+  enum class Kind : std::uint8_t { up, down, ready, count, counted, refused, agreed, call, answer };
+  Kind kind = Kind::up;
+  char from = 0;
+  char to = 0;
+  int life = 0;             // of the sender; what is sent to a life that is over is lost
+  bool last = false;        // down: after all else that was sent; its sender left
+  std::uint64_t round = 0;  // count, counted, refused
+  ShutdownAgreement::Count found{};  // counted
+  std::size_t work = 0;     // call, answer
+  std::size_t index = 0;    // of the caller on the path
+  std::uint64_t number = 0;  // messages in the order in which they were sent; decides nothing
+
+  [[nodiscard]] auto fields() const {
+    return std::tuple(kind, from, to, life, last, round, found.active, found.started, work, index);
+  }
+  friend bool operator<(const Message& a, const Message& b) { return a.fields() < b.fields(); }
+};
+using Kind = Message::Kind;
+
+/// One stretch of a work on one node.
+struct Frame {
+  std::size_t work = 0;
+  std::size_t index = 0;
+  bool called = false;
+  friend auto operator<=>(const Frame&, const Frame&) = default;
+};
+
+struct Member {
+  bool alive = false;
+  bool ready = false;
+  bool agreed = false;
+  int life = 0;
+  std::map<char, int> up = {};
+  ShutdownAgreement agreement = {};
+  bool count_again = false;
+  std::set<std::pair<char, std::uint64_t>> ask_again = {};        // whom, in which round
+  std::multiset<std::pair<char, std::uint64_t>> counting = {};    // requests for counts without an answer
+  std::set<Frame> frames = {};
+  std::set<std::pair<std::size_t, std::size_t>> pending = {};  // calls without an answer, by work and index of the caller
+  std::uint64_t started = 0;
+};
+
+class World {
+ public:
+  World(const LeavingScript& script, LeavingExploration& seen)
+      : script_(&script), seen_(&seen), refusals_(script.refusals), newcomer_left_(!script.newcomer.empty()) {
+    for (const char name : script.members) {
+      Member& member = members_[name];
+      member.alive = true;
+      for (const char other : script.members) {
+        if (other != name) member.up[other] = 0;
+      }
+    }
+    for (const char name : script.have_called) ++members_.at(name).started;
+    for (std::size_t i = 0; i < script.works.size(); ++i) members_.at(script.works[i].path.front()).frames.insert({i, 0, false});
+  }
+
+  struct Event {
+    enum class What : std::uint8_t { deliver, refuse, get_ready, call, end, count_again, ask_again, leave, crash, come };
+    What what = What::deliver;
+    char node = 0;
+    const Message* message = nullptr;  // deliver, refuse; in the flight of the world that offers it
+    Frame frame = {};                  // call, end
+    std::pair<char, std::uint64_t> asked = {};
+  };
+  using What = Event::What;
+
+  [[nodiscard]] std::vector<Event> events() const {
+    std::vector<Event> out;
+    for (auto at = flight_.begin(); at != flight_.end(); at = flight_.upper_bound(*at)) {
+      if (!can_arrive(*at)) continue;
+      out.push_back({What::deliver, 0, &*at});
+      if (refusals_ > 0 && at->kind == Kind::count) out.push_back({What::refuse, 0, &*at});
+    }
+    for (const auto& [name, member] : members_) {
+      if (!member.alive) continue;
+      if (!member.ready) out.push_back({What::get_ready, name});
+      for (const Frame& frame : member.frames) add_steps(out, name, member, frame);
+      const bool may_count = member.agreement.round() <= script_->rounds_max || (nothing_under_way() && nobody_counts());
+      if (member.count_again && may_count) out.push_back({What::count_again, name});
+      for (const auto& asked : member.ask_again) out.push_back({What::ask_again, name, nullptr, {}, asked});
+      if (member.agreed) out.push_back({What::leave, name});
+      if (lost_ == 0 && script_->crashable.find(name) != std::string::npos) out.push_back({What::crash, name});
+    }
+    if (newcomer_left_) out.push_back({What::come, script_->newcomer.front()});
+    if (script_->returns && lost_ != 0 && members_.at(lost_).life == 0) out.push_back({What::come, lost_});
+    return out;
+  }
+
+  void apply(const Event& event) {
+    const Message message = event.message == nullptr ? Message{} : *event.message;
+    switch (event.what) {
+      case What::deliver:
+        flight_.erase(flight_.find(message));
+        deliver(message);
+        break;
+      case What::refuse:
+        --refusals_;
+        flight_.erase(flight_.find(message));
+        send(message.to, message.from, {.kind = Kind::refused, .round = message.round});
+        break;
+      case What::get_ready:
+        members_.at(event.node).ready = true;
+        tell_ready(event.node);
+        coordinate(event.node);
+        break;
+      case What::call: call(event.node, event.frame); break;
+      case What::end: end(event.node, event.frame); break;
+      case What::count_again:
+        members_.at(event.node).count_again = false;
+        count_all(event.node);
+        break;
+      case What::ask_again: ask_again(event.node, event.asked); break;
+      case What::leave: go(event.node, true); break;
+      case What::crash:
+        lost_ = event.node;
+        go(event.node, false);
+        break;
+      case What::come: come(event.node); break;
+    }
+  }
+
+  static std::string text(const Event& event) {
+    static constexpr const char* kNames[] = {"deliver ", "refuse ", "ready: ", "call by ", "end on ", "count again: ", "ask again: ", "leave ", "crash ", "come "};
+    std::string out = kNames[static_cast<std::size_t>(event.what)];
+    if (event.node != 0) out += event.node;
+    return event.message == nullptr ? out : out + text(*event.message);
+  }
+
+  // All that decides what can still happen, as text.
+  [[nodiscard]] std::string key() const {
+    std::string out;
+    for (const auto& [name, member] : members_) {
+      out += name;
+      out += std::to_string(member.life);
+      if (!member.alive) continue;
+      out += member.ready ? "r" : "";
+      out += member.agreed ? "a" : "";
+      out += member.count_again ? "c" : "";
+      out += member.agreement.text() + "^";
+      for (const auto& [other, life] : member.up) out += other + std::to_string(life);
+      for (const auto& [who, round] : member.ask_again) out += "?" + std::string(1, who) + std::to_string(round);
+      for (const auto& [who, round] : member.counting) out += "!" + std::string(1, who) + std::to_string(round);
+      for (const Frame& frame : member.frames) out += (frame.called ? "+" : "-") + std::to_string(frame.work) + "." + std::to_string(frame.index);
+      for (const auto& [work, index] : member.pending) out += "*" + std::to_string(work) + "." + std::to_string(index);
+      out += "s" + std::to_string(member.started) + "|";
+    }
+    for (const Message& message : flight_) out += text(message) + "|";
+    if (lost_ != 0) out += "#" + std::string(1, lost_);
+    return out + (newcomer_left_ ? "n" : "") + std::to_string(refusals_);
+  }
+
+  // Nothing can happen any more: nobody waits for the others (MB-1 is no wait without an end).
+  void check_end() const {
+    for (const auto& [name, member] : members_) require(!member.alive, std::string(1, name) + " waits for ever: " + member.agreement.text());
+    ++seen_->ends;
+  }
+
+ private:
+  void add_steps(std::vector<Event>& out, char name, const Member& member, const Frame& frame) const {
+    const LeavingWork& work = script_->works[frame.work];
+    const bool is_last = frame.index + 1 == work.path.size();
+    if (!is_last && !frame.called) out.push_back({What::call, name, nullptr, frame});
+    const bool waits = work.waits && member.pending.contains({frame.work, frame.index});
+    if (is_last || (frame.called && !waits)) out.push_back({What::end, name, nullptr, frame});
+  }
+
+  [[nodiscard]] bool nothing_under_way() const {
+    return std::none_of(members_.begin(), members_.end(), [](const auto& named) { return !named.second.frames.empty() || !named.second.pending.empty(); });
+  }
+
+  [[nodiscard]] bool nobody_counts() const {
+    return std::all_of(members_.begin(), members_.end(), [](const auto& named) { return named.second.counting.empty(); });
+  }
+
+  // The session begins with `up` and ends with `down`; between them nothing has an order, but that a goodbye is the last.
+  [[nodiscard]] bool can_arrive(const Message& message) const {
+    if (message.kind == Kind::up) return true;
+    const auto& up = members_.at(message.to).up;
+    const auto known = up.find(message.from);
+    if (known == up.end() || known->second != message.life) return false;
+    if (!message.last) return true;
+    return std::count_if(flight_.begin(), flight_.end(), [&](const Message& other) { return other.from == message.from && other.to == message.to; }) == 1;
+  }
+
+  void send(char from, char to, Message message) {
+    const Member& sender = members_.at(from);
+    const Member& receiver = members_.at(to);
+    const auto known = sender.up.find(to);
+    if (!receiver.alive || known == sender.up.end() || known->second != receiver.life) return;
+    message.from = from;
+    message.to = to;
+    message.life = sender.life;
+    message.number = ++sent_;
+    flight_.insert(message);
+  }
+
+  void deliver(const Message& message) {
+    Member& member = members_.at(message.to);
+    switch (message.kind) {
+      case Kind::up: came(message.to, message.from, message.life); break;
+      case Kind::down: went(message.to, message.from); break;
+      case Kind::ready:
+        member.agreement.ready({message.from});
+        coordinate(message.to);
+        break;
+      case Kind::count:
+        if (own_count(member).active == 0 && call_is_on_its_way(message)) ++seen_->overtaken;
+        send(message.to, message.from, {.kind = Kind::counted, .round = message.round, .found = own_count(member)});
+        break;
+      case Kind::counted:
+        answered(member, message);
+        if (message.round != member.agreement.round()) ++seen_->late_counts;
+        member.agreement.counted({message.from}, message.round, message.found);
+        coordinate(message.to);
+        break;
+      case Kind::refused:
+        answered(member, message);
+        member.ask_again.emplace(message.from, message.round);
+        break;
+      case Kind::agreed: member.agreed = true; break;
+      case Kind::call: serve(message); break;
+      case Kind::answer: member.pending.erase({message.work, message.index}); break;
+    }
+  }
+
+  static void answered(Member& member, const Message& message) {
+    const auto asked = member.counting.find({message.from, message.round});
+    if (asked != member.counting.end()) member.counting.erase(asked);
+  }
+
+  [[nodiscard]] bool call_is_on_its_way(const Message& count) const {
+    return std::any_of(flight_.begin(), flight_.end(), [&](const Message& other) {
+      return other.kind == Kind::call && other.from == count.from && other.to == count.to && other.number < count.number;
+    });
+  }
+
+  // --- membership: what MembershipState does -------------------------------------------------------------------------
+
+  void came(char at, char who, int life) {
+    Member& member = members_.at(at);
+    if (member.up.contains(who)) went(at, who);  // a new life has taken its name
+    member.up[who] = life;
+    if (member.ready) tell_ready(at);
+  }
+
+  void went(char at, char who) {
+    Member& member = members_.at(at);
+    const int life = member.up.at(who);
+    member.up.erase(who);
+    std::erase_if(flight_, [&](const Message& message) {
+      return message.to == at && message.from == who && message.life == life;
+    });
+    member.agreement.gone({who});
+    if (member.ready) tell_ready(at);
+    coordinate(at);
+    // Then the requests fail: nobody is counted again who is not up.
+    std::erase_if(member.counting, [&](const auto& asked) { return asked.first == who; });
+    std::erase_if(member.pending, [&](const auto& call) { return script_->works[call.first].path[call.second + 1] == who; });
+  }
+
+  [[nodiscard]] static std::vector<NodeName> living(char self, const Member& member) {
+    std::vector<NodeName> names{{self}};
+    for (const auto& [name, life] : member.up) names.push_back({name});
+    std::sort(names.begin(), names.end());
+    return names;
+  }
+
+  void tell_ready(char at) {
+    Member& member = members_.at(at);
+    member.agreement.ready({at});
+    const char first = living(at, member).front().front();
+    if (first != at) send(at, first, {.kind = Kind::ready});
+  }
+
+  void coordinate(char at) {
+    Member& member = members_.at(at);
+    const auto names = living(at, member);
+    if (!member.ready || member.agreed || names.front().front() != at) return;
+    switch (member.agreement.next(names)) {
+      case Verdict::wait: return;
+      case Verdict::count:
+        if (member.agreement.round() > 1 && !nothing_under_way()) ++seen_->idle_in_vain;
+        if (member.agreement.round() == 1) return count_all(at);
+        member.count_again = true;
+        return;
+      case Verdict::count_later: member.count_again = true; return;
+      case Verdict::agreed:
+        check_agreement(at);
+        for (const auto& [name, life] : member.up) send(at, name, {.kind = Kind::agreed});
+        member.agreed = true;
+    }
+  }
+
+  void count_all(char at) {
+    Member& member = members_.at(at);
+    member.agreement.counted({at}, member.agreement.round(), own_count(member));
+    for (const auto& [name, life] : member.up) ask(at, name);
+    coordinate(at);
+  }
+
+  void ask(char at, char whom) {
+    Member& member = members_.at(at);
+    member.counting.emplace(whom, member.agreement.round());
+    send(at, whom, {.kind = Kind::count, .round = member.agreement.round()});
+  }
+
+  void ask_again(char at, std::pair<char, std::uint64_t> asked) {
+    Member& member = members_.at(at);
+    member.ask_again.erase(asked);
+    if (asked.second == member.agreement.round() && member.up.contains(asked.first) && !member.agreed) ask(at, asked.first);
+  }
+
+  [[nodiscard]] static ShutdownAgreement::Count own_count(const Member& member) {
+    return {member.frames.size() + member.pending.size() + member.counting.size(), member.started};
+  }
+
+  // MB-1: all that live are ready, and nothing is under way among them that did not come from the dead.
+  void check_agreement(char at) {
+    ++seen_->agreements;
+    if (lost_ == script_->members.front()) ++seen_->taken_over;
+    for (const NodeName& name : living(at, members_.at(at))) {
+      const Member& member = members_.at(name.front());
+      const auto known = members_.at(at).up.find(name.front());
+      if (!member.alive || (known != members_.at(at).up.end() && known->second != member.life)) continue;
+      require(member.ready, "agreed while " + name + " is not ready");
+      for (const Frame& frame : member.frames) require(is_of_the_dead(frame.work), "agreed while " + name + " works");
+      for (const auto& [work, index] : member.pending) require(is_of_the_dead(work), "agreed while " + name + " waits for an answer");
+    }
+  }
+
+  [[nodiscard]] bool is_of_the_dead(std::size_t work) const {
+    return lost_ != 0 && script_->works[work].path.find(lost_) != std::string::npos;
+  }
+
+  // --- what they work ------------------------------------------------------------------------------------------------
+
+  void call(char at, const Frame& frame) {
+    Member& member = members_.at(at);
+    const char to = script_->works[frame.work].path[frame.index + 1];
+    member.frames.erase(frame);
+    member.frames.insert({frame.work, frame.index, true});
+    ++member.started;
+    if (!member.up.contains(to)) return;  // refused at once
+    member.pending.emplace(frame.work, frame.index);
+    send(at, to, {.kind = Kind::call, .work = frame.work, .index = frame.index});
+  }
+
+  void serve(const Message& message) {
+    members_.at(message.to).frames.insert({message.work, message.index + 1, false});
+    if (!script_->works[message.work].waits) answer(message.to, message.from, message.work, message.index);
+  }
+
+  void end(char at, const Frame& frame) {
+    const LeavingWork& work = script_->works[frame.work];
+    members_.at(at).frames.erase(frame);
+    if (work.waits && frame.index > 0) answer(at, work.path[frame.index - 1], frame.work, frame.index - 1);
+  }
+
+  void answer(char from, char to, std::size_t work, std::size_t index) {
+    send(from, to, {.kind = Kind::answer, .work = work, .index = index});
+  }
+
+  // --- who comes and goes --------------------------------------------------------------------------------------------
+
+  void go(char name, bool in_peace) {
+    Member& member = members_.at(name);
+    const int life = member.life;
+    member = Member{};
+    member.life = life;
+    std::erase_if(flight_, [&](const Message& message) { return message.to == name || (message.from == name && message.kind == Kind::up); });
+    for (auto& [other, survivor] : members_) {
+      const auto known = survivor.up.find(name);
+      if (!survivor.alive || known == survivor.up.end()) continue;
+      flight_.insert({.kind = Kind::down, .from = name, .to = other, .life = life, .last = in_peace, .number = ++sent_});
+    }
+  }
+
+  void come(char name) {
+    newcomer_left_ = false;
+    Member& member = members_[name];
+    const bool returns = name == lost_;
+    member.alive = true;
+    member.life = returns ? 1 : 0;
+    for (const auto& [other, peer] : members_) {
+      if (other == name || !peer.alive) continue;
+      flight_.insert({.kind = Kind::up, .from = name, .to = other, .life = member.life, .number = ++sent_});
+      flight_.insert({.kind = Kind::up, .from = other, .to = name, .life = peer.life, .number = ++sent_});
+    }
+  }
+
+  static std::string text(const Message& message) {
+    static constexpr const char* kNames[] = {"up", "down", "ready", "count", "counted", "refused", "agreed", "call", "answer"};
+    std::string out = std::string(1, message.from) + std::to_string(message.life) + "->" + message.to + " " + kNames[static_cast<int>(message.kind)];
+    if (message.last) out += " last";
+    if (message.round != 0) out += " round " + std::to_string(message.round);
+    if (message.kind == Kind::counted) out += ": " + std::to_string(message.found.active) + "," + std::to_string(message.found.started);
+    if (message.kind >= Kind::call) out += " " + std::to_string(message.work) + "." + std::to_string(message.index);
+    return out;
+  }
+
+  const LeavingScript* script_;
+  LeavingExploration* seen_;
+  int refusals_;
+  bool newcomer_left_;
+  char lost_ = 0;
+  std::map<char, Member> members_;
+  std::multiset<Message> flight_;
+  std::uint64_t sent_ = 0;
+};
+
+class Explorer {
+ public:
+  explicit Explorer(LeavingExploration& seen) : seen_(&seen) {}
+
+  void visit(const World& world, int depth = 0) {
+    if (depth > 400) throw Broken("no end: " + world.key());
+    if (!known_.insert(std::hash<std::string>{}(world.key())).second) return;
+    ++seen_->states;
+    const auto events = world.events();
+    if (events.empty()) world.check_end();
+    for (const World::Event& event : events) {
+      try {
+        World next = world;
+        next.apply(event);
+        visit(next, depth + 1);
+      } catch (const Broken& broken) {
+        throw Broken(World::text(event) + "\n" + broken.what());
+      }
+    }
+  }
+
+ private:
+  LeavingExploration* seen_;
+  std::unordered_set<std::size_t> known_;
+};
+
+}  // namespace
+
+LeavingExploration explore(const LeavingScript& script) {
+  LeavingExploration seen;
+  Explorer(seen).visit(World(script, seen));
+  return seen;
+}
+
+}  // namespace troupe::testing
