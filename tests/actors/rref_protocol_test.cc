@@ -12,7 +12,8 @@ using K = Step::Kind;
 Exploration prove(const Script& script) {
   const Exploration seen = explore(script);
   BOOST_TEST_MESSAGE(seen.states << " states, " << seen.ends << " ends, " << seen.revoked << " revoked, "
-                                 << seen.early_deletes << " early deletes, " << seen.given_back << " given back");
+                                 << seen.early_deletes << " early deletes, " << seen.given_back << " given back, "
+                                 << seen.overtaken << " overtaken, " << seen.before_creation << " before the creation");
   BOOST_TEST(seen.ends > 0U);
   return seen;
 }
@@ -27,11 +28,19 @@ BOOST_AUTO_TEST_CASE(a_value_lives_until_its_creator_drops_it_and_a_delete_may_o
                            .creation_may_fail = true,
                            .crashable = "A"});
   BOOST_TEST(seen.early_deletes > 0U);
+  BOOST_TEST(seen.overtaken > 0U);
 }
 
 BOOST_AUTO_TEST_CASE(a_user_hands_to_a_user_and_drops) {
   const auto seen = prove({.programs = {{'O', {}}, {'A', {{K::create}, {K::hand, 'B'}, {K::drop}}}, {'B', {}}}, .duplicates = 1});
   BOOST_TEST(seen.revoked == 0U);
+  BOOST_TEST(seen.before_creation > 0U);
+}
+
+BOOST_AUTO_TEST_CASE(words_overtake_the_calls_that_carry_handles_of_the_same_value) {
+  const auto seen = prove({.programs = {{'O', {{K::make}, {K::hand, 'A'}, {K::drop}}}, {'A', {{K::hand, 'O'}, {K::hand, 'O'}, {K::drop}}}}});
+  BOOST_TEST(seen.revoked == 0U);
+  BOOST_TEST(seen.overtaken > 0U);
 }
 
 BOOST_AUTO_TEST_CASE(a_creating_call_times_out_after_its_handle_was_handed_on) {

@@ -77,6 +77,7 @@ class World {
     switch (event.what) {
       case Event::What::deliver:
         flight_.erase(flight_.find(message));
+        count_overtaken(message);
         deliver(message);
         break;
       case Event::What::repeat:
@@ -290,6 +291,15 @@ class World {
     settle();
   }
 
+  void count_overtaken(const Message& message) const {
+    if (message.kind == Kind::down) return;
+    for (const Message& other : flight_) {
+      if (other.kind == Kind::down || other.number >= message.number || other.to != message.to) continue;
+      if (other.from == message.from) ++seen_->overtaken;
+      if (other.kind == Kind::create) ++seen_->before_creation;
+    }
+  }
+
   void deliver(const Message& message) {
     if (message.kind == Kind::down) {
       fenced_.emplace(message.to, message.from);
@@ -389,7 +399,8 @@ class World {
     }
   }
 
-  void send(const Message& message) {
+  void send(Message message) {
+    message.number = ++sent_;
     if (creation_failed_ && is_answer_to_creation(message)) return;  // its request is no longer pending
     if (can_reach(message.from, message.to)) flight_.insert(message);
   }
@@ -466,6 +477,7 @@ class World {
   std::map<char, std::size_t> copies_;
   std::map<char, std::size_t> position_;
   std::multiset<Message> flight_;
+  std::uint64_t sent_ = 0;
   std::set<std::pair<char, char>> fenced_;           // (who, does not listen to)
   std::set<std::string> lost_;                       // crashed nodes "A", cut connections "AB"
   std::map<ForkId, std::set<std::string>> rests_on_;  // what must be lost for a fork to be revoked

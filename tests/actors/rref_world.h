@@ -8,6 +8,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <tuple>
 #include <unordered_set>
 #include <vector>
 
@@ -48,7 +49,10 @@ struct Message {
   char to = 'O';
   std::vector<ForkId> forks;
   NodeName parent;  ///< forked only
-  friend auto operator<=>(const Message&, const Message&) = default;
+  std::uint64_t number = 0;  ///< messages in the order in which they were sent; decides nothing
+  friend bool operator<(const Message& a, const Message& b) {
+    return std::tie(a.kind, a.from, a.to, a.forks, a.parent) < std::tie(b.kind, b.from, b.to, b.forks, b.parent);
+  }
 };
 
 /// What a script's exploration saw; the tests assert that the cases it is about did occur.
@@ -58,6 +62,8 @@ struct Exploration {
   std::uint64_t revoked = 0;         ///< times that a holder was told ref_revoked
   std::uint64_t owner_died = 0;      ///< ends in which the owner was dead
   std::uint64_t early_deletes = 0;   ///< deletes that came before their fork
+  std::uint64_t overtaken = 0;       ///< messages that came before an earlier one of the same sender
+  std::uint64_t before_creation = 0; ///< words about the value that came before the creating call
   std::uint64_t given_back = 0;      ///< forks given back because the node had a confirmed one
 };
 
