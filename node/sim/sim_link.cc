@@ -174,7 +174,7 @@ void SimNetwork::close(const std::shared_ptr<Connection>& connection, std::size_
   closer->detector.forget(other->self.name);
   if (closing == Closing::none) return;
   if (const auto cut = cuts_.find({closer->self.name, other->self.name}); cut != cuts_.end()) {
-    cut->second.push_back([self = shared_from_this(), connection, by, why] { self->tell_closed(connection, by, Closing::cut, why); });
+    cut->second.push_back([this, connection, by, why] { tell_closed(connection, by, Closing::cut, why); });
     return;
   }
   tell_closed(connection, by, closing, why);

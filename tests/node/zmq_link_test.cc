@@ -482,7 +482,19 @@ BOOST_AUTO_TEST_CASE(one_context_has_sockets_for_more_than_340_peers) {
   }
 }
 
-BOOST_AUTO_TEST_CASE(sockets_beyond_the_limit_of_descriptors_are_refused_by_name) {
+/// The undefined behaviour sanitizer looks at an exception's type through a pipe: without a descriptor it takes any for a wrong one.
+boost::test_tools::assertion_result no_sanitizer_needs_descriptors(boost::unit_test::test_unit_id) {
+#ifdef __SANITIZE_ADDRESS__
+  boost::test_tools::assertion_result no(false);
+  no.message() << "skipped: the sanitizer itself needs descriptors";
+  return no;
+#else
+  return true;
+#endif
+}
+
+BOOST_AUTO_TEST_CASE(sockets_beyond_the_limit_of_descriptors_are_refused_by_name,
+                     *boost::unit_test::precondition(no_sanitizer_needs_descriptors)) {
   rlimit before{};
   BOOST_REQUIRE(::getrlimit(RLIMIT_NOFILE, &before) == 0);
   const rlimit few{.rlim_cur = 64, .rlim_max = before.rlim_max};
