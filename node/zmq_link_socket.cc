@@ -92,6 +92,8 @@ struct ZmqSocket::Impl {
     monitor.emplace(context.context, zmq::socket_type::pair);
     monitor->set(zmq::sockopt::linger, 0);
     monitor->connect(endpoint);
+    // A descriptor of ZeroMQ's tells only of what came after somebody had looked and found nothing.
+    static_cast<void>(monitor->get(zmq::sockopt::events));
   }
 
   zmq::socket_t socket;

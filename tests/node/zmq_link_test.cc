@@ -434,6 +434,21 @@ BOOST_AUTO_TEST_CASE(express_packets_overtake_bulk_ones) {
   BOOST_FAIL("the small packet was the last to arrive, 20 times");
 }
 
+/// A connection that is made anew waits without having looked: the end of a process would be noticed by its silence only.
+BOOST_AUTO_TEST_CASE(refused_connection_is_told_of_before_anybody_has_looked, *boost::unit_test::label("fault-F12")) {
+  ReadySet ready;
+  ZmqContext context;
+  ZmqSocket socket = ZmqSocket::open(context, ZmqSocket::Kind::watched_dealer, kNoLimits).value();
+  BOOST_REQUIRE(socket.connect("ipc://@troupe-test-nobody-" + std::to_string(::getpid())).ok());
+  BOOST_REQUIRE(socket.tell(ready, 1).ok());
+  // News of the connection itself are taken, those of its end are not: they are told again and again.
+  for (int i = 0; i < 100; ++i) {
+    BOOST_TEST_REQUIRE(!ready.wait(10s).empty());
+    static_cast<void>(socket.has_news(true));
+  }
+  BOOST_TEST(std::ranges::count(socket.events(), ZmqSocket::Event::refused) > 0);
+}
+
 BOOST_AUTO_TEST_CASE(listener_that_never_answers_is_given_up) {
   ZmqContext context;
   ZmqSocket silent = ZmqSocket::open(context, ZmqSocket::Kind::router, kNoLimits).value();
