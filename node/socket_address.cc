@@ -42,12 +42,12 @@ std::optional<SocketAddress> host_address(std::string_view host_and_port, HostNa
   return address;
 }
 
-bool is_of_this_host(std::string_view address) {
+std::optional<bool> is_of_this_host(std::string_view address, HostNames names) {
   constexpr std::string_view kTcp = "tcp://";
   if (!address.starts_with(kTcp)) return true;
   const std::size_t colon = address.rfind(':');
-  auto place = host_address(std::string(address.substr(kTcp.size(), colon - kTcp.size())) + ":0", HostNames::look_up);
-  if (!place) return false;
+  auto place = host_address(std::string(address.substr(kTcp.size(), colon - kTcp.size())) + ":0", names);
+  if (!place) return std::nullopt;
   // The kernel lets a socket bind to the addresses of this machine only.
   const detail::FileDescriptor socket(::socket(place->family(), SOCK_DGRAM | SOCK_CLOEXEC, 0));
   return socket.is_open() && ::bind(socket.get(), place->get(), place->size) == 0;

@@ -27,7 +27,8 @@ enum class HostNames {
 /// Of "HOST:PORT" or "[HOST]:PORT", with a numeric port.
 [[nodiscard]] std::optional<SocketAddress> host_address(std::string_view host_and_port, HostNames names = HostNames::refuse);
 
-/// Whether "tcp://HOST:PORT" is an address of this machine; every address of another kind is. May look up a name.
-[[nodiscard]] bool is_of_this_host(std::string_view address);
+/// Whether "tcp://HOST:PORT" is an address of this machine; every address of another kind is. None if HOST is a name that is not
+/// looked up, or not found.
+[[nodiscard]] std::optional<bool> is_of_this_host(std::string_view address, HostNames names = HostNames::refuse);
 
 }  // namespace troupe

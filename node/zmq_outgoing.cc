@@ -6,8 +6,6 @@
 
 #include <fmt/format.h>
 
-#include "node/socket_address.h"
-
 namespace troupe {
 namespace {
 
@@ -132,8 +130,9 @@ ZmqOutgoing::Clue ZmqOutgoing::take_events(TimePoint now) {
         return std::nullopt;
       case ZmqSocket::Event::refused:
         refused_ = true;
-        // On this host that is the end of its process. Elsewhere it may be a firewall: its silence is judged.
-        if (peer_ && !connected_ && is_of_this_host(address_)) return Lost{about(ErrorCode::peer_down, "connection closed")};
+        // On this host that is the end of its process. Elsewhere it may be a firewall: its silence is judged. While a name is
+        // looked up it may be either; the next attempt is refused, too.
+        if (peer_ && !connected_ && on_this_host_.is_known()) return Lost{about(ErrorCode::peer_down, "connection closed")};
         break;
     }
   }

@@ -11,6 +11,7 @@
 #include "actors/clock.h"
 #include "actors/link.h"
 #include "node/handshake.h"
+#include "node/on_this_host.h"
 #include "node/ready_set.h"
 #include "node/zmq_link_parts.h"
 #include "node/zmq_link_socket.h"
@@ -77,6 +78,7 @@ class ZmqOutgoing {
   ZmqLinkParts& parts_;
   const std::string address_;
   const ReadySet::Key key_;
+  OnThisHost on_this_host_{address_};
 
   std::optional<ZmqSocket> express_;
   std::optional<ZmqSocket> bulk_;   ///< once welcomed and wanted; without it all goes one way

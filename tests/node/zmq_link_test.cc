@@ -154,7 +154,9 @@ BOOST_AUTO_TEST_CASE(run_a_node_until_killed) {
   const std::vector<std::string> words(suite.argv + 1, suite.argv + 7);
   const ClusterSecret secret = ClusterSecret::from_descriptor(std::stoi(words[2])).value();
   ZmqLinkOptions with = options("child", std::stoull(words[1]), secret);
-  with.bind = words[0];
+  const bool has_name = words[0].starts_with("tcp://localhost");  // which peers are told, with the port
+  with.bind = has_name ? "tcp://127.0.0.1:*" : words[0];
+  with.advertise = has_name ? words[0] : "";
   with.silence.lease = std::chrono::milliseconds(std::stoll(words[5]));
   TestNode node(std::move(with));
   const std::string line = node.link->address() + "\n";
@@ -171,6 +173,7 @@ void check_killed_process_is_down(const std::string& bind) {
   const ClusterSecret secret = ClusterSecret::random();
   TestNode node(options("survivor", 1, secret));
   ChildNode child(secret, bind, 2);
+  BOOST_TEST_REQUIRE(child.address().starts_with(bind.substr(0, bind.rfind('*'))));
   node.link->connect(child.address());
   node.sink.wait_ups(1);
   node.send("child", "hello");
@@ -188,6 +191,10 @@ void check_killed_process_is_down(const std::string& bind) {
 
 BOOST_AUTO_TEST_CASE(killed_process_behind_tcp_is_down_with_its_name, *boost::unit_test::label("fault-F12")) {
   check_killed_process_is_down("tcp://127.0.0.1:*");
+}
+
+BOOST_AUTO_TEST_CASE(killed_process_behind_the_name_of_a_host_is_down_with_its_name, *boost::unit_test::label("fault-F12")) {
+  check_killed_process_is_down("tcp://localhost:*");
 }
 
 BOOST_AUTO_TEST_CASE(killed_process_behind_a_unix_socket_is_down_with_its_name, *boost::unit_test::label("fault-F12")) {

@@ -1,0 +1,38 @@
+// Whether an address is of this machine, for who cannot wait.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace troupe {
+
+/// A host's name is looked up on a thread of its own: that may take the system seconds. The thread may outlive the object.
+/// Thread rule: one thread at a time.
+class OnThisHost {
+ public:
+  /// As `is_of_this_host` with HostNames::look_up.
+  using LookUp = std::function<std::optional<bool>(std::string_view address)>;
+
+  explicit OnThisHost(std::string address);
+  OnThisHost(std::string address, LookUp look_up);
+
+  /// Whether the address is known to be of this machine. False also while its name is looked up, which the first call begins, and
+  /// the next call again where nothing was found: ask later.
+  [[nodiscard]] bool is_known();
+
+ private:
+  enum class Found : std::uint8_t { nothing, awaited, here, elsewhere };
+  static Found found(const std::optional<bool>& is_here);
+  void look_up() const;
+
+  const std::string address_;
+  const LookUp look_up_;
+  const std::shared_ptr<std::atomic<Found>> found_ = std::make_shared<std::atomic<Found>>(Found::nothing);
+};
+
+}  // namespace troupe
