@@ -133,6 +133,7 @@ BOOST_AUTO_TEST_CASE(process_that_ended_is_noticed_within_100_ms, *label("fault-
   std::vector<std::chrono::steady_clock::duration> took;
   for (int life = 0; life < 5; ++life) {
     if (life > 0) cluster.restart("p1");
+    trainer.rpc_sync("p1", &compute_for, 300);  // a connection that has just been made is watched in another way
     const Future<bool> pending = trainer.rpc_async("p1", &wait_until_stopped);
     cluster.await_calls("p1", 1);
     cluster.process("p1").send(SIGKILL);
