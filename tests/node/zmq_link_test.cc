@@ -169,14 +169,7 @@ BOOST_AUTO_TEST_SUITE_END()
 
 BOOST_AUTO_TEST_SUITE(zmq_link)
 
-void check_killed_process_is_down(const std::string& bind) {
-  const ClusterSecret secret = ClusterSecret::random();
-  TestNode node(options("survivor", 1, secret));
-  ChildNode child(secret, bind, 2);
-  BOOST_TEST_REQUIRE(child.address().starts_with(bind.substr(0, bind.rfind('*'))));
-  node.link->connect(child.address());
-  node.sink.wait_ups(1);
-  node.send("child", "hello");
+void check_killed_is_down(TestNode& node, ChildNode& child) {
   const auto killed = std::chrono::steady_clock::now();
   child.kill();
   node.sink.wait_downs(1);
@@ -187,6 +180,17 @@ void check_killed_process_is_down(const std::string& bind) {
   BOOST_TEST(node.sink.downs()[0].why.message == "connection closed");
   BOOST_TEST(node.sink.downs()[0].peer == "child");
   BOOST_TEST(node.sink.downs()[0].incarnation.low == 2U);
+}
+
+void check_killed_process_is_down(const std::string& bind) {
+  const ClusterSecret secret = ClusterSecret::random();
+  TestNode node(options("survivor", 1, secret));
+  ChildNode child(secret, bind, 2);
+  BOOST_TEST_REQUIRE(child.address().starts_with(bind.substr(0, bind.rfind('*'))));
+  node.link->connect(child.address());
+  node.sink.wait_ups(1);
+  node.send("child", "hello");
+  check_killed_is_down(node, child);
 }
 
 BOOST_AUTO_TEST_CASE(killed_process_behind_tcp_is_down_with_its_name, *boost::unit_test::label("fault-F12")) {
@@ -247,9 +251,11 @@ void check_stopped_process_goes_on(const std::string& bind) {
   node.sink.wait([&] { return node.sink.reaches().size() == 2U; });
   BOOST_TEST((node.sink.reaches()[0].change == Reach::unreachable && node.sink.reaches()[1].change == Reach::reachable));
   BOOST_TEST(node.sink.downs().empty());
+  check_killed_is_down(node, child);  // also of a connection that was made some time ago
 }
 
-BOOST_AUTO_TEST_CASE(stopped_process_is_unreachable_until_it_goes_on, *boost::unit_test::label("fault-F13")) {
+BOOST_AUTO_TEST_CASE(stopped_process_is_unreachable_until_it_goes_on_and_down_when_it_ends,
+                     *boost::unit_test::label("fault-F13")) {
   check_stopped_process_goes_on("tcp://127.0.0.1:*");
   check_stopped_process_goes_on("ipc://@troupe-test-stopped-" + std::to_string(::getpid()));
 }
