@@ -96,11 +96,11 @@ void BarePeer::deliver(const Peer&, msg::Envelope envelope, msg::AnyMessage mess
   heard_.push_back({std::move(envelope.to), envelope.request, std::move(message)});
 }
 
-AmongBarePeers::AmongBarePeers(std::optional<std::uint32_t> rank, FunctionRegistry functions) {
+AmongBarePeers::AmongBarePeers(std::optional<std::uint32_t> rank, FunctionRegistry functions, const PeerLimits& limits) {
   const Incarnation incarnation{7, 7};
   node = std::make_unique<Node>(detail::NodeParts{"m", incarnation, rank, std::move(functions), clock, pool,
                                                   std::make_unique<MemoryLink>(hub, "m", incarnation),
-                                                  detail::make_inline_host});
+                                                  detail::make_inline_host, Leaks::warn, {}, limits});
 }
 
 std::unique_ptr<BarePeer> AmongBarePeers::peer(const NodeName& name, std::uint64_t life) {

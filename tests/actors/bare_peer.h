@@ -17,6 +17,7 @@
 #include "actors/core/lives.h"
 #include "actors/executor.h"
 #include "actors/node_core.h"
+#include "actors/peer_limits.h"
 #include "actors/router.h"
 #include "node/memory_link.h"
 #include "node/node.h"
@@ -149,7 +150,8 @@ class BarePeer final : private LinkSink, private detail::Router::Surroundings {
 
 /// The node "m", and whom the test adds. Everything happens on the test's thread, before the call that causes it returns.
 struct AmongBarePeers {
-  explicit AmongBarePeers(std::optional<std::uint32_t> rank = 0, FunctionRegistry functions = {});
+  explicit AmongBarePeers(std::optional<std::uint32_t> rank = 0, FunctionRegistry functions = {},
+                          const PeerLimits& limits = {});
 
   /// A peer that is up with the node.
   std::unique_ptr<BarePeer> peer(const NodeName& name, std::uint64_t life = 1);

@@ -22,6 +22,8 @@ using detail::Contexts;
 using Asked = std::shared_ptr<std::optional<Result<msg::AnyMessage>>>;
 
 struct Among : AmongBarePeers {
+  explicit Among(const PeerLimits& limits = {}) : AmongBarePeers(0, {}, limits) {}
+
   [[nodiscard]] Contexts& contexts() { return core().contexts(); }
 
   /// As the router does first.
@@ -56,6 +58,11 @@ struct Among : AmongBarePeers {
 
   std::unique_ptr<BarePeer> p1 = peer("p1", 1);
   std::unique_ptr<BarePeer> p2 = peer("p2", 2);
+};
+
+/// Among peers that may bring one context each.
+struct AmongFew : Among {
+  AmongFew() : Among(PeerLimits{.contexts_max = 1}) {}
 };
 
 /// Of p1.
@@ -262,6 +269,28 @@ BOOST_AUTO_TEST_CASE(a_mark_for_what_has_ended_is_refused_and_one_for_a_context_
   BOOST_TEST(contexts().size() == 0U);
   p1->say("m", "context/p1.2", msg::BackwardRun{of_p1(2), {"p1", 1, 10}});  // of a context that never was here: nothing
   BOOST_TEST(contexts().size() == 0U);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_mark_that_brings_one_context_too_many_is_refused, AmongFew) {
+  const auto mark = [&](const ContextId& id) {
+    return p1->ask("m", "context/" + id.text(), msg::BackwardMark{id, {"p1", 1, 9}, "p1", {}, {}});
+  };
+  const Asked first = mark(of_p1(1));
+  BOOST_TEST((first->has_value() && (*first)->ok()));
+  const Asked second = mark(of_p1(2));
+  BOOST_REQUIRE((second->has_value() && !(*second)->ok()));
+  BOOST_TEST(((*second)->error().code == ErrorCode::resource_exhausted));
+  BOOST_TEST(contexts().size() == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(what_sends_to_a_peer_in_a_context_of_the_dead_is_dropped_on_the_pool) {
+  contexts().record_send(of_p1(1), {"m", 7, 1}, nullptr, "p2");
+  pool->keeps = true;
+  p1->die();
+  BOOST_REQUIRE(pool->kept.size() == 1U);
+  BOOST_TEST(pool->kept[0].label == "drop context p1.1");
+  pool->keeps = false;
+  for (const Job& job : std::exchange(pool->kept, {})) job.run();
 }
 
 BOOST_AUTO_TEST_CASE(passes_are_counted_over_all_contexts) {

@@ -186,6 +186,14 @@ BOOST_AUTO_TEST_CASE(what_was_handed_on_in_a_message_that_never_left_is_taken_ba
   BOOST_TEST(p1->take<msg::RRefDeleted>().size() == 1U);
 }
 
+BOOST_AUTO_TEST_CASE(a_handle_of_a_value_elsewhere_is_none_of_an_owner_that_a_peer_makes_here) {
+  auto handle = received();
+  p2->say("m", "rref/p1.5", msg::RRefForked{handle->id(), {"p2", 2, 20}, "p1"});  // p1 has the value
+  const Asked waiting = fetch(*p2, handle->id());
+  handle.reset();
+  BOOST_TEST(outcome(waiting) == "waits");
+}
+
 BOOST_AUTO_TEST_CASE(nothing_is_handed_to_a_life_that_is_over) {
   const auto handle = confirmed();
   is_over(*p2);

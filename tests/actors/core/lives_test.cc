@@ -56,6 +56,7 @@ BOOST_AUTO_TEST_CASE(the_life_before_the_last_does_not_come_up_again) {
   BOOST_TEST((lives.why_over(of(life(1)))->code == ErrorCode::peer_restarted));
   BOOST_TEST(lives.why_over(of(life(1)))->peer == "ps0");
   BOOST_TEST((lives.why_over(of(life(1)))->incarnation == life(1).incarnation));
+  BOOST_TEST(lives.why_over(of(life(1)))->message == "a later life has taken its name");
   BOOST_TEST((lives.why_over(of(life(3)))->code == ErrorCode::peer_down));
 }
 

@@ -3,6 +3,10 @@
 #include <boost/test/unit_test.hpp>
 
 #include <memory>
+#include <string>
+#include <vector>
+
+#include "tests/actors/bare_peer.h"
 
 namespace troupe::detail {
 namespace {
@@ -33,6 +37,23 @@ BOOST_AUTO_TEST_CASE(everything_of_a_peer_stands_in_one_line_and_peers_without_a
   BOOST_TEST(peers.at("trainer").queued_calls == 0U);
   accounts.loads.ended("trainer");
   BOOST_TEST(accounts.list().at("trainer").waiting_calls == 0U);
+}
+
+struct AmongFew : testing::AmongBarePeers {
+  AmongFew() : AmongBarePeers(0, {}, PeerLimits{.owners_max = 0}) {}
+};
+
+BOOST_FIXTURE_TEST_CASE(who_speaks_of_more_values_than_calls_can_make_is_given_up, AmongFew) {
+  const auto p1 = peer("p1", 1);
+  const auto p2 = peer("p2", 2);
+  std::vector<PeerQuota::Token> tokens;
+  while (tokens.size() < PeerQuota::kUnrefusedMax)
+    tokens.push_back(core().accounts().owners.take_unrefused(p1->life()).token);
+  p2->say("m", "rref/p3.1", msg::RRefDeleted{{"p3", 3, 1}, {"p3", 3, 2}});
+  BOOST_TEST(!p2->end_of("m").has_value());
+  p1->say("m", "rref/p3.2", msg::RRefDeleted{{"p3", 3, 2}, {"p3", 3, 3}});
+  BOOST_TEST(p1->end_of("m").value_or("nothing") == "peer_down disconnected by the peer");
+  BOOST_TEST(!p2->end_of("m").has_value());
 }
 
 BOOST_AUTO_TEST_CASE(bounds_are_those_that_were_given_and_errors_name_their_keys) {
