@@ -123,6 +123,16 @@ BOOST_AUTO_TEST_CASE(a_world_of_a_given_size_begins_when_all_are_in_and_has_no_p
   BOOST_TEST((*refused)->error().operation == "join");
 }
 
+BOOST_AUTO_TEST_CASE(ranks_that_are_given_when_the_world_is_complete_are_known_here) {
+  membership().found({{}, "trainer", 3});
+  const auto first = peer("p1");
+  const auto second = peer("p2");
+  static_cast<void>(first->ask("m", "membership", join_of(*first, {}, 3)));
+  BOOST_TEST(!membership().info("p1").ok());
+  static_cast<void>(second->ask("m", "membership", join_of(*second, {}, 3)));
+  BOOST_TEST((membership().info("p1").value() == WorkerInfo{"p1", 1}));
+}
+
 BOOST_AUTO_TEST_CASE(founder_of_a_world_of_a_given_size_keeps_the_place_of_a_member_that_it_does_not_reach) {
   membership().found({{}, "trainer", 3});
   const auto first = peer("p1");
@@ -224,6 +234,7 @@ BOOST_AUTO_TEST_CASE(a_seed_where_another_life_listens_is_not_asked) {
   const auto error = missing(1);
   BOOST_REQUIRE(error.has_value());
   BOOST_TEST((error->code == ErrorCode::peer_restarted));
+  BOOST_TEST(error->peer == "p1");
   BOOST_TEST(error->message.find("memory://p1: another life listens there") != std::string::npos, error->message);
 }
 
@@ -306,6 +317,16 @@ BOOST_AUTO_TEST_CASE(the_next_lets_nodes_in_when_the_first_is_gone) {
   seed.die();
   const auto newcomer = peer("p2", 2);
   BOOST_TEST(outcome(newcomer->ask("m", "membership", join_of(*newcomer))) == "m:1 p2:0");  // the rank of the dead is free
+}
+
+BOOST_AUTO_TEST_CASE(a_member_that_was_not_reached_leaves_its_rank) {
+  BarePeer seed(hub, "p1", 1);
+  join_through(seed, {place_of(seed, 0, 1), {"p2", {2, 2}, "memory://nobody", "ps", 1, 2}, own_place(2, 3)});
+  seed.die();
+  const auto newcomer = peer("p3", 3);
+  const auto next = peer("p4", 4);
+  BOOST_TEST(outcome(newcomer->ask("m", "membership", join_of(*newcomer))) == "m:2 p3:0");
+  BOOST_TEST(outcome(next->ask("m", "membership", join_of(*next))) == "m:2 p3:0 p4:1");
 }
 
 BOOST_AUTO_TEST_CASE(a_life_that_a_later_one_has_replaced_is_told_so) {
