@@ -461,6 +461,8 @@ BOOST_AUTO_TEST_CASE(who_is_not_the_first_says_when_it_is_done_and_to_each_new_f
   BOOST_REQUIRE(ready.size() == 1U);
   BOOST_TEST(ready[0].to == "a/membership");
   BOOST_TEST(std::get<msg::ShutdownReady>(ready[0].message).node == "m");
+  other->say("m", "membership", msg::ShutdownReady{"a", other->self().incarnation});
+  BOOST_TEST(other->take<msg::ShutdownCount>().empty());  // the first counts, nobody else
   const auto first = peer("B");  // before "a"
   BOOST_TEST(first->take<msg::ShutdownReady>().size() == 1U);
   first->die();

@@ -143,6 +143,19 @@ BOOST_AUTO_TEST_CASE(waits_that_are_under_way_when_the_membership_ends_are_told_
   BOOST_TEST(wait_for_members(2, [&] { membership().stop(node_ends()); }) == "shutting_down the node ends");
 }
 
+BOOST_AUTO_TEST_CASE(who_waits_in_a_meeting_is_told_why_the_membership_ends) {
+  membership().found({{}, "trainer", 0});
+  const auto first = peer("p1");
+  msg::BarrierEntered entered;
+  entered.entry = {"p1", first->self().incarnation.low, 1};
+  entered.members = {"m", "p1"};
+  const auto asked = first->ask("m", "membership", entered);
+  BOOST_TEST(!asked->has_value());
+  membership().stop(node_ends());
+  BOOST_REQUIRE((asked->has_value() && !(*asked)->ok()));
+  BOOST_TEST((*asked)->error().message == "the node ends");
+}
+
 BOOST_AUTO_TEST_CASE(who_asked_to_be_let_in_is_told_why_the_membership_ends) {
   membership().found({{}, "trainer", 3});
   const auto first = peer("p1");

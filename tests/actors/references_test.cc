@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "actors/core/peer_accounts.h"
 #include "actors/rref.h"
 #include "tests/actors/bare_peer.h"
 
@@ -189,9 +190,9 @@ BOOST_AUTO_TEST_CASE(what_was_handed_on_in_a_message_that_never_left_is_taken_ba
 BOOST_AUTO_TEST_CASE(a_handle_of_a_value_elsewhere_is_none_of_an_owner_that_a_peer_makes_here) {
   auto handle = received();
   p2->say("m", "rref/p1.5", msg::RRefForked{handle->id(), {"p2", 2, 20}, "p1"});  // p1 has the value
-  const Asked waiting = fetch(*p2, handle->id());
+  const RRefId rref = handle->id();
   handle.reset();
-  BOOST_TEST(outcome(waiting) == "waits");
+  BOOST_TEST(outcome(fetch(*p2, rref)) == "waits");
 }
 
 BOOST_AUTO_TEST_CASE(nothing_is_handed_to_a_life_that_is_over) {
@@ -554,10 +555,11 @@ BOOST_AUTO_TEST_CASE(the_result_of_a_member_function_may_stay_as_a_value) {
   msg::ValueCall call = total_of(tally->id());
   const RRefId rref{"p1", 1, 80};
   call.keep_as = msg::NewRRef{rref, {"p1", 1, 81}};
+  core().accounts().answers.sent(p1->life(), PeerLimits{}.answer_bytes_max + 1);  // it takes none: its calls wait
   const Asked asked = p1->ask("m", "worker", call);
   BOOST_REQUIRE(outcome(asked) == "ok");
   BOOST_TEST((std::get<msg::RRefCreated>((*asked)->value()).rref == rref));
-  BOOST_TEST(outcome(fetch(*p1, rref)) == "ok");
+  BOOST_TEST(outcome(fetch(*p2, rref)) == "ok");
   BOOST_TEST(references().owned_values() == 2U);
   p1->say("m", "rref/p1.80", msg::RRefDeleted{rref, {"p1", 1, 81}});
   BOOST_TEST(references().owned_values() == 1U);

@@ -116,6 +116,13 @@ BOOST_AUTO_TEST_CASE(the_end_of_a_life_takes_out_what_it_created_and_nothing_els
   BOOST_TEST(actors.find({"trainer", 11, 1}) == of_next_life);
 }
 
+BOOST_AUTO_TEST_CASE(what_ended_before_its_creator_is_not_remembered_either) {
+  actors.end({"trainer", 10, 5});
+  lives.end(of(kTrainer), Error{});
+  BOOST_TEST(actors.end_created_by(of(kTrainer)).empty());
+  BOOST_TEST(!actors.enter({"trainer", 9, 0}).in_doubt);  // OneEnded would say so of serials below 5
+}
+
 BOOST_AUTO_TEST_CASE(what_ends_after_its_creator_needs_no_memory) {
   BOOST_TEST(actors.enter(kFirst).actor != nullptr);
   lives.end(of(kTrainer), Error{});
