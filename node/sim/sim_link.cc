@@ -191,9 +191,11 @@ void SimNetwork::tell_closed(const std::shared_ptr<Connection>& connection, std:
   const End& other = connection->ends[1 - by];
   TimePoint due = schedule_->now() + schedule_->choices().around(faults_.delay_mean);
   if (closing == Closing::after_all) due = std::max(due, connection->from[by].due_max + Duration(1));
-  schedule_->at(due, other->self.name, "close from " + closer->self.name, [connection, by, why] {
+  schedule_->at(due, other->self.name, "close from " + closer->self.name, [self = shared_from_this(), connection, by, why] {
     connection->from[by].open = false;
-    connection->ends[1 - by]->detector.forget(connection->ends[by]->self.name);
+    const NodeName& closed = connection->ends[by]->self.name;
+    const bool is_back = self->find(closed, connection->ends[1 - by]->self.name) != nullptr;  // as its next life, which is watched
+    if (!is_back) connection->ends[1 - by]->detector.forget(closed);
     if (LinkSink* sink = connection->ends[1 - by]->sink) {
       const Peer& gone = connection->ends[by]->self;
       sink->on_link_down(gone.name, gone.incarnation, why);

@@ -143,6 +143,25 @@ BOOST_AUTO_TEST_CASE(disconnecting_is_told_to_both_ends_and_the_pair_may_connect
   BOOST_TEST(pair.arrived().size() == 3U);
 }
 
+BOOST_AUTO_TEST_CASE(next_life_is_heard_whichever_comes_first_it_or_the_end_of_the_former) {
+  int ends_last = 0;
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    Pair pair(seed);
+    pair.a.stop();
+    RecordingSink sink;
+    SimLink next(pair.network, "a", Incarnation{3, 3});
+    next.start(sink);
+    next.connect("sim://b");
+    pair.pass(30s);
+    if (pair.sink_b.order.back() == "down a") ++ends_last;
+    BOOST_TEST(sink.ups.size() == 1U);
+    BOOST_TEST(sink.reaches.empty());
+    BOOST_TEST(pair.sink_b.reaches.empty());
+  }
+  BOOST_TEST(ends_last > 0);
+  BOOST_TEST(ends_last < 20);
+}
+
 BOOST_AUTO_TEST_CASE(connecting_to_nobody_fails_with_the_address) {
   Pair pair(8);
   pair.a.connect("sim://nobody");
