@@ -1,12 +1,9 @@
 #include "node/sim/world.h"
 
 #include <fmt/format.h>
-#include <spdlog/sinks/base_sink.h>
-#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <map>
-#include <mutex>
 #include <set>
 #include <stdexcept>
 
@@ -14,6 +11,7 @@
 #include "actors/membership.h"
 #include "actors/wait_point.h"
 #include "node/handshake.h"
+#include "node/sim/log_in_trace.h"
 #include "node/sim/sim_clock.h"
 #include "node/sim/sim_executor.h"
 #include "node/sim/sim_host.h"
@@ -24,36 +22,6 @@ namespace {
 
 constexpr std::chrono::seconds kStartLimit{60};
 constexpr std::size_t kLinesOfAFailure = 50;
-
-/// Puts the process's log into the trace while it lives.
-class LogInTrace {
- public:
-  explicit LogInTrace(std::shared_ptr<Schedule> schedule) : before_(spdlog::default_logger()) {
-    auto logger = std::make_shared<spdlog::logger>("sim", std::make_shared<Sink>(std::move(schedule)));
-    logger->set_level(before_->level());
-    spdlog::set_default_logger(std::move(logger));
-  }
-  ~LogInTrace() { spdlog::set_default_logger(before_); }
-  LogInTrace(const LogInTrace&) = delete;
-  LogInTrace& operator=(const LogInTrace&) = delete;
-
- private:
-  class Sink final : public spdlog::sinks::base_sink<std::mutex> {
-   public:
-    explicit Sink(std::shared_ptr<Schedule> schedule) : schedule_(std::move(schedule)) {}
-
-   protected:
-    void sink_it_(const spdlog::details::log_msg& message) override {
-      if (!schedule_->ended()) schedule_->remark("log", {message.payload.data(), message.payload.size()});
-    }
-    void flush_() override {}
-
-   private:
-    const std::shared_ptr<Schedule> schedule_;
-  };
-
-  const std::shared_ptr<spdlog::logger> before_;
-};
 
 /// What one node of the world consists of. Its link and host belong to the node.
 struct Place {

@@ -1,0 +1,23 @@
+// Where the process's log goes while a simulated world lives.
+#pragma once
+
+#include <memory>
+
+#include "node/sim/schedule.h"
+
+namespace troupe::sim {
+
+/// Puts the process's log into the trace while it lives. One at a time.
+class LogInTrace {
+ public:
+  explicit LogInTrace(std::shared_ptr<Schedule> schedule);
+  ~LogInTrace();
+  LogInTrace(const LogInTrace&) = delete;
+  LogInTrace& operator=(const LogInTrace&) = delete;
+
+ private:
+  struct State;
+  const std::unique_ptr<State> state_;
+};
+
+}  // namespace troupe::sim
