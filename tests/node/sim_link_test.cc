@@ -153,10 +153,10 @@ BOOST_AUTO_TEST_CASE(next_life_is_heard_whichever_comes_first_it_or_the_end_of_t
     next.start(sink);
     next.connect("sim://b");
     pair.pass(30s);
-    if (pair.sink_b.order.back() == "down a") ++ends_last;
-    BOOST_TEST(sink.ups.size() == 1U);
-    BOOST_TEST(sink.reaches.empty());
-    BOOST_TEST(pair.sink_b.reaches.empty());
+    if (pair.sink_b.order().back() == "down a") ++ends_last;
+    BOOST_TEST(sink.ups().size() == 1U);
+    BOOST_TEST(sink.reaches().empty());
+    BOOST_TEST(pair.sink_b.reaches().empty());
   }
   BOOST_TEST(ends_last > 0);
   BOOST_TEST(ends_last < 20);
