@@ -113,6 +113,18 @@ RRefNotices HandleTable::acknowledged(const RRefId& rref, const ForkId& fork) {
   return notices;
 }
 
+bool HandleTable::is_owner(const RRefId& rref, const NodeLife& life) const {
+  const auto at = entries_.find(rref);
+  return at != entries_.end() && at->second.owner == life;
+}
+
+bool HandleTable::may_acknowledge(const RRefId& rref, const ForkId& fork, const NodeLife& life) const {
+  const auto at = entries_.find(rref);
+  if (at == entries_.end()) return false;
+  const auto child = at->second.children.find(fork);
+  return at->second.owner == life || (child != at->second.children.end() && child->second == life);
+}
+
 RRefNotices HandleTable::undo(const RRefId& rref, const ForkId& fork) {
   const auto at = entries_.find(rref);
   if (at == entries_.end()) return {};

@@ -101,6 +101,11 @@ class HandleTable {
   /// Why the handle is failed; empty if it is not failed or not here.
   [[nodiscard]] std::optional<Error> failure(const RRefId& rref) const;
 
+  /// Whether it may say what became of a handle of `rref`: the owner alone counts them (RR-12). False if none is here.
+  [[nodiscard]] bool is_owner(const RRefId& rref, const NodeLife& life) const;
+  /// Whether it may say that `fork` is known: the owner, and whom it was handed to, who may have given it back (RR-7, RR-12).
+  [[nodiscard]] bool may_acknowledge(const RRefId& rref, const ForkId& fork, const NodeLife& life) const;
+
   [[nodiscard]] bool contains(const RRefId& rref) const { return entries_.contains(rref); }
   [[nodiscard]] bool is_held(const RRefId& rref) const;
   /// Values of which this node holds a handle or waits for an acknowledgement: 0 when nothing is left (RR-9).

@@ -72,7 +72,7 @@ struct References::State {
   [[nodiscard]] bool is_owner_of(const msg::RRefRevoked& revoked, const NodeLife& from) const;
   void never_created(const msg::RRefRevoked& revoked, const NodeLife& creator);
   void forked(const msg::RRefForked& forked, const NodeLife& holder);
-  void copy_is_out_of_date(const msg::RRefChanged& message);
+  void copy_is_out_of_date(const msg::RRefChanged& message, const NodeLife& owner);
   [[nodiscard]] Error revoked(const RRefId& rref) const;
 };
 
@@ -354,13 +354,13 @@ void References::State::never_created(const msg::RRefRevoked& revoked, const Nod
   node.references().refuse_value(revoked.rref, revoked.fork, creator, revoked.error);
 }
 
-void References::State::copy_is_out_of_date(const msg::RRefChanged& message) {
+void References::State::copy_is_out_of_date(const msg::RRefChanged& message, const NodeLife& owner) {
   std::shared_ptr<RRefHandle> handle;
   {
     std::lock_guard lock(mutex);
     if (const auto known = handles.find(message.rref); known != handles.end()) handle = known->second.lock();
   }
-  if (handle) handle->copies().changed(message.version);
+  if (handle && handle->owner() == owner) handle->copies().changed(message.version);
 }
 
 void References::State::forked(const msg::RRefForked& forked, const NodeLife& holder) {
@@ -386,13 +386,13 @@ void References::handle(Delivery delivery) {
     state.tell_owner(deleted->rref, from, OwnerDeleted{deleted->fork, from});
   } else if (const auto* known = std::get_if<msg::RRefForkAck>(&delivery.message)) {
     std::lock_guard lock(state.mutex);
-    notices = state.table.acknowledged(known->rref, known->fork);
+    if (state.table.may_acknowledge(known->rref, known->fork, from)) notices = state.table.acknowledged(known->rref, known->fork);
   } else if (const auto* changed = std::get_if<msg::RRefChanged>(&delivery.message)) {
-    state.copy_is_out_of_date(*changed);
+    state.copy_is_out_of_date(*changed, from);
   } else if (const auto* revoked = std::get_if<msg::RRefRevoked>(&delivery.message)) {
     if (!state.is_owner_of(*revoked, from)) {
       std::lock_guard lock(state.mutex);
-      notices = state.table.revoked(revoked->rref, revoked->fork, revoked->error);
+      if (state.table.is_owner(revoked->rref, from)) notices = state.table.revoked(revoked->rref, revoked->fork, revoked->error);
     } else {
       state.never_created(*revoked, from);
     }
