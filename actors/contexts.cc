@@ -79,6 +79,8 @@ class Contexts::Directory {
     if (!actor) return actor.error();
     if (actor.value()) {
       begin_with(actor.value(), peer, present, std::forward<Message>(message));
+      const auto was_over = present ? std::nullopt : node_.lives().why_over(peer);  // its word has waited here
+      if (was_over) send(actor.value(), PeerGone{peer, *was_over});
     } else {
       tell_of_end(id, peer);
     }
