@@ -52,8 +52,8 @@ BarePeer::BarePeer(MemoryHub& hub, const NodeName& name, std::uint64_t life)
 BarePeer::~BarePeer() { link_.stop(); }
 
 void BarePeer::say(const NodeName& node, const std::string& actor, msg::AnyMessage message) {
-  router_.notify(now(), node, std::nullopt,
-                 detail::pack_message({self_.name, node + "/" + actor, {}, {}}, message, {}).value());
+  auto parcel = detail::pack_message({self_.name, node + "/" + actor, {}, {}}, message, {}).value();
+  in_turn([this, node, parcel] { router_.notify(now(), node, std::nullopt, parcel); });
 }
 
 std::shared_ptr<std::optional<Result<msg::AnyMessage>>> BarePeer::ask(const NodeName& node, const std::string& actor,
@@ -63,13 +63,13 @@ std::shared_ptr<std::optional<Result<msg::AnyMessage>>> BarePeer::ask(const Node
   detail::PackedRequest packed{{}, RequestId{++last_request_}, detail::posting_of(message, actor, false), {}};
   packed.parcel = detail::pack_message({self_.name, node + "/" + actor, packed.id, {}}, message, {}).value();
   packed.request = {node, actor, "asked by " + self_.name, due, std::move(message)};
-  router_.request(now(), std::move(packed), [told](Result<msg::AnyMessage> answer) { *told = std::move(answer); });
+  in_turn([this, packed, told] { router_.request(now(), packed, [told](Result<msg::AnyMessage> answer) { *told = std::move(answer); }); });
   return told;
 }
 
 void BarePeer::answer(const NodeName& node, const Heard& request, msg::AnyMessage message) {
-  router_.answer(now(), up_.at(node),
-                 detail::pack_message({self_.name, node + "/router", {}, request.request}, message, {}).value());
+  auto parcel = detail::pack_message({self_.name, node + "/router", {}, request.request}, message, {}).value();
+  in_turn([this, to = up_.at(node), parcel] { router_.answer(now(), to, parcel); });
 }
 
 std::optional<std::string> BarePeer::end_of(const NodeName& node) const {
@@ -79,16 +79,27 @@ std::optional<std::string> BarePeer::end_of(const NodeName& node) const {
 
 void BarePeer::on_link_up(const Peer& peer) {
   up_[peer.name] = {peer.name, peer.incarnation};
-  router_.link_up(now(), peer);
+  in_turn([this, peer] { router_.link_up(now(), peer); });
 }
 
 void BarePeer::on_frames(const NodeName& from, Incarnation incarnation, Frames frames) {
-  router_.frames(now(), from, incarnation, std::move(frames));
+  in_turn([this, from, incarnation, frames = std::move(frames)]() mutable { router_.frames(now(), from, incarnation, std::move(frames)); });
 }
 
 void BarePeer::on_link_down(const NodeName& peer, Incarnation incarnation, const Error& why) {
   ended_[peer] = std::string(name_of(why.code)) + " " + why.message;
-  router_.link_down(now(), peer, incarnation, why);
+  in_turn([this, peer, incarnation, why] { router_.link_down(now(), peer, incarnation, why); });
+}
+
+void BarePeer::in_turn(std::function<void()> action) {
+  waiting_.push_back(std::move(action));
+  if (std::exchange(in_turn_, true)) return;
+  while (!waiting_.empty()) {
+    const auto next = std::exchange(waiting_.front(), {});
+    waiting_.pop_front();
+    next();
+  }
+  in_turn_ = false;
 }
 
 void BarePeer::deliver(const Peer&, msg::Envelope envelope, msg::AnyMessage message, std::optional<TimePoint>,

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -138,6 +139,9 @@ class BarePeer final : private LinkSink, private detail::Router::Surroundings {
 
   [[nodiscard]] static TimePoint now() { return TimePoint{std::chrono::hours(1)}; }
 
+  /// What the node does at once, while the router sends, comes to the router afterwards: as to a router that is an actor.
+  void in_turn(std::function<void()> action);
+
   const Peer self_;
   MemoryLink link_;
   detail::Lives lives_;
@@ -146,6 +150,8 @@ class BarePeer final : private LinkSink, private detail::Router::Surroundings {
   std::map<NodeName, std::string> ended_;
   std::vector<Heard> heard_;
   std::uint64_t last_request_ = 0;
+  std::deque<std::function<void()>> waiting_;
+  bool in_turn_ = false;
 };
 
 /// The node "m", and whom the test adds. Everything happens on the test's thread, before the call that causes it returns.
