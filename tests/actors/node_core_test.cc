@@ -43,7 +43,7 @@ BOOST_AUTO_TEST_SUITE(node_core)
 BOOST_AUTO_TEST_CASE(a_node_that_an_actor_has_outlived_frees_nothing_that_the_actor_points_to) {
   const auto block = std::make_shared<Block>();
   std::weak_ptr<NodeCore> core;
-  [[maybe_unused]] static const volatile void* kept = nullptr;  // what stays is no leak: it is reached from here
+  [[maybe_unused]] static const void* volatile kept = nullptr;  // what stays is no leak: it is reached from here
   std::jthread runs_actor;
   {
     LocalCluster cluster({"ps0"}, FunctionRegistry{});
