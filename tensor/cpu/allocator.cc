@@ -212,6 +212,7 @@ std::size_t CachingAllocator::release_first(FreeList& list, std::size_t count, s
   const auto end = list.blocks.begin() + static_cast<std::ptrdiff_t>(count);
   for (auto block = list.blocks.begin(); block != end; ++block) return_to_system(*block, size);
   list.blocks.erase(list.blocks.begin(), end);
+  list.unused = std::min(list.unused, list.blocks.size());
   bytes_cached_.fetch_sub(count * size, std::memory_order_relaxed);
   return count * size;
 }

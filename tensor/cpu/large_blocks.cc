@@ -78,7 +78,7 @@ std::vector<LargeBlocks::Segment> LargeBlocks::remove_unused() {
   std::vector<Segment> unused;
   unused.reserve(segments_.size());
   for (auto segment = segments_.begin(); segment != segments_.end();) {
-    const auto part = parts_.find(const_cast<std::byte*>(segment->first));
+    const auto part = parts_.find(segment->first);
     const bool whole = part->second.free && part->second.size == segment->second.size;
     if (whole && !segment->second.used) {
       unused.push_back({part->first, part->second.size});

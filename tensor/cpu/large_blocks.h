@@ -50,7 +50,7 @@ class LargeBlocks {
   };
   struct Part {
     std::size_t size;
-    const std::byte* segment;  ///< its begin: neighbours of two segments are not joined
+    std::byte* segment;  ///< its begin: neighbours of two segments are not joined
     bool shared;
     bool free;
   };
@@ -63,7 +63,7 @@ class LargeBlocks {
 
   Parts parts_;
   std::set<std::pair<std::size_t, std::byte*>> free_;  ///< by size, then address
-  std::map<const std::byte*, SegmentUse> segments_;
+  std::map<std::byte*, SegmentUse> segments_;
 };
 
 }  // namespace troupe

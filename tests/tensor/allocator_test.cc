@@ -117,6 +117,27 @@ BOOST_AUTO_TEST_CASE(blocks_that_nobody_needs_go_back_after_a_while) {
   BOOST_TEST(allocator.statistics().bytes_cached == 0U);
 }
 
+BOOST_AUTO_TEST_CASE(blocks_that_went_back_for_want_of_memory_do_not_go_again_with_those_that_nobody_needs) {
+  using std::chrono::seconds;
+  constexpr std::chrono::steady_clock::time_point kBegin;
+  CachingAllocator allocator;
+  const auto keep_blocks = [&](int count) {
+    std::vector<std::byte*> blocks;
+    for (int i = 0; i < count; ++i) blocks.push_back(allocator.allocate(2048));
+    for (std::byte* block : blocks) allocator.deallocate(block, 2048);
+  };
+  keep_blocks(3);
+  allocator.release_unused(kBegin, seconds(5));
+  allocator.release_unused(kBegin + seconds(5), seconds(5));
+  allocator.release_cached();
+  keep_blocks(1);
+  BOOST_TEST(allocator.statistics().bytes_cached == 2048U);
+  allocator.release_unused(kBegin + seconds(10), seconds(5));
+  BOOST_TEST(allocator.statistics().bytes_cached == 2048U);
+  allocator.release_unused(kBegin + seconds(15), seconds(5));
+  BOOST_TEST(allocator.statistics().bytes_cached == 0U);
+}
+
 BOOST_AUTO_TEST_CASE(impossible_sizes_throw_bad_alloc) {
   CachingAllocator allocator;
   BOOST_CHECK_THROW((void)allocator.allocate(~std::size_t{0}), std::bad_alloc);
