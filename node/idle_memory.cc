@@ -1,8 +1,11 @@
 #include "node/idle_memory.h"
 
-namespace troupe::detail {
+#include <new>
 
-void return_idle_memory(const std::shared_ptr<NodeCore>& node, CachingAllocator& memory, Duration idle) {
+namespace troupe::detail {
+namespace {
+
+void give_back_and_come_again(const std::shared_ptr<NodeCore>& node, CachingAllocator& memory, Duration idle) {
   const TimePoint now = node->clock().now();
   if (memory.statistics().bytes_cached > 0) {
     // A full pool has other work; there is a next time.
@@ -11,6 +14,21 @@ void return_idle_memory(const std::shared_ptr<NodeCore>& node, CachingAllocator&
   node->clock().at(now + idle, [weak = std::weak_ptr(node), &memory, idle] {
     if (const auto core = weak.lock(); core && !core->stopped()) return_idle_memory(core, memory, idle);
   });
+}
+
+}  // namespace
+
+void return_idle_memory(const std::shared_ptr<NodeCore>& node, CachingAllocator& memory, Duration idle) noexcept {
+  try {
+    give_back_and_come_again(node, memory, idle);
+  } catch (const std::bad_alloc&) {
+    memory.release_cached();
+    try {
+      give_back_and_come_again(node, memory, idle);
+    } catch (const std::bad_alloc&) {
+      // The node has worse troubles than memory that it keeps.
+    }
+  }
 }
 
 }  // namespace troupe::detail

@@ -1,5 +1,6 @@
 #include "node/on_this_host.h"
 
+#include <exception>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -29,7 +30,13 @@ OnThisHost::Found OnThisHost::found(const std::optional<bool>& is_here) {
 void OnThisHost::look_up() const {
   found_->store(Found::awaited);
   try {
-    std::thread([address = address_, look_up = look_up_, found = found_] { found->store(OnThisHost::found(look_up(address))); }).detach();
+    std::thread([address = address_, look_up = look_up_, found = found_] {
+      try {
+        found->store(OnThisHost::found(look_up(address)));
+      } catch (const std::exception&) {  // no memory: ask again
+        found->store(Found::nothing);
+      }
+    }).detach();
   } catch (const std::system_error&) {  // no thread to spare now
     found_->store(Found::nothing);
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <new>
 #include <optional>
 #include <system_error>
 #include <thread>
@@ -208,7 +209,13 @@ void ZmqLinkCore::aim(const Authenticated& session) {
   const std::string& address = session.pulse.address;
   if (const auto place = DatagramSocket::parse(address)) return aim_at(place);
   try {
-    std::thread([address, aim_at] { aim_at(DatagramSocket::look_up(address)); }).detach();
+    std::thread([address, aim_at] {
+      try {
+        aim_at(DatagramSocket::look_up(address));
+      } catch (const std::bad_alloc&) {
+        // As for a name that is not found: no beats go out, and the peer judges this silence.
+      }
+    }).detach();
   } catch (const std::system_error&) {  // no thread to spare
     aim_at(DatagramSocket::look_up(address));
   }
