@@ -36,25 +36,21 @@ class Contexts::Directory {
 
   /// The context's actor, made if it never was here; null if it has ended.
   [[nodiscard]] ContextActor enter(const ContextId& id) {
-    auto entered = actors_.enter(id);
-    if (entered.in_doubt) node_.notify(id.creator, "", msg::ContextEntered{id});
-    return std::move(entered.actor);
+    return ask_in_doubt(id, actors_.enter(id));
   }
 
   /// The same for a word of `peer`. Errors: resource_exhausted if it would make one more than `peer` may bring.
   [[nodiscard]] Result<ContextActor> enter_for(const ContextId& id, const NodeName& peer) {
     auto entered = actors_.enter(id, node_.membership().life_of(peer), node_.accounts().contexts);
     if (entered.refused) return *entered.refused;
-    if (entered.in_doubt) node_.notify(id.creator, "", msg::ContextEntered{id});
-    return std::move(entered.actor);
+    return ask_in_doubt(id, std::move(entered));
   }
 
   /// The same for a word of `peer` that cannot be refused: it ends something, and may come before the call that it is about.
   [[nodiscard]] ContextActor enter_to_end(const ContextId& id, const NodeName& peer) {
     auto entered = actors_.enter(id, node_.membership().life_of(peer), node_.accounts().contexts, Refusal::never);
     if (entered.is_too_much) node_.give_up(peer, "it aborts more contexts than calls can bring");
-    if (entered.in_doubt) node_.notify(id.creator, "", msg::ContextEntered{id});
-    return std::move(entered.actor);
+    return ask_in_doubt(id, std::move(entered));
   }
 
   /// Tells a peer that does not know yet that the context has ended.
@@ -127,6 +123,14 @@ class Contexts::Directory {
   }
 
  private:
+  using Actors = ActorDirectory<ContextId, ContextActor, EndedContexts>;
+
+  /// The actor that was found or made. Its creator is asked about a context that may have ended here before.
+  [[nodiscard]] ContextActor ask_in_doubt(const ContextId& id, Actors::Entered entered) const {
+    if (entered.in_doubt) node_.notify(id.creator, "", msg::ContextEntered{id});
+    return std::move(entered.actor);
+  }
+
   /// A peer that goes meanwhile may have been looked for in the context before the actor knew of it: then the actor is told
   /// again.
   template <class Message>
@@ -149,7 +153,7 @@ class Contexts::Directory {
   }
 
   NodeCore& node_;
-  ActorDirectory<ContextId, ContextActor, EndedContexts> actors_;
+  Actors actors_;
   std::atomic<std::uint64_t> next_serial_{1};  // without gaps, so that tombstones stay few
   std::atomic<std::int64_t> passes_{0};        // over all contexts
 };
