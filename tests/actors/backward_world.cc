@@ -2,13 +2,11 @@
 
 #include <algorithm>
 #include <deque>
-#include <functional>
 #include <map>
-#include <stdexcept>
-#include <unordered_set>
 #include <utility>
 
 #include "actors/backward_tracker.h"
+#include "tests/actors/every_order.h"
 
 namespace troupe::testing {
 namespace {
@@ -30,14 +28,6 @@ struct Message {
   char culprit = 0;              // of failed
   friend auto operator<=>(const Message&, const Message&) = default;
 };
-
-struct Broken : std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
-
-void require(bool holds, const std::string& what) {
-  if (!holds) throw Broken(what);
-}
 
 NodeName name(char node) { return std::string(1, node); }
 BoundaryId boundary(char id) { return {"x", 0, static_cast<std::uint64_t>(id)}; }
@@ -119,6 +109,8 @@ class World {
       case Event::What::death: die(event.node); break;
     }
   }
+
+  static bool comes_of_itself(const Event& event) { return event.what != Event::What::death; }
 
   static std::string text(const Event& event) {
     static constexpr const char* kNames[] = {"deliver ", "deliver and repeat ", "walk on ", "death of "};
@@ -359,37 +351,11 @@ class World {
   char dead_ = 0;
 };
 
-class Explorer {
- public:
-  explicit Explorer(PassExploration& seen) : seen_(&seen) {}
-
-  void visit(const World& world) {
-    if (!known_.insert(std::hash<std::string>{}(world.key())).second) return;
-    ++seen_->states;
-    const auto events = world.events();
-    const auto is_death = [](const World::Event& event) { return event.what == World::Event::What::death; };
-    if (std::all_of(events.begin(), events.end(), is_death)) world.check_end();
-    for (const World::Event& event : events) {
-      try {
-        World next = world;
-        next.apply(event);
-        visit(next);
-      } catch (const Broken& broken) {
-        throw Broken(World::text(event) + "\n" + broken.what());
-      }
-    }
-  }
-
- private:
-  PassExploration* seen_;
-  std::unordered_set<std::size_t> known_;
-};
-
 }  // namespace
 
 PassExploration explore(const Pass& pass) {
   PassExploration seen;
-  Explorer(seen).visit(World(pass, seen));
+  EveryOrder<World>(seen.states).visit(World(pass, seen));
   return seen;
 }
 

@@ -2,28 +2,18 @@
 
 #include <algorithm>
 #include <compare>
-#include <functional>
 #include <map>
 #include <set>
-#include <stdexcept>
-#include <unordered_set>
 #include <utility>
 
 #include "actors/shutdown_agreement.h"
+#include "tests/actors/every_order.h"
 
 namespace troupe::testing {
 namespace {
 
 using detail::ShutdownAgreement;
 using Verdict = ShutdownAgreement::Verdict;
-
-struct Broken : std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
-
-void require(bool holds, const std::string& what) {
-  if (!holds) throw Broken(what);
-}
 
 struct Message {
   enum class Kind : std::uint8_t { up, down, ready, count, counted, refused, agreed, call, answer };
@@ -147,6 +137,8 @@ class World {
       case What::come: come(event.node); break;
     }
   }
+
+  static bool comes_of_itself(const Event& /*event*/) { return true; }
 
   static std::string text(const Event& event) {
     static constexpr const char* kNames[] = {"deliver ", "refuse ", "ready: ", "call by ", "end on ", "count again: ", "ask again: ", "leave ", "crash ", "come "};
@@ -437,37 +429,11 @@ class World {
   std::uint64_t sent_ = 0;
 };
 
-class Explorer {
- public:
-  explicit Explorer(LeavingExploration& seen) : seen_(&seen) {}
-
-  void visit(const World& world, int depth = 0) {
-    if (depth > 400) throw Broken("no end: " + world.key());
-    if (!known_.insert(std::hash<std::string>{}(world.key())).second) return;
-    ++seen_->states;
-    const auto events = world.events();
-    if (events.empty()) world.check_end();
-    for (const World::Event& event : events) {
-      try {
-        World next = world;
-        next.apply(event);
-        visit(next, depth + 1);
-      } catch (const Broken& broken) {
-        throw Broken(World::text(event) + "\n" + broken.what());
-      }
-    }
-  }
-
- private:
-  LeavingExploration* seen_;
-  std::unordered_set<std::size_t> known_;
-};
-
 }  // namespace
 
 LeavingExploration explore(const LeavingScript& script) {
   LeavingExploration seen;
-  Explorer(seen).visit(World(script, seen));
+  EveryOrder<World>(seen.states).visit(World(script, seen));
   return seen;
 }
 

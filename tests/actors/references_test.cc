@@ -11,6 +11,7 @@
 #include "actors/core/peer_accounts.h"
 #include "actors/rref.h"
 #include "tests/actors/bare_peer.h"
+#include "tests/actors/tally.h"
 
 namespace troupe::testing {
 namespace {
@@ -20,17 +21,6 @@ using detail::References;
 using detail::RRefHandle;
 using detail::ValueBox;
 using Asked = std::shared_ptr<std::optional<Result<msg::AnyMessage>>>;
-
-struct Tally {
-  std::int64_t value = 0;
-  [[nodiscard]] std::int64_t total() const { return value; }
-  template <class Archive>
-  void serialize(Archive& ar) {
-    ar(value);
-  }
-};
-
-std::int64_t twice(std::int64_t x) { return 2 * x; }
 
 FunctionRegistry functions() { return {{"twice", &twice}, {"Tally", constructor<Tally>}, {"Tally::total", &Tally::total}}; }
 

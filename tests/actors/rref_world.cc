@@ -1,9 +1,9 @@
 #include "tests/actors/rref_world.h"
 
 #include <algorithm>
-#include <functional>
-#include <stdexcept>
 #include <utility>
+
+#include "tests/actors/every_order.h"
 
 namespace troupe::testing {
 namespace {
@@ -19,14 +19,6 @@ Error error_of(ErrorCode code) {
   Error error;
   error.code = code;
   return error;
-}
-
-struct Broken : std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
-
-void require(bool holds, const std::string& what) {
-  if (!holds) throw Broken(what);
 }
 
 class World {
@@ -96,6 +88,8 @@ class World {
       case Event::What::cut: cut(); break;
     }
   }
+
+  static bool comes_of_itself(const Event& /*event*/) { return true; }
 
   static std::string text(const Event& event) {
     static constexpr const char* kNames[] = {"deliver ", "deliver and repeat ", "undo ", "act: ", "the creation fails", "crash ", "cut"};
@@ -483,38 +477,11 @@ class World {
   std::map<ForkId, std::set<std::string>> rests_on_;  // what must be lost for a fork to be revoked
 };
 
-class Explorer {
- public:
-  explicit Explorer(Exploration& seen) : seen_(&seen) {}
-
-  void visit(const World& world) {
-    world.check();
-    const std::string key = world.key();
-    if (!known_.insert(std::hash<std::string>{}(key)).second) return;
-    ++seen_->states;
-    const auto events = world.events();
-    if (events.empty()) world.check_end();
-    for (const World::Event& event : events) {
-      try {
-        World next = world;
-        next.apply(event);
-        visit(next);
-      } catch (const Broken& broken) {
-        throw Broken(World::text(event) + "\n" + broken.what());
-      }
-    }
-  }
-
- private:
-  Exploration* seen_;
-  std::unordered_set<std::size_t> known_;
-};
-
 }  // namespace
 
 Exploration explore(const Script& script) {
   Exploration seen;
-  Explorer(seen).visit(World(script, seen));
+  EveryOrder<World>(seen.states).visit(World(script, seen));
   return seen;
 }
 

@@ -2,26 +2,16 @@
 
 #include <algorithm>
 #include <deque>
-#include <functional>
 #include <map>
 #include <optional>
 #include <set>
-#include <stdexcept>
-#include <unordered_set>
 #include <utility>
 
 #include "actors/turn_queue.h"
+#include "tests/actors/every_order.h"
 
 namespace troupe::testing {
 namespace {
-
-struct Broken : std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
-
-void require(bool holds, const std::string& what) {
-  if (!holds) throw Broken(what);
-}
 
 /// One use on its way through the world; those that functions make are added behind the script's.
 struct Use {
@@ -139,6 +129,8 @@ class World {
     for (const auto& [use, state] : turns_.uses()) out += " " + std::to_string(use.value) + "." + std::to_string(static_cast<int>(state));
     return out + lost_;
   }
+
+  static bool comes_of_itself(const Event& /*event*/) { return true; }
 
   static std::string text(const Event& event) {
     static constexpr const char* kNames[] = {"the value comes", "send ", "arrives: ", "cancel ", "cancel arrives of ",
@@ -298,37 +290,11 @@ class World {
   std::deque<std::size_t> returning_;                 // as their waits ended
 };
 
-class Explorer {
- public:
-  explicit Explorer(TurnExploration& seen) : seen_(&seen) {}
-
-  void visit(const World& world) {
-    world.check();
-    if (!known_.insert(std::hash<std::string>{}(world.key())).second) return;
-    ++seen_->states;
-    const auto events = world.events();
-    if (events.empty()) world.check_end();
-    for (const World::Event& event : events) {
-      try {
-        World next = world;
-        next.apply(event);
-        visit(next);
-      } catch (const Broken& broken) {
-        throw Broken(World::text(event) + "\n" + broken.what());
-      }
-    }
-  }
-
- private:
-  TurnExploration* seen_;
-  std::unordered_set<std::size_t> known_;
-};
-
 }  // namespace
 
 TurnExploration explore(const TurnScript& script) {
   TurnExploration seen;
-  Explorer(seen).visit(World(script, seen));
+  EveryOrder<World>(seen.states).visit(World(script, seen));
   return seen;
 }
 

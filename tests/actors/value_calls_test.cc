@@ -10,22 +10,13 @@
 #include "actors/references.h"
 #include "actors/rref.h"
 #include "tests/actors/bare_peer.h"
+#include "tests/actors/tally.h"
 
 namespace troupe::testing {
 namespace {
 
 using Asked = std::shared_ptr<std::optional<Result<msg::AnyMessage>>>;
 
-struct Tally {
-  std::int64_t value = 0;
-  [[nodiscard]] std::int64_t total() const { return value; }
-  template <class Archive>
-  void serialize(Archive& ar) {
-    ar(value);
-  }
-};
-
-std::int64_t twice(std::int64_t x) { return 2 * x; }
 std::int64_t none_of(const RRef<Tally>&) { return 0; }
 
 /// What the node itself says to p1, peers say back: calls as they are encoded.
