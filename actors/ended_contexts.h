@@ -20,18 +20,21 @@ class EndedContexts {
   /// and its creator is asked (CX-6).
   static constexpr std::size_t kRunsMax = 1024;
 
+  /// Runs remembered of all creators, whoever they are said to be. Beyond it all of one creator are forgotten, likewise in doubt.
+  static constexpr std::size_t kRunsOfAllMax = 64 * kRunsMax;
+
   explicit EndedContexts(NodeName self) : self_(std::move(self)) {}
 
   void add(const ContextId& context);
 
   /// That life of a node is over. What it created is known to have ended by that.
-  void drop_creator(const NodeLife& life) { creators_.erase({life.name, life.incarnation.low}); }
+  void drop_creator(const NodeLife& life);
 
   /// Of a context without an actor. Those of this node itself need no memory: they have ended.
   [[nodiscard]] detail::Recall recall(const ContextId& context) const;
 
   /// Runs remembered of all creators.
-  [[nodiscard]] std::size_t size() const noexcept;
+  [[nodiscard]] std::size_t size() const noexcept { return size_; }
 
  private:
   using Life = std::pair<NodeName, std::uint64_t>;
@@ -40,8 +43,12 @@ class EndedContexts {
     std::uint64_t forgotten = 0;                  // the highest serial of a run that was forgotten
   };
 
+  void forget_one_but(const Life& life);
+
   NodeName self_;
   std::map<Life, Creator> creators_;
+  std::size_t size_ = 0;         // runs of all creators
+  std::uint64_t forgotten_ = 0;  // the highest serial of a creator that was forgotten
 };
 
 }  // namespace troupe
