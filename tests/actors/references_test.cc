@@ -10,72 +10,16 @@
 
 #include "actors/core/peer_accounts.h"
 #include "actors/rref.h"
-#include "tests/actors/bare_peer.h"
-#include "tests/actors/tally.h"
+#include "tests/actors/among_values.h"
 
 namespace troupe::testing {
 namespace {
 
 using namespace std::chrono_literals;
-using detail::References;
-using detail::RRefHandle;
 using detail::ValueBox;
-using Asked = std::shared_ptr<std::optional<Result<msg::AnyMessage>>>;
-
-FunctionRegistry functions() { return {{"twice", &twice}, {"Tally", constructor<Tally>}, {"Tally::total", &Tally::total}}; }
-
-struct Among : AmongBarePeers {
-  Among() : AmongBarePeers(0, functions()) {}
-
-  [[nodiscard]] References& references() { return core().references(); }
-
-  /// As the router does first.
-  void is_over(const BarePeer& peer) { core().lives().end(peer.life(), gone(peer)); }
-
-  static Error gone(const BarePeer& peer) {
-    Error why;
-    why.code = ErrorCode::peer_down;
-    why.peer = peer.self().name;
-    why.incarnation = peer.self().incarnation;
-    return why;
-  }
-
-  /// A handle of value `serial` of p1, which p2 passes on.
-  msg::RRefHandout of_p1(std::uint64_t serial, std::uint64_t fork) {
-    return {{"p1", 1, serial}, {"p2", 2, fork}, "p1", p1->self().incarnation, "p2", "i64"};
-  }
-
-  std::shared_ptr<RRefHandle> received(std::uint64_t serial = 5, std::uint64_t fork = 9) {
-    return references().received(of_p1(serial, fork), "p2");
-  }
-
-  /// One that p1 counts.
-  std::shared_ptr<RRefHandle> confirmed() {
-    auto handle = received();
-    p1->say("m", "references", msg::RRefForkAck{handle->id(), {"p2", 2, 9}});
-    static_cast<void>(p1->take<msg::RRefForked>());
-    return handle;
-  }
-
-  std::shared_ptr<RRefHandle> own(std::int64_t value = 7) {
-    return references().own(ValueBox::of(value), "i64", SourceLocation::current());
-  }
-
-  std::unique_ptr<BarePeer> p1 = peer("p1", 1);
-  std::unique_ptr<BarePeer> p2 = peer("p2", 2);
-};
-
-std::string outcome(const Asked& asked) {
-  if (!*asked) return "waits";
-  return (*asked)->ok() ? "ok" : std::string(name_of((*asked)->error().code));
-}
-
-Asked fetch(BarePeer& peer, const RRefId& rref, msg::Wanted wanted = msg::Wanted::value) {
-  return peer.ask("m", "rref/" + rref.text(), msg::RRefFetch{{rref}, wanted, {}});
-}
 
 BOOST_AUTO_TEST_SUITE(references)
-BOOST_FIXTURE_TEST_SUITE(of_values_elsewhere, Among)
+BOOST_FIXTURE_TEST_SUITE(of_values_elsewhere, AmongValues)
 
 BOOST_AUTO_TEST_CASE(a_handle_that_came_is_told_to_its_owner_and_again_when_it_goes) {
   auto handle = received();
@@ -104,6 +48,26 @@ BOOST_AUTO_TEST_CASE(a_handle_that_came_is_told_to_its_owner_and_again_when_it_g
   BOOST_TEST((std::get<msg::RRefDeleted>(deleted[0].message).fork == word.fork));
   BOOST_TEST(references().forks() == 0U);
   BOOST_TEST(references().handles() == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(an_owner_hears_of_a_handle_that_came_before_it_was_met_and_never_of_one_that_went_before) {
+  const auto of_p3 = [](std::uint64_t serial, Incarnation life) {
+    return msg::RRefHandout{{"p3", life.low, serial}, {"p2", 2, serial}, "p3", life, "p2", "i64"};
+  };
+  BarePeer newcomer(hub, "p3", 3);
+  const auto handle = references().received(of_p3(1, newcomer.self().incarnation), "p2");
+  auto dropped = references().received(of_p3(2, newcomer.self().incarnation), "p2");
+  BOOST_TEST(references().forks() == 2U);
+  dropped.reset();
+  BOOST_TEST(references().forks() == 1U);
+  BOOST_TEST(p2->take<msg::RRefForkAck>().size() == 1U);
+  newcomer.connect("m");
+  const auto forked = newcomer.take<msg::RRefForked>();
+  BOOST_REQUIRE(forked.size() == 1U);
+  BOOST_TEST((forked[0].rref == handle->id()));
+  BOOST_TEST(forked[0].parent == "p2");
+  newcomer.say("m", "references", msg::RRefForkAck{handle->id(), forked[0].fork});
+  BOOST_TEST(references().is_confirmed(*handle));
 }
 
 BOOST_AUTO_TEST_CASE(handles_of_one_value_are_one_and_each_is_deleted) {
@@ -244,7 +208,7 @@ BOOST_AUTO_TEST_CASE(the_creating_call_confirms_the_handle_or_says_that_there_wi
 }
 
 BOOST_AUTO_TEST_SUITE_END()
-BOOST_FIXTURE_TEST_SUITE(of_values_here, Among)
+BOOST_FIXTURE_TEST_SUITE(of_values_here, AmongValues)
 
 BOOST_AUTO_TEST_CASE(a_value_stays_while_a_peer_holds_what_was_handed_to_it) {
   auto handle = own();
@@ -439,145 +403,6 @@ BOOST_AUTO_TEST_CASE(the_end_of_the_node_fails_what_waits_and_begins_nothing) {
   static_cast<void>(own());
   p2->say("m", "rref/p1.8", msg::RRefForked{{"p1", 1, 8}, {"p1", 1, 9}, "p1"});
   BOOST_TEST(references().owned_values() == 0U);
-}
-
-BOOST_AUTO_TEST_SUITE_END()
-
-/// What the node itself says to p1, p1 says back: calls as they are encoded.
-struct Echo : Among {
-  template <class Call>
-  Call heard() {
-    auto calls = p1->take<Call>();
-    BOOST_REQUIRE(calls.size() == 1U);
-    return std::move(calls[0]);
-  }
-
-  /// p1 has the node make "twice(3)" as its value `serial`.
-  msg::RemoteCall make_twice(std::uint64_t serial) {
-    const RRef<std::int64_t> theirs = node->remote("p1", &twice, 3);
-    auto call = heard<msg::RemoteCall>();
-    call.rref = {"p1", 1, serial};
-    call.fork = {"p1", 1, serial + 1};
-    return call;
-  }
-
-  msg::ValueCall total_of(const RRefId& rref) {
-    const RRef<Tally> theirs = node->remote("p1", constructor<Tally>);
-    static_cast<void>(heard<msg::RemoteCall>());
-    const auto total = theirs.rpc_async(*node, &Tally::total);
-    auto call = heard<msg::ValueCall>();
-    call.rref = rref;
-    return call;
-  }
-};
-
-BOOST_FIXTURE_TEST_SUITE(for_calls, Echo)
-
-BOOST_AUTO_TEST_CASE(a_remote_call_makes_a_value_that_its_caller_holds) {
-  pool->keeps = true;
-  const msg::RemoteCall call = make_twice(50);
-  const Asked asked = p1->ask("m", "worker", call);
-  BOOST_REQUIRE(outcome(asked) == "ok");  // before the function ends
-  BOOST_TEST((std::get<msg::RRefCreated>((*asked)->value()).rref == call.rref));
-  BOOST_REQUIRE(pool->kept.size() == 1U);
-  BOOST_TEST(pool->kept[0].label == "remote twice for p1");
-  const Asked waiting = fetch(*p1, call.rref);
-  BOOST_TEST(outcome(waiting) == "waits");
-  pool->keeps = false;
-  for (const Job& job : std::exchange(pool->kept, {})) job.run();
-  BOOST_TEST(outcome(waiting) == "ok");
-  BOOST_TEST(references().owned_values() == 1U);
-  p1->say("m", "rref/" + call.rref.text(), msg::RRefDeleted{call.rref, call.fork});
-  BOOST_TEST(references().owned_values() == 0U);
-}
-
-BOOST_AUTO_TEST_CASE(a_remote_call_that_cannot_be_served_is_an_error_for_all_who_hold_its_reference) {
-  msg::RemoteCall call = make_twice(50);
-  call.function = {};
-  p2->say("m", "rref/p1.50", msg::RRefForked{call.rref, {"p1", 1, 70}, "p1"});
-  const Asked waiting = fetch(*p2, call.rref);
-  const Asked asked = p1->ask("m", "worker", call);
-  BOOST_TEST(outcome(asked) == "no_such_function");
-  BOOST_TEST(outcome(waiting) == "no_such_function");
-  p2->say("m", "rref/p1.50", msg::RRefDeleted{call.rref, {"p1", 1, 70}});
-  BOOST_TEST(references().owned_values() == 0U);
-}
-
-BOOST_AUTO_TEST_CASE(a_pool_that_refuses_is_the_value_and_the_answer) {
-  const msg::RemoteCall call = make_twice(50);
-  auto value = references().own(ValueBox::of(Tally{4}), "Tally", SourceLocation::current());
-  const msg::ValueCall total = total_of(value->id());
-  Error full;
-  full.code = ErrorCode::resource_exhausted;
-  pool->refuses = full;
-  BOOST_TEST(outcome(p1->ask("m", "worker", call)) == "ok");
-  BOOST_TEST(outcome(fetch(*p1, call.rref)) == "resource_exhausted");
-  BOOST_TEST(outcome(p1->ask("m", "worker", total)) == "resource_exhausted");
-  pool->refuses.reset();
-}
-
-BOOST_AUTO_TEST_CASE(a_member_function_needs_a_value_of_its_type) {
-  const auto of_type = references().own(ValueBox::of(Tally{4}), "Tally", SourceLocation::current());
-  const auto of_other_type = own();
-  const msg::ValueCall call = total_of(of_type->id());
-  BOOST_TEST(outcome(p1->ask("m", "worker", call)) == "ok");
-  msg::ValueCall wrong = call;
-  wrong.rref = of_other_type->id();
-  const Asked refused = p1->ask("m", "worker", wrong);
-  BOOST_REQUIRE(outcome(refused) == "bad_argument");
-  BOOST_TEST((*refused)->error().message == "the function does not run on values of this type");
-  BOOST_TEST((*refused)->error().operation == "rpc Tally::total");
-
-  msg::RemoteCall as_function = make_twice(50);
-  as_function.function = call.function;
-  as_function.function_name = call.function_name;
-  as_function.fingerprint = call.fingerprint;
-  as_function.arguments = call.arguments;
-  BOOST_TEST(outcome(p1->ask("m", "worker", as_function)) == "ok");
-  const Asked no_value = fetch(*p1, as_function.rref);
-  BOOST_REQUIRE(outcome(no_value) == "bad_argument");
-  BOOST_TEST((*no_value)->error().message == "a member function is called on an RRef");
-  BOOST_TEST((*no_value)->error().operation == "remote Tally::total");
-}
-
-BOOST_AUTO_TEST_CASE(the_result_of_a_member_function_may_stay_as_a_value) {
-  const auto tally = references().own(ValueBox::of(Tally{4}), "Tally", SourceLocation::current());
-  msg::ValueCall call = total_of(tally->id());
-  const RRefId rref{"p1", 1, 80};
-  call.keep_as = msg::NewRRef{rref, {"p1", 1, 81}};
-  core().accounts().answers.sent(p1->life(), PeerLimits{}.answer_bytes_max + 1);  // it takes none: its calls wait
-  const Asked asked = p1->ask("m", "worker", call);
-  BOOST_REQUIRE(outcome(asked) == "ok");
-  BOOST_TEST((std::get<msg::RRefCreated>((*asked)->value()).rref == rref));
-  BOOST_TEST(outcome(fetch(*p2, rref)) == "ok");
-  BOOST_TEST(references().owned_values() == 2U);
-  p1->say("m", "rref/p1.80", msg::RRefDeleted{rref, {"p1", 1, 81}});
-  BOOST_TEST(references().owned_values() == 1U);
-
-  call.function = {};
-  call.keep_as = msg::NewRRef{{"p1", 1, 90}, {"p1", 1, 91}};
-  BOOST_TEST(outcome(p1->ask("m", "worker", call)) == "no_such_function");
-  BOOST_TEST(references().owned_values() == 1U);
-}
-
-BOOST_AUTO_TEST_CASE(a_call_on_a_value_that_is_not_there_yet_goes_with_its_caller_and_a_value_does_not) {
-  ForkId fork;
-  const auto tally = references().created({"m", 7, 100}, fork, "m", "Tally", SourceLocation::current());
-  const msg::ValueCall call = total_of(tally->id());
-  msg::ValueCall keeping = call;
-  keeping.keep_as = msg::NewRRef{{"p1", 1, 80}, {"p1", 1, 81}};
-  static_cast<void>(p1->ask("m", "worker", call));
-  BOOST_TEST(outcome(p1->ask("m", "worker", keeping)) == "ok");
-  p2->say("m", "rref/p1.80", msg::RRefForked{{"p1", 1, 80}, {"p1", 1, 82}, "p1"});
-  const Asked waiting = fetch(*p2, {"p1", 1, 80});
-  BOOST_TEST(core().counts().served_calls >= 2U);
-  p1->die();
-  BOOST_TEST(outcome(waiting) == "waits");
-  Error never;
-  never.code = ErrorCode::remote_exception;
-  references().creation_ended(*tally, fork, never);
-  BOOST_TEST(outcome(waiting) == "remote_exception");
-  BOOST_TEST(core().counts().served_calls == 0U);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -328,7 +328,7 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(answers_sent_from_within_the_sink_arrive, Links, A
   Links links;
   TestNode a(links, "a");
   TestNode b(links, "b");
-  b.sink.answer = [&](const NodeName& from, const Frames& frames) { b.link->send(from, LinkLane::express, frames); };
+  b.sink.answer_with([&](const NodeName& from, const Frames& frames) { b.link->send(from, LinkLane::express, frames); });
   a.start();
   b.start();
   a.link->connect(b.link->address());

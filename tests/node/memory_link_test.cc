@@ -50,10 +50,10 @@ BOOST_AUTO_TEST_CASE(conversation_of_100000_messages_does_not_grow_the_stack) {
   MemoryNode a(hub, "a");
   MemoryNode b(hub, "b");
   int rallies = 0;
-  a.sink.answer = [&](const NodeName& from, const Frames& frames) {
+  a.sink.answer_with([&](const NodeName& from, const Frames& frames) {
     if (++rallies < 50'000) a.link.send(from, LinkLane::express, frames);
-  };
-  b.sink.answer = [&](const NodeName& from, const Frames& frames) { b.link.send(from, LinkLane::express, frames); };
+  });
+  b.sink.answer_with([&](const NodeName& from, const Frames& frames) { b.link.send(from, LinkLane::express, frames); });
   a.link.start(a.sink);
   b.link.start(b.sink);
   a.link.connect("memory://b");
@@ -67,10 +67,10 @@ BOOST_AUTO_TEST_CASE(sink_is_called_by_one_thread_at_a_time_and_each_sender_keep
   MemoryNode b(hub, "b");
   std::atomic<int> inside = 0;
   std::atomic<bool> overlapped = false;
-  b.sink.answer = [&](const NodeName&, const Frames&) {
+  b.sink.answer_with([&](const NodeName&, const Frames&) {
     if (++inside > 1) overlapped = true;
     --inside;
-  };
+  });
   b.link.start(b.sink);
   constexpr int kSenders = 4;
   constexpr int kEach = 2000;
@@ -136,7 +136,7 @@ BOOST_AUTO_TEST_CASE(link_may_be_stopped_from_its_own_sink) {
   MemoryHub hub;
   MemoryNode a(hub, "a");
   MemoryNode b(hub, "b");
-  b.sink.answer = [&](const NodeName&, const Frames&) { b.link.stop(); };
+  b.sink.answer_with([&](const NodeName&, const Frames&) { b.link.stop(); });
   a.link.start(a.sink);
   b.link.start(b.sink);
   a.link.connect("memory://b");

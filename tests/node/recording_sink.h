@@ -7,6 +7,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -49,7 +50,7 @@ class RecordingSink final : public LinkSink {
     });
   }
   void on_frames(const NodeName& from, Incarnation incarnation, Frames frames) override {
-    if (answer) answer(from, frames);
+    if (const auto answer = changes.read([this] { return answer_; })) answer(from, frames);
     changes.change([&] {
       order_.push_back("frames " + from);
       messages_.push_back({from, incarnation, std::move(frames)});
@@ -108,8 +109,10 @@ class RecordingSink final : public LinkSink {
 
   Changes changes;
 
-  /// Set before start: called for every message, on the link's thread, before it is recorded.
-  std::function<void(const NodeName& from, const Frames& frames)> answer;
+  using Answer = std::function<void(const NodeName& from, const Frames& frames)>;
+
+  /// `answer` is called for every message from now on, on the link's thread, before it is recorded.
+  void answer_with(Answer answer) { changes.change([&] { answer_ = std::move(answer); }); }
 
  private:
   template <class T>
@@ -118,6 +121,7 @@ class RecordingSink final : public LinkSink {
   }
 
   // Inside changes.
+  Answer answer_;
   std::vector<Peer> ups_;
   std::vector<Down> downs_;
   std::vector<Failure> failures_;

@@ -215,10 +215,10 @@ BOOST_AUTO_TEST_CASE(process_that_came_back_before_its_death_was_noticed_is_rest
   // Another node makes the survivor's link thread wait while the child is killed and comes back.
   std::promise<void> holding;
   std::promise<void> go_on;
-  node.sink.answer = [&](const NodeName&, const Frames&) {
+  node.sink.answer_with([&](const NodeName&, const Frames&) {
     holding.set_value();
     go_on.get_future().wait();
-  };
+  });
   TestNode holder(options("holder", 3, secret));
   holder.link->connect(node.link->address());
   holder.sink.wait_ups(1);
@@ -279,10 +279,10 @@ BOOST_AUTO_TEST_CASE(heartbeats_go_out_while_the_links_thread_is_held_up, *boost
   Two two([](ZmqLinkOptions& with) { with.advertise = "tcp://localhost:*"; });
   std::promise<void> holding;
   std::promise<void> go_on;
-  two.b.sink.answer = [&](const NodeName&, const Frames&) {
+  two.b.sink.answer_with([&](const NodeName&, const Frames&) {
     holding.set_value();
     go_on.get_future().wait();
-  };
+  });
   two.a.send("b", "hold on");
   auto held = holding.get_future();
   BOOST_REQUIRE((held.wait_for(10s) == std::future_status::ready));

@@ -1,0 +1,70 @@
+// A node among bare peers that make, hold and use values of each other.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "actors/references.h"
+#include "actors/rref.h"
+#include "tests/actors/bare_peer.h"
+#include "tests/actors/tally.h"
+
+namespace troupe::testing {
+
+using Asked = std::shared_ptr<std::optional<Result<msg::AnyMessage>>>;
+
+struct AmongValues : AmongBarePeers {
+  explicit AmongValues(FunctionRegistry functions = {}) : AmongBarePeers(0, std::move(functions)) {}
+
+  [[nodiscard]] detail::References& references() { return core().references(); }
+
+  /// As the router does first.
+  void is_over(const BarePeer& peer) { core().lives().end(peer.life(), gone(peer)); }
+
+  static Error gone(const BarePeer& peer) {
+    Error why;
+    why.code = ErrorCode::peer_down;
+    why.peer = peer.self().name;
+    why.incarnation = peer.self().incarnation;
+    return why;
+  }
+
+  /// A handle of value `serial` of p1, which p2 passes on.
+  msg::RRefHandout of_p1(std::uint64_t serial, std::uint64_t fork) {
+    return {{"p1", 1, serial}, {"p2", 2, fork}, "p1", p1->self().incarnation, "p2", "i64"};
+  }
+
+  std::shared_ptr<detail::RRefHandle> received(std::uint64_t serial = 5, std::uint64_t fork = 9) {
+    return references().received(of_p1(serial, fork), "p2");
+  }
+
+  /// One that p1 counts.
+  std::shared_ptr<detail::RRefHandle> confirmed() {
+    auto handle = received();
+    p1->say("m", "references", msg::RRefForkAck{handle->id(), {"p2", 2, 9}});
+    static_cast<void>(p1->take<msg::RRefForked>());
+    return handle;
+  }
+
+  std::shared_ptr<detail::RRefHandle> own(std::int64_t value = 7) {
+    return references().own(detail::ValueBox::of(value), "i64", SourceLocation::current());
+  }
+
+  std::unique_ptr<BarePeer> p1 = peer("p1", 1);
+  std::unique_ptr<BarePeer> p2 = peer("p2", 2);
+};
+
+/// "waits", "ok" or the error.
+inline std::string outcome(const Asked& asked) {
+  if (!*asked) return "waits";
+  return (*asked)->ok() ? "ok" : std::string(name_of((*asked)->error().code));
+}
+
+inline Asked fetch(BarePeer& peer, const RRefId& rref, msg::Wanted wanted = msg::Wanted::value) {
+  return peer.ask("m", "rref/" + rref.text(), msg::RRefFetch{{rref}, wanted, {}});
+}
+
+}  // namespace troupe::testing
