@@ -27,6 +27,16 @@ Error not_here(const RRefId& rref, std::string message) {
   return error;
 }
 
+Error owner_not_met(const RRefId& rref, const NodeLife& owner) {
+  Error error;
+  error.code = ErrorCode::not_joined;
+  error.message = "RRef " + rref.text() + " cannot be handed on: this node has no connection with its owner yet";
+  error.peer = owner.name;
+  error.incarnation = owner.incarnation;
+  error.execution = Execution::never;
+  return error;
+}
+
 }  // namespace
 
 ForkId HandleTable::next_fork() { return {self_.name, self_.incarnation.low, ++serial_}; }
@@ -62,10 +72,13 @@ RRefNotices HandleTable::creation_undone(const RRefId& rref, const Error& error)
   return notices;
 }
 
-RRefNotices HandleTable::received(const RRefHandOut& handle, const NodeLife& parent) {
+RRefNotices HandleTable::received(const RRefHandOut& handle, const NodeLife& parent, OwnerMet met) {
   const auto [at, added] = entries_.try_emplace(handle.rref);
   Entry& entry = at->second;
-  if (added) entry.owner = handle.owner;
+  if (added) {
+    entry.owner = handle.owner;
+    entry.met = met;
+  }
   ++entry.holds;
 
   if (parent == self_) {
@@ -78,18 +91,22 @@ RRefNotices HandleTable::received(const RRefHandOut& handle, const NodeLife& par
     const auto kind = from_owner ? RRefNotice::Kind::deleted : RRefNotice::Kind::acknowledged;
     return {{kind, parent, handle.rref, handle.fork, {}}};
   }
+  RRefNotices notices;
+  if (met == OwnerMet::yes) meet(at, notices);
   if (from_owner) {
     entry.confirmed = handle.fork;
-    return {};
+    return notices;
   }
   entry.pending.emplace(handle.fork, parent);
-  return {{RRefNotice::Kind::forked, handle.owner, handle.rref, handle.fork, parent.name}};
+  if (entry.met == OwnerMet::yes) notices.push_back({RRefNotice::Kind::forked, handle.owner, handle.rref, handle.fork, parent.name});
+  return notices;
 }
 
 Result<ForkId> HandleTable::hand_out(const RRefId& rref, const NodeLife& to) {
   const auto at = entries_.find(rref);
   if (at == entries_.end()) return not_here(rref, "this node holds no handle");
   if (at->second.failure) return *at->second.failure;
+  if (at->second.met == OwnerMet::not_yet) return owner_not_met(rref, at->second.owner);
   const ForkId fork = next_fork();
   at->second.children.emplace(fork, to);
   return fork;
@@ -158,15 +175,21 @@ RRefNotices HandleTable::dropped(const RRefId& rref) {
   return notices;
 }
 
+RRefNotices HandleTable::node_up(const NodeLife& life) {
+  RRefNotices notices;
+  for (auto at = entries_.begin(); at != entries_.end(); ++at) {
+    if (at->second.owner == life) meet(at, notices);
+  }
+  return notices;
+}
+
 RRefNotices HandleTable::node_down(const NodeLife& life, const Error& why) {
   RRefNotices notices;
   for (auto next = entries_.begin(); next != entries_.end();) {
     const auto at = next++;
     Entry& entry = at->second;
     if (entry.owner == life) {
-      for (const auto& [fork, parent] : entry.pending) {
-        if (parent != self_) notices.push_back({RRefNotice::Kind::acknowledged, parent, at->first, fork, {}});
-      }
+      give_back_pending(at, notices);
       fail(entry, owner_died(at->first, life, why));
     } else {
       std::erase_if(entry.children, [&](const auto& child) { return child.second == life; });
@@ -218,6 +241,7 @@ std::string HandleTable::text() const {
   for (const auto& [rref, entry] : entries_) {
     if (!out.empty()) out += "; ";
     out += rref.text() + " of " + entry.owner.name + ": " + std::to_string(entry.holds) + " held";
+    if (entry.met == OwnerMet::not_yet) out += ", owner not met";
     if (entry.confirmed) out += ", confirmed " + entry.confirmed->text();
     for (const auto& [fork, parent] : entry.pending) out += ", pending " + fork.text() + " from " + parent.name;
     if (entry.doubtful) out += ", doubtful " + entry.doubtful->text();
@@ -228,14 +252,35 @@ std::string HandleTable::text() const {
 }
 
 // The one place where a node gives up its forks of a value: no local handle is left, the owner knows every child, and
-// the owner has answered every report, so that no parent can be left waiting (RR-6).
+// the owner has answered every report, so that no parent can be left waiting (RR-6). An owner that was never met has
+// none to answer, and the parents are all who wait (RR-13).
 void HandleTable::settle(Entries::iterator at, RRefNotices& notices) {
-  const Entry& entry = at->second;
+  Entry& entry = at->second;
+  if (entry.holds == 0 && entry.met == OwnerMet::not_yet) {
+    give_back_pending(at, notices);
+    entry.pending.clear();
+  }
   if (entry.holds > 0 || !entry.children.empty() || !entry.pending.empty()) return;
   for (const ForkId& fork : forks_of(at->first)) {
     notices.push_back({RRefNotice::Kind::deleted, entry.owner, at->first, fork, {}});
   }
   entries_.erase(at);
+}
+
+// Reports what came before the owner was met.
+void HandleTable::meet(Entries::iterator at, RRefNotices& notices) {
+  Entry& entry = at->second;
+  if (std::exchange(entry.met, OwnerMet::yes) == OwnerMet::yes) return;
+  for (const auto& [fork, parent] : entry.pending) {
+    notices.push_back({RRefNotice::Kind::forked, entry.owner, at->first, fork, parent.name});
+  }
+}
+
+// Tells the parents of unconfirmed forks that they need not wait for the owner.
+void HandleTable::give_back_pending(Entries::iterator at, RRefNotices& notices) const {
+  for (const auto& [fork, parent] : at->second.pending) {
+    if (parent != self_) notices.push_back({RRefNotice::Kind::acknowledged, parent, at->first, fork, {}});
+  }
 }
 
 // Returns the fork that the creating call carried, unless the handle has failed for another reason.

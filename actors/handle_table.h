@@ -1,6 +1,6 @@
 // The user's side of RRefs on one node: which handles of other nodes' values it holds, on which forks they rest, and
-// which forks it handed on that the owner does not know yet. Rules RR-3 and RR-6 to RR-9 of PROTOCOLS.md. Plain state:
-// no CAF, no clock; one thread at a time.
+// which forks it handed on that the owner does not know yet. Rules RR-3, RR-6 to RR-9 and RR-13 of PROTOCOLS.md. Plain
+// state: no CAF, no clock; one thread at a time.
 #pragma once
 
 #include <cstddef>
@@ -49,6 +49,9 @@ enum class HandleState : std::uint8_t {
   failed,     ///< every use fails with `failure()`
 };
 
+/// Whether this node's session with that life of an owner has begun, now or ever.
+enum class OwnerMet : std::uint8_t { yes, not_yet };
+
 /// Handles of one node, by RRefId. Owners are other nodes: a node's own values live in ForkTables.
 /// Each `create` and each `received` is matched by one `dropped`: the local copies share handles as they like.
 /// Which lives are over is not remembered here: who lets a handle rest on one, by `create`, `received` or `hand_out`, and
@@ -73,11 +76,11 @@ class HandleTable {
   [[nodiscard]] RRefNotices creation_undone(const RRefId& rref, const Error& error);
 
   /// A message from `parent` brought a handle. At most once per fork: messages that carry handles are not delivered
-  /// twice.
-  [[nodiscard]] RRefNotices received(const RRefHandOut& handle, const NodeLife& parent);
+  /// twice. An owner that is not met yet hears of the fork by `node_up`.
+  [[nodiscard]] RRefNotices received(const RRefHandOut& handle, const NodeLife& parent, OwnerMet met = OwnerMet::yes);
 
   /// Makes the fork that a message to `to` will carry; this node's handle stays until it is acknowledged (RR-3).
-  /// Refused if the handle has failed or is not here.
+  /// Refused if the handle has failed or is not here, and while its owner is not met: who gets it could not be acknowledged.
   [[nodiscard]] Result<ForkId> hand_out(const RRefId& rref, const NodeLife& to);
 
   /// RRefForkAck: `fork` was handed on and is now known, or is this node's own and confirmed.
@@ -92,6 +95,9 @@ class HandleTable {
   /// The last copy that shared one `create` or `received` is gone. The fork is deleted when the owner has confirmed it and
   /// knows all its children (RR-6).
   [[nodiscard]] RRefNotices dropped(const RRefId& rref);
+
+  /// A session with that life begins: it hears of the forks of its values that came before (RR-13).
+  [[nodiscard]] RRefNotices node_up(const NodeLife& life);
 
   /// That life of a node is over: handles of its values fail with owner_died, forks handed to it no longer wait (RR-8).
   [[nodiscard]] RRefNotices node_down(const NodeLife& life, const Error& why);
@@ -123,6 +129,7 @@ class HandleTable {
  private:
   struct Entry {
     NodeLife owner;
+    OwnerMet met = OwnerMet::yes;          // not_yet: all forks are pending, and unreported
     std::size_t holds = 0;
     std::optional<ForkId> confirmed;       // at most one: further ones are given back at once (RR-7)
     std::map<ForkId, NodeLife> pending;    // to the parent that waits for it; self_ for the creating call's
@@ -133,6 +140,8 @@ class HandleTable {
   using Entries = std::map<RRefId, Entry>;
 
   void settle(Entries::iterator at, RRefNotices& notices);
+  static void meet(Entries::iterator at, RRefNotices& notices);
+  void give_back_pending(Entries::iterator at, RRefNotices& notices) const;
   std::optional<ForkId> end_creation(Entry& entry, const Error& error);
   static void fail(Entry& entry, const Error& error);
 

@@ -124,6 +124,7 @@ struct NodeCore::RouterSurroundings final : Router::Surroundings {
   void load_changed(const NodeName& peer, const PeerLoad& load) override { node.accounts_->loads.changed(peer, load); }
   void peer_up(const Peer& peer) override {
     node.traffic_.began(peer.name);
+    node.references_->peer_up(peer);
     node.membership_->peer_up(peer);
   }
   void peer_down(const Peer& peer, const Error& why) override { node.peer_down(peer, why); }

@@ -192,7 +192,8 @@ std::shared_ptr<RRefHandle> References::received(const msg::RRefHandout& handout
   {
     std::lock_guard lock(state_->mutex);
     handle = state_->handle_for(handout.rref, owner, handout.type, from);
-    notices = state_->table.received({handout.rref, handout.fork, owner}, parent);
+    const OwnerMet met = state_->node.lives().has_met(owner) ? OwnerMet::yes : OwnerMet::not_yet;
+    notices = state_->table.received({handout.rref, handout.fork, owner}, parent, met);
     handle->add_hold();
     state_->look_again(owner, notices);
   }
@@ -398,6 +399,15 @@ void References::handle(Delivery delivery) {
     }
   }
   state.send(notices);
+}
+
+void References::peer_up(const Peer& peer) {
+  RRefNotices notices;
+  {
+    std::lock_guard lock(state_->mutex);
+    notices = state_->table.node_up(life_of(peer));
+  }
+  state_->send(notices);
 }
 
 void References::peer_down(const Peer& peer, const Error& why) {

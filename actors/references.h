@@ -125,6 +125,7 @@ class References {
   /// RemoteCall, ValueCall and everything named RRef.
   void handle(Delivery delivery);
 
+  void peer_up(const Peer& peer);
   void peer_down(const Peer& peer, const Error& why);
 
   /// Fails everything that waits, drops the values (on the pool), ends the actors.

@@ -78,7 +78,6 @@ void Shards::handle(Delivery delivery) {
 
 void Shards::peer_down(const Peer& peer, const Error& why) {
   const NodeLife life{peer.name, peer.incarnation};
-  directory_->actors().creator_gone(life);
   for (const ShardActor& actor : directory_->actors().created_by(life)) directory_->send(actor, DriverGone{why});
 }
 

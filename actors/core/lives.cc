@@ -86,6 +86,8 @@ bool Lives::is_up(const NodeLife& life) const {
   return at != names_.end() && at->second.last.incarnation == life.incarnation && !at->second.over;
 }
 
+bool Lives::has_met(const NodeLife& life) const { return is_up(life) || is_over(life); }
+
 std::optional<Peer> Lives::up(const NodeName& name) const {
   std::lock_guard lock(mutex_);
   const auto at = names_.find(name);

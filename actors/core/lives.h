@@ -60,6 +60,9 @@ class Lives {
 
   [[nodiscard]] bool is_up(const NodeLife& life) const;
 
+  /// Whether that life is or was up here; of one of more than kFormerMax lives ago: false.
+  [[nodiscard]] bool has_met(const NodeLife& life) const;
+
   /// The life of that name that is up.
   [[nodiscard]] std::optional<Peer> up(const NodeName& name) const;
 

@@ -59,6 +59,36 @@ BOOST_AUTO_TEST_CASE(a_handle_from_the_owner_is_confirmed_from_birth_and_deleted
   BOOST_TEST(table.size() == 0U);
 }
 
+BOOST_AUTO_TEST_CASE(a_handle_of_an_owner_that_is_not_met_yet_is_reported_when_it_is) {
+  HandleTable table(kSelf);
+  expect(table.received({kRRef, of_parent(2), kOwner}, kParent, OwnerMet::not_yet), {});
+  BOOST_TEST(table.state(kRRef) == HandleState::pending);
+  const auto refused = table.hand_out(kRRef, kChild);
+  BOOST_REQUIRE(!refused.ok());
+  BOOST_TEST((refused.error().code == ErrorCode::not_joined));
+  expect(table.node_up(kParent), {});
+  expect(table.node_up(kOwner), {forked(of_parent(2))});
+  expect(table.node_up(kOwner), {});
+  BOOST_TEST(table.hand_out(kRRef, kChild).ok());
+}
+
+BOOST_AUTO_TEST_CASE(a_handle_that_goes_before_its_owner_is_met_is_given_back_to_its_parents) {
+  HandleTable table(kSelf);
+  for (const std::uint64_t fork : {2, 3}) expect(table.received({kRRef, of_parent(fork), kOwner}, kParent, OwnerMet::not_yet), {});
+  expect(table.dropped(kRRef), {});
+  expect(table.dropped(kRRef), {acknowledged(of_parent(2)), acknowledged(of_parent(3))});
+  BOOST_TEST(table.size() == 0U);
+  expect(table.node_up(kOwner), {});
+}
+
+BOOST_AUTO_TEST_CASE(an_owner_whose_handle_comes_before_the_word_that_it_is_met_hears_of_all) {
+  HandleTable table(kSelf);
+  expect(table.received({kRRef, of_parent(2), kOwner}, kParent, OwnerMet::not_yet), {});
+  expect(table.received({kRRef, of_owner(1), kOwner}, kOwner), {forked(of_parent(2))});
+  BOOST_TEST(table.state(kRRef) == HandleState::confirmed);
+  expect(table.node_up(kOwner), {});
+}
+
 BOOST_AUTO_TEST_CASE(a_handle_from_a_user_is_reported_and_pending_until_the_owner_answers) {
   HandleTable table(kSelf);
   expect(table.received({kRRef, of_parent(2), kOwner}, kParent), {forked(of_parent(2))});

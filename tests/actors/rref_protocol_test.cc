@@ -57,6 +57,19 @@ BOOST_AUTO_TEST_CASE(a_creating_call_never_leaves_after_its_handle_was_handed_on
          .crashable = "B"});
 }
 
+BOOST_AUTO_TEST_CASE(a_newcomer_gets_handles_before_it_meets_the_owner_or_never_meets_it) {
+  const Program twice_to_b{{K::create}, {K::hand, 'B'}, {K::hand, 'B'}, {K::drop}};
+  const auto seen = prove({.programs = {{'O', {}}, {'A', twice_to_b}, {'B', {{K::hand, 'A'}, {K::drop}}}}, .crashable = "OAB", .newcomer = 'B'});
+  BOOST_TEST(seen.never_met > 0U);
+  BOOST_TEST(seen.met_late > 0U);
+  const auto whole = prove({.programs = {{'O', {}}, {'A', twice_to_b}, {'B', {{K::hand, 'A'}, {K::drop}}}}, .newcomer = 'B'});
+  BOOST_TEST(whole.revoked == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(a_newcomer_meets_the_owner_when_its_parent_has_lost_it) {
+  prove({.programs = {{'O', {}}, {'A', {{K::create}, {K::hand, 'B'}, {K::drop}}}, {'B', {}}}, .duplicates = 1, .cut = "OA", .newcomer = 'B'});
+}
+
 BOOST_AUTO_TEST_CASE(a_handle_goes_along_a_chain_of_three_users) {
   const auto seen = prove({.programs = {{'O', {}},
                                         {'A', {{K::create}, {K::hand, 'B'}, {K::drop}}},

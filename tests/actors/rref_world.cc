@@ -24,7 +24,7 @@ Error error_of(ErrorCode code) {
 class World {
  public:
   World(const Script& script, Exploration& seen)
-      : script_(&script), seen_(&seen), duplicates_(script.duplicates), undone_(script.undone) {
+      : script_(&script), seen_(&seen), duplicates_(script.duplicates), undone_(script.undone), newcomer_(script.newcomer) {
     for (const auto& [node, program] : script.programs) {
       alive_.insert(node);
       if (node != kOwner) users_.emplace(node, HandleTable(life_of(node)));
@@ -36,7 +36,7 @@ class World {
   }
 
   struct Event {
-    enum class What : std::uint8_t { deliver, repeat, undo, act, creation_fails, crash, cut };
+    enum class What : std::uint8_t { deliver, repeat, undo, act, creation_fails, meet, crash, cut };
     What what = What::deliver;
     char node = 0;                     // act, crash
     const Message* message = nullptr;  // deliver, repeat, undo; in the flight of the world that offers it
@@ -57,6 +57,7 @@ class World {
       if (can_act(node)) out.push_back({What::act, node, nullptr});
     }
     if (creation_may_fail()) out.push_back({What::creation_fails, 0, nullptr});
+    if (newcomer_ != 0 && alive_.contains(kOwner) && alive_.contains(newcomer_)) out.push_back({What::meet, 0, nullptr});
     if (lost_.empty()) {
       for (const char node : script_->crashable) out.push_back({What::crash, node, nullptr});
       if (!script_->cut.empty()) out.push_back({What::cut, 0, nullptr});
@@ -84,6 +85,7 @@ class World {
         break;
       case Event::What::act: act(event.node); break;
       case Event::What::creation_fails: fail_creation(); break;
+      case Event::What::meet: meet(); break;
       case Event::What::crash: crash(event.node); break;
       case Event::What::cut: cut(); break;
     }
@@ -92,7 +94,7 @@ class World {
   static bool comes_of_itself(const Event& /*event*/) { return true; }
 
   static std::string text(const Event& event) {
-    static constexpr const char* kNames[] = {"deliver ", "deliver and repeat ", "undo ", "act: ", "the creation fails", "crash ", "cut"};
+    static constexpr const char* kNames[] = {"deliver ", "deliver and repeat ", "undo ", "act: ", "the creation fails", "the newcomer meets the owner", "crash ", "cut"};
     std::string out = kNames[static_cast<std::size_t>(event.what)];
     if (event.node != 0) out += event.node;
     return event.message == nullptr ? out : out + text(*event.message);
@@ -104,6 +106,7 @@ class World {
     out += released_ ? "|released|" : "|";
     if (creation_failed_) out += "creation failed|";
     if (never_created_) out += "never created|";
+    if (newcomer_ != 0) out += "not met|";
     for (const auto& [node, table] : users_) out += std::string(1, node) + table.text() + "|";
     for (const Message& message : flight_) out += text(message) + "|";
     for (const auto& [node, count] : copies_) out += node + std::to_string(count);
@@ -132,7 +135,7 @@ class World {
       if (message.kind != Kind::call || !released_ || is_lost(message.to)) continue;
       for (const ForkId& fork : message.forks) require(is_tainted(fork), "value released during a hand-over: " + text(message));
     }
-    if (flight_.empty()) check_quiet();
+    if (flight_.empty() && newcomer_ == 0) check_quiet();
   }
 
   // Nothing can happen any more: every copy was dropped, so nothing may be left (RR-9).
@@ -141,6 +144,7 @@ class World {
     for (const auto& [node, table] : users_) require(table.size() == 0, std::string("left at ") + node + ": " + table.text());
     ++seen_->ends;
     if (!alive_.contains(kOwner)) ++seen_->owner_died;
+    if (newcomer_ != 0) ++seen_->never_met;
   }
 
  private:
@@ -362,7 +366,7 @@ class World {
       case Kind::call:
         for (const ForkId& fork : message.forks) {
           ++copies_[message.to];
-          const RRefNotices notices = table.received({rref_, fork, life_of(kOwner)}, from);
+          const RRefNotices notices = table.received({rref_, fork, life_of(kOwner)}, from, message.to == newcomer_ ? OwnerMet::not_yet : OwnerMet::yes);
           if (!notices.empty() && notices.front().kind != RRefNotice::Kind::forked) ++seen_->given_back;
           send_all(message.to, notices);
         }
@@ -400,7 +404,18 @@ class World {
   }
 
   [[nodiscard]] bool can_reach(char from, char to) const {
-    return alive_.contains(to) && !fenced_.contains({from, to}) && !fenced_.contains({to, from});
+    return alive_.contains(to) && !fenced_.contains({from, to}) && !fenced_.contains({to, from}) && !are_strangers(from, to);
+  }
+
+  [[nodiscard]] bool are_strangers(char a, char b) const {
+    return newcomer_ != 0 && ((a == kOwner && b == newcomer_) || (a == newcomer_ && b == kOwner));
+  }
+
+  void meet() {
+    const char user = std::exchange(newcomer_, 0);
+    const RRefNotices notices = users_.at(user).node_up(life_of(kOwner));
+    seen_->met_late += notices.size();
+    send_all(user, notices);
   }
 
   void crash(char node) {
@@ -410,7 +425,9 @@ class World {
     lost_.insert(std::string(1, node));
     if (node == kOwner) table_.reset();
     std::erase_if(flight_, [&](const Message& message) { return message.to == node; });
-    for (const char other : alive_) flight_.insert({Kind::down, node, other, {}, {}});
+    for (const char other : alive_) {
+      if (!are_strangers(node, other)) flight_.insert({Kind::down, node, other, {}, {}});
+    }
   }
 
   void cut() {
@@ -458,6 +475,7 @@ class World {
   RRefId rref_;
   int duplicates_;
   int undone_;
+  char newcomer_;  // until it meets the owner
   std::set<char> alive_;
   std::optional<ForkTable> table_;
   EndedRRefs ended_{life_of(kOwner).name};

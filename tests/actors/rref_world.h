@@ -1,6 +1,6 @@
 // A network of an owner O and users A, B, C in miniature: ForkTable and HandleTables joined by a bag of messages that
 // are delivered in any order. Explores every order of deliveries, duplicates, crashes and cut connections, and checks
-// the invariants RR-1 to RR-9 in each state.
+// the invariants RR-1 to RR-9 and RR-13 in each state.
 #pragma once
 
 #include <cstdint>
@@ -39,6 +39,7 @@ struct Script {
   bool creation_may_stay = false;  ///< the creating call may never leave, though the creator does not know that at once
   std::string crashable = {};   ///< nodes of which one may crash
   std::string cut = {};         ///< two nodes that may lose each other for good, both alive
+  char newcomer = 0;            ///< a user that meets the owner at any point, or never if the owner crashes before
 };
 
 struct Message {
@@ -64,6 +65,8 @@ struct Exploration {
   std::uint64_t overtaken = 0;       ///< messages that came before an earlier one of the same sender
   std::uint64_t before_creation = 0; ///< words about the value that came before the creating call
   std::uint64_t given_back = 0;      ///< forks given back because the node had a confirmed one
+  std::uint64_t never_met = 0;       ///< ends in which the newcomer never met the owner
+  std::uint64_t met_late = 0;        ///< times that an owner heard of forks only when it was met
 };
 
 /// Explores all orders; throws std::runtime_error, with the events that led there, where an invariant is broken.
