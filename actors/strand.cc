@@ -34,6 +34,40 @@ struct Strand::State {
     items.pop_front();
     return item;
   }
+
+  /// Lets go what waits.
+  void drop_all() noexcept {
+    std::deque<Item> dropped;  // goes after the lock is released
+    std::lock_guard lock(mutex);
+    dropped.swap(items);
+    running = false;
+  }
+};
+
+/// A job on the pool that takes the items of a strand.
+class Strand::Turn {
+ public:
+  explicit Turn(std::shared_ptr<State> state) : state_(std::move(state)) {}
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+
+  /// A pool that ends without having run or refused the job leaves nothing in the strand: an item may hold who holds the strand.
+  ~Turn() {
+    if (!is_over_) state_->drop_all();
+  }
+
+  /// Calls `take` with each item, until there is none.
+  template <class Take>
+  void take_all(Take take) {
+    while (const auto item = state_->next()) take(*item);
+    is_over_ = true;
+  }
+
+  [[nodiscard]] const std::string& label() const { return state_->label; }
+
+ private:
+  const std::shared_ptr<State> state_;
+  bool is_over_ = false;  // by the thread that runs or refuses the job
 };
 
 namespace {
@@ -65,16 +99,16 @@ void Strand::run(std::function<void()> job, std::function<void(const Error&)> re
 }
 
 void Strand::go_on(const std::shared_ptr<State>& state) {
-  const auto refuse = [state](const Error& error) {
-    while (auto item = state->next()) item->refused(error);
-  };
-  const auto run = [state] {
-    while (auto item = state->next()) run_one(*item, state->label);
-  };
+  std::shared_ptr<Turn> turn;
   try {
+    turn = std::make_shared<Turn>(state);
+    const auto run = [turn] { turn->take_all([&](const State::Item& item) { run_one(item, turn->label()); }); };
+    const auto refuse = [turn](const Error& error) { turn->take_all([&](const State::Item& item) { item.refused(error); }); };
     std::ignore = state->executor->submit({.label = state->label, .run = run, .refused = refuse});
   } catch (const std::bad_alloc&) {
-    refuse(failure_of_current_exception(state->label));
+    const Error error = failure_of_current_exception(state->label);
+    const auto refuse = [&](const State::Item& item) { item.refused(error); };
+    turn ? turn->take_all(refuse) : Turn(state).take_all(refuse);
   }
 }
 

@@ -9,7 +9,8 @@
 
 namespace troupe::detail {
 
-/// Any thread may call. Holds no thread while it has nothing to do; jobs given to a strand that is gone still run.
+/// Any thread may call. Holds no thread while it has nothing to do; jobs given to a strand that is gone still run. A pool that
+/// ends without having run or refused a job of the strand lets go what waits.
 class Strand {
  public:
   Strand(std::shared_ptr<Executor> executor, std::string label);
@@ -20,6 +21,7 @@ class Strand {
 
  private:
   struct State;
+  class Turn;
   static void go_on(const std::shared_ptr<State>& state);
 
   std::shared_ptr<State> state_;
