@@ -2,7 +2,7 @@
 #pragma once
 
 #include "actors/callable.h"
-#include "actors/callee.h"
+#include "actors/calls/callee.h"
 #include "actors/collect.h"
 #include "actors/collective.h"
 #include "actors/deadline.h"
@@ -56,11 +56,11 @@
 #include "node/gloo_collective.h"
 #include "node/local_cluster.h"
 #include "node/node.h"
-#include "optim/optimizer.h"
 #include "optim/clip.h"
 #include "optim/local_optimizer.h"
 #include "optim/lr_cycles.h"
 #include "optim/lr_scheduler.h"
+#include "optim/optimizer.h"
 #include "optim/reduce_lr_on_plateau.h"
 #include "optim/rule_options.h"
 #include "tensor/create.h"

@@ -2,11 +2,11 @@
 
 #include <fmt/format.h>
 
-#include "actors/contexts.h"
+#include "actors/contexts/contexts.h"
+#include "actors/core/node_core.h"
 #include "actors/core/peer_accounts.h"
-#include "actors/membership.h"
-#include "actors/node_core.h"
-#include "actors/references.h"
+#include "actors/membership/membership.h"
+#include "actors/references/references.h"
 
 namespace troupe {
 

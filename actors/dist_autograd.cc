@@ -4,10 +4,10 @@
 #include <stdexcept>
 #include <string>
 
-#include "actors/contexts.h"
+#include "actors/contexts/contexts.h"
+#include "actors/contexts/variables_of.h"
+#include "actors/core/node_core.h"
 #include "actors/deadline.h"
-#include "actors/node_core.h"
-#include "actors/variables_of.h"
 #include "autograd/engine.h"
 #include "tensor/error.h"
 

@@ -13,9 +13,9 @@
 #include <string>
 #include <utility>
 
-#include "actors/node_core.h"
-#include "actors/step_run.h"
-#include "actors/update_rule.h"
+#include "actors/core/node_core.h"
+#include "actors/shards/step_run.h"
+#include "actors/shards/update_rule.h"
 
 namespace troupe {
 namespace {

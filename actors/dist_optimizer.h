@@ -15,7 +15,7 @@
 
 #include "actors/rref.h"
 #include "actors/scope.h"
-#include "actors/step_outcome.h"
+#include "actors/shards/step_outcome.h"
 #include "autograd/variable.h"
 #include "optim/rule_options.h"
 

@@ -17,8 +17,8 @@
 #include <utility>
 
 #include "actors/core/guarded.h"
-#include "actors/refused.h"
-#include "actors/wait_point.h"
+#include "actors/core/refused.h"
+#include "actors/core/wait_point.h"
 #include "tensor/math_threads.h"
 
 namespace troupe {

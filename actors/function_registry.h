@@ -16,12 +16,12 @@
 #include <vector>
 
 #include "actors/callable.h"
-#include "actors/callee.h"
+#include "actors/calls/callee.h"
+#include "actors/calls/value_box.h"
 #include "actors/exceptions.h"
 #include "actors/scope.h"
 #include "actors/stream.h"
 #include "actors/task.h"
-#include "actors/value_box.h"
 #include "messages/ids.h"
 #include "messages/schema.h"
 

@@ -16,8 +16,8 @@
 
 #include "actors/callable.h"
 #include "actors/clock.h"
+#include "actors/core/wait_point.h"
 #include "actors/executor.h"
-#include "actors/wait_point.h"
 #include "messages/error.h"
 
 namespace troupe {

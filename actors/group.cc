@@ -9,9 +9,9 @@
 #include <stdexcept>
 #include <variant>
 
-#include "actors/meet.h"
-#include "actors/membership.h"
-#include "actors/node_core.h"
+#include "actors/collectives/meet.h"
+#include "actors/core/node_core.h"
+#include "actors/membership/membership.h"
 
 namespace troupe {
 namespace detail {

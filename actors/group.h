@@ -19,7 +19,7 @@
 #include <utility>
 #include <vector>
 
-#include "actors/gathered.h"
+#include "actors/collectives/gathered.h"
 #include "actors/scope.h"
 #include "messages/membership.h"
 #include "messages/values.h"

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "actors/gathered.h"
+#include "actors/collectives/gathered.h"
 #include "actors/scope.h"
 
 namespace troupe {

@@ -8,7 +8,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "actors/callee.h"
+#include "actors/calls/callee.h"
 #include "autograd/ops.h"
 #include "autograd/ops_nn.h"
 #include "tensor/create.h"

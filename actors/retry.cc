@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "actors/node_core.h"
+#include "actors/core/node_core.h"
 
 namespace troupe::detail {
 namespace {

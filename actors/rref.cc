@@ -5,9 +5,9 @@
 #include <map>
 #include <utility>
 
-#include "actors/contexts.h"
-#include "actors/node_core.h"
-#include "actors/references.h"
+#include "actors/contexts/contexts.h"
+#include "actors/core/node_core.h"
+#include "actors/references/references.h"
 
 namespace troupe::detail {
 namespace {

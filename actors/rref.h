@@ -11,13 +11,13 @@
 #include <utility>
 #include <vector>
 
-#include "actors/call_encoder.h"
 #include "actors/callable.h"
+#include "actors/calls/call_encoder.h"
+#include "actors/calls/value_box.h"
 #include "actors/future.h"
-#include "actors/rref_handle.h"
+#include "actors/references/rref_handle.h"
 #include "actors/scope.h"
 #include "actors/source_location.h"
-#include "actors/value_box.h"
 #include "messages/schema.h"
 
 namespace troupe {

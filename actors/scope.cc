@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "actors/core/node_core.h"
 #include "actors/deadline.h"
-#include "actors/node_core.h"
 
 namespace troupe {
 

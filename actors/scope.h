@@ -18,9 +18,9 @@
 #include <utility>
 #include <vector>
 
-#include "actors/call_encoder.h"
 #include "actors/callable.h"
-#include "actors/callee.h"
+#include "actors/calls/call_encoder.h"
+#include "actors/calls/callee.h"
 #include "actors/deadline.h"
 #include "actors/future.h"
 #include "actors/retry.h"

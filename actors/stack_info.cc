@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <string_view>
 
-#include "actors/contexts.h"
-#include "actors/membership.h"
-#include "actors/node_core.h"
-#include "actors/references.h"
-#include "actors/survey.h"
+#include "actors/contexts/contexts.h"
+#include "actors/core/node_core.h"
+#include "actors/core/survey.h"
+#include "actors/membership/membership.h"
+#include "actors/references/references.h"
 
 namespace troupe::detail {
 namespace {

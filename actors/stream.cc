@@ -1,7 +1,7 @@
 #include "actors/stream.h"
 
-#include "actors/node_core.h"
-#include "actors/references.h"
+#include "actors/core/node_core.h"
+#include "actors/references/references.h"
 
 namespace troupe::detail {
 

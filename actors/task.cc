@@ -3,7 +3,7 @@
 #include <optional>
 #include <tuple>
 
-#include "actors/node_core.h"
+#include "actors/core/node_core.h"
 #include "actors/scope.h"
 #include "autograd/call_path.h"
 

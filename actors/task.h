@@ -17,8 +17,8 @@
 #include <optional>
 #include <utility>
 
+#include "actors/calls/scope_state.h"
 #include "actors/future.h"
-#include "actors/scope_state.h"
 
 namespace troupe {
 

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "actors/open_calls.h"
+#include "actors/calls/open_calls.h"
 
 namespace troupe {
 

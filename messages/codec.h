@@ -25,7 +25,7 @@ struct DecodeLimits {
 
 /// Returns the frames of `message`: header, body, then one per tensor storage that it uses, not copied: the storage is
 /// frozen until the last copy of the frame is gone, and a write to it meanwhile goes to a fresh block. The header carries a
-/// checksum of itself; the other frames are checked by the session that carries them (actors/session_header.h).
+/// checksum of itself; the other frames are checked by the session that carries them (actors/sessions/session_header.h).
 /// Error `too_large` beyond `limits`, `not_serializable` for a tensor that is not on the CPU.
 [[nodiscard]] Result<Frames> encode(const Envelope& envelope, const AnyMessage& message, const DecodeLimits& limits = {});
 

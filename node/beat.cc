@@ -6,7 +6,7 @@
 #include <chrono>
 #include <limits>
 
-#include "actors/little_endian.h"
+#include "actors/core/little_endian.h"
 
 namespace troupe {
 namespace {

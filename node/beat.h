@@ -7,7 +7,7 @@
 #include <optional>
 #include <span>
 
-#include "actors/failure_detector.h"
+#include "actors/sessions/failure_detector.h"
 
 namespace troupe {
 

@@ -23,9 +23,9 @@
 #include <string>
 #include <utility>
 
-#include "actors/collectives.h"
-#include "actors/node_core.h"
-#include "actors/strand.h"
+#include "actors/collectives/collectives.h"
+#include "actors/core/node_core.h"
+#include "actors/core/strand.h"
 
 namespace troupe {
 namespace {

@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "actors/clock.h"
-#include "actors/node_core.h"
+#include "actors/core/node_core.h"
 #include "tensor/cpu/allocator.h"
 
 namespace troupe::detail {

@@ -7,8 +7,8 @@
 #include <set>
 #include <stdexcept>
 
-#include "actors/caf.h"
-#include "actors/membership.h"
+#include "actors/core/caf.h"
+#include "actors/membership/membership.h"
 #include "node/handshake.h"
 #include "node/log.h"
 #include "node/system_clock.h"

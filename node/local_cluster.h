@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "actors/core/leaks.h"
 #include "actors/function_registry.h"
-#include "actors/leaks.h"
 #include "node/memory_link.h"
 #include "node/node.h"
 

@@ -7,8 +7,8 @@
 #include <stdexcept>
 #include <utility>
 
-#include "actors/membership.h"
-#include "actors/references.h"
+#include "actors/membership/membership.h"
+#include "actors/references/references.h"
 #include "node/node_control.h"
 #include "node/watchdog.h"
 

@@ -12,16 +12,16 @@
 #include <utility>
 #include <vector>
 
+#include "actors/core/leaks.h"
+#include "actors/core/node_core.h"
 #include "actors/deadline.h"
 #include "actors/debug_info.h"
 #include "actors/executor.h"
 #include "actors/function_registry.h"
 #include "actors/group.h"
-#include "actors/leaks.h"
 #include "actors/link.h"
-#include "actors/node_core.h"
-#include "actors/peer_limits.h"
 #include "actors/scope.h"
+#include "actors/sessions/peer_limits.h"
 #include "actors/stack_info.h"
 #include "actors/worker_info.h"
 #include "node/cluster_report.h"

@@ -2,7 +2,7 @@
 
 #include <exception>
 
-#include "actors/membership.h"
+#include "actors/membership/membership.h"
 #include "node/report_json.h"
 
 namespace troupe::detail {

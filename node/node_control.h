@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "actors/clock.h"
-#include "actors/node_core.h"
+#include "actors/core/node_core.h"
 #include "node/cluster_report.h"
 #include "node/control_server.h"
 

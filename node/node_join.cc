@@ -14,10 +14,10 @@
 #include <utility>
 #include <vector>
 
-#include "actors/caf.h"
+#include "actors/core/caf.h"
 #include "actors/core/guarded.h"
-#include "actors/membership.h"
-#include "actors/roster.h"
+#include "actors/membership/membership.h"
+#include "actors/membership/roster.h"
 #include "node/environment.h"
 #include "node/host_names.h"
 #include "node/idle_memory.h"

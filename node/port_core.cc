@@ -15,8 +15,8 @@
 #include <fmt/format.h>
 
 #include "actors/core/guarded.h"
-#include "actors/wait_point.h"
-#include "actors/when_gone.h"
+#include "actors/core/wait_point.h"
+#include "actors/core/when_gone.h"
 #include "node/handshake.h"
 #include "node/secret.h"
 #include "node/system_clock.h"

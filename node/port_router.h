@@ -10,10 +10,10 @@
 #include <string_view>
 #include <vector>
 
-#include "actors/call_table.h"
+#include "actors/core/node_life.h"
 #include "actors/link.h"
-#include "actors/node_life.h"
-#include "actors/session.h"
+#include "actors/sessions/call_table.h"
+#include "actors/sessions/session.h"
 #include "node/port.h"
 #include "node/port_wire.h"
 

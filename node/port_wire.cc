@@ -12,7 +12,7 @@
 
 #include <fmt/format.h>
 
-#include "actors/little_endian.h"
+#include "actors/core/little_endian.h"
 
 namespace troupe::port {
 namespace {

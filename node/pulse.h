@@ -9,8 +9,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "actors/failure_detector.h"
 #include "actors/link.h"
+#include "actors/sessions/failure_detector.h"
 #include "node/beat.h"
 #include "node/socket_address.h"
 

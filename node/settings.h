@@ -14,7 +14,7 @@
 #include <variant>
 #include <vector>
 
-#include "actors/peer_limits.h"
+#include "actors/sessions/peer_limits.h"
 
 namespace troupe {
 

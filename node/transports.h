@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "actors/failure_detector.h"
 #include "actors/link.h"
+#include "actors/sessions/failure_detector.h"
 #include "messages/error.h"
 #include "node/secret.h"
 #include "node/tcp_place.h"

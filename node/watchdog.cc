@@ -10,7 +10,7 @@
 #include <mutex>
 #include <utility>
 
-#include "actors/survey.h"
+#include "actors/core/survey.h"
 
 namespace troupe::detail {
 namespace {

@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "actors/clock.h"
-#include "actors/node_core.h"
+#include "actors/core/node_core.h"
 
 namespace troupe::detail {
 

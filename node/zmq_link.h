@@ -10,8 +10,8 @@
 #include <string_view>
 
 #include "actors/clock.h"
-#include "actors/failure_detector.h"
 #include "actors/link.h"
+#include "actors/sessions/failure_detector.h"
 #include "messages/error.h"
 #include "node/secret.h"
 

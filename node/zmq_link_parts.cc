@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "actors/little_endian.h"
+#include "actors/core/little_endian.h"
 
 namespace troupe {
 namespace {

@@ -41,7 +41,7 @@ struct Library {
 
 const std::vector<Library>& libraries() {
   static const std::vector<Library> table{
-      {"caf/", {"actors/caf.h"}, true},
+      {"caf/", {"actors/core/caf.h"}, true},
       {"caf/", {"actors/", "node/", "tests/actors/"}},
       {"cereal/", {"messages/"}, true},
       {"zmq", {"node/zmq_link"}},

@@ -90,9 +90,9 @@ BOOST_AUTO_TEST_CASE(each_library_is_seen_in_its_place_only) {
   const auto refused = [](const char* path, const std::string& name) {
     return !complaints(path, "#include <" + name + ">").empty();
   };
-  BOOST_TEST(!refused("actors/caf.h", "caf/all.hpp"));
-  BOOST_TEST(!refused("actors/router_actor.cc", "caf/all.hpp"));
-  BOOST_TEST(refused("actors/router_actor.h", "caf/all.hpp"));
+  BOOST_TEST(!refused("actors/core/caf.h", "caf/all.hpp"));
+  BOOST_TEST(!refused("actors/sessions/router_actor.cc", "caf/all.hpp"));
+  BOOST_TEST(refused("actors/sessions/router_actor.h", "caf/all.hpp"));
   BOOST_TEST(refused("messages/codec.cc", "caf/all.hpp"));
   BOOST_TEST(!refused("node/zmq_link_socket.cc", "zmq.hpp"));
   BOOST_TEST(refused("node/zmq_link.h", "zmq.hpp"));
@@ -105,7 +105,7 @@ BOOST_AUTO_TEST_CASE(each_library_is_seen_in_its_place_only) {
   BOOST_TEST(!refused("tensor/cuda/stream.cu", "cuda_runtime.h"));
   BOOST_TEST(refused("tensor/cpu/gemm.cc", "cuda_runtime.h"));
   BOOST_TEST(refused("tensor/ops.h", "fmt/format.h"));
-  BOOST_TEST(refused("actors/session.cc", "sys/socket.h"));
+  BOOST_TEST(refused("actors/sessions/session.cc", "sys/socket.h"));
   BOOST_TEST(refused("tensor/cpu/gemm.cc", "dlfcn.h"));
   BOOST_TEST(!refused("tensor/cuda/cublas.cc", "dlfcn.h"));
   BOOST_TEST(!refused("node/zmq_listener.cc", "sys/socket.h"));
@@ -202,10 +202,10 @@ BOOST_AUTO_TEST_CASE(a_name_of_a_rule_that_there_is_not_is_found) {
 
 BOOST_AUTO_TEST_CASE(a_library_reached_from_the_umbrella_is_found) {
   const std::vector<File> tree{{"troupe.h", "#include \"node/node.h\"\n#include \"messages/archive.h\"\n"},
-                               {"node/node.h", "#include <memory>\n#include \"actors/caf.h\"\n"},
+                               {"node/node.h", "#include <memory>\n#include \"actors/core/caf.h\"\n"},
                                {"messages/archive.h", "#include <cereal/cereal.hpp>\n"},
-                               {"actors/caf.h", "#include <caf/all.hpp>\n"}};
-  const Findings expected{{"actors/caf.h", 1, "troupe.h reaches caf/all.hpp"}};
+                               {"actors/core/caf.h", "#include <caf/all.hpp>\n"}};
+  const Findings expected{{"actors/core/caf.h", 1, "troupe.h reaches caf/all.hpp"}};
   BOOST_CHECK(tidy::check_public(tree, "troupe.h") == expected);
   BOOST_TEST(tidy::check_public({}, "troupe.h").size() == 1U);
 }

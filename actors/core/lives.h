@@ -14,8 +14,8 @@
 #include <optional>
 #include <vector>
 
+#include "actors/core/node_life.h"
 #include "actors/link.h"
-#include "actors/node_life.h"
 #include "messages/error.h"
 #include "messages/ids.h"
 

@@ -6,8 +6,8 @@
 
 #include "actors/core/peer_quota.h"
 #include "actors/debug_info.h"
-#include "actors/peer_limits.h"
 #include "actors/sessions/answer_backlog.h"
+#include "actors/sessions/peer_limits.h"
 #include "actors/sessions/peer_loads.h"
 
 namespace troupe::detail {

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "actors/node_life.h"
+#include "actors/core/node_life.h"
 #include "messages/error.h"
 
 namespace troupe::detail {

@@ -8,7 +8,7 @@
 #include <mutex>
 #include <vector>
 
-#include "actors/node_life.h"
+#include "actors/core/node_life.h"
 
 namespace troupe::detail {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "actors/clock.h"
-#include "actors/session_header.h"
+#include "actors/sessions/session_header.h"
 
 namespace troupe {
 

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "actors/clock.h"
-#include "actors/session_header.h"
 #include "actors/sessions/parcel.h"
+#include "actors/sessions/session_header.h"
 #include "messages/ids.h"
 
 namespace troupe {

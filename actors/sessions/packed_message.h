@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "actors/session.h"
+#include "actors/sessions/session.h"
 #include "messages/all.h"
 #include "messages/envelope.h"
 

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "actors/little_endian.h"
+#include "actors/core/little_endian.h"
 
 namespace troupe {
 namespace {

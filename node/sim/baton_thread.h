@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "actors/clock.h"
-#include "actors/wait_point.h"
+#include "actors/core/wait_point.h"
 #include "node/sim/schedule.h"
 
 namespace troupe::sim {

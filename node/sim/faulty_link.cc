@@ -10,7 +10,7 @@
 #include <utility>
 #include <variant>
 
-#include "actors/session_header.h"
+#include "actors/sessions/session_header.h"
 #include "messages/all.h"
 #include "messages/codec.h"
 

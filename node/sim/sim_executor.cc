@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "actors/refused.h"
+#include "actors/core/refused.h"
 
 namespace troupe::sim {
 namespace {

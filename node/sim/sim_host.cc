@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "actors/caf.h"
+#include "actors/core/caf.h"
 
 namespace troupe::sim {
 namespace {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "actors/session_header.h"
+#include "actors/sessions/session_header.h"
 
 namespace troupe::sim {
 namespace {

@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include "actors/failure_detector.h"
 #include "actors/link.h"
+#include "actors/sessions/failure_detector.h"
 #include "node/sim/faults.h"
 #include "node/sim/schedule.h"
 

@@ -7,9 +7,9 @@
 #include <set>
 #include <stdexcept>
 
-#include "actors/caf.h"
-#include "actors/membership.h"
-#include "actors/wait_point.h"
+#include "actors/core/caf.h"
+#include "actors/core/wait_point.h"
+#include "actors/membership/membership.h"
 #include "node/handshake.h"
 #include "node/sim/log_in_trace.h"
 #include "node/sim/sim_clock.h"

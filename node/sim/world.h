@@ -23,9 +23,9 @@
 #include <utility>
 #include <vector>
 
-#include "actors/failure_detector.h"
 #include "actors/function_registry.h"
 #include "actors/future.h"
+#include "actors/sessions/failure_detector.h"
 #include "node/node.h"
 #include "node/sim/faults.h"
 #include "node/sim/node_killed.h"

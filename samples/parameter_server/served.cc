@@ -3,8 +3,8 @@
 #include <map>
 #include <mutex>
 
-#include "actors/node_core.h"
-#include "actors/node_life.h"
+#include "actors/core/node_core.h"
+#include "actors/core/node_life.h"
 
 namespace samples {
 namespace {

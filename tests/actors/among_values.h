@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "actors/references.h"
+#include "actors/references/references.h"
 #include "actors/rref.h"
 #include "tests/actors/bare_peer.h"
 #include "tests/actors/tally.h"

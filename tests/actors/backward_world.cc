@@ -5,7 +5,7 @@
 #include <map>
 #include <utility>
 
-#include "actors/backward_tracker.h"
+#include "actors/contexts/backward_tracker.h"
 #include "tests/actors/every_order.h"
 
 namespace troupe::testing {

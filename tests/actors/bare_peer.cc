@@ -6,7 +6,7 @@
 #include <new>
 #include <utility>
 
-#include "actors/caf.h"
+#include "actors/core/caf.h"
 #include "actors/sessions/packed_message.h"
 
 namespace troupe::testing {

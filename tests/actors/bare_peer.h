@@ -16,10 +16,10 @@
 #include <vector>
 
 #include "actors/core/lives.h"
+#include "actors/core/node_core.h"
 #include "actors/executor.h"
-#include "actors/node_core.h"
-#include "actors/peer_limits.h"
-#include "actors/router.h"
+#include "actors/sessions/peer_limits.h"
+#include "actors/sessions/router.h"
 #include "node/memory_link.h"
 #include "node/node.h"
 

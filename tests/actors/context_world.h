@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "actors/context_part.h"
-#include "actors/recv_tag.h"
+#include "actors/contexts/context_part.h"
+#include "actors/contexts/recv_tag.h"
 #include "autograd/call_path.h"
 #include "autograd/variable.h"
 

@@ -15,7 +15,7 @@
 #include <tuple>
 #include <vector>
 
-#include "actors/wait_point.h"
+#include "actors/core/wait_point.h"
 #include "tensor/math_threads.h"
 
 namespace troupe {

@@ -16,9 +16,9 @@
 #include <thread>
 #include <vector>
 
-#include "actors/membership.h"
-#include "actors/references.h"
-#include "actors/rref_handle.h"
+#include "actors/membership/membership.h"
+#include "actors/references/references.h"
+#include "actors/references/rref_handle.h"
 #include "node/local_cluster.h"
 #include "tests/actors/bare_peer.h"
 #include "tests/hold.h"

@@ -6,7 +6,7 @@
 #include <set>
 #include <utility>
 
-#include "actors/shutdown_agreement.h"
+#include "actors/membership/shutdown_agreement.h"
 #include "tests/actors/every_order.h"
 
 namespace troupe::testing {

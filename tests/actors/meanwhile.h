@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "actors/wait_point.h"
+#include "actors/core/wait_point.h"
 
 namespace troupe::testing {
 

@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "actors/router.h"
+#include "actors/sessions/router.h"
 
 namespace troupe::detail {
 

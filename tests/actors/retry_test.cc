@@ -2,7 +2,7 @@
 
 #include <boost/test/unit_test.hpp>
 
-#include "actors/retry_budget.h"
+#include "actors/calls/retry_budget.h"
 
 namespace troupe::detail {
 namespace {

@@ -13,8 +13,8 @@
 #include <utility>
 #include <vector>
 
-#include "actors/router.h"
 #include "actors/sessions/packed_message.h"
+#include "actors/sessions/router.h"
 #include "tests/actors/no_surroundings.h"
 
 namespace troupe::detail {

@@ -11,8 +11,8 @@
 #include <tuple>
 #include <vector>
 
-#include "actors/fork_table.h"
-#include "actors/handle_table.h"
+#include "actors/references/fork_table.h"
+#include "actors/references/handle_table.h"
 
 namespace troupe::testing {
 

@@ -1,5 +1,5 @@
 // Two sessions over links that lose, repeat and reorder, by seed.
-#include "actors/session.h"
+#include "actors/sessions/session.h"
 
 #include <boost/test/unit_test.hpp>
 

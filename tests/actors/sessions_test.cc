@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "actors/session.h"
+#include "actors/sessions/session.h"
 
 namespace troupe {
 namespace {

@@ -7,7 +7,7 @@
 #include <set>
 #include <utility>
 
-#include "actors/turn_queue.h"
+#include "actors/references/turn_queue.h"
 #include "tests/actors/every_order.h"
 
 namespace troupe::testing {

@@ -19,7 +19,7 @@
 #include <utility>
 #include <vector>
 
-#include "actors/membership.h"
+#include "actors/membership/membership.h"
 #include "node/local_cluster.h"
 
 namespace troupe::bench {

@@ -12,7 +12,7 @@
 #include <optional>
 #include <vector>
 
-#include "actors/membership.h"
+#include "actors/membership/membership.h"
 #include "tensor/create.h"
 #include "tensor/ops.h"
 #include "tests/chaos/byte_proxy.h"

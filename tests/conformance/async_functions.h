@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "actors/callee.h"
+#include "actors/calls/callee.h"
 #include "actors/function_registry.h"
 #include "actors/future.h"
 #include "actors/rref.h"

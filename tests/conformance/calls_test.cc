@@ -4,7 +4,7 @@
 #include <chrono>
 #include <vector>
 
-#include "actors/call_encoder.h"
+#include "actors/calls/call_encoder.h"
 #include "autograd/engine.h"
 #include "autograd/ops.h"
 #include "node/local_cluster.h"

@@ -3,9 +3,9 @@
 #include <chrono>
 #include <stdexcept>
 
+#include "actors/core/survey.h"
 #include "actors/group.h"
-#include "actors/membership.h"
-#include "actors/survey.h"
+#include "actors/membership/membership.h"
 #include "tensor/ops.h"
 
 namespace troupe::testing {

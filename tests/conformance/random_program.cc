@@ -12,8 +12,8 @@
 #include <thread>
 #include <utility>
 
+#include "actors/core/wait_point.h"
 #include "actors/task.h"
-#include "actors/wait_point.h"
 #include "tensor/create.h"
 #include "tensor/ops.h"
 

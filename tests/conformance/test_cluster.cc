@@ -13,7 +13,7 @@
 #include <stdexcept>
 #include <thread>
 
-#include "actors/membership.h"
+#include "actors/membership/membership.h"
 #include "node/local_cluster.h"
 #include "node/log.h"
 

@@ -6,10 +6,10 @@
 #include <stop_token>
 #include <thread>
 
+#include "actors/core/wait_point.h"
 #include "actors/dist_autograd.h"
-#include "actors/membership.h"
-#include "actors/references.h"
-#include "actors/wait_point.h"
+#include "actors/membership/membership.h"
+#include "actors/references/references.h"
 #include "autograd/ops.h"
 #include "tensor/create.h"
 #include "tensor/ops.h"

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "actors/core/node_core.h"
 #include "actors/function_registry.h"
-#include "actors/node_core.h"
 #include "actors/rref.h"
 #include "actors/scope.h"
 #include "autograd/variable.h"

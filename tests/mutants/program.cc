@@ -26,9 +26,9 @@ namespace {
 
 using namespace mutants;
 
-const std::vector<std::string> kFiles{"actors/references.cc",       "actors/value_calls.cc",
-                                      "actors/contexts.cc",         "actors/shards.cc",
-                                      "actors/membership_actor.cc", "actors/core/lives.cc",
+const std::vector<std::string> kFiles{"actors/references/references.cc",       "actors/references/value_calls.cc",
+                                      "actors/contexts/contexts.cc",         "actors/shards/shards.cc",
+                                      "actors/membership/membership_actor.cc", "actors/core/lives.cc",
                                       "actors/core/actor_directory.h"};
 const std::vector<Suite> kSuites{{"actors", "tests/actors/actors_test"},
                                  {"scenarios", "tests/scenarios/scenarios_test"},

@@ -12,7 +12,7 @@ namespace mutants {
 
 /// A change of a line that tests do not notice.
 ///
-///   actors/contexts.cc: const bool present = node_.lives().up(peer);
+///   actors/contexts/contexts.cc: const bool present = node_.lives().up(peer);
 ///   = swapped a, b :: both are the same here
 ///
 /// A second line that begins with `=` says that no program can tell the mutant from the original (it is not counted), one

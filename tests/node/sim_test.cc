@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
+#include "actors/core/wait_point.h"
 #include "actors/function_registry.h"
 #include "actors/rref.h"
-#include "actors/wait_point.h"
 #include "node/sim/world.h"
 #include "tests/expect_throw.h"
 

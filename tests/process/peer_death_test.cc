@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "actors/membership.h"
+#include "actors/membership/membership.h"
 #include "tensor/create.h"
 #include "tests/conformance/test_cluster.h"
 

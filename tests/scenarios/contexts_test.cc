@@ -6,7 +6,7 @@
 #include <thread>
 #include <vector>
 
-#include "actors/contexts.h"
+#include "actors/contexts/contexts.h"
 #include "autograd/ops.h"
 #include "node/local_cluster.h"
 #include "tensor/create.h"

@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "actors/contexts.h"
+#include "actors/contexts/contexts.h"
 #include "actors/dist_autograd.h"
 #include "actors/task.h"
 #include "autograd/engine.h"

@@ -14,11 +14,11 @@
 #include <utility>
 #include <vector>
 
-#include "actors/caf.h"
+#include "actors/core/caf.h"
 #include "actors/core/peer_accounts.h"
-#include "actors/membership.h"
-#include "actors/references.h"
-#include "actors/when_gone.h"
+#include "actors/core/when_gone.h"
+#include "actors/membership/membership.h"
+#include "actors/references/references.h"
 #include "autograd/engine.h"
 #include "autograd/ops.h"
 #include "node/node.h"

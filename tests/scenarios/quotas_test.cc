@@ -10,9 +10,9 @@
 #include <thread>
 #include <vector>
 
-#include "actors/contexts.h"
+#include "actors/contexts/contexts.h"
 #include "actors/dist_autograd.h"
-#include "actors/references.h"
+#include "actors/references/references.h"
 #include "autograd/ops.h"
 #include "node/local_cluster.h"
 #include "node/sim/faulty_link.h"

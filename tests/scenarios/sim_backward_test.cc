@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "actors/contexts.h"
+#include "actors/contexts/contexts.h"
 #include "autograd/ops.h"
 #include "tensor/create.h"
 #include "tensor/ops.h"

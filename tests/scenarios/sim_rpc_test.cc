@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "actors/wait_point.h"
+#include "actors/core/wait_point.h"
 #include "tests/scenarios/sim_seeds.h"
 
 namespace troupe::testing {

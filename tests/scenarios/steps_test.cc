@@ -8,9 +8,9 @@
 #include <variant>
 #include <vector>
 
-#include "actors/contexts.h"
-#include "actors/references.h"
-#include "actors/update_rule.h"
+#include "actors/contexts/contexts.h"
+#include "actors/references/references.h"
+#include "actors/shards/update_rule.h"
 #include "autograd/engine.h"
 #include "autograd/ops.h"
 #include "node/local_cluster.h"

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "actors/contexts.h"
+#include "actors/contexts/contexts.h"
 #include "actors/core/peer_accounts.h"
 #include "tests/actors/bare_peer.h"
 

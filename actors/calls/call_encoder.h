@@ -1,0 +1,182 @@
+// The typed shell of a call: checks the arguments at compile time, encodes them, hands over to code without types.
+#pragma once
+
+#include <cstddef>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "actors/callable.h"
+#include "actors/calls/payload_io.h"
+#include "actors/calls/scope_state.h"
+#include "actors/future.h"
+#include "actors/source_location.h"
+#include "messages/all.h"
+#include "messages/ids.h"
+
+namespace troupe::detail {
+
+struct RegisteredFunction;
+
+/// Told exactly once, on the receiving thread: the result, not decoded yet, or why there is none.
+using ReplyHandler = std::function<void(Result<std::shared_ptr<PayloadReader>>)>;
+
+/// One call being made. Belongs to one thread; one of its call functions ends it.
+class CallEncoder {
+ public:
+  /// Throws std::invalid_argument if the callable is not in the registry of the scope's node.
+  CallEncoder(std::shared_ptr<const ScopeState> scope, NodeName to, SourceLocation site, const CallableKey& callable);
+
+  [[nodiscard]] OutArchive& archive() { return writer_->archive(); }
+
+  /// A call whose answer nobody waits for once one of these stops. Not for `create`: the value has a life of its own.
+  void cancelled_by(std::vector<std::stop_token> tokens) { cancelled_by_ = std::move(tokens); }
+  void also_cancelled_by(std::stop_token token) { cancelled_by_.push_back(std::move(token)); }
+
+  /// The call is about something of that life of the destination: no other gets it.
+  void only_to(Incarnation life) { life_ = life; }
+
+  /// An argument could not be encoded: the call will fail with that.
+  void failed_to_encode(Error error) { failure_ = std::move(error); }
+
+  /// Runs the function on the destination node.
+  void call(ReplyHandler done);
+
+  /// Runs it there and keeps the result there as `rref`, of which `fork` is our handle. `done` gets no value.
+  void create(const RRefId& rref, const ForkId& fork, std::function<void(Result<Unit>)> done);
+
+  /// Runs it on the value of `rref`, which the destination owns, in turn.
+  void call_on(const RRefId& rref, ReplyHandler done);
+
+  /// Likewise, and keeps the result there.
+  void create_on(const RRefId& rref, const RRefId& result, const ForkId& fork, std::function<void(Result<Unit>)> done);
+
+  [[nodiscard]] const NodeName& to() const { return to_; }
+  [[nodiscard]] const SourceLocation& site() const { return site_; }
+  [[nodiscard]] const std::shared_ptr<const ScopeState>& scope() const { return scope_; }
+
+ private:
+  friend struct CallSender;
+  /// For a call that cuts a graph: a result that would go on in it says so to a backward pass.
+  [[nodiscard]] ReplyHandler naming_the_cut(ReplyHandler done) const;
+
+  std::shared_ptr<const ScopeState> scope_;
+  NodeName to_;
+  SourceLocation site_;
+  const RegisteredFunction* function_;
+  std::unique_ptr<PayloadWriter> writer_;
+  std::optional<Error> failure_;
+  std::vector<std::stop_token> cancelled_by_;
+  std::optional<Incarnation> life_;
+};
+
+/// The member of that rank. Errors: not_joined.
+[[nodiscard]] Result<NodeName> name_of(const ScopeState& scope, std::int64_t rank);
+
+/// Where in the program the next call through `scope`, to node `to`, is made. Takes one index.
+[[nodiscard]] msg::CallSite next_site(const ScopeState& scope, const NodeName& to);
+
+/// Tells `done` the payload of a Reply from node `from`.
+[[nodiscard]] std::function<void(Result<msg::AnyMessage>)> expect_reply(std::shared_ptr<NodeCore> node, NodeName from, ReplyHandler done);
+
+/// The error for a value that would not be encoded.
+[[nodiscard]] Error error_of_encoding(const NodeCore& node, const std::exception& exception);
+
+template <class Wire>
+[[nodiscard]] constexpr bool all_travel() {
+  return []<class... P>(std::type_identity<std::tuple<P...>>) { return (Travels<P> && ...); }(std::type_identity<Wire>{});
+}
+
+/// `Wire`: the types that travel.
+template <class Wire, class... Args>
+CallEncoder encode_call(const std::shared_ptr<ScopeState>& scope, const Result<NodeName>& to, SourceLocation site,
+                        const CallableKey& callable, Args&&... args) {
+  static_assert(all_travel<Wire>(), "a parameter of this callable cannot travel: give its type a serialize, or send an RRef to it");
+  static_assert(sizeof...(Args) == std::tuple_size_v<Wire>,
+                "wrong number of arguments for this callable (a leading Scope& is not passed)");
+  CallEncoder encoder(scope, to ? to.value() : NodeName(), site, callable);
+  if (!to) {
+    encoder.failed_to_encode(to.error());
+    return encoder;
+  }
+  try {
+    [&]<std::size_t... I>(std::index_sequence<I...>) {
+      static_assert((ArgumentFor<std::tuple_element_t<I, Wire>, Args> && ...),
+                    "an argument does not convert to the callable's parameter type without narrowing");
+      [[maybe_unused]] const auto put = [&encoder]<class P>(std::type_identity<P>, auto&& arg) {
+        if constexpr (std::is_same_v<P, std::remove_cvref_t<decltype(arg)>>) {
+          encoder.archive()(arg);
+        } else {
+          const P converted = static_cast<P>(std::forward<decltype(arg)>(arg));
+          encoder.archive()(converted);
+        }
+      };
+      (put(std::type_identity<std::tuple_element_t<I, Wire>>{}, std::forward<Args>(args)), ...);
+    }(std::index_sequence_for<Args...>{});
+  } catch (const EncodeError& error) {
+    encoder.failed_to_encode(error_of_encoding(*scope->node, error));
+  }
+  return encoder;
+}
+
+[[nodiscard]] FutureHome future_home_of(const ScopeState& scope);
+
+/// Reads one value, all of the payload. Errors: as error_of_decoding.
+template <class T>
+[[nodiscard]] Result<T> read_value(PayloadReader& reader) {
+  try {
+    T value{};
+    reader.archive()(value);
+    reader.archive().finish();
+    return value;
+  } catch (...) {  // DecodeError, or what the value's own type throws
+    return error_of_decoding();
+  }
+}
+
+/// Likewise `count` values, one after the other.
+template <class T>
+[[nodiscard]] Result<std::vector<T>> read_values(PayloadReader& reader, std::size_t count) {
+  try {
+    std::vector<T> values;
+    for (std::size_t i = 0; i < count; ++i) {
+      T value{};
+      reader.archive()(value);
+      values.push_back(std::move(value));
+    }
+    reader.archive().finish();
+    return values;
+  } catch (...) {
+    return error_of_decoding();
+  }
+}
+
+/// The tokens that end a request made in `scope` whose answer is for `future`.
+[[nodiscard]] std::vector<std::stop_token> cancelling(const ScopeState& scope, const FutureCore& future);
+
+/// Passes the reply on, and counts the request among the open ones of `scope` until then.
+[[nodiscard]] ReplyHandler counted(const ScopeState& scope, ReplyHandler done);
+
+/// The future of a value that `start` asks for; decoded by the first thread that wants it. `start` is given the handler
+/// of the reply and what may cancel the request.
+template <class R, class Start>
+Future<R> expect(const ScopeState& scope, Start&& start) {
+  auto state = std::make_shared<FutureState<Stored<R>>>(future_home_of(scope));
+  start(counted(scope, [state](Result<std::shared_ptr<PayloadReader>> reply) {
+    if (!reply) {
+      state->complete(reply.error());
+      return;
+    }
+    state->complete_later([reader = std::move(reply).value()] { return read_value<Stored<R>>(*reader); });
+  }), cancelling(scope, *state));
+  return Future<R>(std::move(state));
+}
+
+}  // namespace troupe::detail

@@ -1,0 +1,194 @@
+#include "actors/calls/serve.h"
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <new>
+#include <utility>
+#include <variant>
+
+#include "actors/contexts/contexts.h"
+#include "actors/op.h"
+#include "actors/scope.h"
+#include "autograd/call_path.h"
+
+namespace troupe::detail {
+
+Result<ServedCall> open_call(NodeCore& node, const Delivery& delivery, const WantedFunction& wanted, msg::Payload arguments,
+                             const msg::CallSite& site, Lasting lasting, std::optional<Error> refused) {
+  const std::string& name = wanted.name;
+  const std::string operation = "rpc " + name;
+  // Its references are let go here: its caller may have stopped waiting, and then never learns that it was refused.
+  const auto refuse_with = [&](Error error) {
+    arguments.boundary.reset();  // no graph here will ever reach it
+    const PayloadReader unread(node.shared_from_this(), delivery.from, std::move(arguments));
+    error.operation = operation;
+    error.execution = Execution::never;
+    return error;
+  };
+  const auto refuse = [&](ErrorCode code, std::string message) {
+    return refuse_with(node.error(code, node.name(), operation, std::move(message)));
+  };
+  if (refused) return refuse_with(*std::move(refused));
+  auto function = node.functions().find_shared(wanted.key);
+  if (!function) function = operations().find_shared(wanted.key);
+  if (!function) {
+    Error error = refuse(ErrorCode::no_such_function, fmt::format("\"{}\" is not in the registry of {}", name, node.name()));
+    error.hint = fmt::format("it serves: {}", fmt::join(node.functions().names(), ", "));
+    return error;
+  }
+  if (function->fingerprint != wanted.fingerprint) {
+    Error error = refuse(ErrorCode::bad_argument, fmt::format("\"{}\" has other parameter or result types on {}", name, node.name()));
+    error.hint = "build both programs from the same declaration";
+    return error;
+  }
+  if (site.context) {
+    if (auto full = node.contexts().joined(*site.context, delivery.from)) return refuse_with(*std::move(full));
+  }
+  const NodeLife caller{delivery.from, delivery.incarnation};
+  auto serving = lasting == Lasting::as_value
+                     ? node.served_calls().begin_lasting(caller, delivery.envelope.request, delivery.due, operation)
+                     : node.served_calls().begin(caller, delivery.envelope.request, operation);
+  auto scope = served_scope(node, delivery, site);
+  scope->stop = serving->stop_token();
+  return ServedCall{node.shared_from_this(),
+                    operation,
+                    std::move(function),
+                    std::make_shared<PayloadReader>(node.shared_from_this(), delivery.from, std::move(arguments)),
+                    std::move(scope),
+                    delivery.from,
+                    delivery.answer,
+                    std::move(serving),
+                    delivery.credit};
+}
+
+namespace {
+
+bool is_death(ErrorCode code) {
+  return code == ErrorCode::peer_down || code == ErrorCode::peer_restarted || code == ErrorCode::owner_died;
+}
+
+/// A call that the function made failed, and the function did not handle it: the first failure of all is the cause. A
+/// death stays what it is, with the name of the dead, through however many calls.
+Error caused_by(const ServedCall& call, const Error& below) {
+  if (is_death(below.code)) {
+    Error error = below;
+    error.cause = below.cause.empty() ? below.text() : below.cause;
+    error.operation = call.operation;
+    error.execution = Execution::yes;
+    return error;
+  }
+  Error error = call.node->error(ErrorCode::remote_exception, call.node->name(), call.operation,
+                                 fmt::format("{} failed", below.operation.empty() ? "a call" : below.operation));
+  if (!below.peer.empty()) error.message += " on " + below.peer;
+  error.cause = below.cause.empty() ? below.text() : below.cause;
+  error.exception_type = "troupe::RemoteError";
+  error.execution = Execution::yes;
+  return error;
+}
+
+const ExceptionTypes* exceptions_of(const ServedCall& call) { return call.node->functions().exceptions().get(); }
+
+Error failed(const ServedCall& call, Error error) {
+  if (!is_death(error.code)) error.incarnation = call.node->incarnation();
+  spdlog::warn("[{}] {} for {} failed: {}", call.node->name(), call.operation, call.caller, error.message);
+  return error;
+}
+
+/// The failure of the Future or Task that the function returned.
+Error failed_later(const ServedCall& call, const Error& error) {
+  if (!error.peer.empty()) return failed(call, caused_by(call, error));
+  Error own = error;  // thrown by the function itself
+  own.peer = call.node->name();
+  own.operation = call.operation;
+  return failed(call, std::move(own));
+}
+
+}  // namespace
+
+std::optional<Error> unwanted(const ServedCall& call) {
+  const bool is_stopped = call.scope->stop.stop_requested();
+  if (!is_stopped && (!call.scope->due || call.node->clock().now() < *call.scope->due)) return std::nullopt;
+  Error error = call.node->error(is_stopped ? ErrorCode::cancelled : ErrorCode::timeout, call.node->name(), call.operation,
+                                 "nobody waited for it when it would have begun");
+  error.execution = Execution::never;
+  return error;
+}
+
+std::optional<Error> run_for(const ServedCall& call, const std::function<void()>& job) {
+  try {
+    const CallPathGuard guard(call.scope->path, call.scope->counters->next_vertex);
+    job();
+    return std::nullopt;
+  } catch (const DecodeError& exception) {
+    Error error = call.node->error(ErrorCode::decode, call.node->name(), call.operation, exception.what());
+    error.execution = Execution::never;
+    return failed(call, std::move(error));
+  } catch (const RemoteError& exception) {
+    return failed(call, caused_by(call, exception.error()));
+  } catch (const std::bad_alloc&) {
+    return failed(call, call.node->error(ErrorCode::resource_exhausted, call.node->name(), call.operation, "out of memory"));
+  } catch (...) {
+    return failed(call, error_of_current_exception(call.node->name(), call.operation, exceptions_of(call)));
+  }
+}
+
+void run_function(const std::shared_ptr<const ServedCall>& call, TargetObject target, ValueHandler done) {
+  call->begin();
+  if (auto error = unwanted(*call)) return done(*std::move(error));
+  std::variant<ValueBox, LaterValue> outcome;
+  const auto failure = run_for(*call, [&] {
+    outcome = call->function->run({call->node->future_home(), call->scope, std::move(target.turn)}, *call->arguments, target.object);
+  });
+  if (failure) return done(*failure);
+  if (auto* value = std::get_if<ValueBox>(&outcome)) return done(std::move(*value));
+  std::get<LaterValue>(outcome)([call, done = std::move(done)](Result<ValueBox> value) {
+    done(value ? std::move(value) : Result<ValueBox>(failed_later(*call, value.error())));
+  });
+}
+
+std::shared_ptr<ScopeState> served_scope(NodeCore& node, const Delivery& delivery, const msg::CallSite& site) {
+  auto scope = std::make_shared<ScopeState>();
+  scope->node = node.shared_from_this();
+  scope->due = delivery.due;
+  scope->context = site.context;
+  scope->path = std::make_shared<CallPath>(site.path);
+  scope->trace = site.trace;
+  scope->priority = site.priority;
+  if (site.answer_devices) scope->answer_devices = std::make_shared<const DeviceMap>(*site.answer_devices);
+  scope->caller = delivery.from;
+  return scope;
+}
+
+std::optional<Error> encode_for(const ServedCall& call, const std::function<void()>& encode) {
+  Error error;
+  try {
+    const CallPathGuard guard(call.scope->path, call.scope->counters->next_vertex);
+    encode();
+    return std::nullopt;
+  } catch (const RemoteError& exception) {
+    error = exception.error();
+  } catch (const EncodeError& exception) {
+    error = error_of_encoding(*call.node, exception);
+  } catch (const std::bad_alloc&) {
+    error = call.node->error(ErrorCode::resource_exhausted, call.node->name(), {}, "no memory for the answer");
+  } catch (...) {
+    error = error_of_current_exception(call.node->name(), {}, nullptr);
+    error.code = ErrorCode::not_serializable;
+  }
+  error.operation = call.operation;
+  error.execution = Execution::yes;
+  return error;
+}
+
+void answer_with_value(const ServedCall& call, const ValueBox& value) {
+  if (!call.answer.expected()) return;
+  const auto failure = encode_for(call, [&] {
+    PayloadWriter writer(call.scope, call.answer.requester(), call.scope->answer_devices);
+    value.ops->save(writer.archive(), value.value.get());
+    call.answer.answer(msg::Reply{writer.finish()});
+  });
+  if (failure) call.answer.fail(*failure);
+}
+
+}  // namespace troupe::detail

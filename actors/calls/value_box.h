@@ -1,0 +1,85 @@
+// A value of any type, with what is needed to name it and, if its type travels, to send it.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <typeindex>
+#include <utility>
+
+#include "actors/calls/payload_io.h"
+#include "messages/schema.h"
+
+namespace troupe::detail {
+
+/// What the runtime can do with a value whose type it does not know. `save` throws EncodeError{not_serializable} if the
+/// type does not travel.
+struct ValueOps {
+  std::type_index type;
+  std::string (*wire_name)();
+  void (*save)(OutArchive& archive, const void* value);
+  void (*advance)(void* value) = nullptr;  ///< of a stream: makes its next element; null for others, as the next one
+  void (*save_element)(OutArchive& archive, void* value) = nullptr;  ///< an optional
+};
+
+template <class T>
+concept StreamLike = requires(T& stream, OutArchive& archive) {
+  stream.advance();
+  stream.save_element(archive);
+};
+
+template <class T>
+constexpr void set_stream_ops(ValueOps& ops) {
+  if constexpr (StreamLike<T>) {
+    ops.advance = [](void* value) { static_cast<T*>(value)->advance(); };
+    ops.save_element = [](OutArchive& archive, void* value) { static_cast<T*>(value)->save_element(archive); };
+  }
+}
+
+template <class T>
+[[nodiscard]] ValueOps make_value_ops() {
+  ValueOps ops{std::type_index(typeid(T)),
+               [] { return schema_of<T>(); },
+               [](OutArchive& archive, const void* value) {
+                 if constexpr (Travels<T>) archive(*static_cast<const T*>(value));
+                 else throw EncodeError(ErrorCode::not_serializable, "[encode] the value has no serialize: it stays where it is");
+               }};
+  set_stream_ops<T>(ops);
+  return ops;
+}
+
+template <class T>
+const ValueOps& value_ops() {
+  static const ValueOps ops = make_value_ops<T>();
+  return ops;
+}
+
+/// A handle: copies share the value. Destroying the last copy runs the value's destructor, which is user code.
+struct ValueBox {
+  std::shared_ptr<void> value;
+  const ValueOps* ops = nullptr;
+
+  template <class T>
+  static ValueBox of(T value) {
+    return {std::make_shared<T>(std::move(value)), &value_ops<T>()};
+  }
+
+  /// A box of what `make()` returns, made in its place: it need not be movable.
+  template <class T, class Make>
+  static ValueBox made_by(Make&& make) {
+    struct Place {
+      explicit Place(Make& m) : value(m()) {}
+      T value;
+    };
+    const auto place = std::make_shared<Place>(make);
+    return {std::shared_ptr<void>(place, &place->value), &value_ops<T>()};
+  }
+
+  /// Null if the value is of another type.
+  template <class T>
+  [[nodiscard]] std::shared_ptr<T> as() const {
+    if (ops == nullptr || ops->type != std::type_index(typeid(T))) return nullptr;
+    return std::static_pointer_cast<T>(value);
+  }
+};
+
+}  // namespace troupe::detail

@@ -1,0 +1,324 @@
+#include "actors/collectives/collective_member.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <chrono>
+#include <stop_token>
+#include <utility>
+
+#include "messages/schema.h"
+#include "messages/values.h"
+
+namespace troupe::detail {
+namespace {
+
+/// A part's request outlives the operation's deadline by so much: the operation ends by itself and says whom it waited for.
+constexpr std::chrono::milliseconds kGrace{250};
+
+/// How long the others are told that the collective is over.
+constexpr std::chrono::seconds kTellLimit{10};
+
+}  // namespace
+
+CollectiveMember::CollectiveMember(std::shared_ptr<NodeCore> node, std::vector<NodeName> names, std::size_t self)
+    : node_(std::move(node)), names_(std::move(names)), self_(self), parts_(names_, self) {}
+
+void CollectiveMember::met(std::vector<std::uint64_t> numbers) {
+  std::lock_guard lock(mutex_);
+  numbers_ = std::move(numbers);
+}
+
+std::uint64_t CollectiveMember::draw_turn() {
+  std::lock_guard lock(mutex_);
+  return next_turn_++;
+}
+
+void CollectiveMember::carry_out(const Scope& scope, std::uint64_t turn, const std::string& operation, const std::string& what,
+                                 const std::function<void()>& body) {
+  const std::optional<TimePoint> due = due_of(scope.state());
+  const std::stop_callback on_stop(scope.stop_token(), [this, &operation] {
+    Error stopped = error(ErrorCode::cancelled, node_->name(), fmt::format("{} gave it up", node_->name()));
+    stopped.operation = operation;
+    fail(std::move(stopped), Tell::others);
+  });
+  {
+    Lock lock(mutex_);
+    wait_until(lock, turn, operation, due, [&] { return turn_ == turn; });
+    under_way_ = true;
+    announced_ = names_.size() == 1;
+    operation_ = operation;
+    due_ = due;
+    if (auto mismatch = parts_.begin(what)) {
+      lock.unlock();
+      fail(std::move(*mismatch), Tell::others);
+    }
+  }
+  try {
+    body();
+    announce();
+    Lock lock(mutex_);
+    if (auto mismatch = parts_.end(); mismatch && !failure_) {
+      lock.unlock();
+      fail(std::move(*mismatch), Tell::others);
+    }
+  } catch (const RemoteError& refused) {
+    fail(refused.error(), Tell::others);
+  } catch (const std::exception& exception) {
+    fail(error(ErrorCode::internal, node_->name(), exception.what()), Tell::others);
+  }
+  Lock lock(mutex_);
+  if (failure_) throw RemoteError(failure_of(turn, operation));
+  under_way_ = false;
+  ++turn_;
+  wake_all();
+}
+
+CollectiveMember::Sent CollectiveMember::send(std::size_t to, std::uint64_t slot, Frame bytes) {
+  CollectiveWord word;
+  Sent sent{};
+  std::optional<TimePoint> due;
+  {
+    Lock lock(mutex_);
+    if (due_) due = *due_ + kGrace;
+    if (failure_) throw RemoteError(*failure_);
+    if (const Error* why = parts_.absence(to)) throw RemoteError(*why);
+    word.place = parts_.next_place(to, slot);
+    sent = Sent{next_sent_++};
+    sent_.emplace(sent, std::pair(to, false));
+    if (to == before()) announced_ = true;
+  }
+  Frames frames;
+  if (!bytes.bytes.empty()) frames.push_back(std::move(bytes));
+  request(to, std::move(word), std::move(frames), due,
+          [weak = weak_from_this(), sent](const Result<msg::AnyMessage>& answer) {
+            if (const auto member = weak.lock()) member->sent_ended(sent, answer);
+          });
+  return sent;
+}
+
+void CollectiveMember::sent_ended(Sent sent, const Result<msg::AnyMessage>& answer) {
+  if (!answer.ok()) return fail(answer.error(), Tell::others);
+  std::lock_guard lock(mutex_);
+  if (const auto known = sent_.find(sent); known != sent_.end()) known->second.second = true;
+  wake_all();
+}
+
+void CollectiveMember::wait(Sent sent) {
+  announce();
+  Lock lock(mutex_);
+  wait_in_operation(lock, [&] { return sent_.at(sent).second; });
+  sent_.erase(sent);
+}
+
+CollectiveMember::Wanted CollectiveMember::want(std::size_t from, std::uint64_t slot) {
+  Lock lock(mutex_);
+  const Wanted wanted = parts_.want(from, slot);
+  const auto taken = parts_.taken();
+  lock.unlock();
+  for (const auto& answer : taken) answer(nullptr);
+  return wanted;
+}
+
+Frame CollectiveMember::receive(const Wanted& wanted) {
+  announce();
+  Lock lock(mutex_);
+  std::optional<Frame> bytes;
+  wait_in_operation(lock, [&] { return (bytes = parts_.take(wanted)).has_value(); });
+  return std::move(*bytes);
+}
+
+void CollectiveMember::announce() {
+  CollectiveWord word{CollectiveWord::Kind::began, 0, {}, {}};
+  {
+    std::lock_guard lock(mutex_);
+    if (std::exchange(announced_, true)) return;
+    word.place.operation = parts_.operation();
+    word.place.what = parts_.what();
+  }
+  request(before(), std::move(word), {}, node_->clock().now() + kTellLimit, [](const Result<msg::AnyMessage>&) {});
+}
+
+void CollectiveMember::wait_in_operation(Lock& lock, const std::function<bool()>& done) {
+  wait_until(lock, turn_, operation_, due_, done);
+}
+
+void CollectiveMember::wait_until(Lock& lock, std::uint64_t turn, const std::string& operation, std::optional<TimePoint> due,
+                                  const std::function<bool()>& done) {
+  const TimePoint began = node_->clock().now();
+  const auto fail_here = [&](Error why) {
+    why.operation = operation;
+    lock.unlock();
+    fail(std::move(why), Tell::others);
+    lock.lock();
+  };
+  while (true) {
+    if (failure_) throw RemoteError(failure_of(turn, operation));
+    if (done()) return;
+    if (const Error* why = parts_.lost()) {
+      fail_here(*why);
+      continue;
+    }
+    const auto point = std::make_shared<WaitPoint>();
+    waiting_.insert(point);
+    lock.unlock();
+    const bool woken = point->wait(due);
+    lock.lock();
+    waiting_.erase(point);
+    if (woken || failure_ || done()) continue;
+    const double waited = std::chrono::duration<double>(node_->clock().now() - began).count();
+    fail_here(error(ErrorCode::timeout, {}, fmt::format("timed out in {} after {:.2f} seconds: waiting for {}", operation, waited, awaited())));
+  }
+}
+
+void CollectiveMember::leave() {
+  {
+    std::lock_guard lock(mutex_);
+    if (failure_) return;
+  }
+  fail(left_error(node_->name()), Tell::nobody);
+  tell_others({CollectiveWord::Kind::left, 0, {}, {}});
+}
+
+void CollectiveMember::fail(Error why, Tell tell, std::optional<std::uint64_t> turn) {
+  std::vector<CollectiveParts::Answer> dropped;
+  CollectiveWord word{CollectiveWord::Kind::broke, 0, {}, {}};
+  {
+    std::lock_guard lock(mutex_);
+    if (failure_) return;
+    if (!turn && under_way_) turn = turn_;
+    if (why.operation.empty() || why.operation == kCollectiveActor) why.operation = under_way_ ? operation_ : std::string();
+    failure_ = why;
+    failed_turn_ = turn;
+    word.place.operation = turn ? *turn + 1 : 0;
+    dropped = parts_.drop();
+    wake_all();
+  }
+  for (const auto& answer : dropped) answer(&why);
+  word.why = std::move(why);
+  if (tell == Tell::others) tell_others(std::move(word));
+}
+
+void CollectiveMember::tell_others(CollectiveWord word) const {
+  {
+    std::lock_guard lock(mutex_);
+    if (numbers_.empty()) return;  // this member does not know the others yet
+  }
+  for (std::size_t to = 0; to < names_.size(); ++to) {
+    if (to != self_) request(to, word, {}, node_->clock().now() + kTellLimit, [](const Result<msg::AnyMessage>&) {});
+  }
+}
+
+void CollectiveMember::request(std::size_t to, CollectiveWord word, Frames bytes, std::optional<TimePoint> due,
+                               AnswerHandler done) const {
+  {
+    std::lock_guard lock(mutex_);
+    word.collective = numbers_[to];
+  }
+  msg::Call call;
+  call.function_name = kCollectiveActor;
+  call.fingerprint = fingerprint_of<CollectiveWord>();
+  call.arguments = to_payload(nullptr, word);
+  call.arguments.tensors = std::move(bytes);
+  node_->request({names_[to], kCollectiveActor, kCollectiveActor, due, std::move(call)}, std::move(done));
+}
+
+void CollectiveMember::handle(const Delivery& delivery, CollectiveWord word) {
+  const auto from = rank_of(delivery.from);
+  if (!from) {
+    return delivery.answer.fail(error(ErrorCode::protocol_violation, delivery.from, "it is no member of this collective"));
+  }
+  if (word.kind != CollectiveWord::Kind::part) {
+    delivery.answer.answer(msg::Reply{});
+    return handle_note(*from, std::move(word));
+  }
+  const Frames& frames = std::get<msg::Call>(delivery.message).arguments.tensors;
+  if (frames.size() > 1) {
+    return delivery.answer.fail(error(ErrorCode::protocol_violation, delivery.from, fmt::format("a part of {} frames", frames.size())));
+  }
+  const auto answer = [to = delivery.answer](const Error* why) { why == nullptr ? to.answer(msg::Reply{}) : to.fail(*why); };
+  std::optional<Error> refused;
+  std::vector<CollectiveParts::Answer> taken;
+  {
+    std::lock_guard lock(mutex_);
+    refused = failure_;
+    if (!refused) refused = parts_.came(*from, std::move(word.place), frames.empty() ? Frame{} : frames.front(), answer);
+    taken = parts_.taken();
+    wake_all();
+  }
+  for (const auto& told : taken) told(nullptr);
+  if (!refused) return;
+  answer(&*refused);
+  fail(std::move(*refused), Tell::others);
+}
+
+void CollectiveMember::handle_note(std::size_t from, CollectiveWord word) {
+  if (word.kind == CollectiveWord::Kind::broke && word.why) {
+    const auto turn = word.place.operation == 0 ? std::nullopt : std::optional(word.place.operation - 1);
+    return fail(std::move(*word.why), Tell::nobody, turn);
+  }
+  std::optional<Error> mismatch;
+  {
+    std::lock_guard lock(mutex_);
+    if (failure_) return;
+    if (word.kind == CollectiveWord::Kind::left) parts_.left(from, left_error(names_[from]));
+    if (word.kind == CollectiveWord::Kind::began) mismatch = parts_.told(from, std::move(word.place));
+    wake_all();
+  }
+  if (mismatch) fail(std::move(*mismatch), Tell::others);
+}
+
+void CollectiveMember::peer_down(const NodeName& peer, const Error& why) {
+  const auto who = rank_of(peer);
+  if (!who) return;
+  Error down = why;
+  down.peer = peer;
+  down.operation.clear();
+  if (why.code != ErrorCode::shutting_down) return fail(std::move(down), Tell::others);
+  std::lock_guard lock(mutex_);  // it ended on purpose: only who still needs it fails
+  parts_.left(*who, std::move(down));
+  wake_all();
+}
+
+void CollectiveMember::wake_all() {
+  for (const auto& point : waiting_) point->signal();
+}
+
+Error CollectiveMember::failure_of(std::uint64_t turn, const std::string& operation) const {
+  Error first = *failure_;
+  if (failed_turn_ == turn) {
+    first.operation = operation;
+    return first;
+  }
+  Error later = first;
+  later.operation = operation;
+  later.message = "the collective is broken";
+  later.cause = first.text();
+  later.hint = "form another one";
+  return later;
+}
+
+std::string CollectiveMember::awaited() const {
+  std::set<NodeName> members;
+  for (const std::size_t who : parts_.awaited()) members.insert(names_[who]);
+  for (const auto& [sent, state] : sent_) {
+    if (!state.second) members.insert(names_[state.first]);
+  }
+  return members.empty() ? "an earlier operation of this member" : fmt::format("{}", fmt::join(members, ", "));
+}
+
+Error CollectiveMember::left_error(const NodeName& who) const {
+  return error(ErrorCode::cancelled, who, fmt::format("{} has left the collective", who));
+}
+
+Error CollectiveMember::error(ErrorCode code, const NodeName& peer, std::string message) const {
+  return node_->error(code, peer, {}, std::move(message));
+}
+
+std::optional<std::size_t> CollectiveMember::rank_of(const NodeName& name) const {
+  const auto found = std::find(names_.begin(), names_.end(), name);
+  return found == names_.end() || *found == node_->name() ? std::nullopt : std::optional(static_cast<std::size_t>(found - names_.begin()));
+}
+
+}  // namespace troupe::detail

@@ -1,0 +1,135 @@
+#include "actors/collectives/collective_parts.h"
+
+#include <fmt/format.h>
+
+namespace troupe::detail {
+
+std::optional<Error> CollectiveParts::begin(std::string what) {
+  ++operation_;
+  under_way_ = true;
+  what_ = std::move(what);
+  sent_.clear();
+  asked_for_.clear();
+  wanted_.clear();
+  here_.clear();
+  if (names_.size() > 1) unconfirmed_[operation_] = what_;
+  std::vector<Early> later;
+  std::optional<Error> error;
+  if (const auto told = told_early_.extract(operation_)) error = compare(told.mapped().first, told.mapped().second);
+  for (Early& early : early_) {
+    const bool now = early.place.operation == operation_;
+    if (now && early.place.what != what_ && !error) error = mismatch(early.from, early.place);
+    if (!now || error) {
+      later.push_back(std::move(early));  // also what does not fit: its sender is answered when it is dropped
+    } else {
+      put(early.from, early.place, std::move(early.part));
+    }
+  }
+  early_ = std::move(later);
+  return error;
+}
+
+std::optional<Error> CollectiveParts::end() {
+  under_way_ = false;
+  if (here_.empty()) return std::nullopt;
+  const Wanted& unwanted = here_.begin()->first;
+  return mismatch(unwanted.from, {operation_, what_, unwanted.slot, unwanted.index});
+}
+
+PartPlace CollectiveParts::next_place(std::size_t to, std::uint64_t slot) { return {operation_, what_, slot, sent_[{to, slot}]++}; }
+
+CollectiveParts::Wanted CollectiveParts::want(std::size_t from, std::uint64_t slot) {
+  const Wanted wanted{from, slot, asked_for_[{from, slot}]++};
+  wanted_.insert(wanted);
+  const auto part = here_.find(wanted);
+  if (part != here_.end()) taken_.push_back(std::exchange(part->second.answer, nullptr));
+  return wanted;
+}
+
+std::optional<Error> CollectiveParts::told(std::size_t from, PartPlace place) {
+  if (place.operation <= operation_) return compare(from, place);
+  const std::uint64_t operation = place.operation;
+  told_early_.insert_or_assign(operation, std::pair(from, std::move(place)));
+  return std::nullopt;
+}
+
+std::optional<Error> CollectiveParts::compare(std::size_t with, const PartPlace& place) {
+  const auto own = unconfirmed_.find(place.operation);
+  if (own == unconfirmed_.end()) return std::nullopt;
+  if (own->second != place.what) return mismatch(with, place);
+  unconfirmed_.erase(own);
+  return std::nullopt;
+}
+
+std::optional<Error> CollectiveParts::came(std::size_t from, PartPlace place, Frame bytes, Answer answer) {
+  Part part{std::move(bytes), std::move(answer)};
+  if (place.operation > operation_) {
+    early_.push_back({from, std::move(place), std::move(part)});
+    return std::nullopt;
+  }
+  if (place.operation < operation_ || !under_way_ || place.what != what_) return mismatch(from, place);
+  put(from, place, std::move(part));
+  return std::nullopt;
+}
+
+void CollectiveParts::put(std::size_t from, const PartPlace& place, Part part) {
+  if (from == (self_ + 1) % names_.size()) unconfirmed_.erase(place.operation);
+  const Wanted at{from, place.slot, place.index};
+  if (wanted_.contains(at)) taken_.push_back(std::exchange(part.answer, nullptr));
+  here_.insert_or_assign(at, std::move(part));
+}
+
+std::optional<Frame> CollectiveParts::take(const Wanted& wanted) {
+  const auto part = here_.find(wanted);
+  if (part == here_.end()) return std::nullopt;
+  Frame bytes = std::move(part->second.bytes);
+  here_.erase(part);
+  wanted_.erase(wanted);
+  return bytes;
+}
+
+std::vector<CollectiveParts::Answer> CollectiveParts::drop() {
+  std::vector<Answer> dropped;
+  const auto add = [&dropped](Part& part) {
+    if (part.answer) dropped.push_back(std::move(part.answer));
+  };
+  for (auto& [at, part] : here_) add(part);
+  for (Early& early : early_) add(early.part);
+  here_.clear();
+  early_.clear();
+  return dropped;
+}
+
+const Error* CollectiveParts::absence(std::size_t who) const {
+  const auto found = left_.find(who);
+  return found == left_.end() ? nullptr : &found->second;
+}
+
+const Error* CollectiveParts::lost() const {
+  if (left_.empty()) return nullptr;
+  for (const std::size_t who : awaited()) {
+    if (const Error* why = absence(who)) return why;
+  }
+  return nullptr;
+}
+
+std::set<std::size_t> CollectiveParts::awaited() const {
+  std::set<std::size_t> members;
+  for (const Wanted& wanted : wanted_) {
+    if (!here_.contains(wanted)) members.insert(wanted.from);
+  }
+  return members;
+}
+
+Error CollectiveParts::mismatch(std::size_t with, const PartPlace& place) const {
+  Error error;
+  error.code = ErrorCode::bad_argument;
+  error.peer = names_[with];
+  error.message = fmt::format("operation {} is {} for {}, ", place.operation, place.what, names_[with]);
+  const auto own = unconfirmed_.find(place.operation);
+  error.message += own != unconfirmed_.end() ? fmt::format("{} for {}", own->second, names_[self_])
+                                             : fmt::format("and {} has carried it out", names_[self_]);
+  return error;
+}
+
+}  // namespace troupe::detail

@@ -1,0 +1,226 @@
+#include "actors/contexts/backward_pass.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "actors/contexts/recv_tag.h"
+
+namespace troupe::detail {
+namespace {
+
+/// Why the tracker refused an event; null if it did not.
+const Error* refusal(const backward_actions::Actions& actions) {
+  for (const backward_actions::Action& action : actions) {
+    if (const auto* refused = std::get_if<backward_actions::Refused>(&action)) return &refused->error;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+BackwardPass::BackwardPass(ContextId context, PassId pass, NodeName self, Surroundings& surroundings)
+    : context_(std::move(context)),
+      pass_(std::move(pass)),
+      self_(std::move(self)),
+      surroundings_(surroundings),
+      tracker_(pass_, self_),
+      work_(std::make_shared<GraphWork>()) {
+  work_->pass = pass_;
+}
+
+void BackwardPass::start(std::vector<Variable> roots, std::map<NodeName, std::vector<RRefId>> remote_roots) {
+  has_roots_ = !roots.empty();
+  roots_ = std::move(roots);
+  remote_roots_ = std::move(remote_roots);
+  std::set<NodeName> remote;
+  for (const auto& [node, ids] : remote_roots_) remote.insert(node);
+  perform(tracker_.start(remote));
+}
+
+void BackwardPass::mark(const NodeName& from, std::uint64_t request, const msg::BackwardMark& mark, MarkAnswer answer) {
+  if (outcome_) {
+    const Error error = outcome_->ok() ? own_error(ErrorCode::protocol_violation, "the pass is complete") : outcome_->error();
+    return answer({context_, pass_, {}, error});
+  }
+  const backward_actions::Actions actions = tracker_.mark(from, request, mark.boundaries, !mark.roots.empty());
+  if (const Error* error = refusal(actions)) {
+    surroundings_.refused(*error);
+    return answer({context_, pass_, {}, *error});
+  }
+  unanswered_.insert_or_assign({from, request}, std::move(answer));
+  if (!mark.roots.empty() && !has_roots_) {
+    has_roots_ = true;
+    surroundings_.find_roots(pass_, mark.roots);
+  }
+  perform(actions);
+}
+
+void BackwardPass::mark_answered(std::uint64_t number, const msg::BackwardMarked& marked) {
+  if (outcome_) return;
+  perform(marked.error ? tracker_.fail(*marked.error) : tracker_.mark_answered(number, marked.participants));
+}
+
+void BackwardPass::run() {
+  if (!outcome_) perform(tracker_.run());
+}
+
+void BackwardPass::gradients(const NodeName& from, msg::BackwardGradients message) {
+  if (outcome_) return;
+  const backward_actions::Actions actions = tracker_.gradient(from, message.boundary);
+  const bool is_accepted = std::any_of(actions.begin(), actions.end(), [](const backward_actions::Action& action) {
+    return std::holds_alternative<backward_actions::Accept>(action);
+  });
+  if (is_accepted) {
+    steps_.emplace_back(FeedSend{surroundings_.send_of(message.boundary), std::move(message.gradients)});
+  }
+  perform(actions);
+}
+
+void BackwardPass::finished(const NodeName& participant, const std::optional<Error>& error) {
+  if (!outcome_) perform(error ? tracker_.fail(*error) : tracker_.reported(participant));
+}
+
+void BackwardPass::roots_found(Result<std::vector<Variable>> roots) {
+  if (outcome_ || roots_) return;
+  if (!roots) return fail(roots.error());
+  roots_ = std::move(roots).value();
+  settle();
+}
+
+void BackwardPass::returned(std::shared_ptr<GraphWork> work) {
+  if (outcome_) return;
+  if (work->failure) {
+    Error error = own_error(work->failure->code, work->failure->message);
+    error.exception_type = work->failure->exception_type;
+    error.execution = Execution::yes;
+    return fail(error);
+  }
+  for (const auto& reached : std::exchange(work->reached, {})) {
+    const auto peers = peers_of(reached);
+    if (!peers) return fail(peers.error());
+    perform(tracker_.walked(peers.value()));
+  }
+  if (outcome_) return;
+  graph_finished_ = work->finished;
+  gradients_.add(std::exchange(work->gradients, {}));
+  work_ = std::move(work);
+  settle();
+}
+
+void BackwardPass::fail(const Error& error) {
+  if (!outcome_) perform(tracker_.fail(error));
+}
+
+void BackwardPass::abandon(const Error& error) {
+  if (!outcome_) end(error);
+}
+
+void BackwardPass::perform(const backward_actions::Actions& actions) {
+  for (const backward_actions::Action& action : actions) {
+    std::visit([this](const auto& each) { perform(each); }, action);
+  }
+  settle();
+}
+
+void BackwardPass::perform(const backward_actions::Walk& action) { steps_.emplace_back(action); }
+
+void BackwardPass::perform(const backward_actions::SendMark& action) {
+  msg::BackwardMark mark{context_, pass_, pass_.creator, action.boundaries, {}, true};
+  if (action.from_roots) mark.roots = remote_roots_.at(action.to);
+  surroundings_.send_mark(action.to, action.number, std::move(mark));
+}
+
+void BackwardPass::perform(const backward_actions::AnswerMark& action) {
+  auto answer = unanswered_.extract({action.to, action.request});
+  if (answer.empty()) return;
+  answer.mapped()({context_, pass_, {action.participants.begin(), action.participants.end()}, {}});
+}
+
+void BackwardPass::perform(const backward_actions::SendRun& action) {
+  surroundings_.notify(action.to, msg::BackwardRun{context_, pass_});
+}
+
+void BackwardPass::perform(const backward_actions::Run&) {
+  if (has_roots_) steps_.emplace_back(Start{});
+}
+
+// `gradients`, which has the message, feeds it.
+void BackwardPass::perform(const backward_actions::Accept&) {}
+
+void BackwardPass::perform(const backward_actions::SendFinished& action) {
+  surroundings_.notify(action.to, msg::BackwardFinished{context_, pass_, self_, {}});
+}
+
+void BackwardPass::perform(const backward_actions::SendFailed& action) {
+  surroundings_.notify(action.to, msg::BackwardFinished{context_, pass_, self_, action.error});
+}
+
+void BackwardPass::perform(const backward_actions::Complete&) { end(Unit{}); }
+void BackwardPass::perform(const backward_actions::Failed& action) { end(action.error); }
+void BackwardPass::perform(const backward_actions::Refused& action) { surroundings_.refused(action.error); }
+
+void BackwardPass::settle() {
+  if (outcome_ || !work_) return;
+  if (!steps_.empty()) {
+    if (waits_for_roots()) return;
+    while (!steps_.empty() && !waits_for_roots()) {
+      work_->steps.push_back(graph_step(std::move(steps_.front())));
+      steps_.pop_front();
+    }
+    surroundings_.lend(std::exchange(work_, nullptr));
+  } else if (tracker_.phase() == BackwardTracker::Phase::running && graph_finished_) {
+    graph_finished_ = false;  // said once
+    surroundings_.part_done(pass_, std::exchange(gradients_, {}));
+    perform(tracker_.finished());
+  }
+}
+
+bool BackwardPass::waits_for_roots() const {
+  const auto* walk = std::get_if<backward_actions::Walk>(&steps_.front());
+  return walk != nullptr && walk->from_roots && !roots_;
+}
+
+GraphStep BackwardPass::graph_step(Step step) const {
+  if (auto* feed = std::get_if<FeedSend>(&step)) return std::move(*feed);
+  if (std::holds_alternative<Start>(step)) return StartRoots{*roots_};
+  const auto& walk = std::get<backward_actions::Walk>(step);
+  MarkGraph mark;
+  if (walk.from_roots) mark.roots = *roots_;
+  for (const BoundaryId& boundary : walk.boundaries) mark.sends.push_back(surroundings_.send_of(boundary));
+  return mark;
+}
+
+Result<backward_actions::BoundariesByPeer> BackwardPass::peers_of(const std::vector<std::shared_ptr<const RecvFn>>& reached) const {
+  backward_actions::BoundariesByPeer peers;
+  for (const auto& recv : reached) {
+    const RecvTag* tag = tag_of(*recv);
+    if (tag == nullptr || tag->context != context_) {
+      return own_error(ErrorCode::bad_argument,
+                       fmt::format("[backward] the graph reaches a value that was received in context {}, not in {}",
+                                   tag == nullptr ? "?" : tag->context.text(), context_.text()));
+    }
+    peers[tag->peer].push_back(tag->boundary);
+  }
+  return peers;
+}
+
+Error BackwardPass::own_error(ErrorCode code, std::string message) const {
+  Error error;
+  error.code = code;
+  error.message = std::move(message);
+  error.peer = self_;
+  error.operation = "backward";
+  return error;
+}
+
+void BackwardPass::end(Result<Unit> outcome) {
+  outcome_ = std::move(outcome);
+  steps_.clear();
+  for (auto& [mark, answer] : std::exchange(unanswered_, {})) {
+    answer({context_, pass_, {}, outcome_->ok() ? std::nullopt : std::optional(outcome_->error())});
+  }
+}
+
+}  // namespace troupe::detail

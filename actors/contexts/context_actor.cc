@@ -1,0 +1,198 @@
+#include "actors/contexts/context_actor.h"
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <utility>
+
+#include "actors/contexts/recv_tag.h"
+#include "actors/contexts/variables_of.h"
+#include "actors/membership/membership.h"
+
+namespace troupe::detail {
+namespace {
+
+/// Sends what leaves this node in a pass as soon as it is there.
+class BoundarySink final : public GradientSink {
+ public:
+  BoundarySink(NodeCore& node, const PassId& pass) : node_(node), pass_(pass) {}
+
+  void deliver(const std::shared_ptr<const RecvFn>& recv, std::vector<Tensor> gradients) override {
+    const RecvTag& tag = *tag_of(*recv);
+    node_.notify(tag.peer, "", msg::BackwardGradients{tag.context, pass_, tag.boundary, std::move(gradients)});
+  }
+
+ private:
+  NodeCore& node_;
+  const PassId& pass_;
+};
+
+}  // namespace
+
+void ContextState::begin(NodeCore& node, ContextId context) {
+  node_ = &node;
+  context_ = std::move(context);
+  began_ = node.clock().now();
+  part_ = std::make_unique<ContextPart>(context_, node.name(), *this);
+}
+
+void ContextState::handle(const PassAsked& asked) {
+  // Its id is given here, in turn: a pass that begins later has the higher serial (CX-3).
+  part_->begin(node_->next_id<PassId>(), asked.roots, asked.due, [answer = asked.answer](const Result<Unit>& done) { answer->complete(done); });
+}
+
+void ContextState::handle(Delivery delivery) {
+  const NodeName& from = delivery.from;
+  if (const auto* mark = std::get_if<msg::BackwardMark>(&delivery.message)) {
+    part_->mark(from, delivery.envelope.request.value, *mark, delivery.due,
+                [answer = delivery.answer](msg::BackwardMarked marked) { answer.answer(std::move(marked)); });
+  } else if (const auto* run = std::get_if<msg::BackwardRun>(&delivery.message)) {
+    part_->run(from, *run);
+  } else if (auto* gradients = std::get_if<msg::BackwardGradients>(&delivery.message)) {
+    part_->gradients(from, std::move(*gradients));
+  } else if (const auto* finished = std::get_if<msg::BackwardFinished>(&delivery.message)) {
+    part_->finished(from, *finished);
+  }
+}
+
+void ContextState::handle(ContextNews news) {
+  if (auto* marked = std::get_if<MarkAnswered>(&news.what)) {
+    part_->mark_answered(marked->pass, marked->by, marked->number, std::move(marked->answer));
+  } else if (auto* found = std::get_if<RootsFound>(&news.what)) {
+    part_->roots_found(found->pass, std::move(found->roots));
+  } else if (auto* returned = std::get_if<WorkReturned>(&news.what)) {
+    part_->returned(std::move(returned->work));
+  } else {
+    part_->pass_due(std::get<PassDue>(news.what).pass);
+  }
+}
+
+void ContextState::count_passes() {
+  const auto now = static_cast<std::int64_t>(part_->pass_count());
+  const std::int64_t change = now - std::exchange(passes_, now);
+  if (change != 0) node_->contexts().passes_changed(change);
+}
+
+void ContextState::describe(const DescribeContext& question) const {
+  const auto& peers = part_->ledger().peers();
+  question.form.add({context_.text(), {peers.begin(), peers.end()}, part_->pass_count(), node_->clock().now() - began_});
+}
+
+void ContextState::drop_part() {
+  if (part_->ledger().send_count() == 0) return;
+  node_->run("drop context " + context_.text(), [part = std::shared_ptr<ContextPart>(std::move(part_))] {}, [](const Error&) {});
+}
+
+void ContextState::fail(Error why) {
+  if (!part_) return;  // it has ended
+  try {
+    spdlog::error("[{}] {}: context {} is lost", node_->name(), why.text(), context_.text());
+    why.peer = node_->name();
+    part_->abort(why, node_->name());
+    part_->stop(why);  // also what an abort that threw has left
+    count_passes();
+  } catch (...) {
+    node_->fail(std::move(why));
+  }
+}
+
+void ContextState::send_mark(const NodeName& to, std::uint64_t number, msg::BackwardMark mark, std::optional<TimePoint> due) {
+  auto done = [node = node_->weak_from_this(), context = context_, pass = mark.pass, to, number](Result<msg::AnyMessage> answer) {
+    const auto core = node.lock();
+    if (!core) return;
+    const auto* marked = answer ? std::get_if<msg::BackwardMarked>(&answer.value()) : nullptr;
+    MarkAnswered news{pass, to, number, msg::BackwardMarked{}};
+    if (marked != nullptr) {
+      news.answer = *marked;
+    } else {
+      news.answer = answer ? core->error(ErrorCode::protocol_violation, to, "backward", "the answer to BackwardMark is another word")
+                           : answer.error();
+    }
+    core->contexts().tell(context, {std::move(news)});
+  };
+  node_->request({to, "context/" + context_.text(), "backward", due, std::move(mark)}, std::move(done));
+}
+
+void ContextState::notify(const NodeName& to, msg::AnyMessage message) {
+  node_->notify(to, "context/" + context_.text(), std::move(message));
+}
+
+void ContextState::find_roots(const PassId& pass, std::vector<RRefId> roots) {
+  variables_of(*node_, roots, node_->membership().life_of(pass.creator), [node = node_->weak_from_this(), context = context_, pass](auto found) {
+    if (const auto core = node.lock()) core->contexts().tell(context, {RootsFound{pass, std::move(found)}});
+  });
+}
+
+void ContextState::lend(std::shared_ptr<GraphWork> work) {
+  const auto job = [node = node_->shared_from_this(), context = context_, work] {
+    BoundarySink sink(*node, work->pass);
+    work->run(sink);
+    node->contexts().tell(context, {WorkReturned{work}});
+  };
+  const auto refused = [node = node_, context = context_, work](const Error& error) {
+    work->failure = error;
+    node->contexts().tell(context, {WorkReturned{work}});
+  };
+  node_->run("backward of context " + context_.text(), job, refused);
+}
+
+void ContextState::wake_at(const PassId& pass, TimePoint due) {
+  timers_[pass] = node_->clock().at(due, [node = node_->weak_from_this(), context = context_, pass] {
+    if (const auto core = node.lock()) core->contexts().tell(context, {PassDue{pass}});
+  });
+}
+
+void ContextState::pass_ended(const PassId& pass) {
+  const auto timer = timers_.extract(pass);
+  if (timer) node_->clock().cancel(timer.mapped());
+}
+
+void ContextState::refused(const Error& error) { spdlog::warn("[{}] {}", node_->name(), error.text()); }
+
+ContextActor::behavior_type context_actor(ContextActor::stateful_pointer<ContextState> self, NodeCore* node, ContextId context) {
+  ContextState& state = self->state;
+  state.begin(*node, std::move(context));
+  const auto end = [self] {
+    self->quit();
+    self->state.count_passes();
+    self->state.drop_part();
+  };
+  // Handlers that may begin or end a pass say so afterwards.
+  return guarded<ContextActor::behavior_type>(
+      "the context", [&state](Error why) { state.fail(std::move(why)); },
+      [&state](const PeerJoined& m) { state.part().add_peer(m.node); },
+      [&state](const SendRecorded& m) { state.part().record_send(m.boundary, m.send, m.peer); },
+      [&state](const PassAsked& m) {
+        state.handle(m);
+        state.count_passes();
+      },
+      [&state](const GradientsAsked& m) { m.answer->complete(state.part().gradients()); },
+      [&state](const GradientAsked& m) { m.answer->complete(state.part().gradient(m.leaf)); },
+      [&state](WordCame& m) {
+        state.handle(std::move(m.delivery));
+        state.count_passes();
+      },
+      [&state](ContextNews& m) {
+        state.handle(std::move(m));
+        state.count_passes();
+      },
+      [&state](const PeerGone& m) {
+        state.part().peer_down(m.node, m.why);
+        state.count_passes();
+      },
+      [&state](const AbortContext& m) {
+        state.part().abort(m.error, m.from);
+        state.count_passes();
+      },
+      [&state, end](const ReleaseContext& m) {
+        state.part().release(m.from);
+        end();
+      },
+      [&state](const DescribeContext& m) { state.describe(m); },
+      [&state, end](const StopContext& m) {
+        state.part().stop(m.why);
+        end();
+      });
+}
+
+}  // namespace troupe::detail

@@ -1,0 +1,168 @@
+// One node's part of one autograd context.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "actors/contexts/context_part.h"
+#include "actors/core/caf.h"
+#include "actors/core/node_core.h"
+
+namespace troupe::detail {
+
+/// A promise that is kept also if the message that carries it is never handled.
+template <class T>
+class Asked {
+ public:
+  Asked(Promise<T> promise, Error otherwise) : promise_(std::move(promise)), otherwise_(std::move(otherwise)) {}
+  ~Asked() { promise_.complete(otherwise_); }
+  Asked(const Asked&) = delete;
+  Asked& operator=(const Asked&) = delete;
+
+  void complete(Result<typename Promise<T>::Value> result) const { promise_.complete(std::move(result)); }
+
+ private:
+  Promise<T> promise_;
+  Error otherwise_;
+};
+
+struct PeerJoined {
+  NodeName node;
+};
+struct SendRecorded {
+  BoundaryId boundary;
+  std::shared_ptr<const SendFn> send;
+  NodeName peer;
+};
+struct PassAsked {
+  PassRoots roots;
+  std::optional<TimePoint> due;
+  std::shared_ptr<Asked<void>> answer;
+};
+struct GradientsAsked {
+  std::shared_ptr<Asked<Gradients>> answer;
+};
+struct GradientAsked {
+  Variable leaf;
+  std::shared_ptr<Asked<Tensor>> answer;
+};
+struct WordCame {
+  Delivery delivery;
+};
+struct PeerGone {
+  NodeName node;
+  Error why;
+};
+struct AbortContext {
+  Error error;
+  NodeName from;
+};
+struct ReleaseContext {
+  NodeName from;
+};
+/// What is going on?
+struct DescribeContext {
+  Survey<OpenContext>::Form form;
+};
+struct StopContext {
+  Error why;
+};
+
+// What comes back of what the actor asked for.
+struct MarkAnswered {
+  PassId pass;
+  NodeName by;
+  std::uint64_t number = 0;
+  Result<msg::BackwardMarked> answer;
+};
+struct RootsFound {
+  PassId pass;
+  Result<std::vector<Variable>> roots;
+};
+struct WorkReturned {
+  std::shared_ptr<GraphWork> work;
+};
+struct PassDue {
+  PassId pass;
+};
+struct ContextNews {
+  std::variant<MarkAnswered, RootsFound, WorkReturned, PassDue> what;
+};
+
+}  // namespace troupe::detail
+
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::PeerJoined)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::SendRecorded)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::PassAsked)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::GradientsAsked)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::GradientAsked)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::WordCame)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::PeerGone)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::AbortContext)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::ReleaseContext)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::DescribeContext)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::StopContext)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::ContextNews)
+
+namespace troupe::detail {
+
+/// Runs a ContextPart (context_part.h), which has the rules.
+/// Name: "<node>/context/<creator>.<serial>".  Spawned by: Contexts.  Ends: on ReleaseContext or StopContext, after
+/// everybody who waits has an answer. A handler that throws aborts the context.
+using ContextActor = caf::typed_actor<caf::reacts_to<PeerJoined>,      //
+                                      caf::reacts_to<SendRecorded>,    //
+                                      caf::reacts_to<PassAsked>,       //
+                                      caf::reacts_to<GradientsAsked>,  //
+                                      caf::reacts_to<GradientAsked>,   //
+                                      caf::reacts_to<WordCame>,        //
+                                      caf::reacts_to<ContextNews>,     //
+                                      caf::reacts_to<PeerGone>,        //
+                                      caf::reacts_to<AbortContext>,    //
+                                      caf::reacts_to<ReleaseContext>,  //
+                                      caf::reacts_to<DescribeContext>, //
+                                      caf::reacts_to<StopContext>>;
+
+/// What the rules need of their node, by name: nothing here keeps the actor alive.
+class ContextState : public ContextPart::Surroundings {
+ public:
+  static inline const char* name = "context";
+
+  void begin(NodeCore& node, ContextId context);
+  [[nodiscard]] ContextPart& part() { return *part_; }
+  void handle(const PassAsked& asked);
+  void handle(Delivery delivery);
+  void handle(ContextNews news);
+  /// Aborts the context on all nodes: its part here is lost.
+  void fail(Error why);
+  /// Hands the graph to the pool: freeing it may take long.
+  void drop_part();
+  void describe(const DescribeContext& question) const;
+  /// Tells the node how many passes run or wait here.
+  void count_passes();
+
+ private:
+  void send_mark(const NodeName& to, std::uint64_t number, msg::BackwardMark mark, std::optional<TimePoint> due) override;
+  void notify(const NodeName& to, msg::AnyMessage message) override;
+  void find_roots(const PassId& pass, std::vector<RRefId> roots) override;
+  void lend(std::shared_ptr<GraphWork> work) override;
+  void wake_at(const PassId& pass, TimePoint due) override;
+  void pass_ended(const PassId& pass) override;
+  void refused(const Error& error) override;
+
+  NodeCore* node_ = nullptr;  // owns the actor's host
+  ContextId context_;
+  TimePoint began_;
+  std::unique_ptr<ContextPart> part_;
+  std::map<PassId, TimerId> timers_;
+  std::int64_t passes_ = 0;  // as told to the node
+};
+
+ContextActor::behavior_type context_actor(ContextActor::stateful_pointer<ContextState> self, NodeCore* node, ContextId context);
+
+}  // namespace troupe::detail

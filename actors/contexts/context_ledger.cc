@@ -1,0 +1,68 @@
+#include "actors/contexts/context_ledger.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "tensor/ops.h"
+
+namespace troupe {
+
+void ContextLedger::add_peer(const NodeName& node) {
+  if (node != self_) peers_.insert(node);
+}
+
+void ContextLedger::record_send(const BoundaryId& boundary, std::shared_ptr<const SendFn> send, const NodeName& peer) {
+  add_peer(peer);
+  sends_.try_emplace(boundary, Send{std::move(send), peer});
+}
+
+std::shared_ptr<const SendFn> ContextLedger::find_send(const BoundaryId& boundary) const {
+  const auto at = sends_.find(boundary);
+  return at == sends_.end() ? nullptr : at->second.fn;
+}
+
+std::shared_ptr<const SendFn> ContextLedger::find_send(const BoundaryId& boundary, const NodeName& peer) const {
+  const auto at = sends_.find(boundary);
+  return at != sends_.end() && at->second.peer == peer ? at->second.fn : nullptr;
+}
+
+void ContextLedger::add_gradients(const PassId& pass, Gradients gradients) {
+  if (!gradients.empty()) passes_.push_back({pass, std::move(gradients)});
+}
+
+void ContextLedger::settle(const PassId& pass) {
+  const auto at = std::ranges::find(passes_, pass, &PassGradients::pass);
+  if (at == passes_.end()) return;
+  at->settled = true;
+  fold();
+}
+
+void ContextLedger::take_back(const PassId& pass) {
+  const auto at = std::ranges::find(passes_, pass, &PassGradients::pass);
+  if (at == passes_.end() || at->settled) return;
+  passes_.erase(at);
+  fold();
+}
+
+Gradients ContextLedger::gradients() const {
+  Gradients sum = sum_;
+  for (const PassGradients& pass : passes_) sum.add(pass.gradients);
+  return sum;
+}
+
+Tensor ContextLedger::gradient(const Variable& leaf) const {
+  Tensor sum = sum_.of(leaf);
+  for (const PassGradients& pass : passes_) {
+    const Tensor more = pass.gradients.of(leaf);
+    if (more.defined()) sum = sum.defined() ? add(sum, more) : more;
+  }
+  return sum;
+}
+
+void ContextLedger::fold() {
+  const auto end = std::ranges::find(passes_, false, &PassGradients::settled);
+  for (auto at = passes_.begin(); at != end; ++at) sum_.add(at->gradients);
+  passes_.erase(passes_.begin(), end);
+}
+
+}  // namespace troupe

@@ -1,0 +1,305 @@
+#include "actors/contexts/context_part.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace troupe::detail {
+namespace {
+
+/// Errors of a request that mean: the peer will never again take part.
+bool names_the_dead(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::peer_down:
+    case ErrorCode::peer_restarted:
+    case ErrorCode::you_are_dead:
+    case ErrorCode::shutting_down:
+    case ErrorCode::not_joined:
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+Error ended_by_death(const ContextId& context, const NodeName& node, const Error& why) {
+  Error error;
+  error.code = ErrorCode::context_aborted;
+  error.peer = node;
+  error.incarnation = why.incarnation;
+  error.endpoint = why.endpoint;
+  error.operation = "context " + context.text();
+  error.message = fmt::format("{} took part in context {} and is gone", node, context.text());
+  error.cause = why.text();
+  return error;
+}
+
+Error not_alive(const ContextId& context) {
+  Error error;
+  error.code = ErrorCode::context_aborted;
+  error.peer = context.creator;
+  error.operation = "context " + context.text();
+  error.message = fmt::format("context {} does not exist or was released", context.text());
+  return error;
+}
+
+ContextPart::ContextPart(ContextId context, NodeName self, Surroundings& surroundings)
+    : context_(std::move(context)), self_(std::move(self)), surroundings_(surroundings), ledger_(self_) {}
+
+void ContextPart::add_peer(const NodeName& node) { ledger_.add_peer(node); }
+
+void ContextPart::record_send(const BoundaryId& boundary, std::shared_ptr<const SendFn> send, const NodeName& peer) {
+  ledger_.record_send(boundary, std::move(send), peer);
+}
+
+void ContextPart::begin(const PassId& pass, PassRoots roots, std::optional<TimePoint> due, PassDone done) {
+  if (aborted_) return done(*aborted_);
+  if (due) surroundings_.wake_at(pass, *due);
+  for (const auto& [node, ids] : roots.remote) ledger_.add_peer(node);
+  waiting_.push_back({pass, std::move(roots), due, std::move(done)});
+  begin_next();
+}
+
+void ContextPart::begin_next() {
+  const auto own = [this](const auto& entry) { return entry.first.creator == self_; };
+  if (waiting_.empty() || std::ranges::any_of(passes_, own)) return;
+  settle_last_complete();
+  Waiting next = std::move(waiting_.front());
+  waiting_.pop_front();
+  make_pass(next.pass, next.due, std::move(next.done)).rules->start(std::move(next.roots.local), std::move(next.roots.remote));
+  settle(next.pass);
+}
+
+void ContextPart::settle_last_complete() {
+  const auto last = std::exchange(last_complete_, std::nullopt);
+  if (!last) return;
+  ledger_.settle(last->pass);
+  for (const NodeName& node : last->participants) {
+    if (node != self_) surroundings_.notify(node, msg::BackwardFinished{context_, last->pass, self_, {}});
+  }
+}
+
+void ContextPart::mark(const NodeName& from, std::uint64_t request, const msg::BackwardMark& mark,
+                       std::optional<TimePoint> due, BackwardPass::MarkAnswer answer) {
+  ledger_.add_peer(from);
+  const auto refuse = [&](Error error) { answer({context_, mark.pass, {}, std::move(error)}); };
+  if (aborted_) return refuse(*aborted_);
+  if (find(mark.pass) == nullptr && is_over(mark.pass)) {
+    return refuse(context_error(ErrorCode::protocol_violation, fmt::format("pass {} has ended", mark.pass.text())));
+  }
+  for (const BoundaryId& boundary : mark.boundaries) {
+    if (ledger_.find_send(boundary, from)) continue;
+    return refuse(context_error(ErrorCode::protocol_violation,
+                                fmt::format("{} has sent nothing to {} as boundary {}", self_, from, boundary.text())));
+  }
+  BackwardPass* rules = find(mark.pass);
+  if (rules == nullptr) rules = make_pass(mark.pass, due, {}).rules.get();
+  rules->mark(from, request, mark, std::move(answer));
+  settle(mark.pass);
+}
+
+void ContextPart::run(const NodeName& from, const msg::BackwardRun& message) {
+  BackwardPass* pass = find(message.pass);
+  if (pass == nullptr || from != message.pass.creator) return;
+  pass->run();
+  settle(message.pass);
+}
+
+void ContextPart::gradients(const NodeName& from, msg::BackwardGradients message) {
+  BackwardPass* pass = find(message.pass);
+  if (pass == nullptr) return;
+  const PassId id = message.pass;
+  pass->gradients(from, std::move(message));
+  settle(id);
+}
+
+void ContextPart::finished(const NodeName& from, const msg::BackwardFinished& message) {
+  const bool is_verdict = from == message.pass.creator && from != self_;  // of the root: the whole pass is complete
+  if (is_verdict && !message.error) {
+    note_over(message.pass);
+    ledger_.settle(message.pass);
+    passes_.erase(message.pass);
+    return;
+  }
+  BackwardPass* pass = find(message.pass);
+  if (pass == nullptr) {
+    if (message.error) note_over(message.pass);
+    return;
+  }
+  pass->finished(message.participant, message.error);
+  settle(message.pass);
+}
+
+void ContextPart::mark_answered(const PassId& pass, const NodeName& by, std::uint64_t number,
+                                Result<msg::BackwardMarked> answer) {
+  BackwardPass* rules = find(pass);
+  if (rules == nullptr) return;
+  if (!answer && names_the_dead(answer.error().code)) {
+    // Our own end is told to us by `stop`.
+    if (answer.error().peer != self_) abort(ended_by_death(context_, by, answer.error()), self_);
+    return;
+  }
+  const Error* error = !answer ? &answer.error() : answer.value().error ? &*answer.value().error : nullptr;
+  if (error != nullptr && error->code == ErrorCode::context_aborted) return abort(*error, by);
+  if (error != nullptr) {
+    rules->fail(*error);
+  } else {
+    rules->mark_answered(number, answer.value());
+  }
+  settle(pass);
+}
+
+void ContextPart::roots_found(const PassId& pass, Result<std::vector<Variable>> roots) {
+  BackwardPass* rules = find(pass);
+  if (rules == nullptr) return;
+  rules->roots_found(std::move(roots));
+  settle(pass);
+}
+
+void ContextPart::returned(std::shared_ptr<GraphWork> work) {
+  const PassId pass = work->pass;
+  BackwardPass* rules = find(pass);
+  if (rules == nullptr) return;
+  rules->returned(std::move(work));
+  settle(pass);
+}
+
+void ContextPart::pass_due(const PassId& pass) {
+  const auto late = [&](std::string message) { return context_error(ErrorCode::timeout, std::move(message)); };
+  const auto at = std::ranges::find(waiting_, pass, &Waiting::pass);
+  if (at != waiting_.end()) {
+    const PassDone done = std::move(at->done);
+    waiting_.erase(at);
+    return done(late("the backward pass before this one has not ended in time"));
+  }
+  BackwardPass* rules = find(pass);
+  if (rules == nullptr) return;
+  const std::set<NodeName> unfinished = rules->tracker().unfinished();
+  rules->fail(late(unfinished.empty() ? "marking was not complete in time"
+                                      : fmt::format("not complete in time; unfinished: {}", fmt::join(unfinished, ", "))));
+  settle(pass);
+}
+
+Result<Gradients> ContextPart::gradients() const {
+  if (aborted_) return *aborted_;
+  return ledger_.gradients();
+}
+
+Result<Tensor> ContextPart::gradient(const Variable& leaf) const {
+  if (aborted_) return *aborted_;
+  return ledger_.gradient(leaf);
+}
+
+void ContextPart::peer_down(const NodeName& node, const Error& why) {
+  if (ledger_.peers().contains(node)) abort(ended_by_death(context_, node, why), self_);
+}
+
+void ContextPart::abort(const Error& error, const NodeName& from) {
+  ledger_.add_peer(from);
+  if (aborted_) return;
+  aborted_ = error;
+  // The creator is told in any case: it may not know this node, and is the one that will release it.
+  std::set<NodeName> told = ledger_.peers();
+  told.insert(context_.creator);
+  for (const NodeName& node : told) {
+    if (node != from && node != self_ && node != error.peer) surroundings_.notify(node, msg::ContextAborted{context_, error});
+  }
+  fail_all(error);
+}
+
+void ContextPart::release(const NodeName& from) {
+  for (const NodeName& node : ledger_.peers()) {
+    if (node != from) surroundings_.notify(node, msg::ContextReleased{context_});
+  }
+  stop(not_alive(context_));
+}
+
+void ContextPart::stop(const Error& why) {
+  if (!aborted_) aborted_ = why;
+  fail_all(*aborted_);
+}
+
+void ContextPart::fail_all(const Error& error) {
+  for (auto& [id, pass] : std::exchange(passes_, {})) {
+    pass.rules->abandon(error);
+    surroundings_.pass_ended(id);
+    if (pass.done) pass.done(error);
+  }
+  for (Waiting& waiting : std::exchange(waiting_, {})) {
+    surroundings_.pass_ended(waiting.pass);
+    waiting.done(error);
+  }
+}
+
+ContextPart::Pass& ContextPart::make_pass(const PassId& pass, std::optional<TimePoint> due, PassDone done) {
+  BackwardPass::Surroundings& surroundings = *this;
+  Pass& made = passes_[pass];
+  made.rules = std::make_unique<BackwardPass>(context_, pass, self_, surroundings);
+  made.due = due;
+  made.done = std::move(done);
+  return made;
+}
+
+BackwardPass* ContextPart::find(const PassId& pass) {
+  const auto at = passes_.find(pass);
+  return at == passes_.end() ? nullptr : at->second.rules.get();
+}
+
+bool ContextPart::is_over(const PassId& pass) const {
+  const auto at = over_.find(pass.creator);
+  return at != over_.end() && pass.serial <= at->second;
+}
+
+void ContextPart::note_over(const PassId& pass) {
+  std::uint64_t& latest = over_[pass.creator];
+  latest = std::max(latest, pass.serial);
+}
+
+void ContextPart::settle(const PassId& pass) {
+  const auto at = passes_.find(pass);
+  if (at == passes_.end() || !at->second.rules->outcome()) return;
+  const Pass ended = std::move(passes_.extract(at).mapped());
+  const Result<Unit>& outcome = *ended.rules->outcome();
+  note_over(pass);
+  surroundings_.pass_ended(pass);
+  if (outcome) {
+    last_complete_ = Complete{pass, ended.rules->tracker().participants()};
+  } else {
+    ledger_.take_back(pass);
+  }
+  if (ended.done) ended.done(outcome);
+  begin_next();
+}
+
+Error ContextPart::context_error(ErrorCode code, std::string message) const {
+  Error error;
+  error.code = code;
+  error.message = std::move(message);
+  error.peer = self_;
+  error.operation = "backward";
+  return error;
+}
+
+std::shared_ptr<const SendFn> ContextPart::send_of(const BoundaryId& boundary) { return ledger_.find_send(boundary); }
+
+void ContextPart::send_mark(const NodeName& to, std::uint64_t number, msg::BackwardMark mark) {
+  const std::optional<TimePoint> due = passes_.at(mark.pass).due;
+  surroundings_.send_mark(to, number, std::move(mark), due);
+}
+
+void ContextPart::notify(const NodeName& to, msg::AnyMessage message) { surroundings_.notify(to, std::move(message)); }
+
+void ContextPart::find_roots(const PassId& pass, std::vector<RRefId> roots) {
+  surroundings_.find_roots(pass, std::move(roots));
+}
+
+void ContextPart::lend(std::shared_ptr<GraphWork> work) { surroundings_.lend(std::move(work)); }
+
+void ContextPart::part_done(const PassId& pass, Gradients gradients) { ledger_.add_gradients(pass, std::move(gradients)); }
+
+void ContextPart::refused(const Error& error) { surroundings_.refused(error); }
+
+}  // namespace troupe::detail

@@ -1,0 +1,277 @@
+#include "actors/contexts/contexts.h"
+
+#include <spdlog/spdlog.h>
+
+#include <atomic>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "actors/contexts/context_actor.h"
+#include "actors/contexts/ended_contexts.h"
+#include "actors/core/actor_directory.h"
+#include "actors/core/lives.h"
+#include "actors/core/peer_accounts.h"
+#include "actors/membership/membership.h"
+
+namespace troupe::detail {
+
+/// The context actors of one node, and who is told what when one has ended.
+class Contexts::Directory {
+ public:
+  explicit Directory(NodeCore& node)
+      : node_(node),
+        actors_(node.lives(), [this](const ContextId& id) { return spawn(id); }, EndedContexts(node.name())) {}
+
+  [[nodiscard]] NodeCore& node() const { return node_; }
+
+  ContextId open() {
+    const std::uint64_t serial = next_serial_.fetch_add(1, std::memory_order_relaxed);
+    const ContextId id{node_.name(), node_.incarnation().low, serial};
+    if (!actors_.begin(id)) throw RemoteError(why_not(id).value_or(not_alive(id)));
+    return id;
+  }
+
+  [[nodiscard]] ContextActor find(const ContextId& id) const { return actors_.find(id); }
+
+  /// The context's actor, made if it never was here; null if it has ended.
+  [[nodiscard]] ContextActor enter(const ContextId& id) {
+    return ask_in_doubt(id, actors_.enter(id));
+  }
+
+  /// The same for a word of `peer`. Errors: resource_exhausted if it would make one more than `peer` may bring.
+  [[nodiscard]] Result<ContextActor> enter_for(const ContextId& id, const NodeName& peer) {
+    auto entered = actors_.enter(id, node_.membership().life_of(peer), node_.accounts().contexts);
+    if (entered.refused) return *entered.refused;
+    return ask_in_doubt(id, std::move(entered));
+  }
+
+  /// The same for a word of `peer` that cannot be refused: it ends something, and may come before the call that it is about.
+  [[nodiscard]] ContextActor enter_to_end(const ContextId& id, const NodeName& peer) {
+    auto entered = actors_.enter(id, node_.membership().life_of(peer), node_.accounts().contexts, Refusal::never);
+    if (entered.is_too_much) node_.give_up(peer, "it aborts more contexts than calls can bring");
+    return ask_in_doubt(id, std::move(entered));
+  }
+
+  /// Tells a peer that does not know yet that the context has ended.
+  void tell_of_end(const ContextId& id, const NodeName& peer) const {
+    if (peer != node_.name() && !actors_.stopped()) node_.notify(peer, "", msg::ContextReleased{id});
+  }
+
+  /// Tells the context's actor something that makes `peer` take part.
+  template <class Message>
+  void enter_with(const ContextId& id, const NodeName& peer, Message&& message) {
+    const auto present = node_.lives().up(peer);
+    const ContextActor actor = enter(id);
+    if (!actor) return tell_of_end(id, peer);
+    begin_with(actor, peer, present, std::forward<Message>(message));
+  }
+
+  /// The same for a word of `peer`. Returns why it is refused, if so.
+  template <class Message>
+  std::optional<Error> enter_with_word_of(const NodeName& peer, const ContextId& id, Message&& message) {
+    const auto present = node_.lives().up(peer);
+    const auto actor = enter_for(id, peer);
+    if (!actor) return actor.error();
+    if (actor.value()) {
+      begin_with(actor.value(), peer, present, std::forward<Message>(message));
+      const auto was_over = present ? std::nullopt : node_.lives().why_over(peer);  // its word has waited here
+      if (was_over) send(actor.value(), PeerGone{peer, *was_over});
+    } else {
+      tell_of_end(id, peer);
+    }
+    return std::nullopt;
+  }
+
+  /// Forgets the context and remembers that it ended; null if it was not alive here.
+  [[nodiscard]] ContextActor end(const ContextId& id) { return actors_.end(id); }
+
+  [[nodiscard]] std::vector<std::pair<ContextId, ContextActor>> end_created_by(const NodeLife& life) {
+    return actors_.end_created_by(life);
+  }
+
+  [[nodiscard]] std::vector<ContextActor> stop(const Error& why) {
+    actors_.refuse(why);
+    return actors_.take_all();
+  }
+
+  /// Why nothing can be asked of a context that is not alive here; nothing if it may never have been here.
+  [[nodiscard]] std::optional<Error> why_not(const ContextId& id) const {
+    if (auto stopped = actors_.stopped()) return stopped;
+    if (actors_.has_ended(id)) return not_alive(id);
+    return std::nullopt;
+  }
+
+  [[nodiscard]] std::vector<ContextActor> all() const { return actors_.all(); }
+  [[nodiscard]] std::size_t size() const { return actors_.size(); }
+
+  [[nodiscard]] std::size_t passes() const { return static_cast<std::size_t>(passes_.load(std::memory_order_relaxed)); }
+  void passes_changed(std::int64_t by) { passes_.fetch_add(by, std::memory_order_relaxed); }
+
+  template <class Message>
+  void send(const ContextActor& actor, Message&& message) const {
+    if (actor) node_.host().send(actor, std::forward<Message>(message));
+  }
+
+  /// Asks the context's actor with a message made from the answer's place.
+  template <class T, class MakeMessage>
+  [[nodiscard]] Future<T> ask(const ContextId& id, const ContextActor& actor, MakeMessage make_message) const {
+    Promise<T> promise(node_.future_home());
+    const Future<T> future = promise.future();
+    send(actor, make_message(std::make_shared<Asked<T>>(std::move(promise), why_not(id).value_or(not_alive(id)))));
+    return future;
+  }
+
+ private:
+  using Actors = ActorDirectory<ContextId, ContextActor, EndedContexts>;
+
+  /// The actor that was found or made. Its creator is asked about a context that may have ended here before.
+  [[nodiscard]] ContextActor ask_in_doubt(const ContextId& id, Actors::Entered entered) const {
+    if (entered.in_doubt) node_.notify(id.creator, "", msg::ContextEntered{id});
+    return std::move(entered.actor);
+  }
+
+  /// A peer that goes meanwhile may have been looked for in the context before the actor knew of it: then the actor is told
+  /// again.
+  template <class Message>
+  void begin_with(const ContextActor& actor, const NodeName& peer, const std::optional<Peer>& present, Message&& message) const {
+    send(actor, std::forward<Message>(message));
+    if (!present) return;
+    if (const auto why = node_.lives().why_over(NodeLife{present->name, present->incarnation})) send(actor, PeerGone{peer, *why});
+  }
+
+  [[nodiscard]] ContextActor spawn(const ContextId& id) {
+    const ActorHost::Lost lost = [this, id](const Error& why) { this->lost(id, why); };
+    return node_.host().spawn("the context", lost, context_actor, &node_, id);
+  }
+
+  /// The context's actor has ended without having told anybody.
+  void lost(const ContextId& id, const Error& why) {
+    spdlog::error("[{}] {}: context {} is lost", node_.name(), why.text(), id.text());
+    static_cast<void>(end(id));
+    if (id.creator != node_.name()) node_.notify(id.creator, "", msg::ContextAborted{id, why});
+  }
+
+  NodeCore& node_;
+  Actors actors_;
+  std::atomic<std::uint64_t> next_serial_{1};  // without gaps, so that tombstones stay few
+  std::atomic<std::int64_t> passes_{0};        // over all contexts
+};
+
+Contexts::Contexts(NodeCore& node) : directory_(std::make_unique<Directory>(node)) {}
+Contexts::~Contexts() = default;
+
+ContextId Contexts::open() { return directory_->open(); }
+
+void Contexts::release(const ContextId& context) {
+  directory_->send(directory_->end(context), ReleaseContext{directory_->node().name()});
+}
+
+void Contexts::called(const ContextId& context, const NodeName& to) {
+  directory_->enter_with(context, to, PeerJoined{to});
+}
+
+std::optional<Error> Contexts::joined(const ContextId& context, const NodeName& from) {
+  return directory_->enter_with_word_of(from, context, PeerJoined{from});
+}
+
+void Contexts::record_send(const ContextId& context, const BoundaryId& boundary, std::shared_ptr<const SendFn> send,
+                           const NodeName& peer) {
+  directory_->enter_with(context, peer, SendRecorded{boundary, std::move(send), peer});
+}
+
+void Contexts::record_recv(const ContextId& context, const BoundaryId&, const std::shared_ptr<const RecvFn>&,
+                           const NodeName& peer) {
+  std::ignore = joined(context, peer);  // refused: no call of the context was let in, so nothing here is to be differentiated
+}
+
+Future<void> Contexts::backward(const ContextId& context, PassRoots roots, std::optional<TimePoint> due) {
+  return directory_->ask<void>(context, directory_->enter(context), [&](std::shared_ptr<Asked<void>> answer) {
+    return PassAsked{std::move(roots), due, std::move(answer)};
+  });
+}
+
+Future<Gradients> Contexts::gradients(const ContextId& context) {
+  const ContextActor actor = directory_->find(context);
+  if (!actor && !directory_->why_not(context)) {
+    Promise<Gradients> none(directory_->node().future_home());
+    none.complete(Gradients());
+    return none.future();
+  }
+  return directory_->ask<Gradients>(
+      context, actor, [](std::shared_ptr<Asked<Gradients>> answer) { return GradientsAsked{std::move(answer)}; });
+}
+
+Future<Tensor> Contexts::gradient(const ContextId& context, const Variable& leaf) {
+  const ContextActor actor = directory_->find(context);
+  if (!actor && !directory_->why_not(context)) {
+    Promise<Tensor> none(directory_->node().future_home());
+    none.complete(Tensor());
+    return none.future();
+  }
+  return directory_->ask<Tensor>(
+      context, actor, [&](std::shared_ptr<Asked<Tensor>> answer) { return GradientAsked{leaf, std::move(answer)}; });
+}
+
+void Contexts::handle(Delivery delivery) {
+  const NodeName from = delivery.from;
+  if (const auto* released = std::get_if<msg::ContextReleased>(&delivery.message)) {
+    const ContextId id = released->context;
+    // A peer that has forgotten a context of ours ends it for everybody; its creator alone releases it.
+    if (id.creator == directory_->node().name()) return directory_->send(directory_->find(id), AbortContext{not_alive(id), from});
+    return directory_->send(directory_->end(id), ReleaseContext{from});
+  }
+  if (const auto* aborted = std::get_if<msg::ContextAborted>(&delivery.message)) {
+    const ContextId id = aborted->context;
+    const bool creator_died = aborted->error.peer == id.creator && id.creator != directory_->node().name();
+    const ContextActor actor = creator_died ? directory_->end(id) : directory_->enter_to_end(id, from);
+    if (!actor && !creator_died) directory_->tell_of_end(id, from);
+    directory_->send(actor, AbortContext{aborted->error, from});
+    if (creator_died) directory_->send(actor, StopContext{aborted->error});
+    return;
+  }
+  if (const auto* entered = std::get_if<msg::ContextEntered>(&delivery.message)) {
+    std::ignore = joined(entered->context, from);
+    return;
+  }
+  if (const auto* mark = std::get_if<msg::BackwardMark>(&delivery.message)) {
+    const auto entered = directory_->enter_for(mark->context, from);
+    if (!entered) return delivery.answer.fail(entered.error());
+    if (!entered.value()) return delivery.answer.fail(directory_->why_not(mark->context).value_or(not_alive(mark->context)));
+    return directory_->send(entered.value(), WordCame{std::move(delivery)});
+  }
+  const auto context = std::visit(
+      [](const auto& message) -> std::optional<ContextId> {
+        if constexpr (requires { message.pass; message.context; }) return message.context;
+        return std::nullopt;
+      },
+      delivery.message);
+  if (context) directory_->send(directory_->find(*context), WordCame{std::move(delivery)});
+}
+
+void Contexts::peer_down(const Peer& peer, const Error& why) {
+  for (const auto& [id, actor] : directory_->end_created_by({peer.name, peer.incarnation})) {
+    const Error error = ended_by_death(id, peer.name, why);
+    directory_->send(actor, AbortContext{error, directory_->node().name()});
+    directory_->send(actor, StopContext{error});
+  }
+  for (const ContextActor& actor : directory_->all()) directory_->send(actor, PeerGone{peer.name, why});
+}
+
+void Contexts::stop(const Error& why) {
+  for (const ContextActor& actor : directory_->stop(why)) directory_->send(actor, StopContext{why});
+}
+
+void Contexts::list(const Survey<OpenContext>::Form& form) const {
+  for (const ContextActor& actor : directory_->all()) directory_->send(actor, DescribeContext{form});
+}
+
+std::size_t Contexts::passes() const { return directory_->passes(); }
+
+void Contexts::passes_changed(std::int64_t by) { directory_->passes_changed(by); }
+
+std::size_t Contexts::size() const { return directory_->size(); }
+
+void Contexts::tell(const ContextId& context, ContextNews news) { directory_->send(directory_->find(context), std::move(news)); }
+
+}  // namespace troupe::detail

@@ -1,0 +1,116 @@
+#include <algorithm>
+#include <exception>
+#include <new>
+#include <thread>
+#include <utility>
+
+#include "actors/core/caf.h"
+
+namespace troupe::detail {
+namespace {
+
+constexpr std::size_t kMessagesPerResume = 64;
+constexpr int kRoundsInline = 64;  // after so many a flooded actor goes on in the scheduler and this thread goes home
+
+/// Runs, on the thread that made it, the actor that its message woke. An actor that was woken and that nobody runs would
+/// stay silent for ever: so none is put where memory may be lacking.
+class InlineUnit final : public caf::execution_unit {
+ public:
+  explicit InlineUnit(caf::actor_system& system) : caf::execution_unit(&system) {}
+
+  void exec_later(caf::resumable* job) override {
+    if (job_ == nullptr) {
+      job_ = job;
+    } else if (!give_to_scheduler(job)) {
+      run_to_end(job);
+    }
+  }
+
+  void run() {
+    while (caf::resumable* job = std::exchange(job_, nullptr)) run_to_end(job);
+  }
+
+ private:
+  void run_to_end(caf::resumable* job) {
+    int round = 1;
+    while (job->resume(this, kMessagesPerResume) == caf::resumable::resume_later) {
+      if (++round > kRoundsInline && give_to_scheduler(job)) return;
+    }
+    caf::intrusive_ptr_release(job);
+  }
+
+  /// False if there is no memory for that.
+  bool give_to_scheduler(caf::resumable* job) {
+    try {
+      system().scheduler().enqueue(job);
+      return true;
+    } catch (const std::bad_alloc&) {
+      return false;
+    }
+  }
+
+  caf::resumable* job_ = nullptr;
+};
+
+class InlineHost final : public ActorHost {
+ public:
+  InlineHost() { forget_system_on_this_thread(); }
+
+  ~InlineHost() override {
+    // An actor that still runs would make CAF's destructor wait for ever: stop() has reported it, the system stays.
+    if (parts_->system.registry().running() > 0) static_cast<void>(parts_.release());
+  }
+
+  caf::actor_system& system() override { return parts_->system; }
+
+  std::vector<std::string> stop(TimePoint due) override {
+    const auto now = std::chrono::steady_clock::now();
+    for (auto pause = std::chrono::microseconds(50); parts_->system.registry().running() > 0; pause *= 2) {
+      if (std::chrono::steady_clock::now() >= std::max(due, TimePoint(now))) {
+        return {std::to_string(parts_->system.registry().running()) + " actors have not ended"};
+      }
+      std::this_thread::sleep_for(std::min(pause, std::chrono::microseconds(2000)));
+    }
+    return {};
+  }
+
+ protected:
+  void enqueue(const caf::strong_actor_ptr& actor, caf::mailbox_element_ptr element) override {
+    if (!actor) return;
+    InlineUnit unit(parts_->system);
+    actor->enqueue(std::move(element), &unit);
+    unit.run();
+  }
+
+ private:
+  struct Config : caf::actor_system_config {
+    Config() {
+      set("scheduler.policy", caf::atom("sharing"));
+      set("scheduler.max-threads", 1U);
+      set("logger.verbosity", caf::atom("quiet"));
+    }
+  };
+  struct Parts {
+    Config config;
+    caf::actor_system system{config};
+  };
+  std::unique_ptr<Parts> parts_ = std::make_unique<Parts>();
+};
+
+}  // namespace
+
+void ActorHost::watch(caf::abstract_actor* actor, std::string_view what, Lost lost) {
+  dynamic_cast<caf::scheduled_actor&>(*actor).set_exception_handler(
+      [what, lost = std::move(lost)](caf::scheduled_actor*, std::exception_ptr& exception) noexcept -> caf::error {
+        try {
+          std::rethrow_exception(exception);
+        } catch (...) {
+          lost(failure_of_current_exception(what));
+        }
+        return caf::sec::runtime_error;
+      });
+}
+
+std::unique_ptr<ActorHost> make_inline_host() { return std::make_unique<InlineHost>(); }
+
+}  // namespace troupe::detail

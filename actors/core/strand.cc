@@ -1,0 +1,115 @@
+#include "actors/core/strand.h"
+
+#include <deque>
+#include <mutex>
+#include <new>
+#include <string_view>
+#include <tuple>
+#include <utility>
+
+#include "actors/core/guarded.h"
+
+namespace troupe::detail {
+
+struct Strand::State {
+  struct Item {
+    std::function<void()> job;
+    std::function<void(const Error&)> refused;
+  };
+
+  std::shared_ptr<Executor> executor;
+  std::string label;
+  std::mutex mutex;
+  std::deque<Item> items;  // guarded by mutex
+  bool running = false;    // guarded by mutex: a job on the pool takes the items
+
+  /// Nothing, and `running` ends, if there is none.
+  std::optional<Item> next() {
+    std::lock_guard lock(mutex);
+    if (items.empty()) {
+      running = false;
+      return std::nullopt;
+    }
+    Item item = std::move(items.front());
+    items.pop_front();
+    return item;
+  }
+
+  /// Lets go what waits.
+  void drop_all() noexcept {
+    std::deque<Item> dropped;  // goes after the lock is released
+    std::lock_guard lock(mutex);
+    dropped.swap(items);
+    running = false;
+  }
+};
+
+/// A job on the pool that takes the items of a strand.
+class Strand::Turn {
+ public:
+  explicit Turn(std::shared_ptr<State> state) : state_(std::move(state)) {}
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+
+  /// A pool that ends without having run or refused the job leaves nothing in the strand: an item may hold who holds the strand.
+  ~Turn() {
+    if (!is_over_) state_->drop_all();
+  }
+
+  /// Calls `take` with each item, until there is none.
+  template <class Take>
+  void take_all(Take take) {
+    while (const auto item = state_->next()) take(*item);
+    is_over_ = true;
+  }
+
+  [[nodiscard]] const std::string& label() const { return state_->label; }
+
+ private:
+  const std::shared_ptr<State> state_;
+  bool is_over_ = false;  // by the thread that runs or refuses the job
+};
+
+namespace {
+
+/// The strand goes on, whatever the job throws; its `refused` must not.
+template <class Item>
+void run_one(const Item& item, std::string_view label) noexcept {
+  try {
+    item.job();
+  } catch (...) {
+    item.refused(failure_of_current_exception(label));
+  }
+}
+
+}  // namespace
+
+Strand::Strand(std::shared_ptr<Executor> executor, std::string label) : state_(std::make_shared<State>()) {
+  state_->executor = std::move(executor);
+  state_->label = std::move(label);
+}
+
+void Strand::run(std::function<void()> job, std::function<void(const Error&)> refused) {
+  {
+    std::lock_guard lock(state_->mutex);
+    state_->items.push_back({std::move(job), std::move(refused)});
+    if (std::exchange(state_->running, true)) return;
+  }
+  go_on(state_);
+}
+
+void Strand::go_on(const std::shared_ptr<State>& state) {
+  std::shared_ptr<Turn> turn;
+  try {
+    turn = std::make_shared<Turn>(state);
+    const auto run = [turn] { turn->take_all([&](const State::Item& item) { run_one(item, turn->label()); }); };
+    const auto refuse = [turn](const Error& error) { turn->take_all([&](const State::Item& item) { item.refused(error); }); };
+    std::ignore = state->executor->submit({.label = state->label, .run = run, .refused = refuse});
+  } catch (const std::bad_alloc&) {
+    const Error error = failure_of_current_exception(state->label);
+    const auto refuse = [&](const State::Item& item) { item.refused(error); };
+    turn ? turn->take_all(refuse) : Turn(state).take_all(refuse);
+  }
+}
+
+}  // namespace troupe::detail

@@ -1,0 +1,41 @@
+#include "actors/core/wait_point.h"
+
+namespace troupe::detail {
+namespace {
+thread_local BlockingHook* current_hook = nullptr;  // scoped guard only
+}  // namespace
+
+void WaitPoint::signal() {
+  // Notified under the lock: the waiter may destroy this object as soon as it sees the signal.
+  std::lock_guard lock(mutex_);
+  signalled_ = true;
+  changed_.notify_all();
+}
+
+bool WaitPoint::signalled() const {
+  std::lock_guard lock(mutex_);
+  return signalled_;
+}
+
+bool WaitPoint::wait(std::optional<TimePoint> due) {
+  if (signalled()) return true;
+  if (BlockingHook* hook = BlockingHook::current()) return hook->wait(*this, due);
+  return wait_here(due);
+}
+
+bool WaitPoint::wait_here(std::optional<TimePoint> due) {
+  std::unique_lock lock(mutex_);
+  if (!due) {
+    changed_.wait(lock, [this] { return signalled_; });
+    return true;
+  }
+  return changed_.wait_until(lock, *due, [this] { return signalled_; });
+}
+
+BlockingHook* BlockingHook::current() noexcept { return current_hook; }
+
+BlockingHook::Guard::Guard(BlockingHook& hook) noexcept : previous_(current_hook) { current_hook = &hook; }
+
+BlockingHook::Guard::~Guard() { current_hook = previous_; }
+
+}  // namespace troupe::detail

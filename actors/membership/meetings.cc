@@ -1,0 +1,222 @@
+#include "actors/membership/meetings.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+namespace troupe::detail {
+namespace {
+
+constexpr std::chrono::hours kLimitMax{365 * 24};  ///< of what a peer says; as good as for ever, and no clock overflows
+
+Error given_up() {
+  Error error;
+  error.code = ErrorCode::cancelled;
+  error.message = "the member gave its entry up";
+  return error;
+}
+
+}  // namespace
+
+void Meetings::enter(TimePoint now, const NodeName& member, msg::BarrierEntered entered, Answer answer) {
+  Place place{std::move(entered.operation), std::move(entered.members), std::move(entered.receiver), entered.without_dead};
+  if (!std::binary_search(place.members.begin(), place.members.end(), member)) {
+    Error error;
+    error.code = ErrorCode::bad_argument;
+    error.message = fmt::format("{} is no member of the group that it waits for", member);
+    return answer(std::move(error));
+  }
+  if (left_before(member, entered.entry)) return answer(given_up());
+  if (auto error = obstacle(place)) return answer(std::move(*error));
+  std::optional<TimePoint> due;
+  if (entered.limit.count() != 0) due = now + std::clamp<std::chrono::microseconds>(entered.limit, {}, kLimitMax);
+  const auto at = places_.try_emplace(std::move(place)).first;
+  at->second[member].push_back({std::move(entered.entry), std::move(entered.own), now, due, std::move(answer)});
+  settle(at);
+}
+
+void Meetings::left(const NodeName& member, const MeetingEntryId& entry) {
+  for (auto at = places_.begin(); at != places_.end(); ++at) {
+    const auto named = at->second.find(member);
+    if (named == at->second.end()) continue;
+    std::deque<Entry>& waiting = named->second;
+    const auto found = std::ranges::find(waiting, entry, &Entry::id);
+    if (found == waiting.end()) continue;
+    const Answer answer = std::move(found->answer);
+    waiting.erase(found);
+    if (waiting.empty()) at->second.erase(named);
+    if (at->second.empty()) places_.erase(at);
+    return answer(given_up());
+  }
+  if (!up_.contains(member)) return;
+  std::deque<MeetingEntryId>& left = left_[member];  // it was answered, or has not come
+  left.push_back(entry);
+  if (left.size() > kLeftMax) left.pop_front();
+}
+
+/// Forgets it: an entry comes once.
+bool Meetings::left_before(const NodeName& member, const MeetingEntryId& entry) {
+  const auto named = left_.find(member);
+  if (named == left_.end() || std::erase(named->second, entry) == 0) return false;
+  if (named->second.empty()) left_.erase(named);
+  return true;
+}
+
+void Meetings::came(const NodeName& peer) {
+  up_.insert(peer);
+  gone_.erase(peer);
+}
+
+void Meetings::gone(const NodeName& peer, const Error& why) {
+  up_.erase(peer);
+  gone_[peer] = why;
+  left_.erase(peer);
+  std::vector<std::pair<Answer, Error>> failed;
+  for (auto at = places_.begin(); at != places_.end();) {
+    const auto current = at++;
+    current->second.erase(peer);  // its entries' answers go nowhere
+    if (auto error = obstacle(current->first)) {
+      for (auto& [member, entries] : current->second) {
+        for (Entry& entry : entries) failed.emplace_back(std::move(entry.answer), *error);
+      }
+      places_.erase(current);
+    } else {
+      settle(current);
+    }
+  }
+  for (auto& [answer, error] : failed) answer(std::move(error));
+}
+
+/// Why they cannot meet: one is gone and they must not meet without it.
+std::optional<Error> Meetings::obstacle(const Place& place) const {
+  if (place.without_dead) return std::nullopt;
+  const auto absent =
+      std::find_if(place.members.begin(), place.members.end(), [this](const NodeName& name) { return !up_.contains(name); });
+  return absent == place.members.end() ? std::nullopt : std::optional(absence(*absent));
+}
+
+Error Meetings::absence(const NodeName& member) const {
+  Error error;
+  if (const auto known = gone_.find(member); known != gone_.end()) {
+    error = known->second;
+  } else {
+    error.code = ErrorCode::not_joined;
+    error.message = "no node of that name is in this cluster";
+  }
+  error.peer = member;
+  error.operation.clear();
+  return error;
+}
+
+bool Meetings::all_there(const Place& place, const Entries& entries) const {
+  return std::all_of(place.members.begin(), place.members.end(),
+                     [&](const NodeName& name) { return entries.contains(name) || !up_.contains(name); });
+}
+
+/// Answers all that can be answered at one place, and forgets it when nobody waits there.
+void Meetings::settle(Places::iterator at) {
+  const Place& place = at->first;
+  Entries& entries = at->second;
+  std::vector<std::pair<Answer, msg::BarrierPassed>> answers;
+  while (!entries.empty() && all_there(place, entries)) {
+    msg::BarrierPassed passed;
+    std::vector<std::pair<NodeName, Answer>> told;
+    for (const NodeName& name : place.members) {
+      const auto found = entries.find(name);
+      if (found == entries.end()) {
+        passed.missing.emplace_back(name, absence(name));
+        continue;
+      }
+      Entry entry = std::move(found->second.front());
+      found->second.pop_front();
+      if (found->second.empty()) entries.erase(found);
+      passed.values.emplace_back(name, std::move(entry.own));
+      told.emplace_back(name, std::move(entry.answer));
+    }
+    for (auto& [name, answer] : told) {
+      const bool receives = place.receiver.empty() || place.receiver == name;
+      answers.emplace_back(std::move(answer), receives ? passed : msg::BarrierPassed{{}, passed.missing});
+    }
+  }
+  if (entries.empty()) places_.erase(at);
+  for (auto& [answer, passed] : answers) answer(std::move(passed));
+}
+
+void Meetings::expire(TimePoint now) {
+  std::vector<std::pair<Answer, Error>> expired;
+  for (auto& [place, entries] : places_) {
+    const std::vector<NodeName> absent = missing_at(place, entries);
+    for (auto& [name, waiting] : entries) {
+      std::erase_if(waiting, [&, &at = place](Entry& entry) {
+        if (!entry.due || *entry.due > now) return false;
+        expired.emplace_back(std::move(entry.answer), late(at, absent, now - entry.came));
+        return true;
+      });
+    }
+    std::erase_if(entries, [](const auto& named) { return named.second.empty(); });
+  }
+  std::erase_if(places_, [](const auto& place) { return place.second.empty(); });
+  for (auto& [answer, error] : expired) answer(std::move(error));
+}
+
+std::vector<NodeName> Meetings::missing_at(const Place& place, const Entries& entries) {
+  std::vector<NodeName> absent;
+  for (const NodeName& name : place.members) {
+    if (!entries.contains(name)) absent.push_back(name);
+  }
+  return absent;
+}
+
+Error Meetings::late(const Place& place, const std::vector<NodeName>& absent, Duration waited) {
+  Error error;
+  error.code = ErrorCode::timeout;
+  error.message = fmt::format("timed out in {} after {:.2f} seconds: {} did not come", place.operation,
+                              std::chrono::duration<double>(waited).count(), fmt::join(absent, ", "));
+  return error;
+}
+
+std::optional<TimePoint> Meetings::next_due() const {
+  std::optional<TimePoint> next;
+  for (const auto& [place, entries] : places_) {
+    for (const auto& [name, waiting] : entries) {
+      for (const Entry& entry : waiting) {
+        if (entry.due && (!next || *entry.due < *next)) next = entry.due;
+      }
+    }
+  }
+  return next;
+}
+
+void Meetings::stop(const Error& why) {
+  for (auto& [place, entries] : std::exchange(places_, {})) {
+    for (auto& [name, waiting] : entries) {
+      for (Entry& entry : waiting) entry.answer(why);
+    }
+  }
+}
+
+std::vector<OpenMeeting> Meetings::open(TimePoint now) const {
+  std::vector<OpenMeeting> meetings;
+  for (const auto& [place, entries] : places_) {
+    OpenMeeting meeting{place.operation, {}, missing_at(place, entries)};
+    for (const auto& [name, waiting] : entries) {
+      for (const Entry& entry : waiting) meeting.waiting.emplace_back(name, now - entry.came);
+    }
+    std::stable_sort(meeting.waiting.begin(), meeting.waiting.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
+    meetings.push_back(std::move(meeting));
+  }
+  return meetings;
+}
+
+std::size_t Meetings::size() const {
+  std::size_t count = 0;
+  for (const auto& [place, entries] : places_) {
+    for (const auto& [name, waiting] : entries) count += waiting.size();
+  }
+  return count;
+}
+
+}  // namespace troupe::detail

@@ -1,0 +1,227 @@
+#include "actors/membership/membership.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <mutex>
+#include <set>
+#include <utility>
+
+#include "actors/core/lives.h"
+#include "actors/membership/membership_actor.h"
+
+namespace troupe::detail {
+
+struct Membership::State {
+  explicit State(NodeCore& n) : node(n) {}
+
+  [[nodiscard]] FutureHome home() const { return node.future_home(); }
+
+  /// Who is up, for error texts.
+  [[nodiscard]] std::string present() const;
+
+  [[nodiscard]] bool is_here(const NodeName& name) const { return name == node.name() || node.lives().up(name); }
+
+  NodeCore& node;
+  MembershipActor actor;
+  mutable std::mutex mutex;
+  std::map<NodeName, msg::Member> known;                                       // guarded by mutex; also of those who went
+  std::map<std::uint32_t, NodeName> by_rank;                                   // guarded by mutex; who had it last
+  std::vector<std::function<void(const Peer&, const Error&)>> down_handlers;  // guarded by mutex
+  std::optional<Error> declared_dead;                                          // guarded by mutex
+};
+
+std::string Membership::State::present() const {
+  std::string names = node.name();
+  for (const Peer& peer : node.lives().up()) names += ", " + peer.name;
+  return names;
+}
+
+Membership::Membership(NodeCore& node) : state_(std::make_unique<State>(node)) {
+  const ActorHost::Lost lost = [&node](Error why) { node.fail(std::move(why)); };
+  state_->actor = node.host().spawn("membership", lost, membership_actor, &node);
+}
+
+Membership::~Membership() = default;
+
+void Membership::found(MemberPlace place) { state_->node.host().send(state_->actor, FoundCluster{std::move(place)}); }
+
+void Membership::join(std::vector<Seed> seeds, MemberPlace place) {
+  state_->node.host().send(state_->actor, JoinCluster{std::move(seeds), std::move(place)});
+}
+
+namespace {
+
+/// Sends the actor a `Wait` and waits for its answer; at `due` makes the Error with `describe`.
+template <class Wait, class Describe>
+std::optional<Error> wait_until(NodeCore& node, const MembershipActor& actor, Wait wait, Future<void> done,
+                                std::optional<TimePoint> due, Describe describe) {
+  node.host().send(actor, std::move(wait));  // with the only promise: an actor that has ended drops it
+  if (due && !done.get_for(*due - node.clock().now())) return describe();
+  done.state().wait();
+  const auto& result = done.state().result();
+  if (result.ok()) return std::nullopt;
+  if (!node.stopped()) return result.error();
+  if (auto failure = node.failure()) return failure;
+  return node.error(ErrorCode::shutting_down, node.name(), {}, fmt::format("node {} has shut down", node.name()));
+}
+
+}  // namespace
+
+std::optional<Error> Membership::wait_for_members(std::size_t count, std::optional<TimePoint> due, Until until) {
+  NodeCore& node = state_->node;
+  Promise<void> reached(state_->home());
+  Future<void> done = reached.future();
+  return wait_until(node, state_->actor, WaitForMembers{count, until, std::move(reached)}, std::move(done), due, [&] {
+    Error error = node.error(ErrorCode::timeout, node.name(), "join", fmt::format("{} of {} nodes are there: {}",
+                             members().size(), count, state_->present()));
+    error.hint = "are the others started, with the same seed address and secret?";
+    return error;
+  });
+}
+
+std::optional<Error> Membership::wait_for_agreement(std::optional<TimePoint> due) {
+  NodeCore& node = state_->node;
+  Promise<void> agreed(state_->home());
+  Future<void> done = agreed.future();
+  return wait_until(node, state_->actor, WaitForAgreement{std::move(agreed)}, std::move(done), due, [&] {
+    return node.error(ErrorCode::timeout, node.name(), "shutdown",
+                      fmt::format("not all have finished; still up: {}", state_->present()));
+  });
+}
+
+void Membership::on_down(std::function<void(const Peer&, const Error&)> handler) {
+  std::lock_guard lock(state_->mutex);
+  state_->down_handlers.push_back(std::move(handler));
+}
+
+void Membership::list_meetings(const Survey<OpenMeeting>::Form& form) const {
+  state_->node.host().send(state_->actor, ListMeetings{form});
+}
+
+bool Membership::is_up(const NodeName& peer) const {
+  return state_->node.lives().up(peer).has_value();
+}
+
+std::optional<Peer> Membership::find(const NodeName& name) const {
+  if (name == state_->node.name()) return state_->node.self();
+  return state_->node.lives().up(name);
+}
+
+NodeLife Membership::life_of(const NodeName& name) const {
+  const auto peer = find(name);
+  return peer ? NodeLife{peer->name, peer->incarnation} : NodeLife{name, {}};
+}
+
+std::vector<Peer> Membership::members() const {
+  std::vector<Peer> peers = state_->node.lives().up();
+  peers.push_back(state_->node.self());
+  std::sort(peers.begin(), peers.end(), [](const Peer& a, const Peer& b) { return a.name < b.name; });
+  return peers;
+}
+
+const NodeName& Membership::self_name() const { return state_->node.name(); }
+
+Result<WorkerInfo> Membership::info(const NodeName& name) const {
+  if (const auto rank = rank_of(name)) return WorkerInfo{name, *rank};
+  return unknown(name, fmt::format("no member is called \"{}\"", name));
+}
+
+Result<WorkerInfo> Membership::info(std::int64_t rank) const {
+  if (rank >= 0 && rank <= std::numeric_limits<std::uint32_t>::max()) {
+    const auto known = static_cast<std::uint32_t>(rank);
+    if (auto name = name_of(known)) return WorkerInfo{std::move(*name), known};
+  }
+  return unknown({}, fmt::format("no member has rank {}", rank));
+}
+
+Error Membership::unknown(const NodeName& name, const std::string& what) const {
+  std::vector<std::string> world;
+  for (const WorkerInfo& info : infos()) world.push_back(info.text());
+  Error error = state_->node.error(ErrorCode::not_joined, name, {}, fmt::format("{}: the world is {}", what, fmt::join(world, ", ")));
+  error.execution = Execution::never;
+  return error;
+}
+
+std::vector<WorkerInfo> Membership::infos() const { return infos_of_role({}); }
+
+std::vector<WorkerInfo> Membership::infos_of_role(std::string_view role) const {
+  std::vector<WorkerInfo> infos;
+  {
+    std::lock_guard lock(state_->mutex);
+    for (const auto& [name, member] : state_->known) {
+      if (state_->is_here(name) && (role.empty() || member.role == role)) infos.push_back({name, member.rank});
+    }
+  }
+  std::sort(infos.begin(), infos.end(), [](const WorkerInfo& a, const WorkerInfo& b) { return a.rank < b.rank; });
+  return infos;
+}
+
+std::vector<std::string> Membership::roles() const {
+  std::set<std::string> roles;
+  std::lock_guard lock(state_->mutex);
+  for (const auto& [name, member] : state_->known) {
+    if (state_->is_here(name)) roles.insert(member.role);
+  }
+  return {roles.begin(), roles.end()};
+}
+
+std::optional<NodeName> Membership::name_of(std::uint32_t rank) const {
+  std::lock_guard lock(state_->mutex);
+  const auto known = state_->by_rank.find(rank);
+  return known == state_->by_rank.end() ? std::nullopt : std::optional(known->second);
+}
+
+std::optional<std::uint32_t> Membership::rank_of(const NodeName& name) const {
+  std::lock_guard lock(state_->mutex);
+  const auto known = state_->known.find(name);
+  return known == state_->known.end() ? std::nullopt : std::optional(known->second.rank);
+}
+
+void Membership::learned(const msg::Member& member) {
+  std::lock_guard lock(state_->mutex);
+  const auto before = state_->known.find(member.name);
+  if (before != state_->known.end()) {
+    const auto at = state_->by_rank.find(before->second.rank);
+    if (at != state_->by_rank.end() && at->second == member.name) state_->by_rank.erase(at);
+  }
+  state_->known[member.name] = member;
+  state_->by_rank[member.rank] = member.name;
+}
+
+void Membership::handle(Delivery delivery) { state_->node.host().send(state_->actor, MemberWord{std::move(delivery)}); }
+
+void Membership::peer_up(const Peer& peer) {
+  state_->node.host().send(state_->actor, PeerCame{peer});
+}
+
+std::optional<Error> Membership::declared_dead() const {
+  std::lock_guard lock(state_->mutex);
+  return state_->declared_dead;
+}
+
+void Membership::peer_down(const Peer& peer, const Error& why) {
+  std::vector<std::function<void(const Peer&, const Error&)>> handlers;
+  {
+    std::lock_guard lock(state_->mutex);
+    if (why.code == ErrorCode::you_are_dead && !state_->declared_dead) state_->declared_dead = why;
+    handlers = state_->down_handlers;
+  }
+  for (auto& handler : handlers) {
+    state_->node.run("on_down " + peer.name, [handler, peer, why] { handler(peer, why); }, [](const Error&) {});
+  }
+  state_->node.host().send(state_->actor, PeerWent{peer, why});
+}
+
+void Membership::connect_failed(const std::string& address, const Error& why) {
+  state_->node.host().send(state_->actor, ConnectFailed{address, why});
+}
+
+void Membership::stop(const Error& why) {
+  state_->node.host().send(state_->actor, StopMembership{why});
+}
+
+}  // namespace troupe::detail

@@ -1,0 +1,439 @@
+#include "actors/membership/membership_actor.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <variant>
+
+#include "actors/core/lives.h"
+#include "actors/references/references.h"
+
+namespace troupe::detail {
+namespace {
+
+/// Before members that were active, or whose count did not come, are asked again.
+constexpr std::chrono::milliseconds kCountPause{20};
+
+}  // namespace
+
+void MembershipState::begin(NodeCore& node, caf::actor_addr self) {
+  node_ = &node;
+  self_ = std::move(self);
+  meetings_.emplace(node.name());
+  if (const auto rank = node.rank()) {
+    const Peer own = node.self();
+    set_own_place({own.name, own.incarnation, own.address, role_of_name(own.name), *rank, 0});
+  }
+}
+
+void MembershipState::found(const MemberPlace& place) {
+  wanted_ = place;
+  roster_.open(place.world_size);
+  const Peer self = node_->self();
+  const auto refused = roster_.admit({self.name, self.incarnation, self.address, place.role, place.rank, place.world_size});
+  if (refused) return join_failed(*refused);
+  founded_ = true;
+  answer_joiners();
+  for (Delivery& delivery : std::exchange(early_, {})) word(delivery);
+}
+
+void MembershipState::join(const std::vector<Seed>& seeds, const MemberPlace& place) {
+  seeds_ = seeds;
+  wanted_ = place;
+  for (Delivery& delivery : std::exchange(early_, {})) word(delivery);
+  for (const Seed& seed : seeds_) node_->link().connect(seed.address);
+}
+
+bool MembershipState::is_seed(const std::string& address) const {
+  return std::any_of(seeds_.begin(), seeds_.end(), [&](const Seed& seed) { return seed.address == address; });
+}
+
+/// Why the node that was reached at a seed's address is not the one that was meant.
+std::optional<Error> MembershipState::stranger(const Peer& seed) const {
+  const auto meant = std::find_if(seeds_.begin(), seeds_.end(), [&](const Seed& one) { return one.address == seed.address; });
+  if (meant == seeds_.end() || !meant->life || *meant->life == seed.incarnation) return std::nullopt;
+  Error error = node_->error(ErrorCode::peer_restarted, seed.name, "join", "another life listens there than the one that was expected");
+  error.endpoint = seed.address;
+  return error;
+}
+
+void MembershipState::seed_failed(Error why) {
+  seed_failures_.push_back(std::move(why));
+  if (seed_failures_.size() < seeds_.size()) return;
+  // A refusal says more than that nobody was there.
+  const auto refused = std::find_if(seed_failures_.begin(), seed_failures_.end(),
+                                    [](const Error& error) { return error.code != ErrorCode::peer_unreachable; });
+  Error error = refused == seed_failures_.end() ? seed_failures_.front() : *refused;
+  if (seed_failures_.size() > 1) {
+    error.message.clear();
+    for (const Error& one : seed_failures_) {
+      error.message += fmt::format("{}{}: {}", error.message.empty() ? "" : "; ", one.endpoint, one.message);
+    }
+  }
+  join_failed(std::move(error));
+}
+
+/// This node is a member from now on.
+void MembershipState::set_own_place(const msg::Member& member) {
+  own_ = member;
+  learn(member);
+  for (const auto& [who, peer] : up_) introduce_to(who);
+}
+
+void MembershipState::introduce_to(const NodeName& peer) {
+  if (own_) node_->notify(peer, "membership", msg::MemberJoined{roster_.epoch(), *own_});
+}
+
+void MembershipState::peer_came(const Peer& peer) {
+  up_[peer.name] = peer;
+  awaited_.erase(peer.name);
+  meetings_->came(peer.name);
+  if (!seeds_.empty() && !asked_to_join_) {  // the first peer is a seed: nobody else knows us yet
+    if (auto why = stranger(peer)) {
+      seed_failed(*std::move(why));
+    } else {
+      ask_to_join(peer.name);
+    }
+  }
+  introduce_to(peer.name);
+  if (ready_) tell_ready();
+  settle_members();
+}
+
+void MembershipState::ask_to_join(const NodeName& seed) {
+  asked_to_join_ = true;
+  const Peer self = node_->self();
+  const msg::MemberJoin join{self.name, self.incarnation, self.address, wanted_.role, wanted_.rank, wanted_.world_size};
+  node_->request({seed, "membership", "join", std::nullopt, join},
+                 [node = node_->weak_from_this(), self_address = self_, from = up_.at(seed)](Result<msg::AnyMessage> answer) {
+                   const auto core = node.lock();
+                   const auto actor = caf::actor_cast<caf::strong_actor_ptr>(self_address);
+                   if (!core || !actor) return;
+                   if (!answer) {
+                     core->host().send(actor, JoinFailed{answer.error()});
+                   } else {
+                     core->host().send(actor, MemberWord{{from.name, from.incarnation, {}, std::move(answer).value(), {}, {}}});
+                   }
+                 });
+}
+
+void MembershipState::peer_went(const Peer& peer, const Error& why) {
+  const auto known = up_.find(peer.name);
+  if (known != up_.end() && known->second.incarnation == peer.incarnation) up_.erase(known);
+  meetings_->gone(peer.name, why);
+  if (roster_.remove(peer.name, peer.incarnation)) {  // others may come and go, or be refused, while we wait for the world
+    std::erase_if(member_waits_, [&why](const WaitForMembers& wait) {
+      if (wait.until == Membership::Until::they_are_up) return false;
+      wait.reached.complete(why);
+      return true;
+    });
+  }
+  agreement_.gone(peer.name);
+  if (ready_) tell_ready();
+  coordinate();
+}
+
+void MembershipState::connect_failed(const std::string& address, const Error& why) {
+  Error error = why;
+  if (error.endpoint.empty()) error.endpoint = address;
+  if (is_seed(address) && !asked_to_join_) return seed_failed(std::move(error));
+  const auto is_there = [&](const auto& member) { return member.second == address; };
+  if (is_seed(address) && std::none_of(awaited_.begin(), awaited_.end(), is_there)) return;  // we came in through another
+  if (wanted_.world_size == 0) {  // it was there when we were told of it, and is gone
+    roster_.remove_at(address);
+    std::erase_if(awaited_, is_there);
+    return settle_members();
+  }
+  join_failed(std::move(error));
+}
+
+void MembershipState::join_failed(Error why) {
+  why.operation = "join";
+  for (const WaitForMembers& wait : std::exchange(member_waits_, {})) wait.reached.complete(why);
+  if (!own_) join_failure_ = std::move(why);
+}
+
+void MembershipState::word(Delivery& delivery) {
+  if (auto* join = std::get_if<msg::MemberJoin>(&delivery.message)) {
+    admit(delivery, *join);
+  } else if (const auto* list = std::get_if<msg::MemberList>(&delivery.message)) {
+    admitted(*list);
+  } else if (const auto* joined = std::get_if<msg::MemberJoined>(&delivery.message)) {
+    learn(joined->member);
+    settle_members();
+  } else if (std::get_if<msg::ShutdownReady>(&delivery.message) != nullptr) {
+    agreement_.ready(delivery.from);
+    coordinate();
+  } else if (const auto* count = std::get_if<msg::ShutdownCount>(&delivery.message)) {
+    const auto own = own_count();
+    delivery.answer.answer(msg::ShutdownCounted{count->round, own.active, own.started});
+  } else if (std::get_if<msg::ShutdownAgreed>(&delivery.message) != nullptr) {
+    agree();
+  } else if (auto* entered = std::get_if<msg::BarrierEntered>(&delivery.message)) {
+    enter_meeting(delivery, std::move(*entered));
+  } else if (const auto* left = std::get_if<msg::BarrierLeft>(&delivery.message)) {
+    meetings_->left(delivery.from, left->entry);
+  } else if (delivery.answer.expected()) {
+    delivery.answer.fail(node_->error(ErrorCode::protocol_violation, node_->name(), "membership", "not served by this node"));
+  }
+}
+
+void MembershipState::admit(Delivery& delivery, const msg::MemberJoin& join) {
+  const auto refuse = [&](ErrorCode code, std::string message) {
+    delivery.answer.fail(node_->error(code, node_->name(), "join", std::move(message)));
+  };
+  if (!founded_ && !own_) {
+    if (!seeds_.empty()) return refuse(ErrorCode::protocol_violation, fmt::format("{} is no member itself yet", node_->name()));
+    early_.push_back(std::move(delivery));  // who listens can be asked before it was told what it is
+    return;
+  }
+  const NodeName coordinator = roster_.coordinator(living()).value_or(node_->name());
+  const bool passed_on = join.name != delivery.from || join.incarnation != delivery.incarnation;
+  if (coordinator != node_->name()) {
+    if (!passed_on) return pass_on(delivery, join, coordinator);
+    return refuse(ErrorCode::protocol_violation, fmt::format("{} does not let nodes in, {} does", node_->name(), coordinator));
+  }
+  if (const auto error = roster_.admit(join)) return refuse(error->code, error->message);
+  joiners_.push_back(delivery.answer);
+  if (const msg::Member* member = roster_.find(join.name)) {
+    for (const auto& [who, peer] : up_) {
+      if (who != join.name) node_->notify(who, "membership", msg::MemberJoined{roster_.epoch(), *member});
+    }
+    learn(*member);
+  }
+  answer_joiners();
+}
+
+void MembershipState::pass_on(Delivery& delivery, const msg::MemberJoin& join, const NodeName& coordinator) {
+  node_->request({coordinator, "membership", "join", delivery.due, join}, [asked = delivery.answer](Result<msg::AnyMessage> answer) {
+    answer ? asked.answer(std::move(answer).value()) : asked.fail(answer.error());
+  });
+}
+
+void MembershipState::answer_joiners() {
+  if (!roster_.complete()) return;
+  const msg::MemberList list{roster_.epoch(), roster_.members()};
+  if (!own_) set_own_place(*roster_.find(node_->name()));
+  for (const msg::Member& member : list.members) learn(member);
+  for (const ReturnAddress& joiner : std::exchange(joiners_, {})) joiner.answer(list);
+  settle_members();
+}
+
+void MembershipState::admitted(const msg::MemberList& list) {
+  for (const msg::Member& member : list.members) {
+    if (member.name == node_->name()) continue;
+    if (!up_.contains(member.name)) awaited_[member.name] = member.address;
+    learn(member);
+  }
+  const auto own = std::find_if(list.members.begin(), list.members.end(), [this](const msg::Member& member) {
+    return member.name == node_->name() && member.incarnation == node_->incarnation();
+  });
+  if (own == list.members.end()) {
+    join_failed(node_->error(ErrorCode::protocol_violation, {}, "join", "let in, and not in the list of members"));
+  } else {
+    set_own_place(*own);
+  }
+  settle_members();
+}
+
+void MembershipState::learn(const msg::Member& member) {
+  const auto known = up_.find(member.name);
+  if (known != up_.end() && known->second.incarnation != member.incarnation) return;  // news of another life
+  if (!node_->lives().let_in({member.name, member.incarnation}, member.epoch)) {  // one that a later life has replaced
+    if (known != up_.end()) {
+      node_->link().disconnect(member.name, {ErrorCode::you_are_dead, fmt::format("a later life of {} is known to {}", member.name, node_->name())});
+    }
+    return;
+  }
+  if (!roster_.learn(member)) return;
+  node_->membership().learned(member);
+  if (member.name != node_->name() && known == up_.end()) node_->link().connect(member.address);
+}
+
+void MembershipState::enter_meeting(Delivery& delivery, msg::BarrierEntered entered) {
+  meetings_->enter(node_->clock().now(), delivery.from, std::move(entered),
+                   [answer = delivery.answer](Result<msg::BarrierPassed> passed) {
+                     passed ? answer.answer(std::move(passed).value()) : answer.fail(passed.error());
+                   });
+  watch_meetings();
+}
+
+void MembershipState::watch_meetings() {
+  const auto due = meetings_->next_due();
+  if (!due || (meetings_wake_ && *meetings_wake_ <= *due)) return;
+  meetings_wake_ = due;
+  node_->clock().at(*due, [node = node_->weak_from_this(), self_address = self_] {
+    const auto core = node.lock();
+    const auto actor = caf::actor_cast<caf::strong_actor_ptr>(self_address);
+    if (core && actor) core->host().send(actor, MeetingsDue{});
+  });
+}
+
+void MembershipState::meetings_due() {
+  const TimePoint now = node_->clock().now();
+  if (meetings_wake_ && now < *meetings_wake_) return;  // a timer set before an earlier one was asked for
+  meetings_wake_.reset();
+  meetings_->expire(now);
+  watch_meetings();
+}
+
+void MembershipState::list_meetings(const ListMeetings& question) const {
+  for (OpenMeeting& meeting : meetings_->open(node_->clock().now())) question.form.add(std::move(meeting));
+}
+
+void MembershipState::wait_for_members(WaitForMembers& wait) {
+  if (join_failure_) {
+    wait.reached.complete(*join_failure_);
+    return;
+  }
+  member_waits_.push_back(std::move(wait));
+  settle_members();
+}
+
+void MembershipState::settle_members() {
+  if (!own_) return;
+  const auto is_member = [this](const auto& peer) {
+    const msg::Member* member = roster_.find(peer.first);
+    return member != nullptr && member->incarnation == peer.second.incarnation;
+  };
+  const auto members = static_cast<std::size_t>(std::count_if(up_.begin(), up_.end(), is_member)) + 1;
+  const auto reached = [&](const WaitForMembers& wait) {
+    if (members < wait.count || (wait.until == Membership::Until::we_are_in && !awaited_.empty())) return false;
+    wait.reached.complete(Unit{});
+    return true;
+  };
+  std::erase_if(member_waits_, reached);
+}
+
+void MembershipState::wait_for_agreement(WaitForAgreement& wait) {
+  if (agreed_) {
+    wait.agreed.complete(Unit{});
+    return;
+  }
+  agreement_waits_.push_back(std::move(wait.agreed));
+  ready_ = true;
+  tell_ready();
+  coordinate();
+}
+
+void MembershipState::tell_ready() {
+  agreement_.ready(node_->name());
+  const NodeName coordinator = living().front();
+  if (coordinator != node_->name()) {
+    node_->notify(coordinator, "membership", msg::ShutdownReady{node_->name(), node_->incarnation()});
+  }
+}
+
+void MembershipState::coordinate() {
+  const auto members = living();
+  if (!ready_ || agreed_ || members.front() != node_->name()) return;
+  switch (agreement_.next(members)) {
+    case ShutdownAgreement::Verdict::wait: return;
+    case ShutdownAgreement::Verdict::count:
+      // Not at once after an idle round: an answer that is just being handed to its callback is counted nowhere.
+      return agreement_.round() == 1 ? count_all() : count_after(std::chrono::milliseconds(1));
+    case ShutdownAgreement::Verdict::count_later: return count_after(kCountPause);
+    case ShutdownAgreement::Verdict::agreed:
+      for (const auto& [who, peer] : up_) node_->notify(who, "membership", msg::ShutdownAgreed{agreement_.round()});
+      agree();
+  }
+}
+
+template <class Message>
+void MembershipState::send_after(Duration pause, Message message) {
+  node_->clock().at(node_->clock().now() + pause, [node = node_->weak_from_this(), self_address = self_, message] {
+    const auto core = node.lock();
+    const auto actor = caf::actor_cast<caf::strong_actor_ptr>(self_address);
+    if (core && actor) core->host().send(actor, message);
+  });
+}
+
+void MembershipState::count_after(Duration pause) { send_after(pause, CountAgain{}); }
+
+void MembershipState::count_all() {
+  agreement_.counted(node_->name(), agreement_.round(), own_count());
+  for (const auto& [who, peer] : up_) ask_for_count(who);
+  coordinate();
+}
+
+void MembershipState::ask_for_count(const NodeName& member) {
+  const std::uint64_t round = agreement_.round();
+  ++counts_asked_;
+  node_->request({member, "membership", "shutdown", std::nullopt, msg::ShutdownCount{round}},
+                 [node = node_->weak_from_this(), self_address = self_, member, round](Result<msg::AnyMessage> answer) {
+                   const auto core = node.lock();
+                   const auto actor = caf::actor_cast<caf::strong_actor_ptr>(self_address);
+                   if (!core || !actor) return;
+                   const auto* counted = answer ? std::get_if<msg::ShutdownCounted>(&answer.value()) : nullptr;
+                   if (counted == nullptr) return core->host().send(actor, CountRefused{member, round});
+                   core->host().send(actor, MemberCounted{member, counted->round, {counted->active, counted->started}});
+                 });
+}
+
+void MembershipState::count_refused(const CountRefused& refusal) {
+  // A member that died is taken out by peer_went.
+  if (up_.contains(refusal.member)) send_after(kCountPause, CountMember{refusal.member, refusal.round});
+}
+
+void MembershipState::count_member(const CountMember& again) {
+  if (again.round == agreement_.round() && up_.contains(again.member) && !agreed_) ask_for_count(again.member);
+}
+
+void MembershipState::counted(const MemberCounted& count) {
+  agreement_.counted(count.member, count.round, count.count);
+  coordinate();
+}
+
+void MembershipState::agree() {
+  agreed_ = true;
+  node_->expect_departures();
+  for (const Promise<void>& wait : std::exchange(agreement_waits_, {})) wait.complete(Unit{});
+}
+
+void MembershipState::stop(const Error& why) {
+  for (const WaitForMembers& wait : std::exchange(member_waits_, {})) wait.reached.complete(why);
+  for (const Promise<void>& wait : std::exchange(agreement_waits_, {})) wait.complete(why);
+  for (const ReturnAddress& joiner : std::exchange(joiners_, {})) joiner.fail(why);
+  meetings_->stop(why);
+}
+
+std::vector<NodeName> MembershipState::living() const {
+  std::vector<NodeName> names{node_->name()};
+  for (const auto& [who, peer] : up_) names.push_back(who);
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+ShutdownAgreement::Count MembershipState::own_count() const {
+  const NodeCounts counts = node_->counts();
+  return {counts.pending_requests + counts.served_calls + counts.waiting_calls + node_->executor().unfinished(),
+          node_->requests_started() - counts_asked_};
+}
+
+MembershipActor::behavior_type membership_actor(MembershipActor::stateful_pointer<MembershipState> self, NodeCore* node) {
+  self->state.begin(*node, self->address());
+  const auto failed = [node](Error why) { node->fail(std::move(why)); };
+  return guarded<MembershipActor::behavior_type>(
+      "membership", failed,
+      [self](MemberWord& m) { self->state.word(m.delivery); },
+      [self](const PeerCame& m) { self->state.peer_came(m.peer); },
+      [self](const PeerWent& m) { self->state.peer_went(m.peer, m.why); },
+      [self](const FoundCluster& m) { self->state.found(m.place); },
+      [self](const JoinCluster& m) { self->state.join(m.seeds, m.place); },
+      [self](JoinFailed& m) { self->state.join_failed(std::move(m.why)); },
+      [self](const ConnectFailed& m) { self->state.connect_failed(m.address, m.why); },
+      [self](WaitForMembers& m) { self->state.wait_for_members(m); },
+      [self](WaitForAgreement& m) { self->state.wait_for_agreement(m); },
+      [self](const MemberCounted& m) { self->state.counted(m); },
+      [self](const CountRefused& m) { self->state.count_refused(m); },
+      [self](const CountMember& m) { self->state.count_member(m); },
+      [self](const CountAgain&) { self->state.count_again(); },
+      [self](const MeetingsDue&) { self->state.meetings_due(); },
+      [self](const ListMeetings& m) { self->state.list_meetings(m); },
+      [self](const StopMembership& m) {
+        self->quit();  // first: whoever waits is told also if this throws
+        self->state.stop(m.why);
+      });
+}
+
+}  // namespace troupe::detail

@@ -1,0 +1,200 @@
+// Keeps the list of members, lets newcomers in, is where groups meet, and coordinates the common end.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "actors/core/caf.h"
+#include "actors/core/node_core.h"
+#include "actors/future.h"
+#include "actors/membership/meetings.h"
+#include "actors/membership/membership.h"
+#include "actors/membership/roster.h"
+#include "actors/membership/shutdown_agreement.h"
+
+namespace troupe::detail {
+
+struct MemberWord {
+  Delivery delivery;
+};
+struct PeerCame {
+  Peer peer;
+};
+struct PeerWent {
+  Peer peer;
+  Error why;
+};
+/// Be the first member.
+struct FoundCluster {
+  MemberPlace place;
+};
+/// Join the cluster through one of the nodes at `seeds`.
+struct JoinCluster {
+  std::vector<Seed> seeds;
+  MemberPlace place;
+};
+struct ConnectFailed {
+  std::string address;
+  Error why;
+};
+/// The seed does not let us in, or is gone.
+struct JoinFailed {
+  Error why;
+};
+struct WaitForMembers {
+  std::size_t count = 0;
+  Membership::Until until = Membership::Until::they_are_up;
+  Promise<void> reached;
+};
+struct WaitForAgreement {
+  Promise<void> agreed;
+};
+struct MemberCounted {
+  NodeName member;
+  std::uint64_t round = 0;
+  ShutdownAgreement::Count count;
+};
+/// `member` has not been counted in `round`.
+struct CountRefused {
+  NodeName member;
+  std::uint64_t round = 0;
+};
+/// Ask `member` once more in `round`.
+struct CountMember {
+  NodeName member;
+  std::uint64_t round = 0;
+};
+struct CountAgain {};
+/// Somebody may have waited long enough at a meeting.
+struct MeetingsDue {};
+/// Which groups wait at this node?
+struct ListMeetings {
+  Survey<OpenMeeting>::Form form;
+};
+struct StopMembership {
+  Error why;
+};
+
+}  // namespace troupe::detail
+
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::MemberWord)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::PeerCame)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::PeerWent)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::FoundCluster)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::JoinCluster)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::ConnectFailed)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::JoinFailed)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::WaitForMembers)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::WaitForAgreement)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::MemberCounted)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::CountRefused)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::CountMember)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::CountAgain)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::MeetingsDue)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::ListMeetings)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::StopMembership)
+
+namespace troupe::detail {
+
+/// Name: "<node>/membership".  Spawned by: Membership.  Ends: on StopMembership; what waits then gets its Error.
+/// A handler that throws ends the node.
+using MembershipActor = caf::typed_actor<caf::reacts_to<MemberWord>,        //
+                                         caf::reacts_to<PeerCame>,          //
+                                         caf::reacts_to<PeerWent>,          //
+                                         caf::reacts_to<FoundCluster>,      //
+                                         caf::reacts_to<JoinCluster>,       //
+                                         caf::reacts_to<ConnectFailed>,     //
+                                         caf::reacts_to<JoinFailed>,        //
+                                         caf::reacts_to<WaitForMembers>,    //
+                                         caf::reacts_to<WaitForAgreement>,  //
+                                         caf::reacts_to<MemberCounted>,     //
+                                         caf::reacts_to<CountRefused>,      //
+                                         caf::reacts_to<CountMember>,       //
+                                         caf::reacts_to<CountAgain>,        //
+                                         caf::reacts_to<MeetingsDue>,       //
+                                         caf::reacts_to<ListMeetings>,      //
+                                         caf::reacts_to<StopMembership>>;
+
+/// Touched by the actor only.
+class MembershipState {
+ public:
+  static inline const char* name = "membership";
+
+  void begin(NodeCore& node, caf::actor_addr self);
+
+  void word(Delivery& delivery);
+  void peer_came(const Peer& peer);
+  void peer_went(const Peer& peer, const Error& why);
+  void found(const MemberPlace& place);
+  void join(const std::vector<Seed>& seeds, const MemberPlace& place);
+  void connect_failed(const std::string& address, const Error& why);
+  void join_failed(Error why);
+  void wait_for_members(WaitForMembers& wait);
+  void wait_for_agreement(WaitForAgreement& wait);
+  void counted(const MemberCounted& count);
+  void count_refused(const CountRefused& refusal);
+  void count_member(const CountMember& again);
+  void count_again() { count_all(); }
+  void meetings_due();
+  void list_meetings(const ListMeetings& question) const;
+  void stop(const Error& why);
+
+ private:
+  [[nodiscard]] bool is_seed(const std::string& address) const;
+  [[nodiscard]] std::optional<Error> stranger(const Peer& seed) const;
+  void seed_failed(Error why);
+  void ask_to_join(const NodeName& seed);
+  void admit(Delivery& delivery, const msg::MemberJoin& join);
+  void pass_on(Delivery& delivery, const msg::MemberJoin& join, const NodeName& coordinator);
+  void answer_joiners();
+  void admitted(const msg::MemberList& list);
+  void learn(const msg::Member& member);
+  void introduce_to(const NodeName& peer);
+  void set_own_place(const msg::Member& member);
+  void enter_meeting(Delivery& delivery, msg::BarrierEntered entered);
+  void watch_meetings();
+  void tell_ready();
+  void count_all();
+  void count_after(Duration pause);
+  void ask_for_count(const NodeName& member);
+  /// Sends this actor `message` after `pause`.
+  template <class Message>
+  void send_after(Duration pause, Message message);
+  void settle_members();
+  void coordinate();
+  void agree();
+  [[nodiscard]] std::vector<NodeName> living() const;
+  [[nodiscard]] ShutdownAgreement::Count own_count() const;
+
+  NodeCore* node_ = nullptr;
+  caf::actor_addr self_;
+  std::map<NodeName, Peer> up_;  // peers with a session
+  Roster roster_;
+  std::optional<msg::Member> own_;  // this node, once it is a member
+  bool founded_ = false;
+  MemberPlace wanted_;              // of who founds or joins
+  bool asked_to_join_ = false;
+  bool ready_ = false;   // this node's program is done
+  bool agreed_ = false;
+  std::vector<Seed> seeds_;  // of who joins
+  std::vector<Error> seed_failures_;
+  std::map<NodeName, std::string> awaited_;  // were there when we were let in, not up yet; and their addresses
+  std::optional<Error> join_failure_;
+  std::vector<Delivery> early_;         // of newcomers, before this node founds or joins
+  std::vector<ReturnAddress> joiners_;  // wait until the world is complete
+  std::vector<WaitForMembers> member_waits_;
+  std::vector<Promise<void>> agreement_waits_;
+  ShutdownAgreement agreement_;
+  std::optional<Meetings> meetings_;
+  std::optional<TimePoint> meetings_wake_;  // the earliest MeetingsDue that was asked for
+  std::uint64_t counts_asked_ = 0;  // requests of ours that only ask for counts: they are no work
+};
+
+MembershipActor::behavior_type membership_actor(MembershipActor::stateful_pointer<MembershipState> self, NodeCore* node);
+
+}  // namespace troupe::detail

@@ -1,0 +1,116 @@
+#include "actors/membership/roster.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "actors/core/refused.h"
+
+namespace troupe::detail {
+
+std::string role_of_name(std::string_view name) {
+  const auto last = name.find_last_not_of("0123456789");
+  return std::string(last == std::string_view::npos ? name : name.substr(0, last + 1));
+}
+
+std::optional<Error> Roster::refusal(const msg::MemberJoin& join) const {
+  if (world_size_ != 0) {
+    if (join.world_size != world_size_) {
+      return refused(ErrorCode::bad_argument,
+                     fmt::format("{} expects a world of {}, this is one of {}", join.name, join.world_size, world_size_));
+    }
+    if (!entries_.contains(join.name) && entries_.size() >= world_size_) {
+      return refused(ErrorCode::resource_exhausted, fmt::format("the world of {} is complete", world_size_));
+    }
+    if (join.rank && *join.rank >= world_size_) {
+      return refused(ErrorCode::bad_argument, fmt::format("{} wants rank {}: out of range in a world of {}", join.name,
+                                                          *join.rank, world_size_));
+    }
+  }
+  if (const Entry* other = join.rank ? holder(*join.rank) : nullptr; other != nullptr && other->member.name != join.name) {
+    return refused(ErrorCode::bad_argument,
+                   fmt::format("{} wants rank {}: {} has it", join.name, *join.rank, other->member.name));
+  }
+  return std::nullopt;
+}
+
+std::optional<Error> Roster::admit(const msg::MemberJoin& join) {
+  const auto known = entries_.find(join.name);
+  if (known != entries_.end() && known->second.member.incarnation == join.incarnation) return std::nullopt;
+  if (auto error = refusal(join)) return error;
+  std::optional<std::uint32_t> rank = join.rank;
+  if (!rank && known != entries_.end()) rank = known->second.rank;
+  entries_[join.name] = {{join.name, join.incarnation, join.address, join.role, rank.value_or(0), ++epoch_}, rank};
+  give_ranks();
+  return std::nullopt;
+}
+
+void Roster::give_ranks() {
+  if (entries_.size() < world_size_) return;  // somebody may still come who wants a certain one
+  std::vector<Entry*> without;
+  for (auto& [name, entry] : entries_) {
+    if (!entry.rank) without.push_back(&entry);
+  }
+  std::sort(without.begin(), without.end(),
+            [](const Entry* a, const Entry* b) { return a->member.epoch < b->member.epoch; });
+  std::uint32_t free = 0;
+  for (Entry* entry : without) {
+    while (holder(free) != nullptr) ++free;
+    entry->member.rank = free;
+    entry->rank = free;
+  }
+}
+
+bool Roster::complete() const {
+  return entries_.size() >= world_size_ &&
+         std::all_of(entries_.begin(), entries_.end(), [](const auto& named) { return named.second.rank.has_value(); });
+}
+
+bool Roster::learn(const msg::Member& member) {
+  const auto known = entries_.find(member.name);
+  if (known != entries_.end() && known->second.member.epoch > member.epoch) return false;
+  entries_[member.name] = {member, member.rank};
+  epoch_ = std::max(epoch_, member.epoch);
+  return true;
+}
+
+bool Roster::remove(const NodeName& name, Incarnation incarnation) {
+  const auto known = entries_.find(name);
+  if (known == entries_.end() || known->second.member.incarnation != incarnation) return false;
+  entries_.erase(known);
+  return true;
+}
+
+void Roster::remove_at(std::string_view address) {
+  std::erase_if(entries_, [&](const auto& named) { return named.second.member.address == address; });
+}
+
+const Roster::Entry* Roster::holder(std::uint32_t rank) const {
+  const auto found = std::find_if(entries_.begin(), entries_.end(), [rank](const auto& named) { return named.second.rank == rank; });
+  return found == entries_.end() ? nullptr : &found->second;
+}
+
+const msg::Member* Roster::find(const NodeName& name) const {
+  const auto known = entries_.find(name);
+  return known == entries_.end() || !known->second.rank ? nullptr : &known->second.member;
+}
+
+std::optional<NodeName> Roster::coordinator(const std::vector<NodeName>& living) const {
+  const Entry* oldest = nullptr;
+  for (const NodeName& name : living) {
+    const auto known = entries_.find(name);
+    if (known == entries_.end()) continue;
+    if (oldest == nullptr || known->second.member.epoch < oldest->member.epoch) oldest = &known->second;
+  }
+  return oldest == nullptr ? std::nullopt : std::optional(oldest->member.name);
+}
+
+std::vector<msg::Member> Roster::members() const {
+  std::vector<msg::Member> members;
+  for (const auto& [name, entry] : entries_) {
+    if (entry.rank) members.push_back(entry.member);
+  }
+  return members;
+}
+
+}  // namespace troupe::detail

@@ -1,0 +1,69 @@
+#include "actors/membership/shutdown_agreement.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace troupe::detail {
+
+// What it ever started is in no later sum: that could hide as many requests of others.
+void ShutdownAgreement::gone(const NodeName& member) {
+  ready_.erase(member);
+  asked_.erase(member);
+  counts_.erase(member);
+  started_when_idle_.reset();
+}
+
+void ShutdownAgreement::counted(const NodeName& member, std::uint64_t round, Count count) {
+  if (round == round_) counts_[member] = count;
+}
+
+ShutdownAgreement::Verdict ShutdownAgreement::next(const std::vector<NodeName>& living) {
+  if (agreed_) return Verdict::agreed;
+  if (!missing(living).empty()) return Verdict::wait;
+  const auto begin_round = [&] {
+    ++round_;
+    asked_ = {living.begin(), living.end()};
+    counts_.clear();
+  };
+  const auto is_asked = [this](const NodeName& member) { return asked_.contains(member); };
+  if (!std::all_of(living.begin(), living.end(), is_asked)) {  // the first round, or somebody came in the middle of this one
+    started_when_idle_.reset();
+    begin_round();
+    return Verdict::count;
+  }
+  const auto has_counted = [this](const NodeName& member) { return counts_.contains(member); };
+  if (!std::all_of(living.begin(), living.end(), has_counted)) return Verdict::wait;
+  std::uint64_t active = 0;
+  std::uint64_t started = 0;
+  for (const NodeName& member : living) {
+    active += counts_.at(member).active;
+    started += counts_.at(member).started;
+  }
+  if (active == 0 && started_when_idle_ == started) {
+    agreed_ = true;
+    return Verdict::agreed;
+  }
+  started_when_idle_.reset();
+  if (active == 0) started_when_idle_ = started;
+  begin_round();
+  return active == 0 ? Verdict::count : Verdict::count_later;
+}
+
+std::vector<NodeName> ShutdownAgreement::missing(const std::vector<NodeName>& living) const {
+  std::vector<NodeName> names;
+  std::copy_if(living.begin(), living.end(), std::back_inserter(names),
+               [this](const NodeName& member) { return !ready_.contains(member); });
+  return names;
+}
+
+std::string ShutdownAgreement::text() const {
+  std::string out = fmt::format("round {}{}", round_, agreed_ ? ", agreed" : "");
+  if (started_when_idle_) out += fmt::format(", idle at {}", *started_when_idle_);
+  for (const NodeName& member : ready_) out += fmt::format(", {} is ready", member);
+  for (const NodeName& member : asked_) out += fmt::format(", {} is asked", member);
+  for (const auto& [member, count] : counts_) out += fmt::format(", {} counted {} and {}", member, count.active, count.started);
+  return out;
+}
+
+}  // namespace troupe::detail

@@ -1,0 +1,304 @@
+#include "actors/references/handle_table.h"
+
+#include <algorithm>
+#include <stdexcept>
+#include <utility>
+
+namespace troupe {
+namespace {
+
+Error owner_died(const RRefId& rref, const NodeLife& owner, const Error& why) {
+  Error error;
+  error.code = ErrorCode::owner_died;
+  error.message = "the owner of RRef " + rref.text() + " is gone";
+  error.peer = owner.name;
+  error.incarnation = owner.incarnation;
+  error.endpoint = why.endpoint;
+  error.execution = Execution::maybe;
+  error.cause = why.text();
+  return error;
+}
+
+Error not_here(const RRefId& rref, std::string message) {
+  Error error;
+  error.code = ErrorCode::ref_revoked;
+  error.message = std::move(message) + ": RRef " + rref.text();
+  error.execution = Execution::never;
+  return error;
+}
+
+Error owner_not_met(const RRefId& rref, const NodeLife& owner) {
+  Error error;
+  error.code = ErrorCode::not_joined;
+  error.message = "RRef " + rref.text() + " cannot be handed on: this node has no connection with its owner yet";
+  error.peer = owner.name;
+  error.incarnation = owner.incarnation;
+  error.execution = Execution::never;
+  return error;
+}
+
+}  // namespace
+
+ForkId HandleTable::next_fork() { return {self_.name, self_.incarnation.low, ++serial_}; }
+
+ForkId HandleTable::create(const RRefId& rref, const NodeLife& owner) {
+  const auto [at, added] = entries_.try_emplace(rref);
+  if (!added) throw std::logic_error("[rref] created twice: " + rref.text());
+  const ForkId fork = next_fork();
+  Entry& entry = at->second;
+  entry.owner = owner;
+  entry.holds = 1;
+  entry.pending.emplace(fork, self_);
+  return fork;
+}
+
+RRefNotices HandleTable::creation_failed(const RRefId& rref, const Error& error) {
+  RRefNotices notices;
+  const auto at = entries_.find(rref);
+  if (at == entries_.end()) return notices;
+  if (const auto own = end_creation(at->second, error)) at->second.doubtful = own;
+  settle(at, notices);
+  return notices;
+}
+
+RRefNotices HandleTable::creation_undone(const RRefId& rref, const Error& error) {
+  RRefNotices notices;
+  const auto at = entries_.find(rref);
+  if (at == entries_.end()) return notices;
+  if (const auto own = end_creation(at->second, error)) {
+    notices.push_back({RRefNotice::Kind::undone, at->second.owner, rref, *own, {}, error});
+  }
+  settle(at, notices);
+  return notices;
+}
+
+RRefNotices HandleTable::received(const RRefHandOut& handle, const NodeLife& parent, OwnerMet met) {
+  const auto [at, added] = entries_.try_emplace(handle.rref);
+  Entry& entry = at->second;
+  if (added) {
+    entry.owner = handle.owner;
+    entry.met = met;
+  }
+  ++entry.holds;
+
+  if (parent == self_) {
+    const bool handed_on = entry.children.erase(handle.fork) > 0;
+    if (!handed_on && added) entry.failure = not_here(handle.rref, "the message that carried this handle was undone");
+    return {};
+  }
+  const bool from_owner = parent == handle.owner;
+  if (entry.confirmed || entry.failure) {
+    const auto kind = from_owner ? RRefNotice::Kind::deleted : RRefNotice::Kind::acknowledged;
+    return {{kind, parent, handle.rref, handle.fork, {}}};
+  }
+  RRefNotices notices;
+  if (met == OwnerMet::yes) meet(at, notices);
+  if (from_owner) {
+    entry.confirmed = handle.fork;
+    return notices;
+  }
+  entry.pending.emplace(handle.fork, parent);
+  if (entry.met == OwnerMet::yes) notices.push_back({RRefNotice::Kind::forked, handle.owner, handle.rref, handle.fork, parent.name});
+  return notices;
+}
+
+Result<ForkId> HandleTable::hand_out(const RRefId& rref, const NodeLife& to) {
+  const auto at = entries_.find(rref);
+  if (at == entries_.end()) return not_here(rref, "this node holds no handle");
+  if (at->second.failure) return *at->second.failure;
+  if (at->second.met == OwnerMet::not_yet) return owner_not_met(rref, at->second.owner);
+  const ForkId fork = next_fork();
+  at->second.children.emplace(fork, to);
+  return fork;
+}
+
+RRefNotices HandleTable::acknowledged(const RRefId& rref, const ForkId& fork) {
+  const auto at = entries_.find(rref);
+  if (at == entries_.end()) return {};
+  RRefNotices notices;
+  Entry& entry = at->second;
+  if (entry.children.erase(fork) > 0) {
+    settle(at, notices);
+  } else if (entry.pending.erase(fork) > 0) {
+    if (entry.confirmed) {
+      notices.push_back({RRefNotice::Kind::deleted, entry.owner, rref, fork, {}});
+    } else {
+      entry.confirmed = fork;
+    }
+    settle(at, notices);
+  }
+  return notices;
+}
+
+bool HandleTable::is_owner(const RRefId& rref, const NodeLife& life) const {
+  const auto at = entries_.find(rref);
+  return at != entries_.end() && at->second.owner == life;
+}
+
+bool HandleTable::may_acknowledge(const RRefId& rref, const ForkId& fork, const NodeLife& life) const {
+  const auto at = entries_.find(rref);
+  if (at == entries_.end()) return false;
+  const auto child = at->second.children.find(fork);
+  return at->second.owner == life || (child != at->second.children.end() && child->second == life);
+}
+
+RRefNotices HandleTable::undo(const RRefId& rref, const ForkId& fork) {
+  const auto at = entries_.find(rref);
+  if (at == entries_.end()) return {};
+  RRefNotices notices;
+  at->second.children.erase(fork);
+  settle(at, notices);
+  return notices;
+}
+
+RRefNotices HandleTable::revoked(const RRefId& rref, const ForkId& fork, const Error& error) {
+  const auto at = entries_.find(rref);
+  if (at == entries_.end()) return {};
+  Entry& entry = at->second;
+  const bool was_ours = entry.pending.erase(fork) > 0 || entry.confirmed == fork;
+  if (!was_ours) return {};
+  if (entry.confirmed == fork) entry.confirmed.reset();
+  if (!entry.confirmed && entry.pending.empty()) fail(entry, error);
+  RRefNotices notices;
+  settle(at, notices);
+  return notices;
+}
+
+RRefNotices HandleTable::dropped(const RRefId& rref) {
+  const auto at = entries_.find(rref);
+  if (at == entries_.end() || at->second.holds == 0) {
+    throw std::logic_error("[rref] dropped more often than received: " + rref.text());
+  }
+  RRefNotices notices;
+  --at->second.holds;
+  settle(at, notices);
+  return notices;
+}
+
+RRefNotices HandleTable::node_up(const NodeLife& life) {
+  RRefNotices notices;
+  for (auto at = entries_.begin(); at != entries_.end(); ++at) {
+    if (at->second.owner == life) meet(at, notices);
+  }
+  return notices;
+}
+
+RRefNotices HandleTable::node_down(const NodeLife& life, const Error& why) {
+  RRefNotices notices;
+  for (auto next = entries_.begin(); next != entries_.end();) {
+    const auto at = next++;
+    Entry& entry = at->second;
+    if (entry.owner == life) {
+      give_back_pending(at, notices);
+      fail(entry, owner_died(at->first, life, why));
+    } else {
+      std::erase_if(entry.children, [&](const auto& child) { return child.second == life; });
+    }
+    settle(at, notices);
+  }
+  return notices;
+}
+
+HandleState HandleTable::state(const RRefId& rref) const {
+  const Entry& entry = entries_.at(rref);
+  if (entry.failure) return HandleState::failed;
+  return entry.confirmed ? HandleState::confirmed : HandleState::pending;
+}
+
+std::optional<Error> HandleTable::failure(const RRefId& rref) const {
+  const auto at = entries_.find(rref);
+  return at == entries_.end() ? std::nullopt : at->second.failure;
+}
+
+bool HandleTable::is_held(const RRefId& rref) const {
+  const auto at = entries_.find(rref);
+  return at != entries_.end() && at->second.holds > 0;
+}
+
+std::size_t HandleTable::unconfirmed_count() const {
+  const auto unconfirmed = [](const auto& entry) { return !entry.second.confirmed && !entry.second.pending.empty(); };
+  return static_cast<std::size_t>(std::count_if(entries_.begin(), entries_.end(), unconfirmed));
+}
+
+std::size_t HandleTable::unacknowledged_count() const {
+  std::size_t count = 0;
+  for (const auto& [rref, entry] : entries_) count += entry.children.size();
+  return count;
+}
+
+std::vector<ForkId> HandleTable::forks_of(const RRefId& rref) const {
+  const auto at = entries_.find(rref);
+  if (at == entries_.end()) return {};
+  std::vector<ForkId> out;
+  if (at->second.confirmed) out.push_back(*at->second.confirmed);
+  for (const auto& [fork, parent] : at->second.pending) out.push_back(fork);
+  if (at->second.doubtful) out.push_back(*at->second.doubtful);
+  return out;
+}
+
+std::string HandleTable::text() const {
+  std::string out;
+  for (const auto& [rref, entry] : entries_) {
+    if (!out.empty()) out += "; ";
+    out += rref.text() + " of " + entry.owner.name + ": " + std::to_string(entry.holds) + " held";
+    if (entry.met == OwnerMet::not_yet) out += ", owner not met";
+    if (entry.confirmed) out += ", confirmed " + entry.confirmed->text();
+    for (const auto& [fork, parent] : entry.pending) out += ", pending " + fork.text() + " from " + parent.name;
+    if (entry.doubtful) out += ", doubtful " + entry.doubtful->text();
+    for (const auto& [fork, to] : entry.children) out += ", handed " + fork.text() + " to " + to.name;
+    if (entry.failure) out += ", failed: " + std::string(name_of(entry.failure->code));
+  }
+  return out;
+}
+
+// The one place where a node gives up its forks of a value: no local handle is left, the owner knows every child, and
+// the owner has answered every report, so that no parent can be left waiting (RR-6). An owner that was never met has
+// none to answer, and the parents are all who wait (RR-13).
+void HandleTable::settle(Entries::iterator at, RRefNotices& notices) {
+  Entry& entry = at->second;
+  if (entry.holds == 0 && entry.met == OwnerMet::not_yet) {
+    give_back_pending(at, notices);
+    entry.pending.clear();
+  }
+  if (entry.holds > 0 || !entry.children.empty() || !entry.pending.empty()) return;
+  for (const ForkId& fork : forks_of(at->first)) {
+    notices.push_back({RRefNotice::Kind::deleted, entry.owner, at->first, fork, {}});
+  }
+  entries_.erase(at);
+}
+
+// Reports what came before the owner was met.
+void HandleTable::meet(Entries::iterator at, RRefNotices& notices) {
+  Entry& entry = at->second;
+  if (std::exchange(entry.met, OwnerMet::yes) == OwnerMet::yes) return;
+  for (const auto& [fork, parent] : entry.pending) {
+    notices.push_back({RRefNotice::Kind::forked, entry.owner, at->first, fork, parent.name});
+  }
+}
+
+// Tells the parents of unconfirmed forks that they need not wait for the owner.
+void HandleTable::give_back_pending(Entries::iterator at, RRefNotices& notices) const {
+  for (const auto& [fork, parent] : at->second.pending) {
+    if (parent != self_) notices.push_back({RRefNotice::Kind::acknowledged, parent, at->first, fork, {}});
+  }
+}
+
+// Returns the fork that the creating call carried, unless the handle has failed for another reason.
+std::optional<ForkId> HandleTable::end_creation(Entry& entry, const Error& error) {
+  if (entry.failure) return std::nullopt;
+  entry.failure = error;
+  const auto own = std::find_if(entry.pending.begin(), entry.pending.end(), [&](const auto& fork) { return fork.second == self_; });
+  if (own == entry.pending.end()) return std::nullopt;
+  return entry.pending.extract(own).key();
+}
+
+// Nothing is left that a child or the owner could rest on.
+void HandleTable::fail(Entry& entry, const Error& error) {
+  if (!entry.failure) entry.failure = error;
+  entry.confirmed.reset();
+  entry.pending.clear();
+  entry.doubtful.reset();
+  entry.children.clear();
+}
+
+}  // namespace troupe

@@ -1,0 +1,489 @@
+#include "actors/references/references.h"
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <atomic>
+#include <map>
+#include <mutex>
+#include <utility>
+#include <variant>
+
+#include "actors/core/actor_directory.h"
+#include "actors/core/lives.h"
+#include "actors/core/peer_accounts.h"
+#include "actors/core/told_once.h"
+#include "actors/membership/membership.h"
+#include "actors/references/fetches.h"
+#include "actors/references/fork_table.h"
+#include "actors/references/handle_table.h"
+#include "actors/references/rref_owner_actor.h"
+#include "actors/references/value_calls.h"
+
+namespace troupe::detail {
+namespace {
+
+NodeLife life_of(const Peer& peer) { return {peer.name, peer.incarnation}; }
+
+}  // namespace
+
+// --- References ------------------------------------------------------------------------------------------------------
+
+struct References::State {
+  explicit State(NodeCore& n)
+      : node(n),
+        self{n.name(), n.incarnation()},
+        owners(n.lives(), [this](const RRefId& rref) { return spawn_owner(rref); }, EndedRRefs(n.name())),
+        table(self) {}
+
+  NodeCore& node;
+  const NodeLife self;
+  std::atomic<std::uint64_t> next_turn{1};
+  ActorDirectory<RRefId, RRefOwnerActor, EndedRRefs> owners;
+  mutable std::mutex mutex;                             // guards all below; never held over a send
+  HandleTable table;
+  std::map<RRefId, std::weak_ptr<RRefHandle>> handles;  // one per value with handles here
+
+  void send(const RRefNotices& notices) const;
+  std::shared_ptr<RRefHandle> handle_for(const RRefId& rref, const NodeLife& owner, const std::string& type, RRefOrigin origin);
+  /// A handle of this node rests on that life since just now: nobody will say again that it was over before.
+  void look_again(const NodeLife& life, RRefNotices& notices);
+  RRefOwnerActor spawn_owner(const RRefId& rref);
+
+  /// Tells the value's owner, if it is here.
+  template <class Message>
+  bool tell_owner(const RRefId& rref, Message message) {
+    const RRefOwnerActor owner = owners.find(rref);
+    if (owner) node.host().send(owner, std::move(message));
+    return static_cast<bool>(owner);
+  }
+
+  /// Tells the value's owner, which is made on the first word about it, a word of that peer that cannot be refused: it ends
+  /// something, or brings a handle home. False if the value's life is over.
+  template <class Message>
+  bool tell_owner(const RRefId& rref, const NodeLife& peer, Message message) {
+    const auto entered = owners.enter(rref, peer, node.accounts().owners, Refusal::never);
+    if (entered.is_too_much) node.give_up(peer.name, "it speaks of more values than calls can make");
+    if (entered.actor) node.host().send(entered.actor, std::move(message));
+    return static_cast<bool>(entered.actor);
+  }
+
+  void use(const RRefId& rref, TurnId turn, UsePurpose purpose, const std::optional<NodeLife>& watcher, CopyHandler begin);
+  [[nodiscard]] bool is_owner_of(const msg::RRefRevoked& revoked, const NodeLife& from) const;
+  void never_created(const msg::RRefRevoked& revoked, const NodeLife& creator);
+  void forked(const msg::RRefForked& forked, const NodeLife& holder);
+  void copy_is_out_of_date(const msg::RRefChanged& message, const NodeLife& owner);
+  [[nodiscard]] Error revoked(const RRefId& rref) const;
+};
+
+void References::State::send(const RRefNotices& notices) const {
+  for (const RRefNotice& notice : notices) {
+    switch (notice.kind) {
+      case RRefNotice::Kind::forked:
+        node.notify(notice.to, "rref/" + notice.rref.text(), msg::RRefForked{notice.rref, notice.fork, notice.parent});
+        break;
+      case RRefNotice::Kind::deleted:
+        node.notify(notice.to, "rref/" + notice.rref.text(), msg::RRefDeleted{notice.rref, notice.fork});
+        break;
+      case RRefNotice::Kind::acknowledged:
+        node.notify(notice.to, "references", msg::RRefForkAck{notice.rref, notice.fork});
+        break;
+      case RRefNotice::Kind::undone:
+        node.notify(notice.to, "rref/" + notice.rref.text(), msg::RRefRevoked{notice.rref, notice.fork, notice.why});
+        break;
+    }
+  }
+}
+
+/// Requires the mutex. The caller adds the hold that the new or known handle stands for.
+std::shared_ptr<RRefHandle> References::State::handle_for(const RRefId& rref, const NodeLife& owner, const std::string& type,
+                                                          RRefOrigin origin) {
+  std::weak_ptr<RRefHandle>& known = handles[rref];  // first: a handle that ended here would need the mutex
+  auto handle = known.lock();
+  if (!handle) {
+    handle = std::make_shared<RRefHandle>(node.weak_from_this(), rref, owner, type, std::move(origin));
+    known = handle;
+  }
+  return handle;
+}
+
+/// Requires the mutex.
+void References::State::look_again(const NodeLife& life, RRefNotices& notices) {
+  const auto why = node.lives().why_over(life);
+  if (!why) return;
+  for (RRefNotice& notice : table.node_down(life, *why)) notices.push_back(std::move(notice));
+}
+
+RRefOwnerActor References::State::spawn_owner(const RRefId& rref) {
+  const ActorHost::Lost lost = [this, rref](const Error& why) {
+    spdlog::error("[{}] {}: {} is lost", node.name(), why.text(), rref.text());
+    owners.end(rref);
+  };
+  return node.host().spawn("the owner of a value", lost, rref_owner_actor, &node, rref, [this, rref] { owners.end(rref); });
+}
+
+Error References::State::revoked(const RRefId& rref) const {
+  Error error = node.error(ErrorCode::ref_revoked, node.name(), "rref " + rref.text(), "the value has been released");
+  error.execution = Execution::never;
+  return error;
+}
+
+References::References(NodeCore& node) : state_(std::make_unique<State>(node)) {}
+
+References::~References() = default;
+
+msg::RRefHandout References::hand_out(const std::shared_ptr<RRefHandle>& handle, const NodeLife& to) {
+  msg::RRefHandout handout{handle->id(), {}, handle->owner().name, handle->owner().incarnation, state_->self.name, handle->type()};
+  if (handle->owner() == state_->self) {
+    {
+      std::lock_guard lock(state_->mutex);
+      handout.fork = state_->table.next_fork();
+    }
+    // To a life that is not up the message does not leave. The owner looks at the life again, once it counts the fork.
+    if (to != state_->self && !state_->node.lives().is_up(to)) return handout;
+    auto token = state_->node.accounts().forks.take(to);
+    if (!token) throw EncodeError(token.error().code, token.error().message);
+    state_->tell_owner(handle->id(), OwnerHandedOut{handout.fork, to, std::move(token).value()});
+    return handout;
+  }
+  if (const auto why = state_->node.lives().why_over(to)) throw EncodeError(why->code, why->text());
+  RRefNotices notices;
+  {
+    std::lock_guard lock(state_->mutex);
+    auto fork = state_->table.hand_out(handle->id(), to);
+    if (!fork) throw EncodeError(fork.error().code, fork.error().text());
+    handout.fork = fork.value();
+    state_->look_again(to, notices);
+  }
+  state_->send(notices);
+  return handout;
+}
+
+void References::take_back(const msg::RRefHandout& handout) {
+  if (handout.owner == state_->self.name) {
+    state_->tell_owner(handout.rref, OwnerHandOutUndone{handout.fork});
+    return;
+  }
+  RRefNotices notices;
+  {
+    std::lock_guard lock(state_->mutex);
+    notices = state_->table.undo(handout.rref, handout.fork);
+  }
+  state_->send(notices);
+}
+
+std::shared_ptr<RRefHandle> References::received(const msg::RRefHandout& handout, const NodeName& from) {
+  const NodeLife owner{handout.owner, handout.owner_incarnation};
+  const NodeLife parent = state_->node.membership().life_of(from);
+  std::shared_ptr<RRefHandle> handle;
+  if (owner == state_->self) {
+    {
+      std::lock_guard lock(state_->mutex);
+      handle = state_->handle_for(handout.rref, owner, handout.type, from);
+    }
+    // Before the fork goes, so that the value stays.
+    if (state_->tell_owner(handout.rref, parent, OwnerHeld{})) handle->add_hold();
+    if (!state_->tell_owner(handout.rref, OwnerCameHome{handout.fork, from})) {
+      state_->node.notify(from, "references", msg::RRefForkAck{handout.rref, handout.fork});
+    }
+    return handle;
+  }
+  RRefNotices notices;
+  {
+    std::lock_guard lock(state_->mutex);
+    handle = state_->handle_for(handout.rref, owner, handout.type, from);
+    const OwnerMet met = state_->node.lives().has_met(owner) ? OwnerMet::yes : OwnerMet::not_yet;
+    notices = state_->table.received({handout.rref, handout.fork, owner}, parent, met);
+    handle->add_hold();
+    state_->look_again(owner, notices);
+  }
+  state_->send(notices);
+  return handle;
+}
+
+std::shared_ptr<RRefHandle> References::created(const RRefId& rref, ForkId& fork, const NodeName& owner, const std::string& type,
+                                                RRefOrigin origin) {
+  const NodeLife life = state_->node.membership().life_of(owner);
+  std::shared_ptr<RRefHandle> handle;
+  RRefNotices notices;
+  {
+    std::lock_guard lock(state_->mutex);
+    handle = state_->handle_for(rref, life, type, std::move(origin));
+    fork = life == state_->self ? state_->table.next_fork() : state_->table.create(rref, life);
+    if (life != state_->self) {
+      handle->add_hold();
+      state_->look_again(life, notices);
+    }
+  }
+  state_->send(notices);
+  if (life == state_->self && state_->owners.begin(rref) && state_->tell_owner(rref, OwnerHeld{})) handle->add_hold();
+  return handle;
+}
+
+void References::creation_ended(RRefHandle& handle, const ForkId& fork, const Result<Unit>& result) {
+  if (handle.owner() == state_->self) {
+    if (!result) state_->tell_owner(handle.id(), OwnerValue{std::make_shared<const Result<ValueBox>>(result.error())});
+    return;
+  }
+  RRefNotices notices;
+  {
+    std::lock_guard lock(state_->mutex);
+    if (result) {
+      notices = state_->table.acknowledged(handle.id(), fork);
+    } else if (result.error().execution == Execution::never) {
+      notices = state_->table.creation_undone(handle.id(), result.error());
+    } else {
+      notices = state_->table.creation_failed(handle.id(), result.error());
+    }
+  }
+  state_->send(notices);
+  if (!result) handle.creation_failed();
+}
+
+std::shared_ptr<RRefHandle> References::own(ValueBox value, const std::string& type, RRefOrigin origin, Sharing sharing) {
+  const auto rref = state_->node.next_id<RRefId>();
+  std::shared_ptr<RRefHandle> handle;
+  {
+    std::lock_guard lock(state_->mutex);
+    handle = state_->handle_for(rref, state_->self, type, std::move(origin));
+  }
+  if (state_->owners.begin(rref) && state_->tell_owner(rref, OwnerHeld{})) {
+    handle->add_hold();
+    state_->tell_owner(rref, OwnerValue{std::make_shared<const Result<ValueBox>>(std::move(value)), sharing});
+  }
+  return handle;
+}
+
+std::optional<Error> References::failure(const RRefHandle& handle) const {
+  std::lock_guard lock(state_->mutex);
+  return state_->table.failure(handle.id());
+}
+
+bool References::is_confirmed(const RRefHandle& handle) const {
+  if (handle.owner() == state_->self) return true;
+  std::lock_guard lock(state_->mutex);
+  return state_->table.contains(handle.id()) && state_->table.state(handle.id()) == HandleState::confirmed;
+}
+
+void References::dropped(const RRefId& rref, const NodeLife& owner, std::size_t holds) {
+  RRefNotices notices;
+  {
+    std::lock_guard lock(state_->mutex);
+    if (const auto known = state_->handles.find(rref); known != state_->handles.end() && known->second.expired()) {
+      state_->handles.erase(known);
+    }
+    if (owner != state_->self) {
+      for (std::size_t i = 0; i < holds; ++i) {
+        for (RRefNotice& notice : state_->table.dropped(rref)) notices.push_back(std::move(notice));
+      }
+    }
+  }
+  state_->send(notices);
+  if (owner != state_->self) return;
+  for (std::size_t i = 0; i < holds; ++i) state_->tell_owner(rref, OwnerReleased{});
+}
+
+TurnId References::next_turn() { return {state_->next_turn.fetch_add(1, std::memory_order_relaxed)}; }
+
+void References::withdraw(const RRefId& rref, TurnId turn) { state_->tell_owner(rref, UseWithdrawn{turn}); }
+
+void References::use(const RRefId& rref, TurnId turn, UsePurpose purpose, UseHandler begin) {
+  state_->use(rref, turn, std::move(purpose), std::nullopt, [begin = std::move(begin)](Result<ValueBox> value, std::uint64_t, std::shared_ptr<ValueUse> use) {
+    begin(std::move(value), std::move(use));
+  });
+}
+
+void References::copy(const RRefId& rref, TurnId turn, const NodeLife& watcher, CopyHandler begin) {
+  state_->use(rref, turn, {UseKind::reads, "cached for " + watcher.name, watcher}, watcher, std::move(begin));
+}
+
+void References::changed(const RRefId& rref, std::shared_ptr<const WhenGone> told) {
+  state_->tell_owner(rref, OwnerChanged{std::move(told)});
+}
+
+void References::State::use(const RRefId& rref, TurnId turn, UsePurpose purpose, const std::optional<NodeLife>& watcher, CopyHandler begin) {
+  const auto told = [core = node.shared_from_this(), rref, turn, begin](const Result<ValueBox>& value, std::uint64_t version) {
+    begin(value, version, value ? std::make_shared<ValueUse>(core, rref, turn) : nullptr);
+  };
+  const auto lost = [core = node.shared_from_this()](const auto& untold) {
+    untold(core->error(ErrorCode::owner_died, core->name(), {}, "the owner of the value ended before the use began"), 0);
+  };
+  const std::optional<NodeLife> asker = purpose.asked_by;
+  const auto entered = purpose.word_of ? owners.enter(rref, *purpose.word_of, node.accounts().owners) : owners.enter(rref);
+  if (entered.refused) return begin(*entered.refused, 0, nullptr);
+  if (!entered.actor) return begin(revoked(rref), 0, nullptr);
+  node.host().send(entered.actor, UseArrived{turn, std::move(purpose), watcher, ToldOnce<const Result<ValueBox>&, std::uint64_t>(told, lost)});
+  if (asker && node.lives().is_over(*asker)) tell_owner(rref, OwnerPeerDown{*asker});  // the owner may have heard of the end before the use came
+}
+
+void References::value_of(const RRefId& rref, const NodeLife& asker, std::function<void(Result<ValueBox>)> done) {
+  UsePurpose purpose(UseKind::looks);
+  purpose.word_of = asker;
+  use(rref, std::move(purpose), [done = std::move(done)](Result<ValueBox> value, const std::shared_ptr<ValueUse>&) { done(std::move(value)); });
+}
+
+// --- what peers ask for ----------------------------------------------------------------------------------------------
+
+std::optional<Error> References::begin_value(const RRefId& rref, const ForkId& fork, const NodeLife& creator) {
+  State& state = *state_;
+  auto token = state.node.accounts().forks.take(creator);
+  const auto refused = token ? state.owners.enter(rref, creator, state.node.accounts().owners).refused : std::optional(token.error());
+  if (creator != state.self) {
+    state.tell_owner(rref, creator, OwnerCreated{fork, creator, refused ? PeerQuota::Token() : std::move(token).value()});
+  }
+  return refused;
+}
+
+void References::set_value(const RRefId& rref, Result<ValueBox> value, Sharing sharing) {
+  state_->tell_owner(rref, OwnerValue{std::make_shared<const Result<ValueBox>>(std::move(value)), sharing});
+}
+
+void References::refuse_value(const RRefId& rref, const ForkId& fork, const NodeLife& creator, const Error& why) {
+  set_value(rref, why);
+  if (creator != state_->self) state_->tell_owner(rref, OwnerDeleted{fork, creator});
+}
+
+/// Whether the word is that of a creator to the owner: who holds a handle of another node's value gets it from there.
+bool References::State::is_owner_of(const msg::RRefRevoked& revoked, const NodeLife& from) const {
+  std::lock_guard lock(mutex);
+  return revoked.rref.creator == from.name && revoked.rref.incarnation == from.incarnation.low && !table.contains(revoked.rref);
+}
+
+/// As a creating call that is refused: those who have handles already, or will, get the error.
+void References::State::never_created(const msg::RRefRevoked& revoked, const NodeLife& creator) {
+  tell_owner(revoked.rref, creator, OwnerCreated{revoked.fork, creator});
+  node.references().refuse_value(revoked.rref, revoked.fork, creator, revoked.error);
+}
+
+void References::State::copy_is_out_of_date(const msg::RRefChanged& message, const NodeLife& owner) {
+  std::shared_ptr<RRefHandle> handle;
+  {
+    std::lock_guard lock(mutex);
+    if (const auto known = handles.find(message.rref); known != handles.end()) handle = known->second.lock();
+  }
+  if (handle && handle->owner() == owner) handle->copies().changed(message.version);
+}
+
+void References::State::forked(const msg::RRefForked& forked, const NodeLife& holder) {
+  const auto entered = owners.enter(forked.rref, holder, node.accounts().owners);
+  if (entered.actor) return node.host().send(entered.actor, OwnerForked{forked.fork, holder, forked.parent});
+  node.notify(forked.parent, "references", msg::RRefForkAck{forked.rref, forked.fork});
+  node.notify(holder, "references", msg::RRefRevoked{forked.rref, forked.fork, entered.refused.value_or(revoked(forked.rref))});
+}
+
+void References::handle(Delivery delivery) {
+  State& state = *state_;
+  const NodeLife from{delivery.from, delivery.incarnation};
+  RRefNotices notices;
+  if (auto* remote = std::get_if<msg::RemoteCall>(&delivery.message)) {
+    serve_remote_call(state.node, delivery, std::move(*remote));
+  } else if (auto* call = std::get_if<msg::ValueCall>(&delivery.message)) {
+    serve_value_call(state.node, delivery, std::move(*call));
+  } else if (auto* fetch = std::get_if<msg::RRefFetch>(&delivery.message)) {
+    serve_fetch(state.node, delivery, std::move(*fetch));
+  } else if (const auto* forked = std::get_if<msg::RRefForked>(&delivery.message)) {
+    state.forked(*forked, from);
+  } else if (const auto* deleted = std::get_if<msg::RRefDeleted>(&delivery.message)) {
+    state.tell_owner(deleted->rref, from, OwnerDeleted{deleted->fork, from});
+  } else if (const auto* known = std::get_if<msg::RRefForkAck>(&delivery.message)) {
+    std::lock_guard lock(state.mutex);
+    if (state.table.may_acknowledge(known->rref, known->fork, from)) notices = state.table.acknowledged(known->rref, known->fork);
+  } else if (const auto* changed = std::get_if<msg::RRefChanged>(&delivery.message)) {
+    state.copy_is_out_of_date(*changed, from);
+  } else if (const auto* revoked = std::get_if<msg::RRefRevoked>(&delivery.message)) {
+    if (!state.is_owner_of(*revoked, from)) {
+      std::lock_guard lock(state.mutex);
+      if (state.table.is_owner(revoked->rref, from)) notices = state.table.revoked(revoked->rref, revoked->fork, revoked->error);
+    } else {
+      state.never_created(*revoked, from);
+    }
+  }
+  state.send(notices);
+}
+
+void References::peer_up(const Peer& peer) {
+  RRefNotices notices;
+  {
+    std::lock_guard lock(state_->mutex);
+    notices = state_->table.node_up(life_of(peer));
+  }
+  state_->send(notices);
+}
+
+void References::peer_down(const Peer& peer, const Error& why) {
+  RRefNotices notices;
+  {
+    std::lock_guard lock(state_->mutex);
+    notices = state_->table.node_down(life_of(peer), why);
+  }
+  state_->send(notices);
+  state_->owners.creator_gone(life_of(peer));
+  for (const RRefOwnerActor& owner : state_->owners.all()) state_->node.host().send(owner, OwnerPeerDown{life_of(peer)});
+}
+
+void References::stop(const Error& why) {
+  state_->owners.refuse(why);
+  for (const RRefOwnerActor& owner : state_->owners.all()) state_->node.host().send(owner, StopOwner{why});
+}
+
+std::vector<std::string> References::held() const {
+  std::vector<std::string> lines;
+  std::vector<std::shared_ptr<RRefHandle>> handles;  // end after the lock is released
+  {
+    std::lock_guard lock(state_->mutex);
+    for (const auto& [rref, known] : state_->handles) handles.push_back(known.lock());
+  }
+  for (const auto& handle : handles) {
+    if (handle && handle->owner() != state_->self) lines.push_back(fmt::format("{}, {}", handle->text(), handle->origin()));
+  }
+  return lines;
+}
+
+std::size_t References::owned_values() const {
+  return state_->owners.size();
+}
+
+std::size_t References::handles() const {
+  std::lock_guard lock(state_->mutex);
+  return state_->handles.size();
+}
+
+std::size_t References::forks() const {
+  std::lock_guard lock(state_->mutex);
+  return state_->table.size();
+}
+
+std::size_t References::unconfirmed_forks() const {
+  std::lock_guard lock(state_->mutex);
+  return state_->table.unconfirmed_count();
+}
+
+void References::list_users(const Survey<ValueInUse>::Form& form) const {
+  for (const RRefOwnerActor& owner : state_->owners.all()) state_->node.host().send(owner, ListUsers{form});
+}
+
+// --- ValueUse --------------------------------------------------------------------------------------------------------
+
+ValueUse::~ValueUse() { node_->references().end_use(rref_, turn_); }
+
+void ValueUse::give_up_turn() { node_->references().suspend_use(rref_, turn_); }
+
+void ValueUse::ask_for_turn(std::function<void()> granted) {
+  node_->references().resume_use(rref_, turn_, std::move(granted));
+}
+
+void ValueUse::take_turn_again(BlockingHook* hook) {
+  const auto granted = std::make_shared<WaitPoint>();
+  ask_for_turn([granted] { granted->signal(); });
+  hook != nullptr ? static_cast<void>(hook->wait(*granted, std::nullopt)) : static_cast<void>(granted->wait_here(std::nullopt));
+}
+
+void References::end_use(const RRefId& rref, TurnId turn) { state_->tell_owner(rref, UseEnded{turn}); }
+
+void References::suspend_use(const RRefId& rref, TurnId turn) { state_->tell_owner(rref, UseSuspended{turn}); }
+
+void References::resume_use(const RRefId& rref, TurnId turn, std::function<void()> granted) {
+  state_->tell_owner(rref, UseResumed{turn, std::make_shared<const WhenGone>(std::move(granted))});
+}
+
+}  // namespace troupe::detail

@@ -1,0 +1,52 @@
+#include "actors/references/rref_handle.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "actors/core/node_core.h"
+#include "actors/references/references.h"
+
+namespace troupe::detail {
+
+RRefHandle::RRefHandle(std::weak_ptr<NodeCore> node, RRefId id, NodeLife owner, std::string type, RRefOrigin origin)
+    : node_(std::move(node)), id_(std::move(id)), owner_(std::move(owner)), type_(std::move(type)), origin_(std::move(origin)) {}
+
+std::string RRefHandle::text() const { return fmt::format("RRef<{}> {} on {}", type_, id_.text(), owner_.name); }
+
+std::string RRefHandle::origin() const {
+  if (const auto* site = std::get_if<SourceLocation>(&origin_)) return fmt::format("made at {}:{}", site->file_name(), site->line());
+  return "received from " + std::get<NodeName>(origin_);
+}
+
+std::optional<std::string> RRefHandle::known_type() const {
+  std::lock_guard lock(mutex_);
+  return known_type_;
+}
+
+void RRefHandle::learned_type(std::string type) {
+  std::lock_guard lock(mutex_);
+  known_type_ = std::move(type);
+}
+
+RRefHandle::~RRefHandle() {
+  if (const auto node = node_if_alive()) node->references().dropped(id_, owner_, holds_.load(std::memory_order_relaxed));
+}
+
+std::shared_ptr<NodeCore> RRefHandle::node_if_alive() const {
+  auto node = node_.lock();
+  return node && !node->stopped() ? node : nullptr;
+}
+
+std::shared_ptr<NodeCore> RRefHandle::node() const {
+  if (auto node = node_if_alive()) return node;
+  Error error;
+  error.code = ErrorCode::shutting_down;
+  error.message = "the node that held this reference has shut down";
+  error.peer = owner_.name;
+  error.operation = "rref " + id_.text();
+  error.execution = Execution::never;
+  throw RemoteError(std::move(error));
+}
+
+}  // namespace troupe::detail

@@ -1,0 +1,77 @@
+// What all copies of one RRef on a node share.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <variant>
+
+#include "actors/core/node_life.h"
+#include "actors/references/kept_copy.h"
+#include "actors/source_location.h"
+#include "messages/error.h"
+#include "messages/ids.h"
+
+namespace troupe::detail {
+
+class NodeCore;
+
+/// How a program got a reference: it made it at that line, or received it from that node.
+using RRefOrigin = std::variant<SourceLocation, NodeName>;
+
+/// One node's handle of one value. When the last copy of the RRef goes, the owner is told. Holds its node weakly: after
+/// the node's shutdown every use fails with shutting_down and destruction is silent. Any thread may call any member.
+class RRefHandle {
+ public:
+  RRefHandle(std::weak_ptr<NodeCore> node, RRefId id, NodeLife owner, std::string type, RRefOrigin origin);
+  ~RRefHandle();
+  RRefHandle(const RRefHandle&) = delete;
+  RRefHandle& operator=(const RRefHandle&) = delete;
+
+  [[nodiscard]] const RRefId& id() const { return id_; }
+  [[nodiscard]] const NodeLife& owner() const { return owner_; }
+  [[nodiscard]] const std::string& type() const { return type_; }
+
+  /// "RRef<f32> trainer.17 on ps0"
+  [[nodiscard]] std::string text() const;
+
+  /// For reports: "made at main.cc:12", "received from ps0".
+  [[nodiscard]] std::string origin() const;
+
+  /// The value's type, once its owner said so.
+  [[nodiscard]] std::optional<std::string> known_type() const;
+  void learned_type(std::string type);
+
+  /// What `RRef::cached` returns until the owner says that it changed.
+  [[nodiscard]] KeptCopy& copies() { return copies_; }
+
+  /// Stops when the value could not be created: what waits for it need not wait on.
+  [[nodiscard]] std::stop_token failure_token() const { return failed_.get_token(); }
+  void creation_failed() { failed_.request_stop(); }
+
+  /// The node this handle lives on. Throws RemoteError{shutting_down} if it has ended.
+  [[nodiscard]] std::shared_ptr<NodeCore> node() const;
+
+  /// Likewise; null if it has ended.
+  [[nodiscard]] std::shared_ptr<NodeCore> node_if_alive() const;
+
+  /// This handle stands for one more handle that was created, received or held, and whoever counts those knows it.
+  void add_hold() { holds_.fetch_add(1, std::memory_order_relaxed); }
+
+ private:
+  const std::weak_ptr<NodeCore> node_;
+  const RRefId id_;
+  const NodeLife owner_;
+  const std::string type_;
+  const RRefOrigin origin_;
+  std::stop_source failed_;
+  KeptCopy copies_;
+  mutable std::mutex mutex_;
+  std::optional<std::string> known_type_;  // guarded by mutex_
+  std::atomic<std::size_t> holds_{0};
+};
+
+}  // namespace troupe::detail

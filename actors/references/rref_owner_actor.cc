@@ -1,0 +1,272 @@
+#include "actors/references/rref_owner_actor.h"
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "actors/core/lives.h"
+#include "actors/core/peer_accounts.h"
+
+namespace troupe::detail {
+
+void RRefOwnerState::begin(NodeCore& node, RRefId rref) {
+  node_ = &node;
+  rref_ = std::move(rref);
+  forks_.emplace(rref_, node.name());
+}
+
+void RRefOwnerState::created(const OwnerCreated& m) {
+  call_came_ = true;
+  static_cast<void>(forks_->created(m.fork, m.creator, m.token));
+  look_again(m.creator);
+}
+
+void RRefOwnerState::value(OwnerValue& m) {
+  if (value_ || stopped_) return drop(std::move(m.value));
+  value_ = std::move(m.value);
+  turns_ = TurnQueue(m.sharing);
+  for (UseArrived& use : std::exchange(early_, {})) begin_or_queue(std::move(use));
+}
+
+void RRefOwnerState::forked(const OwnerForked& m) {
+  ForkTable::Token token;
+  if (forks_->is_new(m.fork, m.holder)) {
+    auto taken = node_->accounts().forks.take(m.holder);
+    if (!taken) {  // its parent need not wait for it
+      node_->notify(m.parent, "references", msg::RRefForkAck{rref_, m.fork});
+      return node_->notify(m.holder, "references", msg::RRefRevoked{rref_, m.fork, taken.error()});
+    }
+    token = std::move(taken).value();
+  }
+  const ForkOutcome outcome = forks_->forked(m.fork, m.holder, std::move(token));
+  look_again(m.holder);
+  if (outcome == ForkOutcome::refused) return;
+  node_->notify(m.parent, "references", msg::RRefForkAck{rref_, m.fork});
+  if (outcome == ForkOutcome::known && m.parent != m.holder.name) {
+    node_->notify(m.holder, "references", msg::RRefForkAck{rref_, m.fork});
+  } else if (outcome == ForkOutcome::revoked) {
+    node_->notify(m.holder, "references", msg::RRefRevoked{rref_, m.fork, gone()});
+  }
+}
+
+void RRefOwnerState::deleted(const OwnerDeleted& m) {
+  ForkTable::Token token;
+  if (forks_->is_new(m.fork, m.holder)) {
+    auto [taken, is_too_much] = node_->accounts().forks.take_unrefused(m.holder);
+    token = std::move(taken);
+    if (is_too_much) node_->give_up(m.holder.name, "it deletes handles that no call brings");
+  }
+  static_cast<void>(forks_->deleted(m.fork, m.holder, std::move(token)));
+  look_again(m.holder);
+}
+
+void RRefOwnerState::handed_out(const OwnerHandedOut& m) {
+  static_cast<void>(forks_->hand_out(m.fork, m.holder, m.token));
+  look_again(m.holder);
+}
+
+void RRefOwnerState::look_again(const NodeLife& life) {
+  if (!node_->lives().is_over(life)) return;
+  forks_->drop_node(life);
+  watchers_.erase(life);
+}
+
+void RRefOwnerState::came_home(const OwnerCameHome& m) {
+  if (forks_->came_home(m.fork)) node_->notify(m.parent, "references", msg::RRefForkAck{rref_, m.fork});
+}
+
+void RRefOwnerState::use(UseArrived& m) {
+  if (stopped_) return m.begin(*stopped_, version_);
+  if (!forks_->hold()) return m.begin(gone(), version_);  // its sender need not keep its handle until the use has begun
+  m.came = node_->clock().now();
+  value_ ? begin_or_queue(std::move(m)) : early_.push_back(std::move(m));
+}
+
+void RRefOwnerState::peer_down(const OwnerPeerDown& m) {
+  forks_->drop_node(m.life);
+  watchers_.erase(m.life);
+  const auto asked_by_it = [&](const UseArrived& use) { return use.purpose.asked_by == m.life; };
+  end_waiting_uses(asked_by_it, node_->error(ErrorCode::cancelled, m.life.name, {}, "who asked for it is gone"));
+  if (!call_came_ && m.life.name == rref_.creator && m.life.incarnation.low == rref_.incarnation) {
+    OwnerValue never{std::make_shared<const Result<ValueBox>>(
+        node_->error(ErrorCode::ref_revoked, m.life.name, {}, "its creator went before the creating call came"))};
+    value(never);
+  }
+}
+
+void RRefOwnerState::withdraw(const UseWithdrawn& m) {
+  end_waiting_uses([&](const UseArrived& use) { return use.turn == m.turn; },
+                   node_->error(ErrorCode::cancelled, node_->name(), {}, "nobody waits for it any more"));
+}
+
+// Those that have begun are told by their stop_token.
+template <class Meant>
+void RRefOwnerState::end_waiting_uses(Meant meant, const Error& why) {
+  const auto first = std::stable_partition(early_.begin(), early_.end(), [&](const UseArrived& use) { return !meant(use); });
+  std::vector<UseArrived> ended(std::make_move_iterator(first), std::make_move_iterator(early_.end()));
+  early_.erase(first, early_.end());
+  for (auto next = arriving_.begin(); next != arriving_.end();) {
+    const auto at = next++;
+    if (!meant(at->second)) continue;
+    held_.erase(at->first);
+    static_cast<void>(turns_.release(at->first));  // it had no turn that another could get
+    ended.push_back(std::move(arriving_.extract(at).mapped()));
+  }
+  for (const UseArrived& use : ended) {
+    forks_->release();
+    Error error = why;
+    error.operation = use.purpose.what;
+    use.begin(std::move(error), version_);
+  }
+}
+
+void RRefOwnerState::begin_or_queue(UseArrived use) {
+  if (!value_->ok()) {
+    forks_->release();
+    return use.begin(*value_, version_);
+  }
+  held_.insert_or_assign(use.turn, Use{use.purpose, use.came});
+  if (use.purpose.kind == UseKind::looks || turns_.request(use.turn)) {
+    granted(use);
+  } else {
+    arriving_.emplace(use.turn, std::move(use));
+  }
+}
+
+void RRefOwnerState::granted(UseArrived& use) {
+  if (use.purpose.kind == UseKind::changes) changed();  // who holds a copy hears of it before who asked for the change
+  if (use.watcher && watchers_.insert(*use.watcher).second) look_again(*use.watcher);
+  use.begin(*value_, version_);
+}
+
+void RRefOwnerState::changed() {
+  ++version_;
+  for (const NodeLife& watcher : std::exchange(watchers_, {})) {
+    node_->notify(watcher, "references", msg::RRefChanged{rref_, version_});
+  }
+}
+
+void RRefOwnerState::suspended(const UseSuspended& m) { go_on(turns_.suspend(m.turn)); }
+
+void RRefOwnerState::resumed(UseResumed& m) {
+  // A grant that is let go is given.
+  if (stopped_) return;
+  if (!turns_.resume(m.turn)) {
+    returning_[m.turn] = std::move(m.grant);
+  } else {
+    came_back(m.turn);
+  }
+}
+
+void RRefOwnerState::use_ended(const UseEnded& m) {
+  const auto held = held_.find(m.turn);
+  if (held == held_.end()) return;
+  const bool took_turn = held->second.purpose.kind != UseKind::looks;
+  held_.erase(held);
+  if (took_turn) go_on(turns_.release(m.turn));
+  forks_->release();
+}
+
+void RRefOwnerState::go_on(std::optional<TurnId> turn) {
+  if (!turn) return;
+  if (auto grant = returning_.extract(*turn)) return came_back(*turn);  // then the grant goes
+  if (auto first = arriving_.extract(*turn)) granted(first.mapped());
+}
+
+/// What it did before it waited may have been read meanwhile, and it may do more.
+void RRefOwnerState::came_back(TurnId turn) {
+  const auto held = held_.find(turn);
+  if (held != held_.end() && held->second.purpose.kind == UseKind::changes) changed();
+}
+
+ValueInUse RRefOwnerState::users() const {
+  const TimePoint now = node_->clock().now();
+  ValueInUse value{rref_.text(), {}};
+  for (const auto& [turn, state] : turns_.uses()) {
+    const Use& use = held_.at(turn);
+    value.users.push_back({use.purpose.what, state, now - use.came});
+  }
+  for (const UseArrived& use : early_) value.users.push_back({use.purpose.what, UseState::early, now - use.came});
+  return value;
+}
+
+void RRefOwnerState::fail(Error why) {
+  if (stopped_) return;
+  why.peer = node_->name();
+  why.incarnation = node_->incarnation();
+  spdlog::error("[{}] {}: the value {} is lost", node_->name(), why.text(), rref_.text());
+  drop(std::exchange(value_, std::make_shared<const Result<ValueBox>>(std::move(why))));
+  for (UseArrived& use : std::exchange(early_, {})) begin_or_queue(std::move(use));
+  for (auto& [turn, use] : std::exchange(arriving_, {})) {
+    held_.erase(turn);
+    static_cast<void>(turns_.release(turn));  // nobody gets a turn any more
+    begin_or_queue(std::move(use));
+  }
+}
+
+bool RRefOwnerState::stop(const Error& why) {
+  if (stopped_) return false;
+  stopped_ = why;
+  for (const UseArrived& use : std::exchange(early_, {})) use.begin(why, version_);
+  for (const auto& [turn, use] : std::exchange(arriving_, {})) use.begin(why, version_);
+  returning_.clear();
+  drop(std::exchange(value_, nullptr));
+  return true;
+}
+
+// The value's destructor is user code. A pool that refuses has stopped: then the value goes with the job, here.
+void RRefOwnerState::drop(std::shared_ptr<const Result<ValueBox>> value) const {
+  if (!value) return;
+  node_->run("drop " + rref_.text(), [value = std::move(value)]() mutable { value.reset(); }, [](const Error&) {});
+}
+
+Error RRefOwnerState::gone() const {
+  return node_->error(ErrorCode::ref_revoked, node_->name(), {}, fmt::format("the value {} has been released", rref_.text()));
+}
+
+RRefOwnerActor::behavior_type rref_owner_actor(RRefOwnerActor::stateful_pointer<RRefOwnerState> self, NodeCore* node,
+                                               RRefId rref, std::function<void()> on_end) {
+  self->state.begin(*node, std::move(rref));
+  const auto end = [self, on_end](const Error& why) {
+    if (self->state.stop(why)) on_end();
+  };
+  // The one place where the value's life ends.
+  const auto settle = [self, end] {
+    if (self->state.ended()) end(self->state.gone());
+  };
+  const auto failed = [self, node, settle](const Error& why) {
+    try {
+      self->state.fail(why);
+      settle();
+    } catch (...) {
+      node->fail(why);
+    }
+  };
+  return guarded<RRefOwnerActor::behavior_type>(
+      "the owner of a value", failed,
+      [=](const OwnerCreated& m) { self->state.created(m), settle(); },
+      [=](OwnerValue& m) { self->state.value(m), settle(); },
+      [=](const OwnerForked& m) { self->state.forked(m), settle(); },
+      [=](const OwnerDeleted& m) { self->state.deleted(m), settle(); },
+      [=](const OwnerHandedOut& m) { self->state.handed_out(m), settle(); },
+      [=](const OwnerHandOutUndone& m) { self->state.forks().undo(m.fork), settle(); },
+      [=](const OwnerCameHome& m) { self->state.came_home(m), settle(); },
+      [=](const OwnerHeld&) { static_cast<void>(self->state.forks().hold()); },
+      [=](const OwnerReleased&) { self->state.forks().release(), settle(); },
+      [=](UseArrived& m) { self->state.use(m), settle(); },
+      [=](const OwnerChanged&) { self->state.changed(); },
+      [=](const UseSuspended& m) { self->state.suspended(m); },
+      [=](UseResumed& m) { self->state.resumed(m); },
+      [=](const UseEnded& m) { self->state.use_ended(m), settle(); },
+      [=](const UseWithdrawn& m) { self->state.withdraw(m), settle(); },
+      [=](const OwnerPeerDown& m) { self->state.peer_down(m), settle(); },
+      [=](const ListUsers& m) {
+        if (ValueInUse value = self->state.users(); !value.users.empty()) m.form.add(std::move(value));
+      },
+      [=](const StopOwner& m) { end(m.why); });
+}
+
+}  // namespace troupe::detail

@@ -1,0 +1,217 @@
+// Holds the value of one RRef and lives as long as any node holds a handle of it.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "actors/calls/value_box.h"
+#include "actors/core/caf.h"
+#include "actors/core/node_core.h"
+#include "actors/core/when_gone.h"
+#include "actors/references/fork_table.h"
+#include "actors/references/turn_queue.h"
+#include "actors/references/use_kind.h"
+#include "actors/stack_info.h"
+
+namespace troupe::detail {
+
+/// The creating call came; its sender holds `fork`, which `token` counts.
+struct OwnerCreated {
+  ForkId fork;
+  NodeLife creator;
+  ForkTable::Token token = {};
+};
+/// The value exists, or why it never will.
+struct OwnerValue {
+  std::shared_ptr<const Result<ValueBox>> value;
+  Sharing sharing = Sharing::turns;
+};
+struct OwnerForked {
+  ForkId fork;
+  NodeLife holder;
+  NodeName parent;
+};
+struct OwnerDeleted {
+  ForkId fork;
+  NodeLife holder;
+};
+/// A message to `holder` is about to leave with one of our own forks, which `token` counts, or never left after all.
+struct OwnerHandedOut {
+  ForkId fork;
+  NodeLife holder;
+  ForkTable::Token token = {};
+};
+struct OwnerHandOutUndone {
+  ForkId fork;
+};
+/// A handle that `parent` sent came back to this node, which holds one of its own already.
+struct OwnerCameHome {
+  ForkId fork;
+  NodeName parent;
+};
+/// One more local handle, or one less.
+struct OwnerHeld {};
+struct OwnerReleased {};
+
+/// A use of the value: `begin` is told the value, or why there is none, once the value exists and it is its turn. It
+/// must not block; the use lasts until UseEnded. One that has not begun ends with who asked for it.
+struct UseArrived {
+  TurnId turn;
+  UsePurpose purpose;
+  std::optional<NodeLife> watcher;  ///< keeps a copy of what it reads, and is told of the next change
+  std::function<void(const Result<ValueBox>&, std::uint64_t version)> begin;
+  TimePoint came = {};  ///< set by the owner
+};
+/// The value was changed without a turn: an optimizer's step. `told` goes with the message, when who holds a copy has
+/// been told.
+struct OwnerChanged {
+  std::shared_ptr<const WhenGone> told;
+};
+/// The function that has the turn begins to wait; its wait is over and it wants to go on; it ended.
+struct UseSuspended {
+  TurnId turn;
+};
+struct UseResumed {
+  TurnId turn;
+  std::shared_ptr<const WhenGone>
+      grant;  ///< lets the function go on; also when the owner ends without having granted its turn
+};
+struct UseEnded {
+  TurnId turn;
+};
+/// A use that has not begun is not to begin: it is told `cancelled`.
+struct UseWithdrawn {
+  TurnId turn;
+};
+struct OwnerPeerDown {
+  NodeLife life;
+};
+/// Who uses the value? Nothing is said if nobody does.
+struct ListUsers {
+  Survey<ValueInUse>::Form form;
+};
+struct StopOwner {
+  Error why;
+};
+
+}  // namespace troupe::detail
+
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::OwnerCreated)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::OwnerValue)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::OwnerForked)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::OwnerDeleted)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::OwnerHandedOut)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::OwnerHandOutUndone)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::OwnerCameHome)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::OwnerHeld)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::OwnerReleased)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::UseArrived)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::OwnerChanged)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::UseSuspended)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::UseResumed)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::UseEnded)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::UseWithdrawn)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::OwnerPeerDown)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::ListUsers)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::StopOwner)
+
+namespace troupe::detail {
+
+/// Counts the handles (ForkTable), grants turns (TurnQueue), keeps uses that come before the value.
+/// Name: "<node>/rref/<creator>.<serial>".  Spawned by: References, on the first word about the value.
+/// Ends: when its last fork and local handle are gone and no use is under way (RR-1), or on StopOwner, which fails
+/// every waiting use. It does not quit: it stays to answer what was on its way, until the last sender let go of it. A
+/// handler that throws fails the value: every waiting and later use is told what was thrown.
+using RRefOwnerActor = caf::typed_actor<caf::reacts_to<OwnerCreated>,        //
+                                        caf::reacts_to<OwnerValue>,          //
+                                        caf::reacts_to<OwnerForked>,         //
+                                        caf::reacts_to<OwnerDeleted>,        //
+                                        caf::reacts_to<OwnerHandedOut>,      //
+                                        caf::reacts_to<OwnerHandOutUndone>,  //
+                                        caf::reacts_to<OwnerCameHome>,       //
+                                        caf::reacts_to<OwnerHeld>,           //
+                                        caf::reacts_to<OwnerReleased>,       //
+                                        caf::reacts_to<UseArrived>,          //
+                                        caf::reacts_to<OwnerChanged>,        //
+                                        caf::reacts_to<UseSuspended>,        //
+                                        caf::reacts_to<UseResumed>,          //
+                                        caf::reacts_to<UseEnded>,            //
+                                        caf::reacts_to<UseWithdrawn>,        //
+                                        caf::reacts_to<OwnerPeerDown>,       //
+                                        caf::reacts_to<ListUsers>,           //
+                                        caf::reacts_to<StopOwner>>;
+
+/// Touched by the actor only.
+class RRefOwnerState {
+ public:
+  static inline const char* name = "rref_owner";
+
+  void begin(NodeCore& node, RRefId rref);
+
+  void created(const OwnerCreated& m);
+  void value(OwnerValue& m);
+  void forked(const OwnerForked& m);
+  void deleted(const OwnerDeleted& m);
+  void handed_out(const OwnerHandedOut& m);
+  void came_home(const OwnerCameHome& m);
+  void use(UseArrived& m);
+  /// Who asked for it does not want it any more. Nothing if it has begun.
+  void withdraw(const UseWithdrawn& m);
+  /// Copies that were taken until now are out of date.
+  void changed();
+  void suspended(const UseSuspended& m);
+  void resumed(UseResumed& m);
+  void use_ended(const UseEnded& m);
+  void peer_down(const OwnerPeerDown& m);
+  /// The value is lost: every waiting use, and every later one, is told `why` until the value's life ends.
+  void fail(Error why);
+  /// Fails every waiting use, and every later one, with `why`, and drops the value. False if that was done before.
+  bool stop(const Error& why);
+
+  [[nodiscard]] ValueInUse users() const;
+
+  [[nodiscard]] ForkTable& forks() { return *forks_; }
+  /// The value's life is over: nobody can ask for it any more.
+  [[nodiscard]] bool ended() const { return forks_->ended(); }
+  [[nodiscard]] Error gone() const;
+
+ private:
+  void begin_or_queue(UseArrived use);
+  void go_on(std::optional<TurnId> turn);
+  void granted(UseArrived& use);
+  void came_back(TurnId turn);
+  /// The value rests on that life since just now: nobody will say again that it was over before.
+  void look_again(const NodeLife& life);
+  /// Ends the uses that wait to begin and are `meant`, with `why`.
+  template <class Meant>
+  void end_waiting_uses(Meant meant, const Error& why);
+  void drop(std::shared_ptr<const Result<ValueBox>> value) const;
+
+  NodeCore* node_ = nullptr;
+  RRefId rref_;
+  std::optional<ForkTable> forks_;
+  TurnQueue turns_;
+  bool call_came_ = false;                                       // the creating call
+  std::optional<Error> stopped_;                                 // why nothing can be used any more
+  std::shared_ptr<const Result<ValueBox>> value_;                // null until it exists
+  std::vector<UseArrived> early_;                                // came before the value
+  std::map<TurnId, UseArrived> arriving_;                        // wait for their first turn
+  std::map<TurnId, std::shared_ptr<const WhenGone>> returning_;  // wait to go on
+  struct Use {
+    UsePurpose purpose;
+    TimePoint came;
+  };
+  std::map<TurnId, Use> held_;   // uses under way
+  std::uint64_t version_ = 1;    // grows with every change
+  std::set<NodeLife> watchers_;  // took a copy since the last change
+};
+
+/// `on_end` is told once, when the value's life is over, on the actor's turn.
+RRefOwnerActor::behavior_type rref_owner_actor(RRefOwnerActor::stateful_pointer<RRefOwnerState> self, NodeCore* node,
+                                               RRefId rref, std::function<void()> on_end);
+
+}  // namespace troupe::detail

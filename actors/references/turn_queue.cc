@@ -1,0 +1,85 @@
+#include "actors/references/turn_queue.h"
+
+#include <stdexcept>
+#include <string>
+
+namespace troupe {
+namespace {
+
+[[noreturn]] void misuse(const char* what, TurnId use) {
+  throw std::logic_error("[turn] " + std::string(what) + ": use " + std::to_string(use.value));
+}
+
+}  // namespace
+
+bool TurnQueue::request(TurnId use) {
+  if (uses_.contains(use)) misuse("requested twice", use);
+  return run_or_queue(use, UseState::arriving, arriving_);
+}
+
+std::optional<TurnId> TurnQueue::suspend(TurnId use) {
+  if (!is(use, UseState::has_turn)) misuse("suspended without its turn", use);
+  uses_[use] = UseState::waits_elsewhere;
+  --running_count_;
+  return grant_next();
+}
+
+bool TurnQueue::resume(TurnId use) {
+  if (!is(use, UseState::waits_elsewhere)) misuse("resumed but not suspended", use);
+  return run_or_queue(use, UseState::returning, returning_);
+}
+
+std::optional<TurnId> TurnQueue::release(TurnId use) {
+  const auto at = uses_.find(use);
+  if (at == uses_.end()) misuse("released but unknown", use);
+  const UseState state = at->second;
+  uses_.erase(at);
+  if (state == UseState::arriving) std::erase(arriving_, use);
+  if (state == UseState::returning) std::erase(returning_, use);
+  if (state != UseState::has_turn) return std::nullopt;
+  --running_count_;
+  return grant_next();
+}
+
+std::vector<std::pair<TurnId, UseState>> TurnQueue::uses() const {
+  std::vector<std::pair<TurnId, UseState>> uses;
+  const auto add_all = [&](UseState wanted) {
+    for (const auto& [use, state] : uses_) {
+      if (state == wanted) uses.emplace_back(use, state);
+    }
+  };
+  add_all(UseState::has_turn);
+  for (const TurnId use : returning_) uses.emplace_back(use, UseState::returning);
+  for (const TurnId use : arriving_) uses.emplace_back(use, UseState::arriving);
+  add_all(UseState::waits_elsewhere);
+  return uses;
+}
+
+bool TurnQueue::is(TurnId use, UseState state) const {
+  const auto at = uses_.find(use);
+  return at != uses_.end() && at->second == state;
+}
+
+bool TurnQueue::run_or_queue(TurnId use, UseState queued, std::deque<TurnId>& queue) {
+  const bool runs = may_run();
+  uses_[use] = runs ? UseState::has_turn : queued;
+  if (runs) {
+    ++running_count_;
+  } else {
+    queue.push_back(use);
+  }
+  return runs;
+}
+
+// Those that return go first: what began is finished before more is begun (TQ-2).
+std::optional<TurnId> TurnQueue::grant_next() {
+  std::deque<TurnId>& queue = returning_.empty() ? arriving_ : returning_;
+  if (queue.empty()) return std::nullopt;
+  const TurnId next = queue.front();
+  queue.pop_front();
+  uses_[next] = UseState::has_turn;
+  ++running_count_;
+  return next;
+}
+
+}  // namespace troupe

@@ -1,0 +1,149 @@
+#include "actors/references/value_calls.h"
+
+#include <fmt/format.h>
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <typeindex>
+#include <utility>
+
+#include "actors/calls/serve.h"
+#include "actors/references/fetches.h"
+#include "actors/references/references.h"
+
+namespace troupe::detail {
+namespace {
+
+/// Gives the turn up around every wait of a function that runs on a value.
+class TurnHook final : public BlockingHook {
+ public:
+  TurnHook(ValueUse& use, BlockingHook* outer) : use_(use), outer_(outer) {}
+
+  bool wait(WaitPoint& point, std::optional<TimePoint> due) override {
+    use_.give_up_turn();
+    const bool came = outer_ != nullptr ? outer_->wait(point, due) : point.wait_here(due);
+    use_.take_turn_again(outer_);
+    return came;
+  }
+
+ private:
+  ValueUse& use_;
+  BlockingHook* outer_;
+};
+
+class ValueTurn final : public TaskTurn {
+ public:
+  explicit ValueTurn(std::shared_ptr<ValueUse> use) : use_(std::move(use)) {}
+
+  void give_up() override {
+    has_turn_ = false;
+    use_->give_up_turn();
+  }
+  void take_again(std::function<void()> granted) override {
+    if (std::exchange(has_turn_, true)) return granted();
+    use_->ask_for_turn(std::move(granted));
+  }
+  void run(const std::function<void()>& part) override {
+    TurnHook hook(*use_, BlockingHook::current());
+    const BlockingHook::Guard guard(hook);
+    part();
+  }
+
+ private:
+  const std::shared_ptr<ValueUse> use_;
+  bool has_turn_ = true;  // or has asked for it; touched by the one task of the place that runs or begins to wait
+};
+
+void make_value(NodeCore& node, const RRefId& rref, ServedCall call, Sharing sharing) {
+  const auto shared = std::make_shared<ServedCall>(std::move(call));
+  const auto publish = [core = node.shared_from_this(), rref, sharing](Result<ValueBox> value) {
+    core->references().set_value(rref, std::move(value), sharing);
+  };
+  const std::string label = "remote " + shared->function->name + " for " + shared->caller;
+  node.run(label,
+           [shared, publish] {
+             if (!shared->function->is_member) return run_function(shared, {}, publish);
+             publish(shared->node->error(ErrorCode::bad_argument, shared->node->name(), "remote " + shared->function->name,
+                                         "a member function is called on an RRef"));
+           },
+           publish, shared->scope->priority);
+}
+
+/// Why `caller` may not make that value, if so: it alone gives ids of its own, and knows what became of them.
+std::optional<Error> not_of(NodeCore& node, const RRefId& rref, const NodeLife& caller) {
+  if (rref.creator == caller.name && rref.incarnation == caller.incarnation.low) return std::nullopt;
+  return node.error(ErrorCode::protocol_violation, node.name(), "remote", fmt::format("value {} is not of {}", rref.text(), caller.name));
+}
+
+}  // namespace
+
+void serve_remote_call(NodeCore& node, const Delivery& delivery, msg::RemoteCall call) {
+  const RRefId rref = call.rref;
+  const NodeLife creator{delivery.from, delivery.incarnation};
+  auto why_not = not_of(node, rref, creator);
+  const bool is_theirs = !why_not;
+  if (is_theirs) why_not = node.references().begin_value(rref, call.fork, creator);
+  auto opened = open_call(node, delivery, {call.function, call.function_name, call.fingerprint}, std::move(call.arguments),
+                          call.site, Lasting::as_value, std::move(why_not));
+  if (!opened) {
+    if (is_theirs) node.references().refuse_value(rref, call.fork, creator, opened.error());
+    delivery.answer.fail(opened.error());
+    return;
+  }
+  delivery.answer.answer(msg::RRefCreated{rref});
+  make_value(node, rref, std::move(opened).value(), call.sharing);
+}
+
+void serve_value_call(NodeCore& node, const Delivery& delivery, msg::ValueCall call) {
+  const auto keep_as = call.keep_as;
+  const RRefId rref = call.rref;
+  const NodeLife caller{delivery.from, delivery.incarnation};
+  auto why_not = keep_as ? not_of(node, keep_as->rref, caller) : std::nullopt;
+  const bool makes_value = keep_as && !why_not;
+  if (makes_value) why_not = node.references().begin_value(keep_as->rref, keep_as->fork, caller);
+  auto opened = open_call(node, delivery, {call.function, call.function_name, call.fingerprint}, std::move(call.arguments),
+                          call.site, keep_as ? Lasting::as_value : Lasting::while_caller_waits, std::move(why_not));
+  const auto finish = [core = node.shared_from_this(), keep_as](const ServedCall& served, Result<ValueBox> value) {
+    if (keep_as) {
+      core->references().set_value(keep_as->rref, std::move(value), keep_as->sharing);
+    } else if (value) {
+      answer_with_value(served, value.value());
+    } else {
+      served.answer.fail(value.error());
+    }
+  };
+  if (!opened) {
+    if (makes_value) node.references().refuse_value(keep_as->rref, keep_as->fork, caller, opened.error());
+    delivery.answer.fail(opened.error());
+    return;
+  }
+  if (keep_as) delivery.answer.answer(msg::RRefCreated{keep_as->rref});
+  const auto served = std::make_shared<ServedCall>(std::move(opened).value());
+  const UseKind kind = served->function->changes_object ? UseKind::changes : UseKind::reads;
+  const std::string label = served->operation + " for " + served->caller;
+  UsePurpose purpose{kind, label, caller};
+  if (keep_as) purpose.asked_by.reset();  // a value stays, whoever asked for it
+  const auto run_in_turn = [served, finish, label](Result<ValueBox> value, std::shared_ptr<ValueUse> use) {
+    if (!value) return finish(*served, value.error());
+    const ValueBox box = value.value();
+    const auto run = [served, finish, box, use] {
+      if (served->function->object == nullptr || box.ops->type != std::type_index(*served->function->object)) {
+        return finish(*served, served->node->error(ErrorCode::bad_argument, served->node->name(), "rpc " + served->function->name,
+                                                   "the function does not run on values of this type"));
+      }
+      const auto turn = std::make_shared<ValueTurn>(use);
+      turn->run([&] {
+        run_function(served, {box.value.get(), turn},
+                     [served, finish, box, use](Result<ValueBox> result) { finish(*served, std::move(result)); });
+      });
+    };
+    served->node->run(label, run,
+                      [served, finish](const Error& refused) { finish(*served, refused); }, served->scope->priority);
+  };
+  if (keep_as) return node.references().use(rref, std::move(purpose), run_in_turn);  // it has been answered
+  begin_as_answers_are_taken(node, caller, {rref}, [served, rref, purpose, run_in_turn] { served->node->references().use(rref, purpose, run_in_turn); });
+}
+
+}  // namespace troupe::detail

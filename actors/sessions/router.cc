@@ -1,0 +1,505 @@
+#include "actors/sessions/router.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "actors/sessions/packed_message.h"
+#include "messages/codec.h"
+
+namespace troupe::detail {
+namespace {
+
+double seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
+
+void fail(CallTable<WaitingRequest>::Call& call, Error error, TimePoint now) {
+  if (error.peer.empty()) {
+    error.peer = call.peer.name;
+    error.incarnation = call.peer.incarnation;
+  }
+  if (error.operation.empty()) error.operation = call.operation;
+  error.elapsed_us = std::chrono::duration_cast<std::chrono::microseconds>(now - call.started).count();
+  call.entry.done(std::move(error));
+}
+
+Error too_many_of_self(std::size_t max) {
+  return {.code = ErrorCode::resource_exhausted,
+          .message = fmt::format("{0} calls of this node to itself wait for earlier ones to begin, at most {0} (peer.waiting_calls_max)", max),
+          .execution = Execution::never};
+}
+
+}  // namespace
+
+Router::Router(Peer self, Surroundings& surroundings, Lives& lives, RouterOptions options)
+    : self_(std::move(self)),
+      surroundings_(surroundings),
+      lives_(lives),
+      options_(options),
+      self_account_(std::make_shared<CreditAccount>(surroundings.grant_soon({self_.name, self_.incarnation}))) {}
+
+// --- what leaves -----------------------------------------------------------------------------------------------------
+
+void Router::request(TimePoint now, PackedRequest packed, AnswerHandler done) {
+  Request& request = packed.request;
+  const auto known = peers_.find(request.to);
+  const bool local = request.to == self_.name;
+  if (stopped_ || (!local && known == peers_.end())) {
+    done(refusal(request.to, request.operation));
+    return;
+  }
+  if (request.due && *request.due <= now) {
+    Error late = refusal(request.to, request.operation);
+    late.code = ErrorCode::timeout;
+    late.message = "the deadline had passed before the request was sent";
+    late.hint.clear();
+    done(std::move(late));
+    return;
+  }
+  const RequestId id = packed.id;
+  const Peer& peer = local ? self_ : known->second.peer;
+  if (request.life && *request.life != peer.incarnation) return done(of_another_life(request));
+  if (!local && request.fails_if_unreachable && known->second.silent_since) {
+    Error silent = refusal(request.to, request.operation);
+    silent.code = ErrorCode::peer_unreachable;
+    silent.message = unheard_for(known->second, now);
+    silent.hint.clear();
+    return done(std::move(silent));
+  }
+  calls_.add(id, {peer.name, peer.incarnation}, request.due, request.operation, now, {std::move(done), nullptr, request.fails_if_unreachable},
+             request.site);
+  surroundings_.pending_changed(calls_.size());
+  if (!request.cancelled_by.empty()) {
+    auto watch = std::make_unique<StopWatch>(request.cancelled_by, [this, id] { surroundings_.cancel_soon(id); });
+    calls_.find(id)->entry.watch = std::move(watch);
+  }
+  if (local) return request_self(now, std::move(packed));
+  packed.posting.request = id;
+  packed.posting.due = request.due;
+  auto sent = known->second.session->send(now, *std::move(packed.parcel), std::move(packed.posting));
+  if (sent) return put_on_link(known->second, std::move(sent).value());
+  if (auto call = calls_.cancel(id)) {
+    surroundings_.pending_changed(calls_.size());
+    Error error = sent.error();
+    error.execution = Execution::never;
+    fail(*call, std::move(error), now);
+  }
+}
+
+void Router::refuse(TimePoint now, RequestId request, Error why) {
+  auto call = calls_.cancel(request);
+  if (!call) return;
+  surroundings_.pending_changed(calls_.size());
+  why.operation.clear();
+  fail(*call, std::move(why), now);
+}
+
+void Router::request_self(TimePoint now, PackedRequest packed) {
+  if (packed.posting.of == Posting::Class::word) {
+    msg::Envelope envelope{self_.name, self_.name + "/" + packed.request.actor, packed.id, {}};
+    return surroundings_.deliver(self_, std::move(envelope), std::move(packed.request.message), packed.request.due, nullptr);
+  }
+  if (self_calls_[0].waiting.size() + self_calls_[1].waiting.size() >= options_.session.waiting_calls_max) {
+    return refuse(now, packed.id, too_many_of_self(options_.session.waiting_calls_max));
+  }
+  packed.request.nested = packed.posting.of == Posting::Class::nested_call;
+  self_calls(packed.request.nested ? Charge::nested : Charge::call).waiting.emplace_back(packed.id, std::move(packed.request));
+  admit_self();
+}
+
+/// Hands on as many calls of this node to itself as it would grant a peer.
+void Router::admit_self() {
+  for (const Charge charge : {Charge::call, Charge::nested}) {
+    SelfCalls& calls = self_calls(charge);
+    const SessionGrants& grants = options_.session.grants;
+    const std::uint64_t at_once = charge == Charge::nested ? grants.nested : grants.calls;
+    while (!calls.waiting.empty() && calls.sent - self_account_->calls(charge) < at_once) {
+      auto [id, request] = std::move(calls.waiting.front());
+      calls.waiting.pop_front();
+      if (calls_.find(id) == nullptr) continue;  // nobody waits for it any more
+      ++calls.sent;
+      msg::Envelope envelope{self_.name, self_.name + "/" + request.actor, id, {}};
+      surroundings_.deliver(self_, std::move(envelope), std::move(request.message), request.due,
+                            std::make_shared<CallCredit>(self_account_, charge, 0));
+    }
+    if (!calls.waiting.empty()) self_account_->tell_at(charge, self_account_->calls(charge) + 1);
+  }
+  tell_load_of_self();
+}
+
+void Router::tell_load_of_self() {
+  PeerLoad load{.begun = self_account_};
+  for (const SelfCalls& calls : self_calls_) {
+    load.waiting_calls += calls.waiting.size();
+    load.received += calls.sent;
+  }
+  if (load == self_load_) return;
+  self_load_ = load;
+  surroundings_.load_changed(self_.name, load);
+}
+
+void Router::cancel(TimePoint now, RequestId request) {
+  auto call = calls_.cancel(request);
+  if (!call) return;
+  surroundings_.pending_changed(calls_.size());
+  Error error = cancelled_by_caller();
+  std::string waited_for;
+  if (take_back(now, *call, waited_for)) error.execution = Execution::never;
+  fail(*call, std::move(error), now);
+}
+
+/// Nobody waits for that call any more: stops it on its way, or tells who works on it. Returns whether it never ran, and
+/// never will, and what it waited for.
+bool Router::take_back(TimePoint now, const CallTable<WaitingRequest>::Call& call, std::string& waited_for) {
+  if (call.peer.name == self_.name) {
+    for (const SelfCalls& calls : self_calls_) {
+      if (std::ranges::none_of(calls.waiting, [&](const auto& waiting) { return waiting.first == call.request; })) continue;
+      waited_for = "this node to begin earlier calls of its own";
+      return true;
+    }
+    surroundings_.deliver(self_, {self_.name, self_.name + "/worker", {}, {}}, msg::CallCancelled{call.request}, std::nullopt,
+                          nullptr);
+    return false;
+  }
+  const auto peer = peers_.find(call.peer.name);
+  if (peer == peers_.end() || peer->second.peer.incarnation != call.peer.incarnation) return false;
+  Session::TakenBack taken = peer->second.session->take_back(now, call.request);
+  put_on_link(peer->second, std::move(taken.on_link));
+  if (taken.in_time) {
+    waited_for = taken.granted ? "the connection to take it" : fmt::format("{} to begin earlier calls", call.peer.name);
+    return true;
+  }
+  say(now, peer->second, "worker", {}, msg::CallCancelled{call.request});
+  return false;
+}
+
+void Router::notify(TimePoint now, const NodeName& to, std::optional<Incarnation> life, Parcel parcel) {
+  const auto peer = peers_.find(to);
+  // Gone: peer_down tells of it.
+  if (stopped_ || peer == peers_.end() || (life && *life != peer->second.peer.incarnation)) return;
+  auto sent = peer->second.session->send(now, std::move(parcel));
+  if (sent) put_on_link(peer->second, std::move(sent).value());
+}
+
+void Router::notify_self(const std::string& actor, msg::AnyMessage message) {
+  if (stopped_) return;
+  surroundings_.deliver(self_, {self_.name, self_.name + "/" + actor, {}, {}}, std::move(message), std::nullopt, nullptr);
+}
+
+void Router::answer(TimePoint now, const NodeLife& to, Parcel parcel) {
+  const auto peer = peers_.find(to.name);
+  if (peer == peers_.end() || peer->second.peer.incarnation != to.incarnation) return;  // the requester is gone
+  auto sent = peer->second.session->send(now, std::move(parcel), {.of = Posting::Class::answer});
+  if (sent) put_on_link(peer->second, std::move(sent).value());
+}
+
+void Router::answer_self(TimePoint now, RequestId request, msg::AnyMessage message) {
+  complete(now, request, {self_.name, self_.incarnation}, std::move(message));
+}
+
+/// A word of the router's own.
+void Router::say(TimePoint now, PeerState& peer, const std::string& actor, RequestId answers, const msg::AnyMessage& message) {
+  const msg::Envelope envelope{self_.name, peer.peer.name + "/" + actor, {}, answers};
+  auto parcel = pack_message(envelope, message, options_.packing);
+  if (!parcel) return surroundings_.warn(fmt::format("{} to {} was not sent: {}", msg::word_of(message).name, peer.peer.name, parcel.error().text()));
+  auto sent = peer.session->send(now, std::move(parcel).value());
+  if (sent) put_on_link(peer, std::move(sent).value());
+}
+
+void Router::grant(TimePoint now, const NodeLife& peer) {
+  if (peer.name == self_.name) return admit_self();
+  const auto known = peers_.find(peer.name);
+  if (known == peers_.end() || known->second.peer.incarnation != peer.incarnation) return;
+  take(now, known->second, known->second.session->grant());
+}
+
+// --- connections -----------------------------------------------------------------------------------------------------
+
+void Router::link_up(TimePoint now, const Peer& peer) {
+  if (stopped_) return;
+  // A life that was declared over stays over: its sessions and forks are gone here. It must come back as a new one.
+  if (const auto over = lives_.why_over(NodeLife{peer.name, peer.incarnation})) {
+    return surroundings_.give_up(peer.name, you_are_dead(*over));
+  }
+  const auto known = peers_.find(peer.name);
+  if (known != peers_.end()) {
+    if (known->second.peer.incarnation == peer.incarnation) return;  // the same session goes on over a new connection
+    Error restarted;
+    restarted.code = ErrorCode::peer_restarted;
+    restarted.message = "a new incarnation has taken its name";
+    lose(now, peer.name, restarted);
+  }
+  lives_.begin(peer);
+  const NodeLife life{peer.name, peer.incarnation};
+  auto session = std::make_unique<Session>(self_.incarnation, peer.incarnation, options_.session, surroundings_.grant_soon(life));
+  peers_[peer.name] = {peer, std::move(session)};
+  surroundings_.peer_up(peer);
+}
+
+void Router::link_down(TimePoint now, const NodeName& peer, Incarnation incarnation, const Error& why) {
+  const auto known = peers_.find(peer);
+  if (known == peers_.end() || known->second.peer.incarnation != incarnation) return;
+  lose(now, peer, why);
+}
+
+void Router::frames(TimePoint now, const NodeName& from, Incarnation incarnation, Frames frames) {
+  const auto known = peers_.find(from);
+  if (known == peers_.end() || known->second.peer.incarnation != incarnation) return;  // an earlier life
+  PeerState& state = known->second;
+  const std::size_t answers = state.session->answer_bytes();
+  auto received = state.session->receive(now, std::move(frames));
+  if (!received) {
+    surroundings_.warn(fmt::format("dropped bytes from {}: {}", from, received.error().text()));
+    const ErrorCode code = received.error().code;
+    if (code == ErrorCode::protocol_violation || code == ErrorCode::too_large) surroundings_.give_up(from, {});
+    return;
+  }
+  if (const std::size_t left = state.session->answer_bytes(); left < answers) {
+    surroundings_.answers_taken({from, incarnation}, answers - left);
+  }
+  take(now, state, std::move(received).value());
+}
+
+void Router::take(TimePoint now, PeerState& peer, Session::Received received) {
+  put_on_link(peer, std::move(received.on_link));
+  for (const Frame& header : received.no_memory_for) refuse_for_memory(now, peer, header);
+  for (Session::Delivered& message : received.delivered) {
+    if (!open(now, peer, std::move(message))) return;
+  }
+  if (received.goodbye) {
+    Error left;
+    left.code = ErrorCode::shutting_down;
+    left.message = "it has shut down";
+    lose(now, NodeName(peer.peer.name), left);
+  }
+}
+
+/// Decodes a message and hands it on. Returns false if it cannot be read: its sender is given up.
+bool Router::open(TimePoint now, const PeerState& peer, Session::Delivered message) {
+  const Peer from = peer.peer;
+  std::shared_ptr<CallCredit> credit;
+  if (message.charge != Charge::none) {
+    credit = std::make_shared<CallCredit>(peer.session->account(), message.charge, message.bytes);
+  }
+  auto decoded = msg::decode(message.frames);
+  if (!decoded) {
+    surroundings_.warn(fmt::format("a message from {} cannot be read: {}", from.name, decoded.error().text()));
+    surroundings_.give_up(from.name, {});
+    return false;
+  }
+  msg::Envelope& envelope = decoded.value().envelope;
+  envelope.from = from.name;  // who the session says it is, not what the message claims
+  if (envelope.in_reply_to.value != 0) {
+    complete(now, envelope.in_reply_to, {from.name, from.incarnation}, std::move(decoded.value().message));
+  } else {
+    surroundings_.deliver(from, std::move(envelope), std::move(decoded.value().message), message.due, std::move(credit));
+  }
+  return true;
+}
+
+/// A message for which there is no memory here is answered, or is the answer: one call fails, and nothing else.
+void Router::refuse_for_memory(TimePoint now, const PeerState& peer, const Frame& header) {
+  const auto outside = msg::decode_header(header);
+  if (!outside) return surroundings_.warn(fmt::format("no memory for a message from {}, which cannot be read", peer.peer.name));
+  const NodeLife life{peer.peer.name, peer.peer.incarnation};
+  const msg::Envelope& envelope = outside.value().envelope;
+  Error error;
+  error.code = ErrorCode::resource_exhausted;
+  error.message = fmt::format("{} has no memory for {} bytes", self_.name, outside.value().bytes);
+  error.peer = self_.name;
+  error.incarnation = self_.incarnation;
+  if (envelope.in_reply_to.value != 0) {
+    error.execution = Execution::yes;
+    complete(now, envelope.in_reply_to, life, msg::Failure{std::move(error)});
+  } else if (envelope.request.value != 0) {
+    error.execution = Execution::never;
+    surroundings_.no_memory_for(life, envelope.request, std::move(error));
+  } else {
+    surroundings_.warn(fmt::format("lost a message from {}: {}", peer.peer.name, error.message));
+  }
+}
+
+void Router::complete(TimePoint now, RequestId request, const NodeLife& from, msg::AnyMessage message) {
+  auto call = calls_.take(request, from);
+  if (!call) return surroundings_.came_late(from, std::move(message));  // or a second time, or not from whom it was asked
+  surroundings_.pending_changed(calls_.size());
+  if (const auto peer = peers_.find(from.name); peer != peers_.end() && peer->second.session->waiting_calls() > 0) {
+    // Answered before all of it has left: the rest need not leave.
+    put_on_link(peer->second, peer->second.session->take_back(now, request).on_link);
+  }
+  if (auto* failure = std::get_if<msg::Failure>(&message)) {
+    fail(*call, std::move(failure->error), now);
+  } else {
+    call->entry.done(std::move(message));
+  }
+}
+
+void Router::tick(TimePoint now) {
+  while (!due_.empty() && due_.begin()->first <= now) {
+    PeerState& peer = peers_.at(due_.begin()->second);
+    due_.erase(due_.begin());
+    peer.due.reset();
+    put_on_link(peer, peer.session->tick(now));
+  }
+  auto expired = calls_.expire(now);
+  if (!expired.empty()) surroundings_.pending_changed(calls_.size());
+  for (auto& call : expired) {
+    Error timeout;
+    timeout.code = ErrorCode::timeout;
+    timeout.message = fmt::format("no answer within {} ms",
+                                  std::chrono::duration_cast<std::chrono::milliseconds>(*call.deadline - call.started).count());
+    std::string waited_for;
+    const bool never = take_back(now, call, waited_for);
+    timeout.execution = never ? Execution::never : Execution::maybe;
+    if (never) timeout.message += ": it waited for " + waited_for;
+    timeout.message += silence_of(call.peer.name, now);
+    fail(call, std::move(timeout), now);
+  }
+}
+
+void Router::reach(TimePoint now, const NodeName& peer, Incarnation incarnation, Reach change, Duration silence) {
+  const auto known = peers_.find(peer);
+  if (known == peers_.end() || known->second.peer.incarnation != incarnation) return;  // an earlier life
+  known->second.silent_since = change == Reach::unreachable ? std::optional(now - silence) : std::nullopt;
+  if (change == Reach::unreachable) fail_those_that_do_not_wait(now, known->second);
+  if (change != Reach::down) return;
+  Error down;
+  down.code = ErrorCode::peer_down;
+  down.message = fmt::format("nothing heard for {:.1f} s", seconds(silence));
+  lose(now, peer, down);
+  surroundings_.give_up(peer, you_are_dead(down));
+}
+
+void Router::fail_those_that_do_not_wait(TimePoint now, const PeerState& peer) {
+  const std::string message = unheard_for(peer, now);
+  auto calls = calls_.fail_peer({peer.peer.name, peer.peer.incarnation},
+                                [](const WaitingRequest& waiting) { return waiting.fails_if_unreachable; });
+  if (!calls.empty()) surroundings_.pending_changed(calls_.size());
+  for (auto& call : calls) {
+    Error error;
+    error.code = ErrorCode::peer_unreachable;
+    error.message = message;
+    std::string waited_for;
+    error.execution = take_back(now, call, waited_for) ? Execution::never : Execution::maybe;
+    fail(call, std::move(error), now);
+  }
+}
+
+/// "b has been unreachable for 4.2 s". Requires that it is.
+std::string Router::unheard_for(const PeerState& peer, TimePoint now) const {
+  return fmt::format("{} has been unreachable for {:.1f} s", peer.peer.name, seconds(now - *peer.silent_since));
+}
+
+/// For the error of a call: ", b has been unreachable for 4.2 s", or nothing.
+std::string Router::silence_of(const NodeName& peer, TimePoint now) const {
+  const auto known = peers_.find(peer);
+  return known == peers_.end() || !known->second.silent_since ? std::string() : ", " + unheard_for(known->second, now);
+}
+
+// What a life that was declared over is told.
+Farewell Router::you_are_dead(const Error& why) const {
+  return {ErrorCode::you_are_dead, fmt::format("node {} took this node for dead: {}", self_.name, why.message)};
+}
+
+std::optional<TimePoint> Router::next_due() {
+  std::optional<TimePoint> next = calls_.next_deadline();
+  const auto consider = [&next](std::optional<TimePoint> due) {
+    if (due && (!next || *due < *next)) next = due;
+  };
+  if (!due_.empty()) consider(due_.begin()->first);
+  return next;
+}
+
+void Router::stop(TimePoint now, const Error& why) {
+  if (stopped_) return;
+  stopped_ = why;
+  for (auto& [name, state] : peers_) {
+    Session::Packet goodbye = state.session->goodbye();
+    surroundings_.transmit(name, goodbye.lane, std::move(goodbye.frames));
+  }
+  auto unanswered = calls_.fail_all();
+  surroundings_.pending_changed(0);
+  for (auto& call : unanswered) fail(call, why, now);
+}
+
+void Router::put_on_link(PeerState& peer, Session::Packets packets) {
+  for (Session::Packet& packet : packets) surroundings_.transmit(peer.peer.name, packet.lane, std::move(packet.frames));
+  schedule(peer);
+  tell_load(peer);
+}
+
+void Router::tell_load(PeerState& peer) {
+  const Session& session = *peer.session;
+  const bool same = peer.load.waiting_calls == session.waiting_calls() && peer.load.waiting_bytes == session.waiting_bytes() &&
+                    peer.load.received == session.received_calls();
+  if (same) return;
+  peer.load = {session.waiting_calls(), session.waiting_bytes(), session.received_calls(), session.account()};
+  surroundings_.load_changed(peer.peer.name, peer.load);
+}
+
+/// Keeps the time at which the session has something to do next: no other message has to look for it.
+void Router::schedule(PeerState& peer) {
+  const auto due = peer.session->next_due();
+  if (due == peer.due) return;
+  if (peer.due) due_.erase({*peer.due, peer.peer.name});
+  if (due) due_.emplace(*due, peer.peer.name);
+  peer.due = due;
+}
+
+void Router::lose(TimePoint now, const NodeName& name, const Error& why) {
+  const auto known = peers_.find(name);
+  const Peer peer = known->second.peer;
+  std::set<RequestId> never_left;
+  for (const Session::Unacknowledged& call : known->second.session->close()) {
+    if (!call.left) never_left.insert(call.request);
+  }
+  if (known->second.due) due_.erase({*known->second.due, name});
+  peers_.erase(known);
+  Error error = why;
+  error.peer = name;
+  error.incarnation = peer.incarnation;
+  error.endpoint = peer.address;
+  lives_.end({name, peer.incarnation}, error);
+  surroundings_.peer_down(peer, error);  // first: who is told of a failed call finds references failed as well
+  auto unanswered = calls_.fail_peer({name, peer.incarnation});
+  surroundings_.pending_changed(calls_.size());
+  for (auto& call : unanswered) {
+    Error failure = error;
+    failure.operation.clear();
+    failure.execution = never_left.contains(call.request) ? Execution::never : Execution::maybe;
+    fail(call, std::move(failure), now);
+  }
+}
+
+Error Router::of_another_life(const Request& request) const {
+  const NodeLife meant{request.to, *request.life};
+  Error error = lives_.why_over(meant).value_or(Error{});
+  error.code = ErrorCode::peer_restarted;
+  error.message = "the life of it that is meant is over";
+  error.peer = meant.name;
+  error.incarnation = meant.incarnation;
+  error.operation = request.operation;
+  error.execution = Execution::never;
+  return error;
+}
+
+Error Router::refusal(const NodeName& to, const std::string& operation) const {
+  Error error;
+  if (stopped_) {
+    error = *stopped_;
+  } else if (const auto lost = lives_.why_over(to)) {
+    error = *lost;
+  } else {
+    error.code = ErrorCode::not_joined;
+    error.message = "no node of that name is in this cluster";
+    for (const auto& [name, state] : peers_) error.hint += (error.hint.empty() ? "known: " : ", ") + name;
+  }
+  error.peer = to;
+  error.operation = operation;
+  error.execution = Execution::never;
+  error.elapsed_us = 0;
+  return error;
+}
+
+}  // namespace troupe::detail

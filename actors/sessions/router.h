@@ -1,0 +1,188 @@
+// Which message goes where: to peers through sessions, to actors of this node, to the requester that waits for it.
+//
+// A plain class; router_actor.cc runs it, one message at a time. It keeps the sessions with all peers and the table of
+// requests that wait for an answer. Every request is answered exactly once: by its reply, its deadline, its peer's end
+// or ours (CT-1).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <list>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "actors/core/lives.h"
+#include "actors/core/node_core.h"
+#include "actors/link.h"
+#include "actors/sessions/call_table.h"
+#include "actors/sessions/peer_loads.h"
+#include "actors/sessions/session.h"
+
+namespace troupe::detail {
+
+/// Calls `stopped` when one of the tokens stops, while it lives.
+class StopWatch {
+ public:
+  StopWatch(const std::vector<std::stop_token>& tokens, const std::function<void()>& stopped) {
+    for (const std::stop_token& token : tokens) callbacks_.emplace_back(token, stopped);
+  }
+
+ private:
+  std::list<std::stop_callback<std::function<void()>>> callbacks_;
+};
+
+/// Who waits for the answer to a request, and what may end the wait.
+struct WaitingRequest {
+  AnswerHandler done;
+  std::unique_ptr<StopWatch> watch;  ///< null if nothing may cancel it
+  bool fails_if_unreachable = false;
+};
+
+/// A request, ready to go.
+struct PackedRequest {
+  Request request;               ///< without its message, if that is packed
+  RequestId id;                  ///< never given before
+  Posting posting;
+  std::optional<Parcel> parcel;  ///< nothing if it is for this node itself
+};
+
+struct RouterOptions {
+  Packing packing = {};
+  SessionOptions session = {};
+};
+
+/// Thread rule: one thread at a time; calls to Surroundings come on it.
+class Router {
+ public:
+  /// What a router needs of its node.
+  class Surroundings {
+   public:
+    virtual ~Surroundings() = default;
+    virtual void transmit(const NodeName& to, LinkLane lane, Frames packet) = 0;
+    /// A message for an actor of this node; `credit`: what a call holds until it begins.
+    virtual void deliver(const Peer& from, msg::Envelope envelope, msg::AnyMessage message, std::optional<TimePoint> due,
+                         std::shared_ptr<CallCredit> credit) = 0;
+    /// An answer for which nobody waits any more; what it carries must be released.
+    virtual void came_late(const NodeLife& from, msg::AnyMessage answer) = 0;
+    /// There is no memory for the request: its sender must be told.
+    virtual void no_memory_for(const NodeLife& from, RequestId request, Error why) = 0;
+    /// The peer has taken so many bytes of answers.
+    virtual void answers_taken(const NodeLife& by, std::size_t bytes) = 0;
+    /// What waits for that peer, or of it, is another now than it was after the last message.
+    virtual void load_changed(const NodeName& peer, const PeerLoad& load) = 0;
+    virtual void peer_up(const Peer& peer) = 0;
+    virtual void peer_down(const Peer& peer, const Error& why) = 0;
+    /// The connection to `peer` must be given up; it is told why.
+    virtual void give_up(const NodeName& peer, const Farewell& farewell) = 0;
+    /// So many requests wait for an answer now. Told before the answer that changed it is handed on.
+    virtual void pending_changed(std::size_t requests) = 0;
+    virtual void warn(std::string text) = 0;
+    /// Nobody waits for the answer to `request`: call cancel() soon, not from here. On any thread.
+    virtual void cancel_soon(RequestId request) = 0;
+    /// Returns what is to be called, on any thread and at any time, even after the router is gone, when calls of `peer` have
+    /// begun: it lets grant() be called soon.
+    virtual std::function<void()> grant_soon(const NodeLife& peer) = 0;
+  };
+
+  /// `lives`: hears of each end of a life before anybody else does.
+  Router(Peer self, Surroundings& surroundings, Lives& lives, RouterOptions options = {});
+
+  void request(TimePoint now, PackedRequest request, AnswerHandler done);
+
+  /// `request` threw, with whatever it had done by then: fails the request, if it waits, with `why`.
+  void refuse(TimePoint now, RequestId request, Error why);
+
+  /// Ends a request with `cancelled`, if it still waits, and tells who works on it.
+  void cancel(TimePoint now, RequestId request);
+
+  /// To whichever life has the name now, or to `life` only.
+  void notify(TimePoint now, const NodeName& to, std::optional<Incarnation> life, Parcel parcel);
+
+  void notify_self(const std::string& actor, msg::AnyMessage message);
+
+  /// Only the life that asked gets the answer: its successor may wait for another answer under the same number.
+  void answer(TimePoint now, const NodeLife& to, Parcel parcel);
+
+  /// The answer to a request of this node to itself.
+  void answer_self(TimePoint now, RequestId request, msg::AnyMessage message);
+
+  /// Tells `peer`, or the calls of this node to itself, what has been granted.
+  void grant(TimePoint now, const NodeLife& peer);
+
+  void link_up(TimePoint now, const Peer& peer);
+  void link_down(TimePoint now, const NodeName& peer, Incarnation incarnation, const Error& why);
+  void frames(TimePoint now, const NodeName& from, Incarnation incarnation, Frames frames);
+
+  /// The link's judgement of a peer's silence. A peer that is down is lost and told that it is dead.
+  void reach(TimePoint now, const NodeName& peer, Incarnation incarnation, Reach change, Duration silence);
+
+  /// Resends, acknowledges, expires and beats what is due.
+  void tick(TimePoint now);
+
+  /// When tick has something to do; nothing: not before something else happens.
+  [[nodiscard]] std::optional<TimePoint> next_due();
+
+  /// Says goodbye to all peers and fails everything that waits with `why`; later requests fail at once.
+  void stop(TimePoint now, const Error& why);
+
+  [[nodiscard]] std::size_t pending_requests() const { return calls_.size(); }
+
+  /// The `count` requests that have waited longest, the oldest first.
+  [[nodiscard]] std::vector<PendingCall> oldest(std::size_t count) const { return calls_.oldest(count); }
+
+ private:
+  struct PeerState {
+    Peer peer;
+    std::unique_ptr<Session> session;
+    std::optional<TimePoint> silent_since = {};  ///< while it is unreachable
+    std::optional<TimePoint> due{};         ///< its place in due_
+    PeerLoad load = {};                     ///< as the surroundings know it
+  };
+  /// The calls of this node to itself that have not begun are bounded as those of a peer.
+  struct SelfCalls {
+    std::deque<std::pair<RequestId, Request>> waiting;
+    std::uint64_t sent = 0;
+  };
+
+  void say(TimePoint now, PeerState& peer, const std::string& actor, RequestId answers, const msg::AnyMessage& message);
+  void request_self(TimePoint now, PackedRequest request);
+  void admit_self();
+  void tell_load_of_self();
+  [[nodiscard]] SelfCalls& self_calls(Charge charge) { return self_calls_[charge == Charge::nested ? 1 : 0]; }
+  void put_on_link(PeerState& peer, Session::Packets packets);
+  void schedule(PeerState& peer);
+  void tell_load(PeerState& peer);
+  void take(TimePoint now, PeerState& peer, Session::Received received);
+  [[nodiscard]] bool open(TimePoint now, const PeerState& peer, Session::Delivered message);
+  void refuse_for_memory(TimePoint now, const PeerState& peer, const Frame& header);
+  [[nodiscard]] bool take_back(TimePoint now, const CallTable<WaitingRequest>::Call& call, std::string& waited_for);
+  void complete(TimePoint now, RequestId request, const NodeLife& from, msg::AnyMessage message);
+  void lose(TimePoint now, const NodeName& name, const Error& why);
+  [[nodiscard]] Error refusal(const NodeName& to, const std::string& operation) const;
+  [[nodiscard]] std::string unheard_for(const PeerState& peer, TimePoint now) const;
+  [[nodiscard]] std::string silence_of(const NodeName& peer, TimePoint now) const;
+  void fail_those_that_do_not_wait(TimePoint now, const PeerState& peer);
+  [[nodiscard]] Farewell you_are_dead(const Error& why) const;
+  [[nodiscard]] Error of_another_life(const Request& request) const;
+
+  const Peer self_;
+  Surroundings& surroundings_;
+  Lives& lives_;
+  const RouterOptions options_;
+  std::map<NodeName, PeerState> peers_;
+  std::set<std::pair<TimePoint, NodeName>> due_;  ///< when a session has something to do
+  const std::shared_ptr<CreditAccount> self_account_;
+  std::array<SelfCalls, 2> self_calls_;
+  PeerLoad self_load_;  // as the surroundings know it
+  CallTable<WaitingRequest> calls_;
+  std::optional<Error> stopped_;
+};
+
+}  // namespace troupe::detail

@@ -1,0 +1,90 @@
+#include "actors/sessions/router_actor.h"
+
+#include <utility>
+
+namespace troupe::detail {
+
+RouterActor::behavior_type router_actor(RouterActor::stateful_pointer<RouterState> self, RouterSetting setting) {
+  self->state.router = std::make_unique<Router>(setting.self, *setting.surroundings, *setting.lives, setting.options);
+  self->state.setting = std::move(setting);
+
+  // Every handler ends with this: asks to be woken for what is due next.
+  const auto settle = [self] {
+    RouterState& state = self->state;
+    const auto due = state.router->next_due();
+    if (!due || (state.wake && *state.wake <= *due)) return;
+    state.wake = due;
+    state.setting.wake_at(*due);
+  };
+  const auto now = [self] { return self->state.setting.clock->now(); };
+  struct Failed {
+    RouterState* state;
+    void operator()(const Error& why) const { state->setting.failed(why); }
+    // Before it is in the table, its handler is told when the message goes.
+    void operator()(const Error& why, const SendRequest& m) const { state->router->refuse(state->setting.clock->now(), m.request.id, why); }
+  };
+
+  return guarded<RouterActor::behavior_type>(
+      "the router", Failed{&self->state},
+      [=](SendRequest& m) {
+        self->state.router->request(now(), std::move(m.request), std::move(m.done));
+        settle();
+      },
+      [=](const CancelRequest& m) {
+        self->state.router->cancel(now(), m.request);
+        settle();
+      },
+      [=](SendNotification& m) {
+        self->state.router->notify(now(), m.to, m.life, std::move(m.parcel));
+        settle();
+      },
+      [=](SendNotificationToSelf& m) {
+        self->state.router->notify_self(std::move(m.actor), std::move(m.message));
+        settle();
+      },
+      [=](SendAnswer& m) {
+        self->state.router->answer(now(), m.to, std::move(m.parcel));
+        settle();
+      },
+      [=](SendAnswerToSelf& m) {
+        self->state.router->answer_self(now(), m.request, std::move(m.message));
+        settle();
+      },
+      [=](const CallsBegan& m) {
+        self->state.router->grant(now(), m.peer);
+        settle();
+      },
+      [=](const LinkCameUp& m) {
+        self->state.router->link_up(now(), m.peer);
+        settle();
+      },
+      [=](const LinkWentDown& m) {
+        self->state.router->link_down(now(), m.peer, m.incarnation, m.why);
+        settle();
+      },
+      [=](FramesCame& m) {
+        self->state.router->frames(now(), m.from, m.incarnation, std::move(m.frames));
+        settle();
+      },
+      [=](const PeerReached& m) {
+        self->state.router->reach(now(), m.peer, m.incarnation, m.change, m.silence);
+        settle();
+      },
+      [=](const TickCame&) {
+        // A timer set before an earlier one was asked for: the next is set already, a second one would never end.
+        if (self->state.wake && now() < *self->state.wake) return;
+        self->state.wake.reset();
+        self->state.router->tick(now());
+        settle();
+      },
+      [=](const ListOldest& m) {
+        for (PendingCall& call : self->state.router->oldest(m.count)) m.form.add(std::move(call));
+      },
+      [=](const StopRouting& m) {
+        self->quit();  // first: a router that cannot say goodbye goes all the same, and what waits is answered by its end
+        self->state.router->stop(now(), m.why);
+        m.stopped.complete(Unit{});
+      });
+}
+
+}  // namespace troupe::detail

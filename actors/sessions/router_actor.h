@@ -1,0 +1,132 @@
+// Moves every message that enters or leaves a node.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "actors/core/caf.h"
+#include "actors/future.h"
+#include "actors/sessions/router.h"
+
+namespace troupe::detail {
+
+struct SendRequest {
+  PackedRequest request;
+  AnswerHandler done;
+};
+/// Nobody waits for its answer.
+struct CancelRequest {
+  RequestId request;
+};
+struct SendNotification {
+  NodeName to;
+  std::optional<Incarnation> life;  ///< nothing: whoever has the name now
+  Parcel parcel;
+};
+struct SendNotificationToSelf {
+  std::string actor;
+  msg::AnyMessage message;
+};
+struct SendAnswer {
+  NodeLife to;
+  Parcel parcel;
+};
+struct SendAnswerToSelf {
+  RequestId request;
+  msg::AnyMessage message;
+};
+/// Calls of a peer have begun: it may send more.
+struct CallsBegan {
+  NodeLife peer;
+};
+struct LinkCameUp {
+  Peer peer;
+};
+struct LinkWentDown {
+  NodeName peer;
+  Incarnation incarnation;
+  Error why;
+};
+struct FramesCame {
+  NodeName from;
+  Incarnation incarnation;
+  Frames frames;
+};
+struct PeerReached {
+  NodeName peer;
+  Incarnation incarnation;
+  Reach change = Reach::reachable;
+  Duration silence{0};
+};
+struct TickCame {};
+/// Which requests have waited longest?
+struct ListOldest {
+  std::size_t count = 0;
+  Survey<PendingCall>::Form form;
+};
+struct StopRouting {
+  Error why;
+  Promise<void> stopped;  ///< kept once the goodbyes are on the link
+};
+
+}  // namespace troupe::detail
+
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::SendRequest)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::CancelRequest)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::SendNotification)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::SendAnswer)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::SendNotificationToSelf)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::SendAnswerToSelf)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::CallsBegan)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::LinkCameUp)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::LinkWentDown)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::FramesCame)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::PeerReached)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::TickCame)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::ListOldest)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::StopRouting)
+
+namespace troupe::detail {
+
+/// Runs the Router (router.h), which has the rules.
+/// Name: "<node>/router".  Spawned by: NodeCore.  Ends: on StopRouting, after every pending request has its answer.
+/// A handler that throws ends the node; an outgoing request is refused.
+using RouterActor = caf::typed_actor<caf::reacts_to<SendRequest>,       //
+                                     caf::reacts_to<CancelRequest>,     //
+                                     caf::reacts_to<SendNotification>,  //
+                                     caf::reacts_to<SendNotificationToSelf>,  //
+                                     caf::reacts_to<SendAnswer>,        //
+                                     caf::reacts_to<SendAnswerToSelf>,  //
+                                     caf::reacts_to<CallsBegan>,        //
+                                     caf::reacts_to<LinkCameUp>,        //
+                                     caf::reacts_to<LinkWentDown>,      //
+                                     caf::reacts_to<FramesCame>,        //
+                                     caf::reacts_to<PeerReached>,       //
+                                     caf::reacts_to<TickCame>,          //
+                                     caf::reacts_to<ListOldest>,        //
+                                     caf::reacts_to<StopRouting>>;
+
+/// What the actor needs; all outlive it.
+struct RouterSetting {
+  Peer self;
+  Router::Surroundings* surroundings = nullptr;
+  Lives* lives = nullptr;
+  RouterOptions options;
+  Clock* clock = nullptr;
+  std::function<void(TimePoint)> wake_at;          ///< asks for a TickCame then
+  ActorHost::Lost failed;                          ///< the node cannot go on
+};
+
+struct RouterState {
+  std::unique_ptr<Router> router;
+  RouterSetting setting;
+  std::optional<TimePoint> wake;  // the earliest TickCame that was asked for
+  static inline const char* name = "router";
+};
+
+RouterActor::behavior_type router_actor(RouterActor::stateful_pointer<RouterState> self, RouterSetting setting);
+
+}  // namespace troupe::detail

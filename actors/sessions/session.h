@@ -1,0 +1,254 @@
+// Reliable, exactly-once delivery between two incarnations over a link that may lose, repeat, reorder or damage packets.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "actors/clock.h"
+#include "actors/link.h"
+#include "actors/sessions/assembly.h"
+#include "actors/sessions/call_credit.h"
+#include "actors/sessions/in_lane.h"
+#include "actors/sessions/out_lane.h"
+#include "actors/sessions/parcel.h"
+#include "actors/sessions/session_header.h"
+#include "messages/error.h"
+
+namespace troupe {
+
+/// How much of one peer's messages a node takes before it has worked on them.
+struct SessionGrants {
+  std::uint64_t calls = 1024;  ///< that have not begun
+  std::uint64_t nested = 256;  ///< likewise, of those made inside served functions
+  /// Bytes of large messages, by lane: calls that have not begun, answers and words on their way. One message that is
+  /// larger is granted when it is alone. Express: not used, small messages are bounded by the window and the calls.
+  std::array<std::uint64_t, kSessionLanes> bytes{0, 64 << 20, 32 << 20, 64 << 20, 64 << 20};
+};
+
+struct SessionOptions {
+  InLaneOptions in = {};
+  OutLaneOptions out = {};
+  AssemblyLimits assembly = {};
+  SessionGrants grants = {};
+  /// What both sides take for granted before the peer has said more. `grants` is not below it.
+  SessionGrants first_grants{.calls = 64, .nested = 16, .bytes = {0, 1 << 20, 1 << 20, 1 << 20, 1 << 20}};
+  std::size_t waiting_calls_max = 200'000;              ///< calls that have not left, to this peer
+  std::size_t waiting_bytes_max = std::size_t{1} << 30;  ///< likewise; one larger call is taken beside them
+};
+
+/// Counts since the session began, for tests and debug info.
+struct SessionCounts {
+  std::uint64_t accepted = 0;    ///< messages taken by send
+  std::uint64_t resent = 0;      ///< transmissions after the first
+  std::uint64_t probes = 0;
+  std::uint64_t delivered = 0;
+  std::uint64_t duplicates = 0;  ///< packets that arrived again and were ignored
+  std::uint64_t refused = 0;     ///< bytes that were not a packet of this session
+  std::uint64_t overflow = 0;    ///< beyond the reorder buffer and ignored: the peer resends
+  friend bool operator==(const SessionCounts&, const SessionCounts&) = default;
+};
+
+/// What a message is to a session.
+struct Posting {
+  enum class Class : std::uint8_t {
+    word,         ///< of the runtime: never refused, and bounded by what it answers
+    call,         ///< waits until the peer grants it
+    nested_call,  ///< likewise, made inside a served function
+    answer,       ///< waits for no call
+    free_call,    ///< of a raw port: waits for no grant of calls, and can be taken back
+  };
+  Class of = Class::word;
+  RequestId request{};             ///< of a call: names it in `take_back` and `close`
+  std::optional<TimePoint> due{};  ///< when its sender stops waiting: what remains is written when it leaves
+  std::string order_key{};         ///< messages of one key are delivered in the order of `send`, whatever their size
+};
+
+/// One side of the conversation between this incarnation and one incarnation of a peer.
+///
+/// A plain class: it starts nothing, reads no clock and touches no link; time comes in and packets go out as values.
+/// The caller puts every returned packet on the link, in order. Thread rule: one thread at a time.
+///
+/// Rules SE-1 to SE-8 of PROTOCOLS.md, and:
+///  - a message's frames are held until it is acknowledged, and not longer;
+///  - bytes from another incarnation, or that are no packet, change nothing;
+///  - memory for receiving is bounded: the grants, one larger message per lane that was granted alone, and what is early;
+///  - a message waits for earlier ones of its key, also in other lanes.
+class Session {
+ public:
+  /// `grants_changed` is called, on any thread, when calls have begun that the peer should hear of: call `grant` soon.
+  Session(Incarnation self, Incarnation peer, SessionOptions options = {}, std::function<void()> grants_changed = [] {});
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  struct Packet {
+    LinkLane lane = LinkLane::express;
+    Frames frames;
+  };
+  using Packets = std::vector<Packet>;
+
+  /// Takes one message. Errors: resource_exhausted for a call beyond what may wait (nothing was taken), shutting_down
+  /// after `close`.
+  [[nodiscard]] Result<Packets> send(TimePoint now, Parcel parcel, Posting posting = {});
+
+  struct TakenBack {
+    bool in_time = false;  ///< the peer will never have all of it
+    bool granted = false;  ///< it waited for the connection, not for the peer to begin earlier calls
+    Packets on_link;
+  };
+  /// Nobody waits for the answer to that call any more.
+  [[nodiscard]] TakenBack take_back(TimePoint now, RequestId request);
+
+  struct Delivered {
+    Frames frames;
+    std::optional<TimePoint> due;  ///< when its sender stops waiting
+    Charge charge = Charge::none;
+    std::uint64_t bytes = 0;       ///< that it holds of the lane's grant; for CallCredit
+  };
+  struct Received {
+    std::vector<Delivered> delivered;  ///< in the order in which they may be worked on
+    std::vector<Frame> no_memory_for;  ///< frame 0 of messages that will not be delivered
+    Packets on_link;
+    bool goodbye = false;  ///< the peer said that nothing follows, and everything before has been delivered
+  };
+
+  /// Takes one packet from the link. Errors: `decode`, `version_mismatch`, `peer_restarted` (from or for another
+  /// incarnation), after which the session is as before; `protocol_violation` or `too_large` from a peer that does not
+  /// keep to the rules: the session is of no use any more.
+  [[nodiscard]] Result<Received> receive(TimePoint now, Frames packet);
+
+  /// Tells the peer what it may send now; delivers nothing.
+  [[nodiscard]] Received grant();
+
+  /// Sends what is due: acknowledgements, resends, probes.
+  [[nodiscard]] Packets tick(TimePoint now);
+
+  /// No later than when `tick` has something to do. O(1).
+  [[nodiscard]] std::optional<TimePoint> next_due() const;
+
+  [[nodiscard]] Packet goodbye();
+
+  struct Unacknowledged {
+    RequestId request;
+    bool left = false;  ///< all of it was put on the link; otherwise the peer certainly does not have it
+  };
+
+  /// Ends the session and returns the calls that were never acknowledged.
+  [[nodiscard]] std::vector<Unacknowledged> close();
+
+  /// What the peer's calls hold here.
+  [[nodiscard]] const std::shared_ptr<CreditAccount>& account() const { return account_; }
+
+  [[nodiscard]] SessionCounts counts() const;
+  [[nodiscard]] std::size_t waiting_calls() const { return waiting_calls_; }
+  [[nodiscard]] std::size_t waiting_bytes() const { return waiting_bytes_; }
+  /// Calls of the peer that have come, or begun to, since the session began.
+  [[nodiscard]] std::uint64_t received_calls() const { return sides_[0].received + sides_[1].received; }
+  /// Bytes of answers that the peer has not taken.
+  [[nodiscard]] std::size_t answer_bytes() const { return answer_bytes_; }
+  /// Everything that was sent has arrived.
+  [[nodiscard]] bool flushed() const;
+  [[nodiscard]] std::size_t early_packets() const;
+
+ private:
+  /// What of one lane has come.
+  struct Incoming {
+    explicit Incoming(const InLaneOptions& options) : lane(options) {}
+    InLane lane;
+    std::optional<Assembly> assembly;   ///< of the message that is coming
+    Delivered message;                  ///< what is known of it; its `bytes` are those that came
+    std::uint64_t after = 0;            ///< of it
+    bool thrown_away = false;           ///< there was no memory for it
+    std::deque<std::pair<std::uint64_t, Delivered>> held;  ///< complete, until so much of the express lane has come
+    std::uint64_t received = 0;         ///< bytes of messages
+    std::uint64_t used_up = 0;          ///< of them those that hold no memory here any more; calls: see the account
+    std::uint64_t extended = 0;         ///< granted for one large message
+    std::uint64_t told = 0;             ///< the grant that the peer has been told
+    std::optional<std::uint64_t> goodbye;
+  };
+  /// What is sent to one order key and not acknowledged.
+  struct Key {
+    std::size_t waiting = 0;  ///< for the peer's grant of calls
+    Charge charge = Charge::none;  ///< whose grant
+    std::size_t bulk = 0;
+    SessionLane lane = SessionLane::calls;  ///< of those in bulk
+    std::size_t express = 0;
+  };
+  struct CallSide {
+    std::deque<SharedOutgoing> waiting;
+    std::uint64_t sent = 0;
+    std::uint64_t granted = 0;   ///< by the peer
+    std::uint64_t received = 0;
+    std::uint64_t told = 0;      ///< the grant that the peer has been told
+  };
+
+  [[nodiscard]] OutLane::Emit emit_into(Packets& packets);
+  void emit(Packets& packets, SessionHeader header, const Frames& frames);
+  [[nodiscard]] std::size_t lane_to_acknowledge() const;
+  void acknowledge(Packets& packets, std::size_t lane, std::uint64_t answered_probe);
+
+  void admit();
+  void enqueue(SharedOutgoing message);
+  void fill(TimePoint now, Packets& packets);
+  void ended(const SharedOutgoing& message);
+  void count_waiting(const Outgoing& call);
+  void count_left(const Outgoing& call);
+  void arrived(const Outgoing& message);
+  void forget_key(const std::string& key);
+  void ask_for_calls(TimePoint now, Packets& packets);
+
+  [[nodiscard]] std::optional<Error> refusal(const SessionHeader& header, std::size_t frames) const;
+  void take_acknowledgement(const SessionHeader& header);
+  [[nodiscard]] Result<Unit> take(TimePoint now, std::size_t lane, InLane::Packet packet, Received& out);
+  [[nodiscard]] Result<Unit> begin(TimePoint now, std::size_t lane, const SessionHeader& header);
+  [[nodiscard]] Result<Unit> take_first(std::size_t lane, InLane::Packet& packet, Received& out);
+  [[nodiscard]] Result<Unit> take_bytes(std::size_t lane, InLane::Packet& packet, Received& out);
+  void throw_away(std::size_t lane, Received& out);
+  void discard(std::size_t lane);
+  void complete(std::size_t lane, Frames frames);
+  void release_held(Received& out);
+  void use_up(std::size_t lane, const Delivered& message);
+  void extend(std::size_t lane, Received& out);
+
+  [[nodiscard]] std::uint64_t used_up(std::size_t lane) const;
+  [[nodiscard]] std::uint64_t bytes_grant(std::size_t lane) const;
+  [[nodiscard]] std::uint64_t calls_grant(Charge charge) const;
+  [[nodiscard]] bool waits_for_word(std::size_t lane) const;
+  void wish_to_be_told();
+
+  [[nodiscard]] CallSide& side(Charge charge) { return sides_[charge == Charge::nested ? 1 : 0]; }
+  [[nodiscard]] const CallSide& side(Charge charge) const { return sides_[charge == Charge::nested ? 1 : 0]; }
+
+  const Incarnation self_;
+  const Incarnation peer_;
+  const SessionOptions options_;
+  const std::shared_ptr<CreditAccount> account_;
+  bool closed_ = false;
+  bool goodbye_told_ = false;
+  std::uint64_t accepted_ = 0;
+  std::uint64_t delivered_ = 0;
+  std::uint64_t duplicates_ = 0;
+  std::uint64_t refused_ = 0;
+  std::uint64_t overflow_ = 0;
+
+  std::vector<OutLane> out_;  ///< by lane
+  std::vector<Incoming> in_;  ///< by lane
+  std::array<CallSide, 2> sides_;
+  std::unordered_map<std::uint64_t, SharedOutgoing> calls_;  ///< by request; until acknowledged or taken back
+  std::unordered_map<std::string, Key> keys_;
+  std::size_t waiting_calls_ = 0;  ///< calls that have not left whole
+  std::size_t waiting_bytes_ = 0;
+  bool huge_waiting_ = false;      ///< one that is larger than all that may wait
+  std::size_t answer_bytes_ = 0;
+  Duration asking_{0};             ///< how long until the grant of calls is asked for again; 0: not waited for
+  TimePoint ask_at_;
+};
+
+}  // namespace troupe

@@ -1,0 +1,301 @@
+// What a session does with what comes: order, pieces, grants.
+#include "actors/sessions/session.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "actors/core/little_endian.h"
+
+namespace troupe {
+namespace {
+
+constexpr std::size_t kExpress = 0;
+
+std::string text(const Incarnation& incarnation) {
+  return fmt::format("{:016x}{:016x}", incarnation.high, incarnation.low);
+}
+
+Error failure(ErrorCode code, std::string message) { return Error{.code = code, .message = std::move(message)}; }
+
+Error violation(std::string message) { return failure(ErrorCode::protocol_violation, std::move(message)); }
+
+}  // namespace
+
+Result<Session::Received> Session::receive(TimePoint now, Frames packet) {
+  if (closed_) return failure(ErrorCode::shutting_down, "the session is closed");
+  const std::span<const std::byte> first = packet.empty() ? std::span<const std::byte>{} : packet.front().bytes;
+  const Result<SessionHeader> decoded = decode_session_header(first);
+  if (!decoded) {
+    ++refused_;
+    return decoded.error();
+  }
+  const SessionHeader& header = decoded.value();
+  if (std::optional<Error> why = refusal(header, packet.size())) {
+    ++refused_;
+    return *std::move(why);
+  }
+  take_acknowledgement(header);
+
+  Received out;
+  const std::size_t lane = index_of(header.lane);
+  switch (header.kind) {
+    case SessionKind::data: {
+      packet.erase(packet.begin());
+      std::vector<InLane::Packet> ready;
+      const InLane::Taken taken = in_[lane].lane.take(now, {header, std::move(packet)}, ready);
+      duplicates_ += taken == InLane::Taken::duplicate;
+      overflow_ += taken == InLane::Taken::overflow;
+      for (InLane::Packet& next : ready) {
+        if (auto understood = take(now, lane, std::move(next), out); !understood) return understood.error();
+      }
+      break;
+    }
+    case SessionKind::probe:
+      acknowledge(out.on_link, lane, header.number);
+      break;
+    case SessionKind::ack:
+      if (header.number != 0) out_[lane].resend_lost(now, header.number, emit_into(out.on_link));
+      break;
+    case SessionKind::goodbye:
+      for (std::size_t i = 0; i < kSessionLanes; ++i) {
+        in_[i].goodbye = detail::load_little_endian<std::uint64_t>(packet[1].bytes.subspan(i * sizeof(std::uint64_t)));
+      }
+      break;
+  }
+  release_held(out);
+  admit();
+  fill(now, out.on_link);
+  ask_for_calls(now, out.on_link);
+  for (std::size_t i = 0; i < kSessionLanes; ++i) {
+    const auto due = in_[i].lane.ack_due();
+    if ((due && *due <= now) || waits_for_word(i)) acknowledge(out.on_link, i, 0);
+  }
+  wish_to_be_told();
+  delivered_ += out.delivered.size();
+  const auto all_came = [](const Incoming& in) { return in.goodbye && in.lane.delivered() >= *in.goodbye && in.held.empty(); };
+  if (!goodbye_told_ && std::ranges::all_of(in_, all_came)) out.goodbye = goodbye_told_ = true;
+  return out;
+}
+
+std::optional<Error> Session::refusal(const SessionHeader& header, std::size_t frames) const {
+  if (header.from != peer_ || header.to != self_) {
+    return failure(ErrorCode::peer_restarted,
+                   fmt::format("message from incarnation {} to {} in the session from {} to {}", text(header.from),
+                               text(header.to), text(peer_), text(self_)));
+  }
+  const OutLane& acked = out_[index_of(header.acked_lane)];
+  if (header.ack > acked.last_sent()) {
+    return violation(fmt::format("acknowledges message {}, but only {} were sent", header.ack, acked.last_sent()));
+  }
+  if (header.kind == SessionKind::data && header.number == 0) return violation("data without a sequence number");
+  const std::uint64_t probes = out_[index_of(header.lane)].probes();
+  if (header.kind == SessionKind::ack && header.number > probes) {
+    return violation(fmt::format("answers probe {}, but only {} were sent", header.number, probes));
+  }
+  const bool has_second = header.kind == SessionKind::probe || header.kind == SessionKind::goodbye;
+  if (header.kind != SessionKind::data && frames != (has_second ? 2U : 1U)) {
+    return violation(fmt::format("control message of {} frames", frames));
+  }
+  return std::nullopt;
+}
+
+void Session::take_acknowledgement(const SessionHeader& header) {
+  OutLane& lane = out_[index_of(header.acked_lane)];
+  lane.grant(header.bytes_granted);
+  side(Charge::call).granted = std::max(side(Charge::call).granted, header.calls_granted);
+  side(Charge::nested).granted = std::max(side(Charge::nested).granted, header.nested_granted);
+  for (const SharedOutgoing& message : lane.acknowledge(header.ack, header.ahead)) arrived(*message);
+}
+
+Result<Unit> Session::take(TimePoint now, std::size_t lane, InLane::Packet packet, Received& out) {
+  Incoming& in = in_[lane];
+  const SessionHeader& header = packet.header;
+  const bool begins = header.part == Part::whole || header.part == Part::first;
+  if (begins == in.assembly.has_value()) return violation(begins ? "a message within another" : "a piece of no message");
+  if (begins) {
+    if (auto begun = begin(now, lane, header); !begun) return begun;
+  }
+  switch (header.part) {
+    case Part::whole: {
+      if (lane != kExpress) {
+        // Not cut: small, or in memory that both ends share. It may exceed the grant, once.
+        if (in.received >= bytes_grant(lane)) return violation(fmt::format("more than the {} bytes granted", bytes_grant(lane)));
+        in.message.bytes = size_of(packet.frames);
+        in.received += in.message.bytes;
+      }
+      complete(lane, std::move(packet.frames));
+      return Unit{};
+    }
+    case Part::first: return take_first(lane, packet, out);
+    case Part::middle:
+    case Part::last: return take_bytes(lane, packet, out);
+    case Part::dropped: discard(lane); return Unit{};
+  }
+  return Unit{};
+}
+
+Result<Unit> Session::begin(TimePoint now, std::size_t lane, const SessionHeader& header) {
+  Incoming& in = in_[lane];
+  if (header.charge != Charge::none) {
+    CallSide& side = this->side(header.charge);
+    if (side.received >= calls_grant(header.charge)) {
+      return violation(fmt::format("more than the {} calls granted", calls_grant(header.charge)));
+    }
+    ++side.received;
+  }
+  in.message = {};
+  in.message.charge = header.charge;
+  if (header.remaining_us != 0) {
+    constexpr std::uint64_t kYearUs = 365ULL * 24 * 3600 * 1'000'000;
+    in.message.due = now + std::chrono::microseconds(std::min(header.remaining_us, kYearUs));
+  }
+  in.after = header.after;
+  in.thrown_away = false;
+  return Unit{};
+}
+
+Result<Unit> Session::take_first(std::size_t lane, InLane::Packet& packet, Received& out) {
+  if (lane == kExpress) return violation("a message in pieces among the small ones");
+  Result<Assembly> assembly = Assembly::begin(packet.frames, options_.assembly);
+  if (!assembly) return assembly.error();
+  in_[lane].assembly = std::move(assembly).value();
+  extend(lane, out);
+  return Unit{};
+}
+
+/// Grants a message that is larger than the grant, as soon as nothing else holds any of it and there is memory for it.
+void Session::extend(std::size_t lane, Received& out) {
+  Incoming& in = in_[lane];
+  if (!in.assembly || in.thrown_away || in.assembly->bytes() <= options_.grants.bytes[lane]) return;
+  const std::uint64_t end = in.received - in.message.bytes + in.assembly->bytes();
+  if (in.extended >= end || used_up(lane) + in.message.bytes != in.received) return;
+  if (!in.assembly->reserve()) throw_away(lane, out);
+  in.extended = end;
+}
+
+Result<Unit> Session::take_bytes(std::size_t lane, InLane::Packet& packet, Received& out) {
+  Incoming& in = in_[lane];
+  const std::size_t bytes = size_of(packet.frames);
+  if (in.received + bytes > bytes_grant(lane)) return violation(fmt::format("more than the {} bytes granted", bytes_grant(lane)));
+  in.received += bytes;
+  in.message.bytes += bytes;
+  if (!in.thrown_away) {
+    if (auto appended = in.assembly->append(packet.frames); !appended) {
+      if (appended.error().code != ErrorCode::resource_exhausted) return appended;
+      throw_away(lane, out);
+    }
+  }
+  if (packet.header.part != Part::last) return Unit{};
+  if (in.thrown_away) {
+    discard(lane);
+    return Unit{};
+  }
+  if (!in.assembly->complete()) return violation("the last piece of a message that is not complete");
+  Frames frames = in.assembly->take();
+  in.assembly.reset();
+  complete(lane, std::move(frames));
+  return Unit{};
+}
+
+/// There is no memory for the message that is coming.
+void Session::throw_away(std::size_t lane, Received& out) {
+  Incoming& in = in_[lane];
+  out.no_memory_for.push_back(in.assembly->header());
+  in.thrown_away = true;
+}
+
+/// The message that was coming is void.
+void Session::discard(std::size_t lane) {
+  in_[lane].assembly.reset();
+  use_up(lane, in_[lane].message);
+}
+
+void Session::complete(std::size_t lane, Frames frames) {
+  Incoming& in = in_[lane];
+  in.message.frames = std::move(frames);
+  in.held.emplace_back(in.after, std::exchange(in.message, {}));
+}
+
+void Session::release_held(Received& out) {
+  for (std::size_t lane = 0; lane < kSessionLanes; ++lane) {
+    Incoming& in = in_[lane];
+    while (!in.held.empty() && in.held.front().first <= in_[kExpress].lane.delivered()) {
+      Delivered message = std::move(in.held.front().second);
+      in.held.pop_front();
+      if (message.charge == Charge::none) use_up(lane, message);
+      out.delivered.push_back(std::move(message));
+    }
+    extend(lane, out);
+  }
+}
+
+/// The message holds nothing here any more.
+void Session::use_up(std::size_t lane, const Delivered& message) {
+  if (message.charge != Charge::none) return account_->give_back(message.charge, message.bytes);
+  in_[lane].used_up += message.bytes;
+}
+
+std::uint64_t Session::used_up(std::size_t lane) const {
+  const auto charge = charge_in(static_cast<SessionLane>(lane));
+  return in_[lane].used_up + (charge ? account_->bytes(*charge) : 0);
+}
+
+std::uint64_t Session::bytes_grant(std::size_t lane) const {
+  if (lane == kExpress) return 0;
+  return std::max({used_up(lane) + options_.grants.bytes[lane], in_[lane].extended, options_.first_grants.bytes[lane]});
+}
+
+std::uint64_t Session::calls_grant(Charge charge) const {
+  const bool nested = charge == Charge::nested;
+  const std::uint64_t at_once = nested ? options_.grants.nested : options_.grants.calls;
+  return std::max(account_->calls(charge) + at_once, nested ? options_.first_grants.nested : options_.first_grants.calls);
+}
+
+/// Asks to hear of calls that begin if the peer has little left of what it was granted.
+void Session::wish_to_be_told() {
+  for (const Charge charge : {Charge::call, Charge::nested}) {
+    const CallSide& side = this->side(charge);
+    const std::uint64_t begun = account_->calls(charge);
+    if (side.received == begun) continue;  // none is here: what leaves next tells all there is
+    const std::uint64_t at_once = charge == Charge::nested ? options_.grants.nested : options_.grants.calls;
+    const std::size_t lane = index_of(charge == Charge::nested ? SessionLane::nested : SessionLane::calls);
+    const bool few_calls = side.received + at_once / 2 >= side.told;
+    const bool few_bytes = in_[lane].assembly || in_[lane].received + options_.grants.bytes[lane] / 2 >= in_[lane].told;
+    if (few_bytes) {
+      account_->tell_at(charge, begun + 1);
+    } else if (few_calls) {
+      account_->tell_at(charge, begun + std::max<std::uint64_t>(1, at_once / 8));
+    }
+  }
+}
+
+/// The peer may send more, calls or bytes of the message that is coming, than it knows, and has sent all it knows of.
+bool Session::waits_for_word(std::size_t lane) const {
+  if (const auto charge = charge_in(static_cast<SessionLane>(lane))) {
+    const CallSide& calls = side(*charge);
+    if (calls.received >= calls.told && calls_grant(*charge) > calls.told) return true;
+  }
+  const Incoming& in = in_[lane];
+  if (!in.assembly) return false;
+  const std::uint64_t end = in.received - in.message.bytes + in.assembly->bytes();
+  return in.told < end && bytes_grant(lane) > in.told;
+}
+
+Session::Received Session::grant() {
+  Received out;
+  if (closed_) return out;
+  for (const SessionLane lane : {SessionLane::calls, SessionLane::nested}) {
+    const std::size_t index = index_of(lane);
+    extend(index, out);
+    const Charge charge = *charge_in(lane);
+    const bool more = bytes_grant(index) > in_[index].told || calls_grant(charge) > side(charge).told;
+    if (more) acknowledge(out.on_link, index, 0);
+  }
+  wish_to_be_told();
+  return out;
+}
+
+}  // namespace troupe

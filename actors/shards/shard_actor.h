@@ -1,0 +1,110 @@
+// The parameters of one optimizer on this node.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "actors/core/caf.h"
+#include "actors/core/node_core.h"
+#include "actors/core/strand.h"
+#include "actors/shards/shard_part.h"
+
+namespace troupe::detail {
+
+struct ShardWordCame {
+  Delivery delivery;
+};
+struct ParametersFound {
+  Result<std::vector<Variable>> parameters;
+};
+/// No word of the optimizer's node comes any more: it is gone.
+struct DriverGone {
+  Error why;
+};
+/// An owner's answer to what this shard asked it, or why there is none.
+struct OwnerAnswered {
+  StepLedger::Question question;
+  Result<msg::AnyMessage> answer;
+};
+/// Try again what could not be done a while ago.
+struct TryAgain {
+  std::optional<StepLedger::Question> question;  ///< to be asked; nothing: apply what was decided
+};
+struct StopShard {
+  Error why;
+};
+
+}  // namespace troupe::detail
+
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::ShardWordCame)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::ParametersFound)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::DriverGone)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::OwnerAnswered)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::TryAgain)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::StopShard)
+
+namespace troupe::detail {
+
+/// Takes the words about one optimizer in the order they come; a ShardPart (shard_part.h), which has the rules, does the
+/// work on the node's strand for parameters. What comes before the parameters exist waits for them.
+/// Name: "<node>/shard/<creator>.<serial>".  Spawned by: Shards on ShardCreate.  Ends: on StopShard, which Shards sends
+/// when the optimizer was released or its node is gone and no other owner needs to know of a step; work that is already
+/// on the strand is still done and answered. A word whose handler throws is answered with what it threw, and all later
+/// ones if the shard could not be made; if the handler of anything else throws, the node ends: it can no longer tell the
+/// other owners what it does.
+using ShardActor = caf::typed_actor<caf::reacts_to<ShardWordCame>,    //
+                                    caf::reacts_to<ParametersFound>,  //
+                                    caf::reacts_to<DriverGone>,       //
+                                    caf::reacts_to<OwnerAnswered>,    //
+                                    caf::reacts_to<TryAgain>,         //
+                                    caf::reacts_to<StopShard>>;
+
+/// The part and who waits for its words. On the strand only.
+class ShardWork;
+
+class ShardState {
+ public:
+  static inline const char* name = "shard";
+
+  void begin(NodeCore& node, std::shared_ptr<Strand> strand, OptimizerId optimizer);
+  void handle(const Delivery& delivery);
+  void found(Result<std::vector<Variable>> parameters);
+  void driver_gone(const Error& why) { end(why, std::nullopt); }
+  void answered(const OwnerAnswered& answer);
+  void try_again(const TryAgain& again);
+  void stop(const Error& why);
+  /// If there are no parameters yet, everything that waits and everything that comes fails with `why`.
+  void fail(Error why);
+
+ private:
+  void create(const Delivery& delivery, const msg::ShardCreate& message);
+  void serve(const Delivery& delivery);
+  void prepare(const Delivery& delivery, const msg::ShardPrepare& message);
+  /// Nothing more comes of the optimizer, which knew all outcomes below `settled`.
+  void end(const Error& why, std::optional<std::uint64_t> settled);
+  [[nodiscard]] Error own_error(Error error) const;
+  using Reply = std::function<void(const ReturnAddress&, msg::AnyMessage)>;
+  [[nodiscard]] Reply when_told() const;
+  /// Runs `job` on the strand, later if the pool has no thread for it.
+  void on_strand(std::function<void(ShardWork&)> job);
+  /// Runs `work` on the part and answers with what it returns.
+  template <class Work>
+  void answer_on_strand(const ReturnAddress& answer, Work work, const Reply& reply = &ReturnAddress::answer);
+
+  NodeCore* node_ = nullptr;  // owns the actor's host
+  std::shared_ptr<Strand> strand_;
+  OptimizerId optimizer_;
+  std::unique_ptr<optim::Optimizer> rule_;  // until the parameters are found
+  std::vector<RRefId> parameters_;
+  std::shared_ptr<ShardWork> work_;         // null until the parameters are found
+  std::optional<Error> failure_;            // why there will be none
+  bool created_ = false;
+  std::vector<Delivery> parked_;
+};
+
+ShardActor::behavior_type shard_actor(ShardActor::stateful_pointer<ShardState> self, NodeCore* node,
+                                      std::shared_ptr<Strand> strand, OptimizerId optimizer);
+
+}  // namespace troupe::detail

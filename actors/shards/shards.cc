@@ -1,0 +1,113 @@
+#include "actors/shards/shards.h"
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <utility>
+
+#include "actors/core/actor_directory.h"
+#include "actors/core/lives.h"
+#include "actors/shards/shard_actor.h"
+
+namespace troupe::detail {
+namespace {
+
+bool is_of(const OptimizerId& optimizer, const NodeName& name, Incarnation incarnation) {
+  return optimizer.creator == name && optimizer.incarnation == incarnation.low;
+}
+
+}  // namespace
+
+class Shards::Directory {
+ public:
+  explicit Directory(NodeCore& node)
+      : node_(node),
+        strand_(std::make_shared<Strand>(node.future_home().executor, "optimizer step")),
+        actors_(node.lives(), [this](const OptimizerId& id) { return spawn(id); }) {}
+
+  [[nodiscard]] NodeCore& node() const { return node_; }
+  [[nodiscard]] ActorDirectory<OptimizerId, ShardActor>& actors() { return actors_; }
+
+  template <class Message>
+  void send(const ShardActor& actor, Message&& message) const {
+    if (actor) node_.host().send(actor, std::forward<Message>(message));
+  }
+
+ private:
+  [[nodiscard]] ShardActor spawn(const OptimizerId& id) {
+    const ActorHost::Lost lost = [this, id](const Error& why) {
+      spdlog::error("[{}] {}: the shard of optimizer {} is lost", node_.name(), why.text(), id.text());
+      actors_.end(id);
+    };
+    return node_.host().spawn("the shard", lost, shard_actor, &node_, strand_, id);
+  }
+
+  NodeCore& node_;
+  const std::shared_ptr<Strand> strand_;  // the parameter lock: steps of all shards go through it
+  ActorDirectory<OptimizerId, ShardActor> actors_;
+};
+
+Shards::Shards(NodeCore& node) : directory_(std::make_unique<Directory>(node)) {}
+Shards::~Shards() = default;
+
+void Shards::handle(Delivery delivery) {
+  const auto optimizer = std::visit(
+      [](const auto& message) -> std::optional<OptimizerId> {
+        if constexpr (requires { message.optimizer; }) return message.optimizer;
+        return std::nullopt;
+      },
+      delivery.message);
+  if (!optimizer) return;
+  const NodeCore& node = directory_->node();
+  if (!std::holds_alternative<msg::ShardQuery>(delivery.message) && !is_of(*optimizer, delivery.from, delivery.incarnation)) {
+    return delivery.answer.fail(node.error(ErrorCode::protocol_violation, node.name(), "step",
+                                           fmt::format("optimizer {} is not of {}", optimizer->text(), delivery.from)));
+  }
+  const bool creates = std::holds_alternative<msg::ShardCreate>(delivery.message);
+  auto& actors = directory_->actors();
+  const ShardActor actor = creates ? actors.enter(*optimizer).actor : actors.find(*optimizer);
+  if (actor) return directory_->send(actor, ShardWordCame{std::move(delivery)});
+  if (const auto* query = std::get_if<msg::ShardQuery>(&delivery.message)) {
+    return delivery.answer.answer(msg::ShardOutcome{query->step, msg::StepState::unknown, 0});
+  }
+  Error error = node.error(ErrorCode::step_not_applied, node.name(), "step",
+                           fmt::format("optimizer {} has no shard on {}", optimizer->text(), node.name()));
+  error.execution = Execution::never;
+  delivery.answer.fail(std::move(error));
+}
+
+void Shards::peer_down(const Peer& peer, const Error& why) {
+  const NodeLife life{peer.name, peer.incarnation};
+  for (const ShardActor& actor : directory_->actors().created_by(life)) directory_->send(actor, DriverGone{why});
+}
+
+void Shards::stop(const Error& why) {
+  directory_->actors().refuse(why);
+  for (const ShardActor& actor : directory_->actors().take_all()) directory_->send(actor, StopShard{why});
+}
+
+std::size_t Shards::size() const { return directory_->actors().size(); }
+
+void Shards::found(const OptimizerId& optimizer, Result<std::vector<Variable>> parameters) {
+  directory_->send(directory_->actors().find(optimizer), ParametersFound{std::move(parameters)});
+}
+
+void Shards::answered(const OptimizerId& optimizer, OwnerAnswered answer) {
+  directory_->send(directory_->actors().find(optimizer), std::move(answer));
+}
+
+void Shards::try_again(const OptimizerId& optimizer, std::optional<StepLedger::Question> question, Duration pause) {
+  NodeCore& node = directory_->node();
+  node.clock().at(node.clock().now() + pause, [weak = node.weak_from_this(), optimizer, question = std::move(question)] {
+    const auto core = weak.lock();
+    if (!core) return;
+    Directory& directory = *core->shards().directory_;
+    directory.send(directory.actors().find(optimizer), TryAgain{question});
+  });
+}
+
+void Shards::over(const OptimizerId& optimizer) {
+  directory_->send(directory_->actors().end(optimizer), StopShard{});
+}
+
+}  // namespace troupe::detail

@@ -1,0 +1,172 @@
+#include "actors/shards/step_ledger.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace troupe::detail {
+namespace {
+
+using msg::StepState;
+
+bool is_final(StepState state) { return state == StepState::applied || state == StepState::aborted; }
+
+}  // namespace
+
+StepState StepLedger::state(const StepId& step) const {
+  if (const auto at = steps_.find(step); at != steps_.end()) return at->second.state;
+  return step.serial < floor_ ? StepState::aborted : StepState::unknown;
+}
+
+std::uint64_t StepLedger::version(const StepId& step) const {
+  const auto at = steps_.find(step);
+  return at == steps_.end() ? 0 : at->second.version;
+}
+
+void StepLedger::prepared(const StepId& step, std::vector<NodeLife> owners) {
+  Record record;
+  record.owners = std::move(owners);
+  steps_.emplace(step, std::move(record));
+}
+
+void StepLedger::applied(const StepId& step, std::uint64_t version) noexcept {
+  Record& record = steps_.find(step)->second;
+  record.state = StepState::applied;
+  record.version = version;
+}
+
+void StepLedger::aborted(const StepId& step) {
+  if (const auto at = steps_.find(step); at != steps_.end()) {
+    if (at->second.state == StepState::prepared) at->second.state = StepState::aborted;
+  } else if (step.serial >= floor_ && !driver_gone_ && !full()) {
+    prepared(step, {});
+    steps_.at(step).state = StepState::aborted;
+  }
+}
+
+void StepLedger::settled(std::uint64_t floor) {
+  floor_ = std::max(floor_, floor);
+  for (auto at = steps_.begin(); at != steps_.end();) {
+    const auto current = at++;
+    auto& [step, record] = *current;
+    if (step.serial >= floor_) continue;
+    // What the driver commits is not settled before this owner has applied it.
+    if (record.state == StepState::prepared) {
+      record.state = StepState::aborted;
+      todo_.abort.push_back(step);
+    }
+    tell_askers(step, record);
+    steps_.erase(current);
+  }
+}
+
+void StepLedger::driver_gone() {
+  if (std::exchange(driver_gone_, true)) return;
+  for (auto& [step, record] : steps_) begin_alone(record);
+}
+
+void StepLedger::begin_alone(Record& record) {
+  record.known.clear();
+  for (const NodeLife& owner : record.owners) record.known.push_back(owner == self_ ? Known::ended : Known::nothing);
+}
+
+bool StepLedger::takes_part(const Record& record, const NodeLife& owner) const {
+  return owner != self_ && std::ranges::find(record.owners, owner) != record.owners.end();
+}
+
+void StepLedger::asked(const NodeLife& by, const StepId& step, StepState own) {
+  auto at = steps_.find(step);
+  if (at == steps_.end() && own == StepState::prepared && state(step) == StepState::unknown) {
+    // Its prepare has not come: this owner refuses the step, and so the driver cannot have committed it.
+    aborted(step);
+    todo_.answers.push_back({by, step, driver_gone_ ? StepState::aborted : state(step)});
+    return;
+  }
+  if (at != steps_.end() && own != StepState::unknown && takes_part(at->second, by)) {
+    at->second.askers[by] = own;
+  } else {
+    todo_.answers.push_back({by, step, state(step)});
+  }
+}
+
+void StepLedger::answered(const NodeLife& owner, const StepId& step, std::optional<StepState> state) {
+  const auto at = steps_.find(step);
+  if (at == steps_.end() || !driver_gone_) return;
+  Record& record = at->second;
+  const auto place = std::ranges::find(record.owners, owner);
+  if (place == record.owners.end()) return;
+  Known& known = record.known[static_cast<std::size_t>(place - record.owners.begin())];
+  if (known != Known::asked && known != Known::told) return;
+  if (known == Known::asked && state == StepState::prepared && self_ < owner) {
+    known = Known::waits;
+    return;
+  }
+  known = Known::ended;
+  if (record.state == StepState::prepared && state && is_final(*state) && !record.decided) record.decided = *state;
+}
+
+StepLedger::Todo StepLedger::todo() {
+  for (auto at = steps_.begin(); at != steps_.end();) {
+    const auto current = at++;
+    if (go_on(current->first, current->second)) steps_.erase(current);
+  }
+  return std::exchange(todo_, {});
+}
+
+bool StepLedger::go_on(const StepId& step, Record& record) {
+  if (driver_gone_ && record.state == StepState::prepared) decide(step, record);
+  if (is_final(record.state)) tell_askers(step, record);
+  if (!driver_gone_) return false;
+  if (record.state == StepState::aborted) return true;  // who asks for a step that is not known here aborts it too
+  if (record.state != StepState::applied) return false;
+  for (std::size_t i = 0; i < record.owners.size(); ++i) {
+    if (record.known[i] == Known::nothing || record.known[i] == Known::waits) ask(step, record, i);
+  }
+  return std::ranges::all_of(record.known, [](Known known) { return known == Known::ended; });
+}
+
+/// The first living owner before this one; nothing if this one decides.
+std::optional<std::size_t> StepLedger::leader(const Record& record) const {
+  for (std::size_t i = 0; i < record.owners.size() && record.owners[i] < self_; ++i) {
+    if (record.known[i] != Known::ended) return i;
+  }
+  return std::nullopt;
+}
+
+void StepLedger::decide(const StepId& step, Record& record) {
+  if (!record.decided) {
+    const auto first = leader(record);
+    if (first) {
+      if (record.known[*first] == Known::nothing) ask(step, record, *first);
+      // It decides, and this owner does nothing else from now on: no other's word is taken while it lives.
+      if (const auto asker = record.askers.find(record.owners[*first]); asker != record.askers.end()) {
+        if (!is_final(asker->second)) {
+          todo_.answers.push_back({asker->first, step, StepState::prepared});
+          record.askers.erase(asker);
+        }
+      }
+      return;
+    }
+    for (std::size_t i = 0; i < record.owners.size(); ++i) {
+      if (record.known[i] == Known::nothing) ask(step, record, i);
+    }
+    if (std::ranges::find(record.known, Known::asked) != record.known.end()) return;
+    record.decided = StepState::aborted;
+  }
+  if (*record.decided == StepState::applied) {
+    todo_.apply.push_back(step);
+    return;
+  }
+  record.state = StepState::aborted;
+  todo_.abort.push_back(step);
+}
+
+void StepLedger::ask(const StepId& step, Record& record, std::size_t owner) {
+  record.known[owner] = is_final(record.state) ? Known::told : Known::asked;
+  todo_.questions.push_back({record.owners[owner], step, record.state});
+}
+
+void StepLedger::tell_askers(const StepId& step, Record& record) {
+  for (const auto& [asker, own] : std::exchange(record.askers, {})) todo_.answers.push_back({asker, step, record.state});
+}
+
+}  // namespace troupe::detail

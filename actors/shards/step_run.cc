@@ -1,0 +1,78 @@
+#include "actors/shards/step_run.h"
+
+#include <chrono>
+#include <utility>
+#include <variant>
+
+#include "actors/membership/membership.h"
+
+namespace troupe::detail {
+namespace {
+
+/// Before an owner that refused is asked again.
+constexpr std::chrono::milliseconds kPause{50};
+
+}  // namespace
+
+StepRun::StepRun(Parts parts)
+    : parts_(std::move(parts)),
+      active_(parts_.node->waiting_calls().begin()),
+      promise_(parts_.node->future_home()),
+      outcome_(promise_.future()) {
+  for (const NodeLife& owner : parts_.owners) open_.emplace(owner.name, std::nullopt);
+}
+
+void StepRun::begin() {
+  for (const NodeLife& owner : parts_.owners) ask(owner);
+}
+
+std::map<NodeName, std::optional<Error>> StepRun::open() const {
+  const std::lock_guard lock(mutex_);
+  return open_;
+}
+
+void StepRun::ask(const NodeLife& owner) {
+  parts_.node->request({owner.name, parts_.actor, "step", std::nullopt, parts_.make_message()},
+                       [self = shared_from_this(), owner](Result<msg::AnyMessage> answer) { self->answered(owner, std::move(answer)); });
+}
+
+void StepRun::answered(const NodeLife& owner, Result<msg::AnyMessage> answer) {
+  if (answer && !std::holds_alternative<msg::ShardStepped>(answer.value())) {
+    answer = parts_.node->error(ErrorCode::protocol_violation, owner.name, "step", "the answer to a step is another word");
+  }
+  const Fate fate = answer ? Fate::open : fate_of(owner, answer.error());
+  if (!answer && fate == Fate::open) {
+    {
+      const std::lock_guard lock(mutex_);
+      open_[owner.name] = answer.error();
+    }
+    Clock& clock = parts_.node->clock();
+    clock.at(clock.now() + kPause, [self = shared_from_this(), owner] { self->ask(owner); });
+    return;
+  }
+  std::optional<StepOutcome> all;
+  {
+    const std::lock_guard lock(mutex_);
+    if (open_.erase(owner.name) == 0) return;
+    if (answer) {
+      so_far_.applied.push_back(owner.name);
+    } else {
+      (fate == Fate::lost ? so_far_.lost : so_far_.not_applied).emplace(owner.name, answer.error());
+    }
+    if (open_.empty()) all = so_far_;
+  }
+  if (!all) return;
+  parts_.resolved(*all);
+  promise_.complete(*std::move(all));
+}
+
+StepRun::Fate StepRun::fate_of(const NodeLife& owner, const Error& error) const {
+  const NodeCore& node = *parts_.node;
+  if (parts_.refusal == Refusal::is_final && error.execution == Execution::never) return Fate::not_applied;
+  if (node.stopped() || node.membership().life_of(owner.name) != owner) return Fate::lost;
+  if (parts_.refusal == Refusal::is_final) return Fate::open;
+  // It takes this node for dead, and has agreed with the others: the step is no longer this node's to decide.
+  return error.code == ErrorCode::step_not_applied ? Fate::lost : Fate::open;
+}
+
+}  // namespace troupe::detail

@@ -1,0 +1,63 @@
+// Has one step carried out on every owner: asks each again until it says what it did, or is gone.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "actors/calls/waiting_calls.h"
+#include "actors/core/node_core.h"
+#include "actors/core/node_life.h"
+#include "actors/future.h"
+#include "actors/shards/step_outcome.h"
+
+namespace troupe::detail {
+
+/// Lives until every owner has answered or is gone, however long its caller waits. Meanwhile the node is not idle (MB-1).
+/// Thread rule: any thread may call any member.
+class StepRun final : public std::enable_shared_from_this<StepRun> {
+ public:
+  /// What an owner that refuses the step means.
+  enum class Refusal : std::uint8_t {
+    is_final,     ///< it has not taken the step, and need not
+    is_repeated,  ///< the step is decided: it is asked again
+  };
+  struct Parts {
+    std::shared_ptr<NodeCore> node;
+    std::string actor;                                   ///< at every owner
+    std::vector<NodeLife> owners;
+    std::function<msg::AnyMessage()> make_message;       ///< for each attempt; idempotent at the owner
+    Refusal refusal = Refusal::is_final;
+    std::function<void(const StepOutcome&)> resolved;    ///< once, before the future is complete
+  };
+
+  explicit StepRun(Parts parts);
+
+  void begin();
+
+  [[nodiscard]] Future<StepOutcome> outcome() const { return outcome_; }
+
+  /// Owners that have not said what they did, and how they last refused to.
+  [[nodiscard]] std::map<NodeName, std::optional<Error>> open() const;
+
+ private:
+  enum class Fate : std::uint8_t { not_applied, lost, open };
+
+  void ask(const NodeLife& owner);
+  void answered(const NodeLife& owner, Result<msg::AnyMessage> answer);
+  [[nodiscard]] Fate fate_of(const NodeLife& owner, const Error& error) const;
+
+  const Parts parts_;
+  const WaitingCalls::Token active_;
+  const Promise<StepOutcome> promise_;
+  const Future<StepOutcome> outcome_;
+  mutable std::mutex mutex_;
+  StepOutcome so_far_;                                   // guarded by mutex_
+  std::map<NodeName, std::optional<Error>> open_;        // guarded by mutex_
+};
+
+}  // namespace troupe::detail

@@ -1,0 +1,340 @@
+#include "actors/contexts/contexts.h"
+
+#include <boost/test/unit_test.hpp>
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "actors/contexts/ended_contexts.h"
+#include "autograd/variable.h"
+#include "tensor/create.h"
+#include "tests/actors/bare_peer.h"
+
+namespace troupe::testing {
+namespace {
+
+using namespace std::chrono_literals;
+using detail::Contexts;
+using Asked = std::shared_ptr<std::optional<Result<msg::AnyMessage>>>;
+
+struct Among : AmongBarePeers {
+  explicit Among(const PeerLimits& limits = {}) : AmongBarePeers(0, {}, limits) {}
+
+  [[nodiscard]] Contexts& contexts() { return core().contexts(); }
+
+  /// As the router does first.
+  void is_over(const BarePeer& peer) {
+    Error why;
+    why.code = ErrorCode::peer_down;
+    why.peer = peer.self().name;
+    why.incarnation = peer.self().incarnation;
+    core().lives().end(peer.life(), why);
+  }
+
+  /// How what is asked of a context ends: "gradients", or the error.
+  template <class T>
+  std::string outcome(const Future<T>& future) {
+    const auto result = future.get_for(0s);
+    if (!result) return "waits";
+    return result->ok() ? "gradients" : std::string(name_of(result->error().code)) + " " + result->error().message;
+  }
+  std::string gradients(const ContextId& id) { return outcome(contexts().gradients(id)); }
+
+  /// Who takes part in it besides this node: "p1 p2".
+  std::string peers_of(const ContextId& id) {
+    detail::Survey<OpenContext> survey(core().future_home());
+    contexts().list(survey.form());
+    std::string names;
+    for (const OpenContext& context : survey.wait(0s).answers) {
+      if (context.context != id.text()) continue;
+      for (const NodeName& name : context.peers) names += (names.empty() ? "" : " ") + name;
+    }
+    return names;
+  }
+
+  std::unique_ptr<BarePeer> p1 = peer("p1", 1);
+  std::unique_ptr<BarePeer> p2 = peer("p2", 2);
+};
+
+/// Among peers that may bring one context each.
+struct AmongFew : Among {
+  AmongFew() : Among(PeerLimits{.contexts_max = 1}) {}
+};
+
+/// Of p1.
+ContextId of_p1(std::uint64_t serial) { return {"p1", 1, serial}; }
+
+template <class Message>
+std::vector<ContextId> contexts_of(const std::vector<BarePeer::Heard>& heard) {
+  std::vector<ContextId> ids;
+  for (const auto& one : heard) ids.push_back(std::get<Message>(one.message).context);
+  return ids;
+}
+
+BOOST_FIXTURE_TEST_SUITE(contexts, Among)
+
+BOOST_AUTO_TEST_CASE(a_context_of_its_own_is_released_everywhere_it_went) {
+  const ContextId first = contexts().open();
+  const ContextId second = contexts().open();
+  BOOST_TEST(first.creator == "m");
+  BOOST_TEST(first.incarnation == core().incarnation().low);
+  BOOST_TEST(first.serial == 1U);
+  BOOST_TEST(second.serial == 2U);
+  BOOST_TEST(contexts().size() == 2U);
+  contexts().called(first, "p1");
+  p2->say("m", "", msg::ContextEntered{first});
+  BOOST_TEST(peers_of(first) == "p1 p2");
+  BOOST_TEST(peers_of(second).empty());
+  contexts().release(first);
+  BOOST_TEST(contexts().size() == 1U);
+  for (BarePeer* peer : {p1.get(), p2.get()}) {
+    const auto released = contexts_of<msg::ContextReleased>(peer->take_heard<msg::ContextReleased>());
+    BOOST_REQUIRE(released.size() == 1U);
+    BOOST_TEST((released[0] == first));
+  }
+  BOOST_TEST(gradients(first) == "context_aborted context m.1 does not exist or was released");
+  BOOST_TEST(gradients(second) == "gradients");
+}
+
+BOOST_AUTO_TEST_CASE(a_late_word_about_what_has_ended_is_answered_and_begins_nothing) {
+  const ContextId own = contexts().open();
+  contexts().release(own);
+  p2->say("m", "", msg::ContextEntered{own});
+  const auto told = p2->take_heard<msg::ContextReleased>();
+  BOOST_REQUIRE(told.size() == 1U);
+  BOOST_TEST((std::get<msg::ContextReleased>(told[0].message).context == own));
+  contexts().called(own, "p1");
+  BOOST_TEST(p1->take<msg::ContextReleased>().size() == 1U);
+  BOOST_TEST(!contexts().joined(of_p1(1), "p1").has_value());
+  BOOST_TEST(contexts().size() == 1U);
+  p1->say("m", "", msg::ContextReleased{of_p1(1)});
+  BOOST_TEST(contexts().size() == 0U);
+  contexts().record_recv(of_p1(1), {}, nullptr, "p2");
+  BOOST_TEST(p2->take<msg::ContextReleased>().size() == 1U);
+  contexts().called(of_p1(1), "m");  // to itself there is nothing to say
+  BOOST_TEST(contexts().size() == 0U);
+  BOOST_TEST(gradients(of_p1(1)) == "context_aborted context p1.1 does not exist or was released");
+}
+
+BOOST_AUTO_TEST_CASE(a_context_that_never_was_here_has_no_gradients) {
+  const Variable leaf(ones({2}), RequiresGrad::yes);
+  BOOST_TEST(gradients(of_p1(1)) == "gradients");
+  BOOST_TEST(!contexts().gradient(of_p1(1), leaf).get().defined());
+  BOOST_TEST(!contexts().joined(of_p1(1), "p1").has_value());
+  BOOST_TEST(gradients(of_p1(1)) == "gradients");
+  BOOST_TEST(!contexts().gradient(of_p1(1), leaf).get().defined());
+  p1->say("m", "", msg::ContextReleased{of_p1(1)});
+  BOOST_TEST(outcome(contexts().gradient(of_p1(1), leaf)).find("context_aborted") == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(a_peer_that_has_forgotten_a_context_of_this_node_ends_it_for_everybody) {
+  const ContextId own = contexts().open();
+  contexts().called(own, "p1");
+  contexts().called(own, "p2");
+  p1->say("m", "", msg::ContextReleased{own});
+  BOOST_TEST(gradients(own) == "context_aborted context m.1 does not exist or was released");
+  BOOST_TEST(contexts().size() == 1U);  // until it is released
+  const auto aborted = p2->take<msg::ContextAborted>();
+  BOOST_REQUIRE(aborted.size() == 1U);
+  BOOST_TEST((aborted[0].context == own));
+  BOOST_TEST((aborted[0].error.code == ErrorCode::context_aborted));
+  BOOST_TEST(p1->take<msg::ContextAborted>().empty());  // from it we have it
+}
+
+BOOST_AUTO_TEST_CASE(an_abort_is_known_before_the_context_is) {
+  Error why;
+  why.code = ErrorCode::context_aborted;
+  why.peer = "p2";
+  why.message = "p2 has had enough";
+  p2->say("m", "", msg::ContextAborted{of_p1(1), why});
+  BOOST_TEST(contexts().size() == 1U);
+  BOOST_TEST(gradients(of_p1(1)) == "context_aborted p2 has had enough");
+  BOOST_TEST(p2->take<msg::ContextAborted>().empty());
+}
+
+BOOST_AUTO_TEST_CASE(who_aborts_what_has_ended_is_told_so_unless_the_creator_is_dead) {
+  Error why;
+  why.code = ErrorCode::context_aborted;
+  why.peer = "p2";
+  p2->say("m", "", msg::ContextAborted{of_p1(1), why});
+  BOOST_TEST(contexts().size() == 1U);
+  BOOST_TEST(p2->take<msg::ContextReleased>().empty());  // it lives
+  p1->say("m", "", msg::ContextReleased{of_p1(1)});
+  BOOST_TEST(p2->take<msg::ContextReleased>().size() == 1U);  // of a release
+  p2->say("m", "", msg::ContextAborted{of_p1(1), why});
+  BOOST_TEST(p2->take<msg::ContextReleased>().size() == 1U);
+  why.peer = "p1";
+  p2->say("m", "", msg::ContextAborted{of_p1(1), why});
+  BOOST_TEST(p2->take<msg::ContextReleased>().empty());
+  BOOST_TEST(contexts().size() == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(of_a_context_in_doubt_the_creator_is_asked_when_it_is_made_again) {
+  contexts().called(of_p1(1), "p2");
+  BOOST_TEST(p1->take<msg::ContextEntered>().empty());  // nothing is in doubt
+  for (std::uint64_t run = 0; run <= EndedContexts::kRunsMax; ++run) {
+    p1->say("m", "", msg::ContextReleased{of_p1(10 + 2 * run)});  // one more than is remembered: 10 is forgotten
+  }
+  contexts().called(of_p1(9), "p2");
+  contexts().called(of_p1(9), "p2");
+  BOOST_TEST(!contexts().joined(of_p1(8), "p2").has_value());
+  BOOST_TEST(!contexts().joined(of_p1(8), "p2").has_value());
+  contexts().called(of_p1(11), "p2");
+  const auto asked = contexts_of<msg::ContextEntered>(p1->take_heard<msg::ContextEntered>());
+  BOOST_REQUIRE(asked.size() == 2U);  // once each
+  BOOST_TEST((asked[0] == of_p1(9)));
+  BOOST_TEST((asked[1] == of_p1(8)));
+}
+
+BOOST_AUTO_TEST_CASE(a_context_that_cannot_begin_is_lost_and_its_creator_hears_why) {
+  clock->fail_next();
+  contexts().called(of_p1(1), "p2");
+  BOOST_TEST(contexts().size() == 0U);
+  const auto aborted = p1->take<msg::ContextAborted>();
+  BOOST_REQUIRE(aborted.size() == 1U);
+  BOOST_TEST((aborted[0].context == of_p1(1)));
+  BOOST_TEST((aborted[0].error.code == ErrorCode::resource_exhausted));
+  BOOST_TEST(aborted[0].error.operation == "the context");
+  BOOST_TEST(gradients(of_p1(1)).find("context_aborted") == 0U);  // it does not begin again
+}
+
+BOOST_AUTO_TEST_CASE(an_abort_for_the_death_of_the_creator_ends_the_context) {
+  BOOST_TEST(!contexts().joined(of_p1(1), "p2").has_value());
+  BOOST_TEST(!contexts().joined(of_p1(2), "p2").has_value());
+  const auto asked = contexts().backward(of_p1(1), {}, std::nullopt);
+  Error why;
+  why.code = ErrorCode::context_aborted;
+  why.peer = "p1";
+  why.message = "p1 took part and is gone";
+  p2->say("m", "", msg::ContextAborted{of_p1(1), why});
+  BOOST_TEST(contexts().size() == 1U);
+  p2->say("m", "", msg::ContextEntered{of_p1(1)});
+  BOOST_TEST(contexts().size() == 1U);
+  BOOST_TEST(p2->take<msg::ContextReleased>().size() == 1U);
+  // That this node itself is named is no death: it lives.
+  const ContextId own = contexts().open();
+  contexts().called(own, "p2");
+  why.peer = "m";
+  p2->say("m", "", msg::ContextAborted{own, why});
+  BOOST_TEST(contexts().size() == 2U);
+  BOOST_TEST(gradients(own) == "context_aborted p1 took part and is gone");
+}
+
+BOOST_AUTO_TEST_CASE(contexts_end_with_their_creator_and_abort_with_who_took_part) {
+  BOOST_TEST(!contexts().joined(of_p1(1), "p1").has_value());
+  BOOST_TEST(!contexts().joined(of_p1(2), "p2").has_value());
+  const ContextId own = contexts().open();
+  contexts().called(own, "p1");
+  contexts().called(own, "p2");
+  const ContextId other = contexts().open();
+  contexts().called(other, "p2");
+  p1->die();
+  BOOST_TEST(contexts().size() == 2U);
+  BOOST_TEST(gradients(of_p1(1)).find("context_aborted") == 0U);
+  BOOST_TEST(gradients(own) == "context_aborted p1 took part in context m.1 and is gone");
+  BOOST_TEST(gradients(other) == "gradients");
+  const auto aborted = p2->take<msg::ContextAborted>();
+  BOOST_REQUIRE(aborted.size() == 2U);
+  for (const msg::ContextAborted& word : aborted) {
+    BOOST_TEST((word.context == own || word.context == of_p1(2)));
+    BOOST_TEST(word.error.peer == "p1");
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_peer_that_goes_before_the_context_knows_it_aborts_it_all_the_same) {
+  const ContextId own = contexts().open();
+  contexts().called(own, "p1");
+  is_over(*p2);
+  contexts().called(own, "p2");  // not up any more: the call fails by itself
+  BOOST_TEST(gradients(own) == "gradients");
+}
+
+BOOST_AUTO_TEST_CASE(a_mark_for_what_has_ended_is_refused_and_one_for_a_context_makes_it) {
+  const auto mark = [&](const ContextId& id) {
+    return p1->ask("m", "context/" + id.text(), msg::BackwardMark{id, {"p1", 1, 9}, "p1", {}, {}});
+  };
+  const auto outcome_of = [](const Asked& asked) {
+    if (!*asked) return std::string("waits");
+    return (*asked)->ok() ? std::string("marked") : std::string(name_of((*asked)->error().code));
+  };
+  const Asked marked = mark(of_p1(1));
+  BOOST_TEST(outcome_of(marked) == "marked");
+  BOOST_TEST(contexts().size() == 1U);
+  p1->say("m", "", msg::ContextReleased{of_p1(1)});
+  BOOST_TEST(outcome_of(mark(of_p1(1))) == "context_aborted");
+  BOOST_TEST(contexts().size() == 0U);
+  p1->say("m", "context/p1.2", msg::BackwardRun{of_p1(2), {"p1", 1, 10}});  // of a context that never was here: nothing
+  BOOST_TEST(contexts().size() == 0U);
+}
+
+BOOST_FIXTURE_TEST_CASE(a_mark_that_brings_one_context_too_many_is_refused, AmongFew) {
+  const auto mark = [&](const ContextId& id) {
+    return p1->ask("m", "context/" + id.text(), msg::BackwardMark{id, {"p1", 1, 9}, "p1", {}, {}});
+  };
+  const Asked first = mark(of_p1(1));
+  BOOST_TEST((first->has_value() && (*first)->ok()));
+  const Asked second = mark(of_p1(2));
+  BOOST_REQUIRE((second->has_value() && !(*second)->ok()));
+  BOOST_TEST(((*second)->error().code == ErrorCode::resource_exhausted));
+  BOOST_TEST(contexts().size() == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(what_sends_to_a_peer_in_a_context_of_the_dead_is_dropped_on_the_pool) {
+  contexts().record_send(of_p1(1), {"m", 7, 1}, nullptr, "p2");
+  pool->keeps = true;
+  p1->die();
+  BOOST_REQUIRE(pool->kept.size() == 1U);
+  BOOST_TEST(pool->kept[0].label == "drop context p1.1");
+  pool->keeps = false;
+  for (const Job& job : std::exchange(pool->kept, {})) job.run();
+}
+
+BOOST_AUTO_TEST_CASE(passes_are_counted_over_all_contexts) {
+  contexts().passes_changed(2);
+  contexts().passes_changed(-1);
+  BOOST_TEST(contexts().passes() == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(the_end_of_the_node_fails_a_pass_that_is_under_way) {
+  const ContextId own = contexts().open();
+  detail::PassRoots roots;
+  roots.remote["p1"] = {RRefId{"p1", 1, 5}};
+  const auto asked = contexts().backward(own, std::move(roots), std::nullopt);
+  BOOST_TEST(outcome(asked) == "waits");  // p1 does not answer
+  Error why;
+  why.code = ErrorCode::shutting_down;
+  why.message = "the node ends";
+  contexts().stop(why);
+  BOOST_TEST(outcome(asked) == "shutting_down the node ends");
+  BOOST_TEST(contexts().passes() == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(the_end_of_the_node_fails_what_is_asked_and_tells_nobody) {
+  const ContextId own = contexts().open();
+  contexts().called(own, "p1");
+  Error why;
+  why.code = ErrorCode::shutting_down;
+  why.message = "the node ends";
+  contexts().stop(why);
+  BOOST_TEST(contexts().size() == 0U);
+  BOOST_TEST(gradients(own) == "shutting_down the node ends");
+  BOOST_TEST(outcome(contexts().backward(own, {}, std::nullopt)) == "shutting_down the node ends");
+  BOOST_CHECK_EXCEPTION(static_cast<void>(contexts().open()), RemoteError,
+                        [](const RemoteError& error) { return error.code() == ErrorCode::shutting_down; });
+  p2->say("m", "", msg::ContextEntered{of_p1(1)});
+  BOOST_TEST(contexts().size() == 0U);
+  BOOST_TEST(p2->take<msg::ContextReleased>().empty());
+  BOOST_TEST(p1->take<msg::ContextReleased>().empty());
+  const Asked mark = p1->ask("m", "context/m.1", msg::BackwardMark{own, {"p1", 1, 9}, "p1", {}, {}});
+  BOOST_REQUIRE((mark->has_value() && !(*mark)->ok()));
+  BOOST_TEST(((*mark)->error().code == ErrorCode::shutting_down));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace troupe::testing

@@ -1,0 +1,75 @@
+#include "actors/core/node_core.h"
+
+#include <boost/test/unit_test.hpp>
+
+#include <memory>
+#include <thread>
+
+#include "actors/core/caf.h"
+#include "actors/core/wait_point.h"
+#include "node/local_cluster.h"
+
+namespace troupe::detail {
+
+struct BlockHere {};
+
+}  // namespace troupe::detail
+
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::BlockHere)
+
+namespace troupe::detail {
+namespace {
+
+struct Block {
+  WaitPoint began;
+  WaitPoint until;
+};
+
+/// Does what handlers never do. Has an argument: CAF 0.17 reads through a null pointer where there is none.
+using BlockingActor = caf::typed_actor<caf::reacts_to<BlockHere>>;
+
+BlockingActor::behavior_type blocking_actor(BlockingActor::pointer self, const std::shared_ptr<Block>& block) {
+  return {[self, block](const BlockHere&) {
+    block->began.signal();
+    block->until.wait_here(std::nullopt);
+    self->quit();
+  }};
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(node_core)
+
+BOOST_AUTO_TEST_CASE(a_node_that_an_actor_has_outlived_frees_nothing_that_the_actor_points_to) {
+  const auto block = std::make_shared<Block>();
+  std::weak_ptr<NodeCore> core;
+  [[maybe_unused]] static const void* volatile kept = nullptr;  // what stays is no leak: it is reached from here
+  std::jthread runs_actor;
+  {
+    LocalCluster cluster({"ps0"}, FunctionRegistry{});
+    NodeCore& node = cluster.node("ps0").core();
+    core = node.weak_from_this();
+    kept = &node;
+    const auto actor = node.host().spawn("the blocking actor", ActorHost::Lost(), blocking_actor, block);
+    runs_actor = std::jthread([host = &node.host(), actor] { host->send(actor, BlockHere{}); });
+    block->began.wait_here(std::nullopt);
+    const std::vector<std::string> left = node.stop(node.clock().now());
+    BOOST_REQUIRE(left.size() == 1U);
+    BOOST_TEST(left[0] == "ps0: 1 actors have not ended");
+  }
+  BOOST_TEST(!core.expired());
+  block->until.signal();
+}
+
+BOOST_AUTO_TEST_CASE(a_node_whose_actors_have_ended_goes_with_its_last_user) {
+  std::weak_ptr<NodeCore> core;
+  {
+    LocalCluster cluster({"ps0"}, FunctionRegistry{});
+    core = cluster.node("ps0").core().weak_from_this();
+  }
+  BOOST_TEST(core.expired());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace troupe::detail

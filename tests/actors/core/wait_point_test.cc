@@ -1,0 +1,109 @@
+#include "actors/core/wait_point.h"
+
+#include <boost/test/unit_test.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+#include "actors/references/references.h"
+#include "actors/rref.h"
+#include "tests/actors/bare_peer.h"
+#include "tests/actors/meanwhile.h"
+
+namespace troupe::testing {
+namespace {
+
+using detail::References;
+using detail::ValueBox;
+using detail::ValueUse;
+using detail::WaitPoint;
+
+std::int64_t twice(std::int64_t x) { return 2 * x; }
+
+struct Tally {
+  std::int64_t value = 0;
+  [[nodiscard]] std::int64_t ask_p2(Scope& scope) const { return scope.rpc_sync("p2", &twice, value); }
+  template <class Archive>
+  void serialize(Archive& ar) {
+    ar(value);
+  }
+};
+
+FunctionRegistry functions() {
+  return {{"twice", &twice}, {"Tally", constructor<Tally>}, {"Tally::ask_p2", &Tally::ask_p2}};
+}
+
+struct Used : AmongBarePeers {
+  Used() : AmongBarePeers(0, functions()) {}
+
+  [[nodiscard]] References& references() { return core().references(); }
+
+  /// A use that has its turn; null if it has to wait for it.
+  std::shared_ptr<ValueUse> use() {
+    const auto begun = std::make_shared<std::shared_ptr<ValueUse>>();
+    references().use(value->id(), detail::UseKind::reads,
+                     [begun](const Result<ValueBox>&, std::shared_ptr<ValueUse> use) { *begun = std::move(use); });
+    return std::move(*begun);
+  }
+
+  std::unique_ptr<BarePeer> p1 = peer("p1", 1);
+  std::unique_ptr<BarePeer> p2 = peer("p2", 2);
+  std::shared_ptr<detail::RRefHandle> value =
+      references().own(ValueBox::of(Tally{4}), "Tally", SourceLocation::current());
+};
+
+BOOST_FIXTURE_TEST_SUITE(waits_of_uses, Used)
+
+BOOST_AUTO_TEST_CASE(a_turn_that_is_free_is_had_again_without_a_hook) {
+  const auto first = use();
+  first->give_up_turn();
+  first->take_turn_again(nullptr);
+  BOOST_TEST(use() == nullptr);  // the first has it
+}
+
+BOOST_AUTO_TEST_CASE(who_takes_its_turn_again_waits_for_it_as_its_thread_waits) {
+  const auto first = use();
+  first->give_up_turn();
+  auto second = use();
+  BOOST_REQUIRE(second != nullptr);
+  Meanwhile meanwhile({[&](const WaitPoint& turn) {
+    BOOST_TEST(!turn.signalled());
+    second.reset();
+    BOOST_TEST(turn.signalled());
+  }});
+  first->take_turn_again(detail::BlockingHook::current());
+  BOOST_TEST(meanwhile.waits() == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(a_function_that_waited_goes_on_when_who_used_its_value_meanwhile_has_ended) {
+  const RRef<Tally> theirs = node->remote("p1", constructor<Tally>);
+  static_cast<void>(theirs.rpc_async(*node, &Tally::ask_p2));
+  auto call = std::move(p1->take<msg::ValueCall>().at(0));  // as the node encodes it
+  call.rref = value->id();
+  std::shared_ptr<ValueUse> second;
+  const auto answered_while_used = [&](const WaitPoint&) {
+    second = use();
+    BOOST_TEST(second != nullptr);
+    Error error;
+    error.message = "no";
+    p2->answer("m", p2->take_heard<msg::Call>().at(0), msg::Failure{error});
+  };
+  const auto used_no_more = [&](const WaitPoint& turn) {
+    BOOST_TEST(!turn.signalled());
+    second.reset();
+  };
+  pool->keeps = true;
+  const auto asked = p1->ask("m", "worker", call);
+  pool->keeps = false;
+  Meanwhile meanwhile({answered_while_used, used_no_more});
+  for (const Job& job : std::exchange(pool->kept, {})) job.run();
+  BOOST_TEST(meanwhile.waits() == 2U);
+  BOOST_REQUIRE((asked->has_value() && !(*asked)->ok()));
+  BOOST_TEST(((*asked)->error().code == ErrorCode::remote_exception));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace troupe::testing

@@ -1,0 +1,177 @@
+#include "actors/membership/membership.h"
+
+#include <boost/test/unit_test.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tests/actors/bare_peer.h"
+#include "tests/actors/meanwhile.h"
+
+namespace troupe::testing {
+namespace {
+
+using namespace std::chrono_literals;
+using detail::MemberPlace;
+using detail::Membership;
+
+/// A node that waits for members, and what happens meanwhile.
+struct Waiting : AmongBarePeers {
+  using Until = Membership::Until;
+
+  Waiting() : AmongBarePeers(std::nullopt) {}
+
+  [[nodiscard]] Membership& membership() { return core().membership(); }
+
+  /// "nothing" if they are there, else why not; then `error` says it all.
+  std::string wait_for_members(std::size_t count, std::function<void()> act, Until until = Until::they_are_up) {
+    return outcome(std::move(act), [&] { return membership().wait_for_members(count, clock->now() + 1h, until); });
+  }
+  std::string wait_for_agreement(std::function<void()> act) {
+    return outcome(std::move(act), [&] { return membership().wait_for_agreement(clock->now() + 1h); });
+  }
+
+  /// Asks the seed, and is answered with `members` and its own place once it waits.
+  std::string join_through(BarePeer& seed, std::vector<msg::Member> members, MemberPlace place, std::size_t count,
+                           Until until = Until::they_are_up) {
+    membership().join({{seed.self().address}}, std::move(place));
+    const auto asked = seed.take_heard<msg::MemberJoin>();
+    BOOST_REQUIRE(asked.size() == 1U);
+    members.push_back({"m", core().incarnation(), "memory://m", "trainer", 2, 3});
+    const auto answer = [&] { seed.answer("m", asked[0], msg::MemberList{3, members}); };
+    return wait_for_members(count, answer, until);
+  }
+
+  /// Of the wait for a member whose connection fails with an error that names `endpoint`.
+  std::string endpoint_of_failure(const std::string& endpoint) {
+    membership().found({{}, "trainer", 2});
+    Error why;
+    why.code = ErrorCode::peer_unreachable;
+    why.endpoint = endpoint;
+    static_cast<void>(wait_for_members(2, [&] { membership().connect_failed("memory://p2", why); }));
+    BOOST_REQUIRE(error.has_value());
+    return error->endpoint;
+  }
+
+  std::optional<Error> error;
+
+ private:
+  std::string outcome(std::function<void()> act, const std::function<std::optional<Error>()>& wait) {
+    const Meanwhile meanwhile({[&](const detail::WaitPoint&) { act(); }});
+    error = wait();
+    BOOST_TEST(meanwhile.waits() == 1U);
+    return error ? std::string(name_of(error->code)) + " " + error->message : "nothing";
+  }
+};
+
+msg::Member place_of(const BarePeer& peer, std::uint32_t rank, std::uint64_t epoch) {
+  return {peer.self().name, peer.self().incarnation, peer.self().address, "ps", rank, epoch};
+}
+
+msg::MemberJoin join_of(const BarePeer& peer, std::uint32_t world_size = 0) {
+  return {peer.self().name, peer.self().incarnation, peer.self().address, "ps", {}, world_size};
+}
+
+const msg::Member kNobody{"p2", {2, 2}, "memory://nobody", "ps", 1, 2};
+
+Error node_ends() {
+  Error why;
+  why.code = ErrorCode::shutting_down;
+  why.message = "the node ends";
+  return why;
+}
+
+BOOST_FIXTURE_TEST_SUITE(membership_waits, Waiting)
+
+BOOST_AUTO_TEST_CASE(death_of_a_member_ends_the_wait_to_be_in_and_not_the_one_for_all_to_be_up) {
+  membership().found({{}, "trainer", 0});
+  auto first = peer("p1");
+  static_cast<void>(first->ask("m", "membership", join_of(*first)));
+  const auto first_dies = [&] { first->die(); };
+  BOOST_TEST(wait_for_members(3, first_dies, Until::we_are_in) == "peer_down connection closed");
+  auto next = peer("p1", 2);
+  static_cast<void>(next->ask("m", "membership", join_of(*next)));
+  BOOST_TEST(wait_for_members(3, [&] { next->die(); }).find("timeout 1 of 3 nodes are there") == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(who_joins_does_not_wait_for_a_member_that_is_gone) {
+  BarePeer seed(hub, "p1", 1);
+  BOOST_TEST(join_through(seed, {place_of(seed, 0, 1), kNobody}, {{}, "trainer", 0}, 2, Until::we_are_in) == "nothing");
+}
+
+BOOST_AUTO_TEST_CASE(who_joins_a_world_of_a_given_size_fails_when_a_member_is_not_there) {
+  BarePeer seed(hub, "p1", 1);
+  const std::string text = join_through(seed, {place_of(seed, 0, 1), kNobody}, {{}, "trainer", 3}, 3);
+  BOOST_TEST(text.find("peer_unreachable") == 0U, text);
+  BOOST_TEST(error->operation == "join");
+}
+
+BOOST_AUTO_TEST_CASE(member_that_is_not_reached_is_named_by_its_address) {
+  BOOST_TEST(endpoint_of_failure("") == "memory://p2");
+}
+
+BOOST_AUTO_TEST_CASE(link_names_the_endpoint_that_it_did_not_reach) {
+  BOOST_TEST(endpoint_of_failure("10.0.0.2:700") == "10.0.0.2:700");
+}
+
+BOOST_AUTO_TEST_CASE(founder_that_waits_is_told_when_its_world_is_complete) {
+  membership().found({{}, "trainer", 2});
+  const auto first = peer("p1");
+  const auto join = [&] { static_cast<void>(first->ask("m", "membership", join_of(*first, 2))); };
+  BOOST_TEST(wait_for_members(2, join) == "nothing");
+}
+
+BOOST_AUTO_TEST_CASE(node_whose_membership_gets_no_memory_has_failed) {
+  membership().found({{}, "trainer", 0});
+  detail::Survey<OpenMeeting> survey(core().future_home());
+  clock->fail_next();
+  membership().list_meetings(survey.form());
+  BOOST_REQUIRE(core().failure().has_value());
+  BOOST_TEST((core().failure()->code == ErrorCode::resource_exhausted));
+  BOOST_TEST(core().failure()->operation == "membership");
+}
+
+BOOST_AUTO_TEST_CASE(waits_that_are_under_way_when_the_membership_ends_are_told_why) {
+  membership().found({{}, "trainer", 0});
+  BOOST_TEST(wait_for_members(2, [&] { membership().stop(node_ends()); }) == "shutting_down the node ends");
+}
+
+BOOST_AUTO_TEST_CASE(who_waits_in_a_meeting_is_told_why_the_membership_ends) {
+  membership().found({{}, "trainer", 0});
+  const auto first = peer("p1");
+  msg::BarrierEntered entered;
+  entered.entry = {"p1", first->self().incarnation.low, 1};
+  entered.members = {"m", "p1"};
+  const auto asked = first->ask("m", "membership", entered);
+  BOOST_TEST(!asked->has_value());
+  membership().stop(node_ends());
+  BOOST_REQUIRE((asked->has_value() && !(*asked)->ok()));
+  BOOST_TEST((*asked)->error().message == "the node ends");
+}
+
+BOOST_AUTO_TEST_CASE(who_asked_to_be_let_in_is_told_why_the_membership_ends) {
+  membership().found({{}, "trainer", 3});
+  const auto first = peer("p1");
+  const auto asked = first->ask("m", "membership", join_of(*first, 3));
+  BOOST_TEST(!asked->has_value());
+  membership().stop(node_ends());
+  BOOST_REQUIRE((asked->has_value() && !(*asked)->ok()));
+  BOOST_TEST((*asked)->error().message == "the node ends");
+}
+
+BOOST_AUTO_TEST_CASE(wait_for_the_common_end_is_told_why_the_membership_ends) {
+  const auto first = peer("p1");
+  BOOST_TEST(wait_for_agreement([&] { membership().stop(node_ends()); }) == "shutting_down the node ends");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace troupe::testing

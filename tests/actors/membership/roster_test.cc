@@ -1,0 +1,132 @@
+#include "actors/membership/roster.h"
+
+#include <boost/test/unit_test.hpp>
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace troupe::detail {
+namespace {
+
+using boost::unit_test::label;
+using Ranks = std::map<std::string, std::uint32_t>;
+
+msg::MemberJoin join(const NodeName& name, std::optional<std::uint32_t> rank, std::uint32_t world_size = 0, std::uint64_t life = 1) {
+  return {name, {life, 0}, "ipc://@" + name, role_of_name(name), rank, world_size};
+}
+
+std::string refusal(Roster& roster, const msg::MemberJoin& newcomer) {
+  const auto error = roster.admit(newcomer);
+  BOOST_REQUIRE(error);
+  return std::string(name_of(error->code)) + ": " + error->message;
+}
+
+Ranks ranks(const Roster& roster) {
+  Ranks ranks;
+  for (const msg::Member& member : roster.members()) ranks[member.name] = member.rank;
+  return ranks;
+}
+
+BOOST_AUTO_TEST_SUITE(roster)
+
+BOOST_AUTO_TEST_CASE(role_is_the_name_without_its_index) {
+  BOOST_TEST(role_of_name("trainer12") == "trainer");
+  BOOST_TEST(role_of_name("ps") == "ps");
+  BOOST_TEST(role_of_name("gpu0-worker3") == "gpu0-worker");
+  BOOST_TEST(role_of_name("42") == "42");
+}
+
+BOOST_AUTO_TEST_CASE(dynamic_world_gives_the_lowest_free_rank_by_arrival) {
+  Roster roster;
+  BOOST_TEST(!roster.admit(join("c", {})));
+  BOOST_TEST(!roster.admit(join("x", 2)));
+  BOOST_TEST(!roster.admit(join("a", {})));
+  BOOST_TEST(!roster.admit(join("b", {})));
+  BOOST_TEST((ranks(roster) == Ranks{{"c", 0}, {"a", 1}, {"x", 2}, {"b", 3}}));
+  BOOST_TEST(roster.complete());
+}
+
+BOOST_AUTO_TEST_CASE(static_world_gives_what_nobody_wanted_when_it_is_complete) {
+  Roster roster;
+  roster.open(3);
+  BOOST_TEST(!roster.admit(join("c", {}, 3)));
+  BOOST_TEST(!roster.admit(join("b", {}, 3)));
+  BOOST_TEST(!roster.complete());
+  BOOST_TEST(roster.find("c") == nullptr);
+  BOOST_TEST(!roster.admit(join("a", 0, 3)));
+  BOOST_TEST(roster.complete());
+  BOOST_TEST((ranks(roster) == Ranks{{"a", 0}, {"c", 1}, {"b", 2}}));
+}
+
+BOOST_AUTO_TEST_CASE(rank_that_is_taken_or_out_of_range_is_refused) {
+  Roster roster;
+  roster.open(3);
+  BOOST_TEST(!roster.admit(join("a", 1, 3)));
+  BOOST_TEST(refusal(roster, join("b", 1, 3)) == "bad_argument: b wants rank 1: a has it");
+  BOOST_TEST(refusal(roster, join("b", 3, 3)) == "bad_argument: b wants rank 3: out of range in a world of 3");
+  BOOST_TEST(!roster.admit(join("b", 2, 3)));
+}
+
+BOOST_AUTO_TEST_CASE(world_of_another_size_and_a_complete_one_refuse, *label("I-25")) {
+  Roster roster;
+  roster.open(1);
+  BOOST_TEST(refusal(roster, join("a", {}, 0)) == "bad_argument: a expects a world of 0, this is one of 1");
+  BOOST_TEST(!roster.admit(join("a", {}, 1)));
+  BOOST_TEST(refusal(roster, join("b", {}, 1)) == "resource_exhausted: the world of 1 is complete");
+}
+
+BOOST_AUTO_TEST_CASE(same_life_again_changes_nothing_and_a_new_one_keeps_the_rank) {
+  Roster roster;
+  BOOST_TEST(!roster.admit(join("a", {})));
+  BOOST_TEST(!roster.admit(join("b", {})));
+  const std::uint64_t epoch = roster.epoch();
+  BOOST_TEST(!roster.admit(join("b", {})));
+  BOOST_TEST(roster.epoch() == epoch);
+  BOOST_TEST(!roster.admit(join("b", {}, 0, 2)));
+  BOOST_TEST((ranks(roster) == Ranks{{"a", 0}, {"b", 1}}));
+  BOOST_TEST((roster.find("b")->incarnation == Incarnation{2, 0}));
+  BOOST_TEST(roster.epoch() == epoch + 1);
+}
+
+BOOST_AUTO_TEST_CASE(rank_of_who_is_gone_is_free_again) {
+  Roster roster;
+  for (const char* name : {"a", "b", "c"}) BOOST_TEST(!roster.admit(join(name, {})));
+  BOOST_TEST(!roster.remove("b", {9, 9}));  // another life
+  BOOST_TEST(ranks(roster).size() == 3U);
+  BOOST_TEST(roster.remove("b", {1, 0}));
+  BOOST_TEST(!roster.admit(join("d", {})));
+  BOOST_TEST((ranks(roster) == Ranks{{"a", 0}, {"d", 1}, {"c", 2}}));
+  roster.remove_at("ipc://@d");
+  BOOST_TEST(!roster.admit(join("e", 1)));
+}
+
+BOOST_AUTO_TEST_CASE(whoever_has_been_in_longest_lets_others_in) {
+  Roster first;
+  for (const char* name : {"z", "a", "b"}) BOOST_TEST(!first.admit(join(name, {})));
+  Roster second;
+  for (const msg::Member& member : first.members()) BOOST_TEST(second.learn(member));
+  for (const Roster* roster : {&first, &second}) {
+    BOOST_TEST(roster->coordinator({"a", "b", "z"}).value() == "z");
+    BOOST_TEST(roster->coordinator({"a", "b"}).value() == "a");
+    BOOST_TEST(!roster->coordinator({"unknown"}));
+  }
+  BOOST_TEST(second.remove("z", {1, 0}));
+  BOOST_TEST(!second.admit(join("c", {})));  // goes on where the first one ended
+  BOOST_TEST(second.find("c")->epoch == 4U);
+  BOOST_TEST(second.find("c")->rank == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(news_of_an_earlier_life_is_no_news) {
+  Roster roster;
+  BOOST_TEST(roster.learn({"a", {2, 0}, "ipc://@a", "a", 4, 7}));
+  BOOST_TEST(!roster.learn({"a", {1, 0}, "ipc://@old", "a", 1, 3}));
+  BOOST_TEST(roster.find("a")->rank == 4U);
+  BOOST_TEST(roster.epoch() == 7U);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace troupe::detail

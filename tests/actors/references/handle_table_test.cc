@@ -1,0 +1,285 @@
+#include "actors/references/handle_table.h"
+
+#include <boost/test/unit_test.hpp>
+#include <ostream>
+#include <stdexcept>
+
+namespace troupe {
+
+static std::ostream& operator<<(std::ostream& out, HandleState state) { return out << static_cast<int>(state); }
+static std::ostream& operator<<(std::ostream& out, const RRefNotice& notice) {
+  static constexpr const char* kNames[] = {"forked ", "deleted ", "acknowledged "};
+  return out << kNames[static_cast<int>(notice.kind)] << notice.fork.text() << " to " << notice.to.name;
+}
+
+namespace {
+
+using Kind = RRefNotice::Kind;
+
+const NodeLife kOwner{"ps0", {1, 10}};
+const NodeLife kParent{"parent", {1, 20}};
+const NodeLife kSelf{"self", {1, 30}};
+const NodeLife kChild{"child", {1, 40}};
+const RRefId kRRef{"parent", 20, 1};
+
+ForkId of_owner(std::uint64_t serial) { return {"ps0", 10, serial}; }
+ForkId of_parent(std::uint64_t serial) { return {"parent", 20, serial}; }
+ForkId of_self(std::uint64_t serial) { return {"self", 30, serial}; }
+
+RRefNotice forked(const ForkId& fork) { return {Kind::forked, kOwner, kRRef, fork, "parent"}; }
+RRefNotice deleted(const ForkId& fork) { return {Kind::deleted, kOwner, kRRef, fork, {}}; }
+RRefNotice acknowledged(const ForkId& fork) { return {Kind::acknowledged, kParent, kRRef, fork, {}}; }
+
+Error error_of(ErrorCode code) {
+  Error error;
+  error.code = code;
+  error.message = "it is so";
+  return error;
+}
+
+void expect(const RRefNotices& got, const RRefNotices& wanted) {
+  BOOST_CHECK_EQUAL_COLLECTIONS(got.begin(), got.end(), wanted.begin(), wanted.end());
+}
+
+// A handle that the owner gave: confirmed from birth.
+HandleTable table_with_confirmed_handle() {
+  HandleTable table(kSelf);
+  expect(table.received({kRRef, of_owner(1), kOwner}, kOwner), {});
+  return table;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(handle_table)
+
+BOOST_AUTO_TEST_CASE(a_handle_from_the_owner_is_confirmed_from_birth_and_deleted_with_its_last_copy) {
+  HandleTable table = table_with_confirmed_handle();
+  BOOST_TEST(table.state(kRRef) == HandleState::confirmed);
+  expect(table.dropped(kRRef), {deleted(of_owner(1))});
+  BOOST_TEST(table.size() == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(a_handle_of_an_owner_that_is_not_met_yet_is_reported_when_it_is) {
+  HandleTable table(kSelf);
+  expect(table.received({kRRef, of_parent(2), kOwner}, kParent, OwnerMet::not_yet), {});
+  BOOST_TEST(table.state(kRRef) == HandleState::pending);
+  const auto refused = table.hand_out(kRRef, kChild);
+  BOOST_REQUIRE(!refused.ok());
+  BOOST_TEST((refused.error().code == ErrorCode::not_joined));
+  expect(table.node_up(kParent), {});
+  expect(table.node_up(kOwner), {forked(of_parent(2))});
+  expect(table.node_up(kOwner), {});
+  BOOST_TEST(table.hand_out(kRRef, kChild).ok());
+}
+
+BOOST_AUTO_TEST_CASE(a_handle_that_goes_before_its_owner_is_met_is_given_back_to_its_parents) {
+  HandleTable table(kSelf);
+  for (const std::uint64_t fork : {2, 3}) expect(table.received({kRRef, of_parent(fork), kOwner}, kParent, OwnerMet::not_yet), {});
+  expect(table.dropped(kRRef), {});
+  expect(table.dropped(kRRef), {acknowledged(of_parent(2)), acknowledged(of_parent(3))});
+  BOOST_TEST(table.size() == 0U);
+  expect(table.node_up(kOwner), {});
+}
+
+BOOST_AUTO_TEST_CASE(an_owner_whose_handle_comes_before_the_word_that_it_is_met_hears_of_all) {
+  HandleTable table(kSelf);
+  expect(table.received({kRRef, of_parent(2), kOwner}, kParent, OwnerMet::not_yet), {});
+  expect(table.received({kRRef, of_owner(1), kOwner}, kOwner), {forked(of_parent(2))});
+  BOOST_TEST(table.state(kRRef) == HandleState::confirmed);
+  expect(table.node_up(kOwner), {});
+}
+
+BOOST_AUTO_TEST_CASE(a_handle_from_a_user_is_reported_and_pending_until_the_owner_answers) {
+  HandleTable table(kSelf);
+  expect(table.received({kRRef, of_parent(2), kOwner}, kParent), {forked(of_parent(2))});
+  BOOST_TEST(table.state(kRRef) == HandleState::pending);
+  expect(table.acknowledged(kRRef, of_parent(2)), {});
+  BOOST_TEST(table.state(kRRef) == HandleState::confirmed);
+}
+
+BOOST_AUTO_TEST_CASE(a_pending_handle_that_is_dropped_is_deleted_when_the_owner_has_answered) {
+  HandleTable table(kSelf);
+  expect(table.received({kRRef, of_parent(2), kOwner}, kParent), {forked(of_parent(2))});
+  expect(table.dropped(kRRef), {});
+  BOOST_TEST(!table.is_held(kRRef));
+  BOOST_TEST(table.size() == 1U);
+  expect(table.acknowledged(kRRef, of_parent(2)), {deleted(of_parent(2))});
+  BOOST_TEST(table.size() == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(local_copies_share_one_fork_and_further_forks_are_given_back) {
+  HandleTable table = table_with_confirmed_handle();
+  expect(table.received({kRRef, of_owner(2), kOwner}, kOwner), {deleted(of_owner(2))});
+  expect(table.received({kRRef, of_parent(3), kOwner}, kParent), {acknowledged(of_parent(3))});
+  expect(table.dropped(kRRef), {});
+  expect(table.dropped(kRRef), {});
+  expect(table.dropped(kRRef), {deleted(of_owner(1))});
+}
+
+BOOST_AUTO_TEST_CASE(of_two_forks_that_were_pending_together_the_first_confirmed_is_kept) {
+  HandleTable table(kSelf);
+  expect(table.received({kRRef, of_parent(2), kOwner}, kParent), {forked(of_parent(2))});
+  expect(table.received({kRRef, of_parent(3), kOwner}, kParent), {forked(of_parent(3))});
+  expect(table.acknowledged(kRRef, of_parent(3)), {});
+  expect(table.acknowledged(kRRef, of_parent(2)), {deleted(of_parent(2))});
+  BOOST_TEST(table.forks_of(kRRef) == std::vector<ForkId>{of_parent(3)}, boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(a_parent_stays_until_the_owner_knows_its_child) {
+  HandleTable table = table_with_confirmed_handle();
+  const auto fork = table.hand_out(kRRef, kChild);
+  BOOST_TEST_REQUIRE(fork.ok());
+  BOOST_TEST(table.unacknowledged_count() == 1U);
+  expect(table.dropped(kRRef), {});
+  expect(table.acknowledged(kRRef, fork.value()), {deleted(of_owner(1))});
+  expect(table.acknowledged(kRRef, fork.value()), {});
+}
+
+BOOST_AUTO_TEST_CASE(a_hand_over_that_never_left_is_undone) {
+  HandleTable table = table_with_confirmed_handle();
+  const auto fork = table.hand_out(kRRef, kChild);
+  expect(table.dropped(kRRef), {});
+  expect(table.undo(kRRef, fork.value()), {deleted(of_owner(1))});
+}
+
+BOOST_AUTO_TEST_CASE(a_node_that_calls_itself_needs_no_second_fork) {
+  HandleTable table = table_with_confirmed_handle();
+  const auto fork = table.hand_out(kRRef, kSelf);
+  expect(table.received({kRRef, fork.value(), kOwner}, kSelf), {});
+  BOOST_TEST(table.unacknowledged_count() == 0U);
+  expect(table.dropped(kRRef), {});
+  expect(table.dropped(kRRef), {deleted(of_owner(1))});
+}
+
+BOOST_AUTO_TEST_CASE(a_handle_in_an_undone_call_to_oneself_is_revoked) {
+  HandleTable table(kSelf);
+  expect(table.received({kRRef, of_self(1), kOwner}, kSelf), {});
+  BOOST_TEST_REQUIRE(table.failure(kRRef).has_value());
+  BOOST_TEST((table.failure(kRRef)->code == ErrorCode::ref_revoked));
+}
+
+BOOST_AUTO_TEST_CASE(a_revoked_handle_fails_and_is_forgotten_without_a_word) {
+  HandleTable table(kSelf);
+  expect(table.received({kRRef, of_parent(2), kOwner}, kParent), {forked(of_parent(2))});
+  expect(table.revoked(kRRef, of_parent(2), error_of(ErrorCode::ref_revoked)), {});
+  BOOST_TEST(table.state(kRRef) == HandleState::failed);
+  BOOST_TEST(!table.hand_out(kRRef, kChild).ok());
+  expect(table.dropped(kRRef), {});
+  BOOST_TEST(table.size() == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(a_handle_with_another_fork_survives_a_revocation) {
+  HandleTable table(kSelf);
+  expect(table.received({kRRef, of_parent(2), kOwner}, kParent), {forked(of_parent(2))});
+  expect(table.received({kRRef, of_owner(1), kOwner}, kOwner), {});
+  expect(table.revoked(kRRef, of_parent(2), error_of(ErrorCode::ref_revoked)), {});
+  BOOST_TEST(table.state(kRRef) == HandleState::confirmed);
+  expect(table.revoked(kRRef, of_parent(9), error_of(ErrorCode::ref_revoked)), {});
+  BOOST_TEST(table.state(kRRef) == HandleState::confirmed);
+}
+
+BOOST_AUTO_TEST_CASE(a_created_handle_is_usable_at_once_and_confirmed_by_the_owner) {
+  HandleTable table(kSelf);
+  const ForkId fork = table.create(kRRef, kOwner);
+  BOOST_TEST(fork == of_self(1));
+  BOOST_TEST(table.state(kRRef) == HandleState::pending);
+  BOOST_TEST(table.hand_out(kRRef, kChild).ok());
+  expect(table.acknowledged(kRRef, fork), {});
+  BOOST_TEST(table.state(kRRef) == HandleState::confirmed);
+}
+
+BOOST_AUTO_TEST_CASE(a_creation_that_timed_out_fails_every_use_and_is_deleted_all_the_same,
+                     *boost::unit_test::label("O-34")) {
+  HandleTable table(kSelf);
+  const ForkId fork = table.create(kRRef, kOwner);
+  expect(table.creation_failed(kRRef, error_of(ErrorCode::timeout)), {});
+  BOOST_TEST((table.hand_out(kRRef, kChild).error().code == ErrorCode::timeout));
+  expect(table.dropped(kRRef), {deleted(fork)});
+}
+
+BOOST_AUTO_TEST_CASE(a_creation_that_fails_after_its_handle_was_dropped_is_deleted_at_once) {
+  HandleTable table(kSelf);
+  const ForkId fork = table.create(kRRef, kOwner);
+  expect(table.dropped(kRRef), {});
+  expect(table.creation_failed(kRRef, error_of(ErrorCode::timeout)), {deleted(fork)});
+  BOOST_TEST(table.size() == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(a_creation_that_never_left_tells_the_owner_that_none_will_come) {
+  HandleTable table(kSelf);
+  const ForkId fork = table.create(kRRef, kOwner);
+  const Error why = error_of(ErrorCode::too_large);
+  expect(table.creation_undone(kRRef, why), {{Kind::undone, kOwner, kRRef, fork, {}, why}});
+  BOOST_TEST((table.failure(kRRef)->code == ErrorCode::too_large));
+  expect(table.dropped(kRRef), {});
+  BOOST_TEST(table.size() == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(the_death_of_the_owner_fails_its_handles_and_releases_the_parents) {
+  HandleTable table(kSelf);
+  expect(table.received({kRRef, of_parent(2), kOwner}, kParent), {forked(of_parent(2))});
+  Error why = error_of(ErrorCode::peer_down);
+  why.endpoint = "tcp://127.0.0.1:4000";
+  expect(table.node_down(kOwner, why), {acknowledged(of_parent(2))});
+  BOOST_TEST_REQUIRE(table.failure(kRRef).has_value());
+  const Error error = *table.failure(kRRef);
+  BOOST_TEST((error.code == ErrorCode::owner_died));
+  BOOST_TEST(error.message == "the owner of RRef parent.1 is gone");
+  BOOST_TEST(error.peer == "ps0");
+  BOOST_TEST(error.endpoint == "tcp://127.0.0.1:4000");
+  BOOST_TEST(error.cause == why.text());
+  expect(table.dropped(kRRef), {});
+}
+
+BOOST_AUTO_TEST_CASE(a_handle_that_arrives_after_the_death_of_its_owner_fails_and_releases_its_parent_when_that_is_said_again) {
+  HandleTable table(kSelf);
+  expect(table.node_down(kOwner, error_of(ErrorCode::peer_down)), {});
+  expect(table.received({kRRef, of_parent(2), kOwner}, kParent), {forked(of_parent(2))});
+  expect(table.node_down(kOwner, error_of(ErrorCode::peer_down)), {acknowledged(of_parent(2))});
+  BOOST_TEST((table.failure(kRRef)->code == ErrorCode::owner_died));
+}
+
+BOOST_AUTO_TEST_CASE(the_next_life_of_the_owner_is_another_owner) {
+  HandleTable table = table_with_confirmed_handle();
+  expect(table.node_down(NodeLife{"ps0", {1, 11}}, error_of(ErrorCode::peer_down)), {});
+  BOOST_TEST(table.state(kRRef) == HandleState::confirmed);
+}
+
+BOOST_AUTO_TEST_CASE(a_child_on_a_node_that_died_holds_nobody_any_longer) {
+  HandleTable table = table_with_confirmed_handle();
+  BOOST_TEST(table.hand_out(kRRef, kChild).ok());
+  expect(table.dropped(kRRef), {});
+  expect(table.node_down(kChild, error_of(ErrorCode::peer_down)), {deleted(of_owner(1))});
+  expect(table.received({kRRef, of_owner(2), kOwner}, kOwner), {});
+  BOOST_TEST(table.hand_out(kRRef, kChild).ok());
+  expect(table.node_down(kChild, error_of(ErrorCode::peer_down)), {});
+  BOOST_TEST(table.unacknowledged_count() == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(a_handle_that_is_not_here_cannot_be_handed_on) {
+  HandleTable table(kSelf);
+  const auto fork = table.hand_out(kRRef, kChild);
+  BOOST_TEST_REQUIRE(!fork.ok());
+  BOOST_TEST(fork.error().message == "this node holds no handle: RRef parent.1");
+}
+
+BOOST_AUTO_TEST_CASE(a_drop_without_a_handle_is_a_bug_and_says_so) {
+  HandleTable table(kSelf);
+  BOOST_CHECK_EXCEPTION((void)table.dropped(kRRef), std::logic_error, [](const std::logic_error& error) {
+    return std::string(error.what()) == "[rref] dropped more often than received: parent.1";
+  });
+}
+
+BOOST_AUTO_TEST_CASE(a_table_tells_its_state_in_one_line) {
+  HandleTable table = table_with_confirmed_handle();
+  BOOST_TEST(table.hand_out(kRRef, kChild).ok());
+  BOOST_TEST(table.text() == "parent.1 of ps0: 1 held, confirmed ps0.1, handed self.1 to child");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace troupe
+
+namespace troupe::detail {
+static std::ostream& operator<<(std::ostream& out, const ForkId& fork) { return out << fork.text(); }
+}  // namespace troupe::detail

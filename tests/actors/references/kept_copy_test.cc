@@ -1,0 +1,44 @@
+#include "actors/references/kept_copy.h"
+
+#include <boost/test/unit_test.hpp>
+
+namespace troupe::detail {
+
+BOOST_AUTO_TEST_SUITE(kept_copy)
+
+BOOST_AUTO_TEST_CASE(copy_is_kept_until_it_is_out_of_date) {
+  KeptCopy kept;
+  BOOST_TEST(kept.get() == nullptr);
+  const auto first = std::make_shared<int>(1);
+  kept.keep(first, 5);
+  BOOST_TEST(kept.get() == first);
+  kept.changed(5);  // older ones are out of date
+  BOOST_TEST(kept.get() == first);
+  kept.changed(6);
+  BOOST_TEST(kept.get() == nullptr);
+  const auto second = std::make_shared<int>(2);
+  kept.keep(second, 6);
+  BOOST_TEST(kept.get() == second);
+  BOOST_TEST(first.use_count() == 1);
+}
+
+BOOST_AUTO_TEST_CASE(word_of_a_change_may_overtake_the_copy) {
+  KeptCopy kept;
+  kept.changed(6);
+  kept.keep(std::make_shared<int>(1), 5);
+  BOOST_TEST(kept.get() == nullptr);
+}
+
+BOOST_AUTO_TEST_CASE(later_copy_wins_whichever_comes_first) {
+  KeptCopy kept;
+  const auto later = std::make_shared<int>(2);
+  kept.keep(later, 6);
+  kept.keep(std::make_shared<int>(1), 5);
+  BOOST_TEST(kept.get() == later);
+  kept.changed(4);
+  BOOST_TEST(kept.get() == later);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace troupe::detail

@@ -1,0 +1,412 @@
+#include "actors/references/references.h"
+
+#include <boost/test/unit_test.hpp>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "actors/core/peer_accounts.h"
+#include "actors/rref.h"
+#include "tests/actors/among_values.h"
+
+namespace troupe::testing {
+namespace {
+
+using namespace std::chrono_literals;
+using detail::ValueBox;
+
+BOOST_AUTO_TEST_SUITE(references)
+BOOST_FIXTURE_TEST_SUITE(of_values_elsewhere, AmongValues)
+
+BOOST_AUTO_TEST_CASE(a_handle_that_came_is_told_to_its_owner_and_again_when_it_goes) {
+  auto handle = received();
+  const auto forked = p1->take_heard<msg::RRefForked>();
+  BOOST_REQUIRE(forked.size() == 1U);
+  BOOST_TEST(forked[0].to == "p1/rref/p1.5");
+  const auto& word = std::get<msg::RRefForked>(forked[0].message);
+  BOOST_TEST((word.rref == RRefId{"p1", 1, 5}));
+  BOOST_TEST((word.fork == ForkId{"p2", 2, 9}));
+  BOOST_TEST(word.parent == "p2");
+  BOOST_TEST(!references().is_confirmed(*handle));
+  BOOST_TEST(references().unconfirmed_forks() == 1U);
+  BOOST_TEST(references().forks() == 1U);
+  BOOST_TEST(references().handles() == 1U);
+  BOOST_REQUIRE(references().held().size() == 1U);
+  BOOST_TEST(references().held()[0].find("p1.5 on p1, received from p2") != std::string::npos, references().held()[0]);
+  p1->say("m", "references", msg::RRefForkAck{word.rref, word.fork});
+  BOOST_TEST(references().is_confirmed(*handle));
+  BOOST_TEST(references().unconfirmed_forks() == 0U);
+  BOOST_TEST(p1->take<msg::RRefDeleted>().empty());
+  handle.reset();
+  const auto deleted = p1->take_heard<msg::RRefDeleted>();
+  BOOST_REQUIRE(deleted.size() == 1U);
+  BOOST_TEST(deleted[0].to == "p1/rref/p1.5");
+  BOOST_TEST((std::get<msg::RRefDeleted>(deleted[0].message).rref == word.rref));
+  BOOST_TEST((std::get<msg::RRefDeleted>(deleted[0].message).fork == word.fork));
+  BOOST_TEST(references().forks() == 0U);
+  BOOST_TEST(references().handles() == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(an_owner_hears_of_a_handle_that_came_before_it_was_met_and_never_of_one_that_went_before) {
+  const auto of_p3 = [](std::uint64_t serial, Incarnation life) {
+    return msg::RRefHandout{{"p3", life.low, serial}, {"p2", 2, serial}, "p3", life, "p2", "i64"};
+  };
+  BarePeer newcomer(hub, "p3", 3);
+  const auto handle = references().received(of_p3(1, newcomer.self().incarnation), "p2");
+  auto dropped = references().received(of_p3(2, newcomer.self().incarnation), "p2");
+  BOOST_TEST(references().forks() == 2U);
+  dropped.reset();
+  BOOST_TEST(references().forks() == 1U);
+  BOOST_TEST(p2->take<msg::RRefForkAck>().size() == 1U);
+  newcomer.connect("m");
+  const auto forked = newcomer.take<msg::RRefForked>();
+  BOOST_REQUIRE(forked.size() == 1U);
+  BOOST_TEST((forked[0].rref == handle->id()));
+  BOOST_TEST(forked[0].parent == "p2");
+  newcomer.say("m", "references", msg::RRefForkAck{handle->id(), forked[0].fork});
+  BOOST_TEST(references().is_confirmed(*handle));
+}
+
+BOOST_AUTO_TEST_CASE(handles_of_one_value_are_one_and_each_is_deleted) {
+  auto first = received(5, 9);
+  auto second = received(5, 10);
+  BOOST_TEST(first == second);
+  for (const std::uint64_t fork : {9U, 10U}) p1->say("m", "references", msg::RRefForkAck{{"p1", 1, 5}, {"p2", 2, fork}});
+  first.reset();
+  BOOST_TEST(references().handles() == 1U);
+  second.reset();
+  BOOST_TEST(p1->take<msg::RRefDeleted>().size() == 2U);
+}
+
+BOOST_AUTO_TEST_CASE(a_handle_of_an_owner_that_was_over_before_it_came_fails) {
+  is_over(*p1);
+  const auto handle = received();
+  BOOST_REQUIRE(references().failure(*handle).has_value());
+  BOOST_TEST((references().failure(*handle)->code == ErrorCode::owner_died));
+  BOOST_TEST(p2->take<msg::RRefForkAck>().size() == 1U);  // it need not wait for the owner
+  BOOST_TEST(p2->take<msg::RRefRevoked>().empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_handle_that_the_owner_does_not_count_fails) {
+  const auto handle = received();
+  BOOST_TEST(!references().failure(*handle).has_value());
+  Error why;
+  why.code = ErrorCode::ref_revoked;
+  p1->say("m", "references", msg::RRefRevoked{{"p1", 1, 5}, {"p2", 2, 9}, why});
+  BOOST_REQUIRE(references().failure(*handle).has_value());
+  BOOST_TEST((references().failure(*handle)->code == ErrorCode::ref_revoked));
+  BOOST_TEST(references().owned_values() == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(handles_fail_with_their_owner) {
+  const auto handle = confirmed();
+  p1->die();
+  BOOST_REQUIRE(references().failure(*handle).has_value());
+  BOOST_TEST((references().failure(*handle)->code == ErrorCode::owner_died));
+}
+
+BOOST_AUTO_TEST_CASE(a_copy_that_its_owner_changed_is_out_of_date) {
+  const auto handle = confirmed();
+  handle->copies().keep(std::make_shared<int>(1), 3);
+  p1->say("m", "references", msg::RRefChanged{{"p1", 1, 6}, 4});
+  BOOST_TEST(handle->copies().get() != nullptr);
+  p1->say("m", "references", msg::RRefChanged{{"p1", 1, 5}, 4});
+  BOOST_TEST(handle->copies().get() == nullptr);
+}
+
+BOOST_AUTO_TEST_CASE(a_handle_that_is_handed_on_stays_until_the_owner_knows_the_next) {
+  auto handle = confirmed();
+  const msg::RRefHandout out = references().hand_out(handle, p2->life());
+  BOOST_TEST((out.rref == handle->id()));
+  BOOST_TEST(out.fork.creator == "m");
+  BOOST_TEST(out.owner == "p1");
+  BOOST_TEST((out.owner_incarnation == p1->self().incarnation));
+  BOOST_TEST(out.parent == "m");
+  BOOST_TEST(out.type == "i64");
+  handle.reset();
+  BOOST_TEST(p1->take<msg::RRefDeleted>().empty());
+  p1->say("m", "references", msg::RRefForkAck{out.rref, out.fork});
+  BOOST_TEST(p1->take<msg::RRefDeleted>().size() == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(what_was_handed_on_in_a_message_that_never_left_is_taken_back) {
+  auto handle = confirmed();
+  const msg::RRefHandout out = references().hand_out(handle, p2->life());
+  handle.reset();
+  BOOST_TEST(p1->take<msg::RRefDeleted>().empty());
+  references().take_back(out);
+  BOOST_TEST(p1->take<msg::RRefDeleted>().size() == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(a_handle_of_a_value_elsewhere_is_none_of_an_owner_that_a_peer_makes_here) {
+  auto handle = received();
+  p2->say("m", "rref/p1.5", msg::RRefForked{handle->id(), {"p2", 2, 20}, "p1"});  // p1 has the value
+  const RRefId rref = handle->id();
+  handle.reset();
+  BOOST_TEST(outcome(fetch(*p2, rref)) == "waits");
+}
+
+BOOST_AUTO_TEST_CASE(nothing_is_handed_to_a_life_that_is_over) {
+  const auto handle = confirmed();
+  is_over(*p2);
+  try {
+    static_cast<void>(references().hand_out(handle, p2->life()));
+    BOOST_FAIL("it was handed out");
+  } catch (const EncodeError& error) {
+    BOOST_TEST((error.code() == ErrorCode::peer_down));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(a_handle_that_failed_is_not_handed_on) {
+  const auto handle = confirmed();
+  p1->die();
+  BOOST_CHECK_THROW(static_cast<void>(references().hand_out(handle, p2->life())), EncodeError);
+}
+
+BOOST_AUTO_TEST_CASE(the_creating_call_confirms_the_handle_or_says_that_there_will_be_no_value) {
+  ForkId fork;
+  const auto create = [&](std::uint64_t serial) {
+    return references().created({"m", 7, serial}, fork, "p1", "i64", SourceLocation::current());
+  };
+  auto made = create(100);
+  BOOST_TEST(fork.creator == "m");
+  BOOST_TEST((made->owner() == p1->life()));
+  BOOST_TEST(!references().is_confirmed(*made));
+  references().creation_ended(*made, fork, Unit{});
+  BOOST_TEST(references().is_confirmed(*made));
+  BOOST_TEST(!made->failure_token().stop_requested());
+  made.reset();
+  BOOST_TEST(p1->take<msg::RRefDeleted>().size() == 1U);
+
+  Error never;
+  never.code = ErrorCode::resource_exhausted;
+  never.execution = Execution::never;
+  auto refused = create(101);
+  references().creation_ended(*refused, fork, never);
+  const auto undone = p1->take_heard<msg::RRefRevoked>();
+  BOOST_REQUIRE(undone.size() == 1U);
+  BOOST_TEST(undone[0].to == "p1/rref/m.101");
+  BOOST_TEST((std::get<msg::RRefRevoked>(undone[0].message).fork == fork));
+  BOOST_TEST((std::get<msg::RRefRevoked>(undone[0].message).error.code == ErrorCode::resource_exhausted));
+  BOOST_TEST((references().failure(*refused)->code == ErrorCode::resource_exhausted));
+  BOOST_TEST(refused->failure_token().stop_requested());
+
+  Error maybe;
+  maybe.code = ErrorCode::timeout;
+  maybe.execution = Execution::maybe;
+  auto late = create(102);
+  references().creation_ended(*late, fork, maybe);
+  BOOST_TEST((references().failure(*late)->code == ErrorCode::timeout));
+  BOOST_TEST(p1->take<msg::RRefRevoked>().empty());
+  late.reset();
+  const auto deleted = p1->take<msg::RRefDeleted>();  // the owner may know it
+  BOOST_REQUIRE(deleted.size() == 1U);
+  BOOST_TEST((deleted[0].fork == fork));
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+BOOST_FIXTURE_TEST_SUITE(of_values_here, AmongValues)
+
+BOOST_AUTO_TEST_CASE(a_value_stays_while_a_peer_holds_what_was_handed_to_it) {
+  auto handle = own();
+  BOOST_TEST((handle->owner() == life()));
+  BOOST_TEST(references().is_confirmed(*handle));
+  BOOST_TEST(references().held().empty());  // of other nodes' values
+  BOOST_TEST(references().forks() == 0U);
+  const msg::RRefHandout out = references().hand_out(handle, p2->life());
+  BOOST_TEST((out.owner_incarnation == core().incarnation()));
+  handle.reset();
+  BOOST_TEST(references().handles() == 0U);
+  BOOST_TEST(references().owned_values() == 1U);
+  BOOST_TEST(outcome(fetch(*p2, out.rref)) == "ok");
+  p1->say("m", "rref/" + out.rref.text(), msg::RRefDeleted{out.rref, out.fork});  // not its own
+  BOOST_TEST(references().owned_values() == 1U);
+  p2->say("m", "rref/" + out.rref.text(), msg::RRefDeleted{out.rref, out.fork});
+  BOOST_TEST(references().owned_values() == 0U);
+  BOOST_TEST(outcome(fetch(*p2, out.rref)) == "ref_revoked");
+}
+
+BOOST_AUTO_TEST_CASE(what_is_handed_out_in_vain_keeps_no_value) {
+  auto taken_back = own();
+  references().take_back(references().hand_out(taken_back, p2->life()));
+  taken_back.reset();
+  BOOST_TEST(references().owned_values() == 0U);
+  auto to_nobody = own();
+  static_cast<void>(references().hand_out(to_nobody, {"p9", {9, 9}}));
+  to_nobody.reset();
+  BOOST_TEST(references().owned_values() == 0U);
+  auto to_the_dead = own();
+  static_cast<void>(references().hand_out(to_the_dead, p2->life()));
+  to_the_dead.reset();
+  BOOST_TEST(references().owned_values() == 1U);
+  p2->die();
+  BOOST_TEST(references().owned_values() == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(a_handle_that_comes_home_stands_for_the_value_itself) {
+  auto handle = own();
+  const RRefId rref = handle->id();
+  const msg::RRefHandout to_p2 = references().hand_out(handle, p2->life());
+  handle.reset();
+  auto home = references().received({rref, {"p2", 2, 30}, "m", core().incarnation(), "p2", "i64"}, "p2");
+  const auto known = p2->take_heard<msg::RRefForkAck>();
+  BOOST_REQUIRE(known.size() == 1U);
+  BOOST_TEST(known[0].to == "p2/references");
+  BOOST_TEST((std::get<msg::RRefForkAck>(known[0].message).rref == rref));
+  BOOST_TEST((std::get<msg::RRefForkAck>(known[0].message).fork == ForkId{"p2", 2, 30}));
+  p2->say("m", "rref/" + rref.text(), msg::RRefDeleted{rref, to_p2.fork});
+  BOOST_TEST(references().owned_values() == 1U);
+  home.reset();
+  BOOST_TEST(references().owned_values() == 0U);
+  // The value is gone: who passed the handle on need not wait.
+  const auto late = references().received({rref, {"p2", 2, 31}, "m", core().incarnation(), "p2", "i64"}, "p2");
+  const auto again = p2->take<msg::RRefForkAck>();
+  BOOST_REQUIRE(again.size() == 1U);
+  BOOST_TEST((again[0].fork == ForkId{"p2", 2, 31}));
+}
+
+BOOST_AUTO_TEST_CASE(a_fork_is_known_to_who_passed_it_on_and_to_who_holds_it) {
+  auto handle = own();
+  const RRefId rref = handle->id();
+  const ForkId fork{"p1", 1, 40};
+  p2->say("m", "rref/" + rref.text(), msg::RRefForked{rref, fork, "p1"});
+  BOOST_TEST(p1->take<msg::RRefForkAck>().size() == 1U);
+  BOOST_TEST(p2->take<msg::RRefForkAck>().size() == 1U);
+  handle.reset();
+  BOOST_TEST(references().owned_values() == 1U);
+  p2->say("m", "rref/" + rref.text(), msg::RRefDeleted{rref, fork});
+  BOOST_TEST(references().owned_values() == 0U);
+  const ForkId late{"p1", 1, 41};
+  p2->say("m", "rref/" + rref.text(), msg::RRefForked{rref, late, "p1"});
+  const auto parent = p1->take_heard<msg::RRefForkAck>();
+  BOOST_REQUIRE(parent.size() == 1U);
+  BOOST_TEST(parent[0].to == "p1/references");
+  BOOST_TEST((std::get<msg::RRefForkAck>(parent[0].message).fork == late));
+  const auto revoked = p2->take_heard<msg::RRefRevoked>();
+  BOOST_REQUIRE(revoked.size() == 1U);
+  BOOST_TEST(revoked[0].to == "p2/references");
+  const auto& word = std::get<msg::RRefRevoked>(revoked[0].message);
+  BOOST_TEST((word.rref == rref));
+  BOOST_TEST((word.fork == late));
+  BOOST_TEST((word.error.code == ErrorCode::ref_revoked));
+  BOOST_TEST((word.error.execution == Execution::never));
+  BOOST_TEST(word.error.peer == "m");
+  BOOST_TEST(word.error.operation == "rref " + rref.text());
+  BOOST_TEST(word.error.message == "the value has been released");
+}
+
+BOOST_AUTO_TEST_CASE(a_value_whose_creator_says_that_none_will_come_is_that_error) {
+  const RRefId rref{"p1", 1, 5};
+  const ForkId fork{"p1", 1, 6};
+  p2->say("m", "rref/p1.5", msg::RRefForked{rref, fork, "p1"});
+  const Asked waiting = fetch(*p2, rref);
+  Error why;
+  why.code = ErrorCode::resource_exhausted;
+  p2->say("m", "rref/p1.5", msg::RRefRevoked{rref, {"p1", 1, 4}, why});  // p2 did not create it
+  BOOST_TEST(outcome(waiting) == "waits");
+  BOOST_TEST(references().owned_values() == 1U);
+  p1->say("m", "rref/p1.5", msg::RRefRevoked{rref, {"p1", 1, 4}, why});
+  BOOST_TEST(outcome(waiting) == "resource_exhausted");
+  BOOST_TEST(references().owned_values() == 1U);
+  p2->say("m", "rref/p1.5", msg::RRefDeleted{rref, fork});
+  BOOST_TEST(references().owned_values() == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(a_value_whose_creator_went_before_its_call_came_can_no_longer_begin) {
+  const RRefId rref{"p1", 1, 5};
+  p2->say("m", "rref/p1.5", msg::RRefForked{rref, {"p1", 1, 6}, "p1"});
+  const Asked waiting = fetch(*p2, rref);
+  BOOST_TEST(outcome(waiting) == "waits");
+  p1->die();
+  BOOST_TEST(outcome(waiting) == "ref_revoked");
+  p2->say("m", "rref/p1.5", msg::RRefDeleted{rref, {"p1", 1, 6}});
+  BOOST_TEST(references().owned_values() == 0U);
+  p2->say("m", "rref/p1.8", msg::RRefForked{{"p1", 1, 8}, {"p1", 1, 9}, "p1"});
+  BOOST_TEST(p2->take<msg::RRefRevoked>().size() == 1U);
+  BOOST_TEST(references().owned_values() == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(who_keeps_a_copy_hears_once_that_the_value_changed) {
+  const auto handle = own();
+  BOOST_TEST(outcome(fetch(*p1, handle->id(), msg::Wanted::cached)) == "ok");
+  BOOST_TEST(outcome(fetch(*p2, handle->id())) == "ok");
+  references().changed(handle->id(), nullptr);
+  const auto changed = p1->take_heard<msg::RRefChanged>();
+  BOOST_REQUIRE(changed.size() == 1U);
+  BOOST_TEST(changed[0].to == "p1/references");
+  BOOST_TEST((std::get<msg::RRefChanged>(changed[0].message).rref == handle->id()));
+  BOOST_TEST(p2->take<msg::RRefChanged>().empty());
+  references().changed(handle->id(), nullptr);
+  BOOST_TEST(p1->take<msg::RRefChanged>().empty());
+}
+
+BOOST_AUTO_TEST_CASE(a_use_for_a_life_that_is_over_before_it_waits_is_cancelled) {
+  ForkId fork;
+  const auto handle = references().created({"m", 7, 100}, fork, "m", "i64", SourceLocation::current());
+  is_over(*p1);
+  std::optional<ErrorCode> told;
+  references().use(
+      handle->id(), {detail::UseKind::reads, "late", p1->life()},
+      [&](const Result<ValueBox>& value, const std::shared_ptr<detail::ValueUse>&) { told = value.error().code; });
+  BOOST_TEST((told == ErrorCode::cancelled));
+}
+
+BOOST_AUTO_TEST_CASE(a_use_of_a_value_that_is_gone_is_told_so_once) {
+  auto handle = own();
+  const RRefId rref = handle->id();
+  handle.reset();
+  std::optional<Error> told;
+  int times = 0;
+  bool has_use = true;
+  references().use(rref, detail::UseKind::reads,
+                   [&](const Result<ValueBox>& value, const std::shared_ptr<detail::ValueUse>& use) {
+                     told = value.error();
+                     has_use = use != nullptr;
+                     ++times;
+                   });
+  BOOST_REQUIRE(told.has_value());
+  BOOST_TEST(times == 1);
+  BOOST_TEST((told->code == ErrorCode::ref_revoked));
+  BOOST_TEST((told->execution == Execution::never));
+  BOOST_TEST(!has_use);
+}
+
+BOOST_AUTO_TEST_CASE(who_uses_a_value_is_listed) {
+  const auto handle = own();
+  std::shared_ptr<detail::ValueUse> kept;
+  references().use(handle->id(), {detail::UseKind::reads, "reading", {}},
+                   [&](const Result<ValueBox>&, std::shared_ptr<detail::ValueUse> use) { kept = std::move(use); });
+  detail::Survey<ValueInUse> survey(core().future_home());
+  references().list_users(survey.form());
+  const auto listed = survey.wait(0s);
+  BOOST_TEST(listed.complete);
+  BOOST_REQUIRE(listed.answers.size() == 1U);
+  BOOST_TEST(listed.answers[0].users[0].what == "reading");
+}
+
+BOOST_AUTO_TEST_CASE(the_end_of_the_node_fails_what_waits_and_begins_nothing) {
+  ForkId fork;
+  const auto handle = references().created({"m", 7, 100}, fork, "m", "i64", SourceLocation::current());
+  std::optional<ErrorCode> told;
+  references().use(
+      handle->id(), detail::UseKind::reads,
+      [&](const Result<ValueBox>& value, const std::shared_ptr<detail::ValueUse>&) { told = value.error().code; });
+  BOOST_TEST(!told.has_value());
+  Error why;
+  why.code = ErrorCode::shutting_down;
+  references().stop(why);
+  BOOST_TEST((told == ErrorCode::shutting_down));
+  BOOST_TEST(references().owned_values() == 0U);
+  static_cast<void>(own());
+  p2->say("m", "rref/p1.8", msg::RRefForked{{"p1", 1, 8}, {"p1", 1, 9}, "p1"});
+  BOOST_TEST(references().owned_values() == 0U);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace troupe::testing

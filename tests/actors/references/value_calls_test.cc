@@ -1,0 +1,257 @@
+#include "actors/references/value_calls.h"
+
+#include <boost/test/unit_test.hpp>
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "actors/core/peer_accounts.h"
+#include "tests/actors/among_values.h"
+
+namespace troupe::testing {
+namespace {
+
+using detail::ValueBox;
+
+std::int64_t none_of(const RRef<Tally>&) { return 0; }
+
+/// What the node itself says to p1, peers say back: calls as they are encoded.
+struct Echo : AmongValues {
+  Echo() : AmongValues({{"twice", &twice}, {"none_of", &none_of}, {"Tally", constructor<Tally>}, {"Tally::total", &Tally::total}}) {}
+
+  template <class Call>
+  Call heard() {
+    auto calls = p1->take<Call>();
+    BOOST_REQUIRE(calls.size() == 1U);
+    return std::move(calls[0]);
+  }
+
+  /// "twice(3)", to be the value `rref`.
+  msg::RemoteCall make_twice(const RRefId& rref) {
+    const RRef<std::int64_t> theirs = node->remote("p1", &twice, 3);
+    auto call = heard<msg::RemoteCall>();
+    call.rref = rref;
+    call.fork = {rref.creator, rref.incarnation, rref.serial + 1};
+    return call;
+  }
+
+  msg::ValueCall total_of(const RRefId& rref) {
+    const RRef<Tally> theirs = node->remote("p1", constructor<Tally>);
+    static_cast<void>(heard<msg::RemoteCall>());
+    const auto total = theirs.rpc_async(*node, &Tally::total);
+    auto call = heard<msg::ValueCall>();
+    call.rref = rref;
+    return call;
+  }
+
+  [[nodiscard]] std::size_t owned_values() { return core().references().owned_values(); }
+};
+
+/// "waits", "ok" or the error and what it says.
+std::string said(const Asked& asked) {
+  const std::string what = outcome(asked);
+  return *asked && !(*asked)->ok() ? what + ": " + (*asked)->error().message : what;
+}
+
+BOOST_AUTO_TEST_SUITE(value_calls)
+BOOST_FIXTURE_TEST_SUITE(of_peers, Echo)
+
+BOOST_AUTO_TEST_CASE(a_remote_call_makes_a_value_that_its_caller_holds) {
+  pool->keeps = true;
+  const msg::RemoteCall call = make_twice({"p1", 1, 50});
+  const Asked asked = p1->ask("m", "worker", call);
+  BOOST_REQUIRE(outcome(asked) == "ok");  // before the function ends
+  BOOST_TEST((std::get<msg::RRefCreated>((*asked)->value()).rref == call.rref));
+  BOOST_REQUIRE(pool->kept.size() == 1U);
+  BOOST_TEST(pool->kept[0].label == "remote twice for p1");
+  const Asked waiting = fetch(*p1, call.rref);
+  BOOST_TEST(outcome(waiting) == "waits");
+  pool->keeps = false;
+  for (const Job& job : std::exchange(pool->kept, {})) job.run();
+  BOOST_TEST(outcome(waiting) == "ok");
+  BOOST_TEST(references().owned_values() == 1U);
+  p1->say("m", "rref/" + call.rref.text(), msg::RRefDeleted{call.rref, call.fork});
+  BOOST_TEST(references().owned_values() == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(a_remote_call_that_cannot_be_served_is_an_error_for_all_who_hold_its_reference) {
+  msg::RemoteCall call = make_twice({"p1", 1, 50});
+  call.function = {};
+  p2->say("m", "rref/p1.50", msg::RRefForked{call.rref, {"p1", 1, 70}, "p1"});
+  const Asked waiting = fetch(*p2, call.rref);
+  const Asked asked = p1->ask("m", "worker", call);
+  BOOST_TEST(outcome(asked) == "no_such_function");
+  BOOST_TEST(outcome(waiting) == "no_such_function");
+  p2->say("m", "rref/p1.50", msg::RRefDeleted{call.rref, {"p1", 1, 70}});
+  BOOST_TEST(references().owned_values() == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(a_pool_that_refuses_is_the_value_and_the_answer) {
+  const msg::RemoteCall call = make_twice({"p1", 1, 50});
+  auto value = references().own(ValueBox::of(Tally{4}), "Tally", SourceLocation::current());
+  const msg::ValueCall total = total_of(value->id());
+  Error full;
+  full.code = ErrorCode::resource_exhausted;
+  pool->refuses = full;
+  BOOST_TEST(outcome(p1->ask("m", "worker", call)) == "ok");
+  BOOST_TEST(outcome(fetch(*p1, call.rref)) == "resource_exhausted");
+  BOOST_TEST(outcome(p1->ask("m", "worker", total)) == "resource_exhausted");
+  pool->refuses.reset();
+}
+
+BOOST_AUTO_TEST_CASE(a_member_function_needs_a_value_of_its_type) {
+  const auto of_type = references().own(ValueBox::of(Tally{4}), "Tally", SourceLocation::current());
+  const auto of_other_type = own();
+  const msg::ValueCall call = total_of(of_type->id());
+  BOOST_TEST(outcome(p1->ask("m", "worker", call)) == "ok");
+  msg::ValueCall wrong = call;
+  wrong.rref = of_other_type->id();
+  const Asked refused = p1->ask("m", "worker", wrong);
+  BOOST_REQUIRE(outcome(refused) == "bad_argument");
+  BOOST_TEST((*refused)->error().message == "the function does not run on values of this type");
+  BOOST_TEST((*refused)->error().operation == "rpc Tally::total");
+
+  msg::RemoteCall as_function = make_twice({"p1", 1, 50});
+  as_function.function = call.function;
+  as_function.function_name = call.function_name;
+  as_function.fingerprint = call.fingerprint;
+  as_function.arguments = call.arguments;
+  BOOST_TEST(outcome(p1->ask("m", "worker", as_function)) == "ok");
+  const Asked no_value = fetch(*p1, as_function.rref);
+  BOOST_REQUIRE(outcome(no_value) == "bad_argument");
+  BOOST_TEST((*no_value)->error().message == "a member function is called on an RRef");
+  BOOST_TEST((*no_value)->error().operation == "remote Tally::total");
+}
+
+BOOST_AUTO_TEST_CASE(the_result_of_a_member_function_may_stay_as_a_value) {
+  const auto tally = references().own(ValueBox::of(Tally{4}), "Tally", SourceLocation::current());
+  msg::ValueCall call = total_of(tally->id());
+  const RRefId rref{"p1", 1, 80};
+  call.keep_as = msg::NewRRef{rref, {"p1", 1, 81}};
+  core().accounts().answers.sent(p1->life(), PeerLimits{}.answer_bytes_max + 1);  // it takes none: its calls wait
+  const Asked asked = p1->ask("m", "worker", call);
+  BOOST_REQUIRE(outcome(asked) == "ok");
+  BOOST_TEST((std::get<msg::RRefCreated>((*asked)->value()).rref == rref));
+  BOOST_TEST(outcome(fetch(*p2, rref)) == "ok");
+  BOOST_TEST(references().owned_values() == 2U);
+  p1->say("m", "rref/p1.80", msg::RRefDeleted{rref, {"p1", 1, 81}});
+  BOOST_TEST(references().owned_values() == 1U);
+
+  call.function = {};
+  call.keep_as = msg::NewRRef{{"p1", 1, 90}, {"p1", 1, 91}};
+  BOOST_TEST(outcome(p1->ask("m", "worker", call)) == "no_such_function");
+  BOOST_TEST(references().owned_values() == 1U);
+}
+
+BOOST_AUTO_TEST_CASE(a_call_on_a_value_that_is_not_there_yet_goes_with_its_caller_and_a_value_does_not) {
+  ForkId fork;
+  const auto tally = references().created({"m", 7, 100}, fork, "m", "Tally", SourceLocation::current());
+  const msg::ValueCall call = total_of(tally->id());
+  msg::ValueCall keeping = call;
+  keeping.keep_as = msg::NewRRef{{"p1", 1, 80}, {"p1", 1, 81}};
+  static_cast<void>(p1->ask("m", "worker", call));
+  BOOST_TEST(outcome(p1->ask("m", "worker", keeping)) == "ok");
+  p2->say("m", "rref/p1.80", msg::RRefForked{{"p1", 1, 80}, {"p1", 1, 82}, "p1"});
+  const Asked waiting = fetch(*p2, {"p1", 1, 80});
+  BOOST_TEST(core().counts().served_calls >= 2U);
+  p1->die();
+  BOOST_TEST(outcome(waiting) == "waits");
+  Error never;
+  never.code = ErrorCode::remote_exception;
+  references().creation_ended(*tally, fork, never);
+  BOOST_TEST(outcome(waiting) == "remote_exception");
+  BOOST_TEST(core().counts().served_calls == 0U);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+BOOST_FIXTURE_TEST_SUITE(of_peers_that_lie, Echo)
+
+BOOST_AUTO_TEST_CASE(only_the_life_that_an_id_names_makes_its_value) {
+  const msg::RemoteCall call = make_twice({"p1", 1, 50});
+  const Asked lie = p2->ask("m", "worker", call);
+  BOOST_TEST(said(lie) == "protocol_violation: value p1.50 is not of p2");
+  BOOST_TEST(((*lie)->error().execution == Execution::never));
+  BOOST_TEST(owned_values() == 0U);
+  BOOST_TEST(said(p1->ask("m", "worker", make_twice({"p1", 2, 50}))) == "protocol_violation: value p1.50 is not of p1");  // of another life
+  BOOST_TEST(said(p2->ask("m", "worker", make_twice({"m", core().incarnation().low, 50}))) == "protocol_violation: value m.50 is not of p2");
+  BOOST_TEST(owned_values() == 0U);
+  BOOST_TEST(said(p1->ask("m", "worker", call)) == "ok");
+  BOOST_TEST(said(fetch(*p1, call.rref)) == "ok");
+}
+
+BOOST_AUTO_TEST_CASE(only_the_life_that_an_id_names_keeps_a_result_as_it) {
+  RRef<Tally> tally(*node, Tally{4});
+  const RRef<Tally> theirs = node->remote("p1", constructor<Tally>);
+  static_cast<void>(heard<msg::RemoteCall>());
+  const auto total = theirs.rpc_async(*node, &Tally::total);
+  auto call = heard<msg::ValueCall>();
+  call.rref = tally.id();
+  call.keep_as = msg::NewRRef{{"p1", 1, 80}, {"p1", 1, 81}};
+  const Asked lie = p2->ask("m", "worker", call);
+  BOOST_TEST(said(lie) == "protocol_violation: value p1.80 is not of p2");
+  BOOST_TEST(owned_values() == 1U);
+  BOOST_TEST(said(p1->ask("m", "worker", call)) == "ok");
+  BOOST_TEST(said(fetch(*p1, {"p1", 1, 80})) == "ok");
+  BOOST_TEST(owned_values() == 2U);
+}
+
+BOOST_AUTO_TEST_CASE(a_value_that_its_creator_is_yet_to_make_stays_so_whatever_others_say) {
+  const RRefId rref{"p1", 1, 50};
+  p2->say("m", "rref/p1.50", msg::RRefForked{rref, {"p1", 1, 70}, "p1"});
+  const Asked waiting = fetch(*p2, rref);
+  BOOST_TEST(said(p2->ask("m", "worker", make_twice(rref))) == "protocol_violation: value p1.50 is not of p2");
+  p2->say("m", "references", msg::RRefRevoked{rref, {"p1", 1, 51}, {}});
+  BOOST_TEST(said(waiting) == "waits");
+  const RRefId of_another_life{"p1", 3, 50};
+  p2->say("m", "rref/p1.50", msg::RRefForked{of_another_life, {"p1", 3, 70}, "p1"});
+  const Asked waiting_too = fetch(*p2, of_another_life);
+  p1->say("m", "references", msg::RRefRevoked{of_another_life, {"p1", 3, 51}, {}});
+  BOOST_TEST(said(waiting_too) == "waits");
+  BOOST_TEST(said(p1->ask("m", "worker", make_twice(rref))) == "ok");
+  BOOST_TEST(said(waiting) == "ok");
+}
+
+BOOST_AUTO_TEST_CASE(what_a_refused_call_carries_is_let_go) {
+  RRef<Tally> tally(*node, Tally{4});
+  const RRef<std::int64_t> theirs = node->remote("p1", &none_of, tally);
+  auto call = heard<msg::RemoteCall>();
+  tally = {};
+  BOOST_REQUIRE(owned_values() == 1U);  // p1 has a handle
+  call.rref = {"p1", 1, 50};
+  BOOST_TEST(said(p2->ask("m", "worker", call)) == "protocol_violation: value p1.50 is not of p2");
+  BOOST_TEST(owned_values() == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(what_others_say_of_a_handle_is_nothing) {
+  const auto p3 = peer("p3", 3);
+  detail::References& references = core().references();
+  auto handle = references.received({{"p1", 1, 5}, {"p2", 2, 9}, "p1", p1->self().incarnation, "p2", "i64"}, "p2");
+  const RRefId rref = handle->id();
+  const ForkId own{"p2", 2, 9};
+  Error why;
+  why.code = ErrorCode::ref_revoked;
+  p3->say("m", "references", msg::RRefForkAck{rref, own});
+  BOOST_TEST(!references.is_confirmed(*handle));
+  p3->say("m", "references", msg::RRefRevoked{rref, own, why});
+  BOOST_TEST(!references.failure(*handle).has_value());
+  handle->copies().keep(std::make_shared<int>(1), 3);
+  p3->say("m", "references", msg::RRefChanged{rref, 4});
+  BOOST_TEST(handle->copies().get() != nullptr);
+
+  p1->say("m", "references", msg::RRefForkAck{rref, own});
+  const msg::RRefHandout out = references.hand_out(handle, p2->life());
+  handle.reset();
+  p3->say("m", "references", msg::RRefForkAck{rref, out.fork});
+  BOOST_TEST(p1->take<msg::RRefDeleted>().empty());
+  p2->say("m", "references", msg::RRefForkAck{rref, out.fork});  // it had a handle, and gives this one back
+  BOOST_TEST(p1->take<msg::RRefDeleted>().size() == 1U);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace troupe::testing
