@@ -86,18 +86,20 @@ bool is_system_header(std::string_view name) {
 }
 
 /// Tests that are about several files of their folder at once.
-constexpr std::array<std::string_view, 11> kTestsOfSeveralFiles{
-    "tests/actors/leaving_protocol_test.cc",  // members that agree to leave, under every order of messages
-    "tests/actors/rref_protocol_test.cc",   // owner, handles and fork table under every order of messages
-    "tests/actors/session_random_test.cc",  // two sessions, their lanes and grants over links that lose
-    "tests/autograd/graph_task_test.cc",    // engine and boundaries as a distributed pass uses them
-    "tests/messages/golden_test.cc",        // the bytes of every message
-    "tests/messages/hostile_test.cc",       // bytes that nobody should have sent
-    "tests/node/link_conformance_test.cc",  // one suite for every link
-    "tests/optim/training_test.cc",         // rules and gradients together
-    "tests/samples/readme_test.cc",         // every code block of README.md
-    "tests/tensor/random_chains_test.cc",   // all operations on views of all kinds
-    "tests/tidy_test.cc",                   // the tree
+constexpr std::array<std::string_view, 13> kTestsOfSeveralFiles{
+    "tests/actors/sessions/session_random_test.cc",  // two sessions, their lanes and grants over links that lose
+    "tests/autograd/graph_task_test.cc",             // engine and boundaries as a distributed pass uses them
+    "tests/messages/golden_test.cc",                 // the bytes of every message
+    "tests/messages/hostile_test.cc",                // bytes that nobody should have sent
+    "tests/models/backward_protocol_test.cc",        // the nodes of a distributed pass, under every order of messages
+    "tests/models/leaving_protocol_test.cc",         // members that agree to leave, under every order of messages
+    "tests/models/rref_protocol_test.cc",            // owner, handles and fork table under every order of messages
+    "tests/models/turn_protocol_test.cc",            // callers of a value and their turns, under every order of events
+    "tests/node/link_conformance_test.cc",           // one suite for every link
+    "tests/optim/training_test.cc",                  // rules and gradients together
+    "tests/samples/readme_test.cc",                  // every code block of README.md
+    "tests/tensor/random_chains_test.cc",            // all operations on views of all kinds
+    "tests/tidy_test.cc",                            // the tree
 };
 
 /// Folders of tests that mirror nothing.

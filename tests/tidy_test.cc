@@ -60,7 +60,7 @@ BOOST_AUTO_TEST_CASE(a_folder_sees_only_the_folders_below_it) {
   using Strings = std::vector<std::string>;
   const auto per_element = boost::test_tools::per_element();
   BOOST_TEST(complaints("actors/a.cc", "#include \"messages/rref.h\"\n#include \"actors/b.h\"\n").empty());
-  BOOST_TEST(complaints("tests/node/a_test.cc", "#include \"node/a.h\"\n#include \"tests/eventually.h\"\n").empty());
+  BOOST_TEST(complaints("tests/node/a_test.cc", "#include \"node/a.h\"\n#include \"tests/support/eventually.h\"\n").empty());
   BOOST_TEST(complaints("optim/a.cc", "#include \"autograd/b.h\"") ==
                  Strings{"includes autograd/b.h: optim/ may not see autograd/"},
              per_element);

@@ -15,7 +15,7 @@
 #include "actors/rref.h"
 #include "actors/to_here_all.h"
 #include "node/local_cluster.h"
-#include "tests/hold.h"
+#include "tests/support/hold.h"
 
 namespace troupe {
 namespace {

@@ -14,7 +14,7 @@
 #include "autograd/variable.h"
 #include "tensor/create.h"
 #include "tensor/print.h"
-#include "tests/expect_throw.h"
+#include "tests/support/expect_throw.h"
 
 namespace troupe::testing {
 

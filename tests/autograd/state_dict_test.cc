@@ -7,7 +7,7 @@
 #include "autograd/nn/sequential.h"
 #include "tensor/io/safetensors.h"
 #include "tests/autograd/expect.h"
-#include "tests/node/temporary_directory.h"
+#include "tests/support/temporary_directory.h"
 
 using namespace troupe;
 using namespace troupe::testing;

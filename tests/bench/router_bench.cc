@@ -23,7 +23,7 @@
 
 #include "actors/core/lives.h"
 #include "actors/sessions/packed_message.h"
-#include "tests/actors/no_surroundings.h"
+#include "tests/actors/sessions/no_surroundings.h"
 #include "tests/bench/figures.h"
 
 namespace troupe::bench {

@@ -16,7 +16,7 @@
 #include "tests/chaos/network_namespace.h"
 #include "tests/conformance/load_functions.h"
 #include "tests/conformance/test_cluster.h"
-#include "tests/node/temporary_directory.h"
+#include "tests/support/temporary_directory.h"
 
 namespace troupe::testing {
 namespace {

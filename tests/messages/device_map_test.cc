@@ -9,8 +9,8 @@
 #include "messages/values.h"
 #include "tensor/create.h"
 #include "tensor/devices.h"
-#include "tests/expect_throw.h"
-#include "tests/gpu.h"
+#include "tests/support/expect_throw.h"
+#include "tests/support/gpu.h"
 
 namespace troupe {
 namespace {

@@ -30,7 +30,7 @@ const std::vector<std::string> kFiles{"actors/references/references.cc",       "
                                       "actors/contexts/contexts.cc",         "actors/shards/shards.cc",
                                       "actors/membership/membership_actor.cc", "actors/core/lives.cc",
                                       "actors/core/actor_directory.h"};
-const std::vector<Suite> kSuites{{"actors", "tests/actors/actors_test"},
+const std::vector<Suite> kSuites{{"actors", "tests/actors/actors_test"}, {"models", "tests/models/models_test"},
                                  {"scenarios", "tests/scenarios/scenarios_test"},
                                  {"sim_scenarios", "tests/scenarios/sim_scenarios_test"},
                                  {"conformance", "tests/conformance/conformance_test"}};

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/node/temporary_directory.h"
+#include "tests/support/temporary_directory.h"
 
 using namespace troupe;
 using troupe::testing::TemporaryDirectory;

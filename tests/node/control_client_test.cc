@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "node/control_server.h"
-#include "tests/node/fresh_control_name.h"
+#include "tests/support/fresh_control_name.h"
 
 namespace troupe {
 namespace {

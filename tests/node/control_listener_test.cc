@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/node/fresh_control_name.h"
+#include "tests/support/fresh_control_name.h"
 
 namespace troupe::detail {
 namespace {

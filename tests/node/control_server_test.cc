@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "node/control_client.h"
-#include "tests/node/fresh_control_name.h"
+#include "tests/support/fresh_control_name.h"
 
 namespace troupe::detail {
 namespace {

@@ -10,7 +10,7 @@
 #include <system_error>
 #include <vector>
 
-#include "tests/node/fresh_control_name.h"
+#include "tests/support/fresh_control_name.h"
 
 namespace troupe::detail {
 namespace {

@@ -19,7 +19,7 @@
 #include "node/local_cluster.h"
 #include "node/sim/world.h"
 #include "tensor/create.h"
-#include "tests/hold.h"
+#include "tests/support/hold.h"
 
 namespace troupe {
 namespace {

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "node/secret.h"
-#include "tests/node/temporary_directory.h"
+#include "tests/support/temporary_directory.h"
 
 namespace troupe {
 namespace {

@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "tests/node/temporary_directory.h"
-#include "tests/node/troupe_run.h"
+#include "tests/support/temporary_directory.h"
+#include "tests/support/troupe_run.h"
 
 using namespace troupe;
 using troupe::testing::TemporaryDirectory;

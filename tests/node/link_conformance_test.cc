@@ -15,7 +15,7 @@
 #include "node/handshake.h"
 #include "node/memory_link.h"
 #include "node/zmq_link.h"
-#include "tests/node/recording_sink.h"
+#include "tests/support/recording_sink.h"
 
 namespace troupe {
 namespace {

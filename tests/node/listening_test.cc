@@ -11,7 +11,7 @@
 #include <fmt/format.h>
 
 #include "node/zmq_link.h"
-#include "tests/node/temporary_directory.h"
+#include "tests/support/temporary_directory.h"
 
 namespace troupe {
 namespace {

@@ -10,7 +10,7 @@
 
 #include <fmt/format.h>
 
-#include "tests/node/recording_sink.h"
+#include "tests/support/recording_sink.h"
 
 namespace troupe {
 namespace {

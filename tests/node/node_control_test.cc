@@ -12,8 +12,8 @@
 #include "node/control_client.h"
 #include "node/node.h"
 #include "node/report_json.h"
-#include "tests/hold.h"
-#include "tests/node/fresh_control_name.h"
+#include "tests/support/fresh_control_name.h"
+#include "tests/support/hold.h"
 
 namespace troupe {
 namespace {

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <thread>
 
-#include "tests/eventually.h"
+#include "tests/support/eventually.h"
 
 namespace troupe {
 namespace {

@@ -21,7 +21,7 @@
 #include <utility>
 #include <vector>
 
-#include "tests/node/two_ports.h"
+#include "tests/support/two_ports.h"
 
 extern char** environ;
 

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "tests/node/recording_sink.h"
+#include "tests/support/recording_sink.h"
 
 namespace troupe {
 namespace {

@@ -21,7 +21,7 @@
 
 #include "node/file_descriptor.h"
 #include "tensor/math_threads.h"
-#include "tests/node/two_ports.h"
+#include "tests/support/two_ports.h"
 
 std::string round_trip_in_cxx17();
 

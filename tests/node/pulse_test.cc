@@ -13,7 +13,7 @@
 #include "node/datagram_socket.h"
 #include "node/handshake.h"
 #include "node/pulse_thread.h"
-#include "tests/node/temporary_directory.h"
+#include "tests/support/temporary_directory.h"
 
 namespace troupe {
 namespace {

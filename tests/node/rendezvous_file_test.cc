@@ -18,7 +18,7 @@
 
 #include <fmt/format.h>
 
-#include "tests/node/temporary_directory.h"
+#include "tests/support/temporary_directory.h"
 
 namespace troupe {
 namespace {

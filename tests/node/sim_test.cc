@@ -13,7 +13,7 @@
 #include "actors/function_registry.h"
 #include "actors/rref.h"
 #include "node/sim/world.h"
-#include "tests/expect_throw.h"
+#include "tests/support/expect_throw.h"
 
 namespace troupe {
 namespace {

@@ -11,7 +11,7 @@
 
 #include "node/report_json.h"
 #include "tests/node/report_samples.h"
-#include "tests/node/temporary_directory.h"
+#include "tests/support/temporary_directory.h"
 
 namespace troupe {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "node/local_cluster.h"
-#include "tests/eventually.h"
+#include "tests/support/eventually.h"
 
 namespace troupe::detail {
 namespace {

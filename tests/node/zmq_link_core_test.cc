@@ -9,7 +9,7 @@
 #include <string>
 
 #include "node/zmq_link.h"
-#include "tests/node/recording_sink.h"
+#include "tests/support/recording_sink.h"
 
 namespace troupe {
 namespace {

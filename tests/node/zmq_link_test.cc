@@ -22,7 +22,7 @@
 
 #include "node/zmq_link_parts.h"
 #include "tests/node/child_node.h"
-#include "tests/node/recording_sink.h"
+#include "tests/support/recording_sink.h"
 
 namespace troupe {
 namespace {

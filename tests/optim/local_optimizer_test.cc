@@ -12,9 +12,9 @@
 #include "autograd/ops.h"
 #include "autograd/ops_embedding.h"
 #include "tensor/io/safetensors.h"
-#include "tests/gpu.h"
-#include "tests/node/temporary_directory.h"
 #include "tests/optim/parameter.h"
+#include "tests/support/gpu.h"
+#include "tests/support/temporary_directory.h"
 
 using namespace troupe;
 using namespace troupe::testing;

@@ -9,7 +9,7 @@
 #include "optim/lr_scheduler.h"
 #include "tensor/create.h"
 #include "tensor/error.h"
-#include "tests/expect_throw.h"
+#include "tests/support/expect_throw.h"
 
 using namespace troupe;
 using namespace troupe::testing;

@@ -12,7 +12,7 @@
 #include "tensor/create.h"
 #include "tensor/error.h"
 #include "tensor/print.h"
-#include "tests/expect_throw.h"
+#include "tests/support/expect_throw.h"
 
 namespace troupe::testing {
 

@@ -27,8 +27,8 @@
 #include "tensor/ops.h"
 #include "tests/conformance/load_functions.h"
 #include "tests/conformance/test_cluster.h"
-#include "tests/gpu.h"
-#include "tests/node/temporary_directory.h"
+#include "tests/support/gpu.h"
+#include "tests/support/temporary_directory.h"
 
 namespace troupe::testing {
 namespace {

@@ -14,8 +14,8 @@
 #include <utility>
 #include <vector>
 
-#include "tests/node/temporary_directory.h"
-#include "tests/node/troupe_run.h"
+#include "tests/support/temporary_directory.h"
+#include "tests/support/troupe_run.h"
 
 namespace troupe::testing {
 namespace {

@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <string>
 
-#include "tests/node/troupe_run.h"
+#include "tests/support/troupe_run.h"
 
 namespace troupe::testing {
 namespace {

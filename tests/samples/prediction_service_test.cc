@@ -14,7 +14,7 @@
 #include "actors/function_registry.h"
 #include "node/local_cluster.h"
 #include "tensor/create.h"
-#include "tests/hold.h"
+#include "tests/support/hold.h"
 
 namespace samples::testing {
 namespace {

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/node/troupe_run.h"
+#include "tests/support/troupe_run.h"
 
 namespace troupe::testing {
 namespace {

@@ -16,7 +16,7 @@
 #include "autograd/ops.h"
 #include "node/local_cluster.h"
 #include "tensor/create.h"
-#include "tests/hold.h"
+#include "tests/support/hold.h"
 
 namespace troupe::testing {
 namespace {

@@ -17,7 +17,7 @@
 #include "node/local_cluster.h"
 #include "node/sim/faulty_link.h"
 #include "tensor/create.h"
-#include "tests/hold.h"
+#include "tests/support/hold.h"
 
 namespace troupe::testing {
 namespace {

@@ -5,7 +5,7 @@
 #include "tensor/error.h"
 #include "tensor/ops.h"
 #include "tensor/print.h"
-#include "tests/gpu.h"
+#include "tests/support/gpu.h"
 #include "tests/tensor/expect.h"
 
 namespace troupe {

@@ -10,7 +10,7 @@
 #include "tensor/error.h"
 #include "tensor/math_threads.h"
 #include "tensor/ops.h"
-#include "tests/expect_throw.h"
+#include "tests/support/expect_throw.h"
 
 using namespace troupe;
 using namespace troupe::testing;

@@ -8,7 +8,7 @@
 #include "autograd/engine.h"
 #include "autograd/ops.h"
 #include "tensor/create.h"
-#include "tests/actors/context_world.h"
+#include "tests/actors/contexts/context_world.h"
 
 namespace troupe::testing {
 namespace {

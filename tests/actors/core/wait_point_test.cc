@@ -9,7 +9,7 @@
 #include "actors/references/references.h"
 #include "actors/rref.h"
 #include "tests/actors/bare_peer.h"
-#include "tests/actors/meanwhile.h"
+#include "tests/support/meanwhile.h"
 
 namespace troupe::testing {
 namespace {

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "tests/actors/bare_peer.h"
-#include "tests/actors/meanwhile.h"
+#include "tests/support/meanwhile.h"
 
 namespace troupe::testing {
 namespace {

@@ -10,7 +10,7 @@
 
 #include "actors/core/peer_accounts.h"
 #include "actors/rref.h"
-#include "tests/actors/among_values.h"
+#include "tests/actors/references/among_values.h"
 
 namespace troupe::testing {
 namespace {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "actors/core/peer_accounts.h"
-#include "tests/actors/among_values.h"
+#include "tests/actors/references/among_values.h"
 
 namespace troupe::testing {
 namespace {

@@ -15,7 +15,7 @@
 
 #include <fmt/format.h>
 
-#include "tests/actors/router_pair.h"
+#include "tests/actors/sessions/router_pair.h"
 
 namespace troupe::detail {
 namespace {

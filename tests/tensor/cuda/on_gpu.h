@@ -2,7 +2,7 @@
 #pragma once
 
 #include "tensor/tensor.h"
-#include "tests/gpu.h"
+#include "tests/support/gpu.h"
 #include "tests/tensor/cuda/layouts.h"
 #include "tests/tensor/expect.h"
 

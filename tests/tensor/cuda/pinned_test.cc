@@ -4,7 +4,7 @@
 
 #include "tensor/cuda/memory.h"
 #include "tensor/cuda/stream.h"
-#include "tests/gpu.h"
+#include "tests/support/gpu.h"
 
 namespace troupe {
 

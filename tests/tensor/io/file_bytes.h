@@ -12,7 +12,7 @@
 #include <string_view>
 
 #include "tensor/io/file_error.h"
-#include "tests/node/temporary_directory.h"
+#include "tests/support/temporary_directory.h"
 #include "tests/tensor/expect.h"
 
 namespace troupe::testing {

@@ -10,7 +10,7 @@
 #include "actors/references/references.h"
 #include "actors/rref.h"
 #include "tests/actors/bare_peer.h"
-#include "tests/actors/tally.h"
+#include "tests/actors/references/tally.h"
 
 namespace troupe::testing {
 

@@ -1,4 +1,4 @@
-#include "tests/node/troupe_run.h"
+#include "tests/support/troupe_run.h"
 
 #include <fcntl.h>
 #include <poll.h>

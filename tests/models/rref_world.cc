@@ -1,9 +1,9 @@
-#include "tests/actors/rref_world.h"
+#include "tests/models/rref_world.h"
 
 #include <algorithm>
 #include <utility>
 
-#include "tests/actors/every_order.h"
+#include "tests/models/every_order.h"
 
 namespace troupe::testing {
 namespace {

@@ -1,7 +1,7 @@
 // The proof of the common end: a ShutdownAgreement on each member, over every order of events of small scripts.
 #include <boost/test/unit_test.hpp>
 
-#include "tests/actors/leaving_world.h"
+#include "tests/models/leaving_world.h"
 
 namespace troupe::testing {
 namespace {

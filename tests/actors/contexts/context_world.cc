@@ -1,4 +1,4 @@
-#include "tests/actors/context_world.h"
+#include "tests/actors/contexts/context_world.h"
 
 #include <atomic>
 #include <utility>

@@ -21,8 +21,8 @@
 #include "actors/references/rref_handle.h"
 #include "node/local_cluster.h"
 #include "tests/actors/bare_peer.h"
-#include "tests/hold.h"
 #include "tests/messages/counting_new.h"
+#include "tests/support/hold.h"
 
 namespace troupe {
 namespace {

@@ -1,4 +1,4 @@
-#include "tests/actors/leaving_world.h"
+#include "tests/models/leaving_world.h"
 
 #include <algorithm>
 #include <compare>
@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "actors/membership/shutdown_agreement.h"
-#include "tests/actors/every_order.h"
+#include "tests/models/every_order.h"
 
 namespace troupe::testing {
 namespace {

@@ -15,7 +15,7 @@
 
 #include "actors/sessions/packed_message.h"
 #include "actors/sessions/router.h"
-#include "tests/actors/no_surroundings.h"
+#include "tests/actors/sessions/no_surroundings.h"
 
 namespace troupe::detail {
 

@@ -13,7 +13,7 @@
 #include <fmt/format.h>
 
 #include "actors/link.h"
-#include "tests/eventually.h"
+#include "tests/support/eventually.h"
 
 namespace troupe::testing {
 

@@ -2,7 +2,7 @@
 #include <boost/test/unit_test.hpp>
 #include <ostream>
 
-#include "tests/actors/rref_world.h"
+#include "tests/models/rref_world.h"
 
 namespace troupe::testing {
 namespace {

@@ -1,4 +1,4 @@
-#include "tests/actors/turn_world.h"
+#include "tests/models/turn_world.h"
 
 #include <algorithm>
 #include <deque>
@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "actors/references/turn_queue.h"
-#include "tests/actors/every_order.h"
+#include "tests/models/every_order.h"
 
 namespace troupe::testing {
 namespace {

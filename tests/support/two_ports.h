@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "node/port.h"
-#include "tests/eventually.h"
+#include "tests/support/eventually.h"
 
 namespace troupe::testing {
 

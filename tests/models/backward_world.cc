@@ -1,4 +1,4 @@
-#include "tests/actors/backward_world.h"
+#include "tests/models/backward_world.h"
 
 #include <algorithm>
 #include <deque>
@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "actors/contexts/backward_tracker.h"
-#include "tests/actors/every_order.h"
+#include "tests/models/every_order.h"
 
 namespace troupe::testing {
 namespace {
