@@ -11,9 +11,9 @@
 #include <thread>
 #include <utility>
 
-#include "node/config_file.h"
-#include "node/config_overrides.h"
-#include "node/tcp_place.h"
+#include "node/config/config_file.h"
+#include "node/config/config_overrides.h"
+#include "node/links/tcp_place.h"
 
 namespace troupe {
 namespace {

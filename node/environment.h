@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "node/settings.h"
+#include "node/config/settings.h"
 
 namespace troupe {
 

@@ -9,7 +9,7 @@
 
 #include "actors/core/caf.h"
 #include "actors/membership/membership.h"
-#include "node/handshake.h"
+#include "node/links/handshake.h"
 #include "node/log.h"
 #include "node/system_clock.h"
 

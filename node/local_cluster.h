@@ -10,7 +10,7 @@
 
 #include "actors/core/leaks.h"
 #include "actors/function_registry.h"
-#include "node/memory_link.h"
+#include "node/links/memory_link.h"
 #include "node/node.h"
 
 namespace troupe {

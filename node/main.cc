@@ -14,10 +14,10 @@
 #include <string_view>
 #include <vector>
 
-#include "node/config.h"
-#include "node/launcher.h"
-#include "node/settings.h"
-#include "node/status_command.h"
+#include "node/config/config.h"
+#include "node/config/settings.h"
+#include "node/control/status_command.h"
+#include "node/launch/launcher.h"
 
 namespace {
 

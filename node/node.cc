@@ -9,7 +9,7 @@
 
 #include "actors/membership/membership.h"
 #include "actors/references/references.h"
-#include "node/node_control.h"
+#include "node/control/node_control.h"
 #include "node/watchdog.h"
 
 namespace troupe {

@@ -24,9 +24,9 @@
 #include "actors/sessions/peer_limits.h"
 #include "actors/stack_info.h"
 #include "actors/worker_info.h"
-#include "node/cluster_report.h"
-#include "node/secret.h"
-#include "node/transports.h"
+#include "node/control/cluster_report.h"
+#include "node/links/secret.h"
+#include "node/links/transports.h"
 
 namespace troupe {
 

@@ -6,8 +6,8 @@
 #include <stdexcept>
 #include <utility>
 
-#include "node/port_core.h"
-#include "node/secret.h"
+#include "node/links/secret.h"
+#include "node/port/port_core.h"
 
 namespace troupe {
 

@@ -61,6 +61,9 @@ using Findings = std::vector<Finding>;
 /// What code and notes call a rule, two capitals and a number ("RR-1"), is one of actors/PROTOCOLS.md.
 [[nodiscard]] Findings check_rule_ids(const std::vector<File>& tree);
 
+/// A room is a header with its source. Few rooms include each other in a circle, directly or not: a number for each folder.
+[[nodiscard]] Findings check_knots(const std::vector<File>& tree);
+
 /// All of the above.
 [[nodiscard]] Findings check_tree(const std::vector<File>& tree);
 

@@ -10,7 +10,7 @@
 #include "actors/core/caf.h"
 #include "actors/core/wait_point.h"
 #include "actors/membership/membership.h"
-#include "node/handshake.h"
+#include "node/links/handshake.h"
 #include "node/sim/log_in_trace.h"
 #include "node/sim/sim_clock.h"
 #include "node/sim/sim_executor.h"

@@ -20,7 +20,7 @@
 #include "actors/executor.h"
 #include "actors/sessions/peer_limits.h"
 #include "actors/sessions/router.h"
-#include "node/memory_link.h"
+#include "node/links/memory_link.h"
 #include "node/node.h"
 
 namespace troupe::testing {

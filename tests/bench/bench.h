@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "actors/function_registry.h"
-#include "node/child_process.h"
+#include "node/launch/child_process.h"
+#include "node/launch/process_guard.h"
 #include "node/node.h"
-#include "node/process_guard.h"
 #include "tests/bench/figures.h"
 
 namespace troupe::bench {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "node/file_descriptor.h"
-#include "node/secret.h"
+#include "node/links/secret.h"
 #include "tests/chaos/capabilities.h"
 #include "tests/chaos/network_namespace.h"
 #include "tests/conformance/load_functions.h"

@@ -11,9 +11,9 @@
 #include "actors/executor.h"
 #include "messages/ids.h"
 #include "node/file_descriptor.h"
+#include "node/links/secret.h"
+#include "node/links/tcp_place.h"
 #include "node/node.h"
-#include "node/secret.h"
-#include "node/tcp_place.h"
 
 namespace troupe::testing {
 

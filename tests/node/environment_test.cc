@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "node/tcp_place.h"
+#include "node/links/tcp_place.h"
 
 using namespace troupe;
 

@@ -19,8 +19,8 @@
 
 #include "actors/dist_autograd.h"
 #include "autograd/ops.h"
+#include "node/links/zmq_link_socket.h"
 #include "node/node.h"
-#include "node/zmq_link_socket.h"
 #include "tensor/create.h"
 #include "tensor/devices.h"
 #include "tensor/error.h"

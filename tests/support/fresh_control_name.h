@@ -6,7 +6,7 @@
 #include <atomic>
 #include <string>
 
-#include "node/control_socket.h"
+#include "node/control/control_socket.h"
 
 namespace troupe::testing {
 

@@ -1,0 +1,79 @@
+// What a cluster file says, after the environment and the command line had their word.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "node/config/settings.h"
+
+namespace troupe {
+
+enum class Transport : std::uint8_t { ipc, tcp };
+
+/// What the failure of one node means for the others.
+enum class OnExit : std::uint8_t { stop_all, keep_going };
+
+/// One [[role]]: `count` processes that run the same command.
+struct RoleConfig {
+  std::string name;
+  int count = 1;
+  std::vector<std::string> command;   ///< program and arguments, at least the program
+  StringTable env;                    ///< added to what the processes inherit
+  std::filesystem::path working_dir;  ///< relative to the file's directory; empty = where `troupe` was started
+  OnExit on_exit = OnExit::stop_all;
+  Origin name_origin;
+  Origin command_origin;
+  Origin working_dir_origin;
+};
+
+/// One line of `troupe config show`.
+struct ConfigEntry {
+  std::string key;    ///< "cluster.port", "role.trainer.count"
+  std::string value;  ///< as in a file
+  Origin origin;
+};
+
+struct ClusterConfig {
+  std::string file;                 ///< as the user named it
+  std::filesystem::path directory;  ///< absolute; of the file
+  std::string name;
+  Transport transport = Transport::ipc;
+  int port = 0;  ///< of the seed, tcp only; 0 = any free one
+  Origin port_origin;
+  Origin address_origin;  ///< of node.address
+  std::string result;  ///< node whose last line is the run's result; empty = none
+  NodeSettings node;
+  std::vector<RoleConfig> roles;  ///< in the order of the file, which is the order of ranks
+  std::vector<ConfigEntry> entries;
+};
+
+/// Everything that is wrong with a configuration, one line each: `cluster.toml:7: role.comand: unknown key, did you
+/// mean "command"?`
+class ConfigError : public std::runtime_error {
+ public:
+  explicit ConfigError(std::vector<std::string> lines);
+  [[nodiscard]] const std::vector<std::string>& lines() const noexcept { return lines_; }
+
+ private:
+  std::vector<std::string> lines_;
+};
+
+/// Reads `file`, then lays TROUPE__SECTION__KEY of `variables` and `overrides` ("section.key=value") over it, in this
+/// order. A role's key is "role.<name>.<key>". Throws ConfigError with all errors found.
+[[nodiscard]] ClusterConfig load_config(const std::string& file, const Variables& variables,
+                                        std::span<const std::string> overrides);
+
+/// The name of process `index` of `role`: "ps" if there is one only, else "trainer0", "trainer1", ...
+[[nodiscard]] std::string node_name(const RoleConfig& role, int index);
+
+enum class ShowOrigin : std::uint8_t { no, yes };
+
+/// Returns all keys with their values, one per line, and where each came from if wanted.
+[[nodiscard]] std::string describe(const ClusterConfig& config, ShowOrigin origin);
+
+}  // namespace troupe

@@ -1,0 +1,115 @@
+#include "node/config/config_overrides.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace troupe::detail {
+namespace {
+
+constexpr std::string_view kPrefix = "TROUPE__";
+
+std::string lower(std::string_view text) {
+  std::string result(text);
+  for (char& c : result) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return result;
+}
+
+/// A role's name as a part of a variable's name: "param-server" -> "param_server".
+std::string as_variable(std::string_view name) {
+  std::string result = lower(name);
+  for (char& c : result) c = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') ? c : '_';
+  return result;
+}
+
+std::string role_name(const GivenRole& role) {
+  const auto name = role.settings.find("name");
+  const auto* text = name == role.settings.end() ? nullptr : std::get_if<std::string>(&name->second.value);
+  return text == nullptr ? std::string() : *text;
+}
+
+struct Override {
+  std::string section;
+  std::string role;  ///< only if section is "role"
+  std::string key;
+  std::string value;
+  Origin origin;
+};
+
+void apply(GivenConfig& config, const Override& change, const std::function<std::string(std::string_view)>& spelled) {
+  const auto problem = [&](std::string_view place, const std::string& what) {
+    config.problems.push_back({change.origin, fmt::format("{}: {}", place, what)});
+  };
+  const auto specs = specs_of(change.section);
+  if (specs.empty()) return problem(change.section, unknown_section(change.section));
+  const auto has_key = [&](const SettingSpec& spec) { return spec.key == change.key; };
+  if (std::none_of(specs.begin(), specs.end(), has_key)) {
+    return problem(fmt::format("{}.{}", change.section, change.key), unknown_key(change.section, change.key));
+  }
+  const GivenSetting setting{Untyped{change.value}, change.origin};
+  if (change.section != "role") {
+    config.settings.insert_or_assign(fmt::format("{}.{}", change.section, change.key), setting);
+    return;
+  }
+  std::vector<std::string> names;
+  bool found = false;
+  for (GivenRole& role : config.roles) {
+    names.push_back(spelled(role_name(role)));
+    if (names.back() != change.role) continue;
+    role.settings.insert_or_assign(change.key, setting);
+    found = true;
+  }
+  const std::vector<std::string_view> known(names.begin(), names.end());
+  if (!found) problem("role", fmt::format("no role \"{}\"{}", change.role, did_you_mean(change.role, known)));
+}
+
+}  // namespace
+
+void lay_over(GivenConfig& config, const Variables& variables) {
+  for (const auto& [name, value] : variables) {
+    if (!name.starts_with(kPrefix)) continue;
+    Override change;
+    change.origin = {Origin::Layer::environment, name};
+    change.value = value;
+    const std::string rest = lower(std::string_view(name).substr(kPrefix.size()));
+    const auto first = rest.find("__");
+    const auto last = rest.rfind("__");
+    change.section = rest.substr(0, first);
+    if (first != std::string::npos) change.key = rest.substr(last + 2);
+    if (first != last) change.role = rest.substr(first + 2, last - first - 2);
+    if (first == std::string::npos || (change.section == "role") != (first != last)) {
+      config.problems.push_back({change.origin, "expected TROUPE__SECTION__KEY or TROUPE__ROLE__<NAME>__KEY"});
+      continue;
+    }
+    apply(config, change, as_variable);
+  }
+}
+
+void lay_over(GivenConfig& config, std::span<const std::string> overrides) {
+  for (const std::string& text : overrides) {
+    Override change;
+    change.origin.layer = Origin::Layer::command_line;
+    const auto equals = text.find('=');
+    const std::string name = text.substr(0, equals);
+    const auto first = name.find('.');
+    const auto last = name.rfind('.');
+    change.section = name.substr(0, first);
+    const bool is_role = change.section == "role";
+    if (equals == std::string::npos || first == std::string::npos || (is_role && first == last)) {
+      config.problems.push_back(
+          {change.origin, fmt::format("--set {}: expected section.key=value or role.<name>.<key>=value", text)});
+      continue;
+    }
+    change.key = name.substr((is_role ? last : first) + 1);
+    if (is_role) change.role = name.substr(first + 1, last - first - 1);
+    change.value = text.substr(equals + 1);
+    apply(config, change, [](std::string_view role) { return std::string(role); });
+  }
+}
+
+}  // namespace troupe::detail

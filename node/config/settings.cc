@@ -1,0 +1,479 @@
+#include "node/config/settings.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <optional>
+#include <utility>
+
+namespace troupe {
+namespace {
+
+using enum SettingKind;
+
+struct DurationUnit {
+  std::string_view suffix;
+  std::int64_t milliseconds;
+};
+constexpr std::array kUnits = {DurationUnit{"ms", 1}, DurationUnit{"s", 1000}, DurationUnit{"m", 60'000},
+                               DurationUnit{"h", 3'600'000}};
+constexpr std::int64_t kDurationMax = 24 * 3'600'000;
+
+struct SizeUnit {
+  std::string_view suffix;
+  std::int64_t bytes;
+};
+constexpr std::array kSizeUnits = {SizeUnit{"GiB", std::int64_t{1} << 30}, SizeUnit{"MiB", std::int64_t{1} << 20},
+                                   SizeUnit{"KiB", std::int64_t{1} << 10}, SizeUnit{"B", 1}};
+constexpr std::int64_t kSizeMax = std::int64_t{1} << 40;
+constexpr std::int64_t kMiB = std::int64_t{1} << 20;
+constexpr std::int64_t kCountMax = 1'000'000'000;
+
+constexpr std::array kClusterSpecs = {
+    SettingSpec{"cluster", "name", name, "troupe", "name of the cluster"},
+    SettingSpec{.section = "cluster",
+                .key = "transport",
+                .kind = choice,
+                .fallback = "ipc",
+                .about = "how nodes reach each other",
+                .choices = "ipc, tcp"},
+    SettingSpec{"cluster", "port", integer, "0", "tcp port of the first node; 0 = any free one", 0, 65535},
+    SettingSpec{.section = "cluster",
+                .key = "network",
+                .kind = choice,
+                .fallback = "loopback",
+                .about = "who can reach nodes over tcp; trusted: other machines, unencrypted",
+                .choices = "loopback, trusted"},
+    SettingSpec{"cluster", "address", text, "", "host or interface where nodes listen over tcp; default: 127.0.0.1"},
+    SettingSpec{"cluster", "advertise", text, "", "HOST or HOST:PORT that others are told instead of it"},
+    SettingSpec{"cluster", "join_timeout", duration, "30s", "until all nodes must know each other"},
+    SettingSpec{"cluster", "shutdown_timeout", duration, "10s", "for a node to end once it was asked to"},
+    SettingSpec{"cluster", "heartbeat", duration, "100ms", "between two heartbeats, at least", 10, 10'000},
+    SettingSpec{"cluster", "suspicion", duration, "200ms", "silence beyond a heartbeat, then unreachable", 10, 60'000},
+    SettingSpec{"cluster", "lease", duration, "10s", "silence after which a node is taken for dead", 1'000, kDurationMax},
+    SettingSpec{"cluster", "debug", boolean, "false", "silence kills nobody: nodes may stop in a debugger"},
+    SettingSpec{"cluster", "result", text, "", "node whose last line is repeated at the very end"},
+    SettingSpec{"node", "stall_limit", duration, "30s", "a node that is stuck for so long ends", 1'000, kDurationMax},
+    SettingSpec{"node", "math_threads", integer, "0", "threads for maths; 0 = cores / processes", 0, 1024},
+    SettingSpec{.section = "node",
+                .key = "log_level",
+                .kind = choice,
+                .fallback = "info",
+                .about = "least severe message that is logged",
+                .choices = "trace, debug, info, warn, error, off"},
+    SettingSpec{.section = "node",
+                .key = "leaks",
+                .kind = choice,
+                .fallback = "warn",
+                .about = "references that a program still holds at the common end",
+                .choices = "warn, fail"},
+    SettingSpec{"pool", "threads", integer, "0", "kept ready for user functions; 0 = one per core", 0, 4096},
+    SettingSpec{"pool", "threads_max", integer, "2048", "bound of the pool's growth", 1, 65536},
+    SettingSpec{"peer", "waiting_calls_max", integer, "200000", "calls to one peer that have not left", 1, kCountMax},
+    SettingSpec{"peer", "waiting_bytes_max", size, "1GiB", "likewise; one larger call is taken beside them", kMiB, kSizeMax},
+    SettingSpec{"peer", "calls_max", integer, "1024", "calls of one peer that have not begun; more wait there", 64, kCountMax},
+    SettingSpec{"peer", "nested_calls_max", integer, "256", "likewise, made inside served functions", 16, kCountMax},
+    SettingSpec{"peer", "bulk_bytes_max", size, "64MiB", "of one peer's large messages; more wait there", 2 * kMiB, kSizeMax},
+    SettingSpec{"peer", "answer_bytes_max", size, "256MiB", "answers one peer has not taken; then its calls wait", kMiB, kSizeMax},
+    SettingSpec{"peer", "owners_max", integer, "1000000", "values here that one peer made", 1, kCountMax},
+    SettingSpec{"peer", "forks_max", integer, "1000000", "handles of values here that one peer holds", 1, kCountMax},
+    SettingSpec{"peer", "contexts_max", integer, "100000", "autograd contexts that one peer brought here", 1, kCountMax},
+};
+
+/// The keys of [peer] and where their values go.
+struct PeerKey {
+  std::string_view key;
+  SettingKind kind;
+  std::size_t PeerLimits::*field;
+};
+constexpr std::array kPeerKeys = {
+    PeerKey{"waiting_calls_max", integer, &PeerLimits::waiting_calls_max},
+    PeerKey{"waiting_bytes_max", size, &PeerLimits::waiting_bytes_max},
+    PeerKey{"calls_max", integer, &PeerLimits::calls_max},
+    PeerKey{"nested_calls_max", integer, &PeerLimits::nested_calls_max},
+    PeerKey{"bulk_bytes_max", size, &PeerLimits::bulk_bytes_max},
+    PeerKey{"answer_bytes_max", size, &PeerLimits::answer_bytes_max},
+    PeerKey{"owners_max", integer, &PeerLimits::owners_max},
+    PeerKey{"forks_max", integer, &PeerLimits::forks_max},
+    PeerKey{"contexts_max", integer, &PeerLimits::contexts_max},
+};
+
+constexpr std::array kRoleSpecs = {
+    SettingSpec{"role", "name", name, "", "name of the role and, with an index, of its nodes"},
+    SettingSpec{"role", "count", integer, "1", "how many processes", 1, 1024},
+    SettingSpec{"role", "command", list, "", "program and arguments"},
+    SettingSpec{"role", "env", table, "", "environment variables added for its processes"},
+    SettingSpec{"role", "working_dir", text, "", "relative to the file; default: where troupe was started"},
+    SettingSpec{.section = "role",
+                .key = "on_exit",
+                .kind = choice,
+                .fallback = "stop_all",
+                .about = "what a failure means for the others",
+                .choices = "stop_all, keep_going"},
+};
+
+std::optional<std::int64_t> parse_integer(std::string_view digits) {
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  if (digits.empty() || error != std::errc{} || end != digits.data() + digits.size()) return std::nullopt;
+  return value;
+}
+
+std::optional<std::chrono::milliseconds> parse_duration(std::string_view text_form) {
+  for (const DurationUnit& unit : kUnits) {
+    if (!text_form.ends_with(unit.suffix)) continue;
+    const auto count = parse_integer(text_form.substr(0, text_form.size() - unit.suffix.size()));
+    if (count && *count > 0 && *count <= kDurationMax / unit.milliseconds) {
+      return std::chrono::milliseconds(*count * unit.milliseconds);
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<ByteSize> parse_size(std::string_view text_form) {
+  for (const SizeUnit& unit : kSizeUnits) {
+    if (!text_form.ends_with(unit.suffix)) continue;
+    const auto count = parse_integer(text_form.substr(0, text_form.size() - unit.suffix.size()));
+    if (!count || *count < 0 || *count > kSizeMax / unit.bytes) return std::nullopt;
+    return ByteSize{*count * unit.bytes};
+  }
+  return std::nullopt;
+}
+
+/// The strings of `["a", "b"]`; nothing if `text_form` is not written like that.
+std::optional<std::vector<std::string>> parse_list(std::string_view text_form) {
+  std::vector<std::string> items;
+  const auto skip_blanks = [&] {
+    text_form.remove_prefix(std::min(text_form.find_first_not_of(' '), text_form.size()));
+  };
+  const auto take = [&](char wanted) {
+    skip_blanks();
+    if (!text_form.starts_with(wanted)) return false;
+    text_form.remove_prefix(1);
+    return true;
+  };
+  if (!take('[')) return std::nullopt;
+  while (!take(']')) {
+    if (!items.empty() && !take(',')) return std::nullopt;
+    if (!take('"')) return std::nullopt;
+    const auto end = text_form.find('"');
+    if (end == std::string_view::npos) return std::nullopt;
+    items.emplace_back(text_form.substr(0, end));
+    text_form.remove_prefix(end + 1);
+  }
+  skip_blanks();
+  return text_form.empty() ? std::optional(std::move(items)) : std::nullopt;
+}
+
+struct Describe {
+  std::string operator()(const Untyped& raw) const { return fmt::format("\"{}\"", raw.text); }
+  std::string operator()(std::int64_t raw) const { return fmt::format("integer {}", raw); }
+  std::string operator()(bool raw) const { return fmt::format("boolean {}", raw); }
+  std::string operator()(const std::string& raw) const { return fmt::format("string \"{}\"", raw); }
+  std::string operator()(const std::vector<std::string>&) const { return "an array of strings"; }
+  std::string operator()(const StringTable&) const { return "a table"; }
+  std::string operator()(const Misfit& raw) const { return raw.what; }
+};
+
+[[noreturn]] void refuse(std::string_view expected, const RawSetting& raw) {
+  throw std::invalid_argument(fmt::format("expected {}, found {}", expected, std::visit(Describe{}, raw)));
+}
+
+std::int64_t checked_integer(const SettingSpec& spec, const RawSetting& raw) {
+  std::optional<std::int64_t> value;
+  if (const auto* typed = std::get_if<std::int64_t>(&raw)) value = *typed;
+  if (const auto* untyped = std::get_if<Untyped>(&raw)) value = parse_integer(untyped->text);
+  if (!value) refuse("an integer", raw);
+  if (*value < spec.min || *value > spec.max) {
+    throw std::invalid_argument(fmt::format("{} is not in {}..{}", *value, spec.min, spec.max));
+  }
+  return *value;
+}
+
+bool checked_boolean(const RawSetting& raw) {
+  if (const auto* typed = std::get_if<bool>(&raw)) return *typed;
+  const auto* untyped = std::get_if<Untyped>(&raw);
+  if (untyped == nullptr || (untyped->text != "true" && untyped->text != "false")) refuse("true or false", raw);
+  return untyped->text == "true";
+}
+
+/// The text of a key that wants one; nothing for any other type.
+std::optional<std::string> text_of(const RawSetting& raw) {
+  if (const auto* typed = std::get_if<std::string>(&raw)) return *typed;
+  if (const auto* untyped = std::get_if<Untyped>(&raw)) return untyped->text;
+  return std::nullopt;
+}
+
+std::string checked_choice(const SettingSpec& spec, const RawSetting& raw) {
+  const auto value = text_of(raw);
+  if (!value) refuse(fmt::format("one of {}", spec.choices), raw);
+  std::vector<std::string_view> choices;
+  for (std::string_view rest = spec.choices; !rest.empty();) {
+    choices.push_back(rest.substr(0, rest.find(", ")));
+    rest.remove_prefix(std::min(rest.size(), choices.back().size() + 2));
+  }
+  if (std::find(choices.begin(), choices.end(), *value) == choices.end()) {
+    throw std::invalid_argument(
+        fmt::format("\"{}\" is not one of {}{}", *value, spec.choices, did_you_mean(*value, choices)));
+  }
+  return *value;
+}
+
+std::string checked_text(const RawSetting& raw) {
+  const auto value = text_of(raw);
+  if (!value) refuse("a string", raw);
+  if (value->find('\0') != std::string::npos) throw std::invalid_argument("a zero byte in a string");
+  return *value;
+}
+
+std::string checked_name(const RawSetting& raw) {
+  std::string value = checked_text(raw);
+  if (!is_valid_name(value)) {
+    throw std::invalid_argument(fmt::format("\"{}\" is not a name: 1 to 64 of A-Z a-z 0-9 - _ : .", value));
+  }
+  return value;
+}
+
+std::vector<std::string> checked_list(const RawSetting& raw) {
+  constexpr std::string_view kExpected = R"(an array of strings such as ["./ps", "--fast"])";
+  std::vector<std::string> items;
+  if (const auto* typed = std::get_if<std::vector<std::string>>(&raw)) {
+    items = *typed;
+  } else if (const auto* untyped = std::get_if<Untyped>(&raw)) {
+    auto parsed = parse_list(untyped->text);
+    if (!parsed) refuse(kExpected, raw);
+    items = std::move(*parsed);
+  } else {
+    refuse(kExpected, raw);
+  }
+  if (items.empty() || items.front().empty()) throw std::invalid_argument("is empty");
+  for (const std::string& item : items) {
+    if (item.find('\0') != std::string::npos) throw std::invalid_argument("a zero byte in a string");
+  }
+  return items;
+}
+
+StringTable checked_table(const RawSetting& raw) {
+  const auto* typed = std::get_if<StringTable>(&raw);
+  if (typed == nullptr) refuse(R"(a table of strings such as {KEY = "value"})", raw);
+  for (const auto& [key, value] : *typed) {
+    if (key.empty() || key.find('=') != std::string::npos || (key + value).find('\0') != std::string::npos) {
+      throw std::invalid_argument(fmt::format("\"{}\" cannot be an environment variable", key));
+    }
+    if (key.starts_with("TROUPE_")) throw std::invalid_argument(fmt::format("{} is set by troupe itself", key));
+  }
+  return *typed;
+}
+
+/// Edits (insert, delete, replace, swap of neighbours) that make `b` of `a`.
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::vector<std::size_t>> cost(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
+  for (std::size_t i = 0; i <= a.size(); ++i) {
+    for (std::size_t j = 0; j <= b.size(); ++j) {
+      if (i == 0 || j == 0) {
+        cost[i][j] = i + j;
+        continue;
+      }
+      const std::size_t replaced = cost[i - 1][j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
+      cost[i][j] = std::min({cost[i - 1][j] + 1, cost[i][j - 1] + 1, replaced});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
+        cost[i][j] = std::min(cost[i][j], cost[i - 2][j - 2] + 1);
+      }
+    }
+  }
+  return cost[a.size()][b.size()];
+}
+
+std::string quoted(std::string_view raw) {
+  std::string result = "\"";
+  for (const char c : raw) {
+    if (c == '"' || c == '\\') result += '\\';
+    if (c == '\n') {
+      result += "\\n";
+    } else {
+      result += c;
+    }
+  }
+  return result + '"';
+}
+
+struct Show {
+  std::string operator()(std::int64_t value) const { return fmt::format("{}", value); }
+  std::string operator()(bool value) const { return fmt::format("{}", value); }
+  std::string operator()(const std::string& value) const { return quoted(value); }
+  std::string operator()(std::chrono::milliseconds value) const {
+    for (auto unit = kUnits.rbegin(); unit != kUnits.rend(); ++unit) {
+      if (value.count() % unit->milliseconds == 0) {
+        return fmt::format("\"{}{}\"", value.count() / unit->milliseconds, unit->suffix);
+      }
+    }
+    return {};
+  }
+  std::string operator()(ByteSize value) const {
+    const auto unit = std::ranges::find_if(kSizeUnits, [&](const SizeUnit& each) { return value.bytes % each.bytes == 0; });
+    return fmt::format("\"{}{}\"", value.bytes / unit->bytes, unit->suffix);
+  }
+  std::string operator()(const std::vector<std::string>& value) const {
+    std::vector<std::string> items;
+    for (const std::string& item : value) items.push_back(quoted(item));
+    return fmt::format("[{}]", fmt::join(items, ", "));
+  }
+  std::string operator()(const StringTable& value) const {
+    std::vector<std::string> items;
+    for (const auto& [key, item] : value) items.push_back(fmt::format("{} = {}", key, quoted(item)));
+    return fmt::format("{{{}}}", fmt::join(items, ", "));
+  }
+};
+
+std::chrono::milliseconds checked_duration(const SettingSpec& spec, const RawSetting& raw) {
+  const auto value = text_of(raw);
+  const auto parsed = value ? parse_duration(*value) : std::nullopt;
+  if (!parsed) refuse(R"(a duration such as "500ms", "30s" or "2m")", raw);
+  if (spec.max != 0 && (parsed->count() < spec.min || parsed->count() > spec.max)) {
+    const auto text_of_ms = [](std::int64_t ms) { return Show{}(std::chrono::milliseconds(ms)); };
+    throw std::invalid_argument(fmt::format("{} is not in {}..{}", Show{}(*parsed), text_of_ms(spec.min), text_of_ms(spec.max)));
+  }
+  return *parsed;
+}
+
+ByteSize checked_size(const SettingSpec& spec, const RawSetting& raw) {
+  const auto value = text_of(raw);
+  const auto parsed = value ? parse_size(*value) : std::nullopt;
+  if (!parsed) refuse(R"(a size such as "512KiB", "64MiB" or "1GiB")", raw);
+  if (spec.max != 0 && (parsed->bytes < spec.min || parsed->bytes > spec.max)) {
+    const Show show;
+    throw std::invalid_argument(fmt::format("{} is not in {}..{}", show(*parsed), show(ByteSize{spec.min}), show(ByteSize{spec.max})));
+  }
+  return *parsed;
+}
+
+}  // namespace
+
+Variables process_variables() {
+  Variables variables;
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+    const std::string_view pair = *entry;
+    const auto equals = pair.find('=');
+    if (equals != std::string_view::npos) variables.emplace(pair.substr(0, equals), pair.substr(equals + 1));
+  }
+  return variables;
+}
+
+std::string Origin::text() const {
+  switch (layer) {
+    case Layer::built_in: return "built-in default";
+    case Layer::file: return place;
+    case Layer::environment: return "environment " + place;
+    case Layer::command_line: return "command line";
+  }
+  return {};
+}
+
+std::span<const SettingSpec> cluster_setting_specs() { return kClusterSpecs; }
+
+std::span<const SettingSpec> role_setting_specs() { return kRoleSpecs; }
+
+SettingValue checked(const SettingSpec& spec, const RawSetting& raw) {
+  switch (spec.kind) {
+    case integer: return checked_integer(spec, raw);
+    case boolean: return checked_boolean(raw);
+    case text: return checked_text(raw);
+    case choice: return checked_choice(spec, raw);
+    case name: return checked_name(raw);
+    case list: return checked_list(raw);
+    case table: return checked_table(raw);
+    case size: return checked_size(spec, raw);
+    case duration: break;
+  }
+  return checked_duration(spec, raw);
+}
+
+std::string shown(const SettingValue& value) { return std::visit(Show{}, value); }
+
+NodeSettings node_settings(const SettingValues& values) {
+  const auto number = [&](std::string_view key) {
+    return static_cast<int>(std::get<std::int64_t>(values.find(key)->second));
+  };
+  const auto time = [&](std::string_view key) { return std::get<std::chrono::milliseconds>(values.find(key)->second); };
+  NodeSettings settings;
+  settings.join_timeout = time("cluster.join_timeout");
+  settings.shutdown_timeout = time("cluster.shutdown_timeout");
+  const auto word = [&](std::string_view key) { return std::get<std::string>(values.find(key)->second); };
+  settings.network = word("cluster.network");
+  settings.address = word("cluster.address");
+  settings.advertise = word("cluster.advertise");
+  settings.heartbeat = time("cluster.heartbeat");
+  settings.suspicion = time("cluster.suspicion");
+  settings.lease = time("cluster.lease");
+  settings.debug = std::get<bool>(values.find("cluster.debug")->second);
+  settings.stall_limit = time("node.stall_limit");
+  settings.math_threads = number("node.math_threads");
+  settings.log_level = word("node.log_level");
+  settings.leaks = word("node.leaks");
+  settings.pool_threads = number("pool.threads");
+  settings.pool_threads_max = number("pool.threads_max");
+  for (const PeerKey& each : kPeerKeys) {
+    const SettingValue& value = values.find(fmt::format("peer.{}", each.key))->second;
+    const auto* bytes = std::get_if<ByteSize>(&value);
+    settings.peer.*each.field = static_cast<std::size_t>(bytes != nullptr ? bytes->bytes : std::get<std::int64_t>(value));
+  }
+  return settings;
+}
+
+Variables as_variables(const NodeSettings& settings) {
+  Variables variables{
+      {variable_name("cluster", "join_timeout"), fmt::format("{}ms", settings.join_timeout.count())},
+      {variable_name("cluster", "shutdown_timeout"), fmt::format("{}ms", settings.shutdown_timeout.count())},
+      {variable_name("cluster", "network"), settings.network},
+      {variable_name("cluster", "address"), settings.address},
+      {variable_name("cluster", "advertise"), settings.advertise},
+      {variable_name("cluster", "heartbeat"), fmt::format("{}ms", settings.heartbeat.count())},
+      {variable_name("cluster", "suspicion"), fmt::format("{}ms", settings.suspicion.count())},
+      {variable_name("cluster", "lease"), fmt::format("{}ms", settings.lease.count())},
+      {variable_name("cluster", "debug"), fmt::format("{}", settings.debug)},
+      {variable_name("node", "stall_limit"), fmt::format("{}ms", settings.stall_limit.count())},
+      {variable_name("node", "math_threads"), fmt::format("{}", settings.math_threads)},
+      {variable_name("node", "log_level"), settings.log_level},
+      {variable_name("node", "leaks"), settings.leaks},
+      {variable_name("pool", "threads"), fmt::format("{}", settings.pool_threads)},
+      {variable_name("pool", "threads_max"), fmt::format("{}", settings.pool_threads_max)},
+  };
+  for (const PeerKey& each : kPeerKeys) {
+    const std::string_view unit = each.kind == size ? "B" : "";
+    variables.emplace(variable_name("peer", each.key), fmt::format("{}{}", settings.peer.*each.field, unit));
+  }
+  return variables;
+}
+
+std::string did_you_mean(std::string_view word, std::span<const std::string_view> known) {
+  std::string_view closest;
+  std::size_t least = std::max<std::size_t>(2, word.size() / 3) + 1;
+  for (const std::string_view candidate : known) {
+    const std::size_t distance = edit_distance(word, candidate);
+    if (distance < least && distance < std::max(word.size(), candidate.size())) {
+      least = distance;
+      closest = candidate;
+    }
+  }
+  return closest.empty() ? std::string() : fmt::format(", did you mean \"{}\"?", closest);
+}
+
+bool is_valid_name(std::string_view candidate) {
+  const auto allowed = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_' ||
+           c == ':' || c == '.';
+  };
+  return !candidate.empty() && candidate.size() <= 64 && std::all_of(candidate.begin(), candidate.end(), allowed);
+}
+
+std::string variable_name(std::string_view section, std::string_view key) {
+  std::string result = fmt::format("TROUPE__{}__{}", section, key);
+  for (char& c : result) c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+  return result;
+}
+
+}  // namespace troupe

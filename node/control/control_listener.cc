@@ -1,0 +1,75 @@
+#include "node/control/control_listener.h"
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <utility>
+
+namespace troupe::detail {
+namespace {
+
+bool must_wait() { return errno == EAGAIN || errno == EINTR; }
+
+}  // namespace
+
+void ControlListener::add_polled(std::vector<pollfd>& polled) const {
+  if (connections_.size() < kConnectionsMax && !paused_until_) polled.push_back({listening_.get(), POLLIN, 0});
+  for (const Connection& connection : connections_) {
+    polled.push_back({connection.socket.get(), static_cast<short>(connection.answer ? POLLOUT : POLLIN), 0});
+  }
+}
+
+void ControlListener::work(Time now) {
+  if (paused_until_ && *paused_until_ <= now) paused_until_.reset();
+  if (!paused_until_) accept_some(now);
+  std::erase_if(connections_, [&](Connection& connection) {
+    if (connection.due <= now) return true;
+    if (!connection.answer && read(connection) == Outcome::over) return true;
+    return connection.answer && write(connection) == Outcome::over;
+  });
+}
+
+std::optional<ControlListener::Time> ControlListener::next_due() const {
+  if (connections_.empty()) return paused_until_;
+  const Time first = connections_.front().due;  // they all get the same time
+  return paused_until_ ? std::min(first, *paused_until_) : first;
+}
+
+void ControlListener::accept_some(Time now) {
+  for (int i = 0; i < kAcceptsPerTurn && connections_.size() < kConnectionsMax; ++i) {
+    FileDescriptor socket(accept4(listening_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    if (!socket.is_open()) {
+      if (!must_wait() && errno != ECONNABORTED) paused_until_ = now + kPause;  // else poll(2) would say at once that somebody is there
+      return;
+    }
+    if (may_ask(peer_of(socket).user, geteuid())) connections_.push_back({std::move(socket), now + kConnectionMax});
+  }
+}
+
+ControlListener::Outcome ControlListener::read(Connection& connection) {
+  std::array<char, kQuestionMax + 1> buffer{};
+  const ssize_t size = recv(connection.socket.get(), buffer.data(), buffer.size(), 0);
+  if (size < 0 && must_wait()) return Outcome::open;
+  if (size <= 0) return Outcome::over;
+  connection.question.append(buffer.data(), static_cast<std::size_t>(size));
+  const std::size_t end = connection.question.find('\n');
+  if (std::min(end, connection.question.size()) > kQuestionMax) return Outcome::over;
+  if (end == std::string::npos) return Outcome::open;
+  connection.answer = answer_(std::string_view(connection.question).substr(0, end));
+  return Outcome::open;
+}
+
+ControlListener::Outcome ControlListener::write(Connection& connection) {
+  std::string& rest = *connection.answer;
+  while (!rest.empty()) {
+    const ssize_t size = send(connection.socket.get(), rest.data(), rest.size(), MSG_NOSIGNAL);
+    if (size < 0) return must_wait() ? Outcome::open : Outcome::over;
+    rest.erase(0, static_cast<std::size_t>(size));
+  }
+  return Outcome::over;
+}
+
+}  // namespace troupe::detail

@@ -1,0 +1,100 @@
+#include "node/control/report_json.h"
+
+#include <chrono>
+#include <cmath>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace nlohmann {
+
+template <>
+struct adl_serializer<troupe::Duration> {
+  static void to_json(json& value, const troupe::Duration& time) { value = std::chrono::duration<double>(time).count(); }
+  static void from_json(const json& value, troupe::Duration& time) {
+    constexpr double kLongest = 1e9;  // seconds; beyond it only nonsense
+    const auto seconds = value.get<double>();
+    if (!(std::abs(seconds) <= kLongest)) throw std::invalid_argument("a time that cannot be");
+    time = std::chrono::microseconds(std::llround(seconds * 1e6));
+  }
+};
+
+template <class T>
+struct adl_serializer<std::optional<T>> {
+  static void to_json(json& value, const std::optional<T>& wanted) {
+    if (wanted) value = *wanted;
+    else value = nullptr;
+  }
+  static void from_json(const json& value, std::optional<T>& read) {
+    if (value.is_null()) read.reset();
+    else read = value.get<T>();
+  }
+};
+
+}  // namespace nlohmann
+
+namespace troupe {
+
+// Enumerators and structs in one list each: the keys of the JSON are the names of the fields.
+NLOHMANN_JSON_SERIALIZE_ENUM(UseState, {{UseState::has_turn, "has_turn"},
+                                        {UseState::waits_elsewhere, "waits_elsewhere"},
+                                        {UseState::returning, "returning"},
+                                        {UseState::arriving, "arriving"},
+                                        {UseState::early, "early"}})
+NLOHMANN_JSON_SERIALIZE_ENUM(NodePhase, {{NodePhase::joining, "joining"},
+                                         {NodePhase::up, "up"},
+                                         {NodePhase::serving, "serving"},
+                                         {NodePhase::leaving, "leaving"}})
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(WorkerInfo, name, rank)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PeerTraffic, calls_sent, calls_received, bytes_sent, bytes_received, packets_damaged)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PeerHoldings, waiting_calls, waiting_bytes, queued_calls, answer_bytes, owners, forks, contexts)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(DebugInfo, node, owners, handles, forks, pending_users, pending_calls, waiting_calls, served_calls,
+                                   contexts, backward_passes, shards, pool_threads, threads_busy, threads_waiting,
+                                   threads_idle, unreachable, peers, traffic)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(WaitingCall, operation, peer, age, left, site)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ServedFunction, operation, caller, age)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ValueUser, what, state, age)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ValueInUse, value, users)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(OpenContext, context, peers, passes, age)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(OpenMeeting, operation, waiting, missing)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(BusyThread, job, age, waiting)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(StackInfo, counts, calls, served, values, contexts, meetings, threads, silent)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(NodeReport, phase, rank, age, members, counts)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(StackReport, node, stack)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(LaunchedNode, name, pid, end)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(LaunchReport, cluster, file, age, nodes)
+
+namespace {
+
+using nlohmann::json;
+
+/// User code gives names to functions: what is no UTF-8 is replaced.
+std::string text_of(const json& value) { return value.dump(-1, ' ', false, json::error_handler_t::replace); }
+
+template <class Report>
+Report parse(std::string_view text) {
+  try {
+    const json value = json::parse(text);
+    if (value.is_object() && value.contains("error")) throw ReportError(value.at("error").get<std::string>());
+    return value.get<Report>();
+  } catch (const ReportError&) {
+    throw;
+  } catch (const std::exception& error) {
+    throw ReportError(std::string("its answer makes no sense: ") + error.what());
+  }
+}
+
+}  // namespace
+
+std::string json_of(const NodeReport& report) { return text_of(report); }
+std::string json_of(const StackReport& report) { return text_of(report); }
+std::string json_of(const LaunchReport& report) { return text_of(report); }
+std::string json_of_error(std::string_view why) { return text_of({{"error", why}}); }
+
+NodeReport parse_node_report(std::string_view text) { return parse<NodeReport>(text); }
+StackReport parse_stack_report(std::string_view text) { return parse<StackReport>(text); }
+LaunchReport parse_launch_report(std::string_view text) { return parse<LaunchReport>(text); }
+
+}  // namespace troupe

@@ -1,0 +1,101 @@
+#include "node/control/stack_view.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <string_view>
+#include <utility>
+
+#include "node/control/text_table.h"
+
+namespace troupe {
+namespace {
+
+using detail::printable;
+using detail::shown;
+using detail::TextTable;
+
+constexpr auto kRight = TextTable::Align::right;
+
+/// A heading with what belongs to it, and how many of its kind are not listed; nothing if there is nothing.
+std::string paragraph(std::string_view heading, const TextTable& table, std::size_t listed, std::size_t in_all) {
+  if (listed == 0) return {};
+  std::string text = fmt::format("\n{}\n{}", heading, table.text(2));
+  if (in_all > listed) text += fmt::format("  and {} younger ones\n", in_all - listed);
+  return text;
+}
+
+std::string calls(const StackInfo& stack) {
+  TextTable table({{"AGE", kRight}, {"LEFT", kRight}, {"NODE"}, {"WHAT"}, {"FROM"}});
+  for (const WaitingCall& call : stack.calls) {
+    table.add({shown(call.age), call.left ? shown(*call.left) : "no limit", printable(call.peer), printable(call.operation),
+               call.site.empty() ? "-" : printable(call.site)});
+  }
+  return paragraph("Waits for answers of", table, stack.calls.size(), stack.counts.pending_calls);
+}
+
+std::string served(const StackInfo& stack) {
+  TextTable table({{"AGE", kRight}, {"NODE"}, {"WHAT"}});
+  for (const ServedFunction& function : stack.served) {
+    table.add({shown(function.age), printable(function.caller), printable(function.operation)});
+  }
+  return paragraph("Works for", table, stack.served.size(), stack.counts.served_calls);
+}
+
+std::string values(const StackInfo& stack) {
+  TextTable table({{"VALUE"}, {"AGE", kRight}, {"USED BY"}, {"WHICH"}});
+  for (const ValueInUse& value : stack.values) {
+    for (std::size_t i = 0; i < value.users.size(); ++i) {
+      const ValueUser& user = value.users[i];
+      table.add({i == 0 ? printable(value.value) : "", shown(user.age), user.what.empty() ? "this program" : printable(user.what),
+                 std::string(name_of(user.state))});
+    }
+  }
+  return paragraph("Values in use", table, stack.values.size(), stack.values.size());
+}
+
+std::string contexts(const StackInfo& stack) {
+  TextTable table({{"CONTEXT"}, {"AGE", kRight}, {"PASSES", kRight}, {"WITH"}});
+  for (const OpenContext& context : stack.contexts) {
+    table.add({printable(context.context), shown(context.age), std::to_string(context.passes),
+               context.peers.empty() ? "-" : printable(fmt::format("{}", fmt::join(context.peers, ", ")))});
+  }
+  return paragraph("Contexts", table, stack.contexts.size(), stack.counts.contexts);
+}
+
+std::string meetings(const StackInfo& stack) {
+  TextTable table({{"MEETING"}, {"WAITS", kRight}, {"NODE"}, {"FOR"}});
+  for (const OpenMeeting& meeting : stack.meetings) {
+    for (std::size_t i = 0; i < meeting.waiting.size(); ++i) {
+      table.add({i == 0 ? printable(meeting.operation) : "", shown(meeting.waiting[i].second), printable(meeting.waiting[i].first),
+                 i == 0 ? printable(fmt::format("{}", fmt::join(meeting.missing, ", "))) : "\""});
+    }
+  }
+  return paragraph("Groups that meet here", table, stack.meetings.size(), stack.meetings.size());
+}
+
+std::string threads(const StackInfo& stack) {
+  TextTable table({{"AGE", kRight}, {"DOES"}, {"JOB"}});
+  for (const BusyThread& thread : stack.threads) {
+    table.add({shown(thread.age), thread.waiting ? "waits" : "runs", printable(thread.job)});
+  }
+  const std::size_t busy = stack.counts.threads_busy + stack.counts.threads_waiting;
+  return paragraph("Threads of the pool", table, stack.threads.size(), busy);
+}
+
+}  // namespace
+
+std::string text_of(const StackReport& report) {
+  const StackInfo& stack = report.stack;
+  const std::string body = calls(stack) + served(stack) + values(stack) + contexts(stack) + meetings(stack) + threads(stack);
+  std::string text = printable(stack.counts.node.name);
+  if (report.node.rank) text += fmt::format(" (rank {})", *report.node.rank);
+  text += fmt::format(", up {}{}\n", shown(report.node.age), body.empty() ? ": nothing waits" : "");
+  text += body;
+  if (!stack.silent.empty()) {
+    text += fmt::format("\nNot everything: its {} did not answer in time\n", printable(fmt::format("{}", fmt::join(stack.silent, ", "))));
+  }
+  return text;
+}
+
+}  // namespace troupe

@@ -1,0 +1,111 @@
+#include "node/control/status_command.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <iterator>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "node/config/settings.h"
+#include "node/control/control_client.h"
+#include "node/control/control_socket.h"
+#include "node/control/report_json.h"
+#include "node/control/stack_view.h"
+#include "node/control/text_table.h"
+
+namespace troupe {
+namespace {
+
+int fail(std::string_view why) {
+  fmt::print(stderr, "troupe: {}\n", why);
+  return 1;
+}
+
+/// "digits (4f2a...)" of each, for error texts.
+std::string list_of(const std::vector<ClusterView>& clusters) {
+  std::vector<std::string> names;
+  for (const ClusterView& cluster : clusters) names.push_back(detail::printable(fmt::format("{} ({})", cluster.name, cluster.id)));
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+std::string nothing_found(const std::string& wanted, const std::vector<ClusterView>& all) {
+  if (all.empty()) return "no cluster of yours runs here";
+  return fmt::format("no cluster \"{}\" runs here; there are: {}", wanted, list_of(all));
+}
+
+/// Asks the launchers and, if `nodes` are wanted, them, too.
+enum class Nodes { no, yes };
+std::vector<ClusterView> ask_around(const std::vector<ControlName>& names, Nodes nodes, std::chrono::milliseconds patience) {
+  std::vector<ControlQuestion> questions;
+  for (const ControlName& name : names) {
+    if (name.node.empty()) questions.push_back({name, "nodes"});
+    else if (nodes == Nodes::yes) questions.push_back({name, "status"});
+  }
+  return views_of(ask(questions, patience));
+}
+
+}  // namespace
+
+int show_status(const StatusOptions& options) {
+  const std::vector<ClusterView> all = ask_around(detail::control_names(), Nodes::yes, options.patience);
+  std::vector<ClusterView> meant;
+  std::copy_if(all.begin(), all.end(), std::back_inserter(meant), [&](const ClusterView& cluster) { return is_meant(cluster, options.cluster); });
+  if (options.format == ReportFormat::json) {
+    fmt::print("{}\n", json_of(meant));
+  } else {
+    for (const ClusterView& cluster : meant) fmt::print("{}{}", &cluster == &meant.front() ? "" : "\n", text_of(cluster, options.peers));
+  }
+  if (meant.empty()) return fail(nothing_found(options.cluster, all));
+  return std::all_of(meant.begin(), meant.end(), [](const ClusterView& cluster) { return cluster.all_answer(); }) ? 0 : 1;
+}
+
+int show_stack(const StackOptions& options) {
+  const std::vector<ControlName> names = detail::control_names();
+  std::vector<ClusterView> all = ask_around(names, Nodes::no, options.patience);
+  // A node that nobody launched has a cluster all the same.
+  for (const ControlName& name : names) {
+    const bool known = std::any_of(all.begin(), all.end(), [&](const ClusterView& cluster) { return cluster.id == name.cluster_id; });
+    if (!known) all.push_back({name.cluster_id, name.cluster_id, {}, std::nullopt, {}, {}});
+  }
+  std::vector<ClusterView> meant;
+  std::vector<ControlQuestion> questions;
+  std::set<std::string> there;
+  for (const ClusterView& cluster : all) {
+    if (!is_meant(cluster, options.cluster)) continue;
+    for (const ControlName& name : names) {
+      if (name.cluster_id != cluster.id || name.node.empty()) continue;
+      there.insert(name.node);
+      if (name.node != options.node) continue;
+      meant.push_back(cluster);
+      questions.push_back({name, "stack"});
+    }
+  }
+  if (there.empty()) return fail(nothing_found(options.cluster, all));
+  if (questions.empty()) {
+    const std::vector<std::string_view> known(there.begin(), there.end());
+    return fail(fmt::format("no node \"{}\" runs here{}; there are: {}", options.node, did_you_mean(options.node, known), fmt::join(there, ", ")));
+  }
+  if (questions.size() > 1) {
+    return fail(fmt::format("several clusters have a node \"{}\", name one of them: {}", options.node, list_of(meant)));
+  }
+  const std::vector<ControlAnswer> answers = ask(questions, options.patience);
+  if (answers.empty()) return fail(fmt::format("{} is of another user", options.node));
+  const ControlAnswer& answer = answers.front();
+  if (!answer.ok()) return fail(fmt::format("{}, pid {}: {}", options.node, answer.pid, answer.problem));
+  try {
+    const StackReport report = parse_stack_report(answer.text);
+    fmt::print("{}", options.format == ReportFormat::json ? json_of(report) + "\n" : text_of(report));
+  } catch (const ReportError& error) {
+    return fail(fmt::format("{}, pid {}: {}", options.node, answer.pid, detail::printable(error.what())));
+  }
+  return 0;
+}
+
+}  // namespace troupe

@@ -1,0 +1,245 @@
+#include "node/control/status_view.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <system_error>
+#include <utility>
+
+#include "node/control/report_json.h"
+#include "node/control/text_table.h"
+
+namespace troupe {
+namespace {
+
+using detail::printable;
+using detail::shown;
+using detail::shown_bytes;
+using detail::TextTable;
+using nlohmann::json;
+
+constexpr std::size_t kPeersShown = 8;  // of one node, unless all are wanted
+
+/// What is known of one cluster while it is put together.
+struct Parts {
+  std::optional<ControlAnswer> launcher;
+  std::map<NodeName, ControlAnswer> nodes;
+};
+
+NodeView view_of(const NodeName& name, const ControlAnswer& answer) {
+  NodeView view{name, answer.pid, std::nullopt, answer.problem, std::nullopt};
+  if (!answer.ok()) return view;
+  try {
+    view.report = parse_node_report(answer.text);
+    view.rank = view.report->rank;
+  } catch (const ReportError& error) {
+    view.problem = error.what();
+  }
+  return view;
+}
+
+NodeView view_of(const LaunchedNode& launched) {
+  return {launched.name, launched.pid, std::nullopt, launched.end.empty() ? "runs, and is no node yet" : "ended: " + launched.end, std::nullopt};
+}
+
+ClusterView assemble(const std::string& id, Parts parts) {
+  ClusterView cluster{id, id, {}, std::nullopt, {}, {}};
+  std::set<NodeName> seen;
+  const auto add = [&](NodeView view) {
+    if (seen.insert(view.name).second) cluster.nodes.push_back(std::move(view));
+  };
+  if (parts.launcher && !parts.launcher->ok()) {
+    cluster.problem = parts.launcher->problem;
+  } else if (parts.launcher) {
+    try {
+      const LaunchReport launch = parse_launch_report(parts.launcher->text);
+      cluster.name = launch.cluster;
+      cluster.file = launch.file;
+      cluster.age = launch.age;
+      std::uint32_t rank = 0;
+      for (const LaunchedNode& launched : launch.nodes) {
+        const auto answer = parts.nodes.find(launched.name);
+        const bool speaks = launched.end.empty() && answer != parts.nodes.end();
+        NodeView view = speaks ? view_of(launched.name, answer->second) : view_of(launched);
+        view.rank = rank++;
+        add(std::move(view));
+      }
+    } catch (const ReportError& error) {
+      cluster.problem = error.what();
+    }
+  }
+  for (const auto& [name, answer] : parts.nodes) add(view_of(name, answer));
+  std::map<NodeName, NodeName> hearsay;  // who is up, and who says so
+  for (const NodeView& view : cluster.nodes) {
+    if (!view.report) continue;
+    for (const NodeName& member : view.report->members) hearsay.emplace(member, view.name);
+  }
+  for (const auto& [name, witness] : hearsay) add({name, 0, std::nullopt, fmt::format("cannot be asked from here; {} sees it up", witness), std::nullopt});
+  return cluster;
+}
+
+std::string text_of(NodePhase phase) {
+  switch (phase) {
+    case NodePhase::joining: return "joining";
+    case NodePhase::up: return "up";
+    case NodePhase::serving: return "serving";
+    case NodePhase::leaving: return "leaving";
+  }
+  return "";
+}
+
+/// "serving (has not heard ps1 for 4.2 s, ps2 for 3.1 s)"
+std::string state_of(const NodeReport& report) {
+  std::vector<std::string> silent;
+  for (const auto& [peer, silence] : report.counts.unreachable) {
+    silent.push_back(fmt::format("{} for {}", printable(peer), shown(silence)));
+  }
+  const std::string phase = text_of(report.phase);
+  return silent.empty() ? phase : fmt::format("{} (has not heard {})", phase, fmt::join(silent, ", "));
+}
+
+std::string text_of(std::uint64_t number) { return std::to_string(number); }
+
+PeerTraffic total(const DebugInfo& counts) {
+  PeerTraffic sum;
+  if (!counts.traffic) return sum;
+  for (const auto& [peer, traffic] : *counts.traffic) {
+    sum.bytes_sent += traffic.bytes_sent;
+    sum.bytes_received += traffic.bytes_received;
+  }
+  return sum;
+}
+
+TextTable node_table(const ClusterView& cluster) {
+  constexpr auto kRight = TextTable::Align::right;
+  TextTable table({{"NODE"}, {"RANK", kRight}, {"PID", kRight}, {"STATE"}, {"UP", kRight}, {"OWNERS", kRight},
+                   {"HANDLES", kRight}, {"FORKS", kRight}, {"CALLS", kRight}, {"WAITING", kRight}, {"SERVED", kRight}, {"CONTEXTS", kRight},
+                   {"THREADS", kRight}, {"SENT", kRight}, {"RECEIVED", kRight}});
+  for (const NodeView& node : cluster.nodes) {
+    const std::string rank = node.rank ? std::to_string(*node.rank) : "";
+    const std::string pid = node.pid > 0 ? std::to_string(node.pid) : "";
+    if (!node.report) {
+      table.add({printable(node.name), rank, pid, printable(node.problem)});
+      continue;
+    }
+    const DebugInfo& counts = node.report->counts;
+    const PeerTraffic traffic = total(counts);
+    table.add({printable(node.name), rank, pid, state_of(*node.report), shown(node.report->age), text_of(counts.owners), text_of(counts.handles),
+               text_of(counts.forks), text_of(counts.pending_calls), text_of(counts.waiting_calls), text_of(counts.served_calls), text_of(counts.contexts),
+               fmt::format("{}/{}/{}", counts.threads_busy, counts.threads_waiting, counts.threads_idle),
+               counts.traffic ? shown_bytes(traffic.bytes_sent) : "", counts.traffic ? shown_bytes(traffic.bytes_received) : ""});
+  }
+  return table;
+}
+
+/// The rows of one node: the first has its name.
+template <class Row>
+void add_rows(TextTable& table, const NodeView& node, std::size_t all, PeersShown shown_peers, Row row) {
+  const std::size_t count = shown_peers == PeersShown::all ? all : std::min(all, kPeersShown);
+  for (std::size_t i = 0; i < count; ++i) row(i, i == 0 ? printable(node.name) : "");
+  if (count < all) table.add({"", fmt::format("and {} more: --peers shows all", all - count)});
+}
+
+/// What of each peer waits or stays on each node; nothing for those of which nothing does.
+TextTable holdings_table(const ClusterView& cluster, PeersShown shown_peers) {
+  constexpr auto kRight = TextTable::Align::right;
+  TextTable table({{"NODE"}, {"PEER"}, {"WAITING", kRight}, {"BYTES", kRight}, {"QUEUED", kRight}, {"ANSWERS", kRight},
+                   {"OWNERS", kRight}, {"FORKS", kRight}, {"CONTEXTS", kRight}});
+  for (const NodeView& node : cluster.nodes) {
+    if (!node.report) continue;
+    const auto& all = node.report->counts.peers;
+    std::vector<std::pair<NodeName, PeerHoldings>> peers(all.begin(), all.end());
+    const auto weight = [](const PeerHoldings& of) { return of.waiting_calls + of.queued_calls + of.owners + of.forks + of.contexts; };
+    std::stable_sort(peers.begin(), peers.end(), [&](const auto& a, const auto& b) { return weight(a.second) > weight(b.second); });
+    add_rows(table, node, peers.size(), shown_peers, [&](std::size_t i, const std::string& name) {
+      const PeerHoldings& of = peers[i].second;
+      table.add({name, printable(peers[i].first), text_of(of.waiting_calls), shown_bytes(of.waiting_bytes), text_of(of.queued_calls),
+                 shown_bytes(of.answer_bytes), text_of(of.owners), text_of(of.forks), text_of(of.contexts)});
+    });
+  }
+  return table;
+}
+
+TextTable traffic_table(const ClusterView& cluster, PeersShown shown_peers) {
+  constexpr auto kRight = TextTable::Align::right;
+  TextTable table({{"NODE"}, {"PEER"}, {"CALLS SENT", kRight}, {"RECEIVED", kRight}, {"BYTES SENT", kRight}, {"RECEIVED", kRight}});
+  for (const NodeView& node : cluster.nodes) {
+    if (!node.report || !node.report->counts.traffic) continue;
+    const auto& all = *node.report->counts.traffic;
+    std::vector<std::pair<NodeName, PeerTraffic>> peers(all.begin(), all.end());
+    std::stable_sort(peers.begin(), peers.end(), [](const auto& a, const auto& b) {
+      return a.second.bytes_sent + a.second.bytes_received > b.second.bytes_sent + b.second.bytes_received;
+    });
+    add_rows(table, node, peers.size(), shown_peers, [&](std::size_t i, const std::string& name) {
+      const PeerTraffic& traffic = peers[i].second;
+      table.add({name, printable(peers[i].first), text_of(traffic.calls_sent), text_of(traffic.calls_received),
+                 shown_bytes(traffic.bytes_sent), shown_bytes(traffic.bytes_received)});
+    });
+  }
+  return table;
+}
+
+}  // namespace
+
+bool ClusterView::all_answer() const {
+  return problem.empty() && std::all_of(nodes.begin(), nodes.end(), [](const NodeView& node) { return node.report.has_value(); });
+}
+
+std::vector<ClusterView> views_of(const std::vector<ControlAnswer>& answers) {
+  std::map<std::string, Parts> clusters;
+  for (const ControlAnswer& answer : answers) {
+    Parts& parts = clusters[answer.from.cluster_id];
+    if (answer.from.node.empty()) parts.launcher = answer;
+    else parts.nodes.emplace(answer.from.node, answer);
+  }
+  std::vector<ClusterView> views;
+  for (auto& [id, parts] : clusters) views.push_back(assemble(id, std::move(parts)));
+  return views;
+}
+
+bool is_meant(const ClusterView& cluster, std::string_view word) {
+  if (word.empty() || word == cluster.name || cluster.id.starts_with(word)) return true;
+  std::error_code ignored;
+  return !cluster.file.empty() && std::filesystem::equivalent(cluster.file, word, ignored);
+}
+
+std::string text_of(const ClusterView& cluster, PeersShown peers) {
+  std::string text = printable(cluster.name);
+  if (cluster.name != cluster.id) text += fmt::format(" ({})", cluster.id);
+  if (!cluster.file.empty()) text += fmt::format(", {}", printable(cluster.file));
+  if (cluster.age) text += fmt::format(", started {} ago", shown(*cluster.age));
+  text += "\n";
+  if (!cluster.problem.empty()) text += fmt::format("its launcher: {}\n", printable(cluster.problem));
+  if (cluster.nodes.empty()) return text;
+  text += node_table(cluster).text();
+  if (const TextTable holdings = holdings_table(cluster, peers); !holdings.empty()) text += "\n" + holdings.text();
+  if (const TextTable traffic = traffic_table(cluster, peers); !traffic.empty()) text += "\n" + traffic.text();
+  return text;
+}
+
+std::string json_of(const std::vector<ClusterView>& clusters) {
+  json all = json::array();
+  for (const ClusterView& cluster : clusters) {
+    json nodes = json::array();
+    for (const NodeView& node : cluster.nodes) {
+      json one{{"name", node.name}, {"pid", node.pid}};
+      one["rank"] = node.rank ? json(*node.rank) : json(nullptr);
+      if (node.report) one["report"] = json::parse(json_of(*node.report));
+      else one["problem"] = node.problem;
+      nodes.push_back(std::move(one));
+    }
+    json one{{"id", cluster.id}, {"name", cluster.name}, {"file", cluster.file}, {"nodes", std::move(nodes)}};
+    one["age"] = cluster.age ? json(std::chrono::duration<double>(*cluster.age).count()) : json(nullptr);
+    if (!cluster.problem.empty()) one["problem"] = cluster.problem;
+    all.push_back(std::move(one));
+  }
+  return all.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+}  // namespace troupe

@@ -1,0 +1,264 @@
+// How a process becomes a node of a cluster: listens, finds the others through a seed, proves the cluster's secret.
+#include <fmt/format.h>
+#include <sodium.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <string>
+#include <stdexcept>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "actors/core/caf.h"
+#include "actors/core/guarded.h"
+#include "actors/membership/membership.h"
+#include "actors/membership/roster.h"
+#include "node/control/node_control.h"
+#include "node/environment.h"
+#include "node/idle_memory.h"
+#include "node/joining/host_names.h"
+#include "node/joining/listening.h"
+#include "node/joining/rendezvous_file.h"
+#include "node/links/tcp_place.h"
+#include "node/log.h"
+#include "node/node.h"
+#include "node/system_clock.h"
+#include "node/watchdog.h"
+
+namespace troupe {
+namespace {
+
+Incarnation draw_incarnation() {
+  Incarnation drawn;
+  randombytes_buf(&drawn, sizeof drawn);
+  return drawn;
+}
+
+ClusterSecret secret_from(const SecretSource& source) {
+  switch (source.kind) {
+    case SecretSource::Kind::descriptor: return ClusterSecret::from_descriptor(source.descriptor).value();
+    case SecretSource::Kind::file: return ClusterSecret::from_file(source.file).value();
+    case SecretSource::Kind::none: break;
+  }
+  return ClusterSecret::random();
+}
+
+constexpr std::string_view kFile = "file:";
+constexpr Duration kIdleMemory = std::chrono::seconds{5};
+constexpr Duration kProbePatience = std::chrono::milliseconds{500};
+
+std::optional<RendezvousFile> file_of(const NodeOptions& options) {
+  if (!options.seed.starts_with(kFile)) return std::nullopt;
+  return RendezvousFile(options.seed.substr(kFile.size()), options.cluster_id,
+                        [](const std::string& address) { return may_listen(address, kProbePatience); });
+}
+
+/// The address of this machine from which the seed, or one of its addresses, is reached over TCP.
+std::optional<std::string> own_address_toward_seed(const NodeOptions& options, std::optional<TimePoint> due) {
+  const auto addresses = addresses_of(options.seed, due);
+  if (!addresses) throw RemoteError(addresses.error());
+  for (const std::string& address : addresses.value()) {
+    const std::optional<TcpPlace> place = TcpPlace::parse(address);
+    const std::optional<std::string> own = place ? own_address_toward(place->host) : std::nullopt;
+    if (own) return own;
+  }
+  return std::nullopt;
+}
+
+/// Completes what `options` say of where to listen, and of what peers are told, from the way to the seed.
+void choose_place(NodeOptions& options, std::optional<TimePoint> due) {
+  const std::string_view scheme = scheme_of(options.seed);
+  const bool toward_seed = scheme == "tcp" && options.network == Network::trusted;
+  if (options.bind.empty()) {
+    options.bind = scheme.empty() ? "tcp://" : fmt::format("{}://", scheme);
+    const auto own = toward_seed ? own_address_toward_seed(options, due) : std::nullopt;
+    if (own) options.bind = TcpPlace{*own, "*"}.text();
+    return;
+  }
+  const std::optional<TcpPlace> place = TcpPlace::parse(options.bind);
+  if (!toward_seed || !place || !is_any_address(place->host) || options.link_options.contains("advertise")) return;
+  if (const auto own = own_address_toward_seed(options, due)) options.link_options["advertise"] = TcpPlace{*own, "*"}.text();
+}
+
+void warn_of_exposure(const NodeOptions& options, const std::string& address) {
+  const std::optional<TcpPlace> place = TcpPlace::parse(address);
+  if (options.network != Network::trusted || !place || is_loopback(place->host)) return;
+  spdlog::warn("[{}] the network is trusted: what this node says and hears at {} is not encrypted", options.name, address);
+}
+
+void check_range(std::string_view what, std::chrono::milliseconds value, std::chrono::milliseconds min, std::chrono::milliseconds max) {
+  if (value >= min && value <= max) return;
+  throw RemoteError(Error{.code = ErrorCode::bad_argument,
+                          .message = fmt::format("{} of {} ms is not in {} to {} ms", what, value.count(), min.count(), max.count()),
+                          .operation = "join",
+                          .execution = Execution::never});
+}
+
+/// How heartbeats go out and are judged.
+FailureDetectorOptions silence_of(const NodeOptions& options) {
+  using namespace std::chrono_literals;
+  check_range("liveness.heartbeat", options.liveness.heartbeat, 10ms, 10s);
+  check_range("liveness.suspicion", options.liveness.suspicion, 10ms, 60s);
+  check_range("liveness.lease", options.liveness.lease, 1s, 24h);
+  FailureDetectorOptions silence;
+  silence.heartbeat_min = options.liveness.heartbeat;
+  silence.heartbeat_max = std::max<Duration>(silence.heartbeat_max, options.liveness.heartbeat);
+  silence.suspicion = options.liveness.suspicion;
+  silence.lease = options.liveness.debug ? kEndlessLease : Duration(options.liveness.lease);
+  silence.peers_min = std::max<std::size_t>(options.world_size, 1) - 1;
+  return silence;
+}
+
+std::unique_ptr<Link> open_link(const NodeOptions& options, Incarnation incarnation) {
+  LinkRequest request;
+  request.name = options.name;
+  request.incarnation = incarnation;
+  request.cluster_id = options.cluster_id;
+  request.secret = options.secret;
+  request.network = options.network;
+  request.listen = options.bind;
+  request.options = options.link_options;
+  request.silence = silence_of(options);
+  request.log = [name = options.name](std::string_view line) { spdlog::warn("[{}] {}", name, line); };
+  auto opened = options.transports.open(std::move(request));
+  if (!opened) throw RemoteError(opened.error());
+  return std::move(opened).value();
+}
+
+/// Nodes that listen in different ways cannot connect back to each other.
+void check_transport(std::string_view seed, std::string_view listen) {
+  const std::string_view scheme = scheme_of(seed);
+  if (!scheme.empty() && scheme == scheme_of(listen)) return;
+  throw RemoteError(Error{.code = ErrorCode::bad_argument,
+                          .message = scheme.empty()
+                                         ? fmt::format("the seed \"{}\" is no address: SCHEME://PLACE or file:PATH", seed)
+                                         : fmt::format("the seed \"{}\" is reached by {}, but this node listens at \"{}\"", seed,
+                                                       scheme, listen),
+                          .endpoint = std::string(seed),
+                          .operation = "join",
+                          .execution = Execution::never});
+}
+
+/// A node that nobody else can reach does not call other machines either: they could not call back.
+void check_reach(const std::vector<detail::Seed>& seeds, Network network) {
+  const auto is_elsewhere = [](const detail::Seed& seed) {
+    const std::optional<TcpPlace> place = TcpPlace::parse(seed.address);
+    return place && !is_loopback(place->host);
+  };
+  if (network == Network::trusted || seeds.empty() || !std::ranges::all_of(seeds, is_elsewhere)) return;
+  throw RemoteError(Error{.code = ErrorCode::not_authorized,
+                          .message = fmt::format("the seed {} is on another machine", seeds.front().address),
+                          .endpoint = seeds.front().address,
+                          .operation = "join",
+                          .execution = Execution::never,
+                          .hint = std::string(kTrustHint)});
+}
+
+/// Where to join; nowhere: this node is the first.
+std::vector<detail::Seed> find_seeds(const NodeOptions& options, const Peer& self, std::optional<TimePoint> due) {
+  std::vector<detail::Seed> seeds;
+  if (const auto file = file_of(options)) {
+    const auto nodes = file->join_or_found(self, due);
+    if (!nodes) throw RemoteError(nodes.error());
+    for (const Peer& node : nodes.value()) seeds.push_back({node.address, node.incarnation});
+  } else if (!options.seed.empty()) {
+    const auto addresses = addresses_of(options.seed, due);
+    if (!addresses) throw RemoteError(addresses.error());
+    for (const std::string& address : addresses.value()) seeds.push_back({address});
+  }
+  for (const detail::Seed& seed : seeds) check_transport(seed.address, self.address);
+  check_reach(seeds, options.network);
+  return seeds;
+}
+
+/// A node that nobody can ask is better than none.
+std::unique_ptr<detail::NodeControl> control_of(const NodeOptions& options, const std::shared_ptr<detail::NodeCore>& node) {
+  try {
+    return std::make_unique<detail::NodeControl>(ControlName{options.cluster_id, options.name}, node);
+  } catch (const std::exception& error) {
+    spdlog::warn("[{}] `troupe status` cannot ask this node: {}", options.name, error.what());
+    return nullptr;
+  }
+}
+
+}  // namespace
+
+NodeOptions NodeOptions::from_environment() {
+  const NodeEnvironment environment = read_environment();
+  NodeOptions options;
+  options.name = environment.name;
+  if (!environment.cluster_id.empty()) options.cluster_id = environment.cluster_id;
+  if (!environment.bind_address.empty()) options.bind = environment.bind_address;
+  if (environment.rank != 0 || environment.seed_address.starts_with(kFile)) options.seed = environment.seed_address;
+  options.world_size = static_cast<std::uint32_t>(environment.world_size);
+  options.rank = static_cast<std::uint32_t>(environment.rank);
+  options.role = environment.role;
+  options.secret = secret_from(environment.secret);
+  options.pool.threads = environment.settings.pool_threads;
+  options.pool.threads_max = environment.settings.pool_threads_max;
+  options.join_deadline = environment.settings.join_timeout;
+  options.liveness = {environment.settings.heartbeat, environment.settings.suspicion, environment.settings.lease,
+                      environment.settings.debug};
+  options.stall_limit = environment.settings.stall_limit;
+  options.peer_limits = environment.settings.peer;
+  options.network = environment.settings.network == "trusted" ? Network::trusted : Network::loopback;
+  if (const std::string& told = environment.settings.advertise; !told.empty()) {
+    const std::string address = fmt::format("tcp://{}", told);
+    options.link_options["advertise"] = TcpPlace::parse(address) ? address : address + ":*";
+  }
+  options.log_level = environment.settings.log_level;
+  if (!environment.cluster.empty()) options.control = Control::on;
+  options.leaks = environment.settings.leaks == "fail" ? Leaks::fail : Leaks::warn;
+  return options;
+}
+
+Node Node::join(NodeOptions options, FunctionRegistry functions) try {
+  options.log_level.empty() ? keep_log_off_stdout() : log_to_stderr(options.log_level);
+  if (sodium_init() < 0) throw std::runtime_error("[Node] libsodium cannot start");
+  const auto limit = options.join_deadline.after();
+  const auto due = limit ? later(std::chrono::steady_clock::now(), *limit) : std::nullopt;
+  const auto file = file_of(options);
+  choose_place(options, due);
+  if (!file && !options.seed.empty()) check_transport(options.seed, options.bind);
+  const Incarnation incarnation = draw_incarnation();
+  std::unique_ptr<Link> link = open_link(options, incarnation);
+  const Peer self{options.name, incarnation, link->address()};
+  warn_of_exposure(options, self.address);
+  const std::vector<detail::Seed> seeds = find_seeds(options, self, due);
+
+  Node node(detail::NodeParts{options.name, incarnation, std::nullopt, std::move(functions), make_system_clock(),
+                              std::make_shared<ElasticPool>(options.pool), std::move(link), detail::make_inline_host,
+                              options.leaks, options.call_deadline, options.peer_limits});
+  for (const auto& [peer, map] : options.device_maps) node.set_device_map(peer, map);
+  if (options.stall_limit && !options.liveness.debug) {
+    node.watchdog_ = std::make_unique<detail::Watchdog>(node.shared_state()->node, *options.stall_limit, detail::end_stuck_process);
+  }
+  detail::return_idle_memory(node.shared_state()->node, cpu_allocator(), kIdleMemory);
+  if (options.control == Control::on) node.control_ = control_of(options, node.shared_state()->node);
+  detail::Membership& membership = node.core().membership();
+  const std::string role = options.role.empty() ? detail::role_of_name(options.name) : options.role;
+  const std::size_t count = std::max<std::size_t>(options.world_size, seeds.empty() ? 1 : 2);
+  if (count > 1) node.core().hold_calls();
+  const detail::MemberPlace place{options.rank, role, options.world_size};
+  if (seeds.empty()) {
+    membership.found(place);
+  } else {
+    membership.join(seeds, place);
+  }
+  if (const auto error = membership.wait_for_members(count, due, detail::Membership::Until::we_are_in)) throw RemoteError(*error);
+  node.core().release_calls();
+  if (file && !seeds.empty()) {
+    if (const auto added = file->add(self, due); !added) spdlog::warn("[{}] {}", options.name, added.error().message);
+  }
+  node.enter(NodePhase::up);
+  return node;
+} catch (const std::system_error&) {  // a thread or a descriptor that the system does not give
+  throw RemoteError(detail::failure_of_current_exception("join"));
+}
+
+}  // namespace troupe

@@ -1,0 +1,164 @@
+#include "node/joining/rendezvous_file.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <fstream>
+#include <sstream>
+#include <string_view>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include "node/file_descriptor.h"
+
+namespace troupe {
+namespace {
+
+constexpr std::string_view kFirstWords = "troupe-rendezvous 1 ";
+constexpr std::uintmax_t kBytesMax = 1 << 20;
+constexpr Duration kPause = std::chrono::milliseconds{5};
+
+std::string system_text() { return std::error_code(errno, std::generic_category()).message(); }
+
+std::string line_of(const Peer& node) {
+  return fmt::format("{:016x}{:016x} {} {}\n", node.incarnation.high, node.incarnation.low, node.name, node.address);
+}
+
+std::optional<Peer> node_of(const std::string& line) {
+  Peer node;
+  std::istringstream words(line);
+  std::string life;
+  if (!(words >> life >> node.name >> std::ws) || !std::getline(words, node.address) || life.size() != 32) return std::nullopt;
+  if (std::sscanf(life.c_str(), "%16lx%16lx", &node.incarnation.high, &node.incarnation.low) != 2) return std::nullopt;
+  return node;
+}
+
+bool write_all(int descriptor, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(descriptor, bytes.data(), bytes.size());
+    if (written < 0 && errno != EINTR) return false;
+    if (written > 0) bytes.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return true;
+}
+
+}  // namespace
+
+struct RendezvousFile::Content {
+  std::string cluster_id;
+  std::vector<Peer> nodes;
+};
+
+/// The lock of the file that has the path now: who replaces a file leaves those who wait with the former one.
+class RendezvousFile::Lock {
+ public:
+  /// Makes an empty file if there is none.
+  [[nodiscard]] static Result<Lock> take(const RendezvousFile& file, std::optional<TimePoint> due) {
+    while (true) {
+      detail::FileDescriptor opened(::open(file.path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0600));
+      if (!opened.is_open()) return file.failure(ErrorCode::bad_argument, "cannot be opened: " + system_text());
+      struct stat ours{};
+      struct stat current{};
+      if (::fstat(opened.get(), &ours) != 0 || !S_ISREG(ours.st_mode)) {
+        return file.failure(ErrorCode::bad_argument, "is no regular file");
+      }
+      if (::flock(opened.get(), LOCK_EX | LOCK_NB) == 0) {
+        const bool is_current = ::stat(file.path_.c_str(), &current) == 0 && current.st_ino == ours.st_ino && current.st_dev == ours.st_dev;
+        if (is_current) return Lock(std::move(opened));
+        continue;
+      }
+      if (errno != EWOULDBLOCK && errno != EINTR) return file.failure(ErrorCode::bad_argument, "cannot be locked: " + system_text());
+      const TimePoint again = std::chrono::steady_clock::now() + kPause;
+      if (due && again >= *due) return file.failure(ErrorCode::timeout, "is locked by another process");
+      std::this_thread::sleep_until(again);
+    }
+  }
+
+ private:
+  explicit Lock(detail::FileDescriptor locked) : locked_(std::move(locked)) {}
+  detail::FileDescriptor locked_;  // closing it unlocks
+};
+
+RendezvousFile::RendezvousFile(std::filesystem::path path, std::string cluster_id, Probe probe)
+    : path_(std::move(path)), cluster_id_(std::move(cluster_id)), probe_(std::move(probe)) {}
+
+Result<std::vector<Peer>> RendezvousFile::join_or_found(const Peer& self, std::optional<TimePoint> due) const {
+  if (cluster_id_.find('\n') != std::string::npos) return failure(ErrorCode::bad_argument, "cannot hold a cluster id of two lines");
+  const Result<Lock> lock = Lock::take(*this, due);
+  if (!lock) return lock.error();
+  const Result<Content> content = read();
+  if (!content) return content.error();
+  std::vector<Peer> living;
+  for (const Peer& node : content.value().nodes) {
+    if (node.address != self.address && probe_(node.address)) living.push_back(node);
+  }
+  if (content.value().cluster_id != cluster_id_ && !living.empty()) {
+    return failure(ErrorCode::bad_argument,
+                   fmt::format("belongs to cluster \"{}\", whose node {} listens at {}; this node is of cluster \"{}\"",
+                               content.value().cluster_id, living.front().name, living.front().address, cluster_id_));
+  }
+  if (!living.empty() && living.size() == content.value().nodes.size()) return living;
+  const Result<Unit> replaced = replace({cluster_id_, living.empty() ? std::vector<Peer>{self} : living});
+  if (!replaced) return replaced.error();
+  return living;
+}
+
+Result<Unit> RendezvousFile::add(const Peer& self, std::optional<TimePoint> due) const {
+  const Result<Lock> lock = Lock::take(*this, due);
+  if (!lock) return lock.error();
+  Result<Content> content = read();
+  if (!content) return content.error();
+  if (content.value().cluster_id != cluster_id_) {
+    return failure(ErrorCode::bad_argument, fmt::format("belongs to cluster \"{}\" by now", content.value().cluster_id));
+  }
+  std::vector<Peer>& nodes = content.value().nodes;
+  std::erase_if(nodes, [&self](const Peer& node) { return node.name == self.name || node.address == self.address; });
+  nodes.push_back(self);
+  return replace(content.value());
+}
+
+Result<RendezvousFile::Content> RendezvousFile::read() const {
+  const auto wrong = [this] { return failure(ErrorCode::bad_argument, "holds something else than the nodes of a cluster"); };
+  std::ifstream file(path_);
+  if (!file) return failure(ErrorCode::bad_argument, "cannot be read: " + system_text());
+  std::error_code ignored;
+  if (std::filesystem::file_size(path_, ignored) > kBytesMax) return wrong();
+  std::string first;
+  if (!std::getline(file, first)) return Content{};
+  if (!first.starts_with(kFirstWords)) return wrong();
+  Content content{.cluster_id = first.substr(kFirstWords.size()), .nodes = {}};
+  for (std::string line; std::getline(file, line);) {
+    std::optional<Peer> node = node_of(line);
+    if (!node) return wrong();
+    content.nodes.push_back(*std::move(node));
+  }
+  return content;
+}
+
+Result<Unit> RendezvousFile::replace(const Content& content) const {
+  std::string text = fmt::format("{}{}\n", kFirstWords, content.cluster_id);
+  for (const Peer& node : content.nodes) text += line_of(node);
+  const std::string fresh = path_.string() + ".new";
+  ::unlink(fresh.c_str());  // of somebody who ended just here
+  const detail::FileDescriptor written(::open(fresh.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+  if (written.is_open() && write_all(written.get(), text) && ::rename(fresh.c_str(), path_.c_str()) == 0) return Unit{};
+  return failure(errno == ENOSPC || errno == EDQUOT ? ErrorCode::storage_full : ErrorCode::bad_argument,
+                 "cannot be written: " + system_text());
+}
+
+Error RendezvousFile::failure(ErrorCode code, std::string message) const {
+  return Error{.code = code,
+               .message = fmt::format("the rendezvous file {} {}", path_.string(), message),
+               .endpoint = "file:" + path_.string(),
+               .operation = "join",
+               .execution = Execution::never};
+}
+
+}  // namespace troupe

@@ -1,0 +1,158 @@
+#include "node/launch/child_process.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <string>
+#include <utility>
+
+namespace troupe::detail {
+namespace {
+
+struct Pipe {
+  FileDescriptor read_end;
+  FileDescriptor write_end;
+};
+
+Pipe make_pipe() {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) throw SpawnError(fmt::format("cannot make a pipe: {}", strerror(errno)));
+  return {FileDescriptor(ends[0]), FileDescriptor(ends[1])};
+}
+
+/// What the child needs between fork and exec, made before fork so that nothing is allocated there.
+struct Exec {
+  const char* program;
+  const char* working_dir;  ///< null = ours
+  std::vector<char*> arguments;
+  std::vector<char*> environment;
+  int standard[3];
+  int secret;
+  int failure;  ///< errno goes there if the program cannot start
+  pid_t launcher;
+};
+
+void restore_default_signals() {
+  for (const int signal : {SIGINT, SIGTERM, SIGPIPE, SIGCHLD, SIGWINCH}) ::signal(signal, SIG_DFL);
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, nullptr);
+}
+
+[[noreturn]] void become(const Exec& exec, const ProcessGuard& guard) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != exec.launcher) _exit(127);  // it died before the line above
+  setpgid(0, 0);
+  guard.watch(getpid());
+  for (int i = 0; i < 3; ++i) dup2(exec.standard[i], i);
+  fcntl(exec.secret, F_SETFD, 0);
+  if (exec.working_dir == nullptr || chdir(exec.working_dir) == 0) {
+    restore_default_signals();
+    execve(exec.program, exec.arguments.data(), exec.environment.data());
+  }
+  const int error = errno;
+  const ssize_t ignored = ::write(exec.failure, &error, sizeof error);
+  _exit(ignored < 0 ? 126 : 127);
+}
+
+std::vector<char*> pointers(std::vector<std::string>& strings) {
+  std::vector<char*> result;
+  result.reserve(strings.size() + 1);
+  for (std::string& each : strings) result.push_back(each.data());
+  result.push_back(nullptr);
+  return result;
+}
+
+}  // namespace
+
+ChildProcess::ChildProcess(const ChildSpec& spec, std::span<const std::byte> secret, const ProcessGuard& guard)
+    : guard_(guard) {
+  Pipe secret_pipe = make_pipe();
+  Pipe out = make_pipe();
+  Pipe err = make_pipe();
+  Pipe failure = make_pipe();
+  if (::write(secret_pipe.write_end.get(), secret.data(), secret.size()) != static_cast<ssize_t>(secret.size())) {
+    throw SpawnError(fmt::format("cannot hand over the secret: {}", strerror(errno)));
+  }
+  secret_pipe.write_end.close();
+  const FileDescriptor null(open("/dev/null", O_RDONLY | O_CLOEXEC));
+  if (!null.is_open()) throw SpawnError(fmt::format("cannot open /dev/null: {}", strerror(errno)));
+
+  std::vector<std::string> arguments{spec.program.string()};
+  arguments.insert(arguments.end(), spec.arguments.begin(), spec.arguments.end());
+  std::vector<std::string> environment;
+  for (const auto& [name, value] : spec.environment) environment.push_back(name + "=" + value);
+  environment.push_back(fmt::format("TROUPE_SECRET_FD={}", secret_pipe.read_end.get()));
+  const Exec exec{
+      .program = spec.program.c_str(),
+      .working_dir = spec.working_dir.empty() ? nullptr : spec.working_dir.c_str(),
+      .arguments = pointers(arguments),
+      .environment = pointers(environment),
+      .standard = {null.get(), out.write_end.get(), err.write_end.get()},
+      .secret = secret_pipe.read_end.get(),
+      .failure = failure.write_end.get(),
+      .launcher = getpid(),
+  };
+  pid_ = fork();
+  if (pid_ < 0) throw SpawnError(fmt::format("cannot fork: {}", strerror(errno)));
+  if (pid_ == 0) become(exec, guard);
+
+  failure.write_end.close();
+  int error = 0;
+  ssize_t size = 0;
+  while ((size = ::read(failure.read_end.get(), &error, sizeof error)) < 0 && errno == EINTR) {
+  }
+  if (size > 0) {
+    (void)reap();
+    throw SpawnError(fmt::format("cannot start {}: {}", spec.program.string(), strerror(error)));
+  }
+  outputs_ = {std::move(out.read_end), std::move(err.read_end)};
+  for (const FileDescriptor& output : outputs_) fcntl(output.get(), F_SETFL, O_NONBLOCK);
+}
+
+ChildProcess::~ChildProcess() {
+  if (ended_) return;
+  send(SIGKILL);
+  (void)reap();
+}
+
+void ChildProcess::send(int signal) const noexcept {
+  if (!ended_) kill(-pid_, signal);
+}
+
+std::optional<ExitStatus> ChildProcess::try_end() {
+  siginfo_t info{};
+  if (ended_ || waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) != 0) return std::nullopt;
+  if (info.si_pid == 0) return std::nullopt;
+  return reap();
+}
+
+ExitStatus ChildProcess::reap() {
+  // Until it is reaped its number cannot be given to anybody else, so the group is still ours to kill.
+  siginfo_t info{};
+  while (waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOWAIT) != 0 && errno == EINTR) {
+  }
+  kill(-pid_, SIGKILL);
+  guard_.forget(pid_);
+  ended_ = true;
+  int status = 0;
+  while (waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
+  }
+  // As a subreaper we inherit the rest of the group; it dies in no time, unless it runs as another user.
+  const timespec pause{.tv_sec = 0, .tv_nsec = 1'000'000};
+  for (int attempt = 0; attempt < 200; ++attempt) {
+    const pid_t reaped = waitpid(-pid_, nullptr, WNOHANG);
+    if (reaped < 0) break;
+    if (reaped == 0) nanosleep(&pause, nullptr);
+  }
+  return ExitStatus(status);
+}
+
+}  // namespace troupe::detail

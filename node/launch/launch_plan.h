@@ -1,0 +1,40 @@
+// What `troupe up` is going to start, decided before anything is started.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "node/config/config.h"
+#include "node/file_descriptor.h"
+#include "node/launch/child_process.h"
+
+namespace troupe::detail {
+
+/// Facts about the launcher's surroundings.
+struct LaunchHost {
+  Variables variables;  ///< what nodes inherit
+  int cores = 1;
+  bool shows_bars = false;  ///< the output is a terminal
+};
+
+struct NodePlan {
+  std::string name;   ///< "trainer1"
+  std::string label;  ///< in front of its lines: "trainer/1"
+  OnExit on_exit;
+  ChildSpec child;
+};
+
+struct LaunchPlan {
+  std::string cluster_id;             ///< 16 hexadecimal digits, random
+  std::vector<NodePlan> nodes;        ///< in order of rank
+  std::optional<std::size_t> result;  ///< the node whose last line is repeated at the end
+  FileDescriptor reserved_port;       ///< keeps the seed's port from others until the seed listens there
+};
+
+/// Returns the plan for `config`: names, places, programs, addresses. Throws ConfigError for what cannot be started:
+/// programs and working directories that are not there, a port that is taken.
+[[nodiscard]] LaunchPlan plan_launch(const ClusterConfig& config, const LaunchHost& host);
+
+}  // namespace troupe::detail

@@ -1,0 +1,164 @@
+#include "node/launch/log_view.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace troupe {
+namespace {
+
+constexpr std::size_t kLineMax = 64 * 1024;
+constexpr std::size_t kRowsMax = 8;
+constexpr std::array<std::string_view, 6> kColours = {"\x1b[36m", "\x1b[33m", "\x1b[32m",
+                                                      "\x1b[35m", "\x1b[34m", "\x1b[96m"};
+constexpr std::string_view kFailureColour = "\x1b[1;31m";
+constexpr std::string_view kQuietColour = "\x1b[2m";
+constexpr std::string_view kPlain = "\x1b[0m";
+constexpr std::string_view kEraseRow = "\r\x1b[K";
+constexpr std::string_view kRowUp = "\x1b[1A";
+
+std::string_view trimmed(std::string_view text) {
+  const auto end = text.find_last_not_of(" \r");
+  return end == std::string_view::npos ? std::string_view() : text.substr(0, end + 1);
+}
+
+/// The part of `text` that fills at most `columns`, with its colours but without other terminal commands.
+std::string fitted(std::string_view text, std::size_t columns) {
+  std::string result;
+  std::size_t width = 0;
+  for (std::size_t i = 0; i < text.size();) {
+    if (text.substr(i).starts_with("\x1b[")) {
+      const std::size_t final_byte = std::min(text.find_first_not_of("0123456789;?", i + 2), text.size() - 1);
+      if (text[final_byte] == 'm') result += text.substr(i, final_byte + 1 - i);
+      i = final_byte + 1;
+      continue;
+    }
+    const bool continues = (static_cast<unsigned char>(text[i]) & 0xC0U) == 0x80U;
+    if (!continues && ++width > columns) break;
+    if (static_cast<unsigned char>(text[i]) >= 0x20U) result += text[i];
+    ++i;
+  }
+  return result;
+}
+
+}  // namespace
+
+LogView::LogView(std::vector<std::string> labels, Options options) : options_(options) {
+  for (std::string& label : labels) {
+    NodeView node;
+    node.label = std::move(label);
+    nodes_.push_back(std::move(node));
+  }
+}
+
+void LogView::write(std::size_t node, Output stream, std::string_view bytes) {
+  Pending& pending = nodes_[node].pending[index(stream)];
+  while (!bytes.empty()) {
+    const std::size_t end = std::min(bytes.find_first_of("\r\n"), bytes.size());
+    pending.text += bytes.substr(0, end);
+    if (end == bytes.size()) break;
+    if (bytes[end] == '\n') {
+      end_of_line(node, stream);
+    } else {
+      carriage_return(node, stream);
+    }
+    bytes.remove_prefix(end + 1);
+  }
+  if (pending.text.size() > kLineMax) end_of_line(node, stream);
+  if (pending.after_cr && !trimmed(pending.text).empty()) nodes_[node].bar = trimmed(pending.text);
+}
+
+void LogView::carriage_return(std::size_t node, Output stream) {
+  Pending& pending = nodes_[node].pending[index(stream)];
+  if (!pending.text.empty()) nodes_[node].bar = trimmed(pending.text);
+  pending.text.clear();
+  pending.after_cr = true;
+}
+
+void LogView::end_of_line(std::size_t node, Output stream) {
+  NodeView& view = nodes_[node];
+  Pending& pending = view.pending[index(stream)];
+  // "bar 100%\r\n" and "\rbar 100%\n" both leave the bar as the line.
+  std::string line = std::move(pending.text);
+  if (pending.after_cr) {
+    if (line.empty()) line = view.bar;
+    view.bar.clear();
+  }
+  pending = {};
+  show_line(node, stream, line);
+}
+
+void LogView::end(std::size_t node) {
+  for (const Output stream : {Output::out, Output::err}) {
+    const Pending& pending = nodes_[node].pending[index(stream)];
+    if (!pending.text.empty() || (pending.after_cr && !nodes_[node].bar.empty())) end_of_line(node, stream);
+  }
+  nodes_[node].bar.clear();
+}
+
+void LogView::show_line(std::size_t node, Output stream, std::string_view line) {
+  NodeView& view = nodes_[node];
+  if (!trimmed(line).empty()) {
+    view.last_line = line;
+    if (stream == Output::out) view.last_output_line = line;
+  }
+  const std::string_view space = line.empty() ? "" : " ";
+  put(stream, fmt::format("{}{}{}\n", coloured_prefix(node, stream), space, line));
+}
+
+void LogView::say(Output stream, std::string_view line, Tone tone) {
+  if (tone == Tone::plain || !coloured(stream)) {
+    put(stream, fmt::format("{}\n", line));
+  } else {
+    put(stream, fmt::format("{}{}{}\n", tone == Tone::failure ? kFailureColour : kQuietColour, line, kPlain));
+  }
+}
+
+std::vector<ShownText> LogView::take() {
+  std::vector<ShownText> result;
+  const std::string rows = bar_rows();
+  // One terminal for both streams is the usual case; the bars live on standard error if that is a terminal.
+  const Output bars = options_.is_terminal[index(Output::err)] ? Output::err : Output::out;
+  const bool redraw = !shown_.empty() || rows != rows_shown_;
+  if (redraw && rows_shown_count_ > 0) {
+    std::string erase(kEraseRow);
+    for (std::size_t i = 1; i < rows_shown_count_; ++i) erase.append(kRowUp).append(kEraseRow);
+    result.push_back({bars, std::move(erase)});
+  }
+  for (ShownText& text : shown_) result.push_back(std::move(text));
+  shown_.clear();
+  if (redraw && !rows.empty()) result.push_back({bars, rows});
+  rows_shown_ = rows;
+  rows_shown_count_ = rows.empty() ? 0 : 1 + static_cast<std::size_t>(std::count(rows.begin(), rows.end(), '\n'));
+  return result;
+}
+
+std::string LogView::bar_rows() const {
+  std::string rows;
+  if (!options_.is_terminal[0] && !options_.is_terminal[1]) return rows;
+  std::size_t count = 0;
+  for (std::size_t node = 0; node < nodes_.size() && count < kRowsMax; ++node) {
+    if (nodes_[node].bar.empty()) continue;
+    // "[label] " in front, and behind it room for the "^C" that a terminal echoes: a row that wraps cannot be erased.
+    const std::size_t taken = nodes_[node].label.size() + 3 + 3;
+    const std::size_t columns = options_.columns > taken ? options_.columns - taken : 1;
+    const Output bars = options_.is_terminal[index(Output::err)] ? Output::err : Output::out;
+    rows += fmt::format("{}{} {}{}", count == 0 ? "" : "\n", coloured_prefix(node, bars),
+                        fitted(nodes_[node].bar, columns), coloured(bars) ? kPlain : "");
+    ++count;
+  }
+  return rows;
+}
+
+void LogView::put(Output stream, std::string_view text) {
+  if (shown_.empty() || shown_.back().stream != stream) shown_.push_back({stream, {}});
+  shown_.back().text += text;
+}
+
+std::string LogView::coloured_prefix(std::size_t node, Output stream) const {
+  if (!coloured(stream)) return prefix(node);
+  return fmt::format("{}{}{}", kColours[node % kColours.size()], prefix(node), kPlain);
+}
+
+}  // namespace troupe

@@ -1,0 +1,145 @@
+#include "node/links/datagram_socket.h"
+
+#include <netinet/in.h>
+#include <netinet/ip.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstddef>
+#include <cstring>
+
+#include <fmt/format.h>
+
+namespace troupe {
+namespace {
+
+constexpr std::string_view kTcp = "tcp://";
+constexpr std::string_view kIpc = "ipc://";
+constexpr std::string_view kUdp = "udp://";
+constexpr std::string_view kUnix = "unix://";
+
+Error failure(ErrorCode code, const std::string& address, std::string_view why) {
+  return Error{.code = code,
+               .message = fmt::format("no socket for heartbeats beside {}: {}", address, why),
+               .endpoint = address,
+               .operation = "listen",
+               .execution = Execution::never};
+}
+
+detail::FileDescriptor open_socket(int family) {
+  return detail::FileDescriptor(::socket(family, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+}
+
+bool bind(const detail::FileDescriptor& socket, const SocketAddress& address) {
+  return ::bind(socket.get(), address.get(), address.size) == 0;
+}
+
+/// Bound to it, a socket gets an abstract name that nobody else has.
+SocketAddress any_name() {
+  SocketAddress any;
+  any.bytes.ss_family = AF_UNIX;
+  any.size = sizeof any.bytes.ss_family;
+  return any;
+}
+
+SocketAddress name_of(const detail::FileDescriptor& socket) {
+  SocketAddress bound;
+  bound.size = sizeof bound.bytes;
+  (void)::getsockname(socket.get(), reinterpret_cast<sockaddr*>(&bound.bytes), &bound.size);
+  return bound;
+}
+
+std::string abstract_name_of(const detail::FileDescriptor& socket) {
+  const SocketAddress bound = name_of(socket);
+  const auto* text = reinterpret_cast<const char*>(&bound.bytes) + offsetof(sockaddr_un, sun_path) + 1;  // after a zero
+  return std::string("@").append(text, bound.size - offsetof(sockaddr_un, sun_path) - 1);
+}
+
+in_port_t& port_of(SocketAddress& address) {
+  return address.family() == AF_INET6 ? reinterpret_cast<sockaddr_in6*>(&address.bytes)->sin6_port
+                                      : reinterpret_cast<sockaddr_in*>(&address.bytes)->sin_port;
+}
+
+/// Heartbeats go ahead of bulk data in the queues of hosts and switches that look at the class.
+void ask_for_precedence(const detail::FileDescriptor& socket, int family) {
+  const int kind = IPTOS_CLASS_CS6;
+  if (family == AF_INET6) {
+    (void)::setsockopt(socket.get(), IPPROTO_IPV6, IPV6_TCLASS, &kind, sizeof kind);
+  } else {
+    (void)::setsockopt(socket.get(), IPPROTO_IP, IP_TOS, &kind, sizeof kind);
+  }
+}
+
+}  // namespace
+
+Result<DatagramSocket> DatagramSocket::open_beside(const std::string& address) {
+  if (address.starts_with(kIpc)) {
+    detail::FileDescriptor socket = open_socket(AF_UNIX);
+    if (!socket.is_open()) return failure(ErrorCode::resource_exhausted, address, std::strerror(errno));
+    std::string file = address.substr(kIpc.size()) + ".pulse";
+    const auto named = file.front() == '@' ? std::nullopt : unix_address(file);
+    if (!named) file.clear();
+    if (named) (void)::unlink(file.c_str());  // of a life that was killed: the link holds its own path now
+    if (!troupe::bind(socket, named.value_or(any_name()))) {
+      return failure(ErrorCode::resource_exhausted, address, std::strerror(errno));
+    }
+    std::string place = named ? file : abstract_name_of(socket);
+    return DatagramSocket(AF_UNIX, std::move(socket), std::move(place), std::move(file));
+  }
+  auto host = address.starts_with(kTcp) ? host_address(std::string_view(address).substr(kTcp.size())) : std::nullopt;
+  if (!host) return failure(ErrorCode::bad_argument, address, "it is neither tcp nor ipc");
+  detail::FileDescriptor socket = open_socket(host->family());
+  if (!socket.is_open()) return failure(ErrorCode::resource_exhausted, address, std::strerror(errno));
+  if (!troupe::bind(socket, *host)) {
+    port_of(*host) = 0;
+    if (!troupe::bind(socket, *host)) return failure(ErrorCode::resource_exhausted, address, std::strerror(errno));
+  }
+  ask_for_precedence(socket, host->family());
+  SocketAddress bound = name_of(socket);
+  return DatagramSocket(host->family(), std::move(socket), std::to_string(ntohs(port_of(bound))), {});
+}
+
+DatagramSocket::~DatagramSocket() {
+  if (!file_.empty()) (void)::unlink(file_.c_str());
+}
+
+std::string DatagramSocket::address_beside(std::string_view advertised) const {
+  if (!advertised.starts_with(kTcp)) return fmt::format("{}{}", kUnix, place_);
+  const std::string_view host = advertised.substr(kTcp.size(), advertised.rfind(':') - kTcp.size());
+  return fmt::format("{}{}:{}", kUdp, host, place_);
+}
+
+std::optional<SocketAddress> DatagramSocket::parse(std::string_view address) {
+  if (address.starts_with(kUdp)) return host_address(address.substr(kUdp.size()));
+  if (address.starts_with(kUnix)) return unix_address(address.substr(kUnix.size()));
+  return std::nullopt;
+}
+
+std::optional<SocketAddress> DatagramSocket::look_up(std::string_view address) {
+  return address.starts_with(kUdp) ? host_address(address.substr(kUdp.size()), HostNames::look_up) : parse(address);
+}
+
+void DatagramSocket::send(const SocketAddress& to, std::span<const std::byte> bytes) {
+  const auto sender = [&] {
+    if (to.family() == family_) return descriptor_.get();
+    detail::FileDescriptor& other = senders_[to.family()];
+    if (!other.is_open()) {
+      other = open_socket(to.family());
+      ask_for_precedence(other, to.family());
+    }
+    return other.get();
+  };
+  (void)::sendto(sender(), bytes.data(), bytes.size(), MSG_NOSIGNAL, to.get(), to.size);
+}
+
+std::optional<std::span<const std::byte>> DatagramSocket::receive(std::span<std::byte> into) const {
+  while (true) {
+    const ssize_t bytes = ::recv(descriptor_.get(), into.data(), into.size(), 0);
+    if (bytes >= 0) return into.first(static_cast<std::size_t>(bytes));
+    if (errno == EINTR || errno == ECONNREFUSED) continue;  // the latter tells of an earlier send
+    return std::nullopt;
+  }
+}
+
+}  // namespace troupe

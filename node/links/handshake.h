@@ -1,0 +1,144 @@
+// How two nodes prove to each other that they know the cluster secret, before anything else is read.
+//
+//   connecting node (client)                         listening node (server)
+//     hello      versions, cluster, who, nonce  ->
+//                                               <-   challenge  version, who, nonce, proof of the server
+//     proof      proof of the client            ->
+//                                               <-   welcome    slot, proof
+//   Either side may answer `refused` with a code instead. A proof is HMAC-SHA-512-256 under the secret over a label and
+//   both sides' words so far, so no part can be replayed, reflected or changed; both derive the same session token from
+//   it, which never travels before it is used. Layouts: handshake_wire.h.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "actors/link.h"
+#include "messages/error.h"
+#include "messages/ids.h"
+#include "node/links/beat.h"
+#include "node/links/handshake_wire.h"
+#include "node/links/secret.h"
+
+namespace troupe {
+
+/// The protocol versions this build speaks.
+inline constexpr std::uint16_t kProtocolVersionMin = 2;
+inline constexpr std::uint16_t kProtocolVersionMax = 2;
+
+/// What a node says of itself.
+struct HandshakeIdentity {
+  Peer peer;
+  std::string cluster_id;
+  handshake::PulseInfo pulse{};
+  std::uint16_t version_min = kProtocolVersionMin;
+  std::uint16_t version_max = kProtocolVersionMax;
+};
+
+using handshake::Nonce;
+
+[[nodiscard]] Nonce random_nonce();
+
+/// Whether `name` is 1 to 127 of A-Z a-z 0-9 - _ : .
+[[nodiscard]] bool is_valid_node_name(std::string_view name);
+
+/// Proves on every message that it belongs to an authenticated session. Compared in constant time; has no operator==.
+class SessionToken {
+ public:
+  static constexpr std::size_t kBytes = 8;
+  SessionToken() = default;
+  explicit SessionToken(std::span<const std::byte, kBytes> bytes);
+  [[nodiscard]] bool matches(std::span<const std::byte, kBytes> bytes) const;
+  [[nodiscard]] std::span<const std::byte, kBytes> bytes() const { return bytes_; }
+
+ private:
+  std::array<std::byte, kBytes> bytes_{};
+};
+
+/// What a side knows after a successful handshake.
+struct Authenticated {
+  Peer peer;
+  std::uint16_t version = 0;
+  std::uint32_t slot = 0;  ///< how the server looks the session up
+  SessionToken token;
+  handshake::PulseInfo pulse{};  ///< the peer's
+  PulseKey pulse_key;            ///< of the heartbeats from the client to the server
+};
+
+/// What to do after one message was taken.
+struct HandshakeStep {
+  std::vector<std::byte> reply;       ///< to send, if not empty
+  std::optional<Authenticated> done;  ///< the other side is who it says
+  std::optional<Error> failed;        ///< this handshake is over
+};
+
+/// The connecting side. A plain class; one thread at a time.
+class HandshakeClient {
+ public:
+  HandshakeClient(HandshakeIdentity self, ClusterSecret secret, Nonce nonce);
+
+  [[nodiscard]] std::span<const std::byte> hello() const { return hello_; }
+
+  /// Takes challenge, welcome or refused. Errors: auth_failed, version_mismatch, not_joined (other cluster),
+  /// name_in_use, invalid_name, decode, protocol_violation (out of turn), resource_exhausted, shutting_down. They name
+  /// the peer as far as it is known, and never hold bytes of the secret or a proof.
+  [[nodiscard]] HandshakeStep take(std::span<const std::byte> message);
+
+ private:
+  [[nodiscard]] HandshakeStep take_challenge(const handshake::Challenge& challenge, std::span<const std::byte> message);
+  [[nodiscard]] HandshakeStep take_welcome(const handshake::Welcome& welcome);
+  [[nodiscard]] HandshakeStep take_refused(const handshake::Refused& refused);
+  [[nodiscard]] HandshakeStep fail(ErrorCode code, std::string message);
+
+  const HandshakeIdentity self_;
+  const ClusterSecret secret_;
+  const Nonce nonce_;
+  const std::vector<std::byte> hello_;
+  std::vector<std::byte> transcript_;          ///< hello and challenge once the latter is accepted
+  std::optional<Authenticated> authenticated_;  ///< the server, once its challenge is accepted
+  bool over_ = false;
+};
+
+/// The listening side, one per connection. A plain class; one thread at a time.
+class HandshakeServer {
+ public:
+  HandshakeServer(HandshakeIdentity self, ClusterSecret secret, Nonce nonce);
+
+  /// Takes hello, proof or refused. After `done` the caller decides: `welcome` or `refuse`.
+  /// Errors as HandshakeClient::take; `reply` then tells the client.
+  [[nodiscard]] HandshakeStep take(std::span<const std::byte> message);
+
+  /// Requires `done`. `slot` is the server's to choose. Returns the message for the client, and the session's token.
+  struct Welcome {
+    std::vector<std::byte> message;
+    Authenticated session;
+  };
+  [[nodiscard]] Welcome welcome(std::uint32_t slot) const;
+
+  /// The message that tells the client why not.
+  [[nodiscard]] std::vector<std::byte> refuse(ErrorCode code) const;
+
+ private:
+  [[nodiscard]] HandshakeStep take_hello(const handshake::Hello& hello, std::span<const std::byte> message);
+  [[nodiscard]] HandshakeStep take_proof(const handshake::ClientProof& proof);
+  [[nodiscard]] HandshakeStep fail(ErrorCode code, std::string message);
+
+  const HandshakeIdentity self_;
+  const ClusterSecret secret_;
+  const Nonce nonce_;
+  std::vector<std::byte> transcript_;           ///< hello and challenge once the former is accepted
+  std::optional<Authenticated> authenticated_;  ///< the client as it says; proved once `proved_`
+  bool proved_ = false;
+  bool over_ = false;
+};
+
+/// A message `refused`, for a connection that has no handshake under way.
+[[nodiscard]] std::vector<std::byte> handshake_refusal(ErrorCode code);
+
+}  // namespace troupe

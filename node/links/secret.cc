@@ -1,0 +1,150 @@
+#include "node/links/secret.h"
+
+#include <fcntl.h>
+#include <sodium.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <new>
+#include <system_error>
+
+#include <fmt/format.h>
+
+namespace troupe {
+namespace {
+
+Error failure(ErrorCode code, std::string message, std::string hint = {}) {
+  return Error{
+      .code = code, .message = std::move(message), .execution = Execution::never, .hint = std::move(hint)};
+}
+
+std::string system_text() { return std::error_code(errno, std::generic_category()).message(); }
+
+/// Closes a descriptor at the end of a scope.
+class Descriptor {
+ public:
+  explicit Descriptor(int number) : number_(number) {}
+  ~Descriptor() {
+    if (number_ >= 0) ::close(number_);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  [[nodiscard]] int number() const { return number_; }
+
+ private:
+  const int number_;
+};
+
+Result<Unit> write_all(int descriptor, std::span<const std::byte> bytes, const std::string& target) {
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(descriptor, bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) {
+      return failure(ErrorCode::bad_argument, fmt::format("cannot write the cluster secret to {}: {}", target, system_text()));
+    }
+    bytes = bytes.subspan(static_cast<std::size_t>(written));
+  }
+  return Unit{};
+}
+
+}  // namespace
+
+/// One sodium_malloc block: guard pages around it, kept out of swap and core dumps, zeroed when freed.
+struct ClusterSecret::Memory {
+  Memory() {
+    if (sodium_init() < 0) throw std::runtime_error("libsodium cannot start");
+    bytes = static_cast<std::byte*>(sodium_malloc(kBytes));
+    if (bytes == nullptr) throw std::bad_alloc();
+  }
+  ~Memory() { sodium_free(bytes); }
+  Memory(const Memory&) = delete;
+  Memory& operator=(const Memory&) = delete;
+
+  std::byte* bytes = nullptr;
+};
+
+ClusterSecret ClusterSecret::random() {
+  auto memory = std::make_shared<Memory>();
+  randombytes_buf(memory->bytes, kBytes);
+  return ClusterSecret(std::move(memory));
+}
+
+ClusterSecret ClusterSecret::from_bytes(std::span<const std::byte, kBytes> bytes) {
+  auto memory = std::make_shared<Memory>();
+  std::memcpy(memory->bytes, bytes.data(), kBytes);
+  return ClusterSecret(std::move(memory));
+}
+
+Result<ClusterSecret> ClusterSecret::from_descriptor(int descriptor) {
+  const Descriptor owned(descriptor);
+  return read(descriptor, fmt::format("descriptor {}", descriptor));
+}
+
+Result<ClusterSecret> ClusterSecret::from_file(const std::filesystem::path& path) {
+  const Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  if (file.number() < 0) {
+    const std::string why = errno == ELOOP ? "it is a symbolic link" : system_text();
+    return failure(ErrorCode::bad_argument, fmt::format("cannot read the cluster secret {}: {}", path.string(), why));
+  }
+  struct stat status {};
+  if (::fstat(file.number(), &status) != 0 || !S_ISREG(status.st_mode)) {
+    return failure(ErrorCode::bad_argument, fmt::format("the cluster secret {} is not a regular file", path.string()));
+  }
+  if (status.st_uid != ::geteuid()) {
+    return failure(ErrorCode::not_authorized, fmt::format("the cluster secret {} belongs to user {}, expected {}",
+                                                          path.string(), status.st_uid, ::geteuid()));
+  }
+  if ((status.st_mode & 0177U) != 0) {
+    return failure(
+        ErrorCode::not_authorized,
+        fmt::format("the cluster secret {} has mode {:04o}, expected 0600", path.string(), status.st_mode & 07777U),
+        fmt::format("chmod 0600 {}", path.string()));
+  }
+  return read(file.number(), path.string());
+}
+
+Result<ClusterSecret> ClusterSecret::read(int descriptor, const std::string& source) {
+  auto memory = std::make_shared<Memory>();
+  std::size_t size = 0;
+  std::byte beyond{};
+  while (true) {
+    std::byte* const to = size < kBytes ? memory->bytes + size : &beyond;
+    const ssize_t got = ::read(descriptor, to, size < kBytes ? kBytes - size : 1);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) {
+      return failure(ErrorCode::bad_argument,
+                     fmt::format("cannot read the cluster secret from {}: {}", source, system_text()));
+    }
+    if (got == 0) break;
+    size += static_cast<std::size_t>(got);
+    if (size > kBytes) break;
+  }
+  if (size != kBytes) {
+    return failure(ErrorCode::bad_argument, fmt::format("the cluster secret in {} has {} {} bytes, expected {}", source,
+                                                        size > kBytes ? "more than" : "only",
+                                                        size > kBytes ? kBytes : size, kBytes));
+  }
+  return ClusterSecret(std::move(memory));
+}
+
+Result<Unit> ClusterSecret::to_file(const std::filesystem::path& path) const {
+  const Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
+  if (file.number() < 0) {
+    return failure(ErrorCode::bad_argument,
+                   fmt::format("cannot create the cluster secret {}: {}", path.string(), system_text()));
+  }
+  return write_all(file.number(), bytes(), path.string());
+}
+
+Result<Unit> ClusterSecret::to_descriptor(int descriptor) const {
+  return write_all(descriptor, bytes(), fmt::format("descriptor {}", descriptor));
+}
+
+std::span<const std::byte, ClusterSecret::kBytes> ClusterSecret::bytes() const {
+  return std::span<const std::byte, kBytes>(memory_->bytes, kBytes);
+}
+
+}  // namespace troupe

@@ -1,0 +1,140 @@
+#include "node/links/transports.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+#include <stdexcept>
+#include <utility>
+#include <variant>
+
+#include "node/config/settings.h"
+#include "node/links/zmq_link.h"
+
+namespace troupe {
+namespace {
+
+Error refused(const std::string& listen, std::string message) {
+  return Error{.code = ErrorCode::bad_argument,
+               .message = std::move(message),
+               .endpoint = listen,
+               .operation = "listen",
+               .execution = Execution::never};
+}
+
+bool is_scheme(std::string_view text) {
+  const auto is_letter = [](char c) { return c >= 'a' && c <= 'z'; };
+  return !text.empty() && is_letter(text.front()) &&
+         std::ranges::all_of(text, [&](char c) { return is_letter(c) || (c >= '0' && c <= '9') || c == '-'; });
+}
+
+void read_duration(const LinkRequest& request, const std::string& option, Duration& into) {
+  const auto found = request.options.find(option);
+  if (found == request.options.end()) return;
+  SettingSpec spec;
+  spec.kind = SettingKind::duration;
+  try {
+    into = std::get<std::chrono::milliseconds>(checked(spec, Untyped{found->second}));
+  } catch (const std::invalid_argument& error) {
+    throw std::invalid_argument(fmt::format("option \"{}\" of transport \"{}\": {}", option, scheme_of(request.listen), error.what()));
+  }
+}
+
+Result<std::unique_ptr<Link>> open_zmq_link(LinkRequest request, std::string listen) {
+  ZmqLinkOptions options;
+  try {
+    read_duration(request, "connect_patience", options.connect_patience);
+    read_duration(request, "handshake_timeout", options.handshake_timeout);
+  } catch (const std::invalid_argument& error) {
+    return refused(request.listen, error.what());
+  }
+  options.name = std::move(request.name);
+  options.incarnation = request.incarnation;
+  options.cluster_id = std::move(request.cluster_id);
+  options.secret = request.secret;
+  options.silence = request.silence;
+  options.bind = std::move(listen);
+  options.advertise = request.options["advertise"];
+  options.log = std::move(request.log);
+  if (request.network == Network::trusted) options.exposure = ZmqLinkOptions::Exposure::network;
+  Result<std::unique_ptr<ZmqLink>> link = ZmqLink::open(std::move(options));
+  if (!link) {
+    Error error = link.error();
+    if (error.code == ErrorCode::not_authorized) error.hint = kTrustHint;
+    return error;
+  }
+  return std::unique_ptr<Link>(std::move(link).value());
+}
+
+/// `address` with its host in numbers. Throws std::invalid_argument.
+TcpPlace place_in_numbers(const std::string& address) {
+  const std::optional<TcpPlace> place = TcpPlace::parse(address);
+  if (!place) throw std::invalid_argument(fmt::format("\"{}\" is not tcp://HOST:PORT", address));
+  return TcpPlace{numbers_of(place->host), place->port};
+}
+
+Result<std::unique_ptr<Link>> open_tcp(LinkRequest request) {
+  const auto advertise = request.options.find("advertise");
+  try {
+    const TcpPlace listen = place_in_numbers(request.listen == "tcp://" ? "tcp://127.0.0.1:*" : request.listen);
+    if (advertise != request.options.end()) {
+      advertise->second = place_in_numbers(advertise->second).text();
+    } else if (request.network == Network::trusted && is_any_address(listen.host)) {
+      throw std::invalid_argument(fmt::format("nobody can be called at \"{}\": say `advertise`, too", request.listen));
+    }
+    return open_zmq_link(std::move(request), listen.text());
+  } catch (const std::invalid_argument& error) {
+    return refused(request.listen, fmt::format("cannot listen at \"{}\": {}", request.listen, error.what()));
+  }
+}
+
+Result<std::unique_ptr<Link>> open_ipc(LinkRequest request) {
+  std::string listen = request.listen;
+  if (listen == "ipc://") listen += fmt::format("@troupe-{:016x}{:016x}", request.incarnation.high, request.incarnation.low);
+  return open_zmq_link(std::move(request), std::move(listen));
+}
+
+}  // namespace
+
+std::string_view scheme_of(std::string_view address) {
+  const std::size_t end = address.find("://");
+  return end == std::string_view::npos ? std::string_view{} : address.substr(0, end);
+}
+
+Transports::Transports() {
+  add("tcp", {&open_tcp, {"advertise", "connect_patience", "handshake_timeout"}});
+  add("ipc", {&open_ipc, {"connect_patience", "handshake_timeout"}});
+}
+
+void Transports::add(const std::string& scheme, LinkKind kind) {
+  if (!is_scheme(scheme)) throw std::invalid_argument(fmt::format("[Transports] \"{}\" is no scheme: a-z, 0-9 and -", scheme));
+  if (!transports_.try_emplace(scheme, std::move(kind)).second) {
+    throw std::invalid_argument(fmt::format("[Transports] there is a transport \"{}\" already", scheme));
+  }
+}
+
+std::vector<std::string> Transports::schemes() const {
+  std::vector<std::string> schemes;
+  for (const auto& [scheme, kind] : transports_) schemes.push_back(scheme);
+  return schemes;
+}
+
+Result<std::unique_ptr<Link>> Transports::open(LinkRequest request) const {
+  const std::string scheme(scheme_of(request.listen));
+  const auto found = transports_.find(scheme);
+  if (found == transports_.end()) {
+    return refused(request.listen, fmt::format("cannot listen at \"{}\": no transport \"{}\", there are {}", request.listen,
+                                               scheme, fmt::join(schemes(), ", ")));
+  }
+  const std::set<std::string>& known = found->second.options;
+  for (const auto& [option, value] : request.options) {
+    if (known.contains(option)) continue;
+    return refused(request.listen, fmt::format("transport \"{}\" has no option \"{}\" (= \"{}\"), it has {}", scheme, option, value,
+                                               known.empty() ? "none" : fmt::format("{}", fmt::join(known, ", "))));
+  }
+  return found->second.open(std::move(request));
+}
+
+}  // namespace troupe

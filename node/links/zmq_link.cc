@@ -1,0 +1,203 @@
+#include "node/links/zmq_link.h"
+
+#include <sys/resource.h>
+
+#include <mutex>
+#include <optional>
+#include <stdexcept>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "actors/core/guarded.h"
+#include "node/links/datagram_socket.h"
+#include "node/links/tcp_place.h"
+#include "node/links/wake_up.h"
+#include "node/links/zmq_link_core.h"
+
+namespace troupe {
+namespace {
+
+bool reaches_other_machines(std::string_view address) {
+  if (!address.starts_with("tcp://")) return false;
+  const std::optional<TcpPlace> place = TcpPlace::parse(address);
+  return !place || !is_loopback(place->host);
+}
+
+std::string told_to_peers(const std::string& bound, const std::string& advertise) {
+  if (advertise.empty()) return bound;
+  std::optional<TcpPlace> told = TcpPlace::parse(advertise);
+  const std::optional<TcpPlace> here = TcpPlace::parse(bound);
+  if (!told || !here || told->port != "*") return advertise;
+  told->port = here->port;
+  return told->text();
+}
+
+/// Each connection takes several descriptors, and the limit that a shell sets is soft: this process may raise it itself.
+void raise_descriptor_limit() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == limit.rlim_max) return;
+  limit.rlim_cur = limit.rlim_max;
+  (void)::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+TimePoint now() { return std::chrono::steady_clock::now(); }
+
+}  // namespace
+
+struct ZmqLink::State {
+  State(ZmqLinkOptions options) : parts(std::move(options)) {
+    if (const auto watched = parts.ready.add(wake_up.descriptor(), ZmqLinkCore::kCaller); !watched) {
+      throw RemoteError(watched.error());
+    }
+  }
+
+  struct Orders {
+    std::vector<ZmqLinkCore::Command> commands;
+    bool stop = false;  ///< after the commands
+  };
+
+  void run();
+  void serve();
+  [[nodiscard]] Orders take_orders();
+  void give(ZmqLinkCore::Command command);
+
+  ZmqLinkParts parts;                        ///< the link's thread, once it runs; counters: any
+  std::optional<ZmqSocket> router;           ///< until start
+  std::optional<ZmqLinkCore> core;           ///< the link's thread
+  LinkSink* sink = nullptr;                  ///< set by start
+  detail::WakeUp wake_up;                    ///< any thread
+
+  std::mutex mutex;
+  std::vector<ZmqLinkCore::Command> commands;  ///< guarded by mutex
+  bool waiting = false;                        ///< the thread sleeps or is about to; guarded by mutex
+  bool stopped = false;                        ///< guarded by mutex
+
+  std::thread thread;  ///< start and stop
+};
+
+Result<std::unique_ptr<ZmqLink>> ZmqLink::open(ZmqLinkOptions options) {
+  const auto refuse = [&options](ErrorCode code, std::string message, std::string hint = {}) {
+    return Error{.code = code,
+                 .message = std::move(message),
+                 .endpoint = options.bind,
+                 .operation = "listen",
+                 .execution = Execution::never,
+                 .hint = std::move(hint)};
+  };
+  if (!is_valid_node_name(options.name)) {
+    return refuse(ErrorCode::invalid_name,
+                  fmt::format("\"{}\" is not 1 to 127 of A-Z a-z 0-9 - _ : .", options.name.substr(0, 127)));
+  }
+  if (options.exposure == ZmqLinkOptions::Exposure::loopback && reaches_other_machines(options.bind)) {
+    return refuse(ErrorCode::not_authorized, fmt::format("{} can be reached from other machines", options.bind),
+                  "bind 127.0.0.1, or say that the network is trusted");
+  }
+  raise_descriptor_limit();
+  const std::string bind = options.bind;
+  auto state = std::make_unique<State>(std::move(options));
+  ZmqLinkParts& parts = state->parts;
+  Result<ZmqSocket> router = ZmqSocket::open(parts.context, ZmqSocket::Kind::router, parts.limits());
+  if (!router) return router.error();
+  const Result<std::string> bound = router.value().bind(bind);
+  if (!bound) return bound.error();
+  Result<DatagramSocket> beats = DatagramSocket::open_beside(bound.value());
+  if (!beats) return beats.error();
+  state->router = std::move(router).value();
+  parts.self = {.peer = {.name = parts.options.name,
+                         .incarnation = parts.options.incarnation,
+                         .address = told_to_peers(bound.value(), parts.options.advertise)},
+                .cluster_id = parts.options.cluster_id};
+  parts.pulse = std::make_shared<PulseThread>(std::move(beats).value(), parts.options.silence);
+  parts.self.pulse = {.address = parts.pulse->address_beside(parts.self.peer.address), .lease = parts.options.silence.lease};
+  return std::unique_ptr<ZmqLink>(new ZmqLink(std::move(state)));
+}
+
+ZmqLink::ZmqLink(std::unique_ptr<State> state) : state_(std::move(state)) {}
+
+ZmqLink::~ZmqLink() { stop(); }
+
+void ZmqLink::start(LinkSink& sink) {
+  if (!state_->router) throw std::logic_error("[link] start: it was started or stopped before");
+  state_->core.emplace(state_->parts, *std::exchange(state_->router, std::nullopt), sink);
+  state_->sink = &sink;
+  state_->parts.pulse->start([state = state_.get()](const FailureDetector::Event& event) { state->give(event); },
+                             [&sink](const Error& why) { sink.on_link_failed(why); });
+  state_->thread = std::thread([state = state_.get()] { state->run(); });
+}
+
+std::string ZmqLink::address() const { return state_->parts.self.peer.address; }
+
+void ZmqLink::connect(std::string_view address) { state_->give(ZmqLinkCore::Connect{std::string(address)}); }
+
+void ZmqLink::stop_connecting(std::string_view address) {
+  state_->give(ZmqLinkCore::StopConnecting{std::string(address)});
+}
+
+void ZmqLink::send(const NodeName& to, LinkLane lane, Frames packet) {
+  state_->give(ZmqLinkCore::Send{to, lane, std::move(packet)});
+}
+
+void ZmqLink::disconnect(const NodeName& peer, const Farewell& farewell) {
+  state_->give(ZmqLinkCore::Disconnect{peer, farewell});
+}
+
+void ZmqLink::stop() {
+  {
+    const std::lock_guard lock(state_->mutex);
+    state_->stopped = true;
+  }
+  state_->wake_up.ring();
+  if (state_->thread.joinable()) state_->thread.join();
+  state_->parts.pulse->stop();
+  state_->router.reset();
+}
+
+ZmqLinkCounts ZmqLink::counts() const {
+  const ZmqLinkCounters& counters = state_->parts.counters;
+  return {.refused_handshakes = counters.refused_handshakes,
+          .refused_messages = counters.refused_messages,
+          .dropped_messages = counters.dropped_messages,
+          .reconnects = counters.reconnects};
+}
+
+void ZmqLink::State::give(ZmqLinkCore::Command command) {
+  bool ring = false;
+  {
+    const std::lock_guard lock(mutex);
+    if (stopped) return;
+    commands.push_back(std::move(command));
+    ring = std::exchange(waiting, false);
+  }
+  if (ring) wake_up.ring();
+}
+
+ZmqLink::State::Orders ZmqLink::State::take_orders() {
+  const std::lock_guard lock(mutex);
+  waiting = commands.empty();
+  return {.commands = std::exchange(commands, {}), .stop = stopped};
+}
+
+void ZmqLink::State::run() {
+  try {
+    serve();
+    core->close();
+  } catch (...) {
+    sink->on_link_failed(detail::failure_of_current_exception("the link"));
+  }
+  core.reset();
+}
+
+void ZmqLink::State::serve() {
+  while (true) {
+    const bool more = core->work(now());
+    Orders orders = take_orders();
+    for (ZmqLinkCore::Command& command : orders.commands) core->obey(now(), std::move(command));
+    if (orders.stop) break;
+    if (orders.commands.empty() && !more && core->wait(now())) wake_up.silence();
+  }
+}
+
+}  // namespace troupe

@@ -1,0 +1,360 @@
+#include "node/links/zmq_link_core.h"
+
+#include <algorithm>
+#include <memory>
+#include <new>
+#include <optional>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace troupe {
+namespace {
+
+constexpr int kMessagesPerTurn = 256;  // then connections and commands have their turn
+constexpr ReadySet::Key kListener = 1;  // and connections above
+
+Error about(const Peer& peer, ErrorCode code, std::string message) {
+  return Error{.code = code,
+               .message = std::move(message),
+               .peer = peer.name,
+               .incarnation = peer.incarnation,
+               .endpoint = peer.address};
+}
+
+Error refused_connect(const std::string& address, ErrorCode code, std::string message) {
+  return Error{.code = code,
+               .message = std::move(message),
+               .endpoint = address,
+               .operation = "connect",
+               .execution = Execution::never};
+}
+
+}  // namespace
+
+ZmqLinkCore::ZmqLinkCore(ZmqLinkParts& parts, ZmqSocket router, LinkSink& sink)
+    : parts_(parts), sink_(sink), listener_(parts, std::move(router), kListener) {}
+
+void ZmqLinkCore::obey(TimePoint now, Command command) {
+  if (const auto* order = std::get_if<Connect>(&command)) return connect(now, order->address);
+  if (const auto* order = std::get_if<StopConnecting>(&command)) return stop_connecting(order->address);
+  if (auto* order = std::get_if<Send>(&command)) return send(now, std::move(*order));
+  if (const auto* event = std::get_if<Heard>(&command)) return heard(*event);
+  const auto& order = std::get<Disconnect>(command);
+  disconnect(order.peer, order.farewell);
+}
+
+bool ZmqLinkCore::work(TimePoint now) {
+  for (const auto& [key, due] : due_) {
+    if (due <= now) busy_.insert(key);
+  }
+  for (const ReadySet::Key key : std::exchange(busy_, {})) work_on(now, key);
+  int messages = 0;
+  while (messages < kMessagesPerTurn) {
+    std::optional<ZmqListener::Happened> happened = listener_.next(now);
+    if (!happened) break;
+    ++messages;
+    std::visit([this, now](auto& what) { handle(now, what); }, *happened);
+  }
+  listener_.expire(now);
+  give_up_meeting(now);
+  return messages == kMessagesPerTurn;
+}
+
+bool ZmqLinkCore::wait(TimePoint now) {
+  std::optional<TimePoint> next;
+  const auto no_later_than = [&next](TimePoint time) { next = next ? std::min(*next, time) : time; };
+  for (const auto& [key, due] : due_) no_later_than(due);
+  if (meeting_ > 0) {
+    for (const auto& [name, peer] : peers_) {
+      if (!peer.up) no_later_than(peer.meet_by);
+    }
+  }
+  if (!busy_.empty()) no_later_than(now);
+  // Handshakes that peers leave half done cost nothing while nothing else happens; the next turn drops them.
+  bool called = false;
+  for (const ReadySet::Key key : parts_.ready.wait(next ? std::max(Duration{0}, *next - now) : Duration{-1})) {
+    if (key > kListener) busy_.insert(key);
+    called = called || key == kCaller;
+  }
+  return called;
+}
+
+void ZmqLinkCore::close() {
+  for (auto& [address, connection] : outgoing_) connection.outgoing.say_bye({});
+  outgoing_.clear();
+  peers_.clear();
+}
+
+void ZmqLinkCore::connect(TimePoint now, const std::string& address) {
+  if (address == parts_.self.peer.address) {
+    return sink_.on_connect_failed(
+        address, refused_connect(address, ErrorCode::bad_argument, address + " is this node's own address"));
+  }
+  if (aliases_.contains(address)) return;
+  Connection& connection = connection_to(now, address);
+  const PeerState* peer = peer_behind(address);
+  connection.asked = peer == nullptr || !peer->up;
+}
+
+void ZmqLinkCore::stop_connecting(const std::string& address) {
+  const auto found = outgoing_.find(address);
+  if (found == outgoing_.end() || !std::exchange(found->second.asked, false)) return;
+  const Error why = refused_connect(address, ErrorCode::cancelled, "given up by this node");
+  if (const PeerState* peer = peer_behind(address); peer == nullptr) {
+    close(address);
+  } else if (!peer->welcomed_here) {
+    found->second.outgoing.say_bye({});
+    drop(NodeName(peer->peer.name), why);
+  }
+  sink_.on_connect_failed(address, why);
+}
+
+void ZmqLinkCore::send(TimePoint now, Send order) {
+  const auto& [to, lane, frames] = order;
+  const auto peer = peers_.find(to);
+  const std::size_t limit = parts_.options.frame_bytes_max;
+  const auto large = std::ranges::find_if(frames, [limit](const Frame& frame) { return frame.bytes.size() > limit; });
+  if (large != frames.end()) {  // the peer would cut the connection, and again after each resend
+    parts_.log_refusal(now, fmt::format("dropped a message to {}: a frame of {} bytes exceeds {}", to,
+                                        large->bytes.size(), limit));
+  }
+  if (peer == peers_.end() || !peer->second.up || large != frames.end()) {
+    ++parts_.counters.dropped_messages;
+    return;
+  }
+  Connection& connection = outgoing_.at(peer->second.connection);
+  connection.outgoing.send(lane, std::move(order.frames));
+  busy_.insert(connection.key);
+}
+
+void ZmqLinkCore::disconnect(const NodeName& name, const Farewell& farewell) {
+  const auto found = peers_.find(name);
+  if (found == peers_.end()) return;
+  outgoing_.at(found->second.connection).outgoing.say_bye(farewell);
+  drop(name, about(found->second.peer, ErrorCode::cancelled, "disconnected by this node"));
+}
+
+void ZmqLinkCore::heard(const Heard& event) {
+  const PeerState* peer = find(event.peer, event.incarnation);
+  if (peer != nullptr && peer->up) sink_.on_reach(event.peer, event.incarnation, event.change, event.silence);
+}
+
+void ZmqLinkCore::work_on(TimePoint now, ReadySet::Key key) {
+  while (true) {
+    const auto known = addresses_.find(key);
+    if (known == addresses_.end()) return;  // closed
+    const std::string address = known->second;
+    ZmqOutgoing& outgoing = outgoing_.at(address).outgoing;
+    std::optional<ZmqOutgoing::Happened> happened = outgoing.work(now);
+    if (!happened) {
+      if (const auto due = outgoing.next_due()) {
+        due_.insert_or_assign(key, *due);
+      } else {
+        due_.erase(key);
+      }
+      return;
+    }
+    if (const auto* welcome = std::get_if<ZmqOutgoing::Welcomed>(&*happened)) {
+      welcomed(now, address, welcome->session);
+    } else if (auto* lost = std::get_if<ZmqOutgoing::Lost>(&*happened)) {
+      failed(address, std::move(lost->why));
+    } else {
+      failed(address, std::get<ZmqOutgoing::Failed>(std::move(*happened)).why);
+    }
+  }
+}
+
+void ZmqLinkCore::welcomed(TimePoint now, const std::string& address, const Authenticated& session) {
+  const Peer& peer = session.peer;
+  if (PeerState* before = peer_behind(address);
+      before != nullptr && (before->peer.name != peer.name || before->peer.incarnation != peer.incarnation)) {
+    const bool same_name = before->peer.name == peer.name;
+    const NodeName gone = before->peer.name;
+    drop(gone,
+         about(before->peer, same_name ? ErrorCode::peer_restarted : ErrorCode::peer_down,
+               same_name ? "restarted" : fmt::format("its address now belongs to {}", peer.name)),
+         Keep::connection);
+  }
+  if (peer.name == parts_.self.peer.name || !make_room(peer, address)) {
+    return failed(address, refused_connect(address, ErrorCode::name_in_use,
+                                           fmt::format("another node is up under the name {}", peer.name)));
+  }
+  const auto [found, made] = peers_.try_emplace(
+      peer.name,
+      PeerState{.peer = peer, .connection = address, .meet_by = now + parts_.options.connect_patience, .early = {}});
+  if (made) ++meeting_;
+  if (found->second.connection != address) {  // reached before under another spelling of its address
+    const bool asked = outgoing_.at(address).asked;
+    close(address);
+    aliases_.insert_or_assign(address, peer.name);
+    if (asked && !found->second.up) outgoing_.at(found->second.connection).asked = true;
+    return;
+  }
+  found->second.lease = session.pulse.lease;
+  aim(session);
+  check_up(found->second);
+}
+
+/// Beats go where the peer says. A host's name is looked up on a thread of its own: that may take the system seconds.
+void ZmqLinkCore::aim(const Authenticated& session) {
+  const auto aim_at = [pulse = std::weak_ptr(parts_.pulse), name = session.peer.name, slot = session.slot, key = session.pulse_key,
+                       number = ++aims_](const std::optional<SocketAddress>& place) {
+    const auto alive = pulse.lock();
+    if (!alive || !place) return;
+    alive->give([=](Pulse& beats, TimePoint) { beats.aim(name, {.address = *place, .slot = slot, .key = key}, number); });
+  };
+  const std::string& address = session.pulse.address;
+  if (const auto place = DatagramSocket::parse(address)) return aim_at(place);
+  try {
+    std::thread([address, aim_at] {
+      try {
+        aim_at(DatagramSocket::look_up(address));
+      } catch (const std::bad_alloc&) {
+        // As for a name that is not found: no beats go out, and the peer judges this silence.
+      }
+    }).detach();
+  } catch (const std::system_error&) {  // no thread to spare
+    aim_at(DatagramSocket::look_up(address));
+  }
+}
+
+void ZmqLinkCore::failed(const std::string& address, Error why) {
+  if (const PeerState* peer = peer_behind(address)) return drop(NodeName(peer->peer.name), std::move(why));
+  const bool asked = outgoing_.at(address).asked;
+  close(address);
+  if (asked) sink_.on_connect_failed(address, why);
+}
+
+void ZmqLinkCore::handle(TimePoint now, ZmqListener::Proved& proved) {
+  const Peer& peer = proved.peer;
+  if (peer.name == parts_.self.peer.name || !make_room(peer, peer.address)) {
+    listener_.refuse(proved.route, ErrorCode::name_in_use);
+    parts_.log_refusal(now, fmt::format("refused {}: another node is up under that name", peer.name));
+    return;
+  }
+  const auto [found, made] = peers_.try_emplace(
+      peer.name, PeerState{.peer = peer,
+                           .connection = peer.address,
+                           .meet_by = now + parts_.options.connect_patience,
+                           .early = {}});
+  if (made) {
+    ++meeting_;
+    (void)connection_to(now, peer.address);
+  }
+  found->second.welcomed_here = true;
+  listener_.welcome(proved.route);
+  check_up(found->second);
+}
+
+void ZmqLinkCore::handle(TimePoint /*now*/, ZmqListener::Message& message) {
+  PeerState* peer = find(message.from, message.incarnation);
+  if (peer == nullptr) return;
+  if (peer->up) return sink_.on_frames(message.from, message.incarnation, std::move(message.frames));
+  // The peer is up with us already, our side of it is on its way.
+  const std::size_t bytes = size_of(message.frames);
+  if (!peer->early.empty() && peer->early_bytes + bytes > parts_.options.backlog_bytes_max) {
+    ++parts_.counters.dropped_messages;
+    return;
+  }
+  peer->early_bytes += bytes;
+  peer->early.push_back(std::move(message.frames));
+}
+
+void ZmqLinkCore::handle(TimePoint /*now*/, ZmqListener::Bye& bye) {
+  if (const PeerState* peer = find(bye.from, bye.incarnation)) {
+    drop(bye.from, about(peer->peer, bye.farewell.code, bye.farewell.message));
+  }
+}
+
+ZmqLinkCore::PeerState* ZmqLinkCore::find(const NodeName& name, Incarnation incarnation) {
+  const auto found = peers_.find(name);
+  return found != peers_.end() && found->second.peer.incarnation == incarnation ? &found->second : nullptr;
+}
+
+ZmqLinkCore::PeerState* ZmqLinkCore::peer_behind(const std::string& address) {
+  const auto found =
+      std::ranges::find_if(peers_, [&address](const auto& entry) { return entry.second.connection == address; });
+  return found != peers_.end() ? &found->second : nullptr;
+}
+
+bool ZmqLinkCore::lives(const PeerState& peer) const { return outgoing_.at(peer.connection).outgoing.connected(); }
+
+ZmqLinkCore::Connection& ZmqLinkCore::connection_to(TimePoint now, const std::string& address) {
+  const auto found = outgoing_.find(address);
+  if (found != outgoing_.end()) return found->second;
+  const ReadySet::Key key = ++last_key_;
+  addresses_.emplace(key, address);
+  busy_.insert(key);
+  return outgoing_.emplace(address, Connection{.key = key, .outgoing = ZmqOutgoing(parts_, address, key, now)}).first->second;
+}
+
+void ZmqLinkCore::close(const std::string& address) {
+  const auto found = outgoing_.find(address);
+  addresses_.erase(found->second.key);
+  due_.erase(found->second.key);
+  outgoing_.erase(found);
+}
+
+// Ends the former life of the newcomer's name, unless it is still alive at another address, and whoever was at the
+// newcomer's address before it, unless alive. Returns whether both are free for the newcomer.
+bool ZmqLinkCore::make_room(const Peer& newcomer, const std::string& address) {
+  if (const PeerState* tenant = peer_behind(address); tenant != nullptr && tenant->peer.name != newcomer.name) {
+    if (lives(*tenant)) return false;
+    drop(NodeName(tenant->peer.name), about(tenant->peer, ErrorCode::peer_down,
+                                            fmt::format("its address now belongs to {}", newcomer.name)));
+  }
+  const auto found = peers_.find(newcomer.name);
+  if (found == peers_.end() || found->second.peer.incarnation == newcomer.incarnation) return true;
+  const PeerState& before = found->second;
+  const bool same_place = before.connection == address || before.peer.address == newcomer.address;
+  if (!same_place && lives(before)) return false;
+  drop(newcomer.name, about(before.peer, ErrorCode::peer_restarted, "restarted"));
+  return true;
+}
+
+void ZmqLinkCore::check_up(PeerState& peer) {
+  if (peer.up || !peer.welcomed_here || !outgoing_.at(peer.connection).outgoing.welcomed()) return;
+  peer.up = true;
+  --meeting_;
+  outgoing_.at(peer.connection).asked = false;
+  parts_.pulse->give([life = peer.peer, lease = peer.lease](Pulse& pulse, TimePoint now) {
+    pulse.watch(life.name, life.incarnation, lease, now);
+  });
+  std::vector<Frames> early = std::exchange(peer.early, {});
+  sink_.on_link_up(peer.peer);
+  for (Frames& frames : early) sink_.on_frames(peer.peer.name, peer.peer.incarnation, std::move(frames));
+}
+
+void ZmqLinkCore::give_up_meeting(TimePoint now) {
+  while (meeting_ > 0) {
+    const auto late = std::ranges::find_if(
+        peers_, [now](const auto& entry) { return !entry.second.up && entry.second.meet_by <= now; });
+    if (late == peers_.end()) return;
+    const PeerState& peer = late->second;
+    drop(late->first, about(peer.peer, ErrorCode::peer_unreachable,
+                            fmt::format("{} did not connect back to {}", peer.peer.name, parts_.self.peer.address)));
+  }
+}
+
+// By value: the caller's references may lead into what is erased here.
+void ZmqLinkCore::drop(const NodeName& name, Error why, Keep keep) {
+  auto node = peers_.extract(name);
+  if (node.empty()) return;
+  const PeerState& peer = node.mapped();
+  listener_.forget(peer.peer.name);
+  parts_.pulse->give([name = peer.peer.name](Pulse& pulse, TimePoint) { pulse.forget(name); });
+  std::erase_if(aliases_, [&peer](const auto& entry) { return entry.second == peer.peer.name; });
+  const bool asked = outgoing_.at(peer.connection).asked;
+  if (!peer.up) --meeting_;
+  if (keep == Keep::nothing) close(peer.connection);
+  if (peer.up) {
+    sink_.on_link_down(peer.peer.name, peer.peer.incarnation, why);
+  } else if (asked && keep == Keep::nothing) {
+    sink_.on_connect_failed(peer.connection, why);
+  }
+}
+
+}  // namespace troupe

@@ -1,0 +1,121 @@
+// Which peers are up, and the order in which the sink learns it.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <variant>
+#include <vector>
+
+#include "actors/clock.h"
+#include "actors/link.h"
+#include "node/links/zmq_link_parts.h"
+#include "node/links/zmq_listener.h"
+#include "node/links/zmq_outgoing.h"
+
+namespace troupe {
+
+/// The state of a ZeroMQ link once it has started. Only the link's thread touches it, and only that thread calls the
+/// sink. Two nodes are up with each other when each has welcomed the other's connection:
+///
+///   our connection welcomed by the peer  and  the peer's welcomed here  ->  on_link_up
+///   the peer's arrives first             ->  we connect back to the address it proved
+class ZmqLinkCore {
+ public:
+  struct Connect {
+    std::string address;
+  };
+  struct StopConnecting {
+    std::string address;
+  };
+  struct Send {
+    NodeName to;
+    LinkLane lane = LinkLane::express;
+    Frames frames;
+  };
+  struct Disconnect {
+    NodeName peer;
+    Farewell farewell;
+  };
+  /// What the pulse's thread says.
+  using Heard = FailureDetector::Event;
+  using Command = std::variant<Connect, StopConnecting, Send, Disconnect, Heard>;
+
+  ZmqLinkCore(ZmqLinkParts& parts, ZmqSocket router, LinkSink& sink);
+
+  void obey(TimePoint now, Command command);
+
+  /// Key in the parts' ready set that is the caller's to use: `wait` returns then.
+  static constexpr ReadySet::Key kCaller = 0;
+
+  /// Does everything that can be done without waiting, for those connections only that have something to do. Returns
+  /// whether more is already waiting.
+  [[nodiscard]] bool work(TimePoint now);
+
+  /// Waits until there is work. Returns whether the caller's descriptor is readable.
+  bool wait(TimePoint now);
+
+  /// Takes leave of all peers; the sink is not called any more.
+  void close();
+
+ private:
+  struct PeerState {
+    Peer peer;
+    std::string connection;     ///< key in outgoing_
+    bool welcomed_here = false;
+    bool up = false;
+    TimePoint meet_by;          ///< gives up then unless up
+    Duration lease{0};          ///< its own, once it has welcomed us
+    std::vector<Frames> early;  ///< arrived before `up`
+    std::size_t early_bytes = 0;
+  };
+  struct Connection {
+    ReadySet::Key key = 0;
+    ZmqOutgoing outgoing;
+    bool asked = false;  ///< by `connect`, which is still to be answered
+  };
+  enum class Keep { nothing, connection };
+
+  void connect(TimePoint now, const std::string& address);
+  void stop_connecting(const std::string& address);
+  void send(TimePoint now, Send order);
+  void disconnect(const NodeName& name, const Farewell& farewell);
+
+  void heard(const Heard& event);
+
+  void work_on(TimePoint now, ReadySet::Key key);
+  void welcomed(TimePoint now, const std::string& address, const Authenticated& session);
+  void aim(const Authenticated& session);
+  void failed(const std::string& address, Error why);
+  void handle(TimePoint now, ZmqListener::Proved& proved);
+  void handle(TimePoint now, ZmqListener::Message& message);
+  void handle(TimePoint now, ZmqListener::Bye& bye);
+
+  [[nodiscard]] PeerState* find(const NodeName& name, Incarnation incarnation);
+  [[nodiscard]] PeerState* peer_behind(const std::string& address);
+  Connection& connection_to(TimePoint now, const std::string& address);
+  void close(const std::string& address);
+  [[nodiscard]] bool lives(const PeerState& peer) const;
+  [[nodiscard]] bool make_room(const Peer& newcomer, const std::string& address);
+  void check_up(PeerState& peer);
+  void give_up_meeting(TimePoint now);
+  void drop(const NodeName& name, Error why, Keep keep = Keep::nothing);
+
+  ZmqLinkParts& parts_;
+  LinkSink& sink_;
+  ZmqListener listener_;
+  std::map<std::string, Connection> outgoing_;     ///< by address
+  std::unordered_map<ReadySet::Key, std::string> addresses_;  ///< of all in outgoing_
+  ReadySet::Key last_key_ = 1;
+  std::set<ReadySet::Key> busy_;                   ///< have something to do, or sent something since they were read
+  std::map<ReadySet::Key, TimePoint> due_;         ///< have something to do then
+  std::map<std::string, NodeName> aliases_;        ///< other addresses that reached a peer
+  std::map<NodeName, PeerState> peers_;
+  std::uint64_t aims_ = 0;                         ///< begun: a name that is looked up for long is told after later ones
+  std::size_t meeting_ = 0;                        ///< peers that are not up
+};
+
+}  // namespace troupe

@@ -1,0 +1,79 @@
+#include "node/links/zmq_link_parts.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+#include <vector>
+
+#include "actors/core/little_endian.h"
+
+namespace troupe {
+namespace {
+
+constexpr std::uint32_t kMagic = 0x4C505254;  // "TRPL"
+constexpr int kLinesPerSecond = 5;
+constexpr std::size_t kFarewellMax = 500;
+
+}  // namespace
+
+void ZmqLinkParts::log_refusal(TimePoint now, std::string_view line) {
+  if (now - log_second_ >= std::chrono::seconds{1}) {
+    log_second_ = now;
+    logged_in_second_ = 0;
+  }
+  if (options.log && logged_in_second_++ < kLinesPerSecond) options.log(line);
+}
+
+ZmqSocketLimits ZmqLinkParts::limits() const {
+  return {.frame_bytes_max = options.frame_bytes_max,
+          .frames_max = options.frames_max,
+          .queue_messages_max = options.queue_messages_max,
+          .handshake_timeout = options.handshake_timeout};
+}
+
+Frame encode(const ZmqEnvelope& envelope) {
+  std::vector<std::byte> bytes(ZmqEnvelope::kBytes);
+  const std::span<std::byte> out{bytes};
+  detail::store_little_endian(out, kMagic);
+  out[4] = static_cast<std::byte>(envelope.kind);
+  detail::store_little_endian(out.subspan(8), envelope.slot);
+  std::ranges::copy(envelope.token.bytes(), out.begin() + 12);
+  return make_frame(std::move(bytes));
+}
+
+std::optional<ZmqEnvelope> decode_envelope(std::span<const std::byte> bytes) {
+  if (bytes.size() != ZmqEnvelope::kBytes || detail::load_little_endian<std::uint32_t>(bytes) != kMagic) return {};
+  const auto kind = static_cast<ZmqEnvelope::Kind>(bytes[4]);
+  if (kind != ZmqEnvelope::Kind::message && kind != ZmqEnvelope::Kind::bye) return {};
+  if (bytes[5] != std::byte{0} || bytes[6] != std::byte{0} || bytes[7] != std::byte{0}) return {};
+  return ZmqEnvelope{.kind = kind,
+                     .slot = detail::load_little_endian<std::uint32_t>(bytes.subspan(8)),
+                     .token = SessionToken(bytes.subspan<12, SessionToken::kBytes>())};
+}
+
+Frame encode(const Farewell& farewell) {
+  std::vector<std::byte> bytes(2);
+  detail::store_little_endian(std::span<std::byte>{bytes}, static_cast<std::uint16_t>(farewell.code));
+  const auto text = std::as_bytes(std::span{farewell.message}).first(std::min(farewell.message.size(), kFarewellMax));
+  bytes.insert(bytes.end(), text.begin(), text.end());
+  return make_frame(std::move(bytes));
+}
+
+Farewell decode_farewell(std::span<const std::byte> bytes) {
+  if (bytes.size() < 2 || bytes.size() > 2 + kFarewellMax) return {};
+  Farewell farewell;
+  farewell.code = static_cast<ErrorCode>(detail::load_little_endian<std::uint16_t>(bytes));
+  if (farewell.code != ErrorCode::peer_down && farewell.code != ErrorCode::you_are_dead) return {};
+  const auto text = bytes.subspan(2);
+  farewell.message.assign(reinterpret_cast<const char*>(text.data()), text.size());
+  const bool printable = std::ranges::all_of(farewell.message, [](char c) { return c >= ' ' && c <= '~'; });
+  return printable ? farewell : Farewell{};
+}
+
+std::size_t size_of(const Frames& frames) {
+  std::size_t bytes = 0;
+  for (const Frame& frame : frames) bytes += frame.bytes.size();
+  return bytes;
+}
+
+}  // namespace troupe

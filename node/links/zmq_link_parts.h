@@ -1,0 +1,77 @@
+// What the parts of a ZeroMQ link share: who this node is, its limits, its counters, and the bytes before each message.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+
+#include "actors/clock.h"
+#include "actors/link.h"
+#include "node/links/handshake.h"
+#include "node/links/pulse_thread.h"
+#include "node/links/ready_set.h"
+#include "node/links/zmq_link.h"
+#include "node/links/zmq_link_socket.h"
+
+namespace troupe {
+
+/// Written by the link's thread, read by any.
+struct ZmqLinkCounters {
+  std::atomic<std::uint64_t> refused_handshakes = 0;
+  std::atomic<std::uint64_t> refused_messages = 0;
+  std::atomic<std::uint64_t> dropped_messages = 0;
+  std::atomic<std::uint64_t> reconnects = 0;
+};
+
+/// What all parts of one link refer to. Fixed after the link was opened, but for the counters and the log's allowance;
+/// used by the link's thread.
+struct ZmqLinkParts {
+  explicit ZmqLinkParts(ZmqLinkOptions with) : options(std::move(with)) {}
+
+  /// Passes on at most five lines per second.
+  void log_refusal(TimePoint now, std::string_view line);
+
+  [[nodiscard]] ZmqSocketLimits limits() const;
+
+  const ZmqLinkOptions options;
+  HandshakeIdentity self;  ///< complete once bound
+  std::shared_ptr<PulseThread> pulse;  ///< once bound
+  ReadySet ready;          ///< outlives the sockets that it watches
+  ZmqContext context;
+  ZmqLinkCounters counters;
+
+ private:
+  TimePoint log_second_;
+  int logged_in_second_ = 0;
+};
+
+/// The first frame of every message that is not part of a handshake. Little-endian:
+/// 0 magic "TRPL", 4 kind, 5 zero (3), 8 slot, 12 token (8).
+struct ZmqEnvelope {
+  static constexpr std::size_t kBytes = 20;
+  enum class Kind : std::uint8_t {
+    message = 1,
+    bye = 2,  ///< the sender closes this connection on purpose; one more frame, a farewell, says why
+  };
+  Kind kind = Kind::message;
+  std::uint32_t slot = 0;
+  SessionToken token;
+};
+
+[[nodiscard]] Frame encode(const ZmqEnvelope& envelope);
+
+/// None if the bytes are no envelope. Proves nothing: the token is still to be compared.
+[[nodiscard]] std::optional<ZmqEnvelope> decode_envelope(std::span<const std::byte> bytes);
+
+/// The error code (2, little-endian), then the text.
+[[nodiscard]] Frame encode(const Farewell& farewell);
+
+/// The usual farewell if the bytes are none: another code, other characters, too long.
+[[nodiscard]] Farewell decode_farewell(std::span<const std::byte> bytes);
+
+[[nodiscard]] std::size_t size_of(const Frames& frames);
+
+}  // namespace troupe

@@ -1,0 +1,226 @@
+#include "node/links/zmq_link_socket.h"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstring>
+#include <limits>
+#include <utility>
+
+#include <fmt/format.h>
+#include <zmq.hpp>
+
+namespace troupe {
+namespace {
+
+constexpr int kLingerMs = 200;
+constexpr int kReconnectMs = 20;
+constexpr int kReconnectMaxMs = 200;
+constexpr int kBacklog = 256;
+constexpr std::size_t kCopyMax = 256;  // below, a copy is cheaper than the bookkeeping of a shared owner
+constexpr int kWatchedEvents = ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_DISCONNECTED | ZMQ_EVENT_CLOSED;
+
+int to_ms(Duration duration) {
+  const auto ms = std::chrono::ceil<std::chrono::milliseconds>(duration).count();
+  return static_cast<int>(std::clamp<decltype(ms)>(ms, -1, std::numeric_limits<int>::max()));
+}
+
+void release(void* /*data*/, void* hint) { delete static_cast<std::shared_ptr<const void>*>(hint); }
+
+zmq::message_t to_message(const Frame& frame) {
+  if (frame.bytes.size() <= kCopyMax) return {frame.bytes.data(), frame.bytes.size()};
+  auto owner = std::make_unique<std::shared_ptr<const void>>(frame.owner);
+  // ZeroMQ only reads what it sends; its C interface has no const.
+  zmq::message_t message(const_cast<std::byte*>(frame.bytes.data()), frame.bytes.size(), release, owner.get());
+  (void)owner.release();  // now `release` deletes it, on ZeroMQ's thread
+  return message;
+}
+
+Frame to_frame(zmq::message_t&& message) {
+  auto owner = std::make_shared<zmq::message_t>(std::move(message));
+  const std::span<const std::byte> bytes{owner->data<std::byte>(), owner->size()};
+  return Frame{.bytes = bytes, .owner = std::move(owner)};
+}
+
+/// Only where it is asked for: with it a host's name would first stand for its IPv6 address.
+void allow_ipv6(zmq::socket_t& socket, const std::string& address) {
+  if (address.starts_with("tcp://[")) socket.set(zmq::sockopt::ipv6, true);
+}
+
+Error failure(ErrorCode code, const std::string& address, const zmq::error_t& cause) {
+  return Error{.code = code,
+               .message = fmt::format("{}: {}", address, cause.what()),
+               .endpoint = address,
+               .execution = Execution::never,
+               .hint = cause.num() == EMFILE ? "the limit of open files (ulimit -Hn) is too low for so many peers" : ""};
+}
+
+}  // namespace
+
+struct ZmqContext::Impl {
+  /// ZeroMQ would stop at 1,023 sockets, of which a peer takes up to three; descriptors are the limit that remains.
+  Impl() {
+    context.set(zmq::ctxopt::max_sockets, context.get(zmq::ctxopt::socket_limit));
+  }
+
+  zmq::context_t context{1};
+  std::atomic<std::uint64_t> monitors = 0;  // names of monitor endpoints must differ
+};
+
+ZmqContext::ZmqContext() : impl_(std::make_unique<Impl>()) {}
+ZmqContext::~ZmqContext() = default;
+
+struct ZmqSocket::Impl {
+  Impl(ZmqContext::Impl& context, Kind kind, std::size_t frames_limit)
+      : socket(context.context, kind == Kind::router ? zmq::socket_type::router : zmq::socket_type::dealer),
+        frames_max(frames_limit) {}
+
+  ~Impl() {
+    if (ready) {  // the descriptors live on for a while, in ZeroMQ's hands
+      ready->remove(socket.get(zmq::sockopt::fd));
+      if (monitor) ready->remove(monitor->get(zmq::sockopt::fd));
+    }
+    // The monitor goes before its reader: ZeroMQ would wait for ever to tell a reader that is gone.
+    if (monitor) zmq_socket_monitor(socket.handle(), nullptr, 0);
+  }
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
+
+  void watch(ZmqContext::Impl& context) {
+    const std::string endpoint = fmt::format("inproc://monitor-{}", ++context.monitors);
+    if (zmq_socket_monitor(socket.handle(), endpoint.c_str(), kWatchedEvents) != 0) throw zmq::error_t();
+    monitor.emplace(context.context, zmq::socket_type::pair);
+    monitor->set(zmq::sockopt::linger, 0);
+    monitor->connect(endpoint);
+    // A descriptor of ZeroMQ's tells only of what came after somebody had looked and found nothing.
+    static_cast<void>(monitor->get(zmq::sockopt::events));
+  }
+
+  zmq::socket_t socket;
+  std::optional<zmq::socket_t> monitor;
+  std::size_t frames_max;
+  ReadySet* ready = nullptr;
+};
+
+Result<ZmqSocket> ZmqSocket::open(ZmqContext& context, Kind kind, const ZmqSocketLimits& limits) {
+  try {
+    auto impl = std::make_unique<Impl>(*context.impl_, kind, limits.frames_max);
+    zmq::socket_t& socket = impl->socket;
+    socket.set(zmq::sockopt::maxmsgsize, static_cast<std::int64_t>(limits.frame_bytes_max));
+    socket.set(zmq::sockopt::rcvhwm, limits.queue_messages_max);
+    socket.set(zmq::sockopt::sndhwm, limits.queue_messages_max);
+    socket.set(zmq::sockopt::linger, kLingerMs);
+    socket.set(zmq::sockopt::handshake_ivl, to_ms(limits.handshake_timeout));
+    socket.set(zmq::sockopt::backlog, kBacklog);
+    socket.set(zmq::sockopt::immediate, true);
+    if (kind == Kind::router) {
+      socket.set(zmq::sockopt::router_mandatory, true);
+    } else {
+      socket.set(zmq::sockopt::reconnect_ivl, kReconnectMs);
+      socket.set(zmq::sockopt::reconnect_ivl_max, kReconnectMaxMs);
+    }
+    if (kind == Kind::watched_dealer) impl->watch(*context.impl_);
+    return ZmqSocket(std::move(impl));
+  } catch (const zmq::error_t& cause) {
+    return failure(ErrorCode::resource_exhausted, "socket", cause);
+  }
+}
+
+ZmqSocket::ZmqSocket(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+ZmqSocket::ZmqSocket(ZmqSocket&& other) noexcept = default;
+ZmqSocket& ZmqSocket::operator=(ZmqSocket&& other) noexcept = default;
+ZmqSocket::~ZmqSocket() = default;
+
+Result<std::string> ZmqSocket::bind(const std::string& address) {
+  try {
+    allow_ipv6(impl_->socket, address);
+    impl_->socket.bind(address);
+    return impl_->socket.get(zmq::sockopt::last_endpoint);
+  } catch (const zmq::error_t& cause) {
+    const bool used = cause.num() == EADDRINUSE || cause.num() == EMFILE || cause.num() == ENFILE;
+    return failure(used ? ErrorCode::resource_exhausted : ErrorCode::bad_argument, "cannot listen at " + address, cause);
+  }
+}
+
+Result<Unit> ZmqSocket::connect(const std::string& address) {
+  try {
+    allow_ipv6(impl_->socket, address);
+    impl_->socket.connect(address);
+    return Unit{};
+  } catch (const zmq::error_t& cause) {
+    return failure(ErrorCode::bad_argument, "cannot connect to " + address, cause);
+  }
+}
+
+bool ZmqSocket::send(const Frames& frames) {
+  for (std::size_t i = 0; i < frames.size(); ++i) {
+    const bool more = i + 1 < frames.size();
+    try {
+      const auto flags = zmq::send_flags::dontwait | (more ? zmq::send_flags::sndmore : zmq::send_flags::none);
+      // Refused after the first frame means that the connection just ended: the rest must still be offered, and goes
+      // the way of the first part.
+      if (!impl_->socket.send(to_message(frames[i]), flags) && i == 0) return false;
+    } catch (const zmq::error_t& cause) {
+      if (cause.num() == EINTR) {
+        --i;
+        continue;
+      }
+      return true;  // EHOSTUNREACH: the connection to answer on is gone
+    }
+  }
+  return true;
+}
+
+std::optional<Frames> ZmqSocket::receive() {
+  Frames frames;
+  bool overflow = false;
+  while (true) {
+    zmq::message_t message;
+    try {
+      if (!impl_->socket.recv(message, zmq::recv_flags::dontwait)) return std::nullopt;
+    } catch (const zmq::error_t& cause) {
+      if (cause.num() == EINTR) continue;
+      throw;
+    }
+    const bool more = message.more();
+    overflow = overflow || frames.size() >= impl_->frames_max;
+    if (overflow) {
+      frames.clear();
+    } else {
+      frames.push_back(to_frame(std::move(message)));
+    }
+    if (!more) return frames;
+  }
+}
+
+bool ZmqSocket::has_news(bool to_send) {
+  const int events = impl_->socket.get(zmq::sockopt::events);
+  return (events & ZMQ_POLLIN) != 0 || (to_send && (events & ZMQ_POLLOUT) != 0);
+}
+
+std::vector<ZmqSocket::Event> ZmqSocket::events() {
+  std::vector<Event> events;
+  if (!impl_->monitor) return events;
+  while (true) {
+    // Two frames: event number (2 bytes) and value (4 bytes) in the machine's byte order, then the address.
+    zmq::message_t what;
+    zmq::message_t address;
+    if (!impl_->monitor->recv(what, zmq::recv_flags::dontwait)) return events;
+    (void)impl_->monitor->recv(address, zmq::recv_flags::dontwait);
+    std::uint16_t number = 0;
+    if (what.size() < sizeof number) continue;
+    std::memcpy(&number, what.data(), sizeof number);
+    if (number == ZMQ_EVENT_HANDSHAKE_SUCCEEDED) events.push_back(Event::connected);
+    if (number == ZMQ_EVENT_DISCONNECTED) events.push_back(Event::disconnected);
+    if (number == ZMQ_EVENT_CLOSED) events.push_back(Event::refused);
+  }
+}
+
+Result<Unit> ZmqSocket::tell(ReadySet& ready, ReadySet::Key key) {
+  Result<Unit> added = ready.add(impl_->socket.get(zmq::sockopt::fd), key);
+  if (added && impl_->monitor) added = ready.add(impl_->monitor->get(zmq::sockopt::fd), key);
+  impl_->ready = &ready;
+  return added;
+}
+
+}  // namespace troupe

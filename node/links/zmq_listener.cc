@@ -1,0 +1,146 @@
+#include "node/links/zmq_listener.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace troupe {
+namespace {
+
+constexpr std::size_t kPendingMax = 1024;
+constexpr std::size_t kSessionsPerPeerMax = 4;
+constexpr Duration kRefusalGap = std::chrono::milliseconds{50};
+
+std::string text_of(const Frame& frame) {
+  return {reinterpret_cast<const char*>(frame.bytes.data()), frame.bytes.size()};
+}
+
+}  // namespace
+
+ZmqListener::ZmqListener(ZmqLinkParts& parts, ZmqSocket router, ReadySet::Key key)
+    : parts_(parts), router_(std::move(router)) {
+  if (const auto watched = router_.tell(parts_.ready, key); !watched) throw RemoteError(watched.error());
+}
+
+std::optional<ZmqListener::Happened> ZmqListener::next(TimePoint now) {
+  while (std::optional<Frames> message = router_.receive()) {
+    if (message->size() < 2) {  // no more than a route, or too many frames
+      ++parts_.counters.refused_messages;
+      continue;
+    }
+    const std::string route = text_of(message->front());
+    const bool envelope = (*message)[1].bytes.size() == ZmqEnvelope::kBytes;
+    std::optional<Happened> happened =
+        envelope ? take_message(now, route, *std::move(message)) : take_words(now, route, *message);
+    if (happened) return happened;
+  }
+  return std::nullopt;
+}
+
+std::optional<ZmqListener::Happened> ZmqListener::take_words(TimePoint now, const std::string& route,
+                                                             const Frames& message) {
+  const auto found = pending(now, route);
+  const std::span<const std::byte> words = message.size() == 2 ? message[1].bytes : std::span<const std::byte>{};
+  HandshakeStep step = found->second.handshake.take(words);
+  if (!step.reply.empty()) answer(route, std::move(step.reply));
+  if (step.done) return Proved{.route = route, .peer = step.done->peer};
+  if (step.failed) {
+    ++parts_.counters.refused_handshakes;
+    const std::string claimed = step.failed->peer.empty() ? "" : fmt::format(" that calls itself {}", step.failed->peer);
+    parts_.log_refusal(now, fmt::format("refused a connection{}: {} ({})", claimed, step.failed->message,
+                                        name_of(step.failed->code)));
+    pending_.erase(found);
+  }
+  return std::nullopt;
+}
+
+std::optional<ZmqListener::Happened> ZmqListener::take_message(TimePoint now, const std::string& route,
+                                                               Frames message) {
+  const std::optional<ZmqEnvelope> envelope = decode_envelope(message[1].bytes);
+  const auto found = envelope ? sessions_.find(envelope->slot) : sessions_.end();
+  if (found == sessions_.end() || !found->second.token.matches(envelope->token.bytes())) {
+    refuse_message(now, route);
+    return std::nullopt;
+  }
+  const Session& session = found->second;
+  if (envelope->kind == ZmqEnvelope::Kind::bye) {
+    const auto words = message.size() == 3 ? message[2].bytes : std::span<const std::byte>{};
+    return Bye{.from = session.peer, .incarnation = session.incarnation, .farewell = decode_farewell(words)};
+  }
+  message.erase(message.begin(), message.begin() + 2);
+  return Message{.from = session.peer, .incarnation = session.incarnation, .frames = std::move(message)};
+}
+
+// The sender may be a peer of an earlier life of this node: the answer makes it introduce itself again.
+void ZmqListener::refuse_message(TimePoint now, const std::string& route) {
+  ++parts_.counters.refused_messages;
+  if (now - last_refused_message_ < kRefusalGap) return;
+  last_refused_message_ = now;
+  answer(route, handshake_refusal(ErrorCode::not_joined));
+}
+
+// When there are too many the oldest goes: who is honest answers within milliseconds.
+std::map<std::string, ZmqListener::Pending>::iterator ZmqListener::pending(TimePoint now, const std::string& route) {
+  if (const auto found = pending_.find(route); found != pending_.end()) return found;
+  if (pending_.size() >= kPendingMax) {
+    pending_.erase(std::ranges::min_element(pending_, {}, [](const auto& entry) { return entry.second.expires; }));
+  }
+  return pending_
+      .emplace(route, Pending{.handshake = HandshakeServer(parts_.self, parts_.options.secret, random_nonce()),
+                              .expires = now + parts_.options.handshake_timeout})
+      .first;
+}
+
+void ZmqListener::welcome(const std::string& route) {
+  const auto found = pending_.find(route);
+  if (found == pending_.end()) return;
+  HandshakeServer::Welcome welcome = found->second.handshake.welcome(++last_slot_);
+  pending_.erase(found);
+  const Peer& peer = welcome.session.peer;
+  std::vector<std::uint32_t>& slots = slots_[peer.name];
+  slots.push_back(last_slot_);
+  if (slots.size() > kSessionsPerPeerMax) {
+    end_session(slots.front());
+    slots.erase(slots.begin());
+  }
+  sessions_.insert_or_assign(
+      last_slot_, Session{.peer = peer.name, .incarnation = peer.incarnation, .token = welcome.session.token});
+  parts_.pulse->give([slot = last_slot_, peer, key = welcome.session.pulse_key](Pulse& pulse, TimePoint) {
+    pulse.trust(slot, peer.name, peer.incarnation, key);
+  });
+  answer(route, std::move(welcome.message));
+}
+
+void ZmqListener::end_session(std::uint32_t slot) {
+  sessions_.erase(slot);
+  parts_.pulse->give([slot](Pulse& pulse, TimePoint) { pulse.distrust(slot); });
+}
+
+void ZmqListener::refuse(const std::string& route, ErrorCode code) {
+  const auto found = pending_.find(route);
+  if (found == pending_.end()) return;
+  ++parts_.counters.refused_handshakes;
+  answer(route, found->second.handshake.refuse(code));
+  pending_.erase(found);
+}
+
+void ZmqListener::forget(const NodeName& peer) {
+  const auto found = slots_.find(peer);
+  if (found == slots_.end()) return;
+  for (const std::uint32_t slot : found->second) end_session(slot);
+  slots_.erase(found);
+}
+
+void ZmqListener::expire(TimePoint now) {
+  const std::size_t expired = std::erase_if(pending_, [now](const auto& entry) { return entry.second.expires <= now; });
+  parts_.counters.refused_handshakes += expired;
+}
+
+void ZmqListener::answer(const std::string& route, std::vector<std::byte> words) {
+  const std::span<const std::byte> to = std::as_bytes(std::span{route});
+  (void)router_.send({Frame{.bytes = to, .owner = nullptr}, make_frame(std::move(words))});
+}
+
+}  // namespace troupe

@@ -1,0 +1,86 @@
+// Where all peers' connections arrive: proves each, and tells what came through those that are proved.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <variant>
+#include <vector>
+
+#include "actors/clock.h"
+#include "actors/link.h"
+#include "node/links/handshake.h"
+#include "node/links/zmq_link_parts.h"
+#include "node/links/zmq_link_socket.h"
+
+namespace troupe {
+
+/// Used by the link's thread only. Nothing that is not proved reaches the caller, and unproved connections cost a
+/// bounded amount of memory for a bounded time.
+class ZmqListener {
+ public:
+  /// `key` is told, through the parts' ready set, when there may be something for `next`.
+  ZmqListener(ZmqLinkParts& parts, ZmqSocket router, ReadySet::Key key);
+
+  /// A peer proved the secret on `route` and waits for `welcome` or `refuse`.
+  struct Proved {
+    std::string route;
+    Peer peer;
+  };
+  struct Message {
+    NodeName from;
+    Incarnation incarnation;
+    Frames frames;
+  };
+  struct Bye {
+    NodeName from;
+    Incarnation incarnation;
+    Farewell farewell;
+  };
+  using Happened = std::variant<Proved, Message, Bye>;
+
+  /// Reads until something happens that the link must know; none: everything was read.
+  [[nodiscard]] std::optional<Happened> next(TimePoint now);
+
+  /// Opens a session for the peer that proved itself on `route`. Earlier sessions of it stay valid: what was sent in
+  /// them may still arrive.
+  void welcome(const std::string& route);
+
+  void refuse(const std::string& route, ErrorCode code);
+
+  /// Ends all sessions of `peer`.
+  void forget(const NodeName& peer);
+
+  /// Drops handshakes that took too long.
+  void expire(TimePoint now);
+
+ private:
+  struct Pending {
+    HandshakeServer handshake;
+    TimePoint expires;
+  };
+  struct Session {
+    NodeName peer;
+    Incarnation incarnation;
+    SessionToken token;
+  };
+
+  [[nodiscard]] std::optional<Happened> take_words(TimePoint now, const std::string& route, const Frames& message);
+  [[nodiscard]] std::optional<Happened> take_message(TimePoint now, const std::string& route, Frames message);
+  void refuse_message(TimePoint now, const std::string& route);
+  [[nodiscard]] std::map<std::string, Pending>::iterator pending(TimePoint now, const std::string& route);
+  void end_session(std::uint32_t slot);
+  void answer(const std::string& route, std::vector<std::byte> words);
+
+  ZmqLinkParts& parts_;
+  ZmqSocket router_;
+  std::map<std::string, Pending> pending_;                ///< by route
+  std::unordered_map<std::uint32_t, Session> sessions_;   ///< by slot
+  std::map<NodeName, std::vector<std::uint32_t>> slots_;  ///< of each peer, oldest first
+  std::uint32_t last_slot_ = 0;
+  TimePoint last_refused_message_;
+};
+
+}  // namespace troupe

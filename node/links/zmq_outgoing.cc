@@ -1,0 +1,249 @@
+#include "node/links/zmq_outgoing.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace troupe {
+namespace {
+
+constexpr Duration kReopenGap = std::chrono::milliseconds{100};
+constexpr Duration kRetryGap = std::chrono::milliseconds{250};
+
+/// Whether another attempt may go better: the peer is busy, or bytes were damaged on their way.
+bool is_passing(ErrorCode code) {
+  return code == ErrorCode::name_in_use || code == ErrorCode::shutting_down || code == ErrorCode::resource_exhausted ||
+         code == ErrorCode::decode || code == ErrorCode::protocol_violation;
+}
+
+double seconds(Duration duration) { return std::chrono::duration<double>(duration).count(); }
+
+}  // namespace
+
+ZmqOutgoing::ZmqOutgoing(ZmqLinkParts& parts, std::string address, ReadySet::Key key, TimePoint now)
+    : parts_(parts),
+      address_(std::move(address)),
+      key_(key),
+      give_up_at_(now + parts.options.connect_patience),
+      name_give_up_at_(now + parts.options.name_patience) {
+  open(now);
+}
+
+std::optional<ZmqOutgoing::Happened> ZmqOutgoing::work(TimePoint now) {
+  while (true) {
+    if (Clue clue = take_events(now)) return clue;
+    if (Clue clue = take_answers(now)) return clue;
+    if (Clue clue = check_time(now)) return clue;
+    if (words_ && express_ && express_->send(*words_)) words_.reset();
+    flush();
+    // A send may have taken the news of a message in, and a read that of room to send: nobody tells of them again.
+    const auto waits = [this](LinkLane lane) { return welcomed_ && !backlog_of(lane).packets.empty(); };
+    const bool express_waits = words_.has_value() || waits(LinkLane::express) || (!bulk_ && waits(LinkLane::bulk));
+    const bool has_news =
+        (express_ && express_->has_news(express_waits)) || (bulk_ && bulk_->has_news(waits(LinkLane::bulk)));
+    if (!has_news) return std::nullopt;
+  }
+}
+
+void ZmqOutgoing::send(LinkLane lane, Frames packet) {
+  if (lane == LinkLane::bulk && !bulk_wanted_) {
+    bulk_wanted_ = true;
+    open_bulk();
+  }
+  Backlog& backlog = backlog_of(lane);
+  if (welcomed_ && backlog.packets.empty() && put(socket_of(lane), packet)) return;
+  const std::size_t bytes = size_of(packet);
+  if (!backlog.packets.empty() && backlog.bytes + bytes > parts_.options.backlog_bytes_max) {
+    ++parts_.counters.dropped_messages;
+    return;
+  }
+  backlog.bytes += bytes;
+  backlog.packets.push_back(std::move(packet));
+}
+
+void ZmqOutgoing::say_bye(const Farewell& farewell) {
+  if (!welcomed_) return;
+  std::optional<ZmqEnvelope> envelope = decode_envelope(envelope_.bytes);
+  envelope->kind = ZmqEnvelope::Kind::bye;
+  (void)express_->send({encode(*envelope), encode(farewell)});
+}
+
+std::optional<TimePoint> ZmqOutgoing::next_due() const {
+  std::optional<TimePoint> due = reopen_at_;
+  const auto no_later_than = [&due](TimePoint time) { due = due ? std::min(*due, time) : time; };
+  if (!welcomed_) {
+    no_later_than(give_up_at_);
+    if (connected_) no_later_than(opened_ + parts_.options.handshake_timeout);
+  }
+  return due;
+}
+
+void ZmqOutgoing::open(TimePoint now) {
+  opened_ = now;
+  reopen_at_.reset();
+  if (welcomed_) give_up_at_ = now + reconnect_patience_;
+  connected_ = welcomed_ = false;
+  bulk_.reset();
+  express_.reset();
+  handshake_.emplace(parts_.self, parts_.options.secret, random_nonce());
+  words_ = Frames{make_frame({handshake_->hello().begin(), handshake_->hello().end()})};
+  Result<ZmqSocket> socket = ZmqSocket::open(parts_.context, ZmqSocket::Kind::watched_dealer, parts_.limits());
+  if (socket) {
+    const Result<Unit> connecting = socket.value().connect(address_);
+    const Result<Unit> watched = socket.value().tell(parts_.ready, key_);
+    if (connecting && watched) {
+      express_ = std::move(socket).value();
+      return;
+    }
+    if (!connecting) give_up_at_ = now;  // an address that cannot be connected to today cannot be tomorrow
+    last_refusal_ = connecting ? about(ErrorCode::resource_exhausted, watched.error().message)
+                               : about(ErrorCode::bad_argument, fmt::format("{} is no address to connect to", address_));
+  } else {
+    last_refusal_ = about(ErrorCode::resource_exhausted, socket.error().message);
+  }
+  reopen_at_ = now + kRetryGap;
+}
+
+void ZmqOutgoing::reopen_soon(TimePoint now) {
+  if (now - opened_ >= kReopenGap) {
+    open(now);
+  } else if (!reopen_at_) {
+    reopen_at_ = opened_ + kReopenGap;
+  }
+}
+
+ZmqOutgoing::Clue ZmqOutgoing::take_events(TimePoint now) {
+  if (!express_) return std::nullopt;
+  for (const ZmqSocket::Event event : express_->events()) {
+    switch (event) {
+      case ZmqSocket::Event::connected:
+        if (peer_) ++parts_.counters.reconnects;
+        connected_ = true;
+        refused_ = false;
+        break;
+      case ZmqSocket::Event::disconnected:
+        if (!connected_) break;  // cut before anything was said: ZeroMQ tries again
+        connected_ = false;
+        reopen_soon(now);
+        return std::nullopt;
+      case ZmqSocket::Event::refused:
+        refused_ = true;
+        // On this host that is the end of its process. Elsewhere it may be a firewall: its silence is judged. While a name is
+        // looked up it may be either; the next attempt is refused, too.
+        if (peer_ && !connected_ && on_this_host_.is_known()) return Lost{about(ErrorCode::peer_down, "connection closed")};
+        break;
+    }
+  }
+  return std::nullopt;
+}
+
+ZmqOutgoing::Clue ZmqOutgoing::take_answers(TimePoint now) {
+  // Once welcomed the peer has nothing to say here, except that it does not know this session (any more).
+  if (welcomed_ && (express_->receive() || (bulk_ && bulk_->receive()))) {
+    reopen_soon(now);
+    return std::nullopt;
+  }
+  while (!welcomed_ && express_) {
+    const std::optional<Frames> message = express_->receive();
+    if (!message) break;
+    if (reopen_at_) continue;  // this attempt is over
+    if (Clue clue = take_answer(now, *message)) return clue;
+  }
+  return std::nullopt;
+}
+
+ZmqOutgoing::Clue ZmqOutgoing::take_answer(TimePoint now, const Frames& message) {
+  const std::span<const std::byte> bytes = message.size() == 1 ? message[0].bytes : std::span<const std::byte>{};
+  HandshakeStep step = handshake_->take(bytes);
+  if (!step.reply.empty()) words_ = Frames{make_frame(std::move(step.reply))};
+  if (step.failed) {
+    if (words_ && express_->send(*words_)) words_.reset();
+    return take_refusal(now, *std::move(step.failed));
+  }
+  if (!step.done) return std::nullopt;
+  welcome(*step.done);
+  return Welcomed{*step.done};
+}
+
+ZmqOutgoing::Clue ZmqOutgoing::take_refusal(TimePoint now, Error why) {
+  const bool until_then = peer_.has_value() || is_passing(why.code);
+  const TimePoint until = why.code == ErrorCode::name_in_use && !peer_ ? name_give_up_at_ : give_up_at_;
+  why.endpoint = address_;
+  if (!until_then || now >= until) return Failed{std::move(why)};
+  last_refusal_ = std::move(why);
+  reopen_at_ = now + kRetryGap;
+  return std::nullopt;
+}
+
+ZmqOutgoing::Clue ZmqOutgoing::check_time(TimePoint now) {
+  if (welcomed_) {
+    if (reopen_at_ && now >= *reopen_at_) open(now);
+    return std::nullopt;
+  }
+  if (now >= give_up_at_) {
+    if (last_refusal_) return Failed{*last_refusal_};
+    const double waited = seconds(peer_ ? reconnect_patience_ : parts_.options.connect_patience);
+    if (peer_) {
+      return Lost{about(ErrorCode::peer_down, fmt::format("connection lost and not made again within {} s", waited))};
+    }
+    return Failed{about(ErrorCode::peer_unreachable,
+                        fmt::format("{} {} within {} s", address_,
+                                    connected_ ? "did not answer the handshake"
+                                               : (refused_ ? "refused every connection" : "did not accept a connection"),
+                                    waited))};
+  }
+  const bool unanswered = connected_ && now >= opened_ + parts_.options.handshake_timeout;
+  if ((reopen_at_ && now >= *reopen_at_) || unanswered) open(now);
+  return std::nullopt;
+}
+
+void ZmqOutgoing::welcome(const Authenticated& session) {
+  welcomed_ = true;
+  peer_ = session.peer;
+  const Duration lease = std::max(session.pulse.lease, parts_.options.silence.lease);
+  reconnect_patience_ = lease == kEndlessLease ? parts_.options.connect_patience : lease;
+  handshake_.reset();
+  last_refusal_.reset();
+  reopen_at_.reset();
+  envelope_ = encode(ZmqEnvelope{.slot = session.slot, .token = session.token});
+  open_bulk();
+}
+
+void ZmqOutgoing::open_bulk() {
+  if (!welcomed_ || bulk_ || !bulk_wanted_) return;
+  Result<ZmqSocket> socket = ZmqSocket::open(parts_.context, ZmqSocket::Kind::dealer, parts_.limits());
+  // Without a connection of their own, large messages go with the small ones.
+  if (socket && socket.value().connect(address_) && socket.value().tell(parts_.ready, key_)) bulk_ = std::move(socket).value();
+}
+
+void ZmqOutgoing::flush() {
+  for (const LinkLane lane : {LinkLane::express, LinkLane::bulk}) {
+    Backlog& backlog = backlog_of(lane);
+    while (welcomed_ && express_ && !backlog.packets.empty() && put(socket_of(lane), backlog.packets.front())) {
+      backlog.bytes -= size_of(backlog.packets.front());
+      backlog.packets.pop_front();
+    }
+  }
+}
+
+bool ZmqOutgoing::put(ZmqSocket& lane, const Frames& frames) {
+  Frames message;
+  message.reserve(1 + frames.size());
+  message.push_back(envelope_);
+  message.insert(message.end(), frames.begin(), frames.end());
+  return lane.send(message);
+}
+
+Error ZmqOutgoing::about(ErrorCode code, std::string message) const {
+  return Error{.code = code,
+               .message = std::move(message),
+               .peer = peer_ ? peer_->name : NodeName{},
+               .incarnation = peer_ ? peer_->incarnation : Incarnation{},
+               .endpoint = address_,
+               .operation = peer_ ? "" : "connect",
+               .execution = peer_ ? Execution::maybe : Execution::never};
+}
+
+}  // namespace troupe

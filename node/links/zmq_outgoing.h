@@ -1,0 +1,109 @@
+// One connection that this node makes: to one address, proved by the handshake, in two lanes.
+#pragma once
+
+#include <array>
+#include <deque>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "actors/clock.h"
+#include "actors/link.h"
+#include "node/links/handshake.h"
+#include "node/links/on_this_host.h"
+#include "node/links/ready_set.h"
+#include "node/links/zmq_link_parts.h"
+#include "node/links/zmq_link_socket.h"
+
+namespace troupe {
+
+/// Every attempt uses fresh sockets, so nothing of an earlier one can be mistaken for an answer. Used by the link's
+/// thread only.
+///
+///   opening --welcome--> welcomed --cut, or the peer does not know us any more--> opening ...
+///      |                    |
+///      | refused for good,  | cut and nobody listens any more
+///      v nobody there       v
+///    Failed               Lost
+class ZmqOutgoing {
+ public:
+  /// `key` is told, through the parts' ready set, when `work` has something to do.
+  ZmqOutgoing(ZmqLinkParts& parts, std::string address, ReadySet::Key key, TimePoint now);
+
+  struct Welcomed {
+    Authenticated session;
+  };
+  struct Lost {
+    Error why;
+  };
+  struct Failed {
+    Error why;
+  };
+  using Happened = std::variant<Welcomed, Lost, Failed>;
+
+  /// Does what can be done now. Returns what the link must know; call again until nothing is returned.
+  [[nodiscard]] std::optional<Happened> work(TimePoint now);
+
+  /// Sends one packet, or keeps it while the connection cannot take it. Call `work` before waiting.
+  void send(LinkLane lane, Frames packet);
+
+  /// Tells the peer that this node closes the connection on purpose, and why.
+  void say_bye(const Farewell& farewell);
+
+  [[nodiscard]] const std::string& address() const { return address_; }
+  [[nodiscard]] bool connected() const { return connected_; }
+  [[nodiscard]] bool welcomed() const { return welcomed_; }
+
+  /// When `work` has something to do even if nothing comes. Changes in `work` only.
+  [[nodiscard]] std::optional<TimePoint> next_due() const;
+
+ private:
+  using Clue = std::optional<Happened>;
+
+  void open(TimePoint now);
+  void reopen_soon(TimePoint now);
+  [[nodiscard]] Clue take_events(TimePoint now);
+  [[nodiscard]] Clue take_answers(TimePoint now);
+  [[nodiscard]] Clue take_answer(TimePoint now, const Frames& message);
+  [[nodiscard]] Clue take_refusal(TimePoint now, Error why);
+  [[nodiscard]] Clue check_time(TimePoint now);
+  void welcome(const Authenticated& session);
+  void flush();
+  void open_bulk();
+  [[nodiscard]] ZmqSocket& socket_of(LinkLane lane) { return lane == LinkLane::bulk && bulk_ ? *bulk_ : *express_; }
+  [[nodiscard]] bool put(ZmqSocket& lane, const Frames& frames);
+  [[nodiscard]] Error about(ErrorCode code, std::string message) const;
+
+  ZmqLinkParts& parts_;
+  const std::string address_;
+  const ReadySet::Key key_;
+  OnThisHost on_this_host_{address_};
+
+  std::optional<ZmqSocket> express_;
+  std::optional<ZmqSocket> bulk_;   ///< once welcomed and wanted; without it all goes one way
+  bool bulk_wanted_ = false;        ///< on this attempt or an earlier one
+  std::optional<HandshakeClient> handshake_;
+  std::optional<Frames> words_;  ///< of the handshake, not yet taken by the socket
+  Frame envelope_;               ///< before every message, once welcomed
+
+  bool connected_ = false;
+  bool welcomed_ = false;
+  bool refused_ = false;               ///< the last attempt found nobody
+  std::optional<Peer> peer_;           ///< whom it reached, once welcomed
+  TimePoint opened_;                   ///< when the current attempt began
+  std::optional<TimePoint> reopen_at_;
+  Duration reconnect_patience_{0};     ///< once welcomed: the lease of the pair
+  TimePoint give_up_at_;               ///< unless welcomed
+  TimePoint name_give_up_at_;
+  std::optional<Error> last_refusal_;  ///< why it tries again
+
+  struct Backlog {
+    std::deque<Frames> packets;  ///< in order, not yet taken by the socket
+    std::size_t bytes = 0;
+  };
+  [[nodiscard]] Backlog& backlog_of(LinkLane lane) { return backlogs_[lane == LinkLane::bulk ? 1 : 0]; }
+  std::array<Backlog, 2> backlogs_;
+};
+
+}  // namespace troupe

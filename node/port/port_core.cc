@@ -1,0 +1,480 @@
+#include "node/port/port_core.h"
+
+#include <sodium.h>
+
+#include <algorithm>
+#include <chrono>
+#include <limits>
+#include <span>
+#include <stdexcept>
+#include <string_view>
+#include <thread>
+#include <tuple>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "actors/core/guarded.h"
+#include "actors/core/wait_point.h"
+#include "actors/core/when_gone.h"
+#include "node/links/handshake.h"
+#include "node/links/secret.h"
+#include "node/links/tcp_place.h"
+#include "node/system_clock.h"
+
+namespace troupe {
+namespace {
+
+constexpr std::size_t kFixedThreads = 5;  // the link's, its pulse's, two of ZeroMQ, the clock's
+constexpr std::chrono::milliseconds kLastWait{200};
+constexpr std::chrono::hours kLongestDeadline{24 * 365};
+
+/// Ports and nodes never take each other's bytes for their own, even under the same secret.
+constexpr std::string_view kCluster = "raw/ports";
+
+/// Addresses of nobody (RFC 5737 and 3849): the way there is the way to other machines.
+constexpr std::string_view kElsewhere = "192.0.2.1";
+constexpr std::string_view kElsewhereSix = "2001:db8::1";
+
+TimePoint time_now() { return std::chrono::steady_clock::now(); }
+
+ClusterSecret secret_of(const Port::Options& options) {
+  if (options.secret.empty()) return ClusterSecret::random();
+  if (options.secret.size() != ClusterSecret::kBytes) {
+    throw std::invalid_argument(
+        fmt::format("[port] secret of {} bytes, expected {}", options.secret.size(), ClusterSecret::kBytes));
+  }
+  return ClusterSecret::from_bytes(std::as_bytes(std::span{options.secret}).first<ClusterSecret::kBytes>());
+}
+
+/// Unlike those that serve a node's functions, the threads of foreign code may use as many threads of OpenMP as any other.
+std::shared_ptr<ElasticPool> make_pool(unsigned threads) {
+  return std::make_shared<ElasticPool>(
+      PoolOptions{.threads = std::max(1U, threads), .threads_max = std::numeric_limits<std::size_t>::max()},
+      [](std::function<void()> body) { std::thread(std::move(body)).detach(); });
+}
+
+void check_range(std::string_view what, Port::Time value, Port::Time min, Port::Time max) {
+  if (value >= min && value <= max) return;
+  const auto milliseconds = [](Port::Time time) { return std::chrono::duration<double, std::milli>(time).count(); };
+  throw std::invalid_argument(fmt::format("[port] {} of {} ms is not in {} to {} ms", what, milliseconds(value),
+                                          milliseconds(min), milliseconds(max)));
+}
+
+void check_times(const Port::Options& options) {
+  using namespace std::chrono_literals;
+  check_range("connect_patience", options.connect_patience, 1ms, 24h);
+  check_range("handshake_timeout", options.handshake_timeout, 1ms, 24h);
+  check_range("heartbeat", options.heartbeat, 10ms, 10s);
+  if (options.lease != Port::Time(0)) check_range("lease", options.lease, 1s, 24h);
+}
+
+/// Where peers are told that the port is, as the link wants it; nothing: where it is bound.
+std::string told_to_peers(const Port::Options& options) {
+  if (!options.advertise.empty()) {
+    const std::optional<TcpPlace> place = TcpPlace::parse(options.advertise);
+    if (!place) throw std::invalid_argument(fmt::format("[port] advertise: \"{}\" is not tcp://HOST:PORT", options.advertise));
+    const std::string host = numbers_of(place->host);
+    if (is_any_address(host)) {
+      throw std::invalid_argument(fmt::format("[port] advertise: nobody can be called at \"{}\"", options.advertise));
+    }
+    return TcpPlace{host, place->port == "0" ? "*" : place->port}.text();
+  }
+  const std::optional<TcpPlace> place = TcpPlace::parse(options.bind);
+  if (!place || !is_any_address(place->host)) return {};
+  const bool six = place->host == "::";
+  const auto own = own_address_toward(std::string(six ? kElsewhereSix : kElsewhere));
+  return TcpPlace{own.value_or(six ? "::1" : "127.0.0.1"), "*"}.text();
+}
+
+}  // namespace
+
+// --- Foreign code ----------------------------------------------------------------------------------------------------
+
+std::shared_ptr<void> PortCore::Progress::begin(std::shared_ptr<Progress> progress, std::size_t Progress::*count) {
+  {
+    const std::lock_guard lock(progress->mutex);
+    ++((*progress).*count);
+  }
+  Progress* const counted = progress.get();
+  return {counted, [progress = std::move(progress), count](void*) {
+            const std::lock_guard lock(progress->mutex);
+            --((*progress).*count);
+            progress->changed.notify_all();
+          }};
+}
+
+bool PortCore::Progress::wait(TimePoint due, std::size_t Progress::*count) {
+  std::unique_lock lock(mutex);
+  return changed.wait_until(lock, due, [this, count] { return this->*count == 0; });
+}
+
+bool PortCore::Progress::wait_flushed(TimePoint due) {
+  std::unique_lock lock(mutex);
+  return changed.wait_until(lock, due, [this] { return flushed; });
+}
+
+/// The owners of one message's parts: the last frame to go, on whatever thread, hands them to the pool.
+class PortCore::Owners {
+ public:
+  Owners(std::vector<std::shared_ptr<const void>> owners, std::shared_ptr<ElasticPool> pool, std::shared_ptr<Progress> progress,
+         Process process)
+      : owners_(std::move(owners)), pool_(std::move(pool)), progress_(std::move(progress)), process_(process) {}
+  Owners(const Owners&) = delete;
+  Owners& operator=(const Owners&) = delete;
+  ~Owners() {
+    if (!process_.is_this()) return;
+    auto under_way = Progress::begin(progress_, &Progress::ending);
+    // They go with the job. A pool that has stopped drops it: then they go here.
+    std::ignore = pool_->submit({"release", [under_way = std::move(under_way), owners = std::move(owners_)] {}});
+  }
+
+ private:
+  std::vector<std::shared_ptr<const void>> owners_;
+  const std::shared_ptr<ElasticPool> pool_;
+  const std::shared_ptr<Progress> progress_;
+  const Process process_;
+};
+
+/// One call's end. Told once: by the job that holds it or, if the pool drops that unrun, as it goes.
+class PortCore::Ending {
+ public:
+  Ending(Port::Done done, Port::Outcome outcome, port::Body body, std::string why, std::shared_ptr<void> under_way)
+      : under_way_(std::move(under_way)), done_(std::move(done)), outcome_(outcome), body_(std::move(body)), why_(std::move(why)) {}
+  Ending(const Ending&) = delete;
+  Ending& operator=(const Ending&) = delete;
+  ~Ending() { tell(); }
+
+  void tell() {
+    const Port::Done done = std::exchange(done_, nullptr);
+    if (done) done({outcome_, port::to_parts(std::exchange(body_, {})), std::move(why_)});
+  }
+
+ private:
+  const std::shared_ptr<void> under_way_;  // first: it goes last
+  Port::Done done_;
+  const Port::Outcome outcome_;
+  port::Body body_;
+  std::string why_;
+};
+
+/// Where the answer to one request goes. Any thread; also after the port has gone.
+class PortCore::ReturnAddress {
+ public:
+  ReturnAddress(std::weak_ptr<PortCore> core, NodeLife to, RequestId request)
+      : core_(std::move(core)), to_(std::move(to)), request_(request) {}
+  ReturnAddress(const ReturnAddress&) = delete;
+  ReturnAddress& operator=(const ReturnAddress&) = delete;
+  ~ReturnAddress() { send(std::nullopt); }
+
+  void answer(Port::Parts parts) {
+    const auto core = core_.lock();
+    if (core && core->is_of_this_process()) send(port::to_body(core->released_later(std::move(parts))));
+  }
+
+ private:
+  void send(std::optional<port::Body> body) {
+    const auto core = core_.lock();
+    if (answered_.exchange(true) || !core || !core->is_of_this_process()) return;
+    core->give([core = core.get(), to = to_, request = request_, body = std::move(body)](TimePoint now) mutable {
+      core->router_.answer(now, to, request, std::move(body));
+    });
+  }
+
+  const std::weak_ptr<PortCore> core_;
+  const NodeLife to_;
+  const RequestId request_;
+  std::atomic<bool> answered_{false};
+};
+
+void PortCore::serve(port::Request request) {
+  if (stopping_) return;  // its peer sees this port go
+  if (serve_) return serve_now(std::move(request));
+  early_.push_back(std::move(request));
+}
+
+void PortCore::serve_now(port::Request request) {
+  auto answer = std::make_shared<ReturnAddress>(weak_from_this(), request.from, request.id);
+  auto job = [under_way = Progress::begin(progress_, &Progress::serving), weak = weak_from_this(), serve = serve_,
+              request = std::move(request), answer = std::move(answer)]() mutable {
+    if (const auto core = weak.lock(); !core || core->stopping_) return;
+    if (request.due && *request.due <= time_now()) return;  // nobody waits for the answer any more
+    (*serve)(request.from.name, request.tag, port::to_parts(std::exchange(request.body, {})),
+             [answer = std::move(answer)](Port::Parts parts) { answer->answer(std::move(parts)); });
+  };
+  std::ignore = servers_->submit({"serve", std::move(job)});
+}
+
+void PortCore::end(Port::Done done, Port::Outcome outcome, port::Body body, std::string why) {
+  open_.fetch_sub(1);
+  auto ending = std::make_shared<Ending>(std::move(done), outcome, std::move(body), std::move(why),
+                                         Progress::begin(progress_, &Progress::ending));
+  std::ignore = enders_->submit({"done", [ending = std::move(ending)] { ending->tell(); }});
+}
+
+Port::Parts PortCore::released_later(Port::Parts parts) const {
+  std::vector<std::shared_ptr<const void>> held;
+  for (const Port::Part& part : parts) {
+    if (part.owner) held.push_back(part.owner);
+  }
+  if (held.empty()) return parts;
+  const auto owners = std::make_shared<Owners>(std::move(held), enders_, progress_, process_);
+  for (Port::Part& part : parts) {
+    if (part.owner) part.owner = std::shared_ptr<const void>(owners, part.data);
+  }
+  return parts;
+}
+
+// --- Orders ----------------------------------------------------------------------------------------------------------
+
+void PortCore::give(Order order) {
+  {
+    const std::lock_guard lock(orders_mutex_);
+    orders_.push_back(std::move(order));
+    if (std::exchange(working_, true)) return;
+  }
+  work();
+}
+
+void PortCore::work() {
+  while (true) {
+    std::vector<Order> orders;
+    {
+      const std::lock_guard lock(orders_mutex_);
+      orders.swap(orders_);
+      working_ = !orders.empty();
+    }
+    if (orders.empty()) return;
+    const TimePoint now = time_now();
+    for (const Order& order : orders) obey(order, now);
+    obey([this](TimePoint at) { settle(at); }, now);
+  }
+}
+
+/// What an order throws, memory that is lacking in most cases, ends all calls, now and later.
+void PortCore::obey(const Order& order, TimePoint now) noexcept {
+  try {
+    order(now);
+  } catch (...) {
+    warn(fmt::format("the port has failed: {}", detail::failure_of_current_exception("order").text()));
+    router_.end_calls();
+  }
+}
+
+/// Ends every turn: tells who waits for the last acknowledgement, and asks to be woken for what is due next.
+void PortCore::settle(TimePoint /*now*/) {
+  if (flushing_ && router_.flushed()) {
+    flushing_ = false;
+    const std::lock_guard lock(progress_->mutex);
+    progress_->flushed = true;
+    progress_->changed.notify_all();
+  }
+  const auto due = router_.next_due();
+  if (!clock_ || !due || (wake_ && *wake_ <= *due)) return;
+  wake_ = due;
+  clock_->at(*due, [weak = weak_from_this()] {
+    const auto core = weak.lock();
+    if (!core) return;
+    core->give([core = core.get()](TimePoint now) {
+      // A timer set before an earlier one was asked for: the next is set already.
+      if (core->wake_ && now < *core->wake_) return;
+      core->wake_.reset();
+      core->router_.tick(now);
+    });
+  });
+}
+
+void PortCore::give_and_wait(Order order) {
+  detail::WaitPoint done;
+  give([&done, order = std::move(order)](TimePoint now) {
+    const detail::WhenGone told([&done] { done.signal(); });  // also if the order throws
+    order(now);
+  });
+  done.wait(std::nullopt);
+}
+
+// --- What the port asks for ------------------------------------------------------------------------------------------
+
+std::shared_ptr<PortCore> PortCore::open(Port::Options options) {
+  check_times(options);
+  if (sodium_init() < 0) throw std::runtime_error("[port] libsodium cannot start");
+  ZmqLinkOptions link;
+  link.name = options.name;
+  randombytes_buf(&link.incarnation, sizeof link.incarnation);
+  link.cluster_id = kCluster;
+  link.secret = secret_of(options);
+  link.bind = options.bind;
+  link.advertise = told_to_peers(options);
+  if (options.trusted_network) link.exposure = ZmqLinkOptions::Exposure::network;
+  link.connect_patience = options.connect_patience;
+  link.handshake_timeout = options.handshake_timeout;
+  link.silence.heartbeat_min = options.heartbeat;
+  link.silence.heartbeat_max = std::max<Duration>(link.silence.heartbeat_max, options.heartbeat);
+  link.silence.lease = options.lease > Port::Time(0) ? options.lease : kEndlessLease;
+  link.log = [log = options.log](std::string_view line) {
+    if (log) log(std::string(line));
+  };
+  const Incarnation incarnation = link.incarnation;
+  auto opened = ZmqLink::open(std::move(link));
+  if (!opened) throw std::runtime_error("[port] " + opened.error().text());
+  Peer self{options.name, incarnation, opened.value()->address()};
+  std::shared_ptr<PortCore> core(new PortCore(std::move(self), options, std::move(opened).value()));
+  core->link_->start(*core);
+  return core;
+}
+
+PortCore::PortCore(Peer self, const Port::Options& options, std::unique_ptr<ZmqLink> link)
+    : self_(std::move(self)),
+      log_(options.log),
+      servers_(make_pool(options.threads)),
+      enders_(make_pool(options.threads)),
+      fixed_threads_(kFixedThreads),
+      link_(std::move(link)),
+      clock_(make_system_clock()),
+      packing_{.hashed = link_ && !link_->guards_bytes()},
+      router_(self_, options.connect_patience, *this, packing_) {}
+
+PortCore::~PortCore() = default;
+
+void PortCore::connect(const std::string& name, const std::string& address) {
+  if (!is_valid_node_name(name)) {
+    throw std::invalid_argument(fmt::format("[port] \"{}\" is not 1 to 127 of A-Z a-z 0-9 - _ : .", name));
+  }
+  if (!is_of_this_process()) return;
+  give([this, name, address](TimePoint now) { router_.connect(now, name, address); });
+}
+
+void PortCore::remove(const std::string& name) {
+  if (!is_of_this_process()) return;
+  give([this, name](TimePoint) { router_.remove(name); });
+}
+
+void PortCore::call(const std::string& peer, std::uint64_t tag, Port::Parts parts, Port::Time deadline, Port::Done done) {
+  if (!is_of_this_process()) {
+    return done({Port::Outcome::stopped, {}, "the port belongs to the process that this one was forked from"});
+  }
+  port::Body body = port::to_body(released_later(std::move(parts)));
+  const TimePoint now = time_now();
+  const auto due = deadline <= kLongestDeadline ? std::optional(now + deadline) : std::nullopt;
+  started_.fetch_add(1);
+  open_.fetch_add(1);
+  give([this, call = port::Call{peer, tag, std::move(body), now, due, std::move(done)}](TimePoint at) mutable {
+    router_.call(at, std::move(call));
+  });
+}
+
+void PortCore::start(Port::Serve serve) {
+  if (!is_of_this_process()) return;
+  if (serving_.exchange(true)) throw std::logic_error("[port] start: requests are served already");
+  give([this, serve = std::make_shared<const Port::Serve>(std::move(serve))](TimePoint) {
+    serve_ = serve;
+    for (port::Request& request : std::exchange(early_, {})) serve_now(std::move(request));
+  });
+}
+
+void PortCore::set_fault(std::uint64_t tag, Port::Fault fault) {
+  if (!is_of_this_process()) return;
+  give([this, tag, fault](TimePoint) { router_.set_fault(tag, fault); });
+}
+
+Port::Counts PortCore::counts() const {
+  if (!is_of_this_process()) return {open_.load(), started_.load(), 0};
+  return {open_.load(), started_.load(), fixed_threads_.load() + servers_->thread_count() + enders_->thread_count()};
+}
+
+bool PortCore::stop(Port::Time grace) {
+  if (!is_of_this_process()) return true;
+  {
+    std::unique_lock lock(stop_mutex_);
+    stop_done_.wait(lock, [this] { return stop_ != Stop::under_way; });
+    if (stop_ != Stop::no) return stop_ == Stop::clean;
+    stop_ = Stop::under_way;
+  }
+  const bool clean = stop_once(time_now() + std::min<Port::Time>(grace, kLongestDeadline));
+  const std::lock_guard lock(stop_mutex_);
+  stop_ = clean ? Stop::clean : Stop::late;
+  stop_done_.notify_all();
+  return clean;
+}
+
+bool PortCore::stop_once(TimePoint due) {
+  stopping_ = true;
+  give_and_wait([this](TimePoint) {
+    early_.clear();
+    router_.end_calls();
+  });
+  bool clean = progress_->wait(due, &Progress::serving);
+  // An answer that was given before is an order before this one: it counts as not yet flushed.
+  give_and_wait([this](TimePoint) { flushing_ = true; });
+  clean = progress_->wait_flushed(due) && clean;
+  std::unique_ptr<ZmqLink> link;
+  std::shared_ptr<Clock> clock;
+  give_and_wait([&](TimePoint) {
+    router_.close();
+    link = std::move(link_);
+    clock = std::move(clock_);
+  });
+  link->stop();
+  link.reset();  // with it the last bytes that ZeroMQ holds, and their owners
+  clock.reset();
+  fixed_threads_ = 0;
+  const TimePoint last = std::max(due, time_now() + kLastWait);
+  clean = progress_->wait(last, &Progress::ending) && clean;
+  clean = servers_->stop(last).empty() && clean;
+  return enders_->stop(last).empty() && clean;
+}
+
+// --- What the link tells, and what the router asks for ---------------------------------------------------------------
+
+void PortCore::on_link_up(const Peer& peer) {
+  give([this, peer](TimePoint now) { router_.link_up(now, peer); });
+}
+
+void PortCore::on_frames(const NodeName& from, Incarnation incarnation, Frames frames) {
+  if (packing_.hashed && !is_intact(frames)) return;  // counts as lost, and is sent again
+  give([this, from, incarnation, frames = std::move(frames)](TimePoint now) mutable {
+    router_.frames(now, from, incarnation, std::move(frames));
+  });
+}
+
+void PortCore::on_link_down(const NodeName& peer, Incarnation incarnation, const Error& why) {
+  give([this, peer, incarnation, why](TimePoint) { router_.link_down(peer, incarnation, why); });
+}
+
+void PortCore::on_reach(const NodeName& peer, Incarnation incarnation, Reach change, Duration silence) {
+  if (change != Reach::down) return;
+  give([this, peer, incarnation, silence](TimePoint) { router_.silent(peer, incarnation, silence); });
+}
+
+void PortCore::on_link_failed(const Error& why) {
+  give([this, why](TimePoint) {
+    warn(fmt::format("the port has failed: {}", why.text()));
+    router_.end_calls();
+  });
+}
+
+void PortCore::on_connect_failed(std::string_view address, const Error& why) {
+  give([this, address = std::string(address), why](TimePoint) { router_.connect_failed(address, why); });
+}
+
+void PortCore::connect(const std::string& address) {
+  if (link_) link_->connect(address);
+}
+
+void PortCore::stop_connecting(const std::string& address) {
+  if (link_) link_->stop_connecting(address);
+}
+
+void PortCore::disconnect(const NodeName& peer, const Farewell& farewell) {
+  if (link_) link_->disconnect(peer, farewell);
+}
+
+void PortCore::transmit(const NodeName& to, LinkLane lane, Frames packet) {
+  if (link_) link_->send(to, lane, std::move(packet));
+}
+
+void PortCore::warn(const std::string& line) {
+  if (log_) log_(line);
+}
+
+}  // namespace troupe

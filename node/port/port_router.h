@@ -1,0 +1,141 @@
+// Which raw call goes where, and how each ends. A plain class, as the router of typed calls is; port_core.cc runs it.
+#pragma once
+
+#include <cstddef>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "actors/core/node_life.h"
+#include "actors/link.h"
+#include "actors/sessions/call_table.h"
+#include "actors/sessions/session.h"
+#include "node/port.h"
+#include "node/port/port_wire.h"
+
+namespace troupe::port {
+
+/// A call on its way through this port.
+struct Call {
+  NodeName peer;
+  std::uint64_t tag = 0;
+  Body body;
+  TimePoint started;
+  std::optional<TimePoint> due;
+  Port::Done done;
+};
+
+/// A request that came, and where its answer goes.
+struct Request {
+  NodeLife from;
+  RequestId id;
+  std::uint64_t tag = 0;
+  Body body;
+  std::optional<TimePoint> due = {};  ///< when its caller stops waiting
+};
+
+/// Keeps the sessions with all peers and every call until it ends: by its answer, its deadline, its peer's end or ours.
+/// A call waits while its peer is being connected to. A peer is
+///
+///   connecting --up--> up --down, silent, goodbye--> lost          and from everywhere, by `remove`: removed
+///       |                                             ^  |
+///       +--------------no connection------------------+  +--`connect`--> connecting, for a new life only
+///
+/// A new life of a name that is lost or removed may also come by itself. Lives that ended stay out.
+/// Thread rule: one thread at a time; calls to Surroundings come on it, and none of them calls back.
+class Router {
+ public:
+  class Surroundings {
+   public:
+    virtual ~Surroundings() = default;
+    virtual void connect(const std::string& address) = 0;
+    /// Answered by connect_failed with code `cancelled`, unless the attempt has been answered.
+    virtual void stop_connecting(const std::string& address) = 0;
+    virtual void disconnect(const NodeName& peer, const Farewell& farewell) = 0;
+    virtual void transmit(const NodeName& to, LinkLane lane, Frames packet) = 0;
+    virtual void serve(Request request) = 0;
+    /// `body` has something only if the outcome is `answered`.
+    virtual void end(Port::Done done, Port::Outcome outcome, Body body, std::string why) = 0;
+    virtual void warn(const std::string& line) = 0;
+  };
+
+  Router(Peer self, Duration connect_patience, Surroundings& surroundings, Packing packing = {});
+
+  void connect(TimePoint now, const NodeName& name, const std::string& address);
+  void remove(const NodeName& name);
+  void call(TimePoint now, Call call);
+  /// `body`: none if the request was dropped.
+  void answer(TimePoint now, const NodeLife& to, RequestId request, std::optional<Body> body);
+  void set_fault(std::uint64_t tag, Port::Fault fault) { faults_.insert_or_assign(tag, fault); }
+
+  void link_up(TimePoint now, const Peer& peer);
+  void link_down(const NodeName& peer, Incarnation incarnation, const Error& why);
+  /// The link takes that life of the peer for dead.
+  void silent(const NodeName& peer, Incarnation incarnation, Duration silence);
+  void connect_failed(std::string_view address, const Error& why);
+  void frames(TimePoint now, const NodeName& from, Incarnation incarnation, Frames frames);
+
+  void tick(TimePoint now);
+  [[nodiscard]] std::optional<TimePoint> next_due();
+
+  /// Ends all calls as stopped, later ones too; takes no new peers. Answers still go out.
+  void end_calls();
+
+  /// Whether every peer that is up has all that was sent to it.
+  [[nodiscard]] bool flushed() const;
+
+  /// Says goodbye to all peers and forgets what they have not acknowledged.
+  void close();
+
+ private:
+  enum class Phase { connecting, up, lost, removed };
+
+  struct PeerState {
+    Phase phase = Phase::lost;
+    std::string address;                 ///< connecting: where; up: what it says of itself
+    TimePoint give_up_at;                ///< connecting
+    std::vector<RequestId> waiting;      ///< connecting: in order; those that have ended are skipped
+    bool unwanted = false;               ///< removed: who comes now may have been reached by the attempt at `address`
+    Incarnation life;                    ///< up
+    std::unique_ptr<Session> session;    ///< up
+    std::deque<Incarnation> ended;       ///< lives that were up, the latest kEndedLivesMax
+    std::string why;                     ///< lost or removed
+  };
+
+  /// `call` has its body until it is sent.
+  using Calls = CallTable<Call>;
+  static constexpr std::size_t kEndedLivesMax = 64;
+
+  [[nodiscard]] RequestId keep(Call call, Incarnation life);
+  [[nodiscard]] std::string refusal(const NodeName& peer) const;
+  [[nodiscard]] bool fail_on_purpose(TimePoint now, Call& call);
+  void route(TimePoint now, Call call);
+  void send(TimePoint now, PeerState& peer, Call call);
+  void put_on_link(const NodeName& to, Session::Packets packets);
+  void take(const NodeLife& from, Message message, std::optional<TimePoint> due);
+  void complete(const NodeLife& from, RequestId request, std::optional<Body> body);
+  void lose(const NodeName& name, Phase phase, std::string why);
+  void expire_calls(TimePoint now);
+  void take_back(TimePoint now, const Calls::Call& call);
+  void give_up_connecting(TimePoint now);
+  void lose_misnamed(const NodeName& asked, const NodeName& found);
+  void end(Call call, Port::Outcome outcome, std::string why) {
+    surroundings_.end(std::move(call.done), outcome, {}, std::move(why));
+  }
+
+  const Peer self_;
+  const Duration connect_patience_;
+  Surroundings& surroundings_;
+  const Packing packing_;
+  bool stopped_ = false;
+  std::map<NodeName, PeerState> peers_;
+  Calls calls_;  ///< those that are not sent under the name of their peer and no incarnation
+  std::multimap<TimePoint, RequestId> delayed_;
+  std::map<std::uint64_t, Port::Fault> faults_;
+};
+
+}  // namespace troupe::port

@@ -1,0 +1,352 @@
+// What a cluster file may say, who overrides it, and the one line for each thing that is wrong.
+#include "node/config/config.h"
+
+#include <boost/test/unit_test.hpp>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "tests/support/temporary_directory.h"
+
+using namespace troupe;
+using troupe::testing::TemporaryDirectory;
+
+namespace {
+
+constexpr std::string_view kMinimal = R"([[role]]
+name = "ps"
+command = ["./ps"]
+)";
+
+struct Files : TemporaryDirectory {
+  std::string write(std::string_view text) {
+    const auto path = this->path() / "cluster.toml";
+    std::ofstream(path) << text;
+    return path;
+  }
+
+  ClusterConfig load(std::string_view text, const Variables& variables = {}, std::vector<std::string> sets = {}) {
+    return load_config(write(text), variables, sets);
+  }
+
+  /// The error lines for `text`, with the directory of the file cut off.
+  std::vector<std::string> errors(std::string_view text, const Variables& variables = {},
+                                  std::vector<std::string> sets = {}) {
+    return errors_of(write(text), variables, sets);
+  }
+
+  std::vector<std::string> errors_of(const std::string& file, const Variables& variables = {},
+                                     const std::vector<std::string>& sets = {}) {
+    try {
+      (void)load_config(file, variables, sets);
+    } catch (const ConfigError& error) {
+      std::vector<std::string> lines = error.lines();
+      const std::string directory = path().string() + "/";
+      for (std::string& line : lines) {
+        for (auto at = line.find(directory); at != std::string::npos; at = line.find(directory)) {
+          line.erase(at, directory.size());
+        }
+      }
+      return lines;
+    }
+    return {};
+  }
+};
+
+void check_lines(const std::vector<std::string>& found, const std::vector<std::string>& wanted) {
+  BOOST_CHECK_EQUAL_COLLECTIONS(found.begin(), found.end(), wanted.begin(), wanted.end());
+}
+
+}  // namespace
+
+BOOST_FIXTURE_TEST_SUITE(config, Files)
+
+BOOST_AUTO_TEST_CASE(a_role_with_a_command_is_enough) {
+  const ClusterConfig config = load(kMinimal);
+  BOOST_TEST(config.name == "troupe");
+  BOOST_CHECK(config.transport == Transport::ipc);
+  BOOST_TEST(config.port == 0);
+  BOOST_TEST(config.node.join_timeout.count() == 30'000);
+  BOOST_TEST(config.node.shutdown_timeout.count() == 10'000);
+  BOOST_TEST(config.node.math_threads == 0);
+  BOOST_TEST(config.node.log_level == "info");
+  BOOST_TEST(config.node.pool_threads_max == 2048);
+  BOOST_CHECK(config.node.peer == PeerLimits{});
+  BOOST_TEST_REQUIRE(config.roles.size() == 1u);
+  BOOST_TEST(config.roles[0].name == "ps");
+  BOOST_TEST(config.roles[0].count == 1);
+  BOOST_CHECK(config.roles[0].on_exit == OnExit::stop_all);
+  BOOST_TEST(config.directory == path());
+}
+
+BOOST_AUTO_TEST_CASE(every_key_of_the_file_arrives) {
+  const ClusterConfig config = load(R"([cluster]
+name = "mnist"
+transport = "tcp"
+port = 29500
+join_timeout = "500ms"
+shutdown_timeout = "2m"
+heartbeat = "50ms"
+suspicion = "1s"
+lease = "1m"
+debug = true
+result = "trainer0"
+[node]
+stall_limit = "1m"
+math_threads = 3
+log_level = "debug"
+[pool]
+threads = 4
+threads_max = 5
+[peer]
+waiting_calls_max = 1
+waiting_bytes_max = "2MiB"
+calls_max = 65
+nested_calls_max = 17
+bulk_bytes_max = "3GiB"
+answer_bytes_max = "4096KiB"
+owners_max = 5
+forks_max = 6
+contexts_max = 7
+[[role]]
+name = "trainer"
+count = 2
+command = ["./trainer", "--epochs", "3"]
+env = {DATA = "/srv/digits"}
+working_dir = "runs"
+on_exit = "keep_going"
+)");
+  BOOST_TEST(config.name == "mnist");
+  BOOST_CHECK(config.transport == Transport::tcp);
+  BOOST_TEST(config.port == 29500);
+  BOOST_TEST(config.node.join_timeout.count() == 500);
+  BOOST_TEST(config.node.shutdown_timeout.count() == 120'000);
+  BOOST_TEST(config.node.heartbeat.count() == 50);
+  BOOST_TEST(config.node.suspicion.count() == 1000);
+  BOOST_TEST(config.node.lease.count() == 60'000);
+  BOOST_TEST(config.node.debug);
+  BOOST_TEST(config.result == "trainer0");
+  BOOST_TEST(config.node.stall_limit.count() == 60'000);
+  BOOST_TEST(config.node.math_threads == 3);
+  BOOST_TEST(config.node.log_level == "debug");
+  BOOST_TEST(config.node.pool_threads == 4);
+  BOOST_TEST(config.node.pool_threads_max == 5);
+  const PeerLimits peer{.waiting_calls_max = 1,
+                        .waiting_bytes_max = 2 << 20,
+                        .calls_max = 65,
+                        .nested_calls_max = 17,
+                        .bulk_bytes_max = std::size_t{3} << 30,
+                        .answer_bytes_max = 4 << 20,
+                        .owners_max = 5,
+                        .forks_max = 6,
+                        .contexts_max = 7};
+  BOOST_CHECK(config.node.peer == peer);
+  const RoleConfig& role = config.roles.at(0);
+  BOOST_TEST(role.command == (std::vector<std::string>{"./trainer", "--epochs", "3"}),
+             boost::test_tools::per_element());
+  BOOST_TEST(role.env.at("DATA") == "/srv/digits");
+  BOOST_TEST(role.working_dir == "runs");
+  BOOST_CHECK(role.on_exit == OnExit::keep_going);
+}
+
+BOOST_AUTO_TEST_CASE(one_process_has_the_role_as_name_and_several_have_an_index) {
+  RoleConfig role;
+  role.name = "trainer";
+  BOOST_TEST(node_name(role, 0) == "trainer");
+  role.count = 2;
+  BOOST_TEST(node_name(role, 0) == "trainer0");
+  BOOST_TEST(node_name(role, 1) == "trainer1");
+}
+
+BOOST_AUTO_TEST_CASE(command_line_wins_over_environment_over_file_over_default) {
+  const std::string text = "[cluster]\nname = \"file\"\nport = 1\ntransport = \"tcp\"\n" + std::string(kMinimal);
+  const Variables variables{{"TROUPE__CLUSTER__NAME", "environment"}, {"TROUPE__CLUSTER__PORT", "2"}};
+  const ClusterConfig config = load(text, variables, {"cluster.name=first", "cluster.name=command-line"});
+  BOOST_TEST(config.name == "command-line");
+  BOOST_TEST(config.port == 2);
+  BOOST_CHECK(config.transport == Transport::tcp);
+  BOOST_TEST(config.node.log_level == "info");
+}
+
+BOOST_AUTO_TEST_CASE(a_role_can_be_overridden_by_its_name) {
+  const std::string text =
+      "[[role]]\nname = \"param-server\"\ncommand = [\"./ps\"]\n[[role]]\nname = \"trainer\"\ncommand = [\"./t\"]\n";
+  const ClusterConfig config = load(text, {{"TROUPE__ROLE__PARAM_SERVER__COUNT", "2"}},
+                                    {"role.trainer.count=3", R"(role.trainer.command=["./u", "-v"])"});
+  BOOST_TEST(config.roles.at(0).count == 2);
+  BOOST_TEST(config.roles.at(1).count == 3);
+  BOOST_TEST(config.roles.at(1).command == (std::vector<std::string>{"./u", "-v"}), boost::test_tools::per_element());
+}
+
+BOOST_AUTO_TEST_CASE(every_value_knows_where_it_came_from) {
+  const std::string file = write("[cluster]\nname = \"mnist\"\n" + std::string(kMinimal));
+  const std::vector<std::string> sets{"cluster.port=7", "role.ps.count=2"};
+  const std::string text = describe(load_config(file, {{"TROUPE__NODE__LOG_LEVEL", "warn"}}, sets), ShowOrigin::yes);
+  const std::string wanted = R"(cluster.name = "mnist"            # FILE:2
+cluster.transport = "ipc"         # built-in default
+cluster.port = 7                  # command line
+cluster.network = "loopback"      # built-in default
+cluster.address = ""              # built-in default
+cluster.advertise = ""            # built-in default
+cluster.join_timeout = "30s"      # built-in default
+cluster.shutdown_timeout = "10s"  # built-in default
+cluster.heartbeat = "100ms"       # built-in default
+cluster.suspicion = "200ms"       # built-in default
+cluster.lease = "10s"             # built-in default
+cluster.debug = false             # built-in default
+cluster.result = ""               # built-in default
+node.stall_limit = "30s"          # built-in default
+node.math_threads = 0             # built-in default
+node.log_level = "warn"           # environment TROUPE__NODE__LOG_LEVEL
+node.leaks = "warn"               # built-in default
+pool.threads = 0                  # built-in default
+pool.threads_max = 2048           # built-in default
+peer.waiting_calls_max = 200000   # built-in default
+peer.waiting_bytes_max = "1GiB"   # built-in default
+peer.calls_max = 1024             # built-in default
+peer.nested_calls_max = 256       # built-in default
+peer.bulk_bytes_max = "64MiB"     # built-in default
+peer.answer_bytes_max = "256MiB"  # built-in default
+peer.owners_max = 1000000         # built-in default
+peer.forks_max = 1000000          # built-in default
+peer.contexts_max = 100000        # built-in default
+role.ps.name = "ps"               # FILE:4
+role.ps.count = 2                 # command line
+role.ps.command = ["./ps"]        # FILE:5
+role.ps.env = {}                  # built-in default
+role.ps.working_dir = ""          # built-in default
+role.ps.on_exit = "stop_all"      # built-in default
+)";
+  std::string expected = wanted;
+  for (auto at = expected.find("FILE"); at != std::string::npos; at = expected.find("FILE"))
+    expected.replace(at, 4, file);
+  BOOST_TEST(text == expected);
+}
+
+BOOST_AUTO_TEST_CASE(unknown_keys_are_refused_with_a_guess) {
+  check_lines(errors("[[role]]\nname = \"ps\"\ncomand = [\"./ps\"]\ncommand = [\"./ps\"]\n"),
+              {R"(cluster.toml:3: role.comand: unknown key, did you mean "command"?)"});
+  check_lines(errors("[cluster]\ntransprot = \"ipc\"\n" + std::string(kMinimal)),
+              {R"(cluster.toml:2: cluster.transprot: unknown key, did you mean "transport"?)"});
+  check_lines(errors("[node]\ncolour = 1\n" + std::string(kMinimal)),
+              {"cluster.toml:2: node.colour: unknown key; there are stall_limit, math_threads, log_level, leaks"});
+  check_lines(errors("[clutser]\nname = \"a\"\n" + std::string(kMinimal)),
+              {R"(cluster.toml:1: clutser: unknown section, did you mean "cluster"?)"});
+  check_lines(errors("name = \"a\"\n" + std::string(kMinimal)), {"cluster.toml:1: name: a key outside of any section"});
+}
+
+BOOST_AUTO_TEST_CASE(wrong_types_and_ranges_are_refused) {
+  const std::string role(kMinimal);
+  check_lines(errors("[cluster]\nport = \"abc\"\n" + role),
+              {R"(cluster.toml:2: cluster.port: expected an integer, found string "abc")"});
+  check_lines(errors("[cluster]\nport = 70000\n" + role), {"cluster.toml:2: cluster.port: 70000 is not in 0..65535"});
+  check_lines(errors("[cluster]\nport = 1.5\n" + role),
+              {"cluster.toml:2: cluster.port: expected an integer, found a number with a fraction"});
+  check_lines(errors("[cluster]\nname = 3\n" + role),
+              {"cluster.toml:2: cluster.name: expected a string, found integer 3"});
+  check_lines(errors("[cluster]\nname = \"a b\"\n" + role),
+              {R"(cluster.toml:2: cluster.name: "a b" is not a name: 1 to 64 of A-Z a-z 0-9 - _ : .)"});
+  check_lines(errors("[cluster]\ntransport = \"tccp\"\n" + role),
+              {R"(cluster.toml:2: cluster.transport: "tccp" is not one of ipc, tcp, did you mean "tcp"?)"});
+  check_lines(
+      errors("[cluster]\njoin_timeout = 30\n" + role),
+      {R"(cluster.toml:2: cluster.join_timeout: expected a duration such as "500ms", "30s" or "2m", found integer 30)"});
+  check_lines(
+      errors("[cluster]\njoin_timeout = \"0s\"\n" + role),
+      {R"(cluster.toml:2: cluster.join_timeout: expected a duration such as "500ms", "30s" or "2m", found string "0s")"});
+  check_lines(errors("[cluster]\nlease = \"500ms\"\n" + role),
+              {R"(cluster.toml:2: cluster.lease: "500ms" is not in "1s".."24h")"});
+  check_lines(errors("[cluster]\nheartbeat = \"1ms\"\nsuspicion = \"2m\"\n" + role),
+              {R"(cluster.toml:2: cluster.heartbeat: "1ms" is not in "10ms".."10s")",
+               R"(cluster.toml:3: cluster.suspicion: "2m" is not in "10ms".."1m")"});
+  check_lines(errors("[peer]\nbulk_bytes_max = \"1MiB\"\nwaiting_bytes_max = \"2TiB\"\nanswer_bytes_max = 4096\ncalls_max = 63\n" + role),
+              {R"(cluster.toml:2: peer.bulk_bytes_max: "1MiB" is not in "2MiB".."1024GiB")",
+               R"(cluster.toml:3: peer.waiting_bytes_max: expected a size such as "512KiB", "64MiB" or "1GiB", found string "2TiB")",
+               R"(cluster.toml:4: peer.answer_bytes_max: expected a size such as "512KiB", "64MiB" or "1GiB", found integer 4096)",
+               R"(cluster.toml:5: peer.calls_max: 63 is not in 64..1000000000)"});
+  check_lines(errors("[cluster]\ndebug = \"yes\"\n" + role),
+              {R"(cluster.toml:2: cluster.debug: expected true or false, found string "yes")"});
+  check_lines(errors("cluster = 3\n" + role),
+              {"cluster.toml:1: cluster: expected the section [cluster], found an integer"});
+  check_lines(
+      errors("[node]\nlog_level = true\n" + role),
+      {"cluster.toml:2: node.log_level: expected one of trace, debug, info, warn, error, off, found boolean true"});
+}
+
+BOOST_AUTO_TEST_CASE(roles_need_a_name_a_command_and_a_sensible_count) {
+  check_lines(errors("\n[[role]]\nname = \"ps\"\n"),
+              {R"(cluster.toml:2: role.command: missing, e.g. command = ["./trainer"])"});
+  check_lines(errors("[[role]]\ncommand = [\"./ps\"]\n"),
+              {R"(cluster.toml:1: role.name: missing, e.g. name = "trainer")"});
+  check_lines(errors("[[role]]\n"), {R"(cluster.toml:1: role.name: missing, e.g. name = "trainer")",
+                                     R"(cluster.toml:1: role.command: missing, e.g. command = ["./trainer"])"});
+  check_lines(errors("[[role]]\nname = \"ps\"\ncommand = []\n"), {"cluster.toml:3: role.command: is empty"});
+  check_lines(
+      errors("[[role]]\nname = \"ps\"\ncommand = \"./ps\"\n"),
+      {R"(cluster.toml:3: role.command: expected an array of strings such as ["./ps", "--fast"], found string "./ps")"});
+  check_lines(
+      errors("[[role]]\nname = \"ps\"\ncommand = [\"./ps\", 3]\n"),
+      {R"(cluster.toml:3: role.command: expected an array of strings such as ["./ps", "--fast"], found an array with an integer in it)"});
+  check_lines(errors(std::string(kMinimal) + "count = 0\n"), {"cluster.toml:4: role.count: 0 is not in 1..1024"});
+  check_lines(errors(std::string(kMinimal) + "count = 1000000\n"),
+              {"cluster.toml:4: role.count: 1000000 is not in 1..1024"});
+  check_lines(
+      errors(std::string(kMinimal) + "env = {A = 1}\n"),
+      {R"(cluster.toml:4: role.env: expected a table of strings such as {KEY = "value"}, found an integer for A)"});
+  check_lines(errors(std::string(kMinimal) + "env = {TROUPE_NODE = \"x\"}\n"),
+              {"cluster.toml:4: role.env: TROUPE_NODE is set by troupe itself"});
+  check_lines(errors("[cluster]\n"), {"cluster.toml: role: there is no [[role]], so nothing to start"});
+  check_lines(errors("[role]\nname = \"ps\"\n"), {"cluster.toml:1: role: expected [[role]], found [role]"});
+}
+
+BOOST_AUTO_TEST_CASE(duplicate_names_are_refused) {
+  check_lines(errors(std::string(kMinimal) + kMinimal.data()),
+              {R"(cluster.toml:5: role.name: "ps" is already the name of the role at cluster.toml:2)"});
+  check_lines(
+      errors("[[role]]\nname = \"t\"\ncount = 2\ncommand = [\"a\"]\n[[role]]\nname = \"t1\"\ncommand = [\"a\"]\n"),
+      {R"(cluster.toml:6: role.name: node name "t1" is already taken by role "t" at cluster.toml:2)"});
+}
+
+BOOST_AUTO_TEST_CASE(the_result_names_a_node) {
+  const std::string role = "[[role]]\nname = \"trainer\"\ncount = 2\ncommand = [\"a\"]\n";
+  BOOST_TEST(load("[cluster]\nresult = \"trainer1\"\n" + role).result == "trainer1");
+  check_lines(errors("[cluster]\nresult = \"trainer\"\n" + role),
+              {R"(cluster.toml:2: cluster.result: no node "trainer", did you mean "trainer0"?)"});
+}
+
+BOOST_AUTO_TEST_CASE(all_errors_are_reported_in_the_order_of_the_file_then_by_layer) {
+  check_lines(errors("[cluster]\nport = -1\nnmae = \"x\"\n[[role]]\nname = \"\"\n", {{"TROUPE__CLUSTER__PROT", "1"}},
+                     {"node.log_level=loud"}),
+              {"cluster.toml:2: cluster.port: -1 is not in 0..65535",
+               R"(cluster.toml:3: cluster.nmae: unknown key, did you mean "name"?)",
+               R"(cluster.toml:4: role.command: missing, e.g. command = ["./trainer"])",
+               R"(cluster.toml:5: role.name: "" is not a name: 1 to 64 of A-Z a-z 0-9 - _ : .)",
+               R"(environment TROUPE__CLUSTER__PROT: cluster.prot: unknown key, did you mean "port"?)",
+               R"(command line: node.log_level: "loud" is not one of trace, debug, info, warn, error, off)"});
+}
+
+BOOST_AUTO_TEST_CASE(overrides_that_name_nothing_are_refused) {
+  check_lines(errors(kMinimal, {{"TROUPE__CLUSTER", "1"}}),
+              {"environment TROUPE__CLUSTER: expected TROUPE__SECTION__KEY or TROUPE__ROLE__<NAME>__KEY"});
+  check_lines(errors(kMinimal, {{"TROUPE__CLUSTRE__PORT", "1"}}),
+              {R"(environment TROUPE__CLUSTRE__PORT: clustre: unknown section, did you mean "cluster"?)"});
+  check_lines(errors(kMinimal, {{"TROUPE__CLUSTER__PORT", "1x"}}),
+              {R"(environment TROUPE__CLUSTER__PORT: cluster.port: expected an integer, found "1x")"});
+  check_lines(errors(kMinimal, {}, {"cluster.port"}),
+              {"command line: --set cluster.port: expected section.key=value or role.<name>.<key>=value"});
+  check_lines(errors(kMinimal, {}, {"role.sp.count=2"}), {R"(command line: role: no role "sp", did you mean "ps"?)"});
+  check_lines(errors(kMinimal, {}, {"role.ps.cuont=2"}),
+              {R"(command line: role.cuont: unknown key, did you mean "count"?)"});
+}
+
+BOOST_AUTO_TEST_CASE(unreadable_and_malformed_files_are_one_line) {
+  check_lines(errors_of((path() / "absent.toml").string()), {"absent.toml: cannot read: No such file or directory"});
+  check_lines(errors_of(path().string() + "/."), {".: cannot read: Is a directory"});
+  const auto lines = errors("[cluster]\nname = \n");
+  BOOST_TEST_REQUIRE(lines.size() == 1u);
+  BOOST_TEST(lines[0].starts_with("cluster.toml:2: "), lines[0]);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,67 @@
+#include "node/control/control_client.h"
+
+#include <boost/test/unit_test.hpp>
+
+#include <unistd.h>
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "node/control/control_server.h"
+#include "tests/support/fresh_control_name.h"
+
+namespace troupe {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::fresh_control_name;
+
+BOOST_AUTO_TEST_SUITE(control_client)
+
+BOOST_AUTO_TEST_CASE(one_that_is_silent_costs_its_patience_once_and_hides_no_other) {
+  const ControlName mute = fresh_control_name("mute");
+  const ControlName deaf = fresh_control_name("deaf");
+  const ControlName well = fresh_control_name("well");
+  const detail::FileDescriptor listening = detail::listen_at(mute);  // nobody accepts
+  const detail::FileDescriptor other = detail::listen_at(deaf);
+  const detail::ControlServer server(well, [](std::string_view) { return "fine"; });
+  const auto begin = std::chrono::steady_clock::now();
+  const auto answers = ask({{mute, "status"}, {deaf, "status"}, {well, "status"}, {fresh_control_name("gone"), "status"}}, 200ms);
+  const auto took = std::chrono::steady_clock::now() - begin;
+  BOOST_TEST_REQUIRE(answers.size() == 4U);
+  BOOST_TEST(answers[0].problem == "no answer within 200 ms");
+  BOOST_TEST(answers[0].pid == getpid());
+  BOOST_TEST(answers[1].problem == "no answer within 200 ms");
+  BOOST_TEST(answers[2].ok());
+  BOOST_TEST(answers[2].text == "fine");
+  BOOST_TEST(answers[3].problem == "nobody answers there any more");
+  BOOST_TEST((took >= 200ms));
+  BOOST_TEST((took < 400ms));
+}
+
+BOOST_AUTO_TEST_CASE(what_is_no_answer_is_a_problem) {
+  const ControlName empty = fresh_control_name("empty");
+  const ControlName endless = fresh_control_name("endless");
+  const detail::ControlServer first(empty, [](std::string_view) { return ""; });
+  const detail::ControlServer second(endless, [](std::string_view) { return std::string(9 << 20, 'x'); });
+  const auto answers = ask({{empty, "status"}, {endless, "status"}}, 20s);
+  BOOST_TEST(answers.at(0).problem == "it closed the connection without an answer");
+  BOOST_TEST(answers.at(1).problem == "its answer is longer than 8388608 bytes");
+}
+
+BOOST_AUTO_TEST_CASE(obstacles_are_read_from_the_state_of_the_process) {
+  BOOST_TEST(detail::obstacle_in("12 (embed) T 1 12 12") == "its process is stopped");
+  BOOST_TEST(detail::obstacle_in("12 (a) R (b) t 1") == "its process is held by a debugger");
+  BOOST_TEST(detail::obstacle_in("12 (embed) Z 1") == "its process has ended");
+  BOOST_TEST(detail::obstacle_in("12 (embed) S 1") == "");
+  BOOST_TEST(detail::obstacle_in("12 (embed) ") == "");
+  BOOST_TEST(detail::obstacle_in("") == "");
+  BOOST_TEST(obstacle_of(getpid()) == "");
+  BOOST_TEST(obstacle_of(0) == "");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace troupe

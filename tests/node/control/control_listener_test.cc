@@ -1,0 +1,192 @@
+#include "node/control/control_listener.h"
+
+#include <boost/test/unit_test.hpp>
+
+#include <sys/resource.h>
+#include <sys/socket.h>
+
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "tests/support/fresh_control_name.h"
+
+namespace troupe::detail {
+namespace {
+
+using namespace std::chrono_literals;
+
+struct Listener {
+  const ControlName name = testing::fresh_control_name();
+  std::vector<std::string> questions;
+  std::string answer = "fine\n";
+  ControlListener listener{name, [this](std::string_view question) {
+                             questions.emplace_back(question);
+                             return answer;
+                           }};
+  ControlListener::Time now{1h};
+
+  [[nodiscard]] FileDescriptor connect() const {
+    FileDescriptor socket = connect_to(name);
+    BOOST_TEST_REQUIRE(socket.is_open());
+    return socket;
+  }
+  static void say(const FileDescriptor& socket, const std::string& text) {
+    BOOST_TEST_REQUIRE(send(socket.get(), text.data(), text.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(text.size()));
+  }
+  void work() { listener.work(now); }
+
+  /// What came so far.
+  static std::string heard(const FileDescriptor& socket) {
+    std::string text;
+    std::array<char, 4096> buffer{};
+    for (ssize_t size = 0; (size = recv(socket.get(), buffer.data(), buffer.size(), 0)) > 0;) text.append(buffer.data(), static_cast<std::size_t>(size));
+    return text;
+  }
+  /// Whether the other side has closed the connection; reads what is left.
+  static bool is_over(const FileDescriptor& socket) {
+    char byte = 0;
+    static_cast<void>(heard(socket));
+    const ssize_t size = recv(socket.get(), &byte, 1, 0);
+    return size == 0 || (size < 0 && errno == ECONNRESET);
+  }
+};
+
+BOOST_FIXTURE_TEST_SUITE(control_listener, Listener)
+
+BOOST_AUTO_TEST_CASE(a_question_is_answered_and_the_connection_ends) {
+  const FileDescriptor socket = connect();
+  say(socket, "status\n");
+  work();
+  BOOST_TEST((questions == std::vector<std::string>{"status"}));
+  BOOST_TEST(heard(socket) == "fine\n");
+  BOOST_TEST(is_over(socket));
+  BOOST_TEST(listener.connections() == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(a_question_may_come_in_pieces_and_is_waited_for_without_blocking) {
+  const FileDescriptor socket = connect();
+  work();
+  say(socket, "sta");
+  work();
+  BOOST_TEST(questions.empty());
+  say(socket, "tus\nwhatever");
+  work();
+  BOOST_TEST((questions == std::vector<std::string>{"status"}));
+}
+
+BOOST_AUTO_TEST_CASE(what_is_longer_than_a_question_ends_the_connection) {
+  const std::string longest(ControlListener::kQuestionMax, 'x');
+  for (const std::string& text : {longest + "x", longest + "x\n", std::string(100'000, 'x')}) {
+    const FileDescriptor socket = connect();
+    say(socket, text);
+    work();
+    BOOST_TEST(is_over(socket));
+  }
+  BOOST_TEST(questions.empty());
+  const FileDescriptor socket = connect();
+  say(socket, longest + "\n");
+  work();
+  BOOST_TEST((questions == std::vector<std::string>{longest}));
+}
+
+BOOST_AUTO_TEST_CASE(who_says_nothing_or_does_not_read_is_dropped_in_time) {
+  BOOST_TEST(!listener.next_due().has_value());
+  const FileDescriptor silent = connect();
+  const FileDescriptor deaf = connect();
+  answer.assign(8 << 20, 'x');  // more than the kernel keeps
+  say(deaf, "status\n");
+  work();
+  BOOST_TEST(listener.connections() == 2U);
+  BOOST_TEST((listener.next_due().value() == now + ControlListener::kConnectionMax));
+  now += ControlListener::kConnectionMax - 1ms;
+  work();
+  BOOST_TEST(listener.connections() == 2U);
+  now += 1ms;
+  work();
+  BOOST_TEST(listener.connections() == 0U);
+  BOOST_TEST(is_over(silent));
+}
+
+BOOST_AUTO_TEST_CASE(who_reads_slowly_gets_a_long_answer_whole) {
+  answer.clear();
+  for (int i = 0; answer.size() < (4 << 20); ++i) answer += std::to_string(i) + " ";
+  const FileDescriptor socket = connect();
+  say(socket, "status\n");
+  std::string text;
+  work();
+  while (listener.connections() > 0) {
+    text += heard(socket);
+    work();
+  }
+  text += heard(socket);
+  BOOST_TEST((text == answer));
+}
+
+BOOST_AUTO_TEST_CASE(those_beyond_the_limit_wait_until_somebody_is_done) {
+  std::vector<FileDescriptor> silent;
+  for (std::size_t i = 0; i < ControlListener::kConnectionsMax; ++i) silent.push_back(connect());
+  const FileDescriptor last = connect();
+  say(last, "status\n");
+  work();
+  BOOST_TEST(listener.connections() == ControlListener::kConnectionsMax);
+  BOOST_TEST(questions.empty());
+  std::vector<pollfd> polled;
+  listener.add_polled(polled);
+  BOOST_TEST(polled.size() == ControlListener::kConnectionsMax);  // and not who listens: that would be readable all the time
+  silent.pop_back();
+  work();
+  work();
+  BOOST_TEST(heard(last) == "fine\n");
+}
+
+BOOST_AUTO_TEST_CASE(without_descriptors_it_pauses_instead_of_turning_in_circles) {
+  const FileDescriptor socket = connect();
+  say(socket, "status\n");
+  rlimit limit{};
+  getrlimit(RLIMIT_NOFILE, &limit);
+  rlimit none = limit;
+  none.rlim_cur = 0;  // those that are open stay
+  setrlimit(RLIMIT_NOFILE, &none);
+  work();
+  setrlimit(RLIMIT_NOFILE, &limit);
+  std::vector<pollfd> polled;
+  listener.add_polled(polled);
+  BOOST_TEST(polled.empty());
+  BOOST_TEST((listener.next_due().value() == now + ControlListener::kPause));
+  work();
+  BOOST_TEST(questions.empty());
+  now += ControlListener::kPause;
+  work();
+  BOOST_TEST(heard(socket) == "fine\n");
+}
+
+BOOST_AUTO_TEST_CASE(many_at_once_are_accepted_some_at_a_time) {
+  std::vector<FileDescriptor> sockets;
+  for (int i = 0; i < ControlListener::kAcceptsPerTurn; ++i) {
+    sockets.push_back(connect());
+    say(sockets.back(), "status\n");
+  }
+  work();
+  BOOST_TEST(questions.size() == ControlListener::kConnectionsMax);
+  work();
+  BOOST_TEST(questions.size() == sockets.size());
+}
+
+BOOST_AUTO_TEST_CASE(who_goes_before_the_answer_leaves_nothing_behind) {
+  FileDescriptor socket = connect();
+  say(socket, "status\n");
+  socket.close();
+  FileDescriptor mute = connect();
+  mute.close();
+  work();
+  work();
+  BOOST_TEST(listener.connections() == 0U);
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace troupe::detail

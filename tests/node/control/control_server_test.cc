@@ -1,0 +1,47 @@
+#include "node/control/control_server.h"
+
+#include <boost/test/unit_test.hpp>
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "node/control/control_client.h"
+#include "tests/support/fresh_control_name.h"
+
+namespace troupe::detail {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::fresh_control_name;
+
+BOOST_AUTO_TEST_SUITE(control_server)
+
+BOOST_AUTO_TEST_CASE(two_servers_of_one_process_answer_for_themselves) {
+  const ControlName first = fresh_control_name("a");
+  const ControlName second = fresh_control_name("b");
+  const ControlServer a(first, [](std::string_view question) { return "a: " + std::string(question); });
+  const ControlServer b(second, [](std::string_view question) { return "b: " + std::string(question); });
+  const auto answers = ask({{second, "who"}, {first, "why"}, {first, "how"}}, 20s);
+  BOOST_TEST_REQUIRE(answers.size() == 3U);
+  BOOST_TEST(answers[0].text == "b: who");
+  BOOST_TEST(answers[1].text == "a: why");
+  BOOST_TEST(answers[2].text == "a: how");
+}
+
+BOOST_AUTO_TEST_CASE(it_ends_at_once_whoever_is_connected) {
+  const ControlName name = fresh_control_name();
+  std::optional<ControlServer> server(std::in_place, name, [](std::string_view) { return "fine"; });
+  const FileDescriptor silent = connect_to(name);
+  BOOST_TEST(ask({{name, "status"}}, 20s).at(0).text == "fine");
+  const auto begin = std::chrono::steady_clock::now();
+  server.reset();
+  BOOST_TEST((std::chrono::steady_clock::now() - begin < ControlListener::kConnectionMax / 2));
+  BOOST_TEST(!connect_to(name).is_open());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace troupe::detail

@@ -1,0 +1,87 @@
+#include "node/control/report_json.h"
+
+#include <boost/test/unit_test.hpp>
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "tests/node/control/report_samples.h"
+
+namespace troupe {
+namespace {
+
+using nlohmann::json;
+
+/// What parsing `text` as a stack complains of.
+std::string complaint(const std::string& text) {
+  try {
+    static_cast<void>(parse_stack_report(text));
+  } catch (const ReportError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+BOOST_AUTO_TEST_SUITE(report_json)
+
+BOOST_AUTO_TEST_CASE(reports_come_back_as_they_were) {
+  BOOST_TEST((parse_node_report(json_of(testing::sample_node_report())) == testing::sample_node_report()));
+  BOOST_TEST((parse_stack_report(json_of(testing::sample_stack_report())) == testing::sample_stack_report()));
+  BOOST_TEST((parse_launch_report(json_of(testing::sample_launch_report())) == testing::sample_launch_report()));
+  NodeReport joining;  // nothing is known yet, and traffic is not counted
+  BOOST_TEST((parse_node_report(json_of(joining)) == joining));
+}
+
+BOOST_AUTO_TEST_CASE(keys_are_the_names_of_the_fields_and_times_are_seconds) {
+  const json report = json::parse(json_of(testing::sample_stack_report()));
+  BOOST_TEST(report.at("node").at("phase") == "serving");
+  BOOST_TEST(report.at("node").at("rank") == 1);
+  BOOST_TEST(report.at("node").at("age") == 12.345678);
+  BOOST_TEST(report.at("node").at("counts").at("traffic").at("trainer").at("bytes_sent") == 3000);
+  const json& call = report.at("stack").at("calls").at(0);
+  BOOST_TEST(call.at("operation") == "rpc forward");
+  BOOST_TEST(call.at("left") == 58.8);
+  BOOST_TEST(report.at("stack").at("calls").at(1).at("left").is_null());
+  BOOST_TEST(report.at("stack").at("values").at(0).at("users").at(0).at("state") == "has_turn");
+  BOOST_TEST(report.at("stack").at("meetings").at(0).at("waiting").at(0).at(0) == "trainer");
+}
+
+BOOST_AUTO_TEST_CASE(an_error_is_told_and_nonsense_is_called_so) {
+  BOOST_TEST(complaint(json_of_error("it has shut down")) == "it has shut down");
+  BOOST_TEST(complaint(R"({"error": 7})").starts_with("its answer makes no sense: "));
+  for (const std::string text : {"", "{", "[]", "{}", "7", "null", "\xff", R"({"node": {}, "stack": []})"}) {
+    BOOST_TEST(complaint(text).starts_with("its answer makes no sense: "), text);
+  }
+  BOOST_TEST(complaint(std::string(1'000'000, '[')).starts_with("its answer makes no sense: "));
+}
+
+BOOST_AUTO_TEST_CASE(each_missing_or_wrong_field_is_nonsense_and_an_unknown_one_is_not) {
+  const json whole = json::parse(json_of(testing::sample_node_report()));
+  for (const auto& [key, value] : whole.items()) {
+    json part = whole;
+    part.erase(key);
+    BOOST_CHECK_THROW(static_cast<void>(parse_node_report(part.dump())), ReportError);
+    if (key == "phase") continue;  // an unknown one reads as the first, as enumerations do here
+    part[key] = "wrong";
+    BOOST_CHECK_THROW(static_cast<void>(parse_node_report(part.dump())), ReportError);
+  }
+  for (const double age : {1e300, -1e300}) {
+    json part = whole;
+    part["age"] = age;
+    BOOST_CHECK_THROW(static_cast<void>(parse_node_report(part.dump())), ReportError);
+  }
+  json more = whole;
+  more["of_a_later_version"] = 1;
+  BOOST_TEST((parse_node_report(more.dump()) == testing::sample_node_report()));
+}
+
+BOOST_AUTO_TEST_CASE(names_that_are_no_utf8_travel_as_something_that_is) {
+  StackReport report;
+  report.stack.served = {{"rpc \xff", "trainer", {}}};
+  BOOST_TEST(parse_stack_report(json_of(report)).stack.served.at(0).operation == "rpc \xEF\xBF\xBD");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace troupe

@@ -1,0 +1,158 @@
+#include "node/control/status_view.h"
+
+#include <boost/test/unit_test.hpp>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "node/control/report_json.h"
+#include "tests/node/control/report_samples.h"
+#include "tests/support/temporary_directory.h"
+
+namespace troupe {
+namespace {
+
+using namespace std::chrono_literals;
+
+ControlAnswer launcher(const LaunchReport& report, const std::string& id = "4f2a") { return {{id, ""}, 100, json_of(report), ""}; }
+
+ControlAnswer node(const NodeName& name, NodeReport report = testing::sample_node_report(), const std::string& id = "4f2a") {
+  return {{id, name}, 7, json_of(report), ""};
+}
+
+ControlAnswer silent(const NodeName& name) { return {{"4f2a", name}, 8, "", "no answer within 2000 ms: its process is stopped"}; }
+
+/// "ps0: no answer", "trainer: up" of each.
+std::vector<std::string> states(const ClusterView& cluster) {
+  std::vector<std::string> texts;
+  for (const NodeView& node : cluster.nodes) texts.push_back(node.name + ": " + (node.report ? "answers" : node.problem));
+  return texts;
+}
+
+using Texts = std::vector<std::string>;
+
+BOOST_AUTO_TEST_SUITE(status_view)
+
+BOOST_AUTO_TEST_CASE(nodes_stand_in_the_order_of_their_launcher_with_what_became_of_them) {
+  const LaunchReport launch{"digits", "", 1s, {{"z", 101, ""}, {"y", 102, "exit status 3"}, {"x", 103, ""}, {"w", 104, ""}}};
+  const auto views = views_of({node("guest"), silent("w"), node("z"), launcher(launch)});
+  BOOST_TEST_REQUIRE(views.size() == 1U);
+  const ClusterView& cluster = views[0];
+  BOOST_TEST(cluster.name == "digits");
+  BOOST_TEST((states(cluster) == Texts{"z: answers", "y: ended: exit status 3", "x: runs, and is no node yet",
+                                       "w: no answer within 2000 ms: its process is stopped", "guest: answers",
+                                       "ps0: cannot be asked from here; z sees it up",
+                                       "trainer: cannot be asked from here; z sees it up"}));
+  BOOST_TEST(cluster.nodes[0].pid == 7);    // who answered
+  BOOST_TEST(cluster.nodes[1].pid == 102);  // as its launcher says
+  BOOST_TEST(!cluster.all_answer());
+}
+
+BOOST_AUTO_TEST_CASE(clusters_are_kept_apart_by_id_and_need_no_launcher) {
+  NodeReport alone = testing::sample_node_report();
+  alone.members = {"ps0"};
+  const auto views = views_of({node("ps0", alone, "127.0.0.1:29500"), node("ps0", alone)});
+  BOOST_TEST_REQUIRE(views.size() == 2U);
+  BOOST_TEST(views[0].id == "127.0.0.1:29500");
+  BOOST_TEST(views[0].name == "127.0.0.1:29500");
+  BOOST_TEST(views[1].id == "4f2a");
+  BOOST_TEST(views[0].all_answer());
+  BOOST_TEST(!views[0].age.has_value());
+}
+
+BOOST_AUTO_TEST_CASE(answers_that_make_no_sense_are_problems_of_who_gave_them) {
+  const auto views = views_of({{{"4f2a", ""}, 100, "{", ""}, {{"4f2a", "ps0"}, 7, R"({"error": "it has shut down"})", ""}});
+  BOOST_TEST(views.at(0).problem.starts_with("its answer makes no sense"));
+  BOOST_TEST((states(views[0]) == Texts{"ps0: it has shut down"}));
+  BOOST_TEST(!views[0].all_answer());
+  const auto stopped = views_of({{{"4f2a", ""}, 100, "", "no answer within 2000 ms"}});
+  BOOST_TEST(text_of(stopped.at(0), PeersShown::busiest) == "4f2a\nits launcher: no answer within 2000 ms\n");
+}
+
+BOOST_AUTO_TEST_CASE(a_cluster_is_meant_by_name_id_and_file) {
+  const testing::TemporaryDirectory directory;
+  const std::filesystem::path file = directory.path() / "cluster.toml";
+  std::ofstream(file) << "\n";
+  ClusterView cluster;
+  cluster.id = "4f2a";
+  cluster.name = "digits";
+  cluster.file = file.string();
+  BOOST_TEST(is_meant(cluster, ""));
+  BOOST_TEST(is_meant(cluster, "digits"));
+  BOOST_TEST(is_meant(cluster, "4f"));
+  BOOST_TEST(is_meant(cluster, (directory.path() / "." / "cluster.toml").string()));
+  BOOST_TEST(!is_meant(cluster, "digit"));
+  BOOST_TEST(!is_meant(cluster, "f2"));
+  BOOST_TEST(!is_meant(cluster, directory.path().string()));
+  cluster.file.clear();
+  BOOST_TEST(!is_meant(cluster, file.string()));
+}
+
+BOOST_AUTO_TEST_CASE(text_has_a_row_for_each_node_and_one_for_each_peer) {
+  NodeReport report = testing::sample_node_report();
+  report.counts.unreachable.clear();
+  const auto views = views_of({launcher(testing::sample_launch_report()), node("ps0", report)});
+  BOOST_TEST(text_of(views.at(0), PeersShown::busiest) ==
+             "digits (4f2a), /home/me/cluster.toml, started 1 min 15 s ago\n"
+             "NODE     RANK  PID  STATE        UP  OWNERS  HANDLES  FORKS  CALLS  WAITING  SERVED  CONTEXTS   THREADS    SENT  RECEIVED\n"
+             "ps0         0    7  serving  12.3 s       2        3      4      6       60       7         8  12/13/14  3.0 kB    4.0 MB\n"
+             "trainer     1  102  ended: killed by signal 9 (SIGKILL)\n"
+             "\n"
+             "NODE  PEER     WAITING    BYTES  QUEUED  ANSWERS  OWNERS  FORKS  CONTEXTS\n"
+             "ps0   trainer       60  61.0 kB      62  63.0 kB      64     65        66\n"
+             "\n"
+             "NODE  PEER     CALLS SENT  RECEIVED  BYTES SENT  RECEIVED\n"
+             "ps0   trainer           1         2      3.0 kB    4.0 MB\n");
+}
+
+BOOST_AUTO_TEST_CASE(state_says_which_peers_a_node_does_not_hear_and_for_how_long) {
+  NodeReport report = testing::sample_node_report();
+  report.counts.unreachable = {{"ps1", 4200ms}, {"trainer", 9s}};
+  const std::string text = text_of(views_of({node("ps0", report)}).at(0), PeersShown::busiest);
+  BOOST_TEST(text.find("serving (has not heard ps1 for 4.2 s, trainer for 9.0 s)") != std::string::npos, text);
+}
+
+BOOST_AUTO_TEST_CASE(only_the_busiest_peers_are_shown_unless_all_are_wanted) {
+  NodeReport report = testing::sample_node_report();
+  report.members.clear();
+  for (std::uint64_t i = 1; i <= 10; ++i) report.counts.traffic->emplace("p" + std::to_string(i), PeerTraffic{0, 0, 10'000'000 * i, 0});
+  const auto views = views_of({node("ps0", report)});
+  const std::string busiest = text_of(views.at(0), PeersShown::busiest);
+  BOOST_TEST(busiest.find("ps0   p10") != std::string::npos);
+  BOOST_TEST(busiest.find("      p3 ") != std::string::npos);  // the eighth
+  BOOST_TEST(busiest.find("      p2 ") == std::string::npos);
+  BOOST_TEST(busiest.find("and 3 more: --peers shows all") != std::string::npos);
+  report.counts.traffic->clear();
+  report.counts.peers.clear();
+  for (std::size_t i = 1; i <= 10; ++i) report.counts.peers.emplace("p" + std::to_string(i), PeerHoldings{.owners = i});
+  const std::string richest = text_of(views_of({node("ps0", report)}).at(0), PeersShown::busiest);
+  BOOST_TEST(richest.find("ps0   p10") != std::string::npos);
+  BOOST_TEST(richest.find("      p3 ") != std::string::npos);  // the eighth
+  BOOST_TEST(richest.find("      p2 ") == std::string::npos);
+  BOOST_TEST(richest.find("and 2 more: --peers shows all") != std::string::npos);
+  const std::string all = text_of(views.at(0), PeersShown::all);
+  BOOST_TEST(all.find("      trainer ") != std::string::npos);
+  BOOST_TEST(all.find("more") == std::string::npos);
+}
+
+BOOST_AUTO_TEST_CASE(json_holds_what_each_said) {
+  const auto views = views_of({launcher(testing::sample_launch_report()), node("ps0")});
+  const auto all = nlohmann::json::parse(json_of(views));
+  BOOST_TEST_REQUIRE(all.size() == 1U);
+  BOOST_TEST(all[0].at("id") == "4f2a");
+  BOOST_TEST(all[0].at("name") == "digits");
+  BOOST_TEST(all[0].at("file") == "/home/me/cluster.toml");
+  BOOST_TEST(all[0].at("age") == 75.0);
+  BOOST_TEST(all[0].at("nodes").at(1).at("rank") == 1);
+  BOOST_TEST((parse_node_report(all[0].at("nodes").at(0).at("report").dump()) == testing::sample_node_report()));
+  BOOST_TEST(all[0].at("nodes").at(1).at("problem") == "ended: killed by signal 9 (SIGKILL)");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace troupe

@@ -1,0 +1,100 @@
+// What is going to be started: addresses over tcp, and a port that stays free for the seed.
+#include "node/launch/launch_plan.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <boost/test/unit_test.hpp>
+
+#include <string>
+
+#include "node/links/tcp_place.h"
+
+using namespace troupe;
+using namespace troupe::detail;
+
+namespace {
+
+ClusterConfig two_nodes() {
+  ClusterConfig config;
+  config.directory = "/";
+  config.transport = Transport::tcp;
+  RoleConfig role;
+  role.name = "ps";
+  role.count = 2;
+  role.command = {"sh"};
+  config.roles = {role};
+  return config;
+}
+
+int listen_at(int port) {
+  const FileDescriptor listener(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const int on = 1;
+  setsockopt(listener.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  address.sin_port = htons(static_cast<std::uint16_t>(port));
+  if (bind(listener.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) return errno;
+  return listen(listener.get(), 1) == 0 ? 0 : errno;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(launch_plan)
+
+BOOST_AUTO_TEST_CASE(the_seed_can_listen_at_the_port_that_was_found_for_it) {
+  const LaunchPlan plan = plan_launch(two_nodes(), {.variables = {}, .cores = 5});
+  const std::string seed = plan.nodes.at(0).child.environment.at("TROUPE_SEED");
+  BOOST_TEST(seed.starts_with("tcp://127.0.0.1:"));
+  BOOST_TEST(listen_at(std::stoi(seed.substr(seed.rfind(':') + 1))) == 0);
+  BOOST_TEST(plan.nodes[0].child.environment.at("TROUPE_ADDRESS") == seed);
+  BOOST_TEST(plan.nodes[1].child.environment.at("TROUPE_ADDRESS") == "tcp://127.0.0.1:*");
+  BOOST_TEST(plan.nodes[1].child.environment.at("TROUPE_SEED") == seed);
+}
+
+BOOST_AUTO_TEST_CASE(nodes_listen_at_the_address_that_the_file_says) {
+  ClusterConfig config = two_nodes();
+  config.node.address = "127.0.0.2";
+  const LaunchPlan plan = plan_launch(config, {.variables = {}, .cores = 1});
+  BOOST_TEST(plan.nodes.at(0).child.environment.at("TROUPE_SEED").starts_with("tcp://127.0.0.2:"));
+  BOOST_TEST(plan.nodes.at(1).child.environment.at("TROUPE_ADDRESS") == "tcp://127.0.0.2:*");
+
+  config.node.address = "*";
+  BOOST_CHECK_EXCEPTION(plan_launch(config, {.variables = {}, .cores = 1}), ConfigError, [](const ConfigError& error) {
+    return error.lines().front() == "built-in default: cluster.address: * can be reached from other machines: " + std::string(kTrustHint);
+  });
+  config.node.network = "trusted";
+  const LaunchPlan open = plan_launch(config, {.variables = {}, .cores = 1});
+  BOOST_TEST(open.nodes.at(0).child.environment.at("TROUPE_SEED").starts_with("tcp://127.0.0.1:"));
+  BOOST_TEST(open.nodes.at(0).child.environment.at("TROUPE_ADDRESS").starts_with("tcp://*:"));
+  BOOST_TEST(open.nodes.at(1).child.environment.at("TROUPE__CLUSTER__NETWORK") == "trusted");
+
+  config.transport = Transport::ipc;
+  BOOST_CHECK_THROW(plan_launch(config, {.variables = {}, .cores = 1}), ConfigError);
+}
+
+BOOST_AUTO_TEST_CASE(cores_are_shared_and_what_the_user_set_for_maths_stays) {
+  const LaunchPlan plan = plan_launch(two_nodes(), {.variables = {{"OMP_WAIT_POLICY", "active"}}, .cores = 5});
+  const Variables& variables = plan.nodes.at(1).child.environment;
+  BOOST_TEST(variables.at("TROUPE_MATH_THREADS") == "2");  // 5 / 2
+  BOOST_TEST(variables.at("OMP_NUM_THREADS") == "2");
+  BOOST_TEST(variables.at("OMP_WAIT_POLICY") == "active");
+}
+
+BOOST_AUTO_TEST_CASE(nothing_of_an_outer_cluster_reaches_a_node) {
+  const Variables outer{{"TROUPE_SECRET_FD", "9"},
+                        {"TROUPE_SECRET_FILE", "/key"},
+                        {"TROUPE_RANK", "7"},
+                        {"TROUPE__NODE__LOG_LEVEL", "trace"},
+                        {"HOME", "/root"}};
+  const LaunchPlan plan = plan_launch(two_nodes(), {.variables = outer, .cores = 1});
+  const Variables& variables = plan.nodes.at(1).child.environment;
+  BOOST_TEST(!variables.contains("TROUPE_SECRET_FILE"));
+  BOOST_TEST(!variables.contains("TROUPE_SECRET_FD"));
+  BOOST_TEST(variables.at("TROUPE_RANK") == "1");
+  BOOST_TEST(variables.at("TROUPE__NODE__LOG_LEVEL") == "info");
+  BOOST_TEST(variables.at("HOME") == "/root");
+}
+
+BOOST_AUTO_TEST_SUITE_END()

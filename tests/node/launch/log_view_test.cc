@@ -1,0 +1,115 @@
+// Lines with their node's name, bars in the last rows of a terminal.
+#include "node/launch/log_view.h"
+
+#include <boost/test/unit_test.hpp>
+
+#include <string>
+
+using namespace troupe;
+
+namespace {
+
+LogView view(LogView::Options options = {}) { return LogView({"ps", "trainer/0", "trainer/1"}, options); }
+
+constexpr LogView::Options kTerminal{.is_terminal = {true, true}, .colours = false, .columns = 24};
+
+/// What was shown, on both streams together.
+std::string shown(LogView& view) {
+  std::string text;
+  for (const ShownText& piece : view.take()) text += piece.text;
+  return text;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(log_view)
+
+BOOST_AUTO_TEST_CASE(only_whole_lines_appear_however_the_bytes_come) {
+  LogView logs = view();
+  logs.write(2, Output::out, "hel");
+  BOOST_TEST(shown(logs) == "");
+  logs.write(0, Output::out, "one\ntwo\nthr");
+  logs.write(2, Output::out, "lo\n\n");
+  BOOST_TEST(shown(logs) == "[ps] one\n[ps] two\n[trainer/1] hello\n[trainer/1]\n");
+  logs.end(0);
+  BOOST_TEST(shown(logs) == "[ps] thr\n");
+}
+
+BOOST_AUTO_TEST_CASE(both_streams_of_a_node_keep_their_own_lines) {
+  LogView logs = view();
+  logs.write(0, Output::out, "a");
+  logs.write(0, Output::err, "b\n");
+  logs.write(0, Output::out, "c\n");
+  const auto pieces = logs.take();
+  BOOST_TEST_REQUIRE(pieces.size() == 2u);
+  BOOST_CHECK(pieces[0].stream == Output::err);
+  BOOST_TEST(pieces[0].text == "[ps] b\n");
+  BOOST_CHECK(pieces[1].stream == Output::out);
+  BOOST_TEST(pieces[1].text == "[ps] ac\n");
+}
+
+BOOST_AUTO_TEST_CASE(last_lines_are_remembered) {
+  LogView logs = view();
+  logs.write(1, Output::out, "accuracy 97\n\n");
+  logs.write(1, Output::err, "warning\n");
+  BOOST_TEST(logs.last_output_line(1) == "accuracy 97");
+  BOOST_TEST(logs.last_line(1) == "warning");
+  BOOST_TEST(logs.last_line(0) == "");
+}
+
+BOOST_AUTO_TEST_CASE(away_from_a_terminal_only_the_final_state_of_a_bar_appears) {
+  for (const std::string text : {"10%\r50%\r100%\r\n", "\r10%\r50%\r100%\n", "\r10%\r50%\r100%\r\n"}) {
+    LogView logs = view();
+    for (const char byte : text) logs.write(0, Output::out, std::string_view(&byte, 1));
+    logs.write(0, Output::out, "done\n");
+    BOOST_TEST(shown(logs) == "[ps] 100%\n[ps] done\n");
+  }
+}
+
+BOOST_AUTO_TEST_CASE(windows_line_ends_are_line_ends) {
+  LogView logs = view();
+  logs.write(0, Output::out, "one\r\ntwo\r\n");
+  BOOST_TEST(shown(logs) == "[ps] one\n[ps] two\n");
+}
+
+BOOST_AUTO_TEST_CASE(a_bar_that_a_dead_node_left_becomes_a_line) {
+  LogView logs = view(kTerminal);
+  logs.write(0, Output::out, "\r50%");
+  BOOST_TEST(shown(logs) == "[ps] 50%");
+  logs.end(0);
+  BOOST_TEST(shown(logs) == "\r\x1b[K[ps] 50%\n");
+}
+
+BOOST_AUTO_TEST_CASE(a_terminal_keeps_the_bars_below_the_lines) {
+  LogView logs = view(kTerminal);
+  logs.write(1, Output::out, "\r10%");
+  logs.write(2, Output::out, "20%\r");
+  BOOST_TEST(shown(logs) == "[trainer/0] 10%\n[trainer/1] 20%");
+  BOOST_TEST(shown(logs) == "");  // nothing changed
+  logs.write(0, Output::out, "hello\n");
+  BOOST_TEST(shown(logs) == "\r\x1b[K\x1b[1A\r\x1b[K[ps] hello\n[trainer/0] 10%\n[trainer/1] 20%");
+  logs.write(1, Output::out, "\r100%\n");
+  BOOST_TEST(shown(logs) == "\r\x1b[K\x1b[1A\r\x1b[K[trainer/0] 100%\n[trainer/1] 20%");
+}
+
+BOOST_AUTO_TEST_CASE(bars_are_cut_to_the_width_and_lose_commands_that_move_the_cursor) {
+  LogView logs = view(kTerminal);  // 24 columns: 5 for "[ps] ", 3 stay free, 16 for the bar
+  logs.write(0, Output::out, "\r\x1b[2K\x1b[32m0123456789äöü34567890123\x1b[0m");
+  BOOST_TEST(shown(logs) == "[ps] \x1b[32m0123456789äöü345");
+}
+
+BOOST_AUTO_TEST_CASE(prefixes_are_coloured_on_a_terminal_only) {
+  LogView logs = view({.is_terminal = {true, false}});
+  logs.write(0, Output::out, "a\n");
+  logs.write(0, Output::err, "b\n");
+  logs.say(Output::out, "bad", LogView::Tone::failure);
+  BOOST_TEST(shown(logs) == "\x1b[36m[ps]\x1b[0m a\n[ps] b\n\x1b[1;31mbad\x1b[0m\n");
+}
+
+BOOST_AUTO_TEST_CASE(a_line_without_end_is_shown_in_pieces) {
+  LogView logs = view();
+  logs.write(0, Output::out, std::string(70'000, 'x'));
+  BOOST_TEST(shown(logs).size() == 70'000u + 6);
+}
+
+BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,233 @@
+#include "node/links/pulse.h"
+
+#include <boost/test/unit_test.hpp>
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "node/links/datagram_socket.h"
+#include "node/links/handshake.h"
+#include "node/links/pulse_thread.h"
+#include "tests/support/temporary_directory.h"
+
+namespace troupe {
+namespace {
+
+using namespace std::chrono_literals;
+using boost::unit_test::label;
+
+constexpr Incarnation kLife{.high = 1, .low = 2};
+constexpr std::uint32_t kSlot = 17;
+
+TimePoint at(Duration since_start) { return TimePoint{1h} + since_start; }
+
+PulseKey some_key() {
+  const handshake::Nonce random = random_nonce();
+  return PulseKey(std::span{random}.first<PulseKey::kBytes>());
+}
+
+/// A pulse that watches "b" and believes what is proved with `key`, and the beats that b sends.
+struct Watching {
+  Watching() {
+    (void)pulse.tick(at(0ms));
+    pulse.trust(kSlot, "b", kLife, key);
+    pulse.watch("b", kLife, 10s, at(0ms));
+    (void)pulse.tick(at(0ms));
+  }
+
+  [[nodiscard]] Beat::Bytes beat(std::uint64_t number) const {
+    return encode({.slot = kSlot, .number = number, .said = {100ms, 0ms}}, key);
+  }
+  /// Whether b is still reachable after a second in which `datagram` came at every tick.
+  [[nodiscard]] bool counts(const Beat::Bytes& datagram) {
+    for (Duration t = 100ms; t < 1500ms; t += 100ms) {
+      if (const auto event = pulse.take(datagram, at(t))) return event->change == Reach::reachable;
+      for (const auto& event : pulse.tick(at(t)).events) {
+        if (event.change == Reach::unreachable) return false;
+      }
+    }
+    return true;
+  }
+
+  PulseKey key = some_key();
+  Pulse pulse{FailureDetectorOptions{}};
+};
+
+BOOST_AUTO_TEST_SUITE(pulse)
+
+BOOST_AUTO_TEST_CASE(beat_says_what_it_said_before_it_became_bytes) {
+  const PulseKey key = some_key();
+  const Beat::Bytes bytes = encode({.slot = 0x01020304, .number = 0x1122334455667788, .said = {630ms, 1200ms}}, key);
+  const auto beat = decode_beat(bytes);
+  BOOST_TEST_REQUIRE(beat.has_value());
+  BOOST_TEST(beat->slot == 0x01020304U);
+  BOOST_TEST(beat->number == 0x1122334455667788U);
+  BOOST_TEST((beat->said == FailureDetector::Said{630ms, 1200ms}));
+  BOOST_TEST(is_proved(bytes, key));
+  constexpr std::array<unsigned char, 24> kStart{'T',  'R',  'P',  'B',  4,    3,    2,    1, 0x88, 0x77, 0x66, 0x55,
+                                                 0x44, 0x33, 0x22, 0x11, 0x76, 0x02, 0,    0, 0xB0, 0x04, 0,    0};
+  BOOST_TEST((std::vector<std::byte>(bytes.begin(), bytes.begin() + 24) ==
+              std::vector<std::byte>(std::as_bytes(std::span{kStart}).begin(), std::as_bytes(std::span{kStart}).end())));
+}
+
+BOOST_AUTO_TEST_CASE(beat_with_any_changed_byte_is_not_proved) {
+  const PulseKey key = some_key();
+  const Beat::Bytes good = encode({.slot = 1, .number = 1, .said = {100ms, 0ms}}, key);
+  for (std::size_t i = 0; i < good.size(); ++i) {
+    Beat::Bytes changed = good;
+    changed[i] ^= std::byte{0x10};
+    BOOST_TEST_CONTEXT("byte " << i) { BOOST_TEST(!is_proved(changed, key)); }
+  }
+  BOOST_TEST(!decode_beat(std::span{good}.first(good.size() - 1)).has_value());
+}
+
+BOOST_AUTO_TEST_CASE(beats_of_the_session_keep_its_peer_reachable) {
+  Watching watching;
+  std::uint64_t number = 0;
+  for (Duration t = 100ms; t < 15s; t += 100ms) {
+    BOOST_TEST(!watching.pulse.take(watching.beat(++number), at(t)).has_value());
+    BOOST_TEST(watching.pulse.tick(at(t)).events.empty());
+  }
+  BOOST_TEST(watching.pulse.refused() == 0U);
+}
+
+BOOST_AUTO_TEST_CASE(beats_that_are_not_proved_of_another_slot_or_repeated_keep_nobody_reachable, *label("fault-F41")) {
+  {
+    Watching forged;
+    BOOST_TEST(!forged.counts(encode({.slot = kSlot, .number = 1, .said = {100ms, 0ms}}, some_key())));
+    BOOST_TEST(forged.pulse.refused() > 0U);
+  }
+  {
+    Watching elsewhere;
+    BOOST_TEST(!elsewhere.counts(encode({.slot = kSlot + 1, .number = 1, .said = {100ms, 0ms}}, elsewhere.key)));
+  }
+  {
+    Watching replayed;
+    (void)replayed.pulse.take(replayed.beat(8), at(0ms));
+    BOOST_TEST(!replayed.counts(replayed.beat(8)));
+  }
+  {
+    Watching forgotten;
+    forgotten.pulse.distrust(kSlot);
+    BOOST_TEST(!forgotten.counts(forgotten.beat(1)));
+  }
+}
+
+BOOST_AUTO_TEST_CASE(beats_of_a_former_life_keep_its_successor_not_reachable, *label("fault-F15")) {
+  Watching watching;
+  const PulseKey former = some_key();
+  watching.pulse.trust(kSlot + 1, "b", {9, 9}, former);
+  BOOST_TEST(!watching.counts(encode({.slot = kSlot + 1, .number = 1, .said = {100ms, 0ms}}, former)));
+}
+
+BOOST_AUTO_TEST_CASE(beats_go_to_whom_they_are_aimed_at_with_growing_numbers) {
+  Pulse sender{FailureDetectorOptions{}};
+  const PulseKey key = some_key();
+  const auto place = DatagramSocket::parse("udp://127.0.0.1:7").value();
+  sender.aim("b", {.address = place, .slot = kSlot, .key = key}, 7);
+  sender.aim("b", {.address = place, .slot = kSlot + 1, .key = some_key()}, 6);  // of an earlier session, told late
+  BOOST_TEST(sender.tick(at(0ms)).beats.empty());  // not watched
+  sender.watch("b", kLife, 10s, at(0ms));
+  for (std::uint64_t number = 1; number <= 3; ++number) {
+    const auto beats = sender.tick(at(number * 100ms)).beats;
+    BOOST_TEST_REQUIRE(beats.size() == 1U);
+    BOOST_TEST(decode_beat(beats[0].bytes).value().number == number);
+    BOOST_TEST(decode_beat(beats[0].bytes).value().slot == kSlot);
+    BOOST_TEST(is_proved(beats[0].bytes, key));
+  }
+  sender.forget("b");
+  BOOST_TEST(sender.tick(at(1s)).beats.empty());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+BOOST_AUTO_TEST_SUITE(datagram_socket)
+
+void check_datagrams_arrive(const std::string& beside, const std::string& told, const std::string& sent_from) {
+  const DatagramSocket to = DatagramSocket::open_beside(beside).value();
+  DatagramSocket from = DatagramSocket::open_beside(sent_from).value();
+  const auto address = DatagramSocket::look_up(to.address_beside(told));
+  BOOST_TEST_REQUIRE(address.has_value());
+  const std::array<std::byte, 3> sent{std::byte{1}, std::byte{2}, std::byte{3}};
+  from.send(*address, sent);
+  std::array<std::byte, 2> buffer{};
+  const auto received = to.receive(buffer);  // on one machine it has arrived when it was sent
+  BOOST_TEST_REQUIRE(received.has_value());
+  BOOST_TEST((received->size() == 2U && (*received)[1] == std::byte{2}));
+  BOOST_TEST(!to.receive(buffer).has_value());
+}
+
+BOOST_AUTO_TEST_CASE(datagrams_arrive_over_udp_beside_a_tcp_address) {
+  check_datagrams_arrive("tcp://127.0.0.1:0", "tcp://localhost:1", "tcp://127.0.0.1:0");
+}
+
+BOOST_AUTO_TEST_CASE(datagrams_arrive_over_unix_sockets_beside_an_ipc_address) {
+  check_datagrams_arrive("ipc://@troupe-datagram-to", "ipc://@troupe-datagram-to", "ipc://@troupe-datagram-from");
+  const testing::TemporaryDirectory folder;
+  const std::string path = (folder.path() / "node").string();
+  check_datagrams_arrive("ipc://" + path, "ipc://" + path, "ipc://@troupe-datagram-from");
+  BOOST_TEST(!std::filesystem::exists(path + ".pulse"));  // removed with its socket
+}
+
+BOOST_AUTO_TEST_CASE(name_or_path_that_is_as_long_as_can_be_has_a_socket_beside_it) {
+  const std::string name = "ipc://@" + std::string(106, 'x');
+  check_datagrams_arrive(name, name, "ipc://@troupe-datagram-from");
+  const std::string path = "ipc:///tmp/" + std::string(102, 'x');
+  check_datagrams_arrive(path, path, "ipc://@troupe-datagram-from");
+}
+
+BOOST_AUTO_TEST_CASE(datagrams_arrive_from_sockets_of_other_kinds) {
+  check_datagrams_arrive("tcp://127.0.0.1:0", "tcp://127.0.0.1:1", "ipc://@troupe-datagram-from");
+  check_datagrams_arrive("ipc://@troupe-datagram-to", "ipc://@troupe-datagram-to", "tcp://127.0.0.1:0");
+}
+
+BOOST_AUTO_TEST_CASE(udp_port_has_the_number_of_the_tcp_port_unless_it_is_taken) {
+  const DatagramSocket any = DatagramSocket::open_beside("tcp://127.0.0.1:0").value();
+  const std::string address = any.address_beside("tcp://127.0.0.1:9");
+  BOOST_TEST(address.starts_with("udp://127.0.0.1:"));
+  const std::string taken = "tcp" + address.substr(3);
+  const DatagramSocket other = DatagramSocket::open_beside(taken).value();
+  BOOST_TEST(other.address_beside("tcp://127.0.0.1:9") != address);
+}
+
+BOOST_AUTO_TEST_CASE(what_is_sent_where_nobody_listens_is_dropped) {
+  DatagramSocket socket = DatagramSocket::open_beside("tcp://127.0.0.1:0").value();
+  const std::string gone = DatagramSocket::open_beside("tcp://127.0.0.1:0").value().address_beside("tcp://127.0.0.1:9");
+  const std::array<std::byte, 1> byte{};
+  std::array<std::byte, 1> buffer{};
+  for (int i = 0; i < 3; ++i) {
+    socket.send(DatagramSocket::parse(gone).value(), byte);
+    BOOST_TEST(!socket.receive(buffer).has_value());
+  }
+}
+
+BOOST_AUTO_TEST_CASE(only_a_look_up_takes_the_name_of_a_host) {
+  BOOST_TEST(!DatagramSocket::parse("udp://localhost:9").has_value());
+  BOOST_TEST(DatagramSocket::look_up("udp://localhost:9").has_value());
+  BOOST_TEST(DatagramSocket::look_up("udp://127.0.0.1:9").has_value());
+  BOOST_TEST(DatagramSocket::look_up("unix://@anything").has_value());
+}
+
+BOOST_AUTO_TEST_CASE(other_texts_are_no_addresses) {
+  for (const std::string text : {"", "tcp://127.0.0.1:9", "udp://127.0.0.1", "udp://127.0.0.1:x", "unix://"}) {
+    BOOST_TEST(!DatagramSocket::parse(text).has_value());
+  }
+}
+
+BOOST_AUTO_TEST_CASE(addresses_of_this_machine_are_told_from_others) {
+  for (const std::string here : {"tcp://127.0.0.1:9", "tcp://localhost:9", "ipc://@anything"}) {
+    BOOST_TEST((is_of_this_host(here, HostNames::look_up) == true));
+  }
+  BOOST_TEST((is_of_this_host("tcp://192.0.2.1:9") == false));  // reserved for documents
+  BOOST_TEST(!is_of_this_host("tcp://localhost:9").has_value());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace troupe

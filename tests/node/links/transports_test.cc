@@ -1,0 +1,178 @@
+#include "node/links/transports.h"
+
+#include <boost/test/unit_test.hpp>
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "node/links/memory_link.h"
+#include "node/node.h"
+
+namespace troupe {
+namespace {
+
+using namespace std::chrono_literals;
+using boost::unit_test::label;
+
+std::int64_t square(std::int64_t x) { return x * x; }
+
+NodeOptions options(const std::string& name, const std::string& listen, const std::string& seed = {}) {
+  NodeOptions options;
+  options.name = name;
+  options.bind = listen;
+  options.seed = seed;
+  options.world_size = 0;
+  options.join_deadline = 5s;
+  return options;
+}
+
+Error refusal(const NodeOptions& options) {
+  try {
+    (void)Node::join(options, {});
+  } catch (const RemoteError& error) {
+    return error.error();
+  }
+  BOOST_FAIL("joined");
+  return {};
+}
+
+/// What a user writes who has a network of his own: here memory, under another scheme. Counts what goes through it.
+class CarrierLink final : public Link {
+ public:
+  CarrierLink(MemoryHub& hub, const LinkRequest& request, std::atomic<int>& sent)
+      : memory_(hub, request.name, request.incarnation), sent_(sent) {}
+
+  void start(LinkSink& sink) override { memory_.start(sink); }
+  [[nodiscard]] std::string address() const override { return "carrier" + memory_.address().substr(6); }  // after "memory"
+  void connect(std::string_view address) override { memory_.connect("memory" + std::string(address.substr(7))); }
+  void send(const NodeName& to, LinkLane lane, Frames packet) override {
+    ++sent_;
+    memory_.send(to, lane, std::move(packet));
+  }
+  void disconnect(const NodeName& peer, const Farewell& farewell) override { memory_.disconnect(peer, farewell); }
+  void stop() override { memory_.stop(); }
+
+ private:
+  MemoryLink memory_;
+  std::atomic<int>& sent_;
+};
+
+/// Transports with "carrier" among them, and what was asked of it.
+struct Carrier {
+  Carrier() {
+    transports.add("carrier", {[this](const LinkRequest& request) -> Result<std::unique_ptr<Link>> {
+                                 ++opened;
+                                 seen = request.options;
+                                 return std::unique_ptr<Link>(std::make_unique<CarrierLink>(hub, request, sent));
+                               },
+                               {"birds"}});
+  }
+  MemoryHub hub;
+  std::atomic<int> opened = 0;
+  std::atomic<int> sent = 0;
+  std::map<std::string, std::string> seen;  // by the thread that joins
+  Transports transports;
+};
+
+BOOST_AUTO_TEST_SUITE(transports)
+
+BOOST_AUTO_TEST_CASE(unknown_transport_foreign_option_and_seed_of_another_transport_are_three_errors, *label("I-13")) {
+  const Error unknown = refusal(options("a", "pigeon://loft"));
+  BOOST_TEST((unknown.code == ErrorCode::bad_argument));
+  BOOST_TEST(unknown.message == "cannot listen at \"pigeon://loft\": no transport \"pigeon\", there are ipc, tcp");
+
+  NodeOptions foreign = options("a", "ipc://");
+  foreign.link_options["advertise"] = "10.0.0.1";
+  const Error option = refusal(foreign);
+  BOOST_TEST((option.code == ErrorCode::bad_argument));
+  BOOST_TEST(option.message ==
+             "transport \"ipc\" has no option \"advertise\" (= \"10.0.0.1\"), it has connect_patience, handshake_timeout");
+
+  const Error mixed = refusal(options("a", "tcp://127.0.0.1:*", "ipc://@nobody"));
+  BOOST_TEST((mixed.code == ErrorCode::bad_argument));
+  BOOST_TEST(mixed.message == "the seed \"ipc://@nobody\" is reached by ipc, but this node listens at \"tcp://127.0.0.1:*\"");
+}
+
+BOOST_AUTO_TEST_CASE(option_with_a_wrong_value_is_refused_and_named, *label("I-13")) {
+  NodeOptions wrong = options("a", "tcp://127.0.0.1:*");
+  wrong.link_options["connect_patience"] = "soon";
+  const Error error = refusal(wrong);
+  BOOST_TEST((error.code == ErrorCode::bad_argument));
+  BOOST_TEST(error.message ==
+             "option \"connect_patience\" of transport \"tcp\": expected a duration such as \"500ms\", \"30s\" or \"2m\", found \"soon\"");
+}
+
+BOOST_AUTO_TEST_CASE(options_alone_decide_how_a_node_listens, *label("I-15")) {
+  const auto address_of = [](const NodeOptions& options) { return Node::join(options, {}).address(); };
+  const std::string tcp = address_of(options("a", "tcp://127.0.0.1:0"));
+  BOOST_TEST(tcp.starts_with("tcp://127.0.0.1:"), tcp);
+  BOOST_TEST(tcp != "tcp://127.0.0.1:0");
+  BOOST_TEST(address_of(options("a", "ipc://")).starts_with("ipc://@"));
+  BOOST_TEST(address_of(options("a", "")).starts_with("tcp://127.0.0.1:"));
+}
+
+BOOST_AUTO_TEST_CASE(node_that_is_told_a_seed_only_listens_as_the_seed_does, *label("I-15")) {
+  for (const char* listen : {"tcp://127.0.0.1:0", "ipc://"}) {
+    const NodeOptions first = options("a", listen);
+    const Node a = Node::join(first, {{"square", &square}});
+    NodeOptions second = options("b", "", a.address());
+    second.secret = first.secret;
+    const Node b = Node::join(second, {{"square", &square}});
+    BOOST_TEST(scheme_of(b.address()) == scheme_of(a.address()));
+    BOOST_TEST(b.rpc_sync("a", &square, 7) == 49);
+  }
+}
+
+BOOST_AUTO_TEST_CASE(nodes_reach_each_other_through_a_transport_of_the_user, *label("I-16")) {
+  Carrier carrier;
+  const auto join = [&carrier](NodeOptions options) {
+    options.transports = carrier.transports;
+    options.link_options["birds"] = options.name;
+    return Node::join(std::move(options), {{"square", &square}});
+  };
+  const Node a = join(options("a", "carrier://"));
+  BOOST_TEST(carrier.opened == 1);
+  BOOST_TEST(carrier.seen["birds"] == "a");
+  const Node b = join(options("b", "", a.address()));
+  BOOST_TEST(a.address() == "carrier://a");
+  BOOST_TEST(b.address() == "carrier://b");
+  BOOST_TEST(carrier.opened == 2);
+  const int before = carrier.sent;
+  BOOST_TEST(b.rpc_sync("a", &square, 7) == 49);
+  BOOST_TEST(carrier.sent >= before + 2);  // the call and its answer at least
+}
+
+BOOST_AUTO_TEST_CASE(second_transport_under_one_scheme_is_refused_and_the_first_stays, *label("I-16")) {
+  Carrier carrier;
+  const auto says = [](const std::string& text) {
+    return [text](const std::invalid_argument& error) { return error.what() == text; };
+  };
+  const LinkKind other{[](const LinkRequest&) -> Result<std::unique_ptr<Link>> { return Error{.code = ErrorCode::internal}; }};
+  BOOST_CHECK_EXCEPTION(carrier.transports.add("carrier", other), std::invalid_argument,
+                        says("[Transports] there is a transport \"carrier\" already"));
+  BOOST_CHECK_THROW(carrier.transports.add("tcp", other), std::invalid_argument);
+  BOOST_CHECK_EXCEPTION(carrier.transports.add("Car rier", other), std::invalid_argument,
+                        says("[Transports] \"Car rier\" is no scheme: a-z, 0-9 and -"));
+  BOOST_TEST(carrier.transports.open({.name = "a", .incarnation = {1, 1}, .cluster_id = {}, .listen = "carrier://", .options = {}, .log = {}}).ok());
+  BOOST_TEST(carrier.opened == 1);
+  BOOST_TEST((carrier.transports.schemes() == std::vector<std::string>{"carrier", "ipc", "tcp"}));
+}
+
+BOOST_AUTO_TEST_CASE(transport_that_a_node_was_not_given_is_unknown_to_it, *label("I-14") * label("I-16")) {
+  const Carrier carrier;  // not global: two nodes of one process may have different ones
+  const Error unknown = refusal(options("a", "carrier://"));
+  BOOST_TEST((unknown.code == ErrorCode::bad_argument));
+  BOOST_TEST(unknown.message == "cannot listen at \"carrier://\": no transport \"carrier\", there are ipc, tcp");
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace
+}  // namespace troupe

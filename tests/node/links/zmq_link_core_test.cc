@@ -1,0 +1,66 @@
+// Attempts to connect that are given up.
+#include "node/links/zmq_link_core.h"
+
+#include <boost/test/unit_test.hpp>
+#include <unistd.h>
+
+#include <chrono>
+#include <memory>
+#include <string>
+
+#include "node/links/zmq_link.h"
+#include "tests/support/recording_sink.h"
+
+namespace troupe {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::RecordingSink;
+
+struct LinkOfTest {
+  LinkOfTest(const std::string& name, std::uint64_t incarnation, const ClusterSecret& secret, const std::string& bind) {
+    ZmqLinkOptions with;
+    with.name = name;
+    with.incarnation = {.high = 1, .low = incarnation};
+    with.cluster_id = "test";
+    with.secret = secret;
+    with.bind = bind;
+    with.connect_patience = 1h;
+    auto opened = ZmqLink::open(std::move(with));
+    BOOST_REQUIRE(opened.ok());
+    link = std::move(opened).value();
+    link->start(sink);
+  }
+
+  RecordingSink sink;
+  std::unique_ptr<ZmqLink> link;
+};
+
+}  // namespace
+
+BOOST_AUTO_TEST_SUITE(zmq_link_core)
+
+BOOST_AUTO_TEST_CASE(connect_that_is_given_up_is_answered_at_once_and_may_be_repeated) {
+  const ClusterSecret secret = ClusterSecret::random();
+  const std::string place = "ipc://@troupe-test-given-up-" + std::to_string(::getpid());
+  LinkOfTest a("a", 1, secret, place + "-a");
+  a.link->connect(place);
+  a.link->stop_connecting(place);
+  a.sink.wait_failures(1);
+  BOOST_TEST((a.sink.failures()[0].why.code == ErrorCode::cancelled));
+  BOOST_TEST(a.sink.failures()[0].address == place);
+  a.link->stop_connecting(place);  // it was answered
+  LinkOfTest b("b", 2, secret, place);
+  a.link->connect(place);
+  a.sink.wait_ups(1);
+  b.sink.wait_ups(1);
+  a.link->stop_connecting(place);  // too late
+  a.link->send("b", LinkLane::express, {testing::frame_of("header"), testing::frame_of("x")});
+  b.sink.wait_messages(1);
+  BOOST_TEST(a.sink.failures().size() == 1U);
+  BOOST_TEST(a.sink.downs().empty());
+}
+
+BOOST_AUTO_TEST_SUITE_END()
+
+}  // namespace troupe
