@@ -453,6 +453,22 @@ BOOST_AUTO_TEST_CASE(who_is_gone_is_not_waited_for) {
   BOOST_TEST(text_of(disagreement()) == "nothing");
 }
 
+BOOST_AUTO_TEST_CASE(what_the_dead_had_begun_does_not_stand_for_what_others_began_since) {
+  const auto first = peer("p1");
+  const auto second = peer("p2", 2);
+  static_cast<void>(disagreement());
+  for (BarePeer* other : {first.get(), second.get()}) other->say("m", "membership", msg::ShutdownReady{other->self().name, other->self().incarnation});
+  BOOST_TEST(count(*first, 0, 5).size() == 1U);
+  BOOST_TEST(count(*second, 0, 3).size() == 1U);
+  second->die();
+  for (int idle_rounds = 0; idle_rounds < 2; ++idle_rounds) {
+    BOOST_TEST(first->take<msg::ShutdownAgreed>().empty());
+    clock->advance(20ms);
+    BOOST_TEST(count(*first, 0, 8).size() == 1U);
+  }
+  BOOST_TEST(first->take<msg::ShutdownAgreed>().size() == 1U);
+}
+
 BOOST_AUTO_TEST_CASE(who_is_not_the_first_says_when_it_is_done_and_to_each_new_first) {
   const auto other = peer("a");
   BOOST_TEST(other->take<msg::ShutdownReady>().empty());

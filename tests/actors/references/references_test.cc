@@ -46,6 +46,7 @@ BOOST_AUTO_TEST_CASE(a_handle_that_came_is_told_to_its_owner_and_again_when_it_g
   BOOST_TEST(deleted[0].to == "p1/rref/p1.5");
   BOOST_TEST((std::get<msg::RRefDeleted>(deleted[0].message).rref == word.rref));
   BOOST_TEST((std::get<msg::RRefDeleted>(deleted[0].message).fork == word.fork));
+  BOOST_TEST(p1->take<msg::RRefForkAck>().empty());
   BOOST_TEST(references().forks() == 0U);
   BOOST_TEST(references().handles() == 0U);
 }
