@@ -174,6 +174,7 @@ BOOST_AUTO_TEST_CASE(only_the_life_that_an_id_names_makes_its_value) {
   const Asked lie = p2->ask("m", "worker", call);
   BOOST_TEST(said(lie) == "protocol_violation: value p1.50 is not of p2");
   BOOST_TEST(((*lie)->error().execution == Execution::never));
+  BOOST_TEST((*lie)->error().peer == "m");
   BOOST_TEST(owned_values() == 0U);
   BOOST_TEST(said(p1->ask("m", "worker", make_twice({"p1", 2, 50}))) == "protocol_violation: value p1.50 is not of p1");  // of another life
   BOOST_TEST(said(p2->ask("m", "worker", make_twice({"m", core().incarnation().low, 50}))) == "protocol_violation: value m.50 is not of p2");
