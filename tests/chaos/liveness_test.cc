@@ -5,7 +5,6 @@
 #include <sys/wait.h>
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -20,6 +19,7 @@
 #include "tests/chaos/network_namespace.h"
 #include "tests/conformance/load_functions.h"
 #include "tests/conformance/test_cluster.h"
+#include "tests/support/eventually.h"
 
 namespace troupe::testing {
 namespace {
@@ -32,9 +32,15 @@ using boost::unit_test::precondition;
 class Witness {
  public:
   explicit Witness(Node& trainer) : trainer_(trainer) {
-    trainer.on_down([deaths = deaths_](const Peer&, const Error&) { ++*deaths; });
+    trainer.on_down([told = told_](const Peer&, const Error&) { told->changes.change([&] { ++told->deaths; }); });
   }
-  [[nodiscard]] int deaths() const { return *deaths_; }
+  [[nodiscard]] int deaths() const {
+    return told_->changes.read([&] { return told_->deaths; });
+  }
+  /// Waits for the first death: the calls to a dead peer may fail before `on_down` runs.
+  void await_death() const {
+    eventually(5s, told_->changes, [&] { return told_->deaths > 0; }, [] { return "no death"; });
+  }
   [[nodiscard]] Incarnation life_of(const char* name) const {
     const auto peer = trainer_.core().membership().find(name);
     return peer ? peer->incarnation : Incarnation{};
@@ -42,7 +48,11 @@ class Witness {
 
  private:
   Node& trainer_;
-  std::shared_ptr<std::atomic<int>> deaths_ = std::make_shared<std::atomic<int>>(0);
+  struct Told {
+    Changes changes;
+    int deaths = 0;  // under the lock of `changes`
+  };
+  std::shared_ptr<Told> told_ = std::make_shared<Told>();
 };
 
 /// Stops the process and waits until it has stopped.
@@ -86,6 +96,7 @@ BOOST_AUTO_TEST_CASE(process_that_was_stopped_beyond_its_lease_is_dead_and_the_o
   const auto took = std::chrono::steady_clock::now() - begin;
   BOOST_TEST(error.code == ErrorCode::peer_down);
   BOOST_TEST((took > 1900ms && took < 3s), took / 1ms << " ms");  // the longer lease of both
+  witness.await_death();
   BOOST_TEST(witness.deaths() == 1);
   cluster.signal("p1", SIGCONT);
   BOOST_TEST(trainer.rpc_sync("p2", &square, 3) == 9);
@@ -110,6 +121,7 @@ BOOST_AUTO_TEST_CASE(process_that_was_taken_for_dead_may_join_anew, *label("faul
   BOOST_TEST(trainer.rpc_sync("p1", &square, 7) == 49);
   BOOST_TEST(trainer.rpc_sync("p2", &square_often, "p1", 2) == 2);
   BOOST_TEST((witness.life_of("p1") != first));
+  witness.await_death();
   BOOST_TEST(witness.deaths() == 1);
 }
 
