@@ -10,7 +10,7 @@
 
 #include "actors/calls/callee.h"
 #include "autograd/ops.h"
-#include "autograd/ops_nn.h"
+#include "autograd/ops/nn.h"
 #include "tensor/create.h"
 #include "tensor/ops.h"
 

@@ -7,15 +7,15 @@
 #include <span>
 #include <vector>
 
-#include "autograd/ops_activation.h"
-#include "autograd/ops_arrange.h"
-#include "autograd/ops_blend.h"
-#include "autograd/ops_division.h"
-#include "autograd/ops_embedding.h"
-#include "autograd/ops_exponential.h"
-#include "autograd/ops_matmul.h"
-#include "autograd/ops_products.h"
-#include "autograd/ops_trigonometry.h"
+#include "autograd/ops/activation.h"
+#include "autograd/ops/arrange.h"
+#include "autograd/ops/division.h"
+#include "autograd/ops/embedding.h"
+#include "autograd/ops/exponential.h"
+#include "autograd/ops/matmul.h"
+#include "autograd/ops/pointwise.h"
+#include "autograd/ops/products.h"
+#include "autograd/ops/trigonometry.h"
 #include "autograd/variable.h"
 #include "tensor/ops.h"
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "optim/parameter.h"
-#include "tensor/global_norm.h"
+#include "tensor/ops/global_norm.h"
 #include "tensor/tensor.h"
 
 namespace troupe::optim {

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "optim/parameter_states.h"
+#include "tensor/ops/update.h"
 #include "tensor/tensor.h"
-#include "tensor/update.h"
 
 namespace troupe::optim {
 

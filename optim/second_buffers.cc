@@ -6,7 +6,7 @@
 #include <span>
 
 #include "tensor/create.h"
-#include "tensor/update.h"
+#include "tensor/ops/update.h"
 
 namespace troupe::optim {
 namespace {

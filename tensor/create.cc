@@ -7,9 +7,9 @@
 #include <cstring>
 #include <numeric>
 
-#include "tensor/checks.h"
 #include "tensor/cpu/elements.h"
 #include "tensor/kernels.h"
+#include "tensor/ops/checks.h"
 
 namespace troupe {
 

@@ -58,7 +58,7 @@ enum class DType : std::uint8_t {
 
 /// Returns the dtype of an operation on `a` and `b`: the first that is on the way of both. Its range holds both, its
 /// precision not always: i64 with f16 is f16. As PyTorch's for tensors that have dimensions; those that
-/// have none, and numbers, give way to them (tensor/promotion.h).
+/// have none, and numbers, give way to them (tensor/ops/promotion.h).
 ///
 ///     boolean --> u8 ------> i16 --> i32 --> i64 --> f16 ----> f32 --> f64
 ///            \--> i8 ----/                      \--> bf16 --/

@@ -1,5 +1,5 @@
 // Operations on tensors. None changes its arguments except those called `..._into`; results have fresh memory unless
-// the comment says "view" or an operand is given up (ops_reuse.h). Elementwise operations broadcast (shape.h) and promote (dtype.h).
+// the comment says "view" or an operand is given up (ops/rvalue.h). Elementwise operations broadcast (shape.h) and promote (dtype.h).
 //
 // f16 and bf16 are computed in f32 and the result is rounded once; so are sums, products and whatever else has many
 // terms. Integers wrap around.
@@ -19,27 +19,27 @@
 #include <optional>
 #include <string_view>
 
-#include "tensor/ops_activation.h"
-#include "tensor/ops_arrange.h"
-#include "tensor/ops_bits.h"
-#include "tensor/ops_blend.h"
-#include "tensor/ops_distance.h"
-#include "tensor/ops_division.h"
-#include "tensor/ops_einsum.h"
-#include "tensor/ops_embedding.h"
-#include "tensor/ops_exponential.h"
-#include "tensor/ops_histogram.h"
-#include "tensor/ops_index.h"
-#include "tensor/ops_matmul.h"
-#include "tensor/ops_products.h"
-#include "tensor/ops_quantile.h"
-#include "tensor/ops_reduce.h"
-#include "tensor/ops_reuse.h"
-#include "tensor/ops_scan.h"
-#include "tensor/ops_pad.h"
-#include "tensor/ops_shape.h"
-#include "tensor/ops_sort.h"
-#include "tensor/ops_trigonometry.h"
+#include "tensor/ops/activation.h"
+#include "tensor/ops/arrange.h"
+#include "tensor/ops/bits.h"
+#include "tensor/ops/distance.h"
+#include "tensor/ops/division.h"
+#include "tensor/ops/einsum.h"
+#include "tensor/ops/embedding.h"
+#include "tensor/ops/exponential.h"
+#include "tensor/ops/histogram.h"
+#include "tensor/ops/index.h"
+#include "tensor/ops/matmul.h"
+#include "tensor/ops/pad.h"
+#include "tensor/ops/pointwise.h"
+#include "tensor/ops/products.h"
+#include "tensor/ops/quantile.h"
+#include "tensor/ops/reduce.h"
+#include "tensor/ops/rvalue.h"
+#include "tensor/ops/scan.h"
+#include "tensor/ops/shape.h"
+#include "tensor/ops/sort.h"
+#include "tensor/ops/trigonometry.h"
 #include "tensor/tensor.h"
 
 namespace troupe {

@@ -7,12 +7,12 @@
 #include <utility>
 #include <vector>
 
-#include "tensor/checks.h"
 #include "tensor/cpu/coalesce.h"
 #include "tensor/create.h"
 #include "tensor/cuda/coalesce.h"
 #include "tensor/kernels.h"
 #include "tensor/ops.h"
+#include "tensor/ops/checks.h"
 
 namespace troupe {
 namespace {

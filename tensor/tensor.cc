@@ -6,10 +6,10 @@
 #include <cstring>
 #include <utility>
 
-#include "tensor/checks.h"
 #include "tensor/create.h"
 #include "tensor/error.h"
 #include "tensor/kernels.h"
+#include "tensor/ops/checks.h"
 
 namespace troupe {
 namespace {

@@ -58,7 +58,7 @@ class Tensor {
 
   /// Returns the elements for reading, in row-major order. Valid as long as Storage::data() says.
   /// Throws DTypeError `[data] dtype is f32, not f64`, ShapeError `[data] not contiguous: (2, 3) strides (1, 2)`,
-  /// DeviceError as `bytes`. From then on no arithmetic on these elements is put off (ops_reuse.h).
+  /// DeviceError as `bytes`. From then on no arithmetic on these elements is put off (ops/rvalue.h).
   template <Element T>
   [[nodiscard]] std::span<const T> data() const {
     require_readable_as("data", dtype_of<T>);

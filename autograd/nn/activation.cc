@@ -1,7 +1,7 @@
 #include "autograd/nn/activation.h"
 
 #include "autograd/ops.h"
-#include "autograd/ops_nn.h"
+#include "autograd/ops/nn.h"
 #include "tensor/create.h"
 
 namespace troupe::nn {

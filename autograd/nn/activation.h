@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "autograd/nn/module.h"
-#include "tensor/ops_activation.h"
+#include "tensor/ops/activation.h"
 
 namespace troupe::nn {
 

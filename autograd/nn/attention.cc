@@ -8,8 +8,8 @@
 #include "autograd/nn/init.h"
 #include "autograd/one_version.h"
 #include "autograd/ops.h"
-#include "autograd/ops_attention.h"
-#include "autograd/ops_nn.h"
+#include "autograd/ops/attention.h"
+#include "autograd/ops/nn.h"
 #include "tensor/create.h"
 #include "tensor/error.h"
 

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "autograd/nn/init.h"
-#include "autograd/ops_conv.h"
+#include "autograd/ops/conv.h"
 #include "tensor/error.h"
 
 namespace troupe::nn {

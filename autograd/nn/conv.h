@@ -7,7 +7,7 @@
 #include "autograd/nn/linear.h"
 #include "autograd/nn/module.h"
 #include "tensor/generator.h"
-#include "tensor/ops_conv.h"
+#include "tensor/ops/conv.h"
 
 namespace troupe::nn {
 

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "autograd/ops_nn.h"
+#include "autograd/ops/nn.h"
 #include "tensor/error.h"
 
 namespace troupe::nn {

@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "autograd/nn/module.h"
-#include "autograd/ops_embedding.h"
+#include "autograd/ops/embedding.h"
 #include "tensor/generator.h"
 
 namespace troupe::nn {

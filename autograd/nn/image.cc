@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "autograd/ops_image.h"
+#include "autograd/ops/image.h"
 
 namespace troupe::nn {
 

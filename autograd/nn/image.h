@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "autograd/nn/module.h"
-#include "tensor/ops_image.h"
+#include "tensor/ops/image.h"
 
 namespace troupe::nn {
 

@@ -5,7 +5,7 @@
 #include <mutex>
 
 #include "autograd/nn/module.h"
-#include "autograd/ops_norm.h"
+#include "autograd/ops/norm.h"
 
 namespace troupe::nn {
 

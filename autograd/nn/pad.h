@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "autograd/nn/module.h"
-#include "tensor/ops_pad.h"
+#include "tensor/ops/pad.h"
 
 namespace troupe::nn {
 

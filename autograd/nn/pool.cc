@@ -1,6 +1,6 @@
 #include "autograd/nn/pool.h"
 
-#include "autograd/ops_pool.h"
+#include "autograd/ops/pool.h"
 
 namespace troupe::nn {
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "autograd/nn/module.h"
-#include "tensor/ops_pool.h"
+#include "tensor/ops/pool.h"
 
 namespace troupe::nn {
 

@@ -5,7 +5,7 @@
 #include "autograd/nn/init.h"
 #include "autograd/one_version.h"
 #include "autograd/ops.h"
-#include "autograd/ops_nn.h"
+#include "autograd/ops/nn.h"
 #include "tensor/error.h"
 
 namespace troupe::nn {

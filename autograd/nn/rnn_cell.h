@@ -5,7 +5,7 @@
 
 #include "autograd/nn/linear.h"
 #include "autograd/nn/module.h"
-#include "autograd/ops_rnn.h"
+#include "autograd/ops/rnn.h"
 #include "tensor/generator.h"
 
 namespace troupe::nn {

@@ -13,7 +13,7 @@
 #include "actors/rref.h"
 #include "autograd/engine.h"
 #include "autograd/ops.h"
-#include "autograd/ops_nn.h"
+#include "autograd/ops/nn.h"
 #include "node/local_cluster.h"
 #include "samples/program.h"
 #include "tensor/create.h"

@@ -10,7 +10,7 @@
 #include "autograd/gradcheck.h"
 #include "autograd/nn/linear.h"
 #include "autograd/ops.h"
-#include "autograd/ops_nn.h"
+#include "autograd/ops/nn.h"
 #include "tensor/create.h"
 #include "tensor/print.h"
 

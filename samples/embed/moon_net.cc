@@ -2,7 +2,7 @@
 
 #include "autograd/engine.h"
 #include "autograd/ops.h"
-#include "autograd/ops_nn.h"
+#include "autograd/ops/nn.h"
 #include "samples/embed/moons.h"
 #include "tensor/create.h"
 #include "tensor/ops.h"

@@ -5,7 +5,7 @@
 #include "samples/language_model/writing.h"
 #include "tensor/create.h"
 #include "tensor/ops.h"
-#include "tensor/ops_nn.h"
+#include "tensor/ops/nn.h"
 
 namespace samples {
 

@@ -8,7 +8,7 @@
 
 #include "actors/dist_autograd.h"
 #include "actors/dist_optimizer.h"
-#include "autograd/ops_nn.h"
+#include "autograd/ops/nn.h"
 #include "node/node.h"
 #include "samples/language_model/evaluate.h"
 #include "samples/language_model/model.h"

@@ -1,7 +1,7 @@
 #include "samples/parameter_server/digit_net.h"
 
 #include "autograd/ops.h"
-#include "autograd/ops_nn.h"
+#include "autograd/ops/nn.h"
 
 namespace samples {
 

@@ -10,7 +10,7 @@
 
 #include "actors/dist_autograd.h"
 #include "actors/dist_optimizer.h"
-#include "autograd/ops_nn.h"
+#include "autograd/ops/nn.h"
 #include "node/node.h"
 #include "samples/parameter_server/glyphs.h"
 #include "samples/parameter_server/monitor.h"

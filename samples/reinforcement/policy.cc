@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "autograd/ops.h"
-#include "autograd/ops_nn.h"
+#include "autograd/ops/nn.h"
 #include "tensor/create.h"
 #include "tensor/sampling.h"
 

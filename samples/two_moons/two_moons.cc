@@ -9,7 +9,7 @@
 #include "autograd/nn/state_dict.h"
 #include "autograd/nn/summary.h"
 #include "autograd/ops.h"
-#include "autograd/ops_nn.h"
+#include "autograd/ops/nn.h"
 #include "optim/adam.h"
 #include "optim/local_optimizer.h"
 #include "samples/embed/moons.h"

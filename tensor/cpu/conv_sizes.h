@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "tensor/ops_conv.h"
+#include "tensor/ops/conv.h"
 
 namespace troupe::cpu {
 

@@ -1,7 +1,7 @@
 // Convolution kernels. All tensors are contiguous, of one dtype (f32 or f64), not empty; shapes and options fit.
 #pragma once
 
-#include "tensor/ops_conv.h"
+#include "tensor/ops/conv.h"
 
 namespace troupe::cpu {
 

@@ -1,7 +1,7 @@
 // Convolution by oneDNN, of f32.
 #pragma once
 
-#include "tensor/ops_conv.h"
+#include "tensor/ops/conv.h"
 
 namespace troupe::cpu {
 

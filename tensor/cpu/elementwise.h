@@ -15,7 +15,7 @@ enum class UnaryOp : std::uint8_t {
   exp, expm1, exp2, log, log1p, log2, log10, logit, sqrt, rsqrt, sin, cos, tan, asin, acos, atan, sinh, cosh, tanh, asinh, acosh, atanh,
   erf, erfc, sigmoid, gelu, gelu_tanh, silu, mish, softplus
 };
-/// Those called `..._backward` take the gradient by the output, and the input or output of the operation (ops_activation.h).
+/// Those called `..._backward` take the gradient by the output, and the input or output of the operation (ops/activation.h).
 enum class BinaryOp : std::uint8_t {
   add, sub, mul, maximum, minimum, fmod, remainder, floor_divide,
   bit_and, bit_or, bit_xor, left_shift, right_shift,

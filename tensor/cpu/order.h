@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "tensor/ops_sort.h"
+#include "tensor/ops/sort.h"
 #include "tensor/tensor.h"
 
 namespace troupe::cpu {

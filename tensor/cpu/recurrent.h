@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "tensor/ops_rnn.h"
+#include "tensor/ops/rnn.h"
 
 namespace troupe::cpu {
 

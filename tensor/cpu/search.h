@@ -1,7 +1,7 @@
 // Kernel that looks values up among sorted ones.
 #pragma once
 
-#include "tensor/ops_histogram.h"
+#include "tensor/ops/histogram.h"
 #include "tensor/tensor.h"
 
 namespace troupe::cpu {

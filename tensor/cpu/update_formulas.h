@@ -1,11 +1,11 @@
-// The formulas of tensor/update.h for one element: from value, gradient and states to the next value, states replaced.
+// The formulas of tensor/ops/update.h for one element: from value, gradient and states to the next value, states replaced.
 #pragma once
 
 #include <cmath>
 #include <cstddef>
 
 #include "tensor/cuda/host_device.h"
-#include "tensor/update.h"
+#include "tensor/ops/update.h"
 
 namespace troupe::cpu {
 

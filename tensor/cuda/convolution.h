@@ -1,7 +1,7 @@
 // Convolutions of GPUs, by cuDNN, which is loaded when the first is asked for.
 #pragma once
 
-#include "tensor/ops_conv.h"
+#include "tensor/ops/conv.h"
 
 namespace troupe::cuda {
 

@@ -14,8 +14,8 @@
 
 #include "tensor/cuda/place.h"
 #include "tensor/error.h"
-#include "tensor/ops_conv.h"
-#include "tensor/windows.h"
+#include "tensor/ops/conv.h"
+#include "tensor/ops/windows.h"
 
 namespace troupe::cuda {
 

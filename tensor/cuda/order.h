@@ -1,7 +1,7 @@
 // Kernels of GPUs that sort: what tensor/cpu/order.h says holds here, of tensors on one GPU. The same places as on the CPU.
 #pragma once
 
-#include "tensor/ops_sort.h"
+#include "tensor/ops/sort.h"
 #include "tensor/tensor.h"
 
 namespace troupe::cuda {

@@ -9,7 +9,7 @@
 #include "tensor/cpu/order_key.h"
 #include "tensor/cuda/place.h"
 #include "tensor/cuda/strided.h"
-#include "tensor/ops_sort.h"
+#include "tensor/ops/sort.h"
 
 namespace troupe::cuda {
 

@@ -1,7 +1,7 @@
 // Kernel of GPUs that looks values up: what tensor/cpu/search.h says holds here, of tensors on one GPU.
 #pragma once
 
-#include "tensor/ops_histogram.h"
+#include "tensor/ops/histogram.h"
 #include "tensor/tensor.h"
 
 namespace troupe::cuda {

@@ -5,7 +5,7 @@
 
 #include "tensor/cpu/search_formula.h"
 #include "tensor/cuda/place.h"
-#include "tensor/ops_histogram.h"
+#include "tensor/ops/histogram.h"
 
 namespace troupe::cuda {
 

@@ -3,7 +3,7 @@
 
 #include <span>
 
-#include "tensor/update.h"
+#include "tensor/ops/update.h"
 
 namespace troupe::cuda {
 

@@ -8,10 +8,10 @@
 #include <string>
 #include <variant>
 
-#include "tensor/checks.h"
 #include "tensor/cpu/update_formulas.h"
 #include "tensor/cuda/place.h"
-#include "tensor/update.h"
+#include "tensor/ops/checks.h"
+#include "tensor/ops/update.h"
 
 namespace troupe::cuda {
 

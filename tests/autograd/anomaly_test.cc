@@ -9,7 +9,7 @@
 #include "autograd/boundary.h"
 #include "autograd/checkpoint.h"
 #include "autograd/custom_op.h"
-#include "autograd/ops_nn.h"
+#include "autograd/ops/nn.h"
 #include "tests/autograd/expect.h"
 
 using namespace troupe;

@@ -11,8 +11,8 @@
 #include "autograd/nn/norm.h"
 #include "autograd/nn/rnn.h"
 #include "autograd/nn/transformer.h"
-#include "autograd/ops_inplace.h"
-#include "autograd/ops_nn.h"
+#include "autograd/ops/inplace.h"
+#include "autograd/ops/nn.h"
 #include "tensor/cpu/allocator.h"
 #include "tests/autograd/expect.h"
 

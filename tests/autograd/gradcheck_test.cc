@@ -8,7 +8,7 @@
 
 #include "autograd/checkpoint.h"
 #include "autograd/ops.h"
-#include "autograd/ops_nn.h"
+#include "autograd/ops/nn.h"
 #include "autograd/record.h"
 #include "tests/autograd/expect.h"
 

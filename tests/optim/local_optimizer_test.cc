@@ -10,7 +10,7 @@
 #include "autograd/nn/linear.h"
 #include "autograd/nn/state_dict.h"
 #include "autograd/ops.h"
-#include "autograd/ops_embedding.h"
+#include "autograd/ops/embedding.h"
 #include "tensor/io/safetensors.h"
 #include "tests/optim/parameter.h"
 #include "tests/support/gpu.h"

@@ -13,7 +13,7 @@
 #include "autograd/nn/reshape.h"
 #include "autograd/nn/sequential.h"
 #include "autograd/ops.h"
-#include "autograd/ops_nn.h"
+#include "autograd/ops/nn.h"
 #include "optim/local_optimizer.h"
 #include "tensor/create.h"
 

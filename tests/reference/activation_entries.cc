@@ -1,7 +1,7 @@
 #include "autograd/nn/activation.h"
 #include "autograd/nn/state_dict.h"
 #include "autograd/ops.h"
-#include "autograd/ops_nn.h"
+#include "autograd/ops/nn.h"
 #include "tests/reference/entries.h"
 
 namespace troupe::reference {

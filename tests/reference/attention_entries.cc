@@ -4,7 +4,7 @@
 #include "autograd/nn/state_dict.h"
 #include "autograd/nn/transformer.h"
 #include "autograd/nn/transformer_decoder.h"
-#include "autograd/ops_attention.h"
+#include "autograd/ops/attention.h"
 #include "tests/reference/entries.h"
 
 namespace troupe::reference {

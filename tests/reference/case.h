@@ -9,7 +9,7 @@
 
 #include "autograd/variable.h"
 #include "tensor/io/named_tensors.h"
-#include "tensor/ops_nn.h"
+#include "tensor/ops/nn.h"
 #include "tensor/shape.h"
 
 namespace troupe::reference {

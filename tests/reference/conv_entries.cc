@@ -1,5 +1,5 @@
-#include "autograd/ops_conv.h"
-#include "autograd/ops_pool.h"
+#include "autograd/ops/conv.h"
+#include "autograd/ops/pool.h"
 #include "tests/reference/entries.h"
 
 namespace troupe::reference {

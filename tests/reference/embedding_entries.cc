@@ -1,5 +1,5 @@
-#include "autograd/ops_embedding.h"
-#include "tensor/ops_index.h"
+#include "autograd/ops/embedding.h"
+#include "tensor/ops/index.h"
 #include "tests/reference/entries.h"
 
 namespace troupe::reference {

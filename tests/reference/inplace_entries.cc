@@ -1,4 +1,4 @@
-#include "autograd/ops_inplace.h"
+#include "autograd/ops/inplace.h"
 #include "tests/reference/entries.h"
 
 namespace troupe::reference {

@@ -1,4 +1,4 @@
-#include "autograd/ops_loss.h"
+#include "autograd/ops/loss.h"
 #include "tests/reference/entries.h"
 
 namespace troupe::reference {

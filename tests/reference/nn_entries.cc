@@ -1,4 +1,4 @@
-#include "autograd/ops_nn.h"
+#include "autograd/ops/nn.h"
 #include "tests/reference/entries.h"
 
 namespace troupe::reference {

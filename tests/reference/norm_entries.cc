@@ -1,4 +1,4 @@
-#include "autograd/ops_norm.h"
+#include "autograd/ops/norm.h"
 #include "tests/reference/entries.h"
 
 namespace troupe::reference {

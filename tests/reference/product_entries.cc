@@ -1,5 +1,5 @@
 #include "autograd/ops.h"
-#include "autograd/ops_nn.h"
+#include "autograd/ops/nn.h"
 #include "tests/reference/entries.h"
 
 namespace troupe::reference {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "autograd/engine.h"
-#include "autograd/ops_nn.h"
+#include "autograd/ops/nn.h"
 #include "samples/parameter_server/glyphs.h"
 #include "tensor/ops.h"
 

@@ -10,7 +10,7 @@
 
 #include "tensor/create.h"
 #include "tensor/ops.h"
-#include "tensor/ops_nn.h"
+#include "tensor/ops/nn.h"
 
 namespace {
 

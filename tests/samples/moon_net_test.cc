@@ -6,7 +6,7 @@
 #include "autograd/engine.h"
 #include "autograd/nn/linear.h"
 #include "autograd/ops.h"
-#include "autograd/ops_nn.h"
+#include "autograd/ops/nn.h"
 #include "samples/embed/moons.h"
 #include "tensor/generator.h"
 #include "tensor/ops.h"

@@ -7,7 +7,7 @@
 #include "actors/dist_autograd.h"
 #include "actors/rref.h"
 #include "autograd/engine.h"
-#include "autograd/ops_nn.h"
+#include "autograd/ops/nn.h"
 #include "node/local_cluster.h"
 #include "samples/parameter_server/digit_net.h"
 #include "samples/parameter_server/glyphs.h"

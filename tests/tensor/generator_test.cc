@@ -8,7 +8,7 @@
 
 #include "tensor/create.h"
 #include "tensor/ops.h"
-#include "tensor/ops_nn.h"
+#include "tensor/ops/nn.h"
 #include "tests/tensor/expect.h"
 
 using namespace troupe;

@@ -11,7 +11,7 @@
 
 #include "tensor/create.h"
 #include "tensor/ops.h"
-#include "tensor/ops_inplace.h"
+#include "tensor/ops/inplace.h"
 #include "tests/tensor/expect.h"
 #include "tests/tensor/random_layout.h"
 #include "tests/tensor/random_ops.h"

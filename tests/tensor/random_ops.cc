@@ -9,8 +9,8 @@
 
 #include "tensor/create.h"
 #include "tensor/ops.h"
-#include "tensor/ops_nn.h"
-#include "tensor/ops_norm.h"
+#include "tensor/ops/nn.h"
+#include "tensor/ops/norm.h"
 
 namespace troupe::testing {
 namespace {

@@ -18,11 +18,11 @@
 #include "actors/shards/update_rule.h"
 #include "autograd/engine.h"
 #include "autograd/ops.h"
-#include "autograd/ops_embedding.h"
+#include "autograd/ops/embedding.h"
 #include "optim/sgd.h"
 #include "tensor/create.h"
 #include "tensor/error.h"
-#include "tensor/update.h"
+#include "tensor/ops/update.h"
 
 namespace troupe::testing {
 namespace {

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "autograd/ops.h"
-#include "autograd/ops_nn.h"
+#include "autograd/ops/nn.h"
 
 namespace troupe::bench {
 namespace {

@@ -3,7 +3,7 @@
 
 #include "autograd/engine.h"
 #include "autograd/ops.h"
-#include "autograd/ops_nn.h"
+#include "autograd/ops/nn.h"
 #include "tensor/create.h"
 #include "tensor/ops.h"
 #include "tests/bench/tensor/row.h"

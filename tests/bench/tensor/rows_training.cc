@@ -5,7 +5,7 @@
 
 #include "autograd/engine.h"
 #include "autograd/ops.h"
-#include "autograd/ops_nn.h"
+#include "autograd/ops/nn.h"
 #include "optim/adam.h"
 #include "optim/local_optimizer.h"
 #include "optim/sgd.h"

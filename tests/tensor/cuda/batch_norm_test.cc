@@ -1,7 +1,7 @@
 #include "tensor/cuda/batch_norm.h"
 
 #include "tensor/create.h"
-#include "tensor/ops_norm.h"
+#include "tensor/ops/norm.h"
 #include "tests/tensor/cuda/on_gpu.h"
 #include "tests/tensor/random_values.h"
 

@@ -1,4 +1,4 @@
-#include "tensor/class_loss.h"
+#include "tensor/ops/class_loss.h"
 
 #include "tensor/create.h"
 #include "tensor/error.h"

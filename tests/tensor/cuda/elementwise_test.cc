@@ -5,7 +5,7 @@
 #include "tensor/create.h"
 #include "tensor/error.h"
 #include "tensor/ops.h"
-#include "tensor/ops_inplace.h"
+#include "tensor/ops/inplace.h"
 #include "tests/tensor/cuda/on_gpu.h"
 
 namespace troupe {

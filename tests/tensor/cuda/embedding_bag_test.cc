@@ -1,4 +1,4 @@
-#include "tensor/embedding_bag.h"
+#include "tensor/ops/embedding_bag.h"
 
 #include "tensor/create.h"
 #include "tensor/error.h"

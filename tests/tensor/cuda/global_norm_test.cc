@@ -1,4 +1,4 @@
-#include "tensor/global_norm.h"
+#include "tensor/ops/global_norm.h"
 
 #include <limits>
 #include <vector>

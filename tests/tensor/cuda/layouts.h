@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "tensor/create.h"
-#include "tensor/ops_shape.h"
+#include "tensor/ops/shape.h"
 #include "tensor/tensor.h"
 
 namespace troupe::testing {

@@ -1,4 +1,4 @@
-// Every operation of tensor/ops*.h on a GPU, beside the CPU. Dtypes, layouts and sizes are the other tests' here.
+// Every operation of tensor/ops.h and tensor/ops/ on a GPU, beside the CPU. Dtypes, layouts and sizes are the other tests' here.
 #include "tensor/ops.h"
 
 #include <algorithm>
@@ -10,35 +10,35 @@
 #include <vector>
 
 #include "tensor/create.h"
-#include "tensor/ops_activation.h"
-#include "tensor/ops_arrange.h"
-#include "tensor/ops_attention.h"
-#include "tensor/ops_bits.h"
-#include "tensor/ops_blend.h"
-#include "tensor/ops_conv.h"
-#include "tensor/ops_ctc_loss.h"
-#include "tensor/ops_distance.h"
-#include "tensor/ops_division.h"
-#include "tensor/ops_einsum.h"
-#include "tensor/ops_embedding.h"
-#include "tensor/ops_exponential.h"
-#include "tensor/ops_histogram.h"
-#include "tensor/ops_index.h"
-#include "tensor/ops_inplace.h"
-#include "tensor/ops_loss.h"
-#include "tensor/ops_matmul.h"
-#include "tensor/ops_nn.h"
-#include "tensor/ops_norm.h"
-#include "tensor/ops_pool.h"
-#include "tensor/ops_products.h"
-#include "tensor/ops_quantile.h"
-#include "tensor/ops_reduce.h"
-#include "tensor/ops_reuse.h"
-#include "tensor/ops_rnn.h"
-#include "tensor/ops_scan.h"
-#include "tensor/ops_shape.h"
-#include "tensor/ops_sort.h"
-#include "tensor/ops_trigonometry.h"
+#include "tensor/ops/activation.h"
+#include "tensor/ops/arrange.h"
+#include "tensor/ops/attention.h"
+#include "tensor/ops/bits.h"
+#include "tensor/ops/conv.h"
+#include "tensor/ops/ctc_loss.h"
+#include "tensor/ops/distance.h"
+#include "tensor/ops/division.h"
+#include "tensor/ops/einsum.h"
+#include "tensor/ops/embedding.h"
+#include "tensor/ops/exponential.h"
+#include "tensor/ops/histogram.h"
+#include "tensor/ops/index.h"
+#include "tensor/ops/inplace.h"
+#include "tensor/ops/loss.h"
+#include "tensor/ops/matmul.h"
+#include "tensor/ops/nn.h"
+#include "tensor/ops/norm.h"
+#include "tensor/ops/pointwise.h"
+#include "tensor/ops/pool.h"
+#include "tensor/ops/products.h"
+#include "tensor/ops/quantile.h"
+#include "tensor/ops/reduce.h"
+#include "tensor/ops/rnn.h"
+#include "tensor/ops/rvalue.h"
+#include "tensor/ops/scan.h"
+#include "tensor/ops/shape.h"
+#include "tensor/ops/sort.h"
+#include "tensor/ops/trigonometry.h"
 #include "tests/tensor/cuda/on_gpu.h"
 
 namespace troupe {
@@ -476,14 +476,29 @@ Calls every_call() {
   return all;
 }
 
-/// Names of the functions that tensor/ops*.h declare.
+/// Headers of tensor/ops/ that declare what operations share, and pieces of gradients; users call none of it.
+constexpr std::array<std::string_view, 13> kShared{"checks.h",       "class_loss.h",   "convolution.h", "deferred_ops.h",
+                                                   "elementwise.h",  "embedding_bag.h", "global_norm.h", "loss_kernels.h",
+                                                   "pair_loss.h",    "promotion.h",    "update.h",      "whole_pow.h",    "windows.h"};
+
+/// The headers that declare operations.
+std::vector<std::filesystem::path> operation_headers() {
+  const auto folder = std::filesystem::path(TROUPE_SOURCE_DIR) / "tensor";
+  std::vector<std::filesystem::path> headers{folder / "ops.h"};
+  for (const auto& file : std::filesystem::directory_iterator(folder / "ops")) {
+    if (file.path().extension() == ".h" && std::ranges::count(kShared, file.path().filename().string()) == 0) {
+      headers.push_back(file.path());
+    }
+  }
+  return headers;
+}
+
+/// Names of the functions that they declare.
 std::vector<std::string> declared() {
   const std::regex function(R"(^(?:\[\[nodiscard\]\] )?(?:inline )?[A-Za-z:<>]+ (\w+)\(.*)");
   std::vector<std::string> names;
-  for (const auto& file : std::filesystem::directory_iterator(std::filesystem::path(TROUPE_SOURCE_DIR) / "tensor")) {
-    const std::string name = file.path().filename().string();
-    if (!name.starts_with("ops") || !name.ends_with(".h")) continue;
-    std::ifstream text(file.path());
+  for (const std::filesystem::path& header : operation_headers()) {
+    std::ifstream text(header);
     std::smatch found;
     for (std::string line; std::getline(text, line);) {
       if (std::regex_match(line, found, function)) names.push_back(found[1]);

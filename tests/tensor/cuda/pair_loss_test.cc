@@ -1,4 +1,4 @@
-#include "tensor/pair_loss.h"
+#include "tensor/ops/pair_loss.h"
 
 #include "tensor/create.h"
 #include "tensor/error.h"

@@ -2,7 +2,7 @@
 
 #include "tensor/create.h"
 #include "tensor/error.h"
-#include "tensor/ops_pool.h"
+#include "tensor/ops/pool.h"
 #include "tests/tensor/cuda/on_gpu.h"
 
 namespace troupe {

@@ -1,7 +1,7 @@
 #include "tensor/cuda/recurrent.h"
 
 #include "tensor/create.h"
-#include "tensor/ops_rnn.h"
+#include "tensor/ops/rnn.h"
 #include "tests/tensor/cuda/on_gpu.h"
 
 namespace troupe {

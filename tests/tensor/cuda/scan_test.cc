@@ -2,7 +2,7 @@
 
 #include "tensor/create.h"
 #include "tensor/ops.h"
-#include "tensor/ops_scan.h"
+#include "tensor/ops/scan.h"
 #include "tests/tensor/cuda/on_gpu.h"
 
 namespace troupe {

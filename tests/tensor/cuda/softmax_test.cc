@@ -1,7 +1,7 @@
 #include "tensor/cuda/softmax.h"
 
 #include "tensor/create.h"
-#include "tensor/ops_nn.h"
+#include "tensor/ops/nn.h"
 #include "tests/tensor/cuda/on_gpu.h"
 
 namespace troupe {

@@ -1,0 +1,27 @@
+// Exponential functions and logarithms of variables: tensor/ops/exponential.h with gradients.
+#pragma once
+
+#include "autograd/variable.h"
+
+namespace troupe {
+
+[[nodiscard]] Variable exp(const Variable& x);
+[[nodiscard]] Variable expm1(const Variable& x);
+[[nodiscard]] Variable exp2(const Variable& x);
+[[nodiscard]] Variable log(const Variable& x);
+[[nodiscard]] Variable log1p(const Variable& x);
+[[nodiscard]] Variable log2(const Variable& x);
+[[nodiscard]] Variable log10(const Variable& x);
+/// The gradient at 0 and 1 is infinite, beyond them NaN.
+[[nodiscard]] Variable logit(const Variable& x);
+/// The gradient beyond the limits is 0, at them that of x.
+[[nodiscard]] Variable logit(const Variable& x, double eps);
+
+/// NaN if both are the same infinity.
+[[nodiscard]] Variable logaddexp(const Variable& a, const Variable& b);
+/// The gradient by a is 0 where a is 0 and b not above 0; that by b is a / b, NaN where both are 0.
+[[nodiscard]] Variable xlogy(const Variable& a, const Variable& b);
+[[nodiscard]] Variable xlogy(const Variable& a, double b);
+[[nodiscard]] Variable xlogy(double a, const Variable& b);
+
+}  // namespace troupe

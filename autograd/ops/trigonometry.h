@@ -1,0 +1,26 @@
+// Functions of angles, hyperbolic functions and their inverses of variables: tensor/ops/trigonometry.h with gradients. Where
+// an inverse ends, as asin at -1 and 1, the gradient is infinite, and NaN beyond, but for 1 / (1 - x^2) of atanh.
+#pragma once
+
+#include "autograd/variable.h"
+
+namespace troupe {
+
+[[nodiscard]] Variable sin(const Variable& x);
+[[nodiscard]] Variable cos(const Variable& x);
+[[nodiscard]] Variable tan(const Variable& x);
+[[nodiscard]] Variable asin(const Variable& x);
+[[nodiscard]] Variable acos(const Variable& x);
+[[nodiscard]] Variable atan(const Variable& x);
+[[nodiscard]] Variable sinh(const Variable& x);
+[[nodiscard]] Variable cosh(const Variable& x);
+[[nodiscard]] Variable tanh(const Variable& x);
+[[nodiscard]] Variable asinh(const Variable& x);
+[[nodiscard]] Variable acosh(const Variable& x);
+[[nodiscard]] Variable atanh(const Variable& x);
+
+/// The gradient at the origin is NaN, of both.
+[[nodiscard]] Variable atan2(const Variable& a, const Variable& b);
+[[nodiscard]] Variable hypot(const Variable& a, const Variable& b);
+
+}  // namespace troupe

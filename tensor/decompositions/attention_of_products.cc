@@ -1,0 +1,57 @@
+#include "tensor/decompositions/attention_of_products.h"
+
+#include <cmath>
+#include <limits>
+
+#include "tensor/create.h"
+#include "tensor/ops.h"
+#include "tensor/ops/nn.h"
+
+namespace troupe::detail {
+namespace {
+
+Tensor scores_of(const Tensor& query, const Tensor& key, const cpu::AttentionScores& how) {
+  constexpr double kHidden = -std::numeric_limits<double>::infinity();
+  Tensor scores = mul(matmul(query, key.transpose(-2, -1)), how.scale);
+  if (how.mask.defined()) {
+    const bool hides = how.mask.dtype() == DType::boolean;
+    scores = hides ? masked_fill(scores, logical_not(how.mask), kHidden) : add(scores, how.mask);
+  }
+  if (!how.causal) return scores;
+  const Tensor later = lt(arange(query.size(-2)).unsqueeze(1), arange(key.size(-2)));  // the number of the key is above the query's
+  return masked_fill(scores, later.to(scores.device()), kHidden);
+}
+
+/// `weights`, or gradients by them, where nothing is left out; those that stay are multiplied.
+Tensor dropped(const Tensor& weights, const cpu::AttentionScores& how) {
+  if (!how.dropout) return weights;
+  Generator generator = how.dropout->start;
+  const double share = std::ldexp(static_cast<double>(how.dropout->limit), -32);
+  const Tensor mask = dropout_mask(weights.shape(), share, generator, weights.dtype(), weights.device());
+  return mul(weights, mul(gt(mask, 0.0).to(weights.dtype()), how.dropout->kept));
+}
+
+}  // namespace
+
+void attention_of_products(Tensor& out, Tensor& logsumexp, const Tensor& query, const Tensor& key, const Tensor& value,
+                           const cpu::AttentionScores& how) {
+  const Tensor scores = scores_of(query, key, how);
+  out.copy_from(matmul(dropped(softmax(scores, -1), how), value));
+  logsumexp.copy_from(troupe::logsumexp(scores, -1));
+}
+
+void attention_of_products_backward(cpu::AttentionGradients& to, const Tensor& grad,
+                                    const cpu::AttentionForward& forward, const cpu::AttentionScores& how) {
+  const Tensor weights = softmax(scores_of(forward.query, forward.key, how), -1);
+  if (to.value.defined()) to.value.copy_from(matmul(dropped(weights, how).transpose(-2, -1), grad));
+  if (!to.query.defined() && !to.key.defined() && !to.mask.defined()) return;
+  const Tensor by_weights = dropped(matmul(grad, forward.value.transpose(-2, -1)), how);
+  const Tensor by_scores = softmax_backward(by_weights, weights, -1);
+  if (to.mask.defined()) to.mask.copy_from(sum_to(by_scores, to.mask.shape()));
+  if (!to.query.defined() && !to.key.defined()) return;
+  const Tensor by_products = mul(by_scores, how.scale);
+  if (to.query.defined()) to.query.copy_from(matmul(by_products, forward.key));
+  if (to.key.defined()) to.key.copy_from(matmul(by_products.transpose(-2, -1), forward.query));
+}
+
+}  // namespace troupe::detail

@@ -1,0 +1,44 @@
+// Layers that are made of other operations: each written once, for tensors and for variables (X), which have the same
+// operations. Whoever includes it declares those of X first.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "tensor/ops.h"
+#include "tensor/ops/pool.h"
+
+namespace troupe::detail {
+
+/// The shape of what bilinear() gives of these. Throws as it says.
+[[nodiscard]] Shape bilinear_shape(const Shape& a, const Shape& b, const Shape& weight);
+/// Throws as local_response_norm() says.
+void require_channels_around(const Shape& shape, std::int64_t size);
+
+template <class X>
+X bilinear_formula(const X& a, const X& b, const X& weight, const X& bias) {
+  const Shape w = weight.shape();
+  const Shape shape = bilinear_shape(a.shape(), b.shape(), w);
+  const std::int64_t rows = Shape(std::span(shape.begin(), static_cast<std::size_t>(shape.size() - 1))).numel();
+  constexpr std::array kInputFirst{1, 0, 2};
+  const X by_left = reshape(permute(weight, std::span<const int>(kInputFirst)), {w[1], w[0] * w[2]});
+  const X mixed = reshape(matmul(reshape(a, {rows, w[1]}), by_left), {rows, w[0], w[2]});
+  const X result = reshape(matmul(mixed, reshape(b, {rows, w[2], 1})), shape);
+  return bias.defined() ? add(result, bias) : result;
+}
+
+template <class X>
+X local_response_norm_formula(const X& x, std::int64_t size, double alpha, double beta, double k) {
+  const Shape shape = x.shape();
+  require_channels_around(shape, size);
+  if (shape.numel() == 0) return mul(x, 1.0);
+  // The channels of each place as the columns of an image.
+  const X squares = reshape(square(x), {shape[0], 1, shape[1], -1});
+  const X padded = pad(squares, std::vector<std::int64_t>{0, 0, size / 2, (size - 1) / 2});
+  const X means = reshape(avg_pool2d(padded, {.kernel = {size, 1}, .stride = {1, 1}}), shape);
+  return div(x, pow(add(mul(means, alpha), k), beta));
+}
+
+}  // namespace troupe::detail

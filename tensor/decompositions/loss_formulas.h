@@ -1,0 +1,154 @@
+// Losses that are made of other operations: each written once, for tensors and for variables (X), which have the same
+// operations. Whoever includes it declares those of X first.
+#pragma once
+
+#include <cmath>
+#include <limits>
+#include <numbers>
+#include <string_view>
+#include <type_traits>
+
+#include "tensor/create.h"
+#include "tensor/ops.h"
+#include "tensor/ops/checks.h"
+#include "tensor/ops/loss.h"
+#include "tensor/ops/margin_loss.h"
+
+namespace troupe::detail {
+
+// Checks, which throw as these losses say.
+
+void require_last_dim(std::string_view op, const Shape& shape);
+/// That each row of `a` and `b` has a target.
+void require_rows(std::string_view op, const Shape& a, const Shape& b, const Shape& target);
+void require_margins(std::string_view op, const Shape& x, const Shape& target, const MultiMarginLossOptions& options);
+/// The shape in which `var` broadcasts to `x`.
+[[nodiscard]] Shape variance_shape(std::string_view op, const Shape& x, const Tensor& var);
+
+template <class X>
+Tensor value_of(const X& x) {
+  if constexpr (std::is_same_v<X, Tensor>) return x;
+  else return x.value();
+}
+
+template <class X>
+X reduced(const X& losses, Reduction reduction) {
+  if (reduction == Reduction::none) return losses;
+  return reduction == Reduction::sum ? sum(losses) : mean(losses);
+}
+
+/// x where it is above 0, else 0; the gradient at 0 is that of x.
+template <class X>
+X not_negative(const X& x) {
+  return clamp(x, 0.0, std::numeric_limits<double>::infinity());
+}
+
+template <class X>
+X where_target(const Tensor& condition, const X& x) {
+  return where(condition, x, X(zeros({}, value_of(x).dtype(), value_of(x).device())));
+}
+
+template <class X>
+X pairwise_distance_formula(std::string_view op, const X& a, const X& b, double p, double eps, KeepDim keep = KeepDim::no) {
+  require_together(op, value_of(a), value_of(b));
+  require_last_dim(op, broadcast_shapes(op, a.shape(), b.shape()));
+  return norm(add(sub(a, b), eps), p, -1, keep);
+}
+
+template <class X>
+X margin_ranking_formula(const X& a, const X& b, const Tensor& target, const MarginRankingLossOptions& options) {
+  constexpr std::string_view kOp = "margin_ranking_loss";
+  require_together(kOp, value_of(a), target);
+  (void)broadcast_shapes(kOp, broadcast_shapes(kOp, a.shape(), b.shape()), target.shape());
+  return reduced(not_negative(add(mul(X(neg(target)), sub(a, b)), options.margin)), options.reduction);
+}
+
+template <class X>
+X hinge_embedding_formula(const X& x, const Tensor& target, const HingeEmbeddingLossOptions& options) {
+  constexpr std::string_view kOp = "hinge_embedding_loss";
+  require_together(kOp, value_of(x), target);
+  (void)broadcast_shapes(kOp, x.shape(), target.shape());
+  const X far = where_target(ne(target, 1.0), not_negative(sub(options.margin, x)));
+  return reduced(add(far, where_target(ne(target, -1.0), x)), options.reduction);
+}
+
+template <class X>
+X cosine_embedding_formula(const X& a, const X& b, const Tensor& target, const CosineEmbeddingLossOptions& options) {
+  constexpr std::string_view kOp = "cosine_embedding_loss";
+  constexpr double kTiny = 1e-12;  // as torch
+  require_together(kOp, value_of(a), value_of(b));
+  require_together(kOp, value_of(a), target);
+  require_rows(kOp, a.shape(), b.shape(), target.shape());
+  const auto square = [&](const X& x) { return add(sum(mul(x, x), -1), kTiny); };
+  const X cosine = div(sum(mul(a, b), -1), sqrt(mul(square(a), square(b))));
+  const X near = where_target(eq(target, 1.0), sub(1.0, cosine));
+  const X far = where_target(eq(target, -1.0), not_negative(sub(cosine, options.margin)));
+  return reduced(add(near, far), options.reduction);
+}
+
+template <class X>
+X triplet_margin_formula(const X& anchor, const X& positive, const X& negative, const TripletMarginLossOptions& options) {
+  const auto distance = [&](const X& a, const X& b) {
+    return pairwise_distance_formula("triplet_margin_loss", a, b, options.p, options.eps);
+  };
+  const X near = distance(anchor, positive);
+  X far = distance(anchor, negative);
+  if (options.swap) far = minimum(far, distance(positive, negative));
+  return reduced(not_negative(add(sub(near, far), options.margin)), options.reduction);
+}
+
+template <class X>
+X soft_margin_formula(const X& x, const Tensor& target, Reduction reduction) {
+  require_together("soft_margin_loss", value_of(x), target);
+  require_same_shape("soft_margin_loss", value_of(x), target);
+  return reduced(softplus(mul(X(neg(target)), x), 1.0, std::numeric_limits<double>::infinity()), reduction);
+}
+
+template <class X>
+X multi_margin_formula(const X& x, const Tensor& target, const MultiMarginLossOptions& options) {
+  constexpr std::string_view kOp = "multi_margin_loss";
+  require_together(kOp, value_of(x), target);
+  require_margins(kOp, x.shape(), target.shape(), options);
+  const std::int64_t classes = x.shape().back();
+  const Tensor right = checked_index(kOp, target, classes).reshape({-1});
+  const X rows = reshape(x, {right.numel(), classes});
+  X over = relu(add(sub(rows, gather(rows, 1, right.unsqueeze(1))), options.margin));
+  if (options.p == 2) over = mul(over, over);
+  if (options.weight.defined()) over = mul(over, X(index_select(options.weight, 0, right).unsqueeze(1)));
+  over = masked_fill(over, one_hot(right, classes, DType::boolean), 0.0);
+  return reduced(reshape(div(sum(over, 1), static_cast<double>(classes)), target.shape()), options.reduction);
+}
+
+template <class X>
+X poisson_nll_formula(const X& x, const Tensor& target, const PoissonNllLossOptions& options) {
+  constexpr std::string_view kOp = "poisson_nll_loss";
+  require_together(kOp, value_of(x), target);
+  (void)broadcast_shapes(kOp, x.shape(), target.shape());
+  const X wanted(target);
+  X losses = options.log_input ? sub(exp(x), mul(wanted, x)) : sub(x, mul(wanted, log(add(x, options.eps))));
+  if (options.full) {
+    const Tensor t = target.to(promote_to_floating(target.dtype()));
+    const Tensor stirling = add(sub(mul(t, log(t)), t), mul(log(mul(t, 2.0 * std::numbers::pi)), 0.5));
+    losses = add(losses, X(where_target(gt(t, 1.0), stirling)));
+  }
+  return reduced(losses, options.reduction);
+}
+
+template <class X>
+X gaussian_nll_formula(const X& x, const X& target, const X& var, const GaussianNllLossOptions& options) {
+  constexpr std::string_view kOp = "gaussian_nll_loss";
+  require_together(kOp, value_of(x), value_of(target));
+  require_together(kOp, value_of(x), value_of(var));
+  (void)broadcast_shapes(kOp, x.shape(), target.shape());
+  const Tensor given = value_of(var);
+  const Shape shape = variance_shape(kOp, x.shape(), given);
+  // A variance below eps counts as eps, and has the gradient that eps would have.
+  const Tensor lift = where_target(lt(given, options.eps), sub(options.eps, given));
+  const X floored = reshape(add(var, X(lift)), shape);
+  const X miss = sub(x, target);
+  X losses = mul(add(log(floored), div(mul(miss, miss), floored)), 0.5);
+  if (options.full) losses = add(losses, 0.5 * std::log(2.0 * std::numbers::pi));
+  return reduced(losses, options.reduction);
+}
+
+}  // namespace troupe::detail

@@ -1,0 +1,69 @@
+#include "tensor/decompositions/pad_amounts.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <string_view>
+
+#include "tensor/checked_size.h"
+#include "tensor/error.h"
+
+namespace troupe::detail {
+namespace {
+
+void check(const Shape& shape, int dim, std::int64_t most, PadMode mode) {
+  const std::int64_t size = shape[dim];
+  const auto refuse = [&](std::string_view what) {
+    throw ShapeError(fmt::format("[pad] {} along dimension {} of {}", what, dim, to_string(shape)));
+  };
+  if (size == 0 && most > 0) refuse("nothing to repeat");
+  if (mode == PadMode::reflect && most >= size && most > 0) refuse(fmt::format("{} elements reflected off {}", most, size));
+  if (mode == PadMode::circular && most > size) refuse(fmt::format("{} elements around {}", most, size));
+}
+
+/// Where the value at `place` comes from, which may lie outside of [0, size).
+std::int64_t source_of(std::int64_t place, std::int64_t size, PadMode mode) {
+  switch (mode) {
+    case PadMode::reflect: return place < 0 ? -place : place >= size ? 2 * (size - 1) - place : place;
+    case PadMode::replicate: return std::clamp(place, std::int64_t{0}, size - 1);
+    case PadMode::circular: return place < 0 ? place + size : place >= size ? place - size : place;
+  }
+  throw ValueError(fmt::format("[pad] no mode has the number {}", static_cast<int>(mode)));
+}
+
+}  // namespace
+
+std::vector<PadAmounts> pad_amounts(const Tensor& x, const std::vector<std::int64_t>& amounts) {
+  x.require_defined("pad");
+  if (amounts.size() % 2 != 0 || std::ssize(amounts) / 2 > x.dim()) {
+    throw ValueError(
+        fmt::format("[pad] {} amounts: two for each of the last dimensions, of {}", amounts.size(), x.dim()));
+  }
+  std::vector<PadAmounts> all;
+  for (std::size_t i = 0; i < amounts.size() / 2; ++i) {
+    const PadAmounts one{x.dim() - 1 - static_cast<int>(i), amounts[2 * i], amounts[2 * i + 1]};
+    // The further terms stand for what is computed of an amount: its opposite, and a place behind it.
+    const CheckedSize size = CheckedSize(x.size(one.dim)) + one.before + one.after;
+    const bool fits = (CheckedSize(0) - one.before).fits() && (CheckedSize(0) - one.after).fits() && (size + x.size(one.dim)).fits() &&
+                      (CheckedSize(x.size(one.dim)) + one.before).fits() && (CheckedSize(x.size(one.dim)) + one.after).fits();
+    if (!fits) {
+      throw ShapeError(fmt::format("[pad] size outside of 64 bits: {} with {} before and {} after", x.size(one.dim), one.before, one.after));
+    }
+    if (size.value() < 0) throw ShapeError(fmt::format("[pad] size below 0: {}", size.value()));
+    if (one.before != 0 || one.after != 0) all.push_back(one);
+  }
+  return all;
+}
+
+Tensor padded_places(const Tensor& x, int dim, std::int64_t before, std::int64_t after, PadMode mode) {
+  const std::int64_t size = x.size(dim);
+  check(x.shape(), dim, std::max(before, after), mode);
+  Tensor places = Tensor::empty({before + size + after}, DType::i64);
+  for (std::int64_t place = -before; std::int64_t& source : places.mutable_data<std::int64_t>()) {
+    source = source_of(place++, size, mode);
+  }
+  return places.to(x.device());
+}
+
+}  // namespace troupe::detail

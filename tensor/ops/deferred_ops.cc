@@ -1,0 +1,95 @@
+#include "tensor/ops/deferred_ops.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "tensor/cpu/parallel.h"
+#include "tensor/create.h"
+#include "tensor/kernels.h"
+
+namespace troupe::detail {
+namespace {
+
+// A stretch of the result and one of an operand fit into the first cache together.
+constexpr std::int64_t kStretchBytes = 16 << 10;
+
+bool is_long_on_cpu(const Tensor& x) { return x.nbytes() >= kPutOffBytes && !kernels::on_gpu(x); }
+bool is_one(const Tensor& x) { return x.numel() == 1; }
+
+bool may_wait(const Tensor& dead, cpu::BinaryOp op, const Tensor& operand) {
+  return is_long_on_cpu(dead) && op <= cpu::BinaryOp::div && dead.dtype() == compute_dtype(dead.dtype()) &&
+         operand.dtype() == dead.dtype() && !dead.storage().exposed() && !operand.storage().exposed() &&
+         (is_one(operand) || (operand.is_contiguous() && operand.shape() == dead.shape()));
+}
+
+}  // namespace
+
+PutOffSteps::PutOffSteps(const Tensor& x)
+    : offset_bytes_(static_cast<std::size_t>(x.offset()) * size_of(x.dtype())), numel_(x.numel()), dtype_(x.dtype()) {}
+
+bool PutOffSteps::covers(const Tensor& x) const {
+  return static_cast<std::size_t>(x.offset()) * size_of(x.dtype()) == offset_bytes_ && x.numel() == numel_ && x.dtype() == dtype_;
+}
+
+bool PutOffSteps::add(cpu::BinaryOp op, Left left, const Tensor& operand) {
+  if (steps_.size() == kStepsMax) return false;
+  const FrozenBytes bytes = operand.freeze();
+  const std::int64_t stride = is_one(operand) ? 0 : 1;
+  const auto known = std::find_if(operands_.begin(), operands_.end(), [&](const Operand& other) {
+    return other.bytes.bytes().data() == bytes.bytes().data() && other.stride == stride;
+  });
+  const auto index = static_cast<std::size_t>(known - operands_.begin());
+  if (known == operands_.end()) {
+    const auto large = std::count_if(operands_.begin(), operands_.end(), [](const Operand& other) { return other.stride != 0; });
+    if (stride != 0 && static_cast<std::size_t>(large) == kOperandsMax) return false;
+    operands_.push_back({bytes, stride});
+  }
+  steps_.push_back({op, left, index});
+  return true;
+}
+
+void PutOffSteps::run(std::byte* bytes) const noexcept {
+  const auto size = static_cast<std::int64_t>(size_of(dtype_));
+  const std::int64_t stretch = kStretchBytes / size;
+  std::byte* const x = bytes + offset_bytes_;
+  cpu::parallel_for(numel_, static_cast<std::int64_t>(steps_.size()), [&](std::int64_t begin, std::int64_t end) {
+    for (; begin < end; begin += stretch) {
+      const std::int64_t count = std::min(stretch, end - begin);
+      const cpu::Stretch result{x + begin * size, 1};
+      for (const Step& step : steps_) {
+        const Operand& operand = operands_[step.operand];
+        const cpu::Stretch other{operand.bytes.bytes().data() + begin * operand.stride * size, operand.stride};
+        const bool first = step.left == Left::result;
+        cpu::binary(step.op, dtype_, x + begin * size, first ? result : other, first ? other : result, count);
+      }
+    }
+  });
+}
+
+bool is_reusable(const Tensor& x, const Shape& shape, DType dtype) {
+  return x.defined() && x.storage().handle_count() == 1 && x.dtype() == dtype && x.shape() == shape &&
+         x.is_contiguous() && !x.storage().frozen();
+}
+
+void compute_in(Tensor& dead, cpu::BinaryOp op, PutOffSteps::Left left, const Tensor& operand) {
+  if (may_wait(dead, op, operand)) {
+    // Nothing else is ever put off.
+    auto* const pending = static_cast<PutOffSteps*>(dead.storage().pending());
+    if (pending != nullptr && pending->covers(dead) && pending->add(op, left, operand)) return;
+    auto steps = std::make_unique<PutOffSteps>(dead);
+    if (steps->add(op, left, operand)) return dead.put_off(std::move(steps));
+  }
+  const Tensor other = operand.expand(dead.shape());
+  const Tensor& self = dead;
+  if (left == PutOffSteps::Left::result) kernels::binary(op, dead, self, other);
+  else kernels::binary(op, dead, other, self);
+}
+
+void compute_in(Tensor& dead, cpu::BinaryOp op, PutOffSteps::Left left, double operand) {
+  if (is_long_on_cpu(dead)) return compute_in(dead, op, left, full({}, operand, compute_dtype(dead.dtype())));
+  const Tensor& self = dead;
+  if (left == PutOffSteps::Left::result) kernels::binary(op, dead, self, operand);
+  else kernels::binary(op, dead, operand, self);
+}
+
+}  // namespace troupe::detail

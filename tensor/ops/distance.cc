@@ -1,0 +1,47 @@
+#include "tensor/ops/distance.h"
+
+#include <algorithm>
+#include <string_view>
+#include <vector>
+
+#include "tensor/decompositions/product_plan.h"
+#include "tensor/ops.h"
+#include "tensor/ops/checks.h"
+
+namespace troupe {
+namespace {
+
+constexpr std::string_view kName = "cdist";
+
+// Differences of some rows of `a` and all of `b`, few enough to stay in the cache; then of the next ones.
+Tensor by_differences(const Tensor& a, const Tensor& b, double p) {
+  constexpr std::int64_t kTogether = 1 << 16;
+  const auto matrices = [](const Tensor& x) { return x.numel() / std::max<std::int64_t>(x.size(-2) * x.size(-1), 1); };
+  const std::int64_t for_one = std::max<std::int64_t>(b.size(-2) * b.size(-1) * std::max(matrices(a), matrices(b)), 1);
+  const Tensor columns = b.unsqueeze(-3);
+  std::vector<Tensor> blocks;
+  for (const Tensor& rows : split(a, std::max<std::int64_t>(kTogether / for_one, 1), -2)) {
+    blocks.push_back(norm(sub(rows.unsqueeze(-2), columns), p, -1));
+  }
+  return blocks.size() == 1 ? blocks.front() : concat(blocks, -2);
+}
+
+Tensor by_products(const Tensor& a, const Tensor& b) {
+  const Tensor squares = add(sum(mul(a, a), -1, KeepDim::yes), sum(mul(b, b), -1, KeepDim::yes).transpose());
+  return sqrt(maximum(sub(squares, mul(matmul(a, b.transpose()), 2.0)), 0.0));
+}
+
+}  // namespace
+
+Tensor cdist(const Tensor& a, const Tensor& b, double p) {
+  constexpr std::int64_t kFewRows = 25;
+  detail::require_together(kName, a, b);
+  detail::require_rows(a.shape(), b.shape(), p);
+  const DType dtype = promote_to_floating(promote(a.dtype(), b.dtype()));
+  const Tensor x = a.to(compute_dtype(dtype));
+  const Tensor y = b.to(compute_dtype(dtype));
+  const bool many = x.size(-2) > kFewRows || y.size(-2) > kFewRows;
+  return (p == 2.0 && many ? by_products(x, y) : by_differences(x, y, p)).to(dtype);
+}
+
+}  // namespace troupe

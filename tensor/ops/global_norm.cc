@@ -1,0 +1,26 @@
+#include "tensor/ops/global_norm.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <limits>
+
+#include "tensor/error.h"
+#include "tensor/kernels.h"
+#include "tensor/ops/checks.h"
+
+namespace troupe {
+
+double global_norm(std::span<const Tensor> xs, double p) {
+  if (!(p > 0.0)) throw ValueError(fmt::format("[global_norm] p not above 0: {}", p));
+  for (const Tensor& x : xs) {
+    detail::require_together("global_norm", xs.front(), x);
+    if (!is_floating(x.dtype())) detail::throw_not_floating("global_norm", x.dtype());
+  }
+  if (p == std::numeric_limits<double>::infinity()) return kernels::largest_magnitude(xs);
+  const double sum = kernels::sum_of_powers(xs, p);
+  if (p == 1.0) return sum;
+  return p == 2.0 ? std::sqrt(sum) : std::pow(sum, 1.0 / p);
+}
+
+}  // namespace troupe

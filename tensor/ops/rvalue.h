@@ -1,0 +1,66 @@
+// Arithmetic and functions of elements on operands that are not needed any more: `std::move(x) + y`, `relu(a * b)`.
+//
+// Results are those of the functions without `&&`. Where an operand that is given up has the shape and the dtype of the
+// result and nobody else holds its memory, the result is written there. Arithmetic on a tensor of kPutOffBytes or more is
+// then put off until somebody looks at the result, and a chain of it runs over one stretch of elements after the other
+// while they are in the processor's cache (deferred_ops.h). Where a span over an operand was given out (Tensor::data), whose
+// holder may write at any time, it is done at once. What was given up is undefined or unchanged afterwards.
+#pragma once
+
+#include "tensor/tensor.h"
+
+namespace troupe {
+
+[[nodiscard]] Tensor add(Tensor&& a, const Tensor& b);
+[[nodiscard]] Tensor add(const Tensor& a, Tensor&& b);
+[[nodiscard]] Tensor add(Tensor&& a, Tensor&& b);
+[[nodiscard]] Tensor add(Tensor&& a, double b);
+[[nodiscard]] Tensor sub(Tensor&& a, const Tensor& b);
+[[nodiscard]] Tensor sub(const Tensor& a, Tensor&& b);
+[[nodiscard]] Tensor sub(Tensor&& a, Tensor&& b);
+[[nodiscard]] Tensor sub(Tensor&& a, double b);
+[[nodiscard]] Tensor sub(double a, Tensor&& b);
+[[nodiscard]] Tensor mul(Tensor&& a, const Tensor& b);
+[[nodiscard]] Tensor mul(const Tensor& a, Tensor&& b);
+[[nodiscard]] Tensor mul(Tensor&& a, Tensor&& b);
+[[nodiscard]] Tensor mul(Tensor&& a, double b);
+[[nodiscard]] Tensor div(Tensor&& a, const Tensor& b);
+[[nodiscard]] Tensor div(const Tensor& a, Tensor&& b);
+[[nodiscard]] Tensor div(Tensor&& a, Tensor&& b);
+[[nodiscard]] Tensor div(Tensor&& a, double b);
+[[nodiscard]] Tensor div(double a, Tensor&& b);
+
+[[nodiscard]] Tensor neg(Tensor&& x);
+[[nodiscard]] Tensor abs(Tensor&& x);
+[[nodiscard]] Tensor exp(Tensor&& x);
+[[nodiscard]] Tensor log(Tensor&& x);
+[[nodiscard]] Tensor sqrt(Tensor&& x);
+[[nodiscard]] Tensor rsqrt(Tensor&& x);
+[[nodiscard]] Tensor tanh(Tensor&& x);
+[[nodiscard]] Tensor sigmoid(Tensor&& x);
+[[nodiscard]] Tensor relu(Tensor&& x);
+[[nodiscard]] Tensor silu(Tensor&& x);
+
+inline Tensor operator+(Tensor&& a, const Tensor& b) { return add(std::move(a), b); }
+inline Tensor operator+(const Tensor& a, Tensor&& b) { return add(a, std::move(b)); }
+inline Tensor operator+(Tensor&& a, Tensor&& b) { return add(std::move(a), std::move(b)); }
+inline Tensor operator+(Tensor&& a, double b) { return add(std::move(a), b); }
+inline Tensor operator+(double a, Tensor&& b) { return add(std::move(b), a); }
+inline Tensor operator-(Tensor&& a, const Tensor& b) { return sub(std::move(a), b); }
+inline Tensor operator-(const Tensor& a, Tensor&& b) { return sub(a, std::move(b)); }
+inline Tensor operator-(Tensor&& a, Tensor&& b) { return sub(std::move(a), std::move(b)); }
+inline Tensor operator-(Tensor&& a, double b) { return sub(std::move(a), b); }
+inline Tensor operator-(double a, Tensor&& b) { return sub(a, std::move(b)); }
+inline Tensor operator*(Tensor&& a, const Tensor& b) { return mul(std::move(a), b); }
+inline Tensor operator*(const Tensor& a, Tensor&& b) { return mul(a, std::move(b)); }
+inline Tensor operator*(Tensor&& a, Tensor&& b) { return mul(std::move(a), std::move(b)); }
+inline Tensor operator*(Tensor&& a, double b) { return mul(std::move(a), b); }
+inline Tensor operator*(double a, Tensor&& b) { return mul(std::move(b), a); }
+inline Tensor operator/(Tensor&& a, const Tensor& b) { return div(std::move(a), b); }
+inline Tensor operator/(const Tensor& a, Tensor&& b) { return div(a, std::move(b)); }
+inline Tensor operator/(Tensor&& a, Tensor&& b) { return div(std::move(a), std::move(b)); }
+inline Tensor operator/(Tensor&& a, double b) { return div(std::move(a), b); }
+inline Tensor operator/(double a, Tensor&& b) { return div(a, std::move(b)); }
+inline Tensor operator-(Tensor&& x) { return neg(std::move(x)); }
+
+}  // namespace troupe
