@@ -2,12 +2,12 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
 
 #include "actors/clock.h"
+#include "actors/core/reports.h"
 #include "actors/worker_info.h"
 
 namespace troupe {
@@ -15,28 +15,6 @@ namespace troupe {
 namespace detail {
 class NodeCore;
 }  // namespace detail
-
-/// What went between this node and one peer, since the session with that life of it began.
-struct PeerTraffic {
-  std::uint64_t calls_sent = 0;      ///< requests to the peer
-  std::uint64_t calls_received = 0;  ///< requests from the peer
-  std::uint64_t bytes_sent = 0;      ///< resends, acknowledgements and heartbeats among them
-  std::uint64_t bytes_received = 0;
-  std::uint64_t packets_damaged = 0;  ///< came with other bytes than were sent, and were asked for again
-  friend bool operator==(const PeerTraffic&, const PeerTraffic&) = default;
-};
-
-/// What of one peer waits on this node or stays there, and what waits there for it. The bounds are PeerLimits.
-struct PeerHoldings {
-  std::size_t waiting_calls = 0;  ///< requests to the peer that have not left: it has not granted them, or they are on their way
-  std::size_t waiting_bytes = 0;
-  std::size_t queued_calls = 0;   ///< requests of the peer that are here and have not begun
-  std::size_t answer_bytes = 0;   ///< of answers that it has not taken
-  std::size_t owners = 0;         ///< values here that it made, or was the first to speak of
-  std::size_t forks = 0;          ///< handles of values here that it holds
-  std::size_t contexts = 0;       ///< autograd contexts that its calls brought here
-  friend bool operator==(const PeerHoldings&, const PeerHoldings&) = default;
-};
 
 /// Node::debug_info: each number is counted where the fact is, at nearly the same moment.
 struct DebugInfo {

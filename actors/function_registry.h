@@ -3,20 +3,17 @@
 
 #include <functional>
 #include <initializer_list>
-#include <map>
 #include <memory>
-#include <span>
 #include <string>
-#include <string_view>
 #include <type_traits>
 #include <typeinfo>
-#include <unordered_map>
 #include <utility>
 #include <variant>
 #include <vector>
 
 #include "actors/callable.h"
 #include "actors/calls/callee.h"
+#include "actors/calls/function_table.h"
 #include "actors/calls/value_box.h"
 #include "actors/exceptions.h"
 #include "actors/scope.h"
@@ -28,27 +25,6 @@
 namespace troupe {
 
 namespace detail {
-
-/// Told once: a function's result, or why there is none.
-using ValueHandler = std::function<void(Result<ValueBox>)>;
-
-/// The result of a function that returned a Future or a Task: tells its handler on the pool, when it is there. Keeps the
-/// arguments alive until then.
-using LaterValue = std::function<void(ValueHandler)>;
-
-/// One function under its name, with all types erased.
-struct RegisteredFunction {
-  std::string name;
-  FunctionKey key;          ///< hash of the name: what travels
-  CallableKey local_key;    ///< finds it in this process
-  Fingerprint fingerprint;  ///< of the wire parameters and the result
-  bool is_member = false;
-  bool changes_object = false;  ///< a member function that is not const
-  const std::type_info* object = nullptr;  ///< of the values on which it may run: a member function's class, or its first parameter
-  /// Decodes the arguments, runs the function in the scope of `place`, returns its result. `object` is the value it runs
-  /// on, or null. Throws what the function throws, DecodeError on bytes that do not fit.
-  std::function<std::variant<ValueBox, LaterValue>(const TaskPlace& place, PayloadReader& arguments, void* object)> run;
-};
 
 /// What a function was called with. A later result keeps it, and so does a stream.
 template <class Values>
@@ -142,9 +118,6 @@ Fingerprint fingerprint_of_callable() {
   }(std::type_identity<typename S::Wire>{});
 }
 
-/// The key under which a name travels: 64 bits of a fixed hash.
-[[nodiscard]] FunctionKey function_key(std::string_view name);
-
 }  // namespace detail
 
 /// A name and a callable, or an exception type. Functions, member functions, captureless lambdas and function objects.
@@ -199,27 +172,16 @@ class FunctionRegistry {
   /// A registry of both. Throws as the constructor.
   [[nodiscard]] FunctionRegistry with(std::initializer_list<Registration> registrations) const;
 
-  /// Null if there is none.
-  [[nodiscard]] const detail::RegisteredFunction* find(const detail::CallableKey& callable) const;
-  [[nodiscard]] const detail::RegisteredFunction* find(FunctionKey key) const;
-
-  /// As find; what is returned outlives the registry.
-  [[nodiscard]] std::shared_ptr<const detail::RegisteredFunction> find_shared(FunctionKey key) const;
-
   /// Of the functions, in alphabetical order.
-  [[nodiscard]] std::vector<std::string> names() const;
+  [[nodiscard]] std::vector<std::string> names() const { return table_.names(); }
 
-  /// Outlives the registry.
-  [[nodiscard]] std::shared_ptr<const detail::ExceptionTypes> exceptions() const { return exceptions_; }
+  /// What a node looks functions up in.
+  [[nodiscard]] const detail::FunctionTable& table() const { return table_; }
 
  private:
   void add(std::initializer_list<Registration> registrations);
-  void add(detail::RegisteredFunction function);
 
-  using Shared = std::shared_ptr<const detail::RegisteredFunction>;
-  std::map<detail::CallableKey, Shared> by_callable_;
-  std::map<FunctionKey, Shared> by_key_;
-  std::shared_ptr<const detail::ExceptionTypes> exceptions_ = std::make_shared<const detail::ExceptionTypes>();
+  detail::FunctionTable table_;
 };
 
 /// Makes a `T` from arguments that travel: register `constructor<T, int, int>` and call

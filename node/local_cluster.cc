@@ -40,7 +40,7 @@ LocalCluster::LocalCluster(std::vector<NodeName> names, const FunctionRegistry& 
     if (options.wrap_link) link = options.wrap_link(std::move(link));
     const auto own = options.functions.find(name);
     nodes_.push_back(std::make_unique<Node>(detail::NodeParts{name, incarnation, rank++,
-                                                              own == options.functions.end() ? functions : own->second,
+                                                              (own == options.functions.end() ? functions : own->second).table(),
                                                               make_system_clock(),
                                                               std::make_shared<ElasticPool>(options.pool),
                                                               std::move(link), detail::make_inline_host, options.leaks, {}, options.peer_limits}));

@@ -7,12 +7,11 @@
 #include <type_traits>
 #include <variant>
 
+#include "actors/calls/function_table.h"
 #include "actors/calls/open_calls.h"
 #include "actors/contexts/contexts.h"
 #include "actors/core/node_core.h"
-#include "actors/function_registry.h"
 #include "actors/membership/membership.h"
-#include "actors/op.h"
 #include "actors/references/references.h"
 
 namespace troupe::detail {
@@ -47,7 +46,6 @@ void warn_cut_graph(const NodeCore& node, const std::string& function, const Sou
 CallEncoder::CallEncoder(std::shared_ptr<const ScopeState> scope, NodeName to, SourceLocation site,
                          const CallableKey& callable)
     : scope_(std::move(scope)), to_(std::move(to)), site_(site), function_(scope_->node->functions().find(callable)) {
-  if (function_ == nullptr) function_ = operations().find(callable);
   if (function_ == nullptr) {
     throw std::invalid_argument(fmt::format("[rpc] this callable is not in the registry of {}; registered: {}",
                                             scope_->node->name(), fmt::join(scope_->node->functions().names(), ", ")));
@@ -166,16 +164,6 @@ void CallEncoder::create_on(const RRefId& rref, const RRefId& result, const Fork
   message.rref = rref;
   message.keep_as = msg::NewRRef{result, fork, scope_->sharing};
   CallSender{*this}.send(std::move(message), "rref/" + rref.text(), expect_created(std::move(done)));
-}
-
-Error error_of_encoding(const NodeCore& node, const std::exception& exception) {
-  Error error;
-  const auto* encoding = dynamic_cast<const EncodeError*>(&exception);
-  error.code = encoding != nullptr ? encoding->code() : ErrorCode::not_serializable;
-  error.message = exception.what();
-  error.execution = Execution::never;
-  error.peer = node.name();
-  return error;
 }
 
 std::vector<std::stop_token> cancelling(const ScopeState& scope, const FutureCore& future) {

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstddef>
-#include <exception>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -85,9 +84,6 @@ class CallEncoder {
 
 /// Tells `done` the payload of a Reply from node `from`.
 [[nodiscard]] std::function<void(Result<msg::AnyMessage>)> expect_reply(std::shared_ptr<NodeCore> node, NodeName from, ReplyHandler done);
-
-/// The error for a value that would not be encoded.
-[[nodiscard]] Error error_of_encoding(const NodeCore& node, const std::exception& exception);
 
 template <class Wire>
 [[nodiscard]] constexpr bool all_travel() {

@@ -143,5 +143,15 @@ std::shared_ptr<RRefHandle> PayloadReader::handle(std::uint32_t index) const {
   return handles_[index];
 }
 
+Error error_of_encoding(const NodeCore& node, const std::exception& exception) {
+  Error error;
+  const auto* encoding = dynamic_cast<const EncodeError*>(&exception);
+  error.code = encoding != nullptr ? encoding->code() : ErrorCode::not_serializable;
+  error.message = exception.what();
+  error.execution = Execution::never;
+  error.peer = node.name();
+  return error;
+}
+
 }  // namespace detail
 }  // namespace troupe

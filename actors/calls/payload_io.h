@@ -6,35 +6,21 @@
 #pragma once
 
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <optional>
 #include <unordered_map>
 #include <vector>
 
 #include "actors/calls/scope_state.h"
+#include "actors/calls/variable_wire.h"
 #include "actors/core/node_life.h"
 #include "autograd/boundary.h"
 #include "autograd/variable.h"
 #include "messages/archive.h"
 #include "messages/payload.h"
-#include "messages/schema.h"
 
-namespace troupe {
-
-/// Variables travel as their value, whether they require a gradient, and their place in the message's boundary.
-/// Throws EncodeError or DecodeError outside a call or its result.
-template <>
-struct WireFormat<Variable> {
-  static constexpr bool kTravels = true;
-  static void save(OutArchive& archive, const Variable& variable);
-  static void load(InArchive& archive, Variable& variable);
-  template <class Schema>
-  static void describe(Schema& schema) {
-    schema.token("variable");
-  }
-};
-
-namespace detail {
+namespace troupe::detail {
 
 class RRefHandle;
 
@@ -113,5 +99,7 @@ class PayloadReader final : public ArchiveHook {
   std::vector<std::shared_ptr<RRefHandle>> handles_;
 };
 
-}  // namespace detail
-}  // namespace troupe
+/// The error for a value that would not be encoded.
+[[nodiscard]] Error error_of_encoding(const NodeCore& node, const std::exception& exception);
+
+}  // namespace troupe::detail

@@ -8,8 +8,7 @@
 #include <variant>
 
 #include "actors/contexts/contexts.h"
-#include "actors/op.h"
-#include "actors/scope.h"
+#include "actors/task.h"
 #include "autograd/call_path.h"
 
 namespace troupe::detail {
@@ -31,7 +30,6 @@ Result<ServedCall> open_call(NodeCore& node, const Delivery& delivery, const Wan
   };
   if (refused) return refuse_with(*std::move(refused));
   auto function = node.functions().find_shared(wanted.key);
-  if (!function) function = operations().find_shared(wanted.key);
   if (!function) {
     Error error = refuse(ErrorCode::no_such_function, fmt::format("\"{}\" is not in the registry of {}", name, node.name()));
     error.hint = fmt::format("it serves: {}", fmt::join(node.functions().names(), ", "));

@@ -7,14 +7,16 @@
 #include <optional>
 #include <string>
 
+#include "actors/calls/function_table.h"
 #include "actors/calls/payload_io.h"
 #include "actors/calls/scope_state.h"
 #include "actors/calls/value_box.h"
 #include "actors/core/node_core.h"
-#include "actors/function_registry.h"
 #include "messages/rpc.h"
 
 namespace troupe::detail {
+
+class TaskTurn;
 
 /// A call whose function is known and whose arguments have arrived, not yet decoded.
 struct ServedCall {

@@ -14,7 +14,7 @@
 #include "actors/clock.h"
 #include "actors/core/node_life.h"
 #include "actors/executor.h"
-#include "actors/stack_info.h"
+#include "actors/core/reports.h"
 #include "messages/ids.h"
 
 namespace troupe::detail {

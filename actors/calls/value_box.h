@@ -6,7 +6,8 @@
 #include <typeindex>
 #include <utility>
 
-#include "actors/calls/payload_io.h"
+#include "actors/calls/variable_wire.h"
+#include "messages/archive.h"
 #include "messages/schema.h"
 
 namespace troupe::detail {

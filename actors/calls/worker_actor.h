@@ -2,9 +2,11 @@
 #pragma once
 
 #include "actors/core/caf.h"
-#include "actors/core/node_core.h"
+#include "actors/core/request.h"
 
 namespace troupe::detail {
+
+class NodeCore;
 
 struct CallArrived {
   Delivery delivery;

@@ -21,9 +21,6 @@
 
 namespace troupe::detail {
 
-/// The actor that members of collectives tell each other things at. It needs no thread of the pool and runs no user code.
-inline constexpr const char* kCollectiveActor = "collective";
-
 /// What they tell, in the arguments of a Call. Answered by an empty Reply: when a part is taken, at once for the rest.
 struct CollectiveWord {
   enum class Kind : std::uint8_t {

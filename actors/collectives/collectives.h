@@ -5,7 +5,6 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <string_view>
 #include <vector>
 
 #include "actors/collectives/collective_member.h"
@@ -13,9 +12,6 @@
 #include "actors/group.h"
 
 namespace troupe::detail {
-
-/// Whether a Call is for `Collectives::handle`, not for the worker.
-[[nodiscard]] inline bool is_for_collectives(std::string_view actor) { return actor.ends_with(kCollectiveActor); }
 
 /// Thread rule: any thread may call any member; only `form` waits.
 class Collectives {

@@ -19,7 +19,7 @@
 #include "actors/core/survey.h"
 #include "actors/future.h"
 #include "actors/link.h"
-#include "actors/stack_info.h"
+#include "actors/core/reports.h"
 #include "autograd/boundary.h"
 #include "autograd/gradients.h"
 #include "messages/ids.h"

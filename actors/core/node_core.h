@@ -1,4 +1,5 @@
-// The parts one node is made of, as the front doors, the actors and the node itself see them. No globals: everything a
+// One node, as the front doors, the actors and the node itself see it. core/node_core.cc is what it does by itself;
+// core/node_assembly.cc puts its parts together, hands each message to one of them, and ends them. No globals: everything a
 // node has hangs here, so two nodes in one process share nothing but code.
 //
 // Lifetime: shared by the Node and by whatever still refers to the node (scopes, futures' callbacks, references). After
@@ -12,13 +13,13 @@
 #include <mutex>
 #include <optional>
 #include <set>
-#include <stop_token>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "actors/calls/device_maps.h"
+#include "actors/calls/function_table.h"
 #include "actors/calls/retry_budget.h"
 #include "actors/calls/served_calls.h"
 #include "actors/calls/waiting_calls.h"
@@ -27,13 +28,12 @@
 #include "actors/core/leaks.h"
 #include "actors/core/lives.h"
 #include "actors/core/node_life.h"
+#include "actors/core/request.h"
 #include "actors/core/survey.h"
 #include "actors/deadline.h"
 #include "actors/executor.h"
-#include "actors/function_registry.h"
 #include "actors/future.h"
 #include "actors/link.h"
-#include "actors/sessions/call_credit.h"
 #include "actors/sessions/call_table.h"
 #include "actors/sessions/parcel.h"
 #include "actors/sessions/peer_limits.h"
@@ -41,7 +41,6 @@
 #include "actors/sessions/traffic.h"
 #include "actors/source_location.h"
 #include "messages/all.h"
-#include "messages/envelope.h"
 
 namespace troupe::detail {
 
@@ -58,7 +57,7 @@ struct NodeParts {
   NodeName name;
   Incarnation incarnation;
   std::optional<std::uint32_t> rank;  ///< in a world that is made with all its members; nothing: founds or joins one
-  FunctionRegistry functions;
+  FunctionTable functions;
   std::shared_ptr<Clock> clock;
   std::shared_ptr<Executor> executor;
   std::unique_ptr<Link> link;
@@ -66,52 +65,6 @@ struct NodeParts {
   Leaks leaks = Leaks::warn;
   Deadline call_deadline = {};        ///< of calls that are given no other
   PeerLimits peer_limits = {};
-};
-
-/// A request to a peer, or to this node itself.
-struct Request {
-  NodeName to;                   ///< the life of it that is up when the request leaves, or `life`
-  std::string actor;             ///< path at the peer: "worker", "rref/trainer.17"
-  std::string operation;         ///< for errors and reports: "rpc project"
-  std::optional<TimePoint> due;  ///< nothing: while the peer lives
-  msg::AnyMessage message;
-  std::vector<std::stop_token> cancelled_by = {};  ///< the first that stops ends it with `cancelled`
-  std::optional<SourceLocation> site = {};         ///< where the program made it, for reports
-  std::optional<Incarnation> life = {};            ///< what it is about belongs to that life of `to`: no other may get it
-  bool nested = false;                             ///< made inside a served function
-  bool fails_if_unreachable = false;               ///< and does not wait until its peer is heard again, or dead
-};
-
-/// Told exactly once, on whichever thread the answer came: must not block or run user code.
-using AnswerHandler = std::function<void(Result<msg::AnyMessage>)>;
-
-/// Where an answer goes. Copies answer the same request; only the first answer counts, and the requester gets
-/// `internal` if the last copy goes without one.
-class ReturnAddress {
- public:
-  ReturnAddress() = default;
-  ReturnAddress(std::shared_ptr<NodeCore> node, NodeLife to, RequestId request);
-
-  void answer(msg::AnyMessage message) const;
-  void fail(Error error) const;
-
-  [[nodiscard]] const NodeLife& requester() const;
-  [[nodiscard]] bool expected() const { return state_ != nullptr; }
-
- private:
-  struct State;
-  std::shared_ptr<State> state_;  // null: nobody expects an answer
-};
-
-/// A message for an actor of this node.
-struct Delivery {
-  NodeName from;
-  Incarnation incarnation;  ///< of `from`
-  msg::Envelope envelope;
-  msg::AnyMessage message;
-  ReturnAddress answer;
-  std::optional<TimePoint> due;  ///< when the requester stops waiting; nothing: while it lives
-  std::shared_ptr<CallCredit> credit = {};  ///< what a call holds of its caller's grant until it begins; null: nothing
 };
 
 /// What a node knows about itself, for debug info and tests.
@@ -126,7 +79,7 @@ struct NodeCounts {
   friend bool operator==(const NodeCounts&, const NodeCounts&) = default;
 };
 
-class NodeCore final : public std::enable_shared_from_this<NodeCore>, private LinkSink {
+class NodeCore final : public std::enable_shared_from_this<NodeCore>, public AnswerSender, private LinkSink {
  public:
   [[nodiscard]] static std::shared_ptr<NodeCore> start(NodeParts parts);
   ~NodeCore() override;
@@ -135,12 +88,13 @@ class NodeCore final : public std::enable_shared_from_this<NodeCore>, private Li
 
   [[nodiscard]] const NodeName& name() const { return name_; }
   [[nodiscard]] Incarnation incarnation() const { return incarnation_; }
+  [[nodiscard]] NodeLife life() const override { return {name_, incarnation_}; }
   [[nodiscard]] std::optional<std::uint32_t> rank() const { return rank_; }
   [[nodiscard]] Peer self() const { return {name_, incarnation_, link_->address()}; }
   [[nodiscard]] Clock& clock() const { return *clock_; }
   [[nodiscard]] Executor& executor() const { return *executor_; }
   [[nodiscard]] FutureHome future_home() const { return {executor_, clock_, functions_.exceptions()}; }
-  [[nodiscard]] const FunctionRegistry& functions() const { return functions_; }
+  [[nodiscard]] const FunctionTable& functions() const { return functions_; }
   [[nodiscard]] Link& link() const { return *link_; }
 
   /// An id that no node ever gave: this node's name, its incarnation and the next serial.
@@ -157,6 +111,9 @@ class NodeCore final : public std::enable_shared_from_this<NodeCore>, private Li
 
   /// Likewise, to that life of a node only.
   void notify(const NodeLife& to, std::string actor, msg::AnyMessage message);
+
+  /// Answers that request of that life of a node.
+  void send_answer(const NodeLife& to, RequestId request, msg::AnyMessage message) override;
 
   /// Runs user code on the pool, never here. If the pool refuses, `refused` is told instead: here, or later on one of its threads.
   void run(std::string label, std::function<void()> job, std::function<void(const Error&)> refused,
@@ -229,10 +186,8 @@ class NodeCore final : public std::enable_shared_from_this<NodeCore>, private Li
   [[nodiscard]] Error error(ErrorCode code, const NodeName& peer, std::string operation, std::string message) const;
 
  private:
-  friend class ReturnAddress;
   explicit NodeCore(NodeParts parts);
   void begin();
-  void send_answer(const NodeLife& to, RequestId request, msg::AnyMessage message);
   void send_notification(NodeName to, std::optional<Incarnation> life, std::string actor, msg::AnyMessage message);
 
   void on_link_up(const Peer& peer) override;
@@ -242,7 +197,8 @@ class NodeCore final : public std::enable_shared_from_this<NodeCore>, private Li
   void on_connect_failed(std::string_view address, const Error& why) override;
   void on_link_failed(const Error& why) override;
 
-  struct Actors;  // router, worker
+  struct Routing;  // the router, as it is seen from here
+  struct Workers;  // the worker
   struct RouterSurroundings;
   void deliver(Delivery delivery);
   void dispatch(Delivery delivery);
@@ -259,7 +215,7 @@ class NodeCore final : public std::enable_shared_from_this<NodeCore>, private Li
   const std::optional<std::uint32_t> rank_;
   const Leaks leaks_;
   const Deadline call_deadline_;
-  const FunctionRegistry functions_;
+  const FunctionTable functions_;
   const std::shared_ptr<Clock> clock_;
   const std::shared_ptr<Executor> executor_;
   const std::unique_ptr<Link> link_;
@@ -280,7 +236,8 @@ class NodeCore final : public std::enable_shared_from_this<NodeCore>, private Li
   std::unique_ptr<Contexts> contexts_;
   std::unique_ptr<Shards> shards_;
   std::unique_ptr<Collectives> collectives_;
-  std::unique_ptr<Actors> actors_;
+  std::unique_ptr<Routing> routing_;
+  std::unique_ptr<Workers> workers_;
   std::atomic<std::uint64_t> next_serial_{1};
   std::atomic<std::uint64_t> next_request_{1};
   std::atomic<std::uint64_t> requests_started_{0};

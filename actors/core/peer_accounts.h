@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "actors/core/peer_quota.h"
-#include "actors/debug_info.h"
+#include "actors/core/reports.h"
 #include "actors/sessions/answer_backlog.h"
 #include "actors/sessions/peer_limits.h"
 #include "actors/sessions/peer_loads.h"

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "actors/clock.h"
-#include "actors/stack_info.h"
+#include "actors/core/reports.h"
 #include "messages/error.h"
 #include "messages/ids.h"
 #include "messages/membership.h"

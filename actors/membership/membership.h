@@ -13,7 +13,7 @@
 
 #include "actors/core/node_core.h"
 #include "actors/core/node_life.h"
-#include "actors/stack_info.h"
+#include "actors/core/reports.h"
 #include "actors/worker_info.h"
 #include "messages/membership.h"
 

@@ -6,7 +6,6 @@
 #include <variant>
 
 #include "actors/core/lives.h"
-#include "actors/references/references.h"
 
 namespace troupe::detail {
 namespace {

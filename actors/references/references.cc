@@ -14,11 +14,9 @@
 #include "actors/core/peer_accounts.h"
 #include "actors/core/told_once.h"
 #include "actors/membership/membership.h"
-#include "actors/references/fetches.h"
 #include "actors/references/fork_table.h"
 #include "actors/references/handle_table.h"
 #include "actors/references/rref_owner_actor.h"
-#include "actors/references/value_calls.h"
 
 namespace troupe::detail {
 namespace {
@@ -375,13 +373,7 @@ void References::handle(Delivery delivery) {
   State& state = *state_;
   const NodeLife from{delivery.from, delivery.incarnation};
   RRefNotices notices;
-  if (auto* remote = std::get_if<msg::RemoteCall>(&delivery.message)) {
-    serve_remote_call(state.node, delivery, std::move(*remote));
-  } else if (auto* call = std::get_if<msg::ValueCall>(&delivery.message)) {
-    serve_value_call(state.node, delivery, std::move(*call));
-  } else if (auto* fetch = std::get_if<msg::RRefFetch>(&delivery.message)) {
-    serve_fetch(state.node, delivery, std::move(*fetch));
-  } else if (const auto* forked = std::get_if<msg::RRefForked>(&delivery.message)) {
+  if (const auto* forked = std::get_if<msg::RRefForked>(&delivery.message)) {
     state.forked(*forked, from);
   } else if (const auto* deleted = std::get_if<msg::RRefDeleted>(&delivery.message)) {
     state.tell_owner(deleted->rref, from, OwnerDeleted{deleted->fork, from});

@@ -10,7 +10,6 @@
 #include <utility>
 #include <vector>
 
-#include "actors/calls/call_encoder.h"
 #include "actors/calls/value_box.h"
 #include "actors/core/node_core.h"
 #include "actors/core/node_life.h"
@@ -20,7 +19,7 @@
 #include "actors/references/rref_handle.h"
 #include "actors/references/turn_queue.h"
 #include "actors/references/use_kind.h"
-#include "actors/stack_info.h"
+#include "actors/core/reports.h"
 #include "messages/ids.h"
 #include "messages/payload.h"
 
@@ -122,7 +121,7 @@ class References {
   /// That call is refused. Its creator undoes its handle: it deletes nothing.
   void refuse_value(const RRefId& rref, const ForkId& fork, const NodeLife& creator, const Error& why);
 
-  /// RemoteCall, ValueCall and everything named RRef.
+  /// RRefForked, RRefDeleted, RRefForkAck, RRefRevoked, RRefChanged.
   void handle(Delivery delivery);
 
   void peer_up(const Peer& peer);

@@ -15,7 +15,7 @@
 #include "actors/references/fork_table.h"
 #include "actors/references/turn_queue.h"
 #include "actors/references/use_kind.h"
-#include "actors/stack_info.h"
+#include "actors/core/reports.h"
 
 namespace troupe::detail {
 

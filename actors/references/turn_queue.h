@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "actors/stack_info.h"
+#include "actors/core/reports.h"
 #include "messages/rpc.h"
 
 namespace troupe {

@@ -12,6 +12,7 @@
 #include "actors/calls/serve.h"
 #include "actors/references/fetches.h"
 #include "actors/references/references.h"
+#include "actors/task.h"
 
 namespace troupe::detail {
 namespace {

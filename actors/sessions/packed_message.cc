@@ -4,7 +4,7 @@
 #include <utility>
 #include <variant>
 
-#include "actors/collectives/collectives.h"
+#include "actors/core/request.h"
 #include "messages/codec.h"
 
 namespace troupe::detail {

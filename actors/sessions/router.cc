@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "actors/future.h"
 #include "actors/sessions/packed_message.h"
 #include "messages/codec.h"
 

@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "actors/core/lives.h"
-#include "actors/core/node_core.h"
+#include "actors/core/request.h"
 #include "actors/link.h"
 #include "actors/sessions/call_table.h"
 #include "actors/sessions/peer_loads.h"

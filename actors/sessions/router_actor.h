@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "actors/core/caf.h"
+#include "actors/core/survey.h"
 #include "actors/future.h"
 #include "actors/sessions/router.h"
 

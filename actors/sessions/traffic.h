@@ -7,7 +7,7 @@
 #include <mutex>
 #include <optional>
 
-#include "actors/debug_info.h"
+#include "actors/core/reports.h"
 #include "messages/frame.h"
 #include "messages/ids.h"
 

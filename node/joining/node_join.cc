@@ -231,7 +231,7 @@ Node Node::join(NodeOptions options, FunctionRegistry functions) try {
   warn_of_exposure(options, self.address);
   const std::vector<detail::Seed> seeds = find_seeds(options, self, due);
 
-  Node node(detail::NodeParts{options.name, incarnation, std::nullopt, std::move(functions), make_system_clock(),
+  Node node(detail::NodeParts{options.name, incarnation, std::nullopt, functions.table(), make_system_clock(),
                               std::make_shared<ElasticPool>(options.pool), std::move(link), detail::make_inline_host,
                               options.leaks, options.call_deadline, options.peer_limits});
   for (const auto& [peer, map] : options.device_maps) node.set_device_map(peer, map);

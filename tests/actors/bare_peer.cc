@@ -109,7 +109,7 @@ void BarePeer::deliver(const Peer&, msg::Envelope envelope, msg::AnyMessage mess
 
 AmongBarePeers::AmongBarePeers(std::optional<std::uint32_t> rank, FunctionRegistry functions, const PeerLimits& limits) {
   const Incarnation incarnation{7, 7};
-  node = std::make_unique<Node>(detail::NodeParts{"m", incarnation, rank, std::move(functions), clock, pool,
+  node = std::make_unique<Node>(detail::NodeParts{"m", incarnation, rank, functions.table(), clock, pool,
                                                   std::make_unique<MemoryLink>(hub, "m", incarnation),
                                                   detail::make_inline_host, Leaks::warn, {}, limits});
 }

@@ -63,7 +63,7 @@ BOOST_AUTO_TEST_CASE(every_kind_of_callable_is_found_by_itself) {
                                   {"square", square},
                                   {"cube", cube},
                                   {"text", constructor<std::string, std::string>}};
-  const auto name = [&](const auto& callable) { return registry.find(detail::key_of(callable))->name; };
+  const auto name = [&](const auto& callable) { return registry.table().find(detail::key_of(callable))->name; };
   BOOST_TEST(name(static_cast<int (*)(int)>(&twice)) == "twice int");
   BOOST_TEST(name(static_cast<double (*)(double)>(&twice)) == "twice double");
   BOOST_TEST(name(&thrice) == "thrice");
@@ -79,11 +79,11 @@ BOOST_AUTO_TEST_CASE(every_kind_of_callable_is_found_by_itself) {
 
 BOOST_AUTO_TEST_CASE(functions_are_found_by_the_key_of_their_name) {
   const FunctionRegistry registry{{"thrice", &thrice}, {"add", &Account::add}};
-  BOOST_TEST(registry.find(detail::function_key("add"))->name == "add");
-  BOOST_TEST((*registry.find(detail::function_key("add"))->object == typeid(Account)));
-  BOOST_TEST(registry.find(detail::function_key("thrice"))->is_member == false);
-  BOOST_TEST(registry.find(detail::function_key("missing")) == nullptr);
-  BOOST_TEST(registry.find(detail::key_of(square)) == nullptr);
+  BOOST_TEST(registry.table().find(detail::function_key("add"))->name == "add");
+  BOOST_TEST((*registry.table().find(detail::function_key("add"))->object == typeid(Account)));
+  BOOST_TEST(registry.table().find(detail::function_key("thrice"))->is_member == false);
+  BOOST_TEST(registry.table().find(detail::function_key("missing")) == nullptr);
+  BOOST_TEST(registry.table().find(detail::key_of(square)) == nullptr);
   BOOST_TEST(registry.names() == (std::vector<std::string>{"add", "thrice"}), boost::test_tools::per_element());
 }
 
@@ -167,7 +167,7 @@ BOOST_AUTO_TEST_CASE(shared_function_outlives_its_registry) {
   std::shared_ptr<const detail::RegisteredFunction> kept;
   {
     const FunctionRegistry registry{{"thrice", &thrice}};
-    kept = registry.find_shared(detail::function_key("thrice"));
+    kept = registry.table().find_shared(detail::function_key("thrice"));
   }
   BOOST_TEST(kept->name == "thrice");
 }

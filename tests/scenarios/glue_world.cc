@@ -376,7 +376,7 @@ class GlueWorld final : private detail::BlockingHook {
     const Incarnation incarnation{choices().bits(), choices().bits()};
     auto link = std::make_unique<sim::SimLink>(network_, name, incarnation);
     life.link = link.get();
-    life.node = std::make_unique<Node>(detail::NodeParts{name, incarnation, std::nullopt, functions(), life.clock, life.executor,
+    life.node = std::make_unique<Node>(detail::NodeParts{name, incarnation, std::nullopt, functions().table(), life.clock, life.executor,
                                                          std::move(link), [this, &life] {
                                                            auto host = sim::make_sim_host(schedule_, life.name);
                                                            life.host = host.get();

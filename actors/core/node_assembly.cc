@@ -1,0 +1,276 @@
+// Puts the parts of a node together, hands each message to one of them, and ends them.
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <variant>
+
+#include "actors/calls/payload_io.h"
+#include "actors/calls/worker_actor.h"
+#include "actors/collectives/collectives.h"
+#include "actors/contexts/contexts.h"
+#include "actors/core/node_core.h"
+#include "actors/core/peer_accounts.h"
+#include "actors/core/routing.h"
+#include "actors/function_registry.h"
+#include "actors/membership/membership.h"
+#include "actors/op.h"
+#include "actors/references/fetches.h"
+#include "actors/references/references.h"
+#include "actors/references/value_calls.h"
+#include "actors/sessions/packed_message.h"
+#include "actors/shards/shards.h"
+
+namespace troupe::detail {
+namespace {
+
+template <class T, class... Ts>
+inline constexpr bool is_one_of = (std::is_same_v<T, Ts> || ...);
+
+SessionOptions session_options(const PeerLimits& limits) {
+  SessionOptions options;
+  options.waiting_calls_max = limits.waiting_calls_max;
+  options.waiting_bytes_max = limits.waiting_bytes_max;
+  const SessionGrants& least = options.first_grants;  // the peer counts on it from the start
+  const std::uint64_t bulk = limits.bulk_bytes_max;
+  options.grants = {.calls = limits.calls_max, .nested = limits.nested_calls_max, .bytes = {0, bulk, bulk / 2, bulk, bulk}};
+  options.grants.calls = std::max(options.grants.calls, least.calls);
+  options.grants.nested = std::max(options.grants.nested, least.nested);
+  for (std::size_t lane = 0; lane < kSessionLanes; ++lane) options.grants.bytes[lane] = std::max(options.grants.bytes[lane], least.bytes[lane]);
+  return options;
+}
+
+/// Nothing is won by cutting what changes hands as it is.
+Packing packing_for(const Link& link) {
+  Packing packing{.hashed = !link.guards_bytes()};
+  if (link.shares_memory()) packing.whole_bytes_max = kMessageBytesMax;
+  return packing;
+}
+
+/// The functions of the user, then the operations that every node serves.
+FunctionTable with_operations(FunctionTable functions) {
+  functions.fall_back_on(operations().table());
+  return functions;
+}
+
+}  // namespace
+
+struct NodeCore::Workers {
+  WorkerActor worker;
+};
+
+/// What the router does to the rest of its node.
+struct NodeCore::RouterSurroundings final : Router::Surroundings {
+  explicit RouterSurroundings(NodeCore& n) : node(n) {}
+
+  void transmit(const NodeName& to, LinkLane lane, Frames packet) override {
+    node.traffic_.sent(to, packet);
+    node.link_->send(to, lane, std::move(packet));
+  }
+  void deliver(const Peer& from, msg::Envelope envelope, msg::AnyMessage message, std::optional<TimePoint> due,
+               std::shared_ptr<CallCredit> credit) override {
+    ReturnAddress answer;
+    if (envelope.request.value != 0 && from.name != node.name_) node.traffic_.called_by(from.name);
+    if (envelope.request.value != 0) answer = ReturnAddress(node.shared_from_this(), {from.name, from.incarnation}, envelope.request);
+    node.deliver({from.name, from.incarnation, std::move(envelope), std::move(message), std::move(answer), due, std::move(credit)});
+  }
+  void came_late(const NodeLife& from, msg::AnyMessage answer) override {
+    auto* reply = std::get_if<msg::Reply>(&answer);
+    if (reply == nullptr || node.stopped()) return;
+    reply->value.boundary.reset();  // no graph here will ever reach it
+    const PayloadReader unread(node.shared_from_this(), from.name, std::move(reply->value));
+  }
+  void no_memory_for(const NodeLife& from, RequestId request, Error why) override {
+    node.send_answer(from, request, msg::Failure{std::move(why)});
+  }
+  void answers_taken(const NodeLife& by, std::size_t bytes) override {
+    for (const AnswerBacklog::Begin& begin : node.accounts_->answers.taken(by, bytes)) begin();
+  }
+  void load_changed(const NodeName& peer, const PeerLoad& load) override { node.accounts_->loads.changed(peer, load); }
+  void peer_up(const Peer& peer) override {
+    node.traffic_.began(peer.name);
+    node.references_->peer_up(peer);
+    node.membership_->peer_up(peer);
+  }
+  void peer_down(const Peer& peer, const Error& why) override { node.peer_down(peer, why); }
+  void give_up(const NodeName& peer, const Farewell& farewell) override { node.link_->disconnect(peer, farewell); }
+  void pending_changed(std::size_t requests) override { node.routing_->pending_requests.store(requests, std::memory_order_release); }
+  void warn(std::string text) override { spdlog::warn("[{}] {}", node.name_, text); }
+  void cancel_soon(RequestId request) override { node.host_->send(node.routing_->router, CancelRequest{request}); }
+  std::function<void()> grant_soon(const NodeLife& peer) override {
+    return [weak = node.weak_from_this(), peer] {
+      const auto alive = weak.lock();
+      if (alive && !alive->stopped()) alive->host_->send(alive->routing_->router, CallsBegan{peer});
+    };
+  }
+
+  NodeCore& node;
+};
+
+std::shared_ptr<NodeCore> NodeCore::start(NodeParts parts) {
+  std::shared_ptr<NodeCore> node(new NodeCore(std::move(parts)));
+  node->begin();
+  return node;
+}
+
+NodeCore::NodeCore(NodeParts parts)
+    : name_(std::move(parts.name)),
+      incarnation_(parts.incarnation),
+      rank_(parts.rank),
+      leaks_(parts.leaks),
+      call_deadline_(parts.call_deadline),
+      functions_(with_operations(std::move(parts.functions))),
+      clock_(std::move(parts.clock)),
+      executor_(std::move(parts.executor)),
+      link_(std::move(parts.link)),
+      packing_(packing_for(*link_)),
+      peer_limits_(parts.peer_limits),
+      served_calls_(clock_, executor_),
+      accounts_(std::make_unique<PeerAccounts>(name_, peer_limits_)),
+      host_(parts.make_host()),
+      surroundings_(std::make_unique<RouterSurroundings>(*this)),
+      membership_(std::make_unique<Membership>(*this)),
+      references_(std::make_unique<References>(*this)),
+      contexts_(std::make_unique<Contexts>(*this)),
+      shards_(std::make_unique<Shards>(*this)),
+      collectives_(std::make_unique<Collectives>(*this)),
+      routing_(std::make_unique<Routing>()),
+      workers_(std::make_unique<Workers>()) {}
+
+void NodeCore::begin() {
+  const RouterOptions options{.packing = packing_, .session = session_options(peer_limits_)};
+  RouterSetting setting{self(), surroundings_.get(), &lives_, options, clock_.get(), [this](TimePoint due) { wake_router_at(due); },
+                        [this](Error why) { fail(std::move(why)); }};
+  const ActorHost::Lost lost = setting.failed;
+  routing_->router = host_->spawn("the router", lost, router_actor, std::move(setting));
+  workers_->worker = host_->spawn("the worker", lost, worker_actor, this);
+  link_->start(*this);
+}
+
+NodeCore::~NodeCore() { std::ignore = stop(clock_->now()); }
+
+void NodeCore::send_answer(const NodeLife& to, RequestId request, msg::AnyMessage message) {
+  if (stopped()) return;
+  if (to.name == name_) return host_->send(routing_->router, SendAnswerToSelf{request, std::move(message)});
+  const msg::Envelope envelope{name_, to.name + "/router", {}, request};
+  auto parcel = pack_message(envelope, message, packing_);
+  if (!parcel) {
+    if (const auto* reply = std::get_if<msg::Reply>(&message)) {  // nobody will ever get what it hands out
+      for (const msg::RRefHandout& handout : reply->value.refs) references_->take_back(handout);
+    }
+    Error error = parcel.error();
+    error.peer = name_;
+    error.execution = Execution::yes;
+    parcel = pack_message(envelope, msg::Failure{std::move(error)}, packing_);
+  }
+  accounts_->answers.sent(to, parcel.value().bytes);
+  host_->send(routing_->router, SendAnswer{to, std::move(parcel).value()});
+}
+
+bool NodeCore::is_up(const NodeName& peer) const { return peer == name_ || membership_->is_up(peer); }
+
+NodeCounts NodeCore::counts() const {
+  NodeCounts counts;
+  counts.pending_requests = routing_->pending_requests.load(std::memory_order_acquire);
+  counts.served_calls = served_calls_.size();
+  counts.waiting_calls = waiting_calls_.size();
+  counts.owned_values = references_->owned_values();
+  counts.handles = references_->handles();
+  counts.contexts = contexts_->size();
+  counts.shards = shards_->size();
+  return counts;
+}
+
+void NodeCore::deliver(Delivery delivery) {
+  const bool is_call = std::visit(
+      [](const auto& message) { return is_one_of<std::decay_t<decltype(message)>, msg::Call, msg::RemoteCall, msg::ValueCall>; },
+      delivery.message);
+  if (!is_call || !calls_of_peers_.keep(delivery)) dispatch(std::move(delivery));
+}
+
+/// What is lacking for a request fails that request. A word that nobody answers would be lost: that ends the node.
+void NodeCore::dispatch(Delivery delivery) {
+  const ReturnAddress answer = delivery.answer;
+  try {
+    hand_on(std::move(delivery));
+  } catch (...) {
+    if (!answer.expected()) throw;
+    Error why = failure_of_current_exception("deliver");
+    why.execution = Execution::never;
+    answer.fail(std::move(why));
+  }
+}
+
+void NodeCore::hand_on(Delivery delivery) {
+  std::visit(
+      [&](auto& message) {
+        using M = std::decay_t<decltype(message)>;
+        using namespace msg;
+        if constexpr (std::is_same_v<M, Call>) {
+          if (is_for_collectives(delivery.envelope.to)) return collectives_->handle(delivery);
+          host_->send(workers_->worker, CallArrived{std::move(delivery)});
+        } else if constexpr (std::is_same_v<M, CallCancelled>) {
+          served_calls_.cancelled({delivery.from, delivery.incarnation}, message.request);
+        } else if constexpr (std::is_same_v<M, RemoteCall>) {
+          serve_remote_call(*this, delivery, std::move(message));
+        } else if constexpr (std::is_same_v<M, ValueCall>) {
+          serve_value_call(*this, delivery, std::move(message));
+        } else if constexpr (std::is_same_v<M, RRefFetch>) {
+          serve_fetch(*this, delivery, std::move(message));
+        } else if constexpr (is_one_of<M, RRefForked, RRefDeleted, RRefForkAck, RRefRevoked, RRefChanged>) {
+          references_->handle(std::move(delivery));
+        } else if constexpr (is_one_of<M, BackwardMark, BackwardRun, BackwardGradients, BackwardFinished, ContextAborted,
+                                       ContextReleased, ContextEntered>) {
+          contexts_->handle(std::move(delivery));
+        } else if constexpr (is_one_of<M, ShardCreate, ShardPrepare, ShardCommit, ShardAbort, ShardStep, ShardQuery,
+                                       ShardReleased>) {
+          shards_->handle(std::move(delivery));
+        } else if constexpr (is_one_of<M, MemberJoin, MemberList, MemberJoined, MemberLeft, ShutdownReady, ShutdownCount,
+                                       ShutdownAgreed, BarrierEntered, BarrierLeft>) {
+          membership_->handle(std::move(delivery));
+        } else {
+          spdlog::warn("[{}] dropped a {} from {}: it answers nothing that was asked", name_, M::kWord.name, delivery.from);
+        }
+      },
+      delivery.message);
+}
+
+void NodeCore::peer_down(const Peer& peer, const Error& why) {
+  const bool is_news = why.code != ErrorCode::shutting_down && !departures_expected_.load(std::memory_order_relaxed);
+  spdlog::log(is_news ? spdlog::level::warn : spdlog::level::debug, "[{}] {} is gone: {}", name_, peer.name, why.message);
+  traffic_.ended(peer.name);
+  silences_.ended(peer.name);
+  served_calls_.caller_gone({peer.name, peer.incarnation});
+  std::ignore = accounts_->answers.gone({peer.name, peer.incarnation});
+  accounts_->loads.ended(peer.name);
+  contexts_->peer_down(peer, why);
+  shards_->peer_down(peer, why);
+  references_->peer_down(peer, why);
+  membership_->peer_down(peer, why);
+  collectives_->peer_down(peer, why);
+}
+
+void NodeCore::on_connect_failed(std::string_view address, const Error& why) {
+  if (!stopped()) membership_->connect_failed(std::string(address), why);
+}
+
+std::optional<Future<void>> NodeCore::end(const Error& why) {
+  if (stopped_.exchange(true, std::memory_order_acq_rel)) return std::nullopt;
+  membership_->stop(why);
+  collectives_->stop(why);
+  contexts_->stop(why);
+  shards_->stop(why);
+  references_->stop(why);
+  served_calls_.stop();
+  std::ignore = accounts_->answers.stop();
+  for (const Delivery& delivery : calls_of_peers_.end()) delivery.answer.fail(why);
+  host_->send(workers_->worker, StopWorking{});
+  Promise<void> routing_stopped(future_home());
+  Future<void> said_goodbye = routing_stopped.future();
+  host_->send(routing_->router, StopRouting{why, std::move(routing_stopped)});
+  return said_goodbye;
+}
+
+}  // namespace troupe::detail
