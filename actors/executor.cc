@@ -17,14 +17,14 @@
 #include <utility>
 
 #include "actors/core/guarded.h"
-#include "actors/core/refused.h"
+#include "actors/core/error_not_run.h"
 #include "actors/core/wait_point.h"
 #include "tensor/math_threads.h"
 
 namespace troupe {
 namespace {
 
-using detail::refused;
+using detail::error_not_run;
 
 struct Seat {
   std::string label;  // guarded by State::mutex
@@ -50,7 +50,7 @@ void refuse(Jobs jobs, const Error& why) noexcept {
   }
 }
 
-Error stopped() { return refused(ErrorCode::shutting_down, "the pool is stopped"); }
+Error stopped() { return error_not_run(ErrorCode::shutting_down, "the pool is stopped"); }
 
 }  // namespace
 
@@ -181,10 +181,10 @@ Jobs ElasticPool::State::take_stranded() {
 Error ElasticPool::State::all_wait() const {
   std::lock_guard lock(mutex);
   if (!refusal) {
-    return refused(ErrorCode::resource_exhausted,
+    return error_not_run(ErrorCode::resource_exhausted,
                    "all " + std::to_string(options.threads_max) + " pool threads wait (pool.threads_max)");
   }
-  return refused(ErrorCode::resource_exhausted, "all " + std::to_string(threads) +
+  return error_not_run(ErrorCode::resource_exhausted, "all " + std::to_string(threads) +
                                                     " pool threads wait, and the system gives no more: " + refusal.message());
 }
 
@@ -230,7 +230,7 @@ std::optional<Error> Executor::submit(Job job) {
   try {
     error = take(job);
   } catch (const std::bad_alloc&) {
-    error = refused(ErrorCode::resource_exhausted, "out of memory");
+    error = error_not_run(ErrorCode::resource_exhausted, "out of memory");
   }
   if (error && job.refused) job.refused(*error);
   return error;
@@ -251,7 +251,7 @@ ElasticPool::ElasticPool(PoolOptions options, StartThread start) : state_(std::m
   std::lock_guard lock(state_->mutex);
   state_->start_thread();
   if (!state_->refusal) return;
-  throw RemoteError(refused(ErrorCode::resource_exhausted,
+  throw RemoteError(error_not_run(ErrorCode::resource_exhausted,
                             "the system gives the pool no thread to begin with: " + state_->refusal.message()));
 }
 

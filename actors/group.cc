@@ -4,25 +4,15 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <chrono>
 #include <set>
 #include <stdexcept>
-#include <variant>
 
-#include "actors/collectives/meet.h"
+#include "actors/collectives/enter_barrier.h"
 #include "actors/core/node_core.h"
 #include "actors/membership/membership.h"
 
 namespace troupe {
 namespace detail {
-namespace {
-
-/// The leader of a meeting answers at the limit, so that everybody hears who did not come; only if that is not heard
-/// either, the request itself ends, so much later.
-constexpr std::chrono::milliseconds kGrace{250};
-
-}  // namespace
-
 std::array<std::vector<NodeName>, 2> halves(const std::vector<NodeName>& names) {
   const auto middle = names.begin() + static_cast<std::ptrdiff_t>((names.size() + 1) / 2);
   return {std::vector<NodeName>(names.begin(), middle), std::vector<NodeName>(middle, names.end())};
@@ -63,47 +53,6 @@ Error misfit(const std::string& operation, const NodeName& from, std::string wha
   return error;
 }
 
-msg::BarrierPassed meet(const Scope& scope, const std::vector<NodeName>& names, Failures failures, const std::string& operation,
-                        const NodeName& receiver, msg::Contribution own) {
-  NodeCore& node = *scope.state().node;
-  for (const NodeName& name : {node.name(), receiver.empty() ? node.name() : receiver}) {
-    if (std::find(names.begin(), names.end(), name) != names.end()) continue;
-    throw std::invalid_argument(fmt::format("[{}] {} is no member of the group {}", operation, name, fmt::join(names, ", ")));
-  }
-  std::vector<NodeName> members = names;
-  std::sort(members.begin(), members.end());
-  const std::vector<NodeName> leaders = receiver.empty() ? members : std::vector<NodeName>{receiver};
-  const std::optional<TimePoint> due = due_of(scope.state());
-  for (const NodeName& leader : leaders) {
-    std::chrono::microseconds limit{0};
-    if (due) {
-      limit = std::chrono::duration_cast<std::chrono::microseconds>(*due - node.clock().now());
-      limit = std::max(limit, std::chrono::microseconds(1));  // 0 says that there is no limit
-    }
-    const bool partial = failures == Failures::partial;
-    const NodeLife life = node.membership().life_of(leader);
-    const auto entry = node.next_id<MeetingEntryId>();
-    Promise<msg::AnyMessage> met(node.future_home());
-    const Future<msg::AnyMessage> answer = met.future();
-    node.request({leader, "membership", operation, due ? std::optional(*due + kGrace) : std::nullopt,
-                  msg::BarrierEntered{entry, operation, members, receiver, partial, limit, own}, {scope.stop_token()}},
-                 [met](Result<msg::AnyMessage> result) { met.complete(std::move(result)); });
-    answer.state().wait();
-    const Result<msg::AnyMessage>& result = answer.state().result();
-    if (result) {
-      if (const auto* passed = std::get_if<msg::BarrierPassed>(&result.value())) return *passed;
-      throw RemoteError(node.error(ErrorCode::protocol_violation, leader, operation, "the answer to a meeting is not BarrierPassed"));
-    }
-    const ErrorCode code = result.error().code;
-    const bool unanswered = code == ErrorCode::timeout && due && node.clock().now() >= *due + kGrace;
-    if (code == ErrorCode::cancelled || unanswered) node.notify(life, "membership", msg::BarrierLeft{entry});
-    // Where they were to meet is gone: the living meet at the next one.
-    if (partial && receiver.empty() && leader == result.error().peer && !node.is_up(leader)) continue;
-    throw RemoteError(result.error());
-  }
-  throw std::logic_error("[Group] a node is always up for itself");
-}
-
 }  // namespace detail
 
 Group::Group(std::vector<NodeName> names, Failures failures)
@@ -141,12 +90,12 @@ std::vector<NodeName> Group::in_turn() const {
 }
 
 std::map<NodeName, Error> Group::barrier(const Scope& scope) const {
-  const msg::BarrierPassed passed = meet(scope, "barrier", {}, {});
+  const msg::BarrierPassed passed = enter_barrier(scope, "barrier", {}, {});
   return {passed.missing.begin(), passed.missing.end()};
 }
 
-msg::BarrierPassed Group::meet(const Scope& scope, std::string operation, NodeName receiver, msg::Contribution own) const {
-  return detail::meet(scope, names_, failures_, operation, receiver, std::move(own));
+msg::BarrierPassed Group::enter_barrier(const Scope& scope, std::string operation, NodeName receiver, msg::Contribution own) const {
+  return detail::enter_barrier(scope, names_, failures_, operation, receiver, std::move(own));
 }
 
 }  // namespace troupe

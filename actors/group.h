@@ -90,7 +90,7 @@ class Group {
 
  private:
   /// Meets the others, at `receiver` if there is one. Throws what `barrier` throws.
-  [[nodiscard]] msg::BarrierPassed meet(const Scope& scope, std::string operation, NodeName receiver, msg::Contribution own) const;
+  [[nodiscard]] msg::BarrierPassed enter_barrier(const Scope& scope, std::string operation, NodeName receiver, msg::Contribution own) const;
   template <class T>
   [[nodiscard]] Gathered<T> exchange(const Scope& scope, std::string operation, NodeName receiver, const T& value) const;
 

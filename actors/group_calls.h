@@ -78,7 +78,7 @@ struct GroupCalls {
 /// `failures` as one Error: the first, by name, with the others as its cause.
 [[nodiscard]] Error merged(const std::map<NodeName, Error>& failures);
 
-/// `value` as a meeting takes it. Throws RemoteError{not_serializable}: references and gradients cannot go to everybody.
+/// `value` as a barrier takes it. Throws RemoteError{not_serializable}: references and gradients cannot go to everybody.
 template <class T>
 [[nodiscard]] msg::Contribution contribution(const Scope& scope, const T& value) {
   try {
@@ -151,7 +151,7 @@ Reduced<detail::ResultOf<decltype(F)>> Group::reduce(const Scope& scope, const A
 
 template <class T>
 Gathered<T> Group::exchange(const Scope& scope, std::string operation, NodeName receiver, const T& value) const {
-  const msg::BarrierPassed passed = meet(scope, operation, std::move(receiver), detail::contribution(scope, value));
+  const msg::BarrierPassed passed = enter_barrier(scope, operation, std::move(receiver), detail::contribution(scope, value));
   Gathered<T> all;
   for (const auto& [name, error] : passed.missing) all.failures.emplace(name, error);
   for (const auto& [name, brought] : passed.values) {

@@ -27,22 +27,6 @@ std::optional<Error> unusable(const ScopeState& scope, const RRefHandle& handle,
 
 using Handles = std::vector<std::shared_ptr<RRefHandle>>;
 
-/// Passes an answer on and holds the references until then: the owner keeps the values for as long. A reference that has
-/// failed meanwhile says why better than its owner, who is gone or has forgotten a value that could not be made.
-template <class Answer>
-std::function<void(Result<Answer>)> with_own_failure(Handles handles, std::string operation, std::function<void(Result<Answer>)> done) {
-  return [handles = std::move(handles), operation = std::move(operation), done = std::move(done)](Result<Answer> answer) {
-    for (const auto& handle : handles) {
-      const auto node = answer ? nullptr : handle->node_if_alive();
-      auto failure = node ? node->references().failure(*handle) : std::nullopt;
-      if (!failure) continue;
-      failure->operation = operation;
-      return done(*std::move(failure));
-    }
-    done(std::move(answer));
-  };
-}
-
 std::string operation_of(const Handles& handles, msg::Wanted wanted) {
   const char* what = wanted == msg::Wanted::value ? "to_here" : wanted == msg::Wanted::type ? "type of" : wanted == msg::Wanted::cached ? "cached" : "next of stream";
   if (handles.size() == 1) return fmt::format("{} {}", what, handles.front()->id().text());
@@ -51,23 +35,25 @@ std::string operation_of(const Handles& handles, msg::Wanted wanted) {
 
 }  // namespace
 
-void fetch(const ScopeState& scope, const Handles& handles, msg::Wanted wanted, ReplyHandler done,
-           std::vector<std::stop_token> cancelled_by, std::optional<SourceLocation> site) {
+void fetch(const ScopeState& scope, const Handles& handles, msg::Wanted wanted, OutgoingCall& call, std::optional<SourceLocation> site) {
   const std::string operation = operation_of(handles, wanted);
-  const NodeName& owner = handles.front()->owner().name;
+  const NodeLife& owner = handles.front()->owner();
   msg::RRefFetch message;
   for (const auto& handle : handles) {
-    if (auto failure = unusable(scope, *handle, operation)) return done(*std::move(failure));
+    if (auto failure = unusable(scope, *handle, operation)) return call.fail(*std::move(failure));
     message.rrefs.push_back(handle->id());
-    cancelled_by.push_back(handle->failure_token());
+    call.cancelled_by.push_back(handle->failure_token());
   }
-  if (scope.context) scope.node->contexts().called(*scope.context, owner);
+  if (scope.context) scope.node->contexts().called(*scope.context, owner.name);
   message.wanted = wanted;
-  message.site = next_site(scope, owner);
-  scope.node->request({owner, "rref/" + handles.front()->id().text(), operation, due_of(scope), std::move(message),
-                       std::move(cancelled_by), site, handles.front()->owner().incarnation, !scope.caller.empty(),
-                       scope.unreachable == Unreachable::fail},
-                      expect_reply(scope.node, owner, with_own_failure(handles, operation, std::move(done))));
+  message.site = next_site(scope, owner.name);
+  call.uses = handles;
+  Request request{owner.name, "rref/" + handles.front()->id().text(), operation, due_of(scope), std::move(message)};
+  request.site = site;
+  request.life = owner.incarnation;
+  request.nested = !scope.caller.empty();
+  request.fails_if_unreachable = scope.unreachable == Unreachable::fail;
+  call.send(std::move(request));
 }
 
 Scope without_context(const Scope& scope) {
@@ -85,18 +71,21 @@ std::vector<std::vector<std::size_t>> by_owner(const Handles& handles) {
   return lists;
 }
 
-Future<std::string> type_of_value(const ScopeState& scope, const std::shared_ptr<RRefHandle>& handle, const SourceLocation& site) {
-  const Promise<std::string> promise(future_home_of(scope));
+Future<std::string> type_of_value(const std::shared_ptr<ScopeState>& scope, const std::shared_ptr<RRefHandle>& handle,
+                                  const SourceLocation& site) {
+  const Promise<std::string> promise(future_home_of(*scope));
   Future<std::string> future = promise.future();
   if (const auto known = handle->known_type()) {
     promise.complete(*known);
     return future;
   }
-  fetch(scope, {handle}, msg::Wanted::type, [promise, handle](const Result<std::shared_ptr<PayloadReader>>& reply) {
+  const auto call = std::make_shared<OutgoingCall>(scope, [promise, handle](const Result<std::shared_ptr<PayloadReader>>& reply) {
     auto type = reply ? read_value<std::string>(*reply.value()) : Result<std::string>(reply.error());
     if (type) handle->learned_type(type.value());
     promise.complete(std::move(type));
-  }, cancelling(scope, future.state()), site);
+  });
+  call->cancelled_by = cancelling(*scope, future.state());
+  fetch(*scope, {handle}, msg::Wanted::type, *call, site);
   return future;
 }
 
@@ -125,15 +114,26 @@ PinnedValue use_here(const ScopeState& scope, const std::shared_ptr<RRefHandle>&
   throw RemoteError(std::move(late));
 }
 
+namespace {
+
+/// A call that makes the value of `handle`, which learns what came of it. `target` is the value that it runs on, if any.
+std::shared_ptr<OutgoingCall> creation(const CallEncoder& encoder, const std::shared_ptr<RRefHandle>& handle, const ForkId& fork,
+                                       const std::shared_ptr<RRefHandle>& target) {
+  return std::make_shared<OutgoingCall>(encoder.scope(), [handle, fork, target](const Result<std::shared_ptr<PayloadReader>>& made) {
+    const auto node = handle->node_if_alive();
+    if (node) node->references().creation_ended(*handle, fork, made ? Result<Unit>(Unit{}) : Result<Unit>(made.error()));
+  });
+}
+
+}  // namespace
+
 std::shared_ptr<RRefHandle> remote(CallEncoder encoder, const std::string& type) {
   NodeCore& node = *encoder.scope()->node;
   const auto rref = node.next_id<RRefId>();
   ForkId fork;
   auto handle = node.references().created(rref, fork, encoder.to(), type, encoder.site());
   encoder.only_to(handle->owner().incarnation);
-  encoder.create(rref, fork, [handle, fork](const Result<Unit>& result) {
-    if (const auto core = handle->node_if_alive()) core->references().creation_ended(*handle, fork, result);
-  });
+  encoder.create(rref, fork, *creation(encoder, handle, fork, nullptr));
   return handle;
 }
 
@@ -142,25 +142,23 @@ std::shared_ptr<RRefHandle> remote_on(CallEncoder encoder, const std::shared_ptr
   const auto rref = node.next_id<RRefId>();
   ForkId fork;
   auto handle = node.references().created(rref, fork, encoder.to(), type, encoder.site());
-  auto created = [handle, fork, target](const Result<Unit>& result) {
-    if (const auto core = handle->node_if_alive()) core->references().creation_ended(*handle, fork, result);
-  };
+  const auto call = creation(encoder, handle, fork, target);
   if (auto failure = unusable(*encoder.scope(), *target, "remote on " + target->id().text())) {
     failure->execution = Execution::never;
-    created(*failure);
+    call->fail(*std::move(failure));
   } else {
     encoder.only_to(target->owner().incarnation);
-    encoder.create_on(target->id(), rref, fork, std::move(created));
+    encoder.create_on(target->id(), rref, fork, *call);
   }
   return handle;
 }
 
-void call_on(CallEncoder encoder, const std::shared_ptr<RRefHandle>& target, ReplyHandler done) {
-  const std::string operation = "rpc on " + target->id().text();
-  if (auto failure = unusable(*encoder.scope(), *target, operation)) return done(*std::move(failure));
-  encoder.also_cancelled_by(target->failure_token());
+void call_on(CallEncoder encoder, const std::shared_ptr<RRefHandle>& target, OutgoingCall& call) {
+  if (auto failure = unusable(*encoder.scope(), *target, "rpc on " + target->id().text())) return call.fail(*std::move(failure));
+  call.cancelled_by.push_back(target->failure_token());
+  call.uses.push_back(target);
   encoder.only_to(target->owner().incarnation);
-  encoder.call_on(target->id(), with_own_failure(Handles{target}, operation, std::move(done)));
+  encoder.call_on(target->id(), call);
 }
 
 std::shared_ptr<RRefHandle> own(const ScopeState& scope, ValueBox value, const std::string& type, const SourceLocation& site) {

@@ -28,9 +28,9 @@ class ValueUse;
 
 /// What RRef<T> does without knowing T. Each throws RemoteError or fails its handler if a reference has failed.
 /// `handles` are of one owner, at least one; `site` is where the program asks, if that is known.
-void fetch(const ScopeState& scope, const std::vector<std::shared_ptr<RRefHandle>>& handles, msg::Wanted wanted, ReplyHandler done,
-           std::vector<std::stop_token> cancelled_by, std::optional<SourceLocation> site);
-[[nodiscard]] Future<std::string> type_of_value(const ScopeState& scope, const std::shared_ptr<RRefHandle>& handle,
+void fetch(const ScopeState& scope, const std::vector<std::shared_ptr<RRefHandle>>& handles, msg::Wanted wanted,
+           OutgoingCall& call, std::optional<SourceLocation> site);
+[[nodiscard]] Future<std::string> type_of_value(const std::shared_ptr<ScopeState>& scope, const std::shared_ptr<RRefHandle>& handle,
                                                 const SourceLocation& site);
 /// The same scope, but for what is not part of a forward pass.
 [[nodiscard]] Scope without_context(const Scope& scope);
@@ -46,7 +46,7 @@ struct PinnedValue {
 [[nodiscard]] std::shared_ptr<RRefHandle> remote(CallEncoder encoder, const std::string& type);
 [[nodiscard]] std::shared_ptr<RRefHandle> remote_on(CallEncoder encoder, const std::shared_ptr<RRefHandle>& target,
                                                     const std::string& type);
-void call_on(CallEncoder encoder, const std::shared_ptr<RRefHandle>& target, ReplyHandler done);
+void call_on(CallEncoder encoder, const std::shared_ptr<RRefHandle>& target, OutgoingCall& call);
 [[nodiscard]] std::shared_ptr<RRefHandle> own(const ScopeState& scope, ValueBox value, const std::string& type,
                                               const SourceLocation& site);
 [[nodiscard]] bool is_owner(const RRefHandle& handle);
@@ -100,9 +100,8 @@ class RRef {
 
   [[nodiscard]] Future<T> to_here_async(Through through) const {
     static_assert(Travels<T>, "the value cannot travel: call its member functions where it is, r.rpc_sync(scope, &T::f, ...)");
-    const detail::ScopeState& scope = through.scope.state();
-    return detail::expect<T>(scope, [&](detail::ReplyHandler done, std::vector<std::stop_token> cancelled_by) {
-      detail::fetch(scope, {handle("to_here")}, msg::Wanted::value, std::move(done), std::move(cancelled_by), through.site);
+    return detail::expect<T>(through.scope.shared_state(), [&](detail::OutgoingCall& call) {
+      detail::fetch(through.scope.state(), {handle("to_here")}, msg::Wanted::value, call, through.site);
     });
   }
 
@@ -117,9 +116,10 @@ class RRef {
     if (detail::is_owner(*kept)) return std::make_shared<const T>(to_here({outside, through.site}));
     if (auto copy = kept->copies().get()) return std::static_pointer_cast<const T>(std::move(copy));
     using Copy = std::pair<std::uint64_t, T>;
-    auto fetched = std::make_shared<Copy>(detail::expect<Copy>(outside.state(), [&](detail::ReplyHandler done, std::vector<std::stop_token> cancelled_by) {
-                                            detail::fetch(outside.state(), {kept}, msg::Wanted::cached, std::move(done), std::move(cancelled_by), through.site);
-                                          }).get());
+    const Future<Copy> answer = detail::expect<Copy>(outside.shared_state(), [&](detail::OutgoingCall& call) {
+      detail::fetch(outside.state(), {kept}, msg::Wanted::cached, call, through.site);
+    });
+    const auto fetched = std::make_shared<Copy>(answer.get());
     const std::shared_ptr<const T> copy(fetched, &fetched->second);
     kept->copies().keep(copy, fetched->first);
     return copy;
@@ -129,7 +129,7 @@ class RRef {
   /// is. Its owner is asked once. Throws as to_here.
   [[nodiscard]] std::string type(Through through) const { return type_async(through).get(); }
   [[nodiscard]] Future<std::string> type_async(Through through) const {
-    return detail::type_of_value(through.scope.state(), handle("type"), through.site);
+    return detail::type_of_value(through.scope.shared_state(), handle("type"), through.site);
   }
 
   /// Done when the value exists, without fetching it; fails with why it never will.
@@ -156,9 +156,8 @@ class RRef {
   [[nodiscard]] Future<detail::ResultOn<T, F, Args...>> rpc_async(Through through, const F& callable, Args&&... args) const {
     auto encoder = encode(through, callable, std::forward<Args>(args)...);
     using R = detail::ResultOn<T, F, Args...>;
-    return detail::expect<R>(through.scope.state(), [&](detail::ReplyHandler done, std::vector<std::stop_token> cancelled_by) {
-      encoder.cancelled_by(std::move(cancelled_by));
-      detail::call_on(std::move(encoder), handle("rpc_async"), std::move(done));
+    return detail::expect<R>(through.scope.shared_state(), [&](detail::OutgoingCall& call) {
+      detail::call_on(std::move(encoder), handle("rpc_async"), call);
     });
   }
 

@@ -82,10 +82,7 @@ class Scope {
   [[nodiscard]] Future<detail::ResultFor<F, Args...>> rpc_async(To to, const F& callable, Args&&... args) const {
     using R = detail::ResultFor<F, Args...>;
     auto encoder = encode(to, callable, std::forward<Args>(args)...);
-    return detail::expect<R>(*state_, [&](detail::ReplyHandler done, std::vector<std::stop_token> cancelled_by) {
-      encoder.cancelled_by(std::move(cancelled_by));
-      encoder.call(std::move(done));
-    });
+    return detail::expect<R>(state_, [&](detail::OutgoingCall& call) { encoder.call(call); });
   }
 
   /// Calls `callable` on node `to` and leaves the result there: `to` becomes the owner, the caller gets a reference at

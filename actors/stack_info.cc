@@ -7,15 +7,15 @@
 
 #include "actors/contexts/contexts.h"
 #include "actors/core/node_core.h"
-#include "actors/core/survey.h"
+#include "actors/core/query.h"
 #include "actors/membership/membership.h"
 #include "actors/references/references.h"
 
 namespace troupe::detail {
 namespace {
 
-/// Age of a meeting or a value in use: that of who has been there longest.
-Duration age_of(const OpenMeeting& meeting) { return meeting.waiting.empty() ? Duration{} : meeting.waiting.front().second; }
+/// Age of a barrier or a value in use: that of who has been there longest.
+Duration age_of(const OpenBarrier& barrier) { return barrier.waiting.empty() ? Duration{} : barrier.waiting.front().second; }
 Duration age_of(const OpenContext& context) { return context.age; }
 Duration age_of(const BusyThread& thread) { return thread.age; }
 Duration age_of(const ValueInUse& value) {
@@ -46,18 +46,18 @@ WaitingCall described(const PendingCall& call, TimePoint now) {
 
 StackInfo stack_of(NodeCore& node, Duration patience) {
   const TimePoint due = node.clock().now() + patience;
-  Survey<PendingCall> calls(node.future_home());
-  Survey<ValueInUse> values(node.future_home());
-  Survey<OpenContext> contexts(node.future_home());
-  Survey<OpenMeeting> meetings(node.future_home());
-  node.list_requests(kStackLines, calls.form());
-  node.references().list_users(values.form());
-  node.contexts().list(contexts.form());
-  node.membership().list_meetings(meetings.form());
+  Query<PendingCall> calls(node.future_home());
+  Query<ValueInUse> values(node.future_home());
+  Query<OpenContext> contexts(node.future_home());
+  Query<OpenBarrier> barriers(node.future_home());
+  node.list_requests(kStackLines, calls.slot());
+  node.references().list_users(values.slot());
+  node.contexts().list(contexts.slot());
+  node.membership().list_barriers(barriers.slot());
 
   StackInfo stack;
-  const auto answers_of = [&](auto& survey, const char* part) {
-    auto outcome = survey.wait(std::max(due - node.clock().now(), Duration{}));
+  const auto answers_of = [&](auto& query, const char* part) {
+    auto outcome = query.wait(std::max(due - node.clock().now(), Duration{}));
     if (!outcome.complete) stack.silent.emplace_back(part);
     return std::move(outcome.answers);
   };
@@ -66,7 +66,7 @@ StackInfo stack_of(NodeCore& node, Duration patience) {
   for (const PendingCall& call : pending) stack.calls.push_back(described(call, now));
   stack.values = oldest(answers_of(values, "values"));
   stack.contexts = oldest(answers_of(contexts, "contexts"));
-  stack.meetings = oldest(answers_of(meetings, "meetings"));
+  stack.barriers = oldest(answers_of(barriers, "barriers"));
   stack.served = node.served_calls().oldest(kStackLines);
   for (RunningJob& job : node.executor().running()) stack.threads.push_back({std::move(job.label), job.age, job.waiting});
   stack.threads = oldest(std::move(stack.threads));

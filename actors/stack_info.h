@@ -1,4 +1,4 @@
-// What waits for what on one node: calls, functions, turns on values, contexts, meetings.
+// What waits for what on one node: calls, functions, turns on values, contexts, barriers.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,7 @@ struct StackInfo {
   std::vector<ServedFunction> served;
   std::vector<ValueInUse> values;
   std::vector<OpenContext> contexts;
-  std::vector<OpenMeeting> meetings;
+  std::vector<OpenBarrier> barriers;
   std::vector<BusyThread> threads;
   std::vector<std::string> silent;  ///< parts of the node that did not say in time what they know
   friend bool operator==(const StackInfo&, const StackInfo&) = default;

@@ -204,10 +204,9 @@ class Stream {
     if (reader_->asked.size() < reader_->ahead && !reader_->ended) {
       const Scope lasting = scope.with({.deadline = Deadline::while_peer_lives()});
       while (reader_->asked.size() < reader_->ahead) {
-        reader_->asked.push_back(detail::expect<std::optional<T>>(
-            lasting.state(), [&](detail::ReplyHandler done, std::vector<std::stop_token> cancelled_by) {
-              detail::fetch(lasting.state(), {reader_->handle}, msg::Wanted::element, std::move(done), std::move(cancelled_by), {});
-            }));
+        reader_->asked.push_back(detail::expect<std::optional<T>>(lasting.shared_state(), [&](detail::OutgoingCall& call) {
+          detail::fetch(lasting.state(), {reader_->handle}, msg::Wanted::element, call, {});
+        }));
       }
     }
     return !reader_->asked.empty();

@@ -15,17 +15,19 @@ namespace detail {
 
 /// The values of `handles`, which are of one owner.
 template <class T>
-[[nodiscard]] Future<std::vector<T>> fetch_several(const ScopeState& scope, const std::vector<std::shared_ptr<RRefHandle>>& handles,
-                                                   const SourceLocation& site) {
-  auto state = std::make_shared<FutureState<std::vector<T>>>(future_home_of(scope));
-  const auto answered = [state, count = handles.size()](const Result<std::shared_ptr<PayloadReader>>& reply) {
+[[nodiscard]] Future<std::vector<T>> fetch_several(const std::shared_ptr<ScopeState>& scope,
+                                                   const std::vector<std::shared_ptr<RRefHandle>>& handles, const SourceLocation& site) {
+  auto state = std::make_shared<FutureState<std::vector<T>>>(future_home_of(*scope));
+  const auto call = std::make_shared<OutgoingCall>(scope, [state, count = handles.size()](const Result<std::shared_ptr<PayloadReader>>& reply) {
     if (!reply) {
       state->complete(reply.error());
       return;
     }
     state->complete_later([reader = reply.value(), count] { return read_values<T>(*reader, count); });
-  };
-  fetch(scope, handles, msg::Wanted::value, counted(scope, answered), cancelling(scope, *state), site);
+  });
+  call->count_as_open();
+  call->cancelled_by = cancelling(*scope, *state);
+  fetch(*scope, handles, msg::Wanted::value, *call, site);
   return Future<std::vector<T>>(std::move(state));
 }
 
@@ -51,7 +53,7 @@ template <class T>
   for (const std::vector<std::size_t>& places : groups) {
     std::vector<std::shared_ptr<detail::RRefHandle>> of_owner;
     for (const std::size_t place : places) of_owner.push_back(handles[place]);
-    answers.push_back(detail::fetch_several<T>(scope.state(), of_owner, through.site));
+    answers.push_back(detail::fetch_several<T>(scope.shared_state(), of_owner, through.site));
   }
   return collect_all(answers).then([groups, count = rrefs.size()](const std::vector<std::vector<T>>& lists) {
     std::vector<T> values(count);

@@ -8,11 +8,11 @@
 #include "messages/optim.h"
 #include "messages/rpc.h"
 #include "messages/rref.h"
-#include "messages/word.h"
+#include "messages/message_info.h"
 
 namespace troupe::msg {
 
-/// Any message. The order here means nothing on the wire: `kWord.number` does.
+/// Any message. The order here means nothing on the wire: `kInfo.number` does.
 using AnyMessage = std::variant<                                                //
     Call, RemoteCall, ValueCall, Reply, Failure, CallCancelled,                 //
     RRefFetch, RRefCreated, RRefForked, RRefDeleted, RRefForkAck, RRefRevoked, RRefChanged,  //
@@ -23,9 +23,9 @@ using AnyMessage = std::variant<                                                
     BarrierEntered, BarrierPassed, BarrierLeft>;
 
 /// Number, name and kind of the message that `message` holds.
-[[nodiscard]] const Word& word_of(const AnyMessage& message);
+[[nodiscard]] const MessageInfo& info_of(const AnyMessage& message);
 
 /// The word of this number, or null if we know none.
-[[nodiscard]] const Word* find_word(MessageTag tag);
+[[nodiscard]] const MessageInfo* find_info(MessageTag tag);
 
 }  // namespace troupe::msg

@@ -7,7 +7,7 @@
 
 #include "messages/error.h"
 #include "messages/ids.h"
-#include "messages/word.h"
+#include "messages/message_info.h"
 #include "tensor/tensor.h"
 
 namespace troupe::msg {
@@ -16,7 +16,7 @@ namespace troupe::msg {
 /// graph reaches them -> the context actor with their SendFns, or the values; answered by BackwardMarked. Idempotent:
 /// marking twice is marking once, but each one is answered.
 struct BackwardMark {
-  static constexpr Word kWord{0x0301, "BackwardMark", Kind::request};
+  static constexpr MessageInfo kInfo{0x0301, "BackwardMark", Kind::request};
   ContextId context;
   PassId pass;
   NodeName root;                       ///< who began the pass and is told by BackwardFinished
@@ -33,7 +33,7 @@ struct BackwardMark {
 /// already part of the wave, else when its own marks are answered. `participants` are the nodes newly reached below.
 /// A second one is dropped.
 struct BackwardMarked {
-  static constexpr Word kWord{0x0302, "BackwardMarked", Kind::reply};
+  static constexpr MessageInfo kInfo{0x0302, "BackwardMarked", Kind::reply};
   ContextId context;
   PassId pass;
   std::vector<NodeName> participants;
@@ -46,7 +46,7 @@ struct BackwardMarked {
 
 /// Marking is complete: start your own roots. Notification, root -> each participant. Idempotent: a pass starts once.
 struct BackwardRun {
-  static constexpr Word kWord{0x0303, "BackwardRun", Kind::notification};
+  static constexpr MessageInfo kInfo{0x0303, "BackwardRun", Kind::notification};
   ContextId context;
   PassId pass;
   template <class Archive>
@@ -58,7 +58,7 @@ struct BackwardRun {
 /// The gradients of one boundary, one per slot; an undefined tensor means that none flows there. Notification, node of
 /// the RecvFn -> node of the SendFn. Idempotent by (pass, boundary); may overtake BackwardRun.
 struct BackwardGradients {
-  static constexpr Word kWord{0x0304, "BackwardGradients", Kind::notification};
+  static constexpr MessageInfo kInfo{0x0304, "BackwardGradients", Kind::notification};
   ContextId context;
   PassId pass;
   BoundaryId boundary;
@@ -72,7 +72,7 @@ struct BackwardGradients {
 /// All of `participant`'s part in the pass is done, or failed; said by the root to the others: the whole pass is complete.
 /// Notification, participant -> root, a failure to all that take part. Idempotent by (pass, participant).
 struct BackwardFinished {
-  static constexpr Word kWord{0x0305, "BackwardFinished", Kind::notification};
+  static constexpr MessageInfo kInfo{0x0305, "BackwardFinished", Kind::notification};
   ContextId context;
   PassId pass;
   NodeName participant;
@@ -86,7 +86,7 @@ struct BackwardFinished {
 /// The context ended early; every operation on it fails with `error`, which names the culprit. Notification, whoever
 /// noticed -> every participant it knows. Idempotent: the first error stays.
 struct ContextAborted {
-  static constexpr Word kWord{0x0306, "ContextAborted", Kind::notification};
+  static constexpr MessageInfo kInfo{0x0306, "ContextAborted", Kind::notification};
   ContextId context;
   Error error;
   template <class Archive>
@@ -98,7 +98,7 @@ struct ContextAborted {
 /// The context's creator is done with it: drop its part of the graph and its gradients. Notification, context actor ->
 /// the peers it exchanged boundaries with, who pass it on. Idempotent: an unknown context is not an error.
 struct ContextReleased {
-  static constexpr Word kWord{0x0307, "ContextReleased", Kind::notification};
+  static constexpr MessageInfo kInfo{0x0307, "ContextReleased", Kind::notification};
   ContextId context;
   template <class Archive>
   void serialize(Archive& ar) {
@@ -109,7 +109,7 @@ struct ContextReleased {
 /// The sender takes part in the context, which it has heard of from others, and cannot tell whether it has ended. Notification,
 /// context actor's node -> creator, which answers with ContextReleased if the context has ended. Idempotent.
 struct ContextEntered {
-  static constexpr Word kWord{0x0308, "ContextEntered", Kind::notification};
+  static constexpr MessageInfo kInfo{0x0308, "ContextEntered", Kind::notification};
   ContextId context;
   template <class Archive>
   void serialize(Archive& ar) {

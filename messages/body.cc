@@ -13,7 +13,7 @@ namespace {
 template <std::size_t I>
 bool load_if(MessageTag tag, InArchive& ar, AnyMessage& message) {
   using Message = std::variant_alternative_t<I, AnyMessage>;
-  if (Message::kWord.tag() != tag) return false;
+  if (Message::kInfo.tag() != tag) return false;
   ar(message.emplace<I>());
   return true;
 }

@@ -210,7 +210,7 @@ Result<Frames> encode(const Envelope& envelope, const AnyMessage& message, const
     require_limits(envelope, encoded, limits);
     Frames frames;
     frames.reserve(2 + encoded.frames.size());
-    frames.push_back(make_frame(make_header(envelope, word_of(message).tag(), encoded)));
+    frames.push_back(make_frame(make_header(envelope, info_of(message).tag(), encoded)));
     frames.push_back(make_frame(std::move(encoded.bytes)));
     std::move(encoded.frames.begin(), encoded.frames.end(), std::back_inserter(frames));
     return frames;

@@ -47,7 +47,7 @@ using BoundaryId = detail::SerialId<struct BoundaryTag>;  ///< one SendFn / Recv
 using PassId = detail::SerialId<struct PassTag>;          ///< one backward over a context
 using OptimizerId = detail::SerialId<struct OptimizerTag>;
 using StepId = detail::SerialId<struct StepTag>;  ///< one optimizer step; repeated delivery is ignored
-using MeetingEntryId = detail::SerialId<struct MeetingEntryTag>;  ///< one entry of one member where a group meets
+using BarrierEntryId = detail::SerialId<struct MeetingEntryTag>;  ///< one entry of one member where a group meets
 
 /// Matches a reply to its request. Given by the requester; means nothing to anybody else. 0 = no reply expected.
 struct RequestId {

@@ -12,7 +12,7 @@
 #include "messages/error.h"
 #include "messages/ids.h"
 #include "messages/payload.h"
-#include "messages/word.h"
+#include "messages/message_info.h"
 
 namespace troupe::msg {
 
@@ -35,7 +35,7 @@ struct Member {
 /// answered by MemberList once the world is complete, by Failure if the name, the rank or the world is taken.
 /// Idempotent by (name, incarnation).
 struct MemberJoin {
-  static constexpr Word kWord{0x0501, "MemberJoin", Kind::request};
+  static constexpr MessageInfo kInfo{0x0501, "MemberJoin", Kind::request};
   NodeName name;
   Incarnation incarnation;
   std::string address;
@@ -50,7 +50,7 @@ struct MemberJoin {
 
 /// All members, the newcomer among them. Reply to MemberJoin, coordinator -> newcomer.
 struct MemberList {
-  static constexpr Word kWord{0x0502, "MemberList", Kind::reply};
+  static constexpr MessageInfo kInfo{0x0502, "MemberList", Kind::reply};
   std::uint64_t epoch = 0;  ///< one more with every change; a list of a lower epoch is out of date
   std::vector<Member> members;
   template <class Archive>
@@ -62,7 +62,7 @@ struct MemberList {
 /// One more is in. Notification, coordinator -> every other member, and each member -> each peer that comes up: a peer
 /// that was let in elsewhere is known by its own word. Idempotent by incarnation.
 struct MemberJoined {
-  static constexpr Word kWord{0x0503, "MemberJoined", Kind::notification};
+  static constexpr MessageInfo kInfo{0x0503, "MemberJoined", Kind::notification};
   std::uint64_t epoch = 0;
   Member member;
   template <class Archive>
@@ -74,7 +74,7 @@ struct MemberJoined {
 /// One is gone: it said so, or the coordinator observed it. Notification, leaver or coordinator -> every member.
 /// Idempotent by incarnation; one of an earlier incarnation does not touch the present one.
 struct MemberLeft {
-  static constexpr Word kWord{0x0504, "MemberLeft", Kind::notification};
+  static constexpr MessageInfo kInfo{0x0504, "MemberLeft", Kind::notification};
   std::uint64_t epoch = 0;
   NodeName name;
   Incarnation incarnation;
@@ -87,7 +87,7 @@ struct MemberLeft {
 
 /// User code on `node` is done and waits in shutdown. Notification, member -> coordinator. Idempotent.
 struct ShutdownReady {
-  static constexpr Word kWord{0x0505, "ShutdownReady", Kind::notification};
+  static constexpr MessageInfo kInfo{0x0505, "ShutdownReady", Kind::notification};
   NodeName node;
   Incarnation incarnation;
   template <class Archive>
@@ -99,7 +99,7 @@ struct ShutdownReady {
 /// Every living member is ready: count your calls. Request, coordinator -> each member; answered by ShutdownCounted.
 /// Idempotent: counting changes nothing.
 struct ShutdownCount {
-  static constexpr Word kWord{0x0506, "ShutdownCount", Kind::request};
+  static constexpr MessageInfo kInfo{0x0506, "ShutdownCount", Kind::request};
   std::uint64_t round = 0;
   template <class Archive>
   void serialize(Archive& ar) {
@@ -110,7 +110,7 @@ struct ShutdownCount {
 /// Reply to ShutdownCount, member -> coordinator. A served function may call on, so one look is not enough: all may
 /// leave when two rounds in a row found nothing active anywhere and the same sum of `started`.
 struct ShutdownCounted {
-  static constexpr Word kWord{0x0507, "ShutdownCounted", Kind::reply};
+  static constexpr MessageInfo kInfo{0x0507, "ShutdownCounted", Kind::reply};
   std::uint64_t round = 0;
   std::uint64_t active = 0;   ///< own requests without an answer, served functions and callbacks not done
   std::uint64_t started = 0;  ///< requests this incarnation ever sent
@@ -122,7 +122,7 @@ struct ShutdownCounted {
 
 /// Nothing is active anywhere: leave. Notification, coordinator -> each member. Idempotent.
 struct ShutdownAgreed {
-  static constexpr Word kWord{0x0508, "ShutdownAgreed", Kind::notification};
+  static constexpr MessageInfo kInfo{0x0508, "ShutdownAgreed", Kind::notification};
   std::uint64_t round = 0;
   template <class Archive>
   void serialize(Archive& ar) {
@@ -130,7 +130,7 @@ struct ShutdownAgreed {
   }
 };
 
-/// What one member brings to a meeting of a group.
+/// What one member brings to a barrier of a group.
 struct Contribution {
   Fingerprint type;  ///< of the value
   Payload value;     ///< without references and boundary: everybody may get it
@@ -140,12 +140,12 @@ struct Contribution {
   }
 };
 
-/// The sender is where the members of a group meet. Request, member -> the meeting's leader; answered by BarrierPassed when
+/// The sender is where the members of a group meet. Request, member -> the barrier's leader; answered by BarrierPassed when
 /// all others are there too, by Failure `timeout` after `limit`. Not idempotent: the n-th of one member meets the n-th of
 /// the others.
 struct BarrierEntered {
-  static constexpr Word kWord{0x0509, "BarrierEntered", Kind::request};
-  MeetingEntryId entry;                ///< names it for BarrierLeft
+  static constexpr MessageInfo kInfo{0x0509, "BarrierEntered", Kind::request};
+  BarrierEntryId entry;                ///< names it for BarrierLeft
   std::string operation;               ///< "barrier", "all_gather", "gather": what they meet for
   std::vector<NodeName> members;       ///< who meets, sorted
   NodeName receiver;                   ///< who gets what they bring; empty: everybody
@@ -160,7 +160,7 @@ struct BarrierEntered {
 
 /// All are there. Reply to BarrierEntered, leader -> member.
 struct BarrierPassed {
-  static constexpr Word kWord{0x050a, "BarrierPassed", Kind::reply};
+  static constexpr MessageInfo kInfo{0x050a, "BarrierPassed", Kind::reply};
   std::vector<std::pair<NodeName, Contribution>> values;  ///< by name; none for who is not the receiver
   std::vector<std::pair<NodeName, Error>> missing;        ///< who was not waited for, and why
   template <class Archive>
@@ -169,11 +169,11 @@ struct BarrierPassed {
   }
 };
 
-/// The sender gave `entry` up: it meets nobody. Notification, member -> the meeting's leader. Idempotent; before its entry
-/// it makes that leave when it comes, after the meeting it does nothing.
+/// The sender gave `entry` up: it meets nobody. Notification, member -> the barrier's leader. Idempotent; before its entry
+/// it makes that leave when it comes, after the barrier it does nothing.
 struct BarrierLeft {
-  static constexpr Word kWord{0x050b, "BarrierLeft", Kind::notification};
-  MeetingEntryId entry;
+  static constexpr MessageInfo kInfo{0x050b, "BarrierLeft", Kind::notification};
+  BarrierEntryId entry;
   template <class Archive>
   void serialize(Archive& ar) {
     ar(entry);

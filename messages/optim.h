@@ -9,14 +9,14 @@
 #include <vector>
 
 #include "messages/ids.h"
-#include "messages/word.h"
+#include "messages/message_info.h"
 
 namespace troupe::msg {
 
 /// Make the shard of `optimizer` on your node. Request, optimizer -> worker of the owner; answered by ShardCreated.
 /// Idempotent by `optimizer`.
 struct ShardCreate {
-  static constexpr Word kWord{0x0401, "ShardCreate", Kind::request};
+  static constexpr MessageInfo kInfo{0x0401, "ShardCreate", Kind::request};
   OptimizerId optimizer;
   std::string rule;                ///< "sgd", "adam", ...
   std::vector<std::byte> options;  ///< the rule's options struct, encoded by an OutArchive
@@ -29,7 +29,7 @@ struct ShardCreate {
 
 /// Reply to ShardCreate, shard -> optimizer.
 struct ShardCreated {
-  static constexpr Word kWord{0x0402, "ShardCreated", Kind::reply};
+  static constexpr MessageInfo kInfo{0x0402, "ShardCreated", Kind::reply};
   OptimizerId optimizer;
   Incarnation incarnation;  ///< of the shard's node
   template <class Archive>
@@ -52,7 +52,7 @@ struct StepOwner {
 /// Compute the update of `step` from the gradients of `context` into second buffers; change nothing that others see.
 /// Request, optimizer -> shard; answered by ShardPrepared. Idempotent by `step`.
 struct ShardPrepare {
-  static constexpr Word kWord{0x0403, "ShardPrepare", Kind::request};
+  static constexpr MessageInfo kInfo{0x0403, "ShardPrepare", Kind::request};
   OptimizerId optimizer;
   StepId step;
   ContextId context;
@@ -66,7 +66,7 @@ struct ShardPrepare {
 
 /// Reply to ShardPrepare, shard -> optimizer: the shard can commit, and will hold the update until it is told.
 struct ShardPrepared {
-  static constexpr Word kWord{0x0404, "ShardPrepared", Kind::reply};
+  static constexpr MessageInfo kInfo{0x0404, "ShardPrepared", Kind::reply};
   StepId step;
   std::uint64_t updated = 0;  ///< parameters that had a gradient
   template <class Archive>
@@ -78,7 +78,7 @@ struct ShardPrepared {
 /// Make the prepared update visible. Request, optimizer -> shard; answered by ShardStepped. Idempotent by `step`: a
 /// second one is answered again and applies nothing. If it fails, the update stays prepared and the request is repeated.
 struct ShardCommit {
-  static constexpr Word kWord{0x0405, "ShardCommit", Kind::request};
+  static constexpr MessageInfo kInfo{0x0405, "ShardCommit", Kind::request};
   OptimizerId optimizer;
   StepId step;
   std::uint64_t settled = 0;  ///< as in ShardPrepare
@@ -91,7 +91,7 @@ struct ShardCommit {
 /// Forget the prepared update. Notification, optimizer -> shard. Idempotent; after a commit of the same step it does
 /// nothing, before its prepare it makes that fail.
 struct ShardAbort {
-  static constexpr Word kWord{0x0406, "ShardAbort", Kind::notification};
+  static constexpr MessageInfo kInfo{0x0406, "ShardAbort", Kind::notification};
   OptimizerId optimizer;
   StepId step;
   template <class Archive>
@@ -103,7 +103,7 @@ struct ShardAbort {
 /// Prepare and commit at once, serialised with other steps on the owner's parameters. Request, optimizer -> shard;
 /// answered by ShardStepped. Idempotent by `step`.
 struct ShardStep {
-  static constexpr Word kWord{0x0407, "ShardStep", Kind::request};
+  static constexpr MessageInfo kInfo{0x0407, "ShardStep", Kind::request};
   OptimizerId optimizer;
   StepId step;
   ContextId context;
@@ -116,7 +116,7 @@ struct ShardStep {
 
 /// The update of `step` is visible. Reply to ShardCommit and ShardStep, shard -> optimizer.
 struct ShardStepped {
-  static constexpr Word kWord{0x0408, "ShardStepped", Kind::reply};
+  static constexpr MessageInfo kInfo{0x0408, "ShardStepped", Kind::reply};
   StepId step;
   std::uint64_t version = 0;  ///< of the shard's parameters, one more than before the step
   template <class Archive>
@@ -131,7 +131,7 @@ enum class StepState : std::uint8_t { unknown = 0, prepared = 1, applied = 2, ab
 /// What became of `step`? Request, shard -> the shard of another owner of the step; answered by ShardOutcome, perhaps
 /// later: rules SH-8 to SH-11. From anybody else `own` is `unknown`, and the answer comes at once. Idempotent.
 struct ShardQuery {
-  static constexpr Word kWord{0x0409, "ShardQuery", Kind::request};
+  static constexpr MessageInfo kInfo{0x0409, "ShardQuery", Kind::request};
   OptimizerId optimizer;
   StepId step;
   StepState own = StepState::unknown;  ///< what the sender knows
@@ -143,7 +143,7 @@ struct ShardQuery {
 
 /// Reply to ShardQuery, shard -> whoever asked.
 struct ShardOutcome {
-  static constexpr Word kWord{0x040a, "ShardOutcome", Kind::reply};
+  static constexpr MessageInfo kInfo{0x040a, "ShardOutcome", Kind::reply};
   StepId step;
   StepState state = StepState::unknown;
   std::uint64_t version = 0;  ///< of the shard's parameters now
@@ -156,7 +156,7 @@ struct ShardOutcome {
 /// The last handle of `optimizer` is gone: end its shard, as soon as no other owner needs to know what became of a step.
 /// Notification, optimizer -> shard. Idempotent.
 struct ShardReleased {
-  static constexpr Word kWord{0x040b, "ShardReleased", Kind::notification};
+  static constexpr MessageInfo kInfo{0x040b, "ShardReleased", Kind::notification};
   OptimizerId optimizer;
   std::uint64_t settled = 0;  ///< as in ShardPrepare
   template <class Archive>

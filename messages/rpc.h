@@ -10,7 +10,7 @@
 #include "messages/error.h"
 #include "messages/ids.h"
 #include "messages/payload.h"
-#include "messages/word.h"
+#include "messages/message_info.h"
 
 namespace troupe::msg {
 
@@ -40,7 +40,7 @@ struct CallSite {
 /// Run a function. Request, caller -> worker; answered by Reply. Not idempotent: the session filters duplicates, so the
 /// function starts at most once.
 struct Call {
-  static constexpr Word kWord{0x0101, "Call", Kind::request};
+  static constexpr MessageInfo kInfo{0x0101, "Call", Kind::request};
   FunctionKey function;
   std::string function_name;  ///< for error texts and logs only
   Fingerprint fingerprint;    ///< of the wire types the caller encoded; compared before `arguments` is decoded
@@ -55,7 +55,7 @@ struct Call {
 /// Run a function and keep its value there as `rref`, whose owner the callee becomes. Request, caller -> worker;
 /// answered by RRefCreated as soon as the owner actor exists, before the function ends. Not idempotent, as Call.
 struct RemoteCall {
-  static constexpr Word kWord{0x0102, "RemoteCall", Kind::request};
+  static constexpr MessageInfo kInfo{0x0102, "RemoteCall", Kind::request};
   FunctionKey function;
   std::string function_name;
   Fingerprint fingerprint;
@@ -86,7 +86,7 @@ struct NewRRef {
 /// and wait while the value is being created. Request, any holder -> owner of `rref`; answered by Reply, or, where
 /// `keep_as` is given, by RRefCreated. Not idempotent, as Call.
 struct ValueCall {
-  static constexpr Word kWord{0x0103, "ValueCall", Kind::request};
+  static constexpr MessageInfo kInfo{0x0103, "ValueCall", Kind::request};
   FunctionKey function;
   std::string function_name;
   Fingerprint fingerprint;
@@ -103,7 +103,7 @@ struct ValueCall {
 /// The value that was asked for. Reply to Call, ValueCall and RRefFetch, callee or owner -> caller. A second one finds
 /// no pending request and is dropped.
 struct Reply {
-  static constexpr Word kWord{0x0104, "Reply", Kind::reply};
+  static constexpr MessageInfo kInfo{0x0104, "Reply", Kind::reply};
   Payload value;
   template <class Archive>
   void serialize(Archive& ar) {
@@ -113,7 +113,7 @@ struct Reply {
 
 /// Why there is no value. Reply to any request. A second one is dropped, as with Reply.
 struct Failure {
-  static constexpr Word kWord{0x0105, "Failure", Kind::reply};
+  static constexpr MessageInfo kInfo{0x0105, "Failure", Kind::reply};
   Error error;
   template <class Archive>
   void serialize(Archive& ar) {
@@ -124,7 +124,7 @@ struct Failure {
 /// Nobody waits for the answer to `request` any more. Notification, caller -> whoever serves it; a hint: the callee may
 /// stop early, or have answered already. A duplicate, or one for an unknown request, does nothing.
 struct CallCancelled {
-  static constexpr Word kWord{0x0106, "CallCancelled", Kind::notification};
+  static constexpr MessageInfo kInfo{0x0106, "CallCancelled", Kind::notification};
   RequestId request;
   template <class Archive>
   void serialize(Archive& ar) {

@@ -9,7 +9,7 @@
 #include "messages/error.h"
 #include "messages/ids.h"
 #include "messages/rpc.h"
-#include "messages/word.h"
+#include "messages/message_info.h"
 
 namespace troupe::msg {
 
@@ -25,7 +25,7 @@ enum class Wanted : std::uint8_t {
 /// one Reply, or by Failure if there is none of one of them. Idempotent but for `element`: reading changes nothing; a
 /// repeated one is answered again.
 struct RRefFetch {
-  static constexpr Word kWord{0x0201, "RRefFetch", Kind::request};
+  static constexpr MessageInfo kInfo{0x0201, "RRefFetch", Kind::request};
   std::vector<RRefId> rrefs;
   Wanted wanted = Wanted::value;
   CallSite site;
@@ -38,7 +38,7 @@ struct RRefFetch {
 /// The owner actor of `rref` exists and knows the creator's fork. Reply to RemoteCall and ValueCall, owner -> creator.
 /// A second one is dropped.
 struct RRefCreated {
-  static constexpr Word kWord{0x0202, "RRefCreated", Kind::reply};
+  static constexpr MessageInfo kInfo{0x0202, "RRefCreated", Kind::reply};
   RRefId rref;
   template <class Archive>
   void serialize(Archive& ar) {
@@ -49,7 +49,7 @@ struct RRefCreated {
 /// One more handle of `rref` exists. Notification to its owner, from the node that received the handle; `parent` passed
 /// it on and waits for RRefForkAck. Idempotent: duplicates and reorders are harmless (RR-2).
 struct RRefForked {
-  static constexpr Word kWord{0x0203, "RRefForked", Kind::notification};
+  static constexpr MessageInfo kInfo{0x0203, "RRefForked", Kind::notification};
   RRefId rref;
   ForkId fork;
   NodeName parent;
@@ -61,7 +61,7 @@ struct RRefForked {
 
 /// The handle `fork` is gone. Notification, its node -> owner. Idempotent; may overtake RRefForked (RR-2).
 struct RRefDeleted {
-  static constexpr Word kWord{0x0204, "RRefDeleted", Kind::notification};
+  static constexpr MessageInfo kInfo{0x0204, "RRefDeleted", Kind::notification};
   RRefId rref;
   ForkId fork;
   template <class Archive>
@@ -73,7 +73,7 @@ struct RRefDeleted {
 /// The owner knows `fork`: the parent need not hold its own handle for it any longer (RR-3). Notification, owner ->
 /// parent. Idempotent: one for a fork that nobody waits for does nothing.
 struct RRefForkAck {
-  static constexpr Word kWord{0x0205, "RRefForkAck", Kind::notification};
+  static constexpr MessageInfo kInfo{0x0205, "RRefForkAck", Kind::notification};
   RRefId rref;
   ForkId fork;
   template <class Archive>
@@ -85,7 +85,7 @@ struct RRefForkAck {
 /// The handle `fork` is not valid: its value was released before the owner heard of it, or could not be created.
 /// Notification, owner -> holder: every later use fails with `error`; creator -> owner: it never will be. Idempotent.
 struct RRefRevoked {
-  static constexpr Word kWord{0x0206, "RRefRevoked", Kind::notification};
+  static constexpr MessageInfo kInfo{0x0206, "RRefRevoked", Kind::notification};
   RRefId rref;
   ForkId fork;
   Error error;
@@ -98,7 +98,7 @@ struct RRefRevoked {
 /// Copies of the value older than `version` are out of date. Notification, owner -> who fetched one with Wanted::cached
 /// since the last change. Idempotent; may overtake the copy.
 struct RRefChanged {
-  static constexpr Word kWord{0x0207, "RRefChanged", Kind::notification};
+  static constexpr MessageInfo kInfo{0x0207, "RRefChanged", Kind::notification};
   RRefId rref;
   std::uint64_t version = 0;
   template <class Archive>

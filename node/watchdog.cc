@@ -10,21 +10,21 @@
 #include <mutex>
 #include <utility>
 
-#include "actors/core/survey.h"
+#include "actors/core/query.h"
 
 namespace troupe::detail {
 namespace {
 
 using std::chrono::milliseconds;
-using RouterSigns = Survey<PendingCall>;
+using RouterSigns = Query<PendingCall>;
 
 Duration step_for(Duration limit) { return std::clamp<Duration>(limit / 30, milliseconds(1), milliseconds(1000)); }
 
 /// Asks on the clock's thread: who asks may have to run the router, and be stuck in it.
 std::shared_ptr<RouterSigns> ask_for_sign(const std::shared_ptr<NodeCore>& node) {
   auto signs = std::make_shared<RouterSigns>(node->future_home());
-  node->clock().at(node->clock().now(), [weak = std::weak_ptr(node), form = signs->form()] {
-    if (const auto core = weak.lock()) core->list_requests(0, form);
+  node->clock().at(node->clock().now(), [weak = std::weak_ptr(node), slot = signs->slot()] {
+    if (const auto core = weak.lock()) core->list_requests(0, slot);
   });
   return signs;
 }

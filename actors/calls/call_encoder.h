@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "actors/callable.h"
+#include "actors/calls/outgoing_call.h"
 #include "actors/calls/payload_io.h"
 #include "actors/calls/scope_state.h"
 #include "actors/future.h"
@@ -24,9 +25,6 @@ namespace troupe::detail {
 
 struct RegisteredFunction;
 
-/// Told exactly once, on the receiving thread: the result, not decoded yet, or why there is none.
-using ReplyHandler = std::function<void(Result<std::shared_ptr<PayloadReader>>)>;
-
 /// One call being made. Belongs to one thread; one of its call functions ends it.
 class CallEncoder {
  public:
@@ -35,10 +33,6 @@ class CallEncoder {
 
   [[nodiscard]] OutArchive& archive() { return writer_->archive(); }
 
-  /// A call whose answer nobody waits for once one of these stops. Not for `create`: the value has a life of its own.
-  void cancelled_by(std::vector<std::stop_token> tokens) { cancelled_by_ = std::move(tokens); }
-  void also_cancelled_by(std::stop_token token) { cancelled_by_.push_back(std::move(token)); }
-
   /// The call is about something of that life of the destination: no other gets it.
   void only_to(Incarnation life) { life_ = life; }
 
@@ -46,16 +40,16 @@ class CallEncoder {
   void failed_to_encode(Error error) { failure_ = std::move(error); }
 
   /// Runs the function on the destination node.
-  void call(ReplyHandler done);
+  void call(OutgoingCall& call);
 
-  /// Runs it there and keeps the result there as `rref`, of which `fork` is our handle. `done` gets no value.
-  void create(const RRefId& rref, const ForkId& fork, std::function<void(Result<Unit>)> done);
+  /// Runs it there and keeps the result there as `rref`, of which `fork` is our handle.
+  void create(const RRefId& rref, const ForkId& fork, OutgoingCall& call);
 
   /// Runs it on the value of `rref`, which the destination owns, in turn.
-  void call_on(const RRefId& rref, ReplyHandler done);
+  void call_on(const RRefId& rref, OutgoingCall& call);
 
   /// Likewise, and keeps the result there.
-  void create_on(const RRefId& rref, const RRefId& result, const ForkId& fork, std::function<void(Result<Unit>)> done);
+  void create_on(const RRefId& rref, const RRefId& result, const ForkId& fork, OutgoingCall& call);
 
   [[nodiscard]] const NodeName& to() const { return to_; }
   [[nodiscard]] const SourceLocation& site() const { return site_; }
@@ -63,8 +57,6 @@ class CallEncoder {
 
  private:
   friend struct CallSender;
-  /// For a call that cuts a graph: a result that would go on in it says so to a backward pass.
-  [[nodiscard]] ReplyHandler naming_the_cut(ReplyHandler done) const;
 
   std::shared_ptr<const ScopeState> scope_;
   NodeName to_;
@@ -72,7 +64,6 @@ class CallEncoder {
   const RegisteredFunction* function_;
   std::unique_ptr<PayloadWriter> writer_;
   std::optional<Error> failure_;
-  std::vector<std::stop_token> cancelled_by_;
   std::optional<Incarnation> life_;
 };
 
@@ -81,9 +72,6 @@ class CallEncoder {
 
 /// Where in the program the next call through `scope`, to node `to`, is made. Takes one index.
 [[nodiscard]] msg::CallSite next_site(const ScopeState& scope, const NodeName& to);
-
-/// Tells `done` the payload of a Reply from node `from`.
-[[nodiscard]] std::function<void(Result<msg::AnyMessage>)> expect_reply(std::shared_ptr<NodeCore> node, NodeName from, ReplyHandler done);
 
 template <class Wire>
 [[nodiscard]] constexpr bool all_travel() {
@@ -157,21 +145,21 @@ template <class T>
 /// The tokens that end a request made in `scope` whose answer is for `future`.
 [[nodiscard]] std::vector<std::stop_token> cancelling(const ScopeState& scope, const FutureCore& future);
 
-/// Passes the reply on, and counts the request among the open ones of `scope` until then.
-[[nodiscard]] ReplyHandler counted(const ScopeState& scope, ReplyHandler done);
-
-/// The future of a value that `start` asks for; decoded by the first thread that wants it. `start` is given the handler
-/// of the reply and what may cancel the request.
+/// The future of a value that `start` asks for; decoded by the first thread that wants it. `start` is given the call, of
+/// which it lacks where it goes.
 template <class R, class Start>
-Future<R> expect(const ScopeState& scope, Start&& start) {
-  auto state = std::make_shared<FutureState<Stored<R>>>(future_home_of(scope));
-  start(counted(scope, [state](Result<std::shared_ptr<PayloadReader>> reply) {
+Future<R> expect(const std::shared_ptr<ScopeState>& scope, Start&& start) {
+  auto state = std::make_shared<FutureState<Stored<R>>>(future_home_of(*scope));
+  const auto call = std::make_shared<OutgoingCall>(scope, [state](Result<std::shared_ptr<PayloadReader>> reply) {
     if (!reply) {
       state->complete(reply.error());
       return;
     }
     state->complete_later([reader = std::move(reply).value()] { return read_value<Stored<R>>(*reader); });
-  }), cancelling(scope, *state));
+  });
+  call->count_as_open();
+  call->cancelled_by = cancelling(*scope, *state);
+  start(*call);
   return Future<R>(std::move(state));
 }
 

@@ -76,7 +76,7 @@ void CollectiveMember::carry_out(const Scope& scope, std::uint64_t turn, const s
 }
 
 CollectiveMember::Sent CollectiveMember::send(std::size_t to, std::uint64_t slot, Frame bytes) {
-  CollectiveWord word;
+  CollectiveMessage word;
   Sent sent{};
   std::optional<TimePoint> due;
   {
@@ -130,7 +130,7 @@ Frame CollectiveMember::receive(const Wanted& wanted) {
 }
 
 void CollectiveMember::announce() {
-  CollectiveWord word{CollectiveWord::Kind::began, 0, {}, {}};
+  CollectiveMessage word{CollectiveMessage::Kind::began, 0, {}, {}};
   {
     std::lock_guard lock(mutex_);
     if (std::exchange(announced_, true)) return;
@@ -178,12 +178,12 @@ void CollectiveMember::leave() {
     if (failure_) return;
   }
   fail(left_error(node_->name()), Tell::nobody);
-  tell_others({CollectiveWord::Kind::left, 0, {}, {}});
+  tell_others({CollectiveMessage::Kind::left, 0, {}, {}});
 }
 
 void CollectiveMember::fail(Error why, Tell tell, std::optional<std::uint64_t> turn) {
-  std::vector<CollectiveParts::Answer> dropped;
-  CollectiveWord word{CollectiveWord::Kind::broke, 0, {}, {}};
+  std::vector<CollectiveInbox::Answer> dropped;
+  CollectiveMessage word{CollectiveMessage::Kind::broke, 0, {}, {}};
   {
     std::lock_guard lock(mutex_);
     if (failure_) return;
@@ -200,7 +200,7 @@ void CollectiveMember::fail(Error why, Tell tell, std::optional<std::uint64_t> t
   if (tell == Tell::others) tell_others(std::move(word));
 }
 
-void CollectiveMember::tell_others(CollectiveWord word) const {
+void CollectiveMember::tell_others(CollectiveMessage word) const {
   {
     std::lock_guard lock(mutex_);
     if (numbers_.empty()) return;  // this member does not know the others yet
@@ -210,7 +210,7 @@ void CollectiveMember::tell_others(CollectiveWord word) const {
   }
 }
 
-void CollectiveMember::request(std::size_t to, CollectiveWord word, Frames bytes, std::optional<TimePoint> due,
+void CollectiveMember::request(std::size_t to, CollectiveMessage word, Frames bytes, std::optional<TimePoint> due,
                                AnswerHandler done) const {
   {
     std::lock_guard lock(mutex_);
@@ -218,18 +218,18 @@ void CollectiveMember::request(std::size_t to, CollectiveWord word, Frames bytes
   }
   msg::Call call;
   call.function_name = kCollectiveActor;
-  call.fingerprint = fingerprint_of<CollectiveWord>();
+  call.fingerprint = fingerprint_of<CollectiveMessage>();
   call.arguments = to_payload(nullptr, word);
   call.arguments.tensors = std::move(bytes);
   node_->request({names_[to], kCollectiveActor, kCollectiveActor, due, std::move(call)}, std::move(done));
 }
 
-void CollectiveMember::handle(const Delivery& delivery, CollectiveWord word) {
+void CollectiveMember::handle(const Delivery& delivery, CollectiveMessage word) {
   const auto from = rank_of(delivery.from);
   if (!from) {
     return delivery.answer.fail(error(ErrorCode::protocol_violation, delivery.from, "it is no member of this collective"));
   }
-  if (word.kind != CollectiveWord::Kind::part) {
+  if (word.kind != CollectiveMessage::Kind::part) {
     delivery.answer.answer(msg::Reply{});
     return handle_note(*from, std::move(word));
   }
@@ -239,7 +239,7 @@ void CollectiveMember::handle(const Delivery& delivery, CollectiveWord word) {
   }
   const auto answer = [to = delivery.answer](const Error* why) { why == nullptr ? to.answer(msg::Reply{}) : to.fail(*why); };
   std::optional<Error> refused;
-  std::vector<CollectiveParts::Answer> taken;
+  std::vector<CollectiveInbox::Answer> taken;
   {
     std::lock_guard lock(mutex_);
     refused = failure_;
@@ -253,8 +253,8 @@ void CollectiveMember::handle(const Delivery& delivery, CollectiveWord word) {
   fail(std::move(*refused), Tell::others);
 }
 
-void CollectiveMember::handle_note(std::size_t from, CollectiveWord word) {
-  if (word.kind == CollectiveWord::Kind::broke && word.why) {
+void CollectiveMember::handle_note(std::size_t from, CollectiveMessage word) {
+  if (word.kind == CollectiveMessage::Kind::broke && word.why) {
     const auto turn = word.place.operation == 0 ? std::nullopt : std::optional(word.place.operation - 1);
     return fail(std::move(*word.why), Tell::nobody, turn);
   }
@@ -262,8 +262,8 @@ void CollectiveMember::handle_note(std::size_t from, CollectiveWord word) {
   {
     std::lock_guard lock(mutex_);
     if (failure_) return;
-    if (word.kind == CollectiveWord::Kind::left) parts_.left(from, left_error(names_[from]));
-    if (word.kind == CollectiveWord::Kind::began) mismatch = parts_.told(from, std::move(word.place));
+    if (word.kind == CollectiveMessage::Kind::left) parts_.left(from, left_error(names_[from]));
+    if (word.kind == CollectiveMessage::Kind::began) mismatch = parts_.told(from, std::move(word.place));
     wake_all();
   }
   if (mismatch) fail(std::move(*mismatch), Tell::others);

@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "actors/collectives/collective_parts.h"
+#include "actors/collectives/collective_inbox.h"
 #include "actors/core/node_core.h"
 #include "actors/core/wait_point.h"
 #include "actors/scope.h"
@@ -22,7 +22,7 @@
 namespace troupe::detail {
 
 /// What they tell, in the arguments of a Call. Answered by an empty Reply: when a part is taken, at once for the rest.
-struct CollectiveWord {
+struct CollectiveMessage {
   enum class Kind : std::uint8_t {
     part = 1,   ///< its bytes are the payload's only tensor frame; none if there are no bytes
     broke = 2,  ///< the operation of that number failed at the sender: `why`; 0 if it was in none
@@ -43,7 +43,7 @@ struct CollectiveWord {
 /// `carry_out`, on its thread.
 class CollectiveMember final : public std::enable_shared_from_this<CollectiveMember> {
  public:
-  using Wanted = CollectiveParts::Wanted;
+  using Wanted = CollectiveInbox::Wanted;
 
   /// A part that was sent.
   enum class Sent : std::uint64_t {};
@@ -88,7 +88,7 @@ class CollectiveMember final : public std::enable_shared_from_this<CollectiveMem
   void fail(Error why, Tell tell) { fail(std::move(why), tell, std::nullopt); }
 
   /// From another member, on the thread that received it.
-  void handle(const Delivery& delivery, CollectiveWord word);
+  void handle(const Delivery& delivery, CollectiveMessage word);
 
   void peer_down(const NodeName& peer, const Error& why);
 
@@ -103,9 +103,9 @@ class CollectiveMember final : public std::enable_shared_from_this<CollectiveMem
   [[nodiscard]] Error error(ErrorCode code, const NodeName& peer, std::string message) const;
   [[nodiscard]] Error left_error(const NodeName& who) const;
   [[nodiscard]] std::optional<std::size_t> rank_of(const NodeName& name) const;
-  void tell_others(CollectiveWord word) const;
-  void request(std::size_t to, CollectiveWord word, Frames bytes, std::optional<TimePoint> due, AnswerHandler done) const;
-  void handle_note(std::size_t from, CollectiveWord word);
+  void tell_others(CollectiveMessage word) const;
+  void request(std::size_t to, CollectiveMessage word, Frames bytes, std::optional<TimePoint> due, AnswerHandler done) const;
+  void handle_note(std::size_t from, CollectiveMessage word);
   void sent_ended(Sent sent, const Result<msg::AnyMessage>& answer);
 
   /// Waits until `done` holds. Throws what broke the collective; breaks it itself at `due`, or if a part cannot come.
@@ -124,7 +124,7 @@ class CollectiveMember final : public std::enable_shared_from_this<CollectiveMem
 
   mutable std::mutex mutex_;
   std::vector<std::uint64_t> numbers_;              // guarded by mutex_; empty until the members have met
-  CollectiveParts parts_;                           // guarded by mutex_
+  CollectiveInbox parts_;                           // guarded by mutex_
   std::uint64_t next_turn_ = 0;                     // guarded by mutex_
   std::uint64_t turn_ = 0;                          // guarded by mutex_: whose turn it is
   bool under_way_ = false;                          // guarded by mutex_: it is carried out

@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "actors/collectives/meet.h"
+#include "actors/collectives/enter_barrier.h"
 #include "messages/schema.h"
 #include "messages/values.h"
 
@@ -33,7 +33,7 @@ std::shared_ptr<CollectiveMember> Collectives::form(const Scope& scope, const Gr
     all_.emplace(number, member);
   }
   const msg::BarrierPassed met =
-      meet(scope, names, Failures::fail_fast, kForming, {}, contribution(scope, Introduction(number, names)));
+      enter_barrier(scope, names, Failures::fail_fast, kForming, {}, contribution(scope, Introduction(number, names)));
   std::vector<std::uint64_t> numbers(names.size());
   for (const auto& [name, brought] : met.values) {
     if (brought.type != fingerprint_of<Introduction>()) throw RemoteError(misfit(kForming, name, "it forms something else"));
@@ -50,15 +50,15 @@ std::shared_ptr<CollectiveMember> Collectives::form(const Scope& scope, const Gr
 
 void Collectives::handle(const Delivery& delivery) {
   const auto& call = std::get<msg::Call>(delivery.message);
-  if (call.fingerprint != fingerprint_of<CollectiveWord>()) {
+  if (call.fingerprint != fingerprint_of<CollectiveMessage>()) {
     return delivery.answer.fail(
         node_.error(ErrorCode::version_mismatch, node_.name(), kForming, "members of a collective say things differently"));
   }
-  CollectiveWord word;
+  CollectiveMessage word;
   try {
     msg::Payload payload;
     payload.bytes = call.arguments.bytes;
-    word = std::get<0>(from_payload<CollectiveWord>(payload));
+    word = std::get<0>(from_payload<CollectiveMessage>(payload));
   } catch (const DecodeError& error) {
     return delivery.answer.fail(node_.error(ErrorCode::decode, node_.name(), kForming, error.what()));
   }

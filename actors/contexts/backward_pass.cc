@@ -20,11 +20,11 @@ const Error* refusal(const backward_actions::Actions& actions) {
 
 }  // namespace
 
-BackwardPass::BackwardPass(ContextId context, PassId pass, NodeName self, Surroundings& surroundings)
+BackwardPass::BackwardPass(ContextId context, PassId pass, NodeName self, Callbacks& callbacks)
     : context_(std::move(context)),
       pass_(std::move(pass)),
       self_(std::move(self)),
-      surroundings_(surroundings),
+      callbacks_(callbacks),
       tracker_(pass_, self_),
       work_(std::make_shared<GraphWork>()) {
   work_->pass = pass_;
@@ -46,13 +46,13 @@ void BackwardPass::mark(const NodeName& from, std::uint64_t request, const msg::
   }
   const backward_actions::Actions actions = tracker_.mark(from, request, mark.boundaries, !mark.roots.empty());
   if (const Error* error = refusal(actions)) {
-    surroundings_.refused(*error);
+    callbacks_.refused(*error);
     return answer({context_, pass_, {}, *error});
   }
   unanswered_.insert_or_assign({from, request}, std::move(answer));
   if (!mark.roots.empty() && !has_roots_) {
     has_roots_ = true;
-    surroundings_.find_roots(pass_, mark.roots);
+    callbacks_.find_roots(pass_, mark.roots);
   }
   perform(actions);
 }
@@ -73,7 +73,7 @@ void BackwardPass::gradients(const NodeName& from, msg::BackwardGradients messag
     return std::holds_alternative<backward_actions::Accept>(action);
   });
   if (is_accepted) {
-    steps_.emplace_back(FeedSend{surroundings_.send_of(message.boundary), std::move(message.gradients)});
+    steps_.emplace_back(FeedSend{callbacks_.send_of(message.boundary), std::move(message.gradients)});
   }
   perform(actions);
 }
@@ -89,7 +89,7 @@ void BackwardPass::roots_found(Result<std::vector<Variable>> roots) {
   settle();
 }
 
-void BackwardPass::returned(std::shared_ptr<GraphWork> work) {
+void BackwardPass::pool_done(std::shared_ptr<GraphWork> work) {
   if (outcome_) return;
   if (work->failure) {
     Error error = own_error(work->failure->code, work->failure->message);
@@ -129,7 +129,7 @@ void BackwardPass::perform(const backward_actions::Walk& action) { steps_.emplac
 void BackwardPass::perform(const backward_actions::SendMark& action) {
   msg::BackwardMark mark{context_, pass_, pass_.creator, action.boundaries, {}, true};
   if (action.from_roots) mark.roots = remote_roots_.at(action.to);
-  surroundings_.send_mark(action.to, action.number, std::move(mark));
+  callbacks_.send_mark(action.to, action.number, std::move(mark));
 }
 
 void BackwardPass::perform(const backward_actions::AnswerMark& action) {
@@ -139,7 +139,7 @@ void BackwardPass::perform(const backward_actions::AnswerMark& action) {
 }
 
 void BackwardPass::perform(const backward_actions::SendRun& action) {
-  surroundings_.notify(action.to, msg::BackwardRun{context_, pass_});
+  callbacks_.notify(action.to, msg::BackwardRun{context_, pass_});
 }
 
 void BackwardPass::perform(const backward_actions::Run&) {
@@ -150,16 +150,16 @@ void BackwardPass::perform(const backward_actions::Run&) {
 void BackwardPass::perform(const backward_actions::Accept&) {}
 
 void BackwardPass::perform(const backward_actions::SendFinished& action) {
-  surroundings_.notify(action.to, msg::BackwardFinished{context_, pass_, self_, {}});
+  callbacks_.notify(action.to, msg::BackwardFinished{context_, pass_, self_, {}});
 }
 
 void BackwardPass::perform(const backward_actions::SendFailed& action) {
-  surroundings_.notify(action.to, msg::BackwardFinished{context_, pass_, self_, action.error});
+  callbacks_.notify(action.to, msg::BackwardFinished{context_, pass_, self_, action.error});
 }
 
 void BackwardPass::perform(const backward_actions::Complete&) { end(Unit{}); }
 void BackwardPass::perform(const backward_actions::Failed& action) { end(action.error); }
-void BackwardPass::perform(const backward_actions::Refused& action) { surroundings_.refused(action.error); }
+void BackwardPass::perform(const backward_actions::Refused& action) { callbacks_.refused(action.error); }
 
 void BackwardPass::settle() {
   if (outcome_ || !work_) return;
@@ -169,10 +169,10 @@ void BackwardPass::settle() {
       work_->steps.push_back(graph_step(std::move(steps_.front())));
       steps_.pop_front();
     }
-    surroundings_.lend(std::exchange(work_, nullptr));
+    callbacks_.run_on_pool(std::exchange(work_, nullptr));
   } else if (tracker_.phase() == BackwardTracker::Phase::running && graph_finished_) {
     graph_finished_ = false;  // said once
-    surroundings_.part_done(pass_, std::exchange(gradients_, {}));
+    callbacks_.part_done(pass_, std::exchange(gradients_, {}));
     perform(tracker_.finished());
   }
 }
@@ -188,7 +188,7 @@ GraphStep BackwardPass::graph_step(Step step) const {
   const auto& walk = std::get<backward_actions::Walk>(step);
   MarkGraph mark;
   if (walk.from_roots) mark.roots = *roots_;
-  for (const BoundaryId& boundary : walk.boundaries) mark.sends.push_back(surroundings_.send_of(boundary));
+  for (const BoundaryId& boundary : walk.boundaries) mark.sends.push_back(callbacks_.send_of(boundary));
   return mark;
 }
 

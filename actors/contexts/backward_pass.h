@@ -27,9 +27,9 @@ class BackwardPass {
   using MarkAnswer = std::function<void(msg::BackwardMarked)>;
 
   /// What a pass needs of its context. What these calls cause comes back as an event, never before the call returns.
-  class Surroundings {
+  class Callbacks {
    public:
-    virtual ~Surroundings() = default;
+    virtual ~Callbacks() = default;
     /// Our end of a boundary that a mark named and `find_send` knew.
     virtual std::shared_ptr<const SendFn> send_of(const BoundaryId& boundary) = 0;
     /// Sends a request, whose answer comes to `mark_answered` with `number`.
@@ -37,15 +37,15 @@ class BackwardPass {
     virtual void notify(const NodeName& to, msg::AnyMessage message) = 0;
     /// Asks for values this node owns; they come to `roots_found`.
     virtual void find_roots(const PassId& pass, std::vector<RRefId> roots) = 0;
-    /// Runs the work on the pool; it comes back to `returned`.
-    virtual void lend(std::shared_ptr<GraphWork> work) = 0;
+    /// Runs the work on the pool; it comes back to `pool_done`.
+    virtual void run_on_pool(std::shared_ptr<GraphWork> work) = 0;
     /// This node's part is done and found these.
     virtual void part_done(const PassId& pass, Gradients gradients) = 0;
     /// A peer sent what must not come now; it changed nothing.
     virtual void refused(const Error& error) = 0;
   };
 
-  BackwardPass(ContextId context, PassId pass, NodeName self, Surroundings& surroundings);
+  BackwardPass(ContextId context, PassId pass, NodeName self, Callbacks& callbacks);
 
   /// Root: begins at these.
   void start(std::vector<Variable> roots, std::map<NodeName, std::vector<RRefId>> remote_roots);
@@ -59,7 +59,7 @@ class BackwardPass {
   void finished(const NodeName& participant, const std::optional<Error>& error);
 
   void roots_found(Result<std::vector<Variable>> roots);
-  void returned(std::shared_ptr<GraphWork> work);
+  void pool_done(std::shared_ptr<GraphWork> work);
 
   /// The pass has failed here: tells the others.
   void fail(const Error& error);
@@ -99,7 +99,7 @@ class BackwardPass {
   const ContextId context_;
   const PassId pass_;
   const NodeName self_;
-  Surroundings& surroundings_;
+  Callbacks& callbacks_;
   BackwardTracker tracker_;
 
   std::shared_ptr<GraphWork> work_;  // null while lent

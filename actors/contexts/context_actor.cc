@@ -33,7 +33,7 @@ void ContextState::begin(NodeCore& node, ContextId context) {
   node_ = &node;
   context_ = std::move(context);
   began_ = node.clock().now();
-  part_ = std::make_unique<ContextPart>(context_, node.name(), *this);
+  part_ = std::make_unique<ContextParticipant>(context_, node.name(), *this);
 }
 
 void ContextState::handle(const PassAsked& asked) {
@@ -60,8 +60,8 @@ void ContextState::handle(ContextNews news) {
     part_->mark_answered(marked->pass, marked->by, marked->number, std::move(marked->answer));
   } else if (auto* found = std::get_if<RootsFound>(&news.what)) {
     part_->roots_found(found->pass, std::move(found->roots));
-  } else if (auto* returned = std::get_if<WorkReturned>(&news.what)) {
-    part_->returned(std::move(returned->work));
+  } else if (auto* returned = std::get_if<PoolDone>(&news.what)) {
+    part_->pool_done(std::move(returned->work));
   } else {
     part_->pass_due(std::get<PassDue>(news.what).pass);
   }
@@ -75,12 +75,12 @@ void ContextState::count_passes() {
 
 void ContextState::describe(const DescribeContext& question) const {
   const auto& peers = part_->ledger().peers();
-  question.form.add({context_.text(), {peers.begin(), peers.end()}, part_->pass_count(), node_->clock().now() - began_});
+  question.slot.add({context_.text(), {peers.begin(), peers.end()}, part_->pass_count(), node_->clock().now() - began_});
 }
 
 void ContextState::drop_part() {
   if (part_->ledger().send_count() == 0) return;
-  node_->run("drop context " + context_.text(), [part = std::shared_ptr<ContextPart>(std::move(part_))] {}, [](const Error&) {});
+  node_->run("drop context " + context_.text(), [part = std::shared_ptr<ContextParticipant>(std::move(part_))] {}, [](const Error&) {});
 }
 
 void ContextState::fail(Error why) {
@@ -123,15 +123,15 @@ void ContextState::find_roots(const PassId& pass, std::vector<RRefId> roots) {
   });
 }
 
-void ContextState::lend(std::shared_ptr<GraphWork> work) {
+void ContextState::run_on_pool(std::shared_ptr<GraphWork> work) {
   const auto job = [node = node_->shared_from_this(), context = context_, work] {
     BoundarySink sink(*node, work->pass);
     work->run(sink);
-    node->contexts().tell(context, {WorkReturned{work}});
+    node->contexts().tell(context, {PoolDone{work}});
   };
   const auto refused = [node = node_, context = context_, work](const Error& error) {
     work->failure = error;
-    node->contexts().tell(context, {WorkReturned{work}});
+    node->contexts().tell(context, {PoolDone{work}});
   };
   node_->run("backward of context " + context_.text(), job, refused);
 }
@@ -168,7 +168,7 @@ ContextActor::behavior_type context_actor(ContextActor::stateful_pointer<Context
       },
       [&state](const GradientsAsked& m) { m.answer->complete(state.part().gradients()); },
       [&state](const GradientAsked& m) { m.answer->complete(state.part().gradient(m.leaf)); },
-      [&state](WordCame& m) {
+      [&state](ContextMessage& m) {
         state.handle(std::move(m.delivery));
         state.count_passes();
       },
@@ -176,8 +176,8 @@ ContextActor::behavior_type context_actor(ContextActor::stateful_pointer<Context
         state.handle(std::move(m));
         state.count_passes();
       },
-      [&state](const PeerGone& m) {
-        state.part().peer_down(m.node, m.why);
+      [&state](const PeerDown& m) {
+        state.part().peer_down(m.life.name, m.why);
         state.count_passes();
       },
       [&state](const AbortContext& m) {

@@ -10,27 +10,13 @@
 #include <variant>
 #include <vector>
 
-#include "actors/contexts/context_part.h"
+#include "actors/contexts/context_participant.h"
 #include "actors/core/caf.h"
 #include "actors/core/node_core.h"
+#include "actors/core/peer_events.h"
+#include "actors/core/promise_guard.h"
 
 namespace troupe::detail {
-
-/// A promise that is kept also if the message that carries it is never handled.
-template <class T>
-class Asked {
- public:
-  Asked(Promise<T> promise, Error otherwise) : promise_(std::move(promise)), otherwise_(std::move(otherwise)) {}
-  ~Asked() { promise_.complete(otherwise_); }
-  Asked(const Asked&) = delete;
-  Asked& operator=(const Asked&) = delete;
-
-  void complete(Result<typename Promise<T>::Value> result) const { promise_.complete(std::move(result)); }
-
- private:
-  Promise<T> promise_;
-  Error otherwise_;
-};
 
 struct PeerJoined {
   NodeName node;
@@ -43,21 +29,17 @@ struct SendRecorded {
 struct PassAsked {
   PassRoots roots;
   std::optional<TimePoint> due;
-  std::shared_ptr<Asked<void>> answer;
+  std::shared_ptr<PromiseGuard<void>> answer;
 };
 struct GradientsAsked {
-  std::shared_ptr<Asked<Gradients>> answer;
+  std::shared_ptr<PromiseGuard<Gradients>> answer;
 };
 struct GradientAsked {
   Variable leaf;
-  std::shared_ptr<Asked<Tensor>> answer;
+  std::shared_ptr<PromiseGuard<Tensor>> answer;
 };
-struct WordCame {
+struct ContextMessage {
   Delivery delivery;
-};
-struct PeerGone {
-  NodeName node;
-  Error why;
 };
 struct AbortContext {
   Error error;
@@ -68,7 +50,7 @@ struct ReleaseContext {
 };
 /// What is going on?
 struct DescribeContext {
-  Survey<OpenContext>::Form form;
+  Query<OpenContext>::ReplySlot slot;
 };
 struct StopContext {
   Error why;
@@ -85,14 +67,14 @@ struct RootsFound {
   PassId pass;
   Result<std::vector<Variable>> roots;
 };
-struct WorkReturned {
+struct PoolDone {
   std::shared_ptr<GraphWork> work;
 };
 struct PassDue {
   PassId pass;
 };
 struct ContextNews {
-  std::variant<MarkAnswered, RootsFound, WorkReturned, PassDue> what;
+  std::variant<MarkAnswered, RootsFound, PoolDone, PassDue> what;
 };
 
 }  // namespace troupe::detail
@@ -102,8 +84,7 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::SendRecorded)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::PassAsked)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::GradientsAsked)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::GradientAsked)
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::WordCame)
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::PeerGone)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::ContextMessage)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::AbortContext)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::ReleaseContext)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::DescribeContext)
@@ -112,7 +93,7 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::ContextNews)
 
 namespace troupe::detail {
 
-/// Runs a ContextPart (context_part.h), which has the rules.
+/// Runs a ContextParticipant (context_participant.h), which has the rules.
 /// Name: "<node>/context/<creator>.<serial>".  Spawned by: Contexts.  Ends: on ReleaseContext or StopContext, after
 /// everybody who waits has an answer. A handler that throws aborts the context.
 using ContextActor = caf::typed_actor<caf::reacts_to<PeerJoined>,      //
@@ -120,21 +101,21 @@ using ContextActor = caf::typed_actor<caf::reacts_to<PeerJoined>,      //
                                       caf::reacts_to<PassAsked>,       //
                                       caf::reacts_to<GradientsAsked>,  //
                                       caf::reacts_to<GradientAsked>,   //
-                                      caf::reacts_to<WordCame>,        //
+                                      caf::reacts_to<ContextMessage>,        //
                                       caf::reacts_to<ContextNews>,     //
-                                      caf::reacts_to<PeerGone>,        //
+                                      caf::reacts_to<PeerDown>,        //
                                       caf::reacts_to<AbortContext>,    //
                                       caf::reacts_to<ReleaseContext>,  //
                                       caf::reacts_to<DescribeContext>, //
                                       caf::reacts_to<StopContext>>;
 
 /// What the rules need of their node, by name: nothing here keeps the actor alive.
-class ContextState : public ContextPart::Surroundings {
+class ContextState : public ContextParticipant::Callbacks {
  public:
   static inline const char* name = "context";
 
   void begin(NodeCore& node, ContextId context);
-  [[nodiscard]] ContextPart& part() { return *part_; }
+  [[nodiscard]] ContextParticipant& part() { return *part_; }
   void handle(const PassAsked& asked);
   void handle(Delivery delivery);
   void handle(ContextNews news);
@@ -150,7 +131,7 @@ class ContextState : public ContextPart::Surroundings {
   void send_mark(const NodeName& to, std::uint64_t number, msg::BackwardMark mark, std::optional<TimePoint> due) override;
   void notify(const NodeName& to, msg::AnyMessage message) override;
   void find_roots(const PassId& pass, std::vector<RRefId> roots) override;
-  void lend(std::shared_ptr<GraphWork> work) override;
+  void run_on_pool(std::shared_ptr<GraphWork> work) override;
   void wake_at(const PassId& pass, TimePoint due) override;
   void pass_ended(const PassId& pass) override;
   void refused(const Error& error) override;
@@ -158,7 +139,7 @@ class ContextState : public ContextPart::Surroundings {
   NodeCore* node_ = nullptr;  // owns the actor's host
   ContextId context_;
   TimePoint began_;
-  std::unique_ptr<ContextPart> part_;
+  std::unique_ptr<ContextParticipant> part_;
   std::map<PassId, TimerId> timers_;
   std::int64_t passes_ = 0;  // as told to the node
 };

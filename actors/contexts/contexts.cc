@@ -64,7 +64,7 @@ class Contexts::Directory {
     const auto present = node_.lives().up(peer);
     const ContextActor actor = enter(id);
     if (!actor) return tell_of_end(id, peer);
-    begin_with(actor, peer, present, std::forward<Message>(message));
+    begin_with(actor, present, std::forward<Message>(message));
   }
 
   /// The same for a word of `peer`. Returns why it is refused, if so.
@@ -74,9 +74,9 @@ class Contexts::Directory {
     const auto actor = enter_for(id, peer);
     if (!actor) return actor.error();
     if (actor.value()) {
-      begin_with(actor.value(), peer, present, std::forward<Message>(message));
+      begin_with(actor.value(), present, std::forward<Message>(message));
       const auto was_over = present ? std::nullopt : node_.lives().why_over(peer);  // its word has waited here
-      if (was_over) send(actor.value(), PeerGone{peer, *was_over});
+      if (was_over) send(actor.value(), PeerDown{{peer, was_over->incarnation}, *was_over});
     } else {
       tell_of_end(id, peer);
     }
@@ -118,7 +118,7 @@ class Contexts::Directory {
   [[nodiscard]] Future<T> ask(const ContextId& id, const ContextActor& actor, MakeMessage make_message) const {
     Promise<T> promise(node_.future_home());
     const Future<T> future = promise.future();
-    send(actor, make_message(std::make_shared<Asked<T>>(std::move(promise), why_not(id).value_or(not_alive(id)))));
+    send(actor, make_message(std::make_shared<PromiseGuard<T>>(std::move(promise), why_not(id).value_or(not_alive(id)))));
     return future;
   }
 
@@ -134,10 +134,11 @@ class Contexts::Directory {
   /// A peer that goes meanwhile may have been looked for in the context before the actor knew of it: then the actor is told
   /// again.
   template <class Message>
-  void begin_with(const ContextActor& actor, const NodeName& peer, const std::optional<Peer>& present, Message&& message) const {
+  void begin_with(const ContextActor& actor, const std::optional<Peer>& present, Message&& message) const {
     send(actor, std::forward<Message>(message));
     if (!present) return;
-    if (const auto why = node_.lives().why_over(NodeLife{present->name, present->incarnation})) send(actor, PeerGone{peer, *why});
+    const NodeLife life{present->name, present->incarnation};
+    if (const auto why = node_.lives().why_over(life)) send(actor, PeerDown{life, *why});
   }
 
   [[nodiscard]] ContextActor spawn(const ContextId& id) {
@@ -186,7 +187,7 @@ void Contexts::record_recv(const ContextId& context, const BoundaryId&, const st
 }
 
 Future<void> Contexts::backward(const ContextId& context, PassRoots roots, std::optional<TimePoint> due) {
-  return directory_->ask<void>(context, directory_->enter(context), [&](std::shared_ptr<Asked<void>> answer) {
+  return directory_->ask<void>(context, directory_->enter(context), [&](std::shared_ptr<PromiseGuard<void>> answer) {
     return PassAsked{std::move(roots), due, std::move(answer)};
   });
 }
@@ -199,7 +200,7 @@ Future<Gradients> Contexts::gradients(const ContextId& context) {
     return none.future();
   }
   return directory_->ask<Gradients>(
-      context, actor, [](std::shared_ptr<Asked<Gradients>> answer) { return GradientsAsked{std::move(answer)}; });
+      context, actor, [](std::shared_ptr<PromiseGuard<Gradients>> answer) { return GradientsAsked{std::move(answer)}; });
 }
 
 Future<Tensor> Contexts::gradient(const ContextId& context, const Variable& leaf) {
@@ -210,7 +211,7 @@ Future<Tensor> Contexts::gradient(const ContextId& context, const Variable& leaf
     return none.future();
   }
   return directory_->ask<Tensor>(
-      context, actor, [&](std::shared_ptr<Asked<Tensor>> answer) { return GradientAsked{leaf, std::move(answer)}; });
+      context, actor, [&](std::shared_ptr<PromiseGuard<Tensor>> answer) { return GradientAsked{leaf, std::move(answer)}; });
 }
 
 void Contexts::handle(Delivery delivery) {
@@ -238,7 +239,7 @@ void Contexts::handle(Delivery delivery) {
     const auto entered = directory_->enter_for(mark->context, from);
     if (!entered) return delivery.answer.fail(entered.error());
     if (!entered.value()) return delivery.answer.fail(directory_->why_not(mark->context).value_or(not_alive(mark->context)));
-    return directory_->send(entered.value(), WordCame{std::move(delivery)});
+    return directory_->send(entered.value(), ContextMessage{std::move(delivery)});
   }
   const auto context = std::visit(
       [](const auto& message) -> std::optional<ContextId> {
@@ -246,7 +247,7 @@ void Contexts::handle(Delivery delivery) {
         return std::nullopt;
       },
       delivery.message);
-  if (context) directory_->send(directory_->find(*context), WordCame{std::move(delivery)});
+  if (context) directory_->send(directory_->find(*context), ContextMessage{std::move(delivery)});
 }
 
 void Contexts::peer_down(const Peer& peer, const Error& why) {
@@ -255,15 +256,15 @@ void Contexts::peer_down(const Peer& peer, const Error& why) {
     directory_->send(actor, AbortContext{error, directory_->node().name()});
     directory_->send(actor, StopContext{error});
   }
-  for (const ContextActor& actor : directory_->all()) directory_->send(actor, PeerGone{peer.name, why});
+  for (const ContextActor& actor : directory_->all()) directory_->send(actor, PeerDown{{peer.name, peer.incarnation}, why});
 }
 
 void Contexts::stop(const Error& why) {
   for (const ContextActor& actor : directory_->stop(why)) directory_->send(actor, StopContext{why});
 }
 
-void Contexts::list(const Survey<OpenContext>::Form& form) const {
-  for (const ContextActor& actor : directory_->all()) directory_->send(actor, DescribeContext{form});
+void Contexts::list(const Query<OpenContext>::ReplySlot& slot) const {
+  for (const ContextActor& actor : directory_->all()) directory_->send(actor, DescribeContext{slot});
 }
 
 std::size_t Contexts::passes() const { return directory_->passes(); }

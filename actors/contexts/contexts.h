@@ -16,7 +16,7 @@
 
 #include "actors/clock.h"
 #include "actors/core/node_core.h"
-#include "actors/core/survey.h"
+#include "actors/core/query.h"
 #include "actors/future.h"
 #include "actors/link.h"
 #include "actors/core/reports.h"
@@ -86,7 +86,7 @@ class Contexts {
   [[nodiscard]] std::size_t size() const;
 
   /// The contexts that are alive here, in no order.
-  void list(const Survey<OpenContext>::Form& form) const;
+  void list(const Query<OpenContext>::ReplySlot& slot) const;
 
   /// Backward passes that run or wait here.
   [[nodiscard]] std::size_t passes() const;

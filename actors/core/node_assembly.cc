@@ -62,8 +62,8 @@ struct NodeCore::Workers {
 };
 
 /// What the router does to the rest of its node.
-struct NodeCore::RouterSurroundings final : Router::Surroundings {
-  explicit RouterSurroundings(NodeCore& n) : node(n) {}
+struct NodeCore::RouterCallbacks final : Router::Callbacks {
+  explicit RouterCallbacks(NodeCore& n) : node(n) {}
 
   void transmit(const NodeName& to, LinkLane lane, Frames packet) override {
     node.traffic_.sent(to, packet);
@@ -130,7 +130,7 @@ NodeCore::NodeCore(NodeParts parts)
       served_calls_(clock_, executor_),
       accounts_(std::make_unique<PeerAccounts>(name_, peer_limits_)),
       host_(parts.make_host()),
-      surroundings_(std::make_unique<RouterSurroundings>(*this)),
+      callbacks_(std::make_unique<RouterCallbacks>(*this)),
       membership_(std::make_unique<Membership>(*this)),
       references_(std::make_unique<References>(*this)),
       contexts_(std::make_unique<Contexts>(*this)),
@@ -141,7 +141,7 @@ NodeCore::NodeCore(NodeParts parts)
 
 void NodeCore::begin() {
   const RouterOptions options{.packing = packing_, .session = session_options(peer_limits_)};
-  RouterSetting setting{self(), surroundings_.get(), &lives_, options, clock_.get(), [this](TimePoint due) { wake_router_at(due); },
+  RouterSetting setting{self(), callbacks_.get(), &lives_, options, clock_.get(), [this](TimePoint due) { wake_router_at(due); },
                         [this](Error why) { fail(std::move(why)); }};
   const ActorHost::Lost lost = setting.failed;
   routing_->router = host_->spawn("the router", lost, router_actor, std::move(setting));
@@ -231,7 +231,7 @@ void NodeCore::hand_on(Delivery delivery) {
                                        ShutdownAgreed, BarrierEntered, BarrierLeft>) {
           membership_->handle(std::move(delivery));
         } else {
-          spdlog::warn("[{}] dropped a {} from {}: it answers nothing that was asked", name_, M::kWord.name, delivery.from);
+          spdlog::warn("[{}] dropped a {} from {}: it answers nothing that was asked", name_, M::kInfo.name, delivery.from);
         }
       },
       delivery.message);

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "actors/core/routing.h"
-#include "actors/core/told_once.h"
+#include "actors/core/promise_guard.h"
 #include "actors/sessions/packed_message.h"
 
 namespace troupe::detail {
@@ -61,7 +61,7 @@ void NodeCore::send_notification(NodeName to, std::optional<Incarnation> life, s
   const msg::Envelope envelope{name_, to + "/" + actor, {}, {}};
   auto parcel = pack_message(envelope, message, packing_);
   if (!parcel) {
-    spdlog::warn("[{}] {} to {} was not sent: {}", name_, msg::word_of(message).name, to, parcel.error().text());
+    spdlog::warn("[{}] {} to {} was not sent: {}", name_, msg::info_of(message).name, to, parcel.error().text());
     return;
   }
   host_->send(routing_->router, SendNotification{std::move(to), life, std::move(parcel).value()});
@@ -83,18 +83,18 @@ void NodeCore::give_up(const NodeName& peer, std::string_view why) {
 
 std::vector<std::string> NodeCore::oldest_requests() const {
   constexpr std::size_t kLines = 8;
-  Survey<PendingCall> survey(future_home());
-  list_requests(kLines, survey.form());
+  Query<PendingCall> query(future_home());
+  list_requests(kLines, query.slot());
   std::vector<std::string> lines;
-  for (const PendingCall& call : survey.wait(std::chrono::milliseconds(200)).answers) {
+  for (const PendingCall& call : query.wait(std::chrono::milliseconds(200)).answers) {
     lines.push_back(fmt::format("{} to {}, {:.1f} s", call.operation, call.peer.name,
                                 std::chrono::duration<double>(clock_->now() - call.started).count()));
   }
   return lines;
 }
 
-void NodeCore::list_requests(std::size_t count, const Survey<PendingCall>::Form& form) const {
-  host_->send(routing_->router, ListOldest{count, form});
+void NodeCore::list_requests(std::size_t count, const Query<PendingCall>::ReplySlot& slot) const {
+  host_->send(routing_->router, ListOldest{count, slot});
 }
 
 void NodeCore::close_link() {

@@ -29,7 +29,7 @@
 #include "actors/core/lives.h"
 #include "actors/core/node_life.h"
 #include "actors/core/request.h"
-#include "actors/core/survey.h"
+#include "actors/core/query.h"
 #include "actors/deadline.h"
 #include "actors/executor.h"
 #include "actors/future.h"
@@ -149,7 +149,7 @@ class NodeCore final : public std::enable_shared_from_this<NodeCore>, public Ans
   [[nodiscard]] std::vector<std::string> oldest_requests() const;
 
   /// The `count` requests that have waited longest, the oldest first.
-  void list_requests(std::size_t count, const Survey<PendingCall>::Form& form) const;
+  void list_requests(std::size_t count, const Query<PendingCall>::ReplySlot& slot) const;
 
   /// Requests ever made here.
   [[nodiscard]] std::uint64_t requests_started() const { return requests_started_.load(std::memory_order_acquire); }
@@ -199,7 +199,7 @@ class NodeCore final : public std::enable_shared_from_this<NodeCore>, public Ans
 
   struct Routing;  // the router, as it is seen from here
   struct Workers;  // the worker
-  struct RouterSurroundings;
+  struct RouterCallbacks;
   void deliver(Delivery delivery);
   void dispatch(Delivery delivery);
   void hand_on(Delivery delivery);
@@ -230,7 +230,7 @@ class NodeCore final : public std::enable_shared_from_this<NodeCore>, public Ans
   RetryBudgets retry_budgets_;
   DeviceMaps device_maps_;
   std::unique_ptr<ActorHost> host_;
-  std::unique_ptr<RouterSurroundings> surroundings_;
+  std::unique_ptr<RouterCallbacks> callbacks_;
   std::unique_ptr<Membership> membership_;
   std::unique_ptr<References> references_;
   std::unique_ptr<Contexts> contexts_;

@@ -78,11 +78,11 @@ struct OpenContext {
 };
 
 /// A barrier or gathering that meets at this node and is not complete.
-struct OpenMeeting {
+struct OpenBarrier {
   std::string operation;
   std::vector<std::pair<NodeName, Duration>> waiting;  ///< who is there, and since when
   std::vector<NodeName> missing;
-  friend bool operator==(const OpenMeeting&, const OpenMeeting&) = default;
+  friend bool operator==(const OpenBarrier&, const OpenBarrier&) = default;
 };
 
 /// Work of a thread of the pool.

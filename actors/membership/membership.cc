@@ -98,8 +98,8 @@ void Membership::on_down(std::function<void(const Peer&, const Error&)> handler)
   state_->down_handlers.push_back(std::move(handler));
 }
 
-void Membership::list_meetings(const Survey<OpenMeeting>::Form& form) const {
-  state_->node.host().send(state_->actor, ListMeetings{form});
+void Membership::list_barriers(const Query<OpenBarrier>::ReplySlot& slot) const {
+  state_->node.host().send(state_->actor, ListBarriers{slot});
 }
 
 bool Membership::is_up(const NodeName& peer) const {
@@ -192,10 +192,10 @@ void Membership::learned(const msg::Member& member) {
   state_->by_rank[member.rank] = member.name;
 }
 
-void Membership::handle(Delivery delivery) { state_->node.host().send(state_->actor, MemberWord{std::move(delivery)}); }
+void Membership::handle(Delivery delivery) { state_->node.host().send(state_->actor, MemberMessage{std::move(delivery)}); }
 
 void Membership::peer_up(const Peer& peer) {
-  state_->node.host().send(state_->actor, PeerCame{peer});
+  state_->node.host().send(state_->actor, PeerUp{peer});
 }
 
 std::optional<Error> Membership::declared_dead() const {
@@ -213,7 +213,7 @@ void Membership::peer_down(const Peer& peer, const Error& why) {
   for (auto& handler : handlers) {
     state_->node.run("on_down " + peer.name, [handler, peer, why] { handler(peer, why); }, [](const Error&) {});
   }
-  state_->node.host().send(state_->actor, PeerWent{peer, why});
+  state_->node.host().send(state_->actor, PeerDown{{peer.name, peer.incarnation}, why});
 }
 
 void Membership::connect_failed(const std::string& address, const Error& why) {

@@ -110,7 +110,7 @@ class Membership {
   void stop(const Error& why);
 
   /// The groups that wait at this node for members that have not come, in no order.
-  void list_meetings(const Survey<OpenMeeting>::Form& form) const;
+  void list_barriers(const Query<OpenBarrier>::ReplySlot& slot) const;
 
   /// For the membership actor: the member's place is known.
   void learned(const msg::Member& member);

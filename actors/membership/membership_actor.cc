@@ -18,7 +18,7 @@ constexpr std::chrono::milliseconds kCountPause{20};
 void MembershipState::begin(NodeCore& node, caf::actor_addr self) {
   node_ = &node;
   self_ = std::move(self);
-  meetings_.emplace(node.name());
+  barriers_.emplace(node.name());
   if (const auto rank = node.rank()) {
     const Peer own = node.self();
     set_own_place({own.name, own.incarnation, own.address, role_of_name(own.name), *rank, 0});
@@ -83,10 +83,10 @@ void MembershipState::introduce_to(const NodeName& peer) {
   if (own_) node_->notify(peer, "membership", msg::MemberJoined{roster_.epoch(), *own_});
 }
 
-void MembershipState::peer_came(const Peer& peer) {
+void MembershipState::peer_up(const Peer& peer) {
   up_[peer.name] = peer;
   awaited_.erase(peer.name);
-  meetings_->came(peer.name);
+  barriers_->came(peer.name);
   if (!seeds_.empty() && !asked_to_join_) {  // the first peer is a seed: nobody else knows us yet
     if (auto why = stranger(peer)) {
       seed_failed(*std::move(why));
@@ -111,15 +111,15 @@ void MembershipState::ask_to_join(const NodeName& seed) {
                    if (!answer) {
                      core->host().send(actor, JoinFailed{answer.error()});
                    } else {
-                     core->host().send(actor, MemberWord{{from.name, from.incarnation, {}, std::move(answer).value(), {}, {}}});
+                     core->host().send(actor, MemberMessage{{from.name, from.incarnation, {}, std::move(answer).value(), {}, {}}});
                    }
                  });
 }
 
-void MembershipState::peer_went(const Peer& peer, const Error& why) {
+void MembershipState::peer_down(const NodeLife& peer, const Error& why) {
   const auto known = up_.find(peer.name);
   if (known != up_.end() && known->second.incarnation == peer.incarnation) up_.erase(known);
-  meetings_->gone(peer.name, why);
+  barriers_->gone(peer.name, why);
   if (roster_.remove(peer.name, peer.incarnation)) {  // others may come and go, or be refused, while we wait for the world
     std::erase_if(member_waits_, [&why](const WaitForMembers& wait) {
       if (wait.until == Membership::Until::they_are_up) return false;
@@ -171,7 +171,7 @@ void MembershipState::word(Delivery& delivery) {
   } else if (auto* entered = std::get_if<msg::BarrierEntered>(&delivery.message)) {
     enter_meeting(delivery, std::move(*entered));
   } else if (const auto* left = std::get_if<msg::BarrierLeft>(&delivery.message)) {
-    meetings_->left(delivery.from, left->entry);
+    barriers_->left(delivery.from, left->entry);
   } else if (delivery.answer.expected()) {
     delivery.answer.fail(node_->error(ErrorCode::protocol_violation, node_->name(), "membership", "not served by this node"));
   }
@@ -250,7 +250,7 @@ void MembershipState::learn(const msg::Member& member) {
 }
 
 void MembershipState::enter_meeting(Delivery& delivery, msg::BarrierEntered entered) {
-  meetings_->enter(node_->clock().now(), delivery.from, std::move(entered),
+  barriers_->enter(node_->clock().now(), delivery.from, std::move(entered),
                    [answer = delivery.answer](Result<msg::BarrierPassed> passed) {
                      passed ? answer.answer(std::move(passed).value()) : answer.fail(passed.error());
                    });
@@ -258,26 +258,26 @@ void MembershipState::enter_meeting(Delivery& delivery, msg::BarrierEntered ente
 }
 
 void MembershipState::watch_meetings() {
-  const auto due = meetings_->next_due();
-  if (!due || (meetings_wake_ && *meetings_wake_ <= *due)) return;
-  meetings_wake_ = due;
+  const auto due = barriers_->next_due();
+  if (!due || (barriers_wake_ && *barriers_wake_ <= *due)) return;
+  barriers_wake_ = due;
   node_->clock().at(*due, [node = node_->weak_from_this(), self_address = self_] {
     const auto core = node.lock();
     const auto actor = caf::actor_cast<caf::strong_actor_ptr>(self_address);
-    if (core && actor) core->host().send(actor, MeetingsDue{});
+    if (core && actor) core->host().send(actor, BarriersDue{});
   });
 }
 
-void MembershipState::meetings_due() {
+void MembershipState::barriers_due() {
   const TimePoint now = node_->clock().now();
-  if (meetings_wake_ && now < *meetings_wake_) return;  // a timer set before an earlier one was asked for
-  meetings_wake_.reset();
-  meetings_->expire(now);
+  if (barriers_wake_ && now < *barriers_wake_) return;  // a timer set before an earlier one was asked for
+  barriers_wake_.reset();
+  barriers_->expire(now);
   watch_meetings();
 }
 
-void MembershipState::list_meetings(const ListMeetings& question) const {
-  for (OpenMeeting& meeting : meetings_->open(node_->clock().now())) question.form.add(std::move(meeting));
+void MembershipState::list_barriers(const ListBarriers& question) const {
+  for (OpenBarrier& barrier : barriers_->open(node_->clock().now())) question.slot.add(std::move(barrier));
 }
 
 void MembershipState::wait_for_members(WaitForMembers& wait) {
@@ -370,7 +370,7 @@ void MembershipState::ask_for_count(const NodeName& member) {
 }
 
 void MembershipState::count_refused(const CountRefused& refusal) {
-  // A member that died is taken out by peer_went.
+  // A member that died is taken out by peer_down.
   if (up_.contains(refusal.member)) send_after(kCountPause, CountMember{refusal.member, refusal.round});
 }
 
@@ -393,7 +393,7 @@ void MembershipState::stop(const Error& why) {
   for (const WaitForMembers& wait : std::exchange(member_waits_, {})) wait.reached.complete(why);
   for (const Promise<void>& wait : std::exchange(agreement_waits_, {})) wait.complete(why);
   for (const ReturnAddress& joiner : std::exchange(joiners_, {})) joiner.fail(why);
-  meetings_->stop(why);
+  barriers_->stop(why);
 }
 
 std::vector<NodeName> MembershipState::living() const {
@@ -414,9 +414,9 @@ MembershipActor::behavior_type membership_actor(MembershipActor::stateful_pointe
   const auto failed = [node](Error why) { node->fail(std::move(why)); };
   return guarded<MembershipActor::behavior_type>(
       "membership", failed,
-      [self](MemberWord& m) { self->state.word(m.delivery); },
-      [self](const PeerCame& m) { self->state.peer_came(m.peer); },
-      [self](const PeerWent& m) { self->state.peer_went(m.peer, m.why); },
+      [self](MemberMessage& m) { self->state.word(m.delivery); },
+      [self](const PeerUp& m) { self->state.peer_up(m.peer); },
+      [self](const PeerDown& m) { self->state.peer_down(m.life, m.why); },
       [self](const FoundCluster& m) { self->state.found(m.place); },
       [self](const JoinCluster& m) { self->state.join(m.seeds, m.place); },
       [self](JoinFailed& m) { self->state.join_failed(std::move(m.why)); },
@@ -427,8 +427,8 @@ MembershipActor::behavior_type membership_actor(MembershipActor::stateful_pointe
       [self](const CountRefused& m) { self->state.count_refused(m); },
       [self](const CountMember& m) { self->state.count_member(m); },
       [self](const CountAgain&) { self->state.count_again(); },
-      [self](const MeetingsDue&) { self->state.meetings_due(); },
-      [self](const ListMeetings& m) { self->state.list_meetings(m); },
+      [self](const BarriersDue&) { self->state.barriers_due(); },
+      [self](const ListBarriers& m) { self->state.list_barriers(m); },
       [self](const StopMembership& m) {
         self->quit();  // first: whoever waits is told also if this throws
         self->state.stop(m.why);

@@ -11,23 +11,17 @@
 
 #include "actors/core/caf.h"
 #include "actors/core/node_core.h"
+#include "actors/core/peer_events.h"
 #include "actors/future.h"
-#include "actors/membership/meetings.h"
+#include "actors/membership/barriers.h"
 #include "actors/membership/membership.h"
 #include "actors/membership/roster.h"
 #include "actors/membership/shutdown_agreement.h"
 
 namespace troupe::detail {
 
-struct MemberWord {
+struct MemberMessage {
   Delivery delivery;
-};
-struct PeerCame {
-  Peer peer;
-};
-struct PeerWent {
-  Peer peer;
-  Error why;
 };
 /// Be the first member.
 struct FoundCluster {
@@ -70,11 +64,11 @@ struct CountMember {
   std::uint64_t round = 0;
 };
 struct CountAgain {};
-/// Somebody may have waited long enough at a meeting.
-struct MeetingsDue {};
+/// Somebody may have waited long enough at a barrier.
+struct BarriersDue {};
 /// Which groups wait at this node?
-struct ListMeetings {
-  Survey<OpenMeeting>::Form form;
+struct ListBarriers {
+  Query<OpenBarrier>::ReplySlot slot;
 };
 struct StopMembership {
   Error why;
@@ -82,9 +76,7 @@ struct StopMembership {
 
 }  // namespace troupe::detail
 
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::MemberWord)
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::PeerCame)
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::PeerWent)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::MemberMessage)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::FoundCluster)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::JoinCluster)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::ConnectFailed)
@@ -95,17 +87,17 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::MemberCounted)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::CountRefused)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::CountMember)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::CountAgain)
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::MeetingsDue)
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::ListMeetings)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::BarriersDue)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::ListBarriers)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::StopMembership)
 
 namespace troupe::detail {
 
 /// Name: "<node>/membership".  Spawned by: Membership.  Ends: on StopMembership; what waits then gets its Error.
 /// A handler that throws ends the node.
-using MembershipActor = caf::typed_actor<caf::reacts_to<MemberWord>,        //
-                                         caf::reacts_to<PeerCame>,          //
-                                         caf::reacts_to<PeerWent>,          //
+using MembershipActor = caf::typed_actor<caf::reacts_to<MemberMessage>,        //
+                                         caf::reacts_to<PeerUp>,            //
+                                         caf::reacts_to<PeerDown>,          //
                                          caf::reacts_to<FoundCluster>,      //
                                          caf::reacts_to<JoinCluster>,       //
                                          caf::reacts_to<ConnectFailed>,     //
@@ -116,8 +108,8 @@ using MembershipActor = caf::typed_actor<caf::reacts_to<MemberWord>,        //
                                          caf::reacts_to<CountRefused>,      //
                                          caf::reacts_to<CountMember>,       //
                                          caf::reacts_to<CountAgain>,        //
-                                         caf::reacts_to<MeetingsDue>,       //
-                                         caf::reacts_to<ListMeetings>,      //
+                                         caf::reacts_to<BarriersDue>,       //
+                                         caf::reacts_to<ListBarriers>,      //
                                          caf::reacts_to<StopMembership>>;
 
 /// Touched by the actor only.
@@ -128,8 +120,8 @@ class MembershipState {
   void begin(NodeCore& node, caf::actor_addr self);
 
   void word(Delivery& delivery);
-  void peer_came(const Peer& peer);
-  void peer_went(const Peer& peer, const Error& why);
+  void peer_up(const Peer& peer);
+  void peer_down(const NodeLife& peer, const Error& why);
   void found(const MemberPlace& place);
   void join(const std::vector<Seed>& seeds, const MemberPlace& place);
   void connect_failed(const std::string& address, const Error& why);
@@ -140,8 +132,8 @@ class MembershipState {
   void count_refused(const CountRefused& refusal);
   void count_member(const CountMember& again);
   void count_again() { count_all(); }
-  void meetings_due();
-  void list_meetings(const ListMeetings& question) const;
+  void barriers_due();
+  void list_barriers(const ListBarriers& question) const;
   void stop(const Error& why);
 
  private:
@@ -190,8 +182,8 @@ class MembershipState {
   std::vector<WaitForMembers> member_waits_;
   std::vector<Promise<void>> agreement_waits_;
   ShutdownAgreement agreement_;
-  std::optional<Meetings> meetings_;
-  std::optional<TimePoint> meetings_wake_;  // the earliest MeetingsDue that was asked for
+  std::optional<Barriers> barriers_;
+  std::optional<TimePoint> barriers_wake_;  // the earliest BarriersDue that was asked for
   std::uint64_t counts_asked_ = 0;  // requests of ours that only ask for counts: they are no work
 };
 

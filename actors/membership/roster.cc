@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "actors/core/refused.h"
+#include "actors/core/error_not_run.h"
 
 namespace troupe::detail {
 
@@ -16,19 +16,19 @@ std::string role_of_name(std::string_view name) {
 std::optional<Error> Roster::refusal(const msg::MemberJoin& join) const {
   if (world_size_ != 0) {
     if (join.world_size != world_size_) {
-      return refused(ErrorCode::bad_argument,
+      return error_not_run(ErrorCode::bad_argument,
                      fmt::format("{} expects a world of {}, this is one of {}", join.name, join.world_size, world_size_));
     }
     if (!entries_.contains(join.name) && entries_.size() >= world_size_) {
-      return refused(ErrorCode::resource_exhausted, fmt::format("the world of {} is complete", world_size_));
+      return error_not_run(ErrorCode::resource_exhausted, fmt::format("the world of {} is complete", world_size_));
     }
     if (join.rank && *join.rank >= world_size_) {
-      return refused(ErrorCode::bad_argument, fmt::format("{} wants rank {}: out of range in a world of {}", join.name,
+      return error_not_run(ErrorCode::bad_argument, fmt::format("{} wants rank {}: out of range in a world of {}", join.name,
                                                           *join.rank, world_size_));
     }
   }
   if (const Entry* other = join.rank ? holder(*join.rank) : nullptr; other != nullptr && other->member.name != join.name) {
-    return refused(ErrorCode::bad_argument,
+    return error_not_run(ErrorCode::bad_argument,
                    fmt::format("{} wants rank {}: {} has it", join.name, *join.rank, other->member.name));
   }
   return std::nullopt;

@@ -72,7 +72,7 @@ RRefNotices HandleTable::creation_undone(const RRefId& rref, const Error& error)
   return notices;
 }
 
-RRefNotices HandleTable::received(const RRefHandOut& handle, const NodeLife& parent, OwnerMet met) {
+RRefNotices HandleTable::received(const ReceivedFork& handle, const NodeLife& parent, OwnerMet met) {
   const auto [at, added] = entries_.try_emplace(handle.rref);
   Entry& entry = at->second;
   if (added) {

@@ -36,11 +36,11 @@ struct RRefNotice {
 using RRefNotices = std::vector<RRefNotice>;
 
 /// A handle as a message carries it.
-struct RRefHandOut {
+struct ReceivedFork {
   RRefId rref;
   ForkId fork;
   NodeLife owner;
-  friend auto operator<=>(const RRefHandOut&, const RRefHandOut&) = default;
+  friend auto operator<=>(const ReceivedFork&, const ReceivedFork&) = default;
 };
 
 enum class HandleState : std::uint8_t {
@@ -77,7 +77,7 @@ class HandleTable {
 
   /// A message from `parent` brought a handle. At most once per fork: messages that carry handles are not delivered
   /// twice. An owner that is not met yet hears of the fork by `node_up`.
-  [[nodiscard]] RRefNotices received(const RRefHandOut& handle, const NodeLife& parent, OwnerMet met = OwnerMet::yes);
+  [[nodiscard]] RRefNotices received(const ReceivedFork& handle, const NodeLife& parent, OwnerMet met = OwnerMet::yes);
 
   /// Makes the fork that a message to `to` will carry; this node's handle stays until it is acknowledged (RR-3).
   /// Refused if the handle has failed or is not here, and while its owner is not met: who gets it could not be acknowledged.

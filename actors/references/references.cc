@@ -12,7 +12,7 @@
 #include "actors/core/actor_directory.h"
 #include "actors/core/lives.h"
 #include "actors/core/peer_accounts.h"
-#include "actors/core/told_once.h"
+#include "actors/core/promise_guard.h"
 #include "actors/membership/membership.h"
 #include "actors/references/fork_table.h"
 #include "actors/references/handle_table.h"
@@ -181,7 +181,7 @@ std::shared_ptr<RRefHandle> References::received(const msg::RRefHandout& handout
     }
     // Before the fork goes, so that the value stays.
     if (state_->tell_owner(handout.rref, parent, OwnerHeld{})) handle->add_hold();
-    if (!state_->tell_owner(handout.rref, OwnerCameHome{handout.fork, from})) {
+    if (!state_->tell_owner(handout.rref, OwnerForkReturned{handout.fork, from})) {
       state_->node.notify(from, "references", msg::RRefForkAck{handout.rref, handout.fork});
     }
     return handle;
@@ -307,16 +307,17 @@ void References::State::use(const RRefId& rref, TurnId turn, UsePurpose purpose,
     untold(core->error(ErrorCode::owner_died, core->name(), {}, "the owner of the value ended before the use began"), 0);
   };
   const std::optional<NodeLife> asker = purpose.asked_by;
-  const auto entered = purpose.word_of ? owners.enter(rref, *purpose.word_of, node.accounts().owners) : owners.enter(rref);
+  const auto entered = purpose.info_of ? owners.enter(rref, *purpose.info_of, node.accounts().owners) : owners.enter(rref);
   if (entered.refused) return begin(*entered.refused, 0, nullptr);
   if (!entered.actor) return begin(revoked(rref), 0, nullptr);
   node.host().send(entered.actor, UseArrived{turn, std::move(purpose), watcher, ToldOnce<const Result<ValueBox>&, std::uint64_t>(told, lost)});
-  if (asker && node.lives().is_over(*asker)) tell_owner(rref, OwnerPeerDown{*asker});  // the owner may have heard of the end before the use came
+  const auto was_over = asker ? node.lives().why_over(*asker) : std::nullopt;
+  if (was_over) tell_owner(rref, PeerDown{*asker, *was_over});  // the owner may have heard of the end before the use came
 }
 
 void References::value_of(const RRefId& rref, const NodeLife& asker, std::function<void(Result<ValueBox>)> done) {
   UsePurpose purpose(UseKind::looks);
-  purpose.word_of = asker;
+  purpose.info_of = asker;
   use(rref, std::move(purpose), [done = std::move(done)](Result<ValueBox> value, const std::shared_ptr<ValueUse>&) { done(std::move(value)); });
 }
 
@@ -410,7 +411,7 @@ void References::peer_down(const Peer& peer, const Error& why) {
   }
   state_->send(notices);
   state_->owners.creator_gone(life_of(peer));
-  for (const RRefOwnerActor& owner : state_->owners.all()) state_->node.host().send(owner, OwnerPeerDown{life_of(peer)});
+  for (const RRefOwnerActor& owner : state_->owners.all()) state_->node.host().send(owner, PeerDown{life_of(peer), why});
 }
 
 void References::stop(const Error& why) {
@@ -450,8 +451,8 @@ std::size_t References::unconfirmed_forks() const {
   return state_->table.unconfirmed_count();
 }
 
-void References::list_users(const Survey<ValueInUse>::Form& form) const {
-  for (const RRefOwnerActor& owner : state_->owners.all()) state_->node.host().send(owner, ListUsers{form});
+void References::list_users(const Query<ValueInUse>::ReplySlot& slot) const {
+  for (const RRefOwnerActor& owner : state_->owners.all()) state_->node.host().send(owner, ListUsers{slot});
 }
 
 // --- ValueUse --------------------------------------------------------------------------------------------------------

@@ -13,9 +13,9 @@
 #include "actors/calls/value_box.h"
 #include "actors/core/node_core.h"
 #include "actors/core/node_life.h"
-#include "actors/core/survey.h"
+#include "actors/core/query.h"
 #include "actors/core/wait_point.h"
-#include "actors/core/when_gone.h"
+#include "actors/core/promise_guard.h"
 #include "actors/references/rref_handle.h"
 #include "actors/references/turn_queue.h"
 #include "actors/references/use_kind.h"
@@ -141,7 +141,7 @@ class References {
   [[nodiscard]] std::size_t unconfirmed_forks() const;
 
   /// The values of this node that are being used, in no order.
-  void list_users(const Survey<ValueInUse>::Form& form) const;
+  void list_users(const Query<ValueInUse>::ReplySlot& slot) const;
 
  private:
   friend class ValueUse;

@@ -10,7 +10,7 @@
 #include <variant>
 
 #include "actors/core/node_life.h"
-#include "actors/references/kept_copy.h"
+#include "actors/references/cached_value.h"
 #include "actors/source_location.h"
 #include "messages/error.h"
 #include "messages/ids.h"
@@ -46,7 +46,7 @@ class RRefHandle {
   void learned_type(std::string type);
 
   /// What `RRef::cached` returns until the owner says that it changed.
-  [[nodiscard]] KeptCopy& copies() { return copies_; }
+  [[nodiscard]] CachedValue& copies() { return copies_; }
 
   /// Stops when the value could not be created: what waits for it need not wait on.
   [[nodiscard]] std::stop_token failure_token() const { return failed_.get_token(); }
@@ -68,7 +68,7 @@ class RRefHandle {
   const std::string type_;
   const RRefOrigin origin_;
   std::stop_source failed_;
-  KeptCopy copies_;
+  CachedValue copies_;
   mutable std::mutex mutex_;
   std::optional<std::string> known_type_;  // guarded by mutex_
   std::atomic<std::size_t> holds_{0};

@@ -74,7 +74,7 @@ void RRefOwnerState::look_again(const NodeLife& life) {
   watchers_.erase(life);
 }
 
-void RRefOwnerState::came_home(const OwnerCameHome& m) {
+void RRefOwnerState::came_home(const OwnerForkReturned& m) {
   if (forks_->came_home(m.fork)) node_->notify(m.parent, "references", msg::RRefForkAck{rref_, m.fork});
 }
 
@@ -85,7 +85,7 @@ void RRefOwnerState::use(UseArrived& m) {
   value_ ? begin_or_queue(std::move(m)) : early_.push_back(std::move(m));
 }
 
-void RRefOwnerState::peer_down(const OwnerPeerDown& m) {
+void RRefOwnerState::peer_down(const PeerDown& m) {
   forks_->drop_node(m.life);
   watchers_.erase(m.life);
   const auto asked_by_it = [&](const UseArrived& use) { return use.purpose.asked_by == m.life; };
@@ -253,7 +253,7 @@ RRefOwnerActor::behavior_type rref_owner_actor(RRefOwnerActor::stateful_pointer<
       [=](const OwnerDeleted& m) { self->state.deleted(m), settle(); },
       [=](const OwnerHandedOut& m) { self->state.handed_out(m), settle(); },
       [=](const OwnerHandOutUndone& m) { self->state.forks().undo(m.fork), settle(); },
-      [=](const OwnerCameHome& m) { self->state.came_home(m), settle(); },
+      [=](const OwnerForkReturned& m) { self->state.came_home(m), settle(); },
       [=](const OwnerHeld&) { static_cast<void>(self->state.forks().hold()); },
       [=](const OwnerReleased&) { self->state.forks().release(), settle(); },
       [=](UseArrived& m) { self->state.use(m), settle(); },
@@ -262,9 +262,9 @@ RRefOwnerActor::behavior_type rref_owner_actor(RRefOwnerActor::stateful_pointer<
       [=](UseResumed& m) { self->state.resumed(m); },
       [=](const UseEnded& m) { self->state.use_ended(m), settle(); },
       [=](const UseWithdrawn& m) { self->state.withdraw(m), settle(); },
-      [=](const OwnerPeerDown& m) { self->state.peer_down(m), settle(); },
+      [=](const PeerDown& m) { self->state.peer_down(m), settle(); },
       [=](const ListUsers& m) {
-        if (ValueInUse value = self->state.users(); !value.users.empty()) m.form.add(std::move(value));
+        if (ValueInUse value = self->state.users(); !value.users.empty()) m.slot.add(std::move(value));
       },
       [=](const StopOwner& m) { end(m.why); });
 }

@@ -11,7 +11,8 @@
 #include "actors/calls/value_box.h"
 #include "actors/core/caf.h"
 #include "actors/core/node_core.h"
-#include "actors/core/when_gone.h"
+#include "actors/core/peer_events.h"
+#include "actors/core/promise_guard.h"
 #include "actors/references/fork_table.h"
 #include "actors/references/turn_queue.h"
 #include "actors/references/use_kind.h"
@@ -49,7 +50,7 @@ struct OwnerHandOutUndone {
   ForkId fork;
 };
 /// A handle that `parent` sent came back to this node, which holds one of its own already.
-struct OwnerCameHome {
+struct OwnerForkReturned {
   ForkId fork;
   NodeName parent;
 };
@@ -87,12 +88,9 @@ struct UseEnded {
 struct UseWithdrawn {
   TurnId turn;
 };
-struct OwnerPeerDown {
-  NodeLife life;
-};
 /// Who uses the value? Nothing is said if nobody does.
 struct ListUsers {
-  Survey<ValueInUse>::Form form;
+  Query<ValueInUse>::ReplySlot slot;
 };
 struct StopOwner {
   Error why;
@@ -106,7 +104,7 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::OwnerForked)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::OwnerDeleted)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::OwnerHandedOut)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::OwnerHandOutUndone)
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::OwnerCameHome)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::OwnerForkReturned)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::OwnerHeld)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::OwnerReleased)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::UseArrived)
@@ -115,7 +113,6 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::UseSuspended)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::UseResumed)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::UseEnded)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::UseWithdrawn)
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::OwnerPeerDown)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::ListUsers)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::StopOwner)
 
@@ -132,7 +129,7 @@ using RRefOwnerActor = caf::typed_actor<caf::reacts_to<OwnerCreated>,        //
                                         caf::reacts_to<OwnerDeleted>,        //
                                         caf::reacts_to<OwnerHandedOut>,      //
                                         caf::reacts_to<OwnerHandOutUndone>,  //
-                                        caf::reacts_to<OwnerCameHome>,       //
+                                        caf::reacts_to<OwnerForkReturned>,       //
                                         caf::reacts_to<OwnerHeld>,           //
                                         caf::reacts_to<OwnerReleased>,       //
                                         caf::reacts_to<UseArrived>,          //
@@ -141,7 +138,7 @@ using RRefOwnerActor = caf::typed_actor<caf::reacts_to<OwnerCreated>,        //
                                         caf::reacts_to<UseResumed>,          //
                                         caf::reacts_to<UseEnded>,            //
                                         caf::reacts_to<UseWithdrawn>,        //
-                                        caf::reacts_to<OwnerPeerDown>,       //
+                                        caf::reacts_to<PeerDown>,       //
                                         caf::reacts_to<ListUsers>,           //
                                         caf::reacts_to<StopOwner>>;
 
@@ -157,7 +154,7 @@ class RRefOwnerState {
   void forked(const OwnerForked& m);
   void deleted(const OwnerDeleted& m);
   void handed_out(const OwnerHandedOut& m);
-  void came_home(const OwnerCameHome& m);
+  void came_home(const OwnerForkReturned& m);
   void use(UseArrived& m);
   /// Who asked for it does not want it any more. Nothing if it has begun.
   void withdraw(const UseWithdrawn& m);
@@ -166,7 +163,7 @@ class RRefOwnerState {
   void suspended(const UseSuspended& m);
   void resumed(UseResumed& m);
   void use_ended(const UseEnded& m);
-  void peer_down(const OwnerPeerDown& m);
+  void peer_down(const PeerDown& m);
   /// The value is lost: every waiting use, and every later one, is told `why` until the value's life ends.
   void fail(Error why);
   /// Fails every waiting use, and every later one, with `why`, and drops the value. False if that was done before.

@@ -22,7 +22,7 @@ struct UsePurpose {
   UseKind kind;
   std::string what;                  ///< for reports: "rpc forward for trainer0"
   std::optional<NodeLife> asked_by;  ///< who waits for the answer: a use that has not begun when it goes never will
-  std::optional<NodeLife> word_of = asked_by;  ///< who asked for it: what is made here for that counts for it
+  std::optional<NodeLife> info_of = asked_by;  ///< who asked for it: what is made here for that counts for it
 };
 
 }  // namespace troupe::detail

@@ -14,7 +14,7 @@ namespace troupe::detail {
 [[nodiscard]] Result<Parcel> pack_message(const msg::Envelope& envelope, const msg::AnyMessage& message, const Packing& packing);
 
 /// How a session treats a request to `actor` of a peer. What a user asks for waits for the peer's grant; what the runtime
-/// asks for does not. Uses of one value keep their order, and entries at meeting places.
+/// asks for does not. Uses of one value keep their order, and entries at barrier places.
 [[nodiscard]] Posting posting_of(const msg::AnyMessage& message, const std::string& actor, bool nested);
 
 }  // namespace troupe::detail

@@ -33,12 +33,12 @@ Error too_many_of_self(std::size_t max) {
 
 }  // namespace
 
-Router::Router(Peer self, Surroundings& surroundings, Lives& lives, RouterOptions options)
+Router::Router(Peer self, Callbacks& callbacks, Lives& lives, RouterOptions options)
     : self_(std::move(self)),
-      surroundings_(surroundings),
+      callbacks_(callbacks),
       lives_(lives),
       options_(options),
-      self_account_(std::make_shared<CreditAccount>(surroundings.grant_soon({self_.name, self_.incarnation}))) {}
+      self_account_(std::make_shared<CreditAccount>(callbacks.grant_soon({self_.name, self_.incarnation}))) {}
 
 // --- what leaves -----------------------------------------------------------------------------------------------------
 
@@ -70,9 +70,9 @@ void Router::request(TimePoint now, PackedRequest packed, AnswerHandler done) {
   }
   calls_.add(id, {peer.name, peer.incarnation}, request.due, request.operation, now, {std::move(done), nullptr, request.fails_if_unreachable},
              request.site);
-  surroundings_.pending_changed(calls_.size());
+  callbacks_.pending_changed(calls_.size());
   if (!request.cancelled_by.empty()) {
-    auto watch = std::make_unique<StopWatch>(request.cancelled_by, [this, id] { surroundings_.cancel_soon(id); });
+    auto watch = std::make_unique<StopWatch>(request.cancelled_by, [this, id] { callbacks_.cancel_soon(id); });
     calls_.find(id)->entry.watch = std::move(watch);
   }
   if (local) return request_self(now, std::move(packed));
@@ -81,7 +81,7 @@ void Router::request(TimePoint now, PackedRequest packed, AnswerHandler done) {
   auto sent = known->second.session->send(now, *std::move(packed.parcel), std::move(packed.posting));
   if (sent) return put_on_link(known->second, std::move(sent).value());
   if (auto call = calls_.cancel(id)) {
-    surroundings_.pending_changed(calls_.size());
+    callbacks_.pending_changed(calls_.size());
     Error error = sent.error();
     error.execution = Execution::never;
     fail(*call, std::move(error), now);
@@ -91,7 +91,7 @@ void Router::request(TimePoint now, PackedRequest packed, AnswerHandler done) {
 void Router::refuse(TimePoint now, RequestId request, Error why) {
   auto call = calls_.cancel(request);
   if (!call) return;
-  surroundings_.pending_changed(calls_.size());
+  callbacks_.pending_changed(calls_.size());
   why.operation.clear();
   fail(*call, std::move(why), now);
 }
@@ -99,7 +99,7 @@ void Router::refuse(TimePoint now, RequestId request, Error why) {
 void Router::request_self(TimePoint now, PackedRequest packed) {
   if (packed.posting.of == Posting::Class::word) {
     msg::Envelope envelope{self_.name, self_.name + "/" + packed.request.actor, packed.id, {}};
-    return surroundings_.deliver(self_, std::move(envelope), std::move(packed.request.message), packed.request.due, nullptr);
+    return callbacks_.deliver(self_, std::move(envelope), std::move(packed.request.message), packed.request.due, nullptr);
   }
   if (self_calls_[0].waiting.size() + self_calls_[1].waiting.size() >= options_.session.waiting_calls_max) {
     return refuse(now, packed.id, too_many_of_self(options_.session.waiting_calls_max));
@@ -121,7 +121,7 @@ void Router::admit_self() {
       if (calls_.find(id) == nullptr) continue;  // nobody waits for it any more
       ++calls.sent;
       msg::Envelope envelope{self_.name, self_.name + "/" + request.actor, id, {}};
-      surroundings_.deliver(self_, std::move(envelope), std::move(request.message), request.due,
+      callbacks_.deliver(self_, std::move(envelope), std::move(request.message), request.due,
                             std::make_shared<CallCredit>(self_account_, charge, 0));
     }
     if (!calls.waiting.empty()) self_account_->tell_at(charge, self_account_->calls(charge) + 1);
@@ -137,13 +137,13 @@ void Router::tell_load_of_self() {
   }
   if (load == self_load_) return;
   self_load_ = load;
-  surroundings_.load_changed(self_.name, load);
+  callbacks_.load_changed(self_.name, load);
 }
 
 void Router::cancel(TimePoint now, RequestId request) {
   auto call = calls_.cancel(request);
   if (!call) return;
-  surroundings_.pending_changed(calls_.size());
+  callbacks_.pending_changed(calls_.size());
   Error error = cancelled_by_caller();
   std::string waited_for;
   if (take_back(now, *call, waited_for)) error.execution = Execution::never;
@@ -159,7 +159,7 @@ bool Router::take_back(TimePoint now, const CallTable<WaitingRequest>::Call& cal
       waited_for = "this node to begin earlier calls of its own";
       return true;
     }
-    surroundings_.deliver(self_, {self_.name, self_.name + "/worker", {}, {}}, msg::CallCancelled{call.request}, std::nullopt,
+    callbacks_.deliver(self_, {self_.name, self_.name + "/worker", {}, {}}, msg::CallCancelled{call.request}, std::nullopt,
                           nullptr);
     return false;
   }
@@ -185,7 +185,7 @@ void Router::notify(TimePoint now, const NodeName& to, std::optional<Incarnation
 
 void Router::notify_self(const std::string& actor, msg::AnyMessage message) {
   if (stopped_) return;
-  surroundings_.deliver(self_, {self_.name, self_.name + "/" + actor, {}, {}}, std::move(message), std::nullopt, nullptr);
+  callbacks_.deliver(self_, {self_.name, self_.name + "/" + actor, {}, {}}, std::move(message), std::nullopt, nullptr);
 }
 
 void Router::answer(TimePoint now, const NodeLife& to, Parcel parcel) {
@@ -203,7 +203,7 @@ void Router::answer_self(TimePoint now, RequestId request, msg::AnyMessage messa
 void Router::say(TimePoint now, PeerState& peer, const std::string& actor, RequestId answers, const msg::AnyMessage& message) {
   const msg::Envelope envelope{self_.name, peer.peer.name + "/" + actor, {}, answers};
   auto parcel = pack_message(envelope, message, options_.packing);
-  if (!parcel) return surroundings_.warn(fmt::format("{} to {} was not sent: {}", msg::word_of(message).name, peer.peer.name, parcel.error().text()));
+  if (!parcel) return callbacks_.warn(fmt::format("{} to {} was not sent: {}", msg::info_of(message).name, peer.peer.name, parcel.error().text()));
   auto sent = peer.session->send(now, std::move(parcel).value());
   if (sent) put_on_link(peer, std::move(sent).value());
 }
@@ -221,7 +221,7 @@ void Router::link_up(TimePoint now, const Peer& peer) {
   if (stopped_) return;
   // A life that was declared over stays over: its sessions and forks are gone here. It must come back as a new one.
   if (const auto over = lives_.why_over(NodeLife{peer.name, peer.incarnation})) {
-    return surroundings_.give_up(peer.name, you_are_dead(*over));
+    return callbacks_.give_up(peer.name, you_are_dead(*over));
   }
   const auto known = peers_.find(peer.name);
   if (known != peers_.end()) {
@@ -233,9 +233,9 @@ void Router::link_up(TimePoint now, const Peer& peer) {
   }
   lives_.begin(peer);
   const NodeLife life{peer.name, peer.incarnation};
-  auto session = std::make_unique<Session>(self_.incarnation, peer.incarnation, options_.session, surroundings_.grant_soon(life));
+  auto session = std::make_unique<Session>(self_.incarnation, peer.incarnation, options_.session, callbacks_.grant_soon(life));
   peers_[peer.name] = {peer, std::move(session)};
-  surroundings_.peer_up(peer);
+  callbacks_.peer_up(peer);
 }
 
 void Router::link_down(TimePoint now, const NodeName& peer, Incarnation incarnation, const Error& why) {
@@ -251,13 +251,13 @@ void Router::frames(TimePoint now, const NodeName& from, Incarnation incarnation
   const std::size_t answers = state.session->answer_bytes();
   auto received = state.session->receive(now, std::move(frames));
   if (!received) {
-    surroundings_.warn(fmt::format("dropped bytes from {}: {}", from, received.error().text()));
+    callbacks_.warn(fmt::format("dropped bytes from {}: {}", from, received.error().text()));
     const ErrorCode code = received.error().code;
-    if (code == ErrorCode::protocol_violation || code == ErrorCode::too_large) surroundings_.give_up(from, {});
+    if (code == ErrorCode::protocol_violation || code == ErrorCode::too_large) callbacks_.give_up(from, {});
     return;
   }
   if (const std::size_t left = state.session->answer_bytes(); left < answers) {
-    surroundings_.answers_taken({from, incarnation}, answers - left);
+    callbacks_.answers_taken({from, incarnation}, answers - left);
   }
   take(now, state, std::move(received).value());
 }
@@ -285,8 +285,8 @@ bool Router::open(TimePoint now, const PeerState& peer, Session::Delivered messa
   }
   auto decoded = msg::decode(message.frames);
   if (!decoded) {
-    surroundings_.warn(fmt::format("a message from {} cannot be read: {}", from.name, decoded.error().text()));
-    surroundings_.give_up(from.name, {});
+    callbacks_.warn(fmt::format("a message from {} cannot be read: {}", from.name, decoded.error().text()));
+    callbacks_.give_up(from.name, {});
     return false;
   }
   msg::Envelope& envelope = decoded.value().envelope;
@@ -294,7 +294,7 @@ bool Router::open(TimePoint now, const PeerState& peer, Session::Delivered messa
   if (envelope.in_reply_to.value != 0) {
     complete(now, envelope.in_reply_to, {from.name, from.incarnation}, std::move(decoded.value().message));
   } else {
-    surroundings_.deliver(from, std::move(envelope), std::move(decoded.value().message), message.due, std::move(credit));
+    callbacks_.deliver(from, std::move(envelope), std::move(decoded.value().message), message.due, std::move(credit));
   }
   return true;
 }
@@ -302,7 +302,7 @@ bool Router::open(TimePoint now, const PeerState& peer, Session::Delivered messa
 /// A message for which there is no memory here is answered, or is the answer: one call fails, and nothing else.
 void Router::refuse_for_memory(TimePoint now, const PeerState& peer, const Frame& header) {
   const auto outside = msg::decode_header(header);
-  if (!outside) return surroundings_.warn(fmt::format("no memory for a message from {}, which cannot be read", peer.peer.name));
+  if (!outside) return callbacks_.warn(fmt::format("no memory for a message from {}, which cannot be read", peer.peer.name));
   const NodeLife life{peer.peer.name, peer.peer.incarnation};
   const msg::Envelope& envelope = outside.value().envelope;
   Error error;
@@ -315,16 +315,16 @@ void Router::refuse_for_memory(TimePoint now, const PeerState& peer, const Frame
     complete(now, envelope.in_reply_to, life, msg::Failure{std::move(error)});
   } else if (envelope.request.value != 0) {
     error.execution = Execution::never;
-    surroundings_.no_memory_for(life, envelope.request, std::move(error));
+    callbacks_.no_memory_for(life, envelope.request, std::move(error));
   } else {
-    surroundings_.warn(fmt::format("lost a message from {}: {}", peer.peer.name, error.message));
+    callbacks_.warn(fmt::format("lost a message from {}: {}", peer.peer.name, error.message));
   }
 }
 
 void Router::complete(TimePoint now, RequestId request, const NodeLife& from, msg::AnyMessage message) {
   auto call = calls_.take(request, from);
-  if (!call) return surroundings_.came_late(from, std::move(message));  // or a second time, or not from whom it was asked
-  surroundings_.pending_changed(calls_.size());
+  if (!call) return callbacks_.came_late(from, std::move(message));  // or a second time, or not from whom it was asked
+  callbacks_.pending_changed(calls_.size());
   if (const auto peer = peers_.find(from.name); peer != peers_.end() && peer->second.session->waiting_calls() > 0) {
     // Answered before all of it has left: the rest need not leave.
     put_on_link(peer->second, peer->second.session->take_back(now, request).on_link);
@@ -344,7 +344,7 @@ void Router::tick(TimePoint now) {
     put_on_link(peer, peer.session->tick(now));
   }
   auto expired = calls_.expire(now);
-  if (!expired.empty()) surroundings_.pending_changed(calls_.size());
+  if (!expired.empty()) callbacks_.pending_changed(calls_.size());
   for (auto& call : expired) {
     Error timeout;
     timeout.code = ErrorCode::timeout;
@@ -369,14 +369,14 @@ void Router::reach(TimePoint now, const NodeName& peer, Incarnation incarnation,
   down.code = ErrorCode::peer_down;
   down.message = fmt::format("nothing heard for {:.1f} s", seconds(silence));
   lose(now, peer, down);
-  surroundings_.give_up(peer, you_are_dead(down));
+  callbacks_.give_up(peer, you_are_dead(down));
 }
 
 void Router::fail_those_that_do_not_wait(TimePoint now, const PeerState& peer) {
   const std::string message = unheard_for(peer, now);
   auto calls = calls_.fail_peer({peer.peer.name, peer.peer.incarnation},
                                 [](const WaitingRequest& waiting) { return waiting.fails_if_unreachable; });
-  if (!calls.empty()) surroundings_.pending_changed(calls_.size());
+  if (!calls.empty()) callbacks_.pending_changed(calls_.size());
   for (auto& call : calls) {
     Error error;
     error.code = ErrorCode::peer_unreachable;
@@ -417,15 +417,15 @@ void Router::stop(TimePoint now, const Error& why) {
   stopped_ = why;
   for (auto& [name, state] : peers_) {
     Session::Packet goodbye = state.session->goodbye();
-    surroundings_.transmit(name, goodbye.lane, std::move(goodbye.frames));
+    callbacks_.transmit(name, goodbye.lane, std::move(goodbye.frames));
   }
   auto unanswered = calls_.fail_all();
-  surroundings_.pending_changed(0);
+  callbacks_.pending_changed(0);
   for (auto& call : unanswered) fail(call, why, now);
 }
 
 void Router::put_on_link(PeerState& peer, Session::Packets packets) {
-  for (Session::Packet& packet : packets) surroundings_.transmit(peer.peer.name, packet.lane, std::move(packet.frames));
+  for (Session::Packet& packet : packets) callbacks_.transmit(peer.peer.name, packet.lane, std::move(packet.frames));
   schedule(peer);
   tell_load(peer);
 }
@@ -436,7 +436,7 @@ void Router::tell_load(PeerState& peer) {
                     peer.load.received == session.received_calls();
   if (same) return;
   peer.load = {session.waiting_calls(), session.waiting_bytes(), session.received_calls(), session.account()};
-  surroundings_.load_changed(peer.peer.name, peer.load);
+  callbacks_.load_changed(peer.peer.name, peer.load);
 }
 
 /// Keeps the time at which the session has something to do next: no other message has to look for it.
@@ -462,9 +462,9 @@ void Router::lose(TimePoint now, const NodeName& name, const Error& why) {
   error.incarnation = peer.incarnation;
   error.endpoint = peer.address;
   lives_.end({name, peer.incarnation}, error);
-  surroundings_.peer_down(peer, error);  // first: who is told of a failed call finds references failed as well
+  callbacks_.peer_down(peer, error);  // first: who is told of a failed call finds references failed as well
   auto unanswered = calls_.fail_peer({name, peer.incarnation});
-  surroundings_.pending_changed(calls_.size());
+  callbacks_.pending_changed(calls_.size());
   for (auto& call : unanswered) {
     Error failure = error;
     failure.operation.clear();

@@ -58,13 +58,13 @@ struct RouterOptions {
   SessionOptions session = {};
 };
 
-/// Thread rule: one thread at a time; calls to Surroundings come on it.
+/// Thread rule: one thread at a time; calls to Callbacks come on it.
 class Router {
  public:
   /// What a router needs of its node.
-  class Surroundings {
+  class Callbacks {
    public:
-    virtual ~Surroundings() = default;
+    virtual ~Callbacks() = default;
     virtual void transmit(const NodeName& to, LinkLane lane, Frames packet) = 0;
     /// A message for an actor of this node; `credit`: what a call holds until it begins.
     virtual void deliver(const Peer& from, msg::Envelope envelope, msg::AnyMessage message, std::optional<TimePoint> due,
@@ -92,7 +92,7 @@ class Router {
   };
 
   /// `lives`: hears of each end of a life before anybody else does.
-  Router(Peer self, Surroundings& surroundings, Lives& lives, RouterOptions options = {});
+  Router(Peer self, Callbacks& callbacks, Lives& lives, RouterOptions options = {});
 
   void request(TimePoint now, PackedRequest request, AnswerHandler done);
 
@@ -143,7 +143,7 @@ class Router {
     std::unique_ptr<Session> session;
     std::optional<TimePoint> silent_since = {};  ///< while it is unreachable
     std::optional<TimePoint> due{};         ///< its place in due_
-    PeerLoad load = {};                     ///< as the surroundings know it
+    PeerLoad load = {};                     ///< as the callbacks know it
   };
   /// The calls of this node to itself that have not begun are bounded as those of a peer.
   struct SelfCalls {
@@ -173,14 +173,14 @@ class Router {
   [[nodiscard]] Error of_another_life(const Request& request) const;
 
   const Peer self_;
-  Surroundings& surroundings_;
+  Callbacks& callbacks_;
   Lives& lives_;
   const RouterOptions options_;
   std::map<NodeName, PeerState> peers_;
   std::set<std::pair<TimePoint, NodeName>> due_;  ///< when a session has something to do
   const std::shared_ptr<CreditAccount> self_account_;
   std::array<SelfCalls, 2> self_calls_;
-  PeerLoad self_load_;  // as the surroundings know it
+  PeerLoad self_load_;  // as the callbacks know it
   CallTable<WaitingRequest> calls_;
   std::optional<Error> stopped_;
 };

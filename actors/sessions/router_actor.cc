@@ -5,7 +5,7 @@
 namespace troupe::detail {
 
 RouterActor::behavior_type router_actor(RouterActor::stateful_pointer<RouterState> self, RouterSetting setting) {
-  self->state.router = std::make_unique<Router>(setting.self, *setting.surroundings, *setting.lives, setting.options);
+  self->state.router = std::make_unique<Router>(setting.self, *setting.callbacks, *setting.lives, setting.options);
   self->state.setting = std::move(setting);
 
   // Every handler ends with this: asks to be woken for what is due next.
@@ -78,7 +78,7 @@ RouterActor::behavior_type router_actor(RouterActor::stateful_pointer<RouterStat
         settle();
       },
       [=](const ListOldest& m) {
-        for (PendingCall& call : self->state.router->oldest(m.count)) m.form.add(std::move(call));
+        for (PendingCall& call : self->state.router->oldest(m.count)) m.slot.add(std::move(call));
       },
       [=](const StopRouting& m) {
         self->quit();  // first: a router that cannot say goodbye goes all the same, and what waits is answered by its end

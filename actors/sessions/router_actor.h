@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "actors/core/caf.h"
-#include "actors/core/survey.h"
+#include "actors/core/query.h"
 #include "actors/future.h"
 #include "actors/sessions/router.h"
 
@@ -66,7 +66,7 @@ struct TickCame {};
 /// Which requests have waited longest?
 struct ListOldest {
   std::size_t count = 0;
-  Survey<PendingCall>::Form form;
+  Query<PendingCall>::ReplySlot slot;
 };
 struct StopRouting {
   Error why;
@@ -113,7 +113,7 @@ using RouterActor = caf::typed_actor<caf::reacts_to<SendRequest>,       //
 /// What the actor needs; all outlive it.
 struct RouterSetting {
   Peer self;
-  Router::Surroundings* surroundings = nullptr;
+  Router::Callbacks* callbacks = nullptr;
   Lives* lives = nullptr;
   RouterOptions options;
   Clock* clock = nullptr;

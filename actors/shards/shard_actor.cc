@@ -47,10 +47,10 @@ std::optional<std::vector<NodeLife>> owners_of(const msg::ShardPrepare& message,
 
 class ShardWork {
  public:
-  ShardWork(std::weak_ptr<NodeCore> node, OptimizerId optimizer, std::vector<RRefId> parameters, ShardPart part)
+  ShardWork(std::weak_ptr<NodeCore> node, OptimizerId optimizer, std::vector<RRefId> parameters, ShardRules part)
       : node_(std::move(node)), optimizer_(std::move(optimizer)), parameters_(std::move(parameters)), part_(std::move(part)) {}
 
-  [[nodiscard]] ShardPart& part() { return part_; }
+  [[nodiscard]] ShardRules& part() { return part_; }
 
   /// The answer goes there when the rules give one.
   void asked(const NodeLife& by, const msg::ShardQuery& query, const ReturnAddress& answer) {
@@ -62,7 +62,7 @@ class ShardWork {
   void go_on() {
     const auto core = node_.lock();
     if (!core) return;
-    ShardPart::Words words = part_.go_on();
+    ShardRules::Words words = part_.go_on();
     for (const auto& [asker, outcome] : words.answers) {
       const auto waiting = askers_.extract({asker, outcome.step});
       if (!waiting.empty()) waiting.mapped().answer(outcome);
@@ -90,7 +90,7 @@ class ShardWork {
   const std::weak_ptr<NodeCore> node_;
   const OptimizerId optimizer_;
   const std::vector<RRefId> parameters_;
-  ShardPart part_;
+  ShardRules part_;
   std::map<std::pair<NodeLife, StepId>, ReturnAddress> askers_;
 };
 
@@ -132,7 +132,7 @@ void ShardState::create(const Delivery& delivery, const msg::ShardCreate& messag
 void ShardState::found(Result<std::vector<Variable>> parameters) {
   if (parameters) {
     try {
-      ShardPart part({node_->name(), node_->incarnation()}, std::move(rule_), std::move(parameters).value());
+      ShardRules part({node_->name(), node_->incarnation()}, std::move(rule_), std::move(parameters).value());
       work_ = std::make_shared<ShardWork>(node_->weak_from_this(), optimizer_, parameters_, std::move(part));
     } catch (const TensorError& error) {
       failure_ = own_error(node_->error(ErrorCode::bad_argument, node_->name(), {}, error.what()));
@@ -285,12 +285,12 @@ ShardActor::behavior_type shard_actor(ShardActor::stateful_pointer<ShardState> s
   state.begin(*node, std::move(strand), std::move(optimizer));
   const auto failed = [&state, node](Error why, const auto& message) {
     using Message = std::decay_t<decltype(message)>;
-    constexpr bool is_word = std::is_same_v<Message, ShardWordCame> || std::is_same_v<Message, ParametersFound>;
+    constexpr bool is_word = std::is_same_v<Message, ShardMessage> || std::is_same_v<Message, ParametersFound>;
     is_word ? state.fail(std::move(why)) : node->fail(std::move(why));
   };
   return guarded<ShardActor::behavior_type>(
       "the shard", failed,
-      [&state](const ShardWordCame& m) { state.handle(m.delivery); },
+      [&state](const ShardMessage& m) { state.handle(m.delivery); },
       [&state](ParametersFound& m) { state.found(std::move(m.parameters)); },
       [&state](const DriverGone& m) { state.driver_gone(m.why); },
       [&state](const OwnerAnswered& m) { state.answered(m); },

@@ -9,11 +9,11 @@
 #include "actors/core/caf.h"
 #include "actors/core/node_core.h"
 #include "actors/core/strand.h"
-#include "actors/shards/shard_part.h"
+#include "actors/shards/shard_rules.h"
 
 namespace troupe::detail {
 
-struct ShardWordCame {
+struct ShardMessage {
   Delivery delivery;
 };
 struct ParametersFound {
@@ -38,7 +38,7 @@ struct StopShard {
 
 }  // namespace troupe::detail
 
-CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::ShardWordCame)
+CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::ShardMessage)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::ParametersFound)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::DriverGone)
 CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::OwnerAnswered)
@@ -47,14 +47,14 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::StopShard)
 
 namespace troupe::detail {
 
-/// Takes the words about one optimizer in the order they come; a ShardPart (shard_part.h), which has the rules, does the
+/// Takes the words about one optimizer in the order they come; a ShardRules (shard_rules.h), which has the rules, does the
 /// work on the node's strand for parameters. What comes before the parameters exist waits for them.
 /// Name: "<node>/shard/<creator>.<serial>".  Spawned by: Shards on ShardCreate.  Ends: on StopShard, which Shards sends
 /// when the optimizer was released or its node is gone and no other owner needs to know of a step; work that is already
 /// on the strand is still done and answered. A word whose handler throws is answered with what it threw, and all later
 /// ones if the shard could not be made; if the handler of anything else throws, the node ends: it can no longer tell the
 /// other owners what it does.
-using ShardActor = caf::typed_actor<caf::reacts_to<ShardWordCame>,    //
+using ShardActor = caf::typed_actor<caf::reacts_to<ShardMessage>,    //
                                     caf::reacts_to<ParametersFound>,  //
                                     caf::reacts_to<DriverGone>,       //
                                     caf::reacts_to<OwnerAnswered>,    //

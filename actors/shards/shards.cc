@@ -66,7 +66,7 @@ void Shards::handle(Delivery delivery) {
   const bool creates = std::holds_alternative<msg::ShardCreate>(delivery.message);
   auto& actors = directory_->actors();
   const ShardActor actor = creates ? actors.enter(*optimizer).actor : actors.find(*optimizer);
-  if (actor) return directory_->send(actor, ShardWordCame{std::move(delivery)});
+  if (actor) return directory_->send(actor, ShardMessage{std::move(delivery)});
   if (const auto* query = std::get_if<msg::ShardQuery>(&delivery.message)) {
     return delivery.answer.answer(msg::ShardOutcome{query->step, msg::StepState::unknown, 0});
   }

@@ -5,7 +5,7 @@
 #include <optional>
 #include <variant>
 
-#include "actors/core/refused.h"
+#include "actors/core/error_not_run.h"
 #include "messages/archive.h"
 #include "tensor/error.h"
 
@@ -44,11 +44,11 @@ Result<std::unique_ptr<optim::Optimizer>> make_rule(const UpdateRule& rule) {
   try {
     if (const auto options = decode(rule)) return optim::make_rule(*options);
   } catch (const TensorError& error) {
-    return refused(ErrorCode::bad_argument, error.what());
+    return error_not_run(ErrorCode::bad_argument, error.what());
   } catch (const DecodeError& error) {
-    return refused(ErrorCode::decode, error.what());
+    return error_not_run(ErrorCode::decode, error.what());
   }
-  return refused(ErrorCode::bad_argument, fmt::format("there is no update rule \"{}\" in this program", rule.name));
+  return error_not_run(ErrorCode::bad_argument, fmt::format("there is no update rule \"{}\" in this program", rule.name));
 }
 
 }  // namespace troupe::detail

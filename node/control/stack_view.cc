@@ -63,15 +63,15 @@ std::string contexts(const StackInfo& stack) {
   return paragraph("Contexts", table, stack.contexts.size(), stack.counts.contexts);
 }
 
-std::string meetings(const StackInfo& stack) {
-  TextTable table({{"MEETING"}, {"WAITS", kRight}, {"NODE"}, {"FOR"}});
-  for (const OpenMeeting& meeting : stack.meetings) {
-    for (std::size_t i = 0; i < meeting.waiting.size(); ++i) {
-      table.add({i == 0 ? printable(meeting.operation) : "", shown(meeting.waiting[i].second), printable(meeting.waiting[i].first),
-                 i == 0 ? printable(fmt::format("{}", fmt::join(meeting.missing, ", "))) : "\""});
+std::string barriers(const StackInfo& stack) {
+  TextTable table({{"BARRIER"}, {"WAITS", kRight}, {"NODE"}, {"FOR"}});
+  for (const OpenBarrier& barrier : stack.barriers) {
+    for (std::size_t i = 0; i < barrier.waiting.size(); ++i) {
+      table.add({i == 0 ? printable(barrier.operation) : "", shown(barrier.waiting[i].second), printable(barrier.waiting[i].first),
+                 i == 0 ? printable(fmt::format("{}", fmt::join(barrier.missing, ", "))) : "\""});
     }
   }
-  return paragraph("Groups that meet here", table, stack.meetings.size(), stack.meetings.size());
+  return paragraph("Groups that meet here", table, stack.barriers.size(), stack.barriers.size());
 }
 
 std::string threads(const StackInfo& stack) {
@@ -87,7 +87,7 @@ std::string threads(const StackInfo& stack) {
 
 std::string text_of(const StackReport& report) {
   const StackInfo& stack = report.stack;
-  const std::string body = calls(stack) + served(stack) + values(stack) + contexts(stack) + meetings(stack) + threads(stack);
+  const std::string body = calls(stack) + served(stack) + values(stack) + contexts(stack) + barriers(stack) + threads(stack);
   std::string text = printable(stack.counts.node.name);
   if (report.node.rank) text += fmt::format(" (rank {})", *report.node.rank);
   text += fmt::format(", up {}{}\n", shown(report.node.age), body.empty() ? ": nothing waits" : "");

@@ -12,7 +12,7 @@
 
 namespace troupe::detail {
 
-/// Facts about the launcher's surroundings.
+/// Facts about the launcher's callbacks.
 struct LaunchHost {
   Variables variables;  ///< what nodes inherit
   int cores = 1;

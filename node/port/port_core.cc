@@ -16,7 +16,7 @@
 
 #include "actors/core/guarded.h"
 #include "actors/core/wait_point.h"
-#include "actors/core/when_gone.h"
+#include "actors/core/promise_guard.h"
 #include "node/links/handshake.h"
 #include "node/links/secret.h"
 #include "node/links/tcp_place.h"

@@ -26,7 +26,7 @@ namespace troupe {
 /// reads the link or keeps the time. So nobody waits for anybody, no lock is held while the router works, and foreign
 /// code is not run there: it goes to one of two pools. Requests have their own, so that any number of them may wait for
 /// calls: `done` always finds a thread.
-class PortCore final : public std::enable_shared_from_this<PortCore>, private LinkSink, private port::Router::Surroundings {
+class PortCore final : public std::enable_shared_from_this<PortCore>, private LinkSink, private port::Router::Callbacks {
  public:
   /// Throws as Port does.
   [[nodiscard]] static std::shared_ptr<PortCore> open(Port::Options options);

@@ -27,8 +27,8 @@ long long milliseconds(Duration duration) {
 
 }  // namespace
 
-Router::Router(Peer self, Duration connect_patience, Surroundings& surroundings, Packing packing)
-    : self_(std::move(self)), connect_patience_(connect_patience), surroundings_(surroundings), packing_(packing) {}
+Router::Router(Peer self, Duration connect_patience, Callbacks& callbacks, Packing packing)
+    : self_(std::move(self)), connect_patience_(connect_patience), callbacks_(callbacks), packing_(packing) {}
 
 // --- Peers -----------------------------------------------------------------------------------------------------------
 
@@ -44,14 +44,14 @@ void Router::connect(TimePoint now, const NodeName& name, const std::string& add
     return entry.second.phase == Phase::up && entry.second.address == address;
   });
   if (tenant != peers_.end()) return lose_misnamed(name, tenant->first);
-  surroundings_.connect(address);
+  callbacks_.connect(address);
 }
 
 void Router::remove(const NodeName& name) {
   const auto found = peers_.find(name);
   if (found == peers_.end()) return;
   PeerState& peer = found->second;
-  if (peer.phase == Phase::up) surroundings_.disconnect(name, {});
+  if (peer.phase == Phase::up) callbacks_.disconnect(name, {});
   const bool tried = peer.phase == Phase::connecting;
   lose(name, Phase::removed, fmt::format("{} was removed by this port", name));
   if (!tried) return;
@@ -59,7 +59,7 @@ void Router::remove(const NodeName& name) {
   const bool others_try = std::ranges::any_of(peers_, [&peer](const auto& entry) {
     return entry.second.phase == Phase::connecting && entry.second.address == peer.address;
   });
-  if (!others_try) surroundings_.stop_connecting(peer.address);
+  if (!others_try) callbacks_.stop_connecting(peer.address);
 }
 
 void Router::link_up(TimePoint now, const Peer& peer) {
@@ -67,17 +67,17 @@ void Router::link_up(TimePoint now, const Peer& peer) {
   expire_calls(now);  // what waited past its deadline is not sent, even if no tick has come since
   PeerState& state = peers_[peer.name];
   if (state.phase == Phase::up && state.life == peer.incarnation) return;  // goes on over a new connection
-  if (std::exchange(state.unwanted, false)) return surroundings_.disconnect(peer.name, {});
+  if (std::exchange(state.unwanted, false)) return callbacks_.disconnect(peer.name, {});
   if (state.phase == Phase::up) lose(peer.name, Phase::lost, fmt::format("{} was made again", peer.name));
   if (kind_of(peer.address) != kind_of(self_.address)) {
     // One side would send without the checksums that the other asks for.
-    surroundings_.disconnect(peer.name, {});
+    callbacks_.disconnect(peer.name, {});
     return lose(peer.name, Phase::lost,
                 fmt::format("{} listens at {}, and this port at {}: both must be of one kind", peer.name, peer.address, self_.address));
   }
   if (std::ranges::find(state.ended, peer.incarnation) != state.ended.end()) {
     // Its session is gone here, and numbers of a second one could be taken for those of the first.
-    surroundings_.disconnect(peer.name, {});
+    callbacks_.disconnect(peer.name, {});
     if (state.phase == Phase::removed) return;
     return lose(peer.name, Phase::lost, fmt::format("this life of {} was lost or removed before", peer.name));
   }
@@ -108,7 +108,7 @@ void Router::silent(const NodeName& peer, Incarnation incarnation, Duration sile
   const auto found = peers_.find(peer);
   if (found == peers_.end() || found->second.phase != Phase::up || found->second.life != incarnation) return;
   const long long waited = milliseconds(silence);
-  surroundings_.disconnect(peer, {ErrorCode::you_are_dead, fmt::format("{} took this port for dead: nothing heard for {} ms",
+  callbacks_.disconnect(peer, {ErrorCode::you_are_dead, fmt::format("{} took this port for dead: nothing heard for {} ms",
                                                                        self_.name, waited)});
   lose(peer, Phase::lost, fmt::format("nothing was heard of {} for {} ms", peer, waited));
 }
@@ -190,7 +190,7 @@ void Router::route(TimePoint now, Call call) {
   if (call.peer == self_.name) {
     Request request{{self_.name, self_.incarnation}, {}, call.tag, std::exchange(call.body, {}), call.due};
     request.id = keep(std::move(call), self_.incarnation);
-    return surroundings_.serve(std::move(request));
+    return callbacks_.serve(std::move(request));
   }
   PeerState& peer = peers_.at(call.peer);
   if (peer.phase == Phase::up) return send(now, peer, std::move(call));
@@ -221,17 +221,17 @@ void Router::frames(TimePoint now, const NodeName& from, Incarnation incarnation
   if (found == peers_.end() || found->second.phase != Phase::up || found->second.life != incarnation) return;
   auto received = found->second.session->receive(now, std::move(frames));
   if (!received) {
-    surroundings_.warn(fmt::format("dropped bytes from {}: {}", from, received.error().message));
+    callbacks_.warn(fmt::format("dropped bytes from {}: {}", from, received.error().message));
     const ErrorCode code = received.error().code;
     if (code != ErrorCode::protocol_violation && code != ErrorCode::too_large) return;
-    surroundings_.disconnect(from, {});
+    callbacks_.disconnect(from, {});
     return lose(from, Phase::lost, fmt::format("{} does not keep to the rules: {}", from, received.error().message));
   }
   put_on_link(from, std::move(received.value().on_link));
   for (Session::Delivered& delivered : received.value().delivered) {
     auto message = decode(std::move(delivered.frames));
     if (!message) {
-      surroundings_.disconnect(from, {});
+      callbacks_.disconnect(from, {});
       return lose(from, Phase::lost, fmt::format("{} sent a message that cannot be read: {}", from, message.error().message));
     }
     take({from, incarnation}, std::move(message).value(), delivered.due);
@@ -242,7 +242,7 @@ void Router::frames(TimePoint now, const NodeName& from, Incarnation incarnation
 void Router::take(const NodeLife& from, Message message, std::optional<TimePoint> due) {
   switch (message.kind) {
     case Message::Kind::call:
-      return surroundings_.serve({from, message.request, message.tag, std::move(message.body), due});
+      return callbacks_.serve({from, message.request, message.tag, std::move(message.body), due});
     case Message::Kind::answer:
       return complete(from, message.request, std::move(message.body));
     case Message::Kind::dropped:
@@ -253,7 +253,7 @@ void Router::take(const NodeLife& from, Message message, std::optional<TimePoint
 void Router::complete(const NodeLife& from, RequestId request, std::optional<Body> body) {
   auto call = calls_.take(request, from);
   if (!call) return;  // late, or not from whom it was asked
-  if (body) return surroundings_.end(std::move(call->entry.done), Port::Outcome::answered, *std::move(body), {});
+  if (body) return callbacks_.end(std::move(call->entry.done), Port::Outcome::answered, *std::move(body), {});
   end(std::move(call->entry), Port::Outcome::peer_lost, fmt::format("{} dropped the request without an answer", from.name));
 }
 
@@ -324,14 +324,14 @@ void Router::close() {
   for (auto& [name, peer] : peers_) {
     if (!peer.session) continue;
     Session::Packet goodbye = peer.session->goodbye();
-    surroundings_.transmit(name, goodbye.lane, std::move(goodbye.frames));
+    callbacks_.transmit(name, goodbye.lane, std::move(goodbye.frames));
     lose(name, Phase::lost, std::string(kStopped));
   }
 }
 
 void Router::put_on_link(const NodeName& to, Session::Packets packets) {
   if (packets.empty()) return;
-  for (Session::Packet& packet : packets) surroundings_.transmit(to, packet.lane, std::move(packet.frames));
+  for (Session::Packet& packet : packets) callbacks_.transmit(to, packet.lane, std::move(packet.frames));
 }
 
 }  // namespace troupe::port

@@ -46,12 +46,12 @@ struct Request {
 ///       +--------------no connection------------------+  +--`connect`--> connecting, for a new life only
 ///
 /// A new life of a name that is lost or removed may also come by itself. Lives that ended stay out.
-/// Thread rule: one thread at a time; calls to Surroundings come on it, and none of them calls back.
+/// Thread rule: one thread at a time; calls to Callbacks come on it, and none of them calls back.
 class Router {
  public:
-  class Surroundings {
+  class Callbacks {
    public:
-    virtual ~Surroundings() = default;
+    virtual ~Callbacks() = default;
     virtual void connect(const std::string& address) = 0;
     /// Answered by connect_failed with code `cancelled`, unless the attempt has been answered.
     virtual void stop_connecting(const std::string& address) = 0;
@@ -63,7 +63,7 @@ class Router {
     virtual void warn(const std::string& line) = 0;
   };
 
-  Router(Peer self, Duration connect_patience, Surroundings& surroundings, Packing packing = {});
+  Router(Peer self, Duration connect_patience, Callbacks& callbacks, Packing packing = {});
 
   void connect(TimePoint now, const NodeName& name, const std::string& address);
   void remove(const NodeName& name);
@@ -124,12 +124,12 @@ class Router {
   void give_up_connecting(TimePoint now);
   void lose_misnamed(const NodeName& asked, const NodeName& found);
   void end(Call call, Port::Outcome outcome, std::string why) {
-    surroundings_.end(std::move(call.done), outcome, {}, std::move(why));
+    callbacks_.end(std::move(call.done), outcome, {}, std::move(why));
   }
 
   const Peer self_;
   const Duration connect_patience_;
-  Surroundings& surroundings_;
+  Callbacks& callbacks_;
   const Packing packing_;
   bool stopped_ = false;
   std::map<NodeName, PeerState> peers_;

@@ -19,7 +19,7 @@ namespace {
 
 template <std::size_t... I>
 bool is_message(std::string_view name, std::index_sequence<I...>) {
-  return ((std::variant_alternative_t<I, msg::AnyMessage>::kWord.name == name) || ...);
+  return ((std::variant_alternative_t<I, msg::AnyMessage>::kInfo.name == name) || ...);
 }
 
 }  // namespace
@@ -91,7 +91,7 @@ DecideFate FaultRules::decide() const {
     // Pieces behind the first do not say which message they belong to.
     if (header.value().part != Part::whole && header.value().part != Part::first) return at_once;
     const auto outside = msg::decode_header(frames[header.value().part == Part::first ? 2 : 1]);
-    const msg::Word* word = outside ? msg::find_word(outside.value().tag) : nullptr;
+    const msg::MessageInfo* word = outside ? msg::find_info(outside.value().tag) : nullptr;
     const auto rule = word == nullptr ? by_name.end() : by_name.find(word->name);
     if (rule == by_name.end()) return at_once;
     if (failed[{to, header.value().lane, header.value().number}]++ < rule->second.fail_first) return std::nullopt;

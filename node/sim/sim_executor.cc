@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <utility>
 
-#include "actors/core/refused.h"
+#include "actors/core/error_not_run.h"
 
 namespace troupe::sim {
 namespace {
 
-Error stopped() { return detail::refused(ErrorCode::shutting_down, "the pool is stopped"); }
+Error stopped() { return detail::error_not_run(ErrorCode::shutting_down, "the pool is stopped"); }
 
 }  // namespace
 

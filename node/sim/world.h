@@ -23,6 +23,7 @@
 #include <utility>
 #include <vector>
 
+#include "actors/core/promise_guard.h"
 #include "actors/function_registry.h"
 #include "actors/future.h"
 #include "actors/sessions/failure_detector.h"
@@ -63,22 +64,22 @@ class World {
   template <class Body>
   auto on(std::string_view name, Body body) -> Future<std::invoke_result_t<Body&, Node&>> {
     using R = std::invoke_result_t<Body&, Node&>;
-    auto ending = std::make_shared<Ending<R>>(Promise<R>(node(name).core().future_home()), killed(name));
-    Future<R> future = ending->promise.future();
+    auto ending = std::make_shared<detail::PromiseGuard<R>>(Promise<R>(node(name).core().future_home()), killed(name));
+    Future<R> future = ending->future();
     begin(name, [ending = std::move(ending), body = std::move(body)](Node& self) mutable {
       try {
         if constexpr (std::is_void_v<R>) {
           body(self);
-          ending->promise.complete(Unit{});
+          ending->complete(Unit{});
         } else {
-          ending->promise.complete(body(self));
+          ending->complete(body(self));
         }
       } catch (const NodeKilled&) {
         throw;
       } catch (const RemoteError& error) {
-        ending->promise.complete(error.error());
+        ending->complete(error.error());
       } catch (...) {
-        ending->promise.complete(detail::error_of_current_exception(self.name(), "on", self.core().functions().exceptions().get()));
+        ending->complete(detail::error_of_current_exception(self.name(), "on", self.core().functions().exceptions().get()));
       }
     });
     return future;
@@ -124,16 +125,6 @@ class World {
   [[nodiscard]] std::string trace_text(std::size_t lines = 200) const;
 
  private:
-  template <class R>
-  struct Ending {
-    Ending(Promise<R> p, Error k) : promise(std::move(p)), if_killed(std::move(k)) {}
-    ~Ending() { promise.complete(if_killed); }
-    Ending(const Ending&) = delete;
-    Ending& operator=(const Ending&) = delete;
-    Promise<R> promise;
-    Error if_killed;
-  };
-
   [[nodiscard]] Error killed(std::string_view name);
   void begin(std::string_view name, std::function<void(Node&)> body);
 

@@ -60,7 +60,7 @@ class HandPool final : public Executor {
   [[nodiscard]] std::optional<Error> take(Job& job) override;
 };
 
-class BarePeer final : private LinkSink, private detail::Router::Surroundings {
+class BarePeer final : private LinkSink, private detail::Router::Callbacks {
  public:
   struct Heard {
     std::string to;  ///< the actor: "p1/membership"

@@ -120,7 +120,7 @@ BOOST_AUTO_TEST_CASE(exception_types_have_one_name_each) {
 }
 
 BOOST_AUTO_TEST_CASE(exception_is_described_and_raised_as_what_it_was) {
-  const auto types = FunctionRegistry({exception<Broken>("broken")}).exceptions();
+  const auto types = FunctionRegistry({exception<Broken>("broken")}).table().exceptions();
   Broken thrown;
   thrown.part = 7;
   Error error;
@@ -145,7 +145,7 @@ BOOST_AUTO_TEST_CASE(exception_is_described_and_raised_as_what_it_was) {
 }
 
 BOOST_AUTO_TEST_CASE(fields_that_are_too_large_stay_behind_and_say_so) {
-  const auto types = FunctionRegistry({exception<Broken>("broken")}).exceptions();
+  const auto types = FunctionRegistry({exception<Broken>("broken")}).table().exceptions();
   Broken thrown;
   thrown.notes = std::string(70'000, 'x');
   Error error;

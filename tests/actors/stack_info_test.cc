@@ -94,7 +94,7 @@ BOOST_AUTO_TEST_CASE(idle_node_has_nothing_to_say) {
   BOOST_TEST(stack.served.empty());
   BOOST_TEST(stack.values.empty());
   BOOST_TEST(stack.contexts.empty());
-  BOOST_TEST(stack.meetings.empty());
+  BOOST_TEST(stack.barriers.empty());
   BOOST_TEST(stack.silent.empty());
 }
 
@@ -199,14 +199,14 @@ BOOST_AUTO_TEST_CASE(context_says_who_takes_part) {
 BOOST_AUTO_TEST_CASE(barrier_says_who_is_missing) {
   const Group both({"trainer", "ps0"});
   const auto arrived = std::async(std::launch::async, [&] { both.barrier(trainer); });
-  const StackInfo stack = await(ps, [](const StackInfo& now) { return now.meetings.size() == 1; });
-  BOOST_TEST(stack.meetings[0].operation == "barrier");
-  BOOST_TEST_REQUIRE(stack.meetings[0].waiting.size() == 1U);
-  BOOST_TEST(stack.meetings[0].waiting[0].first == "trainer");
-  BOOST_TEST((stack.meetings[0].missing == std::vector<NodeName>{"ps0"}));
+  const StackInfo stack = await(ps, [](const StackInfo& now) { return now.barriers.size() == 1; });
+  BOOST_TEST(stack.barriers[0].operation == "barrier");
+  BOOST_TEST_REQUIRE(stack.barriers[0].waiting.size() == 1U);
+  BOOST_TEST(stack.barriers[0].waiting[0].first == "trainer");
+  BOOST_TEST((stack.barriers[0].missing == std::vector<NodeName>{"ps0"}));
   BOOST_TEST(trainer.stack().calls.at(0).operation == "barrier");
   both.barrier(ps);
-  BOOST_TEST(ps.stack().meetings.empty());
+  BOOST_TEST(ps.stack().barriers.empty());
 }
 
 BOOST_AUTO_TEST_CASE(only_the_oldest_are_listed) {

@@ -44,7 +44,7 @@ Parcel word(const NodeName& to) {
 /// A router with peers, the first of which sends it words.
 class World {
  public:
-  World(std::size_t peers, std::size_t unacknowledged) : router_(kSelf, surroundings_, lives_) {
+  World(std::size_t peers, std::size_t unacknowledged) : router_(kSelf, callbacks_, lives_) {
     for (std::size_t i = 0; i < peers; ++i) router_.link_up(kStart, peer_of(i));
     for (std::size_t i = 0; i < unacknowledged; ++i) router_.notify(kStart, "p0", {}, word("p0"));
   }
@@ -61,7 +61,7 @@ class World {
 
  private:
   detail::Lives lives_;
-  detail::NoSurroundings surroundings_;
+  detail::NoCallbacks callbacks_;
   Router router_;
   Session first_{peer_of(0).incarnation, kSelf.incarnation};
   TimePoint now_ = kStart;

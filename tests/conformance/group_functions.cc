@@ -3,7 +3,7 @@
 #include <chrono>
 #include <stdexcept>
 
-#include "actors/core/survey.h"
+#include "actors/core/query.h"
 #include "actors/group.h"
 #include "actors/membership/membership.h"
 #include "tensor/ops.h"
@@ -82,9 +82,9 @@ std::string wait_at_barrier(Scope& scope, const std::vector<NodeName>& members, 
 
 std::int64_t meetings_here(Scope& scope) {
   const detail::NodeCore& node = *scope.state().node;
-  detail::Survey<OpenMeeting> survey(node.future_home());
-  node.membership().list_meetings(survey.form());
-  return std::ssize(survey.wait(std::chrono::seconds(5)).answers);
+  detail::Query<OpenBarrier> query(node.future_home());
+  node.membership().list_barriers(query.slot());
+  return std::ssize(query.wait(std::chrono::seconds(5)).answers);
 }
 
 FunctionRegistry with_group_functions(const FunctionRegistry& functions) {

@@ -51,7 +51,7 @@ std::vector<std::int64_t> pass_barriers(Scope& scope, const std::vector<NodeName
 /// failed member likewise.
 std::string wait_at_barrier(Scope& scope, const std::vector<NodeName>& members, bool partial);
 
-/// Meetings that are open at this node.
+/// Barriers that are open at this node.
 std::int64_t meetings_here(Scope& scope);
 
 [[nodiscard]] FunctionRegistry with_group_functions(const FunctionRegistry& functions);

@@ -1,4 +1,4 @@
-// Several nodes at once: calls to all, meetings, trees; with members that are slow, absent or dead.
+// Several nodes at once: calls to all, barriers, trees; with members that are slow, absent or dead.
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
@@ -150,7 +150,7 @@ BOOST_FIXTURE_TEST_CASE(member_that_is_not_there_does_not_take_those_below_it_al
   BOOST_TEST(answers.failures.at("nobody").code == ErrorCode::not_joined);
 }
 
-// Meetings.
+// Barriers.
 
 /// The futures' values.
 template <class T>

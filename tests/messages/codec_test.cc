@@ -35,7 +35,7 @@ BOOST_AUTO_TEST_CASE(every_message_survives_with_its_envelope, *boost::unit_test
   const std::vector<AnyMessage> all = testing::every_message();
   BOOST_REQUIRE(all.size() == std::variant_size_v<AnyMessage>);
   for (std::size_t i = 0; i < all.size(); ++i) {
-    BOOST_TEST_CONTEXT(word_of(all[i]).name) {
+    BOOST_TEST_CONTEXT(info_of(all[i]).name) {
       BOOST_TEST(all[i].index() == i);
       const Envelope envelope = testing::envelope_for(all[i]);
       const Frames frames = encode(envelope, all[i]).value();
@@ -49,12 +49,12 @@ BOOST_AUTO_TEST_CASE(every_message_survives_with_its_envelope, *boost::unit_test
 }
 
 BOOST_AUTO_TEST_CASE(numbers_of_messages_are_stable_and_found) {
-  BOOST_TEST(find_word(MessageTag{0x0101})->name == "Call");
-  BOOST_TEST(find_word(MessageTag{0x0203})->name == "RRefForked");
-  BOOST_TEST(find_word(MessageTag{0x0304})->name == "BackwardGradients");
-  BOOST_TEST(find_word(MessageTag{0x0408})->name == "ShardStepped");
-  BOOST_TEST(find_word(MessageTag{0x0503})->name == "MemberJoined");
-  BOOST_TEST(find_word(MessageTag{0x0600}) == nullptr);
+  BOOST_TEST(find_info(MessageTag{0x0101})->name == "Call");
+  BOOST_TEST(find_info(MessageTag{0x0203})->name == "RRefForked");
+  BOOST_TEST(find_info(MessageTag{0x0304})->name == "BackwardGradients");
+  BOOST_TEST(find_info(MessageTag{0x0408})->name == "ShardStepped");
+  BOOST_TEST(find_info(MessageTag{0x0503})->name == "MemberJoined");
+  BOOST_TEST(find_info(MessageTag{0x0600}) == nullptr);
 }
 
 BOOST_AUTO_TEST_CASE(the_outside_is_read_without_the_body) {
@@ -63,7 +63,7 @@ BOOST_AUTO_TEST_CASE(the_outside_is_read_without_the_body) {
   frames[1] = make_frame(std::vector<std::byte>(frames[1].bytes.size()));
   const Outside outside = decode_outside(frames).value();
   BOOST_TEST((outside.envelope == testing::envelope_for(message)));
-  BOOST_TEST((outside.tag == Reply::kWord.tag()));
+  BOOST_TEST((outside.tag == Reply::kInfo.tag()));
 }
 
 BOOST_AUTO_TEST_CASE(an_envelope_keeps_extreme_values) {
@@ -120,7 +120,7 @@ BOOST_AUTO_TEST_CASE(header_alone_says_whose_message_it_is_and_how_large) {
   const Frames frames = encoded(message);
   const Outside outside = decode_header(frames[0]).value();
   BOOST_TEST((outside.envelope == testing::envelope_for(message)));
-  BOOST_TEST((outside.tag == Reply::kWord.tag()));
+  BOOST_TEST((outside.tag == Reply::kInfo.tag()));
   BOOST_TEST(outside.bytes == frames[1].bytes.size() + 16);
   BOOST_TEST(decode_header(flipped(frames, 0, 30)[0]).error().message == "[decode] checksum of the header differs");
 }

@@ -62,7 +62,7 @@ BOOST_AUTO_TEST_CASE(every_message_has_the_bytes_that_were_written_down) {
   const auto by_hand = written_by_hand();
   BOOST_TEST(by_hand.size() == 5U);
   for (const AnyMessage& message : testing::every_message()) {
-    const std::string name(word_of(message).name);
+    const std::string name(info_of(message).name);
     BOOST_TEST_CONTEXT(name) {
       const std::string bytes = testing::to_hex(encode(testing::envelope_for(message), message).value());
       const auto block = by_hand.find(name);
@@ -77,7 +77,7 @@ BOOST_AUTO_TEST_CASE(what_was_written_down_is_still_understood) {
   for (const auto& [name, block] : written_by_hand()) {
     const Result<Decoded> result = decode(frames_of_block(block));
     BOOST_TEST_REQUIRE(result.ok(), name);
-    BOOST_TEST(word_of(result.value().message).name == name);
+    BOOST_TEST(info_of(result.value().message).name == name);
   }
 }
 

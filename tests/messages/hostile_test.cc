@@ -27,7 +27,7 @@ Body body_of(const AnyMessage& message) {
   OutArchive ar;
   save_body(message, ar);
   Encoded encoded = ar.finish();
-  return {word_of(message).tag(), std::move(encoded.bytes), std::move(encoded.frames)};
+  return {info_of(message).tag(), std::move(encoded.bytes), std::move(encoded.frames)};
 }
 
 std::size_t received_bytes(const Body& body) {
@@ -51,7 +51,7 @@ bool accepted(const Body& body) {
     used = peak.bytes();
   }
   if (used > (64U << 10U) + 16 * received_bytes(body)) {
-    BOOST_ERROR(find_word(body.tag)->name << ": " << used << " bytes allocated for " << received_bytes(body));
+    BOOST_ERROR(find_info(body.tag)->name << ": " << used << " bytes allocated for " << received_bytes(body));
   }
   return fine;
 }
@@ -60,7 +60,7 @@ bool accepted(const Body& body) {
 template <class Check>
 void for_every_body(Check check) {
   for (const AnyMessage& message : testing::every_message()) {
-    BOOST_TEST_CONTEXT(word_of(message).name) { check(body_of(message)); }
+    BOOST_TEST_CONTEXT(info_of(message).name) { check(body_of(message)); }
   }
 }
 

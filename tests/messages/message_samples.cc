@@ -113,9 +113,9 @@ std::vector<AnyMessage> membership_messages() {
       ShutdownCount{2},
       ShutdownCounted{2, 3, 40},
       ShutdownAgreed{2},
-      BarrierEntered{id<MeetingEntryId>(31), "gather", {"ps0", "trainer"}, "ps0", true, std::chrono::microseconds(1500), brought},
+      BarrierEntered{id<BarrierEntryId>(31), "gather", {"ps0", "trainer"}, "ps0", true, std::chrono::microseconds(1500), brought},
       BarrierPassed{{{"ps0", brought}}, {{"trainer", sample_error()}}},
-      BarrierLeft{id<MeetingEntryId>(31)},
+      BarrierLeft{id<BarrierEntryId>(31)},
   };
 }
 
@@ -132,7 +132,7 @@ std::vector<AnyMessage> every_message() {
 
 Envelope envelope_for(const AnyMessage& message) {
   Envelope envelope{.from = "trainer", .to = "ps0/worker"};
-  const Kind kind = word_of(message).kind;
+  const Kind kind = info_of(message).kind;
   if (kind == Kind::request) envelope.request = {7};
   if (kind == Kind::reply) envelope.in_reply_to = {7};
   return envelope;

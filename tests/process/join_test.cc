@@ -257,11 +257,11 @@ BOOST_AUTO_TEST_CASE(newcomers_of_a_world_without_a_size_take_part_in_barriers_a
   const Node b = World::join(world.options("b", 0, a.address()));
   const Node c = World::join(world.options("c", 0, a.address()));
   c.rpc_sync("b", &await_world, 3U);
-  std::vector<std::future<void>> meeting;
+  std::vector<std::future<void>> barrier;
   for (const Node* node : {&a, &b, &c}) {
-    meeting.push_back(std::async(std::launch::async, [node] { static_cast<void>(node->group().barrier(*node)); }));
+    barrier.push_back(std::async(std::launch::async, [node] { static_cast<void>(node->group().barrier(*node)); }));
   }
-  for (auto& met : meeting) met.get();
+  for (auto& met : barrier) met.get();
   const RRef<Variable> w = c.remote("b", &echo_variable, Variable(full({1}, 3.0), RequiresGrad::yes));
   const Variable x(full({1}, 2.0), RequiresGrad::yes);
   DistContext context(c);

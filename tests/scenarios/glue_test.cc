@@ -46,9 +46,9 @@ struct Tally {
 };
 
 /// Returns once so many are inside.
-class Meeting {
+class Barrier {
  public:
-  explicit Meeting(std::int64_t count) : missing_(count) {}
+  explicit Barrier(std::int64_t count) : missing_(count) {}
 
   void enter(Scope& scope) {
     std::unique_lock lock(mutex_);
@@ -107,8 +107,8 @@ FunctionRegistry functions() {
           {"Tally::add_twice", &Tally::add_twice},
           {"Tally::add_four_times", &Tally::add_four_times},
           {"Tally::total", &Tally::total},
-          {"Meeting", constructor<Meeting, std::int64_t>},
-          {"Meeting::enter", &Meeting::enter},
+          {"Barrier", constructor<Barrier, std::int64_t>},
+          {"Barrier::enter", &Barrier::enter},
           {"make_heavy", &make_heavy},
           {"Heavy::block", &Heavy::block},
           {"count_me", &count_me},
@@ -244,9 +244,9 @@ BOOST_AUTO_TEST_CASE(a_wait_for_a_local_value_ends_at_its_deadline_and_leaves_th
 BOOST_AUTO_TEST_CASE(functions_run_at_once_on_a_value_that_is_shared_so) {
   for (const char* owner : {"ps0", "trainer"}) {
     const Scope sharing = trainer.with({.sharing = Sharing::concurrent});
-    const RRef<Meeting> meeting = sharing.remote(owner, constructor<Meeting, std::int64_t>, 3);
+    const RRef<Barrier> barrier = sharing.remote(owner, constructor<Barrier, std::int64_t>, 3);
     std::vector<Future<void>> entered;
-    for (int i = 0; i < 3; ++i) entered.push_back(meeting.rpc_async(trainer.with({.deadline = 10s}), &Meeting::enter));
+    for (int i = 0; i < 3; ++i) entered.push_back(barrier.rpc_async(trainer.with({.deadline = 10s}), &Barrier::enter));
     for (const auto& one : entered) BOOST_CHECK_NO_THROW(one.get());
   }
 }

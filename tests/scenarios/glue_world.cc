@@ -16,7 +16,7 @@
 
 #include "actors/core/caf.h"
 #include "actors/core/peer_accounts.h"
-#include "actors/core/when_gone.h"
+#include "actors/core/promise_guard.h"
 #include "actors/membership/membership.h"
 #include "actors/references/references.h"
 #include "autograd/engine.h"

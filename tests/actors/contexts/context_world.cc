@@ -8,10 +8,10 @@
 
 namespace troupe::testing {
 
-using detail::ContextPart;
+using detail::ContextParticipant;
 using detail::GraphWork;
 
-class ContextWorld::Node final : private ContextPart::Surroundings {
+class ContextWorld::Node final : private ContextParticipant::Callbacks {
  public:
   Node(ContextWorld& world, std::string name)
       : world_(world), name_(std::move(name)), part(world.context_, name_, *this) {}
@@ -75,11 +75,11 @@ class ContextWorld::Node final : private ContextPart::Surroundings {
     later(name_, [=](Node& node) { node.part.roots_found(pass, found); });
   }
 
-  void lend(std::shared_ptr<GraphWork> work) override {
+  void run_on_pool(std::shared_ptr<GraphWork> work) override {
     later(name_, [work](Node& node) {
       Sink sink(node, work->pass);
       work->run(sink);
-      node.later(node.name_, [work](Node& owner) { owner.part.returned(work); });
+      node.later(node.name_, [work](Node& owner) { owner.part.pool_done(work); });
     });
   }
 
@@ -93,7 +93,7 @@ class ContextWorld::Node final : private ContextPart::Surroundings {
   std::string name_;
 
  public:
-  ContextPart part;
+  ContextParticipant part;
 };
 
 ContextWorld::ContextWorld(Placement placement, std::uint64_t seed) : placement_(placement), random_(seed) {}
@@ -101,7 +101,7 @@ ContextWorld::~ContextWorld() = default;
 
 std::string ContextWorld::node_of(const std::string& name) const { return placement_ == Placement::apart ? name : "trainer"; }
 
-ContextPart& ContextWorld::part(const std::string& name) {
+ContextParticipant& ContextWorld::part(const std::string& name) {
   auto& node = nodes_[node_of(name)];
   if (!node) node = std::make_unique<Node>(*this, node_of(name));
   return node->part;

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "actors/contexts/context_part.h"
+#include "actors/contexts/context_participant.h"
 #include "actors/contexts/recv_tag.h"
 #include "autograd/call_path.h"
 #include "autograd/variable.h"
@@ -70,7 +70,7 @@ class ContextWorld {
   /// The gradients by label; missing where none arrived.
   [[nodiscard]] std::map<std::string, Tensor> gradients() const;
 
-  [[nodiscard]] detail::ContextPart& part(const std::string& name);
+  [[nodiscard]] detail::ContextParticipant& part(const std::string& name);
   [[nodiscard]] const PassId& last_pass() const { return last_pass_; }
 
  private:

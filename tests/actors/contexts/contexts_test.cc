@@ -46,10 +46,10 @@ struct Among : AmongBarePeers {
 
   /// Who takes part in it besides this node: "p1 p2".
   std::string peers_of(const ContextId& id) {
-    detail::Survey<OpenContext> survey(core().future_home());
-    contexts().list(survey.form());
+    detail::Query<OpenContext> query(core().future_home());
+    contexts().list(query.slot());
     std::string names;
-    for (const OpenContext& context : survey.wait(0s).answers) {
+    for (const OpenContext& context : query.wait(0s).answers) {
       if (context.context != id.text()) continue;
       for (const NodeName& name : context.peers) names += (names.empty() ? "" : " ") + name;
     }

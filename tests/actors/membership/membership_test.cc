@@ -130,9 +130,9 @@ BOOST_AUTO_TEST_CASE(founder_that_waits_is_told_when_its_world_is_complete) {
 
 BOOST_AUTO_TEST_CASE(node_whose_membership_gets_no_memory_has_failed) {
   membership().found({{}, "trainer", 0});
-  detail::Survey<OpenMeeting> survey(core().future_home());
+  detail::Query<OpenBarrier> query(core().future_home());
   clock->fail_next();
-  membership().list_meetings(survey.form());
+  membership().list_barriers(query.slot());
   BOOST_REQUIRE(core().failure().has_value());
   BOOST_TEST((core().failure()->code == ErrorCode::resource_exhausted));
   BOOST_TEST(core().failure()->operation == "membership");

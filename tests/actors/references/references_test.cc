@@ -380,9 +380,9 @@ BOOST_AUTO_TEST_CASE(who_uses_a_value_is_listed) {
   std::shared_ptr<detail::ValueUse> kept;
   references().use(handle->id(), {detail::UseKind::reads, "reading", {}},
                    [&](const Result<ValueBox>&, std::shared_ptr<detail::ValueUse> use) { kept = std::move(use); });
-  detail::Survey<ValueInUse> survey(core().future_home());
-  references().list_users(survey.form());
-  const auto listed = survey.wait(0s);
+  detail::Query<ValueInUse> query(core().future_home());
+  references().list_users(query.slot());
+  const auto listed = query.wait(0s);
   BOOST_TEST(listed.complete);
   BOOST_REQUIRE(listed.answers.size() == 1U);
   BOOST_TEST(listed.answers[0].users[0].what == "reading");

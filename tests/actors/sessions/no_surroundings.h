@@ -12,7 +12,7 @@
 namespace troupe::detail {
 
 /// A node that does nothing.
-struct NoSurroundings : Router::Surroundings {
+struct NoCallbacks : Router::Callbacks {
   void transmit(const NodeName&, LinkLane, Frames) override {}
   void deliver(const Peer&, msg::Envelope, msg::AnyMessage, std::optional<TimePoint>, std::shared_ptr<CallCredit>) override {}
   void came_late(const NodeLife&, msg::AnyMessage) override {}

@@ -22,7 +22,7 @@ namespace troupe::detail {
 [[nodiscard]] inline TimePoint at(Duration since_start) { return TimePoint{std::chrono::hours(1)} + since_start; }
 
 /// One node that is only a router; what it sends waits in `wire` until the test moves it.
-struct TestNode final : Router::Surroundings {
+struct TestNode final : Router::Callbacks {
   struct Arrived {
     NodeName from;
     msg::Envelope envelope;
@@ -40,7 +40,7 @@ struct TestNode final : Router::Surroundings {
     arrived.push_back({from.name, std::move(envelope), std::move(message), due, std::move(credit)});
   }
   void came_late(const NodeLife& from, msg::AnyMessage answer) override {
-    events.push_back("late " + std::string(msg::word_of(answer).name) + " from " + from.name);
+    events.push_back("late " + std::string(msg::info_of(answer).name) + " from " + from.name);
   }
   void no_memory_for(const NodeLife& from, RequestId request, Error why) override {
     events.push_back("no memory for " + std::to_string(request.value) + " of " + from.name + ": " + why.message);

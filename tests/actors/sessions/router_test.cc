@@ -380,7 +380,7 @@ BOOST_AUTO_TEST_CASE(life_before_the_last_is_not_let_in_again, *label("fault-F15
 }
 
 BOOST_AUTO_TEST_CASE(table_of_lives_hears_of_a_death_before_anybody_else) {
-  struct Asking final : NoSurroundings {
+  struct Asking final : NoCallbacks {
     explicit Asking(Lives& l) : lives(l) {}
     void peer_down(const Peer& peer, const Error& why) override {
       was_over = lives.is_over({peer.name, peer.incarnation}) && lives.why_over(peer.name)->code == why.code;

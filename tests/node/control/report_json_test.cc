@@ -43,7 +43,7 @@ BOOST_AUTO_TEST_CASE(keys_are_the_names_of_the_fields_and_times_are_seconds) {
   BOOST_TEST(call.at("left") == 58.8);
   BOOST_TEST(report.at("stack").at("calls").at(1).at("left").is_null());
   BOOST_TEST(report.at("stack").at("values").at(0).at("users").at(0).at("state") == "has_turn");
-  BOOST_TEST(report.at("stack").at("meetings").at(0).at("waiting").at(0).at(0) == "trainer");
+  BOOST_TEST(report.at("stack").at("barriers").at(0).at("waiting").at(0).at(0) == "trainer");
 }
 
 BOOST_AUTO_TEST_CASE(an_error_is_told_and_nonsense_is_called_so) {

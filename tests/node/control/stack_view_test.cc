@@ -44,7 +44,7 @@ BOOST_AUTO_TEST_CASE(each_kind_of_wait_is_a_paragraph) {
              "  ps0.1        2 ms       0  -\n"
              "\n"
              "Groups that meet here\n"
-             "  MEETING  WAITS  NODE     FOR\n"
+             "  BARRIER  WAITS  NODE     FOR\n"
              "  barrier  3.0 s  trainer  ps1, ps2\n"
              "           1.0 s  ps0      \"\n"
              "\n"

@@ -30,7 +30,7 @@ std::string text(std::span<const std::byte> bytes) {
 }
 
 /// A trainer that connects to ps0, with the same secret unless told otherwise.
-struct Meeting {
+struct Barrier {
   ClusterSecret secret = ClusterSecret::random();
   HandshakeIdentity trainer = identity("trainer", 1);
   HandshakeIdentity ps0 = identity("ps0", 2);
@@ -54,9 +54,9 @@ struct Meeting {
 BOOST_AUTO_TEST_SUITE(node_handshake)
 
 BOOST_AUTO_TEST_CASE(two_nodes_with_one_secret_know_each_other_and_share_a_token) {
-  Meeting meeting;
-  HandshakeClient client = meeting.client();
-  HandshakeServer server = meeting.server();
+  Barrier barrier;
+  HandshakeClient client = barrier.client();
+  HandshakeServer server = barrier.server();
   const HandshakeStep challenge = server.take(client.hello());
   BOOST_REQUIRE(!challenge.failed);
   const HandshakeStep proof = client.take(challenge.reply);
@@ -64,11 +64,11 @@ BOOST_AUTO_TEST_CASE(two_nodes_with_one_secret_know_each_other_and_share_a_token
   BOOST_TEST(!proof.done.has_value());
   const HandshakeStep proved = server.take(proof.reply);
   BOOST_REQUIRE(proved.done.has_value());
-  BOOST_TEST((proved.done->peer == meeting.trainer.peer));
+  BOOST_TEST((proved.done->peer == barrier.trainer.peer));
   const HandshakeServer::Welcome welcome = server.welcome(17);
   const HandshakeStep done = client.take(welcome.message);
   BOOST_REQUIRE(done.done.has_value());
-  BOOST_TEST((done.done->peer == meeting.ps0.peer));
+  BOOST_TEST((done.done->peer == barrier.ps0.peer));
   BOOST_TEST(done.done->slot == 17U);
   BOOST_TEST(done.done->version == kProtocolVersionMax);
   BOOST_TEST(done.done->token.matches(welcome.session.token.bytes()));
@@ -76,10 +76,10 @@ BOOST_AUTO_TEST_CASE(two_nodes_with_one_secret_know_each_other_and_share_a_token
 }
 
 BOOST_AUTO_TEST_CASE(wrong_secret_is_auth_failed_on_both_sides, *boost::unit_test::label("fault-F44")) {
-  Meeting meeting;
-  meeting.trainers_secret = ClusterSecret::random();
-  HandshakeClient client = meeting.client();
-  HandshakeServer server = meeting.server();
+  Barrier barrier;
+  barrier.trainers_secret = ClusterSecret::random();
+  HandshakeClient client = barrier.client();
+  HandshakeServer server = barrier.server();
   const HandshakeStep at_client = client.take(server.take(client.hello()).reply);
   BOOST_REQUIRE(at_client.failed.has_value());
   BOOST_TEST((at_client.failed->code == ErrorCode::auth_failed));
@@ -91,9 +91,9 @@ BOOST_AUTO_TEST_CASE(wrong_secret_is_auth_failed_on_both_sides, *boost::unit_tes
 }
 
 BOOST_AUTO_TEST_CASE(client_that_goes_on_without_the_secret_is_refused) {
-  Meeting meeting;
-  HandshakeClient honest = meeting.client();
-  HandshakeServer server = meeting.server();
+  Barrier barrier;
+  HandshakeClient honest = barrier.client();
+  HandshakeServer server = barrier.server();
   (void)server.take(honest.hello());
   const HandshakeStep step = server.take(handshake::encode(handshake::ClientProof{}));
   BOOST_REQUIRE(step.failed.has_value());
@@ -103,29 +103,29 @@ BOOST_AUTO_TEST_CASE(client_that_goes_on_without_the_secret_is_refused) {
 }
 
 BOOST_AUTO_TEST_CASE(server_that_echoes_the_clients_own_words_is_refused) {
-  Meeting meeting;
-  HandshakeClient client = meeting.client();
+  Barrier barrier;
+  HandshakeClient client = barrier.client();
   // The attacker relays our hello to another node of the cluster and its challenge back: the nonce is another one.
-  HandshakeClient other = meeting.client();
-  const HandshakeStep step = client.take(meeting.server().take(other.hello()).reply);
+  HandshakeClient other = barrier.client();
+  const HandshakeStep step = client.take(barrier.server().take(other.hello()).reply);
   BOOST_REQUIRE(step.failed.has_value());
   BOOST_TEST((step.failed->code == ErrorCode::auth_failed));
 }
 
 BOOST_AUTO_TEST_CASE(replayed_proof_is_refused, *boost::unit_test::label("fault-F41")) {
-  Meeting meeting;
-  HandshakeClient client = meeting.client();
-  HandshakeServer first = meeting.server();
+  Barrier barrier;
+  HandshakeClient client = barrier.client();
+  HandshakeServer first = barrier.server();
   const HandshakeStep proof = client.take(first.take(client.hello()).reply);
-  HandshakeServer second = meeting.server();
+  HandshakeServer second = barrier.server();
   (void)second.take(client.hello());
   BOOST_TEST((second.take(proof.reply).failed->code == ErrorCode::auth_failed));
 }
 
 BOOST_AUTO_TEST_CASE(every_changed_byte_of_a_challenge_or_welcome_is_refused) {
-  Meeting meeting;
-  HandshakeClient client = meeting.client();
-  HandshakeServer server = meeting.server();
+  Barrier barrier;
+  HandshakeClient client = barrier.client();
+  HandshakeServer server = barrier.server();
   const Bytes challenge = server.take(client.hello()).reply;
   for (std::size_t i = 0; i < challenge.size(); ++i) {
     HandshakeClient copy = client;
@@ -148,12 +148,12 @@ BOOST_AUTO_TEST_CASE(every_changed_byte_of_a_challenge_or_welcome_is_refused) {
 }
 
 BOOST_AUTO_TEST_CASE(hello_changed_on_its_way_is_refused) {
-  Meeting meeting;
-  const HandshakeClient client = meeting.client();
+  Barrier barrier;
+  const HandshakeClient client = barrier.client();
   const Bytes hello(client.hello().begin(), client.hello().end());
   for (std::size_t i = 0; i < hello.size(); ++i) {
     HandshakeClient copy = client;
-    HandshakeServer server = meeting.server();
+    HandshakeServer server = barrier.server();
     Bytes changed = hello;
     changed[i] ^= std::byte{0x01};
     const HandshakeStep challenge = server.take(changed);
@@ -164,11 +164,11 @@ BOOST_AUTO_TEST_CASE(hello_changed_on_its_way_is_refused) {
 }
 
 BOOST_AUTO_TEST_CASE(truncated_or_longer_messages_are_decode_errors, *boost::unit_test::label("fault-F42")) {
-  Meeting meeting;
-  HandshakeClient client = meeting.client();
+  Barrier barrier;
+  HandshakeClient client = barrier.client();
   const Bytes hello(client.hello().begin(), client.hello().end());
   const auto code = [&](const Bytes& bytes) {
-    HandshakeServer server = meeting.server();
+    HandshakeServer server = barrier.server();
     return server.take(bytes).failed->code;
   };
   for (std::size_t length = 0; length < hello.size(); ++length) {
@@ -181,11 +181,11 @@ BOOST_AUTO_TEST_CASE(truncated_or_longer_messages_are_decode_errors, *boost::uni
 }
 
 BOOST_AUTO_TEST_CASE(versions_without_overlap_are_a_version_mismatch_on_both_sides, *boost::unit_test::label("fault-F39")) {
-  Meeting meeting;
-  meeting.trainer.version_min = 3;
-  meeting.trainer.version_max = 4;
-  HandshakeClient client = meeting.client();
-  HandshakeServer server = meeting.server();
+  Barrier barrier;
+  barrier.trainer.version_min = 3;
+  barrier.trainer.version_max = 4;
+  HandshakeClient client = barrier.client();
+  HandshakeServer server = barrier.server();
   const HandshakeStep at_server = server.take(client.hello());
   BOOST_REQUIRE(at_server.failed.has_value());
   BOOST_TEST(at_server.failed->message == "the peer speaks protocol versions 3 to 4, this node 2 to 2");
@@ -195,11 +195,11 @@ BOOST_AUTO_TEST_CASE(versions_without_overlap_are_a_version_mismatch_on_both_sid
 }
 
 BOOST_AUTO_TEST_CASE(node_of_protocol_version_1_is_a_version_mismatch, *boost::unit_test::label("fault-F39")) {
-  Meeting meeting;
+  Barrier barrier;
   // Version 1: no pulse and no checksum; refused has the same bytes in every version.
   const Bytes hello{std::byte{'T'}, std::byte{'R'}, std::byte{'P'}, std::byte{'H'}, std::byte{1},
                     std::byte{1},   std::byte{0},   std::byte{1},   std::byte{0},   std::byte{0xFF}};
-  HandshakeServer server = meeting.server();
+  HandshakeServer server = barrier.server();
   const HandshakeStep step = server.take(hello);
   BOOST_TEST((step.failed->code == ErrorCode::version_mismatch));
   const Bytes refused{std::byte{'T'}, std::byte{'R'}, std::byte{'P'}, std::byte{'H'}, std::byte{5}, std::byte{21}, std::byte{0},
@@ -208,9 +208,9 @@ BOOST_AUTO_TEST_CASE(node_of_protocol_version_1_is_a_version_mismatch, *boost::u
 }
 
 BOOST_AUTO_TEST_CASE(versions_that_were_damaged_on_their_way_are_no_version_mismatch, *boost::unit_test::label("fault-F11")) {
-  Meeting meeting;
-  HandshakeClient client = meeting.client();
-  HandshakeServer server = meeting.server();
+  Barrier barrier;
+  HandshakeClient client = barrier.client();
+  HandshakeServer server = barrier.server();
   Bytes hello(client.hello().begin(), client.hello().end());
   hello[5] = std::byte{9};
   hello[7] = std::byte{9};
@@ -218,60 +218,60 @@ BOOST_AUTO_TEST_CASE(versions_that_were_damaged_on_their_way_are_no_version_mism
 }
 
 BOOST_AUTO_TEST_CASE(both_learn_where_heartbeats_go_the_lease_and_a_key_that_is_the_sessions_own) {
-  Meeting meeting;
-  meeting.trainer.pulse = {.address = "udp://127.0.0.1:7", .lease = std::chrono::seconds{3}};
-  meeting.ps0.pulse = {.address = "unix://@ps0.pulse", .lease = kEndlessLease};
-  HandshakeClient client = meeting.client();
-  HandshakeServer server = meeting.server();
+  Barrier barrier;
+  barrier.trainer.pulse = {.address = "udp://127.0.0.1:7", .lease = std::chrono::seconds{3}};
+  barrier.ps0.pulse = {.address = "unix://@ps0.pulse", .lease = kEndlessLease};
+  HandshakeClient client = barrier.client();
+  HandshakeServer server = barrier.server();
   (void)server.take(client.take(server.take(client.hello()).reply).reply);
   const HandshakeServer::Welcome welcome = server.welcome(1);
   const Authenticated at_client = client.take(welcome.message).done.value();
-  BOOST_TEST((at_client.pulse == meeting.ps0.pulse));
-  BOOST_TEST((welcome.session.pulse == meeting.trainer.pulse));
+  BOOST_TEST((at_client.pulse == barrier.ps0.pulse));
+  BOOST_TEST((welcome.session.pulse == barrier.trainer.pulse));
   BOOST_TEST(text(at_client.pulse_key.bytes()) == text(welcome.session.pulse_key.bytes()));
   BOOST_TEST(text(at_client.pulse_key.bytes()) != text(PulseKey{}.bytes()));
-  HandshakeClient again = meeting.client();
-  HandshakeServer other = meeting.server();
+  HandshakeClient again = barrier.client();
+  HandshakeServer other = barrier.server();
   (void)other.take(again.take(other.take(again.hello()).reply).reply);
   BOOST_TEST(text(other.welcome(1).session.pulse_key.bytes()) != text(at_client.pulse_key.bytes()));
 }
 
 BOOST_AUTO_TEST_CASE(versions_come_before_everything_else_in_a_hello) {
-  Meeting meeting;
+  Barrier barrier;
   // "TRPH", hello, versions 9 to 9, then a layout nobody knows today.
   const Bytes hello{std::byte{'T'}, std::byte{'R'}, std::byte{'P'}, std::byte{'H'}, std::byte{1},
                     std::byte{9},   std::byte{0},   std::byte{9},   std::byte{0},   std::byte{0xFF}};
-  HandshakeServer server = meeting.server();
+  HandshakeServer server = barrier.server();
   BOOST_TEST((server.take(hello).failed->code == ErrorCode::version_mismatch));
 }
 
 BOOST_AUTO_TEST_CASE(the_highest_common_version_is_chosen) {
-  Meeting meeting;
-  meeting.trainer.version_max = 5;
-  meeting.ps0.version_max = 3;
-  HandshakeClient client = meeting.client();
-  HandshakeServer server = meeting.server();
+  Barrier barrier;
+  barrier.trainer.version_max = 5;
+  barrier.ps0.version_max = 3;
+  HandshakeClient client = barrier.client();
+  HandshakeServer server = barrier.server();
   (void)server.take(client.take(server.take(client.hello()).reply).reply);
   BOOST_TEST(server.welcome(0).session.version == 3U);
 }
 
 BOOST_AUTO_TEST_CASE(other_cluster_and_invalid_names_are_refused_with_their_codes) {
-  Meeting other_cluster;
+  Barrier other_cluster;
   other_cluster.trainer.cluster_id = "cifar";
   BOOST_TEST((other_cluster.refused_at_hello() == ErrorCode::not_joined));
   for (const std::string& name : {std::string{}, std::string{"a b"}, std::string{"a/b"}, std::string(128, 'a')}) {
-    Meeting meeting;
-    meeting.trainer.peer.name = name;
-    BOOST_TEST((meeting.refused_at_hello() == ErrorCode::invalid_name));
+    Barrier barrier;
+    barrier.trainer.peer.name = name;
+    BOOST_TEST((barrier.refused_at_hello() == ErrorCode::invalid_name));
   }
   BOOST_TEST(is_valid_node_name(std::string(127, 'a')));
   BOOST_TEST(is_valid_node_name("Trainer_0-a:1.b"));
 }
 
 BOOST_AUTO_TEST_CASE(messages_out_of_turn_are_protocol_violations) {
-  Meeting meeting;
-  HandshakeClient client = meeting.client();
-  HandshakeServer server = meeting.server();
+  Barrier barrier;
+  HandshakeClient client = barrier.client();
+  HandshakeServer server = barrier.server();
   BOOST_TEST((HandshakeServer(server).take(handshake::encode(handshake::ClientProof{})).failed->code ==
               ErrorCode::protocol_violation));
   BOOST_TEST((HandshakeClient(client).take(handshake::encode(handshake::Welcome{})).failed->code ==
@@ -281,10 +281,10 @@ BOOST_AUTO_TEST_CASE(messages_out_of_turn_are_protocol_violations) {
 }
 
 BOOST_AUTO_TEST_CASE(no_error_and_no_message_holds_the_secret) {
-  Meeting meeting;
-  const std::string secret = text(meeting.secret.bytes());
-  HandshakeClient client = meeting.client();
-  HandshakeServer server = meeting.server();
+  Barrier barrier;
+  const std::string secret = text(barrier.secret.bytes());
+  HandshakeClient client = barrier.client();
+  HandshakeServer server = barrier.server();
   const Bytes challenge = server.take(client.hello()).reply;
   const Bytes proof = client.take(challenge).reply;
   (void)server.take(proof);

@@ -24,7 +24,7 @@ const Peer kPeer{"b", {2, 2}, "test://b"};
 const Error kCut{.code = ErrorCode::peer_down, .message = "connection closed"};
 
 /// A port's router, and what it asked for as one line each.
-struct World : private port::Router::Surroundings {
+struct World : private port::Router::Callbacks {
   void call(const std::string& to, Duration deadline, std::uint64_t tag = 1) {
     router.call(now, {to, tag, {}, now, now + deadline, [](const Port::Result&) {}});
   }

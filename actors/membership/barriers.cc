@@ -1,4 +1,4 @@
-#include "actors/membership/meetings.h"
+#include "actors/membership/barriers.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -21,7 +21,7 @@ Error given_up() {
 
 }  // namespace
 
-void Meetings::enter(TimePoint now, const NodeName& member, msg::BarrierEntered entered, Answer answer) {
+void Barriers::enter(TimePoint now, const NodeName& member, msg::BarrierEntered entered, Answer answer) {
   Place place{std::move(entered.operation), std::move(entered.members), std::move(entered.receiver), entered.without_dead};
   if (!std::binary_search(place.members.begin(), place.members.end(), member)) {
     Error error;
@@ -38,7 +38,7 @@ void Meetings::enter(TimePoint now, const NodeName& member, msg::BarrierEntered 
   settle(at);
 }
 
-void Meetings::left(const NodeName& member, const MeetingEntryId& entry) {
+void Barriers::left(const NodeName& member, const BarrierEntryId& entry) {
   for (auto at = places_.begin(); at != places_.end(); ++at) {
     const auto named = at->second.find(member);
     if (named == at->second.end()) continue;
@@ -52,25 +52,25 @@ void Meetings::left(const NodeName& member, const MeetingEntryId& entry) {
     return answer(given_up());
   }
   if (!up_.contains(member)) return;
-  std::deque<MeetingEntryId>& left = left_[member];  // it was answered, or has not come
+  std::deque<BarrierEntryId>& left = left_[member];  // it was answered, or has not come
   left.push_back(entry);
   if (left.size() > kLeftMax) left.pop_front();
 }
 
 /// Forgets it: an entry comes once.
-bool Meetings::left_before(const NodeName& member, const MeetingEntryId& entry) {
+bool Barriers::left_before(const NodeName& member, const BarrierEntryId& entry) {
   const auto named = left_.find(member);
   if (named == left_.end() || std::erase(named->second, entry) == 0) return false;
   if (named->second.empty()) left_.erase(named);
   return true;
 }
 
-void Meetings::came(const NodeName& peer) {
+void Barriers::came(const NodeName& peer) {
   up_.insert(peer);
   gone_.erase(peer);
 }
 
-void Meetings::gone(const NodeName& peer, const Error& why) {
+void Barriers::gone(const NodeName& peer, const Error& why) {
   up_.erase(peer);
   gone_[peer] = why;
   left_.erase(peer);
@@ -91,14 +91,14 @@ void Meetings::gone(const NodeName& peer, const Error& why) {
 }
 
 /// Why they cannot meet: one is gone and they must not meet without it.
-std::optional<Error> Meetings::obstacle(const Place& place) const {
+std::optional<Error> Barriers::obstacle(const Place& place) const {
   if (place.without_dead) return std::nullopt;
   const auto absent =
       std::find_if(place.members.begin(), place.members.end(), [this](const NodeName& name) { return !up_.contains(name); });
   return absent == place.members.end() ? std::nullopt : std::optional(absence(*absent));
 }
 
-Error Meetings::absence(const NodeName& member) const {
+Error Barriers::absence(const NodeName& member) const {
   Error error;
   if (const auto known = gone_.find(member); known != gone_.end()) {
     error = known->second;
@@ -111,13 +111,13 @@ Error Meetings::absence(const NodeName& member) const {
   return error;
 }
 
-bool Meetings::all_there(const Place& place, const Entries& entries) const {
+bool Barriers::all_there(const Place& place, const Entries& entries) const {
   return std::all_of(place.members.begin(), place.members.end(),
                      [&](const NodeName& name) { return entries.contains(name) || !up_.contains(name); });
 }
 
 /// Answers all that can be answered at one place, and forgets it when nobody waits there.
-void Meetings::settle(Places::iterator at) {
+void Barriers::settle(Places::iterator at) {
   const Place& place = at->first;
   Entries& entries = at->second;
   std::vector<std::pair<Answer, msg::BarrierPassed>> answers;
@@ -145,7 +145,7 @@ void Meetings::settle(Places::iterator at) {
   for (auto& [answer, passed] : answers) answer(std::move(passed));
 }
 
-void Meetings::expire(TimePoint now) {
+void Barriers::expire(TimePoint now) {
   std::vector<std::pair<Answer, Error>> expired;
   for (auto& [place, entries] : places_) {
     const std::vector<NodeName> absent = missing_at(place, entries);
@@ -162,7 +162,7 @@ void Meetings::expire(TimePoint now) {
   for (auto& [answer, error] : expired) answer(std::move(error));
 }
 
-std::vector<NodeName> Meetings::missing_at(const Place& place, const Entries& entries) {
+std::vector<NodeName> Barriers::missing_at(const Place& place, const Entries& entries) {
   std::vector<NodeName> absent;
   for (const NodeName& name : place.members) {
     if (!entries.contains(name)) absent.push_back(name);
@@ -170,7 +170,7 @@ std::vector<NodeName> Meetings::missing_at(const Place& place, const Entries& en
   return absent;
 }
 
-Error Meetings::late(const Place& place, const std::vector<NodeName>& absent, Duration waited) {
+Error Barriers::late(const Place& place, const std::vector<NodeName>& absent, Duration waited) {
   Error error;
   error.code = ErrorCode::timeout;
   error.message = fmt::format("timed out in {} after {:.2f} seconds: {} did not come", place.operation,
@@ -178,7 +178,7 @@ Error Meetings::late(const Place& place, const std::vector<NodeName>& absent, Du
   return error;
 }
 
-std::optional<TimePoint> Meetings::next_due() const {
+std::optional<TimePoint> Barriers::next_due() const {
   std::optional<TimePoint> next;
   for (const auto& [place, entries] : places_) {
     for (const auto& [name, waiting] : entries) {
@@ -190,7 +190,7 @@ std::optional<TimePoint> Meetings::next_due() const {
   return next;
 }
 
-void Meetings::stop(const Error& why) {
+void Barriers::stop(const Error& why) {
   for (auto& [place, entries] : std::exchange(places_, {})) {
     for (auto& [name, waiting] : entries) {
       for (Entry& entry : waiting) entry.answer(why);
@@ -198,20 +198,20 @@ void Meetings::stop(const Error& why) {
   }
 }
 
-std::vector<OpenMeeting> Meetings::open(TimePoint now) const {
-  std::vector<OpenMeeting> meetings;
+std::vector<OpenBarrier> Barriers::open(TimePoint now) const {
+  std::vector<OpenBarrier> barriers;
   for (const auto& [place, entries] : places_) {
-    OpenMeeting meeting{place.operation, {}, missing_at(place, entries)};
+    OpenBarrier barrier{place.operation, {}, missing_at(place, entries)};
     for (const auto& [name, waiting] : entries) {
-      for (const Entry& entry : waiting) meeting.waiting.emplace_back(name, now - entry.came);
+      for (const Entry& entry : waiting) barrier.waiting.emplace_back(name, now - entry.came);
     }
-    std::stable_sort(meeting.waiting.begin(), meeting.waiting.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
-    meetings.push_back(std::move(meeting));
+    std::stable_sort(barrier.waiting.begin(), barrier.waiting.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
+    barriers.push_back(std::move(barrier));
   }
-  return meetings;
+  return barriers;
 }
 
-std::size_t Meetings::size() const {
+std::size_t Barriers::size() const {
   std::size_t count = 0;
   for (const auto& [place, entries] : places_) {
     for (const auto& [name, waiting] : entries) count += waiting.size();

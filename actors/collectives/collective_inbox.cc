@@ -1,10 +1,10 @@
-#include "actors/collectives/collective_parts.h"
+#include "actors/collectives/collective_inbox.h"
 
 #include <fmt/format.h>
 
 namespace troupe::detail {
 
-std::optional<Error> CollectiveParts::begin(std::string what) {
+std::optional<Error> CollectiveInbox::begin(std::string what) {
   ++operation_;
   under_way_ = true;
   what_ = std::move(what);
@@ -29,16 +29,16 @@ std::optional<Error> CollectiveParts::begin(std::string what) {
   return error;
 }
 
-std::optional<Error> CollectiveParts::end() {
+std::optional<Error> CollectiveInbox::end() {
   under_way_ = false;
   if (here_.empty()) return std::nullopt;
   const Wanted& unwanted = here_.begin()->first;
   return mismatch(unwanted.from, {operation_, what_, unwanted.slot, unwanted.index});
 }
 
-PartPlace CollectiveParts::next_place(std::size_t to, std::uint64_t slot) { return {operation_, what_, slot, sent_[{to, slot}]++}; }
+PartPlace CollectiveInbox::next_place(std::size_t to, std::uint64_t slot) { return {operation_, what_, slot, sent_[{to, slot}]++}; }
 
-CollectiveParts::Wanted CollectiveParts::want(std::size_t from, std::uint64_t slot) {
+CollectiveInbox::Wanted CollectiveInbox::want(std::size_t from, std::uint64_t slot) {
   const Wanted wanted{from, slot, asked_for_[{from, slot}]++};
   wanted_.insert(wanted);
   const auto part = here_.find(wanted);
@@ -46,14 +46,14 @@ CollectiveParts::Wanted CollectiveParts::want(std::size_t from, std::uint64_t sl
   return wanted;
 }
 
-std::optional<Error> CollectiveParts::told(std::size_t from, PartPlace place) {
+std::optional<Error> CollectiveInbox::told(std::size_t from, PartPlace place) {
   if (place.operation <= operation_) return compare(from, place);
   const std::uint64_t operation = place.operation;
   told_early_.insert_or_assign(operation, std::pair(from, std::move(place)));
   return std::nullopt;
 }
 
-std::optional<Error> CollectiveParts::compare(std::size_t with, const PartPlace& place) {
+std::optional<Error> CollectiveInbox::compare(std::size_t with, const PartPlace& place) {
   const auto own = unconfirmed_.find(place.operation);
   if (own == unconfirmed_.end()) return std::nullopt;
   if (own->second != place.what) return mismatch(with, place);
@@ -61,7 +61,7 @@ std::optional<Error> CollectiveParts::compare(std::size_t with, const PartPlace&
   return std::nullopt;
 }
 
-std::optional<Error> CollectiveParts::came(std::size_t from, PartPlace place, Frame bytes, Answer answer) {
+std::optional<Error> CollectiveInbox::came(std::size_t from, PartPlace place, Frame bytes, Answer answer) {
   Part part{std::move(bytes), std::move(answer)};
   if (place.operation > operation_) {
     early_.push_back({from, std::move(place), std::move(part)});
@@ -72,14 +72,14 @@ std::optional<Error> CollectiveParts::came(std::size_t from, PartPlace place, Fr
   return std::nullopt;
 }
 
-void CollectiveParts::put(std::size_t from, const PartPlace& place, Part part) {
+void CollectiveInbox::put(std::size_t from, const PartPlace& place, Part part) {
   if (from == (self_ + 1) % names_.size()) unconfirmed_.erase(place.operation);
   const Wanted at{from, place.slot, place.index};
   if (wanted_.contains(at)) taken_.push_back(std::exchange(part.answer, nullptr));
   here_.insert_or_assign(at, std::move(part));
 }
 
-std::optional<Frame> CollectiveParts::take(const Wanted& wanted) {
+std::optional<Frame> CollectiveInbox::take(const Wanted& wanted) {
   const auto part = here_.find(wanted);
   if (part == here_.end()) return std::nullopt;
   Frame bytes = std::move(part->second.bytes);
@@ -88,7 +88,7 @@ std::optional<Frame> CollectiveParts::take(const Wanted& wanted) {
   return bytes;
 }
 
-std::vector<CollectiveParts::Answer> CollectiveParts::drop() {
+std::vector<CollectiveInbox::Answer> CollectiveInbox::drop() {
   std::vector<Answer> dropped;
   const auto add = [&dropped](Part& part) {
     if (part.answer) dropped.push_back(std::move(part.answer));
@@ -100,12 +100,12 @@ std::vector<CollectiveParts::Answer> CollectiveParts::drop() {
   return dropped;
 }
 
-const Error* CollectiveParts::absence(std::size_t who) const {
+const Error* CollectiveInbox::absence(std::size_t who) const {
   const auto found = left_.find(who);
   return found == left_.end() ? nullptr : &found->second;
 }
 
-const Error* CollectiveParts::lost() const {
+const Error* CollectiveInbox::lost() const {
   if (left_.empty()) return nullptr;
   for (const std::size_t who : awaited()) {
     if (const Error* why = absence(who)) return why;
@@ -113,7 +113,7 @@ const Error* CollectiveParts::lost() const {
   return nullptr;
 }
 
-std::set<std::size_t> CollectiveParts::awaited() const {
+std::set<std::size_t> CollectiveInbox::awaited() const {
   std::set<std::size_t> members;
   for (const Wanted& wanted : wanted_) {
     if (!here_.contains(wanted)) members.insert(wanted.from);
@@ -121,7 +121,7 @@ std::set<std::size_t> CollectiveParts::awaited() const {
   return members;
 }
 
-Error CollectiveParts::mismatch(std::size_t with, const PartPlace& place) const {
+Error CollectiveInbox::mismatch(std::size_t with, const PartPlace& place) const {
   Error error;
   error.code = ErrorCode::bad_argument;
   error.peer = names_[with];

@@ -8,7 +8,7 @@
 
 namespace troupe::detail {
 
-[[nodiscard]] inline Error refused(ErrorCode code, std::string message) {
+[[nodiscard]] inline Error error_not_run(ErrorCode code, std::string message) {
   Error error;
   error.code = code;
   error.message = std::move(message);

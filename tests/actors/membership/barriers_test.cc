@@ -1,4 +1,4 @@
-#include "actors/membership/meetings.h"
+#include "actors/membership/barriers.h"
 
 #include <boost/test/unit_test.hpp>
 
@@ -31,17 +31,17 @@ Error down(const NodeName& name) {
   return error;
 }
 
-/// The meetings at node "a", where b and c are up, and what members were told: "1: a=5 b=7", "1: timeout ...".
+/// The barriers at node "a", where b and c are up, and what members were told: "1: a=5 b=7", "1: timeout ...".
 struct Place {
   Place() {
-    meetings.came("b");
-    meetings.came("c");
+    barriers.came("b");
+    barriers.came("c");
   }
 
   void enter(const NodeName& member, std::int32_t value, msg::BarrierEntered entered) {
     entered.entry = entry(member, ++entries[member]);
     entered.own.value = to_payload(nullptr, value);
-    meetings.enter(TimePoint(now), member, std::move(entered), [this, member](Result<msg::BarrierPassed> result) {
+    barriers.enter(TimePoint(now), member, std::move(entered), [this, member](Result<msg::BarrierPassed> result) {
       told.push_back(member + " <- " + (result ? text(result.value()) : std::string(name_of(result.error().code)) + " " +
                                                                             result.error().peer + ": " + result.error().message));
     });
@@ -66,9 +66,9 @@ struct Place {
   }
 
   /// The `number`th entry of `member`.
-  static MeetingEntryId entry(const NodeName& member, std::uint64_t number) { return {member, 7, number}; }
+  static BarrierEntryId entry(const NodeName& member, std::uint64_t number) { return {member, 7, number}; }
 
-  Meetings meetings{"a"};
+  Barriers barriers{"a"};
   std::map<NodeName, std::uint64_t> entries;
   Duration now{0};
   std::vector<std::string> told;
@@ -76,7 +76,7 @@ struct Place {
 
 #define CHECK_TOLD(place, ...) BOOST_TEST(((place).told == std::vector<std::string>{__VA_ARGS__}))
 
-BOOST_AUTO_TEST_SUITE(meetings)
+BOOST_AUTO_TEST_SUITE(barriers)
 
 BOOST_AUTO_TEST_CASE(nobody_passes_before_all_are_there, *label("S-03")) {
   Place place;
@@ -85,7 +85,7 @@ BOOST_AUTO_TEST_CASE(nobody_passes_before_all_are_there, *label("S-03")) {
   BOOST_TEST(place.told.empty());
   place.enter("b", 2);
   CHECK_TOLD(place, "a <- a=1 b=2 c=3 ", "b <- a=1 b=2 c=3 ", "c <- a=1 b=2 c=3 ");
-  BOOST_TEST(place.meetings.size() == 0U);
+  BOOST_TEST(place.barriers.size() == 0U);
 }
 
 BOOST_AUTO_TEST_CASE(groups_do_not_disturb_each_other, *label("S-03")) {
@@ -96,7 +96,7 @@ BOOST_AUTO_TEST_CASE(groups_do_not_disturb_each_other, *label("S-03")) {
   BOOST_TEST(place.told.empty());
   place.enter("b", 4, {"a", "b"});
   CHECK_TOLD(place, "a <- a=1 b=4 ", "b <- a=1 b=4 ");
-  BOOST_TEST(place.meetings.size() == 2U);
+  BOOST_TEST(place.barriers.size() == 2U);
 }
 
 BOOST_AUTO_TEST_CASE(second_entry_of_a_member_is_for_the_second_meeting, *label("S-03")) {
@@ -113,14 +113,14 @@ BOOST_AUTO_TEST_CASE(second_entry_of_a_member_is_for_the_second_meeting, *label(
 
 BOOST_AUTO_TEST_CASE(report_says_who_waits_how_long_and_for_whom) {
   Place place;
-  BOOST_TEST(place.meetings.open(TimePoint(0s)).empty());
+  BOOST_TEST(place.barriers.open(TimePoint(0s)).empty());
   place.enter("c", 3);
   place.now = 1s;
   place.enter("a", 1);
   place.enter("b", 2, {"a", "b"});
   place.now = 3s;
-  const std::vector<OpenMeeting> expected{{"barrier", {{"b", 2s}}, {"a"}}, {"barrier", {{"c", 3s}, {"a", 2s}}, {"b"}}};
-  BOOST_TEST((place.meetings.open(TimePoint(place.now)) == expected));
+  const std::vector<OpenBarrier> expected{{"barrier", {{"b", 2s}}, {"a"}}, {"barrier", {{"c", 3s}, {"a", 2s}}, {"b"}}};
+  BOOST_TEST((place.barriers.open(TimePoint(place.now)) == expected));
 }
 
 BOOST_AUTO_TEST_CASE(only_the_receiver_of_a_gather_gets_the_values) {
@@ -134,22 +134,22 @@ BOOST_AUTO_TEST_CASE(who_waits_too_long_is_told_how_long_and_for_whom, *label("S
   place.enter_within(100ms, "a");
   place.now = 40ms;
   place.enter_within(100ms, "c");
-  BOOST_TEST((place.meetings.next_due() == TimePoint(100ms)));
-  place.meetings.expire(TimePoint(99ms));
+  BOOST_TEST((place.barriers.next_due() == TimePoint(100ms)));
+  place.barriers.expire(TimePoint(99ms));
   BOOST_TEST(place.told.empty());
-  place.meetings.expire(TimePoint(100ms));
+  place.barriers.expire(TimePoint(100ms));
   CHECK_TOLD(place, "a <- timeout : timed out in all_gather after 0.10 seconds: b did not come");
   place.told.clear();
-  BOOST_TEST((place.meetings.next_due() == TimePoint(140ms)));
-  place.meetings.expire(TimePoint(140ms));
+  BOOST_TEST((place.barriers.next_due() == TimePoint(140ms)));
+  place.barriers.expire(TimePoint(140ms));
   CHECK_TOLD(place, "c <- timeout : timed out in all_gather after 0.10 seconds: a, b did not come");
-  BOOST_TEST(!place.meetings.next_due());
+  BOOST_TEST(!place.barriers.next_due());
 }
 
 BOOST_AUTO_TEST_CASE(entry_that_ran_out_of_time_meets_nobody) {
   Place place;
   place.enter("a", 1, msg::BarrierEntered{{}, "barrier", {"a", "b"}, {}, false, 10us, {}});
-  place.meetings.expire(TimePoint(10us));
+  place.barriers.expire(TimePoint(10us));
   place.told.clear();
   place.enter("b", 2, {"a", "b"});
   BOOST_TEST(place.told.empty());
@@ -161,13 +161,13 @@ BOOST_AUTO_TEST_CASE(death_of_a_member_ends_the_wait_and_names_it) {
   Place place;
   place.enter("a", 1);
   place.enter("c", 3);
-  place.meetings.gone("c", down("c"));
+  place.barriers.gone("c", down("c"));
   CHECK_TOLD(place, "a <- peer_down c: connection closed");  // c is told nothing
   place.told.clear();
   place.enter("b", 2);
   CHECK_TOLD(place, "b <- peer_down c: connection closed");
   place.told.clear();
-  place.meetings.came("c");
+  place.barriers.came("c");
   for (const NodeName& member : kThree) place.enter(member, 4);
   BOOST_TEST(place.told.size() == 3U);
 }
@@ -176,23 +176,23 @@ BOOST_AUTO_TEST_CASE(partial_meeting_goes_on_without_the_dead_and_names_them) {
   Place place;
   place.enter_partial("c", 3);
   place.enter_partial("a", 1);
-  place.meetings.gone("c", down("c"));
+  place.barriers.gone("c", down("c"));
   BOOST_TEST(place.told.empty());
   place.enter_partial("b", 2);
   CHECK_TOLD(place, "a <- a=1 b=2 c: peer_down ", "b <- a=1 b=2 c: peer_down ");
   place.told.clear();
   place.enter_partial("a", 5);
-  place.meetings.gone("b", down("b"));
+  place.barriers.gone("b", down("b"));
   CHECK_TOLD(place, "a <- a=5 b: peer_down c: peer_down ");
 }
 
 BOOST_AUTO_TEST_CASE(limits_that_no_clock_reaches_are_kept_within_bounds) {
   Place place;
   place.enter_within(std::chrono::microseconds::max(), "a");
-  place.meetings.expire(TimePoint(24h));
+  place.barriers.expire(TimePoint(24h));
   BOOST_TEST(place.told.empty());
   place.enter_within(std::chrono::microseconds::min(), "b");
-  place.meetings.expire(TimePoint(24h));
+  place.barriers.expire(TimePoint(24h));
   BOOST_TEST_REQUIRE(place.told.size() == 1U);
   BOOST_TEST(place.told[0].starts_with("b <- timeout"), place.told[0]);
 }
@@ -212,9 +212,9 @@ BOOST_AUTO_TEST_CASE(who_is_no_member_is_refused) {
 BOOST_AUTO_TEST_CASE(entry_that_is_given_up_meets_nobody) {
   Place place;
   place.enter("b", 1, {"a", "b"});
-  place.meetings.left("b", Place::entry("b", 1));
+  place.barriers.left("b", Place::entry("b", 1));
   CHECK_TOLD(place, "b <- cancelled : the member gave its entry up");
-  BOOST_TEST(place.meetings.size() == 0U);
+  BOOST_TEST(place.barriers.size() == 0U);
   place.told.clear();
   place.enter("a", 2, {"a", "b"});
   BOOST_TEST(place.told.empty());
@@ -224,7 +224,7 @@ BOOST_AUTO_TEST_CASE(entry_that_is_given_up_meets_nobody) {
 
 BOOST_AUTO_TEST_CASE(entry_that_comes_after_it_was_given_up_meets_nobody) {
   Place place;
-  place.meetings.left("b", Place::entry("b", 1));
+  place.barriers.left("b", Place::entry("b", 1));
   place.enter("b", 1, {"a", "b"});
   CHECK_TOLD(place, "b <- cancelled : the member gave its entry up");
   place.told.clear();
@@ -236,8 +236,8 @@ BOOST_AUTO_TEST_CASE(entry_that_comes_after_it_was_given_up_meets_nobody) {
 BOOST_AUTO_TEST_CASE(only_the_entry_that_is_named_leaves) {
   Place place;
   for (int value = 1; value <= 3; ++value) place.enter("b", value, {"a", "b"});
-  place.meetings.left("b", Place::entry("b", 2));
-  place.meetings.left("c", Place::entry("b", 1));  // of another
+  place.barriers.left("b", Place::entry("b", 2));
+  place.barriers.left("c", Place::entry("b", 1));  // of another
   place.told.clear();
   place.enter("a", 4, {"a", "b"});
   place.enter("a", 5, {"a", "b"});
@@ -246,12 +246,12 @@ BOOST_AUTO_TEST_CASE(only_the_entry_that_is_named_leaves) {
 
 BOOST_AUTO_TEST_CASE(entries_given_up_are_remembered_up_to_a_number_and_as_long_as_their_member_lives) {
   Place place;
-  for (std::uint64_t number = 1; number <= Meetings::kLeftMax + 1; ++number) place.meetings.left("b", Place::entry("b", number));
+  for (std::uint64_t number = 1; number <= Barriers::kLeftMax + 1; ++number) place.barriers.left("b", Place::entry("b", number));
   place.enter("b", 1, {"a", "b"});  // forgotten
   place.enter("b", 2, {"a", "b"});
   CHECK_TOLD(place, "b <- cancelled : the member gave its entry up");
-  place.meetings.gone("b", down("b"));
-  place.meetings.came("b");
+  place.barriers.gone("b", down("b"));
+  place.barriers.came("b");
   place.told.clear();
   place.enter("b", 3, {"a", "b"});
   BOOST_TEST(place.told.empty());
@@ -261,9 +261,9 @@ BOOST_AUTO_TEST_CASE(the_end_of_the_node_ends_every_wait) {
   Place place;
   place.enter("a", 1);
   place.enter_partial("b", 1);
-  place.meetings.stop(down("a"));
+  place.barriers.stop(down("a"));
   BOOST_TEST(place.told.size() == 2U);
-  BOOST_TEST(place.meetings.size() == 0U);
+  BOOST_TEST(place.barriers.size() == 0U);
 }
 
 // --- every order -----------------------------------------------------------------------------------------------------
@@ -281,8 +281,8 @@ struct Word {
 class Run {
  public:
   explicit Run(Failures failures) : failures_(failures) {
-    meetings_.came("b");
-    meetings_.came("c");
+    barriers_.came("b");
+    barriers_.came("c");
   }
 
   void play(const std::vector<Word>& order) {
@@ -291,11 +291,11 @@ class Run {
         case Word::Kind::entry: enter(word); break;
         case Word::Kind::leave:
           left_.insert({word.member, word.number});
-          meetings_.left(word.member, {word.member, 7, word.number});
+          barriers_.left(word.member, {word.member, 7, word.number});
           break;
         case Word::Kind::death:
           dead_.insert(word.member);
-          meetings_.gone(word.member, down(word.member));
+          barriers_.gone(word.member, down(word.member));
           break;
       }
     }
@@ -318,7 +318,7 @@ class Run {
     BOOST_REQUIRE(waiting.size() + dead_.size() < 3);
     std::size_t entries = 0;
     for (const auto& [member, numbers] : waiting) entries += numbers.size();
-    BOOST_REQUIRE(meetings_.size() == entries);
+    BOOST_REQUIRE(barriers_.size() == entries);
   }
 
   std::size_t met = 0;
@@ -329,45 +329,45 @@ class Run {
     came_.insert({word.member, word.number});
     msg::BarrierEntered entered{{word.member, 7, word.number}, "barrier", kThree, {}, failures_ == Failures::partial, {}, {}};
     entered.own.value = to_payload(nullptr, static_cast<std::int32_t>(word.number));
-    meetings_.enter(TimePoint(), word.member, std::move(entered), [this, word](Result<msg::BarrierPassed> result) {
+    barriers_.enter(TimePoint(), word.member, std::move(entered), [this, word](Result<msg::BarrierPassed> result) {
       ++answers_[{word.member, word.number}];
-      if (result) check_meeting(word, result.value());
+      if (result) check_barrier(word, result.value());
     });
   }
 
-  void check_meeting(const Word& word, const msg::BarrierPassed& passed) {
+  void check_barrier(const Word& word, const msg::BarrierPassed& passed) {
     ++met;
     BOOST_REQUIRE(passed.values.size() + passed.missing.size() == 3U);
     for (const auto& [name, error] : passed.missing) BOOST_REQUIRE(dead_.contains(name));
-    Meeting meeting;
+    Barrier barrier;
     for (const auto& [name, brought] : passed.values) {
       const auto number = static_cast<std::uint64_t>(std::get<0>(from_payload<std::int32_t>(brought.value)));
       const std::pair key{name, number};
       BOOST_REQUIRE(came_.contains(key));
       if (!meeting_of_.contains(key)) BOOST_REQUIRE(!left_.contains(key));
-      meeting[name] = number;
+      barrier[name] = number;
     }
-    BOOST_REQUIRE(meeting.at(word.member) == word.number);
+    BOOST_REQUIRE(barrier.at(word.member) == word.number);
     // All who met were told the same, and nobody met twice with one entry, or out of its order.
-    for (const auto& [name, number] : meeting) {
-      const auto [known, first] = meeting_of_.try_emplace({name, number}, meeting);
-      BOOST_REQUIRE((known->second == meeting));
+    for (const auto& [name, number] : barrier) {
+      const auto [known, first] = meeting_of_.try_emplace({name, number}, barrier);
+      BOOST_REQUIRE((known->second == barrier));
       if (!first) continue;
       BOOST_REQUIRE(last_[name] < number);
       last_[name] = number;
     }
   }
 
-  using Meeting = std::map<NodeName, std::uint64_t>;
+  using Barrier = std::map<NodeName, std::uint64_t>;
   using Key = std::pair<NodeName, std::uint64_t>;
 
   const Failures failures_;
-  Meetings meetings_{"a"};
+  Barriers barriers_{"a"};
   std::set<NodeName> dead_;
   std::set<Key> came_;
   std::set<Key> left_;
   std::map<Key, int> answers_;
-  std::map<Key, Meeting> meeting_of_;
+  std::map<Key, Barrier> meeting_of_;
   std::map<NodeName, std::uint64_t> last_;
 };
 

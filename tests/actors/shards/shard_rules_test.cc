@@ -1,4 +1,4 @@
-#include "actors/shards/shard_part.h"
+#include "actors/shards/shard_rules.h"
 
 #include <boost/test/unit_test.hpp>
 
@@ -27,7 +27,7 @@
 namespace troupe::testing {
 namespace {
 
-using detail::ShardPart;
+using detail::ShardRules;
 
 const NodeLife kSelf{"ps0", {1, 1}};
 const NodeLife kOther{"ps1", {2, 2}};
@@ -39,7 +39,7 @@ StepId step_id(std::uint64_t serial) { return {"trainer", 7, serial}; }
 struct Fixture {
   Variable a{full({2}, 1.0), RequiresGrad::yes};
   Variable b{full({2}, 1.0), RequiresGrad::yes};
-  ShardPart shard{kSelf, std::make_unique<optim::Sgd>(optim::SgdOptions{.lr = 0.5}), {a, b}};
+  ShardRules shard{kSelf, std::make_unique<optim::Sgd>(optim::SgdOptions{.lr = 0.5}), {a, b}};
 
   /// Gradient `value` for `a` alone.
   [[nodiscard]] Gradients gradients(double value) const {
@@ -59,7 +59,7 @@ float first(const Variable& variable) { return variable.value().data<float>()[0]
 
 }  // namespace
 
-BOOST_FIXTURE_TEST_SUITE(shard_part, Fixture)
+BOOST_FIXTURE_TEST_SUITE(shard_rules, Fixture)
 
 BOOST_AUTO_TEST_CASE(a_prepared_step_shows_only_after_its_commit) {
   const auto prepared = shard.prepare(step_id(1), gradients(1.0));
@@ -143,7 +143,7 @@ BOOST_AUTO_TEST_CASE(a_gradient_that_does_not_fit_fails_the_step_and_not_the_nex
 }
 
 BOOST_AUTO_TEST_CASE(momentum_of_an_aborted_step_leaves_no_trace) {
-  ShardPart with_momentum(kSelf, std::make_unique<optim::Sgd>(optim::SgdOptions{.lr = 1.0, .momentum = 0.5}), {a, b});
+  ShardRules with_momentum(kSelf, std::make_unique<optim::Sgd>(optim::SgdOptions{.lr = 1.0, .momentum = 0.5}), {a, b});
   BOOST_TEST(with_momentum.prepare(step_id(1), gradients(100.0)).ok());
   with_momentum.abort(step_id(1));
   BOOST_TEST(with_momentum.step(step_id(2), gradients(1.0)).ok());
@@ -159,13 +159,13 @@ BOOST_AUTO_TEST_CASE(rows_or_tensors_the_bits_are_the_same_whatever_became_of_th
         detail::rule_of(optim::AdamOptions{.lr = 0.5})}) {
     const Variable table(arange(0.0, 10.0, 1.0).view({5, 2}), RequiresGrad::yes);
     const Variable other(table.value().clone(), RequiresGrad::yes);
-    ShardPart by_rows(kSelf, detail::make_rule(rule).value(), {table});
-    ShardPart by_tensors(kSelf, detail::make_rule(rule).value(), {other});
+    ShardRules by_rows(kSelf, detail::make_rule(rule).value(), {table});
+    ShardRules by_tensors(kSelf, detail::make_rule(rule).value(), {other});
     for (std::uint64_t k = 0; k < 3 * touched.size(); ++k) {
       const Gradients rows = of_rows(table, touched[k % touched.size()]);
       Gradients tensor;
       tensor.add(other, rows.of(table));
-      const auto take = [k](ShardPart& part, const Gradients& found) {
+      const auto take = [k](ShardRules& part, const Gradients& found) {
         if (k % 3 != 2) BOOST_TEST(part.prepare(step_id(k), found).ok());
         if (k % 3 == 0) {
           part.abort(step_id(k));
@@ -182,7 +182,7 @@ BOOST_AUTO_TEST_CASE(rows_or_tensors_the_bits_are_the_same_whatever_became_of_th
 
 BOOST_AUTO_TEST_CASE(a_step_by_rows_touches_no_others_in_either_buffer) {
   const Variable table(zeros({4, 1}), RequiresGrad::yes);
-  ShardPart of_table(kSelf, std::make_unique<optim::Sgd>(optim::SgdOptions{.lr = 0.5}), {table});
+  ShardRules of_table(kSelf, std::make_unique<optim::Sgd>(optim::SgdOptions{.lr = 0.5}), {table});
   auto* const memory = reinterpret_cast<float*>(const_cast<std::byte*>(table.value().bytes()));
   BOOST_TEST(of_table.step(step_id(1), of_rows(table, {3, 1})).ok());
   memory[0] = 7.0F;  // past the tensor, which is the second buffer now
@@ -215,7 +215,7 @@ class Starving final : public optim::Optimizer {
 BOOST_AUTO_TEST_CASE(a_commit_that_fails_keeps_the_step_prepared_and_a_later_one_applies_it) {
   auto rule = std::make_unique<Starving>();
   Starving& starving = *rule;
-  ShardPart short_of_memory(kSelf, std::move(rule), {a, b});
+  ShardRules short_of_memory(kSelf, std::move(rule), {a, b});
   BOOST_TEST(short_of_memory.prepare(step_id(1), gradients(1.0), kOwners).ok());
   BOOST_TEST(short_of_memory.prepare(step_id(2), gradients(2.0), kOwners).ok());  // takes the second buffers
   starving.starves = true;
@@ -234,7 +234,7 @@ BOOST_AUTO_TEST_CASE(a_commit_that_fails_keeps_the_step_prepared_and_a_later_one
 BOOST_AUTO_TEST_CASE(what_another_owner_has_applied_is_applied_here_when_the_driver_is_gone, *boost::unit_test::label("fault-F29")) {
   auto rule = std::make_unique<Starving>();
   Starving& starving = *rule;
-  ShardPart alone(kSelf, std::move(rule), {a, b});
+  ShardRules alone(kSelf, std::move(rule), {a, b});
   BOOST_TEST(alone.prepare(step_id(1), gradients(1.0), kOwners).ok());
   BOOST_TEST(alone.prepare(step_id(2), gradients(2.0), kOwners).ok());
   alone.driver_gone();
@@ -245,7 +245,7 @@ BOOST_AUTO_TEST_CASE(what_another_owner_has_applied_is_applied_here_when_the_dri
   BOOST_TEST(alone.go_on().again);
   BOOST_TEST(first(a) == 1.0F);
   starving.starves = false;
-  const ShardPart::Words words = alone.go_on();
+  const ShardRules::Words words = alone.go_on();
   BOOST_TEST(!words.again);
   BOOST_TEST(words.changed);
   BOOST_TEST(first(a) == 0.5F);  // step 1 alone
@@ -253,23 +253,23 @@ BOOST_AUTO_TEST_CASE(what_another_owner_has_applied_is_applied_here_when_the_dri
 }
 
 BOOST_AUTO_TEST_CASE(gradients_of_a_step_are_given_back_however_it_ends) {
-  const auto ways = std::to_array<std::function<void(ShardPart&)>>({
-      [](ShardPart& part) { BOOST_TEST(part.commit(step_id(1)).ok()); },
-      [](ShardPart& part) { part.abort(step_id(1)); },
-      [](ShardPart& part) { part.settled(2); },  // the abort is still under way
-      [](ShardPart& part) {
+  const auto ways = std::to_array<std::function<void(ShardRules&)>>({
+      [](ShardRules& part) { BOOST_TEST(part.commit(step_id(1)).ok()); },
+      [](ShardRules& part) { part.abort(step_id(1)); },
+      [](ShardRules& part) { part.settled(2); },  // the abort is still under way
+      [](ShardRules& part) {
         part.driver_gone();
         static_cast<void>(part.go_on());
         part.answered(kOther, step_id(1), msg::StepState::prepared);
       },
-      [](ShardPart& part) {
+      [](ShardRules& part) {
         part.driver_gone();
         static_cast<void>(part.go_on());
         part.answered(kOther, step_id(1), std::nullopt);
       },
   });
   for (const auto& end : ways) {
-    ShardPart part(kSelf, std::make_unique<optim::Sgd>(optim::SgdOptions{.lr = 0.5}), {a, b});
+    ShardRules part(kSelf, std::make_unique<optim::Sgd>(optim::SgdOptions{.lr = 0.5}), {a, b});
     const Tensor gradient = full({2}, 1.0);
     {
       Gradients found;
@@ -294,7 +294,7 @@ BOOST_AUTO_TEST_CASE(step_beyond_what_a_driver_may_leave_open_is_refused) {
 
 BOOST_AUTO_TEST_CASE(what_is_no_parameter_is_refused) {
   const auto make = [](std::vector<Variable> parameters) {
-    ShardPart(kSelf, std::make_unique<optim::Sgd>(optim::SgdOptions{}), std::move(parameters));
+    ShardRules(kSelf, std::make_unique<optim::Sgd>(optim::SgdOptions{}), std::move(parameters));
   };
   const auto says = [](std::string text) { return [text](const TensorError& error) { return text == error.what(); }; };
   BOOST_CHECK_EXCEPTION(make({a, a}), TensorError, says("[optimizer] parameter 1 is given twice"));

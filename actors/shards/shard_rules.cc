@@ -1,4 +1,4 @@
-#include "actors/shards/shard_part.h"
+#include "actors/shards/shard_rules.h"
 
 #include <fmt/format.h>
 
@@ -46,7 +46,7 @@ std::invoke_result_t<Work> tried(Work work) {
 
 }  // namespace
 
-ShardPart::ShardPart(NodeLife self, std::unique_ptr<optim::Optimizer> rule, std::vector<Variable> parameters)
+ShardRules::ShardRules(NodeLife self, std::unique_ptr<optim::Optimizer> rule, std::vector<Variable> parameters)
     : rule_(std::move(rule)), parameters_(std::move(parameters)), buffers_(parameters_.size()), ledger_(std::move(self)) {
   std::unordered_set<const void*> seen;
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
@@ -58,7 +58,7 @@ ShardPart::ShardPart(NodeLife self, std::unique_ptr<optim::Optimizer> rule, std:
   }
 }
 
-Result<msg::ShardPrepared> ShardPart::prepare(const StepId& step, const Gradients& gradients, std::vector<NodeLife> owners) {
+Result<msg::ShardPrepared> ShardRules::prepare(const StepId& step, const Gradients& gradients, std::vector<NodeLife> owners) {
   switch (ledger_.state(step)) {
     case msg::StepState::applied: return msg::ShardPrepared{step, 0};
     case msg::StepState::aborted: return aborted(step);
@@ -81,7 +81,7 @@ Result<msg::ShardPrepared> ShardPart::prepare(const StepId& step, const Gradient
   });
 }
 
-Result<msg::ShardStepped> ShardPart::commit(const StepId& step) {
+Result<msg::ShardStepped> ShardRules::commit(const StepId& step) {
   switch (ledger_.state(step)) {
     case msg::StepState::applied: return msg::ShardStepped{step, ledger_.version(step)};
     case msg::StepState::aborted: return aborted(step);
@@ -95,7 +95,7 @@ Result<msg::ShardStepped> ShardPart::commit(const StepId& step) {
   return stepped;
 }
 
-Result<msg::ShardStepped> ShardPart::step(const StepId& step, const Gradients& gradients) {
+Result<msg::ShardStepped> ShardRules::step(const StepId& step, const Gradients& gradients) {
   if (ledger_.state(step) != msg::StepState::unknown) return commit(step);
   if (ledger_.full()) return too_many();
   // Its place is there before anything changes: afterwards nothing may fail.
@@ -107,12 +107,12 @@ Result<msg::ShardStepped> ShardPart::step(const StepId& step, const Gradients& g
   return stepped;
 }
 
-void ShardPart::abort(const StepId& step) {
+void ShardRules::abort(const StepId& step) {
   ledger_.aborted(step);
   if (ledger_.state(step) != msg::StepState::applied) give_back(step);
 }
 
-ShardPart::Words ShardPart::go_on() {
+ShardRules::Words ShardRules::go_on() {
   Words words;
   for (bool changed = true; std::exchange(changed, false);) {
     StepLedger::Todo todo = ledger_.todo();
@@ -133,12 +133,12 @@ ShardPart::Words ShardPart::go_on() {
 }
 
 /// What was prepared for it.
-void ShardPart::give_back(const StepId& step) {
+void ShardRules::give_back(const StepId& step) {
   open_.erase(step);
   if (ready_ && ready_->step == step) drop_ready();
 }
 
-Result<msg::ShardStepped> ShardPart::apply(const StepId& step, const Gradients& gradients) {
+Result<msg::ShardStepped> ShardRules::apply(const StepId& step, const Gradients& gradients) {
   return tried([&]() -> Result<msg::ShardStepped> {
     if (!ready_ || ready_->step != step || !is_current(*ready_)) {
       drop_ready();
@@ -150,7 +150,7 @@ Result<msg::ShardStepped> ShardPart::apply(const StepId& step, const Gradients& 
 }
 
 /// All or nothing: a value that does not fit, because it was converted a moment ago, leaves all others as they are.
-void ShardPart::make_visible(const StepId& step) {
+void ShardRules::make_visible(const StepId& step) {
   std::size_t set = 0;
   try {
     for (; set < ready_->updates.size(); ++set) parameters_[ready_->updates[set].index].set_value(ready_->updates[set].next);
@@ -164,7 +164,7 @@ void ShardPart::make_visible(const StepId& step) {
   ready_.reset();
 }
 
-void ShardPart::compute(const StepId& step, const Gradients& gradients) {
+void ShardRules::compute(const StepId& step, const Gradients& gradients) {
   Ready ready{step, {}};
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     Tensor current = parameters_[i].value();
@@ -182,14 +182,14 @@ void ShardPart::compute(const StepId& step, const Gradients& gradients) {
   ready_ = std::move(ready);
 }
 
-void ShardPart::drop_ready() {
+void ShardRules::drop_ready() {
   if (!ready_) return;
   for (optim::ParameterUpdate& update : ready_->updates) keep(std::move(update.next), update.current, update);
   ready_.reset();
   rule_->rollback();
 }
 
-void ShardPart::keep(Tensor memory, const Tensor& present, const optim::ParameterUpdate& update) noexcept {
+void ShardRules::keep(Tensor memory, const Tensor& present, const optim::ParameterUpdate& update) noexcept {
   try {
     if (update.rows.defined()) {
       buffers_.give(update.index, std::move(memory), present, update.rows);
@@ -201,7 +201,7 @@ void ShardPart::keep(Tensor memory, const Tensor& present, const optim::Paramete
   }
 }
 
-bool ShardPart::is_current(const Ready& ready) const {
+bool ShardRules::is_current(const Ready& ready) const {
   for (const optim::ParameterUpdate& update : ready.updates) {
     if (!parameters_[update.index].value().storage().same_as(update.current.storage())) return false;
   }

@@ -1,4 +1,4 @@
-#include "actors/core/survey.h"
+#include "actors/core/query.h"
 
 #include <boost/test/unit_test.hpp>
 
@@ -17,42 +17,42 @@ using namespace std::chrono_literals;
 
 struct Asker {
   FutureHome home{.executor = nullptr, .clock = make_system_clock()};
-  Survey<int> survey{home};
+  Query<int> query{home};
 };
 
-BOOST_FIXTURE_TEST_SUITE(survey, Asker)
+BOOST_FIXTURE_TEST_SUITE(query, Asker)
 
-BOOST_AUTO_TEST_CASE(survey_without_questions_is_complete) {
-  const auto outcome = survey.wait(0s);
+BOOST_AUTO_TEST_CASE(query_without_questions_is_complete) {
+  const auto outcome = query.wait(0s);
   BOOST_TEST(outcome.complete);
   BOOST_TEST(outcome.answers.empty());
 }
 
-BOOST_AUTO_TEST_CASE(survey_is_complete_when_all_forms_are_gone_filled_in_or_not) {
-  std::optional<Survey<int>::Form> first(survey.form());
-  std::optional<Survey<int>::Form> copy(first);
-  std::optional<Survey<int>::Form> never_filled_in(survey.form());
+BOOST_AUTO_TEST_CASE(query_is_complete_when_all_slots_are_gone_replied_or_not) {
+  std::optional<Query<int>::ReplySlot> first(query.slot());
+  std::optional<Query<int>::ReplySlot> copy(first);
+  std::optional<Query<int>::ReplySlot> never_replied(query.slot());
   first->add(1);
   first->add(2);
   copy->add(3);
   std::thread other([&] {
     first.reset();
     copy.reset();
-    never_filled_in.reset();
+    never_replied.reset();
   });
-  const auto outcome = survey.wait(20s);
+  const auto outcome = query.wait(20s);
   other.join();
   BOOST_TEST(outcome.complete);
   BOOST_TEST((outcome.answers == std::vector{1, 2, 3}));
 }
 
-BOOST_AUTO_TEST_CASE(survey_that_loses_patience_has_what_was_said_by_then) {
-  const Survey<int>::Form filled_in = survey.form();
-  filled_in.add(1);
-  const auto outcome = survey.wait(1ms);
+BOOST_AUTO_TEST_CASE(query_that_loses_patience_has_what_was_said_by_then) {
+  const Query<int>::ReplySlot replied = query.slot();
+  replied.add(1);
+  const auto outcome = query.wait(1ms);
   BOOST_TEST(!outcome.complete);
   BOOST_TEST((outcome.answers == std::vector{1}));
-  filled_in.add(2);  // too late: nobody reads it
+  replied.add(2);  // too late: nobody reads it
 }
 
 BOOST_AUTO_TEST_SUITE_END()

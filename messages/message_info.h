@@ -16,8 +16,8 @@ enum class Kind : std::uint8_t {
   notification = 3,  ///< expects no answer
 };
 
-/// Every message struct has one as `kWord`.
-struct Word {
+/// Every message struct has one as `kInfo`.
+struct MessageInfo {
   std::uint16_t number;
   std::string_view name;
   Kind kind;

@@ -1,13 +1,13 @@
-#include "actors/references/kept_copy.h"
+#include "actors/references/cached_value.h"
 
 #include <boost/test/unit_test.hpp>
 
 namespace troupe::detail {
 
-BOOST_AUTO_TEST_SUITE(kept_copy)
+BOOST_AUTO_TEST_SUITE(cached_value)
 
 BOOST_AUTO_TEST_CASE(copy_is_kept_until_it_is_out_of_date) {
-  KeptCopy kept;
+  CachedValue kept;
   BOOST_TEST(kept.get() == nullptr);
   const auto first = std::make_shared<int>(1);
   kept.keep(first, 5);
@@ -23,14 +23,14 @@ BOOST_AUTO_TEST_CASE(copy_is_kept_until_it_is_out_of_date) {
 }
 
 BOOST_AUTO_TEST_CASE(word_of_a_change_may_overtake_the_copy) {
-  KeptCopy kept;
+  CachedValue kept;
   kept.changed(6);
   kept.keep(std::make_shared<int>(1), 5);
   BOOST_TEST(kept.get() == nullptr);
 }
 
 BOOST_AUTO_TEST_CASE(later_copy_wins_whichever_comes_first) {
-  KeptCopy kept;
+  CachedValue kept;
   const auto later = std::make_shared<int>(2);
   kept.keep(later, 6);
   kept.keep(std::make_shared<int>(1), 5);

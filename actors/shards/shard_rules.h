@@ -22,7 +22,7 @@
 
 namespace troupe::detail {
 
-class ShardPart {
+class ShardRules {
  public:
   /// Words for the other owners of steps under way. An update that cannot be made now is made when go_on() is called
   /// again, which the caller does later.
@@ -34,7 +34,7 @@ class ShardPart {
   };
 
   /// Parameters are leaves that require a gradient, none twice. Throws TensorError otherwise.
-  ShardPart(NodeLife self, std::unique_ptr<optim::Optimizer> rule, std::vector<Variable> parameters);
+  ShardRules(NodeLife self, std::unique_ptr<optim::Optimizer> rule, std::vector<Variable> parameters);
 
   /// Computes the update. Errors: step_not_applied if the step was aborted, bad_argument if a gradient does not fit,
   /// resource_exhausted.

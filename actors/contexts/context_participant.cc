@@ -1,4 +1,4 @@
-#include "actors/contexts/context_part.h"
+#include "actors/contexts/context_participant.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -46,24 +46,24 @@ Error not_alive(const ContextId& context) {
   return error;
 }
 
-ContextPart::ContextPart(ContextId context, NodeName self, Surroundings& surroundings)
-    : context_(std::move(context)), self_(std::move(self)), surroundings_(surroundings), ledger_(self_) {}
+ContextParticipant::ContextParticipant(ContextId context, NodeName self, Callbacks& callbacks)
+    : context_(std::move(context)), self_(std::move(self)), callbacks_(callbacks), ledger_(self_) {}
 
-void ContextPart::add_peer(const NodeName& node) { ledger_.add_peer(node); }
+void ContextParticipant::add_peer(const NodeName& node) { ledger_.add_peer(node); }
 
-void ContextPart::record_send(const BoundaryId& boundary, std::shared_ptr<const SendFn> send, const NodeName& peer) {
+void ContextParticipant::record_send(const BoundaryId& boundary, std::shared_ptr<const SendFn> send, const NodeName& peer) {
   ledger_.record_send(boundary, std::move(send), peer);
 }
 
-void ContextPart::begin(const PassId& pass, PassRoots roots, std::optional<TimePoint> due, PassDone done) {
+void ContextParticipant::begin(const PassId& pass, PassRoots roots, std::optional<TimePoint> due, PassDone done) {
   if (aborted_) return done(*aborted_);
-  if (due) surroundings_.wake_at(pass, *due);
+  if (due) callbacks_.wake_at(pass, *due);
   for (const auto& [node, ids] : roots.remote) ledger_.add_peer(node);
   waiting_.push_back({pass, std::move(roots), due, std::move(done)});
   begin_next();
 }
 
-void ContextPart::begin_next() {
+void ContextParticipant::begin_next() {
   const auto own = [this](const auto& entry) { return entry.first.creator == self_; };
   if (waiting_.empty() || std::ranges::any_of(passes_, own)) return;
   settle_last_complete();
@@ -73,16 +73,16 @@ void ContextPart::begin_next() {
   settle(next.pass);
 }
 
-void ContextPart::settle_last_complete() {
+void ContextParticipant::settle_last_complete() {
   const auto last = std::exchange(last_complete_, std::nullopt);
   if (!last) return;
   ledger_.settle(last->pass);
   for (const NodeName& node : last->participants) {
-    if (node != self_) surroundings_.notify(node, msg::BackwardFinished{context_, last->pass, self_, {}});
+    if (node != self_) callbacks_.notify(node, msg::BackwardFinished{context_, last->pass, self_, {}});
   }
 }
 
-void ContextPart::mark(const NodeName& from, std::uint64_t request, const msg::BackwardMark& mark,
+void ContextParticipant::mark(const NodeName& from, std::uint64_t request, const msg::BackwardMark& mark,
                        std::optional<TimePoint> due, BackwardPass::MarkAnswer answer) {
   ledger_.add_peer(from);
   const auto refuse = [&](Error error) { answer({context_, mark.pass, {}, std::move(error)}); };
@@ -101,14 +101,14 @@ void ContextPart::mark(const NodeName& from, std::uint64_t request, const msg::B
   settle(mark.pass);
 }
 
-void ContextPart::run(const NodeName& from, const msg::BackwardRun& message) {
+void ContextParticipant::run(const NodeName& from, const msg::BackwardRun& message) {
   BackwardPass* pass = find(message.pass);
   if (pass == nullptr || from != message.pass.creator) return;
   pass->run();
   settle(message.pass);
 }
 
-void ContextPart::gradients(const NodeName& from, msg::BackwardGradients message) {
+void ContextParticipant::gradients(const NodeName& from, msg::BackwardGradients message) {
   BackwardPass* pass = find(message.pass);
   if (pass == nullptr) return;
   const PassId id = message.pass;
@@ -116,7 +116,7 @@ void ContextPart::gradients(const NodeName& from, msg::BackwardGradients message
   settle(id);
 }
 
-void ContextPart::finished(const NodeName& from, const msg::BackwardFinished& message) {
+void ContextParticipant::finished(const NodeName& from, const msg::BackwardFinished& message) {
   const bool is_verdict = from == message.pass.creator && from != self_;  // of the root: the whole pass is complete
   if (is_verdict && !message.error) {
     note_over(message.pass);
@@ -133,7 +133,7 @@ void ContextPart::finished(const NodeName& from, const msg::BackwardFinished& me
   settle(message.pass);
 }
 
-void ContextPart::mark_answered(const PassId& pass, const NodeName& by, std::uint64_t number,
+void ContextParticipant::mark_answered(const PassId& pass, const NodeName& by, std::uint64_t number,
                                 Result<msg::BackwardMarked> answer) {
   BackwardPass* rules = find(pass);
   if (rules == nullptr) return;
@@ -152,22 +152,22 @@ void ContextPart::mark_answered(const PassId& pass, const NodeName& by, std::uin
   settle(pass);
 }
 
-void ContextPart::roots_found(const PassId& pass, Result<std::vector<Variable>> roots) {
+void ContextParticipant::roots_found(const PassId& pass, Result<std::vector<Variable>> roots) {
   BackwardPass* rules = find(pass);
   if (rules == nullptr) return;
   rules->roots_found(std::move(roots));
   settle(pass);
 }
 
-void ContextPart::returned(std::shared_ptr<GraphWork> work) {
+void ContextParticipant::pool_done(std::shared_ptr<GraphWork> work) {
   const PassId pass = work->pass;
   BackwardPass* rules = find(pass);
   if (rules == nullptr) return;
-  rules->returned(std::move(work));
+  rules->pool_done(std::move(work));
   settle(pass);
 }
 
-void ContextPart::pass_due(const PassId& pass) {
+void ContextParticipant::pass_due(const PassId& pass) {
   const auto late = [&](std::string message) { return context_error(ErrorCode::timeout, std::move(message)); };
   const auto at = std::ranges::find(waiting_, pass, &Waiting::pass);
   if (at != waiting_.end()) {
@@ -183,21 +183,21 @@ void ContextPart::pass_due(const PassId& pass) {
   settle(pass);
 }
 
-Result<Gradients> ContextPart::gradients() const {
+Result<Gradients> ContextParticipant::gradients() const {
   if (aborted_) return *aborted_;
   return ledger_.gradients();
 }
 
-Result<Tensor> ContextPart::gradient(const Variable& leaf) const {
+Result<Tensor> ContextParticipant::gradient(const Variable& leaf) const {
   if (aborted_) return *aborted_;
   return ledger_.gradient(leaf);
 }
 
-void ContextPart::peer_down(const NodeName& node, const Error& why) {
+void ContextParticipant::peer_down(const NodeName& node, const Error& why) {
   if (ledger_.peers().contains(node)) abort(ended_by_death(context_, node, why), self_);
 }
 
-void ContextPart::abort(const Error& error, const NodeName& from) {
+void ContextParticipant::abort(const Error& error, const NodeName& from) {
   ledger_.add_peer(from);
   if (aborted_) return;
   aborted_ = error;
@@ -205,66 +205,66 @@ void ContextPart::abort(const Error& error, const NodeName& from) {
   std::set<NodeName> told = ledger_.peers();
   told.insert(context_.creator);
   for (const NodeName& node : told) {
-    if (node != from && node != self_ && node != error.peer) surroundings_.notify(node, msg::ContextAborted{context_, error});
+    if (node != from && node != self_ && node != error.peer) callbacks_.notify(node, msg::ContextAborted{context_, error});
   }
   fail_all(error);
 }
 
-void ContextPart::release(const NodeName& from) {
+void ContextParticipant::release(const NodeName& from) {
   for (const NodeName& node : ledger_.peers()) {
-    if (node != from) surroundings_.notify(node, msg::ContextReleased{context_});
+    if (node != from) callbacks_.notify(node, msg::ContextReleased{context_});
   }
   stop(not_alive(context_));
 }
 
-void ContextPart::stop(const Error& why) {
+void ContextParticipant::stop(const Error& why) {
   if (!aborted_) aborted_ = why;
   fail_all(*aborted_);
 }
 
-void ContextPart::fail_all(const Error& error) {
+void ContextParticipant::fail_all(const Error& error) {
   for (auto& [id, pass] : std::exchange(passes_, {})) {
     pass.rules->abandon(error);
-    surroundings_.pass_ended(id);
+    callbacks_.pass_ended(id);
     if (pass.done) pass.done(error);
   }
   for (Waiting& waiting : std::exchange(waiting_, {})) {
-    surroundings_.pass_ended(waiting.pass);
+    callbacks_.pass_ended(waiting.pass);
     waiting.done(error);
   }
 }
 
-ContextPart::Pass& ContextPart::make_pass(const PassId& pass, std::optional<TimePoint> due, PassDone done) {
-  BackwardPass::Surroundings& surroundings = *this;
+ContextParticipant::Pass& ContextParticipant::make_pass(const PassId& pass, std::optional<TimePoint> due, PassDone done) {
+  BackwardPass::Callbacks& callbacks = *this;
   Pass& made = passes_[pass];
-  made.rules = std::make_unique<BackwardPass>(context_, pass, self_, surroundings);
+  made.rules = std::make_unique<BackwardPass>(context_, pass, self_, callbacks);
   made.due = due;
   made.done = std::move(done);
   return made;
 }
 
-BackwardPass* ContextPart::find(const PassId& pass) {
+BackwardPass* ContextParticipant::find(const PassId& pass) {
   const auto at = passes_.find(pass);
   return at == passes_.end() ? nullptr : at->second.rules.get();
 }
 
-bool ContextPart::is_over(const PassId& pass) const {
+bool ContextParticipant::is_over(const PassId& pass) const {
   const auto at = over_.find(pass.creator);
   return at != over_.end() && pass.serial <= at->second;
 }
 
-void ContextPart::note_over(const PassId& pass) {
+void ContextParticipant::note_over(const PassId& pass) {
   std::uint64_t& latest = over_[pass.creator];
   latest = std::max(latest, pass.serial);
 }
 
-void ContextPart::settle(const PassId& pass) {
+void ContextParticipant::settle(const PassId& pass) {
   const auto at = passes_.find(pass);
   if (at == passes_.end() || !at->second.rules->outcome()) return;
   const Pass ended = std::move(passes_.extract(at).mapped());
   const Result<Unit>& outcome = *ended.rules->outcome();
   note_over(pass);
-  surroundings_.pass_ended(pass);
+  callbacks_.pass_ended(pass);
   if (outcome) {
     last_complete_ = Complete{pass, ended.rules->tracker().participants()};
   } else {
@@ -274,7 +274,7 @@ void ContextPart::settle(const PassId& pass) {
   begin_next();
 }
 
-Error ContextPart::context_error(ErrorCode code, std::string message) const {
+Error ContextParticipant::context_error(ErrorCode code, std::string message) const {
   Error error;
   error.code = code;
   error.message = std::move(message);
@@ -283,23 +283,23 @@ Error ContextPart::context_error(ErrorCode code, std::string message) const {
   return error;
 }
 
-std::shared_ptr<const SendFn> ContextPart::send_of(const BoundaryId& boundary) { return ledger_.find_send(boundary); }
+std::shared_ptr<const SendFn> ContextParticipant::send_of(const BoundaryId& boundary) { return ledger_.find_send(boundary); }
 
-void ContextPart::send_mark(const NodeName& to, std::uint64_t number, msg::BackwardMark mark) {
+void ContextParticipant::send_mark(const NodeName& to, std::uint64_t number, msg::BackwardMark mark) {
   const std::optional<TimePoint> due = passes_.at(mark.pass).due;
-  surroundings_.send_mark(to, number, std::move(mark), due);
+  callbacks_.send_mark(to, number, std::move(mark), due);
 }
 
-void ContextPart::notify(const NodeName& to, msg::AnyMessage message) { surroundings_.notify(to, std::move(message)); }
+void ContextParticipant::notify(const NodeName& to, msg::AnyMessage message) { callbacks_.notify(to, std::move(message)); }
 
-void ContextPart::find_roots(const PassId& pass, std::vector<RRefId> roots) {
-  surroundings_.find_roots(pass, std::move(roots));
+void ContextParticipant::find_roots(const PassId& pass, std::vector<RRefId> roots) {
+  callbacks_.find_roots(pass, std::move(roots));
 }
 
-void ContextPart::lend(std::shared_ptr<GraphWork> work) { surroundings_.lend(std::move(work)); }
+void ContextParticipant::run_on_pool(std::shared_ptr<GraphWork> work) { callbacks_.run_on_pool(std::move(work)); }
 
-void ContextPart::part_done(const PassId& pass, Gradients gradients) { ledger_.add_gradients(pass, std::move(gradients)); }
+void ContextParticipant::part_done(const PassId& pass, Gradients gradients) { ledger_.add_gradients(pass, std::move(gradients)); }
 
-void ContextPart::refused(const Error& error) { surroundings_.refused(error); }
+void ContextParticipant::refused(const Error& error) { callbacks_.refused(error); }
 
 }  // namespace troupe::detail

@@ -25,19 +25,19 @@ namespace troupe::detail {
 /// Why nothing can be asked of `context`: its creator released it, or never opened it.
 [[nodiscard]] Error not_alive(const ContextId& context);
 
-class ContextPart final : private BackwardPass::Surroundings {
+class ContextParticipant final : private BackwardPass::Callbacks {
  public:
   using PassDone = std::function<void(Result<Unit>)>;
 
   /// What a part needs of its node. What these calls cause comes back as an event, never before the call returns.
-  class Surroundings {
+  class Callbacks {
    public:
-    virtual ~Surroundings() = default;
+    virtual ~Callbacks() = default;
     /// Sends a request that may take until `due`; its answer comes to `mark_answered` with `number`.
     virtual void send_mark(const NodeName& to, std::uint64_t number, msg::BackwardMark mark, std::optional<TimePoint> due) = 0;
     virtual void notify(const NodeName& to, msg::AnyMessage message) = 0;
     virtual void find_roots(const PassId& pass, std::vector<RRefId> roots) = 0;
-    virtual void lend(std::shared_ptr<GraphWork> work) = 0;
+    virtual void run_on_pool(std::shared_ptr<GraphWork> work) = 0;
     /// Calls `pass_due` at `due`, unless the pass is said to have ended before.
     virtual void wake_at(const PassId& pass, TimePoint due) = 0;
     virtual void pass_ended(const PassId& pass) = 0;
@@ -45,9 +45,9 @@ class ContextPart final : private BackwardPass::Surroundings {
     virtual void refused(const Error& error) = 0;
   };
 
-  ContextPart(ContextId context, NodeName self, Surroundings& surroundings);
-  ContextPart(const ContextPart&) = delete;
-  ContextPart& operator=(const ContextPart&) = delete;
+  ContextParticipant(ContextId context, NodeName self, Callbacks& callbacks);
+  ContextParticipant(const ContextParticipant&) = delete;
+  ContextParticipant& operator=(const ContextParticipant&) = delete;
 
   void add_peer(const NodeName& node);
   void record_send(const BoundaryId& boundary, std::shared_ptr<const SendFn> send, const NodeName& peer);
@@ -62,10 +62,10 @@ class ContextPart final : private BackwardPass::Surroundings {
   void gradients(const NodeName& from, msg::BackwardGradients message);
   void finished(const NodeName& from, const msg::BackwardFinished& message);
 
-  // What came of the calls to Surroundings. An answer that names a dead peer aborts the context.
+  // What came of the calls to Callbacks. An answer that names a dead peer aborts the context.
   void mark_answered(const PassId& pass, const NodeName& by, std::uint64_t number, Result<msg::BackwardMarked> answer);
   void roots_found(const PassId& pass, Result<std::vector<Variable>> roots);
-  void returned(std::shared_ptr<GraphWork> work);
+  void pool_done(std::shared_ptr<GraphWork> work);
   void pass_due(const PassId& pass);
 
   /// The sums so far, or why the context ended early.
@@ -104,12 +104,12 @@ class ContextPart final : private BackwardPass::Surroundings {
   };
   using Passes = std::map<PassId, Pass>;
 
-  // BackwardPass::Surroundings
+  // BackwardPass::Callbacks
   std::shared_ptr<const SendFn> send_of(const BoundaryId& boundary) override;
   void send_mark(const NodeName& to, std::uint64_t number, msg::BackwardMark mark) override;
   void notify(const NodeName& to, msg::AnyMessage message) override;
   void find_roots(const PassId& pass, std::vector<RRefId> roots) override;
-  void lend(std::shared_ptr<GraphWork> work) override;
+  void run_on_pool(std::shared_ptr<GraphWork> work) override;
   void part_done(const PassId& pass, Gradients gradients) override;
   void refused(const Error& error) override;
 
@@ -127,7 +127,7 @@ class ContextPart final : private BackwardPass::Surroundings {
 
   const ContextId context_;
   const NodeName self_;
-  Surroundings& surroundings_;
+  Callbacks& callbacks_;
   ContextLedger ledger_;
   Passes passes_;
   std::deque<Waiting> waiting_;

@@ -1,4 +1,4 @@
-#include "actors/collectives/collective_parts.h"
+#include "actors/collectives/collective_inbox.h"
 
 #include <boost/test/unit_test.hpp>
 
@@ -24,17 +24,17 @@ struct AtA {
   void tell() {
     for (const auto& answer : parts.taken()) answer(nullptr);
   }
-  std::string take(const CollectiveParts::Wanted& wanted) {
+  std::string take(const CollectiveInbox::Wanted& wanted) {
     const auto frame = parts.take(wanted);
     if (!frame) return "nothing";
     return {reinterpret_cast<const char*>(frame->bytes.data()), frame->bytes.size()};
   }
 
-  CollectiveParts parts{{"a", "b", "c"}, 0};
+  CollectiveInbox parts{{"a", "b", "c"}, 0};
   std::vector<std::string> heard;
 };
 
-BOOST_AUTO_TEST_SUITE(collective_parts)
+BOOST_AUTO_TEST_SUITE(collective_inbox)
 
 BOOST_FIXTURE_TEST_CASE(part_is_taken_when_it_is_wanted_and_not_before, AtA) {
   BOOST_TEST(!parts.begin(kSum));

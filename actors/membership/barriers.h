@@ -24,7 +24,7 @@
 namespace troupe::detail {
 
 /// A plain class: one thread at a time; answers are told on it.
-class Meetings {
+class Barriers {
  public:
   /// Told exactly once: who met, or why they did not.
   using Answer = std::function<void(Result<msg::BarrierPassed>)>;
@@ -32,14 +32,14 @@ class Meetings {
   /// Entries of one member that left before they came, remembered at most; the oldest is forgotten first.
   static constexpr std::size_t kLeftMax = 256;
 
-  explicit Meetings(NodeName self) : up_{std::move(self)} {}
+  explicit Barriers(NodeName self) : up_{std::move(self)} {}
 
   /// `member` has come. Its answer is told at once if it was the last, if one of the others is gone and they are not to
   /// meet without, or if it cannot wait.
   void enter(TimePoint now, const NodeName& member, msg::BarrierEntered entered, Answer answer);
 
   /// `member` gave its entry up. If it waits, it is told `cancelled`; if it has not come, it will be told so then.
-  void left(const NodeName& member, const MeetingEntryId& entry);
+  void left(const NodeName& member, const BarrierEntryId& entry);
 
   void came(const NodeName& peer);
 
@@ -54,7 +54,7 @@ class Meetings {
   void stop(const Error& why);
 
   /// Who waits for whom, at `now`; those who came first are first.
-  [[nodiscard]] std::vector<OpenMeeting> open(TimePoint now) const;
+  [[nodiscard]] std::vector<OpenBarrier> open(TimePoint now) const;
 
   /// Entries that wait.
   [[nodiscard]] std::size_t size() const;
@@ -68,7 +68,7 @@ class Meetings {
     friend auto operator<=>(const Place&, const Place&) = default;
   };
   struct Entry {
-    MeetingEntryId id;
+    BarrierEntryId id;
     msg::Contribution own;
     TimePoint came;
     std::optional<TimePoint> due;
@@ -82,13 +82,13 @@ class Meetings {
   [[nodiscard]] static std::vector<NodeName> missing_at(const Place& place, const Entries& entries);
   [[nodiscard]] static Error late(const Place& place, const std::vector<NodeName>& absent, Duration waited);
   [[nodiscard]] bool all_there(const Place& place, const Entries& entries) const;
-  [[nodiscard]] bool left_before(const NodeName& member, const MeetingEntryId& entry);
+  [[nodiscard]] bool left_before(const NodeName& member, const BarrierEntryId& entry);
   void settle(Places::iterator at);
 
   std::set<NodeName> up_;
   std::map<NodeName, Error> gone_;  // why those who were up are not
   Places places_;
-  std::map<NodeName, std::deque<MeetingEntryId>> left_;  // of who is up; the oldest first
+  std::map<NodeName, std::deque<BarrierEntryId>> left_;  // of who is up; the oldest first
 };
 
 }  // namespace troupe::detail

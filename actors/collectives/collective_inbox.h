@@ -37,7 +37,7 @@ struct PartPlace {
 };
 
 /// A plain class: one thread at a time.
-class CollectiveParts {
+class CollectiveInbox {
  public:
   /// Answers the sender of a part, once: it is taken, or never will be.
   using Answer = std::function<void(const Error*)>;
@@ -51,7 +51,7 @@ class CollectiveParts {
   };
 
   /// `names` by rank; this member is number `self`.
-  CollectiveParts(std::vector<NodeName> names, std::size_t self) : names_(std::move(names)), self_(self) {}
+  CollectiveInbox(std::vector<NodeName> names, std::size_t self) : names_(std::move(names)), self_(self) {}
 
   /// This member begins the next operation. The Error names a member that takes it for another.
   [[nodiscard]] std::optional<Error> begin(std::string what);

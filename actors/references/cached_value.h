@@ -10,7 +10,7 @@ namespace troupe::detail {
 
 /// The owner numbers its value's versions, and says once that a copy is out of date; that word may overtake the copy.
 /// Thread rule: any thread may call any member.
-class KeptCopy {
+class CachedValue {
  public:
   /// Null if there is none, or it is out of date.
   [[nodiscard]] std::shared_ptr<const void> get() const {
