@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "actors/clock.h"
+#include "messages/call_options.h"
 #include "messages/error.h"
-#include "messages/rpc.h"
 
 namespace troupe {
 

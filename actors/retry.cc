@@ -1,58 +1,6 @@
 #include "actors/retry.h"
 
-#include <algorithm>
-#include <utility>
-
-#include "actors/core/node_core.h"
-
 namespace troupe::detail {
-namespace {
-
-class Repetition final : public std::enable_shared_from_this<Repetition> {
- public:
-  Repetition(std::shared_ptr<NodeCore> node, Request request, Idempotency idempotency, const RetryPolicy& policy,
-             AnswerHandler done)
-      : node_(std::move(node)),
-        request_(std::move(request)),
-        idempotency_(idempotency),
-        policy_(policy),
-        active_(node_->waiting_calls().begin()),
-        pause_(policy.pause),
-        done_(std::move(done)) {}
-
-  void attempt() {
-    ++attempts_;
-    node_->request(request_, [self = shared_from_this()](Result<msg::AnyMessage> answer) { self->answered(std::move(answer)); });
-  }
-
- private:
-  void answered(Result<msg::AnyMessage> answer) {
-    const TimePoint next = node_->clock().now() + pause_;
-    const bool again = !answer && attempts_ < policy_.attempts_max && may_repeat(answer.error(), idempotency_) &&
-                       !node_->stopped() && (!request_.due || next < *request_.due);
-    if (!again) return done_(std::move(answer));
-    if (!node_->retry_budgets().spend(request_.to)) {
-      Error error = answer.error();
-      error.hint = "not repeated: too many calls to it are repeats already (RetryPolicy::budget)";
-      return done_(std::move(error));
-    }
-    pause_ = std::min(2 * pause_, policy_.pause_max);
-    node_->clock().at(next, [self = shared_from_this()] { self->attempt(); });
-  }
-
-  const std::shared_ptr<NodeCore> node_;
-  const Request request_;
-  const Idempotency idempotency_;
-  const RetryPolicy policy_;
-  const WaitingCalls::Token active_;  // from the first attempt on, so that the call is never seen in neither state
-  // One attempt or pause at a time touches these.
-  int attempts_ = 0;
-  Duration pause_;
-  AnswerHandler done_;
-};
-
-}  // namespace
-
 bool may_repeat(const Error& error, Idempotency idempotency) {
   switch (error.code) {
     case ErrorCode::peer_down:
@@ -67,12 +15,6 @@ bool may_repeat(const Error& error, Idempotency idempotency) {
     default:
       return false;
   }
-}
-
-void request_repeatedly(std::shared_ptr<NodeCore> node, Request request, Idempotency idempotency, const RetryPolicy& policy,
-                        AnswerHandler done) {
-  node->retry_budgets().earn(request.to, policy.budget);
-  std::make_shared<Repetition>(std::move(node), std::move(request), idempotency, policy, std::move(done))->attempt();
 }
 
 }  // namespace troupe::detail

@@ -3,11 +3,8 @@
 
 #include <chrono>
 #include <cstdint>
-#include <functional>
-#include <memory>
 
 #include "actors/clock.h"
-#include "messages/all.h"
 #include "messages/error.h"
 
 namespace troupe {
@@ -35,16 +32,8 @@ struct RetryPolicy {
 
 namespace detail {
 
-class NodeCore;
-struct Request;
-
 /// Whether a call that failed like that may be made again: its node was not there, went away or had no room for it.
 [[nodiscard]] bool may_repeat(const Error& error, Idempotency idempotency);
-
-/// As NodeCore::request, again and again as `idempotency` and `policy` allow. The request is sent unchanged each time, so
-/// it must not carry references.
-void request_repeatedly(std::shared_ptr<NodeCore> node, Request request, Idempotency idempotency, const RetryPolicy& policy,
-                        std::function<void(Result<msg::AnyMessage>)> done);
 
 }  // namespace detail
 }  // namespace troupe

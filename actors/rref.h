@@ -18,6 +18,7 @@
 #include "actors/references/rref_handle.h"
 #include "actors/scope.h"
 #include "actors/source_location.h"
+#include "messages/call_options.h"
 #include "messages/schema.h"
 
 namespace troupe {

@@ -6,22 +6,14 @@
 #include <string>
 #include <vector>
 
+#include "messages/call_options.h"
 #include "messages/device_map.h"
 #include "messages/error.h"
 #include "messages/ids.h"
-#include "messages/payload.h"
 #include "messages/message_info.h"
+#include "messages/payload.h"
 
 namespace troupe::msg {
-
-/// Which of the calls that wait for a thread of the callee begin first. Inherited by nested calls.
-enum class Priority : std::uint8_t { low = 1, normal = 2, high = 3 };
-
-/// How functions that use one value run.
-enum class Sharing : std::uint8_t {
-  turns = 1,       ///< one after the other, as an actor handles its messages
-  concurrent = 2,  ///< all at once: the type is safe to use from many threads
-};
 
 /// Where in the user's program a call was made, and how it is served; inherited by nested calls.
 struct CallSite {

@@ -6,20 +6,13 @@
 #include <cstdint>
 #include <vector>
 
+#include "messages/call_options.h"
 #include "messages/error.h"
 #include "messages/ids.h"
 #include "messages/rpc.h"
 #include "messages/message_info.h"
 
 namespace troupe::msg {
-
-/// What of a value is fetched.
-enum class Wanted : std::uint8_t {
-  value = 1,    ///< a copy
-  type = 2,     ///< the text of its wire structure
-  element = 3,  ///< the next one of a stream: an optional, empty after the last
-  cached = 4,   ///< its version (u64) and a copy; once it has changed, the holder is told by RRefChanged
-};
 
 /// Send what is wanted of these values, one after the other, when they exist. Request, holder -> their owner; answered by
 /// one Reply, or by Failure if there is none of one of them. Idempotent but for `element`: reading changes nothing; a

@@ -8,6 +8,7 @@
 #include <stdexcept>
 
 #include "actors/core/caf.h"
+#include "actors/core/node_core.h"
 #include "actors/membership/membership.h"
 #include "node/links/handshake.h"
 #include "node/log.h"

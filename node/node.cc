@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "actors/core/node_core.h"
 #include "actors/membership/membership.h"
 #include "actors/references/references.h"
 #include "node/control/node_control.h"
@@ -39,6 +40,14 @@ Node::~Node() {
   const TimePoint due = core().clock().now() + kDestructorLimit;
   for (const std::string& line : core().stop(due)) spdlog::warn("shutdown did not wait for {}", line);
 }
+
+std::string Node::address() const { return core().link().address(); }
+
+detail::NodeCounts Node::counts() const { return core().counts(); }
+
+void Node::measure_traffic(bool on) { core().traffic().measure(on); }
+
+void Node::set_device_map(const NodeName& peer, const DeviceMap& map) { core().device_maps().add(peer, map); }
 
 std::vector<Peer> Node::members() const { return core().membership().members(); }
 

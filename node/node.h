@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "actors/core/leaks.h"
-#include "actors/core/node_core.h"
 #include "actors/deadline.h"
 #include "actors/debug_info.h"
 #include "actors/executor.h"
@@ -32,6 +31,8 @@ namespace troupe {
 
 namespace detail {
 class NodeControl;
+struct NodeCounts;
+struct NodeParts;
 class Watchdog;
 }  // namespace detail
 
@@ -108,8 +109,8 @@ class Node final : public Scope {
   Node(Node&& other) noexcept;
   Node& operator=(Node&&) = delete;
 
-  [[nodiscard]] const NodeName& name() const { return core().name(); }
-  [[nodiscard]] std::string address() const { return core().link().address(); }
+  [[nodiscard]] const NodeName& name() const { return node_name(); }
+  [[nodiscard]] std::string address() const;
 
   /// All members that are up, this node among them, by name.
   [[nodiscard]] std::vector<Peer> members() const;
@@ -135,7 +136,7 @@ class Node final : public Scope {
   [[nodiscard]] std::optional<Error> wait_for_members(std::size_t count, Deadline deadline);
 
   /// Counts for debug info and tests.
-  [[nodiscard]] detail::NodeCounts counts() const { return core().counts(); }
+  [[nodiscard]] detail::NodeCounts counts() const;
 
   /// References, calls, contexts, threads and traffic of this node, as numbers.
   [[nodiscard]] DebugInfo debug_info() const;
@@ -144,13 +145,13 @@ class Node final : public Scope {
   [[nodiscard]] StackInfo stack() const;
 
   /// Whether bytes and calls per peer are counted (they are, unless switched off); counts begin anew.
-  void measure_traffic(bool on) { core().traffic().measure(on); }
+  void measure_traffic(bool on);
 
   /// Tensors on the first device of each pair arrive on the second in calls of this node to `peer`, and take the same way
   /// back in answers and fetched values. Adds to what was said before; `peer` need not be there yet. A tensor on a GPU
   /// without a pair is refused (RemoteError{missing_device_map}). Throws std::invalid_argument if the pairs are not
   /// one-to-one, DeviceError if this process lacks a device.
-  void set_device_map(const NodeName& peer, const DeviceMap& map) { core().device_maps().add(peer, map); }
+  void set_device_map(const NodeName& peer, const DeviceMap& map);
 
   /// Calls `handler` on the pool for each peer that goes down from now on.
   void on_down(std::function<void(const Peer&, const Error&)> handler);

@@ -11,6 +11,7 @@
 #include "actors/calls/open_calls.h"
 #include "actors/contexts/contexts.h"
 #include "actors/core/node_core.h"
+#include "actors/core/request.h"
 #include "actors/membership/membership.h"
 #include "actors/references/references.h"
 

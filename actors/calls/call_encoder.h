@@ -18,8 +18,11 @@
 #include "actors/calls/scope_state.h"
 #include "actors/future.h"
 #include "actors/source_location.h"
-#include "messages/all.h"
 #include "messages/ids.h"
+
+namespace troupe::msg {
+struct CallSite;
+}  // namespace troupe::msg
 
 namespace troupe::detail {
 

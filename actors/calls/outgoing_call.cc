@@ -4,11 +4,37 @@
 #include <variant>
 
 #include "actors/calls/payload_io.h"
+#include "actors/calls/repetition.h"
 #include "actors/core/node_core.h"
 #include "actors/references/references.h"
-#include "actors/retry.h"
 
 namespace troupe::detail {
+
+/// The answer of the router, on its way to the one call.
+struct CallAnswer {
+  OutgoingCall& call;
+
+  [[nodiscard]] static AnswerHandler handler(OutgoingCall& call) {
+    return [call = call.shared_from_this()](Result<msg::AnyMessage> answer) { CallAnswer{*call}.handle(std::move(answer)); };
+  }
+
+  void handle(Result<msg::AnyMessage> answer) const {
+    const std::shared_ptr<NodeCore>& node = call.scope_->node;
+    if (!answer) {
+      // The callee of a call that was refused has let go of them: to take them back as well does no harm.
+      if (answer.error().execution == Execution::never) {
+        for (const msg::RRefHandout& handout : call.handed_out) node->references().take_back(handout);
+      }
+      return call.end(answer.error());
+    }
+    if (call.makes_value) return call.end(std::shared_ptr<PayloadReader>());
+    auto* reply = std::get_if<msg::Reply>(&answer.value());
+    if (reply == nullptr) return call.end(node->error(ErrorCode::protocol_violation, call.to_, "rpc", "the answer to a call is not a Reply"));
+    auto reader = std::make_shared<PayloadReader>(node, call.to_, std::move(reply->value));
+    if (!call.cuts_graph_at.empty()) reader->cut_off_by(call.cuts_graph_at);
+    call.end(std::move(reader));
+  }
+};
 
 void OutgoingCall::count_as_open() {
   if (scope_->open_calls) open_.emplace(scope_->open_calls);
@@ -19,40 +45,19 @@ void OutgoingCall::send(Request request) {
   operation_ = request.operation;
   request.cancelled_by = std::move(cancelled_by);
   const bool is_plain = std::holds_alternative<msg::Call>(request.message);  // what makes or uses a value is never repeated
-  if (!is_plain || scope_->idempotency == Idempotency::at_most_once) return scope_->node->request(std::move(request), on_answer());
+  if (!is_plain || scope_->idempotency == Idempotency::at_most_once) return scope_->node->request(std::move(request), CallAnswer::handler(*this));
   if (handed_out.empty() && !scope_->context) {
-    return request_repeatedly(scope_->node, std::move(request), scope_->idempotency, scope_->retry, on_answer());
+    return request_repeatedly(scope_->node, std::move(request), scope_->idempotency, scope_->retry, CallAnswer::handler(*this));
   }
   Error error = scope_->node->error(ErrorCode::bad_argument, to_, operation_,
                                     "a call that may be made again cannot carry references or belong to a context");
   error.execution = Execution::never;
-  answered(std::move(error));
+  CallAnswer{*this}.handle(std::move(error));
 }
 
 void OutgoingCall::fail(Error error) {
   operation_ = error.operation;
   end(std::move(error));
-}
-
-AnswerHandler OutgoingCall::on_answer() {
-  return [call = shared_from_this()](Result<msg::AnyMessage> answer) { call->answered(std::move(answer)); };
-}
-
-void OutgoingCall::answered(Result<msg::AnyMessage> answer) {
-  const std::shared_ptr<NodeCore>& node = scope_->node;
-  if (!answer) {
-    // The callee of a call that was refused has let go of them: to take them back as well does no harm.
-    if (answer.error().execution == Execution::never) {
-      for (const msg::RRefHandout& handout : handed_out) node->references().take_back(handout);
-    }
-    return end(answer.error());
-  }
-  if (makes_value) return end(std::shared_ptr<PayloadReader>());
-  auto* reply = std::get_if<msg::Reply>(&answer.value());
-  if (reply == nullptr) return end(node->error(ErrorCode::protocol_violation, to_, "rpc", "the answer to a call is not a Reply"));
-  auto reader = std::make_shared<PayloadReader>(node, to_, std::move(reply->value));
-  if (!cuts_graph_at.empty()) reader->cut_off_by(cuts_graph_at);
-  end(std::move(reader));
 }
 
 void OutgoingCall::end(Result<std::shared_ptr<PayloadReader>> reply) {

@@ -11,13 +11,13 @@
 
 #include "actors/calls/open_calls.h"
 #include "actors/calls/scope_state.h"
-#include "actors/core/request.h"
 #include "messages/payload.h"
 
 namespace troupe::detail {
 
 class PayloadReader;
 class RRefHandle;
+struct Request;
 
 /// Told exactly once, on the receiving thread: the result, not decoded yet, or why there is none. The result is null where
 /// the call makes a value that stays with its owner.
@@ -54,8 +54,7 @@ class OutgoingCall : public std::enable_shared_from_this<OutgoingCall> {
   void fail(Error error);
 
  private:
-  [[nodiscard]] AnswerHandler on_answer();
-  void answered(Result<msg::AnyMessage> answer);
+  friend struct CallAnswer;
   void end(Result<std::shared_ptr<PayloadReader>> reply);
 
   const std::shared_ptr<const ScopeState> scope_;

@@ -10,8 +10,9 @@
 #include "actors/clock.h"
 #include "actors/retry.h"
 #include "autograd/call_path.h"
+#include "messages/call_options.h"
+#include "messages/device_map.h"
 #include "messages/ids.h"
-#include "messages/rpc.h"
 
 namespace troupe::detail {
 

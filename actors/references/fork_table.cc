@@ -1,7 +1,8 @@
 #include "actors/references/fork_table.h"
 
 #include <algorithm>
-#include <stdexcept>
+
+#include "actors/core/assert.h"
 
 namespace troupe {
 
@@ -70,7 +71,7 @@ bool ForkTable::hold() {
 }
 
 void ForkTable::release() {
-  if (holds_ == 0) throw std::logic_error("[rref] released more often than held: " + rref_.text());
+  TROUPE_ASSERT(holds_ > 0, "[rref] released more often than held: " + rref_.text());
   --holds_;
   settle();
 }
@@ -110,6 +111,8 @@ void ForkTable::bury(const ForkId& fork, const NodeLife& holder) {
 
 // The one place where the end of a value's life is decided.
 void ForkTable::settle() {
+  TROUPE_ASSERT(!ended_ || (live_.empty() && awaited_.empty() && holds_ == 0),
+                "[rref] used after its end: " + rref_.text() + ": " + text());
   if (created_ && live_.empty() && awaited_.empty() && holds_ == 0) ended_ = true;
 }
 

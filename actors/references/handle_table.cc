@@ -1,8 +1,9 @@
 #include "actors/references/handle_table.h"
 
 #include <algorithm>
-#include <stdexcept>
 #include <utility>
+
+#include "actors/core/assert.h"
 
 namespace troupe {
 namespace {
@@ -43,7 +44,7 @@ ForkId HandleTable::next_fork() { return {self_.name, self_.incarnation.low, ++s
 
 ForkId HandleTable::create(const RRefId& rref, const NodeLife& owner) {
   const auto [at, added] = entries_.try_emplace(rref);
-  if (!added) throw std::logic_error("[rref] created twice: " + rref.text());
+  TROUPE_ASSERT(added, "[rref] created twice: " + rref.text());
   const ForkId fork = next_fork();
   Entry& entry = at->second;
   entry.owner = owner;
@@ -166,9 +167,7 @@ RRefNotices HandleTable::revoked(const RRefId& rref, const ForkId& fork, const E
 
 RRefNotices HandleTable::dropped(const RRefId& rref) {
   const auto at = entries_.find(rref);
-  if (at == entries_.end() || at->second.holds == 0) {
-    throw std::logic_error("[rref] dropped more often than received: " + rref.text());
-  }
+  TROUPE_ASSERT(at != entries_.end() && at->second.holds > 0, "[rref] dropped more often than received: " + rref.text());
   RRefNotices notices;
   --at->second.holds;
   settle(at, notices);
@@ -200,7 +199,9 @@ RRefNotices HandleTable::node_down(const NodeLife& life, const Error& why) {
 }
 
 HandleState HandleTable::state(const RRefId& rref) const {
-  const Entry& entry = entries_.at(rref);
+  const auto at = entries_.find(rref);
+  TROUPE_ASSERT(at != entries_.end(), "[rref] no handle of this value is here: " + rref.text());
+  const Entry& entry = at->second;
   if (entry.failure) return HandleState::failed;
   return entry.confirmed ? HandleState::confirmed : HandleState::pending;
 }

@@ -1,13 +1,14 @@
 #include "actors/references/turn_queue.h"
 
-#include <stdexcept>
 #include <string>
+
+#include "actors/core/assert.h"
 
 namespace troupe {
 namespace {
 
 [[noreturn]] void misuse(const char* what, TurnId use) {
-  throw std::logic_error("[turn] " + std::string(what) + ": use " + std::to_string(use.value));
+  throw detail::BrokenInvariant("[turn] " + std::string(what) + ": use " + std::to_string(use.value));
 }
 
 }  // namespace

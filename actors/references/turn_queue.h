@@ -24,7 +24,7 @@ struct TurnId {
 };
 
 /// Grants turns in arrival order. A use that waits for something else gives its turn up, and takes it again, before the
-/// uses that have not begun, when the wait is over. Throws std::logic_error on an event that its use cannot have.
+/// uses that have not begun, when the wait is over. Throws BrokenInvariant on an event that its use cannot have.
 class TurnQueue {
  public:
   explicit TurnQueue(Sharing sharing = Sharing::turns) : sharing_(sharing) {}

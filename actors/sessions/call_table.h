@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "actors/clock.h"
+#include "actors/core/assert.h"
 #include "actors/core/node_life.h"
 #include "actors/source_location.h"
 #include "messages/ids.h"
@@ -79,8 +80,10 @@ class CallTable {
       }
       deadlines_.add(*deadline, request);
     }
+    const std::size_t before = calls_.size();
     calls_.emplace_hint(calls_.end(), request,
                         Call{{request, std::move(peer), deadline, started, std::move(operation), site}, std::move(entry)});
+    TROUPE_ASSERT(calls_.size() == before + 1, "[router] request " + std::to_string(request.value) + " was made before");
   }
 
   /// The call that `from` answers; nothing if the answer is late, a second one, or not from the peer that was asked.

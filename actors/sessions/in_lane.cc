@@ -1,8 +1,10 @@
 #include "actors/sessions/in_lane.h"
 
 #include <algorithm>
+#include <string>
 #include <utility>
 
+#include "actors/core/assert.h"
 #include "actors/sessions/out_lane.h"
 
 namespace troupe {
@@ -17,7 +19,9 @@ InLane::Taken InLane::take(TimePoint now, Packet packet, std::vector<Packet>& re
     count(now, packet);
     ready.push_back(std::move(packet));
     for (auto next = early_.begin(); next != early_.end() && next->first == delivered_ + 1; next = early_.begin()) {
-      early_bytes_ -= size_of(next->second.frames);
+      const std::size_t bytes = size_of(next->second.frames);
+      TROUPE_ASSERT(bytes <= early_bytes_, "[session] more bytes are delivered than came early");
+      early_bytes_ -= bytes;
       count(now, next->second);
       ready.push_back(std::move(early_.extract(next).mapped()));
     }
@@ -54,6 +58,7 @@ void InLane::acknowledged() {
 std::uint64_t InLane::ahead_bits() const {
   std::uint64_t bits = 0;
   for (const auto& [number, packet] : early_) {
+    TROUPE_ASSERT(number >= delivered_ + 2, "[session] packet " + std::to_string(number) + " waits although it is next");
     const std::uint64_t bit = number - delivered_ - 2;
     if (bit >= kAheadBits) break;
     bits |= std::uint64_t{1} << bit;

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <string>
 #include <utility>
+
+#include "actors/core/assert.h"
 
 namespace troupe {
 namespace {
@@ -107,12 +110,18 @@ Duration OutLane::grown(Duration interval) const {
   return std::min(options_.resend_max, std::chrono::duration_cast<Duration>(interval * options_.resend_growth));
 }
 
+void OutLane::no_longer_in_flight(const InFlight& packet) {
+  TROUPE_ASSERT(packet.bytes <= in_flight_bytes_, "[session] more bytes are acknowledged than were sent");
+  in_flight_bytes_ -= packet.bytes;
+}
+
 std::vector<SharedOutgoing> OutLane::acknowledge(std::uint64_t ack, std::uint64_t ahead) {
   std::vector<SharedOutgoing> done;
   if (ack + 1 < first_) return done;  // an old one that was overtaken
+  TROUPE_ASSERT(ack <= last_sent(), "[session] an acknowledgement of packet " + std::to_string(ack) + ", the last one sent is " + std::to_string(last_sent()));
   while (first_ <= ack) {
     InFlight& packet = in_flight_.front();
-    if (!packet.arrived) in_flight_bytes_ -= packet.bytes;
+    if (!packet.arrived) no_longer_in_flight(packet);
     if (packet.ends) done.push_back(std::move(packet.message));
     in_flight_.pop_front();
     ++first_;
@@ -121,7 +130,7 @@ std::vector<SharedOutgoing> OutLane::acknowledge(std::uint64_t ack, std::uint64_
     InFlight& packet = in_flight_[bit + 1];
     if ((ahead >> bit & 1U) == 0 || packet.arrived) continue;
     packet.arrived = true;
-    in_flight_bytes_ -= packet.bytes;
+    no_longer_in_flight(packet);
   }
   if (in_flight_.empty() && asking_ == Duration{0}) due_.reset();
   return done;

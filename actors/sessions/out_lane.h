@@ -119,6 +119,7 @@ class OutLane {
   [[nodiscard]] bool may_leave(const Outgoing& message, const Piece* piece) const;
   void transmit(TimePoint now, InFlight& packet, const Emit& emit);
   void send_again(TimePoint now, InFlight& packet, const Emit& emit);
+  void no_longer_in_flight(const InFlight& packet);
   [[nodiscard]] Duration grown(Duration interval) const;
   [[nodiscard]] std::size_t reach() const;
   void no_later_than(TimePoint due);

@@ -16,6 +16,7 @@
 
 #include "actors/core/caf.h"
 #include "actors/core/guarded.h"
+#include "actors/core/node_core.h"
 #include "actors/membership/membership.h"
 #include "actors/membership/roster.h"
 #include "node/control/node_control.h"

@@ -23,6 +23,7 @@
 #include <utility>
 #include <vector>
 
+#include "actors/core/node_core.h"
 #include "actors/core/promise_guard.h"
 #include "actors/function_registry.h"
 #include "actors/future.h"

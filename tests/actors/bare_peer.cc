@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "actors/core/caf.h"
+#include "actors/core/node_core.h"
 #include "actors/sessions/packed_message.h"
 
 namespace troupe::testing {

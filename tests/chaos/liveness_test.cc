@@ -11,6 +11,7 @@
 #include <optional>
 #include <vector>
 
+#include "actors/core/node_core.h"
 #include "actors/membership/membership.h"
 #include "tensor/create.h"
 #include "tensor/ops.h"

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "actors/core/node_core.h"
 #include "tensor/create.h"
 #include "tests/conformance/test_cluster.h"
 

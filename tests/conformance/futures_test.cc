@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "actors/core/node_core.h"
 #include "tests/conformance/test_cluster.h"
 
 namespace troupe::testing {

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "actors/core/node_core.h"
 #include "tensor/create.h"
 #include "tensor/ops.h"
 #include "tests/conformance/test_cluster.h"

@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "actors/core/node_core.h"
 #include "actors/dist_autograd.h"
 #include "actors/dist_optimizer.h"
 #include "autograd/ops.h"

@@ -13,6 +13,7 @@
 #include <stdexcept>
 #include <thread>
 
+#include "actors/core/node_core.h"
 #include "actors/membership/membership.h"
 #include "node/local_cluster.h"
 #include "node/log.h"

@@ -6,6 +6,7 @@
 #include <thread>
 #include <vector>
 
+#include "actors/core/node_core.h"
 #include "actors/dist_autograd.h"
 #include "actors/dist_optimizer.h"
 #include "actors/op.h"

@@ -7,6 +7,7 @@
 #include <thread>
 #include <vector>
 
+#include "actors/core/node_core.h"
 #include "node/local_cluster.h"
 #include "tests/support/eventually.h"
 

@@ -17,6 +17,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "actors/core/node_core.h"
 #include "actors/dist_autograd.h"
 #include "autograd/ops.h"
 #include "node/links/zmq_link_socket.h"

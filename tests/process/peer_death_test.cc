@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "actors/core/node_core.h"
 #include "actors/membership/membership.h"
 #include "tensor/create.h"
 #include "tests/conformance/test_cluster.h"

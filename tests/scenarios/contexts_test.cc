@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "actors/contexts/contexts.h"
+#include "actors/core/node_core.h"
 #include "autograd/ops.h"
 #include "node/local_cluster.h"
 #include "tensor/create.h"

@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "actors/core/node_core.h"
 #include "actors/references/references.h"
 #include "actors/rref.h"
 #include "node/sim/faulty_link.h"

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "actors/contexts/contexts.h"
+#include "actors/core/node_core.h"
 #include "actors/dist_autograd.h"
 #include "actors/task.h"
 #include "autograd/engine.h"

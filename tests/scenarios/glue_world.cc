@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "actors/core/caf.h"
+#include "actors/core/node_core.h"
 #include "actors/core/peer_accounts.h"
 #include "actors/core/promise_guard.h"
 #include "actors/membership/membership.h"

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "actors/contexts/contexts.h"
+#include "actors/core/node_core.h"
 #include "actors/dist_autograd.h"
 #include "actors/references/references.h"
 #include "autograd/ops.h"

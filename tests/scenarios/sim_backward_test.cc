@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "actors/contexts/contexts.h"
+#include "actors/core/node_core.h"
 #include "autograd/ops.h"
 #include "tensor/create.h"
 #include "tensor/ops.h"

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "actors/core/node_core.h"
 #include "actors/group.h"
 #include "node/sim/world.h"
 #include "tensor/create.h"

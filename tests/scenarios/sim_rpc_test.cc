@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "actors/core/node_core.h"
 #include "actors/core/wait_point.h"
 #include "tests/scenarios/sim_seeds.h"
 

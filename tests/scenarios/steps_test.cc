@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "actors/contexts/contexts.h"
+#include "actors/core/node_core.h"
 #include "actors/references/references.h"
 #include "actors/shards/update_rule.h"
 #include "autograd/engine.h"

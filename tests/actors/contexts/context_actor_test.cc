@@ -3,6 +3,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "actors/contexts/contexts.h"
+#include "actors/core/node_core.h"
 #include "tests/actors/bare_peer.h"
 
 namespace troupe::testing {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "actors/contexts/ended_contexts.h"
+#include "actors/core/node_core.h"
 #include "autograd/variable.h"
 #include "tensor/create.h"
 #include "tests/actors/bare_peer.h"

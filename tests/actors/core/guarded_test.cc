@@ -16,6 +16,7 @@
 #include <thread>
 #include <vector>
 
+#include "actors/core/node_core.h"
 #include "actors/membership/membership.h"
 #include "actors/references/references.h"
 #include "actors/references/rref_handle.h"

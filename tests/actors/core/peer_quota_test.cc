@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "actors/contexts/contexts.h"
+#include "actors/core/node_core.h"
 #include "actors/core/peer_accounts.h"
 #include "tests/actors/bare_peer.h"
 

@@ -6,6 +6,7 @@
 #include <memory>
 #include <utility>
 
+#include "actors/core/node_core.h"
 #include "actors/references/references.h"
 #include "actors/rref.h"
 #include "tests/actors/bare_peer.h"

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "actors/core/node_core.h"
 #include "tests/actors/bare_peer.h"
 
 namespace troupe::testing {

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "actors/core/node_core.h"
 #include "tests/actors/bare_peer.h"
 #include "tests/support/meanwhile.h"
 

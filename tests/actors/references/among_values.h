@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "actors/core/node_core.h"
 #include "actors/references/references.h"
 #include "actors/rref.h"
 #include "tests/actors/bare_peer.h"

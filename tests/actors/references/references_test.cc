@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "actors/core/node_core.h"
 #include "actors/core/peer_accounts.h"
 #include "actors/rref.h"
 #include "tests/actors/references/among_values.h"

@@ -6,6 +6,7 @@
 #include <thread>
 #include <utility>
 
+#include "actors/core/node_core.h"
 #include "actors/core/peer_accounts.h"
 #include "actors/references/references.h"
 #include "actors/references/rref_handle.h"

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "actors/core/node_core.h"
 #include "actors/shards/update_rule.h"
 #include "optim/sgd.h"
 #include "tests/actors/bare_peer.h"

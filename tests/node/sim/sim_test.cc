@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "actors/core/node_core.h"
 #include "actors/core/wait_point.h"
 #include "actors/function_registry.h"
 #include "actors/rref.h"
