@@ -14,7 +14,7 @@ std::string text() {
   return "[test] of 3 values";
 }
 
-BOOST_AUTO_TEST_SUITE(assert)
+BOOST_AUTO_TEST_SUITE(assertions)
 
 BOOST_AUTO_TEST_CASE(broken_invariant_says_what_where_and_which_condition) {
   const int held = 0;
