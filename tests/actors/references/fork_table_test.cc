@@ -5,6 +5,8 @@
 #include <ostream>
 #include <stdexcept>
 
+#include "actors/core/assert.h"
+
 namespace troupe {
 
 static std::ostream& operator<<(std::ostream& out, ForkOutcome outcome) { return out << static_cast<int>(outcome); }

@@ -4,6 +4,8 @@
 #include <ostream>
 #include <stdexcept>
 
+#include "actors/core/assert.h"
+
 namespace troupe {
 
 static std::ostream& operator<<(std::ostream& out, HandleState state) { return out << static_cast<int>(state); }
