@@ -16,7 +16,10 @@ if(NOT _troupe_port_only)
   find_dependency(CLI11 CONFIG)
   find_dependency(nlohmann_json CONFIG)
 endif()
-find_package(CUDAToolkit QUIET)  # GPUs can be used where it is
+# GPUs can be used where the toolkit is.
+if(TROUPE_CUDA STREQUAL "ON" OR (TROUPE_CUDA STREQUAL "AUTO" AND EXISTS /proc/driver/nvidia))
+  find_package(CUDAToolkit QUIET)
+endif()
 
 # troupe_find_library(<namespace>::<name> <header> <library>): an imported target for what ships no usable CMake package
 # (that of oneDNN asks for OpenCL headers).

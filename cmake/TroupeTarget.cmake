@@ -12,6 +12,27 @@ function(troupe_compile_options target)
   target_compile_options(${target} PRIVATE "-fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=")
 endfunction()
 
+# What nearly every source includes. Precompiled only where TROUPE_PCH says so: elsewhere (release, tidy) a source that
+# forgets an include is found.
+set(TROUPE_STANDARD_HEADERS <algorithm> <array> <atomic> <chrono> <cstddef> <cstdint> <functional> <map> <memory> <mutex>
+  <optional> <set> <span> <stop_token> <string> <string_view> <tuple> <unordered_map> <utility> <variant> <vector>)
+
+# troupe_precompile(<target> <header>...)
+# Precompiles these headers, and the standard ones, for the sources of one target.
+function(troupe_precompile target)
+  if(TROUPE_PCH)
+    target_precompile_headers(${target} PRIVATE ${TROUPE_STANDARD_HEADERS} ${ARGN})
+  endif()
+endfunction()
+
+# troupe_precompile_as(<target> <other target>)
+# Uses what was precompiled for another target, which must be compiled with the same options.
+function(troupe_precompile_as target other)
+  if(TROUPE_PCH)
+    target_precompile_headers(${target} REUSE_FROM ${other})
+  endif()
+endfunction()
+
 # troupe_library(<folder> SOURCES <file>... LINKS <target>... [PRIVATE_LINKS <target>...])
 # Makes troupe::<folder> out of the folder's sources. LINKS mirrors who may include whom.
 function(troupe_library folder)
@@ -27,9 +48,19 @@ function(troupe_library folder)
 endfunction()
 
 # troupe_program(<name> SOURCES <file>... LINKS <target>...)
-# An executable in bin/ of the build folder, which is first in the PATH of `./dev demo`. Built by target `programs`.
+# An executable in bin/ of the build folder, which is first in the PATH of `./dev demo`. Built by target `programs`; those of
+# samples/NAME also by target `sample_NAME_programs`.
 function(troupe_program name)
   troupe_executable(${name} bin programs ${ARGN})
+  cmake_parse_arguments(arg "" "" "SOURCES;LINKS" ${ARGN})
+  list(GET arg_SOURCES 0 first)
+  get_filename_component(folder "${first}" DIRECTORY)
+  if(folder AND EXISTS "${CMAKE_CURRENT_SOURCE_DIR}/${folder}/" AND CMAKE_CURRENT_SOURCE_DIR STREQUAL "${PROJECT_SOURCE_DIR}/samples")
+    if(NOT TARGET sample_${folder}_programs)
+      add_custom_target(sample_${folder}_programs)
+    endif()
+    add_dependencies(sample_${folder}_programs ${name})
+  endif()
 endfunction()
 
 # troupe_benchmark(<name> SOURCES <file>... LINKS <target>...)
@@ -63,6 +94,7 @@ function(troupe_test folder)
   target_link_libraries(${folder}_test PRIVATE ${arg_LINKS} troupe_test_main)
   target_compile_definitions(${folder}_test PRIVATE TROUPE_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
   troupe_compile_options(${folder}_test)
+  troupe_precompile_as(${folder}_test troupe_test_main)
   troupe_suite(${folder} ${arg_TIMEOUT} ${folder}_test --report_level=short)
 endfunction()
 
@@ -87,6 +119,7 @@ function(troupe_chaos)
   add_executable(chaos_test ${arg_SUITES} ${arg_SOURCES})
   target_link_libraries(chaos_test PRIVATE ${arg_LINKS} troupe_test_main)
   troupe_compile_options(chaos_test)
+  troupe_precompile_as(chaos_test troupe_test_main)
   file(MAKE_DIRECTORY "${PROJECT_BINARY_DIR}/chaos_results")
   foreach(file ${arg_SUITES})
     string(REPLACE "_test.cc" "" suite ${file})

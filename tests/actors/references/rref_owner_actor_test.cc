@@ -8,6 +8,7 @@
 
 #include "actors/core/node_core.h"
 #include "actors/core/peer_accounts.h"
+#include "actors/references/fetches.h"
 #include "actors/references/references.h"
 #include "actors/references/rref_handle.h"
 #include "actors/references/rref_owner_actor.h"
@@ -104,9 +105,12 @@ BOOST_FIXTURE_TEST_CASE(fetches_of_a_peer_that_takes_no_answers_wait_without_a_t
   const std::size_t too_much = PeerLimits{}.answer_bytes_max + 1;
   answers.sent(user, too_much);
   const auto begun = std::make_shared<CreditAccount>([] {});
-  detail::Delivery delivery{user.name, user.incarnation, {}, msg::RRefFetch{{rref}, msg::Wanted::value, {}}, {}, {}};
-  delivery.credit = std::make_shared<CallCredit>(begun, Charge::call, 0);
-  references().handle(std::move(delivery));
+  const msg::RRefFetch fetch{{rref}, msg::Wanted::value, {}};
+  {
+    detail::Delivery delivery{user.name, user.incarnation, {}, fetch, {}, {}};
+    delivery.credit = std::make_shared<CallCredit>(begun, Charge::call, 0);
+    detail::serve_fetch(core(), delivery, fetch);
+  }
   BOOST_TEST(core().counts().served_calls == 1U);
   const auto other = std::make_shared<Told>();
   references().use(rref, detail::UseKind::reads, telling(other));
