@@ -8,7 +8,7 @@
 #include <numeric>
 
 #include "tensor/cpu/elements.h"
-#include "tensor/kernels.h"
+#include "tensor/kernels/table.h"
 #include "tensor/ops/checks.h"
 
 namespace troupe {
@@ -32,7 +32,7 @@ Tensor full(const Shape& shape, double value, DType dtype, Device device) {
   require_available("full", device);
   detail::require_value_of("full", value, dtype);
   Tensor result = Tensor::empty(shape, dtype, device);
-  kernels::fill(result, value);
+  kernels_of(result).fill(result, value);
   return result;
 }
 
@@ -137,14 +137,14 @@ Tensor eye(std::int64_t n, DType dtype) {
 
 namespace {
 
-using Kind = cpu::RealDistribution::Kind;
+using Kind = kernels::RealDistribution::Kind;
 
-Tensor draw_reals(std::string_view op, const Shape& shape, const cpu::RealDistribution& distribution, Generator& generator,
+Tensor draw_reals(std::string_view op, const Shape& shape, const kernels::RealDistribution& distribution, Generator& generator,
                   DType dtype, Device device) {
   if (!is_floating(dtype)) detail::throw_not_floating(op, dtype);
   require_available(op, device);
   Tensor result = Tensor::empty(shape, compute_dtype(dtype), device);
-  kernels::draw_reals(result, distribution, cpu::next_draws(generator, result.numel()));
+  kernels_of(result).draw_reals(result, distribution, kernels::next_draws(generator, result.numel()));
   return result.to(dtype);
 }
 
@@ -179,7 +179,7 @@ Tensor randint(std::int64_t low, std::int64_t high, const Shape& shape, Generato
   const std::uint64_t range = static_cast<std::uint64_t>(high) - static_cast<std::uint64_t>(low);
   Tensor result = Tensor::empty(shape, DType::i64, device);
   Generator ahead = generator;
-  if (kernels::draw_integers(result, low, range, cpu::next_draws(ahead, result.numel()))) {
+  if (kernels_of(result).draw_integers(result, low, range, kernels::next_draws(ahead, result.numel()))) {
     generator = ahead;
     return result;
   }

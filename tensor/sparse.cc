@@ -3,14 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <functional>
 #include <utility>
 #include <vector>
 
-#include "tensor/cpu/coalesce.h"
 #include "tensor/create.h"
-#include "tensor/cuda/coalesce.h"
-#include "tensor/kernels.h"
+#include "tensor/kernels/coalesce.h"
+#include "tensor/kernels/table.h"
 #include "tensor/ops.h"
 #include "tensor/ops/checks.h"
 
@@ -68,21 +66,6 @@ void check_range(const Tensor& indices, std::int64_t size) {
   const auto first =
       std::ranges::find_if(numbers, [size](std::int64_t number) { return number < 0 || number >= size; });
   throw IndexError(fmt::format("[{}] index out of range: {} of {}", kName, *first, size));
-}
-
-bool ascends(const Tensor& places) {
-  if (kernels::on_gpu(places)) return cuda::ascends(places);
-  const auto numbers = places.data<std::int64_t>();
-  return std::adjacent_find(numbers.begin(), numbers.end(), std::greater_equal<>()) == numbers.end();
-}
-
-/// The rows of `x` (n, width), contiguous, summed by `numbers` (n) in [0, limit).
-cuda::SummedRows sum_by_number(const Tensor& numbers, const Tensor& x, std::int64_t limit) {
-  if (kernels::on_gpu(x)) return cuda::sum_by_number(numbers, x, limit);
-  const cpu::Runs runs = cpu::runs_of(numbers, limit);
-  Tensor rows = Tensor::empty({runs.numbers.numel(), x.size(1)}, x.dtype());
-  cpu::sum_runs(rows, x, runs);
-  return {runs.numbers, rows};
 }
 
 }  // namespace
@@ -145,14 +128,15 @@ SparseTensor SparseTensor::coalesce() const {
   if (!defined() || coalesced_) return *this;
   if (dtype() == DType::boolean) throw DTypeError("[coalesce] not defined for boolean");
   const Tensor all = places();
-  if (ascends(all)) {
+  if (kernels_of(all).ascends(all)) {
     SparseTensor same = *this;
     same.coalesced_ = true;
     return same;
   }
   // Computed whole, so that what comes together at one place is rounded once.
   const Tensor parts = values_.to(compute_dtype(dtype())).contiguous();
-  const cuda::SummedRows sums = sum_by_number(all, parts.view({count(), parts.numel() / count()}), places_in(shape_, sparse_dim()));
+  const Tensor rows = parts.view({count(), parts.numel() / count()});
+  const kernels::SummedRows sums = kernels_of(rows).sum_by_number(all, rows, places_in(shape_, sparse_dim()));
   const Shape summed = with_rest(sums.numbers.numel(), shape_, sparse_dim());
   SparseTensor result(columns_of(sums.numbers, shape_, sparse_dim()), sums.rows.view(summed).to(dtype()), shape_);
   result.coalesced_ = true;
@@ -167,7 +151,7 @@ Tensor SparseTensor::to_dense() const {
 
 SparseTensor SparseTensor::as_coalesced() const {
   const Tensor all = places();
-  if (!ascends(all)) throw ValueError("[coalesced] places are not ascending");
+  if (!kernels_of(all).ascends(all)) throw ValueError("[coalesced] places are not ascending");
   SparseTensor result = *this;
   result.coalesced_ = true;
   return result;

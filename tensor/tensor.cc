@@ -2,14 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
-#include <cstring>
 #include <utility>
 
-#include "tensor/create.h"
 #include "tensor/error.h"
-#include "tensor/kernels.h"
-#include "tensor/ops/checks.h"
 
 namespace troupe {
 namespace {
@@ -100,26 +95,6 @@ FrozenBytes Tensor::freeze() const {
   return storage_.freeze().part(static_cast<std::size_t>(offset_) * element_size, count * element_size);
 }
 
-Tensor Tensor::clone() const {
-  require_defined("clone");
-  Tensor result = empty(shape_, dtype_, device());
-  kernels::convert(result, *this);
-  return result;
-}
-
-Tensor Tensor::contiguous() const {
-  require_defined("contiguous");
-  return is_contiguous() ? *this : clone();
-}
-
-Tensor Tensor::to(DType dtype) const {
-  require_defined("to");
-  if (dtype == dtype_) return *this;
-  Tensor result = empty(shape_, dtype, device());
-  kernels::convert(result, *this);
-  return result;
-}
-
 Tensor Tensor::to(Device device) const {
   require_defined("to");
   if (device == this->device()) return *this;
@@ -128,23 +103,6 @@ Tensor Tensor::to(Device device) const {
   Storage storage = Storage::allocate(size, device);
   copy_bytes(storage.mutable_data(), device, first_byte(), this->device(), size);
   return {std::move(storage), shape_, strides_, 0, dtype_};
-}
-
-void Tensor::copy_from(const Tensor& source) {
-  detail::require_together("copy_from", *this, source);
-  if (!broadcasts_to(source.shape_, shape_)) {
-    throw ShapeError(
-        fmt::format("[copy_from] {} does not broadcast to {}", to_string(source.shape_), to_string(shape_)));
-  }
-  detail::require_distinct_elements("copy_from", *this);
-  // Another view of the same memory could be overwritten before it is read.
-  const Tensor from = source.storage_.same_as(storage_) ? source.clone() : source;
-  kernels::convert(*this, from.expand(shape_));
-}
-
-void Tensor::fill(double value) {
-  require_defined("fill");
-  copy_from(full({}, value, dtype_, device()));
 }
 
 void Tensor::require_defined(std::string_view op) const {
@@ -172,28 +130,6 @@ void Tensor::require_readable_as(std::string_view op, DType dtype) const {
 void Tensor::require_one_element() const {
   require_defined("item");
   if (numel_ != 1) throw ShapeError(fmt::format("[item] not one element: {}", to_string(shape_)));
-}
-
-bool same_bytes(const Tensor& a, const Tensor& b) {
-  if (!a.defined() || !b.defined()) return a.defined() == b.defined();
-  if (a.shape() != b.shape() || a.dtype() != b.dtype()) return false;
-  const Tensor x = a.to(Device::cpu()).contiguous();
-  const Tensor y = b.to(Device::cpu()).contiguous();
-  return std::memcmp(x.bytes(), y.bytes(), x.nbytes()) == 0;
-}
-
-bool allclose(const Tensor& a, const Tensor& b, double rtol, double atol) {
-  if (a.shape() != b.shape()) return false;
-  const Tensor x = a.to(Device::cpu()).to(DType::f64).contiguous();
-  const Tensor y = b.to(Device::cpu()).to(DType::f64).contiguous();
-  const auto xs = x.data<double>();
-  const auto ys = y.data<double>();
-  for (std::size_t i = 0; i < xs.size(); ++i) {
-    if (xs[i] == ys[i]) continue;  // infinities too, whose difference is NaN
-    const double difference = std::abs(xs[i] - ys[i]);
-    if (!(std::isfinite(difference) && difference <= atol + rtol * std::abs(ys[i]))) return false;
-  }
-  return true;
 }
 
 }  // namespace troupe

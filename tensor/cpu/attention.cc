@@ -1,4 +1,4 @@
-#include "tensor/cpu/attention.h"
+#include "tensor/kernels/attention.h"
 
 #include <algorithm>
 #include <cmath>
@@ -14,6 +14,12 @@
 #include "tensor/cpu/vector_math.h"
 
 namespace troupe::cpu {
+
+using kernels::AttentionForward;
+using kernels::AttentionGradients;
+using kernels::AttentionScores;
+using kernels::WeightDropout;
+
 namespace {
 
 /// The scores of one block: so many stay in a core's second cache, and make products large enough.
@@ -317,8 +323,6 @@ void mask_backward(Tensor& mask, const ScoreBlock<T>& of, const BackwardOperands
   });
 }
 
-}  // namespace
-
 void attention(Tensor& out, Tensor& logsumexp, const Tensor& query, const Tensor& key, const Tensor& value,
                const AttentionScores& scores) {
   const std::int64_t queries = query.size(-2);
@@ -375,5 +379,9 @@ void attention_backward(AttentionGradients& to, const Tensor& grad, const Attent
     });
   });
 }
+
+}  // namespace
+
+const kernels::AttentionKernels attention_kernels{.attention = attention, .attention_backward = attention_backward};
 
 }  // namespace troupe::cpu

@@ -4,10 +4,13 @@
 #include "tensor/cpu/elements.h"
 #include "tensor/cpu/parallel.h"
 #include "tensor/cpu/pool_rows.h"
-#include "tensor/cpu/pooling.h"
 #include "tensor/cpu/vectorized.h"
+#include "tensor/kernels/pooling.h"
 
 namespace troupe::cpu {
+
+using kernels::PoolWindows;
+
 namespace {
 
 std::size_t index(std::int64_t i) { return static_cast<std::size_t>(i); }
@@ -269,8 +272,6 @@ void run(const Pool& pool) {
   });
 }
 
-}  // namespace
-
 void avg_pool(Tensor& y, const Tensor& x, const PoolWindows& rows, const PoolWindows& columns) {
   dispatch_floating("avg_pool", y.dtype(), [&]<class T>(std::type_identity<T>) {
     T* const to = mutable_elements<T>(y);
@@ -284,5 +285,9 @@ void avg_pool_backward(Tensor& dx, const Tensor& dy, const PoolWindows& rows, co
     run(AvgPoolBackward<T>{to, elements<T>(dy), PoolPlanes(dx, dy), rows, columns});
   });
 }
+
+}  // namespace
+
+const kernels::AvgPoolKernels avg_pool_kernels{.avg_pool = avg_pool, .avg_pool_backward = avg_pool_backward};
 
 }  // namespace troupe::cpu

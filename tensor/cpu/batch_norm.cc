@@ -2,12 +2,22 @@
 #include <array>
 
 #include "tensor/cpu/elements.h"
-#include "tensor/cpu/moments.h"
-#include "tensor/cpu/normalization.h"
 #include "tensor/cpu/parallel.h"
 #include "tensor/cpu/vectorized.h"
+#include "tensor/kernels/moments.h"
+#include "tensor/kernels/normalization.h"
 
 namespace troupe::cpu {
+
+using kernels::Affine;
+using kernels::MeanAndVar;
+using kernels::Moments;
+using kernels::PairSums;
+using kernels::Slope;
+using kernels::inverse_std;
+using kernels::pair_sums;
+using kernels::slope_of;
+
 namespace {
 
 // How channels lie: each has a run of `inner` elements in each of `outer`, and runs of one are `step` apart.
@@ -226,8 +236,6 @@ void batch_norm_backward_of(Moments moments, Tensor& grad_x, Tensor& grad_weight
   for_each_channel(at, one, several);
 }
 
-}  // namespace
-
 void batch_norm(Moments moments, Tensor& out, Tensor& mean, Tensor& var, const Tensor& x, const Tensor& weight,
                 const Tensor& bias, double eps) {
   dispatch_floating("batch_norm", x.dtype(), [&]<class T>(std::type_identity<T>) {
@@ -241,5 +249,10 @@ void batch_norm_backward(Moments moments, Tensor& grad_x, Tensor& grad_weight, T
     batch_norm_backward_of<T>(moments, grad_x, grad_weight, grad_bias, grad, x, mean, var, weight, eps);
   });
 }
+
+}  // namespace
+
+const kernels::BatchNormKernels batch_norm_kernels{.batch_norm = batch_norm,
+                                                   .batch_norm_backward = batch_norm_backward};
 
 }  // namespace troupe::cpu

@@ -1,4 +1,4 @@
-#include "tensor/cpu/class_loss.h"
+#include "tensor/kernels/class_loss.h"
 
 #include <algorithm>
 #include <cmath>
@@ -9,6 +9,9 @@
 #include "tensor/cpu/reals.h"
 
 namespace troupe::cpu {
+
+using kernels::RightClasses;
+
 namespace {
 
 // RightClasses as the loops read it.
@@ -84,8 +87,6 @@ void gradient_of_row(T* out, double grad, const T* x, std::int64_t classes, std:
   }
   out[target] -= static_cast<T>(of_target);
 }
-
-}  // namespace
 
 std::optional<double> weight_of_targets(const RightClasses& right, std::int64_t classes) {
   const auto total_of = [&]<class T>(std::type_identity<T>) -> std::optional<double> {
@@ -183,5 +184,13 @@ void cross_entropy_backward(Tensor& out, const Tensor& grad, const Tensor& x, co
     });
   });
 }
+
+}  // namespace
+
+const kernels::ClassLossKernels class_loss_kernels{.weight_of_targets = weight_of_targets,
+                                                   .nll = nll,
+                                                   .nll_backward = nll_backward,
+                                                   .cross_entropy = cross_entropy,
+                                                   .cross_entropy_backward = cross_entropy_backward};
 
 }  // namespace troupe::cpu

@@ -1,4 +1,4 @@
-#include "tensor/cpu/coalesce.h"
+#include "tensor/kernels/coalesce.h"
 
 #include <algorithm>
 #include <bit>
@@ -89,7 +89,12 @@ void sum_range(const Rows<T>& rows, std::int64_t first, std::int64_t last) {
   });
 }
 
-}  // namespace
+/// Which of n rows have the same number. All are i64 of one dimension.
+struct Runs {
+  Tensor numbers;  ///< ascending, none twice
+  Tensor begins;   ///< of each number in `order`; n at the end
+  Tensor order;    ///< the rows by number, those of one number as they were given
+};
 
 Runs runs_of(const Tensor& numbers, std::int64_t limit) {
   const std::int64_t count = numbers.numel();
@@ -126,5 +131,22 @@ void sum_runs(Tensor& out, const Tensor& x, const Runs& runs) {
                  [&](std::int64_t first, std::int64_t last) { sum_range(rows, first, last); });
   });
 }
+
+kernels::SummedRows sum_by_number(const Tensor& numbers, const Tensor& x, std::int64_t limit) {
+  const Runs runs = runs_of(numbers, limit);
+  Tensor rows = Tensor::empty({runs.numbers.numel(), x.size(1)}, x.dtype());
+  sum_runs(rows, x, runs);
+  return {runs.numbers, rows};
+}
+
+bool ascends(const Tensor& numbers) {
+  const auto* const first = elements<std::int64_t>(numbers);
+  const auto* const last = first + numbers.numel();
+  return std::adjacent_find(first, last, std::greater_equal<>()) == last;
+}
+
+}  // namespace
+
+const kernels::CoalesceKernels coalesce_kernels{.sum_by_number = sum_by_number, .ascends = ascends};
 
 }  // namespace troupe::cpu

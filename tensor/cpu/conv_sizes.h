@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "tensor/ops/conv.h"
+#include "tensor/kernels/convolution.h"
 
 namespace troupe::cpu {
 

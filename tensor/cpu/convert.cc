@@ -4,8 +4,13 @@
 #include <limits>
 
 #include "tensor/cpu/elements.h"
+#include "tensor/kernels/elementwise.h"
 
 namespace troupe::cpu {
+
+using kernels::Walk;
+using kernels::make_walk;
+
 namespace {
 
 template <class To, class From>
@@ -89,7 +94,9 @@ void convert(const Row<std::byte>& out, const Row<const std::byte>& x, std::int6
   }
 }
 
-void convert(Tensor& out, const Tensor& x) {
+namespace {
+
+void convert_tensor(Tensor& out, const Tensor& x) {
   if (out.numel() == 0) return;
   if (out.dtype() == x.dtype()) return copy(out, x);
   const auto walk = make_walk<2>(out.shape(), {&out.strides(), &x.strides()});
@@ -107,6 +114,8 @@ void fill(Tensor& out, double value) {
     std::fill_n(mutable_elements<T>(out), out.numel(), static_cast<T>(value));
   });
 }
+
+}  // namespace
 
 template <std::size_t N>
 void for_each_block(const Walk<N>& walk, const std::array<Operand, N>& operands, const BlockKernel<N>& kernel) {
@@ -147,5 +156,7 @@ void for_each_block(const Walk<N>& walk, const std::array<Operand, N>& operands,
 
 template void for_each_block<2>(const Walk<2>&, const std::array<Operand, 2>&, const BlockKernel<2>&);
 template void for_each_block<3>(const Walk<3>&, const std::array<Operand, 3>&, const BlockKernel<3>&);
+
+const kernels::ConvertKernels convert_kernels{.convert = convert_tensor, .fill = fill};
 
 }  // namespace troupe::cpu

@@ -16,12 +16,6 @@
 
 namespace troupe::cpu {
 
-/// out = x, converted as Tensor::to says. Any layouts of one shape; `out` repeats no element and shares no memory.
-void convert(Tensor& out, const Tensor& x);
-
-/// Every element of `out`, which is contiguous, becomes `value`, which is a value of its dtype.
-void fill(Tensor& out, double value);
-
 /// A stretch of elements somewhere in memory; the stride is in elements.
 template <class Byte>
 struct Row {
@@ -30,7 +24,7 @@ struct Row {
   std::int64_t stride;
 };
 
-/// The same for `count` elements.
+/// out = x, converted as Tensor::to says, `count` elements.
 void convert(const Row<std::byte>& out, const Row<const std::byte>& x, std::int64_t count);
 
 /// How many elements are converted at a time.
@@ -51,13 +45,13 @@ inline Operand computed(const Tensor& x) {
 inline Operand computed_into(Tensor& x) { return {x.mutable_bytes(), x.dtype(), compute_dtype(x.dtype())}; }
 
 template <std::size_t N>
-using BlockKernel = std::function<void(const Walk<N>& walk, const std::array<std::byte*, N>& data)>;
+using BlockKernel = std::function<void(const kernels::Walk<N>& walk, const std::array<std::byte*, N>& data)>;
 
 /// Calls `kernel` for parts of `walk` that make up all of it, with addresses of what the kernel knows: the whole at once
 /// where nothing is converted, else blocks. Operand 0 is written, the others are read. Parts run in parallel.
 /// Instantiated for 2 and 3 operands. `kernel` must not throw.
 template <std::size_t N>
-void for_each_block(const Walk<N>& walk, const std::array<Operand, N>& operands, const BlockKernel<N>& kernel);
+void for_each_block(const kernels::Walk<N>& walk, const std::array<Operand, N>& operands, const BlockKernel<N>& kernel);
 
 /// Strided elements of `dtype`, read as T: its own type, or that of compute_dtype.
 template <class T>

@@ -1,4 +1,4 @@
-#include "tensor/cpu/convolution.h"
+#include "tensor/kernels/convolution.h"
 
 #include <algorithm>
 
@@ -46,8 +46,6 @@ bool backward_weight_is_faster(const ConvSizes& s) {
   return is_product(s) || (has_few_inputs(s, 1) && s.taps() <= 9) || has_few_pixels(s, pixels_max);
 }
 
-}  // namespace
-
 void convolve(Tensor& y, const Tensor& x, const Tensor& weight, const Tensor& bias, const Conv2dOptions& options) {
   const ConvSizes sizes(x.shape(), weight.shape(), y.shape(), options);
   if (dnnl_takes(sizes, y.dtype()) && !forward_is_faster(sizes)) dnnl_convolve(y, x, weight, bias, options);
@@ -81,5 +79,12 @@ void convolve_backward(Tensor& dx, Tensor& dw, const Tensor& dy, const Tensor& x
   convolve_backward_input(dx, dy, weight, options);
   convolve_backward_weight(dw, dy, x, options);
 }
+
+}  // namespace
+
+const kernels::ConvolutionKernels convolution_kernels{.convolve = convolve,
+                                                      .convolve_backward_input = convolve_backward_input,
+                                                      .convolve_backward_weight = convolve_backward_weight,
+                                                      .convolve_backward = convolve_backward};
 
 }  // namespace troupe::cpu

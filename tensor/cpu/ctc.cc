@@ -1,4 +1,4 @@
-#include "tensor/cpu/ctc.h"
+#include "tensor/kernels/ctc.h"
 
 #include <algorithm>
 #include <cmath>
@@ -9,6 +9,9 @@
 #include "tensor/cpu/parallel.h"
 
 namespace troupe::cpu {
+
+using kernels::CtcExamples;
+
 namespace {
 
 constexpr double kNever = -std::numeric_limits<double>::infinity();
@@ -113,8 +116,6 @@ std::int64_t cost_of(const CtcExamples& examples) {
   return examples.log_probs.size(0) * longest * 64;
 }
 
-}  // namespace
-
 void ctc(Tensor& losses, const CtcExamples& examples) {
   double* const out = mutable_elements<double>(losses);
   dispatch_floating("ctc", examples.log_probs.dtype(), [&]<class T>(std::type_identity<T>) {
@@ -136,5 +137,9 @@ void ctc_backward(Tensor& out, const Tensor& grad, const CtcExamples& examples, 
     });
   });
 }
+
+}  // namespace
+
+const kernels::CtcKernels ctc_kernels{.ctc = ctc, .ctc_backward = ctc_backward};
 
 }  // namespace troupe::cpu

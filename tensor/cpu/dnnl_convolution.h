@@ -1,7 +1,7 @@
 // Convolution by oneDNN, of f32.
 #pragma once
 
-#include "tensor/ops/conv.h"
+#include "tensor/kernels/convolution.h"
 
 namespace troupe::cpu {
 

@@ -1,4 +1,4 @@
-#include "tensor/cpu/elementwise.h"
+#include "tensor/kernels/elementwise.h"
 
 #include <algorithm>
 #include <cmath>
@@ -11,6 +11,14 @@
 #include "tensor/cpu/wrapping.h"
 
 namespace troupe::cpu {
+
+using kernels::BinaryOp;
+using kernels::CompareOp;
+using kernels::Stretch;
+using kernels::UnaryOp;
+using kernels::Walk;
+using kernels::make_walk;
+
 namespace {
 
 // Integers are whole already.
@@ -222,8 +230,6 @@ T* as(std::byte* data) {
 using Data2 = std::array<std::byte*, 2>;
 using Data3 = std::array<std::byte*, 3>;
 
-}  // namespace
-
 void unary(UnaryOp op, Tensor& out, const Tensor& x) {
   if (out.numel() == 0) return;
   const auto walk = make_walk<2>(out.shape(), {&out.strides(), &x.strides()});
@@ -246,8 +252,6 @@ void binary(BinaryOp op, Tensor& out, const Tensor& a, const Tensor& b) {
   });
 }
 
-namespace {
-
 // A number as operand `side` of the kernel; the other is `x`.
 void binary_with_number(BinaryOp op, Tensor& out, const Tensor& x, double number, std::size_t side) {
   if (out.numel() == 0) return;
@@ -266,8 +270,6 @@ void binary_with_number(BinaryOp op, Tensor& out, const Tensor& x, double number
     });
   });
 }
-
-}  // namespace
 
 void binary(BinaryOp op, Tensor& out, const Tensor& a, double b) { binary_with_number(op, out, a, b, 2); }
 void binary(BinaryOp op, Tensor& out, double a, const Tensor& b) { binary_with_number(op, out, b, a, 1); }
@@ -320,5 +322,14 @@ void axpby(Tensor& out, double alpha, const Tensor& a, double beta, const Tensor
     });
   });
 }
+
+}  // namespace
+
+const kernels::UnaryKernels unary_kernels{.unary = unary};
+const kernels::BinaryKernels binary_kernels{.binary_tensors = binary,
+                                            .binary_number_right = binary,
+                                            .binary_number_left = binary};
+const kernels::StretchKernels stretch_kernels{.binary = binary};
+const kernels::SelectKernels select_kernels{.compare = compare, .select = select, .axpby = axpby};
 
 }  // namespace troupe::cpu

@@ -1,4 +1,4 @@
-#include "tensor/cpu/embedding_bag.h"
+#include "tensor/kernels/embedding_bag.h"
 
 #include <algorithm>
 #include <type_traits>
@@ -11,6 +11,9 @@
 #include "tensor/cpu/vectorized.h"
 
 namespace troupe::cpu {
+
+using kernels::Bags;
+
 namespace {
 
 constexpr std::int64_t kPrefetched = 8;         // entries ahead
@@ -160,8 +163,6 @@ void put(Tensor& out, std::byte* to, std::int64_t at, const std::byte* block, DT
   convert({to + static_cast<std::size_t>(at) * size_of(out.dtype()), out.dtype(), 1}, {block, dtype, 1}, count);
 }
 
-}  // namespace
-
 void bag_mean_scales(Tensor& scales, const Bags& bags) {
   dispatch_floating("embedding_bag", scales.dtype(), [&]<class T>(std::type_identity<T>) {
     T* const to = mutable_elements<T>(scales);
@@ -307,5 +308,16 @@ void bag_scales_backward(Tensor& out, const Tensor& grad, const Tensor& weight, 
     });
   });
 }
+
+}  // namespace
+
+const kernels::BagKernels bag_kernels{.bag_mean_scales = bag_mean_scales,
+                                      .bag_sum = bag_sum,
+                                      .bag_max = bag_max,
+                                      .bag_add = bag_add,
+                                      .bag_values = bag_values,
+                                      .bag_max_add = bag_max_add,
+                                      .bag_max_values = bag_max_values,
+                                      .bag_scales_backward = bag_scales_backward};
 
 }  // namespace troupe::cpu

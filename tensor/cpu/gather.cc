@@ -1,4 +1,4 @@
-#include "tensor/cpu/gather.h"
+#include "tensor/kernels/gather.h"
 
 #include <array>
 #include <cstdint>
@@ -8,6 +8,9 @@
 #include "tensor/cpu/wrapping.h"
 
 namespace troupe::cpu {
+
+using kernels::make_walk;
+
 namespace {
 
 // `strides` without a step along `dim`: that one comes from the index.
@@ -35,8 +38,6 @@ void put_by_index(Tensor& out, int dim, const Tensor& index, const Tensor& x, co
                }
              });
 }
-
-}  // namespace
 
 void gather(Tensor& out, const Tensor& x, int dim, const Tensor& index) {
   if (out.numel() == 0) return;
@@ -68,5 +69,9 @@ void scatter(Tensor& out, int dim, const Tensor& index, const Tensor& x) {
     put_by_index<T>(out, dim, index, x, [](T& place, T value) { place = value; });
   });
 }
+
+}  // namespace
+
+const kernels::GatherKernels gather_kernels{.gather = gather, .scatter_add = scatter_add, .scatter = scatter};
 
 }  // namespace troupe::cpu

@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "tensor/error.h"
+#include "tensor/kernels/matmul.h"
 
 // Declared here because Debian's <cblas.h> may be that of another BLAS.
 extern "C" void openblas_set_num_threads(int count);
@@ -33,10 +34,6 @@ void hold_openblas_at_one_thread() {
   std::call_once(once, [] { openblas_set_num_threads(1); });
 }
 
-bool has_plain_rows(std::int64_t rows, std::int64_t cols, std::int64_t row_stride, std::int64_t col_stride) {
-  return (col_stride == 1 || cols == 1) && (row_stride >= cols || rows == 1);
-}
-
 // An operand as BLAS takes it: row-major, perhaps transposed, with a distance between rows.
 struct Operand {
   bool transposed;
@@ -45,7 +42,7 @@ struct Operand {
 
 template <class T>
 Operand operand(const MatrixRef<T>& m) {
-  if (has_plain_rows(m.rows, m.cols, m.row_stride, m.col_stride)) {
+  if (kernels::has_plain_rows(m.rows, m.cols, m.row_stride, m.col_stride)) {
     return {false, m.rows == 1 ? m.cols : m.row_stride};
   }
   return {true, m.cols == 1 ? m.rows : m.col_stride};
@@ -84,10 +81,6 @@ void multiply(const MatrixRef<double>& c, const MatrixRef<const double>& a, cons
 }
 
 }  // namespace
-
-bool is_gemm_layout(std::int64_t rows, std::int64_t cols, std::int64_t row_stride, std::int64_t col_stride) noexcept {
-  return has_plain_rows(rows, cols, row_stride, col_stride) || has_plain_rows(cols, rows, col_stride, row_stride);
-}
 
 void gemm(const MatrixRef<float>& c, const MatrixRef<const float>& a, const MatrixRef<const float>& b) {
   multiply(c, a, b, 0.0F);

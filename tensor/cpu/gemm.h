@@ -15,10 +15,6 @@ struct MatrixRef {
   std::int64_t col_stride;
 };
 
-/// Whether `gemm` can read a matrix of this layout where it is: rows or columns without gaps, no element repeated.
-[[nodiscard]] bool is_gemm_layout(std::int64_t rows, std::int64_t cols, std::int64_t row_stride,
-                                  std::int64_t col_stride) noexcept;
-
 /// c = a * b. `c` has rows without gaps, `a` and `b` a gemm layout; sizes fit, none is 0.
 /// Large f32 products run on the math threads of the calling thread (oneDNN), all others on one (OpenBLAS).
 void gemm(const MatrixRef<float>& c, const MatrixRef<const float>& a, const MatrixRef<const float>& b);

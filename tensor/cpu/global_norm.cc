@@ -1,4 +1,4 @@
-#include "tensor/cpu/global_norm.h"
+#include "tensor/kernels/global_norm.h"
 
 #include <algorithm>
 #include <array>
@@ -103,8 +103,6 @@ double fold_all(std::span<const Tensor> xs, const Fold& fold) {
   return total;
 }
 
-}  // namespace
-
 double sum_of_powers(std::span<const Tensor> xs, double p) {
   if (p == 2.0) return fold_all(xs, Squares{});
   if (p == 1.0) return fold_all(xs, Magnitudes{});
@@ -112,5 +110,10 @@ double sum_of_powers(std::span<const Tensor> xs, double p) {
 }
 
 double largest_magnitude(std::span<const Tensor> xs) { return fold_all(xs, Largest{}); }
+
+}  // namespace
+
+const kernels::GlobalNormKernels global_norm_kernels{.sum_of_powers = sum_of_powers,
+                                                     .largest_magnitude = largest_magnitude};
 
 }  // namespace troupe::cpu

@@ -3,12 +3,20 @@
 #include <vector>
 
 #include "tensor/cpu/elements.h"
-#include "tensor/cpu/moments.h"
-#include "tensor/cpu/normalization.h"
 #include "tensor/cpu/parallel.h"
 #include "tensor/cpu/vectorized.h"
+#include "tensor/kernels/moments.h"
+#include "tensor/kernels/normalization.h"
 
 namespace troupe::cpu {
+
+using kernels::Affine;
+using kernels::MeanAndVar;
+using kernels::PairSums;
+using kernels::inverse_std;
+using kernels::pair_sums;
+using kernels::slope_of;
+
 namespace {
 
 constexpr std::int64_t kParts = 16;  // of the rows whose gradients of weight and bias are summed apart
@@ -212,8 +220,6 @@ void group_norm_backward_of(Tensor& grad_x, Tensor& grad_weight, Tensor& grad_bi
   join_parts(mutable_elements<double>(grad_bias), by_bias, all_channels);
 }
 
-}  // namespace
-
 void group_norm(Tensor& out, Tensor& mean, Tensor& var, const Tensor& x, const Tensor& weight, const Tensor& bias,
                 double eps) {
   dispatch_floating("group_norm", x.dtype(),
@@ -226,5 +232,10 @@ void group_norm_backward(Tensor& grad_x, Tensor& grad_weight, Tensor& grad_bias,
     group_norm_backward_of<T>(grad_x, grad_weight, grad_bias, grad, x, mean, var, weight, eps);
   });
 }
+
+}  // namespace
+
+const kernels::GroupNormKernels group_norm_kernels{.group_norm = group_norm,
+                                                   .group_norm_backward = group_norm_backward};
 
 }  // namespace troupe::cpu

@@ -1,4 +1,4 @@
-#include "tensor/cpu/indexing.h"
+#include "tensor/kernels/indexing.h"
 
 #include <cstring>
 
@@ -7,6 +7,8 @@
 #include "tensor/cpu/wrapping.h"
 
 namespace troupe::cpu {
+namespace {
+
 void take(Tensor& out, const Tensor& x, const Tensor& index) {
   if (out.numel() == 0) return;
   const std::int64_t count = out.size(1);
@@ -77,5 +79,26 @@ void place(Tensor& out, const Tensor& x, const Tensor& index) {
     for (std::int64_t i = 0; i < x.numel(); ++i) to[i * out.size(1) + at[i]] = from[i];
   });
 }
+
+bool all_inside(const Tensor& index, std::int64_t size) {
+  const auto* const at = elements<std::int64_t>(index);
+  // The highest bit is set of what is outside, or of what the last number inside lacks to it.
+  const std::uint64_t last = static_cast<std::uint64_t>(size) - 1;
+  std::uint64_t outside = 0;
+  for (std::int64_t i = 0; i < index.numel(); ++i) {
+    const auto bits = static_cast<std::uint64_t>(at[i]);
+    outside |= bits | (last - bits);
+  }
+  return index.numel() == 0 || outside >> 63U == 0;
+}
+
+}  // namespace
+
+const kernels::IndexKernels index_kernels{.take = take,
+                                          .put_add = put_add,
+                                          .pick = pick,
+                                          .place = place,
+                                          .all_inside = all_inside};
+const kernels::RowKernels row_kernels{.copy_rows = copy_rows};
 
 }  // namespace troupe::cpu

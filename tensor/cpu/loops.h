@@ -8,14 +8,14 @@
 
 #include "tensor/cpu/parallel.h"
 #include "tensor/cpu/vectorized.h"
-#include "tensor/cpu/walk.h"
+#include "tensor/kernels/walk.h"
 
 namespace troupe::cpu {
 
 /// Calls `row(offsets, count)` for stretches of rows that cover elements [begin, end) of the walk in order. `offsets`
 /// are those of the stretch's first element for each operand; along it they grow by `walk.row_strides()`.
 template <std::size_t N, class Row>
-void walk_range(const Walk<N>& walk, std::int64_t begin, std::int64_t end, const Row& row) {
+void walk_range(const kernels::Walk<N>& walk, std::int64_t begin, std::int64_t end, const Row& row) {
   if (begin >= end) return;
   const auto inner = static_cast<std::size_t>(walk.rank - 1);
   std::array<std::int64_t, kDimsMax> index{};
@@ -43,13 +43,13 @@ void walk_range(const Walk<N>& walk, std::int64_t begin, std::int64_t end, const
 
 /// As walk_range over all elements, several stretches at a time if numel * cost is large. `row` must not throw.
 template <std::size_t N, class Row>
-void for_each_row(const Walk<N>& walk, const Row& row, std::int64_t cost = 1) {
+void for_each_row(const kernels::Walk<N>& walk, const Row& row, std::int64_t cost = 1) {
   parallel_for(walk.numel, cost, [&](std::int64_t begin, std::int64_t end) { walk_range(walk, begin, end, row); });
 }
 
 /// out[i] = f(a[i]) over a walk of two operands.
 template <class R, class T, class F>
-void map_rows(const Walk<2>& walk, R* out, const T* a, const F& f) {
+void map_rows(const kernels::Walk<2>& walk, R* out, const T* a, const F& f) {
   const auto [so, sa] = walk.row_strides();
   for_each_row(walk, [&, so = so, sa = sa](const std::array<std::int64_t, 2>& at, std::int64_t count) {
     R* const o = out + at[0];
@@ -64,7 +64,7 @@ void map_rows(const Walk<2>& walk, R* out, const T* a, const F& f) {
 
 /// out[i] = f(a[i], b[i]) over a walk of three operands.
 template <class R, class T, class F>
-void map_rows(const Walk<3>& walk, R* out, const T* a, const T* b, const F& f) {
+void map_rows(const kernels::Walk<3>& walk, R* out, const T* a, const T* b, const F& f) {
   const auto [so, sa, sb] = walk.row_strides();
   for_each_row(walk, [&, so = so, sa = sa, sb = sb](const std::array<std::int64_t, 3>& at, std::int64_t count) {
     R* const o = out + at[0];

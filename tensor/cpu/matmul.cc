@@ -1,4 +1,4 @@
-#include "tensor/cpu/matmul.h"
+#include "tensor/kernels/matmul.h"
 
 #include <algorithm>
 #include <array>
@@ -13,6 +13,9 @@
 #include "tensor/cpu/wrapping.h"
 
 namespace troupe::cpu {
+
+using kernels::make_walk;
+
 namespace {
 
 template <class T>
@@ -67,8 +70,6 @@ bool goes_to_threads(const Tensor& x, const Tensor& y, std::int64_t batch, std::
   return x.dtype() != DType::f32 || multiplications <= kMultiplicationsOfOneThread;
 }
 
-}  // namespace
-
 void matmul(Tensor& out, const Tensor& x, const Tensor& y) {
   const Strides so = without_matrix(out.strides());
   const Strides sx = without_matrix(x.strides());
@@ -92,5 +93,9 @@ void matmul(Tensor& out, const Tensor& x, const Tensor& y) {
     }
   });
 }
+
+}  // namespace
+
+const kernels::MatmulKernels matmul_kernels{.matmul = matmul};
 
 }  // namespace troupe::cpu

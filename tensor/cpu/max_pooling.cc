@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cstring>
 #include <limits>
 #include <type_traits>
 #include <vector>
@@ -6,10 +7,13 @@
 #include "tensor/cpu/elements.h"
 #include "tensor/cpu/parallel.h"
 #include "tensor/cpu/pool_rows.h"
-#include "tensor/cpu/pooling.h"
 #include "tensor/cpu/vectorized.h"
+#include "tensor/kernels/pooling.h"
 
 namespace troupe::cpu {
+
+using kernels::PoolWindows;
+
 namespace {
 
 // As wide as the elements, so that both fill a vector.
@@ -174,8 +178,6 @@ struct MaxPool {
   }
 };
 
-}  // namespace
-
 void max_pool(Tensor& y, Tensor& where_max, const Tensor& x, const PoolWindows& rows, const PoolWindows& columns) {
   dispatch_floating("max_pool", y.dtype(), [&]<class T>(std::type_identity<T>) {
     T* const to = mutable_elements<T>(y);
@@ -202,5 +204,17 @@ void max_pool_backward(Tensor& dx, const Tensor& dy, const Tensor& where_max) {
     });
   });
 }
+
+void max_pool_backward_of_windows(Tensor& dx, const Tensor& dy, const Tensor& where_max, const PoolWindows& /*rows*/,
+                                  const PoolWindows& /*columns*/) {
+  std::memset(dx.mutable_bytes(), 0, dx.nbytes());
+  max_pool_backward(dx, dy, where_max);
+}
+
+}  // namespace
+
+const kernels::MaxPoolKernels max_pool_kernels{.max_pool = max_pool,
+                                               .max_pool_backward = max_pool_backward,
+                                               .max_pool_backward_of_windows = max_pool_backward_of_windows};
 
 }  // namespace troupe::cpu

@@ -1,4 +1,4 @@
-#include "tensor/cpu/order.h"
+#include "tensor/kernels/order.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -9,9 +9,13 @@
 
 #include "tensor/cpu/elements.h"
 #include "tensor/cpu/loops.h"
-#include "tensor/cpu/order_key.h"
+#include "tensor/kernels/order_key.h"
 
 namespace troupe::cpu {
+
+using kernels::make_walk;
+using kernels::order_key;
+
 namespace {
 
 // `value != value` holds for NaN only.
@@ -89,8 +93,6 @@ class WholeRows {
   std::vector<Entry<KeyBits<T>>> room_;
 };
 
-}  // namespace
-
 void order_last(Tensor& out, const Tensor& x, Order order) {
   if (out.numel() == 0) return;
   const int last = x.dim() - 1;
@@ -121,5 +123,9 @@ void order_last(Tensor& out, const Tensor& x, Order order) {
     });
   });
 }
+
+}  // namespace
+
+const kernels::OrderKernels order_kernels{.order_last = order_last};
 
 }  // namespace troupe::cpu

@@ -1,4 +1,4 @@
-#include "tensor/cpu/pair_loss.h"
+#include "tensor/kernels/pair_loss.h"
 
 #include <algorithm>
 #include <cmath>
@@ -10,6 +10,10 @@
 #include "tensor/cpu/reals.h"
 
 namespace troupe::cpu {
+
+using kernels::PairLoss;
+using kernels::PairLossKind;
+
 namespace {
 
 constexpr std::int64_t kPartElements = 1 << 14;  // whose losses are summed apart; a multiple of kBlockElements
@@ -177,8 +181,6 @@ void for_each_block_of(std::int64_t begin, std::int64_t end, const F& f) {
   for (std::int64_t at = begin; at < end; at += kBlockElements) f(at, std::min(kBlockElements, end - at));
 }
 
-}  // namespace
-
 void pair_loss(Tensor& out, const Tensor& x, const Tensor& y, const PairLoss& loss) {
   dispatch_floating("pair_loss", x.dtype(), [&]<class T>(std::type_identity<T>) {
     T* const to = mutable_elements<T>(out);
@@ -252,5 +254,12 @@ bool all_probabilities(const Tensor& x) {
            0.0;
   });
 }
+
+}  // namespace
+
+const kernels::PairLossKernels pair_loss_kernels{.pair_loss = pair_loss,
+                                                 .pair_loss_sum = pair_loss_sum,
+                                                 .pair_loss_backward = pair_loss_backward,
+                                                 .all_probabilities = all_probabilities};
 
 }  // namespace troupe::cpu

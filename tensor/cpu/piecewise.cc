@@ -1,4 +1,4 @@
-#include "tensor/cpu/piecewise.h"
+#include "tensor/kernels/piecewise.h"
 
 #include <algorithm>
 
@@ -8,6 +8,11 @@
 #include "tensor/cpu/vectorized.h"
 
 namespace troupe::cpu {
+
+using kernels::ExponentialPieces;
+using kernels::PiecewiseOp;
+using kernels::exponential_pieces;
+
 namespace {
 
 // So many elements stay in a core's first cache between two passes.
@@ -91,8 +96,6 @@ void backward_block(PiecewiseOp op, T* out, const T* g, const T* x, double numbe
   }
 }
 
-}  // namespace
-
 void piecewise(PiecewiseOp op, Tensor& out, const Tensor& x, double factor) {
   dispatch_floating("piecewise", out.dtype(), [&]<class T>(std::type_identity<T>) {
     T* const to = mutable_elements<T>(out);
@@ -129,5 +132,11 @@ void between(Tensor& out, const Tensor& g, const Tensor& x, double low, double h
     });
   });
 }
+
+}  // namespace
+
+const kernels::PiecewiseKernels piecewise_kernels{.piecewise = piecewise,
+                                                  .piecewise_backward = piecewise_backward,
+                                                  .between = between};
 
 }  // namespace troupe::cpu

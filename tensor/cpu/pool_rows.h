@@ -5,9 +5,25 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "tensor/cpu/pooling.h"
+#include "tensor/kernels/pooling.h"
 
 namespace troupe::cpu {
+
+using kernels::PoolWindows;
+
+/// The sizes that a kernel runs over: images of single channels, which it takes one after the other.
+struct PoolPlanes {
+  PoolPlanes(const Tensor& in, const Tensor& out)
+      : count(in.size(0) * in.size(1)),
+        height(in.size(2)),
+        width(in.size(3)),
+        rows(out.size(2)),
+        columns(out.size(3)) {}
+  std::int64_t count, height, width, rows, columns;
+
+  [[nodiscard]] std::int64_t in_size() const { return height * width; }
+  [[nodiscard]] std::int64_t out_size() const { return rows * columns; }
+};
 
 /// The lines that regular windows are taken from. Window j of a line starts at position j * stride of it.
 struct PoolLines {

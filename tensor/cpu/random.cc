@@ -1,4 +1,4 @@
-#include "tensor/cpu/random.h"
+#include "tensor/kernels/random.h"
 
 #include <algorithm>
 #include <atomic>
@@ -8,11 +8,17 @@
 #include "tensor/cpu/parallel.h"
 
 namespace troupe::cpu {
+
+using kernels::BelowFormula;
+using kernels::Draws;
+using kernels::DropoutFormula;
+using kernels::RandomBlock;
+using kernels::RealDistribution;
+using kernels::with_formula;
+
 namespace {
 
 constexpr std::int64_t kBlockCost = 16;  // of one block, in elements
-
-}  // namespace
 
 void draw_reals(Tensor& out, const RealDistribution& distribution, const Draws& draws) {
   dispatch_floating("random", out.dtype(), [&]<class T>(std::type_identity<T>) {
@@ -53,5 +59,11 @@ void draw_dropout_mask(Tensor& out, double probability, const Draws& draws) {
     });
   });
 }
+
+}  // namespace
+
+const kernels::RandomKernels random_kernels{.draw_reals = draw_reals,
+                                            .draw_integers = draw_integers,
+                                            .draw_dropout_mask = draw_dropout_mask};
 
 }  // namespace troupe::cpu

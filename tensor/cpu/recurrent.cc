@@ -1,4 +1,4 @@
-#include "tensor/cpu/recurrent.h"
+#include "tensor/kernels/recurrent.h"
 
 #include <algorithm>
 #include <vector>
@@ -9,6 +9,10 @@
 #include "tensor/cpu/recurrent_cells.h"
 
 namespace troupe::cpu {
+
+using kernels::RecurrentGradients;
+using kernels::gate_count;
+
 namespace {
 
 // What a function of a real costs, in elements.
@@ -234,16 +238,6 @@ class Backward {
   const T* weight_;
 };
 
-}  // namespace
-
-std::int64_t gate_count(RnnCell cell) noexcept {
-  switch (cell) {
-    case RnnCell::lstm: return 4;
-    case RnnCell::gru: return 3;
-    default: return 1;
-  }
-}
-
 void recurrent(RnnTape& tape, const Tensor& bias, const Tensor& candidate_bias) {
   dispatch_floating("recurrent", tape.output.dtype(),
                     [&]<class T>(std::type_identity<T>) { Forward<T>(tape, bias, candidate_bias).run(); });
@@ -253,5 +247,9 @@ void recurrent_backward(const RnnTape& tape, RecurrentGradients& gradients) {
   dispatch_floating("recurrent_backward", tape.output.dtype(),
                     [&]<class T>(std::type_identity<T>) { Backward<T>(tape, gradients).run(); });
 }
+
+}  // namespace
+
+const kernels::RecurrentKernels recurrent_kernels{.recurrent = recurrent, .recurrent_backward = recurrent_backward};
 
 }  // namespace troupe::cpu

@@ -1,4 +1,4 @@
-#include "tensor/cpu/reduce.h"
+#include "tensor/kernels/reduce.h"
 
 #include <algorithm>
 #include <array>
@@ -6,8 +6,16 @@
 
 #include "tensor/cpu/convert.h"
 #include "tensor/cpu/elements.h"
+#include "tensor/kernels/elementwise.h"
 
 namespace troupe::cpu {
+
+using kernels::AxisSet;
+using kernels::Extreme;
+using kernels::ReduceOp;
+using kernels::Walk;
+using kernels::make_walk;
+
 namespace {
 
 constexpr std::size_t kLanes = 16;
@@ -166,14 +174,12 @@ DType dtype_of_total(ReduceOp op, DType dtype) {
   return dtype == DType::f32 ? DType::f32 : DType::f64;
 }
 
-}  // namespace
-
 void reduce(ReduceOp op, Tensor& out, const Tensor& x, const AxisSet& axes) {
   if (out.numel() == 0) return;
   if (const DType dtype = dtype_of_total(op, x.dtype()); dtype != out.dtype()) {
     Tensor totals = Tensor::empty(out.shape(), dtype);
     reduce(op, totals, x, axes);
-    return convert(out, totals);
+    return convert_kernels.convert(out, totals);
   }
   Shape kept_shape;
   Shape folded_shape;
@@ -245,5 +251,9 @@ void argument_last(Extreme extreme, Tensor& out, const Tensor& x) {
     for_each_row(walk, row, size);
   });
 }
+
+}  // namespace
+
+const kernels::ReduceKernels reduce_kernels{.reduce = reduce, .argument_last = argument_last};
 
 }  // namespace troupe::cpu

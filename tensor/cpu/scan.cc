@@ -1,4 +1,4 @@
-#include "tensor/cpu/scan.h"
+#include "tensor/kernels/scan.h"
 
 #include <array>
 #include <cstddef>
@@ -6,9 +6,16 @@
 
 #include "tensor/cpu/elements.h"
 #include "tensor/cpu/loops.h"
-#include "tensor/cpu/scan_folds.h"
+#include "tensor/kernels/scan_folds.h"
 
 namespace troupe::cpu {
+
+using kernels::Direction;
+using kernels::Extreme;
+using kernels::ExtremeFold;
+using kernels::ProductFold;
+using kernels::SumFold;
+
 namespace {
 
 // Folds rows of `inner` elements, `step` apart, each with the ones before.
@@ -67,8 +74,6 @@ void fold_numbers(Tensor& out, const Tensor& x, Direction direction) {
   fold_all<Fold<double, double>>(out, x, direction);
 }
 
-}  // namespace
-
 void cumsum(Tensor& out, const Tensor& x, Direction direction) { fold_numbers<SumFold>(out, x, direction); }
 
 void cumprod(Tensor& out, const Tensor& x) { fold_numbers<ProductFold>(out, x, Direction::forward); }
@@ -80,5 +85,11 @@ void cumulative_argument(Extreme extreme, Tensor& out, const Tensor& x) {
     else fold_all<ExtremeFold<T, false>>(out, x, Direction::forward);
   });
 }
+
+}  // namespace
+
+const kernels::ScanKernels scan_kernels{.cumsum = cumsum,
+                                        .cumprod = cumprod,
+                                        .cumulative_argument = cumulative_argument};
 
 }  // namespace troupe::cpu

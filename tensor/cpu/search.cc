@@ -1,12 +1,16 @@
-#include "tensor/cpu/search.h"
+#include "tensor/kernels/search.h"
 
 #include <bit>
 
 #include "tensor/cpu/elements.h"
 #include "tensor/cpu/parallel.h"
-#include "tensor/cpu/search_formula.h"
+#include "tensor/kernels/search_formula.h"
 
 namespace troupe::cpu {
+
+using kernels::place_in;
+
+namespace {
 
 void search(Tensor& out, const Tensor& sorted, const Tensor& values, Side side) {
   if (out.numel() == 0) return;
@@ -22,5 +26,9 @@ void search(Tensor& out, const Tensor& sorted, const Tensor& values, Side side) 
     });
   });
 }
+
+}  // namespace
+
+const kernels::SearchKernels search_kernels{.search = search};
 
 }  // namespace troupe::cpu

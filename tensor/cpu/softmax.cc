@@ -1,4 +1,4 @@
-#include "tensor/cpu/softmax.h"
+#include "tensor/kernels/softmax.h"
 
 #include <algorithm>
 #include <array>
@@ -12,6 +12,9 @@
 #include "tensor/cpu/reals.h"
 
 namespace troupe::cpu {
+
+using kernels::SoftmaxKind;
+
 namespace {
 
 template <class T>
@@ -206,8 +209,6 @@ void for_each_line(const Tensor& shape, const Line& line, const OfStripe& of_str
   });
 }
 
-}  // namespace
-
 void softmax(SoftmaxKind kind, Tensor& out, const Tensor& x) {
   if (x.numel() == 0) return;
   dispatch_floating("softmax", x.dtype(), [&]<class T>(std::type_identity<T>) {
@@ -234,5 +235,9 @@ void softmax_backward(SoftmaxKind kind, Tensor& out, const Tensor& grad, const T
         });
   });
 }
+
+}  // namespace
+
+const kernels::SoftmaxKernels softmax_kernels{.softmax = softmax, .softmax_backward = softmax_backward};
 
 }  // namespace troupe::cpu

@@ -1,4 +1,4 @@
-#include "tensor/cpu/update.h"
+#include "tensor/kernels/update.h"
 
 #include <algorithm>
 #include <array>
@@ -8,10 +8,14 @@
 
 #include "tensor/cpu/convert.h"
 #include "tensor/cpu/parallel.h"
-#include "tensor/cpu/update_formulas.h"
 #include "tensor/cpu/vectorized.h"
+#include "tensor/kernels/update_formulas.h"
 
 namespace troupe::cpu {
+
+using kernels::number;
+using kernels::with_element;
+
 namespace {
 
 /// States of a formula, and the master copy.
@@ -203,8 +207,6 @@ void run_part(const UpdateItem& item, const Place& place, std::int64_t begin, st
   }
 }
 
-}  // namespace
-
 void update(std::span<UpdateItem> items) {
   std::vector<Place> places;
   std::vector<std::int64_t> ends;  // in elements, counted over all items
@@ -230,5 +232,9 @@ void update(std::span<UpdateItem> items) {
     }
   });
 }
+
+}  // namespace
+
+const kernels::UpdateKernels update_kernels{.update = update};
 
 }  // namespace troupe::cpu

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "tensor/cuda/host_device.h"
+#include "tensor/kernels/host_device.h"
 
 namespace troupe::cuda {
 

@@ -3,13 +3,13 @@
 
 #include <cstdint>
 
-#include "tensor/cpu/reduce.h"
 #include "tensor/cuda/place.h"
 #include "tensor/cuda/strided.h"
+#include "tensor/kernels/reduce.h"
 
 namespace troupe::cuda {
 
-using cpu::Extreme;
+using kernels::Extreme;
 
 /// An element and where it is in its row.
 template <class T>
@@ -75,7 +75,7 @@ void argument_last_with(const Launcher& launcher, Extreme extreme, Tensor& out, 
   const Strides out_strides = contiguous_strides(first.shape());
   const Place to = written(out);
   const Place from = read(first);
-  for_each_small(cpu::make_walk<2>(first.shape(), {&out_strides, &first.strides()}), [&](const auto& rows, const auto& at) {
+  for_each_small(kernels::make_walk<2>(first.shape(), {&out_strides, &first.strides()}), [&](const auto& rows, const auto& at) {
     dispatch_compute(x.dtype(), [&]<class T>(std::type_identity<T>) {
       if (size < 512) {
         launcher.template teams<32>(rows.numel, ArgumentRows<T, 32>{extreme, rows, to.from(at[0]), from.from(at[1]), size, stride});

@@ -1,16 +1,16 @@
-// The kernels of batch_norm.h for any launcher, see launcher.h.
+// The kernels of tensor/kernels/normalization.h for any launcher, see launcher.h.
 //
 // What belongs to a channel is summed (channel_sums.h), then each element is mapped by numbers that its channel has.
 #pragma once
 
 #include <cstdint>
 
-#include "tensor/cpu/moments.h"
-#include "tensor/cpu/normalization.h"
 #include "tensor/cuda/channel_sums.h"
 #include "tensor/cuda/norm_operands.h"
 #include "tensor/cuda/place.h"
 #include "tensor/cuda/strided.h"
+#include "tensor/kernels/moments.h"
+#include "tensor/kernels/normalization.h"
 
 namespace troupe::cuda {
 
@@ -22,7 +22,7 @@ struct JoinMoments {
   double* vars;
 
   TROUPE_HOST_DEVICE void operator()(std::int64_t channel) const {
-    const cpu::MeanAndVar found(in.pairs.origin(channel), joined(in, channel), in.sizes.count());
+    const kernels::MeanAndVar found(in.pairs.origin(channel), joined(in, channel), in.sizes.count());
     means[channel] = found.mean;
     vars[channel] = found.var;
   }
@@ -31,7 +31,7 @@ struct JoinMoments {
 /// How each channel is mapped.
 template <class T>
 struct ChannelAffine {
-  cpu::Affine<T>* to;
+  kernels::Affine<T>* to;
   const double* means;
   const double* vars;
   const T* weight;
@@ -39,7 +39,7 @@ struct ChannelAffine {
   double eps;
 
   TROUPE_HOST_DEVICE void operator()(std::int64_t c) const {
-    const double scale = cpu::inverse_std(vars[c], eps) * static_cast<double>(weight[c]);
+    const double scale = kernels::inverse_std(vars[c], eps) * static_cast<double>(weight[c]);
     to[c] = {static_cast<T>(means[c]), static_cast<T>(scale), bias[c]};
   }
 };
@@ -48,8 +48,8 @@ struct ChannelAffine {
 template <class T>
 struct JoinGradients {
   PartSums<GradientPairs<T>> in;
-  cpu::Moments moments;
-  cpu::Slope<T>* to;
+  kernels::Moments moments;
+  kernels::Slope<T>* to;
   double* by_weight;
   double* by_bias;
   const double* vars;
@@ -57,15 +57,15 @@ struct JoinGradients {
   double eps;
 
   TROUPE_HOST_DEVICE void operator()(std::int64_t c) const {
-    const cpu::PairSums sums = joined(in, c);
-    const double inverse = cpu::inverse_std(vars[c], eps);
+    const kernels::PairSums sums = joined(in, c);
+    const double inverse = kernels::inverse_std(vars[c], eps);
     by_weight[c] = sums.product * inverse;
     by_bias[c] = sums.first;
     const auto factor = static_cast<double>(weight[c]);
     // Given moments do not move with x.
-    const bool given = moments == cpu::Moments::given;
-    const cpu::PairSums weighted{given ? 0.0 : sums.first * factor, given ? 0.0 : sums.product * factor};
-    to[c] = cpu::slope_of<T>(in.pairs.means[c], inverse, weighted, in.sizes.count(), factor);
+    const bool given = moments == kernels::Moments::given;
+    const kernels::PairSums weighted{given ? 0.0 : sums.first * factor, given ? 0.0 : sums.product * factor};
+    to[c] = kernels::slope_of<T>(in.pairs.means[c], inverse, weighted, in.sizes.count(), factor);
   }
 };
 
@@ -74,7 +74,7 @@ struct NormaliseBody {
   Strided<2> walk;  ///< elements, channels
   T* out;
   const T* x;
-  const cpu::Affine<T>* affine;
+  const kernels::Affine<T>* affine;
 
   TROUPE_HOST_DEVICE T value(std::uint32_t i) const {
     const auto at = walk.offsets(i);
@@ -89,7 +89,7 @@ struct SlopeBody {
   T* out;
   const T* grad;
   const T* x;
-  const cpu::Slope<T>* slopes;
+  const kernels::Slope<T>* slopes;
 
   TROUPE_HOST_DEVICE T value(std::uint32_t i) const {
     const auto at = walk.offsets(i);
@@ -109,11 +109,11 @@ Tensor room_for(std::int64_t count, Device device) {
 template <class F>
 void for_each_of_channels(const Tensor& x, const F& f) {
   const Strides channels{0, 1, 0};
-  for_each_small(cpu::make_walk<2>(x.shape(), {&x.strides(), &channels}), [&](const Strided<2>& walk, const auto& at) { f(walk, at[0], at[1]); });
+  for_each_small(kernels::make_walk<2>(x.shape(), {&x.strides(), &channels}), [&](const Strided<2>& walk, const auto& at) { f(walk, at[0], at[1]); });
 }
 
 template <class Launcher>
-void batch_norm_with(const Launcher& launcher, cpu::Moments moments, Tensor& out, Tensor& mean, Tensor& var, const Tensor& x, const Tensor& weight,
+void batch_norm_with(const Launcher& launcher, kernels::Moments moments, Tensor& out, Tensor& mean, Tensor& var, const Tensor& x, const Tensor& weight,
                      const Tensor& bias, double eps) {
   const Place to = written(out);
   double* const means = address<double>(written(mean));
@@ -121,13 +121,13 @@ void batch_norm_with(const Launcher& launcher, cpu::Moments moments, Tensor& out
   const std::int64_t channels = x.size(1);
   dispatch_floating("batch_norm", x.dtype(), [&]<class T>(std::type_identity<T>) {
     const T* const from = address<T>(read(x));
-    if (moments == cpu::Moments::computed) {
+    if (moments == kernels::Moments::computed) {
       Tensor room;
       const auto sums = sum_channels(launcher, x, Distances<T>{from, x.size(2)}, room);
       launcher.each(channels, JoinMoments<T>{sums, means, vars});
     }
-    Tensor maps = room_for<cpu::Affine<T>>(channels, x.device());
-    auto* const affine = address<cpu::Affine<T>>(written(maps));
+    Tensor maps = room_for<kernels::Affine<T>>(channels, x.device());
+    auto* const affine = address<kernels::Affine<T>>(written(maps));
     launcher.each(channels, ChannelAffine<T>{affine, means, vars, address<T>(read(weight)), address<T>(read(bias)), eps});
     for_each_of_channels(x, [&](const Strided<2>& walk, std::int64_t first, std::int64_t channel) {
       launcher.map(walk.numel, NormaliseBody<T>{walk, address<T>(to) + first, from + first, affine + channel});
@@ -136,7 +136,7 @@ void batch_norm_with(const Launcher& launcher, cpu::Moments moments, Tensor& out
 }
 
 template <class Launcher>
-void batch_norm_backward_with(const Launcher& launcher, cpu::Moments moments, Tensor& grad_x, Tensor& grad_weight, Tensor& grad_bias,
+void batch_norm_backward_with(const Launcher& launcher, kernels::Moments moments, Tensor& grad_x, Tensor& grad_weight, Tensor& grad_bias,
                               const NormBackwardOperands& in, double eps) {
   const Place to = written(grad_x);
   double* const by_weight = address<double>(written(grad_weight));
@@ -147,8 +147,8 @@ void batch_norm_backward_with(const Launcher& launcher, cpu::Moments moments, Te
     const T* const x = address<T>(read(in.x));
     Tensor room;
     const auto sums = sum_channels(launcher, in.x, GradientPairs<T>{grad, x, address<double>(read(in.mean))}, room);
-    Tensor maps = room_for<cpu::Slope<T>>(channels, in.x.device());
-    auto* const slopes = address<cpu::Slope<T>>(written(maps));
+    Tensor maps = room_for<kernels::Slope<T>>(channels, in.x.device());
+    auto* const slopes = address<kernels::Slope<T>>(written(maps));
     launcher.each(channels, JoinGradients<T>{sums, moments, slopes, by_weight, by_bias, address<double>(read(in.var)), address<T>(read(in.weight)), eps});
     for_each_of_channels(in.x, [&](const Strided<2>& walk, std::int64_t first, std::int64_t channel) {
       launcher.map(walk.numel, SlopeBody<T>{walk, address<T>(to) + first, grad + first, x + first, slopes + channel});

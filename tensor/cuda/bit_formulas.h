@@ -3,7 +3,7 @@
 
 #include <type_traits>
 
-#include "tensor/cuda/host_device.h"
+#include "tensor/kernels/host_device.h"
 
 namespace troupe::cuda {
 

@@ -7,10 +7,10 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "tensor/cpu/moments.h"
 #include "tensor/cuda/formulas.h"
 #include "tensor/cuda/lanes.h"
 #include "tensor/cuda/place.h"
+#include "tensor/kernels/moments.h"
 
 namespace troupe::cuda {
 
@@ -54,7 +54,7 @@ struct Distances {
   std::int64_t inner;
 
   [[nodiscard]] TROUPE_HOST_DEVICE double origin(std::int64_t channel) const { return static_cast<double>(x[channel * inner]); }
-  [[nodiscard]] TROUPE_HOST_DEVICE cpu::PairSums at(std::int64_t i, double from) const {
+  [[nodiscard]] TROUPE_HOST_DEVICE kernels::PairSums at(std::int64_t i, double from) const {
     const double distance = static_cast<double>(x[i]) - from;
     return {distance, distance * distance};
   }
@@ -68,7 +68,7 @@ struct GradientPairs {
   const double* means;
 
   [[nodiscard]] TROUPE_HOST_DEVICE double origin(std::int64_t channel) const { return means[channel]; }
-  [[nodiscard]] TROUPE_HOST_DEVICE cpu::PairSums at(std::int64_t i, double from) const {
+  [[nodiscard]] TROUPE_HOST_DEVICE kernels::PairSums at(std::int64_t i, double from) const {
     const auto slope = static_cast<double>(grad[i]);
     return {slope, slope * (static_cast<double>(x[i]) - from)};
   }
@@ -84,7 +84,7 @@ struct PartSums {
   double* products;
 
   /// Of part `i`, every `step`th element of each run of the channel, from number `lane` on.
-  [[nodiscard]] TROUPE_HOST_DEVICE cpu::PairSums sums(std::int64_t i, std::int64_t lane, std::int64_t step) const {
+  [[nodiscard]] TROUPE_HOST_DEVICE kernels::PairSums sums(std::int64_t i, std::int64_t lane, std::int64_t step) const {
     const std::int64_t channel = i % sizes.channels;
     const std::int64_t part = i / sizes.channels;
     const std::int64_t down = part / parts.across * parts.outer_step;
@@ -92,11 +92,11 @@ struct PartSums {
     const std::int64_t along = part % parts.across * parts.inner_step;
     const std::int64_t along_end = along + parts.inner_step < sizes.inner ? along + parts.inner_step : sizes.inner;
     const double from = pairs.origin(channel);
-    cpu::PairSums total;
+    kernels::PairSums total;
     for (std::int64_t k = down; k < down_end; ++k) {
       const std::int64_t run = (k * sizes.channels + channel) * sizes.inner;
       for (std::int64_t j = along + lane; j < along_end; j += step) {
-        const cpu::PairSums pair = pairs.at(run + j, from);
+        const kernels::PairSums pair = pairs.at(run + j, from);
         total.first += pair.first;
         total.product += pair.product;
       }
@@ -111,7 +111,7 @@ struct SumColumns {
   PartSums<Pairs> in;
 
   TROUPE_HOST_DEVICE void operator()(std::int64_t i) const {
-    const cpu::PairSums total = in.sums(i, 0, 1);
+    const kernels::PairSums total = in.sums(i, 0, 1);
     in.firsts[i] = total.first;
     in.products[i] = total.product;
   }
@@ -130,7 +130,7 @@ struct SumRuns {
   TROUPE_HOST_DEVICE void operator()(const Team& team, std::int64_t i) const {
     Shared& shared = team.shared;
     team.each([&](int lane) {
-      const cpu::PairSums total = in.sums(i, lane, lanes);
+      const kernels::PairSums total = in.sums(i, lane, lanes);
       shared.firsts[lane] = total.first;
       shared.products[lane] = total.product;
     });
@@ -146,8 +146,8 @@ struct SumRuns {
 
 /// All parts of a channel.
 template <class Pairs>
-TROUPE_HOST_DEVICE cpu::PairSums joined(const PartSums<Pairs>& in, std::int64_t channel) {
-  cpu::PairSums total;
+TROUPE_HOST_DEVICE kernels::PairSums joined(const PartSums<Pairs>& in, std::int64_t channel) {
+  kernels::PairSums total;
   for (std::int64_t part = 0; part < in.parts.count; ++part) {
     total.first += in.firsts[part * in.sizes.channels + channel];
     total.product += in.products[part * in.sizes.channels + channel];

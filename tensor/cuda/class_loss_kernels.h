@@ -1,4 +1,4 @@
-// The kernels of class_loss.h for any launcher, see launcher.h.
+// The kernels of tensor/kernels/class_loss.h for any launcher, see launcher.h.
 #pragma once
 
 #include <cmath>
@@ -6,15 +6,16 @@
 #include <limits>
 #include <optional>
 
-#include "tensor/cpu/class_loss.h"
 #include "tensor/cuda/fold_parts.h"
 #include "tensor/cuda/formulas.h"
 #include "tensor/cuda/lanes.h"
 #include "tensor/cuda/place.h"
+#include "tensor/kernels/class_loss.h"
+#include "tensor/kernels/table.h"
 
 namespace troupe::cuda {
 
-using cpu::RightClasses;
+using kernels::RightClasses;
 
 /// RightClasses as kernels read them.
 template <class T>
@@ -214,7 +215,7 @@ std::optional<double> weight_of_targets_with(const Launcher& launcher, const Rig
   RightClasses here = right;
   here.target = right.target.to(Device::cpu());
   if (right.weight.defined()) here.weight = right.weight.to(Device::cpu());
-  return cpu::weight_of_targets(here, classes);
+  return kernels_of(Device::cpu()).weight_of_targets(here, classes);
 }
 
 template <class Launcher>

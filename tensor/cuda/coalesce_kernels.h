@@ -1,16 +1,16 @@
-// The kernels of coalesce.h for any launcher, see launcher.h.
+// The kernels of tensor/kernels/coalesce.h for any launcher, see launcher.h.
 #pragma once
 
 #include <algorithm>
 #include <bit>
 #include <cstdint>
 
-#include "tensor/cuda/coalesce.h"
 #include "tensor/cuda/fold_parts.h"
 #include "tensor/cuda/formulas.h"
 #include "tensor/cuda/gather_kernels.h"
 #include "tensor/cuda/place.h"
 #include "tensor/cuda/scan_kernels.h"
+#include "tensor/kernels/coalesce.h"
 
 namespace troupe::cuda {
 
@@ -64,7 +64,7 @@ struct NotAscending {
 };
 
 template <class Launcher>
-SummedRows sum_by_number_with(const Launcher& launcher, const Tensor& numbers, const Tensor& x, std::int64_t limit) {
+kernels::SummedRows sum_by_number_with(const Launcher& launcher, const Tensor& numbers, const Tensor& x, std::int64_t limit) {
   const std::int64_t count = numbers.numel();
   const std::int64_t width = x.size(1);
   const Device device = x.device();
@@ -77,10 +77,10 @@ SummedRows sum_by_number_with(const Launcher& launcher, const Tensor& numbers, c
   Tensor ranks = Tensor::empty({1, count, 1}, DType::i64, device);
   const auto* const sorted = address<std::int64_t>(read(keys));
   launcher.each(count, RunStartBody{address<std::int64_t>(written(starts)), sorted});
-  cumsum_with(launcher, ranks, starts, cpu::Direction::forward);
+  cumsum_with(launcher, ranks, starts, kernels::Direction::forward);
   const auto runs = ranks.view({count}).slice(0, count - 1).template item<std::int64_t>();
   Tensor begins = Tensor::empty({runs}, DType::i64, device);
-  SummedRows result{Tensor::empty({runs}, DType::i64, device), Tensor::empty({runs, width}, x.dtype(), device)};
+  kernels::SummedRows result{Tensor::empty({runs}, DType::i64, device), Tensor::empty({runs, width}, x.dtype(), device)};
   auto* const run_begins = address<std::int64_t>(written(begins));
   launcher.each(count, RunsBody{run_begins, address<std::int64_t>(written(result.numbers)), address<std::int64_t>(read(ranks)), sorted});
   const Place to = written(result.rows);

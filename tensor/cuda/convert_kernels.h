@@ -46,7 +46,7 @@ void convert_with(const Launcher& launcher, Tensor& out, const Tensor& x) {
   if (out.numel() == 0) return;
   const Place to = written(out);
   const Place from = read(x);
-  for_each_small(cpu::make_walk<2>(out.shape(), {&out.strides(), &x.strides()}), [&](const auto& walk, const auto& at) {
+  for_each_small(kernels::make_walk<2>(out.shape(), {&out.strides(), &x.strides()}), [&](const auto& walk, const auto& at) {
     if (out.dtype() == x.dtype()) {
       return dispatch_bits(out.dtype(), [&]<class T>(std::type_identity<T>) {
         launcher.map(walk.numel, CopyBody<T>{walk, to.from(at[0]), from.from(at[1])});
@@ -62,7 +62,7 @@ template <class Launcher>
 void fill_with(const Launcher& launcher, Tensor& out, double number) {
   if (out.numel() == 0) return;
   const Place to = written(out);
-  for_each_small(cpu::make_walk<1>(out.shape(), {&out.strides()}), [&](const auto& walk, const auto& at) {
+  for_each_small(kernels::make_walk<1>(out.shape(), {&out.strides()}), [&](const auto& walk, const auto& at) {
     dispatch_bits(out.dtype(), [&]<class T>(std::type_identity<T>) {
       T bits{};
       dispatch(out.dtype(), [&]<class Stored>(std::type_identity<Stored>) {

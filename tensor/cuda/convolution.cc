@@ -1,4 +1,4 @@
-#include "tensor/cuda/convolution.h"
+#include "tensor/kernels/convolution.h"
 
 #include <fmt/format.h>
 
@@ -14,9 +14,9 @@
 #include "tensor/cuda/convolution_descriptors.h"
 #include "tensor/cuda/convolution_plan.h"
 #include "tensor/cuda/cudnn.h"
-#include "tensor/cuda/elementwise.h"
 #include "tensor/cuda/stream.h"
 #include "tensor/error.h"
+#include "tensor/kernels/elementwise.h"
 
 namespace troupe::cuda {
 namespace {
@@ -181,11 +181,9 @@ class Cudnn {
   const Dnn& dnn_;
 };
 
-}  // namespace
-
 void convolve(Tensor& y, const Tensor& x, const Tensor& weight, const Tensor& bias, const Conv2dOptions& options) {
   convolve_with(Cudnn(y.device()), y, x, weight, options);
-  if (bias.defined()) cuda::binary(cpu::BinaryOp::add, y, y, bias.view({-1, 1, 1}).expand(y.shape()));
+  if (bias.defined()) binary_kernels.binary(kernels::BinaryOp::add, y, y, bias.view({-1, 1, 1}).expand(y.shape()));
 }
 
 void convolve_backward_input(Tensor& dx, const Tensor& dy, const Tensor& weight, const Conv2dOptions& options) {
@@ -195,5 +193,17 @@ void convolve_backward_input(Tensor& dx, const Tensor& dy, const Tensor& weight,
 void convolve_backward_weight(Tensor& dw, const Tensor& dy, const Tensor& x, const Conv2dOptions& options) {
   convolve_backward_weight_with(Cudnn(dw.device()), dw, dy, x, options);
 }
+
+void convolve_backward(Tensor& dx, Tensor& dw, const Tensor& dy, const Tensor& x, const Tensor& weight, const Conv2dOptions& options) {
+  convolve_backward_input(dx, dy, weight, options);
+  convolve_backward_weight(dw, dy, x, options);
+}
+
+}  // namespace
+
+const kernels::ConvolutionKernels convolution_kernels{.convolve = convolve,
+                                                      .convolve_backward_input = convolve_backward_input,
+                                                      .convolve_backward_weight = convolve_backward_weight,
+                                                      .convolve_backward = convolve_backward};
 
 }  // namespace troupe::cuda

@@ -14,8 +14,7 @@
 
 #include "tensor/cuda/place.h"
 #include "tensor/error.h"
-#include "tensor/ops/conv.h"
-#include "tensor/ops/windows.h"
+#include "tensor/kernels/convolution.h"
 
 namespace troupe::cuda {
 
@@ -62,9 +61,11 @@ inline ConvolutionPlan plan_convolution(DType dtype, const Shape& x, const Shape
 
 /// The shape of y with every window that fits. A transposed convolution whose output padding reaches its stride has fewer.
 inline Shape all_windows(const Shape& x, const Shape& weight, const Conv2dOptions& options) {
-  const auto both = [](const Size2d& size) { return Shape{size[0], size[1]}; };
-  const Shape counts = detail::count_windows("convolution", x, {{weight[2], weight[3]}, both(options.stride), both(options.padding), both(options.dilation)});
-  return {x[0], weight[0], counts[0], counts[1]};
+  const auto count = [&](std::size_t i) {
+    const auto dim = static_cast<int>(i) + 2;
+    return (x[dim] + 2 * options.padding[i] - options.dilation[i] * (weight[dim] - 1) - 1) / options.stride[i] + 1;
+  };
+  return {x[0], weight[0], count(0), count(1)};
 }
 
 /// `dy` for every window of `shape`: zeros for those that it has not.

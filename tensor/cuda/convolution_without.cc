@@ -1,18 +1,20 @@
 // Where there is no cuDNN.
-#include "tensor/cuda/convolution.h"
 #include "tensor/error.h"
+#include "tensor/kernels/convolution.h"
 
 namespace troupe::cuda {
 namespace {
 
-[[noreturn]] void refuse() { throw DeviceError("[convolution] cuDNN was not found when Troupe was built"); }
+template <class... Arguments>
+[[noreturn]] void refuse(Arguments... /*unused*/) {
+  throw DeviceError("[convolution] cuDNN was not found when Troupe was built");
+}
 
 }  // namespace
 
-void convolve(Tensor& /*y*/, const Tensor& /*x*/, const Tensor& /*weight*/, const Tensor& /*bias*/, const Conv2dOptions& /*options*/) {
-  refuse();
-}
-void convolve_backward_input(Tensor& /*dx*/, const Tensor& /*dy*/, const Tensor& /*weight*/, const Conv2dOptions& /*options*/) { refuse(); }
-void convolve_backward_weight(Tensor& /*dw*/, const Tensor& /*dy*/, const Tensor& /*x*/, const Conv2dOptions& /*options*/) { refuse(); }
+const kernels::ConvolutionKernels convolution_kernels{.convolve = refuse,
+                                                      .convolve_backward_input = refuse,
+                                                      .convolve_backward_weight = refuse,
+                                                      .convolve_backward = refuse};
 
 }  // namespace troupe::cuda

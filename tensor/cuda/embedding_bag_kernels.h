@@ -1,4 +1,4 @@
-// The kernels of embedding_bag.h for any launcher, see launcher.h.
+// The kernels of tensor/kernels/embedding_bag.h for any launcher, see launcher.h.
 //
 // What goes to one row of a table is added in the order of the entries, by one thread for each column; for that the entries are
 // sorted by their rows, stably.
@@ -7,15 +7,15 @@
 #include <bit>
 #include <cstdint>
 
-#include "tensor/cpu/embedding_bag.h"
 #include "tensor/cuda/formulas.h"
 #include "tensor/cuda/gather_kernels.h"
 #include "tensor/cuda/lanes.h"
 #include "tensor/cuda/place.h"
+#include "tensor/kernels/embedding_bag.h"
 
 namespace troupe::cuda {
 
-using cpu::Bags;
+using kernels::Bags;
 
 /// Bags as kernels read them.
 template <class T>

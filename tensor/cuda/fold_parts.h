@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <utility>
 
-#include "tensor/cuda/host_device.h"
 #include "tensor/cuda/lanes.h"
 #include "tensor/cuda/place.h"
+#include "tensor/kernels/host_device.h"
 
 namespace troupe::cuda {
 

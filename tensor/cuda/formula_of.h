@@ -3,18 +3,18 @@
 
 #include <type_traits>
 
-#include "tensor/cpu/elementwise.h"
 #include "tensor/cuda/activation_formulas.h"
 #include "tensor/cuda/bit_formulas.h"
 #include "tensor/cuda/division_formulas.h"
 #include "tensor/cuda/exponential_formulas.h"
 #include "tensor/cuda/formulas.h"
 #include "tensor/cuda/trigonometry_formulas.h"
+#include "tensor/kernels/elementwise.h"
 
 namespace troupe::cuda {
 
-using cpu::BinaryOp;
-using cpu::UnaryOp;
+using kernels::BinaryOp;
+using kernels::UnaryOp;
 
 /// Calls f(formula) with what `op` does with a number of T.
 template <class T, class F>

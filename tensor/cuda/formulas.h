@@ -6,7 +6,7 @@
 #include <numbers>
 #include <type_traits>
 
-#include "tensor/cuda/host_device.h"
+#include "tensor/kernels/host_device.h"
 
 namespace troupe::cuda {
 

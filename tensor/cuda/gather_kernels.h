@@ -1,4 +1,4 @@
-// The kernels of gather.h for any launcher, see launcher.h.
+// The kernels of tensor/kernels/gather.h for any launcher, see launcher.h.
 //
 // What is added to one place is added in the order of the index, by one thread: sums have the bits of the CPU's. For that the
 // index is sorted, stably.
@@ -115,7 +115,7 @@ inline Strides still_along(Strides strides, int dim) {
 template <template <class> class Body, class Launcher>
 void move_with(const Launcher& launcher, const Shape& shape, const std::array<const Strides*, 3>& strides, const Place& out, const Place& x,
                const Place& index, std::int64_t step) {
-  for_each_small(cpu::make_walk<3>(shape, strides), [&](const auto& walk, const auto& at) {
+  for_each_small(kernels::make_walk<3>(shape, strides), [&](const auto& walk, const auto& at) {
     dispatch_bits(x.dtype, [&]<class T>(std::type_identity<T>) {
       launcher.map(walk.numel, Body<T>{walk, out.from(at[0]), x.from(at[1]), index.from(at[2]), step});
     });
@@ -193,7 +193,7 @@ Tensor destinations(const Launcher& launcher, const Tensor& out, int dim, const 
   Tensor keys = Tensor::empty({index.numel()}, DType::i64, out.device());
   const Strides target = still_along(out.strides(), dim);
   const Place to = written(keys);
-  for_each_small(cpu::make_walk<2>(index.shape(), {&index.strides(), &target}), [&](const auto& walk, const auto& at) {
+  for_each_small(kernels::make_walk<2>(index.shape(), {&index.strides(), &target}), [&](const auto& walk, const auto& at) {
     launcher.map(walk.numel, DestinationBody{walk, address<std::int64_t>(to) + at[0], address<std::int64_t>(read(index)) + at[0], at[1], out.strides()[dim]});
   });
   return keys;
@@ -236,8 +236,8 @@ bool all_inside_with(const Launcher& launcher, const Tensor& index, std::int64_t
   Tensor low = ends.select(0, 0);
   Tensor high = ends.select(0, 1);
   const Strides none;
-  const auto kept = cpu::make_walk<1>({}, {&none});
-  const auto folded = cpu::make_walk<1>(flat.shape(), {&flat.strides()});
+  const auto kept = kernels::make_walk<1>({}, {&none});
+  const auto folded = kernels::make_walk<1>(flat.shape(), {&flat.strides()});
   fold_with<std::int64_t>(launcher, MinFold<std::int64_t>{}, low, flat, kept, folded);
   fold_with<std::int64_t>(launcher, MaxFold<std::int64_t>{}, high, flat, kept, folded);
   const Tensor here = ends.to(Device::cpu());

@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "tensor/cpu/walk.h"
 #include "tensor/cuda/place.h"
+#include "tensor/kernels/walk.h"
 #include "tensor/tensor.h"
 
 namespace troupe::cuda {
@@ -31,7 +31,7 @@ struct GemmCall {
   GemmOperand out;
 };
 
-/// A matrix that lies by rows, or by columns (cpu::is_gemm_layout), as the library sees it.
+/// A matrix that lies by rows, or by columns (kernels::is_gemm_layout), as the library sees it.
 inline GemmOperand gemm_operand(const Place& data, std::int64_t rows, std::int64_t cols, std::int64_t row_stride, std::int64_t col_stride, std::int64_t stride) {
   const bool plain = (col_stride == 1 || cols == 1) && (row_stride >= cols || rows == 1);
   if (plain) return {data, false, rows == 1 ? cols : row_stride, stride};
@@ -53,7 +53,7 @@ void for_each_gemm(Tensor& out, const Tensor& x, const Tensor& y, const F& f) {
     sx.push_back(x.strides()[i]);
     sy.push_back(y.strides()[i]);
   }
-  const auto walk = cpu::make_walk<3>(batch, {&so, &sx, &sy});
+  const auto walk = kernels::make_walk<3>(batch, {&so, &sx, &sy});
   const auto last = static_cast<std::size_t>(walk.rank - 1);
   const auto& step = walk.row_strides();
   const Place to = written(out);

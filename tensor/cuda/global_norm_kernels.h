@@ -1,4 +1,4 @@
-// The kernels of global_norm.h for any launcher, see launcher.h.
+// The kernels of tensor/kernels/global_norm.h for any launcher, see launcher.h.
 #pragma once
 
 #include <cmath>

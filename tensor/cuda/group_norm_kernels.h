@@ -1,14 +1,14 @@
-// The kernels of group_norm.h for any launcher, see launcher.h.
+// The kernels of tensor/kernels/normalization.h for any launcher, see launcher.h.
 #pragma once
 
 #include <algorithm>
 #include <cstdint>
 
-#include "tensor/cpu/moments.h"
 #include "tensor/cuda/formulas.h"
 #include "tensor/cuda/lanes.h"
 #include "tensor/cuda/norm_operands.h"
 #include "tensor/cuda/place.h"
+#include "tensor/kernels/moments.h"
 
 namespace troupe::cuda {
 
@@ -65,13 +65,13 @@ struct NormRows {
     join_lanes(team, shared.sums, Plus{});
     join_lanes(team, shared.squares, Plus{});
     team.each([&](int lane) {
-      const cpu::MeanAndVar found(origin, {shared.sums[0], shared.squares[0]}, static_cast<double>(size));
+      const kernels::MeanAndVar found(origin, {shared.sums[0], shared.squares[0]}, static_cast<double>(size));
       if (lane == 0) {
         means[row] = found.mean;
         vars[row] = found.var;
       }
       const auto middle = static_cast<T>(found.mean);
-      const auto scale = static_cast<T>(cpu::inverse_std(found.var, eps));
+      const auto scale = static_cast<T>(kernels::inverse_std(found.var, eps));
       for (std::int64_t i = lane; i < size; i += lanes) {
         const std::int64_t c = sizes.channel(row, i);
         out[row * size + i] = (from[i] - middle) * scale * weight[c] + bias[c];
@@ -123,8 +123,8 @@ struct NormBackwardRows {
     join_lanes(team, shared.sums, Plus{});
     join_lanes(team, shared.products, Plus{});
     team.each([&](int lane) {
-      const double inverse = cpu::inverse_std(in.vars[row], in.eps);
-      const auto slope = cpu::slope_of<T>(mean, inverse, {shared.sums[0], shared.products[0]}, static_cast<double>(size), 1.0);
+      const double inverse = kernels::inverse_std(in.vars[row], in.eps);
+      const auto slope = kernels::slope_of<T>(mean, inverse, {shared.sums[0], shared.products[0]}, static_cast<double>(size), 1.0);
       for (std::int64_t i = lane; i < size; i += lanes) {
         out[row * size + i] = slope(grad[i] * in.weight[in.sizes.channel(row, i)], from[i]);
       }
@@ -141,16 +141,16 @@ struct AffineParts {
   double* by_bias;
 
   /// Of the elements of the channel in the part from number `first` on, every `step`th.
-  [[nodiscard]] TROUPE_HOST_DEVICE cpu::PairSums sums(std::int64_t part, std::int64_t c, std::int64_t first, std::int64_t step) const {
+  [[nodiscard]] TROUPE_HOST_DEVICE kernels::PairSums sums(std::int64_t part, std::int64_t c, std::int64_t first, std::int64_t step) const {
     const GroupSizes& sizes = in.sizes;
     const std::int64_t begin = part * chunk;
     const std::int64_t count = (sizes.outer - begin < chunk ? sizes.outer - begin : chunk) * sizes.inner;
-    cpu::PairSums total;
+    kernels::PairSums total;
     for (std::int64_t k = first; k < count; k += step) {
       const std::int64_t outer = begin + (sizes.inner == 1 ? k : k / sizes.inner);
       const std::int64_t at = (outer * sizes.all_channels() + c) * sizes.inner + (sizes.inner == 1 ? 0 : k % sizes.inner);
       const std::int64_t row = outer * sizes.groups + c / sizes.channels;
-      const auto scale = static_cast<T>(cpu::inverse_std(in.vars[row], in.eps));
+      const auto scale = static_cast<T>(kernels::inverse_std(in.vars[row], in.eps));
       const T distance = (in.x[at] - static_cast<T>(in.means[row])) * scale;
       total.first += static_cast<double>(in.grad[at]);
       total.product += static_cast<double>(in.grad[at] * distance);
@@ -171,7 +171,7 @@ struct AffineColumns {
 
   TROUPE_HOST_DEVICE void operator()(std::int64_t i) const {
     const std::int64_t channels = parts.in.sizes.all_channels();
-    const cpu::PairSums total = parts.sums(i / channels, i % channels, 0, 1);
+    const kernels::PairSums total = parts.sums(i / channels, i % channels, 0, 1);
     parts.put(i, total.first, total.product);
   }
 };
@@ -191,7 +191,7 @@ struct AffineTeams {
     const std::int64_t channels = parts.in.sizes.all_channels();
     Shared& shared = team.shared;
     team.each([&](int lane) {
-      const cpu::PairSums total = parts.sums(i / channels, i % channels, lane, kLanes);
+      const kernels::PairSums total = parts.sums(i / channels, i % channels, lane, kLanes);
       shared.firsts[lane] = total.first;
       shared.products[lane] = total.product;
     });

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "tensor/cuda/host_device.h"
+#include "tensor/kernels/host_device.h"
 
 namespace troupe::cuda {
 

@@ -10,10 +10,10 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "tensor/cuda/host_device.h"
-#include "tensor/cuda/order.h"
+#include "tensor/cuda/sort_pairs.h"
 #include "tensor/cuda/stream.h"
 #include "tensor/device.h"
+#include "tensor/kernels/host_device.h"
 
 namespace troupe::cuda {
 namespace detail {

@@ -1,4 +1,4 @@
-#include "tensor/cuda/matmul.h"
+#include "tensor/kernels/matmul.h"
 
 #include <mutex>
 
@@ -19,8 +19,6 @@ cudaDataType data_type(DType dtype) {
 }
 
 cublasOperation_t operation(const GemmOperand& operand) { return operand.transposed ? CUBLAS_OP_T : CUBLAS_OP_N; }
-
-}  // namespace
 
 void matmul(Tensor& out, const Tensor& x, const Tensor& y) {
   const OnGpu gpu("matmul", out.device().index);
@@ -43,5 +41,9 @@ void matmul(Tensor& out, const Tensor& x, const Tensor& y) {
         is_f64 ? CUBLAS_COMPUTE_64F : CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT));
   });
 }
+
+}  // namespace
+
+const kernels::MatmulKernels matmul_kernels{.matmul = matmul};
 
 }  // namespace troupe::cuda

@@ -1,13 +1,12 @@
-#include "tensor/cuda/order.h"
+#include "tensor/kernels/order.h"
 
 #include <cub/device/device_radix_sort.cuh>
 
 #include "tensor/cuda/launcher.h"
 #include "tensor/cuda/order_kernels.h"
+#include "tensor/cuda/sort_pairs.h"
 
 namespace troupe::cuda {
-
-void order_last(Tensor& out, const Tensor& x, Order order) { order_last_with(Launcher(out.device()), out, x, order); }
 
 void sort_pairs(Tensor& keys, Tensor& values, int bits) {
   const Launcher launcher(keys.device());
@@ -28,5 +27,13 @@ void sort_pairs(Tensor& keys, Tensor& values, int bits) {
   if (both_keys.Current() != key(keys)) keys = other_keys;
   if (both_values.Current() != value(values)) values = other_values;
 }
+
+namespace {
+
+void order_last(Tensor& out, const Tensor& x, Order order) { order_last_with(Launcher(out.device()), out, x, order); }
+
+}  // namespace
+
+const kernels::OrderKernels order_kernels{.order_last = order_last};
 
 }  // namespace troupe::cuda

@@ -1,4 +1,4 @@
-// The kernels of order.h for any launcher, see launcher.h: sorts of numbers whose order is that of the elements.
+// The kernels of tensor/kernels/order.h for any launcher, see launcher.h: sorts of numbers whose order is that of the elements.
 #pragma once
 
 #include <bit>
@@ -6,10 +6,10 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "tensor/cpu/order_key.h"
 #include "tensor/cuda/place.h"
 #include "tensor/cuda/strided.h"
-#include "tensor/ops/sort.h"
+#include "tensor/kernels/order.h"
+#include "tensor/kernels/order_key.h"
 
 namespace troupe::cuda {
 
@@ -27,7 +27,7 @@ struct OrderKeys {
 
   TROUPE_HOST_DEVICE void operator()(std::int64_t i) const {
     const Place row = x.from(rows.offsets(static_cast<std::uint32_t>(i / size))[0]);
-    keys[first * size + i] = cpu::order_key(load<T>(row.from(i % size * stride), 0)) ^ flip;
+    keys[first * size + i] = kernels::order_key(load<T>(row.from(i % size * stride), 0)) ^ flip;
     places[first * size + i] = first * size + i;
   }
 };
@@ -63,10 +63,10 @@ void order_last_with(const Launcher& launcher, Tensor& out, const Tensor& x, Ord
   const int bits = static_cast<int>(size_of(x.dtype())) * 8;
   const std::uint64_t flip = order == Order::ascending ? 0 : ~std::uint64_t{0} >> static_cast<unsigned>(64 - bits);
   // Rows that are cut off elsewhere than at the front would come in another order.
-  const Tensor plain = is_small(cpu::make_walk<1>(first.shape(), {&first.strides()}), kSmallWalk) ? first : x.contiguous().select(last, 0);
+  const Tensor plain = is_small(kernels::make_walk<1>(first.shape(), {&first.strides()}), kSmallWalk) ? first : x.contiguous().select(last, 0);
   const std::int64_t stride = plain.storage().same_as(x.storage()) ? x.strides()[last] : 1;
   std::int64_t done = 0;
-  for_each_small(cpu::make_walk<1>(plain.shape(), {&plain.strides()}), [&](const auto& some, const auto& at) {
+  for_each_small(kernels::make_walk<1>(plain.shape(), {&plain.strides()}), [&](const auto& some, const auto& at) {
     dispatch_compute(x.dtype(), [&]<class T>(std::type_identity<T>) {
       launcher.each(some.numel * size, OrderKeys<T>{some, read(plain).from(at[0]), done, size, stride, flip, key(), place()});
     });

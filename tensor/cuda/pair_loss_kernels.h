@@ -1,20 +1,20 @@
-// The kernels of pair_loss.h for any launcher, see launcher.h.
+// The kernels of tensor/kernels/pair_loss.h for any launcher, see launcher.h.
 #pragma once
 
 #include <cmath>
 #include <cstdint>
 
-#include "tensor/cpu/pair_loss.h"
 #include "tensor/cuda/activation_formulas.h"
 #include "tensor/cuda/fold_parts.h"
 #include "tensor/cuda/formulas.h"
 #include "tensor/cuda/place.h"
 #include "tensor/cuda/reduce_kernels.h"
+#include "tensor/kernels/pair_loss.h"
 
 namespace troupe::cuda {
 
-using cpu::PairLoss;
-using cpu::PairLossKind;
+using kernels::PairLoss;
+using kernels::PairLossKind;
 
 /// max(log(x), -100), where `log_x` may be any logarithm.
 template <class T>

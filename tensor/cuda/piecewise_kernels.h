@@ -1,15 +1,15 @@
-// The kernels of piecewise.h for any launcher, see launcher.h. All threads of one take the same branch.
+// The kernels of tensor/kernels/piecewise.h for any launcher, see launcher.h. All threads of one take the same branch.
 #pragma once
 
 #include <cmath>
 #include <cstdint>
 
-#include "tensor/cpu/piecewise.h"
 #include "tensor/cuda/place.h"
+#include "tensor/kernels/piecewise.h"
 
 namespace troupe::cuda {
 
-using cpu::PiecewiseOp;
+using kernels::PiecewiseOp;
 
 template <class T>
 struct PiecewiseBody {
@@ -71,7 +71,7 @@ struct BetweenBody {
 template <class Launcher>
 void piecewise_with(const Launcher& launcher, PiecewiseOp op, Tensor& out, const Tensor& x, double factor) {
   const Place to = written(out);
-  const cpu::ExponentialPieces pieces = cpu::exponential_pieces(op, factor);
+  const kernels::ExponentialPieces pieces = kernels::exponential_pieces(op, factor);
   dispatch_floating("piecewise", out.dtype(), [&]<class T>(std::type_identity<T>) {
     launcher.each(out.numel(), PiecewiseBody<T>{op, static_cast<T>(factor), static_cast<T>(pieces.above), static_cast<T>(pieces.below),
                                                 static_cast<T>(pieces.inner), address<T>(to), address<T>(read(x))});
@@ -81,7 +81,7 @@ void piecewise_with(const Launcher& launcher, PiecewiseOp op, Tensor& out, const
 template <class Launcher>
 void piecewise_backward_with(const Launcher& launcher, PiecewiseOp op, Tensor& out, const Tensor& g, const Tensor& x, double factor) {
   const Place to = written(out);
-  const cpu::ExponentialPieces pieces = cpu::exponential_pieces(op, factor);
+  const kernels::ExponentialPieces pieces = kernels::exponential_pieces(op, factor);
   dispatch_floating("piecewise", out.dtype(), [&]<class T>(std::type_identity<T>) {
     launcher.each(out.numel(),
                   PiecewiseBackwardBody<T>{op, static_cast<T>(factor), static_cast<T>(pieces.above), static_cast<T>(pieces.inner),

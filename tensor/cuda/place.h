@@ -7,7 +7,7 @@
 #include <limits>
 #include <type_traits>
 
-#include "tensor/cuda/host_device.h"
+#include "tensor/kernels/host_device.h"
 #include "tensor/tensor.h"
 
 #ifdef __CUDACC__

@@ -3,12 +3,12 @@
 
 #include <cstdint>
 
-#include "tensor/cpu/pooling.h"
-#include "tensor/cuda/host_device.h"
+#include "tensor/kernels/host_device.h"
+#include "tensor/kernels/pooling.h"
 
 namespace troupe::cuda {
 
-/// A cpu::PoolWindows over `size` positions without its lists: windows that are regular, or parts of equal size.
+/// A kernels::PoolWindows over `size` positions without its lists: windows that are regular, or parts of equal size.
 struct PoolAxis {
   std::int64_t size;
   std::int64_t count;
@@ -18,7 +18,7 @@ struct PoolAxis {
   std::int64_t step;
   bool counts_padding = false;  ///< whether a mean divides by the positions of the padding, too
 
-  PoolAxis(const cpu::PoolWindows& windows, std::int64_t size_in)
+  PoolAxis(const kernels::PoolWindows& windows, std::int64_t size_in)
       : size(size_in), count(windows.count()), first(windows.first), stride(windows.stride), kernel(windows.kernel), step(windows.step) {
     for (std::size_t i = 0; i < windows.begin.size(); ++i) counts_padding |= windows.counted[i] != windows.end[i] - windows.begin[i];
   }

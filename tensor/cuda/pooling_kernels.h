@@ -1,4 +1,4 @@
-// The kernels of pooling.h for any launcher, see launcher.h.
+// The kernels of tensor/kernels/pooling.h for any launcher, see launcher.h.
 //
 // A gradient is gathered: the thread of an element of the image adds what the windows over it give, in their order. That of
 // max pooling is added by index (gather_kernels.h) if nobody says what the windows were.
@@ -53,7 +53,7 @@ struct PoolSizes {
   ImageElements in;
   ImageElements out;
 
-  PoolSizes(const Tensor& images, const Tensor& results, const cpu::PoolWindows& rows_in, const cpu::PoolWindows& columns_in)
+  PoolSizes(const Tensor& images, const Tensor& results, const kernels::PoolWindows& rows_in, const kernels::PoolWindows& columns_in)
       : rows(rows_in, images.size(2)), columns(columns_in, images.size(3)), in(images), out(results) {}
 
   /// About how many elements a window has.
@@ -221,8 +221,8 @@ void for_each_stretch(const Tensor& x, const Tensor& y, const F& f, std::int64_t
 }
 
 template <class Launcher>
-void max_pool_with(const Launcher& launcher, Tensor& y, Tensor& where_max, const Tensor& x, const cpu::PoolWindows& rows,
-                   const cpu::PoolWindows& columns) {
+void max_pool_with(const Launcher& launcher, Tensor& y, Tensor& where_max, const Tensor& x, const kernels::PoolWindows& rows,
+                   const kernels::PoolWindows& columns) {
   const Place to = written(y);
   auto* const places = address<std::int32_t>(written(where_max));
   const PoolSizes sizes(x, y, rows, columns);
@@ -245,8 +245,8 @@ void max_pool_backward_with(const Launcher& launcher, Tensor& dx, const Tensor& 
 
 /// The same, of a result of these windows.
 template <class Launcher>
-void max_pool_backward_with(const Launcher& launcher, Tensor& dx, const Tensor& dy, const Tensor& where_max, const cpu::PoolWindows& rows,
-                            const cpu::PoolWindows& columns) {
+void max_pool_backward_with(const Launcher& launcher, Tensor& dx, const Tensor& dy, const Tensor& where_max, const kernels::PoolWindows& rows,
+                            const kernels::PoolWindows& columns) {
   const Place to = written(dx);
   const PoolSizes sizes(dx, dy, rows, columns);
   const std::int64_t in_size = image_size(dx);
@@ -260,7 +260,7 @@ void max_pool_backward_with(const Launcher& launcher, Tensor& dx, const Tensor& 
 }
 
 template <class Launcher>
-void avg_pool_with(const Launcher& launcher, Tensor& y, const Tensor& x, const cpu::PoolWindows& rows, const cpu::PoolWindows& columns) {
+void avg_pool_with(const Launcher& launcher, Tensor& y, const Tensor& x, const kernels::PoolWindows& rows, const kernels::PoolWindows& columns) {
   constexpr std::int64_t kLargeWindow = 32;
   const Place to = written(y);
   const PoolSizes sizes(x, y, rows, columns);
@@ -279,7 +279,7 @@ void avg_pool_with(const Launcher& launcher, Tensor& y, const Tensor& x, const c
 }
 
 template <class Launcher>
-void avg_pool_backward_with(const Launcher& launcher, Tensor& dx, const Tensor& dy, const cpu::PoolWindows& rows, const cpu::PoolWindows& columns) {
+void avg_pool_backward_with(const Launcher& launcher, Tensor& dx, const Tensor& dy, const kernels::PoolWindows& rows, const kernels::PoolWindows& columns) {
   const Place to = written(dx);
   const PoolSizes sizes(dx, dy, rows, columns);
   const std::int64_t in_size = image_size(dx);

@@ -1,16 +1,16 @@
-// The kernels of random.h for any launcher, see launcher.h.
+// The kernels of tensor/kernels/random.h for any launcher, see launcher.h.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
-#include "tensor/cpu/random.h"
 #include "tensor/cuda/place.h"
+#include "tensor/kernels/random.h"
 
 namespace troupe::cuda {
 
-using cpu::Draws;
-using cpu::RealDistribution;
+using kernels::Draws;
+using kernels::RealDistribution;
 
 template <class T, class Formula>
 struct DrawBody {
@@ -23,13 +23,13 @@ struct DrawBody {
 
 struct DrawIntegersBody {
   Draws draws;
-  cpu::BelowFormula below;
+  kernels::BelowFormula below;
   std::int64_t low;
   std::int64_t* out;
   std::int64_t* rejected;  ///< 0; everybody who is not content writes the same
 
   TROUPE_HOST_DEVICE void operator()(std::int64_t i) const {
-    const cpu::BelowFormula::Draw draw = below(draws.block(i));
+    const kernels::BelowFormula::Draw draw = below(draws.block(i));
     out[i] = static_cast<std::int64_t>(static_cast<std::uint64_t>(low) + draw.value);
     if (draw.is_rejected) *rejected = 1;
   }
@@ -43,13 +43,13 @@ struct ZeroNumber {
 template <class T>
 struct DropoutBody {
   Draws draws;
-  cpu::DropoutFormula<T> formula;
+  kernels::DropoutFormula<T> formula;
   T* out;
   std::int64_t count;
 
   /// i: of a block.
   TROUPE_HOST_DEVICE void operator()(std::int64_t i) const {
-    const cpu::RandomBlock block = draws.block(i);
+    const kernels::RandomBlock block = draws.block(i);
     for (std::int64_t k = 0; k < 4 && 4 * i + k < count; ++k) out[4 * i + k] = formula.of(block[static_cast<std::size_t>(k)]);
   }
 };
@@ -58,7 +58,7 @@ template <class Launcher>
 void draw_reals_with(const Launcher& launcher, Tensor& out, const RealDistribution& distribution, const Draws& draws) {
   const Place to = written(out);
   dispatch_floating("random", out.dtype(), [&]<class T>(std::type_identity<T>) {
-    cpu::with_formula<T>(distribution, [&]<class Formula>(const Formula& formula) {
+    kernels::with_formula<T>(distribution, [&]<class Formula>(const Formula& formula) {
       launcher.each(out.numel(), DrawBody<T, Formula>{draws, formula, address<T>(to)});
     });
   });
@@ -67,7 +67,7 @@ void draw_reals_with(const Launcher& launcher, Tensor& out, const RealDistributi
 template <class Launcher>
 bool draw_integers_with(const Launcher& launcher, Tensor& out, std::int64_t low, std::uint64_t range, const Draws& draws) {
   const Place to = written(out);
-  const cpu::BelowFormula below(range);
+  const kernels::BelowFormula below(range);
   Tensor rejected = Tensor::empty({1}, DType::i64, out.device());
   std::int64_t* const flag = address<std::int64_t>(written(rejected));
   launcher.each(1, ZeroNumber{flag});
@@ -80,7 +80,7 @@ template <class Launcher>
 void draw_dropout_mask_with(const Launcher& launcher, Tensor& out, double probability, const Draws& draws) {
   const Place to = written(out);
   dispatch_floating("dropout_mask", out.dtype(), [&]<class T>(std::type_identity<T>) {
-    const cpu::DropoutFormula<T> formula(probability);
+    const kernels::DropoutFormula<T> formula(probability);
     launcher.each((out.numel() + 3) / 4, DropoutBody<T>{draws, formula, address<T>(to), out.numel()});
   });
 }

@@ -1,4 +1,4 @@
-// The kernels of recurrent.h for any launcher, see launcher.h, and any function that multiplies matrices as cpu::matmul does.
+// The kernels of tensor/kernels/recurrent.h for any launcher, see launcher.h, and any function that multiplies matrices as matmul does.
 //
 // A thread does one hidden number of one example in one step. What is null is zeros.
 #pragma once
@@ -6,10 +6,10 @@
 #include <cmath>
 #include <cstdint>
 
-#include "tensor/cpu/recurrent.h"
 #include "tensor/cuda/activation_formulas.h"
 #include "tensor/cuda/formulas.h"
 #include "tensor/cuda/place.h"
+#include "tensor/kernels/recurrent.h"
 
 namespace troupe::cuda {
 
@@ -237,7 +237,7 @@ void start(const Launcher& launcher, RnnCell cell, std::int64_t count, const Ste
 template <class Launcher, class Multiply>
 void recurrent_with(const Launcher& launcher, const Multiply& multiply, RnnTape& tape, const Tensor& bias, const Tensor& candidate_bias) {
   const std::int64_t examples = tape.output.size(1);
-  const GateLayout layout{tape.output.size(2), cpu::gate_count(tape.cell)};
+  const GateLayout layout{tape.output.size(2), kernels::gate_count(tape.cell)};
   const StepOrder order(tape);
   const Tensor weight = tape.hidden_weight.transpose();
   Tensor from_hidden = Tensor::empty({examples, layout.size * layout.count}, tape.output.dtype(), tape.output.device());
@@ -265,9 +265,9 @@ void recurrent_with(const Launcher& launcher, const Multiply& multiply, RnnTape&
 }
 
 template <class Launcher, class Multiply>
-void recurrent_backward_with(const Launcher& launcher, const Multiply& multiply, const RnnTape& tape, cpu::RecurrentGradients& gradients) {
+void recurrent_backward_with(const Launcher& launcher, const Multiply& multiply, const RnnTape& tape, kernels::RecurrentGradients& gradients) {
   const std::int64_t examples = tape.output.size(1);
-  const GateLayout layout{tape.output.size(2), cpu::gate_count(tape.cell)};
+  const GateLayout layout{tape.output.size(2), kernels::gate_count(tape.cell)};
   const StepOrder order(tape);
   const bool is_gru = tape.cell == RnnCell::gru;
   // Of GRU the hidden state goes on past the gates, too.

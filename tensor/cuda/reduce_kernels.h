@@ -1,4 +1,4 @@
-// The kernels of reduce.h for any launcher, see launcher.h.
+// The kernels of tensor/kernels/reduce.h for any launcher, see launcher.h.
 //
 // Each result is folded from parts of what belongs to it: in one pass where there is one part, else in two, over the parts'
 // totals. Which lane takes which element, and how many parts there are, follows from sizes and layout alone.
@@ -10,16 +10,16 @@
 #include <type_traits>
 #include <vector>
 
-#include "tensor/cpu/reduce.h"
 #include "tensor/cuda/formulas.h"
 #include "tensor/cuda/place.h"
 #include "tensor/cuda/strided.h"
+#include "tensor/kernels/reduce.h"
 
 namespace troupe::cuda {
 
-using cpu::AxisSet;
-using cpu::Extreme;
-using cpu::ReduceOp;
+using kernels::AxisSet;
+using kernels::Extreme;
+using kernels::ReduceOp;
 
 /// Sums of floating elements run in f64, those of integers wrap around in 64 bits.
 template <class T>
@@ -187,7 +187,7 @@ struct ReducePlan {
   std::uint32_t chunk;  ///< elements of a part, above 0
 };
 
-inline ReducePlan plan_reduce(const cpu::Walk<1>& kept, std::int64_t folded, std::int64_t folded_stride) {
+inline ReducePlan plan_reduce(const kernels::Walk<1>& kept, std::int64_t folded, std::int64_t folded_stride) {
   constexpr std::int64_t kThreads = 1 << 16;
   constexpr std::int64_t kTeams = 1 << 9;
   constexpr std::int64_t kColumnChunk = 32;
@@ -200,7 +200,7 @@ inline ReducePlan plan_reduce(const cpu::Walk<1>& kept, std::int64_t folded, std
 }
 
 template <class T, class Fold, class Launcher>
-void fold_with(const Launcher& launcher, const Fold& fold, Tensor& out, const Tensor& x, const cpu::Walk<1>& kept, const cpu::Walk<1>& folded) {
+void fold_with(const Launcher& launcher, const Fold& fold, Tensor& out, const Tensor& x, const kernels::Walk<1>& kept, const kernels::Walk<1>& folded) {
   using Total = typename Fold::Total;
   static_assert(sizeof(Total) == 4 || sizeof(Total) == 8);
   const ReducePlan plan = plan_reduce(kept, folded.numel, folded.row_strides()[0]);
@@ -227,7 +227,7 @@ void fold_with(const Launcher& launcher, const Fold& fold, Tensor& out, const Te
     room = Tensor::empty({parts * kept.numel}, sizeof(Total) == 4 ? DType::i32 : DType::i64, out.device());
     totals.totals = address<Total>(written(room));
   }
-  cpu::Walk<2> results;  // in order, and in `x`
+  kernels::Walk<2> results;  // in order, and in `x`
   results.rank = kept.rank;
   results.numel = kept.numel;
   std::int64_t step = 1;
@@ -261,8 +261,8 @@ void reduce_with(const Launcher& launcher, ReduceOp op, Tensor& out, const Tenso
     (folds ? folded_shape : kept_shape).push_back(x.shape()[i]);
     (folds ? folded_strides : kept_strides).push_back(x.strides()[i]);
   }
-  const auto kept = cpu::make_walk<1>(kept_shape, {&kept_strides});
-  const auto folded = cpu::make_walk<1>(folded_shape, {&folded_strides});
+  const auto kept = kernels::make_walk<1>(kept_shape, {&kept_strides});
+  const auto folded = kernels::make_walk<1>(folded_shape, {&folded_strides});
   dispatch_compute(x.dtype(), [&]<class T>(std::type_identity<T>) {
     const auto with = [&](const auto& fold) { fold_with<T>(launcher, fold, out, x, kept, folded); };
     switch (op) {

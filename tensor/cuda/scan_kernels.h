@@ -1,15 +1,15 @@
-// The kernels of scan.h for any launcher, see launcher.h.
+// The kernels of tensor/kernels/scan.h for any launcher, see launcher.h.
 #pragma once
 
 #include <cstdint>
 
-#include "tensor/cpu/scan.h"
-#include "tensor/cpu/scan_folds.h"
 #include "tensor/cuda/place.h"
+#include "tensor/kernels/scan.h"
+#include "tensor/kernels/scan_folds.h"
 
 namespace troupe::cuda {
 
-using cpu::Direction;
+using kernels::Direction;
 
 /// Elements of (outer, size, inner) along the middle, from either end.
 struct ScanLines {
@@ -100,20 +100,20 @@ void fold_numbers_with(const Launcher& launcher, Tensor& out, const Tensor& x, D
 
 template <class Launcher>
 void cumsum_with(const Launcher& launcher, Tensor& out, const Tensor& x, Direction direction) {
-  fold_numbers_with<cpu::SumFold>(launcher, out, x, direction);
+  fold_numbers_with<kernels::SumFold>(launcher, out, x, direction);
 }
 
 template <class Launcher>
 void cumprod_with(const Launcher& launcher, Tensor& out, const Tensor& x) {
-  fold_numbers_with<cpu::ProductFold>(launcher, out, x, Direction::forward);
+  fold_numbers_with<kernels::ProductFold>(launcher, out, x, Direction::forward);
 }
 
 template <class Launcher>
-void cumulative_argument_with(const Launcher& launcher, cpu::Extreme extreme, Tensor& out, const Tensor& x) {
+void cumulative_argument_with(const Launcher& launcher, kernels::Extreme extreme, Tensor& out, const Tensor& x) {
   if (x.numel() == 0) return;
   dispatch_compute(x.dtype(), [&]<class T>(std::type_identity<T>) {
-    if (extreme == cpu::Extreme::largest) fold_lines_with<cpu::ExtremeFold<T, true>>(launcher, out, x, Direction::forward);
-    else fold_lines_with<cpu::ExtremeFold<T, false>>(launcher, out, x, Direction::forward);
+    if (extreme == kernels::Extreme::largest) fold_lines_with<kernels::ExtremeFold<T, true>>(launcher, out, x, Direction::forward);
+    else fold_lines_with<kernels::ExtremeFold<T, false>>(launcher, out, x, Direction::forward);
   });
 }
 

@@ -3,9 +3,9 @@
 
 #include <cstdint>
 
-#include "tensor/cpu/search_formula.h"
 #include "tensor/cuda/place.h"
-#include "tensor/ops/histogram.h"
+#include "tensor/kernels/search.h"
+#include "tensor/kernels/search_formula.h"
 
 namespace troupe::cuda {
 
@@ -18,7 +18,7 @@ struct SearchBody {
   std::int64_t columns;
   bool right;
 
-  TROUPE_HOST_DEVICE void operator()(std::int64_t i) const { out[i] = cpu::place_in(sorted + i / columns * size, size, values[i], right); }
+  TROUPE_HOST_DEVICE void operator()(std::int64_t i) const { out[i] = kernels::place_in(sorted + i / columns * size, size, values[i], right); }
 };
 
 template <class Launcher>

@@ -1,18 +1,18 @@
-// The kernels of softmax.h for any launcher, see launcher.h.
+// The kernels of tensor/kernels/softmax.h for any launcher, see launcher.h.
 #pragma once
 
 #include <cmath>
 #include <cstdint>
 #include <limits>
 
-#include "tensor/cpu/softmax.h"
 #include "tensor/cuda/formulas.h"
 #include "tensor/cuda/lanes.h"
 #include "tensor/cuda/place.h"
+#include "tensor/kernels/softmax.h"
 
 namespace troupe::cuda {
 
-using cpu::SoftmaxKind;
+using kernels::SoftmaxKind;
 
 /// A line along the middle of contiguous (outer, size, inner).
 struct Lines {

@@ -8,8 +8,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "tensor/cpu/walk.h"
-#include "tensor/cuda/host_device.h"
+#include "tensor/kernels/host_device.h"
+#include "tensor/kernels/walk.h"
 
 namespace troupe::cuda {
 
@@ -43,7 +43,7 @@ struct Strided {
   std::array<std::array<std::uint32_t, N>, kDimsMax> strides{};
 
   Strided() = default;
-  explicit Strided(const cpu::Walk<N>& walk) : rank(walk.rank), numel(static_cast<std::uint32_t>(walk.numel)) {
+  explicit Strided(const kernels::Walk<N>& walk) : rank(walk.rank), numel(static_cast<std::uint32_t>(walk.numel)) {
     for (std::size_t d = 0; d < static_cast<std::size_t>(rank); ++d) {
       sizes[d] = FastDivisor(static_cast<std::uint32_t>(std::max(walk.sizes[d], std::int64_t{1})));
       for (std::size_t n = 0; n < N; ++n) strides[d][n] = static_cast<std::uint32_t>(walk.strides[d][n]);
@@ -69,12 +69,12 @@ inline constexpr std::int64_t kSmallWalk = std::int64_t{1} << 31;
 
 /// How far the operand that reaches furthest goes along dimension `d`.
 template <std::size_t N>
-std::int64_t reach(const cpu::Walk<N>& walk, std::size_t d) {
+std::int64_t reach(const kernels::Walk<N>& walk, std::size_t d) {
   return (walk.sizes[d] - 1) * std::ranges::max(walk.strides[d]);
 }
 
 template <std::size_t N>
-bool is_small(const cpu::Walk<N>& walk, std::int64_t limit) {
+bool is_small(const kernels::Walk<N>& walk, std::int64_t limit) {
   std::int64_t last = 0;
   for (std::size_t d = 0; d < static_cast<std::size_t>(walk.rank); ++d) last += reach(walk, d);
   return walk.numel < limit && last < limit;
@@ -83,9 +83,9 @@ bool is_small(const cpu::Walk<N>& walk, std::int64_t limit) {
 /// Calls f(part, starts) for parts of `walk` that make up all of it and are small; `starts` is where the first element of the
 /// part is in each operand. Nearly always the whole is the only one. Requires walk.numel > 0.
 template <std::size_t N, class F>
-void for_each_small(const cpu::Walk<N>& walk, const F& f, std::int64_t limit = kSmallWalk) {
+void for_each_small(const kernels::Walk<N>& walk, const F& f, std::int64_t limit = kSmallWalk) {
   struct Part {
-    cpu::Walk<N> walk;
+    kernels::Walk<N> walk;
     std::array<std::int64_t, N> starts{};
   };
   std::vector<Part> parts{{walk, {}}};

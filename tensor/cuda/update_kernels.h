@@ -1,4 +1,4 @@
-// The kernels of update.h for any launcher, see launcher.h.
+// The kernels of tensor/kernels/update.h for any launcher, see launcher.h.
 #pragma once
 
 #include <array>
@@ -8,10 +8,9 @@
 #include <string>
 #include <variant>
 
-#include "tensor/cpu/update_formulas.h"
 #include "tensor/cuda/place.h"
-#include "tensor/ops/checks.h"
-#include "tensor/ops/update.h"
+#include "tensor/kernels/update.h"
+#include "tensor/kernels/update_formulas.h"
 
 namespace troupe::cuda {
 
@@ -66,8 +65,8 @@ void update_item(const Launcher& launcher, UpdateItem& item) {
         return 0.0;
       },
       item.formula);
-  cpu::with_element<T>(item.formula, [&]<class Element>(const Element& element) {
-    using cpu::number;
+  kernels::with_element<T>(item.formula, [&]<class Element>(const Element& element) {
+    using kernels::number;
     UpdateBody<T, Element> body{element, number<T>(item.gradient_scale), number<T>(item.gradient_limit), number<T>(decay), {}, {}, {}, {}, {}, false, nullptr, 1};
     body.has_master = item.value.dtype() != dtype_of<T>;
     // Addresses for writing come first: taking one may move memory that the others read.
@@ -86,13 +85,6 @@ void update_item(const Launcher& launcher, UpdateItem& item) {
 
 template <class Launcher>
 void update_with(const Launcher& launcher, std::span<UpdateItem> items) {
-  for (const UpdateItem& item : items) {
-    const Tensor& first = items.front().value;
-    for (const Tensor* x : {&item.value, &item.gradient, &item.next}) troupe::detail::require_together("update", first, *x);
-    for (const Tensor& x : item.states) troupe::detail::require_together("update", first, x);
-    for (const Tensor& x : item.next_states) troupe::detail::require_together("update", first, x);
-    if (item.rows.defined()) troupe::detail::require_together("update", first, item.rows);
-  }
   for (UpdateItem& item : items) {
     if (item.value.dtype() == DType::f64) update_item<double>(launcher, item);
     else update_item<float>(launcher, item);

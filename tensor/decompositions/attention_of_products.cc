@@ -10,7 +10,7 @@
 namespace troupe::detail {
 namespace {
 
-Tensor scores_of(const Tensor& query, const Tensor& key, const cpu::AttentionScores& how) {
+Tensor scores_of(const Tensor& query, const Tensor& key, const kernels::AttentionScores& how) {
   constexpr double kHidden = -std::numeric_limits<double>::infinity();
   Tensor scores = mul(matmul(query, key.transpose(-2, -1)), how.scale);
   if (how.mask.defined()) {
@@ -23,7 +23,7 @@ Tensor scores_of(const Tensor& query, const Tensor& key, const cpu::AttentionSco
 }
 
 /// `weights`, or gradients by them, where nothing is left out; those that stay are multiplied.
-Tensor dropped(const Tensor& weights, const cpu::AttentionScores& how) {
+Tensor dropped(const Tensor& weights, const kernels::AttentionScores& how) {
   if (!how.dropout) return weights;
   Generator generator = how.dropout->start;
   const double share = std::ldexp(static_cast<double>(how.dropout->limit), -32);
@@ -34,14 +34,14 @@ Tensor dropped(const Tensor& weights, const cpu::AttentionScores& how) {
 }  // namespace
 
 void attention_of_products(Tensor& out, Tensor& logsumexp, const Tensor& query, const Tensor& key, const Tensor& value,
-                           const cpu::AttentionScores& how) {
+                           const kernels::AttentionScores& how) {
   const Tensor scores = scores_of(query, key, how);
   out.copy_from(matmul(dropped(softmax(scores, -1), how), value));
   logsumexp.copy_from(troupe::logsumexp(scores, -1));
 }
 
-void attention_of_products_backward(cpu::AttentionGradients& to, const Tensor& grad,
-                                    const cpu::AttentionForward& forward, const cpu::AttentionScores& how) {
+void attention_of_products_backward(kernels::AttentionGradients& to, const Tensor& grad,
+                                    const kernels::AttentionForward& forward, const kernels::AttentionScores& how) {
   const Tensor weights = softmax(scores_of(forward.query, forward.key, how), -1);
   if (to.value.defined()) to.value.copy_from(matmul(dropped(weights, how).transpose(-2, -1), grad));
   if (!to.query.defined() && !to.key.defined() && !to.mask.defined()) return;

@@ -1,16 +1,16 @@
 // Attention made of products and softmax, with all scores in memory at once: what tensor/cpu/attention.h says, on any device.
 #pragma once
 
-#include "tensor/cpu/attention.h"
+#include "tensor/kernels/attention.h"
 #include "tensor/tensor.h"
 
 namespace troupe::detail {
 
 void attention_of_products(Tensor& out, Tensor& logsumexp, const Tensor& query, const Tensor& key, const Tensor& value,
-                           const cpu::AttentionScores& how);
+                           const kernels::AttentionScores& how);
 
 /// Gradients that were not zeros are overwritten.
-void attention_of_products_backward(cpu::AttentionGradients& to, const Tensor& grad,
-                                    const cpu::AttentionForward& forward, const cpu::AttentionScores& how);
+void attention_of_products_backward(kernels::AttentionGradients& to, const Tensor& grad,
+                                    const kernels::AttentionForward& forward, const kernels::AttentionScores& how);
 
 }  // namespace troupe::detail

@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "tensor/create.h"
-#include "tensor/kernels.h"
+#include "tensor/kernels/table.h"
 #include "tensor/ops.h"
 #include "tensor/ops/checks.h"
 #include "tensor/ops/elementwise.h"
@@ -13,8 +13,8 @@
 namespace troupe {
 namespace {
 
-using cpu::BinaryOp;
-using cpu::UnaryOp;
+using kernels::BinaryOp;
+using kernels::UnaryOp;
 using detail::binary_backward;
 using detail::unary;
 
@@ -33,11 +33,11 @@ void require_order(std::string_view op, double low, double high) {
   if (low > high) throw ValueError(fmt::format("[{}] low above high: {} > {}", op, low, high));
 }
 
-Tensor piecewise(std::string_view op, cpu::PiecewiseOp kind, const Tensor& x, double factor = 0.0) {
+Tensor piecewise(std::string_view op, kernels::PiecewiseOp kind, const Tensor& x, double factor = 0.0) {
   x.require_defined(op);
   const DType dtype = promote_to_floating(x.dtype());
   Tensor out = Tensor::empty(x.shape(), compute_dtype(dtype), x.device());
-  kernels::piecewise(kind, out, x.to(out.dtype()).contiguous(), factor);
+  kernels_of(out).piecewise(kind, out, x.to(out.dtype()).contiguous(), factor);
   return out.to(dtype);
 }
 
@@ -65,9 +65,9 @@ Tensor backward_by_input(std::string_view op, const Tensor& grad, const Tensor& 
   return out.to(x.dtype());
 }
 
-Tensor piecewise_backward(std::string_view op, cpu::PiecewiseOp kind, const Tensor& grad, const Tensor& x, double factor = 0.0) {
+Tensor piecewise_backward(std::string_view op, kernels::PiecewiseOp kind, const Tensor& grad, const Tensor& x, double factor = 0.0) {
   return backward_by_input(op, grad, x, [=](Tensor& out, const Tensor& g, const Tensor& in) {
-    kernels::piecewise_backward(kind, out, g, in, factor);
+    kernels_of(out).piecewise_backward(kind, out, g, in, factor);
   });
 }
 
@@ -118,10 +118,10 @@ Tensor softplus_backward(const Tensor& grad, const Tensor& x, double beta, doubl
 }
 
 Tensor leaky_relu(const Tensor& x, double slope) {
-  return piecewise("leaky_relu", cpu::PiecewiseOp::leaky_relu, x, slope);
+  return piecewise("leaky_relu", kernels::PiecewiseOp::leaky_relu, x, slope);
 }
 
-Tensor elu(const Tensor& x, double alpha) { return piecewise("elu", cpu::PiecewiseOp::elu, x, alpha); }
+Tensor elu(const Tensor& x, double alpha) { return piecewise("elu", kernels::PiecewiseOp::elu, x, alpha); }
 
 Tensor hardtanh(const Tensor& x, double low, double high) {
   require_order("hardtanh", low, high);
@@ -136,21 +136,21 @@ Tensor relu6(const Tensor& x) {
 
 Tensor celu(const Tensor& x, double alpha) {
   if (alpha == 0.0) throw ValueError("[celu] alpha is 0");
-  return piecewise("celu", cpu::PiecewiseOp::celu, x, alpha);
+  return piecewise("celu", kernels::PiecewiseOp::celu, x, alpha);
 }
 
-Tensor selu(const Tensor& x) { return piecewise("selu", cpu::PiecewiseOp::selu, x); }
+Tensor selu(const Tensor& x) { return piecewise("selu", kernels::PiecewiseOp::selu, x); }
 Tensor mish(const Tensor& x) { return unary("mish", UnaryOp::mish, x); }
-Tensor hardsigmoid(const Tensor& x) { return piecewise("hardsigmoid", cpu::PiecewiseOp::hardsigmoid, x); }
-Tensor hardswish(const Tensor& x) { return piecewise("hardswish", cpu::PiecewiseOp::hardswish, x); }
+Tensor hardsigmoid(const Tensor& x) { return piecewise("hardsigmoid", kernels::PiecewiseOp::hardsigmoid, x); }
+Tensor hardswish(const Tensor& x) { return piecewise("hardswish", kernels::PiecewiseOp::hardswish, x); }
 
 Tensor softshrink(const Tensor& x, double lambda) {
   if (!(lambda >= 0.0)) throw ValueError(fmt::format("[softshrink] lambda below 0: {}", lambda));
-  return piecewise("softshrink", cpu::PiecewiseOp::softshrink, x, lambda);
+  return piecewise("softshrink", kernels::PiecewiseOp::softshrink, x, lambda);
 }
 
 Tensor hardshrink(const Tensor& x, double lambda) {
-  return piecewise("hardshrink", cpu::PiecewiseOp::hardshrink, x, lambda);
+  return piecewise("hardshrink", kernels::PiecewiseOp::hardshrink, x, lambda);
 }
 
 Tensor softsign(const Tensor& x) {
@@ -188,35 +188,35 @@ Tensor glu(const Tensor& x, int dim) {
 }
 
 Tensor leaky_relu_backward(const Tensor& grad, const Tensor& x, double slope) {
-  return piecewise_backward("leaky_relu_backward", cpu::PiecewiseOp::leaky_relu, grad, x, slope);
+  return piecewise_backward("leaky_relu_backward", kernels::PiecewiseOp::leaky_relu, grad, x, slope);
 }
 Tensor elu_backward(const Tensor& grad, const Tensor& x, double alpha) {
-  return piecewise_backward("elu_backward", cpu::PiecewiseOp::elu, grad, x, alpha);
+  return piecewise_backward("elu_backward", kernels::PiecewiseOp::elu, grad, x, alpha);
 }
 Tensor celu_backward(const Tensor& grad, const Tensor& x, double alpha) {
-  return piecewise_backward("celu_backward", cpu::PiecewiseOp::celu, grad, x, alpha);
+  return piecewise_backward("celu_backward", kernels::PiecewiseOp::celu, grad, x, alpha);
 }
 Tensor selu_backward(const Tensor& grad, const Tensor& x) {
-  return piecewise_backward("selu_backward", cpu::PiecewiseOp::selu, grad, x);
+  return piecewise_backward("selu_backward", kernels::PiecewiseOp::selu, grad, x);
 }
 Tensor mish_backward(const Tensor& grad, const Tensor& x) { return binary_backward("mish_backward", BinaryOp::mish_backward, grad, x); }
 Tensor hardsigmoid_backward(const Tensor& grad, const Tensor& x) {
-  return piecewise_backward("hardsigmoid_backward", cpu::PiecewiseOp::hardsigmoid, grad, x);
+  return piecewise_backward("hardsigmoid_backward", kernels::PiecewiseOp::hardsigmoid, grad, x);
 }
 Tensor hardswish_backward(const Tensor& grad, const Tensor& x) {
-  return piecewise_backward("hardswish_backward", cpu::PiecewiseOp::hardswish, grad, x);
+  return piecewise_backward("hardswish_backward", kernels::PiecewiseOp::hardswish, grad, x);
 }
 Tensor softshrink_backward(const Tensor& grad, const Tensor& x, double lambda) {
-  return piecewise_backward("softshrink_backward", cpu::PiecewiseOp::softshrink, grad, x, lambda);
+  return piecewise_backward("softshrink_backward", kernels::PiecewiseOp::softshrink, grad, x, lambda);
 }
 Tensor hardshrink_backward(const Tensor& grad, const Tensor& x, double lambda) {
-  return piecewise_backward("hardshrink_backward", cpu::PiecewiseOp::hardshrink, grad, x, lambda);
+  return piecewise_backward("hardshrink_backward", kernels::PiecewiseOp::hardshrink, grad, x, lambda);
 }
 
 Tensor hardtanh_backward(const Tensor& grad, const Tensor& x, double low, double high) {
   require_order("hardtanh_backward", low, high);
   return backward_by_input("hardtanh_backward", grad, x, [low, high](Tensor& out, const Tensor& g, const Tensor& in) {
-    kernels::between(out, g, in, low, high);
+    kernels_of(out).between(out, g, in, low, high);
   });
 }
 

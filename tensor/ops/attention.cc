@@ -6,11 +6,10 @@
 #include <string>
 #include <string_view>
 
-#include "tensor/cpu/attention.h"
-#include "tensor/cpu/gemm.h"
 #include "tensor/create.h"
 #include "tensor/decompositions/attention_of_products.h"
-#include "tensor/kernels.h"
+#include "tensor/kernels/attention.h"
+#include "tensor/kernels/table.h"
 #include "tensor/ops.h"
 #include "tensor/ops/checks.h"
 
@@ -58,7 +57,7 @@ class Attention {
     Tensor sums = Tensor::empty(lines, computed(), query_.device());
     if (is_trivial()) return {zeros(output_, dtype_, query_.device()), sums};
     Tensor out = Tensor::empty(output_, computed(), query_.device());
-    const auto attention = kernels::on_gpu(out) ? detail::attention_of_products : cpu::attention;
+    const auto attention = kernels::on_gpu(out) ? detail::attention_of_products : cpu::attention_kernels.attention;
     attention(out, sums, operand(query_), operand(key_), operand(value_), how_);
     return {out.to(dtype_), sums};
   }
@@ -69,13 +68,13 @@ class Attention {
     const auto expanded = [&](bool asked, const Tensor& x) {
       return asked ? zeros(batched(x), computed(), x.device()) : Tensor();
     };
-    cpu::AttentionGradients to{expanded(wanted.query, query_), expanded(wanted.key, key_),
+    kernels::AttentionGradients to{expanded(wanted.query, query_), expanded(wanted.key, key_),
                                expanded(wanted.value, value_), {}};
     if (mask.defined()) to.mask = zeros(mask.shape(), computed(), mask.device());
     if (!is_trivial()) {
-      const cpu::AttentionForward saved{operand(query_), operand(key_), operand(value_),
+      const kernels::AttentionForward saved{operand(query_), operand(key_), operand(value_),
                                         forward.output.to(computed()).contiguous(), forward.logsumexp};
-      const auto attention = kernels::on_gpu(grad) ? detail::attention_of_products_backward : cpu::attention_backward;
+      const auto attention = kernels::on_gpu(grad) ? detail::attention_of_products_backward : cpu::attention_kernels.attention_backward;
       attention(to, operand(grad), saved, how_);
     }
     const auto of = [](const Tensor& x, const Tensor& gradient) {
@@ -138,7 +137,7 @@ class Attention {
     const Tensor converted = x.to(computed());
     const int r = x.dim() - 2;
     const bool fits =
-        cpu::is_gemm_layout(x.shape()[r], x.shape()[r + 1], converted.strides()[r], converted.strides()[r + 1]);
+        kernels::is_gemm_layout(x.shape()[r], x.shape()[r + 1], converted.strides()[r], converted.strides()[r + 1]);
     return (fits ? converted : converted.clone()).expand(batched(x));
   }
 
@@ -151,7 +150,7 @@ class Attention {
   Shape scores_;  ///< (..., l, s)
   Shape output_;  ///< (..., l, v)
   DType dtype_;
-  cpu::AttentionScores how_;
+  kernels::AttentionScores how_;
 };
 
 }  // namespace

@@ -10,7 +10,7 @@
 namespace troupe {
 namespace {
 
-using cpu::BinaryOp;
+using kernels::BinaryOp;
 
 void require_bits(std::string_view op, DType dtype) {
   if (is_floating(dtype)) throw DTypeError(fmt::format("[{}] not defined for {}", op, name_of(dtype)));

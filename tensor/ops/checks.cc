@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-#include "tensor/kernels.h"
+#include "tensor/kernels/table.h"
 #include "tensor/ops/reduce.h"
 
 namespace troupe::detail {
@@ -56,8 +56,7 @@ Tensor checked_index(std::string_view op, const Tensor& index, std::int64_t size
     throw DTypeError(fmt::format("[{}] index is {}, not i64 or i32", op, name_of(index.dtype())));
   }
   Tensor result = index.to(DType::i64).contiguous();
-  // A GPU says at once whether all is well; which element is not, the CPU finds.
-  if (kernels::on_gpu(result) && cuda::all_inside(result, size)) return result;
+  if (kernels_of(result).all_inside(result, size)) return result;
   const Tensor here = result.to(Device::cpu());
   for (const std::int64_t at : here.data<std::int64_t>()) {
     if (at < 0 || at >= size) throw IndexError(fmt::format("[{}] index out of range: {} of {}", op, at, size));

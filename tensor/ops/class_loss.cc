@@ -6,9 +6,9 @@
 #include <optional>
 
 #include "tensor/create.h"
+#include "tensor/kernels/table.h"
 #include "tensor/ops.h"
 #include "tensor/ops/checks.h"
-#include "tensor/ops/loss_kernels.h"
 
 namespace troupe::detail {
 namespace {
@@ -31,8 +31,8 @@ Tensor target_numbers(std::string_view op, const Tensor& target) {
 }
 
 /// What the targets that are not ignored count together. Throws as checked_index, but for those that are ignored.
-double checked_weight_of_targets(std::string_view op, const cpu::RightClasses& right, std::int64_t classes) {
-  if (const std::optional<double> weight = kernels::weight_of_targets(right, classes)) return *weight;
+double checked_weight_of_targets(std::string_view op, const kernels::RightClasses& right, std::int64_t classes) {
+  if (const std::optional<double> weight = kernels_of(right.target).weight_of_targets(right, classes)) return *weight;
   const Tensor here = right.target.to(Device::cpu());
   const auto is_outside = [&](std::int64_t t) { return t != right.ignore_index && (t < 0 || t >= classes); };
   const std::int64_t outside = *std::ranges::find_if(here.data<std::int64_t>(), is_outside);
@@ -101,13 +101,13 @@ Tensor ClassLoss::grad_of_rows(const Tensor& grad) const {
 
 Tensor ClassLoss::nll(const Tensor& log_probs) const {
   Tensor losses = Tensor::empty({right_.target.numel()}, DType::f64, log_probs.device());
-  kernels::nll(losses, log_probs.to(compute_dtype(dtype_)).contiguous().view(sizes_), right_);
+  kernels_of(losses).nll(losses, log_probs.to(compute_dtype(dtype_)).contiguous().view(sizes_), right_);
   return reduced(losses);
 }
 
 Tensor ClassLoss::nll_backward(const Tensor& grad) const {
   Tensor out = Tensor::empty(sizes_, compute_dtype(dtype_), grad.device());
-  kernels::nll_backward(out, grad_of_rows(grad), right_);
+  kernels_of(out).nll_backward(out, grad_of_rows(grad), right_);
   return out.view(shape_).to(dtype_);
 }
 
@@ -120,14 +120,14 @@ Tensor ClassLoss::as_rows(const Tensor& logits) const {
 ClassLoss::CrossEntropy ClassLoss::cross_entropy(const Tensor& logits) const {
   Tensor losses = zeros({right_.target.numel()}, DType::f64, logits.device());
   Tensor sums = Tensor::empty({right_.target.numel(), 2}, DType::f64, logits.device());
-  if (logits.numel() > 0) kernels::cross_entropy(losses, sums, as_rows(logits), right_);
+  if (logits.numel() > 0) kernels_of(logits).cross_entropy(losses, sums, as_rows(logits), right_);
   return {reduced(losses), sums};
 }
 
 Tensor ClassLoss::cross_entropy_backward(const Tensor& grad, const Tensor& logits, const Tensor& sums) const {
   const Tensor rows = as_rows(logits);
   Tensor out = Tensor::empty(rows.shape(), rows.dtype(), rows.device());
-  if (rows.numel() > 0) kernels::cross_entropy_backward(out, grad_of_rows(grad), rows, sums, right_);
+  if (rows.numel() > 0) kernels_of(rows).cross_entropy_backward(out, grad_of_rows(grad), rows, sums, right_);
   const Tensor in_place = out.view({sizes_[0], sizes_[2], sizes_[1]}).transpose(1, 2);
   return in_place.contiguous().view(shape_).to(dtype_);
 }

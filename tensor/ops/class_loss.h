@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "tensor/cpu/class_loss.h"
+#include "tensor/kernels/class_loss.h"
 #include "tensor/ops/loss.h"
 
 namespace troupe::detail {
@@ -30,7 +30,7 @@ class ClassLoss {
   [[nodiscard]] Tensor grad_of_rows(const Tensor& grad) const;
   [[nodiscard]] Tensor as_rows(const Tensor& logits) const;
 
-  cpu::RightClasses right_;
+  kernels::RightClasses right_;
   Shape shape_;         ///< of the scores
   Shape sizes_;         ///< (n, classes, inner)
   Shape target_shape_;  ///< and of the result, if it is not reduced

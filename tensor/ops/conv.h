@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <limits>
 
+#include "tensor/kernels/convolution.h"
 #include "tensor/size2d.h"
 #include "tensor/tensor.h"
 
@@ -12,15 +13,6 @@ namespace troupe {
 /// In place of an amount of padding: as many zeros as keep the size along that dimension, where the stride is then 1. Of an odd number
 /// the one more is at the far side. For conv1d and conv2d.
 inline constexpr std::int64_t kSame = std::numeric_limits<std::int64_t>::min();
-
-/// How filters move over an image, in elements.
-struct Conv2dOptions {
-  Size2d stride{1, 1};
-  Size2d padding{0, 0};  ///< zeros added on each side, or kSame
-  Size2d dilation{1, 1};
-  std::int64_t groups = 1;  ///< channels are cut into so many parts, each with filters of its own
-  friend bool operator==(const Conv2dOptions&, const Conv2dOptions&) = default;
-};
 
 /// Cross-correlation of images with filters.
 /// Shapes: x (n, c, h, w), weight (o, c / groups, kh, kw), bias (o) or undefined -> (n, o, oh, ow) with

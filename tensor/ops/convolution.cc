@@ -8,7 +8,7 @@
 
 #include "tensor/checked_size.h"
 #include "tensor/create.h"
-#include "tensor/kernels.h"
+#include "tensor/kernels/table.h"
 #include "tensor/ops.h"
 #include "tensor/ops/checks.h"
 #include "tensor/ops/windows.h"
@@ -90,10 +90,10 @@ Shape result_shape(std::string_view name, const Convolution& c, const Shape& x, 
 
 // Kernels know images only: a line is an image of one row.
 Tensor as_image(const Tensor& x) { return x.dim() == 3 ? x.unsqueeze(2) : x; }
-Tensor operand(const Tensor& x) { return as_image(kernels::windowed(x)); }
+Tensor operand(const Tensor& x) { return as_image(windowed(x)); }
 
 Tensor uninitialised(const Shape& shape, const Tensor& like) {
-  return Tensor::empty(shape, kernels::window_dtype(like), like.device());
+  return Tensor::empty(shape, window_dtype(like), like.device());
 }
 
 // A view of the bias that broadcasts to the result.
@@ -169,10 +169,10 @@ Tensor convolve(const Convolution& c, const Tensor& x, const Tensor& weight, con
   Tensor out = uninitialised(shape, x);
   Tensor image = as_image(out);
   if (c.direction == Direction::forward) {
-    kernels::convolve(image, operand(x), operand(weight), bias.defined() ? kernels::windowed(bias) : bias, c.options);
+    kernels_of(image).convolve(image, operand(x), operand(weight), bias.defined() ? windowed(bias) : bias, c.options);
   } else {
-    kernels::convolve_backward_input(image, operand(x), operand(weight), c.options);
-    if (bias.defined()) add_into(out, over_channels(kernels::windowed(bias), c.dims).expand(shape));
+    kernels_of(image).convolve_backward_input(image, operand(x), operand(weight), c.options);
+    if (bias.defined()) add_into(out, over_channels(windowed(bias), c.dims).expand(shape));
   }
   return out.to(x.dtype());
 }
@@ -200,14 +200,14 @@ ConvolutionGradients convolve_backward(std::string_view name, const Convolution&
   const Tensor x = by_weight ? operand(operands.x) : Tensor();
   const Tensor weight = by_x ? operand(operands.weight) : Tensor();
   if (c.direction == Direction::transposed) {
-    if (by_x) kernels::convolve(dx, dy, weight, {}, c.options);
-    if (by_weight) kernels::convolve_backward_weight(dw, x, dy, c.options);
+    if (by_x) kernels_of(dx).convolve(dx, dy, weight, {}, c.options);
+    if (by_weight) kernels_of(dw).convolve_backward_weight(dw, x, dy, c.options);
   } else if (by_x && by_weight) {
-    kernels::convolve_backward(dx, dw, dy, x, weight, c.options);
+    kernels_of(dx).convolve_backward(dx, dw, dy, x, weight, c.options);
   } else if (by_x) {
-    kernels::convolve_backward_input(dx, dy, weight, c.options);
+    kernels_of(dx).convolve_backward_input(dx, dy, weight, c.options);
   } else if (by_weight) {
-    kernels::convolve_backward_weight(dw, dy, x, c.options);
+    kernels_of(dw).convolve_backward_weight(dw, dy, x, c.options);
   }
   if (by_x) gradients.x = gradients.x.to(grad.dtype());
   if (by_weight) gradients.weight = gradients.weight.to(grad.dtype());

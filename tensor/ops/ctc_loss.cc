@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "tensor/cpu/ctc.h"
 #include "tensor/create.h"
+#include "tensor/kernels/ctc.h"
 #include "tensor/ops.h"
 #include "tensor/ops/checks.h"
 
@@ -52,7 +52,7 @@ class CtcLoss {
 
   [[nodiscard]] Tensor losses() const {
     Tensor losses = Tensor::empty({count()}, DType::f64);
-    cpu::ctc(losses, examples_);
+    cpu::ctc_kernels.ctc(losses, examples_);
     return losses;
   }
 
@@ -76,7 +76,7 @@ class CtcLoss {
     if (options_.reduction == Reduction::mean) by_loss = div(by_loss, mul(lengths(), static_cast<double>(count())));
     if (options_.zero_infinity) by_loss = where(isfinite(losses), by_loss, zeros({}, DType::f64));
     Tensor out = zeros(examples_.log_probs.shape(), examples_.log_probs.dtype());
-    cpu::ctc_backward(out, by_loss.contiguous(), examples_, losses);
+    cpu::ctc_kernels.ctc_backward(out, by_loss.contiguous(), examples_, losses);
     return out.reshape(given_.shape()).to(given_.dtype()).to(given_.device());
   }
 
@@ -121,7 +121,7 @@ class CtcLoss {
 
   const Tensor& given_;
   const CtcLossOptions& options_;
-  cpu::CtcExamples examples_;
+  kernels::CtcExamples examples_;
 };
 
 }  // namespace

@@ -5,7 +5,7 @@
 
 #include "tensor/cpu/parallel.h"
 #include "tensor/create.h"
-#include "tensor/kernels.h"
+#include "tensor/kernels/table.h"
 
 namespace troupe::detail {
 namespace {
@@ -16,8 +16,8 @@ constexpr std::int64_t kStretchBytes = 16 << 10;
 bool is_long_on_cpu(const Tensor& x) { return x.nbytes() >= kPutOffBytes && !kernels::on_gpu(x); }
 bool is_one(const Tensor& x) { return x.numel() == 1; }
 
-bool may_wait(const Tensor& dead, cpu::BinaryOp op, const Tensor& operand) {
-  return is_long_on_cpu(dead) && op <= cpu::BinaryOp::div && dead.dtype() == compute_dtype(dead.dtype()) &&
+bool may_wait(const Tensor& dead, kernels::BinaryOp op, const Tensor& operand) {
+  return is_long_on_cpu(dead) && op <= kernels::BinaryOp::div && dead.dtype() == compute_dtype(dead.dtype()) &&
          operand.dtype() == dead.dtype() && !dead.storage().exposed() && !operand.storage().exposed() &&
          (is_one(operand) || (operand.is_contiguous() && operand.shape() == dead.shape()));
 }
@@ -31,7 +31,7 @@ bool PutOffSteps::covers(const Tensor& x) const {
   return static_cast<std::size_t>(x.offset()) * size_of(x.dtype()) == offset_bytes_ && x.numel() == numel_ && x.dtype() == dtype_;
 }
 
-bool PutOffSteps::add(cpu::BinaryOp op, Left left, const Tensor& operand) {
+bool PutOffSteps::add(kernels::BinaryOp op, Left left, const Tensor& operand) {
   if (steps_.size() == kStepsMax) return false;
   const FrozenBytes bytes = operand.freeze();
   const std::int64_t stride = is_one(operand) ? 0 : 1;
@@ -55,12 +55,12 @@ void PutOffSteps::run(std::byte* bytes) const noexcept {
   cpu::parallel_for(numel_, static_cast<std::int64_t>(steps_.size()), [&](std::int64_t begin, std::int64_t end) {
     for (; begin < end; begin += stretch) {
       const std::int64_t count = std::min(stretch, end - begin);
-      const cpu::Stretch result{x + begin * size, 1};
+      const kernels::Stretch result{x + begin * size, 1};
       for (const Step& step : steps_) {
         const Operand& operand = operands_[step.operand];
-        const cpu::Stretch other{operand.bytes.bytes().data() + begin * operand.stride * size, operand.stride};
+        const kernels::Stretch other{operand.bytes.bytes().data() + begin * operand.stride * size, operand.stride};
         const bool first = step.left == Left::result;
-        cpu::binary(step.op, dtype_, x + begin * size, first ? result : other, first ? other : result, count);
+        cpu::stretch_kernels.binary(step.op, dtype_, x + begin * size, first ? result : other, first ? other : result, count);
       }
     }
   });
@@ -71,7 +71,7 @@ bool is_reusable(const Tensor& x, const Shape& shape, DType dtype) {
          x.is_contiguous() && !x.storage().frozen();
 }
 
-void compute_in(Tensor& dead, cpu::BinaryOp op, PutOffSteps::Left left, const Tensor& operand) {
+void compute_in(Tensor& dead, kernels::BinaryOp op, PutOffSteps::Left left, const Tensor& operand) {
   if (may_wait(dead, op, operand)) {
     // Nothing else is ever put off.
     auto* const pending = static_cast<PutOffSteps*>(dead.storage().pending());
@@ -81,15 +81,15 @@ void compute_in(Tensor& dead, cpu::BinaryOp op, PutOffSteps::Left left, const Te
   }
   const Tensor other = operand.expand(dead.shape());
   const Tensor& self = dead;
-  if (left == PutOffSteps::Left::result) kernels::binary(op, dead, self, other);
-  else kernels::binary(op, dead, other, self);
+  if (left == PutOffSteps::Left::result) kernels_of(dead).binary(op, dead, self, other);
+  else kernels_of(dead).binary(op, dead, other, self);
 }
 
-void compute_in(Tensor& dead, cpu::BinaryOp op, PutOffSteps::Left left, double operand) {
+void compute_in(Tensor& dead, kernels::BinaryOp op, PutOffSteps::Left left, double operand) {
   if (is_long_on_cpu(dead)) return compute_in(dead, op, left, full({}, operand, compute_dtype(dead.dtype())));
   const Tensor& self = dead;
-  if (left == PutOffSteps::Left::result) kernels::binary(op, dead, self, operand);
-  else kernels::binary(op, dead, operand, self);
+  if (left == PutOffSteps::Left::result) kernels_of(dead).binary(op, dead, self, operand);
+  else kernels_of(dead).binary(op, dead, operand, self);
 }
 
 }  // namespace troupe::detail

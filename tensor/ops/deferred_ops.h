@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "tensor/cpu/elementwise.h"
+#include "tensor/kernels/elementwise.h"
 #include "tensor/storage.h"
 #include "tensor/tensor.h"
 
@@ -34,13 +34,13 @@ class PutOffSteps final : public PendingWork {
 
   /// `operand` is contiguous, of the shape and dtype of x, or one element of that dtype. Returns false, and adds nothing, if
   /// there are too many steps or operands already.
-  [[nodiscard]] bool add(cpu::BinaryOp op, Left left, const Tensor& operand);
+  [[nodiscard]] bool add(kernels::BinaryOp op, Left left, const Tensor& operand);
 
   void run(std::byte* bytes) const noexcept override;
 
  private:
   struct Step {
-    cpu::BinaryOp op;
+    kernels::BinaryOp op;
     Left left;
     std::size_t operand;
   };
@@ -62,8 +62,8 @@ class PutOffSteps final : public PendingWork {
 /// Computes op(dead, operand), or op(operand, dead), at once or later, in the memory of `dead`, which is_reusable():
 /// in place where operands and sizes do not allow to put it off. `operand` broadcasts to the shape of `dead`, and has its dtype
 /// or compute_dtype of it.
-void compute_in(Tensor& dead, cpu::BinaryOp op, PutOffSteps::Left left, const Tensor& operand);
+void compute_in(Tensor& dead, kernels::BinaryOp op, PutOffSteps::Left left, const Tensor& operand);
 /// The same with a number as the operand, of a floating dtype.
-void compute_in(Tensor& dead, cpu::BinaryOp op, PutOffSteps::Left left, double operand);
+void compute_in(Tensor& dead, kernels::BinaryOp op, PutOffSteps::Left left, double operand);
 
 }  // namespace troupe::detail

@@ -10,7 +10,7 @@
 namespace troupe {
 namespace {
 
-using cpu::BinaryOp;
+using kernels::BinaryOp;
 
 [[noreturn]] void throw_divided_by_0(std::string_view op) { throw ValueError(fmt::format("[{}] an integer is divided by 0", op)); }
 

@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "tensor/create.h"
-#include "tensor/kernels.h"
+#include "tensor/kernels/table.h"
 #include "tensor/ops.h"
 #include "tensor/ops/checks.h"
 #include "tensor/ops/elementwise.h"
@@ -14,9 +14,9 @@
 namespace troupe {
 namespace {
 
-using cpu::BinaryOp;
-using cpu::CompareOp;
-using cpu::UnaryOp;
+using kernels::BinaryOp;
+using kernels::CompareOp;
+using kernels::UnaryOp;
 using detail::binary;
 using detail::promoted;
 using detail::unary;
@@ -29,8 +29,8 @@ Tensor binary_as(std::string_view name, BinaryOp op, DType dtype, const Tensor& 
   const Shape shape = broadcast_shapes(name, a.shape(), b.shape());
   Tensor out = Tensor::empty(shape, dtype, a.device());
   // Most operands are as they are needed; copies of the handles cost as much as a small operation.
-  if (a.shape() == shape && b.shape() == shape) kernels::binary(op, out, a, b);
-  else kernels::binary(op, out, a.expand(shape), b.expand(shape));
+  if (a.shape() == shape && b.shape() == shape) kernels_of(out).binary(op, out, a, b);
+  else kernels_of(out).binary(op, out, a.expand(shape), b.expand(shape));
   return out;
 }
 
@@ -50,7 +50,7 @@ Tensor binary_of_booleans(std::string_view name, BinaryOp op, const Tensor& a, c
   const std::optional<BinaryOp> bits = of_bits(op);
   if (!bits) throw DTypeError(fmt::format("[{}] not defined for boolean", name));
   Tensor out = Tensor::empty(shape, DType::u8, a.device());
-  kernels::binary(*bits, out, a.to(DType::u8).expand(shape), b.to(DType::u8).expand(shape));
+  kernels_of(out).binary(*bits, out, a.to(DType::u8).expand(shape), b.to(DType::u8).expand(shape));
   return out.to(DType::boolean);
 }
 
@@ -77,7 +77,7 @@ Tensor compare(std::string_view name, CompareOp op, const Tensor& a, const Tenso
   const Shape shape = broadcast_shapes(name, a.shape(), b.shape());
   const DType dtype = promoted(a, b);
   Tensor out = Tensor::empty(shape, DType::boolean, a.device());
-  kernels::compare(op, out, a.to(dtype).expand(shape), b.to(dtype).expand(shape));
+  kernels_of(out).compare(op, out, a.to(dtype).expand(shape), b.to(dtype).expand(shape));
   return out;
 }
 
@@ -116,8 +116,8 @@ Tensor unary(std::string_view name, UnaryOp op, const Tensor& x) {
   if (x.dtype() == DType::boolean && !is_real(op)) throw DTypeError(fmt::format("[{}] not defined for boolean", name));
   const DType dtype = result_dtype(op, x.dtype());
   Tensor out = Tensor::empty(x.shape(), dtype, x.device());
-  if (x.dtype() == dtype) kernels::unary(op, out, x);
-  else kernels::unary(op, out, x.to(dtype));
+  if (x.dtype() == dtype) kernels_of(out).unary(op, out, x);
+  else kernels_of(out).unary(op, out, x.to(dtype));
   return out;
 }
 
@@ -133,7 +133,7 @@ Tensor binary(std::string_view name, BinaryOp op, const Tensor& a, double b) {
   a.require_defined(name);
   const DType dtype = dtype_with_number(name, op, a.dtype(), b);
   Tensor out = Tensor::empty(a.shape(), dtype, a.device());
-  kernels::binary(op, out, a.to(dtype), b);
+  kernels_of(out).binary(op, out, a.to(dtype), b);
   return out;
 }
 
@@ -141,7 +141,7 @@ Tensor binary(std::string_view name, BinaryOp op, double a, const Tensor& b) {
   b.require_defined(name);
   const DType dtype = dtype_with_number(name, op, b.dtype(), a);
   Tensor out = Tensor::empty(b.shape(), dtype, b.device());
-  kernels::binary(op, out, a, b.to(dtype));
+  kernels_of(out).binary(op, out, a, b.to(dtype));
   return out;
 }
 
@@ -228,7 +228,7 @@ Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b) {
   const Shape shape = broadcast_shapes("where", condition.shape(), broadcast_shapes("where", a.shape(), b.shape()));
   const DType dtype = promoted(a, b);
   Tensor out = Tensor::empty(shape, dtype, a.device());
-  kernels::select(out, condition.expand(shape), a.to(dtype).expand(shape), b.to(dtype).expand(shape));
+  kernels_of(out).select(out, condition.expand(shape), a.to(dtype).expand(shape), b.to(dtype).expand(shape));
   return out;
 }
 
@@ -309,7 +309,7 @@ void axpby_into(Tensor& out, double alpha, const Tensor& a, double beta, const T
   }
   if (!is_floating(out.dtype())) detail::throw_not_floating(kName, out.dtype());
   detail::require_distinct_elements(kName, out);
-  kernels::axpby(out, alpha, overlaps(out, a) ? a.clone() : a, beta, overlaps(out, b) ? b.clone() : b);
+  kernels_of(out).axpby(out, alpha, overlaps(out, a) ? a.clone() : a, beta, overlaps(out, b) ? b.clone() : b);
 }
 
 void add_into(Tensor& out, const Tensor& a) {
@@ -319,7 +319,7 @@ void add_into(Tensor& out, const Tensor& a) {
   detail::require_same_dtype(kName, out, a);
   if (out.dtype() == DType::boolean) throw DTypeError("[add_into] not defined for boolean");
   detail::require_distinct_elements(kName, out);
-  kernels::binary(BinaryOp::add, out, out, overlaps(out, a) ? a.clone() : a);
+  kernels_of(out).binary(BinaryOp::add, out, out, overlaps(out, a) ? a.clone() : a);
 }
 
 void scale_into(Tensor& out, double alpha) {
@@ -328,7 +328,7 @@ void scale_into(Tensor& out, double alpha) {
   if (out.dtype() == DType::boolean) throw DTypeError(fmt::format("[{}] not defined for boolean", kName));
   detail::require_value_of(kName, alpha, out.dtype());
   detail::require_distinct_elements(kName, out);
-  kernels::binary(BinaryOp::mul, out, out, alpha);
+  kernels_of(out).binary(BinaryOp::mul, out, out, alpha);
 }
 
 }  // namespace troupe

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "tensor/kernels.h"
+#include "tensor/kernels/table.h"
 #include "tensor/ops/checks.h"
 #include "tensor/ops/embedding_bag.h"
 #include "tensor/ops/index.h"
@@ -23,7 +23,7 @@ Tensor embedding(const Tensor& weight, const Tensor& index) {
   const Tensor places = detail::checked_index("embedding", index, weight.size(0));
   Tensor out = Tensor::empty(with_last(index.shape(), weight.size(1)), weight.dtype(), weight.device());
   Tensor target = out.view({1, index.numel(), weight.size(1)});
-  kernels::take(target, weight.contiguous().unsqueeze(0), places);
+  kernels_of(target).take(target, weight.contiguous().unsqueeze(0), places);
   return out;
 }
 

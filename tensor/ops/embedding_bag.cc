@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "tensor/create.h"
-#include "tensor/kernels.h"
+#include "tensor/kernels/table.h"
 #include "tensor/ops.h"
 #include "tensor/ops/checks.h"
 
@@ -108,7 +108,7 @@ void EmbeddingBag::set_scales(const Tensor& per_sample_weights) {
   }
   if (mode_ != BagMode::mean) return;
   bags_.scales = zeros({bags_.index.numel()}, wide, bags_.index.device());
-  kernels::bag_mean_scales(bags_.scales, bags_);
+  kernels_of(bags_.scales).bag_mean_scales(bags_.scales, bags_);
 }
 
 EmbeddingBag::Result EmbeddingBag::forward(const Tensor& weight) const {
@@ -116,9 +116,9 @@ EmbeddingBag::Result EmbeddingBag::forward(const Tensor& weight) const {
   result.output = Tensor::empty({bags_.count(), weight_shape_[1]}, dtype_, weight.device());
   if (mode_ == BagMode::max) {
     result.where_max = full(result.output.shape(), -1.0, DType::i64, weight.device());
-    if (result.output.numel() > 0) kernels::bag_max(result.output, result.where_max, weight.contiguous(), bags_);
+    if (result.output.numel() > 0) kernels_of(result.output).bag_max(result.output, result.where_max, weight.contiguous(), bags_);
   } else if (result.output.numel() > 0) {
-    kernels::bag_sum(result.output, weight.contiguous(), bags_);
+    kernels_of(result.output).bag_sum(result.output, weight.contiguous(), bags_);
   }
   return result;
 }
@@ -128,9 +128,9 @@ Tensor EmbeddingBag::backward(const Tensor& grad, const Tensor& where_max) const
   if (grad.numel() == 0 || out.numel() == 0) return out.to(dtype_);
   const Tensor wide = grad.to(out.dtype()).contiguous();
   if (mode_ == BagMode::max) {
-    kernels::bag_max_add(out, wide, where_max, bags_);
+    kernels_of(out).bag_max_add(out, wide, where_max, bags_);
   } else {
-    kernels::bag_add(out, wide, bags_);
+    kernels_of(out).bag_add(out, wide, bags_);
   }
   return out.to(dtype_);
 }
@@ -140,9 +140,9 @@ SparseTensor EmbeddingBag::backward_rows(const Tensor& grad, const Tensor& where
   const Tensor wide = grad.to(values.dtype()).contiguous();
   if (values.numel() > 0) {
     if (mode_ == BagMode::max) {
-      kernels::bag_max_values(values, wide, where_max);
+      kernels_of(values).bag_max_values(values, wide, where_max);
     } else {
-      kernels::bag_values(values, wide, bags_);
+      kernels_of(values).bag_values(values, wide, bags_);
     }
   }
   const SparseTensor rows = rows_of(bags_.index, values, weight_shape_[0], bags_.padding);
@@ -154,7 +154,7 @@ SparseTensor EmbeddingBag::backward_rows(const Tensor& grad, const Tensor& where
 Tensor EmbeddingBag::backward_samples(const Tensor& grad, const Tensor& weight) const {
   const DType wide = compute_dtype(dtype_);
   Tensor out = zeros({bags_.index.numel()}, wide, grad.device());
-  if (out.numel() > 0) kernels::bag_scales_backward(out, grad.to(wide).contiguous(), weight.to(wide).contiguous(), bags_);
+  if (out.numel() > 0) kernels_of(out).bag_scales_backward(out, grad.to(wide).contiguous(), weight.to(wide).contiguous(), bags_);
   return out.view(index_shape_).to(samples_dtype_);
 }
 

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string_view>
 
-#include "tensor/cpu/embedding_bag.h"
+#include "tensor/kernels/embedding_bag.h"
 #include "tensor/ops/embedding.h"
 #include "tensor/sparse.h"
 
@@ -34,7 +34,7 @@ class EmbeddingBag {
  private:
   void set_scales(const Tensor& per_sample_weights);
 
-  cpu::Bags bags_;
+  kernels::Bags bags_;
   Shape weight_shape_;
   Shape index_shape_;
   DType dtype_;

@@ -2,7 +2,7 @@
 
 #include "tensor/create.h"
 #include "tensor/decompositions/index_plan.h"
-#include "tensor/kernels.h"
+#include "tensor/kernels/table.h"
 #include "tensor/ops.h"
 #include "tensor/ops/checks.h"
 #include "tensor/ops/index.h"
@@ -50,7 +50,7 @@ Tensor gather(const Tensor& x, int dim, const Tensor& index) {
   const int at = normalize_dim("gather", dim, x.shape());
   const Tensor places = places_in("gather", x.shape(), at, index);
   Tensor out = Tensor::empty(index.shape(), x.dtype(), x.device());
-  kernels::gather(out, x, at, places);
+  kernels_of(out).gather(out, x, at, places);
   return out;
 }
 
@@ -63,7 +63,7 @@ Tensor scatter_add(const Tensor& x, int dim, const Tensor& index, const Tensor& 
   const DType dtype = compute_dtype(x.dtype());
   Tensor out = x.to(dtype);
   if (dtype == x.dtype()) out = x.clone();
-  kernels::scatter_add(out, at, places, source.to(dtype));
+  kernels_of(out).scatter_add(out, at, places, source.to(dtype));
   return out.to(x.dtype());
 }
 
@@ -71,7 +71,7 @@ Tensor scatter(const Tensor& x, int dim, const Tensor& index, const Tensor& sour
   const int at = scatter_dim("scatter", x, dim, index, source);
   const Tensor places = scatter_places("scatter", x, at, index, source);
   Tensor out = x.clone();
-  kernels::scatter(out, at, places, source);
+  kernels_of(out).scatter(out, at, places, source);
   return out;
 }
 

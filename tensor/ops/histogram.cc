@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "tensor/create.h"
-#include "tensor/kernels.h"
+#include "tensor/kernels/table.h"
 #include "tensor/ops.h"
 #include "tensor/ops/checks.h"
 
@@ -48,7 +48,7 @@ Tensor search(std::string_view op, const Tensor& sorted, const Tensor& values, S
   const std::int64_t columns = rows == 0 ? 0 : values.numel() / rows;
   Tensor out = Tensor::empty(values.shape(), DType::i64, values.device());
   Tensor target = out.view({rows, columns});
-  kernels::search(target, sorted.to(dtype).contiguous().view({rows, sorted.size(-1)}), values.to(dtype).contiguous().view({rows, columns}), side);
+  kernels_of(target).search(target, sorted.to(dtype).contiguous().view({rows, sorted.size(-1)}), values.to(dtype).contiguous().view({rows, columns}), side);
   return out;
 }
 

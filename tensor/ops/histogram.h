@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "tensor/kernels/search.h"
 #include "tensor/tensor.h"
 
 namespace troupe {
@@ -29,9 +30,6 @@ struct Unique {
 /// and the largest element, or, should these be equal, 1 below and 1 above. Waits for a GPU then.
 /// Throws ValueError `[histc] bins below 1: 0`, `[histc] low above high: 2 > 1`, `[histc] range is not finite: [0, inf]`.
 [[nodiscard]] Tensor histc(const Tensor& x, std::int64_t bins = 100, double low = 0.0, double high = 0.0);
-
-/// Where a value goes that is there already: before its equals or behind them.
-enum class Side : std::uint8_t { left, right };
 
 /// For each element of `values` the place (i64) where it would keep `sorted` in order. NaN belongs behind all numbers.
 /// Shapes: sorted (n), ascending, values of any; or sorted (..., n), each row ascending, values (..., m) by row. Dtypes are

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "tensor/create.h"
-#include "tensor/kernels.h"
+#include "tensor/kernels/table.h"
 #include "tensor/ops.h"
 #include "tensor/ops/checks.h"
 
@@ -43,7 +43,7 @@ Tensor index_select(const Tensor& x, int dim, const Tensor& index) {
   const Shape shape = with_size(x.shape(), at, index.numel());
   Tensor out = Tensor::empty(shape, x.dtype(), x.device());
   Tensor target = out.view(joined_around(shape, at));
-  kernels::take(target, x.contiguous().view(joined_around(x.shape(), at)), places);
+  kernels_of(target).take(target, x.contiguous().view(joined_around(x.shape(), at)), places);
   return out;
 }
 
@@ -63,7 +63,7 @@ Tensor index_select_backward(const Tensor& grad, int dim, const Tensor& index, c
   const DType dtype = compute_dtype(grad.dtype());
   Tensor out = zeros(shape, dtype, grad.device());
   Tensor target = out.view(joined_around(shape, at));
-  kernels::put_add(target, grad.to(dtype).contiguous().view(joined_around(expected, at)), places);
+  kernels_of(target).put_add(target, grad.to(dtype).contiguous().view(joined_around(expected, at)), places);
   return out.to(grad.dtype());
 }
 
@@ -76,7 +76,7 @@ Tensor one_hot(const Tensor& index, std::int64_t classes, DType dtype) {
   const Tensor places = detail::checked_index("one_hot", index, classes);
   Tensor out = zeros(with_last(index.shape(), classes), dtype, index.device());
   Tensor target = out.view({index.numel(), classes});
-  kernels::place(target, ones({index.numel()}, dtype, index.device()), places);
+  kernels_of(target).place(target, ones({index.numel()}, dtype, index.device()), places);
   return out;
 }
 
@@ -98,7 +98,7 @@ Tensor index_add(const Tensor& x, int dim, const Tensor& index, const Tensor& so
   Tensor out = dtype == x.dtype() ? x.clone() : x.to(dtype);
   if (!out.is_contiguous()) out = out.contiguous();
   Tensor target = out.view(joined_around(x.shape(), at));
-  kernels::put_add(target, source.to(dtype).contiguous().view(joined_around(expected, at)), places);
+  kernels_of(target).put_add(target, source.to(dtype).contiguous().view(joined_around(expected, at)), places);
   return out.to(x.dtype());
 }
 

@@ -4,7 +4,7 @@
 
 #include <string_view>
 
-#include "tensor/kernels.h"
+#include "tensor/kernels/table.h"
 #include "tensor/ops.h"
 #include "tensor/ops/checks.h"
 #include "tensor/ops/elementwise.h"
@@ -13,7 +13,7 @@
 namespace troupe {
 namespace {
 
-using cpu::BinaryOp;
+using kernels::BinaryOp;
 
 void require_room(std::string_view name, const Tensor& x, const Tensor& other) {
   if (!broadcasts_to(other.shape(), x.shape())) {
@@ -44,7 +44,7 @@ Tensor apply(std::string_view name, BinaryOp op, Tensor x, const Tensor& other) 
   require_arithmetic(name, x, dtype);
   require_room(name, x, other);
   if (dtype == x.dtype() && dtype != DType::boolean) {
-    kernels::binary(op, x, x, operand_of(x, other.to(dtype)));
+    kernels_of(x).binary(op, x, x, operand_of(x, other.to(dtype)));
   } else {
     x.copy_from(detail::binary(name, op, x, other));
   }
@@ -57,7 +57,7 @@ Tensor apply(std::string_view name, BinaryOp op, Tensor x, double other) {
   require_arithmetic(name, x, dtype);
   detail::require_value_of(name, other, dtype);
   detail::require_distinct_elements(name, x);
-  kernels::binary(op, x, x, other);
+  kernels_of(x).binary(op, x, x, other);
   return x;
 }
 
@@ -69,7 +69,7 @@ Tensor apply_scaled(std::string_view name, BinaryOp op, Tensor x, double alpha, 
   require_room(name, x, other);
   detail::require_value_of(name, alpha, dtype);
   if (dtype == x.dtype() && is_floating(dtype)) {
-    kernels::axpby(x, 1.0, x, op == BinaryOp::add ? alpha : -alpha, operand_of(x, other.to(dtype)));
+    kernels_of(x).axpby(x, 1.0, x, op == BinaryOp::add ? alpha : -alpha, operand_of(x, other.to(dtype)));
   } else {
     x.copy_from(detail::binary(name, op, x, mul(other.to(dtype), alpha)));
   }

@@ -2,9 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "tensor/cpu/gemm.h"
 #include "tensor/create.h"
-#include "tensor/kernels.h"
+#include "tensor/kernels/table.h"
 #include "tensor/ops.h"
 #include "tensor/ops/checks.h"
 
@@ -17,7 +16,7 @@ Tensor gemm_operand(const Tensor& x, DType dtype) {
   if (!is_floating(dtype)) return converted;
   const int r = x.dim() - 2;
   const bool fits =
-      cpu::is_gemm_layout(x.shape()[r], x.shape()[r + 1], converted.strides()[r], converted.strides()[r + 1]);
+      kernels::is_gemm_layout(x.shape()[r], x.shape()[r + 1], converted.strides()[r], converted.strides()[r + 1]);
   return fits ? converted : converted.clone();
 }
 
@@ -41,6 +40,12 @@ Tensor sum_of_outer_products(const Tensor& x, const Tensor& y) {
   return out;
 }
 
+// The dtype that operands of a product must have whose sums run in `dtype`: GPUs multiply 16-bit floats as they are.
+DType factor_dtype(const Tensor& a, const Tensor& b, DType dtype) {
+  const bool both_short = a.dtype() == b.dtype() && is_floating(a.dtype()) && compute_dtype(a.dtype()) != a.dtype();
+  return kernels::on_gpu(a) && both_short ? a.dtype() : dtype;
+}
+
 // Both have at least 2 dimensions and fit.
 Tensor matmul_batches(const Tensor& a, const Tensor& b, DType dtype) {
   const std::int64_t m = a.size(-2);
@@ -54,11 +59,11 @@ Tensor matmul_batches(const Tensor& a, const Tensor& b, DType dtype) {
   if (k == 0) return zeros(with_matrix(batch, m, n), dtype, a.device());
   Tensor out = Tensor::empty(with_matrix(batch, m, n), dtype, a.device());
   if (out.numel() == 0) return out;
-  const DType factor = kernels::factor_dtype(a, b, dtype);
+  const DType factor = factor_dtype(a, b, dtype);
   const Tensor x = gemm_operand(a, factor).expand(with_matrix(batch, m, k));
   const Tensor y = gemm_operand(b, factor).expand(with_matrix(batch, k, n));
   if (!is_floating(dtype) && kernels::on_gpu(out)) return sum_of_outer_products(x, y);
-  kernels::matmul(out, x, y);
+  kernels_of(out).matmul(out, x, y);
   return out;
 }
 

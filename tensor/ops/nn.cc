@@ -7,14 +7,14 @@
 #include "tensor/create.h"
 #include "tensor/decompositions/layer_formulas.h"
 #include "tensor/decompositions/loss_formulas.h"
-#include "tensor/kernels.h"
+#include "tensor/kernels/table.h"
 #include "tensor/ops.h"
 #include "tensor/ops/checks.h"
 
 namespace troupe {
 namespace {
 
-using cpu::SoftmaxKind;
+using kernels::SoftmaxKind;
 
 Tensor softmax_along(std::string_view name, SoftmaxKind kind, const Tensor& x, int dim) {
   x.require_defined(name);
@@ -22,7 +22,7 @@ Tensor softmax_along(std::string_view name, SoftmaxKind kind, const Tensor& x, i
   const DType dtype = promote_to_floating(x.dtype());
   Tensor out = Tensor::empty(x.shape(), compute_dtype(dtype), x.device());
   Tensor target = out.view(lines);
-  kernels::softmax(kind, target, x.to(out.dtype()).contiguous().view(lines));
+  kernels_of(target).softmax(kind, target, x.to(out.dtype()).contiguous().view(lines));
   return out.to(dtype);
 }
 
@@ -36,7 +36,7 @@ Tensor softmax_backward_along(std::string_view name, SoftmaxKind kind, const Ten
   const DType dtype = compute_dtype(output.dtype());
   Tensor out = Tensor::empty(output.shape(), dtype, output.device());
   Tensor target = out.view(lines);
-  kernels::softmax_backward(kind, target, grad.to(dtype).contiguous().view(lines),
+  kernels_of(target).softmax_backward(kind, target, grad.to(dtype).contiguous().view(lines),
                         output.to(dtype).contiguous().view(lines));
   return out.to(output.dtype());
 }
@@ -94,7 +94,7 @@ Tensor dropout_mask(const Shape& shape, double probability, Generator& generator
   if (!is_floating(dtype)) detail::throw_not_floating("dropout_mask", dtype);
   require_available("dropout_mask", device);
   Tensor out = Tensor::empty(shape, compute_dtype(dtype), device);
-  kernels::draw_dropout_mask(out, probability, cpu::next_draws(generator, (out.numel() + 3) / 4));
+  kernels_of(out).draw_dropout_mask(out, probability, kernels::next_draws(generator, (out.numel() + 3) / 4));
   return out.to(dtype);
 }
 

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "tensor/create.h"
-#include "tensor/kernels.h"
+#include "tensor/kernels/table.h"
 #include "tensor/ops.h"
 #include "tensor/ops/checks.h"
 
@@ -76,7 +76,7 @@ NormResult normalised(const Tensor& x, const Shape& sizes, const Affine& affine,
   Tensor mean = zeros({sizes[0], sizes[1]}, DType::f64, x.device());
   Tensor var = zeros({sizes[0], sizes[1]}, DType::f64, x.device());
   if (x.numel() > 0)
-    kernels::group_norm(out, mean, var, x.to(dtype).contiguous().view(sizes), affine.weight, affine.bias, eps);
+    kernels_of(out).group_norm(out, mean, var, x.to(dtype).contiguous().view(sizes), affine.weight, affine.bias, eps);
   return {out.view(x.shape()).to(x.dtype()), mean, var};
 }
 
@@ -87,7 +87,7 @@ NormGradients normalised_backward(const Tensor& grad, const Tensor& x, const Nor
   Tensor by_weight = zeros({sizes[1] * sizes[2]}, DType::f64, x.device());
   Tensor by_bias = zeros({sizes[1] * sizes[2]}, DType::f64, x.device());
   if (x.numel() > 0) {
-    kernels::group_norm_backward(by_x, by_weight, by_bias, grad.to(dtype).contiguous().view(sizes),
+    kernels_of(grad).group_norm_backward(by_x, by_weight, by_bias, grad.to(dtype).contiguous().view(sizes),
                              x.to(dtype).contiguous().view(sizes), forward.mean.contiguous(), forward.var.contiguous(),
                              weight, eps);
   }
@@ -164,7 +164,7 @@ BatchNormResult batch_norm(const Tensor& x, const RunningStatistics& running, co
   if (x.numel() > 0) {
     const Tensor in = as_channels(x);
     Tensor out = norm.output.view(in.shape());
-    kernels::batch_norm(of_batch ? cpu::Moments::computed : cpu::Moments::given, out, norm.mean, norm.var, in,
+    kernels_of(out).batch_norm(of_batch ? kernels::Moments::computed : kernels::Moments::given, out, norm.mean, norm.var, in,
                     affine.weight, affine.bias, options.eps);
   }
   norm.output = norm.output.to(x.dtype());
@@ -181,9 +181,9 @@ NormGradients batch_norm_backward(const Tensor& grad, const Tensor& x, const Nor
   Tensor by_x = Tensor::empty(in.shape(), in.dtype(), x.device());
   Tensor by_weight = zeros({x.size(1)}, DType::f64, x.device());
   Tensor by_bias = zeros({x.size(1)}, DType::f64, x.device());
-  const auto moments = options.statistics == NormStatistics::batch ? cpu::Moments::computed : cpu::Moments::given;
+  const auto moments = options.statistics == NormStatistics::batch ? kernels::Moments::computed : kernels::Moments::given;
   if (x.numel() > 0) {
-    kernels::batch_norm_backward(moments, by_x, by_weight, by_bias, as_channels(grad), in, forward.mean.contiguous(),
+    kernels_of(in).batch_norm_backward(moments, by_x, by_weight, by_bias, as_channels(grad), in, forward.mean.contiguous(),
                              forward.var.contiguous(), affine.weight, options.eps);
   }
   return finished(by_x, by_weight, by_bias, x);

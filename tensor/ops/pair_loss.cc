@@ -4,16 +4,16 @@
 
 #include <utility>
 
+#include "tensor/kernels/table.h"
 #include "tensor/ops.h"
 #include "tensor/ops/checks.h"
-#include "tensor/ops/loss_kernels.h"
 
 namespace troupe::detail {
 
 /// Checks what all have in common.
 class PairLossMaker {
  public:
-  PairLossMaker(std::string_view op, const Tensor& x, const Tensor& y, cpu::PairLossKind kind) : op_(op) {
+  PairLossMaker(std::string_view op, const Tensor& x, const Tensor& y, kernels::PairLossKind kind) : op_(op) {
     require_together(op, x, y);
     require_same_shape(op, x, y);
     loss_.loss_.kind = kind;
@@ -66,11 +66,11 @@ Tensor PairLoss::value(const Tensor& x, const Tensor& y) const {
   const Tensor b = prepared(y);
   if (reduces_) {
     Tensor total = Tensor::empty({}, DType::f64, x.device());
-    kernels::pair_loss_sum(total, a, b, loss_, divisor_);
+    kernels_of(total).pair_loss_sum(total, a, b, loss_, divisor_);
     return total.to(dtype_);
   }
   Tensor out = Tensor::empty(shape_, a.dtype(), x.device());
-  kernels::pair_loss(out, a, b, loss_);
+  kernels_of(out).pair_loss(out, a, b, loss_);
   return out.to(dtype_);
 }
 
@@ -83,36 +83,36 @@ std::array<Tensor, 2> PairLoss::backward(const Tensor& grad, const Tensor& x, co
     if (wanted[i]) by[i] = Tensor::empty(shape_, a.dtype(), a.device());
   }
   const Tensor of_each = reduces_ ? div(grad.to(DType::f64), divisor_) : grad;
-  kernels::pair_loss_backward(by[0], by[1], of_each.to(a.dtype()).contiguous(), a, b, loss_);
+  kernels_of(a).pair_loss_backward(by[0], by[1], of_each.to(a.dtype()).contiguous(), a, b, loss_);
   if (wanted[0]) by[0] = by[0].to(x.dtype());
   if (wanted[1]) by[1] = by[1].to(y.dtype());
   return by;
 }
 
 PairLoss mse_loss_of(const Tensor& x, const Tensor& y, Reduction reduction) {
-  return PairLossMaker("mse_loss", x, y, cpu::PairLossKind::squared).with(reduction);
+  return PairLossMaker("mse_loss", x, y, kernels::PairLossKind::squared).with(reduction);
 }
 
 PairLoss l1_loss_of(const Tensor& x, const Tensor& y, Reduction reduction) {
-  return PairLossMaker("l1_loss", x, y, cpu::PairLossKind::absolute).with(reduction);
+  return PairLossMaker("l1_loss", x, y, kernels::PairLossKind::absolute).with(reduction);
 }
 
 PairLoss smooth_l1_loss_of(const Tensor& x, const Tensor& y, const SmoothL1LossOptions& options) {
   if (!(options.beta >= 0.0)) throw ValueError(fmt::format("[smooth_l1_loss] beta below 0: {}", options.beta));
-  const auto kind = options.beta == 0.0 ? cpu::PairLossKind::absolute : cpu::PairLossKind::smooth_l1;
+  const auto kind = options.beta == 0.0 ? kernels::PairLossKind::absolute : kernels::PairLossKind::smooth_l1;
   return PairLossMaker("smooth_l1_loss", x, y, kind).parameter(options.beta).with(options.reduction);
 }
 
 PairLoss huber_loss_of(const Tensor& x, const Tensor& y, const HuberLossOptions& options) {
   if (!(options.delta > 0.0)) throw ValueError(fmt::format("[huber_loss] delta not above 0: {}", options.delta));
-  return PairLossMaker("huber_loss", x, y, cpu::PairLossKind::huber).parameter(options.delta).with(options.reduction);
+  return PairLossMaker("huber_loss", x, y, kernels::PairLossKind::huber).parameter(options.delta).with(options.reduction);
 }
 
 PairLoss bce_loss_of(const Tensor& x, const Tensor& y, const BceLossOptions& options) {
   const PairLoss loss =
-      PairLossMaker("bce_loss", x, y, cpu::PairLossKind::bce).weight(options.weight).with(options.reduction);
+      PairLossMaker("bce_loss", x, y, kernels::PairLossKind::bce).weight(options.weight).with(options.reduction);
   const Tensor p = x.to(promote_to_floating(x.dtype())).to(compute_dtype(promote_to_floating(x.dtype()))).contiguous();
-  if (kernels::all_probabilities(p)) return loss;
+  if (kernels_of(p).all_probabilities(p)) return loss;
   const Tensor here = p.to(Device::cpu());
   dispatch_floating("bce_loss", here.dtype(), [&]<class T>(std::type_identity<T>) {
     for (const T value : here.data<T>()) {
@@ -123,14 +123,14 @@ PairLoss bce_loss_of(const Tensor& x, const Tensor& y, const BceLossOptions& opt
 }
 
 PairLoss bce_with_logits_of(const Tensor& x, const Tensor& y, const BceWithLogitsOptions& options) {
-  return PairLossMaker("bce_with_logits", x, y, cpu::PairLossKind::bce_with_logits)
+  return PairLossMaker("bce_with_logits", x, y, kernels::PairLossKind::bce_with_logits)
       .weight(options.weight)
       .pos_weight(options.pos_weight)
       .with(options.reduction);
 }
 
 PairLoss kl_div_of(const Tensor& x, const Tensor& y, const KlDivOptions& options) {
-  PairLossMaker maker("kl_div", x, y, options.log_target ? cpu::PairLossKind::kl_of_logs : cpu::PairLossKind::kl);
+  PairLossMaker maker("kl_div", x, y, options.log_target ? kernels::PairLossKind::kl_of_logs : kernels::PairLossKind::kl);
   switch (options.reduction) {
     case KlDivReduction::none: return maker.with(Reduction::none);
     case KlDivReduction::sum: return maker.with(Reduction::sum);

@@ -4,7 +4,7 @@
 #include <array>
 #include <string_view>
 
-#include "tensor/cpu/pair_loss.h"
+#include "tensor/kernels/pair_loss.h"
 #include "tensor/ops/loss.h"
 
 namespace troupe::detail {
@@ -24,7 +24,7 @@ class PairLoss {
 
   [[nodiscard]] Tensor prepared(const Tensor& x) const;
 
-  cpu::PairLoss loss_{};
+  kernels::PairLoss loss_{};
   Shape shape_;
   DType dtype_ = DType::f32;
   bool reduces_ = false;

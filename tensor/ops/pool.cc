@@ -8,14 +8,14 @@
 
 #include "tensor/checked_size.h"
 #include "tensor/create.h"
-#include "tensor/kernels.h"
+#include "tensor/kernels/table.h"
 #include "tensor/ops/checks.h"
 #include "tensor/ops/windows.h"
 
 namespace troupe {
 namespace {
 
-using cpu::PoolWindows;
+using kernels::PoolWindows;
 using detail::computed;
 using detail::LastWindow;
 using detail::Windows;
@@ -175,13 +175,13 @@ MaxPoolResult max_pool(std::string_view op, const Tensor& x, const WindowPlan& p
     throw ShapeError(fmt::format("[{}] more than 2^31 - 1 elements in an image: {}", op, to_string(x.shape())));
   }
   const Shape shape = plan.result_shape(x.shape());
-  MaxPoolResult result{Tensor::empty(shape, kernels::window_dtype(x), x.device()),
+  MaxPoolResult result{Tensor::empty(shape, detail::window_dtype(x), x.device()),
                        Tensor::empty(shape, DType::i32, x.device())};
   if (shape.numel() != 0) {
     const ImageWindows windows = listed(plan);
     Tensor out = as_image(result.output);
     Tensor where_max = as_image(result.where_max);
-    kernels::max_pool(out, where_max, as_image(kernels::windowed(x)), windows.rows, windows.columns);
+    kernels_of(out).max_pool(out, where_max, as_image(detail::windowed(x)), windows.rows, windows.columns);
   }
   result.output = result.output.to(x.dtype());
   return result;
@@ -189,22 +189,22 @@ MaxPoolResult max_pool(std::string_view op, const Tensor& x, const WindowPlan& p
 
 Tensor avg_pool(const Tensor& x, const WindowPlan& plan) {
   const Shape shape = plan.result_shape(x.shape());
-  Tensor result = Tensor::empty(shape, kernels::window_dtype(x), x.device());
+  Tensor result = Tensor::empty(shape, detail::window_dtype(x), x.device());
   if (shape.numel() == 0) return result.to(x.dtype());
   const ImageWindows windows = listed(plan);
   Tensor out = as_image(result);
-  kernels::avg_pool(out, as_image(kernels::windowed(x)), windows.rows, windows.columns);
+  kernels_of(out).avg_pool(out, as_image(detail::windowed(x)), windows.rows, windows.columns);
   return result.to(x.dtype());
 }
 
 Tensor avg_pool_backward(std::string_view op, const Tensor& grad, const Shape& input_shape,
                          const WindowPlan& plan) {
   detail::require_gradient(op, grad, plan.result_shape(input_shape));
-  Tensor result = zeros(input_shape, kernels::window_dtype(grad), grad.device());
+  Tensor result = zeros(input_shape, detail::window_dtype(grad), grad.device());
   if (grad.numel() == 0) return result.to(grad.dtype());
   const ImageWindows windows = listed(plan);
   Tensor in = as_image(result);
-  kernels::avg_pool_backward(in, as_image(kernels::windowed(grad)), windows.rows, windows.columns);
+  kernels_of(in).avg_pool_backward(in, as_image(detail::windowed(grad)), windows.rows, windows.columns);
   return result.to(grad.dtype());
 }
 
@@ -239,8 +239,8 @@ Tensor max_pool_backward_with(const Tensor& grad, const Tensor& where_max, const
   const ImageWindows windows = listed(plan);
   Tensor result = Tensor::empty(input_shape, grad.dtype(), grad.device());
   Tensor in = as_image(result);
-  cuda::max_pool_backward(in, as_image(grad.contiguous()), as_image(where_max.contiguous()), windows.rows,
-                          windows.columns);
+  kernels_of(in).max_pool_backward_of_windows(in, as_image(grad.contiguous()), as_image(where_max.contiguous()), windows.rows,
+                                              windows.columns);
   return result;
 }
 
@@ -268,7 +268,7 @@ Tensor max_pool_backward(const Tensor& grad, const Tensor& where_max, const Shap
   Tensor result = zeros(input_shape, compute_dtype(grad.dtype()), grad.device());
   if (grad.numel() == 0) return result.to(grad.dtype());
   Tensor in = as_image(result);
-  kernels::max_pool_backward(in, as_image(computed(grad)), as_image(places));
+  kernels_of(in).max_pool_backward(in, as_image(computed(grad)), as_image(places));
   return result.to(grad.dtype());
 }
 

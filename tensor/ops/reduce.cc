@@ -5,15 +5,15 @@
 
 #include "tensor/create.h"
 #include "tensor/dim_order.h"
-#include "tensor/kernels.h"
+#include "tensor/kernels/table.h"
 #include "tensor/ops.h"
 #include "tensor/ops/checks.h"
 
 namespace troupe {
 namespace {
 
-using cpu::AxisSet;
-using cpu::ReduceOp;
+using kernels::AxisSet;
+using kernels::ReduceOp;
 
 Axes all_axes(const Tensor& x) { return detail::all_dims(x.dim()); }
 
@@ -50,21 +50,21 @@ Tensor reduce(std::string_view name, ReduceOp op, const Tensor& x, const Axes& a
   const Tensor from = op == ReduceOp::mean ? x.to(promote_to_floating(x.dtype())) : x;
   const bool widens = (op == ReduceOp::sum || op == ReduceOp::prod) && !is_floating(x.dtype());
   Tensor out = Tensor::empty(shape, widens ? DType::i64 : from.dtype(), x.device());
-  kernels::reduce(op, out, from, set);
+  kernels_of(out).reduce(op, out, from, set);
   return out;
 }
 
-Tensor argument(std::string_view name, cpu::Extreme extreme, const Tensor& x, int dim, KeepDim keep) {
+Tensor argument(std::string_view name, kernels::Extreme extreme, const Tensor& x, int dim, KeepDim keep) {
   x.require_defined(name);
   const int at = normalize_dim(name, dim, x.shape());
   const Shape shape = reduced_shape(x.shape(), axis_set(name, x.shape(), at), keep);
   if (x.shape()[at] == 0) throw ShapeError(fmt::format("[{}] no elements: {}", name, to_string(x.shape())));
   Tensor out = Tensor::empty(shape, DType::i64, x.device());
-  kernels::argument_last(extreme, out, x.permute(detail::dims_with_last(x.dim(), at)));
+  kernels_of(out).argument_last(extreme, out, x.permute(detail::dims_with_last(x.dim(), at)));
   return out;
 }
 
-Tensor argument_of_all(std::string_view name, cpu::Extreme extreme, const Tensor& x) {
+Tensor argument_of_all(std::string_view name, kernels::Extreme extreme, const Tensor& x) {
   x.require_defined(name);
   if (x.numel() == 0) throw ShapeError(fmt::format("[{}] no elements: {}", name, to_string(x.shape())));
   return argument(name, extreme, x.reshape({x.numel()}), 0, KeepDim::no);
@@ -94,10 +94,10 @@ Tensor max(const Tensor& x, const Axes& axes, KeepDim keep) { return reduce("max
 Tensor min(const Tensor& x) { return min(x, all_axes(x)); }
 Tensor min(const Tensor& x, const Axes& axes, KeepDim keep) { return reduce("min", ReduceOp::min, x, axes, keep); }
 
-Tensor argmax(const Tensor& x) { return argument_of_all("argmax", cpu::Extreme::largest, x); }
-Tensor argmin(const Tensor& x) { return argument_of_all("argmin", cpu::Extreme::smallest, x); }
-Tensor argmax(const Tensor& x, int dim, KeepDim keep) { return argument("argmax", cpu::Extreme::largest, x, dim, keep); }
-Tensor argmin(const Tensor& x, int dim, KeepDim keep) { return argument("argmin", cpu::Extreme::smallest, x, dim, keep); }
+Tensor argmax(const Tensor& x) { return argument_of_all("argmax", kernels::Extreme::largest, x); }
+Tensor argmin(const Tensor& x) { return argument_of_all("argmin", kernels::Extreme::smallest, x); }
+Tensor argmax(const Tensor& x, int dim, KeepDim keep) { return argument("argmax", kernels::Extreme::largest, x, dim, keep); }
+Tensor argmin(const Tensor& x, int dim, KeepDim keep) { return argument("argmin", kernels::Extreme::smallest, x, dim, keep); }
 
 Tensor any(const Tensor& x) { return any(x, all_axes(x)); }
 Tensor any(const Tensor& x, const Axes& axes, KeepDim keep) {

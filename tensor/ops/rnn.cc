@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "tensor/create.h"
-#include "tensor/kernels.h"
+#include "tensor/kernels/table.h"
 #include "tensor/ops.h"
 #include "tensor/ops/checks.h"
 
@@ -30,7 +30,7 @@ void check(std::string_view op, RnnCell cell, const Tensor& x, const RnnWeights&
   detail::require_rank(op, w.hidden.shape(), 2);
   if (x.size(0) == 0) throw ShapeError(fmt::format("[{}] no time steps: {}", op, to_string(x.shape())));
   const std::int64_t h = w.hidden.size(1);
-  const std::int64_t wide = h * cpu::gate_count(cell);
+  const std::int64_t wide = h * kernels::gate_count(cell);
   check_shape(op, x, "input weight", w.input, {wide, x.size(2)});
   check_shape(op, x, "hidden weight", w.hidden, {wide, h});
   if (w.input_bias.defined()) check_shape(op, x, "input bias", w.input_bias, {wide});
@@ -79,7 +79,7 @@ RnnResult run(std::string_view op, RnnCell cell, const Tensor& x, const RnnWeigh
                .output = empty(steps, wide, x.device())};
   if (tape.output.numel() > 0) {
     const bool has_candidate = cell == RnnCell::gru && w.hidden_bias.defined();
-    kernels::recurrent(tape, bias_of_sums(cell, w, wide),
+    kernels_of(tape.output).recurrent(tape, bias_of_sums(cell, w, wide),
                    has_candidate ? plain(w.hidden_bias.slice(0, 2 * steps[2]), wide) : Tensor());
   }
   if (cell == RnnCell::tanh || cell == RnnCell::relu) tape.gates = {};
@@ -115,15 +115,15 @@ RnnStepGradients rnn_backward(const RnnResultGradients& grad, const RnnTape& tap
   const Tensor& output = tape.output;
   const DType wide = output.dtype();
   const Shape state{output.size(1), output.size(2)};
-  const Shape sums{output.size(0), output.size(1), output.size(2) * cpu::gate_count(tape.cell)};
+  const Shape sums{output.size(0), output.size(1), output.size(2) * kernels::gate_count(tape.cell)};
   const bool is_lstm = tape.cell == RnnCell::lstm;
   const bool is_gru = tape.cell == RnnCell::gru;
-  cpu::RecurrentGradients gradients{.by_output = plain(grad.output, wide),
+  kernels::RecurrentGradients gradients{.by_output = plain(grad.output, wide),
                                     .by_hidden = own_gradient(grad.hidden, state, output),
                                     .by_cell = is_lstm ? own_gradient(grad.cell, state, output) : Tensor(),
                                     .by_gates = empty(sums, wide, output.device()),
                                     .by_from_hidden = is_gru ? empty(sums, wide, output.device()) : Tensor()};
-  if (output.numel() > 0) kernels::recurrent_backward(tape, gradients);
+  if (output.numel() > 0) kernels_of(tape.output).recurrent_backward(tape, gradients);
   return {.hidden = gradients.by_hidden,
           .cell = gradients.by_cell,
           .from_input = gradients.by_gates,

@@ -9,12 +9,10 @@
 
 #include <cstdint>
 
+#include "tensor/kernels/recurrent.h"
 #include "tensor/tensor.h"
 
 namespace troupe {
-
-/// Which way a layer goes through time. A reverse one begins with the last step, whose place its result keeps.
-enum class TimeDirection : std::uint8_t { forward, reverse };
 
 /// What a layer multiplies with, g blocks of h rows each, in torch's order.
 struct RnnWeights {
@@ -22,22 +20,6 @@ struct RnnWeights {
   Tensor hidden;         ///< (g * h, h)
   Tensor input_bias{};   ///< (g * h) or undefined
   Tensor hidden_bias{};  ///< (g * h) or undefined
-};
-
-enum class RnnCell : std::uint8_t { lstm, gru, tanh, relu };
-
-/// What a layer keeps for its gradient: opaque. In the dtype in which it was computed.
-struct RnnTape {
-  RnnCell cell = RnnCell::lstm;
-  TimeDirection direction = TimeDirection::forward;
-  Tensor hidden_weight;
-  Tensor first_hidden;
-  Tensor first_cell;
-  Tensor gates;
-  Tensor cells;
-  Tensor tanh_cells;
-  Tensor candidates;
-  Tensor output;
 };
 
 /// What one recurrent layer gives in one direction, with what its gradient needs.

@@ -3,7 +3,7 @@
 #include <string_view>
 #include <utility>
 
-#include "tensor/kernels.h"
+#include "tensor/kernels/table.h"
 #include "tensor/ops.h"
 #include "tensor/ops/deferred_ops.h"
 #include "tensor/ops/elementwise.h"
@@ -12,8 +12,8 @@
 namespace troupe {
 namespace {
 
-using cpu::BinaryOp;
-using cpu::UnaryOp;
+using kernels::BinaryOp;
+using kernels::UnaryOp;
 using detail::compute_in;
 using detail::is_reusable;
 using Left = detail::PutOffSteps::Left;
@@ -62,7 +62,7 @@ Tensor binary(std::string_view name, BinaryOp op, double a, Tensor&& b) {
 Tensor unary(std::string_view name, UnaryOp op, Tensor&& x) {
   const bool fits = x.defined() && x.dtype() != DType::boolean && is_reusable(x, x.shape(), detail::result_dtype(op, x.dtype()));
   if (!fits) return detail::unary(name, op, x);
-  kernels::unary(op, x, std::as_const(x));
+  kernels_of(x).unary(op, x, std::as_const(x));
   return std::move(x);
 }
 

@@ -9,7 +9,7 @@
 #include "tensor/checked_size.h"
 #include "tensor/create.h"
 #include "tensor/decompositions/pad_amounts.h"
-#include "tensor/kernels.h"
+#include "tensor/kernels/table.h"
 #include "tensor/ops.h"
 #include "tensor/ops/checks.h"
 

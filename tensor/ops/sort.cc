@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "tensor/dim_order.h"
-#include "tensor/kernels.h"
+#include "tensor/kernels/table.h"
 #include "tensor/ops/index.h"
 
 namespace troupe {
@@ -18,7 +18,7 @@ Tensor places(const Tensor& x, int at, std::int64_t k, Order order) {
   Shape shape = rows.shape();
   shape[x.dim() - 1] = k;
   Tensor out = Tensor::empty(shape, DType::i64, x.device());
-  kernels::order_last(out, rows, order);
+  kernels_of(out).order_last(out, rows, order);
   return out.permute(detail::inverse_order(dims)).contiguous();
 }
 

@@ -3,11 +3,10 @@
 
 #include <cstdint>
 
+#include "tensor/kernels/order.h"
 #include "tensor/tensor.h"
 
 namespace troupe {
-
-enum class Order : std::uint8_t { ascending, descending };
 
 /// `values` and where each was (i64), of one shape.
 struct Sorted {

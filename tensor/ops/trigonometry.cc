@@ -4,8 +4,8 @@
 
 namespace troupe {
 
-using cpu::BinaryOp;
-using cpu::UnaryOp;
+using kernels::BinaryOp;
+using kernels::UnaryOp;
 using detail::binary;
 using detail::unary;
 

@@ -5,7 +5,8 @@
 #include <string>
 
 #include "tensor/error.h"
-#include "tensor/kernels.h"
+#include "tensor/kernels/table.h"
+#include "tensor/ops/checks.h"
 
 namespace troupe {
 namespace {
@@ -69,6 +70,18 @@ std::size_t count_of(const Formula&) {
   return 2;
 }
 
+/// The CPU's kernel refuses tensors of GPUs by itself.
+void require_one_gpu(std::span<const UpdateItem> items) {
+  const Tensor& first = items.front().value;
+  if (!kernels::on_gpu(first)) return;
+  for (const UpdateItem& item : items) {
+    for (const Tensor* x : {&item.value, &item.gradient, &item.next}) detail::require_together("update", first, *x);
+    for (const Tensor& x : item.states) detail::require_together("update", first, x);
+    for (const Tensor& x : item.next_states) detail::require_together("update", first, x);
+    if (item.rows.defined()) detail::require_together("update", first, item.rows);
+  }
+}
+
 }  // namespace
 
 std::size_t state_count(const UpdateFormula& formula) {
@@ -77,7 +90,9 @@ std::size_t state_count(const UpdateFormula& formula) {
 
 void update(std::span<UpdateItem> items) {
   for (const UpdateItem& item : items) check(item);
-  kernels::update(items);
+  if (items.empty()) return;
+  require_one_gpu(items);
+  kernels_of(items.front().value).update(items);
 }
 
 void copy_rows(Tensor& to, const Tensor& from, const Tensor& rows) {
@@ -87,7 +102,7 @@ void copy_rows(Tensor& to, const Tensor& from, const Tensor& rows) {
   if (kernels::on_gpu(to)) {
     to.copy_from(from);
   } else {
-    cpu::copy_rows(to, from, rows);
+    cpu::row_kernels.copy_rows(to, from, rows);
   }
 }
 

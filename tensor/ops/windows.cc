@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "tensor/checked_size.h"
+#include "tensor/kernels/table.h"
 #include "tensor/ops/checks.h"
 
 namespace troupe::detail {
@@ -56,6 +57,10 @@ void require_gradient(std::string_view op, const Tensor& grad, const Shape& expe
   throw ShapeError(
       fmt::format("[{}] gradient does not fit: {} for {}", op, to_string(grad.shape()), to_string(expected)));
 }
+
+DType window_dtype(const Tensor& x) { return kernels::on_gpu(x) ? x.dtype() : compute_dtype(x.dtype()); }
+
+Tensor windowed(const Tensor& x) { return x.to(window_dtype(x)).contiguous(); }
 
 Tensor computed(const Tensor& x) { return x.to(compute_dtype(x.dtype())).contiguous(); }
 

@@ -37,6 +37,12 @@ void require_one_floating_dtype(std::string_view op, const Tensor& a, const Tens
 /// Throws ShapeError `[op] gradient does not fit: (2, 3) for (2, 4)`.
 void require_gradient(std::string_view op, const Tensor& grad, const Shape& expected);
 
+/// Returns the dtype in which tensors like `x` are convolved and pooled: GPUs take 16-bit floats as they are.
+[[nodiscard]] DType window_dtype(const Tensor& x);
+
+/// `x` as those kernels take it: contiguous, in its window_dtype.
+[[nodiscard]] Tensor windowed(const Tensor& x);
+
 /// `x` as kernels take it: contiguous, and what they do not compute in converted as a whole.
 [[nodiscard]] Tensor computed(const Tensor& x);
 

@@ -9,7 +9,7 @@
 namespace troupe {
 namespace {
 
-using cpu::Moments;
+using kernels::Moments;
 using cuda::ChannelParts;
 using cuda::ChannelSizes;
 using testing::random_values;
@@ -43,7 +43,7 @@ void expect_as_on_cpu(const Shape& shape, DType dtype, Moments moments) {
   moments_of.first = got_moments.first.clone();
   moments_of.second = got_moments.second.clone();
   cuda::batch_norm_with(kHost, moments, got, got_moments.first, got_moments.second, x, weight, bias, kEps);
-  cpu::batch_norm(moments, expected, moments_of.first, moments_of.second, x, weight, bias, kEps);
+  cpu::batch_norm_kernels.batch_norm(moments, expected, moments_of.first, moments_of.second, x, weight, bias, kEps);
   expect_close(got_moments.first, moments_of.first, 1e-14);
   expect_close(got_moments.second, moments_of.second, 1e-12, 1e-12);
   expect_close(got, expected, tolerance(dtype), tolerance(dtype));
@@ -53,7 +53,7 @@ void expect_as_on_cpu(const Shape& shape, DType dtype, Moments moments) {
   Sums by(shape[1]);
   Sums expected_by(shape[1]);
   cuda::batch_norm_backward_with(kHost, moments, by_x, by.first, by.second, {grad, x, moments_of.first, moments_of.second, weight}, kEps);
-  cpu::batch_norm_backward(moments, expected_x, expected_by.first, expected_by.second, grad, x, moments_of.first, moments_of.second, weight, kEps);
+  cpu::batch_norm_kernels.batch_norm_backward(moments, expected_x, expected_by.first, expected_by.second, grad, x, moments_of.first, moments_of.second, weight, kEps);
   expect_close(by_x, expected_x, tolerance(dtype), tolerance(dtype));
   expect_close(by.first, expected_by.first, 1e-12, 1e-11);
   expect_close(by.second, expected_by.second, 1e-12, 1e-11);

@@ -1,8 +1,8 @@
 // The bodies of the kernels, run on the CPU, against the kernels of the CPU.
 #include "tensor/cuda/coalesce_kernels.h"
 
-#include "tensor/cpu/coalesce.h"
 #include "tensor/create.h"
+#include "tensor/kernels/coalesce.h"
 #include "tests/tensor/cuda/host_launcher.h"
 #include "tests/tensor/expect.h"
 
@@ -24,21 +24,19 @@ BOOST_AUTO_TEST_CASE(rows_of_one_number_are_summed_with_the_cpus_bits) {
       for (const std::int64_t count : {1, 2, 900}) {
         const Tensor numbers = randint(0, 60, {count}, generator);
         const Tensor x = uniform({count, width}, -9.0, 9.0, generator, DType::f64).to(dtype);
-        const cuda::SummedRows got = cuda::sum_by_number_with(kHost, numbers, x, 60);
-        const cpu::Runs runs = cpu::runs_of(numbers, 60);
-        Tensor expected = Tensor::empty({runs.numbers.numel(), width}, dtype);
-        cpu::sum_runs(expected, x, runs);
-        expect_same(got.numbers, runs.numbers);
-        expect_same(got.rows, expected);
+        const kernels::SummedRows got = cuda::sum_by_number_with(kHost, numbers, x, 60);
+        const kernels::SummedRows expected = cpu::coalesce_kernels.sum_by_number(numbers, x, 60);
+        expect_same(got.numbers, expected.numbers);
+        expect_same(got.rows, expected.rows);
       }
     }
   }
 }
 
 BOOST_AUTO_TEST_CASE(no_rows_and_rows_without_elements_have_sums_too) {
-  const cuda::SummedRows none = cuda::sum_by_number_with(kHost, zeros({0}, DType::i64), zeros({0, 3}), 5);
+  const kernels::SummedRows none = cuda::sum_by_number_with(kHost, zeros({0}, DType::i64), zeros({0, 3}), 5);
   BOOST_TEST(none.numbers.numel() == 0);
-  const cuda::SummedRows thin = cuda::sum_by_number_with(kHost, from_values<std::int64_t>({4, 1, 4}), zeros({3, 0}), 5);
+  const kernels::SummedRows thin = cuda::sum_by_number_with(kHost, from_values<std::int64_t>({4, 1, 4}), zeros({3, 0}), 5);
   expect_same(thin.numbers, from_values<std::int64_t>({1, 4}));
   BOOST_CHECK((thin.rows.shape() == Shape{2, 0}));
 }

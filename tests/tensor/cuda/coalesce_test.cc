@@ -1,4 +1,4 @@
-#include "tensor/cuda/coalesce.h"
+#include "tensor/kernels/coalesce.h"
 
 #include "tensor/create.h"
 #include "tensor/error.h"

@@ -1,7 +1,7 @@
 #include "tensor/cuda/convolution_plan.h"
 
-#include "tensor/cpu/convolution.h"
 #include "tensor/create.h"
+#include "tensor/ops/conv.h"
 #include "tensor/ops.h"
 #include "tests/tensor/expect.h"
 #include "tests/tensor/random_values.h"
@@ -132,10 +132,10 @@ BOOST_AUTO_TEST_CASE(calls_make_the_convolutions_of_the_cpu) {
     const std::int64_t largest = std::max(c.x.numel() / c.x[0], 2 * c.y.numel());
     for (const std::int64_t elements_max : {std::int64_t{1} << 30, largest}) {
       const SlowLibrary library(elements_max);
-      expect(c.y, [&](Tensor& y) { cpu::convolve(y, x, weight, {}, c.options); }, [&](Tensor& y) { cuda::convolve_with(library, y, x, weight, c.options); });
-      expect(c.x, [&](Tensor& dx) { cpu::convolve_backward_input(dx, dy, weight, c.options); },
+      expect(c.y, [&](Tensor& y) { cpu::convolution_kernels.convolve(y, x, weight, {}, c.options); }, [&](Tensor& y) { cuda::convolve_with(library, y, x, weight, c.options); });
+      expect(c.x, [&](Tensor& dx) { cpu::convolution_kernels.convolve_backward_input(dx, dy, weight, c.options); },
              [&](Tensor& dx) { cuda::convolve_backward_input_with(library, dx, dy, weight, c.options); });
-      expect(c.weight, [&](Tensor& dw) { cpu::convolve_backward_weight(dw, dy, x, c.options); },
+      expect(c.weight, [&](Tensor& dw) { cpu::convolution_kernels.convolve_backward_weight(dw, dy, x, c.options); },
              [&](Tensor& dw) { cuda::convolve_backward_weight_with(library, dw, dy, x, c.options); });
     }
   }

@@ -1,4 +1,4 @@
-#include "tensor/cuda/convolution.h"
+#include "tensor/ops/conv.h"
 
 #include "tensor/create.h"
 #include "tensor/ops.h"

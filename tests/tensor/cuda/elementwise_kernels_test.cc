@@ -13,9 +13,9 @@
 namespace troupe {
 namespace {
 
-using cpu::BinaryOp;
-using cpu::CompareOp;
-using cpu::UnaryOp;
+using kernels::BinaryOp;
+using kernels::CompareOp;
+using kernels::UnaryOp;
 using testing::HostLauncher;
 using testing::layouts_of;
 
@@ -43,7 +43,7 @@ void expect_as_cpu(UnaryOp op, const Tensor& x, const Tensor& same_values) {
   Tensor got = like(x);
   Tensor expected = like(x);
   cuda::unary_with(kHost, op, got, x);
-  cpu::unary(op, expected, same_values);
+  cpu::unary_kernels.unary(op, expected, same_values);
   BOOST_TEST_CONTEXT("operation " << static_cast<int>(op)) {
     if (op < UnaryOp::exp || op == UnaryOp::sqrt || op == UnaryOp::rsqrt) expect_same(got, expected);
     else expect_close(where(eq(got, got), got, zeros_like(got)), where(eq(expected, expected), expected, zeros_like(got)), tolerance(x.dtype()), 1e-7);
@@ -55,7 +55,7 @@ void expect_as_cpu(BinaryOp op, const Tensor& a, const Tensor& b) {
   Tensor got = like(a);
   Tensor expected = like(a);
   cuda::binary_with(kHost, op, got, a, b);
-  cpu::binary(op, expected, a, b);
+  cpu::binary_kernels.binary(op, expected, a, b);
   const bool exact = op <= BinaryOp::copysign || (op >= BinaryOp::relu_backward && op <= BinaryOp::sigmoid_backward);
   BOOST_TEST_CONTEXT("operation " << static_cast<int>(op)) {
     if (exact) expect_same(where(eq(got, got), got, zeros_like(got)), where(eq(expected, expected), expected, zeros_like(got)));
@@ -128,10 +128,10 @@ BOOST_AUTO_TEST_CASE(a_number_is_a_tensor_of_this_one_element_on_either_side) {
       Tensor got = like(x);
       Tensor expected = like(x);
       cuda::binary_with_number(kHost, op, got, layouts_of(x)[2], 3.0, cuda::NumberSide::right);
-      cpu::binary(op, expected, x, 3.0);
+      cpu::binary_kernels.binary(op, expected, x, 3.0);
       expect_same(got, expected);
       cuda::binary_with_number(kHost, op, got, x, 3.0, cuda::NumberSide::left);
-      cpu::binary(op, expected, 3.0, x);
+      cpu::binary_kernels.binary(op, expected, 3.0, x);
       expect_same(got, expected);
     }
   }
@@ -143,7 +143,7 @@ BOOST_AUTO_TEST_CASE(an_operand_may_be_wider_than_the_result) {
   Tensor got = like(x);
   cuda::binary_with(kHost, BinaryOp::div, got, x, tiny);
   Tensor expected = like(x);
-  cpu::binary(BinaryOp::div, expected, x, tiny);
+  cpu::binary_kernels.binary(BinaryOp::div, expected, x, tiny);
   expect_same(got, expected);
   BOOST_TEST(got.select(0, 0).select(0, 0).select(0, 0).item() == -std::numeric_limits<double>::infinity());
 }
@@ -163,7 +163,7 @@ BOOST_AUTO_TEST_CASE(comparisons_and_choices_are_those_of_the_cpu) {
     Tensor expected = Tensor::empty(a.shape(), DType::boolean);
     for (const CompareOp op : {CompareOp::eq, CompareOp::ne, CompareOp::lt, CompareOp::le}) {
       cuda::compare_with(kHost, op, got, a, b);
-      cpu::compare(op, expected, a, b);
+      cpu::select_kernels.compare(op, expected, a, b);
       expect_same(got, expected);
     }
     const Tensor condition = lt(values(DType::f64).select(0, 1), 2.0).unsqueeze(0).expand(a.shape());
@@ -180,7 +180,7 @@ BOOST_AUTO_TEST_CASE(a_weighted_sum_is_that_of_the_cpu) {
     Tensor got = like(a);
     Tensor expected = like(a);
     cuda::axpby_with(kHost, got, 0.1, a, -0.7, layouts_of(b)[1]);
-    cpu::axpby(expected, 0.1, a, -0.7, b);
+    cpu::select_kernels.axpby(expected, 0.1, a, -0.7, b);
     expect_same(got, expected);
   }
 }

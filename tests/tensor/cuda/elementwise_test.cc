@@ -1,4 +1,4 @@
-#include "tensor/cuda/elementwise.h"
+#include "tensor/kernels/elementwise.h"
 
 #include <vector>
 

@@ -13,7 +13,7 @@
 namespace troupe {
 namespace {
 
-using cpu::Bags;
+using kernels::Bags;
 using testing::HostLauncher;
 using testing::random_values;
 
@@ -48,12 +48,12 @@ BOOST_AUTO_TEST_CASE(sums_and_extremes_have_the_bits_of_the_cpus) {
           expect_same(masked_fill(got, ne(got, got), 99.0), masked_fill(expected, ne(expected, expected), 99.0));
         };
         cuda::bag_sum_with(kHost, got, weight, bags);
-        cpu::bag_sum(expected, weight, bags);
+        cpu::bag_kernels.bag_sum(expected, weight, bags);
         expect_same_numbers();
         Tensor places = Tensor::empty({kBags, width}, DType::i64);
         Tensor expected_places = Tensor::empty({kBags, width}, DType::i64);
         cuda::bag_max_with(kHost, got, places, weight, bags);
-        cpu::bag_max(expected, expected_places, weight, bags);
+        cpu::bag_kernels.bag_max(expected, expected_places, weight, bags);
         expect_same_numbers();
         expect_same(places, expected_places);
       }
@@ -69,22 +69,22 @@ BOOST_AUTO_TEST_CASE(gradients_by_tables_and_their_rows_have_the_bits_of_the_cpu
       for (const Bags& bags : all_kinds(dtype)) {
         Tensor largest = Tensor::empty({kBags, width}, dtype);
         Tensor places = Tensor::empty({kBags, width}, DType::i64);
-        cpu::bag_max(largest, places, weight, bags);
+        cpu::bag_kernels.bag_max(largest, places, weight, bags);
         Tensor got = weight.clone();
         Tensor expected = weight.clone();
         cuda::bag_add_with(kHost, got, grad, {}, bags);
-        cpu::bag_add(expected, grad, bags);
+        cpu::bag_kernels.bag_add(expected, grad, bags);
         expect_same(got, expected);
         cuda::bag_add_with(kHost, got, grad, places, bags);
-        cpu::bag_max_add(expected, grad, places, bags);
+        cpu::bag_kernels.bag_max_add(expected, grad, places, bags);
         expect_same(got, expected);
         Tensor rows = ones({kEntries, width}, dtype);
         Tensor expected_rows = ones({kEntries, width}, dtype);
         cuda::bag_values_with(kHost, rows, grad, bags);
-        cpu::bag_values(expected_rows, grad, bags);
+        cpu::bag_kernels.bag_values(expected_rows, grad, bags);
         expect_same(rows, expected_rows);
         cuda::bag_max_values_with(kHost, rows, grad, places);
-        cpu::bag_max_values(expected_rows, grad, places);
+        cpu::bag_kernels.bag_max_values(expected_rows, grad, places);
         expect_same(rows, expected_rows);
       }
     }
@@ -97,13 +97,13 @@ BOOST_AUTO_TEST_CASE(scales_of_means_have_the_bits_of_the_cpus_and_gradients_by_
       Tensor got = zeros({kEntries}, dtype);
       Tensor expected = zeros({kEntries}, dtype);
       cuda::bag_mean_scales_with(kHost, got, bags);
-      cpu::bag_mean_scales(expected, bags);
+      cpu::bag_kernels.bag_mean_scales(expected, bags);
       expect_same(got, expected);
       for (const std::int64_t width : {1, 300}) {
         const Tensor weight = random_values({kRows, width}, dtype, 1);
         const Tensor grad = random_values({kBags, width}, dtype, 2);
         cuda::bag_scales_backward_with(kHost, got, grad, weight, bags);
-        cpu::bag_scales_backward(expected, grad, weight, bags);
+        cpu::bag_kernels.bag_scales_backward(expected, grad, weight, bags);
         expect_close(got, expected, dtype == DType::f64 ? 1e-14 : 1e-6, 1e-6);
       }
     }

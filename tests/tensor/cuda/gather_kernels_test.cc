@@ -1,8 +1,8 @@
 // The bodies of the kernels, run on the CPU, against the kernels of the CPU.
 #include "tensor/cuda/gather_kernels.h"
 
-#include "tensor/cpu/gather.h"
-#include "tensor/cpu/indexing.h"
+#include "tensor/kernels/gather.h"
+#include "tensor/kernels/indexing.h"
 #include "tensor/ops.h"
 #include "tests/tensor/cuda/host_launcher.h"
 #include "tests/tensor/cuda/layouts.h"
@@ -40,7 +40,7 @@ BOOST_AUTO_TEST_CASE(elements_are_gathered_as_on_the_cpu) {
         Tensor got = Tensor::empty(index.shape(), dtype);
         Tensor expected = Tensor::empty(index.shape(), dtype);
         cuda::gather_with(kHost, got, x, dim, index);
-        cpu::gather(expected, x, dim, index);
+        cpu::gather_kernels.gather(expected, x, dim, index);
         expect_same(got, expected);
       }
     }
@@ -54,20 +54,20 @@ BOOST_AUTO_TEST_CASE(rows_are_taken_and_single_elements_picked_and_placed_as_on_
     Tensor got = Tensor::empty({2, 10, 3}, dtype);
     Tensor expected = Tensor::empty({2, 10, 3}, dtype);
     cuda::take_with(kHost, got, x, index);
-    cpu::take(expected, x, index);
+    cpu::index_kernels.take(expected, x, index);
     expect_same(got, expected);
 
     const Tensor table = values({10, 7}, dtype);
     Tensor picked = Tensor::empty({10}, dtype);
     Tensor expected_picked = Tensor::empty({10}, dtype);
     cuda::pick_with(kHost, picked, table, index);
-    cpu::pick(expected_picked, table, index);
+    cpu::index_kernels.pick(expected_picked, table, index);
     expect_same(picked, expected_picked);
 
     Tensor placed = zeros({10, 7}, dtype);
     Tensor expected_placed = zeros({10, 7}, dtype);
     cuda::place_with(kHost, placed, picked, index);
-    cpu::place(expected_placed, picked, index);
+    cpu::index_kernels.place(expected_placed, picked, index);
     expect_same(placed, expected_placed);
   }
 }
@@ -79,7 +79,7 @@ BOOST_AUTO_TEST_CASE(what_comes_together_is_added_in_the_order_of_the_index) {
     Tensor got = values({2, 7, 3}, dtype);
     Tensor expected = got.clone();
     cuda::put_add_with(kHost, got, x, index);
-    cpu::put_add(expected, x, index);
+    cpu::index_kernels.put_add(expected, x, index);
     expect_same(got, expected);
     for (const int dim : {0, 1, 2}) {
       const Tensor source = values({5, 6, 7}, dtype);
@@ -88,7 +88,7 @@ BOOST_AUTO_TEST_CASE(what_comes_together_is_added_in_the_order_of_the_index) {
         Tensor sums = values({4, 5, 6}, dtype);
         Tensor expected_sums = sums.clone();
         cuda::scatter_add_with(kHost, sums, dim, to, layout);
-        cpu::scatter_add(expected_sums, dim, to, source);
+        cpu::gather_kernels.scatter_add(expected_sums, dim, to, source);
         expect_same(sums, expected_sums);
       }
     }
@@ -104,7 +104,7 @@ BOOST_AUTO_TEST_CASE(of_several_elements_for_one_place_the_last_stays) {
         Tensor got = values({4, 5, 6}, dtype);
         Tensor expected = got.clone();
         cuda::scatter_with(kHost, got, dim, to, layout);
-        cpu::scatter(expected, dim, to, source);
+        cpu::gather_kernels.scatter(expected, dim, to, source);
         expect_same(got, expected);
       }
     }

@@ -1,4 +1,4 @@
-#include "tensor/cuda/gather.h"
+#include "tensor/kernels/gather.h"
 
 #include "tensor/create.h"
 #include "tensor/error.h"

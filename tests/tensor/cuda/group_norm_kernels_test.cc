@@ -1,8 +1,8 @@
 // The bodies of the kernels, run on the CPU, against the kernels of the CPU.
 #include "tensor/cuda/group_norm_kernels.h"
 
-#include "tensor/cpu/normalization.h"
 #include "tensor/create.h"
+#include "tensor/kernels/normalization.h"
 #include "tests/tensor/cuda/host_launcher.h"
 #include "tests/tensor/expect.h"
 #include "tests/tensor/random_values.h"
@@ -31,7 +31,7 @@ void expect_as_on_cpu(const Shape& shape, DType dtype) {
   Tensor mean = moments();
   Tensor var = moments();
   cuda::group_norm_with(kHost, got, got_mean, got_var, x, weight, bias, kEps);
-  cpu::group_norm(expected, mean, var, x, weight, bias, kEps);
+  cpu::group_norm_kernels.group_norm(expected, mean, var, x, weight, bias, kEps);
   expect_close(got_mean, mean, 1e-14);
   expect_close(got_var, var, 1e-12, 1e-12);
   expect_close(got, expected, tolerance(dtype), tolerance(dtype));
@@ -45,7 +45,7 @@ void expect_as_on_cpu(const Shape& shape, DType dtype) {
   Tensor expected_weight = by_channel();
   Tensor expected_bias = by_channel();
   cuda::group_norm_backward_with(kHost, by_x, by_weight, by_bias, {grad, x, mean, var, weight}, kEps);
-  cpu::group_norm_backward(expected_x, expected_weight, expected_bias, grad, x, mean, var, weight, kEps);
+  cpu::group_norm_kernels.group_norm_backward(expected_x, expected_weight, expected_bias, grad, x, mean, var, weight, kEps);
   expect_close(by_x, expected_x, 4 * tolerance(dtype), 4 * tolerance(dtype));
   // Up to 2000 terms of size 1 each.
   expect_close(by_weight, expected_weight, 10 * tolerance(dtype), 100 * tolerance(dtype));

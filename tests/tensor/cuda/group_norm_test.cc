@@ -1,4 +1,4 @@
-#include "tensor/cuda/group_norm.h"
+#include "tensor/kernels/normalization.h"
 
 #include "tensor/create.h"
 #include "tensor/ops/norm.h"

@@ -1,4 +1,4 @@
-#include "tensor/cuda/matmul.h"
+#include "tensor/kernels/matmul.h"
 
 #include "tensor/create.h"
 #include "tensor/ops.h"

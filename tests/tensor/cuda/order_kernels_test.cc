@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "tensor/cpu/order.h"
+#include "tensor/kernels/order.h"
 #include "tensor/ops.h"
 #include "tests/tensor/cuda/host_launcher.h"
 #include "tests/tensor/cuda/layouts.h"
@@ -25,7 +25,7 @@ void expect_as_cpu(const Tensor& x, std::int64_t k) {
     Tensor got = Tensor::empty(shape, DType::i64);
     Tensor expected = Tensor::empty(shape, DType::i64);
     cuda::order_last_with(kHost, got, x, order);
-    cpu::order_last(expected, x, order);
+    cpu::order_kernels.order_last(expected, x, order);
     expect_same(got, expected);
   }
 }

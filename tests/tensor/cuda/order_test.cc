@@ -1,4 +1,4 @@
-#include "tensor/cuda/order.h"
+#include "tensor/cuda/sort_pairs.h"
 
 #include "tensor/create.h"
 #include "tensor/ops.h"

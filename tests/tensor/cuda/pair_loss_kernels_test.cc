@@ -11,8 +11,8 @@
 namespace troupe {
 namespace {
 
-using cpu::PairLoss;
-using cpu::PairLossKind;
+using kernels::PairLoss;
+using kernels::PairLossKind;
 using testing::HostLauncher;
 
 const HostLauncher kHost;
@@ -65,7 +65,7 @@ BOOST_AUTO_TEST_CASE(every_loss_and_gradient_is_close_to_the_cpus) {
         Tensor got = Tensor::empty(x.shape(), dtype);
         Tensor expected = Tensor::empty(x.shape(), dtype);
         cuda::pair_loss_with(kHost, got, x, y, loss);
-        cpu::pair_loss(expected, x, y, loss);
+        cpu::pair_loss_kernels.pair_loss(expected, x, y, loss);
         expect_close(got, expected, tolerance(dtype), tolerance(dtype));
         for (const Tensor& grad : {full({}, 0.5, dtype), pairs.pos_weight}) {
           Tensor by_x = Tensor::empty(x.shape(), dtype);
@@ -73,7 +73,7 @@ BOOST_AUTO_TEST_CASE(every_loss_and_gradient_is_close_to_the_cpus) {
           Tensor expected_x = Tensor::empty(x.shape(), dtype);
           Tensor expected_y = Tensor::empty(x.shape(), dtype);
           cuda::pair_loss_backward_with(kHost, by_x, by_y, grad, x, y, loss);
-          cpu::pair_loss_backward(expected_x, expected_y, grad, x, y, loss);
+          cpu::pair_loss_kernels.pair_loss_backward(expected_x, expected_y, grad, x, y, loss);
           expect_close(by_x, expected_x, tolerance(dtype), tolerance(dtype));
           expect_close(by_y, expected_y, tolerance(dtype), tolerance(dtype));
         }
@@ -89,7 +89,7 @@ BOOST_AUTO_TEST_CASE(a_gradient_that_nobody_wants_is_not_written) {
   Tensor by_y = Tensor::empty({9});
   cuda::pair_loss_backward_with(kHost, none, by_y, ones({}), pairs.x, pairs.y, loss);
   Tensor expected = Tensor::empty({9});
-  cpu::pair_loss_backward(none, expected, ones({}), pairs.x, pairs.y, loss);
+  cpu::pair_loss_kernels.pair_loss_backward(none, expected, ones({}), pairs.x, pairs.y, loss);
   expect_same(by_y, expected);
   cuda::pair_loss_backward_with(kHost, by_y, none, ones({}), pairs.x, pairs.y, loss);
   BOOST_TEST(!none.defined());
@@ -103,7 +103,7 @@ BOOST_AUTO_TEST_CASE(sums_of_one_part_and_of_many_are_close_to_the_cpus) {
         Tensor got = Tensor::empty({}, DType::f64);
         Tensor expected = Tensor::empty({}, DType::f64);
         cuda::pair_loss_sum_with(kHost, got, pairs.x, pairs.y, loss, 8.0);
-        cpu::pair_loss_sum(expected, pairs.x, pairs.y, loss, 8.0);
+        cpu::pair_loss_kernels.pair_loss_sum(expected, pairs.x, pairs.y, loss, 8.0);
         expect_close(got, expected, tolerance(dtype), tolerance(dtype));
       }
     }

@@ -10,7 +10,7 @@
 namespace troupe {
 namespace {
 
-using cpu::PiecewiseOp;
+using kernels::PiecewiseOp;
 using testing::HostLauncher;
 
 const HostLauncher kHost;
@@ -42,14 +42,14 @@ BOOST_AUTO_TEST_CASE(values_and_slopes_are_close_to_the_cpus) {
       for (int number = 0; number <= static_cast<int>(PiecewiseOp::hardswish); ++number) {
         const auto op = static_cast<PiecewiseOp>(number);
         cuda::piecewise_with(kHost, op, got, x, 0.3);
-        cpu::piecewise(op, expected, x, 0.3);
+        cpu::piecewise_kernels.piecewise(op, expected, x, 0.3);
         expect_close(got, expected, tolerance);
         cuda::piecewise_backward_with(kHost, op, got, g, x, 0.3);
-        cpu::piecewise_backward(op, expected, g, x, 0.3);
+        cpu::piecewise_kernels.piecewise_backward(op, expected, g, x, 0.3);
         expect_close(got, expected, tolerance);
       }
       cuda::between_with(kHost, got, g, x, -1.0, 2.0);
-      cpu::between(expected, g, x, -1.0, 2.0);
+      cpu::piecewise_kernels.between(expected, g, x, -1.0, 2.0);
       expect_same(got, expected);
     }
   }

@@ -1,4 +1,4 @@
-#include "tensor/cuda/piecewise.h"
+#include "tensor/kernels/piecewise.h"
 
 #include "tensor/create.h"
 #include "tensor/ops.h"

@@ -11,7 +11,7 @@ using cuda::PoolAxis;
 using testing::parts_of;
 using testing::windows_of;
 
-void expect_lists(const PoolAxis& axis, const cpu::PoolWindows& windows) {
+void expect_lists(const PoolAxis& axis, const kernels::PoolWindows& windows) {
   BOOST_REQUIRE(axis.count == windows.count());
   for (std::int64_t i = 0; i < axis.count; ++i) {
     const auto at = static_cast<std::size_t>(i);

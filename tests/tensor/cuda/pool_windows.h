@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "tensor/cpu/pooling.h"
+#include "tensor/kernels/pooling.h"
 
 namespace troupe::testing {
 
@@ -18,8 +18,8 @@ struct PoolCase {
   bool counts_padding = false;  ///< a mean divides by what is in the padding, too
 };
 
-inline cpu::PoolWindows windows_of(const PoolCase& c) {
-  cpu::PoolWindows windows{.begin = {}, .end = {}, .counted = {}, .step = c.dilation, .first = -c.padding, .stride = c.stride, .kernel = c.kernel};
+inline kernels::PoolWindows windows_of(const PoolCase& c) {
+  kernels::PoolWindows windows{.begin = {}, .end = {}, .counted = {}, .step = c.dilation, .first = -c.padding, .stride = c.stride, .kernel = c.kernel};
   const std::int64_t reach = (c.kernel - 1) * c.dilation + 1;
   for (std::int64_t start = -c.padding; c.partial ? start < c.size && start + reach < c.size + c.padding + c.stride : start + reach <= c.size + c.padding;
        start += c.stride) {
@@ -33,8 +33,8 @@ inline cpu::PoolWindows windows_of(const PoolCase& c) {
 }
 
 /// As adaptive pooling has them; regular ones where the parts are equal.
-inline cpu::PoolWindows parts_of(std::int64_t size, std::int64_t count) {
-  cpu::PoolWindows windows;
+inline kernels::PoolWindows parts_of(std::int64_t size, std::int64_t count) {
+  kernels::PoolWindows windows;
   if (size % count == 0) windows.stride = windows.kernel = size / count;
   for (std::int64_t i = 0; i < count; ++i) {
     windows.begin.push_back(i * size / count);

@@ -20,8 +20,8 @@ const testing::HostLauncher kHost;
 
 /// Windows over an image.
 struct Both {
-  cpu::PoolWindows rows;
-  cpu::PoolWindows columns;
+  kernels::PoolWindows rows;
+  kernels::PoolWindows columns;
   std::int64_t height;
   std::int64_t width;
 };
@@ -58,7 +58,7 @@ void expect_largest(const Both& c, const Tensor& x) {
   Tensor expected_y = Tensor::empty(results(c), x.dtype());
   Tensor expected_where = Tensor::empty(results(c), DType::i32);
   cuda::max_pool_with(kHost, y, where, x, c.rows, c.columns);
-  cpu::max_pool(expected_y, expected_where, x, c.rows, c.columns);
+  cpu::max_pool_kernels.max_pool(expected_y, expected_where, x, c.rows, c.columns);
   expect_same(y, expected_y);
   expect_same(where, expected_where);
   Generator generator(3);
@@ -66,7 +66,7 @@ void expect_largest(const Both& c, const Tensor& x) {
   Tensor dx = zeros(x.shape(), x.dtype());
   Tensor expected_dx = zeros(x.shape(), x.dtype());
   cuda::max_pool_backward_with(kHost, dx, dy, where);
-  cpu::max_pool_backward(expected_dx, dy, where);
+  cpu::max_pool_kernels.max_pool_backward(expected_dx, dy, where);
   expect_same(dx, expected_dx);
   Tensor gathered = full(x.shape(), 7.0, x.dtype());
   cuda::max_pool_backward_with(kHost, gathered, dy, where, c.rows, c.columns);
@@ -104,14 +104,14 @@ BOOST_AUTO_TEST_CASE(means_and_their_gradients_are_the_cpus_but_for_the_last_dig
       Tensor y = Tensor::empty(results(c), dtype);
       Tensor expected_y = Tensor::empty(results(c), dtype);
       cuda::avg_pool_with(kHost, y, x, c.rows, c.columns);
-      cpu::avg_pool(expected_y, x, c.rows, c.columns);
+      cpu::avg_pool_kernels.avg_pool(expected_y, x, c.rows, c.columns);
       expect_close(y, expected_y, step, step);
       Generator generator(3);
       const Tensor dy = uniform(results(c), -1.0, 1.0, generator, dtype);
       Tensor dx = full(x.shape(), 7.0, dtype);
       Tensor expected_dx = zeros(x.shape(), dtype);
       cuda::avg_pool_backward_with(kHost, dx, dy, c.rows, c.columns);
-      cpu::avg_pool_backward(expected_dx, dy, c.rows, c.columns);
+      cpu::avg_pool_kernels.avg_pool_backward(expected_dx, dy, c.rows, c.columns);
       expect_close(dx, expected_dx, step, 4 * step);  // up to 15 windows over one element
     }
   }

@@ -1,4 +1,4 @@
-#include "tensor/cuda/pooling.h"
+#include "tensor/kernels/pooling.h"
 
 #include "tensor/create.h"
 #include "tensor/error.h"

@@ -10,7 +10,7 @@
 namespace troupe {
 namespace {
 
-using cpu::RealDistribution;
+using kernels::RealDistribution;
 using testing::HostLauncher;
 
 const HostLauncher kHost;
@@ -33,8 +33,8 @@ BOOST_AUTO_TEST_CASE(reals_are_the_draws_of_the_generator_one_after_the_other) {
   const auto draw = [&](const RealDistribution& distribution) {
     Generator a = generator();
     Generator b = generator();
-    cuda::draw_reals_with(kHost, doubles, distribution, cpu::next_draws(a, kMany));
-    cuda::draw_reals_with(kHost, floats, distribution, cpu::next_draws(b, kMany));
+    cuda::draw_reals_with(kHost, doubles, distribution, kernels::next_draws(a, kMany));
+    cuda::draw_reals_with(kHost, floats, distribution, kernels::next_draws(b, kMany));
     BOOST_CHECK(a == b);
   };
   draw({RealDistribution::Kind::unit});
@@ -56,7 +56,7 @@ BOOST_AUTO_TEST_CASE(reals_have_the_bits_of_the_cpus) {
         Tensor got = Tensor::empty({count}, dtype);
         Tensor expected = Tensor::empty({count}, dtype);
         cuda::draw_reals_with(kHost, got, {kind, 1.0, 1.5}, {3, 4, 5});
-        cpu::draw_reals(expected, {kind, 1.0, 1.5}, {3, 4, 5});
+        cpu::random_kernels.draw_reals(expected, {kind, 1.0, 1.5}, {3, 4, 5});
         expect_same(got, expected);
       }
     }
@@ -67,7 +67,7 @@ BOOST_AUTO_TEST_CASE(integers_are_the_draws_of_the_generator_unless_one_is_rejec
   for (const std::uint64_t range : {std::uint64_t{1}, std::uint64_t{10}, std::uint64_t{1} << 40U}) {
     Tensor got = Tensor::empty({kMany}, DType::i64);
     Generator a = generator();
-    BOOST_TEST(cuda::draw_integers_with(kHost, got, -7, range, cpu::next_draws(a, kMany)));
+    BOOST_TEST(cuda::draw_integers_with(kHost, got, -7, range, kernels::next_draws(a, kMany)));
     Generator b = generator();
     for (const std::int64_t x : std::as_const(got).data<std::int64_t>()) BOOST_REQUIRE_EQUAL(x, -7 + static_cast<std::int64_t>(b.below(range)));
     BOOST_CHECK(a == b);
@@ -76,7 +76,7 @@ BOOST_AUTO_TEST_CASE(integers_are_the_draws_of_the_generator_unless_one_is_rejec
   constexpr std::uint64_t kWasteful = std::uint64_t{3} << 62U;
   Tensor got = Tensor::empty({100}, DType::i64);
   BOOST_TEST(!cuda::draw_integers_with(kHost, got, 0, kWasteful, {1, 2, 3}));
-  BOOST_TEST(!cpu::draw_integers(got, 0, kWasteful, {1, 2, 3}));
+  BOOST_TEST(!cpu::random_kernels.draw_integers(got, 0, kWasteful, {1, 2, 3}));
 }
 
 BOOST_AUTO_TEST_CASE(masks_of_dropout_have_the_bits_of_the_cpus) {
@@ -85,7 +85,7 @@ BOOST_AUTO_TEST_CASE(masks_of_dropout_have_the_bits_of_the_cpus) {
       Tensor got = Tensor::empty({count}, dtype);
       Tensor expected = Tensor::empty({count}, dtype);
       cuda::draw_dropout_mask_with(kHost, got, 0.3, {3, 4, 5});
-      cpu::draw_dropout_mask(expected, 0.3, {3, 4, 5});
+      cpu::random_kernels.draw_dropout_mask(expected, 0.3, {3, 4, 5});
       expect_same(got, expected);
     }
   }

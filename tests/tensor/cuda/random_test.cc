@@ -1,4 +1,4 @@
-#include "tensor/cuda/random.h"
+#include "tensor/kernels/random.h"
 
 #include "tensor/create.h"
 #include "tensor/ops/nn.h"

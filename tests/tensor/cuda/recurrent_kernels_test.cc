@@ -3,8 +3,8 @@
 
 #include <cmath>
 
-#include "tensor/cpu/matmul.h"
 #include "tensor/create.h"
+#include "tensor/kernels/matmul.h"
 #include "tests/tensor/cuda/host_launcher.h"
 #include "tests/tensor/expect.h"
 
@@ -12,7 +12,7 @@ namespace troupe {
 namespace {
 
 const testing::HostLauncher kHost;
-constexpr auto kMultiply = [](Tensor& out, const Tensor& x, const Tensor& y) { cpu::matmul(out, x, y); };
+constexpr auto kMultiply = [](Tensor& out, const Tensor& x, const Tensor& y) { cpu::matmul_kernels.matmul(out, x, y); };
 
 constexpr std::int64_t kSteps = 4;
 constexpr std::int64_t kExamples = 3;
@@ -24,7 +24,7 @@ struct Layer {
   DType dtype;
   Generator generator{7};
 
-  [[nodiscard]] std::int64_t wide() const { return kHidden * cpu::gate_count(cell); }
+  [[nodiscard]] std::int64_t wide() const { return kHidden * kernels::gate_count(cell); }
   Tensor numbers(const Shape& shape) { return uniform(shape, -1.0, 1.0, generator, dtype); }
   Tensor steps(bool wanted) { return wanted ? numbers({kSteps, kExamples, kHidden}) : Tensor(); }
 
@@ -42,7 +42,7 @@ struct Layer {
             .candidates = steps(cell == RnnCell::gru),
             .output = steps(true)};
   }
-  cpu::RecurrentGradients gradients(bool by_output) {
+  kernels::RecurrentGradients gradients(bool by_output) {
     return {.by_output = steps(by_output),
             .by_hidden = numbers({kExamples, kHidden}),
             .by_cell = cell == RnnCell::lstm ? numbers({kExamples, kHidden}) : Tensor(),
@@ -56,7 +56,7 @@ Tensor copy(const Tensor& x) { return x.defined() ? x.clone() : x; }
 RnnTape copy(const RnnTape& t) {
   return {t.cell, t.direction, t.hidden_weight, t.first_hidden, t.first_cell, copy(t.gates), copy(t.cells), copy(t.tanh_cells), copy(t.candidates), copy(t.output)};
 }
-cpu::RecurrentGradients copy(const cpu::RecurrentGradients& g) {
+kernels::RecurrentGradients copy(const kernels::RecurrentGradients& g) {
   return {g.by_output, copy(g.by_hidden), copy(g.by_cell), copy(g.by_gates), copy(g.by_from_hidden)};
 }
 
@@ -72,7 +72,7 @@ void expect_as_on_cpu(Layer layer, TimeDirection direction, bool first, bool bia
   const Tensor bias = biased ? layer.numbers({layer.wide()}) : Tensor();
   const Tensor candidate_bias = biased && layer.cell == RnnCell::gru ? layer.numbers({kHidden}) : Tensor();
   cuda::recurrent_with(kHost, kMultiply, got, bias, candidate_bias);
-  cpu::recurrent(expected, bias, candidate_bias);
+  cpu::recurrent_kernels.recurrent(expected, bias, candidate_bias);
   expect_near(got.output, expected.output);
   expect_near(got.gates, expected.gates);
   expect_near(got.cells, expected.cells);
@@ -80,10 +80,10 @@ void expect_as_on_cpu(Layer layer, TimeDirection direction, bool first, bool bia
   expect_near(got.candidates, expected.candidates);
   if (layer.cell == RnnCell::tanh || layer.cell == RnnCell::relu) expected.gates = {};  // as ops_rnn.cc does
   for (const bool by_output : {false, true}) {
-    cpu::RecurrentGradients by = layer.gradients(by_output);
-    cpu::RecurrentGradients expected_by = copy(by);
+    kernels::RecurrentGradients by = layer.gradients(by_output);
+    kernels::RecurrentGradients expected_by = copy(by);
     cuda::recurrent_backward_with(kHost, kMultiply, expected, by);
-    cpu::recurrent_backward(expected, expected_by);
+    cpu::recurrent_kernels.recurrent_backward(expected, expected_by);
     expect_near(by.by_hidden, expected_by.by_hidden);
     expect_near(by.by_cell, expected_by.by_cell);
     expect_near(by.by_gates, expected_by.by_gates);

@@ -1,4 +1,4 @@
-#include "tensor/cuda/recurrent.h"
+#include "tensor/kernels/recurrent.h"
 
 #include "tensor/create.h"
 #include "tensor/ops/rnn.h"
@@ -34,7 +34,7 @@ BOOST_AUTO_TEST_CASE(layers_of_every_cell_and_their_gradients_are_close_to_the_c
   for (const RnnCell cell : {RnnCell::lstm, RnnCell::gru, RnnCell::tanh, RnnCell::relu}) {
     for (const DType dtype : kFloats) {
       const double rtol = 50 * tolerance_of(dtype);
-      const std::int64_t wide = 20 * cpu::gate_count(cell);
+      const std::int64_t wide = 20 * kernels::gate_count(cell);
       const Tensor x = numbers({7, 6, 9}, dtype, 1);
       const Tensor state = numbers({6, 20}, dtype, 2);
       const Tensor input = numbers({wide, 9}, dtype, 3);

@@ -13,9 +13,9 @@
 namespace troupe {
 namespace {
 
-using cpu::AxisSet;
-using cpu::Extreme;
-using cpu::ReduceOp;
+using kernels::AxisSet;
+using kernels::Extreme;
+using kernels::ReduceOp;
 using testing::HostLauncher;
 using testing::layouts_of;
 
@@ -42,7 +42,7 @@ void expect_as_cpu(ReduceOp op, const Tensor& x, const AxisSet& axes) {
   Tensor got = Tensor::empty(shape, dtype_of_result(op, x.dtype()));
   Tensor expected = Tensor::empty(shape, got.dtype());
   cuda::reduce_with(kHost, op, got, x, axes);
-  cpu::reduce(op, expected, x, axes);
+  cpu::reduce_kernels.reduce(op, expected, x, axes);
   BOOST_TEST_CONTEXT("operation " << static_cast<int>(op)) expect_same(got, expected);
 }
 
@@ -109,7 +109,7 @@ BOOST_AUTO_TEST_CASE(the_first_of_the_most_extreme_elements_is_found) {
     Tensor got = Tensor::empty({x.size(0), x.size(1)}, DType::i64);
     Tensor expected = Tensor::empty(got.shape(), DType::i64);
     cuda::argument_last_with(kHost, extreme, got, x);
-    cpu::argument_last(extreme, expected, x);
+    cpu::reduce_kernels.argument_last(extreme, expected, x);
     expect_same(got, expected);
   };
   for (const Extreme extreme : {Extreme::largest, Extreme::smallest}) {

@@ -1,4 +1,4 @@
-#include "tensor/cuda/reduce.h"
+#include "tensor/kernels/reduce.h"
 
 #include "tensor/create.h"
 #include "tensor/ops.h"

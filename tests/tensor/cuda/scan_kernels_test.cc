@@ -23,11 +23,11 @@ BOOST_AUTO_TEST_CASE(running_sums_are_those_of_the_cpu_from_either_end) {
     for (const Shape& shape : {Shape{2, 9, 3}, Shape{3, 2000, 1}, Shape{2, 513, 4}, Shape{1, 1, 1}, Shape{2, 0, 3}, Shape{1, 512, 1}}) {
       // Whole numbers: sums are exact however they are cut.
       const Tensor x = floor(uniform(shape, -50.0, 50.0, generator, DType::f64)).to(dtype);
-      for (const cpu::Direction direction : {cpu::Direction::forward, cpu::Direction::backward}) {
+      for (const kernels::Direction direction : {kernels::Direction::forward, kernels::Direction::backward}) {
         Tensor got = Tensor::empty(shape, dtype);
         Tensor expected = Tensor::empty(shape, dtype);
         cuda::cumsum_with(kHost, got, x, direction);
-        cpu::cumsum(expected, x, direction);
+        cpu::scan_kernels.cumsum(expected, x, direction);
         expect_same(got, expected);
       }
     }
@@ -43,7 +43,7 @@ BOOST_AUTO_TEST_CASE(running_products_are_those_of_the_cpu) {
       Tensor got = Tensor::empty(shape, dtype);
       Tensor expected = Tensor::empty(shape, dtype);
       cuda::cumprod_with(kHost, got, x);
-      cpu::cumprod(expected, x);
+      cpu::scan_kernels.cumprod(expected, x);
       expect_same(got, expected);
     }
   }
@@ -55,11 +55,11 @@ BOOST_AUTO_TEST_CASE(the_largest_so_far_is_where_the_cpu_has_it) {
     for (const Shape& shape : {Shape{2, 9, 3}, Shape{3, 2000, 1}, Shape{2, 513, 4}, Shape{1, 1, 1}, Shape{2, 0, 3}}) {
       Tensor x = floor(uniform(shape, -50.0, 50.0, generator, DType::f64)).to(dtype);  // with equal ones
       if (is_floating(dtype)) x = where(lt(uniform(shape, 0.0, 1.0, generator), 1e-3), full({}, std::numeric_limits<double>::quiet_NaN(), dtype), x);
-      for (const cpu::Extreme extreme : {cpu::Extreme::largest, cpu::Extreme::smallest}) {
+      for (const kernels::Extreme extreme : {kernels::Extreme::largest, kernels::Extreme::smallest}) {
         Tensor got = Tensor::empty(shape, DType::i64);
         Tensor expected = Tensor::empty(shape, DType::i64);
         cuda::cumulative_argument_with(kHost, extreme, got, x);
-        cpu::cumulative_argument(extreme, expected, x);
+        cpu::scan_kernels.cumulative_argument(extreme, expected, x);
         expect_same(got, expected);
       }
     }

@@ -1,4 +1,4 @@
-#include "tensor/cuda/scan.h"
+#include "tensor/kernels/scan.h"
 
 #include "tensor/create.h"
 #include "tensor/ops.h"

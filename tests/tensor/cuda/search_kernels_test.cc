@@ -1,8 +1,8 @@
 // The body of the kernel, run on the CPU, against the kernel of the CPU.
 #include "tensor/cuda/search_kernels.h"
 
-#include "tensor/cpu/search.h"
 #include "tensor/create.h"
+#include "tensor/kernels/search.h"
 #include "tensor/ops.h"
 #include "tests/tensor/cuda/host_launcher.h"
 #include "tests/tensor/expect.h"
@@ -23,7 +23,7 @@ BOOST_AUTO_TEST_CASE(values_belong_where_the_cpu_has_them) {
         Tensor got = Tensor::empty({3, 50}, DType::i64);
         Tensor expected = Tensor::empty({3, 50}, DType::i64);
         cuda::search_with(host, got, sorted, values, side);
-        cpu::search(expected, sorted, values, side);
+        cpu::search_kernels.search(expected, sorted, values, side);
         expect_same(got, expected);
       }
     }

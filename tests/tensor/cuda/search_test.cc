@@ -1,4 +1,4 @@
-#include "tensor/cuda/search.h"
+#include "tensor/kernels/search.h"
 
 #include "tensor/create.h"
 #include "tensor/ops.h"

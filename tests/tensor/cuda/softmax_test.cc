@@ -1,4 +1,4 @@
-#include "tensor/cuda/softmax.h"
+#include "tensor/kernels/softmax.h"
 
 #include "tensor/create.h"
 #include "tensor/ops/nn.h"

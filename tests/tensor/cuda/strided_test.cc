@@ -2,7 +2,7 @@
 
 #include <boost/test/unit_test.hpp>
 
-#include "tensor/cpu/walk.h"
+#include "tensor/kernels/walk.h"
 
 namespace troupe {
 namespace {
@@ -32,7 +32,7 @@ BOOST_AUTO_TEST_CASE(a_fast_divisor_divides_all_numbers_that_it_is_for) {
 BOOST_AUTO_TEST_CASE(offsets_of_an_element_are_those_of_the_hand) {
   const Strides left{1, 2};  // (2, 3), transposed
   const Strides right{0, 5};
-  const Strided<2> walk(cpu::make_walk<2>({2, 3}, {&left, &right}));
+  const Strided<2> walk(kernels::make_walk<2>({2, 3}, {&left, &right}));
   BOOST_TEST(walk.numel == 6U);
   // Element 4 is (1, 1): 1*1 + 1*2 = 3 and 1*0 + 1*5 = 5.
   BOOST_TEST(walk.offsets(4)[0] == 3U);
@@ -50,7 +50,7 @@ BOOST_AUTO_TEST_CASE(offsets_are_right_in_up_to_16_dimensions) {
     odd.push_back(i % 4 == 1 ? 0 : (i * 7919) % 1009);
   }
   const Strides plain = contiguous_strides(shape);
-  const Strided<2> walk(cpu::make_walk<2>(shape, {&plain, &odd}));
+  const Strided<2> walk(kernels::make_walk<2>(shape, {&plain, &odd}));
   BOOST_TEST(walk.rank > 8);
   BOOST_TEST(walk.numel == shape.numel());
   for (std::uint32_t i = 0; i < walk.numel; ++i) {
@@ -65,7 +65,7 @@ BOOST_AUTO_TEST_CASE(what_is_too_large_is_cut_into_parts_that_make_up_all_of_it)
   const Shape shape{7, 5, 3};
   const Strides out = contiguous_strides(shape);
   const Strides in{1, 7, 0};
-  const auto all = cpu::make_walk<2>(shape, {&out, &in});
+  const auto all = kernels::make_walk<2>(shape, {&out, &in});
   std::vector<int> seen(105, 0);
   std::int64_t parts = 0;
   for_each_small(all, [&](const Strided<2>& part, const std::array<std::int64_t, 2>& starts) {
@@ -86,7 +86,7 @@ BOOST_AUTO_TEST_CASE(what_is_too_large_is_cut_into_parts_that_make_up_all_of_it)
 BOOST_AUTO_TEST_CASE(sizes_beyond_32_bits_are_cut_and_smaller_ones_are_not) {
   const auto parts_of = [](const Shape& shape, const Strides& strides) {
     std::vector<std::int64_t> counts;
-    for_each_small(cpu::make_walk<1>(shape, {&strides}), [&](const Strided<1>& part, const auto&) { counts.push_back(part.numel); });
+    for_each_small(kernels::make_walk<1>(shape, {&strides}), [&](const Strided<1>& part, const auto&) { counts.push_back(part.numel); });
     return counts;
   };
   const std::int64_t limit = std::int64_t{1} << 31;

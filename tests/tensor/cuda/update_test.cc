@@ -1,4 +1,4 @@
-#include "tensor/cuda/update.h"
+#include "tensor/ops/update.h"
 
 #include <vector>
 

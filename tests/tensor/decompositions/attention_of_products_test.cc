@@ -16,10 +16,10 @@ Tensor values(const Shape& shape, DType dtype, std::uint64_t seed) {
 }
 
 /// Of scores (2, 6, 7): plain, masked by hiding and by adding, causal, with weights left out.
-std::vector<cpu::AttentionScores> all_kinds(DType dtype) {
+std::vector<kernels::AttentionScores> all_kinds(DType dtype) {
   Tensor shown = gt(values({2, 6, 7}, DType::f32, 8), 0.0);
   shown.slice(2, 0, 1).fill(1.0);  // no query sees nothing
-  const cpu::WeightDropout dropout{Generator(5), std::uint64_t{1} << 30U, 1.0 / 0.75};
+  const kernels::WeightDropout dropout{Generator(5), std::uint64_t{1} << 30U, 1.0 / 0.75};
   return {{0.5, false, {}, {}}, {0.5, false, shown, {}}, {0.5, false, values({2, 6, 7}, dtype, 9), {}}, {0.5, true, shown, {}}, {0.5, true, {}, dropout}};
 }
 
@@ -34,21 +34,21 @@ BOOST_AUTO_TEST_CASE(values_and_gradients_are_close_to_the_kernels) {
     const Tensor key = values({2, 7, 4}, dtype, 2);
     const Tensor value = values({2, 7, 3}, dtype, 3);
     const Tensor grad = values({2, 6, 3}, dtype, 4);
-    for (const cpu::AttentionScores& how : all_kinds(dtype)) {
+    for (const kernels::AttentionScores& how : all_kinds(dtype)) {
       Tensor got = zeros({2, 6, 3}, dtype);
       Tensor expected = zeros({2, 6, 3}, dtype);
       Tensor got_sums = zeros({2, 6}, dtype);
       Tensor sums = zeros({2, 6}, dtype);
       detail::attention_of_products(got, got_sums, query, key, value, how);
-      cpu::attention(expected, sums, query, key, value, how);
+      cpu::attention_kernels.attention(expected, sums, query, key, value, how);
       expect_close(got, expected, tolerance, tolerance);
       expect_close(got_sums, sums, tolerance, tolerance);
-      const cpu::AttentionForward forward{query, key, value, expected, sums};
-      const auto nothing = [&] { return cpu::AttentionGradients{zeros_like(query), zeros_like(key), zeros_like(value), zeros({1, 7}, dtype)}; };
-      cpu::AttentionGradients by = nothing();
-      cpu::AttentionGradients expected_by = nothing();
+      const kernels::AttentionForward forward{query, key, value, expected, sums};
+      const auto nothing = [&] { return kernels::AttentionGradients{zeros_like(query), zeros_like(key), zeros_like(value), zeros({1, 7}, dtype)}; };
+      kernels::AttentionGradients by = nothing();
+      kernels::AttentionGradients expected_by = nothing();
       detail::attention_of_products_backward(by, grad, forward, how);
-      cpu::attention_backward(expected_by, grad, forward, how);
+      cpu::attention_kernels.attention_backward(expected_by, grad, forward, how);
       expect_close(by.query, expected_by.query, 4 * tolerance, 4 * tolerance);
       expect_close(by.key, expected_by.key, 4 * tolerance, 4 * tolerance);
       expect_close(by.value, expected_by.value, 4 * tolerance, 4 * tolerance);

@@ -1,0 +1,13 @@
+// Where there is no compiler for GPUs: no kernel of theirs can be had.
+#include <fmt/format.h>
+
+#include "tensor/error.h"
+#include "tensor/kernels/table.h"
+
+namespace troupe::cuda {
+
+const kernels::KernelTable& kernel_table(Device device) {
+  throw DeviceError(fmt::format("[data] on {}: needs a tensor on the CPU, to(Device::cpu()) makes one", to_string(device)));
+}
+
+}  // namespace troupe::cuda

@@ -1,0 +1,26 @@
+// Numbers in the order of elements, the same on the CPU and on GPUs.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <type_traits>
+
+#include "tensor/kernels/host_device.h"
+
+namespace troupe::kernels {
+
+/// A number as large as `x` among others of its type, and the largest for a NaN. Both zeros are equal.
+template <class T>
+TROUPE_HOST_DEVICE inline std::uint64_t order_key(T x) {
+  using Bits = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
+  constexpr Bits kSign = Bits{1} << (sizeof(T) * 8 - 1);
+  if constexpr (std::is_floating_point_v<T>) {
+    if (x != x) return static_cast<Bits>(~Bits{0});
+    const Bits bits = std::bit_cast<Bits>(x == T{0} ? T{0} : x);
+    return (bits & kSign) != 0 ? static_cast<Bits>(~bits) : static_cast<Bits>(bits | kSign);
+  } else {
+    return static_cast<Bits>(x) ^ kSign;
+  }
+}
+
+}  // namespace troupe::kernels
