@@ -24,8 +24,8 @@ class Task;
 
 namespace detail {
 
-/// What the caller of a function gets. A function may return a Future<T>, or be a coroutine Task<T>: then it is the T,
-/// and no thread is held until it is there.
+/// The type that the caller of a function receives. For a function that returns a Future<T>, or is a coroutine Task<T>,
+/// it is T: the callee answers when the T exists and holds no thread until then.
 template <class R>
 struct Awaited {
   using Type = R;
@@ -39,7 +39,8 @@ struct Awaited<Future<T>> {
 template <class T>
 struct Awaited<Task<T>> : Awaited<Future<T>> {};
 
-/// A parameter that can travel: what the callee receives is its own copy, so references to it must be const or rvalue.
+/// True for a parameter that can travel. The callee receives its own copy, so a reference parameter must be const or
+/// rvalue.
 template <class P>
 inline constexpr bool is_wire_parameter =
     !std::is_pointer_v<std::decay_t<P>> && (!std::is_lvalue_reference_v<P> || std::is_const_v<std::remove_reference_t<P>>);
@@ -58,7 +59,7 @@ struct SignatureOf {
                 "a served function's parameters travel by value: take them by value or const reference, no pointers");
 };
 
-/// A function whose first parameter is a Scope is given the one it is served in; the caller does not pass it.
+/// A function whose first parameter is a Scope receives the scope in which it is served; the caller does not pass it.
 template <class R, class Self, class... P>
 struct SignatureOf<R, Self, Scope&, P...> : SignatureOf<R, Self, P...> {
   static constexpr bool takes_scope = true;
@@ -85,7 +86,7 @@ TROUPE_SIGNATURE(noexcept, true)
 TROUPE_SIGNATURE(const noexcept, false)
 #undef TROUPE_SIGNATURE
 
-/// What is left of a list of parameters when the first one is the value of a reference.
+/// The first parameter of a list, and the others: of a function that runs on the value of a reference.
 template <class Wire>
 struct AfterFirst {
   using First = void;
@@ -104,8 +105,8 @@ using ResultOf = typename Signature<F>::Result;
 template <class F>
 using ObjectOf = typename Signature<F>::Object;
 
-/// The type of value on which a function that is not a member may run: that of its first parameter, if it can be passed
-/// as a const reference; void if there is none.
+/// The type of value on which a free function may run: its first parameter's type if that can be passed as a const
+/// reference, otherwise void.
 template <class F>
 struct RunsOn {
   using First = typename AfterFirst<WireOf<F>>::First;
@@ -121,8 +122,8 @@ struct RunsOn {
   using Type = std::conditional_t<possible(), First, void>;
 };
 
-/// Type plus the bytes of the pointer (functions, member functions) or the type alone (function objects). Means
-/// something in this process only; on the wire a function has its registered name.
+/// The key of a callable: its type, and for functions and member functions the bytes of the pointer. Valid within this
+/// process only; on the wire a function has its registered name.
 struct CallableKey {
   std::type_index type;
   std::array<std::byte, 16> pointer{};
@@ -150,11 +151,11 @@ constexpr bool converts() {
   }
 }
 
-/// Conversion of an argument to the callee's parameter type, narrowing refused.
+/// True if `Arg` converts to the callee's parameter type `Param` without narrowing.
 template <class Param, class Arg>
 concept ArgumentFor = converts<Param, Arg>();
 
-/// What a future or a value box keeps for a result of type T.
+/// The type in which a future or a value box stores a result of type T: Unit for void.
 template <class T>
 using Stored = std::conditional_t<std::is_void_v<T>, Unit, T>;
 

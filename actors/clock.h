@@ -8,17 +8,17 @@
 
 namespace troupe {
 
-/// Monotonic; only differences mean anything.
+/// A monotonic time; only differences of two times have a meaning.
 using TimePoint = std::chrono::time_point<std::chrono::steady_clock, std::chrono::nanoseconds>;
 using Duration = std::chrono::nanoseconds;
 
-/// `after` from `now`; nothing if the clock does not go so far: for ever.
+/// Returns `now + after`, or nullopt (no time limit) if the clock cannot represent that time.
 [[nodiscard]] inline std::optional<TimePoint> later(TimePoint now, Duration after) {
   if (after > TimePoint::max() - now) return std::nullopt;
   return now + after;
 }
 
-/// Names a timer that was started and may still be cancelled.
+/// Identifies a timer, for Clock::cancel.
 struct TimerId {
   std::uint64_t value = 0;
   friend auto operator<=>(const TimerId&, const TimerId&) = default;
@@ -31,10 +31,10 @@ class Clock {
 
   [[nodiscard]] virtual TimePoint now() const = 0;
 
-  /// Runs `action` once at `due` on the clock's thread; it must not block and never runs user code.
+  /// Runs `action` once, at `due`, on the clock's thread. REQUIRES: `action` does not block and runs no user code.
   virtual TimerId at(TimePoint due, std::function<void()> action) = 0;
 
-  /// After it returns, the action is not running and will not run, unless called from within that action.
+  /// Cancels a timer: once cancel returns, its action does not run. Exception: cancel is called by that action itself.
   virtual void cancel(TimerId timer) = 0;
 };
 

@@ -16,19 +16,19 @@ namespace troupe {
 
 namespace detail {
 
-/// Counts futures down. Told on pool threads.
+/// Counts futures that are not done. Thread rule: any thread may call it.
 class Countdown {
  public:
   explicit Countdown(std::size_t count) : left_(count) {}
-  /// True for the last.
+  /// Counts one future as done. Returns true for the last one.
   [[nodiscard]] bool one_less() { return left_.fetch_sub(1, std::memory_order_acq_rel) == 1; }
 
  private:
   std::atomic<std::size_t> left_;
 };
 
-/// Completes `all` with what `gather` returns when the last future has its value, with the first failure to happen, at
-/// once.
+/// Completes `all` with the result of `gather` when every future has its value, or with the first error as soon as a
+/// future fails.
 template <class All, class Gather, class... T>
 void gather_when_done(const Promise<All>& all, std::size_t count, Gather gather, const std::vector<T>&... futures) {
   const auto left = std::make_shared<Countdown>(count);
@@ -45,8 +45,8 @@ void gather_when_done(const Promise<All>& all, std::size_t count, Gather gather,
 
 }  // namespace detail
 
-/// The values of all, in their order. Fails with the first failure to happen, at once; the others go on. Throws
-/// std::invalid_argument if there are none.
+/// Returns a future of the values of all `futures`, in the same order. It fails with the first error as soon as one of
+/// them fails; the others continue. Throws std::invalid_argument if `futures` is empty.
 template <class T>
 [[nodiscard]] Future<std::vector<detail::Stored<T>>> collect_all(const std::vector<Future<T>>& futures) {
   using Values = std::vector<detail::Stored<T>>;
@@ -72,14 +72,15 @@ template <class... T>
   return all.future();
 }
 
-/// Waits for all and returns their values. Throws RemoteError: the first failure to happen, at once.
+/// Waits for all futures and returns their values. Throws RemoteError with the first error as soon as one of them
+/// fails.
 template <class T>
 std::vector<detail::Stored<T>> wait_all(const std::vector<Future<T>>& futures) {
   return collect_all(futures).get();
 }
 
-/// The place and the value of the first that has one. Fails when all have failed, with the last failure. Throws
-/// std::invalid_argument if there are none.
+/// Returns a future of the index and the value of the first future that succeeds. It fails when all have failed, with
+/// the last error. Throws std::invalid_argument if `futures` is empty.
 template <class T>
 [[nodiscard]] Future<std::pair<std::size_t, detail::Stored<T>>> collect_any(const std::vector<Future<T>>& futures) {
   using Found = std::pair<std::size_t, detail::Stored<T>>;

@@ -1,12 +1,13 @@
-// Operations that all members of a group carry out together on tensors: sums over data-parallel trainers and their like.
+// Operations that all members of a group perform together on tensors, for example sums over data-parallel trainers.
 //
-//   const auto trainers = gloo_collective(node, node.role("trainer"));   // node/gloo_collective.h; every trainer says it
+//   const auto trainers = gloo_collective(node, node.role("trainer"));   // node/gloo_collective.h; on every trainer
 //   const Tensor mean = trainers->all_reduce(scope, gradient, ReduceOp::mean);
 //
-// An interface; how bytes travel is its implementation's business. Every member carries out the same operations in the same
-// order, on tensors of the same shape and dtype. Each waits, through wait_point.h, until its part in it is done, the
-// scope's deadline or stop, or the end of a member. An operation that fails breaks the collective: this one and all later
-// ones fail on every member, at once, with the first cause; what is left is to form another one.
+// An interface; the implementation chooses how bytes travel. REQUIRES: every member calls the same operations in the
+// same order, on tensors of the same shape and dtype. A call waits, through wait_point.h, until this member's part is
+// done, the scope's deadline passes or its stop token stops, or a member ends. A failed operation breaks the
+// collective: it and all later operations fail on every member, immediately, with the first cause. To continue, form a
+// new collective.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +22,7 @@
 
 namespace troupe {
 
-/// How the elements of all members become one.
+/// How the elements of all members are combined.
 enum class ReduceOp : std::uint8_t {
   sum,
   mean,  ///< of floating dtypes
@@ -30,22 +31,22 @@ enum class ReduceOp : std::uint8_t {
   prod,
 };
 
-/// "sum"
+/// Returns the name of `op`: "sum".
 [[nodiscard]] std::string_view name_of(ReduceOp op);
 
-/// One member's end of a collective. Ends with its last owner: operations that still need this member then fail on the
-/// others, and it never waits for them.
+/// One member's end of a collective. Destroying the last owner makes the others' operations that still need this member
+/// fail; the destructor does not wait for them.
 ///
-/// Tensors are on the CPU, of any layout; arguments are only read, results are new and contiguous. Reductions take every
-/// dtype but boolean; their order is that of the implementation, the same on every run, and all members get the same bits.
-/// f16 and bf16 are reduced, and travel, as f32; the result is rounded once.
+/// Tensors are on the CPU, of any layout. Arguments are only read; results are new and contiguous. Reductions accept
+/// every dtype but boolean. The implementation fixes their order: it is the same in every run, and all members get the
+/// same bits. f16 and bf16 travel and are reduced as f32; the result is rounded once.
 ///
-/// All operations throw RemoteError: timeout, naming the operation and whom it waited for; peer_down, naming the member
-/// that died; shutting_down; cancelled, if the scope stopped or a member has left; bad_argument, naming both operations, if
-/// members differ in operation, dtype or shape (each part says what its sender does, so this needs no exchange of its own),
-/// or if the tensor is not one that the operation takes.
+/// All operations throw RemoteError: timeout, naming the operation and the members it waited for; peer_down, naming the
+/// member that died; shutting_down; cancelled, if the scope stopped or a member has left; bad_argument, if the
+/// operation does not accept the tensor, or, naming both operations, if members differ in operation, dtype or shape
+/// (every part names its sender's operation, so the check costs no extra message).
 ///
-/// Thread rule: any thread may call any member. Operations run one after the other, in the order in which they were called.
+/// Thread rule: any thread may call any member. Operations run one after the other, in the order of the calls.
 class Collective {
  public:
   virtual ~Collective() = default;

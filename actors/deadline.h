@@ -10,14 +10,15 @@ namespace troupe {
 
 inline constexpr std::chrono::seconds kDefaultDeadline{60};
 
-/// Every request has one. Travels as remaining time; nested calls inherit the earlier of their own and their caller's.
+/// The time limit of a request. Travels as remaining time; nested calls inherit the earlier of their own and their
+/// caller's.
 class Deadline {
  public:
   /// The default: 60 s.
   Deadline() : Deadline(kDefaultDeadline) {}
 
-  /// `after` from the moment the call is made. Zero or less is a deadline that has passed; what a Duration cannot hold, its
-  /// largest value among that, is for ever: while_peer_lives().
+  /// A deadline `after` the call is made. Zero or less has already passed. A value that Duration cannot hold, or the
+  /// largest that it can, means no limit: while_peer_lives().
   template <class Rep, class Period>
   Deadline(std::chrono::duration<Rep, Period> after) {
     using Exact = std::chrono::duration<long double, Duration::period>;
@@ -32,7 +33,7 @@ class Deadline {
     return deadline;
   }
 
-  /// The time allowed, or nothing for while_peer_lives().
+  /// Returns the time allowed; nullopt for while_peer_lives().
   [[nodiscard]] std::optional<Duration> after() const { return after_; }
 
  private:

@@ -1,4 +1,4 @@
-// What a node knows about itself and its conversations, as numbers and as text.
+// A node's counts of its parts and its conversations with peers, as numbers and as text.
 #pragma once
 
 #include <cstddef>
@@ -16,20 +16,20 @@ namespace detail {
 class NodeCore;
 }  // namespace detail
 
-/// Node::debug_info: each number is counted where the fact is, at nearly the same moment.
+/// The result of Node::debug_info. Each part of the node counts its own numbers, at nearly the same moment.
 struct DebugInfo {
   WorkerInfo node;
 
   // References.
-  std::size_t owners = 0;         ///< values that live here because references to them exist
-  std::size_t handles = 0;        ///< values that references in this node's hands refer to, its own among them
-  std::size_t forks = 0;          ///< handles that this node holds of others' values
+  std::size_t owners = 0;         ///< values owned by this node, kept because references to them exist
+  std::size_t handles = 0;        ///< distinct values that references of this node refer to, its own included
+  std::size_t forks = 0;          ///< of these, values of other nodes
   std::size_t pending_users = 0;  ///< of these, not confirmed by the owner yet
 
   // Calls.
   std::size_t pending_calls = 0;  ///< requests of this node without an answer
-  std::size_t waiting_calls = 0;  ///< of these, have not left
-  std::size_t served_calls = 0;   ///< functions being run for others, waiting ones among them
+  std::size_t waiting_calls = 0;  ///< of these, not sent yet
+  std::size_t served_calls = 0;   ///< functions that run for other nodes, or wait to
 
   // Autograd and optimizers.
   std::size_t contexts = 0;
@@ -39,28 +39,28 @@ struct DebugInfo {
   // The pool.
   std::size_t pool_threads = 0;    ///< as configured: functions that compute at the same time
   std::size_t threads_busy = 0;    ///< threads that run a function
-  std::size_t threads_waiting = 0; ///< threads whose function waits in one of our waits
+  std::size_t threads_waiting = 0; ///< threads whose function is blocked in a wait of the runtime
   std::size_t threads_idle = 0;
 
-  /// Peers that are up and that nothing is heard of, and for how long.
+  /// Peers that are up but silent, and the duration of the silence.
   std::map<NodeName, Duration> unreachable;
 
-  /// By peer of which there is anything; requests of this node to itself stand under its own name.
+  /// By peer, without peers that hold nothing. This node's requests to itself are under its own name.
   std::map<NodeName, PeerHoldings> peers;
 
-  /// By peer that is up; nothing while Node::measure_traffic(false).
+  /// By peer that is up; nullopt while Node::measure_traffic(false).
   std::optional<std::map<NodeName, PeerTraffic>> traffic;
 
   friend bool operator==(const DebugInfo&, const DebugInfo&) = default;
 
-  /// One "key: value" per line, keys as the fields above; traffic as "traffic.ps0.bytes_sent: 1024",
-  /// holdings as "peers.ps0.owners: 3", silence as "unreachable.ps0: 4.2 s". A metric that is switched off has no line.
+  /// One "key: value" per line, keys as the fields above; traffic as "traffic.ps0.bytes_sent: 1024", holdings as
+  /// "peers.ps0.owners: 3", silence as "unreachable.ps0: 4.2 s". A metric that is switched off has no line.
   [[nodiscard]] std::string text() const;
 };
 
 namespace detail {
 
-/// As Node::debug_info; of a node that has not been let in yet the rank is 0.
+/// As Node::debug_info. The rank is 0 until the node is a member.
 [[nodiscard]] DebugInfo debug_info_of(NodeCore& node);
 
 }  // namespace detail

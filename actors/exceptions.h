@@ -1,4 +1,4 @@
-// Exceptions that arrive as what was thrown: types that both sides register, with their fields.
+// Exceptions that arrive with their own type: both sides register the type, and its fields travel.
 //
 //   struct NoSuchRow : std::runtime_error { ... std::int64_t row = 0; template <class A> void serialize(A& ar) { ar(row); } };
 //   FunctionRegistry functions{{"lookup", &lookup}, exception<NoSuchRow>("no_such_row")};
@@ -21,19 +21,21 @@
 
 namespace troupe {
 
-/// Where an exception that arrived comes from: the other base class of what `Future::get` throws for a registered type.
+/// The origin of an exception from another node: the second base class of what `Future::get` throws for a registered
+/// type.
 class RemoteOrigin {
  public:
   virtual ~RemoteOrigin() = default;
   [[nodiscard]] virtual const Error& error() const noexcept = 0;
 };
 
-/// The Error with which `exception` arrived from another node; null if it was thrown here, or its type is final.
+/// Returns the Error with which `exception` arrived from another node; null if this node threw it, or its type is
+/// final.
 [[nodiscard]] const Error* remote_error_of(const std::exception& exception) noexcept;
 
 namespace detail {
 
-/// An exception of another node: its fields, and the text it had there.
+/// An exception of another node: its fields, and the text that it had there.
 template <class E>
 class Arrived final : public E, public RemoteOrigin {
  public:
@@ -45,12 +47,12 @@ class Arrived final : public E, public RemoteOrigin {
   Error error_;
 };
 
-/// One exception type under its name, with all types erased.
+/// One exception type, type-erased, and its name.
 struct RegisteredException {
   std::string name;
-  Fingerprint fingerprint;      ///< of its fields
-  std::type_index type;         ///< as thrown by a function
-  std::type_index arrived;      ///< as thrown by Future::get
+  Fingerprint fingerprint;      ///< of the fields
+  std::type_index type;         ///< the type that a function throws
+  std::type_index arrived;      ///< the type that Future::get throws
   std::function<void(OutArchive&, const std::exception&)> save;
   std::function<std::exception_ptr(InArchive&, const Error&)> load;
 };
@@ -78,13 +80,13 @@ template <class E>
 /// The exception types of a registry. Immutable once the registry is made.
 class ExceptionTypes {
  public:
-  /// Fields beyond this many bytes do not travel.
+  /// The most bytes of fields that travel.
   static constexpr std::size_t kFieldBytesMax = 60U << 10U;
 
   /// Throws std::invalid_argument on an empty name, a name given twice, or one type under two names.
   void add(RegisteredException type);
 
-  /// Writes the fields of `exception` into `error`, if its type is registered; a hint if they cannot travel.
+  /// Writes the fields of `exception` into `error` if its type is registered, or a hint if they cannot travel.
   void describe(const std::exception& exception, Error& error) const;
 
   /// Throws the exception that `error` describes. Returns if its type is not registered here or has other fields.
@@ -95,7 +97,7 @@ class ExceptionTypes {
   std::map<std::type_index, std::shared_ptr<const RegisteredException>> by_type_;
 };
 
-/// Throws what `error` describes: an exception of a type in `types` (which may be null), or RemoteError.
+/// Throws the exception that `error` describes: of a type in `types` (may be null), or RemoteError.
 [[noreturn]] void throw_error(const ExceptionTypes* types, const Error& error);
 
 }  // namespace detail

@@ -1,4 +1,4 @@
-// Where user functions run: never on a thread that the runtime needs.
+// Where user functions run: on a pool's threads, never on a thread of the runtime.
 #pragma once
 
 #include <chrono>
@@ -16,81 +16,83 @@
 
 namespace troupe {
 
-/// When a job begins.
+/// When a job starts.
 enum class Urgency : std::uint8_t {
   in_turn,
-  at_once,  ///< before all others, and also while as many compute as may: for what makes others end
+  at_once,  ///< before all others, even when `threads` jobs compute already: for jobs that let other jobs end
 };
 
-/// A piece of work for the pool and the name under which reports show it.
+/// A piece of work for the pool, and its name in reports.
 struct Job {
   std::string label;
-  std::function<void()> run;  ///< what it throws is told to `refused`; without that it is in the log
+  std::function<void()> run;  ///< an exception that it throws is given to `refused`, or logged if there is none
   msg::Priority priority = msg::Priority::normal;
-  /// Called instead of `run` if the job is refused: by `submit`, by `stop`, or by a thread that begins to wait and was the
-  /// last that could have come back to the job; without it such a job stays in the queue. Must not throw.
+  /// Called instead of `run` if the job is refused: by `submit`, by `stop`, or when the last thread that could have
+  /// taken the job starts to wait. Without it, a job refused for that last reason stays queued. REQUIRES: does not
+  /// throw.
   std::function<void(const Error& why)> refused = {};
   Urgency urgency = Urgency::in_turn;
 };
 
-/// What a pool thread is doing, for shutdown reports and debug info.
+/// The job of a pool thread, for shutdown reports and debug info.
 struct RunningJob {
   std::string label;
   Duration age{};
-  bool waiting = false;  ///< blocked in one of our waits
+  bool waiting = false;  ///< blocked in a wait of the runtime
 };
 
-/// What the threads of a pool are doing.
+/// Counts of a pool's threads.
 struct PoolCounts {
-  std::size_t threads = 0;  ///< as configured: jobs that compute at the same time
+  std::size_t threads = 0;  ///< as configured: the number of jobs that may compute at the same time
   std::size_t busy = 0;     ///< threads that run a job
-  std::size_t waiting = 0;  ///< threads whose job waits in one of our waits
+  std::size_t waiting = 0;  ///< threads whose job is blocked in a wait of the runtime
   std::size_t idle = 0;
 };
 
-/// Runs jobs. Any thread may call any member.
+/// Runs jobs. Thread rule: any thread may call any member.
 class Executor {
  public:
   virtual ~Executor() = default;
 
-  /// Runs `job` on a thread of the pool. Returns resource_exhausted if every thread waits and no more may or can be added,
-  /// or there is no memory for the job; shutting_down after stop. The job is then dropped unrun, after its `refused`, if
-  /// any, was told so on this thread.
+  /// Queues `job` for a thread of the pool. Returns resource_exhausted if every thread waits and none can be added, or
+  /// if there is no memory for the job; shutting_down after stop. On an error `job.refused`, if set, has been called on
+  /// this thread, and the job does not run.
   [[nodiscard]] std::optional<Error> submit(Job job);
 
   [[nodiscard]] virtual std::vector<RunningJob> running() const = 0;
 
-  /// Jobs accepted and not done, running or not.
+  /// Returns the number of accepted jobs that have not ended, queued or running.
   [[nodiscard]] virtual std::size_t unfinished() const = 0;
 
-  /// An executor without threads of its own has no idle ones.
+  /// Returns the counts of threads. An executor without threads of its own has no idle ones.
   [[nodiscard]] virtual PoolCounts counts() const;
 
-  /// Accepts nothing more, refuses what has not begun with shutting_down, waits until `due` for running jobs and for those
-  /// that begin at once; returns those still running, whose threads are abandoned (they own what they touch).
+  /// Stops the pool: refuses new and queued jobs with shutting_down, and waits until `due` for running and `at_once`
+  /// jobs. Returns the jobs that still run then; their threads are abandoned (they own all that they touch).
   [[nodiscard]] virtual std::vector<RunningJob> stop(TimePoint due) = 0;
 
  private:
-  /// Takes `job`, or returns why not, or throws std::bad_alloc, and leaves it as it is.
+  /// Takes `job`. If it cannot, returns the error or throws std::bad_alloc, and leaves `job` unchanged.
   [[nodiscard]] virtual std::optional<Error> take(Job& job) = 0;
 };
 
 /// Size of a node's pool.
 struct PoolOptions {
-  std::size_t threads = 0;        ///< functions that compute at the same time; 0 = number of cores, at least 2
-  std::size_t threads_max = 2048; ///< threads in all; while so many wait, jobs are refused. Busy ones have a queue
+  std::size_t threads = 0;        ///< functions that compute at the same time; 0: the number of cores, at least 2
+  std::size_t threads_max = 2048; ///< total threads. Once they all wait, new jobs are refused; otherwise jobs queue
 };
 
-/// Begins to run `body` on a thread, which nobody joins, with one math thread. Throws std::system_error if there is none.
+/// Runs `body` on a new detached thread with one math thread. Throws std::system_error if no thread can be started.
 using StartThread = std::function<void(std::function<void()> body)>;
 void start_detached_thread(std::function<void()> body);
 
-/// A pool that grows when a function blocks in one of our waits, so nested calls never starve, whatever its size. Jobs that
-/// wait for a thread begin by priority, those of one priority in the order they came. While the system gives no thread, the
-/// pool goes on with those it has, as if they were threads_max; with the next job, wait or end of a job it asks again.
+/// A pool that grows when a function blocks in a wait of the runtime: nested calls never starve, whatever its size.
+/// Queued jobs start by priority; jobs of one priority start in the order of submission. When the system refuses a
+/// thread, the pool continues with those it has, as if that were threads_max; it tries again at the next submit, wait
+/// or end of a job.
 class ElasticPool final : public Executor {
  public:
-  /// Begins with one thread. Throws RemoteError{resource_exhausted} if `start` gives none.
+  /// Starts one thread. Throws RemoteError{resource_exhausted} if `start` fails.
   explicit ElasticPool(PoolOptions options, StartThread start = start_detached_thread);
   ~ElasticPool() override;
   ElasticPool(const ElasticPool&) = delete;
@@ -107,7 +109,7 @@ class ElasticPool final : public Executor {
   [[nodiscard]] std::optional<Error> take(Job& job) override;
 
   struct State;
-  std::shared_ptr<State> state_;  // shared with the threads: an abandoned one keeps it alive
+  std::shared_ptr<State> state_;  // shared with the threads: an abandoned thread keeps it alive
 };
 
 }  // namespace troupe

@@ -1,4 +1,4 @@
-// Which functions a node serves, and under which names. An object given to the node: nothing registers itself.
+// Which functions a node serves, and under which names. An object passed to the node: no function registers itself.
 #pragma once
 
 #include <functional>
@@ -26,7 +26,7 @@ namespace troupe {
 
 namespace detail {
 
-/// What a function was called with. A later result keeps it, and so does a stream.
+/// The scope and the arguments of one served call. A later result and a stream keep it alive.
 template <class Values>
 struct Served {
   explicit Served(const TaskPlace& place) : scope(std::const_pointer_cast<ScopeState>(place.scope)) {}
@@ -50,7 +50,7 @@ Future<T> started(Task<T> task, const TaskPlace& place) {
   return std::move(task).start_in(std::make_shared<TaskPlace>(place));
 }
 
-/// From here on the function only waits.
+/// The function has returned a future: it gives up its turn on the value while it waits.
 template <class T>
 Future<T> started(Future<T> future, const TaskPlace& place) {
   static_cast<void>(future.state());  // throws if there is none
@@ -58,7 +58,7 @@ Future<T> started(Future<T> future, const TaskPlace& place) {
   return future;
 }
 
-/// Decodes `Values`, calls `callable(scope, values...)`.
+/// Decodes `Values` and calls `callable(scope, values...)`.
 template <class F, class Values, class Call>
 std::variant<ValueBox, LaterValue> run_with(const TaskPlace& place, PayloadReader& arguments, const Call& callable) {
   using S = Signature<F>;
@@ -82,7 +82,8 @@ std::variant<ValueBox, LaterValue> run_with(const TaskPlace& place, PayloadReade
   }
 }
 
-/// `object`: what a member function runs on, or the first argument of another one that runs on a value; else null.
+/// Runs `callable` with decoded arguments. `object`: the object of a member function, or the first argument of a free
+/// function that runs on a value; null otherwise.
 template <class F>
 std::variant<ValueBox, LaterValue> run_decoded(const F& callable, const TaskPlace& place, PayloadReader& arguments, void* object) {
   using S = Signature<F>;
@@ -120,10 +121,10 @@ Fingerprint fingerprint_of_callable() {
 
 }  // namespace detail
 
-/// A name and a callable, or an exception type. Functions, member functions, captureless lambdas and function objects.
+/// A named callable (function, member function, captureless lambda, function object), or a named exception type.
 class Registration {
  public:
-  /// The function whose last parameters have default values.
+  /// Registers a function whose last parameters have default values.
   template <class F, class... D>
   Registration(std::string name, const detail::WithDefaults<F, D...>& callable) : Registration(std::move(name), callable.callable) {}
 
@@ -155,13 +156,14 @@ class Registration {
   std::variant<detail::RegisteredFunction, detail::RegisteredException> entry_;
 };
 
-/// An exception type and its name: thrown by a function, it arrives at the caller as that type (exceptions.h).
+/// Registers an exception type under `name`: thrown by a served function, it arrives at the caller as that type
+/// (exceptions.h).
 template <class E>
 [[nodiscard]] Registration exception(std::string name) {
   return Registration(detail::registered_exception<E>(std::move(name)));
 }
 
-/// Immutable once made; copies are cheap and shared between nodes.
+/// Immutable after construction. Copies are cheap; nodes may share one.
 class FunctionRegistry {
  public:
   FunctionRegistry() = default;
@@ -169,13 +171,13 @@ class FunctionRegistry {
   /// Throws std::invalid_argument on an empty name, a name given twice, or one callable under two names.
   FunctionRegistry(std::initializer_list<Registration> registrations);
 
-  /// A registry of both. Throws as the constructor.
+  /// Returns a registry of both. Throws as the constructor does.
   [[nodiscard]] FunctionRegistry with(std::initializer_list<Registration> registrations) const;
 
-  /// Of the functions, in alphabetical order.
+  /// Returns the names of the functions, in alphabetical order.
   [[nodiscard]] std::vector<std::string> names() const { return table_.names(); }
 
-  /// What a node looks functions up in.
+  /// Returns the table in which a node looks functions up.
   [[nodiscard]] const detail::FunctionTable& table() const { return table_; }
 
  private:
@@ -184,8 +186,8 @@ class FunctionRegistry {
   detail::FunctionTable table_;
 };
 
-/// Makes a `T` from arguments that travel: register `constructor<T, int, int>` and call
-/// `scope.remote("ps", constructor<T, int, int>, 3, 4)`.
+/// Makes a `T` from arguments that travel. Register `constructor<T, int, int>`, then call `scope.remote("ps",
+/// constructor<T, int, int>, 3, 4)`.
 template <class T, class... Args>
 inline constexpr auto constructor = [](Args... args) { return T(std::move(args)...); };
 

@@ -1,8 +1,8 @@
-// A value that will be there, or the Error why not. Completed exactly once, by whatever ends the request first.
+// A value that will exist later, or the Error that explains why it will not. Completed exactly once.
 //
-// Thread rule: any thread may call any member of Future and Promise. `get` waits in the one place where we wait
-// (wait_point.h), so a pool thread that waits lends its place to another function. Callbacks given to `then` run on the
-// node's pool, never on the thread that completes the future.
+// Thread rule: any thread may call any member of Future and Promise. `get` blocks in the runtime's one wait
+// (wait_point.h), so a waiting pool thread lends its place to another function. Callbacks of `then` run on the node's
+// pool, never on the thread that completes the future.
 #pragma once
 
 #include <functional>
@@ -29,7 +29,7 @@ namespace detail {
 
 class ExceptionTypes;
 
-/// Where callbacks run, what time it is, and which exceptions are known by name, for the futures of one node.
+/// The executor of callbacks, the clock and the registered exceptions, for the futures of one node.
 struct FutureHome {
   std::shared_ptr<Executor> executor;
   std::shared_ptr<Clock> clock;
@@ -38,18 +38,18 @@ struct FutureHome {
 
 [[nodiscard]] FutureHome future_home_of(const Scope& scope);
 
-/// For a future that is cancelled.
+/// Returns the error of a cancelled future.
 [[nodiscard]] Error cancelled_by_caller();
 
-/// The error for the exception that is being handled, as a failure of `operation` on `node`. One of `types` keeps its
-/// fields; one that came from another node is the cause.
+/// Returns the error for the exception being handled, as a failure of `operation` on `node`. An exception of one of
+/// `types` keeps its fields; a RemoteError from another node becomes the cause.
 [[nodiscard]] Error error_of_current_exception(const NodeName& node, std::string operation, const ExceptionTypes* types);
 
-/// The error for the exception that is being handled, when a value that arrived was read: resource_exhausted without memory
-/// for it, decode for anything else that its type throws.
+/// Returns the error for the exception being handled while a received value is decoded: resource_exhausted if memory
+/// ran out, decode for any other exception.
 [[nodiscard]] Error error_of_decoding();
 
-/// Throws what `error` describes: an exception of one of `types`, or RemoteError.
+/// Throws the exception that `error` describes: one of `types`, or RemoteError.
 [[noreturn]] void throw_error(const ExceptionTypes* types, const Error& error);
 
 template <class Callback, class T>
@@ -61,7 +61,7 @@ template <class Callback, class T>
 /// The part of a future's shared state that does not depend on the type.
 class FutureCore {
  public:
-  /// Told when the result is there, or with an Error if the pool refused to run the callback.
+  /// Called when the result exists (`refused` is null), or with the Error of a pool that refused to run the callback.
   using Callback = std::function<void(const Error* refused)>;
 
   explicit FutureCore(FutureHome home) : home_(std::move(home)) {}
@@ -70,20 +70,20 @@ class FutureCore {
   void wait() { done_.wait(std::nullopt); }
   [[nodiscard]] bool wait_for(Duration limit) { return done_.wait(later(home_.clock->now(), limit)); }
 
-  /// Runs `callback` on the pool once the result is there.
+  /// Runs `callback` on the pool once the result exists.
   void on_done(Callback callback);
 
   [[nodiscard]] const FutureHome& home() const { return home_; }
 
-  /// Stops when the future is cancelled: for who works on the result.
+  /// Stops when the future is cancelled. For the code that computes the result.
   [[nodiscard]] std::stop_token stop_token() const { return stop_.get_token(); }
-  /// Tells who works on the result that nobody wants it.
+  /// Asks the code that computes the result to stop: it is no longer needed.
   void request_stop() { stop_.request_stop(); }
 
  protected:
-  /// True for the one caller that may set the result.
+  /// Returns true to exactly one caller, which may then set the result.
   [[nodiscard]] bool claim();
-  /// The result is set: ends waits, sends callbacks to the pool.
+  /// Ends all waits and submits the callbacks to the pool. REQUIRES: the result is set.
   void publish();
 
   mutable std::mutex mutex_;
@@ -113,8 +113,8 @@ class FutureState final : public FutureCore {
     return true;
   }
 
-  /// Completes with what `decode` will return. It runs once, on the first thread that asks for the value: user types
-  /// are never decoded on the thread that received them.
+  /// Completes the future with the result of `decode`, which runs once, on the first thread that asks for the value:
+  /// user types are never decoded on the thread that received them.
   bool complete_later(Decode decode) {
     if (!claim()) return false;
     decode_ = std::move(decode);
@@ -122,7 +122,7 @@ class FutureState final : public FutureCore {
     return true;
   }
 
-  /// Requires done(). The same object for everybody.
+  /// Returns the same object to every caller. REQUIRES: done().
   const Result<T>& result() {
     Decode decode;
     {
@@ -161,7 +161,7 @@ class FutureState final : public FutureCore {
 
 }  // namespace detail
 
-/// The only other end of a Future. Dropping the last copy unkept fails the future with `internal`.
+/// The writing end of a Future. Destroying the last copy without completing it fails the future with `internal`.
 template <class T>
 class Promise {
  public:
@@ -194,7 +194,7 @@ class Promise {
   std::shared_ptr<Keeper> keeper_;
 };
 
-/// A handle: copies are the same future. A default-constructed one has no value and throws on use.
+/// A handle: copies refer to the same future. A default-constructed one has no value and throws on use.
 template <class T>
 class Future {
  public:
@@ -207,8 +207,8 @@ class Future {
   [[nodiscard]] bool valid() const noexcept { return state_ != nullptr; }
   [[nodiscard]] bool ready() const { return state().done(); }
 
-  /// Waits and returns the value; may be called again. Throws RemoteError, or what the function threw if that type is
-  /// registered (exceptions.h).
+  /// Waits and returns the value; may be called again. Throws RemoteError, or the function's own exception if its type
+  /// is registered (exceptions.h).
   T get() const {
     state().wait();
     const Result<Value>& result = state().result();
@@ -216,24 +216,25 @@ class Future {
     if constexpr (!std::is_void_v<T>) return result.value();
   }
 
-  /// Waits at most `limit`, for ever if that is Duration::max(); nothing if the result is not there by then (the request goes on).
+  /// Waits at most `limit` (Duration::max(): no limit). Returns nullopt if there is no result by then; the request
+  /// continues.
   [[nodiscard]] std::optional<Result<Value>> get_for(Duration limit) const {
     if (!state().wait_for(limit)) return std::nullopt;
     return state().result();
   }
 
-  /// Fails the future with `cancelled` unless it is done, and tells who works on the result: a called function sees it
-  /// on its scope's stop_token, and so do the functions that it calls. Returns whether the future was still open.
-  /// Futures made by `then` are cancelled one by one: what they follow from goes on.
+  /// Fails the future with `cancelled` unless it is done, and asks the code that computes it to stop: a called function
+  /// sees that on its scope's stop_token, and so do the functions that it calls. Returns whether the future was still
+  /// open. Cancelling a future made by `then` does not cancel the future that it follows.
   bool cancel() const {  // NOLINT(modernize-use-nodiscard)
     if (!state().complete(detail::cancelled_by_caller())) return false;
     state().request_stop();
     return true;
   }
 
-  /// Runs `callback` on the pool when the result is there and returns the future of what it returns. A callback that
-  /// takes the value is skipped on an error, which passes on; one that takes a Result sees both. What it throws fails
-  /// the returned future.
+  /// Runs `callback` on the pool when the result exists. Returns the future of the callback's result. A callback that
+  /// takes the value is skipped on an error, which passes to the returned future; one that takes a Result sees both. An
+  /// exception of the callback fails the returned future.
   template <class Callback>
   auto then(Callback callback) const {
     constexpr bool takes_result = std::is_invocable_v<Callback, const Result<Value>&>;

@@ -17,17 +17,17 @@
 namespace troupe {
 namespace detail {
 
-/// Waits for several futures until enough is known. Shared with their callbacks.
+/// Waits for several futures until the result of the group operation is known. Shared with their callbacks.
 class Race {
  public:
   enum class Until : std::uint8_t { first_failure, first_success };
 
   Race(std::size_t count, Until until) : left_(count), until_(until) {}
 
-  /// One has ended.
+  /// Records that call `index` has ended, with success if `ok`.
   void ended(std::size_t index, bool ok);
 
-  /// Returns the one that ended the race, nothing if all ended without.
+  /// Returns the index that ended the race; nullopt if all ended otherwise.
   [[nodiscard]] std::optional<std::size_t> wait();
 
  private:
@@ -44,7 +44,7 @@ struct GroupCalls {
   std::vector<NodeName> names;
   std::vector<Future<R>> futures;
 
-  /// Waits for the first that ends as said, and gives up the others; nothing if all ended otherwise.
+  /// Waits for the first call that ends as `until` says and cancels the others. Returns nullopt if all ended otherwise.
   [[nodiscard]] std::optional<std::size_t> race(Race::Until until) const {
     const auto race = std::make_shared<Race>(futures.size(), until);
     for (std::size_t i = 0; i < futures.size(); ++i) {
@@ -59,7 +59,7 @@ struct GroupCalls {
     return winner;
   }
 
-  /// Requires that all have ended, or waits for them.
+  /// Returns all results and failures. Waits for calls that have not ended.
   [[nodiscard]] Gathered<R> gathered() const {
     Gathered<R> all;
     for (std::size_t i = 0; i < futures.size(); ++i) {
@@ -75,10 +75,10 @@ struct GroupCalls {
   }
 };
 
-/// `failures` as one Error: the first, by name, with the others as its cause.
+/// Returns `failures` as one Error: the first by name, with the others as its cause.
 [[nodiscard]] Error merged(const std::map<NodeName, Error>& failures);
 
-/// `value` as a barrier takes it. Throws RemoteError{not_serializable}: references and gradients cannot go to everybody.
+/// Encodes `value` for a barrier. Throws RemoteError{not_serializable} if it holds references or gradients.
 template <class T>
 [[nodiscard]] msg::Contribution contribution(const Scope& scope, const T& value) {
   try {
@@ -88,7 +88,7 @@ template <class T>
   }
 }
 
-/// The error for a value that member `from` brought and that is of another type, or cannot be read.
+/// Returns the error for a value of member `from` that has another type or cannot be decoded.
 [[nodiscard]] Error misfit(const std::string& operation, const NodeName& from, std::string what);
 
 template <class R, class F, class... Args>
@@ -158,7 +158,7 @@ Gathered<T> Group::exchange(const Scope& scope, std::string operation, NodeName 
     if (brought.type != fingerprint_of<T>()) throw RemoteError(detail::misfit(operation, name, "it brought a value of another type"));
     try {
       all.values.emplace(name, std::get<0>(from_payload<T>(brought.value)));
-    } catch (const std::exception& exception) {  // DecodeError, or what the value's own type throws
+    } catch (const std::exception& exception) {  // DecodeError, or an exception of the value's own type
       throw RemoteError(detail::misfit(operation, name, exception.what()));
     }
   }

@@ -1,9 +1,9 @@
 // Calls that travel along a binary tree of nodes, and results that come back along it.
 //
-// A tree is a list of names: the first is the root, each half of the rest is a tree below it. The node at a root calls the
-// function here and itself on the two roots below, all at once, with ordinary calls: references, gradients, deadlines and
-// cancellation work as in every call. Results are put together in the order own, first half, second half; so the result
-// does not depend on who answers first.
+// A tree is a list of names: the first is the root, and each half of the others is a tree below it. The root calls the
+// function on its own node and the tree call on the roots of both halves, concurrently, with ordinary calls:
+// references, gradients, deadlines and cancellation work as in every call. Results are combined in the order own, first
+// half, second half, so the result does not depend on the order of answers.
 #pragma once
 
 #include <array>
@@ -19,10 +19,10 @@
 namespace troupe {
 namespace detail {
 
-/// The first half of `names`, which is not smaller than the second.
+/// Returns `names` in two halves; the first is not the smaller one.
 [[nodiscard]] std::array<std::vector<NodeName>, 2> halves(const std::vector<NodeName>& names);
 
-/// What a tree has found so far.
+/// The results that a tree has collected.
 template <class Sum>
 struct TreeResult {
   Sum sum;
@@ -46,7 +46,7 @@ struct KeepEach {
   static void add(Sum& sum, Sum more) { sum.merge(more); }
 };
 
-/// Combines the results; nothing if there is none.
+/// Combines the results; empty if there are none.
 template <auto Combine, class R>
 struct CombineAll {
   using Sum = std::optional<R>;
@@ -60,7 +60,7 @@ struct CombineAll {
   }
 };
 
-/// Calls F on all nodes of a tree and adds up with `Adding`. `run` is what every node serves.
+/// Calls F on all nodes of a tree and collects results with `Adding`. Every node serves `run`.
 template <auto F, class Adding, class Wire = WireOf<decltype(F)>>
 struct Tree;
 
@@ -68,7 +68,7 @@ template <auto F, class Adding, class... P>
 struct Tree<F, Adding, std::tuple<P...>> {
   using Found = TreeResult<typename Adding::Sum>;
 
-  /// Served: calls F on this node and on those `below`.
+  /// Served: calls F on this node and on the nodes `below`.
   static Found run(Scope& scope, const std::vector<NodeName>& below, const P&... args) {
     const NodeName self = scope.node_name();
     const auto own = scope.rpc_async(self, F, args...);
@@ -87,7 +87,7 @@ struct Tree<F, Adding, std::tuple<P...>> {
     return found;
   }
 
-  /// Calls F on the tree of `names`, from outside of it.
+  /// Calls F on the tree of `names`, from a node outside of it.
   static Found run_on(const Scope& scope, std::vector<NodeName> names, const P&... args) {
     Found found;
     Part(scope, std::move(names), args...).add_to(found, scope, args...);
@@ -95,8 +95,8 @@ struct Tree<F, Adding, std::tuple<P...>> {
   }
 
  private:
-  /// One half, called. If its root certainly did nothing, the next one is the root; otherwise its names share its failure:
-  /// what was done there must not be done again.
+  /// The call of one half. If its root certainly did not run it, the next name becomes the root. Otherwise all names of
+  /// the half share the root's failure: work that may have been done must not be repeated.
   class Part {
    public:
     Part(const Scope& scope, std::vector<NodeName> names, const P&... args) : names_(std::move(names)) { call(scope, args...); }
@@ -127,7 +127,7 @@ struct Tree<F, Adding, std::tuple<P...>> {
     }
 
     std::vector<NodeName> names_;
-    Future<Found> called_;  // of the first name
+    Future<Found> called_;  // of the first name's call
   };
 };
 
@@ -138,11 +138,11 @@ using TreeReduction = Tree<F, CombineAll<Combine, ResultOf<decltype(F)>>>;
 
 }  // namespace detail
 
-/// What to register, beside `F` itself, for Group::broadcast<F>.
+/// Register this, beside `F` itself, for Group::broadcast<F>.
 template <auto F>
 inline constexpr auto tree_call = &detail::TreeCall<F>::run;
 
-/// What to register, beside `F` itself, for Group::reduce<F, Combine>.
+/// Register this, beside `F` itself, for Group::reduce<F, Combine>.
 template <auto F, auto Combine>
 inline constexpr auto tree_reduction = &detail::TreeReduction<F, Combine>::run;
 

@@ -1,9 +1,9 @@
-// What connects a node to its peers. One interface, several kinds: memory, ZeroMQ, shared memory, simulated.
+// The connections of a node to its peers. One interface, several kinds: memory, ZeroMQ, shared memory, simulated.
 //
-// A link moves frames between nodes that know each other by name and incarnation. It may lose, delay, repeat or
-// reorder whole messages around reconnects; the session above it (session.h) repairs that. It never delivers part of a
-// message, never delivers one from a peer that has not proved the cluster secret, and never runs user code.
-// Frame 0 of what it carries is the session header, the rest is for the layers above.
+// A link moves frames between nodes that are identified by name and incarnation. Around reconnects it may lose, delay,
+// repeat or reorder whole messages; the session above it (session.h) repairs that. It never delivers a part of a
+// message, never delivers a message of a peer that has not proved the cluster secret, and never runs user code. Frame 0
+// is the session header; the other frames belong to the layers above.
 #pragma once
 
 #include <cstddef>
@@ -18,87 +18,88 @@
 
 namespace troupe {
 
-/// A node as its peers see it.
+/// A node, as its peers know it.
 struct Peer {
   NodeName name{};
   Incarnation incarnation{};
-  std::string address{};  ///< where it listens, e.g. "tcp://127.0.0.1:40211"
+  std::string address{};  ///< where the node listens, e.g. "tcp://127.0.0.1:40211"
   friend bool operator==(const Peer&, const Peer&) = default;
 };
 
-/// How a peer that is up is heard.
+/// A change in how a live peer is heard.
 enum class Reach : std::uint8_t {
-  unreachable,  ///< silent for longer than it promised: it may come back
-  reachable,    ///< heard again after that
-  down,         ///< silent for longer than its lease: this node takes it for dead
+  unreachable,  ///< silent for longer than its heartbeats allow; it may return
+  reachable,    ///< heard again after unreachable
+  down,         ///< silent for longer than its lease: this node considers it dead
 };
 
-/// What a peer is told when its connection is closed on purpose; its sink hears it in on_link_down.
+/// The reason sent to a peer whose connection is closed on purpose; the peer's sink receives it in on_link_down.
 struct Farewell {
   ErrorCode code = ErrorCode::peer_down;
-  std::string message = "disconnected by the peer";  ///< of printable characters, 500 at most
+  std::string message = "disconnected by the peer";  ///< printable characters, at most 500
   friend bool operator==(const Farewell&, const Farewell&) = default;
 };
 
-/// Which of a link's connections a packet takes. What is in one may overtake what is in the other.
+/// The connection that a packet takes. Packets of one lane may overtake those of the other.
 enum class LinkLane : std::uint8_t {
-  express,  ///< small, and wanted soon
+  express,  ///< small and urgent packets
   bulk,     ///< pieces of large messages
 };
 
-/// Who a link tells what happened. Called on the link's thread (or, for a memory link, on the sender's): must not block.
+/// Receives a link's events. Called on the link's thread (for a memory link, the sender's). REQUIRES: does not block.
 class LinkSink {
  public:
   virtual ~LinkSink() = default;
 
-  /// Both directions to `peer` are open and authenticated. Precedes any frames of this incarnation.
+  /// Both directions to `peer` are open and authenticated. Called before any frames of this incarnation.
   virtual void on_link_up(const Peer& peer) = 0;
 
-  /// A whole message from an authenticated peer.
+  /// A whole message of an authenticated peer has arrived.
   virtual void on_frames(const NodeName& from, Incarnation incarnation, Frames frames) = 0;
 
-  /// The connection is gone for good (its process ended, refused us, or `disconnect` was called); `why` says which.
-  /// A connection that may come back is not reported: silence is the failure detector's business.
+  /// The connection is closed for good: the peer's process ended, the peer refused us, or `disconnect` was called;
+  /// `why` says which. A connection that may return is not reported: silence is the failure detector's task.
   virtual void on_link_down(const NodeName& peer, Incarnation incarnation, const Error& why) = 0;
 
-  /// A peer that is up has been silent for so long, or is heard again after so long. Down is told once and ends nothing by
-  /// itself: who agrees disconnects.
+  /// A live peer has been silent for `silence`, or is heard again after it. `down` is reported once and closes nothing:
+  /// a receiver that agrees calls disconnect.
   virtual void on_reach(const NodeName& peer, Incarnation incarnation, Reach change, Duration silence) = 0;
 
-  /// The link cannot go on: nothing is sent or received any more, all peers see it go.
+  /// The link has failed: it sends and receives nothing more, and all peers lose their connection.
   virtual void on_link_failed(const Error& why) = 0;
 
-  /// A connection attempt to `address` that has no peer name yet failed for good: wrong secret, other cluster, version.
+  /// A connection attempt to `address`, whose node name is not known yet, failed for good: wrong secret, other cluster,
+  /// version.
   virtual void on_connect_failed(std::string_view address, const Error& why) = 0;
 };
 
-/// One node's end of the connections to all its peers. Any thread may call any member; none blocks but `stop`.
+/// One node's end of the connections to all its peers. Thread rule: any thread may call any member; only `stop` blocks.
 class Link {
  public:
   virtual ~Link() = default;
 
-  /// Begins to deliver to `sink`, which outlives `stop()`.
+  /// Starts to deliver to `sink`. REQUIRES: `sink` outlives `stop()`.
   virtual void start(LinkSink& sink) = 0;
 
-  /// Where peers can reach this node; known before `start`.
+  /// Returns the address at which peers reach this node; known before `start`.
   [[nodiscard]] virtual std::string address() const = 0;
 
-  /// Whether bytes cannot change on their way (memory, a unix socket), so that they need no checksum.
+  /// Returns true if bytes cannot change on their way (memory, a unix socket), so that frames need no checksum.
   [[nodiscard]] virtual bool guards_bytes() const { return false; }
 
-  /// Whether frames change hands as they are, so that nothing is won by cutting large ones.
+  /// Returns true if frames are handed over without a copy, so that cutting large ones gains nothing.
   [[nodiscard]] virtual bool shares_memory() const { return false; }
 
-  /// Opens a connection to the node that listens at `address`. Answered by on_link_up or on_connect_failed. Idempotent.
+  /// Opens a connection to the node that listens at `address`. Ends in on_link_up or on_connect_failed. Idempotent.
   virtual void connect(std::string_view address) = 0;
 
-  /// Sends one packet. What is for a peer that is not up is dropped: the session resends.
+  /// Sends one packet. A packet for a peer that is not up is dropped: the session resends it.
   virtual void send(const NodeName& to, LinkLane lane, Frames packet) = 0;
 
-  /// Closes the connection to `peer` and tells it why; answered by on_link_down.
+  /// Closes the connection to `peer` and sends it `farewell`; on_link_down follows.
   virtual void disconnect(const NodeName& peer, const Farewell& farewell) = 0;
 
-  /// Closes everything; returns within 2 s, no call to the sink is under way or will follow.
+  /// Closes all connections. Returns within 2 s; then no call to the sink is running or will follow.
   virtual void stop() = 0;
 };
 

@@ -1,7 +1,7 @@
 // Tensor operations that every node serves without registration: `scope.rpc_sync("ps0", op::add, x, 1.0)`.
 //
-// Each takes Tensors or Variables, and returns what it was given; the overload is chosen by the arguments, at compile
-// time. Shapes, dtypes and errors: tensor/ops.h and autograd/ops.h.
+// Operations take Tensors or Variables and return the same kind; the arguments choose the overload at compile time.
+// Shapes, dtypes and errors: tensor/ops.h and autograd/ops.h.
 #pragma once
 
 #include <tuple>
@@ -20,7 +20,7 @@ class FunctionRegistry;
 
 namespace detail {
 
-/// One operation: its functions, the first that takes the arguments is meant.
+/// One operation: a list of functions; the first that accepts the arguments is called.
 template <auto... Functions>
 struct Operation {
   const char* name = nullptr;
@@ -56,7 +56,7 @@ struct Callee<Operation<Functions...>> {
   }
 };
 
-/// The functions of all operations, under names like "op::add(tensor,f64)". Immutable.
+/// Returns the functions of all operations, under names like "op::add(tensor,f64)". Immutable.
 [[nodiscard]] const FunctionRegistry& operations();
 
 inline Tensor zeros_of(const Shape& shape) { return zeros(shape); }
@@ -78,7 +78,7 @@ namespace op {
 inline constexpr detail::Operation<&detail::zeros_of> zeros{"op::zeros"};
 inline constexpr detail::Operation<&detail::ones_of> ones{"op::ones"};
 
-// The names of operations hide the functions of the same names here: each is written out.
+// In this namespace the operations' names hide the functions of the same names, so each is written out.
 #define TROUPE_FORM(form, function) overload<detail::form<Tensor>>(&troupe::function), overload<detail::form<Variable>>(&troupe::function)
 #define TROUPE_UNARY(function) inline constexpr detail::Operation<TROUPE_FORM(UnaryForm, function)> function{"op::" #function}
 #define TROUPE_BINARY(function)                                                                                         \

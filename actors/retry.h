@@ -1,4 +1,4 @@
-// Calls that may be made again when their node could not be reached.
+// Repetition of calls whose node could not be reached.
 #pragma once
 
 #include <chrono>
@@ -9,30 +9,31 @@
 
 namespace troupe {
 
-/// What the caller knows of a function, and so when a failed call of it may be made again.
+/// What the caller knows of a function: it decides when a failed call may be repeated.
 enum class Idempotency : std::uint8_t {
-  at_most_once,  ///< never: the failure is the caller's to judge
-  exactly_once,  ///< when it surely did not run (Execution::never)
-  idempotent,    ///< also when it may have run: a second time does no harm
+  at_most_once,  ///< never repeated: the caller handles the failure
+  exactly_once,  ///< repeated if it certainly did not run (Execution::never)
+  idempotent,    ///< repeated also if it may have run: a second run does no harm
 };
 
-/// What a call does while its node is unreachable: silent, and not yet taken for dead.
+/// The behavior of a call while its node is unreachable: silent, but not considered dead yet.
 enum class Unreachable : std::uint8_t {
-  wait,  ///< within its deadline
-  fail,  ///< with peer_unreachable, at once
+  wait,  ///< waits within its deadline
+  fail,  ///< fails at once with peer_unreachable
 };
 
-/// How often, and after which pauses. All attempts together stay within the call's deadline.
+/// The number of attempts and the pauses between them. All attempts together stay within the call's deadline.
 struct RetryPolicy {
-  int attempts_max = 4;                          ///< the first one counted
-  Duration pause = std::chrono::milliseconds(50);  ///< before the second attempt; then twice as long each time
+  int attempts_max = 4;                          ///< including the first one
+  Duration pause = std::chrono::milliseconds(50);  ///< before the second attempt; doubles each time
   Duration pause_max = std::chrono::seconds(2);
-  double budget = 0.2;  ///< repeats per call, over all calls of this node to that one; ten are free
+  double budget = 0.2;  ///< repetitions per call, over all calls of this node to that node; ten are free
 };
 
 namespace detail {
 
-/// Whether a call that failed like that may be made again: its node was not there, went away or had no room for it.
+/// Returns true if a call that failed with `error` may be repeated: its node was not there, ended, or had no room for
+/// it.
 [[nodiscard]] bool may_repeat(const Error& error, Idempotency idempotency);
 
 }  // namespace detail

@@ -27,22 +27,22 @@ namespace detail {
 
 class ValueUse;
 
-/// What RRef<T> does without knowing T. Each throws RemoteError or fails its handler if a reference has failed.
-/// `handles` are of one owner, at least one; `site` is where the program asks, if that is known.
+/// The parts of RRef<T> that do not depend on T. Each throws RemoteError or fails its handler if a reference has
+/// failed. `handles`: at least one, all of one owner. `site`: the program's line, if known.
 void fetch(const ScopeState& scope, const std::vector<std::shared_ptr<RRefHandle>>& handles, msg::Wanted wanted,
            OutgoingCall& call, std::optional<SourceLocation> site);
 [[nodiscard]] Future<std::string> type_of_value(const std::shared_ptr<ScopeState>& scope, const std::shared_ptr<RRefHandle>& handle,
                                                 const SourceLocation& site);
-/// The same scope, but for what is not part of a forward pass.
+/// Returns the same scope without its autograd context, for calls that are not part of a forward pass.
 [[nodiscard]] Scope without_context(const Scope& scope);
-/// The places of the handles of each owner.
+/// Groups handles by owner; each group lists indices into `handles`.
 [[nodiscard]] std::vector<std::vector<std::size_t>> by_owner(const std::vector<std::shared_ptr<RRefHandle>>& handles);
-/// A value of this node and the turn on it.
+/// A value of this node, and the turn on it.
 struct PinnedValue {
   ValueBox box;
   std::shared_ptr<ValueUse> use;
 };
-/// Waits for the value and the turn, at most as long as a call through `scope` may take. Throws RemoteError.
+/// Waits for the value and the turn, within the deadline of `scope`. Throws RemoteError.
 [[nodiscard]] PinnedValue use_here(const ScopeState& scope, const std::shared_ptr<RRefHandle>& handle);
 [[nodiscard]] std::shared_ptr<RRefHandle> remote(CallEncoder encoder, const std::string& type);
 [[nodiscard]] std::shared_ptr<RRefHandle> remote_on(CallEncoder encoder, const std::shared_ptr<RRefHandle>& target,
@@ -59,7 +59,7 @@ void save_rref(OutArchive& archive, const std::shared_ptr<RRefHandle>& handle);
 
 }  // namespace detail
 
-/// The scope that an RRef is used through, and the line that uses it (for reports and warnings). An argument only: it must
+/// The scope through which an RRef is used, and the source line (for reports and warnings). An argument only: it must
 /// not outlive the scope.
 struct Through {
   Through(const Scope& s, SourceLocation at = SourceLocation::current()) : scope(s), site(at) {}
@@ -68,7 +68,7 @@ struct Through {
   SourceLocation site;
 };
 
-/// The value itself, on its owner, for as long as this object lives: nobody else has a turn on it meanwhile.
+/// The value itself, on its owner. No other function has a turn on the value while this object lives.
 template <class T>
 class LocalValue {
  public:
@@ -81,22 +81,22 @@ class LocalValue {
   std::shared_ptr<detail::ValueUse> use_;
 };
 
-/// A handle: copies on one node are one reference, and the owner is told when the last one goes. Travels in arguments,
-/// results, containers and other values. A default-constructed one is null: every use throws std::logic_error.
-/// A use of a value that is still being made waits at the owner. Functions that run on one value take turns. The value's
-/// type need not travel or move (a model with its layers): then `remote` makes it and all but to_here works.
-/// Thread rule: any thread may call any member.
+/// A handle: copies on one node are one reference; when the last copy is destroyed, the owner is notified. Travels in
+/// arguments, results, containers and other values. A default-constructed one is null: every use throws
+/// std::logic_error. A use of a value that is still being made waits at the owner. Functions that run on one value take
+/// turns. The type need not travel or move (a model with its layers): then `remote` makes the value, and everything but
+/// to_here works. Thread rule: any thread may call any member.
 template <class T>
 class RRef {
  public:
   RRef() = default;
   explicit RRef(std::shared_ptr<detail::RRefHandle> handle) : handle_(std::move(handle)) {}
 
-  /// Makes this scope's node the owner of `value`; `scope.with({.sharing = ...})` says how functions run on it.
+  /// Makes this scope's node the owner of `value`. `scope.with({.sharing = ...})` sets how functions run on it.
   RRef(const Scope& scope, T value, SourceLocation site = SourceLocation::current())
       : handle_(detail::own(scope.state(), detail::ValueBox::of<T>(std::move(value)), wire_name(), site)) {}
 
-  /// Returns a copy of the value. Throws RemoteError: what the creating function threw, owner_died, ref_revoked, timeout.
+  /// Returns a copy of the value. Throws RemoteError: the creating function's error, owner_died, ref_revoked, timeout.
   T to_here(Through through) const { return to_here_async(through).get(); }
 
   [[nodiscard]] Future<T> to_here_async(Through through) const {
@@ -106,10 +106,10 @@ class RRef {
     });
   }
 
-  /// A copy to read, shared by all who ask on this node, and fetched again only once the value has changed: by a member
-  /// function that is not const, through `local_value`, or by an optimizer's step. Who made the change sees it at once,
-  /// others as soon as the owner's word has come. The owner itself keeps none. Outside of autograd: a Variable in it is cut from the graph. Throws as
-  /// to_here.
+  /// Returns a read-only copy, shared by all callers on this node. It is fetched again only when the value has changed:
+  /// by a non-const member function, through `local_value`, or by an optimizer's step. The node that makes a change
+  /// sees it at once, others when the owner's notification arrives. The owner keeps no copy. Outside of autograd: a
+  /// Variable in it is cut from the graph. Throws as to_here.
   [[nodiscard]] std::shared_ptr<const T> cached(Through through) const {
     static_assert(Travels<T>, "the value cannot travel: call its member functions where it is, r.rpc_sync(scope, &T::f, ...)");
     const auto& kept = handle("cached");
@@ -126,28 +126,29 @@ class RRef {
     return copy;
   }
 
-  /// Waits until the value exists and returns its type as text: its wire structure, "object" of one that stays where it
-  /// is. Its owner is asked once. Throws as to_here.
+  /// Waits until the value exists and returns its type as text: its wire structure, or "object" if the value does not
+  /// travel. Asks the owner once. Throws as to_here.
   [[nodiscard]] std::string type(Through through) const { return type_async(through).get(); }
   [[nodiscard]] Future<std::string> type_async(Through through) const {
     return detail::type_of_value(through.scope.shared_state(), handle("type"), through.site);
   }
 
-  /// Done when the value exists, without fetching it; fails with why it never will.
+  /// Returns a future that is done when the value exists, without fetching it; it fails if the value will never exist.
   [[nodiscard]] Future<void> created(Through through) const {
     return type_async(through).then([](const std::string& /*type*/) {});
   }
 
-  /// Returns the value itself, once it exists and it is the caller's turn. Throws RemoteError: timeout when the scope's
-  /// deadline passes before that, bad_argument naming both nodes if this node is not the owner. Not from within a function
-  /// that has the turn on the same value.
+  /// Returns the value itself once it exists and the caller has the turn. Throws RemoteError: timeout at the scope's
+  /// deadline, bad_argument naming both nodes if this node is not the owner. REQUIRES: not called in a function that
+  /// has the turn on the same value.
   [[nodiscard]] LocalValue<T> local_value(const Scope& scope) const {
     detail::PinnedValue pinned = detail::use_here(scope.state(), handle("local_value"));
     return LocalValue<T>(pinned.box.template as<T>(), std::move(pinned.use));
   }
 
-  /// Calls a function on the value, at its owner, in turn: a member function of T, or a function or operation whose first
-  /// parameter is the value: `table.rpc_sync(node, op::index_select, 0, rows)` brings these rows. Throws RemoteError.
+  /// Calls a function on the value, at its owner, in turn: a member function of T, or a function or operation whose
+  /// first parameter is the value. `table.rpc_sync(node, op::index_select, 0, rows)` returns those rows. Throws
+  /// RemoteError.
   template <class F, class... Args>
   detail::ResultOn<T, F, Args...> rpc_sync(Through through, const F& callable, Args&&... args) const {
     return rpc_async(through, callable, std::forward<Args>(args)...).get();
@@ -162,7 +163,7 @@ class RRef {
     });
   }
 
-  /// Likewise, and leaves the result at the owner.
+  /// Calls a function on the value, as rpc_sync, and leaves the result at the owner.
   template <class F, class... Args>
   [[nodiscard]] RRef<detail::Stored<detail::ResultOn<T, F, Args...>>> remote(Through through, const F& callable, Args&&... args) const {
     using R = detail::Stored<detail::ResultOn<T, F, Args...>>;
@@ -173,12 +174,12 @@ class RRef {
   [[nodiscard]] const NodeName& owner() const { return handle("owner")->owner().name; }
   [[nodiscard]] bool is_owner() const { return detail::is_owner(*handle("is_owner")); }
 
-  /// Whether the owner is known to count this handle; always true on the owner.
+  /// Returns true if the owner has acknowledged this handle; always true on the owner.
   [[nodiscard]] bool confirmed_by_owner() const { return detail::is_confirmed(*handle("confirmed_by_owner")); }
 
   [[nodiscard]] const RRefId& id() const { return handle("id")->id(); }
 
-  /// "RRef<f32> trainer.17 on ps0"
+  /// Returns "RRef<f32> trainer.17 on ps0".
   [[nodiscard]] std::string text() const { return detail::text_of(*handle("text")); }
 
   /// Two references are equal if they refer to the same value.
@@ -188,7 +189,7 @@ class RRef {
 
   [[nodiscard]] const std::shared_ptr<detail::RRefHandle>& shared_handle() const { return handle_; }
 
-  /// What the type is called in texts: its wire structure.
+  /// Returns the name of the type in texts: its wire structure.
   [[nodiscard]] static std::string wire_name() { return schema_of<detail::Stored<T>>(); }
 
  private:
@@ -229,7 +230,7 @@ class RRef {
   std::shared_ptr<detail::RRefHandle> handle_;
 };
 
-/// References travel as their place in the message's list of references.
+/// A reference travels as its index in the message's list of references.
 template <class T>
 struct WireFormat<RRef<T>> {
   static constexpr bool kTravels = true;

@@ -1,7 +1,7 @@
-// What calls are made through: a Node, a DistContext, or the scope a served function receives.
+// The object through which calls are made: a Node, a DistContext, or the scope that a served function receives.
 //
 // A Scope carries the deadline, the autograd context, the call path, the trace id and the cancellation token to nested
-// calls. It is explicit: a call from another thread or a callback loses nothing.
+// calls. It is passed explicitly, so a call from another thread or from a callback keeps them all.
 // Thread rule: any thread may call any member.
 #pragma once
 
@@ -33,37 +33,37 @@ namespace troupe {
 template <class T>
 class RRef;
 
-/// Where a call goes, and the line that made it (for reports and warnings).
+/// The destination of a call, and the source line that made the call (for reports and warnings).
 struct To {
   To(std::string_view node, SourceLocation at = SourceLocation::current()) : name(node), site(at) {}
   To(const std::string& node, SourceLocation at = SourceLocation::current()) : name(node), site(at) {}
   To(const char* node, SourceLocation at = SourceLocation::current()) : name(node), site(at) {}
   To(const WorkerInfo& node, SourceLocation at = SourceLocation::current()) : name(node.name), site(at) {}
-  /// The member of that rank. Errors: not_joined, with the members there are.
+  /// The member of that rank. Errors: not_joined, with the list of members.
   template <std::integral I>
     requires(!std::is_same_v<I, bool> && !std::is_same_v<I, char>)
   To(I member, SourceLocation at = SourceLocation::current()) : rank(static_cast<std::int64_t>(member)), site(at) {}
 
   NodeName name;
-  std::optional<std::int64_t> rank;  ///< instead of a name
+  std::optional<std::int64_t> rank;  ///< the destination's rank, instead of its name
   SourceLocation site;
 };
 
 using msg::Priority;
 using msg::Sharing;
 
-/// What may be said of one call, or of all calls made through the Scope that `with` returns.
+/// Options of one call, or of all calls made through the Scope that `with` returns.
 struct CallOptions {
-  std::optional<Deadline> deadline = {};        ///< the earlier of this and the scope's own counts
-  std::optional<Idempotency> idempotency = {};  ///< of calls to nodes; at_most_once by default, else without references and gradients
+  std::optional<Deadline> deadline = {};        ///< the earlier of this one and the scope's own applies
+  std::optional<Idempotency> idempotency = {};  ///< of calls; any but at_most_once: no references, no gradients
   std::optional<RetryPolicy> retry = {};        ///< for calls that are not at_most_once
-  std::optional<std::uint64_t> trace = {};      ///< an id of the user's own, which nested calls carry on
-  std::optional<Sharing> sharing = {};          ///< how functions run on the value that `remote` makes: in turn, or all at once
-  std::optional<Unreachable> unreachable = {};  ///< what calls do while their node is silent: wait by default
-  std::optional<Priority> priority = {};        ///< which calls begin first when they wait for a thread; nested calls have it too
+  std::optional<std::uint64_t> trace = {};      ///< an id chosen by the user; nested calls inherit it
+  std::optional<Sharing> sharing = {};          ///< of the value that `remote` makes: functions in turn, or concurrent
+  std::optional<Unreachable> unreachable = {};  ///< the behavior of calls while their node is silent; default: wait
+  std::optional<Priority> priority = {};        ///< which queued calls start first; nested calls inherit it
 };
 
-/// Who calls are made for: what they inherit. A handle: copies are the same scope.
+/// The settings that calls inherit. A handle: copies refer to the same scope.
 class Scope {
  public:
   explicit Scope(std::shared_ptr<detail::ScopeState> state) : state_(std::move(state)) {}
@@ -74,10 +74,10 @@ class Scope {
     return rpc_async(std::move(to), callable, std::forward<Args>(args)...).get();
   }
 
-  /// Calls `callable` on node `to`; its parameters, without a leading Scope&, are made from `args` here and travel.
-  /// The callable must be in this node's registry and in the callee's, under one name, or be an operation (op.h). One that
-  /// returns a Future<T>, or is a coroutine Task<T>, gives its caller the T. Never throws for what happens
-  /// elsewhere: that is in the future. Throws std::invalid_argument if the callable is not registered here.
+  /// Calls `callable` on node `to`. Its parameters, without a leading Scope&, are made from `args` on this node and
+  /// travel. The callable must be in this node's registry and in the callee's, under one name, or be an operation
+  /// (op.h). A callable that returns a Future<T>, or is a coroutine Task<T>, gives its caller the T. Failures elsewhere
+  /// are in the future. Throws std::invalid_argument if the callable is not registered on this node.
   template <class F, class... Args>
   [[nodiscard]] Future<detail::ResultFor<F, Args...>> rpc_async(To to, const F& callable, Args&&... args) const {
     using R = detail::ResultFor<F, Args...>;
@@ -85,28 +85,29 @@ class Scope {
     return detail::expect<R>(state_, [&](detail::OutgoingCall& call) { encoder.call(call); });
   }
 
-  /// Calls `callable` on node `to` and leaves the result there: `to` becomes the owner, the caller gets a reference at
-  /// once. Errors show when the reference is used; that of a function without a result refers to a Unit. Defined in rref.h.
+  /// Calls `callable` on node `to` and leaves the result there: `to` becomes the owner, and the caller gets a reference
+  /// at once. Errors appear when the reference is used. A function without a result gives a reference to a Unit.
+  /// Defined in rref.h.
   template <class F, class... Args>
   [[nodiscard]] RRef<detail::Stored<detail::ResultFor<F, Args...>>> remote(To to, const F& callable, Args&&... args) const;
 
-  /// A scope like this one with other options: `scope.with({.deadline = 2s}).rpc_sync(...)`.
+  /// Returns a scope like this one with other options: `scope.with({.deadline = 2s}).rpc_sync(...)`.
   [[nodiscard]] Scope with(CallOptions options) const;
 
-  /// The node this scope belongs to.
+  /// Returns the name of the node of this scope.
   [[nodiscard]] const NodeName& node_name() const;
 
-  /// The node whose call is served in this scope; this node itself outside of served functions.
+  /// Returns the node whose call is served in this scope; outside of served functions, this node.
   [[nodiscard]] const NodeName& caller() const;
 
-  /// The id that the user gave, here or at the first call of all; 0 if none.
+  /// Returns the id that the user gave, here or at the root of the call path; 0 if none.
   [[nodiscard]] std::uint64_t trace() const;
 
-  /// Time left for calls made through this scope; nothing means no limit.
+  /// Returns the time left for calls made through this scope; nullopt: no limit.
   [[nodiscard]] std::optional<Duration> time_left() const;
 
-  /// Stops when the caller of the function that is served in this scope gave up or is gone; for one that makes a remote
-  /// value, at the deadline of `remote` only. Callbacks on it run on the pool.
+  /// Stops when the caller of the function served in this scope cancelled the call, let it expire or is down. For a
+  /// function that makes a remote value: only at the deadline of `remote`. Callbacks on it run on the pool.
   [[nodiscard]] std::stop_token stop_token() const;
 
   [[nodiscard]] detail::ScopeState& state() const { return *state_; }

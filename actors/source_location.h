@@ -1,4 +1,4 @@
-// Where in a program something was asked for.
+// A line of a user's program, for reports and warnings.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@ namespace troupe {
 /// A line of the program, as std::source_location, which Clang 14 lacks.
 class SourceLocation {
  public:
-  /// Where it is called; as a default argument, where the function is called.
+  /// Returns the line of the call; as a default argument, the line that calls the function.
   static constexpr SourceLocation current(const char* file = __builtin_FILE(), std::uint32_t line = __builtin_LINE()) noexcept {
     return SourceLocation(file, line);
   }

@@ -1,4 +1,4 @@
-// What waits for what on one node: calls, functions, turns on values, contexts, barriers.
+// A report of all waits on one node: calls, functions, turns on values, contexts, barriers.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ namespace detail {
 class NodeCore;
 }  // namespace detail
 
-/// Node::stack: each list with the oldest first and at most kStackLines long; `counts` says how many there are.
+/// The result of Node::stack. Each list has the oldest entries first, at most kStackLines; `counts` has the totals.
 struct StackInfo {
   DebugInfo counts;
   std::vector<WaitingCall> calls;
@@ -24,7 +24,7 @@ struct StackInfo {
   std::vector<OpenContext> contexts;
   std::vector<OpenBarrier> barriers;
   std::vector<BusyThread> threads;
-  std::vector<std::string> silent;  ///< parts of the node that did not say in time what they know
+  std::vector<std::string> silent;  ///< parts of the node that did not answer in time
   friend bool operator==(const StackInfo&, const StackInfo&) = default;
 };
 
@@ -32,7 +32,7 @@ inline constexpr std::size_t kStackLines = 100;
 
 namespace detail {
 
-/// Asks all parts of `node`; waits until they have answered, at most `patience`.
+/// Asks all parts of `node` and waits until they have answered, at most `patience`.
 [[nodiscard]] StackInfo stack_of(NodeCore& node, Duration patience);
 
 }  // namespace detail

@@ -1,13 +1,13 @@
-// Streams: a served function gives its caller one element after the other, as fast as they are read.
+// Streams: a served function sends its caller one element after the other, as fast as the caller reads them.
 //
 //   Stream<int> count(int to) { for (int i = 0; i < to; ++i) co_yield i; }
 //
 //   for (const int i : node.rpc_sync("ps0", &count, 3).read(node)) ...
 //
-// The function is a coroutine that runs on its node's pool, never further ahead of the reader than `ahead` elements, and
-// ends where it stands when the last copy of the stream goes. It waits for others with `get`. Its parameters and its
-// Scope live as long as it does, and what it calls through that Scope has the deadline of the call that began it: for a
-// long stream, `scope.with({.deadline = Deadline::while_peer_lives()})`.
+// The function is a coroutine on its node's pool. It is at most `ahead` elements ahead of the reader, and is destroyed,
+// where it stands, with the last copy of the stream. It waits with `get`, not co_await. Its parameters and its Scope
+// live as long as it does. Its calls through that Scope have the deadline of the call that started it; for a long
+// stream use `scope.with({.deadline = Deadline::while_peer_lives()})`.
 #pragma once
 
 #include <algorithm>
@@ -33,7 +33,7 @@ namespace detail {
 template <class T>
 class StreamBody;
 
-/// The function of a stream, on its own node. Belongs to one thread at a time: the owner of a value grants turns.
+/// The function of a stream, on its own node. One thread at a time uses it: the value's owner grants turns.
 template <class T>
 class StreamSource {
  public:
@@ -42,21 +42,21 @@ class StreamSource {
   StreamSource(const StreamSource&) = delete;
   StreamSource& operator=(const StreamSource&) = delete;
 
-  /// Runs the function up to its next element, if it has not ended. Throws what the function throws, once.
+  /// Runs the function up to its next element, unless it has ended. Throws an exception of the function, once.
   void advance() {
     element().reset();
     if (!frame_.done()) frame_.resume();
   }
 
-  /// The last one made; nothing after the end.
+  /// The last element made; nullopt after the end.
   [[nodiscard]] std::optional<T>& element() { return frame_.promise().element; }
 
   void save_element(OutArchive& archive) { archive(element()); }
 
-  /// What the function refers to.
+  /// Keeps alive the objects that the function refers to.
   void keep(std::shared_ptr<void> parameters) { parameters_ = std::move(parameters); }
 
-  /// True for the one who may send it: what runs on one node has one owner.
+  /// Returns true to one caller, which may send the stream: a running function has one owner.
   [[nodiscard]] bool claim() { return !std::exchange(claimed_, true); }
 
  private:
@@ -89,7 +89,7 @@ class StreamBody {
   void await_transform(U&&) = delete;  // a stream waits with get()
 };
 
-/// The elements of another node's stream that are asked for. Belongs to one thread at a time.
+/// The requested elements of another node's stream. One thread at a time may use it.
 template <class T>
 struct StreamReader {
   explicit StreamReader(std::shared_ptr<RRefHandle> h) : handle(std::move(h)) {}
@@ -97,7 +97,7 @@ struct StreamReader {
   StreamReader(const StreamReader&) = delete;
   StreamReader& operator=(const StreamReader&) = delete;
 
-  /// Nobody wants the rest.
+  /// Cancels the requests: the reader needs no further element.
   void stop() {
     ended = true;
     for (const Future<std::optional<T>>& element : std::exchange(asked, {})) element.cancel();
@@ -109,7 +109,7 @@ struct StreamReader {
   bool ended = false;
 };
 
-/// Waits for `element` as long as a call through `scope` may take. Throws RemoteError{timeout}.
+/// Waits for `element`, within the deadline of `scope`. Throws RemoteError{timeout}.
 void wait_for_element(const Scope& scope, FutureCore& element, const RRefHandle& stream);
 
 /// Makes this node the owner of a stream's source and writes a handle of it.
@@ -117,8 +117,8 @@ void save_stream(OutArchive& archive, ValueBox source, const std::string& type);
 
 }  // namespace detail
 
-/// A handle: copies are the same stream. Travels in results, arguments and other values until somebody begins to read it.
-/// A default-constructed one is empty. Thread rule: one thread at a time.
+/// A handle: copies are the same stream. Travels in results, arguments and other values until a reader starts on it. A
+/// default-constructed one is empty. Thread rule: one thread at a time.
 template <class T>
 class Stream {
  public:
@@ -129,8 +129,8 @@ class Stream {
   explicit Stream(std::shared_ptr<detail::StreamSource<T>> source) : source_(std::move(source)) {}
   explicit Stream(std::shared_ptr<detail::RRefHandle> handle) : reader_(std::make_shared<detail::StreamReader<T>>(std::move(handle))) {}
 
-  /// Waits for the next element; nothing after the last one. Throws RemoteError, or what the function threw if that type
-  /// is registered: then the stream has ended. After a timeout it has not: the element still comes.
+  /// Waits for the next element; nullopt after the last one. Throws RemoteError, or the function's own exception if its
+  /// type is registered; both end the stream. A timeout does not end it: the next call returns the same element.
   std::optional<T> next(const Scope& scope) {
     if (source_) {
       source_->advance();
@@ -150,16 +150,16 @@ class Stream {
     }
   }
 
-  /// How many elements may be made before they are read; at least 1, 8 unless set.
+  /// Sets how many elements the function may make before they are read: at least 1, default 8.
   Stream& ahead(std::size_t elements) {
     if (reader_) reader_->ahead = std::max<std::size_t>(elements, 1);
     return *this;
   }
 
-  /// The rest of the stream, for a range-based for loop; `next(scope)` each time.
+  /// Returns the rest of the stream for a range-based for loop, which calls `next(scope)` each time.
   [[nodiscard]] auto read(const Scope& scope) const { return Elements{*this, scope}; }
 
-  /// Keeps `parameters` for as long as the function may go on.
+  /// Keeps `parameters` alive as long as the function may continue.
   void keep(std::shared_ptr<void> parameters) const {
     if (source_) source_->keep(std::move(parameters));
   }
@@ -170,7 +170,7 @@ class Stream {
   class Elements {
    public:
     Elements(Stream stream, Scope scope) : stream_(std::move(stream)), scope_(std::move(scope)) {}
-    /// Waits for the next element when it is made and moved on.
+    /// Waits for the next element on construction and on increment.
     class Iterator {
      public:
       using iterator_category = std::input_iterator_tag;
@@ -198,7 +198,7 @@ class Stream {
     std::optional<T> element_;
   };
 
-  /// Asks for as many elements as may be under way; false if there are no more.
+  /// Requests elements up to `ahead`. Returns false if there are no more.
   bool ask(const Scope& scope) {
     if (!reader_) return false;
     if (reader_->asked.size() < reader_->ahead && !reader_->ended) {
@@ -212,11 +212,11 @@ class Stream {
     return !reader_->asked.empty();
   }
 
-  std::shared_ptr<detail::StreamSource<T>> source_;  // it runs here
-  std::shared_ptr<detail::StreamReader<T>> reader_;  // it runs elsewhere, or came through a message
+  std::shared_ptr<detail::StreamSource<T>> source_;  // set if the function runs on this node
+  std::shared_ptr<detail::StreamReader<T>> reader_;  // set if it runs elsewhere, or the stream came in a message
 };
 
-/// A stream travels as a reference to its function. One that is being read, or was sent before, does not.
+/// A stream travels as a reference to its function. A stream that is being read, or was sent before, does not travel.
 template <class T>
 struct WireFormat<Stream<T>> {
   static constexpr bool kTravels = Travels<T>;

@@ -6,8 +6,8 @@
 //     co_return add(co_await a, b);
 //   }
 //
-// Registered and called like any function; its caller gets the Tensor. Between two waits a task runs on one pool thread,
-// after a wait perhaps on another. Parameters that are references stay valid until the task is done.
+// Registered and called like any function; its caller gets the Tensor. Between two waits a task runs on one pool
+// thread; after a wait it may continue on another. Reference parameters stay valid until the task is done.
 #pragma once
 
 #include <coroutine>
@@ -30,38 +30,39 @@ namespace detail {
 class TaskTurn {
  public:
   virtual ~TaskTurn() = default;
-  /// The task is about to wait: others may use the value meanwhile.
+  /// The task is about to wait: other functions may use the value until take_again.
   virtual void give_up() = 0;
-  /// Tells `granted` when it is the task's turn again: at once if it has it. `granted` must not block.
+  /// Calls `granted` when the task has the turn again; at once if it has it now. REQUIRES: `granted` does not block.
   virtual void take_again(std::function<void()> granted) = 0;
-  /// Runs a part of the task on this thread, during which blocking waits give the turn up too.
+  /// Runs a part of the task on this thread. A blocking wait in `part` also gives up the turn.
   virtual void run(const std::function<void()>& part) = 0;
 };
 
-/// What a task needs whenever it goes on, on whatever thread.
+/// The surroundings of a task, the same on every thread on which it continues.
 struct TaskPlace {
   FutureHome home;
-  std::shared_ptr<const ScopeState> scope;  ///< whose calls and graph vertices these are; null: nobody's
-  std::shared_ptr<TaskTurn> turn;           ///< null unless it runs on the value of an RRef
+  std::shared_ptr<const ScopeState> scope;  ///< the scope of its calls and graph vertices; null: no scope
+  std::shared_ptr<TaskTurn> turn;           ///< null unless the task runs on the value of an RRef
 };
 
 [[nodiscard]] TaskPlace place_of(const Scope& scope);
 
-/// What becomes of the turn while a task waits.
+/// What happens to the turn while a task waits.
 enum class WaitingTurn : std::uint8_t {
-  given_up,   ///< others may use the value
-  passed_on,  ///< it goes with the task that is waited for, which runs in the same place and has it when it is done
+  given_up,   ///< other functions may use the value
+  passed_on,  ///< the awaited task, which runs in the same place, has the turn and passes it back when it is done
 };
 
-/// Runs `frame` on the pool once `future` is done. If the pool has stopped, `refused` is told why instead, here.
+/// Runs `frame` on the pool once `future` is done. If the pool has stopped, calls `refused` instead, on the caller's
+/// thread.
 void resume_after(FutureCore& future, std::shared_ptr<const TaskPlace> place, WaitingTurn turn, std::coroutine_handle<> frame,
                   std::function<void(const Error& why)> refused);
 
 template <class T>
 class TaskResult;
 
-/// The promise type of a Task, but for how its result is returned. The frame belongs to the Task until it starts, then to
-/// itself: it goes when its result is there.
+/// The promise type of a Task, except for how its result is returned. The Task owns the frame until it starts; then the
+/// frame owns itself and is destroyed when its result is set.
 template <class T>
 class TaskPromise {
  public:
@@ -70,7 +71,7 @@ class TaskPromise {
   auto final_suspend() noexcept {
     struct Finish {
       TaskPromise& promise;
-      // All locals are gone: now whoever waits may go on.
+      // All locals are destroyed: now the waiters may continue.
       bool await_ready() noexcept { return promise.keep(), true; }
       void await_suspend(std::coroutine_handle<>) noexcept {}
       void await_resume() noexcept {}
@@ -95,7 +96,7 @@ class TaskPromise {
     return future;
   }
 
-  /// `co_await future` inside the task: the value, or its Error thrown.
+  /// `co_await future` inside the task: returns the value, or throws the Error.
   template <class U>
   auto await_transform(Future<U> future, WaitingTurn turn = WaitingTurn::given_up) {
     struct Wait {
@@ -104,7 +105,7 @@ class TaskPromise {
       WaitingTurn turn;
       bool await_ready() const { return future.ready(); }
       void await_suspend(std::coroutine_handle<> frame) {
-        // Once the future is told, the frame may go on elsewhere and end: nothing of it is touched after that.
+        // After resume_after the frame may run on another thread and end: this function must not touch it again.
         const std::shared_ptr<FutureState<Stored<U>>> state = future.shared_state();
         resume_after(*state, promise.place_, turn, frame, [&promise = promise, frame](const Error& why) { promise.abandon(why, frame); });
       }
@@ -113,7 +114,7 @@ class TaskPromise {
     return Wait{std::move(future), *this, turn};
   }
 
-  /// `co_await task`: starts it here, in the same place.
+  /// `co_await task`: starts the task on this thread, in the same place.
   template <class U>
   auto await_transform(Task<U> task) {
     return await_transform(std::move(task).start_in(place_), WaitingTurn::passed_on);
@@ -154,8 +155,8 @@ class TaskResult<void> final : public TaskPromise<void> {
 
 }  // namespace detail
 
-/// A coroutine that has not begun. Serve it, `co_await` it in another task, or `start` it. Movable; one that is never
-/// started does nothing. Belongs to one thread.
+/// A coroutine that has not started. Serve it, `co_await` it in another task, or call `start`. Movable; a task that is
+/// never started does nothing. Belongs to one thread.
 template <class T>
 class [[nodiscard]] Task {
  public:
@@ -171,8 +172,8 @@ class [[nodiscard]] Task {
     if (frame_) frame_.destroy();
   }
 
-  /// Runs it on this thread up to its first wait. What it refers to must live until the future is done; if the node
-  /// stops before, the future fails with shutting_down.
+  /// Runs the task on this thread up to its first wait. REQUIRES: what the task refers to lives until the future is
+  /// done. If the node stops before, the future fails with shutting_down.
   Future<T> start(const Scope& scope) && { return std::move(*this).start_in(std::make_shared<detail::TaskPlace>(detail::place_of(scope))); }
 
   Future<T> start_in(std::shared_ptr<const detail::TaskPlace> place) && {

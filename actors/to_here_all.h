@@ -1,4 +1,4 @@
-// Many values at once: one message to each of their owners.
+// Fetching many values with one message to each of their owners.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@ namespace troupe {
 
 namespace detail {
 
-/// The values of `handles`, which are of one owner.
+/// Fetches the values of `handles`, all of one owner.
 template <class T>
 [[nodiscard]] Future<std::vector<T>> fetch_several(const std::shared_ptr<ScopeState>& scope,
                                                    const std::vector<std::shared_ptr<RRefHandle>>& handles, const SourceLocation& site) {
@@ -33,7 +33,8 @@ template <class T>
 
 }  // namespace detail
 
-/// Copies of the values, in the order of `rrefs`. Fails with the first failure. Throws std::logic_error on a null reference.
+/// Returns copies of the values, in the order of `rrefs`. Fails with the first failure. Throws std::logic_error on a
+/// null reference.
 template <class T>
 [[nodiscard]] Future<std::vector<T>> to_here_all_async(Through through, const std::vector<RRef<T>>& rrefs) {
   const Scope& scope = through.scope;
@@ -64,7 +65,7 @@ template <class T>
   });
 }
 
-/// Likewise; waits. Throws RemoteError.
+/// Waits for the result of to_here_all_async. Throws RemoteError.
 template <class T>
 [[nodiscard]] std::vector<T> to_here_all(Through through, const std::vector<RRef<T>>& rrefs) {
   return to_here_all_async(through, rrefs).get();

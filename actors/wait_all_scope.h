@@ -1,4 +1,4 @@
-// A scope that knows the calls made through it.
+// A scope that counts the calls made through it.
 #pragma once
 
 #include <memory>
@@ -7,8 +7,8 @@
 
 namespace troupe {
 
-/// Counts the calls and fetches made through it, and through scopes made from it `with` options; not those that the
-/// called functions make. Any thread may call any member.
+/// Counts the calls and fetches made through it, and through scopes that its `with` returns; not those made by the
+/// called functions. Thread rule: any thread may call any member.
 ///
 ///   WaitAllScope calls(scope);
 ///   const Future<Tensor> a = calls.rpc_async("ps0", &half, x);
@@ -18,13 +18,13 @@ class WaitAllScope final : public Scope {
  public:
   explicit WaitAllScope(const Scope& scope);
 
-  /// Cancels what is still open, without waiting for it.
+  /// Cancels the open calls without waiting for them.
   ~WaitAllScope();
   WaitAllScope(const WaitAllScope&) = delete;
   WaitAllScope& operator=(const WaitAllScope&) = delete;
 
-  /// Waits until none is open. Throws RemoteError: the first failure to happen since the last wait. The scope can be used
-  /// again.
+  /// Waits until no call is open. Throws RemoteError with the first failure since the last wait. The scope stays
+  /// usable.
   void wait_all();
 };
 

@@ -1,4 +1,4 @@
-// Who a member of a cluster is: its name and its rank.
+// A member of a cluster: its name and its rank.
 #pragma once
 
 #include <compare>
@@ -19,7 +19,7 @@ struct WorkerInfo {
 
   friend auto operator<=>(const WorkerInfo&, const WorkerInfo&) = default;
 
-  /// "ps0 (rank 1)"
+  /// Returns "ps0 (rank 1)".
   [[nodiscard]] std::string text() const { return name + " (rank " + std::to_string(rank) + ")"; }
   friend std::ostream& operator<<(std::ostream& out, const WorkerInfo& info) { return out << info.text(); }
 

@@ -1,9 +1,10 @@
 // The actors of one kind on one node, found by id.
 //
-// An actor rests on lives of other nodes: on its creator's, on those of its users. When a life ends, `Lives` knows it first;
-// then `end_created_by`, `created_by` and `all` say which actors are to be told. Under the same lock an actor is made only while its
-// creator's life is not over: so each actor is either told of the death or never made. Who brings a later user looks at
-// `Lives` again once the actor knows of it, and tells the actor itself if that life is over by then.
+// An actor depends on lives of other nodes: its creator's, and those of its users. `Lives` is the first to record the
+// end of a life; then `end_created_by`, `created_by` and `all` list the actors to notify. An actor is made only while
+// its creator's life is not over, under the same lock: so each actor is either notified of the death or never made. A
+// caller that adds a later user checks `Lives` again once the actor knows that user, and notifies the actor itself if
+// the life is over by then.
 #pragma once
 
 #include <cstddef>
@@ -21,14 +22,14 @@
 
 namespace troupe::detail {
 
-/// What a directory remembers of an id without an actor.
+/// What a directory knows about an id without an actor.
 enum class Recall : std::uint8_t {
   unknown,   ///< it may still begin
-  ended,     ///< it was here, or can no longer begin
-  in_doubt,  ///< it may have been here: memory is bounded
+  ended,     ///< it existed, or can no longer begin
+  in_doubt,  ///< it may have existed: the memory of ended ids is bounded
 };
 
-/// For actors of which nothing comes late.
+/// For actors that receive no late messages: remembers nothing.
 template <class Id>
 struct NothingEnds {
   void add(const Id&) {}
@@ -36,10 +37,10 @@ struct NothingEnds {
   [[nodiscard]] Recall recall(const Id&) const { return Recall::unknown; }
 };
 
-/// Whether a word can be refused for what its sender has here already.
+/// Whether a control message may be refused because its sender has as many actors on this node as it may.
 enum class Refusal : std::uint8_t { may_be, never };
 
-/// `Ended` remembers ids whose actors have ended. Nothing is sent under the lock: a receiver may run at once.
+/// `Ended` remembers the ids of ended actors. Nothing is sent under the lock: a receiver may run inside send.
 /// Thread rule: any thread may call any member.
 template <class Id, class Handle, class Ended = NothingEnds<Id>>
 class ActorDirectory {
@@ -47,13 +48,13 @@ class ActorDirectory {
   using Make = std::function<Handle(const Id&)>;
 
   struct Entered {
-    Handle actor = {};      ///< null: it has ended, or everything has stopped, or it was refused
-    bool in_doubt = false;  ///< made now, and may have ended here before
-    std::optional<Error> refused = {};  ///< not made: its sender has as many as it may
-    bool is_too_much = false;           ///< made, and its sender has more than any that keeps to the rules
+    Handle actor = {};      ///< null: it has ended, or was refused, or all actors are stopped
+    bool in_doubt = false;  ///< made now, and may have existed before
+    std::optional<Error> refused = {};  ///< set if it was not made: its sender has as many as it may
+    bool is_too_much = false;           ///< made although its sender has more than any correct peer
   };
 
-  /// `make` spawns an actor that runs with its first message. `lives` outlives the directory.
+  /// `make` spawns an actor that first runs with its first message. REQUIRES: `lives` outlives the directory.
   ActorDirectory(const Lives& lives, Make make, Ended ended = {})
       : lives_(lives), make_(std::move(make)), ended_(std::move(ended)) {}
 
@@ -63,10 +64,10 @@ class ActorDirectory {
     return at == actors_.end() ? Handle() : at->second.actor;
   }
 
-  /// The actor of an id that somebody speaks of; made unless it has ended.
+  /// Returns the actor of an id that a message names; makes it unless it has ended.
   [[nodiscard]] Entered enter(const Id& id) { return enter_with(id, [](Entered&) { return PeerQuota::Token(); }); }
 
-  /// The same for a word of `peer`: what is made for it counts for it while it is here.
+  /// As above, for a control message of `peer`: an actor made now counts in `peer`'s quota while it exists.
   [[nodiscard]] Entered enter(const Id& id, const NodeLife& peer, PeerQuota& quota, Refusal refusal = Refusal::may_be) {
     return enter_with(id, [&](Entered& entered) {
       if (refusal == Refusal::never) {
@@ -80,13 +81,13 @@ class ActorDirectory {
     });
   }
 
-  /// The actor of an id that this node gave just now. Null after `refuse`.
+  /// Makes the actor of a new id of this node. Returns null after `refuse`.
   [[nodiscard]] Handle begin(const Id& id) {
     std::lock_guard lock(mutex_);
     return stopped_ ? Handle() : actors_.emplace(id, Counted{make_(id), {}}).first->second.actor;
   }
 
-  /// The id's time is over: no word makes an actor again. Returns the one that was there; null if there was none.
+  /// Ends an id: no message makes its actor again. Returns the actor; null if there was none.
   Handle end(const Id& id) {
     std::lock_guard lock(mutex_);
     if (!lives_.is_over(id)) ended_.add(id);
@@ -94,7 +95,7 @@ class ActorDirectory {
     return at.empty() ? Handle() : std::move(at.mapped().actor);
   }
 
-  /// Takes out those that the life created. REQUIRES: `Lives` says that it is over.
+  /// Removes and returns the actors that the life created. REQUIRES: `Lives` says that it is over.
   [[nodiscard]] std::vector<std::pair<Id, Handle>> end_created_by(const NodeLife& life) {
     std::vector<std::pair<Id, Handle>> ended;
     std::lock_guard lock(mutex_);
@@ -108,13 +109,13 @@ class ActorDirectory {
     return ended;
   }
 
-  /// What the life created can no longer begin; what is there stays. REQUIRES: `Lives` says that it is over.
+  /// Prevents new actors of ids that the life created; existing ones stay. REQUIRES: `Lives` says that it is over.
   void creator_gone(const NodeLife& life) {
     std::lock_guard lock(mutex_);
     ended_.drop_creator(life);
   }
 
-  /// Those that the life created; they stay.
+  /// Returns the actors that the life created; they stay.
   [[nodiscard]] std::vector<Handle> created_by(const NodeLife& life) const {
     std::vector<Handle> created;
     std::lock_guard lock(mutex_);
@@ -131,7 +132,7 @@ class ActorDirectory {
     return actors;
   }
 
-  /// Nothing begins any more, for that reason.
+  /// Refuses every new actor from now on, with `why`.
   void refuse(const Error& why) {
     std::lock_guard lock(mutex_);
     if (!stopped_) stopped_ = why;
@@ -150,7 +151,7 @@ class ActorDirectory {
     return stopped_;
   }
 
-  /// Whether no word about the id can begin anything.
+  /// Returns true if no message about the id can make an actor.
   [[nodiscard]] bool has_ended(const Id& id) const {
     std::lock_guard lock(mutex_);
     return !actors_.contains(id) && (lives_.is_over(id) || ended_.recall(id) == Recall::ended);
@@ -164,7 +165,7 @@ class ActorDirectory {
  private:
   struct Counted {
     Handle actor;
-    PeerQuota::Token token;  // of the peer by whose word it was made
+    PeerQuota::Token token;  // of the peer whose message made the actor
   };
 
   template <class Count>

@@ -1,4 +1,4 @@
-// Our own invariants, checked in every build.
+// Checks of the runtime's own invariants, on in every build.
 #pragma once
 
 #include <cstdint>
@@ -7,8 +7,8 @@
 
 namespace troupe::detail {
 
-/// An invariant of the runtime is broken: a bug of ours, never of the user or of a peer. The handler in which it shows fails
-/// what it worked for (core/guarded.h); the router and membership end the node.
+/// An invariant of the runtime is broken: a bug of the runtime, never of a user or a peer. The handler that detects it
+/// fails the work it was doing (core/guarded.h); in the router and membership it ends the node.
 class BrokenInvariant : public std::logic_error {
  public:
   using std::logic_error::logic_error;
@@ -19,6 +19,6 @@ class BrokenInvariant : public std::logic_error {
 
 }  // namespace troupe::detail
 
-/// Throws BrokenInvariant unless `condition` holds. `what` names the values; it is made only then.
+/// Throws BrokenInvariant unless `condition` holds. `what` is text with the values; it is evaluated only on failure.
 #define TROUPE_ASSERT(condition, what) \
   ((condition) ? void() : ::troupe::detail::invariant_broken(#condition, what, __FILE__, __LINE__))

@@ -1,8 +1,8 @@
-// The one place that knows which CAF this is (0.17) and how its actors are scheduled here. For .cc files only.
+// The only file that depends on the version of CAF (0.17) and on how actors are scheduled. For .cc files only.
 //
-// Actors run where the message arrives: the thread that sends also runs the receiver, unless another thread is running
-// it already, which then takes the message. A chain link -> router -> worker costs no wake-up. The simulator's host
-// gives every step to its world instead.
+// Actors run where the message arrives: the sending thread also runs the receiver. If another thread is running the
+// receiver already, that thread takes the message. So a chain link -> router -> worker needs no wake-up. The
+// simulator's host gives every step to its world instead.
 #pragma once
 
 #include <caf/actor_system.hpp>
@@ -30,31 +30,34 @@
 
 namespace troupe::detail {
 
-/// CAF leaves a reference to a system's logger on each thread that makes the system or spawns in it, and the system's
-/// destructor waits for ever until all are gone: it must not stay on threads that outlive the system.
+/// Removes CAF's reference to a system's logger from this thread. CAF leaves one on each thread that makes the system
+/// or spawns in it, and the system's destructor waits until all are gone: they must not stay on threads that outlive
+/// the system.
 inline void forget_system_on_this_thread() { caf::logger::set_current_actor_system(nullptr); }
 
-/// One node's actors and who runs them. Any thread may call any member but stop().
+/// One node's actors, and how they run. Thread rule: any thread may call any member but stop().
 class ActorHost {
  public:
   virtual ~ActorHost() = default;
 
   [[nodiscard]] virtual caf::actor_system& system() = 0;
 
-  /// Hands `message` to `actor`; it runs now, on this thread, or soon on the one that is running it. A message to an
-  /// actor that has ended is dropped. Throws std::bad_alloc if there is no memory for it: then nothing was sent. What the
-  /// actor does with it throws nothing here.
+  /// Delivers `message` to `actor`, which runs inside send or, if another thread is running it, on that thread. A
+  /// message to an ended actor is dropped. Throws std::bad_alloc if there is no memory for the message, which is then
+  /// not sent; exceptions of the actor do not reach the sender.
+  /// REQUIRES: the caller holds no lock: the receiver may run on this thread, inside send.
   template <class Handle, class Message>
   void send(const Handle& actor, Message&& message) {
     enqueue(caf::actor_cast<caf::strong_actor_ptr>(actor),
             caf::make_mailbox_element(nullptr, caf::make_message_id(), {}, std::forward<Message>(message)));
   }
 
-  /// Told why an actor ended that nobody had ended.
+  /// Called with the reason when an actor ends that was not told to end.
   using Lost = std::function<void(Error why)>;
 
-  /// Spawns a typed actor that first runs when its first message arrives. Its handlers are guarded (core/guarded.h); what
-  /// escapes all the same, from its beginning or from CAF, ends it, and `lost` is told. `what` is a literal.
+  /// Spawns a typed actor that first runs when its first message arrives. Its handlers are guarded (core/guarded.h). An
+  /// exception that escapes all the same, from its constructor or from CAF, ends it, and `lost` is called. `what` is a
+  /// literal.
   template <class Behavior, class... Args>
   auto spawn(std::string_view what, Lost lost, Behavior behavior, Args&&... args) {
     auto actor = system().template spawn<caf::lazy_init>(behavior, std::forward<Args>(args)...);
@@ -63,18 +66,18 @@ class ActorHost {
     return actor;
   }
 
-  /// Waits until `due` for all actors to end; says how many still run.
+  /// Waits until `due` for all actors to end. Returns one line on how many still run; empty if none.
   [[nodiscard]] virtual std::vector<std::string> stop(TimePoint due) = 0;
 
  protected:
   virtual void enqueue(const caf::strong_actor_ptr& actor, caf::mailbox_element_ptr element) = 0;
 
  private:
-  /// Requires that the actor has not run yet.
+  /// REQUIRES: the actor has not run yet.
   static void watch(caf::abstract_actor* actor, std::string_view what, Lost lost);
 };
 
-/// The host that production uses: the sender's thread runs the receiver.
+/// Returns the host used in production: the sender's thread runs the receiver.
 [[nodiscard]] std::unique_ptr<ActorHost> make_inline_host();
 
 }  // namespace troupe::detail

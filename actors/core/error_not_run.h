@@ -1,4 +1,4 @@
-// The error of what was refused before anything was done.
+// The error of a request that was refused before any of it ran.
 #pragma once
 
 #include <string>

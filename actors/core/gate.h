@@ -1,4 +1,4 @@
-// Keeps what comes too early.
+// Holds items back while it is closed.
 #pragma once
 
 #include <atomic>
@@ -8,14 +8,14 @@
 
 namespace troupe::detail {
 
-/// Open at first. Thread rule: any thread may call any member; `open` and `end` by one at a time.
+/// Open at first. Thread rule: any thread may call any member; `open` and `end` one thread at a time.
 template <class T>
 class Gate {
  public:
-  /// What comes from now on is kept.
+  /// Keeps all items from now on.
   void close() { closed_.store(true, std::memory_order_release); }
 
-  /// Takes `item` if the gate is closed; returns whether it did.
+  /// If the gate is closed, keeps `item` and returns true.
   [[nodiscard]] bool keep(T& item) {
     if (!closed_.load(std::memory_order_acquire)) return false;
     const std::lock_guard lock(mutex_);
@@ -24,7 +24,7 @@ class Gate {
     return true;
   }
 
-  /// Gives `pass` what was kept, in order, and then lets everything by: nothing overtakes what came before it.
+  /// Passes the kept items to `pass`, in order, then opens the gate. No item overtakes an earlier one.
   template <class Pass>
   void open(Pass pass) {
     while (true) {
@@ -41,7 +41,7 @@ class Gate {
     }
   }
 
-  /// Opens it and returns what was kept: it will not pass.
+  /// Opens the gate and returns the kept items instead of passing them.
   [[nodiscard]] std::vector<T> end() {
     const std::lock_guard lock(mutex_);
     closed_.store(false, std::memory_order_release);

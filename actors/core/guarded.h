@@ -1,5 +1,5 @@
-// What an actor does when one of its handlers throws. CAF ends an actor that lets an exception out, whatever its exception
-// handler returns, and tells nobody: so none is let out.
+// What an actor does when one of its handlers throws. CAF ends an actor that lets an exception escape, whatever its
+// exception handler returns, and reports it to no one. So no exception escapes.
 #pragma once
 
 #include <string_view>
@@ -10,11 +10,11 @@
 
 namespace troupe::detail {
 
-/// The Error for the exception that is being handled: resource_exhausted if memory, threads or descriptors ran out,
-/// internal otherwise. `what` failed: "the router". Never throws, also without memory.
+/// Returns the Error for the exception being handled: resource_exhausted if memory, threads or descriptors ran out,
+/// internal otherwise. `what` names the part that failed: "the router". Never throws, also without memory.
 [[nodiscard]] Error failure_of_current_exception(std::string_view what) noexcept;
 
-/// The message type that a handler takes: `const M&` or `M&`.
+/// The message type of a handler's parameter, `const M&` or `M&`.
 template <class Handler>
 struct MessageOf : MessageOf<decltype(&Handler::operator())> {};
 template <class Handler, class Message>
@@ -22,9 +22,9 @@ struct MessageOf<void (Handler::*)(Message) const> {
   using type = Message;
 };
 
-/// A handler from which nothing escapes: what it throws is told to `failed`, as an Error and with the message if `failed`
-/// takes both. `failed` fails what depends on the handler; then a request that came with the message is answered with the
-/// Error. What either throws in turn ends the process.
+/// A handler that lets no exception escape: it calls `failed` with the Error, and with the message if `failed` takes
+/// both. `failed` fails the work that depends on the handler; a request in the message is then answered with the Error.
+/// An exception of `failed` or of that answer ends the process.
 template <class Failed, class Handler>
 class Guarded {
  public:
@@ -56,7 +56,7 @@ class Guarded {
   Handler handler_;
 };
 
-/// All handlers of one actor, each guarded. `what` is a literal that says what failed: "the router".
+/// All handlers of one actor, each guarded. `what` is a literal that names the part that failed: "the router".
 template <class Behavior, class Failed, class... Handlers>
 [[nodiscard]] Behavior guarded(std::string_view what, const Failed& failed, Handlers... handlers) {
   return Behavior{Guarded<Failed, Handlers>(what, failed, std::move(handlers))...};

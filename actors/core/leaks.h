@@ -1,14 +1,14 @@
-// What becomes of references that outlive their use.
+// The treatment of references that the program still holds at the end.
 #pragma once
 
 #include <cstdint>
 
 namespace troupe {
 
-/// What the common end of a cluster does about references to other nodes' values that the program still holds.
+/// What shutdown does about references to other nodes' values that the program still holds.
 enum class Leaks : std::uint8_t {
-  warn,  ///< one line in the log for each
-  fail,  ///< Node::shutdown throws when it is done
+  warn,  ///< logs one line for each
+  fail,  ///< Node::shutdown throws at its end
 };
 
 }  // namespace troupe

@@ -1,9 +1,9 @@
-// One node, as the front doors, the actors and the node itself see it. core/node_core.cc is what it does by itself;
-// core/node_assembly.cc puts its parts together, hands each message to one of them, and ends them. No globals: everything a
-// node has hangs here, so two nodes in one process share nothing but code.
+// One node, as the front doors, the actors and the Node see it. core/node_core.cc has its own behavior;
+// core/node_assembly.cc makes its parts, dispatches messages to them, and ends them. No globals: everything that a node
+// has is reached from here, so two nodes in one process share only code.
 //
-// Lifetime: shared by the Node and by whatever still refers to the node (scopes, futures' callbacks, references). After
-// stop() every operation fails with shutting_down; destruction never blocks.
+// Lifetime: shared by the Node and by all that refer to it (scopes, futures' callbacks, references). After stop() every
+// operation fails with shutting_down. Destruction never blocks.
 #pragma once
 
 #include <atomic>
@@ -52,22 +52,22 @@ struct PeerAccounts;
 class References;
 class Shards;
 
-/// What a node is made from. The simulator and the tests put other clocks, links and executors in.
+/// The parts from which a node is made. The simulator and the tests pass other clocks, links and executors.
 struct NodeParts {
   NodeName name;
   Incarnation incarnation;
-  std::optional<std::uint32_t> rank;  ///< in a world that is made with all its members; nothing: founds or joins one
+  std::optional<std::uint32_t> rank;  ///< in a world made with all its members; nullopt: the node founds or joins one
   FunctionTable functions;
   std::shared_ptr<Clock> clock;
   std::shared_ptr<Executor> executor;
   std::unique_ptr<Link> link;
   std::function<std::unique_ptr<ActorHost>()> make_host;  ///< how actors are scheduled
   Leaks leaks = Leaks::warn;
-  Deadline call_deadline = {};        ///< of calls that are given no other
+  Deadline call_deadline = {};        ///< of calls without a deadline of their own
   PeerLimits peer_limits = {};
 };
 
-/// What a node knows about itself, for debug info and tests.
+/// A node's counts of its own parts, for debug info and tests.
 struct NodeCounts {
   std::size_t pending_requests = 0;
   std::size_t served_calls = 0;
@@ -97,40 +97,42 @@ class NodeCore final : public std::enable_shared_from_this<NodeCore>, public Ans
   [[nodiscard]] const FunctionTable& functions() const { return functions_; }
   [[nodiscard]] Link& link() const { return *link_; }
 
-  /// An id that no node ever gave: this node's name, its incarnation and the next serial.
+  /// Returns an id that no node has used: this node's name, its incarnation and the next serial.
   template <class Id>
   [[nodiscard]] Id next_id() {
     return Id{name_, incarnation_.low, next_serial_.fetch_add(1, std::memory_order_relaxed)};
   }
 
-  /// Sends a request; `done` is told exactly once: answer, Error of the peer, timeout, peer_down, shutting_down.
+  /// Sends a request. Calls `done` exactly once: with the answer, the peer's Error, timeout, peer_down or
+  /// shutting_down.
   void request(Request request, AnswerHandler done);
 
-  /// Sends a notification to actor `actor` ("" for the message's own actor) on node `to`. Lost if `to` is gone.
+  /// Sends a notification to actor `actor` ("": the message's own actor) on node `to`. It is dropped if `to` is gone.
   void notify(const NodeName& to, std::string actor, msg::AnyMessage message);
 
-  /// Likewise, to that life of a node only.
+  /// As above, to that life of a node only.
   void notify(const NodeLife& to, std::string actor, msg::AnyMessage message);
 
-  /// Answers that request of that life of a node.
+  /// Answers the request of that life of a node.
   void send_answer(const NodeLife& to, RequestId request, msg::AnyMessage message) override;
 
-  /// Runs user code on the pool, never here. If the pool refuses, `refused` is told instead: here, or later on one of its threads.
+  /// Runs user code on the pool, never on this thread. If the pool refuses `job`, calls `refused`, on this thread or a
+  /// pool thread.
   void run(std::string label, std::function<void()> job, std::function<void(const Error&)> refused,
            msg::Priority priority = msg::Priority::normal);
 
-  /// Ends the session with a peer that does not keep to the rules.
+  /// Ends the session with a peer that broke the protocol.
   void give_up(const NodeName& peer, std::string_view why);
 
-  /// Whether a session with `peer` is up (always true for this node itself).
+  /// Returns whether a session with `peer` is up (always true for this node itself).
   [[nodiscard]] bool is_up(const NodeName& peer) const;
 
-  /// Whose life is over: known there before it is known anywhere else.
+  /// The lives of nodes that are over: updated before any other part of the node learns of a death.
   [[nodiscard]] Lives& lives() { return lives_; }
   [[nodiscard]] const Lives& lives() const { return lives_; }
   [[nodiscard]] ServedCalls& served_calls() { return served_calls_; }
   [[nodiscard]] WaitingCalls& waiting_calls() { return waiting_calls_; }
-  /// What each peer has here, and how much it may.
+  /// The resources that each peer holds on this node, and their limits.
   [[nodiscard]] PeerAccounts& accounts() const { return *accounts_; }
   [[nodiscard]] Traffic& traffic() { return traffic_; }
   [[nodiscard]] const Silences& silences() const { return silences_; }
@@ -145,13 +147,13 @@ class NodeCore final : public std::enable_shared_from_this<NodeCore>, public Ans
 
   [[nodiscard]] NodeCounts counts() const;
 
-  /// The requests that have waited longest, one line each, for shutdown reports.
+  /// Returns the requests that have waited longest, one line each, for shutdown reports.
   [[nodiscard]] std::vector<std::string> oldest_requests() const;
 
-  /// The `count` requests that have waited longest, the oldest first.
+  /// Replies to `slot` with the `count` requests that have waited longest, the oldest first.
   void list_requests(std::size_t count, const Query<PendingCall>::ReplySlot& slot) const;
 
-  /// Requests ever made here.
+  /// Returns the number of requests ever started on this node.
   [[nodiscard]] std::uint64_t requests_started() const { return requests_started_.load(std::memory_order_acquire); }
 
   [[nodiscard]] bool stopped() const { return stopped_.load(std::memory_order_acquire); }
@@ -159,30 +161,30 @@ class NodeCore final : public std::enable_shared_from_this<NodeCore>, public Ans
   [[nodiscard]] Leaks leaks() const { return leaks_; }
   [[nodiscard]] Deadline call_deadline() const { return call_deadline_; }
 
-  /// Calls of peers wait from now on, until the world is complete: a function that is served may call every other node.
+  /// Holds calls of peers back until the world is complete: a served function may call every other node.
   void hold_calls() { calls_of_peers_.close(); }
-  /// Serves those that came meanwhile, in order, and all later ones at once.
+  /// Serves the held calls, in order, and later ones at once.
   void release_calls();
 
-  /// The common end has come: from now on a peer that goes is no news for the log.
+  /// Shutdown has started: the log reports no departing peer from now on.
   void expect_departures() { departures_expected_.store(true, std::memory_order_relaxed); }
 
-  /// Ends the node: answers everything pending with shutting_down, ends the actors, closes the link, stops the pool.
-  /// Takes until `due` at most; returns what did not end by then, one line each. A second call returns nothing.
+  /// Ends the node: fails everything pending with shutting_down, ends the actors, closes the link, stops the pool.
+  /// Takes until `due` at most; returns what had not ended by then, one line each. A second call returns nothing.
   std::vector<std::string> stop(TimePoint due);
 
-  /// Something failed without which the node cannot go on: its router, membership or link. Says so in the log and ends the
-  /// node without waiting: everything pending is answered with `why`, peers are told goodbye, the link closes soon. stop()
-  /// does the rest. The first cause counts; none does after stop().
+  /// Ends the node, without waiting, because its router, membership or link failed. Logs `why`, fails everything
+  /// pending with it, sends peers a farewell and closes the link soon after. stop() ends the rest. Only the first cause
+  /// counts, and none after stop().
   void fail(Error why) noexcept;
 
-  /// Why the node has failed; nothing if it has not.
+  /// Returns why the node has failed; nullopt if it has not.
   [[nodiscard]] std::optional<Error> failure() const;
 
-  /// True the first time it is asked for this line of the user's program.
+  /// Returns true the first time it is called for this line of the user's program.
   [[nodiscard]] bool first_warning_at(const SourceLocation& site);
 
-  /// Error `code` of this node, with the peer filled in.
+  /// Returns an Error `code` of this node about `peer`.
   [[nodiscard]] Error error(ErrorCode code, const NodeName& peer, std::string operation, std::string message) const;
 
  private:
@@ -197,7 +199,7 @@ class NodeCore final : public std::enable_shared_from_this<NodeCore>, public Ans
   void on_connect_failed(std::string_view address, const Error& why) override;
   void on_link_failed(const Error& why) override;
 
-  struct Routing;  // the router, as it is seen from here
+  struct Routing;  // the router's interface for core/
   struct Workers;  // the worker
   struct RouterCallbacks;
   void deliver(Delivery delivery);
@@ -205,7 +207,8 @@ class NodeCore final : public std::enable_shared_from_this<NodeCore>, public Ans
   void hand_on(Delivery delivery);
   void peer_down(const Peer& peer, const Error& why);
   void wake_router_at(TimePoint due);
-  /// Nothing if it was ended before; else kept when all peers have been told goodbye.
+  /// Ends the node with `why`; the future is complete when farewells to all peers are sent. Returns nullopt if it had
+  /// ended before.
   [[nodiscard]] std::optional<Future<void>> end(const Error& why);
   void close_link();
   [[nodiscard]] Error stopped_error(const NodeName& peer, const std::string& operation) const;
@@ -241,14 +244,14 @@ class NodeCore final : public std::enable_shared_from_this<NodeCore>, public Ans
   std::atomic<std::uint64_t> next_serial_{1};
   std::atomic<std::uint64_t> next_request_{1};
   std::atomic<std::uint64_t> requests_started_{0};
-  std::atomic<bool> stopped_{false};  // nothing is sent or asked any more
+  std::atomic<bool> stopped_{false};  // true: nothing is sent or requested any more
   std::atomic<bool> torn_down_{false};
   std::once_flag link_closed_;
   mutable std::mutex failure_mutex_;
   std::optional<Error> failure_;  // guarded by failure_mutex_
   std::atomic<bool> departures_expected_{false};
   Gate<Delivery> calls_of_peers_;
-  std::shared_ptr<NodeCore> kept_;  // this node, once actors have outlived its stop: they point to its parts
+  std::shared_ptr<NodeCore> kept_;  // this node itself, if actors outlive its stop: they point to its parts
   std::mutex warned_mutex_;
   std::set<std::pair<std::string, std::uint32_t>> warned_;  // guarded by warned_mutex_
 };

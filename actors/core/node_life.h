@@ -1,4 +1,4 @@
-// One life of a node: tables that must not mix up a node with its successor of the same name are keyed by it.
+// One life of a node: the key of tables that must not confuse a node with its successor of the same name.
 #pragma once
 
 #include <compare>

@@ -1,4 +1,4 @@
-// What each peer has on a node: counted, bounded, and shown by debug info.
+// The resources that each peer holds on a node: counted, bounded, and shown by debug info.
 #pragma once
 
 #include <map>
@@ -16,7 +16,7 @@ namespace troupe::detail {
 struct PeerAccounts {
   PeerAccounts(const NodeName& self, const PeerLimits& limits);
 
-  /// By peer of which, or for which, anything waits or stays here; calls of this node to itself stand under its own name.
+  /// Returns the holdings by peer, without empty ones; this node's calls to itself are under its own name.
   [[nodiscard]] std::map<NodeName, PeerHoldings> list() const;
 
   PeerLoads loads;

@@ -1,4 +1,4 @@
-// What the actors of a node are told of its peers.
+// The events of peers that a node's actors receive.
 #pragma once
 
 #include "actors/core/caf.h"
@@ -8,7 +8,7 @@
 
 namespace troupe::detail {
 
-/// A session with that life of the peer has begun.
+/// A session with that life of the peer has started.
 struct PeerUp {
   Peer peer;
 };

@@ -1,4 +1,4 @@
-// How many things of one kind a node keeps for each of its peers, and how many it may.
+// Counts, and bounds, the things of one kind that a node keeps for each peer.
 #pragma once
 
 #include <cstddef>
@@ -13,39 +13,40 @@
 
 namespace troupe::detail {
 
-/// A thing counts as long as a copy of its token lives, whatever ends it; tokens may outlive the object.
-/// Thread rule: any thread may call any member and drop any token.
+/// A thing counts as long as a copy of its token lives. Tokens may outlive the PeerQuota. Thread rule: any thread may
+/// call any member and drop any token.
 class PeerQuota {
  public:
-  using Token = std::shared_ptr<const void>;  ///< null for what the node itself has: that is not counted
+  using Token = std::shared_ptr<const void>;  ///< null for things of the node itself, which are not counted
 
-  /// Counted beyond `max` by words that cannot be refused. They come ahead of calls that are still on their way, of which
-  /// there are fewer: a peer that gets there does not keep to the rules.
+  /// The bound on things counted beyond `max` because their control message cannot be refused. Such messages precede
+  /// calls that are still on their way, and fewer calls than this can be: a peer that reaches it has broken the
+  /// protocol.
   static constexpr std::size_t kUnrefusedMax = 262'144;
 
-  /// `what` is counted, in the plural, and `key` is where `max` is set: both are for errors.
+  /// For error texts: `what` names the things, in the plural; `key` is the setting of `max`.
   PeerQuota(NodeName self, std::string_view what, std::string_view key, std::size_t max);
   PeerQuota(const PeerQuota&) = delete;
   PeerQuota& operator=(const PeerQuota&) = delete;
 
-  /// One more of `peer`. Errors: resource_exhausted, `ran: never`.
+  /// Counts one more thing of `peer`. Errors: resource_exhausted, `ran: never`.
   [[nodiscard]] Result<Token> take(const NodeLife& peer);
 
   struct Counted {
     Token token;
-    bool is_too_much = false;  ///< give the peer up
+    bool is_too_much = false;  ///< true: end the session with the peer
   };
-  /// One more, for a word that cannot be refused.
+  /// Counts one more thing, for a control message that cannot be refused.
   [[nodiscard]] Counted take_unrefused(const NodeLife& peer);
 
-  /// By name of a peer that has any, over all its lives.
+  /// Returns the counts by name of peer, over all its lives; peers without any are absent.
   [[nodiscard]] std::map<NodeName, std::size_t> counts() const;
 
  private:
   using Counts = std::map<NodeLife, std::size_t>;
   struct Table {
     std::mutex mutex;
-    Counts counts;  // guarded by mutex; none is 0
+    Counts counts;  // guarded by mutex; no count is 0
   };
 
   [[nodiscard]] Token token_of(Counts::iterator at) const;

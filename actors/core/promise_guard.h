@@ -1,4 +1,4 @@
-// Answers that are given even if what should give them is dropped: a message that nobody handles, a job that nobody runs.
+// Guards that give an answer when the code that should give it is dropped: an unhandled message, a job that never runs.
 #pragma once
 
 #include <functional>
@@ -9,7 +9,7 @@
 
 namespace troupe::detail {
 
-/// Keeps a promise: with `otherwise` if nothing else has kept it when the guard goes.
+/// Completes a promise with `otherwise` on destruction, unless it was completed before.
 template <class T>
 class PromiseGuard {
  public:
@@ -28,8 +28,9 @@ class PromiseGuard {
   Result<Value> otherwise_;
 };
 
-/// Calls `handler` with what it is called with first, and drops all later calls. If it is never called, `otherwise` tells
-/// `handler` when the last copy goes; it must not throw then. Copies are one handler; one thread at a time.
+/// Calls `handler` with the arguments of the first call and ignores later calls. If it is never called, destroying the
+/// last copy calls `otherwise` with `handler`. REQUIRES: that call does not throw. Copies are one handler; one thread
+/// at a time.
 template <class... Args>
 class ToldOnce {
  public:
@@ -59,7 +60,7 @@ class ToldOnce {
   std::shared_ptr<Keeper> keeper_;
 };
 
-/// Calls a function in its destructor: also when the message that carries it is dropped. The function does not block.
+/// Calls a function in its destructor, also when the message that carries it is dropped. REQUIRES: it does not block.
 class WhenGone {
  public:
   explicit WhenGone(std::function<void()> then) : then_(std::move(then)) {}

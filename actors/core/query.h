@@ -1,4 +1,4 @@
-// One question to many actors, for reports: nobody is waited for longer than the asker wants.
+// One question to many actors, for reports, with a bounded wait.
 #pragma once
 
 #include <memory>
@@ -11,8 +11,8 @@
 
 namespace troupe::detail {
 
-/// Each question carries a copy of the reply slot. The query is complete when all copies are gone, with a reply or without:
-/// an actor that has ended drops its messages. The query belongs to one thread; any thread may reply.
+/// Each question carries a copy of the reply slot. The query is complete when all copies are destroyed, with a reply or
+/// without: an ended actor drops its messages. Thread rule: the query belongs to one thread; any thread may reply.
 template <class T>
 class Query {
   struct Answers {
@@ -46,10 +46,10 @@ class Query {
 
   explicit Query(const FutureHome& home) : Query(Promise<void>(home)) {}
 
-  /// For a question. Not after `wait`.
+  /// Returns a slot to send with a question. REQUIRES: `wait` was not called.
   [[nodiscard]] ReplySlot slot() const { return ReplySlot(pending_); }
 
-  /// Waits until all copies are gone, at most `patience`; returns what was said by then.
+  /// Waits until all slots are destroyed, at most `patience`. Returns the replies received by then.
   [[nodiscard]] Outcome wait(Duration patience) {
     pending_.reset();
     const bool complete = ended_.get_for(patience).has_value();

@@ -1,4 +1,4 @@
-// What the parts of a node report of themselves: the lines of Node::stack and Node::debug_info.
+// The reports of a node's parts: the lines of Node::stack and Node::debug_info.
 #pragma once
 
 #include <cstddef>
@@ -19,12 +19,12 @@ struct WaitingCall {
   std::string operation;         ///< "rpc project"
   NodeName peer;
   Duration age{};
-  std::optional<Duration> left;  ///< until its deadline; nothing: while the peer lives
-  std::string site;              ///< "trainer.cc:57", where the program made it; empty if that is not known
+  std::optional<Duration> left;  ///< until its deadline; nullopt: while the peer lives
+  std::string site;              ///< the program's line, "trainer.cc:57"; empty if unknown
   friend bool operator==(const WaitingCall&, const WaitingCall&) = default;
 };
 
-/// A function that this node runs for another, or will.
+/// A function that this node runs for another node, or that is queued for it.
 struct ServedFunction {
   std::string operation;
   NodeName caller;
@@ -32,11 +32,11 @@ struct ServedFunction {
   friend bool operator==(const ServedFunction&, const ServedFunction&) = default;
 };
 
-/// What one use of a value is doing.
+/// The state of one use of a value.
 enum class UseState : std::uint8_t {
   has_turn,
-  waits_elsewhere,  ///< began, gave its turn up, and waits for something else
-  returning,        ///< its wait is over: waits to go on
+  waits_elsewhere,  ///< started, gave its turn up, and waits for something else
+  returning,        ///< its wait is over: waits for its turn to continue
   arriving,         ///< waits for its first turn
   early,            ///< waits for the value to exist
 };
@@ -53,7 +53,7 @@ enum class UseState : std::uint8_t {
   return "";
 }
 
-/// A function, or a guard of local_value, that uses a value which lives here.
+/// A function, or a local_value guard, that uses a value of this node.
 struct ValueUser {
   std::string what;  ///< "rpc forward for trainer0"
   UseState state = UseState::has_turn;
@@ -61,57 +61,57 @@ struct ValueUser {
   friend bool operator==(const ValueUser&, const ValueUser&) = default;
 };
 
-/// A value that lives here and is being used: who has the turn, then who waits for it, in the order of their turns.
+/// A value of this node that is in use: the user that has the turn, then the waiting ones, in the order of turns.
 struct ValueInUse {
   std::string value;  ///< id of its reference: "trainer0.17"
   std::vector<ValueUser> users;
   friend bool operator==(const ValueInUse&, const ValueInUse&) = default;
 };
 
-/// An autograd context that is alive here.
+/// An autograd context that is open on this node.
 struct OpenContext {
   std::string context;          ///< "trainer0.3"
-  std::vector<NodeName> peers;  ///< nodes that take part with this one
-  std::size_t passes = 0;       ///< backward passes that run or wait here
+  std::vector<NodeName> peers;  ///< the other nodes that participate
+  std::size_t passes = 0;       ///< backward passes that run or wait on this node
   Duration age{};
   friend bool operator==(const OpenContext&, const OpenContext&) = default;
 };
 
-/// A barrier or gathering that meets at this node and is not complete.
+/// An incomplete barrier or gathering whose meeting node is this one.
 struct OpenBarrier {
   std::string operation;
-  std::vector<std::pair<NodeName, Duration>> waiting;  ///< who is there, and since when
+  std::vector<std::pair<NodeName, Duration>> waiting;  ///< members that have arrived, and how long ago
   std::vector<NodeName> missing;
   friend bool operator==(const OpenBarrier&, const OpenBarrier&) = default;
 };
 
-/// Work of a thread of the pool.
+/// The work of a pool thread.
 struct BusyThread {
   std::string job;
   Duration age{};
-  bool waiting = false;  ///< in one of our waits
+  bool waiting = false;  ///< blocked in a wait of the runtime
   friend bool operator==(const BusyThread&, const BusyThread&) = default;
 };
 
-/// What went between this node and one peer, since the session with that life of it began.
+/// The traffic between this node and one peer since the session with that life of the peer started.
 struct PeerTraffic {
   std::uint64_t calls_sent = 0;      ///< requests to the peer
   std::uint64_t calls_received = 0;  ///< requests from the peer
-  std::uint64_t bytes_sent = 0;      ///< resends, acknowledgements and heartbeats among them
+  std::uint64_t bytes_sent = 0;      ///< including resends, acknowledgements and heartbeats
   std::uint64_t bytes_received = 0;
-  std::uint64_t packets_damaged = 0;  ///< came with other bytes than were sent, and were asked for again
+  std::uint64_t packets_damaged = 0;  ///< arrived with other bytes than were sent, and were requested again
   friend bool operator==(const PeerTraffic&, const PeerTraffic&) = default;
 };
 
-/// What of one peer waits on this node or stays there, and what waits there for it. The bounds are PeerLimits.
+/// What a node keeps for one peer, and what waits for that peer. PeerLimits has the bounds.
 struct PeerHoldings {
-  std::size_t waiting_calls = 0;  ///< requests to the peer that have not left: it has not granted them, or they are on their way
+  std::size_t waiting_calls = 0;  ///< requests to the peer without a grant, or queued to be sent
   std::size_t waiting_bytes = 0;
-  std::size_t queued_calls = 0;   ///< requests of the peer that are here and have not begun
-  std::size_t answer_bytes = 0;   ///< of answers that it has not taken
-  std::size_t owners = 0;         ///< values here that it made, or was the first to speak of
-  std::size_t forks = 0;          ///< handles of values here that it holds
-  std::size_t contexts = 0;       ///< autograd contexts that its calls brought here
+  std::size_t queued_calls = 0;   ///< requests of the peer that have arrived and not started
+  std::size_t answer_bytes = 0;   ///< of answers that the peer has not acknowledged
+  std::size_t owners = 0;         ///< values of this node that the peer created, or was the first to name
+  std::size_t forks = 0;          ///< handles of this node's values that the peer holds
+  std::size_t contexts = 0;       ///< autograd contexts that the peer's calls brought here
   friend bool operator==(const PeerHoldings&, const PeerHoldings&) = default;
 };
 

@@ -1,4 +1,4 @@
-// What goes to an actor and comes back: requests, answers, deliveries.
+// The messages to actors and back: requests, answers, deliveries.
 #pragma once
 
 #include <functional>
@@ -18,44 +18,44 @@
 
 namespace troupe::detail {
 
-/// The actor that members of collectives tell each other things at. It needs no thread of the pool and runs no user code.
+/// The actor at which members of collectives exchange messages. It uses no pool thread and runs no user code.
 inline constexpr const char* kCollectiveActor = "collective";
 
-/// Whether a Call to `actor` is for the collectives, not for the worker.
+/// Returns true if a Call to `actor` is for the collectives, not for the worker.
 [[nodiscard]] inline bool is_for_collectives(std::string_view actor) { return actor.ends_with(kCollectiveActor); }
 
 /// A request to a peer, or to this node itself.
 struct Request {
-  NodeName to;                   ///< the life of it that is up when the request leaves, or `life`
-  std::string actor;             ///< path at the peer: "worker", "rref/trainer.17"
+  NodeName to;                   ///< the life that is up when the request leaves, unless `life` is set
+  std::string actor;             ///< its path at the peer: "worker", "rref/trainer.17"
   std::string operation;         ///< for errors and reports: "rpc project"
-  std::optional<TimePoint> due;  ///< nothing: while the peer lives
+  std::optional<TimePoint> due;  ///< nullopt: while the peer lives
   msg::AnyMessage message;
-  std::vector<std::stop_token> cancelled_by = {};  ///< the first that stops ends it with `cancelled`
-  std::optional<SourceLocation> site = {};         ///< where the program made it, for reports
-  std::optional<Incarnation> life = {};            ///< what it is about belongs to that life of `to`: no other may get it
+  std::vector<std::stop_token> cancelled_by = {};  ///< the first that stops ends the request with `cancelled`
+  std::optional<SourceLocation> site = {};         ///< the program's line, for reports
+  std::optional<Incarnation> life = {};            ///< only this life of `to` may receive the request; nullopt: any
   bool nested = false;                             ///< made inside a served function
-  bool fails_if_unreachable = false;               ///< and does not wait until its peer is heard again, or dead
+  bool fails_if_unreachable = false;               ///< otherwise waits until the peer is heard again or is dead
 };
 
-/// Told exactly once, on whichever thread the answer came: must not block or run user code.
+/// Called exactly once, on the thread that receives the answer. REQUIRES: does not block and runs no user code.
 using AnswerHandler = std::function<void(Result<msg::AnyMessage>)>;
 
-/// Sends answers to nodes that asked. Thread rule: any thread may call any member; none blocks.
+/// Sends answers to requesting nodes. Thread rule: any thread may call any member; none blocks.
 class AnswerSender {
  public:
   virtual ~AnswerSender() = default;
-  /// Who answers.
+  /// Returns the life of the answering node.
   [[nodiscard]] virtual NodeLife life() const = 0;
   virtual void send_answer(const NodeLife& to, RequestId request, msg::AnyMessage message) = 0;
 };
 
-/// Where an answer goes. Copies answer the same request; only the first answer counts, and the requester gets
-/// `internal` if the last copy goes without one.
+/// The destination of an answer. Copies answer the same request; only the first answer counts. If the last copy is
+/// destroyed without an answer, the requester gets `internal`.
 class ReturnAddress {
  public:
   ReturnAddress() = default;
-  /// `node` answers `request` of `to`.
+  /// For answers of `node` to `request` of `to`.
   ReturnAddress(std::shared_ptr<AnswerSender> node, NodeLife to, RequestId request);
 
   void answer(msg::AnyMessage message) const;
@@ -66,7 +66,7 @@ class ReturnAddress {
 
  private:
   struct State;
-  std::shared_ptr<State> state_;  // null: nobody expects an answer
+  std::shared_ptr<State> state_;  // null: no answer is expected
 };
 
 /// A message for an actor of this node.
@@ -76,8 +76,8 @@ struct Delivery {
   msg::Envelope envelope;
   msg::AnyMessage message;
   ReturnAddress answer;
-  std::optional<TimePoint> due;  ///< when the requester stops waiting; nothing: while it lives
-  std::shared_ptr<CallCredit> credit = {};  ///< what a call holds of its caller's grant until it begins; null: nothing
+  std::optional<TimePoint> due;  ///< the requester's deadline; nullopt: waits while it lives
+  std::shared_ptr<CallCredit> credit = {};  ///< the part of its caller's grant that it holds until it starts; null: none
 };
 
 }  // namespace troupe::detail

@@ -1,4 +1,4 @@
-// The router of a node, as core/ reaches it.
+// The router's interface for core/.
 #pragma once
 
 #include <atomic>

@@ -1,4 +1,4 @@
-// Runs jobs on the pool one after the other, in the order they were given.
+// Runs jobs on the pool one after the other, in the order of submission.
 #pragma once
 
 #include <functional>
@@ -9,14 +9,14 @@
 
 namespace troupe::detail {
 
-/// Any thread may call. Holds no thread while it has nothing to do; jobs given to a strand that is gone still run. A pool that
-/// ends without having run or refused a job of the strand lets go what waits.
+/// Thread rule: any thread may call. Holds no thread while it is idle. Submitted jobs run even if the strand is
+/// destroyed. A pool that ends without having run or refused a job of the strand destroys the queued jobs.
 class Strand {
  public:
   Strand(std::shared_ptr<Executor> executor, std::string label);
 
-  /// Calls `job` on the pool. Calls `refused`, which must not throw, with why the pool does not run the job, or with what
-  /// the job threw.
+  /// Runs `job` on the pool. Calls `refused` if the pool refuses the job, or with the exception that the job throws.
+  /// REQUIRES: `refused` does not throw.
   void run(std::function<void()> job, std::function<void(const Error&)> refused);
 
  private:

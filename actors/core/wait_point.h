@@ -1,8 +1,8 @@
-// The one place where a thread of ours, or of a user, waits.
+// The only place where a thread of the runtime or of a user blocks.
 //
-// A wait always has an end: a signal, a due time, or the end of what it waits for (every promise is kept). The thread's
-// BlockingHook learns of each wait: the elastic pool lets another function run meanwhile, a turn is given up, the
-// simulator hands its baton on.
+// Every wait ends: by a signal, at its due time, or with the end of what it waits for (every promise is completed). The
+// thread's BlockingHook is called around each wait: the elastic pool lets another function run, the turn on a value is
+// given up, the simulator passes its baton on.
 #pragma once
 
 #include <condition_variable>
@@ -13,18 +13,18 @@
 
 namespace troupe::detail {
 
-/// A one-shot event. Any thread may call any member.
+/// A one-shot event. Thread rule: any thread may call any member.
 class WaitPoint {
  public:
-  /// Ends all waits, now and later.
+  /// Ends all waits, present and future.
   void signal();
 
   [[nodiscard]] bool signalled() const;
 
-  /// Waits for the signal, at most until `due`; returns whether it came. Tells the thread's BlockingHook.
+  /// Waits for the signal, at most until `due`. Returns whether it was signalled. Calls the thread's BlockingHook.
   bool wait(std::optional<TimePoint> due);
 
-  /// As wait, without a hook: for hooks themselves and threads that have none. System time.
+  /// As wait, without the hook: for hooks themselves and threads that have none. `due` is system time.
   bool wait_here(std::optional<TimePoint> due);
 
  private:
@@ -33,16 +33,16 @@ class WaitPoint {
   bool signalled_ = false;  // guarded by mutex_
 };
 
-/// What a thread does around a wait. Belongs to one thread.
+/// Called around each wait of a thread. Belongs to one thread.
 class BlockingHook {
  public:
   virtual ~BlockingHook() = default;
   virtual bool wait(WaitPoint& point, std::optional<TimePoint> due) = 0;
 
-  /// The calling thread's hook, or null.
+  /// Returns the calling thread's hook, or null.
   [[nodiscard]] static BlockingHook* current() noexcept;
 
-  /// Makes `hook` the calling thread's for the guard's life.
+  /// Installs `hook` for the calling thread during the guard's lifetime.
   class Guard {
    public:
     explicit Guard(BlockingHook& hook) noexcept;
