@@ -1,4 +1,4 @@
-// A whole cluster in one process: for tests, samples and programs that want actors without processes.
+// A whole cluster in one process: for tests, samples, and programs that want actors without processes.
 #pragma once
 
 #include <functional>
@@ -15,18 +15,18 @@
 
 namespace troupe {
 
-/// What the nodes of a LocalCluster have beside their names.
+/// The settings of a LocalCluster's nodes.
 struct LocalClusterOptions {
   PoolOptions pool;
-  std::map<NodeName, FunctionRegistry> functions = {};  ///< for nodes that serve others than the rest does
-  /// Wraps each node's link, for tests that delay or count; may be empty.
+  std::map<NodeName, FunctionRegistry> functions = {};  ///< for nodes that serve other functions than the rest
+  /// Wraps each node's link, for tests that delay or count messages; may be empty.
   std::function<std::unique_ptr<Link>(std::unique_ptr<Link>)> wrap_link = {};
   Leaks leaks = Leaks::warn;
   PeerLimits peer_limits = {};
-  std::string log_level = {};  ///< from which level this process logs to standard error; empty: as log.h says
+  std::string log_level = {};  ///< the level from which this process logs to standard error; empty: see log.h
 };
 
-/// Nodes that reach each other through memory, all up when the constructor returns.
+/// Nodes that reach each other through memory. All are up when the constructor returns.
 class LocalCluster {
  public:
   /// Throws std::invalid_argument if a name is empty, malformed or given twice.
@@ -38,7 +38,7 @@ class LocalCluster {
   /// Throws std::out_of_range if there is no such node.
   [[nodiscard]] Node& node(std::string_view name);
 
-  /// Ends one node ungracefully, as a crash of its process would look to the others.
+  /// Ends one node without a farewell: the others see it as they see a crash.
   void kill(std::string_view name);
 
  private:

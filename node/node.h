@@ -1,4 +1,4 @@
-// A process's place in a cluster: starts, serves, ends.
+// One node of a cluster in this process: joins, serves, shuts down.
 #pragma once
 
 #include <chrono>
@@ -36,73 +36,74 @@ struct NodeParts;
 class Watchdog;
 }  // namespace detail
 
-/// Whether `troupe status` and `troupe stack` can ask a node; on, it has a thread for that.
+/// Whether `troupe status` and `troupe stack` can query a node. `on` costs a thread.
 enum class Control : std::uint8_t { off, on };
 
-/// When silence means something. A node and its peers should have the same; a pair uses the longer lease of both.
+/// The limits of a peer's silence. A node and its peers should have the same; a pair uses the longer lease of both.
 struct Liveness {
-  std::chrono::milliseconds heartbeat{100};  ///< 10 ms to 10 s; grows with more than ten peers, up to a second
-  std::chrono::milliseconds suspicion{200};  ///< 10 ms to 60 s: silent for so long beyond a heartbeat, a peer is unreachable
-  std::chrono::milliseconds lease{10'000};   ///< 1 s to 24 h: silent for so long, it is down
-  bool debug = false;                        ///< this node judges nobody, and nobody judges it: it is stopped in a debugger
+  std::chrono::milliseconds heartbeat{100};  ///< 10 ms to 10 s; grows with more than ten peers, up to 1 s
+  std::chrono::milliseconds suspicion{200};  ///< 10 ms to 60 s: silent for this long beyond a heartbeat: unreachable
+  std::chrono::milliseconds lease{10'000};   ///< 1 s to 24 h: a peer silent for this long is down
+  bool debug = false;                        ///< silence of this node or its peers does not count: it is in a debugger
 };
 
-/// Who a process is in its cluster, and how it gets there.
+/// The settings with which a process joins a cluster.
 struct NodeOptions {
   NodeName name;
   std::string cluster_id = "troupe";
-  /// Who may reach this node over TCP. `trusted`: other machines, which prove the secret; bytes are not encrypted.
+  /// Which hosts reach this node over TCP. `trusted`: other machines that prove the secret; bytes are not encrypted.
   Network network = Network::loopback;
-  /// Where this node listens: "tcp://HOST:PORT", "ipc://PATH", "ipc://@NAME", or what `transports` has more; "ipc://" alone:
-  /// anywhere. Empty: anywhere in the way of the seed, over TCP at the address from which it is reached;
-  /// "tcp://127.0.0.1:*" without one.
+  /// The address on which this node listens: "tcp://HOST:PORT", "ipc://PATH", "ipc://@NAME", or an address of another
+  /// kind in `transports`. "ipc://" alone: any free path. Empty: an address of the seed's kind, for TCP on the
+  /// interface from which the seed is reached; "tcp://127.0.0.1:*" without a seed.
   std::string bind;
-  /// Where a node of the cluster listens, or "tcp://NAME:PORT" with a host's name, all of whose addresses are tried, or
-  /// "file:PATH" of a file that all nodes are given and through which they find each other. Empty: this is the first node.
+  /// The address of any node of the cluster; or "tcp://NAME:PORT" with a host name, all of whose addresses are tried;
+  /// or "file:PATH", one file given to all nodes, through which they find each other. Empty: this is the first node.
   std::string seed;
-  std::uint32_t world_size = 1;                      ///< join returns when so many are there; 0: at once
-  std::optional<std::uint32_t> rank;                 ///< the place in the world that it wants; nothing: by arrival
+  std::uint32_t world_size = 1;                      ///< join returns when this many nodes are members; 0: at once
+  std::optional<std::uint32_t> rank;                 ///< the rank that it asks for; nullopt: by arrival
   std::string role;                                  ///< empty: the name without its index
   ClusterSecret secret = ClusterSecret::random();
-  Transports transports;                             ///< which kinds of addresses there are
+  Transports transports;                             ///< the available kinds of addresses
   std::map<std::string, std::string> link_options;   ///< of the transport that `bind` names; see transports.h
   PoolOptions pool;
   Deadline join_deadline = std::chrono::seconds(30);
-  std::map<NodeName, DeviceMap> device_maps;         ///< of this node's calls; see Node::set_device_map
+  std::map<NodeName, DeviceMap> device_maps;         ///< for this node's calls; see Node::set_device_map
   Liveness liveness;
-  Deadline call_deadline;                            ///< of calls that are given no other; node.time_left() says it
-  PeerLimits peer_limits;                            ///< what it sends to one peer at a time, takes of it and keeps for it
-  Leaks leaks = Leaks::warn;         ///< references that the program still holds at the common end
-  std::string log_level;                             ///< if not empty, join sends the log to standard error from there on
+  Deadline call_deadline;                            ///< of calls without a deadline of their own; see node.time_left()
+  PeerLimits peer_limits;                            ///< messages in flight to one peer, and what is kept for it
+  Leaks leaks = Leaks::warn;         ///< references that the program still holds at shutdown
+  std::string log_level;                             ///< if not empty, join logs to standard error from this level on
   Control control = Control::off;
-  /// A node whose router has not turned for so long although it has work says so and ends its process, by SIGABRT. Time in
-  /// which the process does not run does not count. Nothing, or `liveness.debug`: never.
+  /// A node whose router makes no progress for this long although it has work logs that and ends its process, by
+  /// SIGABRT. Time in which the process is suspended does not count. nullopt, or `liveness.debug`: never.
   std::optional<Duration> stall_limit = std::chrono::seconds(30);
 
-  /// What `troupe up`, or torchrun-style variables, say about this process; a world of one without any.
+  /// Returns the settings in the variables of `troupe up`, or torchrun-style variables; without any, a world of one.
   /// Throws EnvironmentError or RemoteError (an unreadable secret), naming the variable and its value.
   [[nodiscard]] static NodeOptions from_environment();
 };
 
-/// How a shutdown went.
+/// The result of a shutdown.
 struct ShutdownReport {
   std::vector<std::string> waited_for;  ///< what had not ended by the deadline, one line each; empty: a clean end
-  std::vector<std::string> leaked;      ///< references to other nodes' values that were still held, and where they came from
+  std::vector<std::string> leaked;      ///< references to other nodes' values that were still held, and their origins
   [[nodiscard]] bool clean() const { return waited_for.empty(); }
 };
 
-/// One node of a cluster and the Scope of its program. Several nodes fit in one process.
-/// Thread rule: any thread may call any member. Ends in its destructor, at the latest (ungracefully, within 2 s).
+/// One node of a cluster and the Scope of its program. Several nodes fit in one process. Thread rule: any thread may
+/// call any member. The destructor ends the node (ungracefully, within 2 s) unless shutdown or stop did.
 class Node final : public Scope {
  public:
-  /// Starts a node and waits until its world is complete; calls of others wait as long. Throws RemoteError: timeout (naming
-  /// who is there), auth_failed, name_in_use, peer_unreachable (also a host name without an address), peer_restarted (a
-  /// rendezvous file that names a former life), resource_exhausted (address in use, world complete, too few descriptors),
-  /// not_authorized (other machines, on a network that is not said to be trusted), bad_argument (a rank that is taken or out
-  /// of range, another world size, no such transport or option, a seed of another transport, a file of another cluster).
+  /// Starts a node and waits until its world is complete; until then, calls of other nodes wait too. Throws
+  /// RemoteError: timeout (naming the members present), auth_failed, name_in_use, peer_unreachable (also a host name
+  /// without an address), peer_restarted (a rendezvous file that names a former life), resource_exhausted (address in
+  /// use, world complete, too few descriptors), not_authorized (other machines, on a network that is not declared
+  /// trusted), bad_argument (a rank that is taken or out of range, another world size, no such transport or option, a
+  /// seed of another transport, a file of another cluster).
   [[nodiscard]] static Node join(NodeOptions options, FunctionRegistry functions);
 
-  /// Starts a node out of given parts, for local clusters, the simulator and tests.
+  /// Starts a node from given parts, for local clusters, the simulator and tests.
   explicit Node(detail::NodeParts parts);
 
   ~Node();
@@ -112,43 +113,44 @@ class Node final : public Scope {
   [[nodiscard]] const NodeName& name() const { return node_name(); }
   [[nodiscard]] std::string address() const;
 
-  /// All members that are up, this node among them, by name.
+  /// Returns all members that are up, including this node, by name.
   [[nodiscard]] std::vector<Peer> members() const;
 
-  /// Name and rank of this node.
+  /// Returns the name and rank of this node.
   [[nodiscard]] WorkerInfo info() const;
 
-  /// Name and rank of all members that are up, this node among them, by rank.
+  /// Returns name and rank of all members that are up, including this node, by rank.
   [[nodiscard]] std::vector<WorkerInfo> infos() const;
 
-  /// Of the member of that name or rank, the last one if it is down. Throws RemoteError{not_joined}, naming the members.
+  /// Returns the member of that name or rank; its last life if it is down. Throws RemoteError{not_joined}, naming the
+  /// members.
   [[nodiscard]] WorkerInfo info(std::string_view name) const;
   [[nodiscard]] WorkerInfo info(std::int64_t rank) const;
 
-  /// The members of that role that are up, by rank. Throws RemoteError{not_joined}, naming the roles there are.
+  /// Returns the members of that role that are up, by rank. Throws RemoteError{not_joined}, naming the existing roles.
   [[nodiscard]] Group role(std::string_view role) const { return Group::of_role(*this, role); }
 
-  /// These nodes, whether they are up or not; all that are up without `names`. See Group.
+  /// Returns a group of these nodes, whether they are up or not; without `names`, of all that are up. See Group.
   [[nodiscard]] Group group(std::vector<NodeName> names) const { return Group(std::move(names)); }
   [[nodiscard]] Group group() const { return Group::of_all(*this); }
 
-  /// Waits until `count` nodes, this one among them, are members and up; the Error says who is there.
+  /// Waits until `count` nodes, including this one, are members and up. The Error names those present.
   [[nodiscard]] std::optional<Error> wait_for_members(std::size_t count, Deadline deadline);
 
-  /// Counts for debug info and tests.
+  /// Returns counts for debug info and tests.
   [[nodiscard]] detail::NodeCounts counts() const;
 
-  /// References, calls, contexts, threads and traffic of this node, as numbers.
+  /// Returns the numbers of references, calls, contexts and threads of this node, and its traffic.
   [[nodiscard]] DebugInfo debug_info() const;
 
-  /// What waits for what on this node, as `troupe stack` shows it. Takes up to 0.5 s if parts of the node are busy.
+  /// Returns all waits on this node, as `troupe stack` shows them. Takes up to 0.5 s if parts of the node are busy.
   [[nodiscard]] StackInfo stack() const;
 
-  /// Whether bytes and calls per peer are counted (they are, unless switched off); counts begin anew.
+  /// Switches the counting of bytes and calls per peer on (the default) or off; counts restart at 0.
   void measure_traffic(bool on);
 
-  /// Tensors on the first device of each pair arrive on the second in calls of this node to `peer`, and take the same way
-  /// back in answers and fetched values. Adds to what was said before; `peer` need not be there yet. A tensor on a GPU
+  /// Sets devices for calls of this node to `peer`: tensors on the first device of a pair arrive on the second; tensors
+  /// in answers and fetched values go the other way. Adds to earlier pairs; `peer` need not be up. A tensor on a GPU
   /// without a pair is refused (RemoteError{missing_device_map}). Throws std::invalid_argument if the pairs are not
   /// one-to-one, DeviceError if this process lacks a device.
   void set_device_map(const NodeName& peer, const DeviceMap& map);
@@ -156,23 +158,24 @@ class Node final : public Scope {
   /// Calls `handler` on the pool for each peer that goes down from now on.
   void on_down(std::function<void(const Peer&, const Error&)> handler);
 
-  /// What the first peer said that took this node for dead while it lived; nothing if none did. They stay apart for good.
-  /// To be a member for it again, end this node and join anew: that is a new life, without what the old one owned.
+  /// Returns the message of the first peer that declared this node dead while it lived; nullopt if none did. The two
+  /// stay apart for good. To be a member again, end this node and join anew: that is a new life, without the old one's
+  /// values.
   [[nodiscard]] std::optional<Error> declared_dead() const;
 
-  /// Serves until every living member calls serve or shutdown and nothing is under way anywhere. No time limit; the end
-  /// of any member is noticed, and the rest go on without it. Throws RemoteError with why this node ended before.
+  /// Serves until every living member has called serve or shutdown and no work is pending on any node. No time limit; a
+  /// member that dies is left out. Throws RemoteError with the cause if this node ended before.
   void serve();
 
-  /// Ends the node together with the others: waits, and serves, until every living member has called serve or shutdown
-  /// and nothing is under way, then stops. Without a deadline it waits as long as the others' programs go on, and takes
-  /// the end of any member into account. At `deadline` it leaves all the same: the log and the report name the nodes that
-  /// it leaves and what was under way. A second call returns at once.
-  /// Throws, when all that is done, RemoteError if the node has failed, with the cause; std::logic_error if the program
-  /// still holds references and NodeOptions::leaks says so.
+  /// Ends the node together with the others: serves until every living member has called serve or shutdown and no work
+  /// is pending, then stops. Without a deadline it waits as long as the others' programs run; a member that dies is
+  /// left out. At `deadline` it leaves all the same: the log and the report name the nodes left behind and the pending
+  /// work. A second call returns at once.
+  /// Throws, at its end, RemoteError with the cause if the node has failed; std::logic_error if the program still holds
+  /// references and NodeOptions::leaks says `fail`.
   ShutdownReport shutdown(Deadline deadline = Deadline::while_peer_lives());
 
-  /// Ends this node now; peers see it go.
+  /// Ends this node now; its peers see it go down.
   ShutdownReport stop();
 
   [[nodiscard]] detail::NodeCore& core() const { return *state().node; }
@@ -181,8 +184,8 @@ class Node final : public Scope {
   [[nodiscard]] std::optional<TimePoint> due_after(Deadline deadline) const;
   void enter(NodePhase phase) const;
 
-  std::unique_ptr<detail::NodeControl> control_;  // null: nobody can ask
-  std::unique_ptr<detail::Watchdog> watchdog_;    // null: nobody watches
+  std::unique_ptr<detail::NodeControl> control_;  // null: no control socket
+  std::unique_ptr<detail::Watchdog> watchdog_;    // null: no stall limit
 };
 
 }  // namespace troupe

@@ -1,4 +1,4 @@
-// The typed shell of a call: checks the arguments at compile time, encodes them, hands over to code without types.
+// The typed shell of a call: checks the arguments at compile time, encodes them, and passes them to untyped code.
 #pragma once
 
 #include <cstddef>
@@ -28,7 +28,7 @@ namespace troupe::detail {
 
 struct RegisteredFunction;
 
-/// One call being made. Belongs to one thread; one of its call functions ends it.
+/// One call being made; one of its call functions completes it. Belongs to one thread.
 class CallEncoder {
  public:
   /// Throws std::invalid_argument if the callable is not in the registry of the scope's node.
@@ -36,22 +36,22 @@ class CallEncoder {
 
   [[nodiscard]] OutArchive& archive() { return writer_->archive(); }
 
-  /// The call is about something of that life of the destination: no other gets it.
+  /// Restricts the call to that life of the destination.
   void only_to(Incarnation life) { life_ = life; }
 
-  /// An argument could not be encoded: the call will fail with that.
+  /// Records that an argument could not be encoded: the call will fail with `error`.
   void failed_to_encode(Error error) { failure_ = std::move(error); }
 
   /// Runs the function on the destination node.
   void call(OutgoingCall& call);
 
-  /// Runs it there and keeps the result there as `rref`, of which `fork` is our handle.
+  /// Runs the function on the destination and keeps the result there as `rref`; `fork` is this node's handle of it.
   void create(const RRefId& rref, const ForkId& fork, OutgoingCall& call);
 
-  /// Runs it on the value of `rref`, which the destination owns, in turn.
+  /// Runs the function on the value of `rref`, which the destination owns, in turn.
   void call_on(const RRefId& rref, OutgoingCall& call);
 
-  /// Likewise, and keeps the result there.
+  /// As call_on, and keeps the result there.
   void create_on(const RRefId& rref, const RRefId& result, const ForkId& fork, OutgoingCall& call);
 
   [[nodiscard]] const NodeName& to() const { return to_; }
@@ -70,10 +70,10 @@ class CallEncoder {
   std::optional<Incarnation> life_;
 };
 
-/// The member of that rank. Errors: not_joined.
+/// Returns the name of the member of that rank. Errors: not_joined.
 [[nodiscard]] Result<NodeName> name_of(const ScopeState& scope, std::int64_t rank);
 
-/// Where in the program the next call through `scope`, to node `to`, is made. Takes one index.
+/// Returns the site in the program's call path of the next call through `scope` to node `to`, and uses up one index.
 [[nodiscard]] msg::CallSite next_site(const ScopeState& scope, const NodeName& to);
 
 template <class Wire>
@@ -81,7 +81,7 @@ template <class Wire>
   return []<class... P>(std::type_identity<std::tuple<P...>>) { return (Travels<P> && ...); }(std::type_identity<Wire>{});
 }
 
-/// `Wire`: the types that travel.
+/// Encodes the arguments of a call. `Wire`: the types that travel.
 template <class Wire, class... Args>
 CallEncoder encode_call(const std::shared_ptr<ScopeState>& scope, const Result<NodeName>& to, SourceLocation site,
                         const CallableKey& callable, Args&&... args) {
@@ -115,7 +115,7 @@ CallEncoder encode_call(const std::shared_ptr<ScopeState>& scope, const Result<N
 
 [[nodiscard]] FutureHome future_home_of(const ScopeState& scope);
 
-/// Reads one value, all of the payload. Errors: as error_of_decoding.
+/// Decodes one value, which must be all of the payload. Errors: as error_of_decoding.
 template <class T>
 [[nodiscard]] Result<T> read_value(PayloadReader& reader) {
   try {
@@ -123,12 +123,12 @@ template <class T>
     reader.archive()(value);
     reader.archive().finish();
     return value;
-  } catch (...) {  // DecodeError, or what the value's own type throws
+  } catch (...) {  // DecodeError, or an exception of the value's own type
     return error_of_decoding();
   }
 }
 
-/// Likewise `count` values, one after the other.
+/// Decodes `count` values, one after the other. Errors: as error_of_decoding.
 template <class T>
 [[nodiscard]] Result<std::vector<T>> read_values(PayloadReader& reader, std::size_t count) {
   try {
@@ -145,11 +145,11 @@ template <class T>
   }
 }
 
-/// The tokens that end a request made in `scope` whose answer is for `future`.
+/// Returns the tokens that cancel a request made in `scope` whose answer completes `future`.
 [[nodiscard]] std::vector<std::stop_token> cancelling(const ScopeState& scope, const FutureCore& future);
 
-/// The future of a value that `start` asks for; decoded by the first thread that wants it. `start` is given the call, of
-/// which it lacks where it goes.
+/// Returns the future of a value that `start` requests; the first thread that wants the value decodes it. `start`
+/// receives the call, complete except for its destination.
 template <class R, class Start>
 Future<R> expect(const std::shared_ptr<ScopeState>& scope, Start&& start) {
   auto state = std::make_shared<FutureState<Stored<R>>>(future_home_of(*scope));

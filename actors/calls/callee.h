@@ -1,4 +1,4 @@
-// What a call calls when its callable stands for more than one function: default arguments, overloads, operations.
+// How a callable that stands for more than one function is called: default arguments, overloads, operations.
 #pragma once
 
 #include <cstddef>
@@ -10,8 +10,8 @@
 
 namespace troupe {
 
-/// Names one of several overloads, the same way for the registry and for calls:
-/// `overload<Variable(const Variable&, double)>(&scale)`.
+/// Selects one of several overloads, in the same way for the registry and for calls: `overload<Variable(const
+/// Variable&, double)>(&scale)`.
 template <class Sig>
 [[nodiscard]] constexpr Sig* overload(Sig* function) noexcept {
   return function;
@@ -23,7 +23,7 @@ template <class Sig, class C>
 
 namespace detail {
 
-/// A callable whose last parameters have values that the caller may leave out; they are filled in at the caller.
+/// A callable with default values of its last parameters. The caller's node fills them in.
 template <class F, class... D>
 struct WithDefaults {
   F callable;
@@ -34,7 +34,7 @@ template <class F>
 struct FunctionName {
   F callable;
 
-  /// `values` are for the last parameters, in their order.
+  /// Sets the values of the last parameters, in their order.
   template <class... D>
   [[nodiscard]] constexpr WithDefaults<F, D...> defaults(D... values) const {
     static_assert(sizeof...(D) <= Signature<F>::arity, "more default values than parameters");
@@ -44,7 +44,7 @@ struct FunctionName {
 
 }  // namespace detail
 
-/// For default arguments: `inline constexpr auto scale_fn = function(&scale).defaults(2.0)`, registered and called by that
+/// For default arguments: `inline constexpr auto scale_fn = function(&scale).defaults(2.0)`; register and call that
 /// object.
 template <class F>
 [[nodiscard]] constexpr detail::FunctionName<F> function(F callable) noexcept {
@@ -56,7 +56,7 @@ namespace detail {
 template <class F, class... D>
 struct Signature<WithDefaults<F, D...>> : Signature<F> {};
 
-/// The function that a call of an `F` calls, and with what. Callables that stand for several functions specialize it.
+/// The function, and the arguments, of a call of an `F`. Specialized by callables that stand for several functions.
 template <class F>
 struct Callee {
   template <class... Args>
@@ -87,7 +87,7 @@ struct Callee<WithDefaults<F, D...>> {
   }
 };
 
-/// In place of the first argument of a function that runs on the value of a reference.
+/// Takes the place of the first argument of a function that runs on the value of a reference.
 struct OnValue {};
 
 /// Whether a callable stands for a member function.
@@ -96,13 +96,13 @@ inline constexpr bool is_member = std::is_member_function_pointer_v<F>;
 template <class F, class... D>
 inline constexpr bool is_member<WithDefaults<F, D...>> = is_member<F>;
 
-/// The function that is called when an `F` is called with `Args`, and its result.
+/// The function that a call of an `F` with `Args` runs, and its result.
 template <class F, class... Args>
 using ChosenFor = std::remove_cvref_t<decltype(Callee<F>::template choose<Args...>(std::declval<const F&>()))>;
 template <class F, class... Args>
 using ResultFor = ResultOf<ChosenFor<F, Args...>>;
 
-/// Likewise on a value of type T: a member function, or a function whose first parameter is the value.
+/// The same for a call on a value of type T: of a member function, or of a function whose first parameter is the value.
 template <class T, class F, class... Args>
 struct OnValueOf {
   using Type = ChosenFor<F, const T&, Args...>;

@@ -1,4 +1,4 @@
-// Which of this node's devices go to which of each peer's.
+// The map from this node's devices to each peer's devices.
 #pragma once
 
 #include <atomic>
@@ -14,15 +14,15 @@ namespace troupe::detail {
 /// Thread rule: any thread may call any member.
 class DeviceMaps {
  public:
-  /// Adds the pairs of `map` to those for `peer`. Throws as DeviceMap::add, and adds nothing then; DeviceError
+  /// Adds the pairs of `map` to those for `peer`. Throws, and adds nothing: as DeviceMap::add; DeviceError
   /// `[device_map] cuda:0 is not available: ...` if this process does not have a device.
   void add(const NodeName& peer, const DeviceMap& map);
 
-  /// Null: from the CPU to the CPU.
+  /// Returns the map for `peer`; null: from the CPU to the CPU.
   [[nodiscard]] std::shared_ptr<const DeviceMap> of(const NodeName& peer) const;
 
  private:
-  std::atomic<bool> any_{false};  // spares calls of nodes without GPUs the lock
+  std::atomic<bool> any_{false};  // false: no lock is needed (nodes without GPUs)
   mutable std::mutex mutex_;
   std::map<NodeName, std::shared_ptr<const DeviceMap>> maps_;  // guarded by mutex_
 };

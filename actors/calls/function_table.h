@@ -1,4 +1,4 @@
-// The functions of a node by what calls them, their types erased. A FunctionRegistry fills it.
+// The functions of a node, type-erased, by name and by callable. A FunctionRegistry fills the table.
 #pragma once
 
 #include <functional>
@@ -20,52 +20,53 @@ namespace troupe::detail {
 class PayloadReader;
 struct TaskPlace;
 
-/// Told once: a function's result, or why there is none.
+/// Called once, with a function's result or the Error.
 using ValueHandler = std::function<void(Result<ValueBox>)>;
 
-/// The result of a function that returned a Future or a Task: tells its handler on the pool, when it is there. Keeps the
-/// arguments alive until then.
+/// The result of a function that returned a Future or a Task. Calls its handler on the pool when the result exists;
+/// keeps the arguments alive until then.
 using LaterValue = std::function<void(ValueHandler)>;
 
-/// One function under its name, with all types erased.
+/// One registered function, type-erased.
 struct RegisteredFunction {
   std::string name;
-  FunctionKey key;          ///< hash of the name: what travels
-  CallableKey local_key;    ///< finds it in this process
+  FunctionKey key;          ///< hash of the name; travels
+  CallableKey local_key;    ///< identifies it within this process
   Fingerprint fingerprint;  ///< of the wire parameters and the result
   bool is_member = false;
-  bool changes_object = false;  ///< a member function that is not const
-  const std::type_info* object = nullptr;  ///< of the values on which it may run: a member function's class, or its first parameter
-  /// Decodes the arguments, runs the function in the scope of `place`, returns its result. `object` is the value it runs
-  /// on, or null. Throws what the function throws, DecodeError on bytes that do not fit.
+  bool changes_object = false;  ///< true for a member function that is not const
+  const std::type_info* object = nullptr;  ///< of the values it runs on: its class, or first parameter
+  /// Decodes the arguments, runs the function in the scope of `place` and returns its result. `object`: the value on
+  /// which it runs, or null. Throws the function's exceptions, and DecodeError on bytes that do not fit.
   std::function<std::variant<ValueBox, LaterValue>(const TaskPlace& place, PayloadReader& arguments, void* object)> run;
 };
 
-/// The key under which a name travels: 64 bits of a fixed hash.
+/// Returns the key of a name on the wire: 64 bits of a fixed hash.
 [[nodiscard]] FunctionKey function_key(std::string_view name);
 
-/// Thread rule: filled by one thread; then any thread may look up.
+/// Thread rule: one thread fills it; then any thread may look up.
 class FunctionTable {
  public:
-  /// Fills in the key. Throws std::invalid_argument on an empty name, a name that is there, or a callable under another name.
+  /// Adds `function` and sets its key. Throws std::invalid_argument on an empty or existing name, or a callable that
+  /// has another name.
   void add(RegisteredFunction function);
-  /// Throws std::invalid_argument on a name or a type that is there.
+  /// Throws std::invalid_argument on an existing name or type.
   void add(const RegisteredException& type);
 
-  /// Functions that are not here are looked up in `common`, which outlives this table.
+  /// Functions that this table lacks are looked up in `common`. REQUIRES: `common` outlives this table.
   void fall_back_on(const FunctionTable& common) { common_ = &common; }
 
-  /// Null if there is none.
+  /// Returns the function; null if there is none.
   [[nodiscard]] const RegisteredFunction* find(const CallableKey& callable) const;
   [[nodiscard]] const RegisteredFunction* find(FunctionKey key) const;
 
-  /// As find; what is returned outlives the table.
+  /// As find; the result may outlive the table.
   [[nodiscard]] std::shared_ptr<const RegisteredFunction> find_shared(FunctionKey key) const;
 
-  /// Of the functions that were added, in alphabetical order.
+  /// Returns the names of the added functions, in alphabetical order.
   [[nodiscard]] std::vector<std::string> names() const;
 
-  /// Outlives the table.
+  /// Returns the exception types; they may outlive the table.
   [[nodiscard]] std::shared_ptr<const ExceptionTypes> exceptions() const { return exceptions_; }
 
  private:

@@ -16,13 +16,13 @@ namespace troupe::detail {
 class OpenCalls {
  public:
   void began();
-  /// `error` is null if it ended well.
+  /// Records the end of a call; `error` is null on success.
   void ended(const Error* error);
 
-  /// Waits until none is open; returns, and forgets, the first failure.
+  /// Waits until no call is open. Returns the first failure and forgets it.
   [[nodiscard]] std::optional<Error> wait();
 
-  /// Stops when nobody wants their results.
+  /// Stops when the results are no longer needed.
   [[nodiscard]] std::stop_token stop_token() const { return stop_.get_token(); }
   void cancel() { stop_.request_stop(); }
 
@@ -34,7 +34,7 @@ class OpenCalls {
   std::shared_ptr<WaitPoint> all_ended_; // guarded by mutex_; set while calls are open
 };
 
-/// One of them; also ends when it is destroyed, for a call that was never made. Belongs to one thread at a time.
+/// One of the calls. Destroying it also ends it, for a call that was never made. Belongs to one thread at a time.
 class OpenCall {
  public:
   explicit OpenCall(std::shared_ptr<OpenCalls> calls);
@@ -42,7 +42,7 @@ class OpenCall {
   OpenCall(const OpenCall&) = delete;
   OpenCall& operator=(const OpenCall&) = delete;
 
-  /// Call once. `error` is null if it ended well.
+  /// Ends the call; `error` is null on success. REQUIRES: called once.
   void ended(const Error* error);
 
  private:

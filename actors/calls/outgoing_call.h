@@ -1,4 +1,4 @@
-// One call or fetch of the program under way: all that happens when its answer comes.
+// One call or fetch of the program, and all that its answer ends.
 #pragma once
 
 #include <functional>
@@ -19,38 +19,38 @@ class PayloadReader;
 class RRefHandle;
 struct Request;
 
-/// Told exactly once, on the receiving thread: the result, not decoded yet, or why there is none. The result is null where
-/// the call makes a value that stays with its owner.
+/// Called exactly once, on the receiving thread, with the undecoded result or the Error. The result is null if the call
+/// makes a value that stays with its owner.
 using ReplyHandler = std::function<void(Result<std::shared_ptr<PayloadReader>>)>;
 
-/// Who makes a call fills this in, then calls `send` or `fail`, once. Thread rule: one thread at a time.
+/// The maker of a call sets the fields, then calls `send` or `fail`, once. Thread rule: one thread at a time.
 class OutgoingCall : public std::enable_shared_from_this<OutgoingCall> {
  public:
   OutgoingCall(std::shared_ptr<const ScopeState> scope, ReplyHandler done) : scope_(std::move(scope)), done_(std::move(done)) {}
 
-  /// The scope's WaitAllScope, if it has one, waits for this call.
+  /// Counts the call in the scope's WaitAllScope, if there is one.
   void count_as_open();
 
-  /// The request is given up once one of these stops.
+  /// The first of these that stops cancels the request.
   std::vector<std::stop_token> cancelled_by;
 
-  /// References that the call uses. They are held until its end, so that the owner keeps their values. If one of them has
-  /// failed by then, the call fails with that reason: an owner that is gone, or has forgotten the value, cannot tell it.
+  /// References that the call uses, held until its end so that the owner keeps their values. If one has failed by then,
+  /// the call fails with that reference's error: an owner that is gone, or has forgotten the value, cannot report it.
   std::vector<std::shared_ptr<RRefHandle>> uses;
 
-  /// References in the arguments. They are taken back if the message never leaves.
+  /// References in the arguments. They are taken back if the message is never sent.
   std::vector<msg::RRefHandout> handed_out;
 
-  /// "\"f\" at main.cc:12" of a call that cuts a graph: a backward pass that reaches its result says so. Else empty.
+  /// Set for a call that cuts a graph: "\"f\" at main.cc:12", for the error of a backward pass that reaches its result.
   std::string cuts_graph_at;
 
-  /// The call makes a value: its answer has no payload.
+  /// True if the call makes a value: its answer then has no payload.
   bool makes_value = false;
 
-  /// The request is repeated as the scope says, if it is a plain call.
+  /// Sends `request`. A plain call is repeated as the scope's policy says.
   void send(Request request);
 
-  /// Ends the call before anything was sent.
+  /// Ends the call with `error` before anything is sent.
   void fail(Error error);
 
  private:
@@ -59,7 +59,7 @@ class OutgoingCall : public std::enable_shared_from_this<OutgoingCall> {
 
   const std::shared_ptr<const ScopeState> scope_;
   std::optional<OpenCall> open_;
-  NodeName to_;                   // set by `send`, as `operation_`
+  NodeName to_;                   // set by `send`, as is `operation_`
   std::string operation_;
   ReplyHandler done_;
 };

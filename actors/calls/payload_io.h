@@ -1,8 +1,8 @@
-// Turns user values into what travels and back, and records what they carry: boundaries and references.
+// Encodes and decodes user values, and records the boundaries and references that they carry.
 //
-// Encoding happens once, on the caller's thread. On arrival the runtime takes charge of a payload's boundary and
-// references at once (PayloadReader's constructor, on the receiving thread); the values themselves are decoded later,
-// on the thread that wants them. What nobody decodes is released with the reader.
+// Encoding happens once, on the caller's thread. On arrival, PayloadReader's constructor takes charge of the boundary
+// and the references at once, on the receiving thread. The values are decoded later, on the thread that wants them.
+// Destroying the reader releases what was not decoded.
 #pragma once
 
 #include <cstdint>
@@ -24,14 +24,14 @@ namespace troupe::detail {
 
 class RRefHandle;
 
-/// One message's worth of user values on their way out. Belongs to one thread.
+/// Encodes the user values of one message. Belongs to one thread.
 class PayloadWriter final : public ArchiveHook {
  public:
-  /// For that life of node `to` (without an incarnation: its present one); tensors for the devices there that `devices` says
-  /// (null: from the CPU to the CPU); on behalf of `scope`, whose context (if any) gets the boundary.
+  /// The payload is for that life of node `to` (without an incarnation: its present life). `devices` maps tensors to
+  /// devices there (null: from the CPU to the CPU). The context of `scope`, if any, gets the boundary.
   PayloadWriter(std::shared_ptr<const ScopeState> scope, NodeLife to, std::shared_ptr<const DeviceMap> devices);
 
-  /// Releases what was handed out, unless finish() was called.
+  /// Releases the references handed out, unless finish() was called.
   ~PayloadWriter() override;
   PayloadWriter(const PayloadWriter&) = delete;
   PayloadWriter& operator=(const PayloadWriter&) = delete;
@@ -39,19 +39,19 @@ class PayloadWriter final : public ArchiveHook {
   [[nodiscard]] OutArchive& archive() { return archive_; }
   [[nodiscard]] NodeCore& node() const { return *scope_->node; }
 
-  /// For save(Variable): its slot in the boundary, or nothing if no gradient will flow.
+  /// For save(Variable): returns its slot in the boundary; nullopt if no gradient will flow.
   [[nodiscard]] std::optional<std::uint32_t> slot_of(const Variable& variable);
 
-  /// For save(RRef): registers one more handle of the value at `to` and returns its index in the message.
+  /// For save(RRef): registers one more handle of the value at `to`. Returns its index in the message.
   [[nodiscard]] std::uint32_t hand_out(const std::shared_ptr<RRefHandle>& handle);
 
-  /// The life that the references were handed out to; nothing if there are none.
+  /// Returns the life to which references were handed out; nullopt if there are none.
   [[nodiscard]] std::optional<Incarnation> handed_out_to() const;
 
-  /// A Variable that requires a gradient was saved although the scope has no context.
+  /// Returns true if a Variable that requires a gradient was saved although the scope has no context.
   [[nodiscard]] bool cut_a_graph() const { return cut_a_graph_; }
 
-  /// Records the boundary and returns what travels. Call once, last.
+  /// Records the boundary and returns the payload. REQUIRES: called once, last.
   [[nodiscard]] msg::Payload finish();
 
  private:
@@ -65,28 +65,28 @@ class PayloadWriter final : public ArchiveHook {
   bool finished_ = false;
 };
 
-/// One message's worth of user values that arrived. Belongs to one thread at a time.
+/// Decodes the user values of one received message. Belongs to one thread at a time.
 class PayloadReader final : public ArchiveHook {
  public:
-  /// Records the boundary and the references at once. `from` is the node that sent the payload.
+  /// Takes charge of the boundary and the references at once. `from` is the node that sent the payload.
   PayloadReader(std::shared_ptr<NodeCore> node, const NodeName& from, msg::Payload payload);
   PayloadReader(const PayloadReader&) = delete;
   PayloadReader& operator=(const PayloadReader&) = delete;
 
-  /// Values are read in the order they were written. Throws DecodeError.
+  /// Returns the archive; it reads values in the order in which they were written. Throws DecodeError.
   [[nodiscard]] InArchive& archive() { return archive_; }
 
-  /// For load(Variable): copies of one sent variable are one variable here.
+  /// For load(Variable): copies of one sent variable become one variable here.
   [[nodiscard]] Variable received(std::uint32_t slot, Tensor value);
 
   /// For load(RRef).
   [[nodiscard]] std::shared_ptr<RRefHandle> handle(std::uint32_t index) const;
 
-  /// The values come of a call outside a context whose arguments required gradients: those that require one hold a vertex
-  /// that fails a pass which reaches it, naming the call. Before anything is read.
+  /// Marks values from a call outside a context whose arguments required gradients: a value that requires one holds a
+  /// vertex that fails any pass reaching it, with an error that names `call`. REQUIRES: nothing has been decoded.
   void cut_off_by(std::string call) { cut_off_by_ = std::move(call); }
 
-  /// For load(Variable): one that requires a gradient and has no slot.
+  /// For load(Variable): a variable that requires a gradient and has no slot.
   [[nodiscard]] Variable without_slot(Tensor value) const;
 
  private:
@@ -95,11 +95,11 @@ class PayloadReader final : public ArchiveHook {
   InArchive archive_;
   std::shared_ptr<const RecvFn> recv_;  // null without a boundary
   std::vector<Variable> received_;      // by slot; undefined until first read
-  std::string cut_off_by_;              // empty: the graph begins here
+  std::string cut_off_by_;              // empty: the graph starts here
   std::vector<std::shared_ptr<RRefHandle>> handles_;
 };
 
-/// The error for a value that would not be encoded.
+/// Returns the error for a value that failed to encode with `exception`.
 [[nodiscard]] Error error_of_encoding(const NodeCore& node, const std::exception& exception);
 
 }  // namespace troupe::detail

@@ -1,4 +1,4 @@
-// A request that is made again when it fails.
+// A request that is repeated when it fails.
 #pragma once
 
 #include <memory>
@@ -10,8 +10,8 @@ namespace troupe::detail {
 
 class NodeCore;
 
-/// As NodeCore::request, again and again as `idempotency` and `policy` allow. The request is sent unchanged each time, so
-/// it must not carry references.
+/// As NodeCore::request, repeated as `idempotency` and `policy` allow. REQUIRES: `request` carries no references: each
+/// attempt sends the same bytes.
 void request_repeatedly(std::shared_ptr<NodeCore> node, Request request, Idempotency idempotency, const RetryPolicy& policy,
                         AnswerHandler done);
 

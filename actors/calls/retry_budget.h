@@ -1,4 +1,4 @@
-// Bounds how many calls to one node are repeats, so that a node in trouble is not buried under them.
+// Bounds how many calls to one node are repetitions, so that retries do not overload a node in trouble.
 #pragma once
 
 #include <map>
@@ -8,17 +8,17 @@
 
 namespace troupe::detail {
 
-/// Every first attempt at a node earns a share of a repeat, every repeat costs one; some are there to begin with.
+/// Every first attempt earns its node a share of a repetition; every repetition costs one. Some are free at the start.
 /// Thread rule: any thread may call any member.
 class RetryBudgets {
  public:
-  /// Repeats at hand for a node that was not called before, and at most.
+  /// The most repetitions saved up for a node, and the number it starts with.
   static constexpr double kRepeatsMax = 10;
 
-  /// A call to `node` is made for the first time; `share` of calls may be repeats.
+  /// Counts a first attempt to call `node`; `share` of calls may be repetitions.
   void earn(const NodeName& node, double share);
 
-  /// Whether a call to `node` may be repeated now; takes one repeat if so.
+  /// Returns true, and uses up one repetition, if a call to `node` may be repeated now.
   [[nodiscard]] bool spend(const NodeName& node);
 
  private:

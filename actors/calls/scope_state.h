@@ -1,4 +1,4 @@
-// What a Scope holds; shared by all copies of it and by the calls made through it.
+// The contents of a Scope, shared by its copies and by the calls made through it.
 #pragma once
 
 #include <atomic>
@@ -19,35 +19,35 @@ namespace troupe::detail {
 class NodeCore;
 class OpenCalls;
 
-/// Numbers the calls and graph vertices of one call. Shared by the scopes made from it with `with`.
+/// Numbers the calls and graph vertices of one served call. Shared by the scopes that its `with` returns.
 struct CallCounters {
   std::atomic<std::uint32_t> next_call{0};    ///< index of the next nested call
   std::atomic<std::uint64_t> next_vertex{0};  ///< serial of the next graph vertex
 };
 
-/// Immutable after construction, apart from the counters.
+/// Immutable after construction, except for the counters.
 struct ScopeState {
   std::shared_ptr<NodeCore> node;
-  std::optional<TimePoint> due;           ///< nothing: no limit beyond each call's own
-  std::optional<Duration> call_deadline;  ///< for each call made through it; see `unlimited`
+  std::optional<TimePoint> due;           ///< nullopt: no limit beyond each call's own
+  std::optional<Duration> call_deadline;  ///< of each call made through it; see `unlimited`
   bool unlimited = false;                 ///< calls have no time limit: Deadline::while_peer_lives()
-  std::optional<ContextId> context;       ///< calls and graph belong to this distributed autograd context
+  std::optional<ContextId> context;       ///< the distributed autograd context of calls and graph, if any
   std::shared_ptr<const CallPath> path = std::make_shared<CallPath>();
   std::shared_ptr<CallCounters> counters = std::make_shared<CallCounters>();
-  std::uint64_t trace = 0;                ///< given by the user, travels to nested calls, as `priority`
+  std::uint64_t trace = 0;                ///< given by the user; nested calls inherit it and `priority`
   msg::Priority priority = msg::Priority::normal;
-  Idempotency idempotency = Idempotency::at_most_once;  ///< of calls made through it, as `retry`
+  Idempotency idempotency = Idempotency::at_most_once;  ///< of calls made through it; so is `retry`
   RetryPolicy retry;
   Unreachable unreachable = Unreachable::wait;  ///< of calls made through it
   std::shared_ptr<const DeviceMap> answer_devices;  ///< for tensors in the answer to the caller; null: CPU to CPU
   msg::Sharing sharing = msg::Sharing::turns;  ///< of the values that `remote` makes
-  NodeName caller;                        ///< whose call is served; empty: nobody's
+  NodeName caller;                        ///< the node whose call is served; empty: none
   std::stop_token stop;
-  std::shared_ptr<OpenCalls> open_calls;  ///< counts the calls made through it; null: nobody does
+  std::shared_ptr<OpenCalls> open_calls;  ///< counts the calls made through it; null: not counted
 };
 
-/// When something that is begun in this scope now must be done: the earlier of the scope's end and the limit of one
-/// call; nothing if neither is set.
+/// Returns the due time of something that starts in this scope now: the earlier of the scope's end and one call's
+/// limit; nullopt if neither is set.
 [[nodiscard]] std::optional<TimePoint> due_of(const ScopeState& scope);
 
 }  // namespace troupe::detail

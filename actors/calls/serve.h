@@ -1,4 +1,4 @@
-// Runs a function that a peer asked for: what the worker, the owners of values and nobody else does.
+// Runs a function that a peer requested. For the worker and the owners of values only.
 #pragma once
 
 #include <cstdint>
@@ -18,67 +18,68 @@ namespace troupe::detail {
 
 class TaskTurn;
 
-/// A call whose function is known and whose arguments have arrived, not yet decoded.
+/// A call whose function is known and whose arguments have arrived but are not decoded.
 struct ServedCall {
   std::shared_ptr<NodeCore> node;
   std::string operation;                               ///< "rpc project", for errors
-  std::shared_ptr<const RegisteredFunction> function;  ///< null where a value is only sent
-  std::shared_ptr<PayloadReader> arguments;            ///< null likewise
+  std::shared_ptr<const RegisteredFunction> function;  ///< null if the request only fetches a value
+  std::shared_ptr<PayloadReader> arguments;            ///< null if the request only fetches a value
   std::shared_ptr<const ScopeState> scope;
   NodeName caller;
   ReturnAddress answer;
-  std::shared_ptr<ServedCalls::Serving> serving;  ///< null where a value is only sent
-  std::shared_ptr<CallCredit> credit;             ///< what it holds of its caller's grant until it begins; null: nothing
+  std::shared_ptr<ServedCalls::Serving> serving;  ///< null if the request only fetches a value
+  std::shared_ptr<CallCredit> credit;             ///< its part of its caller's grant until it starts; null: none
 
-  /// It begins, or never will: its caller may send another call.
+  /// The call starts, or never will: its caller may send another one.
   void begin() const {
     if (credit) credit->begin();
   }
 };
 
-/// What the caller says about the function it wants.
+/// The function that a caller requests, as the message describes it.
 struct WantedFunction {
   FunctionKey key;
   std::string name;
   Fingerprint fingerprint;
 };
 
-/// How long somebody may want what a call makes.
+/// How long the result of a call may be needed.
 enum class Lasting : std::uint8_t {
   while_caller_waits,  ///< the answer carries it
-  as_value,            ///< it stays here, for whoever holds a reference
+  as_value,            ///< it stays on this node, for the holders of references
 };
 
-/// Takes charge of what the arguments carry, looks the function up, compares the fingerprint, makes the scope, whose
-/// stop_token says when nobody wants the result any more. What a refused call carries is released.
-/// On the receiving thread; runs no user code. Errors: no_such_function, bad_argument; resource_exhausted if its caller has
-/// brought as many contexts as it may; `refused`, if there is one.
+/// Takes charge of what the arguments carry, looks up the function, compares the fingerprint and makes the scope, whose
+/// stop_token stops when the result is no longer needed. A refused call releases what it carries. Runs on the receiving
+/// thread; runs no user code. Errors: no_such_function; bad_argument; resource_exhausted if the caller has brought as
+/// many contexts as it may; `refused`, if set.
 [[nodiscard]] Result<ServedCall> open_call(NodeCore& node, const Delivery& delivery, const WantedFunction& wanted,
                                            msg::Payload arguments, const msg::CallSite& site, Lasting lasting,
                                            std::optional<Error> refused = {});
 
-/// What a member function runs on: the object, and the turn on it.
+/// The object on which a member function runs, and the turn on it.
 struct TargetObject {
   void* object = nullptr;
   std::shared_ptr<TaskTurn> turn;
 };
 
-/// Decodes the arguments and runs the function, on `target` if it is a member function. On a pool thread. Tells `done`
-/// the result, once, on a pool thread: this one, or a later one if the function returned a Future or a Task. What the
-/// function threw is the Error, and in the log.
+/// Decodes the arguments and runs the function, a member function on `target`. On a pool thread. Calls `done` once, on
+/// a pool thread: this one, or a later one if the function returned a Future or a Task. An exception of the function
+/// becomes the Error and is logged.
 void run_function(const std::shared_ptr<const ServedCall>& call, TargetObject target, ValueHandler done);
 
-/// The scope in which a request of a peer is served. It does not stop.
+/// Returns the scope in which a peer's request is served. Its stop token never stops.
 [[nodiscard]] std::shared_ptr<ScopeState> served_scope(NodeCore& node, const Delivery& delivery, const msg::CallSite& site);
 
-/// Why the call need not be served: its caller has cancelled it or is gone, or its time has passed.
+/// Returns why the call need not be served: its caller has cancelled it or is down, or its deadline has passed.
+/// Otherwise nullopt.
 [[nodiscard]] std::optional<Error> unwanted(const ServedCall& call);
 
-/// Runs user code in the call's scope. On a pool thread. Returns what it threw, which is also in the log.
+/// Runs user code in the call's scope. On a pool thread. Returns its exception as an Error, which is also logged.
 [[nodiscard]] std::optional<Error> run_for(const ServedCall& call, const std::function<void()>& job);
 
 /// Runs `encode`, which writes values for the caller, in the call's scope. On a pool thread: encoding runs user code.
-/// Returns why they cannot travel, if so.
+/// Returns the error if the values cannot travel.
 [[nodiscard]] std::optional<Error> encode_for(const ServedCall& call, const std::function<void()>& encode);
 
 /// Encodes `value` for the caller and answers. On a pool thread, as encode_for.

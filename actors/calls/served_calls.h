@@ -1,4 +1,4 @@
-// The functions that a node runs for others, or will, and how each learns that nobody waits for it any more.
+// The functions that a node runs, or will run, for other nodes, and their cancellation.
 #pragma once
 
 #include <cstddef>
@@ -19,11 +19,12 @@
 
 namespace troupe::detail {
 
-/// A cancel may come before its call, which a larger message or a closed gate can hold up: it is kept for it.
-/// Thread rule: any thread may call any member. Stop callbacks are user code: they run on the pool, at once.
+/// A cancel may arrive before its call, which may be larger or held at a closed gate; it is kept until the call
+/// arrives. Thread rule: any thread may call any member. Stop callbacks are user code: they run on the pool, as
+/// `at_once` jobs.
 class ServedCalls {
  public:
-  /// Cancels without a call that are kept per life of a caller; beyond it the oldest is forgotten.
+  /// The most early cancels kept per life of a caller; beyond it the oldest is forgotten.
   static constexpr std::size_t kEarlyCancelsMax = 256;
 
   ServedCalls(std::shared_ptr<Clock> clock, std::shared_ptr<Executor> pool);
@@ -31,7 +32,7 @@ class ServedCalls {
   ServedCalls(const ServedCalls&) = delete;
   ServedCalls& operator=(const ServedCalls&) = delete;
 
-  /// One call that is being served; it has ended when this object goes.
+  /// One call being served; destroying it ends the call.
   class Serving {
    public:
     ~Serving();
@@ -51,23 +52,23 @@ class ServedCalls {
     std::optional<TimerId> timer_;
   };
 
-  /// The caller waits for the answer: the function is to stop when it cancels the request, or is gone. `operation` is
-  /// for reports.
+  /// Starts a call whose caller waits for the answer: its function is asked to stop when the caller cancels or is down.
+  /// `operation` is for reports.
   [[nodiscard]] std::shared_ptr<Serving> begin(const NodeLife& caller, RequestId request, std::string operation = {});
 
-  /// The value stays here, whoever asked for it: the function is to stop at `due` only.
+  /// Starts a call whose result stays on this node: its function is asked to stop at `due` only.
   [[nodiscard]] std::shared_ptr<Serving> begin_lasting(const NodeLife& caller, RequestId request, std::optional<TimePoint> due,
                                                        std::string operation = {});
 
   void cancelled(const NodeLife& caller, RequestId request);
   void caller_gone(const NodeLife& caller);
 
-  /// The node ends: everything is to stop.
+  /// Asks all functions to stop: the node ends.
   void stop();
 
   [[nodiscard]] std::size_t size() const;
 
-  /// The `count` that began first, the oldest first.
+  /// Returns the `count` oldest calls, the oldest first.
   [[nodiscard]] std::vector<ServedFunction> oldest(std::size_t count) const;
 
  private:

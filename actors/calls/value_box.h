@@ -1,4 +1,4 @@
-// A value of any type, with what is needed to name it and, if its type travels, to send it.
+// A value of any type, with its type's name and, if the type travels, its encoding.
 #pragma once
 
 #include <memory>
@@ -12,14 +12,13 @@
 
 namespace troupe::detail {
 
-/// What the runtime can do with a value whose type it does not know. `save` throws EncodeError{not_serializable} if the
-/// type does not travel.
+/// The operations on a value of unknown type. `save` throws EncodeError{not_serializable} if the type does not travel.
 struct ValueOps {
   std::type_index type;
   std::string (*wire_name)();
   void (*save)(OutArchive& archive, const void* value);
-  void (*advance)(void* value) = nullptr;  ///< of a stream: makes its next element; null for others, as the next one
-  void (*save_element)(OutArchive& archive, void* value) = nullptr;  ///< an optional
+  void (*advance)(void* value) = nullptr;  ///< of a stream: makes its next element; null for others, as is save_element
+  void (*save_element)(OutArchive& archive, void* value) = nullptr;  ///< encodes a std::optional of the element
 };
 
 template <class T>
@@ -64,7 +63,7 @@ struct ValueBox {
     return {std::make_shared<T>(std::move(value)), &value_ops<T>()};
   }
 
-  /// A box of what `make()` returns, made in its place: it need not be movable.
+  /// Returns a box that holds the result of `make()`, constructed in place: the type need not be movable.
   template <class T, class Make>
   static ValueBox made_by(Make&& make) {
     struct Place {
@@ -75,7 +74,7 @@ struct ValueBox {
     return {std::shared_ptr<void>(place, &place->value), &value_ops<T>()};
   }
 
-  /// Null if the value is of another type.
+  /// Returns the value; null if it is of another type.
   template <class T>
   [[nodiscard]] std::shared_ptr<T> as() const {
     if (ops == nullptr || ops->type != std::type_index(typeid(T))) return nullptr;

@@ -1,4 +1,4 @@
-// How a Variable travels. Whatever encodes or decodes values of any type includes this, so that all agree.
+// How a Variable travels. Included wherever values of any type are encoded or decoded, so that all agree.
 #pragma once
 
 #include "autograd/variable.h"
@@ -7,9 +7,9 @@
 
 namespace troupe {
 
-/// Variables travel as their value, whether they require a gradient, and their place in the message's boundary.
-/// Throws EncodeError or DecodeError outside a call or its result: the archive must be that of a
-/// PayloadWriter or PayloadReader, whose source defines save and load.
+/// A Variable travels as its value, its requires-gradient flag and its index in the message's boundary. Outside a call
+/// or its result it throws EncodeError or DecodeError: the archive must be that of a PayloadWriter or PayloadReader,
+/// whose source file defines save and load.
 template <>
 struct WireFormat<Variable> {
   static constexpr bool kTravels = true;

@@ -1,5 +1,5 @@
-// Calls of this node that are not done although no request of theirs waits for an answer: between two attempts, or
-// decided and to be repeated behind their caller. A node with one is not idle (MB-1).
+// Calls that are not done although none of their requests is pending: between two attempts, or decided and being
+// repeated after the caller has returned. A node that has one is not idle (MB-1).
 #pragma once
 
 #include <atomic>
@@ -8,10 +8,10 @@
 
 namespace troupe::detail {
 
-/// Thread rule: any thread may call any member; tokens may outlive the object.
+/// Thread rule: any thread may call any member; tokens may outlive the WaitingCalls.
 class WaitingCalls {
  public:
-  /// Counts one call until the last copy goes.
+  /// Counts one call until the last copy is destroyed.
   using Token = std::shared_ptr<const void>;
 
   [[nodiscard]] Token begin() {

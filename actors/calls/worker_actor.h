@@ -1,4 +1,4 @@
-// Runs functions that peers ask for by name.
+// Runs functions that peers request by name.
 #pragma once
 
 #include "actors/core/caf.h"
@@ -20,12 +20,12 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::StopWorking)
 
 namespace troupe::detail {
 
-/// Looks the function up and gives it to the pool.
+/// Looks up the function and submits it to the pool.
 /// Name: "<node>/worker".  Spawned by: NodeCore.  Ends: on StopWorking. A call whose handling throws is refused.
 using WorkerActor = caf::typed_actor<caf::reacts_to<CallArrived>,  //
                                      caf::reacts_to<StopWorking>>;
 
-/// `node` outlives the actor.
+/// REQUIRES: `node` outlives the actor.
 WorkerActor::behavior_type worker_actor(WorkerActor::pointer self, NodeCore* node);
 
 }  // namespace troupe::detail

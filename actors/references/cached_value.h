@@ -1,4 +1,4 @@
-// The copy of a remote value that its holders on this node share, and whether it is still the value.
+// The copy of a remote value that its holders on this node share, and whether it is up to date.
 #pragma once
 
 #include <algorithm>
@@ -8,25 +8,25 @@
 
 namespace troupe::detail {
 
-/// The owner numbers its value's versions, and says once that a copy is out of date; that word may overtake the copy.
-/// Thread rule: any thread may call any member.
+/// The owner numbers its value's versions and notifies once that a copy is out of date; the notification may overtake
+/// the copy. Thread rule: any thread may call any member.
 class CachedValue {
  public:
-  /// Null if there is none, or it is out of date.
+  /// Returns the copy; null if there is none, or it is out of date.
   [[nodiscard]] std::shared_ptr<const void> get() const {
     std::lock_guard lock(mutex_);
     return version_ >= newest_ ? copy_ : nullptr;
   }
 
-  /// A copy of `version` came. A later one is kept instead.
+  /// Stores a received copy of `version`, unless a later one is stored.
   void keep(std::shared_ptr<const void> copy, std::uint64_t version) {
     std::lock_guard lock(mutex_);
     if (version < version_) return;
-    copy_.swap(copy);  // what was kept ends after the lock is released
+    copy_.swap(copy);  // the old copy is destroyed after the lock is released
     version_ = version;
   }
 
-  /// Copies older than `version` are out of date.
+  /// Records that copies older than `version` are out of date.
   void changed(std::uint64_t version) {
     std::lock_guard lock(mutex_);
     newest_ = std::max(newest_, version);
@@ -36,7 +36,7 @@ class CachedValue {
   mutable std::mutex mutex_;
   std::shared_ptr<const void> copy_;  // guarded by mutex_, as all below
   std::uint64_t version_ = 0;         // of the copy
-  std::uint64_t newest_ = 0;          // that was heard of
+  std::uint64_t newest_ = 0;          // the highest version heard of
 };
 
 }  // namespace troupe::detail

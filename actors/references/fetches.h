@@ -1,4 +1,4 @@
-// Answers who fetches values, their types, or the elements of streams, from the node that owns them.
+// Answers fetches of values of this node, of their types, and of elements of streams.
 #pragma once
 
 #include <functional>
@@ -9,12 +9,13 @@
 
 namespace troupe::detail {
 
-/// Encodes what is wanted of one value after the other, each in its turn, on the pool, then answers. On the receiving
+/// Encodes the requested values one after the other on the pool, each in its turn, then answers. On the receiving
 /// thread; does not block.
 void serve_fetch(NodeCore& node, const Delivery& delivery, msg::RRefFetch fetch);
 
-/// Calls `begin`, which asks for turns on values of this node for `peer`: at once or, while `peer` does not take its answers,
-/// later, as its other calls begin. Until then the values are held, and no turn is. On the receiving thread.
+/// Calls `begin`, which requests turns on values of this node for `peer`: at once, or, while `peer` does not
+/// acknowledge its answers, later, in order with its other calls. Until then the values are kept alive and no turn is
+/// held. On the receiving thread.
 void begin_as_answers_are_taken(NodeCore& node, const NodeLife& peer, const std::vector<RRefId>& rrefs, std::function<void()> begin);
 
 }  // namespace troupe::detail

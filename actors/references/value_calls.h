@@ -6,12 +6,12 @@
 
 namespace troupe::detail {
 
-/// Makes the value, answers, and runs the function whose result it is to be. What fails later is the value. On the receiving
-/// thread; does not block.
+/// Makes the value, answers, then runs the function that produces it. A later failure becomes the value. On the
+/// receiving thread; does not block.
 void serve_remote_call(NodeCore& node, const Delivery& delivery, msg::RemoteCall call);
 
-/// Runs the function in its turn on the value. Answers with its result; or at once, where that is to stay as a value.
-/// Likewise.
+/// Runs the function in its turn on the value. Answers with the result, or at once if the result stays as a value. On
+/// the receiving thread; does not block.
 void serve_value_call(NodeCore& node, const Delivery& delivery, msg::ValueCall call);
 
 }  // namespace troupe::detail
