@@ -1,11 +1,11 @@
-// What the members of a collective send each other within one operation after the other, as one of them sees it: which
-// part goes where, who is in another operation, whom this one waits for.
+// The parts that the members of a collective send each other in one operation after the other, as one member sees them:
+// where each part belongs, which members are in another operation, which are awaited.
 //
-// Members carry out the same operations in the same order. Each part says in which of them it was sent and what its sender
-// believes that operation to be, so members that disagree notice it by the first part. A part is taken when its receiver
-// wants it, not before: no member runs ahead of another by more than the parts that it has under way. So who has carried
-// out an operation owes no other member anything, and may leave. Who has no part for the member before it (by rank) tells
-// it just what it believes: otherwise two that disagree could wait for each other.
+// Members perform the same operations in the same order. Each part names its operation and the sender's description of
+// it, so members that disagree notice it with the first part. A part is taken when its receiver wants it, not before:
+// no member runs ahead of another by more than the parts it has under way. So a member that has performed an operation
+// owes the others nothing, and may leave. A member without a part for the member before it (by rank) sends it the
+// description alone: otherwise two members that disagree could wait for each other.
 #pragma once
 
 #include <compare>
@@ -24,12 +24,12 @@
 
 namespace troupe::detail {
 
-/// Where a part belongs; what travels beside its bytes.
+/// The position of a part; travels beside its bytes.
 struct PartPlace {
-  std::uint64_t operation = 0;  ///< the how-manieth of the collective, from 1
+  std::uint64_t operation = 0;  ///< number within the collective, from 1
   std::string what;             ///< "all_reduce sum of f32 (2, 3)"
-  std::uint64_t slot = 0;       ///< which exchange within the operation
-  std::uint64_t index = 0;      ///< the how-manieth that its sender sends to this member in that slot, from 0
+  std::uint64_t slot = 0;       ///< number of the exchange within the operation
+  std::uint64_t index = 0;      ///< number of the part from its sender to this member in that slot, from 0
   template <class Archive>
   void serialize(Archive& ar) {
     ar(operation, what, slot, index);
@@ -39,10 +39,10 @@ struct PartPlace {
 /// A plain class: one thread at a time.
 class CollectiveInbox {
  public:
-  /// Answers the sender of a part, once: it is taken, or never will be.
+  /// Called once, with null when the part is taken, or with the Error if it never will be.
   using Answer = std::function<void(const Error*)>;
 
-  /// A part that this member wants, of the operation that it is in.
+  /// A part of the present operation that this member wants.
   struct Wanted {
     std::size_t from = 0;
     std::uint64_t slot = 0;
@@ -53,43 +53,44 @@ class CollectiveInbox {
   /// `names` by rank; this member is number `self`.
   CollectiveInbox(std::vector<NodeName> names, std::size_t self) : names_(std::move(names)), self_(self) {}
 
-  /// This member begins the next operation. The Error names a member that takes it for another.
+  /// This member starts the next operation. The Error names a member that describes it differently.
   [[nodiscard]] std::optional<Error> begin(std::string what);
 
-  /// This member has carried out the operation. The Error names a member that sent more than the operation has.
+  /// This member has performed the operation. The Error names a member that sent more parts than the operation has.
   [[nodiscard]] std::optional<Error> end();
 
-  /// The place of the next part for member `to`. Requires an operation.
+  /// Returns the position of the next part for member `to`. REQUIRES: an operation is under way.
   [[nodiscard]] PartPlace next_place(std::size_t to, std::uint64_t slot);
 
-  /// This member wants the next part from `from`. Requires an operation.
+  /// This member wants the next part from `from`. REQUIRES: an operation is under way.
   [[nodiscard]] Wanted want(std::size_t from, std::uint64_t slot);
 
-  /// Member `from`, whose turn it is to tell this one, is in the operation that `place` says. The Error says that it differs.
+  /// Member `from` describes its operation as `place`. The Error says that this member's differs.
   [[nodiscard]] std::optional<Error> told(std::size_t from, PartPlace place);
 
-  /// A part from member `from`. The Error says that this member is in another operation; then `answer` is the caller's.
+  /// A part from member `from` arrived. The Error says that this member is in another operation; the caller then calls
+  /// `answer`.
   [[nodiscard]] std::optional<Error> came(std::size_t from, PartPlace place, Frame bytes, Answer answer);
 
-  /// The bytes, once they are here; nothing before.
+  /// Returns the bytes; nullopt if they have not arrived.
   [[nodiscard]] std::optional<Frame> take(const Wanted& wanted);
 
   /// Member `who` sends and takes nothing any more.
   void left(std::size_t who, Error why) { left_.emplace(who, std::move(why)); }
 
-  /// Why `who` is not there any more; null if it is.
+  /// Returns why `who` has left; null if it has not.
   [[nodiscard]] const Error* absence(std::size_t who) const;
 
-  /// Why a part that this member wants will not come; null if all may.
+  /// Returns why a part that this member wants will not arrive; null if all may.
   [[nodiscard]] const Error* lost() const;
 
-  /// Who has not sent what this member wants.
+  /// Returns the members that have not sent what this member wants.
   [[nodiscard]] std::set<std::size_t> awaited() const;
 
-  /// Whom to tell that parts were taken: all since the last look. For the owner to call when it may.
+  /// Returns the answers for parts taken since the last call. The caller calls them when it holds no lock.
   [[nodiscard]] std::vector<Answer> taken() { return std::exchange(taken_, {}); }
 
-  /// Forgets every part; returns whom to tell that theirs is not taken.
+  /// Forgets every part; returns the answers for those not taken.
   [[nodiscard]] std::vector<Answer> drop();
 
   [[nodiscard]] std::uint64_t operation() const { return operation_; }
@@ -98,7 +99,7 @@ class CollectiveInbox {
  private:
   struct Part {
     Frame bytes;
-    Answer answer;  // null once it is taken
+    Answer answer;  // null once it has been called
   };
   struct Early {
     std::size_t from = 0;
@@ -112,15 +113,15 @@ class CollectiveInbox {
 
   const std::vector<NodeName> names_;
   const std::size_t self_;
-  std::uint64_t operation_ = 0;  // the last that was begun
-  bool under_way_ = false;       // it is not carried out yet
+  std::uint64_t operation_ = 0;  // the last one started
+  bool under_way_ = false;       // true until it is performed
   std::string what_;
   std::map<std::pair<std::size_t, std::uint64_t>, std::uint64_t> sent_;      // by member and slot, in this operation
   std::map<std::pair<std::size_t, std::uint64_t>, std::uint64_t> asked_for_;  // likewise
-  std::set<Wanted> wanted_;      // and not taken out
+  std::set<Wanted> wanted_;      // and not taken out yet
   std::map<Wanted, Part> here_;  // of this operation, wanted or not
   std::vector<Early> early_;     // of later operations, in order of arrival
-  std::map<std::uint64_t, std::string> unconfirmed_;  // what this member believed, by operation, until the one after it agrees
+  std::map<std::uint64_t, std::string> unconfirmed_;  // this member's, by operation, until confirmed
   std::map<std::uint64_t, std::pair<std::size_t, PartPlace>> told_early_;  // of later operations
   std::map<std::size_t, Error> left_;
   std::vector<Answer> taken_;

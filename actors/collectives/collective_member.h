@@ -1,5 +1,5 @@
-// One member of a collective on its node: carries out operations one after the other and moves their parts between its
-// own thread and the other members. Which parts, in which order, is the business of who implements `Collective`.
+// One member of a collective on its node: performs operations one after the other and moves their parts between its own
+// thread and the other members. The implementation of `Collective` decides which parts, in which order.
 #pragma once
 
 #include <chrono>
@@ -21,16 +21,17 @@
 
 namespace troupe::detail {
 
-/// What they tell, in the arguments of a Call. Answered by an empty Reply: when a part is taken, at once for the rest.
+/// A message between members, in the arguments of a Call. Answered by an empty Reply: a part when it is taken, others
+/// at once.
 struct CollectiveMessage {
   enum class Kind : std::uint8_t {
     part = 1,   ///< its bytes are the payload's only tensor frame; none if there are no bytes
-    broke = 2,  ///< the operation of that number failed at the sender: `why`; 0 if it was in none
-    left = 3,   ///< the sender has given up its end
-    began = 4,  ///< the sender has begun that operation and has no part of it for the receiver
+    broke = 2,  ///< the operation of that number failed at the sender, with `why`; 0: no operation was under way
+    left = 3,   ///< the sender has closed its end
+    began = 4,  ///< the sender has started that operation and has no part of it for the receiver
   };
   Kind kind = Kind::part;
-  std::uint64_t collective = 0;  ///< by the receiver's count
+  std::uint64_t collective = 0;  ///< the receiver's number of the collective
   PartPlace place;
   std::optional<Error> why;
   template <class Archive>
@@ -39,55 +40,56 @@ struct CollectiveMessage {
   }
 };
 
-/// Thread rule: any thread may call any member, but `send`, `wait_sent`, `want` and `receive` only within the body of
+/// Thread rule: any thread may call any member, but `send`, `wait`, `want` and `receive` only within the body of
 /// `carry_out`, on its thread.
 class CollectiveMember final : public std::enable_shared_from_this<CollectiveMember> {
  public:
   using Wanted = CollectiveInbox::Wanted;
 
-  /// A part that was sent.
+  /// Identifies a part that was sent.
   enum class Sent : std::uint64_t {};
 
   /// `names` by rank; this node is number `self`.
   CollectiveMember(std::shared_ptr<NodeCore> node, std::vector<NodeName> names, std::size_t self);
 
-  /// All are there: `numbers` are those that the collective has on the other nodes, by rank. Before the first operation.
+  /// All members have met: `numbers` are the collective's numbers on the other nodes, by rank. REQUIRES: no operation
+  /// yet.
   void met(std::vector<std::uint64_t> numbers);
 
   [[nodiscard]] const std::vector<NodeName>& names() const { return names_; }
   [[nodiscard]] std::size_t rank() const { return self_; }
   [[nodiscard]] NodeCore& node() const { return *node_; }
 
-  /// A place in the order of operations.
+  /// Returns a place in the order of operations.
   [[nodiscard]] std::uint64_t draw_turn();
 
-  /// Runs `body` when all earlier turns are over. `operation` is its name and `what` all that members must agree on. What
-  /// the body throws, the scope's end and everything that keeps a part away break the collective. Throws RemoteError.
+  /// Runs `body` when all earlier turns are over. `operation` is its name; `what` describes all that members must agree
+  /// on. An exception of the body, the scope's end, and the loss of a part break the collective. Throws RemoteError.
   void carry_out(const Scope& scope, std::uint64_t turn, const std::string& operation, const std::string& what,
                  const std::function<void()>& body);
 
   /// Sends a part to member `to`.
   [[nodiscard]] Sent send(std::size_t to, std::uint64_t slot, Frame bytes);
 
-  /// Waits until it is taken. Once for each.
+  /// Waits until the part is taken. REQUIRES: called once for each.
   void wait(Sent sent);
 
-  /// Says that the next part from `from` has its place here.
+  /// Announces that the next part from `from` is received here.
   [[nodiscard]] Wanted want(std::size_t from, std::uint64_t slot);
 
-  /// Waits for it.
+  /// Waits for the part and returns it.
   [[nodiscard]] Frame receive(const Wanted& wanted);
 
-  /// This node gives its end up: operations fail here, and on the others when they need it. Waits for nobody.
+  /// Closes this node's end: operations fail here, and on the others when they need it. Does not wait.
   void leave();
 
-  /// Whether the other members learn it from this one.
+  /// Whether this member notifies the others of a failure.
   enum class Tell : std::uint8_t { nobody, others };
 
   /// Breaks the collective; only the first cause counts.
   void fail(Error why, Tell tell) { fail(std::move(why), tell, std::nullopt); }
 
-  /// From another member, on the thread that received it.
+  /// Handles a message of another member, on the thread that received it.
   void handle(const Delivery& delivery, CollectiveMessage word);
 
   void peer_down(const NodeName& peer, const Error& why);
@@ -95,9 +97,9 @@ class CollectiveMember final : public std::enable_shared_from_this<CollectiveMem
  private:
   using Lock = std::unique_lock<std::mutex>;
 
-  /// The same; it was `turn` that failed, the one that is under way if nothing is said.
+  /// As above; `turn` failed, or, if nullopt, the one under way.
   void fail(Error why, Tell tell, std::optional<std::uint64_t> turn);
-  /// Tells the member before this one what is under way, unless a part has told it.
+  /// Sends the description of the present operation to the member before this one, unless a part carries it.
   void announce();
   [[nodiscard]] std::size_t before() const { return (self_ + names_.size() - 1) % names_.size(); }
   [[nodiscard]] Error error(ErrorCode code, const NodeName& peer, std::string message) const;
@@ -108,12 +110,13 @@ class CollectiveMember final : public std::enable_shared_from_this<CollectiveMem
   void handle_note(std::size_t from, CollectiveMessage word);
   void sent_ended(Sent sent, const Result<msg::AnyMessage>& answer);
 
-  /// Waits until `done` holds. Throws what broke the collective; breaks it itself at `due`, or if a part cannot come.
+  /// Waits until `done` holds. Throws the collective's failure; breaks the collective itself at `due`, or if a part
+  /// cannot arrive.
   void wait_until(Lock& lock, std::uint64_t turn, const std::string& operation, std::optional<TimePoint> due,
                   const std::function<bool()>& done);
   void wait_in_operation(Lock& lock, const std::function<bool()>& done);
 
-  // With the lock held.
+  // REQUIRES: the lock is held.
   void wake_all();
   [[nodiscard]] Error failure_of(std::uint64_t turn, const std::string& operation) const;
   [[nodiscard]] std::string awaited() const;
@@ -126,15 +129,15 @@ class CollectiveMember final : public std::enable_shared_from_this<CollectiveMem
   std::vector<std::uint64_t> numbers_;              // guarded by mutex_; empty until the members have met
   CollectiveInbox parts_;                           // guarded by mutex_
   std::uint64_t next_turn_ = 0;                     // guarded by mutex_
-  std::uint64_t turn_ = 0;                          // guarded by mutex_: whose turn it is
-  bool under_way_ = false;                          // guarded by mutex_: it is carried out
-  bool announced_ = false;                          // guarded by mutex_: the member before this one knows what it is
-  std::optional<Error> failure_;                    // guarded by mutex_: the first
-  std::optional<std::uint64_t> failed_turn_;        // guarded by mutex_: whose failure it is; nothing if none was under way
+  std::uint64_t turn_ = 0;                          // guarded by mutex_: the present turn
+  bool under_way_ = false;                          // guarded by mutex_: the present turn's body runs
+  bool announced_ = false;                          // guarded by mutex_: the member before this one knows the operation
+  std::optional<Error> failure_;                    // guarded by mutex_: the first one
+  std::optional<std::uint64_t> failed_turn_;        // guarded by mutex_: the one that failed; nullopt: none under way
   std::uint64_t next_sent_ = 0;                     // guarded by mutex_
-  std::map<Sent, std::pair<std::size_t, bool>> sent_;  // guarded by mutex_: to whom, and whether it is taken
+  std::map<Sent, std::pair<std::size_t, bool>> sent_;  // guarded by mutex_: receiver, and whether it is taken
   std::set<std::shared_ptr<WaitPoint>> waiting_;    // guarded by mutex_
-  std::string operation_;                           // guarded by mutex_: that is under way, as what follows
+  std::string operation_;                           // guarded by mutex_, as below: of the operation under way
   std::optional<TimePoint> due_;                    // guarded by mutex_
 
 };

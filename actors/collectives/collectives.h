@@ -1,4 +1,4 @@
-// The collectives that this node takes part in: forms them, and finds the one that a message is for.
+// The collectives in which this node participates: forms them, and dispatches messages to them.
 #pragma once
 
 #include <cstdint>
@@ -18,16 +18,17 @@ class Collectives {
  public:
   explicit Collectives(NodeCore& node) : node_(node) {}
 
-  /// Meets the other members of `group`; the n-th formation of one member meets the n-th of the others. Ranks are places in
-  /// the group's names, which all must give in the same order. Throws what Group::barrier throws, and bad_argument.
+  /// Meets the other members of `group`; the n-th formation of one member meets the n-th of the others. Ranks are
+  /// positions in the group's names, which all members must give in the same order. Throws as Group::barrier, and
+  /// bad_argument.
   [[nodiscard]] std::shared_ptr<CollectiveMember> form(const Scope& scope, const Group& group);
 
-  /// A Call that is for collectives: what a member says.
+  /// Handles a Call for collectives: a message of another member.
   void handle(const Delivery& delivery);
 
   void peer_down(const Peer& peer, const Error& why);
 
-  /// Every operation, now and later, fails with `why`.
+  /// Fails every operation, now and later, with `why`.
   void stop(const Error& why);
 
  private:
@@ -36,7 +37,7 @@ class Collectives {
   NodeCore& node_;
   mutable std::mutex mutex_;
   std::uint64_t next_ = 1;                                      // guarded by mutex_
-  std::map<std::uint64_t, std::weak_ptr<CollectiveMember>> all_;  // guarded by mutex_; by the number that the others know
+  std::map<std::uint64_t, std::weak_ptr<CollectiveMember>> all_;  // guarded by mutex_; by the others' number for it
 };
 
 }  // namespace troupe::detail

@@ -1,4 +1,4 @@
-// One member's part of a barrier: enters where the group meets and waits for the others.
+// One member's part of a barrier: enters at the group's leader and waits for the others.
 #pragma once
 
 #include <string>
@@ -10,8 +10,9 @@
 
 namespace troupe::detail {
 
-/// Meets the others of `names`, at `receiver` if there is one, bringing `own`. The n-th `operation` of one member meets the
-/// n-th of the others. Waits until the scope's deadline at most. Throws what Group::barrier throws.
+/// Meets the others of `names` with the contribution `own`; `receiver`, unless empty, gets all contributions. The n-th
+/// `operation` of one member meets the n-th of the others. Waits at most until the scope's deadline. Throws as
+/// Group::barrier.
 [[nodiscard]] msg::BarrierPassed enter_barrier(const Scope& scope, const std::vector<NodeName>& names, Failures failures,
                                                const std::string& operation, const NodeName& receiver, msg::Contribution own);
 

@@ -1,4 +1,4 @@
-// What several members answered, by name.
+// The answers of several members, by name.
 #pragma once
 
 #include <map>
@@ -10,11 +10,11 @@
 
 namespace troupe {
 
-/// What members answered or brought, by name. Travels if T does.
+/// The answers or contributions of members, by name. Travels if T does.
 template <class T>
 struct Gathered {
   std::map<NodeName, detail::Stored<T>> values;
-  std::map<NodeName, Error> failures;  ///< why a member is not in `values`; always empty for a group that fails fast
+  std::map<NodeName, Error> failures;  ///< members without a value, and why; always empty for a group that fails fast
 
   [[nodiscard]] bool complete() const { return failures.empty(); }
 
@@ -24,11 +24,11 @@ struct Gathered {
   }
 };
 
-/// What all members' results combine to.
+/// The combined results of all members.
 template <class T>
 struct Reduced {
   T value;
-  std::map<NodeName, Error> failures;  ///< members that are not in `value`; always empty for a group that fails fast
+  std::map<NodeName, Error> failures;  ///< members without a part in `value`, and why; always empty if failing fast
 };
 
 /// One member's answer.

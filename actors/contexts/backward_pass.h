@@ -1,7 +1,7 @@
-// One backward pass on one node: the tracker decides what comes next, the graph task does it on the pool, this class
-// carries the one's decisions to the other. Plain rules: no CAF, no clock; one thread at a time.
+// One backward pass on one node. The tracker decides what to do next, the graph task does it on the pool, and this
+// class connects the two. Plain rules: no CAF, no clock; one thread at a time.
 //
-// The graph task is either here or lent to one pool job; what arrives meanwhile waits.
+// The graph task is either in this object or lent to one pool job; events that arrive while it is lent are queued.
 #pragma once
 
 #include <cstdint>
@@ -26,48 +26,48 @@ class BackwardPass {
   /// Answers one BackwardMark; called exactly once.
   using MarkAnswer = std::function<void(msg::BackwardMarked)>;
 
-  /// What a pass needs of its context. What these calls cause comes back as an event, never before the call returns.
+  /// The services that a pass needs from its context. Their results arrive as events, never before the call returns.
   class Callbacks {
    public:
     virtual ~Callbacks() = default;
-    /// Our end of a boundary that a mark named and `find_send` knew.
+    /// Returns this node's end of a boundary that a mark named and `find_send` knew.
     virtual std::shared_ptr<const SendFn> send_of(const BoundaryId& boundary) = 0;
-    /// Sends a request, whose answer comes to `mark_answered` with `number`.
+    /// Sends a request; its answer arrives at `mark_answered` with `number`.
     virtual void send_mark(const NodeName& to, std::uint64_t number, msg::BackwardMark mark) = 0;
     virtual void notify(const NodeName& to, msg::AnyMessage message) = 0;
-    /// Asks for values this node owns; they come to `roots_found`.
+    /// Requests values of this node; they arrive at `roots_found`.
     virtual void find_roots(const PassId& pass, std::vector<RRefId> roots) = 0;
-    /// Runs the work on the pool; it comes back to `pool_done`.
+    /// Runs the work on the pool; it returns to `pool_done`.
     virtual void run_on_pool(std::shared_ptr<GraphWork> work) = 0;
-    /// This node's part is done and found these.
+    /// This node's part is done, with these gradients.
     virtual void part_done(const PassId& pass, Gradients gradients) = 0;
-    /// A peer sent what must not come now; it changed nothing.
+    /// A peer sent a message that is not allowed now; it changed nothing.
     virtual void refused(const Error& error) = 0;
   };
 
   BackwardPass(ContextId context, PassId pass, NodeName self, Callbacks& callbacks);
 
-  /// Root: begins at these.
+  /// Starts the pass, at its root node, at these variables.
   void start(std::vector<Variable> roots, std::map<NodeName, std::vector<RRefId>> remote_roots);
 
-  /// BackwardMark came as request number `request`. The boundaries it names are known here.
+  /// BackwardMark arrived as request number `request`. REQUIRES: this node knows the boundaries that it names.
   void mark(const NodeName& from, std::uint64_t request, const msg::BackwardMark& mark, MarkAnswer answer);
   void mark_answered(std::uint64_t number, const msg::BackwardMarked& marked);
   void run();
   void gradients(const NodeName& from, msg::BackwardGradients message);
-  /// BackwardFinished came from `participant`, with an error or without.
+  /// BackwardFinished arrived from `participant`, with or without an error.
   void finished(const NodeName& participant, const std::optional<Error>& error);
 
   void roots_found(Result<std::vector<Variable>> roots);
   void pool_done(std::shared_ptr<GraphWork> work);
 
-  /// The pass has failed here: tells the others.
+  /// The pass has failed here: notifies the other participants.
   void fail(const Error& error);
 
-  /// The context ends: answers what waits for an answer, tells nobody.
+  /// The context ends: answers pending requests with `error` and sends nothing else.
   void abandon(const Error& error);
 
-  /// How the pass ended: complete (at its root only) or failed. Later events change nothing.
+  /// Returns how the pass ended: complete (at its root only) or failed. Later events change nothing.
   [[nodiscard]] const std::optional<Result<Unit>>& outcome() const { return outcome_; }
   [[nodiscard]] const BackwardTracker& tracker() const { return tracker_; }
 
@@ -88,7 +88,7 @@ class BackwardPass {
   void perform(const backward_actions::Failed& action);
   void perform(const backward_actions::Refused& action);
 
-  /// After every event: lends the graph task if there is something to do, reports when there is nothing left.
+  /// After every event: lends the graph task if there are steps to take, reports the end when none are left.
   void settle();
   [[nodiscard]] bool waits_for_roots() const;
   [[nodiscard]] GraphStep graph_step(Step step) const;
@@ -108,7 +108,7 @@ class BackwardPass {
   Gradients gradients_;
 
   bool has_roots_ = false;
-  std::optional<std::vector<Variable>> roots_;  // own ones; nothing until they are found
+  std::optional<std::vector<Variable>> roots_;  // this node's roots; nullopt until they are found
   std::map<NodeName, std::vector<RRefId>> remote_roots_;
   std::map<std::pair<NodeName, std::uint64_t>, MarkAnswer> unanswered_;
   std::optional<Result<Unit>> outcome_;

@@ -1,9 +1,9 @@
-// One backward pass on one node: who takes part (marking), then who is done (running). Rules BW-1 to BW-6 of
-// PROTOCOLS.md. Plain state: no CAF, no graph, no clock; one thread at a time.
+// One backward pass on one node: first marking (which nodes participate), then running (which are done). Rules BW-1 to
+// BW-6 of PROTOCOLS.md. Plain state: no CAF, no graph, no clock; one thread at a time.
 //
 //   idle --start, mark--> marking --(all marks answered)--> marked --run, gradient--> running --finished--> finished
 //   any but complete --fail, node_down--> failed                    root only: finished --(all reported)--> complete
-// A node that was marked again after its marks were answered goes back from marked to marking.
+// A node that is marked again after its marks were answered returns from marked to marking.
 #pragma once
 
 #include <cstddef>
@@ -21,17 +21,17 @@
 
 namespace troupe {
 
-/// What a node has to do for a pass, in this order, after an event.
+/// The actions that a node must take for a pass, in this order, after an event.
 namespace backward_actions {
 
-/// Walk the local graph from these SendFns, and from this node's own roots if `from_roots`; answered by exactly one
+/// Walk the local graph from these SendFns, and from this node's own roots if `from_roots`. Answered by exactly one
 /// `walked`, in order.
 struct Walk {
   std::vector<BoundaryId> boundaries;
   bool from_roots = false;
   friend bool operator==(const Walk&, const Walk&) = default;
 };
-/// BackwardMark to `to`; its answer goes to `mark_answered` with this number.
+/// Send BackwardMark to `to`; its answer arrives at `mark_answered` with this number.
 struct SendMark {
   NodeName to;
   std::uint64_t number = 0;
@@ -39,33 +39,33 @@ struct SendMark {
   bool from_roots = false;
   friend bool operator==(const SendMark&, const SendMark&) = default;
 };
-/// BackwardMarked, the answer to the mark that came as (to, request).
+/// Send BackwardMarked, the answer to the mark (to, request).
 struct AnswerMark {
   NodeName to;
   std::uint64_t request = 0;
   std::set<NodeName> participants;
   friend bool operator==(const AnswerMark&, const AnswerMark&) = default;
 };
-/// BackwardRun to a node that has roots of its own.
+/// Send BackwardRun to a node that has roots of its own.
 struct SendRun {
   NodeName to;
   friend bool operator==(const SendRun&, const SendRun&) = default;
 };
-/// Start the local graph task at this node's own roots; it ends at once if it has nothing to do.
+/// Start the local graph task at this node's own roots; it ends at once if there is nothing to do.
 struct Run {
   friend bool operator==(const Run&, const Run&) = default;
 };
-/// The gradients that came for this boundary enter the local graph task.
+/// Pass the gradients received for this boundary to the local graph task.
 struct Accept {
   BoundaryId boundary;
   friend bool operator==(const Accept&, const Accept&) = default;
 };
-/// This node's part is done: BackwardFinished to the root.
+/// This node's part is done: send BackwardFinished to the root.
 struct SendFinished {
   NodeName to;
   friend bool operator==(const SendFinished&, const SendFinished&) = default;
 };
-/// The pass has failed here: BackwardFinished with the error, to a node that takes part.
+/// The pass has failed here: send BackwardFinished with the error to a participant.
 struct SendFailed {
   NodeName to;
   Error error;
@@ -80,7 +80,7 @@ struct Failed {
   Error error;
   friend bool operator==(const Failed&, const Failed&) = default;
 };
-/// The event was not allowed here or now and changed nothing: a protocol_violation of `error.peer`.
+/// The event was not allowed and changed nothing: a protocol_violation of `error.peer`.
 struct Refused {
   Error error;
   friend bool operator==(const Refused&, const Refused&) = default;
@@ -93,56 +93,57 @@ using BoundariesByPeer = std::map<NodeName, std::vector<BoundaryId>>;
 
 }  // namespace backward_actions
 
-/// One node's part in one pass. The root is the pass's creator. Events may be repeated; those of different nodes come in
-/// any order.
+/// One node's part in one pass. The pass's creator is the root. Events may be repeated; those of different nodes come
+/// in any order.
 class BackwardTracker {
  public:
   enum class Phase : std::uint8_t { idle, marking, marked, running, finished, complete, failed };
 
   BackwardTracker(PassId pass, NodeName self) : pass_(std::move(pass)), self_(std::move(self)) {}
 
-  /// Root: begins the pass at this node's roots and at those on the nodes `remote_roots`. Once.
+  /// At the root: starts the pass at this node's roots and at those on the nodes `remote_roots`. Call once.
   [[nodiscard]] backward_actions::Actions start(const std::set<NodeName>& remote_roots);
 
-  /// BackwardMark number `request` came from `from`, which reaches these SendFns of ours, and wants our own roots.
+  /// BackwardMark number `request` arrived from `from`; it reaches these SendFns of this node, and asks for its own
+  /// roots.
   [[nodiscard]] backward_actions::Actions mark(const NodeName& from, std::uint64_t request,
                                        const std::vector<BoundaryId>& boundaries, bool from_roots);
 
-  /// The oldest open Walk is done and reached, for the first time in this pass, these RecvFns.
+  /// The oldest open Walk is done. It reached these RecvFns for the first time in this pass.
   [[nodiscard]] backward_actions::Actions walked(const backward_actions::BoundariesByPeer& reached);
 
-  /// BackwardMarked for our mark `number`.
+  /// BackwardMarked arrived for this node's mark `number`.
   [[nodiscard]] backward_actions::Actions mark_answered(std::uint64_t number, const std::vector<NodeName>& participants);
 
-  /// BackwardRun came: marking is complete.
+  /// BackwardRun arrived: marking is complete.
   [[nodiscard]] backward_actions::Actions run();
 
-  /// BackwardGradients came for one boundary. They are used if the answer is Accept; those that come twice, or after the
-  /// pass failed, are dropped without a word.
+  /// BackwardGradients arrived for one boundary. They are used if the result is Accept. Duplicates, and those after the
+  /// pass failed, are dropped silently.
   [[nodiscard]] backward_actions::Actions gradient(const NodeName& from, const BoundaryId& boundary);
 
   /// The local graph task is done and has sent all its gradients.
   [[nodiscard]] backward_actions::Actions finished();
 
-  /// BackwardFinished without an error came from `participant`.
+  /// BackwardFinished without an error arrived from `participant`.
   [[nodiscard]] backward_actions::Actions reported(const NodeName& participant);
 
-  /// Something failed here (a walk, a grad function), or a peer said that the pass failed there.
+  /// A walk or a grad function failed here, or a peer reported that the pass failed there.
   [[nodiscard]] backward_actions::Actions fail(const Error& error);
 
-  /// `node` is gone, or a mark to it could not be sent; `why` names it. Fails the pass if that node takes part as far as
-  /// this one knows.
+  /// `node` is down, or a mark to it could not be sent; `why` names it. Fails the pass if this node knows `node` as a
+  /// participant.
   [[nodiscard]] backward_actions::Actions node_down(const NodeName& node, const Error& why);
 
   [[nodiscard]] Phase phase() const noexcept { return phase_; }
   [[nodiscard]] const std::optional<Error>& failure() const noexcept { return failure_; }
-  /// The nodes that take part, as far as known here; at the root complete once marking is.
+  /// Returns the participants known here; at the root, complete once marking is.
   [[nodiscard]] const std::set<NodeName>& participants() const noexcept { return participants_; }
-  /// Participants that have not finished, for reports. Root only.
+  /// Returns the participants that have not finished, for reports. Root only.
   [[nodiscard]] std::set<NodeName> unfinished() const;
-  /// The whole state in one line, equal for equal trackers: "marking for trainer.4, 1 walk, unanswered 2, ...".
+  /// Returns the whole state in one line, equal for equal trackers: "marking for trainer.4, 1 walk, unanswered 2, ...".
   [[nodiscard]] std::string text() const;
-  /// SendFns of ours that take part.
+  /// Returns the number of this node's SendFns that participate.
   [[nodiscard]] std::size_t marked_count() const noexcept { return expected_.size(); }
 
  private:
@@ -166,12 +167,12 @@ class BackwardTracker {
 
   std::set<Mark> seen_;                            // marks received, answered or not
   std::optional<Mark> engager_;                    // the one answered last
-  std::deque<std::optional<Mark>> walks_;          // open walks, with the mark to answer when one is done
-  std::set<std::uint64_t> unanswered_;             // our marks: the deficit
+  std::deque<std::optional<Mark>> walks_;          // open walks, each with the mark to answer when it is done
+  std::set<std::uint64_t> unanswered_;             // this node's marks without an answer: the deficit
   std::uint64_t marks_sent_ = 0;
   std::set<NodeName> below_;                       // participants to report to the engager
 
-  std::map<BoundaryId, NodeName> expected_;        // marked SendFns, by the peer whose gradient they wait for
+  std::map<BoundaryId, NodeName> expected_;        // marked SendFns; value: the peer whose gradient is missing
   std::set<BoundaryId> arrived_;
   bool has_roots_ = false;
   bool run_ = false;                               // own roots were started

@@ -48,7 +48,7 @@ struct AbortContext {
 struct ReleaseContext {
   NodeName from;
 };
-/// What is going on?
+/// Asks for a description of the context's work.
 struct DescribeContext {
   Query<OpenContext>::ReplySlot slot;
 };
@@ -56,7 +56,7 @@ struct StopContext {
   Error why;
 };
 
-// What comes back of what the actor asked for.
+// Answers to the actor's own requests.
 struct MarkAnswered {
   PassId pass;
   NodeName by;
@@ -95,7 +95,7 @@ namespace troupe::detail {
 
 /// Runs a ContextParticipant (context_participant.h), which has the rules.
 /// Name: "<node>/context/<creator>.<serial>".  Spawned by: Contexts.  Ends: on ReleaseContext or StopContext, after
-/// everybody who waits has an answer. A handler that throws aborts the context.
+/// every pending request is answered. An exception of a handler aborts the context.
 using ContextActor = caf::typed_actor<caf::reacts_to<PeerJoined>,      //
                                       caf::reacts_to<SendRecorded>,    //
                                       caf::reacts_to<PassAsked>,       //
@@ -109,7 +109,7 @@ using ContextActor = caf::typed_actor<caf::reacts_to<PeerJoined>,      //
                                       caf::reacts_to<DescribeContext>, //
                                       caf::reacts_to<StopContext>>;
 
-/// What the rules need of their node, by name: nothing here keeps the actor alive.
+/// The node's services for the rules, by name: nothing here keeps the actor alive.
 class ContextState : public ContextParticipant::Callbacks {
  public:
   static inline const char* name = "context";
@@ -119,12 +119,12 @@ class ContextState : public ContextParticipant::Callbacks {
   void handle(const PassAsked& asked);
   void handle(Delivery delivery);
   void handle(ContextNews news);
-  /// Aborts the context on all nodes: its part here is lost.
+  /// Aborts the context on all nodes: its part on this node is lost.
   void fail(Error why);
-  /// Hands the graph to the pool: freeing it may take long.
+  /// Destroys the graph on the pool: that may take long.
   void drop_part();
   void describe(const DescribeContext& question) const;
-  /// Tells the node how many passes run or wait here.
+  /// Reports to the node how many passes run or wait here.
   void count_passes();
 
  private:
@@ -141,7 +141,7 @@ class ContextState : public ContextParticipant::Callbacks {
   TimePoint began_;
   std::unique_ptr<ContextParticipant> part_;
   std::map<PassId, TimerId> timers_;
-  std::int64_t passes_ = 0;  // as told to the node
+  std::int64_t passes_ = 0;  // as last reported to the node
 };
 
 ContextActor::behavior_type context_actor(ContextActor::stateful_pointer<ContextState> self, NodeCore* node, ContextId context);

@@ -1,5 +1,5 @@
-// One node's part of one context: boundaries, gradients and backward passes, and how it ends. Plain rules: no CAF, no
-// clock; one thread at a time. Rules CX-1 to CX-5 of PROTOCOLS.md.
+// One node's part of one context: boundaries, gradients, backward passes, and its end. Plain rules: no CAF, no clock;
+// one thread at a time. Rules CX-1 to CX-5 of PROTOCOLS.md.
 #pragma once
 
 #include <cstdint>
@@ -19,29 +19,29 @@
 
 namespace troupe::detail {
 
-/// Why nothing can be asked of `context`: `node`, which took part, is gone.
+/// Returns the error of a context that ended because its participant `node` is down.
 [[nodiscard]] Error ended_by_death(const ContextId& context, const NodeName& node, const Error& why);
 
-/// Why nothing can be asked of `context`: its creator released it, or never opened it.
+/// Returns the error of a context that its creator released, or never opened.
 [[nodiscard]] Error not_alive(const ContextId& context);
 
 class ContextParticipant final : private BackwardPass::Callbacks {
  public:
   using PassDone = std::function<void(Result<Unit>)>;
 
-  /// What a part needs of its node. What these calls cause comes back as an event, never before the call returns.
+  /// The services that a part needs from its node. Their results arrive as events, never before the call returns.
   class Callbacks {
    public:
     virtual ~Callbacks() = default;
-    /// Sends a request that may take until `due`; its answer comes to `mark_answered` with `number`.
+    /// Sends a request that may take until `due`; its answer arrives at `mark_answered` with `number`.
     virtual void send_mark(const NodeName& to, std::uint64_t number, msg::BackwardMark mark, std::optional<TimePoint> due) = 0;
     virtual void notify(const NodeName& to, msg::AnyMessage message) = 0;
     virtual void find_roots(const PassId& pass, std::vector<RRefId> roots) = 0;
     virtual void run_on_pool(std::shared_ptr<GraphWork> work) = 0;
-    /// Calls `pass_due` at `due`, unless the pass is said to have ended before.
+    /// Calls `pass_due` at `due`, unless the pass is reported ended before.
     virtual void wake_at(const PassId& pass, TimePoint due) = 0;
     virtual void pass_ended(const PassId& pass) = 0;
-    /// A peer sent what must not come now; it changed nothing.
+    /// A peer sent a message that is not allowed now; it changed nothing.
     virtual void refused(const Error& error) = 0;
   };
 
@@ -52,42 +52,43 @@ class ContextParticipant final : private BackwardPass::Callbacks {
   void add_peer(const NodeName& node);
   void record_send(const BoundaryId& boundary, std::shared_ptr<const SendFn> send, const NodeName& peer);
 
-  /// Begins `pass`, an id of this node, at `roots`; `done` is told once.
+  /// Starts `pass`, an id of this node, at `roots`; `done` is called once.
   void begin(const PassId& pass, PassRoots roots, std::optional<TimePoint> due, PassDone done);
 
-  // Words of other context actors. `due` is when the requester stops waiting.
+  // Messages of other context actors. `due` is the requester's deadline.
   void mark(const NodeName& from, std::uint64_t request, const msg::BackwardMark& mark, std::optional<TimePoint> due,
             BackwardPass::MarkAnswer answer);
   void run(const NodeName& from, const msg::BackwardRun& message);
   void gradients(const NodeName& from, msg::BackwardGradients message);
   void finished(const NodeName& from, const msg::BackwardFinished& message);
 
-  // What came of the calls to Callbacks. An answer that names a dead peer aborts the context.
+  // Results of the calls to Callbacks. An answer that names a dead peer aborts the context.
   void mark_answered(const PassId& pass, const NodeName& by, std::uint64_t number, Result<msg::BackwardMarked> answer);
   void roots_found(const PassId& pass, Result<std::vector<Variable>> roots);
   void pool_done(std::shared_ptr<GraphWork> work);
   void pass_due(const PassId& pass);
 
-  /// The sums so far, or why the context ended early.
+  /// Returns the sums so far, or why the context ended early.
   [[nodiscard]] Result<Gradients> gradients() const;
   [[nodiscard]] Result<Tensor> gradient(const Variable& leaf) const;
 
-  /// `node` is gone: aborts the context if that node takes part in it.
+  /// `node` is down: aborts the context if that node participates in it.
   void peer_down(const NodeName& node, const Error& why);
 
-  /// Fails everything, now and later, with `error`, and tells all that take part; `from` told us. The first one stays.
+  /// Fails everything, now and later, with `error`, and notifies all participants; `from` sent the notification. Only
+  /// the first error counts.
   void abort(const Error& error, const NodeName& from);
 
-  /// The creator is done with it, as `from` told us: tells the others; what still waits fails.
+  /// The creator has released the context, as `from` reported: notifies the others and fails what still waits.
   void release(const NodeName& from);
 
-  /// Fails what still waits and tells nobody.
+  /// Fails what still waits and notifies no one.
   void stop(const Error& why);
 
   [[nodiscard]] const ContextId& id() const { return context_; }
   [[nodiscard]] const ContextLedger& ledger() const { return ledger_; }
   [[nodiscard]] const std::optional<Error>& aborted() const { return aborted_; }
-  /// Passes that run here or wait for their turn.
+  /// Returns the number of passes that run here or wait for their turn.
   [[nodiscard]] std::size_t pass_count() const { return passes_.size() + waiting_.size(); }
 
  private:
@@ -117,10 +118,10 @@ class ContextParticipant final : private BackwardPass::Callbacks {
   [[nodiscard]] BackwardPass* find(const PassId& pass);
   [[nodiscard]] bool is_over(const PassId& pass) const;
   void note_over(const PassId& pass);
-  /// After every event of `pass`: if it has ended, tells who waits, forgets it and begins the next.
+  /// After every event of `pass`: if it has ended, answers its waiters, forgets it and starts the next.
   void settle(const PassId& pass);
   void begin_next();
-  /// The last pass begun here is complete and the next one begins: those who took part need not keep it apart.
+  /// The last pass started here is complete and the next one starts: its participants need not keep it apart.
   void settle_last_complete();
   void fail_all(const Error& error);
   [[nodiscard]] Error context_error(ErrorCode code, std::string message) const;
@@ -135,7 +136,7 @@ class ContextParticipant final : private BackwardPass::Callbacks {
     PassId pass;
     std::set<NodeName> participants;
   };
-  std::optional<Complete> last_complete_;   // of the passes begun here
+  std::optional<Complete> last_complete_;   // of the passes started here
   std::map<NodeName, std::uint64_t> over_;  // per root: serial of its latest pass known to have ended
   std::optional<Error> aborted_;
 };

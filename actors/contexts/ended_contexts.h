@@ -1,5 +1,4 @@
-// What a node remembers of contexts that have ended, so that a late word about one does not make it again. Plain state:
-// one thread at a time.
+// A node's memory of ended contexts, so that a late message does not make one again. Plain state: one thread at a time.
 #pragma once
 
 #include <cstddef>
@@ -13,34 +12,34 @@
 
 namespace troupe {
 
-/// Tombstones, per life of a creator. Creators number their contexts without gaps, so neighbours share one.
+/// Tombstones, per life of a creator. Creators number their contexts without gaps, so adjacent ones share one run.
 class EndedContexts {
  public:
-  /// Runs of serials remembered per creator's life. Beyond it the oldest is forgotten: what is as old as that is in doubt,
-  /// and its creator is asked (CX-6).
+  /// The most runs of serials remembered per creator's life. Beyond it the oldest is forgotten: serials up to there are
+  /// in doubt, and their creator is asked (CX-6).
   static constexpr std::size_t kRunsMax = 1024;
 
-  /// Runs remembered of all creators, whoever they are said to be. Beyond it all of one creator are forgotten, likewise in doubt.
+  /// The most runs remembered over all claimed creators. Beyond it all runs of one creator are forgotten and in doubt.
   static constexpr std::size_t kRunsOfAllMax = 64 * kRunsMax;
 
   explicit EndedContexts(NodeName self) : self_(std::move(self)) {}
 
   void add(const ContextId& context);
 
-  /// That life of a node is over. What it created is known to have ended by that.
+  /// That life of a node is over. Its contexts have ended with it and need no memory.
   void drop_creator(const NodeLife& life);
 
-  /// Of a context without an actor. Those of this node itself need no memory: they have ended.
+  /// Returns what is known of a context without an actor. Contexts of this node itself need no memory: they have ended.
   [[nodiscard]] detail::Recall recall(const ContextId& context) const;
 
-  /// Runs remembered of all creators.
+  /// Returns the number of runs remembered, of all creators.
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
 
  private:
   using Life = std::pair<NodeName, std::uint64_t>;
   struct Creator {
     std::map<std::uint64_t, std::uint64_t> runs;  // first serial -> last serial, never touching each other
-    std::uint64_t forgotten = 0;                  // the highest serial of a run that was forgotten
+    std::uint64_t forgotten = 0;                  // the highest serial of a forgotten run
   };
 
   void forget_one_but(const Life& life);
@@ -48,7 +47,7 @@ class EndedContexts {
   NodeName self_;
   std::map<Life, Creator> creators_;
   std::size_t size_ = 0;         // runs of all creators
-  std::uint64_t forgotten_ = 0;  // the highest serial of a creator that was forgotten
+  std::uint64_t forgotten_ = 0;  // the highest serial of a forgotten creator
 };
 
 }  // namespace troupe

@@ -1,5 +1,4 @@
-// A piece of a backward pass that leaves the context actor for a pool thread and comes back: steps over this node's part
-// of the graph.
+// A piece of a backward pass that the context actor lends to a pool thread: steps over this node's part of the graph.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +15,7 @@
 
 namespace troupe::detail {
 
-/// Find what these depend on.
+/// Find the boundaries on which these depend.
 struct MarkGraph {
   std::vector<std::shared_ptr<const SendFn>> sends;
   std::vector<Variable> roots;
@@ -25,14 +24,14 @@ struct MarkGraph {
 struct StartRoots {
   std::vector<Variable> roots;
 };
-/// What the peer's end of a boundary collected.
+/// Feed the gradients that the peer's end of a boundary collected.
 struct FeedSend {
   std::shared_ptr<const SendFn> send;
   std::vector<Tensor> gradients;
 };
 using GraphStep = std::variant<MarkGraph, StartRoots, FeedSend>;
 
-/// One owner at a time: the pass that lends it, or the job that runs it.
+/// Owned by one at a time: the pass that lends it, or the job that runs it.
 struct GraphWork {
   PassId pass;
   GraphTask task;
@@ -40,11 +39,11 @@ struct GraphWork {
 
   // Results of run().
   std::vector<std::vector<std::shared_ptr<const RecvFn>>> reached;  ///< one per MarkGraph
-  bool finished = true;                                             ///< all that is marked has run
-  Gradients gradients;                                              ///< of the leaves, once finished
-  std::optional<Error> failure;                                     ///< code, message and type; the rest is the caller's
+  bool finished = true;                                             ///< all marked vertices have run
+  Gradients gradients;                                              ///< of the leaves, set once finished
+  std::optional<Error> failure;                                     ///< code, message, type; the caller sets the rest
 
-  /// Takes the steps in order, then runs all that is ready. Never throws.
+  /// Takes the steps in order, then runs all ready vertices. Never throws.
   void run(GradientSink& sink);
 };
 

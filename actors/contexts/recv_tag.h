@@ -1,4 +1,4 @@
-// What a RecvFn of a distributed graph knows about its other end.
+// The record of a boundary's other end in a RecvFn of a distributed graph.
 #pragma once
 
 #include <memory>
@@ -9,19 +9,19 @@
 
 namespace troupe::detail {
 
-/// Kept as the tag of every RecvFn that a message made: where its gradients go.
+/// The tag of every RecvFn that a message made: the destination of its gradients.
 struct RecvTag {
   ContextId context;
   BoundaryId boundary;
   NodeName peer;  ///< holds the SendFn
 };
 
-/// The vertex for `count` variables that came from `tag.peer`.
+/// Returns the vertex for `count` variables that `tag.peer` sent.
 [[nodiscard]] inline std::shared_ptr<const RecvFn> make_recv(RecvTag tag, std::uint32_t count) {
   return RecvFn::make(count, std::make_shared<const RecvTag>(std::move(tag)));
 }
 
-/// Where the gradients of `recv` go. Null if it was not made by make_recv.
+/// Returns the destination of the gradients of `recv`; null if make_recv did not make it.
 [[nodiscard]] inline const RecvTag* tag_of(const RecvFn& recv) {
   return static_cast<const RecvTag*>(recv.tag().get());
 }

@@ -11,8 +11,8 @@
 
 namespace troupe::detail {
 
-/// Tells `done` the variables that `rrefs`, values of this node, hold, in order, once all exist; `asker` named them. Told once, on
-/// any thread. Errors: what ended a reference; bad_argument if one holds something else.
+/// Calls `done` once, on any thread, with the variables that `rrefs`, values of this node, hold, in order, when all
+/// exist; `asker` requested them. Errors: the error of a failed reference; bad_argument if a value is no variable.
 void variables_of(NodeCore& node, const std::vector<RRefId>& rrefs, const NodeLife& asker,
                   std::function<void(Result<std::vector<Variable>>)> done);
 

@@ -1,8 +1,8 @@
-// Where the members of a group wait for each other: the rules of the node at which they meet.
+// Where the members of a group wait for each other: the rules of the node at which they meet (the leader).
 //
-// Members enter with what they bring; when all are there, all are answered. Each operation of each set of members is a
-// place of its own, where the n-th entry of one member meets the n-th of the others; so several threads may use one place
-// and nothing has to be counted across lives. Rules MB-5 to MB-8 of PROTOCOLS.md.
+// Members enter with their contributions; when all have entered, all are answered. Each operation of each set of
+// members is a separate place, where the n-th entry of one member meets the n-th of the others. So several threads may
+// use one place, and no counts outlive a member's life. Rules MB-5 to MB-8 of PROTOCOLS.md.
 #pragma once
 
 #include <compare>
@@ -23,40 +23,40 @@
 
 namespace troupe::detail {
 
-/// A plain class: one thread at a time; answers are told on it.
+/// A plain class: one thread at a time, which also calls the answers.
 class Barriers {
  public:
-  /// Told exactly once: who met, or why they did not.
+  /// Called exactly once, with those who met or with the Error.
   using Answer = std::function<void(Result<msg::BarrierPassed>)>;
 
-  /// Entries of one member that left before they came, remembered at most; the oldest is forgotten first.
+  /// The most early cancellations of entries kept per member; the oldest is forgotten first.
   static constexpr std::size_t kLeftMax = 256;
 
   explicit Barriers(NodeName self) : up_{std::move(self)} {}
 
-  /// `member` has come. Its answer is told at once if it was the last, if one of the others is gone and they are not to
-  /// meet without, or if it cannot wait.
+  /// `member` enters. Its answer is called at once if it is the last one, if another member is gone and may not be left
+  /// out, or if it cannot wait.
   void enter(TimePoint now, const NodeName& member, msg::BarrierEntered entered, Answer answer);
 
-  /// `member` gave its entry up. If it waits, it is told `cancelled`; if it has not come, it will be told so then.
+  /// `member` cancels its entry: fails it with `cancelled`, now or, if it has not arrived, on arrival.
   void left(const NodeName& member, const BarrierEntryId& entry);
 
   void came(const NodeName& peer);
 
-  /// Its entries are void; whoever waits for it is told, or goes on without it.
+  /// `peer` is gone: drops its entries. Waiting members fail with `why`, or continue without it.
   void gone(const NodeName& peer, const Error& why);
 
-  /// Answers whoever has waited long enough.
+  /// Fails the entries whose time limit has passed.
   void expire(TimePoint now);
   [[nodiscard]] std::optional<TimePoint> next_due() const;
 
-  /// Answers everybody with `why`.
+  /// Fails all entries with `why`.
   void stop(const Error& why);
 
-  /// Who waits for whom, at `now`; those who came first are first.
+  /// Returns the open barriers at `now`, the oldest first.
   [[nodiscard]] std::vector<OpenBarrier> open(TimePoint now) const;
 
-  /// Entries that wait.
+  /// Returns the number of waiting entries.
   [[nodiscard]] std::size_t size() const;
 
  private:
@@ -74,7 +74,7 @@ class Barriers {
     std::optional<TimePoint> due;
     Answer answer;
   };
-  using Entries = std::map<NodeName, std::deque<Entry>>;  // in order of arrival; nobody with none
+  using Entries = std::map<NodeName, std::deque<Entry>>;  // in order of arrival; no list is empty
   using Places = std::map<Place, Entries>;
 
   [[nodiscard]] std::optional<Error> obstacle(const Place& place) const;
@@ -86,9 +86,9 @@ class Barriers {
   void settle(Places::iterator at);
 
   std::set<NodeName> up_;
-  std::map<NodeName, Error> gone_;  // why those who were up are not
+  std::map<NodeName, Error> gone_;  // why former peers are gone
   Places places_;
-  std::map<NodeName, std::deque<BarrierEntryId>> left_;  // of who is up; the oldest first
+  std::map<NodeName, std::deque<BarrierEntryId>> left_;  // of peers that are up; the oldest first
 };
 
 }  // namespace troupe::detail

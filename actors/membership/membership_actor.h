@@ -1,4 +1,4 @@
-// Keeps the list of members, lets newcomers in, is where groups meet, and coordinates the common end.
+// Keeps the list of members, admits newcomers, is the meeting place of groups, and coordinates shutdown.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ namespace troupe::detail {
 struct MemberMessage {
   Delivery delivery;
 };
-/// Be the first member.
+/// Become the first member.
 struct FoundCluster {
   MemberPlace place;
 };
@@ -36,7 +36,7 @@ struct ConnectFailed {
   std::string address;
   Error why;
 };
-/// The seed does not let us in, or is gone.
+/// The seed refuses this node, or is gone.
 struct JoinFailed {
   Error why;
 };
@@ -53,20 +53,20 @@ struct MemberCounted {
   std::uint64_t round = 0;
   ShutdownAgreement::Count count;
 };
-/// `member` has not been counted in `round`.
+/// `member` could not be counted in `round`.
 struct CountRefused {
   NodeName member;
   std::uint64_t round = 0;
 };
-/// Ask `member` once more in `round`.
+/// Request the counts of `member` once more in `round`.
 struct CountMember {
   NodeName member;
   std::uint64_t round = 0;
 };
 struct CountAgain {};
-/// Somebody may have waited long enough at a barrier.
+/// The time limit of an entry at a barrier may have passed.
 struct BarriersDue {};
-/// Which groups wait at this node?
+/// Asks for the barriers open at this node.
 struct ListBarriers {
   Query<OpenBarrier>::ReplySlot slot;
 };
@@ -93,8 +93,8 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::StopMembership)
 
 namespace troupe::detail {
 
-/// Name: "<node>/membership".  Spawned by: Membership.  Ends: on StopMembership; what waits then gets its Error.
-/// A handler that throws ends the node.
+/// Name: "<node>/membership".  Spawned by: Membership.  Ends: on StopMembership; pending waits then get its Error. An
+/// exception of a handler ends the node.
 using MembershipActor = caf::typed_actor<caf::reacts_to<MemberMessage>,        //
                                          caf::reacts_to<PeerUp>,            //
                                          caf::reacts_to<PeerDown>,          //
@@ -112,7 +112,7 @@ using MembershipActor = caf::typed_actor<caf::reacts_to<MemberMessage>,        /
                                          caf::reacts_to<ListBarriers>,      //
                                          caf::reacts_to<StopMembership>>;
 
-/// Touched by the actor only.
+/// Used by the actor only.
 class MembershipState {
  public:
   static inline const char* name = "membership";
@@ -169,13 +169,13 @@ class MembershipState {
   Roster roster_;
   std::optional<msg::Member> own_;  // this node, once it is a member
   bool founded_ = false;
-  MemberPlace wanted_;              // of who founds or joins
+  MemberPlace wanted_;              // of a node that founds or joins
   bool asked_to_join_ = false;
   bool ready_ = false;   // this node's program is done
   bool agreed_ = false;
-  std::vector<Seed> seeds_;  // of who joins
+  std::vector<Seed> seeds_;  // of a node that joins
   std::vector<Error> seed_failures_;
-  std::map<NodeName, std::string> awaited_;  // were there when we were let in, not up yet; and their addresses
+  std::map<NodeName, std::string> awaited_;  // members when this node was admitted, not up yet, and their addresses
   std::optional<Error> join_failure_;
   std::vector<Delivery> early_;         // of newcomers, before this node founds or joins
   std::vector<ReturnAddress> joiners_;  // wait until the world is complete
@@ -183,8 +183,8 @@ class MembershipState {
   std::vector<Promise<void>> agreement_waits_;
   ShutdownAgreement agreement_;
   std::optional<Barriers> barriers_;
-  std::optional<TimePoint> barriers_wake_;  // the earliest BarriersDue that was asked for
-  std::uint64_t counts_asked_ = 0;  // requests of ours that only ask for counts: they are no work
+  std::optional<TimePoint> barriers_wake_;  // the earliest requested BarriersDue
+  std::uint64_t counts_asked_ = 0;  // requests of this node that only ask for counts: they are not work
 };
 
 MembershipActor::behavior_type membership_actor(MembershipActor::stateful_pointer<MembershipState> self, NodeCore* node);

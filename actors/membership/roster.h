@@ -1,7 +1,7 @@
-// Who is in the cluster and which place each has: the rules by which newcomers are let in.
+// The members of the cluster and their ranks: the rules by which newcomers are admitted.
 //
-// The member that has been in longest lets newcomers in. Everybody keeps the same list, so when that one goes, the next
-// goes on. Rules MB-2 to MB-4 of PROTOCOLS.md.
+// The longest-standing member admits newcomers. Every member keeps the same list, so when that member goes, the next
+// one continues. Rules MB-2 to MB-4 of PROTOCOLS.md.
 #pragma once
 
 #include <cstdint>
@@ -17,42 +17,41 @@
 
 namespace troupe::detail {
 
-/// "trainer" of "trainer12": the role of a node that was given none.
+/// Returns the role of a node without one: "trainer" of "trainer12".
 [[nodiscard]] std::string role_of_name(std::string_view name);
 
 /// A plain class: one thread at a time.
 class Roster {
  public:
-  /// This node lets others into a new world of that size; 0: any number, now and later.
+  /// Lets this node admit others into a new world of that size; 0: any number, now and later.
   void open(std::uint32_t world_size) { world_size_ = world_size; }
 
-  /// Lets `join` in, and gives it its rank if that can be known. The Error says who or what is in the way: bad_argument for
-  /// another world size or a rank that is taken or out of range, resource_exhausted when the world is complete. The same
-  /// life again changes nothing; a new life of a name takes the place of the former.
+  /// Admits `join`, and gives it its rank if that can be known. The Error names the obstacle: bad_argument for another
+  /// world size or a rank that is taken or out of range, resource_exhausted when the world is complete. The same life
+  /// again changes nothing; a new life of a name replaces the former.
   [[nodiscard]] std::optional<Error> admit(const msg::MemberJoin& join);
 
-  /// All who are expected are in, and each has its rank.
+  /// Returns true if all expected members are admitted and each has its rank.
   [[nodiscard]] bool complete() const;
 
-  /// A member that was let in elsewhere, or this node in a world that was complete from the start. Returns false for an
-  /// earlier life than the one that is known.
+  /// Adds a member that was admitted elsewhere, or this node in a world that was complete from the start. Returns false
+  /// for an earlier life than the known one.
   bool learn(const msg::Member& member);
 
-  /// That life of the member is over: its name and its rank are free.
-  /// Returns false if it was not known.
+  /// That life of the member is over: frees its name and its rank. Returns false if it was unknown.
   bool remove(const NodeName& name, Incarnation incarnation);
   void remove_at(std::string_view address);
 
-  /// The member of that name that has a rank.
+  /// Returns the member of that name; null unless it has a rank.
   [[nodiscard]] const msg::Member* find(const NodeName& name) const;
 
-  /// Who of `living` lets newcomers in: the one that has been in longest; nobody if none is known here.
+  /// Returns the one of `living` that admits newcomers: the longest-standing; nullopt if none is known here.
   [[nodiscard]] std::optional<NodeName> coordinator(const std::vector<NodeName>& living) const;
 
-  /// All that have a rank, by name.
+  /// Returns all members that have a rank, by name.
   [[nodiscard]] std::vector<msg::Member> members() const;
 
-  /// The change that came last; each admission is one.
+  /// Returns the number of the latest change; each admission is one.
   [[nodiscard]] std::uint64_t epoch() const { return epoch_; }
 
  private:

@@ -1,8 +1,10 @@
-// When may all members leave? When every living one is ready and nothing is under way anywhere.
+// When all members may leave: when every living one is ready and no work is pending on any node.
 //
-// Any member may coordinate: the living one whose name sorts first does. It asks all for their counts once all are
-// ready. A served function may call on, so one look is not enough: two rounds in a row must find nothing active and the
-// same number of requests ever started (MB-1). Both rounds are of the same members: who comes in the middle of one begins
+// Any member may coordinate: the living one whose name sorts first does. Once all are ready, it asks all for their
+// counts. A served function may make further calls, so one round is not enough: two rounds in a row must find nothing
+// active and the same number of requests ever started (MB-1). Both rounds have the same members: one that joins during
+// a round starts another round, one that leaves restarts the two. When the coordinator goes, members tell the next one
+// that they are ready.
 // another, and who goes starts the two over. When the coordinator goes, members tell the next one that they are ready.
 #pragma once
 
@@ -21,40 +23,40 @@ namespace troupe::detail {
 class ShutdownAgreement {
  public:
   struct Count {
-    std::uint64_t active = 0;   ///< own requests without an answer, served functions and callbacks not done
-    std::uint64_t started = 0;  ///< requests this incarnation ever sent
+    std::uint64_t active = 0;   ///< pending requests, and served functions and callbacks that are not done
+    std::uint64_t started = 0;  ///< requests that this incarnation ever sent
   };
 
   enum class Verdict {
-    wait,         ///< for members to become ready or to count
-    count,        ///< ask all living members, in round `round()`
-    count_later,  ///< likewise, but something was active: not at once
+    wait,         ///< until members are ready or have sent their counts
+    count,        ///< request the counts of all living members, in round `round()`
+    count_later,  ///< as count, but with a pause: something was active
     agreed,       ///< all may leave
   };
 
   void ready(const NodeName& member) { ready_.insert(member); }
   void gone(const NodeName& member);
 
-  /// A member's answer in `round`; one of an earlier round is ignored.
+  /// A member's counts in `round`; those of an earlier round are ignored.
   void counted(const NodeName& member, std::uint64_t round, Count count);
 
-  /// What to do now, given who lives. `count` and `count_later` begin a new round.
+  /// Returns what to do now. `count` and `count_later` start a new round.
   [[nodiscard]] Verdict next(const std::vector<NodeName>& living);
 
   [[nodiscard]] std::uint64_t round() const { return round_; }
 
-  /// Living members that are not ready yet.
+  /// Returns the living members that are not ready yet.
   [[nodiscard]] std::vector<NodeName> missing(const std::vector<NodeName>& living) const;
 
-  /// All that decides what is to be done, for tests.
+  /// Returns the whole state that decides, as text, for tests.
   [[nodiscard]] std::string text() const;
 
  private:
   std::set<NodeName> ready_;
-  std::set<NodeName> asked_;                        // in this round: those who lived when it began
+  std::set<NodeName> asked_;                        // in this round: those living when it started
   std::map<NodeName, Count> counts_;                // of this round
   std::uint64_t round_ = 0;
-  std::optional<std::uint64_t> started_when_idle_;  // sum of the last round, if that found nothing active and nobody has gone since
+  std::optional<std::uint64_t> started_when_idle_;  // sum of the last round, if all were idle and none left
   bool agreed_ = false;
 };
 

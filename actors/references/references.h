@@ -1,4 +1,4 @@
-// All remote references of one node: the handles its programs hold, and the values it owns for others.
+// All remote references of one node: the handles that its programs hold, and the values that it owns.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +25,7 @@
 
 namespace troupe::detail {
 
-/// One use of a value that this node owns and the turn it has; the use ends with the last copy.
+/// One use of a value of this node, and its turn. The use ends when the last copy is destroyed.
 class ValueUse {
  public:
   ValueUse(std::shared_ptr<NodeCore> node, RRefId rref, TurnId turn)
@@ -34,11 +34,11 @@ class ValueUse {
   ValueUse(const ValueUse&) = delete;
   ValueUse& operator=(const ValueUse&) = delete;
 
-  /// The thread is about to wait for something else: others may use the value meanwhile.
+  /// The thread is about to wait for something else: other functions may use the value.
   void give_up_turn();
-  /// Tells `granted` when it is this use's turn again, or the owner has ended. `granted` must not block.
+  /// Calls `granted` when the use has the turn again, or the owner has ended. REQUIRES: `granted` does not block.
   void ask_for_turn(std::function<void()> granted);
-  /// Waits, through `hook` if there is one, until it is this use's turn again.
+  /// Waits, through `hook` if not null, until the use has the turn again.
   void take_turn_again(BlockingHook* hook);
 
  private:
@@ -47,10 +47,10 @@ class ValueUse {
   const TurnId turn_;
 };
 
-/// Told the value and the use of it, or why there is none. Must not block.
+/// Called with the value and its use, or with the Error. REQUIRES: does not block.
 using UseHandler = std::function<void(Result<ValueBox> value, std::shared_ptr<ValueUse> use)>;
 
-/// Likewise, and the version of the value.
+/// Called with the value, its version and its use, or with the Error. REQUIRES: does not block.
 using CopyHandler = std::function<void(Result<ValueBox> value, std::uint64_t version, std::shared_ptr<ValueUse> use)>;
 
 /// Thread rule: any thread may call any member; none blocks.
@@ -61,16 +61,17 @@ class References {
   References(const References&) = delete;
   References& operator=(const References&) = delete;
 
-  /// One more handle of the value travels to node `to`; this node's own is kept until the owner knows the new one.
+  /// Makes one more handle of the value, for a message to node `to`. This node keeps its own until the owner knows the
+  /// new one.
   [[nodiscard]] msg::RRefHandout hand_out(const std::shared_ptr<RRefHandle>& handle, const NodeLife& to);
 
-  /// The message with `handout` never left.
+  /// The message with `handout` was never sent.
   void take_back(const msg::RRefHandout& handout);
 
-  /// A handle arrived from node `from`. All handles of one value on this node are one.
+  /// Returns the handle that arrived from node `from`. All handles of one value on this node are one.
   [[nodiscard]] std::shared_ptr<RRefHandle> received(const msg::RRefHandout& handout, const NodeName& from);
 
-  /// A handle for a value that node `owner` is about to make, at our request, which carries `fork` (set here).
+  /// Returns the handle of a value that node `owner` will make at this node's request, which carries `fork` (set here).
   [[nodiscard]] std::shared_ptr<RRefHandle> created(const RRefId& rref, ForkId& fork, const NodeName& owner,
                                                     const std::string& type, RRefOrigin origin);
 
@@ -81,66 +82,68 @@ class References {
   [[nodiscard]] std::shared_ptr<RRefHandle> own(ValueBox value, const std::string& type, RRefOrigin origin,
                                                 Sharing sharing = Sharing::turns);
 
-  /// Why every use of `handle` fails, if it does.
+  /// Returns why every use of `handle` fails; nullopt if it has not failed.
   [[nodiscard]] std::optional<Error> failure(const RRefHandle& handle) const;
 
-  /// Whether the owner is known to count this handle.
+  /// Returns whether the owner has acknowledged this handle.
   [[nodiscard]] bool is_confirmed(const RRefHandle& handle) const;
 
-  /// The last copy of `rref` on this node is gone, which stood for `holds` handles.
+  /// The last copy of `rref` on this node was destroyed; it stood for `holds` handles.
   void dropped(const RRefId& rref, const NodeLife& owner, std::size_t holds);
 
-  /// Uses the value of `rref`, which this node owns, once it exists. Fails with `cancelled` if who asked for it goes
+  /// Uses the value of `rref`, which this node owns, once it exists. Fails with `cancelled` if the requester goes down
   /// before, or `turn` is withdrawn.
   void use(const RRefId& rref, TurnId turn, UsePurpose purpose, UseHandler begin);
   void use(const RRefId& rref, UsePurpose purpose, UseHandler begin) { use(rref, next_turn(), std::move(purpose), std::move(begin)); }
 
-  /// Reads it for a copy that `watcher` keeps; RRefChanged will tell when it is out of date.
+  /// Reads the value for a copy that `watcher` keeps; RRefChanged notifies `watcher` when the copy is out of date.
   void copy(const RRefId& rref, TurnId turn, const NodeLife& watcher, CopyHandler begin);
 
-  /// A name for a use that is to begin.
+  /// Returns the id of a new use.
   [[nodiscard]] TurnId next_turn();
 
-  /// Nobody wants the use any more: fails it with `cancelled` if it has not begun.
+  /// Cancels a use that is no longer needed: fails it with `cancelled` unless it has started.
   void withdraw(const RRefId& rref, TurnId turn);
 
-  /// The value was changed without a turn. `told` is let go when who holds a copy has been told, or nobody can be.
+  /// The value was changed without a turn. `told` is released when every holder of a copy has been notified, or can no
+  /// longer be notified.
   void changed(const RRefId& rref, std::shared_ptr<const WhenGone> told);
 
-  /// Tells `done` the value of `rref`, which this node owns, once it exists: for shards and contexts, by a word of `asker`.
-  /// On any thread.
+  /// Calls `done`, on any thread, with the value of `rref`, which this node owns, once it exists. For shards and
+  /// contexts, at the request of `asker`.
   void value_of(const RRefId& rref, const NodeLife& asker, std::function<void(Result<ValueBox>)> done);
 
-  /// The call that creates `rref` has come, with its creator's handle. Where there is no room for either it is to be refused with
-  /// the returned error; the value is created all the same, and is to be that error (RR-2).
+  /// The call that creates `rref` arrived, with its creator's handle. Returns the error with which to refuse it if
+  /// there is no room for the value or the handle; then the value is created all the same, and must be set to that
+  /// error (RR-2).
   [[nodiscard]] std::optional<Error> begin_value(const RRefId& rref, const ForkId& fork, const NodeLife& creator);
 
-  /// What that call made, or why there is no value.
+  /// Sets the result of that call: the value, or why there is none.
   void set_value(const RRefId& rref, Result<ValueBox> value, Sharing sharing = Sharing::turns);
 
-  /// That call is refused. Its creator undoes its handle: it deletes nothing.
+  /// That call is refused. Its creator undoes its handle and deletes nothing.
   void refuse_value(const RRefId& rref, const ForkId& fork, const NodeLife& creator, const Error& why);
 
-  /// RRefForked, RRefDeleted, RRefForkAck, RRefRevoked, RRefChanged.
+  /// Handles RRefForked, RRefDeleted, RRefForkAck, RRefRevoked and RRefChanged.
   void handle(Delivery delivery);
 
   void peer_up(const Peer& peer);
   void peer_down(const Peer& peer, const Error& why);
 
-  /// Fails everything that waits, drops the values (on the pool), ends the actors.
+  /// Fails everything that waits, destroys the values (on the pool) and ends the actors.
   void stop(const Error& why);
 
-  /// The handles of other nodes' values that the program still holds, and where it got them, one line each.
+  /// Returns the handles of other nodes' values that the program still holds, with their origins, one line each.
   [[nodiscard]] std::vector<std::string> held() const;
 
   [[nodiscard]] std::size_t owned_values() const;
   [[nodiscard]] std::size_t handles() const;
 
-  /// Handles of other nodes' values, and of these those that their owners have not confirmed yet.
+  /// Counts of handles of other nodes' values, and of those among them that are not acknowledged.
   [[nodiscard]] std::size_t forks() const;
   [[nodiscard]] std::size_t unconfirmed_forks() const;
 
-  /// The values of this node that are being used, in no order.
+  /// Replies with the values of this node that are in use, in no order.
   void list_users(const Query<ValueInUse>::ReplySlot& slot) const;
 
  private:

@@ -1,4 +1,4 @@
-// What all copies of one RRef on a node share.
+// The state that all copies of one RRef on a node share.
 #pragma once
 
 #include <atomic>
@@ -19,11 +19,12 @@ namespace troupe::detail {
 
 class NodeCore;
 
-/// How a program got a reference: it made it at that line, or received it from that node.
+/// The origin of a reference: the line that made it, or the node that sent it.
 using RRefOrigin = std::variant<SourceLocation, NodeName>;
 
-/// One node's handle of one value. When the last copy of the RRef goes, the owner is told. Holds its node weakly: after
-/// the node's shutdown every use fails with shutting_down and destruction is silent. Any thread may call any member.
+/// One node's handle of one value. Destroying the last copy of the RRef notifies the owner. Holds its node weakly:
+/// after the node's shutdown every use fails with shutting_down, and destruction does nothing. Thread rule: any thread
+/// may call any member.
 class RRefHandle {
  public:
   RRefHandle(std::weak_ptr<NodeCore> node, RRefId id, NodeLife owner, std::string type, RRefOrigin origin);
@@ -35,30 +36,31 @@ class RRefHandle {
   [[nodiscard]] const NodeLife& owner() const { return owner_; }
   [[nodiscard]] const std::string& type() const { return type_; }
 
-  /// "RRef<f32> trainer.17 on ps0"
+  /// Returns "RRef<f32> trainer.17 on ps0".
   [[nodiscard]] std::string text() const;
 
   /// For reports: "made at main.cc:12", "received from ps0".
   [[nodiscard]] std::string origin() const;
 
-  /// The value's type, once its owner said so.
+  /// Returns the value's type, once the owner has reported it.
   [[nodiscard]] std::optional<std::string> known_type() const;
   void learned_type(std::string type);
 
-  /// What `RRef::cached` returns until the owner says that it changed.
+  /// The copy that `RRef::cached` returns while the value is unchanged.
   [[nodiscard]] CachedValue& copies() { return copies_; }
 
-  /// Stops when the value could not be created: what waits for it need not wait on.
+  /// Stops when the value could not be created: waits for it may end.
   [[nodiscard]] std::stop_token failure_token() const { return failed_.get_token(); }
   void creation_failed() { failed_.request_stop(); }
 
-  /// The node this handle lives on. Throws RemoteError{shutting_down} if it has ended.
+  /// Returns the node of this handle. Throws RemoteError{shutting_down} if it has ended.
   [[nodiscard]] std::shared_ptr<NodeCore> node() const;
 
-  /// Likewise; null if it has ended.
+  /// Returns the node of this handle; null if it has ended.
   [[nodiscard]] std::shared_ptr<NodeCore> node_if_alive() const;
 
-  /// This handle stands for one more handle that was created, received or held, and whoever counts those knows it.
+  /// Counts one more handle that this object stands for, created, received or held. REQUIRES: its HandleTable or
+  /// ForkTable counts it too.
   void add_hold() { holds_.fetch_add(1, std::memory_order_relaxed); }
 
  private:

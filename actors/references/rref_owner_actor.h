@@ -20,13 +20,13 @@
 
 namespace troupe::detail {
 
-/// The creating call came; its sender holds `fork`, which `token` counts.
+/// The creating call arrived; its sender holds `fork`, which `token` counts.
 struct OwnerCreated {
   ForkId fork;
   NodeLife creator;
   ForkTable::Token token = {};
 };
-/// The value exists, or why it never will.
+/// The value exists, or never will (the Error).
 struct OwnerValue {
   std::shared_ptr<const Result<ValueBox>> value;
   Sharing sharing = Sharing::turns;
@@ -40,7 +40,8 @@ struct OwnerDeleted {
   ForkId fork;
   NodeLife holder;
 };
-/// A message to `holder` is about to leave with one of our own forks, which `token` counts, or never left after all.
+/// A message to `holder` will be sent with one of the owner's own forks, which `token` counts; or was never sent after
+/// all.
 struct OwnerHandedOut {
   ForkId fork;
   NodeLife holder;
@@ -49,7 +50,7 @@ struct OwnerHandedOut {
 struct OwnerHandOutUndone {
   ForkId fork;
 };
-/// A handle that `parent` sent came back to this node, which holds one of its own already.
+/// A handle that `parent` sent returned to this node, which holds one of its own already.
 struct OwnerForkReturned {
   ForkId fork;
   NodeName parent;
@@ -58,37 +59,38 @@ struct OwnerForkReturned {
 struct OwnerHeld {};
 struct OwnerReleased {};
 
-/// A use of the value: `begin` is told the value, or why there is none, once the value exists and it is its turn. It
-/// must not block; the use lasts until UseEnded. One that has not begun ends with who asked for it.
+/// A use of the value. `begin` is called with the value when it exists and the use has the turn, or with the Error.
+/// REQUIRES: `begin` does not block. The use lasts until UseEnded; one that has not started ends with its requester's
+/// life.
 struct UseArrived {
   TurnId turn;
   UsePurpose purpose;
-  std::optional<NodeLife> watcher;  ///< keeps a copy of what it reads, and is told of the next change
+  std::optional<NodeLife> watcher;  ///< keeps a copy of what it reads, and is notified of the next change
   std::function<void(const Result<ValueBox>&, std::uint64_t version)> begin;
   TimePoint came = {};  ///< set by the owner
 };
-/// The value was changed without a turn: an optimizer's step. `told` goes with the message, when who holds a copy has
-/// been told.
+/// The value was changed without a turn, by an optimizer's step. `told` is destroyed with the message, when the holders
+/// of copies have been notified.
 struct OwnerChanged {
   std::shared_ptr<const WhenGone> told;
 };
-/// The function that has the turn begins to wait; its wait is over and it wants to go on; it ended.
+/// The function that has the turn starts to wait; its wait is over and it wants to continue; it ended.
 struct UseSuspended {
   TurnId turn;
 };
 struct UseResumed {
   TurnId turn;
   std::shared_ptr<const WhenGone>
-      grant;  ///< lets the function go on; also when the owner ends without having granted its turn
+      grant;  ///< lets the function continue; called also if the owner ends first
 };
 struct UseEnded {
   TurnId turn;
 };
-/// A use that has not begun is not to begin: it is told `cancelled`.
+/// Cancels a use that has not started; it fails with `cancelled`.
 struct UseWithdrawn {
   TurnId turn;
 };
-/// Who uses the value? Nothing is said if nobody does.
+/// Asks for the users of the value. No reply if there are none.
 struct ListUsers {
   Query<ValueInUse>::ReplySlot slot;
 };
@@ -118,11 +120,11 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::StopOwner)
 
 namespace troupe::detail {
 
-/// Counts the handles (ForkTable), grants turns (TurnQueue), keeps uses that come before the value.
-/// Name: "<node>/rref/<creator>.<serial>".  Spawned by: References, on the first word about the value.
+/// Counts the handles (ForkTable), grants turns (TurnQueue), keeps uses that arrive before the value.
+/// Name: "<node>/rref/<creator>.<serial>".  Spawned by: References, on the first message about the value.
 /// Ends: when its last fork and local handle are gone and no use is under way (RR-1), or on StopOwner, which fails
-/// every waiting use. It does not quit: it stays to answer what was on its way, until the last sender let go of it. A
-/// handler that throws fails the value: every waiting and later use is told what was thrown.
+/// every waiting use. It does not quit: it answers late messages until the last sender releases it. An exception of a
+/// handler fails the value: every waiting and later use fails with it.
 using RRefOwnerActor = caf::typed_actor<caf::reacts_to<OwnerCreated>,        //
                                         caf::reacts_to<OwnerValue>,          //
                                         caf::reacts_to<OwnerForked>,         //
@@ -142,7 +144,7 @@ using RRefOwnerActor = caf::typed_actor<caf::reacts_to<OwnerCreated>,        //
                                         caf::reacts_to<ListUsers>,           //
                                         caf::reacts_to<StopOwner>>;
 
-/// Touched by the actor only.
+/// Used by the actor only.
 class RRefOwnerState {
  public:
   static inline const char* name = "rref_owner";
@@ -156,23 +158,23 @@ class RRefOwnerState {
   void handed_out(const OwnerHandedOut& m);
   void came_home(const OwnerForkReturned& m);
   void use(UseArrived& m);
-  /// Who asked for it does not want it any more. Nothing if it has begun.
+  /// Cancels a use at its requester's wish. Does nothing if the use has started.
   void withdraw(const UseWithdrawn& m);
-  /// Copies that were taken until now are out of date.
+  /// Declares all copies taken until now out of date.
   void changed();
   void suspended(const UseSuspended& m);
   void resumed(UseResumed& m);
   void use_ended(const UseEnded& m);
   void peer_down(const PeerDown& m);
-  /// The value is lost: every waiting use, and every later one, is told `why` until the value's life ends.
+  /// The value is lost: every waiting and later use fails with `why` until the value's life ends.
   void fail(Error why);
-  /// Fails every waiting use, and every later one, with `why`, and drops the value. False if that was done before.
+  /// Fails every waiting and later use with `why` and drops the value. Returns false if that was done before.
   bool stop(const Error& why);
 
   [[nodiscard]] ValueInUse users() const;
 
   [[nodiscard]] ForkTable& forks() { return *forks_; }
-  /// The value's life is over: nobody can ask for it any more.
+  /// Returns true if the value's life is over: no message can ask for it any more.
   [[nodiscard]] bool ended() const { return forks_->ended(); }
   [[nodiscard]] Error gone() const;
 
@@ -181,9 +183,9 @@ class RRefOwnerState {
   void go_on(std::optional<TurnId> turn);
   void granted(UseArrived& use);
   void came_back(TurnId turn);
-  /// The value rests on that life since just now: nobody will say again that it was over before.
+  /// Checks that life again: the value depends on it since just now, and an earlier end of it is not reported again.
   void look_again(const NodeLife& life);
-  /// Ends the uses that wait to begin and are `meant`, with `why`.
+  /// Ends the waiting uses for which `meant` is true, with `why`.
   template <class Meant>
   void end_waiting_uses(Meant meant, const Error& why);
   void drop(std::shared_ptr<const Result<ValueBox>> value) const;
@@ -193,11 +195,11 @@ class RRefOwnerState {
   std::optional<ForkTable> forks_;
   TurnQueue turns_;
   bool call_came_ = false;                                       // the creating call
-  std::optional<Error> stopped_;                                 // why nothing can be used any more
+  std::optional<Error> stopped_;                                 // why no use can succeed any more
   std::shared_ptr<const Result<ValueBox>> value_;                // null until it exists
-  std::vector<UseArrived> early_;                                // came before the value
+  std::vector<UseArrived> early_;                                // arrived before the value
   std::map<TurnId, UseArrived> arriving_;                        // wait for their first turn
-  std::map<TurnId, std::shared_ptr<const WhenGone>> returning_;  // wait to go on
+  std::map<TurnId, std::shared_ptr<const WhenGone>> returning_;  // wait to continue
   struct Use {
     UsePurpose purpose;
     TimePoint came;
@@ -207,7 +209,7 @@ class RRefOwnerState {
   std::set<NodeLife> watchers_;  // took a copy since the last change
 };
 
-/// `on_end` is told once, when the value's life is over, on the actor's turn.
+/// `on_end` is called once, on the actor's turn, when the value's life is over.
 RRefOwnerActor::behavior_type rref_owner_actor(RRefOwnerActor::stateful_pointer<RRefOwnerState> self, NodeCore* node,
                                                RRefId rref, std::function<void()> on_end);
 

@@ -1,5 +1,5 @@
-// Whose turn it is on the value of one RRef. Rules TQ-1 to TQ-4 of PROTOCOLS.md. Plain state: no CAF, no clock; one
-// thread at a time.
+// The turns on the value of one RRef. Rules TQ-1 to TQ-4 of PROTOCOLS.md. Plain state: no CAF, no clock; one thread at
+// a time.
 #pragma once
 
 #include <cstddef>
@@ -17,39 +17,39 @@ namespace troupe {
 
 using msg::Sharing;
 
-/// Names one use of the value: a served function, or the guard that local_value() returned. Never used again.
+/// Identifies one use of the value: a served function, or the guard that local_value() returned. Never reused.
 struct TurnId {
   std::uint64_t value = 0;
   friend auto operator<=>(const TurnId&, const TurnId&) = default;
 };
 
-/// Grants turns in arrival order. A use that waits for something else gives its turn up, and takes it again, before the
-/// uses that have not begun, when the wait is over. Throws BrokenInvariant on an event that its use cannot have.
+/// Grants turns in order of arrival. A use that waits for something else gives its turn up; when the wait is over, it
+/// gets a turn again before uses that have not started. Throws BrokenInvariant on an event that its use cannot have.
 class TurnQueue {
  public:
   explicit TurnQueue(Sharing sharing = Sharing::turns) : sharing_(sharing) {}
 
-  /// A use arrives. Returns true if it may begin now; else a later call returns it.
+  /// A use arrives. Returns true if it may start now; otherwise a later call returns it.
   [[nodiscard]] bool request(TurnId use);
 
-  /// The use that has the turn begins to wait. Returns the use that has the turn now, if there is one.
+  /// The use that has the turn starts to wait. Returns the use that has the turn now, if any.
   [[nodiscard]] std::optional<TurnId> suspend(TurnId use);
 
-  /// Its wait is over. Returns true if it may go on now; else a later call returns it.
+  /// The wait of `use` is over. Returns true if it may continue now; otherwise a later call returns it.
   [[nodiscard]] bool resume(TurnId use);
 
-  /// The use ends: done, cancelled or its caller gone, whether it has the turn, waits for it or is suspended.
-  /// Returns the use that has the turn now because of that, if there is one.
+  /// The use ends (done, cancelled or its caller down), whether it has the turn, waits for it or is suspended. Returns
+  /// the use that has the turn because of that, if any.
   [[nodiscard]] std::optional<TurnId> release(TurnId use);
 
-  /// All uses and what each is doing: who has the turn, then who waits for it in the order of their turns, then who waits
-  /// for something else.
+  /// Returns all uses and their states: the one with the turn, then those that wait for it in the order of turns, then
+  /// those that wait for something else.
   [[nodiscard]] std::vector<std::pair<TurnId, UseState>> uses() const;
 
   [[nodiscard]] bool has_turn(TurnId use) const { return is(use, UseState::has_turn); }
-  /// Uses that are neither running nor suspended.
+  /// Returns the number of uses that are neither running nor suspended.
   [[nodiscard]] std::size_t waiting_count() const noexcept { return returning_.size() + arriving_.size(); }
-  /// Uses that began and wait for something else.
+  /// Returns the number of uses that started and wait for something else.
   [[nodiscard]] std::size_t suspended_count() const noexcept { return uses_.size() - running_count_ - waiting_count(); }
   [[nodiscard]] bool empty() const noexcept { return uses_.empty(); }
 

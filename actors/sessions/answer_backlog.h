@@ -1,4 +1,4 @@
-// Answers that peers have not taken, and the calls that wait for that before they begin.
+// Answers that peers have not acknowledged, and the calls that must wait for that before they start.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace troupe::detail {
 
-/// A peer that does not take its answers slows its own calls, and nobody else's: what waits here holds its caller's grant.
+/// A peer that does not acknowledge its answers slows only its own calls: a waiting call holds its caller's grant.
 /// Thread rule: any thread may call any member.
 class AnswerBacklog {
  public:
@@ -20,22 +20,22 @@ class AnswerBacklog {
 
   explicit AnswerBacklog(std::size_t bytes_max = std::size_t{256} << 20) : bytes_max_(bytes_max) {}
 
-  /// Keeps `begin`, which begins a call of `peer`, if more answers wait for `peer` than may, or another call of it is kept.
-  /// Returns whether it did.
+  /// If too many answer bytes wait for `peer`, or another call of it is kept already, keeps `begin`, which starts a
+  /// call of `peer`, and returns true.
   [[nodiscard]] bool keep(const NodeLife& peer, Begin& begin);
 
   void sent(const NodeLife& peer, std::size_t bytes);
 
-  /// The peer has taken so much. Returns the calls that may begin now, in order: one for each time there is room.
+  /// The peer has acknowledged `bytes`. Returns the calls that may start now, in order: one each time there is room.
   [[nodiscard]] std::vector<Begin> taken(const NodeLife& peer, std::size_t bytes);
 
-  /// Of answers that have not been taken, by peer that has any.
+  /// Returns the bytes of unacknowledged answers, by peer that has any.
   [[nodiscard]] std::map<NodeLife, std::size_t> bytes() const;
 
-  /// Forgets a life that is over. Returns what it had kept: nobody waits for it.
+  /// Forgets a life that is over. Returns the calls kept for it; their answers are no longer awaited.
   [[nodiscard]] std::vector<Begin> gone(const NodeLife& peer);
 
-  /// Forgets everybody, as `gone`.
+  /// Forgets all peers, as `gone`.
   [[nodiscard]] std::vector<Begin> stop();
 
  private:
@@ -46,7 +46,7 @@ class AnswerBacklog {
 
   const std::size_t bytes_max_;
   mutable std::mutex mutex_;
-  std::map<NodeLife, Peer> peers_;  // guarded by mutex_; those with bytes or kept calls
+  std::map<NodeLife, Peer> peers_;  // guarded by mutex_; only those with bytes or kept calls
 };
 
 }  // namespace troupe::detail

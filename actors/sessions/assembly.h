@@ -1,4 +1,4 @@
-// Puts the pieces of one message together again.
+// Reassembles one message from its pieces.
 #pragma once
 
 #include <cstddef>
@@ -17,25 +17,26 @@ struct AssemblyLimits {
   std::uint64_t bytes_max = kMessageBytesMax;
 };
 
-/// One message on its way in. Each frame gets memory of its own, aligned as tensors are, when its first byte comes or when
-/// `reserve` is called, never because a peer claims a size. Thread rule: one thread at a time.
+/// One message being received. Each frame gets memory of its own, aligned as tensors are, when its first byte arrives
+/// or `reserve` is called; a size that a peer merely claims allocates nothing. Thread rule: one thread at a time.
 class Assembly {
  public:
-  /// From the two frames of a `first` piece. Errors: `protocol_violation` for sizes that cannot be, `too_large`.
+  /// Starts from the two frames of a `first` piece. Errors: `protocol_violation` for impossible sizes, `too_large`.
   [[nodiscard]] static Result<Assembly> begin(std::span<const Frame> first, const AssemblyLimits& limits);
 
-  /// Takes memory for all frames now. Errors: `resource_exhausted`.
+  /// Allocates memory for all frames now. Errors: `resource_exhausted`.
   [[nodiscard]] Result<Unit> reserve();
 
-  /// Takes the frames of the next piece. Errors: `protocol_violation` for more bytes than announced, `resource_exhausted`.
+  /// Adds the frames of the next piece. Errors: `protocol_violation` for more bytes than announced,
+  /// `resource_exhausted`.
   [[nodiscard]] Result<Unit> append(std::span<const Frame> piece);
 
   [[nodiscard]] bool complete() const { return missing_ == 0; }
 
-  /// The message. REQUIRES: complete().
+  /// Returns the message. REQUIRES: complete().
   [[nodiscard]] Frames take();
 
-  /// Of the frames that come in pieces, all but frame 0.
+  /// Returns the bytes of the frames that arrive in pieces: all but frame 0.
   [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
   [[nodiscard]] const Frame& header() const { return header_; }
 
@@ -43,13 +44,13 @@ class Assembly {
   [[nodiscard]] bool allocate(std::size_t index);
 
   Frame header_;
-  std::vector<std::uint64_t> sizes_;  ///< of the frames but frame 0
-  std::vector<Storage> frames_;       ///< their memory, once taken
+  std::vector<std::uint64_t> sizes_;  ///< of all frames but frame 0
+  std::vector<Storage> frames_;       ///< their memory, once allocated
   std::uint64_t bytes_ = 0;
   std::uint64_t missing_ = 0;
   std::size_t current_ = 0;           ///< the frame that the next byte belongs to
-  std::uint64_t filled_ = 0;          ///< bytes of it that are there
-  std::byte* to_ = nullptr;           ///< where the current frame lies; null before its memory was taken
+  std::uint64_t filled_ = 0;          ///< number of its bytes that have arrived
+  std::byte* to_ = nullptr;           ///< the current frame's memory; null before it is allocated
 };
 
 }  // namespace troupe

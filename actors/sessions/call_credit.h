@@ -1,4 +1,4 @@
-// The receiver's side of flow control: what a call of a peer holds here until it begins.
+// The receiver's side of flow control: what a peer's call holds on this node until it starts.
 #pragma once
 
 #include <array>
@@ -10,29 +10,29 @@
 
 namespace troupe {
 
-/// Whose credit a call holds. Calls made inside served functions have credit of their own, which outer calls cannot take:
-/// otherwise two nodes whose functions call each other could wait for each other's callers.
+/// The grant from which a call takes. Calls made inside served functions have their own grant, which outer calls cannot
+/// use up: otherwise two nodes whose functions call each other could wait for each other's callers.
 enum class Charge : std::uint8_t {
-  none = 0,    ///< words of the runtime and answers
+  none = 0,    ///< control messages and answers
   call = 1,
   nested = 2,
 };
 
-/// What the calls of one peer that are here and have not begun hold. One session writes `taken`, any thread gives back.
+/// What the arrived calls of one peer hold until they start. One session writes `taken`; any thread gives back.
 class CreditAccount {
  public:
-  /// `told` is called on the thread that gives back, when the session has asked to be told; it must not block.
+  /// `told` is called, if the session has requested it, on the thread that gives back. REQUIRES: it does not block.
   explicit CreditAccount(std::function<void()> told) : told_(std::move(told)) {}
   CreditAccount(const CreditAccount&) = delete;
   CreditAccount& operator=(const CreditAccount&) = delete;
 
   void give_back(Charge charge, std::uint64_t bytes);
 
-  /// Calls and bytes given back since the beginning.
+  /// Returns the calls and bytes given back since the session started.
   [[nodiscard]] std::uint64_t calls(Charge charge) const { return side(charge).calls.load(std::memory_order_acquire); }
   [[nodiscard]] std::uint64_t bytes(Charge charge) const { return side(charge).bytes.load(std::memory_order_acquire); }
 
-  /// The next `give_back` after which `calls` of that side reach the number tells; once.
+  /// Requests one call of `told`, by the `give_back` after which `calls` of that side reach the number.
   void tell_at(Charge charge, std::uint64_t calls);
 
  private:
@@ -49,7 +49,7 @@ class CreditAccount {
   std::array<Side, 2> sides_;
 };
 
-/// What one call holds until it begins or is dropped. Any thread may call any member.
+/// What one call holds until it starts or is dropped. Thread rule: any thread may call any member.
 class CallCredit {
  public:
   CallCredit(std::shared_ptr<CreditAccount> account, Charge charge, std::uint64_t bytes)
@@ -58,7 +58,7 @@ class CallCredit {
   CallCredit(const CallCredit&) = delete;
   CallCredit& operator=(const CallCredit&) = delete;
 
-  /// The call begins: its caller may send another. Later calls do nothing.
+  /// The call starts: its caller may send another. Later calls do nothing.
   void begin() {
     if (!begun_.exchange(true, std::memory_order_acq_rel)) account_->give_back(charge_, bytes_);
   }

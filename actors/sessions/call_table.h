@@ -1,5 +1,5 @@
-// The requests that a node has sent and that are not answered yet. Rules CT-1 to CT-4 of PROTOCOLS.md. Plain state: no
-// CAF, time is passed in; one thread at a time.
+// The unanswered requests of a node. Rules CT-1 to CT-4 of PROTOCOLS.md. Plain state: no CAF, time is passed in; one
+// thread at a time.
 #pragma once
 
 #include <cstddef>
@@ -18,24 +18,24 @@
 
 namespace troupe {
 
-/// What is known about one pending request, whatever its answer will be given to.
+/// One pending request, without the receiver of its answer.
 struct PendingCall {
   RequestId request;
   NodeLife peer;                      ///< only this life of the node may answer
-  std::optional<TimePoint> deadline;  ///< empty: Deadline::while_peer_lives()
+  std::optional<TimePoint> deadline;  ///< nullopt: Deadline::while_peer_lives()
   TimePoint started;
   std::string operation;              ///< "rpc project", for errors and reports
-  std::optional<SourceLocation> site; ///< where the program made it, if that is known
+  std::optional<SourceLocation> site; ///< the program's line, if known
 };
 
 namespace detail {
 
-/// Deadlines of pending requests, earliest first. A request that was answered stays until it surfaces or until half of
-/// the heap is such: `add` is O(log n) amortised, an answer costs nothing here.
+/// Deadlines of pending requests, the earliest first. An answered request stays until it surfaces or half of the heap
+/// is answered: `add` is O(log n) amortised, an answer costs nothing.
 class DeadlineHeap {
  public:
   void add(TimePoint deadline, RequestId request);
-  /// The earliest entry, or nothing.
+  /// Returns the earliest entry; nullopt if there is none.
   [[nodiscard]] std::optional<std::pair<TimePoint, RequestId>> front() const;
   void pop_front();
   [[nodiscard]] std::size_t size() const noexcept { return heap_.size(); }
@@ -53,17 +53,18 @@ class DeadlineHeap {
 
 }  // namespace detail
 
-/// Pending requests, each with an `Entry` of the caller's (movable; what keeps the promise). A request leaves the table
-/// exactly once: taken by its answer, expired, or failed with its peer or with all others; whoever gets it answers.
+/// Pending requests, each with an `Entry` of the caller's (movable, e.g. the answer's receiver). A request leaves the
+/// table exactly once: taken by its answer, expired, or failed with its peer or with all others. The caller that
+/// removes it answers it.
 template <class Entry>
 class CallTable {
  public:
-  /// A call that waits for its answer, with what its caller keeps.
+  /// A pending call and its entry.
   struct Call : PendingCall {
     Entry entry;
   };
 
-  /// Returns a new id; ids are never used again. O(log n).
+  /// Adds a request under a new id, which it returns; ids are never reused. O(log n).
   [[nodiscard]] RequestId add(NodeLife peer, std::optional<TimePoint> deadline, std::string operation,
                               TimePoint started, Entry entry, std::optional<SourceLocation> site = {}) {
     const RequestId request{++last_};
@@ -71,7 +72,7 @@ class CallTable {
     return request;
   }
 
-  /// Likewise, under an id that the caller never gave before.
+  /// As above, under an id that the caller has not used before.
   void add(RequestId request, NodeLife peer, std::optional<TimePoint> deadline, std::string operation, TimePoint started,
            Entry entry, std::optional<SourceLocation> site = {}) {
     if (deadline) {
@@ -86,27 +87,28 @@ class CallTable {
     TROUPE_ASSERT(calls_.size() == before + 1, "[router] request " + std::to_string(request.value) + " was made before");
   }
 
-  /// The call that `from` answers; nothing if the answer is late, a second one, or not from the peer that was asked.
+  /// Removes and returns the call that `from` answers; nullopt if the answer is late, a duplicate, or from another
+  /// peer.
   [[nodiscard]] std::optional<Call> take(RequestId request, const NodeLife& from) {
     const auto at = calls_.find(request);
     if (at == calls_.end() || at->second.peer != from) return std::nullopt;
     return remove(at);
   }
 
-  /// A pending call, or null. Valid until the table changes.
+  /// Returns a pending call, or null. Valid until the table changes.
   [[nodiscard]] Call* find(RequestId request) {
     const auto at = calls_.find(request);
     return at == calls_.end() ? nullptr : &at->second;
   }
 
-  /// The caller gave up.
+  /// Removes and returns the call, because its caller cancels it.
   [[nodiscard]] std::optional<Call> cancel(RequestId request) {
     const auto at = calls_.find(request);
     if (at == calls_.end()) return std::nullopt;
     return remove(at);
   }
 
-  /// The calls whose deadline is at or before `now`, earliest first.
+  /// Removes and returns the calls whose deadline is at or before `now`, the earliest first.
   [[nodiscard]] std::vector<Call> expire(TimePoint now) {
     std::vector<Call> out;
     for (auto due = next_deadline(); due && *due <= now; due = next_deadline()) {
@@ -116,7 +118,7 @@ class CallTable {
     return out;
   }
 
-  /// When `expire` has something to do next; empty if no pending call has a deadline.
+  /// Returns when `expire` is next needed; nullopt if no pending call has a deadline.
   [[nodiscard]] std::optional<TimePoint> next_deadline() {
     auto front = deadlines_.front();
     while (front && !calls_.contains(front->second)) {
@@ -126,12 +128,12 @@ class CallTable {
     return front ? std::optional(front->first) : std::nullopt;
   }
 
-  /// The calls to that life of a node, in the order they were made. O(n): peers die rarely.
+  /// Removes and returns the calls to that life of a node, in the order they were made. O(n): peers die rarely.
   [[nodiscard]] std::vector<Call> fail_peer(const NodeLife& peer) {
     return fail_peer(peer, [](const Entry&) { return true; });
   }
 
-  /// Likewise, those for which `wanted(entry)` is true.
+  /// As above, only those for which `wanted(entry)` is true.
   template <class Wanted>
   [[nodiscard]] std::vector<Call> fail_peer(const NodeLife& peer, Wanted wanted) {
     std::vector<Call> out;
@@ -142,14 +144,14 @@ class CallTable {
     return out;
   }
 
-  /// All calls, in the order they were made.
+  /// Removes and returns all calls, in the order they were made.
   [[nodiscard]] std::vector<Call> fail_all() {
     std::vector<Call> out;
     while (!calls_.empty()) out.push_back(remove(calls_.begin()));
     return out;
   }
 
-  /// The first `count_max` pending calls in the order they were made, for reports.
+  /// Returns the oldest `count_max` pending calls, the oldest first, for reports.
   [[nodiscard]] std::vector<PendingCall> oldest(std::size_t count_max) const {
     std::vector<PendingCall> out;
     for (auto at = calls_.begin(); at != calls_.end() && out.size() < count_max; ++at) out.push_back(at->second);

@@ -1,4 +1,4 @@
-// Decides from silence alone which peers are unreachable and which are down.
+// Decides, from silence alone, which peers are unreachable and which are down.
 #pragma once
 
 #include <chrono>
@@ -13,39 +13,40 @@
 
 namespace troupe {
 
-/// A lease that never ends: who has it, on either side of a pair, is not judged.
+/// A lease without end: its owner, on either side of a pair, is never judged.
 inline constexpr Duration kEndlessLease = Duration::max();
 
-/// When silence means something, and how often a node is to be heard.
+/// The limits of a peer's silence, and the rate of heartbeats.
 struct FailureDetectorOptions {
-  // Between two heartbeats to one peer: so much for each peer, so that what a node sends in a second is bounded.
+  // The interval between two heartbeats to one peer is this times the number of peers: it bounds a node's heartbeats
+  // per second.
   Duration heartbeat_per_peer = std::chrono::milliseconds{10};
   Duration heartbeat_min = std::chrono::milliseconds{100};
   Duration heartbeat_max = std::chrono::seconds{1};
-  std::size_t peers_min = 0;  ///< counted from the start, if so many will come: they do when everybody is busy
-  Duration suspicion = std::chrono::milliseconds{200};  ///< silent for longer than it promised: unreachable
-  Duration lease = std::chrono::seconds{10};            ///< silent for so long: down; a pair uses the longer of both
-  Duration slack = std::chrono::milliseconds{20};       ///< a tick later than this was our own stall
+  std::size_t peers_min = 0;  ///< the expected number of peers, counted from the start: they join while all are busy
+  Duration suspicion = std::chrono::milliseconds{200};  ///< unreachable: silent for this long beyond its promise
+  Duration lease = std::chrono::seconds{10};            ///< down: silent for this long; a pair uses the longer of both
+  Duration slack = std::chrono::milliseconds{20};       ///< a tick later than this means that this node stalled
 };
 
-/// Watches peers by name and incarnation. A plain class: time comes in, verdicts go out.
+/// Watches peers by name and incarnation. A plain class: times go in, verdicts come out.
 ///
-/// Heartbeats go out every interval, whatever else is sent. The interval grows with the number of peers, so it differs
-/// between nodes while some of them join. Therefore each heartbeat promises when the next comes at the latest, and a
-/// peer is judged by what it promised: it is unreachable after interval + suspicion and down after its lease. A
-/// heartbeat also says for how long its sender has heard nothing in return, so both ends of a link that is cut one way
-/// take each other for unreachable.
+/// Heartbeats are sent every interval, whatever else is sent. The interval grows with the number of peers, so it
+/// differs between nodes while some of them join. Therefore each heartbeat promises the latest time of the next one,
+/// and a peer is judged by its own promise: it is unreachable after interval + suspicion, and down after its lease. A
+/// heartbeat also says how long its sender has heard nothing in return, so both ends of a link that is cut in one
+/// direction find each other unreachable.
 ///
-/// Silence is the time in which this node could have heard the peer (FD-4): of the time between two ticks no more counts
-/// than was asked for, whenever the second one comes. A tick that comes late judges only what the tick before it knew,
-/// so what waits to be read after a stall is read first; the next tick judges all. So ticks that are always late still
-/// judge, and a starved node blames nobody (F17).
-/// Thread rule: one thread at a time. Whoever ticks has read everything that had arrived by then.
+/// Silence is time in which this node could have heard the peer (FD-4): between two ticks, at most the requested time
+/// counts, however late the second one is. A late tick judges only by what the tick before it knew, so that messages
+/// queued during a stall are read first; the next tick judges all. So ticks that are always late still judge, and a
+/// starved node blames no peer (F17).
+/// Thread rule: one thread at a time. REQUIRES: the caller of tick has read all messages that had arrived by then.
 class FailureDetector {
  public:
   explicit FailureDetector(FailureDetectorOptions options = {}) : options_(options) {}
 
-  /// A peer that is down is no longer watched.
+  /// A verdict on a peer. A peer that is down is no longer watched.
   struct Event {
     NodeName peer;
     Incarnation incarnation;
@@ -54,33 +55,33 @@ class FailureDetector {
     friend bool operator==(const Event&, const Event&) = default;
   };
 
-  /// Begins to watch; silence counts from `now`, and a heartbeat is due at once. Another incarnation under the same name
-  /// replaces the former. Until the peer promises something it has the longest interval. `lease`: the peer's own.
+  /// Starts to watch. Silence counts from `now`, and a heartbeat is due at once. Another incarnation of the same name
+  /// replaces the former. Until the peer's first promise the longest interval applies. `lease`: the peer's own.
   void watch(const NodeName& peer, Incarnation incarnation, Duration lease, TimePoint now);
 
   void forget(const NodeName& peer);
 
-  /// What a heartbeat says.
+  /// The contents of a heartbeat.
   struct Said {
-    Duration interval{0};  ///< the next comes within
-    Duration deaf{0};      ///< its sender has heard nothing from us for so long; 0: it hears us
+    Duration interval{0};  ///< the next heartbeat follows within this time
+    Duration deaf{0};      ///< its sender has heard nothing from the receiver for this long; 0: it hears the receiver
     friend bool operator==(const Said&, const Said&) = default;
   };
 
-  /// The peer's heartbeat came. Ignored when it is not watched, or in another incarnation.
+  /// A heartbeat of the peer arrived. Ignored if the peer is not watched, or in another incarnation.
   [[nodiscard]] std::optional<Event> heard(const NodeName& peer, Incarnation incarnation, Said said, TimePoint now);
 
-  /// One that is to be sent.
+  /// A heartbeat to send.
   struct Heartbeat {
     NodeName peer;
     Said said;
     friend bool operator==(const Heartbeat&, const Heartbeat&) = default;
   };
-  /// What follows from the time that has passed.
+  /// The consequences of the time that has passed.
   struct Verdicts {
     std::vector<Event> events;
     std::vector<Heartbeat> heartbeats;  ///< to send now
-    std::optional<TimePoint> next;      ///< when to call again; none: nobody is watched
+    std::optional<TimePoint> next;      ///< when to call again; nullopt: no peer is watched
   };
 
   [[nodiscard]] Verdicts tick(TimePoint now);
@@ -91,12 +92,12 @@ class FailureDetector {
   struct Watched {
     Incarnation incarnation;
     Duration lease;
-    TimePoint since;           // silence is counted up to here
-    Duration silence{0};       // in which the peer could have been heard
-    Duration interval;         // that the peer promised
-    TimePoint sent;            // our last heartbeat to it
-    Duration our_interval{0};  // that we promised it
-    Duration deaf{0};          // as it said last
+    TimePoint since;           // silence is counted up to this time
+    Duration silence{0};       // time in which the peer could have been heard but was not
+    Duration interval;         // promised by the peer
+    TimePoint sent;            // when this node last sent it a heartbeat
+    Duration our_interval{0};  // promised to the peer
+    Duration deaf{0};          // as in its last heartbeat
     bool unreachable = false;
 
     [[nodiscard]] TimePoint next_heartbeat() const { return sent + our_interval; }
@@ -112,7 +113,7 @@ class FailureDetector {
 
   const FailureDetectorOptions options_;
   std::map<NodeName, Watched> peers_;
-  std::optional<TimePoint> next_;  ///< when the coming tick was asked for
+  std::optional<TimePoint> next_;  ///< the requested time of the next tick
 };
 
 }  // namespace troupe

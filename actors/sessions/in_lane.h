@@ -1,4 +1,4 @@
-// One lane of a session as its receiver sees it: puts packets into order, each once, and says what has come.
+// The receiving side of one lane: puts packets into order, removes duplicates, and acknowledges.
 #pragma once
 
 #include <cstddef>
@@ -12,13 +12,13 @@
 
 namespace troupe {
 
-/// When a receiver acknowledges, and how much it keeps of what comes too early.
+/// When a receiver acknowledges, and how many early packets it keeps.
 struct InLaneOptions {
   Duration ack_delay = std::chrono::milliseconds{20};
-  std::size_t ack_messages = 32;             ///< acknowledged at once after so many packets,
-  std::size_t ack_bytes = 64 << 10;          ///< or so many bytes: the sender's memory is held until then
-  std::size_t window_messages = 4096;        ///< farther ahead than this nothing is kept
-  std::size_t early_bytes_max = 64 << 20;    ///< one larger packet is kept when nothing else is
+  std::size_t ack_messages = 32;             ///< acknowledged at once after this many packets,
+  std::size_t ack_bytes = 64 << 10;          ///< or this many bytes: the sender keeps its memory until then
+  std::size_t window_messages = 4096;        ///< packets farther ahead than this are dropped
+  std::size_t early_bytes_max = 64 << 20;    ///< one larger packet is kept if no other is
 };
 
 /// Thread rule: one thread at a time.
@@ -28,17 +28,17 @@ class InLane {
 
   struct Packet {
     SessionHeader header;
-    Frames frames;  ///< behind the header
+    Frames frames;  ///< after the header
   };
   enum class Taken : std::uint8_t { in_order, early, duplicate, overflow };
 
-  /// Takes one packet of data; `ready` gets those that are in order now.
+  /// Takes one data packet; `ready` gets the packets that are in order now.
   Taken take(TimePoint now, Packet packet, std::vector<Packet>& ready);
 
-  /// An acknowledgement must leave no later than at that time.
+  /// Returns when an acknowledgement must be sent at the latest.
   [[nodiscard]] std::optional<TimePoint> ack_due() const { return ack_due_; }
   void acknowledge_by(TimePoint due);
-  /// One is leaving.
+  /// An acknowledgement is being sent.
   void acknowledged();
 
   [[nodiscard]] std::uint64_t delivered() const { return delivered_; }
@@ -49,7 +49,7 @@ class InLane {
   void count(TimePoint now, const Packet& packet);
 
   const InLaneOptions& options_;
-  std::uint64_t delivered_ = 0;  ///< the last number that was in order
+  std::uint64_t delivered_ = 0;  ///< the last number in order
   std::map<std::uint64_t, Packet> early_;
   std::size_t early_bytes_ = 0;
   std::size_t unacked_messages_ = 0;

@@ -1,4 +1,5 @@
-// From a message to what a session takes: encoded, cut, hashed, and what it is to flow control. Done by the thread that sends.
+// Packs a message for a session: encodes, cuts and hashes it, and classifies it for flow control. On the sending
+// thread.
 #pragma once
 
 #include <optional>
@@ -13,8 +14,8 @@ namespace troupe::detail {
 /// Errors: as msg::encode.
 [[nodiscard]] Result<Parcel> pack_message(const msg::Envelope& envelope, const msg::AnyMessage& message, const Packing& packing);
 
-/// How a session treats a request to `actor` of a peer. What a user asks for waits for the peer's grant; what the runtime
-/// asks for does not. Uses of one value keep their order, and entries at barrier places.
+/// Returns how a session treats a request to `actor` of a peer. Requests of users wait for the peer's grant; control
+/// messages do not. Uses of one value stay in order, and so do entries at one barrier place.
 [[nodiscard]] Posting posting_of(const msg::AnyMessage& message, const std::string& actor, bool nested);
 
 }  // namespace troupe::detail

@@ -1,6 +1,6 @@
-// A message ready to travel: cut into pieces that each fit into one packet of a session, with the hash of each.
+// A message ready to be sent: cut into pieces that each fit into one packet of a session, with the hash of each.
 //
-// Packed by the thread that sends the message, so that neither cutting nor hashing costs a router's turn.
+// The thread that sends the message packs it, so that the router's turn neither cuts nor hashes.
 #pragma once
 
 #include <cstddef>
@@ -12,40 +12,40 @@
 
 namespace troupe {
 
-/// What of a message a packet carries.
+/// The part of a message that a packet carries.
 enum class Part : std::uint8_t {
-  whole = 0,    ///< all of it, its frames as they are
+  whole = 0,    ///< all of it, its frames unchanged
   first = 1,    ///< the sizes of its frames, 8 bytes each, and its frame 0
-  middle = 2,   ///< bytes of its other frames, in order, as one run of bytes
-  last = 3,     ///< likewise, and the last of them
-  dropped = 4,  ///< nothing: the sender took the message back, what has come of it is void
+  middle = 2,   ///< bytes of its other frames, in order, as one sequence
+  last = 3,     ///< as middle, and the last of them
+  dropped = 4,  ///< nothing: the sender took the message back, earlier pieces are void
 };
 
-/// What one packet carries of a message.
+/// The content of one packet.
 struct Piece {
   Part part = Part::whole;
   Frames frames;
   std::size_t bytes = 0;   ///< of all frames
-  std::uint64_t hash = 0;  ///< 0 where the link guards the bytes
+  std::uint64_t hash = 0;  ///< 0 if the link guards the bytes
 };
 
-/// How messages are taken apart.
+/// How messages are cut.
 struct Packing {
-  std::size_t whole_bytes_max = std::size_t{64} << 10;   ///< what is larger is cut
-  std::size_t piece_bytes_max = std::size_t{256} << 10;  ///< of the pieces of what is cut
+  std::size_t whole_bytes_max = std::size_t{64} << 10;   ///< larger messages are cut
+  std::size_t piece_bytes_max = std::size_t{256} << 10;  ///< of each piece of a cut message
   bool hashed = true;                                    ///< the link does not guard the bytes
 };
 
-/// A message, ready to leave.
+/// A message ready to be sent.
 struct Parcel {
-  std::vector<Piece> pieces;  ///< one whole, or first, middle ..., last
+  std::vector<Piece> pieces;  ///< one whole; or first, middle ..., last
   std::size_t bytes = 0;      ///< of the message
 };
 
-/// Takes a message of one frame or more apart. Copies no frame. Any thread may call.
+/// Cuts a message of one or more frames. Copies no frame. Thread rule: any thread may call.
 [[nodiscard]] Parcel pack(Frames message, const Packing& packing = {});
 
-/// The hash that a piece of these frames has.
+/// Returns the hash of a piece with these frames.
 [[nodiscard]] std::uint64_t hash_of(std::span<const Frame> frames);
 
 [[nodiscard]] std::size_t size_of(std::span<const Frame> frames);

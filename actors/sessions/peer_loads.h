@@ -1,4 +1,4 @@
-// What waits between this node and each of its peers at present, for reports.
+// The pending calls between this node and each of its peers, for reports.
 #pragma once
 
 #include <algorithm>
@@ -13,15 +13,15 @@
 
 namespace troupe::detail {
 
-/// As the router sees it after each message.
+/// The router's view after each message.
 struct PeerLoad {
-  std::size_t waiting_calls = 0;  ///< of ours that have not left
+  std::size_t waiting_calls = 0;  ///< unsent calls of this node
   std::size_t waiting_bytes = 0;
-  std::uint64_t received = 0;     ///< calls of the peer since its session began
-  std::shared_ptr<const CreditAccount> begun = {};  ///< which of them have begun
+  std::uint64_t received = 0;     ///< calls of the peer since its session started
+  std::shared_ptr<const CreditAccount> begun = {};  ///< counts those that have started
   friend bool operator==(const PeerLoad&, const PeerLoad&) = default;
 
-  /// Calls of the peer that are here and have not begun.
+  /// Returns the calls of the peer that have arrived and not started.
   [[nodiscard]] std::uint64_t queued() const {
     if (!begun) return 0;
     const std::uint64_t over = begun->calls(Charge::call) + begun->calls(Charge::nested);

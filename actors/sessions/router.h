@@ -1,8 +1,8 @@
-// Which message goes where: to peers through sessions, to actors of this node, to the requester that waits for it.
+// Dispatches messages: to peers through sessions, to actors of this node, and answers to their requesters.
 //
-// A plain class; router_actor.cc runs it, one message at a time. It keeps the sessions with all peers and the table of
-// requests that wait for an answer. Every request is answered exactly once: by its reply, its deadline, its peer's end
-// or ours (CT-1).
+// A plain class; router_actor.cc runs it, one message at a time. It owns the sessions with all peers and the table of
+// pending requests. Every request is answered exactly once: by its reply, its deadline, its peer's end or this node's
+// end (CT-1).
 #pragma once
 
 #include <array>
@@ -27,7 +27,7 @@
 
 namespace troupe::detail {
 
-/// Calls `stopped` when one of the tokens stops, while it lives.
+/// While it lives, calls `stopped` when one of the tokens stops.
 class StopWatch {
  public:
   StopWatch(const std::vector<std::stop_token>& tokens, const std::function<void()>& stopped) {
@@ -38,19 +38,19 @@ class StopWatch {
   std::list<std::stop_callback<std::function<void()>>> callbacks_;
 };
 
-/// Who waits for the answer to a request, and what may end the wait.
+/// The receiver of a request's answer, and the tokens that cancel the request.
 struct WaitingRequest {
   AnswerHandler done;
-  std::unique_ptr<StopWatch> watch;  ///< null if nothing may cancel it
+  std::unique_ptr<StopWatch> watch;  ///< null if no token can cancel it
   bool fails_if_unreachable = false;
 };
 
-/// A request, ready to go.
+/// A request ready to be sent.
 struct PackedRequest {
-  Request request;               ///< without its message, if that is packed
-  RequestId id;                  ///< never given before
+  Request request;               ///< without its message if that is packed
+  RequestId id;                  ///< never used before
   Posting posting;
-  std::optional<Parcel> parcel;  ///< nothing if it is for this node itself
+  std::optional<Parcel> parcel;  ///< nullopt if the request is to this node itself
 };
 
 struct RouterOptions {
@@ -58,94 +58,94 @@ struct RouterOptions {
   SessionOptions session = {};
 };
 
-/// Thread rule: one thread at a time; calls to Callbacks come on it.
+/// Thread rule: one thread at a time; it also calls the Callbacks.
 class Router {
  public:
-  /// What a router needs of its node.
+  /// The services that a router needs from its node.
   class Callbacks {
    public:
     virtual ~Callbacks() = default;
     virtual void transmit(const NodeName& to, LinkLane lane, Frames packet) = 0;
-    /// A message for an actor of this node; `credit`: what a call holds until it begins.
+    /// Delivers a message to an actor of this node. `credit`: what a call holds until it starts.
     virtual void deliver(const Peer& from, msg::Envelope envelope, msg::AnyMessage message, std::optional<TimePoint> due,
                          std::shared_ptr<CallCredit> credit) = 0;
-    /// An answer for which nobody waits any more; what it carries must be released.
+    /// An answer arrived too late; what it carries must be released.
     virtual void came_late(const NodeLife& from, msg::AnyMessage answer) = 0;
-    /// There is no memory for the request: its sender must be told.
+    /// There is no memory for the request: its sender must be notified.
     virtual void no_memory_for(const NodeLife& from, RequestId request, Error why) = 0;
-    /// The peer has taken so many bytes of answers.
+    /// The peer has acknowledged `bytes` of answers.
     virtual void answers_taken(const NodeLife& by, std::size_t bytes) = 0;
-    /// What waits for that peer, or of it, is another now than it was after the last message.
+    /// The load of `peer` has changed with the last message.
     virtual void load_changed(const NodeName& peer, const PeerLoad& load) = 0;
     virtual void peer_up(const Peer& peer) = 0;
     virtual void peer_down(const Peer& peer, const Error& why) = 0;
-    /// The connection to `peer` must be given up; it is told why.
+    /// The connection to `peer` must be closed, with `farewell`.
     virtual void give_up(const NodeName& peer, const Farewell& farewell) = 0;
-    /// So many requests wait for an answer now. Told before the answer that changed it is handed on.
+    /// The number of pending requests has changed. Called before the answer that changed it is delivered.
     virtual void pending_changed(std::size_t requests) = 0;
     virtual void warn(std::string text) = 0;
-    /// Nobody waits for the answer to `request`: call cancel() soon, not from here. On any thread.
+    /// The answer to `request` is no longer needed: call cancel() soon, but not inside this call. On any thread.
     virtual void cancel_soon(RequestId request) = 0;
-    /// Returns what is to be called, on any thread and at any time, even after the router is gone, when calls of `peer` have
-    /// begun: it lets grant() be called soon.
+    /// Returns a function to be called when calls of `peer` have started; it makes grant() run soon. It may be called
+    /// on any thread at any time, even after the router is destroyed.
     virtual std::function<void()> grant_soon(const NodeLife& peer) = 0;
   };
 
-  /// `lives`: hears of each end of a life before anybody else does.
+  /// `lives` is updated with each end of a life before any other part of the node learns of it.
   Router(Peer self, Callbacks& callbacks, Lives& lives, RouterOptions options = {});
 
   void request(TimePoint now, PackedRequest request, AnswerHandler done);
 
-  /// `request` threw, with whatever it had done by then: fails the request, if it waits, with `why`.
+  /// The handling of `request` threw: fails the request, if it is pending, with `why`.
   void refuse(TimePoint now, RequestId request, Error why);
 
-  /// Ends a request with `cancelled`, if it still waits, and tells who works on it.
+  /// Ends a request with `cancelled`, if it is pending, and notifies its callee.
   void cancel(TimePoint now, RequestId request);
 
-  /// To whichever life has the name now, or to `life` only.
+  /// Sends to the present life of the name, or to `life` only.
   void notify(TimePoint now, const NodeName& to, std::optional<Incarnation> life, Parcel parcel);
 
   void notify_self(const std::string& actor, msg::AnyMessage message);
 
-  /// Only the life that asked gets the answer: its successor may wait for another answer under the same number.
+  /// Sends only to the requesting life: its successor may await another answer under the same number.
   void answer(TimePoint now, const NodeLife& to, Parcel parcel);
 
-  /// The answer to a request of this node to itself.
+  /// Answers a request of this node to itself.
   void answer_self(TimePoint now, RequestId request, msg::AnyMessage message);
 
-  /// Tells `peer`, or the calls of this node to itself, what has been granted.
+  /// Sends `peer` its grants, or applies them to this node's calls to itself.
   void grant(TimePoint now, const NodeLife& peer);
 
   void link_up(TimePoint now, const Peer& peer);
   void link_down(TimePoint now, const NodeName& peer, Incarnation incarnation, const Error& why);
   void frames(TimePoint now, const NodeName& from, Incarnation incarnation, Frames frames);
 
-  /// The link's judgement of a peer's silence. A peer that is down is lost and told that it is dead.
+  /// The link's judgement of a peer's silence. The session with a peer that is down ends, and the peer is told so.
   void reach(TimePoint now, const NodeName& peer, Incarnation incarnation, Reach change, Duration silence);
 
-  /// Resends, acknowledges, expires and beats what is due.
+  /// Sends what is due (resends, acknowledgements, heartbeats) and expires requests.
   void tick(TimePoint now);
 
-  /// When tick has something to do; nothing: not before something else happens.
+  /// Returns when tick is next needed; nullopt: not before another event.
   [[nodiscard]] std::optional<TimePoint> next_due();
 
-  /// Says goodbye to all peers and fails everything that waits with `why`; later requests fail at once.
+  /// Sends a goodbye to all peers and fails all pending requests with `why`; later requests fail at once.
   void stop(TimePoint now, const Error& why);
 
   [[nodiscard]] std::size_t pending_requests() const { return calls_.size(); }
 
-  /// The `count` requests that have waited longest, the oldest first.
+  /// Returns the `count` oldest pending requests, the oldest first.
   [[nodiscard]] std::vector<PendingCall> oldest(std::size_t count) const { return calls_.oldest(count); }
 
  private:
   struct PeerState {
     Peer peer;
     std::unique_ptr<Session> session;
-    std::optional<TimePoint> silent_since = {};  ///< while it is unreachable
+    std::optional<TimePoint> silent_since = {};  ///< set while it is unreachable
     std::optional<TimePoint> due{};         ///< its place in due_
-    PeerLoad load = {};                     ///< as the callbacks know it
+    PeerLoad load = {};                     ///< as last reported to the callbacks
   };
-  /// The calls of this node to itself that have not begun are bounded as those of a peer.
+  /// Unstarted calls of this node to itself are bounded as those of a peer.
   struct SelfCalls {
     std::deque<std::pair<RequestId, Request>> waiting;
     std::uint64_t sent = 0;
@@ -177,10 +177,10 @@ class Router {
   Lives& lives_;
   const RouterOptions options_;
   std::map<NodeName, PeerState> peers_;
-  std::set<std::pair<TimePoint, NodeName>> due_;  ///< when a session has something to do
+  std::set<std::pair<TimePoint, NodeName>> due_;  ///< when each session is next due
   const std::shared_ptr<CreditAccount> self_account_;
   std::array<SelfCalls, 2> self_calls_;
-  PeerLoad self_load_;  // as the callbacks know it
+  PeerLoad self_load_;  // as last reported to the callbacks
   CallTable<WaitingRequest> calls_;
   std::optional<Error> stopped_;
 };

@@ -1,4 +1,4 @@
-// Moves every message that enters or leaves a node.
+// Handles every message that enters or leaves a node.
 #pragma once
 
 #include <functional>
@@ -18,13 +18,13 @@ struct SendRequest {
   PackedRequest request;
   AnswerHandler done;
 };
-/// Nobody waits for its answer.
+/// The answer is no longer needed.
 struct CancelRequest {
   RequestId request;
 };
 struct SendNotification {
   NodeName to;
-  std::optional<Incarnation> life;  ///< nothing: whoever has the name now
+  std::optional<Incarnation> life;  ///< nullopt: the present life of the name
   Parcel parcel;
 };
 struct SendNotificationToSelf {
@@ -39,7 +39,7 @@ struct SendAnswerToSelf {
   RequestId request;
   msg::AnyMessage message;
 };
-/// Calls of a peer have begun: it may send more.
+/// Calls of a peer have started: it may send more.
 struct CallsBegan {
   NodeLife peer;
 };
@@ -63,14 +63,14 @@ struct PeerReached {
   Duration silence{0};
 };
 struct TickCame {};
-/// Which requests have waited longest?
+/// Asks for the oldest pending requests.
 struct ListOldest {
   std::size_t count = 0;
   Query<PendingCall>::ReplySlot slot;
 };
 struct StopRouting {
   Error why;
-  Promise<void> stopped;  ///< kept once the goodbyes are on the link
+  Promise<void> stopped;  ///< completed once the goodbyes are on the link
 };
 
 }  // namespace troupe::detail
@@ -93,8 +93,8 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::StopRouting)
 namespace troupe::detail {
 
 /// Runs the Router (router.h), which has the rules.
-/// Name: "<node>/router".  Spawned by: NodeCore.  Ends: on StopRouting, after every pending request has its answer.
-/// A handler that throws ends the node; an outgoing request is refused.
+/// Name: "<node>/router".  Spawned by: NodeCore.  Ends: on StopRouting, after every pending request has its answer. An
+/// exception of a handler ends the node; in the handler of an outgoing request it fails that request.
 using RouterActor = caf::typed_actor<caf::reacts_to<SendRequest>,       //
                                      caf::reacts_to<CancelRequest>,     //
                                      caf::reacts_to<SendNotification>,  //
@@ -110,21 +110,21 @@ using RouterActor = caf::typed_actor<caf::reacts_to<SendRequest>,       //
                                      caf::reacts_to<ListOldest>,        //
                                      caf::reacts_to<StopRouting>>;
 
-/// What the actor needs; all outlive it.
+/// The actor's surroundings; all outlive it.
 struct RouterSetting {
   Peer self;
   Router::Callbacks* callbacks = nullptr;
   Lives* lives = nullptr;
   RouterOptions options;
   Clock* clock = nullptr;
-  std::function<void(TimePoint)> wake_at;          ///< asks for a TickCame then
-  ActorHost::Lost failed;                          ///< the node cannot go on
+  std::function<void(TimePoint)> wake_at;          ///< requests a TickCame at that time
+  ActorHost::Lost failed;                          ///< called when the node cannot continue
 };
 
 struct RouterState {
   std::unique_ptr<Router> router;
   RouterSetting setting;
-  std::optional<TimePoint> wake;  // the earliest TickCame that was asked for
+  std::optional<TimePoint> wake;  // the earliest requested TickCame
   static inline const char* name = "router";
 };
 

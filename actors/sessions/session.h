@@ -24,12 +24,12 @@
 
 namespace troupe {
 
-/// How much of one peer's messages a node takes before it has worked on them.
+/// The bounds on one peer's messages that a node has received and not yet handled.
 struct SessionGrants {
-  std::uint64_t calls = 1024;  ///< that have not begun
-  std::uint64_t nested = 256;  ///< likewise, of those made inside served functions
-  /// Bytes of large messages, by lane: calls that have not begun, answers and words on their way. One message that is
-  /// larger is granted when it is alone. Express: not used, small messages are bounded by the window and the calls.
+  std::uint64_t calls = 1024;  ///< calls that have not started
+  std::uint64_t nested = 256;  ///< the same, made inside served functions
+  /// Bytes of large messages, by lane: of unstarted calls, and of answers and control messages being received. A larger
+  /// message is granted when it is alone. Express: unused; the window and the calls bound small messages.
   std::array<std::uint64_t, kSessionLanes> bytes{0, 64 << 20, 32 << 20, 64 << 20, 64 << 20};
 };
 
@@ -38,52 +38,53 @@ struct SessionOptions {
   OutLaneOptions out = {};
   AssemblyLimits assembly = {};
   SessionGrants grants = {};
-  /// What both sides take for granted before the peer has said more. `grants` is not below it.
+  /// What both sides assume before the peer's first grants. REQUIRES: `grants` is not below it.
   SessionGrants first_grants{.calls = 64, .nested = 16, .bytes = {0, 1 << 20, 1 << 20, 1 << 20, 1 << 20}};
-  std::size_t waiting_calls_max = 200'000;              ///< calls that have not left, to this peer
-  std::size_t waiting_bytes_max = std::size_t{1} << 30;  ///< likewise; one larger call is taken beside them
+  std::size_t waiting_calls_max = 200'000;              ///< unsent calls to this peer
+  std::size_t waiting_bytes_max = std::size_t{1} << 30;  ///< the same in bytes; one larger call is accepted beside them
 };
 
-/// Counts since the session began, for tests and debug info.
+/// Counts since the session started, for tests and debug info.
 struct SessionCounts {
-  std::uint64_t accepted = 0;    ///< messages taken by send
+  std::uint64_t accepted = 0;    ///< messages accepted by send
   std::uint64_t resent = 0;      ///< transmissions after the first
   std::uint64_t probes = 0;
   std::uint64_t delivered = 0;
   std::uint64_t duplicates = 0;  ///< packets that arrived again and were ignored
   std::uint64_t refused = 0;     ///< bytes that were not a packet of this session
-  std::uint64_t overflow = 0;    ///< beyond the reorder buffer and ignored: the peer resends
+  std::uint64_t overflow = 0;    ///< packets beyond the reorder buffer, ignored: the peer resends
   friend bool operator==(const SessionCounts&, const SessionCounts&) = default;
 };
 
-/// What a message is to a session.
+/// How a session treats a message.
 struct Posting {
   enum class Class : std::uint8_t {
-    word,         ///< of the runtime: never refused, and bounded by what it answers
-    call,         ///< waits until the peer grants it
-    nested_call,  ///< likewise, made inside a served function
-    answer,       ///< waits for no call
-    free_call,    ///< of a raw port: waits for no grant of calls, and can be taken back
+    word,         ///< a control message: never refused; the messages that it answers bound it
+    call,         ///< waits for the peer's grant
+    nested_call,  ///< as call, made inside a served function
+    answer,       ///< needs no grant of calls
+    free_call,    ///< of a raw port: needs no grant of calls, and can be taken back
   };
   Class of = Class::word;
   RequestId request{};             ///< of a call: names it in `take_back` and `close`
-  std::optional<TimePoint> due{};  ///< when its sender stops waiting: what remains is written when it leaves
+  std::optional<TimePoint> due{};  ///< its sender's deadline; the remaining time is written when it is sent
   std::string order_key{};         ///< messages of one key are delivered in the order of `send`, whatever their size
 };
 
 /// One side of the conversation between this incarnation and one incarnation of a peer.
 ///
-/// A plain class: it starts nothing, reads no clock and touches no link; time comes in and packets go out as values.
+/// A plain class: it starts nothing, reads no clock and touches no link; times go in and packets come out as values.
 /// The caller puts every returned packet on the link, in order. Thread rule: one thread at a time.
 ///
 /// Rules SE-1 to SE-8 of PROTOCOLS.md, and:
 ///  - a message's frames are held until it is acknowledged, and not longer;
-///  - bytes from another incarnation, or that are no packet, change nothing;
-///  - memory for receiving is bounded: the grants, one larger message per lane that was granted alone, and what is early;
+///  - bytes of another incarnation, or that are no packet, change nothing;
+///  - receive memory is bounded: the grants, one larger message per lane granted alone, and early packets;
 ///  - a message waits for earlier ones of its key, also in other lanes.
 class Session {
  public:
-  /// `grants_changed` is called, on any thread, when calls have begun that the peer should hear of: call `grant` soon.
+  /// `grants_changed` is called, on any thread, when calls have started that the peer should know of: then call `grant`
+  /// soon.
   Session(Incarnation self, Incarnation peer, SessionOptions options = {}, std::function<void()> grants_changed = [] {});
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
@@ -94,91 +95,91 @@ class Session {
   };
   using Packets = std::vector<Packet>;
 
-  /// Takes one message. Errors: resource_exhausted for a call beyond what may wait (nothing was taken), shutting_down
-  /// after `close`.
+  /// Accepts one message. Errors: resource_exhausted for a call beyond the bounds (not accepted), shutting_down after
+  /// `close`.
   [[nodiscard]] Result<Packets> send(TimePoint now, Parcel parcel, Posting posting = {});
 
   struct TakenBack {
-    bool in_time = false;  ///< the peer will never have all of it
-    bool granted = false;  ///< it waited for the connection, not for the peer to begin earlier calls
+    bool in_time = false;  ///< true: the peer will never have all of it
+    bool granted = false;  ///< true: it waited for the connection, not for the peer to start earlier calls
     Packets on_link;
   };
-  /// Nobody waits for the answer to that call any more.
+  /// Takes a call back whose answer is no longer needed.
   [[nodiscard]] TakenBack take_back(TimePoint now, RequestId request);
 
   struct Delivered {
     Frames frames;
-    std::optional<TimePoint> due;  ///< when its sender stops waiting
+    std::optional<TimePoint> due;  ///< its sender's deadline
     Charge charge = Charge::none;
-    std::uint64_t bytes = 0;       ///< that it holds of the lane's grant; for CallCredit
+    std::uint64_t bytes = 0;       ///< its part of the lane's grant; for CallCredit
   };
   struct Received {
-    std::vector<Delivered> delivered;  ///< in the order in which they may be worked on
+    std::vector<Delivered> delivered;  ///< in the order in which they may be handled
     std::vector<Frame> no_memory_for;  ///< frame 0 of messages that will not be delivered
     Packets on_link;
-    bool goodbye = false;  ///< the peer said that nothing follows, and everything before has been delivered
+    bool goodbye = false;  ///< the peer sends nothing more, and all earlier messages are delivered
   };
 
   /// Takes one packet from the link. Errors: `decode`, `version_mismatch`, `peer_restarted` (from or for another
-  /// incarnation), after which the session is as before; `protocol_violation` or `too_large` from a peer that does not
-  /// keep to the rules: the session is of no use any more.
+  /// incarnation) leave the session unchanged; after `protocol_violation` or `too_large`, from a peer that broke the
+  /// protocol, the session is unusable.
   [[nodiscard]] Result<Received> receive(TimePoint now, Frames packet);
 
-  /// Tells the peer what it may send now; delivers nothing.
+  /// Sends the peer its present grants; delivers nothing.
   [[nodiscard]] Received grant();
 
   /// Sends what is due: acknowledgements, resends, probes.
   [[nodiscard]] Packets tick(TimePoint now);
 
-  /// No later than when `tick` has something to do. O(1).
+  /// Returns a time no later than the next need for `tick`. O(1).
   [[nodiscard]] std::optional<TimePoint> next_due() const;
 
   [[nodiscard]] Packet goodbye();
 
   struct Unacknowledged {
     RequestId request;
-    bool left = false;  ///< all of it was put on the link; otherwise the peer certainly does not have it
+    bool left = false;  ///< all of it was put on the link; false: the peer certainly does not have it
   };
 
-  /// Ends the session and returns the calls that were never acknowledged.
+  /// Ends the session and returns the unacknowledged calls.
   [[nodiscard]] std::vector<Unacknowledged> close();
 
-  /// What the peer's calls hold here.
+  /// Returns what the peer's calls hold on this node.
   [[nodiscard]] const std::shared_ptr<CreditAccount>& account() const { return account_; }
 
   [[nodiscard]] SessionCounts counts() const;
   [[nodiscard]] std::size_t waiting_calls() const { return waiting_calls_; }
   [[nodiscard]] std::size_t waiting_bytes() const { return waiting_bytes_; }
-  /// Calls of the peer that have come, or begun to, since the session began.
+  /// Returns the number of calls of the peer that have arrived, even in part, since the session started.
   [[nodiscard]] std::uint64_t received_calls() const { return sides_[0].received + sides_[1].received; }
-  /// Bytes of answers that the peer has not taken.
+  /// Returns the bytes of answers that the peer has not acknowledged.
   [[nodiscard]] std::size_t answer_bytes() const { return answer_bytes_; }
-  /// Everything that was sent has arrived.
+  /// Returns true if everything sent has arrived.
   [[nodiscard]] bool flushed() const;
   [[nodiscard]] std::size_t early_packets() const;
 
  private:
-  /// What of one lane has come.
+  /// The receiving state of one lane.
   struct Incoming {
     explicit Incoming(const InLaneOptions& options) : lane(options) {}
     InLane lane;
-    std::optional<Assembly> assembly;   ///< of the message that is coming
-    Delivered message;                  ///< what is known of it; its `bytes` are those that came
-    std::uint64_t after = 0;            ///< of it
-    bool thrown_away = false;           ///< there was no memory for it
-    std::deque<std::pair<std::uint64_t, Delivered>> held;  ///< complete, until so much of the express lane has come
+    std::optional<Assembly> assembly;   ///< of the message being received
+    Delivered message;                  ///< its description; `bytes` counts those that have arrived
+    std::uint64_t after = 0;            ///< of that message
+    bool thrown_away = false;           ///< true: there was no memory for it
+    std::deque<std::pair<std::uint64_t, Delivered>> held;  ///< complete; each waits for a number of the express lane
     std::uint64_t received = 0;         ///< bytes of messages
-    std::uint64_t used_up = 0;          ///< of them those that hold no memory here any more; calls: see the account
+    std::uint64_t used_up = 0;          ///< of them, bytes that hold no memory here any more; calls: see the account
     std::uint64_t extended = 0;         ///< granted for one large message
-    std::uint64_t told = 0;             ///< the grant that the peer has been told
+    std::uint64_t told = 0;             ///< the grant last sent to the peer
     std::optional<std::uint64_t> goodbye;
   };
-  /// What is sent to one order key and not acknowledged.
+  /// The unacknowledged messages of one order key.
   struct Key {
-    std::size_t waiting = 0;  ///< for the peer's grant of calls
-    Charge charge = Charge::none;  ///< whose grant
+    std::size_t waiting = 0;  ///< number of messages waiting for the peer's grant of calls
+    Charge charge = Charge::none;  ///< the grant that they need
     std::size_t bulk = 0;
-    SessionLane lane = SessionLane::calls;  ///< of those in bulk
+    SessionLane lane = SessionLane::calls;  ///< of its large messages
     std::size_t express = 0;
   };
   struct CallSide {
@@ -186,7 +187,7 @@ class Session {
     std::uint64_t sent = 0;
     std::uint64_t granted = 0;   ///< by the peer
     std::uint64_t received = 0;
-    std::uint64_t told = 0;      ///< the grant that the peer has been told
+    std::uint64_t told = 0;      ///< the grant last sent to the peer
   };
 
   [[nodiscard]] OutLane::Emit emit_into(Packets& packets);
@@ -243,11 +244,11 @@ class Session {
   std::array<CallSide, 2> sides_;
   std::unordered_map<std::uint64_t, SharedOutgoing> calls_;  ///< by request; until acknowledged or taken back
   std::unordered_map<std::string, Key> keys_;
-  std::size_t waiting_calls_ = 0;  ///< calls that have not left whole
+  std::size_t waiting_calls_ = 0;  ///< calls not fully sent
   std::size_t waiting_bytes_ = 0;
-  bool huge_waiting_ = false;      ///< one that is larger than all that may wait
+  bool huge_waiting_ = false;      ///< one call is larger than the bound and waits
   std::size_t answer_bytes_ = 0;
-  Duration asking_{0};             ///< how long until the grant of calls is asked for again; 0: not waited for
+  Duration asking_{0};             ///< until the grant of calls is requested again; 0: none is awaited
   TimePoint ask_at_;
 };
 

@@ -14,12 +14,12 @@
 
 namespace troupe {
 
-/// What a packet is for.
+/// The kind of a packet.
 enum class SessionKind : std::uint8_t {
   data = 1,       ///< carries (a piece of) one message of the layer above; `number` is its sequence number in its lane
   ack = 2,        ///< carries acknowledgements and grants only; `number` is the probe of `lane` that it answers, 0 if none
-  probe = 4,      ///< asks which data of `lane` arrived that was sent before it, and what is granted; `number` counts them
-  goodbye = 5,    ///< nothing follows in `lane` after sequence number `number`
+  probe = 4,      ///< asks which data of `lane` sent before it has arrived, and for grants; `number` counts probes
+  goodbye = 5,    ///< `lane` ends after sequence number `number`
 };
 
 /// The streams of a session. Each is reliable and in order, and none waits for another.
@@ -28,13 +28,13 @@ enum class SessionLane : std::uint8_t {
   calls = 1,    ///< large calls
   nested = 2,   ///< large calls made inside served functions
   answers = 3,  ///< large answers
-  words = 4,    ///< large words of the runtime: gradients, parts of collectives
+  words = 4,    ///< large control messages: gradients, parts of collectives
 };
 inline constexpr std::size_t kSessionLanes = 5;
 
 [[nodiscard]] constexpr std::size_t index_of(SessionLane lane) { return static_cast<std::size_t>(lane); }
 
-/// Whose calls travel in that lane; nothing: no calls do.
+/// Returns the grant that calls in that lane use; nullopt: the lane has no calls.
 [[nodiscard]] constexpr std::optional<Charge> charge_in(SessionLane lane) {
   if (lane == SessionLane::calls) return Charge::call;
   if (lane == SessionLane::nested) return Charge::nested;
@@ -55,19 +55,19 @@ struct SessionHeader {
   Incarnation to{};
   std::uint64_t number = 0;
 
-  SessionLane acked_lane = SessionLane::express;  ///< that `ack`, `ahead` and `bytes_granted` are about
+  SessionLane acked_lane = SessionLane::express;  ///< the lane of `ack`, `ahead` and `bytes_granted`
   std::uint64_t ack = 0;             ///< every sequence number up to this one has arrived
   std::uint64_t ahead = 0;           ///< bit i: ack + 2 + i has arrived too
   std::uint64_t bytes_granted = 0;   ///< of messages, since the session began; express: 0, its bytes need no grant
   std::uint64_t calls_granted = 0;   ///< calls, since the session began
-  std::uint64_t nested_granted = 0;  ///< likewise, of those made inside served functions
+  std::uint64_t nested_granted = 0;  ///< calls made inside served functions, since the session started
 
   // Of the message that a whole or first piece begins.
   Charge charge = Charge::none;
-  std::uint64_t remaining_us = 0;  ///< microseconds until its sender stops waiting; 0: no limit
+  std::uint64_t remaining_us = 0;  ///< microseconds until its sender's deadline; 0: no limit
   std::uint64_t after = 0;         ///< it is delivered after this sequence number of the express lane
 
-  std::uint64_t hash = 0;  ///< of the frames behind this one (hash_of), 0 where the link guards bytes
+  std::uint64_t hash = 0;  ///< of the frames after this one (hash_of); 0 if the link guards bytes
 
   friend bool operator==(const SessionHeader&, const SessionHeader&) = default;
 };
@@ -77,8 +77,8 @@ struct SessionHeader {
 /// Errors: `decode` for another length, magic, kind or checksum, `version_mismatch` for another version.
 [[nodiscard]] Result<SessionHeader> decode_session_header(std::span<const std::byte> bytes);
 
-/// Whether a packet came as it was sent. To be asked on the thread that receives it, before the session sees it: what is
-/// damaged counts as lost, and is sent again. Reads all bytes.
+/// Returns true if a packet is undamaged. Call it on the receiving thread, before the session gets the packet: a
+/// damaged one counts as lost and is sent again. Reads all bytes.
 [[nodiscard]] bool is_intact(const Frames& packet);
 
 }  // namespace troupe

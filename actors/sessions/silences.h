@@ -1,4 +1,4 @@
-// Which peers are unreachable at present, for reports.
+// The peers that are unreachable at present, for reports.
 #pragma once
 
 #include <map>
@@ -21,7 +21,7 @@ class Silences {
     since_.erase(peer);
   }
 
-  /// For how long nothing has been heard of each.
+  /// Returns how long each of them has been silent.
   [[nodiscard]] std::map<NodeName, Duration> list(TimePoint now) const {
     std::map<NodeName, Duration> silent;
     const std::lock_guard lock(mutex_);

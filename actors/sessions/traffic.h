@@ -1,4 +1,4 @@
-// How much goes between this node and each of its peers.
+// The traffic between this node and each of its peers.
 #pragma once
 
 #include <atomic>
@@ -16,7 +16,7 @@ namespace troupe::detail {
 /// Counts since the session with each peer began. Thread rule: any thread may call any member.
 class Traffic {
  public:
-  /// Off: nothing is counted, and what was counted is forgotten.
+  /// Switches counting on or off. Off also forgets all counts.
   void measure(bool on);
 
   void began(const NodeName& peer);
@@ -28,7 +28,7 @@ class Traffic {
   void damaged_by(const NodeName& peer) { count(peer, &PeerTraffic::packets_damaged, 1); }
   void received(const NodeName& peer, const Frames& frames) { count(peer, &PeerTraffic::bytes_received, bytes(frames)); }
 
-  /// By peer with a session; nothing while it is off.
+  /// Returns the counts by peer with a session; nullopt while it is off.
   [[nodiscard]] std::optional<std::map<NodeName, PeerTraffic>> counts() const;
 
  private:

@@ -19,18 +19,18 @@ struct ShardMessage {
 struct ParametersFound {
   Result<std::vector<Variable>> parameters;
 };
-/// No word of the optimizer's node comes any more: it is gone.
+/// The optimizer's node is gone: no further message of it arrives.
 struct DriverGone {
   Error why;
 };
-/// An owner's answer to what this shard asked it, or why there is none.
+/// An owner's answer to this shard's question, or the Error.
 struct OwnerAnswered {
   StepLedger::Question question;
   Result<msg::AnyMessage> answer;
 };
-/// Try again what could not be done a while ago.
+/// Repeat what could not be done before.
 struct TryAgain {
-  std::optional<StepLedger::Question> question;  ///< to be asked; nothing: apply what was decided
+  std::optional<StepLedger::Question> question;  ///< to be asked; nullopt: apply what was decided
 };
 struct StopShard {
   Error why;
@@ -47,13 +47,13 @@ CAF_ALLOW_UNSAFE_MESSAGE_TYPE(troupe::detail::StopShard)
 
 namespace troupe::detail {
 
-/// Takes the words about one optimizer in the order they come; a ShardRules (shard_rules.h), which has the rules, does the
-/// work on the node's strand for parameters. What comes before the parameters exist waits for them.
+/// Takes the messages about one optimizer in order of arrival. A ShardRules (shard_rules.h), which has the rules, does
+/// the work on the node's strand for parameters. Messages that arrive before the parameters exist wait for them.
 /// Name: "<node>/shard/<creator>.<serial>".  Spawned by: Shards on ShardCreate.  Ends: on StopShard, which Shards sends
-/// when the optimizer was released or its node is gone and no other owner needs to know of a step; work that is already
-/// on the strand is still done and answered. A word whose handler throws is answered with what it threw, and all later
-/// ones if the shard could not be made; if the handler of anything else throws, the node ends: it can no longer tell the
-/// other owners what it does.
+/// when the optimizer was released or its node is gone and no other owner needs to know of a step; work already on the
+/// strand is still done and answered. A message whose handler throws is answered with the exception, and so are all
+/// later ones if the shard could not be made. An exception of any other handler ends the node: it can no longer tell
+/// the other owners what it does.
 using ShardActor = caf::typed_actor<caf::reacts_to<ShardMessage>,    //
                                     caf::reacts_to<ParametersFound>,  //
                                     caf::reacts_to<DriverGone>,       //
@@ -61,7 +61,7 @@ using ShardActor = caf::typed_actor<caf::reacts_to<ShardMessage>,    //
                                     caf::reacts_to<TryAgain>,         //
                                     caf::reacts_to<StopShard>>;
 
-/// The part and who waits for its words. On the strand only.
+/// The parameters and those who wait for answers. On the strand only.
 class ShardWork;
 
 class ShardState {
@@ -75,21 +75,21 @@ class ShardState {
   void answered(const OwnerAnswered& answer);
   void try_again(const TryAgain& again);
   void stop(const Error& why);
-  /// If there are no parameters yet, everything that waits and everything that comes fails with `why`.
+  /// If there are no parameters yet, all waiting and later messages fail with `why`.
   void fail(Error why);
 
  private:
   void create(const Delivery& delivery, const msg::ShardCreate& message);
   void serve(const Delivery& delivery);
   void prepare(const Delivery& delivery, const msg::ShardPrepare& message);
-  /// Nothing more comes of the optimizer, which knew all outcomes below `settled`.
+  /// The optimizer sends nothing more; it knew all outcomes below `settled`.
   void end(const Error& why, std::optional<std::uint64_t> settled);
   [[nodiscard]] Error own_error(Error error) const;
   using Reply = std::function<void(const ReturnAddress&, msg::AnyMessage)>;
   [[nodiscard]] Reply when_told() const;
   /// Runs `job` on the strand, later if the pool has no thread for it.
   void on_strand(std::function<void(ShardWork&)> job);
-  /// Runs `work` on the part and answers with what it returns.
+  /// Runs `work` on the parameters and answers with its result.
   template <class Work>
   void answer_on_strand(const ReturnAddress& answer, Work work, const Reply& reply = &ReturnAddress::answer);
 
@@ -99,7 +99,7 @@ class ShardState {
   std::unique_ptr<optim::Optimizer> rule_;  // until the parameters are found
   std::vector<RRefId> parameters_;
   std::shared_ptr<ShardWork> work_;         // null until the parameters are found
-  std::optional<Error> failure_;            // why there will be none
+  std::optional<Error> failure_;            // why there will be no parameters
   bool created_ = false;
   std::vector<Delivery> parked_;
 };

@@ -1,5 +1,5 @@
-// The parameters of one optimizer on one owner and its rule's state: carries out what the StepLedger says of each step.
-// Plain rules: no CAF, no clock; one thread at a time, and no other shard of the node at work meanwhile. Rules SH-1 to SH-7
+// The parameters of one optimizer on one owner, with its rule's state: carries out what the StepLedger decides on each
+// step. Plain rules: no CAF, no clock; one thread at a time, while no other shard of the node works. Rules SH-1 to SH-7
 // of PROTOCOLS.md.
 #pragma once
 
@@ -24,16 +24,15 @@ namespace troupe::detail {
 
 class ShardRules {
  public:
-  /// Words for the other owners of steps under way. An update that cannot be made now is made when go_on() is called
-  /// again, which the caller does later.
+  /// Messages to the other owners of steps under way. An update that fails now is retried by a later go_on().
   struct Words {
     std::vector<StepLedger::Question> questions;
     std::vector<std::pair<NodeLife, msg::ShardOutcome>> answers;
-    bool changed = false;  ///< parameters have new values
+    bool changed = false;  ///< true: parameters have new values
     bool again = false;
   };
 
-  /// Parameters are leaves that require a gradient, none twice. Throws TensorError otherwise.
+  /// REQUIRES: parameters are leaves that require a gradient, none twice. Throws TensorError otherwise.
   ShardRules(NodeLife self, std::unique_ptr<optim::Optimizer> rule, std::vector<Variable> parameters);
 
   /// Computes the update. Errors: step_not_applied if the step was aborted, bad_argument if a gradient does not fit,
@@ -41,16 +40,16 @@ class ShardRules {
   [[nodiscard]] Result<msg::ShardPrepared> prepare(const StepId& step, const Gradients& gradients,
                                                    std::vector<NodeLife> owners = {});
 
-  /// Makes the prepared update visible. Errors: step_not_applied if the step was aborted, or is not known here. Any other
-  /// leaves it prepared.
+  /// Makes the prepared update visible. Errors: step_not_applied if the step was aborted or is unknown here; any other
+  /// error leaves it prepared.
   [[nodiscard]] Result<msg::ShardStepped> commit(const StepId& step);
 
   void abort(const StepId& step);
 
-  /// Both at once. Errors as prepare.
+  /// Prepares and commits. Errors as prepare.
   [[nodiscard]] Result<msg::ShardStepped> step(const StepId& step, const Gradients& gradients);
 
-  /// What becomes of steps when the driver says no more; go_on() follows each.
+  /// Events that decide steps without the driver; go_on() follows each.
   void settled(std::uint64_t floor) { ledger_.settled(floor); }
   void driver_gone() { ledger_.driver_gone(); }
   void asked(const NodeLife& by, const StepId& step, msg::StepState own) { ledger_.asked(by, step, own); }
@@ -58,15 +57,15 @@ class ShardRules {
     ledger_.answered(owner, step, state);
   }
 
-  /// Applies and aborts what has been decided; returns what is to be said.
+  /// Applies and aborts what has been decided. Returns the messages to send.
   [[nodiscard]] Words go_on();
 
-  /// The driver is gone, and nobody needs to know of a step any more.
+  /// Returns true if the driver is gone and no owner needs to know of a step any more.
   [[nodiscard]] bool over() const { return ledger_.over(); }
 
   [[nodiscard]] msg::ShardOutcome outcome(const StepId& step) const { return {step, ledger_.state(step), version_}; }
 
-  /// How many steps were applied.
+  /// Returns the number of applied steps.
   [[nodiscard]] std::uint64_t version() const noexcept { return version_; }
 
  private:
@@ -74,7 +73,7 @@ class ShardRules {
     Gradients gradients;
     std::uint64_t updated = 0;
   };
-  /// The update that lies ready in second buffers.
+  /// An update that is ready in second buffers.
   struct Ready {
     StepId step;
     std::vector<optim::ParameterUpdate> updates;
@@ -82,8 +81,8 @@ class ShardRules {
 
   void compute(const StepId& step, const Gradients& gradients);
   void drop_ready();
-  /// Keeps `memory`, which differs from the present value where `update` changes it; drops it if that needs memory that
-  /// there is not.
+  /// Keeps `memory`, which differs from the present value where `update` changes it, as a buffer. Drops it if keeping
+  /// it needs memory that is not available.
   void keep(Tensor memory, const Tensor& present, const optim::ParameterUpdate& update) noexcept;
   [[nodiscard]] bool is_current(const Ready& ready) const;
   [[nodiscard]] Result<msg::ShardStepped> apply(const StepId& step, const Gradients& gradients);

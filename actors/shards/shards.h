@@ -22,26 +22,26 @@ class Shards {
   Shards(const Shards&) = delete;
   Shards& operator=(const Shards&) = delete;
 
-  /// Everything named Shard.
+  /// Handles all messages named Shard...
   void handle(Delivery delivery);
 
-  /// The shards of optimizers that lived there end, as soon as no other owner needs to know of a step.
+  /// Ends the shards of optimizers that lived there, as soon as no other owner needs to know of a step.
   void peer_down(const Peer& peer, const Error& why);
 
-  /// Fails what waits, ends all shards and refuses new ones.
+  /// Fails pending requests, ends all shards and refuses new ones.
   void stop(const Error& why);
 
-  /// Shards that are alive here.
+  /// Returns the number of shards on this node.
   [[nodiscard]] std::size_t size() const;
 
   // For shard actors. Ignored if the shard has ended.
-  /// The parameters that it asked for.
+  /// The requested parameters have been found.
   void found(const OptimizerId& optimizer, Result<std::vector<Variable>> parameters);
-  /// What another owner answered.
+  /// Another owner has answered.
   void answered(const OptimizerId& optimizer, OwnerAnswered answer);
   /// After `pause`, asks the question, or applies what was decided.
   void try_again(const OptimizerId& optimizer, std::optional<StepLedger::Question> question, Duration pause);
-  /// Nobody needs the shard any more.
+  /// The shard is no longer needed.
   void over(const OptimizerId& optimizer);
 
  private:

@@ -1,4 +1,4 @@
-// What became of one step of a DistOptimizer.
+// The outcome of one step of a DistOptimizer.
 #pragma once
 
 #include <map>
@@ -10,19 +10,20 @@
 
 namespace troupe {
 
-/// The owners of its parameters, by what they did. Final.
+/// The owners of the step's parameters, by what they did. Final.
 struct StepOutcome {
   std::vector<NodeName> applied;
-  std::map<NodeName, Error> not_applied;  ///< and never will; why
-  std::map<NodeName, Error> lost;         ///< are gone, or this node has stopped, before they said it; why
+  std::map<NodeName, Error> not_applied;  ///< and never will apply it; with the reason
+  std::map<NodeName, Error> lost;         ///< gone, or this node stopped, before they answered; with the reason
 };
 
-/// An owner has not said within the step's deadline whether it applied it, or is gone. Its code is step_unknown.
+/// An owner did not confirm within the step's deadline whether it applied the step, or is gone. Its code is
+/// step_unknown.
 class StepUnknown final : public RemoteError {
  public:
   StepUnknown(Error error, StepId step) : RemoteError(std::move(error)), step_(std::move(step)) {}
 
-  /// For DistOptimizer::outcome.
+  /// Returns the step, for DistOptimizer::outcome.
   [[nodiscard]] const StepId& step() const noexcept { return step_; }
 
  private:

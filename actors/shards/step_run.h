@@ -1,4 +1,4 @@
-// Has one step carried out on every owner: asks each again until it says what it did, or is gone.
+// Carries out one step on every owner: repeats the request to each until it answers or is gone.
 #pragma once
 
 #include <functional>
@@ -17,22 +17,22 @@
 
 namespace troupe::detail {
 
-/// Lives until every owner has answered or is gone, however long its caller waits. Meanwhile the node is not idle (MB-1).
-/// Thread rule: any thread may call any member.
+/// Lives until every owner has answered or is gone, however long its caller waits. Until then the node is not idle
+/// (MB-1). Thread rule: any thread may call any member.
 class StepRun final : public std::enable_shared_from_this<StepRun> {
  public:
-  /// What an owner that refuses the step means.
+  /// The meaning of an owner's refusal.
   enum class Refusal : std::uint8_t {
-    is_final,     ///< it has not taken the step, and need not
-    is_repeated,  ///< the step is decided: it is asked again
+    is_final,     ///< the owner has not taken the step, and need not
+    is_repeated,  ///< the step is decided: the request is repeated
   };
   struct Parts {
     std::shared_ptr<NodeCore> node;
-    std::string actor;                                   ///< at every owner
+    std::string actor;                                   ///< its path at every owner
     std::vector<NodeLife> owners;
     std::function<msg::AnyMessage()> make_message;       ///< for each attempt; idempotent at the owner
     Refusal refusal = Refusal::is_final;
-    std::function<void(const StepOutcome&)> resolved;    ///< once, before the future is complete
+    std::function<void(const StepOutcome&)> resolved;    ///< called once, before the future is complete
   };
 
   explicit StepRun(Parts parts);
@@ -41,7 +41,7 @@ class StepRun final : public std::enable_shared_from_this<StepRun> {
 
   [[nodiscard]] Future<StepOutcome> outcome() const { return outcome_; }
 
-  /// Owners that have not said what they did, and how they last refused to.
+  /// Returns the owners without an outcome, and their last refusals.
   [[nodiscard]] std::map<NodeName, std::optional<Error>> open() const;
 
  private:

@@ -1,4 +1,4 @@
-// How an optimizer's rule travels: its name and its options, encoded.
+// An optimizer's rule on the wire: its name and its encoded options.
 #pragma once
 
 #include <cstddef>
@@ -19,8 +19,7 @@ struct UpdateRule {
 
 [[nodiscard]] UpdateRule rule_of(const optim::RuleOptions& options);
 
-/// Makes the rule with no state. Errors: bad_argument for options that the rule refuses or a rule that this program does
-/// not know, decode.
+/// Makes the rule, without state. Errors: bad_argument for invalid options or a rule unknown to this program; decode.
 [[nodiscard]] Result<std::unique_ptr<optim::Optimizer>> make_rule(const UpdateRule& rule);
 
 }  // namespace troupe::detail
