@@ -1,4 +1,4 @@
-// The list of everything that actors say to each other across nodes.
+// The list of all messages that actors send each other across nodes.
 #pragma once
 
 #include <variant>
@@ -12,7 +12,7 @@
 
 namespace troupe::msg {
 
-/// Any message. The order here means nothing on the wire: `kInfo.number` does.
+/// Any message. The order of alternatives does not travel: `kInfo.number` does.
 using AnyMessage = std::variant<                                                //
     Call, RemoteCall, ValueCall, Reply, Failure, CallCancelled,                 //
     RRefFetch, RRefCreated, RRefForked, RRefDeleted, RRefForkAck, RRefRevoked, RRefChanged,  //
@@ -22,10 +22,10 @@ using AnyMessage = std::variant<                                                
     MemberJoin, MemberList, MemberJoined, MemberLeft, ShutdownReady, ShutdownCount, ShutdownCounted, ShutdownAgreed,
     BarrierEntered, BarrierPassed, BarrierLeft>;
 
-/// Number, name and kind of the message that `message` holds.
+/// Returns number, name and kind of the message that `message` holds.
 [[nodiscard]] const MessageInfo& info_of(const AnyMessage& message);
 
-/// The word of this number, or null if we know none.
+/// Returns the description of the message with this number; null if it is unknown.
 [[nodiscard]] const MessageInfo* find_info(MessageTag tag);
 
 }  // namespace troupe::msg

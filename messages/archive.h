@@ -1,8 +1,8 @@
-// Values to bytes and back, bounded. The only header that includes cereal.
+// Encodes values as bytes and decodes them, bounded. The only header that includes cereal.
 //
-// A user type travels if it has what cereal asks for: one `serialize(Archive&)`, or save and load, or their minimal
-// forms, members or free functions. Numbers, enums, std containers (wire_containers.h) and tensors travel by
-// themselves. Integers have fixed width and are little-endian; every length has 64 bits. Archives belong to one thread.
+// A user type travels if it has what cereal requires: one `serialize(Archive&)`, or save and load, or their minimal
+// forms, members or free functions. Numbers, enums, std containers (wire_containers.h) and tensors travel without that.
+// Integers have fixed width and are little-endian; every length has 64 bits. Archives belong to one thread.
 #pragma once
 
 #include <bit>
@@ -30,12 +30,12 @@ namespace troupe {
 
 static_assert(std::endian::native == std::endian::little && sizeof(long) == 8, "numbers are copied as they lie");
 
-/// Base of what the layer above attaches to an archive, for types that cannot travel alone (Variable, RRef).
+/// Base of the object that the layer above attaches to an archive, for types that cannot travel alone (Variable, RRef).
 struct ArchiveHook {
   virtual ~ArchiveHook() = default;
 };
 
-/// The bytes are not what they should be. Text: `[decode] what: the values`. Never leaves the codec as an exception.
+/// The bytes are malformed. Text: `[decode] what: the values`. Never leaves the codec as an exception.
 class DecodeError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -58,9 +58,9 @@ inline constexpr std::size_t kUnlimited = std::numeric_limits<std::size_t>::max(
 class OutArchive;
 class InArchive;
 
-/// How `T` is written, read and described. Specialised for numbers, std types and tensors; specialise it for a type
-/// that needs the hook. This primary template hands user types to cereal.
-/// `describe` names the format on the SchemaArchive (schema.h); `kTravels` says whether the type can travel at all.
+/// How `T` is written, read and described. Specialized for numbers, std types and tensors; specialize it for a type
+/// that needs the hook. This primary template passes user types to cereal. `describe` names the format on the
+/// SchemaArchive (schema.h); `kTravels` says whether the type can travel.
 template <class T>
 struct WireFormat {
   static constexpr bool kTravels =
@@ -75,7 +75,7 @@ struct WireFormat {
   }
 };
 
-/// A type whose values can be sent; tests the outermost user type only, not what its `serialize` names.
+/// A type whose values can be sent. Checks the outermost user type only, not the types that its `serialize` names.
 template <class T>
 concept Travels = WireFormat<T>::kTravels;
 
@@ -86,7 +86,7 @@ concept Number = std::is_arithmetic_v<T> && !std::is_same_v<T, long double>;
 template <class T>
 concept Enum = std::is_enum_v<T>;
 
-/// Elements that lie in memory as they lie on the wire, whatever their bits.
+/// Elements whose layout in memory equals their layout on the wire.
 template <class T>
 concept Bulk = (Number<T> && !std::is_same_v<T, bool>) ||
                (Enum<T> && !std::is_same_v<typename std::underlying_type<T>::type, bool>);
@@ -97,7 +97,7 @@ concept Bulk = (Number<T> && !std::is_same_v<T, bool>) ||
 
 enum class Nesting : std::uint8_t { container, structure };
 
-/// One level of nesting of `archive`, for as long as it lives.
+/// Counts one level of nesting of `archive` during its lifetime.
 template <class Archive>
 class Level {
  public:
@@ -112,7 +112,7 @@ class Level {
 };
 }  // namespace detail
 
-/// What an OutArchive made.
+/// The result of an OutArchive.
 struct Encoded {
   std::vector<std::byte> bytes;
   Frames frames;  ///< of tensors and nested payloads
@@ -121,7 +121,7 @@ struct Encoded {
 /// Writes values into a growing buffer. Errors are EncodeError.
 class OutArchive : public cereal::OutputArchive<OutArchive, cereal::AllowEmptyClassElision> {
  public:
-  /// `devices` says where tensors go; null: from the CPU to the CPU.
+  /// `devices` maps tensors to devices; null: from the CPU to the CPU.
   explicit OutArchive(ArchiveHook* hook = nullptr, std::size_t text_bytes_max = kUnlimited,
                       std::shared_ptr<const DeviceMap> devices = nullptr)
       : OutputArchive(this), tensors_(std::move(devices)), hook_(hook), text_bytes_max_(text_bytes_max) {}
@@ -142,7 +142,7 @@ class OutArchive : public cereal::OutputArchive<OutArchive, cereal::AllowEmptyCl
 
   [[nodiscard]] ArchiveHook* hook() const noexcept { return hook_; }
 
-  /// Appends bytes as they are.
+  /// Appends bytes unchanged.
   void write(const void* data, std::size_t size);
   void length(std::uint64_t count) { write(&count, sizeof count); }
   void text(std::string_view text);
@@ -150,7 +150,7 @@ class OutArchive : public cereal::OutputArchive<OutArchive, cereal::AllowEmptyCl
   /// Appends frames beside the body and returns the number of the first.
   std::uint32_t frames(const Frames& frames);
 
-  /// Calls `save_next` for each of `count` elements, whose number was written before.
+  /// Calls `save_next` for each of `count` elements. REQUIRES: their number has been written.
   template <class SaveNext>
   void elements(std::uint64_t count, SaveNext save_next) {
     std::uint64_t empty = 0;
@@ -161,13 +161,13 @@ class OutArchive : public cereal::OutputArchive<OutArchive, cereal::AllowEmptyCl
     }
   }
 
-  /// Hands a user type to cereal.
+  /// Passes a value of a user type to cereal.
   template <class T>
   void user(const T& value) {
     OutputArchive::operator()(value);
   }
 
-  /// Returns what was written. The archive is spent after it.
+  /// Returns all that was written. The archive cannot be used afterwards.
   [[nodiscard]] Encoded finish();
 
  private:
@@ -186,12 +186,12 @@ class OutArchive : public cereal::OutputArchive<OutArchive, cereal::AllowEmptyCl
   int depth_[2] = {0, 0};
 };
 
-/// Reads values out of bytes that may be hostile: every length is compared with the bytes that remain before anything
-/// is allocated, and containers grow only as elements are really there. Errors are DecodeError. `bytes` and `frames`
+/// Reads values from bytes that may be hostile: every length is compared with the remaining bytes before any
+/// allocation, and containers grow only as elements are present. Errors are DecodeError. REQUIRES: `bytes` and `frames`
 /// outlive the archive.
 class InArchive : public cereal::InputArchive<InArchive, cereal::AllowEmptyClassElision> {
  public:
-  /// `owner` keeps `bytes`, so that a payload in them need not be copied; null: it is.
+  /// `owner` keeps `bytes` alive, so that a payload in them is not copied; null: it is copied.
   InArchive(std::span<const std::byte> bytes, std::span<const Frame> frames, ArchiveHook* hook = nullptr,
             std::size_t text_bytes_max = kUnlimited, std::shared_ptr<const void> owner = nullptr)
       : InputArchive(this), bytes_(bytes), tensors_(frames), hook_(hook), text_bytes_max_(text_bytes_max), owner_(std::move(owner)) {}
@@ -227,13 +227,13 @@ class InArchive : public cereal::InputArchive<InArchive, cereal::AllowEmptyClass
     std::memcpy(&value, take(sizeof value), sizeof value);
     return value;
   }
-  /// Reads the number of elements of `element_bytes` or more each; throws if they cannot all be there.
+  /// Reads the number of elements of at least `element_bytes` each. Throws if so many cannot be present.
   [[nodiscard]] std::uint64_t length(std::size_t element_bytes);
-  /// Reads the number of elements of a size that is not known. All but kEmptyMax of them must take a byte.
+  /// Reads the number of elements of unknown size. All but kEmptyMax of them must take a byte.
   [[nodiscard]] std::uint64_t length();
   [[nodiscard]] std::string_view text();
   [[nodiscard]] Tensor tensor();
-  /// The next `size` bytes, which stay after the archive.
+  /// Returns the next `size` bytes; they outlive the archive.
   [[nodiscard]] Frame shared(std::uint64_t size);
   [[nodiscard]] detail::TensorReader& tensors() noexcept { return tensors_; }
 

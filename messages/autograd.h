@@ -1,5 +1,6 @@
-// One backward pass over a context: the words between context actors. First the boundaries that take part are marked, a
-// wave that ends by Dijkstra-Scholten acknowledgement; then gradients flow along them, and only along them.
+// One backward pass over a context: the messages between context actors. First the boundaries that participate are
+// marked, in a wave that ends by Dijkstra-Scholten acknowledgement; then gradients flow along them, and only along
+// them.
 #pragma once
 
 #include <optional>
@@ -12,15 +13,15 @@
 
 namespace troupe::msg {
 
-/// These boundaries and values of yours take part in the pass. Request, from a context actor whose marked part of the
-/// graph reaches them -> the context actor with their SendFns, or the values; answered by BackwardMarked. Idempotent:
-/// marking twice is marking once, but each one is answered.
+/// These boundaries and values of the receiver participate in the pass. Request, from a context actor whose marked part
+/// of the graph reaches them -> the context actor with their SendFns, or the values; answered by BackwardMarked.
+/// Idempotent: marking twice is marking once, but each request is answered.
 struct BackwardMark {
   static constexpr MessageInfo kInfo{0x0301, "BackwardMark", Kind::request};
   ContextId context;
   PassId pass;
-  NodeName root;                       ///< who began the pass and is told by BackwardFinished
-  std::vector<BoundaryId> boundaries;  ///< whose SendFn is at the receiver
+  NodeName root;                       ///< started the pass; receives BackwardFinished
+  std::vector<BoundaryId> boundaries;  ///< their SendFns are at the receiver
   std::vector<RRefId> roots;           ///< values at the receiver from which the pass starts with gradient 1
   bool retain_graph = false;           ///< keep what backward needs for a further pass
   template <class Archive>
@@ -29,9 +30,9 @@ struct BackwardMark {
   }
 };
 
-/// All that one BackwardMark reached is marked, here and beyond. Reply to it; sent at once by a context actor that is
-/// already part of the wave, else when its own marks are answered. `participants` are the nodes newly reached below.
-/// A second one is dropped.
+/// All that one BackwardMark reached is marked, on the receiver and beyond. Reply to it: sent at once by a context
+/// actor that is already part of the wave, otherwise when its own marks are answered. `participants` are the nodes
+/// newly reached below. A second one is dropped.
 struct BackwardMarked {
   static constexpr MessageInfo kInfo{0x0302, "BackwardMarked", Kind::reply};
   ContextId context;
@@ -44,7 +45,8 @@ struct BackwardMarked {
   }
 };
 
-/// Marking is complete: start your own roots. Notification, root -> each participant. Idempotent: a pass starts once.
+/// Marking is complete: start at your own roots. Notification, root -> each participant. Idempotent: a pass starts
+/// once.
 struct BackwardRun {
   static constexpr MessageInfo kInfo{0x0303, "BackwardRun", Kind::notification};
   ContextId context;
@@ -69,8 +71,8 @@ struct BackwardGradients {
   }
 };
 
-/// All of `participant`'s part in the pass is done, or failed; said by the root to the others: the whole pass is complete.
-/// Notification, participant -> root, a failure to all that take part. Idempotent by (pass, participant).
+/// `participant` has finished its part in the pass, or failed; from the root: the whole pass is complete. Notification,
+/// participant -> root; a failure, or from the root, -> all participants. Idempotent by (pass, participant).
 struct BackwardFinished {
   static constexpr MessageInfo kInfo{0x0305, "BackwardFinished", Kind::notification};
   ContextId context;
@@ -83,8 +85,8 @@ struct BackwardFinished {
   }
 };
 
-/// The context ended early; every operation on it fails with `error`, which names the culprit. Notification, whoever
-/// noticed -> every participant it knows. Idempotent: the first error stays.
+/// The context ended early; every operation on it fails with `error`, which names the cause. Notification, the
+/// detecting node -> every participant it knows. Idempotent: the first error stays.
 struct ContextAborted {
   static constexpr MessageInfo kInfo{0x0306, "ContextAborted", Kind::notification};
   ContextId context;
@@ -95,8 +97,8 @@ struct ContextAborted {
   }
 };
 
-/// The context's creator is done with it: drop its part of the graph and its gradients. Notification, context actor ->
-/// the peers it exchanged boundaries with, who pass it on. Idempotent: an unknown context is not an error.
+/// The context's creator has released it: drop its part of the graph and its gradients. Notification, context actor ->
+/// the peers it exchanged boundaries with, which forward it. Idempotent: an unknown context is not an error.
 struct ContextReleased {
   static constexpr MessageInfo kInfo{0x0307, "ContextReleased", Kind::notification};
   ContextId context;
@@ -106,8 +108,9 @@ struct ContextReleased {
   }
 };
 
-/// The sender takes part in the context, which it has heard of from others, and cannot tell whether it has ended. Notification,
-/// context actor's node -> creator, which answers with ContextReleased if the context has ended. Idempotent.
+/// The sender participates in the context, which another node named, and cannot tell whether it has ended.
+/// Notification, context actor's node -> creator, which answers with ContextReleased if the context has ended.
+/// Idempotent.
 struct ContextEntered {
   static constexpr MessageInfo kInfo{0x0308, "ContextEntered", Kind::notification};
   ContextId context;

@@ -1,4 +1,4 @@
-// The fields of a message, without what is written on its outside. Used by the codec alone.
+// The fields of a message, without its envelope. Used by the codec only.
 #pragma once
 
 #include "messages/all.h"

@@ -1,4 +1,4 @@
-// Which devices of the receiver take the tensors of a sender.
+// The map from a sender's devices to those of the receiver.
 #pragma once
 
 #include <initializer_list>
@@ -10,8 +10,8 @@
 
 namespace troupe {
 
-/// Pairs (device here, device there), each device once on either side. Tensors on the CPU go to the CPU unless it is
-/// mapped; tensors on a GPU that is not mapped do not travel. The answer to a call takes the same way back. A value.
+/// Pairs (device here, device there), each device once on either side. A tensor on the CPU goes to the CPU unless the
+/// CPU is mapped; a tensor on an unmapped GPU does not travel. The answer to a call uses the inverse map. A value.
 class DeviceMap {
  public:
   using Pair = std::pair<Device, Device>;
@@ -20,21 +20,21 @@ class DeviceMap {
   /// Throws as add.
   DeviceMap(std::initializer_list<Pair> pairs);
 
-  /// Adds a pair; one that is there already changes nothing. Throws std::invalid_argument
-  /// `[device_map] cuda:0 goes to cuda:1 already, not to cuda:2`, `[device_map] cuda:1 is where cuda:0 goes already`.
+  /// Adds a pair; an existing pair changes nothing. Throws std::invalid_argument `[device_map] cuda:0 goes to cuda:1
+  /// already, not to cuda:2`, `[device_map] cuda:1 is where cuda:0 goes already`.
   void add(Device here, Device there);
 
-  /// Where tensors on `here` go; nothing if they do not travel.
+  /// Returns the device on which tensors on `here` arrive; nullopt if they do not travel.
   [[nodiscard]] std::optional<Device> target(Device here) const;
 
-  /// The way back.
+  /// Returns the map of the opposite direction.
   [[nodiscard]] DeviceMap inverse() const;
 
   [[nodiscard]] const std::vector<Pair>& pairs() const noexcept { return pairs_; }
   friend bool operator==(const DeviceMap&, const DeviceMap&) = default;
 
  private:
-  std::vector<Pair> pairs_;  // in the order in which they came; there are few
+  std::vector<Pair> pairs_;  // in the order in which they were added; there are few
 };
 
 }  // namespace troupe

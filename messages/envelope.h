@@ -1,4 +1,4 @@
-// What is written on the outside of a message.
+// The outside of a message: sender, receiver and request id.
 #pragma once
 
 #include <string>
@@ -7,8 +7,7 @@
 
 namespace troupe::msg {
 
-/// Who says it to whom, and which conversation it belongs to. A reply repeats the request's id in `in_reply_to`. How long
-/// its sender waits is the session's to say, when the message leaves.
+/// A reply repeats the request's id in `in_reply_to`. The session adds the sender's deadline when the message is sent.
 struct Envelope {
   NodeName from{};           ///< checked by the receiver against the authenticated session
   std::string to{};          ///< actor name, "ps0/worker"

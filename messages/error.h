@@ -1,4 +1,4 @@
-// What can go wrong outside a caller's own code, as a value that travels and as the exception that carries it.
+// Failures outside a caller's own code, as a value that travels and as the exception that carries it.
 #pragma once
 
 #include <chrono>
@@ -20,24 +20,24 @@ namespace troupe {
 enum class ErrorCode : std::uint16_t {
   timeout = 1,              ///< the deadline passed first
   peer_down = 2,            ///< the peer's process or machine is gone
-  peer_unreachable = 3,     ///< the peer may live, but nothing gets through
+  peer_unreachable = 3,     ///< the peer may live, but no message gets through
   peer_restarted = 4,       ///< the name is alive again as a new incarnation
-  cancelled = 5,            ///< the caller gave up
+  cancelled = 5,            ///< the caller cancelled
   shutting_down = 6,        ///< this node or the peer is stopping
   remote_exception = 7,     ///< the function threw
-  no_such_function = 8,     ///< the callee's registry does not hold it
+  no_such_function = 8,     ///< not in the callee's registry
   bad_argument = 9,         ///< argument types or values do not fit
   not_serializable = 10,    ///< a value cannot travel
   too_large = 11,           ///< above a configured limit
   resource_exhausted = 12,  ///< a quota or pool is full
   device_out_of_memory = 13,
-  owner_died = 14,       ///< the node that held the referenced value is gone
-  ref_revoked = 15,      ///< the reference was never confirmed, or its value was already released
-  context_aborted = 16,  ///< the autograd context ended early; `cause` names the culprit
+  owner_died = 14,       ///< the node that owned the referenced value is gone
+  ref_revoked = 15,      ///< the reference was never acknowledged, or its value was already released
+  context_aborted = 16,  ///< the autograd context ended early; `cause` has the reason
   step_not_applied = 17,
   step_unknown = 18,
-  decode = 19,              ///< bytes that are not a message of ours
-  protocol_violation = 20,  ///< a message that must not come here or now
+  decode = 19,              ///< malformed bytes
+  protocol_violation = 20,  ///< a message that is not allowed here or now
   version_mismatch = 21,
   auth_failed = 22,
   not_authorized = 23,
@@ -48,20 +48,20 @@ enum class ErrorCode : std::uint16_t {
   storage_full = 28,
   corrupt_data = 29,
   internal = 30,  ///< a promise was dropped, an invariant broke
-  you_are_dead = 31,  ///< the peer took this node for dead: its session with this life is over, a new life may join
+  you_are_dead = 31,  ///< the peer declared this node dead: its session with this life is over, a new life may join
 };
 
-/// "peer_down"
+/// Returns the name of `code`: "peer_down".
 [[nodiscard]] std::string_view name_of(ErrorCode code);
 
-/// Whether the function ran. `never` is a promise that a retry is safe.
+/// Whether the function ran. `never` guarantees that a retry is safe.
 enum class Execution : std::uint8_t { never = 1, maybe = 2, yes = 3 };
 
 [[nodiscard]] std::string_view name_of(Execution execution);
 
-/// The fields of an exception whose type is registered: what makes it the same exception on another node.
+/// The fields of an exception of a registered type: they make it the same exception on another node.
 struct ExceptionFields {
-  std::string name;         ///< of the type, as registered; empty: the exception's type is not
+  std::string name;         ///< of the type, as registered; empty: the type is not registered
   Fingerprint fingerprint;  ///< of the fields
   std::vector<std::byte> bytes;
   friend bool operator==(const ExceptionFields&, const ExceptionFields&) = default;
@@ -71,7 +71,7 @@ struct ExceptionFields {
   }
 };
 
-/// A failure as one value: what, who, during which operation, after how long, and what to do about it.
+/// A failure as a value: the cause, the node, the operation, the time it took, and a hint.
 struct Error {
   ErrorCode code = ErrorCode::internal;
   std::string message{};      ///< one sentence; for remote_exception the exception's own text, unchanged
@@ -80,14 +80,14 @@ struct Error {
   std::string endpoint{};     ///< address of `peer`, empty if unknown
   std::string operation{};    ///< "rpc project", "to_here", "backward"
   Execution execution = Execution::maybe;
-  std::int64_t elapsed_us = 0;   ///< since the operation began
+  std::int64_t elapsed_us = 0;   ///< since the operation started
   std::string cause{};           ///< text of the error below this one, empty if none
-  std::string hint{};            ///< what the reader can do, empty if nothing is known
+  std::string hint{};            ///< what the reader can do; empty if unknown
   std::string exception_type{};  ///< remote_exception: demangled type name
   ExceptionFields exception{};   ///< remote_exception: of a registered type
 
-  /// "rpc project on ps0: peer_down: connection closed (ran: maybe)", then cause and hint if there are any.
-  /// One line unless `message` has more.
+  /// Returns "rpc project on ps0: peer_down: connection closed (ran: maybe)", then cause and hint if there are any. One
+  /// line unless `message` has more.
   [[nodiscard]] std::string text() const;
 
   friend bool operator==(const Error&, const Error&) = default;
@@ -102,11 +102,11 @@ struct Error {
   }
 
  private:
-  /// Texts come from user code: one beyond 60 KiB is cut there, at a whole UTF-8 character, and says so.
+  /// Returns `text`, which may come from user code: beyond 60 KiB it is cut, at a whole UTF-8 character, and says so.
   [[nodiscard]] static std::string clipped(std::string_view text);
 };
 
-/// Thrown where a value was asked for and an Error came: Future::get, RRef::to_here, backward, step.
+/// Thrown instead of returning a value: by Future::get, RRef::to_here, backward, step.
 class RemoteError : public std::runtime_error {
  public:
   explicit RemoteError(Error error) : std::runtime_error(error.text()), error_(std::move(error)) {}
@@ -117,7 +117,7 @@ class RemoteError : public std::runtime_error {
   Error error_;
 };
 
-/// A value or the Error why there is none.
+/// A value or an Error.
 template <class T>
 class [[nodiscard]] Result {
  public:
@@ -127,21 +127,21 @@ class [[nodiscard]] Result {
   [[nodiscard]] bool ok() const noexcept { return state_.index() == 0; }
   explicit operator bool() const noexcept { return ok(); }
 
-  /// Requires ok(); throws RemoteError otherwise.
+  /// Returns the value. Throws RemoteError unless ok().
   [[nodiscard]] T& value() & { return ok() ? std::get<0>(state_) : throw RemoteError(std::get<1>(state_)); }
   [[nodiscard]] const T& value() const& { return ok() ? std::get<0>(state_) : throw RemoteError(std::get<1>(state_)); }
   [[nodiscard]] T&& value() && {
     return ok() ? std::get<0>(std::move(state_)) : throw RemoteError(std::get<1>(state_));
   }
 
-  /// Requires !ok().
+  /// REQUIRES: !ok().
   [[nodiscard]] const Error& error() const { return std::get<1>(state_); }
 
  private:
   std::variant<T, Error> state_;
 };
 
-/// The value of an operation that has none.
+/// The result of an operation without a value.
 struct Unit {
   friend bool operator==(const Unit&, const Unit&) = default;
   template <class Archive>

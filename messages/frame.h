@@ -1,4 +1,4 @@
-// The pieces of which a message consists while it is on its way.
+// The pieces of a message in transit.
 #pragma once
 
 #include <cstddef>
@@ -8,13 +8,13 @@
 
 namespace troupe {
 
-/// One piece of a message: bytes, and what keeps them alive and unchanged until nobody reads them any more.
+/// One piece of a message: bytes, and the owner that keeps them alive and unchanged while any copy of the frame exists.
 struct Frame {
   std::span<const std::byte> bytes;
   std::shared_ptr<const void> owner;
 };
 
-/// No message has more bytes than this, for every layer that it passes: codec, session and link.
+/// The size limit of a message in every layer: codec, session and link.
 inline constexpr std::size_t kMessageBytesMax = std::size_t{1} << 40U;
 
 /// One message as a link carries it.

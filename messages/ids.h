@@ -1,4 +1,4 @@
-// Every id that travels, each a type of its own: a ForkId never passes for an RRefId.
+// All ids that travel, each with its own type: a ForkId never passes for an RRefId.
 #pragma once
 
 #include <compare>
@@ -24,7 +24,7 @@ struct Incarnation {
 };
 
 namespace detail {
-/// A serial number that the node `creator` gave; unique over the cluster's life because the incarnation is part of it.
+/// A serial number made by the node `creator`; unique over the cluster's life because it includes the incarnation.
 template <class Tag>
 struct SerialId {
   NodeName creator;
@@ -40,16 +40,16 @@ struct SerialId {
 };
 }  // namespace detail
 
-using RRefId = detail::SerialId<struct RRefTag>;          ///< names a value that some node owns
-using ForkId = detail::SerialId<struct ForkTag>;          ///< names one user handle of such a value
+using RRefId = detail::SerialId<struct RRefTag>;          ///< a value that some node owns
+using ForkId = detail::SerialId<struct ForkTag>;          ///< one user handle of such a value
 using ContextId = detail::SerialId<struct ContextTag>;    ///< one distributed forward + backward pass
 using BoundaryId = detail::SerialId<struct BoundaryTag>;  ///< one SendFn / RecvFn pair
-using PassId = detail::SerialId<struct PassTag>;          ///< one backward over a context
+using PassId = detail::SerialId<struct PassTag>;          ///< one backward pass over a context
 using OptimizerId = detail::SerialId<struct OptimizerTag>;
 using StepId = detail::SerialId<struct StepTag>;  ///< one optimizer step; repeated delivery is ignored
-using BarrierEntryId = detail::SerialId<struct MeetingEntryTag>;  ///< one entry of one member where a group meets
+using BarrierEntryId = detail::SerialId<struct MeetingEntryTag>;  ///< one entry of one member at a barrier
 
-/// Matches a reply to its request. Given by the requester; means nothing to anybody else. 0 = no reply expected.
+/// Matches a reply to its request. Chosen by the requester; only the requester interprets it. 0: no reply expected.
 struct RequestId {
   std::uint64_t value = 0;
   friend auto operator<=>(const RequestId&, const RequestId&) = default;
@@ -59,7 +59,7 @@ struct RequestId {
   }
 };
 
-/// Names a registered function: hash of what it is (type, and address bytes within one binary) or of its given name.
+/// Identifies a registered function: hash of its identity (type, and address bytes within one binary) or of its name.
 struct FunctionKey {
   std::uint64_t value = 0;
   friend auto operator<=>(const FunctionKey&, const FunctionKey&) = default;

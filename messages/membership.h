@@ -1,5 +1,5 @@
-// Who is in the cluster, where groups of its members meet, and how all leave it together: the words between membership
-// actors. Newcomers are let in by the member that has been in longest; when it goes, the next one does it.
+// The messages between membership actors: the members of the cluster, barriers of groups, and the common shutdown. The
+// longest-standing member (the coordinator) admits newcomers; when it goes, the next one does.
 #pragma once
 
 #include <chrono>
@@ -16,14 +16,14 @@
 
 namespace troupe::msg {
 
-/// A node as the others know it.
+/// A node, as the other members know it.
 struct Member {
   NodeName name;
   Incarnation incarnation;
-  std::string address;      ///< where it listens
+  std::string address;      ///< where the node listens
   std::string role;         ///< "trainer" of "trainer1"
   std::uint32_t rank = 0;   ///< its place in the world
-  std::uint64_t epoch = 0;  ///< in which it was let in; 0 in a world whose members were there from the start
+  std::uint64_t epoch = 0;  ///< of its admission; 0 in a world that had all its members from the start
   friend bool operator==(const Member&, const Member&) = default;
   template <class Archive>
   void serialize(Archive& ar) {
@@ -31,27 +31,27 @@ struct Member {
   }
 };
 
-/// Let me in. Request, newcomer -> any member at a seed address, which passes it to the one that has been in longest;
-/// answered by MemberList once the world is complete, by Failure if the name, the rank or the world is taken.
-/// Idempotent by (name, incarnation).
+/// The sender asks to be admitted. Request, newcomer -> any member at a seed address, which forwards it to the
+/// coordinator; answered by MemberList once the world is complete, by Failure if the name, the rank or the world is
+/// taken. Idempotent by (name, incarnation).
 struct MemberJoin {
   static constexpr MessageInfo kInfo{0x0501, "MemberJoin", Kind::request};
   NodeName name;
   Incarnation incarnation;
   std::string address;
   std::string role;
-  std::optional<std::uint32_t> rank;  ///< the one it wants; nothing: by arrival
-  std::uint32_t world_size = 0;       ///< answer when so many are in; 0 = at once
+  std::optional<std::uint32_t> rank;  ///< the requested rank; nullopt: by arrival
+  std::uint32_t world_size = 0;       ///< answer when this many are members; 0: at once
   template <class Archive>
   void serialize(Archive& ar) {
     ar(name, incarnation, address, role, rank, world_size);
   }
 };
 
-/// All members, the newcomer among them. Reply to MemberJoin, coordinator -> newcomer.
+/// All members, including the newcomer. Reply to MemberJoin, coordinator -> newcomer.
 struct MemberList {
   static constexpr MessageInfo kInfo{0x0502, "MemberList", Kind::reply};
-  std::uint64_t epoch = 0;  ///< one more with every change; a list of a lower epoch is out of date
+  std::uint64_t epoch = 0;  ///< increases with every change; a list of a lower epoch is out of date
   std::vector<Member> members;
   template <class Archive>
   void serialize(Archive& ar) {
@@ -59,8 +59,8 @@ struct MemberList {
   }
 };
 
-/// One more is in. Notification, coordinator -> every other member, and each member -> each peer that comes up: a peer
-/// that was let in elsewhere is known by its own word. Idempotent by incarnation.
+/// A member was admitted. Notification, coordinator -> every other member, and each member -> each peer that comes up:
+/// a peer that was admitted elsewhere introduces itself. Idempotent by incarnation.
 struct MemberJoined {
   static constexpr MessageInfo kInfo{0x0503, "MemberJoined", Kind::notification};
   std::uint64_t epoch = 0;
@@ -71,8 +71,8 @@ struct MemberJoined {
   }
 };
 
-/// One is gone: it said so, or the coordinator observed it. Notification, leaver or coordinator -> every member.
-/// Idempotent by incarnation; one of an earlier incarnation does not touch the present one.
+/// A member is gone: it said so, or the coordinator detected it. Notification, leaver or coordinator -> every member.
+/// Idempotent by incarnation; one of an earlier incarnation does not affect the present one.
 struct MemberLeft {
   static constexpr MessageInfo kInfo{0x0504, "MemberLeft", Kind::notification};
   std::uint64_t epoch = 0;
@@ -107,20 +107,20 @@ struct ShutdownCount {
   }
 };
 
-/// Reply to ShutdownCount, member -> coordinator. A served function may call on, so one look is not enough: all may
-/// leave when two rounds in a row found nothing active anywhere and the same sum of `started`.
+/// Reply to ShutdownCount, member -> coordinator. A served function may make further calls, so one round is not enough:
+/// all may leave when two rounds in a row find nothing active on any node and the same sum of `started`.
 struct ShutdownCounted {
   static constexpr MessageInfo kInfo{0x0507, "ShutdownCounted", Kind::reply};
   std::uint64_t round = 0;
-  std::uint64_t active = 0;   ///< own requests without an answer, served functions and callbacks not done
-  std::uint64_t started = 0;  ///< requests this incarnation ever sent
+  std::uint64_t active = 0;   ///< pending requests, and served functions and callbacks that are not done
+  std::uint64_t started = 0;  ///< requests that this incarnation ever sent
   template <class Archive>
   void serialize(Archive& ar) {
     ar(round, active, started);
   }
 };
 
-/// Nothing is active anywhere: leave. Notification, coordinator -> each member. Idempotent.
+/// Nothing is active on any node: leave. Notification, coordinator -> each member. Idempotent.
 struct ShutdownAgreed {
   static constexpr MessageInfo kInfo{0x0508, "ShutdownAgreed", Kind::notification};
   std::uint64_t round = 0;
@@ -130,27 +130,27 @@ struct ShutdownAgreed {
   }
 };
 
-/// What one member brings to a barrier of a group.
+/// The value of one member at a barrier of a group.
 struct Contribution {
   Fingerprint type;  ///< of the value
-  Payload value;     ///< without references and boundary: everybody may get it
+  Payload value;     ///< without references and boundary: every member may receive it
   template <class Archive>
   void serialize(Archive& ar) {
     ar(type, value);
   }
 };
 
-/// The sender is where the members of a group meet. Request, member -> the barrier's leader; answered by BarrierPassed when
-/// all others are there too, by Failure `timeout` after `limit`. Not idempotent: the n-th of one member meets the n-th of
-/// the others.
+/// The sender enters a barrier. Request, member -> the barrier's leader; answered by BarrierPassed when all other
+/// members have entered too, by Failure `timeout` after `limit`. Not idempotent: the n-th entry of one member meets the
+/// n-th of the others.
 struct BarrierEntered {
   static constexpr MessageInfo kInfo{0x0509, "BarrierEntered", Kind::request};
-  BarrierEntryId entry;                ///< names it for BarrierLeft
-  std::string operation;               ///< "barrier", "all_gather", "gather": what they meet for
-  std::vector<NodeName> members;       ///< who meets, sorted
-  NodeName receiver;                   ///< who gets what they bring; empty: everybody
-  bool without_dead = false;           ///< those who are gone are not waited for
-  std::chrono::microseconds limit{0};  ///< how long the sender waits; 0 = as long as it lives
+  BarrierEntryId entry;                ///< identifies the entry for BarrierLeft
+  std::string operation;               ///< the operation that meets: "barrier", "all_gather", "gather"
+  std::vector<NodeName> members;       ///< the members that meet, sorted
+  NodeName receiver;                   ///< the member that gets the contributions; empty: all
+  bool without_dead = false;           ///< true: dead members are not waited for
+  std::chrono::microseconds limit{0};  ///< how long the sender waits; 0: as long as it lives
   Contribution own;
   template <class Archive>
   void serialize(Archive& ar) {
@@ -158,19 +158,19 @@ struct BarrierEntered {
   }
 };
 
-/// All are there. Reply to BarrierEntered, leader -> member.
+/// All members have entered. Reply to BarrierEntered, leader -> member.
 struct BarrierPassed {
   static constexpr MessageInfo kInfo{0x050a, "BarrierPassed", Kind::reply};
-  std::vector<std::pair<NodeName, Contribution>> values;  ///< by name; none for who is not the receiver
-  std::vector<std::pair<NodeName, Error>> missing;        ///< who was not waited for, and why
+  std::vector<std::pair<NodeName, Contribution>> values;  ///< by name; empty unless this member receives them
+  std::vector<std::pair<NodeName, Error>> missing;        ///< members that were left out, and why
   template <class Archive>
   void serialize(Archive& ar) {
     ar(values, missing);
   }
 };
 
-/// The sender gave `entry` up: it meets nobody. Notification, member -> the barrier's leader. Idempotent; before its entry
-/// it makes that leave when it comes, after the barrier it does nothing.
+/// The sender cancels `entry`. Notification, member -> the barrier's leader. Idempotent: before the entry arrives, it
+/// cancels the entry on arrival; after the barrier it does nothing.
 struct BarrierLeft {
   static constexpr MessageInfo kInfo{0x050b, "BarrierLeft", Kind::notification};
   BarrierEntryId entry;

@@ -1,4 +1,4 @@
-// What every message says about itself: its number on the wire, its name and whether it wants an answer.
+// The description of a message: its number on the wire, its name and its kind.
 #pragma once
 
 #include <compare>

@@ -1,6 +1,6 @@
-// Updating parameters where they live: the words between a DistOptimizer and its shards, one per owner of parameters.
-// Atomic steps: ShardPrepare to all, then ShardCommit to all or ShardAbort to all. Hogwild steps: ShardStep to each.
-// When the optimizer's node dies, its shards ask each other what became of the steps under way: ShardQuery.
+// The messages between a DistOptimizer and its shards, one shard per owner of parameters. Atomic steps: ShardPrepare to
+// all, then ShardCommit to all or ShardAbort to all. Hogwild steps: ShardStep to each. When the optimizer's node dies,
+// its shards ask each other for the outcome of open steps: ShardQuery.
 #pragma once
 
 #include <cstddef>
@@ -38,7 +38,7 @@ struct ShardCreated {
   }
 };
 
-/// One owner of parameters that takes part in a step: a life, whose successor knows nothing of it.
+/// One owner of parameters that participates in a step: a life, whose successor does not know the step.
 struct StepOwner {
   NodeName name;
   Incarnation incarnation;
@@ -49,22 +49,22 @@ struct StepOwner {
   }
 };
 
-/// Compute the update of `step` from the gradients of `context` into second buffers; change nothing that others see.
+/// Compute the update of `step` from the gradients of `context` into second buffers; change nothing visible.
 /// Request, optimizer -> shard; answered by ShardPrepared. Idempotent by `step`.
 struct ShardPrepare {
   static constexpr MessageInfo kInfo{0x0403, "ShardPrepare", Kind::request};
   OptimizerId optimizer;
   StepId step;
   ContextId context;
-  std::vector<StepOwner> owners;  ///< all that take the step, the receiver among them; by name
-  std::uint64_t settled = 0;      ///< the optimizer knows what became of all its steps with a lower serial: forget them
+  std::vector<StepOwner> owners;  ///< all owners in the step, including the receiver; by name
+  std::uint64_t settled = 0;      ///< the optimizer knows the outcome of all its steps with a lower serial: forget them
   template <class Archive>
   void serialize(Archive& ar) {
     ar(optimizer, step, context, owners, settled);
   }
 };
 
-/// Reply to ShardPrepare, shard -> optimizer: the shard can commit, and will hold the update until it is told.
+/// Reply to ShardPrepare, shard -> optimizer: the shard can commit, and holds the update until the decision arrives.
 struct ShardPrepared {
   static constexpr MessageInfo kInfo{0x0404, "ShardPrepared", Kind::reply};
   StepId step;
@@ -89,7 +89,7 @@ struct ShardCommit {
 };
 
 /// Forget the prepared update. Notification, optimizer -> shard. Idempotent; after a commit of the same step it does
-/// nothing, before its prepare it makes that fail.
+/// nothing, before its prepare it makes the prepare fail.
 struct ShardAbort {
   static constexpr MessageInfo kInfo{0x0406, "ShardAbort", Kind::notification};
   OptimizerId optimizer;
@@ -125,23 +125,24 @@ struct ShardStepped {
   }
 };
 
-/// What a shard knows of a step.
+/// The state of a step at a shard.
 enum class StepState : std::uint8_t { unknown = 0, prepared = 1, applied = 2, aborted = 3 };
 
-/// What became of `step`? Request, shard -> the shard of another owner of the step; answered by ShardOutcome, perhaps
-/// later: rules SH-8 to SH-11. From anybody else `own` is `unknown`, and the answer comes at once. Idempotent.
+/// What is the outcome of `step`? Request, shard -> the shard of another owner of the step; answered by ShardOutcome,
+/// perhaps later: rules SH-8 to SH-11. From any other sender `own` is `unknown`, and the answer is sent at once.
+/// Idempotent.
 struct ShardQuery {
   static constexpr MessageInfo kInfo{0x0409, "ShardQuery", Kind::request};
   OptimizerId optimizer;
   StepId step;
-  StepState own = StepState::unknown;  ///< what the sender knows
+  StepState own = StepState::unknown;  ///< the step's state at the sender
   template <class Archive>
   void serialize(Archive& ar) {
     ar(optimizer, step, own);
   }
 };
 
-/// Reply to ShardQuery, shard -> whoever asked.
+/// Reply to ShardQuery, shard -> requester.
 struct ShardOutcome {
   static constexpr MessageInfo kInfo{0x040a, "ShardOutcome", Kind::reply};
   StepId step;
@@ -153,7 +154,7 @@ struct ShardOutcome {
   }
 };
 
-/// The last handle of `optimizer` is gone: end its shard, as soon as no other owner needs to know what became of a step.
+/// The last handle of `optimizer` is gone: end its shard as soon as no other owner needs the outcome of a step.
 /// Notification, optimizer -> shard. Idempotent.
 struct ShardReleased {
   static constexpr MessageInfo kInfo{0x040b, "ShardReleased", Kind::notification};

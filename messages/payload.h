@@ -1,4 +1,4 @@
-// What the values of a user travel in: arguments of a call, or its result.
+// The container of user values in a message: arguments of a call, or its result.
 #pragma once
 
 #include <cstddef>
@@ -12,13 +12,14 @@
 
 namespace troupe::msg {
 
-/// A handle of an RRef inside a payload. The receiver makes its user handle of it and tells the owner (RRefForked).
+/// A handle of an RRef inside a payload. The receiver makes its user handle from it and notifies the owner
+/// (RRefForked).
 struct RRefHandout {
   RRefId rref;
-  ForkId fork;     ///< drawn by the sender for the receiver's handle
-  NodeName owner;  ///< where the value lives
+  ForkId fork;     ///< made by the sender for the receiver's handle
+  NodeName owner;  ///< the node that owns the value
   Incarnation owner_incarnation;
-  NodeName parent;   ///< whose handle stays until RRefForkAck
+  NodeName parent;   ///< the node whose handle stays until RRefForkAck
   std::string type;  ///< of the value, for error texts
   friend bool operator==(const RRefHandout&, const RRefHandout&) = default;
   template <class Archive>
@@ -27,7 +28,7 @@ struct RRefHandout {
   }
 };
 
-/// The graph leaves the sender here: a SendFn there, a RecvFn at the receiver, both of this id.
+/// The graph leaves the sender here, by a SendFn on the sender and a RecvFn on the receiver, both of this id.
 struct BoundaryHeader {
   ContextId context;
   BoundaryId id;
@@ -44,7 +45,7 @@ struct BoundaryHeader {
 struct Payload {
   Frame bytes;                    ///< the values, one after the other
   Frames tensors;                 ///< bytes of the tensors among them
-  std::vector<RRefHandout> refs;  ///< in the order in which the values mention them
+  std::vector<RRefHandout> refs;  ///< in the order in which the values contain them
   std::optional<BoundaryHeader> boundary;  ///< present if any variable among them requires a gradient in a context
 };
 

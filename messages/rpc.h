@@ -1,4 +1,4 @@
-// Calling functions on another node: the words between a caller and a worker.
+// The messages between a caller and a worker: calls of functions on another node.
 #pragma once
 
 #include <cstdint>
@@ -15,13 +15,13 @@
 
 namespace troupe::msg {
 
-/// Where in the user's program a call was made, and how it is served; inherited by nested calls.
+/// The line of the user's program that made a call, and how the call is served; inherited by nested calls.
 struct CallSite {
   std::optional<ContextId> context;  ///< autograd context the call belongs to
-  std::vector<std::uint32_t> path;   ///< the caller's path, then this call's index there; orders gradient sums
-  std::uint64_t trace = 0;           ///< links the log lines of one user operation over nodes; 0 = not traced
+  std::vector<std::uint32_t> path;   ///< the caller's path, then this call's index in it; orders gradient sums
+  std::uint64_t trace = 0;           ///< links the log lines of one user operation across nodes; 0: not traced
   Priority priority = Priority::normal;
-  std::optional<DeviceMap> answer_devices;  ///< the callee's devices to the caller's, for tensors in the answer; not inherited
+  std::optional<DeviceMap> answer_devices;  ///< callee's devices to the caller's, for the answer; not inherited
   friend bool operator==(const CallSite&, const CallSite&) = default;
   template <class Archive>
   void serialize(Archive& ar) {
@@ -44,7 +44,7 @@ struct Call {
   }
 };
 
-/// Run a function and keep its value there as `rref`, whose owner the callee becomes. Request, caller -> worker;
+/// Run a function and keep its value on the callee, which becomes the owner of `rref`. Request, caller -> worker;
 /// answered by RRefCreated as soon as the owner actor exists, before the function ends. Not idempotent, as Call.
 struct RemoteCall {
   static constexpr MessageInfo kInfo{0x0102, "RemoteCall", Kind::request};
@@ -62,7 +62,7 @@ struct RemoteCall {
   }
 };
 
-/// The reference under which a result stays where it was made.
+/// The reference under which a result stays on the node that made it.
 struct NewRRef {
   RRefId rref;
   ForkId fork;  ///< the caller's own handle
@@ -74,9 +74,9 @@ struct NewRRef {
   }
 };
 
-/// Run a function on the value of `rref`, which is its first argument; calls on one value take turns in arrival order,
-/// and wait while the value is being created. Request, any holder -> owner of `rref`; answered by Reply, or, where
-/// `keep_as` is given, by RRefCreated. Not idempotent, as Call.
+/// Run a function on the value of `rref`, its first argument. Calls on one value take turns in order of arrival, and
+/// wait while the value is being created. Request, any holder -> owner of `rref`; answered by Reply, or by RRefCreated
+/// if `keep_as` is set. Not idempotent, as Call.
 struct ValueCall {
   static constexpr MessageInfo kInfo{0x0103, "ValueCall", Kind::request};
   FunctionKey function;
@@ -92,8 +92,8 @@ struct ValueCall {
   }
 };
 
-/// The value that was asked for. Reply to Call, ValueCall and RRefFetch, callee or owner -> caller. A second one finds
-/// no pending request and is dropped.
+/// The requested value. Reply to Call, ValueCall and RRefFetch, callee or owner -> caller. A second one finds no
+/// pending request and is dropped.
 struct Reply {
   static constexpr MessageInfo kInfo{0x0104, "Reply", Kind::reply};
   Payload value;
@@ -113,8 +113,8 @@ struct Failure {
   }
 };
 
-/// Nobody waits for the answer to `request` any more. Notification, caller -> whoever serves it; a hint: the callee may
-/// stop early, or have answered already. A duplicate, or one for an unknown request, does nothing.
+/// The answer to `request` is no longer needed. Notification, caller -> callee; a hint: the callee may stop early, or
+/// have answered already. A duplicate, or one for an unknown request, does nothing.
 struct CallCancelled {
   static constexpr MessageInfo kInfo{0x0106, "CallCancelled", Kind::notification};
   RequestId request;

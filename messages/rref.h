@@ -1,6 +1,6 @@
-// Remote references: the words between the holders of handles and the owner of a value.
-// RR-1 the owner drops the value when its last fork is deleted; RR-2 forks and deletes may come in any order and twice:
-// the owner keeps tombstones by ForkId; RR-3 a parent handle stays until the owner knows the child.
+// The messages between the holders of handles and the owner of a value. RR-1: the owner drops the value when its last
+// fork is deleted. RR-2: forks and deletes may arrive in any order and twice; the owner keeps tombstones by ForkId.
+// RR-3: a parent handle stays until the owner knows the child.
 #pragma once
 
 #include <cstdint>
@@ -14,9 +14,9 @@
 
 namespace troupe::msg {
 
-/// Send what is wanted of these values, one after the other, when they exist. Request, holder -> their owner; answered by
-/// one Reply, or by Failure if there is none of one of them. Idempotent but for `element`: reading changes nothing; a
-/// repeated one is answered again.
+/// Send what is wanted of these values, one after the other, when they exist. Request, holder -> their owner; answered
+/// by one Reply, or by Failure if one value fails. Idempotent except for `element`: reading changes nothing; a repeated
+/// request is answered again.
 struct RRefFetch {
   static constexpr MessageInfo kInfo{0x0201, "RRefFetch", Kind::request};
   std::vector<RRefId> rrefs;
@@ -39,8 +39,8 @@ struct RRefCreated {
   }
 };
 
-/// One more handle of `rref` exists. Notification to its owner, from the node that received the handle; `parent` passed
-/// it on and waits for RRefForkAck. Idempotent: duplicates and reorders are harmless (RR-2).
+/// One more handle of `rref` exists. Notification, the receiver of the handle -> its owner; `parent` passed it on and
+/// waits for RRefForkAck. Idempotent: duplicates and reorders are harmless (RR-2).
 struct RRefForked {
   static constexpr MessageInfo kInfo{0x0203, "RRefForked", Kind::notification};
   RRefId rref;
@@ -52,7 +52,7 @@ struct RRefForked {
   }
 };
 
-/// The handle `fork` is gone. Notification, its node -> owner. Idempotent; may overtake RRefForked (RR-2).
+/// The handle `fork` was destroyed. Notification, its node -> owner. Idempotent; may overtake RRefForked (RR-2).
 struct RRefDeleted {
   static constexpr MessageInfo kInfo{0x0204, "RRefDeleted", Kind::notification};
   RRefId rref;
@@ -63,8 +63,8 @@ struct RRefDeleted {
   }
 };
 
-/// The owner knows `fork`: the parent need not hold its own handle for it any longer (RR-3). Notification, owner ->
-/// parent. Idempotent: one for a fork that nobody waits for does nothing.
+/// The owner knows `fork`: the parent need not keep its own handle for it any longer (RR-3). Notification, owner ->
+/// parent. Idempotent: for a fork that is not awaited it does nothing.
 struct RRefForkAck {
   static constexpr MessageInfo kInfo{0x0205, "RRefForkAck", Kind::notification};
   RRefId rref;
@@ -75,8 +75,9 @@ struct RRefForkAck {
   }
 };
 
-/// The handle `fork` is not valid: its value was released before the owner heard of it, or could not be created.
-/// Notification, owner -> holder: every later use fails with `error`; creator -> owner: it never will be. Idempotent.
+/// The handle `fork` is invalid: its value was released before the owner knew the fork, or could not be created.
+/// Notification, owner -> holder: every later use fails with `error`; creator -> owner: the value will never exist.
+/// Idempotent.
 struct RRefRevoked {
   static constexpr MessageInfo kInfo{0x0206, "RRefRevoked", Kind::notification};
   RRefId rref;
@@ -88,8 +89,8 @@ struct RRefRevoked {
   }
 };
 
-/// Copies of the value older than `version` are out of date. Notification, owner -> who fetched one with Wanted::cached
-/// since the last change. Idempotent; may overtake the copy.
+/// Copies of the value older than `version` are out of date. Notification, owner -> each node that fetched one with
+/// Wanted::cached since the last change. Idempotent; may overtake the copy.
 struct RRefChanged {
   static constexpr MessageInfo kInfo{0x0207, "RRefChanged", Kind::notification};
   RRefId rref;

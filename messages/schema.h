@@ -1,4 +1,4 @@
-// The shape of wire types as text, and its hash: what caller and callee compare before anything is decoded.
+// The structure of wire types as text, and its hash: caller and callee compare it before anything is decoded.
 #pragma once
 
 #include <memory>
@@ -13,8 +13,8 @@
 namespace troupe {
 
 /// Runs `serialize` (or `save`) of user types to learn their fields; writes no values. The text is the same under every
-/// compiler: types appear by structure, never by name.
-/// A user type is described by a default-constructed value: what it writes only in some states is not part of it.
+/// compiler: types appear by structure, never by name. A user type is described by a default-constructed value: fields
+/// that it writes only in some states are not included.
 class SchemaArchive : public cereal::OutputArchive<SchemaArchive, cereal::AllowEmptyClassElision> {
  public:
   SchemaArchive() : OutputArchive(this) {}
@@ -105,7 +105,7 @@ class SchemaArchive : public cereal::OutputArchive<SchemaArchive, cereal::AllowE
   std::vector<const void*> inside_;
 };
 
-// What cereal itself writes: class versions and the values of save_minimal.
+// For cereal's own writes: class versions and the values of save_minimal.
 template <class T>
 requires(detail::Number<T> || detail::Enum<T>) void save(SchemaArchive& ar, const T& value) { ar(value); }
 inline void save(SchemaArchive& ar, const std::string& value) { ar(value); }
@@ -133,7 +133,7 @@ template <class... Ts>
 
 }  // namespace troupe
 
-/// Which input archive reads what the schema describes: cereal asks before it calls save_minimal.
+/// The input archive that reads what the schema describes: cereal needs it before it calls save_minimal.
 template <>
 struct cereal::traits::detail::get_input_from_output<troupe::SchemaArchive> {
   using type = troupe::InArchive;

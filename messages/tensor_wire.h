@@ -1,4 +1,4 @@
-// How tensors travel beside the values that contain them: a descriptor in the body, the bytes in a frame of their own.
+// How tensors travel beside the values that contain them: a descriptor in the body, the bytes in a separate frame.
 #pragma once
 
 #include <cstddef>
@@ -17,29 +17,29 @@ class DeviceMap;
 
 namespace detail {
 
-/// Fixed part of a descriptor in the body; 8 bytes of size and 8 of stride for each dimension follow. So large because
-/// a Tensor has 312 bytes in memory and decoding must stay within 16 times what was received.
+/// Fixed part of a descriptor in the body; 8 bytes of size and 8 of stride for each dimension follow. Its size keeps
+/// decoding within 16 times the received bytes: a Tensor has 312 bytes in memory.
 inline constexpr std::size_t kTensorBytesMin = 32;
 
 /// Frame number of a tensor without bytes: undefined (dtype 0) or without elements.
 inline constexpr std::uint32_t kNoFrame = 0xffffffff;
 
-/// How a device is written: 0 the CPU, N + 1 the GPU N.
+/// Returns the number of a device on the wire: 0 the CPU, N + 1 the GPU N.
 [[nodiscard]] std::uint16_t wire_number(Device device);
 /// Throws DecodeError if no device has that number.
 [[nodiscard]] Device device_of(std::uint16_t wire_number);
 
-/// Collects the tensors of one message and decides, when all are known, which bytes go into which frame:
-/// - views of one storage share a frame, which spans from the first used byte to the last;
-/// - where 8 KiB or more would be sent and less than half of it is used, views that do not overlap get frames of their
-///   own, and one that still uses less than half of its frame is copied to be contiguous.
+/// Collects the tensors of one message. When all are known, it decides which bytes go into which frame:
+/// - views of one storage share a frame, from the first used byte to the last;
+/// - if that is 8 KiB or more and less than half of it is used, views that do not overlap get separate frames, and a
+/// view that still uses less than half of its frame is copied to be contiguous.
 class TensorWriter {
  public:
-  /// `devices` says where tensors go; null: from the CPU to the CPU.
+  /// `devices` maps tensors to devices; null: from the CPU to the CPU.
   explicit TensorWriter(std::shared_ptr<const DeviceMap> devices) : devices_(std::move(devices)) {}
 
-  /// Appends a descriptor to `body`, blank until `finish`, and freezes the tensor's bytes.
-  /// Throws EncodeError `missing_device_map` if it is on a GPU that goes nowhere.
+  /// Appends a descriptor to `body`, blank until `finish`, and freezes the tensor's bytes. Throws EncodeError
+  /// `missing_device_map` if it is on an unmapped GPU.
   void add(const Tensor& tensor, std::vector<std::byte>& body);
 
   /// Fills the descriptors in and appends the frames to `frames`.
@@ -64,22 +64,22 @@ class TensorWriter {
   std::vector<View> views_;
 };
 
-/// Makes tensors of descriptors and frames. A large frame that is aligned as tensors are becomes their storage; another is copied
-/// once.
+/// Makes tensors from descriptors and frames. A large frame that is aligned as tensors are becomes their storage; any
+/// other is copied once.
 class TensorReader {
  public:
   explicit TensorReader(std::span<const Frame> frames) : frames_(frames), used_(frames.size()) {}
 
-  /// Returns the storage on `device` with the bytes of frame `index`, the same for every call. Requires index < size().
-  /// Throws DecodeError if this process does not have the device, or the frame was wanted on another one.
+  /// Returns the storage on `device` with the bytes of frame `index`, the same for every call. REQUIRES: index <
+  /// size(). Throws DecodeError if this process does not have the device, or the frame was requested on another one.
   [[nodiscard]] const Storage& storage(std::size_t index, Device device);
 
-  /// Returns `count` frames from `first` on, as they are. Throws DecodeError if there are not so many.
+  /// Returns `count` frames from `first` on, unchanged. Throws DecodeError if there are fewer.
   [[nodiscard]] Frames take(std::size_t first, std::size_t count);
 
   [[nodiscard]] std::span<const Frame> frames() const noexcept { return frames_; }
 
-  /// Throws DecodeError if a frame is left that nothing used.
+  /// Throws DecodeError if a frame is unused.
   void require_all_used() const;
 
  private:

@@ -1,4 +1,4 @@
-// Values of user types to a payload and back: the arguments of a call, or its result.
+// Encodes values of user types as a payload and decodes them: the arguments of a call, or its result.
 #pragma once
 
 #include <tuple>
@@ -9,7 +9,7 @@
 
 namespace troupe {
 
-/// Returns `values` encoded one after the other; `refs` and `boundary` are for the hook's owner to fill in.
+/// Returns `values` encoded one after the other; the hook's owner sets `refs` and `boundary`.
 template <class... Ts>
 [[nodiscard]] msg::Payload to_payload(ArchiveHook* hook, const Ts&... values) {
   OutArchive ar(hook);

@@ -10,7 +10,7 @@
 namespace troupe {
 
 namespace detail {
-/// "i32", "u64", "f32", "bool", "char"
+/// The schema's name of a number type: "i32", "u64", "f32", "bool", "char".
 template <Number T>
 [[nodiscard]] std::string number_name() {
   if constexpr (std::is_same_v<T, bool>) return "bool";
@@ -39,7 +39,7 @@ struct WireFormat<T> {
   }
 };
 
-/// Travels as its underlying integer; any value of that may arrive.
+/// Travels as its underlying integer; any value of that type may arrive.
 template <detail::Enum T>
 struct WireFormat<T> {
   static constexpr bool kTravels = true;
@@ -78,7 +78,7 @@ struct WireFormat<Tensor> {
   }
 };
 
-/// Its frames are handed on as they are.
+/// Its frames travel unchanged.
 template <>
 struct WireFormat<msg::Payload> {
   static constexpr bool kTravels = true;
@@ -90,7 +90,7 @@ struct WireFormat<msg::Payload> {
   }
 };
 
-/// The name of a name-value pair stays at home.
+/// The name of a name-value pair does not travel.
 template <class T>
 struct WireFormat<cereal::NameValuePair<T>> {
   static constexpr bool kTravels = true;
@@ -118,7 +118,7 @@ struct WireFormat<cereal::BinaryData<T>> {
   }
 };
 
-// What cereal itself writes: class versions and the values of save_minimal.
+// For cereal's own writes: class versions and the values of save_minimal.
 template <class T>
 requires(detail::Number<T> || detail::Enum<T>) void save(OutArchive& ar, const T& value) { ar(value); }
 template <class T>

@@ -24,7 +24,7 @@ namespace detail {
 [[noreturn]] void fail_impossible_shape(std::size_t dims);
 
 /// Makes room for one more of `count` elements. Capacities are count, count/2, count/4, ...: never more than twice the
-/// elements that are there, and exactly `count` at the end.
+/// present elements, and exactly `count` at the end.
 template <class Vector>
 void make_room(Vector& values, std::uint64_t count) {
   if (values.size() < values.capacity()) return;
@@ -66,8 +66,7 @@ struct SequenceFormat {
   }
 };
 
-/// set, map and their kin: a length, then the elements, in the order of the keys where they have one: what is sent does
-/// not depend on hashes.
+/// set, map and similar: a length, then the elements, sorted by key if possible: the bytes do not depend on hashes.
 template <class Container, class Element, bool kUnique>
 struct TreeFormat {
   static void save(OutArchive& ar, const Container& values) {
@@ -132,7 +131,7 @@ struct WireFormat<std::deque<T, A>> : detail::SequenceFormat<std::deque<T, A>> {
 template <class T, class A>
 struct WireFormat<std::list<T, A>> : detail::SequenceFormat<std::list<T, A>> {};
 
-/// Numbers go in one piece.
+/// Numbers travel as one block.
 template <detail::Bulk T, class A>
 struct WireFormat<std::vector<T, A>> {
   static constexpr bool kTravels = true;
@@ -187,7 +186,7 @@ struct WireFormat<std::multimap<K, V, C, A>> : detail::MapFormat<std::multimap<K
 template <class K, class V, class H, class E, class A>
 struct WireFormat<std::unordered_map<K, V, H, E, A>> : detail::MapFormat<std::unordered_map<K, V, H, E, A>, true> {};
 
-/// The sizes as a list. More than 16, or a negative one, are refused when they are read.
+/// Travels as a list of sizes. More than 16 sizes, or a negative one, are refused on reading.
 template <>
 struct WireFormat<Shape> {
   static constexpr bool kTravels = true;

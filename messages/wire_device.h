@@ -1,4 +1,4 @@
-// Wire formats of devices and of what says where tensors go. Included by archive.h.
+// Wire formats of devices and device maps. Included by archive.h.
 #pragma once
 
 #include "messages/archive.h"
@@ -19,7 +19,7 @@ struct WireFormat<Device> {
   }
 };
 
-/// Its pairs as a list; one that names a device twice on one side is refused.
+/// Its pairs as a list; a list that names a device twice on one side is refused.
 template <>
 struct WireFormat<DeviceMap> {
   static constexpr bool kTravels = true;

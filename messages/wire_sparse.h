@@ -10,7 +10,7 @@
 
 namespace troupe {
 
-/// Its two tensors, its shape and whether it is coalesced; a boolean first says whether there is one.
+/// A boolean for presence; then its two tensors, its shape and whether it is coalesced.
 template <>
 struct WireFormat<SparseTensor> {
   static constexpr bool kTravels = true;

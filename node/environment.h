@@ -1,8 +1,8 @@
-// A process's place in its cluster, as whoever started it tells in environment variables.
+// A process's place in its cluster, from the environment variables of its launcher.
 //
 //   troupe up         TROUPE_SEED and its companions, all of them
 //   torchrun-style    MASTER_ADDR, MASTER_PORT, RANK, WORLD_SIZE and TROUPE_SECRET_FILE
-//   nobody            a world of one
+//   none              a world of one
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace troupe {
 
-/// Where the cluster's secret can be read; see ClusterSecret::from_descriptor and from_file.
+/// The source of the cluster's secret; see ClusterSecret::from_descriptor and from_file.
 struct SecretSource {
   enum class Kind : std::uint8_t { none, descriptor, file };
   Kind kind = Kind::none;
@@ -23,32 +23,33 @@ struct SecretSource {
   std::filesystem::path file;
 };
 
-/// Who this process is and where it finds the others.
+/// The identity of this process and the addresses of its cluster.
 struct NodeEnvironment {
   std::string cluster;     ///< its name; empty in a world of one
   std::string cluster_id;  ///< the same for all nodes of one run
-  std::string name;        ///< this node's
+  std::string name;        ///< of this node
   std::string role;        ///< the name without the index
   int index = 0;           ///< within the role
   int rank = 0;            ///< within the world; rank 0 is the seed
   int world_size = 1;
-  std::vector<std::string> world;  ///< all names in order of rank; empty if they are learnt at the rendezvous only
+  std::vector<std::string> world;  ///< all names in order of rank; empty if known at the rendezvous only
   std::string seed_address;        ///< where rank 0 listens; empty in a world of one
   std::string bind_address;        ///< where this node listens, "tcp://127.0.0.1:*" = any port; empty in a world of one, and
-                                   ///< where the seed is on another machine: at the address from which that is reached
+                                   ///< if the seed is on another machine: then the interface from which the seed is
+                                   ///< reached
   SecretSource secret;
   int math_threads = 1;     ///< resolved, at least 1
-  bool shows_bars = false;  ///< whoever reads our output lets a line that ends in \r replace itself
+  bool shows_bars = false;  ///< the reader of our output lets a line that ends in \r replace itself
   NodeSettings settings;
 };
 
-/// A variable is missing or makes no sense; the text names it and its value.
+/// A variable is missing or invalid; the text names it and its value.
 class EnvironmentError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-/// Returns the cores that this process may use, at least 1.
+/// Returns the number of cores that this process may use, at least 1.
 [[nodiscard]] int available_cores();
 
 /// Returns the place that `variables` describe. Throws EnvironmentError.

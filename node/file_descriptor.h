@@ -1,4 +1,4 @@
-// An open descriptor that one owner closes.
+// An open file descriptor with one owner, which closes it.
 #pragma once
 
 #include <unistd.h>

@@ -1,4 +1,4 @@
-// Memory that tensors needed and need no more goes back to the system while a node runs.
+// Returns memory that tensors no longer use to the system while a node runs.
 #pragma once
 
 #include <memory>
@@ -9,9 +9,9 @@
 
 namespace troupe::detail {
 
-/// Has `memory` give back what nobody has needed for `idle`, every `idle` by the node's clock on the node's pool, until the
-/// node stops. Where there is no memory for that either, all that is kept goes back at once. Several nodes may do so with the
-/// same memory. `memory` outlives the node. Any thread.
+/// Makes `memory` return what was unused for `idle` to the system, every `idle` by the node's clock, on the node's
+/// pool, until the node stops. If there is no memory to do so, all cached memory is returned at once. Several nodes may
+/// share one `memory`. REQUIRES: `memory` outlives the node. Thread rule: any thread.
 void return_idle_memory(const std::shared_ptr<NodeCore>& node, CachingAllocator& memory, Duration idle) noexcept;
 
 }  // namespace troupe::detail

@@ -14,8 +14,8 @@
 
 namespace troupe {
 
-/// Runs timers in order of their due time, those due together in the order they were set, each outside its lock.
-/// Ends: the destructor waits for an action that is running and drops the rest. Not from an action.
+/// Runs timers in order of due time, those of equal due time in the order of creation, each outside its lock. The
+/// destructor waits for a running action and drops the rest. REQUIRES: an action does not destroy the clock directly.
 class SystemClock final : public Clock {
  public:
   SystemClock();
@@ -25,12 +25,12 @@ class SystemClock final : public Clock {
 
   [[nodiscard]] TimePoint now() const override { return std::chrono::steady_clock::now(); }
 
-  /// The action must not throw: that ends the process.
+  /// REQUIRES: `action` does not throw: an exception ends the process.
   TimerId at(TimePoint due, std::function<void()> action) override;
 
   void cancel(TimerId timer) override;
 
-  /// Destroys the clock, which was made by `new`: after the action that calls this, if one does.
+  /// Destroys the clock, which was made by `new`; after the running action, if that action calls this.
   void destroy();
 
  private:
@@ -44,11 +44,11 @@ class SystemClock final : public Clock {
   std::unordered_map<std::uint64_t, TimePoint> due_;         ///< of every timer in timers_; guarded by mutex_
   std::uint64_t last_id_ = 0;                                ///< guarded by mutex_
   TimerId running_;                                          ///< guarded by mutex_; 0 = none
-  bool destroyed_ = false;                                   ///< its own thread: goes when the action has ended
+  bool destroyed_ = false;                                   ///< on its own thread: deleted when the action ends
   std::jthread thread_;                                      ///< last: it uses all of the above
 };
 
-/// A system clock that may lose its last owner anywhere, also in one of its own actions.
+/// Returns a system clock whose last owner may release it anywhere, also in one of its own actions.
 [[nodiscard]] std::shared_ptr<Clock> make_system_clock();
 
 }  // namespace troupe

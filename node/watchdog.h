@@ -1,4 +1,4 @@
-// Ends a process whose node is stuck: that is better than one that is up and answers nobody.
+// Ends a process whose node is stuck: that is better than a live node that answers no one.
 #pragma once
 
 #include <functional>
@@ -13,14 +13,14 @@
 
 namespace troupe::detail {
 
-/// For how long something has been outstanding while this process ran. Time in which it did not run, because it was
-/// stopped, in a debugger or asleep with its machine, does not count. One thread.
+/// Measures how long something has been outstanding while this process ran. Time in which the process did not run
+/// (stopped, in a debugger, or suspended with its machine) does not count. Thread rule: one thread.
 class OutstandingTime {
  public:
-  /// `step`: how often `at` is called while the process runs; of a longer gap, 2 steps count.
+  /// `step`: the interval at which `at` is called while the process runs; a longer gap counts as 2 steps.
   explicit OutstandingTime(Duration step) : step_(step) {}
 
-  /// It is `now`, and the thing is outstanding still, or again.
+  /// Reports at `now` whether the thing is outstanding. Returns for how long.
   [[nodiscard]] Duration at(TimePoint now, bool outstanding);
 
  private:
@@ -29,14 +29,14 @@ class OutstandingTime {
   Duration sum_{};
 };
 
-/// Asks the node's router for a sign of life, through the node's clock, and calls `stuck` on its own thread if none comes
-/// for `limit` of the process's running time, or the question is not even put. A router without work answers at once.
-/// From its constructor to its destructor; it ends with the node, too.
+/// Sends the node's router a probe through the node's clock. Calls `stuck` on its own thread if no answer comes for
+/// `limit` of the process's running time, or the probe cannot even be sent. A router without work answers at once.
+/// Active from its constructor to its destructor or the node's end.
 class Watchdog {
  public:
   using Stuck = std::function<void(const std::string& why)>;
 
-  /// Throws std::system_error if there is no thread for it.
+  /// Throws std::system_error if no thread can be started.
   Watchdog(const std::shared_ptr<NodeCore>& node, Duration limit, Stuck stuck);
 
  private:
@@ -48,7 +48,7 @@ class Watchdog {
   std::jthread thread_;  // last: it uses all of the above
 };
 
-/// Says `why` in the log and ends the process as an assertion does, so that a debugger or a core file shows what is stuck.
+/// Logs `why` and ends the process by an abort, so that a debugger or a core file shows what is stuck.
 [[noreturn]] void end_stuck_process(const std::string& why);
 
 }  // namespace troupe::detail

@@ -14,8 +14,8 @@ struct PeerLimits {
   // Receiving: calls beyond the bound wait at the peer, within their deadlines.
   std::size_t calls_max = 1024;                         ///< calls of one peer that have not started; at least 64
   std::size_t nested_calls_max = 256;                   ///< the same, made inside served functions; at least 16
-  std::size_t bulk_bytes_max = std::size_t{64} << 20;   ///< large calls, answers, control messages of one peer; >= 2 MiB
-  std::size_t answer_bytes_max = std::size_t{256} << 20;  ///< unacknowledged answers to one peer; beyond it no call of it starts
+  std::size_t bulk_bytes_max = std::size_t{64} << 20;   ///< large calls, answers, control messages of a peer; >= 2 MiB
+  std::size_t answer_bytes_max = std::size_t{256} << 20;  ///< unacknowledged answers to a peer; above it calls wait
 
   // Keeping: a message that would add one more is refused with resource_exhausted, `ran: never`.
   std::size_t owners_max = 1'000'000;    ///< values here that one peer made or was the first to name

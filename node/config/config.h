@@ -1,4 +1,4 @@
-// What a cluster file says, after the environment and the command line had their word.
+// The configuration of a cluster: its file, overridden by the environment and the command line.
 #pragma once
 
 #include <chrono>
@@ -15,7 +15,7 @@ namespace troupe {
 
 enum class Transport : std::uint8_t { ipc, tcp };
 
-/// What the failure of one node means for the others.
+/// What the failure of one node does to the others.
 enum class OnExit : std::uint8_t { stop_all, keep_going };
 
 /// One [[role]]: `count` processes that run the same command.
@@ -23,7 +23,7 @@ struct RoleConfig {
   std::string name;
   int count = 1;
   std::vector<std::string> command;   ///< program and arguments, at least the program
-  StringTable env;                    ///< added to what the processes inherit
+  StringTable env;                    ///< added to the inherited environment
   std::filesystem::path working_dir;  ///< relative to the file's directory; empty = where `troupe` was started
   OnExit on_exit = OnExit::stop_all;
   Origin name_origin;
@@ -39,7 +39,7 @@ struct ConfigEntry {
 };
 
 struct ClusterConfig {
-  std::string file;                 ///< as the user named it
+  std::string file;                 ///< as the user gave it
   std::filesystem::path directory;  ///< absolute; of the file
   std::string name;
   Transport transport = Transport::ipc;
@@ -52,7 +52,7 @@ struct ClusterConfig {
   std::vector<ConfigEntry> entries;
 };
 
-/// Everything that is wrong with a configuration, one line each: `cluster.toml:7: role.comand: unknown key, did you
+/// All errors of a configuration, one line each: `cluster.toml:7: role.comand: unknown key, did you
 /// mean "command"?`
 class ConfigError : public std::runtime_error {
  public:
@@ -63,17 +63,17 @@ class ConfigError : public std::runtime_error {
   std::vector<std::string> lines_;
 };
 
-/// Reads `file`, then lays TROUPE__SECTION__KEY of `variables` and `overrides` ("section.key=value") over it, in this
-/// order. A role's key is "role.<name>.<key>". Throws ConfigError with all errors found.
+/// Reads `file`, then applies TROUPE__SECTION__KEY of `variables`, then `overrides` ("section.key=value"). A role's key
+/// is "role.<name>.<key>". Throws ConfigError with all errors found.
 [[nodiscard]] ClusterConfig load_config(const std::string& file, const Variables& variables,
                                         std::span<const std::string> overrides);
 
-/// The name of process `index` of `role`: "ps" if there is one only, else "trainer0", "trainer1", ...
+/// Returns the name of process `index` of `role`: "ps" if there is only one, otherwise "trainer0", "trainer1", ...
 [[nodiscard]] std::string node_name(const RoleConfig& role, int index);
 
 enum class ShowOrigin : std::uint8_t { no, yes };
 
-/// Returns all keys with their values, one per line, and where each came from if wanted.
+/// Returns all keys with their values, one per line, with their origins if wanted.
 [[nodiscard]] std::string describe(const ClusterConfig& config, ShowOrigin origin);
 
 }  // namespace troupe

@@ -1,4 +1,4 @@
-// A cluster file as it stands: known keys with their raw values and places, and what is unknown in it.
+// The contents of a cluster file: known keys with their raw values and origins, and unknown keys as problems.
 #pragma once
 
 #include <map>
@@ -9,21 +9,21 @@
 
 namespace troupe::detail {
 
-/// A value that somebody gave, and where.
+/// A raw value and its origin.
 struct GivenSetting {
   RawSetting value;
   Origin origin;
 };
 using GivenSettings = std::map<std::string, GivenSetting, std::less<>>;
 
-/// One thing that is wrong: "<origin>: <what>".
+/// One error: "<origin>: <what>".
 struct ConfigProblem {
   Origin origin;
   std::string what;  ///< "role.comand: unknown key, did you mean "command"?"
 };
 
 struct GivenRole {
-  Origin origin;           ///< its [[role]]
+  Origin origin;           ///< of its [[role]] line
   GivenSettings settings;  ///< by key: "count"
 };
 
@@ -33,13 +33,13 @@ struct GivenConfig {
   std::vector<ConfigProblem> problems;
 };
 
-/// Returns what stands in `file`. Only names are checked here, no values. Never throws for what the file holds.
+/// Returns the contents of `file`. Checks names only, not values. Never throws for the file's contents.
 [[nodiscard]] GivenConfig read_config_file(const std::string& file);
 
 /// Returns "unknown section, did you mean ...".
 [[nodiscard]] std::string unknown_section(std::string_view section);
 
-/// Returns "unknown key, did you mean ...", or the keys that there are if none is close.
+/// Returns "unknown key, did you mean ...", or the existing keys if none is close.
 [[nodiscard]] std::string unknown_key(std::string_view section, std::string_view key);
 
 /// Returns the keys of "cluster", "node", "pool", "peer" or "role"; empty for an unknown section.

@@ -1,4 +1,4 @@
-// The two layers above a cluster file: the environment and the command line.
+// The two layers that override a cluster file: the environment and the command line.
 #pragma once
 
 #include <span>
@@ -9,12 +9,12 @@
 
 namespace troupe::detail {
 
-/// Lays every TROUPE__SECTION__KEY of `variables` over `config`; TROUPE__ROLE__<NAME>__KEY for a role, in whose name
-/// any character but letters and digits is written as _. What names nothing becomes a problem of `config`.
+/// Applies every TROUPE__SECTION__KEY of `variables` to `config`; TROUPE__ROLE__<NAME>__KEY for a role, in whose name
+/// any character but letters and digits is written as _. An unknown key becomes a problem of `config`.
 void lay_over(GivenConfig& config, const Variables& variables);
 
-/// Lays every "section.key=value" of `overrides` over `config`, a later one over an earlier one; "role.<name>.<key>"
-/// for a role. What names nothing becomes a problem of `config`.
+/// Applies every "section.key=value" of `overrides` to `config`, in order; "role.<name>.<key>" for a role. An unknown
+/// key becomes a problem of `config`.
 void lay_over(GivenConfig& config, std::span<const std::string> overrides);
 
 }  // namespace troupe::detail

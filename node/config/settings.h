@@ -1,7 +1,7 @@
-// The keys a cluster can be configured with: what each may hold, its built-in value, and how a text becomes one.
+// The keys of a cluster's configuration: the allowed values, the defaults, and the conversion from text.
 //
-// The same table serves the config file, TROUPE__SECTION__KEY variables and `--set section.key=value`; a new key is one
-// line in settings.cc and one field in the struct that its readers see.
+// One table serves the config file, TROUPE__SECTION__KEY variables and `--set section.key=value`. A new key is one line
+// in settings.cc and one field in the struct that its readers use.
 #pragma once
 
 #include <chrono>
@@ -21,37 +21,37 @@ namespace troupe {
 /// Environment variables by name.
 using Variables = std::map<std::string, std::string, std::less<>>;
 
-/// Returns those of this process.
+/// Returns the variables of this process.
 [[nodiscard]] Variables process_variables();
 
-/// What every node of a cluster runs with. `troupe up` hands it to its nodes as TROUPE__SECTION__KEY variables.
+/// The settings of every node of a cluster. `troupe up` passes them to its nodes as TROUPE__SECTION__KEY variables.
 struct NodeSettings {
-  std::chrono::milliseconds join_timeout{30'000};      ///< from start until all nodes know each other
-  std::chrono::milliseconds shutdown_timeout{10'000};  ///< from the wish to stop until this node has ended
-  std::chrono::milliseconds heartbeat{100};            ///< between two to one peer, at least
-  std::chrono::milliseconds suspicion{200};            ///< silent for so long beyond a heartbeat: unreachable
-  std::chrono::milliseconds lease{10'000};             ///< silent for so long: down
-  bool debug = false;                                  ///< nobody is judged by silence
-  std::chrono::milliseconds stall_limit{30'000};       ///< a router that has not turned for so long ends the process
+  std::chrono::milliseconds join_timeout{30'000};      ///< from start until all nodes are members
+  std::chrono::milliseconds shutdown_timeout{10'000};  ///< from the request to stop until this node has ended
+  std::chrono::milliseconds heartbeat{100};            ///< minimum interval between two heartbeats to one peer
+  std::chrono::milliseconds suspicion{200};            ///< silent for this long beyond a heartbeat: unreachable
+  std::chrono::milliseconds lease{10'000};             ///< silent for this long: down
+  bool debug = false;                                  ///< silence has no consequences
+  std::chrono::milliseconds stall_limit{30'000};       ///< a router without progress for this long ends the process
   int math_threads = 0;                                ///< outside served functions; 0 = cores / processes on the host
   std::string leaks = "warn";                         ///< warn or fail
   std::string network = "loopback";                    ///< loopback or trusted
   std::string address;    ///< host or interface where nodes listen over TCP; empty: 127.0.0.1, or toward the seed
-  std::string advertise;  ///< HOST or HOST:PORT that others are told instead of that; empty: the same
+  std::string advertise;  ///< HOST or HOST:PORT told to peers instead of `address`; empty: the same
   std::string log_level = "info";                      ///< trace, debug, info, warn, error or off
-  int pool_threads = 0;                                ///< kept ready for user functions; 0 = as many as cores
+  int pool_threads = 0;                                ///< functions that compute at the same time; 0 = number of cores
   int pool_threads_max = 2048;                         ///< beyond it calls fail with resource_exhausted
   PeerLimits peer;                                     ///< all of section [peer]
 };
 
-/// Where a value came from; a later layer wins over an earlier one.
+/// The origin of a value; a later layer overrides an earlier one.
 struct Origin {
   enum class Layer : std::uint8_t { built_in, file, environment, command_line };
   Layer layer = Layer::built_in;
   std::string place;  ///< file: "cluster.toml:7"; environment: the variable's name
   unsigned line = 0;  ///< file only
 
-  /// "cluster.toml:7", "environment TROUPE__NODE__LOG_LEVEL", "command line", "built-in default"
+  /// Returns "cluster.toml:7", "environment TROUPE__NODE__LOG_LEVEL", "command line" or "built-in default".
   [[nodiscard]] std::string text() const;
 };
 
@@ -63,7 +63,7 @@ struct SettingSpec {
   std::string_view key;
   SettingKind kind = SettingKind::text;
   std::string_view fallback = "";  ///< built-in value as text
-  std::string_view about = "";     ///< one line for people
+  std::string_view about = "";     ///< one line of description
   std::int64_t min = 0;            ///< integer, duration (milliseconds) and size (bytes); both 0: any
   std::int64_t max = 0;
   std::string_view choices = "";  ///< choice only: "ipc, tcp"
@@ -75,11 +75,11 @@ struct SettingSpec {
 /// All keys of one [[role]].
 [[nodiscard]] std::span<const SettingSpec> role_setting_specs();
 
-/// What stood in an environment variable or on the command line: its type is what the key wants.
+/// A value from an environment variable or the command line: the key determines its type.
 struct Untyped {
   std::string text;
 };
-/// What stood in the file and fits no key, in words: "a date", "an array with an integer in it".
+/// A value in the file whose type fits no key, in words: "a date", "an array with an integer in it".
 struct Misfit {
   std::string what;
 };
@@ -93,29 +93,29 @@ using RawSetting = std::variant<Untyped, std::int64_t, bool, std::string, std::v
 using SettingValue =
     std::variant<std::int64_t, bool, std::string, std::chrono::milliseconds, ByteSize, std::vector<std::string>, StringTable>;
 
-/// Returns `raw` as the value that `spec` asks for.
-/// Throws std::invalid_argument that says what was expected and what was found: `expected an integer, found "abc"`.
+/// Returns `raw` as the type that `spec` requires. Throws std::invalid_argument with the expected and the found value:
+/// `expected an integer, found "abc"`.
 [[nodiscard]] SettingValue checked(const SettingSpec& spec, const RawSetting& raw);
 
-/// Returns the value as one would write it in the file: `"ipc"`, `29500`, `true`, `"30s"`, `"64MiB"`, `["./ps", "--fast"]`.
+/// Returns the value as written in a file: `"ipc"`, `29500`, `true`, `"30s"`, `"64MiB"`, `["./ps", "--fast"]`.
 [[nodiscard]] std::string shown(const SettingValue& value);
 
 /// Checked values by full key: "cluster.port".
 using SettingValues = std::map<std::string, SettingValue, std::less<>>;
 
-/// Returns what nodes need to know of `values`, which hold every key of cluster_setting_specs().
+/// Returns the settings for nodes in `values`. REQUIRES: `values` has every key of cluster_setting_specs().
 [[nodiscard]] NodeSettings node_settings(const SettingValues& values);
 
-/// Returns the TROUPE__SECTION__KEY variables that say the same.
+/// Returns `settings` as TROUPE__SECTION__KEY variables.
 [[nodiscard]] Variables as_variables(const NodeSettings& settings);
 
 /// Returns `, did you mean "port"?` for the closest of `known`, or nothing if none is close.
 [[nodiscard]] std::string did_you_mean(std::string_view word, std::span<const std::string_view> known);
 
-/// Whether `name` can be a node's name: 1 to 64 of A-Z a-z 0-9 - _ : .
+/// Returns whether `name` can be a node's name: 1 to 64 of A-Z a-z 0-9 - _ : .
 [[nodiscard]] bool is_valid_name(std::string_view name);
 
-/// "TROUPE__CLUSTER__JOIN_TIMEOUT" for section "cluster", key "join_timeout".
+/// Returns "TROUPE__CLUSTER__JOIN_TIMEOUT" for section "cluster", key "join_timeout".
 [[nodiscard]] std::string variable_name(std::string_view section, std::string_view key);
 
 }  // namespace troupe

@@ -1,5 +1,4 @@
-// What running processes say of themselves when `troupe status` or `troupe stack` asks. Plain data; as JSON in
-// report_json.h.
+// The reports of running processes for `troupe status` and `troupe stack`. Plain data; as JSON in report_json.h.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +13,7 @@
 
 namespace troupe {
 
-/// How far a node has come.
+/// The phase of a node's life.
 enum class NodePhase : std::uint8_t {
   joining,  ///< its world is not complete yet
   up,
@@ -25,9 +24,9 @@ enum class NodePhase : std::uint8_t {
 /// A node's answer to "status".
 struct NodeReport {
   NodePhase phase = NodePhase::joining;
-  std::optional<std::uint32_t> rank;  ///< once it has been let in
-  Duration age{};                     ///< since it began to join
-  std::vector<NodeName> members;      ///< that it sees up, itself among them
+  std::optional<std::uint32_t> rank;  ///< nullopt before it is a member
+  Duration age{};                     ///< since it started to join
+  std::vector<NodeName> members;      ///< that are up in its view, including itself
   DebugInfo counts;
   friend bool operator==(const NodeReport&, const NodeReport&) = default;
 };
@@ -39,7 +38,7 @@ struct StackReport {
   friend bool operator==(const StackReport&, const StackReport&) = default;
 };
 
-/// One process of a cluster as its launcher sees it.
+/// One process of a cluster, as its launcher sees it.
 struct LaunchedNode {
   NodeName name;
   int pid = 0;

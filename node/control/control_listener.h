@@ -1,8 +1,8 @@
-// The answering side of a control socket, for whoever has a loop around poll(2): the launcher, or a thread of its own
+// The answering side of a control socket, for a caller with a loop around poll(2): the launcher, or a separate thread
 // (control_server.h).
 //
-// A question is one line, an answer is what `answer` returns for it, then the connection ends. Whoever connects is not
-// trusted to be quick or sensible: few connections at a time, short questions, a deadline on each.
+// A question is one line, the answer is the result of `answer`, then the connection ends. Clients are not trusted to be
+// fast or correct: few connections at a time, short questions, a deadline on each.
 #pragma once
 
 #include <poll.h>
@@ -21,29 +21,29 @@
 
 namespace troupe::detail {
 
-/// One thread at a time. Nothing blocks but `answer`.
+/// Thread rule: one thread at a time. Only `answer` may block.
 class ControlListener {
  public:
   using Time = std::chrono::steady_clock::time_point;
-  /// The answer to a question (without its end of line).
+  /// Returns the answer to a question (without its end of line).
   using Answer = std::function<std::string(std::string_view question)>;
 
-  static constexpr std::size_t kConnectionsMax = 8;                  ///< the rest waits to be accepted
-  static constexpr int kAcceptsPerTurn = 16;                         ///< strangers, who are sent away at once, among them
-  static constexpr std::chrono::milliseconds kPause{500};            ///< when the process has no descriptors left
-  static constexpr std::size_t kQuestionMax = 64;                    ///< bytes; a longer one ends its connection
-  static constexpr std::chrono::milliseconds kConnectionMax{2'000};  ///< then it is closed, wherever it stands
+  static constexpr std::size_t kConnectionsMax = 8;                  ///< others wait to be accepted
+  static constexpr int kAcceptsPerTurn = 16;                         ///< including strangers, which are disconnected at once
+  static constexpr std::chrono::milliseconds kPause{500};            ///< when the process has no descriptors
+  static constexpr std::size_t kQuestionMax = 64;                    ///< bytes; a longer question ends its connection
+  static constexpr std::chrono::milliseconds kConnectionMax{2'000};  ///< a connection's time limit
 
   /// Throws as listen_at.
   ControlListener(const ControlName& name, Answer answer) : listening_(listen_at(name)), answer_(std::move(answer)) {}
 
-  /// Adds what poll(2) is to wait for.
+  /// Adds the descriptors for poll(2).
   void add_polled(std::vector<pollfd>& polled) const;
 
-  /// Does everything that can be done without waiting.
+  /// Does all work that needs no waiting.
   void work(Time now);
 
-  /// When `work` has something to do even if nothing happens.
+  /// Returns when `work` is next needed without an event; nullopt: never.
   [[nodiscard]] std::optional<Time> next_due() const;
 
   [[nodiscard]] std::size_t connections() const { return connections_.size(); }
@@ -53,7 +53,7 @@ class ControlListener {
     FileDescriptor socket;
     Time due;
     std::string question{};
-    std::optional<std::string> answer{};  ///< what is still to be sent, once the question is there
+    std::optional<std::string> answer{};  ///< the part not sent yet, once the question has arrived
   };
   enum class Outcome { open, over };
 
@@ -64,7 +64,7 @@ class ControlListener {
   FileDescriptor listening_;
   Answer answer_;
   std::list<Connection> connections_;
-  std::optional<Time> paused_until_;  ///< accepts nobody before
+  std::optional<Time> paused_until_;  ///< accepts no connection before
 };
 
 }  // namespace troupe::detail

@@ -1,5 +1,5 @@
-// A thread that answers at a control socket. One of its own: it must answer also when the threads of the node are stuck,
-// because that is when somebody asks.
+// A thread that answers at a control socket. A separate one: it must answer even when the node's threads are stuck,
+// because that is when users ask.
 #pragma once
 
 #include <thread>
@@ -9,10 +9,10 @@
 
 namespace troupe::detail {
 
-/// Answers from its constructor to its destructor, which waits for the answer that is being made.
+/// Answers from its constructor to its destructor, which waits for an answer in progress.
 class ControlServer {
  public:
-  /// `answer` runs on the server's thread and must not throw. Throws as listen_at.
+  /// REQUIRES: `answer`, which runs on the server's thread, does not throw. Throws as listen_at.
   ControlServer(const ControlName& name, ControlListener::Answer answer);
   ~ControlServer();
   ControlServer(const ControlServer&) = delete;
@@ -22,8 +22,8 @@ class ControlServer {
   void run();
   void serve();
 
-  ControlListener listener_;  ///< the thread's
-  FileDescriptor stop_;       ///< an eventfd: readable when it is to end
+  ControlListener listener_;  ///< used by the thread only
+  FileDescriptor stop_;       ///< an eventfd: readable when the thread must end
   std::thread thread_;
 };
 

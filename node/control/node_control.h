@@ -1,4 +1,4 @@
-// Lets `troupe status` and `troupe stack` ask a node.
+// Makes a node answer `troupe status` and `troupe stack`.
 #pragma once
 
 #include <atomic>
@@ -14,8 +14,8 @@
 
 namespace troupe::detail {
 
-/// Answers for one node from its constructor to its destructor; nothing of the node waits for it meanwhile.
-/// Thread rule: any thread may call enter.
+/// Answers for one node from its constructor to its destructor; no part of the node waits for it. Thread rule: any
+/// thread may call enter.
 class NodeControl {
  public:
   /// Throws as listen_at.
@@ -27,7 +27,7 @@ class NodeControl {
   [[nodiscard]] std::string answer(std::string_view question) const;
   [[nodiscard]] NodeReport report(NodeCore& node) const;
 
-  const std::weak_ptr<NodeCore> node_;  // it may end while somebody asks
+  const std::weak_ptr<NodeCore> node_;  // it may end during a question
   const TimePoint began_;
   std::atomic<NodePhase> phase_{NodePhase::joining};
   ControlServer server_;  // last: its thread uses all of the above

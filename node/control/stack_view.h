@@ -1,4 +1,4 @@
-// What `troupe stack` shows: what waits for what on one node.
+// The output of `troupe stack`: all waits on one node.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace troupe {
 
-/// One paragraph for each kind of wait that there is, the oldest first.
+/// Returns one paragraph for each kind of wait that occurs, the oldest first.
 [[nodiscard]] std::string text_of(const StackReport& report);
 
 }  // namespace troupe

@@ -1,4 +1,4 @@
-// `troupe status` and `troupe stack`: find what runs on this machine, ask it, print what it says.
+// `troupe status` and `troupe stack`: find the processes on this machine, query them, print their reports.
 #pragma once
 
 #include <chrono>
@@ -18,7 +18,7 @@ struct StatusOptions {
   std::chrono::milliseconds patience{2000};  ///< with each process
 };
 
-/// Prints all processes of the user's clusters. Returns the status for the shell: 0 if every process has answered.
+/// Prints all processes of the user's clusters. Returns the shell's exit status: 0 if every process has answered.
 [[nodiscard]] int show_status(const StatusOptions& options);
 
 struct StackOptions {
@@ -28,7 +28,7 @@ struct StackOptions {
   std::chrono::milliseconds patience{2000};
 };
 
-/// Prints what waits for what on one node. Returns the status for the shell: 0 if it has answered.
+/// Prints all waits on one node. Returns the shell's exit status: 0 if the node has answered.
 [[nodiscard]] int show_stack(const StackOptions& options);
 
 }  // namespace troupe

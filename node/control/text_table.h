@@ -1,4 +1,4 @@
-// Rows and columns for a terminal, and numbers as people read them.
+// Tables for a terminal, and numbers in readable form.
 #pragma once
 
 #include <cstddef>
@@ -10,8 +10,8 @@
 
 namespace troupe::detail {
 
-/// Columns as wide as their widest cell, two spaces between them. A row may be shorter than the heading; its last cell, if
-/// it is not in the last column, may be as long as it likes.
+/// Columns as wide as their widest cell, two spaces between them. A row may be shorter than the heading; its last cell
+/// may have any width if it is not in the last column.
 class TextTable {
  public:
   enum class Align : std::uint8_t { left, right };
@@ -25,7 +25,7 @@ class TextTable {
   void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
   [[nodiscard]] bool empty() const { return rows_.empty(); }
 
-  /// Heading and rows, each line after `indent` spaces, without spaces at its end.
+  /// Returns heading and rows, each line after `indent` spaces, without trailing spaces.
   [[nodiscard]] std::string text(std::size_t indent = 0) const;
 
  private:
@@ -33,13 +33,13 @@ class TextTable {
   std::vector<std::vector<std::string>> rows_;
 };
 
-/// "350 ms", "12.3 s", "4 min 10 s", "2 h 5 min", "3 d 4 h"
+/// Returns "350 ms", "12.3 s", "4 min 10 s", "2 h 5 min", "3 d 4 h".
 [[nodiscard]] std::string shown(Duration time);
 
-/// "812 B", "1.2 kB", "3.4 MB", "5.6 GB"
+/// Returns "812 B", "1.2 kB", "3.4 MB", "5.6 GB".
 [[nodiscard]] std::string shown_bytes(std::uint64_t bytes);
 
-/// `text` on one line, without characters that a terminal would obey.
+/// Returns `text` on one line, without control characters.
 [[nodiscard]] std::string printable(std::string_view text);
 
 }  // namespace troupe::detail

@@ -1,4 +1,4 @@
-// Whether anybody listens at an address.
+// Tests whether a process listens at an address.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace troupe {
 
-/// Connects to `address`, "tcp://NUMBERS:PORT", "ipc://PATH" or "ipc://@NAME", and hangs up. Returns false if that is refused
-/// or takes longer than `patience`, true also for addresses of other kinds. Blocks.
+/// Connects to `address`, "tcp://NUMBERS:PORT", "ipc://PATH" or "ipc://@NAME", and disconnects. Returns false if the
+/// connection is refused or takes longer than `patience`; true for addresses of other kinds. Blocks.
 [[nodiscard]] bool may_listen(const std::string& address, Duration patience);
 
 }  // namespace troupe

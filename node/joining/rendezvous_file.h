@@ -1,4 +1,4 @@
-// A file through which the nodes of one cluster find each other when nobody is told to be the first.
+// A file through which the nodes of one cluster find each other when none is designated as the first.
 #pragma once
 
 #include <filesystem>
@@ -13,29 +13,30 @@
 
 namespace troupe {
 
-/// The nodes that can be joined, one line each:
+/// The nodes through which others can join, one line each:
 ///
 ///   troupe-rendezvous 1 mnist                                                the cluster
 ///   0123456789abcdef0123456789abcdef ps0 tcp://127.0.0.1:40123               incarnation, name, address
 ///
-/// Only members stand there, and the first node. A file none of whose nodes listens any more is left over from a cluster
-/// that has ended: the next node takes it. Whoever changes it holds its lock (flock) and replaces it (rename), so it is
-/// whole at any time. Everybody who joins must see the same file and can reach the addresses in it.
+/// Only members and the first node are listed. If none of the listed nodes listens, the file is left over from a
+/// cluster that has ended, and the next node takes it over. A writer holds the file's lock (flock) and replaces the
+/// file (rename), so it is complete at any time. REQUIRES: all joining nodes see the same file and can reach the
+/// addresses in it.
 ///
 /// Thread rule: any number of objects, threads and processes. Both members block, at most until `due`.
 class RendezvousFile {
  public:
-  /// Whether somebody may listen at an address; see listening.h.
+  /// Returns whether a node may listen at an address; see listening.h.
   using Probe = std::function<bool(const std::string& address)>;
 
   RendezvousFile(std::filesystem::path path, std::string cluster_id, Probe probe);
 
-  /// Returns the nodes to join through; none: the cluster has no node, `self` is its first and stands there now.
-  /// Errors: bad_argument (names the file: it is of another living cluster, no such file, or cannot be opened), timeout
-  /// (somebody keeps it locked), storage_full.
+  /// Returns the nodes to join through; empty: the cluster had no node, and `self` is now listed as its first. Errors:
+  /// bad_argument (names the file: it belongs to another living cluster, does not exist, or cannot be opened), timeout
+  /// (another process keeps it locked), storage_full.
   [[nodiscard]] Result<std::vector<Peer>> join_or_found(const Peer& self, std::optional<TimePoint> due) const;
 
-  /// `self` is a member: others may join through it. Errors likewise.
+  /// Adds `self`, a member: others may join through it. Errors as join_or_found.
   [[nodiscard]] Result<Unit> add(const Peer& self, std::optional<TimePoint> due) const;
 
  private:
