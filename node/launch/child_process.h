@@ -1,4 +1,4 @@
-// One process that the launcher started: alone in its process group, gone with the launcher, its output in our hands.
+// One process that the launcher started: alone in its process group, ended with the launcher, its output in pipes.
 #pragma once
 
 #include <sys/types.h>
@@ -24,37 +24,38 @@ struct ChildSpec {
   std::filesystem::path program;
   std::vector<std::string> arguments;  ///< after the program's name
   Variables environment;
-  std::filesystem::path working_dir;  ///< empty = ours
+  std::filesystem::path working_dir;  ///< empty: the launcher's own
 };
 
-/// A program that is there did not start; the text says why.
+/// An existing program could not be started; the text says why.
 class SpawnError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-/// Lives from exec to the end of the whole process group. Not safe to share between threads; construct it on the main
-/// thread only, because the kernel ends the child with the *thread* that forked it.
+/// Lives from exec to the end of the whole process group. REQUIRES: one thread at a time; constructed on the main
+/// thread, because the kernel ends the child with the *thread* that forked it.
 class ChildProcess {
  public:
-  /// Returns when the program runs. It finds `secret` once in the pipe TROUPE_SECRET_FD, /dev/null as standard input,
-  /// default signal handling, and no other descriptor of ours. `guard` outlives it. Throws SpawnError.
+  /// Returns when the program runs. The child gets `secret`, readable once, in the pipe TROUPE_SECRET_FD, /dev/null as
+  /// standard input, default signal handling, and no other descriptor. Throws SpawnError. REQUIRES: `guard` outlives
+  /// it.
   ChildProcess(const ChildSpec& spec, std::span<const std::byte> secret, const ProcessGuard& guard);
 
-  /// Kills what still runs.
+  /// Kills the processes that still run.
   ~ChildProcess();
   ChildProcess(const ChildProcess&) = delete;
   ChildProcess& operator=(const ChildProcess&) = delete;
 
   [[nodiscard]] pid_t pid() const noexcept { return pid_; }
 
-  /// Where its output comes; non-blocking.
+  /// Returns the pipe with its output; non-blocking.
   [[nodiscard]] FileDescriptor& output(Output stream) { return outputs_[static_cast<std::size_t>(stream)]; }
 
-  /// Sends `signal` to the process and to those it started.
+  /// Sends `signal` to the process and to those that it started.
   void send(int signal) const noexcept;
 
-  /// Returns how the process ended; nothing while it runs. With it ends what it started and left in its group.
+  /// Returns how the process ended; nullopt while it runs. Its end also ends the processes left in its group.
   [[nodiscard]] std::optional<ExitStatus> try_end();
 
  private:

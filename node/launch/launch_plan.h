@@ -1,4 +1,4 @@
-// What `troupe up` is going to start, decided before anything is started.
+// The plan of `troupe up`, complete before anything is started.
 #pragma once
 
 #include <cstddef>
@@ -12,16 +12,16 @@
 
 namespace troupe::detail {
 
-/// Facts about the launcher's callbacks.
+/// Facts about the launcher's host.
 struct LaunchHost {
-  Variables variables;  ///< what nodes inherit
+  Variables variables;  ///< inherited by nodes
   int cores = 1;
   bool shows_bars = false;  ///< the output is a terminal
 };
 
 struct NodePlan {
   std::string name;   ///< "trainer1"
-  std::string label;  ///< in front of its lines: "trainer/1"
+  std::string label;  ///< the prefix of its lines: "trainer/1"
   OnExit on_exit;
   ChildSpec child;
 };
@@ -33,8 +33,8 @@ struct LaunchPlan {
   FileDescriptor reserved_port;       ///< keeps the seed's port from others until the seed listens there
 };
 
-/// Returns the plan for `config`: names, places, programs, addresses. Throws ConfigError for what cannot be started:
-/// programs and working directories that are not there, a port that is taken.
+/// Returns the plan for `config`: names, ranks, programs, addresses. Throws ConfigError for what cannot be started:
+/// missing programs or working directories, a port in use.
 [[nodiscard]] LaunchPlan plan_launch(const ClusterConfig& config, const LaunchHost& host);
 
 }  // namespace troupe::detail

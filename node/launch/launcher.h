@@ -1,4 +1,4 @@
-// `troupe up`: starts all processes of a cluster, shows what they print, and ends them together.
+// `troupe up`: starts all processes of a cluster, shows their output, and ends them together.
 #pragma once
 
 #include <filesystem>
@@ -9,17 +9,17 @@
 namespace troupe {
 
 struct LaunchOptions {
-  std::filesystem::path log_dir;              ///< gets <node>.log with all that a node printed; empty = none
-  Variables variables = process_variables();  ///< what nodes inherit
+  std::filesystem::path log_dir;              ///< gets <node>.log with all output of a node; empty = none
+  Variables variables = process_variables();  ///< inherited by nodes
 };
 
-/// Runs the cluster to its end and returns the status for the shell: 0 if every node succeeded, else that of the first
+/// Runs the cluster to its end. Returns the shell's exit status: 0 if every node succeeded, otherwise that of the first
 /// failure (its own exit status, or 128 + signal), or 128 + signal after an interrupt.
 ///
-/// Nodes print through standard output and error with their names in front; the last line is the first failure, or the
+/// Nodes print through standard output and error, prefixed with their names; the last line is the first failure, or the
 /// result if one is configured. No process of the cluster outlives the call, nor this process, however it ends.
-/// Call it on the main thread of a process with no other thread; it takes SIGINT, SIGTERM, SIGHUP, SIGCHLD, SIGPIPE and
-/// SIGWINCH for its duration. Throws ConfigError, before anything is started, for what cannot be.
+/// REQUIRES: called on the main thread of a process without other threads; it takes SIGINT, SIGTERM, SIGHUP, SIGCHLD,
+/// SIGPIPE and SIGWINCH for its duration. Throws ConfigError, before anything is started, if the plan fails.
 [[nodiscard]] int run_cluster(const ClusterConfig& config, const LaunchOptions& options);
 
 }  // namespace troupe

@@ -1,4 +1,4 @@
-// <node>.log for every node: what it printed, byte for byte, both streams together.
+// <node>.log for every node: its output, byte for byte, both streams together.
 #pragma once
 
 #include <cstddef>
@@ -13,11 +13,11 @@ namespace troupe::detail {
 
 class LogFiles {
  public:
-  /// Makes `directory` if need be and an empty file for each of `names`; an empty `directory` means no files.
-  /// Throws ConfigError.
+  /// Creates `directory` if necessary and an empty file for each of `names`; an empty `directory`: no files. Throws
+  /// ConfigError.
   LogFiles(const std::filesystem::path& directory, const std::vector<std::string>& names);
 
-  /// Appends to the file of `node`. Returns what went wrong, once: after that the file is left alone.
+  /// Appends to the file of `node`. Returns the first error, once; after it the file is not written any more.
   [[nodiscard]] std::string write(std::size_t node, std::string_view bytes);
 
  private:

@@ -1,8 +1,8 @@
-// What `troupe up` shows of its nodes' output: whole lines with the node's name in front, and below them, on a
-// terminal, the bars that nodes draw. No descriptors in here: bytes come in, text goes out.
+// How `troupe up` shows its nodes' output: whole lines with the node's name in front, and below them, on a terminal,
+// the nodes' progress bars. No descriptors: bytes go in, text comes out.
 //
-// A node draws a bar by ending (or beginning) a line with \r instead of \n. A terminal shows each node's newest bar in
-// the last rows; elsewhere only the bar's final state appears, as the line that it becomes at \n.
+// A node draws a bar by ending (or starting) a line with \r instead of \n. A terminal shows each node's newest bar in
+// the last rows; elsewhere only the bar's final state appears, as a line ended by \n.
 #pragma once
 
 #include <array>
@@ -27,33 +27,33 @@ class LogView {
   struct Options {
     std::array<bool, 2> is_terminal{};  ///< by Output
     bool colours = true;                ///< on terminals
-    std::size_t columns = 80;           ///< bars are cut to that
+    std::size_t columns = 80;           ///< bars are cut to this width
   };
 
-  /// `labels`: what stands in brackets, one per node: "trainer/1".
+  /// `labels`: the text in brackets, one per node: "trainer/1".
   LogView(std::vector<std::string> labels, Options options);
 
-  /// `node` wrote `bytes`, which may begin and end anywhere in a line.
+  /// Takes `bytes` of `node`, which may start and end anywhere in a line.
   void write(std::size_t node, Output stream, std::string_view bytes);
 
-  /// `node` has ended: shows what it left without an end of line, and forgets its bar.
+  /// `node` has ended: shows its unfinished line and removes its bar.
   void end(std::size_t node);
 
   enum class Tone : std::uint8_t { quiet, plain, failure };
   /// Shows a line of the launcher itself.
   void say(Output stream, std::string_view line, Tone tone = Tone::plain);
 
-  /// The terminal has another width.
+  /// The terminal's width has changed.
   void set_columns(std::size_t columns) { options_.columns = columns; }
 
-  /// Returns what is to be written since the last call, in this order.
+  /// Returns the text to write since the last call, in this order.
   [[nodiscard]] std::vector<ShownText> take();
 
-  /// "[trainer/1]"
+  /// Returns "[trainer/1]".
   [[nodiscard]] std::string prefix(std::size_t node) const { return "[" + nodes_[node].label + "]"; }
-  /// The last line of `node` that was not empty, of both streams.
+  /// Returns the last non-empty line of `node`, of both streams.
   [[nodiscard]] const std::string& last_line(std::size_t node) const { return nodes_[node].last_line; }
-  /// The same of its standard output.
+  /// Returns the last non-empty line of its standard output.
   [[nodiscard]] const std::string& last_output_line(std::size_t node) const { return nodes_[node].last_output_line; }
 
  private:
@@ -81,7 +81,7 @@ class LogView {
   std::vector<NodeView> nodes_;
   Options options_;
   std::vector<ShownText> shown_;
-  std::string rows_shown_;  ///< the bars that the terminal shows now
+  std::string rows_shown_;  ///< the bars on the terminal now
   std::size_t rows_shown_count_ = 0;
 };
 

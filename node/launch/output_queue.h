@@ -1,4 +1,4 @@
-// Text on its way to the launcher's own standard output and error, written only as fast as these take it.
+// Text for the launcher's own standard output and error, written only as fast as they accept it.
 #pragma once
 
 #include <array>
@@ -10,7 +10,7 @@
 
 namespace troupe::detail {
 
-/// Keeps the order over both streams. Never blocks: write when poll(2) says that descriptor() is writable.
+/// Keeps the order over both streams. Never blocks: call write_some when poll(2) reports descriptor() writable.
 class OutputQueue {
  public:
   void push(std::vector<ShownText> texts);
@@ -18,23 +18,23 @@ class OutputQueue {
   [[nodiscard]] bool empty() const { return texts_.empty(); }
   [[nodiscard]] std::size_t size() const { return size_; }
 
-  /// The descriptor that takes the next text.
+  /// Returns the descriptor of the next text.
   [[nodiscard]] int descriptor() const;
 
-  /// Writes some of the next text. What goes to a stream that nobody reads any more is dropped.
+  /// Writes a part of the next text. Text for a closed stream is dropped.
   void write_some();
 
-  /// Forgets what was not written.
+  /// Drops the unwritten text.
   void drop();
 
-  /// A stream was found closed; true at the first call after that.
+  /// Returns true once after a stream was found closed.
   [[nodiscard]] bool take_closed();
 
  private:
   void pop_front();
 
   std::deque<ShownText> texts_;
-  std::size_t written_ = 0;  ///< of the front
+  std::size_t written_ = 0;  ///< bytes of the front
   std::size_t size_ = 0;
   std::array<bool, 2> closed_{};
   bool news_ = false;

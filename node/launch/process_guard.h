@@ -1,7 +1,7 @@
-// Ends every process group of a launcher that died without doing it itself, by kill -9 for example.
+// Ends all process groups of a launcher that died without doing so, by kill -9 for example.
 //
 // The guard is a process that waits for the end of a pipe whose other end only the launcher holds. PR_SET_PDEATHSIG of
-// the nodes is faster but reaches neither their children nor what those started.
+// the nodes is faster but reaches neither their children nor further descendants.
 #pragma once
 
 #include <sys/types.h>
@@ -12,20 +12,19 @@ namespace troupe::detail {
 
 class ProcessGuard {
  public:
-  /// Forks the guard. Call it while the process has one thread only, before any node is started.
-  /// Throws std::system_error.
+  /// Forks the guard. Throws std::system_error. REQUIRES: the process has one thread only, and no node is started yet.
   ProcessGuard();
 
-  /// Ends the guard, which kills what was watched and not forgotten.
+  /// Ends the guard, which kills the watched groups that were not forgotten.
   ~ProcessGuard();
   ProcessGuard(const ProcessGuard&) = delete;
   ProcessGuard& operator=(const ProcessGuard&) = delete;
 
-  /// Kills the group `leader` if the launcher ends without having said forget(). Called by the leader itself between
-  /// fork and exec: no moment is left in which it could start something unwatched.
+  /// Kills the group `leader` if the launcher ends without calling forget(). The leader itself calls it between fork
+  /// and exec, so that it never starts anything unwatched.
   void watch(pid_t leader) const noexcept;
 
-  /// Call it before the leader is reaped: afterwards its number may name somebody else's group.
+  /// REQUIRES: called before the leader is reaped: afterwards its number may belong to another group.
   void forget(pid_t leader) const noexcept;
 
  private:

@@ -1,4 +1,4 @@
-// The signals of a launcher as something to poll for.
+// The signals of a launcher, as a descriptor for poll(2).
 #pragma once
 
 #include <signal.h>
@@ -11,8 +11,8 @@
 
 namespace troupe::detail {
 
-/// Takes SIGINT, SIGTERM, SIGHUP, SIGCHLD and SIGWINCH out of their usual way while it lives, and ignores SIGPIPE. One
-/// at a time, in a process with one thread.
+/// Receives SIGINT, SIGTERM, SIGHUP, SIGCHLD and SIGWINCH while it lives, and ignores SIGPIPE. REQUIRES: one at a time,
+/// in a process with one thread.
 class SignalQueue {
  public:
   SignalQueue() {
@@ -21,7 +21,7 @@ class SignalQueue {
     sigprocmask(SIG_BLOCK, &set_, &previous_);
     // A script's background job is started with SIGINT ignored; here it must be able to end the nodes all the same.
     previous_int_ = ::signal(SIGINT, SIG_DFL);
-    previous_child_ = ::signal(SIGCHLD, SIG_DFL);  // ignored, it would let ended nodes vanish unseen
+    previous_child_ = ::signal(SIGCHLD, SIG_DFL);  // if ignored, ended nodes would be reaped unseen
     previous_pipe_ = ::signal(SIGPIPE, SIG_IGN);
     descriptor_ = FileDescriptor(signalfd(-1, &set_, SFD_CLOEXEC | SFD_NONBLOCK));
     if (!descriptor_.is_open()) throw std::system_error(errno, std::generic_category(), "signalfd");
@@ -37,7 +37,7 @@ class SignalQueue {
 
   [[nodiscard]] int descriptor() const { return descriptor_.get(); }
 
-  /// The next signal that came, 0 if none.
+  /// Returns the next received signal; 0 if there is none.
   [[nodiscard]] int take() const {
     signalfd_siginfo info{};
     return ::read(descriptor_.get(), &info, sizeof info) == static_cast<ssize_t>(sizeof info)

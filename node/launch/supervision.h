@@ -1,10 +1,10 @@
-// The rules of `troupe up`: which process is told what when one ends, when the user interrupts, and when time passes.
-// No processes and no clock in here: events and times are passed in, signals to send come out.
+// The rules of `troupe up`: which process gets which signal when one ends, when the user interrupts, and when time
+// passes. No processes and no clock: events and times go in, signals to send come out.
 //
 //   running --(real failure of a stop_all node, or an interrupt)--> stopping --(a second interrupt)--> killing
 //
-// Stopping goes from the last node to the first: a node gets SIGTERM once the one after it has ended, or has had its
-// share of the time. A node that does not end in time gets SIGKILL.
+// Nodes stop from the last to the first: a node gets SIGTERM once the one after it has ended, or has used its share of
+// the time. A node that does not end in time gets SIGKILL.
 #pragma once
 
 #include <chrono>
@@ -19,22 +19,22 @@ namespace troupe {
 
 using SupervisionTime = std::chrono::steady_clock::time_point;
 
-/// How a process ended, as wait(2) tells it.
+/// How a process ended, as wait(2) reports it.
 class ExitStatus {
  public:
   explicit ExitStatus(int wait_status) : wait_status_(wait_status) {}
   [[nodiscard]] bool ok() const { return wait_status_ == 0; }
   [[nodiscard]] bool by_signal() const;
-  /// The status a shell would report: its own, or 128 + the signal's number.
+  /// Returns the status that a shell would report: the process's own, or 128 + the signal's number.
   [[nodiscard]] int shell_status() const;
-  /// "exit status 3", "killed by signal 9 (SIGKILL)"
+  /// Returns "exit status 3" or "killed by signal 9 (SIGKILL)".
   [[nodiscard]] std::string text() const;
 
  private:
   int wait_status_;
 };
 
-/// The node at `node` is to be sent `signal`.
+/// An order to send `signal` to `node`.
 struct SignalOrder {
   std::size_t node;
   int signal;
@@ -50,30 +50,31 @@ class Supervision {
     ExitStatus status;
   };
 
-  /// A node may take `stop_timeout` from its SIGTERM to its end.
+  /// `stop_timeout`: the time limit of a node from its SIGTERM to its end.
   Supervision(std::vector<OnExit> nodes, std::chrono::milliseconds stop_timeout);
 
-  /// `node` has ended. A failure is real unless the node had been told to stop.
+  /// `node` has ended. A failure counts unless the node had been told to stop.
   [[nodiscard]] SignalOrders on_exit(std::size_t node, ExitStatus status, SupervisionTime now);
 
-  /// The user wants to end: the first time everybody is stopped, the second time killed.
+  /// The user interrupts: the first time all nodes are stopped, the second time killed.
   [[nodiscard]] SignalOrders on_interrupt(int signal, SupervisionTime now);
 
   /// Time has passed.
   [[nodiscard]] SignalOrders on_time(SupervisionTime now);
 
-  /// When on_time has something to do; nothing if only events can change anything.
+  /// Returns when on_time is next needed; nullopt if only events can change anything.
   [[nodiscard]] std::optional<SupervisionTime> next_time() const;
 
   [[nodiscard]] bool finished() const { return running_ == 0; }
   [[nodiscard]] bool stopping() const { return stopping_; }
   [[nodiscard]] std::size_t running() const { return running_; }
-  /// Whether `node` got SIGTERM or SIGKILL from us.
+  /// Returns whether `node` was sent SIGTERM or SIGKILL.
   [[nodiscard]] bool was_told(std::size_t node) const { return nodes_[node].told_at.has_value(); }
   [[nodiscard]] const std::optional<Failure>& first_failure() const { return first_failure_; }
   [[nodiscard]] std::optional<int> interrupt() const { return interrupt_; }
 
-  /// What the whole run reports: that of the first failure, else 128 + the interrupt's signal, else 0.
+  /// Returns the status of the whole run: that of the first failure, otherwise 128 + the interrupt's signal, otherwise
+  /// 0.
   [[nodiscard]] int status() const;
 
  private:
@@ -86,9 +87,9 @@ class Supervision {
 
   void begin_to_stop();
   SignalOrders kill_all(SupervisionTime now);
-  /// The last running node that was not told yet.
+  /// Returns the last running node that was not told to stop yet.
   std::optional<std::size_t> next_to_tell() const;
-  /// When the next one is told even though those told before still run; nothing if none of them does.
+  /// Returns when the next node is told to stop although earlier ones still run; nullopt if none of those runs.
   std::optional<SupervisionTime> patience_ends() const;
 
   std::vector<Node> nodes_;

@@ -1,4 +1,4 @@
-// One heartbeat as bytes: what it says, and the proof that it comes from the session in which it was promised.
+// One heartbeat as bytes: its contents, and the proof that it belongs to a session.
 #pragma once
 
 #include <array>
@@ -11,7 +11,7 @@
 
 namespace troupe {
 
-/// Known to both sides of one session, derived at its handshake; never sent. Has no operator==.
+/// Known to both sides of one session, derived at its handshake; never sent. Not comparable.
 class PulseKey {
  public:
   static constexpr std::size_t kBytes = 16;
@@ -29,17 +29,17 @@ struct Beat {
   static constexpr std::size_t kBytes = 32;
   using Bytes = std::array<std::byte, kBytes>;
 
-  std::uint32_t slot = 0;    ///< of the session, as the receiver chose it
-  std::uint64_t number = 0;  ///< counts the beats of the session from 1: what was seen before proves nothing
+  std::uint32_t slot = 0;    ///< of the session, chosen by the receiver
+  std::uint64_t number = 0;  ///< counts the beats of the session from 1: a repeated number proves nothing
   FailureDetector::Said said;
 };
 
 [[nodiscard]] Beat::Bytes encode(const Beat& beat, const PulseKey& key);
 
-/// None if the bytes are no beat. Proves nothing: see `is_proved`.
+/// Returns nullopt if the bytes are no beat. Checks no proof: see `is_proved`.
 [[nodiscard]] std::optional<Beat> decode_beat(std::span<const std::byte> bytes);
 
-/// Requires the bytes of a beat.
+/// REQUIRES: `beat` has the bytes of a beat.
 [[nodiscard]] bool is_proved(std::span<const std::byte> beat, const PulseKey& key);
 
 }  // namespace troupe

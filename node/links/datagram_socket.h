@@ -1,4 +1,4 @@
-// A socket for short messages that are worth nothing once they are late: UDP, or datagrams of a unix socket.
+// A socket for short messages that are useless when late: UDP, or datagrams of a unix socket.
 #pragma once
 
 #include <cstddef>
@@ -15,12 +15,12 @@
 
 namespace troupe {
 
-/// Nothing blocks. What cannot be sent or kept is dropped without an error, as a network drops it.
-/// Thread rule: one thread at a time.
+/// Never blocks. A datagram that cannot be sent or kept is dropped without an error, as a network drops it. Thread
+/// rule: one thread at a time.
 class DatagramSocket {
  public:
-  /// Binds beside the address at which a link listens. "tcp://HOST:PORT": the UDP port of the same number, or another one
-  /// of that host if it is taken. "ipc://PATH": "PATH.pulse". "ipc://@NAME": an abstract name that is free. Errors:
+  /// Binds near the address at which a link listens. "tcp://HOST:PORT": the UDP port of the same number, or another one
+  /// of that host if it is in use. "ipc://PATH": "PATH.pulse". "ipc://@NAME": a free abstract name. Errors:
   /// resource_exhausted (no descriptors, no port), bad_argument (another kind of address).
   [[nodiscard]] static Result<DatagramSocket> open_beside(const std::string& address);
 
@@ -33,19 +33,20 @@ class DatagramSocket {
   DatagramSocket& operator=(DatagramSocket&&) = delete;
   ~DatagramSocket();
 
-  /// Where it is reached by peers that reach the link at `advertised`: "udp://HOST:PORT", "unix://PATH", "unix://@NAME".
+  /// Returns its address for peers that reach the link at `advertised`: "udp://HOST:PORT", "unix://PATH",
+  /// "unix://@NAME".
   [[nodiscard]] std::string address_beside(std::string_view advertised) const;
 
-  /// What `address_beside` returns, as an address; none if the text is no such address, or has the name of a host.
+  /// Parses a result of `address_beside`; nullopt if the text is no such address, or contains a host name.
   [[nodiscard]] static std::optional<SocketAddress> parse(std::string_view address);
 
-  /// Likewise, also of a host's name; blocks for as long as the system looks that up.
+  /// As above, also for a host name; blocks as long as the system's resolver does.
   [[nodiscard]] static std::optional<SocketAddress> look_up(std::string_view address);
 
-  /// Also to an address of another kind than its own.
+  /// Sends a datagram, also to an address of another kind than its own.
   void send(const SocketAddress& to, std::span<const std::byte> bytes);
 
-  /// The next datagram, in `into`; none: everything was read. One that is longer than `into` is cut to its size.
+  /// Returns the next datagram, in `into`; nullopt if there is none. A longer one is cut to the size of `into`.
   [[nodiscard]] std::optional<std::span<const std::byte>> receive(std::span<std::byte> into) const;
 
  private:
@@ -55,8 +56,8 @@ class DatagramSocket {
   const int family_;
   detail::FileDescriptor descriptor_;
   std::string place_;  ///< of UDP the port, of a unix socket its path or "@NAME"
-  std::string file_;   ///< removed at the end; may be empty
-  std::map<int, detail::FileDescriptor> senders_;  ///< for addresses of other families, which they name
+  std::string file_;   ///< removed on destruction; may be empty
+  std::map<int, detail::FileDescriptor> senders_;  ///< for addresses of other families, by family
 };
 
 }  // namespace troupe

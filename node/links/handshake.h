@@ -6,8 +6,8 @@
 //     proof      proof of the client            ->
 //                                               <-   welcome    slot, proof
 //   Either side may answer `refused` with a code instead. A proof is HMAC-SHA-512-256 under the secret over a label and
-//   both sides' words so far, so no part can be replayed, reflected or changed; both derive the same session token from
-//   it, which never travels before it is used. Layouts: handshake_wire.h.
+//   the messages of both sides so far, so no part can be replayed, reflected or changed; both derive the same session
+//   token from it, which is never sent before it is used. Layouts: handshake_wire.h.
 #pragma once
 
 #include <array>
@@ -28,11 +28,11 @@
 
 namespace troupe {
 
-/// The protocol versions this build speaks.
+/// The protocol versions that this build supports.
 inline constexpr std::uint16_t kProtocolVersionMin = 2;
 inline constexpr std::uint16_t kProtocolVersionMax = 2;
 
-/// What a node says of itself.
+/// A node's description of itself.
 struct HandshakeIdentity {
   Peer peer;
   std::string cluster_id;
@@ -45,10 +45,10 @@ using handshake::Nonce;
 
 [[nodiscard]] Nonce random_nonce();
 
-/// Whether `name` is 1 to 127 of A-Z a-z 0-9 - _ : .
+/// Returns whether `name` is 1 to 127 of A-Z a-z 0-9 - _ : .
 [[nodiscard]] bool is_valid_node_name(std::string_view name);
 
-/// Proves on every message that it belongs to an authenticated session. Compared in constant time; has no operator==.
+/// Proves on every message that it belongs to an authenticated session. Compared in constant time; no operator==.
 class SessionToken {
  public:
   static constexpr std::size_t kBytes = 8;
@@ -61,20 +61,20 @@ class SessionToken {
   std::array<std::byte, kBytes> bytes_{};
 };
 
-/// What a side knows after a successful handshake.
+/// The result of a successful handshake, for one side.
 struct Authenticated {
   Peer peer;
   std::uint16_t version = 0;
-  std::uint32_t slot = 0;  ///< how the server looks the session up
+  std::uint32_t slot = 0;  ///< the server's key of the session
   SessionToken token;
   handshake::PulseInfo pulse{};  ///< the peer's
   PulseKey pulse_key;            ///< of the heartbeats from the client to the server
 };
 
-/// What to do after one message was taken.
+/// The next action after a received message.
 struct HandshakeStep {
-  std::vector<std::byte> reply;       ///< to send, if not empty
-  std::optional<Authenticated> done;  ///< the other side is who it says
+  std::vector<std::byte> reply;       ///< to be sent, if not empty
+  std::optional<Authenticated> done;  ///< the other side has proved its identity
   std::optional<Error> failed;        ///< this handshake is over
 };
 
@@ -85,9 +85,9 @@ class HandshakeClient {
 
   [[nodiscard]] std::span<const std::byte> hello() const { return hello_; }
 
-  /// Takes challenge, welcome or refused. Errors: auth_failed, version_mismatch, not_joined (other cluster),
+  /// Handles challenge, welcome or refused. Errors: auth_failed, version_mismatch, not_joined (other cluster),
   /// name_in_use, invalid_name, decode, protocol_violation (out of turn), resource_exhausted, shutting_down. They name
-  /// the peer as far as it is known, and never hold bytes of the secret or a proof.
+  /// the peer if it is known, and never contain bytes of the secret or a proof.
   [[nodiscard]] HandshakeStep take(std::span<const std::byte> message);
 
  private:
@@ -110,18 +110,18 @@ class HandshakeServer {
  public:
   HandshakeServer(HandshakeIdentity self, ClusterSecret secret, Nonce nonce);
 
-  /// Takes hello, proof or refused. After `done` the caller decides: `welcome` or `refuse`.
-  /// Errors as HandshakeClient::take; `reply` then tells the client.
+  /// Handles hello, proof or refused. After `done` the caller decides: `welcome` or `refuse`. Errors as
+  /// HandshakeClient::take; `reply` then informs the client.
   [[nodiscard]] HandshakeStep take(std::span<const std::byte> message);
 
-  /// Requires `done`. `slot` is the server's to choose. Returns the message for the client, and the session's token.
+  /// Returns the message for the client, and the session's token. The server chooses `slot`. REQUIRES: `done`.
   struct Welcome {
     std::vector<std::byte> message;
     Authenticated session;
   };
   [[nodiscard]] Welcome welcome(std::uint32_t slot) const;
 
-  /// The message that tells the client why not.
+  /// Returns the message that refuses the client, with `code`.
   [[nodiscard]] std::vector<std::byte> refuse(ErrorCode code) const;
 
  private:
@@ -133,12 +133,12 @@ class HandshakeServer {
   const ClusterSecret secret_;
   const Nonce nonce_;
   std::vector<std::byte> transcript_;           ///< hello and challenge once the former is accepted
-  std::optional<Authenticated> authenticated_;  ///< the client as it says; proved once `proved_`
+  std::optional<Authenticated> authenticated_;  ///< the client's claim; proved once `proved_`
   bool proved_ = false;
   bool over_ = false;
 };
 
-/// A message `refused`, for a connection that has no handshake under way.
+/// Returns a message `refused`, for a connection without a handshake.
 [[nodiscard]] std::vector<std::byte> handshake_refusal(ErrorCode code);
 
 }  // namespace troupe

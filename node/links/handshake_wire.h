@@ -6,8 +6,8 @@
 //   3 proof         proof (32)
 //   4 welcome       slot (4), proof (32)
 //   5 refused       error code (2), version min, max (2 + 2)
-//   pulse           where its heartbeats are to be sent (text), its lease in milliseconds (4), 0xFFFFFFFF: endless
-// All but `refused` end with XXH3-64 of the bytes before (8): damage on the way is no wrong secret.
+//   pulse           the address for its heartbeats (text), its lease in milliseconds (4), 0xFFFFFFFF: endless
+// All but `refused` end with XXH3-64 of the bytes before (8): this tells damaged bytes from a wrong secret.
 // Magic, kind, the versions of a hello and the whole of `refused` are the same in every version, for ever.
 #pragma once
 
@@ -30,10 +30,10 @@ using Nonce = std::array<std::byte, 32>;
 using Proof = std::array<std::byte, 32>;
 inline constexpr std::size_t kChecksumBytes = 8;
 
-/// What a node says of its heartbeats.
+/// A node's description of its heartbeats.
 struct PulseInfo {
   std::string address{};     ///< "udp://127.0.0.1:40211", "unix://@troupe-ps0.pulse"; empty: it has none
-  Duration lease = std::chrono::seconds{10};  ///< silent for so long it takes a peer for dead; kEndlessLease: never
+  Duration lease = std::chrono::seconds{10};  ///< a peer silent for this long is dead to it; kEndlessLease: never
   friend bool operator==(const PulseInfo&, const PulseInfo&) = default;
 };
 
@@ -76,10 +76,10 @@ struct Refused {
 
 using Message = std::variant<Hello, Challenge, ClientProof, Welcome, Refused>;
 
-/// Requires texts of at most 255 bytes.
+/// REQUIRES: texts have at most 255 bytes.
 [[nodiscard]] std::vector<std::byte> encode(const Message& message);
 
-/// Errors: decode. A hello with a version range that excludes `version` is read no further than that range.
+/// Errors: decode. Of a hello whose version range excludes `version`, only that range is read.
 [[nodiscard]] Result<Message> decode(std::span<const std::byte> bytes, std::uint16_t version_min,
                                      std::uint16_t version_max);
 

@@ -1,4 +1,4 @@
-// Connects nodes that live in one process: frames change hands, no byte is copied.
+// Connects nodes within one process: frames are handed over, no byte is copied.
 #pragma once
 
 #include <memory>
@@ -9,7 +9,7 @@
 
 namespace troupe {
 
-/// Where the memory links of one local cluster find each other. Links keep what they need of it: it may go first.
+/// Where the memory links of one local cluster find each other. Links may outlive it.
 class MemoryHub {
  public:
   MemoryHub();
@@ -26,11 +26,12 @@ class MemoryHub {
 /// The link of one node of a local cluster. Its address is "memory://<name>".
 ///
 /// The sink is called on the thread that sends, connects, disconnects or stops, on any node of the hub: at most one
-/// thread at a time per node and with no lock held, so callers hold none either. What a sink sends from within a call
-/// is delivered after that call, never inside it: depth does not grow with the length of a conversation.
+/// thread at a time per node. REQUIRES: the caller holds no lock (the sink is called with none held). A message that a
+/// sink sends from within a call is delivered after that call, never inside it: the stack does not grow with the length
+/// of a conversation.
 class MemoryLink final : public Link {
  public:
-  /// The name is free again after `stop`. A second live link of the same name reaches nobody: its connects fail with
+  /// The name is free again after `stop`. A second live link of the same name reaches no peer: its connects fail with
   /// name_in_use.
   MemoryLink(MemoryHub& hub, NodeName name, Incarnation incarnation);
   ~MemoryLink() override;
@@ -45,7 +46,7 @@ class MemoryLink final : public Link {
   void send(const NodeName& to, LinkLane lane, Frames packet) override;
   void disconnect(const NodeName& peer, const Farewell& farewell) override;
 
-  /// Peers see peer_down. May be called from within a call to the sink; that call is then the last.
+  /// Peers see peer_down. May be called within a call to the sink; that call is then the last.
   void stop() override;
 
  private:

@@ -1,4 +1,4 @@
-// Whether an address is of this machine, for who cannot wait.
+// Whether an address belongs to this machine, for callers that must not block.
 #pragma once
 
 #include <atomic>
@@ -11,7 +11,7 @@
 
 namespace troupe {
 
-/// A host's name is looked up on a thread of its own: that may take the system seconds. The thread may outlive the object.
+/// A host name is looked up on a separate thread, because that may take seconds. The thread may outlive the object.
 /// Thread rule: one thread at a time.
 class OnThisHost {
  public:
@@ -21,8 +21,8 @@ class OnThisHost {
   explicit OnThisHost(std::string address);
   OnThisHost(std::string address, LookUp look_up);
 
-  /// Whether the address is known to be of this machine. False also while its name is looked up, which the first call begins, and
-  /// the next call again where nothing was found: ask later.
+  /// Returns whether the address is known to belong to this machine. False also while its name is looked up: the first
+  /// call starts that, and a later call repeats it if nothing was found. So ask again later.
   [[nodiscard]] bool is_known();
 
  private:

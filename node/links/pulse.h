@@ -1,4 +1,4 @@
-// The heartbeats of a ZeroMQ link: to whom they go, whose are believed, and what their absence means.
+// The heartbeats of a ZeroMQ link: their targets, their proofs, and the consequences of their absence.
 #pragma once
 
 #include <cstddef>
@@ -16,34 +16,34 @@
 
 namespace troupe {
 
-/// A plain class: datagrams and time come in, datagrams and verdicts go out. Knows the sessions that the link's
-/// handshakes made, so nobody else can keep a dead peer alive. Thread rule: one thread at a time.
+/// A plain class: datagrams and times go in, datagrams and verdicts come out. It knows the sessions from the link's
+/// handshakes, so no other sender can keep a dead peer alive. Thread rule: one thread at a time.
 class Pulse {
  public:
   explicit Pulse(FailureDetectorOptions options) : detector_(options) {}
 
-  /// What beats to one peer carry.
+  /// The address and the contents of beats to one peer.
   struct Target {
     SocketAddress address;
     std::uint32_t slot = 0;
     PulseKey key;
   };
 
-  /// From now on `peer` is sent beats at `target`, once it is watched. Replaces what was said before under a lower
-  /// `number`; one that comes behind a higher one is late, and changes nothing.
+  /// Sends beats for `peer` to `target` from now on, once it is watched. Replaces a target of a lower `number`; one
+  /// that arrives after a higher number is late and changes nothing.
   void aim(const NodeName& peer, const Target& target, std::uint64_t number);
 
-  /// Beats that carry `slot` and are proved with `key` are that life's.
+  /// Beats with `slot` that are proved with `key` belong to that life.
   void trust(std::uint32_t slot, const NodeName& peer, Incarnation incarnation, const PulseKey& key);
   void distrust(std::uint32_t slot) { trusted_.erase(slot); }
 
-  /// The peer is up: beats go out, and its silence is judged.
+  /// The peer is up: sends it beats, and judges its silence.
   void watch(const NodeName& peer, Incarnation incarnation, Duration lease, TimePoint now) {
     detector_.watch(peer, incarnation, lease, now);
   }
   void forget(const NodeName& peer);
 
-  /// Takes what came. Counts what is nobody's, or was seen before.
+  /// Takes a received datagram. Counts those of unknown sessions and repeated ones.
   [[nodiscard]] std::optional<FailureDetector::Event> take(std::span<const std::byte> datagram, TimePoint now);
 
   struct Outgoing {
@@ -53,10 +53,10 @@ class Pulse {
   struct Due {
     std::vector<FailureDetector::Event> events;
     std::vector<Outgoing> beats;    ///< to send now
-    std::optional<TimePoint> next;  ///< when to call again; none: nobody is watched
+    std::optional<TimePoint> next;  ///< when to call again; nullopt: no peer is watched
   };
 
-  /// Requires that everything that had arrived was taken.
+  /// REQUIRES: all datagrams that have arrived were taken.
   [[nodiscard]] Due tick(TimePoint now);
 
   [[nodiscard]] std::uint64_t refused() const { return refused_; }

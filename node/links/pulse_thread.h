@@ -1,4 +1,4 @@
-// The thread that sends heartbeats, hears them and judges silence, whatever the rest of the process does.
+// The thread that sends and receives heartbeats and judges silence, independent of the process's other threads.
 #pragma once
 
 #include <functional>
@@ -17,8 +17,8 @@
 
 namespace troupe {
 
-/// Owns its socket. It wakes up when the next beat or verdict is due, not for each beat that comes: those wait in the
-/// socket and are all read before anybody is judged. Any thread may call any member.
+/// Owns its socket. It wakes up when the next beat or verdict is due, not for each received beat: those wait in the
+/// socket and are all read before any peer is judged. Thread rule: any thread may call any member.
 class PulseThread {
  public:
   using Order = std::function<void(Pulse& pulse, TimePoint now)>;
@@ -33,15 +33,15 @@ class PulseThread {
   /// As DatagramSocket's.
   [[nodiscard]] std::string address_beside(std::string_view advertised) const { return socket_.address_beside(advertised); }
 
-  /// Begins; `tell` is called on the thread and must not block. `failed`, at most once: the thread found no memory, or
-  /// its sockets are broken; it has ended, no peer is judged or told that this node lives. Throws std::system_error if the
-  /// system gives no thread. At most once.
+  /// Starts the thread. `tell` is called on it and must not block. `failed` is called at most once: memory ran out or
+  /// the sockets are broken; the thread has ended, no peer is judged, and peers no longer hear this node. Throws
+  /// std::system_error if no thread can be started. REQUIRES: called at most once.
   void start(Tell tell, Failed failed);
 
-  /// Carries `order` out on the thread, in turn; after `stop` not at all.
+  /// Executes `order` on the thread, in turn; after `stop` not at all.
   void give(Order order);
 
-  /// When it returns, neither `tell` nor `failed` is being called or will be.
+  /// Stops the thread. When it returns, neither `tell` nor `failed` is running or will run.
   void stop();
 
  private:

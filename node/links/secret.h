@@ -12,29 +12,29 @@
 
 namespace troupe {
 
-/// 32 secret bytes in locked, guarded memory that is zeroed when the last copy goes. Copies share the memory.
-/// There is no way to compare or print one: a proof of knowledge is in handshake.h.
+/// 32 secret bytes in locked, guarded memory that is zeroed with the last copy. Copies share the memory. A secret
+/// cannot be compared or printed; handshake.h proves its knowledge.
 class ClusterSecret {
  public:
   static constexpr std::size_t kBytes = 32;
 
   [[nodiscard]] static ClusterSecret random();
 
-  /// Copies the secret out of memory that the caller wipes.
+  /// Copies the secret from memory that the caller wipes.
   [[nodiscard]] static ClusterSecret from_bytes(std::span<const std::byte, kBytes> bytes);
 
-  /// Reads the secret from `descriptor`, which this process inherited, to its end, and closes it.
-  /// Errors: bad_argument naming the descriptor and what was found.
+  /// Reads the secret from the inherited `descriptor`, to its end, and closes it. Errors: bad_argument naming the
+  /// descriptor and what was found.
   [[nodiscard]] static Result<ClusterSecret> from_descriptor(int descriptor);
 
   /// Reads the secret from a regular file (no symbolic link) that belongs to this user and has mode 0600 or stricter.
-  /// Errors: not_authorized naming path and mode or owner, bad_argument naming path and what else is wrong.
+  /// Errors: not_authorized naming path and mode or owner, bad_argument naming path and any other problem.
   [[nodiscard]] static Result<ClusterSecret> from_file(const std::filesystem::path& path);
 
   /// Writes it to a new file of mode 0600. Errors: bad_argument (exists already, no such folder, ...).
   [[nodiscard]] Result<Unit> to_file(const std::filesystem::path& path) const;
 
-  /// Writes it to `descriptor`, for a child to inherit the other end of. Errors: bad_argument.
+  /// Writes it to `descriptor`, whose other end a child inherits. Errors: bad_argument.
   [[nodiscard]] Result<Unit> to_descriptor(int descriptor) const;
 
   /// For the handshake only.

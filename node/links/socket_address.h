@@ -1,4 +1,4 @@
-// Addresses as the system's calls take them.
+// Addresses in the form of the system's calls.
 #pragma once
 
 #include <sys/socket.h>
@@ -16,19 +16,19 @@ struct SocketAddress {
   [[nodiscard]] int family() const { return bytes.ss_family; }
 };
 
-/// Of a path, or of "@NAME" in the abstract namespace. None if it is too long.
+/// Returns the address of a path, or of "@NAME" in the abstract namespace; nullopt if it is too long.
 [[nodiscard]] std::optional<SocketAddress> unix_address(std::string_view path);
 
 enum class HostNames {
   refuse,   ///< numbers only
-  look_up,  ///< blocks for as long as the system likes
+  look_up,  ///< blocks as long as the system's resolver does
 };
 
-/// Of "HOST:PORT" or "[HOST]:PORT", with a numeric port.
+/// Returns the address of "HOST:PORT" or "[HOST]:PORT", with a numeric port.
 [[nodiscard]] std::optional<SocketAddress> host_address(std::string_view host_and_port, HostNames names = HostNames::refuse);
 
-/// Whether "tcp://HOST:PORT" is an address of this machine; every address of another kind is. None if HOST is a name that is not
-/// looked up, or not found.
+/// Returns whether "tcp://HOST:PORT" is an address of this machine; true for every address of another kind. nullopt if
+/// HOST is a name that is not looked up, or not found.
 [[nodiscard]] std::optional<bool> is_of_this_host(std::string_view address, HostNames names = HostNames::refuse);
 
 }  // namespace troupe

@@ -1,4 +1,4 @@
-// The kinds of links by which nodes reach each other, each under the scheme of its addresses.
+// The kinds of links between nodes, each with the scheme of its addresses.
 #pragma once
 
 #include <functional>
@@ -17,7 +17,7 @@
 
 namespace troupe {
 
-/// What a node wants of its link.
+/// A node's request for a link.
 struct LinkRequest {
   NodeName name;
   Incarnation incarnation;
@@ -25,43 +25,44 @@ struct LinkRequest {
   ClusterSecret secret = ClusterSecret::random();
   Network network = Network::loopback;
   FailureDetectorOptions silence = {};         ///< for links between processes
-  std::string listen;                          ///< "SCHEME://PLACE"; "SCHEME://" alone: where the transport likes
-  std::map<std::string, std::string> options;  ///< of those that the transport has
+  std::string listen;                          ///< "SCHEME://PLACE"; "SCHEME://" alone: the transport chooses
+  std::map<std::string, std::string> options;  ///< by name, as the transport defines them
   std::function<void(std::string_view line)> log;
 };
 
-/// A transport: how its links are opened.
+/// A transport, which opens links.
 struct LinkKind {
   std::function<Result<std::unique_ptr<Link>>(LinkRequest)> open;
-  std::set<std::string> options = {};  ///< names of the options that `open` knows
+  std::set<std::string> options = {};  ///< names of the options that `open` accepts
 };
 
-/// An object that is given to a node; knows "tcp" and "ipc" from the start:
+/// The transports of a node. "tcp" and "ipc" are built in:
 ///
 ///   tcp   "tcp://127.0.0.1:*", any free port   options: advertise, connect_patience, handshake_timeout
-///         HOST is an address in numbers (that of IPv6 in brackets), the name of an interface or of a host, or "*": then
-///         `advertise`, "tcp://HOST:PORT" with "*" for the port that was bound, says what peers are told
+///         HOST is a numeric address (IPv6 in brackets), the name of an interface or of a host, or "*": then
+///         `advertise`,
+///         "tcp://HOST:PORT" with "*" for the bound port, is the address told to peers
 ///   ipc   "ipc://PATH" or "ipc://@NAME"        options: connect_patience, handshake_timeout
 class Transports {
  public:
   Transports();
 
-  /// Nodes that are given this object reach each other at "SCHEME://..." through what `kind` opens.
-  /// Throws std::invalid_argument if the scheme has a transport already, or is not a-z, 0-9, - and begins with a letter.
+  /// Adds a transport: nodes with this object reach each other at "SCHEME://..." through `kind`. Throws
+  /// std::invalid_argument if the scheme exists already, or is not a-z, 0-9, - starting with a letter.
   void add(const std::string& scheme, LinkKind kind);
 
-  /// Sorted.
+  /// Returns the schemes, sorted.
   [[nodiscard]] std::vector<std::string> schemes() const;
 
-  /// Opens the link of the transport that `request.listen` names. Errors: bad_argument (no such transport; an option that
-  /// it does not have), each with the value; and those of the transport.
+  /// Opens the link of the transport that `request.listen` names. Errors: bad_argument (unknown transport or option),
+  /// with the value; and those of the transport.
   [[nodiscard]] Result<std::unique_ptr<Link>> open(LinkRequest request) const;
 
  private:
   std::map<std::string, LinkKind> transports_;
 };
 
-/// Returns "tcp" of "tcp://127.0.0.1:*"; nothing if there is no "://".
+/// Returns "tcp" for "tcp://127.0.0.1:*"; empty if there is no "://".
 [[nodiscard]] std::string_view scheme_of(std::string_view address);
 
 }  // namespace troupe

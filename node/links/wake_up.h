@@ -1,4 +1,4 @@
-// Wakes a thread out of its wait for descriptors.
+// Wakes a thread that waits for descriptors.
 #pragma once
 
 #include <sys/eventfd.h>
@@ -10,7 +10,7 @@
 
 namespace troupe::detail {
 
-/// Thread rule: any thread.
+/// Thread rule: any thread may call any member.
 class WakeUp {
  public:
   WakeUp() : descriptor_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {

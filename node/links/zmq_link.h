@@ -25,43 +25,44 @@ struct ZmqLinkOptions {
 
   /// "tcp://127.0.0.1:*" (any free port), "ipc:///run/user/1000/troupe/ps0" or "ipc://@name" (abstract, no file).
   std::string bind = "tcp://127.0.0.1:*";
-  std::string advertise;  ///< what peers are told, when it is not what was bound; "*" for a port is the one that was
+  std::string advertise;  ///< the address told to peers, if not the bound one; port "*": the bound port
 
   enum class Exposure {
-    loopback,  ///< an address that other machines can reach is refused
-    network,   ///< bytes travel unencrypted: only for networks that are trusted
+    loopback,  ///< refuses addresses that other machines can reach
+    network,   ///< bytes travel unencrypted: for trusted networks only
   };
   Exposure exposure = Exposure::loopback;
 
-  std::size_t frame_bytes_max = std::size_t{4} << 20;    ///< sender of a longer frame is cut off; none is sent
+  std::size_t frame_bytes_max = std::size_t{4} << 20;    ///< the sender of a longer frame is disconnected; none is sent
   std::size_t frames_max = (std::size_t{1} << 16) + 64;  ///< per message
   int queue_messages_max = 1000;                         ///< per peer and direction, in ZeroMQ
   std::size_t backlog_bytes_max = 64 << 20;              ///< per peer, beyond that queue; more is dropped
 
   Duration handshake_timeout = std::chrono::seconds{2};
-  Duration connect_patience = std::chrono::seconds{10};  ///< how long `connect` tries an address where nobody listens
+  Duration connect_patience = std::chrono::seconds{10};  ///< how long `connect` tries an address where none listens
   Duration name_patience = std::chrono::seconds{2};      ///< how long it tries while the name is in use
 
-  FailureDetectorOptions silence = {};  ///< when heartbeats go out, and how their absence is judged
+  FailureDetectorOptions silence = {};  ///< the rate of heartbeats, and the judgement of silence
 
-  /// One line per connection or message refused, at most five per second. Called on the link's thread; may be empty.
+  /// Called with one line per refused connection or message, at most five per second, on the link's thread; may be
+  /// empty.
   std::function<void(std::string_view line)> log;
 };
 
 /// Counts since the start, for tests and debug info.
 struct ZmqLinkCounts {
   std::uint64_t refused_handshakes = 0;  ///< peers that did not prove the secret, or did not fit
-  std::uint64_t refused_messages = 0;    ///< not ours, or from nobody who is authenticated
+  std::uint64_t refused_messages = 0;    ///< malformed, or from an unauthenticated sender
   std::uint64_t dropped_messages = 0;    ///< to peers that are not up, or beyond the backlog
   std::uint64_t reconnects = 0;
 };
 
-/// Two connections per peer and direction: one for what is small and wanted soon, and one for pieces of large messages, made
-/// when the first of them leaves. One thread owns all sockets and calls the sink.
+/// Two connections per peer and direction: one for small urgent packets, and one for pieces of large messages, made
+/// when the first of them is sent. One thread owns all sockets and calls the sink.
 ///
-/// Down is reported when a connection was lost and connecting again is refused (the process ended), when the name came
-/// back as a new incarnation (peer_restarted), and when the peer disconnected. A connection that is merely cut is made
-/// again and not reported.
+/// Down is reported when a connection was lost and a new attempt is refused (the process ended), when the name returns
+/// as a new incarnation (peer_restarted), and when the peer disconnected. A connection that is merely cut is replaced
+/// and not reported.
 class ZmqLink final : public Link {
  public:
   /// Binds. Errors: bad_argument (malformed address), not_authorized (address that other machines can reach),
@@ -77,14 +78,14 @@ class ZmqLink final : public Link {
   [[nodiscard]] bool guards_bytes() const override { return address().starts_with("ipc://"); }
   void connect(std::string_view address) override;
 
-  /// Gives up what `connect` began; the sink hears on_connect_failed with code `cancelled`. Does nothing once the attempt was
-  /// answered. A peer that has come here by itself meanwhile stays.
+  /// Cancels an attempt of `connect`: the sink gets on_connect_failed with code `cancelled`. Does nothing once the
+  /// attempt has ended. A peer that has connected by itself meanwhile stays.
   void stop_connecting(std::string_view address);
 
   void send(const NodeName& to, LinkLane lane, Frames packet) override;
   void disconnect(const NodeName& peer, const Farewell& farewell) override;
 
-  /// Not from a call to the sink.
+  /// REQUIRES: not called within a call to the sink.
   void stop() override;
 
   [[nodiscard]] ZmqLinkCounts counts() const;

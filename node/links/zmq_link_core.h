@@ -1,4 +1,4 @@
-// Which peers are up, and the order in which the sink learns it.
+// Which peers are up, and the order of events for the sink.
 #pragma once
 
 #include <cstddef>
@@ -18,11 +18,11 @@
 
 namespace troupe {
 
-/// The state of a ZeroMQ link once it has started. Only the link's thread touches it, and only that thread calls the
-/// sink. Two nodes are up with each other when each has welcomed the other's connection:
+/// The state of a started ZeroMQ link. Only the link's thread uses it, and only that thread calls the sink. Two nodes
+/// are up with each other when each has welcomed the other's connection:
 ///
-///   our connection welcomed by the peer  and  the peer's welcomed here  ->  on_link_up
-///   the peer's arrives first             ->  we connect back to the address it proved
+///   the peer has welcomed our connection, and we have welcomed the peer's  ->  on_link_up
+///   the peer's connection arrives first  ->  we connect to the address that it proved
 class ZmqLinkCore {
  public:
   struct Connect {
@@ -40,7 +40,7 @@ class ZmqLinkCore {
     NodeName peer;
     Farewell farewell;
   };
-  /// What the pulse's thread says.
+  /// A report of the pulse's thread.
   using Heard = FailureDetector::Event;
   using Command = std::variant<Connect, StopConnecting, Send, Disconnect, Heard>;
 
@@ -48,17 +48,16 @@ class ZmqLinkCore {
 
   void obey(TimePoint now, Command command);
 
-  /// Key in the parts' ready set that is the caller's to use: `wait` returns then.
+  /// The caller's own key in the parts' ready set; it makes `wait` return.
   static constexpr ReadySet::Key kCaller = 0;
 
-  /// Does everything that can be done without waiting, for those connections only that have something to do. Returns
-  /// whether more is already waiting.
+  /// Does all work that needs no waiting, for connections with events only. Returns whether there is more work already.
   [[nodiscard]] bool work(TimePoint now);
 
   /// Waits until there is work. Returns whether the caller's descriptor is readable.
   bool wait(TimePoint now);
 
-  /// Takes leave of all peers; the sink is not called any more.
+  /// Sends a farewell to all peers and stops calling the sink.
   void close();
 
  private:
@@ -67,7 +66,7 @@ class ZmqLinkCore {
     std::string connection;     ///< key in outgoing_
     bool welcomed_here = false;
     bool up = false;
-    TimePoint meet_by;          ///< gives up then unless up
+    TimePoint meet_by;          ///< unless it is up by then, it is given up
     Duration lease{0};          ///< its own, once it has welcomed us
     std::vector<Frames> early;  ///< arrived before `up`
     std::size_t early_bytes = 0;
@@ -75,7 +74,7 @@ class ZmqLinkCore {
   struct Connection {
     ReadySet::Key key = 0;
     ZmqOutgoing outgoing;
-    bool asked = false;  ///< by `connect`, which is still to be answered
+    bool asked = false;  ///< by `connect`, which is not answered yet
   };
   enum class Keep { nothing, connection };
 
@@ -110,11 +109,11 @@ class ZmqLinkCore {
   std::map<std::string, Connection> outgoing_;     ///< by address
   std::unordered_map<ReadySet::Key, std::string> addresses_;  ///< of all in outgoing_
   ReadySet::Key last_key_ = 1;
-  std::set<ReadySet::Key> busy_;                   ///< have something to do, or sent something since they were read
-  std::map<ReadySet::Key, TimePoint> due_;         ///< have something to do then
+  std::set<ReadySet::Key> busy_;                   ///< have work, or have sent something since they were read
+  std::map<ReadySet::Key, TimePoint> due_;         ///< when each has work next
   std::map<std::string, NodeName> aliases_;        ///< other addresses that reached a peer
   std::map<NodeName, PeerState> peers_;
-  std::uint64_t aims_ = 0;                         ///< begun: a name that is looked up for long is told after later ones
+  std::uint64_t aims_ = 0;                         ///< numbers pulse targets: a slow lookup may finish after later ones
   std::size_t meeting_ = 0;                        ///< peers that are not up
 };
 

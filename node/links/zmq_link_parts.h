@@ -1,4 +1,4 @@
-// What the parts of a ZeroMQ link share: who this node is, its limits, its counters, and the bytes before each message.
+// The shared data of a ZeroMQ link's parts: the node's identity, limits, counters, and the envelope of each message.
 #pragma once
 
 #include <atomic>
@@ -26,12 +26,12 @@ struct ZmqLinkCounters {
   std::atomic<std::uint64_t> reconnects = 0;
 };
 
-/// What all parts of one link refer to. Fixed after the link was opened, but for the counters and the log's allowance;
-/// used by the link's thread.
+/// Data of all parts of one link. Constant once the link is open, except for the counters and the log's allowance. Used
+/// by the link's thread.
 struct ZmqLinkParts {
   explicit ZmqLinkParts(ZmqLinkOptions with) : options(std::move(with)) {}
 
-  /// Passes on at most five lines per second.
+  /// Logs at most five lines per second.
   void log_refusal(TimePoint now, std::string_view line);
 
   [[nodiscard]] ZmqSocketLimits limits() const;
@@ -63,13 +63,13 @@ struct ZmqEnvelope {
 
 [[nodiscard]] Frame encode(const ZmqEnvelope& envelope);
 
-/// None if the bytes are no envelope. Proves nothing: the token is still to be compared.
+/// Returns nullopt if the bytes are no envelope. Checks no proof: the token must still be compared.
 [[nodiscard]] std::optional<ZmqEnvelope> decode_envelope(std::span<const std::byte> bytes);
 
 /// The error code (2, little-endian), then the text.
 [[nodiscard]] Frame encode(const Farewell& farewell);
 
-/// The usual farewell if the bytes are none: another code, other characters, too long.
+/// Returns the default farewell if the bytes are malformed: unknown code, invalid characters, too long.
 [[nodiscard]] Farewell decode_farewell(std::span<const std::byte> bytes);
 
 [[nodiscard]] std::size_t size_of(const Frames& frames);

@@ -1,4 +1,4 @@
-// ZeroMQ sockets as the link uses them: whole messages in and out, nothing blocks, every limit set before bind or connect.
+// ZeroMQ sockets for the link: whole messages in and out, never blocking, all limits set before bind or connect.
 //
 // Thread rule: a socket belongs to one thread at a time. Frames may be released on ZeroMQ's own thread.
 #pragma once
@@ -16,11 +16,11 @@
 
 namespace troupe {
 
-/// ZeroMQ's own thread and everything that its sockets share. Outlives its sockets.
+/// ZeroMQ's own thread and the state that its sockets share. REQUIRES: it outlives its sockets.
 class ZmqContext {
  public:
   ZmqContext();
-  ~ZmqContext();  ///< waits until closed sockets have sent what they may, at most their linger time
+  ~ZmqContext();  ///< waits until closed sockets have sent their queues, at most their linger time
   ZmqContext(const ZmqContext&) = delete;
   ZmqContext& operator=(const ZmqContext&) = delete;
 
@@ -40,9 +40,9 @@ struct ZmqSocketLimits {
 class ZmqSocket {
  public:
   enum class Kind {
-    router,          ///< receives from everybody; the first frame of a message names the connection
+    router,          ///< receives from all connections; the first frame of a message names the connection
     dealer,          ///< one connection to one address
-    watched_dealer,  ///< and tells what happens to it
+    watched_dealer,  ///< a dealer that also reports connection events
   };
 
   /// Errors: resource_exhausted.
@@ -50,36 +50,38 @@ class ZmqSocket {
 
   ZmqSocket(ZmqSocket&& other) noexcept;
   ZmqSocket& operator=(ZmqSocket&& other) noexcept;
-  ~ZmqSocket();  ///< what was sent may still leave for a fifth of a second
+  ~ZmqSocket();  ///< queued messages may still be sent for 0.2 s
 
   /// Returns the address with its wildcards resolved. Errors: bad_argument, resource_exhausted (in use).
   [[nodiscard]] Result<std::string> bind(const std::string& address);
 
-  /// Connects, and connects again until it succeeds. Errors: bad_argument.
+  /// Connects, and reconnects until it succeeds. Errors: bad_argument.
   [[nodiscard]] Result<Unit> connect(const std::string& address);
 
-  /// Hands over one message without copying large frames. Returns false when the queue is full or nobody is connected;
-  /// then nothing was taken. A message to a connection that is gone is dropped.
+  /// Queues one message without copying large frames. Returns false, and takes nothing, if the queue is full or there
+  /// is no connection. A message to a closed connection is dropped.
   [[nodiscard]] bool send(const Frames& frames);
 
-  /// The next message, if one has arrived. Its frames own ZeroMQ's memory. One with more than frames_max frames is empty.
+  /// Returns the next message that has arrived. Its frames own ZeroMQ's memory. A message with more than frames_max
+  /// frames is returned empty.
   [[nodiscard]] std::optional<Frames> receive();
 
-  /// Whether a message has come, or, if `to_send`, there is room for one. Once it says no, `tell` tells.
+  /// Returns whether a message has arrived, or, if `to_send`, there is room for one. After false, `tell` reports a
+  /// change.
   [[nodiscard]] bool has_news(bool to_send);
 
   enum class Event {
     connected,
-    disconnected,  ///< the connection was there and is gone
-    refused,       ///< an attempt failed at once: nobody listens
+    disconnected,  ///< an existing connection is lost
+    refused,       ///< an attempt failed at once: no process listens
   };
 
-  /// What happened to a watched dealer since the last call.
+  /// Returns the events of a watched dealer since the last call.
   [[nodiscard]] std::vector<Event> events();
 
-  /// Lets `ready`, which outlives the socket, tell `key` when there may be something to do: a message, an event, room to
-  /// send. It tells of news only. Whoever has sent reads before waiting, until there is nothing: a send may take the news
-  /// of a message in. Errors: resource_exhausted.
+  /// Makes `ready` report `key` when there may be work: a message, an event, or room to send. It reports changes only:
+  /// after a send, read until nothing is left before waiting, because a send may consume the report of a message.
+  /// Errors: resource_exhausted. REQUIRES: `ready` outlives the socket.
   [[nodiscard]] Result<Unit> tell(ReadySet& ready, ReadySet::Key key);
 
  private:

@@ -1,4 +1,4 @@
-// Where all peers' connections arrive: proves each, and tells what came through those that are proved.
+// Receives all peers' connections: authenticates each, and passes on the messages of authenticated ones.
 #pragma once
 
 #include <cstdint>
@@ -17,11 +17,11 @@
 
 namespace troupe {
 
-/// Used by the link's thread only. Nothing that is not proved reaches the caller, and unproved connections cost a
+/// Used by the link's thread only. Nothing unauthenticated reaches the caller, and unauthenticated connections cost a
 /// bounded amount of memory for a bounded time.
 class ZmqListener {
  public:
-  /// `key` is told, through the parts' ready set, when there may be something for `next`.
+  /// `key` is reported by the parts' ready set when there may be work for `next`.
   ZmqListener(ZmqLinkParts& parts, ZmqSocket router, ReadySet::Key key);
 
   /// A peer proved the secret on `route` and waits for `welcome` or `refuse`.
@@ -41,10 +41,10 @@ class ZmqListener {
   };
   using Happened = std::variant<Proved, Message, Bye>;
 
-  /// Reads until something happens that the link must know; none: everything was read.
+  /// Reads until an event that the link must know; nullopt: everything was read.
   [[nodiscard]] std::optional<Happened> next(TimePoint now);
 
-  /// Opens a session for the peer that proved itself on `route`. Earlier sessions of it stay valid: what was sent in
+  /// Opens a session for the peer that proved itself on `route`. Earlier sessions of it stay valid: messages sent in
   /// them may still arrive.
   void welcome(const std::string& route);
 

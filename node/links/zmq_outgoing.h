@@ -1,4 +1,4 @@
-// One connection that this node makes: to one address, proved by the handshake, in two lanes.
+// One connection that this node makes: to one address, authenticated by the handshake, in two lanes.
 #pragma once
 
 #include <array>
@@ -18,17 +18,18 @@
 
 namespace troupe {
 
-/// Every attempt uses fresh sockets, so nothing of an earlier one can be mistaken for an answer. Used by the link's
+/// Every attempt uses fresh sockets, so that nothing of an earlier one is mistaken for an answer. Used by the link's
 /// thread only.
 ///
 ///   opening --welcome--> welcomed --cut, or the peer does not know us any more--> opening ...
 ///      |                    |
-///      | refused for good,  | cut and nobody listens any more
-///      v nobody there       v
+///      | refused for good,  | cut, and no process
+///      | or no process      | listens any more
+///      v listens            v
 ///    Failed               Lost
 class ZmqOutgoing {
  public:
-  /// `key` is told, through the parts' ready set, when `work` has something to do.
+  /// `key` is reported by the parts' ready set when `work` has something to do.
   ZmqOutgoing(ZmqLinkParts& parts, std::string address, ReadySet::Key key, TimePoint now);
 
   struct Welcomed {
@@ -42,20 +43,20 @@ class ZmqOutgoing {
   };
   using Happened = std::variant<Welcomed, Lost, Failed>;
 
-  /// Does what can be done now. Returns what the link must know; call again until nothing is returned.
+  /// Does all that can be done now. Returns an event for the link; call again until it returns nullopt.
   [[nodiscard]] std::optional<Happened> work(TimePoint now);
 
-  /// Sends one packet, or keeps it while the connection cannot take it. Call `work` before waiting.
+  /// Sends one packet, or queues it while the connection cannot take it. REQUIRES: `work` is called before waiting.
   void send(LinkLane lane, Frames packet);
 
-  /// Tells the peer that this node closes the connection on purpose, and why.
+  /// Tells the peer that this node closes the connection on purpose, with the reason.
   void say_bye(const Farewell& farewell);
 
   [[nodiscard]] const std::string& address() const { return address_; }
   [[nodiscard]] bool connected() const { return connected_; }
   [[nodiscard]] bool welcomed() const { return welcomed_; }
 
-  /// When `work` has something to do even if nothing comes. Changes in `work` only.
+  /// Returns when `work` is next needed without an event. Changes in `work` only.
   [[nodiscard]] std::optional<TimePoint> next_due() const;
 
  private:
@@ -81,22 +82,22 @@ class ZmqOutgoing {
   OnThisHost on_this_host_{address_};
 
   std::optional<ZmqSocket> express_;
-  std::optional<ZmqSocket> bulk_;   ///< once welcomed and wanted; without it all goes one way
+  std::optional<ZmqSocket> bulk_;   ///< once welcomed and wanted; without it the express lane carries all
   bool bulk_wanted_ = false;        ///< on this attempt or an earlier one
   std::optional<HandshakeClient> handshake_;
-  std::optional<Frames> words_;  ///< of the handshake, not yet taken by the socket
-  Frame envelope_;               ///< before every message, once welcomed
+  std::optional<Frames> words_;  ///< messages of the handshake, not yet taken by the socket
+  Frame envelope_;               ///< first frame of every message, once welcomed
 
   bool connected_ = false;
   bool welcomed_ = false;
-  bool refused_ = false;               ///< the last attempt found nobody
-  std::optional<Peer> peer_;           ///< whom it reached, once welcomed
-  TimePoint opened_;                   ///< when the current attempt began
+  bool refused_ = false;               ///< at the last attempt no process listened
+  std::optional<Peer> peer_;           ///< the peer that it reached, once welcomed
+  TimePoint opened_;                   ///< when the current attempt started
   std::optional<TimePoint> reopen_at_;
   Duration reconnect_patience_{0};     ///< once welcomed: the lease of the pair
   TimePoint give_up_at_;               ///< unless welcomed
   TimePoint name_give_up_at_;
-  std::optional<Error> last_refusal_;  ///< why it tries again
+  std::optional<Error> last_refusal_;  ///< the reason of the present retry
 
   struct Backlog {
     std::deque<Frames> packets;  ///< in order, not yet taken by the socket

@@ -1,4 +1,4 @@
-// What a port is made of: the rules of port_router.h over a ZeroMQ link, and the threads that run the foreign code.
+// The implementation of a port: the rules of port_router.h over a ZeroMQ link, and the threads that run foreign code.
 #pragma once
 
 #include <sys/types.h>
@@ -22,10 +22,10 @@
 
 namespace troupe {
 
-/// Orders to the router are a queue that is worked off by whoever finds nobody at it: the thread that calls, answers,
-/// reads the link or keeps the time. So nobody waits for anybody, no lock is held while the router works, and foreign
-/// code is not run there: it goes to one of two pools. Requests have their own, so that any number of them may wait for
-/// calls: `done` always finds a thread.
+/// Orders to the router form a queue. A thread that adds an order (a caller, an answer, the link's or the clock's
+/// thread) also works the queue off, unless another thread does so already. So no thread waits for another, no lock is
+/// held while the router works, and foreign code does not run there: it goes to one of two pools. Requests have a
+/// separate pool, so that any number of them may wait for calls: `done` always finds a thread.
 class PortCore final : public std::enable_shared_from_this<PortCore>, private LinkSink, private port::Router::Callbacks {
  public:
   /// Throws as Port does.
@@ -34,7 +34,7 @@ class PortCore final : public std::enable_shared_from_this<PortCore>, private Li
   PortCore(const PortCore&) = delete;
   PortCore& operator=(const PortCore&) = delete;
 
-  /// False in a child that was forked later. There no member takes a lock: one that somebody held stays taken.
+  /// Returns false in a child process forked later. No member takes a lock there: a lock held at the fork stays held.
   [[nodiscard]] bool is_of_this_process() const { return process_.is_this(); }
 
   [[nodiscard]] const std::string& address() const { return self_.address; }
@@ -61,7 +61,7 @@ class PortCore final : public std::enable_shared_from_this<PortCore>, private Li
     pid_t id_ = ::getpid();
   };
 
-  /// Foreign code that is under way or waits for a thread, and whether the router has sent everything.
+  /// Foreign code that runs or is queued, and whether the router has sent everything.
   struct Progress {
     std::mutex mutex;
     std::condition_variable changed;
@@ -69,7 +69,7 @@ class PortCore final : public std::enable_shared_from_this<PortCore>, private Li
     std::size_t ending = 0;   // guarded by mutex
     bool flushed = false;     // guarded by mutex
 
-    /// Counts one more until the last copy of what is returned is gone.
+    /// Counts one more in `count` until the last copy of the result is destroyed.
     [[nodiscard]] static std::shared_ptr<void> begin(std::shared_ptr<Progress> progress, std::size_t Progress::*count);
     [[nodiscard]] bool wait(TimePoint due, std::size_t Progress::*count);
     [[nodiscard]] bool wait_flushed(TimePoint due);
@@ -109,7 +109,7 @@ class PortCore final : public std::enable_shared_from_this<PortCore>, private Li
   const std::shared_ptr<Progress> progress_ = std::make_shared<Progress>();
   std::atomic<std::uint64_t> started_{0};
   std::atomic<std::size_t> open_{0};
-  std::atomic<std::size_t> fixed_threads_;  ///< beside the pools'
+  std::atomic<std::size_t> fixed_threads_;  ///< without those of the pools
   std::atomic<bool> serving_{false};        ///< start was called
   std::atomic<bool> stopping_{false};       ///< requests are not served any more
 
@@ -117,13 +117,13 @@ class PortCore final : public std::enable_shared_from_this<PortCore>, private Li
   std::vector<Order> orders_;  // guarded by orders_mutex_
   bool working_ = false;       // guarded by orders_mutex_
 
-  // Used by whoever works off the orders.
+  // Used by the thread that works off the orders.
   std::unique_ptr<ZmqLink> link_;  ///< null once stopped
   std::shared_ptr<Clock> clock_;   ///< null once stopped
   const Packing packing_;
   port::Router router_;
   std::shared_ptr<const Port::Serve> serve_;  ///< null before start
-  std::vector<port::Request> early_;          ///< came before start
+  std::vector<port::Request> early_;          ///< arrived before start
   std::optional<TimePoint> wake_;
   bool flushing_ = false;
 

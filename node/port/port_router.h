@@ -1,4 +1,4 @@
-// Which raw call goes where, and how each ends. A plain class, as the router of typed calls is; port_core.cc runs it.
+// The destination and the end of each raw call. A plain class, as the router of typed calls is; port_core.cc runs it.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@
 
 namespace troupe::port {
 
-/// A call on its way through this port.
+/// A call made through this port.
 struct Call {
   NodeName peer;
   std::uint64_t tag = 0;
@@ -29,36 +29,36 @@ struct Call {
   Port::Done done;
 };
 
-/// A request that came, and where its answer goes.
+/// A received request, and the destination of its answer.
 struct Request {
   NodeLife from;
   RequestId id;
   std::uint64_t tag = 0;
   Body body;
-  std::optional<TimePoint> due = {};  ///< when its caller stops waiting
+  std::optional<TimePoint> due = {};  ///< its caller's deadline
 };
 
-/// Keeps the sessions with all peers and every call until it ends: by its answer, its deadline, its peer's end or ours.
-/// A call waits while its peer is being connected to. A peer is
+/// Keeps the sessions with all peers and every call until it ends: by its answer, its deadline, its peer's end or this
+/// port's. A call waits while its peer is being connected to. A peer is
 ///
 ///   connecting --up--> up --down, silent, goodbye--> lost          and from everywhere, by `remove`: removed
 ///       |                                             ^  |
 ///       +--------------no connection------------------+  +--`connect`--> connecting, for a new life only
 ///
-/// A new life of a name that is lost or removed may also come by itself. Lives that ended stay out.
-/// Thread rule: one thread at a time; calls to Callbacks come on it, and none of them calls back.
+/// A new life of a lost or removed name may also connect by itself. Lives that ended stay out.
+/// Thread rule: one thread at a time; it also calls the Callbacks. REQUIRES: no callback calls back.
 class Router {
  public:
   class Callbacks {
    public:
     virtual ~Callbacks() = default;
     virtual void connect(const std::string& address) = 0;
-    /// Answered by connect_failed with code `cancelled`, unless the attempt has been answered.
+    /// Ends in connect_failed with code `cancelled`, unless the attempt has ended.
     virtual void stop_connecting(const std::string& address) = 0;
     virtual void disconnect(const NodeName& peer, const Farewell& farewell) = 0;
     virtual void transmit(const NodeName& to, LinkLane lane, Frames packet) = 0;
     virtual void serve(Request request) = 0;
-    /// `body` has something only if the outcome is `answered`.
+    /// `body` is empty unless the outcome is `answered`.
     virtual void end(Port::Done done, Port::Outcome outcome, Body body, std::string why) = 0;
     virtual void warn(const std::string& line) = 0;
   };
@@ -68,13 +68,13 @@ class Router {
   void connect(TimePoint now, const NodeName& name, const std::string& address);
   void remove(const NodeName& name);
   void call(TimePoint now, Call call);
-  /// `body`: none if the request was dropped.
+  /// `body`: nullopt if the request was dropped.
   void answer(TimePoint now, const NodeLife& to, RequestId request, std::optional<Body> body);
   void set_fault(std::uint64_t tag, Port::Fault fault) { faults_.insert_or_assign(tag, fault); }
 
   void link_up(TimePoint now, const Peer& peer);
   void link_down(const NodeName& peer, Incarnation incarnation, const Error& why);
-  /// The link takes that life of the peer for dead.
+  /// The link considers that life of the peer dead.
   void silent(const NodeName& peer, Incarnation incarnation, Duration silence);
   void connect_failed(std::string_view address, const Error& why);
   void frames(TimePoint now, const NodeName& from, Incarnation incarnation, Frames frames);
@@ -82,13 +82,13 @@ class Router {
   void tick(TimePoint now);
   [[nodiscard]] std::optional<TimePoint> next_due();
 
-  /// Ends all calls as stopped, later ones too; takes no new peers. Answers still go out.
+  /// Ends all calls as stopped, later ones too; accepts no new peers. Answers are still sent.
   void end_calls();
 
-  /// Whether every peer that is up has all that was sent to it.
+  /// Returns whether every peer that is up has received all that was sent to it.
   [[nodiscard]] bool flushed() const;
 
-  /// Says goodbye to all peers and forgets what they have not acknowledged.
+  /// Sends a goodbye to all peers and drops unacknowledged messages.
   void close();
 
  private:
@@ -96,13 +96,13 @@ class Router {
 
   struct PeerState {
     Phase phase = Phase::lost;
-    std::string address;                 ///< connecting: where; up: what it says of itself
+    std::string address;                 ///< connecting: the target; up: the peer's own
     TimePoint give_up_at;                ///< connecting
-    std::vector<RequestId> waiting;      ///< connecting: in order; those that have ended are skipped
-    bool unwanted = false;               ///< removed: who comes now may have been reached by the attempt at `address`
+    std::vector<RequestId> waiting;      ///< connecting: in order; ended ones are skipped
+    bool unwanted = false;               ///< removed: a new arrival may come from the attempt at `address`
     Incarnation life;                    ///< up
     std::unique_ptr<Session> session;    ///< up
-    std::deque<Incarnation> ended;       ///< lives that were up, the latest kEndedLivesMax
+    std::deque<Incarnation> ended;       ///< former lives, the latest kEndedLivesMax
     std::string why;                     ///< lost or removed
   };
 
@@ -133,7 +133,7 @@ class Router {
   const Packing packing_;
   bool stopped_ = false;
   std::map<NodeName, PeerState> peers_;
-  Calls calls_;  ///< those that are not sent under the name of their peer and no incarnation
+  Calls calls_;  ///< unsent calls: under their peer's name, without incarnation
   std::multimap<TimePoint, RequestId> delayed_;
   std::map<std::uint64_t, Port::Fault> faults_;
 };

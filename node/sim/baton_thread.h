@@ -14,32 +14,32 @@
 
 namespace troupe::sim {
 
-/// Runs one function after another, each from wait to wait. The world's thread calls the members; it gets the baton
-/// back when the function waits or ends.
+/// Runs one function after another, each from wait to wait. The world's thread calls the members; the baton returns to
+/// it when the function waits or ends.
 class BatonThread final : private detail::BlockingHook {
  public:
   explicit BatonThread(std::shared_ptr<Schedule> schedule);
 
-  /// Requires idle().
+  /// REQUIRES: idle().
   ~BatonThread() override;
   BatonThread(const BatonThread&) = delete;
   BatonThread& operator=(const BatonThread&) = delete;
 
-  /// Runs `function` until it waits or ends. Requires idle().
+  /// Runs `function` until it waits or ends. REQUIRES: idle().
   void begin(std::function<void()> function);
 
-  /// Goes on after a wait. Requires may_go_on().
+  /// Continues after a wait. REQUIRES: may_go_on().
   void go_on() { switch_over(); }
 
-  /// Ends the function: the wait that it is in, and every other, throws NodeKilled. Requires !idle().
+  /// Ends the function: the present wait, and every later one, throws NodeKilled. REQUIRES: !idle().
   void unwind();
 
   [[nodiscard]] bool idle() const { return !function_; }
 
-  /// Whether what the function waits for has come, or its time is up.
+  /// Returns whether the wait's signal has arrived, or its time is up.
   [[nodiscard]] bool may_go_on() const;
 
-  /// When the wait ends at the latest; nothing: no limit.
+  /// Returns when the wait ends at the latest; nullopt: no limit.
   [[nodiscard]] std::optional<TimePoint> due() const { return due_; }
 
  private:
@@ -57,7 +57,7 @@ class BatonThread final : private detail::BlockingHook {
   std::thread thread_;  // last: it uses all of the above
 };
 
-/// The threads of one world; those whose function has ended are used again.
+/// The threads of one world; a thread whose function has ended is reused.
 class BatonThreads {
  public:
   explicit BatonThreads(std::shared_ptr<Schedule> schedule) : schedule_(std::move(schedule)) {}

@@ -1,4 +1,4 @@
-// Everything that is left to chance in a simulated world, from one seed.
+// All random choices of a simulated world, from one seed.
 #pragma once
 
 #include <cmath>
@@ -20,24 +20,24 @@ class Choices {
     return z ^ (z >> 31U);
   }
 
-  /// One of 0 to `count` - 1; requires count > 0.
+  /// Returns one of 0 to `count` - 1. REQUIRES: count > 0.
   [[nodiscard]] std::uint64_t below(std::uint64_t count) { return bits() % count; }
 
-  /// True with the given probability.
+  /// Returns true with the given probability.
   [[nodiscard]] bool chance(double probability) { return probability > 0 && unit() < probability; }
 
-  /// From 0 to `longest`, all equally likely.
+  /// Returns a duration from 0 to `longest`, uniformly distributed.
   [[nodiscard]] Duration up_to(Duration longest) {
     return Duration(static_cast<std::int64_t>(below(static_cast<std::uint64_t>(longest.count()) + 1)));
   }
 
-  /// Exponentially distributed: mostly short, sometimes several times `mean`.
+  /// Returns an exponentially distributed duration: mostly short, sometimes several times `mean`.
   [[nodiscard]] Duration around(Duration mean) {
     return Duration(static_cast<std::int64_t>(-std::log1p(-unit()) * static_cast<double>(mean.count())));
   }
 
  private:
-  /// In [0, 1).
+  /// Returns a number in [0, 1).
   [[nodiscard]] double unit() { return static_cast<double>(bits() >> 11U) * 0x1p-53; }
 
   std::uint64_t state_;

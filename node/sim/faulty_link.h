@@ -1,5 +1,5 @@
-// A link that loses and delays messages, in real time: for clusters of nodes in one process (LocalClusterOptions), where
-// a whole simulated world is more than a test needs.
+// A link that loses and delays messages, in real time: for clusters of nodes in one process (LocalClusterOptions), if a
+// whole simulated world is more than a test needs.
 #pragma once
 
 #include <chrono>
@@ -21,13 +21,13 @@
 
 namespace troupe::sim {
 
-/// What happens to one message: it is handed on after so long, or never.
+/// The fate of one message: the delay of its delivery, or nullopt: it is lost.
 using Fate = std::optional<std::chrono::microseconds>;
 
-/// Decides for each message that leaves; frame 0 is the session's. Called by one thread at a time for each link.
+/// Decides for each message sent; frame 0 is the session's. Called by one thread at a time for each link.
 using DecideFate = std::function<Fate(const NodeName& to, const Frames& frames)>;
 
-/// Any thread may call any member, as of every link.
+/// Thread rule: any thread may call any member, as of every link.
 class FaultyLink final : public Link {
  public:
   FaultyLink(std::unique_ptr<Link> inner, DecideFate decide);
@@ -65,25 +65,25 @@ class FaultyLink final : public Link {
   std::thread thread_;
 };
 
-/// Faults for messages of one kind.
+/// Faults for messages of one type.
 struct FaultRule {
-  std::string message;                    ///< as WIRE.md calls it: "Call", "RRefForked"
-  int fail_first = 0;                     ///< the first so many sends of each single message are lost
-  std::chrono::milliseconds delay{0};     ///< of those that are not
+  std::string message;                    ///< its name in WIRE.md: "Call", "RRefForked"
+  int fail_first = 0;                     ///< the first so many transmissions of each message are lost
+  std::chrono::milliseconds delay{0};     ///< of the transmissions that are not lost
 };
 
-/// The rules of one cluster; the link of each node counts for itself. Immutable; copies are cheap.
+/// The rules of one cluster; each node's link counts separately. Immutable; copies are cheap.
 class FaultRules {
  public:
-  /// Throws std::invalid_argument for a name that no message has, given twice, a negative number or delay.
+  /// Throws std::invalid_argument for an unknown or repeated message name, or a negative number or delay.
   explicit FaultRules(std::vector<FaultRule> rules);
 
   [[nodiscard]] const std::vector<FaultRule>& list() const { return rules_; }
 
-  /// What a FaultyLink by these rules does.
+  /// Returns the decisions of a FaultyLink under these rules.
   [[nodiscard]] DecideFate decide() const;
 
-  /// For clusters whose links all follow the rules.
+  /// Returns options for clusters whose links all follow the rules.
   [[nodiscard]] LocalClusterOptions options() const;
 
  private:

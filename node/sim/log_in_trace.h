@@ -1,4 +1,4 @@
-// Where the process's log goes while a simulated world lives.
+// The destination of the process's log while a simulated world lives.
 #pragma once
 
 #include <memory>
@@ -7,7 +7,7 @@
 
 namespace troupe::sim {
 
-/// Puts the process's log into the trace while it lives. One at a time.
+/// Writes the process's log into the trace while it lives. REQUIRES: one at a time.
 class LogInTrace {
  public:
   explicit LogInTrace(std::shared_ptr<Schedule> schedule);

@@ -1,4 +1,4 @@
-// What happens next in a simulated world, and at what time.
+// The next step of a simulated world, and its time.
 #pragma once
 
 #include <cstddef>
@@ -19,34 +19,34 @@
 
 namespace troupe::sim {
 
-/// One node's actors, or its functions: things that can go on without any time passing.
+/// One node's actors, or its functions: items that can continue without any time passing.
 class Source {
  public:
   virtual ~Source() = default;
 
   [[nodiscard]] virtual const NodeName& node() const = 0;
 
-  /// How many could go on now.
+  /// Returns how many can continue now.
   [[nodiscard]] virtual std::size_t ready() = 0;
 
-  /// What number `index` of them is, for the trace. Valid until the next call.
+  /// Describes item `index`, for the trace. Valid until the next call.
   [[nodiscard]] virtual std::string_view describe(std::size_t index) = 0;
 
-  /// Lets number `index` go on.
+  /// Continues item `index`.
   virtual void run(std::size_t index) = 0;
 
-  /// When the passing of time alone makes one ready; nothing: never.
+  /// Returns when time alone makes an item ready; nullopt: never.
   [[nodiscard]] virtual std::optional<TimePoint> next_due() = 0;
 };
 
-/// Virtual time, what is due when, and the choice among all that can go on.
+/// Virtual time, events by due time, and the choice among all items that can continue.
 ///
-/// A step is one message of an actor, one stretch of a function from wait to wait, or one event that is due. Events
-/// come in the order of their due times, those due together in an order drawn when they were made. Time passes when
-/// nothing can go on, and a little with each step, so that what is due overtakes what is slow.
+/// A step is one message of an actor, one stretch of a function from wait to wait, or one due event. Events occur in
+/// the order of their due times, those of equal due time in an order drawn at their creation. Time passes when nothing
+/// can continue, and a little with each step, so that due events overtake slow items.
 ///
-/// Exactly one thread runs at any time, the one that holds the baton. What others ask for ends the process: they would
-/// make the run depend on real time.
+/// Exactly one thread runs at any time: the holder of the baton. A request of any other thread ends the process: it
+/// would make the run depend on real time.
 class Schedule {
  public:
   Schedule(std::uint64_t seed, Duration step_max);
@@ -59,35 +59,35 @@ class Schedule {
   [[nodiscard]] Choices& choices() { return choices_; }
   [[nodiscard]] const Trace& trace() const { return trace_; }
 
-  /// A line in the trace that is no decision.
+  /// Adds a line to the trace that is no decision.
   void remark(std::string_view node, std::string_view text) { trace_.remark(elapsed(), node, text); }
 
-  /// Does `action` at `due` on behalf of `node`; returns its number, for `cancel`.
+  /// Schedules `action` at `due` for `node`. Returns its number, for `cancel`.
   std::uint64_t at(TimePoint due, const NodeName& node, std::string what, std::function<void()> action);
   void cancel(std::uint64_t event);
 
-  /// Forgets everything that was to be done on behalf of `node`.
+  /// Drops all events of `node`.
   void drop_events(const NodeName& node);
 
-  /// Nothing is done on behalf of `node` until `thaw`, which makes up for what was due: its process stood still.
+  /// Suspends `node` until `thaw`: no event of it occurs before; then overdue ones do. Its process is stopped.
   void freeze(const NodeName& node);
   void thaw(const NodeName& node);
 
-  /// `source` takes part until `remove`.
+  /// Includes `source` in the choice until `remove`.
   void add(Source& source) { sources_.push_back(&source); }
   void remove(Source& source) { std::erase(sources_, &source); }
 
-  /// One step, not later than `limit`. Returns false if there was none to do; then it is `limit`.
+  /// Does one step, not later than `limit`. Returns false if there was none; the time is then `limit`.
   bool step(TimePoint limit);
 
-  /// The calling thread runs from now on.
+  /// Makes the calling thread the holder of the baton.
   void take_baton() { holder_ = std::this_thread::get_id(); }
 
-  /// Ends the process, saying `what` was asked, if the calling thread does not hold the baton.
+  /// Ends the process, naming the request `what`, unless the calling thread holds the baton.
   void require_baton(std::string_view what) const;
 
-  /// The world is over: nothing happens any more, and any thread may ask for it. Events may own this schedule, so
-  /// whoever made it ends it.
+  /// Ends the world: no event occurs any more, and requests of any thread are allowed. Events may own this schedule, so
+  /// its maker calls end.
   void end();
   [[nodiscard]] bool ended() const { return ended_; }
 
@@ -119,7 +119,7 @@ class Schedule {
   std::unordered_map<std::uint64_t, Key> keys_;      // of every event, by number
   std::uint64_t last_event_ = 0;
   std::vector<Source*> sources_;
-  std::vector<std::size_t> ready_;  // of each source, at the step under way
+  std::vector<std::size_t> ready_;  // number of ready items of each source, in the present step
   std::thread::id holder_ = std::this_thread::get_id();
   bool ended_ = false;
 };

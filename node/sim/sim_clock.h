@@ -11,7 +11,7 @@
 
 namespace troupe::sim {
 
-/// Timers are events of the world's schedule, on its thread. For the holder of the baton only.
+/// Timers are events of the world's schedule, on its thread. REQUIRES: the caller holds the baton.
 class SimClock final : public Clock {
  public:
   SimClock(std::shared_ptr<Schedule> schedule, NodeName node)
@@ -25,7 +25,7 @@ class SimClock final : public Clock {
 
   void cancel(TimerId timer) override { schedule_->cancel(timer.value); }
 
-  /// The node is dead: no further timer is taken.
+  /// The node is dead: accepts no further timer.
   void kill() { alive_ = false; }
 
  private:

@@ -16,8 +16,8 @@
 
 namespace troupe::sim {
 
-/// Each job and each program has a thread of its own from its beginning to its end, and runs there only when the world
-/// chooses it: at its beginning, and after a wait that is over. For the holder of the baton only.
+/// Each job and each program has its own thread from start to end, and runs only when the world chooses it: at its
+/// start, and after a wait that is over. REQUIRES: the caller holds the baton.
 class SimExecutor final : public Executor, private Source {
  public:
   SimExecutor(std::shared_ptr<Schedule> schedule, std::shared_ptr<BatonThreads> threads, NodeName node);
@@ -25,34 +25,34 @@ class SimExecutor final : public Executor, private Source {
   SimExecutor(const SimExecutor&) = delete;
   SimExecutor& operator=(const SimExecutor&) = delete;
 
-  /// Begins `program`; unlike a job it does not count as work of the node. Dropped if the node is dead.
+  /// Starts `program`; unlike a job it does not count as work of the node. Dropped if the node is dead.
   void begin_program(std::string label, std::function<void()> program);
 
-  /// Jobs that have begun and not ended.
+  /// Returns the jobs that have started and not ended.
   [[nodiscard]] std::vector<RunningJob> running() const override;
 
   [[nodiscard]] std::size_t unfinished() const override;
 
   [[nodiscard]] std::vector<RunningJob> stop(TimePoint due) override;
 
-  /// Functions and programs that have not ended.
+  /// Returns the number of functions and programs that have not ended.
   [[nodiscard]] std::size_t count() const { return functions_.size(); }
 
-  /// Takes nothing more and forgets what has not begun.
+  /// Accepts nothing more and drops what has not started.
   void kill();
 
-  /// After `kill`: unwinds all that has begun; on the world's thread. Returns how many.
+  /// Unwinds all started functions, on the world's thread. Returns how many. REQUIRES: `kill` was called.
   std::size_t unwind();
 
  private:
   struct Function {
     std::string label;
-    std::function<void()> body;  // until it begins
-    std::function<void(const Error&)> refused;  // likewise; may be empty
+    std::function<void()> body;  // until it starts
+    std::function<void(const Error&)> refused;  // until it starts; may be empty
     bool is_job = true;
-    bool at_once = false;  // a job that begins also while the executor stops
+    bool at_once = false;  // a job that starts also while the executor stops
     TimePoint since;
-    std::unique_ptr<BatonThread> thread;  // once it has begun
+    std::unique_ptr<BatonThread> thread;  // once it has started
 
     [[nodiscard]] bool ready() const { return !thread || thread->may_go_on(); }
   };
@@ -66,19 +66,19 @@ class SimExecutor final : public Executor, private Source {
   [[nodiscard]] std::optional<TimePoint> next_due() override;
 
   [[nodiscard]] bool idle() const;
-  /// Those of the jobs that a stop drops.
+  /// Returns the jobs that a stop drops.
   [[nodiscard]] Functions take_what_has_not_begun();
   void tell_if_drained();
 
   const std::shared_ptr<Schedule> schedule_;
   const std::shared_ptr<BatonThreads> threads_;
   const NodeName node_;
-  Functions functions_;  // in the order in which they came
+  Functions functions_;  // in the order of submission
   std::vector<Functions::iterator> ready_;
   std::string description_;
   bool stopping_ = false;
   bool killed_ = false;
-  std::vector<std::shared_ptr<detail::WaitPoint>> drained_;  // told when no job is left
+  std::vector<std::shared_ptr<detail::WaitPoint>> drained_;  // signalled when no job is left
 };
 
 }  // namespace troupe::sim

@@ -1,4 +1,4 @@
-// The connections between simulated nodes: they lose, repeat, delay and reorder messages as the seed says.
+// The connections between simulated nodes: they lose, repeat, delay and reorder messages as the seed decides.
 #pragma once
 
 #include <array>
@@ -19,17 +19,17 @@
 
 namespace troupe::sim {
 
-/// What all links of one world share: who listens, and which connections are open.
+/// The shared state of all links of one world: the listening nodes and the open connections.
 ///
-/// A connection opens at both ends at once, is lossy as long as it lives, and closes at the other end after what was
-/// sent in time has arrived. Messages on the way hold their frames. Heartbeats are events of their own: they suffer as
-/// messages do, and no connection closes for their absence.
+/// A connection opens at both ends at once, is lossy while it lives, and closes at the other end after the messages
+/// sent in time have arrived. Messages in transit hold their frames. Heartbeats are separate events: they suffer the
+/// same faults, but their absence closes no connection.
 class SimNetwork : public std::enable_shared_from_this<SimNetwork> {
  public:
   SimNetwork(std::shared_ptr<Schedule> schedule, LinkFaults faults) : schedule_(std::move(schedule)), faults_(faults) {}
 
-  /// From now on nothing that `from` sends reaches `to`; what is on the way arrives. An end of their connection that
-  /// `from` makes meanwhile is told when the cut heals, as by the first words that reach it then.
+  /// From now on nothing that `from` sends reaches `to`; messages in transit arrive. If `from` closes their connection
+  /// meanwhile, `to` learns it when the cut heals.
   void cut(const NodeName& from, const NodeName& to) { cuts_.try_emplace({from, to}); }
   void heal(const NodeName& from, const NodeName& to);
 
@@ -43,7 +43,7 @@ class SimNetwork : public std::enable_shared_from_this<SimNetwork> {
     const Peer self;
     const Duration lease;
     FailureDetector detector;
-    std::optional<std::uint64_t> beat;  // the event that is next for the detector
+    std::optional<std::uint64_t> beat;  // the detector's next event
     LinkSink* sink = nullptr;           // null before start and after the end
     bool closed = false;
   };
@@ -53,17 +53,17 @@ class SimNetwork : public std::enable_shared_from_this<SimNetwork> {
     bool open = true;
     std::uint64_t sent = 0;
     std::uint64_t arrived_last = 0;  // the latest sent of those that arrived
-    std::array<TimePoint, 2> due_last;  // when the last message of each lane that keeps order arrives
-    TimePoint due_max;               // when the last message of all arrives
+    std::array<TimePoint, 2> due_last;  // arrival of the last message of each ordered lane
+    TimePoint due_max;               // arrival of the last message of all
   };
   struct Connection {
     std::array<End, 2> ends;
     std::array<Direction, 2> from;  // from[i]: what ends[i] sends
   };
   struct Message;
-  /// How the other end of a connection learns that it has ended.
+  /// How the other end of a connection learns that it is closed.
   enum class Closing : std::uint8_t {
-    after_all,  ///< it closes when all that was sent has arrived
+    after_all,  ///< it closes when all messages sent have arrived
     cut,        ///< it closes after a delay; what arrives later is lost
     none,       ///< it does not
   };
@@ -88,11 +88,11 @@ class SimNetwork : public std::enable_shared_from_this<SimNetwork> {
   const LinkFaults faults_;
   std::map<std::string, End, std::less<>> listening_;  // by address
   std::map<Pair, std::shared_ptr<Connection>> connections_;
-  std::map<Pair, std::vector<std::function<void()>>> cuts_;  // by sender and receiver: what to do when it heals
+  std::map<Pair, std::vector<std::function<void()>>> cuts_;  // by sender and receiver: actions for when it heals
   WorldCounts counts_;
 };
 
-/// One node's link. Its address is "sim://<name>". The sink is called by the world's steps. For the holder of the
+/// One node's link. Its address is "sim://<name>". The world's steps call the sink. REQUIRES: the caller holds the
 /// baton.
 class SimLink final : public Link {
  public:
@@ -108,7 +108,7 @@ class SimLink final : public Link {
   void disconnect(const NodeName& peer, const Farewell& farewell) override;
   void stop() override;
 
-  /// Ends it without a word from its node.
+  /// Ends it without a farewell of its node.
   void kill(Death death);
 
  private:

@@ -1,4 +1,4 @@
-// What a simulated world did: one line per decision, and a hash of all of them.
+// The decisions of a simulated world: one line each, and a hash of all.
 #pragma once
 
 #include <cstddef>
@@ -20,12 +20,12 @@ class Trace {
   void decided(Duration time, std::string_view node, std::string_view what, std::uint64_t choice,
                std::uint64_t choices);
 
-  /// A line for the reader, from a log or about a fault. Not part of the hash.
+  /// Adds a line for readers, from a log or about a fault. Not part of the hash.
   void remark(Duration time, std::string_view node, std::string_view text);
 
   [[nodiscard]] std::uint64_t hash() const { return hash_; }
 
-  /// The last `lines` of them, oldest first.
+  /// Returns the last `lines` lines, the oldest first.
   [[nodiscard]] std::string text(std::size_t lines) const;
 
  private:

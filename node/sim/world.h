@@ -1,14 +1,14 @@
-// Several nodes in one process, with virtual time and faults, everything decided by a seed: a program's own functions
-// under crashes and bad networks, in its own unit tests, in milliseconds.
+// Several nodes in one process, with virtual time and faults, all decided by a seed: a program's own functions under
+// crashes and bad networks, in its own unit tests, in milliseconds.
 //
 //   sim::World world({.seed = 7, .link = {.drop = 0.1, .duplicate = 0.1}}, {"trainer", "ps0"}, functions);
 //   Future<double> loss = world.on("trainer", [](Node& node) { return train(node); });
 //   world.kill_after(1000, "ps0");
 //   BOOST_CHECK_THROW(loss.get(), RemoteError);
 //
-// The actors, sessions, references and contexts are those of production; clock, links, executor and the order in which
-// actors run are the world's. Functions run one at a time on threads that pass a baton, so they may block in get() and
-// the same seed still gives the same run, step for step.
+// The actors, sessions, references and contexts are those of production; clock, links, executor and the order of actors
+// are the world's. Functions run one at a time on threads that pass a baton, so they may block in get() and the same
+// seed still gives the same run, step for step.
 #pragma once
 
 #include <chrono>
@@ -38,29 +38,28 @@ struct WorldOptions {
   std::uint64_t seed = 1;
   LinkFaults link{};
   FailureDetectorOptions silence{};                  ///< of every node
-  Duration step_max = std::chrono::microseconds(2);  ///< one step takes up to so much virtual time
-  Duration wait_max = std::chrono::minutes(10);      ///< after which get() without a limit gives up, in virtual time
+  Duration step_max = std::chrono::microseconds(2);  ///< the most virtual time of one step
+  Duration wait_max = std::chrono::minutes(10);      ///< virtual time after which get() without a limit fails
 };
 
-/// Belongs to the thread that made it, which must not be a function's. While that thread waits (get, shutdown, ...) the
-/// world goes on. Inside functions and `on` bodies everything of a Node may be used; threads of their own are refused.
-/// While a world lives, the process's log goes into its trace: one world at a time.
+/// Belongs to the thread that made it. While that thread waits (get, shutdown, ...) the world continues. REQUIRES: made
+/// outside of functions. Functions and `on` bodies may use everything of a Node, but no threads of their own. While a
+/// world lives, its trace receives the process's log: one world at a time.
 class World {
  public:
-  /// All nodes are up with each other when it returns. Throws std::invalid_argument if a name is malformed or given
-  /// twice.
+  /// Returns when all nodes are up with each other. Throws std::invalid_argument if a name is malformed or given twice.
   World(WorldOptions options, const std::vector<NodeName>& names, const FunctionRegistry& functions);
 
-  /// Kills what still lives. Futures and references that the caller holds may outlive the world.
+  /// Kills the living nodes. The caller's futures and references may outlive the world.
   ~World();
   World(const World&) = delete;
   World& operator=(const World&) = delete;
 
-  /// Also of a killed node: everything on it fails. Throws std::out_of_range if there never was such a node.
+  /// Returns a node, also a killed one, on which everything fails. Throws std::out_of_range if there never was one.
   [[nodiscard]] Node& node(std::string_view name);
   [[nodiscard]] bool is_alive(std::string_view name) const;
 
-  /// Begins `body(Node&)` as the program of a node. The future has its result, the error for what it threw, or
+  /// Starts `body(Node&)` as the program of a node. The future gets its result, the error for its exception, or
   /// peer_down if the node is killed first.
   template <class Body>
   auto on(std::string_view name, Body body) -> Future<std::invoke_result_t<Body&, Node&>> {
@@ -86,24 +85,24 @@ class World {
     return future;
   }
 
-  /// Runs until no living node has a function that runs or waits, or a request without an answer; at most for `limit`.
-  /// Returns whether it came to that.
+  /// Runs until no living node has a running or waiting function, or a pending request; at most for `limit`. Returns
+  /// whether that state was reached.
   bool run(Duration limit = std::chrono::seconds(60));
 
-  /// Lets `duration` pass.
+  /// Runs for `duration`.
   void run_for(Duration duration);
 
-  /// Runs until `condition`, looked at between any two steps, at most for `limit`. Returns whether it came.
+  /// Runs until `condition`, checked between any two steps, holds, at most for `limit`. Returns whether it holds.
   bool step_until(const std::function<bool()>& condition, Duration limit = std::chrono::seconds(60));
 
-  /// Ends a node as a crash would: its actors, timers and functions are gone; what it had put on the wire may arrive.
-  /// From within a function it takes effect after the step under way. No effect on a node that is dead.
+  /// Ends a node as a crash would: its actors, timers and functions are gone; messages in transit may arrive. Called
+  /// within a function, it takes effect after the present step. No effect on a dead node.
   void kill(std::string_view name, Death death = Death::closed);
 
   /// Kills after `steps` more steps of the world.
   void kill_after(std::uint64_t steps, std::string_view name, Death death = Death::closed);
 
-  /// Stops a node as SIGSTOP would, until `thaw`: nothing of it runs, what is sent to it waits.
+  /// Stops a node as SIGSTOP would, until `thaw`: nothing of it runs, messages to it wait.
   void freeze(std::string_view name);
   void thaw(std::string_view name);
 
@@ -111,15 +110,15 @@ class World {
   void cut(std::string_view from, std::string_view to);
   void heal(std::string_view from, std::string_view to);
 
-  /// A choice for the test itself, one of 0 to `count` - 1.
+  /// Returns a random choice for the test itself, one of 0 to `count` - 1.
   [[nodiscard]] std::uint64_t draw(std::uint64_t count);
 
-  /// Virtual time since the world began.
+  /// Returns the virtual time since the world started.
   [[nodiscard]] Duration now() const;
 
   [[nodiscard]] WorldCounts counts() const;
 
-  /// Of every decision so far: equal for equal seeds, options and programs.
+  /// Returns the hash of every decision so far: equal for equal seeds, options and programs.
   [[nodiscard]] std::uint64_t trace_hash() const;
 
   /// The last decisions and log lines, one per line.
