@@ -16,8 +16,8 @@ if(NOT _troupe_port_only)
   find_dependency(CLI11 CONFIG)
   find_dependency(nlohmann_json CONFIG)
 endif()
-# GPUs can be used where the toolkit is.
-if(TROUPE_CUDA STREQUAL "ON" OR (TROUPE_CUDA STREQUAL "AUTO" AND EXISTS /proc/driver/nvidia))
+# GPUs can be used where the toolkit is. A program that uses the installed library looks for it always: the library may need it.
+if(NOT DEFINED TROUPE_CUDA OR TROUPE_CUDA STREQUAL "ON" OR (TROUPE_CUDA STREQUAL "AUTO" AND EXISTS /proc/driver/nvidia))
   find_package(CUDAToolkit QUIET)
 endif()
 

@@ -1,5 +1,5 @@
-# `cmake --install`: libraries, headers under include/troupe (that directory is exported, so `#include "tensor/ops.h"`
-# reads the same here and there), programs, and the package that `find_package(troupe)` reads.
+# `cmake --install`: libraries, headers under include/troupe, programs, the package that `find_package(troupe)` reads, and a file
+# for pkg-config. Both include/ and include/troupe are exported: `#include <troupe/troupe.h>` and `#include "tensor/ops.h"` work.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
@@ -23,3 +23,16 @@ write_basic_package_version_file(troupeConfigVersion.cmake COMPATIBILITY SameMin
 install(FILES cmake/troupeConfig.cmake cmake/FindTroupeDependencies.cmake
               ${CMAKE_CURRENT_BINARY_DIR}/troupeConfigVersion.cmake
         DESTINATION ${package_dir})
+
+# pkg-config: all libraries, in a group since they are static, then what they stand on.
+set(troupe_pc_libraries)
+foreach(library IN LISTS libraries port_libraries)
+  string(APPEND troupe_pc_libraries " -l${library}")
+endforeach()
+set(troupe_pc_dependencies "-lcaf_core -lzmq -lsodium -lopenblas -ldnnl -lzip -lsleef -lgloo -lspdlog -lfmt -lgomp -lpthread -ldl -lrt")
+if(TARGET CUDA::cudart_static)
+  get_target_property(cudart CUDA::cudart_static IMPORTED_LOCATION)
+  string(PREPEND troupe_pc_dependencies "${cudart} ")
+endif()
+configure_file(cmake/troupe.pc.in troupe.pc @ONLY)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/troupe.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

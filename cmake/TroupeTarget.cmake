@@ -41,7 +41,8 @@ function(troupe_library folder)
   add_library(troupe::${folder} ALIAS troupe_${folder})
   set_target_properties(troupe_${folder} PROPERTIES EXPORT_NAME ${folder} POSITION_INDEPENDENT_CODE ON)
   target_include_directories(troupe_${folder} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>
-                                                     $<INSTALL_INTERFACE:include/troupe>)
+                                                     $<INSTALL_INTERFACE:include/troupe>
+                                                     $<INSTALL_INTERFACE:include>)
   target_link_libraries(troupe_${folder} PUBLIC ${arg_LINKS} PRIVATE ${arg_PRIVATE_LINKS})
   troupe_compile_options(troupe_${folder})
   set_property(GLOBAL APPEND PROPERTY TROUPE_LIBRARIES troupe_${folder})

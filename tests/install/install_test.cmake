@@ -1,7 +1,7 @@
 # cmake -D build=<build folder> -D work=<folder of ours> -D bridge=<samples/bridge/bridge.cc> -D compiler=<c++>
 #       -D flags=<compiler flags> -P install_test.cmake
 # Nothing of the source tree may be needed: the consumers see the installed prefix only.
-file(REMOVE_RECURSE ${work}/prefix ${work}/consumer ${work}/bridge ${work}/refused)
+file(REMOVE_RECURSE ${work}/prefix ${work}/by_hand ${work}/consumer ${work}/bridge ${work}/refused)
 
 function(run)
   execute_process(COMMAND ${ARGV} OUTPUT_VARIABLE output ERROR_VARIABLE output RESULT_VARIABLE status)
@@ -27,6 +27,19 @@ build_consumer(consumer)
 execute_process(COMMAND ${work}/consumer/consumer OUTPUT_VARIABLE results ERROR_VARIABLE log RESULT_VARIABLE status)
 if(NOT status EQUAL 0 OR NOT results STREQUAL "14\n32\n")
   message(FATAL_ERROR "the consumer ended with status ${status} and printed: ${results}${log}")
+endif()
+# The same program, by the compiler alone and with the folder's name in its include.
+file(READ ${CMAKE_CURRENT_LIST_DIR}/consumer/main.cc program)
+string(REPLACE "#include \"troupe.h\"" "#include <troupe/troupe.h>" program "${program}")
+file(WRITE ${work}/by_hand/main.cc "${program}")
+file(GLOB_RECURSE pc_file ${work}/prefix/*/troupe.pc)
+get_filename_component(pc_folder "${pc_file}" DIRECTORY)
+run(${CMAKE_COMMAND} -E env PKG_CONFIG_PATH=${pc_folder} pkg-config --cflags --libs troupe)
+separate_arguments(by_hand UNIX_COMMAND "${flags} ${output}")
+run(${compiler} ${work}/by_hand/main.cc -o ${work}/by_hand/consumer ${by_hand})
+execute_process(COMMAND ${work}/by_hand/consumer OUTPUT_VARIABLE results ERROR_VARIABLE log RESULT_VARIABLE status)
+if(NOT status EQUAL 0 OR NOT results STREQUAL "14\n32\n")
+  message(FATAL_ERROR "the consumer built with pkg-config ended with status ${status} and printed: ${results}${log}")
 endif()
 run(${work}/prefix/bin/troupe --version)
 message("the consumer printed 14 and 32; troupe --version: ${output}")
