@@ -1,4 +1,4 @@
-// Attention made of products and softmax, with all scores in memory at once: what tensor/cpu/attention.h says, on any device.
+// Attention made of products and softmax, with all scores in memory at once: what tensor/kernels/attention.h says, on any device.
 #pragma once
 
 #include "tensor/kernels/attention.h"

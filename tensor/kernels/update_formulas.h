@@ -1,11 +1,11 @@
-// The formulas of tensor/ops/update.h for one element: from value, gradient and states to the next value, states replaced.
+// The formulas of tensor/kernels/update.h for one element: from value, gradient and states to the next value, states replaced.
 #pragma once
 
 #include <cmath>
 #include <cstddef>
 
 #include "tensor/kernels/host_device.h"
-#include "tensor/ops/update.h"
+#include "tensor/kernels/update.h"
 
 namespace troupe::kernels {
 

@@ -71,6 +71,9 @@ void expect_largest(const Both& c, const Tensor& x) {
   Tensor gathered = full(x.shape(), 7.0, x.dtype());
   cuda::max_pool_backward_with(kHost, gathered, dy, where, c.rows, c.columns);
   expect_same(gathered, expected_dx);
+  Tensor replaced = full(x.shape(), 7.0, x.dtype());
+  cpu::max_pool_kernels.max_pool_backward_of_windows(replaced, dy, where, c.rows, c.columns);
+  expect_same(replaced, expected_dx);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include "tensor/create.h"
 #include "tensor/ops.h"
+#include "tensor/ops/update.h"
 #include "tests/tensor/cuda/host_launcher.h"
 #include "tests/tensor/expect.h"
 
