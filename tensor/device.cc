@@ -5,7 +5,6 @@
 #include <charconv>
 
 #include "tensor/cuda/memory.h"
-#include "tensor/devices.h"
 #include "tensor/error.h"
 
 namespace troupe {

@@ -29,6 +29,12 @@ struct Device {
 /// "cpu" or "cuda:0"
 [[nodiscard]] std::string to_string(Device device);
 
+/// Returns how many GPUs this process can use; 0 also where there is no driver or no CUDA in this build. Any thread.
+[[nodiscard]] int gpu_count();
+
+/// Returns why tensors cannot be on `device`, or nothing: "built without CUDA", "this process has one GPU". Any thread.
+[[nodiscard]] std::string why_unavailable(Device device);
+
 /// Returns if tensors can be made on `device`.
 /// Throws DeviceError `[op] cuda:0 is not available: built without CUDA` otherwise, or why else.
 void require_available(std::string_view op, Device device);

@@ -9,7 +9,10 @@
 #include <vector>
 
 #include "tensor/create.h"
-#include "tensor/ops.h"
+#include "tensor/ops/arithmetic.h"
+#include "tensor/ops/exponential.h"
+#include "tensor/ops/reduce.h"
+#include "tensor/ops/rvalue.h"
 
 namespace troupe {
 namespace {

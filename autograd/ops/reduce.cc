@@ -2,7 +2,7 @@
 
 #include "autograd/ops.h"
 #include "autograd/record.h"
-#include "tensor/dim_order.h"
+#include "tensor/dims.h"
 
 namespace troupe {
 namespace {

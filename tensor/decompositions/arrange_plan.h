@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "tensor/axes.h"
+#include "tensor/dims.h"
 #include "tensor/tensor.h"
 
 namespace troupe::detail {

@@ -4,8 +4,12 @@
 #include <limits>
 
 #include "tensor/create.h"
-#include "tensor/ops.h"
+#include "tensor/ops/arithmetic.h"
+#include "tensor/ops/index.h"
+#include "tensor/ops/matmul.h"
 #include "tensor/ops/nn.h"
+#include "tensor/ops/reduce.h"
+#include "tensor/ops/rvalue.h"
 
 namespace troupe::detail {
 namespace {

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "tensor/axes.h"
+#include "tensor/dims.h"
 #include "tensor/shape.h"
 
 namespace troupe::detail {

@@ -3,8 +3,11 @@
 #include <fmt/format.h>
 
 #include "tensor/create.h"
-#include "tensor/ops.h"
+#include "tensor/ops/arithmetic.h"
 #include "tensor/ops/checks.h"
+#include "tensor/ops/index.h"
+#include "tensor/ops/rvalue.h"
+#include "tensor/ops/scan.h"
 
 namespace troupe::detail {
 namespace {

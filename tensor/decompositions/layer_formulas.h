@@ -7,8 +7,12 @@
 #include <span>
 #include <vector>
 
-#include "tensor/ops.h"
+#include "tensor/ops/arithmetic.h"
+#include "tensor/ops/matmul.h"
+#include "tensor/ops/pad.h"
 #include "tensor/ops/pool.h"
+#include "tensor/ops/rvalue.h"
+#include "tensor/ops/shape.h"
 
 namespace troupe::detail {
 

@@ -9,10 +9,16 @@
 #include <type_traits>
 
 #include "tensor/create.h"
-#include "tensor/ops.h"
+#include "tensor/ops/activation.h"
+#include "tensor/ops/arithmetic.h"
 #include "tensor/ops/checks.h"
+#include "tensor/ops/exponential.h"
+#include "tensor/ops/index.h"
 #include "tensor/ops/loss.h"
 #include "tensor/ops/margin_loss.h"
+#include "tensor/ops/reduce.h"
+#include "tensor/ops/rvalue.h"
+#include "tensor/ops/shape.h"
 
 namespace troupe::detail {
 

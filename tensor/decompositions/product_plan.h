@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "tensor/axes.h"
+#include "tensor/dims.h"
 #include "tensor/shape.h"
 
 namespace troupe::detail {

@@ -5,8 +5,12 @@
 #include <cstdint>
 #include <vector>
 
-#include "tensor/axes.h"
-#include "tensor/ops.h"
+#include "tensor/dims.h"
+#include "tensor/ops/arithmetic.h"
+#include "tensor/ops/reduce.h"
+#include "tensor/ops/rvalue.h"
+#include "tensor/ops/shape.h"
+#include "tensor/ops/sort.h"
 
 namespace troupe::detail {
 

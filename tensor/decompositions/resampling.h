@@ -3,8 +3,10 @@
 
 #include <vector>
 
-#include "tensor/ops.h"
+#include "tensor/ops/arithmetic.h"
 #include "tensor/ops/image.h"
+#include "tensor/ops/index.h"
+#include "tensor/ops/rvalue.h"
 
 namespace troupe::detail {
 

@@ -11,7 +11,7 @@
 
 #include <cstdint>
 
-#include "tensor/size2d.h"
+#include "tensor/dims.h"
 #include "tensor/tensor.h"
 
 namespace troupe {

@@ -6,9 +6,11 @@
 
 #include "tensor/create.h"
 #include "tensor/kernels/table.h"
-#include "tensor/ops.h"
+#include "tensor/ops/arithmetic.h"
 #include "tensor/ops/checks.h"
 #include "tensor/ops/elementwise.h"
+#include "tensor/ops/rvalue.h"
+#include "tensor/ops/trigonometry.h"
 
 namespace troupe {
 namespace {

@@ -9,8 +9,12 @@
 #include "tensor/checked_size.h"
 #include "tensor/create.h"
 #include "tensor/decompositions/arrange_plan.h"
-#include "tensor/ops.h"
+#include "tensor/ops/arithmetic.h"
 #include "tensor/ops/checks.h"
+#include "tensor/ops/index.h"
+#include "tensor/ops/reduce.h"
+#include "tensor/ops/rvalue.h"
+#include "tensor/ops/shape.h"
 
 namespace troupe {
 namespace {

@@ -10,8 +10,11 @@
 #include "tensor/decompositions/attention_of_products.h"
 #include "tensor/kernels/attention.h"
 #include "tensor/kernels/table.h"
-#include "tensor/ops.h"
+#include "tensor/ops/arithmetic.h"
 #include "tensor/ops/checks.h"
+#include "tensor/ops/reduce.h"
+#include "tensor/ops/rvalue.h"
+#include "tensor/ops/windows.h"
 
 namespace troupe {
 namespace {

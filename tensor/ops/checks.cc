@@ -6,7 +6,6 @@
 #include <limits>
 
 #include "tensor/kernels/table.h"
-#include "tensor/ops/reduce.h"
 
 namespace troupe::detail {
 namespace {
@@ -78,7 +77,11 @@ void require_rank(std::string_view op, const Shape& shape, int rank) {
 }
 
 std::int64_t count_to_largest(std::string_view op, const Tensor& index) {
-  const auto largest = max(index).item<std::int64_t>();
+  kernels::AxisSet all_dims{};
+  all_dims.fill(true);
+  Tensor found = Tensor::empty({}, index.dtype(), index.device());
+  kernels_of(index).reduce(kernels::ReduceOp::max, found, index, all_dims);
+  const auto largest = found.item<std::int64_t>();
   if (largest == std::numeric_limits<std::int64_t>::max()) throw ValueError(fmt::format("[{}] too large: {}", op, largest));
   return largest + 1;
 }

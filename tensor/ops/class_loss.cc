@@ -7,8 +7,11 @@
 
 #include "tensor/create.h"
 #include "tensor/kernels/table.h"
-#include "tensor/ops.h"
+#include "tensor/ops/arithmetic.h"
 #include "tensor/ops/checks.h"
+#include "tensor/ops/loss.h"
+#include "tensor/ops/reduce.h"
+#include "tensor/ops/rvalue.h"
 
 namespace troupe::detail {
 namespace {

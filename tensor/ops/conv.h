@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <limits>
 
+#include "tensor/dims.h"
 #include "tensor/kernels/convolution.h"
-#include "tensor/size2d.h"
 #include "tensor/tensor.h"
 
 namespace troupe {

@@ -9,8 +9,10 @@
 #include "tensor/checked_size.h"
 #include "tensor/create.h"
 #include "tensor/kernels/table.h"
-#include "tensor/ops.h"
+#include "tensor/ops/arithmetic.h"
 #include "tensor/ops/checks.h"
+#include "tensor/ops/conv.h"
+#include "tensor/ops/rvalue.h"
 #include "tensor/ops/windows.h"
 
 namespace troupe::detail {

@@ -10,8 +10,10 @@
 
 #include "tensor/create.h"
 #include "tensor/kernels/ctc.h"
-#include "tensor/ops.h"
+#include "tensor/ops/arithmetic.h"
 #include "tensor/ops/checks.h"
+#include "tensor/ops/reduce.h"
+#include "tensor/ops/rvalue.h"
 
 namespace troupe {
 namespace {

@@ -5,8 +5,12 @@
 #include <vector>
 
 #include "tensor/decompositions/product_plan.h"
-#include "tensor/ops.h"
+#include "tensor/ops/arithmetic.h"
 #include "tensor/ops/checks.h"
+#include "tensor/ops/matmul.h"
+#include "tensor/ops/reduce.h"
+#include "tensor/ops/rvalue.h"
+#include "tensor/ops/shape.h"
 
 namespace troupe {
 namespace {

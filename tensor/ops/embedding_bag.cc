@@ -6,8 +6,12 @@
 
 #include "tensor/create.h"
 #include "tensor/kernels/table.h"
-#include "tensor/ops.h"
+#include "tensor/ops/arithmetic.h"
 #include "tensor/ops/checks.h"
+#include "tensor/ops/embedding.h"
+#include "tensor/ops/index.h"
+#include "tensor/ops/reduce.h"
+#include "tensor/ops/rvalue.h"
 
 namespace troupe::detail {
 namespace {

@@ -3,8 +3,9 @@
 #include <fmt/format.h>
 
 #include "tensor/error.h"
-#include "tensor/ops.h"
+#include "tensor/ops/arithmetic.h"
 #include "tensor/ops/elementwise.h"
+#include "tensor/ops/rvalue.h"
 
 namespace troupe {
 

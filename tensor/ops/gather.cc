@@ -3,9 +3,10 @@
 #include "tensor/create.h"
 #include "tensor/decompositions/index_plan.h"
 #include "tensor/kernels/table.h"
-#include "tensor/ops.h"
+#include "tensor/ops/arithmetic.h"
 #include "tensor/ops/checks.h"
 #include "tensor/ops/index.h"
+#include "tensor/ops/rvalue.h"
 
 namespace troupe {
 namespace {

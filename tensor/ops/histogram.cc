@@ -8,8 +8,14 @@
 
 #include "tensor/create.h"
 #include "tensor/kernels/table.h"
-#include "tensor/ops.h"
+#include "tensor/ops/arithmetic.h"
 #include "tensor/ops/checks.h"
+#include "tensor/ops/index.h"
+#include "tensor/ops/reduce.h"
+#include "tensor/ops/rvalue.h"
+#include "tensor/ops/scan.h"
+#include "tensor/ops/shape.h"
+#include "tensor/ops/sort.h"
 
 namespace troupe {
 namespace {

@@ -8,8 +8,11 @@
 
 #include "tensor/create.h"
 #include "tensor/decompositions/resampling.h"
-#include "tensor/ops.h"
+#include "tensor/ops/arithmetic.h"
 #include "tensor/ops/checks.h"
+#include "tensor/ops/pad.h"
+#include "tensor/ops/rvalue.h"
+#include "tensor/ops/shape.h"
 #include "tensor/ops/windows.h"
 
 namespace troupe {

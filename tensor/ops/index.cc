@@ -1,3 +1,5 @@
+#include "tensor/ops/index.h"
+
 #include <fmt/format.h>
 
 #include <cstdint>
@@ -6,8 +8,9 @@
 
 #include "tensor/create.h"
 #include "tensor/kernels/table.h"
-#include "tensor/ops.h"
+#include "tensor/ops/arithmetic.h"
 #include "tensor/ops/checks.h"
+#include "tensor/ops/rvalue.h"
 
 namespace troupe {
 namespace {

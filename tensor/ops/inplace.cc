@@ -5,10 +5,11 @@
 #include <string_view>
 
 #include "tensor/kernels/table.h"
-#include "tensor/ops.h"
+#include "tensor/ops/arithmetic.h"
 #include "tensor/ops/checks.h"
 #include "tensor/ops/elementwise.h"
 #include "tensor/ops/promotion.h"
+#include "tensor/ops/rvalue.h"
 
 namespace troupe {
 namespace {

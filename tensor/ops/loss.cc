@@ -1,10 +1,12 @@
 #include "tensor/ops/loss.h"
 
 #include "tensor/decompositions/loss_formulas.h"
-#include "tensor/ops.h"
+#include "tensor/ops/arithmetic.h"
 #include "tensor/ops/class_loss.h"
 #include "tensor/ops/nn.h"
 #include "tensor/ops/pair_loss.h"
+#include "tensor/ops/reduce.h"
+#include "tensor/ops/rvalue.h"
 
 namespace troupe {
 

@@ -8,8 +8,10 @@
 #include "tensor/decompositions/layer_formulas.h"
 #include "tensor/decompositions/loss_formulas.h"
 #include "tensor/kernels/table.h"
-#include "tensor/ops.h"
+#include "tensor/ops/arithmetic.h"
 #include "tensor/ops/checks.h"
+#include "tensor/ops/reduce.h"
+#include "tensor/ops/rvalue.h"
 
 namespace troupe {
 namespace {

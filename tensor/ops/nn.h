@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "tensor/axes.h"
+#include "tensor/dims.h"
 #include "tensor/generator.h"
 #include "tensor/ops/conv.h"
 #include "tensor/ops/image.h"

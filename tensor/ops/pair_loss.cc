@@ -5,8 +5,10 @@
 #include <utility>
 
 #include "tensor/kernels/table.h"
-#include "tensor/ops.h"
+#include "tensor/ops/arithmetic.h"
 #include "tensor/ops/checks.h"
+#include "tensor/ops/loss.h"
+#include "tensor/ops/rvalue.h"
 
 namespace troupe::detail {
 

@@ -5,9 +5,10 @@
 #include <array>
 #include <cmath>
 
-#include "tensor/ops.h"
+#include "tensor/ops/arithmetic.h"
 #include "tensor/ops/checks.h"
 #include "tensor/ops/promotion.h"
+#include "tensor/ops/rvalue.h"
 
 namespace troupe {
 namespace {

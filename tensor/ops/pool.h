@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "tensor/size2d.h"
+#include "tensor/dims.h"
 #include "tensor/tensor.h"
 
 namespace troupe {

@@ -1,8 +1,11 @@
 #include "tensor/ops/products.h"
 
 #include "tensor/decompositions/product_plan.h"
-#include "tensor/ops.h"
+#include "tensor/ops/arithmetic.h"
 #include "tensor/ops/checks.h"
+#include "tensor/ops/einsum.h"
+#include "tensor/ops/rvalue.h"
+#include "tensor/ops/shape.h"
 
 namespace troupe {
 

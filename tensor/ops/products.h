@@ -1,7 +1,7 @@
 // Products of tensors as a whole: over several dimensions, of all pairs, of vectors in space; rules as in ops.h.
 #pragma once
 
-#include "tensor/axes.h"
+#include "tensor/dims.h"
 #include "tensor/tensor.h"
 
 namespace troupe {

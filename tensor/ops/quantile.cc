@@ -7,6 +7,7 @@
 #include "tensor/create.h"
 #include "tensor/decompositions/quantile_plan.h"
 #include "tensor/ops/checks.h"
+#include "tensor/ops/index.h"
 
 namespace troupe {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "tensor/axes.h"
+#include "tensor/dims.h"
 #include "tensor/ops/sort.h"
 #include "tensor/tensor.h"
 

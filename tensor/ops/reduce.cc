@@ -1,13 +1,17 @@
+#include "tensor/ops/reduce.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <limits>
 
 #include "tensor/create.h"
-#include "tensor/dim_order.h"
+#include "tensor/dims.h"
 #include "tensor/kernels/table.h"
-#include "tensor/ops.h"
+#include "tensor/ops/arithmetic.h"
 #include "tensor/ops/checks.h"
+#include "tensor/ops/exponential.h"
+#include "tensor/ops/rvalue.h"
 
 namespace troupe {
 namespace {

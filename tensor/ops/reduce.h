@@ -1,7 +1,7 @@
 // Operations that make one element of many; rules as in ops.h.
 #pragma once
 
-#include "tensor/axes.h"
+#include "tensor/dims.h"
 #include "tensor/tensor.h"
 
 namespace troupe {

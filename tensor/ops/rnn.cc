@@ -7,8 +7,12 @@
 
 #include "tensor/create.h"
 #include "tensor/kernels/table.h"
-#include "tensor/ops.h"
+#include "tensor/ops/arithmetic.h"
 #include "tensor/ops/checks.h"
+#include "tensor/ops/matmul.h"
+#include "tensor/ops/promotion.h"
+#include "tensor/ops/rvalue.h"
+#include "tensor/ops/shape.h"
 
 namespace troupe {
 namespace {

@@ -4,10 +4,13 @@
 #include <utility>
 
 #include "tensor/kernels/table.h"
-#include "tensor/ops.h"
+#include "tensor/ops/activation.h"
+#include "tensor/ops/arithmetic.h"
 #include "tensor/ops/deferred_ops.h"
 #include "tensor/ops/elementwise.h"
+#include "tensor/ops/exponential.h"
 #include "tensor/ops/promotion.h"
+#include "tensor/ops/trigonometry.h"
 
 namespace troupe {
 namespace {

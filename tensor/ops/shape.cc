@@ -1,3 +1,5 @@
+#include "tensor/ops/shape.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,8 +12,11 @@
 #include "tensor/create.h"
 #include "tensor/decompositions/pad_amounts.h"
 #include "tensor/kernels/table.h"
-#include "tensor/ops.h"
+#include "tensor/ops/arithmetic.h"
 #include "tensor/ops/checks.h"
+#include "tensor/ops/index.h"
+#include "tensor/ops/pad.h"
+#include "tensor/ops/rvalue.h"
 
 namespace troupe {
 namespace {

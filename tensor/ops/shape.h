@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "tensor/axes.h"
+#include "tensor/dims.h"
 #include "tensor/tensor.h"
 
 namespace troupe {

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "tensor/dim_order.h"
+#include "tensor/dims.h"
 #include "tensor/kernels/table.h"
 #include "tensor/ops/index.h"
 

@@ -8,7 +8,7 @@
 
 #include "messages/values.h"
 #include "tensor/create.h"
-#include "tensor/devices.h"
+#include "tensor/device.h"
 #include "tests/support/expect_throw.h"
 #include "tests/support/gpu.h"
 

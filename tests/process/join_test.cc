@@ -23,7 +23,7 @@
 #include "node/links/zmq_link_socket.h"
 #include "node/node.h"
 #include "tensor/create.h"
-#include "tensor/devices.h"
+#include "tensor/device.h"
 #include "tensor/error.h"
 #include "tensor/ops.h"
 #include "tests/conformance/load_functions.h"

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "tensor/devices.h"
+#include "tensor/device.h"
 
 namespace troupe::testing {
 

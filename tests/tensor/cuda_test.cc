@@ -1,7 +1,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include "tensor/create.h"
-#include "tensor/devices.h"
+#include "tensor/device.h"
 #include "tensor/error.h"
 #include "tensor/ops.h"
 #include "tensor/print.h"

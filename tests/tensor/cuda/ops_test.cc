@@ -477,9 +477,9 @@ Calls every_call() {
 }
 
 /// Headers of tensor/ops/ that declare what operations share, and pieces of gradients; users call none of it.
-constexpr std::array<std::string_view, 13> kShared{"checks.h",       "class_loss.h",   "convolution.h", "deferred_ops.h",
-                                                   "elementwise.h",  "embedding_bag.h", "global_norm.h", "loss_kernels.h",
-                                                   "pair_loss.h",    "promotion.h",    "update.h",      "whole_pow.h",    "windows.h"};
+constexpr std::array<std::string_view, 11> kShared{
+    "checks.h", "class_loss.h", "convolution.h", "deferred_ops.h", "elementwise.h", "embedding_bag.h",
+    "global_norm.h", "pair_loss.h", "promotion.h", "update.h", "windows.h"};
 
 /// The headers that declare operations.
 std::vector<std::filesystem::path> operation_headers() {
