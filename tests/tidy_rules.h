@@ -27,7 +27,7 @@ std::ostream& operator<<(std::ostream& out, const Finding& finding);
 
 using Findings = std::vector<Finding>;
 
-/// Folders see only what the design lets them see, quoted includes are written from the root, and every library has its
+/// Folders see only what the design lets them see: kernels no operations and no other device. Quoted includes are written from the root, and every library has its
 /// place.
 [[nodiscard]] Findings check_includes(const File& file);
 
@@ -63,6 +63,9 @@ using Findings = std::vector<Finding>;
 
 /// A room is a header with its source. Few rooms include each other in a circle, directly or not: a number for each folder.
 [[nodiscard]] Findings check_knots(const std::vector<File>& tree);
+
+/// A folder has at most 50 files of its own in tensor/, autograd/, actors/ and node/, 90 in any other.
+[[nodiscard]] Findings check_folders(const std::vector<File>& tree);
 
 /// All of the above.
 [[nodiscard]] Findings check_tree(const std::vector<File>& tree);

@@ -217,6 +217,39 @@ BOOST_AUTO_TEST_CASE(a_name_of_a_rule_that_there_is_not_is_found) {
   BOOST_CHECK(tidy::check_rule_ids(tree) == expected);
 }
 
+BOOST_AUTO_TEST_CASE(kernels_see_neither_operations_nor_another_device) {
+  using Strings = std::vector<std::string>;
+  const std::string base = "#include \"tensor/tensor.h\"\n#include \"tensor/kernels/softmax.h\"\n";
+  for (const std::string device : {"cpu", "cuda"}) {
+    const std::string own = "tensor/" + device + "/";
+    const std::string other = device == "cpu" ? "tensor/cuda/" : "tensor/cpu/";
+    BOOST_CHECK(complaints(own + "softmax.cc", base + "#include \"" + own + "lanes.h\"\n") == Strings());
+    for (const std::string& name : {std::string("tensor/ops/nn.h"), std::string("tensor/ops.h"), other + "lanes.h",
+                                    std::string("tensor/decompositions/index_plan.h"), std::string("tensor/io/npy.h")}) {
+      const Strings expected{"includes " + name + ": " + own + " may not see it"};
+      BOOST_CHECK(complaints(own + "softmax.cc", base + "#include \"" + name + "\"\n") == expected);
+    }
+  }
+  BOOST_CHECK(complaints("tensor/kernels/table.h", base) == Strings());
+  BOOST_TEST(complaints("tensor/kernels/table.cc", "#include \"tensor/cpu/lanes.h\"\n").size() == 1U);
+  BOOST_TEST(complaints("tensor/kernels/update.h", "#include \"tensor/ops/update.h\"\n").size() == 1U);
+  BOOST_CHECK(complaints("tensor/ops/nn.cc", base + "#include \"tensor/cpu/lanes.h\"\n") == Strings());
+}
+
+BOOST_AUTO_TEST_CASE(a_folder_with_too_many_files_of_its_own_is_found) {
+  const auto folder = [](const std::string& name, int count) {
+    std::vector<File> tree{{name + "cpu/other.h", ""}};
+    for (int i = 0; i < count; ++i) tree.push_back({name + std::to_string(i) + ".h", ""});
+    return tree;
+  };
+  BOOST_CHECK(tidy::check_folders(folder("tensor/", 50)) == Findings());
+  const Findings expected{{"tensor/", 0, "51 files, at most 50 are allowed"}};
+  BOOST_CHECK(tidy::check_folders(folder("tensor/", 51)) == expected);
+  BOOST_CHECK(tidy::check_folders(folder("tensor/ops/", 90)) == Findings());
+  const Findings nested{{"tensor/ops/", 0, "91 files, at most 90 are allowed"}};
+  BOOST_CHECK(tidy::check_folders(folder("tensor/ops/", 91)) == nested);
+}
+
 BOOST_AUTO_TEST_CASE(a_library_reached_from_the_umbrella_is_found) {
   const std::vector<File> tree{{"troupe.h", "#include \"node/node.h\"\n#include \"messages/archive.h\"\n"},
                                {"node/node.h", "#include <memory>\n#include \"actors/core/caf.h\"\n"},
