@@ -28,7 +28,7 @@ struct AttentionScores {
 };
 
 // All tensors are of one dtype, f32 or f64, and of the same batch (...); no size is 0; the matrices of those that are
-// read have a gemm layout (gemm.h), those that are written are contiguous.
+// read have a gemm layout (matmul.h), those that are written are contiguous.
 
 struct AttentionForward {
   Tensor query, key, value;  ///< what attention() was given
