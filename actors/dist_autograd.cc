@@ -26,7 +26,7 @@ const ContextId& context_of(const Scope& scope, const char* operation) {
   throw std::logic_error(std::string("[") + operation + "] the scope has no autograd context: call through a DistContext");
 }
 
-/// The variable behind a reference to a value of this node.
+/// Returns the variable behind a reference to a value of this node.
 Variable value_here(const Scope& scope, const RRef<Variable>& rref, std::optional<TimePoint> due) {
   detail::NodeCore& node = *scope.state().node;
   const Promise<std::vector<Variable>> found(node.future_home());
@@ -64,7 +64,7 @@ void backward(const Scope& scope, const std::vector<Root>& roots) {
       places.remote[rref->owner()].push_back(rref->id());
     } else {
       places.local.push_back(rref == nullptr ? std::get<Variable>(root.place()) : value_here(scope, *rref, due));
-      static_cast<void>(initial_gradient(places.local.back()));  // a root that cannot start is the caller's mistake
+      static_cast<void>(initial_gradient(places.local.back()));  // an invalid root is the caller's error
     }
   }
   scope.state().node->contexts().backward(context, std::move(places), due).get();

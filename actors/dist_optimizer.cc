@@ -28,7 +28,7 @@ struct Answer {
   Result<msg::AnyMessage> message;
 };
 
-/// Asks all owners at once and waits for all: every request ends.
+/// Sends a request to each owner and waits for all answers. Every request ends.
 template <class MakeMessage>
 std::vector<Answer> ask_all(NodeCore& node, std::optional<TimePoint> due, const std::vector<NodeLife>& owners,
                             const std::string& actor, const std::string& operation, MakeMessage make_message) {
@@ -64,13 +64,13 @@ Error step_error(ErrorCode code, Execution execution, const Error& cause, std::s
   return error;
 }
 
-/// The context's own end says more than that the step was not applied.
+/// Throws `cause` as step_not_applied, or the context's own error, which says more.
 [[noreturn]] void fail_unapplied(const Error& cause) {
   if (cause.code == ErrorCode::context_aborted) throw RemoteError(cause);
   throw RemoteError(step_error(ErrorCode::step_not_applied, Execution::never, cause, "no parameter was changed"));
 }
 
-/// What the last attempt at each owner says of it.
+/// Returns the error of the last attempt at each owner.
 std::map<NodeName, Error> reasons(const std::map<NodeName, std::optional<Error>>& open, const NodeCore& node) {
   std::map<NodeName, Error> reasons;
   for (const auto& [owner, error] : open) {
@@ -99,17 +99,18 @@ struct DistOptimizer::State : std::enable_shared_from_this<State> {
 
   [[nodiscard]] std::string actor() const { return "shard/" + id.text(); }
 
-  /// A step that has no outcome yet. Throws what makes another one impossible.
+  /// Registers a step without an outcome yet. Throws if no further step is possible.
   [[nodiscard]] StepId begin_step(NodeCore& core);
-  /// All owners have said what became of it, or know without saying.
+  /// Every owner has reported the step's outcome, or knows it without a report.
   void end_step(const StepId& step);
-  /// An owner is gone that may have been the first to apply it: the others still need to know, and no step can follow.
+  /// An owner that may have been the first to apply it is gone: the others still need the outcome, and no step can
+  /// follow.
   void lost(const Error& why);
-  /// Of all steps with a lower serial the outcome is known.
+  /// Returns the serial below which all outcomes are known.
   [[nodiscard]] std::uint64_t settled() const;
 
   void prepare(NodeCore& core, std::optional<TimePoint> due, const StepId& step, const ContextId& context);
-  /// Waits until `due` for the outcome of what `make_message` tells every owner.
+  /// Sends `make_message` to every owner and waits until `due` for the outcome.
   template <class MakeMessage>
   void carry_out(NodeCore& core, std::optional<TimePoint> due, const StepId& step, StepRun::Refusal refusal, MakeMessage make_message);
   [[noreturn]] void fail_unknown(const StepId& step, const std::map<NodeName, Error>& open, const Future<StepOutcome>& outcome,
@@ -125,7 +126,7 @@ struct DistOptimizer::State : std::enable_shared_from_this<State> {
  private:
   mutable std::mutex mutex_;
   std::set<std::uint64_t> unresolved_;                                // guarded by mutex_
-  std::uint64_t last_ = 0;                                            // guarded by mutex_; the youngest step's serial
+  std::uint64_t last_ = 0;                                            // guarded by mutex_; serial of the latest step
   std::optional<Error> lost_;                                         // guarded by mutex_
   std::deque<std::pair<StepId, Future<StepOutcome>>> unknown_;        // guarded by mutex_; the oldest first
 };
@@ -194,7 +195,7 @@ void DistOptimizer::step(const Scope& scope) const {
   NodeCore& core = *scope.state().node;
   const auto due = due_of(scope.state());  // of the whole step
   const StepId step = state.begin_step(core);
-  // Alone, an owner takes the step or does not: nothing is gained by asking twice.
+  // A single owner takes the step or does not: a second phase gains nothing.
   if (state.mode == StepMode::atomic && state.owners.size() > 1) {
     state.prepare(core, due, step, context);
     state.carry_out(core, due, step, StepRun::Refusal::is_repeated, [&state, step] {

@@ -58,7 +58,7 @@ void ExceptionTypes::raise(const Error& error) const {
     InArchive archive(error.exception.bytes, {});
     exception = known->second->load(archive, error);
   } catch (const std::exception&) {
-    return;  // not what that type writes
+    return;  // the bytes are not of that type
   }
   std::rethrow_exception(exception);
 }

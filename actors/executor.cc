@@ -32,9 +32,9 @@ struct Seat {
   bool waiting = false;
 };
 
-using Jobs = std::list<Job>;  // moved from list to list without memory
+using Jobs = std::list<Job>;  // moved between lists without allocating
 
-/// What the job throws is told to its `refused`, which must not throw.
+/// Runs the job; passes an exception to `refused`, which must not throw.
 void run(Job& job, std::string_view label) noexcept {
   try {
     job.run();
@@ -65,10 +65,10 @@ struct ElasticPool::State : std::enable_shared_from_this<ElasticPool::State> {
   std::array<Jobs, 3> queues;  // by priority, the lowest first
   std::list<Seat> seats;       // one per job that is running; each thread brings its own
   std::size_t threads = 0;
-  std::size_t starting = 0;  // of these, those that have not begun
+  std::size_t starting = 0;  // of these, threads that have not started to run
   std::size_t idle = 0;
   std::size_t waiting = 0;
-  std::error_code refusal;  // of the last thread that was asked for; none if it was given
+  std::error_code refusal;  // of the last requested thread; none if it was started
   bool stopping = false;
 
   [[nodiscard]] std::size_t queued() const;
@@ -88,7 +88,7 @@ struct ElasticPool::State : std::enable_shared_from_this<ElasticPool::State> {
 
 namespace {
 
-/// Lets another function run while this one waits.
+/// Lets another function run while the thread's function waits.
 template <class State>
 class PoolHook final : public detail::BlockingHook {
  public:
@@ -120,7 +120,7 @@ std::size_t ElasticPool::State::queued() const {
                          [](std::size_t sum, const Jobs& queue) { return sum + queue.size(); });
 }
 
-/// Requires that there is one.
+/// REQUIRES: a job is queued.
 Job ElasticPool::State::next_job() {
   auto& queue = urgent.empty() ? *std::find_if(queues.rbegin(), queues.rend(), [](const Jobs& q) { return !q.empty(); }) : urgent;
   Job job = std::move(queue.front());
@@ -132,7 +132,7 @@ void ElasticPool::State::start_thread() {
   ++threads;
   ++starting;
   try {
-    // All that the thread needs to run jobs: it has no memory to ask for later.
+    // Allocates all that the thread needs to run jobs: it must not allocate later.
     start([state = shared_from_this(), seat = std::make_shared<std::list<Seat>>(1)] { state->run_thread(std::move(*seat)); });
     refusal.clear();
     return;
@@ -147,11 +147,11 @@ void ElasticPool::State::start_thread() {
 
 void ElasticPool::State::start_thread_if_needed() {
   if (idle > 0 || threads >= options.threads_max) return;
-  // Many jobs that begin at once need one thread, not as many, if they are as short as they should be.
+  // One thread serves many `at_once` jobs, as they are short.
   if ((!urgent.empty() && starting == 0) || (queued() > 0 && computing() < options.threads)) start_thread();
 }
 
-/// The thread of `seat` begins or ends a wait.
+/// The thread of `seat` starts or ends a wait.
 void ElasticPool::State::enter(Seat& seat, bool waits) {
   Jobs stranded;
   {
@@ -164,7 +164,7 @@ void ElasticPool::State::enter(Seat& seat, bool waits) {
   if (!stranded.empty()) refuse(std::move(stranded), all_wait());
 }
 
-/// If all threads wait, what they wait for might be a job that is queued: those that can be told are.
+/// If all threads wait, they may wait for a queued job: returns the queued jobs that have a `refused`.
 Jobs ElasticPool::State::take_stranded() {
   Jobs stranded;
   if (!nobody_comes_back()) return stranded;
@@ -177,7 +177,7 @@ Jobs ElasticPool::State::take_stranded() {
   return stranded;
 }
 
-/// The system's word if the last thread was refused.
+/// The error if all threads wait; includes the system's error if the last thread could not be started.
 Error ElasticPool::State::all_wait() const {
   std::lock_guard lock(mutex);
   if (!refusal) {
@@ -207,14 +207,14 @@ void ElasticPool::State::run_thread(std::list<Seat> own) {
       PoolHook hook(*this, *seat);
       const detail::BlockingHook::Guard guard(hook);
       run(job, seat->label);
-      job = {};  // what the job holds is user code too: it ends here, not under the lock
+      job = {};  // the job's contents are user code too: destroyed here, without the lock
     }
     lock.lock();
     own.splice(own.end(), seats, seat);
     drained.notify_all();
   }
   --threads;
-  if (queued() > 0) work.notify_one();  // the word that woke this thread was for a job: another idle one takes it
+  if (queued() > 0) work.notify_one();  // this thread was woken for a job: wake another idle one for it
   drained.notify_all();
 }
 
@@ -267,7 +267,7 @@ std::optional<Error> ElasticPool::take(Job& job) {
     Jobs& queue = at_once ? state.urgent : state.queues[level];
     queue.push_back(std::move(job));
     state.idle > 0 ? state.work.notify_one() : state.start_thread_if_needed();
-    // A thread that computes comes back to the queue. If all wait, what they wait for might be this job.
+    // A computing thread returns to the queue. If all threads wait, they may wait for this job.
     if (at_once || !state.nobody_comes_back()) return std::nullopt;
     job = std::move(queue.back());
     queue.pop_back();
@@ -296,7 +296,7 @@ std::size_t ElasticPool::thread_count() const {
 }
 
 std::vector<RunningJob> ElasticPool::stop(TimePoint due) {
-  Jobs dropped;  // ends without the lock: jobs hold user values
+  Jobs dropped;  // destroyed without the lock: jobs hold user values
   {
     std::lock_guard lock(state_->mutex);
     state_->stopping = true;

@@ -38,7 +38,7 @@ Error merged(const std::map<NodeName, Error>& failures) {
   const auto first = failures.begin();
   Error error = first->second;
   for (auto at = std::next(first); at != failures.end(); ++at) {
-    if (at->second == first->second) continue;  // a whole part of a tree shares one
+    if (at->second == first->second) continue;  // a whole subtree shares one error
     error.cause += fmt::format("{}{}: {}", error.cause.empty() ? "" : "; ", at->first, at->second.text());
   }
   return error;

@@ -12,7 +12,7 @@
 namespace troupe::detail {
 namespace {
 
-/// Why the reference cannot be used from this scope, if so.
+/// Returns why the reference cannot be used from this scope; nullopt if it can.
 std::optional<Error> unusable(const ScopeState& scope, const RRefHandle& handle, const std::string& operation) {
   const auto node = handle.node();
   if (node != scope.node) {
@@ -116,7 +116,7 @@ PinnedValue use_here(const ScopeState& scope, const std::shared_ptr<RRefHandle>&
 
 namespace {
 
-/// A call that makes the value of `handle`, which learns what came of it. `target` is the value that it runs on, if any.
+/// Returns a call that makes the value of `handle` and reports its result to `handle`. `target`: the value it runs on.
 std::shared_ptr<OutgoingCall> creation(const CallEncoder& encoder, const std::shared_ptr<RRefHandle>& handle, const ForkId& fork,
                                        const std::shared_ptr<RRefHandle>& target) {
   return std::make_shared<OutgoingCall>(encoder.scope(), [handle, fork, target](const Result<std::shared_ptr<PayloadReader>>& made) {

@@ -14,7 +14,7 @@
 namespace troupe::detail {
 namespace {
 
-/// Age of a barrier or a value in use: that of who has been there longest.
+/// Returns the age of a barrier or a value in use: that of its oldest entry.
 Duration age_of(const OpenBarrier& barrier) { return barrier.waiting.empty() ? Duration{} : barrier.waiting.front().second; }
 Duration age_of(const OpenContext& context) { return context.age; }
 Duration age_of(const BusyThread& thread) { return thread.age; }
@@ -31,7 +31,7 @@ std::vector<T> oldest(std::vector<T> all) {
   return all;
 }
 
-/// "trainer.cc:57": the path is that of whoever compiled it.
+/// Returns "trainer.cc:57", without the directories of the build machine.
 std::string text_of(const SourceLocation& site) {
   const std::string_view file = site.file_name();
   return fmt::format("{}:{}", file.substr(file.rfind('/') + 1), site.line());

@@ -115,7 +115,7 @@ void WireFormat<msg::Payload>::load(InArchive& ar, msg::Payload& value) {
   const auto count = ar.number<std::uint32_t>();
   value.tensors = ar.tensors().take(first, count);
   ar(value.refs, value.boundary);
-  // Every slot is a variable among the values, with a tensor's descriptor: no more of them than bytes for that.
+  // Every slot is a variable among the values, with a tensor's descriptor: the bytes bound the number of slots.
   if (value.boundary && value.boundary->slots > value.bytes.bytes.size() / detail::kTensorBytesMin) {
     throw DecodeError(
         fmt::format("[decode] boundary of {} slots in {} bytes of values", value.boundary->slots, value.bytes.bytes.size()));

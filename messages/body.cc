@@ -9,7 +9,7 @@ namespace troupe::msg {
 
 namespace {
 
-/// Loads alternative I if `tag` is its number; returns whether it was.
+/// Loads alternative I if `tag` is its number. Returns whether it was.
 template <std::size_t I>
 bool load_if(MessageTag tag, InArchive& ar, AnyMessage& message) {
   using Message = std::variant_alternative_t<I, AnyMessage>;

@@ -24,8 +24,8 @@ constexpr std::uint32_t kMagic = 0x50555254;  // "TRUP"
 constexpr std::uint16_t kVersion = 2;
 constexpr std::size_t kNameBytesMax = 0xffff;
 
-/// First 56 bytes of frame 0, as they lie. Sender's name, receiver's name, zeros up to a multiple of 8, and the size of each
-/// tensor frame follow.
+/// First 56 bytes of frame 0, in memory layout. Sender's name, receiver's name, zeros up to a multiple of 8, and the
+/// size of each tensor frame follow.
 struct FixedHeader {
   std::uint32_t magic = kMagic;
   std::uint16_t version = kVersion;
@@ -38,7 +38,7 @@ struct FixedHeader {
   std::uint64_t body_size = 0;
   std::uint32_t frame_count = 0;
   std::uint32_t zero_too = 0;
-  std::uint64_t checksum = 0;  ///< of the header, made with this field zero
+  std::uint64_t checksum = 0;  ///< of the header, computed with this field zero
 };
 static_assert(sizeof(FixedHeader) == 56);
 
@@ -54,7 +54,7 @@ std::size_t names_size(const FixedHeader& header) {
   return (std::size_t{header.from_size} + header.to_size + 7) / 8 * 8;
 }
 
-/// Hash of what follows the fixed part, seeded with that of the fixed part whose checksum field is zero.
+/// Returns the hash of what follows the fixed part, seeded with the hash of the fixed part with checksum 0.
 std::uint64_t checksum_of(FixedHeader fixed, Bytes header) {
   fixed.checksum = 0;
   const std::uint64_t begin = hash_of({reinterpret_cast<const std::byte*>(&fixed), sizeof fixed});
@@ -103,7 +103,7 @@ std::vector<std::byte> make_header(const Envelope& envelope, MessageTag tag, con
   return header;
 }
 
-/// Frame 0 taken apart.
+/// The fields of frame 0.
 struct Header {
   FixedHeader fixed;
   Envelope envelope;
@@ -116,7 +116,7 @@ struct Header {
   }
 };
 
-/// Another protocol version: not a broken message, but not one for us.
+/// A message of another protocol version: valid, but not for this one.
 struct OtherVersion {
   unsigned version;
 };
@@ -183,7 +183,7 @@ Outside outside_of(Header header) {
 
 Error make_error(ErrorCode code, std::string text) { return Error{.code = code, .message = std::move(text)}; }
 
-/// Runs `read`; what it throws becomes an Error.
+/// Runs `read`; returns its exception as an Error.
 template <class T, class Read>
 Result<T> guarded(Read read) {
   try {
@@ -195,7 +195,7 @@ Result<T> guarded(Read read) {
                       fmt::format("message of protocol version {}, ours is {}", other.version, kVersion));
   } catch (const std::bad_alloc&) {
     return make_error(ErrorCode::resource_exhausted, "no memory for a received message");
-  } catch (const std::exception& failure) {  // of a value's own type, which the bytes did not suit
+  } catch (const std::exception& failure) {  // an exception of a value's own type, which rejects the bytes
     return make_error(ErrorCode::decode, failure.what());
   }
 }

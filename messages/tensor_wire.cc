@@ -19,10 +19,10 @@ namespace detail {
 
 namespace {
 
-/// Below this many bytes nothing is saved by splitting or compacting.
+/// Below this size, splitting or compacting saves nothing.
 constexpr std::size_t kWasteBytesMin = 8U << 10U;
 
-/// Fixed part of a descriptor, as it lies in the body.
+/// Fixed part of a descriptor, as in the body.
 struct Descriptor {
   std::uint32_t frame = kNoFrame;
   std::uint8_t dtype = 0;  ///< 0 = undefined
@@ -34,7 +34,7 @@ struct Descriptor {
 };
 static_assert(sizeof(Descriptor) == kTensorBytesMin);
 
-/// Returns the bytes from the first element to the end of the last. Requires numel > 0.
+/// Returns the bytes from the first element to the end of the last. REQUIRES: numel > 0.
 std::size_t extent_of(const Tensor& tensor) {
   std::int64_t last = 0;
   for (int i = 0; i < tensor.dim(); ++i) last += (tensor.shape()[i] - 1) * tensor.strides()[i];
@@ -70,7 +70,7 @@ std::uint32_t add_frame(Frames& frames, const FrozenBytes& bytes) {
   return static_cast<std::uint32_t>(frames.size() - 1);
 }
 
-/// The bytes [begin, end) of a view's storage, on the CPU.
+/// Returns the bytes [begin, end) of a view's storage, on the CPU.
 FrozenBytes range_of(const FrozenBytes& block, Device device, std::size_t begin, std::size_t end) {
   const FrozenBytes range = block.part(begin, end - begin);
   if (device.kind == DeviceKind::cpu) return range;
@@ -79,7 +79,7 @@ FrozenBytes range_of(const FrozenBytes& block, Device device, std::size_t begin,
   return staged.freeze();
 }
 
-/// Whether tensors can lie in the frame: it is aligned as they are, and so large that its owner is worth keeping.
+/// Returns whether tensors may use the frame's memory: it is aligned as they are, and large enough to keep its owner.
 bool may_adopt(const Frame& frame) {
   constexpr std::size_t kAlignment = 64;
   constexpr std::size_t kBytesMin = std::size_t{64} << 10U;
@@ -131,7 +131,7 @@ Device TensorWriter::target_of(Device here) const {
 }
 
 void TensorWriter::finish(std::vector<std::byte>& body, Frames& frames) {
-  // Storages go in the order of their first use: nothing on the wire depends on addresses.
+  // Storages are numbered in the order of first use: nothing on the wire depends on addresses.
   std::unordered_map<const std::byte*, std::size_t> numbers;
   std::vector<std::vector<View>> storages;
   for (View& view : views_) {
@@ -227,7 +227,7 @@ void TensorReader::require_all_used() const {
 
 namespace {
 
-/// Returns how many elements `shape` has; throws unless that, the strides and the bytes of a dense copy are possible.
+/// Returns the number of elements of `shape`. Throws unless it, the strides and the bytes of a dense copy are possible.
 std::uint64_t checked_numel(const Shape& shape, const Strides& strides, DType dtype) {
   auto bytes = static_cast<std::int64_t>(size_of(dtype));  // with every empty dimension taken as 1: strides have no other bound
   bool empty = false;
@@ -244,7 +244,7 @@ std::uint64_t checked_numel(const Shape& shape, const Strides& strides, DType dt
   return empty ? 0 : static_cast<std::uint64_t>(bytes) / size_of(dtype);
 }
 
-/// Returns the bytes from the first element to the end of the last. Requires at least one element.
+/// Returns the bytes from the first element to the end of the last. REQUIRES: at least one element.
 std::uint64_t checked_extent(const Shape& shape, const Strides& strides, DType dtype) {
   std::uint64_t elements = 1;
   bool overflow = false;

@@ -9,8 +9,8 @@
 namespace troupe {
 namespace {
 
-/// A tensor of a few bytes that claims to repeat them takes memory for all as soon as it is used: there is no reason to
-/// send one.
+/// A small tensor that expands by repetition would take memory for all its elements on first use. There is no
+/// legitimate reason to send one.
 void require_all_came(const Tensor& part) {
   if (part.defined() && !part.is_contiguous()) throw DecodeError("[decode] a sparse tensor in parts that are not dense");
 }

@@ -51,7 +51,7 @@ class Reader {
     return found == variables_.end() ? std::nullopt : std::optional(found->second);
   }
 
-  /// The variable, which must be there because another one is.
+  /// Returns the variable, which is required because variable `because` is set.
   std::string required(std::string_view name, std::string_view because) const {
     auto value = optional(name);
     if (!value || value->empty()) throw EnvironmentError(fmt::format("{} is missing{}", name, because));

@@ -32,11 +32,11 @@ namespace {
 
 using detail::CollectiveMember;
 
-// --- Gloo's transport, over the messages of our nodes ----------------------------------------------------------------
+// --- Gloo's transport, over messages between nodes -------------------------------------------------------------------
 
 [[noreturn]] void refuse(const char* what) { throw std::logic_error(fmt::format("[gloo] this transport has no {}", what)); }
 
-/// Stands for a connection where an algorithm asks whether there is one.
+/// Represents a connection where an algorithm checks that there is one.
 class Pair final : public gloo::transport::Pair {
  public:
   const gloo::transport::Address& address() const override { refuse("addresses"); }
@@ -49,15 +49,15 @@ class Pair final : public gloo::transport::Pair {
   void recv(gloo::transport::UnboundBuffer*, uint64_t, size_t, size_t) override { refuse("connections"); }
 };
 
-/// Memory that an algorithm sends from and receives into. Waits end in the order of what they wait for; Gloo's own time
-/// limits do not count, since the operation has the scope's. Belongs to the thread of the operation.
+/// Memory that an algorithm sends from and receives into. Waits end in the order of the parts they wait for; Gloo's own
+/// time limits are ignored, since the operation has the scope's. Belongs to the operation's thread.
 class Buffer final : public gloo::transport::UnboundBuffer {
  public:
   Buffer(CollectiveMember& member, void* memory, size_t bytes) : UnboundBuffer(memory, bytes), member_(member) {}
 
   void send(int to, uint64_t slot, size_t offset, size_t nbytes) override {
     const size_t length = nbytes == kUnspecifiedByteCount ? size - offset : nbytes;
-    const std::shared_ptr<std::byte[]> copy(new std::byte[length]);  // the algorithm goes on writing here
+    const std::shared_ptr<std::byte[]> copy(new std::byte[length]);  // the algorithm overwrites its buffer
     if (length > 0) std::memcpy(copy.get(), at(offset), length);
     sent_.push_back(member_.send(static_cast<size_t>(to), slot, {{copy.get(), length}, copy}));
   }
@@ -143,13 +143,13 @@ Combine combine_of(ReduceOp op) {
   return &gloo::sum<T>;
 }
 
-/// A copy of `value` in what it is reduced in: Gloo knows no bf16, and would round an f16 in every step.
+/// Returns a copy of `value` in the dtype of the reduction: Gloo has no bf16, and would round an f16 in every step.
 Tensor reducible_copy(const Tensor& value) {
   const DType dtype = is_floating(value.dtype()) ? compute_dtype(value.dtype()) : value.dtype();
   return dtype == value.dtype() ? value.clone() : value.to(dtype);
 }
 
-/// Makes `options` those of a reduction of `value`, made by reducible_copy, in its place.
+/// Sets `options` to an in-place reduction of `value`, a result of reducible_copy.
 template <class Options>
 void combine_in(Tensor& value, ReduceOp op, Options& options) {
   dispatch(value.dtype(), [&](auto type) {
@@ -161,7 +161,7 @@ void combine_in(Tensor& value, ReduceOp op, Options& options) {
   });
 }
 
-/// What all members must agree on: "all_reduce sum of f32 (2, 3)".
+/// Returns the description on which all members must agree: "all_reduce sum of f32 (2, 3)".
 std::string description(const std::string& operation, const Tensor& value) {
   return fmt::format("{} of {} {}", operation, name_of(value.dtype()), to_string(value.shape()));
 }
@@ -177,7 +177,7 @@ void require_reducible(const CollectiveMember& member, const Tensor& value, Redu
   }
 }
 
-/// The bytes of `value`, for an operation that only reads them. Gloo's interface has no const.
+/// Returns the bytes of `value`, for an operation that only reads them. Gloo's interface has no const.
 std::byte* read_only(const Tensor& value) { return const_cast<std::byte*>(value.bytes()); }
 
 void divide(Tensor& value, std::size_t by) {
@@ -187,12 +187,12 @@ void divide(Tensor& value, std::size_t by) {
   });
 }
 
-/// What outlives the handle: operations on the pool use it.
+/// The state that outlives the handle: operations on the pool use it.
 struct Engine {
   explicit Engine(std::shared_ptr<CollectiveMember> m)
       : member(std::move(m)), context(std::make_shared<Context>(*member)), strand(member->node().future_home().executor, "collective") {}
 
-  /// Runs `body` in its turn, with this thread's CPU tensors only.
+  /// Runs `body` in its turn, unless `value` is empty. Refuses a `value` that is not on the CPU.
   void carry_out(const Scope& scope, std::uint64_t turn, const std::string& operation, const std::string& what, const Tensor* value,
                  const std::function<void()>& body) const {
     member->carry_out(scope, turn, operation, what, [&] {
@@ -217,7 +217,7 @@ struct Engine {
     return result.defined() ? result : value.clone();
   }
 
-  /// An all_reduce that nobody waits for.
+  /// An all_reduce on the pool.
   struct Later {
     Scope scope;
     Tensor value;
@@ -226,7 +226,7 @@ struct Engine {
     std::uint64_t turn = 0;
   };
 
-  /// Gives it the next turn. One job of the strand each: it carries out, or refuses, whichever is first.
+  /// Gives it the next turn. The strand runs one job for each: it performs the operation, or refuses it.
   void add_later(Later operation) {
     const std::lock_guard lock(mutex);
     operation.turn = member->draw_turn();

@@ -8,7 +8,7 @@ namespace {
 void give_back_and_come_again(const std::shared_ptr<NodeCore>& node, CachingAllocator& memory, Duration idle) {
   const TimePoint now = node->clock().now();
   if (memory.statistics().bytes_cached > 0) {
-    // A full pool has other work; there is a next time.
+    // A full pool has other work; the next round tries again.
     static_cast<void>(node->executor().submit({"memory goes back", [&memory, now, idle] { memory.release_unused(now, idle); }}));
   }
   node->clock().at(now + idle, [weak = std::weak_ptr(node), &memory, idle] {
@@ -26,7 +26,7 @@ void return_idle_memory(const std::shared_ptr<NodeCore>& node, CachingAllocator&
     try {
       give_back_and_come_again(node, memory, idle);
     } catch (const std::bad_alloc&) {
-      // The node has worse troubles than memory that it keeps.
+      // The node has worse problems than cached memory.
     }
   }
 }

@@ -67,7 +67,7 @@ Node& LocalCluster::node(std::string_view name) {
 
 void LocalCluster::kill(std::string_view name) {
   Node& victim = node(name);
-  victim.core().link().stop();  // first, so that it cannot say goodbye
+  victim.core().link().stop();  // first, so that it cannot send a farewell
   victim.stop();
 }
 

@@ -67,7 +67,7 @@ class HelpFormatter : public CLI::Formatter {
   }
 };
 
-/// Adds what every command that reads a cluster file takes.
+/// Adds the arguments of every command that reads a cluster file.
 void add_file(CLI::App& command, Arguments& arguments) {
   command.add_option("FILE", arguments.file, "the cluster file")->required()->type_name("");
   command.add_option("--set", arguments.overrides, "override a key, e.g. cluster.port=29500; may be repeated")
@@ -76,7 +76,7 @@ void add_file(CLI::App& command, Arguments& arguments) {
       ->take_all();
 }
 
-/// Adds what every command that asks running nodes takes.
+/// Adds the arguments of every command that queries running nodes.
 void add_asking(CLI::App& command, Arguments& arguments) {
   command.add_option("CLUSTER", arguments.cluster, "name, id or file of the cluster, if there are several")->type_name("");
   command.add_flag("--json", arguments.json, "print JSON; times are seconds");
@@ -98,7 +98,7 @@ std::string keys_help() {
   return text;
 }
 
-/// Descriptors 0 to 2 must not be given to anything else, even if we were started without them.
+/// Opens descriptors 0 to 2 if they are closed: they must not be used for other files.
 void open_standard_descriptors() {
   while (true) {
     const int descriptor = open("/dev/null", O_RDWR);

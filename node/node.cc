@@ -101,7 +101,7 @@ ShutdownReport Node::shutdown(Deadline deadline) {
     report.waited_for.push_back(std::move(line));
   }
   if (const auto failure = core().failure()) throw RemoteError(*failure);
-  // By now the node's own values are gone, and what they held: the rest is the program's.
+  // The node's own values are destroyed by now, with what they held: the remaining references are the program's.
   report.leaked = core().references().held();
   if (report.leaked.empty()) return report;
   if (core().leaks() == Leaks::fail) {

@@ -18,7 +18,7 @@ Port::~Port() {
     stop();
     return;
   }
-  // Its threads and locks stayed in the parent: what waits for them would never end. So nothing of it is destroyed.
+  // Its threads and locks are the parent's: waiting for them would never end. So nothing of it is destroyed.
   static_cast<void>(std::make_unique<std::shared_ptr<PortCore>>(core_).release());
 }
 

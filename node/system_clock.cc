@@ -60,7 +60,7 @@ void SystemClock::run(const std::stop_token& stop) noexcept {
     due_.erase(running_.value);
     lock.unlock();
     timer.mapped()();
-    timer = {};  // what the action owns goes before `cancel` returns
+    timer = {};  // destroys what the action owns before `cancel` returns
     if (destroyed_) {
       thread_.detach();
       delete this;

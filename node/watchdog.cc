@@ -20,7 +20,7 @@ using RouterSigns = Query<PendingCall>;
 
 Duration step_for(Duration limit) { return std::clamp<Duration>(limit / 30, milliseconds(1), milliseconds(1000)); }
 
-/// Asks on the clock's thread: who asks may have to run the router, and be stuck in it.
+/// Sends the probe on the clock's thread: the sender may have to run the router, and get stuck in it.
 std::shared_ptr<RouterSigns> ask_for_sign(const std::shared_ptr<NodeCore>& node) {
   auto signs = std::make_shared<RouterSigns>(node->future_home());
   node->clock().at(node->clock().now(), [weak = std::weak_ptr(node), slot = signs->slot()] {

@@ -35,7 +35,7 @@ CallEncoder::CallEncoder(std::shared_ptr<const ScopeState> scope, NodeName to, S
   writer_ = std::make_unique<PayloadWriter>(scope_, NodeLife{to_, {}}, scope_->node->device_maps().of(to_));
 }
 
-/// Fills in what Call, RemoteCall and ValueCall have in common, and sends.
+/// Sets the common fields of Call, RemoteCall and ValueCall, and sends.
 struct CallSender {
   CallEncoder& encoder;
   OutgoingCall& call;

@@ -10,7 +10,7 @@
 
 namespace troupe::detail {
 
-/// The answer of the router, on its way to the one call.
+/// Passes the router's answer to its call.
 struct CallAnswer {
   OutgoingCall& call;
 
@@ -21,7 +21,7 @@ struct CallAnswer {
   void handle(Result<msg::AnyMessage> answer) const {
     const std::shared_ptr<NodeCore>& node = call.scope_->node;
     if (!answer) {
-      // The callee of a call that was refused has let go of them: to take them back as well does no harm.
+      // A callee that refused the call has released them: taking them back as well is harmless.
       if (answer.error().execution == Execution::never) {
         for (const msg::RRefHandout& handout : call.handed_out) node->references().take_back(handout);
       }
@@ -44,7 +44,7 @@ void OutgoingCall::send(Request request) {
   to_ = request.to;
   operation_ = request.operation;
   request.cancelled_by = std::move(cancelled_by);
-  const bool is_plain = std::holds_alternative<msg::Call>(request.message);  // what makes or uses a value is never repeated
+  const bool is_plain = std::holds_alternative<msg::Call>(request.message);  // others are never repeated
   if (!is_plain || scope_->idempotency == Idempotency::at_most_once) return scope_->node->request(std::move(request), CallAnswer::handler(*this));
   if (handed_out.empty() && !scope_->context) {
     return request_repeatedly(scope_->node, std::move(request), scope_->idempotency, scope_->retry, CallAnswer::handler(*this));

@@ -50,7 +50,7 @@ void WireFormat<Variable>::load(InArchive& archive, Variable& variable) {
 namespace detail {
 namespace {
 
-/// Where the graph of a call would go on at its callee, had the call belonged to a context.
+/// The point where a call's graph would continue at its callee, if the call belonged to a context.
 class CutFn final : public GradFn {
  public:
   explicit CutFn(std::string call) : GradFn("rpc", VertexKind::operation, {}), call_(std::move(call)) {}
@@ -86,7 +86,7 @@ std::optional<std::uint32_t> PayloadWriter::slot_of(const Variable& variable) {
 
 std::uint32_t PayloadWriter::hand_out(const std::shared_ptr<RRefHandle>& handle) {
   const bool is_present = handouts_.empty() && to_.incarnation == Incarnation{};
-  if (is_present) to_ = scope_->node->membership().life_of(to_.name);  // and no other gets the message
+  if (is_present) to_ = scope_->node->membership().life_of(to_.name);  // only this life gets the message
   handouts_.push_back(scope_->node->references().hand_out(handle, to_));
   return static_cast<std::uint32_t>(handouts_.size() - 1);
 }

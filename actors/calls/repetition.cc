@@ -44,8 +44,8 @@ class Repetition final : public std::enable_shared_from_this<Repetition> {
   const Request request_;
   const Idempotency idempotency_;
   const RetryPolicy policy_;
-  const WaitingCalls::Token active_;  // from the first attempt on, so that the call is never seen in neither state
-  // One attempt or pause at a time touches these.
+  const WaitingCalls::Token active_;  // held from the first attempt on, so that the node is never seen idle in between
+  // Used by one attempt or pause at a time.
   int attempts_ = 0;
   Duration pause_;
   AnswerHandler done_;

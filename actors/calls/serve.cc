@@ -17,9 +17,9 @@ Result<ServedCall> open_call(NodeCore& node, const Delivery& delivery, const Wan
                              const msg::CallSite& site, Lasting lasting, std::optional<Error> refused) {
   const std::string& name = wanted.name;
   const std::string operation = "rpc " + name;
-  // Its references are let go here: its caller may have stopped waiting, and then never learns that it was refused.
+  // Releases its references here: a caller that has stopped waiting does not learn of the refusal.
   const auto refuse_with = [&](Error error) {
-    arguments.boundary.reset();  // no graph here will ever reach it
+    arguments.boundary.reset();  // no graph on this node will reach it
     const PayloadReader unread(node.shared_from_this(), delivery.from, std::move(arguments));
     error.operation = operation;
     error.execution = Execution::never;
@@ -66,8 +66,8 @@ bool is_death(ErrorCode code) {
   return code == ErrorCode::peer_down || code == ErrorCode::peer_restarted || code == ErrorCode::owner_died;
 }
 
-/// A call that the function made failed, and the function did not handle it: the first failure of all is the cause. A
-/// death stays what it is, with the name of the dead, through however many calls.
+/// Returns the error of a function that did not handle the failure `below` of one of its own calls: the first failure
+/// is the cause. A death keeps its code and the dead node's name through any number of calls.
 Error caused_by(const ServedCall& call, const Error& below) {
   if (is_death(below.code)) {
     Error error = below;
@@ -93,7 +93,7 @@ Error failed(const ServedCall& call, Error error) {
   return error;
 }
 
-/// The failure of the Future or Task that the function returned.
+/// Returns the error for the failure of the Future or Task that the function returned.
 Error failed_later(const ServedCall& call, const Error& error) {
   if (!error.peer.empty()) return failed(call, caused_by(call, error));
   Error own = error;  // thrown by the function itself

@@ -20,12 +20,12 @@ struct ServedCalls::Serving::Table {
   const std::shared_ptr<Executor> pool;
   mutable std::mutex mutex;
   std::map<std::pair<NodeLife, RequestId>, Entry> calls;  // guarded by mutex
-  std::map<NodeLife, std::deque<RequestId>> early_cancels;  // guarded by mutex; also of calls that have been answered
+  std::map<NodeLife, std::deque<RequestId>> early_cancels;  // guarded by mutex; may include answered calls
 };
 
 namespace {
 
-/// The callbacks run even if all threads of the pool are busy: with functions that end when they are told to, maybe.
+/// Runs the stop callbacks even if all threads of the pool are busy: perhaps with the functions that must stop.
 void request_stop(Executor& pool, std::stop_source stop) {
   if (!stop.stop_possible()) return;
   std::ignore = pool.submit({.label = "stop callbacks", .run = [stop]() mutable { stop.request_stop(); }, .urgency = Urgency::at_once});

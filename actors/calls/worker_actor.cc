@@ -39,7 +39,7 @@ void serve(NodeCore& node, const Delivery& delivery, msg::Call message) {
 }  // namespace
 
 WorkerActor::behavior_type worker_actor(WorkerActor::pointer self, NodeCore* node) {
-  // The worker keeps nothing between its calls: what goes wrong with one is that call's failure.
+  // The worker keeps no state between calls: an exception fails only its call.
   struct Failed {
     NodeCore* node;
     void operator()(const Error&, const CallArrived&) const {}

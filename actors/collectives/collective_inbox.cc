@@ -20,7 +20,7 @@ std::optional<Error> CollectiveInbox::begin(std::string what) {
     const bool now = early.place.operation == operation_;
     if (now && early.place.what != what_ && !error) error = mismatch(early.from, early.place);
     if (!now || error) {
-      later.push_back(std::move(early));  // also what does not fit: its sender is answered when it is dropped
+      later.push_back(std::move(early));  // keeps invalid ones too: their senders are answered when they are dropped
     } else {
       put(early.from, early.place, std::move(early.part));
     }

@@ -14,10 +14,11 @@
 namespace troupe::detail {
 namespace {
 
-/// A part's request outlives the operation's deadline by so much: the operation ends by itself and says whom it waited for.
+/// How long a part's request outlives the operation's deadline: the operation then ends by itself and names the awaited
+/// member.
 constexpr std::chrono::milliseconds kGrace{250};
 
-/// How long the others are told that the collective is over.
+/// The time limit of notifying the others that the collective is broken.
 constexpr std::chrono::seconds kTellLimit{10};
 
 }  // namespace
@@ -203,7 +204,7 @@ void CollectiveMember::fail(Error why, Tell tell, std::optional<std::uint64_t> t
 void CollectiveMember::tell_others(CollectiveMessage word) const {
   {
     std::lock_guard lock(mutex_);
-    if (numbers_.empty()) return;  // this member does not know the others yet
+    if (numbers_.empty()) return;  // this member has not met the others yet
   }
   for (std::size_t to = 0; to < names_.size(); ++to) {
     if (to != self_) request(to, word, {}, node_->clock().now() + kTellLimit, [](const Result<msg::AnyMessage>&) {});
@@ -276,7 +277,7 @@ void CollectiveMember::peer_down(const NodeName& peer, const Error& why) {
   down.peer = peer;
   down.operation.clear();
   if (why.code != ErrorCode::shutting_down) return fail(std::move(down), Tell::others);
-  std::lock_guard lock(mutex_);  // it ended on purpose: only who still needs it fails
+  std::lock_guard lock(mutex_);  // it left on purpose: only members that still need it fail
   parts_.left(*who, std::move(down));
   wake_all();
 }

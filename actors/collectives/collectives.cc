@@ -16,7 +16,7 @@ namespace {
 
 constexpr const char* kForming = "collective";
 
-/// What a member brings: the number of the collective on its node, and the names as it was given them.
+/// A member's contribution: the number of the collective on its node, and the names in its order.
 using Introduction = std::pair<std::uint64_t, std::vector<NodeName>>;
 
 }  // namespace
@@ -27,7 +27,7 @@ std::shared_ptr<CollectiveMember> Collectives::form(const Scope& scope, const Gr
   const auto member = std::make_shared<CollectiveMember>(node_.shared_from_this(), names, self);
   std::uint64_t number = 0;
   {
-    std::lock_guard lock(mutex_);  // it is known here before anybody hears of it
+    std::lock_guard lock(mutex_);  // it is registered before any member knows it
     number = next_++;
     std::erase_if(all_, [](const auto& entry) { return entry.second.expired(); });
     all_.emplace(number, member);

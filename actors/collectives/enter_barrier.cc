@@ -15,8 +15,8 @@
 namespace troupe::detail {
 namespace {
 
-/// The leader of a barrier answers at the limit, so that everybody hears who did not come; only if that is not heard
-/// either, the request itself ends, so much later.
+/// The leader of a barrier answers at the limit, so that all learn which members are missing. If that answer does not
+/// arrive, the request itself ends, this much later.
 constexpr std::chrono::milliseconds kGrace{250};
 
 }  // namespace
@@ -36,7 +36,7 @@ msg::BarrierPassed enter_barrier(const Scope& scope, const std::vector<NodeName>
     std::chrono::microseconds limit{0};
     if (due) {
       limit = std::chrono::duration_cast<std::chrono::microseconds>(*due - node.clock().now());
-      limit = std::max(limit, std::chrono::microseconds(1));  // 0 says that there is no limit
+      limit = std::max(limit, std::chrono::microseconds(1));  // 0 means no limit
     }
     const bool partial = failures == Failures::partial;
     const NodeLife life = node.membership().life_of(leader);
@@ -55,7 +55,7 @@ msg::BarrierPassed enter_barrier(const Scope& scope, const std::vector<NodeName>
     const ErrorCode code = result.error().code;
     const bool unanswered = code == ErrorCode::timeout && due && node.clock().now() >= *due + kGrace;
     if (code == ErrorCode::cancelled || unanswered) node.notify(life, "membership", msg::BarrierLeft{entry});
-    // Where they were to meet is gone: the living meet at the next one.
+    // The leader is gone: the living members meet at the next one.
     if (partial && receiver.empty() && leader == result.error().peer && !node.is_up(leader)) continue;
     throw RemoteError(result.error());
   }

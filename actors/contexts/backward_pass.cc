@@ -146,7 +146,7 @@ void BackwardPass::perform(const backward_actions::Run&) {
   if (has_roots_) steps_.emplace_back(Start{});
 }
 
-// `gradients`, which has the message, feeds it.
+// `gradients`, which has the message, feeds them.
 void BackwardPass::perform(const backward_actions::Accept&) {}
 
 void BackwardPass::perform(const backward_actions::SendFinished& action) {
@@ -171,7 +171,7 @@ void BackwardPass::settle() {
     }
     callbacks_.run_on_pool(std::exchange(work_, nullptr));
   } else if (tracker_.phase() == BackwardTracker::Phase::running && graph_finished_) {
-    graph_finished_ = false;  // said once
+    graph_finished_ = false;  // reported once
     callbacks_.part_done(pass_, std::exchange(gradients_, {}));
     perform(tracker_.finished());
   }

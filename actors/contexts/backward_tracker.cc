@@ -64,7 +64,7 @@ Actions BackwardTracker::walked(const BoundariesByPeer& reached) {
   for (const auto& [peer, boundaries] : reached) {
     if (!boundaries.empty()) send_mark(peer, boundaries, false, out);
   }
-  // Answered only now: what this mark caused is in our own deficit (BW-2).
+  // Answered only now: the marks that this mark caused are in this node's deficit (BW-2).
   if (const auto mark = std::exchange(walks_.front(), std::nullopt)) out.push_back(AnswerMark{mark->from, mark->request, {}});
   walks_.pop_front();
   settle_marking(out);
@@ -165,8 +165,9 @@ std::string BackwardTracker::text() const {
   return failure_ ? out + ", failed: " + failure_->text() : out;
 }
 
-// Whose failure is ours and who is told of ours: those we exchanged marks with, those below us, and the root. Between
-// them they span all that take part, also while the root does not know everybody yet (BW-5).
+// The nodes whose failure concerns this one, and that are notified of its failure: those it exchanged marks with, those
+// below it, and the root. Together all nodes reach every participant this way, also while the root does not know all
+// (BW-5).
 std::set<NodeName> BackwardTracker::concerned() const {
   std::set<NodeName> out = participants_;
   if (phase_ != Phase::idle) out.insert(pass_.creator);
@@ -181,7 +182,7 @@ void BackwardTracker::send_mark(const NodeName& to, std::vector<BoundaryId> boun
   out.push_back(SendMark{to, number, std::move(boundaries), from_roots});
 }
 
-// The one place where a part of the wave ends: nothing to walk, no mark unanswered (Dijkstra and Scholten 1980).
+// The only place where a part of the wave ends: nothing to walk, no mark unanswered (Dijkstra and Scholten 1980).
 void BackwardTracker::settle_marking(Actions& out) {
   if (phase_ != Phase::marking || !walks_.empty() || !unanswered_.empty()) return;
   if (!is_root()) {
@@ -196,7 +197,7 @@ void BackwardTracker::settle_marking(Actions& out) {
   out.push_back(Run{});
 }
 
-// The one place where the whole pass ends well.
+// The only place where the whole pass succeeds.
 void BackwardTracker::settle_running(Actions& out) {
   if (phase_ != Phase::finished || reported_ != participants_) return;
   phase_ = Phase::complete;

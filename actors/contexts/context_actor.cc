@@ -12,7 +12,7 @@
 namespace troupe::detail {
 namespace {
 
-/// Sends what leaves this node in a pass as soon as it is there.
+/// Sends the gradients of a boundary as soon as they exist.
 class BoundarySink final : public GradientSink {
  public:
   BoundarySink(NodeCore& node, const PassId& pass) : node_(node), pass_(pass) {}
@@ -37,7 +37,7 @@ void ContextState::begin(NodeCore& node, ContextId context) {
 }
 
 void ContextState::handle(const PassAsked& asked) {
-  // Its id is given here, in turn: a pass that begins later has the higher serial (CX-3).
+  // The id is made here, in turn: a pass that starts later has the higher serial (CX-3).
   part_->begin(node_->next_id<PassId>(), asked.roots, asked.due, [answer = asked.answer](const Result<Unit>& done) { answer->complete(done); });
 }
 
@@ -89,7 +89,7 @@ void ContextState::fail(Error why) {
     spdlog::error("[{}] {}: context {} is lost", node_->name(), why.text(), context_.text());
     why.peer = node_->name();
     part_->abort(why, node_->name());
-    part_->stop(why);  // also what an abort that threw has left
+    part_->stop(why);  // also after an abort that threw
     count_passes();
   } catch (...) {
     node_->fail(std::move(why));
@@ -157,7 +157,7 @@ ContextActor::behavior_type context_actor(ContextActor::stateful_pointer<Context
     self->state.count_passes();
     self->state.drop_part();
   };
-  // Handlers that may begin or end a pass say so afterwards.
+  // Handlers that may start or end a pass report the count afterwards.
   return guarded<ContextActor::behavior_type>(
       "the context", [&state](Error why) { state.fail(std::move(why)); },
       [&state](const PeerJoined& m) { state.part().add_peer(m.node); },

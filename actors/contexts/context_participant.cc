@@ -9,7 +9,7 @@
 namespace troupe::detail {
 namespace {
 
-/// Errors of a request that mean: the peer will never again take part.
+/// Returns whether `code` means that the peer will never participate again.
 bool names_the_dead(ErrorCode code) {
   switch (code) {
     case ErrorCode::peer_down:
@@ -117,7 +117,7 @@ void ContextParticipant::gradients(const NodeName& from, msg::BackwardGradients 
 }
 
 void ContextParticipant::finished(const NodeName& from, const msg::BackwardFinished& message) {
-  const bool is_verdict = from == message.pass.creator && from != self_;  // of the root: the whole pass is complete
+  const bool is_verdict = from == message.pass.creator && from != self_;  // from the root: the whole pass is complete
   if (is_verdict && !message.error) {
     note_over(message.pass);
     ledger_.settle(message.pass);
@@ -138,7 +138,7 @@ void ContextParticipant::mark_answered(const PassId& pass, const NodeName& by, s
   BackwardPass* rules = find(pass);
   if (rules == nullptr) return;
   if (!answer && names_the_dead(answer.error().code)) {
-    // Our own end is told to us by `stop`.
+    // The end of this node itself arrives by `stop`.
     if (answer.error().peer != self_) abort(ended_by_death(context_, by, answer.error()), self_);
     return;
   }
@@ -201,7 +201,7 @@ void ContextParticipant::abort(const Error& error, const NodeName& from) {
   ledger_.add_peer(from);
   if (aborted_) return;
   aborted_ = error;
-  // The creator is told in any case: it may not know this node, and is the one that will release it.
+  // The creator is notified in any case: it may not know this node, and it will release the context.
   std::set<NodeName> told = ledger_.peers();
   told.insert(context_.creator);
   for (const NodeName& node : told) {

@@ -16,7 +16,7 @@
 
 namespace troupe::detail {
 
-/// The context actors of one node, and who is told what when one has ended.
+/// The context actors of one node, and the notifications after a context's end.
 class Contexts::Directory {
  public:
   explicit Directory(NodeCore& node)
@@ -34,31 +34,32 @@ class Contexts::Directory {
 
   [[nodiscard]] ContextActor find(const ContextId& id) const { return actors_.find(id); }
 
-  /// The context's actor, made if it never was here; null if it has ended.
+  /// Returns the context's actor, made if it never was here; null if it has ended.
   [[nodiscard]] ContextActor enter(const ContextId& id) {
     return ask_in_doubt(id, actors_.enter(id));
   }
 
-  /// The same for a word of `peer`. Errors: resource_exhausted if it would make one more than `peer` may bring.
+  /// As enter, for a message of `peer`. Errors: resource_exhausted if `peer` has brought as many contexts as it may.
   [[nodiscard]] Result<ContextActor> enter_for(const ContextId& id, const NodeName& peer) {
     auto entered = actors_.enter(id, node_.membership().life_of(peer), node_.accounts().contexts);
     if (entered.refused) return *entered.refused;
     return ask_in_doubt(id, std::move(entered));
   }
 
-  /// The same for a word of `peer` that cannot be refused: it ends something, and may come before the call that it is about.
+  /// As enter, for a message of `peer` that cannot be refused: it ends something, and may precede the call that it is
+  /// about.
   [[nodiscard]] ContextActor enter_to_end(const ContextId& id, const NodeName& peer) {
     auto entered = actors_.enter(id, node_.membership().life_of(peer), node_.accounts().contexts, Refusal::never);
     if (entered.is_too_much) node_.give_up(peer, "it aborts more contexts than calls can bring");
     return ask_in_doubt(id, std::move(entered));
   }
 
-  /// Tells a peer that does not know yet that the context has ended.
+  /// Notifies a peer that the context has ended, unless the peer knows.
   void tell_of_end(const ContextId& id, const NodeName& peer) const {
     if (peer != node_.name() && !actors_.stopped()) node_.notify(peer, "", msg::ContextReleased{id});
   }
 
-  /// Tells the context's actor something that makes `peer` take part.
+  /// Sends the context's actor a message that makes `peer` a participant.
   template <class Message>
   void enter_with(const ContextId& id, const NodeName& peer, Message&& message) {
     const auto present = node_.lives().up(peer);
@@ -67,7 +68,7 @@ class Contexts::Directory {
     begin_with(actor, present, std::forward<Message>(message));
   }
 
-  /// The same for a word of `peer`. Returns why it is refused, if so.
+  /// As above, for a message of `peer`. Returns the error if the message is refused.
   template <class Message>
   std::optional<Error> enter_with_word_of(const NodeName& peer, const ContextId& id, Message&& message) {
     const auto present = node_.lives().up(peer);
@@ -75,7 +76,7 @@ class Contexts::Directory {
     if (!actor) return actor.error();
     if (actor.value()) {
       begin_with(actor.value(), present, std::forward<Message>(message));
-      const auto was_over = present ? std::nullopt : node_.lives().why_over(peer);  // its word has waited here
+      const auto was_over = present ? std::nullopt : node_.lives().why_over(peer);  // its message was queued here
       if (was_over) send(actor.value(), PeerDown{{peer, was_over->incarnation}, *was_over});
     } else {
       tell_of_end(id, peer);
@@ -83,7 +84,7 @@ class Contexts::Directory {
     return std::nullopt;
   }
 
-  /// Forgets the context and remembers that it ended; null if it was not alive here.
+  /// Removes the context and remembers that it ended. Returns its actor; null if there was none.
   [[nodiscard]] ContextActor end(const ContextId& id) { return actors_.end(id); }
 
   [[nodiscard]] std::vector<std::pair<ContextId, ContextActor>> end_created_by(const NodeLife& life) {
@@ -95,7 +96,7 @@ class Contexts::Directory {
     return actors_.take_all();
   }
 
-  /// Why nothing can be asked of a context that is not alive here; nothing if it may never have been here.
+  /// Returns the error of a context without an actor; nullopt if it may never have been here.
   [[nodiscard]] std::optional<Error> why_not(const ContextId& id) const {
     if (auto stopped = actors_.stopped()) return stopped;
     if (actors_.has_ended(id)) return not_alive(id);
@@ -113,7 +114,7 @@ class Contexts::Directory {
     if (actor) node_.host().send(actor, std::forward<Message>(message));
   }
 
-  /// Asks the context's actor with a message made from the answer's place.
+  /// Sends the context's actor a request, made from the promise of its answer.
   template <class T, class MakeMessage>
   [[nodiscard]] Future<T> ask(const ContextId& id, const ContextActor& actor, MakeMessage make_message) const {
     Promise<T> promise(node_.future_home());
@@ -125,14 +126,14 @@ class Contexts::Directory {
  private:
   using Actors = ActorDirectory<ContextId, ContextActor, EndedContexts>;
 
-  /// The actor that was found or made. Its creator is asked about a context that may have ended here before.
+  /// Returns the actor that was found or made. If the context may have ended here before, its creator is asked.
   [[nodiscard]] ContextActor ask_in_doubt(const ContextId& id, Actors::Entered entered) const {
     if (entered.in_doubt) node_.notify(id.creator, "", msg::ContextEntered{id});
     return std::move(entered.actor);
   }
 
-  /// A peer that goes meanwhile may have been looked for in the context before the actor knew of it: then the actor is told
-  /// again.
+  /// A peer that goes down meanwhile may have been looked for in the context before the actor knew of it: then the
+  /// actor is notified again.
   template <class Message>
   void begin_with(const ContextActor& actor, const std::optional<Peer>& present, Message&& message) const {
     send(actor, std::forward<Message>(message));
@@ -146,7 +147,7 @@ class Contexts::Directory {
     return node_.host().spawn("the context", lost, context_actor, &node_, id);
   }
 
-  /// The context's actor has ended without having told anybody.
+  /// The context's actor has ended without notifying any peer.
   void lost(const ContextId& id, const Error& why) {
     spdlog::error("[{}] {}: context {} is lost", node_.name(), why.text(), id.text());
     static_cast<void>(end(id));
@@ -183,7 +184,7 @@ void Contexts::record_send(const ContextId& context, const BoundaryId& boundary,
 
 void Contexts::record_recv(const ContextId& context, const BoundaryId&, const std::shared_ptr<const RecvFn>&,
                            const NodeName& peer) {
-  std::ignore = joined(context, peer);  // refused: no call of the context was let in, so nothing here is to be differentiated
+  std::ignore = joined(context, peer);  // refused: this node has no call of the context to differentiate
 }
 
 Future<void> Contexts::backward(const ContextId& context, PassRoots roots, std::optional<TimePoint> due) {
@@ -218,7 +219,7 @@ void Contexts::handle(Delivery delivery) {
   const NodeName from = delivery.from;
   if (const auto* released = std::get_if<msg::ContextReleased>(&delivery.message)) {
     const ContextId id = released->context;
-    // A peer that has forgotten a context of ours ends it for everybody; its creator alone releases it.
+    // A peer that has forgotten one of this node's contexts ends it for all: only the creator releases it.
     if (id.creator == directory_->node().name()) return directory_->send(directory_->find(id), AbortContext{not_alive(id), from});
     return directory_->send(directory_->end(id), ReleaseContext{from});
   }

@@ -12,7 +12,7 @@
 namespace troupe::detail {
 namespace {
 
-/// Collects values that may come on several threads.
+/// Collects values that may arrive on several threads.
 class Collector {
  public:
   using Done = std::function<void(Result<std::vector<Variable>>)>;

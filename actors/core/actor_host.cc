@@ -10,10 +10,10 @@ namespace troupe::detail {
 namespace {
 
 constexpr std::size_t kMessagesPerResume = 64;
-constexpr int kRoundsInline = 64;  // after so many a flooded actor goes on in the scheduler and this thread goes home
+constexpr int kRoundsInline = 64;  // then a flooded actor moves to the scheduler and the sending thread returns
 
-/// Runs, on the thread that made it, the actor that its message woke. An actor that was woken and that nobody runs would
-/// stay silent for ever: so none is put where memory may be lacking.
+/// Runs, on the thread that made it, the actor that its message woke. A woken actor that is not run would stay silent
+/// for ever, so storing one never allocates.
 class InlineUnit final : public caf::execution_unit {
  public:
   explicit InlineUnit(caf::actor_system& system) : caf::execution_unit(&system) {}
@@ -39,7 +39,7 @@ class InlineUnit final : public caf::execution_unit {
     caf::intrusive_ptr_release(job);
   }
 
-  /// False if there is no memory for that.
+  /// Returns false if there is no memory.
   bool give_to_scheduler(caf::resumable* job) {
     try {
       system().scheduler().enqueue(job);
@@ -57,7 +57,7 @@ class InlineHost final : public ActorHost {
   InlineHost() { forget_system_on_this_thread(); }
 
   ~InlineHost() override {
-    // An actor that still runs would make CAF's destructor wait for ever: stop() has reported it, the system stays.
+    // A running actor would block CAF's destructor for ever. stop() has reported it; the system is leaked.
     if (parts_->system.registry().running() > 0) static_cast<void>(parts_.release());
   }
 

@@ -33,7 +33,7 @@ void Lives::end(const NodeLife& life, const Error& why) {
 bool Lives::let_in(const NodeLife& life, std::uint64_t epoch) {
   std::lock_guard lock(mutex_);
   const auto at = names_.find(life.name);
-  if (at == names_.end()) return true;  // its session comes later
+  if (at == names_.end()) return true;  // its session starts later
   Name& name = at->second;
   if (name.last.incarnation != life.incarnation) {
     const bool is_former = std::ranges::find(name.former, life.incarnation) != name.former.end();

@@ -1,4 +1,4 @@
-// Puts the parts of a node together, hands each message to one of them, and ends them.
+// Makes the parts of a node, dispatches messages to them, and ends them.
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
@@ -33,7 +33,7 @@ SessionOptions session_options(const PeerLimits& limits) {
   SessionOptions options;
   options.waiting_calls_max = limits.waiting_calls_max;
   options.waiting_bytes_max = limits.waiting_bytes_max;
-  const SessionGrants& least = options.first_grants;  // the peer counts on it from the start
+  const SessionGrants& least = options.first_grants;  // the peer relies on it from the start
   const std::uint64_t bulk = limits.bulk_bytes_max;
   options.grants = {.calls = limits.calls_max, .nested = limits.nested_calls_max, .bytes = {0, bulk, bulk / 2, bulk, bulk}};
   options.grants.calls = std::max(options.grants.calls, least.calls);
@@ -42,7 +42,7 @@ SessionOptions session_options(const PeerLimits& limits) {
   return options;
 }
 
-/// Nothing is won by cutting what changes hands as it is.
+/// Cutting frames that are handed over without a copy gains nothing.
 Packing packing_for(const Link& link) {
   Packing packing{.hashed = !link.guards_bytes()};
   if (link.shares_memory()) packing.whole_bytes_max = kMessageBytesMax;
@@ -61,7 +61,7 @@ struct NodeCore::Workers {
   WorkerActor worker;
 };
 
-/// What the router does to the rest of its node.
+/// The router's effects on the other parts of its node.
 struct NodeCore::RouterCallbacks final : Router::Callbacks {
   explicit RouterCallbacks(NodeCore& n) : node(n) {}
 
@@ -79,7 +79,7 @@ struct NodeCore::RouterCallbacks final : Router::Callbacks {
   void came_late(const NodeLife& from, msg::AnyMessage answer) override {
     auto* reply = std::get_if<msg::Reply>(&answer);
     if (reply == nullptr || node.stopped()) return;
-    reply->value.boundary.reset();  // no graph here will ever reach it
+    reply->value.boundary.reset();  // no graph on this node will reach it
     const PayloadReader unread(node.shared_from_this(), from.name, std::move(reply->value));
   }
   void no_memory_for(const NodeLife& from, RequestId request, Error why) override {
@@ -157,7 +157,7 @@ void NodeCore::send_answer(const NodeLife& to, RequestId request, msg::AnyMessag
   const msg::Envelope envelope{name_, to.name + "/router", {}, request};
   auto parcel = pack_message(envelope, message, packing_);
   if (!parcel) {
-    if (const auto* reply = std::get_if<msg::Reply>(&message)) {  // nobody will ever get what it hands out
+    if (const auto* reply = std::get_if<msg::Reply>(&message)) {  // what it hands out will never be received
       for (const msg::RRefHandout& handout : reply->value.refs) references_->take_back(handout);
     }
     Error error = parcel.error();
@@ -190,7 +190,8 @@ void NodeCore::deliver(Delivery delivery) {
   if (!is_call || !calls_of_peers_.keep(delivery)) dispatch(std::move(delivery));
 }
 
-/// What is lacking for a request fails that request. A word that nobody answers would be lost: that ends the node.
+/// A lack of resources fails a request. A lost control message without an answer would break the node: it ends the
+/// node.
 void NodeCore::dispatch(Delivery delivery) {
   const ReturnAddress answer = delivery.answer;
   try {

@@ -128,7 +128,7 @@ void NodeCore::fail(Error why) noexcept {
   spdlog::critical("[{}] the node ends: {}", name_, why.text());
   const auto said_goodbye = end(why);
   if (!said_goodbye) return;
-  // On the pool: the thread that is here may be the link's own.
+  // On the pool: the calling thread may be the link's own.
   said_goodbye->state().on_done([node = weak_from_this()](const Error* refused) {
     const auto core = node.lock();
     if (core && refused == nullptr) core->close_link();
@@ -173,7 +173,7 @@ void NodeCore::on_link_up(const Peer& peer) {
 
 void NodeCore::on_frames(const NodeName& from, Incarnation incarnation, Frames frames) {
   traffic_.received(from, frames);
-  // Checked here, not in the router's turn: what is damaged counts as lost, and is sent again.
+  // Checked here, not in the router's turn: a damaged packet counts as lost and is sent again.
   if (packing_.hashed && !is_intact(frames)) {
     traffic_.damaged_by(from);
     return;

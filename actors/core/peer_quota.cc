@@ -35,7 +35,7 @@ PeerQuota::Counted PeerQuota::take_unrefused(const NodeLife& peer) {
   return {token_of(at), is_too_much};
 }
 
-/// For what has been counted. Without the mutex: if there is no memory, what is counted is given back here.
+/// Returns the token of a counted thing. Called without the mutex: without memory, the count is given back here.
 PeerQuota::Token PeerQuota::token_of(Counts::iterator at) const {
   const auto give_back = [table = table_, at](const void*) {
     const std::lock_guard lock(table->mutex);

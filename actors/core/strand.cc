@@ -23,7 +23,7 @@ struct Strand::State {
   std::deque<Item> items;  // guarded by mutex
   bool running = false;    // guarded by mutex: a job on the pool takes the items
 
-  /// Nothing, and `running` ends, if there is none.
+  /// Returns the next item; if there is none, clears `running` and returns nullopt.
   std::optional<Item> next() {
     std::lock_guard lock(mutex);
     if (items.empty()) {
@@ -35,9 +35,9 @@ struct Strand::State {
     return item;
   }
 
-  /// Lets go what waits.
+  /// Destroys the queued items.
   void drop_all() noexcept {
-    std::deque<Item> dropped;  // goes after the lock is released
+    std::deque<Item> dropped;  // destroyed after the lock is released
     std::lock_guard lock(mutex);
     dropped.swap(items);
     running = false;
@@ -51,12 +51,12 @@ class Strand::Turn {
   Turn(const Turn&) = delete;
   Turn& operator=(const Turn&) = delete;
 
-  /// A pool that ends without having run or refused the job leaves nothing in the strand: an item may hold who holds the strand.
+  /// If the pool ends without having run or refused the job, empties the strand: an item may hold the strand's owner.
   ~Turn() {
     if (!is_over_) state_->drop_all();
   }
 
-  /// Calls `take` with each item, until there is none.
+  /// Calls `take` with each item until the queue is empty.
   template <class Take>
   void take_all(Take take) {
     while (const auto item = state_->next()) take(*item);
@@ -67,12 +67,12 @@ class Strand::Turn {
 
  private:
   const std::shared_ptr<State> state_;
-  bool is_over_ = false;  // by the thread that runs or refuses the job
+  bool is_over_ = false;  // set by the thread that runs or refuses the job
 };
 
 namespace {
 
-/// The strand goes on, whatever the job throws; its `refused` must not.
+/// Runs an item and continues, whatever it throws. REQUIRES: its `refused` does not throw.
 template <class Item>
 void run_one(const Item& item, std::string_view label) noexcept {
   try {

@@ -2,7 +2,7 @@
 
 namespace troupe::detail {
 namespace {
-thread_local BlockingHook* current_hook = nullptr;  // scoped guard only
+thread_local BlockingHook* current_hook = nullptr;  // used by scoped guards only
 }  // namespace
 
 void WaitPoint::signal() {

@@ -10,7 +10,7 @@
 namespace troupe::detail {
 namespace {
 
-constexpr std::chrono::hours kLimitMax{365 * 24};  ///< of what a peer says; as good as for ever, and no clock overflows
+constexpr std::chrono::hours kLimitMax{365 * 24};  ///< bound on a peer's limit: as good as none, and no clock overflows
 
 Error given_up() {
   Error error;
@@ -52,12 +52,12 @@ void Barriers::left(const NodeName& member, const BarrierEntryId& entry) {
     return answer(given_up());
   }
   if (!up_.contains(member)) return;
-  std::deque<BarrierEntryId>& left = left_[member];  // it was answered, or has not come
+  std::deque<BarrierEntryId>& left = left_[member];  // it was answered, or has not arrived
   left.push_back(entry);
   if (left.size() > kLeftMax) left.pop_front();
 }
 
-/// Forgets it: an entry comes once.
+/// Removes the record: an entry arrives once.
 bool Barriers::left_before(const NodeName& member, const BarrierEntryId& entry) {
   const auto named = left_.find(member);
   if (named == left_.end() || std::erase(named->second, entry) == 0) return false;
@@ -77,7 +77,7 @@ void Barriers::gone(const NodeName& peer, const Error& why) {
   std::vector<std::pair<Answer, Error>> failed;
   for (auto at = places_.begin(); at != places_.end();) {
     const auto current = at++;
-    current->second.erase(peer);  // its entries' answers go nowhere
+    current->second.erase(peer);  // destroys its entries' answers unused
     if (auto error = obstacle(current->first)) {
       for (auto& [member, entries] : current->second) {
         for (Entry& entry : entries) failed.emplace_back(std::move(entry.answer), *error);
@@ -90,7 +90,7 @@ void Barriers::gone(const NodeName& peer, const Error& why) {
   for (auto& [answer, error] : failed) answer(std::move(error));
 }
 
-/// Why they cannot meet: one is gone and they must not meet without it.
+/// Returns why the members cannot meet: one is gone and may not be left out.
 std::optional<Error> Barriers::obstacle(const Place& place) const {
   if (place.without_dead) return std::nullopt;
   const auto absent =
@@ -116,7 +116,7 @@ bool Barriers::all_there(const Place& place, const Entries& entries) const {
                      [&](const NodeName& name) { return entries.contains(name) || !up_.contains(name); });
 }
 
-/// Answers all that can be answered at one place, and forgets it when nobody waits there.
+/// Answers all answerable entries at one place, and removes the place if no entry waits there.
 void Barriers::settle(Places::iterator at) {
   const Place& place = at->first;
   Entries& entries = at->second;

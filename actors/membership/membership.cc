@@ -20,7 +20,7 @@ struct Membership::State {
 
   [[nodiscard]] FutureHome home() const { return node.future_home(); }
 
-  /// Who is up, for error texts.
+  /// Returns the members that are up, for error texts.
   [[nodiscard]] std::string present() const;
 
   [[nodiscard]] bool is_here(const NodeName& name) const { return name == node.name() || node.lives().up(name); }
@@ -28,8 +28,8 @@ struct Membership::State {
   NodeCore& node;
   MembershipActor actor;
   mutable std::mutex mutex;
-  std::map<NodeName, msg::Member> known;                                       // guarded by mutex; also of those who went
-  std::map<std::uint32_t, NodeName> by_rank;                                   // guarded by mutex; who had it last
+  std::map<NodeName, msg::Member> known;                                       // guarded by mutex; and former members
+  std::map<std::uint32_t, NodeName> by_rank;                                   // guarded by mutex
   std::vector<std::function<void(const Peer&, const Error&)>> down_handlers;  // guarded by mutex
   std::optional<Error> declared_dead;                                          // guarded by mutex
 };
@@ -59,7 +59,7 @@ namespace {
 template <class Wait, class Describe>
 std::optional<Error> wait_until(NodeCore& node, const MembershipActor& actor, Wait wait, Future<void> done,
                                 std::optional<TimePoint> due, Describe describe) {
-  node.host().send(actor, std::move(wait));  // with the only promise: an actor that has ended drops it
+  node.host().send(actor, std::move(wait));  // with the only promise: an ended actor drops it
   if (due && !done.get_for(*due - node.clock().now())) return describe();
   done.state().wait();
   const auto& result = done.state().result();

@@ -10,7 +10,7 @@
 namespace troupe::detail {
 namespace {
 
-/// Before members that were active, or whose count did not come, are asked again.
+/// The pause before members that were active, or whose counts failed, are asked again.
 constexpr std::chrono::milliseconds kCountPause{20};
 
 }  // namespace
@@ -47,7 +47,7 @@ bool MembershipState::is_seed(const std::string& address) const {
   return std::any_of(seeds_.begin(), seeds_.end(), [&](const Seed& seed) { return seed.address == address; });
 }
 
-/// Why the node that was reached at a seed's address is not the one that was meant.
+/// Returns an error if the node reached at a seed's address is not the expected one.
 std::optional<Error> MembershipState::stranger(const Peer& seed) const {
   const auto meant = std::find_if(seeds_.begin(), seeds_.end(), [&](const Seed& one) { return one.address == seed.address; });
   if (meant == seeds_.end() || !meant->life || *meant->life == seed.incarnation) return std::nullopt;
@@ -59,7 +59,7 @@ std::optional<Error> MembershipState::stranger(const Peer& seed) const {
 void MembershipState::seed_failed(Error why) {
   seed_failures_.push_back(std::move(why));
   if (seed_failures_.size() < seeds_.size()) return;
-  // A refusal says more than that nobody was there.
+  // A refusal says more than a failed connection.
   const auto refused = std::find_if(seed_failures_.begin(), seed_failures_.end(),
                                     [](const Error& error) { return error.code != ErrorCode::peer_unreachable; });
   Error error = refused == seed_failures_.end() ? seed_failures_.front() : *refused;
@@ -87,7 +87,7 @@ void MembershipState::peer_up(const Peer& peer) {
   up_[peer.name] = peer;
   awaited_.erase(peer.name);
   barriers_->came(peer.name);
-  if (!seeds_.empty() && !asked_to_join_) {  // the first peer is a seed: nobody else knows us yet
+  if (!seeds_.empty() && !asked_to_join_) {  // the first peer is a seed: no other node knows this one yet
     if (auto why = stranger(peer)) {
       seed_failed(*std::move(why));
     } else {
@@ -120,7 +120,7 @@ void MembershipState::peer_down(const NodeLife& peer, const Error& why) {
   const auto known = up_.find(peer.name);
   if (known != up_.end() && known->second.incarnation == peer.incarnation) up_.erase(known);
   barriers_->gone(peer.name, why);
-  if (roster_.remove(peer.name, peer.incarnation)) {  // others may come and go, or be refused, while we wait for the world
+  if (roster_.remove(peer.name, peer.incarnation)) {  // others may come and go before the world is complete
     std::erase_if(member_waits_, [&why](const WaitForMembers& wait) {
       if (wait.until == Membership::Until::they_are_up) return false;
       wait.reached.complete(why);
@@ -137,8 +137,8 @@ void MembershipState::connect_failed(const std::string& address, const Error& wh
   if (error.endpoint.empty()) error.endpoint = address;
   if (is_seed(address) && !asked_to_join_) return seed_failed(std::move(error));
   const auto is_there = [&](const auto& member) { return member.second == address; };
-  if (is_seed(address) && std::ranges::none_of(awaited_, is_there)) return;  // we came in through another
-  if (wanted_.world_size == 0) {  // it was there when we were told of it, and is gone
+  if (is_seed(address) && std::ranges::none_of(awaited_, is_there)) return;  // this node joined through another seed
+  if (wanted_.world_size == 0) {  // it was up when this node was told of it, and is gone
     roster_.remove_at(address);
     std::erase_if(awaited_, is_there);
     return settle_members();
@@ -183,7 +183,7 @@ void MembershipState::admit(Delivery& delivery, const msg::MemberJoin& join) {
   };
   if (!founded_ && !own_) {
     if (!seeds_.empty()) return refuse(ErrorCode::protocol_violation, fmt::format("{} is no member itself yet", node_->name()));
-    early_.push_back(std::move(delivery));  // who listens can be asked before it was told what it is
+    early_.push_back(std::move(delivery));  // a node that listens may get requests before it founds or joins
     return;
   }
   const NodeName coordinator = roster_.coordinator(living()).value_or(node_->name());
@@ -237,8 +237,8 @@ void MembershipState::admitted(const msg::MemberList& list) {
 
 void MembershipState::learn(const msg::Member& member) {
   const auto known = up_.find(member.name);
-  if (known != up_.end() && known->second.incarnation != member.incarnation) return;  // news of another life
-  if (!node_->lives().let_in({member.name, member.incarnation}, member.epoch)) {  // one that a later life has replaced
+  if (known != up_.end() && known->second.incarnation != member.incarnation) return;  // about another life
+  if (!node_->lives().let_in({member.name, member.incarnation}, member.epoch)) {  // a later life has replaced this one
     if (known != up_.end()) {
       node_->link().disconnect(member.name, {ErrorCode::you_are_dead, fmt::format("a later life of {} is known to {}", member.name, node_->name())});
     }
@@ -329,7 +329,7 @@ void MembershipState::coordinate() {
   switch (agreement_.next(members)) {
     case ShutdownAgreement::Verdict::wait: return;
     case ShutdownAgreement::Verdict::count:
-      // Not at once after an idle round: an answer that is just being handed to its callback is counted nowhere.
+      // With a pause after an idle round: an answer that is being passed to its callback is not counted anywhere.
       return agreement_.round() == 1 ? count_all() : count_after(std::chrono::milliseconds(1));
     case ShutdownAgreement::Verdict::count_later: return count_after(kCountPause);
     case ShutdownAgreement::Verdict::agreed:
@@ -370,7 +370,7 @@ void MembershipState::ask_for_count(const NodeName& member) {
 }
 
 void MembershipState::count_refused(const CountRefused& refusal) {
-  // A member that died is taken out by peer_down.
+  // peer_down removes a member that died.
   if (up_.contains(refusal.member)) send_after(kCountPause, CountMember{refusal.member, refusal.round});
 }
 
@@ -430,7 +430,7 @@ MembershipActor::behavior_type membership_actor(MembershipActor::stateful_pointe
       [self](const BarriersDue&) { self->state.barriers_due(); },
       [self](const ListBarriers& m) { self->state.list_barriers(m); },
       [self](const StopMembership& m) {
-        self->quit();  // first: whoever waits is told also if this throws
+        self->quit();  // first: waiters are answered also if this throws
         self->state.stop(m.why);
       });
 }

@@ -46,7 +46,7 @@ std::optional<Error> Roster::admit(const msg::MemberJoin& join) {
 }
 
 void Roster::give_ranks() {
-  if (entries_.size() < world_size_) return;  // somebody may still come who wants a certain one
+  if (entries_.size() < world_size_) return;  // a later member may request a certain rank
   std::vector<Entry*> without;
   for (auto& [name, entry] : entries_) {
     if (!entry.rank) without.push_back(&entry);

@@ -6,7 +6,7 @@
 
 namespace troupe::detail {
 
-// What it ever started is in no later sum: that could hide as many requests of others.
+// A member that is gone is missing from later sums, which could hide as many new requests of others.
 void ShutdownAgreement::gone(const NodeName& member) {
   ready_.erase(member);
   asked_.erase(member);
@@ -27,7 +27,7 @@ ShutdownAgreement::Verdict ShutdownAgreement::next(const std::vector<NodeName>& 
     counts_.clear();
   };
   const auto is_asked = [this](const NodeName& member) { return asked_.contains(member); };
-  if (!std::all_of(living.begin(), living.end(), is_asked)) {  // the first round, or somebody came in the middle of this one
+  if (!std::all_of(living.begin(), living.end(), is_asked)) {  // the first round, or a member joined during this one
     started_when_idle_.reset();
     begin_round();
     return Verdict::count;

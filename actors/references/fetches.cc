@@ -19,7 +19,7 @@
 namespace troupe::detail {
 namespace {
 
-/// One answer being made. One job at a time touches it.
+/// One answer in the making. Used by one job at a time.
 class Fetching final : public std::enable_shared_from_this<Fetching> {
  public:
   Fetching(ServedCall call, NodeLife holder, msg::RRefFetch fetch)
@@ -96,14 +96,14 @@ class Fetching final : public std::enable_shared_from_this<Fetching> {
   }
 
   const ServedCall call_;
-  const NodeLife holder_;  // who asks
+  const NodeLife holder_;  // the requester
   const msg::RRefFetch fetch_;
   const std::string label_;  // for reports: "to_here for trainer"
   PayloadWriter writer_;
   std::size_t done_ = 0;
-  std::uint64_t version_ = 0;  // of the value at hand
+  std::uint64_t version_ = 0;  // of the present value
   std::mutex mutex_;
-  std::pair<RRefId, TurnId> waits_;  // guarded by mutex_: the use that was asked for last
+  std::pair<RRefId, TurnId> waits_;  // guarded by mutex_: the latest requested use
   std::optional<std::stop_callback<std::function<void()>>> cancelled_;  // set once, by `begin`
 };
 

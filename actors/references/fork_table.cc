@@ -109,7 +109,7 @@ void ForkTable::bury(const ForkId& fork, const NodeLife& holder) {
   dead_.push_back({fork, holder});
 }
 
-// The one place where the end of a value's life is decided.
+// The only place that decides the end of a value's life.
 void ForkTable::settle() {
   TROUPE_ASSERT(!ended_ || (live_.empty() && awaited_.empty() && holds_ == 0),
                 "[rref] used after its end: " + rref_.text() + ": " + text());

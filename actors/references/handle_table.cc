@@ -252,9 +252,9 @@ std::string HandleTable::text() const {
   return out;
 }
 
-// The one place where a node gives up its forks of a value: no local handle is left, the owner knows every child, and
-// the owner has answered every report, so that no parent can be left waiting (RR-6). An owner that was never met has
-// none to answer, and the parents are all who wait (RR-13).
+// The only place where a node gives up its forks of a value: no local handle is left, the owner knows every child, and
+// the owner has answered every report, so that no parent waits for ever (RR-6). An owner that was never met has nothing
+// to answer; then only the parents wait (RR-13).
 void HandleTable::settle(Entries::iterator at, RRefNotices& notices) {
   Entry& entry = at->second;
   if (entry.holds == 0 && entry.met == OwnerMet::not_yet) {
@@ -268,7 +268,7 @@ void HandleTable::settle(Entries::iterator at, RRefNotices& notices) {
   entries_.erase(at);
 }
 
-// Reports what came before the owner was met.
+// Reports the forks that arrived before the owner was met.
 void HandleTable::meet(Entries::iterator at, RRefNotices& notices) {
   Entry& entry = at->second;
   if (std::exchange(entry.met, OwnerMet::yes) == OwnerMet::yes) return;
@@ -293,7 +293,7 @@ std::optional<ForkId> HandleTable::end_creation(Entry& entry, const Error& error
   return entry.pending.extract(own).key();
 }
 
-// Nothing is left that a child or the owner could rest on.
+// The handle has failed: neither a child nor the owner can rely on it.
 void HandleTable::fail(Entry& entry, const Error& error) {
   if (!entry.failure) entry.failure = error;
   entry.confirmed.reset();

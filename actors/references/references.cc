@@ -38,17 +38,17 @@ struct References::State {
   const NodeLife self;
   std::atomic<std::uint64_t> next_turn{1};
   ActorDirectory<RRefId, RRefOwnerActor, EndedRRefs> owners;
-  mutable std::mutex mutex;                             // guards all below; never held over a send
+  mutable std::mutex mutex;                             // guards all below; never held during a send
   HandleTable table;
   std::map<RRefId, std::weak_ptr<RRefHandle>> handles;  // one per value with handles here
 
   void send(const RRefNotices& notices) const;
   std::shared_ptr<RRefHandle> handle_for(const RRefId& rref, const NodeLife& owner, const std::string& type, RRefOrigin origin);
-  /// A handle of this node rests on that life since just now: nobody will say again that it was over before.
+  /// A handle of this node depends on that life since just now: if the life is over, no later event reports it.
   void look_again(const NodeLife& life, RRefNotices& notices);
   RRefOwnerActor spawn_owner(const RRefId& rref);
 
-  /// Tells the value's owner, if it is here.
+  /// Sends `message` to the value's owner, if it exists here.
   template <class Message>
   bool tell_owner(const RRefId& rref, Message message) {
     const RRefOwnerActor owner = owners.find(rref);
@@ -56,8 +56,8 @@ struct References::State {
     return static_cast<bool>(owner);
   }
 
-  /// Tells the value's owner, which is made on the first word about it, a word of that peer that cannot be refused: it ends
-  /// something, or brings a handle home. False if the value's life is over.
+  /// Sends `message` to the value's owner, which is made by the first message about the value. For messages of that
+  /// peer that cannot be refused: they end something, or return a handle. Returns false if the value's life is over.
   template <class Message>
   bool tell_owner(const RRefId& rref, const NodeLife& peer, Message message) {
     const auto entered = owners.enter(rref, peer, node.accounts().owners, Refusal::never);
@@ -93,10 +93,10 @@ void References::State::send(const RRefNotices& notices) const {
   }
 }
 
-/// Requires the mutex. The caller adds the hold that the new or known handle stands for.
+/// REQUIRES: the mutex is held. The caller counts the hold for which the handle stands.
 std::shared_ptr<RRefHandle> References::State::handle_for(const RRefId& rref, const NodeLife& owner, const std::string& type,
                                                           RRefOrigin origin) {
-  std::weak_ptr<RRefHandle>& known = handles[rref];  // first: a handle that ended here would need the mutex
+  std::weak_ptr<RRefHandle>& known = handles[rref];  // before the lock: a handle destroyed here would need the mutex
   auto handle = known.lock();
   if (!handle) {
     handle = std::make_shared<RRefHandle>(node.weak_from_this(), rref, owner, type, std::move(origin));
@@ -105,7 +105,7 @@ std::shared_ptr<RRefHandle> References::State::handle_for(const RRefId& rref, co
   return handle;
 }
 
-/// Requires the mutex.
+/// REQUIRES: the mutex is held.
 void References::State::look_again(const NodeLife& life, RRefNotices& notices) {
   const auto why = node.lives().why_over(life);
   if (!why) return;
@@ -137,7 +137,7 @@ msg::RRefHandout References::hand_out(const std::shared_ptr<RRefHandle>& handle,
       std::lock_guard lock(state_->mutex);
       handout.fork = state_->table.next_fork();
     }
-    // To a life that is not up the message does not leave. The owner looks at the life again, once it counts the fork.
+    // A message to a life that is not up is not sent. The owner checks the life again once it counts the fork.
     if (to != state_->self && !state_->node.lives().is_up(to)) return handout;
     auto token = state_->node.accounts().forks.take(to);
     if (!token) throw EncodeError(token.error().code, token.error().message);
@@ -179,7 +179,7 @@ std::shared_ptr<RRefHandle> References::received(const msg::RRefHandout& handout
       std::lock_guard lock(state_->mutex);
       handle = state_->handle_for(handout.rref, owner, handout.type, from);
     }
-    // Before the fork goes, so that the value stays.
+    // Before the fork is released, so that the value stays.
     if (state_->tell_owner(handout.rref, parent, OwnerHeld{})) handle->add_hold();
     if (!state_->tell_owner(handout.rref, OwnerForkReturned{handout.fork, from})) {
       state_->node.notify(from, "references", msg::RRefForkAck{handout.rref, handout.fork});
@@ -312,7 +312,7 @@ void References::State::use(const RRefId& rref, TurnId turn, UsePurpose purpose,
   if (!entered.actor) return begin(revoked(rref), 0, nullptr);
   node.host().send(entered.actor, UseArrived{turn, std::move(purpose), watcher, ToldOnce<const Result<ValueBox>&, std::uint64_t>(told, lost)});
   const auto was_over = asker ? node.lives().why_over(*asker) : std::nullopt;
-  if (was_over) tell_owner(rref, PeerDown{*asker, *was_over});  // the owner may have heard of the end before the use came
+  if (was_over) tell_owner(rref, PeerDown{*asker, *was_over});  // the owner may have missed the end of that life
 }
 
 void References::value_of(const RRefId& rref, const NodeLife& asker, std::function<void(Result<ValueBox>)> done) {
@@ -342,13 +342,13 @@ void References::refuse_value(const RRefId& rref, const ForkId& fork, const Node
   if (creator != state_->self) state_->tell_owner(rref, OwnerDeleted{fork, creator});
 }
 
-/// Whether the word is that of a creator to the owner: who holds a handle of another node's value gets it from there.
+/// Returns whether the sender is the creator and this node the owner: a holder gets the message from the value's owner.
 bool References::State::is_owner_of(const msg::RRefRevoked& revoked, const NodeLife& from) const {
   std::lock_guard lock(mutex);
   return revoked.rref.creator == from.name && revoked.rref.incarnation == from.incarnation.low && !table.contains(revoked.rref);
 }
 
-/// As a creating call that is refused: those who have handles already, or will, get the error.
+/// As a refused creating call: present and later holders of handles get the error.
 void References::State::never_created(const msg::RRefRevoked& revoked, const NodeLife& creator) {
   tell_owner(revoked.rref, creator, OwnerCreated{revoked.fork, creator});
   node.references().refuse_value(revoked.rref, revoked.fork, creator, revoked.error);
@@ -421,7 +421,7 @@ void References::stop(const Error& why) {
 
 std::vector<std::string> References::held() const {
   std::vector<std::string> lines;
-  std::vector<std::shared_ptr<RRefHandle>> handles;  // end after the lock is released
+  std::vector<std::shared_ptr<RRefHandle>> handles;  // destroyed after the lock is released
   {
     std::lock_guard lock(state_->mutex);
     for (const auto& [rref, known] : state_->handles) handles.push_back(known.lock());

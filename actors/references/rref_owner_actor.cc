@@ -80,7 +80,7 @@ void RRefOwnerState::came_home(const OwnerForkReturned& m) {
 
 void RRefOwnerState::use(UseArrived& m) {
   if (stopped_) return m.begin(*stopped_, version_);
-  if (!forks_->hold()) return m.begin(gone(), version_);  // its sender need not keep its handle until the use has begun
+  if (!forks_->hold()) return m.begin(gone(), version_);  // its sender's handle may be dropped before the use starts
   m.came = node_->clock().now();
   value_ ? begin_or_queue(std::move(m)) : early_.push_back(std::move(m));
 }
@@ -102,7 +102,7 @@ void RRefOwnerState::withdraw(const UseWithdrawn& m) {
                    node_->error(ErrorCode::cancelled, node_->name(), {}, "nobody waits for it any more"));
 }
 
-// Those that have begun are told by their stop_token.
+// Uses that have started are notified by their stop_token.
 template <class Meant>
 void RRefOwnerState::end_waiting_uses(Meant meant, const Error& why) {
   const auto first = std::stable_partition(early_.begin(), early_.end(), [&](const UseArrived& use) { return !meant(use); });
@@ -112,7 +112,7 @@ void RRefOwnerState::end_waiting_uses(Meant meant, const Error& why) {
     const auto at = next++;
     if (!meant(at->second)) continue;
     held_.erase(at->first);
-    static_cast<void>(turns_.release(at->first));  // it had no turn that another could get
+    static_cast<void>(turns_.release(at->first));  // it had no turn to pass on
     ended.push_back(std::move(arriving_.extract(at).mapped()));
   }
   for (const UseArrived& use : ended) {
@@ -137,7 +137,7 @@ void RRefOwnerState::begin_or_queue(UseArrived use) {
 }
 
 void RRefOwnerState::granted(UseArrived& use) {
-  if (use.purpose.kind == UseKind::changes) changed();  // who holds a copy hears of it before who asked for the change
+  if (use.purpose.kind == UseKind::changes) changed();  // holders of copies before the requester
   if (use.watcher && watchers_.insert(*use.watcher).second) look_again(*use.watcher);
   use.begin(*value_, version_);
 }
@@ -152,7 +152,7 @@ void RRefOwnerState::changed() {
 void RRefOwnerState::suspended(const UseSuspended& m) { go_on(turns_.suspend(m.turn)); }
 
 void RRefOwnerState::resumed(UseResumed& m) {
-  // A grant that is let go is given.
+  // Releasing a grant calls it.
   if (stopped_) return;
   if (!turns_.resume(m.turn)) {
     returning_[m.turn] = std::move(m.grant);
@@ -172,11 +172,11 @@ void RRefOwnerState::use_ended(const UseEnded& m) {
 
 void RRefOwnerState::go_on(std::optional<TurnId> turn) {
   if (!turn) return;
-  if (auto grant = returning_.extract(*turn)) return came_back(*turn);  // then the grant goes
+  if (auto grant = returning_.extract(*turn)) return came_back(*turn);  // then releases the grant
   if (auto first = arriving_.extract(*turn)) granted(first.mapped());
 }
 
-/// What it did before it waited may have been read meanwhile, and it may do more.
+/// Earlier changes of the use may have been read during its wait, and it may make more.
 void RRefOwnerState::came_back(TurnId turn) {
   const auto held = held_.find(turn);
   if (held != held_.end() && held->second.purpose.kind == UseKind::changes) changed();
@@ -202,7 +202,7 @@ void RRefOwnerState::fail(Error why) {
   for (UseArrived& use : std::exchange(early_, {})) begin_or_queue(std::move(use));
   for (auto& [turn, use] : std::exchange(arriving_, {})) {
     held_.erase(turn);
-    static_cast<void>(turns_.release(turn));  // nobody gets a turn any more
+    static_cast<void>(turns_.release(turn));  // no use gets a turn any more
     begin_or_queue(std::move(use));
   }
 }
@@ -217,7 +217,7 @@ bool RRefOwnerState::stop(const Error& why) {
   return true;
 }
 
-// The value's destructor is user code. A pool that refuses has stopped: then the value goes with the job, here.
+// The value's destructor is user code. A pool that refuses the job has stopped: then the value is destroyed here.
 void RRefOwnerState::drop(std::shared_ptr<const Result<ValueBox>> value) const {
   if (!value) return;
   node_->run("drop " + rref_.text(), [value = std::move(value)]() mutable { value.reset(); }, [](const Error&) {});
@@ -233,7 +233,7 @@ RRefOwnerActor::behavior_type rref_owner_actor(RRefOwnerActor::stateful_pointer<
   const auto end = [self, on_end](const Error& why) {
     if (self->state.stop(why)) on_end();
   };
-  // The one place where the value's life ends.
+  // The only place where the value's life ends.
   const auto settle = [self, end] {
     if (self->state.ended()) end(self->state.gone());
   };

@@ -72,7 +72,7 @@ bool TurnQueue::run_or_queue(TurnId use, UseState queued, std::deque<TurnId>& qu
   return runs;
 }
 
-// Those that return go first: what began is finished before more is begun (TQ-2).
+// Returning uses come first: started uses finish before new ones start (TQ-2).
 std::optional<TurnId> TurnQueue::grant_next() {
   std::deque<TurnId>& queue = returning_.empty() ? arriving_ : returning_;
   if (queue.empty()) return std::nullopt;

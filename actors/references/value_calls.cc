@@ -54,7 +54,7 @@ class ValueTurn final : public TaskTurn {
 
  private:
   const std::shared_ptr<ValueUse> use_;
-  bool has_turn_ = true;  // or has asked for it; touched by the one task of the place that runs or begins to wait
+  bool has_turn_ = true;  // or has requested it; used by the one task of the place that runs or starts to wait
 };
 
 void make_value(NodeCore& node, const RRefId& rref, ServedCall call, Sharing sharing) {
@@ -72,7 +72,7 @@ void make_value(NodeCore& node, const RRefId& rref, ServedCall call, Sharing sha
            publish, shared->scope->priority);
 }
 
-/// Why `caller` may not make that value, if so: it alone gives ids of its own, and knows what became of them.
+/// Returns an error unless `caller` created the id: only the creator makes the value, and knows what became of it.
 std::optional<Error> not_of(NodeCore& node, const RRefId& rref, const NodeLife& caller) {
   if (rref.creator == caller.name && rref.incarnation == caller.incarnation.low) return std::nullopt;
   return node.error(ErrorCode::protocol_violation, node.name(), "remote", fmt::format("value {} is not of {}", rref.text(), caller.name));
@@ -125,7 +125,7 @@ void serve_value_call(NodeCore& node, const Delivery& delivery, msg::ValueCall c
   const UseKind kind = served->function->changes_object ? UseKind::changes : UseKind::reads;
   const std::string label = served->operation + " for " + served->caller;
   UsePurpose purpose{kind, label, caller};
-  if (keep_as) purpose.asked_by.reset();  // a value stays, whoever asked for it
+  if (keep_as) purpose.asked_by.reset();  // a value stays, even if its requester goes
   const auto run_in_turn = [served, finish, label](Result<ValueBox> value, std::shared_ptr<ValueUse> use) {
     if (!value) return finish(*served, value.error());
     const ValueBox box = value.value();
@@ -143,7 +143,7 @@ void serve_value_call(NodeCore& node, const Delivery& delivery, msg::ValueCall c
     served->node->run(label, run,
                       [served, finish](const Error& refused) { finish(*served, refused); }, served->scope->priority);
   };
-  if (keep_as) return node.references().use(rref, std::move(purpose), run_in_turn);  // it has been answered
+  if (keep_as) return node.references().use(rref, std::move(purpose), run_in_turn);  // it has been answered already
   begin_as_answers_are_taken(node, caller, {rref}, [served, rref, purpose, run_in_turn] { served->node->references().use(rref, purpose, run_in_turn); });
 }
 

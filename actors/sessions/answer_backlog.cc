@@ -27,7 +27,7 @@ std::vector<AnswerBacklog::Begin> AnswerBacklog::taken(const NodeLife& peer, std
   Peer& state = found->second;
   state.bytes -= std::min(bytes, state.bytes);
   if (state.bytes <= bytes_max_ && !state.kept.empty()) {
-    // One at a time while others wait: how large its answer will be is not known.
+    // One at a time while others wait: the size of its answer is unknown.
     const bool all = state.bytes == 0;
     const std::size_t count = all ? state.kept.size() : 1;
     const auto end = state.kept.begin() + static_cast<std::ptrdiff_t>(count);

@@ -50,7 +50,7 @@ bool Assembly::allocate(std::size_t index) {
   try {
     frames_[index] = Storage::allocate(sizes_[index]);
     return true;
-  } catch (const std::exception&) {  // no memory, or an allocator of the tensors that says so in its own way
+  } catch (const std::exception&) {  // out of memory, also in the form of the tensor allocator's own exception
     return false;
   }
 }

@@ -11,7 +11,7 @@ void CreditAccount::give_back(Charge charge, std::uint64_t bytes) {
   told_();
 }
 
-// Stored first and then compared: either this thread sees the call that was given back, or that call sees the wish.
+// Stored first, then compared: either this thread sees the returned call, or that call's thread sees the request.
 void CreditAccount::tell_at(Charge charge, std::uint64_t calls) {
   Side& side = this->side(charge);
   side.tell_at.store(calls, std::memory_order_seq_cst);

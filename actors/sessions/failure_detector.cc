@@ -71,19 +71,19 @@ Duration FailureDetector::interval() const {
   return std::clamp(peers * options_.heartbeat_per_peer, options_.heartbeat_min, options_.heartbeat_max);
 }
 
-// A lease that is too short for the intervals of both is stretched: one heartbeat may get lost.
+// A lease that is too short for both intervals is extended, so that one heartbeat may be lost.
 Duration FailureDetector::down_after(const Watched& watched) const {
   return std::max(watched.lease, 2 * watched.interval + options_.suspicion);
 }
 
-// A silence that was seen late is judged after one more look, which comes soon.
+// A silence that was noticed late is judged after one more tick, which follows soon.
 TimePoint FailureDetector::next_verdict(const Watched& watched, TimePoint now) const {
   if (!watched.judged()) return TimePoint::max();
   const Duration limit = watched.unreachable ? down_after(watched) : unreachable_after(watched);
   return now + std::max(limit - watched.silence, options_.slack);
 }
 
-// Those that are nearly due go with one that is, so that a node wakes up once for many.
+// Heartbeats that are nearly due are sent with one that is, so that a node wakes up once for many.
 std::vector<FailureDetector::Heartbeat> FailureDetector::due_heartbeats(TimePoint now) {
   std::vector<Heartbeat> due;
   const auto is_due = [now](const auto& entry) { return entry.second.next_heartbeat() <= now; };
@@ -99,7 +99,7 @@ std::vector<FailureDetector::Heartbeat> FailureDetector::due_heartbeats(TimePoin
   return due;
 }
 
-// Time beyond the moment for which the coming tick was asked is a stall of this node.
+// Time beyond the requested time of the tick is a stall of this node, not silence.
 void FailureDetector::count_silence(Watched& watched, TimePoint now) const {
   const TimePoint listened = next_ ? std::min(now, *next_) : now;
   if (listened > watched.since) watched.silence += listened - watched.since;

@@ -12,7 +12,7 @@ namespace troupe {
 InLane::Taken InLane::take(TimePoint now, Packet packet, std::vector<Packet>& ready) {
   const std::uint64_t number = packet.header.number;
   if (number <= delivered_ || early_.contains(number)) {
-    ack_due_ = now;  // the acknowledgement was lost, or is late
+    ack_due_ = now;  // the earlier acknowledgement was lost or delayed
     return Taken::duplicate;
   }
   if (number == delivered_ + 1) {

@@ -16,7 +16,7 @@ std::uint64_t granted_bytes(const Piece& piece) { return piece.part == Part::fir
 std::uint64_t remaining_us(const std::optional<TimePoint>& due, TimePoint now) {
   if (!due) return 0;
   const auto left = std::chrono::duration_cast<std::chrono::microseconds>(*due - now).count();
-  return static_cast<std::uint64_t>(std::max<decltype(left)>(left, 1));  // zero says that there is no limit
+  return static_cast<std::uint64_t>(std::max<decltype(left)>(left, 1));  // 0 means no limit
 }
 
 }  // namespace
@@ -33,7 +33,7 @@ bool OutLane::waits_for_grant() const {
 
 bool OutLane::may_leave(const Outgoing& message, const Piece* piece) const {
   if (!grants_ || piece == nullptr || message.taken_back) return true;
-  // What is not cut lies in memory that both ends share, or is small: it may exceed the grant, once.
+  // An uncut message lies in memory that both ends share, or is small: it may exceed the grant, once.
   if (piece->part == Part::whole) return bytes_sent_ < bytes_granted_;
   return bytes_sent_ + granted_bytes(*piece) <= bytes_granted_;
 }
@@ -117,7 +117,7 @@ void OutLane::no_longer_in_flight(const InFlight& packet) {
 
 std::vector<SharedOutgoing> OutLane::acknowledge(std::uint64_t ack, std::uint64_t ahead) {
   std::vector<SharedOutgoing> done;
-  if (ack + 1 < first_) return done;  // an old one that was overtaken
+  if (ack + 1 < first_) return done;  // an old acknowledgement that was overtaken
   TROUPE_ASSERT(ack <= last_sent(), "[session] an acknowledgement of packet " + std::to_string(ack) + ", the last one sent is " + std::to_string(last_sent()));
   while (first_ <= ack) {
     InFlight& packet = in_flight_.front();
@@ -138,7 +138,7 @@ std::vector<SharedOutgoing> OutLane::acknowledge(std::uint64_t ack, std::uint64_
 
 void OutLane::grant(std::uint64_t bytes) { bytes_granted_ = std::max(bytes_granted_, bytes); }
 
-// What left before the probe and is still missing after its answer was lost: the connection keeps its order.
+// Packets sent before the probe and still missing after its answer were lost: the connection keeps its order.
 void OutLane::resend_lost(TimePoint now, std::uint64_t answered_probe, const Emit& emit) {
   bool resent = false;
   for (std::size_t i = 0; i < reach(); ++i) {
@@ -146,7 +146,7 @@ void OutLane::resend_lost(TimePoint now, std::uint64_t answered_probe, const Emi
     send_again(now, in_flight_[i], emit);
     resent = true;
   }
-  // There may be losses beyond what one answer can tell: ask again right behind.
+  // There may be losses beyond the range of one answer: probe again right after.
   if (resent && in_flight_.size() > reach()) ask(emit);
 }
 
@@ -200,7 +200,7 @@ std::vector<SharedOutgoing> OutLane::close() {
   return left;
 }
 
-// How many of the first packets in flight an acknowledgement can tell apart.
+// Returns how many of the first packets in flight an acknowledgement distinguishes.
 std::size_t OutLane::reach() const { return std::min(in_flight_.size(), kAheadBits + 1); }
 
 void OutLane::no_later_than(TimePoint due) { due_ = due_ ? std::min(*due_, due) : due; }

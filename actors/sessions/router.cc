@@ -109,7 +109,7 @@ void Router::request_self(TimePoint now, PackedRequest packed) {
   admit_self();
 }
 
-/// Hands on as many calls of this node to itself as it would grant a peer.
+/// Delivers as many calls of this node to itself as it would grant a peer.
 void Router::admit_self() {
   for (const Charge charge : {Charge::call, Charge::nested}) {
     SelfCalls& calls = self_calls(charge);
@@ -118,7 +118,7 @@ void Router::admit_self() {
     while (!calls.waiting.empty() && calls.sent - self_account_->calls(charge) < at_once) {
       auto [id, request] = std::move(calls.waiting.front());
       calls.waiting.pop_front();
-      if (calls_.find(id) == nullptr) continue;  // nobody waits for it any more
+      if (calls_.find(id) == nullptr) continue;  // cancelled or expired meanwhile
       ++calls.sent;
       msg::Envelope envelope{self_.name, self_.name + "/" + request.actor, id, {}};
       callbacks_.deliver(self_, std::move(envelope), std::move(request.message), request.due,
@@ -150,8 +150,8 @@ void Router::cancel(TimePoint now, RequestId request) {
   fail(*call, std::move(error), now);
 }
 
-/// Nobody waits for that call any more: stops it on its way, or tells who works on it. Returns whether it never ran, and
-/// never will, and what it waited for.
+/// Stops a call whose answer is no longer needed, or notifies its callee. Returns whether the call certainly never ran
+/// and never will; sets `waited_for` to what it waited for.
 bool Router::take_back(TimePoint now, const CallTable<WaitingRequest>::Call& call, std::string& waited_for) {
   if (call.peer.name == self_.name) {
     for (const SelfCalls& calls : self_calls_) {
@@ -177,7 +177,7 @@ bool Router::take_back(TimePoint now, const CallTable<WaitingRequest>::Call& cal
 
 void Router::notify(TimePoint now, const NodeName& to, std::optional<Incarnation> life, Parcel parcel) {
   const auto peer = peers_.find(to);
-  // Gone: peer_down tells of it.
+  // Not up: peer_down reports that.
   if (stopped_ || peer == peers_.end() || (life && *life != peer->second.peer.incarnation)) return;
   auto sent = peer->second.session->send(now, std::move(parcel));
   if (sent) put_on_link(peer->second, std::move(sent).value());
@@ -199,7 +199,7 @@ void Router::answer_self(TimePoint now, RequestId request, msg::AnyMessage messa
   complete(now, request, {self_.name, self_.incarnation}, std::move(message));
 }
 
-/// A word of the router's own.
+/// Sends a control message of the router itself.
 void Router::say(TimePoint now, PeerState& peer, const std::string& actor, RequestId answers, const msg::AnyMessage& message) {
   const msg::Envelope envelope{self_.name, peer.peer.name + "/" + actor, {}, answers};
   auto parcel = pack_message(envelope, message, options_.packing);
@@ -219,13 +219,14 @@ void Router::grant(TimePoint now, const NodeLife& peer) {
 
 void Router::link_up(TimePoint now, const Peer& peer) {
   if (stopped_) return;
-  // A life that was declared over stays over: its sessions and forks are gone here. It must come back as a new one.
+  // A life that was declared over stays over: its sessions and forks are gone here. The node must return with a new
+  // one.
   if (const auto over = lives_.why_over(NodeLife{peer.name, peer.incarnation})) {
     return callbacks_.give_up(peer.name, you_are_dead(*over));
   }
   const auto known = peers_.find(peer.name);
   if (known != peers_.end()) {
-    if (known->second.peer.incarnation == peer.incarnation) return;  // the same session goes on over a new connection
+    if (known->second.peer.incarnation == peer.incarnation) return;  // the same session continues over a new connection
     Error restarted;
     restarted.code = ErrorCode::peer_restarted;
     restarted.message = "a new incarnation has taken its name";
@@ -276,7 +277,7 @@ void Router::take(TimePoint now, PeerState& peer, Session::Received received) {
   }
 }
 
-/// Decodes a message and hands it on. Returns false if it cannot be read: its sender is given up.
+/// Decodes a message and delivers it. If it is malformed, ends the session with its sender and returns false.
 bool Router::open(TimePoint now, const PeerState& peer, Session::Delivered message) {
   const Peer from = peer.peer;
   std::shared_ptr<CallCredit> credit;
@@ -290,7 +291,7 @@ bool Router::open(TimePoint now, const PeerState& peer, Session::Delivered messa
     return false;
   }
   msg::Envelope& envelope = decoded.value().envelope;
-  envelope.from = from.name;  // who the session says it is, not what the message claims
+  envelope.from = from.name;  // the session's name for the sender, not the message's claim
   if (envelope.in_reply_to.value != 0) {
     complete(now, envelope.in_reply_to, {from.name, from.incarnation}, std::move(decoded.value().message));
   } else {
@@ -299,7 +300,7 @@ bool Router::open(TimePoint now, const PeerState& peer, Session::Delivered messa
   return true;
 }
 
-/// A message for which there is no memory here is answered, or is the answer: one call fails, and nothing else.
+/// There is no memory for a message: fails the one call that it is, or answers.
 void Router::refuse_for_memory(TimePoint now, const PeerState& peer, const Frame& header) {
   const auto outside = msg::decode_header(header);
   if (!outside) return callbacks_.warn(fmt::format("no memory for a message from {}, which cannot be read", peer.peer.name));
@@ -323,10 +324,10 @@ void Router::refuse_for_memory(TimePoint now, const PeerState& peer, const Frame
 
 void Router::complete(TimePoint now, RequestId request, const NodeLife& from, msg::AnyMessage message) {
   auto call = calls_.take(request, from);
-  if (!call) return callbacks_.came_late(from, std::move(message));  // or a second time, or not from whom it was asked
+  if (!call) return callbacks_.came_late(from, std::move(message));  // late, a duplicate, or from another peer
   callbacks_.pending_changed(calls_.size());
   if (const auto peer = peers_.find(from.name); peer != peers_.end() && peer->second.session->waiting_calls() > 0) {
-    // Answered before all of it has left: the rest need not leave.
+    // Answered before it was sent completely: the rest need not be sent.
     put_on_link(peer->second, peer->second.session->take_back(now, request).on_link);
   }
   if (auto* failure = std::get_if<msg::Failure>(&message)) {
@@ -387,18 +388,18 @@ void Router::fail_those_that_do_not_wait(TimePoint now, const PeerState& peer) {
   }
 }
 
-/// "b has been unreachable for 4.2 s". Requires that it is.
+/// Returns "b has been unreachable for 4.2 s". REQUIRES: it is unreachable.
 std::string Router::unheard_for(const PeerState& peer, TimePoint now) const {
   return fmt::format("{} has been unreachable for {:.1f} s", peer.peer.name, seconds(now - *peer.silent_since));
 }
 
-/// For the error of a call: ", b has been unreachable for 4.2 s", or nothing.
+/// Returns ", b has been unreachable for 4.2 s" for the error of a call, or nothing.
 std::string Router::silence_of(const NodeName& peer, TimePoint now) const {
   const auto known = peers_.find(peer);
   return known == peers_.end() || !known->second.silent_since ? std::string() : ", " + unheard_for(known->second, now);
 }
 
-// What a life that was declared over is told.
+// Returns the farewell for a life that was declared over.
 Farewell Router::you_are_dead(const Error& why) const {
   return {ErrorCode::you_are_dead, fmt::format("node {} took this node for dead: {}", self_.name, why.message)};
 }
@@ -439,7 +440,7 @@ void Router::tell_load(PeerState& peer) {
   callbacks_.load_changed(peer.peer.name, peer.load);
 }
 
-/// Keeps the time at which the session has something to do next: no other message has to look for it.
+/// Records when the session has work next, so that other messages need not look for it.
 void Router::schedule(PeerState& peer) {
   const auto due = peer.session->next_due();
   if (due == peer.due) return;
@@ -462,7 +463,7 @@ void Router::lose(TimePoint now, const NodeName& name, const Error& why) {
   error.incarnation = peer.incarnation;
   error.endpoint = peer.address;
   lives_.end({name, peer.incarnation}, error);
-  callbacks_.peer_down(peer, error);  // first: who is told of a failed call finds references failed as well
+  callbacks_.peer_down(peer, error);  // first: by then references fail like the calls
   auto unanswered = calls_.fail_peer({name, peer.incarnation});
   callbacks_.pending_changed(calls_.size());
   for (auto& call : unanswered) {

@@ -8,7 +8,7 @@ RouterActor::behavior_type router_actor(RouterActor::stateful_pointer<RouterStat
   self->state.router = std::make_unique<Router>(setting.self, *setting.callbacks, *setting.lives, setting.options);
   self->state.setting = std::move(setting);
 
-  // Every handler ends with this: asks to be woken for what is due next.
+  // Called at the end of every handler: requests a wake-up when work is due next.
   const auto settle = [self] {
     RouterState& state = self->state;
     const auto due = state.router->next_due();
@@ -20,7 +20,7 @@ RouterActor::behavior_type router_actor(RouterActor::stateful_pointer<RouterStat
   struct Failed {
     RouterState* state;
     void operator()(const Error& why) const { state->setting.failed(why); }
-    // Before it is in the table, its handler is told when the message goes.
+    // A request that is not in the table yet fails when the message is destroyed.
     void operator()(const Error& why, const SendRequest& m) const { state->router->refuse(state->setting.clock->now(), m.request.id, why); }
   };
 
@@ -71,7 +71,7 @@ RouterActor::behavior_type router_actor(RouterActor::stateful_pointer<RouterStat
         settle();
       },
       [=](const TickCame&) {
-        // A timer set before an earlier one was asked for: the next is set already, a second one would never end.
+        // A timer set before an earlier one was requested: the next is set already; a second chain would never end.
         if (self->state.wake && now() < *self->state.wake) return;
         self->state.wake.reset();
         self->state.router->tick(now());
@@ -81,7 +81,7 @@ RouterActor::behavior_type router_actor(RouterActor::stateful_pointer<RouterStat
         for (PendingCall& call : self->state.router->oldest(m.count)) m.slot.add(std::move(call));
       },
       [=](const StopRouting& m) {
-        self->quit();  // first: a router that cannot say goodbye goes all the same, and what waits is answered by its end
+        self->quit();  // first: a router that cannot send goodbyes quits all the same; pending requests then fail
         self->state.router->stop(now(), m.why);
         m.stopped.complete(Unit{});
       });

@@ -77,9 +77,9 @@ Result<Session::Packets> Session::send(TimePoint now, Parcel parcel, Posting pos
     if (message->request.value != 0) calls_.emplace(message->request.value, message);
     if (!message->order_key.empty()) {
       Key& key = keys_[message->order_key];
-      if (key.waiting++ > 0) {  // behind the one that waits already
+      if (key.waiting++ > 0) {  // after one that waits already
         message->charge = key.charge;
-      } else if (key.bulk > 0) {  // behind the one on its way
+      } else if (key.bulk > 0) {  // after one being sent
         message->charge = charge_in(key.lane).value_or(message->charge);
       }
       key.charge = message->charge;
@@ -93,7 +93,7 @@ Result<Session::Packets> Session::send(TimePoint now, Parcel parcel, Posting pos
   return packets;
 }
 
-/// Lets as many calls leave as the peer grants.
+/// Sends as many calls as the peer grants.
 void Session::admit() {
   for (CallSide& side : sides_) {
     while (!side.waiting.empty() && side.sent < side.granted) {
@@ -134,7 +134,7 @@ void Session::fill(TimePoint now, Packets& packets) {
   const auto send_one = [&](std::size_t lane) {
     Outgoing* next = out_[lane].front();
     if (next != nullptr && next->keeps_order && next->left == 0) {
-      if (out_[kExpress].front() != nullptr) return false;  // what must precede it has not left
+      if (out_[kExpress].front() != nullptr) return false;  // its predecessor was not sent yet
       next->after = out_[kExpress].last_sent();
     }
     const OutLane::Step step = out_[lane].send_one(now, emit);
@@ -149,12 +149,12 @@ void Session::fill(TimePoint now, Packets& packets) {
   }
 }
 
-/// All of a message that will ever leave has left.
+/// All packets of a message that will ever be sent are sent.
 void Session::ended(const SharedOutgoing& message) {
   if (message->charge != Charge::none && !message->taken_back) count_left(*message);
 }
 
-// One call larger than all that may wait is taken beside the others, and not counted among their bytes.
+// One call larger than the bound is accepted beside the others, and not counted in their bytes.
 void Session::count_waiting(const Outgoing& call) {
   ++waiting_calls_;
   if (call.parcel.bytes > options_.waiting_bytes_max) {
@@ -173,7 +173,7 @@ void Session::count_left(const Outgoing& call) {
   }
 }
 
-/// The peer has all of it, or the word that it will not come.
+/// The peer has all of the message, or knows that it will not arrive.
 void Session::arrived(const Outgoing& message) {
   if (message.is_answer) answer_bytes_ -= message.parcel.bytes;
   if (message.request.value != 0) calls_.erase(message.request.value);
@@ -197,7 +197,7 @@ Session::TakenBack Session::take_back(TimePoint now, RequestId request) {
   message.taken_back = true;
   if (message.charge != Charge::none) count_left(message);
   for (std::size_t i = message.left; i < message.parcel.pieces.size(); ++i) message.parcel.pieces[i].frames.clear();
-  if (message.admitted && message.left == 0) {  // the peer never hears of it
+  if (message.admitted && message.left == 0) {  // the peer will never know of it
     --side(message.charge).sent;
     if (!message.order_key.empty()) {
       Key& key = keys_[message.order_key];
@@ -230,7 +230,7 @@ OutLane::Emit Session::emit_into(Packets& packets) {
   return [this, &packets](const SessionHeader& header, const Frames& frames) { emit(packets, header, frames); };
 }
 
-// Every packet that leaves acknowledges one lane, the one that has waited longest, and repeats the grants.
+// Every packet sent acknowledges one lane, the one that has waited longest, and repeats the grants.
 void Session::emit(Packets& packets, SessionHeader header, const Frames& frames) {
   const std::size_t acked = header.kind == SessionKind::ack ? index_of(header.acked_lane) : lane_to_acknowledge();
   header.from = self_;
@@ -288,7 +288,7 @@ std::optional<TimePoint> Session::next_due() const {
   return next;
 }
 
-// Behind its header: after which sequence number of each lane nothing follows.
+// After its header it has, for each lane, the sequence number after which nothing follows.
 Session::Packet Session::goodbye() {
   std::vector<std::byte> last(kSessionLanes * sizeof(std::uint64_t));
   for (std::size_t lane = 0; lane < kSessionLanes; ++lane) {

@@ -107,7 +107,7 @@ Result<SessionHeader> decode_session_header(std::span<const std::byte> bytes) {
 }
 
 bool is_intact(const Frames& packet) {
-  if (packet.size() < 2) return true;  // the session says what is wrong with a header
+  if (packet.size() < 2) return true;  // the session reports errors in a header
   const auto header = decode_session_header(packet.front().bytes);
   return !header || header.value().hash == hash_of(std::span(packet).subspan(1));
 }

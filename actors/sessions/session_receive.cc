@@ -1,4 +1,4 @@
-// What a session does with what comes: order, pieces, grants.
+// The receiving side of a session: order, pieces, grants.
 #include "actors/sessions/session.h"
 
 #include <algorithm>
@@ -121,7 +121,7 @@ Result<Unit> Session::take(TimePoint now, std::size_t lane, InLane::Packet packe
   switch (header.part) {
     case Part::whole: {
       if (lane != kExpress) {
-        // Not cut: small, or in memory that both ends share. It may exceed the grant, once.
+        // Uncut: small, or in memory that both ends share. It may exceed the grant, once.
         if (in.received >= bytes_grant(lane)) return violation(fmt::format("more than the {} bytes granted", bytes_grant(lane)));
         in.message.bytes = size_of(packet.frames);
         in.received += in.message.bytes;
@@ -166,7 +166,7 @@ Result<Unit> Session::take_first(std::size_t lane, InLane::Packet& packet, Recei
   return Unit{};
 }
 
-/// Grants a message that is larger than the grant, as soon as nothing else holds any of it and there is memory for it.
+/// Grants a message that is larger than the grant once nothing else uses any of the grant and there is memory for it.
 void Session::extend(std::size_t lane, Received& out) {
   Incoming& in = in_[lane];
   if (!in.assembly || in.thrown_away || in.assembly->bytes() <= options_.grants.bytes[lane]) return;
@@ -200,14 +200,14 @@ Result<Unit> Session::take_bytes(std::size_t lane, InLane::Packet& packet, Recei
   return Unit{};
 }
 
-/// There is no memory for the message that is coming.
+/// There is no memory for the message being received.
 void Session::throw_away(std::size_t lane, Received& out) {
   Incoming& in = in_[lane];
   out.no_memory_for.push_back(in.assembly->header());
   in.thrown_away = true;
 }
 
-/// The message that was coming is void.
+/// The message being received is void.
 void Session::discard(std::size_t lane) {
   in_[lane].assembly.reset();
   use_up(lane, in_[lane].message);
@@ -232,7 +232,7 @@ void Session::release_held(Received& out) {
   }
 }
 
-/// The message holds nothing here any more.
+/// The message holds nothing on this node any more.
 void Session::use_up(std::size_t lane, const Delivered& message) {
   if (message.charge != Charge::none) return account_->give_back(message.charge, message.bytes);
   in_[lane].used_up += message.bytes;
@@ -254,12 +254,12 @@ std::uint64_t Session::calls_grant(Charge charge) const {
   return std::max(account_->calls(charge) + at_once, nested ? options_.first_grants.nested : options_.first_grants.calls);
 }
 
-/// Asks to hear of calls that begin if the peer has little left of what it was granted.
+/// Requests a notification of starting calls if the peer has used most of its grant.
 void Session::wish_to_be_told() {
   for (const Charge charge : {Charge::call, Charge::nested}) {
     const CallSide& side = this->side(charge);
     const std::uint64_t begun = account_->calls(charge);
-    if (side.received == begun) continue;  // none is here: what leaves next tells all there is
+    if (side.received == begun) continue;  // none is queued here: the next packet sent reports all grants
     const std::uint64_t at_once = charge == Charge::nested ? options_.grants.nested : options_.grants.calls;
     const std::size_t lane = index_of(charge == Charge::nested ? SessionLane::nested : SessionLane::calls);
     const bool few_calls = side.received + at_once / 2 >= side.told;
@@ -272,7 +272,7 @@ void Session::wish_to_be_told() {
   }
 }
 
-/// The peer may send more, calls or bytes of the message that is coming, than it knows, and has sent all it knows of.
+/// Returns whether the peer has used all grants that it knows of, and may send more than it knows.
 bool Session::waits_for_word(std::size_t lane) const {
   if (const auto charge = charge_in(static_cast<SessionLane>(lane))) {
     const CallSide& calls = side(*charge);

@@ -20,10 +20,10 @@
 namespace troupe::detail {
 namespace {
 
-/// Before what was refused is tried again.
+/// The pause before a refused action is repeated.
 constexpr std::chrono::milliseconds kPause{100};
 
-/// Runs `job` on the strand; if the pool has no thread for it, after a while.
+/// Runs `job` on the strand; retries after a pause if the pool has no thread for it.
 void run_surely(const std::weak_ptr<NodeCore>& node, const std::shared_ptr<Strand>& strand, const std::function<void()>& job) {
   strand->run(job, [=](const Error& /*refused*/) {
     const auto core = node.lock();
@@ -32,7 +32,7 @@ void run_surely(const std::weak_ptr<NodeCore>& node, const std::shared_ptr<Stran
   });
 }
 
-/// The owners that a prepare names, if they are what they must be: by name, none twice, `self` among them.
+/// Returns the owners that a prepare names, if valid: sorted by name, none twice, `self` among them.
 std::optional<std::vector<NodeLife>> owners_of(const msg::ShardPrepare& message, const NodeLife& self) {
   std::vector<NodeLife> owners;
   for (const msg::StepOwner& owner : message.owners) {
@@ -52,13 +52,13 @@ class ShardWork {
 
   [[nodiscard]] ShardRules& part() { return part_; }
 
-  /// The answer goes there when the rules give one.
+  /// Keeps `answer` until the rules give the outcome.
   void asked(const NodeLife& by, const msg::ShardQuery& query, const ReturnAddress& answer) {
     askers_[{by, query.step}] = answer;
     part_.asked(by, query.step, query.own);
   }
 
-  /// Does and says what follows from what was done to the part.
+  /// Executes and sends what the rules decide after an event.
   void go_on() {
     const auto core = node_.lock();
     if (!core) return;
@@ -161,7 +161,7 @@ void ShardState::answered(const OwnerAnswered& answer) {
     const auto* outcome = std::get_if<msg::ShardOutcome>(&answer.answer.value());
     state = outcome == nullptr ? msg::StepState::unknown : outcome->state;
   } else if (!node_->stopped() && node_->membership().life_of(owner.name) == owner) {
-    return node_->shards().try_again(optimizer_, answer.question, kPause);  // it lives, and could not answer
+    return node_->shards().try_again(optimizer_, answer.question, kPause);  // the owner lives, but could not answer
   }
   on_strand([owner, step = answer.question.step, state](ShardWork& work) { work.part().answered(owner, step, state); });
 }
@@ -228,7 +228,8 @@ void ShardState::prepare(const Delivery& delivery, const msg::ShardPrepare& mess
   });
 }
 
-/// Answers when who holds copies of the parameters has been told that they changed (RR-10). Their owners may be at work.
+/// Returns a reply that is sent when the holders of copies of the parameters have been notified (RR-10). The owners may
+/// be busy.
 ShardState::Reply ShardState::when_told() const {
   return [core = node_->shared_from_this(), parameters = parameters_](const ReturnAddress& answer, msg::AnyMessage stepped) {
     const auto told = std::make_shared<const WhenGone>([answer, stepped = std::move(stepped)] { answer.answer(stepped); });

@@ -32,7 +32,7 @@ Error too_many() {
                     fmt::format("{} steps have an outcome that their optimizer does not know", StepLedger::kStepsMax));
 }
 
-/// What `work` returns, or why it could not be done.
+/// Returns the result of `work`, or its exception as an Error.
 template <class Work>
 std::invoke_result_t<Work> tried(Work work) {
   try {
@@ -98,7 +98,7 @@ Result<msg::ShardStepped> ShardRules::commit(const StepId& step) {
 Result<msg::ShardStepped> ShardRules::step(const StepId& step, const Gradients& gradients) {
   if (ledger_.state(step) != msg::StepState::unknown) return commit(step);
   if (ledger_.full()) return too_many();
-  // Its place is there before anything changes: afterwards nothing may fail.
+  // Allocates the entry before anything changes: afterwards nothing may fail.
   auto stepped = tried([&]() -> Result<msg::ShardStepped> {
     ledger_.prepared(step, {});
     return apply(step, gradients);
@@ -132,7 +132,7 @@ ShardRules::Words ShardRules::go_on() {
   return words;
 }
 
-/// What was prepared for it.
+/// Releases what was prepared for the step.
 void ShardRules::give_back(const StepId& step) {
   open_.erase(step);
   if (ready_ && ready_->step == step) drop_ready();
@@ -149,7 +149,7 @@ Result<msg::ShardStepped> ShardRules::apply(const StepId& step, const Gradients&
   });
 }
 
-/// All or nothing: a value that does not fit, because it was converted a moment ago, leaves all others as they are.
+/// All or nothing: if one value does not fit any more, because it was just converted, no value changes.
 void ShardRules::make_visible(const StepId& step) {
   std::size_t set = 0;
   try {
@@ -197,7 +197,7 @@ void ShardRules::keep(Tensor memory, const Tensor& present, const optim::Paramet
       buffers_.give(update.index, std::move(memory));
     }
   } catch (const std::bad_alloc&) {
-    // The next step takes memory of its own.
+    // The next step allocates new memory.
   }
 }
 

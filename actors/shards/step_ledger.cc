@@ -49,7 +49,7 @@ void StepLedger::settled(std::uint64_t floor) {
     const auto current = at++;
     auto& [step, record] = *current;
     if (step.serial >= floor_) continue;
-    // What the driver commits is not settled before this owner has applied it.
+    // A step that the driver commits does not count as settled before this owner has applied it.
     if (record.state == StepState::prepared) {
       record.state = StepState::aborted;
       todo_.abort.push_back(step);
@@ -76,7 +76,7 @@ bool StepLedger::takes_part(const Record& record, const NodeLife& owner) const {
 void StepLedger::asked(const NodeLife& by, const StepId& step, StepState own) {
   auto at = steps_.find(step);
   if (at == steps_.end() && own == StepState::prepared && state(step) == StepState::unknown) {
-    // Its prepare has not come: this owner refuses the step, and so the driver cannot have committed it.
+    // The prepare has not arrived: this owner will refuse the step, so the driver cannot have committed it.
     aborted(step);
     todo_.answers.push_back({by, step, driver_gone_ ? StepState::aborted : state(step)});
     return;
@@ -116,7 +116,7 @@ bool StepLedger::go_on(const StepId& step, Record& record) {
   if (driver_gone_ && record.state == StepState::prepared) decide(step, record);
   if (is_final(record.state)) tell_askers(step, record);
   if (!driver_gone_) return false;
-  if (record.state == StepState::aborted) return true;  // who asks for a step that is not known here aborts it too
+  if (record.state == StepState::aborted) return true;  // asking about a step that is unknown here aborts it, too
   if (record.state != StepState::applied) return false;
   for (std::size_t i = 0; i < record.owners.size(); ++i) {
     if (record.known[i] == Known::nothing || record.known[i] == Known::waits) ask(step, record, i);
@@ -124,7 +124,7 @@ bool StepLedger::go_on(const StepId& step, Record& record) {
   return std::ranges::all_of(record.known, [](Known known) { return known == Known::ended; });
 }
 
-/// The first living owner before this one; nothing if this one decides.
+/// Returns the first living owner before this one; nullopt if this one decides.
 std::optional<std::size_t> StepLedger::leader(const Record& record) const {
   for (std::size_t i = 0; i < record.owners.size() && record.owners[i] < self_; ++i) {
     if (record.known[i] != Known::ended) return i;
@@ -137,7 +137,7 @@ void StepLedger::decide(const StepId& step, Record& record) {
     const auto first = leader(record);
     if (first) {
       if (record.known[*first] == Known::nothing) ask(step, record, *first);
-      // It decides, and this owner does nothing else from now on: no other's word is taken while it lives.
+      // That owner decides; while it lives, this owner accepts no other's decision.
       if (const auto asker = record.askers.find(record.owners[*first]); asker != record.askers.end()) {
         if (!is_final(asker->second)) {
           todo_.answers.push_back({asker->first, step, StepState::prepared});

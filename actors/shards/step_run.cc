@@ -9,7 +9,7 @@
 namespace troupe::detail {
 namespace {
 
-/// Before an owner that refused is asked again.
+/// The pause before an owner that refused is asked again.
 constexpr std::chrono::milliseconds kPause{50};
 
 }  // namespace
@@ -71,7 +71,7 @@ StepRun::Fate StepRun::fate_of(const NodeLife& owner, const Error& error) const 
   if (parts_.refusal == Refusal::is_final && error.execution == Execution::never) return Fate::not_applied;
   if (node.stopped() || node.membership().life_of(owner.name) != owner) return Fate::lost;
   if (parts_.refusal == Refusal::is_final) return Fate::open;
-  // It takes this node for dead, and has agreed with the others: the step is no longer this node's to decide.
+  // The owner considers this node dead, and has agreed with the others: the decision is no longer this node's.
   return error.code == ErrorCode::step_not_applied ? Fate::lost : Fate::open;
 }
 

@@ -12,7 +12,7 @@
 namespace troupe::detail {
 namespace {
 
-/// The options that `rule` encodes, if it is one of the alternatives from number I on.
+/// Returns the options that `rule` encodes, if it is an alternative from index I on.
 template <std::size_t I = 0>
 std::optional<optim::RuleOptions> decode(const UpdateRule& rule) {
   if constexpr (I == std::variant_size_v<optim::RuleOptions>) {

@@ -21,7 +21,7 @@ using detail::GivenRole;
 using detail::GivenSettings;
 
 constexpr int kNodesMax = 1024;
-constexpr std::size_t kAlignedMax = 60;  // origins of longer lines stand apart
+constexpr std::size_t kAlignedMax = 60;  // origins of longer lines are not aligned
 
 struct CheckedSetting {
   SettingValue value;
@@ -39,7 +39,7 @@ class Builder {
   ClusterConfig build() && {
     build_sections();
     for (const GivenRole& role : given_.roles) build_role(role);
-    // With a file that could not be read, what follows from its emptiness is no news.
+    // If a file could not be read, errors from its emptiness are omitted.
     if (given_.roles.empty() && problems_.empty()) {
       problem({Origin::Layer::file, config_.file}, "role: there is no [[role]], so nothing to start");
     }
@@ -62,7 +62,7 @@ class Builder {
     return result;
   }
 
-  /// The value of one key: as given, else built in; nothing if it is wrong, or missing without a built-in value.
+  /// Returns the value of one key, given or built in; nullopt if it is wrong, or missing without a default.
   std::optional<CheckedSetting> check(const SettingSpec& spec, const GivenSettings& given,
                                       const std::string& given_key) {
     const auto found = given.find(given_key);

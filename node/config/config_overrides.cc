@@ -20,7 +20,7 @@ std::string lower(std::string_view text) {
   return result;
 }
 
-/// A role's name as a part of a variable's name: "param-server" -> "param_server".
+/// Returns a role's name as a part of a variable's name: "param-server" -> "param_server".
 std::string as_variable(std::string_view name) {
   std::string result = lower(name);
   for (char& c : result) c = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') ? c : '_';

@@ -84,7 +84,7 @@ constexpr std::array kClusterSpecs = {
     SettingSpec{"peer", "contexts_max", integer, "100000", "autograd contexts that one peer brought here", 1, kCountMax},
 };
 
-/// The keys of [peer] and where their values go.
+/// The keys of [peer] and the fields that they set.
 struct PeerKey {
   std::string_view key;
   SettingKind kind;
@@ -144,7 +144,7 @@ std::optional<ByteSize> parse_size(std::string_view text_form) {
   return std::nullopt;
 }
 
-/// The strings of `["a", "b"]`; nothing if `text_form` is not written like that.
+/// Returns the strings of `["a", "b"]`; nullopt if `text_form` has another form.
 std::optional<std::vector<std::string>> parse_list(std::string_view text_form) {
   std::vector<std::string> items;
   const auto skip_blanks = [&] {
@@ -201,7 +201,7 @@ bool checked_boolean(const RawSetting& raw) {
   return untyped->text == "true";
 }
 
-/// The text of a key that wants one; nothing for any other type.
+/// Returns the text of a textual setting; nullopt for any other type.
 std::optional<std::string> text_of(const RawSetting& raw) {
   if (const auto* typed = std::get_if<std::string>(&raw)) return *typed;
   if (const auto* untyped = std::get_if<Untyped>(&raw)) return untyped->text;
@@ -269,7 +269,7 @@ StringTable checked_table(const RawSetting& raw) {
   return *typed;
 }
 
-/// Edits (insert, delete, replace, swap of neighbours) that make `b` of `a`.
+/// Returns the number of edits (insert, delete, replace, swap of neighbours) from `a` to `b`.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::vector<std::size_t>> cost(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
   for (std::size_t i = 0; i <= a.size(); ++i) {

@@ -23,7 +23,7 @@ using detail::FileDescriptor;
 
 constexpr std::size_t kAnswerMax = 8 << 20;
 
-/// One question under way.
+/// One open question.
 struct Asking {
   ControlAnswer answer;
   FileDescriptor socket;
@@ -50,7 +50,7 @@ std::string silence(std::chrono::milliseconds patience, pid_t pid) {
   return fmt::format("no answer within {} ms{}{}", patience.count(), obstacle.empty() ? "" : ": ", obstacle);
 }
 
-/// Sends the question; nothing for a process that we do not ask.
+/// Sends the question; nullopt for a process that must not be asked.
 std::optional<Asking> begin(const ControlQuestion& question) {
   Asking asking;
   asking.answer.from = question.to;

@@ -34,7 +34,7 @@ void ControlListener::work(Time now) {
 
 std::optional<ControlListener::Time> ControlListener::next_due() const {
   if (connections_.empty()) return paused_until_;
-  const Time first = connections_.front().due;  // they all get the same time
+  const Time first = connections_.front().due;  // all have the same time limit
   return paused_until_ ? std::min(first, *paused_until_) : first;
 }
 

@@ -8,7 +8,7 @@
 namespace troupe::detail {
 namespace {
 
-constexpr std::chrono::milliseconds kPatience{500};  // with the node's parts; whoever asks is more patient
+constexpr std::chrono::milliseconds kPatience{500};  // with the node's parts; the client's limit is longer
 
 }  // namespace
 

@@ -14,7 +14,7 @@ template <>
 struct adl_serializer<troupe::Duration> {
   static void to_json(json& value, const troupe::Duration& time) { value = std::chrono::duration<double>(time).count(); }
   static void from_json(const json& value, troupe::Duration& time) {
-    constexpr double kLongest = 1e9;  // seconds; beyond it only nonsense
+    constexpr double kLongest = 1e9;  // seconds; larger values are invalid
     const auto seconds = value.get<double>();
     if (!(std::abs(seconds) <= kLongest)) throw std::invalid_argument("a time that cannot be");
     time = std::chrono::microseconds(std::llround(seconds * 1e6));
@@ -70,7 +70,7 @@ namespace {
 
 using nlohmann::json;
 
-/// User code gives names to functions: what is no UTF-8 is replaced.
+/// Functions have names from user code: invalid UTF-8 is replaced.
 std::string text_of(const json& value) { return value.dump(-1, ' ', false, json::error_handler_t::replace); }
 
 template <class Report>

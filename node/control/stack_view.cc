@@ -17,7 +17,7 @@ using detail::TextTable;
 
 constexpr auto kRight = TextTable::Align::right;
 
-/// A heading with what belongs to it, and how many of its kind are not listed; nothing if there is nothing.
+/// Returns a heading, its table, and the number of unlisted entries; empty if there are none.
 std::string paragraph(std::string_view heading, const TextTable& table, std::size_t listed, std::size_t in_all) {
   if (listed == 0) return {};
   std::string text = fmt::format("\n{}\n{}", heading, table.text(2));

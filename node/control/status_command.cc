@@ -28,7 +28,7 @@ int fail(std::string_view why) {
   return 1;
 }
 
-/// "digits (4f2a...)" of each, for error texts.
+/// Returns "digits (4f2a...)" for each, for error texts.
 std::string list_of(const std::vector<ClusterView>& clusters) {
   std::vector<std::string> names;
   for (const ClusterView& cluster : clusters) names.push_back(detail::printable(fmt::format("{} ({})", cluster.name, cluster.id)));
@@ -40,7 +40,7 @@ std::string nothing_found(const std::string& wanted, const std::vector<ClusterVi
   return fmt::format("no cluster \"{}\" runs here; there are: {}", wanted, list_of(all));
 }
 
-/// Asks the launchers and, if `nodes` are wanted, them, too.
+/// Queries the launchers and, if `nodes` is yes, the nodes too.
 enum class Nodes { no, yes };
 std::vector<ClusterView> ask_around(const std::vector<ControlName>& names, Nodes nodes, std::chrono::milliseconds patience) {
   std::vector<ControlQuestion> questions;
@@ -69,7 +69,7 @@ int show_status(const StatusOptions& options) {
 int show_stack(const StackOptions& options) {
   const std::vector<ControlName> names = detail::control_names();
   std::vector<ClusterView> all = ask_around(names, Nodes::no, options.patience);
-  // A node that nobody launched has a cluster all the same.
+  // A node without a launcher has a cluster, too.
   for (const ControlName& name : names) {
     const bool known = std::any_of(all.begin(), all.end(), [&](const ClusterView& cluster) { return cluster.id == name.cluster_id; });
     if (!known) all.push_back({name.cluster_id, name.cluster_id, {}, std::nullopt, {}, {}});

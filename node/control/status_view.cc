@@ -24,9 +24,9 @@ using detail::shown_bytes;
 using detail::TextTable;
 using nlohmann::json;
 
-constexpr std::size_t kPeersShown = 8;  // of one node, unless all are wanted
+constexpr std::size_t kPeersShown = 8;  // of one node, unless all are requested
 
-/// What is known of one cluster while it is put together.
+/// The answers about one cluster.
 struct Parts {
   std::optional<ControlAnswer> launcher;
   std::map<NodeName, ControlAnswer> nodes;
@@ -75,7 +75,7 @@ ClusterView assemble(const std::string& id, Parts parts) {
     }
   }
   for (const auto& [name, answer] : parts.nodes) add(view_of(name, answer));
-  std::map<NodeName, NodeName> hearsay;  // who is up, and who says so
+  std::map<NodeName, NodeName> hearsay;  // nodes that others report as up; value: the reporting node
   for (const NodeView& view : cluster.nodes) {
     if (!view.report) continue;
     for (const NodeName& member : view.report->members) hearsay.emplace(member, view.name);
@@ -94,7 +94,7 @@ std::string text_of(NodePhase phase) {
   return "";
 }
 
-/// "serving (has not heard ps1 for 4.2 s, ps2 for 3.1 s)"
+/// Returns "serving (has not heard ps1 for 4.2 s, ps2 for 3.1 s)".
 std::string state_of(const NodeReport& report) {
   std::vector<std::string> silent;
   for (const auto& [peer, silence] : report.counts.unreachable) {
@@ -146,7 +146,7 @@ void add_rows(TextTable& table, const NodeView& node, std::size_t all, PeersShow
   if (count < all) table.add({"", fmt::format("and {} more: --peers shows all", all - count)});
 }
 
-/// What of each peer waits or stays on each node; nothing for those of which nothing does.
+/// Returns the pending and kept items on each node, by peer; peers without any are omitted.
 TextTable holdings_table(const ClusterView& cluster, PeersShown shown_peers) {
   constexpr auto kRight = TextTable::Align::right;
   TextTable table({{"NODE"}, {"PEER"}, {"WAITING", kRight}, {"BYTES", kRight}, {"QUEUED", kRight}, {"ANSWERS", kRight},

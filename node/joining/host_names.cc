@@ -43,7 +43,7 @@ bool is_numeric(const std::string& host) {
   return host.starts_with('[') || inet_pton(AF_INET, host.c_str(), &ignored) == 1;
 }
 
-/// The system's resolver cannot be told to stop, so it runs on a thread of its own, which may be left behind.
+/// The system's resolver cannot be interrupted, so it runs on a separate thread, which may be abandoned.
 std::optional<Addresses> look_up_until(const HostLookup& lookup, const std::string& host, std::optional<TimePoint> due) {
   auto promise = std::make_shared<std::promise<Addresses>>();
   std::future<Addresses> answer = promise->get_future();

@@ -29,9 +29,9 @@ bool may_listen(const std::string& address, Duration patience) {
   if (!target) return true;
   const detail::FileDescriptor socket(
       ::socket(target->family(), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (!socket.is_open()) return true;  // we cannot tell
+  if (!socket.is_open()) return true;  // unknown
   if (::connect(socket.get(), target->get(), target->size) == 0) return true;
-  if (errno == EAGAIN) return true;  // a unix socket with many who wait
+  if (errno == EAGAIN) return true;  // a unix socket with a full queue
   if (errno != EINPROGRESS) return false;
   pollfd polled{.fd = socket.get(), .events = POLLOUT, .revents = 0};
   const auto ms = std::chrono::ceil<std::chrono::milliseconds>(patience).count();

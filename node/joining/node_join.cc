@@ -59,7 +59,7 @@ std::optional<RendezvousFile> file_of(const NodeOptions& options) {
                         [](const std::string& address) { return may_listen(address, kProbePatience); });
 }
 
-/// The address of this machine from which the seed, or one of its addresses, is reached over TCP.
+/// Returns this machine's address from which the seed, or one of its addresses, is reached over TCP.
 std::optional<std::string> own_address_toward_seed(const NodeOptions& options, std::optional<TimePoint> due) {
   const auto addresses = addresses_of(options.seed, due);
   if (!addresses) throw RemoteError(addresses.error());
@@ -71,7 +71,7 @@ std::optional<std::string> own_address_toward_seed(const NodeOptions& options, s
   return std::nullopt;
 }
 
-/// Completes what `options` say of where to listen, and of what peers are told, from the way to the seed.
+/// Completes the listening and the advertised address in `options` from the route to the seed.
 void choose_place(NodeOptions& options, std::optional<TimePoint> due) {
   const std::string_view scheme = scheme_of(options.seed);
   const bool toward_seed = scheme == "tcp" && options.network == Network::trusted;
@@ -100,7 +100,7 @@ void check_range(std::string_view what, std::chrono::milliseconds value, std::ch
                           .execution = Execution::never});
 }
 
-/// How heartbeats go out and are judged.
+/// Returns the rates and limits of heartbeats.
 FailureDetectorOptions silence_of(const NodeOptions& options) {
   using namespace std::chrono_literals;
   check_range("liveness.heartbeat", options.liveness.heartbeat, 10ms, 10s);
@@ -131,7 +131,7 @@ std::unique_ptr<Link> open_link(const NodeOptions& options, Incarnation incarnat
   return std::move(opened).value();
 }
 
-/// Nodes that listen in different ways cannot connect back to each other.
+/// Checks that this node listens as the seed does: otherwise they cannot connect back to each other.
 void check_transport(std::string_view seed, std::string_view listen) {
   const std::string_view scheme = scheme_of(seed);
   if (!scheme.empty() && scheme == scheme_of(listen)) return;
@@ -145,7 +145,7 @@ void check_transport(std::string_view seed, std::string_view listen) {
                           .execution = Execution::never});
 }
 
-/// A node that nobody else can reach does not call other machines either: they could not call back.
+/// Refuses seeds on other machines for a node that those cannot reach: they could not connect back.
 void check_reach(const std::vector<detail::Seed>& seeds, Network network) {
   const auto is_elsewhere = [](const detail::Seed& seed) {
     const std::optional<TcpPlace> place = TcpPlace::parse(seed.address);
@@ -160,7 +160,7 @@ void check_reach(const std::vector<detail::Seed>& seeds, Network network) {
                           .hint = std::string(kTrustHint)});
 }
 
-/// Where to join; nowhere: this node is the first.
+/// Returns the nodes to join through; empty: this node is the first.
 std::vector<detail::Seed> find_seeds(const NodeOptions& options, const Peer& self, std::optional<TimePoint> due) {
   std::vector<detail::Seed> seeds;
   if (const auto file = file_of(options)) {
@@ -177,7 +177,7 @@ std::vector<detail::Seed> find_seeds(const NodeOptions& options, const Peer& sel
   return seeds;
 }
 
-/// A node that nobody can ask is better than none.
+/// Returns null if the control socket cannot be opened: the node runs without it.
 std::unique_ptr<detail::NodeControl> control_of(const NodeOptions& options, const std::shared_ptr<detail::NodeCore>& node) {
   try {
     return std::make_unique<detail::NodeControl>(ControlName{options.cluster_id, options.name}, node);
@@ -258,7 +258,7 @@ Node Node::join(NodeOptions options, FunctionRegistry functions) try {
   }
   node.enter(NodePhase::up);
   return node;
-} catch (const std::system_error&) {  // a thread or a descriptor that the system does not give
+} catch (const std::system_error&) {  // the system refuses a thread or a descriptor
   throw RemoteError(detail::failure_of_current_exception("join"));
 }
 

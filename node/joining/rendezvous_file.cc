@@ -56,7 +56,7 @@ struct RendezvousFile::Content {
   std::vector<Peer> nodes;
 };
 
-/// The lock of the file that has the path now: who replaces a file leaves those who wait with the former one.
+/// The lock of the file now at the path: a writer replaces the file, and waiters hold the former one.
 class RendezvousFile::Lock {
  public:
   /// Makes an empty file if there is none.
@@ -146,7 +146,7 @@ Result<Unit> RendezvousFile::replace(const Content& content) const {
   std::string text = fmt::format("{}{}\n", kFirstWords, content.cluster_id);
   for (const Peer& node : content.nodes) text += line_of(node);
   const std::string fresh = path_.string() + ".new";
-  ::unlink(fresh.c_str());  // of somebody who ended just here
+  ::unlink(fresh.c_str());  // left by a process that died here
   const detail::FileDescriptor written(::open(fresh.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
   if (written.is_open() && write_all(written.get(), text) && ::rename(fresh.c_str(), path_.c_str()) == 0) return Unit{};
   return failure(errno == ENOSPC || errno == EDQUOT ? ErrorCode::storage_full : ErrorCode::bad_argument,

@@ -27,15 +27,15 @@ Pipe make_pipe() {
   return {FileDescriptor(ends[0]), FileDescriptor(ends[1])};
 }
 
-/// What the child needs between fork and exec, made before fork so that nothing is allocated there.
+/// The data of the child between fork and exec, made before the fork so that the child allocates nothing.
 struct Exec {
   const char* program;
-  const char* working_dir;  ///< null = ours
+  const char* working_dir;  ///< null: inherited
   std::vector<char*> arguments;
   std::vector<char*> environment;
   int standard[3];
   int secret;
-  int failure;  ///< errno goes there if the program cannot start
+  int failure;  ///< receives errno if the program cannot start
   pid_t launcher;
 };
 
@@ -48,7 +48,7 @@ void restore_default_signals() {
 
 [[noreturn]] void become(const Exec& exec, const ProcessGuard& guard) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (getppid() != exec.launcher) _exit(127);  // it died before the line above
+  if (getppid() != exec.launcher) _exit(127);  // the launcher died before prctl
   setpgid(0, 0);
   guard.watch(getpid());
   for (int i = 0; i < 3; ++i) dup2(exec.standard[i], i);
@@ -135,7 +135,7 @@ std::optional<ExitStatus> ChildProcess::try_end() {
 }
 
 ExitStatus ChildProcess::reap() {
-  // Until it is reaped its number cannot be given to anybody else, so the group is still ours to kill.
+  // Until it is reaped its number cannot be reused, so the group is still this child's.
   siginfo_t info{};
   while (waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOWAIT) != 0 && errno == EINTR) {
   }
@@ -145,7 +145,7 @@ ExitStatus ChildProcess::reap() {
   int status = 0;
   while (waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
   }
-  // As a subreaper we inherit the rest of the group; it dies in no time, unless it runs as another user.
+  // As a subreaper this process inherits the rest of the group, which dies at once unless it runs as another user.
   const timespec pause{.tv_sec = 0, .tv_nsec = 1'000'000};
   for (int attempt = 0; attempt < 200; ++attempt) {
     const pid_t reaped = waitpid(-pid_, nullptr, WNOHANG);

@@ -42,7 +42,8 @@ struct Port {
   std::string number;
 };
 
-/// Binds without listening: nobody else is given the port, yet the seed (SO_REUSEADDR) can listen there. `host` is in numbers.
+/// Binds without listening: no other process gets the port, yet the seed (SO_REUSEADDR) can listen there. `host` is
+/// numeric.
 Port reserve_port(const ClusterConfig& config, const std::string& host) {
   addrinfo hints{};
   hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV;
@@ -115,7 +116,7 @@ class Planner {
     }
   }
 
-  /// A name in the abstract namespace: no file is left behind, whoever dies.
+  /// Returns a name in the abstract namespace, which leaves no file behind.
   std::string ipc_address(std::string_view name) const {
     return fmt::format("ipc://@troupe-{}-{}", plan_.cluster_id, name);
   }
@@ -128,7 +129,7 @@ class Planner {
     const int threads =
         config_.node.math_threads > 0 ? config_.node.math_threads : std::max(1, host_.cores / processes);
     const std::string threads_text = fmt::format("{}", threads);
-    // What the user set for the maths libraries stays.
+    // A user's setting for the math libraries has priority.
     result.emplace("OMP_NUM_THREADS", threads_text);
     result.emplace("OMP_WAIT_POLICY", "passive");
     result.emplace("OPENBLAS_NUM_THREADS", threads_text);
@@ -178,7 +179,7 @@ class Planner {
     return rank == 0 ? seed_bind_ : TcpPlace{host_numbers_, "*"}.text();
   }
 
-  /// The command's program: in the file's directory, else, if it is a bare name, on PATH.
+  /// Finds the command's program: in the file's directory, otherwise, for a bare name, on PATH.
   fs::path find_program(const RoleConfig& role) {
     const std::string& name = role.command.front();
     const fs::path beside_file = (config_.directory / name).lexically_normal();
@@ -209,8 +210,8 @@ class Planner {
   const LaunchHost& host_;
   std::vector<std::string> names_;
   std::string host_numbers_ = "127.0.0.1";  ///< where nodes listen over TCP
-  std::string seed_bind_;                   ///< where the first does
-  std::string seed_;                        ///< where it is reached
+  std::string seed_bind_;                   ///< where the seed listens
+  std::string seed_;                        ///< where the seed is reached
   Variables base_;
   LaunchPlan plan_;
   std::vector<std::string> problems_;

@@ -46,11 +46,11 @@ using namespace detail;
 using Clock = std::chrono::steady_clock;
 using Tone = LogView::Tone;
 
-constexpr std::size_t kUnwrittenMax = 1 << 20;     // beyond it nodes wait until our own output is read
-constexpr std::size_t kLeftoverMax = 4 << 20;      // read of a node that has ended
-constexpr std::chrono::milliseconds kMargin{500};  // for a node's own deadline to come first
+constexpr std::size_t kUnwrittenMax = 1 << 20;     // beyond it nodes block until the launcher's own output is read
+constexpr std::size_t kLeftoverMax = 4 << 20;      // the most output read from a node that has ended
+constexpr std::chrono::milliseconds kMargin{500};  // lets a node's own deadline pass first
 
-/// Makes orphans of this process's children its own, so that it sees them end.
+/// Makes this process inherit its children's orphans, so that it sees them end.
 class Subreaper {
  public:
   Subreaper() {
@@ -121,7 +121,7 @@ class Launcher {
   }
 
  private:
-  /// Returns whether all programs run; if not, it was said why, and those that did are gone again.
+  /// Returns whether all programs run. If not, the error has been printed and the started ones are ended.
   bool start_all() {
     std::array<std::byte, 32> secret;
     if (getrandom(secret.data(), secret.size(), 0) != static_cast<ssize_t>(secret.size())) {
@@ -144,7 +144,7 @@ class Launcher {
     return true;
   }
 
-  /// Lets `troupe status` ask.
+  /// Opens the control socket for `troupe status`.
   void open_control() {
     ends_.resize(nodes_.size());
     try {
@@ -164,7 +164,7 @@ class Launcher {
     return report;
   }
 
-  /// Waits for something to happen and deals with it.
+  /// Waits for events and handles them.
   void turn() {
     output_.push(view_.take());
     std::vector<pollfd> polled{{signals_.descriptor(), POLLIN, 0}};
@@ -202,7 +202,7 @@ class Launcher {
     return static_cast<int>(std::clamp<std::int64_t>(left, 0, 60'000));
   }
 
-  /// Reads what is there, up to one buffer. Returns how much that was.
+  /// Reads available output, up to one buffer. Returns its size.
   std::size_t read(std::size_t node, Output stream) {
     FileDescriptor& output = nodes_[node]->output(stream);
     const ssize_t size = ::read(output.get(), buffer_.data(), buffer_.size());
@@ -235,7 +235,7 @@ class Launcher {
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
       if (const auto status = nodes_[i]->try_end()) ends.emplace_back(i, *status);
     }
-    // Of those found at once, a killed node is the cause and one that gave up the consequence.
+    // Of simultaneous ends, a node killed by a signal is the cause, and one that exits the consequence.
     std::stable_partition(ends.begin(), ends.end(), [](const auto& end) { return end.second.by_signal(); });
     for (const auto& [node, status] : ends) {
       for (const Output stream : {Output::out, Output::err}) {
@@ -303,7 +303,7 @@ class Launcher {
     }
   }
 
-  /// Writes what is still to be written; the user can cut that short. Returns `status`.
+  /// Writes the remaining output, unless the user interrupts that. Returns `status`.
   int flush(int status) {
     output_.push(view_.take());
     while (!output_.empty()) turn();
@@ -320,7 +320,7 @@ class Launcher {
   OutputQueue output_;
   const std::chrono::milliseconds stop_timeout_;
   Supervision rules_;
-  bool killing_ = false;  ///< the user asked twice
+  bool killing_ = false;  ///< the user interrupted twice
   std::vector<std::unique_ptr<ChildProcess>> nodes_;
   std::vector<std::string> ends_;         ///< of each node, empty while it runs
   std::optional<ControlListener> control_;

@@ -23,7 +23,7 @@ std::string_view trimmed(std::string_view text) {
   return end == std::string_view::npos ? std::string_view() : text.substr(0, end + 1);
 }
 
-/// The part of `text` that fills at most `columns`, with its colours but without other terminal commands.
+/// Returns the prefix of `text` that fits into `columns`, with its colours but without other terminal commands.
 std::string fitted(std::string_view text, std::size_t columns) {
   std::string result;
   std::size_t width = 0;

@@ -9,7 +9,7 @@
 namespace troupe::detail {
 namespace {
 
-// A pipe that poll(2) calls writable takes PIPE_BUF bytes without blocking, and no more for sure.
+// A pipe that poll(2) reports writable accepts at least PIPE_BUF bytes without blocking.
 constexpr std::size_t kWriteMax = 4096;
 
 }  // namespace

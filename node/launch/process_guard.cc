@@ -26,7 +26,7 @@ void send(int descriptor, GuardMessage message) noexcept {
 }
 
 [[noreturn]] void run_guard(int from_launcher) {
-  ::setsid();  // a signal to the launcher's group or from its terminal is not for us
+  ::setsid();  // leaves the launcher's group and terminal, whose signals must not reach the guard
   sigset_t all;
   sigfillset(&all);
   sigprocmask(SIG_SETMASK, &all, nullptr);

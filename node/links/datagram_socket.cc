@@ -35,7 +35,7 @@ bool bind(const detail::FileDescriptor& socket, const SocketAddress& address) {
   return ::bind(socket.get(), address.get(), address.size) == 0;
 }
 
-/// Bound to it, a socket gets an abstract name that nobody else has.
+/// Returns the address that makes bind choose a free abstract name.
 SocketAddress any_name() {
   SocketAddress any;
   any.bytes.ss_family = AF_UNIX;
@@ -61,7 +61,7 @@ in_port_t& port_of(SocketAddress& address) {
                                       : reinterpret_cast<sockaddr_in*>(&address.bytes)->sin_port;
 }
 
-/// Heartbeats go ahead of bulk data in the queues of hosts and switches that look at the class.
+/// Requests priority over bulk data in hosts and switches that respect the class.
 void ask_for_precedence(const detail::FileDescriptor& socket, int family) {
   const int kind = IPTOS_CLASS_CS6;
   if (family == AF_INET6) {
@@ -80,7 +80,7 @@ Result<DatagramSocket> DatagramSocket::open_beside(const std::string& address) {
     std::string file = address.substr(kIpc.size()) + ".pulse";
     const auto named = file.front() == '@' ? std::nullopt : unix_address(file);
     if (!named) file.clear();
-    if (named) (void)::unlink(file.c_str());  // of a life that was killed: the link holds its own path now
+    if (named) (void)::unlink(file.c_str());  // left by a killed life: the link now holds this node's path
     if (!troupe::bind(socket, named.value_or(any_name()))) {
       return failure(ErrorCode::resource_exhausted, address, std::strerror(errno));
     }
@@ -137,7 +137,7 @@ std::optional<std::span<const std::byte>> DatagramSocket::receive(std::span<std:
   while (true) {
     const ssize_t bytes = ::recv(descriptor_.get(), into.data(), into.size(), 0);
     if (bytes >= 0) return into.first(static_cast<std::size_t>(bytes));
-    if (errno == EINTR || errno == ECONNREFUSED) continue;  // the latter tells of an earlier send
+    if (errno == EINTR || errno == ECONNREFUSED) continue;  // the latter reports an earlier send
     return std::nullopt;
   }
 }

@@ -18,7 +18,7 @@ using handshake::Proof;
 constexpr std::size_t kNameMax = 127;
 constexpr std::string_view kNameRule = "1 to 127 of A-Z a-z 0-9 - _ : .";
 
-// What is proved. Each label ends with its terminator, so none is the beginning of another.
+// Labels of proofs. Each ends with its terminator, so none is a prefix of another.
 constexpr std::string_view kServerLabel{"troupe handshake server\0", 24};
 constexpr std::string_view kClientLabel{"troupe handshake client\0", 24};
 constexpr std::string_view kWelcomeLabel{"troupe handshake welcome\0", 25};
@@ -63,7 +63,7 @@ Proof welcome_proof(const ClusterSecret& secret, std::span<const std::byte> tran
   return prove(secret, kWelcomeLabel, transcript, slot_bytes);
 }
 
-/// A challenge without its last field and its checksum is what the server proves.
+/// Returns what the server proves: hello, and the challenge without its last field and its checksum.
 std::vector<std::byte> words_before_proof(std::span<const std::byte> hello, std::span<const std::byte> challenge) {
   std::vector<std::byte> words(hello.begin(), hello.end());
   const auto said = challenge.first(challenge.size() - std::tuple_size_v<Proof> - handshake::kChecksumBytes);

@@ -64,7 +64,7 @@ class Writer {
   std::vector<std::byte> bytes_;
 };
 
-/// Reads fields in order; once the bytes end, every further field is empty and `complete` false.
+/// Reads fields in order; after the end of the bytes, fields are empty and `complete` is false.
 class Reader {
  public:
   explicit Reader(std::span<const std::byte> bytes) : all_(bytes), rest_(bytes) {}
@@ -92,7 +92,7 @@ class Reader {
     text.assign(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   }
 
-  /// Reads the checksum of everything before it. Returns whether it is right.
+  /// Reads the checksum of all earlier bytes. Returns whether it is right.
   [[nodiscard]] bool undamaged() {
     const auto before = all_.first(all_.size() - rest_.size());
     std::uint64_t checksum = 0;

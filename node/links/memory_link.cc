@@ -63,7 +63,7 @@ struct MemoryHub::State {
   std::condition_variable drained;
   std::map<std::string, Shared, std::less<>> listening;  ///< by address; guarded by mutex
 
-  /// Calls the sink of `to` with what waits for it, unless another call to it is under way: that one goes on with it.
+  /// Calls the sink of `to` with its queued events, unless another call to it is running: that one continues with them.
   void drain(const Shared& to) {
     std::unique_lock lock(mutex);
     if (to->draining) return;

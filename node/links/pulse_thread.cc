@@ -13,7 +13,7 @@
 namespace troupe {
 namespace {
 
-// So that a flood of strangers' datagrams does not keep our own beats from going out.
+// Bounds a turn, so that a flood of foreign datagrams does not delay this node's beats.
 constexpr int kDatagramsPerTurn = 4096;
 
 TimePoint now() { return std::chrono::steady_clock::now(); }
@@ -73,7 +73,7 @@ bool PulseThread::obey() {
 }
 
 void PulseThread::read() {
-  std::array<std::byte, Beat::kBytes + 1> buffer{};  // one more, so that what is longer is not taken for a beat
+  std::array<std::byte, Beat::kBytes + 1> buffer{};  // one more, so that a longer datagram is not taken for a beat
   for (int i = 0; i < kDatagramsPerTurn; ++i) {
     const auto datagram = socket_.receive(buffer);
     if (!datagram) return;

@@ -18,7 +18,7 @@ std::optional<SocketAddress> unix_address(std::string_view path) {
   name.sun_family = AF_UNIX;
   if (path.empty() || path.size() >= sizeof name.sun_path) return std::nullopt;
   std::ranges::copy(path, name.sun_path);
-  if (path.front() == '@') name.sun_path[0] = '\0';  // the abstract namespace: as long as it is, without an end mark
+  if (path.front() == '@') name.sun_path[0] = '\0';  // the abstract namespace: its length counts, no terminator
   SocketAddress address;
   std::memcpy(&address.bytes, &name, sizeof name);
   address.size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + path.size() + (path.front() == '@' ? 0 : 1));

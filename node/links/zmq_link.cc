@@ -35,7 +35,7 @@ std::string told_to_peers(const std::string& bound, const std::string& advertise
   return told->text();
 }
 
-/// Each connection takes several descriptors, and the limit that a shell sets is soft: this process may raise it itself.
+/// Each connection takes several descriptors, and a shell's limit is soft: this process may raise it.
 void raise_descriptor_limit() {
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == limit.rlim_max) return;
@@ -72,7 +72,7 @@ struct ZmqLink::State {
 
   std::mutex mutex;
   std::vector<ZmqLinkCore::Command> commands;  ///< guarded by mutex
-  bool waiting = false;                        ///< the thread sleeps or is about to; guarded by mutex
+  bool waiting = false;                        ///< the thread sleeps or will sleep next; guarded by mutex
   bool stopped = false;                        ///< guarded by mutex
 
   std::thread thread;  ///< start and stop

@@ -73,7 +73,7 @@ bool ZmqLinkCore::wait(TimePoint now) {
     }
   }
   if (!busy_.empty()) no_later_than(now);
-  // Handshakes that peers leave half done cost nothing while nothing else happens; the next turn drops them.
+  // Unfinished handshakes cost nothing while nothing else happens; the next turn drops them.
   bool called = false;
   for (const ReadySet::Key key : parts_.ready.wait(next ? std::max(Duration{0}, *next - now) : Duration{-1})) {
     if (key > kListener) busy_.insert(key);
@@ -117,7 +117,7 @@ void ZmqLinkCore::send(TimePoint now, Send order) {
   const auto peer = peers_.find(to);
   const std::size_t limit = parts_.options.frame_bytes_max;
   const auto large = std::ranges::find_if(frames, [limit](const Frame& frame) { return frame.bytes.size() > limit; });
-  if (large != frames.end()) {  // the peer would cut the connection, and again after each resend
+  if (large != frames.end()) {  // the peer would close the connection, again after each resend
     parts_.log_refusal(now, fmt::format("dropped a message to {}: a frame of {} bytes exceeds {}", to,
                                         large->bytes.size(), limit));
   }
@@ -186,7 +186,7 @@ void ZmqLinkCore::welcomed(TimePoint now, const std::string& address, const Auth
       peer.name,
       PeerState{.peer = peer, .connection = address, .meet_by = now + parts_.options.connect_patience, .early = {}});
   if (made) ++meeting_;
-  if (found->second.connection != address) {  // reached before under another spelling of its address
+  if (found->second.connection != address) {  // reached before under another form of its address
     const bool asked = outgoing_.at(address).asked;
     close(address);
     aliases_.insert_or_assign(address, peer.name);
@@ -198,7 +198,7 @@ void ZmqLinkCore::welcomed(TimePoint now, const std::string& address, const Auth
   check_up(found->second);
 }
 
-/// Beats go where the peer says. A host's name is looked up on a thread of its own: that may take the system seconds.
+/// Sets the peer's address for beats. A host name is looked up on a separate thread, because that may take seconds.
 void ZmqLinkCore::aim(const Authenticated& session) {
   const auto aim_at = [pulse = std::weak_ptr(parts_.pulse), name = session.peer.name, slot = session.slot, key = session.pulse_key,
                        number = ++aims_](const std::optional<SocketAddress>& place) {
@@ -213,10 +213,10 @@ void ZmqLinkCore::aim(const Authenticated& session) {
       try {
         aim_at(DatagramSocket::look_up(address));
       } catch (const std::bad_alloc&) {
-        // As for a name that is not found: no beats go out, and the peer judges this silence.
+        // As if the name is not found: no beats are sent, and the peer judges this silence.
       }
     }).detach();
-  } catch (const std::system_error&) {  // no thread to spare
+  } catch (const std::system_error&) {  // no thread available
     aim_at(DatagramSocket::look_up(address));
   }
 }
@@ -253,7 +253,7 @@ void ZmqLinkCore::handle(TimePoint /*now*/, ZmqListener::Message& message) {
   PeerState* peer = find(message.from, message.incarnation);
   if (peer == nullptr) return;
   if (peer->up) return sink_.on_frames(message.from, message.incarnation, std::move(message.frames));
-  // The peer is up with us already, our side of it is on its way.
+  // The peer is up with this node already; this node's side follows.
   const std::size_t bytes = size_of(message.frames);
   if (!peer->early.empty() && peer->early_bytes + bytes > parts_.options.backlog_bytes_max) {
     ++parts_.counters.dropped_messages;
@@ -298,8 +298,8 @@ void ZmqLinkCore::close(const std::string& address) {
   outgoing_.erase(found);
 }
 
-// Ends the former life of the newcomer's name, unless it is still alive at another address, and whoever was at the
-// newcomer's address before it, unless alive. Returns whether both are free for the newcomer.
+// Ends the former life of the newcomer's name, unless it is alive at another address, and the former node at the
+// newcomer's address, unless it is alive. Returns whether name and address are free.
 bool ZmqLinkCore::make_room(const Peer& newcomer, const std::string& address) {
   if (const PeerState* tenant = peer_behind(address); tenant != nullptr && tenant->peer.name != newcomer.name) {
     if (lives(*tenant)) return false;
@@ -339,7 +339,7 @@ void ZmqLinkCore::give_up_meeting(TimePoint now) {
   }
 }
 
-// By value: the caller's references may lead into what is erased here.
+// By value: the caller's references may point into what is erased here.
 void ZmqLinkCore::drop(const NodeName& name, Error why, Keep keep) {
   auto node = peers_.extract(name);
   if (node.empty()) return;

@@ -42,7 +42,7 @@ Frame to_frame(zmq::message_t&& message) {
   return Frame{.bytes = bytes, .owner = std::move(owner)};
 }
 
-/// Only where it is asked for: with it a host's name would first stand for its IPv6 address.
+/// Enables IPv6 for IPv6 addresses only: otherwise a host name would resolve to its IPv6 address first.
 void allow_ipv6(zmq::socket_t& socket, const std::string& address) {
   if (address.starts_with("tcp://[")) socket.set(zmq::sockopt::ipv6, true);
 }
@@ -58,7 +58,7 @@ Error failure(ErrorCode code, const std::string& address, const zmq::error_t& ca
 }  // namespace
 
 struct ZmqContext::Impl {
-  /// ZeroMQ would stop at 1,023 sockets, of which a peer takes up to three; descriptors are the limit that remains.
+  /// ZeroMQ's default limit is 1,023 sockets, and a peer takes up to three: only descriptors remain as the limit.
   Impl() {
     context.set(zmq::ctxopt::max_sockets, context.get(zmq::ctxopt::socket_limit));
   }
@@ -76,11 +76,11 @@ struct ZmqSocket::Impl {
         frames_max(frames_limit) {}
 
   ~Impl() {
-    if (ready) {  // the descriptors live on for a while, in ZeroMQ's hands
+    if (ready) {  // ZeroMQ keeps the descriptors open for a while
       ready->remove(socket.get(zmq::sockopt::fd));
       if (monitor) ready->remove(monitor->get(zmq::sockopt::fd));
     }
-    // The monitor goes before its reader: ZeroMQ would wait for ever to tell a reader that is gone.
+    // The monitor is closed before its reader: otherwise ZeroMQ waits for ever for the reader.
     if (monitor) zmq_socket_monitor(socket.handle(), nullptr, 0);
   }
   Impl(const Impl&) = delete;
@@ -92,7 +92,7 @@ struct ZmqSocket::Impl {
     monitor.emplace(context.context, zmq::socket_type::pair);
     monitor->set(zmq::sockopt::linger, 0);
     monitor->connect(endpoint);
-    // A descriptor of ZeroMQ's tells only of what came after somebody had looked and found nothing.
+    // ZeroMQ's descriptor reports only what arrives after a read that found nothing.
     static_cast<void>(monitor->get(zmq::sockopt::events));
   }
 
@@ -157,15 +157,15 @@ bool ZmqSocket::send(const Frames& frames) {
     const bool more = i + 1 < frames.size();
     try {
       const auto flags = zmq::send_flags::dontwait | (more ? zmq::send_flags::sndmore : zmq::send_flags::none);
-      // Refused after the first frame means that the connection just ended: the rest must still be offered, and goes
-      // the way of the first part.
+      // A refusal after the first frame means that the connection just ended: the other frames must still be sent, and
+      // are dropped like the first.
       if (!impl_->socket.send(to_message(frames[i]), flags) && i == 0) return false;
     } catch (const zmq::error_t& cause) {
       if (cause.num() == EINTR) {
         --i;
         continue;
       }
-      return true;  // EHOSTUNREACH: the connection to answer on is gone
+      return true;  // EHOSTUNREACH: the connection to answer on is closed
     }
   }
   return true;

@@ -26,7 +26,7 @@ ZmqListener::ZmqListener(ZmqLinkParts& parts, ZmqSocket router, ReadySet::Key ke
 
 std::optional<ZmqListener::Happened> ZmqListener::next(TimePoint now) {
   while (std::optional<Frames> message = router_.receive()) {
-    if (message->size() < 2) {  // no more than a route, or too many frames
+    if (message->size() < 2) {  // only a route, or too many frames
       ++parts_.counters.refused_messages;
       continue;
     }
@@ -81,7 +81,7 @@ void ZmqListener::refuse_message(TimePoint now, const std::string& route) {
   answer(route, handshake_refusal(ErrorCode::not_joined));
 }
 
-// When there are too many the oldest goes: who is honest answers within milliseconds.
+// Beyond the bound the oldest is dropped: an honest peer answers within milliseconds.
 std::map<std::string, ZmqListener::Pending>::iterator ZmqListener::pending(TimePoint now, const std::string& route) {
   if (const auto found = pending_.find(route); found != pending_.end()) return found;
   if (pending_.size() >= kPendingMax) {

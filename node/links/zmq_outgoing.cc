@@ -12,7 +12,7 @@ namespace {
 constexpr Duration kReopenGap = std::chrono::milliseconds{100};
 constexpr Duration kRetryGap = std::chrono::milliseconds{250};
 
-/// Whether another attempt may go better: the peer is busy, or bytes were damaged on their way.
+/// Returns whether another attempt may succeed: the peer is busy, or bytes were damaged in transit.
 bool is_passing(ErrorCode code) {
   return code == ErrorCode::name_in_use || code == ErrorCode::shutting_down || code == ErrorCode::resource_exhausted ||
          code == ErrorCode::decode || code == ErrorCode::protocol_violation;
@@ -38,7 +38,7 @@ std::optional<ZmqOutgoing::Happened> ZmqOutgoing::work(TimePoint now) {
     if (Clue clue = check_time(now)) return clue;
     if (words_ && express_ && express_->send(*words_)) words_.reset();
     flush();
-    // A send may have taken the news of a message in, and a read that of room to send: nobody tells of them again.
+    // A send may have consumed the report of a message, and a read that of room to send: neither is repeated.
     const auto waits = [this](LinkLane lane) { return welcomed_ && !backlog_of(lane).packets.empty(); };
     const bool express_waits = words_.has_value() || waits(LinkLane::express) || (!bulk_ && waits(LinkLane::bulk));
     const bool has_news =
@@ -97,7 +97,7 @@ void ZmqOutgoing::open(TimePoint now) {
       express_ = std::move(socket).value();
       return;
     }
-    if (!connecting) give_up_at_ = now;  // an address that cannot be connected to today cannot be tomorrow
+    if (!connecting) give_up_at_ = now;  // an invalid address stays invalid
     last_refusal_ = connecting ? about(ErrorCode::resource_exhausted, watched.error().message)
                                : about(ErrorCode::bad_argument, fmt::format("{} is no address to connect to", address_));
   } else {
@@ -124,14 +124,14 @@ ZmqOutgoing::Clue ZmqOutgoing::take_events(TimePoint now) {
         refused_ = false;
         break;
       case ZmqSocket::Event::disconnected:
-        if (!connected_) break;  // cut before anything was said: ZeroMQ tries again
+        if (!connected_) break;  // closed before the first message: ZeroMQ reconnects
         connected_ = false;
         reopen_soon(now);
         return std::nullopt;
       case ZmqSocket::Event::refused:
         refused_ = true;
-        // On this host that is the end of its process. Elsewhere it may be a firewall: its silence is judged. While a name is
-        // looked up it may be either; the next attempt is refused, too.
+        // On this host that is the end of its process. Elsewhere it may be a firewall: its silence is judged. During
+        // the lookup of a name it may be either; the next attempt is refused, too.
         if (peer_ && !connected_ && on_this_host_.is_known()) return Lost{about(ErrorCode::peer_down, "connection closed")};
         break;
     }
@@ -140,7 +140,7 @@ ZmqOutgoing::Clue ZmqOutgoing::take_events(TimePoint now) {
 }
 
 ZmqOutgoing::Clue ZmqOutgoing::take_answers(TimePoint now) {
-  // Once welcomed the peer has nothing to say here, except that it does not know this session (any more).
+  // After the welcome the peer sends nothing here, except that it does not know this session (any more).
   if (welcomed_ && (express_->receive() || (bulk_ && bulk_->receive()))) {
     reopen_soon(now);
     return std::nullopt;
@@ -214,7 +214,7 @@ void ZmqOutgoing::welcome(const Authenticated& session) {
 void ZmqOutgoing::open_bulk() {
   if (!welcomed_ || bulk_ || !bulk_wanted_) return;
   Result<ZmqSocket> socket = ZmqSocket::open(parts_.context, ZmqSocket::Kind::dealer, parts_.limits());
-  // Without a connection of their own, large messages go with the small ones.
+  // Without a separate connection, large messages use that of small ones.
   if (socket && socket.value().connect(address_) && socket.value().tell(parts_.ready, key_)) bulk_ = std::move(socket).value();
 }
 

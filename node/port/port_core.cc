@@ -29,10 +29,10 @@ constexpr std::size_t kFixedThreads = 5;  // the link's, its pulse's, two of Zer
 constexpr std::chrono::milliseconds kLastWait{200};
 constexpr std::chrono::hours kLongestDeadline{24 * 365};
 
-/// Ports and nodes never take each other's bytes for their own, even under the same secret.
+/// Separates ports from nodes: neither accepts the other's bytes, even with the same secret.
 constexpr std::string_view kCluster = "raw/ports";
 
-/// Addresses of nobody (RFC 5737 and 3849): the way there is the way to other machines.
+/// Addresses reserved for documentation (RFC 5737 and 3849): the route to them is the route to other machines.
 constexpr std::string_view kElsewhere = "192.0.2.1";
 constexpr std::string_view kElsewhereSix = "2001:db8::1";
 
@@ -47,7 +47,7 @@ ClusterSecret secret_of(const Port::Options& options) {
   return ClusterSecret::from_bytes(std::as_bytes(std::span{options.secret}).first<ClusterSecret::kBytes>());
 }
 
-/// Unlike those that serve a node's functions, the threads of foreign code may use as many threads of OpenMP as any other.
+/// Threads of foreign code, unlike those that serve a node's functions, do not limit OpenMP.
 std::shared_ptr<ElasticPool> make_pool(unsigned threads) {
   return std::make_shared<ElasticPool>(
       PoolOptions{.threads = std::max(1U, threads), .threads_max = std::numeric_limits<std::size_t>::max()},
@@ -69,7 +69,7 @@ void check_times(const Port::Options& options) {
   if (options.lease != Port::Time(0)) check_range("lease", options.lease, 1s, 24h);
 }
 
-/// Where peers are told that the port is, as the link wants it; nothing: where it is bound.
+/// Returns the port's address for peers, in the link's form; empty: the bound one.
 std::string told_to_peers(const Port::Options& options) {
   if (!options.advertise.empty()) {
     const std::optional<TcpPlace> place = TcpPlace::parse(options.advertise);
@@ -114,7 +114,7 @@ bool PortCore::Progress::wait_flushed(TimePoint due) {
   return changed.wait_until(lock, due, [this] { return flushed; });
 }
 
-/// The owners of one message's parts: the last frame to go, on whatever thread, hands them to the pool.
+/// The owners of one message's parts: when the last frame is destroyed, on any thread, the pool releases them.
 class PortCore::Owners {
  public:
   Owners(std::vector<std::shared_ptr<const void>> owners, std::shared_ptr<ElasticPool> pool, std::shared_ptr<Progress> progress,
@@ -125,7 +125,7 @@ class PortCore::Owners {
   ~Owners() {
     if (!process_.is_this()) return;
     auto under_way = Progress::begin(progress_, &Progress::ending);
-    // They go with the job. A pool that has stopped drops it: then they go here.
+    // The job holds them. A pool that has stopped drops the job: then they are released here.
     std::ignore = pool_->submit({"release", [under_way = std::move(under_way), owners = std::move(owners_)] {}});
   }
 
@@ -136,7 +136,7 @@ class PortCore::Owners {
   const Process process_;
 };
 
-/// One call's end. Told once: by the job that holds it or, if the pool drops that unrun, as it goes.
+/// The end of one call. Reported once: by the job that holds it or, if the pool drops that job, by its destructor.
 class PortCore::Ending {
  public:
   Ending(Port::Done done, Port::Outcome outcome, port::Body body, std::string why, std::shared_ptr<void> under_way)
@@ -151,14 +151,14 @@ class PortCore::Ending {
   }
 
  private:
-  const std::shared_ptr<void> under_way_;  // first: it goes last
+  const std::shared_ptr<void> under_way_;  // first: destroyed last
   Port::Done done_;
   const Port::Outcome outcome_;
   port::Body body_;
   std::string why_;
 };
 
-/// Where the answer to one request goes. Any thread; also after the port has gone.
+/// The destination of one request's answer. Any thread may use it, also after the port is destroyed.
 class PortCore::ReturnAddress {
  public:
   ReturnAddress(std::weak_ptr<PortCore> core, NodeLife to, RequestId request)
@@ -198,7 +198,7 @@ void PortCore::serve_now(port::Request request) {
   auto job = [under_way = Progress::begin(progress_, &Progress::serving), weak = weak_from_this(), serve = serve_,
               request = std::move(request), answer = std::move(answer)]() mutable {
     if (const auto core = weak.lock(); !core || core->stopping_) return;
-    if (request.due && *request.due <= time_now()) return;  // nobody waits for the answer any more
+    if (request.due && *request.due <= time_now()) return;  // its caller has stopped waiting
     (*serve)(request.from.name, request.tag, port::to_parts(std::exchange(request.body, {})),
              [answer = std::move(answer)](Port::Parts parts) { answer->answer(std::move(parts)); });
   };
@@ -251,7 +251,7 @@ void PortCore::work() {
   }
 }
 
-/// What an order throws, memory that is lacking in most cases, ends all calls, now and later.
+/// An exception of an order, in most cases for lack of memory, ends all calls, now and later.
 void PortCore::obey(const Order& order, TimePoint now) noexcept {
   try {
     order(now);
@@ -261,7 +261,7 @@ void PortCore::obey(const Order& order, TimePoint now) noexcept {
   }
 }
 
-/// Ends every turn: tells who waits for the last acknowledgement, and asks to be woken for what is due next.
+/// Ends every turn: reports the last acknowledgement to its waiter, and requests a wake-up for the next due work.
 void PortCore::settle(TimePoint /*now*/) {
   if (flushing_ && router_.flushed()) {
     flushing_ = false;
@@ -276,7 +276,7 @@ void PortCore::settle(TimePoint /*now*/) {
     const auto core = weak.lock();
     if (!core) return;
     core->give([core = core.get()](TimePoint now) {
-      // A timer set before an earlier one was asked for: the next is set already.
+      // A timer set before an earlier one was requested: the next is set already.
       if (core->wake_ && now < *core->wake_) return;
       core->wake_.reset();
       core->router_.tick(now);
@@ -287,7 +287,7 @@ void PortCore::settle(TimePoint /*now*/) {
 void PortCore::give_and_wait(Order order) {
   detail::WaitPoint done;
   give([&done, order = std::move(order)](TimePoint now) {
-    const detail::WhenGone told([&done] { done.signal(); });  // also if the order throws
+    const detail::WhenGone told([&done] { done.signal(); });  // signals also if the order throws
     order(now);
   });
   done.wait(std::nullopt);
@@ -404,7 +404,7 @@ bool PortCore::stop_once(TimePoint due) {
     router_.end_calls();
   });
   bool clean = progress_->wait(due, &Progress::serving);
-  // An answer that was given before is an order before this one: it counts as not yet flushed.
+  // An earlier answer is an earlier order: by now it counts as not flushed.
   give_and_wait([this](TimePoint) { flushing_ = true; });
   clean = progress_->wait_flushed(due) && clean;
   std::unique_ptr<ZmqLink> link;
@@ -415,7 +415,7 @@ bool PortCore::stop_once(TimePoint due) {
     clock = std::move(clock_);
   });
   link->stop();
-  link.reset();  // with it the last bytes that ZeroMQ holds, and their owners
+  link.reset();  // releases the last bytes that ZeroMQ holds, and their owners
   clock.reset();
   fixed_threads_ = 0;
   const TimePoint last = std::max(due, time_now() + kLastWait);

@@ -12,13 +12,13 @@ namespace {
 
 constexpr std::string_view kStopped = "the port has stopped";
 
-/// The link answers a connection attempt within its patience; this is for a link that reached another port instead.
+/// The link answers a connection attempt within its patience; this covers a link that reached another port instead.
 constexpr int kPatienceFactor = 2;
 
-/// A delay that nobody sees the end of: the sum of `now` and more could overflow.
+/// As good as no end of a delay: `now` plus a longer one could overflow.
 constexpr Duration kForEver = std::chrono::hours(24 * 365);
 
-/// "tcp" of "tcp://127.0.0.1:40211".
+/// Returns "tcp" for "tcp://127.0.0.1:40211".
 std::string_view kind_of(std::string_view address) { return address.substr(0, address.find("://")); }
 
 long long milliseconds(Duration duration) {
@@ -64,19 +64,19 @@ void Router::remove(const NodeName& name) {
 
 void Router::link_up(TimePoint now, const Peer& peer) {
   if (stopped_) return;
-  expire_calls(now);  // what waited past its deadline is not sent, even if no tick has come since
+  expire_calls(now);  // a request past its deadline is not sent, even without a tick since
   PeerState& state = peers_[peer.name];
-  if (state.phase == Phase::up && state.life == peer.incarnation) return;  // goes on over a new connection
+  if (state.phase == Phase::up && state.life == peer.incarnation) return;  // continues over a new connection
   if (std::exchange(state.unwanted, false)) return callbacks_.disconnect(peer.name, {});
   if (state.phase == Phase::up) lose(peer.name, Phase::lost, fmt::format("{} was made again", peer.name));
   if (kind_of(peer.address) != kind_of(self_.address)) {
-    // One side would send without the checksums that the other asks for.
+    // One side would send without the checksums that the other requires.
     callbacks_.disconnect(peer.name, {});
     return lose(peer.name, Phase::lost,
                 fmt::format("{} listens at {}, and this port at {}: both must be of one kind", peer.name, peer.address, self_.address));
   }
   if (std::ranges::find(state.ended, peer.incarnation) != state.ended.end()) {
-    // Its session is gone here, and numbers of a second one could be taken for those of the first.
+    // Its session is gone here, and the numbers of a second one could be confused with the first.
     callbacks_.disconnect(peer.name, {});
     if (state.phase == Phase::removed) return;
     return lose(peer.name, Phase::lost, fmt::format("this life of {} was lost or removed before", peer.name));
@@ -116,13 +116,13 @@ void Router::silent(const NodeName& peer, Incarnation incarnation, Duration sile
 void Router::connect_failed(std::string_view address, const Error& why) {
   for (auto& [name, peer] : peers_) {
     if (peer.address == address) peer.unwanted = false;
-    if (why.code == ErrorCode::cancelled) continue;  // an attempt that `remove` gave up: a later one goes on
+    if (why.code == ErrorCode::cancelled) continue;  // an attempt that `remove` cancelled: a later one continues
     if (peer.phase != Phase::connecting || peer.address != address) continue;
     lose(name, Phase::lost, fmt::format("{} cannot be reached: {}", name, why.message));
   }
 }
 
-// By value and by name: the caller's references may lead into what changes here.
+// By value and by name: the caller's references may point into what changes here.
 void Router::lose(const NodeName& name, Phase phase, std::string why) {
   PeerState& peer = peers_.at(name);
   const Incarnation life = peer.session ? peer.life : Incarnation{};
@@ -153,7 +153,7 @@ void Router::call(TimePoint now, Call call) {
   if (!fail_on_purpose(now, call)) route(now, std::move(call));
 }
 
-/// Why a call to `peer` fails at once, or nothing.
+/// Returns why a call to `peer` fails at once; empty if it does not.
 std::string Router::refusal(const NodeName& peer) const {
   if (peer == self_.name) return {};
   const auto found = peers_.find(peer);
@@ -162,7 +162,7 @@ std::string Router::refusal(const NodeName& peer) const {
   return gone ? found->second.why : std::string{};
 }
 
-/// Applies the rule for the call's tag. Returns whether the call has gone its way.
+/// Applies the fault of the call's tag. Returns whether the call was handled by it.
 bool Router::fail_on_purpose(TimePoint now, Call& call) {
   const auto found = faults_.find(call.tag);
   if (found == faults_.end()) return false;
@@ -252,7 +252,7 @@ void Router::take(const NodeLife& from, Message message, std::optional<TimePoint
 
 void Router::complete(const NodeLife& from, RequestId request, std::optional<Body> body) {
   auto call = calls_.take(request, from);
-  if (!call) return;  // late, or not from whom it was asked
+  if (!call) return;  // late, or from another peer
   if (body) return callbacks_.end(std::move(call->entry.done), Port::Outcome::answered, *std::move(body), {});
   end(std::move(call->entry), Port::Outcome::peer_lost, fmt::format("{} dropped the request without an answer", from.name));
 }
@@ -260,14 +260,14 @@ void Router::complete(const NodeLife& from, RequestId request, std::optional<Bod
 // --- Time ------------------------------------------------------------------------------------------------------------
 
 void Router::tick(TimePoint now) {
-  expire_calls(now);  // first: what has ended does not leave
+  expire_calls(now);  // first: an expired request is not sent
   give_up_connecting(now);
   for (auto& [name, peer] : peers_) {
     if (peer.session) put_on_link(name, peer.session->tick(now));
   }
   while (!delayed_.empty() && delayed_.begin()->first <= now) {
     auto call = calls_.cancel(delayed_.extract(delayed_.begin()).mapped());
-    if (call) route(now, std::move(call->entry));  // its peer is not lost: that would have ended it
+    if (call) route(now, std::move(call->entry));  // its peer is not lost: that would have ended the call
   }
 }
 
@@ -279,7 +279,7 @@ void Router::expire_calls(TimePoint now) {
   }
 }
 
-/// What of the request has not left yet stays here.
+/// Stops the unsent part of a request.
 void Router::take_back(TimePoint now, const Calls::Call& call) {
   const auto found = peers_.find(call.peer.name);
   if (found == peers_.end() || found->second.phase != Phase::up || found->second.life != call.peer.incarnation) return;

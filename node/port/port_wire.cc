@@ -25,7 +25,7 @@ constexpr std::uint8_t kVersion = 1;
 constexpr std::size_t kFixedBytes = 40;
 constexpr std::size_t kChecksumAt = 32;
 
-/// How many frames a part needs; no sum, so that no size overflows.
+/// Returns how many frames a part needs. No sum, so that no size overflows.
 std::uint64_t frames_of(std::uint64_t size, std::size_t frame_bytes_max) {
   return size / frame_bytes_max + (size % frame_bytes_max != 0 ? 1 : 0);
 }
@@ -52,7 +52,7 @@ Frame make_header(const Message& message) {
   return make_frame(std::move(bytes));
 }
 
-/// What is wrong with a header, or nothing.
+/// Returns what is wrong with a header; empty if it is valid.
 std::string complaint(std::span<const std::byte> header) {
   if (header.size() < kFixedBytes) return fmt::format("raw header of {} bytes", header.size());
   if (load_little_endian<std::uint32_t>(header) != kMagic) return "raw header without its magic number";
@@ -72,7 +72,7 @@ std::string complaint(std::span<const std::byte> header) {
   return {};
 }
 
-/// Whether the frames are those that `to_body` would have made for parts of these sizes.
+/// Returns whether the frames are those that `to_body` makes for parts of these sizes.
 bool fit(const Body& body, std::size_t frame_bytes_max) {
   auto frame = body.frames.begin();
   for (std::uint64_t left : body.sizes) {

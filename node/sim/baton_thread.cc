@@ -37,7 +37,7 @@ bool BatonThread::may_go_on() const {
 
 bool BatonThread::wait(detail::WaitPoint& point, std::optional<TimePoint> due) {
   if (killed_ && std::uncaught_exceptions() > 0) {
-    // Thrown from a destructor it would end the process without a word.
+    // Thrown from a destructor, it would end the process without a message.
     fmt::print(stderr, "[sim] a destructor on a killed node waits for what will never come\n");
     std::abort();
   }
@@ -62,9 +62,9 @@ void BatonThread::run() {
     try {
       function_();
     } catch (const NodeKilled&) {
-      // Its node is no more: nobody is to be told.
+      // Its node is dead: no one is notified.
     }
-    function_ = nullptr;  // what it holds may be user code as well
+    function_ = nullptr;  // its captures may be user code as well
     to_world_.release();
   }
 }

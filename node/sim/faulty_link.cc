@@ -81,14 +81,14 @@ FaultRules::FaultRules(std::vector<FaultRule> rules) : rules_(std::move(rules)) 
 DecideFate FaultRules::decide() const {
   std::map<std::string, FaultRule, std::less<>> by_name;
   for (const FaultRule& rule : rules_) by_name[rule.message] = rule;
-  // A message keeps its number when the session sends it again.
+  // A resent message keeps its number.
   using Sent = std::tuple<NodeName, SessionLane, std::uint64_t>;
   return [by_name = std::move(by_name), failed = std::map<Sent, int>()](const NodeName& to, const Frames& frames) mutable -> Fate {
     constexpr Fate at_once = std::chrono::microseconds(0);
     if (frames.empty()) return at_once;
     const auto header = decode_session_header(frames.front().bytes);
     if (!header || header.value().kind != SessionKind::data) return at_once;
-    // Pieces behind the first do not say which message they belong to.
+    // Pieces after the first do not name their message.
     if (header.value().part != Part::whole && header.value().part != Part::first) return at_once;
     const auto outside = msg::decode_header(frames[header.value().part == Part::first ? 2 : 1]);
     const msg::MessageInfo* word = outside ? msg::find_info(outside.value().tag) : nullptr;

@@ -10,7 +10,7 @@
 namespace troupe::sim {
 namespace {
 
-// Not the clock's zero, so that code which takes zero for "never" is found out.
+// Not the clock's zero, to expose code that treats zero as "never".
 constexpr TimePoint kStart{std::chrono::hours(1)};
 
 }  // namespace
@@ -35,7 +35,7 @@ void Schedule::cancel(std::uint64_t event) {
   require_baton("cancel");
   const auto key = keys_.find(event);
   if (key == keys_.end()) return;
-  auto cancelled = events_.extract(key->second);  // what its action owns ends after the tables are right
+  auto cancelled = events_.extract(key->second);  // destroyed last: its action's captures need consistent tables
   for (auto& [node, events] : frozen_) {
     if (cancelled.empty()) cancelled = events.extract(key->second);
   }

@@ -35,7 +35,7 @@ std::vector<RunningJob> SimExecutor::running() const {
   std::vector<RunningJob> jobs;
   for (const Function& function : functions_) {
     if (!function.is_job || !function.thread) continue;
-    // Whoever asks holds the baton, so all others wait.
+    // The caller holds the baton, so all others wait.
     jobs.push_back({function.label, schedule_->now() - function.since, true});
   }
   return jobs;

@@ -22,7 +22,7 @@ class SimHost final : public detail::ActorHost, private Source {
   ~SimHost() override {
     schedule_->remove(*this);
     drain();
-    // An actor that has not ended would make CAF's destructor wait for ever: stop() has reported it, the system stays.
+    // A running actor would block CAF's destructor for ever. stop() has reported it; the system is leaked.
     if (parts_->system.registry().running() > 0) static_cast<void>(parts_.release());
   }
 
@@ -75,7 +75,7 @@ class SimHost final : public detail::ActorHost, private Source {
     scheduler_->run_once();
   }
 
-  /// Nothing of CAF's own waits for time: timers are the node's clock's.
+  /// CAF has no timers here: timers belong to the node's clock.
   [[nodiscard]] std::optional<TimePoint> next_due() override { return std::nullopt; }
 
   void drain() {

@@ -18,7 +18,7 @@ Error about(const Peer& peer, ErrorCode code, std::string message) {
                .endpoint = peer.address};
 }
 
-/// The message's number if it carries data, and what it is for the trace.
+/// A message's number if it carries data, and its description for the trace.
 struct Kind {
   bool data = false;
   std::string text;
@@ -38,7 +38,7 @@ Kind kind_of(const Frames& frames) {
 
 }  // namespace
 
-/// A message on the way.
+/// A message in transit.
 struct SimNetwork::Message {
   Message(std::shared_ptr<SimNetwork> n, std::shared_ptr<Connection> c, std::size_t f, std::uint64_t i, bool d,
           Frames m)
@@ -194,7 +194,7 @@ void SimNetwork::tell_closed(const std::shared_ptr<Connection>& connection, std:
   schedule_->at(due, other->self.name, "close from " + closer->self.name, [self = shared_from_this(), connection, by, why] {
     connection->from[by].open = false;
     const NodeName& closed = connection->ends[by]->self.name;
-    const bool is_back = self->find(closed, connection->ends[1 - by]->self.name) != nullptr;  // as its next life, which is watched
+    const bool is_back = self->find(closed, connection->ends[1 - by]->self.name) != nullptr;  // its next life, watched
     if (!is_back) connection->ends[1 - by]->detector.forget(closed);
     if (LinkSink* sink = connection->ends[1 - by]->sink) {
       const Peer& gone = connection->ends[by]->self;

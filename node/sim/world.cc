@@ -24,7 +24,7 @@ namespace {
 constexpr std::chrono::seconds kStartLimit{60};
 constexpr std::size_t kLinesOfAFailure = 50;
 
-/// What one node of the world consists of. Its link and host belong to the node.
+/// The parts of one node of the world. Its link and host belong to the node.
 struct Place {
   std::shared_ptr<SimClock> clock;
   std::shared_ptr<SimExecutor> executor;
@@ -35,7 +35,7 @@ struct Place {
 };
 
 struct Killing {
-  std::uint64_t step = 0;  // not before so many
+  std::uint64_t step = 0;  // the earliest step
   NodeName node;
   Death death = Death::closed;
 };
@@ -58,7 +58,7 @@ void check(const WorldOptions& options, const std::vector<NodeName>& names) {
 
 }  // namespace
 
-/// Also the hook of the world's own thread: its waits let the world go on.
+/// Also the hook of the world's own thread: during its waits the world continues.
 struct World::State final : detail::BlockingHook {
   explicit State(WorldOptions o)
       : options(o),
@@ -99,7 +99,7 @@ bool World::State::wait(detail::WaitPoint& point, std::optional<TimePoint> due) 
                                        schedule->trace().text(kLinesOfAFailure)));
 }
 
-/// One step, after the killings that are due.
+/// Does one step, after the due kills.
 bool World::State::advance(TimePoint limit) {
   for (std::size_t i = 0; i < killings.size();) {
     if (killings[i].step > schedule->steps()) {
@@ -142,12 +142,12 @@ void World::State::kill(Place& place, Death death) {
   const NodeName& name = place.node->name();
   schedule->remark(name, death == Death::closed ? "is killed" : "is killed, silently");
   ++own_counts.killed;
-  place.link->kill(death);  // first: nothing of what follows is heard of
+  place.link->kill(death);  // first: nothing that follows reaches another node
   place.clock->kill();
   schedule->drop_events(name);
   place.executor->kill();
   handle_at_once(*place.host);
-  static_cast<void>(place.node->stop());  // so that nothing on it waits for an answer any more
+  static_cast<void>(place.node->stop());  // so that every wait on it has an answer
   own_counts.unwound += place.executor->unwind();
   own_counts.actors_left += place.host->system().registry().running();
 }
