@@ -180,7 +180,7 @@ DistOptimizer::DistOptimizer(const Scope& scope, const optim::RuleOptions& optio
     const auto* created = std::get_if<msg::ShardCreated>(&answers[i].message.value());
     if (created == nullptr) {
       throw RemoteError(node->error(ErrorCode::protocol_violation, answers[i].owner, "create optimizer",
-                                    "the answer to ShardCreate is another word"));
+                                    "the answer to ShardCreate is another message"));
     }
     state_->owners[i].incarnation = created->incarnation;
   }

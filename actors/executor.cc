@@ -252,7 +252,7 @@ ElasticPool::ElasticPool(PoolOptions options, StartThread start) : state_(std::m
   state_->start_thread();
   if (!state_->refusal) return;
   throw RemoteError(error_not_run(ErrorCode::resource_exhausted,
-                            "the system gives the pool no thread to begin with: " + state_->refusal.message()));
+                            "the system gives the pool no first thread: " + state_->refusal.message()));
 }
 
 ElasticPool::~ElasticPool() { std::ignore = stop(TimePoint{}); }

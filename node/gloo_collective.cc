@@ -73,7 +73,7 @@ class Buffer final : public gloo::transport::UnboundBuffer {
     wanted_.pop_front();
     const Frame frame = member_.receive(place.wanted);
     if (frame.bytes.size() != place.length) {
-      throw std::runtime_error(fmt::format("{} bytes came where {} were due", frame.bytes.size(), place.length));
+      throw std::runtime_error(fmt::format("{} bytes arrived instead of {}", frame.bytes.size(), place.length));
     }
     if (place.length > 0) std::memcpy(at(place.offset), frame.bytes.data(), place.length);
     if (from != nullptr) *from = static_cast<int>(place.wanted.from);

@@ -108,7 +108,7 @@ std::optional<Error> unwanted(const ServedCall& call) {
   const bool is_stopped = call.scope->stop.stop_requested();
   if (!is_stopped && (!call.scope->due || call.node->clock().now() < *call.scope->due)) return std::nullopt;
   Error error = call.node->error(is_stopped ? ErrorCode::cancelled : ErrorCode::timeout, call.node->name(), call.operation,
-                                 "nobody waited for it when it would have begun");
+                                 "its caller had stopped waiting before it could start");
   error.execution = Execution::never;
   return error;
 }

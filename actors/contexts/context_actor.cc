@@ -105,7 +105,7 @@ void ContextState::send_mark(const NodeName& to, std::uint64_t number, msg::Back
     if (marked != nullptr) {
       news.answer = *marked;
     } else {
-      news.answer = answer ? core->error(ErrorCode::protocol_violation, to, "backward", "the answer to BackwardMark is another word")
+      news.answer = answer ? core->error(ErrorCode::protocol_violation, to, "backward", "the answer to BackwardMark is another message")
                            : answer.error();
     }
     core->contexts().tell(context, {std::move(news)});

@@ -99,7 +99,7 @@ void RRefOwnerState::peer_down(const PeerDown& m) {
 
 void RRefOwnerState::withdraw(const UseWithdrawn& m) {
   end_waiting_uses([&](const UseArrived& use) { return use.turn == m.turn; },
-                   node_->error(ErrorCode::cancelled, node_->name(), {}, "nobody waits for it any more"));
+                   node_->error(ErrorCode::cancelled, node_->name(), {}, "its requester no longer waits for it"));
 }
 
 // Uses that have started are notified by their stop_token.

@@ -27,7 +27,7 @@ void fail(CallTable<WaitingRequest>::Call& call, Error error, TimePoint now) {
 
 Error too_many_of_self(std::size_t max) {
   return {.code = ErrorCode::resource_exhausted,
-          .message = fmt::format("{0} calls of this node to itself wait for earlier ones to begin, at most {0} (peer.waiting_calls_max)", max),
+          .message = fmt::format("{0} calls of this node to itself wait for earlier ones to start, at most {0} (peer.waiting_calls_max)", max),
           .execution = Execution::never};
 }
 
@@ -156,7 +156,7 @@ bool Router::take_back(TimePoint now, const CallTable<WaitingRequest>::Call& cal
   if (call.peer.name == self_.name) {
     for (const SelfCalls& calls : self_calls_) {
       if (std::ranges::none_of(calls.waiting, [&](const auto& waiting) { return waiting.first == call.request; })) continue;
-      waited_for = "this node to begin earlier calls of its own";
+      waited_for = "this node to start earlier calls of its own";
       return true;
     }
     callbacks_.deliver(self_, {self_.name, self_.name + "/worker", {}, {}}, msg::CallCancelled{call.request}, std::nullopt,
@@ -168,7 +168,7 @@ bool Router::take_back(TimePoint now, const CallTable<WaitingRequest>::Call& cal
   Session::TakenBack taken = peer->second.session->take_back(now, call.request);
   put_on_link(peer->second, std::move(taken.on_link));
   if (taken.in_time) {
-    waited_for = taken.granted ? "the connection to take it" : fmt::format("{} to begin earlier calls", call.peer.name);
+    waited_for = taken.granted ? "the connection to take it" : fmt::format("{} to start earlier calls", call.peer.name);
     return true;
   }
   say(now, peer->second, "worker", {}, msg::CallCancelled{call.request});

@@ -178,7 +178,7 @@ void ShardState::stop(const Error& why) {
 
 void ShardState::fail(Error why) {
   try {
-    spdlog::error("[{}] {}: a word to the shard of optimizer {} has failed", node_->name(), why.text(), optimizer_.text());
+    spdlog::error("[{}] {}: a message to the shard of optimizer {} has failed", node_->name(), why.text(), optimizer_.text());
     if (work_) return;
     why.peer = node_->name();
     why.incarnation = node_->incarnation();

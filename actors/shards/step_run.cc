@@ -38,7 +38,7 @@ void StepRun::ask(const NodeLife& owner) {
 
 void StepRun::answered(const NodeLife& owner, Result<msg::AnyMessage> answer) {
   if (answer && !std::holds_alternative<msg::ShardStepped>(answer.value())) {
-    answer = parts_.node->error(ErrorCode::protocol_violation, owner.name, "step", "the answer to a step is another word");
+    answer = parts_.node->error(ErrorCode::protocol_violation, owner.name, "step", "the answer to a step is another message");
   }
   const Fate fate = answer ? Fate::open : fate_of(owner, answer.error());
   if (!answer && fate == Fate::open) {

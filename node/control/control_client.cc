@@ -56,7 +56,7 @@ std::optional<Asking> begin(const ControlQuestion& question) {
   asking.answer.from = question.to;
   asking.socket = detail::connect_to(question.to);
   if (!asking.socket.is_open()) {
-    end(asking, errno == ECONNREFUSED ? "nobody answers there any more" : fmt::format("it cannot be asked: {}", strerror(errno)));
+    end(asking, errno == ECONNREFUSED ? "no process answers there any more" : fmt::format("it cannot be asked: {}", strerror(errno)));
     return asking;
   }
   const detail::ControlPeer peer = detail::peer_of(asking.socket);

@@ -152,7 +152,7 @@ void MemoryLink::connect(std::string_view address) {
         mine == hub_->listening.end() || mine->second != self_ || (found != hub_->listening.end() && found == mine)) {
       fail(ErrorCode::name_in_use, "another node is up under the name " + self_->self.name);
     } else if (found == hub_->listening.end()) {
-      fail(ErrorCode::peer_unreachable, "nobody listens at " + std::string(address));
+      fail(ErrorCode::peer_unreachable, "no node listens at " + std::string(address));
     } else if (self_->peers.insert(found->second.get()).second) {
       peer = found->second;
       peer->peers.insert(self_.get());

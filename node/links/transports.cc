@@ -82,7 +82,7 @@ Result<std::unique_ptr<Link>> open_tcp(LinkRequest request) {
     if (advertise != request.options.end()) {
       advertise->second = place_in_numbers(advertise->second).text();
     } else if (request.network == Network::trusted && is_any_address(listen.host)) {
-      throw std::invalid_argument(fmt::format("nobody can be called at \"{}\": say `advertise`, too", request.listen));
+      throw std::invalid_argument(fmt::format("peers cannot connect to \"{}\": set `advertise`, too", request.listen));
     }
     return open_zmq_link(std::move(request), listen.text());
   } catch (const std::invalid_argument& error) {

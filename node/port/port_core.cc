@@ -76,7 +76,7 @@ std::string told_to_peers(const Port::Options& options) {
     if (!place) throw std::invalid_argument(fmt::format("[port] advertise: \"{}\" is not tcp://HOST:PORT", options.advertise));
     const std::string host = numbers_of(place->host);
     if (is_any_address(host)) {
-      throw std::invalid_argument(fmt::format("[port] advertise: nobody can be called at \"{}\"", options.advertise));
+      throw std::invalid_argument(fmt::format("[port] advertise: peers cannot connect to \"{}\"", options.advertise));
     }
     return TcpPlace{host, place->port == "0" ? "*" : place->port}.text();
   }

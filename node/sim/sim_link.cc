@@ -73,7 +73,7 @@ void SimNetwork::open(const End& end, const std::string& address) {
   const auto found = listening_.find(address);
   if (found == listening_.end() || found->second->sink == nullptr) {
     Error error{.code = ErrorCode::peer_unreachable,
-                .message = "nobody listens at " + address,
+                .message = "no node listens at " + address,
                 .endpoint = address,
                 .execution = Execution::never};
     return end->sink->on_connect_failed(address, error);

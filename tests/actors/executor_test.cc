@@ -435,7 +435,7 @@ BOOST_AUTO_TEST_CASE(pool_that_gets_no_first_thread_does_not_begin, *boost::unit
   ScarceThreads threads(0);
   BOOST_CHECK_EXCEPTION(ElasticPool({.threads = 1}, threads.start()), RemoteError, [](const RemoteError& error) {
     return error.code() == ErrorCode::resource_exhausted &&
-           error.error().message.starts_with("the system gives the pool no thread to begin with: ");
+           error.error().message.starts_with("the system gives the pool no first thread: ");
   });
 }
 

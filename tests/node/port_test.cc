@@ -131,7 +131,7 @@ BOOST_AUTO_TEST_CASE(times_out_of_their_range_and_addresses_that_are_none_are_re
   BOOST_TEST(text([](auto& with) { with.connect_patience = Port::Time::max(); }).find("[port] connect_patience of ") == 0U);
   BOOST_TEST(text([](auto& with) { with.advertise = "127.0.0.1"; }) == "[port] advertise: \"127.0.0.1\" is not tcp://HOST:PORT");
   BOOST_TEST(text([](auto& with) { with.advertise = "tcp://0.0.0.0:0"; }) ==
-             "[port] advertise: nobody can be called at \"tcp://0.0.0.0:0\"");
+             "[port] advertise: peers cannot connect to \"tcp://0.0.0.0:0\"");
 }
 
 BOOST_AUTO_TEST_CASE(connection_without_an_answer_is_made_anew_after_the_handshake_timeout) {

@@ -190,7 +190,7 @@ BOOST_AUTO_TEST_CASE(call_that_times_out_before_it_left_says_never_and_what_it_w
   BOOST_REQUIRE(answers.size() == granted + 1);
   BOOST_TEST((answers.front().error().execution == Execution::maybe));
   BOOST_TEST((answers.back().error().execution == Execution::never));
-  BOOST_TEST(answers.back().error().message == "no answer within 5 ms: it waited for b to begin earlier calls");
+  BOOST_TEST(answers.back().error().message == "no answer within 5 ms: it waited for b to start earlier calls");
   exchange(at(6ms));
   BOOST_TEST(std::ranges::count_if(b.arrived, [](const auto& message) {
                return std::holds_alternative<msg::Call>(message.message);
@@ -211,7 +211,7 @@ BOOST_AUTO_TEST_CASE(calls_to_oneself_wait_until_earlier_ones_have_begun, *label
   a.router.tick(at(3ms));
   BOOST_REQUIRE(answers.size() == 1U);
   BOOST_TEST((answers[0].error().execution == Execution::never));
-  BOOST_TEST(answers[0].error().message == "no answer within 1 ms: it waited for this node to begin earlier calls of its own");
+  BOOST_TEST(answers[0].error().message == "no answer within 1 ms: it waited for this node to start earlier calls of its own");
 }
 
 BOOST_AUTO_TEST_CASE(calls_to_oneself_beyond_what_may_wait_are_refused, *label("fault-F46")) {
@@ -229,7 +229,7 @@ BOOST_AUTO_TEST_CASE(calls_to_oneself_beyond_what_may_wait_are_refused, *label("
   BOOST_REQUIRE(answers.size() == 1U);
   BOOST_TEST((answers[0].error().code == ErrorCode::resource_exhausted));
   BOOST_TEST((answers[0].error().execution == Execution::never));
-  BOOST_TEST(answers[0].error().message == "3 calls of this node to itself wait for earlier ones to begin, at most 3 (peer.waiting_calls_max)");
+  BOOST_TEST(answers[0].error().message == "3 calls of this node to itself wait for earlier ones to start, at most 3 (peer.waiting_calls_max)");
   BOOST_TEST(alone.pending == 5U);
   alone.arrived.front().credit->begin();
   alone.router.grant(at(1ms), alone.life());

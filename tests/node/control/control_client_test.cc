@@ -35,7 +35,7 @@ BOOST_AUTO_TEST_CASE(one_that_is_silent_costs_its_patience_once_and_hides_no_oth
   BOOST_TEST(answers[1].problem == "no answer within 200 ms");
   BOOST_TEST(answers[2].ok());
   BOOST_TEST(answers[2].text == "fine");
-  BOOST_TEST(answers[3].problem == "nobody answers there any more");
+  BOOST_TEST(answers[3].problem == "no process answers there any more");
   BOOST_TEST((took >= 200ms));
   BOOST_TEST((took < 400ms));
 }

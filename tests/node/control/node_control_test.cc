@@ -108,13 +108,13 @@ BOOST_AUTO_TEST_CASE(nobody_can_be_asked_who_did_not_want_it_or_is_gone) {
   NodeOptions off = options("off");
   off.control = Control::off;
   const Node silent = Node::join(off, {});
-  BOOST_TEST(ask("off", "status") == "nobody answers there any more");
+  BOOST_TEST(ask("off", "status") == "no process answers there any more");
   {
     Node node = join("a");
     static_cast<void>(node.stop());
     BOOST_TEST(ask("a", "status") == json_of_error("it has shut down"));
   }
-  BOOST_TEST(ask("a", "status") == "nobody answers there any more");
+  BOOST_TEST(ask("a", "status") == "no process answers there any more");
 }
 
 BOOST_AUTO_TEST_CASE(serving_and_leaving_nodes_say_so) {

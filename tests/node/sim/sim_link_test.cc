@@ -167,7 +167,7 @@ BOOST_AUTO_TEST_CASE(connecting_to_nobody_fails_with_the_address) {
   pair.a.connect("sim://nobody");
   pair.pass(1s);
   BOOST_TEST_REQUIRE(pair.sink_a.failures().size() == 1U);
-  BOOST_TEST(pair.sink_a.failures().front().why.message == "nobody listens at sim://nobody");
+  BOOST_TEST(pair.sink_a.failures().front().why.message == "no node listens at sim://nobody");
   BOOST_TEST((pair.sink_a.failures().front().why.code == ErrorCode::peer_unreachable));
 }
 
