@@ -51,28 +51,28 @@ class Collective {
  public:
   virtual ~Collective() = default;
 
-  /// The members by rank.
+  /// Returns the names of the members, by rank.
   [[nodiscard]] virtual const std::vector<NodeName>& names() const = 0;
   [[nodiscard]] virtual std::size_t rank() const = 0;
   [[nodiscard]] std::size_t size() const { return names().size(); }
 
-  /// Returns the elements of all members' `value`, combined, to every member.
+  /// Returns the combined elements of all members' `value`, to every member.
   [[nodiscard]] virtual Tensor all_reduce(const Scope& scope, const Tensor& value, ReduceOp op = ReduceOp::sum) = 0;
 
-  /// The same, carried out on the pool. `value` must not be written before the future is done. Cancelling the future
-  /// changes nothing but that nobody hears of the result.
+  /// As all_reduce, on the pool. REQUIRES: `value` is not written before the future is done. Cancelling the future only
+  /// discards its result; the operation continues.
   [[nodiscard]] virtual Future<Tensor> all_reduce_async(const Scope& scope, const Tensor& value, ReduceOp op = ReduceOp::sum) = 0;
 
-  /// Returns the same to member `to` alone; an undefined tensor elsewhere.
+  /// As all_reduce, but only member `to` gets the result; the others get an undefined tensor.
   [[nodiscard]] virtual Tensor reduce(const Scope& scope, const NodeName& to, const Tensor& value, ReduceOp op = ReduceOp::sum) = 0;
 
-  /// Returns the `value` of member `from`. What the others pass says only which shape and dtype they expect.
+  /// Returns the `value` of member `from`. The `value` of the others gives only the shape and dtype that they expect.
   [[nodiscard]] virtual Tensor broadcast(const Scope& scope, const NodeName& from, const Tensor& value) = 0;
 
-  /// Returns everybody's `value`, by rank: views of one tensor.
+  /// Returns the `value` of every member, by rank: views of one tensor.
   [[nodiscard]] virtual std::vector<Tensor> all_gather(const Scope& scope, const Tensor& value) = 0;
 
-  /// Returns when all members are here.
+  /// Returns when all members have called it.
   virtual void barrier(const Scope& scope) = 0;
 
  protected:

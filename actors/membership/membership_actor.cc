@@ -138,7 +138,7 @@ void MembershipState::connect_failed(const std::string& address, const Error& wh
   if (is_seed(address) && !asked_to_join_) return seed_failed(std::move(error));
   const auto is_there = [&](const auto& member) { return member.second == address; };
   if (is_seed(address) && std::ranges::none_of(awaited_, is_there)) return;  // this node joined through another seed
-  if (wanted_.world_size == 0) {  // it was up when this node was told of it, and is gone
+  if (wanted_.world_size == 0) {  // it was up when this node learned of it, and is gone
     roster_.remove_at(address);
     std::erase_if(awaited_, is_there);
     return settle_members();

@@ -5,7 +5,6 @@
 // active and the same number of requests ever started (MB-1). Both rounds have the same members: one that joins during
 // a round starts another round, one that leaves restarts the two. When the coordinator goes, members tell the next one
 // that they are ready.
-// another, and who goes starts the two over. When the coordinator goes, members tell the next one that they are ready.
 #pragma once
 
 #include <cstdint>
