@@ -42,7 +42,7 @@ void ControlListener::accept_some(Time now) {
   for (int i = 0; i < kAcceptsPerTurn && connections_.size() < kConnectionsMax; ++i) {
     FileDescriptor socket(accept4(listening_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (!socket.is_open()) {
-      if (!must_wait() && errno != ECONNABORTED) paused_until_ = now + kPause;  // else poll(2) would report a connection at once
+      if (!must_wait() && errno != ECONNABORTED) paused_until_ = now + kPause;  // else poll(2) returns at once
       return;
     }
     if (may_ask(peer_of(socket).user, geteuid())) connections_.push_back({std::move(socket), now + kConnectionMax});
