@@ -307,7 +307,7 @@ void References::State::use(const RRefId& rref, TurnId turn, UsePurpose purpose,
     untold(core->error(ErrorCode::owner_died, core->name(), {}, "the owner of the value ended before the use began"), 0);
   };
   const std::optional<NodeLife> asker = purpose.asked_by;
-  const auto entered = purpose.info_of ? owners.enter(rref, *purpose.info_of, node.accounts().owners) : owners.enter(rref);
+  const auto entered = purpose.counted_for ? owners.enter(rref, *purpose.counted_for, node.accounts().owners) : owners.enter(rref);
   if (entered.refused) return begin(*entered.refused, 0, nullptr);
   if (!entered.actor) return begin(revoked(rref), 0, nullptr);
   node.host().send(entered.actor, UseArrived{turn, std::move(purpose), watcher, ToldOnce<const Result<ValueBox>&, std::uint64_t>(told, lost)});
@@ -317,7 +317,7 @@ void References::State::use(const RRefId& rref, TurnId turn, UsePurpose purpose,
 
 void References::value_of(const RRefId& rref, const NodeLife& asker, std::function<void(Result<ValueBox>)> done) {
   UsePurpose purpose(UseKind::looks);
-  purpose.info_of = asker;
+  purpose.counted_for = asker;
   use(rref, std::move(purpose), [done = std::move(done)](Result<ValueBox> value, const std::shared_ptr<ValueUse>&) { done(std::move(value)); });
 }
 

@@ -22,7 +22,7 @@ struct UsePurpose {
   UseKind kind;
   std::string what;                  ///< for reports: "rpc forward for trainer0"
   std::optional<NodeLife> asked_by;  ///< the requester; a use that has not started ends with its life
-  std::optional<NodeLife> info_of = asked_by;  ///< the requester in whose quota things made for the use count
+  std::optional<NodeLife> counted_for = asked_by;  ///< the requester in whose quota things made for the use count
 };
 
 }  // namespace troupe::detail
