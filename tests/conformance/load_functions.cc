@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "actors/core/node_core.h"
 #include "tensor/cpu/allocator.h"
 #include "tensor/create.h"
 #include "tensor/ops.h"

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "actors/core/node_core.h"
 #include "tests/conformance/async_functions.h"
 #include "tests/conformance/load_functions.h"
 #include "tests/conformance/test_cluster.h"

@@ -6,6 +6,7 @@
 #include <stop_token>
 #include <thread>
 
+#include "actors/core/node_core.h"
 #include "actors/core/wait_point.h"
 #include "actors/dist_autograd.h"
 #include "actors/membership/membership.h"

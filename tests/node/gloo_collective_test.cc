@@ -16,6 +16,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "actors/core/node_core.h"
 #include "node/local_cluster.h"
 #include "node/sim/world.h"
 #include "tensor/create.h"

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "actors/core/node_core.h"
 #include "actors/function_registry.h"
 #include "node/local_cluster.h"
 #include "tensor/create.h"

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "actors/core/node_core.h"
 #include "actors/rref.h"
 #include "tensor/create.h"
 #include "tensor/ops.h"

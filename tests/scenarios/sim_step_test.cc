@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "actors/core/node_core.h"
 #include "autograd/ops.h"
 #include "tensor/create.h"
 #include "tests/scenarios/sim_seeds.h"
