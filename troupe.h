@@ -74,3 +74,17 @@
 #include "tensor/sampling.h"
 #include "tensor/sparse.h"
 #include "tensor/tensor.h"
+
+/// What programs say: tensors, variables, nodes, remote calls and references.
+namespace troupe {
+
+/// Modules of networks: layers, containers and first values, with the names of `torch.nn`.
+namespace nn {}
+
+/// Update rules of optimizers and their schedules.
+namespace optim {}
+
+/// Tensor operations as objects that can be called on another node without being registered.
+namespace op {}
+
+}  // namespace troupe
