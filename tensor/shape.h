@@ -3,13 +3,14 @@
 
 #include <algorithm>
 #include <array>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <initializer_list>
 #include <iosfwd>
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
 #include "tensor/error.h"
 
@@ -17,11 +18,28 @@ namespace troupe {
 
 inline constexpr int kDimsMax = 16;
 
+/// One entry of InlineDims, made of any integer whose values all fit. Exists so that `ones({2})` compiles but `ones(2)` does not.
+class Extent {
+ public:
+  template <std::integral T>
+  requires(std::is_signed_v<T> || sizeof(T) < sizeof(std::int64_t))
+  constexpr Extent(T value) noexcept : value_(value) {}  // NOLINT(google-explicit-constructor)
+  constexpr operator std::int64_t() const noexcept { return value_; }  // NOLINT(google-explicit-constructor)
+
+ private:
+  std::int64_t value_;
+};
+
 /// At most 16 integers, stored inside the object. Throws ShapeError `[shape] more than 16 dimensions: 17` beyond.
 class InlineDims {
  public:
   InlineDims() = default;
-  InlineDims(std::initializer_list<std::int64_t> values) : InlineDims(std::span(values.begin(), values.size())) {}
+  /// `{2, 3}`. No std::initializer_list: GCC 12 does not compile one in an expression with `co_yield` or `co_await`.
+  InlineDims(Extent only) noexcept : values_{only}, size_(1) {}  // NOLINT(google-explicit-constructor)
+  template <std::convertible_to<Extent>... Rest>
+  requires(sizeof...(Rest) > 0)
+  InlineDims(Extent first, Rest... rest)
+      : InlineDims(std::span<const std::int64_t>(std::array<std::int64_t, 1 + sizeof...(Rest)>{first, Extent(rest)...})) {}
   explicit InlineDims(std::span<const std::int64_t> values);
 
   [[nodiscard]] int size() const noexcept { return size_; }
