@@ -9,6 +9,7 @@
 
 #include "autograd/ops/activation.h"
 #include "autograd/ops/arrange.h"
+#include "autograd/ops/compare.h"
 #include "autograd/ops/division.h"
 #include "autograd/ops/embedding.h"
 #include "autograd/ops/exponential.h"

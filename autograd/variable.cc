@@ -113,6 +113,8 @@ void Variable::set_requires_grad(RequiresGrad requires_grad) const {
 Shape Variable::shape() const { return value().shape(); }
 DType Variable::dtype() const { return value().dtype(); }
 Device Variable::device() const { return value().device(); }
+std::int64_t Variable::size(int dim) const { return value().size(dim); }
+std::int64_t Variable::numel() const { return value().numel(); }
 bool Variable::requires_grad() const { return state("requires_grad").has_gradient(); }
 bool Variable::is_leaf() const { return state("is_leaf").is_leaf; }
 Variable Variable::detach() const { return Variable(value()); }

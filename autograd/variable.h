@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <type_traits>
 #include <utility>
@@ -47,6 +48,28 @@ class Variable {
   [[nodiscard]] Shape shape() const;
   [[nodiscard]] DType dtype() const;
   [[nodiscard]] Device device() const;
+  [[nodiscard]] int dim() const { return shape().size(); }
+  /// Returns the size along `dim`; -1 is the last dimension.
+  [[nodiscard]] std::int64_t size(int dim) const;
+  [[nodiscard]] std::int64_t numel() const;
+
+  /// Returns the only element of the value. Throws ShapeError `[item] not one element: (2, 3)`.
+  template <Element T = double>
+  [[nodiscard]] T item() const {
+    return value().item<T>();
+  }
+
+  // Operations that Tensor has as members, with gradients; autograd/ops.h has the others. Defined in ops/shape.cc.
+
+  /// The same elements in another shape, never copied. Throws as Tensor::view.
+  [[nodiscard]] Variable view(const Shape& shape) const;
+  [[nodiscard]] Variable slice(int dim, std::int64_t begin, std::int64_t end = std::numeric_limits<std::int64_t>::max(),
+                               std::int64_t step = 1) const;
+  [[nodiscard]] Variable select(int dim, std::int64_t index) const;
+  /// select(0, index): of a matrix the row.
+  [[nodiscard]] Variable operator[](std::int64_t index) const { return select(0, index); }
+  /// The same value in memory of its own. Another place in the graph: its gradient goes on to this variable.
+  [[nodiscard]] Variable clone() const;
 
   [[nodiscard]] bool requires_grad() const;
 

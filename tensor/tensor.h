@@ -145,6 +145,8 @@ class Tensor {
                              std::int64_t step = 1) const;
   /// The part at `index` along `dim`, without that dimension. Negative counts from the end.
   [[nodiscard]] Tensor select(int dim, std::int64_t index) const;
+  /// select(0, index): of a matrix the row.
+  [[nodiscard]] Tensor operator[](std::int64_t index) const { return select(0, index); }
 
   /// Throws TensorError `[op] tensor is undefined` unless defined().
   void require_defined(std::string_view op) const;

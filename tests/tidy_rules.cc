@@ -75,6 +75,7 @@ const std::vector<Library>& libraries() {
       {"httplib.h", {"node/console.cc", "samples/", "tests/samples/"}},
       {"xxhash.h", {"messages/", "actors/", "node/", "tests/"}},
       {"lz4", {"messages/", "node/"}},
+      {"fmt/", {"tensor/format.h", "autograd/format.h"}, true},
       {"fmt/", {"tensor/", "autograd/", "optim/", "messages/", "actors/", "node/", "tests/", "samples/"}},
       {"boost/", {"tests/"}, true},
       {"benchmark/", {"tests/bench/"}},

@@ -12,6 +12,13 @@ namespace troupe {
 [[nodiscard]] Variable cross_entropy(const Variable& logits, const Tensor& target,
                                      const CrossEntropyOptions& options = {});
 [[nodiscard]] Variable cross_entropy(const Variable& logits, const Tensor& target, Reduction reduction);
+/// Class numbers may be a variable: they are integers, which have no gradient.
+[[nodiscard]] inline Variable nll_loss(const Variable& log_probs, const Variable& target, const NllLossOptions& options = {}) {
+  return nll_loss(log_probs, target.value(), options);
+}
+[[nodiscard]] inline Variable cross_entropy(const Variable& logits, const Variable& target, const CrossEntropyOptions& options = {}) {
+  return cross_entropy(logits, target.value(), options);
+}
 
 // Of pairs; both may require a gradient. Where there is a corner, the gradient is 0.
 

@@ -49,6 +49,21 @@ Variable reshape(const Variable& x, const Shape& shape) {
   return record("reshape", value.reshape(shape), edges_of({&x}), reshape_back(value));
 }
 
+Variable Variable::view(const Shape& shape) const {
+  const Tensor value = this->value();
+  return record("view", value.view(shape), edges_of({this}), reshape_back(value));
+}
+
+Variable Variable::slice(int dim, std::int64_t begin, std::int64_t end, std::int64_t step) const {
+  return troupe::slice(*this, dim, begin, end, step);
+}
+
+Variable Variable::select(int dim, std::int64_t index) const { return troupe::select(*this, dim, index); }
+
+Variable Variable::clone() const {
+  return record("clone", value().clone(), edges_of({this}), [](const Tensor& g) { return g; });
+}
+
 Variable flatten(const Variable& x, int first_dim, int last_dim) {
   const Tensor value = x.value();
   return record("flatten", flatten(value, first_dim, last_dim), edges_of({&x}), reshape_back(value));

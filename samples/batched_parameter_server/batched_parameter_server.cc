@@ -71,7 +71,7 @@ double train(Scope& scope, const RRef<BatchedServer>& server, std::int64_t seed,
     const Variable w(weights, RequiresGrad::yes);
     const Variable loss = mse_loss(matmul(Variable(x), w), Variable(matmul(x, true_weights())));
     weights = server.rpc_sync(scope, &BatchedServer::update, backward(loss).of(w));
-    last = loss.value().item();
+    last = loss.item();
   }
   return last;
 }

@@ -43,7 +43,7 @@ int main() try {
   double loss_now = 0.0;
   for (int step = 0; step < 200; ++step) {
     Variable loss = mse_loss(out(hill(hidden(x))), y);
-    loss_now = loss.value().item();
+    loss_now = loss.item();
     for (const auto& [parameter, gradient] : backward(std::move(loss))) {
       parameter.set_value(parameter.value() - gradient * 0.1);
     }

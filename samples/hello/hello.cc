@@ -5,6 +5,7 @@
 #include "actors/dist_autograd.h"
 #include "actors/dist_optimizer.h"
 #include "autograd/ops.h"
+#include "autograd/print.h"
 #include "node/local_cluster.h"
 #include "samples/program.h"
 #include "tensor/create.h"
@@ -29,14 +30,14 @@ void train(const Node& trainer) {
   const RRef<Variable> r = ctx.remote("ps0", &project, x, w);     // the result stays on ps0
   backward(ctx, sum(y) + sum(f.get()) + sum(r.to_here(ctx)));
 
-  std::cout << "x w = " << y.value() << std::endl;
+  std::cout << "x w = " << y << std::endl;
   // x w came in once, twice and once: 4 * (1 + 4, 2 + 5, 3 + 6).
   std::cout << "gradient of w = " << ctx.grad(w) << ", by hand: [20. 28. 36.]" << std::endl;
 
   const DistOptimizer optimizer(trainer, optim::SgdOptions{.lr = 0.125}, {RRef<Variable>(trainer, w)});
   optimizer.step(ctx);
   // (1, 0, 0) - 0.125 * (20, 28, 36)
-  std::cout << "w after a step = " << w.value() << ", by hand: [-1.5 -3.5 -4.5]" << std::endl;
+  std::cout << "w after a step = " << w << ", by hand: [-1.5 -3.5 -4.5]" << std::endl;
 }
 
 int run(int /*argc*/, char** /*argv*/) {

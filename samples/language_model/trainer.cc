@@ -35,7 +35,7 @@ double train(const Node& node, LanguageModel& model, const DistOptimizer& optimi
     const Variable loss = cross_entropy(model.forward(ctx, batch.words), batch.next);
     backward(ctx, loss);
     optimizer.step(ctx);
-    sum += loss.value().item();
+    sum += loss.item();
     ++steps;
   }
   return sum / static_cast<double>(steps);

@@ -53,7 +53,7 @@ void train(const Node& node, const RRef<DigitNet>& net, const Digits& digits, co
       optimizer.step(ctx);
 
       ++accepted;
-      monitor.stepped(loss.value().item());
+      monitor.stepped(loss.item());
     }
   }
   fmt::print("Training complete! {} of {} steps accepted\n", accepted, share.steps());

@@ -38,7 +38,7 @@ int main() {
   for (int step = 1; step <= 500; ++step) {
     const Variable loss = cross_entropy(model(train.points), train.upper);
     optimizer.step(backward(loss));
-    if (step % 100 == 0) fmt::print("step {}: loss {:.3f}\n", step, loss.value().item());
+    if (step % 100 == 0) fmt::print("step {}: loss {:.3f}\n", step, loss.item());
   }
 
   MoonNet copy(generator);  // what a checkpoint would hold

@@ -224,4 +224,16 @@ BOOST_AUTO_TEST_CASE(an_operation_reads_one_version_of_a_variable_that_it_is_giv
   expect(backward(sum(square)).of(x), {6.0});
 }
 
+BOOST_AUTO_TEST_CASE(a_variable_tells_the_sizes_and_the_only_element_of_its_value) {
+  const Variable x = Variable(zeros({2, 3}));
+  BOOST_CHECK_EQUAL(x.dim(), 2);
+  BOOST_CHECK_EQUAL(x.size(0), 2);
+  BOOST_CHECK_EQUAL(x.size(-1), 3);
+  BOOST_CHECK_EQUAL(x.numel(), 6);
+  BOOST_CHECK_EQUAL(sum(leaf({1.0, 2.5})).item(), 3.5);
+  BOOST_CHECK_EQUAL(leaf({3.0}).item<int>(), 3);
+  BOOST_CHECK_THROW(static_cast<void>(x.item()), ShapeError);
+  BOOST_CHECK_THROW(static_cast<void>(Variable().numel()), TensorError);
+}
+
 BOOST_AUTO_TEST_SUITE_END()

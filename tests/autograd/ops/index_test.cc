@@ -1,4 +1,5 @@
 #include "autograd/ops.h"
+#include "autograd/ops/index.h"
 #include "tests/autograd/expect.h"
 
 using namespace troupe;
@@ -85,6 +86,28 @@ BOOST_AUTO_TEST_CASE(gradients_agree_with_finite_differences) {
 BOOST_AUTO_TEST_CASE(errors_are_those_of_the_tensor_operation) {
   expect_throw<ShapeError>([] { (void)gather(matrix(), 0, zeros({1}, DType::i64)); }, "[gather] index does not fit: (1) for (2, 3)");
   expect_throw<ValueError>([] { (void)topk(matrix(), 4); }, "[topk] 4 of 3");
+}
+
+BOOST_AUTO_TEST_CASE(masks_and_indices_may_be_variables) {
+  const Variable x = leaf({1.0, 2.0, 3.0});
+  const Variable y = leaf({10.0, 20.0, 30.0});
+  const Variable mask = from_values<bool>({true, false, true});
+  const Variable index = from_values<std::int64_t>({2, 0});
+  expect(where(mask, x, y).value(), {1.0, 20.0, 3.0}, {3});
+  expect(masked_fill(x, mask, 0.0).value(), {0.0, 2.0, 0.0}, {3});
+  expect(masked_select(x, mask).value(), {1.0, 3.0}, {2});
+  expect(masked_scatter(x, mask, y).value(), {10.0, 2.0, 20.0}, {3});
+  expect(index_select(x, 0, index).value(), {3.0, 1.0}, {2});
+  expect(gather(x, 0, index).value(), {3.0, 1.0}, {2});
+  expect(take_along_dim(x, index, 0).value(), {3.0, 1.0}, {2});
+  expect(scatter(x, 0, index, y).value(), {20.0, 2.0, 10.0}, {3});
+  expect(scatter(x, 0, index, 0.0).value(), {0.0, 2.0, 0.0}, {3});
+  expect(scatter_add(x, 0, index, y).value(), {21.0, 2.0, 13.0}, {3});
+  expect(index_fill(x, 0, index, 5.0).value(), {5.0, 2.0, 5.0}, {3});
+  expect(index_copy(x, 0, index, y.slice(0, 0, 2)).value(), {20.0, 2.0, 10.0}, {3});
+  expect(index_add(x, 0, index, y.slice(0, 0, 2)).value(), {21.0, 2.0, 13.0}, {3});
+  expect(embedding(Variable(from_values<double>({1.0, 2.0, 3.0}, {3, 1})), index).value(), {3.0, 1.0}, {2, 1});
+  expect(gradient_of(x, masked_select(x, x > 1.5)), {0.0, 1.0, 2.0}, {3});
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -116,4 +116,27 @@ BOOST_AUTO_TEST_CASE(what_is_moved_or_dropped_gets_its_gradient_back_in_place) {
   expect_throw<ShapeError>([&] { (void)roll(x, {1, 2}, {0}); }, "[roll] 2 shifts for 1 dimensions");
 }
 
+BOOST_AUTO_TEST_CASE(members_of_a_variable_are_the_operations_with_their_gradients) {
+  const Variable x = matrix();
+  expect(x[1].value(), {4.0, 5.0, 6.0}, {3});
+  expect(x[-1][0].value(), {4.0}, {});
+  expect(x.view({3, 2}).value(), {1.0, 2.0, 3.0, 4.0, 5.0, 6.0}, {3, 2});
+  expect(x.slice(1, 1).value(), {2.0, 3.0, 5.0, 6.0}, {2, 2});
+  expect(x.select(1, 0).value(), {1.0, 4.0}, {2});
+  expect_gradcheck([](Inputs v) { return tanh(v[0][1]) * v[0][0]; }, {matrix()});
+  expect_gradcheck([](Inputs v) { return tanh(v[0].view({3, -1})); }, {matrix()});
+  expect_gradcheck([](Inputs v) { return tanh(v[0].slice(1, 0, 3, 2)); }, {matrix()});
+  expect_gradcheck([](Inputs v) { return v[0].select(1, 2) * v[0].select(1, 0); }, {matrix()});
+  expect_gradcheck([](Inputs v) { return tanh(v[0].clone()); }, {matrix()});
+}
+
+BOOST_AUTO_TEST_CASE(a_view_of_a_variable_shares_its_memory_and_a_clone_does_not) {
+  const Variable x = matrix();
+  BOOST_CHECK(x.view({6}).value().bytes() == x.value().bytes());
+  BOOST_CHECK(x.clone().value().bytes() != x.value().bytes());
+  BOOST_CHECK(!same(x.clone(), x));
+  BOOST_CHECK(same_bytes(x.clone().value(), x.value()));
+  BOOST_CHECK_THROW(static_cast<void>(transpose(x).view({6})), ShapeError);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
