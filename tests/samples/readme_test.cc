@@ -1,7 +1,8 @@
-// README.md shows what is so: its programs and files are pieces of real ones, its output is what the program prints.
+// README.md and the guide show what is so: their programs and files are pieces of real ones, their output is what the program prints.
 #include <array>
 #include <boost/test/unit_test.hpp>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <sstream>
@@ -45,8 +46,10 @@ std::vector<Block> blocks_of(const std::string& markdown) {
   return blocks;
 }
 
-std::string output_of(const std::string& program) {
-  const std::unique_ptr<FILE, int (*)(FILE*)> pipe(popen((program + " 2>/dev/null").c_str(), "r"), pclose);
+/// What a command prints that a user gives in the root of the tree.
+std::string output_of(const std::string& command) {
+  const std::string line = "cd " TROUPE_SOURCE_DIR " && PATH=" TROUPE_PROGRAMS_DIR ":$PATH " + command + " 2>/dev/null";
+  const std::unique_ptr<FILE, int (*)(FILE*)> pipe(popen(line.c_str(), "r"), pclose);
   BOOST_REQUIRE(pipe);
   std::string output;
   std::array<char, 4096> buffer{};
@@ -57,28 +60,52 @@ std::string output_of(const std::string& program) {
 const std::string kRoot = TROUPE_SOURCE_DIR "/";
 constexpr std::string_view kOutput = "output of ";
 
-}  // namespace
+struct Checked {
+  int pieces = 0;
+  int outputs = 0;
+};
 
-BOOST_AUTO_TEST_CASE(every_program_and_file_in_the_readme_is_a_piece_of_a_real_one) {
-  int checked = 0;
-  for (const Block& block : blocks_of(read(kRoot + "README.md"))) {
-    if (block.language != "cpp" && block.language != "toml") continue;
-    BOOST_REQUIRE_MESSAGE(!block.source.empty(), "a block of the README does not say where it comes from:\n" << block.text);
-    const bool found = read(kRoot + block.source).find(block.text) != std::string::npos;
-    BOOST_TEST(found, block.source << " does not contain:\n" << block.text);
-    ++checked;
+/// Whether every block of a page that says where it comes from is found there, and every program says it.
+Checked check_page(const std::string& page) {
+  Checked checked;
+  for (const Block& block : blocks_of(read(kRoot + page))) {
+    if (block.source.starts_with(kOutput)) {
+      BOOST_TEST(output_of(block.source.substr(kOutput.size())) == block.text, page << ": not what " << block.source << " is");
+      ++checked.outputs;
+    } else if (block.language == "cpp" || block.language == "toml") {
+      BOOST_REQUIRE_MESSAGE(!block.source.empty(), page << ": a block does not say where it comes from:\n" << block.text);
+      const bool found = read(kRoot + block.source).find(block.text) != std::string::npos;
+      BOOST_TEST(found, page << ": " << block.source << " does not contain:\n" << block.text);
+      ++checked.pieces;
+    }
   }
-  BOOST_TEST(checked >= 3);
+  return checked;
 }
 
-BOOST_AUTO_TEST_CASE(every_output_in_the_readme_is_what_the_program_prints) {
-  int checked = 0;
-  for (const Block& block : blocks_of(read(kRoot + "README.md"))) {
-    if (!block.source.starts_with(kOutput)) continue;
-    BOOST_TEST(output_of(TROUPE_PROGRAMS_DIR "/" + block.source.substr(kOutput.size())) == block.text);
-    ++checked;
+std::vector<std::string> pages_of_the_guide() {
+  std::vector<std::string> pages;
+  for (const auto& entry : std::filesystem::directory_iterator(kRoot + "samples/guide")) {
+    if (entry.path().extension() == ".md") pages.push_back("samples/guide/" + entry.path().filename().string());
   }
-  BOOST_TEST(checked >= 2);
+  return pages;
+}
+
+}  // namespace
+
+BOOST_AUTO_TEST_CASE(the_readme_shows_pieces_of_real_programs_and_what_they_print) {
+  const Checked checked = check_page("README.md");
+  BOOST_TEST(checked.pieces >= 3);
+  BOOST_TEST(checked.outputs >= 2);
+}
+
+BOOST_AUTO_TEST_CASE(each_page_of_the_guide_shows_pieces_of_a_real_program_and_what_it_prints) {
+  const std::vector<std::string> pages = pages_of_the_guide();
+  BOOST_TEST(pages.size() == 10U);
+  for (const std::string& page : pages) {
+    const Checked checked = check_page(page);
+    BOOST_TEST(checked.pieces >= 2, page << " shows little of its program");
+    BOOST_TEST(checked.outputs == 1, page << " does not show what its program prints");
+  }
 }
 
 BOOST_AUTO_TEST_CASE(a_block_is_taken_with_the_comment_above_it) {
