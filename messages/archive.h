@@ -1,7 +1,8 @@
 // Encodes values as bytes and decodes them, bounded. The only header that includes cereal.
 //
 // A user type travels if it has what cereal requires: one `serialize(Archive&)`, or save and load, or their minimal
-// forms, members or free functions. Numbers, enums, std containers (wire_containers.h) and tensors travel without that.
+// forms, members or free functions; a plain struct (plain_struct.h) travels without any of them. Numbers, enums, std
+// containers (wire_containers.h) and tensors travel without that, too.
 // Integers have fixed width and are little-endian; every length has 64 bits. Archives belong to one thread.
 #pragma once
 
@@ -24,6 +25,7 @@
 #include "messages/error.h"
 #include "messages/frame.h"
 #include "messages/payload.h"
+#include "messages/plain_struct.h"
 #include "messages/tensor_wire.h"
 
 namespace troupe {
@@ -58,15 +60,22 @@ inline constexpr std::size_t kUnlimited = std::numeric_limits<std::size_t>::max(
 class OutArchive;
 class InArchive;
 
+namespace detail {
+/// Has what cereal requires.
+template <class T>
+concept Serializes = cereal::traits::is_output_serializable<T, OutArchive>::value &&
+                     cereal::traits::is_input_serializable<T, InArchive>::value;
+
+template <class T>
+concept UserTravels = std::is_empty_v<T> || Serializes<T> || PlainStruct<T>;
+}  // namespace detail
+
 /// How `T` is written, read and described. Specialized for numbers, std types and tensors; specialize it for a type
 /// that needs the hook. This primary template passes user types to cereal. `describe` names the format on the
 /// SchemaArchive (schema.h); `kTravels` says whether the type can travel.
 template <class T>
 struct WireFormat {
-  static constexpr bool kTravels =
-      std::is_class_v<T> && std::is_default_constructible_v<T> &&
-      (std::is_empty_v<T> || (cereal::traits::is_output_serializable<T, OutArchive>::value &&
-                              cereal::traits::is_input_serializable<T, InArchive>::value));
+  static constexpr bool kTravels = requires { requires std::is_class_v<T> && std::is_default_constructible_v<T> && detail::UserTravels<T>; };
   static void save(OutArchive& ar, const T& value);
   static void load(InArchive& ar, T& value);
   template <class Schema>
@@ -273,20 +282,6 @@ class InArchive : public cereal::InputArchive<InArchive, cereal::AllowEmptyClass
   int depth_[2] = {0, 0};
 };
 
-template <class T>
-void WireFormat<T>::save(OutArchive& ar, const T& value) {
-  static_assert(!std::is_pointer_v<T>, "a raw pointer means nothing on another node: send the value, or an RRef to it");
-  static_assert(!std::is_same_v<T, long double>, "long double differs between machines: send a double");
-  const detail::Level level(ar, detail::Nesting::structure);
-  ar.user(value);
-}
-
-template <class T>
-void WireFormat<T>::load(InArchive& ar, T& value) {
-  const detail::Level level(ar, detail::Nesting::structure);
-  ar.user(value);
-}
-
 }  // namespace troupe
 
 CEREAL_SETUP_ARCHIVE_TRAITS(troupe::InArchive, troupe::OutArchive)
@@ -295,4 +290,5 @@ CEREAL_SETUP_ARCHIVE_TRAITS(troupe::InArchive, troupe::OutArchive)
 #include "messages/wire_containers.h"  // IWYU pragma: export
 #include "messages/wire_device.h"      // IWYU pragma: export
 #include "messages/wire_sparse.h"      // IWYU pragma: export
+#include "messages/wire_struct.h"      // IWYU pragma: export
 #include "messages/wire_vocabulary.h"  // IWYU pragma: export

@@ -71,7 +71,11 @@ class SchemaArchive : public cereal::OutputArchive<SchemaArchive, cereal::AllowE
     open('{');
     inside_.push_back(&kMark<T>);
     const auto sample = std::make_unique<T>();
-    OutputArchive::operator()(*sample);
+    if constexpr (!detail::Serializes<T> && detail::PlainStruct<T>) {
+      detail::with_plain_fields(*sample, [this](const auto&... fields) { (*this)(fields...); });
+    } else {
+      OutputArchive::operator()(*sample);
+    }
     inside_.pop_back();
     close('}');
   }

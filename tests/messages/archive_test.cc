@@ -126,7 +126,7 @@ struct Wide {
 enum class Color : std::uint16_t { red = 1, blue = 700 };
 
 struct Opaque {
-  int value = 0;
+  int* value = nullptr;
 };
 struct Virtual {
   virtual ~Virtual() = default;
