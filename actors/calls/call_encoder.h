@@ -76,16 +76,32 @@ class CallEncoder {
 /// Returns the site in the program's call path of the next call through `scope` to node `to`, and uses up one index.
 [[nodiscard]] msg::CallSite next_site(const ScopeState& scope, const NodeName& to);
 
+// Each of these two is instantiated per argument, so that the compiler's message has its number, counted from 1, and its types.
+
+template <std::size_t number, class Parameter>
+[[nodiscard]] consteval bool parameter_travels() {
+  static_assert(Travels<Parameter>, "a parameter of this callable cannot travel: give its type a serialize, or send an RRef to it");
+  return Travels<Parameter>;
+}
+
+template <std::size_t number, class Parameter, class Given>
+[[nodiscard]] consteval bool argument_fits() {
+  static_assert(ArgumentFor<Parameter, Given>, "an argument does not convert to the callable's parameter type without narrowing");
+  return ArgumentFor<Parameter, Given>;
+}
+
 template <class Wire>
-[[nodiscard]] constexpr bool all_travel() {
-  return []<class... P>(std::type_identity<std::tuple<P...>>) { return (Travels<P> && ...); }(std::type_identity<Wire>{});
+[[nodiscard]] consteval bool all_travel() {
+  return []<std::size_t... I>(std::index_sequence<I...>) {
+    return (parameter_travels<I + 1, std::tuple_element_t<I, Wire>>() && ...);
+  }(std::make_index_sequence<std::tuple_size_v<Wire>>{});
 }
 
 /// Encodes the arguments of a call. `Wire`: the types that travel.
 template <class Wire, class... Args>
 CallEncoder encode_call(const std::shared_ptr<ScopeState>& scope, const Result<NodeName>& to, SourceLocation site,
                         const CallableKey& callable, Args&&... args) {
-  static_assert(all_travel<Wire>(), "a parameter of this callable cannot travel: give its type a serialize, or send an RRef to it");
+  constexpr bool travels = all_travel<Wire>();
   static_assert(sizeof...(Args) == std::tuple_size_v<Wire>,
                 "wrong number of arguments for this callable (a leading Scope& is not passed)");
   CallEncoder encoder(scope, to ? to.value() : NodeName(), site, callable);
@@ -95,8 +111,6 @@ CallEncoder encode_call(const std::shared_ptr<ScopeState>& scope, const Result<N
   }
   try {
     [&]<std::size_t... I>(std::index_sequence<I...>) {
-      static_assert((ArgumentFor<std::tuple_element_t<I, Wire>, Args> && ...),
-                    "an argument does not convert to the callable's parameter type without narrowing");
       [[maybe_unused]] const auto put = [&encoder]<class P>(std::type_identity<P>, auto&& arg) {
         if constexpr (std::is_same_v<P, std::remove_cvref_t<decltype(arg)>>) {
           encoder.archive()(arg);
@@ -105,7 +119,9 @@ CallEncoder encode_call(const std::shared_ptr<ScopeState>& scope, const Result<N
           encoder.archive()(converted);
         }
       };
-      (put(std::type_identity<std::tuple_element_t<I, Wire>>{}, std::forward<Args>(args)), ...);
+      if constexpr (travels && (argument_fits<I + 1, std::tuple_element_t<I, Wire>, Args>() && ...)) {  // else one error is enough
+        (put(std::type_identity<std::tuple_element_t<I, Wire>>{}, std::forward<Args>(args)), ...);
+      }
     }(std::index_sequence_for<Args...>{});
   } catch (const EncodeError& error) {
     encoder.failed_to_encode(error_of_encoding(*scope->node, error));

@@ -54,6 +54,16 @@ BOOST_AUTO_TEST_CASE(arguments_that_do_not_fit_the_function, *label("R-28")) {
   check_refused(12, "no form of this operation takes these arguments");
 }
 
+BOOST_AUTO_TEST_CASE(the_compiler_names_the_argument_and_complains_once) {
+  const std::string text = compile(3).text;
+  const bool by_gcc = text.find("number = 1; Parameter = int; Given = double") != std::string::npos;
+  const bool by_clang = text.find("argument_fits<1UL, int, double>") != std::string::npos;
+  BOOST_TEST((by_gcc || by_clang), text);
+  const auto first = text.find("error: ");
+  BOOST_TEST_REQUIRE(first != std::string::npos);
+  BOOST_TEST(text.find("error: ", first + 1) == std::string::npos, text);
+}
+
 BOOST_AUTO_TEST_CASE(functions_whose_parameters_cannot_travel) {
   check_refused(4, "a served function's parameters travel by value");
   check_refused(5, "a served function's parameters travel by value");
