@@ -290,5 +290,4 @@ CEREAL_SETUP_ARCHIVE_TRAITS(troupe::InArchive, troupe::OutArchive)
 #include "messages/wire_containers.h"  // IWYU pragma: export
 #include "messages/wire_device.h"      // IWYU pragma: export
 #include "messages/wire_sparse.h"      // IWYU pragma: export
-#include "messages/wire_struct.h"      // IWYU pragma: export
 #include "messages/wire_vocabulary.h"  // IWYU pragma: export
