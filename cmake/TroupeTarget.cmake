@@ -30,9 +30,11 @@ endfunction()
 # Makes troupe::<folder> out of the folder's sources. LINKS mirrors who may include whom.
 function(troupe_library folder)
   cmake_parse_arguments(arg "" "" "SOURCES;LINKS;PRIVATE_LINKS" ${ARGN})
-  add_library(troupe_${folder} STATIC ${arg_SOURCES})
+  add_library(troupe_${folder} ${arg_SOURCES})  # static, or shared where BUILD_SHARED_LIBS says so
   add_library(troupe::${folder} ALIAS troupe_${folder})
-  set_target_properties(troupe_${folder} PROPERTIES EXPORT_NAME ${folder} POSITION_INDEPENDENT_CODE ON)
+  set_target_properties(troupe_${folder} PROPERTIES EXPORT_NAME ${folder} POSITION_INDEPENDENT_CODE ON
+                                                  VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}
+                                                  DEFINE_SYMBOL "" LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/lib")
   target_include_directories(troupe_${folder} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>
                                                      $<INSTALL_INTERFACE:include/troupe>
                                                      $<INSTALL_INTERFACE:include>)

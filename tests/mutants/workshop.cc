@@ -214,7 +214,9 @@ fs::path Workshop::link(const Suite& suite) {
   const std::string out = " -o " + suite.program.string();
   const std::size_t at = command.find(out + " ");
   if (at == std::string::npos) throw std::runtime_error("not a linker's command: " + command);
-  command.replace(at, out.size(), objects + " -o " + program.string());
+  // What is not mutated comes from the build's libraries; functions of the program come before those of shared ones.
+  const std::string libraries = " -Wl,-rpath," + (folders_.build / "lib").string();
+  command.replace(at, out.size(), objects + libraries + " -o " + program.string());
   const fs::path output = folders_.work / (suite.name + ".errors");
   if (!run({{"sh", "-c", command}, folders_.build, output}).succeeded()) {
     throw std::runtime_error(suite.name + " does not link:\n" + contents_of(output));
