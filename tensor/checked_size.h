@@ -1,14 +1,14 @@
-// Arithmetic of sizes that a caller asked for. For the sources of this folder.
+// Overflow-checked arithmetic on sizes from callers. Internal to tensor/.
 #pragma once
 
 #include <cstdint>
 
 namespace troupe::detail {
 
-/// An integer that remembers whether a step on the way to it left the 64 bits.
+/// A 64-bit integer that records whether any operation that led to it overflowed.
 class CheckedSize {
  public:
-  // Implicit: an operand may be a plain number.
+  // Implicit, so that an operand may be a plain number.
   constexpr CheckedSize(std::int64_t value) noexcept : value_(value) {}  // NOLINT(google-explicit-constructor)
 
   [[nodiscard]] constexpr bool fits() const noexcept { return fits_; }

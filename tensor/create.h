@@ -1,4 +1,4 @@
-// Functions that make tensors.
+// Functions that create tensors.
 #pragma once
 
 #include <cstdint>
@@ -13,10 +13,10 @@ namespace troupe {
 [[nodiscard]] Tensor empty(const Shape& shape, DType dtype = DType::f32, Device device = Device::cpu());
 [[nodiscard]] Tensor zeros(const Shape& shape, DType dtype = DType::f32, Device device = Device::cpu());
 [[nodiscard]] Tensor ones(const Shape& shape, DType dtype = DType::f32, Device device = Device::cpu());
-/// Throws DTypeError `[full] not a value of i64: 1.5` if `value` is not one of `dtype`.
+/// Throws DTypeError `[full] not a value of i64: 1.5` if `dtype` cannot represent `value`.
 [[nodiscard]] Tensor full(const Shape& shape, double value, DType dtype = DType::f32, Device device = Device::cpu());
 
-// Of the shape and dtype of `x`, on its device.
+// The result has the shape, dtype and device of `x`.
 
 [[nodiscard]] Tensor empty_like(const Tensor& x);
 [[nodiscard]] Tensor zeros_like(const Tensor& x);
@@ -45,30 +45,32 @@ template <Element T>
 [[nodiscard]] Tensor arange(std::int64_t count, DType dtype = DType::i64);
 /// Returns start, start + step, ... below `end` (above it if step < 0).
 [[nodiscard]] Tensor arange(double start, double end, double step, DType dtype = DType::f32);
-/// Returns `count` numbers from `start` to `end`, both included, equally far from each other; of a floating dtype.
+/// Returns `count` equally spaced numbers from `start` to `end`, both included. REQUIRES: a floating dtype.
 /// Throws ValueError `[linspace] count below 0: -1`.
 [[nodiscard]] Tensor linspace(double start, double end, std::int64_t count, DType dtype = DType::f32);
 /// Returns the n x n identity matrix.
 [[nodiscard]] Tensor eye(std::int64_t n, DType dtype = DType::f32);
 
-// Random numbers are the same on every device: made there, but for permutations, which are copied.
+// Random numbers are the same on every device. They are drawn on `device`, except permutations and those of a `randint`
+// that rejects a draw (rare): these are drawn on the CPU and copied.
 
-/// Uniform in [0, 1) and in [low, high), of a floating dtype. Element i takes the generator's i-th draw. f16 and bf16 are
-/// the numbers of f32, rounded: then the upper bound may occur.
+/// Returns uniform numbers: `rand` in [0, 1), `uniform` in [low, high). REQUIRES: a floating dtype.
+/// Element i is the generator's i-th draw. f16 and bf16 are drawn in f32 and rounded, so the upper bound may occur.
 [[nodiscard]] Tensor rand(const Shape& shape, Generator& generator, DType dtype = DType::f32,
                           Device device = Device::cpu());
 [[nodiscard]] Tensor uniform(const Shape& shape, double low, double high, Generator& generator,
                              DType dtype = DType::f32, Device device = Device::cpu());
-/// Normal with mean 0 and variance 1, of a floating dtype; f16 and bf16 are the numbers of f32, rounded.
+/// Returns normal numbers with mean 0 and variance 1. REQUIRES: a floating dtype. f16 and bf16 are drawn in f32 and
+/// rounded.
 [[nodiscard]] Tensor randn(const Shape& shape, Generator& generator, DType dtype = DType::f32,
                            Device device = Device::cpu());
-/// As `rand` and `randn`, of the shape and dtype of `x`, on its device.
+/// As `rand` and `randn`, with the shape, dtype and device of `x`.
 [[nodiscard]] Tensor rand_like(const Tensor& x, Generator& generator);
 [[nodiscard]] Tensor randn_like(const Tensor& x, Generator& generator);
-/// Integers in [low, high), i64.
+/// Returns uniform integers in [low, high), i64.
 [[nodiscard]] Tensor randint(std::int64_t low, std::int64_t high, const Shape& shape, Generator& generator,
                              Device device = Device::cpu());
-/// The numbers 0 ... n - 1 in random order, i64.
+/// Returns the numbers 0 ... n - 1 in random order, i64.
 [[nodiscard]] Tensor permutation(std::int64_t n, Generator& generator, Device device = Device::cpu());
 
 }  // namespace troupe

@@ -1,4 +1,4 @@
-// Which dimensions an operation works on, in which order, and pairs of sizes.
+// Arguments that name dimensions, orders of dimensions, and pairs of sizes.
 #pragma once
 
 #include <array>
@@ -11,13 +11,13 @@
 
 namespace troupe {
 
-/// Height and width, or a number for each of them.
+/// Height and width, or one number for each of the two.
 using Size2d = std::array<std::int64_t, 2>;
 
-/// Whether a reduced dimension stays with size 1.
+/// Whether a reduction keeps the reduced dimensions, with size 1.
 enum class KeepDim : std::uint8_t { no, yes };
 
-/// A list of dimensions, negative ones counted from the end: `sum(x, 1)`, `sum(x, {0, 2})`.
+/// A list of dimensions: `sum(x, 1)`, `sum(x, {0, 2})`. Negative ones count from the end.
 class Axes {
  public:
   Axes(int axis) : axes_{axis} {}                          // NOLINT(google-explicit-constructor)
@@ -33,14 +33,15 @@ class Axes {
 
 namespace troupe::detail {
 
-/// 0, 1, ..., rank - 1
+/// Returns 0, 1, ..., rank - 1.
 [[nodiscard]] inline std::vector<int> all_dims(int rank) {
   std::vector<int> dims(static_cast<std::size_t>(rank));
   std::iota(dims.begin(), dims.end(), 0);
   return dims;
 }
 
-/// For permute: `dim`, counted from the front, comes last; the others keep their order.
+/// Returns the argument of permute that moves `dim` to the end; the other dimensions keep their order.
+/// REQUIRES: 0 <= dim < rank.
 [[nodiscard]] inline std::vector<int> dims_with_last(int rank, int dim) {
   std::vector<int> dims = all_dims(rank);
   dims.erase(dims.begin() + dim);
@@ -48,7 +49,7 @@ namespace troupe::detail {
   return dims;
 }
 
-/// For permute: undoes permute(dims).
+/// Returns the argument of permute that undoes permute(dims).
 [[nodiscard]] inline std::vector<int> inverse_order(const std::vector<int>& dims) {
   std::vector<int> back(dims.size());
   for (std::size_t i = 0; i < dims.size(); ++i) back[static_cast<std::size_t>(dims[i])] = static_cast<int>(i);

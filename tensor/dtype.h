@@ -12,7 +12,7 @@
 
 namespace troupe {
 
-/// Type of every element of a tensor. The numbers are on the wire, and no order.
+/// Type of every element of a tensor. The numeric values are part of the wire format; their order means nothing.
 enum class DType : std::uint8_t {
   boolean = 1,
   u8 = 2,
@@ -26,7 +26,7 @@ enum class DType : std::uint8_t {
   bf16 = 10,  ///< BFloat16
 };
 
-/// Returns the bytes of one element.
+/// Returns the size of one element in bytes.
 [[nodiscard]] constexpr std::size_t size_of(DType dtype) noexcept {
   switch (dtype) {
     case DType::boolean:
@@ -49,16 +49,16 @@ enum class DType : std::uint8_t {
 /// Returns the dtype called `name`. Throws DTypeError `[dtype] unknown name: f8`.
 [[nodiscard]] DType parse_dtype(std::string_view name);
 
-/// Whether `number` is that of a dtype; for numbers that come from outside.
+/// Returns whether `number` is the value of a DType. For numbers from the network or a file.
 [[nodiscard]] constexpr bool is_dtype(std::uint8_t number) noexcept { return number >= 1 && number <= 10; }
 
 [[nodiscard]] constexpr bool is_floating(DType dtype) noexcept {
   return dtype == DType::f16 || dtype == DType::bf16 || dtype == DType::f32 || dtype == DType::f64;
 }
 
-/// Returns the dtype of an operation on `a` and `b`: the first that is on the way of both. Its range holds both, its
-/// precision not always: i64 with f16 is f16. As PyTorch's for tensors that have dimensions; those that
-/// have none, and numbers, give way to them (tensor/ops/promotion.h).
+/// Returns the dtype of the result of an operation on `a` and `b`: the first dtype that both reach along the arrows.
+/// It may lose precision: i64 with f16 gives f16. Follows PyTorch's rule for tensors that have dimensions;
+/// tensor/ops/promotion.h states the rule for 0-dimensional tensors and numbers.
 ///
 ///     boolean --> u8 ------> i16 --> i32 --> i64 --> f16 ----> f32 --> f64
 ///            \--> i8 ----/                      \--> bf16 --/
@@ -71,13 +71,13 @@ enum class DType : std::uint8_t {
   return is_floating(a) ? DType::f32 : DType::i16;
 }
 
-/// Returns `dtype` itself if floating, else f32: the dtype of exp, div, mean and their like.
+/// Returns `dtype` if it is floating, else f32: the result dtype of exp, div, mean and similar functions.
 [[nodiscard]] constexpr DType promote_to_floating(DType dtype) noexcept {
   return is_floating(dtype) ? dtype : DType::f32;
 }
 
 /// Returns the dtype in which operations on `dtype` are computed: f32 for f16 and bf16, i32 for boolean, u8, i8 and
-/// i16, else itself. Their results are rounded, those of integers wrapped, once and at the end.
+/// i16, else `dtype` itself. The result is converted back once, at the end: floats are rounded, integers wrap.
 [[nodiscard]] constexpr DType compute_dtype(DType dtype) noexcept {
   if (size_of(dtype) >= 4) return dtype;
   return is_floating(dtype) ? DType::f32 : DType::i32;
@@ -88,7 +88,7 @@ template <class T, class... Others>
 concept OneOf = (std::same_as<T, Others> || ...);
 }  // namespace detail
 
-/// A C++ type that is the element of some dtype.
+/// A C++ type that is the element type of some dtype.
 template <class T>
 concept Element = detail::OneOf<T, bool, std::uint8_t, std::int8_t, std::int16_t, std::int32_t, std::int64_t, Half,
                                 BFloat16, float, double>;
@@ -132,7 +132,7 @@ decltype(auto) dispatch(DType dtype, F&& f) {
   return std::forward<F>(f)(std::type_identity<double>{});
 }
 
-/// As `dispatch` for compute_dtype(dtype): with std::int32_t, std::int64_t, float or double.
+/// As `dispatch(compute_dtype(dtype), f)`: the type is std::int32_t, std::int64_t, float or double.
 template <class F>
 decltype(auto) dispatch_compute(DType dtype, F&& f) {
   switch (compute_dtype(dtype)) {
@@ -143,8 +143,8 @@ decltype(auto) dispatch_compute(DType dtype, F&& f) {
   }
 }
 
-/// As `dispatch_compute` for floating dtypes alone: with float or double.
-/// Throws DTypeError `[op] needs a floating dtype: i64` otherwise.
+/// As `dispatch_compute`, with float or double only.
+/// Throws DTypeError `[op] needs a floating dtype: i64` if `dtype` is not floating.
 template <class F>
 decltype(auto) dispatch_floating(std::string_view op, DType dtype, F&& f) {
   if (!is_floating(dtype)) detail::throw_not_floating(op, dtype);

@@ -1,4 +1,4 @@
-// What tensor functions throw when a caller broke their contract. Every text reads `[op] what: the values`.
+// Exceptions of tensor functions, thrown if the caller breaks a contract. Every text reads `[op] what: the values`.
 #pragma once
 
 #include <stdexcept>
@@ -29,13 +29,13 @@ class IndexError : public TensorError {
   using TensorError::TensorError;
 };
 
-/// A device does not exist in this build or on this machine, or two tensors are on different ones.
+/// A device is not available in this build or on this machine, or two operands are on different devices.
 class DeviceError : public TensorError {
  public:
   using TensorError::TensorError;
 };
 
-/// A value is outside what the function is defined for: `[dropout_mask] probability outside [0, 1): 1.5`.
+/// A value is outside the function's domain: `[dropout_mask] probability outside [0, 1): 1.5`.
 class ValueError : public TensorError {
  public:
   using TensorError::TensorError;

@@ -1,4 +1,4 @@
-// The 16-bit floats: numbers to store and to send. Arithmetic on them is that of float.
+// The 16-bit floats: storage and wire formats. They convert to float for arithmetic.
 #pragma once
 
 #include <bit>
@@ -9,9 +9,9 @@
 namespace troupe {
 namespace detail {
 
-// Each returns `value` as a float whose last bit is 1 if anything was cut off. Rounded on to 16 bits, this gives what
-// rounding `value` itself gives (Boldo and Melquiond, "Emulation of FMA and correctly rounded sums: proved algorithms
-// using rounding to odd", 2008); a float rounded to nearest could have become a tie.
+// Each overload rounds `value` to odd: the last bit of an inexact result is 1. Rounding this float to 16 bits gives the
+// same as rounding `value` directly (Boldo and Melquiond, "Emulation of FMA and correctly rounded sums: proved
+// algorithms using rounding to odd", 2008). Rounding to nearest first could create a tie.
 
 constexpr float cut_to_float(float value) noexcept { return value; }
 
@@ -30,7 +30,7 @@ constexpr float cut_to_float(T value) noexcept {
   } else if constexpr (std::numeric_limits<T>::digits <= std::numeric_limits<double>::digits) {
     return cut_to_float(static_cast<double>(value));
   } else {
-    // The same for double, which holds the upper 53 of 64 bits.
+    // Rounds to odd to double first, which holds 53 of the 64 bits.
     constexpr T kExact = T{1} << 53U;
     constexpr T kTail = 0xFFF;
     bool is_large = value > kExact;
@@ -40,17 +40,17 @@ constexpr float cut_to_float(T value) noexcept {
   }
 }
 
-// All cases are computed and one is chosen: loops over these functions are vectorised.
+// The functions compute all cases and select one, without branches, so that loops over them vectorise.
 
 constexpr std::uint16_t half_bits(float value) noexcept {
   const auto bits = std::bit_cast<std::uint32_t>(value);
   const std::uint32_t magnitude = bits & 0x7FFF'FFFFU;
-  // The bias of the exponent is 127 here and 15 there; half of what is cut off is added, a little less for even ones.
+  // Changes the exponent's bias from 127 to 15. Rounds by adding half of the last kept bit, 1 less if that bit is 0.
   const std::uint32_t normal = (magnitude - (112U << 23U) + 0xFFFU + ((magnitude >> 13U) & 1U)) >> 13U;
-  // Below 2^-14 numbers are multiples of 2^-24, which is the last bit of a float near 0.5.
+  // A Half below 2^-14 is a multiple of 2^-24, the last bit of a float in [0.5, 1): adding 0.5 rounds to a multiple.
   const std::uint32_t small = std::bit_cast<std::uint32_t>(std::bit_cast<float>(magnitude) + 0.5F) - 0x3F00'0000U;
   std::uint32_t result = magnitude < 0x3880'0000U ? small : normal;
-  result = magnitude >= 0x477F'F000U ? 0x7C00U : result;  // 65520, half way from the largest to 2^16
+  result = magnitude >= 0x477F'F000U ? 0x7C00U : result;  // 65520: midway between the largest Half, 65504, and 2^16
   result = magnitude > 0x7F80'0000U ? 0x7E00U | ((magnitude >> 13U) & 0x3FFU) : result;
   return static_cast<std::uint16_t>(result | ((bits >> 16U) & 0x8000U));
 }
@@ -75,18 +75,19 @@ constexpr float bfloat16_value(std::uint16_t bits) noexcept {
   return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16U);
 }
 
-/// What a 16-bit float is made of.
+/// A type from which a 16-bit float is constructed.
 template <class T>
 concept RoundedNumber = std::integral<T> || std::same_as<T, float> || std::same_as<T, double>;
 
 }  // namespace detail
 
-/// IEEE 754 binary16: 11 bits of precision, up to 65504; subnormals down to 2^-24.
+/// IEEE 754 binary16: 11 bits of precision, largest value 65504, subnormals down to 2^-24.
 struct Half {
   std::uint16_t bits = 0;
 
   constexpr Half() noexcept = default;
-  /// Rounds to nearest, ties to even, from 65520 on to infinity. A NaN stays one, with the upper bits of its payload.
+  /// Rounds to nearest, ties to even; 65520 and above becomes infinity. A NaN stays NaN and keeps the upper bits of its
+  /// payload.
   template <detail::RoundedNumber T>
   explicit constexpr Half(T value) noexcept : bits(detail::half_bits(detail::cut_to_float(value))) {}
   [[nodiscard]] static constexpr Half from_bits(std::uint16_t bits) noexcept {
@@ -98,12 +99,12 @@ struct Half {
   constexpr operator float() const noexcept { return detail::half_value(bits); }  // NOLINT(google-explicit-constructor)
 };
 
-/// The upper half of an f32: 8 bits of precision, and the range of f32.
+/// The upper 16 bits of an f32: 8 bits of precision, the range of f32.
 struct BFloat16 {
   std::uint16_t bits = 0;
 
   constexpr BFloat16() noexcept = default;
-  /// Rounds to nearest, ties to even. A NaN stays one, with the upper bits of its payload.
+  /// Rounds to nearest, ties to even. A NaN stays NaN and keeps the upper bits of its payload.
   template <detail::RoundedNumber T>
   explicit constexpr BFloat16(T value) noexcept : bits(detail::bfloat16_bits(detail::cut_to_float(value))) {}
   [[nodiscard]] static constexpr BFloat16 from_bits(std::uint16_t bits) noexcept {

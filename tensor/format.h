@@ -1,4 +1,4 @@
-// Tensors for fmt: `fmt::print("w = {}\n", w)`. For programs that use fmt; no other header includes this one.
+// Formats tensors with fmt: `fmt::print("w = {}\n", w)`. No other header includes this one, so fmt stays optional.
 #pragma once
 
 #include <fmt/core.h>
@@ -7,7 +7,7 @@
 
 #include "tensor/print.h"
 
-/// As to_string(); takes what a text takes: "{:>40}".
+/// Formats to_string(tensor) with the format options of a string: "{:>40}".
 template <>
 struct fmt::formatter<troupe::Tensor> : fmt::formatter<std::string_view> {
   template <class Context>

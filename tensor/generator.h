@@ -1,4 +1,5 @@
-// Random numbers that depend on a seed and a counter only: equal on every machine, thread count and build, and on GPUs.
+// Random numbers that depend on a seed and a counter only: equal on every machine, device and build, with any number of
+// threads.
 #pragma once
 
 #include <array>
@@ -6,12 +7,12 @@
 
 namespace troupe {
 
-/// One block of Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", 2011).
+/// Returns one block of Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", 2011).
 [[nodiscard]] std::array<std::uint32_t, 4> philox4x32(std::array<std::uint32_t, 4> counter,
                                                       std::array<std::uint32_t, 2> key) noexcept;
 
-/// A stream of random numbers. A value: a copy continues from the same place independently.
-/// Not safe for use by two threads at once.
+/// A stream of random numbers. A value: a copy continues independently from the same position.
+/// Not thread-safe.
 class Generator {
  public:
   /// Streams with different `stream` numbers under one seed are independent.
@@ -20,17 +21,18 @@ class Generator {
   [[nodiscard]] std::uint64_t seed() const noexcept { return seed_; }
   [[nodiscard]] std::uint64_t stream() const noexcept { return stream_; }
 
-  /// Returns 128 fresh bits. The draws below take one block each (`below` more, seldom).
+  /// Returns the next 128 bits. Every draw below consumes one such block; `below` rarely consumes more.
   std::array<std::uint32_t, 4> next_block() noexcept;
   std::uint64_t next_u64() noexcept;
-  /// As so many calls of next_block(), at once. Returns the number of the first: philox4x32 makes blocks of numbers.
+  /// Skips `blocks` blocks, as so many calls of next_block() do, and returns the number of the first one. The caller
+  /// computes the skipped blocks from their numbers, with philox4x32.
   std::uint64_t skip(std::uint64_t blocks) noexcept;
 
   /// Returns a double in [0, 1), a multiple of 2^-53.
   double uniform() noexcept;
   /// Returns a normally distributed number of mean 0 and variance 1 (Box-Muller).
   double normal() noexcept;
-  /// Returns an integer in [0, bound), without bias. Requires bound > 0.
+  /// Returns an integer in [0, bound), without bias. REQUIRES: bound > 0.
   std::uint64_t below(std::uint64_t bound) noexcept;
 
   friend bool operator==(const Generator&, const Generator&) = default;

@@ -1,11 +1,11 @@
-// How many threads one tensor operation may use.
+// The number of threads that one tensor operation may use.
 #pragma once
 
 namespace troupe {
 
-/// While it lives, tensor operations called from this thread use at most `threads` threads (at least 1).
+/// Scoped guard: tensor operations called from this thread use at most `threads` threads; below 1 counts as 1.
 /// Guards nest. Results are reproducible bit for bit at an equal number of threads.
-/// Without a guard a thread uses what OMP_NUM_THREADS says, or all cores.
+/// Without a guard the limit is OMP_NUM_THREADS, or the number of cores.
 class MathThreads {
  public:
   explicit MathThreads(int threads) noexcept;
@@ -13,7 +13,7 @@ class MathThreads {
   MathThreads(const MathThreads&) = delete;
   MathThreads& operator=(const MathThreads&) = delete;
 
-  /// Returns how many an operation called from this thread may use now.
+  /// Returns the present limit of the calling thread.
   [[nodiscard]] static int current() noexcept;
 
  private:

@@ -1,18 +1,20 @@
-// Operations on tensors. None changes its arguments except those called `..._into`; results have fresh memory unless
-// the comment says "view" or an operand is given up (ops/rvalue.h). Elementwise operations broadcast (shape.h) and promote (dtype.h).
+// Operations on tensors. No operation changes its arguments except those called `..._into`. Results own fresh memory
+// unless the comment says "view" or the caller gives up an operand (ops/rvalue.h). Elementwise operations broadcast
+// (shape.h) and promote (dtype.h). Results never depend on the layout of the arguments.
 //
-// f16 and bf16 are computed in f32 and the result is rounded once; so are sums, products and whatever else has many
-// terms. Integers wrap around.
+// Operations on f16 and bf16, also sums and products, compute in f32 and round the result once. Integers wrap around.
 //
-// As in PyTorch, a tensor without dimensions gives way to one that has some: f32 (3) + f64 () is f32, unless it is of a higher
-// kind of booleans, integers and floats: i32 (3) + f64 () is f64. So does a `double` operand, which is an integer if it is whole:
-// beside an integer tensor 2.0 is of its dtype, 2.5 makes f32; a whole number outside of its range is a DTypeError
-// `[add] not a value of u8: 300`. In arithmetic with f16 and bf16 a number is an f32.
+// Scalars, as in PyTorch. The kinds of dtypes, ascending: boolean, integer, floating.
+// - A 0-dimensional tensor beside one that has dimensions does not widen it: f32 (3) + f64 () is f32. A higher kind
+//   decides: i32 (3) + f64 () is f64.
+// - A whole `double` operand counts as an integer: beside an integer tensor 2.0 takes its dtype and 2.5 makes the
+//   result f32; beside a boolean tensor a whole number makes it i64. A whole number out of range throws DTypeError
+//   `[add] not a value of u8: 300`.
+// - In arithmetic with f16 and bf16 a `double` operand is an f32.
 //
-// Of two boolean tensors add and maximum are their or, mul and minimum their and; other arithmetic on them is a DTypeError
-// `[sub] not defined for boolean`. A whole number beside a boolean tensor makes i64. Functions of reals
-// (div, exp, mean, ...) turn integers into f32. Operations on an undefined tensor throw `[op] tensor is undefined`,
-// on different devices DeviceError. Results never depend on the layout of the arguments.
+// On two boolean tensors add and maximum are logical or, mul and minimum logical and. Other arithmetic on them throws
+// DTypeError `[sub] not defined for boolean`. Functions of reals (div, exp, mean, ...) convert integers to f32.
+// An undefined operand throws `[op] tensor is undefined`; operands on different devices throw DeviceError.
 #pragma once
 
 #include "tensor/ops/activation.h"

@@ -8,9 +8,8 @@
 
 namespace troupe {
 
-/// Returns the elements in nested brackets, columns aligned: "[[1.  2.5]\n [3.  4. ]]". Of more than 1000 elements only
-/// the first and last three along each dimension are shown. An empty tensor is "[]", an undefined
-/// one "undefined".
+/// Returns the elements in nested brackets, columns aligned: "[[1.  2.5]\n [3.  4. ]]". A tensor of more than 1000
+/// elements shows the first and last three along each dimension. An empty tensor is "[]", an undefined one "undefined".
 [[nodiscard]] std::string to_string(const Tensor& tensor);
 std::ostream& operator<<(std::ostream& out, const Tensor& tensor);
 

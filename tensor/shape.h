@@ -1,4 +1,4 @@
-// Sizes and strides of tensors: short lists of integers without heap memory, and the rules of broadcasting.
+// Shapes and strides of tensors, stored without heap memory, and the rules of broadcasting.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,8 @@ namespace troupe {
 
 inline constexpr int kDimsMax = 16;
 
-/// One entry of InlineDims, made of any integer whose values all fit. Exists so that `ones({2})` compiles but `ones(2)` does not.
+/// One entry of InlineDims. Converts from every integer type whose values all fit into 64 bits.
+/// Why a type of its own: `ones({2})` compiles and `ones(2)` does not.
 class Extent {
  public:
   template <std::integral T>
@@ -30,11 +31,12 @@ class Extent {
   std::int64_t value_;
 };
 
-/// At most 16 integers, stored inside the object. Throws ShapeError `[shape] more than 16 dimensions: 17` beyond.
+/// A list of at most 16 integers, stored inside the object. A 17th throws ShapeError
+/// `[shape] more than 16 dimensions: 17`.
 class InlineDims {
  public:
   InlineDims() = default;
-  /// `{2, 3}`. No std::initializer_list: GCC 12 does not compile one in an expression with `co_yield` or `co_await`.
+  /// For `{2, 3}`. Why no std::initializer_list: GCC 12 does not compile one beside `co_yield` or `co_await`.
   InlineDims(Extent only) noexcept : values_{only}, size_(1) {}  // NOLINT(google-explicit-constructor)
   template <std::convertible_to<Extent>... Rest>
   requires(sizeof...(Rest) > 0)
@@ -86,18 +88,20 @@ std::ostream& operator<<(std::ostream& out, const InlineDims& dims);
 /// Returns the strides of a tensor whose elements lie in row-major order without gaps.
 [[nodiscard]] Strides contiguous_strides(const Shape& shape);
 
-/// Returns (outer, size, inner): what comes before and what comes after dimension `dim`, counted from the front, is joined.
-/// Throws ShapeError `[shape] too many elements: (4611686018427387904, 4, 0)` of no elements whose sizes do not fit together.
+/// Returns (outer, size, inner): the product of the sizes before `dim`, the size along `dim`, the product of the sizes
+/// after it. REQUIRES: 0 <= dim < shape.size().
+/// Throws ShapeError `[shape] too many elements: (4611686018427387904, 4, 0)` if a product overflows; sizes around a 0
+/// may.
 [[nodiscard]] Shape joined_around(const Shape& shape, int dim);
 
-/// Returns the shape to which `a` and `b` broadcast: aligned at the last dimension, sizes equal or one of them 1.
-/// Throws ShapeError `[op] shapes do not broadcast: (2, 3) and (4)` otherwise.
+/// Returns the shape to which `a` and `b` broadcast. Dimensions align at the last one; aligned sizes are equal or one
+/// is 1. Throws ShapeError `[op] shapes do not broadcast: (2, 3) and (4)` otherwise.
 [[nodiscard]] Shape broadcast_shapes(std::string_view op, const Shape& a, const Shape& b);
 
 /// Returns whether a tensor of shape `from` can be expanded to `to`.
 [[nodiscard]] bool broadcasts_to(const Shape& from, const Shape& to);
 
-/// Returns `dim` counted from the front: -1 is the last of `rank` dimensions.
+/// Returns `dim` counted from the front; -1 is the last dimension of `shape`.
 /// Throws ShapeError `[op] dimension out of range: 2 of (3, 4)`.
 [[nodiscard]] int normalize_dim(std::string_view op, int dim, const Shape& shape);
 

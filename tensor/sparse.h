@@ -1,4 +1,4 @@
-// Tensors of which only some parts are stored, by their place (COO): what gradients of embeddings look like.
+// Sparse tensors in coordinate format (COO), for example gradients of embeddings.
 #pragma once
 
 #include <cstdint>
@@ -8,18 +8,18 @@
 
 namespace troupe {
 
-/// A handle of `count()` parts and their places. What is not stored is 0; parts at one place add up.
-/// Immutable; threads as for Tensor.
+/// `count()` stored parts and the place of each. Elements at other places are 0; parts at the same place add up.
+/// Immutable. Threads: as for Tensor.
 class SparseTensor {
  public:
   SparseTensor() = default;
 
-  /// `indices`, (d, n) of i64: a column is the place of one part along the first d dimensions of `shape`.
-  /// `values`, (n, the other dimensions of `shape`): the parts.
-  /// Throws ShapeError, DTypeError or IndexError, naming what does not fit.
+  /// `indices`: (d, n), i64; a column is the place of one part along the first d dimensions of `shape`.
+  /// `values`: (n, remaining dimensions of `shape`); the parts.
+  /// Throws ShapeError, DTypeError or IndexError if these do not fit together.
   SparseTensor(Tensor indices, Tensor values, const Shape& shape);
 
-  /// The elements of `x` that are not 0, by their place along the first `dims` dimensions, ascending.
+  /// Returns the parts of `x` that have an element other than 0. Places, along the first `dims` dimensions, ascend.
   /// Throws ShapeError unless 1 <= dims <= x.dim().
   [[nodiscard]] static SparseTensor from_dense(const Tensor& x, int dims);
 
@@ -28,20 +28,23 @@ class SparseTensor {
   [[nodiscard]] const Tensor& values() const noexcept { return values_; }
   [[nodiscard]] const Shape& shape() const noexcept { return shape_; }
   [[nodiscard]] DType dtype() const noexcept { return values_.dtype(); }
-  /// Dimensions along which parts have places.
+  /// Returns the number of dimensions that a place has.
   [[nodiscard]] int sparse_dim() const { return static_cast<int>(indices_.size(0)); }
   [[nodiscard]] std::int64_t count() const { return indices_.size(1); }
 
-  /// Whether it came from `coalesce` or `from_dense`: places ascend in row-major order, none twice.
+  /// Returns whether places are known to ascend in row-major order, none twice: after `coalesce`, `as_coalesced`,
+  /// `from_dense`.
   [[nodiscard]] bool is_coalesced() const noexcept { return coalesced_; }
 
-  /// Sorts by place and adds up what is at one place, in the order it is stored, whatever the threads. What ascends
-  /// already is not copied. Throws DTypeError `[coalesce] not defined for boolean`.
+  /// Sorts the parts by place and adds up parts at the same place, in the order stored, with any number of threads.
+  /// Shares the memory of this tensor if its places ascend already. Throws DTypeError
+  /// `[coalesce] not defined for boolean`.
   [[nodiscard]] SparseTensor coalesce() const;
 
   [[nodiscard]] Tensor to_dense() const;
 
-  /// The same, marked as coalesced. Throws ValueError `[coalesced] places are not ascending` if it is not.
+  /// Returns this tensor marked as coalesced, without a copy.
+  /// Throws ValueError `[coalesced] places are not ascending` if they do not ascend.
   [[nodiscard]] SparseTensor as_coalesced() const;
 
  private:
@@ -53,7 +56,7 @@ class SparseTensor {
   bool coalesced_ = false;
 };
 
-/// The sum of tensors of one shape and dtype: all their parts one after another, not coalesced.
+/// Returns the sum of tensors of one shape and dtype: their parts concatenated, not coalesced.
 /// Throws ValueError `[add] no tensors`, ShapeError `[add] shapes differ: (2, 3) and (2, 4)`, DTypeError
 /// `[add] dtypes differ: f32 and f64`.
 [[nodiscard]] SparseTensor add(std::span<const SparseTensor> parts);

@@ -1,4 +1,4 @@
-// The memory behind tensors: shared by views, versioned, and frozen while someone outside still reads it.
+// The memory of tensors: shared by views, versioned, and copied on write while a reader holds it frozen.
 #pragma once
 
 #include <cstddef>
@@ -10,8 +10,8 @@
 
 namespace troupe {
 
-/// Bytes that stay alive and unchanged while this object, a copy of it or its `owner()` exists.
-/// Any thread may copy, read and release it.
+/// Bytes that stay alive and unchanged while this object, a copy of it or a copy of its `owner()` exists.
+/// Thread-safe: any thread may copy, read and release it.
 class FrozenBytes {
  public:
   FrozenBytes() = default;
@@ -20,10 +20,10 @@ class FrozenBytes {
 
   [[nodiscard]] std::span<const std::byte> bytes() const noexcept { return bytes_; }
 
-  /// What keeps the bytes; may outlive this object.
+  /// The object that keeps the bytes alive. May outlive this FrozenBytes.
   [[nodiscard]] const std::shared_ptr<const void>& owner() const noexcept { return owner_; }
 
-  /// Returns a part of these bytes under the same owner. Requires offset + size <= bytes().size().
+  /// Returns a part of these bytes with the same owner. REQUIRES: offset + size <= bytes().size().
   [[nodiscard]] FrozenBytes part(std::size_t offset, std::size_t size) const {
     return {owner_, bytes_.subspan(offset, size)};
   }
@@ -33,7 +33,7 @@ class FrozenBytes {
   std::span<const std::byte> bytes_;
 };
 
-/// Work on the bytes of a Storage that waits until somebody looks at them.
+/// Deferred work on the bytes of a Storage. It runs when the bytes are accessed next.
 class PendingWork {
  public:
   PendingWork() = default;
@@ -41,68 +41,69 @@ class PendingWork {
   PendingWork(const PendingWork&) = delete;
   PendingWork& operator=(const PendingWork&) = delete;
 
-  /// Called once, on the thread that looks, under a lock that no other Storage needs.
+  /// Called at most once, by the thread that accesses the bytes, with only this Storage's mutex held.
   virtual void run(std::byte* bytes) const noexcept = 0;
 };
 
-/// Handle of one block of memory; copies are the same memory, seen by every tensor that views it.
+/// Handle of one block of memory. Copies of the handle share the memory, and so do all tensors that view it.
 ///
 /// Every write goes through `mutable_data()`. While a FrozenBytes of the block lives, a write first moves this Storage
-/// to a fresh block with the same bytes: all tensors on this Storage see the write, holders of the token do not.
+/// to a fresh block with the same bytes: all tensors on this Storage see the write, the FrozenBytes does not.
 ///
-/// Threads: `freeze`, `version` and the release of tokens are safe at any time. As with any memory, one thread's
-/// `mutable_data` (and the writes that follow) must not overlap another's reads or writes of the same Storage.
+/// Threads: `freeze`, `version` and the release of a FrozenBytes are thread-safe. REQUIRES: `mutable_data` and the
+/// writes that follow it do not overlap reads or writes of the same Storage on other threads.
 class Storage {
  public:
-  /// No memory at all; `size()` is 0.
+  /// An undefined Storage: no memory, `size()` is 0.
   Storage() = default;
 
-  /// Allocates `size` bytes, uninitialised, aligned to 64.
+  /// Allocates `size` uninitialised bytes, aligned to 64 bytes.
   [[nodiscard]] static Storage allocate(std::size_t size, Device device = Device::cpu());
 
-  /// Adopts memory of the CPU that someone else keeps, a mapped file for example: no copy, nothing is written there.
-  /// The first write moves this Storage to a block of its own, as if the bytes were frozen for ever.
-  /// Throws ValueError `[adopt] nobody keeps these bytes` if they have no owner.
+  /// Shares CPU memory that `bytes.owner()` keeps alive, for example a mapped file. Copies nothing and never writes
+  /// there: the first write moves this Storage to a block of its own.
+  /// Throws ValueError `[adopt] nobody keeps these bytes` if `bytes` has no owner.
   [[nodiscard]] static Storage adopt(const FrozenBytes& bytes);
 
   [[nodiscard]] bool defined() const noexcept { return state_ != nullptr; }
   [[nodiscard]] std::size_t size() const noexcept;
   [[nodiscard]] Device device() const noexcept;
 
-  /// Returns the bytes for reading; on a GPU an address there. Valid until the next `mutable_data()` of this Storage.
+  /// Returns the address of the bytes, in GPU memory for a GPU, for reading. Runs deferred work first.
+  /// Valid until the next `mutable_data()` of this Storage.
   [[nodiscard]] const std::byte* data() const noexcept;
 
-  /// Returns the bytes for writing and counts a new version. Valid until the next `freeze()` or `mutable_data()`;
-  /// fetch it before the `data()` of whatever may alias it.
+  /// Returns the address of the bytes for writing and increments the version. Runs deferred work first. Valid until the
+  /// next `freeze()` or `mutable_data()`. Call it before `data()` of a tensor that may alias: it may move the bytes.
   [[nodiscard]] std::byte* mutable_data();
 
-  /// Returns the present bytes, kept as they are until the result is released. No copy.
+  /// Returns the present bytes without a copy. They stay unchanged until the result is released.
   [[nodiscard]] FrozenBytes freeze() const;
 
-  /// Notes that a span over the present bytes is in somebody's hands, who may read and write it at any time: no arithmetic on
-  /// them is put off from now on, until a write moves this Storage.
+  /// Records that the caller gave out a span over the present bytes. Its holder may read and write at any time, so
+  /// arithmetic on them is not deferred until a write moves this Storage.
   void expose() const noexcept;
 
-  /// Whether expose() was called since the last move.
+  /// Returns whether expose() was called since the last move.
   [[nodiscard]] bool exposed() const noexcept;
 
-  /// Whether a FrozenBytes of the present block is alive or the block is adopted, so that the next write would copy.
+  /// Returns whether the next write would copy: a FrozenBytes of the present block lives, or the block is adopted.
   [[nodiscard]] bool frozen() const noexcept;
 
-  /// How many times the bytes were opened for writing.
+  /// Returns the version counter: the number of calls of `mutable_data` and `put_off`.
   [[nodiscard]] std::uint64_t version() const noexcept;
 
-  /// Whether both are handles of the same memory.
+  /// Returns whether both handles share their memory.
   [[nodiscard]] bool same_as(const Storage& other) const noexcept { return state_ == other.state_; }
 
-  /// How many handles of this memory there are. 1 means that nobody else can see it or get to see it.
+  /// Returns the number of handles of this memory. 1: only this handle can read or write it.
   [[nodiscard]] long handle_count() const noexcept { return state_.use_count(); }
 
-  /// Counts a new version, as if the work were done, but leaves it to whoever asks for the bytes next, or to nobody. Work
-  /// that was put off before is done first. Only through the one handle there is, of memory of the CPU that is not frozen.
+  /// Defers `work` until the next access to the bytes; it never runs if there is none. Increments the version at once
+  /// and runs work deferred before. REQUIRES: handle_count() == 1, memory of the CPU, not frozen().
   void put_off(std::unique_ptr<PendingWork> work);
 
-  /// The work that was put off, through the one handle there is; null if none.
+  /// Returns the deferred work, null if none. REQUIRES: handle_count() == 1.
   [[nodiscard]] PendingWork* pending() const noexcept;
 
  private:
@@ -113,8 +114,8 @@ class Storage {
   std::shared_ptr<State> state_;
 };
 
-/// Copies bytes from memory of one device to that of another and waits until it is done. The ranges do not overlap.
-/// Throws DeviceError if a GPU cannot do it.
+/// Copies bytes between memory of any two devices and waits for the copy. REQUIRES: the ranges do not overlap.
+/// Throws DeviceError if a GPU reports an error.
 void copy_bytes(std::byte* to, Device to_device, const std::byte* from, Device from_device, std::size_t size);
 
 }  // namespace troupe

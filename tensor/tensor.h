@@ -1,4 +1,4 @@
-// Tensor: a handle of a strided view of shared memory. Values only; gradients are autograd's business.
+// Tensor: a handle of a strided view of shared memory, without gradients (autograd/ adds them).
 #pragma once
 
 #include <cstddef>
@@ -17,10 +17,10 @@
 
 namespace troupe {
 
-/// An n-dimensional array. Copying the handle aliases the elements; `clone()` copies them. Functions that return an
-/// alias say "view". Default-constructed it is undefined: every use but `defined()`, copy and assignment throws.
+/// An n-dimensional array. Copies of the handle alias the elements; `clone()` copies them. Functions that return an
+/// alias say "view". A default-constructed tensor is undefined: every use but `defined()`, copy and assignment throws.
 ///
-/// Threads: as for Storage. A const function may run on several threads at once.
+/// Threads: as for Storage. Const functions may run on several threads at once.
 class Tensor {
  public:
   Tensor() = default;
@@ -29,7 +29,7 @@ class Tensor {
   [[nodiscard]] static Tensor empty(const Shape& shape, DType dtype = DType::f32, Device device = Device::cpu());
 
   /// Returns a view of `storage` that starts `offset` elements into it.
-  /// Throws ShapeError `[from_storage] ...` if any element would lie outside the storage or a stride is negative,
+  /// Throws ShapeError `[from_storage] ...` if an element would lie outside the storage or a stride is negative;
   /// DTypeError as `empty`.
   [[nodiscard]] static Tensor from_storage(Storage storage, const Shape& shape, const Strides& strides,
                                            std::int64_t offset, DType dtype);
@@ -44,21 +44,21 @@ class Tensor {
   [[nodiscard]] int dim() const noexcept { return shape_.size(); }
   /// Returns the size along `dim`; -1 is the last dimension.
   [[nodiscard]] std::int64_t size(int dim) const;
-  /// Returns numel() * size_of(dtype()). Throws ShapeError `[nbytes] too many elements: (4611686018427387904)` of a view that repeats
-  /// an element so often that the product does not fit.
+  /// Returns numel() * size_of(dtype()). Throws ShapeError `[nbytes] too many elements: (4611686018427387904)` if the
+  /// product overflows, as of a view that repeats an element.
   [[nodiscard]] std::size_t nbytes() const {
     std::size_t bytes = 0;
     if (__builtin_mul_overflow(static_cast<std::size_t>(numel_), size_of(dtype_), &bytes)) fail_too_many_elements();
     return bytes;
   }
   [[nodiscard]] const Storage& storage() const noexcept { return storage_; }
-  /// Version of the memory; grows with every write through any view of it.
+  /// Returns the version counter of the memory. A write through any view of it increments the counter.
   [[nodiscard]] std::uint64_t version() const noexcept { return storage_.version(); }
   [[nodiscard]] bool is_contiguous() const noexcept;
 
-  /// Returns the elements for reading, in row-major order. Valid as long as Storage::data() says.
+  /// Returns the elements for reading, in row-major order. Valid as long as Storage::data().
   /// Throws DTypeError `[data] dtype is f32, not f64`, ShapeError `[data] not contiguous: (2, 3) strides (1, 2)`,
-  /// DeviceError as `bytes`. From then on no arithmetic on these elements is put off (ops/rvalue.h).
+  /// DeviceError as `bytes`. Exposes the storage: arithmetic on these elements is no longer deferred (ops/rvalue.h).
   template <Element T>
   [[nodiscard]] std::span<const T> data() const {
     require_readable_as("data", dtype_of<T>);
@@ -67,7 +67,7 @@ class Tensor {
     return {reinterpret_cast<const T*>(first), static_cast<std::size_t>(numel_)};
   }
 
-  /// As `data`, for writing. Every call counts a new version.
+  /// As `data`, for writing. Every call increments the version.
   template <Element T>
   [[nodiscard]] std::span<T> mutable_data() {
     require_readable_as("mutable_data", dtype_of<T>);
@@ -76,8 +76,8 @@ class Tensor {
     return {reinterpret_cast<T*>(first), static_cast<std::size_t>(numel_)};
   }
 
-  /// Returns the address of the first element, of any layout; see Storage::data() and Storage::mutable_data(). Meant for a use that is
-  /// over before the next operation: unlike data(), it lets arithmetic be put off.
+  /// Returns the address of the first element, for any layout; see Storage::data() and Storage::mutable_data().
+  /// Unlike `data`, it does not expose the storage, so the caller must not use the address after the next operation.
   /// Throws DeviceError `[data] on cuda:0: needs a tensor on the CPU, to(Device::cpu()) makes one`.
   [[nodiscard]] const std::byte* bytes() const {
     require_on_cpu();
@@ -95,22 +95,22 @@ class Tensor {
     return *reinterpret_cast<const T*>(to(Device::cpu()).to(dtype_of<T>).bytes());
   }
 
-  /// As Storage::put_off(), of work on the elements.
+  /// Defers work on the elements, as Storage::put_off().
   void put_off(std::unique_ptr<PendingWork> work) { storage_.put_off(std::move(work)); }
 
-  /// Returns the bytes from the first element to the last, frozen (Storage::freeze). Of a contiguous tensor exactly
-  /// `nbytes()`; of another they include what lies between its elements.
+  /// Returns the bytes from the first element to the last, frozen (Storage::freeze). A contiguous tensor gives exactly
+  /// `nbytes()` bytes; another layout includes the gaps between its elements.
   [[nodiscard]] FrozenBytes freeze() const;
 
-  /// Returns a contiguous copy with memory of its own.
+  /// Returns a contiguous copy in fresh memory.
   [[nodiscard]] Tensor clone() const;
   /// Returns this tensor if it is contiguous, else a contiguous copy.
   [[nodiscard]] Tensor contiguous() const;
-  /// Returns this tensor if it has `dtype`, else a converted copy. Floating to integer truncates toward zero, beyond
-  /// the range it saturates, NaN becomes 0; integer to integer keeps the low bits; to boolean is `!= 0`; to floating
+  /// Returns this tensor if it has `dtype`, else a converted copy. Floating to integer truncates toward zero, saturates
+  /// beyond the range and turns NaN into 0. Integer to integer keeps the low bits. To boolean is `!= 0`. To floating
   /// rounds to nearest, ties to even.
   [[nodiscard]] Tensor to(DType dtype) const;
-  /// Returns this tensor if it is on `device`, else a copy there with the same strides.
+  /// Returns this tensor if it is on `device`, else a copy on `device` with the same strides.
   /// Throws DeviceError `[to] cuda:0 is not available: ...`.
   [[nodiscard]] Tensor to(Device device) const;
 
@@ -118,15 +118,15 @@ class Tensor {
   void copy_from(const Tensor& source);
   void fill(double value);
 
-  // Views. None copies elements unless it says so. Dimensions may be negative: -1 is the last.
+  // Views. They copy no elements unless the comment says so. Negative dimensions count from the end: -1 is the last.
 
-  /// Returns a view of another shape; one size may be -1. Throws ShapeError if the element counts differ or the layout
-  /// does not allow it without a copy.
+  /// Returns a view of another shape. One size may be -1 and is computed. Throws ShapeError if the element counts
+  /// differ or the layout needs a copy.
   [[nodiscard]] Tensor view(const Shape& shape) const;
-  /// As `view`, but copies where the layout demands it.
+  /// As `view`, but returns a copy if the layout needs one.
   [[nodiscard]] Tensor reshape(const Shape& shape) const;
   [[nodiscard]] Tensor transpose(int dim0 = -2, int dim1 = -1) const;
-  /// Dimension i of the view is dimension `dims[i]` of this.
+  /// Dimension i of the view is dimension `dims[i]` of this tensor.
   [[nodiscard]] Tensor permute(std::span<const int> dims) const;
   [[nodiscard]] Tensor permute(std::initializer_list<int> dims) const {
     return permute(std::span<const int>(dims.begin(), dims.size()));
@@ -137,15 +137,16 @@ class Tensor {
   [[nodiscard]] Tensor squeeze() const;
   /// Adds a dimension of size 1 before dimension `dim`; dim() or -1 adds it at the end.
   [[nodiscard]] Tensor unsqueeze(int dim) const;
-  /// Repeats dimensions of size 1 (and adds leading ones) up to `shape`, where -1 leaves the size of a dimension as it is.
+  /// Broadcasts to `shape`: repeats dimensions of size 1 and adds leading ones. A size of -1 keeps the present size.
   /// Throws ShapeError `[expand] (2, 3) does not broadcast to (2, 4)`, `[expand] no size to keep: (3) to (-1, 3)`.
   [[nodiscard]] Tensor expand(const Shape& shape) const;
-  /// Elements begin, begin + step, ... below `end` along `dim`. Negative bounds count from the end; both are clamped.
+  /// Keeps elements begin, begin + step, ... below `end` along `dim`. Negative bounds count from the end; both are
+  /// clamped to the size. Throws ValueError `[slice] step below 1: 0`.
   [[nodiscard]] Tensor slice(int dim, std::int64_t begin, std::int64_t end = std::numeric_limits<std::int64_t>::max(),
                              std::int64_t step = 1) const;
-  /// The part at `index` along `dim`, without that dimension. Negative counts from the end.
+  /// Returns the part at `index` along `dim`, without that dimension. A negative index counts from the end.
   [[nodiscard]] Tensor select(int dim, std::int64_t index) const;
-  /// select(0, index): of a matrix the row.
+  /// Returns select(0, index): a row of a matrix.
   [[nodiscard]] Tensor operator[](std::int64_t index) const { return select(0, index); }
 
   /// Throws TensorError `[op] tensor is undefined` unless defined().
@@ -157,7 +158,7 @@ class Tensor {
   void require_readable_as(std::string_view op, DType dtype) const;
   [[nodiscard]] Tensor alias(const Shape& shape, const Strides& strides, std::int64_t offset) const;
   void require_one_element() const;
-  /// On whichever device.
+  /// An address on any device.
   [[nodiscard]] const std::byte* first_byte() const noexcept {
     return storage_.data() + static_cast<std::size_t>(offset_) * size_of(dtype_);
   }
@@ -175,10 +176,11 @@ class Tensor {
   DType dtype_ = DType::f32;
 };
 
-/// Returns whether both have the same shape, dtype and bit pattern of every element. Two undefined ones are the same.
+/// Returns whether shapes, dtypes and the bits of all elements are equal. Two undefined tensors are equal.
 [[nodiscard]] bool same_bytes(const Tensor& a, const Tensor& b);
 
-/// Returns whether shapes are equal and every |a - b| <= atol + rtol * |b|, computed in f64. NaN is close to nothing.
+/// Returns whether shapes are equal and every |a - b| <= atol + rtol * |b|, computed in f64. NaN is not close to any
+/// value; an infinity is close to itself only.
 [[nodiscard]] bool allclose(const Tensor& a, const Tensor& b, double rtol = 1e-5, double atol = 1e-8);
 
 }  // namespace troupe
