@@ -1,4 +1,4 @@
-// What operations of ops/arrange.h are on tensors and on variables alike: other operations, with these arguments.
+// Arguments with which other operations implement those of ops/arrange.h, for tensors and for variables.
 #pragma once
 
 #include <cstdint>
@@ -9,16 +9,16 @@
 
 namespace troupe::detail {
 
-/// The order of dimensions that movedim gives to permute. Throws as movedim.
+/// Returns the argument of permute that implements movedim. Throws as movedim.
 [[nodiscard]] std::vector<int> moved_dims(const Shape& shape, const Axes& from, const Axes& to);
 
-/// `shape` with dimension `dim` cut up into `sizes`, for reshape. Throws as unflatten.
+/// Returns `shape` with dimension `dim` split into `sizes`, for reshape. Throws as unflatten.
 [[nodiscard]] Shape unflattened(const Shape& shape, int dim, const Shape& sizes);
 
-/// For index_select: each place below `parts` as often as `counts` says. Throws as repeat_interleave.
+/// Returns the index for index_select: every i below `parts`, counts[i] times. Throws as repeat_interleave.
 [[nodiscard]] Tensor repeated_places(const Tensor& counts, std::int64_t parts);
 
-/// For repeat: `counts` with ones in front, one for each of `rank` dimensions at least.
+/// Returns `counts` with leading ones, at least `rank` numbers, for repeat.
 [[nodiscard]] std::vector<std::int64_t> tile_counts(const std::vector<std::int64_t>& counts, int rank);
 
 }  // namespace troupe::detail

@@ -1,4 +1,5 @@
-// Attention made of products and softmax, with all scores in memory at once: what tensor/kernels/attention.h says, on any device.
+// Attention composed of matrix products and softmax, with all scores in memory at once. Same contract as
+// tensor/kernels/attention.h, but for any device.
 #pragma once
 
 #include "tensor/kernels/attention.h"
@@ -9,7 +10,7 @@ namespace troupe::detail {
 void attention_of_products(Tensor& out, Tensor& logsumexp, const Tensor& query, const Tensor& key, const Tensor& value,
                            const kernels::AttentionScores& how);
 
-/// Gradients that were not zeros are overwritten.
+/// Overwrites the gradients, which need not be zeros before.
 void attention_of_products_backward(kernels::AttentionGradients& to, const Tensor& grad,
                                     const kernels::AttentionForward& forward, const kernels::AttentionScores& how);
 

@@ -1,4 +1,4 @@
-// What einsum does with its operands. For the tensor form and the variable form of it, which do the same.
+// The plan of an einsum: its permutations, sums and products, for tensors and for variables.
 #pragma once
 
 #include <span>
@@ -11,7 +11,7 @@
 
 namespace troupe::detail {
 
-/// How one operand is made ready for a product: expanded, summed, permuted and reshaped, in this order.
+/// Prepares one operand for a product: expand, sum, permute and reshape, in this order.
 struct EinsumArrangement {
   Shape expanded;
   std::vector<int> summed;
@@ -19,24 +19,24 @@ struct EinsumArrangement {
   Shape shape;
 };
 
-/// One product: of what was computed so far with the next operand.
+/// One product: of the result so far (left) with the next operand (right).
 struct EinsumStep {
   EinsumArrangement left;
   EinsumArrangement right;
-  bool contracts = false;  ///< a matrix product; otherwise element by element, broadcast
+  bool contracts = false;  ///< whether it is a matrix product; otherwise elementwise with broadcasting
   Shape shape;             ///< of the result
 };
 
-/// The products for all operands but the first, from left to right, and what is left to do with the last result.
+/// One product for each operand but the first, from left to right, and the arrangement of the last result.
 struct EinsumPlan {
   std::vector<EinsumStep> steps;
   EinsumArrangement last;
 };
 
-/// Reads the equation. Throws as einsum does.
+/// Parses the equation and plans the products. Throws as einsum.
 [[nodiscard]] EinsumPlan plan_einsum(std::string_view equation, const std::vector<Shape>& shapes);
 
-/// `x` arranged; what changes nothing is not done.
+/// Applies `how` to `x`; skips operations without effect.
 template <class T>
 [[nodiscard]] T arranged(T x, const EinsumArrangement& how) {
   if (x.shape() != how.expanded) x = expand(x, how.expanded);
@@ -49,7 +49,7 @@ template <class T>
   return x.shape() == how.shape ? x : reshape(x, how.shape);
 }
 
-/// Computes the plan of the operands' shapes, of tensors or variables of one dtype.
+/// Runs `plan`. T: Tensor or Variable. REQUIRES: `plan` was made for the shapes of `operands`, which have one dtype.
 template <class T>
 [[nodiscard]] T run_einsum(const EinsumPlan& plan, std::span<const T> operands) {
   T result = operands.front();

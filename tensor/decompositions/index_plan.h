@@ -1,4 +1,4 @@
-// What operations of ops/index.h are on tensors and on variables alike: other operations, with these arguments.
+// Arguments with which other operations implement those of ops/index.h, for tensors and for variables.
 #pragma once
 
 #include <string_view>
@@ -7,21 +7,21 @@
 
 namespace troupe::detail {
 
-/// Shapes to which operands of take_along_dim are expanded for gather. Throws as take_along_dim.
+/// The shapes to which take_along_dim expands its operands for gather. Throws as take_along_dim.
 struct TakeShapes {
   Shape x;
   Shape index;
 };
 [[nodiscard]] TakeShapes take_along_shapes(const Shape& x, const Shape& index, int dim);
 
-/// For masked_fill of `x`: which parts along `dim` the 1-D `index` names.
+/// Returns the mask for masked_fill of `x`: true at the parts along `dim` that the 1-D `index` gives.
 [[nodiscard]] Tensor parts_mask(std::string_view op, const Tensor& x, int dim, const Tensor& index);
 
-/// The index of scatter that puts part i of `source` at place index[i]. Throws as index_copy.
+/// Returns the index for scatter that writes part i of `source` to index[i]. Throws as index_copy.
 [[nodiscard]] Tensor copy_places(const Tensor& x, int dim, const Tensor& index, const Tensor& source);
 
-/// For each element of `x` which of the flattened `source` it gets where `mask` holds, and some other elsewhere; undefined
-/// if it holds nowhere. Throws as masked_scatter.
+/// Returns for each element of `x` the index of its element in the flattened `source`, valid where `mask` is true and
+/// arbitrary elsewhere. Returns an undefined tensor if `mask` is false everywhere. Throws as masked_scatter.
 [[nodiscard]] Tensor mask_places(const Tensor& x, const Tensor& mask, const Tensor& source);
 
 }  // namespace troupe::detail

@@ -1,5 +1,5 @@
-// Layers that are made of other operations: each written once, for tensors and for variables (X), which have the same
-// operations. Whoever includes it declares those of X first.
+// Layers composed of other operations, each written once for tensors and for variables (X), which have the same
+// operations. REQUIRES: the including file declares the operations of X first.
 #pragma once
 
 #include <array>
@@ -16,9 +16,9 @@
 
 namespace troupe::detail {
 
-/// The shape of what bilinear() gives of these. Throws as it says.
+/// Returns the shape of the result of bilinear(). Throws as bilinear().
 [[nodiscard]] Shape bilinear_shape(const Shape& a, const Shape& b, const Shape& weight);
-/// Throws as local_response_norm() says.
+/// Throws as local_response_norm().
 void require_channels_around(const Shape& shape, std::int64_t size);
 
 template <class X>

@@ -1,5 +1,5 @@
-// Losses that are made of other operations: each written once, for tensors and for variables (X), which have the same
-// operations. Whoever includes it declares those of X first.
+// Losses composed of other operations, each written once for tensors and for variables (X), which have the same
+// operations. REQUIRES: the including file declares the operations of X first.
 #pragma once
 
 #include <cmath>
@@ -22,13 +22,13 @@
 
 namespace troupe::detail {
 
-// Checks, which throw as these losses say.
+// Checks; they throw as the losses of ops/margin_loss.h and ops/loss.h.
 
 void require_last_dim(std::string_view op, const Shape& shape);
-/// That each row of `a` and `b` has a target.
+/// Checks that `a` and `b` have equal shapes and each row has a target.
 void require_rows(std::string_view op, const Shape& a, const Shape& b, const Shape& target);
 void require_margins(std::string_view op, const Shape& x, const Shape& target, const MultiMarginLossOptions& options);
-/// The shape in which `var` broadcasts to `x`.
+/// Returns the shape in which `var` broadcasts to `x`.
 [[nodiscard]] Shape variance_shape(std::string_view op, const Shape& x, const Tensor& var);
 
 template <class X>
@@ -43,7 +43,7 @@ X reduced(const X& losses, Reduction reduction) {
   return reduction == Reduction::sum ? sum(losses) : mean(losses);
 }
 
-/// x where it is above 0, else 0; the gradient at 0 is that of x.
+/// max(x, 0), whose gradient at 0 is 1.
 template <class X>
 X not_negative(const X& x) {
   return clamp(x, 0.0, std::numeric_limits<double>::infinity());
@@ -148,7 +148,7 @@ X gaussian_nll_formula(const X& x, const X& target, const X& var, const Gaussian
   (void)broadcast_shapes(kOp, x.shape(), target.shape());
   const Tensor given = value_of(var);
   const Shape shape = variance_shape(kOp, x.shape(), given);
-  // A variance below eps counts as eps, and has the gradient that eps would have.
+  // A variance below eps is raised to eps; its gradient is the one at eps.
   const Tensor lift = where_target(lt(given, options.eps), sub(options.eps, given));
   const X floored = reshape(add(var, X(lift)), shape);
   const X miss = sub(x, target);

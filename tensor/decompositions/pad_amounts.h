@@ -1,4 +1,4 @@
-// What the operations that pad share.
+// Arguments of padding operations, checked and by dimension.
 #pragma once
 
 #include <cstdint>
@@ -9,19 +9,20 @@
 
 namespace troupe::detail {
 
-/// How many elements come before and after along one dimension; negative ones are cut off.
+/// The number of elements added before and after along one dimension; a negative number removes elements.
 struct PadAmounts {
   int dim;
   std::int64_t before;
   std::int64_t after;
 };
 
-/// `amounts` by dimension, the last one first, without those that change nothing. Throws TensorError `[pad] tensor is undefined`, ValueError `[pad] 3
-/// amounts: two for each of the last dimensions, of 2`, ShapeError `[pad] size below 0: -1`.
+/// Returns `amounts` by dimension, the last dimension first, without dimensions that do not change.
+/// Throws TensorError `[pad] tensor is undefined`, ShapeError `[pad] size below 0: -1`,
+/// ValueError `[pad] 3 amounts: two for each of the last dimensions, of 2`.
 [[nodiscard]] std::vector<PadAmounts> pad_amounts(const Tensor& x, const std::vector<std::int64_t>& amounts);
 
-/// For each place along a dimension that is padded, where its value comes from, i64 (before + size + after), on x's device.
-/// Throws what pad() with a PadMode throws.
+/// Returns for each index along the padded dimension the index of its source element: i64 (before + size + after), on
+/// the device of `x`. Throws as pad() with a PadMode.
 [[nodiscard]] Tensor padded_places(const Tensor& x, int dim, std::int64_t before, std::int64_t after, PadMode mode);
 
 }  // namespace troupe::detail

@@ -1,5 +1,5 @@
-// What operations of ops/products.h and ops/distance.h are on tensors and on variables alike: other operations, with these
-// arguments.
+// Arguments with which other operations implement those of ops/products.h and ops/distance.h, for tensors and for
+// variables.
 #pragma once
 
 #include <string>
@@ -9,11 +9,11 @@
 
 namespace troupe::detail {
 
-/// The einsum that tensordot is. Throws as tensordot.
+/// Returns the einsum equation of tensordot. Throws as tensordot.
 [[nodiscard]] std::string tensordot_equation(const Shape& a, const Shape& b, const Axes& a_axes, const Axes& b_axes);
 [[nodiscard]] std::string tensordot_equation(const Shape& a, const Shape& b, int count);
 
-/// Shapes in which the product by elements is that of kron, and the shape of its result.
+/// The shapes of `a` and `b` whose elementwise product is their Kronecker product, and the shape of the result.
 struct KronShapes {
   Shape a;
   Shape b;
@@ -21,10 +21,10 @@ struct KronShapes {
 };
 [[nodiscard]] KronShapes kron_shapes(const Shape& a, const Shape& b);
 
-/// `dim` of cross, counted from the end. Throws as cross.
+/// Returns `dim` of cross, counted from the end. Throws as cross.
 [[nodiscard]] int cross_dim(const Shape& a, const Shape& b, int dim);
 
-/// Throws what cdist of tensors of these shapes throws.
+/// Throws as cdist of tensors of these shapes.
 void require_rows(const Shape& a, const Shape& b, double p);
 
 }  // namespace troupe::detail

@@ -1,4 +1,4 @@
-// How quantiles are made of other operations, of tensors and of variables alike.
+// Quantiles composed of other operations, for tensors and for variables.
 #pragma once
 
 #include <cmath>
@@ -14,11 +14,11 @@
 
 namespace troupe::detail {
 
-/// `dim` from the front. Throws as quantile.
+/// Returns `dim` counted from the front. Throws as quantile.
 [[nodiscard]] int checked_quantile_dim(const Shape& shape, const std::vector<double>& q, int dim);
 
-/// The quantiles of `x`, of a dtype that is computed in, along dimension `at`: one for each q, with size 1 there.
-/// X: Tensor or Variable, which have operations of the same names; `values` are those of `x`.
+/// Returns one quantile of `x` along dimension `at` for each q, with size 1 there. X: Tensor or Variable, which have
+/// operations of the same names. REQUIRES: `x` has its compute_dtype; `values` is the tensor of `x`.
 template <class X>
 [[nodiscard]] std::vector<X> quantiles(const X& x, const Tensor& values, const std::vector<double>& q, int at) {
   const std::int64_t count = values.shape()[at];
@@ -32,7 +32,7 @@ template <class X>
     const double weight = place - std::floor(place);
     X result = narrow(sorted, at, below, 1);
     if (weight > 0.0) {
-      // From the nearer end, as torch does.
+      // Interpolates from the nearer end, as torch does.
       const X above = narrow(sorted, at, below + 1, 1);
       const X distance = sub(above, result);
       result = weight < 0.5 ? add(result, mul(distance, weight)) : sub(above, mul(distance, 1.0 - weight));

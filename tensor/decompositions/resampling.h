@@ -1,4 +1,4 @@
-// Where the pixels of interpolate come from, and how it is made of other operations: for tensors and for variables (X).
+// Interpolation composed of other operations, for tensors and for variables (X): source pixels and their weights.
 #pragma once
 
 #include <vector>
@@ -10,14 +10,16 @@
 
 namespace troupe::detail {
 
-/// One dimension: pixel i is (1 - share[i]) of part low[i] and share[i] of part high[i], or part low[i] if these are undefined.
+/// Resampling along one dimension: pixel i is (1 - share[i]) * part low[i] + share[i] * part high[i], or part low[i] if
+/// `high` is undefined.
 struct ResampledDim {
   int dim;
   Tensor low, high;    ///< i64 (size)
   Tensor rest, share;  ///< in the shape that broadcasts to the result; `rest` is 1 - share
 };
 
-/// What changes, the last dimension first. Throws as interpolate(). `computed`: the dtype of the shares.
+/// Returns the dimensions that change, the last one first. `computed`: the dtype of the shares. Throws as
+/// interpolate().
 [[nodiscard]] std::vector<ResampledDim> resampled_dims(const Tensor& x, const InterpolateOptions& options, DType computed);
 
 template <class X>

@@ -1,4 +1,4 @@
-// Checks that every file format needs of what a header claims.
+// Checks of header fields that all file formats share.
 #pragma once
 
 #include <algorithm>
@@ -13,8 +13,8 @@
 
 namespace troupe::detail {
 
-/// Returns the bytes of a tensor, or nothing if the sizes are negative or their product, zeros aside, does not fit:
-/// then the strides would not fit either.
+/// Returns the size of a tensor in bytes. Returns nullopt if a size is negative or the product of the sizes other than
+/// 0 overflows: then the strides would overflow too.
 [[nodiscard]] inline std::optional<std::uint64_t> nbytes_of(const Shape& shape, DType dtype) {
   auto product = static_cast<std::int64_t>(size_of(dtype));
   for (const std::int64_t size : shape) {
@@ -23,7 +23,7 @@ namespace troupe::detail {
   return static_cast<std::uint64_t>(shape.numel()) * size_of(dtype);
 }
 
-/// Returns the place of the first byte that is neither 0 nor 1, which no bool may be.
+/// Returns the index of the first byte that is neither 0 nor 1, which is not a valid bool; nullopt if there is none.
 [[nodiscard]] inline std::optional<std::size_t> first_not_boolean(std::span<const std::byte> bytes) {
   const auto found = std::ranges::find_if(bytes, [](std::byte b) { return std::to_integer<unsigned>(b) > 1; });
   if (found == bytes.end()) return std::nullopt;

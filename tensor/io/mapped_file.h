@@ -1,4 +1,4 @@
-// Files as memory.
+// Memory-mapped files.
 #pragma once
 
 #include <filesystem>
@@ -8,8 +8,9 @@
 
 namespace troupe::detail {
 
-/// Maps the whole of `file` into memory, for reading only. The mapping ends with the last FrozenBytes of it. Whoever
-/// shortens the file in place before that kills this process (SIGBUS); replacing it by another is harmless.
+/// Maps the whole of `file` into memory, read-only. The last FrozenBytes of the mapping unmaps it. REQUIRES: no process
+/// truncates the file in place before that; an access beyond the new end kills this process (SIGBUS). Replacing the
+/// file by another is safe.
 /// Throws FileError `[format] model.safetensors: No such file or directory`.
 [[nodiscard]] FrozenBytes map_file(std::string_view format, const std::filesystem::path& file);
 

@@ -1,4 +1,4 @@
-// Tensors with names: what a file of several tensors holds, and the state of a model.
+// Tensors with names: the content of a file of several tensors, or the state of a model.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace troupe {
 
-/// Each name occurs once; the order is the writer's.
+/// Each name occurs once. The order is that of the writer.
 using NamedTensors = std::vector<std::pair<std::string, Tensor>>;
 
 }  // namespace troupe

@@ -1,4 +1,4 @@
-// Files that are there as a whole or not at all.
+// Files that are written completely or not at all.
 #pragma once
 
 #include <cstddef>
@@ -8,13 +8,13 @@
 
 namespace troupe::detail {
 
-/// A file being written under a name of its own beside `path`: "model.safetensors.0.new". Readers of `path` see the
-/// old file until commit(), then the whole new one. Without commit() nothing remains. One thread at a time.
-/// A `path` that is a link stays one: what it leads to is replaced.
+/// A file that is written under a temporary name beside `path`: "model.safetensors.0.new". Readers of `path` see the
+/// old file until commit(), then the complete new one. Without commit() the destructor removes the temporary file. A
+/// symbolic link at `path` stays: its target is replaced. Not thread-safe.
 class NewFile {
  public:
-  /// Throws FileError `[format] model.safetensors.0.new: Permission denied`, like every function here, and
-  /// `[format] /dev/null: not a regular file`, as commit() does.
+  /// Throws FileError `[format] model.safetensors.0.new: Permission denied` (as every function here) or
+  /// `[format] /dev/null: not a regular file` (as commit()).
   NewFile(std::string format, std::filesystem::path path);
   ~NewFile();
   NewFile(const NewFile&) = delete;
@@ -22,7 +22,7 @@ class NewFile {
 
   void write(std::span<const std::byte> bytes);
 
-  /// Waits until the bytes are on the disk, then gives the file its name.
+  /// Waits until the bytes are on the disk, then renames the file to `path`.
   void commit();
 
  private:
@@ -34,8 +34,9 @@ class NewFile {
   int descriptor_ = -1;
 };
 
-/// Returns the path of the file that takes its name from `path`: `path` itself, or where that leads to as a link.
-/// Throws FileError `[format] /dev/null: not a regular file` if there is something else, which renaming would remove.
+/// Returns the path that a new file for `path` replaces: `path`, or the target if `path` is a symbolic link.
+/// Throws FileError `[format] /dev/null: not a regular file` if a device, pipe or folder is there: renaming would
+/// remove it.
 [[nodiscard]] std::filesystem::path replaceable(const std::string& format, const std::filesystem::path& path);
 
 }  // namespace troupe::detail

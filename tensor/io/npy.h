@@ -1,4 +1,4 @@
-// NumPy's file of one array.
+// NumPy's .npy files of one array.
 #pragma once
 
 #include <filesystem>
@@ -8,15 +8,15 @@
 
 namespace troupe {
 
-/// Returns the array of a .npy file (format versions 1 to 3, little endian), in memory of its own. An array in Fortran
-/// order keeps it: its first stride is 1. Other dtypes than Troupe's are refused.
-/// Throws FileError, of bytes that are wrong with their place: `[npy] w.npy: at byte 8: header of 118 bytes, 40 are
-/// left`. Nothing is allocated before the file's size has been found to allow it.
+/// Reads the array of a .npy file (format versions 1 to 3, little endian) into fresh memory. An array in Fortran order
+/// keeps that layout: its first stride is 1. Dtypes that Troupe does not have are refused.
+/// Throws FileError with the first invalid byte: `[npy] w.npy: at byte 8: header of 118 bytes, 40 are left`. Every
+/// length is checked against the file's size before anything is allocated.
 /// Format: NumPy's NEP 1, "A simple file format for NumPy arrays".
 [[nodiscard]] Tensor read_npy(const std::filesystem::path& file);
 
-/// Writes `x`, in row-major order, as the .npy file that `numpy.load` reads. An existing file is replaced in one
-/// moment. Throws FileError, DTypeError `[npy] NumPy has no dtype for: bf16`, TensorError if `x` is undefined.
+/// Writes `x`, in row-major order, as a .npy file for `numpy.load`. Replaces an existing file atomically.
+/// Throws FileError, DTypeError `[npy] NumPy has no dtype for: bf16`, TensorError if `x` is undefined.
 void write_npy(const std::filesystem::path& file, const Tensor& x);
 
 }  // namespace troupe

@@ -1,4 +1,4 @@
-// The bytes of a .npy file, wherever they lie: in a file or in an archive.
+// The .npy format, for files and for members of an archive.
 #pragma once
 
 #include <cstddef>
@@ -11,20 +11,20 @@
 
 namespace troupe::detail {
 
-/// Where the bytes come from, front to back.
+/// A sequential source of the bytes of a .npy file.
 struct NpySource {
-  std::string where;                               ///< how errors begin: "[npy] w.npy"
-  std::uint64_t size = 0;                          ///< how many bytes there are
+  std::string where;                               ///< prefix of error texts: "[npy] w.npy"
+  std::uint64_t size = 0;                          ///< total number of bytes
   std::function<void(std::span<std::byte>)> read;  ///< fills the span with the next bytes, or throws FileError
 };
 
 /// Reads all of `source`; see read_npy().
 [[nodiscard]] Tensor parse_npy(const NpySource& source);
 
-/// Returns what stands before the elements of the contiguous `x` in its file.
+/// Returns the header that precedes the elements of `x` in its file. REQUIRES: `x` is contiguous.
 [[nodiscard]] std::string npy_header(const Tensor& x);
 
-/// Returns `x` as its elements are written: contiguous, on the CPU, and of a dtype that NumPy has.
+/// Returns `x` contiguous and on the CPU, as its elements are written.
 /// Throws DTypeError `[format] NumPy has no dtype for: bf16`, TensorError if `x` is undefined.
 [[nodiscard]] Tensor as_written_to_npy(std::string_view format, const Tensor& x);
 

@@ -1,4 +1,4 @@
-// NumPy's file of several arrays.
+// NumPy's .npz archives of several arrays.
 #pragma once
 
 #include <cstdint>
@@ -9,18 +9,19 @@
 
 namespace troupe {
 
-/// How the members of an archive are written.
+/// Compression of the members of an archive.
 enum class Compression : std::uint8_t { none, deflate };
 
-/// Returns the arrays of a .npz file, as `numpy.savez` and `numpy.savez_compressed` write it, in the order of the file
-/// and without the ".npy" of their names. What holds for read_npy() holds for each.
-/// Throws FileError: `[npz] a.npz: Zip archive inconsistent`, or with the place inside the (unpacked) member:
-/// `[npz] a.npz: w.npy: at byte 8: header of 118 bytes, 40 are left`. A wrong checksum is an error.
+/// Reads the arrays of a .npz file, as `numpy.savez` and `numpy.savez_compressed` write it, in the order of the file.
+/// Names lose their ".npy". Each array follows the rules of read_npy().
+/// Throws FileError, also for a wrong checksum: `[npz] a.npz: Zip archive inconsistent`, or with the byte in the
+/// unpacked member: `[npz] a.npz: w.npy: at byte 8: header of 118 bytes, 40 are left`.
 [[nodiscard]] NamedTensors read_npz(const std::filesystem::path& file);
 
-/// Writes `arrays` as the .npz file that `numpy.load` reads. An existing file is replaced in one moment; equal arrays
-/// give equal files. Throws FileError; ValueError `[npz] name given twice: w`, `[npz] not a name: `; DTypeError and
-/// TensorError as write_npy().
+/// Writes `arrays` as a .npz file for `numpy.load`. Replaces an existing file atomically; equal arrays give equal
+/// files.
+/// Throws FileError; ValueError `[npz] name given twice: w`, `[npz] not a name: `; DTypeError and TensorError as
+/// write_npy().
 void write_npz(const std::filesystem::path& file, const NamedTensors& arrays,
                Compression compression = Compression::none);
 

@@ -1,4 +1,4 @@
-// The JSON in front of a .safetensors file.
+// The JSON header of a .safetensors file.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace troupe::detail {
 
-/// What the header says about one tensor. Places count from the first byte after the header.
+/// The header's entry of one tensor. `begin` and `end` count bytes from the first byte after the header.
 struct SafetensorsEntry {
   std::string name;
   DType dtype = DType::f32;
@@ -27,10 +27,10 @@ struct SafetensorsHeader {
   std::map<std::string, std::string> metadata;
 };
 
-/// Reads the JSON `text`, which begins at byte 8 of the file that `where` names: "[safetensors] model.safetensors".
-/// Entries come in its order; nothing is known about their places yet.
-/// Throws FileError for text that does not follow the format: `... at byte 25: not a dtype: "F8_E5M2"`. The place is
-/// where reading stopped, just behind the wrong word or number.
+/// Parses the JSON `text`, which begins at byte 8 of the file. `where` is the prefix of error texts:
+/// "[safetensors] model.safetensors". Entries keep the order of the text; their `begin` and `end` are not checked.
+/// Throws FileError for text outside the format: `... at byte 25: not a dtype: "F8_E5M2"`. The byte is where parsing
+/// stopped, directly after the invalid word or number.
 [[nodiscard]] SafetensorsHeader parse_safetensors_header(const std::string& where, std::string_view text);
 
 /// Returns the JSON for `header`, padded with spaces to a multiple of 8.

@@ -15,7 +15,8 @@ namespace troupe {
 [[nodiscard]] Tensor sub(const Tensor& a, const Tensor& b);
 [[nodiscard]] Tensor sub(const Tensor& a, double b);
 [[nodiscard]] Tensor sub(double a, const Tensor& b);
-/// a + alpha * b, and a - alpha * b. Beside integers alpha is one: throws DTypeError `[add] not a value of i64: 0.5`.
+/// a + alpha * b and a - alpha * b. For integers alpha is an integer: throws DTypeError
+/// `[add] not a value of i64: 0.5`.
 [[nodiscard]] Tensor add(const Tensor& a, const Tensor& b, double alpha);
 [[nodiscard]] Tensor sub(const Tensor& a, const Tensor& b, double alpha);
 [[nodiscard]] Tensor mul(const Tensor& a, const Tensor& b);
@@ -29,22 +30,23 @@ namespace troupe {
 [[nodiscard]] Tensor maximum(const Tensor& a, double b);
 [[nodiscard]] Tensor minimum(const Tensor& a, const Tensor& b);
 [[nodiscard]] Tensor minimum(const Tensor& a, double b);
-/// x raised to `exponent`. Integers stay integers, and wrap around, if the exponent is whole and not below 0; else they become f32.
+/// x raised to `exponent`. Integers stay integers and wrap around if the exponent is whole and not negative; otherwise
+/// they become f32.
 [[nodiscard]] Tensor pow(const Tensor& x, double exponent);
 
-/// `a` raised to `b`, element by element. Integers stay integers: a negative exponent leaves what is left of the quotient, 0, of
-/// 1 and -1 themselves.
+/// `a` raised to `b`, elementwise. Integers stay integers: a negative exponent gives the reciprocal rounded toward 0,
+/// which is 1 or -1 for the bases 1 and -1 and 0 for every other base, 0 included.
 [[nodiscard]] Tensor pow(const Tensor& a, const Tensor& b);
 
 [[nodiscard]] Tensor neg(const Tensor& x);
 [[nodiscard]] Tensor abs(const Tensor& x);
-/// -1, 0 or 1; 0 of NaN. Booleans stay as they are.
+/// -1, 0 or 1; NaN gives 0. Booleans are unchanged.
 [[nodiscard]] Tensor sign(const Tensor& x);
-/// The next integer below, above, or the nearest (of two, the even one); integers stay as they are.
+/// Rounds down, up, or to the nearest integer (ties to even). Integers are unchanged.
 [[nodiscard]] Tensor floor(const Tensor& x);
 [[nodiscard]] Tensor ceil(const Tensor& x);
 [[nodiscard]] Tensor round(const Tensor& x);
-/// The integer next to x toward 0, and what x is beyond it, with the sign of x; integers are beyond by 0.
+/// trunc rounds toward 0; frac(x) = x - trunc(x), with the sign of x. For integers frac is 0.
 [[nodiscard]] Tensor trunc(const Tensor& x);
 [[nodiscard]] Tensor frac(const Tensor& x);
 /// x * x; integers stay integers, booleans become i64.
@@ -56,16 +58,16 @@ namespace troupe {
 [[nodiscard]] Tensor rsqrt(const Tensor& x);
 /// The error function, 2 / sqrt(pi) times the integral of exp(-t^2) from 0 to x.
 [[nodiscard]] Tensor erf(const Tensor& x);
-/// 1 - erf(x), exact also where that is near 0.
+/// 1 - erf(x), without cancellation where it is near 0.
 [[nodiscard]] Tensor erfc(const Tensor& x);
 /// x limited to [low, high]. Throws ValueError `[clamp] low above high: 2 > 1`.
 [[nodiscard]] Tensor clamp(const Tensor& x, double low, double high);
-/// x, but at least `low`, or at most `high`: the same as maximum and minimum.
+/// x limited on one side: clamp_min is maximum(x, low), clamp_max is minimum(x, high).
 [[nodiscard]] Tensor clamp_min(const Tensor& x, double low);
 [[nodiscard]] Tensor clamp_min(const Tensor& x, const Tensor& low);
 [[nodiscard]] Tensor clamp_max(const Tensor& x, double high);
 [[nodiscard]] Tensor clamp_max(const Tensor& x, const Tensor& high);
-/// The size of `a` with the sign of `b`, which a zero and a NaN have too; integers become f32.
+/// |a| with the sign bit of `b`, also of a zero or NaN `b`. Integers become f32.
 [[nodiscard]] Tensor copysign(const Tensor& a, const Tensor& b);
 [[nodiscard]] Tensor copysign(const Tensor& a, double b);
 /// `a` where `condition` (boolean) holds, else `b`; all three broadcast.
@@ -86,7 +88,7 @@ namespace troupe {
 [[nodiscard]] Tensor ge(const Tensor& a, const Tensor& b);
 [[nodiscard]] Tensor ge(const Tensor& a, double b);
 
-// Logic; the result is boolean, and so is every operand: whether it is not 0.
+// Logic. The result is boolean; an operand is true where it is not 0.
 
 [[nodiscard]] Tensor logical_and(const Tensor& a, const Tensor& b);
 [[nodiscard]] Tensor logical_or(const Tensor& a, const Tensor& b);
@@ -97,26 +99,27 @@ namespace troupe {
 [[nodiscard]] Tensor isfinite(const Tensor& x);
 [[nodiscard]] Tensor isinf(const Tensor& x);
 
-/// Whether two NaN are close.
+/// Whether isclose treats two NaN as close.
 enum class EqualNan : std::uint8_t { no, yes };
-/// Whether |a - b| <= atol + rtol * |b|, in f64. Infinities are close to themselves only. allclose() (tensor.h) asks whether
-/// all are. Throws ValueError `[isclose] tolerance below 0: rtol -1, atol 0`.
+/// Whether |a - b| <= atol + rtol * |b|, in f64. An infinity is close to itself only. allclose() (tensor.h) tests all
+/// elements. Throws ValueError `[isclose] tolerance below 0: rtol -1, atol 0`.
 [[nodiscard]] Tensor isclose(const Tensor& a, const Tensor& b, double rtol = 1e-5, double atol = 1e-8, EqualNan nan = EqualNan::no);
 
-/// What stands for NaN and for both infinities; if none is given, the largest and the least finite number of the dtype.
+/// The replacements of NaN and of both infinities. By default the infinities become the largest and the least finite
+/// number of the dtype.
 struct NanToNumOptions {
   double nan = 0.0;
   std::optional<double> posinf = std::nullopt;
   std::optional<double> neginf = std::nullopt;
 };
-/// x with numbers in place of NaN and infinities; integers and booleans stay as they are.
+/// x with NaN and infinities replaced. Integers and booleans are unchanged.
 [[nodiscard]] Tensor nan_to_num(const Tensor& x, const NanToNumOptions& options = {});
 
-// Into existing memory. `out` keeps its shape and dtype, which the operands must have too (they do not broadcast);
-// it may be one of them. Throws ShapeError `[axpby_into] shapes differ: (2) and (3)`.
+// Operations that write into `out`. The operands have the shape and dtype of `out` (no broadcasting) and may alias it.
+// Throws ShapeError `[axpby_into] shapes differ: (2) and (3)`.
 
-/// out = alpha * a + beta * b in one pass, of a floating dtype; each product is rounded before the sum, to f32 for f16
-/// and bf16. An alpha of 1 is exact.
+/// out = alpha * a + beta * b in one pass. REQUIRES: a floating dtype. Each product is rounded before the sum, to f32
+/// for f16 and bf16. An alpha of 1 is exact.
 void axpby_into(Tensor& out, double alpha, const Tensor& a, double beta, const Tensor& b);
 /// out = out + a
 void add_into(Tensor& out, const Tensor& a);

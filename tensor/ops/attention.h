@@ -1,5 +1,5 @@
-// Attention: values weighted by how well their keys answer a query, with the pieces its gradient needs. Rules as in
-// ops.h; dtypes are promoted over query, key and value, integers become f32.
+// Scaled dot product attention, forward and backward. Rules as in ops.h; the dtypes of query, key and value are
+// promoted, integers become f32.
 #pragma once
 
 #include <optional>
@@ -9,21 +9,22 @@
 
 namespace troupe {
 
-/// Which keys a query sees, and what happens to their scores and weights.
+/// Masks, dropout and scale of attention.
 struct ScaledDotProductOptions {
-  /// Broadcast to the scores (..., l, s): boolean, true shows a key to a query and false hides it; or floating, added.
+  /// Broadcasts to the scores (..., l, s). Boolean: false hides a key from a query. Floating: added to the scores.
   Tensor mask{};
-  bool causal = false;            ///< also hides from query i the keys after i
-  double dropout = 0.0;           ///< the share of the weights that are zeroed; the others grow by 1 / (1 - dropout)
-  std::optional<double> scale{};  ///< of the scores; 1 / sqrt(e) if there is none
+  bool causal = false;            ///< also hides the keys after i from query i
+  double dropout = 0.0;           ///< probability that a weight is zeroed; the others are multiplied by 1 / (1 - dropout)
+  std::optional<double> scale{};  ///< factor of the scores; 1 / sqrt(e) by default
 };
 
-/// softmax(scale query key^T + mask) value. Never has all scores in memory: it takes some queries at a time,
-/// but for GPUs.
+/// softmax(scale query key^T + mask) value. On the CPU it computes the scores of a block of queries at a time; on a GPU
+/// all scores are in memory at once.
 /// Shapes: query (..., l, e), key (..., s, e), value (..., s, v) -> (..., l, v); leading dimensions broadcast. A query
-/// from which every key is hidden gives NaN, as does softmax; without keys the result is 0. Dropout takes from
-/// `generator` what dropout_mask of the weights (..., l, s) takes. Source:
-/// torch.nn.functional.scaled_dot_product_attention, which takes boolean masks in this sense as well. Throws ShapeError
+/// without visible keys gives NaN, as softmax does; s = 0 gives 0. Dropout draws from `generator` as dropout_mask of
+/// the weights (..., l, s) does. Source: torch.nn.functional.scaled_dot_product_attention, whose boolean masks have the
+/// same meaning.
+/// Throws ShapeError
 /// `[scaled_dot_product_attention] fewer than 2 dimensions: query (3), key (4, 3), value (4, 3)`,
 /// `... sizes differ: query (2, 8), key (5, 6), value (5, 6)`, `... nothing to compare: query (2, 0), key (5, 0)`,
 /// `... mask is (4, 4), nothing that broadcasts to (2, 5)`, DTypeError `... mask is i64, not boolean or floating`,
@@ -33,22 +34,22 @@ struct ScaledDotProductOptions {
 [[nodiscard]] Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& key, const Tensor& value,
                                                   const ScaledDotProductOptions& options, Generator& generator);
 
-/// The result, and what its gradient needs.
+/// The output, and the values saved for the backward pass.
 struct ScaledDotProductResult {
   Tensor output;
-  Tensor logsumexp;                  ///< of each query's scores, (..., l)
-  std::optional<Generator> draws{};  ///< the generator before it drew, if there is dropout
+  Tensor logsumexp;                  ///< (..., l), over the scores of each query
+  std::optional<Generator> draws{};  ///< state of the generator before the dropout draws; empty without dropout
 };
 
-/// Which gradients are to be made.
+/// Which gradients the backward pass computes.
 struct ScaledDotProductWanted {
   bool query = true;
   bool key = true;
   bool value = true;
-  bool mask = false;  ///< of a floating one
+  bool mask = false;  ///< REQUIRES: a floating mask
 };
 
-/// Gradients of the shapes and dtypes of what they belong to; undefined where none was wanted.
+/// Gradients, each with the shape and dtype of its operand; undefined if not wanted.
 struct ScaledDotProductGradients {
   Tensor query;
   Tensor key;
@@ -61,8 +62,8 @@ struct ScaledDotProductGradients {
                                                                           const Tensor& value,
                                                                           const ScaledDotProductOptions& options,
                                                                           Generator* generator);
-/// From the gradient by the output; `forward` is the result for the same arguments. Throws DTypeError
-/// `[scaled_dot_product_attention_backward] no gradient of a mask that is boolean`.
+/// `grad` is the gradient with respect to the output; `forward` is the result for the same arguments.
+/// Throws DTypeError `[scaled_dot_product_attention_backward] no gradient of a mask that is boolean`.
 [[nodiscard]] ScaledDotProductGradients scaled_dot_product_attention_backward(
     const Tensor& grad, const Tensor& query, const Tensor& key, const Tensor& value,
     const ScaledDotProductResult& forward, const ScaledDotProductOptions& options,

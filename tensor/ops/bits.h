@@ -1,4 +1,4 @@
-// What is done with the bits of integers, and with booleans as one bit each; rules as in ops.h. Operands broadcast and promote.
+// Bitwise operations on integers; a boolean is one bit. Rules as in ops.h: operands broadcast and promote.
 // Throws DTypeError `[bitwise_and] not defined for f32`.
 #pragma once
 
@@ -14,8 +14,8 @@ namespace troupe {
 [[nodiscard]] Tensor bitwise_xor(const Tensor& a, double b);
 [[nodiscard]] Tensor bitwise_not(const Tensor& x);
 
-// `a` moved by `b` places. A `b` below 0, or of all places and more, leaves nothing but the sign, and that to the right only.
-// Booleans are a DTypeError `[bitwise_left_shift] not defined for boolean`.
+// Shift `a` by `b` bits. If `b` is negative or at least the number of bits, a left shift gives 0 and a right shift the
+// sign: 0 or -1. Throws DTypeError `[bitwise_left_shift] not defined for boolean`.
 
 [[nodiscard]] Tensor bitwise_left_shift(const Tensor& a, const Tensor& b);
 [[nodiscard]] Tensor bitwise_left_shift(const Tensor& a, double b);

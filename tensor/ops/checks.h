@@ -8,8 +8,8 @@
 
 namespace troupe::detail {
 
-/// Throws DTypeError `[op] not a value of i64: 1.5` unless `value` is a value of `dtype`. Every number is one of
-/// a floating dtype.
+/// Throws DTypeError `[op] not a value of i64: 1.5` unless `dtype` represents `value`. A floating dtype accepts every
+/// number.
 void require_value_of(std::string_view op, double value, DType dtype);
 
 /// Throws TensorError if either is undefined, DeviceError if they are on different devices.
@@ -25,10 +25,12 @@ void require_same_dtype(std::string_view op, const Tensor& a, const Tensor& b);
 /// IndexError `[op] index out of range: 7 of 5`.
 [[nodiscard]] Tensor checked_index(std::string_view op, const Tensor& index, std::int64_t size);
 
-/// One more than the largest of `index`, which has elements. Throws ValueError `[bincount] too large: 9223372036854775807`.
+/// Returns the largest element of `index` plus 1. REQUIRES: `index` has elements.
+/// Throws ValueError `[bincount] too large: 9223372036854775807`.
 [[nodiscard]] std::int64_t count_to_largest(std::string_view op, const Tensor& index);
 
-/// Throws ShapeError `[op] one element is written more than once: (2, 3) strides (0, 1)`.
+/// Throws ShapeError `[op] one element is written more than once: (2, 3) strides (0, 1)` if a stride of `out` is 0
+/// along a dimension of size 2 or more.
 void require_distinct_elements(std::string_view op, const Tensor& out);
 
 /// Throws ShapeError `[op] not 4 dimensions: (2, 3)`.

@@ -1,4 +1,4 @@
-// What the losses of classes share, and autograd needs of them beside the result.
+// Forward and backward of the losses of classes, for ops/loss.h and autograd/.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace troupe::detail {
 
-/// A loss of classes whose arguments fit, with nothing but what forward and backward both need.
+/// A loss of classes with checked arguments. Holds only the values that forward and backward both need.
 class ClassLoss {
  public:
   /// Throws as nll_loss and cross_entropy say.
@@ -33,18 +33,18 @@ class ClassLoss {
   kernels::RightClasses right_;
   Shape shape_;         ///< of the scores
   Shape sizes_;         ///< (n, classes, inner)
-  Shape target_shape_;  ///< and of the result, if it is not reduced
+  Shape target_shape_;  ///< also the shape of a result without reduction
   DType dtype_;
   Reduction reduction_;
-  double divisor_ = 1.0;  ///< of a mean
+  double divisor_ = 1.0;  ///< divides the sum if the reduction is mean
 };
 
-/// cross_entropy without reduction for a target of probabilities, checked: what each class should have, times its
-/// weight.
+/// Checks the arguments of a cross_entropy with a target of probabilities and returns the target probability of each
+/// class, smoothed and times the weight of the class.
 [[nodiscard]] Tensor weighted_probabilities(const Tensor& logits, const Tensor& target,
                                             const CrossEntropyOptions& options);
 
-/// The dimension of the classes in scores of so many dimensions.
+/// Returns the dimension of the classes in scores with `dims` dimensions.
 [[nodiscard]] constexpr int class_dim(int dims) { return dims == 1 ? 0 : 1; }
 
 }  // namespace troupe::detail

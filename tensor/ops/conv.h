@@ -1,4 +1,5 @@
-// Convolutions of images and lines, and their transposes. Rules as in ops.h; operands have one floating dtype.
+// Convolutions and transposed convolutions of images (2-D) and lines (1-D). Rules as in ops.h; all operands have the
+// same floating dtype.
 #pragma once
 
 #include <cstdint>
@@ -10,20 +11,21 @@
 
 namespace troupe {
 
-/// In place of an amount of padding: as many zeros as keep the size along that dimension, where the stride is then 1. Of an odd number
-/// the one more is at the far side. For conv1d and conv2d.
+/// As a padding of conv1d or conv2d: the number of zeros that keeps the size along that dimension. REQUIRES: stride 1
+/// there. An odd number puts the extra zero at the far side.
 inline constexpr std::int64_t kSame = std::numeric_limits<std::int64_t>::min();
 
 /// Cross-correlation of images with filters.
 /// Shapes: x (n, c, h, w), weight (o, c / groups, kh, kw), bias (o) or undefined -> (n, o, oh, ow) with
-/// oh = (h + 2 padding - dilation (kh - 1) - 1) / stride + 1, rounded down. With as many groups as channels each channel
-/// has filters of its own.
+/// oh = (h + 2 padding - dilation (kh - 1) - 1) / stride + 1, rounded down. With groups = c every channel has its own
+/// filters.
 /// Throws ShapeError `[conv2d] channels differ: (1, 3, 8, 8) and weight (4, 2, 3, 3)`,
 /// `[conv2d] filters do not divide into 3 groups: weight (4, 1, 3, 3)` and the like, ValueError
 /// `[conv2d] padding that keeps the size with stride (2, 1)`.
 [[nodiscard]] Tensor conv2d(const Tensor& x, const Tensor& weight, const Tensor& bias = {},
                             const Conv2dOptions& options = {});
-/// Gradients from the gradient by the output. That of the bias is sum(grad, {0, 2, 3}).
+/// Gradients with respect to the input and the weight; `grad` is the gradient with respect to the output. The gradient
+/// of the bias is sum(grad, {0, 2, 3}).
 [[nodiscard]] Tensor conv2d_backward_input(const Tensor& grad, const Tensor& weight, const Shape& input_shape,
                                            const Conv2dOptions& options = {});
 [[nodiscard]] Tensor conv2d_backward_weight(const Tensor& grad, const Tensor& x, const Shape& weight_shape,
@@ -38,22 +40,22 @@ struct Conv1dOptions {
   friend bool operator==(const Conv1dOptions&, const Conv1dOptions&) = default;
 };
 
-/// As conv2d, of lines. Shapes: x (n, c, l), weight (o, c / groups, k), bias (o) or undefined -> (n, o, ol).
+/// conv2d along one dimension. Shapes: x (n, c, l), weight (o, c / groups, k), bias (o) or undefined -> (n, o, ol).
 [[nodiscard]] Tensor conv1d(const Tensor& x, const Tensor& weight, const Tensor& bias = {},
                             const Conv1dOptions& options = {});
 
-/// How filters move over the image that a transposed convolution makes.
+/// How filters move over the output of a transposed convolution.
 struct ConvTranspose2dOptions {
   Size2d stride{1, 1};
-  Size2d padding{0, 0};         ///< cut off on each side
-  Size2d output_padding{0, 0};  ///< added at the far side; below the stride or the dilation
+  Size2d padding{0, 0};         ///< elements removed from each side of the output
+  Size2d output_padding{0, 0};  ///< elements added at the far side; less than the stride or the dilation
   Size2d dilation{1, 1};
   std::int64_t groups = 1;
   friend bool operator==(const ConvTranspose2dOptions&, const ConvTranspose2dOptions&) = default;
 };
 
-/// Lays filters over the place of each pixel, times the pixel, and sums: the gradient of conv2d by its input, and so
-/// what turns its output's shape into its input's.
+/// Adds up the filters, placed at each pixel and multiplied by it: the gradient of conv2d with respect to its input. It
+/// maps the shape of conv2d's output to that of its input.
 /// Shapes: x (n, c, h, w), weight (c, o / groups, kh, kw), bias (o) or undefined -> (n, o, oh, ow) with
 /// oh = (h - 1) stride - 2 padding + dilation (kh - 1) + output_padding + 1.
 /// Throws ShapeError `[conv_transpose2d] channels differ: (1, 3, 8, 8) and weight (4, 2, 3, 3)`,
@@ -72,7 +74,8 @@ struct ConvTranspose1dOptions {
   friend bool operator==(const ConvTranspose1dOptions&, const ConvTranspose1dOptions&) = default;
 };
 
-/// As conv_transpose2d, of lines. Shapes: x (n, c, l), weight (c, o / groups, k), bias (o) or undefined -> (n, o, ol).
+/// conv_transpose2d along one dimension.
+/// Shapes: x (n, c, l), weight (c, o / groups, k), bias (o) or undefined -> (n, o, ol).
 [[nodiscard]] Tensor conv_transpose1d(const Tensor& x, const Tensor& weight, const Tensor& bias = {},
                                       const ConvTranspose1dOptions& options = {});
 

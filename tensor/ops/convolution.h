@@ -1,4 +1,4 @@
-// What all convolutions are cases of: checks, forward and gradients. For the tensor forms and the variable forms.
+// The general convolution behind ops/conv.h and its form in autograd/: checks, forward and backward.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace troupe::detail {
 
-/// A convolution of lines or images, or its transpose.
+/// Parameters of a convolution or transposed convolution of lines or images.
 struct Convolution {
   enum class Direction : std::uint8_t { forward, transposed };
 
@@ -21,38 +21,39 @@ struct Convolution {
   std::string_view name;  ///< "conv2d"
   Direction direction;
   int dims;               ///< 1 for lines, 2 for images
-  Conv2dOptions options;  ///< of a line, what concerns the height is that of one row
+  Conv2dOptions options;  ///< a line is an image of height 1
   Size2d output_padding{0, 0};
 };
 
-/// A convolution whose padding is amounts, and what pad() adds around the image before, where its two sides are to differ.
+/// A convolution without kSame, and the amounts that pad() adds to the input first if the two sides differ.
 struct FittedConvolution {
   Convolution convolution;
   std::vector<std::int64_t> extra;
 };
 
-/// What kSame means for filters of this shape. Throws as the operation says.
+/// Replaces kSame for filters of shape `weight`. Throws as the operation.
 [[nodiscard]] FittedConvolution fitted(const Convolution& convolution, const Shape& weight);
 
-/// The result of a convolution whose padding is amounts; throws as the operation says.
+/// Computes the convolution. REQUIRES: no padding is kSame. Throws as the operation.
 [[nodiscard]] Tensor convolve(const Convolution& convolution, const Tensor& x, const Tensor& weight,
                               const Tensor& bias);
 
-/// Shapes and values that gradients are made of.
+/// Saved shapes and tensors of the backward pass.
 struct ConvolutionOperands {
   Shape x_shape;
   Shape weight_shape;
-  Tensor x;       ///< undefined if the gradient by the weight is not wanted
-  Tensor weight;  ///< undefined if the gradient by x is not wanted
+  Tensor x;       ///< undefined if the gradient of the weight is not wanted
+  Tensor weight;  ///< undefined if the gradient of x is not wanted
 };
 
-/// Undefined if not wanted. That of the bias is the sum over all dimensions but the second.
+/// Gradients, undefined if not wanted. The gradient of the bias is the sum of `grad` over all dimensions but the
+/// second.
 struct ConvolutionGradients {
   Tensor x;
   Tensor weight;
 };
 
-/// Gradients from the gradient by the output. `name` is for errors.
+/// Computes the gradients from `grad`, the gradient with respect to the output. `name` is the operation in error texts.
 [[nodiscard]] ConvolutionGradients convolve_backward(std::string_view name, const Convolution& convolution,
                                                      const Tensor& grad, const ConvolutionOperands& operands);
 

@@ -1,4 +1,4 @@
-// Arithmetic on a large tensor that waits until somebody looks at the result.
+// Deferred arithmetic on a large tensor: it runs at the next access to the result.
 #pragma once
 
 #include <cstddef>
@@ -12,28 +12,28 @@
 
 namespace troupe::detail {
 
-/// Below, a chain stays in the cache by itself.
+/// The least size of a tensor whose arithmetic is deferred. Smaller tensors stay in the cache anyway.
 inline constexpr std::size_t kPutOffBytes = std::size_t{1} << 20;
 
-/// Steps x = op(x, operand) or x = op(operand, x) on all elements of one contiguous tensor. Operands are frozen: a write
-/// to one of them in the meantime moves its tensor and does not change the result. So that a chain does not keep the
-/// memory of all its operands, at most kOperandsMax different ones wait.
+/// Steps x = op(x, operand) or x = op(operand, x) on all elements of one contiguous tensor. The operands are frozen: a
+/// later write to one moves its storage and does not change the result. At most kOperandsMax different operands with
+/// more than one element wait, so that a chain does not keep the memory of all its operands.
 class PutOffSteps final : public PendingWork {
  public:
   static constexpr std::size_t kStepsMax = 256;
   static constexpr std::size_t kOperandsMax = 2;
 
-  /// On the elements of `x`, which starts `x.offset()` elements into its storage. The dtype is its own compute_dtype.
+  /// Creates an empty list of steps on the elements of `x`. REQUIRES: x.dtype() == compute_dtype(x.dtype()).
   explicit PutOffSteps(const Tensor& x);
 
-  /// Whether they are on the elements of `x`, all of them and no others.
+  /// Returns whether the steps apply to exactly the elements of `x`, a view of the same storage.
   [[nodiscard]] bool covers(const Tensor& x) const;
 
-  /// What is on the left of the operator.
+  /// The left operand of the operator.
   enum class Left : std::uint8_t { result, operand };
 
-  /// `operand` is contiguous, of the shape and dtype of x, or one element of that dtype. Returns false, and adds nothing, if
-  /// there are too many steps or operands already.
+  /// Adds a step. Returns false, and adds nothing, if there are too many steps or operands already.
+  /// REQUIRES: `operand` has the dtype of x and either one element or, contiguous, the shape of x.
   [[nodiscard]] bool add(kernels::BinaryOp op, Left left, const Tensor& operand);
 
   void run(std::byte* bytes) const noexcept override;
@@ -46,7 +46,7 @@ class PutOffSteps final : public PendingWork {
   };
   struct Operand {
     FrozenBytes bytes;
-    std::int64_t stride = 1;  ///< 0: one element for all
+    std::int64_t stride = 1;  ///< 0: one element, repeated
   };
 
   std::size_t offset_bytes_;
@@ -56,14 +56,15 @@ class PutOffSteps final : public PendingWork {
   std::vector<Step> steps_;
 };
 
-/// Whether a result of `shape` and `dtype` may be written into the memory of `x`, which its only holder gives up.
+/// Returns whether a result of `shape` and `dtype` may be written into the memory of `x`, which the caller gives up:
+/// `x` is contiguous, not frozen and the only handle of its storage.
 [[nodiscard]] bool is_reusable(const Tensor& x, const Shape& shape, DType dtype);
 
-/// Computes op(dead, operand), or op(operand, dead), at once or later, in the memory of `dead`, which is_reusable():
-/// in place where operands and sizes do not allow to put it off. `operand` broadcasts to the shape of `dead`, and has its dtype
-/// or compute_dtype of it.
+/// Computes op(dead, operand) or op(operand, dead) in the memory of `dead`; deferred if operands and sizes permit it,
+/// else at once. REQUIRES: `dead` is reusable for its own shape and dtype; `operand` broadcasts to the shape of `dead`
+/// and has its dtype or compute_dtype of it.
 void compute_in(Tensor& dead, kernels::BinaryOp op, PutOffSteps::Left left, const Tensor& operand);
-/// The same with a number as the operand, of a floating dtype.
+/// As above with a number as the operand. REQUIRES: `dead` has a floating dtype.
 void compute_in(Tensor& dead, kernels::BinaryOp op, PutOffSteps::Left left, double operand);
 
 }  // namespace troupe::detail

@@ -5,10 +5,10 @@
 
 namespace troupe {
 
-/// The p-norms of differences of every row of `a` and every row of `b`. Integers become f32.
+/// The p-norm of the difference of every row of `a` and every row of `b`. Integers become f32.
 /// Shapes: a (..., m, k), b (..., n, k) -> (..., m, n), batch dimensions broadcast.
-/// For a `p` of 2 and more than 25 rows on either side it is made of products, |a|^2 + |b|^2 - 2 a b: as torch.cdist, and
-/// as far off for rows much closer to each other than to the origin.
+/// For p = 2 and more than 25 rows on either side it computes |a|^2 + |b|^2 - 2 a b, as torch.cdist does. This is
+/// inaccurate for rows that are much closer to each other than to the origin.
 /// Throws ShapeError `[cdist] not matrices: (3) and (2, 3)`, `[cdist] columns differ: (2, 3) and (2, 4)`, ValueError
 /// `[cdist] p not above 0: 0`.
 [[nodiscard]] Tensor cdist(const Tensor& a, const Tensor& b, double p = 2.0);

@@ -1,8 +1,8 @@
-// Quotients rounded down and what is left of a division, of elements; rules as in ops.h. Integers stay integers.
+// Rounded quotients and remainders, elementwise; rules as in ops.h. Integers stay integers.
 //
-// Reals divided by 0 are infinite or NaN, and leave NaN. Integers divided by 0 are a ValueError
-// `[fmod] an integer is divided by 0`, for which the divisors are looked at first: on a GPU the call waits. The least
-// integer divided by -1 wraps around to itself.
+// A real divided by 0 gives an infinity or NaN, its remainder NaN. An integer divided by 0 throws ValueError
+// `[fmod] an integer is divided by 0`: the function reads the divisors first, so on a GPU it waits. The least integer
+// divided by -1 wraps around to itself.
 #pragma once
 
 #include <cstdint>
@@ -11,9 +11,10 @@
 
 namespace troupe {
 
-/// How div rounds: not at all, as true division, toward 0, as C does, or down, as floor_divide.
+/// How div rounds: none is true division, trunc rounds toward 0 as C does, floor rounds down as floor_divide does.
 enum class Rounding : std::uint8_t { none, trunc, floor };
-/// a / b, rounded. Integers stay integers where it is. Throws ValueError `[div] an integer is divided by 0` then.
+/// a / b, rounded. Unless `rounding` is none, integers stay integers and throw ValueError
+/// `[div] an integer is divided by 0`.
 [[nodiscard]] Tensor div(const Tensor& a, const Tensor& b, Rounding rounding);
 [[nodiscard]] Tensor div(const Tensor& a, double b, Rounding rounding);
 
@@ -21,11 +22,12 @@ enum class Rounding : std::uint8_t { none, trunc, floor };
 [[nodiscard]] Tensor floor_divide(const Tensor& a, const Tensor& b);
 [[nodiscard]] Tensor floor_divide(const Tensor& a, double b);
 
-/// a - b trunc(a / b), exact: the remainder with the sign of a, C's.
+/// a - b trunc(a / b), exact: the remainder with the sign of a, as in C.
 [[nodiscard]] Tensor fmod(const Tensor& a, const Tensor& b);
 [[nodiscard]] Tensor fmod(const Tensor& a, double b);
 
-/// a - b floor(a / b): the remainder with the sign of b, Python's. Of reals it may be rounded, to b at most.
+/// a - b floor(a / b): the remainder with the sign of b, as in Python. The result of reals may be rounded, at most to
+/// b.
 [[nodiscard]] Tensor remainder(const Tensor& a, const Tensor& b);
 [[nodiscard]] Tensor remainder(const Tensor& a, double b);
 [[nodiscard]] Tensor remainder(double a, const Tensor& b);

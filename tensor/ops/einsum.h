@@ -1,4 +1,4 @@
-// Sums of products, written as an equation of labels.
+// Sums of products, described by an equation of labels.
 #pragma once
 
 #include <initializer_list>
@@ -9,13 +9,13 @@
 
 namespace troupe {
 
-/// Multiplies elements of the operands whose labels are equal, and sums over every label that the result does not have:
+/// Multiplies the elements of the operands at equal labels and sums over every label that the result does not have:
 /// `einsum("ij,jk->ik", {a, b})` is matmul(a, b).
 ///
-/// A label is a letter and names one dimension; `...` stands for any number of further ones, which broadcast. Sizes of
-/// one label are equal, or 1. Without `->` the result has the dimensions of `...`, then the labels that occur once, in
-/// alphabetical order (capitals first). Operands are taken from left to right, two at a time, by matmul where labels
-/// are summed. Dtype: promoted from all, not boolean; f16 and bf16 are rounded once, at the end.
+/// A label is a letter and names one dimension; `...` names any number of further dimensions, which broadcast. Sizes at
+/// one label are equal or 1. Without `->` the result has the dimensions of `...`, then the labels that occur once, in
+/// alphabetical order (capitals first). Operands are multiplied from left to right, by matmul if a label is summed.
+/// Dtype: promoted from all operands, not boolean; f16 and bf16 are rounded once, at the end.
 /// Source of the rules: torch.einsum; a label twice in one operand (its diagonal) is not supported.
 ///
 /// Throws ValueError `[einsum] neither a label nor an ellipsis: - in i-j`, `[einsum] 2 operands in ij,jk, 3 given`,

@@ -1,4 +1,4 @@
-// Rows of a table by number, alone and in bags; rules as in ops.h. An index is i64 or i32.
+// Rows of a table by index, single and reduced in bags; rules as in ops.h. An index is i64 or i32.
 // Throws IndexError `[embedding] index out of range: 7 of 5`.
 #pragma once
 
@@ -9,29 +9,30 @@
 
 namespace troupe {
 
-/// Rows of `weight` (rows, width): index of any shape S -> S + (width).
+/// Returns the rows of `weight` at `index`. Shapes: weight (rows, width), index of any shape S -> S + (width).
 [[nodiscard]] Tensor embedding(const Tensor& weight, const Tensor& index);
-/// The gradient of embedding for its weight, (rows, width).
+/// The gradient of embedding with respect to its weight, (rows, width).
 [[nodiscard]] Tensor embedding_backward(const Tensor& grad, const Tensor& index, std::int64_t rows);
 
-/// What becomes of the rows of a bag; of an empty one zeros.
+/// The reduction over the rows of a bag. An empty bag gives zeros.
 enum class BagMode : std::uint8_t { sum, mean, max };
 
-/// What a bag is and what becomes of its rows.
+/// Reduction, offsets and padding of embedding_bag.
 struct EmbeddingBagOptions {
   BagMode mode = BagMode::mean;
-  /// Whether `offsets` end with where the last bag ends, as in CSR; else it ends with the index.
+  /// Whether the last of `offsets` is the end of the last bag, as in CSR. Otherwise the last bag ends with the index.
   bool include_last_offset = false;
-  /// A row that counts nothing, as if it were not in the bag; negative from the end.
+  /// A row that bags ignore; negative counts from the end.
   std::optional<std::int64_t> padding_idx{};
-  /// For variables: whether the gradient by the weight is rows (Gradients::sparse_of), not a table.
+  /// For variables: whether the gradient of the weight is sparse (Gradients::sparse_of) instead of dense.
   bool sparse = false;
 };
 
-/// Sum, mean or largest elements of the rows of each bag, without a tensor of all rows. `weight` (rows, width) is
-/// floating. Shapes: index (n) with `offsets` (bags), where each bag begins, or index (bags, n) with undefined offsets
-/// -> (bags, width). `per_sample_weights` have the shape of the index, and mode sum: what each row is multiplied with;
-/// undefined: 1.
+/// Returns the sum, mean or maximum of the rows of each bag, without a tensor of all rows. REQUIRES: a floating
+/// `weight`.
+/// Shapes: weight (rows, width); index (n) with `offsets` (bags), the start of each bag, or index (bags, n) with
+/// undefined offsets -> (bags, width). `per_sample_weights`, only with mode sum, has the shape of the index and
+/// multiplies each row; undefined: 1.
 /// Throws ShapeError `[embedding_bag] an index of 1 dimensions needs offsets`, `[embedding_bag] offsets for an index of
 /// 2 dimensions`, `[embedding_bag] index of 3 dimensions`, `[embedding_bag] weights of samples do not fit: (3) for
 /// (4)`,

@@ -1,4 +1,4 @@
-// What embedding_bag and its gradient share, and autograd needs of them; and gradients of embeddings as rows.
+// Forward and backward of embedding_bag, for ops/embedding.h and autograd/; sparse gradients of embeddings.
 #pragma once
 
 #include <cstdint>
@@ -11,24 +11,24 @@
 
 namespace troupe::detail {
 
-/// Bags whose arguments fit, with nothing but what forward and backward both need.
+/// Bags with checked arguments. Holds only the values that forward and backward both need.
 class EmbeddingBag {
  public:
-  /// Throws as embedding_bag says.
+  /// Throws as embedding_bag.
   EmbeddingBag(const Tensor& weight, const Tensor& index, const Tensor& offsets, const EmbeddingBagOptions& options,
                const Tensor& per_sample_weights);
 
   struct Result {
     Tensor output;
-    Tensor where_max;  ///< for the gradient of mode max
+    Tensor where_max;  ///< saved for backward of mode max
   };
   [[nodiscard]] Result forward(const Tensor& weight) const;
 
-  /// The gradient by the weight: a table, or its rows, one for each entry of a bag in their order.
+  /// The gradient of the weight: dense (`backward`), or sparse with one row per entry of a bag, in order.
   [[nodiscard]] Tensor backward(const Tensor& grad, const Tensor& where_max) const;
   [[nodiscard]] SparseTensor backward_rows(const Tensor& grad, const Tensor& where_max) const;
 
-  /// The gradient by the weights of samples, in their dtype.
+  /// The gradient of per_sample_weights, in their dtype.
   [[nodiscard]] Tensor backward_samples(const Tensor& grad, const Tensor& weight) const;
 
  private:
@@ -42,12 +42,12 @@ class EmbeddingBag {
   BagMode mode_;
 };
 
-/// `padding`, counted from the front, or -1 for none.
+/// Returns `padding` counted from the front; -1 if there is none.
 /// Throws IndexError `[op] padding index out of range: 5 of 5`.
 [[nodiscard]] std::int64_t padding_row(std::string_view op, std::optional<std::int64_t> padding, std::int64_t rows);
 
-/// The gradient of embedding as rows, one for each index in their order, without those at `padding`. May share the memory
-/// of `grad` and `index`.
+/// The sparse gradient of the weight of embedding: one row per index, in order, without the indices equal to `padding`.
+/// May share the memory of `grad` and `index`.
 [[nodiscard]] SparseTensor embedding_backward_rows(const Tensor& grad, const Tensor& index, std::int64_t rows,
                                                    std::int64_t padding);
 

@@ -1,5 +1,5 @@
-// Exponential functions and logarithms of elements; rules as in ops.h. Integers become f32. The logarithm of 0 is -infinity,
-// that of a negative number NaN.
+// Exponential functions and logarithms of elements; rules as in ops.h. Integers become f32. The logarithm of 0 is
+// -infinity, that of a negative number NaN.
 #pragma once
 
 #include "tensor/tensor.h"
@@ -15,9 +15,9 @@ namespace troupe {
 [[nodiscard]] Tensor log(const Tensor& x);
 [[nodiscard]] Tensor log2(const Tensor& x);
 [[nodiscard]] Tensor log10(const Tensor& x);
-/// log(x / (1 - x)), what sigmoid makes x of: for x from 0 to 1, infinite at both, else NaN.
+/// log(x / (1 - x)), the inverse of sigmoid: infinite at 0 and 1, NaN outside [0, 1].
 [[nodiscard]] Tensor logit(const Tensor& x);
-/// The same of x limited to [eps, 1 - eps]. Throws ValueError `[logit] eps not from 0 to 0.5: 0.7`.
+/// logit of x limited to [eps, 1 - eps]. Throws ValueError `[logit] eps not from 0 to 0.5: 0.7`.
 [[nodiscard]] Tensor logit(const Tensor& x, double eps);
 
 /// log(exp(a) + exp(b)), without overflow.

@@ -1,4 +1,4 @@
-// The size of several tensors taken together: of all gradients of a model.
+// The norm of several tensors taken together, for example all gradients of a model.
 #pragma once
 
 #include <span>
@@ -8,10 +8,10 @@
 namespace troupe {
 
 /// Returns (sum |x|^p)^(1/p) over all elements of all `xs`, the largest |x| for a `p` of infinity; 0 without elements.
-/// Floating tensors of any dtypes and shapes on one device, each read once; sums run in f64, in an order that depends
-/// neither on threads nor on layouts. Waits for a GPU. Not finite if an element is not. Throws ValueError `[global_norm] p not above 0:
-/// 0`, DTypeError `[global_norm] needs a floating dtype: i64`, DeviceError, TensorError `[global_norm] tensor is
-/// undefined`.
+/// The tensors have floating dtypes and any shapes, on one device. Sums run in f64, in an order that depends neither on
+/// threads nor on layouts. Waits for a GPU. Not finite if an element is not finite.
+/// Throws ValueError `[global_norm] p not above 0: 0`, DTypeError `[global_norm] needs a floating dtype: i64`,
+/// DeviceError, TensorError `[global_norm] tensor is undefined`.
 [[nodiscard]] double global_norm(std::span<const Tensor> xs, double p = 2.0);
 
 }  // namespace troupe

@@ -1,4 +1,4 @@
-// Which values there are, how many of each, and where a value belongs; rules as in ops.h.
+// Distinct values, counts, histograms and binary search; rules as in ops.h.
 #pragma once
 
 #include <cstdint>
@@ -8,36 +8,39 @@
 
 namespace troupe {
 
-/// The distinct elements of a tensor: `values` (n), ascending; `inverse`, i64 of the tensor's shape, where in `values` each
-/// element is; `counts` (n), i64, how many there are of each.
+/// The distinct elements of a tensor. `values` (n): ascending. `inverse`, i64, of the tensor's shape: the index of each
+/// element in `values`. `counts` (n), i64: the number of elements equal to each value.
 struct Unique {
   Tensor values;
   Tensor inverse;
   Tensor counts;
 };
 
-/// NaNs come last and are equal to nothing: each is a value of its own. Waits for a GPU.
+/// Returns the distinct elements of `x`. Each NaN is a distinct value; NaNs come last. Waits for a GPU.
 [[nodiscard]] Unique unique(const Tensor& x);
 
-/// How often each of 0, 1, ... is in the 1-D `x`, of an integer dtype, none negative: i64, or with `weights` the sums of
-/// these (f32 as they are, others in f64), in the order of `x`. As many as the largest has need of, and at least
-/// `minlength`. Throws ValueError `[bincount] negative: -1`, `[bincount] minlength below 0: -1`, ShapeError
-/// `[bincount] shapes differ: (2) and (3)`, DTypeError `[bincount] not integers: f32`.
+/// Returns the number of occurrences of 0, 1, ... in the 1-D `x`, i64. REQUIRES: an integer dtype, no negative element.
+/// With `weights`, sums the weights at each number instead, in the order of `x`, in f32 if they are f32, else in f64.
+/// The length is the largest element plus 1, at least `minlength`.
+/// Throws ValueError `[bincount] negative: -1`, `[bincount] minlength below 0: -1`,
+/// ShapeError `[bincount] shapes differ: (2) and (3)`, DTypeError `[bincount] not integers: f32`.
 [[nodiscard]] Tensor bincount(const Tensor& x, const Tensor& weights = {}, std::int64_t minlength = 0);
 
-/// How many elements of `x` are in each of `bins` parts of equal width from `low` to `high`, the last with its upper end, in
-/// the dtype of `x`, a floating one. What is outside, and NaN, is not counted. If both ends are equal they are the least
-/// and the largest element, or, should these be equal, 1 below and 1 above. Waits for a GPU then.
-/// Throws ValueError `[histc] bins below 1: 0`, `[histc] low above high: 2 > 1`, `[histc] range is not finite: [0, inf]`.
+/// Returns the number of elements of `x` in each of `bins` intervals of equal width from `low` to `high`, in the dtype
+/// of `x`. REQUIRES: a floating dtype. The last interval includes `high`. Elements outside and NaN are not counted. If
+/// low == high, the range is from the least to the largest element, widened by 1 on each side if these are equal, and
+/// the call waits for a GPU.
+/// Throws ValueError `[histc] bins below 1: 0`, `[histc] low above high: 2 > 1`,
+/// `[histc] range is not finite: [0, inf]`.
 [[nodiscard]] Tensor histc(const Tensor& x, std::int64_t bins = 100, double low = 0.0, double high = 0.0);
 
-/// For each element of `values` the place (i64) where it would keep `sorted` in order. NaN belongs behind all numbers.
-/// Shapes: sorted (n), ascending, values of any; or sorted (..., n), each row ascending, values (..., m) by row. Dtypes are
-/// promoted. Throws ShapeError `[searchsorted] rows differ: (2, 3) and (3, 1)`.
+/// Returns for each element of `values` the index (i64) at which inserting it keeps `sorted` in order. NaN sorts last.
+/// Shapes: sorted (n), ascending, with values of any shape; or sorted (..., n), each row ascending, with values (...,
+/// m), row by row. Dtypes are promoted. Throws ShapeError `[searchsorted] rows differ: (2, 3) and (3, 1)`.
 [[nodiscard]] Tensor searchsorted(const Tensor& sorted, const Tensor& values, Side side = Side::left);
 
-/// The same for boundaries between buckets: element x belongs to bucket i with boundaries[i - 1] < x <= boundaries[i], on the
-/// right side with boundaries[i - 1] <= x < boundaries[i]. Throws ShapeError `[bucketize] not 1 dimensions: (2, 3)`.
+/// Returns the bucket i of each element: boundaries[i - 1] < x <= boundaries[i], or with Side::right
+/// boundaries[i - 1] <= x < boundaries[i]. Throws ShapeError `[bucketize] not 1 dimensions: (2, 3)`.
 [[nodiscard]] Tensor bucketize(const Tensor& x, const Tensor& boundaries, Side side = Side::left);
 
 }  // namespace troupe

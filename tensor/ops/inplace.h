@@ -1,10 +1,10 @@
-// Operations that write their result into the first operand, for whoever owns its memory: every tensor that shares the
-// memory sees the new elements, and Tensor::version() grows.
+// In-place operations: they write the result into the first operand and return it. Every tensor that shares its memory
+// sees the new elements, and Tensor::version() increases.
 //
-// The operand keeps its shape, dtype and layout; the other one broadcasts to it. The value is that of the operation of
-// the same name without `_`, converted: the result of f64 goes into an f32, one of reals not into integers, one that is
-// not boolean not into booleans. Views are written through, `add_(x.slice(0, 0, 2), y)`. The other operand may share
-// the memory. Returns the first operand. Throws as the operation without `_`, and before anything is written
+// The first operand keeps its shape, dtype and layout; the other one broadcasts to it and may alias it. The result is
+// that of the operation without `_`, converted: an f64 result may go into f32, a floating result not into integers, and
+// only a boolean result into booleans. Views write through to their base: `add_(x.slice(0, 0, 2), y)`. Throws as the
+// operation without `_`, and before anything is written
 //   ShapeError  `[add_] (3) does not broadcast to (2)`,
 //               `[add_] one element is written more than once: (2, 3) strides (0, 1)` after expand(),
 //   DTypeError  `[div_] a result of f32 does not fit into i64`.
@@ -14,7 +14,7 @@
 
 namespace troupe {
 
-/// x + alpha * other; beside integers alpha is one. Each product is rounded before the sum.
+/// x + alpha * other. For integers alpha is an integer. Each product is rounded before the sum.
 Tensor add_(Tensor x, const Tensor& other, double alpha = 1.0);
 Tensor add_(Tensor x, double other);
 /// x - alpha * other
@@ -29,7 +29,7 @@ Tensor clamp_(Tensor x, double low, double high);
 
 Tensor fill_(Tensor x, double value);
 Tensor zero_(Tensor x);
-/// The elements of `source`, from whichever device, of any dtype: converted as by Tensor::to().
+/// Copies `source`, from any device and of any dtype, converted as by Tensor::to().
 Tensor copy_(Tensor x, const Tensor& source);
 
 }  // namespace troupe

@@ -1,5 +1,5 @@
-// Products of matrices and vectors; rules as in ops.h. Integers stay integers, and wrap around; booleans
-// are a DTypeError `[matmul] not defined for boolean`.
+// Products of matrices and vectors; rules as in ops.h. Integers stay integers and wrap around.
+// Throws DTypeError `[matmul] not defined for boolean`.
 #pragma once
 
 #include "tensor/tensor.h"
@@ -7,23 +7,23 @@
 namespace troupe {
 
 /// Returns the matrix product of `a` and `b`.
-/// Shapes: (..., m, k) x (..., k, n) -> (..., m, n), batch dimensions broadcast. A vector `a` is a row, a vector `b`
-/// a column, and the dimension added is dropped from the result.
+/// Shapes: (..., m, k) x (..., k, n) -> (..., m, n), batch dimensions broadcast. A vector `a` counts as a row, a vector
+/// `b` as a column; the result does not have the added dimension.
 /// Throws ShapeError `[matmul] inner sizes differ: (8, 4) x (5, 1)` or `[matmul] a scalar has no columns: () x (3)`.
 [[nodiscard]] Tensor matmul(const Tensor& a, const Tensor& b);
 
-/// As matmul, of batches that do not broadcast. Shapes: (b, m, k) x (b, k, n) -> (b, m, n).
+/// matmul of batches of equal size, without broadcasting. Shapes: (b, m, k) x (b, k, n) -> (b, m, n).
 /// Throws ShapeError `[bmm] not 3 dimensions: (2, 3)`, `[bmm] batches differ: (2, 3, 4) x (3, 4, 5)`.
 [[nodiscard]] Tensor bmm(const Tensor& a, const Tensor& b);
 
-/// beta * input + alpha * (a x b), where `input` broadcasts to the product; of a `beta` of 0 it is not looked at: NaN in
-/// it is no NaN in the result. Shapes: (m, k) x (k, n) -> (m, n). Dtype: promoted from all three; beside integers both numbers are
-/// some. Throws DTypeError `[addmm] not a value of i64: 0.5`, ShapeError `[addmm] not 2 dimensions: (3)`,
-/// `[addmm] (3) does not broadcast to (2, 4)`.
+/// beta * input + alpha * (a x b); `input` broadcasts to the product. With beta = 0 the values of `input` are not read,
+/// so its NaN does not propagate. Shapes: (m, k) x (k, n) -> (m, n). Dtype: promoted from all three; for integers alpha
+/// and beta are integers. Throws DTypeError `[addmm] not a value of i64: 0.5`, ShapeError
+/// `[addmm] not 2 dimensions: (3)`, `[addmm] (3) does not broadcast to (2, 4)`.
 [[nodiscard]] Tensor addmm(const Tensor& input, const Tensor& a, const Tensor& b, double beta = 1.0,
                            double alpha = 1.0);
 
-/// As addmm, of batches of matrices that do not broadcast. Shapes: (b, m, k) x (b, k, n) -> (b, m, n).
+/// addmm of batches of equal size, without broadcasting. Shapes: (b, m, k) x (b, k, n) -> (b, m, n).
 /// Throws ShapeError as addmm and bmm.
 [[nodiscard]] Tensor baddbmm(const Tensor& input, const Tensor& a, const Tensor& b, double beta = 1.0, double alpha = 1.0);
 

@@ -1,4 +1,4 @@
-// What the losses of pairs of elements share, and autograd needs of them beside the result.
+// Forward and backward of the losses of pairs of elements, for ops/loss.h and autograd/.
 #pragma once
 
 #include <array>
@@ -9,12 +9,12 @@
 
 namespace troupe::detail {
 
-/// A loss of pairs whose arguments fit.
+/// A loss of pairs with checked arguments.
 class PairLoss {
  public:
   [[nodiscard]] Tensor value(const Tensor& x, const Tensor& y) const;
 
-  /// Gradients by x and y, in their dtypes, of those that are wanted.
+  /// Returns the wanted gradients of x and y, in their dtypes; the others are undefined.
   [[nodiscard]] std::array<Tensor, 2> backward(const Tensor& grad, const Tensor& x, const Tensor& y,
                                                std::array<bool, 2> wanted) const;
 
@@ -28,10 +28,10 @@ class PairLoss {
   Shape shape_;
   DType dtype_ = DType::f32;
   bool reduces_ = false;
-  double divisor_ = 1.0;  ///< of the sum, if it reduces
+  double divisor_ = 1.0;  ///< divides the sum if reduces_
 };
 
-// For the losses of these names; they throw as those say.
+// The losses of these names in ops/loss.h; they throw as those.
 
 [[nodiscard]] PairLoss mse_loss_of(const Tensor& x, const Tensor& y, Reduction reduction);
 [[nodiscard]] PairLoss l1_loss_of(const Tensor& x, const Tensor& y, Reduction reduction);

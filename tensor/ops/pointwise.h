@@ -1,5 +1,5 @@
-// Two operands joined into a third, element by element; rules as in ops.h. All three broadcast. In 16 bits the result is
-// rounded once. The weight of lerp and the value of the others have the digits of the arithmetic.
+// Elementwise operations on three tensors; rules as in ops.h. All three broadcast. f16 and bf16 round the result once.
+// A number as weight or value is used in the dtype of the computation, not rounded to that of the operands.
 #pragma once
 
 #include "tensor/tensor.h"
@@ -10,7 +10,7 @@ namespace troupe {
 [[nodiscard]] Tensor lerp(const Tensor& a, const Tensor& b, double weight);
 [[nodiscard]] Tensor lerp(const Tensor& a, const Tensor& b, const Tensor& weight);
 
-/// x + value * a * b; integers stay integers, and value is one.
+/// x + value * a * b. Integers stay integers; then value is an integer.
 [[nodiscard]] Tensor addcmul(const Tensor& x, const Tensor& a, const Tensor& b, double value = 1.0);
 /// x + value * a / b; integers become f32.
 [[nodiscard]] Tensor addcdiv(const Tensor& x, const Tensor& a, const Tensor& b, double value = 1.0);

@@ -1,4 +1,4 @@
-// Pooling of images and lines, with the pieces its gradient needs. Rules as in ops.h; dtypes are floating.
+// Pooling of images and lines and its backward functions. Rules as in ops.h; dtypes are floating.
 #pragma once
 
 #include <cstdint>
@@ -8,13 +8,13 @@
 
 namespace troupe {
 
-/// The window that a largest element is taken from, and how it moves, in elements.
+/// The window of max pooling and its steps, in elements.
 struct MaxPool2dOptions {
   Size2d kernel{2, 2};
   Size2d stride = kernel;
-  Size2d padding{0, 0};  ///< never chosen as the largest; at most half the kernel
+  Size2d padding{0, 0};  ///< never the maximum; at most half the kernel
   Size2d dilation{1, 1};
-  bool ceil_mode = false;  ///< whether a last window that reaches beyond the padding counts
+  bool ceil_mode = false;  ///< whether a last window may reach beyond the padding
   friend bool operator==(const MaxPool2dOptions&, const MaxPool2dOptions&) = default;
 };
 
@@ -28,36 +28,36 @@ struct MaxPool1dOptions {
   friend bool operator==(const MaxPool1dOptions&, const MaxPool1dOptions&) = default;
 };
 
-/// `where_max` (i32) says which element of its image or line was the largest, counted in row-major order; of equal ones
-/// it is the first.
+/// `where_max` (i32) is the row-major index of each maximum in its image or line; of equal maxima, the first.
 struct MaxPoolResult {
   Tensor output;
   Tensor where_max;
 };
 
-/// Largest element of each window; NaN if there is one in it.
-/// Shapes: (n, c, h, w) -> (n, c, oh, ow), sizes as for conv2d; with ceil_mode rounded up, but no window begins in the
-/// padding behind. Throws ValueError `[max_pool2d] padding above half the kernel: (2, 0) of (2, 2)`,
+/// Returns the maximum of each window; NaN if the window has one.
+/// Shapes: (n, c, h, w) -> (n, c, oh, ow), sizes as for conv2d. With ceil_mode they are rounded up, but no window
+/// begins in the padding at the far side. Throws ValueError
+/// `[max_pool2d] padding above half the kernel: (2, 0) of (2, 2)`,
 /// `[max_pool2d] a window is in the padding alone: (2, 2) with dilation (3, 3) over (1, 1, 2, 2)` and the like.
 [[nodiscard]] MaxPoolResult max_pool2d(const Tensor& x, const MaxPool2dOptions& options = {});
 /// Shapes: (n, c, l) -> (n, c, ol).
 [[nodiscard]] MaxPoolResult max_pool1d(const Tensor& x, const MaxPool1dOptions& options = {});
 
-/// As max_pool2d with windows that cover the image in `size` parts: part i of n is from floor(i h / n) to
-/// ceil((i + 1) h / n), whose neighbours may overlap. Throws ValueError `[adaptive_max_pool2d] size below 1: (0, 2)`.
+/// max_pool2d with `size` windows that cover the image: window i of n is from floor(i h / n) to ceil((i + 1) h / n).
+/// Neighbouring windows may overlap. Throws ValueError `[adaptive_max_pool2d] size below 1: (0, 2)`.
 [[nodiscard]] MaxPoolResult adaptive_max_pool2d(const Tensor& x, const Size2d& size);
 
-/// Gradient by the input of any of them, from the gradient by the output.
+/// The gradient with respect to the input of any max pooling, from the gradient with respect to its output.
 /// Throws ShapeError `[max_pool_backward] where_max does not fit: f32 (1) for (1, 1, 2, 2)`.
 [[nodiscard]] Tensor max_pool_backward(const Tensor& grad, const Tensor& where_max, const Shape& input_shape);
-/// The same of a result of max_pool2d or max_pool1d with these options. A GPU then need not look first where `where_max` points to:
-/// it leaves out what is not in its window.
+/// As above for max_pool2d or max_pool1d with `options`. On a GPU this skips the check of `where_max`: an index outside
+/// its window is ignored.
 [[nodiscard]] Tensor max_pool_backward(const Tensor& grad, const Tensor& where_max, const Shape& input_shape,
                                        const MaxPool2dOptions& options);
 [[nodiscard]] Tensor max_pool_backward(const Tensor& grad, const Tensor& where_max, const Shape& input_shape,
                                        const MaxPool1dOptions& options);
 
-/// The window that a mean is taken of.
+/// The window of average pooling and its steps, in elements.
 struct AvgPool2dOptions {
   Size2d kernel{2, 2};
   Size2d stride = kernel;
@@ -77,7 +77,8 @@ struct AvgPool1dOptions {
   friend bool operator==(const AvgPool1dOptions&, const AvgPool1dOptions&) = default;
 };
 
-/// Mean of each window; what ceil_mode lets it have beyond the padding never counts. Shapes and errors as of max_pool2d.
+/// Returns the mean of each window. Elements beyond the padding, which ceil_mode permits, never count. Shapes and
+/// errors as max_pool2d.
 [[nodiscard]] Tensor avg_pool2d(const Tensor& x, const AvgPool2dOptions& options = {});
 [[nodiscard]] Tensor avg_pool2d_backward(const Tensor& grad, const Shape& input_shape,
                                          const AvgPool2dOptions& options = {});
@@ -85,7 +86,7 @@ struct AvgPool1dOptions {
 [[nodiscard]] Tensor avg_pool1d_backward(const Tensor& grad, const Shape& input_shape,
                                          const AvgPool1dOptions& options = {});
 
-/// Mean of each of the parts of adaptive_max_pool2d.
+/// Returns the mean of each window of adaptive_max_pool2d.
 [[nodiscard]] Tensor adaptive_avg_pool2d(const Tensor& x, const Size2d& size);
 [[nodiscard]] Tensor adaptive_avg_pool2d_backward(const Tensor& grad, const Shape& input_shape);
 [[nodiscard]] Tensor adaptive_avg_pool1d(const Tensor& x, std::int64_t size);

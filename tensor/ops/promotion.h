@@ -1,5 +1,5 @@
-// The dtype of an operation on tensors and numbers: what dtype.h says of dtypes, and what scalars add to it. For the sources
-// of this folder and autograd's.
+// The dtype of an operation on tensors and numbers: the rule of dtype.h extended to scalars. For the sources of this
+// folder and of autograd/.
 #pragma once
 
 #include <initializer_list>
@@ -8,10 +8,11 @@
 
 namespace troupe::detail {
 
-/// Returns the dtype of an operation on these. Tensors with dimensions promote each other (promote()). A scalar, one without
-/// dimensions, counts only where it is of a higher kind than they are, of the order boolean, integers, floats:
+/// Returns the dtype of an operation on `operands`. Tensors with dimensions promote each other (promote()). A scalar (a
+/// 0-dimensional tensor) takes part only if its kind is higher than theirs, in the order boolean, integer, floating:
 ///
-///     f32 (3) with f64 () is f32      u8 (3) with i64 () is u8      i32 (3) with f64 () is f64      f32 () with f64 () is f64
+///     f32 (3) with f64 () is f32      i32 (3) with f64 () is f64
+///     u8 (3) with i64 () is u8        f32 () with f64 () is f64
 ///
 /// As PyTorch's torch.result_type.
 [[nodiscard]] DType promoted(std::initializer_list<const Tensor*> operands);
@@ -19,8 +20,8 @@ namespace troupe::detail {
   return a.dtype() == b.dtype() ? a.dtype() : promoted({&a, &b});
 }
 
-/// With a number, which is an integer if it is whole and fits into 64 bits: it makes booleans i64. A real number makes booleans and
-/// integers f32.
+/// Returns the dtype of an operation on a tensor and a number. A whole number within 64 bits is an integer: it turns
+/// boolean into i64. Any other number turns booleans and integers into f32.
 [[nodiscard]] DType promoted(DType dtype, double number);
 
 }  // namespace troupe::detail

@@ -1,4 +1,4 @@
-// Operations that make one element of many; rules as in ops.h.
+// Reductions; rules as in ops.h.
 #pragma once
 
 #include "tensor/dims.h"
@@ -10,43 +10,43 @@ namespace troupe {
 /// Throws ShapeError `[sum] dimension given twice: 1`.
 [[nodiscard]] Tensor sum(const Tensor& x);
 [[nodiscard]] Tensor sum(const Tensor& x, const Axes& axes, KeepDim keep = KeepDim::no);
-/// Product of all elements, or along `axes`. Integers and booleans to i64; an empty product is 1.
+/// Product of all elements, or along `axes`. Integers and booleans give i64; an empty product is 1.
 [[nodiscard]] Tensor prod(const Tensor& x);
 [[nodiscard]] Tensor prod(const Tensor& x, const Axes& axes, KeepDim keep = KeepDim::no);
-/// Arithmetic mean; integers become f32; the mean of nothing is NaN.
+/// Arithmetic mean. Integers become f32; an empty mean is NaN.
 [[nodiscard]] Tensor mean(const Tensor& x);
 [[nodiscard]] Tensor mean(const Tensor& x, const Axes& axes, KeepDim keep = KeepDim::no);
-/// Largest (smallest) element; NaN if there is one. Throws ShapeError `[max] no elements: (0, 3)`.
+/// Largest (smallest) element; NaN if `x` has one. Throws ShapeError `[max] no elements: (0, 3)`.
 [[nodiscard]] Tensor max(const Tensor& x);
 [[nodiscard]] Tensor max(const Tensor& x, const Axes& axes, KeepDim keep = KeepDim::no);
 [[nodiscard]] Tensor min(const Tensor& x);
 [[nodiscard]] Tensor min(const Tensor& x, const Axes& axes, KeepDim keep = KeepDim::no);
-/// Index (i64) of the first largest (smallest) element along `dim`; of the first NaN if there is one.
+/// Index (i64) of the first largest (smallest) element along `dim`, or of the first NaN if `x` has one.
 [[nodiscard]] Tensor argmax(const Tensor& x);
 [[nodiscard]] Tensor argmin(const Tensor& x);
 [[nodiscard]] Tensor argmax(const Tensor& x, int dim, KeepDim keep = KeepDim::no);
 [[nodiscard]] Tensor argmin(const Tensor& x, int dim, KeepDim keep = KeepDim::no);
-/// Whether any element, or every one, is not 0; of none: false, true. The result is boolean.
+/// Whether any element (all elements) differ from 0; false (true) without elements. The result is boolean.
 [[nodiscard]] Tensor any(const Tensor& x);
 [[nodiscard]] Tensor any(const Tensor& x, const Axes& axes, KeepDim keep = KeepDim::no);
 [[nodiscard]] Tensor all(const Tensor& x);
 [[nodiscard]] Tensor all(const Tensor& x, const Axes& axes, KeepDim keep = KeepDim::no);
-/// How many elements are not 0: i64.
+/// Number of elements that are not 0, i64.
 [[nodiscard]] Tensor count_nonzero(const Tensor& x);
 [[nodiscard]] Tensor count_nonzero(const Tensor& x, const Axes& axes, KeepDim keep = KeepDim::no);
-/// Sum of squared distances from the mean over the number of elements less `correction`: 1 estimates the variance of what
-/// the elements were drawn from, 0 is that of the elements. Integers become f32. Not a number where nothing is left to
-/// divide by.
+/// Variance: the sum of squared distances from the mean, divided by the number of elements less `correction`. 1 is the
+/// unbiased estimate for a sample, 0 the variance of the elements. Integers become f32. NaN if the divisor is not above
+/// 0.
 [[nodiscard]] Tensor var(const Tensor& x);
 [[nodiscard]] Tensor var(const Tensor& x, const Axes& axes, double correction = 1, KeepDim keep = KeepDim::no);
-/// Its root: what others call std, which is a namespace here.
+/// Standard deviation. Not called std, which is a namespace.
 [[nodiscard]] Tensor stddev(const Tensor& x);
 [[nodiscard]] Tensor stddev(const Tensor& x, const Axes& axes, double correction = 1, KeepDim keep = KeepDim::no);
 /// (sum |x|^p)^(1/p); the largest |x| for a `p` of infinity. Integers become f32.
 /// Throws ValueError `[norm] p not above 0: 0`.
 [[nodiscard]] Tensor norm(const Tensor& x, double p = 2);
 [[nodiscard]] Tensor norm(const Tensor& x, double p, const Axes& axes, KeepDim keep = KeepDim::no);
-/// log(sum(exp(x))) along `axes`, without overflow; of nothing it is -infinity.
+/// log(sum(exp(x))) along `axes`, without overflow; -infinity without elements.
 [[nodiscard]] Tensor logsumexp(const Tensor& x, const Axes& axes, KeepDim keep = KeepDim::no);
 /// Sums `x` down to `shape`, the reverse of broadcasting `shape` to x.shape(). Returns `x` itself if equal.
 /// Throws ShapeError `[sum_to] (4) does not broadcast to (2, 3)`.

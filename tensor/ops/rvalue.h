@@ -1,10 +1,11 @@
-// Arithmetic and functions of elements on operands that are not needed any more: `std::move(x) + y`, `relu(a * b)`.
+// Elementwise operations that reuse the memory of an operand that the caller gives up: `std::move(x) + y`,
+// `relu(a * b)`.
 //
-// Results are those of the functions without `&&`. Where an operand that is given up has the shape and the dtype of the
-// result and nobody else holds its memory, the result is written there. Arithmetic on a tensor of kPutOffBytes or more is
-// then put off until somebody looks at the result, and a chain of it runs over one stretch of elements after the other
-// while they are in the processor's cache (deferred_ops.h). Where a span over an operand was given out (Tensor::data), whose
-// holder may write at any time, it is done at once. What was given up is undefined or unchanged afterwards.
+// Results equal those of the overloads without `&&`. An operation writes into the operand if that has the shape and
+// dtype of the result and is the only handle of its memory. Arithmetic on such a tensor of kPutOffBytes or more is
+// deferred until the next access to the result; a chain of deferred operations processes one cache-sized stretch of
+// elements after the other (deferred_ops.h). An operand of which a span was given out (Tensor::data) is computed at
+// once: the holder of the span may write at any time. Afterwards the operand given up is undefined or unchanged.
 #pragma once
 
 #include "tensor/tensor.h"

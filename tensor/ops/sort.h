@@ -1,4 +1,4 @@
-// Order along a dimension; rules as in ops.h. Any dtype; a NaN counts as the largest, equal elements keep their order.
+// Stable sorting along a dimension; rules as in ops.h. Any dtype; NaN counts as the largest.
 #pragma once
 
 #include <cstdint>
@@ -8,19 +8,19 @@
 
 namespace troupe {
 
-/// `values` and where each was (i64), of one shape.
+/// `values`, and `indices` (i64): the index of each value in the input. Both have the same shape.
 struct Sorted {
   Tensor values;
   Tensor indices;
 };
 
-/// All elements along `dim`, in order.
+/// Sorts the elements along `dim`.
 [[nodiscard]] Sorted sort(const Tensor& x, int dim = -1, Order order = Order::ascending);
 
-/// The indices alone.
+/// Returns the indices that sort() gives.
 [[nodiscard]] Tensor argsort(const Tensor& x, int dim = -1, Order order = Order::ascending);
 
-/// The first `k` of them: by default the largest. Throws ValueError `[topk] 5 of 3`.
+/// Returns the first `k` elements in `order`; by default the largest. Throws ValueError `[topk] 5 of 3`.
 [[nodiscard]] Sorted topk(const Tensor& x, std::int64_t k, int dim = -1, Order order = Order::descending);
 
 }  // namespace troupe
