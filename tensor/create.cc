@@ -67,7 +67,7 @@ Tensor from_values(std::span<const T> values, const Shape& shape) {
     throw ShapeError(fmt::format("[from_values] {} values for shape: {}", values.size(), to_string(shape)));
   }
   Tensor result = Tensor::empty(shape, dtype_of<T>);
-  std::ranges::copy(values, cpu::mutable_elements<T>(result));  // no span is left over
+  std::ranges::copy(values, cpu::mutable_elements<T>(result));  // mutable_data() would expose the storage
   return result;
 }
 
@@ -116,7 +116,7 @@ Tensor linspace(double start, double end, std::int64_t count, DType dtype) {
   dispatch_floating("linspace", dtype, [&]<class T>(std::type_identity<T>) {
     const std::span<T> out = result.mutable_data<T>();
     const double step = (end - start) / static_cast<double>(std::max<std::int64_t>(count - 1, 1));
-    // From the nearer end, so that both are exact.
+    // Counts from the nearer end, so that both ends are exact.
     for (std::size_t i = 0; i < out.size(); ++i) {
       const auto left = static_cast<double>(out.size() - 1 - i);
       out[i] = static_cast<T>(2 * i < out.size() ? start + static_cast<double>(i) * step : end - left * step);
@@ -183,7 +183,7 @@ Tensor randint(std::int64_t low, std::int64_t high, const Shape& shape, Generato
     generator = ahead;
     return result;
   }
-  // A draw was rejected, as happens seldom: all that follow it move up.
+  // A draw was rejected, which is rare: every later element uses a later draw, so the CPU draws all in sequence.
   Tensor here = Tensor::empty(shape, DType::i64);
   for (std::int64_t& out : here.mutable_data<std::int64_t>()) {
     out = static_cast<std::int64_t>(static_cast<std::uint64_t>(low) + generator.below(range));

@@ -6,7 +6,7 @@
 
 namespace troupe {
 
-// OpenMP keeps this number per thread, and oneDNN follows it; OpenBLAS is held at one thread (cpu/gemm.cc).
+// OpenMP stores this number per thread, and oneDNN uses it. OpenBLAS runs with one thread (cpu/gemm.cc).
 MathThreads::MathThreads(int threads) noexcept : previous_(current()) { omp_set_num_threads(std::max(threads, 1)); }
 
 MathThreads::~MathThreads() { omp_set_num_threads(previous_); }

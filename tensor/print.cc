@@ -13,7 +13,7 @@ namespace {
 constexpr std::int64_t kElementsMax = 1000;
 constexpr std::int64_t kEdge = 3;
 
-// Enough to tell neighbours apart, where a dtype has few of them.
+// Significant digits. For the 16-bit floats they distinguish adjacent values.
 template <class T>
 constexpr int kDigits = std::is_same_v<T, double>     ? 8
                         : std::is_same_v<T, float>    ? 6
@@ -33,7 +33,7 @@ std::string element_text(T value) {
   }
 }
 
-// Digits before and after the point, of the longest texts of a tensor.
+// The largest numbers of characters before the point and from it on, over all elements shown.
 struct Widths {
   std::size_t before = 0;
   std::size_t after = 0;
@@ -58,7 +58,7 @@ class Printer {
   }
 
  private:
-  // The indices of a dimension that are shown; -1 stands for those left out.
+  // Returns the indices of a dimension that are shown; -1 stands for the omitted ones.
   [[nodiscard]] std::vector<std::int64_t> shown(int dim) const {
     const std::int64_t size = tensor_.shape()[dim];
     std::vector<std::int64_t> indices;

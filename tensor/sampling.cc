@@ -19,7 +19,7 @@ namespace {
 
 using Line = std::span<const double>;
 
-/// The lines of the last dimension of a contiguous f64 tensor.
+/// Returns the lines along the last dimension. REQUIRES: `x` is contiguous f64.
 std::vector<Line> lines_of(const Tensor& x) {
   const std::span<const double> all = x.data<double>();
   const auto size = static_cast<std::size_t>(x.size(-1));
@@ -47,7 +47,7 @@ void check_weights(Line weights, std::size_t row, std::int64_t count, Replacemen
   }
 }
 
-/// The weights added up one by one, times a power of two that keeps their sum from overflow and from denormals.
+/// Returns the running sums of the weights, times a power of two that prevents overflow and denormals.
 std::vector<double> running_sums_of(Line weights) {
   const int exponent = std::ilogb(*std::ranges::max_element(weights));
   std::vector<double> sums;
@@ -57,7 +57,7 @@ std::vector<double> running_sums_of(Line weights) {
 
 void draw_with_replacement(Line weights, std::span<std::int64_t> out, Generator& generator) {
   const std::vector<double> sums = running_sums_of(weights);
-  // A share of less than 1 stays below the last sum, and finds no index that added nothing.
+  // The draw is below 1, so its product is below the last sum. upper_bound never finds an index with weight 0.
   for (std::int64_t& index : out) index = std::ranges::upper_bound(sums, generator.uniform() * sums.back()) - sums.begin();
 }
 
@@ -70,7 +70,7 @@ void draw_without_replacement(Line weights, std::span<std::int64_t> out, Generat
   std::vector<Arrival> arrivals;
   for (std::size_t i = 0; i < weights.size(); ++i) {
     const double time = -std::log1p(-generator.uniform());
-    // As logarithms, since time over weight can overflow.
+    // Logarithms, because time / weight can overflow.
     if (weights[i] > 0.0) arrivals.push_back({std::log(time) - std::log(weights[i]), i});
   }
   const auto end = arrivals.begin() + std::ssize(out);

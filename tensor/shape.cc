@@ -52,7 +52,7 @@ Strides contiguous_strides(const Shape& shape) {
   std::int64_t step = 1;
   for (int i = shape.size() - 1; i >= 0; --i) {
     strides[i] = step;
-    // Of no elements no stride is used: one that would not fit stays what it is.
+    // The sizes around a 0 may overflow. No stride of an empty tensor is used, so the last one that fits is kept.
     std::int64_t next = 0;
     if (!__builtin_mul_overflow(step, std::max<std::int64_t>(shape[i], 1), &next)) step = next;
   }

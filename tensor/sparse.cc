@@ -19,12 +19,12 @@
 namespace troupe {
 namespace {
 
-/// Of the first `dims` dimensions, as one.
+/// Returns the number of places along the first `dims` dimensions.
 std::int64_t places_in(const Shape& shape, int dims) {
   return Shape(std::span(shape.begin(), static_cast<std::size_t>(dims))).numel();
 }
 
-/// (first, the dimensions of `shape` from `from` on)
+/// Returns (first, dimensions of `shape` from `from` on).
 Shape with_rest(std::int64_t first, const Shape& shape, int from) {
   Shape with{first};
   for (int i = from; i < shape.size(); ++i) with.push_back(shape[i]);
@@ -35,7 +35,8 @@ Tensor from_numbers(const std::vector<std::int64_t>& numbers, const Shape& shape
   return from_values<std::int64_t>(std::span<const std::int64_t>(numbers), shape);
 }
 
-/// The column of `indices` for each place (n), a number in row-major order. Along several dimensions the CPU splits it.
+/// Returns the indices (dims, n) of `places` (n), which are row-major numbers. With several dimensions it runs on the
+/// CPU.
 Tensor columns_of(const Tensor& places, const Shape& shape, int dims) {
   if (dims == 1) return places.unsqueeze(0);
   const Tensor here = places.to(Device::cpu());
@@ -59,7 +60,7 @@ void check_range(const Tensor& indices, std::int64_t size) {
     return;
   }
   const auto numbers = indices.data<std::int64_t>();
-  // The highest bit is set of what is outside, or of what the last number inside lacks to it.
+  // A number is outside if the highest bit of the number or of `last - number` is set.
   const std::uint64_t last = static_cast<std::uint64_t>(size) - 1;
   std::uint64_t outside = 0;
   for (const std::int64_t number : numbers) {
@@ -114,7 +115,7 @@ SparseTensor SparseTensor::from_dense(const Tensor& x, int dims) {
   return sparse;
 }
 
-/// Of each part, as a number in row-major order.
+/// Returns the place of each part as a row-major number, (count).
 Tensor SparseTensor::places() const {
   if (sparse_dim() == 1) return indices_.view({count()});
   const Tensor here = indices_.to(Device::cpu());
@@ -137,7 +138,7 @@ SparseTensor SparseTensor::coalesce() const {
     same.coalesced_ = true;
     return same;
   }
-  // Computed whole, so that what comes together at one place is rounded once.
+  // Sums in the compute dtype, so that several parts at one place are rounded once.
   const Tensor parts = values_.to(compute_dtype(dtype())).contiguous();
   const Tensor rows = parts.view({count(), parts.numel() / count()});
   const kernels::SummedRows sums = kernels_of(rows).sum_by_number(all, rows, places_in(shape_, sparse_dim()));

@@ -19,14 +19,14 @@ std::byte* allocate_on(Device device, std::size_t size) {
 
 }  // namespace
 
-/// Memory that is never moved; freed when the Storage left it and its last reader is gone.
+/// Memory that never moves. It is freed when no Storage uses it and its last reader is released.
 struct Storage::Block {
   Block(std::size_t size_in, Device device_in)
       : bytes(allocate_on(device_in, size_in)), size(size_in), device(device_in) {}
-  /// Memory of someone else. What keeps it counts as a reader that never ends.
+  /// Adopted memory. A permanent reader keeps it read-only.
   explicit Block(const FrozenBytes& foreign)
       : owner(foreign.owner()),
-        bytes(const_cast<std::byte*>(foreign.bytes().data())),  // read-only all the same: it has a reader
+        bytes(const_cast<std::byte*>(foreign.bytes().data())),  // never written: the block has a reader
         size(foreign.bytes().size()),
         device(Device::cpu()),
         readers(1) {}
@@ -40,7 +40,7 @@ struct Storage::Block {
   Block(const Block&) = delete;
   Block& operator=(const Block&) = delete;
 
-  const std::shared_ptr<const void> owner;  ///< of adopted memory; else null
+  const std::shared_ptr<const void> owner;  ///< keeps adopted memory alive; null if the block owns its memory
   std::byte* const bytes;
   const std::size_t size;
   const Device device;
@@ -51,14 +51,14 @@ struct Storage::State {
   explicit State(std::shared_ptr<Block> block_in)
       : device(block_in->device), size(block_in->size), block(std::move(block_in)), bytes(block->bytes) {}
 
-  /// Does what was put off. Its operands are released without the mutex: somebody's code may run then.
+  /// Runs deferred work. Releases its operands without the mutex, because their release may run code of other owners.
   void finish() {
     std::unique_lock lock(mutex);
     const std::unique_ptr<PendingWork> work = take_pending();
     lock.unlock();
   }
 
-  /// The same for who holds the mutex already; gives back what to release.
+  /// Runs deferred work and returns it; the caller releases it after the mutex. REQUIRES: mutex is held.
   [[nodiscard]] std::unique_ptr<PendingWork> take_pending() {
     if (pending) pending->run(block->bytes);
     is_pending.store(false, std::memory_order_release);
@@ -67,12 +67,12 @@ struct Storage::State {
 
   const Device device;
   const std::size_t size;
-  mutable std::mutex mutex;  ///< guards `block` and `pending`
+  mutable std::mutex mutex;  ///< Guards `block` and `pending`.
   std::unique_ptr<PendingWork> pending;
-  std::atomic<bool> is_pending{false};  ///< whether there is any, read without the mutex
+  std::atomic<bool> is_pending{false};  ///< whether `pending` is set; read without the mutex
   std::shared_ptr<Block> block;
   std::atomic<std::byte*> bytes;  ///< block->bytes, read without the mutex
-  std::atomic<bool> exposed{false};  ///< whether a span over `bytes` was given out
+  std::atomic<bool> exposed{false};  ///< whether the caller gave out a span over `bytes`
   std::atomic<std::uint64_t> version{0};
 };
 
@@ -101,7 +101,7 @@ std::byte* Storage::mutable_data() {
   std::unique_ptr<PendingWork> done;  // released after the lock
   const std::lock_guard lock(state_->mutex);
   done = state_->take_pending();
-  // Acquire pairs with the release of the last token: its reads come before our writes.
+  // Acquire pairs with the release of the last reader: its reads happen before the writes that follow.
   if (state_->block->readers.load(std::memory_order_acquire) > 0) {
     auto fresh = std::make_shared<Block>(state_->size, state_->device);
     copy_bytes(fresh->bytes, state_->device, state_->block->bytes, state_->device, state_->size);
@@ -133,7 +133,7 @@ FrozenBytes Storage::freeze() const {
 }
 
 void Storage::expose() const noexcept {
-  // Looked at first: threads that all read must not take the line from each other.
+  // Loads first: concurrent readers must not invalidate each other's cache line with stores.
   if (state_ && !state_->exposed.load(std::memory_order_relaxed)) state_->exposed.store(true, std::memory_order_relaxed);
 }
 

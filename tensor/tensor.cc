@@ -9,7 +9,7 @@
 namespace troupe {
 namespace {
 
-// Elements from the first to the last, both included; `strides` are not negative.
+// Returns the number of elements of memory from the first to the last element. REQUIRES: no stride is negative.
 std::int64_t extent(const Shape& shape, const Strides& strides) {
   std::int64_t last = 0;
   for (int i = 0; i < shape.size(); ++i) {
@@ -19,7 +19,7 @@ std::int64_t extent(const Shape& shape, const Strides& strides) {
   return last + 1;
 }
 
-// As `extent`, for numbers that may come from outside: negative ones and overflow are refused.
+// Returns offset + extent for untrusted numbers: throws ShapeError for negative numbers and overflow.
 std::int64_t checked_end(const Shape& shape, const Strides& strides, std::int64_t offset, std::int64_t numel) {
   bool bad = offset < 0 || shape.size() != strides.size();
   std::int64_t end = offset;
@@ -36,7 +36,7 @@ std::int64_t checked_end(const Shape& shape, const Strides& strides, std::int64_
   return end;
 }
 
-// A number that someone sent as a DType would have elements of no size.
+// An invalid number from the network, cast to DType, would give elements of size 0.
 void require_dtype(std::string_view op, DType dtype) {
   const auto number = static_cast<std::uint8_t>(dtype);
   if (!is_dtype(number)) throw DTypeError(fmt::format("[{}] no dtype has the number {}", op, number));

@@ -1,4 +1,4 @@
-// What copies and converts the elements of tensors, and compares them.
+// Tensor functions that copy, convert and compare elements.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -39,7 +39,7 @@ void Tensor::copy_from(const Tensor& source) {
         fmt::format("[copy_from] {} does not broadcast to {}", to_string(source.shape_), to_string(shape_)));
   }
   detail::require_distinct_elements("copy_from", *this);
-  // Another view of the same memory could be overwritten before it is read.
+  // Clones a source that aliases this tensor: the write could overwrite its elements before they are read.
   const Tensor from = source.storage_.same_as(storage_) ? source.clone() : source;
   kernels_of(*this).convert(*this, from.expand(shape_));
 }
@@ -64,7 +64,7 @@ bool allclose(const Tensor& a, const Tensor& b, double rtol, double atol) {
   const auto xs = x.data<double>();
   const auto ys = y.data<double>();
   for (std::size_t i = 0; i < xs.size(); ++i) {
-    if (xs[i] == ys[i]) continue;  // infinities too, whose difference is NaN
+    if (xs[i] == ys[i]) continue;  // also equal infinities, whose difference is NaN
     const double difference = std::abs(xs[i] - ys[i]);
     if (!(std::isfinite(difference) && difference <= atol + rtol * std::abs(ys[i]))) return false;
   }

@@ -10,7 +10,7 @@
 namespace troupe {
 namespace {
 
-// Replaces the one -1 in `shape` by what makes it hold `numel` elements.
+// Replaces the one -1 in `shape` by the size with which it has `numel` elements.
 Shape resolve(std::string_view op, const Shape& shape, std::int64_t numel) {
   Shape result = shape;
   int unknown = -1;
@@ -29,15 +29,15 @@ Shape resolve(std::string_view op, const Shape& shape, std::int64_t numel) {
   return result;
 }
 
-// Strides that show the elements in `shape`, if the layout permits it: each run of dimensions that lie without gaps
-// in memory can be cut up anew, nothing can be joined across a gap.
+// Returns the strides of a view of `shape`, if the layout permits one. A run of dimensions without gaps in memory can
+// be split in any way; dimensions cannot be joined across a gap.
 std::optional<Strides> strides_for(const Tensor& tensor, const Shape& shape) {
   if (tensor.numel() == 0) return contiguous_strides(shape);
   Strides strides(std::span<const std::int64_t>(shape.begin(), shape.end()));
   int to = shape.size() - 1;
   std::int64_t base = 1;     // stride of the run's innermost dimension
   std::int64_t run = 1;      // elements of the run
-  std::int64_t covered = 1;  // of them, given to dimensions of `shape`
+  std::int64_t covered = 1;  // elements of the run that dimensions of `shape` cover already
   for (int from = tensor.dim() - 1; from >= 0; --from) {
     if (run == 1) base = tensor.strides()[from];
     run *= tensor.shape()[from];

@@ -10,7 +10,7 @@
 namespace troupe::detail {
 namespace {
 
-// `dims` counted from the front. Throws ShapeError if one is given twice.
+// Returns `dims` counted from the front. Throws ShapeError if a dimension is given twice.
 std::vector<int> distinct_dims(std::string_view op, const Shape& shape, const Axes& dims) {
   std::vector<int> result;
   for (const int given : dims.values()) {
@@ -33,7 +33,7 @@ std::vector<int> moved_dims(const Shape& shape, const Axes& from, const Axes& to
   constexpr int kFree = -1;
   std::vector<int> dims(static_cast<std::size_t>(shape.size()), kFree);
   for (std::size_t i = 0; i < sources.size(); ++i) dims[static_cast<std::size_t>(places[i])] = sources[i];
-  int next = 0;  // of those that stay
+  int next = 0;  // the next dimension that is not moved
   for (int& dim : dims) {
     if (dim != kFree) continue;
     while (std::ranges::find(sources, next) != sources.end()) ++next;

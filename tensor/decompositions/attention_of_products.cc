@@ -22,11 +22,11 @@ Tensor scores_of(const Tensor& query, const Tensor& key, const kernels::Attentio
     scores = hides ? masked_fill(scores, logical_not(how.mask), kHidden) : add(scores, how.mask);
   }
   if (!how.causal) return scores;
-  const Tensor later = lt(arange(query.size(-2)).unsqueeze(1), arange(key.size(-2)));  // the number of the key is above the query's
+  const Tensor later = lt(arange(query.size(-2)).unsqueeze(1), arange(key.size(-2)));  // key index > query index
   return masked_fill(scores, later.to(scores.device()), kHidden);
 }
 
-/// `weights`, or gradients by them, where nothing is left out; those that stay are multiplied.
+/// Applies dropout to `weights` or their gradients: zeroes the dropped ones and scales the others.
 Tensor dropped(const Tensor& weights, const kernels::AttentionScores& how) {
   if (!how.dropout) return weights;
   Generator generator = how.dropout->start;

@@ -40,7 +40,7 @@ Labels read_labels(std::string_view text, std::string_view equation) {
   return labels;
 }
 
-/// An ellipsis becomes the labels of so many dimensions.
+/// Replaces an ellipsis by the labels of `ellipsis_dims` dimensions.
 Labels spread(const Labels& labels, int ellipsis_dims) {
   Labels all;
   for (const Label label : labels) {
@@ -57,7 +57,7 @@ void require_single(const Labels& labels, std::string_view where, std::string_vi
   }
 }
 
-/// The operands' labels, and the result's, with a label for every dimension.
+/// The labels of the operands and of the result, one per dimension.
 struct Equation {
   std::vector<Labels> operands;
   Labels result;
@@ -102,7 +102,7 @@ int ellipsis_dims_of(const Sizes& sizes) {
   return static_cast<int>(std::distance(first, sizes.end()));
 }
 
-/// What the result has if the equation does not say.
+/// Returns the labels of the result of an equation without `->`.
 Labels implied_result(const std::vector<Labels>& operands, const Sizes& sizes) {
   Labels result = spread({kEllipsis}, ellipsis_dims_of(sizes));
   for (const auto& [label, size] : sizes) {
@@ -137,7 +137,7 @@ Equation read_equation(std::string_view text, const std::vector<Shape>& shapes) 
   return equation;
 }
 
-/// The labels of `from` that `keep` accepts, in their order.
+/// Returns the labels of `from` that `keep` accepts, in order.
 template <class Keep>
 Labels filtered(const Labels& from, const Keep& keep) {
   Labels labels;
@@ -156,7 +156,7 @@ Shape shape_of(const Labels& labels, const Sizes& sizes) {
   return shape;
 }
 
-/// Arranges an operand with `labels` as `wanted`; the others are summed.
+/// Plans the arrangement of an operand with `labels` as `wanted`; sums over its other labels.
 EinsumArrangement arrange(const Labels& labels, const Labels& wanted, const Sizes& sizes) {
   EinsumArrangement how{.expanded = shape_of(labels, sizes), .summed = {}, .order = {}, .shape = shape_of(wanted, sizes)};
   for (std::size_t i = 0; i < labels.size(); ++i) {
@@ -173,7 +173,8 @@ void append(Shape& shape, const Shape& more) {
   for (const std::int64_t size : more) shape.push_back(size);
 }
 
-/// One product of operands with `left` and `right`, of which the labels `needed` stay; returns the labels it has.
+/// Plans one product of operands with the labels `left` and `right`, keeping the labels that `needed` accepts. Returns
+/// the labels of the product.
 template <class Needed>
 Labels plan_step(const Labels& left, const Labels& right, const Sizes& sizes, const Needed& needed, EinsumStep& step) {
   const Labels batch = filtered(left, [&](Label l) { return contains(right, l) && needed(l); });
@@ -187,7 +188,7 @@ Labels plan_step(const Labels& left, const Labels& right, const Sizes& sizes, co
   const Shape column_sizes = shape_of(columns, sizes);
   step.left.shape = step.right.shape = step.shape = shape_of(batch, sizes);
   if (step.contracts) {
-    // Batch dimensions stay apart: to join them might take a copy.
+    // Batch dimensions are not joined, which might need a copy.
     const std::int64_t inner = shape_of(contracted, sizes).numel();
     append(step.left.shape, {row_sizes.numel(), inner});
     append(step.right.shape, {inner, column_sizes.numel()});

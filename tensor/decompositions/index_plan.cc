@@ -12,7 +12,7 @@
 namespace troupe::detail {
 namespace {
 
-// Ones, but for `size` at `dim`.
+// Returns a shape of ones with `size` at `dim`.
 Shape along(int rank, int dim, std::int64_t size) {
   Shape shape;
   for (int i = 0; i < rank; ++i) shape.push_back(i == dim ? size : 1);

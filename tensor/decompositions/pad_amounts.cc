@@ -22,7 +22,7 @@ void check(const Shape& shape, int dim, std::int64_t most, PadMode mode) {
   if (mode == PadMode::circular && most > size) refuse(fmt::format("{} elements around {}", most, size));
 }
 
-/// Where the value at `place` comes from, which may lie outside of [0, size).
+/// Returns the source index of `place`, which may be outside [0, size).
 std::int64_t source_of(std::int64_t place, std::int64_t size, PadMode mode) {
   switch (mode) {
     case PadMode::reflect: return place < 0 ? -place : place >= size ? 2 * (size - 1) - place : place;
@@ -43,7 +43,7 @@ std::vector<PadAmounts> pad_amounts(const Tensor& x, const std::vector<std::int6
   std::vector<PadAmounts> all;
   for (std::size_t i = 0; i < amounts.size() / 2; ++i) {
     const PadAmounts one{x.dim() - 1 - static_cast<int>(i), amounts[2 * i], amounts[2 * i + 1]};
-    // The further terms stand for what is computed of an amount: its opposite, and a place behind it.
+    // The further terms check the numbers computed from an amount later: its negation, and positions after it.
     const CheckedSize size = CheckedSize(x.size(one.dim)) + one.before + one.after;
     const bool fits = (CheckedSize(0) - one.before).fits() && (CheckedSize(0) - one.after).fits() && (size + x.size(one.dim)).fits() &&
                       (CheckedSize(x.size(one.dim)) + one.before).fits() && (CheckedSize(x.size(one.dim)) + one.after).fits();

@@ -25,10 +25,10 @@ std::vector<int> front_dims(const Shape& shape, const Axes& axes) {
   return dims;
 }
 
-// Letter `i` of the labels of einsum; tensors have 16 dimensions at most.
+// Returns the i-th label for einsum. 52 letters suffice: tensors have 16 dimensions at most.
 char label(int i) { return static_cast<char>(i < 26 ? 'a' + i : 'A' + (i - 26)); }
 
-// `shape` with ones in front, up to `rank` dimensions.
+// Returns `shape` with leading ones, up to `rank` dimensions.
 Shape with_rank(Shape shape, int rank) {
   while (shape.size() < rank) shape.insert(0, 1);
   return shape;

@@ -27,7 +27,7 @@ std::filesystem::path replaceable(const std::string& format, const std::filesyst
 }
 
 NewFile::NewFile(std::string format, std::filesystem::path path) : format_(std::move(format)), path_(replaceable(format_, path)) {
-  // Other writers of the same path have the numbers before; files that a crash left are skipped the same way.
+  // Lower numbers belong to concurrent writers of the same path or to files that a crash left behind.
   for (int number = 0; descriptor_ < 0; ++number) {
     new_path_ = fmt::format("{}.{}.new", path_.string(), number);
     descriptor_ = open(new_path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
@@ -52,7 +52,7 @@ void NewFile::commit() {
   if (fsync(descriptor_) != 0) fail(errno);
   const int closed = close(std::exchange(descriptor_, -1));
   if (closed != 0) fail(errno);
-  path_ = replaceable(format_, path_);  // something else may have taken the name since
+  path_ = replaceable(format_, path_);  // checks again: the file at `path` may have changed since
   if (rename(new_path_.c_str(), path_.c_str()) != 0) fail(errno);
   new_path_.clear();
 }

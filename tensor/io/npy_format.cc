@@ -20,7 +20,7 @@ namespace {
 static_assert(std::endian::native == std::endian::little, "elements are copied as they lie in the file");
 
 constexpr std::string_view kMagic = "\x93NUMPY";
-constexpr std::size_t kAlignment = 64;  ///< of the first element in the file
+constexpr std::size_t kAlignment = 64;  ///< alignment of the first element in the file, in bytes
 
 constexpr std::array<std::pair<std::string_view, DType>, 9> kDescriptions{{
     {"|b1", DType::boolean},
@@ -48,14 +48,14 @@ std::string_view description_of(DType dtype) {
   return "";
 }
 
-/// What the header says: a Python dictionary of three entries.
+/// The content of the header, a Python dictionary of three entries.
 struct Header {
   DType dtype = DType::f32;
   bool fortran_order = false;
   Shape shape;
 };
 
-/// Reads `{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }` and nothing else.
+/// Parses `{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }` and refuses all other text.
 class HeaderParser {
  public:
   /// The text begins at byte `offset` of the file.
@@ -121,7 +121,7 @@ class HeaderParser {
     fail(at_, "neither True nor False");
   }
 
-  /// A tuple of integers: `()`, `(3,)`, `(2, 3)`.
+  /// Parses a tuple of integers: `()`, `(3,)`, `(2, 3)`.
   Shape sizes() {
     expect('(');
     Shape shape;
@@ -143,7 +143,7 @@ class HeaderParser {
       }
     }
     if (at_ == begin) fail(at_, "no size");
-    if (peek() == 'L') ++at_;  // as Python 2 wrote them
+    if (peek() == 'L') ++at_;  // suffix of long integers in Python 2
     return number;
   }
 
@@ -171,7 +171,7 @@ class HeaderParser {
   Header header_;
 };
 
-/// Counts what was read, and never reads beyond the end.
+/// Reads from the source, counts the bytes, and never reads beyond the end.
 class Reader {
  public:
   explicit Reader(const NpySource& source) : source_(source) {}
@@ -198,7 +198,7 @@ class Reader {
   std::uint64_t at_ = 0;
 };
 
-/// The number whose bytes these are, the lowest first.
+/// Decodes a little-endian number.
 std::size_t little_endian(std::string_view bytes) {
   std::size_t number = 0;
   for (std::size_t i = 0; i < bytes.size(); ++i) number |= std::size_t{static_cast<unsigned char>(bytes[i])} << (8 * i);

@@ -19,7 +19,7 @@ namespace troupe {
 namespace {
 
 constexpr std::string_view kSuffix = ".npy";
-constexpr std::uint64_t kDeflateRatioMax = 1032;  ///< no deflated byte stands for more (zlib technical details)
+constexpr std::uint64_t kDeflateRatioMax = 1032;  ///< the largest ratio of deflate (zlib technical details)
 
 struct Discard {
   void operator()(zip_t* archive) const { zip_discard(archive); }
@@ -36,7 +36,7 @@ std::string text_of(int code) {
   return text;
 }
 
-/// Throws what the archive says about its last error.
+/// Throws FileError with the archive's last error.
 [[noreturn]] void fail(const std::string& where, zip_t* archive) {
   throw FileError(fmt::format("{}: {}", where, zip_strerror(archive)));
 }
@@ -48,7 +48,7 @@ Archive open_archive(const std::string& where, const std::filesystem::path& file
   return archive;
 }
 
-/// Refuses what no .npz file has, and sizes that the packed bytes cannot have come from.
+/// Refuses members that no .npz file has, and sizes that the packed bytes cannot unpack to.
 void check_member(const std::string& where, const zip_stat_t& about, std::uint64_t packed_max) {
   if (about.encryption_method != ZIP_EM_NONE) throw FileError(fmt::format("{}: encrypted", where));
   if (about.comp_method != ZIP_CM_STORE && about.comp_method != ZIP_CM_DEFLATE) {
@@ -86,7 +86,7 @@ Tensor read_member(const std::string& where, zip_t* archive, zip_uint64_t index,
 
 void add_member(const std::string& where, zip_t* archive, const std::string& name, std::string& header, const Tensor& x,
                 Compression compression) {
-  // Only read; fragments are not const because libzip could be asked to free them.
+  // libzip only reads the elements. Fragments are not const because libzip can be told to free them.
   auto* const elements = reinterpret_cast<zip_uint8_t*>(const_cast<std::byte*>(x.bytes()));
   zip_buffer_fragment_t fragments[]{{reinterpret_cast<zip_uint8_t*>(header.data()), header.size()},
                                     {elements, x.nbytes()}};
@@ -100,7 +100,7 @@ void add_member(const std::string& where, zip_t* archive, const std::string& nam
   }
   const auto index = static_cast<zip_uint64_t>(added);
   const zip_int32_t method = compression == Compression::deflate ? ZIP_CM_DEFLATE : ZIP_CM_STORE;
-  constexpr zip_uint16_t kFirstOf1980 = (1 << 5) | 1;  // the earliest date there is, as NumPy writes
+  constexpr zip_uint16_t kFirstOf1980 = (1 << 5) | 1;  // the earliest date of the format; NumPy writes it too
   if (zip_set_file_compression(archive, index, method, 0) != 0 ||
       zip_file_set_dostime(archive, index, 0, kFirstOf1980, 0) != 0) {
     fail(where, archive);
@@ -117,7 +117,7 @@ void check_names(const NamedTensors& arrays) {
   }
 }
 
-/// libzip writes no archive of nothing: this is one, the end record alone.
+/// Writes an archive without members: the end record alone. libzip cannot write one.
 void write_empty(const std::filesystem::path& file) {
   constexpr std::array<unsigned char, 22> kEndRecord{'P', 'K', 5, 6};
   detail::NewFile out("npz", file);
@@ -153,7 +153,7 @@ void write_npz(const std::filesystem::path& file, const NamedTensors& arrays, Co
   check_names(arrays);
   if (arrays.empty()) return write_empty(file);
   const std::string where = fmt::format("[npz] {}", file.string());
-  NamedTensors written;  // what libzip reads when it closes the archive
+  NamedTensors written;  // keeps the elements alive until zip_close() reads them
   std::vector<std::string> headers;
   for (const auto& [name, x] : arrays) {
     written.emplace_back(name, detail::as_written_to_npy("npz", x));
@@ -163,7 +163,7 @@ void write_npz(const std::filesystem::path& file, const NamedTensors& arrays, Co
   for (std::size_t i = 0; i < written.size(); ++i) {
     add_member(where, archive.get(), written[i].first, headers[i], written[i].second, compression);
   }
-  // Writes a file of another name and renames it, as NewFile does.
+  // zip_close() writes a temporary file and renames it, as NewFile does.
   if (zip_close(archive.get()) != 0) fail(where, archive.get());
   (void)archive.release();
 }

@@ -25,7 +25,7 @@ using detail::SafetensorsHeader;
 
 static_assert(std::endian::native == std::endian::little, "elements are used as they lie in the file");
 
-constexpr std::size_t kLengthSize = sizeof(std::uint64_t);  ///< of the header's length, which comes first
+constexpr std::size_t kLengthSize = sizeof(std::uint64_t);  ///< bytes of the header's length, with which the file begins
 
 [[noreturn]] void fail_at(const std::string& where, std::uint64_t at, const std::string& what) {
   throw FileError(fmt::format("{}: at byte {}: {}", where, at, what));
@@ -41,8 +41,8 @@ std::string_view header_text(const std::string& where, std::span<const std::byte
   return {reinterpret_cast<const char*>(file.data()) + kLengthSize, static_cast<std::size_t>(length)};
 }
 
-/// Refuses sizes that are not those of the shapes, and tensors that do not fill the bytes behind the header one after
-/// the other. `begin` is where these bytes begin in the file.
+/// Refuses sizes that differ from those of the shapes, and tensors that overlap or leave gaps in the bytes after the
+/// header. `begin` is the offset of these bytes in the file.
 void check_places(const std::string& where, std::span<const SafetensorsEntry> by_place, std::uint64_t begin,
                   std::uint64_t size) {
   std::uint64_t filled = 0;
@@ -66,7 +66,7 @@ void check_places(const std::string& where, std::span<const SafetensorsEntry> by
   if (filled != size) fail_at(where, begin + filled, fmt::format("{} bytes belong to no tensor", size - filled));
 }
 
-/// Returns the tensor whose elements are `bytes`: there if they are aligned, else as a copy.
+/// Returns the tensor with the elements `bytes`: it shares them if they are aligned, else it is a copy.
 Tensor tensor_of(const SafetensorsEntry& entry, const FrozenBytes& bytes) {
   const std::size_t size = bytes.bytes().size();
   const bool aligned = reinterpret_cast<std::uintptr_t>(bytes.bytes().data()) % size_of(entry.dtype) == 0;
@@ -111,7 +111,7 @@ void write_safetensors(const std::filesystem::path& file, const NamedTensors& te
     x.require_defined("safetensors");
     sorted.emplace_back(name, x.to(Device::cpu()).contiguous());
   }
-  // Widest first: each begins at a multiple of its own element size.
+  // The widest elements come first, so that each tensor begins at a multiple of its element size.
   std::ranges::stable_sort(sorted, {}, [](const auto& named) {
     return std::pair(-static_cast<int>(size_of(named.second.dtype())), named.first);
   });

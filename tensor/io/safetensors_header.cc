@@ -17,7 +17,7 @@ namespace troupe::detail {
 namespace {
 
 constexpr std::string_view kMetadata = "__metadata__";
-constexpr std::size_t kTextOffset = 8;  ///< the length of the header stands before it
+constexpr std::size_t kTextOffset = 8;  ///< offset of the text in the file; its length precedes it
 
 constexpr std::array<std::pair<std::string_view, DType>, 10> kNames{{
     {"BOOL", DType::boolean},
@@ -46,7 +46,7 @@ std::string name_in_file(DType dtype) {
   throw DTypeError(fmt::format("[safetensors] the format has no dtype for: {}", name_of(dtype)));
 }
 
-/// Reads characters and leaves where it is in `*at`, so that whoever receives a token knows its place.
+/// Reads characters and stores its position in `*at`, so that the receiver of a token knows the token's place.
 class CountingIterator {
  public:
   using iterator_category = std::input_iterator_tag;
@@ -77,14 +77,14 @@ class CountingIterator {
   std::size_t index_;
 };
 
-/// Receives the tokens of the JSON one by one: no tree is built, so neither depth nor repetition costs memory.
+/// Receives the JSON token by token and builds no tree, so neither depth nor repetition costs memory.
 class HeaderReader {
  public:
   HeaderReader(const std::string& where, const std::size_t* at) : where_(where), at_(at) {}
 
   SafetensorsHeader take() { return std::move(header_); }
 
-  // What nlohmann's parser calls; true asks it to go on.
+  // Callbacks of nlohmann's parser; true tells it to continue.
 
   bool start_object(std::size_t) {
     if (place_ == Place::outside) return go(Place::top);
@@ -172,7 +172,7 @@ class HeaderReader {
   }
 
  private:
-  /// Where in the header the next token stands.
+  /// The position of the next token in the structure of the header.
   enum class Place : std::uint8_t {
     outside,
     top,
@@ -204,7 +204,7 @@ class HeaderReader {
   const std::size_t* at_;
   Place place_ = Place::outside;
   std::string key_;
-  std::array<bool, 3> given_{};  ///< which of kKeys the present tensor has
+  std::array<bool, 3> given_{};  ///< the kKeys read so far of the current tensor
   std::set<std::string> names_;
   SafetensorsHeader header_;
 };
@@ -215,7 +215,7 @@ SafetensorsHeader parse_safetensors_header(const std::string& where, std::string
   if (!text.starts_with('{')) {
     throw FileError(fmt::format("{}: at byte {}: the header does not begin with {{", where, kTextOffset));
   }
-  // The parser takes a byte of 0 for the end of the text, and would not look at what comes after it.
+  // The parser takes a byte of 0 for the end of the text and would ignore the bytes after it.
   if (const std::size_t end = text.find('\0'); end != std::string_view::npos) {
     throw FileError(fmt::format("{}: at byte {}: a byte of 0 in the header", where, kTextOffset + end));
   }
@@ -223,12 +223,12 @@ SafetensorsHeader parse_safetensors_header(const std::string& where, std::string
   HeaderReader reader(where, &at);
   const CountingIterator begin(text.data(), &at);
   const CountingIterator end(text.data(), text.size());
-  (void)nlohmann::json::sax_parse(begin, end, &reader);  // whatever is wrong, the reader throws
+  (void)nlohmann::json::sax_parse(begin, end, &reader);  // the reader throws on every error
   return reader.take();
 }
 
 std::string format_safetensors_header(const SafetensorsHeader& header) {
-  // Put together by hand: a JSON object of 100,000 names in this order would be searched for each of them.
+  // Builds the text by hand: an ordered_json object searches all its names at each insertion, here up to 100,000.
   std::string text = "{";
   const auto add = [&](const std::string& name, const nlohmann::ordered_json& value) {
     text += fmt::format("{}{}:{}", text.size() > 1 ? "," : "", nlohmann::json(name).dump(), value.dump());

@@ -26,7 +26,8 @@ void require_beta(std::string_view op, double beta) {
 
 constexpr double kSoftplusThreshold = 20.0;
 
-/// Whether the function is that of the kernel. What f32 and shorter floats have above 20 is x to the last digit anyway.
+/// Returns whether the kernel computes softplus with these options. Above 20 softplus(x) rounds to x in f32 and shorter
+/// floats, so any higher threshold gives the same result.
 bool is_softplus_itself(DType dtype, double beta, double threshold) {
   return beta == 1.0 && (threshold == std::numeric_limits<double>::infinity() || (threshold >= kSoftplusThreshold && dtype != DType::f64));
 }
@@ -43,7 +44,7 @@ Tensor piecewise(std::string_view op, kernels::PiecewiseOp kind, const Tensor& x
   return out.to(dtype);
 }
 
-// `weight` in the shape that broadcasts to x.
+// Returns `weight` in the shape that broadcasts to x.
 Tensor by_channel(const Tensor& x, const Tensor& weight) {
   detail::require_together("prelu", x, weight);
   const std::int64_t channels = x.dim() > 1 ? x.size(1) : 1;
@@ -55,7 +56,7 @@ Tensor by_channel(const Tensor& x, const Tensor& weight) {
   return weight.reshape(shape);
 }
 
-// Calls `kernel(out, grad, x)` with all three as kernels take them, and returns out.
+// Calls `kernel(out, grad, x)` with contiguous tensors of the compute dtype and returns out.
 template <class Kernel>
 Tensor backward_by_input(std::string_view op, const Tensor& grad, const Tensor& x, const Kernel& kernel) {
   detail::require_together(op, grad, x);

@@ -43,7 +43,8 @@ Tensor compare(std::string_view name, CompareOp op, const Tensor& a, const Tenso
   return out;
 }
 
-// What `x` is compared with: of its own dtype if that has such a number, so that it equals the element that was made of it.
+// Returns `value` as the operand compared with `x`. It has the dtype of x where possible, so that it is rounded as an
+// element of x is and equals an element that was created from the same number.
 Tensor compared(std::string_view op, const Tensor& x, double value) {
   x.require_defined(op);
   const bool is_boolean = x.dtype() == DType::boolean && (value == 0.0 || value == 1.0);
@@ -61,12 +62,12 @@ double largest_finite(DType floating) {
   }
 }
 
-// Whether writing `out` element by element could change elements of `x` that are still to be read.
+// Returns whether writing `out` elementwise could overwrite elements of `x` before they are read.
 bool overlaps(const Tensor& out, const Tensor& x) {
   return out.storage().same_as(x.storage()) && (out.offset() != x.offset() || out.strides() != x.strides());
 }
 
-/// `base` multiplied `exponent` times, >= 0; wraps around. The dtype, of integers, stays.
+/// Returns `base` to the power of `exponent` in its own dtype; integers wrap around. REQUIRES: exponent >= 0.
 Tensor whole_pow(const Tensor& base, std::int64_t exponent) {
   Tensor result = ones_like(base);
   Tensor factor = base;
@@ -77,9 +78,9 @@ Tensor whole_pow(const Tensor& base, std::int64_t exponent) {
   return result;
 }
 
-/// The same element by element, of one integer dtype; broadcasts. Of a negative exponent what is left of the quotient
-/// 1 / base^-exponent toward 0: that of 1 and -1 is one of them, of all others, 0 too, 0. Looks at the exponents: on a GPU the
-/// call waits.
+/// The same elementwise, with broadcasting. REQUIRES: both have the same integer dtype. A negative exponent gives
+/// 1 / base^-exponent rounded toward 0: 1 or -1 for the bases 1 and -1, 0 for every other base, 0 included.
+/// Reads the exponents, so on a GPU it waits.
 Tensor whole_pow(const Tensor& base, const Tensor& exponent) {
   const Shape shape = broadcast_shapes("pow", base.shape(), exponent.shape());
   Tensor result = ones(shape, base.dtype(), base.device());
@@ -124,7 +125,7 @@ Tensor pow(const Tensor& x, double exponent) {
   const DType with_number = promoted(x.dtype(), exponent);
   const bool is_whole = !is_floating(with_number) && exponent >= 0.0;
   const Tensor base = x.to(is_whole ? with_number : promote_to_floating(x.dtype()));
-  // The exact ways for the exponents that matter most; std::pow takes 20 times as long.
+  // Special cases for the most frequent exponents: they are exact, and std::pow takes 20 times as long.
   if (exponent == 1.0) return base.clone();
   if (exponent == 2.0) return binary("pow", BinaryOp::mul, base, base);
   if (!is_whole) return binary("pow", BinaryOp::pow, base, exponent);
@@ -232,7 +233,7 @@ Tensor isclose(const Tensor& a, const Tensor& b, double rtol, double atol, Equal
   const Tensor x = a.to(DType::f64);
   const Tensor y = b.to(DType::f64);
   const Tensor difference = abs(x - y);
-  // An infinite difference is within an infinite tolerance, and yet far.
+  // An infinite difference is not close, although it is within an infinite tolerance.
   const Tensor near = logical_and(le(difference, abs(y) * rtol + atol), isfinite(difference));
   const Tensor close = logical_or(eq(x, y), near);
   return nan == EqualNan::yes ? logical_or(close, logical_and(isnan(x), isnan(y))) : close;

@@ -38,7 +38,7 @@ Tensor diagonal(const Tensor& x, std::int64_t offset, int dim0, int dim1) {
   const int first = normalize_dim("diagonal", dim0, x.shape());
   const int second = normalize_dim("diagonal", dim1, x.shape());
   if (first == second) throw ShapeError(fmt::format("[diagonal] the dimensions are one: {} and {}", dim0, dim1));
-  const std::int64_t inside = std::clamp(offset, -x.shape()[first], x.shape()[second]);  // beyond there is nothing either
+  const std::int64_t inside = std::clamp(offset, -x.shape()[first], x.shape()[second]);  // diagonals beyond are empty too
   const std::int64_t down = std::max<std::int64_t>(-inside, 0);
   const std::int64_t right = std::max<std::int64_t>(inside, 0);
   Shape shape = x.shape();
@@ -58,7 +58,7 @@ Tensor diag_embed(const Tensor& x, std::int64_t offset, int dim0, int dim1) {
   x.require_defined(kName);
   if (x.dim() == 0) throw ShapeError(fmt::format("[{}] a scalar has no diagonal", kName));
   Shape wider = x.shape();
-  wider.push_back(1);  // as many dimensions as the result
+  wider.push_back(1);  // has as many dimensions as the result
   const int first = normalize_dim(kName, dim0, wider);
   const int second = normalize_dim(kName, dim1, wider);
   if (first == second) throw ShapeError(fmt::format("[{}] the dimensions are one: {} and {}", kName, dim0, dim1));

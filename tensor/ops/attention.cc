@@ -21,14 +21,14 @@ namespace {
 
 constexpr std::string_view kName = "scaled_dot_product_attention";
 
-/// The leading dimensions of `x`, and then these.
+/// Returns the leading dimensions of `x`, followed by `last`.
 Shape with_last(const Tensor& x, std::initializer_list<std::int64_t> last) {
   Shape shape(std::span<const std::int64_t>(x.shape().begin(), static_cast<std::size_t>(x.dim() - 2)));
   for (const std::int64_t size : last) shape.push_back(size);
   return shape;
 }
 
-/// Sizes that fit, and what the kernels are given.
+/// Checked sizes and the arguments of the kernels.
 class Attention {
  public:
   Attention(const Tensor& query, const Tensor& key, const Tensor& value, const ScaledDotProductOptions& options)
@@ -44,12 +44,12 @@ class Attention {
     if (options.mask.defined()) how_.mask = mask_rows(options.mask);
   }
 
-  /// `draws` as it is before the weights' dropout.
+  /// Enables dropout. `draws`: the state of the generator before the dropout draws.
   void drop(double share, const std::optional<Generator>& draws) {
     if (!(share >= 0.0 && share < 1.0)) throw ValueError(fmt::format("[{}] dropout outside [0, 1): {}", kName, share));
     if (share == 0.0) return;
     if (!draws) throw ValueError(fmt::format("[{}] dropout draws, and there is no generator", kName));
-    // As dropout_mask does.
+    // Selects the same weights as dropout_mask.
     how_.dropout = {*draws, static_cast<std::uint64_t>(std::llround(std::ldexp(share, 32))), 1.0 / (1.0 - share)};
   }
   [[nodiscard]] std::uint64_t blocks_drawn() const { return static_cast<std::uint64_t>(scores_.numel() + 3) / 4; }
@@ -65,7 +65,7 @@ class Attention {
     return {out.to(dtype_), sums};
   }
 
-  /// `mask`: as it was given, undefined if no gradient of it is wanted.
+  /// `mask`: the caller's mask; undefined if its gradient is not wanted.
   [[nodiscard]] ScaledDotProductGradients backward(const Tensor& grad, const ScaledDotProductResult& forward,
                                                    const ScaledDotProductWanted& wanted, const Tensor& mask) const {
     const auto expanded = [&](bool asked, const Tensor& x) {
@@ -109,7 +109,7 @@ class Attention {
     if (query_.size(-1) == 0) throw ShapeError(fmt::format("[{}] nothing to compare: {}", kName, sizes()));
   }
 
-  /// `mask` over all scores, each row without gaps.
+  /// Returns `mask` expanded to all scores, with stride 1 along the rows.
   [[nodiscard]] Tensor mask_rows(const Tensor& mask) const {
     detail::require_together(kName, query_, mask);
     if (!broadcasts_to(mask.shape(), scores_)) {
@@ -127,7 +127,7 @@ class Attention {
     return (rows.strides().back() == 1 ? rows : rows.clone()).expand(scores_);
   }
 
-  /// The shape of `x` with the leading dimensions of the result.
+  /// Returns the shape of `x` with the leading dimensions of the result.
   [[nodiscard]] Shape batched(const Tensor& x) const {
     Shape shape = output_;
     shape[shape.size() - 2] = x.size(-2);
@@ -135,7 +135,7 @@ class Attention {
     return shape;
   }
 
-  /// `x` as the kernels take it.
+  /// Returns `x` for the kernels: in the compute dtype, in a gemm layout, expanded to the batch.
   [[nodiscard]] Tensor operand(const Tensor& x) const {
     const Tensor converted = x.to(computed());
     const int r = x.dim() - 2;

@@ -30,7 +30,7 @@ Tensor of_bits(std::string_view name, BinaryOp op, const Tensor& a, double b) {
   return detail::binary(name, op, a, b);
 }
 
-/// Of numbers by `op`, of booleans by the same of bytes that are 0 or 1.
+/// Computes `op` on integers, or on booleans as u8, whose bytes are 0 or 1.
 template <class B>
 Tensor of_bits_or_booleans(std::string_view name, BinaryOp op, const Tensor& a, const B& b) {
   if constexpr (std::is_same_v<B, Tensor>) {
@@ -60,7 +60,7 @@ Tensor bitwise_xor(const Tensor& a, double b) { return of_bits_or_booleans("bitw
 Tensor bitwise_not(const Tensor& x) {
   x.require_defined("bitwise_not");
   if (x.dtype() == DType::boolean) return logical_not(x);
-  // All bits are -1, or 255 of u8.
+  // The number with all bits set is 255 in u8 and -1 in the other dtypes.
   return of_bits("bitwise_not", BinaryOp::bit_xor, x, x.dtype() == DType::u8 ? 255.0 : -1.0);
 }
 

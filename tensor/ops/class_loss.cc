@@ -16,7 +16,7 @@
 namespace troupe::detail {
 namespace {
 
-/// (n, classes, inner) of scores (n, classes, ...) or (classes).
+/// Returns (n, classes, inner) for scores (n, classes, ...) or (classes).
 Shape sizes_of(const Shape& scores) { return scores.size() == 1 ? Shape{1, scores[0], 1} : joined_around(scores, 1); }
 
 Shape without_classes(const Shape& scores) {
@@ -25,7 +25,7 @@ Shape without_classes(const Shape& scores) {
   return shape;
 }
 
-/// As contiguous i64.
+/// Returns `target` as contiguous i64.
 Tensor target_numbers(std::string_view op, const Tensor& target) {
   if (target.dtype() != DType::i64 && target.dtype() != DType::i32) {
     throw DTypeError(fmt::format("[{}] index is {}, not i64 or i32", op, name_of(target.dtype())));
@@ -33,7 +33,8 @@ Tensor target_numbers(std::string_view op, const Tensor& target) {
   return target.to(DType::i64).contiguous();
 }
 
-/// What the targets that are not ignored count together. Throws as checked_index, but for those that are ignored.
+/// Returns the sum of the weights of all targets that are not ignored. Throws as checked_index unless the target is
+/// ignored.
 double checked_weight_of_targets(std::string_view op, const kernels::RightClasses& right, std::int64_t classes) {
   if (const std::optional<double> weight = kernels_of(right.target).weight_of_targets(right, classes)) return *weight;
   const Tensor here = right.target.to(Device::cpu());
@@ -42,7 +43,7 @@ double checked_weight_of_targets(std::string_view op, const kernels::RightClasse
   throw IndexError(fmt::format("[{}] index out of range: {} of {}", op, outside, classes));
 }
 
-/// In `dtype`; undefined if it is.
+/// Returns `weight` in the compute dtype of `scores`; undefined if `weight` is undefined.
 Tensor checked_weight(std::string_view op, const Tensor& weight, std::int64_t classes, const Tensor& scores) {
   if (!weight.defined()) return weight;
   require_together(op, scores, weight);
@@ -83,13 +84,13 @@ ClassLoss::ClassLoss(std::string_view op, const Tensor& scores, const Tensor& ta
   if (reduction_ == Reduction::mean) divisor_ = weight;
 }
 
-/// `losses` are f64.
+/// REQUIRES: `losses` are f64.
 Tensor ClassLoss::reduced(const Tensor& losses) const {
   if (reduction_ == Reduction::none) return losses.view(target_shape_).to(dtype_);
   return div(sum(losses), divisor_).to(dtype_);
 }
 
-/// From the gradient by the result that by each loss, (rows) of f64.
+/// Returns the gradient of each row's loss, (rows) in f64, from the gradient of the result.
 Tensor ClassLoss::grad_of_rows(const Tensor& grad) const {
   const Shape expected = reduction_ == Reduction::none ? target_shape_ : Shape{};
   if (grad.shape() != expected) {
@@ -114,7 +115,7 @@ Tensor ClassLoss::nll_backward(const Tensor& grad) const {
   return out.view(shape_).to(dtype_);
 }
 
-/// (n * inner, classes)
+/// Returns the logits as (n * inner, classes).
 Tensor ClassLoss::as_rows(const Tensor& logits) const {
   const Tensor x = logits.to(compute_dtype(dtype_)).contiguous().view(sizes_);
   return x.transpose(1, 2).contiguous().view({right_.target.numel(), sizes_[1]});

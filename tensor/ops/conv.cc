@@ -21,7 +21,7 @@ Tensor convolve_fitted(const Convolution& given, const Tensor& x, const Tensor& 
   return convolve(convolution, extra.empty() ? x : pad(x, extra), weight, bias);
 }
 
-// Changes sizes along the last dimensions as pad() would.
+// Changes the sizes of the last dimensions as pad() does.
 Shape padded(Shape shape, const std::vector<std::int64_t>& amounts) {
   for (std::size_t i = 0; i < amounts.size(); ++i) shape[shape.size() - 1 - static_cast<int>(i / 2)] += amounts[i];
   return shape;

@@ -46,7 +46,7 @@ void require_channels(std::string_view name, const Convolution& c, const Shape& 
   }
 }
 
-// Height and width of what a transposed convolution makes.
+// Returns height and width of the output of a transposed convolution.
 Shape transposed_sizes(std::string_view name, const Convolution& c, const Shape& x, const Windows& windows) {
   const Shape further = last_of(c.output_padding, c.dims);
   require_at_least(name, "window", windows.kernel, 1);
@@ -90,7 +90,7 @@ Shape result_shape(std::string_view name, const Convolution& c, const Shape& x, 
   return shape;
 }
 
-// Kernels know images only: a line is an image of one row.
+// Kernels process images only: a line is an image of height 1.
 Tensor as_image(const Tensor& x) { return x.dim() == 3 ? x.unsqueeze(2) : x; }
 Tensor operand(const Tensor& x) { return as_image(windowed(x)); }
 
@@ -98,7 +98,7 @@ Tensor uninitialised(const Shape& shape, const Tensor& like) {
   return Tensor::empty(shape, window_dtype(like), like.device());
 }
 
-// A view of the bias that broadcasts to the result.
+// Returns a view of the bias that broadcasts to the result.
 Tensor over_channels(const Tensor& bias, int dims) {
   return bias.reshape(dims == 1 ? Shape{-1, 1} : Shape{-1, 1, 1});
 }
@@ -134,7 +134,7 @@ FittedConvolution fitted(const Convolution& c, const Shape& weight) {
   require_at_least(c.name, "window", windows.kernel, 1);
   require_at_least(c.name, "dilation", windows.dilation, 1);
   FittedConvolution result{c, {}};
-  std::vector<std::int64_t> behind;  // as pad() counts: the last dimension first
+  std::vector<std::int64_t> behind;  // in the order of pad(): the last dimension first
   for (int i = c.dims - 1; i >= 0; --i) {
     behind.insert(behind.end(), {0, 0});
     if (windows.padding[i] != kSame) continue;

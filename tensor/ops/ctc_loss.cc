@@ -25,7 +25,7 @@ std::vector<std::int64_t> numbers_of(const Tensor& x) {
   return {span.begin(), span.end()};
 }
 
-/// What was given, checked, on the CPU.
+/// The checked arguments, copied to the CPU.
 class CtcLoss {
  public:
   CtcLoss(const Tensor& log_probs, const Tensor& targets, const Tensor& input_lengths, const Tensor& target_lengths,
@@ -85,7 +85,7 @@ class CtcLoss {
  private:
   [[nodiscard]] std::int64_t count() const { return std::ssize(examples_.steps); }
 
-  /// What a mean divides each loss by.
+  /// Returns the target lengths, at least 1, by which the mean divides each loss.
   [[nodiscard]] Tensor lengths() const {
     std::vector<double> sizes;
     for (const auto& target : examples_.targets) sizes.push_back(std::max(1.0, static_cast<double>(target.size())));

@@ -10,7 +10,7 @@
 namespace troupe::detail {
 namespace {
 
-// A stretch of the result and one of an operand fit into the first cache together.
+// A stretch of the result and a stretch of an operand fit into the L1 cache together.
 constexpr std::int64_t kStretchBytes = 16 << 10;
 
 bool is_long_on_cpu(const Tensor& x) { return x.nbytes() >= kPutOffBytes && !kernels::on_gpu(x); }
@@ -73,7 +73,7 @@ bool is_reusable(const Tensor& x, const Shape& shape, DType dtype) {
 
 void compute_in(Tensor& dead, kernels::BinaryOp op, PutOffSteps::Left left, const Tensor& operand) {
   if (may_wait(dead, op, operand)) {
-    // Nothing else is ever put off.
+    // The cast is safe: PutOffSteps is the only kind of deferred work.
     auto* const pending = static_cast<PutOffSteps*>(dead.storage().pending());
     if (pending != nullptr && pending->covers(dead) && pending->add(op, left, operand)) return;
     auto steps = std::make_unique<PutOffSteps>(dead);

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::string_view kName = "cdist";
 
-// Differences of some rows of `a` and all of `b`, few enough to stay in the cache; then of the next ones.
+// Works on blocks of rows of `a` against all rows of `b`, so that the differences of a block stay in the cache.
 Tensor by_differences(const Tensor& a, const Tensor& b, double p) {
   constexpr std::int64_t kTogether = 1 << 16;
   const auto matrices = [](const Tensor& x) { return x.numel() / std::max<std::int64_t>(x.size(-2) * x.size(-1), 1); };

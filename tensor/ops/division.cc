@@ -47,7 +47,7 @@ Tensor rounded_quotient(const Tensor& a, const B& b, Rounding rounding) {
   const DType dtype = quotient_dtype(a, b);
   if (rounding == Rounding::none) return div(a, b);
   if (rounding == Rounding::floor) return divide("div", BinaryOp::floor_divide, a, b);
-  // Of integers, what is left of the division goes first: then the quotient is exact.
+  // Subtracts the remainder first: then the quotient of the integers is exact.
   if (!is_floating(dtype)) return divide("div", BinaryOp::floor_divide, sub(a.to(dtype), divide("div", BinaryOp::fmod, a, b)), b);
   const DType computed = compute_dtype(dtype);
   return trunc(div(a.to(computed), converted(b, computed))).to(dtype);

@@ -18,17 +18,17 @@ using detail::promoted;
 bool is_real(BinaryOp op) { return op >= BinaryOp::div; }
 bool is_real(UnaryOp op) { return op >= UnaryOp::exp; }
 
-// Both fit `dtype`: they have it, or compute_dtype of it.
+// REQUIRES: `a` and `b` each have `dtype` or compute_dtype(dtype).
 Tensor binary_as(std::string_view name, BinaryOp op, DType dtype, const Tensor& a, const Tensor& b) {
   const Shape shape = broadcast_shapes(name, a.shape(), b.shape());
   Tensor out = Tensor::empty(shape, dtype, a.device());
-  // Most operands are as they are needed; copies of the handles cost as much as a small operation.
+  // Skips expand() for operands of the result's shape: copying the handles costs as much as a small operation.
   if (a.shape() == shape && b.shape() == shape) kernels_of(out).binary(op, out, a, b);
   else kernels_of(out).binary(op, out, a.expand(shape), b.expand(shape));
   return out;
 }
 
-// What arithmetic on booleans is: that of the bits 0 and 1, where it stays there.
+// Returns the bit operation that implements `op` on booleans; none if the result is not always 0 or 1.
 std::optional<BinaryOp> of_bits(BinaryOp op) {
   switch (op) {
     case BinaryOp::add:
@@ -48,7 +48,7 @@ Tensor binary_of_booleans(std::string_view name, BinaryOp op, const Tensor& a, c
   return out.to(DType::boolean);
 }
 
-// The dtype of an operation on a tensor of `dtype` and a number.
+// Returns the dtype of an operation on a tensor of `dtype` and a number.
 DType dtype_with_number(std::string_view op_name, BinaryOp op, DType dtype, double number) {
   if (dtype == DType::boolean && op == BinaryOp::sub) throw DTypeError(fmt::format("[{}] not defined for boolean", op_name));
   const DType result = detail::result_dtype(op, promoted(dtype, number));

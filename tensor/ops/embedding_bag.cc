@@ -18,7 +18,8 @@ namespace {
 
 constexpr std::string_view kName = "embedding_bag";
 
-/// Where each bag begins in `entries` entries, and where the last ends; of one dimension, i64, where `offsets` are.
+/// Returns the start of each bag within `entries` entries, and the end of the last bag: 1-D, i64, on the device of
+/// `offsets`.
 Tensor checked_offsets(const Tensor& offsets, std::int64_t entries, bool with_last) {
   require_rank(kName, offsets.shape(), 1);
   if (offsets.dtype() != DType::i64 && offsets.dtype() != DType::i32) {
@@ -30,7 +31,7 @@ Tensor checked_offsets(const Tensor& offsets, std::int64_t entries, bool with_la
   if (!with_last) all.push_back(entries);
   const std::int64_t first = all.empty() ? -1 : all.front();
   if (numbers.empty() && !with_last && entries == 0) {
-    all = {0};  // no bags of nothing
+    all = {0};  // no bags and no entries
   } else if (first != 0) {
     throw ValueError(
         fmt::format("[{}] offsets begin with {}, not 0", kName, all.empty() ? "nothing" : fmt::to_string(first)));
@@ -45,10 +46,10 @@ Tensor checked_offsets(const Tensor& offsets, std::int64_t entries, bool with_la
   return checked.to(offsets.device());
 }
 
-/// Of bags of `size` entries each.
+/// Returns the offsets of bags with `size` entries each.
 Tensor even_offsets(std::int64_t bags, std::int64_t size) { return mul(arange(bags + 1), static_cast<double>(size)); }
 
-/// Numbers of the entries that are not `padding`.
+/// Returns the positions of the entries other than `padding`.
 Tensor kept_entries(const Tensor& index, std::int64_t padding) {
   std::vector<std::int64_t> kept;
   const Tensor here = index.to(Device::cpu());
@@ -60,8 +61,8 @@ Tensor kept_entries(const Tensor& index, std::int64_t padding) {
   return places.to(index.device());
 }
 
-/// Rows of (rows, width) from a value for each entry, not coalesced: who reads them does that, if it matters to him.
-/// `index` is i64 and has one dimension.
+/// Returns a sparse (rows, width) with one row of `values` per entry, not coalesced: the reader coalesces if needed.
+/// REQUIRES: `index` is 1-D i64.
 SparseTensor rows_of(const Tensor& index, const Tensor& values, std::int64_t rows, std::int64_t padding) {
   const Shape shape{rows, values.size(1)};
   if (padding < 0) return SparseTensor(index.unsqueeze(0), values, shape);
@@ -95,7 +96,7 @@ EmbeddingBag::EmbeddingBag(const Tensor& weight, const Tensor& index, const Tens
   set_scales(per_sample_weights);
 }
 
-/// What each row is multiplied with: the weights of samples, or of a mean 1 over the number of rows in the bag.
+/// Sets the factor of each row: its per-sample weight, or for a mean 1 over the number of rows in the bag.
 void EmbeddingBag::set_scales(const Tensor& per_sample_weights) {
   const DType wide = compute_dtype(dtype_);
   if (per_sample_weights.defined()) {
@@ -151,7 +152,7 @@ SparseTensor EmbeddingBag::backward_rows(const Tensor& grad, const Tensor& where
   }
   const SparseTensor rows = rows_of(bags_.index, values, weight_shape_[0], bags_.padding);
   if (dtype_ == rows.dtype()) return rows;
-  const SparseTensor sums = rows.coalesce();  // before they are rounded, as the table would be
+  const SparseTensor sums = rows.coalesce();  // sums before rounding, as the dense gradient does
   return SparseTensor(sums.indices(), sums.values().to(dtype_), sums.shape()).as_coalesced();
 }
 

@@ -28,7 +28,7 @@ Tensor logit(const Tensor& x, double eps) {
   x.require_defined("logit");
   if (!(eps >= 0.0 && eps <= 0.5)) throw ValueError(fmt::format("[logit] eps not from 0 to 0.5: {}", eps));
   const DType dtype = promote_to_floating(x.dtype());
-  // The limits have the digits of the arithmetic: 1 - eps may be 1 in 16 bits.
+  // Clamps in the compute dtype: 1 - eps may round to 1 in 16 bits.
   return unary("logit", UnaryOp::logit, clamp(x.to(compute_dtype(dtype)), eps, 1.0 - eps)).to(dtype);
 }
 

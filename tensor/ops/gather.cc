@@ -11,7 +11,7 @@
 namespace troupe {
 namespace {
 
-// Whether `index` has the rank of `shape` and, beside `dim`, no larger size.
+// Returns whether `index` has the rank of `shape` and, except along `dim`, no larger size.
 bool fits_beside(int dim, const Shape& index, const Shape& shape) {
   if (index.size() != shape.size()) return false;
   for (int i = 0; i < shape.size(); ++i) {
@@ -20,7 +20,7 @@ bool fits_beside(int dim, const Shape& index, const Shape& shape) {
   return true;
 }
 
-// `index`, checked for places along dimension `dim` of a tensor of `shape`.
+// Returns `index`, checked as places along dimension `dim` of a tensor of `shape`.
 Tensor places_in(std::string_view op, const Shape& shape, int dim, const Tensor& index) {
   if (!fits_beside(dim, index.shape(), shape)) {
     throw ShapeError(fmt::format("[{}] index does not fit: {} for {}", op, to_string(index.shape()), to_string(shape)));
@@ -28,7 +28,7 @@ Tensor places_in(std::string_view op, const Shape& shape, int dim, const Tensor&
   return detail::checked_index(op, index, shape[dim]);
 }
 
-// `dim` from the front, of operands that are together.
+// Checks devices and dtypes of the operands and returns `dim` counted from the front.
 int scatter_dim(std::string_view op, const Tensor& x, int dim, const Tensor& index, const Tensor& source) {
   detail::require_together(op, x, index);
   detail::require_together(op, x, source);
@@ -60,7 +60,7 @@ Tensor scatter_add(const Tensor& x, int dim, const Tensor& index, const Tensor& 
   const int at = scatter_dim(kName, x, dim, index, source);
   if (x.dtype() == DType::boolean) throw DTypeError(fmt::format("[{}] not defined for boolean", kName));
   const Tensor places = scatter_places(kName, x, at, index, source);
-  // Computed whole, so that what comes together at one place is rounded once.
+  // Computes in the compute dtype, so that several additions at one place are rounded once.
   const DType dtype = compute_dtype(x.dtype());
   Tensor out = x.to(dtype);
   if (dtype == x.dtype()) out = x.clone();

@@ -37,7 +37,7 @@ Range range_of(const Tensor& x, double low, double high) {
   return range;
 }
 
-// How many of the rows that `shape` has: all but the last dimension.
+// Returns `shape` without the last dimension.
 Shape without_last(Shape shape) {
   shape.erase(shape.size() - 1);
   return shape;
@@ -98,7 +98,7 @@ Tensor histc(const Tensor& x, std::int64_t bins, double low, double high) {
   const Tensor flat = x.to(compute_dtype(x.dtype())).reshape({x.numel()});
   const Tensor inside = logical_and(ge(flat, range.low), le(flat, range.high));
   const Tensor places = div(mul(sub(flat, range.low), static_cast<double>(bins)), range.high - range.low);
-  // The upper end, which would be in a bin of its own, is in the last; what is not counted may be anywhere.
+  // Clamps the upper end, which would be in bin `bins`, into the last bin. Elements outside add 0 to an arbitrary bin.
   const Tensor bin = clamp(masked_fill(places, logical_not(inside), 0.0), 0.0, static_cast<double>(bins - 1)).to(DType::i64);
   return index_add(zeros({bins}, DType::i64, x.device()), 0, bin, inside.to(DType::i64)).to(x.dtype());
 }

@@ -23,7 +23,7 @@ void require_factor(std::string_view op, const Tensor& x, std::int64_t factor) {
   if (factor < 1) throw ValueError(fmt::format("[{}] factor below 1: {}", op, factor));
 }
 
-/// The leading dimensions of x, and then these.
+/// Returns the leading dimensions of x, followed by `last`.
 Shape images_of(const Tensor& x, std::initializer_list<std::int64_t> last) {
   Shape shape;
   for (int dim = 0; dim < x.dim() - 3; ++dim) shape.push_back(x.size(dim));
@@ -31,7 +31,7 @@ Shape images_of(const Tensor& x, std::initializer_list<std::int64_t> last) {
   return shape;
 }
 
-/// All leading dimensions in their order, and then these, counted from behind them.
+/// Permutes the dimensions after the leading ones; `last` counts from the end of the leading dimensions.
 Tensor with_order(const Tensor& x, int leading, std::initializer_list<int> last) {
   std::vector<int> order;
   for (int dim = 0; dim < leading; ++dim) order.push_back(dim);
@@ -39,7 +39,7 @@ Tensor with_order(const Tensor& x, int leading, std::initializer_list<int> last)
   return x.permute(order);
 }
 
-/// How windows lie over images, and how many there are.
+/// The windows over images and their number.
 struct Unfolding {
   UnfoldOptions options;
   Size2d windows;
@@ -53,7 +53,7 @@ struct Unfolding {
 
   [[nodiscard]] std::int64_t places() const { return options.kernel[0] * options.kernel[1]; }
 
-  /// Of the padded images, the pixels that place `number` of the windows sees: (n, c, windows).
+  /// Returns the view of the padded images that kernel element `number` reads, over all windows: (n, c, windows).
   [[nodiscard]] Tensor seen(const Tensor& padded, std::int64_t number) const {
     const Size2d at{number / options.kernel[1], number % options.kernel[1]};
     Tensor part = padded;
@@ -66,7 +66,7 @@ struct Unfolding {
   }
 };
 
-/// One dimension of interpolate.
+/// Resampling by interpolate along one dimension.
 class Resized {
  public:
   Resized(const InterpolateOptions& options, std::int64_t before, std::int64_t after, double scale)
@@ -74,7 +74,7 @@ class Resized {
 
   [[nodiscard]] bool changes() const { return before_ != after_; }
 
-  /// Where pixel i lies among those of before.
+  /// Returns the position of output pixel i in input pixels.
   [[nodiscard]] double place(std::int64_t i) const {
     const auto number = static_cast<double>(i);
     if (options_.mode == InterpolateMode::nearest) {
@@ -106,7 +106,7 @@ class Resized {
   }
 
  private:
-  /// From one pixel to the next.
+  /// Returns the distance between adjacent output pixels in input pixels.
   [[nodiscard]] double step(double scale) const {
     if (options_.align_corners) return after_ > 1 ? static_cast<double>(before_ - 1) / static_cast<double>(after_ - 1) : 0.0;
     return options_.scale.empty() ? static_cast<double>(before_) / static_cast<double>(after_) : 1.0 / scale;
@@ -141,7 +141,7 @@ void check_interpolation(const Tensor& x, const InterpolateOptions& options) {
   }
 }
 
-/// Entry `i` of what is given for all dimensions or for each.
+/// Returns the entry of dimension `i`; a single entry applies to all dimensions.
 template <class T>
 T entry(const std::vector<T>& given, int i) {
   return given.size() == 1 ? given.front() : given[static_cast<std::size_t>(i)];

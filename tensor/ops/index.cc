@@ -25,7 +25,7 @@ Shape with_last(Shape shape, std::int64_t size) {
   return shape;
 }
 
-// Where `flags` hold, counted in row-major order.
+// Returns the row-major positions of the true elements of `flags`.
 std::vector<std::int64_t> places_of(const Tensor& flags) {
   const Tensor here = flags.to(Device::cpu()).contiguous();
   const std::span<const bool> holds = here.data<bool>();
@@ -62,7 +62,7 @@ Tensor index_select_backward(const Tensor& grad, int dim, const Tensor& index, c
         fmt::format("[{}] gradient does not fit: {} for {}", kName, to_string(grad.shape()), to_string(expected)));
   }
   if (grad.dtype() == DType::boolean) throw DTypeError(fmt::format("[{}] not defined for boolean", kName));
-  // Computed whole, so that what comes together at one place is rounded once.
+  // Computes in the compute dtype, so that several additions at one place are rounded once.
   const DType dtype = compute_dtype(grad.dtype());
   Tensor out = zeros(shape, dtype, grad.device());
   Tensor target = out.view(joined_around(shape, at));
@@ -96,7 +96,7 @@ Tensor index_add(const Tensor& x, int dim, const Tensor& index, const Tensor& so
   }
   if (x.dtype() == DType::boolean) throw DTypeError(fmt::format("[{}] not defined for boolean", kName));
   const Tensor places = detail::checked_index(kName, index, x.shape()[at]);
-  // Computed whole, so that what comes together at one place is rounded once.
+  // Computes in the compute dtype, so that several additions at one place are rounded once.
   const DType dtype = compute_dtype(x.dtype());
   Tensor out = dtype == x.dtype() ? x.clone() : x.to(dtype);
   if (!out.is_contiguous()) out = out.contiguous();

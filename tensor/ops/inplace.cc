@@ -32,7 +32,7 @@ void require_arithmetic(std::string_view name, const Tensor& x, DType result) {
   }
 }
 
-/// `other` in the shape of `x`, in memory that is not written while it is read.
+/// Returns `other` in the shape of `x`; a copy if writing to `x` could overwrite elements before they are read.
 Tensor operand_of(const Tensor& x, const Tensor& other) {
   const Tensor all = other.expand(x.shape());
   const bool same_view = all.offset() == x.offset() && all.strides() == x.strides() && all.dtype() == x.dtype();

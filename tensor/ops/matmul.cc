@@ -11,7 +11,7 @@
 namespace troupe {
 namespace {
 
-// The matrices of a batch, in a layout that gemm reads.
+// Returns `x` in `dtype`, in a layout that gemm reads.
 Tensor gemm_operand(const Tensor& x, DType dtype) {
   const Tensor converted = x.to(dtype);
   if (!is_floating(dtype)) return converted;
@@ -32,8 +32,8 @@ Shape with_matrix(Shape batch, std::int64_t rows, std::int64_t cols) {
   return batch;
 }
 
-// A product of integers, for which GPUs have no library: one column of `x` and one row of `y` after the other. Both have the
-// same batch, `x` at least one column.
+// Returns the product of integer matrices on a GPU, for which there is no library: adds the outer products of column k
+// of `x` and row k of `y`. REQUIRES: equal batch dimensions, at least one column in `x`.
 Tensor sum_of_outer_products(const Tensor& x, const Tensor& y) {
   const auto outer_product = [&](std::int64_t k) { return mul(x.slice(-1, k, k + 1), y.slice(-2, k, k + 1)); };
   Tensor out = outer_product(0);
@@ -41,20 +41,21 @@ Tensor sum_of_outer_products(const Tensor& x, const Tensor& y) {
   return out;
 }
 
-// The dtype that operands of a product must have whose sums run in `dtype`: GPUs multiply 16-bit floats as they are.
+// Returns the dtype of the operands of a product whose sums run in `dtype`. GPUs multiply 16-bit floats without
+// conversion.
 DType factor_dtype(const Tensor& a, const Tensor& b, DType dtype) {
   const bool both_short = a.dtype() == b.dtype() && is_floating(a.dtype()) && compute_dtype(a.dtype()) != a.dtype();
   return kernels::on_gpu(a) && both_short ? a.dtype() : dtype;
 }
 
-// Both have at least 2 dimensions and fit.
+// REQUIRES: both have at least 2 dimensions, with equal inner sizes.
 Tensor matmul_batches(const Tensor& a, const Tensor& b, DType dtype) {
   const std::int64_t m = a.size(-2);
   const std::int64_t k = a.size(-1);
   const std::int64_t n = b.size(-1);
   const Shape batch = broadcast_shapes("matmul", without_matrix(a.shape()), without_matrix(b.shape()));
   if (b.dim() == 2 && a.dim() > 2 && a.is_contiguous() && k > 0) {
-    // One product of all rows instead of one per matrix.
+    // One product of all rows is faster than one product per matrix.
     return matmul_batches(a.reshape({-1, k}), b, dtype).reshape(with_matrix(batch, m, n));
   }
   if (k == 0) return zeros(with_matrix(batch, m, n), dtype, a.device());
@@ -72,7 +73,7 @@ std::string both(const Tensor& a, const Tensor& b) {
   return fmt::format("{} x {}", to_string(a.shape()), to_string(b.shape()));
 }
 
-// The product in the dtype that kernels compute in, of operands that are together.
+// Returns the product in compute_dtype(dtype). REQUIRES: require_together() accepts both operands.
 Tensor product(std::string_view op, const Tensor& a, const Tensor& b, DType dtype) {
   if (a.dim() == 0 || b.dim() == 0) throw ShapeError(fmt::format("[{}] a scalar has no columns: {}", op, both(a, b)));
   const std::int64_t inner = b.dim() == 1 ? b.size(0) : b.size(-2);

@@ -23,7 +23,7 @@ void require_dims(std::string_view op, const Tensor& x, int least) {
     throw ShapeError(fmt::format("[{}] fewer than {} dimensions: {}", op, least, to_string(x.shape())));
 }
 
-/// `given` flat in the dtype that the kernels compute in, checked to have `shape`; `otherwise` everywhere if undefined.
+/// Returns `given` flat in the compute dtype of `x`, checked to have `shape`; filled with `otherwise` if undefined.
 Tensor operand(std::string_view op, std::string_view what, const Tensor& given, const Shape& shape,
                std::string_view what_for, const Tensor& x, double otherwise) {
   const DType dtype = compute_dtype(x.dtype());
@@ -36,13 +36,13 @@ Tensor operand(std::string_view op, std::string_view what, const Tensor& given, 
   return given.to(dtype).contiguous().view({shape.numel()});
 }
 
-/// What scales and shifts, checked.
+/// Checked weight and bias.
 struct Affine {
   Tensor weight;
   Tensor bias;
 };
 
-/// x (n, c, ...) as (n, c, inner); one of f16 or bf16 in f32.
+/// Returns x (n, c, ...) as (n, c, inner), in its compute dtype.
 Tensor as_channels(const Tensor& x) {
   const Shape around = joined_around(x.shape(), 1);
   return x.to(compute_dtype(x.dtype())).contiguous().view(around);
@@ -56,7 +56,7 @@ Affine channel_affine(std::string_view op, const Tensor& x, const Tensor& weight
           operand(op, "bias", bias, {x.size(1)}, text, x, 0.0)};
 }
 
-/// Gradients computed in f64 sums, each in the dtype it is wanted in.
+/// Converts gradients, whose sums are f64, to their result dtypes.
 NormGradients finished(Tensor by_x, const Tensor& by_weight, const Tensor& by_bias, const Tensor& x) {
   const DType dtype = compute_dtype(x.dtype());
   return {by_x.view(x.shape()).to(x.dtype()), by_weight.to(dtype), by_bias.to(dtype)};
@@ -70,7 +70,7 @@ void require_gradient_of(std::string_view op, const Tensor& grad, const Tensor& 
   detail::require_together(op, forward.mean, forward.var);
 }
 
-/// x as (outer, groups, channels, inner) for the kernels; weight and bias count as `affine_shape`.
+/// Normalises x as (outer, groups, channels, inner), given by `sizes`; `affine` has groups * channels elements each.
 NormResult normalised(const Tensor& x, const Shape& sizes, const Affine& affine, double eps) {
   const DType dtype = compute_dtype(x.dtype());
   Tensor out = Tensor::empty(sizes, dtype, x.device());
@@ -95,7 +95,7 @@ NormGradients normalised_backward(const Tensor& grad, const Tensor& x, const Nor
   return finished(by_x, by_weight, by_bias, x);
 }
 
-/// (rows, 1, elements normalised together, 1)
+/// Returns (rows, 1, elements normalised together, 1).
 Shape layer_sizes(std::string_view op, const Tensor& x, const Shape& normalized_shape) {
   require_floating(op, x);
   if (normalized_shape.empty()) throw ShapeError(fmt::format("[{}] no dimensions to normalise", op));
@@ -111,7 +111,7 @@ Shape layer_sizes(std::string_view op, const Tensor& x, const Shape& normalized_
   return {rows, 1, normalized_shape.numel(), 1};
 }
 
-/// (n, groups, channels of a group, inner)
+/// Returns (n, groups, channels per group, inner).
 Shape group_sizes(std::string_view op, const Tensor& x, std::int64_t groups) {
   require_floating(op, x);
   require_dims(op, x, 2);

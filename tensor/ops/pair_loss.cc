@@ -12,7 +12,7 @@
 
 namespace troupe::detail {
 
-/// Checks what all have in common.
+/// Builds a PairLoss and checks the arguments that all losses share.
 class PairLossMaker {
  public:
   PairLossMaker(std::string_view op, const Tensor& x, const Tensor& y, kernels::PairLossKind kind) : op_(op) {
@@ -60,7 +60,7 @@ class PairLossMaker {
   PairLoss loss_;
 };
 
-/// As the kernels take it.
+/// Returns `x` for the kernels: rounded to the loss's dtype, then contiguous in the compute dtype.
 Tensor PairLoss::prepared(const Tensor& x) const { return x.to(dtype_).to(compute_dtype(dtype_)).contiguous(); }
 
 Tensor PairLoss::value(const Tensor& x, const Tensor& y) const {

@@ -13,7 +13,7 @@
 namespace troupe {
 namespace {
 
-/// Three operands as they are computed with, and the dtype of the result.
+/// Three operands in the compute dtype, and the dtype of the result.
 struct Blend {
   std::array<Tensor, 3> operands;
   DType dtype;
@@ -34,7 +34,7 @@ Blend prepared(std::string_view op, Of of, const Tensor& a, const Tensor& b, con
 
 }  // namespace
 
-// From the nearer end: then both ends are exact, and so are equal ones.
+// Interpolates from the nearer end, so that the result is exact at both ends and where both are equal.
 Tensor lerp(const Tensor& a, const Tensor& b, double weight) {
   const auto [operands, dtype] = prepared("lerp", Of::reals, a, b, b);
   const auto& [from, to, same] = operands;

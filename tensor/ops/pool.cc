@@ -20,7 +20,7 @@ using detail::computed;
 using detail::LastWindow;
 using detail::Windows;
 
-/// Both dimensions of an image; a line is an image of one row.
+/// The windows along both dimensions of an image; a line is an image of height 1.
 struct ImageWindows {
   PoolWindows rows{.begin = {0}, .end = {1}, .counted = {1}};
   PoolWindows columns;
@@ -28,11 +28,11 @@ struct ImageWindows {
 
 enum class Counting : std::uint8_t { inside, padding_too };
 
-/// How windows lie over an image (2 dimensions) or a line (1), without a list of them: there may be more than memory.
+/// The windows over an image (2 dimensions) or a line (1). No list of windows, which might not fit into memory.
 struct WindowPlan {
-  Shape sizes;                     ///< of what they slide over
-  Shape counts;                    ///< how many there are along each dimension
-  std::optional<Windows> regular;  ///< none: parts of almost equal size
+  Shape sizes;                     ///< sizes of the image or line
+  Shape counts;                    ///< number of windows along each dimension
+  std::optional<Windows> regular;  ///< none: adaptive windows, of almost equal size
   Counting counting = Counting::inside;
 
   [[nodiscard]] Shape result_shape(const Shape& x) const {
@@ -69,7 +69,8 @@ PoolWindows regular_windows(std::int64_t size, std::int64_t count, const Windows
   return result;
 }
 
-// Whether a window that begins before the image jumps over all of it. One that begins inside has its first position there.
+// Returns whether a window that begins before the image skips all of it. A window that begins inside reads its first
+// position.
 bool jumps_over(std::int64_t size, std::int64_t count, const Windows& windows, int dim) {
   const std::int64_t step = windows.dilation[dim];
   if (size >= step) return false;
@@ -79,7 +80,7 @@ bool jumps_over(std::int64_t size, std::int64_t count, const Windows& windows, i
   return false;
 }
 
-// The windows of an image (4 dimensions) or a line (3).
+// Plans the windows of images (x has 4 dimensions) or lines (3).
 WindowPlan regular(std::string_view op, const Shape& x, const Windows& windows, LastWindow last,
                    Counting counting = Counting::inside) {
   const Shape counts = detail::count_windows(op, x, windows, last);
@@ -118,7 +119,7 @@ WindowPlan adaptive(std::string_view op, const Shape& x, const Shape& counts) {
   return {sizes_of(x), counts, std::nullopt};
 }
 
-/// Lists the windows. REQUIRES: their result has memory already, which so bounds the lists.
+/// Lists the windows. REQUIRES: the result tensor is allocated, which bounds the length of the lists.
 ImageWindows listed(const WindowPlan& plan) {
   const auto along = [&](int dim) {
     if (!plan.regular) return adaptive_windows(plan.sizes[dim], plan.counts[dim]);
@@ -208,7 +209,7 @@ Tensor avg_pool_backward(std::string_view op, const Tensor& grad, const Shape& i
   return result.to(grad.dtype());
 }
 
-// A gradient by an input of `input_shape`, which has as many dimensions as `dims` says.
+// Checks that `grad` and `input_shape` are of images (`dims` 2) or lines (1).
 void require_gradient_of_images(std::string_view op, const Tensor& grad, const Shape& input_shape, int dims) {
   require_images(op, grad, dims);
   detail::require_rank(op, input_shape, dims + 2);

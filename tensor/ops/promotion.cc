@@ -6,7 +6,7 @@
 namespace troupe::detail {
 namespace {
 
-/// Of the order in which a scalar may be of a higher kind than a tensor.
+/// Returns the rank of the dtype's kind: 0 boolean, 1 integer, 2 floating.
 int kind_of(DType dtype) {
   if (is_floating(dtype)) return 2;
   return dtype == DType::boolean ? 0 : 1;

@@ -23,10 +23,11 @@ Tensor flat(std::string_view op, const Tensor& x) {
   return x.reshape({x.numel()});
 }
 
-// Without the dimension `at` of size 1, unless it stays.
+// Drops the dimension `at`, of size 1, unless `keep` says otherwise.
 Tensor kept(const Tensor& x, int at, KeepDim keep) { return keep == KeepDim::yes ? x : x.squeeze(at); }
 
-// Where along `at` the middle one in the order `places` is: behind it come the NaNs, of which the first is taken.
+// Returns the index along `at` of the median. `places` is the argsort of `x`, with NaNs last: if there are any, the
+// first NaN is the median.
 Tensor middle_of(const Tensor& x, const Tensor& places, int at) {
   const std::int64_t middle = (x.shape()[at] - 1) / 2;
   if (!is_floating(x.dtype())) return narrow(places, at, middle, 1);

@@ -74,7 +74,7 @@ Tensor argument_of_all(std::string_view name, kernels::Extreme extreme, const Te
   return argument(name, extreme, x.reshape({x.numel()}), 0, KeepDim::no);
 }
 
-// In the dtype of the computation.
+// Returns the variance in the compute dtype.
 Tensor variance(std::string_view name, const Tensor& x, const Axes& axes, double correction, KeepDim keep) {
   x.require_defined(name);
   const Tensor real = x.to(compute_dtype(promote_to_floating(x.dtype())));
@@ -146,7 +146,7 @@ Tensor logsumexp(const Tensor& x, const Axes& axes, KeepDim keep) {
   constexpr std::string_view kName = "logsumexp";
   x.require_defined(kName);
   const DType dtype = promote_to_floating(x.dtype());
-  if (x.numel() == 0) {  // the sum of nothing is 0
+  if (x.numel() == 0) {  // an empty sum is 0
     return full(reduced_shape(x.shape(), axis_set(kName, x.shape(), axes), keep), -std::numeric_limits<double>::infinity(), dtype, x.device());
   }
   const Tensor real = x.to(compute_dtype(dtype));

@@ -35,8 +35,8 @@ namespace troupe {
 [[nodiscard]] Tensor count_nonzero(const Tensor& x);
 [[nodiscard]] Tensor count_nonzero(const Tensor& x, const Axes& axes, KeepDim keep = KeepDim::no);
 /// Variance: the sum of squared distances from the mean, divided by the number of elements less `correction`. 1 is the
-/// unbiased estimate for a sample, 0 the variance of the elements. Integers become f32. NaN if the divisor is not above
-/// 0.
+/// unbiased estimate for a sample, 0 the variance of the elements. Integers become f32. A divisor below 0 counts as 0,
+/// which gives NaN, or infinity if elements differ.
 [[nodiscard]] Tensor var(const Tensor& x);
 [[nodiscard]] Tensor var(const Tensor& x, const Axes& axes, double correction = 1, KeepDim keep = KeepDim::no);
 /// Standard deviation. Not called std, which is a namespace.

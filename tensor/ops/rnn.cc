@@ -52,10 +52,10 @@ DType promoted(std::string_view op, std::initializer_list<const Tensor*> all) {
   return dtype;
 }
 
-/// `x` in `dtype` and without gaps, or undefined.
+/// Returns `x` contiguous in `dtype`; undefined if `x` is.
 Tensor plain(const Tensor& x, DType dtype) { return x.defined() ? x.to(dtype).contiguous() : x; }
 
-/// What both biases give to the sums, or undefined. The candidate of a GRU gets the one of its hidden side later.
+/// Returns the sum of both biases, or undefined. Leaves out the hidden bias of a GRU's candidate, which is added later.
 Tensor bias_of_sums(RnnCell cell, const RnnWeights& w, DType wide) {
   const Tensor input = plain(w.input_bias, wide);
   if (!w.hidden_bias.defined()) return input;
@@ -92,7 +92,7 @@ RnnResult run(std::string_view op, RnnCell cell, const Tensor& x, const RnnWeigh
   return {.output = tape.output.to(dtype), .hidden = at_last(tape.output), .cell = at_last(tape.cells), .tape = tape};
 }
 
-/// The gradient by a state, to be changed: zeros if there is none.
+/// Returns a writable copy of the gradient of a state; zeros if it is undefined.
 Tensor own_gradient(const Tensor& given, const Shape& shape, const Tensor& like) {
   if (!given.defined()) return zeros(shape, like.dtype(), like.device());
   return given.to(like.dtype()).clone();
@@ -141,7 +141,7 @@ Tensor rnn_backward_input_weight(const Tensor& from_input, const Tensor& x) {
 Tensor rnn_backward_hidden_weight(const Tensor& from_hidden, const RnnTape& tape) {
   const std::int64_t steps = from_hidden.size(0);
   const bool forward = tape.direction == TimeDirection::forward;
-  // All steps but the first meet the output of the step before.
+  // The hidden weight multiplies the output of the previous step; the first step, the initial state.
   const Tensor later = forward ? from_hidden.slice(0, 1) : from_hidden.slice(0, 0, steps - 1);
   const Tensor before = forward ? tape.output.slice(0, 0, steps - 1) : tape.output.slice(0, 1);
   Tensor result = matmul(flatten(later, 0, 1).transpose(), flatten(before, 0, 1));

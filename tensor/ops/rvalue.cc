@@ -21,7 +21,8 @@ using detail::compute_in;
 using detail::is_reusable;
 using Left = detail::PutOffSteps::Left;
 
-// Whether op(dead, other), in any order, fits into `dead`. Everything that is an error goes another way.
+// Returns whether op on `dead` and `other`, in any order, may write into `dead`. False for all arguments that are
+// errors.
 bool fits(BinaryOp op, const Tensor& dead, const Tensor& other) {
   if (!dead.defined() || !other.defined() || dead.device() != other.device() || dead.dtype() == DType::boolean) return false;
   const DType dtype = detail::result_dtype(op, detail::promoted(dead, other));
@@ -45,7 +46,8 @@ Tensor binary(std::string_view name, BinaryOp op, Tensor&& a, Tensor&& b) {
   return binary(name, op, std::as_const(a), std::move(b));
 }
 
-// Whether op with a number fits into `dead`. As in detail::binary(), the number may still be none of its dtype.
+// Returns whether op with a number may write into `dead`. As in detail::binary(), the number need not be a value of its
+// dtype.
 bool fits(BinaryOp op, const Tensor& dead) {
   return dead.defined() && is_floating(dead.dtype()) && is_reusable(dead, dead.shape(), detail::result_dtype(op, dead.dtype()));
 }

@@ -8,7 +8,7 @@
 namespace troupe {
 namespace {
 
-// Calls kernel(results, x as (outer, size, inner)) in the dtype that the running results of `x` are computed in.
+// Calls kernel(results, x as (outer, size, inner)) with both in the compute dtype of the results.
 template <class Kernel>
 Tensor scanned(std::string_view op, const Tensor& x, int dim, const Kernel& kernel) {
   x.require_defined(op);

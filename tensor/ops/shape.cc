@@ -42,7 +42,7 @@ void require_diagonal(std::string_view op, const Tensor& x, std::int64_t diagona
   throw ValueError(fmt::format("[{}] diagonal outside of 64 bits: {} of {}", op, diagonal, to_string(x.shape())));
 }
 
-/// Whether an element of (rows, columns) is in a column of [begin(row), end(row)); where `x` is.
+/// Returns a mask (rows, columns), true at the columns [begin(row), end(row)) of each row, on the device of `x`.
 template <class Bound>
 Tensor columns_between(const Tensor& x, const Bound& bounds_of) {
   Tensor begins = Tensor::empty({x.size(-2), 1}, DType::i64);
@@ -54,7 +54,7 @@ Tensor columns_between(const Tensor& x, const Bound& bounds_of) {
   return logical_and(ge(columns, begins.to(x.device())), lt(columns, ends.to(x.device())));
 }
 
-/// Fills columns [begin(row), end(row)) of each row of matrices with zeros, which are bytes of 0 in every dtype.
+/// Returns a copy of `x` with 0 in the columns [begin(row), end(row)) of each row. In every dtype 0 is bytes of 0.
 template <class Bound>
 Tensor with_zeros(const Tensor& x, const Bound& bounds_of) {
   if (kernels::on_gpu(x)) return masked_fill(x, columns_between(x, bounds_of), 0.0);
@@ -195,7 +195,7 @@ Tensor flip(const Tensor& x, const Axes& axes) {
 Tensor roll(const Tensor& x, std::int64_t shift, int dim) {
   x.require_defined("roll");
   const std::int64_t size = x.shape()[normalize_dim("roll", dim, x.shape())];
-  const std::int64_t begin = size == 0 ? 0 : (size - shift % size) % size;  // what comes first
+  const std::int64_t begin = size == 0 ? 0 : (size - shift % size) % size;  // becomes the first element
   return concat({x.slice(dim, begin), x.slice(dim, 0, begin)}, dim);
 }
 
@@ -218,8 +218,8 @@ Tensor repeat(const Tensor& x, const std::vector<std::int64_t>& counts) {
   x.require_defined("repeat");
   const int added = static_cast<int>(counts.size()) - x.dim();
   if (added < 0) throw ShapeError(fmt::format("[repeat] {} counts for {}", counts.size(), to_string(x.shape())));
-  Shape apart;   // each dimension behind one of size 1
-  Shape spread;  // which then has the size of its count
+  Shape apart;   // a dimension of size 1 before each dimension
+  Shape spread;  // the same with the count in place of the 1
   Shape joined;
   for (int i = 0; i < added + x.dim(); ++i) {
     const std::int64_t count = counts[static_cast<std::size_t>(i)];
@@ -239,7 +239,7 @@ Tensor repeat(const Tensor& x, const std::vector<std::int64_t>& counts) {
 }
 
 Tensor pad(const Tensor& x, const std::vector<std::int64_t>& amounts, double value) {
-  Tensor part = x;  // what stays of `x`
+  Tensor part = x;  // the part of `x` that negative amounts leave
   Shape shape = x.shape();
   const std::vector<detail::PadAmounts> all = detail::pad_amounts(x, amounts);
   for (const auto& [dim, before, after] : all) {

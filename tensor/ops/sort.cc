@@ -11,10 +11,10 @@
 namespace troupe {
 namespace {
 
-// The places of the first `k` along dimension `at`.
+// Returns the indices of the first `k` elements in `order` along dimension `at`.
 Tensor places(const Tensor& x, int at, std::int64_t k, Order order) {
   const std::vector<int> dims = detail::dims_with_last(x.dim(), at);
-  const Tensor rows = x.to(compute_dtype(x.dtype())).permute(dims);  // which keeps the order
+  const Tensor rows = x.to(compute_dtype(x.dtype())).permute(dims);  // the conversion keeps the order
   Shape shape = rows.shape();
   shape[x.dim() - 1] = k;
   Tensor out = Tensor::empty(shape, DType::i64, x.device());

@@ -16,7 +16,7 @@ void require_like(const Tensor& x, const std::string& role, const Shape& shape, 
   throw ShapeError(fmt::format("[update] {} is not contiguous {} {}", role, name_of(dtype), to_string(shape)));
 }
 
-/// Throws unless `rows` are ascending rows of `value`.
+/// Throws unless `rows` are ascending row numbers of `value`.
 void check_rows(const Tensor& rows, const Tensor& value) {
   if (value.dim() == 0) throw ShapeError("[update] a value without dimensions has no rows");
   require_like(rows, "rows", {rows.numel()}, DType::i64);
@@ -70,7 +70,7 @@ std::size_t count_of(const Formula&) {
   return 2;
 }
 
-/// The CPU's kernel refuses tensors of GPUs by itself.
+/// Throws DeviceError unless all tensors are on the GPU of the first value. The CPU kernel refuses GPU tensors itself.
 void require_one_gpu(std::span<const UpdateItem> items) {
   const Tensor& first = items.front().value;
   if (!kernels::on_gpu(first)) return;

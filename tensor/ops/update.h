@@ -19,8 +19,8 @@ namespace troupe {
 /// `[update] rows are not ascending numbers below 5`; DeviceError if tensors are on different devices.
 void update(std::span<UpdateItem> items);
 
-/// Copies `rows` of `from` to the same rows of `to`; accesses no other rows. Brings the buffer of the next value up to
-/// date after a sparse step. REQUIRES: `to` and `from` are contiguous, with equal shape and dtype; `rows` as
+/// Copies `rows` of `from` to the same rows of `to`, on a GPU all rows. Brings the buffer of the next value up to date
+/// after a sparse step. REQUIRES: `to` and `from` are contiguous, with equal shape and dtype; `rows` as
 /// UpdateItem::rows.
 /// Throws as update().
 void copy_rows(Tensor& to, const Tensor& from, const Tensor& rows);

@@ -27,7 +27,7 @@ Shape count_windows(std::string_view op, const Shape& x, const Windows& windows,
     const std::int64_t stride = windows.stride[i];
     const CheckedSize reach = CheckedSize(windows.dilation[i]) * (windows.kernel[i] - 1) + 1;
     const CheckedSize padded = CheckedSize(padding) * 2 + size;
-    // No position that is computed of a window lies further away.
+    // This sum bounds every position that is computed for a window.
     if (!(padded + reach + stride).fits()) {
       throw ShapeError(fmt::format("[{}] sizes do not fit into 64 bits: window {} with stride {}, padding {} and dilation {} over {}", op,
                                    to_string(windows.kernel), to_string(windows.stride), to_string(windows.padding),
