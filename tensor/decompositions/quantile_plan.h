@@ -24,7 +24,7 @@ template <class X>
   const std::int64_t count = values.shape()[at];
   const Tensor has_nan = any(isnan(values), at, KeepDim::yes);
   const X sorted = sort(x, at).values;
-  const X last = narrow(sorted, at, count - 1, 1);  // the NaN, if there is one
+  const X last = narrow(sorted, at, count - 1, 1);  // NaN if the line has one
   std::vector<X> results;
   for (const double part : q) {
     const double place = part * static_cast<double>(count - 1);

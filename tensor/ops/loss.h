@@ -18,8 +18,8 @@ enum class Reduction : std::uint8_t { none, sum, mean };
 
 /// Class weights and reduction of nll_loss.
 struct NllLossOptions {
-  Tensor weight{};                   ///< of each class, (classes); undefined: 1
-  std::int64_t ignore_index = -100;  ///< what has this target counts nothing
+  Tensor weight{};                   ///< weight of each class, (classes); undefined: 1
+  std::int64_t ignore_index = -100;  ///< rows with this target add nothing
   Reduction reduction = Reduction::mean;
 };
 
@@ -29,8 +29,8 @@ struct NllLossOptions {
 
 /// Class weights, reduction and smoothing of cross_entropy.
 struct CrossEntropyOptions {
-  Tensor weight{};                   ///< of each class, (classes); undefined: 1
-  std::int64_t ignore_index = -100;  ///< what has this target counts nothing
+  Tensor weight{};                   ///< weight of each class, (classes); undefined: 1
+  std::int64_t ignore_index = -100;  ///< rows with this target add nothing
   Reduction reduction = Reduction::mean;
   double label_smoothing = 0.0;  ///< share of the target probability that is spread evenly over all classes
 };
@@ -68,7 +68,7 @@ struct HuberLossOptions {
 
 /// Weights and reduction of bce_loss.
 struct BceLossOptions {
-  Tensor weight{};  ///< of each element, broadcast to their shape
+  Tensor weight{};  ///< weight of each element; broadcasts
   Reduction reduction = Reduction::mean;
 };
 /// -(y log(x) + (1 - y) log(1 - x)) for probabilities `x` and `y`; each logarithm is at least -100.
@@ -78,8 +78,8 @@ struct BceLossOptions {
 
 /// Weights and reduction of bce_with_logits.
 struct BceWithLogitsOptions {
-  Tensor weight{};      ///< of each element, broadcast to their shape
-  Tensor pos_weight{};  ///< of y, not of 1 - y; broadcast
+  Tensor weight{};      ///< weight of each element; broadcasts
+  Tensor pos_weight{};  ///< weight of the term with y, not of that with 1 - y; broadcasts
   Reduction reduction = Reduction::mean;
 };
 /// bce_loss of sigmoid(x), without overflow.

@@ -41,7 +41,7 @@ struct CosineEmbeddingLossOptions {
 /// Margin, norm and reduction of triplet_margin_loss.
 struct TripletMarginLossOptions {
   double margin = 1.0;
-  double p = 2.0;      ///< of the norm
+  double p = 2.0;      ///< exponent of the norm
   double eps = 1e-6;   ///< added to each difference
   bool swap = false;   ///< whether the negative's distance is the smaller of its distances to anchor and positive
   Reduction reduction = Reduction::mean;
@@ -58,9 +58,9 @@ struct TripletMarginLossOptions {
 
 /// Power, margin, class weights and reduction of multi_margin_loss.
 struct MultiMarginLossOptions {
-  int p = 1;          ///< 1 or 2: the power
+  int p = 1;          ///< the power: 1 or 2
   double margin = 1.0;
-  Tensor weight{};    ///< of each right class, (classes); undefined: 1
+  Tensor weight{};    ///< weight of each target class, (classes); undefined: 1
   Reduction reduction = Reduction::mean;
 };
 /// The sum of max(0, margin - x[target] + x[i])^p over all classes i other than the target, divided by the number of

@@ -59,7 +59,7 @@ struct RnnStepGradients {
   Tensor hidden;       ///< (n, h)
   Tensor cell;         ///< LSTM: (n, h)
   Tensor from_input;   ///< (t, n, g * h)
-  Tensor from_hidden;  ///< (t, n, g * h); the same tensor but for GRU
+  Tensor from_hidden;  ///< (t, n, g * h); the same tensor as from_input except for GRU
 };
 
 /// Backward pass through time, for a layer of any of the three kinds.

@@ -16,7 +16,7 @@ namespace troupe {
 [[nodiscard]] Tensor cumprod(const Tensor& x, int dim);
 
 /// Element i is the largest (smallest) of elements 0 ... i along `dim` and its index: of equal elements the last one.
-/// From the first NaN on it is NaN.
+/// From the first NaN on the result is NaN.
 [[nodiscard]] Sorted cummax(const Tensor& x, int dim);
 [[nodiscard]] Sorted cummin(const Tensor& x, int dim);
 
