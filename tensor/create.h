@@ -60,8 +60,7 @@ template <Element T>
                           Device device = Device::cpu());
 [[nodiscard]] Tensor uniform(const Shape& shape, double low, double high, Generator& generator,
                              DType dtype = DType::f32, Device device = Device::cpu());
-/// Returns normal numbers with mean 0 and variance 1. REQUIRES: a floating dtype. f16 and bf16 are drawn in f32 and
-/// rounded.
+/// Returns normal numbers, mean 0, variance 1. REQUIRES: a floating dtype. f16 and bf16 are drawn in f32 and rounded.
 [[nodiscard]] Tensor randn(const Shape& shape, Generator& generator, DType dtype = DType::f32,
                            Device device = Device::cpu());
 /// As `rand` and `randn`, with the shape, dtype and device of `x`.

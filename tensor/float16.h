@@ -86,8 +86,7 @@ struct Half {
   std::uint16_t bits = 0;
 
   constexpr Half() noexcept = default;
-  /// Rounds to nearest, ties to even; 65520 and above becomes infinity. A NaN stays NaN and keeps the upper bits of its
-  /// payload.
+  /// Rounds to nearest, ties to even; 65520 and above becomes infinity. NaN keeps the upper bits of its payload.
   template <detail::RoundedNumber T>
   explicit constexpr Half(T value) noexcept : bits(detail::half_bits(detail::cut_to_float(value))) {}
   [[nodiscard]] static constexpr Half from_bits(std::uint16_t bits) noexcept {
@@ -104,7 +103,7 @@ struct BFloat16 {
   std::uint16_t bits = 0;
 
   constexpr BFloat16() noexcept = default;
-  /// Rounds to nearest, ties to even. A NaN stays NaN and keeps the upper bits of its payload.
+  /// Rounds to nearest, ties to even. NaN keeps the upper bits of its payload.
   template <detail::RoundedNumber T>
   explicit constexpr BFloat16(T value) noexcept : bits(detail::bfloat16_bits(detail::cut_to_float(value))) {}
   [[nodiscard]] static constexpr BFloat16 from_bits(std::uint16_t bits) noexcept {

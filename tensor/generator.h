@@ -1,5 +1,4 @@
-// Random numbers that depend on a seed and a counter only: equal on every machine, device and build, with any number of
-// threads.
+// Random numbers that depend on a seed and a counter only: equal on every machine, device, build and number of threads.
 #pragma once
 
 #include <array>

@@ -12,8 +12,7 @@
 namespace troupe {
 
 /// Returns 1 with `probability`, else 0: element i is 1 if the generator's i-th uniform() is below `probability`.
-/// Any dtype.
-/// Throws ValueError `[bernoulli] probability outside [0, 1]: 1.5`.
+/// Any dtype. Throws ValueError `[bernoulli] probability outside [0, 1]: 1.5`.
 [[nodiscard]] Tensor bernoulli(const Shape& shape, double probability, Generator& generator, DType dtype = DType::f32,
                                Device device = Device::cpu());
 /// As above with one probability per element. The result has the shape and dtype of `probabilities`, which is floating.

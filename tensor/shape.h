@@ -90,8 +90,7 @@ std::ostream& operator<<(std::ostream& out, const InlineDims& dims);
 
 /// Returns (outer, size, inner): the product of the sizes before `dim`, the size along `dim`, the product of the sizes
 /// after it. REQUIRES: 0 <= dim < shape.size().
-/// Throws ShapeError `[shape] too many elements: (4611686018427387904, 4, 0)` if a product overflows; sizes around a 0
-/// may.
+/// Throws ShapeError `[shape] too many elements: (4611686018427387904, 4, 0)` if a product overflows.
 [[nodiscard]] Shape joined_around(const Shape& shape, int dim);
 
 /// Returns the shape to which `a` and `b` broadcast. Dimensions align at the last one; aligned sizes are equal or one

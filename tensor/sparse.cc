@@ -35,8 +35,7 @@ Tensor from_numbers(const std::vector<std::int64_t>& numbers, const Shape& shape
   return from_values<std::int64_t>(std::span<const std::int64_t>(numbers), shape);
 }
 
-/// Returns the indices (dims, n) of `places` (n), which are row-major numbers. With several dimensions it runs on the
-/// CPU.
+/// Returns the indices (dims, n) of `places` (n), which are row-major numbers. Runs on the CPU if dims > 1.
 Tensor columns_of(const Tensor& places, const Shape& shape, int dims) {
   if (dims == 1) return places.unsqueeze(0);
   const Tensor here = places.to(Device::cpu());

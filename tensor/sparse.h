@@ -32,8 +32,7 @@ class SparseTensor {
   [[nodiscard]] int sparse_dim() const { return static_cast<int>(indices_.size(0)); }
   [[nodiscard]] std::int64_t count() const { return indices_.size(1); }
 
-  /// Returns whether places are known to ascend in row-major order, none twice: after `coalesce`, `as_coalesced`,
-  /// `from_dense`.
+  /// Returns whether `coalesce`, `as_coalesced` or `from_dense` made it: places ascend in row-major order, none twice.
   [[nodiscard]] bool is_coalesced() const noexcept { return coalesced_; }
 
   /// Sorts the parts by place and adds up parts at the same place, in the order stored, with any number of threads.

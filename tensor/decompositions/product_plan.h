@@ -1,5 +1,4 @@
-// Arguments with which other operations implement those of ops/products.h and ops/distance.h, for tensors and for
-// variables.
+// Arguments with which other operations implement ops/products.h and ops/distance.h, for tensors and for variables.
 #pragma once
 
 #include <string>

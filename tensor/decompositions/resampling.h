@@ -10,16 +10,15 @@
 
 namespace troupe::detail {
 
-/// Resampling along one dimension: pixel i is (1 - share[i]) * part low[i] + share[i] * part high[i], or part low[i] if
-/// `high` is undefined.
+/// Resampling along one dimension: pixel i is (1 - share[i]) * x[low[i]] + share[i] * x[high[i]], where x[k] is part k
+/// along `dim`; it is x[low[i]] if `high` is undefined.
 struct ResampledDim {
   int dim;
   Tensor low, high;    ///< i64 (size)
   Tensor rest, share;  ///< in the shape that broadcasts to the result; `rest` is 1 - share
 };
 
-/// Returns the dimensions that change, the last one first. `computed`: the dtype of the shares. Throws as
-/// interpolate().
+/// Returns the dimensions that change, the last one first; the shares have dtype `computed`. Throws as interpolate().
 [[nodiscard]] std::vector<ResampledDim> resampled_dims(const Tensor& x, const InterpolateOptions& options, DType computed);
 
 template <class X>

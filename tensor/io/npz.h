@@ -19,8 +19,7 @@ enum class Compression : std::uint8_t { none, deflate };
 [[nodiscard]] NamedTensors read_npz(const std::filesystem::path& file);
 
 /// Writes `arrays` as a .npz file for `numpy.load`. Replaces an existing file atomically; equal arrays give equal
-/// files.
-/// Throws FileError; ValueError `[npz] name given twice: w`, `[npz] not a name: `; DTypeError and TensorError as
+/// files. Throws FileError; ValueError `[npz] name given twice: w`, `[npz] not a name: `; DTypeError and TensorError as
 /// write_npy().
 void write_npz(const std::filesystem::path& file, const NamedTensors& arrays,
                Compression compression = Compression::none);

@@ -20,8 +20,7 @@ struct Safetensors {
 /// which lives as long as any of them. A write to a tensor moves it and its views to fresh memory; the file never
 /// changes. A tensor that is misaligned for its dtype is copied at once. REQUIRES: no process truncates the file in
 /// place while a tensor lives; an access beyond the new end kills this process. Replacing it, as write_safetensors()
-/// does, is safe.
-/// Throws FileError with the first invalid byte:
+/// does, is safe. Throws FileError with the first invalid byte:
 /// `[safetensors] model.safetensors: at byte 1032: tensor "w" ends at 4096 of 2048`. Refuses headers longer than the
 /// file, JSON outside the format, unknown dtypes, duplicate names, and tensors that overlap, leave gaps, end outside
 /// the file or whose size is not that of their shape.

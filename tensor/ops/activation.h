@@ -31,8 +31,7 @@ enum class Gelu : std::uint8_t { exact, tanh };
 /// network learning by exponential linear units", 2015.
 [[nodiscard]] Tensor elu(const Tensor& x, double alpha = 1.0);
 /// x where x > 0, else alpha * (exp(x / alpha) - 1). Source: Barron, "Continuously differentiable exponential linear
-/// units", 2017.
-/// Throws ValueError `[celu] alpha is 0`.
+/// units", 2017. Throws ValueError `[celu] alpha is 0`.
 [[nodiscard]] Tensor celu(const Tensor& x, double alpha = 1.0);
 /// 1.0507 elu(x, 1.6733), which preserves mean 0 and variance 1. Source: Klambauer et al., "Self-normalizing neural
 /// networks", 2017.

@@ -30,8 +30,7 @@ namespace troupe {
 [[nodiscard]] Tensor maximum(const Tensor& a, double b);
 [[nodiscard]] Tensor minimum(const Tensor& a, const Tensor& b);
 [[nodiscard]] Tensor minimum(const Tensor& a, double b);
-/// x raised to `exponent`. Integers stay integers and wrap around if the exponent is whole and not negative; otherwise
-/// they become f32.
+/// x raised to `exponent`. Integers become f32 unless the exponent is whole and not negative; then they wrap around.
 [[nodiscard]] Tensor pow(const Tensor& x, double exponent);
 
 /// `a` raised to `b`, elementwise. Integers stay integers: a negative exponent gives the reciprocal rounded toward 0,
@@ -105,8 +104,7 @@ enum class EqualNan : std::uint8_t { no, yes };
 /// elements. Throws ValueError `[isclose] tolerance below 0: rtol -1, atol 0`.
 [[nodiscard]] Tensor isclose(const Tensor& a, const Tensor& b, double rtol = 1e-5, double atol = 1e-8, EqualNan nan = EqualNan::no);
 
-/// The replacements of NaN and of both infinities. By default the infinities become the largest and the least finite
-/// number of the dtype.
+/// The replacements of NaN and of both infinities, for these by default the largest and the least finite number.
 struct NanToNumOptions {
   double nan = 0.0;
   std::optional<double> posinf = std::nullopt;

@@ -33,8 +33,7 @@ namespace troupe {
 /// Throws ShapeError `[movedim] 2 dimensions to 1 places`, `[movedim] dimension given twice: 1`.
 [[nodiscard]] Tensor movedim(const Tensor& x, const Axes& from, const Axes& to);
 /// View of `x` with dimension `dim` split into dimensions of these sizes, one of which may be -1: the reverse of
-/// flatten.
-/// Throws ShapeError `[unflatten] 6 into (4, -1)`.
+/// flatten. Throws ShapeError `[unflatten] 6 into (4, -1)`.
 [[nodiscard]] Tensor unflatten(const Tensor& x, int dim, const Shape& sizes);
 /// View of `x` broadcast to the shape of `other`. Throws as expand.
 [[nodiscard]] Tensor expand_as(const Tensor& x, const Tensor& other);
@@ -48,16 +47,14 @@ namespace troupe {
 /// Repeats every part along `dim` `count` times in a row. Throws ValueError `[repeat_interleave] count below 0: -1`.
 [[nodiscard]] Tensor repeat_interleave(const Tensor& x, std::int64_t count, int dim);
 /// Repeats part i along `dim` `counts[i]` times in a row; one element in `counts` (i64 or i32) applies to all parts.
-/// Waits for a GPU.
-/// Throws ShapeError `[repeat_interleave] 2 counts for 3 parts`.
+/// Waits for a GPU. Throws ShapeError `[repeat_interleave] 2 counts for 3 parts`.
 [[nodiscard]] Tensor repeat_interleave(const Tensor& x, const Tensor& counts, int dim);
 /// Joins tensors along the first dimension (vstack; a vector is a row) or the second (hstack; vectors along their only
 /// one). Throws as concat.
 [[nodiscard]] Tensor vstack(const std::vector<Tensor>& tensors);
 [[nodiscard]] Tensor hstack(const std::vector<Tensor>& tensors);
 
-/// The dimensions of a grid that belong to its first two vectors: ij the first and second, xy the second and first, as
-/// in plots.
+/// The dimensions of a grid along which its first two vectors run: ij 0 and 1, xy 1 and 0, as in plots.
 enum class MeshOrder : std::uint8_t { ij, xy };
 
 /// Views of vectors (or scalars) as coordinates of a grid: result k has element i_k of vector k at (i_0, i_1, ...).

@@ -23,8 +23,7 @@ struct ScaledDotProductOptions {
 /// Shapes: query (..., l, e), key (..., s, e), value (..., s, v) -> (..., l, v); leading dimensions broadcast. A query
 /// without visible keys gives NaN, as softmax does; s = 0 gives 0. Dropout draws from `generator` as dropout_mask of
 /// the weights (..., l, s) does. Source: torch.nn.functional.scaled_dot_product_attention, whose boolean masks have the
-/// same meaning.
-/// Throws ShapeError
+/// same meaning. Throws ShapeError
 /// `[scaled_dot_product_attention] fewer than 2 dimensions: query (3), key (4, 3), value (4, 3)`,
 /// `... sizes differ: query (2, 8), key (5, 6), value (5, 6)`, `... nothing to compare: query (2, 0), key (5, 0)`,
 /// `... mask is (4, 4), nothing that broadcasts to (2, 5)`, DTypeError `... mask is i64, not boolean or floating`,

@@ -8,8 +8,7 @@
 
 namespace troupe::detail {
 
-/// Throws DTypeError `[op] not a value of i64: 1.5` unless `dtype` represents `value`. A floating dtype accepts every
-/// number.
+/// Throws DTypeError `[op] not a value of i64: 1.5` unless `dtype` can hold `value`. Floating dtypes hold all numbers.
 void require_value_of(std::string_view op, double value, DType dtype);
 
 /// Throws TensorError if either is undefined, DeviceError if they are on different devices.

@@ -33,8 +33,7 @@ Tensor target_numbers(std::string_view op, const Tensor& target) {
   return target.to(DType::i64).contiguous();
 }
 
-/// Returns the sum of the weights of all targets that are not ignored. Throws as checked_index unless the target is
-/// ignored.
+/// Returns the sum of the weights of all targets but the ignored ones. Throws as checked_index.
 double checked_weight_of_targets(std::string_view op, const kernels::RightClasses& right, std::int64_t classes) {
   if (const std::optional<double> weight = kernels_of(right.target).weight_of_targets(right, classes)) return *weight;
   const Tensor here = right.target.to(Device::cpu());

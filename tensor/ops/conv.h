@@ -1,5 +1,4 @@
-// Convolutions and transposed convolutions of images (2-D) and lines (1-D). Rules as in ops.h; all operands have the
-// same floating dtype.
+// Convolutions and transposed convolutions of images and lines. Rules as in ops.h; operands have one floating dtype.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +17,7 @@ inline constexpr std::int64_t kSame = std::numeric_limits<std::int64_t>::min();
 /// Cross-correlation of images with filters.
 /// Shapes: x (n, c, h, w), weight (o, c / groups, kh, kw), bias (o) or undefined -> (n, o, oh, ow) with
 /// oh = (h + 2 padding - dilation (kh - 1) - 1) / stride + 1, rounded down. With groups = c every channel has its own
-/// filters.
-/// Throws ShapeError `[conv2d] channels differ: (1, 3, 8, 8) and weight (4, 2, 3, 3)`,
+/// filters. Throws ShapeError `[conv2d] channels differ: (1, 3, 8, 8) and weight (4, 2, 3, 3)`,
 /// `[conv2d] filters do not divide into 3 groups: weight (4, 1, 3, 3)` and the like, ValueError
 /// `[conv2d] padding that keeps the size with stride (2, 1)`.
 [[nodiscard]] Tensor conv2d(const Tensor& x, const Tensor& weight, const Tensor& bias = {},

@@ -46,8 +46,7 @@ struct ConvolutionOperands {
   Tensor weight;  ///< undefined if the gradient of x is not wanted
 };
 
-/// Gradients, undefined if not wanted. The gradient of the bias is the sum of `grad` over all dimensions but the
-/// second.
+/// Gradients, undefined if not wanted. That of the bias is the sum of `grad` over all dimensions but the second.
 struct ConvolutionGradients {
   Tensor x;
   Tensor weight;

@@ -26,8 +26,7 @@ enum class Rounding : std::uint8_t { none, trunc, floor };
 [[nodiscard]] Tensor fmod(const Tensor& a, const Tensor& b);
 [[nodiscard]] Tensor fmod(const Tensor& a, double b);
 
-/// a - b floor(a / b): the remainder with the sign of b, as in Python. The result of reals may be rounded, at most to
-/// b.
+/// a - b floor(a / b): the remainder with the sign of b, as in Python. For reals it may be rounded, at most to b.
 [[nodiscard]] Tensor remainder(const Tensor& a, const Tensor& b);
 [[nodiscard]] Tensor remainder(const Tensor& a, double b);
 [[nodiscard]] Tensor remainder(double a, const Tensor& b);

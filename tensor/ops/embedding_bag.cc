@@ -18,8 +18,7 @@ namespace {
 
 constexpr std::string_view kName = "embedding_bag";
 
-/// Returns the start of each bag within `entries` entries, and the end of the last bag: 1-D, i64, on the device of
-/// `offsets`.
+/// Returns the start of each bag within `entries` entries and the end of the last: 1-D i64, on the device of `offsets`.
 Tensor checked_offsets(const Tensor& offsets, std::int64_t entries, bool with_last) {
   require_rank(kName, offsets.shape(), 1);
   if (offsets.dtype() != DType::i64 && offsets.dtype() != DType::i32) {

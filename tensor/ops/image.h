@@ -17,8 +17,7 @@ namespace troupe {
 /// The reverse. Throws ShapeError `[pixel_unshuffle] no 2 x 2 pixels in the image: (1, 6, 2, 3)`.
 [[nodiscard]] Tensor pixel_unshuffle(const Tensor& x, std::int64_t factor);
 
-/// How new pixels are computed: copied from the pixel before, or interpolated between the nearest two pixels of a line
-/// or four of an image.
+/// How pixels are computed: copied from the pixel before, or from the nearest two of a line or four of an image.
 enum class InterpolateMode : std::uint8_t { nearest, linear, bilinear };
 
 /// Size and mode of interpolate.

@@ -10,12 +10,10 @@ namespace troupe {
 
 /// Returns the parts of `x` along `dim` at the 1-D `index`, in its order.
 [[nodiscard]] Tensor index_select(const Tensor& x, int dim, const Tensor& index);
-/// The gradient of index_select: zeros of `shape` to which part i of `grad` is added at index[i], in the order of
-/// `index`.
+/// The gradient of index_select: zeros of `shape` plus part i of `grad` at index[i], added in the order of `index`.
 [[nodiscard]] Tensor index_select_backward(const Tensor& grad, int dim, const Tensor& index, const Shape& shape);
 /// Returns 1 at the index, 0 elsewhere. Shapes: index of shape S -> S + (classes). classes = -1: the largest index plus
-/// 1.
-/// Throws ValueError `[one_hot] no index to count classes by`.
+/// 1. Throws ValueError `[one_hot] no index to count classes by`.
 [[nodiscard]] Tensor one_hot(const Tensor& index, std::int64_t classes = -1, DType dtype = DType::f32);
 
 /// out[i][j] = x[index[i][j]][j] (for dim 0, in two dimensions): one element of `x` per element of `index`. `index` has
@@ -42,20 +40,17 @@ namespace troupe {
 /// Returns a copy of `x` with `value` in the parts along `dim` at the 1-D `index`.
 [[nodiscard]] Tensor index_fill(const Tensor& x, int dim, const Tensor& index, double value);
 /// Returns a copy of `x` with part i of `source` along `dim` written to index[i]; of several for one place the last
-/// wins.
-/// Throws ShapeError `[index_copy] source does not fit: (2, 4) for (2, 3)`.
+/// wins. Throws ShapeError `[index_copy] source does not fit: (2, 4) for (2, 3)`.
 [[nodiscard]] Tensor index_copy(const Tensor& x, int dim, const Tensor& index, const Tensor& source);
 
 /// Returns a copy of `x` with part i of `source` along `dim` added at index[i], in the order of `index`: the reverse of
 /// index_select. Throws ShapeError `[index_add] source does not fit: (2, 4) for (2, 3)`.
 [[nodiscard]] Tensor index_add(const Tensor& x, int dim, const Tensor& index, const Tensor& source);
 
-/// Returns the places of the elements that are not 0: i64 (count, dimensions of x), in row-major order. Waits for a
-/// GPU.
+/// Returns the places of the elements other than 0: i64 (count, dimensions of x), in row-major order. Waits for a GPU.
 [[nodiscard]] Tensor nonzero(const Tensor& x);
 /// Returns the elements of `x` where `mask` (boolean) is true, in row-major order: (count). Both broadcast. Waits for a
-/// GPU.
-/// Throws DTypeError `[masked_select] mask is not boolean: f32`.
+/// GPU. Throws DTypeError `[masked_select] mask is not boolean: f32`.
 [[nodiscard]] Tensor masked_select(const Tensor& x, const Tensor& mask);
 
 /// Returns `value` where `mask` (boolean, broadcast to x) is true, else `x`.

@@ -41,8 +41,7 @@ Tensor sum_of_outer_products(const Tensor& x, const Tensor& y) {
   return out;
 }
 
-// Returns the dtype of the operands of a product whose sums run in `dtype`. GPUs multiply 16-bit floats without
-// conversion.
+// Returns the dtype of the operands of a product whose sums run in `dtype`: on GPUs 16-bit floats are not converted.
 DType factor_dtype(const Tensor& a, const Tensor& b, DType dtype) {
   const bool both_short = a.dtype() == b.dtype() && is_floating(a.dtype()) && compute_dtype(a.dtype()) != a.dtype();
   return kernels::on_gpu(a) && both_short ? a.dtype() : dtype;

@@ -69,8 +69,7 @@ PoolWindows regular_windows(std::int64_t size, std::int64_t count, const Windows
   return result;
 }
 
-// Returns whether a window that begins before the image skips all of it. A window that begins inside reads its first
-// position.
+// Returns whether a window that begins before the image skips all of it. One that begins inside never does.
 bool jumps_over(std::int64_t size, std::int64_t count, const Windows& windows, int dim) {
   const std::int64_t step = windows.dilation[dim];
   if (size >= step) return false;

@@ -77,8 +77,7 @@ struct AvgPool1dOptions {
   friend bool operator==(const AvgPool1dOptions&, const AvgPool1dOptions&) = default;
 };
 
-/// Returns the mean of each window. Elements beyond the padding, which ceil_mode permits, never count. Shapes and
-/// errors as max_pool2d.
+/// Returns the mean of each window. Positions beyond the padding never count. Shapes and errors as max_pool2d.
 [[nodiscard]] Tensor avg_pool2d(const Tensor& x, const AvgPool2dOptions& options = {});
 [[nodiscard]] Tensor avg_pool2d_backward(const Tensor& grad, const Shape& input_shape,
                                          const AvgPool2dOptions& options = {});

@@ -21,8 +21,7 @@ using detail::compute_in;
 using detail::is_reusable;
 using Left = detail::PutOffSteps::Left;
 
-// Returns whether op on `dead` and `other`, in any order, may write into `dead`. False for all arguments that are
-// errors.
+// Returns whether op on `dead` and `other`, in any order, may write into `dead`. False for erroneous arguments.
 bool fits(BinaryOp op, const Tensor& dead, const Tensor& other) {
   if (!dead.defined() || !other.defined() || dead.device() != other.device() || dead.dtype() == DType::boolean) return false;
   const DType dtype = detail::result_dtype(op, detail::promoted(dead, other));
@@ -46,8 +45,7 @@ Tensor binary(std::string_view name, BinaryOp op, Tensor&& a, Tensor&& b) {
   return binary(name, op, std::as_const(a), std::move(b));
 }
 
-// Returns whether op with a number may write into `dead`. As in detail::binary(), the number need not be a value of its
-// dtype.
+// Returns whether op with a number may write into `dead`. As in detail::binary(), its dtype need not hold the number.
 bool fits(BinaryOp op, const Tensor& dead) {
   return dead.defined() && is_floating(dead.dtype()) && is_reusable(dead, dead.shape(), detail::result_dtype(op, dead.dtype()));
 }

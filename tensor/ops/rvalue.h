@@ -1,5 +1,4 @@
-// Elementwise operations that reuse the memory of an operand that the caller gives up: `std::move(x) + y`,
-// `relu(a * b)`.
+// Elementwise operations that reuse the memory of operands the caller gives up: `std::move(x) + y`, `relu(a * b)`.
 //
 // Results equal those of the overloads without `&&`. An operation writes into the operand if that has the shape and
 // dtype of the result and is the only handle of its memory. Arithmetic on such a tensor of kPutOffBytes or more is

@@ -21,8 +21,7 @@ void update(std::span<UpdateItem> items);
 
 /// Copies `rows` of `from` to the same rows of `to`, on a GPU all rows. Brings the buffer of the next value up to date
 /// after a sparse step. REQUIRES: `to` and `from` are contiguous, with equal shape and dtype; `rows` as
-/// UpdateItem::rows.
-/// Throws as update().
+/// UpdateItem::rows. Throws as update().
 void copy_rows(Tensor& to, const Tensor& from, const Tensor& rows);
 
 }  // namespace troupe

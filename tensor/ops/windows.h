@@ -21,8 +21,7 @@ struct Windows {
 enum class LastWindow : std::uint8_t { whole, partial };
 
 /// Returns the number of windows along each of the last dimensions of `x`. A partial window begins inside `x` or in the
-/// padding before it.
-/// Throws ValueError `[op] stride below 1: (0, 1)` and the like,
+/// padding before it. Throws ValueError `[op] stride below 1: (0, 1)` and the like,
 /// ShapeError `[op] window larger than the padded image: (9, 3) over (1, 3, 8, 8)`,
 /// `[op] sizes do not fit into 64 bits: window (2) with stride (1), padding (0) and dilation (9223372036854775807) over
 /// (1, 1, 8)`.
