@@ -96,7 +96,7 @@ class Storage {
   /// Returns whether both handles share their memory.
   [[nodiscard]] bool same_as(const Storage& other) const noexcept { return state_ == other.state_; }
 
-  /// Returns the number of handles of this memory. 1: only this handle can read or write it.
+  /// Returns the number of handles of this memory. 1: no other Storage shares it, so no other tensor sees it.
   [[nodiscard]] long handle_count() const noexcept { return state_.use_count(); }
 
   /// Defers `work` until the next access to the bytes; it never runs if there is none. Increments the version at once

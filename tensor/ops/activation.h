@@ -46,10 +46,10 @@ enum class Gelu : std::uint8_t { exact, tanh };
 /// MobileNetV3", 2019.
 [[nodiscard]] Tensor hardsigmoid(const Tensor& x);
 [[nodiscard]] Tensor hardswish(const Tensor& x);
-/// x - lambda where x > lambda, x + lambda where x < -lambda, else 0.
+/// x - lambda where x > lambda, x + lambda where x < -lambda, 0 between.
 /// Throws ValueError `[softshrink] lambda below 0: -1`.
 [[nodiscard]] Tensor softshrink(const Tensor& x, double lambda = 0.5);
-/// x where |x| > lambda, else 0.
+/// 0 where |x| <= lambda, else x.
 [[nodiscard]] Tensor hardshrink(const Tensor& x, double lambda = 0.5);
 /// x where x > limit, else `value`. Keeps the dtype and NaN. Throws DTypeError `[threshold] not a value of i64: 1.5`.
 [[nodiscard]] Tensor threshold(const Tensor& x, double limit, double value);

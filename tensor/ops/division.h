@@ -13,7 +13,7 @@ namespace troupe {
 
 /// How div rounds: none is true division, trunc rounds toward 0 as C does, floor rounds down as floor_divide does.
 enum class Rounding : std::uint8_t { none, trunc, floor };
-/// a / b, rounded. Unless `rounding` is none, integers stay integers and throw ValueError
+/// a / b, rounded. Unless `rounding` is none, integers stay integers; throws ValueError
 /// `[div] an integer is divided by 0`.
 [[nodiscard]] Tensor div(const Tensor& a, const Tensor& b, Rounding rounding);
 [[nodiscard]] Tensor div(const Tensor& a, double b, Rounding rounding);

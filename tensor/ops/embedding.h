@@ -28,18 +28,16 @@ struct EmbeddingBagOptions {
   bool sparse = false;
 };
 
-/// Returns the sum, mean or maximum of the rows of each bag, without a tensor of all rows. REQUIRES: a floating
-/// `weight`.
+/// Returns the sum, mean or maximum of the rows of each bag, without a tensor of all rows. `weight` is floating.
 /// Shapes: weight (rows, width); index (n) with `offsets` (bags), the start of each bag, or index (bags, n) with
 /// undefined offsets -> (bags, width). `per_sample_weights`, only with mode sum, has the shape of the index and
 /// multiplies each row; undefined: 1.
-/// Throws ShapeError `[embedding_bag] an index of 1 dimensions needs offsets`, `[embedding_bag] offsets for an index of
-/// 2 dimensions`, `[embedding_bag] index of 3 dimensions`, `[embedding_bag] weights of samples do not fit: (3) for
-/// (4)`,
-/// `[embedding_bag] not 1 dimensions: (2, 2)`, ValueError `[embedding_bag] offsets begin with 1, not 0`,
-/// `[embedding_bag] offset 3 after 5`,
-/// `[embedding_bag] offset 7 of 5`, `[embedding_bag] offsets end with 4, not 5`, `[embedding_bag] weights of samples
-/// need mode sum`, IndexError `[embedding_bag] padding index out of range: 5 of 5`.
+/// Throws ShapeError `[embedding_bag] an index of 1 dimensions needs offsets`,
+/// `[embedding_bag] offsets for an index of 2 dimensions`, `[embedding_bag] index of 3 dimensions`,
+/// `[embedding_bag] weights of samples do not fit: (3) for (4)`, `[embedding_bag] not 1 dimensions: (2, 2)`,
+/// ValueError `[embedding_bag] offsets begin with 1, not 0`, `[embedding_bag] offset 3 after 5`,
+/// `[embedding_bag] offset 7 of 5`, `[embedding_bag] offsets end with 4, not 5`,
+/// `[embedding_bag] weights of samples need mode sum`, IndexError `[embedding_bag] padding index out of range: 5 of 5`.
 [[nodiscard]] Tensor embedding_bag(const Tensor& weight, const Tensor& index, const Tensor& offsets = {},
                                    const EmbeddingBagOptions& options = {}, const Tensor& per_sample_weights = {});
 

@@ -11,8 +11,7 @@ namespace troupe {
 enum class Reduction : std::uint8_t { none, sum, mean };
 
 // Losses of classes. Shapes: scores (n, classes, ...) and target (n, ...), or (classes) and (); target is i64 or i32.
-// Without reduction the result has the shape of the target. Mean divides by the sum of the weights of the target
-// classes.
+// Without reduction the result has the shape of the target. Mean divides by the sum of the target classes' weights.
 // Throws ShapeError `[nll_loss] targets do not fit: (8, 10) and (7)`, `[nll_loss] weight does not fit: (3) for 10
 // classes`, IndexError `[nll_loss] index out of range: 10 of 10`.
 
@@ -101,7 +100,7 @@ struct KlDivOptions {
 /// Form of the input, terms and reduction of poisson_nll_loss.
 struct PoissonNllLossOptions {
   bool log_input = true;  ///< whether `x` is the logarithm of the rate
-  bool full = false;      ///< whether Stirling's term of the target counts, target log(target) - target + log(2 pi target) / 2 above 1
+  bool full = false;      ///< adds Stirling's term t log(t) - t + log(2 pi t) / 2 where t = target > 1
   double eps = 1e-8;      ///< added to x before its logarithm
   Reduction reduction = Reduction::mean;
 };
@@ -111,8 +110,8 @@ struct PoissonNllLossOptions {
 
 /// Terms and reduction of gaussian_nll_loss.
 struct GaussianNllLossOptions {
-  bool full = false;  ///< whether log(2 pi) / 2 counts
-  double eps = 1e-6;  ///< a variance below counts as this
+  bool full = false;  ///< adds log(2 pi) / 2
+  double eps = 1e-6;  ///< smaller variances are raised to eps
   Reduction reduction = Reduction::mean;
 };
 /// (log(var) + (x - target)^2 / var) / 2, for numbers with predicted mean x and variance. `var` has the shape of x, or

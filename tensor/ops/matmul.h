@@ -16,8 +16,7 @@ namespace troupe {
 /// Throws ShapeError `[bmm] not 3 dimensions: (2, 3)`, `[bmm] batches differ: (2, 3, 4) x (3, 4, 5)`.
 [[nodiscard]] Tensor bmm(const Tensor& a, const Tensor& b);
 
-/// beta * input + alpha * (a x b); `input` broadcasts to the product. With beta = 0 a NaN in `input` does not
-/// propagate.
+/// beta * input + alpha * (a x b); `input` broadcasts to the product. With beta = 0, NaN in `input` does not propagate.
 /// Shapes: (m, k) x (k, n) -> (m, n). Dtype: promoted from all three; for integers alpha and beta are integers.
 /// Throws DTypeError `[addmm] not a value of i64: 0.5`, ShapeError `[addmm] not 2 dimensions: (3)`,
 /// `[addmm] (3) does not broadcast to (2, 4)`.
