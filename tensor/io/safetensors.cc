@@ -25,7 +25,7 @@ using detail::SafetensorsHeader;
 
 static_assert(std::endian::native == std::endian::little, "elements are used as they lie in the file");
 
-constexpr std::size_t kLengthSize = sizeof(std::uint64_t);  ///< bytes of the header's length, with which the file begins
+constexpr std::size_t kLengthSize = sizeof(std::uint64_t);  ///< of the header length at the start of the file, in bytes
 
 [[noreturn]] void fail_at(const std::string& where, std::uint64_t at, const std::string& what) {
   throw FileError(fmt::format("{}: at byte {}: {}", where, at, what));

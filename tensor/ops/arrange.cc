@@ -38,7 +38,7 @@ Tensor diagonal(const Tensor& x, std::int64_t offset, int dim0, int dim1) {
   const int first = normalize_dim("diagonal", dim0, x.shape());
   const int second = normalize_dim("diagonal", dim1, x.shape());
   if (first == second) throw ShapeError(fmt::format("[diagonal] the dimensions are one: {} and {}", dim0, dim1));
-  const std::int64_t inside = std::clamp(offset, -x.shape()[first], x.shape()[second]);  // diagonals beyond are empty too
+  const std::int64_t inside = std::clamp(offset, -x.shape()[first], x.shape()[second]);  // beyond, all are empty
   const std::int64_t down = std::max<std::int64_t>(-inside, 0);
   const std::int64_t right = std::max<std::int64_t>(inside, 0);
   Shape shape = x.shape();

@@ -14,7 +14,7 @@ struct ScaledDotProductOptions {
   /// Broadcasts to the scores (..., l, s). Boolean: false hides a key from a query. Floating: added to the scores.
   Tensor mask{};
   bool causal = false;            ///< also hides the keys after i from query i
-  double dropout = 0.0;           ///< probability that a weight is zeroed; the others are multiplied by 1 / (1 - dropout)
+  double dropout = 0.0;           ///< probability that a weight becomes 0; the others are divided by 1 - dropout
   std::optional<double> scale{};  ///< factor of the scores; 1 / sqrt(e) by default
 };
 

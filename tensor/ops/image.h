@@ -25,7 +25,7 @@ struct InterpolateOptions {
   std::vector<std::int64_t> size{};  ///< of the result after the channels: one number, or one per dimension
   std::vector<double> scale{};       ///< instead of `size`: factors of the input size; the product is rounded down
   InterpolateMode mode = InterpolateMode::nearest;
-  bool align_corners = false;  ///< whether the centers of the corner pixels stay in place; otherwise their outer edges do
+  bool align_corners = false;  ///< keeps the centers of the corner pixels in place, instead of their edges
 };
 /// Resizes lines (n, c, l) or images (n, c, h, w). Source: torch.nn.functional.interpolate.
 /// Dtypes: any for nearest, floating for the others. Throws ShapeError `[interpolate] not (n, c, h, w): (2, 3, 4)`,
