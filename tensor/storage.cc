@@ -153,7 +153,7 @@ void copy_bytes(std::byte* to, Device to_device, const std::byte* from, Device f
     std::memcpy(to, from, size);
 }
 
-void Storage::put_off(std::unique_ptr<PendingWork> work) {
+void Storage::defer(std::unique_ptr<PendingWork> work) {
   std::unique_ptr<PendingWork> done;  // released after the lock
   const std::lock_guard lock(state_->mutex);
   done = state_->take_pending();

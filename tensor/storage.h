@@ -90,7 +90,7 @@ class Storage {
   /// Returns whether the next write would copy: a FrozenBytes of the present block lives, or the block is adopted.
   [[nodiscard]] bool frozen() const noexcept;
 
-  /// Returns the version counter: the number of calls of `mutable_data` and `put_off`.
+  /// Returns the version counter: the number of calls of `mutable_data` and `defer`.
   [[nodiscard]] std::uint64_t version() const noexcept;
 
   /// Returns whether both handles share their memory.
@@ -101,7 +101,7 @@ class Storage {
 
   /// Defers `work` until the next access to the bytes; it never runs if there is none. Increments the version at once
   /// and runs work deferred before. REQUIRES: handle_count() == 1, memory of the CPU, not frozen().
-  void put_off(std::unique_ptr<PendingWork> work);
+  void defer(std::unique_ptr<PendingWork> work);
 
   /// Returns the deferred work, null if none. REQUIRES: handle_count() == 1.
   [[nodiscard]] PendingWork* pending() const noexcept;

@@ -95,8 +95,8 @@ class Tensor {
     return *reinterpret_cast<const T*>(to(Device::cpu()).to(dtype_of<T>).bytes());
   }
 
-  /// Defers work on the elements, as Storage::put_off().
-  void put_off(std::unique_ptr<PendingWork> work) { storage_.put_off(std::move(work)); }
+  /// Defers work on the elements, as Storage::defer().
+  void defer(std::unique_ptr<PendingWork> work) { storage_.defer(std::move(work)); }
 
   /// Returns the bytes from the first element to the last, frozen (Storage::freeze). A contiguous tensor gives exactly
   /// `nbytes()` bytes; another layout includes the gaps between its elements.

@@ -13,7 +13,7 @@ namespace {
 // A stretch of the result and a stretch of an operand fit into the L1 cache together.
 constexpr std::int64_t kStretchBytes = 16 << 10;
 
-bool is_long_on_cpu(const Tensor& x) { return x.nbytes() >= kPutOffBytes && !kernels::on_gpu(x); }
+bool is_long_on_cpu(const Tensor& x) { return x.nbytes() >= kDeferBytes && !kernels::on_gpu(x); }
 bool is_one(const Tensor& x) { return x.numel() == 1; }
 
 bool may_wait(const Tensor& dead, kernels::BinaryOp op, const Tensor& operand) {
@@ -24,14 +24,14 @@ bool may_wait(const Tensor& dead, kernels::BinaryOp op, const Tensor& operand) {
 
 }  // namespace
 
-PutOffSteps::PutOffSteps(const Tensor& x)
+DeferredOps::DeferredOps(const Tensor& x)
     : offset_bytes_(static_cast<std::size_t>(x.offset()) * size_of(x.dtype())), numel_(x.numel()), dtype_(x.dtype()) {}
 
-bool PutOffSteps::covers(const Tensor& x) const {
+bool DeferredOps::covers(const Tensor& x) const {
   return static_cast<std::size_t>(x.offset()) * size_of(x.dtype()) == offset_bytes_ && x.numel() == numel_ && x.dtype() == dtype_;
 }
 
-bool PutOffSteps::add(kernels::BinaryOp op, Left left, const Tensor& operand) {
+bool DeferredOps::add(kernels::BinaryOp op, Left left, const Tensor& operand) {
   if (steps_.size() == kStepsMax) return false;
   const FrozenBytes bytes = operand.freeze();
   const std::int64_t stride = is_one(operand) ? 0 : 1;
@@ -48,7 +48,7 @@ bool PutOffSteps::add(kernels::BinaryOp op, Left left, const Tensor& operand) {
   return true;
 }
 
-void PutOffSteps::run(std::byte* bytes) const noexcept {
+void DeferredOps::run(std::byte* bytes) const noexcept {
   const auto size = static_cast<std::int64_t>(size_of(dtype_));
   const std::int64_t stretch = kStretchBytes / size;
   std::byte* const x = bytes + offset_bytes_;
@@ -71,24 +71,24 @@ bool is_reusable(const Tensor& x, const Shape& shape, DType dtype) {
          x.is_contiguous() && !x.storage().frozen();
 }
 
-void compute_in(Tensor& dead, kernels::BinaryOp op, PutOffSteps::Left left, const Tensor& operand) {
+void compute_in(Tensor& dead, kernels::BinaryOp op, DeferredOps::Left left, const Tensor& operand) {
   if (may_wait(dead, op, operand)) {
-    // The cast is safe: PutOffSteps is the only kind of deferred work.
-    auto* const pending = static_cast<PutOffSteps*>(dead.storage().pending());
+    // The cast is safe: DeferredOps is the only kind of deferred work.
+    auto* const pending = static_cast<DeferredOps*>(dead.storage().pending());
     if (pending != nullptr && pending->covers(dead) && pending->add(op, left, operand)) return;
-    auto steps = std::make_unique<PutOffSteps>(dead);
-    if (steps->add(op, left, operand)) return dead.put_off(std::move(steps));
+    auto steps = std::make_unique<DeferredOps>(dead);
+    if (steps->add(op, left, operand)) return dead.defer(std::move(steps));
   }
   const Tensor other = operand.expand(dead.shape());
   const Tensor& self = dead;
-  if (left == PutOffSteps::Left::result) kernels_of(dead).binary(op, dead, self, other);
+  if (left == DeferredOps::Left::result) kernels_of(dead).binary(op, dead, self, other);
   else kernels_of(dead).binary(op, dead, other, self);
 }
 
-void compute_in(Tensor& dead, kernels::BinaryOp op, PutOffSteps::Left left, double operand) {
+void compute_in(Tensor& dead, kernels::BinaryOp op, DeferredOps::Left left, double operand) {
   if (is_long_on_cpu(dead)) return compute_in(dead, op, left, full({}, operand, compute_dtype(dead.dtype())));
   const Tensor& self = dead;
-  if (left == PutOffSteps::Left::result) kernels_of(dead).binary(op, dead, self, operand);
+  if (left == DeferredOps::Left::result) kernels_of(dead).binary(op, dead, self, operand);
   else kernels_of(dead).binary(op, dead, operand, self);
 }
 

@@ -13,18 +13,18 @@
 namespace troupe::detail {
 
 /// The least size of a tensor whose arithmetic is deferred. Smaller tensors stay in the cache anyway.
-inline constexpr std::size_t kPutOffBytes = std::size_t{1} << 20;
+inline constexpr std::size_t kDeferBytes = std::size_t{1} << 20;
 
 /// Steps x = op(x, operand) or x = op(operand, x) on all elements of one contiguous tensor. The operands are frozen: a
 /// later write to one moves its storage and does not change the result. At most kOperandsMax different operands with
 /// more than one element wait, so that a chain does not keep the memory of all its operands.
-class PutOffSteps final : public PendingWork {
+class DeferredOps final : public PendingWork {
  public:
   static constexpr std::size_t kStepsMax = 256;
   static constexpr std::size_t kOperandsMax = 2;
 
   /// Creates an empty list of steps on the elements of `x`. REQUIRES: x.dtype() == compute_dtype(x.dtype()).
-  explicit PutOffSteps(const Tensor& x);
+  explicit DeferredOps(const Tensor& x);
 
   /// Returns whether the steps apply to exactly the elements of `x`, a view of the same storage.
   [[nodiscard]] bool covers(const Tensor& x) const;
@@ -63,8 +63,8 @@ class PutOffSteps final : public PendingWork {
 /// Computes op(dead, operand) or op(operand, dead) in the memory of `dead`; deferred if operands and sizes permit it,
 /// else at once. REQUIRES: `dead` is reusable for its own shape and dtype; `operand` broadcasts to the shape of `dead`
 /// and has its dtype or compute_dtype of it.
-void compute_in(Tensor& dead, kernels::BinaryOp op, PutOffSteps::Left left, const Tensor& operand);
+void compute_in(Tensor& dead, kernels::BinaryOp op, DeferredOps::Left left, const Tensor& operand);
 /// As above with a number as the operand. REQUIRES: `dead` has a floating dtype.
-void compute_in(Tensor& dead, kernels::BinaryOp op, PutOffSteps::Left left, double operand);
+void compute_in(Tensor& dead, kernels::BinaryOp op, DeferredOps::Left left, double operand);
 
 }  // namespace troupe::detail

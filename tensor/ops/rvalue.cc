@@ -19,7 +19,7 @@ using kernels::BinaryOp;
 using kernels::UnaryOp;
 using detail::compute_in;
 using detail::is_reusable;
-using Left = detail::PutOffSteps::Left;
+using Left = detail::DeferredOps::Left;
 
 // Returns whether op on `dead` and `other`, in any order, may write into `dead`. False for erroneous arguments.
 bool fits(BinaryOp op, const Tensor& dead, const Tensor& other) {

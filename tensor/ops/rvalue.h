@@ -1,7 +1,7 @@
 // Elementwise operations that reuse the memory of operands the caller gives up: `std::move(x) + y`, `relu(a * b)`.
 //
 // Results equal those of the overloads without `&&`. An operation writes into the operand if that has the shape and
-// dtype of the result and is the only handle of its memory. Arithmetic on such a tensor of kPutOffBytes or more is
+// dtype of the result and is the only handle of its memory. Arithmetic on such a tensor of kDeferBytes or more is
 // deferred until the next access to the result; a chain of deferred operations processes one cache-sized stretch of
 // elements after the other (deferred_ops.h). An operand of which a span was given out (Tensor::data) is computed at
 // once: the holder of the span may write at any time. Afterwards the operand given up is undefined or unchanged.

@@ -96,7 +96,7 @@ BOOST_AUTO_TEST_CASE(in_place_and_into_the_memory_of_what_is_given_up) {
   expect_same_on_gpu([](const Tensor& y) { return add_(y.clone(), y, 0.5); }, x);
   expect_same_on_gpu([](const Tensor& y) { return mul_(y.clone(), 3.0); }, x);
   expect_same_on_gpu([](const Tensor& y) { return relu((y + 1.0) * y - 2.0); }, x);
-  const Tensor large = zeros({1 << 19}, DType::f32);  // which would be put off on the CPU
+  const Tensor large = zeros({1 << 19}, DType::f32);  // which would be deferred on the CPU
   expect_same_on_gpu([](const Tensor& y) { return ((y + 1.0) * 3.0 - y) / 2.0; }, large);
   expect_same_on_gpu([](const Tensor& y) {
     Tensor copy = y.clone();

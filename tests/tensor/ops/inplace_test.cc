@@ -130,7 +130,7 @@ BOOST_AUTO_TEST_CASE(the_values_are_those_of_the_operation_without_the_underscor
 }
 
 BOOST_AUTO_TEST_CASE(memory_that_waits_for_its_values_has_them_before_it_is_written) {
-  const std::int64_t count = static_cast<std::int64_t>(detail::kPutOffBytes / 4);
+  const std::int64_t count = static_cast<std::int64_t>(detail::kDeferBytes / 4);
   const Tensor later = full({count}, 1.0) + 2.0;
   add_(later, full({count}, 4.0) + 8.0);
   expect_same(later.slice(0, 0, 1), from_values<float>({15}));

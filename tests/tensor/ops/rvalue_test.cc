@@ -23,7 +23,7 @@ void expect_values(const Tensor& x, std::initializer_list<T> expected) {
   expect_same(x, from_values<T>(std::span<const T>(expected.begin(), expected.size()), x.shape()));
 }
 
-// More than kPutOffBytes, and no whole number of stretches.
+// More than kDeferBytes, and no whole number of stretches.
 Tensor many(std::uint64_t seed) {
   Generator generator(seed);
   return uniform({3, 100'001}, 1.0, 2.0, generator);
@@ -95,7 +95,7 @@ BOOST_AUTO_TEST_CASE(errors_are_those_of_the_other_forms) {
   expect_error<DTypeError>("[neg] not defined for boolean", [] { (void)-full({1}, 1, DType::boolean); });
 }
 
-BOOST_AUTO_TEST_CASE(a_chain_that_is_put_off_gives_the_bits_of_one_that_is_not) {
+BOOST_AUTO_TEST_CASE(a_chain_that_is_deferred_gives_the_bits_of_one_that_is_not) {
   const Tensor y = many(2);
   const Tensor z = many(3);
   const Tensor w = many(4);
@@ -194,7 +194,7 @@ BOOST_AUTO_TEST_CASE(a_result_that_nobody_looks_at_lets_its_operands_go) {
   BOOST_TEST(!y.storage().frozen());
 }
 
-BOOST_AUTO_TEST_CASE(work_that_is_put_off_counts_a_version) {
+BOOST_AUTO_TEST_CASE(work_that_is_deferred_counts_a_version) {
   Tensor x = full({1 << 19}, 2.0);
   const std::uint64_t before = x.version();
   x = std::move(x) + 1.0;
