@@ -41,6 +41,7 @@ struct AttentionGradients {
   Tensor mask;               ///< of a shape that broadcasts to the scores (..., l, s)
 };
 
+/// What a device implements for scaled dot-product attention.
 struct AttentionKernels {
   /// out (..., l, v) = softmax(scores) value, and logsumexp (..., l) of the scores. Shapes: query (..., l, e), key (...,
   /// s, e), value (..., s, v).

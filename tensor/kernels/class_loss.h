@@ -17,6 +17,7 @@ struct RightClasses {
   double smoothing;  ///< the share that all classes have evenly; of cross_entropy alone
 };
 
+/// What a device implements for losses of class scores.
 struct ClassLossKernels {
   /// What all targets that are not ignored count together; nothing if one of them is not in [0, classes).
   /// Waits for the GPU.

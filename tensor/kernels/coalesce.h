@@ -14,6 +14,7 @@ struct SummedRows {
   Tensor rows;     ///< (m, width)
 };
 
+/// What a device implements for sparse rows that add up.
 struct CoalesceKernels {
   /// The rows of `x` (n, width), contiguous, of a dtype that is computed in, summed by `numbers` (n): contiguous i64 in
   /// [0, limit). The rows of a number are summed one after the other from the first on, which no number of threads changes.

@@ -29,6 +29,7 @@ struct Conv2dOptions {
 
 namespace troupe::kernels {
 
+/// What a device implements for convolutions and their gradients.
 struct ConvolutionKernels {
   /// y (n, o, oh, ow) from x (n, c, h, w), weight (o, c / groups, kh, kw) and bias (o) or undefined.
   void (*convolve)(Tensor& y, const Tensor& x, const Tensor& weight, const Tensor& bias, const Conv2dOptions& options);

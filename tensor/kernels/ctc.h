@@ -18,6 +18,7 @@ struct CtcExamples {
   std::int64_t blank;
 };
 
+/// What a device implements for the CTC loss.
 struct CtcKernels {
   /// losses (n), f64: minus the logarithm of the probability of each target; infinite if no way spells it.
   void (*ctc)(Tensor& losses, const CtcExamples& examples);

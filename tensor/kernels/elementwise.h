@@ -33,11 +33,13 @@ struct Stretch {
   std::int64_t stride;
 };
 
+/// What a device implements for functions of one element.
 struct UnaryKernels {
   /// Dtypes of `out` and `x` are equal, not boolean; floating for exp and those after it.
   void (*unary)(UnaryOp op, Tensor& out, const Tensor& x);
 };
 
+/// What a device implements for functions of two elements.
 struct BinaryKernels {
   /// Dtypes of all three are equal, or that of an operand is compute_dtype of them. Not boolean; floating for div and those
   /// after it, integers for those of bits. Integers wrap around; a divisor of integers is not 0.
@@ -58,6 +60,7 @@ struct StretchKernels {
   void (*binary)(BinaryOp op, DType dtype, std::byte* out, const Stretch& a, const Stretch& b, std::int64_t count);
 };
 
+/// What a device implements for choices between elements.
 struct SelectKernels {
   /// `out` is boolean, `a` and `b` have one dtype.
   void (*compare)(CompareOp op, Tensor& out, const Tensor& a, const Tensor& b);
@@ -69,6 +72,7 @@ struct SelectKernels {
   void (*axpby)(Tensor& out, double alpha, const Tensor& a, double beta, const Tensor& b);
 };
 
+/// What a device implements for conversions between dtypes.
 struct ConvertKernels {
   /// out = x, converted as Tensor::to says. Any layouts of one shape; `out` repeats no element and shares no memory.
   void (*convert)(Tensor& out, const Tensor& x);

@@ -20,6 +20,7 @@ struct Bags {
   [[nodiscard]] std::int64_t count() const { return offsets.numel() - 1; }
 };
 
+/// What a device implements for embedding bags.
 struct BagKernels {
   /// scales (entries) = 1 over the number of entries in the bag that count. Of a dtype that is computed in.
   void (*bag_mean_scales)(Tensor& scales, const Bags& bags);

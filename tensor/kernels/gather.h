@@ -7,6 +7,7 @@
 
 namespace troupe::kernels {
 
+/// What a device implements for rows and elements picked by index.
 struct GatherKernels {
   /// out[..., j, ...] = x[..., index[..., j, ...], ...] along `dim`. `out` is contiguous and has the shape of `index`; no
   /// other size of `x` is smaller. Dtypes of `out` and `x` are equal.

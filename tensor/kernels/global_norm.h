@@ -9,6 +9,7 @@
 
 namespace troupe::kernels {
 
+/// What a device implements for the norm over many tensors.
 struct GlobalNormKernels {
   /// Returns the sum of |x|^p over all elements, in f64.
   double (*sum_of_powers)(std::span<const Tensor> xs, double p);

@@ -8,6 +8,7 @@
 
 namespace troupe::kernels {
 
+/// What a device implements for elements picked by index tensors.
 struct IndexKernels {
   /// out (outer, count, inner) = x (outer, size, inner) at `index` (count) along the middle.
   void (*take)(Tensor& out, const Tensor& x, const Tensor& index);

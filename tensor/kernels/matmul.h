@@ -19,6 +19,7 @@ namespace troupe::kernels {
   return has_plain_rows(rows, cols, row_stride, col_stride) || has_plain_rows(cols, rows, col_stride, row_stride);
 }
 
+/// What a device implements for matrix products.
 struct MatmulKernels {
   /// out (..., m, n) = x (..., m, k) times y (..., k, n), all of the same batch and dtype, f32, f64, i32 or i64, no size 0.
   /// `out` is contiguous; the matrices of floating `x` and `y` have a gemm layout. Integers wrap around. On the CPU many

@@ -13,6 +13,7 @@ namespace troupe::kernels {
 /// Whether batch_norm computes mean and variance, or takes them as they are.
 enum class Moments : std::uint8_t { computed, given };
 
+/// What a device implements for batch norm.
 struct BatchNormKernels {
   /// out = (x - mean) / sqrt(var + eps) * weight + bias, channel by channel of (outer, channels, inner). `mean` and `var`
   /// (channels) are f64; computed ones are those of `x` along outer and inner, `var` over their number. `x` is not empty.
@@ -25,6 +26,7 @@ struct BatchNormKernels {
                               const Tensor& weight, double eps);
 };
 
+/// What a device implements for group, layer and instance norm.
 struct GroupNormKernels {
   /// The same with a mean and a variance for each (channels, inner) of x (outer, groups, channels, inner): they are f64
   /// (outer, groups) and always computed; weight and bias have groups * channels elements.

@@ -14,6 +14,7 @@ enum class Order : std::uint8_t { ascending, descending };
 
 namespace troupe::kernels {
 
+/// What a device implements for sorting and top-k.
 struct OrderKernels {
   /// `out` (..., k) = the places of the first k elements of each row of `x` (..., n) in `order`. `out` is contiguous i64,
   /// the dtype of `x` one that operations are computed in (compute_dtype).

@@ -17,6 +17,7 @@ struct PairLoss {
   Tensor pos_weight{};  ///< of y in bce_with_logits; undefined: 1
 };
 
+/// What a device implements for losses of pairs of elements.
 struct PairLossKernels {
   /// out = each loss
   void (*pair_loss)(Tensor& out, const Tensor& x, const Tensor& y, const PairLoss& loss);

@@ -26,6 +26,7 @@ struct ExponentialPieces {
   return {1.0, factor, 1.0, factor};
 }
 
+/// What a device implements for activations in pieces.
 struct PiecewiseKernels {
   void (*piecewise)(PiecewiseOp op, Tensor& out, const Tensor& x, double factor);
 

@@ -26,6 +26,7 @@ struct PoolWindows {
   [[nodiscard]] std::int64_t count() const { return static_cast<std::int64_t>(begin.size()); }
 };
 
+/// What a device implements for max pooling.
 struct MaxPoolKernels {
   /// Fills y (n, c, rows, columns) with the largest of each window of x (n, c, h, w), and `where_max` (i32) with its
   /// offset in the image.
@@ -40,6 +41,7 @@ struct MaxPoolKernels {
                                        const PoolWindows& columns);
 };
 
+/// What a device implements for average pooling.
 struct AvgPoolKernels {
   /// Fills y with the mean of each window; the steps are 1. Windows are summed in f64.
   void (*avg_pool)(Tensor& y, const Tensor& x, const PoolWindows& rows, const PoolWindows& columns);

@@ -16,6 +16,7 @@ inline Draws next_draws(Generator& generator, std::int64_t count) {
   return {generator.seed(), generator.stream(), generator.skip(static_cast<std::uint64_t>(count))};
 }
 
+/// What a device implements for random numbers.
 struct RandomKernels {
   /// Of f32 or f64.
   void (*draw_reals)(Tensor& out, const RealDistribution& distribution, const Draws& draws);

@@ -55,6 +55,7 @@ struct RecurrentGradients {
   Tensor by_from_hidden;  ///< GRU, out: (t, n, g * h), by what the hidden state gives to them
 };
 
+/// What a device implements for recurrent layers.
 struct RecurrentKernels {
   /// Runs all steps. In: the tape's `gates` (t, n, g * h), what the input gives to the sums. Out: the gates (of plain
   /// cells the sums), `output` (t, n, h), of LSTM `cells` and `tanh_cells` likewise, of GRU `candidates`. `bias` (g * h)

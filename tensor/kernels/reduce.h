@@ -20,6 +20,7 @@ using AxisSet = std::array<bool, kDimsMax>;
 /// Which end of the order argument_last looks for.
 enum class Extreme : std::uint8_t { largest, smallest };
 
+/// What a device implements for reductions.
 struct ReduceKernels {
   /// `out` is contiguous and has the sizes of the dimensions that stay. Its dtype is that of `x`, for sums and products of integers
   /// i64. Floating for mean; not empty along `axes` for max and min.

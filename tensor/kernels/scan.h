@@ -10,6 +10,7 @@ namespace troupe::kernels {
 
 enum class Direction : std::uint8_t { forward, backward };
 
+/// What a device implements for cumulative sums and products.
 struct ScanKernels {
   /// out (outer, size, inner) = the sums of `x` (outer, size, inner) along the middle, from its beginning or its end on. Both
   /// contiguous, of one dtype: i64 (wraps around), f32 or f64 (sums run in f64).

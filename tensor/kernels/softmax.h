@@ -9,6 +9,7 @@ namespace troupe::kernels {
 
 enum class SoftmaxKind : std::uint8_t { plain, logarithm };
 
+/// What a device implements for softmax and log-softmax.
 struct SoftmaxKernels {
   void (*softmax)(SoftmaxKind kind, Tensor& out, const Tensor& x);
 

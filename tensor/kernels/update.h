@@ -145,6 +145,7 @@ struct UpdateItem {
 
 namespace troupe::kernels {
 
+/// What a device implements for optimizer steps.
 struct UpdateKernels {
   /// Computes every item, as troupe::update() says. REQUIRES: at least one item; all have been checked.
   /// Throws DeviceError before anything is written if tensors are on different devices.
