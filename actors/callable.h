@@ -43,7 +43,8 @@ struct Awaited<Task<T>> : Awaited<Future<T>> {};
 /// rvalue.
 template <class P>
 inline constexpr bool is_wire_parameter =
-    !std::is_pointer_v<std::decay_t<P>> && (!std::is_lvalue_reference_v<P> || std::is_const_v<std::remove_reference_t<P>>);
+    !std::is_pointer_v<std::decay_t<P>> &&
+    (!std::is_lvalue_reference_v<P> || std::is_const_v<std::remove_reference_t<P>>);
 
 template <class R, class Self, class... P>
 struct SignatureOf {
@@ -67,14 +68,15 @@ struct SignatureOf<R, Self, Scope&, P...> : SignatureOf<R, Self, P...> {
 
 template <class F>
 struct Signature : Signature<decltype(&F::operator())> {
-  static_assert(std::is_empty_v<F>, "a lambda that captures cannot be called by name on another node: pass what it needs as arguments");
+  static_assert(std::is_empty_v<F>,
+                "a lambda that captures cannot be called by name on another node: pass what it needs as arguments");
   using Object = void;
 };
 
-#define TROUPE_SIGNATURE(QUALIFIERS, CHANGES)                              \
-  template <class R, class C, class... P>                                  \
-  struct Signature<R (C::*)(P...) QUALIFIERS> : SignatureOf<R, C, P...> {  \
-    static constexpr bool changes_object = CHANGES;                        \
+#define TROUPE_SIGNATURE(QUALIFIERS, CHANGES)                             \
+  template <class R, class C, class... P>                                 \
+  struct Signature<R (C::*)(P...) QUALIFIERS> : SignatureOf<R, C, P...> { \
+    static constexpr bool changes_object = CHANGES;                       \
   };
 template <class R, class... P>
 struct Signature<R (*)(P...)> : SignatureOf<R, void, P...> {};

@@ -52,12 +52,15 @@ template <class T>
   using Values = std::vector<detail::Stored<T>>;
   if (futures.empty()) throw std::invalid_argument("[collect_all] no futures");
   const Promise<Values> all(futures.front().state().home());
-  detail::gather_when_done(all, futures.size(), [futures] {
-    Values values;
-    values.reserve(futures.size());
-    for (const Future<T>& future : futures) values.push_back(future.state().result().value());
-    return values;
-  }, futures);
+  detail::gather_when_done(
+      all, futures.size(),
+      [futures] {
+        Values values;
+        values.reserve(futures.size());
+        for (const Future<T>& future : futures) values.push_back(future.state().result().value());
+        return values;
+      },
+      futures);
   return all.future();
 }
 
@@ -67,8 +70,8 @@ template <class... T>
 [[nodiscard]] Future<std::tuple<detail::Stored<T>...>> collect_all(const Future<T>&... futures) {
   using Values = std::tuple<detail::Stored<T>...>;
   const Promise<Values> all(std::get<0>(std::tie(futures...)).state().home());
-  detail::gather_when_done(all, sizeof...(T), [futures...] { return Values(futures.state().result().value()...); },
-                           std::vector{futures}...);
+  detail::gather_when_done(
+      all, sizeof...(T), [futures...] { return Values(futures.state().result().value()...); }, std::vector{futures}...);
   return all.future();
 }
 

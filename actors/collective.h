@@ -61,10 +61,12 @@ class Collective {
 
   /// As all_reduce, on the pool. REQUIRES: `value` is not written before the future is done. Cancelling the future only
   /// discards its result; the operation continues.
-  [[nodiscard]] virtual Future<Tensor> all_reduce_async(const Scope& scope, const Tensor& value, ReduceOp op = ReduceOp::sum) = 0;
+  [[nodiscard]] virtual Future<Tensor> all_reduce_async(const Scope& scope, const Tensor& value,
+                                                        ReduceOp op = ReduceOp::sum) = 0;
 
   /// As all_reduce, but only member `to` gets the result; the others get an undefined tensor.
-  [[nodiscard]] virtual Tensor reduce(const Scope& scope, const NodeName& to, const Tensor& value, ReduceOp op = ReduceOp::sum) = 0;
+  [[nodiscard]] virtual Tensor reduce(const Scope& scope, const NodeName& to, const Tensor& value,
+                                      ReduceOp op = ReduceOp::sum) = 0;
 
   /// Returns the `value` of member `from`. The `value` of the others gives only the shape and dtype that they expect.
   [[nodiscard]] virtual Tensor broadcast(const Scope& scope, const NodeName& from, const Tensor& value) = 0;

@@ -37,9 +37,9 @@ struct DebugInfo {
   std::size_t shards = 0;
 
   // The pool.
-  std::size_t pool_threads = 0;    ///< as configured: functions that compute at the same time
-  std::size_t threads_busy = 0;    ///< threads that run a function
-  std::size_t threads_waiting = 0; ///< threads whose function is blocked in a wait of the runtime
+  std::size_t pool_threads = 0;     ///< as configured: functions that compute at the same time
+  std::size_t threads_busy = 0;     ///< threads that run a function
+  std::size_t threads_waiting = 0;  ///< threads whose function is blocked in a wait of the runtime
   std::size_t threads_idle = 0;
 
   /// Peers that are up but silent, and the duration of the silence.

@@ -23,17 +23,20 @@ Scope scope_with_new_context(const Scope& scope) {
 
 const ContextId& context_of(const Scope& scope, const char* operation) {
   if (scope.state().context) return *scope.state().context;
-  throw std::logic_error(std::string("[") + operation + "] the scope has no autograd context: call through a DistContext");
+  throw std::logic_error(std::string("[") + operation +
+                         "] the scope has no autograd context: call through a DistContext");
 }
 
 /// Returns the variable behind a reference to a value of this node.
 Variable value_here(const Scope& scope, const RRef<Variable>& rref, std::optional<TimePoint> due) {
   detail::NodeCore& node = *scope.state().node;
   const Promise<std::vector<Variable>> found(node.future_home());
-  detail::variables_of(node, {rref.id()}, {node.name(), node.incarnation()}, [found](Result<std::vector<Variable>> values) { found.complete(std::move(values)); });
+  detail::variables_of(node, {rref.id()}, {node.name(), node.incarnation()},
+                       [found](Result<std::vector<Variable>> values) { found.complete(std::move(values)); });
   if (!due) return found.future().get().front();
   auto values = found.future().get_for(*due - node.clock().now());
-  if (!values) throw RemoteError(node.error(ErrorCode::timeout, node.name(), "backward", rref.text() + " does not exist yet"));
+  if (!values)
+    throw RemoteError(node.error(ErrorCode::timeout, node.name(), "backward", rref.text() + " does not exist yet"));
   return values->value().front();
 }
 

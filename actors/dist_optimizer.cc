@@ -74,7 +74,8 @@ Error step_error(ErrorCode code, Execution execution, const Error& cause, std::s
 std::map<NodeName, Error> reasons(const std::map<NodeName, std::optional<Error>>& open, const NodeCore& node) {
   std::map<NodeName, Error> reasons;
   for (const auto& [owner, error] : open) {
-    reasons.emplace(owner, error ? *error : node.error(ErrorCode::timeout, owner, "step", "no answer within the deadline"));
+    reasons.emplace(owner,
+                    error ? *error : node.error(ErrorCode::timeout, owner, "step", "no answer within the deadline"));
   }
   return reasons;
 }
@@ -112,23 +113,24 @@ struct DistOptimizer::State : std::enable_shared_from_this<State> {
   void prepare(NodeCore& core, std::optional<TimePoint> due, const StepId& step, const ContextId& context);
   /// Sends `make_message` to every owner and waits until `due` for the outcome.
   template <class MakeMessage>
-  void carry_out(NodeCore& core, std::optional<TimePoint> due, const StepId& step, StepRun::Refusal refusal, MakeMessage make_message);
-  [[noreturn]] void fail_unknown(const StepId& step, const std::map<NodeName, Error>& open, const Future<StepOutcome>& outcome,
-                                 std::string_view what);
+  void carry_out(NodeCore& core, std::optional<TimePoint> due, const StepId& step, StepRun::Refusal refusal,
+                 MakeMessage make_message);
+  [[noreturn]] void fail_unknown(const StepId& step, const std::map<NodeName, Error>& open,
+                                 const Future<StepOutcome>& outcome, std::string_view what);
   [[nodiscard]] Future<StepOutcome> outcome(const StepId& step) const;
 
   const std::weak_ptr<NodeCore> node;
   const OptimizerId id;
   const StepMode mode;
   std::vector<RRef<Variable>> parameters;  // keeps the values
-  std::vector<NodeLife> owners;    // by name
+  std::vector<NodeLife> owners;            // by name
 
  private:
   mutable std::mutex mutex_;
-  std::set<std::uint64_t> unresolved_;                                // guarded by mutex_
-  std::uint64_t last_ = 0;                                            // guarded by mutex_; serial of the latest step
-  std::optional<Error> lost_;                                         // guarded by mutex_
-  std::deque<std::pair<StepId, Future<StepOutcome>>> unknown_;        // guarded by mutex_; the oldest first
+  std::set<std::uint64_t> unresolved_;                          // guarded by mutex_
+  std::uint64_t last_ = 0;                                      // guarded by mutex_; serial of the latest step
+  std::optional<Error> lost_;                                   // guarded by mutex_
+  std::deque<std::pair<StepId, Future<StepOutcome>>> unknown_;  // guarded by mutex_; the oldest first
 };
 
 StepId DistOptimizer::State::begin_step(NodeCore& core) {
@@ -172,9 +174,10 @@ DistOptimizer::DistOptimizer(const Scope& scope, const optim::RuleOptions& optio
   for (const auto& [owner, ids] : by_owner) state_->owners.push_back({owner, {}});
 
   const detail::UpdateRule rule = detail::rule_of(options);
-  const auto answers = ask_all(*node, due_of(scope.state()), state_->owners, state_->actor(), "create optimizer", [&](const NodeName& owner) {
-    return msg::ShardCreate{state_->id, rule.name, rule.options, by_owner.at(owner)};
-  });
+  const auto answers = ask_all(*node, due_of(scope.state()), state_->owners, state_->actor(), "create optimizer",
+                               [&](const NodeName& owner) {
+                                 return msg::ShardCreate{state_->id, rule.name, rule.options, by_owner.at(owner)};
+                               });
   if (const Error* error = first_error(answers)) throw RemoteError(*error);
   for (std::size_t i = 0; i < answers.size(); ++i) {
     const auto* created = std::get_if<msg::ShardCreated>(&answers[i].message.value());
@@ -188,7 +191,8 @@ DistOptimizer::DistOptimizer(const Scope& scope, const optim::RuleOptions& optio
 
 void DistOptimizer::step(const Scope& scope) const {
   if (!scope.state().context) {
-    throw std::logic_error("[DistOptimizer] the scope has no autograd context: step in the DistContext of the backward pass");
+    throw std::logic_error(
+        "[DistOptimizer] the scope has no autograd context: step in the DistContext of the backward pass");
   }
   State& state = *state_;
   const ContextId& context = *scope.state().context;
@@ -210,7 +214,8 @@ void DistOptimizer::step(const Scope& scope) const {
 
 Future<StepOutcome> DistOptimizer::outcome(const StepId& step) const { return state_->outcome(step); }
 
-void DistOptimizer::State::prepare(NodeCore& core, std::optional<TimePoint> due, const StepId& step, const ContextId& context) {
+void DistOptimizer::State::prepare(NodeCore& core, std::optional<TimePoint> due, const StepId& step,
+                                   const ContextId& context) {
   std::vector<msg::StepOwner> all;
   for (const NodeLife& owner : owners) all.push_back({owner.name, owner.incarnation});
   const auto prepared = ask_all(core, due, owners, actor(), "step", [&](const NodeName&) {
@@ -224,15 +229,15 @@ void DistOptimizer::State::prepare(NodeCore& core, std::optional<TimePoint> due,
 }
 
 template <class MakeMessage>
-void DistOptimizer::State::carry_out(NodeCore& core, std::optional<TimePoint> due, const StepId& step, StepRun::Refusal refusal,
-                                     MakeMessage make_message) {
-  const auto run = std::make_shared<StepRun>(StepRun::Parts{
-      core.shared_from_this(), actor(), owners,
-      [self = shared_from_this(), make_message] { return msg::AnyMessage(make_message()); }, refusal,
-      [self = shared_from_this(), step, refusal](const StepOutcome& all) {
-        const bool others_may_ask = refusal == StepRun::Refusal::is_repeated && !all.lost.empty();
-        others_may_ask ? self->lost(all.lost.begin()->second) : self->end_step(step);
-      }});
+void DistOptimizer::State::carry_out(NodeCore& core, std::optional<TimePoint> due, const StepId& step,
+                                     StepRun::Refusal refusal, MakeMessage make_message) {
+  const auto run = std::make_shared<StepRun>(
+      StepRun::Parts{core.shared_from_this(), actor(), owners,
+                     [self = shared_from_this(), make_message] { return msg::AnyMessage(make_message()); }, refusal,
+                     [self = shared_from_this(), step, refusal](const StepOutcome& all) {
+                       const bool others_may_ask = refusal == StepRun::Refusal::is_repeated && !all.lost.empty();
+                       others_may_ask ? self->lost(all.lost.begin()->second) : self->end_step(step);
+                     }});
   run->begin();
   const Future<StepOutcome> outcome = run->outcome();
   if (due && !outcome.get_for(*due - core.clock().now())) {

@@ -18,7 +18,8 @@ namespace detail {
 void ExceptionTypes::add(RegisteredException type) {
   if (type.name.empty()) throw std::invalid_argument("[FunctionRegistry] an exception type needs a name");
   if (by_name_.contains(type.name)) {
-    throw std::invalid_argument(fmt::format("[FunctionRegistry] the name \"{}\" is given to two exception types", type.name));
+    throw std::invalid_argument(
+        fmt::format("[FunctionRegistry] the name \"{}\" is given to two exception types", type.name));
   }
   if (const auto other = by_type_.find(type.type); other != by_type_.end()) {
     throw std::invalid_argument(fmt::format("[FunctionRegistry] one exception type under two names: \"{}\" and \"{}\"",
@@ -41,9 +42,10 @@ void ExceptionTypes::describe(const std::exception& exception, Error& error) con
     if (fields.frames.empty() && fields.bytes.size() <= kFieldBytesMax) {
       error.exception = {type.name, type.fingerprint, std::move(fields.bytes)};
     } else {
-      error.hint = fmt::format("the fields of {} do not travel: {}", type.name,
-                               fields.frames.empty() ? fmt::format("{} bytes, at most {}", fields.bytes.size(), kFieldBytesMax)
-                                                     : "they hold a tensor");
+      error.hint =
+          fmt::format("the fields of {} do not travel: {}", type.name,
+                      fields.frames.empty() ? fmt::format("{} bytes, at most {}", fields.bytes.size(), kFieldBytesMax)
+                                            : "they hold a tensor");
     }
   } catch (const std::exception& failure) {
     error.hint = fmt::format("the fields of {} do not travel: {}", type.name, failure.what());

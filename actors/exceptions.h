@@ -1,8 +1,8 @@
 // Exceptions that arrive with their own type: both sides register the type, and its fields travel.
 //
-//   struct NoSuchRow : std::runtime_error { ... std::int64_t row = 0; template <class A> void serialize(A& ar) { ar(row); } };
-//   FunctionRegistry functions{{"lookup", &lookup}, exception<NoSuchRow>("no_such_row")};
-//   try { scope.rpc_sync("ps0", &lookup, 7); } catch (const NoSuchRow& e) { ... e.row ... }
+//   struct NoSuchRow : std::runtime_error { ... std::int64_t row = 0; template <class A> void serialize(A& ar) {
+//   ar(row); } }; FunctionRegistry functions{{"lookup", &lookup}, exception<NoSuchRow>("no_such_row")}; try {
+//   scope.rpc_sync("ps0", &lookup, 7); } catch (const NoSuchRow& e) { ... e.row ... }
 #pragma once
 
 #include <concepts>
@@ -50,9 +50,9 @@ class Arrived final : public E, public RemoteOrigin {
 /// One exception type, type-erased, and its name.
 struct RegisteredException {
   std::string name;
-  Fingerprint fingerprint;      ///< of the fields
-  std::type_index type;         ///< the type that a function throws
-  std::type_index arrived;      ///< the type that Future::get throws
+  Fingerprint fingerprint;  ///< of the fields
+  std::type_index type;     ///< the type that a function throws
+  std::type_index arrived;  ///< the type that Future::get throws
   std::function<void(OutArchive&, const std::exception&)> save;
   std::function<std::exception_ptr(InArchive&, const Error&)> load;
 };
@@ -60,13 +60,17 @@ struct RegisteredException {
 template <class E>
 [[nodiscard]] RegisteredException registered_exception(std::string name) {
   static_assert(std::derived_from<E, std::exception>, "an exception type that travels is derived from std::exception");
-  static_assert(std::is_default_constructible_v<E> && Travels<E>,
-                "an exception type that travels has a default constructor and a serialize, an empty one if it has no fields");
+  static_assert(
+      std::is_default_constructible_v<E> && Travels<E>,
+      "an exception type that travels has a default constructor and a serialize, an empty one if it has no fields");
   const auto arrived = [] {
     if constexpr (std::is_final_v<E>) return std::type_index(typeid(E));
     else return std::type_index(typeid(Arrived<E>));
   };
-  return {std::move(name), fingerprint_of<E>(), std::type_index(typeid(E)), arrived(),
+  return {std::move(name),
+          fingerprint_of<E>(),
+          std::type_index(typeid(E)),
+          arrived(),
           [](OutArchive& archive, const std::exception& exception) { archive(dynamic_cast<const E&>(exception)); },
           [](InArchive& archive, const Error& error) {
             E exception;

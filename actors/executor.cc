@@ -16,8 +16,8 @@
 #include <thread>
 #include <utility>
 
-#include "actors/core/guarded.h"
 #include "actors/core/error_not_run.h"
+#include "actors/core/guarded.h"
 #include "actors/core/wait_point.h"
 #include "tensor/math_threads.h"
 
@@ -122,7 +122,8 @@ std::size_t ElasticPool::State::queued() const {
 
 /// REQUIRES: a job is queued.
 Job ElasticPool::State::next_job() {
-  auto& queue = urgent.empty() ? *std::find_if(queues.rbegin(), queues.rend(), [](const Jobs& q) { return !q.empty(); }) : urgent;
+  auto& queue =
+      urgent.empty() ? *std::find_if(queues.rbegin(), queues.rend(), [](const Jobs& q) { return !q.empty(); }) : urgent;
   Job job = std::move(queue.front());
   queue.pop_front();
   return job;
@@ -133,7 +134,9 @@ void ElasticPool::State::start_thread() {
   ++starting;
   try {
     // Allocates all that the thread needs to run jobs: it must not allocate later.
-    start([state = shared_from_this(), seat = std::make_shared<std::list<Seat>>(1)] { state->run_thread(std::move(*seat)); });
+    start([state = shared_from_this(), seat = std::make_shared<std::list<Seat>>(1)] {
+      state->run_thread(std::move(*seat));
+    });
     refusal.clear();
     return;
   } catch (const std::system_error& error) {
@@ -182,10 +185,11 @@ Error ElasticPool::State::all_wait() const {
   std::lock_guard lock(mutex);
   if (!refusal) {
     return error_not_run(ErrorCode::resource_exhausted,
-                   "all " + std::to_string(options.threads_max) + " pool threads wait (pool.threads_max)");
+                         "all " + std::to_string(options.threads_max) + " pool threads wait (pool.threads_max)");
   }
-  return error_not_run(ErrorCode::resource_exhausted, "all " + std::to_string(threads) +
-                                                    " pool threads wait, and the system gives no more: " + refusal.message());
+  return error_not_run(
+      ErrorCode::resource_exhausted,
+      "all " + std::to_string(threads) + " pool threads wait, and the system gives no more: " + refusal.message());
 }
 
 void ElasticPool::State::run_thread(std::list<Seat> own) {
@@ -252,7 +256,7 @@ ElasticPool::ElasticPool(PoolOptions options, StartThread start) : state_(std::m
   state_->start_thread();
   if (!state_->refusal) return;
   throw RemoteError(error_not_run(ErrorCode::resource_exhausted,
-                            "the system gives the pool no first thread: " + state_->refusal.message()));
+                                  "the system gives the pool no first thread: " + state_->refusal.message()));
 }
 
 ElasticPool::~ElasticPool() { std::ignore = stop(TimePoint{}); }

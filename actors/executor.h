@@ -78,8 +78,8 @@ class Executor {
 
 /// Size of a node's pool.
 struct PoolOptions {
-  std::size_t threads = 0;        ///< functions that compute at the same time; 0: the number of cores, at least 2
-  std::size_t threads_max = 2048; ///< total threads. Once they all wait, new jobs are refused; otherwise jobs queue
+  std::size_t threads = 0;         ///< functions that compute at the same time; 0: the number of cores, at least 2
+  std::size_t threads_max = 2048;  ///< total threads. Once they all wait, new jobs are refused; otherwise jobs queue
 };
 
 /// Runs `body` on a new detached thread with one math thread. Throws std::system_error if no thread can be started.

@@ -66,7 +66,8 @@ std::variant<ValueBox, LaterValue> run_with(const TaskPlace& place, PayloadReade
   const auto served = std::make_shared<Served<Values>>(place);
   std::apply([&](auto&... value) { (arguments.archive()(value), ...); }, served->values);
   const auto call = [&]() -> decltype(auto) {
-    return std::apply([&](auto&... value) -> decltype(auto) { return callable(served->scope, std::move(value)...); }, served->values);
+    return std::apply([&](auto&... value) -> decltype(auto) { return callable(served->scope, std::move(value)...); },
+                      served->values);
   };
   if constexpr (S::is_later) {
     return later_value(started(call(), place), served);
@@ -85,7 +86,8 @@ std::variant<ValueBox, LaterValue> run_with(const TaskPlace& place, PayloadReade
 /// Runs `callable` with decoded arguments. `object`: the object of a member function, or the first argument of a free
 /// function that runs on a value; null otherwise.
 template <class F>
-std::variant<ValueBox, LaterValue> run_decoded(const F& callable, const TaskPlace& place, PayloadReader& arguments, void* object) {
+std::variant<ValueBox, LaterValue> run_decoded(const F& callable, const TaskPlace& place, PayloadReader& arguments,
+                                               void* object) {
   using S = Signature<F>;
   using Target = typename RunsOn<F>::Type;
   if constexpr (!std::is_void_v<typename S::Object>) {
@@ -97,11 +99,12 @@ std::variant<ValueBox, LaterValue> run_decoded(const F& callable, const TaskPlac
   } else {
     if constexpr (!std::is_void_v<Target>) {
       if (object != nullptr) {
-        return run_with<F, typename AfterFirst<WireOf<F>>::Rest>(place, arguments, [&](Scope& scope, auto&&... value) -> decltype(auto) {
-          const auto& self = *static_cast<const Target*>(object);
-          if constexpr (S::takes_scope) return callable(scope, self, std::move(value)...);
-          else return callable(self, std::move(value)...);
-        });
+        return run_with<F, typename AfterFirst<WireOf<F>>::Rest>(
+            place, arguments, [&](Scope& scope, auto&&... value) -> decltype(auto) {
+              const auto& self = *static_cast<const Target*>(object);
+              if constexpr (S::takes_scope) return callable(scope, self, std::move(value)...);
+              else return callable(self, std::move(value)...);
+            });
       }
     }
     return run_with<F, WireOf<F>>(place, arguments, [&](Scope& scope, auto&&... value) -> decltype(auto) {
@@ -126,29 +129,34 @@ class Registration {
  public:
   /// Registers a function whose last parameters have default values.
   template <class F, class... D>
-  Registration(std::string name, const detail::WithDefaults<F, D...>& callable) : Registration(std::move(name), callable.callable) {}
+  Registration(std::string name, const detail::WithDefaults<F, D...>& callable)
+      : Registration(std::move(name), callable.callable) {}
 
   template <class F>
   Registration(std::string name, F callable)
-      : entry_(detail::RegisteredFunction{std::move(name),
-                  {},
-                  detail::key_of(callable),
-                  detail::fingerprint_of_callable<F>(),
-                  !std::is_void_v<detail::ObjectOf<F>>,
-                  detail::Signature<F>::changes_object && !std::is_void_v<detail::ObjectOf<F>>,
-                  object_type<F>(),
-                  [callable](const detail::TaskPlace& place, detail::PayloadReader& arguments, void* object) {
-                    return detail::run_decoded<F>(callable, place, arguments, object);
-                  }}) {}
+      : entry_(detail::RegisteredFunction{
+            std::move(name),
+            {},
+            detail::key_of(callable),
+            detail::fingerprint_of_callable<F>(),
+            !std::is_void_v<detail::ObjectOf<F>>,
+            detail::Signature<F>::changes_object && !std::is_void_v<detail::ObjectOf<F>>,
+            object_type<F>(),
+            [callable](const detail::TaskPlace& place, detail::PayloadReader& arguments, void* object) {
+              return detail::run_decoded<F>(callable, place, arguments, object);
+            }}) {}
 
   explicit Registration(detail::RegisteredException type) : entry_(std::move(type)) {}
 
-  [[nodiscard]] const std::variant<detail::RegisteredFunction, detail::RegisteredException>& entry() const { return entry_; }
+  [[nodiscard]] const std::variant<detail::RegisteredFunction, detail::RegisteredException>& entry() const {
+    return entry_;
+  }
 
  private:
   template <class F>
   static const std::type_info* object_type() {
-    using Object = std::conditional_t<std::is_void_v<detail::ObjectOf<F>>, typename detail::RunsOn<F>::Type, detail::ObjectOf<F>>;
+    using Object =
+        std::conditional_t<std::is_void_v<detail::ObjectOf<F>>, typename detail::RunsOn<F>::Type, detail::ObjectOf<F>>;
     if constexpr (std::is_void_v<Object>) return nullptr;
     else return &typeid(Object);
   }

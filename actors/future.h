@@ -43,7 +43,8 @@ struct FutureHome {
 
 /// Returns the error for the exception being handled, as a failure of `operation` on `node`. An exception of one of
 /// `types` keeps its fields; a RemoteError from another node becomes the cause.
-[[nodiscard]] Error error_of_current_exception(const NodeName& node, std::string operation, const ExceptionTypes* types);
+[[nodiscard]] Error error_of_current_exception(const NodeName& node, std::string operation,
+                                               const ExceptionTypes* types);
 
 /// Returns the error for the exception being handled while a received value is decoded: resource_exhausted if memory
 /// ran out, decode for any other exception.
@@ -171,7 +172,8 @@ class Promise {
   explicit Promise(const Scope& scope) : Promise(detail::future_home_of(scope)) {}
 
   explicit Promise(detail::FutureHome home)
-      : state_(std::make_shared<detail::FutureState<Value>>(std::move(home))), keeper_(std::make_shared<Keeper>(state_)) {}
+      : state_(std::make_shared<detail::FutureState<Value>>(std::move(home))),
+        keeper_(std::make_shared<Keeper>(state_)) {}
 
   /// Returns false if the future was completed before.
   bool complete(Result<Value> result) const { return state_->complete(std::move(result)); }
@@ -246,7 +248,9 @@ class Future {
       return chain<std::invoke_result_t<Callback, const Result<Value>&>>(std::move(callback));
     } else if constexpr (std::is_void_v<T>) {
       return chain<std::invoke_result_t<Callback>>(
-          [callback = std::move(callback)](const Result<Value>& result) mutable { return static_cast<void>(result.value()), callback(); });
+          [callback = std::move(callback)](const Result<Value>& result) mutable {
+            return static_cast<void>(result.value()), callback();
+          });
     } else {
       return chain<std::invoke_result_t<Callback, T>>(
           [callback = std::move(callback)](const Result<Value>& result) mutable { return callback(result.value()); });

@@ -94,7 +94,8 @@ std::map<NodeName, Error> Group::barrier(const Scope& scope) const {
   return {passed.missing.begin(), passed.missing.end()};
 }
 
-msg::BarrierPassed Group::enter_barrier(const Scope& scope, std::string operation, NodeName receiver, msg::Contribution own) const {
+msg::BarrierPassed Group::enter_barrier(const Scope& scope, std::string operation, NodeName receiver,
+                                        msg::Contribution own) const {
   return detail::enter_barrier(scope, names_, failures_, operation, receiver, std::move(own));
 }
 

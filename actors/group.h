@@ -91,9 +91,11 @@ class Group {
 
  private:
   /// Meets the other members; `receiver`, unless empty, gets the contributions. Throws as `barrier`.
-  [[nodiscard]] msg::BarrierPassed enter_barrier(const Scope& scope, std::string operation, NodeName receiver, msg::Contribution own) const;
+  [[nodiscard]] msg::BarrierPassed enter_barrier(const Scope& scope, std::string operation, NodeName receiver,
+                                                 msg::Contribution own) const;
   template <class T>
-  [[nodiscard]] Gathered<T> exchange(const Scope& scope, std::string operation, NodeName receiver, const T& value) const;
+  [[nodiscard]] Gathered<T> exchange(const Scope& scope, std::string operation, NodeName receiver,
+                                     const T& value) const;
 
   /// Returns the names in rotation, the next one first.
   [[nodiscard]] std::vector<NodeName> in_turn() const;

@@ -48,7 +48,8 @@ struct GroupCalls {
   [[nodiscard]] std::optional<std::size_t> race(Race::Until until) const {
     const auto race = std::make_shared<Race>(futures.size(), until);
     for (std::size_t i = 0; i < futures.size(); ++i) {
-      futures[i].state().on_done([race, i, future = futures[i]](const Error*) { race->ended(i, future.state().result().ok()); });
+      futures[i].state().on_done(
+          [race, i, future = futures[i]](const Error*) { race->ended(i, future.state().result().ok()); });
     }
     const auto winner = race->wait();
     if (winner) {
@@ -92,7 +93,8 @@ template <class T>
 [[nodiscard]] Error misfit(const std::string& operation, const NodeName& from, std::string what);
 
 template <class R, class F, class... Args>
-GroupCalls<R> call_each(const Scope& scope, const std::vector<NodeName>& names, const F& callable, const Args&... args) {
+GroupCalls<R> call_each(const Scope& scope, const std::vector<NodeName>& names, const F& callable,
+                        const Args&... args) {
   GroupCalls<R> calls{names, {}};
   for (const NodeName& name : names) calls.futures.push_back(scope.rpc_async(name, callable, args...));
   return calls;
@@ -151,11 +153,13 @@ Reduced<detail::ResultOf<decltype(F)>> Group::reduce(const Scope& scope, const A
 
 template <class T>
 Gathered<T> Group::exchange(const Scope& scope, std::string operation, NodeName receiver, const T& value) const {
-  const msg::BarrierPassed passed = enter_barrier(scope, operation, std::move(receiver), detail::contribution(scope, value));
+  const msg::BarrierPassed passed =
+      enter_barrier(scope, operation, std::move(receiver), detail::contribution(scope, value));
   Gathered<T> all;
   for (const auto& [name, error] : passed.missing) all.failures.emplace(name, error);
   for (const auto& [name, brought] : passed.values) {
-    if (brought.type != fingerprint_of<T>()) throw RemoteError(detail::misfit(operation, name, "it brought a value of another type"));
+    if (brought.type != fingerprint_of<T>())
+      throw RemoteError(detail::misfit(operation, name, "it brought a value of another type"));
     try {
       all.values.emplace(name, std::get<0>(from_payload<T>(brought.value)));
     } catch (const std::exception& exception) {  // DecodeError, or an exception of the value's own type

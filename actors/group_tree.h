@@ -99,7 +99,9 @@ struct Tree<F, Adding, std::tuple<P...>> {
   /// the half share the root's failure: work that may have been done must not be repeated.
   class Part {
    public:
-    Part(const Scope& scope, std::vector<NodeName> names, const P&... args) : names_(std::move(names)) { call(scope, args...); }
+    Part(const Scope& scope, std::vector<NodeName> names, const P&... args) : names_(std::move(names)) {
+      call(scope, args...);
+    }
 
     void add_to(Found& found, const Scope& scope, const P&... args) {
       while (!names_.empty()) {
@@ -123,7 +125,8 @@ struct Tree<F, Adding, std::tuple<P...>> {
    private:
     void call(const Scope& scope, const P&... args) {
       if (names_.empty()) return;
-      called_ = scope.rpc_async(names_.front(), &Tree::run, std::vector<NodeName>(names_.begin() + 1, names_.end()), args...);
+      called_ =
+          scope.rpc_async(names_.front(), &Tree::run, std::vector<NodeName>(names_.begin() + 1, names_.end()), args...);
     }
 
     std::vector<NodeName> names_;

@@ -33,13 +33,13 @@ FunctionRegistry registry_of(const Operations&... operations) {
 }  // namespace
 
 const FunctionRegistry& operations() {
-  static const FunctionRegistry registry =
-      registry_of(op::zeros, op::ones, op::add, op::sub, op::mul, op::div, op::neg, op::abs, op::exp, op::log, op::expm1,
-                  op::log1p, op::sqrt, op::rsqrt, op::sin, op::cos, op::erf, op::tanh, op::sigmoid, op::relu, op::silu,
-                  op::square, op::reciprocal, op::exp2, op::log2, op::log10, op::logit, op::tan, op::asin, op::acos, op::atan,
-                  op::sinh, op::cosh, op::asinh, op::acosh, op::atanh, op::erfc, op::floor, op::ceil, op::round, op::trunc,
-                  op::frac, op::sign, op::sum, op::mean, op::max, op::min, op::maximum, op::minimum, op::pow, op::matmul, op::bmm,
-                  op::outer, op::cumsum, op::softmax, op::log_softmax, op::index_select);
+  static const FunctionRegistry registry = registry_of(
+      op::zeros, op::ones, op::add, op::sub, op::mul, op::div, op::neg, op::abs, op::exp, op::log, op::expm1, op::log1p,
+      op::sqrt, op::rsqrt, op::sin, op::cos, op::erf, op::tanh, op::sigmoid, op::relu, op::silu, op::square,
+      op::reciprocal, op::exp2, op::log2, op::log10, op::logit, op::tan, op::asin, op::acos, op::atan, op::sinh,
+      op::cosh, op::asinh, op::acosh, op::atanh, op::erfc, op::floor, op::ceil, op::round, op::trunc, op::frac,
+      op::sign, op::sum, op::mean, op::max, op::min, op::maximum, op::minimum, op::pow, op::matmul, op::bmm, op::outer,
+      op::cumsum, op::softmax, op::log_softmax, op::index_select);
   return registry;
 }
 

@@ -79,11 +79,14 @@ inline constexpr detail::Operation<&detail::zeros_of> zeros{"op::zeros"};
 inline constexpr detail::Operation<&detail::ones_of> ones{"op::ones"};
 
 // In this namespace the operations' names hide the functions of the same names, so each is written out.
-#define TROUPE_FORM(form, function) overload<detail::form<Tensor>>(&troupe::function), overload<detail::form<Variable>>(&troupe::function)
-#define TROUPE_UNARY(function) inline constexpr detail::Operation<TROUPE_FORM(UnaryForm, function)> function{"op::" #function}
-#define TROUPE_BINARY(function)                                                                                         \
-  inline constexpr detail::Operation<TROUPE_FORM(BinaryForm, function), TROUPE_FORM(ScalarForm, function)> function{ \
-      "op::" #function}
+#define TROUPE_FORM(form, function) \
+  overload<detail::form<Tensor>>(&troupe::function), overload<detail::form<Variable>>(&troupe::function)
+#define TROUPE_UNARY(function) \
+  inline constexpr detail::Operation<TROUPE_FORM(UnaryForm, function)> function { "op::" #function }
+#define TROUPE_BINARY(function)                                                                                       \
+  inline constexpr detail::Operation<TROUPE_FORM(BinaryForm, function), TROUPE_FORM(ScalarForm, function)> function { \
+    "op::" #function                                                                                                  \
+  }
 
 TROUPE_BINARY(add);
 TROUPE_BINARY(sub);

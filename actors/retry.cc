@@ -12,8 +12,7 @@ bool may_repeat(const Error& error, Idempotency idempotency) {
     case ErrorCode::resource_exhausted:
       return idempotency == Idempotency::idempotent ||
              (idempotency == Idempotency::exactly_once && error.execution == Execution::never);
-    default:
-      return false;
+    default: return false;
   }
 }
 

@@ -17,8 +17,8 @@ std::optional<Error> unusable(const ScopeState& scope, const RRefHandle& handle,
   const auto node = handle.node();
   if (node != scope.node) {
     return node->error(ErrorCode::bad_argument, node->name(), operation,
-                       fmt::format("a reference of node {} is used through a scope of node {}: send it there", node->name(),
-                                   scope.node->name()));
+                       fmt::format("a reference of node {} is used through a scope of node {}: send it there",
+                                   node->name(), scope.node->name()));
   }
   auto failure = node->references().failure(handle);
   if (failure) failure->operation = operation;
@@ -28,14 +28,18 @@ std::optional<Error> unusable(const ScopeState& scope, const RRefHandle& handle,
 using Handles = std::vector<std::shared_ptr<RRefHandle>>;
 
 std::string operation_of(const Handles& handles, msg::Wanted wanted) {
-  const char* what = wanted == msg::Wanted::value ? "to_here" : wanted == msg::Wanted::type ? "type of" : wanted == msg::Wanted::cached ? "cached" : "next of stream";
+  const char* what = wanted == msg::Wanted::value    ? "to_here"
+                     : wanted == msg::Wanted::type   ? "type of"
+                     : wanted == msg::Wanted::cached ? "cached"
+                                                     : "next of stream";
   if (handles.size() == 1) return fmt::format("{} {}", what, handles.front()->id().text());
   return fmt::format("{} {} and {} more", what, handles.front()->id().text(), handles.size() - 1);
 }
 
 }  // namespace
 
-void fetch(const ScopeState& scope, const Handles& handles, msg::Wanted wanted, OutgoingCall& call, std::optional<SourceLocation> site) {
+void fetch(const ScopeState& scope, const Handles& handles, msg::Wanted wanted, OutgoingCall& call,
+           std::optional<SourceLocation> site) {
   const std::string operation = operation_of(handles, wanted);
   const NodeLife& owner = handles.front()->owner();
   msg::RRefFetch message;
@@ -79,11 +83,12 @@ Future<std::string> type_of_value(const std::shared_ptr<ScopeState>& scope, cons
     promise.complete(*known);
     return future;
   }
-  const auto call = std::make_shared<OutgoingCall>(scope, [promise, handle](const Result<std::shared_ptr<PayloadReader>>& reply) {
-    auto type = reply ? read_value<std::string>(*reply.value()) : Result<std::string>(reply.error());
-    if (type) handle->learned_type(type.value());
-    promise.complete(std::move(type));
-  });
+  const auto call =
+      std::make_shared<OutgoingCall>(scope, [promise, handle](const Result<std::shared_ptr<PayloadReader>>& reply) {
+        auto type = reply ? read_value<std::string>(*reply.value()) : Result<std::string>(reply.error());
+        if (type) handle->learned_type(type.value());
+        promise.complete(std::move(type));
+      });
   call->cancelled_by = cancelling(*scope, future.state());
   fetch(*scope, {handle}, msg::Wanted::type, *call, site);
   return future;
@@ -101,15 +106,18 @@ PinnedValue use_here(const ScopeState& scope, const std::shared_ptr<RRefHandle>&
   const TurnId turn = node.references().next_turn();
   const Promise<PinnedValue> promise(node.future_home());
   const Future<PinnedValue> pinned = promise.future();
-  node.references().use(handle->id(), turn, {UseKind::changes, operation}, [promise](Result<ValueBox> value, std::shared_ptr<ValueUse> use) {
-    promise.complete(value ? Result<PinnedValue>(PinnedValue{value.value(), std::move(use)}) : Result<PinnedValue>(value.error()));
-  });
+  node.references().use(handle->id(), turn, {UseKind::changes, operation},
+                        [promise](Result<ValueBox> value, std::shared_ptr<ValueUse> use) {
+                          promise.complete(value ? Result<PinnedValue>(PinnedValue{value.value(), std::move(use)})
+                                                 : Result<PinnedValue>(value.error()));
+                        });
   const std::stop_callback cancel(scope.stop, [&] { pinned.cancel(); });
   const auto in_time = pinned.get_for(due ? *due - node.clock().now() : Duration::max());
   const bool is_late = !in_time && pinned.cancel();
   if (is_late || !pinned.state().result().ok()) node.references().withdraw(handle->id(), turn);
   if (!is_late) return pinned.get();
-  Error late = node.error(ErrorCode::timeout, node.name(), operation, "the value did not exist in time, or others had the turn on it");
+  Error late = node.error(ErrorCode::timeout, node.name(), operation,
+                          "the value did not exist in time, or others had the turn on it");
   late.execution = Execution::never;
   throw RemoteError(std::move(late));
 }
@@ -117,12 +125,14 @@ PinnedValue use_here(const ScopeState& scope, const std::shared_ptr<RRefHandle>&
 namespace {
 
 /// Returns a call that makes the value of `handle` and reports its result to `handle`. `target`: the value it runs on.
-std::shared_ptr<OutgoingCall> creation(const CallEncoder& encoder, const std::shared_ptr<RRefHandle>& handle, const ForkId& fork,
-                                       const std::shared_ptr<RRefHandle>& target) {
-  return std::make_shared<OutgoingCall>(encoder.scope(), [handle, fork, target](const Result<std::shared_ptr<PayloadReader>>& made) {
-    const auto node = handle->node_if_alive();
-    if (node) node->references().creation_ended(*handle, fork, made ? Result<Unit>(Unit{}) : Result<Unit>(made.error()));
-  });
+std::shared_ptr<OutgoingCall> creation(const CallEncoder& encoder, const std::shared_ptr<RRefHandle>& handle,
+                                       const ForkId& fork, const std::shared_ptr<RRefHandle>& target) {
+  return std::make_shared<OutgoingCall>(
+      encoder.scope(), [handle, fork, target](const Result<std::shared_ptr<PayloadReader>>& made) {
+        const auto node = handle->node_if_alive();
+        if (node)
+          node->references().creation_ended(*handle, fork, made ? Result<Unit>(Unit{}) : Result<Unit>(made.error()));
+      });
 }
 
 }  // namespace
@@ -137,7 +147,8 @@ std::shared_ptr<RRefHandle> remote(CallEncoder encoder, const std::string& type)
   return handle;
 }
 
-std::shared_ptr<RRefHandle> remote_on(CallEncoder encoder, const std::shared_ptr<RRefHandle>& target, const std::string& type) {
+std::shared_ptr<RRefHandle> remote_on(CallEncoder encoder, const std::shared_ptr<RRefHandle>& target,
+                                      const std::string& type) {
   NodeCore& node = *encoder.scope()->node;
   const auto rref = node.next_id<RRefId>();
   ForkId fork;
@@ -154,14 +165,16 @@ std::shared_ptr<RRefHandle> remote_on(CallEncoder encoder, const std::shared_ptr
 }
 
 void call_on(CallEncoder encoder, const std::shared_ptr<RRefHandle>& target, OutgoingCall& call) {
-  if (auto failure = unusable(*encoder.scope(), *target, "rpc on " + target->id().text())) return call.fail(*std::move(failure));
+  if (auto failure = unusable(*encoder.scope(), *target, "rpc on " + target->id().text()))
+    return call.fail(*std::move(failure));
   call.cancelled_by.push_back(target->failure_token());
   call.uses.push_back(target);
   encoder.only_to(target->owner().incarnation);
   encoder.call_on(target->id(), call);
 }
 
-std::shared_ptr<RRefHandle> own(const ScopeState& scope, ValueBox value, const std::string& type, const SourceLocation& site) {
+std::shared_ptr<RRefHandle> own(const ScopeState& scope, ValueBox value, const std::string& type,
+                                const SourceLocation& site) {
   return scope.node->references().own(std::move(value), type, site, scope.sharing);
 }
 

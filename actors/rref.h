@@ -31,8 +31,8 @@ class ValueUse;
 /// failed. `handles`: at least one, all of one owner. `site`: the program's line, if known.
 void fetch(const ScopeState& scope, const std::vector<std::shared_ptr<RRefHandle>>& handles, msg::Wanted wanted,
            OutgoingCall& call, std::optional<SourceLocation> site);
-[[nodiscard]] Future<std::string> type_of_value(const std::shared_ptr<ScopeState>& scope, const std::shared_ptr<RRefHandle>& handle,
-                                                const SourceLocation& site);
+[[nodiscard]] Future<std::string> type_of_value(const std::shared_ptr<ScopeState>& scope,
+                                                const std::shared_ptr<RRefHandle>& handle, const SourceLocation& site);
 /// Returns the same scope without its autograd context, for calls that are not part of a forward pass.
 [[nodiscard]] Scope without_context(const Scope& scope);
 /// Groups handles by owner; each group lists indices into `handles`.
@@ -72,7 +72,8 @@ struct Through {
 template <class T>
 class LocalValue {
  public:
-  LocalValue(std::shared_ptr<T> value, std::shared_ptr<detail::ValueUse> use) : value_(std::move(value)), use_(std::move(use)) {}
+  LocalValue(std::shared_ptr<T> value, std::shared_ptr<detail::ValueUse> use)
+      : value_(std::move(value)), use_(std::move(use)) {}
   T& operator*() const { return *value_; }
   T* operator->() const { return value_.get(); }
 
@@ -100,7 +101,8 @@ class RRef {
   T to_here(Through through) const { return to_here_async(through).get(); }
 
   [[nodiscard]] Future<T> to_here_async(Through through) const {
-    static_assert(Travels<T>, "the value cannot travel: call its member functions where it is, r.rpc_sync(scope, &T::f, ...)");
+    static_assert(Travels<T>,
+                  "the value cannot travel: call its member functions where it is, r.rpc_sync(scope, &T::f, ...)");
     return detail::expect<T>(through.scope.shared_state(), [&](detail::OutgoingCall& call) {
       detail::fetch(through.scope.state(), {handle("to_here")}, msg::Wanted::value, call, through.site);
     });
@@ -111,7 +113,8 @@ class RRef {
   /// sees it at once, others when the owner's notification arrives. The owner keeps no copy. Outside of autograd: a
   /// Variable in it is cut from the graph. Throws as to_here.
   [[nodiscard]] std::shared_ptr<const T> cached(Through through) const {
-    static_assert(Travels<T>, "the value cannot travel: call its member functions where it is, r.rpc_sync(scope, &T::f, ...)");
+    static_assert(Travels<T>,
+                  "the value cannot travel: call its member functions where it is, r.rpc_sync(scope, &T::f, ...)");
     const auto& kept = handle("cached");
     const Scope outside = detail::without_context(through.scope);
     if (detail::is_owner(*kept)) return std::make_shared<const T>(to_here({outside, through.site}));
@@ -155,7 +158,8 @@ class RRef {
   }
 
   template <class F, class... Args>
-  [[nodiscard]] Future<detail::ResultOn<T, F, Args...>> rpc_async(Through through, const F& callable, Args&&... args) const {
+  [[nodiscard]] Future<detail::ResultOn<T, F, Args...>> rpc_async(Through through, const F& callable,
+                                                                  Args&&... args) const {
     auto encoder = encode(through, callable, std::forward<Args>(args)...);
     using R = detail::ResultOn<T, F, Args...>;
     return detail::expect<R>(through.scope.shared_state(), [&](detail::OutgoingCall& call) {
@@ -165,9 +169,11 @@ class RRef {
 
   /// Calls a function on the value, as rpc_sync, and leaves the result at the owner.
   template <class F, class... Args>
-  [[nodiscard]] RRef<detail::Stored<detail::ResultOn<T, F, Args...>>> remote(Through through, const F& callable, Args&&... args) const {
+  [[nodiscard]] RRef<detail::Stored<detail::ResultOn<T, F, Args...>>> remote(Through through, const F& callable,
+                                                                             Args&&... args) const {
     using R = detail::Stored<detail::ResultOn<T, F, Args...>>;
-    return RRef<R>(detail::remote_on(encode(through, callable, std::forward<Args>(args)...), handle("remote"), RRef<R>::wire_name()));
+    return RRef<R>(detail::remote_on(encode(through, callable, std::forward<Args>(args)...), handle("remote"),
+                                     RRef<R>::wire_name()));
   }
 
   [[nodiscard]] bool defined() const noexcept { return handle_ != nullptr; }
@@ -203,7 +209,8 @@ class RRef {
     using C = detail::ChosenOn<T, F, Args...>;
     const auto call_with = [&]<class Wire>(std::type_identity<Wire>, auto&&... all) {
       const detail::CallableKey key = detail::key_of<C>(choose(callable, std::type_identity<std::tuple<Args...>>{}));
-      return detail::encode_call<Wire>(through.scope.shared_state(), owner(), through.site, key, std::forward<decltype(all)>(all)...);
+      return detail::encode_call<Wire>(through.scope.shared_state(), owner(), through.site, key,
+                                       std::forward<decltype(all)>(all)...);
     };
     if constexpr (detail::is_member<F>) {
       static_assert(std::is_same_v<detail::ObjectOf<C>, T>, "the member function is not one of the value's own class");
@@ -215,14 +222,16 @@ class RRef {
       static_assert(std::is_same_v<typename detail::RunsOn<C>::Type, T>,
                     "the function does not take the value as its first parameter, a const T&");
       const auto call = [&](detail::OnValue, auto&&... rest) {
-        return call_with(std::type_identity<typename detail::AfterFirst<detail::WireOf<C>>::Rest>{}, std::forward<decltype(rest)>(rest)...);
+        return call_with(std::type_identity<typename detail::AfterFirst<detail::WireOf<C>>::Rest>{},
+                         std::forward<decltype(rest)>(rest)...);
       };
       return detail::Callee<F>::complete(callable, call, detail::OnValue{}, std::forward<Args>(args)...);
     }
   }
 
   template <class F, class... Args>
-  [[nodiscard]] static constexpr decltype(auto) choose(const F& callable, std::type_identity<std::tuple<Args...>> /*args*/) {
+  [[nodiscard]] static constexpr decltype(auto) choose(const F& callable,
+                                                       std::type_identity<std::tuple<Args...>> /*args*/) {
     if constexpr (detail::is_member<F>) return detail::Callee<F>::template choose<Args...>(callable);
     else return detail::Callee<F>::template choose<const T&, Args...>(callable);
   }

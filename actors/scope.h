@@ -89,7 +89,8 @@ class Scope {
   /// at once. Errors appear when the reference is used. A function without a result gives a reference to a Unit.
   /// Defined in rref.h.
   template <class F, class... Args>
-  [[nodiscard]] RRef<detail::Stored<detail::ResultFor<F, Args...>>> remote(To to, const F& callable, Args&&... args) const;
+  [[nodiscard]] RRef<detail::Stored<detail::ResultFor<F, Args...>>> remote(To to, const F& callable,
+                                                                           Args&&... args) const;
 
   /// Returns a scope like this one with other options: `scope.with({.deadline = 2s}).rpc_sync(...)`.
   [[nodiscard]] Scope with(CallOptions options) const;
@@ -117,7 +118,8 @@ class Scope {
   template <class F, class... Args>
   detail::CallEncoder encode(const To& to, const F& callable, Args&&... args) const {
     using C = detail::ChosenFor<F, Args...>;
-    static_assert(std::is_void_v<detail::ObjectOf<C>>, "a member function is called on an RRef: r.rpc_sync(scope, &T::f, ...)");
+    static_assert(std::is_void_v<detail::ObjectOf<C>>,
+                  "a member function is called on an RRef: r.rpc_sync(scope, &T::f, ...)");
     const detail::CallableKey key = detail::key_of<C>(detail::Callee<F>::template choose<Args...>(callable));
     const Result<NodeName> node = to.rank ? detail::name_of(*state_, *to.rank) : Result<NodeName>(to.name);
     const auto call = [&](auto&&... all) {

@@ -9,7 +9,8 @@ namespace troupe {
 class SourceLocation {
  public:
   /// Returns the line of the call; as a default argument, the line that calls the function.
-  static constexpr SourceLocation current(const char* file = __builtin_FILE(), std::uint32_t line = __builtin_LINE()) noexcept {
+  static constexpr SourceLocation current(const char* file = __builtin_FILE(),
+                                          std::uint32_t line = __builtin_LINE()) noexcept {
     return SourceLocation(file, line);
   }
 

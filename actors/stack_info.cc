@@ -15,7 +15,9 @@ namespace troupe::detail {
 namespace {
 
 /// Returns the age of a barrier or a value in use: that of its oldest entry.
-Duration age_of(const OpenBarrier& barrier) { return barrier.waiting.empty() ? Duration{} : barrier.waiting.front().second; }
+Duration age_of(const OpenBarrier& barrier) {
+  return barrier.waiting.empty() ? Duration{} : barrier.waiting.front().second;
+}
 Duration age_of(const OpenContext& context) { return context.age; }
 Duration age_of(const BusyThread& thread) { return thread.age; }
 Duration age_of(const ValueInUse& value) {
@@ -38,7 +40,8 @@ std::string text_of(const SourceLocation& site) {
 }
 
 WaitingCall described(const PendingCall& call, TimePoint now) {
-  return {call.operation, call.peer.name, now - call.started, call.deadline ? std::optional(*call.deadline - now) : std::nullopt,
+  return {call.operation, call.peer.name, now - call.started,
+          call.deadline ? std::optional(*call.deadline - now) : std::nullopt,
           call.site ? text_of(*call.site) : std::string()};
 }
 
@@ -68,7 +71,8 @@ StackInfo stack_of(NodeCore& node, Duration patience) {
   stack.contexts = oldest(answers_of(contexts, "contexts"));
   stack.barriers = oldest(answers_of(barriers, "barriers"));
   stack.served = node.served_calls().oldest(kStackLines);
-  for (RunningJob& job : node.executor().running()) stack.threads.push_back({std::move(job.label), job.age, job.waiting});
+  for (RunningJob& job : node.executor().running())
+    stack.threads.push_back({std::move(job.label), job.age, job.waiting});
   stack.threads = oldest(std::move(stack.threads));
   stack.counts = debug_info_of(node);
   return stack;

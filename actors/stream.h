@@ -127,7 +127,8 @@ class Stream {
 
   Stream() = default;
   explicit Stream(std::shared_ptr<detail::StreamSource<T>> source) : source_(std::move(source)) {}
-  explicit Stream(std::shared_ptr<detail::RRefHandle> handle) : reader_(std::make_shared<detail::StreamReader<T>>(std::move(handle))) {}
+  explicit Stream(std::shared_ptr<detail::RRefHandle> handle)
+      : reader_(std::make_shared<detail::StreamReader<T>>(std::move(handle))) {}
 
   /// Waits for the next element; nullopt after the last one. Throws RemoteError, or the function's own exception if its
   /// type is registered; both end the stream. A timeout does not end it: the next call returns the same element.
@@ -204,9 +205,10 @@ class Stream {
     if (reader_->asked.size() < reader_->ahead && !reader_->ended) {
       const Scope lasting = scope.with({.deadline = Deadline::while_peer_lives()});
       while (reader_->asked.size() < reader_->ahead) {
-        reader_->asked.push_back(detail::expect<std::optional<T>>(lasting.shared_state(), [&](detail::OutgoingCall& call) {
-          detail::fetch(lasting.state(), {reader_->handle}, msg::Wanted::element, call, {});
-        }));
+        reader_->asked.push_back(
+            detail::expect<std::optional<T>>(lasting.shared_state(), [&](detail::OutgoingCall& call) {
+              detail::fetch(lasting.state(), {reader_->handle}, msg::Wanted::element, call, {});
+            }));
       }
     }
     return !reader_->asked.empty();
@@ -222,8 +224,10 @@ struct WireFormat<Stream<T>> {
   static constexpr bool kTravels = Travels<T>;
   static void save(OutArchive& archive, const Stream<T>& stream) {
     if (stream.source_) {
-      if (!stream.source_->claim()) throw EncodeError(ErrorCode::not_serializable, "[encode] the stream was sent before");
-      return detail::save_stream(archive, {stream.source_, &detail::value_ops<detail::StreamSource<T>>()}, schema_of<Stream<T>>());
+      if (!stream.source_->claim())
+        throw EncodeError(ErrorCode::not_serializable, "[encode] the stream was sent before");
+      return detail::save_stream(archive, {stream.source_, &detail::value_ops<detail::StreamSource<T>>()},
+                                 schema_of<Stream<T>>());
     }
     if (stream.reader_ && (stream.reader_->ended || !stream.reader_->asked.empty())) {
       throw EncodeError(ErrorCode::not_serializable, "[encode] the stream is being read");

@@ -20,15 +20,16 @@ void run_part(const TaskPlace& place, std::coroutine_handle<> frame) {
 
 TaskPlace place_of(const Scope& scope) { return {scope.state().node->future_home(), scope.shared_state(), nullptr}; }
 
-void resume_after(FutureCore& future, std::shared_ptr<const TaskPlace> place, WaitingTurn turn, std::coroutine_handle<> frame,
-                  std::function<void(const Error& why)> refused) {
+void resume_after(FutureCore& future, std::shared_ptr<const TaskPlace> place, WaitingTurn turn,
+                  std::coroutine_handle<> frame, std::function<void(const Error& why)> refused) {
   if (place->turn && turn == WaitingTurn::given_up) place->turn->give_up();
   future.on_done([place = std::move(place), frame, refused = std::move(refused)](const Error* error) {
     if (error != nullptr) return refused(*error);
     if (!place->turn) return run_part(*place, frame);
     place->turn->take_again([place, frame, refused] {
       const msg::Priority priority = place->scope ? place->scope->priority : msg::Priority::normal;
-      std::ignore = place->home.executor->submit({"task", [place, frame] { run_part(*place, frame); }, priority, refused});
+      std::ignore =
+          place->home.executor->submit({"task", [place, frame] { run_part(*place, frame); }, priority, refused});
     });
   });
 }

@@ -55,8 +55,8 @@ enum class WaitingTurn : std::uint8_t {
 
 /// Runs `frame` on the pool once `future` is done. If the pool has stopped, calls `refused` instead, on the caller's
 /// thread.
-void resume_after(FutureCore& future, std::shared_ptr<const TaskPlace> place, WaitingTurn turn, std::coroutine_handle<> frame,
-                  std::function<void(const Error& why)> refused);
+void resume_after(FutureCore& future, std::shared_ptr<const TaskPlace> place, WaitingTurn turn,
+                  std::coroutine_handle<> frame, std::function<void(const Error& why)> refused);
 
 template <class T>
 class TaskResult;
@@ -66,7 +66,9 @@ class TaskResult;
 template <class T>
 class TaskPromise {
  public:
-  Task<T> get_return_object() { return Task<T>(std::coroutine_handle<TaskResult<T>>::from_promise(static_cast<TaskResult<T>&>(*this))); }
+  Task<T> get_return_object() {
+    return Task<T>(std::coroutine_handle<TaskResult<T>>::from_promise(static_cast<TaskResult<T>&>(*this)));
+  }
   std::suspend_always initial_suspend() noexcept { return {}; }
   auto final_suspend() noexcept {
     struct Finish {
@@ -107,7 +109,8 @@ class TaskPromise {
       void await_suspend(std::coroutine_handle<> frame) {
         // After resume_after the frame may run on another thread and end: this function must not touch it again.
         const std::shared_ptr<FutureState<Stored<U>>> state = future.shared_state();
-        resume_after(*state, promise.place_, turn, frame, [&promise = promise, frame](const Error& why) { promise.abandon(why, frame); });
+        resume_after(*state, promise.place_, turn, frame,
+                     [&promise = promise, frame](const Error& why) { promise.abandon(why, frame); });
       }
       U await_resume() const { return future.get(); }
     };
@@ -174,7 +177,9 @@ class [[nodiscard]] Task {
 
   /// Runs the task on this thread up to its first wait. REQUIRES: what the task refers to lives until the future is
   /// done. If the node stops before, the future fails with shutting_down.
-  Future<T> start(const Scope& scope) && { return std::move(*this).start_in(std::make_shared<detail::TaskPlace>(detail::place_of(scope))); }
+  Future<T> start(const Scope& scope) && {
+    return std::move(*this).start_in(std::make_shared<detail::TaskPlace>(detail::place_of(scope)));
+  }
 
   Future<T> start_in(std::shared_ptr<const detail::TaskPlace> place) && {
     const auto frame = std::exchange(frame_, nullptr);

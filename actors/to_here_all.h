@@ -16,15 +16,17 @@ namespace detail {
 /// Fetches the values of `handles`, all of one owner.
 template <class T>
 [[nodiscard]] Future<std::vector<T>> fetch_several(const std::shared_ptr<ScopeState>& scope,
-                                                   const std::vector<std::shared_ptr<RRefHandle>>& handles, const SourceLocation& site) {
+                                                   const std::vector<std::shared_ptr<RRefHandle>>& handles,
+                                                   const SourceLocation& site) {
   auto state = std::make_shared<FutureState<std::vector<T>>>(future_home_of(*scope));
-  const auto call = std::make_shared<OutgoingCall>(scope, [state, count = handles.size()](const Result<std::shared_ptr<PayloadReader>>& reply) {
-    if (!reply) {
-      state->complete(reply.error());
-      return;
-    }
-    state->complete_later([reader = reply.value(), count] { return read_values<T>(*reader, count); });
-  });
+  const auto call = std::make_shared<OutgoingCall>(
+      scope, [state, count = handles.size()](const Result<std::shared_ptr<PayloadReader>>& reply) {
+        if (!reply) {
+          state->complete(reply.error());
+          return;
+        }
+        state->complete_later([reader = reply.value(), count] { return read_values<T>(*reader, count); });
+      });
   call->count_as_open();
   call->cancelled_by = cancelling(*scope, *state);
   fetch(*scope, handles, msg::Wanted::value, *call, site);

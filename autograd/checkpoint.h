@@ -52,14 +52,13 @@ template <class F, std::convertible_to<Variable>... Inputs>
   static_assert(kOne || std::is_same_v<Result, std::vector<Variable>>,
                 "a checkpointed function returns a Variable or a std::vector<Variable>");
   auto call = [f = std::move(f)](std::span<const Variable> given) mutable -> std::vector<Variable> {
-    return [&]<std::size_t... I>(std::index_sequence<I...>)->std::vector<Variable> {
+    return [&]<std::size_t... I>(std::index_sequence<I...>) -> std::vector<Variable> {
       if constexpr (kOne) {
         return {f(given[I]...)};
       } else {
         return f(given[I]...);
       }
-    }
-    (std::index_sequence_for<Inputs...>());
+    }(std::index_sequence_for<Inputs...>());
   };
   const std::array<Variable, sizeof...(Inputs)> all{Variable(inputs)...};
   std::vector<Variable> results = detail::checkpoint(std::move(call), all);

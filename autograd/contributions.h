@@ -21,9 +21,9 @@ struct Contribution {
   std::shared_ptr<const SparseTensor> rows = nullptr;  ///< the gradient of a leaf has few rows: these
 };
 
-/// Adds `next` to `arrived`, unless it has rows at once to the sum of its slot: less memory than to keep both. Every vertex has the same
-/// call, and whatever a vertex contributed so far comes before `next` in the order of sum_by_slot(), which gives the
-/// same sums as without this.
+/// Adds `next` to `arrived`, unless it has rows at once to the sum of its slot: less memory than to keep both. Every
+/// vertex has the same call, and whatever a vertex contributed so far comes before `next` in the order of
+/// sum_by_slot(), which gives the same sums as without this.
 void add_in_order(std::vector<Contribution>& arrived, Contribution next);
 
 /// Returns one sum per slot, undefined where nothing came. A single contribution is moved; a sum is a new tensor,
@@ -32,8 +32,8 @@ void add_in_order(std::vector<Contribution>& arrived, Contribution next);
 /// ascending. Each call is summed by itself before it meets the others. Consumes `contributions`.
 [[nodiscard]] std::vector<Tensor> sum_by_slot(std::vector<Contribution> contributions, std::uint32_t slot_count);
 
-/// Takes the contributions that have rows out of `contributions`, which are a leaf's. Returns their sum, all rows one after
-/// another in the same order; null if there is none. The sum of the others comes after it.
+/// Takes the contributions that have rows out of `contributions`, which are a leaf's. Returns their sum, all rows one
+/// after another in the same order; null if there is none. The sum of the others comes after it.
 [[nodiscard]] std::shared_ptr<const SparseTensor> take_rows(std::vector<Contribution>& contributions);
 
 /// total = total + next, in the memory of `total` if nobody else can see it; `next` if it is undefined.

@@ -49,7 +49,7 @@ concept BackwardOfMany = std::is_invocable_r_v<std::vector<Tensor>, F&, std::vec
 /// the gradient of input 0 is f64 (3), not f64 (2)`.
 /// Throws TensorError `[cube] tensor is undefined`, DTypeError `[cube] only floating point values have gradients: i64`.
 template <class Backward>
-requires detail::UnaryBackward<Backward> || detail::NaryBackward<Backward>
+  requires detail::UnaryBackward<Backward> || detail::NaryBackward<Backward>
 [[nodiscard]] Variable custom_op(std::string_view name, Tensor value, std::span<const Variable> inputs,
                                  Backward backward) {
   auto of_many = [backward = std::move(backward)](std::vector<Tensor> gradients,
@@ -63,7 +63,7 @@ requires detail::UnaryBackward<Backward> || detail::NaryBackward<Backward>
   return detail::custom_op(name, {std::move(value)}, inputs, std::move(of_many)).front();
 }
 template <class Backward>
-requires detail::UnaryBackward<Backward> || detail::NaryBackward<Backward>
+  requires detail::UnaryBackward<Backward> || detail::NaryBackward<Backward>
 [[nodiscard]] Variable custom_op(std::string_view name, Tensor value, std::initializer_list<Variable> inputs,
                                  Backward backward) {
   return custom_op(name, std::move(value), std::span<const Variable>(inputs.begin(), inputs.size()),

@@ -1,4 +1,5 @@
-// Variables and tensors for fmt: `fmt::print("loss {}\n", loss)`. For programs that use fmt; no other header includes this one.
+// Variables and tensors for fmt: `fmt::print("loss {}\n", loss)`. For programs that use fmt; no other header includes
+// this one.
 #pragma once
 
 #include <fmt/core.h>

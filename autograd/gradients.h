@@ -16,8 +16,8 @@ namespace troupe {
 /// Not safe for several threads at once.
 ///
 /// The gradient of a table of which all uses were asked for rows (EmbeddingOptions::sparse) is kept as rows until
-/// somebody asks for the tensor: of() makes it for the caller, begin() for all, once. They come as the pass made them, and
-/// are coalesced when sparse_of() asks for them the first time.
+/// somebody asks for the tensor: of() makes it for the caller, begin() for all, once. They come as the pass made them,
+/// and are coalesced when sparse_of() asks for them the first time.
 class Gradients {
  public:
   using Entry = std::pair<Variable, Tensor>;
@@ -44,8 +44,8 @@ class Gradients {
   [[nodiscard]] std::vector<Variable> leaves() const;
 
  private:
-  mutable std::vector<Entry> entries_;                    ///< the tensor is undefined where there are only rows so far
-  std::unordered_map<const void*, std::size_t> index_;    ///< places in `entries_`
+  mutable std::vector<Entry> entries_;                  ///< the tensor is undefined where there are only rows so far
+  std::unordered_map<const void*, std::size_t> index_;  ///< places in `entries_`
   mutable std::unordered_map<const void*, SparseTensor> sparse_;  ///< of those that have nothing but rows
 };
 

@@ -121,7 +121,8 @@ namespace troupe {
 
 [[nodiscard]] Variable narrow(const Variable& x, int dim, std::int64_t start, std::int64_t length);
 [[nodiscard]] std::vector<Variable> split(const Variable& x, std::int64_t size, int dim = 0);
-[[nodiscard]] std::vector<Variable> split_with_sizes(const Variable& x, const std::vector<std::int64_t>& sizes, int dim = 0);
+[[nodiscard]] std::vector<Variable> split_with_sizes(const Variable& x, const std::vector<std::int64_t>& sizes,
+                                                     int dim = 0);
 [[nodiscard]] std::vector<Variable> chunk(const Variable& x, std::int64_t count, int dim = 0);
 [[nodiscard]] Variable flip(const Variable& x, const Axes& axes);
 [[nodiscard]] Variable roll(const Variable& x, std::int64_t shift, int dim);
@@ -157,7 +158,8 @@ struct SortedVariables {
 [[nodiscard]] SortedVariables sort(const Variable& x, int dim = -1, Order order = Order::ascending);
 [[nodiscard]] SortedVariables topk(const Variable& x, std::int64_t k, int dim = -1, Order order = Order::descending);
 
-/// Of elements equal to the median of all, each gets the same share of the gradient; along a dimension the chosen one gets it.
+/// Of elements equal to the median of all, each gets the same share of the gradient; along a dimension the chosen one
+/// gets it.
 [[nodiscard]] Variable median(const Variable& x);
 [[nodiscard]] SortedVariables median(const Variable& x, int dim, KeepDim keep = KeepDim::no);
 /// The gradient goes to the one or two elements that the quantile lies at or between.

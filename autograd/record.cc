@@ -34,8 +34,9 @@ Tensor reduce_to(const Layout& input, const Tensor& gradient) { return sum_to(gr
 
 const Tensor& Saved::get() const {
   if (value_.version() != version_) {
-    throw std::logic_error(fmt::format("a value that it saved, {}, was written to afterwards: version {}, saved at version {}",
-                                       describe(value_), value_.version(), version_));
+    throw std::logic_error(
+        fmt::format("a value that it saved, {}, was written to afterwards: version {}, saved at version {}",
+                    describe(value_), value_.version(), version_));
   }
   return value_;
 }

@@ -35,7 +35,8 @@ class Saved {
   Saved() = default;
   explicit Saved(Tensor value) : value_(std::move(value)), version_(value_.defined() ? value_.version() : 0) {}
 
-  /// Throws std::logic_error if somebody has written into the value since; the pass puts the operation's name before it:
+  /// Throws std::logic_error if somebody has written into the value since; the pass puts the operation's name before
+  /// it:
   /// `[backward] mul: a value that it saved, f64 (2), was written to afterwards: version 1, saved at version 0`.
   [[nodiscard]] const Tensor& get() const;
 
@@ -47,8 +48,8 @@ class Saved {
 /// `value` if the gradient of `of` will be asked for, else nothing: what only that gradient needs is not kept alive.
 [[nodiscard]] Saved saved_for(const Variable& of, const Tensor& value);
 
-/// The present values of `inputs`. One that is given twice is read once: set_value() of another thread cannot put two versions
-/// of a variable into one operation.
+/// The present values of `inputs`. One that is given twice is read once: set_value() of another thread cannot put two
+/// versions of a variable into one operation.
 [[nodiscard]] std::vector<Tensor> values_of(std::span<const Variable> inputs);
 template <std::same_as<Variable>... Inputs>
 [[nodiscard]] std::array<Tensor, sizeof...(Inputs)> values_of(const Inputs&... inputs) {
@@ -72,8 +73,7 @@ concept UnaryBackward = std::is_invocable_r_v<Tensor, const F&, const Tensor&>;
 
 /// Backward of an operation with several inputs: the edges say by empty ones which gradients are not needed.
 template <class F>
-concept NaryBackward = std::is_invocable_r_v < std::vector<Tensor>,
-const F&, const Tensor&, std::span < const Edge >> ;
+concept NaryBackward = std::is_invocable_r_v<std::vector<Tensor>, const F&, const Tensor&, std::span<const Edge>>;
 
 /// The vertex of an operation with one output.
 template <class Backward>
@@ -86,7 +86,8 @@ class OperationFn final : public GradFn {
     return apply_to(std::move(gradients), next());
   }
 
-  [[nodiscard]] std::vector<Tensor> apply_to(std::vector<Tensor> gradients, std::span<const Edge> needed) const override {
+  [[nodiscard]] std::vector<Tensor> apply_to(std::vector<Tensor> gradients,
+                                             std::span<const Edge> needed) const override {
     if constexpr (UnaryBackward<Backward>) {
       return {(*backward_)(gradients.front())};
     } else {
@@ -102,10 +103,10 @@ class OperationFn final : public GradFn {
 };
 
 /// The result of an operation: `value` with a vertex behind it, or a constant if there are no `inputs`.
-/// `backward` captures Saved values and Layouts, runs on any thread, at most once per pass, several passes at once; it is
-/// destroyed when a pass releases the vertex.
+/// `backward` captures Saved values and Layouts, runs on any thread, at most once per pass, several passes at once; it
+/// is destroyed when a pass releases the vertex.
 template <class Backward>
-requires UnaryBackward<Backward> || NaryBackward<Backward>
+  requires UnaryBackward<Backward> || NaryBackward<Backward>
 [[nodiscard]] Variable record(std::string_view name, Tensor value, std::vector<Edge> inputs, Backward backward) {
   if (inputs.empty()) return Variable(std::move(value));
   auto fn = std::make_shared<const OperationFn<Backward>>(name, std::move(inputs), std::move(backward));
@@ -136,8 +137,8 @@ class PartsFn final : public GradFn {
 
 /// The results of an operation with several outputs; otherwise as record().
 template <PartsBackward Backward>
-[[nodiscard]] std::vector<Variable> record_parts(std::string_view name, std::vector<Tensor> values, std::vector<Edge> inputs,
-                                                 Backward backward) {
+[[nodiscard]] std::vector<Variable> record_parts(std::string_view name, std::vector<Tensor> values,
+                                                 std::vector<Edge> inputs, Backward backward) {
   std::vector<Variable> outputs;
   outputs.reserve(values.size());
   if (inputs.empty()) {
@@ -146,7 +147,8 @@ template <PartsBackward Backward>
   }
   const auto count = static_cast<std::uint32_t>(values.size());
   const auto fn = std::make_shared<const PartsFn<Backward>>(name, std::move(inputs), count, std::move(backward));
-  for (std::uint32_t slot = 0; slot < count; ++slot) outputs.push_back(Variable::output_of({fn, slot}, std::move(values[slot])));
+  for (std::uint32_t slot = 0; slot < count; ++slot)
+    outputs.push_back(Variable::output_of({fn, slot}, std::move(values[slot])));
   return outputs;
 }
 

@@ -62,7 +62,7 @@ class RowsOperationFn final : public RowsFn {
 
 /// As record(): gradient, edges -> RowsFn::Applied.
 template <class Backward>
-requires std::is_invocable_r_v<RowsFn::Applied, const Backward&, const Tensor&, std::span<const Edge>>
+  requires std::is_invocable_r_v<RowsFn::Applied, const Backward&, const Tensor&, std::span<const Edge>>
 [[nodiscard]] Variable record_rows(std::string_view name, Tensor value, std::vector<Edge> inputs, Backward backward) {
   if (inputs.empty()) return Variable(std::move(value));
   auto fn = std::make_shared<const RowsOperationFn<Backward>>(name, std::move(inputs), std::move(backward));

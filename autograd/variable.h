@@ -93,7 +93,8 @@ class Variable {
   /// `[backward] hook on mul: ...`.
   /// Throws TensorError `[register_hook] the variable requires no gradient`.
   template <class F>
-  requires std::is_invocable_v<F&, const Tensor&> HookHandle register_hook(F hook) const {
+    requires std::is_invocable_v<F&, const Tensor&>
+  HookHandle register_hook(F hook) const {
     if constexpr (std::is_void_v<std::invoke_result_t<F&, const Tensor&>>) {
       return add_gradient_hook([hook = std::move(hook)](const Tensor& gradient) mutable {
         hook(gradient);

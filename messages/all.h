@@ -5,20 +5,20 @@
 
 #include "messages/autograd.h"
 #include "messages/membership.h"
+#include "messages/message_info.h"
 #include "messages/optim.h"
 #include "messages/rpc.h"
 #include "messages/rref.h"
-#include "messages/message_info.h"
 
 namespace troupe::msg {
 
 /// Any message. The order of alternatives does not travel: `kInfo.number` does.
-using AnyMessage = std::variant<                                                //
-    Call, RemoteCall, ValueCall, Reply, Failure, CallCancelled,                 //
+using AnyMessage = std::variant<                                                             //
+    Call, RemoteCall, ValueCall, Reply, Failure, CallCancelled,                              //
     RRefFetch, RRefCreated, RRefForked, RRefDeleted, RRefForkAck, RRefRevoked, RRefChanged,  //
-    BackwardMark, BackwardMarked, BackwardRun, BackwardGradients, BackwardFinished, ContextAborted, ContextReleased, ContextEntered,
-    ShardCreate, ShardCreated, ShardPrepare, ShardPrepared, ShardCommit, ShardAbort, ShardStep, ShardStepped,
-    ShardQuery, ShardOutcome, ShardReleased,  //
+    BackwardMark, BackwardMarked, BackwardRun, BackwardGradients, BackwardFinished, ContextAborted, ContextReleased,
+    ContextEntered, ShardCreate, ShardCreated, ShardPrepare, ShardPrepared, ShardCommit, ShardAbort, ShardStep,
+    ShardStepped, ShardQuery, ShardOutcome, ShardReleased,  //
     MemberJoin, MemberList, MemberJoined, MemberLeft, ShutdownReady, ShutdownCount, ShutdownCounted, ShutdownAgreed,
     BarrierEntered, BarrierPassed, BarrierLeft>;
 

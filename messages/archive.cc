@@ -19,7 +19,8 @@ void fail_nesting_in() { throw DecodeError(fmt::format("[decode] nested deeper t
 void fail_duplicate_key() { throw DecodeError("[decode] a key appears twice"); }
 
 void fail_impossible_shape(std::size_t dims) {
-  throw DecodeError(fmt::format("[decode] a shape of {} dimensions, of {} at most, or with a negative one", dims, kDimsMax));
+  throw DecodeError(
+      fmt::format("[decode] a shape of {} dimensions, of {} at most, or with a negative one", dims, kDimsMax));
 }
 
 void fail_alternative(std::uint64_t index, std::uint64_t count) {
@@ -105,8 +106,7 @@ void InArchive::fail_empty() {
 void WireFormat<msg::Payload>::save(OutArchive& ar, const msg::Payload& value) {
   ar.length(value.bytes.bytes.size());
   ar.write(value.bytes.bytes.data(), value.bytes.bytes.size());
-  ar(ar.frames(value.tensors), static_cast<std::uint32_t>(value.tensors.size()), value.refs,
-     value.boundary);
+  ar(ar.frames(value.tensors), static_cast<std::uint32_t>(value.tensors.size()), value.refs, value.boundary);
 }
 
 void WireFormat<msg::Payload>::load(InArchive& ar, msg::Payload& value) {
@@ -117,8 +117,8 @@ void WireFormat<msg::Payload>::load(InArchive& ar, msg::Payload& value) {
   ar(value.refs, value.boundary);
   // Every slot is a variable among the values, with a tensor's descriptor: the bytes bound the number of slots.
   if (value.boundary && value.boundary->slots > value.bytes.bytes.size() / detail::kTensorBytesMin) {
-    throw DecodeError(
-        fmt::format("[decode] boundary of {} slots in {} bytes of values", value.boundary->slots, value.bytes.bytes.size()));
+    throw DecodeError(fmt::format("[decode] boundary of {} slots in {} bytes of values", value.boundary->slots,
+                                  value.bytes.bytes.size()));
   }
 }
 

@@ -75,7 +75,8 @@ concept UserTravels = std::is_empty_v<T> || Serializes<T> || PlainStruct<T>;
 /// SchemaArchive (schema.h); `kTravels` says whether the type can travel.
 template <class T>
 struct WireFormat {
-  static constexpr bool kTravels = requires { requires std::is_class_v<T> && std::is_default_constructible_v<T> && detail::UserTravels<T>; };
+  static constexpr bool kTravels =
+      requires { requires std::is_class_v<T> && std::is_default_constructible_v<T> && detail::UserTravels<T>; };
   static void save(OutArchive& ar, const T& value);
   static void load(InArchive& ar, T& value);
   template <class Schema>
@@ -203,7 +204,12 @@ class InArchive : public cereal::InputArchive<InArchive, cereal::AllowEmptyClass
   /// `owner` keeps `bytes` alive, so that a payload in them is not copied; null: it is copied.
   InArchive(std::span<const std::byte> bytes, std::span<const Frame> frames, ArchiveHook* hook = nullptr,
             std::size_t text_bytes_max = kUnlimited, std::shared_ptr<const void> owner = nullptr)
-      : InputArchive(this), bytes_(bytes), tensors_(frames), hook_(hook), text_bytes_max_(text_bytes_max), owner_(std::move(owner)) {}
+      : InputArchive(this),
+        bytes_(bytes),
+        tensors_(frames),
+        hook_(hook),
+        text_bytes_max_(text_bytes_max),
+        owner_(std::move(owner)) {}
 
   template <class... Ts>
   InArchive& operator()(Ts&&... values) {
@@ -230,7 +236,7 @@ class InArchive : public cereal::InputArchive<InArchive, cereal::AllowEmptyClass
     return data;
   }
   template <class T>
-  requires std::is_trivially_copyable_v<T>
+    requires std::is_trivially_copyable_v<T>
   [[nodiscard]] T number() {
     T value;
     std::memcpy(&value, take(sizeof value), sizeof value);

@@ -176,7 +176,8 @@ void check_sizes(const Header& header, std::span<const Frame> frames, const Deco
 Outside outside_of(Header header) {
   Outside outside{std::move(header.envelope), MessageTag{header.fixed.tag}, header.fixed.body_size};
   for (std::size_t i = 0; i < header.fixed.frame_count; ++i) {
-    if (__builtin_add_overflow(outside.bytes, header.frame_size(i), &outside.bytes)) fail("more bytes than can be counted");
+    if (__builtin_add_overflow(outside.bytes, header.frame_size(i), &outside.bytes))
+      fail("more bytes than can be counted");
   }
   return outside;
 }

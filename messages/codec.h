@@ -27,7 +27,8 @@ struct DecodeLimits {
 /// frozen until the last copy of its frame is destroyed, and a write to it meanwhile goes to a fresh block. The header
 /// has a checksum of itself; the session checks the other frames (actors/sessions/session_header.h). Error `too_large`
 /// beyond `limits`, `not_serializable` for a tensor that is not on the CPU.
-[[nodiscard]] Result<Frames> encode(const Envelope& envelope, const AnyMessage& message, const DecodeLimits& limits = {});
+[[nodiscard]] Result<Frames> encode(const Envelope& envelope, const AnyMessage& message,
+                                    const DecodeLimits& limits = {});
 
 /// A message and its envelope.
 struct Decoded {

@@ -15,10 +15,12 @@ void DeviceMap::add(Device here, Device there) {
   for (const auto& [from, to] : pairs_) {
     if (from == here && to == there) return;
     if (from == here) {
-      throw std::invalid_argument(fmt::format("[device_map] {} goes to {} already, not to {}", to_string(here), to_string(to), to_string(there)));
+      throw std::invalid_argument(fmt::format("[device_map] {} goes to {} already, not to {}", to_string(here),
+                                              to_string(to), to_string(there)));
     }
     if (to == there) {
-      throw std::invalid_argument(fmt::format("[device_map] {} is where {} goes already", to_string(there), to_string(from)));
+      throw std::invalid_argument(
+          fmt::format("[device_map] {} is where {} goes already", to_string(there), to_string(from)));
     }
   }
   pairs_.emplace_back(here, there);

@@ -47,7 +47,7 @@ enum class ErrorCode : std::uint16_t {
   missing_device_map = 27,
   storage_full = 28,
   corrupt_data = 29,
-  internal = 30,  ///< a promise was dropped, an invariant broke
+  internal = 30,      ///< a promise was dropped, an invariant broke
   you_are_dead = 31,  ///< the peer declared this node dead: its session with this life is over, a new life may join
 };
 
@@ -98,7 +98,8 @@ struct Error {
   }
   template <class Archive>
   void load(Archive& ar) {
-    ar(code, message, peer, incarnation, endpoint, operation, execution, elapsed_us, cause, hint, exception_type, exception);
+    ar(code, message, peer, incarnation, endpoint, operation, execution, elapsed_us, cause, hint, exception_type,
+       exception);
   }
 
  private:

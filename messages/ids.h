@@ -46,7 +46,7 @@ using ContextId = detail::SerialId<struct ContextTag>;    ///< one distributed f
 using BoundaryId = detail::SerialId<struct BoundaryTag>;  ///< one SendFn / RecvFn pair
 using PassId = detail::SerialId<struct PassTag>;          ///< one backward pass over a context
 using OptimizerId = detail::SerialId<struct OptimizerTag>;
-using StepId = detail::SerialId<struct StepTag>;  ///< one optimizer step; repeated delivery is ignored
+using StepId = detail::SerialId<struct StepTag>;                  ///< one optimizer step; repeated delivery is ignored
 using BarrierEntryId = detail::SerialId<struct MeetingEntryTag>;  ///< one entry of one member at a barrier
 
 /// Matches a reply to its request. Chosen by the requester; only the requester interprets it. 0: no reply expected.

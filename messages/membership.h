@@ -11,8 +11,8 @@
 
 #include "messages/error.h"
 #include "messages/ids.h"
-#include "messages/payload.h"
 #include "messages/message_info.h"
+#include "messages/payload.h"
 
 namespace troupe::msg {
 

@@ -76,7 +76,8 @@ struct ShardPrepared {
 };
 
 /// Make the prepared update visible. Request, optimizer -> shard; answered by ShardStepped. Idempotent by `step`: a
-/// second one is answered again and applies nothing. If it fails, the update stays prepared and the request is repeated.
+/// second one is answered again and applies nothing. If it fails, the update stays prepared and the request is
+/// repeated.
 struct ShardCommit {
   static constexpr MessageInfo kInfo{0x0405, "ShardCommit", Kind::request};
   OptimizerId optimizer;

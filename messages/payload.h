@@ -43,9 +43,9 @@ struct BoundaryHeader {
 /// Values of user types, encoded. The body stays opaque until the thread that needs the values decodes them (archive.h,
 /// `from_payload`); references and the boundary are visible to the runtime before that.
 struct Payload {
-  Frame bytes;                    ///< the values, one after the other
-  Frames tensors;                 ///< bytes of the tensors among them
-  std::vector<RRefHandout> refs;  ///< in the order in which the values contain them
+  Frame bytes;                             ///< the values, one after the other
+  Frames tensors;                          ///< bytes of the tensors among them
+  std::vector<RRefHandout> refs;           ///< in the order in which the values contain them
   std::optional<BoundaryHeader> boundary;  ///< present if any variable among them requires a gradient in a context
 };
 

@@ -1,5 +1,5 @@
-// Fields of structs that do not name them: what an aggregate consists of, in the order of declaration. They have no names on
-// the wire and in the schema: two fields of one type that change places between two builds go unnoticed.
+// Fields of structs that do not name them: what an aggregate consists of, in the order of declaration. They have no
+// names on the wire and in the schema: two fields of one type that change places between two builds go unnoticed.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@ inline constexpr std::size_t kPlainFieldsMax = 16;
 template <class T>
 struct AnyBase {
   template <class U>
-  requires(std::is_base_of_v<U, T> && !std::is_same_v<U, T>)
+    requires(std::is_base_of_v<U, T> && !std::is_same_v<U, T>)
   operator U() const noexcept;
 };
 
@@ -120,13 +120,14 @@ decltype(auto) with_plain_fields(T& value, F&& function) {
 template <class... Fields>
 using AllTravel = std::bool_constant<((!std::is_const_v<Fields> && WireFormat<Fields>::kTravels) && ...)>;
 
-/// An aggregate of 1 to 16 fields that travel, without base classes, pointers and references. It travels field by field.
-/// One that contains itself, in a container, needs a `serialize`.
+/// An aggregate of 1 to 16 fields that travel, without base classes, pointers and references. It travels field by
+/// field. One that contains itself, in a container, needs a `serialize`.
 template <class T>
-concept PlainStruct = std::is_aggregate_v<T> && std::is_default_constructible_v<T> && !std::is_empty_v<T> && !std::is_union_v<T> &&
-    !requires { T{AnyBase<T>{}}; } &&
-    (plain_field_count<T>() >= 1 && plain_field_count<T>() <= kPlainFieldsMax) &&
-    decltype(with_plain_fields(std::declval<T&>(), []<class... Fields>(Fields&...) { return AllTravel<Fields...>{}; }))::value;
+concept PlainStruct =
+    std::is_aggregate_v<T> && std::is_default_constructible_v<T> && !std::is_empty_v<T> && !std::is_union_v<T> &&
+    !requires { T{AnyBase<T>{}}; } && (plain_field_count<T>() >= 1 && plain_field_count<T>() <= kPlainFieldsMax) &&
+    decltype(with_plain_fields(std::declval<T&>(),
+                               []<class... Fields>(Fields&...) { return AllTravel<Fields...>{}; }))::value;
 
 }  // namespace detail
 }  // namespace troupe

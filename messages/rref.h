@@ -9,8 +9,8 @@
 #include "messages/call_options.h"
 #include "messages/error.h"
 #include "messages/ids.h"
-#include "messages/rpc.h"
 #include "messages/message_info.h"
+#include "messages/rpc.h"
 
 namespace troupe::msg {
 

@@ -111,7 +111,10 @@ class SchemaArchive : public cereal::OutputArchive<SchemaArchive, cereal::AllowE
 
 // For cereal's own writes: class versions and the values of save_minimal.
 template <class T>
-requires(detail::Number<T> || detail::Enum<T>) void save(SchemaArchive& ar, const T& value) { ar(value); }
+  requires(detail::Number<T> || detail::Enum<T>)
+void save(SchemaArchive& ar, const T& value) {
+  ar(value);
+}
 inline void save(SchemaArchive& ar, const std::string& value) { ar(value); }
 template <class T>
 void save(SchemaArchive& ar, const cereal::NameValuePair<T>& pair) {

@@ -83,7 +83,8 @@ FrozenBytes range_of(const FrozenBytes& block, Device device, std::size_t begin,
 bool may_adopt(const Frame& frame) {
   constexpr std::size_t kAlignment = 64;
   constexpr std::size_t kBytesMin = std::size_t{64} << 10U;
-  return frame.owner && frame.bytes.size() >= kBytesMin && reinterpret_cast<std::uintptr_t>(frame.bytes.data()) % kAlignment == 0;
+  return frame.owner && frame.bytes.size() >= kBytesMin &&
+         reinterpret_cast<std::uintptr_t>(frame.bytes.data()) % kAlignment == 0;
 }
 
 bool same_layout(const Tensor& a, const Tensor& b) {
@@ -180,7 +181,8 @@ void TensorWriter::place_together(Views views, std::vector<std::byte>& body, Fra
   if (all_same && wasteful(used_bytes(front.tensor, front.extent), end - front.begin)) {
     const Tensor packed = front.tensor.to(Device::cpu()).contiguous();
     const std::uint32_t frame = add_frame(frames, packed.freeze());
-    for (const View& view : views) write_descriptor(body, view.position, packed, frame, 0, packed.nbytes(), view.target);
+    for (const View& view : views)
+      write_descriptor(body, view.position, packed, frame, 0, packed.nbytes(), view.target);
     return;
   }
   const std::size_t begin = front.begin - front.begin % item_max;
@@ -195,7 +197,8 @@ const Storage& TensorReader::storage(std::size_t index, Device device) try {
   used_[index] = true;
   Storage& storage = storages_[index];
   if (storage.defined() && storage.device() != device) {
-    throw DecodeError(fmt::format("[decode] frame {} for {} and for {}", index, to_string(storage.device()), to_string(device)));
+    throw DecodeError(
+        fmt::format("[decode] frame {} for {} and for {}", index, to_string(storage.device()), to_string(device)));
   }
   if (!storage.defined()) {
     const std::span<const std::byte> bytes = frames_[index].bytes;
@@ -229,7 +232,8 @@ namespace {
 
 /// Returns the number of elements of `shape`. Throws unless it, the strides and the bytes of a dense copy are possible.
 std::uint64_t checked_numel(const Shape& shape, const Strides& strides, DType dtype) {
-  auto bytes = static_cast<std::int64_t>(size_of(dtype));  // with every empty dimension taken as 1: strides have no other bound
+  auto bytes =
+      static_cast<std::int64_t>(size_of(dtype));  // with every empty dimension taken as 1: strides have no other bound
   bool empty = false;
   for (int i = 0; i < shape.size(); ++i) {
     if (shape[i] < 0 || strides[i] < 0) {
@@ -299,7 +303,8 @@ Tensor InArchive::tensor() {
   const auto d = number<detail::Descriptor>();
   if (d.dims > kDimsMax) throw DecodeError(fmt::format("[decode] tensor of {} dimensions", d.dims));
   if (d.dtype == 0) {
-    const bool blank = d.device == 0 && d.frame == detail::kNoFrame && d.dims == 0 && d.offset == 0 && d.numel == 0 && d.extent == 0;
+    const bool blank =
+        d.device == 0 && d.frame == detail::kNoFrame && d.dims == 0 && d.offset == 0 && d.numel == 0 && d.extent == 0;
     if (!blank) throw DecodeError("[decode] undefined tensor with content");
     return {};
   }

@@ -120,9 +120,15 @@ struct WireFormat<cereal::BinaryData<T>> {
 
 // For cereal's own writes: class versions and the values of save_minimal.
 template <class T>
-requires(detail::Number<T> || detail::Enum<T>) void save(OutArchive& ar, const T& value) { ar(value); }
+  requires(detail::Number<T> || detail::Enum<T>)
+void save(OutArchive& ar, const T& value) {
+  ar(value);
+}
 template <class T>
-requires(detail::Number<T> || detail::Enum<T>) void load(InArchive& ar, T& value) { ar(value); }
+  requires(detail::Number<T> || detail::Enum<T>)
+void load(InArchive& ar, T& value) {
+  ar(value);
+}
 inline void save(OutArchive& ar, const std::string& value) { ar(value); }
 inline void load(InArchive& ar, std::string& value) { ar(value); }
 template <class T>

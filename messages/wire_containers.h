@@ -194,7 +194,8 @@ struct WireFormat<Shape> {
   static void load(InArchive& ar, Shape& shape) {
     std::vector<std::int64_t> sizes;
     ar(sizes);
-    if (sizes.size() > static_cast<std::size_t>(kDimsMax) || std::any_of(sizes.begin(), sizes.end(), [](auto size) { return size < 0; })) {
+    if (sizes.size() > static_cast<std::size_t>(kDimsMax) ||
+        std::any_of(sizes.begin(), sizes.end(), [](auto size) { return size < 0; })) {
       detail::fail_impossible_shape(sizes.size());
     }
     shape = Shape(sizes);

@@ -12,7 +12,8 @@ namespace {
 /// A small tensor that expands by repetition would take memory for all its elements on first use. There is no
 /// legitimate reason to send one.
 void require_all_came(const Tensor& part) {
-  if (part.defined() && !part.is_contiguous()) throw DecodeError("[decode] a sparse tensor in parts that are not dense");
+  if (part.defined() && !part.is_contiguous())
+    throw DecodeError("[decode] a sparse tensor in parts that are not dense");
 }
 
 }  // namespace
@@ -20,7 +21,8 @@ void require_all_came(const Tensor& part) {
 void WireFormat<SparseTensor>::save(OutArchive& ar, const SparseTensor& value) {
   ar(value.defined());
   if (!value.defined()) return;
-  ar(value.indices().contiguous(), value.values().contiguous(), std::vector<std::int64_t>(value.shape().begin(), value.shape().end()), value.is_coalesced());
+  ar(value.indices().contiguous(), value.values().contiguous(),
+     std::vector<std::int64_t>(value.shape().begin(), value.shape().end()), value.is_coalesced());
 }
 
 void WireFormat<SparseTensor>::load(InArchive& ar, SparseTensor& value) {

@@ -128,7 +128,8 @@ class Reader {
     if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
     const bool is_here = is_loopback(host);
     if (!is_here && result_.settings.network != "trusted") {
-      throw EnvironmentError(fmt::format("MASTER_ADDR=\"{}\": another machine, or a name for one: {}", host, kTrustHint));
+      throw EnvironmentError(
+          fmt::format("MASTER_ADDR=\"{}\": another machine, or a name for one: {}", host, kTrustHint));
     }
     const TcpPlace seed{host, fmt::format("{}", port)};
     result_.seed_address = seed.text();

@@ -34,9 +34,9 @@ struct NodeEnvironment {
   int world_size = 1;
   std::vector<std::string> world;  ///< all names in order of rank; empty if known at the rendezvous only
   std::string seed_address;        ///< where rank 0 listens; empty in a world of one
-  std::string bind_address;        ///< where this node listens, "tcp://127.0.0.1:*" = any port; empty in a world of one, and
-                                   ///< if the seed is on another machine: then the interface from which the seed is
-                                   ///< reached
+  std::string bind_address;  ///< where this node listens, "tcp://127.0.0.1:*" = any port; empty in a world of one, and
+                             ///< if the seed is on another machine: then the interface from which the seed is
+                             ///< reached
   SecretSource secret;
   int math_threads = 1;     ///< resolved, at least 1
   bool shows_bars = false;  ///< the reader of our output lets a line that ends in \r replace itself

@@ -34,7 +34,9 @@ using detail::CollectiveMember;
 
 // --- Gloo's transport, over messages between nodes -------------------------------------------------------------------
 
-[[noreturn]] void refuse(const char* what) { throw std::logic_error(fmt::format("[gloo] this transport has no {}", what)); }
+[[noreturn]] void refuse(const char* what) {
+  throw std::logic_error(fmt::format("[gloo] this transport has no {}", what));
+}
 
 /// Represents a connection where an algorithm checks that there is one.
 class Pair final : public gloo::transport::Pair {
@@ -107,7 +109,8 @@ class Buffer final : public gloo::transport::UnboundBuffer {
 class Transport final : public gloo::transport::Context {
  public:
   explicit Transport(CollectiveMember& member)
-      : gloo::transport::Context(static_cast<int>(member.rank()), static_cast<int>(member.names().size())), member_(member) {
+      : gloo::transport::Context(static_cast<int>(member.rank()), static_cast<int>(member.names().size())),
+        member_(member) {
     for (auto& pair : pairs_) pair = std::make_unique<Pair>();
   }
   std::unique_ptr<gloo::transport::Pair>& createPair(int) override { refuse("connections"); }
@@ -190,14 +193,17 @@ void divide(Tensor& value, std::size_t by) {
 /// The state that outlives the handle: operations on the pool use it.
 struct Engine {
   explicit Engine(std::shared_ptr<CollectiveMember> m)
-      : member(std::move(m)), context(std::make_shared<Context>(*member)), strand(member->node().future_home().executor, "collective") {}
+      : member(std::move(m)),
+        context(std::make_shared<Context>(*member)),
+        strand(member->node().future_home().executor, "collective") {}
 
   /// Runs `body` in its turn, unless `value` is empty. Refuses a `value` that is not on the CPU.
-  void carry_out(const Scope& scope, std::uint64_t turn, const std::string& operation, const std::string& what, const Tensor* value,
-                 const std::function<void()>& body) const {
+  void carry_out(const Scope& scope, std::uint64_t turn, const std::string& operation, const std::string& what,
+                 const Tensor* value, const std::function<void()>& body) const {
     member->carry_out(scope, turn, operation, what, [&] {
       if (value != nullptr && value->device() != Device::cpu()) {
-        refuse_argument(*member, fmt::format("tensors of collectives are on the CPU, not on {}", to_string(value->device())));
+        refuse_argument(*member,
+                        fmt::format("tensors of collectives are on the CPU, not on {}", to_string(value->device())));
       }
       if (value == nullptr || value->numel() > 0) body();
     });
@@ -257,14 +263,15 @@ struct Engine {
 
   const std::shared_ptr<CollectiveMember> member;
   const std::shared_ptr<gloo::Context> context;
-  detail::Strand strand;     // runs `later`
+  detail::Strand strand;  // runs `later`
   std::mutex mutex;
   std::deque<Later> later;  // guarded by mutex; in the order of their turns
 };
 
 class GlooCollective final : public Collective {
  public:
-  explicit GlooCollective(std::shared_ptr<CollectiveMember> member) : engine_(std::make_shared<Engine>(std::move(member))) {}
+  explicit GlooCollective(std::shared_ptr<CollectiveMember> member)
+      : engine_(std::make_shared<Engine>(std::move(member))) {}
   ~GlooCollective() override { member().leave(); }
   GlooCollective(const GlooCollective&) = delete;
   GlooCollective& operator=(const GlooCollective&) = delete;
@@ -348,7 +355,8 @@ class GlooCollective final : public Collective {
 
   [[nodiscard]] int rank_of(const char* operation, const NodeName& name) const {
     const auto found = std::find(names().begin(), names().end(), name);
-    if (found == names().end()) throw std::invalid_argument(fmt::format("[{}] {} is no member of the collective", operation, name));
+    if (found == names().end())
+      throw std::invalid_argument(fmt::format("[{}] {} is no member of the collective", operation, name));
     return static_cast<int>(found - names().begin());
   }
 

@@ -9,7 +9,8 @@ void give_back_and_come_again(const std::shared_ptr<NodeCore>& node, CachingAllo
   const TimePoint now = node->clock().now();
   if (memory.statistics().bytes_cached > 0) {
     // A full pool has other work; the next round tries again.
-    static_cast<void>(node->executor().submit({"memory goes back", [&memory, now, idle] { memory.release_unused(now, idle); }}));
+    static_cast<void>(
+        node->executor().submit({"memory goes back", [&memory, now, idle] { memory.release_unused(now, idle); }}));
   }
   node->clock().at(now + idle, [weak = std::weak_ptr(node), &memory, idle] {
     if (const auto core = weak.lock(); core && !core->stopped()) return_idle_memory(core, memory, idle);

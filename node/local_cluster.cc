@@ -22,14 +22,17 @@ constexpr std::chrono::seconds kStartLimit{10};
 void check_names(const std::vector<NodeName>& names) {
   std::set<std::string_view> seen;
   for (const NodeName& name : names) {
-    if (!is_valid_node_name(name)) throw std::invalid_argument(fmt::format("[LocalCluster] \"{}\" is not a node name", name));
-    if (!seen.insert(name).second) throw std::invalid_argument(fmt::format("[LocalCluster] the name \"{}\" is given twice", name));
+    if (!is_valid_node_name(name))
+      throw std::invalid_argument(fmt::format("[LocalCluster] \"{}\" is not a node name", name));
+    if (!seen.insert(name).second)
+      throw std::invalid_argument(fmt::format("[LocalCluster] the name \"{}\" is given twice", name));
   }
 }
 
 }  // namespace
 
-LocalCluster::LocalCluster(std::vector<NodeName> names, const FunctionRegistry& functions, LocalClusterOptions options) {
+LocalCluster::LocalCluster(std::vector<NodeName> names, const FunctionRegistry& functions,
+                           LocalClusterOptions options) {
   options.log_level.empty() ? keep_log_off_stdout() : log_to_stderr(options.log_level);
   if (sodium_init() < 0) throw std::runtime_error("[LocalCluster] libsodium cannot start");
   check_names(names);
@@ -40,11 +43,18 @@ LocalCluster::LocalCluster(std::vector<NodeName> names, const FunctionRegistry& 
     std::unique_ptr<Link> link = std::make_unique<MemoryLink>(hub_, name, incarnation);
     if (options.wrap_link) link = options.wrap_link(std::move(link));
     const auto own = options.functions.find(name);
-    nodes_.push_back(std::make_unique<Node>(detail::NodeParts{name, incarnation, rank++,
-                                                              (own == options.functions.end() ? functions : own->second).table(),
-                                                              make_system_clock(),
-                                                              std::make_shared<ElasticPool>(options.pool),
-                                                              std::move(link), detail::make_inline_host, options.leaks, {}, options.peer_limits}));
+    nodes_.push_back(
+        std::make_unique<Node>(detail::NodeParts{name,
+                                                 incarnation,
+                                                 rank++,
+                                                 (own == options.functions.end() ? functions : own->second).table(),
+                                                 make_system_clock(),
+                                                 std::make_shared<ElasticPool>(options.pool),
+                                                 std::move(link),
+                                                 detail::make_inline_host,
+                                                 options.leaks,
+                                                 {},
+                                                 options.peer_limits}));
     for (const auto& other : nodes_) {
       if (other != nodes_.back()) nodes_.back()->core().link().connect(other->address());
     }

@@ -78,7 +78,8 @@ void add_file(CLI::App& command, Arguments& arguments) {
 
 /// Adds the arguments of every command that queries running nodes.
 void add_asking(CLI::App& command, Arguments& arguments) {
-  command.add_option("CLUSTER", arguments.cluster, "name, id or file of the cluster, if there are several")->type_name("");
+  command.add_option("CLUSTER", arguments.cluster, "name, id or file of the cluster, if there are several")
+      ->type_name("");
   command.add_flag("--json", arguments.json, "print JSON; times are seconds");
   command.add_option("--timeout", arguments.timeout, "how long to wait for an answer [2]")
       ->type_name("SECONDS")
@@ -143,8 +144,8 @@ Columns:
   HANDLES    values that references there refer to; FORKS: of these, values of other nodes
   CALLS      requests without an answer yet; WAITING: of these, have not left; SERVED: functions being run for others
   THREADS    of the pool: running a function / whose function waits / idle
-And of each peer: requests to it that have not left and their bytes, requests of it that have not begun, answers that it has
-not taken, what it made, holds and brought there. Section [peer] of the file has the bounds.
+And of each peer: requests to it that have not left and their bytes, requests of it that have not begun, answers that
+it has not taken, what it made, holds and brought there. Section [peer] of the file has the bounds.
 Status: 0 if every process has answered, else 1.
 )");
 

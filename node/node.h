@@ -60,20 +60,20 @@ struct NodeOptions {
   /// The address of any node of the cluster; or "tcp://NAME:PORT" with a host name, all of whose addresses are tried;
   /// or "file:PATH", one file given to all nodes, through which they find each other. Empty: this is the first node.
   std::string seed;
-  std::uint32_t world_size = 1;                      ///< join returns when this many nodes are members; 0: at once
-  std::optional<std::uint32_t> rank;                 ///< the rank that it asks for; nullopt: by arrival
-  std::string role;                                  ///< empty: the name without its index
+  std::uint32_t world_size = 1;       ///< join returns when this many nodes are members; 0: at once
+  std::optional<std::uint32_t> rank;  ///< the rank that it asks for; nullopt: by arrival
+  std::string role;                   ///< empty: the name without its index
   ClusterSecret secret = ClusterSecret::random();
-  Transports transports;                             ///< the available kinds of addresses
-  std::map<std::string, std::string> link_options;   ///< of the transport that `bind` names; see transports.h
+  Transports transports;                            ///< the available kinds of addresses
+  std::map<std::string, std::string> link_options;  ///< of the transport that `bind` names; see transports.h
   PoolOptions pool;
   Deadline join_deadline = std::chrono::seconds(30);
-  std::map<NodeName, DeviceMap> device_maps;         ///< for this node's calls; see Node::set_device_map
+  std::map<NodeName, DeviceMap> device_maps;  ///< for this node's calls; see Node::set_device_map
   Liveness liveness;
-  Deadline call_deadline;                            ///< of calls without a deadline of their own; see node.time_left()
-  PeerLimits peer_limits;                            ///< messages in flight to one peer, and what is kept for it
-  Leaks leaks = Leaks::warn;         ///< references that the program still holds at shutdown
-  std::string log_level;                             ///< if not empty, join logs to standard error from this level on
+  Deadline call_deadline;     ///< of calls without a deadline of their own; see node.time_left()
+  PeerLimits peer_limits;     ///< messages in flight to one peer, and what is kept for it
+  Leaks leaks = Leaks::warn;  ///< references that the program still holds at shutdown
+  std::string log_level;      ///< if not empty, join logs to standard error from this level on
   Control control = Control::off;
   /// A node whose router makes no progress for this long although it has work logs that and ends its process, by
   /// SIGABRT. Time in which the process is suspended does not count. nullopt, or `liveness.debug`: never.

@@ -46,15 +46,15 @@ class Port {
   using Serve = std::function<void(const std::string& from, std::uint64_t tag, Parts parts, Answer answer)>;
 
   struct Options {
-    std::string name;                         ///< 1 to 127 of A-Z a-z 0-9 - _ : .
-    std::string bind = "tcp://127.0.0.1:0";   ///< port 0: any free one; or "ipc://PATH", "ipc://@NAME"
-    std::string advertise;                    ///< "tcp://HOST:PORT" told to peers: HOST is an address, a name or an
-                                              ///< interface of this machine; port 0: the bound one. Empty: as bound;
-                                              ///< for a wildcard, this machine's address on its network
-    std::string secret;                       ///< from draw_secret, the same for all ports that call each other; empty:
-                                              ///< a new one, so that no other port can call this one
-    bool trusted_network = false;             ///< may bind where other machines reach it; bytes are not encrypted
-    unsigned threads = 64;                    ///< requests served at a time; one that blocks holds its thread
+    std::string name;                        ///< 1 to 127 of A-Z a-z 0-9 - _ : .
+    std::string bind = "tcp://127.0.0.1:0";  ///< port 0: any free one; or "ipc://PATH", "ipc://@NAME"
+    std::string advertise;                   ///< "tcp://HOST:PORT" told to peers: HOST is an address, a name or an
+                                             ///< interface of this machine; port 0: the bound one. Empty: as bound;
+                                             ///< for a wildcard, this machine's address on its network
+    std::string secret;                      ///< from draw_secret, the same for all ports that call each other; empty:
+                                             ///< a new one, so that no other port can call this one
+    bool trusted_network = false;            ///< may bind where other machines reach it; bytes are not encrypted
+    unsigned threads = 64;                   ///< requests served at a time; one that blocks holds its thread
     // Times have a range; that of connect_patience and handshake_timeout is 1 ms to 24 h.
     Time connect_patience = std::chrono::seconds(10);  ///< how long a peer's address is tried, also after a cut
     Time handshake_timeout = std::chrono::seconds(2);  ///< a connection without proof of the secret by then is replaced
@@ -66,7 +66,7 @@ class Port {
   /// Injected failures of this port's calls; the first `fail_count` end at once as peer_lost.
   struct Fault {
     unsigned fail_count = 0;
-    bool drop = false;  ///< not sent; ends at its deadline, with its peer or with the port
+    bool drop = false;     ///< not sent; ends at its deadline, with its peer or with the port
     Time delay = Time(0);  ///< a year or more: never sent
   };
   struct Counts {

@@ -39,13 +39,13 @@ class SystemClock final : public Clock {
   void run(const std::stop_token& stop) noexcept;
 
   std::mutex mutex_;
-  std::condition_variable_any changed_;                      ///< a timer was set, an action ended, or stop was asked
-  std::map<Key, std::function<void()>> timers_;              ///< guarded by mutex_
-  std::unordered_map<std::uint64_t, TimePoint> due_;         ///< of every timer in timers_; guarded by mutex_
-  std::uint64_t last_id_ = 0;                                ///< guarded by mutex_
-  TimerId running_;                                          ///< guarded by mutex_; 0 = none
-  bool destroyed_ = false;                                   ///< on its own thread: deleted when the action ends
-  std::jthread thread_;                                      ///< last: it uses all of the above
+  std::condition_variable_any changed_;               ///< a timer was set, an action ended, or stop was asked
+  std::map<Key, std::function<void()>> timers_;       ///< guarded by mutex_
+  std::unordered_map<std::uint64_t, TimePoint> due_;  ///< of every timer in timers_; guarded by mutex_
+  std::uint64_t last_id_ = 0;                         ///< guarded by mutex_
+  TimerId running_;                                   ///< guarded by mutex_; 0 = none
+  bool destroyed_ = false;                            ///< on its own thread: deleted when the action ends
+  std::jthread thread_;                               ///< last: it uses all of the above
 };
 
 /// Returns a system clock whose last owner may release it anywhere, also in one of its own actions.

@@ -39,7 +39,10 @@ Duration OutstandingTime::at(TimePoint now, bool outstanding) {
 }
 
 Watchdog::Watchdog(const std::shared_ptr<NodeCore>& node, Duration limit, Stuck stuck)
-    : node_(node), limit_(limit), stuck_(std::move(stuck)), thread_([this](const std::stop_token& stop) { run(stop); }) {}
+    : node_(node),
+      limit_(limit),
+      stuck_(std::move(stuck)),
+      thread_([this](const std::stop_token& stop) { run(stop); }) {}
 
 void Watchdog::run(const std::stop_token& stop) {
   const Duration step = step_for(limit_);
@@ -53,8 +56,9 @@ void Watchdog::run(const std::stop_token& stop) {
       if (!node || node->stopped()) return;
       const bool outstanding = asked && !asked->wait(Duration::zero()).complete;
       if (silent.at(std::chrono::steady_clock::now(), outstanding) >= limit_) {
-        return stuck_(fmt::format("the router of {} has not turned for {:.1f} s of this process's running time, although it has work",
-                                  node->name(), std::chrono::duration<double>(limit_).count()));
+        return stuck_(fmt::format(
+            "the router of {} has not turned for {:.1f} s of this process's running time, although it has work",
+            node->name(), std::chrono::duration<double>(limit_).count()));
       }
       if (!outstanding) asked = ask_for_sign(node);
     }

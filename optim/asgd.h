@@ -11,12 +11,12 @@ namespace troupe::optim {
 struct AsgdOptions {
   static constexpr std::string_view kRule = "asgd";
 
-  double lr = 1e-2;  ///< step size, >= 0
-  double lambda = 1e-4;  ///< how soon the rate falls, and what a step takes off the value, >= 0
-  double alpha = 0.75;  ///< power with which the rate falls, >= 0
-  double t0 = 1e6;  ///< step from which on the mean is one, >= 0
+  double lr = 1e-2;           ///< step size, >= 0
+  double lambda = 1e-4;       ///< how soon the rate falls, and what a step takes off the value, >= 0
+  double alpha = 0.75;        ///< power with which the rate falls, >= 0
+  double t0 = 1e6;            ///< step from which on the mean is one, >= 0
   double weight_decay = 0.0;  ///< L2 penalty, >= 0
-  bool maximize = false;  ///< go along the gradient
+  bool maximize = false;      ///< go along the gradient
 
   /// Throws ValueError, for example `[asgd] alpha is not a number >= 0: -1`.
   void check() const;
@@ -43,8 +43,8 @@ struct AsgdOptions {
 ///   r  = lr / (1 + lambda * lr * (t - 1))^alpha
 ///   p  = (1 - lambda * r) * p - r * g'
 ///   a  = a + (p - a) / max(1, t - 1 - t0)
-/// Source: Polyak and Juditsky, "Acceleration of stochastic approximation by averaging", 1992, in the form of torch.optim.ASGD.
-/// States: "ax" is a.
+/// Source: Polyak and Juditsky, "Acceleration of stochastic approximation by averaging", 1992, in the form of
+/// torch.optim.ASGD. States: "ax" is a.
 class Asgd final : public Rule<AsgdOptions> {
  public:
   /// Throws ValueError as AsgdOptions::check().

@@ -15,8 +15,8 @@
 namespace troupe::optim {
 
 /// Returns the norm of all gradients that were found taken as one vector: (sum |g|^p)^(1/p), the largest |g| for a `p`
-/// of infinity. Each is read once, sums run in f64; not finite if an element is not. Of gradients that are rows only these
-/// are read, those of one place summed. Throws as troupe::global_norm().
+/// of infinity. Each is read once, sums run in f64; not finite if an element is not. Of gradients that are rows only
+/// these are read, those of one place summed. Throws as troupe::global_norm().
 template <TensorsByParameter Gradients>
 [[nodiscard]] double global_norm(const Gradients& gradients, double p = 2.0) {
   std::vector<Tensor> tensors;

@@ -45,9 +45,9 @@ class LocalOptimizer {
 
   /// Steps every parameter that has a gradient in `gradients`; gradients of others are left alone. A gradient of rows
   /// steps these alone, in time that does not depend on the others once there is a second buffer, where the rule
-  /// changes nothing else (Optimizer::zero_changes_nothing); else it is made a tensor. The bits are the same, but of SparseAdam, which
-  /// is there to leave rows out.
-  /// Throws before any value or state changes: what Optimizer::step() throws of gradients that do not fit.
+  /// changes nothing else (Optimizer::zero_changes_nothing); else it is made a tensor. The bits are the same, but of
+  /// SparseAdam, which is there to leave rows out. Throws before any value or state changes: what Optimizer::step()
+  /// throws of gradients that do not fit.
   template <TensorsByParameter Gradients>
   void step(const Gradients& gradients, const StepOptions& options = {}) {
     step_found(find(gradients, GivenUp::no), options);
@@ -57,8 +57,8 @@ class LocalOptimizer {
   /// the old one is let go, so that a parameter has no second buffer, unless its gradient is of rows. Gradients that
   /// others hold are left as they are.
   template <class Gradients>
-  requires(TensorsByParameter<Gradients> && !std::is_reference_v<Gradients> &&
-           !std::is_const_v<Gradients>) void step(Gradients&& gradients, const StepOptions& options = {}) {
+    requires(TensorsByParameter<Gradients> && !std::is_reference_v<Gradients> && !std::is_const_v<Gradients>)
+  void step(Gradients&& gradients, const StepOptions& options = {}) {
     step_found(find(gradients, GivenUp::yes), options);
   }
 

@@ -65,7 +65,8 @@ double height_at(const CyclicOptions& o, std::int64_t step) {
 
 OneCycle::OneCycle(const OneCycleOptions& options) : options_(options) {
   require_not_negative(kOneCycle, "max_lr", options.max_lr);
-  if (options.total_steps <= 1) throw ValueError(fmt::format("[{}] total_steps is not above 1: {}", kOneCycle, options.total_steps));
+  if (options.total_steps <= 1)
+    throw ValueError(fmt::format("[{}] total_steps is not above 1: {}", kOneCycle, options.total_steps));
   require_part(kOneCycle, "pct_start", options.pct_start);
   require_above_0("div_factor", options.div_factor);
   require_above_0("final_div_factor", options.final_div_factor);
@@ -108,7 +109,9 @@ Cyclic::Cyclic(const CyclicOptions& options) : options_(options) {
 }
 
 LrSchedule Cyclic::lr() const {
-  return {[o = options_](double /*base*/, std::int64_t step) { return o.base_lr + (o.max_lr - o.base_lr) * height_at(o, step); }};
+  return {[o = options_](double /*base*/, std::int64_t step) {
+    return o.base_lr + (o.max_lr - o.base_lr) * height_at(o, step);
+  }};
 }
 
 LrSchedule Cyclic::momentum() const {

@@ -85,7 +85,8 @@ double PolynomialLr::operator()(double base, std::int64_t step) const {
   return base * std::pow(1.0 - way, options_.power);
 }
 
-CosineAnnealingWarmRestarts::CosineAnnealingWarmRestarts(const CosineAnnealingWarmRestartsOptions& options) : options_(options) {
+CosineAnnealingWarmRestarts::CosineAnnealingWarmRestarts(const CosineAnnealingWarmRestartsOptions& options)
+    : options_(options) {
   constexpr std::string_view kName = "cosine_annealing_warm_restarts";
   require_positive(kName, "t_0", options.t_0);
   require_positive(kName, "t_mult", options.t_mult);

@@ -22,9 +22,8 @@ namespace troupe::optim {
 class LrSchedule {
  public:
   template <class S>
-  requires(!std::same_as<S, LrSchedule> && std::is_invocable_r_v<double, const S&, double, std::int64_t>)
-      LrSchedule(S schedule)
-      : rate_(std::move(schedule)) {}  // NOLINT(google-explicit-constructor)
+    requires(!std::same_as<S, LrSchedule> && std::is_invocable_r_v<double, const S&, double, std::int64_t>)
+  LrSchedule(S schedule) : rate_(std::move(schedule)) {}  // NOLINT(google-explicit-constructor)
 
   [[nodiscard]] double operator()(double base, std::int64_t step) const { return rate_(base, step); }
 
@@ -146,7 +145,8 @@ struct PolynomialLrOptions {
 /// base * (1 - min(step, total_iters) / total_iters)^power
 class PolynomialLr {
  public:
-  /// Throws ValueError `[polynomial_lr] total_iters is not above 0: 0`, `[polynomial_lr] power is not a number >= 0: -1`.
+  /// Throws ValueError `[polynomial_lr] total_iters is not above 0: 0`, `[polynomial_lr] power is not a number >= 0:
+  /// -1`.
   explicit PolynomialLr(const PolynomialLrOptions& options);
   [[nodiscard]] double operator()(double base, std::int64_t step) const;
 

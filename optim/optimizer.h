@@ -60,15 +60,16 @@ class Optimizer {
   /// Throws ValueError `[sgd] lr is not a number >= 0: -0.1`.
   virtual void set_lr(double lr) = 0;
 
-  /// The momentum of steps that are prepared from now on: the share of the direction, or of the mean of gradients, that is kept.
-  /// 0 of a rule that has none.
+  /// The momentum of steps that are prepared from now on: the share of the direction, or of the mean of gradients, that
+  /// is kept. 0 of a rule that has none.
   [[nodiscard]] virtual double momentum() const noexcept = 0;
   /// What a schedule sets is not saved with the options: a schedule that is loaded sets it again. Throws ValueError
-  /// `[adagrad] has no momentum`, `[sgd] momentum is not a number >= 0: -1`, `[sgd] momentum 0.5 for a rule that was made without`.
+  /// `[adagrad] has no momentum`, `[sgd] momentum is not a number >= 0: -1`, `[sgd] momentum 0.5 for a rule that was
+  /// made without`.
   virtual void set_momentum(double momentum) = 0;
 
-  /// Whether an element whose gradient is 0 keeps value and states, so that steps can be taken by rows; or the rule leaves out rows
-  /// that a gradient does not have (SparseAdam).
+  /// Whether an element whose gradient is 0 keeps value and states, so that steps can be taken by rows; or the rule
+  /// leaves out rows that a gradient does not have (SparseAdam).
   [[nodiscard]] virtual bool zero_changes_nothing() const noexcept { return false; }
 
   /// Writes every `next` and keeps the states that belong to them aside. commit() or rollback() must follow.

@@ -33,7 +33,8 @@ void require_positive(std::string_view rule, std::string_view option, std::int64
 
 void require_momentum_or_none(std::string_view rule, bool had_momentum, double momentum) {
   if (had_momentum == (momentum != 0.0)) return;
-  throw ValueError(fmt::format("[{}] momentum {} for a rule that was made with{}", rule, momentum, had_momentum ? "" : "out"));
+  throw ValueError(
+      fmt::format("[{}] momentum {} for a rule that was made with{}", rule, momentum, had_momentum ? "" : "out"));
 }
 
 void refuse_momentum(std::string_view rule) { throw ValueError(fmt::format("[{}] has no momentum", rule)); }

@@ -23,27 +23,28 @@ concept ParameterHandle = std::copyable<P> && requires(const P& parameter, Tenso
 
 /// What was found about parameters, as (parameter, tensor): Gradients.
 template <class G>
-concept TensorsByParameter = std::ranges::input_range<const G> &&
-    requires(std::ranges::range_reference_t<const G> entry) {
-  { entry.first.id() } -> std::same_as<const void*>;
-  { entry.second } -> std::convertible_to<const Tensor&>;
-};
+concept TensorsByParameter =
+    std::ranges::input_range<const G> && requires(std::ranges::range_reference_t<const G> entry) {
+      { entry.first.id() } -> std::same_as<const void*>;
+      { entry.second } -> std::convertible_to<const Tensor&>;
+    };
 
 /// The same that can tell of which parameters it has no more than some rows of the gradient.
 template <class G>
-concept RowsByParameter = TensorsByParameter<G> &&
+concept RowsByParameter =
+    TensorsByParameter<G> &&
     requires(const G& gradients, std::ranges::range_value_t<decltype(gradients.leaves())> parameter) {
-  { parameter.id() } -> std::same_as<const void*>;
-  { gradients.of(parameter) } -> std::same_as<Tensor>;
-  { gradients.sparse_of(parameter) } -> std::same_as<SparseTensor>;
-};
+      { parameter.id() } -> std::same_as<const void*>;
+      { gradients.of(parameter) } -> std::same_as<Tensor>;
+      { gradients.sparse_of(parameter) } -> std::same_as<SparseTensor>;
+    };
 
 /// A parameter of any type.
 class Parameter {
  public:
   template <class P>
-  requires(!std::same_as<P, Parameter> && ParameterHandle<P>)
-      Parameter(const P& parameter)  // NOLINT(google-explicit-constructor)
+    requires(!std::same_as<P, Parameter> && ParameterHandle<P>)
+  Parameter(const P& parameter)  // NOLINT(google-explicit-constructor)
       : id_(parameter.id()),
         is_leaf_(parameter.id() != nullptr && parameter.is_leaf()),
         value_([parameter] { return parameter.value(); }),

@@ -29,7 +29,8 @@ UpdateFormula RAdam::formula(std::int64_t step) const {
                        .eps = o.eps,
                        .is_rectified = length > 5.0};
   if (formula.is_rectified) {
-    formula.rate *= std::sqrt((length - 4.0) * (length - 2.0) * most / ((most - 4.0) * (most - 2.0) * length) * (1.0 - power));
+    formula.rate *=
+        std::sqrt((length - 4.0) * (length - 2.0) * most / ((most - 4.0) * (most - 2.0) * length) * (1.0 - power));
   }
   return formula;
 }

@@ -11,12 +11,12 @@ namespace troupe::optim {
 struct RAdamOptions {
   static constexpr std::string_view kRule = "radam";
 
-  double lr = 1e-3;  ///< step size, >= 0
-  double beta1 = 0.9;  ///< share of the mean of gradients that is kept, in [0, 1)
-  double beta2 = 0.999;  ///< share of the mean of their squares that is kept, in [0, 1)
-  double eps = 1e-8;  ///< added to the root, >= 0
+  double lr = 1e-3;           ///< step size, >= 0
+  double beta1 = 0.9;         ///< share of the mean of gradients that is kept, in [0, 1)
+  double beta2 = 0.999;       ///< share of the mean of their squares that is kept, in [0, 1)
+  double eps = 1e-8;          ///< added to the root, >= 0
   double weight_decay = 0.0;  ///< L2 penalty, >= 0
-  bool maximize = false;  ///< go along the gradient
+  bool maximize = false;      ///< go along the gradient
 
   /// Throws ValueError, for example `[radam] beta1 is not a number in [0, 1): 1`.
   void check() const;
@@ -44,7 +44,8 @@ struct RAdamOptions {
 ///   v  = beta2 * v + (1 - beta2) * g' * g'
 ///   n  = 2 / (1 - beta2) - 1,  k = n - 2 t beta2^t / (1 - beta2^t)
 ///   r  = sqrt((k - 4) (k - 2) n / ((n - 4) (n - 2) k))
-///   p  = p - lr / (1 - beta1^t) * m * r * sqrt(1 - beta2^t) / (sqrt(v) + eps)  if k > 5, else  p - lr / (1 - beta1^t) * m
+///   p  = p - lr / (1 - beta1^t) * m * r * sqrt(1 - beta2^t) / (sqrt(v) + eps)  if k > 5, else  p - lr / (1 - beta1^t)
+///   * m
 /// Source: Liu et al., "On the variance of the adaptive learning rate and beyond", 2020, algorithm 2, in the form of
 /// torch.optim.RAdam. States: "exp_avg" is m, "exp_avg_sq" is v.
 class RAdam final : public Rule<RAdamOptions> {

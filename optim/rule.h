@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "optim/option_checks.h"
 #include "optim/optimizer.h"
+#include "optim/option_checks.h"
 
 namespace troupe::optim {
 

@@ -21,8 +21,9 @@
 namespace troupe::optim {
 
 /// The options of one rule: what is asked for by whoever does not make the rule himself.
-using RuleOptions = std::variant<SgdOptions, AdamOptions, AdamWOptions, AdagradOptions, AdadeltaOptions, RMSpropOptions,
-                                 AdamaxOptions, RpropOptions, NAdamOptions, RAdamOptions, AsgdOptions, SparseAdamOptions>;
+using RuleOptions =
+    std::variant<SgdOptions, AdamOptions, AdamWOptions, AdagradOptions, AdadeltaOptions, RMSpropOptions, AdamaxOptions,
+                 RpropOptions, NAdamOptions, RAdamOptions, AsgdOptions, SparseAdamOptions>;
 
 /// Returns the rule's name: "sgd".
 [[nodiscard]] std::string_view rule_name(const RuleOptions& options);

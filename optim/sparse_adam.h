@@ -11,10 +11,10 @@ namespace troupe::optim {
 struct SparseAdamOptions {
   static constexpr std::string_view kRule = "sparse_adam";
 
-  double lr = 1e-3;  ///< step size, >= 0
-  double beta1 = 0.9;  ///< share of the mean of gradients that is kept, in [0, 1)
-  double beta2 = 0.999;  ///< share of the mean of their squares that is kept, in [0, 1)
-  double eps = 1e-8;  ///< added to the root, >= 0
+  double lr = 1e-3;       ///< step size, >= 0
+  double beta1 = 0.9;     ///< share of the mean of gradients that is kept, in [0, 1)
+  double beta2 = 0.999;   ///< share of the mean of their squares that is kept, in [0, 1)
+  double eps = 1e-8;      ///< added to the root, >= 0
   bool maximize = false;  ///< go along the gradient
 
   /// Throws ValueError, for example `[sparse_adam] beta1 is not a number in [0, 1): 1`.
@@ -36,8 +36,8 @@ struct SparseAdamOptions {
   }
 };
 
-/// Adam whose step touches the rows of the gradient alone: values and means of the others stay. With p, g, m and v of such a row
-/// (m and v are 0 before the first step) and t, the number of steps that the table took:
+/// Adam whose step touches the rows of the gradient alone: values and means of the others stay. With p, g, m and v of
+/// such a row (m and v are 0 before the first step) and t, the number of steps that the table took:
 ///   m  = beta1 * m + (1 - beta1) * g           -g instead of g with maximize
 ///   v  = beta2 * v + (1 - beta2) * g * g
 ///   p  = p - lr * sqrt(1 - beta2^t) / (1 - beta1^t) * m / (sqrt(v) + eps)

@@ -139,8 +139,8 @@ namespace {
 
 using Kind = kernels::RealDistribution::Kind;
 
-Tensor draw_reals(std::string_view op, const Shape& shape, const kernels::RealDistribution& distribution, Generator& generator,
-                  DType dtype, Device device) {
+Tensor draw_reals(std::string_view op, const Shape& shape, const kernels::RealDistribution& distribution,
+                  Generator& generator, DType dtype, Device device) {
   if (!is_floating(dtype)) detail::throw_not_floating(op, dtype);
   require_available(op, device);
   Tensor result = Tensor::empty(shape, compute_dtype(dtype), device);

@@ -9,7 +9,9 @@ std::array<std::uint32_t, 4> philox4x32(std::array<std::uint32_t, 4> counter,
   return kernels::philox_block(counter, key[0], key[1]);
 }
 
-std::array<std::uint32_t, 4> Generator::next_block() noexcept { return kernels::Draws{seed_, stream_, skip(1)}.block(0); }
+std::array<std::uint32_t, 4> Generator::next_block() noexcept {
+  return kernels::Draws{seed_, stream_, skip(1)}.block(0);
+}
 
 std::uint64_t Generator::next_u64() noexcept { return kernels::low_bits(next_block()); }
 

@@ -58,7 +58,8 @@ std::vector<double> running_sums_of(Line weights) {
 void draw_with_replacement(Line weights, std::span<std::int64_t> out, Generator& generator) {
   const std::vector<double> sums = running_sums_of(weights);
   // The draw is below 1, so its product is below the last sum. upper_bound never finds an index with weight 0.
-  for (std::int64_t& index : out) index = std::ranges::upper_bound(sums, generator.uniform() * sums.back()) - sums.begin();
+  for (std::int64_t& index : out)
+    index = std::ranges::upper_bound(sums, generator.uniform() * sums.back()) - sums.begin();
 }
 
 void draw_without_replacement(Line weights, std::span<std::int64_t> out, Generator& generator) {
@@ -75,7 +76,8 @@ void draw_without_replacement(Line weights, std::span<std::int64_t> out, Generat
   }
   const auto end = arrivals.begin() + std::ssize(out);
   std::partial_sort(arrivals.begin(), end, arrivals.end(), [](const Arrival& a, const Arrival& b) { return a < b; });
-  std::transform(arrivals.begin(), end, out.begin(), [](const Arrival& a) { return static_cast<std::int64_t>(a.index); });
+  std::transform(arrivals.begin(), end, out.begin(),
+                 [](const Arrival& a) { return static_cast<std::int64_t>(a.index); });
 }
 
 }  // namespace

@@ -23,8 +23,8 @@ inline constexpr int kDimsMax = 16;
 class Extent {
  public:
   template <std::integral T>
-  requires(std::is_signed_v<T> || sizeof(T) < sizeof(std::int64_t))
-  constexpr Extent(T value) noexcept : value_(value) {}  // NOLINT(google-explicit-constructor)
+    requires(std::is_signed_v<T> || sizeof(T) < sizeof(std::int64_t))
+  constexpr Extent(T value) noexcept : value_(value) {}                // NOLINT(google-explicit-constructor)
   constexpr operator std::int64_t() const noexcept { return value_; }  // NOLINT(google-explicit-constructor)
 
  private:
@@ -39,9 +39,10 @@ class InlineDims {
   /// For `{2, 3}`. Why no std::initializer_list: GCC 12 does not compile one beside `co_yield` or `co_await`.
   InlineDims(Extent only) noexcept : values_{only}, size_(1) {}  // NOLINT(google-explicit-constructor)
   template <std::convertible_to<Extent>... Rest>
-  requires(sizeof...(Rest) > 0)
+    requires(sizeof...(Rest) > 0)
   InlineDims(Extent first, Rest... rest)
-      : InlineDims(std::span<const std::int64_t>(std::array<std::int64_t, 1 + sizeof...(Rest)>{first, Extent(rest)...})) {}
+      : InlineDims(
+            std::span<const std::int64_t>(std::array<std::int64_t, 1 + sizeof...(Rest)>{first, Extent(rest)...})) {}
   explicit InlineDims(std::span<const std::int64_t> values);
 
   [[nodiscard]] int size() const noexcept { return size_; }

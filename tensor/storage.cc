@@ -32,10 +32,8 @@ struct Storage::Block {
         readers(1) {}
   ~Block() {
     if (owner) return;
-    if (device.kind == DeviceKind::cpu)
-      cpu_allocator().deallocate(bytes, size);
-    else
-      cuda::deallocate(device.index, bytes);
+    if (device.kind == DeviceKind::cpu) cpu_allocator().deallocate(bytes, size);
+    else cuda::deallocate(device.index, bytes);
   }
   Block(const Block&) = delete;
   Block& operator=(const Block&) = delete;
@@ -71,7 +69,7 @@ struct Storage::State {
   std::unique_ptr<PendingWork> pending;
   std::atomic<bool> is_pending{false};  ///< whether `pending` is set; read without the mutex
   std::shared_ptr<Block> block;
-  std::atomic<std::byte*> bytes;  ///< block->bytes, read without the mutex
+  std::atomic<std::byte*> bytes;     ///< block->bytes, read without the mutex
   std::atomic<bool> exposed{false};  ///< whether the caller gave out a span over `bytes`
   std::atomic<std::uint64_t> version{0};
 };
@@ -134,7 +132,8 @@ FrozenBytes Storage::freeze() const {
 
 void Storage::expose() const noexcept {
   // Loads first: concurrent readers must not invalidate each other's cache line with stores.
-  if (state_ && !state_->exposed.load(std::memory_order_relaxed)) state_->exposed.store(true, std::memory_order_relaxed);
+  if (state_ && !state_->exposed.load(std::memory_order_relaxed))
+    state_->exposed.store(true, std::memory_order_relaxed);
 }
 
 bool Storage::exposed() const noexcept { return state_ && state_->exposed.load(std::memory_order_relaxed); }
@@ -147,10 +146,8 @@ bool Storage::frozen() const noexcept {
 
 void copy_bytes(std::byte* to, Device to_device, const std::byte* from, Device from_device, std::size_t size) {
   const bool on_cpu = to_device.kind == DeviceKind::cpu && from_device.kind == DeviceKind::cpu;
-  if (!on_cpu)
-    cuda::copy(to, to_device, from, from_device, size);
-  else if (size > 0)
-    std::memcpy(to, from, size);
+  if (!on_cpu) cuda::copy(to, to_device, from, from_device, size);
+  else if (size > 0) std::memcpy(to, from, size);
 }
 
 void Storage::defer(std::unique_ptr<PendingWork> work) {

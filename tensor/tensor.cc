@@ -110,7 +110,8 @@ void Tensor::require_defined(std::string_view op) const {
 }
 
 void Tensor::fail_not_on_cpu() const {
-  throw DeviceError(fmt::format("[data] on {}: needs a tensor on the CPU, to(Device::cpu()) makes one", to_string(device())));
+  throw DeviceError(
+      fmt::format("[data] on {}: needs a tensor on the CPU, to(Device::cpu()) makes one", to_string(device())));
 }
 
 void Tensor::fail_too_many_elements() const {

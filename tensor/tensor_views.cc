@@ -163,7 +163,8 @@ Tensor Tensor::expand(const Shape& wanted) const {
   Shape shape = wanted;
   for (int i = 0; i < shape.size(); ++i) {
     if (shape[i] != -1) continue;
-    if (i < lead || lead < 0) throw ShapeError(fmt::format("[expand] no size to keep: {} to {}", to_string(shape_), to_string(wanted)));
+    if (i < lead || lead < 0)
+      throw ShapeError(fmt::format("[expand] no size to keep: {} to {}", to_string(shape_), to_string(wanted)));
     shape[i] = shape_[i - lead];
   }
   if (!broadcasts_to(shape_, shape)) {

@@ -1,6 +1,7 @@
 // Writes what became of each labelled test into the file that $TROUPE_TEST_RESULTS names; CTest sets it, the acceptance
 // table reads it. One line each: the program, then every labelled test with its labels before any test runs, then its
-// end, with the reason why it was skipped: a test that is listed and has no end did not run, whatever killed the program.
+// end, with the reason why it was skipped: a test that is listed and has no end did not run, whatever killed the
+// program.
 #include <boost/test/results_collector.hpp>
 #include <boost/test/tree/observer.hpp>
 #include <boost/test/tree/traverse.hpp>

@@ -19,8 +19,9 @@ namespace troupe::detail {
 namespace {
 
 void warn_cut_graph(const NodeCore& node, const std::string& function, const SourceLocation& site) {
-  spdlog::warn("[{}] {}:{}: a Variable that requires a gradient goes to \"{}\" outside a DistContext: no gradient comes back",
-               node.name(), site.file_name(), site.line(), function);
+  spdlog::warn(
+      "[{}] {}:{}: a Variable that requires a gradient goes to \"{}\" outside a DistContext: no gradient comes back",
+      node.name(), site.file_name(), site.line(), function);
 }
 
 }  // namespace
@@ -88,7 +89,10 @@ Result<NodeName> name_of(const ScopeState& scope, std::int64_t rank) {
 msg::CallSite next_site(const ScopeState& scope, const NodeName& to) {
   const CallPath path = scope.path->child(scope.counters->next_call.fetch_add(1, std::memory_order_relaxed));
   const auto devices = scope.node->device_maps().of(to);
-  return {scope.context, {path.indices().begin(), path.indices().end()}, scope.trace, scope.priority,
+  return {scope.context,
+          {path.indices().begin(), path.indices().end()},
+          scope.trace,
+          scope.priority,
           devices ? std::optional(devices->inverse()) : std::nullopt};
 }
 

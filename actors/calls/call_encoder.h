@@ -76,17 +76,20 @@ class CallEncoder {
 /// Returns the site in the program's call path of the next call through `scope` to node `to`, and uses up one index.
 [[nodiscard]] msg::CallSite next_site(const ScopeState& scope, const NodeName& to);
 
-// Each of these two is instantiated per argument, so that the compiler's message has its number, counted from 1, and its types.
+// Each of these two is instantiated per argument, so that the compiler's message has its number, counted from 1, and
+// its types.
 
 template <std::size_t number, class Parameter>
 [[nodiscard]] consteval bool parameter_travels() {
-  static_assert(Travels<Parameter>, "a parameter of this callable cannot travel: give its type a serialize, or send an RRef to it");
+  static_assert(Travels<Parameter>,
+                "a parameter of this callable cannot travel: give its type a serialize, or send an RRef to it");
   return Travels<Parameter>;
 }
 
 template <std::size_t number, class Parameter, class Given>
 [[nodiscard]] consteval bool argument_fits() {
-  static_assert(ArgumentFor<Parameter, Given>, "an argument does not convert to the callable's parameter type without narrowing");
+  static_assert(ArgumentFor<Parameter, Given>,
+                "an argument does not convert to the callable's parameter type without narrowing");
   return ArgumentFor<Parameter, Given>;
 }
 
@@ -119,7 +122,8 @@ CallEncoder encode_call(const std::shared_ptr<ScopeState>& scope, const Result<N
           encoder.archive()(converted);
         }
       };
-      if constexpr (travels && (argument_fits<I + 1, std::tuple_element_t<I, Wire>, Args>() && ...)) {  // else one error is enough
+      if constexpr (travels &&
+                    (argument_fits<I + 1, std::tuple_element_t<I, Wire>, Args>() && ...)) {  // else one error is enough
         (put(std::type_identity<std::tuple_element_t<I, Wire>>{}, std::forward<Args>(args)), ...);
       }
     }(std::index_sequence_for<Args...>{});

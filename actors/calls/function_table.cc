@@ -19,14 +19,15 @@ void FunctionTable::add(RegisteredFunction function) {
   if (function.name.empty()) throw std::invalid_argument("[FunctionRegistry] a function needs a name");
   function.key = function_key(function.name);
   if (const auto* other = find(function.key)) {
-    throw std::invalid_argument(other->name == function.name
-                                    ? fmt::format("[FunctionRegistry] the name \"{}\" is given twice", function.name)
-                                    : fmt::format("[FunctionRegistry] the names \"{}\" and \"{}\" have the same hash, change one",
-                                                  other->name, function.name));
+    throw std::invalid_argument(
+        other->name == function.name
+            ? fmt::format("[FunctionRegistry] the name \"{}\" is given twice", function.name)
+            : fmt::format("[FunctionRegistry] the names \"{}\" and \"{}\" have the same hash, change one", other->name,
+                          function.name));
   }
   if (const auto* other = find(function.local_key)) {
-    throw std::invalid_argument(fmt::format("[FunctionRegistry] one callable under two names: \"{}\" and \"{}\"",
-                                            other->name, function.name));
+    throw std::invalid_argument(
+        fmt::format("[FunctionRegistry] one callable under two names: \"{}\" and \"{}\"", other->name, function.name));
   }
   const auto added = std::make_shared<const RegisteredFunction>(std::move(function));
   by_callable_.emplace(added->local_key, added);

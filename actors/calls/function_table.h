@@ -34,7 +34,7 @@ struct RegisteredFunction {
   CallableKey local_key;    ///< identifies it within this process
   Fingerprint fingerprint;  ///< of the wire parameters and the result
   bool is_member = false;
-  bool changes_object = false;  ///< true for a member function that is not const
+  bool changes_object = false;             ///< true for a member function that is not const
   const std::type_info* object = nullptr;  ///< of the values it runs on: its class, or first parameter
   /// Decodes the arguments, runs the function in the scope of `place` and returns its result. `object`: the value on
   /// which it runs, or null. Throws the function's exceptions, and DecodeError on bytes that do not fit.

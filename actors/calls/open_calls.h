@@ -29,9 +29,9 @@ class OpenCalls {
  private:
   std::stop_source stop_;
   std::mutex mutex_;
-  std::size_t open_ = 0;                 // guarded by mutex_
-  std::optional<Error> first_;           // guarded by mutex_
-  std::shared_ptr<WaitPoint> all_ended_; // guarded by mutex_; set while calls are open
+  std::size_t open_ = 0;                  // guarded by mutex_
+  std::optional<Error> first_;            // guarded by mutex_
+  std::shared_ptr<WaitPoint> all_ended_;  // guarded by mutex_; set while calls are open
 };
 
 /// One of the calls. Destroying it also ends it, for a call that was never made. Belongs to one thread at a time.

@@ -15,7 +15,9 @@ struct CallAnswer {
   OutgoingCall& call;
 
   [[nodiscard]] static AnswerHandler handler(OutgoingCall& call) {
-    return [call = call.shared_from_this()](Result<msg::AnyMessage> answer) { CallAnswer{*call}.handle(std::move(answer)); };
+    return [call = call.shared_from_this()](Result<msg::AnyMessage> answer) {
+      CallAnswer{*call}.handle(std::move(answer));
+    };
   }
 
   void handle(Result<msg::AnyMessage> answer) const {
@@ -29,7 +31,9 @@ struct CallAnswer {
     }
     if (call.makes_value) return call.end(std::shared_ptr<PayloadReader>());
     auto* reply = std::get_if<msg::Reply>(&answer.value());
-    if (reply == nullptr) return call.end(node->error(ErrorCode::protocol_violation, call.to_, "rpc", "the answer to a call is not a Reply"));
+    if (reply == nullptr)
+      return call.end(
+          node->error(ErrorCode::protocol_violation, call.to_, "rpc", "the answer to a call is not a Reply"));
     auto reader = std::make_shared<PayloadReader>(node, call.to_, std::move(reply->value));
     if (!call.cuts_graph_at.empty()) reader->cut_off_by(call.cuts_graph_at);
     call.end(std::move(reader));
@@ -45,9 +49,11 @@ void OutgoingCall::send(Request request) {
   operation_ = request.operation;
   request.cancelled_by = std::move(cancelled_by);
   const bool is_plain = std::holds_alternative<msg::Call>(request.message);  // others are never repeated
-  if (!is_plain || scope_->idempotency == Idempotency::at_most_once) return scope_->node->request(std::move(request), CallAnswer::handler(*this));
+  if (!is_plain || scope_->idempotency == Idempotency::at_most_once)
+    return scope_->node->request(std::move(request), CallAnswer::handler(*this));
   if (handed_out.empty() && !scope_->context) {
-    return request_repeatedly(scope_->node, std::move(request), scope_->idempotency, scope_->retry, CallAnswer::handler(*this));
+    return request_repeatedly(scope_->node, std::move(request), scope_->idempotency, scope_->retry,
+                              CallAnswer::handler(*this));
   }
   Error error = scope_->node->error(ErrorCode::bad_argument, to_, operation_,
                                     "a call that may be made again cannot carry references or belong to a context");

@@ -26,7 +26,8 @@ using ReplyHandler = std::function<void(Result<std::shared_ptr<PayloadReader>>)>
 /// The maker of a call sets the fields, then calls `send` or `fail`, once. Thread rule: one thread at a time.
 class OutgoingCall : public std::enable_shared_from_this<OutgoingCall> {
  public:
-  OutgoingCall(std::shared_ptr<const ScopeState> scope, ReplyHandler done) : scope_(std::move(scope)), done_(std::move(done)) {}
+  OutgoingCall(std::shared_ptr<const ScopeState> scope, ReplyHandler done)
+      : scope_(std::move(scope)), done_(std::move(done)) {}
 
   /// Counts the call in the scope's WaitAllScope, if there is one.
   void count_as_open();
@@ -59,7 +60,7 @@ class OutgoingCall : public std::enable_shared_from_this<OutgoingCall> {
 
   const std::shared_ptr<const ScopeState> scope_;
   std::optional<OpenCall> open_;
-  NodeName to_;                   // set by `send`, as is `operation_`
+  NodeName to_;  // set by `send`, as is `operation_`
   std::string operation_;
   ReplyHandler done_;
 };

@@ -17,7 +17,8 @@ namespace troupe {
 void WireFormat<Variable>::save(OutArchive& archive, const Variable& variable) {
   auto* writer = dynamic_cast<detail::PayloadWriter*>(archive.hook());
   if (writer == nullptr) {
-    throw EncodeError(ErrorCode::not_serializable, "[encode] a Variable travels only in a call or its result; send its value()");
+    throw EncodeError(ErrorCode::not_serializable,
+                      "[encode] a Variable travels only in a call or its result; send its value()");
   }
   const bool defined = variable.defined();
   archive(defined);
@@ -56,8 +57,10 @@ class CutFn final : public GradFn {
   explicit CutFn(std::string call) : GradFn("rpc", VertexKind::operation, {}), call_(std::move(call)) {}
 
   [[nodiscard]] std::vector<Tensor> apply(std::vector<Tensor>) const override {
-    throw std::logic_error(fmt::format("no gradient comes back from {}, a call outside a DistContext: make it through the "
-                                       "context, or detach() its result", call_));
+    throw std::logic_error(
+        fmt::format("no gradient comes back from {}, a call outside a DistContext: make it through the "
+                    "context, or detach() its result",
+                    call_));
   }
 
  private:
@@ -66,7 +69,8 @@ class CutFn final : public GradFn {
 
 }  // namespace
 
-PayloadWriter::PayloadWriter(std::shared_ptr<const ScopeState> scope, NodeLife to, std::shared_ptr<const DeviceMap> devices)
+PayloadWriter::PayloadWriter(std::shared_ptr<const ScopeState> scope, NodeLife to,
+                             std::shared_ptr<const DeviceMap> devices)
     : scope_(std::move(scope)), to_(std::move(to)), archive_(this, kUnlimited, std::move(devices)) {}
 
 PayloadWriter::~PayloadWriter() {

@@ -22,7 +22,8 @@ class Repetition final : public std::enable_shared_from_this<Repetition> {
 
   void attempt() {
     ++attempts_;
-    node_->request(request_, [self = shared_from_this()](Result<msg::AnyMessage> answer) { self->answered(std::move(answer)); });
+    node_->request(request_,
+                   [self = shared_from_this()](Result<msg::AnyMessage> answer) { self->answered(std::move(answer)); });
   }
 
  private:
@@ -53,8 +54,8 @@ class Repetition final : public std::enable_shared_from_this<Repetition> {
 
 }  // namespace
 
-void request_repeatedly(std::shared_ptr<NodeCore> node, Request request, Idempotency idempotency, const RetryPolicy& policy,
-                        AnswerHandler done) {
+void request_repeatedly(std::shared_ptr<NodeCore> node, Request request, Idempotency idempotency,
+                        const RetryPolicy& policy, AnswerHandler done) {
   node->retry_budgets().earn(request.to, policy.budget);
   std::make_shared<Repetition>(std::move(node), std::move(request), idempotency, policy, std::move(done))->attempt();
 }

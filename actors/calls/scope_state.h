@@ -34,14 +34,14 @@ struct ScopeState {
   std::optional<ContextId> context;       ///< the distributed autograd context of calls and graph, if any
   std::shared_ptr<const CallPath> path = std::make_shared<CallPath>();
   std::shared_ptr<CallCounters> counters = std::make_shared<CallCounters>();
-  std::uint64_t trace = 0;                ///< given by the user; nested calls inherit it and `priority`
+  std::uint64_t trace = 0;  ///< given by the user; nested calls inherit it and `priority`
   msg::Priority priority = msg::Priority::normal;
   Idempotency idempotency = Idempotency::at_most_once;  ///< of calls made through it; so is `retry`
   RetryPolicy retry;
-  Unreachable unreachable = Unreachable::wait;  ///< of calls made through it
+  Unreachable unreachable = Unreachable::wait;      ///< of calls made through it
   std::shared_ptr<const DeviceMap> answer_devices;  ///< for tensors in the answer to the caller; null: CPU to CPU
-  msg::Sharing sharing = msg::Sharing::turns;  ///< of the values that `remote` makes
-  NodeName caller;                        ///< the node whose call is served; empty: none
+  msg::Sharing sharing = msg::Sharing::turns;       ///< of the values that `remote` makes
+  NodeName caller;                                  ///< the node whose call is served; empty: none
   std::stop_token stop;
   std::shared_ptr<OpenCalls> open_calls;  ///< counts the calls made through it; null: not counted
 };

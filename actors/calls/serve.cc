@@ -13,8 +13,9 @@
 
 namespace troupe::detail {
 
-Result<ServedCall> open_call(NodeCore& node, const Delivery& delivery, const WantedFunction& wanted, msg::Payload arguments,
-                             const msg::CallSite& site, Lasting lasting, std::optional<Error> refused) {
+Result<ServedCall> open_call(NodeCore& node, const Delivery& delivery, const WantedFunction& wanted,
+                             msg::Payload arguments, const msg::CallSite& site, Lasting lasting,
+                             std::optional<Error> refused) {
   const std::string& name = wanted.name;
   const std::string operation = "rpc " + name;
   // Releases its references here: a caller that has stopped waiting does not learn of the refusal.
@@ -31,12 +32,14 @@ Result<ServedCall> open_call(NodeCore& node, const Delivery& delivery, const Wan
   if (refused) return refuse_with(*std::move(refused));
   auto function = node.functions().find_shared(wanted.key);
   if (!function) {
-    Error error = refuse(ErrorCode::no_such_function, fmt::format("\"{}\" is not in the registry of {}", name, node.name()));
+    Error error =
+        refuse(ErrorCode::no_such_function, fmt::format("\"{}\" is not in the registry of {}", name, node.name()));
     error.hint = fmt::format("it serves: {}", fmt::join(node.functions().names(), ", "));
     return error;
   }
   if (function->fingerprint != wanted.fingerprint) {
-    Error error = refuse(ErrorCode::bad_argument, fmt::format("\"{}\" has other parameter or result types on {}", name, node.name()));
+    Error error = refuse(ErrorCode::bad_argument,
+                         fmt::format("\"{}\" has other parameter or result types on {}", name, node.name()));
     error.hint = "build both programs from the same declaration";
     return error;
   }
@@ -107,8 +110,8 @@ Error failed_later(const ServedCall& call, const Error& error) {
 std::optional<Error> unwanted(const ServedCall& call) {
   const bool is_stopped = call.scope->stop.stop_requested();
   if (!is_stopped && (!call.scope->due || call.node->clock().now() < *call.scope->due)) return std::nullopt;
-  Error error = call.node->error(is_stopped ? ErrorCode::cancelled : ErrorCode::timeout, call.node->name(), call.operation,
-                                 "its caller had stopped waiting before it could start");
+  Error error = call.node->error(is_stopped ? ErrorCode::cancelled : ErrorCode::timeout, call.node->name(),
+                                 call.operation, "its caller had stopped waiting before it could start");
   error.execution = Execution::never;
   return error;
 }
@@ -125,7 +128,8 @@ std::optional<Error> run_for(const ServedCall& call, const std::function<void()>
   } catch (const RemoteError& exception) {
     return failed(call, caused_by(call, exception.error()));
   } catch (const std::bad_alloc&) {
-    return failed(call, call.node->error(ErrorCode::resource_exhausted, call.node->name(), call.operation, "out of memory"));
+    return failed(call,
+                  call.node->error(ErrorCode::resource_exhausted, call.node->name(), call.operation, "out of memory"));
   } catch (...) {
     return failed(call, error_of_current_exception(call.node->name(), call.operation, exceptions_of(call)));
   }
@@ -136,7 +140,8 @@ void run_function(const std::shared_ptr<const ServedCall>& call, TargetObject ta
   if (auto error = unwanted(*call)) return done(*std::move(error));
   std::variant<ValueBox, LaterValue> outcome;
   const auto failure = run_for(*call, [&] {
-    outcome = call->function->run({call->node->future_home(), call->scope, std::move(target.turn)}, *call->arguments, target.object);
+    outcome = call->function->run({call->node->future_home(), call->scope, std::move(target.turn)}, *call->arguments,
+                                  target.object);
   });
   if (failure) return done(*failure);
   if (auto* value = std::get_if<ValueBox>(&outcome)) return done(std::move(*value));

@@ -69,7 +69,8 @@ struct TargetObject {
 void run_function(const std::shared_ptr<const ServedCall>& call, TargetObject target, ValueHandler done);
 
 /// Returns the scope in which a peer's request is served. Its stop token never stops.
-[[nodiscard]] std::shared_ptr<ScopeState> served_scope(NodeCore& node, const Delivery& delivery, const msg::CallSite& site);
+[[nodiscard]] std::shared_ptr<ScopeState> served_scope(NodeCore& node, const Delivery& delivery,
+                                                       const msg::CallSite& site);
 
 /// Returns why the call need not be served: its caller has cancelled it or is down, or its deadline has passed.
 /// Otherwise nullopt.

@@ -19,7 +19,7 @@ struct ServedCalls::Serving::Table {
   const std::shared_ptr<Clock> clock;
   const std::shared_ptr<Executor> pool;
   mutable std::mutex mutex;
-  std::map<std::pair<NodeLife, RequestId>, Entry> calls;  // guarded by mutex
+  std::map<std::pair<NodeLife, RequestId>, Entry> calls;    // guarded by mutex
   std::map<NodeLife, std::deque<RequestId>> early_cancels;  // guarded by mutex; may include answered calls
 };
 
@@ -28,7 +28,8 @@ namespace {
 /// Runs the stop callbacks even if all threads of the pool are busy: perhaps with the functions that must stop.
 void request_stop(Executor& pool, std::stop_source stop) {
   if (!stop.stop_possible()) return;
-  std::ignore = pool.submit({.label = "stop callbacks", .run = [stop]() mutable { stop.request_stop(); }, .urgency = Urgency::at_once});
+  std::ignore = pool.submit(
+      {.label = "stop callbacks", .run = [stop]() mutable { stop.request_stop(); }, .urgency = Urgency::at_once});
 }
 
 }  // namespace
@@ -57,7 +58,8 @@ std::shared_ptr<ServedCalls::Serving> ServedCalls::add(const NodeLife& caller, R
   return serving;
 }
 
-std::shared_ptr<ServedCalls::Serving> ServedCalls::begin(const NodeLife& caller, RequestId request, std::string operation) {
+std::shared_ptr<ServedCalls::Serving> ServedCalls::begin(const NodeLife& caller, RequestId request,
+                                                         std::string operation) {
   return add(caller, request, false, std::move(operation));
 }
 
@@ -65,7 +67,8 @@ std::shared_ptr<ServedCalls::Serving> ServedCalls::begin_lasting(const NodeLife&
                                                                  std::optional<TimePoint> due, std::string operation) {
   auto serving = add(caller, request, true, std::move(operation));
   if (due) {
-    serving->timer_ = table_->clock->at(*due, [stop = serving->stop_, pool = table_->pool] { request_stop(*pool, stop); });
+    serving->timer_ =
+        table_->clock->at(*due, [stop = serving->stop_, pool = table_->pool] { request_stop(*pool, stop); });
   }
   return serving;
 }

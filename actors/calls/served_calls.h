@@ -13,8 +13,8 @@
 
 #include "actors/clock.h"
 #include "actors/core/node_life.h"
-#include "actors/executor.h"
 #include "actors/core/reports.h"
+#include "actors/executor.h"
 #include "messages/ids.h"
 
 namespace troupe::detail {
@@ -57,8 +57,8 @@ class ServedCalls {
   [[nodiscard]] std::shared_ptr<Serving> begin(const NodeLife& caller, RequestId request, std::string operation = {});
 
   /// Starts a call whose result stays on this node: its function is asked to stop at `due` only.
-  [[nodiscard]] std::shared_ptr<Serving> begin_lasting(const NodeLife& caller, RequestId request, std::optional<TimePoint> due,
-                                                       std::string operation = {});
+  [[nodiscard]] std::shared_ptr<Serving> begin_lasting(const NodeLife& caller, RequestId request,
+                                                       std::optional<TimePoint> due, std::string operation = {});
 
   void cancelled(const NodeLife& caller, RequestId request);
   void caller_gone(const NodeLife& caller);
@@ -72,7 +72,8 @@ class ServedCalls {
   [[nodiscard]] std::vector<ServedFunction> oldest(std::size_t count) const;
 
  private:
-  [[nodiscard]] std::shared_ptr<Serving> add(const NodeLife& caller, RequestId request, bool lasting, std::string operation);
+  [[nodiscard]] std::shared_ptr<Serving> add(const NodeLife& caller, RequestId request, bool lasting,
+                                             std::string operation);
 
   std::shared_ptr<Serving::Table> table_;
 };

@@ -37,11 +37,12 @@ constexpr void set_stream_ops(ValueOps& ops) {
 
 template <class T>
 [[nodiscard]] ValueOps make_value_ops() {
-  ValueOps ops{std::type_index(typeid(T)),
-               [] { return schema_of<T>(); },
+  ValueOps ops{std::type_index(typeid(T)), [] { return schema_of<T>(); },
                [](OutArchive& archive, const void* value) {
                  if constexpr (Travels<T>) archive(*static_cast<const T*>(value));
-                 else throw EncodeError(ErrorCode::not_serializable, "[encode] the value has no serialize: it stays where it is");
+                 else
+                   throw EncodeError(ErrorCode::not_serializable,
+                                     "[encode] the value has no serialize: it stays where it is");
                }};
   set_stream_ops<T>(ops);
   return ops;

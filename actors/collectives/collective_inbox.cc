@@ -36,7 +36,9 @@ std::optional<Error> CollectiveInbox::end() {
   return mismatch(unwanted.from, {operation_, what_, unwanted.slot, unwanted.index});
 }
 
-PartPlace CollectiveInbox::next_place(std::size_t to, std::uint64_t slot) { return {operation_, what_, slot, sent_[{to, slot}]++}; }
+PartPlace CollectiveInbox::next_place(std::size_t to, std::uint64_t slot) {
+  return {operation_, what_, slot, sent_[{to, slot}]++};
+}
 
 CollectiveInbox::Wanted CollectiveInbox::want(std::size_t from, std::uint64_t slot) {
   const Wanted wanted{from, slot, asked_for_[{from, slot}]++};

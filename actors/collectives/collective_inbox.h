@@ -116,11 +116,11 @@ class CollectiveInbox {
   std::uint64_t operation_ = 0;  // the last one started
   bool under_way_ = false;       // true until it is performed
   std::string what_;
-  std::map<std::pair<std::size_t, std::uint64_t>, std::uint64_t> sent_;      // by member and slot, in this operation
+  std::map<std::pair<std::size_t, std::uint64_t>, std::uint64_t> sent_;       // by member and slot, in this operation
   std::map<std::pair<std::size_t, std::uint64_t>, std::uint64_t> asked_for_;  // likewise
-  std::set<Wanted> wanted_;      // and not taken out yet
-  std::map<Wanted, Part> here_;  // of this operation, wanted or not
-  std::vector<Early> early_;     // of later operations, in order of arrival
+  std::set<Wanted> wanted_;                                                   // and not taken out yet
+  std::map<Wanted, Part> here_;                                               // of this operation, wanted or not
+  std::vector<Early> early_;                          // of later operations, in order of arrival
   std::map<std::uint64_t, std::string> unconfirmed_;  // this member's, by operation, until confirmed
   std::map<std::uint64_t, std::pair<std::size_t, PartPlace>> told_early_;  // of later operations
   std::map<std::size_t, Error> left_;

@@ -36,8 +36,8 @@ std::uint64_t CollectiveMember::draw_turn() {
   return next_turn_++;
 }
 
-void CollectiveMember::carry_out(const Scope& scope, std::uint64_t turn, const std::string& operation, const std::string& what,
-                                 const std::function<void()>& body) {
+void CollectiveMember::carry_out(const Scope& scope, std::uint64_t turn, const std::string& operation,
+                                 const std::string& what, const std::function<void()>& body) {
   const std::optional<TimePoint> due = due_of(scope.state());
   const std::stop_callback on_stop(scope.stop_token(), [this, &operation] {
     Error stopped = error(ErrorCode::cancelled, node_->name(), fmt::format("{} gave it up", node_->name()));
@@ -145,8 +145,8 @@ void CollectiveMember::wait_in_operation(Lock& lock, const std::function<bool()>
   wait_until(lock, turn_, operation_, due_, done);
 }
 
-void CollectiveMember::wait_until(Lock& lock, std::uint64_t turn, const std::string& operation, std::optional<TimePoint> due,
-                                  const std::function<bool()>& done) {
+void CollectiveMember::wait_until(Lock& lock, std::uint64_t turn, const std::string& operation,
+                                  std::optional<TimePoint> due, const std::function<bool()>& done) {
   const TimePoint began = node_->clock().now();
   const auto fail_here = [&](Error why) {
     why.operation = operation;
@@ -169,7 +169,8 @@ void CollectiveMember::wait_until(Lock& lock, std::uint64_t turn, const std::str
     waiting_.erase(point);
     if (woken || failure_ || done()) continue;
     const double waited = std::chrono::duration<double>(node_->clock().now() - began).count();
-    fail_here(error(ErrorCode::timeout, {}, fmt::format("timed out in {} after {:.2f} seconds: waiting for {}", operation, waited, awaited())));
+    fail_here(error(ErrorCode::timeout, {},
+                    fmt::format("timed out in {} after {:.2f} seconds: waiting for {}", operation, waited, awaited())));
   }
 }
 
@@ -189,7 +190,8 @@ void CollectiveMember::fail(Error why, Tell tell, std::optional<std::uint64_t> t
     std::lock_guard lock(mutex_);
     if (failure_) return;
     if (!turn && under_way_) turn = turn_;
-    if (why.operation.empty() || why.operation == kCollectiveActor) why.operation = under_way_ ? operation_ : std::string();
+    if (why.operation.empty() || why.operation == kCollectiveActor)
+      why.operation = under_way_ ? operation_ : std::string();
     failure_ = why;
     failed_turn_ = turn;
     word.place.operation = turn ? *turn + 1 : 0;
@@ -228,7 +230,8 @@ void CollectiveMember::request(std::size_t to, CollectiveMessage word, Frames by
 void CollectiveMember::handle(const Delivery& delivery, CollectiveMessage word) {
   const auto from = rank_of(delivery.from);
   if (!from) {
-    return delivery.answer.fail(error(ErrorCode::protocol_violation, delivery.from, "it is no member of this collective"));
+    return delivery.answer.fail(
+        error(ErrorCode::protocol_violation, delivery.from, "it is no member of this collective"));
   }
   if (word.kind != CollectiveMessage::Kind::part) {
     delivery.answer.answer(msg::Reply{});
@@ -236,15 +239,19 @@ void CollectiveMember::handle(const Delivery& delivery, CollectiveMessage word) 
   }
   const Frames& frames = std::get<msg::Call>(delivery.message).arguments.tensors;
   if (frames.size() > 1) {
-    return delivery.answer.fail(error(ErrorCode::protocol_violation, delivery.from, fmt::format("a part of {} frames", frames.size())));
+    return delivery.answer.fail(
+        error(ErrorCode::protocol_violation, delivery.from, fmt::format("a part of {} frames", frames.size())));
   }
-  const auto answer = [to = delivery.answer](const Error* why) { why == nullptr ? to.answer(msg::Reply{}) : to.fail(*why); };
+  const auto answer = [to = delivery.answer](const Error* why) {
+    why == nullptr ? to.answer(msg::Reply{}) : to.fail(*why);
+  };
   std::optional<Error> refused;
   std::vector<CollectiveInbox::Answer> taken;
   {
     std::lock_guard lock(mutex_);
     refused = failure_;
-    if (!refused) refused = parts_.came(*from, std::move(word.place), frames.empty() ? Frame{} : frames.front(), answer);
+    if (!refused)
+      refused = parts_.came(*from, std::move(word.place), frames.empty() ? Frame{} : frames.front(), answer);
     taken = parts_.taken();
     wake_all();
   }
@@ -319,7 +326,9 @@ Error CollectiveMember::error(ErrorCode code, const NodeName& peer, std::string 
 
 std::optional<std::size_t> CollectiveMember::rank_of(const NodeName& name) const {
   const auto found = std::find(names_.begin(), names_.end(), name);
-  return found == names_.end() || *found == node_->name() ? std::nullopt : std::optional(static_cast<std::size_t>(found - names_.begin()));
+  return found == names_.end() || *found == node_->name()
+             ? std::nullopt
+             : std::optional(static_cast<std::size_t>(found - names_.begin()));
 }
 
 }  // namespace troupe::detail

@@ -106,7 +106,8 @@ class CollectiveMember final : public std::enable_shared_from_this<CollectiveMem
   [[nodiscard]] Error left_error(const NodeName& who) const;
   [[nodiscard]] std::optional<std::size_t> rank_of(const NodeName& name) const;
   void tell_others(CollectiveMessage word) const;
-  void request(std::size_t to, CollectiveMessage word, Frames bytes, std::optional<TimePoint> due, AnswerHandler done) const;
+  void request(std::size_t to, CollectiveMessage word, Frames bytes, std::optional<TimePoint> due,
+               AnswerHandler done) const;
   void handle_note(std::size_t from, CollectiveMessage word);
   void sent_ended(Sent sent, const Result<msg::AnyMessage>& answer);
 
@@ -126,20 +127,19 @@ class CollectiveMember final : public std::enable_shared_from_this<CollectiveMem
   const std::size_t self_;
 
   mutable std::mutex mutex_;
-  std::vector<std::uint64_t> numbers_;              // guarded by mutex_; empty until the members have met
-  CollectiveInbox parts_;                           // guarded by mutex_
-  std::uint64_t next_turn_ = 0;                     // guarded by mutex_
-  std::uint64_t turn_ = 0;                          // guarded by mutex_: the present turn
-  bool under_way_ = false;                          // guarded by mutex_: the present turn's body runs
-  bool announced_ = false;                          // guarded by mutex_: the member before this one knows the operation
-  std::optional<Error> failure_;                    // guarded by mutex_: the first one
-  std::optional<std::uint64_t> failed_turn_;        // guarded by mutex_: the one that failed; nullopt: none under way
-  std::uint64_t next_sent_ = 0;                     // guarded by mutex_
+  std::vector<std::uint64_t> numbers_;        // guarded by mutex_; empty until the members have met
+  CollectiveInbox parts_;                     // guarded by mutex_
+  std::uint64_t next_turn_ = 0;               // guarded by mutex_
+  std::uint64_t turn_ = 0;                    // guarded by mutex_: the present turn
+  bool under_way_ = false;                    // guarded by mutex_: the present turn's body runs
+  bool announced_ = false;                    // guarded by mutex_: the member before this one knows the operation
+  std::optional<Error> failure_;              // guarded by mutex_: the first one
+  std::optional<std::uint64_t> failed_turn_;  // guarded by mutex_: the one that failed; nullopt: none under way
+  std::uint64_t next_sent_ = 0;               // guarded by mutex_
   std::map<Sent, std::pair<std::size_t, bool>> sent_;  // guarded by mutex_: receiver, and whether it is taken
-  std::set<std::shared_ptr<WaitPoint>> waiting_;    // guarded by mutex_
-  std::string operation_;                           // guarded by mutex_, as below: of the operation under way
-  std::optional<TimePoint> due_;                    // guarded by mutex_
-
+  std::set<std::shared_ptr<WaitPoint>> waiting_;       // guarded by mutex_
+  std::string operation_;                              // guarded by mutex_, as below: of the operation under way
+  std::optional<TimePoint> due_;                       // guarded by mutex_
 };
 
 }  // namespace troupe::detail

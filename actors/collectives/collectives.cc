@@ -36,11 +36,13 @@ std::shared_ptr<CollectiveMember> Collectives::form(const Scope& scope, const Gr
       enter_barrier(scope, names, Failures::fail_fast, kForming, {}, contribution(scope, Introduction(number, names)));
   std::vector<std::uint64_t> numbers(names.size());
   for (const auto& [name, brought] : met.values) {
-    if (brought.type != fingerprint_of<Introduction>()) throw RemoteError(misfit(kForming, name, "it forms something else"));
+    if (brought.type != fingerprint_of<Introduction>())
+      throw RemoteError(misfit(kForming, name, "it forms something else"));
     const auto [its_number, its_names] = std::get<0>(from_payload<Introduction>(brought.value));
     if (its_names != names) {
-      throw RemoteError(misfit(kForming, name, fmt::format("it names the members {}, {} names them {}", fmt::join(its_names, ", "),
-                                                           node_.name(), fmt::join(names, ", "))));
+      throw RemoteError(misfit(kForming, name,
+                               fmt::format("it names the members {}, {} names them {}", fmt::join(its_names, ", "),
+                                           node_.name(), fmt::join(names, ", "))));
     }
     numbers[static_cast<std::size_t>(std::find(names.begin(), names.end(), name) - names.begin())] = its_number;
   }
@@ -51,8 +53,8 @@ std::shared_ptr<CollectiveMember> Collectives::form(const Scope& scope, const Gr
 void Collectives::handle(const Delivery& delivery) {
   const auto& call = std::get<msg::Call>(delivery.message);
   if (call.fingerprint != fingerprint_of<CollectiveMessage>()) {
-    return delivery.answer.fail(
-        node_.error(ErrorCode::version_mismatch, node_.name(), kForming, "members of a collective say things differently"));
+    return delivery.answer.fail(node_.error(ErrorCode::version_mismatch, node_.name(), kForming,
+                                            "members of a collective say things differently"));
   }
   CollectiveMessage word;
   try {
@@ -68,7 +70,8 @@ void Collectives::handle(const Delivery& delivery) {
     if (const auto found = all_.find(word.collective); found != all_.end()) member = found->second.lock();
   }
   if (member) return member->handle(delivery, std::move(word));
-  delivery.answer.fail(node_.error(ErrorCode::cancelled, node_.name(), {}, fmt::format("{} has left the collective", node_.name())));
+  delivery.answer.fail(
+      node_.error(ErrorCode::cancelled, node_.name(), {}, fmt::format("{} has left the collective", node_.name())));
 }
 
 void Collectives::peer_down(const Peer& peer, const Error& why) {

@@ -36,7 +36,7 @@ class Collectives {
 
   NodeCore& node_;
   mutable std::mutex mutex_;
-  std::uint64_t next_ = 1;                                      // guarded by mutex_
+  std::uint64_t next_ = 1;                                        // guarded by mutex_
   std::map<std::uint64_t, std::weak_ptr<CollectiveMember>> all_;  // guarded by mutex_; by the others' number for it
 };
 

@@ -26,7 +26,8 @@ msg::BarrierPassed enter_barrier(const Scope& scope, const std::vector<NodeName>
   NodeCore& node = *scope.state().node;
   for (const NodeName& name : {node.name(), receiver.empty() ? node.name() : receiver}) {
     if (std::find(names.begin(), names.end(), name) != names.end()) continue;
-    throw std::invalid_argument(fmt::format("[{}] {} is no member of the group {}", operation, name, fmt::join(names, ", ")));
+    throw std::invalid_argument(
+        fmt::format("[{}] {} is no member of the group {}", operation, name, fmt::join(names, ", ")));
   }
   std::vector<NodeName> members = names;
   std::sort(members.begin(), members.end());
@@ -43,14 +44,19 @@ msg::BarrierPassed enter_barrier(const Scope& scope, const std::vector<NodeName>
     const auto entry = node.next_id<BarrierEntryId>();
     Promise<msg::AnyMessage> met(node.future_home());
     const Future<msg::AnyMessage> answer = met.future();
-    node.request({leader, "membership", operation, due ? std::optional(*due + kGrace) : std::nullopt,
-                  msg::BarrierEntered{entry, operation, members, receiver, partial, limit, own}, {scope.stop_token()}},
+    node.request({leader,
+                  "membership",
+                  operation,
+                  due ? std::optional(*due + kGrace) : std::nullopt,
+                  msg::BarrierEntered{entry, operation, members, receiver, partial, limit, own},
+                  {scope.stop_token()}},
                  [met](Result<msg::AnyMessage> result) { met.complete(std::move(result)); });
     answer.state().wait();
     const Result<msg::AnyMessage>& result = answer.state().result();
     if (result) {
       if (const auto* passed = std::get_if<msg::BarrierPassed>(&result.value())) return *passed;
-      throw RemoteError(node.error(ErrorCode::protocol_violation, leader, operation, "the answer to a barrier is not BarrierPassed"));
+      throw RemoteError(
+          node.error(ErrorCode::protocol_violation, leader, operation, "the answer to a barrier is not BarrierPassed"));
     }
     const ErrorCode code = result.error().code;
     const bool unanswered = code == ErrorCode::timeout && due && node.clock().now() >= *due + kGrace;

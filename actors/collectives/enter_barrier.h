@@ -13,7 +13,8 @@ namespace troupe::detail {
 /// Meets the others of `names` with the contribution `own`; `receiver`, unless empty, gets all contributions. The n-th
 /// `operation` of one member meets the n-th of the others. Waits at most until the scope's deadline. Throws as
 /// Group::barrier.
-[[nodiscard]] msg::BarrierPassed enter_barrier(const Scope& scope, const std::vector<NodeName>& names, Failures failures,
-                                               const std::string& operation, const NodeName& receiver, msg::Contribution own);
+[[nodiscard]] msg::BarrierPassed enter_barrier(const Scope& scope, const std::vector<NodeName>& names,
+                                               Failures failures, const std::string& operation,
+                                               const NodeName& receiver, msg::Contribution own);
 
 }  // namespace troupe::detail

@@ -41,7 +41,8 @@ void BackwardPass::start(std::vector<Variable> roots, std::map<NodeName, std::ve
 
 void BackwardPass::mark(const NodeName& from, std::uint64_t request, const msg::BackwardMark& mark, MarkAnswer answer) {
   if (outcome_) {
-    const Error error = outcome_->ok() ? own_error(ErrorCode::protocol_violation, "the pass is complete") : outcome_->error();
+    const Error error =
+        outcome_->ok() ? own_error(ErrorCode::protocol_violation, "the pass is complete") : outcome_->error();
     return answer({context_, pass_, {}, error});
   }
   const backward_actions::Actions actions = tracker_.mark(from, request, mark.boundaries, !mark.roots.empty());
@@ -192,7 +193,8 @@ GraphStep BackwardPass::graph_step(Step step) const {
   return mark;
 }
 
-Result<backward_actions::BoundariesByPeer> BackwardPass::peers_of(const std::vector<std::shared_ptr<const RecvFn>>& reached) const {
+Result<backward_actions::BoundariesByPeer> BackwardPass::peers_of(
+    const std::vector<std::shared_ptr<const RecvFn>>& reached) const {
   backward_actions::BoundariesByPeer peers;
   for (const auto& recv : reached) {
     const RecvTag* tag = tag_of(*recv);

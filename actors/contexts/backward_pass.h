@@ -92,7 +92,8 @@ class BackwardPass {
   void settle();
   [[nodiscard]] bool waits_for_roots() const;
   [[nodiscard]] GraphStep graph_step(Step step) const;
-  [[nodiscard]] Result<backward_actions::BoundariesByPeer> peers_of(const std::vector<std::shared_ptr<const RecvFn>>& reached) const;
+  [[nodiscard]] Result<backward_actions::BoundariesByPeer> peers_of(
+      const std::vector<std::shared_ptr<const RecvFn>>& reached) const;
   [[nodiscard]] Error own_error(ErrorCode code, std::string message) const;
   void end(Result<Unit> outcome);
 

@@ -32,7 +32,8 @@ Actions BackwardTracker::mark(const NodeName& from, std::uint64_t request, const
   if (phase_ != Phase::idle && phase_ != Phase::marking && phase_ != Phase::marked) {
     return refuse(from, "a boundary was marked after marking was complete");
   }
-  if (is_root() && (phase_ != Phase::marking || from_roots)) return refuse(from, "a mark for a pass that this node began");
+  if (is_root() && (phase_ != Phase::marking || from_roots))
+    return refuse(from, "a mark for a pass that this node began");
   const auto taken = std::find_if(boundaries.begin(), boundaries.end(), [&](const BoundaryId& boundary) {
     const auto at = expected_.find(boundary);
     return at != expected_.end() && at->second != from;
@@ -65,7 +66,8 @@ Actions BackwardTracker::walked(const BoundariesByPeer& reached) {
     if (!boundaries.empty()) send_mark(peer, boundaries, false, out);
   }
   // Answered only now: the marks that this mark caused are in this node's deficit (BW-2).
-  if (const auto mark = std::exchange(walks_.front(), std::nullopt)) out.push_back(AnswerMark{mark->from, mark->request, {}});
+  if (const auto mark = std::exchange(walks_.front(), std::nullopt))
+    out.push_back(AnswerMark{mark->from, mark->request, {}});
   walks_.pop_front();
   settle_marking(out);
   return out;
@@ -161,7 +163,8 @@ std::string BackwardTracker::text() const {
   out += ", expected";
   for (const auto& [boundary, from] : expected_) append(boundary.text() + (arrived_.contains(boundary) ? "!" : "?"));
   out += ", participants";
-  for (const NodeName& node : participants_) append(node + (reported_.contains(node) ? "!" : below_.contains(node) ? "<" : ""));
+  for (const NodeName& node : participants_)
+    append(node + (reported_.contains(node) ? "!" : below_.contains(node) ? "<" : ""));
   return failure_ ? out + ", failed: " + failure_->text() : out;
 }
 

@@ -86,8 +86,8 @@ struct Refused {
   friend bool operator==(const Refused&, const Refused&) = default;
 };
 
-using Action = std::variant<Walk, SendMark, AnswerMark, SendRun, Run, Accept, SendFinished, SendFailed, Complete, Failed,
-                            Refused>;
+using Action =
+    std::variant<Walk, SendMark, AnswerMark, SendRun, Run, Accept, SendFinished, SendFailed, Complete, Failed, Refused>;
 using Actions = std::vector<Action>;
 using BoundariesByPeer = std::map<NodeName, std::vector<BoundaryId>>;
 
@@ -107,13 +107,14 @@ class BackwardTracker {
   /// BackwardMark number `request` arrived from `from`; it reaches these SendFns of this node, and asks for its own
   /// roots.
   [[nodiscard]] backward_actions::Actions mark(const NodeName& from, std::uint64_t request,
-                                       const std::vector<BoundaryId>& boundaries, bool from_roots);
+                                               const std::vector<BoundaryId>& boundaries, bool from_roots);
 
   /// The oldest open Walk is done. It reached these RecvFns for the first time in this pass.
   [[nodiscard]] backward_actions::Actions walked(const backward_actions::BoundariesByPeer& reached);
 
   /// BackwardMarked arrived for this node's mark `number`.
-  [[nodiscard]] backward_actions::Actions mark_answered(std::uint64_t number, const std::vector<NodeName>& participants);
+  [[nodiscard]] backward_actions::Actions mark_answered(std::uint64_t number,
+                                                        const std::vector<NodeName>& participants);
 
   /// BackwardRun arrived: marking is complete.
   [[nodiscard]] backward_actions::Actions run();
@@ -155,7 +156,8 @@ class BackwardTracker {
 
   [[nodiscard]] bool is_root() const { return self_ == pass_.creator; }
   [[nodiscard]] std::set<NodeName> concerned() const;
-  void send_mark(const NodeName& to, std::vector<BoundaryId> boundaries, bool from_roots, backward_actions::Actions& out);
+  void send_mark(const NodeName& to, std::vector<BoundaryId> boundaries, bool from_roots,
+                 backward_actions::Actions& out);
   void settle_marking(backward_actions::Actions& out);
   void settle_running(backward_actions::Actions& out);
   [[nodiscard]] backward_actions::Actions refuse(const NodeName& peer, std::string what) const;
@@ -165,17 +167,17 @@ class BackwardTracker {
   Phase phase_ = Phase::idle;
   std::optional<Error> failure_;
 
-  std::set<Mark> seen_;                            // marks received, answered or not
-  std::optional<Mark> engager_;                    // the one answered last
-  std::deque<std::optional<Mark>> walks_;          // open walks, each with the mark to answer when it is done
-  std::set<std::uint64_t> unanswered_;             // this node's marks without an answer: the deficit
+  std::set<Mark> seen_;                    // marks received, answered or not
+  std::optional<Mark> engager_;            // the one answered last
+  std::deque<std::optional<Mark>> walks_;  // open walks, each with the mark to answer when it is done
+  std::set<std::uint64_t> unanswered_;     // this node's marks without an answer: the deficit
   std::uint64_t marks_sent_ = 0;
-  std::set<NodeName> below_;                       // participants to report to the engager
+  std::set<NodeName> below_;  // participants to report to the engager
 
-  std::map<BoundaryId, NodeName> expected_;        // marked SendFns; value: the peer whose gradient is missing
+  std::map<BoundaryId, NodeName> expected_;  // marked SendFns; value: the peer whose gradient is missing
   std::set<BoundaryId> arrived_;
   bool has_roots_ = false;
-  bool run_ = false;                               // own roots were started
+  bool run_ = false;  // own roots were started
   std::set<NodeName> remote_roots_;
   std::set<NodeName> participants_;
   std::set<NodeName> reported_;

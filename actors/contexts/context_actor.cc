@@ -38,7 +38,8 @@ void ContextState::begin(NodeCore& node, ContextId context) {
 
 void ContextState::handle(const PassAsked& asked) {
   // The id is made here, in turn: a pass that starts later has the higher serial (CX-3).
-  part_->begin(node_->next_id<PassId>(), asked.roots, asked.due, [answer = asked.answer](const Result<Unit>& done) { answer->complete(done); });
+  part_->begin(node_->next_id<PassId>(), asked.roots, asked.due,
+               [answer = asked.answer](const Result<Unit>& done) { answer->complete(done); });
 }
 
 void ContextState::handle(Delivery delivery) {
@@ -75,12 +76,15 @@ void ContextState::count_passes() {
 
 void ContextState::describe(const DescribeContext& question) const {
   const auto& peers = part_->ledger().peers();
-  question.slot.add({context_.text(), {peers.begin(), peers.end()}, part_->pass_count(), node_->clock().now() - began_});
+  question.slot.add(
+      {context_.text(), {peers.begin(), peers.end()}, part_->pass_count(), node_->clock().now() - began_});
 }
 
 void ContextState::drop_part() {
   if (part_->ledger().send_count() == 0) return;
-  node_->run("drop context " + context_.text(), [part = std::shared_ptr<ContextParticipant>(std::move(part_))] {}, [](const Error&) {});
+  node_->run(
+      "drop context " + context_.text(), [part = std::shared_ptr<ContextParticipant>(std::move(part_))] {},
+      [](const Error&) {});
 }
 
 void ContextState::fail(Error why) {
@@ -96,8 +100,10 @@ void ContextState::fail(Error why) {
   }
 }
 
-void ContextState::send_mark(const NodeName& to, std::uint64_t number, msg::BackwardMark mark, std::optional<TimePoint> due) {
-  auto done = [node = node_->weak_from_this(), context = context_, pass = mark.pass, to, number](Result<msg::AnyMessage> answer) {
+void ContextState::send_mark(const NodeName& to, std::uint64_t number, msg::BackwardMark mark,
+                             std::optional<TimePoint> due) {
+  auto done = [node = node_->weak_from_this(), context = context_, pass = mark.pass, to,
+               number](Result<msg::AnyMessage> answer) {
     const auto core = node.lock();
     if (!core) return;
     const auto* marked = answer ? std::get_if<msg::BackwardMarked>(&answer.value()) : nullptr;
@@ -105,7 +111,8 @@ void ContextState::send_mark(const NodeName& to, std::uint64_t number, msg::Back
     if (marked != nullptr) {
       news.answer = *marked;
     } else {
-      news.answer = answer ? core->error(ErrorCode::protocol_violation, to, "backward", "the answer to BackwardMark is another message")
+      news.answer = answer ? core->error(ErrorCode::protocol_violation, to, "backward",
+                                         "the answer to BackwardMark is another message")
                            : answer.error();
     }
     core->contexts().tell(context, {std::move(news)});
@@ -118,9 +125,11 @@ void ContextState::notify(const NodeName& to, msg::AnyMessage message) {
 }
 
 void ContextState::find_roots(const PassId& pass, std::vector<RRefId> roots) {
-  variables_of(*node_, roots, node_->membership().life_of(pass.creator), [node = node_->weak_from_this(), context = context_, pass](auto found) {
-    if (const auto core = node.lock()) core->contexts().tell(context, {RootsFound{pass, std::move(found)}});
-  });
+  variables_of(*node_, roots, node_->membership().life_of(pass.creator),
+               [node = node_->weak_from_this(), context = context_, pass](auto found) {
+                 if (const auto core = node.lock())
+                   core->contexts().tell(context, {RootsFound{pass, std::move(found)}});
+               });
 }
 
 void ContextState::run_on_pool(std::shared_ptr<GraphWork> work) {
@@ -149,7 +158,8 @@ void ContextState::pass_ended(const PassId& pass) {
 
 void ContextState::refused(const Error& error) { spdlog::warn("[{}] {}", node_->name(), error.text()); }
 
-ContextActor::behavior_type context_actor(ContextActor::stateful_pointer<ContextState> self, NodeCore* node, ContextId context) {
+ContextActor::behavior_type context_actor(ContextActor::stateful_pointer<ContextState> self, NodeCore* node,
+                                          ContextId context) {
   ContextState& state = self->state;
   state.begin(*node, std::move(context));
   const auto end = [self] {

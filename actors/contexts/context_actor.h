@@ -96,17 +96,17 @@ namespace troupe::detail {
 /// Runs a ContextParticipant (context_participant.h), which has the rules.
 /// Name: "<node>/context/<creator>.<serial>".  Spawned by: Contexts.  Ends: on ReleaseContext or StopContext, after
 /// every pending request is answered. An exception of a handler aborts the context.
-using ContextActor = caf::typed_actor<caf::reacts_to<PeerJoined>,      //
-                                      caf::reacts_to<SendRecorded>,    //
-                                      caf::reacts_to<PassAsked>,       //
-                                      caf::reacts_to<GradientsAsked>,  //
-                                      caf::reacts_to<GradientAsked>,   //
-                                      caf::reacts_to<ContextMessage>,        //
-                                      caf::reacts_to<ContextNews>,     //
-                                      caf::reacts_to<PeerDown>,        //
-                                      caf::reacts_to<AbortContext>,    //
-                                      caf::reacts_to<ReleaseContext>,  //
-                                      caf::reacts_to<DescribeContext>, //
+using ContextActor = caf::typed_actor<caf::reacts_to<PeerJoined>,       //
+                                      caf::reacts_to<SendRecorded>,     //
+                                      caf::reacts_to<PassAsked>,        //
+                                      caf::reacts_to<GradientsAsked>,   //
+                                      caf::reacts_to<GradientAsked>,    //
+                                      caf::reacts_to<ContextMessage>,   //
+                                      caf::reacts_to<ContextNews>,      //
+                                      caf::reacts_to<PeerDown>,         //
+                                      caf::reacts_to<AbortContext>,     //
+                                      caf::reacts_to<ReleaseContext>,   //
+                                      caf::reacts_to<DescribeContext>,  //
                                       caf::reacts_to<StopContext>>;
 
 /// The node's services for the rules, by name: nothing here keeps the actor alive.
@@ -128,7 +128,8 @@ class ContextState : public ContextParticipant::Callbacks {
   void count_passes();
 
  private:
-  void send_mark(const NodeName& to, std::uint64_t number, msg::BackwardMark mark, std::optional<TimePoint> due) override;
+  void send_mark(const NodeName& to, std::uint64_t number, msg::BackwardMark mark,
+                 std::optional<TimePoint> due) override;
   void notify(const NodeName& to, msg::AnyMessage message) override;
   void find_roots(const PassId& pass, std::vector<RRefId> roots) override;
   void run_on_pool(std::shared_ptr<GraphWork> work) override;
@@ -144,6 +145,7 @@ class ContextState : public ContextParticipant::Callbacks {
   std::int64_t passes_ = 0;  // as last reported to the node
 };
 
-ContextActor::behavior_type context_actor(ContextActor::stateful_pointer<ContextState> self, NodeCore* node, ContextId context);
+ContextActor::behavior_type context_actor(ContextActor::stateful_pointer<ContextState> self, NodeCore* node,
+                                          ContextId context);
 
 }  // namespace troupe::detail

@@ -16,10 +16,8 @@ bool names_the_dead(ErrorCode code) {
     case ErrorCode::peer_restarted:
     case ErrorCode::you_are_dead:
     case ErrorCode::shutting_down:
-    case ErrorCode::not_joined:
-      return true;
-    default:
-      return false;
+    case ErrorCode::not_joined: return true;
+    default: return false;
   }
 }
 
@@ -51,7 +49,8 @@ ContextParticipant::ContextParticipant(ContextId context, NodeName self, Callbac
 
 void ContextParticipant::add_peer(const NodeName& node) { ledger_.add_peer(node); }
 
-void ContextParticipant::record_send(const BoundaryId& boundary, std::shared_ptr<const SendFn> send, const NodeName& peer) {
+void ContextParticipant::record_send(const BoundaryId& boundary, std::shared_ptr<const SendFn> send,
+                                     const NodeName& peer) {
   ledger_.record_send(boundary, std::move(send), peer);
 }
 
@@ -69,7 +68,8 @@ void ContextParticipant::begin_next() {
   settle_last_complete();
   Waiting next = std::move(waiting_.front());
   waiting_.pop_front();
-  make_pass(next.pass, next.due, std::move(next.done)).rules->start(std::move(next.roots.local), std::move(next.roots.remote));
+  make_pass(next.pass, next.due, std::move(next.done))
+      .rules->start(std::move(next.roots.local), std::move(next.roots.remote));
   settle(next.pass);
 }
 
@@ -83,7 +83,7 @@ void ContextParticipant::settle_last_complete() {
 }
 
 void ContextParticipant::mark(const NodeName& from, std::uint64_t request, const msg::BackwardMark& mark,
-                       std::optional<TimePoint> due, BackwardPass::MarkAnswer answer) {
+                              std::optional<TimePoint> due, BackwardPass::MarkAnswer answer) {
   ledger_.add_peer(from);
   const auto refuse = [&](Error error) { answer({context_, mark.pass, {}, std::move(error)}); };
   if (aborted_) return refuse(*aborted_);
@@ -134,7 +134,7 @@ void ContextParticipant::finished(const NodeName& from, const msg::BackwardFinis
 }
 
 void ContextParticipant::mark_answered(const PassId& pass, const NodeName& by, std::uint64_t number,
-                                Result<msg::BackwardMarked> answer) {
+                                       Result<msg::BackwardMarked> answer) {
   BackwardPass* rules = find(pass);
   if (rules == nullptr) return;
   if (!answer && names_the_dead(answer.error().code)) {
@@ -178,8 +178,9 @@ void ContextParticipant::pass_due(const PassId& pass) {
   BackwardPass* rules = find(pass);
   if (rules == nullptr) return;
   const std::set<NodeName> unfinished = rules->tracker().unfinished();
-  rules->fail(late(unfinished.empty() ? "marking was not complete in time"
-                                      : fmt::format("not complete in time; unfinished: {}", fmt::join(unfinished, ", "))));
+  rules->fail(late(unfinished.empty()
+                       ? "marking was not complete in time"
+                       : fmt::format("not complete in time; unfinished: {}", fmt::join(unfinished, ", "))));
   settle(pass);
 }
 
@@ -205,7 +206,8 @@ void ContextParticipant::abort(const Error& error, const NodeName& from) {
   std::set<NodeName> told = ledger_.peers();
   told.insert(context_.creator);
   for (const NodeName& node : told) {
-    if (node != from && node != self_ && node != error.peer) callbacks_.notify(node, msg::ContextAborted{context_, error});
+    if (node != from && node != self_ && node != error.peer)
+      callbacks_.notify(node, msg::ContextAborted{context_, error});
   }
   fail_all(error);
 }
@@ -234,7 +236,8 @@ void ContextParticipant::fail_all(const Error& error) {
   }
 }
 
-ContextParticipant::Pass& ContextParticipant::make_pass(const PassId& pass, std::optional<TimePoint> due, PassDone done) {
+ContextParticipant::Pass& ContextParticipant::make_pass(const PassId& pass, std::optional<TimePoint> due,
+                                                        PassDone done) {
   BackwardPass::Callbacks& callbacks = *this;
   Pass& made = passes_[pass];
   made.rules = std::make_unique<BackwardPass>(context_, pass, self_, callbacks);
@@ -283,14 +286,18 @@ Error ContextParticipant::context_error(ErrorCode code, std::string message) con
   return error;
 }
 
-std::shared_ptr<const SendFn> ContextParticipant::send_of(const BoundaryId& boundary) { return ledger_.find_send(boundary); }
+std::shared_ptr<const SendFn> ContextParticipant::send_of(const BoundaryId& boundary) {
+  return ledger_.find_send(boundary);
+}
 
 void ContextParticipant::send_mark(const NodeName& to, std::uint64_t number, msg::BackwardMark mark) {
   const std::optional<TimePoint> due = passes_.at(mark.pass).due;
   callbacks_.send_mark(to, number, std::move(mark), due);
 }
 
-void ContextParticipant::notify(const NodeName& to, msg::AnyMessage message) { callbacks_.notify(to, std::move(message)); }
+void ContextParticipant::notify(const NodeName& to, msg::AnyMessage message) {
+  callbacks_.notify(to, std::move(message));
+}
 
 void ContextParticipant::find_roots(const PassId& pass, std::vector<RRefId> roots) {
   callbacks_.find_roots(pass, std::move(roots));
@@ -298,7 +305,9 @@ void ContextParticipant::find_roots(const PassId& pass, std::vector<RRefId> root
 
 void ContextParticipant::run_on_pool(std::shared_ptr<GraphWork> work) { callbacks_.run_on_pool(std::move(work)); }
 
-void ContextParticipant::part_done(const PassId& pass, Gradients gradients) { ledger_.add_gradients(pass, std::move(gradients)); }
+void ContextParticipant::part_done(const PassId& pass, Gradients gradients) {
+  ledger_.add_gradients(pass, std::move(gradients));
+}
 
 void ContextParticipant::refused(const Error& error) { callbacks_.refused(error); }
 

@@ -34,7 +34,8 @@ class ContextParticipant final : private BackwardPass::Callbacks {
    public:
     virtual ~Callbacks() = default;
     /// Sends a request that may take until `due`; its answer arrives at `mark_answered` with `number`.
-    virtual void send_mark(const NodeName& to, std::uint64_t number, msg::BackwardMark mark, std::optional<TimePoint> due) = 0;
+    virtual void send_mark(const NodeName& to, std::uint64_t number, msg::BackwardMark mark,
+                           std::optional<TimePoint> due) = 0;
     virtual void notify(const NodeName& to, msg::AnyMessage message) = 0;
     virtual void find_roots(const PassId& pass, std::vector<RRefId> roots) = 0;
     virtual void run_on_pool(std::shared_ptr<GraphWork> work) = 0;

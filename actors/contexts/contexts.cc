@@ -21,7 +21,8 @@ class Contexts::Directory {
  public:
   explicit Directory(NodeCore& node)
       : node_(node),
-        actors_(node.lives(), [this](const ContextId& id) { return spawn(id); }, EndedContexts(node.name())) {}
+        actors_(
+            node.lives(), [this](const ContextId& id) { return spawn(id); }, EndedContexts(node.name())) {}
 
   [[nodiscard]] NodeCore& node() const { return node_; }
 
@@ -35,9 +36,7 @@ class Contexts::Directory {
   [[nodiscard]] ContextActor find(const ContextId& id) const { return actors_.find(id); }
 
   /// Returns the context's actor, made if it never was here; null if it has ended.
-  [[nodiscard]] ContextActor enter(const ContextId& id) {
-    return ask_in_doubt(id, actors_.enter(id));
-  }
+  [[nodiscard]] ContextActor enter(const ContextId& id) { return ask_in_doubt(id, actors_.enter(id)); }
 
   /// As enter, for a message of `peer`. Errors: resource_exhausted if `peer` has brought as many contexts as it may.
   [[nodiscard]] Result<ContextActor> enter_for(const ContextId& id, const NodeName& peer) {
@@ -119,7 +118,8 @@ class Contexts::Directory {
   [[nodiscard]] Future<T> ask(const ContextId& id, const ContextActor& actor, MakeMessage make_message) const {
     Promise<T> promise(node_.future_home());
     const Future<T> future = promise.future();
-    send(actor, make_message(std::make_shared<PromiseGuard<T>>(std::move(promise), why_not(id).value_or(not_alive(id)))));
+    send(actor,
+         make_message(std::make_shared<PromiseGuard<T>>(std::move(promise), why_not(id).value_or(not_alive(id)))));
     return future;
   }
 
@@ -200,8 +200,9 @@ Future<Gradients> Contexts::gradients(const ContextId& context) {
     none.complete(Gradients());
     return none.future();
   }
-  return directory_->ask<Gradients>(
-      context, actor, [](std::shared_ptr<PromiseGuard<Gradients>> answer) { return GradientsAsked{std::move(answer)}; });
+  return directory_->ask<Gradients>(context, actor, [](std::shared_ptr<PromiseGuard<Gradients>> answer) {
+    return GradientsAsked{std::move(answer)};
+  });
 }
 
 Future<Tensor> Contexts::gradient(const ContextId& context, const Variable& leaf) {
@@ -211,8 +212,9 @@ Future<Tensor> Contexts::gradient(const ContextId& context, const Variable& leaf
     none.complete(Tensor());
     return none.future();
   }
-  return directory_->ask<Tensor>(
-      context, actor, [&](std::shared_ptr<PromiseGuard<Tensor>> answer) { return GradientAsked{leaf, std::move(answer)}; });
+  return directory_->ask<Tensor>(context, actor, [&](std::shared_ptr<PromiseGuard<Tensor>> answer) {
+    return GradientAsked{leaf, std::move(answer)};
+  });
 }
 
 void Contexts::handle(Delivery delivery) {
@@ -220,7 +222,8 @@ void Contexts::handle(Delivery delivery) {
   if (const auto* released = std::get_if<msg::ContextReleased>(&delivery.message)) {
     const ContextId id = released->context;
     // A peer that has forgotten one of this node's contexts ends it for all: only the creator releases it.
-    if (id.creator == directory_->node().name()) return directory_->send(directory_->find(id), AbortContext{not_alive(id), from});
+    if (id.creator == directory_->node().name())
+      return directory_->send(directory_->find(id), AbortContext{not_alive(id), from});
     return directory_->send(directory_->end(id), ReleaseContext{from});
   }
   if (const auto* aborted = std::get_if<msg::ContextAborted>(&delivery.message)) {
@@ -239,12 +242,17 @@ void Contexts::handle(Delivery delivery) {
   if (const auto* mark = std::get_if<msg::BackwardMark>(&delivery.message)) {
     const auto entered = directory_->enter_for(mark->context, from);
     if (!entered) return delivery.answer.fail(entered.error());
-    if (!entered.value()) return delivery.answer.fail(directory_->why_not(mark->context).value_or(not_alive(mark->context)));
+    if (!entered.value())
+      return delivery.answer.fail(directory_->why_not(mark->context).value_or(not_alive(mark->context)));
     return directory_->send(entered.value(), ContextMessage{std::move(delivery)});
   }
   const auto context = std::visit(
       [](const auto& message) -> std::optional<ContextId> {
-        if constexpr (requires { message.pass; message.context; }) return message.context;
+        if constexpr (requires {
+                        message.pass;
+                        message.context;
+                      })
+          return message.context;
         return std::nullopt;
       },
       delivery.message);
@@ -257,7 +265,8 @@ void Contexts::peer_down(const Peer& peer, const Error& why) {
     directory_->send(actor, AbortContext{error, directory_->node().name()});
     directory_->send(actor, StopContext{error});
   }
-  for (const ContextActor& actor : directory_->all()) directory_->send(actor, PeerDown{{peer.name, peer.incarnation}, why});
+  for (const ContextActor& actor : directory_->all())
+    directory_->send(actor, PeerDown{{peer.name, peer.incarnation}, why});
 }
 
 void Contexts::stop(const Error& why) {
@@ -274,6 +283,8 @@ void Contexts::passes_changed(std::int64_t by) { directory_->passes_changed(by);
 
 std::size_t Contexts::size() const { return directory_->size(); }
 
-void Contexts::tell(const ContextId& context, ContextNews news) { directory_->send(directory_->find(context), std::move(news)); }
+void Contexts::tell(const ContextId& context, ContextNews news) {
+  directory_->send(directory_->find(context), std::move(news));
+}
 
 }  // namespace troupe::detail

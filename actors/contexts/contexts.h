@@ -17,9 +17,9 @@
 #include "actors/clock.h"
 #include "actors/core/node_core.h"
 #include "actors/core/query.h"
+#include "actors/core/reports.h"
 #include "actors/future.h"
 #include "actors/link.h"
-#include "actors/core/reports.h"
 #include "autograd/boundary.h"
 #include "autograd/gradients.h"
 #include "messages/ids.h"
@@ -30,8 +30,8 @@ struct ContextNews;
 
 /// The starting points of a backward pass, each with gradient 1.
 struct PassRoots {
-  std::vector<Variable> local;                      ///< of the node that starts the pass, in the user's order
-  std::map<NodeName, std::vector<RRefId>> remote;   ///< values that other nodes own, in the user's order
+  std::vector<Variable> local;                     ///< of the node that starts the pass, in the user's order
+  std::map<NodeName, std::vector<RRefId>> remote;  ///< values that other nodes own, in the user's order
 };
 
 class Contexts {

@@ -22,8 +22,6 @@ struct RecvTag {
 }
 
 /// Returns the destination of the gradients of `recv`; null if make_recv did not make it.
-[[nodiscard]] inline const RecvTag* tag_of(const RecvFn& recv) {
-  return static_cast<const RecvTag*>(recv.tag().get());
-}
+[[nodiscard]] inline const RecvTag* tag_of(const RecvFn& recv) { return static_cast<const RecvTag*>(recv.tag().get()); }
 
 }  // namespace troupe::detail

@@ -62,7 +62,8 @@ void variables_of(NodeCore& node, const std::vector<RRefId>& rrefs, const NodeLi
   if (rrefs.empty()) return done(std::vector<Variable>());
   auto collector = std::make_shared<Collector>(rrefs, std::move(done));
   for (std::size_t i = 0; i < rrefs.size(); ++i) {
-    node.references().value_of(rrefs[i], asker, [collector, i](const Result<ValueBox>& value) { collector->found(i, value); });
+    node.references().value_of(rrefs[i], asker,
+                               [collector, i](const Result<ValueBox>& value) { collector->found(i, value); });
   }
 }
 

@@ -48,8 +48,8 @@ class ActorDirectory {
   using Make = std::function<Handle(const Id&)>;
 
   struct Entered {
-    Handle actor = {};      ///< null: it has ended, or was refused, or all actors are stopped
-    bool in_doubt = false;  ///< made now, and may have existed before
+    Handle actor = {};                  ///< null: it has ended, or was refused, or all actors are stopped
+    bool in_doubt = false;              ///< made now, and may have existed before
     std::optional<Error> refused = {};  ///< set if it was not made: its sender has as many as it may
     bool is_too_much = false;           ///< made although its sender has more than any correct peer
   };
@@ -65,7 +65,9 @@ class ActorDirectory {
   }
 
   /// Returns the actor of an id that a message names; makes it unless it has ended.
-  [[nodiscard]] Entered enter(const Id& id) { return enter_with(id, [](Entered&) { return PeerQuota::Token(); }); }
+  [[nodiscard]] Entered enter(const Id& id) {
+    return enter_with(id, [](Entered&) { return PeerQuota::Token(); });
+  }
 
   /// As above, for a control message of `peer`: an actor made now counts in `peer`'s quota while it exists.
   [[nodiscard]] Entered enter(const Id& id, const NodeLife& peer, PeerQuota& quota, Refusal refusal = Refusal::may_be) {

@@ -15,7 +15,8 @@ class BrokenInvariant : public std::logic_error {
 };
 
 /// Throws BrokenInvariant "`what` (file.cc:12: `condition` is false)".
-[[noreturn]] void invariant_broken(const char* condition, const std::string& what, const char* file, std::uint32_t line);
+[[noreturn]] void invariant_broken(const char* condition, const std::string& what, const char* file,
+                                   std::uint32_t line);
 
 }  // namespace troupe::detail
 

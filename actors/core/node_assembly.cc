@@ -35,10 +35,12 @@ SessionOptions session_options(const PeerLimits& limits) {
   options.waiting_bytes_max = limits.waiting_bytes_max;
   const SessionGrants& least = options.first_grants;  // the peer relies on it from the start
   const std::uint64_t bulk = limits.bulk_bytes_max;
-  options.grants = {.calls = limits.calls_max, .nested = limits.nested_calls_max, .bytes = {0, bulk, bulk / 2, bulk, bulk}};
+  options.grants = {
+      .calls = limits.calls_max, .nested = limits.nested_calls_max, .bytes = {0, bulk, bulk / 2, bulk, bulk}};
   options.grants.calls = std::max(options.grants.calls, least.calls);
   options.grants.nested = std::max(options.grants.nested, least.nested);
-  for (std::size_t lane = 0; lane < kSessionLanes; ++lane) options.grants.bytes[lane] = std::max(options.grants.bytes[lane], least.bytes[lane]);
+  for (std::size_t lane = 0; lane < kSessionLanes; ++lane)
+    options.grants.bytes[lane] = std::max(options.grants.bytes[lane], least.bytes[lane]);
   return options;
 }
 
@@ -73,8 +75,10 @@ struct NodeCore::RouterCallbacks final : Router::Callbacks {
                std::shared_ptr<CallCredit> credit) override {
     ReturnAddress answer;
     if (envelope.request.value != 0 && from.name != node.name_) node.traffic_.called_by(from.name);
-    if (envelope.request.value != 0) answer = ReturnAddress(node.shared_from_this(), {from.name, from.incarnation}, envelope.request);
-    node.deliver({from.name, from.incarnation, std::move(envelope), std::move(message), std::move(answer), due, std::move(credit)});
+    if (envelope.request.value != 0)
+      answer = ReturnAddress(node.shared_from_this(), {from.name, from.incarnation}, envelope.request);
+    node.deliver({from.name, from.incarnation, std::move(envelope), std::move(message), std::move(answer), due,
+                  std::move(credit)});
   }
   void came_late(const NodeLife& from, msg::AnyMessage answer) override {
     auto* reply = std::get_if<msg::Reply>(&answer);
@@ -96,7 +100,9 @@ struct NodeCore::RouterCallbacks final : Router::Callbacks {
   }
   void peer_down(const Peer& peer, const Error& why) override { node.peer_down(peer, why); }
   void give_up(const NodeName& peer, const Farewell& farewell) override { node.link_->disconnect(peer, farewell); }
-  void pending_changed(std::size_t requests) override { node.routing_->pending_requests.store(requests, std::memory_order_release); }
+  void pending_changed(std::size_t requests) override {
+    node.routing_->pending_requests.store(requests, std::memory_order_release);
+  }
   void warn(std::string text) override { spdlog::warn("[{}] {}", node.name_, text); }
   void cancel_soon(RequestId request) override { node.host_->send(node.routing_->router, CancelRequest{request}); }
   std::function<void()> grant_soon(const NodeLife& peer) override {
@@ -141,7 +147,12 @@ NodeCore::NodeCore(NodeParts parts)
 
 void NodeCore::begin() {
   const RouterOptions options{.packing = packing_, .session = session_options(peer_limits_)};
-  RouterSetting setting{self(), callbacks_.get(), &lives_, options, clock_.get(), [this](TimePoint due) { wake_router_at(due); },
+  RouterSetting setting{self(),
+                        callbacks_.get(),
+                        &lives_,
+                        options,
+                        clock_.get(),
+                        [this](TimePoint due) { wake_router_at(due); },
                         [this](Error why) { fail(std::move(why)); }};
   const ActorHost::Lost lost = setting.failed;
   routing_->router = host_->spawn("the router", lost, router_actor, std::move(setting));
@@ -185,7 +196,9 @@ NodeCounts NodeCore::counts() const {
 
 void NodeCore::deliver(Delivery delivery) {
   const bool is_call = std::visit(
-      [](const auto& message) { return is_one_of<std::decay_t<decltype(message)>, msg::Call, msg::RemoteCall, msg::ValueCall>; },
+      [](const auto& message) {
+        return is_one_of<std::decay_t<decltype(message)>, msg::Call, msg::RemoteCall, msg::ValueCall>;
+      },
       delivery.message);
   if (!is_call || !calls_of_peers_.keep(delivery)) dispatch(std::move(delivery));
 }
@@ -222,17 +235,18 @@ void NodeCore::hand_on(Delivery delivery) {
           serve_fetch(*this, delivery, std::move(message));
         } else if constexpr (is_one_of<M, RRefForked, RRefDeleted, RRefForkAck, RRefRevoked, RRefChanged>) {
           references_->handle(std::move(delivery));
-        } else if constexpr (is_one_of<M, BackwardMark, BackwardRun, BackwardGradients, BackwardFinished, ContextAborted,
-                                       ContextReleased, ContextEntered>) {
+        } else if constexpr (is_one_of<M, BackwardMark, BackwardRun, BackwardGradients, BackwardFinished,
+                                       ContextAborted, ContextReleased, ContextEntered>) {
           contexts_->handle(std::move(delivery));
         } else if constexpr (is_one_of<M, ShardCreate, ShardPrepare, ShardCommit, ShardAbort, ShardStep, ShardQuery,
                                        ShardReleased>) {
           shards_->handle(std::move(delivery));
-        } else if constexpr (is_one_of<M, MemberJoin, MemberList, MemberJoined, MemberLeft, ShutdownReady, ShutdownCount,
-                                       ShutdownAgreed, BarrierEntered, BarrierLeft>) {
+        } else if constexpr (is_one_of<M, MemberJoin, MemberList, MemberJoined, MemberLeft, ShutdownReady,
+                                       ShutdownCount, ShutdownAgreed, BarrierEntered, BarrierLeft>) {
           membership_->handle(std::move(delivery));
         } else {
-          spdlog::warn("[{}] dropped a {} from {}: it answers nothing that was asked", name_, M::kInfo.name, delivery.from);
+          spdlog::warn("[{}] dropped a {} from {}: it answers nothing that was asked", name_, M::kInfo.name,
+                       delivery.from);
         }
       },
       delivery.message);
@@ -240,7 +254,8 @@ void NodeCore::hand_on(Delivery delivery) {
 
 void NodeCore::peer_down(const Peer& peer, const Error& why) {
   const bool is_news = why.code != ErrorCode::shutting_down && !departures_expected_.load(std::memory_order_relaxed);
-  spdlog::log(is_news ? spdlog::level::warn : spdlog::level::debug, "[{}] {} is gone: {}", name_, peer.name, why.message);
+  spdlog::log(is_news ? spdlog::level::warn : spdlog::level::debug, "[{}] {} is gone: {}", name_, peer.name,
+              why.message);
   traffic_.ended(peer.name);
   silences_.ended(peer.name);
   served_calls_.caller_gone({peer.name, peer.incarnation});

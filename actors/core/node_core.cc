@@ -6,8 +6,8 @@
 #include <tuple>
 #include <utility>
 
-#include "actors/core/routing.h"
 #include "actors/core/promise_guard.h"
+#include "actors/core/routing.h"
 #include "actors/sessions/packed_message.h"
 
 namespace troupe::detail {
@@ -27,8 +27,10 @@ void NodeCore::request(Request request, AnswerHandler done) {
     }
     untold(std::move(why));
   };
-  PackedRequest packed{{}, RequestId{next_request_.fetch_add(1, std::memory_order_relaxed)},
-                       posting_of(request.message, request.actor, request.nested), {}};
+  PackedRequest packed{{},
+                       RequestId{next_request_.fetch_add(1, std::memory_order_relaxed)},
+                       posting_of(request.message, request.actor, request.nested),
+                       {}};
   if (request.to != name_) {
     const msg::Envelope envelope{name_, request.to + "/" + request.actor, packed.id, {}};
     auto parcel = pack_message(envelope, request.message, packing_);
@@ -44,7 +46,8 @@ void NodeCore::request(Request request, AnswerHandler done) {
     request.message = {};
   }
   packed.request = std::move(request);
-  host_->send(routing_->router, SendRequest{std::move(packed), ToldOnce<Result<msg::AnyMessage>>(std::move(done), dropped)});
+  host_->send(routing_->router,
+              SendRequest{std::move(packed), ToldOnce<Result<msg::AnyMessage>>(std::move(done), dropped)});
 }
 
 void NodeCore::notify(const NodeName& to, std::string actor, msg::AnyMessage message) {
@@ -55,7 +58,8 @@ void NodeCore::notify(const NodeLife& to, std::string actor, msg::AnyMessage mes
   send_notification(to.name, to.incarnation, std::move(actor), std::move(message));
 }
 
-void NodeCore::send_notification(NodeName to, std::optional<Incarnation> life, std::string actor, msg::AnyMessage message) {
+void NodeCore::send_notification(NodeName to, std::optional<Incarnation> life, std::string actor,
+                                 msg::AnyMessage message) {
   if (stopped()) return;
   if (to == name_) return host_->send(routing_->router, SendNotificationToSelf{std::move(actor), std::move(message)});
   const msg::Envelope envelope{name_, to + "/" + actor, {}, {}};
@@ -108,7 +112,8 @@ std::vector<std::string> NodeCore::stop(TimePoint due) {
   close_link();
   std::vector<std::string> left;
   for (const RunningJob& job : executor_->stop(due)) {
-    left.push_back(fmt::format("{}: {} has run for {:.1f} s", name_, job.label, std::chrono::duration<double>(job.age).count()));
+    left.push_back(
+        fmt::format("{}: {} has run for {:.1f} s", name_, job.label, std::chrono::duration<double>(job.age).count()));
   }
   std::vector<std::string> running = host_->stop(due);
   if (!running.empty()) kept_ = weak_from_this().lock();
@@ -157,7 +162,8 @@ Error NodeCore::error(ErrorCode code, const NodeName& peer, std::string operatio
 
 Error NodeCore::stopped_error(const NodeName& peer, const std::string& operation) const {
   if (auto failed = failure()) {
-    Error error = this->error(failed->code, peer, operation, fmt::format("node {} has failed: {}", name_, failed->message));
+    Error error =
+        this->error(failed->code, peer, operation, fmt::format("node {} has failed: {}", name_, failed->message));
     error.cause = failed->text();
     return error;
   }

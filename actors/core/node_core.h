@@ -28,8 +28,8 @@
 #include "actors/core/leaks.h"
 #include "actors/core/lives.h"
 #include "actors/core/node_life.h"
-#include "actors/core/request.h"
 #include "actors/core/query.h"
+#include "actors/core/request.h"
 #include "actors/deadline.h"
 #include "actors/executor.h"
 #include "actors/future.h"
@@ -63,7 +63,7 @@ struct NodeParts {
   std::unique_ptr<Link> link;
   std::function<std::unique_ptr<ActorHost>()> make_host;  ///< how actors are scheduled
   Leaks leaks = Leaks::warn;
-  Deadline call_deadline = {};        ///< of calls without a deadline of their own
+  Deadline call_deadline = {};  ///< of calls without a deadline of their own
   PeerLimits peer_limits = {};
 };
 

@@ -20,10 +20,11 @@ Result<PeerQuota::Token> PeerQuota::take(const NodeLife& peer) {
     lock.unlock();
     return token_of(at);
   }
-  return Error{.code = ErrorCode::resource_exhausted,
-               .message = fmt::format("{} has {} {} on {}, at most {} ({})", peer.name, there, what_, self_, max_, key_),
-               .peer = self_,
-               .execution = Execution::never};
+  return Error{
+      .code = ErrorCode::resource_exhausted,
+      .message = fmt::format("{} has {} {} on {}, at most {} ({})", peer.name, there, what_, self_, max_, key_),
+      .peer = self_,
+      .execution = Execution::never};
 }
 
 PeerQuota::Counted PeerQuota::take_unrefused(const NodeLife& peer) {

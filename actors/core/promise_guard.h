@@ -15,7 +15,8 @@ class PromiseGuard {
  public:
   using Value = typename Promise<T>::Value;
 
-  PromiseGuard(Promise<T> promise, Result<Value> otherwise) : promise_(std::move(promise)), otherwise_(std::move(otherwise)) {}
+  PromiseGuard(Promise<T> promise, Result<Value> otherwise)
+      : promise_(std::move(promise)), otherwise_(std::move(otherwise)) {}
   ~PromiseGuard() { promise_.complete(std::move(otherwise_)); }
   PromiseGuard(const PromiseGuard&) = delete;
   PromiseGuard& operator=(const PromiseGuard&) = delete;

@@ -16,7 +16,7 @@ namespace troupe {
 
 /// A request of this node that waits for its answer.
 struct WaitingCall {
-  std::string operation;         ///< "rpc project"
+  std::string operation;  ///< "rpc project"
   NodeName peer;
   Duration age{};
   std::optional<Duration> left;  ///< until its deadline; nullopt: while the peer lives
@@ -107,11 +107,11 @@ struct PeerTraffic {
 struct PeerHoldings {
   std::size_t waiting_calls = 0;  ///< requests to the peer without a grant, or queued to be sent
   std::size_t waiting_bytes = 0;
-  std::size_t queued_calls = 0;   ///< requests of the peer that have arrived and not started
-  std::size_t answer_bytes = 0;   ///< of answers that the peer has not acknowledged
-  std::size_t owners = 0;         ///< values of this node that the peer created, or was the first to name
-  std::size_t forks = 0;          ///< handles of this node's values that the peer holds
-  std::size_t contexts = 0;       ///< autograd contexts that the peer's calls brought here
+  std::size_t queued_calls = 0;  ///< requests of the peer that have arrived and not started
+  std::size_t answer_bytes = 0;  ///< of answers that the peer has not acknowledged
+  std::size_t owners = 0;        ///< values of this node that the peer created, or was the first to name
+  std::size_t forks = 0;         ///< handles of this node's values that the peer holds
+  std::size_t contexts = 0;      ///< autograd contexts that the peer's calls brought here
   friend bool operator==(const PeerHoldings&, const PeerHoldings&) = default;
 };
 

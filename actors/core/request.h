@@ -76,7 +76,7 @@ struct Delivery {
   msg::Envelope envelope;
   msg::AnyMessage message;
   ReturnAddress answer;
-  std::optional<TimePoint> due;  ///< the requester's deadline; nullopt: waits while it lives
+  std::optional<TimePoint> due;             ///< the requester's deadline; nullopt: waits while it lives
   std::shared_ptr<CallCredit> credit = {};  ///< the part of its caller's grant it holds until it starts; null: none
 };
 

@@ -103,7 +103,9 @@ void Strand::go_on(const std::shared_ptr<State>& state) {
   try {
     turn = std::make_shared<Turn>(state);
     const auto run = [turn] { turn->take_all([&](const State::Item& item) { run_one(item, turn->label()); }); };
-    const auto refuse = [turn](const Error& error) { turn->take_all([&](const State::Item& item) { item.refused(error); }); };
+    const auto refuse = [turn](const Error& error) {
+      turn->take_all([&](const State::Item& item) { item.refused(error); });
+    };
     std::ignore = state->executor->submit({.label = state->label, .run = run, .refused = refuse});
   } catch (const std::bad_alloc&) {
     const Error error = failure_of_current_exception(state->label);

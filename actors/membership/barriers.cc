@@ -22,7 +22,8 @@ Error given_up() {
 }  // namespace
 
 void Barriers::enter(TimePoint now, const NodeName& member, msg::BarrierEntered entered, Answer answer) {
-  Place place{std::move(entered.operation), std::move(entered.members), std::move(entered.receiver), entered.without_dead};
+  Place place{std::move(entered.operation), std::move(entered.members), std::move(entered.receiver),
+              entered.without_dead};
   if (!std::binary_search(place.members.begin(), place.members.end(), member)) {
     Error error;
     error.code = ErrorCode::bad_argument;
@@ -93,8 +94,8 @@ void Barriers::gone(const NodeName& peer, const Error& why) {
 /// Returns why the members cannot meet: one is gone and may not be left out.
 std::optional<Error> Barriers::obstacle(const Place& place) const {
   if (place.without_dead) return std::nullopt;
-  const auto absent =
-      std::find_if(place.members.begin(), place.members.end(), [this](const NodeName& name) { return !up_.contains(name); });
+  const auto absent = std::find_if(place.members.begin(), place.members.end(),
+                                   [this](const NodeName& name) { return !up_.contains(name); });
   return absent == place.members.end() ? std::nullopt : std::optional(absence(*absent));
 }
 
@@ -205,7 +206,8 @@ std::vector<OpenBarrier> Barriers::open(TimePoint now) const {
     for (const auto& [name, waiting] : entries) {
       for (const Entry& entry : waiting) barrier.waiting.emplace_back(name, now - entry.came);
     }
-    std::stable_sort(barrier.waiting.begin(), barrier.waiting.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
+    std::stable_sort(barrier.waiting.begin(), barrier.waiting.end(),
+                     [](const auto& a, const auto& b) { return a.second > b.second; });
     barriers.push_back(std::move(barrier));
   }
   return barriers;

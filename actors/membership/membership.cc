@@ -28,10 +28,10 @@ struct Membership::State {
   NodeCore& node;
   MembershipActor actor;
   mutable std::mutex mutex;
-  std::map<NodeName, msg::Member> known;                                       // guarded by mutex; and former members
-  std::map<std::uint32_t, NodeName> by_rank;                                   // guarded by mutex
+  std::map<NodeName, msg::Member> known;                                      // guarded by mutex; and former members
+  std::map<std::uint32_t, NodeName> by_rank;                                  // guarded by mutex
   std::vector<std::function<void(const Peer&, const Error&)>> down_handlers;  // guarded by mutex
-  std::optional<Error> declared_dead;                                          // guarded by mutex
+  std::optional<Error> declared_dead;                                         // guarded by mutex
 };
 
 std::string Membership::State::present() const {
@@ -76,8 +76,8 @@ std::optional<Error> Membership::wait_for_members(std::size_t count, std::option
   Promise<void> reached(state_->home());
   Future<void> done = reached.future();
   return wait_until(node, state_->actor, WaitForMembers{count, until, std::move(reached)}, std::move(done), due, [&] {
-    Error error = node.error(ErrorCode::timeout, node.name(), "join", fmt::format("{} of {} nodes are there: {}",
-                             members().size(), count, state_->present()));
+    Error error = node.error(ErrorCode::timeout, node.name(), "join",
+                             fmt::format("{} of {} nodes are there: {}", members().size(), count, state_->present()));
     error.hint = "are the others started, with the same seed address and secret?";
     return error;
   });
@@ -102,9 +102,7 @@ void Membership::list_barriers(const Query<OpenBarrier>::ReplySlot& slot) const 
   state_->node.host().send(state_->actor, ListBarriers{slot});
 }
 
-bool Membership::is_up(const NodeName& peer) const {
-  return state_->node.lives().up(peer).has_value();
-}
+bool Membership::is_up(const NodeName& peer) const { return state_->node.lives().up(peer).has_value(); }
 
 std::optional<Peer> Membership::find(const NodeName& name) const {
   if (name == state_->node.name()) return state_->node.self();
@@ -141,7 +139,8 @@ Result<WorkerInfo> Membership::info(std::int64_t rank) const {
 Error Membership::unknown(const NodeName& name, const std::string& what) const {
   std::vector<std::string> world;
   for (const WorkerInfo& info : infos()) world.push_back(info.text());
-  Error error = state_->node.error(ErrorCode::not_joined, name, {}, fmt::format("{}: the world is {}", what, fmt::join(world, ", ")));
+  Error error = state_->node.error(ErrorCode::not_joined, name, {},
+                                   fmt::format("{}: the world is {}", what, fmt::join(world, ", ")));
   error.execution = Execution::never;
   return error;
 }
@@ -192,11 +191,11 @@ void Membership::learned(const msg::Member& member) {
   state_->by_rank[member.rank] = member.name;
 }
 
-void Membership::handle(Delivery delivery) { state_->node.host().send(state_->actor, MemberMessage{std::move(delivery)}); }
-
-void Membership::peer_up(const Peer& peer) {
-  state_->node.host().send(state_->actor, PeerUp{peer});
+void Membership::handle(Delivery delivery) {
+  state_->node.host().send(state_->actor, MemberMessage{std::move(delivery)});
 }
+
+void Membership::peer_up(const Peer& peer) { state_->node.host().send(state_->actor, PeerUp{peer}); }
 
 std::optional<Error> Membership::declared_dead() const {
   std::lock_guard lock(state_->mutex);
@@ -211,7 +210,8 @@ void Membership::peer_down(const Peer& peer, const Error& why) {
     handlers = state_->down_handlers;
   }
   for (auto& handler : handlers) {
-    state_->node.run("on_down " + peer.name, [handler, peer, why] { handler(peer, why); }, [](const Error&) {});
+    state_->node.run(
+        "on_down " + peer.name, [handler, peer, why] { handler(peer, why); }, [](const Error&) {});
   }
   state_->node.host().send(state_->actor, PeerDown{{peer.name, peer.incarnation}, why});
 }
@@ -220,8 +220,6 @@ void Membership::connect_failed(const std::string& address, const Error& why) {
   state_->node.host().send(state_->actor, ConnectFailed{address, why});
 }
 
-void Membership::stop(const Error& why) {
-  state_->node.host().send(state_->actor, StopMembership{why});
-}
+void Membership::stop(const Error& why) { state_->node.host().send(state_->actor, StopMembership{why}); }
 
 }  // namespace troupe::detail

@@ -23,7 +23,7 @@ namespace troupe::detail {
 struct MemberPlace {
   std::optional<std::uint32_t> rank;  ///< nullopt: by arrival
   std::string role;
-  std::uint32_t world_size = 0;       ///< 0: any number of nodes, now and later
+  std::uint32_t world_size = 0;  ///< 0: any number of nodes, now and later
 };
 
 /// An address at which a cluster may be joined.

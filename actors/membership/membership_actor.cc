@@ -29,7 +29,8 @@ void MembershipState::found(const MemberPlace& place) {
   wanted_ = place;
   roster_.open(place.world_size);
   const Peer self = node_->self();
-  const auto refused = roster_.admit({self.name, self.incarnation, self.address, place.role, place.rank, place.world_size});
+  const auto refused =
+      roster_.admit({self.name, self.incarnation, self.address, place.role, place.rank, place.world_size});
   if (refused) return join_failed(*refused);
   founded_ = true;
   answer_joiners();
@@ -49,9 +50,11 @@ bool MembershipState::is_seed(const std::string& address) const {
 
 /// Returns an error if the node reached at a seed's address is not the expected one.
 std::optional<Error> MembershipState::stranger(const Peer& seed) const {
-  const auto meant = std::find_if(seeds_.begin(), seeds_.end(), [&](const Seed& one) { return one.address == seed.address; });
+  const auto meant =
+      std::find_if(seeds_.begin(), seeds_.end(), [&](const Seed& one) { return one.address == seed.address; });
   if (meant == seeds_.end() || !meant->life || *meant->life == seed.incarnation) return std::nullopt;
-  Error error = node_->error(ErrorCode::peer_restarted, seed.name, "join", "another life listens there than the one that was expected");
+  Error error = node_->error(ErrorCode::peer_restarted, seed.name, "join",
+                             "another life listens there than the one that was expected");
   error.endpoint = seed.address;
   return error;
 }
@@ -103,17 +106,18 @@ void MembershipState::ask_to_join(const NodeName& seed) {
   asked_to_join_ = true;
   const Peer self = node_->self();
   const msg::MemberJoin join{self.name, self.incarnation, self.address, wanted_.role, wanted_.rank, wanted_.world_size};
-  node_->request({seed, "membership", "join", std::nullopt, join},
-                 [node = node_->weak_from_this(), self_address = self_, from = up_.at(seed)](Result<msg::AnyMessage> answer) {
-                   const auto core = node.lock();
-                   const auto actor = caf::actor_cast<caf::strong_actor_ptr>(self_address);
-                   if (!core || !actor) return;
-                   if (!answer) {
-                     core->host().send(actor, JoinFailed{answer.error()});
-                   } else {
-                     core->host().send(actor, MemberMessage{{from.name, from.incarnation, {}, std::move(answer).value(), {}, {}}});
-                   }
-                 });
+  node_->request(
+      {seed, "membership", "join", std::nullopt, join},
+      [node = node_->weak_from_this(), self_address = self_, from = up_.at(seed)](Result<msg::AnyMessage> answer) {
+        const auto core = node.lock();
+        const auto actor = caf::actor_cast<caf::strong_actor_ptr>(self_address);
+        if (!core || !actor) return;
+        if (!answer) {
+          core->host().send(actor, JoinFailed{answer.error()});
+        } else {
+          core->host().send(actor, MemberMessage{{from.name, from.incarnation, {}, std::move(answer).value(), {}, {}}});
+        }
+      });
 }
 
 void MembershipState::peer_down(const NodeLife& peer, const Error& why) {
@@ -173,7 +177,8 @@ void MembershipState::word(Delivery& delivery) {
   } else if (const auto* left = std::get_if<msg::BarrierLeft>(&delivery.message)) {
     barriers_->left(delivery.from, left->entry);
   } else if (delivery.answer.expected()) {
-    delivery.answer.fail(node_->error(ErrorCode::protocol_violation, node_->name(), "membership", "not served by this node"));
+    delivery.answer.fail(
+        node_->error(ErrorCode::protocol_violation, node_->name(), "membership", "not served by this node"));
   }
 }
 
@@ -182,7 +187,8 @@ void MembershipState::admit(Delivery& delivery, const msg::MemberJoin& join) {
     delivery.answer.fail(node_->error(code, node_->name(), "join", std::move(message)));
   };
   if (!founded_ && !own_) {
-    if (!seeds_.empty()) return refuse(ErrorCode::protocol_violation, fmt::format("{} is no member itself yet", node_->name()));
+    if (!seeds_.empty())
+      return refuse(ErrorCode::protocol_violation, fmt::format("{} is no member itself yet", node_->name()));
     early_.push_back(std::move(delivery));  // a node that listens may get requests before it founds or joins
     return;
   }
@@ -190,7 +196,8 @@ void MembershipState::admit(Delivery& delivery, const msg::MemberJoin& join) {
   const bool passed_on = join.name != delivery.from || join.incarnation != delivery.incarnation;
   if (coordinator != node_->name()) {
     if (!passed_on) return pass_on(delivery, join, coordinator);
-    return refuse(ErrorCode::protocol_violation, fmt::format("{} does not let nodes in, {} does", node_->name(), coordinator));
+    return refuse(ErrorCode::protocol_violation,
+                  fmt::format("{} does not let nodes in, {} does", node_->name(), coordinator));
   }
   if (const auto error = roster_.admit(join)) return refuse(error->code, error->message);
   joiners_.push_back(delivery.answer);
@@ -204,9 +211,10 @@ void MembershipState::admit(Delivery& delivery, const msg::MemberJoin& join) {
 }
 
 void MembershipState::pass_on(Delivery& delivery, const msg::MemberJoin& join, const NodeName& coordinator) {
-  node_->request({coordinator, "membership", "join", delivery.due, join}, [asked = delivery.answer](Result<msg::AnyMessage> answer) {
-    answer ? asked.answer(std::move(answer).value()) : asked.fail(answer.error());
-  });
+  node_->request({coordinator, "membership", "join", delivery.due, join},
+                 [asked = delivery.answer](Result<msg::AnyMessage> answer) {
+                   answer ? asked.answer(std::move(answer).value()) : asked.fail(answer.error());
+                 });
 }
 
 void MembershipState::answer_joiners() {
@@ -240,7 +248,8 @@ void MembershipState::learn(const msg::Member& member) {
   if (known != up_.end() && known->second.incarnation != member.incarnation) return;  // about another life
   if (!node_->lives().let_in({member.name, member.incarnation}, member.epoch)) {  // a later life has replaced this one
     if (known != up_.end()) {
-      node_->link().disconnect(member.name, {ErrorCode::you_are_dead, fmt::format("a later life of {} is known to {}", member.name, node_->name())});
+      node_->link().disconnect(member.name, {ErrorCode::you_are_dead, fmt::format("a later life of {} is known to {}",
+                                                                                  member.name, node_->name())});
     }
     return;
   }
@@ -409,12 +418,12 @@ ShutdownAgreement::Count MembershipState::own_count() const {
           node_->requests_started() - counts_asked_};
 }
 
-MembershipActor::behavior_type membership_actor(MembershipActor::stateful_pointer<MembershipState> self, NodeCore* node) {
+MembershipActor::behavior_type membership_actor(MembershipActor::stateful_pointer<MembershipState> self,
+                                                NodeCore* node) {
   self->state.begin(*node, self->address());
   const auto failed = [node](Error why) { node->fail(std::move(why)); };
   return guarded<MembershipActor::behavior_type>(
-      "membership", failed,
-      [self](MemberMessage& m) { self->state.word(m.delivery); },
+      "membership", failed, [self](MemberMessage& m) { self->state.word(m.delivery); },
       [self](const PeerUp& m) { self->state.peer_up(m.peer); },
       [self](const PeerDown& m) { self->state.peer_down(m.life, m.why); },
       [self](const FoundCluster& m) { self->state.found(m.place); },

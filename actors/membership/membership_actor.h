@@ -95,7 +95,7 @@ namespace troupe::detail {
 
 /// Name: "<node>/membership".  Spawned by: Membership.  Ends: on StopMembership; pending waits then get its Error. An
 /// exception of a handler ends the node.
-using MembershipActor = caf::typed_actor<caf::reacts_to<MemberMessage>,        //
+using MembershipActor = caf::typed_actor<caf::reacts_to<MemberMessage>,     //
                                          caf::reacts_to<PeerUp>,            //
                                          caf::reacts_to<PeerDown>,          //
                                          caf::reacts_to<FoundCluster>,      //
@@ -169,9 +169,9 @@ class MembershipState {
   Roster roster_;
   std::optional<msg::Member> own_;  // this node, once it is a member
   bool founded_ = false;
-  MemberPlace wanted_;              // of a node that founds or joins
+  MemberPlace wanted_;  // of a node that founds or joins
   bool asked_to_join_ = false;
-  bool ready_ = false;   // this node's program is done
+  bool ready_ = false;  // this node's program is done
   bool agreed_ = false;
   std::vector<Seed> seeds_;  // of a node that joins
   std::vector<Error> seed_failures_;
@@ -184,9 +184,10 @@ class MembershipState {
   ShutdownAgreement agreement_;
   std::optional<Barriers> barriers_;
   std::optional<TimePoint> barriers_wake_;  // the earliest requested BarriersDue
-  std::uint64_t counts_asked_ = 0;  // requests of this node that only ask for counts: they are not work
+  std::uint64_t counts_asked_ = 0;          // requests of this node that only ask for counts: they are not work
 };
 
-MembershipActor::behavior_type membership_actor(MembershipActor::stateful_pointer<MembershipState> self, NodeCore* node);
+MembershipActor::behavior_type membership_actor(MembershipActor::stateful_pointer<MembershipState> self,
+                                                NodeCore* node);
 
 }  // namespace troupe::detail

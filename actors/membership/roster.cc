@@ -16,20 +16,21 @@ std::string role_of_name(std::string_view name) {
 std::optional<Error> Roster::refusal(const msg::MemberJoin& join) const {
   if (world_size_ != 0) {
     if (join.world_size != world_size_) {
-      return error_not_run(ErrorCode::bad_argument,
-                     fmt::format("{} expects a world of {}, this is one of {}", join.name, join.world_size, world_size_));
+      return error_not_run(ErrorCode::bad_argument, fmt::format("{} expects a world of {}, this is one of {}",
+                                                                join.name, join.world_size, world_size_));
     }
     if (!entries_.contains(join.name) && entries_.size() >= world_size_) {
       return error_not_run(ErrorCode::resource_exhausted, fmt::format("the world of {} is complete", world_size_));
     }
     if (join.rank && *join.rank >= world_size_) {
-      return error_not_run(ErrorCode::bad_argument, fmt::format("{} wants rank {}: out of range in a world of {}", join.name,
-                                                          *join.rank, world_size_));
+      return error_not_run(ErrorCode::bad_argument, fmt::format("{} wants rank {}: out of range in a world of {}",
+                                                                join.name, *join.rank, world_size_));
     }
   }
-  if (const Entry* other = join.rank ? holder(*join.rank) : nullptr; other != nullptr && other->member.name != join.name) {
+  if (const Entry* other = join.rank ? holder(*join.rank) : nullptr;
+      other != nullptr && other->member.name != join.name) {
     return error_not_run(ErrorCode::bad_argument,
-                   fmt::format("{} wants rank {}: {} has it", join.name, *join.rank, other->member.name));
+                         fmt::format("{} wants rank {}: {} has it", join.name, *join.rank, other->member.name));
   }
   return std::nullopt;
 }
@@ -86,7 +87,8 @@ void Roster::remove_at(std::string_view address) {
 }
 
 const Roster::Entry* Roster::holder(std::uint32_t rank) const {
-  const auto found = std::find_if(entries_.begin(), entries_.end(), [rank](const auto& named) { return named.second.rank == rank; });
+  const auto found =
+      std::find_if(entries_.begin(), entries_.end(), [rank](const auto& named) { return named.second.rank == rank; });
   return found == entries_.end() ? nullptr : &found->second;
 }
 

@@ -62,7 +62,8 @@ std::string ShutdownAgreement::text() const {
   if (started_when_idle_) out += fmt::format(", idle at {}", *started_when_idle_);
   for (const NodeName& member : ready_) out += fmt::format(", {} is ready", member);
   for (const NodeName& member : asked_) out += fmt::format(", {} is asked", member);
-  for (const auto& [member, count] : counts_) out += fmt::format(", {} counted {} and {}", member, count.active, count.started);
+  for (const auto& [member, count] : counts_)
+    out += fmt::format(", {} counted {} and {}", member, count.active, count.started);
   return out;
 }
 

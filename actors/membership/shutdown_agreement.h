@@ -52,8 +52,8 @@ class ShutdownAgreement {
 
  private:
   std::set<NodeName> ready_;
-  std::set<NodeName> asked_;                        // in this round: those living when it started
-  std::map<NodeName, Count> counts_;                // of this round
+  std::set<NodeName> asked_;          // in this round: those living when it started
+  std::map<NodeName, Count> counts_;  // of this round
   std::uint64_t round_ = 0;
   std::optional<std::uint64_t> started_when_idle_;  // sum of the last round, if all were idle and none left
   bool agreed_ = false;

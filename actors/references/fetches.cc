@@ -23,7 +23,11 @@ namespace {
 class Fetching final : public std::enable_shared_from_this<Fetching> {
  public:
   Fetching(ServedCall call, NodeLife holder, msg::RRefFetch fetch)
-      : call_(std::move(call)), holder_(std::move(holder)), fetch_(std::move(fetch)), label_(call_.operation + " for " + call_.caller), writer_(call_.scope, holder_, call_.scope->answer_devices) {}
+      : call_(std::move(call)),
+        holder_(std::move(holder)),
+        fetch_(std::move(fetch)),
+        label_(call_.operation + " for " + call_.caller),
+        writer_(call_.scope, holder_, call_.scope->answer_devices) {}
 
   void begin() {
     go_on();
@@ -42,13 +46,16 @@ class Fetching final : public std::enable_shared_from_this<Fetching> {
       waits_ = {rref, turn};
     }
     if (fetch_.wanted == msg::Wanted::cached) {
-      references.copy(rref, turn, holder_, [self = shared_from_this()](const auto& value, std::uint64_t version, auto use) {
-        self->version_ = version;
-        self->on_pool(value, std::move(use));
-      });
+      references.copy(rref, turn, holder_,
+                      [self = shared_from_this()](const auto& value, std::uint64_t version, auto use) {
+                        self->version_ = version;
+                        self->on_pool(value, std::move(use));
+                      });
     } else {
       const UseKind kind = fetch_.wanted == msg::Wanted::type ? UseKind::looks : UseKind::reads;
-      references.use(rref, turn, {kind, label_, holder_}, [self = shared_from_this()](const auto& value, auto use) { self->on_pool(value, std::move(use)); });
+      references.use(rref, turn, {kind, label_, holder_}, [self = shared_from_this()](const auto& value, auto use) {
+        self->on_pool(value, std::move(use));
+      });
     }
   }
 
@@ -64,8 +71,9 @@ class Fetching final : public std::enable_shared_from_this<Fetching> {
   void on_pool(const Result<ValueBox>& value, std::shared_ptr<ValueUse> use) {
     call_.begin();
     if (!value) return call_.answer.fail(value.error());
-    call_.node->run(label_, [self = shared_from_this(), box = value.value(), use = std::move(use)] { self->save(box); },
-                    [self = shared_from_this()](const Error& refused) { self->call_.answer.fail(refused); });
+    call_.node->run(
+        label_, [self = shared_from_this(), box = value.value(), use = std::move(use)] { self->save(box); },
+        [self = shared_from_this()](const Error& refused) { self->call_.answer.fail(refused); });
   }
 
   void save(const ValueBox& box) {
@@ -73,9 +81,11 @@ class Fetching final : public std::enable_shared_from_this<Fetching> {
     const bool is_last = done_ + 1 == fetch_.rrefs.size();
     if (fetch_.wanted == msg::Wanted::element) {
       if (box.ops->advance == nullptr) {
-        return call_.answer.fail(call_.node->error(ErrorCode::bad_argument, call_.node->name(), call_.operation, "the value is not a stream"));
+        return call_.answer.fail(call_.node->error(ErrorCode::bad_argument, call_.node->name(), call_.operation,
+                                                   "the value is not a stream"));
       }
-      if (const auto failure = run_for(call_, [&] { box.ops->advance(box.value.get()); })) return call_.answer.fail(*failure);
+      if (const auto failure = run_for(call_, [&] { box.ops->advance(box.value.get()); }))
+        return call_.answer.fail(*failure);
     }
     const auto failure = encode_for(call_, [&] {
       switch (fetch_.wanted) {
@@ -103,7 +113,7 @@ class Fetching final : public std::enable_shared_from_this<Fetching> {
   std::size_t done_ = 0;
   std::uint64_t version_ = 0;  // of the present value
   std::mutex mutex_;
-  std::pair<RRefId, TurnId> waits_;  // guarded by mutex_: the latest requested use
+  std::pair<RRefId, TurnId> waits_;                                     // guarded by mutex_: the latest requested use
   std::optional<std::stop_callback<std::function<void()>>> cancelled_;  // set once, by `begin`
 };
 
@@ -122,23 +132,26 @@ const char* operation_of(msg::Wanted wanted) {
 void serve_fetch(NodeCore& node, const Delivery& delivery, msg::RRefFetch fetch) {
   const char* operation = operation_of(fetch.wanted);
   if (operation == nullptr || fetch.rrefs.empty()) {
-    return delivery.answer.fail(node.error(ErrorCode::protocol_violation, node.name(), "fetch", "it asks for nothing that there is"));
+    return delivery.answer.fail(
+        node.error(ErrorCode::protocol_violation, node.name(), "fetch", "it asks for nothing that there is"));
   }
   if (fetch.site.context) {
-    if (auto full = node.contexts().joined(*fetch.site.context, delivery.from)) return delivery.answer.fail(*std::move(full));
+    if (auto full = node.contexts().joined(*fetch.site.context, delivery.from))
+      return delivery.answer.fail(*std::move(full));
   }
   const NodeLife holder{delivery.from, delivery.incarnation};
   auto serving = node.served_calls().begin(holder, delivery.envelope.request, operation);
   auto scope = served_scope(node, delivery, fetch.site);
   scope->stop = serving->stop_token();
-  ServedCall call{node.shared_from_this(), operation,       nullptr,           nullptr, std::move(scope),
-                  delivery.from,           delivery.answer, std::move(serving), delivery.credit};
+  ServedCall call{node.shared_from_this(), operation,          nullptr,        nullptr, std::move(scope), delivery.from,
+                  delivery.answer,         std::move(serving), delivery.credit};
   const std::vector<RRefId> rrefs = fetch.rrefs;
   const auto fetching = std::make_shared<Fetching>(std::move(call), holder, std::move(fetch));
   begin_as_answers_are_taken(node, holder, rrefs, [fetching] { fetching->begin(); });
 }
 
-void begin_as_answers_are_taken(NodeCore& node, const NodeLife& peer, const std::vector<RRefId>& rrefs, std::function<void()> begin) {
+void begin_as_answers_are_taken(NodeCore& node, const NodeLife& peer, const std::vector<RRefId>& rrefs,
+                                std::function<void()> begin) {
   struct Held {
     std::mutex mutex;
     std::vector<std::shared_ptr<ValueUse>> uses;  // guarded by mutex
@@ -147,10 +160,11 @@ void begin_as_answers_are_taken(NodeCore& node, const NodeLife& peer, const std:
   AnswerBacklog::Begin kept = [held, begin = std::move(begin)] { begin(); };
   if (!node.accounts().answers.keep(peer, kept)) return kept();
   for (const RRefId& rref : rrefs) {
-    node.references().use(rref, {UseKind::looks, "for answers to be taken by " + peer.name, peer}, [held](const auto&, auto use) {
-      const std::lock_guard lock(held->mutex);
-      held->uses.push_back(std::move(use));
-    });
+    node.references().use(rref, {UseKind::looks, "for answers to be taken by " + peer.name, peer},
+                          [held](const auto&, auto use) {
+                            const std::lock_guard lock(held->mutex);
+                            held->uses.push_back(std::move(use));
+                          });
   }
 }
 

@@ -16,6 +16,7 @@ void serve_fetch(NodeCore& node, const Delivery& delivery, msg::RRefFetch fetch)
 /// Calls `begin`, which requests turns on values of this node for `peer`: at once, or, while `peer` does not
 /// acknowledge its answers, later, in order with its other calls. Until then the values are kept alive and no turn is
 /// held. On the receiving thread.
-void begin_as_answers_are_taken(NodeCore& node, const NodeLife& peer, const std::vector<RRefId>& rrefs, std::function<void()> begin);
+void begin_as_answers_are_taken(NodeCore& node, const NodeLife& peer, const std::vector<RRefId>& rrefs,
+                                std::function<void()> begin);
 
 }  // namespace troupe::detail

@@ -94,7 +94,8 @@ std::string ForkTable::text() const {
   std::string out = ended_ ? "ended" : created_ ? "created" : "not created";
   if (holds_ > 0) out += ", " + std::to_string(holds_) + " held here";
   for (const auto& [fork, live] : live_) out += ", live " + fork.text() + " on " + live.holder.name;
-  for (const auto& [awaited, token] : awaited_) out += ", awaited " + awaited.first.text() + " on " + awaited.second.name;
+  for (const auto& [awaited, token] : awaited_)
+    out += ", awaited " + awaited.first.text() + " on " + awaited.second.name;
   for (const Dead& dead : dead_) out += ", dead " + dead.fork.text();
   return out;
 }

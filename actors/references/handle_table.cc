@@ -99,7 +99,8 @@ RRefNotices HandleTable::received(const ReceivedFork& handle, const NodeLife& pa
     return notices;
   }
   entry.pending.emplace(handle.fork, parent);
-  if (entry.met == OwnerMet::yes) notices.push_back({RRefNotice::Kind::forked, handle.owner, handle.rref, handle.fork, parent.name});
+  if (entry.met == OwnerMet::yes)
+    notices.push_back({RRefNotice::Kind::forked, handle.owner, handle.rref, handle.fork, parent.name});
   return notices;
 }
 
@@ -167,7 +168,8 @@ RRefNotices HandleTable::revoked(const RRefId& rref, const ForkId& fork, const E
 
 RRefNotices HandleTable::dropped(const RRefId& rref) {
   const auto at = entries_.find(rref);
-  TROUPE_ASSERT(at != entries_.end() && at->second.holds > 0, "[rref] dropped more often than received: " + rref.text());
+  TROUPE_ASSERT(at != entries_.end() && at->second.holds > 0,
+                "[rref] dropped more often than received: " + rref.text());
   RRefNotices notices;
   --at->second.holds;
   settle(at, notices);
@@ -288,7 +290,8 @@ void HandleTable::give_back_pending(Entries::iterator at, RRefNotices& notices) 
 std::optional<ForkId> HandleTable::end_creation(Entry& entry, const Error& error) {
   if (entry.failure) return std::nullopt;
   entry.failure = error;
-  const auto own = std::find_if(entry.pending.begin(), entry.pending.end(), [&](const auto& fork) { return fork.second == self_; });
+  const auto own =
+      std::find_if(entry.pending.begin(), entry.pending.end(), [&](const auto& fork) { return fork.second == self_; });
   if (own == entry.pending.end()) return std::nullopt;
   return entry.pending.extract(own).key();
 }

@@ -131,12 +131,12 @@ class HandleTable {
  private:
   struct Entry {
     NodeLife owner;
-    OwnerMet met = OwnerMet::yes;          // not_yet: all forks are pending and unreported
+    OwnerMet met = OwnerMet::yes;  // not_yet: all forks are pending and unreported
     std::size_t holds = 0;
-    std::optional<ForkId> confirmed;       // at most one: further ones are given back at once (RR-7)
-    std::map<ForkId, NodeLife> pending;    // value: the parent that waits for it; self_ for the creating call's fork
-    std::optional<ForkId> doubtful;        // of a failed creating call: the owner may know it, but does not say so
-    std::map<ForkId, NodeLife> children;   // value: the node that received it
+    std::optional<ForkId> confirmed;      // at most one: further ones are given back at once (RR-7)
+    std::map<ForkId, NodeLife> pending;   // value: the parent that waits for it; self_ for the creating call's fork
+    std::optional<ForkId> doubtful;       // of a failed creating call: the owner may know it, but does not say so
+    std::map<ForkId, NodeLife> children;  // value: the node that received it
     std::optional<Error> failure;
   };
   using Entries = std::map<RRefId, Entry>;

@@ -31,19 +31,21 @@ struct References::State {
   explicit State(NodeCore& n)
       : node(n),
         self{n.name(), n.incarnation()},
-        owners(n.lives(), [this](const RRefId& rref) { return spawn_owner(rref); }, EndedRRefs(n.name())),
+        owners(
+            n.lives(), [this](const RRefId& rref) { return spawn_owner(rref); }, EndedRRefs(n.name())),
         table(self) {}
 
   NodeCore& node;
   const NodeLife self;
   std::atomic<std::uint64_t> next_turn{1};
   ActorDirectory<RRefId, RRefOwnerActor, EndedRRefs> owners;
-  mutable std::mutex mutex;                             // guards all below; never held during a send
+  mutable std::mutex mutex;  // guards all below; never held during a send
   HandleTable table;
   std::map<RRefId, std::weak_ptr<RRefHandle>> handles;  // one per value with handles here
 
   void send(const RRefNotices& notices) const;
-  std::shared_ptr<RRefHandle> handle_for(const RRefId& rref, const NodeLife& owner, const std::string& type, RRefOrigin origin);
+  std::shared_ptr<RRefHandle> handle_for(const RRefId& rref, const NodeLife& owner, const std::string& type,
+                                         RRefOrigin origin);
   /// A handle of this node depends on that life since just now: if the life is over, no later event reports it.
   void look_again(const NodeLife& life, RRefNotices& notices);
   RRefOwnerActor spawn_owner(const RRefId& rref);
@@ -66,7 +68,8 @@ struct References::State {
     return static_cast<bool>(entered.actor);
   }
 
-  void use(const RRefId& rref, TurnId turn, UsePurpose purpose, const std::optional<NodeLife>& watcher, CopyHandler begin);
+  void use(const RRefId& rref, TurnId turn, UsePurpose purpose, const std::optional<NodeLife>& watcher,
+           CopyHandler begin);
   [[nodiscard]] bool is_owner_of(const msg::RRefRevoked& revoked, const NodeLife& from) const;
   void never_created(const msg::RRefRevoked& revoked, const NodeLife& creator);
   void forked(const msg::RRefForked& forked, const NodeLife& holder);
@@ -94,8 +97,8 @@ void References::State::send(const RRefNotices& notices) const {
 }
 
 /// REQUIRES: the mutex is held. The caller counts the hold for which the handle stands.
-std::shared_ptr<RRefHandle> References::State::handle_for(const RRefId& rref, const NodeLife& owner, const std::string& type,
-                                                          RRefOrigin origin) {
+std::shared_ptr<RRefHandle> References::State::handle_for(const RRefId& rref, const NodeLife& owner,
+                                                          const std::string& type, RRefOrigin origin) {
   std::weak_ptr<RRefHandle>& known = handles[rref];  // before the lock: a handle destroyed here would need the mutex
   auto handle = known.lock();
   if (!handle) {
@@ -117,7 +120,8 @@ RRefOwnerActor References::State::spawn_owner(const RRefId& rref) {
     spdlog::error("[{}] {}: {} is lost", node.name(), why.text(), rref.text());
     owners.end(rref);
   };
-  return node.host().spawn("the owner of a value", lost, rref_owner_actor, &node, rref, [this, rref] { owners.end(rref); });
+  return node.host().spawn("the owner of a value", lost, rref_owner_actor, &node, rref,
+                           [this, rref] { owners.end(rref); });
 }
 
 Error References::State::revoked(const RRefId& rref) const {
@@ -131,7 +135,8 @@ References::References(NodeCore& node) : state_(std::make_unique<State>(node)) {
 References::~References() = default;
 
 msg::RRefHandout References::hand_out(const std::shared_ptr<RRefHandle>& handle, const NodeLife& to) {
-  msg::RRefHandout handout{handle->id(), {}, handle->owner().name, handle->owner().incarnation, state_->self.name, handle->type()};
+  msg::RRefHandout handout{handle->id(),  {}, handle->owner().name, handle->owner().incarnation, state_->self.name,
+                           handle->type()};
   if (handle->owner() == state_->self) {
     {
       std::lock_guard lock(state_->mutex);
@@ -199,8 +204,8 @@ std::shared_ptr<RRefHandle> References::received(const msg::RRefHandout& handout
   return handle;
 }
 
-std::shared_ptr<RRefHandle> References::created(const RRefId& rref, ForkId& fork, const NodeName& owner, const std::string& type,
-                                                RRefOrigin origin) {
+std::shared_ptr<RRefHandle> References::created(const RRefId& rref, ForkId& fork, const NodeName& owner,
+                                                const std::string& type, RRefOrigin origin) {
   const NodeLife life = state_->node.membership().life_of(owner);
   std::shared_ptr<RRefHandle> handle;
   RRefNotices notices;
@@ -238,7 +243,8 @@ void References::creation_ended(RRefHandle& handle, const ForkId& fork, const Re
   if (!result) handle.creation_failed();
 }
 
-std::shared_ptr<RRefHandle> References::own(ValueBox value, const std::string& type, RRefOrigin origin, Sharing sharing) {
+std::shared_ptr<RRefHandle> References::own(ValueBox value, const std::string& type, RRefOrigin origin,
+                                            Sharing sharing) {
   const auto rref = state_->node.next_id<RRefId>();
   std::shared_ptr<RRefHandle> handle;
   {
@@ -286,9 +292,10 @@ TurnId References::next_turn() { return {state_->next_turn.fetch_add(1, std::mem
 void References::withdraw(const RRefId& rref, TurnId turn) { state_->tell_owner(rref, UseWithdrawn{turn}); }
 
 void References::use(const RRefId& rref, TurnId turn, UsePurpose purpose, UseHandler begin) {
-  state_->use(rref, turn, std::move(purpose), std::nullopt, [begin = std::move(begin)](Result<ValueBox> value, std::uint64_t, std::shared_ptr<ValueUse> use) {
-    begin(std::move(value), std::move(use));
-  });
+  state_->use(rref, turn, std::move(purpose), std::nullopt,
+              [begin = std::move(begin)](Result<ValueBox> value, std::uint64_t, std::shared_ptr<ValueUse> use) {
+                begin(std::move(value), std::move(use));
+              });
 }
 
 void References::copy(const RRefId& rref, TurnId turn, const NodeLife& watcher, CopyHandler begin) {
@@ -299,18 +306,23 @@ void References::changed(const RRefId& rref, std::shared_ptr<const WhenGone> tol
   state_->tell_owner(rref, OwnerChanged{std::move(told)});
 }
 
-void References::State::use(const RRefId& rref, TurnId turn, UsePurpose purpose, const std::optional<NodeLife>& watcher, CopyHandler begin) {
-  const auto told = [core = node.shared_from_this(), rref, turn, begin](const Result<ValueBox>& value, std::uint64_t version) {
+void References::State::use(const RRefId& rref, TurnId turn, UsePurpose purpose, const std::optional<NodeLife>& watcher,
+                            CopyHandler begin) {
+  const auto told = [core = node.shared_from_this(), rref, turn, begin](const Result<ValueBox>& value,
+                                                                        std::uint64_t version) {
     begin(value, version, value ? std::make_shared<ValueUse>(core, rref, turn) : nullptr);
   };
   const auto lost = [core = node.shared_from_this()](const auto& untold) {
-    untold(core->error(ErrorCode::owner_died, core->name(), {}, "the owner of the value ended before the use began"), 0);
+    untold(core->error(ErrorCode::owner_died, core->name(), {}, "the owner of the value ended before the use began"),
+           0);
   };
   const std::optional<NodeLife> asker = purpose.asked_by;
-  const auto entered = purpose.counted_for ? owners.enter(rref, *purpose.counted_for, node.accounts().owners) : owners.enter(rref);
+  const auto entered =
+      purpose.counted_for ? owners.enter(rref, *purpose.counted_for, node.accounts().owners) : owners.enter(rref);
   if (entered.refused) return begin(*entered.refused, 0, nullptr);
   if (!entered.actor) return begin(revoked(rref), 0, nullptr);
-  node.host().send(entered.actor, UseArrived{turn, std::move(purpose), watcher, ToldOnce<const Result<ValueBox>&, std::uint64_t>(told, lost)});
+  node.host().send(entered.actor, UseArrived{turn, std::move(purpose), watcher,
+                                             ToldOnce<const Result<ValueBox>&, std::uint64_t>(told, lost)});
   const auto was_over = asker ? node.lives().why_over(*asker) : std::nullopt;
   if (was_over) tell_owner(rref, PeerDown{*asker, *was_over});  // the owner may have missed the end of that life
 }
@@ -318,7 +330,8 @@ void References::State::use(const RRefId& rref, TurnId turn, UsePurpose purpose,
 void References::value_of(const RRefId& rref, const NodeLife& asker, std::function<void(Result<ValueBox>)> done) {
   UsePurpose purpose(UseKind::looks);
   purpose.counted_for = asker;
-  use(rref, std::move(purpose), [done = std::move(done)](Result<ValueBox> value, const std::shared_ptr<ValueUse>&) { done(std::move(value)); });
+  use(rref, std::move(purpose),
+      [done = std::move(done)](Result<ValueBox> value, const std::shared_ptr<ValueUse>&) { done(std::move(value)); });
 }
 
 // --- what peers ask for ----------------------------------------------------------------------------------------------
@@ -326,9 +339,11 @@ void References::value_of(const RRefId& rref, const NodeLife& asker, std::functi
 std::optional<Error> References::begin_value(const RRefId& rref, const ForkId& fork, const NodeLife& creator) {
   State& state = *state_;
   auto token = state.node.accounts().forks.take(creator);
-  const auto refused = token ? state.owners.enter(rref, creator, state.node.accounts().owners).refused : std::optional(token.error());
+  const auto refused =
+      token ? state.owners.enter(rref, creator, state.node.accounts().owners).refused : std::optional(token.error());
   if (creator != state.self) {
-    state.tell_owner(rref, creator, OwnerCreated{fork, creator, refused ? PeerQuota::Token() : std::move(token).value()});
+    state.tell_owner(rref, creator,
+                     OwnerCreated{fork, creator, refused ? PeerQuota::Token() : std::move(token).value()});
   }
   return refused;
 }
@@ -345,7 +360,8 @@ void References::refuse_value(const RRefId& rref, const ForkId& fork, const Node
 /// Returns whether the sender is the creator and this node the owner: a holder gets the message from the value's owner.
 bool References::State::is_owner_of(const msg::RRefRevoked& revoked, const NodeLife& from) const {
   std::lock_guard lock(mutex);
-  return revoked.rref.creator == from.name && revoked.rref.incarnation == from.incarnation.low && !table.contains(revoked.rref);
+  return revoked.rref.creator == from.name && revoked.rref.incarnation == from.incarnation.low &&
+         !table.contains(revoked.rref);
 }
 
 /// As a refused creating call: present and later holders of handles get the error.
@@ -367,7 +383,8 @@ void References::State::forked(const msg::RRefForked& forked, const NodeLife& ho
   const auto entered = owners.enter(forked.rref, holder, node.accounts().owners);
   if (entered.actor) return node.host().send(entered.actor, OwnerForked{forked.fork, holder, forked.parent});
   node.notify(forked.parent, "references", msg::RRefForkAck{forked.rref, forked.fork});
-  node.notify(holder, "references", msg::RRefRevoked{forked.rref, forked.fork, entered.refused.value_or(revoked(forked.rref))});
+  node.notify(holder, "references",
+              msg::RRefRevoked{forked.rref, forked.fork, entered.refused.value_or(revoked(forked.rref))});
 }
 
 void References::handle(Delivery delivery) {
@@ -380,13 +397,15 @@ void References::handle(Delivery delivery) {
     state.tell_owner(deleted->rref, from, OwnerDeleted{deleted->fork, from});
   } else if (const auto* known = std::get_if<msg::RRefForkAck>(&delivery.message)) {
     std::lock_guard lock(state.mutex);
-    if (state.table.may_acknowledge(known->rref, known->fork, from)) notices = state.table.acknowledged(known->rref, known->fork);
+    if (state.table.may_acknowledge(known->rref, known->fork, from))
+      notices = state.table.acknowledged(known->rref, known->fork);
   } else if (const auto* changed = std::get_if<msg::RRefChanged>(&delivery.message)) {
     state.copy_is_out_of_date(*changed, from);
   } else if (const auto* revoked = std::get_if<msg::RRefRevoked>(&delivery.message)) {
     if (!state.is_owner_of(*revoked, from)) {
       std::lock_guard lock(state.mutex);
-      if (state.table.is_owner(revoked->rref, from)) notices = state.table.revoked(revoked->rref, revoked->fork, revoked->error);
+      if (state.table.is_owner(revoked->rref, from))
+        notices = state.table.revoked(revoked->rref, revoked->fork, revoked->error);
     } else {
       state.never_created(*revoked, from);
     }
@@ -411,7 +430,8 @@ void References::peer_down(const Peer& peer, const Error& why) {
   }
   state_->send(notices);
   state_->owners.creator_gone(life_of(peer));
-  for (const RRefOwnerActor& owner : state_->owners.all()) state_->node.host().send(owner, PeerDown{life_of(peer), why});
+  for (const RRefOwnerActor& owner : state_->owners.all())
+    state_->node.host().send(owner, PeerDown{life_of(peer), why});
 }
 
 void References::stop(const Error& why) {
@@ -427,14 +447,13 @@ std::vector<std::string> References::held() const {
     for (const auto& [rref, known] : state_->handles) handles.push_back(known.lock());
   }
   for (const auto& handle : handles) {
-    if (handle && handle->owner() != state_->self) lines.push_back(fmt::format("{}, {}", handle->text(), handle->origin()));
+    if (handle && handle->owner() != state_->self)
+      lines.push_back(fmt::format("{}, {}", handle->text(), handle->origin()));
   }
   return lines;
 }
 
-std::size_t References::owned_values() const {
-  return state_->owners.size();
-}
+std::size_t References::owned_values() const { return state_->owners.size(); }
 
 std::size_t References::handles() const {
   std::lock_guard lock(state_->mutex);
@@ -468,7 +487,8 @@ void ValueUse::ask_for_turn(std::function<void()> granted) {
 void ValueUse::take_turn_again(BlockingHook* hook) {
   const auto granted = std::make_shared<WaitPoint>();
   ask_for_turn([granted] { granted->signal(); });
-  hook != nullptr ? static_cast<void>(hook->wait(*granted, std::nullopt)) : static_cast<void>(granted->wait_here(std::nullopt));
+  hook != nullptr ? static_cast<void>(hook->wait(*granted, std::nullopt))
+                  : static_cast<void>(granted->wait_here(std::nullopt));
 }
 
 void References::end_use(const RRefId& rref, TurnId turn) { state_->tell_owner(rref, UseEnded{turn}); }

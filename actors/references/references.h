@@ -13,13 +13,13 @@
 #include "actors/calls/value_box.h"
 #include "actors/core/node_core.h"
 #include "actors/core/node_life.h"
-#include "actors/core/query.h"
-#include "actors/core/wait_point.h"
 #include "actors/core/promise_guard.h"
+#include "actors/core/query.h"
+#include "actors/core/reports.h"
+#include "actors/core/wait_point.h"
 #include "actors/references/rref_handle.h"
 #include "actors/references/turn_queue.h"
 #include "actors/references/use_kind.h"
-#include "actors/core/reports.h"
 #include "messages/ids.h"
 #include "messages/payload.h"
 
@@ -94,7 +94,9 @@ class References {
   /// Uses the value of `rref`, which this node owns, once it exists. Fails with `cancelled` if the requester goes down
   /// before, or `turn` is withdrawn.
   void use(const RRefId& rref, TurnId turn, UsePurpose purpose, UseHandler begin);
-  void use(const RRefId& rref, UsePurpose purpose, UseHandler begin) { use(rref, next_turn(), std::move(purpose), std::move(begin)); }
+  void use(const RRefId& rref, UsePurpose purpose, UseHandler begin) {
+    use(rref, next_turn(), std::move(purpose), std::move(begin));
+  }
 
   /// Reads the value for a copy that `watcher` keeps; RRefChanged notifies `watcher` when the copy is out of date.
   void copy(const RRefId& rref, TurnId turn, const NodeLife& watcher, CopyHandler begin);

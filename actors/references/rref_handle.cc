@@ -10,12 +10,17 @@
 namespace troupe::detail {
 
 RRefHandle::RRefHandle(std::weak_ptr<NodeCore> node, RRefId id, NodeLife owner, std::string type, RRefOrigin origin)
-    : node_(std::move(node)), id_(std::move(id)), owner_(std::move(owner)), type_(std::move(type)), origin_(std::move(origin)) {}
+    : node_(std::move(node)),
+      id_(std::move(id)),
+      owner_(std::move(owner)),
+      type_(std::move(type)),
+      origin_(std::move(origin)) {}
 
 std::string RRefHandle::text() const { return fmt::format("RRef<{}> {} on {}", type_, id_.text(), owner_.name); }
 
 std::string RRefHandle::origin() const {
-  if (const auto* site = std::get_if<SourceLocation>(&origin_)) return fmt::format("made at {}:{}", site->file_name(), site->line());
+  if (const auto* site = std::get_if<SourceLocation>(&origin_))
+    return fmt::format("made at {}:{}", site->file_name(), site->line());
   return "received from " + std::get<NodeName>(origin_);
 }
 
@@ -30,7 +35,8 @@ void RRefHandle::learned_type(std::string type) {
 }
 
 RRefHandle::~RRefHandle() {
-  if (const auto node = node_if_alive()) node->references().dropped(id_, owner_, holds_.load(std::memory_order_relaxed));
+  if (const auto node = node_if_alive())
+    node->references().dropped(id_, owner_, holds_.load(std::memory_order_relaxed));
 }
 
 std::shared_ptr<NodeCore> RRefHandle::node_if_alive() const {

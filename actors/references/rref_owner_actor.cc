@@ -105,7 +105,8 @@ void RRefOwnerState::withdraw(const UseWithdrawn& m) {
 // Uses that have started are notified by their stop_token.
 template <class Meant>
 void RRefOwnerState::end_waiting_uses(Meant meant, const Error& why) {
-  const auto first = std::stable_partition(early_.begin(), early_.end(), [&](const UseArrived& use) { return !meant(use); });
+  const auto first =
+      std::stable_partition(early_.begin(), early_.end(), [&](const UseArrived& use) { return !meant(use); });
   std::vector<UseArrived> ended(std::make_move_iterator(first), std::make_move_iterator(early_.end()));
   early_.erase(first, early_.end());
   for (auto next = arriving_.begin(); next != arriving_.end();) {
@@ -220,11 +221,13 @@ bool RRefOwnerState::stop(const Error& why) {
 // The value's destructor is user code. A pool that refuses the job has stopped: then the value is destroyed here.
 void RRefOwnerState::drop(std::shared_ptr<const Result<ValueBox>> value) const {
   if (!value) return;
-  node_->run("drop " + rref_.text(), [value = std::move(value)]() mutable { value.reset(); }, [](const Error&) {});
+  node_->run(
+      "drop " + rref_.text(), [value = std::move(value)]() mutable { value.reset(); }, [](const Error&) {});
 }
 
 Error RRefOwnerState::gone() const {
-  return node_->error(ErrorCode::ref_revoked, node_->name(), {}, fmt::format("the value {} has been released", rref_.text()));
+  return node_->error(ErrorCode::ref_revoked, node_->name(), {},
+                      fmt::format("the value {} has been released", rref_.text()));
 }
 
 RRefOwnerActor::behavior_type rref_owner_actor(RRefOwnerActor::stateful_pointer<RRefOwnerState> self, NodeCore* node,
@@ -246,8 +249,7 @@ RRefOwnerActor::behavior_type rref_owner_actor(RRefOwnerActor::stateful_pointer<
     }
   };
   return guarded<RRefOwnerActor::behavior_type>(
-      "the owner of a value", failed,
-      [=](const OwnerCreated& m) { self->state.created(m), settle(); },
+      "the owner of a value", failed, [=](const OwnerCreated& m) { self->state.created(m), settle(); },
       [=](OwnerValue& m) { self->state.value(m), settle(); },
       [=](const OwnerForked& m) { self->state.forked(m), settle(); },
       [=](const OwnerDeleted& m) { self->state.deleted(m), settle(); },
@@ -256,10 +258,8 @@ RRefOwnerActor::behavior_type rref_owner_actor(RRefOwnerActor::stateful_pointer<
       [=](const OwnerForkReturned& m) { self->state.came_home(m), settle(); },
       [=](const OwnerHeld&) { static_cast<void>(self->state.forks().hold()); },
       [=](const OwnerReleased&) { self->state.forks().release(), settle(); },
-      [=](UseArrived& m) { self->state.use(m), settle(); },
-      [=](const OwnerChanged&) { self->state.changed(); },
-      [=](const UseSuspended& m) { self->state.suspended(m); },
-      [=](UseResumed& m) { self->state.resumed(m); },
+      [=](UseArrived& m) { self->state.use(m), settle(); }, [=](const OwnerChanged&) { self->state.changed(); },
+      [=](const UseSuspended& m) { self->state.suspended(m); }, [=](UseResumed& m) { self->state.resumed(m); },
       [=](const UseEnded& m) { self->state.use_ended(m), settle(); },
       [=](const UseWithdrawn& m) { self->state.withdraw(m), settle(); },
       [=](const PeerDown& m) { self->state.peer_down(m), settle(); },

@@ -13,10 +13,10 @@
 #include "actors/core/node_core.h"
 #include "actors/core/peer_events.h"
 #include "actors/core/promise_guard.h"
+#include "actors/core/reports.h"
 #include "actors/references/fork_table.h"
 #include "actors/references/turn_queue.h"
 #include "actors/references/use_kind.h"
-#include "actors/core/reports.h"
 
 namespace troupe::detail {
 
@@ -80,8 +80,7 @@ struct UseSuspended {
 };
 struct UseResumed {
   TurnId turn;
-  std::shared_ptr<const WhenGone>
-      grant;  ///< lets the function continue; called also if the owner ends first
+  std::shared_ptr<const WhenGone> grant;  ///< lets the function continue; called also if the owner ends first
 };
 struct UseEnded {
   TurnId turn;
@@ -131,7 +130,7 @@ using RRefOwnerActor = caf::typed_actor<caf::reacts_to<OwnerCreated>,        //
                                         caf::reacts_to<OwnerDeleted>,        //
                                         caf::reacts_to<OwnerHandedOut>,      //
                                         caf::reacts_to<OwnerHandOutUndone>,  //
-                                        caf::reacts_to<OwnerForkReturned>,       //
+                                        caf::reacts_to<OwnerForkReturned>,   //
                                         caf::reacts_to<OwnerHeld>,           //
                                         caf::reacts_to<OwnerReleased>,       //
                                         caf::reacts_to<UseArrived>,          //
@@ -140,7 +139,7 @@ using RRefOwnerActor = caf::typed_actor<caf::reacts_to<OwnerCreated>,        //
                                         caf::reacts_to<UseResumed>,          //
                                         caf::reacts_to<UseEnded>,            //
                                         caf::reacts_to<UseWithdrawn>,        //
-                                        caf::reacts_to<PeerDown>,       //
+                                        caf::reacts_to<PeerDown>,            //
                                         caf::reacts_to<ListUsers>,           //
                                         caf::reacts_to<StopOwner>>;
 

@@ -18,10 +18,11 @@ enum class UseKind : std::uint8_t {
 
 /// A use, as the value's owner sees it.
 struct UsePurpose {
-  UsePurpose(UseKind k, std::string w = {}, std::optional<NodeLife> asker = {}) : kind(k), what(std::move(w)), asked_by(std::move(asker)) {}
+  UsePurpose(UseKind k, std::string w = {}, std::optional<NodeLife> asker = {})
+      : kind(k), what(std::move(w)), asked_by(std::move(asker)) {}
   UseKind kind;
-  std::string what;                  ///< for reports: "rpc forward for trainer0"
-  std::optional<NodeLife> asked_by;  ///< the requester; a use that has not started ends with its life
+  std::string what;                                ///< for reports: "rpc forward for trainer0"
+  std::optional<NodeLife> asked_by;                ///< the requester; a use that has not started ends with its life
   std::optional<NodeLife> counted_for = asked_by;  ///< the requester in whose quota things made for the use count
 };
 

@@ -63,19 +63,21 @@ void make_value(NodeCore& node, const RRefId& rref, ServedCall call, Sharing sha
     core->references().set_value(rref, std::move(value), sharing);
   };
   const std::string label = "remote " + shared->function->name + " for " + shared->caller;
-  node.run(label,
-           [shared, publish] {
-             if (!shared->function->is_member) return run_function(shared, {}, publish);
-             publish(shared->node->error(ErrorCode::bad_argument, shared->node->name(), "remote " + shared->function->name,
-                                         "a member function is called on an RRef"));
-           },
-           publish, shared->scope->priority);
+  node.run(
+      label,
+      [shared, publish] {
+        if (!shared->function->is_member) return run_function(shared, {}, publish);
+        publish(shared->node->error(ErrorCode::bad_argument, shared->node->name(), "remote " + shared->function->name,
+                                    "a member function is called on an RRef"));
+      },
+      publish, shared->scope->priority);
 }
 
 /// Returns an error unless `caller` created the id: only the creator makes the value, and knows what became of it.
 std::optional<Error> not_of(NodeCore& node, const RRefId& rref, const NodeLife& caller) {
   if (rref.creator == caller.name && rref.incarnation == caller.incarnation.low) return std::nullopt;
-  return node.error(ErrorCode::protocol_violation, node.name(), "remote", fmt::format("value {} is not of {}", rref.text(), caller.name));
+  return node.error(ErrorCode::protocol_violation, node.name(), "remote",
+                    fmt::format("value {} is not of {}", rref.text(), caller.name));
 }
 
 }  // namespace
@@ -86,8 +88,8 @@ void serve_remote_call(NodeCore& node, const Delivery& delivery, msg::RemoteCall
   auto why_not = not_of(node, rref, creator);
   const bool is_theirs = !why_not;
   if (is_theirs) why_not = node.references().begin_value(rref, call.fork, creator);
-  auto opened = open_call(node, delivery, {call.function, call.function_name, call.fingerprint}, std::move(call.arguments),
-                          call.site, Lasting::as_value, std::move(why_not));
+  auto opened = open_call(node, delivery, {call.function, call.function_name, call.fingerprint},
+                          std::move(call.arguments), call.site, Lasting::as_value, std::move(why_not));
   if (!opened) {
     if (is_theirs) node.references().refuse_value(rref, call.fork, creator, opened.error());
     delivery.answer.fail(opened.error());
@@ -104,8 +106,9 @@ void serve_value_call(NodeCore& node, const Delivery& delivery, msg::ValueCall c
   auto why_not = keep_as ? not_of(node, keep_as->rref, caller) : std::nullopt;
   const bool makes_value = keep_as && !why_not;
   if (makes_value) why_not = node.references().begin_value(keep_as->rref, keep_as->fork, caller);
-  auto opened = open_call(node, delivery, {call.function, call.function_name, call.fingerprint}, std::move(call.arguments),
-                          call.site, keep_as ? Lasting::as_value : Lasting::while_caller_waits, std::move(why_not));
+  auto opened =
+      open_call(node, delivery, {call.function, call.function_name, call.fingerprint}, std::move(call.arguments),
+                call.site, keep_as ? Lasting::as_value : Lasting::while_caller_waits, std::move(why_not));
   const auto finish = [core = node.shared_from_this(), keep_as](const ServedCall& served, Result<ValueBox> value) {
     if (keep_as) {
       core->references().set_value(keep_as->rref, std::move(value), keep_as->sharing);
@@ -131,8 +134,9 @@ void serve_value_call(NodeCore& node, const Delivery& delivery, msg::ValueCall c
     const ValueBox box = value.value();
     const auto run = [served, finish, box, use] {
       if (served->function->object == nullptr || box.ops->type != std::type_index(*served->function->object)) {
-        return finish(*served, served->node->error(ErrorCode::bad_argument, served->node->name(), "rpc " + served->function->name,
-                                                   "the function does not run on values of this type"));
+        return finish(
+            *served, served->node->error(ErrorCode::bad_argument, served->node->name(), "rpc " + served->function->name,
+                                         "the function does not run on values of this type"));
       }
       const auto turn = std::make_shared<ValueTurn>(use);
       turn->run([&] {
@@ -140,11 +144,13 @@ void serve_value_call(NodeCore& node, const Delivery& delivery, msg::ValueCall c
                      [served, finish, box, use](Result<ValueBox> result) { finish(*served, std::move(result)); });
       });
     };
-    served->node->run(label, run,
-                      [served, finish](const Error& refused) { finish(*served, refused); }, served->scope->priority);
+    served->node->run(
+        label, run, [served, finish](const Error& refused) { finish(*served, refused); }, served->scope->priority);
   };
   if (keep_as) return node.references().use(rref, std::move(purpose), run_in_turn);  // it has been answered already
-  begin_as_answers_are_taken(node, caller, {rref}, [served, rref, purpose, run_in_turn] { served->node->references().use(rref, purpose, run_in_turn); });
+  begin_as_answers_are_taken(node, caller, {rref}, [served, rref, purpose, run_in_turn] {
+    served->node->references().use(rref, purpose, run_in_turn);
+  });
 }
 
 }  // namespace troupe::detail

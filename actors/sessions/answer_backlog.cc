@@ -49,7 +49,8 @@ std::vector<AnswerBacklog::Begin> AnswerBacklog::gone(const NodeLife& peer) {
   const std::lock_guard lock(mutex_);
   const auto found = peers_.find(peer);
   if (found == peers_.end()) return {};
-  std::vector<Begin> kept(std::make_move_iterator(found->second.kept.begin()), std::make_move_iterator(found->second.kept.end()));
+  std::vector<Begin> kept(std::make_move_iterator(found->second.kept.begin()),
+                          std::make_move_iterator(found->second.kept.end()));
   peers_.erase(found);
   return kept;
 }

@@ -18,12 +18,14 @@ Error failure(ErrorCode code, std::string message) { return Error{.code = code, 
 
 Result<Assembly> Assembly::begin(std::span<const Frame> first, const AssemblyLimits& limits) {
   if (first.size() != 2) {
-    return failure(ErrorCode::protocol_violation, fmt::format("the first piece of a message has {} frames, not 2", first.size()));
+    return failure(ErrorCode::protocol_violation,
+                   fmt::format("the first piece of a message has {} frames, not 2", first.size()));
   }
   const std::span<const std::byte> table = first[0].bytes;
   const std::size_t count = table.size() / sizeof(std::uint64_t);
   if (table.size() % sizeof(std::uint64_t) != 0 || count < 2 || count > limits.frames_max) {
-    return failure(ErrorCode::protocol_violation, fmt::format("a table of {} bytes for the frames of a message", table.size()));
+    return failure(ErrorCode::protocol_violation,
+                   fmt::format("a table of {} bytes for the frames of a message", table.size()));
   }
   Assembly assembly;
   assembly.header_ = first[1];

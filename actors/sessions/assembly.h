@@ -48,9 +48,9 @@ class Assembly {
   std::vector<Storage> frames_;       ///< their memory, once allocated
   std::uint64_t bytes_ = 0;
   std::uint64_t missing_ = 0;
-  std::size_t current_ = 0;           ///< the frame that the next byte belongs to
-  std::uint64_t filled_ = 0;          ///< number of its bytes that have arrived
-  std::byte* to_ = nullptr;           ///< the current frame's memory; null before it is allocated
+  std::size_t current_ = 0;   ///< the frame that the next byte belongs to
+  std::uint64_t filled_ = 0;  ///< number of its bytes that have arrived
+  std::byte* to_ = nullptr;   ///< the current frame's memory; null before it is allocated
 };
 
 }  // namespace troupe

@@ -16,7 +16,8 @@ void CreditAccount::tell_at(Charge charge, std::uint64_t calls) {
   Side& side = this->side(charge);
   side.tell_at.store(calls, std::memory_order_seq_cst);
   std::uint64_t wanted = calls;
-  if (side.calls.load(std::memory_order_seq_cst) >= calls && side.tell_at.compare_exchange_strong(wanted, kNever)) told_();
+  if (side.calls.load(std::memory_order_seq_cst) >= calls && side.tell_at.compare_exchange_strong(wanted, kNever))
+    told_();
 }
 
 }  // namespace troupe

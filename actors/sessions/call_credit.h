@@ -13,7 +13,7 @@ namespace troupe {
 /// The grant from which a call takes. Calls made inside served functions have their own grant, which outer calls cannot
 /// use up: otherwise two nodes whose functions call each other could wait for each other's callers.
 enum class Charge : std::uint8_t {
-  none = 0,    ///< control messages and answers
+  none = 0,  ///< control messages and answers
   call = 1,
   nested = 2,
 };

@@ -24,8 +24,8 @@ struct PendingCall {
   NodeLife peer;                      ///< only this life of the node may answer
   std::optional<TimePoint> deadline;  ///< nullopt: Deadline::while_peer_lives()
   TimePoint started;
-  std::string operation;              ///< "rpc project", for errors and reports
-  std::optional<SourceLocation> site; ///< the program's line, if known
+  std::string operation;               ///< "rpc project", for errors and reports
+  std::optional<SourceLocation> site;  ///< the program's line, if known
 };
 
 namespace detail {
@@ -73,8 +73,8 @@ class CallTable {
   }
 
   /// As above, under an id that the caller has not used before.
-  void add(RequestId request, NodeLife peer, std::optional<TimePoint> deadline, std::string operation, TimePoint started,
-           Entry entry, std::optional<SourceLocation> site = {}) {
+  void add(RequestId request, NodeLife peer, std::optional<TimePoint> deadline, std::string operation,
+           TimePoint started, Entry entry, std::optional<SourceLocation> site = {}) {
     if (deadline) {
       if (deadlines_.size() > 2 * calls_.size() + kSlack) {
         deadlines_.compact([&](RequestId id) { return calls_.contains(id); });
@@ -82,9 +82,11 @@ class CallTable {
       deadlines_.add(*deadline, request);
     }
     const std::size_t before = calls_.size();
-    calls_.emplace_hint(calls_.end(), request,
-                        Call{{request, std::move(peer), deadline, started, std::move(operation), site}, std::move(entry)});
-    TROUPE_ASSERT(calls_.size() == before + 1, "[router] request " + std::to_string(request.value) + " was made before");
+    calls_.emplace_hint(
+        calls_.end(), request,
+        Call{{request, std::move(peer), deadline, started, std::move(operation), site}, std::move(entry)});
+    TROUPE_ASSERT(calls_.size() == before + 1,
+                  "[router] request " + std::to_string(request.value) + " was made before");
   }
 
   /// Removes and returns the call that `from` answers; nullopt if the answer is late, a duplicate, or from another

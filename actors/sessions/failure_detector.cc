@@ -26,7 +26,8 @@ std::optional<FailureDetector::Event> FailureDetector::heard(const NodeName& pee
   count_silence(watched, now);
   const Duration silence = std::max({watched.silence, watched.deaf, said.deaf});
   watched.silence = Duration{0};
-  watched.interval = std::clamp(said.interval, options_.heartbeat_min, std::max(options_.heartbeat_max, watched.lease / 2));
+  watched.interval =
+      std::clamp(said.interval, options_.heartbeat_min, std::max(options_.heartbeat_max, watched.lease / 2));
   watched.deaf = said.deaf;
   const bool unreachable = watched.judged() && said.deaf > Duration{0};
   if (watched.unreachable == unreachable) return std::nullopt;

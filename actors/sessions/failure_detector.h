@@ -105,7 +105,9 @@ class FailureDetector {
   };
 
   [[nodiscard]] Duration interval() const;
-  [[nodiscard]] Duration unreachable_after(const Watched& watched) const { return watched.interval + options_.suspicion; }
+  [[nodiscard]] Duration unreachable_after(const Watched& watched) const {
+    return watched.interval + options_.suspicion;
+  }
   [[nodiscard]] Duration down_after(const Watched& watched) const;
   [[nodiscard]] TimePoint next_verdict(const Watched& watched, TimePoint now) const;
   [[nodiscard]] std::vector<Heartbeat> due_heartbeats(TimePoint now);

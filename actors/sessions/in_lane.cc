@@ -31,7 +31,10 @@ InLane::Taken InLane::take(TimePoint now, Packet packet, std::vector<Packet>& re
   const bool too_many = number - delivered_ > options_.window_messages;
   const bool too_large = !early_.empty() && early_bytes_ + bytes > options_.early_bytes_max;
   if (too_many || too_large) return Taken::overflow;
-  acknowledge_by(early_.empty() ? now : now + options_.ack_delay);  // tells of the gap as soon as it opens, then of what need not come again
+  acknowledge_by(
+      early_.empty()
+          ? now
+          : now + options_.ack_delay);  // tells of the gap as soon as it opens, then of what need not come again
   early_bytes_ += bytes;
   early_.emplace(number, std::move(packet));
   return Taken::early;
@@ -58,7 +61,8 @@ void InLane::acknowledged() {
 std::uint64_t InLane::ahead_bits() const {
   std::uint64_t bits = 0;
   for (const auto& [number, packet] : early_) {
-    TROUPE_ASSERT(number >= delivered_ + 2, "[session] packet " + std::to_string(number) + " waits although it is next");
+    TROUPE_ASSERT(number >= delivered_ + 2,
+                  "[session] packet " + std::to_string(number) + " waits although it is next");
     const std::uint64_t bit = number - delivered_ - 2;
     if (bit >= kAheadBits) break;
     bits |= std::uint64_t{1} << bit;

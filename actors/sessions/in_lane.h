@@ -15,10 +15,10 @@ namespace troupe {
 /// When a receiver acknowledges, and how many early packets it keeps.
 struct InLaneOptions {
   Duration ack_delay = std::chrono::milliseconds{20};
-  std::size_t ack_messages = 32;             ///< acknowledged at once after this many packets,
-  std::size_t ack_bytes = 64 << 10;          ///< or this many bytes: the sender keeps its memory until then
-  std::size_t window_messages = 4096;        ///< packets farther ahead than this are dropped
-  std::size_t early_bytes_max = 64 << 20;    ///< one larger packet is kept if no other is
+  std::size_t ack_messages = 32;           ///< acknowledged at once after this many packets,
+  std::size_t ack_bytes = 64 << 10;        ///< or this many bytes: the sender keeps its memory until then
+  std::size_t window_messages = 4096;      ///< packets farther ahead than this are dropped
+  std::size_t early_bytes_max = 64 << 20;  ///< one larger packet is kept if no other is
 };
 
 /// Thread rule: one thread at a time.

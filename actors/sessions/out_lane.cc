@@ -118,7 +118,8 @@ void OutLane::no_longer_in_flight(const InFlight& packet) {
 std::vector<SharedOutgoing> OutLane::acknowledge(std::uint64_t ack, std::uint64_t ahead) {
   std::vector<SharedOutgoing> done;
   if (ack + 1 < first_) return done;  // an old acknowledgement that was overtaken
-  TROUPE_ASSERT(ack <= last_sent(), "[session] an acknowledgement of packet " + std::to_string(ack) + ", the last one sent is " + std::to_string(last_sent()));
+  TROUPE_ASSERT(ack <= last_sent(), "[session] an acknowledgement of packet " + std::to_string(ack) +
+                                        ", the last one sent is " + std::to_string(last_sent()));
   while (first_ <= ack) {
     InFlight& packet = in_flight_.front();
     if (!packet.arrived) no_longer_in_flight(packet);

@@ -56,7 +56,8 @@ using SharedOutgoing = std::shared_ptr<Outgoing>;
 class OutLane {
  public:
   /// `grants`: bytes are sent only as far as the peer allows.
-  OutLane(SessionLane lane, const OutLaneOptions& options, bool grants) : lane_(lane), options_(options), grants_(grants) {}
+  OutLane(SessionLane lane, const OutLaneOptions& options, bool grants)
+      : lane_(lane), options_(options), grants_(grants) {}
 
   /// Puts a packet on the link. The lane fills in its own fields of `header`.
   using Emit = std::function<void(const SessionHeader& header, const Frames& frames)>;
@@ -131,13 +132,13 @@ class OutLane {
   std::deque<SharedOutgoing> queue_;  ///< not fully on the link yet
   std::deque<InFlight> in_flight_;    ///< in_flight_[i] is packet first_ + i
   std::uint64_t first_ = 1;
-  std::size_t in_flight_bytes_ = 0;   ///< sent, arrival unknown
-  std::uint64_t bytes_sent_ = 0;      ///< of messages, each counted once
+  std::size_t in_flight_bytes_ = 0;  ///< sent, arrival unknown
+  std::uint64_t bytes_sent_ = 0;     ///< of messages, each counted once
   std::uint64_t bytes_granted_ = 0;
   std::uint64_t probes_ = 0;
   std::uint64_t resent_ = 0;
-  std::optional<TimePoint> due_;      ///< no later than the due time of the first packet or of the next probe
-  Duration asking_{0};                ///< until the grant is requested again; 0: no grant is awaited
+  std::optional<TimePoint> due_;  ///< no later than the due time of the first packet or of the next probe
+  Duration asking_{0};            ///< until the grant is requested again; 0: no grant is awaited
   TimePoint ask_at_;
 };
 

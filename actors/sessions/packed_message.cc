@@ -20,7 +20,8 @@ Result<Parcel> pack_message(const msg::Envelope& envelope, const msg::AnyMessage
 }
 
 Posting posting_of(const msg::AnyMessage& message, const std::string& actor, bool nested) {
-  const bool on_value = std::holds_alternative<msg::ValueCall>(message) || std::holds_alternative<msg::RRefFetch>(message);
+  const bool on_value =
+      std::holds_alternative<msg::ValueCall>(message) || std::holds_alternative<msg::RRefFetch>(message);
   const bool is_call = std::holds_alternative<msg::Call>(message) && !is_for_collectives(actor);
   Posting posting;
   if (on_value || is_call || std::holds_alternative<msg::RemoteCall>(message)) {

@@ -12,7 +12,8 @@
 namespace troupe::detail {
 
 /// Errors: as msg::encode.
-[[nodiscard]] Result<Parcel> pack_message(const msg::Envelope& envelope, const msg::AnyMessage& message, const Packing& packing);
+[[nodiscard]] Result<Parcel> pack_message(const msg::Envelope& envelope, const msg::AnyMessage& message,
+                                          const Packing& packing);
 
 /// Returns how a session treats a request to `actor` of a peer. Requests of users wait for the peer's grant; control
 /// messages do not. Uses of one value stay in order, and so do entries at one barrier place.

@@ -21,7 +21,8 @@ Piece make_piece(Part part, Frames frames, bool hashed) {
 Frame table_of(const Frames& message) {
   std::vector<std::byte> table(message.size() * sizeof(std::uint64_t));
   for (std::size_t i = 0; i < message.size(); ++i) {
-    detail::store_little_endian(std::span(table).subspan(i * sizeof(std::uint64_t)), std::uint64_t{message[i].bytes.size()});
+    detail::store_little_endian(std::span(table).subspan(i * sizeof(std::uint64_t)),
+                                std::uint64_t{message[i].bytes.size()});
   }
   return make_frame(std::move(table));
 }

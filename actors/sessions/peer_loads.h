@@ -17,7 +17,7 @@ namespace troupe::detail {
 struct PeerLoad {
   std::size_t waiting_calls = 0;  ///< unsent calls of this node
   std::size_t waiting_bytes = 0;
-  std::uint64_t received = 0;     ///< calls of the peer since its session started
+  std::uint64_t received = 0;                       ///< calls of the peer since its session started
   std::shared_ptr<const CreditAccount> begun = {};  ///< counts those that have started
   friend bool operator==(const PeerLoad&, const PeerLoad&) = default;
 

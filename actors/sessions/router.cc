@@ -26,9 +26,11 @@ void fail(CallTable<WaitingRequest>::Call& call, Error error, TimePoint now) {
 }
 
 Error too_many_of_self(std::size_t max) {
-  return {.code = ErrorCode::resource_exhausted,
-          .message = fmt::format("{0} calls of this node to itself wait for earlier ones to start, at most {0} (peer.waiting_calls_max)", max),
-          .execution = Execution::never};
+  return {
+      .code = ErrorCode::resource_exhausted,
+      .message = fmt::format(
+          "{0} calls of this node to itself wait for earlier ones to start, at most {0} (peer.waiting_calls_max)", max),
+      .execution = Execution::never};
 }
 
 }  // namespace
@@ -68,8 +70,8 @@ void Router::request(TimePoint now, PackedRequest packed, AnswerHandler done) {
     silent.hint.clear();
     return done(std::move(silent));
   }
-  calls_.add(id, {peer.name, peer.incarnation}, request.due, request.operation, now, {std::move(done), nullptr, request.fails_if_unreachable},
-             request.site);
+  calls_.add(id, {peer.name, peer.incarnation}, request.due, request.operation, now,
+             {std::move(done), nullptr, request.fails_if_unreachable}, request.site);
   callbacks_.pending_changed(calls_.size());
   if (!request.cancelled_by.empty()) {
     auto watch = std::make_unique<StopWatch>(request.cancelled_by, [this, id] { callbacks_.cancel_soon(id); });
@@ -99,13 +101,15 @@ void Router::refuse(TimePoint now, RequestId request, Error why) {
 void Router::request_self(TimePoint now, PackedRequest packed) {
   if (packed.posting.of == Posting::Class::word) {
     msg::Envelope envelope{self_.name, self_.name + "/" + packed.request.actor, packed.id, {}};
-    return callbacks_.deliver(self_, std::move(envelope), std::move(packed.request.message), packed.request.due, nullptr);
+    return callbacks_.deliver(self_, std::move(envelope), std::move(packed.request.message), packed.request.due,
+                              nullptr);
   }
   if (self_calls_[0].waiting.size() + self_calls_[1].waiting.size() >= options_.session.waiting_calls_max) {
     return refuse(now, packed.id, too_many_of_self(options_.session.waiting_calls_max));
   }
   packed.request.nested = packed.posting.of == Posting::Class::nested_call;
-  self_calls(packed.request.nested ? Charge::nested : Charge::call).waiting.emplace_back(packed.id, std::move(packed.request));
+  self_calls(packed.request.nested ? Charge::nested : Charge::call)
+      .waiting.emplace_back(packed.id, std::move(packed.request));
   admit_self();
 }
 
@@ -122,7 +126,7 @@ void Router::admit_self() {
       ++calls.sent;
       msg::Envelope envelope{self_.name, self_.name + "/" + request.actor, id, {}};
       callbacks_.deliver(self_, std::move(envelope), std::move(request.message), request.due,
-                            std::make_shared<CallCredit>(self_account_, charge, 0));
+                         std::make_shared<CallCredit>(self_account_, charge, 0));
     }
     if (!calls.waiting.empty()) self_account_->tell_at(charge, self_account_->calls(charge) + 1);
   }
@@ -155,12 +159,13 @@ void Router::cancel(TimePoint now, RequestId request) {
 bool Router::take_back(TimePoint now, const CallTable<WaitingRequest>::Call& call, std::string& waited_for) {
   if (call.peer.name == self_.name) {
     for (const SelfCalls& calls : self_calls_) {
-      if (std::ranges::none_of(calls.waiting, [&](const auto& waiting) { return waiting.first == call.request; })) continue;
+      if (std::ranges::none_of(calls.waiting, [&](const auto& waiting) { return waiting.first == call.request; }))
+        continue;
       waited_for = "this node to start earlier calls of its own";
       return true;
     }
-    callbacks_.deliver(self_, {self_.name, self_.name + "/worker", {}, {}}, msg::CallCancelled{call.request}, std::nullopt,
-                          nullptr);
+    callbacks_.deliver(self_, {self_.name, self_.name + "/worker", {}, {}}, msg::CallCancelled{call.request},
+                       std::nullopt, nullptr);
     return false;
   }
   const auto peer = peers_.find(call.peer.name);
@@ -200,10 +205,13 @@ void Router::answer_self(TimePoint now, RequestId request, msg::AnyMessage messa
 }
 
 /// Sends a control message of the router itself.
-void Router::say(TimePoint now, PeerState& peer, const std::string& actor, RequestId answers, const msg::AnyMessage& message) {
+void Router::say(TimePoint now, PeerState& peer, const std::string& actor, RequestId answers,
+                 const msg::AnyMessage& message) {
   const msg::Envelope envelope{self_.name, peer.peer.name + "/" + actor, {}, answers};
   auto parcel = pack_message(envelope, message, options_.packing);
-  if (!parcel) return callbacks_.warn(fmt::format("{} to {} was not sent: {}", msg::info_of(message).name, peer.peer.name, parcel.error().text()));
+  if (!parcel)
+    return callbacks_.warn(
+        fmt::format("{} to {} was not sent: {}", msg::info_of(message).name, peer.peer.name, parcel.error().text()));
   auto sent = peer.session->send(now, std::move(parcel).value());
   if (sent) put_on_link(peer, std::move(sent).value());
 }
@@ -234,7 +242,8 @@ void Router::link_up(TimePoint now, const Peer& peer) {
   }
   lives_.begin(peer);
   const NodeLife life{peer.name, peer.incarnation};
-  auto session = std::make_unique<Session>(self_.incarnation, peer.incarnation, options_.session, callbacks_.grant_soon(life));
+  auto session =
+      std::make_unique<Session>(self_.incarnation, peer.incarnation, options_.session, callbacks_.grant_soon(life));
   peers_[peer.name] = {peer, std::move(session)};
   callbacks_.peer_up(peer);
 }
@@ -303,7 +312,8 @@ bool Router::open(TimePoint now, const PeerState& peer, Session::Delivered messa
 /// There is no memory for a message: fails the one call that it is, or answers.
 void Router::refuse_for_memory(TimePoint now, const PeerState& peer, const Frame& header) {
   const auto outside = msg::decode_header(header);
-  if (!outside) return callbacks_.warn(fmt::format("no memory for a message from {}, which cannot be read", peer.peer.name));
+  if (!outside)
+    return callbacks_.warn(fmt::format("no memory for a message from {}, which cannot be read", peer.peer.name));
   const NodeLife life{peer.peer.name, peer.peer.incarnation};
   const msg::Envelope& envelope = outside.value().envelope;
   Error error;
@@ -349,8 +359,9 @@ void Router::tick(TimePoint now) {
   for (auto& call : expired) {
     Error timeout;
     timeout.code = ErrorCode::timeout;
-    timeout.message = fmt::format("no answer within {} ms",
-                                  std::chrono::duration_cast<std::chrono::milliseconds>(*call.deadline - call.started).count());
+    timeout.message =
+        fmt::format("no answer within {} ms",
+                    std::chrono::duration_cast<std::chrono::milliseconds>(*call.deadline - call.started).count());
     std::string waited_for;
     const bool never = take_back(now, call, waited_for);
     timeout.execution = never ? Execution::never : Execution::maybe;
@@ -433,7 +444,8 @@ void Router::put_on_link(PeerState& peer, Session::Packets packets) {
 
 void Router::tell_load(PeerState& peer) {
   const Session& session = *peer.session;
-  const bool same = peer.load.waiting_calls == session.waiting_calls() && peer.load.waiting_bytes == session.waiting_bytes() &&
+  const bool same = peer.load.waiting_calls == session.waiting_calls() &&
+                    peer.load.waiting_bytes == session.waiting_bytes() &&
                     peer.load.received == session.received_calls();
   if (same) return;
   peer.load = {session.waiting_calls(), session.waiting_bytes(), session.received_calls(), session.account()};

@@ -47,8 +47,8 @@ struct WaitingRequest {
 
 /// A request ready to be sent.
 struct PackedRequest {
-  Request request;               ///< without its message if that is packed
-  RequestId id;                  ///< never used before
+  Request request;  ///< without its message if that is packed
+  RequestId id;     ///< never used before
   Posting posting;
   std::optional<Parcel> parcel;  ///< nullopt if the request is to this node itself
 };
@@ -67,8 +67,8 @@ class Router {
     virtual ~Callbacks() = default;
     virtual void transmit(const NodeName& to, LinkLane lane, Frames packet) = 0;
     /// Delivers a message to an actor of this node. `credit`: what a call holds until it starts.
-    virtual void deliver(const Peer& from, msg::Envelope envelope, msg::AnyMessage message, std::optional<TimePoint> due,
-                         std::shared_ptr<CallCredit> credit) = 0;
+    virtual void deliver(const Peer& from, msg::Envelope envelope, msg::AnyMessage message,
+                         std::optional<TimePoint> due, std::shared_ptr<CallCredit> credit) = 0;
     /// An answer arrived too late; what it carries must be released.
     virtual void came_late(const NodeLife& from, msg::AnyMessage answer) = 0;
     /// There is no memory for the request: its sender must be notified.
@@ -142,8 +142,8 @@ class Router {
     Peer peer;
     std::unique_ptr<Session> session;
     std::optional<TimePoint> silent_since = {};  ///< set while it is unreachable
-    std::optional<TimePoint> due{};         ///< its place in due_
-    PeerLoad load = {};                     ///< as last reported to the callbacks
+    std::optional<TimePoint> due{};              ///< its place in due_
+    PeerLoad load = {};                          ///< as last reported to the callbacks
   };
   /// Unstarted calls of this node to itself are bounded as those of a peer.
   struct SelfCalls {

@@ -21,7 +21,9 @@ RouterActor::behavior_type router_actor(RouterActor::stateful_pointer<RouterStat
     RouterState* state;
     void operator()(const Error& why) const { state->setting.failed(why); }
     // A request that is not in the table yet fails when the message is destroyed.
-    void operator()(const Error& why, const SendRequest& m) const { state->router->refuse(state->setting.clock->now(), m.request.id, why); }
+    void operator()(const Error& why, const SendRequest& m) const {
+      state->router->refuse(state->setting.clock->now(), m.request.id, why);
+    }
   };
 
   return guarded<RouterActor::behavior_type>(

@@ -32,7 +32,10 @@ Error failure(ErrorCode code, std::string message) { return Error{.code = code, 
 }  // namespace
 
 Session::Session(Incarnation self, Incarnation peer, SessionOptions options, std::function<void()> grants_changed)
-    : self_(self), peer_(peer), options_(options), account_(std::make_shared<CreditAccount>(std::move(grants_changed))) {
+    : self_(self),
+      peer_(peer),
+      options_(options),
+      account_(std::make_shared<CreditAccount>(std::move(grants_changed))) {
   for (std::size_t lane = 0; lane < kSessionLanes; ++lane) {
     out_.emplace_back(lane_at(lane), options_.out, lane != kExpress);
     out_.back().grant(options_.first_grants.bytes[lane]);
@@ -59,7 +62,8 @@ Result<Session::Packets> Session::send(TimePoint now, Parcel parcel, Posting pos
       return failure(ErrorCode::resource_exhausted,
                      fmt::format("{} calls of {} bytes wait for the peer, at most {} of {} (peer.waiting_calls_max, "
                                  "peer.waiting_bytes_max); one more has {} bytes",
-                                 waiting_calls_, waiting_bytes_, options_.waiting_calls_max, options_.waiting_bytes_max, parcel.bytes));
+                                 waiting_calls_, waiting_bytes_, options_.waiting_calls_max, options_.waiting_bytes_max,
+                                 parcel.bytes));
     }
   }
   message->parcel = std::move(parcel);
@@ -220,7 +224,8 @@ void Session::ask_for_calls(TimePoint now, Packets& packets) {
     asking_ = options_.out.resend_first;
     ask_at_ = now + asking_;
   } else if (ask_at_ <= now) {
-    asking_ = std::min(options_.out.resend_max, std::chrono::duration_cast<Duration>(asking_ * options_.out.resend_growth));
+    asking_ =
+        std::min(options_.out.resend_max, std::chrono::duration_cast<Duration>(asking_ * options_.out.resend_growth));
     ask_at_ = now + asking_;
     out_[kExpress].ask(emit_into(packets));
   }
@@ -317,9 +322,7 @@ std::vector<Session::Unacknowledged> Session::close() {
   return calls;
 }
 
-bool Session::flushed() const {
-  return std::ranges::all_of(out_, &OutLane::empty) && waiting_calls_ == 0;
-}
+bool Session::flushed() const { return std::ranges::all_of(out_, &OutLane::empty) && waiting_calls_ == 0; }
 
 std::size_t Session::early_packets() const {
   std::size_t packets = 0;
@@ -328,7 +331,10 @@ std::size_t Session::early_packets() const {
 }
 
 SessionCounts Session::counts() const {
-  SessionCounts counts{.accepted = accepted_, .delivered = delivered_, .duplicates = duplicates_, .refused = refused_,
+  SessionCounts counts{.accepted = accepted_,
+                       .delivered = delivered_,
+                       .duplicates = duplicates_,
+                       .refused = refused_,
                        .overflow = overflow_};
   for (const OutLane& lane : out_) {
     counts.resent += lane.resent();

@@ -1,4 +1,5 @@
-// Reliable, exactly-once delivery between two incarnations over a link that may lose, repeat, reorder or damage packets.
+// Reliable, exactly-once delivery between two incarnations over a link that may lose, repeat, reorder or damage
+// packets.
 #pragma once
 
 #include <array>
@@ -40,14 +41,14 @@ struct SessionOptions {
   SessionGrants grants = {};
   /// What both sides assume before the peer's first grants. REQUIRES: `grants` is not below it.
   SessionGrants first_grants{.calls = 64, .nested = 16, .bytes = {0, 1 << 20, 1 << 20, 1 << 20, 1 << 20}};
-  std::size_t waiting_calls_max = 200'000;              ///< unsent calls to this peer
+  std::size_t waiting_calls_max = 200'000;               ///< unsent calls to this peer
   std::size_t waiting_bytes_max = std::size_t{1} << 30;  ///< the same in bytes; one larger call is accepted beside them
 };
 
 /// Counts since the session started, for tests and debug info.
 struct SessionCounts {
-  std::uint64_t accepted = 0;    ///< messages accepted by send
-  std::uint64_t resent = 0;      ///< transmissions after the first
+  std::uint64_t accepted = 0;  ///< messages accepted by send
+  std::uint64_t resent = 0;    ///< transmissions after the first
   std::uint64_t probes = 0;
   std::uint64_t delivered = 0;
   std::uint64_t duplicates = 0;  ///< packets that arrived again and were ignored
@@ -85,7 +86,8 @@ class Session {
  public:
   /// `grants_changed` is called, on any thread, when calls have started that the peer should know of: then call `grant`
   /// soon.
-  Session(Incarnation self, Incarnation peer, SessionOptions options = {}, std::function<void()> grants_changed = [] {});
+  Session(
+      Incarnation self, Incarnation peer, SessionOptions options = {}, std::function<void()> grants_changed = [] {});
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
@@ -111,7 +113,7 @@ class Session {
     Frames frames;
     std::optional<TimePoint> due;  ///< its sender's deadline
     Charge charge = Charge::none;
-    std::uint64_t bytes = 0;       ///< its part of the lane's grant; for CallCredit
+    std::uint64_t bytes = 0;  ///< its part of the lane's grant; for CallCredit
   };
   struct Received {
     std::vector<Delivered> delivered;  ///< in the order in which they may be handled
@@ -163,20 +165,20 @@ class Session {
   struct Incoming {
     explicit Incoming(const InLaneOptions& options) : lane(options) {}
     InLane lane;
-    std::optional<Assembly> assembly;   ///< of the message being received
-    Delivered message;                  ///< its description; `bytes` counts those that have arrived
-    std::uint64_t after = 0;            ///< of that message
-    bool thrown_away = false;           ///< true: there was no memory for it
+    std::optional<Assembly> assembly;                      ///< of the message being received
+    Delivered message;                                     ///< its description; `bytes` counts those that have arrived
+    std::uint64_t after = 0;                               ///< of that message
+    bool thrown_away = false;                              ///< true: there was no memory for it
     std::deque<std::pair<std::uint64_t, Delivered>> held;  ///< complete; each waits for a number of the express lane
-    std::uint64_t received = 0;         ///< bytes of messages
-    std::uint64_t used_up = 0;          ///< of them, bytes that hold no memory here any more; calls: see the account
-    std::uint64_t extended = 0;         ///< granted for one large message
-    std::uint64_t told = 0;             ///< the grant last sent to the peer
+    std::uint64_t received = 0;                            ///< bytes of messages
+    std::uint64_t used_up = 0;   ///< of them, bytes that hold no memory here any more; calls: see the account
+    std::uint64_t extended = 0;  ///< granted for one large message
+    std::uint64_t told = 0;      ///< the grant last sent to the peer
     std::optional<std::uint64_t> goodbye;
   };
   /// The unacknowledged messages of one order key.
   struct Key {
-    std::size_t waiting = 0;  ///< number of messages waiting for the peer's grant of calls
+    std::size_t waiting = 0;       ///< number of messages waiting for the peer's grant of calls
     Charge charge = Charge::none;  ///< the grant that they need
     std::size_t bulk = 0;
     SessionLane lane = SessionLane::calls;  ///< of its large messages
@@ -185,9 +187,9 @@ class Session {
   struct CallSide {
     std::deque<SharedOutgoing> waiting;
     std::uint64_t sent = 0;
-    std::uint64_t granted = 0;   ///< by the peer
+    std::uint64_t granted = 0;  ///< by the peer
     std::uint64_t received = 0;
-    std::uint64_t told = 0;      ///< the grant last sent to the peer
+    std::uint64_t told = 0;  ///< the grant last sent to the peer
   };
 
   [[nodiscard]] OutLane::Emit emit_into(Packets& packets);
@@ -246,9 +248,9 @@ class Session {
   std::unordered_map<std::string, Key> keys_;
   std::size_t waiting_calls_ = 0;  ///< calls not fully sent
   std::size_t waiting_bytes_ = 0;
-  bool huge_waiting_ = false;      ///< one call is larger than the bound and waits
+  bool huge_waiting_ = false;  ///< one call is larger than the bound and waits
   std::size_t answer_bytes_ = 0;
-  Duration asking_{0};             ///< until the grant of calls is requested again; 0: none is awaited
+  Duration asking_{0};  ///< until the grant of calls is requested again; 0: none is awaited
   TimePoint ask_at_;
 };
 

@@ -51,8 +51,9 @@ Frame encode(const SessionHeader& header) {
   out[49] = static_cast<std::byte>(header.charge);
   const std::uint64_t numbers[] = {header.from.high, header.from.low, header.to.high, header.to.low, header.number};
   for (std::size_t i = 0; i < std::size(numbers); ++i) store_little_endian(out.subspan(8 + 8 * i), numbers[i]);
-  const std::uint64_t more[] = {header.ack,           header.ahead,        header.bytes_granted, header.calls_granted,
-                                header.nested_granted, header.remaining_us, header.after,         header.hash};
+  const std::uint64_t more[] = {
+      header.ack,          header.ahead, header.bytes_granted, header.calls_granted, header.nested_granted,
+      header.remaining_us, header.after, header.hash};
   for (std::size_t i = 0; i < std::size(more); ++i) store_little_endian(out.subspan(56 + 8 * i), more[i]);
   store_little_endian(out.subspan(kChecksumAt), checksum(out));
   return Frame{.bytes = *bytes, .owner = std::move(bytes)};
@@ -81,13 +82,15 @@ Result<SessionHeader> decode_session_header(std::span<const std::byte> bytes) {
   const bool known = byte_at(6) < kSessionLanes && byte_at(7) <= static_cast<std::uint8_t>(Part::dropped) &&
                      byte_at(48) < kSessionLanes && byte_at(49) <= static_cast<std::uint8_t>(Charge::nested);
   if (!known) {
-    return failure(ErrorCode::decode, fmt::format("session message in lane {}, part {}, about lane {}, charge {}", byte_at(6),
-                                                  byte_at(7), byte_at(48), byte_at(49)));
+    return failure(ErrorCode::decode, fmt::format("session message in lane {}, part {}, about lane {}, charge {}",
+                                                  byte_at(6), byte_at(7), byte_at(48), byte_at(49)));
   }
   if (std::ranges::any_of(bytes.subspan(50, 6), [](std::byte byte) { return byte != std::byte{0}; })) {
     return failure(ErrorCode::decode, "session header with reserved bytes set");
   }
-  const auto number_at = [bytes](std::size_t offset) { return load_little_endian<std::uint64_t>(bytes.subspan(offset)); };
+  const auto number_at = [bytes](std::size_t offset) {
+    return load_little_endian<std::uint64_t>(bytes.subspan(offset));
+  };
   return SessionHeader{.kind = static_cast<SessionKind>(kind),
                        .lane = static_cast<SessionLane>(byte_at(6)),
                        .part = static_cast<Part>(byte_at(7)),

@@ -16,10 +16,10 @@ namespace troupe {
 
 /// The kind of a packet.
 enum class SessionKind : std::uint8_t {
-  data = 1,       ///< carries (a piece of) one message of the layer above; `number` is its sequence number in its lane
-  ack = 2,        ///< carries acknowledgements and grants only; `number` is the probe of `lane` that it answers, 0 if none
-  probe = 4,      ///< asks which data of `lane` sent before it has arrived, and for grants; `number` counts probes
-  goodbye = 5,    ///< `lane` ends after sequence number `number`
+  data = 1,   ///< carries (a piece of) one message of the layer above; `number` is its sequence number in its lane
+  ack = 2,    ///< carries acknowledgements and grants only; `number` is the probe of `lane` that it answers, 0 if none
+  probe = 4,  ///< asks which data of `lane` sent before it has arrived, and for grants; `number` counts probes
+  goodbye = 5,  ///< `lane` ends after sequence number `number`
 };
 
 /// The streams of a session. Each is reliable and in order, and none waits for another.
@@ -41,9 +41,9 @@ inline constexpr std::size_t kSessionLanes = 5;
   return std::nullopt;
 }
 
-/// Offsets in bytes: 0 magic "TRPS", 4 version, 5 kind, 6 lane, 7 part, 8 from (high, low), 24 to (high, low), 40 number,
-/// 48 acknowledged lane, 49 charge, 50 zero (6), 56 ack, 64 ahead, 72 bytes granted, 80 calls granted, 88 nested calls
-/// granted, 96 remaining, 104 after, 112 hash, 120 XXH3-64 of bytes 0 to 119.
+/// Offsets in bytes: 0 magic "TRPS", 4 version, 5 kind, 6 lane, 7 part, 8 from (high, low), 24 to (high, low), 40
+/// number, 48 acknowledged lane, 49 charge, 50 zero (6), 56 ack, 64 ahead, 72 bytes granted, 80 calls granted, 88
+/// nested calls granted, 96 remaining, 104 after, 112 hash, 120 XXH3-64 of bytes 0 to 119.
 struct SessionHeader {
   static constexpr std::size_t kBytes = 128;
   static constexpr std::uint8_t kVersion = 2;
@@ -56,8 +56,8 @@ struct SessionHeader {
   std::uint64_t number = 0;
 
   SessionLane acked_lane = SessionLane::express;  ///< the lane of `ack`, `ahead` and `bytes_granted`
-  std::uint64_t ack = 0;             ///< every sequence number up to this one has arrived
-  std::uint64_t ahead = 0;           ///< bit i: ack + 2 + i has arrived too
+  std::uint64_t ack = 0;                          ///< every sequence number up to this one has arrived
+  std::uint64_t ahead = 0;                        ///< bit i: ack + 2 + i has arrived too
   std::uint64_t bytes_granted = 0;   ///< of messages, since the session began; express: 0, its bytes need no grant
   std::uint64_t calls_granted = 0;   ///< calls, since the session began
   std::uint64_t nested_granted = 0;  ///< calls made inside served functions, since the session started

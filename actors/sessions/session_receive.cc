@@ -53,9 +53,7 @@ Result<Session::Received> Session::receive(TimePoint now, Frames packet) {
       }
       break;
     }
-    case SessionKind::probe:
-      acknowledge(out.on_link, lane, header.number);
-      break;
+    case SessionKind::probe: acknowledge(out.on_link, lane, header.number); break;
     case SessionKind::ack:
       if (header.number != 0) out_[lane].resend_lost(now, header.number, emit_into(out.on_link));
       break;
@@ -75,7 +73,9 @@ Result<Session::Received> Session::receive(TimePoint now, Frames packet) {
   }
   wish_to_be_told();
   delivered_ += out.delivered.size();
-  const auto all_came = [](const Incoming& in) { return in.goodbye && in.lane.delivered() >= *in.goodbye && in.held.empty(); };
+  const auto all_came = [](const Incoming& in) {
+    return in.goodbye && in.lane.delivered() >= *in.goodbye && in.held.empty();
+  };
   if (!goodbye_told_ && std::ranges::all_of(in_, all_came)) out.goodbye = goodbye_told_ = true;
   return out;
 }
@@ -114,7 +114,8 @@ Result<Unit> Session::take(TimePoint now, std::size_t lane, InLane::Packet packe
   Incoming& in = in_[lane];
   const SessionHeader& header = packet.header;
   const bool begins = header.part == Part::whole || header.part == Part::first;
-  if (begins == in.assembly.has_value()) return violation(begins ? "a message within another" : "a piece of no message");
+  if (begins == in.assembly.has_value())
+    return violation(begins ? "a message within another" : "a piece of no message");
   if (begins) {
     if (auto begun = begin(now, lane, header); !begun) return begun;
   }
@@ -122,7 +123,8 @@ Result<Unit> Session::take(TimePoint now, std::size_t lane, InLane::Packet packe
     case Part::whole: {
       if (lane != kExpress) {
         // Uncut: small, or in memory that both ends share. It may exceed the grant, once.
-        if (in.received >= bytes_grant(lane)) return violation(fmt::format("more than the {} bytes granted", bytes_grant(lane)));
+        if (in.received >= bytes_grant(lane))
+          return violation(fmt::format("more than the {} bytes granted", bytes_grant(lane)));
         in.message.bytes = size_of(packet.frames);
         in.received += in.message.bytes;
       }
@@ -179,7 +181,8 @@ void Session::extend(std::size_t lane, Received& out) {
 Result<Unit> Session::take_bytes(std::size_t lane, InLane::Packet& packet, Received& out) {
   Incoming& in = in_[lane];
   const std::size_t bytes = size_of(packet.frames);
-  if (in.received + bytes > bytes_grant(lane)) return violation(fmt::format("more than the {} bytes granted", bytes_grant(lane)));
+  if (in.received + bytes > bytes_grant(lane))
+    return violation(fmt::format("more than the {} bytes granted", bytes_grant(lane)));
   in.received += bytes;
   in.message.bytes += bytes;
   if (!in.thrown_away) {
@@ -251,7 +254,8 @@ std::uint64_t Session::bytes_grant(std::size_t lane) const {
 std::uint64_t Session::calls_grant(Charge charge) const {
   const bool nested = charge == Charge::nested;
   const std::uint64_t at_once = nested ? options_.grants.nested : options_.grants.calls;
-  return std::max(account_->calls(charge) + at_once, nested ? options_.first_grants.nested : options_.first_grants.calls);
+  return std::max(account_->calls(charge) + at_once,
+                  nested ? options_.first_grants.nested : options_.first_grants.calls);
 }
 
 /// Requests a notification of starting calls if the peer has used most of its grant.

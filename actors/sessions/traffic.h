@@ -26,7 +26,9 @@ class Traffic {
   void called_by(const NodeName& peer) { count(peer, &PeerTraffic::calls_received, 1); }
   void sent(const NodeName& peer, const Frames& frames) { count(peer, &PeerTraffic::bytes_sent, bytes(frames)); }
   void damaged_by(const NodeName& peer) { count(peer, &PeerTraffic::packets_damaged, 1); }
-  void received(const NodeName& peer, const Frames& frames) { count(peer, &PeerTraffic::bytes_received, bytes(frames)); }
+  void received(const NodeName& peer, const Frames& frames) {
+    count(peer, &PeerTraffic::bytes_received, bytes(frames));
+  }
 
   /// Returns the counts by peer with a session; nullopt while it is off.
   [[nodiscard]] std::optional<std::map<NodeName, PeerTraffic>> counts() const;

@@ -7,7 +7,6 @@
 #include <map>
 #include <type_traits>
 #include <utility>
-#include <utility>
 
 #include "actors/contexts/contexts.h"
 #include "actors/contexts/variables_of.h"
@@ -24,7 +23,8 @@ namespace {
 constexpr std::chrono::milliseconds kPause{100};
 
 /// Runs `job` on the strand; retries after a pause if the pool has no thread for it.
-void run_surely(const std::weak_ptr<NodeCore>& node, const std::shared_ptr<Strand>& strand, const std::function<void()>& job) {
+void run_surely(const std::weak_ptr<NodeCore>& node, const std::shared_ptr<Strand>& strand,
+                const std::function<void()>& job) {
   strand->run(job, [=](const Error& /*refused*/) {
     const auto core = node.lock();
     if (!core || core->stopped()) return;
@@ -48,7 +48,10 @@ std::optional<std::vector<NodeLife>> owners_of(const msg::ShardPrepare& message,
 class ShardWork {
  public:
   ShardWork(std::weak_ptr<NodeCore> node, OptimizerId optimizer, std::vector<RRefId> parameters, ShardRules part)
-      : node_(std::move(node)), optimizer_(std::move(optimizer)), parameters_(std::move(parameters)), part_(std::move(part)) {}
+      : node_(std::move(node)),
+        optimizer_(std::move(optimizer)),
+        parameters_(std::move(parameters)),
+        part_(std::move(part)) {}
 
   [[nodiscard]] ShardRules& part() { return part_; }
 
@@ -82,7 +85,8 @@ class ShardWork {
     core->request({question.owner.name, "shard/" + optimizer_.text(), "step", std::nullopt,
                    msg::ShardQuery{optimizer_, question.step, question.own}},
                   [node = node_, optimizer = optimizer_, question](Result<msg::AnyMessage> answer) {
-                    if (const auto asker = node.lock()) asker->shards().answered(optimizer, {question, std::move(answer)});
+                    if (const auto asker = node.lock())
+                      asker->shards().answered(optimizer, {question, std::move(answer)});
                   });
   }
 
@@ -124,9 +128,10 @@ void ShardState::create(const Delivery& delivery, const msg::ShardCreate& messag
   if (!rule) return found(rule.error());
   rule_ = std::move(rule).value();
   parameters_ = message.parameters;
-  variables_of(*node_, message.parameters, {delivery.from, delivery.incarnation}, [node = node_->weak_from_this(), optimizer = optimizer_](auto found) {
-    if (const auto core = node.lock()) core->shards().found(optimizer, std::move(found));
-  });
+  variables_of(*node_, message.parameters, {delivery.from, delivery.incarnation},
+               [node = node_->weak_from_this(), optimizer = optimizer_](auto found) {
+                 if (const auto core = node.lock()) core->shards().found(optimizer, std::move(found));
+               });
 }
 
 void ShardState::found(Result<std::vector<Variable>> parameters) {
@@ -178,7 +183,8 @@ void ShardState::stop(const Error& why) {
 
 void ShardState::fail(Error why) {
   try {
-    spdlog::error("[{}] {}: a message to the shard of optimizer {} has failed", node_->name(), why.text(), optimizer_.text());
+    spdlog::error("[{}] {}: a message to the shard of optimizer {} has failed", node_->name(), why.text(),
+                  optimizer_.text());
     if (work_) return;
     why.peer = node_->name();
     why.incarnation = node_->incarnation();
@@ -195,21 +201,29 @@ void ShardState::serve(const Delivery& delivery) {
   } else if (const auto* prepare = std::get_if<msg::ShardPrepare>(&delivery.message)) {
     this->prepare(delivery, *prepare);
   } else if (const auto* commit = std::get_if<msg::ShardCommit>(&delivery.message)) {
-    answer_on_strand(delivery.answer, [step = commit->step, settled = commit->settled](ShardWork& work) {
-      work.part().settled(settled);
-      return work.part().commit(step);
-    }, when_told());
+    answer_on_strand(
+        delivery.answer,
+        [step = commit->step, settled = commit->settled](ShardWork& work) {
+          work.part().settled(settled);
+          return work.part().commit(step);
+        },
+        when_told());
   } else if (const auto* step = std::get_if<msg::ShardStep>(&delivery.message)) {
-    answer_on_strand(delivery.answer, [id = step->step, settled = step->settled,
-                                       gradients = node_->contexts().gradients(step->context)](ShardWork& work) {
-      work.part().settled(settled);
-      return work.part().step(id, gradients.get());
-    }, when_told());
+    answer_on_strand(
+        delivery.answer,
+        [id = step->step, settled = step->settled,
+         gradients = node_->contexts().gradients(step->context)](ShardWork& work) {
+          work.part().settled(settled);
+          return work.part().step(id, gradients.get());
+        },
+        when_told());
   } else if (const auto* query = std::get_if<msg::ShardQuery>(&delivery.message)) {
-    strand_->run([work = work_, by = NodeLife{delivery.from, delivery.incarnation}, query = *query, answer = delivery.answer] {
-      work->asked(by, query, answer);
-      work->go_on();
-    }, [answer = delivery.answer](const Error& error) { answer.fail(error); });
+    strand_->run(
+        [work = work_, by = NodeLife{delivery.from, delivery.incarnation}, query = *query, answer = delivery.answer] {
+          work->asked(by, query, answer);
+          work->go_on();
+        },
+        [answer = delivery.answer](const Error& error) { answer.fail(error); });
   } else if (const auto* abort = std::get_if<msg::ShardAbort>(&delivery.message)) {
     on_strand([step = abort->step](ShardWork& work) { work.part().abort(step); });
   }
@@ -231,8 +245,10 @@ void ShardState::prepare(const Delivery& delivery, const msg::ShardPrepare& mess
 /// Returns a reply that is sent when the holders of copies of the parameters have been notified (RR-10). The owners may
 /// be busy.
 ShardState::Reply ShardState::when_told() const {
-  return [core = node_->shared_from_this(), parameters = parameters_](const ReturnAddress& answer, msg::AnyMessage stepped) {
-    const auto told = std::make_shared<const WhenGone>([answer, stepped = std::move(stepped)] { answer.answer(stepped); });
+  return [core = node_->shared_from_this(), parameters = parameters_](const ReturnAddress& answer,
+                                                                      msg::AnyMessage stepped) {
+    const auto told =
+        std::make_shared<const WhenGone>([answer, stepped = std::move(stepped)] { answer.answer(stepped); });
     for (const RRefId& parameter : parameters) core->references().changed(parameter, told);
   };
 }
@@ -290,12 +306,10 @@ ShardActor::behavior_type shard_actor(ShardActor::stateful_pointer<ShardState> s
     is_word ? state.fail(std::move(why)) : node->fail(std::move(why));
   };
   return guarded<ShardActor::behavior_type>(
-      "the shard", failed,
-      [&state](const ShardMessage& m) { state.handle(m.delivery); },
+      "the shard", failed, [&state](const ShardMessage& m) { state.handle(m.delivery); },
       [&state](ParametersFound& m) { state.found(std::move(m.parameters)); },
       [&state](const DriverGone& m) { state.driver_gone(m.why); },
-      [&state](const OwnerAnswered& m) { state.answered(m); },
-      [&state](const TryAgain& m) { state.try_again(m); },
+      [&state](const OwnerAnswered& m) { state.answered(m); }, [&state](const TryAgain& m) { state.try_again(m); },
       [self, &state](const StopShard& m) {
         self->quit();
         state.stop(m.why);

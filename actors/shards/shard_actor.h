@@ -54,7 +54,7 @@ namespace troupe::detail {
 /// strand is still done and answered. A message whose handler throws is answered with the exception, and so are all
 /// later ones if the shard could not be made. An exception of any other handler ends the node: it can no longer tell
 /// the other owners what it does.
-using ShardActor = caf::typed_actor<caf::reacts_to<ShardMessage>,    //
+using ShardActor = caf::typed_actor<caf::reacts_to<ShardMessage>,     //
                                     caf::reacts_to<ParametersFound>,  //
                                     caf::reacts_to<DriverGone>,       //
                                     caf::reacts_to<OwnerAnswered>,    //
@@ -98,8 +98,8 @@ class ShardState {
   OptimizerId optimizer_;
   std::unique_ptr<optim::Optimizer> rule_;  // until the parameters are found
   std::vector<RRefId> parameters_;
-  std::shared_ptr<ShardWork> work_;         // null until the parameters are found
-  std::optional<Error> failure_;            // why there will be no parameters
+  std::shared_ptr<ShardWork> work_;  // null until the parameters are found
+  std::optional<Error> failure_;     // why there will be no parameters
   bool created_ = false;
   std::vector<Delivery> parked_;
 };

@@ -47,18 +47,23 @@ std::invoke_result_t<Work> tried(Work work) {
 }  // namespace
 
 ShardRules::ShardRules(NodeLife self, std::unique_ptr<optim::Optimizer> rule, std::vector<Variable> parameters)
-    : rule_(std::move(rule)), parameters_(std::move(parameters)), buffers_(parameters_.size()), ledger_(std::move(self)) {
+    : rule_(std::move(rule)),
+      parameters_(std::move(parameters)),
+      buffers_(parameters_.size()),
+      ledger_(std::move(self)) {
   std::unordered_set<const void*> seen;
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
     const Variable& parameter = parameters_[i];
     if (!parameter.defined() || !parameter.is_leaf() || !parameter.requires_grad()) {
       throw TensorError(fmt::format("[optimizer] parameter {} is not a leaf that requires a gradient", i));
     }
-    if (!seen.insert(parameter.id()).second) throw TensorError(fmt::format("[optimizer] parameter {} is given twice", i));
+    if (!seen.insert(parameter.id()).second)
+      throw TensorError(fmt::format("[optimizer] parameter {} is given twice", i));
   }
 }
 
-Result<msg::ShardPrepared> ShardRules::prepare(const StepId& step, const Gradients& gradients, std::vector<NodeLife> owners) {
+Result<msg::ShardPrepared> ShardRules::prepare(const StepId& step, const Gradients& gradients,
+                                               std::vector<NodeLife> owners) {
   switch (ledger_.state(step)) {
     case msg::StepState::applied: return msg::ShardPrepared{step, 0};
     case msg::StepState::aborted: return aborted(step);
@@ -153,7 +158,8 @@ Result<msg::ShardStepped> ShardRules::apply(const StepId& step, const Gradients&
 void ShardRules::make_visible(const StepId& step) {
   std::size_t set = 0;
   try {
-    for (; set < ready_->updates.size(); ++set) parameters_[ready_->updates[set].index].set_value(ready_->updates[set].next);
+    for (; set < ready_->updates.size(); ++set)
+      parameters_[ready_->updates[set].index].set_value(ready_->updates[set].next);
   } catch (...) {
     while (set-- > 0) parameters_[ready_->updates[set].index].set_value(ready_->updates[set].current);
     throw;

@@ -59,7 +59,8 @@ void Shards::handle(Delivery delivery) {
       delivery.message);
   if (!optimizer) return;
   const NodeCore& node = directory_->node();
-  if (!std::holds_alternative<msg::ShardQuery>(delivery.message) && !is_of(*optimizer, delivery.from, delivery.incarnation)) {
+  if (!std::holds_alternative<msg::ShardQuery>(delivery.message) &&
+      !is_of(*optimizer, delivery.from, delivery.incarnation)) {
     return delivery.answer.fail(node.error(ErrorCode::protocol_violation, node.name(), "step",
                                            fmt::format("optimizer {} is not of {}", optimizer->text(), delivery.from)));
   }
@@ -98,16 +99,15 @@ void Shards::answered(const OptimizerId& optimizer, OwnerAnswered answer) {
 
 void Shards::try_again(const OptimizerId& optimizer, std::optional<StepLedger::Question> question, Duration pause) {
   NodeCore& node = directory_->node();
-  node.clock().at(node.clock().now() + pause, [weak = node.weak_from_this(), optimizer, question = std::move(question)] {
-    const auto core = weak.lock();
-    if (!core) return;
-    Directory& directory = *core->shards().directory_;
-    directory.send(directory.actors().find(optimizer), TryAgain{question});
-  });
+  node.clock().at(node.clock().now() + pause,
+                  [weak = node.weak_from_this(), optimizer, question = std::move(question)] {
+                    const auto core = weak.lock();
+                    if (!core) return;
+                    Directory& directory = *core->shards().directory_;
+                    directory.send(directory.actors().find(optimizer), TryAgain{question});
+                  });
 }
 
-void Shards::over(const OptimizerId& optimizer) {
-  directory_->send(directory_->actors().end(optimizer), StopShard{});
-}
+void Shards::over(const OptimizerId& optimizer) { directory_->send(directory_->actors().end(optimizer), StopShard{}); }
 
 }  // namespace troupe::detail

@@ -166,7 +166,8 @@ void StepLedger::ask(const StepId& step, Record& record, std::size_t owner) {
 }
 
 void StepLedger::tell_askers(const StepId& step, Record& record) {
-  for (const auto& [asker, own] : std::exchange(record.askers, {})) todo_.answers.push_back({asker, step, record.state});
+  for (const auto& [asker, own] : std::exchange(record.askers, {}))
+    todo_.answers.push_back({asker, step, record.state});
 }
 
 }  // namespace troupe::detail

@@ -111,9 +111,9 @@ class StepLedger {
     msg::StepState state = msg::StepState::prepared;
     std::uint64_t version = 0;
     std::vector<NodeLife> owners;
-    std::vector<Known> known;                     // of each owner; used after the driver's end
-    std::map<NodeLife, msg::StepState> askers;    // owners that wait for an answer, and their states
-    std::optional<msg::StepState> decided = {};   // after the driver's end, until it is carried out
+    std::vector<Known> known;                    // of each owner; used after the driver's end
+    std::map<NodeLife, msg::StepState> askers;   // owners that wait for an answer, and their states
+    std::optional<msg::StepState> decided = {};  // after the driver's end, until it is carried out
     friend auto operator<=>(const Record&, const Record&) = default;
   };
   using Steps = std::map<StepId, Record>;

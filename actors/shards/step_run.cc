@@ -32,13 +32,15 @@ std::map<NodeName, std::optional<Error>> StepRun::open() const {
 }
 
 void StepRun::ask(const NodeLife& owner) {
-  parts_.node->request({owner.name, parts_.actor, "step", std::nullopt, parts_.make_message()},
-                       [self = shared_from_this(), owner](Result<msg::AnyMessage> answer) { self->answered(owner, std::move(answer)); });
+  parts_.node->request(
+      {owner.name, parts_.actor, "step", std::nullopt, parts_.make_message()},
+      [self = shared_from_this(), owner](Result<msg::AnyMessage> answer) { self->answered(owner, std::move(answer)); });
 }
 
 void StepRun::answered(const NodeLife& owner, Result<msg::AnyMessage> answer) {
   if (answer && !std::holds_alternative<msg::ShardStepped>(answer.value())) {
-    answer = parts_.node->error(ErrorCode::protocol_violation, owner.name, "step", "the answer to a step is another message");
+    answer = parts_.node->error(ErrorCode::protocol_violation, owner.name, "step",
+                                "the answer to a step is another message");
   }
   const Fate fate = answer ? Fate::open : fate_of(owner, answer.error());
   if (!answer && fate == Fate::open) {

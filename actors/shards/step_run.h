@@ -28,11 +28,11 @@ class StepRun final : public std::enable_shared_from_this<StepRun> {
   };
   struct Parts {
     std::shared_ptr<NodeCore> node;
-    std::string actor;                                   ///< its path at every owner
+    std::string actor;  ///< its path at every owner
     std::vector<NodeLife> owners;
-    std::function<msg::AnyMessage()> make_message;       ///< for each attempt; idempotent at the owner
+    std::function<msg::AnyMessage()> make_message;  ///< for each attempt; idempotent at the owner
     Refusal refusal = Refusal::is_final;
-    std::function<void(const StepOutcome&)> resolved;    ///< called once, before the future is complete
+    std::function<void(const StepOutcome&)> resolved;  ///< called once, before the future is complete
   };
 
   explicit StepRun(Parts parts);
@@ -56,8 +56,8 @@ class StepRun final : public std::enable_shared_from_this<StepRun> {
   const Promise<StepOutcome> promise_;
   const Future<StepOutcome> outcome_;
   mutable std::mutex mutex_;
-  StepOutcome so_far_;                                   // guarded by mutex_
-  std::map<NodeName, std::optional<Error>> open_;        // guarded by mutex_
+  StepOutcome so_far_;                             // guarded by mutex_
+  std::map<NodeName, std::optional<Error>> open_;  // guarded by mutex_
 };
 
 }  // namespace troupe::detail

@@ -48,7 +48,8 @@ Result<std::unique_ptr<optim::Optimizer>> make_rule(const UpdateRule& rule) {
   } catch (const DecodeError& error) {
     return error_not_run(ErrorCode::decode, error.what());
   }
-  return error_not_run(ErrorCode::bad_argument, fmt::format("there is no update rule \"{}\" in this program", rule.name));
+  return error_not_run(ErrorCode::bad_argument,
+                       fmt::format("there is no update rule \"{}\" in this program", rule.name));
 }
 
 }  // namespace troupe::detail

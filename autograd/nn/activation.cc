@@ -32,7 +32,8 @@ Variable Hardshrink::forward(const Variable& x) { return hardshrink(x, lambda_);
 Variable Threshold::forward(const Variable& x) { return threshold(x, limit_, value_); }
 Variable Glu::forward(const Variable& x) { return glu(x, dim_); }
 
-Prelu::Prelu(std::int64_t channels, double start, DType dtype) : weight_(add_parameter("weight", full({channels}, start, dtype))) {}
+Prelu::Prelu(std::int64_t channels, double start, DType dtype)
+    : weight_(add_parameter("weight", full({channels}, start, dtype))) {}
 Variable Prelu::forward(const Variable& x) { return prelu(x, weight_); }
 
 }  // namespace troupe::nn

@@ -212,7 +212,8 @@ class Glu final : public Layer {
   int dim_;
 };
 
-/// prelu() with a slope that learns, as a layer. Parameter: weight (channels), of one slope for all or one for each channel.
+/// prelu() with a slope that learns, as a layer. Parameter: weight (channels), of one slope for all or one for each
+/// channel.
 class Prelu final : public Layer {
  public:
   explicit Prelu(std::int64_t channels = 1, double start = 0.25, DType dtype = DType::f32);

@@ -31,8 +31,8 @@ struct AttentionMasks {
   }
 };
 
-/// Which attention weights are returned. Without them the work is that of scaled_dot_product_attention, which never has all
-/// of them in memory; results may round differently.
+/// Which attention weights are returned. Without them the work is that of scaled_dot_product_attention, which never has
+/// all of them in memory; results may round differently.
 enum class AttentionWeights : std::uint8_t { none, averaged, per_head };
 
 /// What attention gives: values, and their weights if they were asked for.

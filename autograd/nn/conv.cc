@@ -27,8 +27,8 @@ Shape filter_shape(std::string_view layer, const Channels& channels, Direction d
         fmt::format("[{}] sizes below 1: {} -> {}, kernel {}", layer, channels.in, channels.out, to_string(kernel)));
   }
   if (groups < 1 || channels.in % groups != 0 || channels.out % groups != 0) {
-    throw ValueError(fmt::format("[{}] channels do not divide into {} groups: {} -> {}", layer, groups, channels.in,
-                                 channels.out));
+    throw ValueError(
+        fmt::format("[{}] channels do not divide into {} groups: {} -> {}", layer, groups, channels.in, channels.out));
   }
   Shape shape = direction == Direction::forward ? Shape{channels.out, channels.in / groups}
                                                 : Shape{channels.in, channels.out / groups};
@@ -46,7 +46,8 @@ Tensor first_values(const Shape& shape, const Shape& weight, Generator& generato
 Conv2d::Conv2d(std::int64_t in_channels, std::int64_t out_channels, Size2d kernel, Generator& generator,
                const Conv2dOptions& options, Bias bias, DType dtype)
     : options_(options) {
-  const Shape shape = filter_shape("Conv2d", {in_channels, out_channels}, Direction::forward, {kernel[0], kernel[1]}, options.groups);
+  const Shape shape =
+      filter_shape("Conv2d", {in_channels, out_channels}, Direction::forward, {kernel[0], kernel[1]}, options.groups);
   weight_ = add_parameter("weight", first_values(shape, shape, generator, dtype));
   if (bias == Bias::yes) bias_ = add_parameter("bias", first_values({out_channels}, shape, generator, dtype));
 }
@@ -59,18 +60,20 @@ Conv1d::Conv1d(std::int64_t in_channels, std::int64_t out_channels, std::int64_t
   if (bias == Bias::yes) bias_ = add_parameter("bias", first_values({out_channels}, shape, generator, dtype));
 }
 
-ConvTranspose2d::ConvTranspose2d(std::int64_t in_channels, std::int64_t out_channels, Size2d kernel, Generator& generator,
-                                 const ConvTranspose2dOptions& options, Bias bias, DType dtype)
+ConvTranspose2d::ConvTranspose2d(std::int64_t in_channels, std::int64_t out_channels, Size2d kernel,
+                                 Generator& generator, const ConvTranspose2dOptions& options, Bias bias, DType dtype)
     : options_(options) {
-  const Shape shape = filter_shape("ConvTranspose2d", {in_channels, out_channels}, Direction::transposed, {kernel[0], kernel[1]}, options.groups);
+  const Shape shape = filter_shape("ConvTranspose2d", {in_channels, out_channels}, Direction::transposed,
+                                   {kernel[0], kernel[1]}, options.groups);
   weight_ = add_parameter("weight", first_values(shape, shape, generator, dtype));
   if (bias == Bias::yes) bias_ = add_parameter("bias", first_values({out_channels}, shape, generator, dtype));
 }
 
-ConvTranspose1d::ConvTranspose1d(std::int64_t in_channels, std::int64_t out_channels, std::int64_t kernel, Generator& generator,
-                                 const ConvTranspose1dOptions& options, Bias bias, DType dtype)
+ConvTranspose1d::ConvTranspose1d(std::int64_t in_channels, std::int64_t out_channels, std::int64_t kernel,
+                                 Generator& generator, const ConvTranspose1dOptions& options, Bias bias, DType dtype)
     : options_(options) {
-  const Shape shape = filter_shape("ConvTranspose1d", {in_channels, out_channels}, Direction::transposed, {kernel}, options.groups);
+  const Shape shape =
+      filter_shape("ConvTranspose1d", {in_channels, out_channels}, Direction::transposed, {kernel}, options.groups);
   weight_ = add_parameter("weight", first_values(shape, shape, generator, dtype));
   if (bias == Bias::yes) bias_ = add_parameter("bias", first_values({out_channels}, shape, generator, dtype));
 }

@@ -1,5 +1,5 @@
-// Layers of convolutions. Parameters: weight and, unless Bias::no, bias, both uniform in +-1 / sqrt(fan_in of the weight).
-// A forward() may run on several threads at once.
+// Layers of convolutions. Parameters: weight and, unless Bias::no, bias, both uniform in +-1 / sqrt(fan_in of the
+// weight). A forward() may run on several threads at once.
 #pragma once
 
 #include <cstdint>

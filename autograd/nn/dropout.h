@@ -21,7 +21,8 @@ class Dropout final : public Layer {
   Generator generator_;
 };
 
-/// dropout1d() while training: whole channels of (n, channels, length) or (channels, length); does nothing in eval mode.
+/// dropout1d() while training: whole channels of (n, channels, length) or (channels, length); does nothing in eval
+/// mode.
 class Dropout1d final : public Layer {
  public:
   /// Takes one draw of `generator` as the seed of its own.

@@ -20,7 +20,8 @@ class TransformerDecoderLayer final : public Module {
   TransformerDecoderLayer(std::int64_t width, std::int64_t heads, Generator& generator,
                           const TransformerOptions& options = {});
 
-  /// `masks` hide steps of x from x, usually those that follow: `{.causal = true}`; `memory_masks` hide parts of memory.
+  /// `masks` hide steps of x from x, usually those that follow: `{.causal = true}`; `memory_masks` hide parts of
+  /// memory.
   [[nodiscard]] Variable forward(const Variable& x, const Variable& memory, const AttentionMasks& masks = {},
                                  const AttentionMasks& memory_masks = {});
 

@@ -14,7 +14,9 @@ std::shared_ptr<Linear> TransformerParts::linear(std::int64_t from, std::int64_t
   return std::make_shared<Linear>(from, to, generator, Bias::yes, options.dtype);
 }
 
-std::shared_ptr<Dropout> TransformerParts::dropout() const { return std::make_shared<Dropout>(options.dropout, generator); }
+std::shared_ptr<Dropout> TransformerParts::dropout() const {
+  return std::make_shared<Dropout>(options.dropout, generator);
+}
 
 std::shared_ptr<LayerNorm> TransformerParts::norm() const {
   return std::make_shared<LayerNorm>(width, NormLayerOptions{.eps = options.eps, .dtype = options.dtype});

@@ -43,8 +43,8 @@ struct TransformerParts {
 };
 
 /// linear2(dropout(activation(linear1(x))))
-[[nodiscard]] Variable feed_forward(const Variable& x, Linear& linear1, TransformerActivation activation, Dropout& dropout,
-                                    Linear& linear2);
+[[nodiscard]] Variable feed_forward(const Variable& x, Linear& linear1, TransformerActivation activation,
+                                    Dropout& dropout, Linear& linear2);
 
 }  // namespace detail
 }  // namespace troupe::nn

@@ -15,12 +15,14 @@ using detail::Saved;
 
 Variable sigmoid(const Variable& x) {
   const Tensor result = sigmoid(x.value());
-  return record("sigmoid", result, edges_of({&x}), [y = Saved(result)](const Tensor& g) { return sigmoid_backward(g, y.get()); });
+  return record("sigmoid", result, edges_of({&x}),
+                [y = Saved(result)](const Tensor& g) { return sigmoid_backward(g, y.get()); });
 }
 
 Variable relu(const Variable& x) {
   const Tensor result = relu(x.value());
-  return record("relu", result, edges_of({&x}), [y = Saved(result)](const Tensor& g) { return relu_backward(g, y.get()); });
+  return record("relu", result, edges_of({&x}),
+                [y = Saved(result)](const Tensor& g) { return relu_backward(g, y.get()); });
 }
 
 Variable gelu(const Variable& x, Gelu form) {
@@ -31,7 +33,8 @@ Variable gelu(const Variable& x, Gelu form) {
 
 Variable silu(const Variable& x) {
   const Tensor value = x.value();
-  return record("silu", silu(value), edges_of({&x}), [x = Saved(value)](const Tensor& g) { return silu_backward(g, x.get()); });
+  return record("silu", silu(value), edges_of({&x}),
+                [x = Saved(value)](const Tensor& g) { return silu_backward(g, x.get()); });
 }
 
 Variable softplus(const Variable& x, double beta) {
@@ -42,8 +45,9 @@ Variable softplus(const Variable& x, double beta) {
 
 Variable softplus(const Variable& x, double beta, double threshold) {
   const Tensor value = x.value();
-  return record("softplus", softplus(value, beta, threshold), edges_of({&x}),
-                [x = Saved(value), beta, threshold](const Tensor& g) { return softplus_backward(g, x.get(), beta, threshold); });
+  return record(
+      "softplus", softplus(value, beta, threshold), edges_of({&x}),
+      [x = Saved(value), beta, threshold](const Tensor& g) { return softplus_backward(g, x.get(), beta, threshold); });
 }
 
 Variable log_sigmoid(const Variable& x) {
@@ -84,12 +88,14 @@ Variable celu(const Variable& x, double alpha) {
 
 Variable selu(const Variable& x) {
   const Tensor value = x.value();
-  return record("selu", selu(value), edges_of({&x}), [x = Saved(value)](const Tensor& g) { return selu_backward(g, x.get()); });
+  return record("selu", selu(value), edges_of({&x}),
+                [x = Saved(value)](const Tensor& g) { return selu_backward(g, x.get()); });
 }
 
 Variable mish(const Variable& x) {
   const Tensor value = x.value();
-  return record("mish", mish(value), edges_of({&x}), [x = Saved(value)](const Tensor& g) { return mish_backward(g, x.get()); });
+  return record("mish", mish(value), edges_of({&x}),
+                [x = Saved(value)](const Tensor& g) { return mish_backward(g, x.get()); });
 }
 
 Variable softsign(const Variable& x) {

@@ -77,7 +77,9 @@ Variable movedim(const Variable& x, const Axes& from, const Axes& to) {
   return permute(x, detail::moved_dims(x.shape(), from, to));
 }
 
-Variable unflatten(const Variable& x, int dim, const Shape& sizes) { return reshape(x, detail::unflattened(x.shape(), dim, sizes)); }
+Variable unflatten(const Variable& x, int dim, const Shape& sizes) {
+  return reshape(x, detail::unflattened(x.shape(), dim, sizes));
+}
 
 Variable expand_as(const Variable& x, const Variable& other) { return expand(x, other.shape()); }
 
@@ -89,12 +91,13 @@ Variable tile(const Variable& x, const std::vector<std::int64_t>& counts) {
 
 Variable repeat_interleave(const Variable& x, std::int64_t count, int dim) {
   const Tensor value = x.value();
-  return record("repeat_interleave", repeat_interleave(value, count, dim), edges_of({&x}), [shape = value.shape(), count, dim](const Tensor& g) {
-    const int at = normalize_dim("repeat_interleave", dim, shape);
-    Shape apart = shape;
-    apart.insert(at + 1, count);
-    return sum(g.reshape(apart), at + 1);
-  });
+  return record("repeat_interleave", repeat_interleave(value, count, dim), edges_of({&x}),
+                [shape = value.shape(), count, dim](const Tensor& g) {
+                  const int at = normalize_dim("repeat_interleave", dim, shape);
+                  Shape apart = shape;
+                  apart.insert(at + 1, count);
+                  return sum(g.reshape(apart), at + 1);
+                });
 }
 
 Variable repeat_interleave(const Variable& x, const Tensor& counts, int dim) {

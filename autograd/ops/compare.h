@@ -1,5 +1,5 @@
-// Comparisons of variables, element by element: those of tensor/ops.h on their values. The result is boolean and has no gradient.
-// Whether two handles are one variable says same(a, b).
+// Comparisons of variables, element by element: those of tensor/ops.h on their values. The result is boolean and has no
+// gradient. Whether two handles are one variable says same(a, b).
 #pragma once
 
 #include "autograd/variable.h"

@@ -18,13 +18,15 @@ using Edges = std::span<const Edge>;
 
 /// `rest` of the values: a - b * quotient, of which the quotient is constant, `quotient(x, y)` for that of the values.
 template <class Rest, class Quotient>
-Variable record_rest(std::string_view name, const Variable& a, const Variable& b, const Rest& rest, const Quotient& quotient) {
+Variable record_rest(std::string_view name, const Variable& a, const Variable& b, const Rest& rest,
+                     const Quotient& quotient) {
   const auto [x, y] = detail::values_of(a, b);
   return record(name, rest(x, y), edges_of({&a, &b}),
-                [x_layout = Layout(x), y_layout = Layout(y), x = saved_for(b, x), y = saved_for(b, y), quotient](const Tensor& g,
-                                                                                                                 Edges to) {
-                  return std::vector<Tensor>{to[0] ? reduce_to(x_layout, g) : Tensor(),
-                                             to[1] ? neg(reduce_to(y_layout, mul(g, quotient(x.get(), y.get())))) : Tensor()};
+                [x_layout = Layout(x), y_layout = Layout(y), x = saved_for(b, x), y = saved_for(b, y), quotient](
+                    const Tensor& g, Edges to) {
+                  return std::vector<Tensor>{
+                      to[0] ? reduce_to(x_layout, g) : Tensor(),
+                      to[1] ? neg(reduce_to(y_layout, mul(g, quotient(x.get(), y.get())))) : Tensor()};
                 });
 }
 
@@ -55,7 +57,8 @@ Variable floor_divide(const Variable& a, const Variable& b) {
 }
 
 Variable floor_divide(const Variable& a, double b) {
-  return record("floor_divide", floor_divide(a.value(), b), edges_of({&a}), [](const Tensor& g) { return zeros_like(g); });
+  return record("floor_divide", floor_divide(a.value(), b), edges_of({&a}),
+                [](const Tensor& g) { return zeros_like(g); });
 }
 
 Variable fmod(const Variable& a, const Variable& b) {

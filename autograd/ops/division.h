@@ -1,5 +1,5 @@
-// Quotients rounded down and what is left of a division, of variables: tensor/ops/division.h with gradients. A quotient is
-// constant between its steps, gradient 0. A remainder has the gradient 1 by `a` and minus the whole quotient by `b`.
+// Quotients rounded down and what is left of a division, of variables: tensor/ops/division.h with gradients. A quotient
+// is constant between its steps, gradient 0. A remainder has the gradient 1 by `a` and minus the whole quotient by `b`.
 #pragma once
 
 #include "autograd/variable.h"

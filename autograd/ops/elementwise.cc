@@ -21,8 +21,8 @@ Variable record_chosen(std::string_view name, const Variable& a, const Variable&
   const auto [x, y] = detail::values_of(a, b);
   const Tensor result = choose(x, y);
   return record(name, result, edges_of({&a, &b}),
-                [x_layout = Layout(x), y_layout = Layout(y), x = Saved(x), y = Saved(y), result = Saved(result)](const Tensor& g,
-                                                                                                                 Edges to) {
+                [x_layout = Layout(x), y_layout = Layout(y), x = Saved(x), y = Saved(y), result = Saved(result)](
+                    const Tensor& g, Edges to) {
                   const Tensor half = where(eq(x.get(), y.get()), mul(g, 0.5), g);
                   const Tensor none = full({}, 0.0, g.dtype(), g.device());
                   return std::vector<Tensor>{
@@ -33,21 +33,25 @@ Variable record_chosen(std::string_view name, const Variable& a, const Variable&
 
 /// `limit(x, bound)`. The gradient goes to x where `keeps(x, bound)` holds, else to the bound, of NaN to nobody.
 template <class Limit, class Compare>
-Variable record_clamped(std::string_view name, const Variable& a, double bound, const Limit& limit, const Compare& keeps) {
+Variable record_clamped(std::string_view name, const Variable& a, double bound, const Limit& limit,
+                        const Compare& keeps) {
   const Tensor value = a.value();
   return record(name, limit(value, bound), edges_of({&a}), [x = Saved(value), bound, keeps](const Tensor& g) {
     return masked_fill(g, logical_not(keeps(x.get(), bound)), 0.0);
   });
 }
 template <class Limit, class Compare>
-Variable record_clamped(std::string_view name, const Variable& a, const Variable& b, const Limit& limit, const Compare& keeps) {
+Variable record_clamped(std::string_view name, const Variable& a, const Variable& b, const Limit& limit,
+                        const Compare& keeps) {
   const auto [x, bound] = detail::values_of(a, b);
   return record(name, limit(x, bound), edges_of({&a, &b}),
-                [x_layout = Layout(x), bound_layout = Layout(bound), x = Saved(x), bound = Saved(bound), keeps](const Tensor& g, Edges to) {
+                [x_layout = Layout(x), bound_layout = Layout(bound), x = Saved(x), bound = Saved(bound), keeps](
+                    const Tensor& g, Edges to) {
                   const Tensor kept = keeps(x.get(), bound.get());
                   const Tensor nan = logical_or(isnan(x.get()), isnan(bound.get()));
-                  return std::vector<Tensor>{to[0] ? reduce_to(x_layout, masked_fill(g, logical_not(kept), 0.0)) : Tensor(),
-                                             to[1] ? reduce_to(bound_layout, masked_fill(g, logical_or(kept, nan), 0.0)) : Tensor()};
+                  return std::vector<Tensor>{
+                      to[0] ? reduce_to(x_layout, masked_fill(g, logical_not(kept), 0.0)) : Tensor(),
+                      to[1] ? reduce_to(bound_layout, masked_fill(g, logical_or(kept, nan), 0.0)) : Tensor()};
                 });
 }
 constexpr auto kAtLeast = [](const Tensor& x, const auto& bound) { return ge(x, bound); };
@@ -60,11 +64,13 @@ Tensor relative_sign(const Tensor& result, const Tensor& a) { return where(isnan
 
 /// `sum(a, b, alpha)`, along which b counts `slope` times.
 template <class Sum>
-Variable record_with_alpha(std::string_view name, const Variable& a, const Variable& b, double alpha, double slope, const Sum& sum) {
+Variable record_with_alpha(std::string_view name, const Variable& a, const Variable& b, double alpha, double slope,
+                           const Sum& sum) {
   const auto [x, y] = detail::values_of(a, b);
-  return record(name, sum(x, y, alpha), edges_of({&a, &b}), [x = Layout(x), y = Layout(y), slope](const Tensor& g, Edges to) {
-    return std::vector<Tensor>{to[0] ? reduce_to(x, g) : Tensor(), to[1] ? reduce_to(y, mul(g, slope)) : Tensor()};
-  });
+  return record(
+      name, sum(x, y, alpha), edges_of({&a, &b}), [x = Layout(x), y = Layout(y), slope](const Tensor& g, Edges to) {
+        return std::vector<Tensor>{to[0] ? reduce_to(x, g) : Tensor(), to[1] ? reduce_to(y, mul(g, slope)) : Tensor()};
+      });
 }
 constexpr auto kAddWithAlpha = [](const Tensor& x, const Tensor& y, double alpha) { return add(x, y, alpha); };
 constexpr auto kSubWithAlpha = [](const Tensor& x, const Tensor& y, double alpha) { return sub(x, y, alpha); };
@@ -94,8 +100,12 @@ Variable sub(const Variable& a, const Variable& b) {
   });
 }
 
-Variable add(const Variable& a, const Variable& b, double alpha) { return record_with_alpha("add", a, b, alpha, alpha, kAddWithAlpha); }
-Variable sub(const Variable& a, const Variable& b, double alpha) { return record_with_alpha("sub", a, b, alpha, -alpha, kSubWithAlpha); }
+Variable add(const Variable& a, const Variable& b, double alpha) {
+  return record_with_alpha("add", a, b, alpha, alpha, kAddWithAlpha);
+}
+Variable sub(const Variable& a, const Variable& b, double alpha) {
+  return record_with_alpha("sub", a, b, alpha, -alpha, kSubWithAlpha);
+}
 
 Variable sub(const Variable& a, double b) {
   return record("sub", sub(a.value(), b), edges_of({&a}), [](const Tensor& g) { return g; });
@@ -155,22 +165,23 @@ Variable pow(const Variable& x, double exponent) {
 Variable pow(const Variable& a, const Variable& b) {
   const auto [x, y] = detail::values_of(a, b);
   const Tensor result = pow(x, y);
-  return record("pow", result, edges_of({&a, &b}),
-                [x_layout = Layout(x), y_layout = Layout(y), x = Saved(x), y = saved_for(a, y), result = saved_for(b, result)](
-                    const Tensor& g, Edges to) {
-                  std::vector<Tensor> gradients(2);
-                  if (to[0]) {
-                    // 0 * x^-1 would be NaN at 0, where the constant x^0 has the gradient 0.
-                    const Tensor slope = mul(pow(x.get(), sub(y.get(), 1.0)), y.get());
-                    gradients[0] = reduce_to(x_layout, mul(g, masked_fill(slope, eq(y.get(), 0.0).expand(slope.shape()), 0.0)));
-                  }
-                  if (to[1]) {
-                    // At a base of 0 the result does not change with the exponent, as long as that is positive.
-                    const Tensor slope = mul(result.get(), log(x.get()));
-                    gradients[1] = reduce_to(y_layout, mul(g, masked_fill(slope, eq(x.get(), 0.0).expand(slope.shape()), 0.0)));
-                  }
-                  return gradients;
-                });
+  return record(
+      "pow", result, edges_of({&a, &b}),
+      [x_layout = Layout(x), y_layout = Layout(y), x = Saved(x), y = saved_for(a, y), result = saved_for(b, result)](
+          const Tensor& g, Edges to) {
+        std::vector<Tensor> gradients(2);
+        if (to[0]) {
+          // 0 * x^-1 would be NaN at 0, where the constant x^0 has the gradient 0.
+          const Tensor slope = mul(pow(x.get(), sub(y.get(), 1.0)), y.get());
+          gradients[0] = reduce_to(x_layout, mul(g, masked_fill(slope, eq(y.get(), 0.0).expand(slope.shape()), 0.0)));
+        }
+        if (to[1]) {
+          // At a base of 0 the result does not change with the exponent, as long as that is positive.
+          const Tensor slope = mul(result.get(), log(x.get()));
+          gradients[1] = reduce_to(y_layout, mul(g, masked_fill(slope, eq(x.get(), 0.0).expand(slope.shape()), 0.0)));
+        }
+        return gradients;
+      });
 }
 
 Variable maximum(const Variable& a, const Variable& b) {
@@ -188,25 +199,31 @@ Variable clamp(const Variable& x, double low, double high) {
 }
 
 Variable clamp_min(const Variable& x, double low) { return record_clamped("clamp_min", x, low, kClampMin, kAtLeast); }
-Variable clamp_min(const Variable& x, const Variable& low) { return record_clamped("clamp_min", x, low, kClampMin, kAtLeast); }
+Variable clamp_min(const Variable& x, const Variable& low) {
+  return record_clamped("clamp_min", x, low, kClampMin, kAtLeast);
+}
 Variable clamp_max(const Variable& x, double high) { return record_clamped("clamp_max", x, high, kClampMax, kAtMost); }
-Variable clamp_max(const Variable& x, const Variable& high) { return record_clamped("clamp_max", x, high, kClampMax, kAtMost); }
+Variable clamp_max(const Variable& x, const Variable& high) {
+  return record_clamped("clamp_max", x, high, kClampMax, kAtMost);
+}
 
 Variable copysign(const Variable& a, const Variable& b) {
   const auto [x, y] = detail::values_of(a, b);
   const Tensor result = copysign(x, y);
   return record("copysign", result, edges_of({&a, &b}),
                 [x_layout = Layout(x), y = Layout(y), x = Saved(x), result = Saved(result)](const Tensor& g, Edges to) {
-                  return std::vector<Tensor>{to[0] ? reduce_to(x_layout, mul(g, relative_sign(result.get(), x.get()))) : Tensor(),
-                                             to[1] ? zeros(y.shape, y.dtype, g.device()) : Tensor()};
+                  return std::vector<Tensor>{
+                      to[0] ? reduce_to(x_layout, mul(g, relative_sign(result.get(), x.get()))) : Tensor(),
+                      to[1] ? zeros(y.shape, y.dtype, g.device()) : Tensor()};
                 });
 }
 
 Variable copysign(const Variable& a, double b) {
   const Tensor x = a.value();
   const Tensor result = copysign(x, b);
-  return record("copysign", result, edges_of({&a}),
-                [x = Saved(x), result = Saved(result)](const Tensor& g) { return mul(g, relative_sign(result.get(), x.get())); });
+  return record("copysign", result, edges_of({&a}), [x = Saved(x), result = Saved(result)](const Tensor& g) {
+    return mul(g, relative_sign(result.get(), x.get()));
+  });
 }
 
 Variable where(const Tensor& condition, const Variable& a, const Variable& b) {
@@ -259,12 +276,14 @@ Variable erfc(const Variable& x) {
 
 Variable square(const Variable& x) {
   const Tensor value = x.value();
-  return record("square", square(value), edges_of({&x}), [x = Saved(value)](const Tensor& g) { return mul(g, mul(x.get(), 2.0)); });
+  return record("square", square(value), edges_of({&x}),
+                [x = Saved(value)](const Tensor& g) { return mul(g, mul(x.get(), 2.0)); });
 }
 
 Variable reciprocal(const Variable& x) {
   const Tensor result = reciprocal(x.value());
-  return record("reciprocal", result, edges_of({&x}), [y = Saved(result)](const Tensor& g) { return neg(mul(g, square(y.get()))); });
+  return record("reciprocal", result, edges_of({&x}),
+                [y = Saved(result)](const Tensor& g) { return neg(mul(g, square(y.get()))); });
 }
 
 Variable sign(const Variable& x) { return record_steps("sign", x, sign(x.value())); }
@@ -279,9 +298,8 @@ Variable frac(const Variable& x) {
 
 Variable nan_to_num(const Variable& x, const NanToNumOptions& options) {
   const Tensor value = x.value();
-  return record("nan_to_num", nan_to_num(value, options), edges_of({&x}), [x = Saved(value)](const Tensor& g) {
-    return masked_fill(g, logical_not(isfinite(x.get())), 0.0);
-  });
+  return record("nan_to_num", nan_to_num(value, options), edges_of({&x}),
+                [x = Saved(value)](const Tensor& g) { return masked_fill(g, logical_not(isfinite(x.get())), 0.0); });
 }
 
 Variable cast(const Variable& x, DType dtype) {

@@ -29,12 +29,14 @@ Variable exp(const Variable& x) {
 
 Variable expm1(const Variable& x) {
   const Tensor result = expm1(x.value());
-  return record("expm1", result, edges_of({&x}), [y = Saved(result)](const Tensor& g) { return mul(g, add(y.get(), 1.0)); });
+  return record("expm1", result, edges_of({&x}),
+                [y = Saved(result)](const Tensor& g) { return mul(g, add(y.get(), 1.0)); });
 }
 
 Variable exp2(const Variable& x) {
   const Tensor result = exp2(x.value());
-  return record("exp2", result, edges_of({&x}), [y = Saved(result)](const Tensor& g) { return mul(mul(g, y.get()), std::numbers::ln2); });
+  return record("exp2", result, edges_of({&x}),
+                [y = Saved(result)](const Tensor& g) { return mul(mul(g, y.get()), std::numbers::ln2); });
 }
 
 Variable log(const Variable& x) {
@@ -44,17 +46,20 @@ Variable log(const Variable& x) {
 
 Variable log1p(const Variable& x) {
   const Tensor value = x.value();
-  return record("log1p", log1p(value), edges_of({&x}), [x = Saved(value)](const Tensor& g) { return div(g, add(x.get(), 1.0)); });
+  return record("log1p", log1p(value), edges_of({&x}),
+                [x = Saved(value)](const Tensor& g) { return div(g, add(x.get(), 1.0)); });
 }
 
 Variable log2(const Variable& x) {
   const Tensor value = x.value();
-  return record("log2", log2(value), edges_of({&x}), [x = Saved(value)](const Tensor& g) { return div(g, mul(x.get(), std::numbers::ln2)); });
+  return record("log2", log2(value), edges_of({&x}),
+                [x = Saved(value)](const Tensor& g) { return div(g, mul(x.get(), std::numbers::ln2)); });
 }
 
 Variable log10(const Variable& x) {
   const Tensor value = x.value();
-  return record("log10", log10(value), edges_of({&x}), [x = Saved(value)](const Tensor& g) { return div(g, mul(x.get(), std::numbers::ln10)); });
+  return record("log10", log10(value), edges_of({&x}),
+                [x = Saved(value)](const Tensor& g) { return div(g, mul(x.get(), std::numbers::ln10)); });
 }
 
 Variable logit(const Variable& x) {
@@ -107,7 +112,8 @@ Variable xlogy(const Variable& a, double b) {
 
 Variable xlogy(double a, const Variable& b) {
   const Tensor y = b.value();
-  return record("xlogy", xlogy(a, y), edges_of({&b}), [y = Saved(y), a](const Tensor& g) { return div(mul(g, a), y.get()); });
+  return record("xlogy", xlogy(a, y), edges_of({&b}),
+                [y = Saved(y), a](const Tensor& g) { return div(mul(g, a), y.get()); });
 }
 
 }  // namespace troupe

@@ -22,7 +22,8 @@ Variable pixel_unshuffle(const Variable& x, std::int64_t factor) {
 
 Variable interpolate(const Variable& x, const InterpolateOptions& options) {
   const Tensor value = x.value();
-  if (options.mode == InterpolateMode::nearest) return detail::resample(x, detail::resampled_dims(value, options, DType::f64));
+  if (options.mode == InterpolateMode::nearest)
+    return detail::resample(x, detail::resampled_dims(value, options, DType::f64));
   const DType computed = compute_dtype(value.dtype());
   const auto dims = detail::resampled_dims(value, options, computed);
   if (computed == value.dtype()) return dims.empty() ? x : detail::resample(detail::as_it_is(x), dims);
@@ -33,11 +34,13 @@ Variable unfold(const Variable& x, const UnfoldOptions& options) {
   const Tensor value = x.value();
   Tensor windows = unfold(value, options);
   const Size2d size{value.size(2), value.size(3)};
-  return record("unfold", std::move(windows), edges_of({&x}), [size, options](const Tensor& g) { return fold(g, size, options); });
+  return record("unfold", std::move(windows), edges_of({&x}),
+                [size, options](const Tensor& g) { return fold(g, size, options); });
 }
 
 Variable fold(const Variable& x, const Size2d& size, const UnfoldOptions& options) {
-  return record("fold", fold(x.value(), size, options), edges_of({&x}), [options](const Tensor& g) { return unfold(g, options); });
+  return record("fold", fold(x.value(), size, options), edges_of({&x}),
+                [options](const Tensor& g) { return unfold(g, options); });
 }
 
 }  // namespace troupe

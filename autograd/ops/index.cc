@@ -117,12 +117,14 @@ Variable index_add(const Variable& x, int dim, const Tensor& index, const Variab
 
 Variable masked_select(const Variable& x, const Tensor& mask) {
   const Tensor value = x.value();
-  return record("masked_select", masked_select(value, mask), edges_of({&x}), [from = value.shape(), mask = Saved(mask)](const Tensor& g) {
-    const Shape shape = broadcast_shapes("masked_select", from, mask.get().shape());
-    const Shape line{shape.numel()};
-    const Tensor places = nonzero(mask.get().expand(shape).reshape(line));
-    return sum_to(index_select_backward(g, 0, places.reshape({places.numel()}), line).reshape(shape), from);
-  });
+  return record("masked_select", masked_select(value, mask), edges_of({&x}),
+                [from = value.shape(), mask = Saved(mask)](const Tensor& g) {
+                  const Shape shape = broadcast_shapes("masked_select", from, mask.get().shape());
+                  const Shape line{shape.numel()};
+                  const Tensor places = nonzero(mask.get().expand(shape).reshape(line));
+                  return sum_to(index_select_backward(g, 0, places.reshape({places.numel()}), line).reshape(shape),
+                                from);
+                });
 }
 
 Variable masked_fill(const Variable& x, const Tensor& mask, double value) {

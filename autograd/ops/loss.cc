@@ -120,7 +120,8 @@ Variable kl_div(const Variable& x, const Variable& y, const KlDivOptions& option
 Variable poisson_nll_loss(const Variable& x, const Tensor& target, const PoissonNllLossOptions& options) {
   return detail::poisson_nll_formula(detail::as_it_is(x), target, options);
 }
-Variable gaussian_nll_loss(const Variable& x, const Variable& target, const Variable& var, const GaussianNllLossOptions& options) {
+Variable gaussian_nll_loss(const Variable& x, const Variable& target, const Variable& var,
+                           const GaussianNllLossOptions& options) {
   const auto [mean, wanted, spread] = detail::one_version_of(x, target, var);
   return detail::gaussian_nll_formula(mean, wanted, spread, options);
 }

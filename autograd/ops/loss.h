@@ -13,10 +13,12 @@ namespace troupe {
                                      const CrossEntropyOptions& options = {});
 [[nodiscard]] Variable cross_entropy(const Variable& logits, const Tensor& target, Reduction reduction);
 /// Class numbers may be a variable: they are integers, which have no gradient.
-[[nodiscard]] inline Variable nll_loss(const Variable& log_probs, const Variable& target, const NllLossOptions& options = {}) {
+[[nodiscard]] inline Variable nll_loss(const Variable& log_probs, const Variable& target,
+                                       const NllLossOptions& options = {}) {
   return nll_loss(log_probs, target.value(), options);
 }
-[[nodiscard]] inline Variable cross_entropy(const Variable& logits, const Variable& target, const CrossEntropyOptions& options = {}) {
+[[nodiscard]] inline Variable cross_entropy(const Variable& logits, const Variable& target,
+                                            const CrossEntropyOptions& options = {}) {
   return cross_entropy(logits, target.value(), options);
 }
 
@@ -31,7 +33,8 @@ namespace troupe {
 /// The gradient by a `y` of 0 is 0.
 [[nodiscard]] Variable kl_div(const Variable& x, const Variable& y, const KlDivOptions& options = {});
 
-[[nodiscard]] Variable poisson_nll_loss(const Variable& x, const Tensor& target, const PoissonNllLossOptions& options = {});
+[[nodiscard]] Variable poisson_nll_loss(const Variable& x, const Tensor& target,
+                                        const PoissonNllLossOptions& options = {});
 /// A variance below eps has the gradient that eps has.
 [[nodiscard]] Variable gaussian_nll_loss(const Variable& x, const Variable& target, const Variable& var,
                                          const GaussianNllLossOptions& options = {});

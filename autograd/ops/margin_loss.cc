@@ -6,7 +6,8 @@
 
 namespace troupe {
 
-Variable margin_ranking_loss(const Variable& a, const Variable& b, const Tensor& target, const MarginRankingLossOptions& options) {
+Variable margin_ranking_loss(const Variable& a, const Variable& b, const Tensor& target,
+                             const MarginRankingLossOptions& options) {
   return detail::margin_ranking_formula(a, b, target, options);
 }
 
@@ -15,13 +16,13 @@ Variable hinge_embedding_loss(const Variable& x, const Tensor& target, const Hin
 }
 
 Variable cosine_embedding_loss(const Variable& a, const Variable& b, const Tensor& target,
-                             const CosineEmbeddingLossOptions& options) {
+                               const CosineEmbeddingLossOptions& options) {
   const auto [left, right] = detail::one_version_of(a, b);
   return detail::cosine_embedding_formula(left, right, target, options);
 }
 
 Variable triplet_margin_loss(const Variable& anchor, const Variable& positive, const Variable& negative,
-                           const TripletMarginLossOptions& options) {
+                             const TripletMarginLossOptions& options) {
   const auto [from, near, far] = detail::one_version_of(anchor, positive, negative);
   return detail::triplet_margin_formula(from, near, far, options);
 }

@@ -58,8 +58,8 @@ Variable record_product(std::string_view name, const Variable& a, const Variable
 using AddedProduct = Tensor (*)(const Tensor& input, const Tensor& a, const Tensor& b, double beta, double alpha);
 
 /// beta * input + alpha * (a x b), as `compute` has it.
-Variable record_added_product(std::string_view name, AddedProduct compute, const Variable& input, const Variable& a, const Variable& b,
-                              double beta, double alpha) {
+Variable record_added_product(std::string_view name, AddedProduct compute, const Variable& input, const Variable& a,
+                              const Variable& b, double beta, double alpha) {
   const auto [value, x, y] = detail::values_of(input, a, b);
   return record(name, compute(value, x, y, beta, alpha), edges_of({&input, &a, &b}),
                 [layout = Layout(value), x_layout = Layout(x), y_layout = Layout(y), x = saved_for(b, x),

@@ -28,10 +28,13 @@ Tensor value_or_undefined(const Variable& x) { return x.defined() ? x.value() : 
 Tensor as_rows(const Tensor& x) { return x.dim() == 1 ? x.unsqueeze(0) : flatten(x, 0, -2); }
 
 /// What is drawn, of the shape `drawn`, broadcasts to x.
-Variable dropped(std::string_view name, const Variable& x, const Shape& drawn, double probability, Generator& generator) {
+Variable dropped(std::string_view name, const Variable& x, const Shape& drawn, double probability,
+                 Generator& generator) {
   const Tensor value = x.value();
-  const Tensor mask = dropout_mask(drawn, probability, detail::generator_here(generator), value.dtype(), value.device());
-  return record(name, mul(value, mask), edges_of({&x}), [mask = Saved(mask)](const Tensor& g) { return mul(g, mask.get()); });
+  const Tensor mask =
+      dropout_mask(drawn, probability, detail::generator_here(generator), value.dtype(), value.device());
+  return record(name, mul(value, mask), edges_of({&x}),
+                [mask = Saved(mask)](const Tensor& g) { return mul(g, mask.get()); });
 }
 
 void check_linear(const Tensor& x, const Tensor& weight) {

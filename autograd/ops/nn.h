@@ -1,5 +1,5 @@
-// Operations of neural networks on variables, with convolutions, pools and losses. Names, shapes, dtypes and errors are those of
-// tensor/ops/nn.h.
+// Operations of neural networks on variables, with convolutions, pools and losses. Names, shapes, dtypes and errors are
+// those of tensor/ops/nn.h.
 #pragma once
 
 #include "autograd/ops/conv.h"
@@ -26,9 +26,10 @@ namespace troupe {
 [[nodiscard]] Variable cosine_similarity(const Variable& a, const Variable& b, int dim = 1, double eps = 1e-8);
 
 /// `bias` may be undefined.
-[[nodiscard]] Variable bilinear(const Variable& a, const Variable& b, const Variable& weight, const Variable& bias = {});
-[[nodiscard]] Variable local_response_norm(const Variable& x, std::int64_t size, double alpha = 1e-4, double beta = 0.75,
-                                           double k = 1.0);
+[[nodiscard]] Variable bilinear(const Variable& a, const Variable& b, const Variable& weight,
+                                const Variable& bias = {});
+[[nodiscard]] Variable local_response_norm(const Variable& x, std::int64_t size, double alpha = 1e-4,
+                                           double beta = 0.75, double k = 1.0);
 
 [[nodiscard]] Variable pairwise_distance(const Variable& a, const Variable& b, double p = 2.0, double eps = 1e-6,
                                          KeepDim keep = KeepDim::no);
@@ -37,9 +38,9 @@ namespace troupe {
 
 /// Zeroes each element with `probability` and scales the others by 1 / (1 - probability).
 [[nodiscard]] Variable dropout(const Variable& x, double probability, Generator& generator);
-/// The same with whole channels. Shapes: (n, channels, length) or (channels, length); (n, channels, h, w). Source: Tompson
-/// et al., "Efficient object localization using convolutional networks", 2015.
-/// Throws ShapeError `[dropout1d] not (n, channels, length): (2)`, `[dropout2d] not (n, channels, h, w): (2, 3)`.
+/// The same with whole channels. Shapes: (n, channels, length) or (channels, length); (n, channels, h, w). Source:
+/// Tompson et al., "Efficient object localization using convolutional networks", 2015. Throws ShapeError `[dropout1d]
+/// not (n, channels, length): (2)`, `[dropout2d] not (n, channels, h, w): (2, 3)`.
 [[nodiscard]] Variable dropout1d(const Variable& x, double probability, Generator& generator);
 [[nodiscard]] Variable dropout2d(const Variable& x, double probability, Generator& generator);
 

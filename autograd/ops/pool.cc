@@ -40,16 +40,14 @@ Variable adaptive_max_pool2d(const Variable& x, const Size2d& size) {
 
 Variable avg_pool1d(const Variable& x, const AvgPool1dOptions& options) {
   const Tensor in = x.value();
-  return record("avg_pool1d", avg_pool1d(in, options), edges_of({&x}), [shape = in.shape(), options](const Tensor& g) {
-    return avg_pool1d_backward(g, shape, options);
-  });
+  return record("avg_pool1d", avg_pool1d(in, options), edges_of({&x}),
+                [shape = in.shape(), options](const Tensor& g) { return avg_pool1d_backward(g, shape, options); });
 }
 
 Variable avg_pool2d(const Variable& x, const AvgPool2dOptions& options) {
   const Tensor in = x.value();
-  return record("avg_pool2d", avg_pool2d(in, options), edges_of({&x}), [shape = in.shape(), options](const Tensor& g) {
-    return avg_pool2d_backward(g, shape, options);
-  });
+  return record("avg_pool2d", avg_pool2d(in, options), edges_of({&x}),
+                [shape = in.shape(), options](const Tensor& g) { return avg_pool2d_backward(g, shape, options); });
 }
 
 Variable adaptive_avg_pool1d(const Variable& x, std::int64_t size) {

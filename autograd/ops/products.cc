@@ -54,11 +54,13 @@ Variable cdist(const Variable& a, const Variable& b, double p) {
   }
   const Tensor result = cdist(x, y);
   return record("cdist", result, edges_of({&a, &b}),
-                [x_layout = Layout(x), y_layout = Layout(y), x = Saved(x), y = Saved(y), distances = Saved(result)](const Tensor& g, Edges to) {
+                [x_layout = Layout(x), y_layout = Layout(y), x = Saved(x), y = Saved(y), distances = Saved(result)](
+                    const Tensor& g, Edges to) {
                   const DType dtype = compute_dtype(g.dtype());
                   const Tensor left = x.get().to(dtype);
                   const Tensor right = y.get().to(dtype);
-                  const Tensor share = masked_fill(div(g.to(dtype), distances.get().to(dtype)), eq(distances.get(), 0.0), 0.0);
+                  const Tensor share =
+                      masked_fill(div(g.to(dtype), distances.get().to(dtype)), eq(distances.get(), 0.0), 0.0);
                   std::vector<Tensor> gradients(2);
                   if (to[0]) gradients[0] = gradient_of_rows(x_layout, left, right, share);
                   if (to[1]) gradients[1] = gradient_of_rows(y_layout, right, left, share.transpose());

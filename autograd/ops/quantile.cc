@@ -33,14 +33,17 @@ SortedVariables median(const Variable& x, int dim, KeepDim keep) {
   const Tensor places = keep == KeepDim::yes ? result.indices : result.indices.unsqueeze(at);
   return {record("median", result.values, edges_of({&x}),
                  [shape = value.shape(), at, places = Saved(places)](const Tensor& g) {
-                   return scatter_add(zeros(shape, g.dtype(), g.device()), at, places.get(), g.reshape(places.get().shape()));
+                   return scatter_add(zeros(shape, g.dtype(), g.device()), at, places.get(),
+                                      g.reshape(places.get().shape()));
                  }),
           result.indices};
 }
 
 Variable quantile(const Variable& x, double q) { return quantile(reshape(x, {x.shape().numel()}), q, 0); }
 
-Variable quantile(const Variable& x, double q, int dim, KeepDim keep) { return select(quantile(x, std::vector<double>{q}, dim, keep), 0, 0); }
+Variable quantile(const Variable& x, double q, int dim, KeepDim keep) {
+  return select(quantile(x, std::vector<double>{q}, dim, keep), 0, 0);
+}
 
 Variable quantile(const Variable& x, const std::vector<double>& q, int dim, KeepDim keep) {
   const int at = detail::checked_quantile_dim(x.shape(), q, dim);

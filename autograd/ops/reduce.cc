@@ -31,11 +31,13 @@ Tensor share_of_extremes(const Tensor& x, const Tensor& top, const Tensor& g, co
   return mul(chosen, div(g, sum(chosen, axes, KeepDim::yes)));
 }
 
-Variable record_extreme(std::string_view name, const Variable& x, const Tensor& value, const Tensor& result, const Axes& axes) {
-  return record(name, result, edges_of({&x}),
-                [x = Saved(value), y = Saved(result), axes, reduced = reduced_shape(name, value.shape(), axes)](const Tensor& g) {
-                  return share_of_extremes(x.get(), y.get().reshape(reduced), g.reshape(reduced), axes);
-                });
+Variable record_extreme(std::string_view name, const Variable& x, const Tensor& value, const Tensor& result,
+                        const Axes& axes) {
+  return record(
+      name, result, edges_of({&x}),
+      [x = Saved(value), y = Saved(result), axes, reduced = reduced_shape(name, value.shape(), axes)](const Tensor& g) {
+        return share_of_extremes(x.get(), y.get().reshape(reduced), g.reshape(reduced), axes);
+      });
 }
 
 /// The gradient of the variance: 2 (x - mean) / (count - correction).
@@ -57,7 +59,8 @@ Tensor gradient_of_products(const Tensor& g, const Tensor& x, int dim) {
   const Tensor first = logical_and(is_zero, eq(zeros, 1.0));
   const Tensor others = masked_fill(mul(gradient, cumprod(masked_fill(value, first, 1.0), dim)), before, 0.0);
   const Tensor whole = cumsum_backward(mul(gradient, cumprod(value, dim)), dim);
-  const Tensor result = where(before, div(whole, value), masked_fill(cumsum_backward(others, dim), logical_not(first), 0.0));
+  const Tensor result =
+      where(before, div(whole, value), masked_fill(cumsum_backward(others, dim), logical_not(first), 0.0));
   return result.to(x.dtype());
 }
 
@@ -123,9 +126,8 @@ Variable var(const Variable& x) { return var(x, all_axes(x)); }
 Variable var(const Variable& x, const Axes& axes, double correction, KeepDim keep) {
   const Tensor value = x.value();
   return record("var", var(value, axes, correction, keep), edges_of({&x}),
-                [x = Saved(value), axes, correction, reduced = reduced_shape("var", value.shape(), axes)](const Tensor& g) {
-                  return mul(distances(x.get(), axes, correction), g.reshape(reduced));
-                });
+                [x = Saved(value), axes, correction, reduced = reduced_shape("var", value.shape(), axes)](
+                    const Tensor& g) { return mul(distances(x.get(), axes, correction), g.reshape(reduced)); });
 }
 
 Variable stddev(const Variable& x) { return stddev(x, all_axes(x)); }
@@ -133,8 +135,8 @@ Variable stddev(const Variable& x, const Axes& axes, double correction, KeepDim 
   const Tensor value = x.value();
   const Tensor result = stddev(value, axes, correction, keep);
   return record("stddev", result, edges_of({&x}),
-                [x = Saved(value), y = Saved(result), axes, correction, reduced = reduced_shape("stddev", value.shape(), axes)](
-                    const Tensor& g) {
+                [x = Saved(value), y = Saved(result), axes, correction,
+                 reduced = reduced_shape("stddev", value.shape(), axes)](const Tensor& g) {
                   const Tensor slope = masked_fill(div(g, mul(y.get(), 2.0)), eq(y.get(), 0.0), 0.0);
                   return mul(distances(x.get(), axes, correction), slope.reshape(reduced));
                 });
@@ -145,7 +147,8 @@ Variable norm(const Variable& x, double p, const Axes& axes, KeepDim keep) {
   const Tensor value = x.value();
   const Tensor result = norm(value, p, axes, keep);
   return record("norm", result, edges_of({&x}),
-                [x = Saved(value), y = Saved(result), p, axes, reduced = reduced_shape("norm", value.shape(), axes)](const Tensor& g) {
+                [x = Saved(value), y = Saved(result), p, axes,
+                 reduced = reduced_shape("norm", value.shape(), axes)](const Tensor& g) {
                   const Tensor top = y.get().reshape(reduced);
                   if (p == std::numeric_limits<double>::infinity()) {
                     return mul(share_of_extremes(abs(x.get()), top, g.reshape(reduced), axes), sign(x.get()));
@@ -162,9 +165,8 @@ Variable logsumexp(const Variable& x, const Axes& axes, KeepDim keep) {
   const Tensor value = x.value();
   const Tensor result = logsumexp(value, axes, keep);
   return record("logsumexp", result, edges_of({&x}),
-                [x = Saved(value), y = Saved(result), reduced = reduced_shape("logsumexp", value.shape(), axes)](const Tensor& g) {
-                  return mul(exp(sub(x.get(), y.get().reshape(reduced))), g.reshape(reduced));
-                });
+                [x = Saved(value), y = Saved(result), reduced = reduced_shape("logsumexp", value.shape(), axes)](
+                    const Tensor& g) { return mul(exp(sub(x.get(), y.get().reshape(reduced))), g.reshape(reduced)); });
 }
 
 Variable cumprod(const Variable& x, int dim) {
@@ -175,7 +177,8 @@ Variable cumprod(const Variable& x, int dim) {
 
 Variable cumsum(const Variable& x, int dim) {
   const Tensor value = x.value();
-  return record("cumsum", cumsum(value, dim), edges_of({&x}), [dim](const Tensor& g) { return cumsum_backward(g, dim); });
+  return record("cumsum", cumsum(value, dim), edges_of({&x}),
+                [dim](const Tensor& g) { return cumsum_backward(g, dim); });
 }
 
 }  // namespace troupe

@@ -33,13 +33,14 @@ std::vector<Variable> record_split(std::string_view name, const Variable& x, std
   std::vector<Shape> shapes;
   shapes.reserve(parts.size());
   for (const Tensor& part : parts) shapes.push_back(part.shape());
-  return detail::record_parts(name, std::move(parts), edges_of({&x}),
-                              [shapes = std::move(shapes), dim, dtype = x.dtype(), device = x.device()](std::vector<Tensor> gradients) {
-                                for (std::size_t i = 0; i < shapes.size(); ++i) {
-                                  if (!gradients[i].defined()) gradients[i] = zeros(shapes[i], dtype, device);
-                                }
-                                return concat(gradients, dim);
-                              });
+  return detail::record_parts(
+      name, std::move(parts), edges_of({&x}),
+      [shapes = std::move(shapes), dim, dtype = x.dtype(), device = x.device()](std::vector<Tensor> gradients) {
+        for (std::size_t i = 0; i < shapes.size(); ++i) {
+          if (!gradients[i].defined()) gradients[i] = zeros(shapes[i], dtype, device);
+        }
+        return concat(gradients, dim);
+      });
 }
 
 }  // namespace
@@ -230,11 +231,13 @@ Variable pad(const Variable& x, const std::vector<std::int64_t>& amounts, PadMod
 }
 
 Variable tril(const Variable& x, std::int64_t diagonal) {
-  return record("tril", tril(x.value(), diagonal), edges_of({&x}), [diagonal](const Tensor& g) { return tril(g, diagonal); });
+  return record("tril", tril(x.value(), diagonal), edges_of({&x}),
+                [diagonal](const Tensor& g) { return tril(g, diagonal); });
 }
 
 Variable triu(const Variable& x, std::int64_t diagonal) {
-  return record("triu", triu(x.value(), diagonal), edges_of({&x}), [diagonal](const Tensor& g) { return triu(g, diagonal); });
+  return record("triu", triu(x.value(), diagonal), edges_of({&x}),
+                [diagonal](const Tensor& g) { return triu(g, diagonal); });
 }
 
 }  // namespace troupe

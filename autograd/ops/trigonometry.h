@@ -1,5 +1,5 @@
-// Functions of angles, hyperbolic functions and their inverses of variables: tensor/ops/trigonometry.h with gradients. Where
-// an inverse ends, as asin at -1 and 1, the gradient is infinite, and NaN beyond, but for 1 / (1 - x^2) of atanh.
+// Functions of angles, hyperbolic functions and their inverses of variables: tensor/ops/trigonometry.h with gradients.
+// Where an inverse ends, as asin at -1 and 1, the gradient is infinite, and NaN beyond, but for 1 / (1 - x^2) of atanh.
 #pragma once
 
 #include "autograd/variable.h"

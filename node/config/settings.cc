@@ -54,7 +54,8 @@ constexpr std::array kClusterSpecs = {
     SettingSpec{"cluster", "shutdown_timeout", duration, "10s", "for a node to end once it was asked to"},
     SettingSpec{"cluster", "heartbeat", duration, "100ms", "between two heartbeats, at least", 10, 10'000},
     SettingSpec{"cluster", "suspicion", duration, "200ms", "silence beyond a heartbeat, then unreachable", 10, 60'000},
-    SettingSpec{"cluster", "lease", duration, "10s", "silence after which a node is considered dead", 1'000, kDurationMax},
+    SettingSpec{"cluster", "lease", duration, "10s", "silence after which a node is considered dead", 1'000,
+                kDurationMax},
     SettingSpec{"cluster", "debug", boolean, "false", "silence has no consequences: nodes may stop in a debugger"},
     SettingSpec{"cluster", "result", text, "", "node whose last line is repeated at the very end"},
     SettingSpec{"node", "stall_limit", duration, "30s", "a node that is stuck for so long ends", 1'000, kDurationMax},
@@ -74,14 +75,19 @@ constexpr std::array kClusterSpecs = {
     SettingSpec{"pool", "threads", integer, "0", "kept ready for user functions; 0 = one per core", 0, 4096},
     SettingSpec{"pool", "threads_max", integer, "2048", "bound of the pool's growth", 1, 65536},
     SettingSpec{"peer", "waiting_calls_max", integer, "200000", "calls to one peer that have not left", 1, kCountMax},
-    SettingSpec{"peer", "waiting_bytes_max", size, "1GiB", "likewise; one larger call is taken beside them", kMiB, kSizeMax},
-    SettingSpec{"peer", "calls_max", integer, "1024", "calls of one peer that have not started; more wait at the peer", 64, kCountMax},
+    SettingSpec{"peer", "waiting_bytes_max", size, "1GiB", "likewise; one larger call is taken beside them", kMiB,
+                kSizeMax},
+    SettingSpec{"peer", "calls_max", integer, "1024", "calls of one peer that have not started; more wait at the peer",
+                64, kCountMax},
     SettingSpec{"peer", "nested_calls_max", integer, "256", "likewise, made inside served functions", 16, kCountMax},
-    SettingSpec{"peer", "bulk_bytes_max", size, "64MiB", "of one peer's large messages; more wait there", 2 * kMiB, kSizeMax},
-    SettingSpec{"peer", "answer_bytes_max", size, "256MiB", "answers one peer has not taken; then its calls wait", kMiB, kSizeMax},
+    SettingSpec{"peer", "bulk_bytes_max", size, "64MiB", "of one peer's large messages; more wait there", 2 * kMiB,
+                kSizeMax},
+    SettingSpec{"peer", "answer_bytes_max", size, "256MiB", "answers one peer has not taken; then its calls wait", kMiB,
+                kSizeMax},
     SettingSpec{"peer", "owners_max", integer, "1000000", "values here that one peer made", 1, kCountMax},
     SettingSpec{"peer", "forks_max", integer, "1000000", "handles of values here that one peer holds", 1, kCountMax},
-    SettingSpec{"peer", "contexts_max", integer, "100000", "autograd contexts that one peer brought here", 1, kCountMax},
+    SettingSpec{"peer", "contexts_max", integer, "100000", "autograd contexts that one peer brought here", 1,
+                kCountMax},
 };
 
 /// The keys of [peer] and the fields that they set.
@@ -314,7 +320,8 @@ struct Show {
     return {};
   }
   std::string operator()(ByteSize value) const {
-    const auto unit = std::ranges::find_if(kSizeUnits, [&](const SizeUnit& each) { return value.bytes % each.bytes == 0; });
+    const auto unit =
+        std::ranges::find_if(kSizeUnits, [&](const SizeUnit& each) { return value.bytes % each.bytes == 0; });
     return fmt::format("\"{}{}\"", value.bytes / unit->bytes, unit->suffix);
   }
   std::string operator()(const std::vector<std::string>& value) const {
@@ -335,7 +342,8 @@ std::chrono::milliseconds checked_duration(const SettingSpec& spec, const RawSet
   if (!parsed) refuse(R"(a duration such as "500ms", "30s" or "2m")", raw);
   if (spec.max != 0 && (parsed->count() < spec.min || parsed->count() > spec.max)) {
     const auto text_of_ms = [](std::int64_t ms) { return Show{}(std::chrono::milliseconds(ms)); };
-    throw std::invalid_argument(fmt::format("{} is not in {}..{}", Show{}(*parsed), text_of_ms(spec.min), text_of_ms(spec.max)));
+    throw std::invalid_argument(
+        fmt::format("{} is not in {}..{}", Show{}(*parsed), text_of_ms(spec.min), text_of_ms(spec.max)));
   }
   return *parsed;
 }
@@ -346,7 +354,8 @@ ByteSize checked_size(const SettingSpec& spec, const RawSetting& raw) {
   if (!parsed) refuse(R"(a size such as "512KiB", "64MiB" or "1GiB")", raw);
   if (spec.max != 0 && (parsed->bytes < spec.min || parsed->bytes > spec.max)) {
     const Show show;
-    throw std::invalid_argument(fmt::format("{} is not in {}..{}", show(*parsed), show(ByteSize{spec.min}), show(ByteSize{spec.max})));
+    throw std::invalid_argument(
+        fmt::format("{} is not in {}..{}", show(*parsed), show(ByteSize{spec.min}), show(ByteSize{spec.max})));
   }
   return *parsed;
 }
@@ -419,7 +428,8 @@ NodeSettings node_settings(const SettingValues& values) {
   for (const PeerKey& each : kPeerKeys) {
     const SettingValue& value = values.find(fmt::format("peer.{}", each.key))->second;
     const auto* bytes = std::get_if<ByteSize>(&value);
-    settings.peer.*each.field = static_cast<std::size_t>(bytes != nullptr ? bytes->bytes : std::get<std::int64_t>(value));
+    settings.peer.*each.field =
+        static_cast<std::size_t>(bytes != nullptr ? bytes->bytes : std::get<std::int64_t>(value));
   }
   return settings;
 }

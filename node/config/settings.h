@@ -34,14 +34,14 @@ struct NodeSettings {
   bool debug = false;                                  ///< silence has no consequences
   std::chrono::milliseconds stall_limit{30'000};       ///< a router without progress for this long ends the process
   int math_threads = 0;                                ///< outside served functions; 0 = cores / processes on the host
-  std::string leaks = "warn";                         ///< warn or fail
+  std::string leaks = "warn";                          ///< warn or fail
   std::string network = "loopback";                    ///< loopback or trusted
   std::string address;    ///< host or interface where nodes listen over TCP; empty: 127.0.0.1, or toward the seed
   std::string advertise;  ///< HOST or HOST:PORT told to peers instead of `address`; empty: the same
-  std::string log_level = "info";                      ///< trace, debug, info, warn, error or off
-  int pool_threads = 0;                                ///< functions that compute at the same time; 0 = number of cores
-  int pool_threads_max = 2048;                         ///< beyond it calls fail with resource_exhausted
-  PeerLimits peer;                                     ///< all of section [peer]
+  std::string log_level = "info";  ///< trace, debug, info, warn, error or off
+  int pool_threads = 0;            ///< functions that compute at the same time; 0 = number of cores
+  int pool_threads_max = 2048;     ///< beyond it calls fail with resource_exhausted
+  PeerLimits peer;                 ///< all of section [peer]
 };
 
 /// The origin of a value; a later layer overrides an earlier one.
@@ -89,9 +89,10 @@ struct ByteSize {
   friend bool operator==(const ByteSize&, const ByteSize&) = default;
 };
 using StringTable = std::map<std::string, std::string>;
-using RawSetting = std::variant<Untyped, std::int64_t, bool, std::string, std::vector<std::string>, StringTable, Misfit>;
-using SettingValue =
-    std::variant<std::int64_t, bool, std::string, std::chrono::milliseconds, ByteSize, std::vector<std::string>, StringTable>;
+using RawSetting =
+    std::variant<Untyped, std::int64_t, bool, std::string, std::vector<std::string>, StringTable, Misfit>;
+using SettingValue = std::variant<std::int64_t, bool, std::string, std::chrono::milliseconds, ByteSize,
+                                  std::vector<std::string>, StringTable>;
 
 /// Returns `raw` as the type that `spec` requires. Throws std::invalid_argument with the expected and the found value:
 /// `expected an integer, found "abc"`.

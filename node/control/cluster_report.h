@@ -48,8 +48,8 @@ struct LaunchedNode {
 
 /// The launcher's answer to "nodes".
 struct LaunchReport {
-  std::string cluster;              ///< its name
-  std::string file;                 ///< absolute path of the cluster file
+  std::string cluster;  ///< its name
+  std::string file;     ///< absolute path of the cluster file
   Duration age{};
   std::vector<LaunchedNode> nodes;  ///< in order of rank
   friend bool operator==(const LaunchReport&, const LaunchReport&) = default;

@@ -42,7 +42,8 @@ void read_some(Asking& asking) {
   if (size < 0 && (errno == EAGAIN || errno == EINTR)) return;
   if (size <= 0) return end(asking, asking.answer.text.empty() ? "it closed the connection without an answer" : "");
   asking.answer.text.append(buffer.data(), static_cast<std::size_t>(size));
-  if (asking.answer.text.size() > kAnswerMax) end(asking, fmt::format("its answer is longer than {} bytes", kAnswerMax));
+  if (asking.answer.text.size() > kAnswerMax)
+    end(asking, fmt::format("its answer is longer than {} bytes", kAnswerMax));
 }
 
 std::string silence(std::chrono::milliseconds patience, pid_t pid) {
@@ -56,7 +57,8 @@ std::optional<Asking> begin(const ControlQuestion& question) {
   asking.answer.from = question.to;
   asking.socket = detail::connect_to(question.to);
   if (!asking.socket.is_open()) {
-    end(asking, errno == ECONNREFUSED ? "no process answers there any more" : fmt::format("it cannot be asked: {}", strerror(errno)));
+    end(asking, errno == ECONNREFUSED ? "no process answers there any more"
+                                      : fmt::format("it cannot be asked: {}", strerror(errno)));
     return asking;
   }
   const detail::ControlPeer peer = detail::peer_of(asking.socket);

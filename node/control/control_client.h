@@ -21,15 +21,16 @@ struct ControlQuestion {
 /// The result of one question.
 struct ControlAnswer {
   ControlName from;
-  pid_t pid = 0;         ///< 0 if unknown
-  std::string text;      ///< the answer
-  std::string problem;   ///< why there is no answer; empty if there is one
+  pid_t pid = 0;        ///< 0 if unknown
+  std::string text;     ///< the answer
+  std::string problem;  ///< why there is no answer; empty if there is one
   [[nodiscard]] bool ok() const { return problem.empty(); }
 };
 
 /// Asks all questions concurrently and returns the answers, in the order of the questions, after at most `patience`.
 /// Processes of other users are left out. Answers are bounded and not trusted.
-[[nodiscard]] std::vector<ControlAnswer> ask(const std::vector<ControlQuestion>& questions, std::chrono::milliseconds patience);
+[[nodiscard]] std::vector<ControlAnswer> ask(const std::vector<ControlQuestion>& questions,
+                                             std::chrono::milliseconds patience);
 
 /// Returns what may keep process `pid` from answering: "its process is stopped"; empty if unknown.
 [[nodiscard]] std::string obstacle_of(pid_t pid);

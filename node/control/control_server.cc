@@ -37,7 +37,8 @@ void ControlServer::run() {
   try {
     serve();
   } catch (...) {
-    spdlog::error("`troupe status` cannot ask this node any more: {}", failure_of_current_exception("its control socket").text());
+    spdlog::error("`troupe status` cannot ask this node any more: {}",
+                  failure_of_current_exception("its control socket").text());
   }
 }
 
@@ -49,7 +50,8 @@ void ControlServer::serve() {
     listener_.add_polled(polled);
     int patience = -1;
     if (const auto due = listener_.next_due()) {
-      patience = static_cast<int>(std::max<std::int64_t>(0, std::chrono::ceil<std::chrono::milliseconds>(*due - now).count()));
+      patience =
+          static_cast<int>(std::max<std::int64_t>(0, std::chrono::ceil<std::chrono::milliseconds>(*due - now).count()));
     }
     static_cast<void>(::poll(polled.data(), polled.size(), patience));
     if (polled[0].revents != 0) return;

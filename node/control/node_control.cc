@@ -13,7 +13,9 @@ constexpr std::chrono::milliseconds kPatience{500};  // with the node's parts; t
 }  // namespace
 
 NodeControl::NodeControl(const ControlName& name, const std::shared_ptr<NodeCore>& node)
-    : node_(node), began_(node->clock().now()), server_(name, [this](std::string_view question) { return answer(question); }) {}
+    : node_(node),
+      began_(node->clock().now()),
+      server_(name, [this](std::string_view question) { return answer(question); }) {}
 
 std::string NodeControl::answer(std::string_view question) const try {
   const std::shared_ptr<NodeCore> node = node_.lock();

@@ -12,7 +12,9 @@ namespace nlohmann {
 
 template <>
 struct adl_serializer<troupe::Duration> {
-  static void to_json(json& value, const troupe::Duration& time) { value = std::chrono::duration<double>(time).count(); }
+  static void to_json(json& value, const troupe::Duration& time) {
+    value = std::chrono::duration<double>(time).count();
+  }
   static void from_json(const json& value, troupe::Duration& time) {
     constexpr double kLongest = 1e9;  // seconds; larger values are invalid
     const auto seconds = value.get<double>();
@@ -49,10 +51,11 @@ NLOHMANN_JSON_SERIALIZE_ENUM(NodePhase, {{NodePhase::joining, "joining"},
                                          {NodePhase::leaving, "leaving"}})
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(WorkerInfo, name, rank)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PeerTraffic, calls_sent, calls_received, bytes_sent, bytes_received, packets_damaged)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PeerHoldings, waiting_calls, waiting_bytes, queued_calls, answer_bytes, owners, forks, contexts)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(DebugInfo, node, owners, handles, forks, pending_users, pending_calls, waiting_calls, served_calls,
-                                   contexts, backward_passes, shards, pool_threads, threads_busy, threads_waiting,
-                                   threads_idle, unreachable, peers, traffic)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(PeerHoldings, waiting_calls, waiting_bytes, queued_calls, answer_bytes, owners,
+                                   forks, contexts)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(DebugInfo, node, owners, handles, forks, pending_users, pending_calls, waiting_calls,
+                                   served_calls, contexts, backward_passes, shards, pool_threads, threads_busy,
+                                   threads_waiting, threads_idle, unreachable, peers, traffic)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(WaitingCall, operation, peer, age, left, site)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ServedFunction, operation, caller, age)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ValueUser, what, state, age)

@@ -28,8 +28,8 @@ std::string paragraph(std::string_view heading, const TextTable& table, std::siz
 std::string calls(const StackInfo& stack) {
   TextTable table({{"AGE", kRight}, {"LEFT", kRight}, {"NODE"}, {"WHAT"}, {"FROM"}});
   for (const WaitingCall& call : stack.calls) {
-    table.add({shown(call.age), call.left ? shown(*call.left) : "no limit", printable(call.peer), printable(call.operation),
-               call.site.empty() ? "-" : printable(call.site)});
+    table.add({shown(call.age), call.left ? shown(*call.left) : "no limit", printable(call.peer),
+               printable(call.operation), call.site.empty() ? "-" : printable(call.site)});
   }
   return paragraph("Waits for answers of", table, stack.calls.size(), stack.counts.pending_calls);
 }
@@ -47,8 +47,8 @@ std::string values(const StackInfo& stack) {
   for (const ValueInUse& value : stack.values) {
     for (std::size_t i = 0; i < value.users.size(); ++i) {
       const ValueUser& user = value.users[i];
-      table.add({i == 0 ? printable(value.value) : "", shown(user.age), user.what.empty() ? "this program" : printable(user.what),
-                 std::string(name_of(user.state))});
+      table.add({i == 0 ? printable(value.value) : "", shown(user.age),
+                 user.what.empty() ? "this program" : printable(user.what), std::string(name_of(user.state))});
     }
   }
   return paragraph("Values in use", table, stack.values.size(), stack.values.size());
@@ -67,7 +67,8 @@ std::string barriers(const StackInfo& stack) {
   TextTable table({{"BARRIER"}, {"WAITS", kRight}, {"NODE"}, {"FOR"}});
   for (const OpenBarrier& barrier : stack.barriers) {
     for (std::size_t i = 0; i < barrier.waiting.size(); ++i) {
-      table.add({i == 0 ? printable(barrier.operation) : "", shown(barrier.waiting[i].second), printable(barrier.waiting[i].first),
+      table.add({i == 0 ? printable(barrier.operation) : "", shown(barrier.waiting[i].second),
+                 printable(barrier.waiting[i].first),
                  i == 0 ? printable(fmt::format("{}", fmt::join(barrier.missing, ", "))) : "\""});
     }
   }
@@ -87,13 +88,15 @@ std::string threads(const StackInfo& stack) {
 
 std::string text_of(const StackReport& report) {
   const StackInfo& stack = report.stack;
-  const std::string body = calls(stack) + served(stack) + values(stack) + contexts(stack) + barriers(stack) + threads(stack);
+  const std::string body =
+      calls(stack) + served(stack) + values(stack) + contexts(stack) + barriers(stack) + threads(stack);
   std::string text = printable(stack.counts.node.name);
   if (report.node.rank) text += fmt::format(" (rank {})", *report.node.rank);
   text += fmt::format(", up {}{}\n", shown(report.node.age), body.empty() ? ": nothing waits" : "");
   text += body;
   if (!stack.silent.empty()) {
-    text += fmt::format("\nNot everything: its {} did not answer in time\n", printable(fmt::format("{}", fmt::join(stack.silent, ", "))));
+    text += fmt::format("\nNot everything: its {} did not answer in time\n",
+                        printable(fmt::format("{}", fmt::join(stack.silent, ", "))));
   }
   return text;
 }

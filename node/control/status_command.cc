@@ -31,7 +31,8 @@ int fail(std::string_view why) {
 /// Returns "digits (4f2a...)" for each, for error texts.
 std::string list_of(const std::vector<ClusterView>& clusters) {
   std::vector<std::string> names;
-  for (const ClusterView& cluster : clusters) names.push_back(detail::printable(fmt::format("{} ({})", cluster.name, cluster.id)));
+  for (const ClusterView& cluster : clusters)
+    names.push_back(detail::printable(fmt::format("{} ({})", cluster.name, cluster.id)));
   return fmt::format("{}", fmt::join(names, ", "));
 }
 
@@ -42,7 +43,8 @@ std::string nothing_found(const std::string& wanted, const std::vector<ClusterVi
 
 /// Queries the launchers and, if `nodes` is yes, the nodes too.
 enum class Nodes { no, yes };
-std::vector<ClusterView> ask_around(const std::vector<ControlName>& names, Nodes nodes, std::chrono::milliseconds patience) {
+std::vector<ClusterView> ask_around(const std::vector<ControlName>& names, Nodes nodes,
+                                    std::chrono::milliseconds patience) {
   std::vector<ControlQuestion> questions;
   for (const ControlName& name : names) {
     if (name.node.empty()) questions.push_back({name, "nodes"});
@@ -56,14 +58,17 @@ std::vector<ClusterView> ask_around(const std::vector<ControlName>& names, Nodes
 int show_status(const StatusOptions& options) {
   const std::vector<ClusterView> all = ask_around(detail::control_names(), Nodes::yes, options.patience);
   std::vector<ClusterView> meant;
-  std::copy_if(all.begin(), all.end(), std::back_inserter(meant), [&](const ClusterView& cluster) { return is_meant(cluster, options.cluster); });
+  std::copy_if(all.begin(), all.end(), std::back_inserter(meant),
+               [&](const ClusterView& cluster) { return is_meant(cluster, options.cluster); });
   if (options.format == ReportFormat::json) {
     fmt::print("{}\n", json_of(meant));
   } else {
-    for (const ClusterView& cluster : meant) fmt::print("{}{}", &cluster == &meant.front() ? "" : "\n", text_of(cluster, options.peers));
+    for (const ClusterView& cluster : meant)
+      fmt::print("{}{}", &cluster == &meant.front() ? "" : "\n", text_of(cluster, options.peers));
   }
   if (meant.empty()) return fail(nothing_found(options.cluster, all));
-  return std::all_of(meant.begin(), meant.end(), [](const ClusterView& cluster) { return cluster.all_answer(); }) ? 0 : 1;
+  return std::all_of(meant.begin(), meant.end(), [](const ClusterView& cluster) { return cluster.all_answer(); }) ? 0
+                                                                                                                  : 1;
 }
 
 int show_stack(const StackOptions& options) {
@@ -71,7 +76,8 @@ int show_stack(const StackOptions& options) {
   std::vector<ClusterView> all = ask_around(names, Nodes::no, options.patience);
   // A node without a launcher has a cluster, too.
   for (const ControlName& name : names) {
-    const bool known = std::any_of(all.begin(), all.end(), [&](const ClusterView& cluster) { return cluster.id == name.cluster_id; });
+    const bool known =
+        std::any_of(all.begin(), all.end(), [&](const ClusterView& cluster) { return cluster.id == name.cluster_id; });
     if (!known) all.push_back({name.cluster_id, name.cluster_id, {}, std::nullopt, {}, {}});
   }
   std::vector<ClusterView> meant;
@@ -90,7 +96,8 @@ int show_stack(const StackOptions& options) {
   if (there.empty()) return fail(nothing_found(options.cluster, all));
   if (questions.empty()) {
     const std::vector<std::string_view> known(there.begin(), there.end());
-    return fail(fmt::format("no node \"{}\" runs here{}; there are: {}", options.node, did_you_mean(options.node, known), fmt::join(there, ", ")));
+    return fail(fmt::format("no node \"{}\" runs here{}; there are: {}", options.node,
+                            did_you_mean(options.node, known), fmt::join(there, ", ")));
   }
   if (questions.size() > 1) {
     return fail(fmt::format("several clusters have a node \"{}\", name one of them: {}", options.node, list_of(meant)));

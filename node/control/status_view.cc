@@ -45,7 +45,8 @@ NodeView view_of(const NodeName& name, const ControlAnswer& answer) {
 }
 
 NodeView view_of(const LaunchedNode& launched) {
-  return {launched.name, launched.pid, std::nullopt, launched.end.empty() ? "runs, and is no node yet" : "ended: " + launched.end, std::nullopt};
+  return {launched.name, launched.pid, std::nullopt,
+          launched.end.empty() ? "runs, and is no node yet" : "ended: " + launched.end, std::nullopt};
 }
 
 ClusterView assemble(const std::string& id, Parts parts) {
@@ -80,7 +81,8 @@ ClusterView assemble(const std::string& id, Parts parts) {
     if (!view.report) continue;
     for (const NodeName& member : view.report->members) hearsay.emplace(member, view.name);
   }
-  for (const auto& [name, witness] : hearsay) add({name, 0, std::nullopt, fmt::format("cannot be asked from here; {} sees it up", witness), std::nullopt});
+  for (const auto& [name, witness] : hearsay)
+    add({name, 0, std::nullopt, fmt::format("cannot be asked from here; {} sees it up", witness), std::nullopt});
   return cluster;
 }
 
@@ -118,9 +120,21 @@ PeerTraffic total(const DebugInfo& counts) {
 
 TextTable node_table(const ClusterView& cluster) {
   constexpr auto kRight = TextTable::Align::right;
-  TextTable table({{"NODE"}, {"RANK", kRight}, {"PID", kRight}, {"STATE"}, {"UP", kRight}, {"OWNERS", kRight},
-                   {"HANDLES", kRight}, {"FORKS", kRight}, {"CALLS", kRight}, {"WAITING", kRight}, {"SERVED", kRight}, {"CONTEXTS", kRight},
-                   {"THREADS", kRight}, {"SENT", kRight}, {"RECEIVED", kRight}});
+  TextTable table({{"NODE"},
+                   {"RANK", kRight},
+                   {"PID", kRight},
+                   {"STATE"},
+                   {"UP", kRight},
+                   {"OWNERS", kRight},
+                   {"HANDLES", kRight},
+                   {"FORKS", kRight},
+                   {"CALLS", kRight},
+                   {"WAITING", kRight},
+                   {"SERVED", kRight},
+                   {"CONTEXTS", kRight},
+                   {"THREADS", kRight},
+                   {"SENT", kRight},
+                   {"RECEIVED", kRight}});
   for (const NodeView& node : cluster.nodes) {
     const std::string rank = node.rank ? std::to_string(*node.rank) : "";
     const std::string pid = node.pid > 0 ? std::to_string(node.pid) : "";
@@ -130,10 +144,12 @@ TextTable node_table(const ClusterView& cluster) {
     }
     const DebugInfo& counts = node.report->counts;
     const PeerTraffic traffic = total(counts);
-    table.add({printable(node.name), rank, pid, state_of(*node.report), shown(node.report->age), text_of(counts.owners), text_of(counts.handles),
-               text_of(counts.forks), text_of(counts.pending_calls), text_of(counts.waiting_calls), text_of(counts.served_calls), text_of(counts.contexts),
+    table.add({printable(node.name), rank, pid, state_of(*node.report), shown(node.report->age), text_of(counts.owners),
+               text_of(counts.handles), text_of(counts.forks), text_of(counts.pending_calls),
+               text_of(counts.waiting_calls), text_of(counts.served_calls), text_of(counts.contexts),
                fmt::format("{}/{}/{}", counts.threads_busy, counts.threads_waiting, counts.threads_idle),
-               counts.traffic ? shown_bytes(traffic.bytes_sent) : "", counts.traffic ? shown_bytes(traffic.bytes_received) : ""});
+               counts.traffic ? shown_bytes(traffic.bytes_sent) : "",
+               counts.traffic ? shown_bytes(traffic.bytes_received) : ""});
   }
   return table;
 }
@@ -149,18 +165,29 @@ void add_rows(TextTable& table, const NodeView& node, std::size_t all, PeersShow
 /// Returns the pending and kept items on each node, by peer; peers without any are omitted.
 TextTable holdings_table(const ClusterView& cluster, PeersShown shown_peers) {
   constexpr auto kRight = TextTable::Align::right;
-  TextTable table({{"NODE"}, {"PEER"}, {"WAITING", kRight}, {"BYTES", kRight}, {"QUEUED", kRight}, {"ANSWERS", kRight},
-                   {"OWNERS", kRight}, {"FORKS", kRight}, {"CONTEXTS", kRight}});
+  TextTable table({{"NODE"},
+                   {"PEER"},
+                   {"WAITING", kRight},
+                   {"BYTES", kRight},
+                   {"QUEUED", kRight},
+                   {"ANSWERS", kRight},
+                   {"OWNERS", kRight},
+                   {"FORKS", kRight},
+                   {"CONTEXTS", kRight}});
   for (const NodeView& node : cluster.nodes) {
     if (!node.report) continue;
     const auto& all = node.report->counts.peers;
     std::vector<std::pair<NodeName, PeerHoldings>> peers(all.begin(), all.end());
-    const auto weight = [](const PeerHoldings& of) { return of.waiting_calls + of.queued_calls + of.owners + of.forks + of.contexts; };
-    std::stable_sort(peers.begin(), peers.end(), [&](const auto& a, const auto& b) { return weight(a.second) > weight(b.second); });
+    const auto weight = [](const PeerHoldings& of) {
+      return of.waiting_calls + of.queued_calls + of.owners + of.forks + of.contexts;
+    };
+    std::stable_sort(peers.begin(), peers.end(),
+                     [&](const auto& a, const auto& b) { return weight(a.second) > weight(b.second); });
     add_rows(table, node, peers.size(), shown_peers, [&](std::size_t i, const std::string& name) {
       const PeerHoldings& of = peers[i].second;
-      table.add({name, printable(peers[i].first), text_of(of.waiting_calls), shown_bytes(of.waiting_bytes), text_of(of.queued_calls),
-                 shown_bytes(of.answer_bytes), text_of(of.owners), text_of(of.forks), text_of(of.contexts)});
+      table.add({name, printable(peers[i].first), text_of(of.waiting_calls), shown_bytes(of.waiting_bytes),
+                 text_of(of.queued_calls), shown_bytes(of.answer_bytes), text_of(of.owners), text_of(of.forks),
+                 text_of(of.contexts)});
     });
   }
   return table;
@@ -168,7 +195,8 @@ TextTable holdings_table(const ClusterView& cluster, PeersShown shown_peers) {
 
 TextTable traffic_table(const ClusterView& cluster, PeersShown shown_peers) {
   constexpr auto kRight = TextTable::Align::right;
-  TextTable table({{"NODE"}, {"PEER"}, {"CALLS SENT", kRight}, {"RECEIVED", kRight}, {"BYTES SENT", kRight}, {"RECEIVED", kRight}});
+  TextTable table(
+      {{"NODE"}, {"PEER"}, {"CALLS SENT", kRight}, {"RECEIVED", kRight}, {"BYTES SENT", kRight}, {"RECEIVED", kRight}});
   for (const NodeView& node : cluster.nodes) {
     if (!node.report || !node.report->counts.traffic) continue;
     const auto& all = *node.report->counts.traffic;
@@ -188,7 +216,8 @@ TextTable traffic_table(const ClusterView& cluster, PeersShown shown_peers) {
 }  // namespace
 
 bool ClusterView::all_answer() const {
-  return problem.empty() && std::all_of(nodes.begin(), nodes.end(), [](const NodeView& node) { return node.report.has_value(); });
+  return problem.empty() &&
+         std::all_of(nodes.begin(), nodes.end(), [](const NodeView& node) { return node.report.has_value(); });
 }
 
 std::vector<ClusterView> views_of(const std::vector<ControlAnswer>& answers) {

@@ -17,19 +17,19 @@ namespace troupe {
 /// One process of a cluster.
 struct NodeView {
   NodeName name;
-  pid_t pid = 0;                     ///< 0 if unknown
-  std::optional<std::uint32_t> rank; ///< nullopt if unknown
-  std::string problem;               ///< why there is no report: "no answer within 2000 ms: its process is stopped"
-  std::optional<NodeReport> report;  ///< its own report
+  pid_t pid = 0;                      ///< 0 if unknown
+  std::optional<std::uint32_t> rank;  ///< nullopt if unknown
+  std::string problem;                ///< why there is no report: "no answer within 2000 ms: its process is stopped"
+  std::optional<NodeReport> report;   ///< its own report
 };
 
 struct ClusterView {
   std::string id;
-  std::string name;                     ///< the id, if there is no launcher
-  std::string file;                     ///< absolute path of the cluster file; empty if there is no launcher
-  std::optional<Duration> age;          ///< since its start, if its launcher answered
-  std::string problem;                  ///< why its launcher did not answer
-  std::vector<NodeView> nodes;          ///< in order of rank if the launcher reported it, then by name
+  std::string name;             ///< the id, if there is no launcher
+  std::string file;             ///< absolute path of the cluster file; empty if there is no launcher
+  std::optional<Duration> age;  ///< since its start, if its launcher answered
+  std::string problem;          ///< why its launcher did not answer
+  std::vector<NodeView> nodes;  ///< in order of rank if the launcher reported it, then by name
   [[nodiscard]] bool all_answer() const;
 };
 

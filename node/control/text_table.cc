@@ -14,14 +14,16 @@ std::string TextTable::text(std::size_t indent) const {
   for (const Column& column : columns_) widths.push_back(column.heading.size());
   for (const auto& row : rows_) {
     const bool is_cut_short = row.size() < columns_.size();
-    for (std::size_t i = 0; i + (is_cut_short ? 1 : 0) < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+    for (std::size_t i = 0; i + (is_cut_short ? 1 : 0) < row.size(); ++i)
+      widths[i] = std::max(widths[i], row[i].size());
   }
   std::string text;
   const auto add_line = [&](const auto& cell_of, std::size_t count) {
     std::string line(indent, ' ');
     for (std::size_t i = 0; i < count; ++i) {
       const std::string& cell = cell_of(i);
-      line += columns_[i].align == Align::left ? fmt::format("{:<{}}  ", cell, widths[i]) : fmt::format("{:>{}}  ", cell, widths[i]);
+      line += columns_[i].align == Align::left ? fmt::format("{:<{}}  ", cell, widths[i])
+                                               : fmt::format("{:>{}}  ", cell, widths[i]);
     }
     line.erase(line.find_last_not_of(' ') + 1);
     text += line + "\n";
@@ -52,7 +54,8 @@ std::string shown_bytes(std::uint64_t bytes) {
 
 std::string printable(std::string_view text) {
   std::string result(text);
-  std::replace_if(result.begin(), result.end(), [](char c) { return static_cast<unsigned char>(c) < ' ' || c == '\x7f'; }, ' ');
+  std::replace_if(
+      result.begin(), result.end(), [](char c) { return static_cast<unsigned char>(c) < ' ' || c == '\x7f'; }, ' ');
   return result;
 }
 

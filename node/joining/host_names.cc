@@ -44,7 +44,8 @@ bool is_numeric(const std::string& host) {
 }
 
 /// The system's resolver cannot be interrupted, so it runs on a separate thread, which may be abandoned.
-std::optional<Addresses> look_up_until(const HostLookup& lookup, const std::string& host, std::optional<TimePoint> due) {
+std::optional<Addresses> look_up_until(const HostLookup& lookup, const std::string& host,
+                                       std::optional<TimePoint> due) {
   auto promise = std::make_shared<std::promise<Addresses>>();
   std::future<Addresses> answer = promise->get_future();
   std::thread([promise, lookup, host] {
@@ -104,7 +105,8 @@ Addresses addresses_of(const std::string& seed, std::optional<TimePoint> due, co
     if (found) reason = *found ? "it has no address" : found->error().message;
     const TimePoint again = std::chrono::steady_clock::now() + kPause;
     if (due && again >= *due) {
-      return failure(ErrorCode::peer_unreachable, fmt::format("the host name \"{}\" cannot be resolved: {}", parts->host, reason));
+      return failure(ErrorCode::peer_unreachable,
+                     fmt::format("the host name \"{}\" cannot be resolved: {}", parts->host, reason));
     }
     std::this_thread::sleep_until(again);
   }

@@ -27,8 +27,7 @@ std::optional<SocketAddress> parse(std::string_view address) {
 bool may_listen(const std::string& address, Duration patience) {
   const auto target = parse(address);
   if (!target) return true;
-  const detail::FileDescriptor socket(
-      ::socket(target->family(), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  const detail::FileDescriptor socket(::socket(target->family(), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (!socket.is_open()) return true;  // unknown
   if (::connect(socket.get(), target->get(), target->size) == 0) return true;
   if (errno == EAGAIN) return true;  // a unix socket with a full queue

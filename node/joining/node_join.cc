@@ -7,8 +7,8 @@
 #include <exception>
 #include <memory>
 #include <optional>
-#include <string>
 #include <stdexcept>
+#include <string>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -83,21 +83,25 @@ void choose_place(NodeOptions& options, std::optional<TimePoint> due) {
   }
   const std::optional<TcpPlace> place = TcpPlace::parse(options.bind);
   if (!toward_seed || !place || !is_any_address(place->host) || options.link_options.contains("advertise")) return;
-  if (const auto own = own_address_toward_seed(options, due)) options.link_options["advertise"] = TcpPlace{*own, "*"}.text();
+  if (const auto own = own_address_toward_seed(options, due))
+    options.link_options["advertise"] = TcpPlace{*own, "*"}.text();
 }
 
 void warn_of_exposure(const NodeOptions& options, const std::string& address) {
   const std::optional<TcpPlace> place = TcpPlace::parse(address);
   if (options.network != Network::trusted || !place || is_loopback(place->host)) return;
-  spdlog::warn("[{}] the network is trusted: what this node says and hears at {} is not encrypted", options.name, address);
+  spdlog::warn("[{}] the network is trusted: what this node says and hears at {} is not encrypted", options.name,
+               address);
 }
 
-void check_range(std::string_view what, std::chrono::milliseconds value, std::chrono::milliseconds min, std::chrono::milliseconds max) {
+void check_range(std::string_view what, std::chrono::milliseconds value, std::chrono::milliseconds min,
+                 std::chrono::milliseconds max) {
   if (value >= min && value <= max) return;
-  throw RemoteError(Error{.code = ErrorCode::bad_argument,
-                          .message = fmt::format("{} of {} ms is not in {} to {} ms", what, value.count(), min.count(), max.count()),
-                          .operation = "join",
-                          .execution = Execution::never});
+  throw RemoteError(
+      Error{.code = ErrorCode::bad_argument,
+            .message = fmt::format("{} of {} ms is not in {} to {} ms", what, value.count(), min.count(), max.count()),
+            .operation = "join",
+            .execution = Execution::never});
 }
 
 /// Returns the rates and limits of heartbeats.
@@ -135,14 +139,14 @@ std::unique_ptr<Link> open_link(const NodeOptions& options, Incarnation incarnat
 void check_transport(std::string_view seed, std::string_view listen) {
   const std::string_view scheme = scheme_of(seed);
   if (!scheme.empty() && scheme == scheme_of(listen)) return;
-  throw RemoteError(Error{.code = ErrorCode::bad_argument,
-                          .message = scheme.empty()
-                                         ? fmt::format("the seed \"{}\" is no address: SCHEME://PLACE or file:PATH", seed)
-                                         : fmt::format("the seed \"{}\" is reached by {}, but this node listens at \"{}\"", seed,
-                                                       scheme, listen),
-                          .endpoint = std::string(seed),
-                          .operation = "join",
-                          .execution = Execution::never});
+  throw RemoteError(
+      Error{.code = ErrorCode::bad_argument,
+            .message = scheme.empty() ? fmt::format("the seed \"{}\" is no address: SCHEME://PLACE or file:PATH", seed)
+                                      : fmt::format("the seed \"{}\" is reached by {}, but this node listens at \"{}\"",
+                                                    seed, scheme, listen),
+            .endpoint = std::string(seed),
+            .operation = "join",
+            .execution = Execution::never});
 }
 
 /// Refuses seeds on other machines for a node that those cannot reach: they could not connect back.
@@ -178,7 +182,8 @@ std::vector<detail::Seed> find_seeds(const NodeOptions& options, const Peer& sel
 }
 
 /// Returns null if the control socket cannot be opened: the node runs without it.
-std::unique_ptr<detail::NodeControl> control_of(const NodeOptions& options, const std::shared_ptr<detail::NodeCore>& node) {
+std::unique_ptr<detail::NodeControl> control_of(const NodeOptions& options,
+                                                const std::shared_ptr<detail::NodeCore>& node) {
   try {
     return std::make_unique<detail::NodeControl>(ControlName{options.cluster_id, options.name}, node);
   } catch (const std::exception& error) {
@@ -237,7 +242,8 @@ Node Node::join(NodeOptions options, FunctionRegistry functions) try {
                               options.leaks, options.call_deadline, options.peer_limits});
   for (const auto& [peer, map] : options.device_maps) node.set_device_map(peer, map);
   if (options.stall_limit && !options.liveness.debug) {
-    node.watchdog_ = std::make_unique<detail::Watchdog>(node.shared_state()->node, *options.stall_limit, detail::end_stuck_process);
+    node.watchdog_ =
+        std::make_unique<detail::Watchdog>(node.shared_state()->node, *options.stall_limit, detail::end_stuck_process);
   }
   detail::return_idle_memory(node.shared_state()->node, cpu_allocator(), kIdleMemory);
   if (options.control == Control::on) node.control_ = control_of(options, node.shared_state()->node);
@@ -251,7 +257,8 @@ Node Node::join(NodeOptions options, FunctionRegistry functions) try {
   } else {
     membership.join(seeds, place);
   }
-  if (const auto error = membership.wait_for_members(count, due, detail::Membership::Until::we_are_in)) throw RemoteError(*error);
+  if (const auto error = membership.wait_for_members(count, due, detail::Membership::Until::we_are_in))
+    throw RemoteError(*error);
   node.core().release_calls();
   if (file && !seeds.empty()) {
     if (const auto added = file->add(self, due); !added) spdlog::warn("[{}] {}", options.name, added.error().message);

@@ -35,7 +35,8 @@ std::optional<Peer> node_of(const std::string& line) {
   Peer node;
   std::istringstream words(line);
   std::string life;
-  if (!(words >> life >> node.name >> std::ws) || !std::getline(words, node.address) || life.size() != 32) return std::nullopt;
+  if (!(words >> life >> node.name >> std::ws) || !std::getline(words, node.address) || life.size() != 32)
+    return std::nullopt;
   if (std::sscanf(life.c_str(), "%16lx%16lx", &node.incarnation.high, &node.incarnation.low) != 2) return std::nullopt;
   return node;
 }
@@ -64,17 +65,19 @@ class RendezvousFile::Lock {
     while (true) {
       detail::FileDescriptor opened(::open(file.path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0600));
       if (!opened.is_open()) return file.failure(ErrorCode::bad_argument, "cannot be opened: " + system_text());
-      struct stat ours{};
-      struct stat current{};
+      struct stat ours {};
+      struct stat current {};
       if (::fstat(opened.get(), &ours) != 0 || !S_ISREG(ours.st_mode)) {
         return file.failure(ErrorCode::bad_argument, "is no regular file");
       }
       if (::flock(opened.get(), LOCK_EX | LOCK_NB) == 0) {
-        const bool is_current = ::stat(file.path_.c_str(), &current) == 0 && current.st_ino == ours.st_ino && current.st_dev == ours.st_dev;
+        const bool is_current =
+            ::stat(file.path_.c_str(), &current) == 0 && current.st_ino == ours.st_ino && current.st_dev == ours.st_dev;
         if (is_current) return Lock(std::move(opened));
         continue;
       }
-      if (errno != EWOULDBLOCK && errno != EINTR) return file.failure(ErrorCode::bad_argument, "cannot be locked: " + system_text());
+      if (errno != EWOULDBLOCK && errno != EINTR)
+        return file.failure(ErrorCode::bad_argument, "cannot be locked: " + system_text());
       const TimePoint again = std::chrono::steady_clock::now() + kPause;
       if (due && again >= *due) return file.failure(ErrorCode::timeout, "is locked by another process");
       std::this_thread::sleep_until(again);
@@ -90,7 +93,8 @@ RendezvousFile::RendezvousFile(std::filesystem::path path, std::string cluster_i
     : path_(std::move(path)), cluster_id_(std::move(cluster_id)), probe_(std::move(probe)) {}
 
 Result<std::vector<Peer>> RendezvousFile::join_or_found(const Peer& self, std::optional<TimePoint> due) const {
-  if (cluster_id_.find('\n') != std::string::npos) return failure(ErrorCode::bad_argument, "cannot hold a cluster id of two lines");
+  if (cluster_id_.find('\n') != std::string::npos)
+    return failure(ErrorCode::bad_argument, "cannot hold a cluster id of two lines");
   const Result<Lock> lock = Lock::take(*this, due);
   if (!lock) return lock.error();
   const Result<Content> content = read();
@@ -116,7 +120,8 @@ Result<Unit> RendezvousFile::add(const Peer& self, std::optional<TimePoint> due)
   Result<Content> content = read();
   if (!content) return content.error();
   if (content.value().cluster_id != cluster_id_) {
-    return failure(ErrorCode::bad_argument, fmt::format("belongs to cluster \"{}\" by now", content.value().cluster_id));
+    return failure(ErrorCode::bad_argument,
+                   fmt::format("belongs to cluster \"{}\" by now", content.value().cluster_id));
   }
   std::vector<Peer>& nodes = content.value().nodes;
   std::erase_if(nodes, [&self](const Peer& node) { return node.name == self.name || node.address == self.address; });
@@ -125,7 +130,9 @@ Result<Unit> RendezvousFile::add(const Peer& self, std::optional<TimePoint> due)
 }
 
 Result<RendezvousFile::Content> RendezvousFile::read() const {
-  const auto wrong = [this] { return failure(ErrorCode::bad_argument, "holds something else than the nodes of a cluster"); };
+  const auto wrong = [this] {
+    return failure(ErrorCode::bad_argument, "holds something else than the nodes of a cluster");
+  };
   std::ifstream file(path_);
   if (!file) return failure(ErrorCode::bad_argument, "cannot be read: " + system_text());
   std::error_code ignored;

@@ -50,7 +50,8 @@ Port reserve_port(const ClusterConfig& config, const std::string& host) {
   hints.ai_socktype = SOCK_STREAM;
   addrinfo* first = nullptr;
   const std::string wanted = fmt::format("{}", config.port);
-  if (const int failure = getaddrinfo(host == "*" ? "0.0.0.0" : host.c_str(), wanted.c_str(), &hints, &first); failure != 0) {
+  if (const int failure = getaddrinfo(host == "*" ? "0.0.0.0" : host.c_str(), wanted.c_str(), &hints, &first);
+      failure != 0) {
     throw std::invalid_argument(gai_strerror(failure));
   }
   const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> owner(first, &freeaddrinfo);
@@ -62,8 +63,8 @@ Port reserve_port(const ClusterConfig& config, const std::string& host) {
   setsockopt(reservation.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
   if (bind(reservation.get(), first->ai_addr, first->ai_addrlen) != 0 ||
       getsockname(reservation.get(), any_address, &size) != 0) {
-    throw ConfigError({fmt::format("{}: cluster.port: cannot use port {} of {}: {}", config.port_origin.text(), wanted, host,
-                                   strerror(errno))});
+    throw ConfigError({fmt::format("{}: cluster.port: cannot use port {} of {}: {}", config.port_origin.text(), wanted,
+                                   host, strerror(errno))});
   }
   std::array<char, NI_MAXSERV> number{};
   getnameinfo(any_address, size, nullptr, 0, number.data(), number.size(), NI_NUMERICSERV);

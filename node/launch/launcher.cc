@@ -157,7 +157,8 @@ class Launcher {
   }
 
   LaunchReport report() const {
-    LaunchReport report{config_.name, (config_.directory / fs::path(config_.file).filename()).string(), Clock::now() - begin_, {}};
+    LaunchReport report{
+        config_.name, (config_.directory / fs::path(config_.file).filename()).string(), Clock::now() - begin_, {}};
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
       report.nodes.push_back({plan_.nodes[i].name, nodes_[i]->pid(), ends_[i]});
     }
@@ -188,7 +189,8 @@ class Launcher {
       if (polled[first_node + i].revents != 0) (void)read(readers[i].first, readers[i].second);
     }
     if (polled[0].revents != 0) take_signals();
-    if (control_ && (polled.size() > first_of_control + 1 || polled[first_of_control].revents != 0)) control_->work(Clock::now());
+    if (control_ && (polled.size() > first_of_control + 1 || polled[first_of_control].revents != 0))
+      control_->work(Clock::now());
     if (output_.take_closed()) interrupt(SIGPIPE);
     carry_out(rules_.on_time(Clock::now()));
   }
@@ -322,7 +324,7 @@ class Launcher {
   Supervision rules_;
   bool killing_ = false;  ///< the user interrupted twice
   std::vector<std::unique_ptr<ChildProcess>> nodes_;
-  std::vector<std::string> ends_;         ///< of each node, empty while it runs
+  std::vector<std::string> ends_;  ///< of each node, empty while it runs
   std::optional<ControlListener> control_;
   std::array<char, 64 * 1024> buffer_{};
 };

@@ -23,8 +23,8 @@ class PulseKey {
   std::array<std::byte, kBytes> bytes_{};
 };
 
-/// Offsets in bytes, little-endian: 0 magic "TRPB", 4 slot, 8 number, 16 interval in ms (4), 20 deaf in ms (4), 24 proof
-/// (8): SipHash-2-4 under the session's key of bytes 0 to 23.
+/// Offsets in bytes, little-endian: 0 magic "TRPB", 4 slot, 8 number, 16 interval in ms (4), 20 deaf in ms (4), 24
+/// proof (8): SipHash-2-4 under the session's key of bytes 0 to 23.
 struct Beat {
   static constexpr std::size_t kBytes = 32;
   using Bytes = std::array<std::byte, kBytes>;

@@ -55,8 +55,8 @@ class DatagramSocket {
 
   const int family_;
   detail::FileDescriptor descriptor_;
-  std::string place_;  ///< of UDP the port, of a unix socket its path or "@NAME"
-  std::string file_;   ///< removed on destruction; may be empty
+  std::string place_;                              ///< of UDP the port, of a unix socket its path or "@NAME"
+  std::string file_;                               ///< removed on destruction; may be empty
   std::map<int, detail::FileDescriptor> senders_;  ///< for addresses of other families, by family
 };
 

@@ -189,20 +189,15 @@ HandshakeStep HandshakeClient::take_refused(const handshake::Refused& refused) {
         return fail(ErrorCode::decode, "the versions in this node's hello were damaged on their way");
       }
       return fail(refused.code, versions_text(refused.version_min, refused.version_max, self_));
-    case ErrorCode::auth_failed:
-      return fail(refused.code, "the cluster secrets differ");
+    case ErrorCode::auth_failed: return fail(refused.code, "the cluster secrets differ");
     case ErrorCode::not_joined:
       return fail(refused.code, fmt::format("the peer belongs to another cluster than \"{}\"", self_.cluster_id));
     case ErrorCode::name_in_use:
       return fail(refused.code, fmt::format("another node is up under the name {}", self_.peer.name));
-    case ErrorCode::invalid_name:
-      return fail(refused.code, fmt::format("the name is not {}", kNameRule));
-    case ErrorCode::resource_exhausted:
-      return fail(refused.code, "the peer has too many connections");
-    case ErrorCode::shutting_down:
-      return fail(refused.code, "the peer is stopping");
-    case ErrorCode::decode:
-      return fail(refused.code, "the peer could not read the handshake");
+    case ErrorCode::invalid_name: return fail(refused.code, fmt::format("the name is not {}", kNameRule));
+    case ErrorCode::resource_exhausted: return fail(refused.code, "the peer has too many connections");
+    case ErrorCode::shutting_down: return fail(refused.code, "the peer is stopping");
+    case ErrorCode::decode: return fail(refused.code, "the peer could not read the handshake");
     default:
       return fail(ErrorCode::protocol_violation,
                   fmt::format("the peer refused with code {}", static_cast<unsigned>(refused.code)));
@@ -239,7 +234,8 @@ HandshakeStep HandshakeServer::take_hello(const handshake::Hello& hello, std::sp
   if (hello.version_min > self_.version_max || hello.version_max < self_.version_min) {
     return fail(ErrorCode::version_mismatch, versions_text(hello.version_min, hello.version_max, self_));
   }
-  if (!is_valid_node_name(hello.name)) return fail(ErrorCode::invalid_name, fmt::format("the name is not {}", kNameRule));
+  if (!is_valid_node_name(hello.name))
+    return fail(ErrorCode::invalid_name, fmt::format("the name is not {}", kNameRule));
   if (!is_valid_address(hello.address)) return fail(ErrorCode::decode, "the peer's address is not printable");
   if (hello.cluster_id != self_.cluster_id) {
     return fail(ErrorCode::not_joined,
@@ -284,8 +280,8 @@ HandshakeServer::Welcome HandshakeServer::welcome(std::uint32_t slot) const {
   if (!proved_) throw std::logic_error("[handshake] welcome before the peer's proof");
   Authenticated session = *authenticated_;
   session.slot = slot;
-  return {.message = handshake::encode(
-              handshake::Welcome{.slot = slot, .proof = welcome_proof(secret_, transcript_, slot)}),
+  return {.message =
+              handshake::encode(handshake::Welcome{.slot = slot, .proof = welcome_proof(secret_, transcript_, slot)}),
           .session = std::move(session)};
 }
 

@@ -100,7 +100,7 @@ class HandshakeClient {
   const ClusterSecret secret_;
   const Nonce nonce_;
   const std::vector<std::byte> hello_;
-  std::vector<std::byte> transcript_;          ///< hello and challenge once the latter is accepted
+  std::vector<std::byte> transcript_;           ///< hello and challenge once the latter is accepted
   std::optional<Authenticated> authenticated_;  ///< the server, once its challenge is accepted
   bool over_ = false;
 };

@@ -230,8 +230,7 @@ Result<Message> decode(std::span<const std::byte> bytes, std::uint16_t version_m
       message = refused;
       break;
     }
-    default:
-      return undecodable(fmt::format("handshake message of unknown kind {}", kind));
+    default: return undecodable(fmt::format("handshake message of unknown kind {}", kind));
   }
   const bool undamaged = static_cast<Kind>(kind) == Kind::refused || in.undamaged();
   if (!in.complete()) return undecodable(fmt::format("handshake message of {} bytes has another length", bytes.size()));

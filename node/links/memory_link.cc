@@ -116,8 +116,7 @@ MemoryHub::~MemoryHub() = default;
 
 MemoryLink::MemoryLink(MemoryHub& hub, NodeName name, Incarnation incarnation)
     : hub_(hub.state_),
-      self_(std::make_shared<Endpoint>(
-          Peer{.name = name, .incarnation = incarnation, .address = "memory://" + name})) {
+      self_(std::make_shared<Endpoint>(Peer{.name = name, .incarnation = incarnation, .address = "memory://" + name})) {
   const std::lock_guard lock(hub_->mutex);
   hub_->listening.try_emplace(self_->self.address, self_);
 }
@@ -142,11 +141,10 @@ void MemoryLink::connect(std::string_view address) {
     if (self_->stopped) return;
     const auto found = hub_->listening.find(address);
     const auto fail = [&](ErrorCode code, std::string message) {
-      self_->inbox.push_back(ConnectFailed{std::string(address),
-                                           Error{.code = code,
-                                                 .message = std::move(message),
-                                                 .endpoint = std::string(address),
-                                                 .execution = Execution::never}});
+      self_->inbox.push_back(ConnectFailed{std::string(address), Error{.code = code,
+                                                                       .message = std::move(message),
+                                                                       .endpoint = std::string(address),
+                                                                       .execution = Execution::never}});
     };
     if (const auto mine = hub_->listening.find(self_->self.address);
         mine == hub_->listening.end() || mine->second != self_ || (found != hub_->listening.end() && found == mine)) {

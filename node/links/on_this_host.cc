@@ -12,7 +12,8 @@ namespace troupe {
 OnThisHost::OnThisHost(std::string address)
     : OnThisHost(std::move(address), [](std::string_view of) { return is_of_this_host(of, HostNames::look_up); }) {}
 
-OnThisHost::OnThisHost(std::string address, LookUp look_up) : address_(std::move(address)), look_up_(std::move(look_up)) {}
+OnThisHost::OnThisHost(std::string address, LookUp look_up)
+    : address_(std::move(address)), look_up_(std::move(look_up)) {}
 
 bool OnThisHost::is_known() {
   if (found_->load() == Found::nothing) {

@@ -31,7 +31,9 @@ class PulseThread {
   PulseThread& operator=(const PulseThread&) = delete;
 
   /// As DatagramSocket's.
-  [[nodiscard]] std::string address_beside(std::string_view advertised) const { return socket_.address_beside(advertised); }
+  [[nodiscard]] std::string address_beside(std::string_view advertised) const {
+    return socket_.address_beside(advertised);
+  }
 
   /// Starts the thread. `tell` is called on it and must not block. `failed` is called at most once: memory ran out or
   /// the sockets are broken; the thread has ended, no peer is judged, and peers no longer hear this node. Throws
@@ -52,16 +54,16 @@ class PulseThread {
   void beat();
   void wait();
 
-  DatagramSocket socket_;               // the thread; its address: any
-  Pulse pulse_;                         // the thread
-  Tell tell_;                           // the thread, once it runs
-  Failed failed_;                       // the thread, once it runs
-  std::optional<TimePoint> next_;       // the thread
-  detail::WakeUp wake_up_;              // any thread
+  DatagramSocket socket_;          // the thread; its address: any
+  Pulse pulse_;                    // the thread
+  Tell tell_;                      // the thread, once it runs
+  Failed failed_;                  // the thread, once it runs
+  std::optional<TimePoint> next_;  // the thread
+  detail::WakeUp wake_up_;         // any thread
   std::mutex mutex_;
-  std::vector<Order> orders_;           // guarded by mutex_
-  bool stopped_ = false;                // guarded by mutex_
-  std::thread thread_;                  // start and stop
+  std::vector<Order> orders_;  // guarded by mutex_
+  bool stopped_ = false;       // guarded by mutex_
+  std::thread thread_;         // start and stop
 };
 
 }  // namespace troupe

@@ -17,8 +17,7 @@ namespace troupe {
 namespace {
 
 Error failure(ErrorCode code, std::string message, std::string hint = {}) {
-  return Error{
-      .code = code, .message = std::move(message), .execution = Execution::never, .hint = std::move(hint)};
+  return Error{.code = code, .message = std::move(message), .execution = Execution::never, .hint = std::move(hint)};
 }
 
 std::string system_text() { return std::error_code(errno, std::generic_category()).message(); }
@@ -43,7 +42,8 @@ Result<Unit> write_all(int descriptor, std::span<const std::byte> bytes, const s
     const ssize_t written = ::write(descriptor, bytes.data(), bytes.size());
     if (written < 0 && errno == EINTR) continue;
     if (written < 0) {
-      return failure(ErrorCode::bad_argument, fmt::format("cannot write the cluster secret to {}: {}", target, system_text()));
+      return failure(ErrorCode::bad_argument,
+                     fmt::format("cannot write the cluster secret to {}: {}", target, system_text()));
     }
     bytes = bytes.subspan(static_cast<std::size_t>(written));
   }
@@ -123,9 +123,9 @@ Result<ClusterSecret> ClusterSecret::read(int descriptor, const std::string& sou
     if (size > kBytes) break;
   }
   if (size != kBytes) {
-    return failure(ErrorCode::bad_argument, fmt::format("the cluster secret in {} has {} {} bytes, expected {}", source,
-                                                        size > kBytes ? "more than" : "only",
-                                                        size > kBytes ? kBytes : size, kBytes));
+    return failure(ErrorCode::bad_argument,
+                   fmt::format("the cluster secret in {} has {} {} bytes, expected {}", source,
+                               size > kBytes ? "more than" : "only", size > kBytes ? kBytes : size, kBytes));
   }
   return ClusterSecret(std::move(memory));
 }

@@ -34,7 +34,8 @@ std::optional<SocketAddress> host_address(std::string_view host_and_port, HostNa
   hints.ai_flags = AI_NUMERICSERV | (names == HostNames::refuse ? AI_NUMERICHOST : 0);
   hints.ai_socktype = SOCK_STREAM;
   addrinfo* first = nullptr;
-  if (getaddrinfo(host.c_str(), std::string(host_and_port.substr(colon + 1)).c_str(), &hints, &first) != 0) return std::nullopt;
+  if (getaddrinfo(host.c_str(), std::string(host_and_port.substr(colon + 1)).c_str(), &hints, &first) != 0)
+    return std::nullopt;
   const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> owner(first, &freeaddrinfo);
   SocketAddress address;
   std::memcpy(&address.bytes, first->ai_addr, first->ai_addrlen);

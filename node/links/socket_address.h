@@ -25,7 +25,8 @@ enum class HostNames {
 };
 
 /// Returns the address of "HOST:PORT" or "[HOST]:PORT", with a numeric port.
-[[nodiscard]] std::optional<SocketAddress> host_address(std::string_view host_and_port, HostNames names = HostNames::refuse);
+[[nodiscard]] std::optional<SocketAddress> host_address(std::string_view host_and_port,
+                                                        HostNames names = HostNames::refuse);
 
 /// Returns whether "tcp://HOST:PORT" is an address of this machine; true for every address of another kind. nullopt if
 /// HOST is a name that is not looked up, or not found.

@@ -72,7 +72,8 @@ std::vector<Found> addresses_of_host(const std::string& name) {
   hints.ai_socktype = SOCK_STREAM;
   addrinfo* first = nullptr;
   if (const int failure = getaddrinfo(name.c_str(), nullptr, &hints, &first); failure != 0) {
-    throw std::invalid_argument(fmt::format("\"{}\" is no interface of this machine, and as a host: {}", name, gai_strerror(failure)));
+    throw std::invalid_argument(
+        fmt::format("\"{}\" is no interface of this machine, and as a host: {}", name, gai_strerror(failure)));
   }
   const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> owner(first, &freeaddrinfo);
   std::vector<Found> found;

@@ -38,7 +38,8 @@ void read_duration(const LinkRequest& request, const std::string& option, Durati
   try {
     into = std::get<std::chrono::milliseconds>(checked(spec, Untyped{found->second}));
   } catch (const std::invalid_argument& error) {
-    throw std::invalid_argument(fmt::format("option \"{}\" of transport \"{}\": {}", option, scheme_of(request.listen), error.what()));
+    throw std::invalid_argument(
+        fmt::format("option \"{}\" of transport \"{}\": {}", option, scheme_of(request.listen), error.what()));
   }
 }
 
@@ -92,7 +93,8 @@ Result<std::unique_ptr<Link>> open_tcp(LinkRequest request) {
 
 Result<std::unique_ptr<Link>> open_ipc(LinkRequest request) {
   std::string listen = request.listen;
-  if (listen == "ipc://") listen += fmt::format("@troupe-{:016x}{:016x}", request.incarnation.high, request.incarnation.low);
+  if (listen == "ipc://")
+    listen += fmt::format("@troupe-{:016x}{:016x}", request.incarnation.high, request.incarnation.low);
   return open_zmq_link(std::move(request), std::move(listen));
 }
 
@@ -109,7 +111,8 @@ Transports::Transports() {
 }
 
 void Transports::add(const std::string& scheme, LinkKind kind) {
-  if (!is_scheme(scheme)) throw std::invalid_argument(fmt::format("[Transports] \"{}\" is no scheme: a-z, 0-9 and -", scheme));
+  if (!is_scheme(scheme))
+    throw std::invalid_argument(fmt::format("[Transports] \"{}\" is no scheme: a-z, 0-9 and -", scheme));
   if (!transports_.try_emplace(scheme, std::move(kind)).second) {
     throw std::invalid_argument(fmt::format("[Transports] there is a transport \"{}\" already", scheme));
   }
@@ -125,14 +128,15 @@ Result<std::unique_ptr<Link>> Transports::open(LinkRequest request) const {
   const std::string scheme(scheme_of(request.listen));
   const auto found = transports_.find(scheme);
   if (found == transports_.end()) {
-    return refused(request.listen, fmt::format("cannot listen at \"{}\": no transport \"{}\", there are {}", request.listen,
-                                               scheme, fmt::join(schemes(), ", ")));
+    return refused(request.listen, fmt::format("cannot listen at \"{}\": no transport \"{}\", there are {}",
+                                               request.listen, scheme, fmt::join(schemes(), ", ")));
   }
   const std::set<std::string>& known = found->second.options;
   for (const auto& [option, value] : request.options) {
     if (known.contains(option)) continue;
-    return refused(request.listen, fmt::format("transport \"{}\" has no option \"{}\" (= \"{}\"), it has {}", scheme, option, value,
-                                               known.empty() ? "none" : fmt::format("{}", fmt::join(known, ", "))));
+    return refused(request.listen,
+                   fmt::format("transport \"{}\" has no option \"{}\" (= \"{}\"), it has {}", scheme, option, value,
+                               known.empty() ? "none" : fmt::format("{}", fmt::join(known, ", "))));
   }
   return found->second.open(std::move(request));
 }

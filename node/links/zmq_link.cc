@@ -64,11 +64,11 @@ struct ZmqLink::State {
   [[nodiscard]] Orders take_orders();
   void give(ZmqLinkCore::Command command);
 
-  ZmqLinkParts parts;                        ///< the link's thread, once it runs; counters: any
-  std::optional<ZmqSocket> router;           ///< until start
-  std::optional<ZmqLinkCore> core;           ///< the link's thread
-  LinkSink* sink = nullptr;                  ///< set by start
-  detail::WakeUp wake_up;                    ///< any thread
+  ZmqLinkParts parts;               ///< the link's thread, once it runs; counters: any
+  std::optional<ZmqSocket> router;  ///< until start
+  std::optional<ZmqLinkCore> core;  ///< the link's thread
+  LinkSink* sink = nullptr;         ///< set by start
+  detail::WakeUp wake_up;           ///< any thread
 
   std::mutex mutex;
   std::vector<ZmqLinkCore::Command> commands;  ///< guarded by mutex
@@ -111,7 +111,8 @@ Result<std::unique_ptr<ZmqLink>> ZmqLink::open(ZmqLinkOptions options) {
                          .address = told_to_peers(bound.value(), parts.options.advertise)},
                 .cluster_id = parts.options.cluster_id};
   parts.pulse = std::make_shared<PulseThread>(std::move(beats).value(), parts.options.silence);
-  parts.self.pulse = {.address = parts.pulse->address_beside(parts.self.peer.address), .lease = parts.options.silence.lease};
+  parts.self.pulse = {.address = parts.pulse->address_beside(parts.self.peer.address),
+                      .lease = parts.options.silence.lease};
   return std::unique_ptr<ZmqLink>(new ZmqLink(std::move(state)));
 }
 

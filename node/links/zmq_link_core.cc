@@ -13,7 +13,7 @@
 namespace troupe {
 namespace {
 
-constexpr int kMessagesPerTurn = 256;  // then connections and commands have their turn
+constexpr int kMessagesPerTurn = 256;   // then connections and commands have their turn
 constexpr ReadySet::Key kListener = 1;  // and connections above
 
 Error about(const Peer& peer, ErrorCode code, std::string message) {
@@ -118,8 +118,8 @@ void ZmqLinkCore::send(TimePoint now, Send order) {
   const std::size_t limit = parts_.options.frame_bytes_max;
   const auto large = std::ranges::find_if(frames, [limit](const Frame& frame) { return frame.bytes.size() > limit; });
   if (large != frames.end()) {  // the peer would close the connection, again after each resend
-    parts_.log_refusal(now, fmt::format("dropped a message to {}: a frame of {} bytes exceeds {}", to,
-                                        large->bytes.size(), limit));
+    parts_.log_refusal(
+        now, fmt::format("dropped a message to {}: a frame of {} bytes exceeds {}", to, large->bytes.size(), limit));
   }
   if (peer == peers_.end() || !peer->second.up || large != frames.end()) {
     ++parts_.counters.dropped_messages;
@@ -200,11 +200,12 @@ void ZmqLinkCore::welcomed(TimePoint now, const std::string& address, const Auth
 
 /// Sets the peer's address for beats. A host name is looked up on a separate thread, because that may take seconds.
 void ZmqLinkCore::aim(const Authenticated& session) {
-  const auto aim_at = [pulse = std::weak_ptr(parts_.pulse), name = session.peer.name, slot = session.slot, key = session.pulse_key,
-                       number = ++aims_](const std::optional<SocketAddress>& place) {
+  const auto aim_at = [pulse = std::weak_ptr(parts_.pulse), name = session.peer.name, slot = session.slot,
+                       key = session.pulse_key, number = ++aims_](const std::optional<SocketAddress>& place) {
     const auto alive = pulse.lock();
     if (!alive || !place) return;
-    alive->give([=](Pulse& beats, TimePoint) { beats.aim(name, {.address = *place, .slot = slot, .key = key}, number); });
+    alive->give(
+        [=](Pulse& beats, TimePoint) { beats.aim(name, {.address = *place, .slot = slot, .key = key}, number); });
   };
   const std::string& address = session.pulse.address;
   if (const auto place = DatagramSocket::parse(address)) return aim_at(place);
@@ -236,10 +237,9 @@ void ZmqLinkCore::handle(TimePoint now, ZmqListener::Proved& proved) {
     return;
   }
   const auto [found, made] = peers_.try_emplace(
-      peer.name, PeerState{.peer = peer,
-                           .connection = peer.address,
-                           .meet_by = now + parts_.options.connect_patience,
-                           .early = {}});
+      peer.name,
+      PeerState{
+          .peer = peer, .connection = peer.address, .meet_by = now + parts_.options.connect_patience, .early = {}});
   if (made) {
     ++meeting_;
     (void)connection_to(now, peer.address);
@@ -288,7 +288,8 @@ ZmqLinkCore::Connection& ZmqLinkCore::connection_to(TimePoint now, const std::st
   const ReadySet::Key key = ++last_key_;
   addresses_.emplace(key, address);
   busy_.insert(key);
-  return outgoing_.emplace(address, Connection{.key = key, .outgoing = ZmqOutgoing(parts_, address, key, now)}).first->second;
+  return outgoing_.emplace(address, Connection{.key = key, .outgoing = ZmqOutgoing(parts_, address, key, now)})
+      .first->second;
 }
 
 void ZmqLinkCore::close(const std::string& address) {
@@ -303,8 +304,8 @@ void ZmqLinkCore::close(const std::string& address) {
 bool ZmqLinkCore::make_room(const Peer& newcomer, const std::string& address) {
   if (const PeerState* tenant = peer_behind(address); tenant != nullptr && tenant->peer.name != newcomer.name) {
     if (lives(*tenant)) return false;
-    drop(NodeName(tenant->peer.name), about(tenant->peer, ErrorCode::peer_down,
-                                            fmt::format("its address now belongs to {}", newcomer.name)));
+    drop(NodeName(tenant->peer.name),
+         about(tenant->peer, ErrorCode::peer_down, fmt::format("its address now belongs to {}", newcomer.name)));
   }
   const auto found = peers_.find(newcomer.name);
   if (found == peers_.end() || found->second.peer.incarnation == newcomer.incarnation) return true;

@@ -63,7 +63,7 @@ class ZmqLinkCore {
  private:
   struct PeerState {
     Peer peer;
-    std::string connection;     ///< key in outgoing_
+    std::string connection;  ///< key in outgoing_
     bool welcomed_here = false;
     bool up = false;
     TimePoint meet_by;          ///< unless it is up by then, it is given up
@@ -106,15 +106,15 @@ class ZmqLinkCore {
   ZmqLinkParts& parts_;
   LinkSink& sink_;
   ZmqListener listener_;
-  std::map<std::string, Connection> outgoing_;     ///< by address
+  std::map<std::string, Connection> outgoing_;                ///< by address
   std::unordered_map<ReadySet::Key, std::string> addresses_;  ///< of all in outgoing_
   ReadySet::Key last_key_ = 1;
-  std::set<ReadySet::Key> busy_;                   ///< have work, or have sent something since they were read
-  std::map<ReadySet::Key, TimePoint> due_;         ///< when each has work next
-  std::map<std::string, NodeName> aliases_;        ///< other addresses that reached a peer
+  std::set<ReadySet::Key> busy_;             ///< have work, or have sent something since they were read
+  std::map<ReadySet::Key, TimePoint> due_;   ///< when each has work next
+  std::map<std::string, NodeName> aliases_;  ///< other addresses that reached a peer
   std::map<NodeName, PeerState> peers_;
-  std::uint64_t aims_ = 0;                         ///< numbers pulse targets: a slow lookup may finish after later ones
-  std::size_t meeting_ = 0;                        ///< peers that are not up
+  std::uint64_t aims_ = 0;   ///< numbers pulse targets: a slow lookup may finish after later ones
+  std::size_t meeting_ = 0;  ///< peers that are not up
 };
 
 }  // namespace troupe

@@ -37,9 +37,9 @@ struct ZmqLinkParts {
   [[nodiscard]] ZmqSocketLimits limits() const;
 
   const ZmqLinkOptions options;
-  HandshakeIdentity self;  ///< complete once bound
+  HandshakeIdentity self;              ///< complete once bound
   std::shared_ptr<PulseThread> pulse;  ///< once bound
-  ReadySet ready;          ///< outlives the sockets that it watches
+  ReadySet ready;                      ///< outlives the sockets that it watches
   ZmqContext context;
   ZmqLinkCounters counters;
 

@@ -48,20 +48,19 @@ void allow_ipv6(zmq::socket_t& socket, const std::string& address) {
 }
 
 Error failure(ErrorCode code, const std::string& address, const zmq::error_t& cause) {
-  return Error{.code = code,
-               .message = fmt::format("{}: {}", address, cause.what()),
-               .endpoint = address,
-               .execution = Execution::never,
-               .hint = cause.num() == EMFILE ? "the limit of open files (ulimit -Hn) is too low for so many peers" : ""};
+  return Error{
+      .code = code,
+      .message = fmt::format("{}: {}", address, cause.what()),
+      .endpoint = address,
+      .execution = Execution::never,
+      .hint = cause.num() == EMFILE ? "the limit of open files (ulimit -Hn) is too low for so many peers" : ""};
 }
 
 }  // namespace
 
 struct ZmqContext::Impl {
   /// ZeroMQ's default limit is 1,023 sockets, and a peer takes up to three: only descriptors remain as the limit.
-  Impl() {
-    context.set(zmq::ctxopt::max_sockets, context.get(zmq::ctxopt::socket_limit));
-  }
+  Impl() { context.set(zmq::ctxopt::max_sockets, context.get(zmq::ctxopt::socket_limit)); }
 
   zmq::context_t context{1};
   std::atomic<std::uint64_t> monitors = 0;  // names of monitor endpoints must differ
@@ -138,7 +137,8 @@ Result<std::string> ZmqSocket::bind(const std::string& address) {
     return impl_->socket.get(zmq::sockopt::last_endpoint);
   } catch (const zmq::error_t& cause) {
     const bool used = cause.num() == EADDRINUSE || cause.num() == EMFILE || cause.num() == ENFILE;
-    return failure(used ? ErrorCode::resource_exhausted : ErrorCode::bad_argument, "cannot listen at " + address, cause);
+    return failure(used ? ErrorCode::resource_exhausted : ErrorCode::bad_argument, "cannot listen at " + address,
+                   cause);
   }
 }
 

@@ -48,9 +48,10 @@ std::optional<ZmqListener::Happened> ZmqListener::take_words(TimePoint now, cons
   if (step.done) return Proved{.route = route, .peer = step.done->peer};
   if (step.failed) {
     ++parts_.counters.refused_handshakes;
-    const std::string claimed = step.failed->peer.empty() ? "" : fmt::format(" that calls itself {}", step.failed->peer);
-    parts_.log_refusal(now, fmt::format("refused a connection{}: {} ({})", claimed, step.failed->message,
-                                        name_of(step.failed->code)));
+    const std::string claimed =
+        step.failed->peer.empty() ? "" : fmt::format(" that calls itself {}", step.failed->peer);
+    parts_.log_refusal(
+        now, fmt::format("refused a connection{}: {} ({})", claimed, step.failed->message, name_of(step.failed->code)));
     pending_.erase(found);
   }
   return std::nullopt;

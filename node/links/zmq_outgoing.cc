@@ -98,8 +98,9 @@ void ZmqOutgoing::open(TimePoint now) {
       return;
     }
     if (!connecting) give_up_at_ = now;  // an invalid address stays invalid
-    last_refusal_ = connecting ? about(ErrorCode::resource_exhausted, watched.error().message)
-                               : about(ErrorCode::bad_argument, fmt::format("{} is no address to connect to", address_));
+    last_refusal_ = connecting
+                        ? about(ErrorCode::resource_exhausted, watched.error().message)
+                        : about(ErrorCode::bad_argument, fmt::format("{} is no address to connect to", address_));
   } else {
     last_refusal_ = about(ErrorCode::resource_exhausted, socket.error().message);
   }
@@ -132,7 +133,8 @@ ZmqOutgoing::Clue ZmqOutgoing::take_events(TimePoint now) {
         refused_ = true;
         // On this host that is the end of its process. Elsewhere it may be a firewall: its silence is judged. During
         // the lookup of a name it may be either; the next attempt is refused, too.
-        if (peer_ && !connected_ && on_this_host_.is_known()) return Lost{about(ErrorCode::peer_down, "connection closed")};
+        if (peer_ && !connected_ && on_this_host_.is_known())
+          return Lost{about(ErrorCode::peer_down, "connection closed")};
         break;
     }
   }
@@ -188,11 +190,12 @@ ZmqOutgoing::Clue ZmqOutgoing::check_time(TimePoint now) {
     if (peer_) {
       return Lost{about(ErrorCode::peer_down, fmt::format("connection lost and not made again within {} s", waited))};
     }
-    return Failed{about(ErrorCode::peer_unreachable,
-                        fmt::format("{} {} within {} s", address_,
-                                    connected_ ? "did not answer the handshake"
-                                               : (refused_ ? "refused every connection" : "did not accept a connection"),
-                                    waited))};
+    return Failed{
+        about(ErrorCode::peer_unreachable,
+              fmt::format("{} {} within {} s", address_,
+                          connected_ ? "did not answer the handshake"
+                                     : (refused_ ? "refused every connection" : "did not accept a connection"),
+                          waited))};
   }
   const bool unanswered = connected_ && now >= opened_ + parts_.options.handshake_timeout;
   if ((reopen_at_ && now >= *reopen_at_) || unanswered) open(now);
@@ -215,7 +218,8 @@ void ZmqOutgoing::open_bulk() {
   if (!welcomed_ || bulk_ || !bulk_wanted_) return;
   Result<ZmqSocket> socket = ZmqSocket::open(parts_.context, ZmqSocket::Kind::dealer, parts_.limits());
   // Without a separate connection, large messages use that of small ones.
-  if (socket && socket.value().connect(address_) && socket.value().tell(parts_.ready, key_)) bulk_ = std::move(socket).value();
+  if (socket && socket.value().connect(address_) && socket.value().tell(parts_.ready, key_))
+    bulk_ = std::move(socket).value();
 }
 
 void ZmqOutgoing::flush() {

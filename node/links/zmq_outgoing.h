@@ -82,20 +82,20 @@ class ZmqOutgoing {
   OnThisHost on_this_host_{address_};
 
   std::optional<ZmqSocket> express_;
-  std::optional<ZmqSocket> bulk_;   ///< once welcomed and wanted; without it the express lane carries all
-  bool bulk_wanted_ = false;        ///< on this attempt or an earlier one
+  std::optional<ZmqSocket> bulk_;  ///< once welcomed and wanted; without it the express lane carries all
+  bool bulk_wanted_ = false;       ///< on this attempt or an earlier one
   std::optional<HandshakeClient> handshake_;
   std::optional<Frames> words_;  ///< messages of the handshake, not yet taken by the socket
   Frame envelope_;               ///< first frame of every message, once welcomed
 
   bool connected_ = false;
   bool welcomed_ = false;
-  bool refused_ = false;               ///< at the last attempt no process listened
-  std::optional<Peer> peer_;           ///< the peer that it reached, once welcomed
-  TimePoint opened_;                   ///< when the current attempt started
+  bool refused_ = false;      ///< at the last attempt no process listened
+  std::optional<Peer> peer_;  ///< the peer that it reached, once welcomed
+  TimePoint opened_;          ///< when the current attempt started
   std::optional<TimePoint> reopen_at_;
-  Duration reconnect_patience_{0};     ///< once welcomed: the lease of the pair
-  TimePoint give_up_at_;               ///< unless welcomed
+  Duration reconnect_patience_{0};  ///< once welcomed: the lease of the pair
+  TimePoint give_up_at_;            ///< unless welcomed
   TimePoint name_give_up_at_;
   std::optional<Error> last_refusal_;  ///< the reason of the present retry
 

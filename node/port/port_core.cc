@@ -15,8 +15,8 @@
 #include <fmt/format.h>
 
 #include "actors/core/guarded.h"
-#include "actors/core/wait_point.h"
 #include "actors/core/promise_guard.h"
+#include "actors/core/wait_point.h"
 #include "node/links/handshake.h"
 #include "node/links/secret.h"
 #include "node/links/tcp_place.h"
@@ -73,7 +73,8 @@ void check_times(const Port::Options& options) {
 std::string told_to_peers(const Port::Options& options) {
   if (!options.advertise.empty()) {
     const std::optional<TcpPlace> place = TcpPlace::parse(options.advertise);
-    if (!place) throw std::invalid_argument(fmt::format("[port] advertise: \"{}\" is not tcp://HOST:PORT", options.advertise));
+    if (!place)
+      throw std::invalid_argument(fmt::format("[port] advertise: \"{}\" is not tcp://HOST:PORT", options.advertise));
     const std::string host = numbers_of(place->host);
     if (is_any_address(host)) {
       throw std::invalid_argument(fmt::format("[port] advertise: peers cannot connect to \"{}\"", options.advertise));
@@ -117,8 +118,8 @@ bool PortCore::Progress::wait_flushed(TimePoint due) {
 /// The owners of one message's parts: when the last frame is destroyed, on any thread, the pool releases them.
 class PortCore::Owners {
  public:
-  Owners(std::vector<std::shared_ptr<const void>> owners, std::shared_ptr<ElasticPool> pool, std::shared_ptr<Progress> progress,
-         Process process)
+  Owners(std::vector<std::shared_ptr<const void>> owners, std::shared_ptr<ElasticPool> pool,
+         std::shared_ptr<Progress> progress, Process process)
       : owners_(std::move(owners)), pool_(std::move(pool)), progress_(std::move(progress)), process_(process) {}
   Owners(const Owners&) = delete;
   Owners& operator=(const Owners&) = delete;
@@ -140,7 +141,11 @@ class PortCore::Owners {
 class PortCore::Ending {
  public:
   Ending(Port::Done done, Port::Outcome outcome, port::Body body, std::string why, std::shared_ptr<void> under_way)
-      : under_way_(std::move(under_way)), done_(std::move(done)), outcome_(outcome), body_(std::move(body)), why_(std::move(why)) {}
+      : under_way_(std::move(under_way)),
+        done_(std::move(done)),
+        outcome_(outcome),
+        body_(std::move(body)),
+        why_(std::move(why)) {}
   Ending(const Ending&) = delete;
   Ending& operator=(const Ending&) = delete;
   ~Ending() { tell(); }
@@ -349,7 +354,8 @@ void PortCore::remove(const std::string& name) {
   give([this, name](TimePoint) { router_.remove(name); });
 }
 
-void PortCore::call(const std::string& peer, std::uint64_t tag, Port::Parts parts, Port::Time deadline, Port::Done done) {
+void PortCore::call(const std::string& peer, std::uint64_t tag, Port::Parts parts, Port::Time deadline,
+                    Port::Done done) {
   if (!is_of_this_process()) {
     return done({Port::Outcome::stopped, {}, "the port belongs to the process that this one was forked from"});
   }

@@ -26,7 +26,9 @@ namespace troupe {
 /// thread) also works the queue off, unless another thread does so already. So no thread waits for another, no lock is
 /// held while the router works, and foreign code does not run there: it goes to one of two pools. Requests have a
 /// separate pool, so that any number of them may wait for calls: `done` always finds a thread.
-class PortCore final : public std::enable_shared_from_this<PortCore>, private LinkSink, private port::Router::Callbacks {
+class PortCore final : public std::enable_shared_from_this<PortCore>,
+                       private LinkSink,
+                       private port::Router::Callbacks {
  public:
   /// Throws as Port does.
   [[nodiscard]] static std::shared_ptr<PortCore> open(Port::Options options);

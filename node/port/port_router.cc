@@ -73,7 +73,8 @@ void Router::link_up(TimePoint now, const Peer& peer) {
     // One side would send without the checksums that the other requires.
     callbacks_.disconnect(peer.name, {});
     return lose(peer.name, Phase::lost,
-                fmt::format("{} listens at {}, and this port at {}: both must be of one kind", peer.name, peer.address, self_.address));
+                fmt::format("{} listens at {}, and this port at {}: both must be of one kind", peer.name, peer.address,
+                            self_.address));
   }
   if (std::ranges::find(state.ended, peer.incarnation) != state.ended.end()) {
     // Its session is gone here, and the numbers of a second one could be confused with the first.
@@ -108,8 +109,8 @@ void Router::silent(const NodeName& peer, Incarnation incarnation, Duration sile
   const auto found = peers_.find(peer);
   if (found == peers_.end() || found->second.phase != Phase::up || found->second.life != incarnation) return;
   const long long waited = milliseconds(silence);
-  callbacks_.disconnect(peer, {ErrorCode::you_are_dead, fmt::format("{} took this port for dead: nothing heard for {} ms",
-                                                                       self_.name, waited)});
+  callbacks_.disconnect(peer, {ErrorCode::you_are_dead,
+                               fmt::format("{} took this port for dead: nothing heard for {} ms", self_.name, waited)});
   lose(peer, Phase::lost, fmt::format("nothing was heard of {} for {} ms", peer, waited));
 }
 
@@ -210,9 +211,11 @@ void Router::answer(TimePoint now, const NodeLife& to, RequestId request, std::o
   if (to.name == self_.name) return complete(to, request, std::move(body));
   const auto found = peers_.find(to.name);
   if (found == peers_.end() || found->second.phase != Phase::up || found->second.life != to.incarnation) return;
-  Message message{.kind = body ? Message::Kind::answer : Message::Kind::dropped, .request = request, .tag = 0, .body = {}};
+  Message message{
+      .kind = body ? Message::Kind::answer : Message::Kind::dropped, .request = request, .tag = 0, .body = {}};
   if (body) message.body = *std::move(body);
-  auto sent = found->second.session->send(now, pack(encode(std::move(message)), packing_), {.of = Posting::Class::answer});
+  auto sent =
+      found->second.session->send(now, pack(encode(std::move(message)), packing_), {.of = Posting::Class::answer});
   if (sent) put_on_link(to.name, std::move(sent).value());
 }
 
@@ -232,7 +235,8 @@ void Router::frames(TimePoint now, const NodeName& from, Incarnation incarnation
     auto message = decode(std::move(delivered.frames));
     if (!message) {
       callbacks_.disconnect(from, {});
-      return lose(from, Phase::lost, fmt::format("{} sent a message that cannot be read: {}", from, message.error().message));
+      return lose(from, Phase::lost,
+                  fmt::format("{} sent a message that cannot be read: {}", from, message.error().message));
     }
     take({from, incarnation}, std::move(message).value(), delivered.due);
   }
@@ -243,10 +247,8 @@ void Router::take(const NodeLife& from, Message message, std::optional<TimePoint
   switch (message.kind) {
     case Message::Kind::call:
       return callbacks_.serve({from, message.request, message.tag, std::move(message.body), due});
-    case Message::Kind::answer:
-      return complete(from, message.request, std::move(message.body));
-    case Message::Kind::dropped:
-      return complete(from, message.request, std::nullopt);
+    case Message::Kind::answer: return complete(from, message.request, std::move(message.body));
+    case Message::Kind::dropped: return complete(from, message.request, std::nullopt);
   }
 }
 
@@ -254,7 +256,8 @@ void Router::complete(const NodeLife& from, RequestId request, std::optional<Bod
   auto call = calls_.take(request, from);
   if (!call) return;  // late, or from another peer
   if (body) return callbacks_.end(std::move(call->entry.done), Port::Outcome::answered, *std::move(body), {});
-  end(std::move(call->entry), Port::Outcome::peer_lost, fmt::format("{} dropped the request without an answer", from.name));
+  end(std::move(call->entry), Port::Outcome::peer_lost,
+      fmt::format("{} dropped the request without an answer", from.name));
 }
 
 // --- Time ------------------------------------------------------------------------------------------------------------
@@ -315,9 +318,8 @@ void Router::end_calls() {
 }
 
 bool Router::flushed() const {
-  return std::ranges::all_of(peers_, [](const auto& entry) {
-    return !entry.second.session || entry.second.session->flushed();
-  });
+  return std::ranges::all_of(
+      peers_, [](const auto& entry) { return !entry.second.session || entry.second.session->flushed(); });
 }
 
 void Router::close() {

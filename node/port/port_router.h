@@ -96,14 +96,14 @@ class Router {
 
   struct PeerState {
     Phase phase = Phase::lost;
-    std::string address;                 ///< connecting: the target; up: the peer's own
-    TimePoint give_up_at;                ///< connecting
-    std::vector<RequestId> waiting;      ///< connecting: in order; ended ones are skipped
-    bool unwanted = false;               ///< removed: a new arrival may come from the attempt at `address`
-    Incarnation life;                    ///< up
-    std::unique_ptr<Session> session;    ///< up
-    std::deque<Incarnation> ended;       ///< former lives, the latest kEndedLivesMax
-    std::string why;                     ///< lost or removed
+    std::string address;               ///< connecting: the target; up: the peer's own
+    TimePoint give_up_at;              ///< connecting
+    std::vector<RequestId> waiting;    ///< connecting: in order; ended ones are skipped
+    bool unwanted = false;             ///< removed: a new arrival may come from the attempt at `address`
+    Incarnation life;                  ///< up
+    std::unique_ptr<Session> session;  ///< up
+    std::deque<Incarnation> ended;     ///< former lives, the latest kEndedLivesMax
+    std::string why;                   ///< lost or removed
   };
 
   /// `call` has its body until it is sent.

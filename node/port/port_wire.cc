@@ -89,9 +89,10 @@ bool fit(const Body& body, std::size_t frame_bytes_max) {
 Port::Part part_of(const Frame& frame) { return {frame.bytes.data(), frame.bytes.size(), frame.owner}; }
 
 Port::Part join(std::span<const Frame> frames, std::size_t size) {
-  const bool adjacent = std::ranges::adjacent_find(frames, [](const Frame& left, const Frame& right) {
-                          return left.owner != right.owner || left.bytes.data() + left.bytes.size() != right.bytes.data();
-                        }) == frames.end();
+  const bool adjacent =
+      std::ranges::adjacent_find(frames, [](const Frame& left, const Frame& right) {
+        return left.owner != right.owner || left.bytes.data() + left.bytes.size() != right.bytes.data();
+      }) == frames.end();
   if (adjacent) return {frames.front().bytes.data(), size, frames.front().owner};
   const auto joined = std::make_shared_for_overwrite<std::byte[]>(size);
   std::byte* to = joined.get();

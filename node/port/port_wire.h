@@ -22,7 +22,8 @@ struct Body {
 inline constexpr std::size_t kFrameBytesMax = std::size_t{1} << 30;
 inline constexpr std::size_t kFramesMax = 65'000;
 
-/// Cuts parts into frames that share their bytes and owners. Throws std::length_error beyond kFramesMax frames or parts.
+/// Cuts parts into frames that share their bytes and owners. Throws std::length_error beyond kFramesMax frames or
+/// parts.
 [[nodiscard]] Body to_body(const Port::Parts& parts, std::size_t frame_bytes_max = kFrameBytesMax);
 
 /// Reassembles the parts. A part in several frames is copied into one, unless the frames are adjacent in memory, as in

@@ -69,11 +69,13 @@ void FaultyLink::deliver() {
 FaultRules::FaultRules(std::vector<FaultRule> rules) : rules_(std::move(rules)) {
   std::set<std::string> seen;
   for (const FaultRule& rule : rules_) {
-    if (!is_message(rule.message, std::make_index_sequence<std::variant_size_v<msg::AnyMessage>>())) throw std::invalid_argument(fmt::format("[FaultRules] no message is called \"{}\"", rule.message));
-    if (!seen.insert(rule.message).second) throw std::invalid_argument(fmt::format("[FaultRules] two rules for \"{}\"", rule.message));
+    if (!is_message(rule.message, std::make_index_sequence<std::variant_size_v<msg::AnyMessage>>()))
+      throw std::invalid_argument(fmt::format("[FaultRules] no message is called \"{}\"", rule.message));
+    if (!seen.insert(rule.message).second)
+      throw std::invalid_argument(fmt::format("[FaultRules] two rules for \"{}\"", rule.message));
     if (rule.fail_first < 0 || rule.delay.count() < 0) {
-      throw std::invalid_argument(fmt::format("[FaultRules] \"{}\": fail_first {} and delay {} ms must not be negative", rule.message,
-                                              rule.fail_first, rule.delay.count()));
+      throw std::invalid_argument(fmt::format("[FaultRules] \"{}\": fail_first {} and delay {} ms must not be negative",
+                                              rule.message, rule.fail_first, rule.delay.count()));
     }
   }
 }
@@ -83,7 +85,8 @@ DecideFate FaultRules::decide() const {
   for (const FaultRule& rule : rules_) by_name[rule.message] = rule;
   // A resent message keeps its number.
   using Sent = std::tuple<NodeName, SessionLane, std::uint64_t>;
-  return [by_name = std::move(by_name), failed = std::map<Sent, int>()](const NodeName& to, const Frames& frames) mutable -> Fate {
+  return [by_name = std::move(by_name), failed = std::map<Sent, int>()](const NodeName& to,
+                                                                        const Frames& frames) mutable -> Fate {
     constexpr Fate at_once = std::chrono::microseconds(0);
     if (frames.empty()) return at_once;
     const auto header = decode_session_header(frames.front().bytes);

@@ -58,18 +58,18 @@ class FaultyLink final : public Link {
   std::unique_ptr<Link> inner_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  DecideFate decide_;                                                    // guarded by mutex_
-  std::priority_queue<Held, std::vector<Held>, std::greater<>> held_;    // guarded by mutex_
-  std::uint64_t sent_ = 0;                                               // guarded by mutex_
-  bool stopped_ = false;                                                 // guarded by mutex_
+  DecideFate decide_;                                                  // guarded by mutex_
+  std::priority_queue<Held, std::vector<Held>, std::greater<>> held_;  // guarded by mutex_
+  std::uint64_t sent_ = 0;                                             // guarded by mutex_
+  bool stopped_ = false;                                               // guarded by mutex_
   std::thread thread_;
 };
 
 /// Faults for messages of one type.
 struct FaultRule {
-  std::string message;                    ///< its name in WIRE.md: "Call", "RRefForked"
-  int fail_first = 0;                     ///< the first so many transmissions of each message are lost
-  std::chrono::milliseconds delay{0};     ///< of the transmissions that are not lost
+  std::string message;                 ///< its name in WIRE.md: "Call", "RRefForked"
+  int fail_first = 0;                  ///< the first so many transmissions of each message are lost
+  std::chrono::milliseconds delay{0};  ///< of the transmissions that are not lost
 };
 
 /// The rules of one cluster; each node's link counts separately. Immutable; copies are cheap.

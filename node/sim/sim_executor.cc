@@ -28,7 +28,8 @@ std::optional<Error> SimExecutor::take(Job& job) {
 }
 
 void SimExecutor::begin_program(std::string label, std::function<void()> program) {
-  if (!killed_) functions_.push_back({std::move(label), std::move(program), {}, false, false, schedule_->now(), nullptr});
+  if (!killed_)
+    functions_.push_back({std::move(label), std::move(program), {}, false, false, schedule_->now(), nullptr});
 }
 
 std::vector<RunningJob> SimExecutor::running() const {
@@ -42,7 +43,8 @@ std::vector<RunningJob> SimExecutor::running() const {
 }
 
 bool SimExecutor::idle() const {
-  return std::none_of(functions_.begin(), functions_.end(), [](const Function& f) { return f.is_job && (f.thread || f.at_once); });
+  return std::none_of(functions_.begin(), functions_.end(),
+                      [](const Function& f) { return f.is_job && (f.thread || f.at_once); });
 }
 
 std::size_t SimExecutor::unfinished() const {

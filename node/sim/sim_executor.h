@@ -47,7 +47,7 @@ class SimExecutor final : public Executor, private Source {
  private:
   struct Function {
     std::string label;
-    std::function<void()> body;  // until it starts
+    std::function<void()> body;                 // until it starts
     std::function<void(const Error&)> refused;  // until it starts; may be empty
     bool is_job = true;
     bool at_once = false;  // a job that starts also while the executor stops

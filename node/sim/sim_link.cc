@@ -28,7 +28,8 @@ Kind kind_of(const Frames& frames) {
   const auto header = frames.empty() ? Result<SessionHeader>(Error{}) : decode_session_header(frames.front().bytes);
   if (!header) return {false, "bytes"};
   switch (header.value().kind) {
-    case SessionKind::data: return {true, fmt::format("data {}/{}", static_cast<int>(header.value().lane), header.value().number)};
+    case SessionKind::data:
+      return {true, fmt::format("data {}/{}", static_cast<int>(header.value().lane), header.value().number)};
     case SessionKind::ack: return {false, fmt::format("ack {}", header.value().ack)};
     case SessionKind::probe: return {false, "probe"};
     case SessionKind::goodbye: return {false, "goodbye"};
@@ -108,14 +109,15 @@ void SimNetwork::send_beat(const End& end, const FailureDetector::Heartbeat& hea
   const auto connection = find(end->self.name, heartbeat.peer);
   if (!connection || is_lost(end->self.name, heartbeat.peer)) return;
   const std::size_t from = connection->ends[0] == end ? 0 : 1;
-  schedule_->at(schedule_->now() + schedule_->choices().around(faults_.delay_mean), heartbeat.peer,
-                "heartbeat from " + end->self.name, [self = shared_from_this(), connection, from, said = heartbeat.said] {
-                  const End& receiver = connection->ends[1 - from];
-                  if (!connection->from[from].open || receiver->sink == nullptr) return;
-                  const Peer& sender = connection->ends[from]->self;
-                  const auto event = receiver->detector.heard(sender.name, sender.incarnation, said, self->schedule_->now());
-                  if (event) tell(receiver, *event);
-                });
+  schedule_->at(
+      schedule_->now() + schedule_->choices().around(faults_.delay_mean), heartbeat.peer,
+      "heartbeat from " + end->self.name, [self = shared_from_this(), connection, from, said = heartbeat.said] {
+        const End& receiver = connection->ends[1 - from];
+        if (!connection->from[from].open || receiver->sink == nullptr) return;
+        const Peer& sender = connection->ends[from]->self;
+        const auto event = receiver->detector.heard(sender.name, sender.incarnation, said, self->schedule_->now());
+        if (event) tell(receiver, *event);
+      });
 }
 
 void SimNetwork::tell(const End& end, const FailureDetector::Event& event) {
@@ -186,21 +188,24 @@ void SimNetwork::heal(const NodeName& from, const NodeName& to) {
   for (const auto& action : healed.mapped()) action();
 }
 
-void SimNetwork::tell_closed(const std::shared_ptr<Connection>& connection, std::size_t by, Closing closing, const Error& why) {
+void SimNetwork::tell_closed(const std::shared_ptr<Connection>& connection, std::size_t by, Closing closing,
+                             const Error& why) {
   const End& closer = connection->ends[by];
   const End& other = connection->ends[1 - by];
   TimePoint due = schedule_->now() + schedule_->choices().around(faults_.delay_mean);
   if (closing == Closing::after_all) due = std::max(due, connection->from[by].due_max + Duration(1));
-  schedule_->at(due, other->self.name, "close from " + closer->self.name, [self = shared_from_this(), connection, by, why] {
-    connection->from[by].open = false;
-    const NodeName& closed = connection->ends[by]->self.name;
-    const bool is_back = self->find(closed, connection->ends[1 - by]->self.name) != nullptr;  // its next life, watched
-    if (!is_back) connection->ends[1 - by]->detector.forget(closed);
-    if (LinkSink* sink = connection->ends[1 - by]->sink) {
-      const Peer& gone = connection->ends[by]->self;
-      sink->on_link_down(gone.name, gone.incarnation, why);
-    }
-  });
+  schedule_->at(due, other->self.name, "close from " + closer->self.name,
+                [self = shared_from_this(), connection, by, why] {
+                  connection->from[by].open = false;
+                  const NodeName& closed = connection->ends[by]->self.name;
+                  const bool is_back =
+                      self->find(closed, connection->ends[1 - by]->self.name) != nullptr;  // its next life, watched
+                  if (!is_back) connection->ends[1 - by]->detector.forget(closed);
+                  if (LinkSink* sink = connection->ends[1 - by]->sink) {
+                    const Peer& gone = connection->ends[by]->self;
+                    sink->on_link_down(gone.name, gone.incarnation, why);
+                  }
+                });
 }
 
 void SimNetwork::disconnect(const End& end, const NodeName& from, const Farewell& farewell) {
@@ -232,7 +237,8 @@ void SimNetwork::close_all(const End& end, Closing closing) {
 
 // --- SimLink ---------------------------------------------------------------------------------------------------------
 
-SimLink::SimLink(std::shared_ptr<SimNetwork> network, NodeName name, Incarnation incarnation, FailureDetectorOptions silence)
+SimLink::SimLink(std::shared_ptr<SimNetwork> network, NodeName name, Incarnation incarnation,
+                 FailureDetectorOptions silence)
     : network_(std::move(network)),
       end_(std::make_shared<SimNetwork::Endpoint>(
           Peer{.name = name, .incarnation = incarnation, .address = "sim://" + name}, silence)) {
@@ -247,9 +253,7 @@ void SimLink::send(const NodeName& to, LinkLane lane, Frames packet) {
   network_->send(end_, to, lane, std::move(packet));
 }
 
-void SimLink::disconnect(const NodeName& peer, const Farewell& farewell) {
-  network_->disconnect(end_, peer, farewell);
-}
+void SimLink::disconnect(const NodeName& peer, const Farewell& farewell) { network_->disconnect(end_, peer, farewell); }
 
 void SimLink::stop() {
   if (!end_->closed) network_->close_all(end_, SimNetwork::Closing::after_all);

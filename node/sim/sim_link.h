@@ -38,7 +38,8 @@ class SimNetwork : public std::enable_shared_from_this<SimNetwork> {
  private:
   friend class SimLink;
   struct Endpoint {
-    Endpoint(Peer who, FailureDetectorOptions silence) : self(std::move(who)), lease(silence.lease), detector(silence) {}
+    Endpoint(Peer who, FailureDetectorOptions silence)
+        : self(std::move(who)), lease(silence.lease), detector(silence) {}
 
     const Peer self;
     const Duration lease;
@@ -52,9 +53,9 @@ class SimNetwork : public std::enable_shared_from_this<SimNetwork> {
   struct Direction {
     bool open = true;
     std::uint64_t sent = 0;
-    std::uint64_t arrived_last = 0;  // the latest sent of those that arrived
+    std::uint64_t arrived_last = 0;     // the latest sent of those that arrived
     std::array<TimePoint, 2> due_last;  // arrival of the last message of each ordered lane
-    TimePoint due_max;               // arrival of the last message of all
+    TimePoint due_max;                  // arrival of the last message of all
   };
   struct Connection {
     std::array<End, 2> ends;
@@ -96,7 +97,8 @@ class SimNetwork : public std::enable_shared_from_this<SimNetwork> {
 /// baton.
 class SimLink final : public Link {
  public:
-  SimLink(std::shared_ptr<SimNetwork> network, NodeName name, Incarnation incarnation, FailureDetectorOptions silence = {});
+  SimLink(std::shared_ptr<SimNetwork> network, NodeName name, Incarnation incarnation,
+          FailureDetectorOptions silence = {});
   ~SimLink() override;
   SimLink(const SimLink&) = delete;
   SimLink& operator=(const SimLink&) = delete;

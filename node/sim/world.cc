@@ -123,8 +123,8 @@ void World::State::start(const NodeName& name, std::uint32_t rank, const Functio
   const Incarnation incarnation{schedule->choices().bits(), schedule->choices().bits()};
   auto link = std::make_unique<SimLink>(network, name, incarnation, options.silence);
   place.link = link.get();
-  place.node = std::make_unique<Node>(detail::NodeParts{name, incarnation, rank, functions.table(), place.clock, place.executor,
-                                                        std::move(link), [this, &place, name] {
+  place.node = std::make_unique<Node>(detail::NodeParts{name, incarnation, rank, functions.table(), place.clock,
+                                                        place.executor, std::move(link), [this, &place, name] {
                                                           auto host = make_sim_host(schedule, name);
                                                           place.host = host.get();
                                                           return host;

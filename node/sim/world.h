@@ -79,7 +79,8 @@ class World {
       } catch (const RemoteError& error) {
         ending->complete(error.error());
       } catch (...) {
-        ending->complete(detail::error_of_current_exception(self.name(), "on", self.core().functions().exceptions().get()));
+        ending->complete(
+            detail::error_of_current_exception(self.name(), "on", self.core().functions().exceptions().get()));
       }
     });
     return future;

@@ -18,7 +18,9 @@ using namespace troupe;
 Variable my_add(const Variable& x, double y) { return x + y; }
 
 /// The sum of two values, wherever they are.
-Tensor add_references(Scope& scope, const RRef<Tensor>& a, const RRef<Tensor>& b) { return a.to_here(scope) + b.to_here(scope); }
+Tensor add_references(Scope& scope, const RRef<Tensor>& a, const RRef<Tensor>& b) {
+  return a.to_here(scope) + b.to_here(scope);
+}
 
 /// Adds over two more nodes; holds no thread while it waits.
 Task<Tensor> add_over(Scope& scope, NodeName second, NodeName third, Tensor x) {
@@ -91,9 +93,10 @@ void model_program(const Node& p0) {
   const RRef<Variable> hidden = first.remote(ctx, &Block::forward, x);
   const Variable loss = sum(second.remote(ctx, &Block::forward, hidden).to_here(ctx));
   backward(ctx, loss);
-  show("loss", loss.value(), "1.5");                                                        // 3 * (2 * 0.5) * 0.5
-  show("gradient on p1", first.rpc_sync(ctx, &Block::gradient), "[[0.5 0.5 0.5] [0.5 0.5 0.5]]");  // x * second's weight
-  show("gradient on p2", second.rpc_sync(ctx, &Block::gradient), "[[1.] [1.] [1.]]");              // hidden
+  show("loss", loss.value(), "1.5");  // 3 * (2 * 0.5) * 0.5
+  show("gradient on p1", first.rpc_sync(ctx, &Block::gradient),
+       "[[0.5 0.5 0.5] [0.5 0.5 0.5]]");                                               // x * second's weight
+  show("gradient on p2", second.rpc_sync(ctx, &Block::gradient), "[[1.] [1.] [1.]]");  // hidden
 }
 
 void call_program(const Node& p0) {

@@ -1,5 +1,5 @@
-// A parameter server that steps once for all trainers: each sends its gradients and gets the new parameters when the last
-// of them has sent its own. The call returns one future shared by the round, so the server needs one thread.
+// A parameter server that steps once for all trainers: each sends its gradients and gets the new parameters when the
+// last of them has sent its own. The call returns one future shared by the round, so the server needs one thread.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -90,12 +90,14 @@ int run(int argc, char** argv) {
 
   const auto server = ps.remote("ps", constructor<BatchedServer, std::int64_t>, kTrainers);
   std::vector<Future<double>> losses;
-  for (std::int64_t i = 0; i < kTrainers; ++i) losses.push_back(ps.rpc_async(names[static_cast<std::size_t>(i) + 1], &train, server, i, steps));
+  for (std::int64_t i = 0; i < kTrainers; ++i)
+    losses.push_back(ps.rpc_async(names[static_cast<std::size_t>(i) + 1], &train, server, i, steps));
   double worst = 0;
   for (const double loss : wait_all(losses)) worst = std::max(worst, loss);
 
   const double error = max(abs(server.rpc_sync(ps, &BatchedServer::weights) - true_weights())).item();
-  fmt::print("{} trainers, {} updates of {} steps each\n", kTrainers, server.rpc_sync(ps, &BatchedServer::updates), steps);
+  fmt::print("{} trainers, {} updates of {} steps each\n", kTrainers, server.rpc_sync(ps, &BatchedServer::updates),
+             steps);
   fmt::print("last loss at most {:.2e}; weights off by at most {:.2e}\n", worst, error);
   return error < 0.01 ? 0 : 1;
 }

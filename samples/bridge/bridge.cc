@@ -1,5 +1,5 @@
-// A bridge in miniature: a foreign RPC layer, with its own names, encoding and futures, on top of a raw port. C++17, and
-// no header of Troupe but one. Two processes: a child serves, its parent calls.
+// A bridge in miniature: a foreign RPC layer, with its own names, encoding and futures, on top of a raw port. C++17,
+// and no header of Troupe but one. Two processes: a child serves, its parent calls.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -32,10 +32,12 @@ class TinyRpc {
 
   std::future<double> call(const std::string& peer, std::uint64_t function, Numbers numbers) {
     auto promise = std::make_shared<std::promise<double>>();
-    port_.call(peer, function, encode(std::move(numbers)), std::chrono::seconds(10), [promise](troupe::Port::Result result) {
-      if (result.outcome == troupe::Port::Outcome::answered) return promise->set_value(decode(result.parts).at(0));
-      promise->set_exception(std::make_exception_ptr(std::runtime_error(result.why)));
-    });
+    port_.call(peer, function, encode(std::move(numbers)), std::chrono::seconds(10),
+               [promise](troupe::Port::Result result) {
+                 if (result.outcome == troupe::Port::Outcome::answered)
+                   return promise->set_value(decode(result.parts).at(0));
+                 promise->set_exception(std::make_exception_ptr(std::runtime_error(result.why)));
+               });
     return promise->get_future();
   }
 
@@ -81,5 +83,6 @@ int main() {
   client.port().connect("server", server);
   TinyRpc::Numbers numbers(1000);
   std::iota(numbers.begin(), numbers.end(), 1.0);
-  std::cout << "sum of 1 to 1000, by another process = " << client.call("server", 1, numbers).get() << ", by hand: 500500" << std::endl;
+  std::cout << "sum of 1 to 1000, by another process = " << client.call("server", 1, numbers).get()
+            << ", by hand: 500500" << std::endl;
 }

@@ -28,7 +28,8 @@ Variable hill(const Variable& x) {
 
 int main() try {
   const Variable one(from_values<double>({1.0}), RequiresGrad::yes);
-  std::cout << "gradient at 1, times e = " << backward(sum(hill(one))).of(one) * std::numbers::e << ", by hand: [-2.]" << std::endl;
+  std::cout << "gradient at 1, times e = " << backward(sum(hill(one))).of(one) * std::numbers::e << ", by hand: [-2.]"
+            << std::endl;
 
   const std::array<Variable, 1> points{Variable(arange(-3.0, 3.0, 0.25, DType::f64), RequiresGrad::yes)};
   const GradcheckResult check = gradcheck([](auto in) { return hill(in[0]); }, points);

@@ -38,7 +38,8 @@ float ask(httplib::Client& client, const Tensor& point) {
   const json question{{"points", {point.data<float>()}}};
   const auto answer = client.Post("/predict", question.dump(), "application/json");
   if (!answer) throw std::runtime_error("POST /predict: " + httplib::to_string(answer.error()));
-  if (answer->status != 200) throw std::runtime_error(fmt::format("POST /predict: {}: {}", answer->status, answer->body));
+  if (answer->status != 200)
+    throw std::runtime_error(fmt::format("POST /predict: {}: {}", answer->status, answer->body));
   return json::parse(answer->body).at("chances").at(0).get<float>();
 }
 
@@ -75,8 +76,11 @@ int run(int argc, char** argv) {
   std::optional<int> requests;
   CLI::App app("An HTTP service that asks a network on another node; `troupe up cluster.toml` starts both.");
   app.add_option("--port", service.port, "of 127.0.0.1; 0 = any free one")->check(CLI::Range(0, 65'535));
-  app.add_option("--threads", service.threads, "of the HTTP server")->check(CLI::Range(1, 1'000))->capture_default_str();
-  app.add_option("--requests", requests, "make so many to itself and end; 0 = serve until SIGTERM")->check(CLI::Range(0, 1'000'000));
+  app.add_option("--threads", service.threads, "of the HTTP server")
+      ->check(CLI::Range(1, 1'000))
+      ->capture_default_str();
+  app.add_option("--requests", requests, "make so many to itself and end; 0 = serve until SIGTERM")
+      ->check(CLI::Range(0, 1'000'000));
   CLI11_PARSE(app, argc, argv);
 
   const sigset_t set = ends();

@@ -1,4 +1,5 @@
-// Data for a small classifier: points on two half-moons, each reaching into the other, which no straight line separates.
+// Data for a small classifier: points on two half-moons, each reaching into the other, which no straight line
+// separates.
 #pragma once
 
 #include <cstdint>

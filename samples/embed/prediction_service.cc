@@ -23,7 +23,7 @@ namespace {
 
 constexpr std::size_t kBodyMax = 1 << 20;
 constexpr std::size_t kRequestsPerConnection = 1'000'000;
-constexpr int kIdleSeconds = 1;  // until a connection that asks nothing gives its thread back
+constexpr int kIdleSeconds = 1;     // until a connection that asks nothing gives its thread back
 constexpr int kNewcomersMax = 128;  // that wait for a thread
 constexpr const char* kHost = "127.0.0.1";
 constexpr const char* kExpected = R"(expected {"points": [[x, y], ...]})";
@@ -32,14 +32,16 @@ constexpr const char* kExpected = R"(expected {"points": [[x, y], ...]})";
 Tensor points_in(const std::string& body) {
   const json request = json::parse(body);
   const auto points = request.find("points");
-  if (!request.is_object() || points == request.end() || !points->is_array() || points->empty()) throw std::invalid_argument(kExpected);
+  if (!request.is_object() || points == request.end() || !points->is_array() || points->empty())
+    throw std::invalid_argument(kExpected);
   std::vector<float> values;
   for (const json& point : *points) {
     if (!point.is_array() || point.size() != 2) throw std::invalid_argument(kExpected);
     for (const json& coordinate : point) {
       if (!coordinate.is_number()) throw std::invalid_argument(kExpected);
       values.push_back(coordinate.get<float>());
-      if (!std::isfinite(values.back())) throw std::invalid_argument(fmt::format("not a number that f32 has: {}", coordinate.dump()));
+      if (!std::isfinite(values.back()))
+        throw std::invalid_argument(fmt::format("not a number that f32 has: {}", coordinate.dump()));
     }
   }
   return from_values<float>(values, {static_cast<std::int64_t>(points->size()), 2});
@@ -74,7 +76,9 @@ PredictionService::PredictionService(const Node& node, const ServiceOptions& opt
   using httplib::Response;
   server_.Post("/predict", [this](const Request& request, Response& response) { predict(request, response); });
   server_.Get("/health", [this](const Request&, Response& response) { health(response); });
-  server_.Get("/debug", [this](const Request&, Response& response) { response.set_content(node_.debug_info().text(), "text/plain"); });
+  server_.Get("/debug", [this](const Request&, Response& response) {
+    response.set_content(node_.debug_info().text(), "text/plain");
+  });
   server_.set_payload_max_length(kBodyMax);
   server_.set_keep_alive_max_count(kRequestsPerConnection);
   server_.set_keep_alive_timeout(kIdleSeconds);
@@ -95,8 +99,8 @@ PredictionService::PredictionService(const Node& node, const ServiceOptions& opt
   if (any) port_ = server_.bind_to_any_port(kHost);
   else if (server_.bind_to_port(kHost, options.port)) port_ = options.port;
   if (port_ <= 0) throw std::runtime_error(fmt::format("cannot listen on port {} of {}", options.port, kHost));
-  // Debian's httplib queues five newcomers. The sixth of a burst is let in a second later, when its request may be lost to
-  // kIdleSeconds.
+  // Debian's httplib queues five newcomers. The sixth of a burst is let in a second later, when its request may be lost
+  // to kIdleSeconds.
   ::listen(listening, kNewcomersMax);
   listener_ = std::thread([this] { server_.listen_after_bind(); });
   running.wait();

@@ -20,8 +20,8 @@
 namespace samples {
 
 struct ServiceOptions {
-  int port = 0;      ///< of 127.0.0.1; 0 = any free one
-  int threads = 16;  ///< of the HTTP server; a connection that is kept open holds one
+  int port = 0;                              ///< of 127.0.0.1; 0 = any free one
+  int threads = 16;                          ///< of the HTTP server; a connection that is kept open holds one
   std::chrono::milliseconds deadline{2000};  ///< of one request's question to the model node
 };
 

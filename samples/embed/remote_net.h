@@ -23,8 +23,8 @@ class RemoteNet {
  public:
   explicit RemoteNet(const troupe::Scope& home) : home_(home) {}
 
-  /// As MoonNet::chances, within the deadline of `scope`. Throws RemoteError: peer_down, at once, if the model node is not
-  /// there; timeout.
+  /// As MoonNet::chances, within the deadline of `scope`. Throws RemoteError: peer_down, at once, if the model node is
+  /// not there; timeout.
   [[nodiscard]] troupe::Tensor chances(const troupe::Scope& scope, const troupe::Tensor& points);
 
   /// Throws as chances if the model node does not answer.

@@ -32,7 +32,8 @@ int run(int /*argc*/, char** /*argv*/) {
   }
   NoGradGuard no_grad;
   const double loss = mse_loss(model(x), y).item();
-  std::cout << "a product learned: " << (loss < 0.001 ? "yes" : "no") << ", parameters: " << model.parameters().size() << std::endl;
+  std::cout << "a product learned: " << (loss < 0.001 ? "yes" : "no") << ", parameters: " << model.parameters().size()
+            << std::endl;
   return 0;
 }
 

@@ -41,7 +41,8 @@ int run(int /*argc*/, char** /*argv*/) {
     optimizer.step(context);
   }
   const auto rounded = [](const Variable& v) { return std::round(v.item() * 1000) / 1000; };
-  std::cout << "slope = " << rounded(slope.to_here(trainer)) << ", height = " << rounded(height.to_here(trainer)) << std::endl;
+  std::cout << "slope = " << rounded(slope.to_here(trainer)) << ", height = " << rounded(height.to_here(trainer))
+            << std::endl;
   return 0;
 }
 

@@ -60,7 +60,8 @@ std::size_t CachingAllocator::rounded(std::size_t size) noexcept {
 std::size_t CachingAllocator::class_of(std::size_t rounded_size) noexcept {
   if (rounded_size <= kSmallMax) return rounded_size / kAlignment - 1;
   const std::size_t power = std::bit_floor(rounded_size - 1);
-  const std::size_t quarter = (rounded_size - power) / (power / 4) - 1;  // NOLINT(clang-analyzer-core.DivideZero): likewise
+  const std::size_t quarter =
+      (rounded_size - power) / (power / 4) - 1;  // NOLINT(clang-analyzer-core.DivideZero): likewise
   const auto octave = static_cast<std::size_t>(std::countr_zero(power) - std::countr_zero(kSmallMax));
   return kSmallClasses + octave * 4 + quarter;
 }
@@ -130,7 +131,8 @@ void CachingAllocator::deallocate_large(std::byte* block) noexcept {
   const std::size_t bytes = large_.give(block);
   forbid(block, bytes);
   bytes_live_.fetch_sub(bytes, std::memory_order_relaxed);
-  if (bytes_cached_.fetch_add(bytes, std::memory_order_relaxed) + bytes > cached_bytes_max_) release_segments(cached_bytes_max_);
+  if (bytes_cached_.fetch_add(bytes, std::memory_order_relaxed) + bytes > cached_bytes_max_)
+    release_segments(cached_bytes_max_);
 }
 
 void CachingAllocator::release_segments(std::size_t bytes_max) noexcept {
@@ -178,7 +180,8 @@ void CachingAllocator::release_cached() noexcept {
   }
 }
 
-void CachingAllocator::release_unused(std::chrono::steady_clock::time_point now, std::chrono::steady_clock::duration idle) noexcept {
+void CachingAllocator::release_unused(std::chrono::steady_clock::time_point now,
+                                      std::chrono::steady_clock::duration idle) noexcept {
   std::vector<LargeBlocks::Segment> segments;
   {
     const std::lock_guard lock(large_mutex_);
@@ -203,8 +206,8 @@ void CachingAllocator::release_unused(std::chrono::steady_clock::time_point now,
     released += release_first(list, list.unused, size_of_class(i));
     list.unused = list.blocks.size();
   }
-  // Small blocks lie among others, and so do the pieces in which large ones came over a socket: malloc keeps what is freed
-  // there unless it is told.
+  // Small blocks lie among others, and so do the pieces in which large ones came over a socket: malloc keeps what is
+  // freed there unless it is told.
   if (released >= kTrimMin) malloc_trim(0);
 }
 

@@ -14,9 +14,9 @@
 namespace troupe {
 
 /// Hands out blocks aligned to 64 bytes. Below kLargeMin, sizes are rounded up to classes (multiples of 64 up to 1 KiB,
-/// then four per power of two), and a freed block serves the next request of its class; larger ones are cut from segments
-/// (large_blocks.h). Contents are uninitialised. Any thread may allocate and free; a block may be freed by another thread
-/// than asked for it.
+/// then four per power of two), and a freed block serves the next request of its class; larger ones are cut from
+/// segments (large_blocks.h). Contents are uninitialised. Any thread may allocate and free; a block may be freed by
+/// another thread than asked for it.
 class CachingAllocator {
  public:
   static constexpr std::size_t kAlignment = 64;
@@ -43,8 +43,9 @@ class CachingAllocator {
   [[nodiscard]] Statistics statistics() const noexcept;
   /// Gives all kept blocks back to the system.
   void release_cached() noexcept;
-  /// Gives back the kept blocks that nobody has needed for `idle`, of segments once nothing of one was in use. To be called
-  /// at least that often, by any number of threads, with the present time: what lies idle goes after one to two `idle`.
+  /// Gives back the kept blocks that nobody has needed for `idle`, of segments once nothing of one was in use. To be
+  /// called at least that often, by any number of threads, with the present time: what lies idle goes after one to two
+  /// `idle`.
   void release_unused(std::chrono::steady_clock::time_point now, std::chrono::steady_clock::duration idle) noexcept;
 
   /// Returns the size of the blocks that serve requests of `size`, below kLargeMin.
@@ -73,7 +74,7 @@ class CachingAllocator {
   std::size_t cached_bytes_max_;
   std::array<FreeList, kClasses> free_lists_;
   std::mutex large_mutex_;
-  LargeBlocks large_;  ///< guarded by large_mutex_
+  LargeBlocks large_;                                                  ///< guarded by large_mutex_
   std::optional<std::chrono::steady_clock::time_point> period_began_;  ///< likewise: since then uses are watched
   std::atomic<std::size_t> bytes_live_{0};
   std::atomic<std::size_t> bytes_cached_{0};

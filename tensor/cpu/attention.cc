@@ -92,10 +92,8 @@ class ScoreBlock {
   ScoreBlock(const AttentionScores& scores, const Tensor& query, const Tensor& key)
       : scores_(scores), queries_(query.size(-2)), keys_(key.size(-2)) {
     if (!scores.mask.defined()) return;
-    if (scores.mask.dtype() == DType::boolean)
-      shown_.emplace(matrices<bool>(scores.mask));
-    else
-      added_.emplace(matrices<T>(scores.mask));
+    if (scores.mask.dtype() == DType::boolean) shown_.emplace(matrices<bool>(scores.mask));
+    else added_.emplace(matrices<T>(scores.mask));
   }
 
   [[nodiscard]] Block block(std::int64_t matrix, std::int64_t first, std::int64_t rows) const {
@@ -296,8 +294,8 @@ std::vector<std::vector<std::int64_t>> numbers_by_memory(const Matrices<T>& all,
   return lists;
 }
 
-/// Adds to the gradient of the mask, which has the shape of the scores and strides of 0 where it broadcasts. Each of its
-/// elements is summed by one thread, in the order of the matrices.
+/// Adds to the gradient of the mask, which has the shape of the scores and strides of 0 where it broadcasts. Each of
+/// its elements is summed by one thread, in the order of the matrices.
 template <class T>
 void mask_backward(Tensor& mask, const ScoreBlock<T>& of, const BackwardOperands<T>& operands) {
   const std::int64_t queries = mask.size(-2);

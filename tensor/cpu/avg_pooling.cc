@@ -16,7 +16,9 @@ namespace {
 std::size_t index(std::int64_t i) { return static_cast<std::size_t>(i); }
 
 /// What a mean divides by. With padding that counts, the product may be beyond 64 bits.
-double product(std::int64_t rows, std::int64_t columns) { return static_cast<double>(rows) * static_cast<double>(columns); }
+double product(std::int64_t rows, std::int64_t columns) {
+  return static_cast<double>(rows) * static_cast<double>(columns);
+}
 
 /// Whether the only window is the whole image.
 bool is_global(const PoolPlanes& p, const PoolWindows& rows, const PoolWindows& columns) {
@@ -57,11 +59,11 @@ template <class T>
   }
 }
 
-/// Position stride * q + phase of a line is in the windows q, q - 1, ...: it gets the sum of their shares. `shares` has as
-/// many zeros before it as a window has strides.
+/// Position stride * q + phase of a line is in the windows q, q - 1, ...: it gets the sum of their shares. `shares` has
+/// as many zeros before it as a window has strides.
 template <int kStride, class T>
-[[gnu::always_inline]] inline void spread_windows(T* __restrict line, const T* __restrict shares, std::int64_t any_stride,
-                                                  std::int64_t kernel, std::int64_t slots) {
+[[gnu::always_inline]] inline void spread_windows(T* __restrict line, const T* __restrict shares,
+                                                  std::int64_t any_stride, std::int64_t kernel, std::int64_t slots) {
   const std::int64_t stride = kStride > 0 ? kStride : any_stride;
   for (std::int64_t i = 0; i < slots * stride; ++i) line[i] = T{0};
   for (std::int64_t back = 0; back * stride < kernel; ++back) {
@@ -162,8 +164,8 @@ struct AvgPool {
   }
 
   template <int kStride>
-  [[gnu::always_inline]] inline void take_rows(Memory memory, const PoolLines& lines, std::int64_t plane, std::int64_t row,
-                                               std::int64_t count) const {
+  [[gnu::always_inline]] inline void take_rows(Memory memory, const PoolLines& lines, std::int64_t plane,
+                                               std::int64_t row, std::int64_t count) const {
     const T* const image = x + plane * planes.in_size();
     for (std::int64_t i = 0; i < count; ++i) {
       sum_columns(memory.sums + i * lines.length + lines.at, image, planes.width, rows.begin[index(row + i)],

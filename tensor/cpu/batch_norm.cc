@@ -10,12 +10,12 @@
 namespace troupe::cpu {
 
 using kernels::Affine;
+using kernels::inverse_std;
 using kernels::MeanAndVar;
 using kernels::Moments;
+using kernels::pair_sums;
 using kernels::PairSums;
 using kernels::Slope;
-using kernels::inverse_std;
-using kernels::pair_sums;
 using kernels::slope_of;
 
 namespace {
@@ -156,7 +156,7 @@ template <class One, class Several>
 void for_each_channel(Layout at, const One& one, const Several& several) {
   if (at.inner > 1) {
     parallel_for(at.channels, at.outer * at.inner * 4, [&](std::int64_t begin, std::int64_t end) {
-      vectorized([&one, begin, end]() __attribute__((always_inline)) {
+      vectorized([&one, begin, end ]() __attribute__((always_inline)) {
         for (std::int64_t channel = begin; channel < end; ++channel) one(channel);
       });
     });
@@ -164,9 +164,11 @@ void for_each_channel(Layout at, const One& one, const Several& several) {
   }
   const std::int64_t columns = (at.channels + kColumns - 1) / kColumns;
   parallel_for(columns, at.outer * kColumns * 4, [&](std::int64_t begin, std::int64_t end) {
-    vectorized([&several, first = begin * kColumns, last = std::min(end * kColumns, at.channels)]() __attribute__((always_inline)) {
-      for (std::int64_t c = first; c < last; c += kColumns) several(c, static_cast<std::size_t>(std::min(kColumns, last - c)));
-    });
+    vectorized([&several, first = begin * kColumns, last = std::min(end * kColumns, at.channels) ]()
+                   __attribute__((always_inline)) {
+                     for (std::int64_t c = first; c < last; c += kColumns)
+                       several(c, static_cast<std::size_t>(std::min(kColumns, last - c)));
+                   });
   });
 }
 

@@ -94,7 +94,8 @@ void add_rows(T* x, const T* columns, const ConvSizes& s, std::int64_t group, co
   });
 }
 
-/// Small images, of which a row is too short for a loop of its own: a table says which pixel each result of each tap sees.
+/// Small images, of which a row is too short for a loop of its own: a table says which pixel each result of each tap
+/// sees.
 class SmallImage {
  public:
   static constexpr std::int64_t kPixelsMax = 256;
@@ -120,8 +121,8 @@ class SmallImage {
     }
   }
 
-  /// Calls `f(element, pixel)` for every element of the columns that one image has, of `size` results; those of two taps
-  /// are `distance` apart.
+  /// Calls `f(element, pixel)` for every element of the columns that one image has, of `size` results; those of two
+  /// taps are `distance` apart.
   template <class F>
   void for_each(std::int64_t size, std::int64_t distance, const F& f) const {
     const auto taps = static_cast<std::int64_t>(pixel_.size()) / size;
@@ -156,9 +157,9 @@ void fill(T* columns, const T* x, const ConvSizes& s, std::int64_t group, const 
     std::array<T, SmallImage::kPixelsMax + 1> image;
     std::copy_n(x + plane, s.in_pixels(), image.begin());
     image[static_cast<std::size_t>(s.in_pixels())] = T{0};
-    small.for_each(s.out_pixels(), part.pixels(s), [to = columns + results, from = image.data()](std::int64_t at, std::int32_t pixel) {
-      to[at] = from[pixel];
-    });
+    small.for_each(
+        s.out_pixels(), part.pixels(s),
+        [to = columns + results, from = image.data()](std::int64_t at, std::int32_t pixel) { to[at] = from[pixel]; });
   });
 }
 
@@ -169,9 +170,9 @@ void add(T* x, const T* columns, const ConvSizes& s, std::int64_t group, const C
   for_each_image(s, group, part, [&](std::int64_t plane, std::int64_t results) {
     std::array<T, SmallImage::kPixelsMax + 1> image;
     std::copy_n(x + plane, s.in_pixels(), image.begin());
-    small.for_each(s.out_pixels(), part.pixels(s), [to = image.data(), from = columns + results](std::int64_t at, std::int32_t pixel) {
-      to[pixel] += from[at];
-    });
+    small.for_each(
+        s.out_pixels(), part.pixels(s),
+        [to = image.data(), from = columns + results](std::int64_t at, std::int32_t pixel) { to[pixel] += from[at]; });
     std::copy_n(image.begin(), s.in_pixels(), x + plane);
   });
 }

@@ -8,8 +8,8 @@
 
 namespace troupe::cpu {
 
-using kernels::Walk;
 using kernels::make_walk;
+using kernels::Walk;
 
 namespace {
 

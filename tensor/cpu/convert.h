@@ -1,8 +1,8 @@
 // Conversion between dtypes, and the blocks in which the other kernels convert.
 //
-// Kernels exist for the dtypes that operations are computed in (compute_dtype): i32, i64, f32 and f64. What is stored in
-// another is converted to one of these a block at a time, on the stack, and the result back. So a result of 16 bits is
-// that of the f32 kernel rounded once, and one of fewer than 32 bits that of the i32 kernel wrapped around.
+// Kernels exist for the dtypes that operations are computed in (compute_dtype): i32, i64, f32 and f64. What is stored
+// in another is converted to one of these a block at a time, on the stack, and the result back. So a result of 16 bits
+// is that of the f32 kernel rounded once, and one of fewer than 32 bits that of the i32 kernel wrapped around.
 #pragma once
 
 #include <algorithm>
@@ -47,8 +47,8 @@ inline Operand computed_into(Tensor& x) { return {x.mutable_bytes(), x.dtype(), 
 template <std::size_t N>
 using BlockKernel = std::function<void(const kernels::Walk<N>& walk, const std::array<std::byte*, N>& data)>;
 
-/// Calls `kernel` for parts of `walk` that make up all of it, with addresses of what the kernel knows: the whole at once
-/// where nothing is converted, else blocks. Operand 0 is written, the others are read. Parts run in parallel.
+/// Calls `kernel` for parts of `walk` that make up all of it, with addresses of what the kernel knows: the whole at
+/// once where nothing is converted, else blocks. Operand 0 is written, the others are read. Parts run in parallel.
 /// Instantiated for 2 and 3 operands. `kernel` must not throw.
 template <std::size_t N>
 void for_each_block(const kernels::Walk<N>& walk, const std::array<Operand, N>& operands, const BlockKernel<N>& kernel);

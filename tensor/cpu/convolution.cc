@@ -18,8 +18,8 @@ bool dnnl_takes(const ConvSizes& s, DType dtype) {
   return true;
 }
 
-// Where a product of matrices is faster than oneDNN, which brings images and filters into layouts of its own. The limits
-// are measured, on one thread of a processor with AVX-512.
+// Where a product of matrices is faster than oneDNN, which brings images and filters into layouts of its own. The
+// limits are measured, on one thread of a processor with AVX-512.
 
 bool is_product(const ConvSizes& s) { return s.groups == 1 && s.taps() == 1; }
 

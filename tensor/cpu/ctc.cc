@@ -81,7 +81,8 @@ class Ways {
     const std::vector<double> after = onward();
     for (std::int64_t t = 0; t < steps_; ++t) {
       for (std::int64_t s = 0; s < places_; ++s) {
-        out[first_ + t * step_stride_ + label(s)] -= static_cast<T>(grad * std::exp(at(before, t, s) + at(after, t, s) + loss));
+        out[first_ + t * step_stride_ + label(s)] -=
+            static_cast<T>(grad * std::exp(at(before, t, s) + at(after, t, s) + loss));
       }
     }
   }
@@ -93,7 +94,9 @@ class Ways {
     return sums[static_cast<std::size_t>(t * places_ + s)];
   }
 
-  [[nodiscard]] std::int64_t label(std::int64_t s) const { return s % 2 == 0 ? blank_ : target_[static_cast<std::size_t>(s / 2)]; }
+  [[nodiscard]] std::int64_t label(std::int64_t s) const {
+    return s % 2 == 0 ? blank_ : target_[static_cast<std::size_t>(s / 2)];
+  }
   /// Whether a way may come to `s` from two places before: not over the blank between equal labels.
   [[nodiscard]] bool may_skip(std::int64_t s) const { return s % 2 == 1 && label(s) != label(s - 2); }
   [[nodiscard]] double log_prob(std::int64_t t, std::int64_t s) const {

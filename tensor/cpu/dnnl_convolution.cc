@@ -24,25 +24,10 @@ struct Shapes {
 DnnlPlanCache::Key make_key(Pass pass, const Shapes& shapes, const Conv2dOptions& o) {
   const Shape& x = shapes.x;
   const Shape& w = shapes.weight;
-  return {static_cast<std::int64_t>(pass),
-          MathThreads::current(),
-          x[0],
-          x[1],
-          x[2],
-          x[3],
-          w[0],
-          w[1],
-          w[2],
-          w[3],
-          o.stride[0],
-          o.stride[1],
-          o.padding[0],
-          o.padding[1],
-          o.dilation[0],
-          o.dilation[1],
+  return {static_cast<std::int64_t>(pass), MathThreads::current(), x[0], x[1], x[2], x[3], w[0], w[1], w[2], w[3],
+          o.stride[0], o.stride[1], o.padding[0], o.padding[1], o.dilation[0], o.dilation[1],
           // What is left over at the far side depends on it, too.
-          shapes.y[2],
-          shapes.y[3]};
+          shapes.y[2], shapes.y[3]};
 }
 
 memory::dims dims_of(const Shape& shape) { return {shape.begin(), shape.end()}; }
@@ -89,11 +74,11 @@ Forward::primitive_desc describe_forward(const Shapes& s, const Conv2dOptions& o
   const Window w(s, o);
   const Shape bias_shape{s.weight[0]};
   const auto desc =
-      with_bias
-          ? Forward::desc(dnnl::prop_kind::forward_training, algorithm::convolution_direct, any_layout(s.x),
-                          any_filters(s.weight, o.groups), plain(bias_shape), any_layout(s.y), w.stride, w.dilation, w.near, w.far)
-          : Forward::desc(dnnl::prop_kind::forward_training, algorithm::convolution_direct, any_layout(s.x),
-                          any_filters(s.weight, o.groups), any_layout(s.y), w.stride, w.dilation, w.near, w.far);
+      with_bias ? Forward::desc(dnnl::prop_kind::forward_training, algorithm::convolution_direct, any_layout(s.x),
+                                any_filters(s.weight, o.groups), plain(bias_shape), any_layout(s.y), w.stride,
+                                w.dilation, w.near, w.far)
+                : Forward::desc(dnnl::prop_kind::forward_training, algorithm::convolution_direct, any_layout(s.x),
+                                any_filters(s.weight, o.groups), any_layout(s.y), w.stride, w.dilation, w.near, w.far);
   return {desc, dnnl_attributes(), dnnl_engine()};
 }
 
@@ -110,8 +95,8 @@ DnnlPlan plan_forward(const Shapes& s, const Conv2dOptions& o, bool with_bias) {
 DnnlPlan plan_backward_input(const Shapes& s, const Conv2dOptions& o) {
   const Window w(s, o);
   const BackwardInput::primitive_desc desc(
-      BackwardInput::desc(algorithm::convolution_direct, any_layout(s.x), any_filters(s.weight, o.groups), any_layout(s.y),
-                          w.stride, w.dilation, w.near, w.far),
+      BackwardInput::desc(algorithm::convolution_direct, any_layout(s.x), any_filters(s.weight, o.groups),
+                          any_layout(s.y), w.stride, w.dilation, w.near, w.far),
       dnnl_attributes(), dnnl_engine(), describe_forward(s, o, false));
   DnnlPlan plan(BackwardInput(desc), desc.scratchpad_desc());
   plan.add_input(DNNL_ARG_DIFF_DST, plain(s.y), desc.diff_dst_desc());
@@ -123,8 +108,8 @@ DnnlPlan plan_backward_input(const Shapes& s, const Conv2dOptions& o) {
 DnnlPlan plan_backward_weight(const Shapes& s, const Conv2dOptions& o) {
   const Window w(s, o);
   const BackwardWeight::primitive_desc desc(
-      BackwardWeight::desc(algorithm::convolution_direct, any_layout(s.x), any_filters(s.weight, o.groups), any_layout(s.y),
-                           w.stride, w.dilation, w.near, w.far),
+      BackwardWeight::desc(algorithm::convolution_direct, any_layout(s.x), any_filters(s.weight, o.groups),
+                           any_layout(s.y), w.stride, w.dilation, w.near, w.far),
       dnnl_attributes(), dnnl_engine(), describe_forward(s, o, false));
   DnnlPlan plan(BackwardWeight(desc), desc.scratchpad_desc());
   plan.add_input(DNNL_ARG_DIFF_DST, plain(s.y), desc.diff_dst_desc());
@@ -210,7 +195,8 @@ void dnnl_convolve_backward_input(Tensor& dx, const Tensor& dy, const Tensor& we
   DnnlRuns runs;
   for (std::int64_t i = 0; i < images.runs(); ++i) {
     void* const from = images.y_of(input(dy), i);
-    plan->run({{DNNL_ARG_DIFF_SRC, images.x_of(to, i)}, {DNNL_ARG_DIFF_DST, from}, {DNNL_ARG_WEIGHTS, input(weight)}}, runs);
+    plan->run({{DNNL_ARG_DIFF_SRC, images.x_of(to, i)}, {DNNL_ARG_DIFF_DST, from}, {DNNL_ARG_WEIGHTS, input(weight)}},
+              runs);
     runs.forget(from);
   }
 }
@@ -239,7 +225,8 @@ void dnnl_convolve_backward(Tensor& dx, Tensor& dw, const Tensor& dy, const Tens
   for (std::int64_t i = 0; i < images.runs(); ++i) {
     void* const g = images.y_of(input(dy), i);
     void* const from = images.x_of(input(x), i);
-    by_input->run({{DNNL_ARG_DIFF_SRC, images.x_of(to, i)}, {DNNL_ARG_DIFF_DST, g}, {DNNL_ARG_WEIGHTS, input(weight)}}, runs);
+    by_input->run({{DNNL_ARG_DIFF_SRC, images.x_of(to, i)}, {DNNL_ARG_DIFF_DST, g}, {DNNL_ARG_WEIGHTS, input(weight)}},
+                  runs);
     by_weight->run({{DNNL_ARG_DIFF_DST, g}, {DNNL_ARG_SRC, from}}, runs);
     runs.forget(g);
     runs.forget(from);

@@ -8,10 +8,11 @@ namespace troupe::cpu {
 namespace {
 
 // A primitive's own call takes a map of arguments; this takes them as they lie.
-void execute(const dnnl::primitive& primitive, const dnnl::stream& stream, const std::vector<dnnl_exec_arg_t>& arguments) {
-  dnnl::error::wrap_c_api(dnnl_primitive_execute(primitive.get(), stream.get(), static_cast<int>(arguments.size()),
-                                                 arguments.data()),
-                          "could not execute a primitive");
+void execute(const dnnl::primitive& primitive, const dnnl::stream& stream,
+             const std::vector<dnnl_exec_arg_t>& arguments) {
+  dnnl::error::wrap_c_api(
+      dnnl_primitive_execute(primitive.get(), stream.get(), static_cast<int>(arguments.size()), arguments.data()),
+      "could not execute a primitive");
 }
 
 // Memory of `desc`, with its bytes; they are kept by the pool of the allocator between runs.
@@ -31,8 +32,9 @@ void reorder(const dnnl::primitive& primitive, const dnnl::memory::desc& scratch
 // sum += part, of one layout.
 void add_memory(const dnnl::memory& sum, const dnnl::memory& part) {
   const auto count = static_cast<std::int64_t>(sum.get_desc().get_size() / sizeof(float));
-  vectorized_for(count, [ to = static_cast<float*>(sum.get_data_handle()),
-                          from = static_cast<const float*>(part.get_data_handle()) ](std::int64_t i) { to[i] += from[i]; });
+  vectorized_for(count,
+                 [to = static_cast<float*>(sum.get_data_handle()),
+                  from = static_cast<const float*>(part.get_data_handle())](std::int64_t i) { to[i] += from[i]; });
 }
 
 }  // namespace
@@ -112,7 +114,9 @@ void DnnlPlan::run(const Addresses& arguments, DnnlRuns& runs) const {
     hand(id, memory);
     keep.push_back(std::move(bytes));
   };
-  const auto address_of = [&](int id) { return std::ranges::find(arguments, id, &Addresses::value_type::first)->second; };
+  const auto address_of = [&](int id) {
+    return std::ranges::find(arguments, id, &Addresses::value_type::first)->second;
+  };
   for (const Argument& argument : arguments_) {
     if (argument.role == Role::input) hand(argument.id, input_of(argument, stream, address_of(argument.id), runs));
     else if (argument.reorder) hand_new(argument.id, argument.wanted);
@@ -128,7 +132,8 @@ void DnnlPlan::run(const Addresses& arguments, DnnlRuns& runs) const {
     if (argument.role == Role::output) {
       const dnnl::memory plain(argument.plain, dnnl_engine(), address_of(argument.id));
       reorder(argument.reorder->primitive, argument.reorder->scratchpad, stream, memories[i], plain);
-    } else if (const auto sum = std::ranges::find(runs.sums_, argument.id, &DnnlRuns::Sum::id); sum != runs.sums_.end()) {
+    } else if (const auto sum = std::ranges::find(runs.sums_, argument.id, &DnnlRuns::Sum::id);
+               sum != runs.sums_.end()) {
       add_memory(sum->memory, memories[i]);
     } else {
       runs.sums_.push_back({argument.id, memories[i], std::move(bytes)});

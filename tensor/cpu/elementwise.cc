@@ -14,10 +14,10 @@ namespace troupe::cpu {
 
 using kernels::BinaryOp;
 using kernels::CompareOp;
+using kernels::make_walk;
 using kernels::Stretch;
 using kernels::UnaryOp;
 using kernels::Walk;
-using kernels::make_walk;
 
 namespace {
 
@@ -164,7 +164,9 @@ void binary_whole(BinaryOp op, const Walk<3>& walk, T* out, const T* a, const T*
     case BinaryOp::bit_xor: return map_rows(walk, out, a, b, [](T x, T y) { return x ^ y; });
     // Beyond all places nothing but the sign is left.
     case BinaryOp::left_shift:
-      return map_rows(walk, out, a, b, [](T x, T y) { return y < 0 || y >= kPlaces ? T{0} : static_cast<T>(static_cast<Unsigned>(x) << y); });
+      return map_rows(walk, out, a, b, [](T x, T y) {
+        return y < 0 || y >= kPlaces ? T{0} : static_cast<T>(static_cast<Unsigned>(x) << y);
+      });
     case BinaryOp::right_shift:
       return map_rows(walk, out, a, b, [](T x, T y) { return x >> (y < 0 || y >= kPlaces ? kPlaces - 1 : y); });
     default: return;
@@ -181,12 +183,15 @@ void unary_number(UnaryOp op, const Walk<2>& walk, T* out, const T* x) {
     case UnaryOp::abs:
       if constexpr (std::is_floating_point_v<T>) return map_rows(walk, out, x, [](T v) { return std::abs(v); });
       return map_rows(walk, out, x, [&](T v) { return v < T{0} ? wrapping(T{0}, v, minus) : v; });
-    case UnaryOp::sign:
-      return map_rows(walk, out, x, [](T v) { return static_cast<T>((v > T{0}) - (v < T{0})); });
-    case UnaryOp::floor: return map_rows(walk, out, x, [](T v) { return whole(v, [](auto r) { return std::floor(r); }); });
-    case UnaryOp::ceil: return map_rows(walk, out, x, [](T v) { return whole(v, [](auto r) { return std::ceil(r); }); });
-    case UnaryOp::round: return map_rows(walk, out, x, [](T v) { return whole(v, [](auto r) { return std::nearbyint(r); }); });
-    case UnaryOp::trunc: return map_rows(walk, out, x, [](T v) { return whole(v, [](auto r) { return std::trunc(r); }); });
+    case UnaryOp::sign: return map_rows(walk, out, x, [](T v) { return static_cast<T>((v > T{0}) - (v < T{0})); });
+    case UnaryOp::floor:
+      return map_rows(walk, out, x, [](T v) { return whole(v, [](auto r) { return std::floor(r); }); });
+    case UnaryOp::ceil:
+      return map_rows(walk, out, x, [](T v) { return whole(v, [](auto r) { return std::ceil(r); }); });
+    case UnaryOp::round:
+      return map_rows(walk, out, x, [](T v) { return whole(v, [](auto r) { return std::nearbyint(r); }); });
+    case UnaryOp::trunc:
+      return map_rows(walk, out, x, [](T v) { return whole(v, [](auto r) { return std::trunc(r); }); });
     // Written so that NaN, which compares false, passes through.
     case UnaryOp::relu: return map_rows(walk, out, x, [](T v) { return v <= T{0} ? T{0} : v; });
     default:
@@ -197,8 +202,7 @@ void unary_number(UnaryOp op, const Walk<2>& walk, T* out, const T* x) {
 template <class T>
 void binary_number(BinaryOp op, const Walk<3>& walk, T* out, const T* a, const T* b) {
   switch (op) {
-    case BinaryOp::add:
-      return map_rows(walk, out, a, b, [](T x, T y) { return wrapping_sum(x, y); });
+    case BinaryOp::add: return map_rows(walk, out, a, b, [](T x, T y) { return wrapping_sum(x, y); });
     case BinaryOp::sub:
       return map_rows(walk, out, a, b, [](T x, T y) { return wrapping(x, y, [](auto v, auto w) { return v - w; }); });
     case BinaryOp::mul:
@@ -265,9 +269,10 @@ void binary_with_number(BinaryOp op, Tensor& out, const Tensor& x, double number
     auto value = static_cast<T>(number);
     const Operand one{reinterpret_cast<std::byte*>(&value), dtype_of<T>, dtype_of<T>};
     const Operand many = computed(x);
-    for_each_block<3>(walk, {to, side == 1 ? one : many, side == 1 ? many : one}, [op](const Walk<3>& part, const Data3& data) {
-      binary_number<T>(op, part, as<T>(data[0]), as<T>(data[1]), as<T>(data[2]));
-    });
+    for_each_block<3>(walk, {to, side == 1 ? one : many, side == 1 ? many : one},
+                      [op](const Walk<3>& part, const Data3& data) {
+                        binary_number<T>(op, part, as<T>(data[0]), as<T>(data[1]), as<T>(data[2]));
+                      });
   });
 }
 
@@ -279,7 +284,8 @@ void binary(BinaryOp op, DType dtype, std::byte* out, const Stretch& a, const St
   walk.numel = walk.sizes[0] = count;
   walk.strides[0] = {1, a.stride, b.stride};
   dispatch_compute(dtype, [&]<class T>(std::type_identity<T>) {
-    binary_number<T>(op, walk, reinterpret_cast<T*>(out), reinterpret_cast<const T*>(a.data), reinterpret_cast<const T*>(b.data));
+    binary_number<T>(op, walk, reinterpret_cast<T*>(out), reinterpret_cast<const T*>(a.data),
+                     reinterpret_cast<const T*>(b.data));
   });
 }
 
@@ -326,9 +332,8 @@ void axpby(Tensor& out, double alpha, const Tensor& a, double beta, const Tensor
 }  // namespace
 
 const kernels::UnaryKernels unary_kernels{.unary = unary};
-const kernels::BinaryKernels binary_kernels{.binary_tensors = binary,
-                                            .binary_number_right = binary,
-                                            .binary_number_left = binary};
+const kernels::BinaryKernels binary_kernels{
+    .binary_tensors = binary, .binary_number_right = binary, .binary_number_left = binary};
 const kernels::StretchKernels stretch_kernels{.binary = binary};
 const kernels::SelectKernels select_kernels{.compare = compare, .select = select, .axpby = axpby};
 

@@ -31,12 +31,13 @@ void put_by_index(Tensor& out, int dim, const Tensor& index, const Tensor& x, co
   const T* const from = elements<T>(x);
   const auto* const at = elements<std::int64_t>(index);
   // In one thread: two indices may name the same place.
-  walk_range(walk, 0, walk.numel,
-             [&, is = index_step, ts = to_step, fs = from_step](const std::array<std::int64_t, 3>& begin, std::int64_t count) {
-               for (std::int64_t i = 0; i < count; ++i) {
-                 put(to[begin[1] + i * ts + at[begin[0] + i * is] * step], from[begin[2] + i * fs]);
-               }
-             });
+  walk_range(
+      walk, 0, walk.numel,
+      [&, is = index_step, ts = to_step, fs = from_step](const std::array<std::int64_t, 3>& begin, std::int64_t count) {
+        for (std::int64_t i = 0; i < count; ++i) {
+          put(to[begin[1] + i * ts + at[begin[0] + i * is] * step], from[begin[2] + i * fs]);
+        }
+      });
 }
 
 void gather(Tensor& out, const Tensor& x, int dim, const Tensor& index) {

@@ -20,8 +20,8 @@ extern "C" char* openblas_get_corename();
 namespace troupe::cpu {
 namespace {
 
-// Up to this many multiplications oneDNN's 0.5 us per call outweigh its faster kernels. OpenBLAS has kernels of its own for
-// small products where it knows AVX-512: there they are as fast as oneDNN's up to 64 x 64 x 64.
+// Up to this many multiplications oneDNN's 0.5 us per call outweigh its faster kernels. OpenBLAS has kernels of its own
+// for small products where it knows AVX-512: there they are as fast as oneDNN's up to 64 x 64 x 64.
 std::int64_t small_product() {
   static const std::int64_t product = std::string_view(openblas_get_corename()) == "SkylakeX" ? 1 << 18 : 1 << 15;
   return product;

@@ -38,7 +38,10 @@ class ChannelMatrix {
  public:
   /// Of `data` (n, groups * channels, pixels). Only a part of one image is a matrix as it lies.
   ChannelMatrix(T* data, std::int64_t channels, std::int64_t group, const ConvSizes& s, const ConvPart& part)
-      : channels_(channels), images_(part.images), pixels_(part.rows * s.out[1]), plane_(s.out_pixels()),
+      : channels_(channels),
+        images_(part.images),
+        pixels_(part.rows * s.out[1]),
+        plane_(s.out_pixels()),
         image_(s.groups * channels * plane_),
         first_(data + part.image * image_ + group * channels * plane_ + part.row * s.out[1]) {}
 
@@ -77,7 +80,8 @@ class GemmConvolution {
       const ChannelMatrix<T> results(y, s_.outputs, group, s_, part);
       if (results.lies_as_matrix()) {
         const MatrixRef<T> to = results.as_it_lies();
-        for (std::int64_t i = 0; b != nullptr && i < to.rows; ++i) std::fill_n(to.data + i * to.row_stride, to.cols, b[i]);
+        for (std::int64_t i = 0; b != nullptr && i < to.rows; ++i)
+          std::fill_n(to.data + i * to.row_stride, to.cols, b[i]);
         return b == nullptr ? gemm(to, w, columns) : gemm_add(to, w, columns);
       }
       const MatrixRef<T> to = scratch(results_, s_.outputs, part);
@@ -173,7 +177,8 @@ class GemmConvolution {
 void gemm_convolve(Tensor& y, const Tensor& x, const Tensor& weight, const Tensor& bias, const ConvSizes& sizes) {
   dispatch_floating("convolve", y.dtype(), [&]<class T>(std::type_identity<T>) {
     T* const to = mutable_elements<T>(y);
-    GemmConvolution<T>(sizes).forward(to, elements<T>(x), elements<T>(weight), bias.defined() ? elements<T>(bias) : nullptr);
+    GemmConvolution<T>(sizes).forward(to, elements<T>(x), elements<T>(weight),
+                                      bias.defined() ? elements<T>(bias) : nullptr);
   });
 }
 

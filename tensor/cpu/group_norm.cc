@@ -11,10 +11,10 @@
 namespace troupe::cpu {
 
 using kernels::Affine;
-using kernels::MeanAndVar;
-using kernels::PairSums;
 using kernels::inverse_std;
+using kernels::MeanAndVar;
 using kernels::pair_sums;
+using kernels::PairSums;
 using kernels::slope_of;
 
 namespace {

@@ -1,5 +1,5 @@
-// Hyperbolic functions of blocks and their inverses, wherever the result is finite: SLEEF's are infinite as soon as exp(x)
-// is, or the square of x. `out` may be the argument; count <= kBlockElements. T: float or double.
+// Hyperbolic functions of blocks and their inverses, wherever the result is finite: SLEEF's are infinite as soon as
+// exp(x) is, or the square of x. `out` may be the argument; count <= kBlockElements. T: float or double.
 #pragma once
 
 #include <algorithm>
@@ -11,8 +11,8 @@
 
 namespace troupe::cpu {
 
-/// Up to where exp and the square are finite, and beyond which sinh and cosh are exp(|x|) / 2, asinh and acosh log(2 |x|), in
-/// every digit.
+/// Up to where exp and the square are finite, and beyond which sinh and cosh are exp(|x|) / 2, asinh and acosh log(2
+/// |x|), in every digit.
 template <class T>
 inline constexpr T kFarForExp = static_cast<T>(sizeof(T) == sizeof(float) ? 88 : 709);
 template <class T>
@@ -52,7 +52,8 @@ void near_or_far(T* out, const T* x, std::int64_t count, T limit, RealFunction<T
   RealBlock<T> of_near;
   far(of_far.data(), x, count);
   near(of_near.data(), x, count);
-  for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i) out[i] = std::abs(x[i]) > limit ? of_far[i] : of_near[i];
+  for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i)
+    out[i] = std::abs(x[i]) > limit ? of_far[i] : of_near[i];
 }
 
 template <class T>

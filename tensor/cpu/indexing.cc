@@ -94,11 +94,8 @@ bool all_inside(const Tensor& index, std::int64_t size) {
 
 }  // namespace
 
-const kernels::IndexKernels index_kernels{.take = take,
-                                          .put_add = put_add,
-                                          .pick = pick,
-                                          .place = place,
-                                          .all_inside = all_inside};
+const kernels::IndexKernels index_kernels{
+    .take = take, .put_add = put_add, .pick = pick, .place = place, .all_inside = all_inside};
 const kernels::RowKernels row_kernels{.copy_rows = copy_rows};
 
 }  // namespace troupe::cpu

@@ -16,7 +16,7 @@ template <class T, class Of, class Join>
 T folded(std::int64_t count, T start, const Of& of, const Join& join) {
   constexpr std::int64_t kLanes = 32;
   T result;
-  vectorized([count, start, of, join, to = &result]() __attribute__((always_inline)) {
+  vectorized([ count, start, of, join, to = &result ]() __attribute__((always_inline)) {
     std::array<T, kLanes> lanes;
     lanes.fill(start);
     std::int64_t i = 0;

@@ -5,7 +5,9 @@
 namespace troupe {
 namespace {
 
-std::size_t in_units(std::size_t size) { return (size + LargeBlocks::kUnit - 1) / LargeBlocks::kUnit * LargeBlocks::kUnit; }
+std::size_t in_units(std::size_t size) {
+  return (size + LargeBlocks::kUnit - 1) / LargeBlocks::kUnit * LargeBlocks::kUnit;
+}
 
 }  // namespace
 
@@ -44,7 +46,8 @@ std::size_t LargeBlocks::give(std::byte* block) {
   const std::size_t size = part->second.size;
   part->second.free = true;
   const auto joins = [this](Parts::iterator left, Parts::iterator right) {
-    return right != parts_.end() && left->second.free && right->second.free && left->second.segment == right->second.segment;
+    return right != parts_.end() && left->second.free && right->second.free &&
+           left->second.segment == right->second.segment;
   };
   if (const auto next = std::next(part); joins(part, next)) {
     erase_free(next);

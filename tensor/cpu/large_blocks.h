@@ -1,5 +1,6 @@
-// Large blocks of memory, cut from segments: a free part is split when a smaller block is asked for, and joined with its
-// free neighbours when it comes back. So a training step, whose tensors have many sizes, takes little more than it uses.
+// Large blocks of memory, cut from segments: a free part is split when a smaller block is asked for, and joined with
+// its free neighbours when it comes back. So a training step, whose tensors have many sizes, takes little more than it
+// uses.
 #pragma once
 
 #include <cstddef>

@@ -39,7 +39,8 @@ void multiply(const MatrixRef<T>& c, const MatrixRef<const T>& a, const MatrixRe
     for (std::int64_t k = 0; k < a.cols; ++k) {
       const T factor = a.data[i * a.row_stride + k * a.col_stride];
       const T* const from = b.data + k * b.row_stride;
-      for (std::int64_t j = 0; j < c.cols; ++j) row[j] = wrapping_sum(row[j], wrapping(factor, from[j * b.col_stride], times));
+      for (std::int64_t j = 0; j < c.cols; ++j)
+        row[j] = wrapping_sum(row[j], wrapping(factor, from[j * b.col_stride], times));
     }
   }
 }
@@ -82,7 +83,8 @@ void matmul(Tensor& out, const Tensor& x, const Tensor& y) {
     const auto& step = walk.row_strides();
     const auto multiply_some = [&](const std::array<std::int64_t, 3>& at, std::int64_t count) {
       for (std::int64_t i = 0; i < count; ++i) {
-        multiply<T>(matrix(out, to + at[0] + i * step[0]), matrix(x, from_x + at[1] + i * step[1]), matrix(y, from_y + at[2] + i * step[2]));
+        multiply<T>(matrix(out, to + at[0] + i * step[0]), matrix(x, from_x + at[1] + i * step[1]),
+                    matrix(y, from_y + at[2] + i * step[2]));
       }
     };
     const std::int64_t multiplications = out.size(-2) * out.size(-1) * x.size(-1);

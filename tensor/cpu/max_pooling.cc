@@ -23,7 +23,8 @@ using Offset = std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>;
 /// Whether a number `a` at offset `i` is to replace `b` at `j`: NaN is largest of all, of equal ones the first.
 template <class T>
 [[gnu::always_inline]] inline bool replaces(T a, Offset<T> i, T b, Offset<T> j) {
-  return (static_cast<int>(!(a <= b)) & static_cast<int>(b == b)) | (static_cast<int>(a == b) & static_cast<int>(i < j));
+  return (static_cast<int>(!(a <= b)) & static_cast<int>(b == b)) |
+         (static_cast<int>(a == b) & static_cast<int>(i < j));
 }
 
 /// Elements of one column, `step` rows from each other.
@@ -132,7 +133,8 @@ struct MaxPool {
     const PoolLines lines(columns, planes.width);
     const std::int64_t at_once = lines.lines_at_once(planes.rows);
     // Nothing in the padding is chosen: it is not larger than anything, and its offset is the last of all.
-    std::vector<T> value(static_cast<std::size_t>(at_once * lines.length + lines.reach), -std::numeric_limits<T>::infinity());
+    std::vector<T> value(static_cast<std::size_t>(at_once * lines.length + lines.reach),
+                         -std::numeric_limits<T>::infinity());
     std::vector<Offset<T>> offset(value.size(), std::numeric_limits<Offset<T>>::max());
     std::vector<T> best(static_cast<std::size_t>(at_once * lines.slots()));
     std::vector<Offset<T>> best_offset(best.size());
@@ -144,7 +146,8 @@ struct MaxPool {
 
   /// A stride of 0 stands for any.
   template <int kStride>
-  void take_planes(MaxLines<T> memory, PoolLines lines, std::int64_t at_once, std::int64_t first, std::int64_t last) const {
+  void take_planes(MaxLines<T> memory, PoolLines lines, std::int64_t at_once, std::int64_t first,
+                   std::int64_t last) const {
     vectorized([ pool = *this, memory, lines, at_once, first, last ]() __attribute__((always_inline)) {
       for (std::int64_t plane = first; plane < last; ++plane) {
         for (std::int64_t row = 0; row < pool.planes.rows; row += at_once) {

@@ -46,10 +46,13 @@ template <class Key>
 struct Entry {
   Key key;
   std::int64_t place;
-  friend bool operator<(const Entry& a, const Entry& b) { return a.key < b.key || (a.key == b.key && a.place < b.place); }
+  friend bool operator<(const Entry& a, const Entry& b) {
+    return a.key < b.key || (a.key == b.key && a.place < b.place);
+  }
 };
 
-// Sorts by key, digit after digit from the last; equal ones keep their order. Reads and writes each entry once per digit.
+// Sorts by key, digit after digit from the last; equal ones keep their order. Reads and writes each entry once per
+// digit.
 template <class Key>
 void sort_digits(std::vector<Entry<Key>>& entries, std::vector<Entry<Key>>& room) {
   constexpr int kDigit = 11;

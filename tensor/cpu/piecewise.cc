@@ -9,9 +9,9 @@
 
 namespace troupe::cpu {
 
+using kernels::exponential_pieces;
 using kernels::ExponentialPieces;
 using kernels::PiecewiseOp;
-using kernels::exponential_pieces;
 
 namespace {
 
@@ -85,7 +85,8 @@ void backward_block(PiecewiseOp op, T* out, const T* g, const T* x, double numbe
     case PiecewiseOp::hardshrink:
       return vectorized_for(count, [=](std::int64_t i) { out[i] = x[i] >= -factor && x[i] <= factor ? T{0} : g[i]; });
     case PiecewiseOp::hardsigmoid:
-      return vectorized_for(count, [=](std::int64_t i) { out[i] = x[i] <= T{-3} || x[i] >= T{3} ? T{0} : g[i] / T{6}; });
+      return vectorized_for(count,
+                            [=](std::int64_t i) { out[i] = x[i] <= T{-3} || x[i] >= T{3} ? T{0} : g[i] / T{6}; });
     case PiecewiseOp::hardswish:
       return vectorized_for(count, [=](std::int64_t i) {
         out[i] = x[i] < T{-3} ? T{0} : x[i] > T{3} ? g[i] : g[i] * (x[i] / T{3} + T{0.5});
@@ -100,9 +101,8 @@ void piecewise(PiecewiseOp op, Tensor& out, const Tensor& x, double factor) {
   dispatch_floating("piecewise", out.dtype(), [&]<class T>(std::type_identity<T>) {
     T* const to = mutable_elements<T>(out);
     const T* const from = elements<T>(x);
-    for_each_block(out.numel(), [=](std::int64_t at, std::int64_t count) {
-      forward_block(op, to + at, from + at, factor, count);
-    });
+    for_each_block(out.numel(),
+                   [=](std::int64_t at, std::int64_t count) { forward_block(op, to + at, from + at, factor, count); });
   });
 }
 
@@ -135,8 +135,7 @@ void between(Tensor& out, const Tensor& g, const Tensor& x, double low, double h
 
 }  // namespace
 
-const kernels::PiecewiseKernels piecewise_kernels{.piecewise = piecewise,
-                                                  .piecewise_backward = piecewise_backward,
-                                                  .between = between};
+const kernels::PiecewiseKernels piecewise_kernels{
+    .piecewise = piecewise, .piecewise_backward = piecewise_backward, .between = between};
 
 }  // namespace troupe::cpu

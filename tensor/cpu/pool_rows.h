@@ -33,12 +33,13 @@ struct PoolLines {
         kernel(w.kernel),
         step(w.step),
         reach((w.kernel - 1) * w.step + 1),
-        length((std::max(w.count() * w.stride, (w.count() - 1) * w.stride + reach) + w.stride - 1) / w.stride * w.stride),
+        length((std::max(w.count() * w.stride, (w.count() - 1) * w.stride + reach) + w.stride - 1) / w.stride *
+               w.stride),
         columns(std::min(width, w.first + length)),
         at(-w.first) {}
 
-  /// Whether lines for such windows are at most a few times as long as those of the image. The memory of others would follow the
-  /// stride or the kernel that somebody asked for; they are taken one by one.
+  /// Whether lines for such windows are at most a few times as long as those of the image. The memory of others would
+  /// follow the stride or the kernel that somebody asked for; they are taken one by one.
   [[nodiscard]] static bool serve(const PoolWindows& w, std::int64_t width) {
     const std::int64_t most = 4 * width + 64;
     return w.stride > 0 && w.stride <= most && (w.kernel - 1) * w.step < most;

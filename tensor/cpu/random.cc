@@ -62,8 +62,7 @@ void draw_dropout_mask(Tensor& out, double probability, const Draws& draws) {
 
 }  // namespace
 
-const kernels::RandomKernels random_kernels{.draw_reals = draw_reals,
-                                            .draw_integers = draw_integers,
-                                            .draw_dropout_mask = draw_dropout_mask};
+const kernels::RandomKernels random_kernels{
+    .draw_reals = draw_reals, .draw_integers = draw_integers, .draw_dropout_mask = draw_dropout_mask};
 
 }  // namespace troupe::cpu

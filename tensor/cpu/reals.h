@@ -77,7 +77,8 @@ template <class T>
 void xlogy(T* out, const T* a, const T* b, std::int64_t count) {
   RealBlock<T> logarithm;
   real_functions<T>().log(logarithm.data(), b, count);
-  vectorized_for(count, [&](std::int64_t i) { out[i] = a[i] == T{0} && b[i] == b[i] ? T{0} : a[i] * logarithm.data()[i]; });
+  vectorized_for(count,
+                 [&](std::int64_t i) { out[i] = a[i] == T{0} && b[i] == b[i] ? T{0} : a[i] * logarithm.data()[i]; });
 }
 
 /// tanh(log(1 + exp(x))) and 1 minus it, as shares of a sum. `e` is exp(-|x|), which never overflows.
@@ -115,7 +116,9 @@ void softplus(T* out, const T* x, std::int64_t count) {
   RealBlock<T> e;
   exp_of_minus_abs(e.data(), x, count);
   real_functions<T>().log1p(e.data(), e.data(), count);
-  vectorized_for(count, [&](std::int64_t i) { out[i] = (x[i] > T{0} ? x[i] : x[i] != x[i] ? x[i] : T{0}) + e.data()[i]; });
+  vectorized_for(count, [&](std::int64_t i) {
+    out[i] = (x[i] > T{0} ? x[i] : x[i] != x[i] ? x[i] : T{0}) + e.data()[i];
+  });
 }
 
 /// The probability that a normal number is below x.

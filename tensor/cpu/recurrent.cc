@@ -10,8 +10,8 @@
 
 namespace troupe::cpu {
 
-using kernels::RecurrentGradients;
 using kernels::gate_count;
+using kernels::RecurrentGradients;
 
 namespace {
 

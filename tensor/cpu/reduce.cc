@@ -12,9 +12,9 @@ namespace troupe::cpu {
 
 using kernels::AxisSet;
 using kernels::Extreme;
+using kernels::make_walk;
 using kernels::ReduceOp;
 using kernels::Walk;
-using kernels::make_walk;
 
 namespace {
 
@@ -70,18 +70,20 @@ using Lanes = std::array<typename Fold::Total, kLanes>;
 // Folds whole rounds of the lanes.
 template <class Fold, class T>
 void fold_rounds(Lanes<Fold>& lanes, const T* row, std::int64_t stride, std::int64_t rounds) {
-  vectorized([to = &lanes, row, stride, rounds]() __attribute__((always_inline)) {
+  vectorized([ to = &lanes, row, stride, rounds ]() __attribute__((always_inline)) {
     Lanes<Fold> local = *to;
     if (stride == 1) {
       for (std::int64_t i = 0; i < rounds; ++i) {
         for (std::size_t lane = 0; lane < kLanes; ++lane) {
-          local[lane] = Fold::step(local[lane], row[i * static_cast<std::int64_t>(kLanes) + static_cast<std::int64_t>(lane)]);
+          local[lane] =
+              Fold::step(local[lane], row[i * static_cast<std::int64_t>(kLanes) + static_cast<std::int64_t>(lane)]);
         }
       }
     } else {
       for (std::int64_t i = 0; i < rounds; ++i) {
         for (std::size_t lane = 0; lane < kLanes; ++lane) {
-          local[lane] = Fold::step(local[lane], row[(i * static_cast<std::int64_t>(kLanes) + static_cast<std::int64_t>(lane)) * stride]);
+          local[lane] = Fold::step(
+              local[lane], row[(i * static_cast<std::int64_t>(kLanes) + static_cast<std::int64_t>(lane)) * stride]);
         }
       }
     }
@@ -126,7 +128,8 @@ void fold_columns(const Fold& fold, R* out, const Source<T>& x, std::int64_t sta
   using Total = typename Fold::Total;
   std::array<std::array<Total, kColumns>, kLanes> lanes;
   // A lane without elements changes nothing, so it is not there.
-  const auto used = static_cast<std::size_t>(std::clamp(folded.numel, std::int64_t{1}, static_cast<std::int64_t>(kLanes)));
+  const auto used =
+      static_cast<std::size_t>(std::clamp(folded.numel, std::int64_t{1}, static_cast<std::int64_t>(kLanes)));
   const auto columns = static_cast<std::size_t>(count);
   for (std::size_t lane = 0; lane < used; ++lane) std::fill_n(lanes[lane].begin(), columns, Fold::start());
   std::size_t k = 0;

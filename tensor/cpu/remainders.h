@@ -1,4 +1,5 @@
-// Quotients and remainders: of reals in blocks, of integers one by one. `out` may be an argument; count <= kBlockElements.
+// Quotients and remainders: of reals in blocks, of integers one by one. `out` may be an argument; count <=
+// kBlockElements.
 #pragma once
 
 #include <algorithm>
@@ -36,7 +37,8 @@ void fmod(T* out, const T* a, const T* b, std::int64_t count) {
   constexpr T kLargest = static_cast<T>(0x1p100);
   constexpr T kNormal = std::numeric_limits<T>::min();
   bool easy = true;
-  for (std::int64_t i = 0; i < count; ++i) easy &= std::abs(a[i]) < std::abs(b[i]) * kLargest && std::abs(b[i]) >= kNormal;
+  for (std::int64_t i = 0; i < count; ++i)
+    easy &= std::abs(a[i]) < std::abs(b[i]) * kLargest && std::abs(b[i]) >= kNormal;
   if (easy) return real_functions<T>().fmod(out, a, b, count);
   for (std::int64_t i = 0; i < count; ++i) out[i] = std::fmod(a[i], b[i]);
 }
@@ -62,7 +64,9 @@ void floor_divide(T* out, const T* a, const T* b, std::int64_t count) {
     // Whole but for its own rounding.
     const T quotient = (a[i] - rest) / b[i] - (rest != T{0} && (rest < T{0}) != (b[i] < T{0}) ? T{1} : T{0});
     const T below = std::floor(quotient);
-    const T whole = quotient == T{0} ? std::copysign(T{0}, a[i] / b[i]) : quotient - below > T{0.5} ? below + T{1} : below;
+    const T whole = quotient == T{0}            ? std::copysign(T{0}, a[i] / b[i])
+                    : quotient - below > T{0.5} ? below + T{1}
+                                                : below;
     out[i] = b[i] == T{0} ? a[i] / b[i] : whole;
   });
 }

@@ -20,7 +20,8 @@ namespace {
 
 // Folds rows of `inner` elements, `step` apart, each with the ones before.
 template <class Fold>
-void fold_rows(typename Fold::Out* out, const typename Fold::In* x, std::int64_t rows, std::int64_t inner, std::int64_t step) {
+void fold_rows(typename Fold::Out* out, const typename Fold::In* x, std::int64_t rows, std::int64_t inner,
+               std::int64_t step) {
   std::vector<typename Fold::State> states(static_cast<std::size_t>(inner), Fold::none());
   for (std::int64_t i = 0; i < rows; ++i, out += step, x += step) {
     for (std::size_t j = 0; j < states.size(); ++j) {
@@ -88,8 +89,7 @@ void cumulative_argument(Extreme extreme, Tensor& out, const Tensor& x) {
 
 }  // namespace
 
-const kernels::ScanKernels scan_kernels{.cumsum = cumsum,
-                                        .cumprod = cumprod,
-                                        .cumulative_argument = cumulative_argument};
+const kernels::ScanKernels scan_kernels{
+    .cumsum = cumsum, .cumprod = cumprod, .cumulative_argument = cumulative_argument};
 
 }  // namespace troupe::cpu

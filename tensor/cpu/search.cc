@@ -22,7 +22,8 @@ void search(Tensor& out, const Tensor& sorted, const Tensor& values, Side side) 
     const T* const row = elements<T>(sorted);
     const T* const from = elements<T>(values);
     parallel_for(out.numel(), steps + 1, [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t i = begin; i < end; ++i) to[i] = place_in(row + i / columns * size, size, from[i], side == Side::right);
+      for (std::int64_t i = begin; i < end; ++i)
+        to[i] = place_in(row + i / columns * size, size, from[i], side == Side::right);
     });
   });
 }

@@ -51,15 +51,14 @@ void backward_line(SoftmaxKind kind, T* out, const T* g, const T* p, std::int64_
   for (std::int64_t begin = 0; begin < size; begin += kBlockElements) {
     const std::int64_t count = std::min(kBlockElements, size - begin);
     real_functions<T>().exp(block.data(), p + begin, count);
-    vectorized_for(count, [o = out + begin, from = g + begin, e = block.data(), sum = static_cast<T>(total)](std::int64_t i) {
-      o[i] = from[i] - e[i] * sum;
-    });
+    vectorized_for(count, [o = out + begin, from = g + begin, e = block.data(),
+                           sum = static_cast<T>(total)](std::int64_t i) { o[i] = from[i] - e[i] * sum; });
   }
 }
 
-// Lines that are neighbours, (outer, size, inner), are computed side by side: a row of a stripe has one element of each.
-// Elements of a stripe are copied to memory without gaps when they are read for the first time: rows that lie a power of
-// two apart would evict each other from the caches.
+// Lines that are neighbours, (outer, size, inner), are computed side by side: a row of a stripe has one element of
+// each. Elements of a stripe are copied to memory without gaps when they are read for the first time: rows that lie a
+// power of two apart would evict each other from the caches.
 
 /// Of a stripe, unless its lines are long: what stays in a core's second cache.
 constexpr std::int64_t kStripeElements = 1 << 15;
@@ -82,7 +81,7 @@ struct alignas(64) OfLines : std::array<T, kColumnsMax> {};
 /// vectorized(), `f` should hold numbers by value.
 template <class F>
 void for_each_element(const Stripe& stripe, const F& f) {
-  vectorized([rows = stripe.rows, columns = stripe.columns, step = stripe.step, f]() __attribute__((always_inline)) {
+  vectorized([ rows = stripe.rows, columns = stripe.columns, step = stripe.step, f ]() __attribute__((always_inline)) {
     for (std::int64_t i = 0; i < rows; ++i) {
       for (std::int64_t c = 0; c < columns; ++c) f(i * step + c, i * columns + c, c);
     }
@@ -95,10 +94,11 @@ void for_each_row(const Stripe& stripe, const F& f) {
   for (std::int64_t i = 0; i < stripe.rows; ++i) f(i * stripe.columns);
 }
 
-/// Calls of_line(copy) for each line of a stripe that is too narrow for vectors across it, copied from `from`; what is in
-/// `copies` then goes to `to`.
+/// Calls of_line(copy) for each line of a stripe that is too narrow for vectors across it, copied from `from`; what is
+/// in `copies` then goes to `to`.
 template <class T, std::size_t N, class OfLine>
-void for_each_narrow_line(const Stripe& stripe, T* to, const std::array<const T*, N>& from, T* copies, const OfLine& of_line) {
+void for_each_narrow_line(const Stripe& stripe, T* to, const std::array<const T*, N>& from, T* copies,
+                          const OfLine& of_line) {
   for (std::int64_t c = 0; c < stripe.columns; ++c) {
     for (std::size_t n = 0; n < N; ++n) {
       T* const copy = copies + static_cast<std::int64_t>(n) * stripe.rows;
@@ -171,10 +171,12 @@ void backward_stripe(SoftmaxKind kind, T* out, const T* g, const T* p, const Str
       output[copy] = p[at];
       sum[c] += static_cast<double>(g[at]);
     });
-    for_each_row(stripe, [&](std::int64_t row) { real_functions<T>().exp(output + row, output + row, stripe.columns); });
+    for_each_row(stripe,
+                 [&](std::int64_t row) { real_functions<T>().exp(output + row, output + row, stripe.columns); });
   }
   OfLines<T> last;
-  std::transform(total.begin(), total.begin() + stripe.columns, last.begin(), [](double sum) { return static_cast<T>(sum); });
+  std::transform(total.begin(), total.begin() + stripe.columns, last.begin(),
+                 [](double sum) { return static_cast<T>(sum); });
   if (kind == SoftmaxKind::plain) {
     for_each_element(stripe, [=, sum = last.data()](std::int64_t at, std::int64_t copy, std::int64_t c) {
       out[at] = output[copy] * (grad[copy] - sum[c]);
@@ -186,8 +188,8 @@ void backward_stripe(SoftmaxKind kind, T* out, const T* g, const T* p, const Str
   }
 }
 
-/// Calls line(where) for each line of (outer, size, 1), or of_stripe(where, stripe, memory) for stripes that cover (outer,
-/// size, inner), where `memory` has room for two of them.
+/// Calls line(where) for each line of (outer, size, 1), or of_stripe(where, stripe, memory) for stripes that cover
+/// (outer, size, inner), where `memory` has room for two of them.
 template <class T, class Line, class OfStripe>
 void for_each_line(const Tensor& shape, const Line& line, const OfStripe& of_stripe) {
   const std::int64_t size = shape.size(1);
@@ -198,13 +200,15 @@ void for_each_line(const Tensor& shape, const Line& line, const OfStripe& of_str
     });
     return;
   }
-  const std::int64_t columns = std::min(inner, std::clamp(kStripeElements / size / kColumnsMin * kColumnsMin, kColumnsMin, kColumnsMax));
+  const std::int64_t columns =
+      std::min(inner, std::clamp(kStripeElements / size / kColumnsMin * kColumnsMin, kColumnsMin, kColumnsMax));
   const std::int64_t stripes = (inner + columns - 1) / columns;
   parallel_for(shape.size(0) * stripes, size * columns * 8, [&](std::int64_t begin, std::int64_t end) {
     const auto memory = std::make_unique_for_overwrite<T[]>(static_cast<std::size_t>(2 * size * columns));
     for (std::int64_t i = begin; i < end; ++i) {
       const std::int64_t first = i % stripes * columns;
-      of_stripe(i / stripes * size * inner + first, Stripe{size, std::min(columns, inner - first), inner}, memory.get());
+      of_stripe(i / stripes * size * inner + first, Stripe{size, std::min(columns, inner - first), inner},
+                memory.get());
     }
   });
 }

@@ -27,9 +27,9 @@ template <class Loop>
   loop();
 }
 
-/// Calls `loop` compiled for instruction_set(). It must be `always_inline`, as what it calls should be: what the compiler
-/// does not inline is compiled for the baseline. It should hold numbers by value: those behind a reference might be
-/// written by the loop, for all that the compiler knows, and then nothing becomes a vector.
+/// Calls `loop` compiled for instruction_set(). It must be `always_inline`, as what it calls should be: what the
+/// compiler does not inline is compiled for the baseline. It should hold numbers by value: those behind a reference
+/// might be written by the loop, for all that the compiler knows, and then nothing becomes a vector.
 template <class Loop>
 void vectorized(const Loop& loop) {
   switch (instruction_set()) {
@@ -49,7 +49,7 @@ void vectorized(const Loop& loop) {
 /// As for vectorized(), `f` should hold numbers by value.
 template <class F>
 void vectorized_for(std::int64_t count, const F& f) {
-  vectorized([count, f]() __attribute__((always_inline)) {
+  vectorized([ count, f ]() __attribute__((always_inline)) {
     for (std::int64_t i = 0; i < count; ++i) f(i);
   });
 }

@@ -75,15 +75,18 @@ void argument_last_with(const Launcher& launcher, Extreme extreme, Tensor& out, 
   const Strides out_strides = contiguous_strides(first.shape());
   const Place to = written(out);
   const Place from = read(first);
-  for_each_small(kernels::make_walk<2>(first.shape(), {&out_strides, &first.strides()}), [&](const auto& rows, const auto& at) {
-    dispatch_compute(x.dtype(), [&]<class T>(std::type_identity<T>) {
-      if (size < 512) {
-        launcher.template teams<32>(rows.numel, ArgumentRows<T, 32>{extreme, rows, to.from(at[0]), from.from(at[1]), size, stride});
-      } else {
-        launcher.template teams<256>(rows.numel, ArgumentRows<T, 256>{extreme, rows, to.from(at[0]), from.from(at[1]), size, stride});
-      }
-    });
-  });
+  for_each_small(
+      kernels::make_walk<2>(first.shape(), {&out_strides, &first.strides()}), [&](const auto& rows, const auto& at) {
+        dispatch_compute(x.dtype(), [&]<class T>(std::type_identity<T>) {
+          if (size < 512) {
+            launcher.template teams<32>(
+                rows.numel, ArgumentRows<T, 32>{extreme, rows, to.from(at[0]), from.from(at[1]), size, stride});
+          } else {
+            launcher.template teams<256>(
+                rows.numel, ArgumentRows<T, 256>{extreme, rows, to.from(at[0]), from.from(at[1]), size, stride});
+          }
+        });
+      });
 }
 
 }  // namespace troupe::cuda

@@ -109,12 +109,13 @@ Tensor room_for(std::int64_t count, Device device) {
 template <class F>
 void for_each_of_channels(const Tensor& x, const F& f) {
   const Strides channels{0, 1, 0};
-  for_each_small(kernels::make_walk<2>(x.shape(), {&x.strides(), &channels}), [&](const Strided<2>& walk, const auto& at) { f(walk, at[0], at[1]); });
+  for_each_small(kernels::make_walk<2>(x.shape(), {&x.strides(), &channels}),
+                 [&](const Strided<2>& walk, const auto& at) { f(walk, at[0], at[1]); });
 }
 
 template <class Launcher>
-void batch_norm_with(const Launcher& launcher, kernels::Moments moments, Tensor& out, Tensor& mean, Tensor& var, const Tensor& x, const Tensor& weight,
-                     const Tensor& bias, double eps) {
+void batch_norm_with(const Launcher& launcher, kernels::Moments moments, Tensor& out, Tensor& mean, Tensor& var,
+                     const Tensor& x, const Tensor& weight, const Tensor& bias, double eps) {
   const Place to = written(out);
   double* const means = address<double>(written(mean));
   double* const vars = address<double>(written(var));
@@ -128,7 +129,8 @@ void batch_norm_with(const Launcher& launcher, kernels::Moments moments, Tensor&
     }
     Tensor maps = room_for<kernels::Affine<T>>(channels, x.device());
     auto* const affine = address<kernels::Affine<T>>(written(maps));
-    launcher.each(channels, ChannelAffine<T>{affine, means, vars, address<T>(read(weight)), address<T>(read(bias)), eps});
+    launcher.each(channels,
+                  ChannelAffine<T>{affine, means, vars, address<T>(read(weight)), address<T>(read(bias)), eps});
     for_each_of_channels(x, [&](const Strided<2>& walk, std::int64_t first, std::int64_t channel) {
       launcher.map(walk.numel, NormaliseBody<T>{walk, address<T>(to) + first, from + first, affine + channel});
     });
@@ -136,8 +138,8 @@ void batch_norm_with(const Launcher& launcher, kernels::Moments moments, Tensor&
 }
 
 template <class Launcher>
-void batch_norm_backward_with(const Launcher& launcher, kernels::Moments moments, Tensor& grad_x, Tensor& grad_weight, Tensor& grad_bias,
-                              const NormBackwardOperands& in, double eps) {
+void batch_norm_backward_with(const Launcher& launcher, kernels::Moments moments, Tensor& grad_x, Tensor& grad_weight,
+                              Tensor& grad_bias, const NormBackwardOperands& in, double eps) {
   const Place to = written(grad_x);
   double* const by_weight = address<double>(written(grad_weight));
   double* const by_bias = address<double>(written(grad_bias));
@@ -149,7 +151,8 @@ void batch_norm_backward_with(const Launcher& launcher, kernels::Moments moments
     const auto sums = sum_channels(launcher, in.x, GradientPairs<T>{grad, x, address<double>(read(in.mean))}, room);
     Tensor maps = room_for<kernels::Slope<T>>(channels, in.x.device());
     auto* const slopes = address<kernels::Slope<T>>(written(maps));
-    launcher.each(channels, JoinGradients<T>{sums, moments, slopes, by_weight, by_bias, address<double>(read(in.var)), address<T>(read(in.weight)), eps});
+    launcher.each(channels, JoinGradients<T>{sums, moments, slopes, by_weight, by_bias, address<double>(read(in.var)),
+                                             address<T>(read(in.weight)), eps});
     for_each_of_channels(in.x, [&](const Strided<2>& walk, std::int64_t first, std::int64_t channel) {
       launcher.map(walk.numel, SlopeBody<T>{walk, address<T>(to) + first, grad + first, x + first, slopes + channel});
     });

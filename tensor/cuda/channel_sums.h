@@ -1,7 +1,7 @@
 // Sums over the elements of each channel of x (outer, channels, inner), for any launcher, see launcher.h.
 //
-// What belongs to a channel is summed in parts, and these are added up in their order: how many there are follows from the
-// sizes alone.
+// What belongs to a channel is summed in parts, and these are added up in their order: how many there are follows from
+// the sizes alone.
 #pragma once
 
 #include <algorithm>
@@ -37,10 +37,13 @@ struct ChannelParts {
     constexpr std::int64_t kTeams = std::int64_t{1} << 11;
     constexpr std::int64_t kPartsMax = 256;
     constexpr std::int64_t kInnerMin = 1 << 12;
-    const std::int64_t wanted = std::min(((by_columns ? kThreads : kTeams) + sizes.channels - 1) / sizes.channels, kPartsMax);
-    const std::int64_t down = std::clamp(by_columns ? sizes.outer * sizes.inner / 16 : wanted, std::int64_t{1}, std::min(wanted, sizes.outer));
+    const std::int64_t wanted =
+        std::min(((by_columns ? kThreads : kTeams) + sizes.channels - 1) / sizes.channels, kPartsMax);
+    const std::int64_t down = std::clamp(by_columns ? sizes.outer * sizes.inner / 16 : wanted, std::int64_t{1},
+                                         std::min(wanted, sizes.outer));
     outer_step = (sizes.outer + down - 1) / down;
-    const std::int64_t cut = by_columns ? 1 : std::clamp(wanted / down, std::int64_t{1}, (sizes.inner + kInnerMin - 1) / kInnerMin);
+    const std::int64_t cut =
+        by_columns ? 1 : std::clamp(wanted / down, std::int64_t{1}, (sizes.inner + kInnerMin - 1) / kInnerMin);
     inner_step = (sizes.inner + cut - 1) / cut;
     across = (sizes.inner + inner_step - 1) / inner_step;
     count = (sizes.outer + outer_step - 1) / outer_step * across;
@@ -53,7 +56,9 @@ struct Distances {
   const T* x;
   std::int64_t inner;
 
-  [[nodiscard]] TROUPE_HOST_DEVICE double origin(std::int64_t channel) const { return static_cast<double>(x[channel * inner]); }
+  [[nodiscard]] TROUPE_HOST_DEVICE double origin(std::int64_t channel) const {
+    return static_cast<double>(x[channel * inner]);
+  }
   [[nodiscard]] TROUPE_HOST_DEVICE kernels::PairSums at(std::int64_t i, double from) const {
     const double distance = static_cast<double>(x[i]) - from;
     return {distance, distance * distance};

@@ -20,7 +20,8 @@ void cross_entropy(Tensor& losses, Tensor& sums, const Tensor& x, const RightCla
   cross_entropy_with(Launcher(losses.device()), losses, sums, x, right);
 }
 
-void cross_entropy_backward(Tensor& out, const Tensor& grad, const Tensor& x, const Tensor& sums, const RightClasses& right) {
+void cross_entropy_backward(Tensor& out, const Tensor& grad, const Tensor& x, const Tensor& sums,
+                            const RightClasses& right) {
   cross_entropy_backward_with(Launcher(out.device()), out, grad, x, sums, right);
 }
 

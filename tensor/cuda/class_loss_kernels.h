@@ -92,8 +92,8 @@ struct NllBackwardBody {
   }
 };
 
-/// A team for each row of logits: its largest, the sum of the exponentials, the loss. What all classes have evenly, if they
-/// have anything, is -sum(w (x - top - log(sum))), as in tensor/cpu/class_loss.cc.
+/// A team for each row of logits: its largest, the sum of the exponentials, the loss. What all classes have evenly, if
+/// they have anything, is -sum(w (x - top - log(sum))), as in tensor/cpu/class_loss.cc.
 template <class T, int lanes>
 struct CrossEntropyRows {
   struct Shared {
@@ -152,11 +152,13 @@ struct CrossEntropyRows {
     const double log_sum = std::log(sum);
     losses[i] = -right.weight_of(t) * (static_cast<double>(row[t] - top) - log_sum);
     if (right.smoothing == 0.0) return;
-    losses[i] = (1.0 - right.smoothing) * losses[i] + right.smoothing / static_cast<double>(classes) * (weight * log_sum - distance);
+    losses[i] = (1.0 - right.smoothing) * losses[i] +
+                right.smoothing / static_cast<double>(classes) * (weight * log_sum - distance);
   }
 };
 
-/// A team for each row: p sum(q) - q, where p are the probabilities and q what each class should have, times the gradient.
+/// A team for each row: p sum(q) - q, where p are the probabilities and q what each class should have, times the
+/// gradient.
 template <class T, int lanes>
 struct CrossEntropyBackwardRows {
   struct Shared {
@@ -204,7 +206,8 @@ struct CrossEntropyBackwardRows {
 
 /// Nothing if there is a NaN among the weights, too: then the CPU looks.
 template <class Launcher>
-std::optional<double> weight_of_targets_with(const Launcher& launcher, const RightClasses& right, std::int64_t classes) {
+std::optional<double> weight_of_targets_with(const Launcher& launcher, const RightClasses& right,
+                                             std::int64_t classes) {
   const std::int64_t count = right.target.numel();
   const auto total_as = [&]<class T>(std::type_identity<T>) {
     return folded_here(launcher, right.target.device(), count, TargetWeight<T>{Right<T>(right), classes}, Plus{});
@@ -223,7 +226,8 @@ void nll_with(const Launcher& launcher, Tensor& out, const Tensor& x, const Righ
   if (out.numel() == 0) return;
   const Place to = written(out);
   dispatch_floating("nll_loss", x.dtype(), [&]<class T>(std::type_identity<T>) {
-    launcher.each(out.numel(), NllBody<T>{Right<T>(right), {x.size(1), x.size(2)}, address<double>(to), address<T>(read(x))});
+    launcher.each(out.numel(),
+                  NllBody<T>{Right<T>(right), {x.size(1), x.size(2)}, address<double>(to), address<T>(read(x))});
   });
 }
 
@@ -233,33 +237,40 @@ void nll_backward_with(const Launcher& launcher, Tensor& out, const Tensor& grad
   const Place to = written(out);
   dispatch_floating("nll_loss_backward", out.dtype(), [&]<class T>(std::type_identity<T>) {
     launcher.each(out.numel(), ZeroBody<T>{address<T>(to)});
-    launcher.each(grad.numel(), NllBackwardBody<T>{Right<T>(right), {out.size(1), out.size(2)}, address<T>(to), address<double>(read(grad))});
+    launcher.each(
+        grad.numel(),
+        NllBackwardBody<T>{Right<T>(right), {out.size(1), out.size(2)}, address<T>(to), address<double>(read(grad))});
   });
 }
 
 template <class Launcher>
-void cross_entropy_with(const Launcher& launcher, Tensor& losses, Tensor& sums, const Tensor& x, const RightClasses& right) {
+void cross_entropy_with(const Launcher& launcher, Tensor& losses, Tensor& sums, const Tensor& x,
+                        const RightClasses& right) {
   if (x.numel() == 0) return;
   const Place to = written(losses);
   const Place found = written(sums);
   const std::int64_t classes = x.size(1);
   dispatch_floating("cross_entropy", x.dtype(), [&]<class T>(std::type_identity<T>) {
     with_lanes(classes, [&]<int lanes>(std::integral_constant<int, lanes>) {
-      launcher.template teams<lanes>(x.size(0), CrossEntropyRows<T, lanes>{Right<T>(right), classes, address<double>(to), address<double>(found), address<T>(read(x))});
+      launcher.template teams<lanes>(
+          x.size(0), CrossEntropyRows<T, lanes>{Right<T>(right), classes, address<double>(to), address<double>(found),
+                                                address<T>(read(x))});
     });
   });
 }
 
 template <class Launcher>
-void cross_entropy_backward_with(const Launcher& launcher, Tensor& out, const Tensor& grad, const Tensor& x, const Tensor& sums,
-                                 const RightClasses& right) {
+void cross_entropy_backward_with(const Launcher& launcher, Tensor& out, const Tensor& grad, const Tensor& x,
+                                 const Tensor& sums, const RightClasses& right) {
   if (x.numel() == 0) return;
   const Place to = written(out);
   const std::int64_t classes = x.size(1);
   dispatch_floating("cross_entropy_backward", x.dtype(), [&]<class T>(std::type_identity<T>) {
     with_lanes(classes, [&]<int lanes>(std::integral_constant<int, lanes>) {
-      launcher.template teams<lanes>(x.size(0), CrossEntropyBackwardRows<T, lanes>{Right<T>(right), classes, address<T>(to), address<double>(read(grad)),
-                                                                                 address<T>(read(x)), address<double>(read(sums))});
+      launcher.template teams<lanes>(
+          x.size(0),
+          CrossEntropyBackwardRows<T, lanes>{Right<T>(right), classes, address<T>(to), address<double>(read(grad)),
+                                             address<T>(read(x)), address<double>(read(sums))});
     });
   });
 }

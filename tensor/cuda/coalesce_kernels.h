@@ -64,7 +64,8 @@ struct NotAscending {
 };
 
 template <class Launcher>
-kernels::SummedRows sum_by_number_with(const Launcher& launcher, const Tensor& numbers, const Tensor& x, std::int64_t limit) {
+kernels::SummedRows sum_by_number_with(const Launcher& launcher, const Tensor& numbers, const Tensor& x,
+                                       std::int64_t limit) {
   const std::int64_t count = numbers.numel();
   const std::int64_t width = x.size(1);
   const Device device = x.device();
@@ -80,12 +81,15 @@ kernels::SummedRows sum_by_number_with(const Launcher& launcher, const Tensor& n
   cumsum_with(launcher, ranks, starts, kernels::Direction::forward);
   const auto runs = ranks.view({count}).slice(0, count - 1).template item<std::int64_t>();
   Tensor begins = Tensor::empty({runs}, DType::i64, device);
-  kernels::SummedRows result{Tensor::empty({runs}, DType::i64, device), Tensor::empty({runs, width}, x.dtype(), device)};
+  kernels::SummedRows result{Tensor::empty({runs}, DType::i64, device),
+                             Tensor::empty({runs, width}, x.dtype(), device)};
   auto* const run_begins = address<std::int64_t>(written(begins));
-  launcher.each(count, RunsBody{run_begins, address<std::int64_t>(written(result.numbers)), address<std::int64_t>(read(ranks)), sorted});
+  launcher.each(count, RunsBody{run_begins, address<std::int64_t>(written(result.numbers)),
+                                address<std::int64_t>(read(ranks)), sorted});
   const Place to = written(result.rows);
   dispatch_compute(x.dtype(), [&]<class T>(std::type_identity<T>) {
-    launcher.each(runs * width, RunSums<T>{address<T>(to), address<T>(read(x)), run_begins, address<std::int64_t>(read(places)), runs, count, width});
+    launcher.each(runs * width, RunSums<T>{address<T>(to), address<T>(read(x)), run_begins,
+                                           address<std::int64_t>(read(places)), runs, count, width});
   });
   return result;
 }
@@ -93,7 +97,8 @@ kernels::SummedRows sum_by_number_with(const Launcher& launcher, const Tensor& n
 template <class Launcher>
 bool ascends_with(const Launcher& launcher, const Tensor& numbers) {
   const std::int64_t pairs = std::max(numbers.numel() - 1, std::int64_t{0});
-  return folded_here(launcher, numbers.device(), pairs, NotAscending{address<std::int64_t>(read(numbers))}, Plus{}) == 0.0;
+  return folded_here(launcher, numbers.device(), pairs, NotAscending{address<std::int64_t>(read(numbers))}, Plus{}) ==
+         0.0;
 }
 
 }  // namespace troupe::cuda

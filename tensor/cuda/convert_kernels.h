@@ -46,16 +46,17 @@ void convert_with(const Launcher& launcher, Tensor& out, const Tensor& x) {
   if (out.numel() == 0) return;
   const Place to = written(out);
   const Place from = read(x);
-  for_each_small(kernels::make_walk<2>(out.shape(), {&out.strides(), &x.strides()}), [&](const auto& walk, const auto& at) {
-    if (out.dtype() == x.dtype()) {
-      return dispatch_bits(out.dtype(), [&]<class T>(std::type_identity<T>) {
-        launcher.map(walk.numel, CopyBody<T>{walk, to.from(at[0]), from.from(at[1])});
-      });
-    }
-    dispatch_compute(x.dtype(), [&]<class T>(std::type_identity<T>) {
-      launcher.map(walk.numel, ConvertBody<T>{walk, to.from(at[0]), from.from(at[1])});
-    });
-  });
+  for_each_small(kernels::make_walk<2>(out.shape(), {&out.strides(), &x.strides()}),
+                 [&](const auto& walk, const auto& at) {
+                   if (out.dtype() == x.dtype()) {
+                     return dispatch_bits(out.dtype(), [&]<class T>(std::type_identity<T>) {
+                       launcher.map(walk.numel, CopyBody<T>{walk, to.from(at[0]), from.from(at[1])});
+                     });
+                   }
+                   dispatch_compute(x.dtype(), [&]<class T>(std::type_identity<T>) {
+                     launcher.map(walk.numel, ConvertBody<T>{walk, to.from(at[0]), from.from(at[1])});
+                   });
+                 });
 }
 
 template <class Launcher>

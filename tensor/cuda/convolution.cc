@@ -30,7 +30,8 @@ struct Forward {
   static cudnnStatus_t offers(const Dnn& dnn, const ConvolutionDescriptors& d, int& count, Offer* to) {
     return dnn.functions.forward_algorithms(dnn.handle, d.x(), d.weight(), d.convolution(), d.y(), kCount, &count, to);
   }
-  static cudnnStatus_t workspace(const Dnn& dnn, const ConvolutionDescriptors& d, Algorithm algorithm, std::size_t& size) {
+  static cudnnStatus_t workspace(const Dnn& dnn, const ConvolutionDescriptors& d, Algorithm algorithm,
+                                 std::size_t& size) {
     return dnn.functions.forward_workspace(dnn.handle, d.x(), d.weight(), d.convolution(), d.y(), algorithm, &size);
   }
 };
@@ -41,10 +42,13 @@ struct BackwardInput {
   using Algorithm = cudnnConvolutionBwdDataAlgo_t;
   static constexpr int kCount = CUDNN_CONVOLUTION_BWD_DATA_ALGO_COUNT;
   static cudnnStatus_t offers(const Dnn& dnn, const ConvolutionDescriptors& d, int& count, Offer* to) {
-    return dnn.functions.backward_input_algorithms(dnn.handle, d.weight(), d.y(), d.convolution(), d.x(), kCount, &count, to);
+    return dnn.functions.backward_input_algorithms(dnn.handle, d.weight(), d.y(), d.convolution(), d.x(), kCount,
+                                                   &count, to);
   }
-  static cudnnStatus_t workspace(const Dnn& dnn, const ConvolutionDescriptors& d, Algorithm algorithm, std::size_t& size) {
-    return dnn.functions.backward_input_workspace(dnn.handle, d.weight(), d.y(), d.convolution(), d.x(), algorithm, &size);
+  static cudnnStatus_t workspace(const Dnn& dnn, const ConvolutionDescriptors& d, Algorithm algorithm,
+                                 std::size_t& size) {
+    return dnn.functions.backward_input_workspace(dnn.handle, d.weight(), d.y(), d.convolution(), d.x(), algorithm,
+                                                  &size);
   }
 };
 
@@ -54,10 +58,13 @@ struct BackwardWeight {
   using Algorithm = cudnnConvolutionBwdFilterAlgo_t;
   static constexpr int kCount = CUDNN_CONVOLUTION_BWD_FILTER_ALGO_COUNT;
   static cudnnStatus_t offers(const Dnn& dnn, const ConvolutionDescriptors& d, int& count, Offer* to) {
-    return dnn.functions.backward_weight_algorithms(dnn.handle, d.x(), d.y(), d.convolution(), d.weight(), kCount, &count, to);
+    return dnn.functions.backward_weight_algorithms(dnn.handle, d.x(), d.y(), d.convolution(), d.weight(), kCount,
+                                                    &count, to);
   }
-  static cudnnStatus_t workspace(const Dnn& dnn, const ConvolutionDescriptors& d, Algorithm algorithm, std::size_t& size) {
-    return dnn.functions.backward_weight_workspace(dnn.handle, d.x(), d.y(), d.convolution(), d.weight(), algorithm, &size);
+  static cudnnStatus_t workspace(const Dnn& dnn, const ConvolutionDescriptors& d, Algorithm algorithm,
+                                 std::size_t& size) {
+    return dnn.functions.backward_weight_workspace(dnn.handle, d.x(), d.y(), d.convolution(), d.weight(), algorithm,
+                                                   &size);
   }
 };
 
@@ -69,7 +76,9 @@ struct Prepared {
   std::size_t workspace = 0;
 };
 
-std::string text_of(const std::array<int, 4>& sizes) { return to_string(Shape{sizes[0], sizes[1], sizes[2], sizes[3]}); }
+std::string text_of(const std::array<int, 4>& sizes) {
+  return to_string(Shape{sizes[0], sizes[1], sizes[2], sizes[3]});
+}
 
 template <class Pass>
 std::unique_ptr<Prepared> prepare(const Dnn& dnn, const ConvolutionPlan& plan) {
@@ -89,7 +98,8 @@ std::unique_ptr<Prepared> prepare(const Dnn& dnn, const ConvolutionPlan& plan) {
   const auto chosen = choose_algorithm(offers);
   if (!chosen) {
     throw DeviceError(fmt::format("[convolution] {}: cuDNN has no deterministic algorithm for x {} and weight {}",
-                                  to_string(Device::cuda(static_cast<std::int16_t>(dnn.index))), text_of(plan.x), text_of(plan.weight)));
+                                  to_string(Device::cuda(static_cast<std::int16_t>(dnn.index))), text_of(plan.x),
+                                  text_of(plan.weight)));
   }
   descriptors.set_math(said[*chosen].mathType);
   prepared->algorithm = offers[*chosen].number;
@@ -129,19 +139,22 @@ class Cudnn {
 
   void forward(const ConvolutionPlan& plan, const Place& y, const Place& x, const Place& weight) const {
     run<Forward>(plan, [&](const Call& c) {
-      return dnn_.functions.forward(dnn_.handle, c.one, c.at.x(), x.data, c.at.weight(), weight.data, c.at.convolution(),
-                                    static_cast<Forward::Algorithm>(c.algorithm), c.room, c.room_size, c.zero, c.at.y(), y.data);
+      return dnn_.functions.forward(dnn_.handle, c.one, c.at.x(), x.data, c.at.weight(), weight.data,
+                                    c.at.convolution(), static_cast<Forward::Algorithm>(c.algorithm), c.room,
+                                    c.room_size, c.zero, c.at.y(), y.data);
     });
   }
 
   void backward_input(const ConvolutionPlan& plan, const Place& dx, const Place& dy, const Place& weight) const {
     run<BackwardInput>(plan, [&](const Call& c) {
-      return dnn_.functions.backward_input(dnn_.handle, c.one, c.at.weight(), weight.data, c.at.y(), dy.data, c.at.convolution(),
-                                           static_cast<BackwardInput::Algorithm>(c.algorithm), c.room, c.room_size, c.zero, c.at.x(), dx.data);
+      return dnn_.functions.backward_input(dnn_.handle, c.one, c.at.weight(), weight.data, c.at.y(), dy.data,
+                                           c.at.convolution(), static_cast<BackwardInput::Algorithm>(c.algorithm),
+                                           c.room, c.room_size, c.zero, c.at.x(), dx.data);
     });
   }
 
-  void backward_weight(const ConvolutionPlan& plan, const Place& dw, const Place& dy, const Place& x, Target target) const {
+  void backward_weight(const ConvolutionPlan& plan, const Place& dw, const Place& dy, const Place& x,
+                       Target target) const {
     run<BackwardWeight>(plan, [&](const Call& c) {
       return dnn_.functions.backward_weight(dnn_.handle, c.one, c.at.x(), x.data, c.at.y(), dy.data, c.at.convolution(),
                                             static_cast<BackwardWeight::Algorithm>(c.algorithm), c.room, c.room_size,
@@ -172,8 +185,9 @@ class Cudnn {
     const float one_f32 = 1.0F;
     const float zero_f32 = 0.0F;
     const bool is_f64 = plan.dtype == DType::f64;
-    dnn_.require_success(f({ready->descriptors, ready->algorithm, written(room).data, ready->workspace, is_f64 ? static_cast<const void*>(&one) : &one_f32,
-                            is_f64 ? static_cast<const void*>(&zero) : &zero_f32}));
+    dnn_.require_success(
+        f({ready->descriptors, ready->algorithm, written(room).data, ready->workspace,
+           is_f64 ? static_cast<const void*>(&one) : &one_f32, is_f64 ? static_cast<const void*>(&zero) : &zero_f32}));
   }
 
   OnGpu gpu_;
@@ -194,7 +208,8 @@ void convolve_backward_weight(Tensor& dw, const Tensor& dy, const Tensor& x, con
   convolve_backward_weight_with(Cudnn(dw.device()), dw, dy, x, options);
 }
 
-void convolve_backward(Tensor& dx, Tensor& dw, const Tensor& dy, const Tensor& x, const Tensor& weight, const Conv2dOptions& options) {
+void convolve_backward(Tensor& dx, Tensor& dw, const Tensor& dy, const Tensor& x, const Tensor& weight,
+                       const Conv2dOptions& options) {
   convolve_backward_input(dx, dy, weight, options);
   convolve_backward_weight(dw, dy, x, options);
 }

@@ -49,7 +49,8 @@ void ConvolutionDescriptors::set(const ConvolutionPlan& plan) {
   check(functions_.create_filter(&weight_));
   check(functions_.set_filter(weight_, type, CUDNN_TENSOR_NCHW, kDims, plan.weight.data()));
   check(functions_.create_convolution(&convolution_));
-  check(functions_.set_convolution(convolution_, kDims - 2, plan.padding.data(), plan.stride.data(), plan.dilation.data(), CUDNN_CROSS_CORRELATION,
+  check(functions_.set_convolution(convolution_, kDims - 2, plan.padding.data(), plan.stride.data(),
+                                   plan.dilation.data(), CUDNN_CROSS_CORRELATION,
                                    plan.dtype == DType::f64 ? CUDNN_DATA_DOUBLE : CUDNN_DATA_FLOAT));
   check(functions_.set_groups(convolution_, plan.groups));
   check(functions_.set_math(convolution_, math_type(plan.dtype)));
@@ -69,7 +70,8 @@ std::array<int, 4> ConvolutionDescriptors::counted() const {
 }
 
 bool ConvolutionDescriptors::is_exact(cudnnMathType_t math) const noexcept {
-  return dtype_ == DType::f32 ? math == CUDNN_FMA_MATH || math == CUDNN_DEFAULT_MATH : math != CUDNN_TENSOR_OP_MATH_ALLOW_CONVERSION;
+  return dtype_ == DType::f32 ? math == CUDNN_FMA_MATH || math == CUDNN_DEFAULT_MATH
+                              : math != CUDNN_TENSOR_OP_MATH_ALLOW_CONVERSION;
 }
 
 void ConvolutionDescriptors::set_math(cudnnMathType_t math) {

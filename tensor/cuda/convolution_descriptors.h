@@ -24,7 +24,8 @@ class ConvolutionDescriptors {
 
   /// Whether an algorithm of this kind of mathematics rounds no operand.
   [[nodiscard]] bool is_exact(cudnnMathType_t math) const noexcept;
-  /// Makes the kind of mathematics the one that the chosen algorithm was offered with; f32 stays FMA, whatever that was.
+  /// Makes the kind of mathematics the one that the chosen algorithm was offered with; f32 stays FMA, whatever that
+  /// was.
   void set_math(cudnnMathType_t math);
 
  private:

@@ -1,5 +1,5 @@
-// Convolutions as calls of a library that knows sizes as `int`, as cuDNN does, and which of its algorithms to take. No CUDA
-// header.
+// Convolutions as calls of a library that knows sizes as `int`, as cuDNN does, and which of its algorithms to take. No
+// CUDA header.
 #pragma once
 
 #include <algorithm>
@@ -18,8 +18,8 @@
 
 namespace troupe::cuda {
 
-/// Images x (n, c, h, w) and filters (o, c / groups, kh, kw) make y (n, o, oh, ow), all of one dtype and without gaps, by
-/// rows. `y` has every window that fits.
+/// Images x (n, c, h, w) and filters (o, c / groups, kh, kw) make y (n, o, oh, ow), all of one dtype and without gaps,
+/// by rows. `y` has every window that fits.
 struct ConvolutionPlan {
   DType dtype;
   std::array<int, 4> x;
@@ -48,7 +48,8 @@ inline std::array<int, 4> library_ints(const Shape& shape) {
   return {library_int(shape[0]), library_int(shape[1]), library_int(shape[2]), library_int(shape[3])};
 }
 
-inline ConvolutionPlan plan_convolution(DType dtype, const Shape& x, const Shape& weight, const Shape& y, const Conv2dOptions& options) {
+inline ConvolutionPlan plan_convolution(DType dtype, const Shape& x, const Shape& weight, const Shape& y,
+                                        const Conv2dOptions& options) {
   return {.dtype = dtype,
           .x = library_ints(x),
           .weight = library_ints(weight),
@@ -59,7 +60,8 @@ inline ConvolutionPlan plan_convolution(DType dtype, const Shape& x, const Shape
           .groups = library_int(options.groups)};
 }
 
-/// The shape of y with every window that fits. A transposed convolution whose output padding reaches its stride has fewer.
+/// The shape of y with every window that fits. A transposed convolution whose output padding reaches its stride has
+/// fewer.
 inline Shape all_windows(const Shape& x, const Shape& weight, const Conv2dOptions& options) {
   const auto count = [&](std::size_t i) {
     const auto dim = static_cast<int>(i) + 2;
@@ -83,7 +85,8 @@ inline std::int64_t images_at_once(const Shape& x, const Shape& y, std::int64_t 
   std::int64_t images = x[0];
   for (const Shape& shape : {x, y}) {
     const std::int64_t image = shape.numel() / shape[0];
-    if (image > elements_max) throw ShapeError("[convolution] more than 2^31 - 1 elements in an image: " + to_string(shape));
+    if (image > elements_max)
+      throw ShapeError("[convolution] more than 2^31 - 1 elements in an image: " + to_string(shape));
     images = std::min(images, elements_max / image);
   }
   return images;
@@ -94,7 +97,8 @@ enum class Target : std::uint8_t { replaced, added_to };
 
 /// Calls f(plan, offset in x, offset in y, target) for parts of the batch that the library can count the elements of.
 template <class Library, class F>
-void for_each_part(const Library& library, DType dtype, const Shape& x, const Shape& weight, const Shape& y, const Conv2dOptions& options, const F& f) {
+void for_each_part(const Library& library, DType dtype, const Shape& x, const Shape& weight, const Shape& y,
+                   const Conv2dOptions& options, const F& f) {
   const std::int64_t step = images_at_once(x, y, library.elements_max());
   for (std::int64_t first = 0; first < x[0]; first += step) {
     Shape part_x = x;
@@ -107,7 +111,8 @@ void for_each_part(const Library& library, DType dtype, const Shape& x, const Sh
 
 /// Without the bias.
 template <class Library>
-void convolve_with(const Library& library, Tensor& y, const Tensor& x, const Tensor& weight, const Conv2dOptions& options) {
+void convolve_with(const Library& library, Tensor& y, const Tensor& x, const Tensor& weight,
+                   const Conv2dOptions& options) {
   const Shape shape = all_windows(x.shape(), weight.shape(), options);
   Tensor all = y.shape() == shape ? y : Tensor::empty(shape, y.dtype(), y.device());
   const Place to = written(all);
@@ -119,7 +124,8 @@ void convolve_with(const Library& library, Tensor& y, const Tensor& x, const Ten
 }
 
 template <class Library>
-void convolve_backward_input_with(const Library& library, Tensor& dx, const Tensor& dy, const Tensor& weight, const Conv2dOptions& options) {
+void convolve_backward_input_with(const Library& library, Tensor& dx, const Tensor& dy, const Tensor& weight,
+                                  const Conv2dOptions& options) {
   const Tensor all = with_all_windows(dy, all_windows(dx.shape(), weight.shape(), options));
   const Place to = written(dx);
   for_each_part(library, dx.dtype(), dx.shape(), weight.shape(), all.shape(), options,
@@ -130,7 +136,8 @@ void convolve_backward_input_with(const Library& library, Tensor& dx, const Tens
 
 /// Parts of a batch are summed in the dtype of `dw`.
 template <class Library>
-void convolve_backward_weight_with(const Library& library, Tensor& dw, const Tensor& dy, const Tensor& x, const Conv2dOptions& options) {
+void convolve_backward_weight_with(const Library& library, Tensor& dw, const Tensor& dy, const Tensor& x,
+                                   const Conv2dOptions& options) {
   const Tensor all = with_all_windows(dy, all_windows(x.shape(), dw.shape(), options));
   const Place to = written(dw);
   for_each_part(library, x.dtype(), x.shape(), dw.shape(), all.shape(), options,
@@ -142,17 +149,18 @@ void convolve_backward_weight_with(const Library& library, Tensor& dw, const Ten
 /// What the library says of one of its algorithms.
 struct AlgorithmOffer {
   int number = 0;
-  bool works = false;          ///< for this convolution
+  bool works = false;  ///< for this convolution
   bool deterministic = false;
-  bool exact = false;          ///< no operand is rounded first
-  std::size_t workspace = 0;   ///< bytes
+  bool exact = false;         ///< no operand is rounded first
+  std::size_t workspace = 0;  ///< bytes
 };
 
 /// Memory that an algorithm may ask for if there is one that asks for less.
 inline constexpr std::size_t kWorkspaceMax = std::size_t{512} << 20;
 
-/// Returns the place of the first of `offers`, which come fastest first, that works, gives the same result every time, is exact
-/// and keeps to kWorkspaceMax; or else of the one of these with the smallest workspace; nothing if none will do.
+/// Returns the place of the first of `offers`, which come fastest first, that works, gives the same result every time,
+/// is exact and keeps to kWorkspaceMax; or else of the one of these with the smallest workspace; nothing if none will
+/// do.
 inline std::optional<std::size_t> choose_algorithm(std::span<const AlgorithmOffer> offers) {
   std::optional<std::size_t> best;
   for (std::size_t i = 0; i < offers.size(); ++i) {

@@ -31,7 +31,8 @@ const BlasFunctions& functions() {
 
 void Blas::require_success(std::string_view op, cublasStatus_t status) const {
   if (status == CUBLAS_STATUS_SUCCESS) return;
-  throw DeviceError(fmt::format("[{}] {}: {}", op, to_string(Device::cuda(static_cast<std::int16_t>(index))), functions.status_text(status)));
+  throw DeviceError(fmt::format("[{}] {}: {}", op, to_string(Device::cuda(static_cast<std::int16_t>(index))),
+                                functions.status_text(status)));
 }
 
 const Blas& blas_of(int index) {

@@ -54,7 +54,8 @@ void require_success(const DnnFunctions& functions, cudnnStatus_t status) {
 
 void Dnn::require_success(cudnnStatus_t status) const {
   if (status == CUDNN_STATUS_SUCCESS) return;
-  throw DeviceError(fmt::format("[convolution] {}: {}", to_string(Device::cuda(static_cast<std::int16_t>(index))), functions.status_text(status)));
+  throw DeviceError(fmt::format("[convolution] {}: {}", to_string(Device::cuda(static_cast<std::int16_t>(index))),
+                                functions.status_text(status)));
 }
 
 const Dnn& dnn_of(int index) {

@@ -1,5 +1,5 @@
-// Whole parts, quotients and remainders of one element. T: std::int32_t, std::int64_t, float or double; a divisor of integers
-// is not 0, and -1 is apart, since the least integer divided by it does not fit.
+// Whole parts, quotients and remainders of one element. T: std::int32_t, std::int64_t, float or double; a divisor of
+// integers is not 0, and -1 is apart, since the least integer divided by it does not fit.
 #pragma once
 
 #include <cmath>

@@ -110,17 +110,19 @@ void unary_with(const Launcher& launcher, UnaryOp op, Tensor& out, const Tensor&
   if (out.numel() == 0) return;
   const Place to = written(out);
   const Place from = read(x);
-  for_each_small(kernels::make_walk<2>(out.shape(), {&out.strides(), &x.strides()}), [&](const auto& walk, const auto& at) {
-    dispatch_compute(out.dtype(), [&]<class T>(std::type_identity<T>) {
-      with_formula<T>(op, [&]<class Op>(Op) {
-        launcher.map(walk.numel, UnaryBody<Op, T>{walk, to.from(at[0]), from.from(at[1])});
-      });
-    });
-  });
+  for_each_small(kernels::make_walk<2>(out.shape(), {&out.strides(), &x.strides()}),
+                 [&](const auto& walk, const auto& at) {
+                   dispatch_compute(out.dtype(), [&]<class T>(std::type_identity<T>) {
+                     with_formula<T>(op, [&]<class Op>(Op) {
+                       launcher.map(walk.numel, UnaryBody<Op, T>{walk, to.from(at[0]), from.from(at[1])});
+                     });
+                   });
+                 });
 }
 
 template <class T, class Launcher, class Op>
-void map_pairs(const Launcher& launcher, const Op& op, const kernels::Walk<3>& all, const Place& out, const Operand<T>& a, const Operand<T>& b) {
+void map_pairs(const Launcher& launcher, const Op& op, const kernels::Walk<3>& all, const Place& out,
+               const Operand<T>& a, const Operand<T>& b) {
   for_each_small(all, [&](const auto& walk, const auto& at) {
     launcher.map(walk.numel, BinaryBody<Op, T>{walk, out.from(at[0]), a.from(at[1]), b.from(at[2]), op});
   });
@@ -142,7 +144,8 @@ void binary_with(const Launcher& launcher, BinaryOp op, Tensor& out, const Tenso
 enum class NumberSide : std::uint8_t { left, right };
 
 template <class Launcher>
-void binary_with_number(const Launcher& launcher, BinaryOp op, Tensor& out, const Tensor& x, double number, NumberSide side) {
+void binary_with_number(const Launcher& launcher, BinaryOp op, Tensor& out, const Tensor& x, double number,
+                        NumberSide side) {
   if (out.numel() == 0) return;
   // The number has no place, so any strides will do.
   const auto walk = kernels::make_walk<3>(out.shape(), {&out.strides(), &x.strides(), &x.strides()});
@@ -163,7 +166,8 @@ void compare_with(const Launcher& launcher, CompareOp op, Tensor& out, const Ten
   const Place to = written(out);
   const Place left = read(a);
   const Place right = read(b);
-  for_each_small(kernels::make_walk<3>(out.shape(), {&out.strides(), &a.strides(), &b.strides()}), [&](const auto& walk, const auto& at) {
+  for_each_small(kernels::make_walk<3>(out.shape(), {&out.strides(), &a.strides(), &b.strides()}), [&](const auto& walk,
+                                                                                                       const auto& at) {
     dispatch_compute(a.dtype(), [&]<class T>(std::type_identity<T>) {
       launcher.map(walk.numel, CompareBody<T>{walk, to.from(at[0]), left.from(at[1]), right.from(at[2]), {op}});
     });
@@ -177,10 +181,12 @@ void select_with(const Launcher& launcher, Tensor& out, const Tensor& condition,
   const Place chooses = read(condition);
   const Place left = read(a);
   const Place right = read(b);
-  const auto all = kernels::make_walk<4>(out.shape(), {&out.strides(), &condition.strides(), &a.strides(), &b.strides()});
+  const auto all =
+      kernels::make_walk<4>(out.shape(), {&out.strides(), &condition.strides(), &a.strides(), &b.strides()});
   for_each_small(all, [&](const auto& walk, const auto& at) {
     dispatch_bits(out.dtype(), [&]<class T>(std::type_identity<T>) {
-      launcher.map(walk.numel, SelectBody<T>{walk, to.from(at[0]), chooses.from(at[1]), left.from(at[2]), right.from(at[3])});
+      launcher.map(walk.numel,
+                   SelectBody<T>{walk, to.from(at[0]), chooses.from(at[1]), left.from(at[2]), right.from(at[3])});
     });
   });
 }

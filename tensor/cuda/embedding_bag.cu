@@ -6,17 +6,25 @@
 namespace troupe::cuda {
 namespace {
 
-void bag_mean_scales(Tensor& scales, const Bags& bags) { bag_mean_scales_with(Launcher(scales.device()), scales, bags); }
+void bag_mean_scales(Tensor& scales, const Bags& bags) {
+  bag_mean_scales_with(Launcher(scales.device()), scales, bags);
+}
 
-void bag_sum(Tensor& out, const Tensor& weight, const Bags& bags) { bag_sum_with(Launcher(out.device()), out, weight, bags); }
+void bag_sum(Tensor& out, const Tensor& weight, const Bags& bags) {
+  bag_sum_with(Launcher(out.device()), out, weight, bags);
+}
 
 void bag_max(Tensor& out, Tensor& where, const Tensor& weight, const Bags& bags) {
   bag_max_with(Launcher(out.device()), out, where, weight, bags);
 }
 
-void bag_add(Tensor& out, const Tensor& grad, const Bags& bags) { bag_add_with(Launcher(out.device()), out, grad, {}, bags); }
+void bag_add(Tensor& out, const Tensor& grad, const Bags& bags) {
+  bag_add_with(Launcher(out.device()), out, grad, {}, bags);
+}
 
-void bag_values(Tensor& values, const Tensor& grad, const Bags& bags) { bag_values_with(Launcher(values.device()), values, grad, bags); }
+void bag_values(Tensor& values, const Tensor& grad, const Bags& bags) {
+  bag_values_with(Launcher(values.device()), values, grad, bags);
+}
 
 void bag_max_add(Tensor& out, const Tensor& grad, const Tensor& where, const Bags& bags) {
   bag_add_with(Launcher(out.device()), out, grad, where, bags);

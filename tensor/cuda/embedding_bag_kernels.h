@@ -1,7 +1,7 @@
 // The kernels of tensor/kernels/embedding_bag.h for any launcher, see launcher.h.
 //
-// What goes to one row of a table is added in the order of the entries, by one thread for each column; for that the entries are
-// sorted by their rows, stably.
+// What goes to one row of a table is added in the order of the entries, by one thread for each column; for that the
+// entries are sorted by their rows, stably.
 #pragma once
 
 #include <bit>
@@ -36,7 +36,9 @@ struct Entries {
         count(of.index.numel()) {}
 
   [[nodiscard]] TROUPE_HOST_DEVICE bool has(std::int64_t entry) const { return index[entry] != padding; }
-  [[nodiscard]] TROUPE_HOST_DEVICE T scale(std::int64_t entry) const { return scales == nullptr ? T{1} : scales[entry]; }
+  [[nodiscard]] TROUPE_HOST_DEVICE T scale(std::int64_t entry) const {
+    return scales == nullptr ? T{1} : scales[entry];
+  }
 
   /// Whose entry it is: the last bag that begins there or before, and has an entry.
   [[nodiscard]] TROUPE_HOST_DEVICE std::int64_t bag_of(std::int64_t entry) const {
@@ -60,7 +62,8 @@ struct MeanScalesBody {
   TROUPE_HOST_DEVICE void operator()(std::int64_t i) const {
     std::int64_t counted = 0;
     for (std::int64_t e = entries.offsets[i]; e < entries.offsets[i + 1]; ++e) counted += entries.has(e) ? 1 : 0;
-    for (std::int64_t e = entries.offsets[i]; e < entries.offsets[i + 1]; ++e) scales[e] = T{1} / static_cast<T>(counted);
+    for (std::int64_t e = entries.offsets[i]; e < entries.offsets[i + 1]; ++e)
+      scales[e] = T{1} / static_cast<T>(counted);
   }
 };
 
@@ -121,8 +124,8 @@ struct BagNumbersBody {
   TROUPE_HOST_DEVICE void operator()(std::int64_t i) const { to[i] = entries.bag_of(places[i]); }
 };
 
-/// out (rows, width) += what the entries of each row contribute. Keys are rows, sorted; the thread of the first entry of a row
-/// adds what all of them do. i: of (entries, width).
+/// out (rows, width) += what the entries of each row contribute. Keys are rows, sorted; the thread of the first entry
+/// of a row adds what all of them do. i: of (entries, width).
 template <class T>
 struct BagAddBody {
   Entries<T> entries;
@@ -236,7 +239,8 @@ void bag_max_with(const Launcher& launcher, Tensor& out, Tensor& where, const Te
   const Place to = written(out);
   const Place places = written(where);
   dispatch_floating("embedding_bag", weight.dtype(), [&]<class T>(std::type_identity<T>) {
-    launcher.each(out.numel(), BagMaxBody<T>{Entries<T>(bags), weight.size(1), to, address<std::int64_t>(places), read(weight)});
+    launcher.each(out.numel(),
+                  BagMaxBody<T>{Entries<T>(bags), weight.size(1), to, address<std::int64_t>(places), read(weight)});
   });
 }
 
@@ -257,8 +261,8 @@ void bag_add_with(const Launcher& launcher, Tensor& out, const Tensor& grad, con
   dispatch_floating("embedding_bag", out.dtype(), [&]<class T>(std::type_identity<T>) {
     launcher.each(count, BagNumbersBody<T>{Entries<T>(bags), bag_numbers, entry_numbers});
     launcher.each(count * width, BagAddBody<T>{Entries<T>(bags), width, address<T>(to), address<T>(read(grad)),
-                                             where.defined() ? address<std::int64_t>(read(where)) : nullptr,
-                                             address<std::int64_t>(read(keys)), entry_numbers, bag_numbers});
+                                               where.defined() ? address<std::int64_t>(read(where)) : nullptr,
+                                               address<std::int64_t>(read(keys)), entry_numbers, bag_numbers});
   });
 }
 
@@ -267,7 +271,8 @@ void bag_values_with(const Launcher& launcher, Tensor& values, const Tensor& gra
   if (values.numel() == 0) return;
   const Place to = written(values);
   dispatch_floating("embedding_bag", values.dtype(), [&]<class T>(std::type_identity<T>) {
-    launcher.each(values.numel(), BagValuesBody<T>{Entries<T>(bags), values.size(1), address<T>(to), address<T>(read(grad))});
+    launcher.each(values.numel(),
+                  BagValuesBody<T>{Entries<T>(bags), values.size(1), address<T>(to), address<T>(read(grad))});
   });
 }
 
@@ -277,16 +282,19 @@ void bag_max_values_with(const Launcher& launcher, Tensor& values, const Tensor&
   const Place to = written(values);
   dispatch_floating("embedding_bag", values.dtype(), [&]<class T>(std::type_identity<T>) {
     launcher.each(values.numel(), ZeroValues<T>{address<T>(to)});
-    launcher.each(grad.numel(), BagMaxValuesBody<T>{values.size(1), address<T>(to), address<T>(read(grad)), address<std::int64_t>(read(where))});
+    launcher.each(grad.numel(), BagMaxValuesBody<T>{values.size(1), address<T>(to), address<T>(read(grad)),
+                                                    address<std::int64_t>(read(where))});
   });
 }
 
 template <class Launcher>
-void bag_scales_backward_with(const Launcher& launcher, Tensor& out, const Tensor& grad, const Tensor& weight, const Bags& bags) {
+void bag_scales_backward_with(const Launcher& launcher, Tensor& out, const Tensor& grad, const Tensor& weight,
+                              const Bags& bags) {
   const Place to = written(out);
   dispatch_floating("embedding_bag", out.dtype(), [&]<class T>(std::type_identity<T>) {
     launcher.template teams<BagScalesBody<T>::kLanes>(
-        out.numel(), BagScalesBody<T>{Entries<T>(bags), weight.size(1), address<T>(to), address<T>(read(grad)), address<T>(read(weight))});
+        out.numel(), BagScalesBody<T>{Entries<T>(bags), weight.size(1), address<T>(to), address<T>(read(grad)),
+                                      address<T>(read(weight))});
   });
 }
 

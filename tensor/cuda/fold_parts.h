@@ -1,5 +1,5 @@
-// One number of many elements, where the CPU wants it, or as a first step: what each of at most 1024 parts comes to. Which
-// element is in which part, and with which lane, follows from their number alone.
+// One number of many elements, where the CPU wants it, or as a first step: what each of at most 1024 parts comes to.
+// Which element is in which part, and with which lane, follows from their number alone.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +19,9 @@ struct PartSizes {
   std::int64_t parts;  ///< at least 1
 
   explicit PartSizes(std::int64_t count_in)
-      : count(count_in), chunk(std::max(std::int64_t{1} << 12, (count_in + 1023) / 1024)), parts(std::max((count_in + chunk - 1) / chunk, std::int64_t{1})) {}
+      : count(count_in),
+        chunk(std::max(std::int64_t{1} << 12, (count_in + 1023) / 1024)),
+        parts(std::max((count_in + chunk - 1) / chunk, std::int64_t{1})) {}
 };
 
 /// A team for each part: totals[p] = the numbers value(i), f64, of part p joined, from 0 on.
@@ -52,7 +54,8 @@ struct FoldPart {
 
 /// Writes the totals of all parts to `totals`.
 template <class Launcher, class Value, class Join>
-void fold_parts(const Launcher& launcher, const PartSizes& sizes, double* totals, const Value& value, const Join& join) {
+void fold_parts(const Launcher& launcher, const PartSizes& sizes, double* totals, const Value& value,
+                const Join& join) {
   using Body = FoldPart<Value, Join>;
   launcher.template teams<Body::kLanes>(sizes.parts, Body{value, join, sizes, totals});
 }

@@ -1,5 +1,5 @@
-// What elementwise operations do with one element, as in tensor/cpu/elementwise.cc. T: std::int32_t, std::int64_t, float or
-// double.
+// What elementwise operations do with one element, as in tensor/cpu/elementwise.cc. T: std::int32_t, std::int64_t,
+// float or double.
 #pragma once
 
 #include <cmath>

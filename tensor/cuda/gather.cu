@@ -7,13 +7,17 @@
 namespace troupe::cuda {
 namespace {
 
-void gather(Tensor& out, const Tensor& x, int dim, const Tensor& index) { gather_with(Launcher(out.device()), out, x, dim, index); }
+void gather(Tensor& out, const Tensor& x, int dim, const Tensor& index) {
+  gather_with(Launcher(out.device()), out, x, dim, index);
+}
 
 void scatter_add(Tensor& out, int dim, const Tensor& index, const Tensor& x) {
   scatter_add_with(Launcher(out.device()), out, dim, index, x);
 }
 
-void scatter(Tensor& out, int dim, const Tensor& index, const Tensor& x) { scatter_with(Launcher(out.device()), out, dim, index, x); }
+void scatter(Tensor& out, int dim, const Tensor& index, const Tensor& x) {
+  scatter_with(Launcher(out.device()), out, dim, index, x);
+}
 
 void take(Tensor& out, const Tensor& x, const Tensor& index) { take_with(Launcher(out.device()), out, x, index); }
 
@@ -23,15 +27,14 @@ void pick(Tensor& out, const Tensor& x, const Tensor& index) { pick_with(Launche
 
 void place(Tensor& out, const Tensor& x, const Tensor& index) { place_with(Launcher(out.device()), out, x, index); }
 
-bool all_inside(const Tensor& index, std::int64_t size) { return all_inside_with(Launcher(index.device()), index, size); }
+bool all_inside(const Tensor& index, std::int64_t size) {
+  return all_inside_with(Launcher(index.device()), index, size);
+}
 
 }  // namespace
 
 const kernels::GatherKernels gather_kernels{.gather = gather, .scatter_add = scatter_add, .scatter = scatter};
-const kernels::IndexKernels index_kernels{.take = take,
-                                          .put_add = put_add,
-                                          .pick = pick,
-                                          .place = place,
-                                          .all_inside = all_inside};
+const kernels::IndexKernels index_kernels{
+    .take = take, .put_add = put_add, .pick = pick, .place = place, .all_inside = all_inside};
 
 }  // namespace troupe::cuda

@@ -1,7 +1,7 @@
 // The kernels of tensor/kernels/gather.h for any launcher, see launcher.h.
 //
-// What is added to one place is added in the order of the index, by one thread: sums have the bits of the CPU's. For that the
-// index is sorted, stably.
+// What is added to one place is added in the order of the index, by one thread: sums have the bits of the CPU's. For
+// that the index is sorted, stably.
 #pragma once
 
 #include <bit>
@@ -66,8 +66,8 @@ struct CountBody {
   TROUPE_HOST_DEVICE void operator()(std::int64_t i) const { to[i] = i; }
 };
 
-/// out (outer, size, inner) at keys += x (outer, count, inner) at places. Keys are sorted, those that are equal by place. The
-/// thread of the first of equal keys adds what belongs to all of them.
+/// out (outer, size, inner) at keys += x (outer, count, inner) at places. Keys are sorted, those that are equal by
+/// place. The thread of the first of equal keys adds what belongs to all of them.
 template <class T>
 struct SegmentSums {
   T* out;
@@ -113,8 +113,8 @@ inline Strides still_along(Strides strides, int dim) {
 }
 
 template <template <class> class Body, class Launcher>
-void move_with(const Launcher& launcher, const Shape& shape, const std::array<const Strides*, 3>& strides, const Place& out, const Place& x,
-               const Place& index, std::int64_t step) {
+void move_with(const Launcher& launcher, const Shape& shape, const std::array<const Strides*, 3>& strides,
+               const Place& out, const Place& x, const Place& index, std::int64_t step) {
   for_each_small(kernels::make_walk<3>(shape, strides), [&](const auto& walk, const auto& at) {
     dispatch_bits(x.dtype, [&]<class T>(std::type_identity<T>) {
       launcher.map(walk.numel, Body<T>{walk, out.from(at[0]), x.from(at[1]), index.from(at[2]), step});
@@ -127,7 +127,8 @@ void gather_with(const Launcher& launcher, Tensor& out, const Tensor& x, int dim
   if (out.numel() == 0) return;
   const Strides from = still_along(x.strides(), dim);
   const Place to = written(out);
-  move_with<GatherBody>(launcher, out.shape(), {&out.strides(), &from, &out.strides()}, to, read(x), read(index), x.strides()[dim]);
+  move_with<GatherBody>(launcher, out.shape(), {&out.strides(), &from, &out.strides()}, to, read(x), read(index),
+                        x.strides()[dim]);
 }
 
 template <class Launcher>
@@ -176,7 +177,7 @@ void add_at_keys(const Launcher& launcher, Tensor& out, const Tensor& x, Tensor&
   const Place to = written(out);
   dispatch_compute(out.dtype(), [&]<class T>(std::type_identity<T>) {
     launcher.each(x.numel(), SegmentSums<T>{address<T>(to), address<T>(read(x)), address<std::int64_t>(read(keys)),
-                                           address<std::int64_t>(read(places)), size, count, inner});
+                                            address<std::int64_t>(read(places)), size, count, inner});
   });
 }
 
@@ -193,8 +194,10 @@ Tensor destinations(const Launcher& launcher, const Tensor& out, int dim, const 
   Tensor keys = Tensor::empty({index.numel()}, DType::i64, out.device());
   const Strides target = still_along(out.strides(), dim);
   const Place to = written(keys);
-  for_each_small(kernels::make_walk<2>(index.shape(), {&index.strides(), &target}), [&](const auto& walk, const auto& at) {
-    launcher.map(walk.numel, DestinationBody{walk, address<std::int64_t>(to) + at[0], address<std::int64_t>(read(index)) + at[0], at[1], out.strides()[dim]});
+  for_each_small(kernels::make_walk<2>(index.shape(), {&index.strides(), &target}), [&](const auto& walk,
+                                                                                        const auto& at) {
+    launcher.map(walk.numel, DestinationBody{walk, address<std::int64_t>(to) + at[0],
+                                             address<std::int64_t>(read(index)) + at[0], at[1], out.strides()[dim]});
   });
   return keys;
 }
@@ -222,8 +225,9 @@ void scatter_with(const Launcher& launcher, Tensor& out, int dim, const Tensor& 
   const Tensor from = part_of(x, index.shape());
   const Place to = written(out);
   dispatch_bits(out.dtype(), [&]<class T>(std::type_identity<T>) {
-    launcher.each(index.numel(), LastOfSegments<T>{address<T>(to), address<T>(read(from)), address<std::int64_t>(read(keys)),
-                                                  address<std::int64_t>(read(places)), index.numel()});
+    launcher.each(index.numel(),
+                  LastOfSegments<T>{address<T>(to), address<T>(read(from)), address<std::int64_t>(read(keys)),
+                                    address<std::int64_t>(read(places)), index.numel()});
   });
 }
 

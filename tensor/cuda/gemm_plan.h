@@ -19,8 +19,8 @@ struct GemmOperand {
   std::int64_t stride = 0;
 };
 
-/// out (rows, columns) = left (rows, inner) times right (inner, columns), `batch` times, all counted by columns: so it is
-/// the product of our matrices, which lie by rows, from right to left.
+/// out (rows, columns) = left (rows, inner) times right (inner, columns), `batch` times, all counted by columns: so it
+/// is the product of our matrices, which lie by rows, from right to left.
 struct GemmCall {
   std::int64_t rows = 0;
   std::int64_t columns = 0;
@@ -32,14 +32,15 @@ struct GemmCall {
 };
 
 /// A matrix that lies by rows, or by columns (kernels::is_gemm_layout), as the library sees it.
-inline GemmOperand gemm_operand(const Place& data, std::int64_t rows, std::int64_t cols, std::int64_t row_stride, std::int64_t col_stride, std::int64_t stride) {
+inline GemmOperand gemm_operand(const Place& data, std::int64_t rows, std::int64_t cols, std::int64_t row_stride,
+                                std::int64_t col_stride, std::int64_t stride) {
   const bool plain = (col_stride == 1 || cols == 1) && (row_stride >= cols || rows == 1);
   if (plain) return {data, false, rows == 1 ? cols : row_stride, stride};
   return {data, true, col_stride, stride};
 }
 
-/// Calls f(GemmCall) until out (..., m, n) = x (..., m, k) times y (..., k, n) is done. Shapes of the batch are equal and not empty,
-/// `out` is contiguous, the matrices of `x` and `y` have a gemm layout.
+/// Calls f(GemmCall) until out (..., m, n) = x (..., m, k) times y (..., k, n) is done. Shapes of the batch are equal
+/// and not empty, `out` is contiguous, the matrices of `x` and `y` have a gemm layout.
 template <class F>
 void for_each_gemm(Tensor& out, const Tensor& x, const Tensor& y, const F& f) {
   const int r = out.dim() - 2;

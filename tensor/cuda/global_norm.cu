@@ -6,9 +6,13 @@
 namespace troupe::cuda {
 namespace {
 
-double sum_of_powers(std::span<const Tensor> xs, double p) { return sum_of_powers_with(Launcher(xs.front().device()), xs, p); }
+double sum_of_powers(std::span<const Tensor> xs, double p) {
+  return sum_of_powers_with(Launcher(xs.front().device()), xs, p);
+}
 
-double largest_magnitude(std::span<const Tensor> xs) { return largest_magnitude_with(Launcher(xs.front().device()), xs); }
+double largest_magnitude(std::span<const Tensor> xs) {
+  return largest_magnitude_with(Launcher(xs.front().device()), xs);
+}
 
 }  // namespace
 

@@ -6,7 +6,8 @@
 namespace troupe::cuda {
 namespace {
 
-void group_norm(Tensor& out, Tensor& mean, Tensor& var, const Tensor& x, const Tensor& weight, const Tensor& bias, double eps) {
+void group_norm(Tensor& out, Tensor& mean, Tensor& var, const Tensor& x, const Tensor& weight, const Tensor& bias,
+                double eps) {
   group_norm_with(Launcher(out.device()), out, mean, var, x, weight, bias, eps);
 }
 

@@ -124,7 +124,8 @@ struct NormBackwardRows {
     join_lanes(team, shared.products, Plus{});
     team.each([&](int lane) {
       const double inverse = kernels::inverse_std(in.vars[row], in.eps);
-      const auto slope = kernels::slope_of<T>(mean, inverse, {shared.sums[0], shared.products[0]}, static_cast<double>(size), 1.0);
+      const auto slope =
+          kernels::slope_of<T>(mean, inverse, {shared.sums[0], shared.products[0]}, static_cast<double>(size), 1.0);
       for (std::int64_t i = lane; i < size; i += lanes) {
         out[row * size + i] = slope(grad[i] * in.weight[in.sizes.channel(row, i)], from[i]);
       }
@@ -132,7 +133,8 @@ struct NormBackwardRows {
   }
 };
 
-/// What part p of the outer, `chunk` of them, contributes to the gradients of weight and bias of channel c, at p * channels + c.
+/// What part p of the outer, `chunk` of them, contributes to the gradients of weight and bias of channel c, at p *
+/// channels + c.
 template <class T>
 struct AffineParts {
   NormBackward<T> in;
@@ -141,14 +143,16 @@ struct AffineParts {
   double* by_bias;
 
   /// Of the elements of the channel in the part from number `first` on, every `step`th.
-  [[nodiscard]] TROUPE_HOST_DEVICE kernels::PairSums sums(std::int64_t part, std::int64_t c, std::int64_t first, std::int64_t step) const {
+  [[nodiscard]] TROUPE_HOST_DEVICE kernels::PairSums sums(std::int64_t part, std::int64_t c, std::int64_t first,
+                                                          std::int64_t step) const {
     const GroupSizes& sizes = in.sizes;
     const std::int64_t begin = part * chunk;
     const std::int64_t count = (sizes.outer - begin < chunk ? sizes.outer - begin : chunk) * sizes.inner;
     kernels::PairSums total;
     for (std::int64_t k = first; k < count; k += step) {
       const std::int64_t outer = begin + (sizes.inner == 1 ? k : k / sizes.inner);
-      const std::int64_t at = (outer * sizes.all_channels() + c) * sizes.inner + (sizes.inner == 1 ? 0 : k % sizes.inner);
+      const std::int64_t at =
+          (outer * sizes.all_channels() + c) * sizes.inner + (sizes.inner == 1 ? 0 : k % sizes.inner);
       const std::int64_t row = outer * sizes.groups + c / sizes.channels;
       const auto scale = static_cast<T>(kernels::inverse_std(in.vars[row], in.eps));
       const T distance = (in.x[at] - static_cast<T>(in.means[row])) * scale;
@@ -218,16 +222,17 @@ struct JoinAffineParts {
 };
 
 template <class Launcher>
-void group_norm_with(const Launcher& launcher, Tensor& out, Tensor& mean, Tensor& var, const Tensor& x, const Tensor& weight,
-                     const Tensor& bias, double eps) {
+void group_norm_with(const Launcher& launcher, Tensor& out, Tensor& mean, Tensor& var, const Tensor& x,
+                     const Tensor& weight, const Tensor& bias, double eps) {
   const Place to = written(out);
   const Place means = written(mean);
   const Place vars = written(var);
   const GroupSizes sizes(x);
   dispatch_floating("group_norm", x.dtype(), [&]<class T>(std::type_identity<T>) {
     with_lanes(sizes.row_size(), [&]<int lanes>(std::integral_constant<int, lanes>) {
-      launcher.template teams<lanes>(sizes.rows(), NormRows<T, lanes>{sizes, eps, address<T>(to), address<double>(means), address<double>(vars),
-                                                                   address<T>(read(x)), address<T>(read(weight)), address<T>(read(bias))});
+      launcher.template teams<lanes>(
+          sizes.rows(), NormRows<T, lanes>{sizes, eps, address<T>(to), address<double>(means), address<double>(vars),
+                                           address<T>(read(x)), address<T>(read(weight)), address<T>(read(bias))});
     });
   });
 }
@@ -253,8 +258,8 @@ void affine_backward_with(const Launcher& launcher, const NormBackward<T>& in, T
 }
 
 template <class Launcher>
-void group_norm_backward_with(const Launcher& launcher, Tensor& grad_x, Tensor& grad_weight, Tensor& grad_bias, const NormBackwardOperands& from,
-                              double eps) {
+void group_norm_backward_with(const Launcher& launcher, Tensor& grad_x, Tensor& grad_weight, Tensor& grad_bias,
+                              const NormBackwardOperands& from, double eps) {
   const Place to = written(grad_x);
   const GroupSizes sizes(from.x);
   dispatch_floating("group_norm_backward", from.x.dtype(), [&]<class T>(std::type_identity<T>) {

@@ -82,7 +82,8 @@ __global__ void __launch_bounds__(kBlockThreads) team_kernel(const Body body, st
 /// `[launch] cuda:0: invalid configuration argument`.
 class Launcher {
  public:
-  explicit Launcher(Device device) : index_(device.index), gpu_("launch", device.index), stream_(stream_of(device.index)) {}
+  explicit Launcher(Device device)
+      : index_(device.index), gpu_("launch", device.index), stream_(stream_of(device.index)) {}
 
   [[nodiscard]] int index() const noexcept { return index_; }
   [[nodiscard]] cudaStream_t stream() const noexcept { return stream_; }

@@ -33,12 +33,13 @@ void matmul(Tensor& out, const Tensor& x, const Tensor& y) {
   for_each_gemm(out, x, y, [&](const GemmCall& c) {
     // A handle serves one thread at a time.
     const std::lock_guard lock(blas.mutex);
-    blas.require_success("matmul", blas.functions.gemm(
-        blas.handle, operation(c.left), operation(c.right), c.rows, c.columns, c.inner, alpha,
-        c.left.data.data, data_type(c.left.data.dtype), c.left.leading, c.left.stride,
-        c.right.data.data, data_type(c.right.data.dtype), c.right.leading, c.right.stride, beta,
-        c.out.data.data, data_type(c.out.data.dtype), c.out.leading, c.out.stride, c.batch,
-        is_f64 ? CUBLAS_COMPUTE_64F : CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT));
+    blas.require_success(
+        "matmul",
+        blas.functions.gemm(blas.handle, operation(c.left), operation(c.right), c.rows, c.columns, c.inner, alpha,
+                            c.left.data.data, data_type(c.left.data.dtype), c.left.leading, c.left.stride,
+                            c.right.data.data, data_type(c.right.data.dtype), c.right.leading, c.right.stride, beta,
+                            c.out.data.data, data_type(c.out.data.dtype), c.out.leading, c.out.stride, c.batch,
+                            is_f64 ? CUBLAS_COMPUTE_64F : CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT));
   });
 }
 

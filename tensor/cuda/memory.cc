@@ -27,7 +27,8 @@ cudaError_t copy_between(std::byte* to, int to_index, const std::byte* from, int
   return error;
 }
 
-// To or from the CPU. The CUDA runtime returns when pageable memory of the CPU was read, or written; of pinned memory not.
+// To or from the CPU. The CUDA runtime returns when pageable memory of the CPU was read, or written; of pinned memory
+// not.
 cudaError_t copy_with_cpu(std::byte* to, const std::byte* from, std::size_t size, int index) {
   const OnGpu gpu("copy", index);
   const cudaError_t error = cudaMemcpyAsync(to, from, size, cudaMemcpyDefault, stream_of(index));
@@ -59,7 +60,8 @@ std::byte* allocate(int index, std::size_t size) {
   void* block = nullptr;
   const cudaError_t error = cudaMallocAsync(&block, std::max<std::size_t>(size, 1), stream);
   if (error == cudaSuccess) return static_cast<std::byte*>(block);
-  throw DeviceError(fmt::format("[allocate] {} bytes on {}: {}", size, to_string(Device::cuda(static_cast<std::int16_t>(index))), text_of(error)));
+  throw DeviceError(fmt::format("[allocate] {} bytes on {}: {}", size,
+                                to_string(Device::cuda(static_cast<std::int16_t>(index))), text_of(error)));
 }
 
 void deallocate(int index, std::byte* block) noexcept {
@@ -84,7 +86,8 @@ void copy(std::byte* to, Device to_device, const std::byte* from, Device from_de
     error = copy_with_cpu(to, from, size, to_gpu ? to_device.index : from_device.index);
   }
   if (error == cudaSuccess) return;
-  throw DeviceError(fmt::format("[copy] {} bytes from {} to {}: {}", size, to_string(from_device), to_string(to_device), text_of(error)));
+  throw DeviceError(fmt::format("[copy] {} bytes from {} to {}: {}", size, to_string(from_device), to_string(to_device),
+                                text_of(error)));
 }
 
 }  // namespace troupe::cuda

@@ -17,7 +17,8 @@ std::byte* allocate(int /*index*/, std::size_t /*size*/) { throw DeviceError(std
 
 void deallocate(int /*index*/, std::byte* /*block*/) noexcept {}
 
-void copy(std::byte* /*to*/, Device /*to_device*/, const std::byte* /*from*/, Device /*from_device*/, std::size_t /*size*/) {
+void copy(std::byte* /*to*/, Device /*to_device*/, const std::byte* /*from*/, Device /*from_device*/,
+          std::size_t /*size*/) {
   throw DeviceError(std::string("[copy] ") + kWhy);
 }
 

@@ -19,7 +19,9 @@ void sort_pairs(Tensor& keys, Tensor& values, int bits) {
   cub::DoubleBuffer<std::int64_t> both_values(value(values), value(other_values));
   std::size_t room_size = 0;
   const auto sort = [&](void* room) {
-    require_success("sort", launcher.index(), cub::DeviceRadixSort::SortPairs(room, room_size, both_keys, both_values, count, 0, bits, launcher.stream()));
+    require_success(
+        "sort", launcher.index(),
+        cub::DeviceRadixSort::SortPairs(room, room_size, both_keys, both_values, count, 0, bits, launcher.stream()));
   };
   sort(nullptr);
   Tensor room = Tensor::empty({static_cast<std::int64_t>(room_size)}, DType::u8, keys.device());

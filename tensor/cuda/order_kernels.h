@@ -1,4 +1,5 @@
-// The kernels of tensor/kernels/order.h for any launcher, see launcher.h: sorts of numbers whose order is that of the elements.
+// The kernels of tensor/kernels/order.h for any launcher, see launcher.h: sorts of numbers whose order is that of the
+// elements.
 #pragma once
 
 #include <bit>
@@ -63,12 +64,15 @@ void order_last_with(const Launcher& launcher, Tensor& out, const Tensor& x, Ord
   const int bits = static_cast<int>(size_of(x.dtype())) * 8;
   const std::uint64_t flip = order == Order::ascending ? 0 : ~std::uint64_t{0} >> static_cast<unsigned>(64 - bits);
   // Rows that are cut off elsewhere than at the front would come in another order.
-  const Tensor plain = is_small(kernels::make_walk<1>(first.shape(), {&first.strides()}), kSmallWalk) ? first : x.contiguous().select(last, 0);
+  const Tensor plain = is_small(kernels::make_walk<1>(first.shape(), {&first.strides()}), kSmallWalk)
+                           ? first
+                           : x.contiguous().select(last, 0);
   const std::int64_t stride = plain.storage().same_as(x.storage()) ? x.strides()[last] : 1;
   std::int64_t done = 0;
   for_each_small(kernels::make_walk<1>(plain.shape(), {&plain.strides()}), [&](const auto& some, const auto& at) {
     dispatch_compute(x.dtype(), [&]<class T>(std::type_identity<T>) {
-      launcher.each(some.numel * size, OrderKeys<T>{some, read(plain).from(at[0]), done, size, stride, flip, key(), place()});
+      launcher.each(some.numel * size,
+                    OrderKeys<T>{some, read(plain).from(at[0]), done, size, stride, flip, key(), place()});
     });
     done += some.numel;
   });

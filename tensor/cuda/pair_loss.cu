@@ -14,7 +14,8 @@ void pair_loss_sum(Tensor& out, const Tensor& x, const Tensor& y, const PairLoss
   pair_loss_sum_with(Launcher(out.device()), out, x, y, loss, divisor);
 }
 
-void pair_loss_backward(Tensor& by_x, Tensor& by_y, const Tensor& grad, const Tensor& x, const Tensor& y, const PairLoss& loss) {
+void pair_loss_backward(Tensor& by_x, Tensor& by_y, const Tensor& grad, const Tensor& x, const Tensor& y,
+                        const PairLoss& loss) {
   pair_loss_backward_with(Launcher(x.device()), by_x, by_y, grad, x, y, loss);
 }
 

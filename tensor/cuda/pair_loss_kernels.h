@@ -68,9 +68,9 @@ struct PairFormula {
         return {d / (spread < kLeast ? kLeast : spread), limited(std::log1p(-x)) - limited(std::log(x))};
       }
       case PairLossKind::bce_with_logits: {
-        if (pos_weight == nullptr) return {Sigmoid{}(x) - y, -x};
+        if (pos_weight == nullptr) return {Sigmoid{}(x)-y, -x};
         const T p = pos_weight[i];
-        return {(p * y + T{1} - y) * Sigmoid{}(x) - p * y, (p - T{1}) * Softplus{}(-x) - x};
+        return {(p * y + T{1} - y) * Sigmoid{}(x)-p * y, (p - T{1}) * Softplus{}(-x) - x};
       }
       case PairLossKind::kl: return {-y, y == T{0} ? T{0} : std::log(y) + T{1} - x};
       case PairLossKind::kl_of_logs: break;
@@ -91,12 +91,15 @@ struct PairLosses {
   const T* weight;  ///< null: 1
 
   PairLosses(const Tensor& x_in, const Tensor& y_in, const PairLoss& loss)
-      : formula{loss.kind, static_cast<T>(loss.parameter), loss.pos_weight.defined() ? address<T>(read(loss.pos_weight)) : nullptr},
+      : formula{loss.kind, static_cast<T>(loss.parameter),
+                loss.pos_weight.defined() ? address<T>(read(loss.pos_weight)) : nullptr},
         x(address<T>(read(x_in))),
         y(address<T>(read(y_in))),
         weight(loss.weight.defined() ? address<T>(read(loss.weight)) : nullptr) {}
 
-  [[nodiscard]] TROUPE_HOST_DEVICE T weighed(std::int64_t i, T value) const { return weight == nullptr ? value : value * weight[i]; }
+  [[nodiscard]] TROUPE_HOST_DEVICE T weighed(std::int64_t i, T value) const {
+    return weight == nullptr ? value : value * weight[i];
+  }
   [[nodiscard]] TROUPE_HOST_DEVICE T at(std::int64_t i) const { return weighed(i, formula.loss(i, x[i], y[i])); }
   TROUPE_HOST_DEVICE double operator()(std::int64_t i) const { return static_cast<double>(at(i)); }
 };
@@ -141,7 +144,8 @@ void pair_loss_with(const Launcher& launcher, Tensor& out, const Tensor& x, cons
 }
 
 template <class Launcher>
-void pair_loss_sum_with(const Launcher& launcher, Tensor& out, const Tensor& x, const Tensor& y, const PairLoss& loss, double divisor) {
+void pair_loss_sum_with(const Launcher& launcher, Tensor& out, const Tensor& x, const Tensor& y, const PairLoss& loss,
+                        double divisor) {
   using Join = JoinParts<SumFold<double>>;
   const PartSizes sizes(x.numel());
   Tensor totals = Tensor::empty({sizes.parts}, DType::f64, out.device());
@@ -154,15 +158,15 @@ void pair_loss_sum_with(const Launcher& launcher, Tensor& out, const Tensor& x, 
 }
 
 template <class Launcher>
-void pair_loss_backward_with(const Launcher& launcher, Tensor& by_x, Tensor& by_y, const Tensor& grad, const Tensor& x, const Tensor& y,
-                             const PairLoss& loss) {
+void pair_loss_backward_with(const Launcher& launcher, Tensor& by_x, Tensor& by_y, const Tensor& grad, const Tensor& x,
+                             const Tensor& y, const PairLoss& loss) {
   if (x.numel() == 0) return;
   const auto wanted = [](Tensor& by) { return by.defined() ? written(by) : Place{nullptr, DType::f32}; };
   const Place to_x = wanted(by_x);
   const Place to_y = wanted(by_y);
   dispatch_floating("pair_loss", x.dtype(), [&]<class T>(std::type_identity<T>) {
-    launcher.each(x.numel(), PairBackwardBody<T>{PairLosses<T>(x, y, loss), address<T>(to_x), address<T>(to_y), address<T>(read(grad)),
-                                               grad.numel() == 1 ? 0 : 1});
+    launcher.each(x.numel(), PairBackwardBody<T>{PairLosses<T>(x, y, loss), address<T>(to_x), address<T>(to_y),
+                                                 address<T>(read(grad)), grad.numel() == 1 ? 0 : 1});
   });
 }
 

@@ -20,8 +20,7 @@ void between(Tensor& out, const Tensor& g, const Tensor& x, double low, double h
 
 }  // namespace
 
-const kernels::PiecewiseKernels piecewise_kernels{.piecewise = piecewise,
-                                                  .piecewise_backward = piecewise_backward,
-                                                  .between = between};
+const kernels::PiecewiseKernels piecewise_kernels{
+    .piecewise = piecewise, .piecewise_backward = piecewise_backward, .between = between};
 
 }  // namespace troupe::cuda

@@ -73,19 +73,21 @@ void piecewise_with(const Launcher& launcher, PiecewiseOp op, Tensor& out, const
   const Place to = written(out);
   const kernels::ExponentialPieces pieces = kernels::exponential_pieces(op, factor);
   dispatch_floating("piecewise", out.dtype(), [&]<class T>(std::type_identity<T>) {
-    launcher.each(out.numel(), PiecewiseBody<T>{op, static_cast<T>(factor), static_cast<T>(pieces.above), static_cast<T>(pieces.below),
-                                                static_cast<T>(pieces.inner), address<T>(to), address<T>(read(x))});
+    launcher.each(out.numel(), PiecewiseBody<T>{op, static_cast<T>(factor), static_cast<T>(pieces.above),
+                                                static_cast<T>(pieces.below), static_cast<T>(pieces.inner),
+                                                address<T>(to), address<T>(read(x))});
   });
 }
 
 template <class Launcher>
-void piecewise_backward_with(const Launcher& launcher, PiecewiseOp op, Tensor& out, const Tensor& g, const Tensor& x, double factor) {
+void piecewise_backward_with(const Launcher& launcher, PiecewiseOp op, Tensor& out, const Tensor& g, const Tensor& x,
+                             double factor) {
   const Place to = written(out);
   const kernels::ExponentialPieces pieces = kernels::exponential_pieces(op, factor);
   dispatch_floating("piecewise", out.dtype(), [&]<class T>(std::type_identity<T>) {
-    launcher.each(out.numel(),
-                  PiecewiseBackwardBody<T>{op, static_cast<T>(factor), static_cast<T>(pieces.above), static_cast<T>(pieces.inner),
-                                           static_cast<T>(pieces.slope), address<T>(to), address<T>(read(g)), address<T>(read(x))});
+    launcher.each(out.numel(), PiecewiseBackwardBody<T>{op, static_cast<T>(factor), static_cast<T>(pieces.above),
+                                                        static_cast<T>(pieces.inner), static_cast<T>(pieces.slope),
+                                                        address<T>(to), address<T>(read(g)), address<T>(read(x))});
   });
 }
 
@@ -93,7 +95,8 @@ template <class Launcher>
 void between_with(const Launcher& launcher, Tensor& out, const Tensor& g, const Tensor& x, double low, double high) {
   const Place to = written(out);
   dispatch_floating("between", out.dtype(), [&]<class T>(std::type_identity<T>) {
-    launcher.each(out.numel(), BetweenBody<T>{static_cast<T>(low), static_cast<T>(high), address<T>(to), address<T>(read(g)), address<T>(read(x))});
+    launcher.each(out.numel(), BetweenBody<T>{static_cast<T>(low), static_cast<T>(high), address<T>(to),
+                                              address<T>(read(g)), address<T>(read(x))});
   });
 }
 

@@ -9,8 +9,8 @@
 
 namespace troupe::cuda {
 
-/// Page-locked memory of the CPU, freed with the object. The copies return at once: the bytes must stay as they are until
-/// the event has come.
+/// Page-locked memory of the CPU, freed with the object. The copies return at once: the bytes must stay as they are
+/// until the event has come.
 class PinnedMemory {
  public:
   /// Throws DeviceError `[pinned] cuda:0: out of memory`.

@@ -1,5 +1,5 @@
-// Elements in the memory of a device, in all dtypes, as kernels read and write them: as values of a dtype that operations
-// are computed in, of which there are four. Rounded or wrapped once, where they are stored.
+// Elements in the memory of a device, in all dtypes, as kernels read and write them: as values of a dtype that
+// operations are computed in, of which there are four. Rounded or wrapped once, where they are stored.
 #pragma once
 
 #include <cstddef>

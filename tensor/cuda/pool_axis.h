@@ -19,8 +19,14 @@ struct PoolAxis {
   bool counts_padding = false;  ///< whether a mean divides by the positions of the padding, too
 
   PoolAxis(const kernels::PoolWindows& windows, std::int64_t size_in)
-      : size(size_in), count(windows.count()), first(windows.first), stride(windows.stride), kernel(windows.kernel), step(windows.step) {
-    for (std::size_t i = 0; i < windows.begin.size(); ++i) counts_padding |= windows.counted[i] != windows.end[i] - windows.begin[i];
+      : size(size_in),
+        count(windows.count()),
+        first(windows.first),
+        stride(windows.stride),
+        kernel(windows.kernel),
+        step(windows.step) {
+    for (std::size_t i = 0; i < windows.begin.size(); ++i)
+      counts_padding |= windows.counted[i] != windows.end[i] - windows.begin[i];
   }
 
   [[nodiscard]] TROUPE_HOST_DEVICE std::int64_t begin(std::int64_t i) const {

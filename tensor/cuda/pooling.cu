@@ -6,7 +6,8 @@
 namespace troupe::cuda {
 namespace {
 
-void max_pool(Tensor& y, Tensor& where_max, const Tensor& x, const kernels::PoolWindows& rows, const kernels::PoolWindows& columns) {
+void max_pool(Tensor& y, Tensor& where_max, const Tensor& x, const kernels::PoolWindows& rows,
+              const kernels::PoolWindows& columns) {
   max_pool_with(Launcher(y.device()), y, where_max, x, rows, columns);
 }
 
@@ -14,8 +15,8 @@ void max_pool_backward(Tensor& dx, const Tensor& dy, const Tensor& where_max) {
   max_pool_backward_with(Launcher(dx.device()), dx, dy, where_max);
 }
 
-void max_pool_backward_of_windows(Tensor& dx, const Tensor& dy, const Tensor& where_max, const kernels::PoolWindows& rows,
-                                  const kernels::PoolWindows& columns) {
+void max_pool_backward_of_windows(Tensor& dx, const Tensor& dy, const Tensor& where_max,
+                                  const kernels::PoolWindows& rows, const kernels::PoolWindows& columns) {
   max_pool_backward_with(Launcher(dx.device()), dx, dy, where_max, rows, columns);
 }
 
@@ -23,7 +24,8 @@ void avg_pool(Tensor& y, const Tensor& x, const kernels::PoolWindows& rows, cons
   avg_pool_with(Launcher(y.device()), y, x, rows, columns);
 }
 
-void avg_pool_backward(Tensor& dx, const Tensor& dy, const kernels::PoolWindows& rows, const kernels::PoolWindows& columns) {
+void avg_pool_backward(Tensor& dx, const Tensor& dy, const kernels::PoolWindows& rows,
+                       const kernels::PoolWindows& columns) {
   avg_pool_backward_with(Launcher(dx.device()), dx, dy, rows, columns);
 }
 

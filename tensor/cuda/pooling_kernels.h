@@ -1,7 +1,7 @@
 // The kernels of tensor/kernels/pooling.h for any launcher, see launcher.h.
 //
-// A gradient is gathered: the thread of an element of the image adds what the windows over it give, in their order. That of
-// max pooling is added by index (gather_kernels.h) if nobody says what the windows were.
+// A gradient is gathered: the thread of an element of the image adds what the windows over it give, in their order.
+// That of max pooling is added by index (gather_kernels.h) if nobody says what the windows were.
 #pragma once
 
 #include <algorithm>
@@ -53,11 +53,14 @@ struct PoolSizes {
   ImageElements in;
   ImageElements out;
 
-  PoolSizes(const Tensor& images, const Tensor& results, const kernels::PoolWindows& rows_in, const kernels::PoolWindows& columns_in)
+  PoolSizes(const Tensor& images, const Tensor& results, const kernels::PoolWindows& rows_in,
+            const kernels::PoolWindows& columns_in)
       : rows(rows_in, images.size(2)), columns(columns_in, images.size(3)), in(images), out(results) {}
 
   /// About how many elements a window has.
-  [[nodiscard]] std::int64_t window_size() const { return (rows.end(0) - rows.begin(0)) * (columns.end(0) - columns.begin(0)); }
+  [[nodiscard]] std::int64_t window_size() const {
+    return (rows.end(0) - rows.begin(0)) * (columns.end(0) - columns.begin(0));
+  }
   [[nodiscard]] TROUPE_HOST_DEVICE double counted(std::int64_t row, std::int64_t column) const {
     return static_cast<double>(rows.counted(row)) * static_cast<double>(columns.counted(column));
   }
@@ -144,7 +147,9 @@ struct AvgPoolTeam {
     });
     join_lanes(team, team.shared.totals, Plus{});
     team.each([&](int lane) {
-      if (lane == 0) store<T>(y, static_cast<std::uint32_t>(i), static_cast<T>(team.shared.totals[0] / sizes.counted(at.row, at.column)));
+      if (lane == 0)
+        store<T>(y, static_cast<std::uint32_t>(i),
+                 static_cast<T>(team.shared.totals[0] / sizes.counted(at.row, at.column)));
     });
   }
 };
@@ -221,8 +226,8 @@ void for_each_stretch(const Tensor& x, const Tensor& y, const F& f, std::int64_t
 }
 
 template <class Launcher>
-void max_pool_with(const Launcher& launcher, Tensor& y, Tensor& where_max, const Tensor& x, const kernels::PoolWindows& rows,
-                   const kernels::PoolWindows& columns) {
+void max_pool_with(const Launcher& launcher, Tensor& y, Tensor& where_max, const Tensor& x,
+                   const kernels::PoolWindows& rows, const kernels::PoolWindows& columns) {
   const Place to = written(y);
   auto* const places = address<std::int32_t>(written(where_max));
   const PoolSizes sizes(x, y, rows, columns);
@@ -230,7 +235,8 @@ void max_pool_with(const Launcher& launcher, Tensor& y, Tensor& where_max, const
   const std::int64_t out_size = image_size(y);
   dispatch_floating("max_pool", y.dtype(), [&]<class T>(std::type_identity<T>) {
     for_each_stretch(x, y, [&](std::int64_t first, std::int64_t count) {
-      launcher.each(count * out_size, MaxPoolBody<T>{sizes, to.from(first * out_size), places + first * out_size, read(x).from(first * in_size)});
+      launcher.each(count * out_size, MaxPoolBody<T>{sizes, to.from(first * out_size), places + first * out_size,
+                                                     read(x).from(first * in_size)});
     });
   });
 }
@@ -238,15 +244,16 @@ void max_pool_with(const Launcher& launcher, Tensor& y, Tensor& where_max, const
 template <class Launcher>
 void max_pool_backward_with(const Launcher& launcher, Tensor& dx, const Tensor& dy, const Tensor& where_max) {
   Tensor keys = Tensor::empty({dy.numel()}, DType::i64, dx.device());
-  launcher.each(dy.numel(), MaxPlaceBody{address<std::int64_t>(written(keys)), address<std::int32_t>(read(where_max)), image_size(dy), image_size(dx)});
+  launcher.each(dy.numel(), MaxPlaceBody{address<std::int64_t>(written(keys)), address<std::int32_t>(read(where_max)),
+                                         image_size(dy), image_size(dx)});
   Tensor flat = dx.view({1, dx.numel(), 1});
   add_at_keys(launcher, flat, dy.view({1, dy.numel(), 1}), keys);
 }
 
 /// The same, of a result of these windows.
 template <class Launcher>
-void max_pool_backward_with(const Launcher& launcher, Tensor& dx, const Tensor& dy, const Tensor& where_max, const kernels::PoolWindows& rows,
-                            const kernels::PoolWindows& columns) {
+void max_pool_backward_with(const Launcher& launcher, Tensor& dx, const Tensor& dy, const Tensor& where_max,
+                            const kernels::PoolWindows& rows, const kernels::PoolWindows& columns) {
   const Place to = written(dx);
   const PoolSizes sizes(dx, dy, rows, columns);
   const std::int64_t in_size = image_size(dx);
@@ -254,13 +261,16 @@ void max_pool_backward_with(const Launcher& launcher, Tensor& dx, const Tensor& 
   const auto* const places = address<std::int32_t>(read(where_max));
   dispatch_floating("max_pool_backward", dx.dtype(), [&]<class T>(std::type_identity<T>) {
     for_each_stretch(dx, dy, [&](std::int64_t first, std::int64_t count) {
-      launcher.each(count * in_size, MaxPoolBackwardBody<T>{sizes, to.from(first * in_size), read(dy).from(first * out_size), places + first * out_size});
+      launcher.each(count * in_size,
+                    MaxPoolBackwardBody<T>{sizes, to.from(first * in_size), read(dy).from(first * out_size),
+                                           places + first * out_size});
     });
   });
 }
 
 template <class Launcher>
-void avg_pool_with(const Launcher& launcher, Tensor& y, const Tensor& x, const kernels::PoolWindows& rows, const kernels::PoolWindows& columns) {
+void avg_pool_with(const Launcher& launcher, Tensor& y, const Tensor& x, const kernels::PoolWindows& rows,
+                   const kernels::PoolWindows& columns) {
   constexpr std::int64_t kLargeWindow = 32;
   const Place to = written(y);
   const PoolSizes sizes(x, y, rows, columns);
@@ -279,14 +289,16 @@ void avg_pool_with(const Launcher& launcher, Tensor& y, const Tensor& x, const k
 }
 
 template <class Launcher>
-void avg_pool_backward_with(const Launcher& launcher, Tensor& dx, const Tensor& dy, const kernels::PoolWindows& rows, const kernels::PoolWindows& columns) {
+void avg_pool_backward_with(const Launcher& launcher, Tensor& dx, const Tensor& dy, const kernels::PoolWindows& rows,
+                            const kernels::PoolWindows& columns) {
   const Place to = written(dx);
   const PoolSizes sizes(dx, dy, rows, columns);
   const std::int64_t in_size = image_size(dx);
   const std::int64_t out_size = image_size(dy);
   dispatch_floating("avg_pool_backward", dx.dtype(), [&]<class T>(std::type_identity<T>) {
     for_each_stretch(dx, dy, [&](std::int64_t first, std::int64_t count) {
-      launcher.each(count * in_size, AvgPoolBackwardBody<T>{sizes, to.from(first * in_size), read(dy).from(first * out_size)});
+      launcher.each(count * in_size,
+                    AvgPoolBackwardBody<T>{sizes, to.from(first * in_size), read(dy).from(first * out_size)});
     });
   });
 }

@@ -50,7 +50,8 @@ struct DropoutBody {
   /// i: of a block.
   TROUPE_HOST_DEVICE void operator()(std::int64_t i) const {
     const kernels::RandomBlock block = draws.block(i);
-    for (std::int64_t k = 0; k < 4 && 4 * i + k < count; ++k) out[4 * i + k] = formula.of(block[static_cast<std::size_t>(k)]);
+    for (std::int64_t k = 0; k < 4 && 4 * i + k < count; ++k)
+      out[4 * i + k] = formula.of(block[static_cast<std::size_t>(k)]);
   }
 };
 
@@ -65,7 +66,8 @@ void draw_reals_with(const Launcher& launcher, Tensor& out, const RealDistributi
 }
 
 template <class Launcher>
-bool draw_integers_with(const Launcher& launcher, Tensor& out, std::int64_t low, std::uint64_t range, const Draws& draws) {
+bool draw_integers_with(const Launcher& launcher, Tensor& out, std::int64_t low, std::uint64_t range,
+                        const Draws& draws) {
   const Place to = written(out);
   const kernels::BelowFormula below(range);
   Tensor rejected = Tensor::empty({1}, DType::i64, out.device());

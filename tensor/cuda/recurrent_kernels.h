@@ -1,4 +1,5 @@
-// The kernels of tensor/kernels/recurrent.h for any launcher, see launcher.h, and any function that multiplies matrices as matmul does.
+// The kernels of tensor/kernels/recurrent.h for any launcher, see launcher.h, and any function that multiplies matrices
+// as matmul does.
 //
 // A thread does one hidden number of one example in one step. What is null is zeros.
 #pragma once
@@ -22,7 +23,9 @@ struct GateLayout {
     return i / size * size * count + number * size + i % size;
   }
   /// The same of a bias, which all examples share.
-  [[nodiscard]] TROUPE_HOST_DEVICE std::int64_t bias(std::int64_t i, std::int64_t number) const { return number * size + i % size; }
+  [[nodiscard]] TROUPE_HOST_DEVICE std::int64_t bias(std::int64_t i, std::int64_t number) const {
+    return number * size + i % size;
+  }
 };
 
 template <class T>
@@ -110,12 +113,12 @@ struct PlainForward {
 template <class T>
 struct StepBackward {
   GateLayout layout;
-  T* by_hidden;          ///< in: by the hidden state after the step, but for the next two; out, of GRU: by that before, but for
-  const T* through;      ///< what goes through the gates of the step after
+  T* by_hidden;  ///< in: by the hidden state after the step, but for the next two; out, of GRU: by that before, but for
+  const T* through;  ///< what goes through the gates of the step after
   const T* by_output;
-  T* by_cell;            ///< in: by the cell; out: by the previous cell
-  T* by_gates;           ///< out: by what the input gives to the sums
-  T* by_from_hidden;     ///< GRU, out: by what the hidden state gives to them
+  T* by_cell;         ///< in: by the cell; out: by the previous cell
+  T* by_gates;        ///< out: by what the input gives to the sums
+  T* by_from_hidden;  ///< GRU, out: by what the hidden state gives to them
   const T* gates;
   const T* output;
   const T* tanh_cell;
@@ -209,7 +212,8 @@ struct StepOrder {
   std::int64_t count;
   bool reverse;
 
-  explicit StepOrder(const RnnTape& tape) : count(tape.output.size(0)), reverse(tape.direction == TimeDirection::reverse) {}
+  explicit StepOrder(const RnnTape& tape)
+      : count(tape.output.size(0)), reverse(tape.direction == TimeDirection::reverse) {}
   [[nodiscard]] std::int64_t at(std::int64_t i) const { return reverse ? count - 1 - i : i; }
   [[nodiscard]] std::int64_t before(std::int64_t i) const { return at(i - 1); }
 };
@@ -235,7 +239,8 @@ void start(const Launcher& launcher, RnnCell cell, std::int64_t count, const Ste
 }
 
 template <class Launcher, class Multiply>
-void recurrent_with(const Launcher& launcher, const Multiply& multiply, RnnTape& tape, const Tensor& bias, const Tensor& candidate_bias) {
+void recurrent_with(const Launcher& launcher, const Multiply& multiply, RnnTape& tape, const Tensor& bias,
+                    const Tensor& candidate_bias) {
   const std::int64_t examples = tape.output.size(1);
   const GateLayout layout{tape.output.size(2), kernels::gate_count(tape.cell)};
   const StepOrder order(tape);
@@ -265,34 +270,38 @@ void recurrent_with(const Launcher& launcher, const Multiply& multiply, RnnTape&
 }
 
 template <class Launcher, class Multiply>
-void recurrent_backward_with(const Launcher& launcher, const Multiply& multiply, const RnnTape& tape, kernels::RecurrentGradients& gradients) {
+void recurrent_backward_with(const Launcher& launcher, const Multiply& multiply, const RnnTape& tape,
+                             kernels::RecurrentGradients& gradients) {
   const std::int64_t examples = tape.output.size(1);
   const GateLayout layout{tape.output.size(2), kernels::gate_count(tape.cell)};
   const StepOrder order(tape);
   const bool is_gru = tape.cell == RnnCell::gru;
   // Of GRU the hidden state goes on past the gates, too.
-  Tensor through = is_gru ? Tensor::empty({examples, layout.size}, tape.output.dtype(), tape.output.device()) : Tensor();
+  Tensor through =
+      is_gru ? Tensor::empty({examples, layout.size}, tape.output.dtype(), tape.output.device()) : Tensor();
   dispatch_floating("recurrent_backward", tape.output.dtype(), [&]<class T>(std::type_identity<T>) {
     for (std::int64_t i = order.count - 1; i >= 0; --i) {
       const std::int64_t now = order.at(i);
-      StepBackward<T> step{.layout = layout,
-                           .by_hidden = address<T>(written(gradients.by_hidden)),
-                           .through = i == order.count - 1 ? nullptr : all_of<T>(through),
-                           .by_output = step_of<T>(gradients.by_output, now),
-                           .by_cell = gradients.by_cell.defined() ? address<T>(written(gradients.by_cell)) : nullptr,
-                           .by_gates = step_into<T>(gradients.by_gates, now),
-                           .by_from_hidden = step_into<T>(gradients.by_from_hidden, now),
-                           .gates = step_of<T>(tape.gates, now),
-                           .output = step_of<T>(tape.output, now),
-                           .tanh_cell = step_of<T>(tape.tanh_cells, now),
-                           .candidate = step_of<T>(tape.candidates, now),
-                           .previous_hidden = i == 0 ? all_of<T>(tape.first_hidden) : step_of<T>(tape.output, order.before(i)),
-                           .previous_cell = i == 0 ? all_of<T>(tape.first_cell) : step_of<T>(tape.cells, order.before(i))};
+      StepBackward<T> step{
+          .layout = layout,
+          .by_hidden = address<T>(written(gradients.by_hidden)),
+          .through = i == order.count - 1 ? nullptr : all_of<T>(through),
+          .by_output = step_of<T>(gradients.by_output, now),
+          .by_cell = gradients.by_cell.defined() ? address<T>(written(gradients.by_cell)) : nullptr,
+          .by_gates = step_into<T>(gradients.by_gates, now),
+          .by_from_hidden = step_into<T>(gradients.by_from_hidden, now),
+          .gates = step_of<T>(tape.gates, now),
+          .output = step_of<T>(tape.output, now),
+          .tanh_cell = step_of<T>(tape.tanh_cells, now),
+          .candidate = step_of<T>(tape.candidates, now),
+          .previous_hidden = i == 0 ? all_of<T>(tape.first_hidden) : step_of<T>(tape.output, order.before(i)),
+          .previous_cell = i == 0 ? all_of<T>(tape.first_cell) : step_of<T>(tape.cells, order.before(i))};
       start(launcher, tape.cell, examples * layout.size, step);
       if (is_gru) multiply(through, gradients.by_from_hidden.select(0, now), tape.hidden_weight);
       else multiply(gradients.by_hidden, gradients.by_gates.select(0, now), tape.hidden_weight);
     }
-    if (is_gru) launcher.each(examples * layout.size, AddTo<T>{address<T>(written(gradients.by_hidden)), all_of<T>(through)});
+    if (is_gru)
+      launcher.each(examples * layout.size, AddTo<T>{address<T>(written(gradients.by_hidden)), all_of<T>(through)});
   });
 }
 

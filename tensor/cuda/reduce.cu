@@ -7,9 +7,13 @@
 namespace troupe::cuda {
 namespace {
 
-void reduce(ReduceOp op, Tensor& out, const Tensor& x, const AxisSet& axes) { reduce_with(Launcher(out.device()), op, out, x, axes); }
+void reduce(ReduceOp op, Tensor& out, const Tensor& x, const AxisSet& axes) {
+  reduce_with(Launcher(out.device()), op, out, x, axes);
+}
 
-void argument_last(Extreme extreme, Tensor& out, const Tensor& x) { argument_last_with(Launcher(out.device()), extreme, out, x); }
+void argument_last(Extreme extreme, Tensor& out, const Tensor& x) {
+  argument_last_with(Launcher(out.device()), extreme, out, x);
+}
 
 }  // namespace
 

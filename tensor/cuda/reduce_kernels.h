@@ -1,7 +1,7 @@
 // The kernels of tensor/kernels/reduce.h for any launcher, see launcher.h.
 //
-// Each result is folded from parts of what belongs to it: in one pass where there is one part, else in two, over the parts'
-// totals. Which lane takes which element, and how many parts there are, follows from sizes and layout alone.
+// Each result is folded from parts of what belongs to it: in one pass where there is one part, else in two, over the
+// parts' totals. Which lane takes which element, and how many parts there are, follows from sizes and layout alone.
 #pragma once
 
 #include <algorithm>
@@ -71,7 +71,8 @@ struct MinFold {
   [[nodiscard]] TROUPE_HOST_DEVICE T finish(T total) const { return total; }
 };
 
-/// Where the totals of parts go, or, where there is one part, the result: that of part p and result j is at p * results + j.
+/// Where the totals of parts go, or, where there is one part, the result: that of part p and result j is at p * results
+/// + j.
 template <class Fold>
 struct Totals {
   Fold fold;
@@ -150,7 +151,8 @@ struct FoldColumns {
     const auto begin = static_cast<std::uint32_t>(part) * parts.chunk;
     const std::uint32_t end = parts.folded.numel - begin < parts.chunk ? parts.folded.numel : begin + parts.chunk;
     typename Fold::Total total = Fold::start();
-    for (std::uint32_t k = begin; k < end; ++k) total = Fold::join(total, Fold::of(load<T>(parts.x, at + parts.folded.offsets(k)[0])));
+    for (std::uint32_t k = begin; k < end; ++k)
+      total = Fold::join(total, Fold::of(load<T>(parts.x, at + parts.folded.offsets(k)[0])));
     parts.to.put(parts.first + part * parts.results + place, total);
   }
 };
@@ -181,7 +183,8 @@ struct JoinParts {
   }
 };
 
-/// How a reduction is cut: work for every multiprocessor, but no part so small that joining it costs more than folding it.
+/// How a reduction is cut: work for every multiprocessor, but no part so small that joining it costs more than folding
+/// it.
 struct ReducePlan {
   bool by_columns;
   std::uint32_t chunk;  ///< elements of a part, above 0
@@ -200,7 +203,8 @@ inline ReducePlan plan_reduce(const kernels::Walk<1>& kept, std::int64_t folded,
 }
 
 template <class T, class Fold, class Launcher>
-void fold_with(const Launcher& launcher, const Fold& fold, Tensor& out, const Tensor& x, const kernels::Walk<1>& kept, const kernels::Walk<1>& folded) {
+void fold_with(const Launcher& launcher, const Fold& fold, Tensor& out, const Tensor& x, const kernels::Walk<1>& kept,
+               const kernels::Walk<1>& folded) {
   using Total = typename Fold::Total;
   static_assert(sizeof(Total) == 4 || sizeof(Total) == 8);
   const ReducePlan plan = plan_reduce(kept, folded.numel, folded.row_strides()[0]);
@@ -238,7 +242,9 @@ void fold_with(const Launcher& launcher, const Fold& fold, Tensor& out, const Te
   for_each_small(results, [&](const Strided<2>& some, const std::array<std::int64_t, 2>& at) {
     std::int64_t part = 0;
     for (const Stretch& stretch : stretches) {
-      const Parts<Fold, T> cut{some, stretch.walk, from.from(at[1] + stretch.start), plan.chunk, totals, part * kept.numel + at[0], kept.numel};
+      const Parts<Fold, T> cut{some,       stretch.walk, from.from(at[1] + stretch.start),
+                               plan.chunk, totals,       part * kept.numel + at[0],
+                               kept.numel};
       const std::int64_t count = stretch.parts * some.numel;
       if (plan.by_columns) launcher.each(count, FoldColumns<Fold, T>{cut});
       else if (folded.numel < 512) launcher.template teams<32>(count, FoldRows<Fold, T, 32>{cut});
@@ -246,7 +252,8 @@ void fold_with(const Launcher& launcher, const Fold& fold, Tensor& out, const Te
       part += stretch.parts;
     }
   });
-  if (parts > 1) launcher.template teams<JoinParts<Fold>::kLanes>(kept.numel, JoinParts<Fold>{totals, parts, kept.numel});
+  if (parts > 1)
+    launcher.template teams<JoinParts<Fold>::kLanes>(kept.numel, JoinParts<Fold>{totals, parts, kept.numel});
 }
 
 template <class Launcher>

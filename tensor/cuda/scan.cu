@@ -6,7 +6,9 @@
 namespace troupe::cuda {
 namespace {
 
-void cumsum(Tensor& out, const Tensor& x, Direction direction) { cumsum_with(Launcher(out.device()), out, x, direction); }
+void cumsum(Tensor& out, const Tensor& x, Direction direction) {
+  cumsum_with(Launcher(out.device()), out, x, direction);
+}
 
 void cumprod(Tensor& out, const Tensor& x) { cumprod_with(Launcher(out.device()), out, x); }
 
@@ -16,8 +18,7 @@ void cumulative_argument(kernels::Extreme extreme, Tensor& out, const Tensor& x)
 
 }  // namespace
 
-const kernels::ScanKernels scan_kernels{.cumsum = cumsum,
-                                        .cumprod = cumprod,
-                                        .cumulative_argument = cumulative_argument};
+const kernels::ScanKernels scan_kernels{
+    .cumsum = cumsum, .cumprod = cumprod, .cumulative_argument = cumulative_argument};
 
 }  // namespace troupe::cuda

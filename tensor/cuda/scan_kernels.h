@@ -56,7 +56,8 @@ struct FoldLongLines {
     const std::int64_t stretch = (lines.size + kLanes - 1) / kLanes;
     team.each([&](int lane) {
       auto state = Fold::none();
-      for (std::int64_t k = lane * stretch; k < (lane + 1) * stretch && k < lines.size; ++k) state = Fold::with(state, x[lines.at(i, k)], k);
+      for (std::int64_t k = lane * stretch; k < (lane + 1) * stretch && k < lines.size; ++k)
+        state = Fold::with(state, x[lines.at(i, k)], k);
       team.shared.states[lane] = state;
     });
     team.each([&](int lane) {
@@ -112,7 +113,8 @@ template <class Launcher>
 void cumulative_argument_with(const Launcher& launcher, kernels::Extreme extreme, Tensor& out, const Tensor& x) {
   if (x.numel() == 0) return;
   dispatch_compute(x.dtype(), [&]<class T>(std::type_identity<T>) {
-    if (extreme == kernels::Extreme::largest) fold_lines_with<kernels::ExtremeFold<T, true>>(launcher, out, x, Direction::forward);
+    if (extreme == kernels::Extreme::largest)
+      fold_lines_with<kernels::ExtremeFold<T, true>>(launcher, out, x, Direction::forward);
     else fold_lines_with<kernels::ExtremeFold<T, false>>(launcher, out, x, Direction::forward);
   });
 }

@@ -18,7 +18,9 @@ struct SearchBody {
   std::int64_t columns;
   bool right;
 
-  TROUPE_HOST_DEVICE void operator()(std::int64_t i) const { out[i] = kernels::place_in(sorted + i / columns * size, size, values[i], right); }
+  TROUPE_HOST_DEVICE void operator()(std::int64_t i) const {
+    out[i] = kernels::place_in(sorted + i / columns * size, size, values[i], right);
+  }
 };
 
 template <class Launcher>
@@ -26,7 +28,8 @@ void search_with(const Launcher& launcher, Tensor& out, const Tensor& sorted, co
   if (out.numel() == 0) return;
   auto* const to = address<std::int64_t>(written(out));
   dispatch_compute(sorted.dtype(), [&]<class T>(std::type_identity<T>) {
-    launcher.each(out.numel(), SearchBody<T>{to, address<T>(read(sorted)), address<T>(read(values)), sorted.size(1), values.size(1), side == Side::right});
+    launcher.each(out.numel(), SearchBody<T>{to, address<T>(read(sorted)), address<T>(read(values)), sorted.size(1),
+                                             values.size(1), side == Side::right});
   });
 }
 

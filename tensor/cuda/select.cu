@@ -6,7 +6,9 @@
 namespace troupe::cuda {
 namespace {
 
-void compare(CompareOp op, Tensor& out, const Tensor& a, const Tensor& b) { compare_with(Launcher(out.device()), op, out, a, b); }
+void compare(CompareOp op, Tensor& out, const Tensor& a, const Tensor& b) {
+  compare_with(Launcher(out.device()), op, out, a, b);
+}
 
 void select(Tensor& out, const Tensor& condition, const Tensor& a, const Tensor& b) {
   select_with(Launcher(out.device()), out, condition, a, b);

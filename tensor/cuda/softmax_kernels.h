@@ -20,7 +20,9 @@ struct Lines {
   std::int64_t inner;
 
   /// Where element 0 of line i is.
-  [[nodiscard]] TROUPE_HOST_DEVICE std::int64_t start(std::int64_t i) const { return i / inner * size * inner + i % inner; }
+  [[nodiscard]] TROUPE_HOST_DEVICE std::int64_t start(std::int64_t i) const {
+    return i / inner * size * inner + i % inner;
+  }
 };
 
 /// A team for each line: its largest element, the sum of the exponentials in f64, the results.
@@ -64,7 +66,8 @@ struct SoftmaxLines {
         for (std::int64_t k = lane; k < lines.size; k += lanes) y[k * step] *= scale;
       } else {
         const T log_total = static_cast<T>(std::log(total));
-        for (std::int64_t k = lane; k < lines.size; k += lanes) y[k * step] = from[k * step] - shared.tops[0] - log_total;
+        for (std::int64_t k = lane; k < lines.size; k += lanes)
+          y[k * step] = from[k * step] - shared.tops[0] - log_total;
       }
     });
   }
@@ -114,19 +117,23 @@ void softmax_with(const Launcher& launcher, SoftmaxKind kind, Tensor& out, const
   const Lines lines{x.size(1), x.size(2)};
   dispatch_floating("softmax", x.dtype(), [&]<class T>(std::type_identity<T>) {
     with_lanes(lines.size, [&]<int lanes>(std::integral_constant<int, lanes>) {
-      launcher.template teams<lanes>(x.size(0) * x.size(2), SoftmaxLines<T, lanes>{kind, lines, address<T>(to), address<T>(read(x))});
+      launcher.template teams<lanes>(x.size(0) * x.size(2),
+                                     SoftmaxLines<T, lanes>{kind, lines, address<T>(to), address<T>(read(x))});
     });
   });
 }
 
 template <class Launcher>
-void softmax_backward_with(const Launcher& launcher, SoftmaxKind kind, Tensor& out, const Tensor& grad, const Tensor& y) {
+void softmax_backward_with(const Launcher& launcher, SoftmaxKind kind, Tensor& out, const Tensor& grad,
+                           const Tensor& y) {
   if (grad.numel() == 0) return;
   const Place to = written(out);
   const Lines lines{y.size(1), y.size(2)};
   dispatch_floating("softmax_backward", y.dtype(), [&]<class T>(std::type_identity<T>) {
     with_lanes(lines.size, [&]<int lanes>(std::integral_constant<int, lanes>) {
-      launcher.template teams<lanes>(y.size(0) * y.size(2), SoftmaxBackwardLines<T, lanes>{kind, lines, address<T>(to), address<T>(read(grad)), address<T>(read(y))});
+      launcher.template teams<lanes>(
+          y.size(0) * y.size(2),
+          SoftmaxBackwardLines<T, lanes>{kind, lines, address<T>(to), address<T>(read(grad)), address<T>(read(y))});
     });
   });
 }

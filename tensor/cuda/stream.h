@@ -1,6 +1,6 @@
-// One stream for each GPU: everything that this process does there happens in the order in which it was asked for, whichever
-// thread asked. A tensor that one thread hands to another needs no event, and memory that is freed while kernels still use it
-// serves the kernels that come after them. Only what reads the bytes on the CPU waits.
+// One stream for each GPU: everything that this process does there happens in the order in which it was asked for,
+// whichever thread asked. A tensor that one thread hands to another needs no event, and memory that is freed while
+// kernels still use it serves the kernels that come after them. Only what reads the bytes on the CPU waits.
 #pragma once
 
 #include <string>
@@ -29,7 +29,8 @@ class OnGpu {
 /// Throws DeviceError `[stream] cuda:0: out of memory`.
 [[nodiscard]] CUstream_st* stream_of(int index);
 
-/// Throws DeviceError `[op] cuda:0: invalid argument` unless `status`, a cudaError_t, is success; clears it for the thread.
+/// Throws DeviceError `[op] cuda:0: invalid argument` unless `status`, a cudaError_t, is success; clears it for the
+/// thread.
 void require_success(std::string_view op, int index, int status);
 
 /// Waits until everything that was asked of GPU `index` before this call is done. Any thread.

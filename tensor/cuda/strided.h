@@ -13,8 +13,8 @@
 
 namespace troupe::cuda {
 
-/// Division by a number that is known before the kernel starts, as a multiplication and a shift (Granlund and Montgomery,
-/// "Division by invariant integers using multiplication", 1994).
+/// Division by a number that is known before the kernel starts, as a multiplication and a shift (Granlund and
+/// Montgomery, "Division by invariant integers using multiplication", 1994).
 struct FastDivisor {
   std::uint32_t divisor = 1;
   std::uint32_t magic = 1;
@@ -80,8 +80,8 @@ bool is_small(const kernels::Walk<N>& walk, std::int64_t limit) {
   return walk.numel < limit && last < limit;
 }
 
-/// Calls f(part, starts) for parts of `walk` that make up all of it and are small; `starts` is where the first element of the
-/// part is in each operand. Nearly always the whole is the only one. Requires walk.numel > 0.
+/// Calls f(part, starts) for parts of `walk` that make up all of it and are small; `starts` is where the first element
+/// of the part is in each operand. Nearly always the whole is the only one. Requires walk.numel > 0.
 template <std::size_t N, class F>
 void for_each_small(const kernels::Walk<N>& walk, const F& f, std::int64_t limit = kSmallWalk) {
   struct Part {
@@ -96,8 +96,8 @@ void for_each_small(const kernels::Walk<N>& walk, const F& f, std::int64_t limit
       f(Strided<N>(part.walk), part.starts);
       continue;
     }
-    // In two along the dimension that reaches furthest; the second half waits, so that parts come in order where that is
-    // the outermost one.
+    // In two along the dimension that reaches furthest; the second half waits, so that parts come in order where that
+    // is the outermost one.
     std::size_t cut = 0;
     for (std::size_t d = 1; d < static_cast<std::size_t>(walk.rank); ++d) {
       if (reach(part.walk, d) > reach(part.walk, cut)) cut = d;

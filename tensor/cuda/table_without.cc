@@ -7,7 +7,8 @@
 namespace troupe::cuda {
 
 const kernels::KernelTable& kernel_table(Device device) {
-  throw DeviceError(fmt::format("[data] on {}: needs a tensor on the CPU, to(Device::cpu()) makes one", to_string(device)));
+  throw DeviceError(
+      fmt::format("[data] on {}: needs a tensor on the CPU, to(Device::cpu()) makes one", to_string(device)));
 }
 
 }  // namespace troupe::cuda

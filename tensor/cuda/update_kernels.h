@@ -14,7 +14,8 @@
 
 namespace troupe::cuda {
 
-/// One element of a parameter: value, gradient and states are read, the next ones written, which may be in the same places.
+/// One element of a parameter: value, gradient and states are read, the next ones written, which may be in the same
+/// places.
 template <class T, class Element>
 struct UpdateBody {
   static constexpr std::size_t kStates = Element::kStates;
@@ -53,7 +54,8 @@ struct UpdateBody {
   /// Whether the stored value is what `master` rounds to; if not, someone else wrote it.
   [[nodiscard]] TROUPE_HOST_DEVICE bool is_rounded(T master, std::int64_t i) const {
     const std::uint16_t stored = cuda::element<std::uint16_t>(value.from(i), 0);
-    return stored == (value.dtype == DType::f16 ? convert_value<Half>(master).bits : convert_value<BFloat16>(master).bits);
+    return stored ==
+           (value.dtype == DType::f16 ? convert_value<Half>(master).bits : convert_value<BFloat16>(master).bits);
   }
 };
 
@@ -67,11 +69,23 @@ void update_item(const Launcher& launcher, UpdateItem& item) {
       item.formula);
   kernels::with_element<T>(item.formula, [&]<class Element>(const Element& element) {
     using kernels::number;
-    UpdateBody<T, Element> body{element, number<T>(item.gradient_scale), number<T>(item.gradient_limit), number<T>(decay), {}, {}, {}, {}, {}, false, nullptr, 1};
+    UpdateBody<T, Element> body{element,
+                                number<T>(item.gradient_scale),
+                                number<T>(item.gradient_limit),
+                                number<T>(decay),
+                                {},
+                                {},
+                                {},
+                                {},
+                                {},
+                                false,
+                                nullptr,
+                                1};
     body.has_master = item.value.dtype() != dtype_of<T>;
     // Addresses for writing come first: taking one may move memory that the others read.
     body.next = written(item.next);
-    for (std::size_t k = 0; k < item.next_states.size(); ++k) body.next_states[k] = address<T>(written(item.next_states[k]));
+    for (std::size_t k = 0; k < item.next_states.size(); ++k)
+      body.next_states[k] = address<T>(written(item.next_states[k]));
     for (std::size_t k = 0; k < item.states.size(); ++k) body.states[k] = address<T>(read(item.states[k]));
     body.value = read(item.value);
     body.gradient = read(item.gradient);

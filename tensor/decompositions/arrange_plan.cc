@@ -15,7 +15,8 @@ std::vector<int> distinct_dims(std::string_view op, const Shape& shape, const Ax
   std::vector<int> result;
   for (const int given : dims.values()) {
     const int dim = normalize_dim(op, given, shape);
-    if (std::ranges::find(result, dim) != result.end()) throw ShapeError(fmt::format("[{}] dimension given twice: {}", op, given));
+    if (std::ranges::find(result, dim) != result.end())
+      throw ShapeError(fmt::format("[{}] dimension given twice: {}", op, given));
     result.push_back(dim);
   }
   return result;
@@ -70,11 +71,14 @@ Tensor repeated_places(const Tensor& counts, std::int64_t parts) {
     throw ShapeError(fmt::format("[{}] {} counts for {} parts", kName, counts.numel(), parts));
   }
   const Tensor here = counts.to(Device::cpu()).to(DType::i64).contiguous();
-  const auto count_of = [&](std::int64_t i) { return here.data<std::int64_t>()[one_for_all ? 0 : static_cast<std::size_t>(i)]; };
+  const auto count_of = [&](std::int64_t i) {
+    return here.data<std::int64_t>()[one_for_all ? 0 : static_cast<std::size_t>(i)];
+  };
   std::int64_t total = 0;
   for (std::int64_t i = 0; i < parts; ++i) {
     if (count_of(i) < 0) throw ValueError(fmt::format("[{}] count below 0: {}", kName, count_of(i)));
-    if (__builtin_add_overflow(total, count_of(i), &total)) throw ValueError(fmt::format("[{}] more than 2^63 - 1 parts", kName));
+    if (__builtin_add_overflow(total, count_of(i), &total))
+      throw ValueError(fmt::format("[{}] more than 2^63 - 1 parts", kName));
   }
   Tensor places = Tensor::empty({total}, DType::i64);
   auto next = places.mutable_data<std::int64_t>().begin();
@@ -84,7 +88,8 @@ Tensor repeated_places(const Tensor& counts, std::int64_t parts) {
 
 std::vector<std::int64_t> tile_counts(const std::vector<std::int64_t>& counts, int rank) {
   std::vector<std::int64_t> result = counts;
-  if (result.size() < static_cast<std::size_t>(rank)) result.insert(result.begin(), static_cast<std::size_t>(rank) - result.size(), 1);
+  if (result.size() < static_cast<std::size_t>(rank))
+    result.insert(result.begin(), static_cast<std::size_t>(rank) - result.size(), 1);
   return result;
 }
 

@@ -45,7 +45,8 @@ Labels spread(const Labels& labels, int ellipsis_dims) {
   Labels all;
   for (const Label label : labels) {
     if (label != kEllipsis) all.push_back(label);
-    else for (int i = ellipsis_dims; i > 0; --i) all.push_back(kEllipsis + i - 1);
+    else
+      for (int i = ellipsis_dims; i > 0; --i) all.push_back(kEllipsis + i - 1);
   }
   return all;
 }
@@ -79,7 +80,8 @@ Labels labels_for(std::string_view text, const Shape& shape, std::string_view eq
   const bool open = contains(read, kEllipsis);
   const int further = shape.size() - static_cast<int>(read.size()) + (open ? 1 : 0);
   if (further < 0 || (further > 0 && !open)) {
-    throw ShapeError(fmt::format("[einsum] {} labels for {}: {}", read.size() - (open ? 1 : 0), to_string(shape), equation));
+    throw ShapeError(
+        fmt::format("[einsum] {} labels for {}: {}", read.size() - (open ? 1 : 0), to_string(shape), equation));
   }
   Labels labels = spread(read, further);
   require_single(labels, "one operand", equation);
@@ -131,8 +133,7 @@ Equation read_equation(std::string_view text, const std::vector<Shape>& shapes) 
   require_single(equation.result, "the result", text);
   for (const Label label : equation.result) {
     if (equation.sizes.contains(label)) continue;
-    throw ValueError(
-        fmt::format("[einsum] label {} of the result is in no operand: {}", name_of_label(label), text));
+    throw ValueError(fmt::format("[einsum] label {} of the result is in no operand: {}", name_of_label(label), text));
   }
   return equation;
 }
@@ -158,7 +159,8 @@ Shape shape_of(const Labels& labels, const Sizes& sizes) {
 
 /// Plans the arrangement of an operand with `labels` as `wanted`; sums over its other labels.
 EinsumArrangement arrange(const Labels& labels, const Labels& wanted, const Sizes& sizes) {
-  EinsumArrangement how{.expanded = shape_of(labels, sizes), .summed = {}, .order = {}, .shape = shape_of(wanted, sizes)};
+  EinsumArrangement how{
+      .expanded = shape_of(labels, sizes), .summed = {}, .order = {}, .shape = shape_of(wanted, sizes)};
   for (std::size_t i = 0; i < labels.size(); ++i) {
     if (!contains(wanted, labels[i])) how.summed.push_back(static_cast<int>(i));
   }

@@ -40,7 +40,8 @@ Tensor parts_mask(std::string_view op, const Tensor& x, int dim, const Tensor& i
   require_rank(op, index.shape(), 1);
   const int at = normalize_dim(op, dim, x.shape());
   const Tensor places = checked_index(op, index, x.shape()[at]);
-  return scatter(zeros({x.shape()[at]}, DType::boolean, x.device()), 0, places, 1.0).view(along(x.dim(), at, x.shape()[at]));
+  return scatter(zeros({x.shape()[at]}, DType::boolean, x.device()), 0, places, 1.0)
+      .view(along(x.dim(), at, x.shape()[at]));
 }
 
 Tensor copy_places(const Tensor& x, int dim, const Tensor& index, const Tensor& source) {
@@ -53,7 +54,8 @@ Tensor copy_places(const Tensor& x, int dim, const Tensor& index, const Tensor& 
   Shape expected = x.shape();
   expected[at] = index.numel();
   if (source.shape() != expected) {
-    throw ShapeError(fmt::format("[{}] source does not fit: {} for {}", kName, to_string(source.shape()), to_string(expected)));
+    throw ShapeError(
+        fmt::format("[{}] source does not fit: {} for {}", kName, to_string(source.shape()), to_string(expected)));
   }
   const Tensor places = checked_index(kName, index, x.shape()[at]);
   return places.view(along(x.dim(), at, index.numel())).expand(expected);
@@ -64,13 +66,16 @@ Tensor mask_places(const Tensor& x, const Tensor& mask, const Tensor& source) {
   require_together(kName, x, mask);
   require_together(kName, x, source);
   require_same_dtype(kName, x, source);
-  if (mask.dtype() != DType::boolean) throw DTypeError(fmt::format("[{}] mask is not boolean: {}", kName, name_of(mask.dtype())));
+  if (mask.dtype() != DType::boolean)
+    throw DTypeError(fmt::format("[{}] mask is not boolean: {}", kName, name_of(mask.dtype())));
   if (!broadcasts_to(mask.shape(), x.shape())) {
-    throw ShapeError(fmt::format("[{}] mask does not fit: {} for {}", kName, to_string(mask.shape()), to_string(x.shape())));
+    throw ShapeError(
+        fmt::format("[{}] mask does not fit: {} for {}", kName, to_string(mask.shape()), to_string(x.shape())));
   }
   const Tensor counts = cumsum(mask.expand(x.shape()).reshape({x.numel()}), 0);
   const auto places = x.numel() == 0 ? 0 : counts.select(0, -1).item<std::int64_t>();
-  if (places > source.numel()) throw ValueError(fmt::format("[{}] {} elements for {} places", kName, source.numel(), places));
+  if (places > source.numel())
+    throw ValueError(fmt::format("[{}] {} elements for {} places", kName, source.numel(), places));
   return places == 0 ? Tensor() : maximum(sub(counts, 1.0), 0.0);
 }
 

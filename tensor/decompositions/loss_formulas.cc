@@ -12,7 +12,8 @@ void require_rows(std::string_view op, const Shape& a, const Shape& b, const Sha
   Shape rows = a;
   if (!rows.empty()) rows.erase(rows.size() - 1);
   if (!a.empty() && a == b && target == rows) return;
-  throw ShapeError(fmt::format("[{}] sizes differ: {}, {} and target {}", op, to_string(a), to_string(b), to_string(target)));
+  throw ShapeError(
+      fmt::format("[{}] sizes differ: {}, {} and target {}", op, to_string(a), to_string(b), to_string(target)));
 }
 
 void require_margins(std::string_view op, const Shape& x, const Shape& target, const MultiMarginLossOptions& options) {
@@ -22,7 +23,8 @@ void require_margins(std::string_view op, const Shape& x, const Shape& target, c
     throw ShapeError(fmt::format("[{}] targets do not fit: {} and {}", op, to_string(x), to_string(target)));
   }
   if (options.weight.defined() && options.weight.shape() != Shape{x.back()}) {
-    throw ShapeError(fmt::format("[{}] weight does not fit: {} for {} classes", op, to_string(options.weight.shape()), x.back()));
+    throw ShapeError(
+        fmt::format("[{}] weight does not fit: {} for {} classes", op, to_string(options.weight.shape()), x.back()));
   }
 }
 

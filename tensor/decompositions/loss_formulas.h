@@ -55,7 +55,8 @@ X where_target(const Tensor& condition, const X& x) {
 }
 
 template <class X>
-X pairwise_distance_formula(std::string_view op, const X& a, const X& b, double p, double eps, KeepDim keep = KeepDim::no) {
+X pairwise_distance_formula(std::string_view op, const X& a, const X& b, double p, double eps,
+                            KeepDim keep = KeepDim::no) {
   require_together(op, value_of(a), value_of(b));
   require_last_dim(op, broadcast_shapes(op, a.shape(), b.shape()));
   return norm(add(sub(a, b), eps), p, -1, keep);
@@ -93,7 +94,8 @@ X cosine_embedding_formula(const X& a, const X& b, const Tensor& target, const C
 }
 
 template <class X>
-X triplet_margin_formula(const X& anchor, const X& positive, const X& negative, const TripletMarginLossOptions& options) {
+X triplet_margin_formula(const X& anchor, const X& positive, const X& negative,
+                         const TripletMarginLossOptions& options) {
   const auto distance = [&](const X& a, const X& b) {
     return pairwise_distance_formula("triplet_margin_loss", a, b, options.p, options.eps);
   };

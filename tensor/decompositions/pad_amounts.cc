@@ -18,7 +18,8 @@ void check(const Shape& shape, int dim, std::int64_t most, PadMode mode) {
     throw ShapeError(fmt::format("[pad] {} along dimension {} of {}", what, dim, to_string(shape)));
   };
   if (size == 0 && most > 0) refuse("nothing to repeat");
-  if (mode == PadMode::reflect && most >= size && most > 0) refuse(fmt::format("{} elements reflected off {}", most, size));
+  if (mode == PadMode::reflect && most >= size && most > 0)
+    refuse(fmt::format("{} elements reflected off {}", most, size));
   if (mode == PadMode::circular && most > size) refuse(fmt::format("{} elements around {}", most, size));
 }
 
@@ -45,10 +46,12 @@ std::vector<PadAmounts> pad_amounts(const Tensor& x, const std::vector<std::int6
     const PadAmounts one{x.dim() - 1 - static_cast<int>(i), amounts[2 * i], amounts[2 * i + 1]};
     // The further terms check the numbers computed from an amount later: its negation, and positions after it.
     const CheckedSize size = CheckedSize(x.size(one.dim)) + one.before + one.after;
-    const bool fits = (CheckedSize(0) - one.before).fits() && (CheckedSize(0) - one.after).fits() && (size + x.size(one.dim)).fits() &&
-                      (CheckedSize(x.size(one.dim)) + one.before).fits() && (CheckedSize(x.size(one.dim)) + one.after).fits();
+    const bool fits = (CheckedSize(0) - one.before).fits() && (CheckedSize(0) - one.after).fits() &&
+                      (size + x.size(one.dim)).fits() && (CheckedSize(x.size(one.dim)) + one.before).fits() &&
+                      (CheckedSize(x.size(one.dim)) + one.after).fits();
     if (!fits) {
-      throw ShapeError(fmt::format("[pad] size outside of 64 bits: {} with {} before and {} after", x.size(one.dim), one.before, one.after));
+      throw ShapeError(fmt::format("[pad] size outside of 64 bits: {} with {} before and {} after", x.size(one.dim),
+                                   one.before, one.after));
     }
     if (size.value() < 0) throw ShapeError(fmt::format("[pad] size below 0: {}", size.value()));
     if (one.before != 0 || one.after != 0) all.push_back(one);
@@ -60,7 +63,7 @@ Tensor padded_places(const Tensor& x, int dim, std::int64_t before, std::int64_t
   const std::int64_t size = x.size(dim);
   check(x.shape(), dim, std::max(before, after), mode);
   Tensor places = Tensor::empty({before + size + after}, DType::i64);
-  for (std::int64_t place = -before; std::int64_t& source : places.mutable_data<std::int64_t>()) {
+  for (std::int64_t place = -before; std::int64_t & source : places.mutable_data<std::int64_t>()) {
     source = source_of(place++, size, mode);
   }
   return places.to(x.device());

@@ -19,7 +19,8 @@ std::vector<int> front_dims(const Shape& shape, const Axes& axes) {
   std::vector<int> dims;
   for (const int axis : axes.values()) {
     const int dim = normalize_dim(kTensordot, axis, shape);
-    if (std::ranges::find(dims, dim) != dims.end()) throw ShapeError(fmt::format("[{}] dimension given twice: {}", kTensordot, axis));
+    if (std::ranges::find(dims, dim) != dims.end())
+      throw ShapeError(fmt::format("[{}] dimension given twice: {}", kTensordot, axis));
     dims.push_back(dim);
   }
   return dims;
@@ -39,7 +40,8 @@ Shape with_rank(Shape shape, int rank) {
 std::string tensordot_equation(const Shape& a, const Shape& b, const Axes& a_axes, const Axes& b_axes) {
   const std::vector<int> left = front_dims(a, a_axes);
   const std::vector<int> right = front_dims(b, b_axes);
-  if (left.size() != right.size()) throw ShapeError(fmt::format("[{}] {} axes and {}", kTensordot, left.size(), right.size()));
+  if (left.size() != right.size())
+    throw ShapeError(fmt::format("[{}] {} axes and {}", kTensordot, left.size(), right.size()));
   std::string a_labels;
   std::string b_labels;
   for (int i = 0; i < a.size(); ++i) a_labels.push_back(label(i));
@@ -47,7 +49,8 @@ std::string tensordot_equation(const Shape& a, const Shape& b, const Axes& a_axe
   std::string result = a_labels + b_labels;
   for (std::size_t i = 0; i < left.size(); ++i) {
     if (a[left[i]] != b[right[i]]) {
-      throw ShapeError(fmt::format("[{}] sizes differ: {} along {} and {} along {}", kTensordot, a[left[i]], left[i], b[right[i]], right[i]));
+      throw ShapeError(fmt::format("[{}] sizes differ: {} along {} and {} along {}", kTensordot, a[left[i]], left[i],
+                                   b[right[i]], right[i]));
     }
     char& summed = b_labels[static_cast<std::size_t>(right[i])];
     std::erase(result, a_labels[static_cast<std::size_t>(left[i])]);
@@ -86,7 +89,9 @@ KronShapes kron_shapes(const Shape& a, const Shape& b) {
 int cross_dim(const Shape& a, const Shape& b, int dim) {
   const Shape shape = broadcast_shapes("cross", a, b);
   const int from_end = normalize_dim("cross", dim, shape) - shape.size();
-  const auto is_three = [&](const Shape& given) { return given.size() + from_end >= 0 && given[given.size() + from_end] == 3; };
+  const auto is_three = [&](const Shape& given) {
+    return given.size() + from_end >= 0 && given[given.size() + from_end] == 3;
+  };
   if (!is_three(a) || !is_three(b)) {
     throw ShapeError(fmt::format("[cross] not of size 3 along {}: {} and {}", dim, to_string(a), to_string(b)));
   }
@@ -94,8 +99,10 @@ int cross_dim(const Shape& a, const Shape& b, int dim) {
 }
 
 void require_rows(const Shape& a, const Shape& b, double p) {
-  if (a.size() < 2 || b.size() < 2) throw ShapeError(fmt::format("[{}] not matrices: {} and {}", kCdist, to_string(a), to_string(b)));
-  if (a.back() != b.back()) throw ShapeError(fmt::format("[{}] columns differ: {} and {}", kCdist, to_string(a), to_string(b)));
+  if (a.size() < 2 || b.size() < 2)
+    throw ShapeError(fmt::format("[{}] not matrices: {} and {}", kCdist, to_string(a), to_string(b)));
+  if (a.back() != b.back())
+    throw ShapeError(fmt::format("[{}] columns differ: {} and {}", kCdist, to_string(a), to_string(b)));
   if (!(p > 0.0)) throw ValueError(fmt::format("[{}] p not above 0: {}", kCdist, p));
 }
 

@@ -19,7 +19,8 @@ struct ResampledDim {
 };
 
 /// Returns the dimensions that change, the last one first; the shares have dtype `computed`. Throws as interpolate().
-[[nodiscard]] std::vector<ResampledDim> resampled_dims(const Tensor& x, const InterpolateOptions& options, DType computed);
+[[nodiscard]] std::vector<ResampledDim> resampled_dims(const Tensor& x, const InterpolateOptions& options,
+                                                       DType computed);
 
 template <class X>
 X resample(const X& x, const std::vector<ResampledDim>& dims) {

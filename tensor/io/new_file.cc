@@ -18,15 +18,18 @@ std::filesystem::path replaceable(const std::string& format, const std::filesyst
   const bool is_link = fs::is_symlink(fs::symlink_status(path, error));
   const fs::file_status there = fs::status(path, error);
   const bool is_missing = there.type() == fs::file_type::not_found;
-  if (there.type() == fs::file_type::none) throw FileError(fmt::format("[{}] {}: {}", format, path.string(), error.message()));
-  if (is_missing ? is_link : !fs::is_regular_file(there)) throw FileError(fmt::format("[{}] {}: not a regular file", format, path.string()));
+  if (there.type() == fs::file_type::none)
+    throw FileError(fmt::format("[{}] {}: {}", format, path.string(), error.message()));
+  if (is_missing ? is_link : !fs::is_regular_file(there))
+    throw FileError(fmt::format("[{}] {}: not a regular file", format, path.string()));
   if (!is_link) return path;
   fs::path target = fs::canonical(path, error);
   if (error) throw FileError(fmt::format("[{}] {}: {}", format, path.string(), error.message()));
   return target;
 }
 
-NewFile::NewFile(std::string format, std::filesystem::path path) : format_(std::move(format)), path_(replaceable(format_, path)) {
+NewFile::NewFile(std::string format, std::filesystem::path path)
+    : format_(std::move(format)), path_(replaceable(format_, path)) {
   // Lower numbers belong to concurrent writers of the same path or to files that a crash left behind.
   for (int number = 0; descriptor_ < 0; ++number) {
     new_path_ = fmt::format("{}.{}.new", path_.string(), number);

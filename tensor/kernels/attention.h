@@ -43,8 +43,8 @@ struct AttentionGradients {
 
 /// What a device implements for scaled dot-product attention.
 struct AttentionKernels {
-  /// out (..., l, v) = softmax(scores) value, and logsumexp (..., l) of the scores. Shapes: query (..., l, e), key (...,
-  /// s, e), value (..., s, v).
+  /// out (..., l, v) = softmax(scores) value, and logsumexp (..., l) of the scores. Shapes: query (..., l, e), key
+  /// (..., s, e), value (..., s, v).
   void (*attention)(Tensor& out, Tensor& logsumexp, const Tensor& query, const Tensor& key, const Tensor& value,
                     const AttentionScores& scores);
 

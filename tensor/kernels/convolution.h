@@ -1,8 +1,8 @@
 // Convolution kernels. All tensors are contiguous, of one dtype (f32 or f64), not empty; shapes and options fit.
 //
-// GPUs use cuDNN, which is loaded when the first convolution is asked for. f16 and bf16 are taken as they are, too, with sums in
-// f32 and a result that is rounded to 16 bits before the bias is added. f32 runs without TF32. Results do not change from run
-// to run: only algorithms that cuDNN calls deterministic are used. Their kernels throw
+// GPUs use cuDNN, which is loaded when the first convolution is asked for. f16 and bf16 are taken as they are, too,
+// with sums in f32 and a result that is rounded to 16 bits before the bias is added. f32 runs without TF32. Results do
+// not change from run to run: only algorithms that cuDNN calls deterministic are used. Their kernels throw
 //   DeviceError `[convolution] libcudnn.so.9: cannot open shared object file: No such file or directory`,
 //     `[convolution] cuDNN was not found when Troupe was built`, `[convolution] cuda:0: CUDNN_STATUS_EXECUTION_FAILED`,
 //     `[convolution] cuda:0: cuDNN has no deterministic algorithm for x (1, 3, 8, 8) and weight (4, 3, 3, 3)`,

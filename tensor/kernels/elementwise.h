@@ -2,8 +2,8 @@
 // views included) and any layout; `out` repeats no element and shares memory with an operand only if it is the same
 // view. Dtypes are checked by the callers.
 //
-// On a GPU sums, differences, products, quotients and roots have the bits of the CPU's. Functions of reals are those of CUDA's
-// mathematics library, at most 2 units in the last place off (pow 4).
+// On a GPU sums, differences, products, quotients and roots have the bits of the CPU's. Functions of reals are those of
+// CUDA's mathematics library, at most 2 units in the last place off (pow 4).
 #pragma once
 
 #include <cstddef>
@@ -13,18 +13,25 @@
 
 namespace troupe::kernels {
 
+// clang-format off
 enum class UnaryOp : std::uint8_t {
   neg, abs, sign, relu, floor, ceil, round, trunc,
-  exp, expm1, exp2, log, log1p, log2, log10, logit, sqrt, rsqrt, sin, cos, tan, asin, acos, atan, sinh, cosh, tanh, asinh, acosh, atanh,
+  exp, expm1, exp2, log, log1p, log2, log10, logit, sqrt, rsqrt, sin, cos, tan, asin, acos, atan, sinh, cosh, tanh,
+  asinh, acosh, atanh,
   erf, erfc, sigmoid, gelu, gelu_tanh, silu, mish, softplus
 };
-/// Those called `..._backward` take the gradient by the output, and the input or output of the operation (ops/activation.h).
+// clang-format on
+/// Those called `..._backward` take the gradient by the output, and the input or output of the operation
+/// (ops/activation.h).
+// clang-format off
 enum class BinaryOp : std::uint8_t {
   add, sub, mul, maximum, minimum, fmod, remainder, floor_divide,
   bit_and, bit_or, bit_xor, left_shift, right_shift,
   div, copysign, pow, atan2, hypot, logaddexp, xlogy,
-  relu_backward, tanh_backward, sigmoid_backward, gelu_backward, gelu_tanh_backward, silu_backward, mish_backward, softplus_backward
+  relu_backward, tanh_backward, sigmoid_backward, gelu_backward, gelu_tanh_backward, silu_backward, mish_backward,
+  softplus_backward
 };
+// clang-format on
 enum class CompareOp : std::uint8_t { eq, ne, lt, le };
 
 /// Where the elements of an operand lie. The stride, 0 or 1, is in elements.
@@ -41,8 +48,8 @@ struct UnaryKernels {
 
 /// What a device implements for functions of two elements.
 struct BinaryKernels {
-  /// Dtypes of all three are equal, or that of an operand is compute_dtype of them. Not boolean; floating for div and those
-  /// after it, integers for those of bits. Integers wrap around; a divisor of integers is not 0.
+  /// Dtypes of all three are equal, or that of an operand is compute_dtype of them. Not boolean; floating for div and
+  /// those after it, integers for those of bits. Integers wrap around; a divisor of integers is not 0.
   void (*binary_tensors)(BinaryOp op, Tensor& out, const Tensor& a, const Tensor& b);
 
   /// A number on one side: the same as a tensor of this one element of compute_dtype.

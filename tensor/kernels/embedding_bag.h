@@ -33,8 +33,8 @@ struct BagKernels {
   /// width), i64, takes the entries they come from, or -1.
   void (*bag_max)(Tensor& out, Tensor& where, const Tensor& weight, const Bags& bags);
 
-  /// The gradient of bag_sum: out (rows, width) += scale * grad[bag] for every entry, in their order. grad (bags, width)
-  /// and `out` have a dtype that is computed in.
+  /// The gradient of bag_sum: out (rows, width) += scale * grad[bag] for every entry, in their order. grad (bags,
+  /// width) and `out` have a dtype that is computed in.
   void (*bag_add)(Tensor& out, const Tensor& grad, const Bags& bags);
 
   /// The same as values (entries, width) for each entry, but those left out.
@@ -44,8 +44,8 @@ struct BagKernels {
   void (*bag_max_add)(Tensor& out, const Tensor& grad, const Tensor& where, const Bags& bags);
   void (*bag_max_values)(Tensor& values, const Tensor& grad, const Tensor& where);
 
-  /// out (entries) = the sum of grad[bag] * row: the gradient by the scales, 0 for those left out. `weight` has the dtype
-  /// of `grad`.
+  /// out (entries) = the sum of grad[bag] * row: the gradient by the scales, 0 for those left out. `weight` has the
+  /// dtype of `grad`.
   void (*bag_scales_backward)(Tensor& out, const Tensor& grad, const Tensor& weight, const Bags& bags);
 };
 

@@ -9,16 +9,17 @@ namespace troupe::kernels {
 
 /// What a device implements for rows and elements picked by index.
 struct GatherKernels {
-  /// out[..., j, ...] = x[..., index[..., j, ...], ...] along `dim`. `out` is contiguous and has the shape of `index`; no
-  /// other size of `x` is smaller. Dtypes of `out` and `x` are equal.
+  /// out[..., j, ...] = x[..., index[..., j, ...], ...] along `dim`. `out` is contiguous and has the shape of `index`;
+  /// no other size of `x` is smaller. Dtypes of `out` and `x` are equal.
   void (*gather)(Tensor& out, const Tensor& x, int dim, const Tensor& index);
 
-  /// out[..., index[..., j, ...], ...] += x[..., j, ...] for each element of `index`, in row-major order. Dtypes of `out` and
-  /// `x` are equal and ones that operations are computed in; no size of `x` and, beside `dim`, of `out` is below that of `index`.
+  /// out[..., index[..., j, ...], ...] += x[..., j, ...] for each element of `index`, in row-major order. Dtypes of
+  /// `out` and `x` are equal and ones that operations are computed in; no size of `x` and, beside `dim`, of `out` is
+  /// below that of `index`.
   void (*scatter_add)(Tensor& out, int dim, const Tensor& index, const Tensor& x);
 
-  /// out[..., index[..., j, ...], ...] = x[..., j, ...] for each element of `index`, in row-major order: of several for one
-  /// place the last stays. Dtypes of `out` and `x` are equal; sizes as for scatter_add.
+  /// out[..., index[..., j, ...], ...] = x[..., j, ...] for each element of `index`, in row-major order: of several for
+  /// one place the last stays. Dtypes of `out` and `x` are equal; sizes as for scatter_add.
   void (*scatter)(Tensor& out, int dim, const Tensor& index, const Tensor& x);
 };
 

@@ -21,13 +21,13 @@ namespace troupe::kernels {
 
 /// What a device implements for matrix products.
 struct MatmulKernels {
-  /// out (..., m, n) = x (..., m, k) times y (..., k, n), all of the same batch and dtype, f32, f64, i32 or i64, no size 0.
-  /// `out` is contiguous; the matrices of floating `x` and `y` have a gemm layout. Integers wrap around. On the CPU many
-  /// products go to the math threads one by one; a few large ones use all threads each.
+  /// out (..., m, n) = x (..., m, k) times y (..., k, n), all of the same batch and dtype, f32, f64, i32 or i64, no
+  /// size 0. `out` is contiguous; the matrices of floating `x` and `y` have a gemm layout. Integers wrap around. On the
+  /// CPU many products go to the math threads one by one; a few large ones use all threads each.
   ///
-  /// GPUs use cuBLAS, which is loaded when the first product is asked for. They take f32 and f64, and `x` and `y` of f16 or
-  /// bf16 with an `out` of f32. Sums run in the dtype of `out`: no TF32, and nothing is rounded to 16 bits on the way.
-  /// Throws DeviceError `[matmul] libcublas.so.13: cannot open shared object file: No such file or directory`.
+  /// GPUs use cuBLAS, which is loaded when the first product is asked for. They take f32 and f64, and `x` and `y` of
+  /// f16 or bf16 with an `out` of f32. Sums run in the dtype of `out`: no TF32, and nothing is rounded to 16 bits on
+  /// the way. Throws DeviceError `[matmul] libcublas.so.13: cannot open shared object file: No such file or directory`.
   void (*matmul)(Tensor& out, const Tensor& x, const Tensor& y);
 };
 

@@ -1,4 +1,5 @@
-// What the kernels of normalisation share, those of GPUs too: sums of pairs, mean and variance, and the maps that these make.
+// What the kernels of normalisation share, those of GPUs too: sums of pairs, mean and variance, and the maps that these
+// make.
 #pragma once
 
 #include <algorithm>

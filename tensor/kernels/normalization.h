@@ -1,7 +1,8 @@
 // Kernels that bring values to mean 0 and variance 1, and their gradients. All tensors are contiguous and, where
 // nothing else is said, of one dtype, f32 or f64. Sums run in f64, in an order that the sizes alone decide.
 //
-// GPUs do not use cuDNN's batch normalisation, which keeps mean and 1 / std of a batch of f32 as f32: ours are f64 everywhere.
+// GPUs do not use cuDNN's batch normalisation, which keeps mean and 1 / std of a batch of f32 as f32: ours are f64
+// everywhere.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +16,9 @@ enum class Moments : std::uint8_t { computed, given };
 
 /// What a device implements for batch norm.
 struct BatchNormKernels {
-  /// out = (x - mean) / sqrt(var + eps) * weight + bias, channel by channel of (outer, channels, inner). `mean` and `var`
-  /// (channels) are f64; computed ones are those of `x` along outer and inner, `var` over their number. `x` is not empty.
+  /// out = (x - mean) / sqrt(var + eps) * weight + bias, channel by channel of (outer, channels, inner). `mean` and
+  /// `var` (channels) are f64; computed ones are those of `x` along outer and inner, `var` over their number. `x` is
+  /// not empty.
   void (*batch_norm)(Moments moments, Tensor& out, Tensor& mean, Tensor& var, const Tensor& x, const Tensor& weight,
                      const Tensor& bias, double eps);
 

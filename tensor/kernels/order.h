@@ -1,5 +1,5 @@
-// Kernels that sort. Rows are the last dimension of `x`, of any layout; a NaN counts as the largest, equal elements keep
-// their order. A GPU finds the same places as the CPU.
+// Kernels that sort. Rows are the last dimension of `x`, of any layout; a NaN counts as the largest, equal elements
+// keep their order. A GPU finds the same places as the CPU.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,8 @@ namespace troupe::kernels {
 
 /// What a device implements for sorting and top-k.
 struct OrderKernels {
-  /// `out` (..., k) = the places of the first k elements of each row of `x` (..., n) in `order`. `out` is contiguous i64,
-  /// the dtype of `x` one that operations are computed in (compute_dtype).
+  /// `out` (..., k) = the places of the first k elements of each row of `x` (..., n) in `order`. `out` is contiguous
+  /// i64, the dtype of `x` one that operations are computed in (compute_dtype).
   void (*order_last)(Tensor& out, const Tensor& x, Order order);
 };
 

@@ -7,9 +7,9 @@
 
 namespace troupe::kernels {
 
-/// The first four turn at 0. Beyond it x, below it factor * x, factor * (exp(x) - 1), factor * (exp(x / factor) - 1); selu is a multiple
-/// of elu. The shrinks leave nothing between -factor and factor, and the soft one brings the rest closer to 0 by it. The
-/// hard ones turn at -3 and 3.
+/// The first four turn at 0. Beyond it x, below it factor * x, factor * (exp(x) - 1), factor * (exp(x / factor) - 1);
+/// selu is a multiple of elu. The shrinks leave nothing between -factor and factor, and the soft one brings the rest
+/// closer to 0 by it. The hard ones turn at -3 and 3.
 enum class PiecewiseOp : std::uint8_t { leaky_relu, elu, celu, selu, softshrink, hardshrink, hardsigmoid, hardswish };
 
 /// above * x where x is above 0, else below * (exp(inner * x) - 1), whose slope is `slope` * exp(inner * x).

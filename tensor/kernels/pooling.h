@@ -1,7 +1,7 @@
 // Pooling kernels. All tensors are contiguous, of one dtype (f32 or f64), not empty; the windows fit.
 //
-// On a GPU what is not integer may also be f16 or bf16, computed in f32 and rounded once. Images there have fewer than 2^31
-// elements: else the kernels throw ShapeError `[pooling] 2^31 elements or more in an image: (1, 1, 65536, 65536)`.
+// On a GPU what is not integer may also be f16 or bf16, computed in f32 and rounded once. Images there have fewer than
+// 2^31 elements: else the kernels throw ShapeError `[pooling] 2^31 elements or more in an image: (1, 1, 65536, 65536)`.
 #pragma once
 
 #include <cstdint>
@@ -35,8 +35,8 @@ struct MaxPoolKernels {
   /// Adds each element of dy to that of dx (zeros so far) which `where_max` names. Every offset is one of an image.
   void (*max_pool_backward)(Tensor& dx, const Tensor& dy, const Tensor& where_max);
 
-  /// The same of a result of these windows: every element of dx is written, whatever it was. A GPU need not sort for it, and
-  /// takes f16 and bf16.
+  /// The same of a result of these windows: every element of dx is written, whatever it was. A GPU need not sort for
+  /// it, and takes f16 and bf16.
   void (*max_pool_backward_of_windows)(Tensor& dx, const Tensor& dy, const Tensor& where_max, const PoolWindows& rows,
                                        const PoolWindows& columns);
 };

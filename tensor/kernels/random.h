@@ -21,8 +21,8 @@ struct RandomKernels {
   /// Of f32 or f64.
   void (*draw_reals)(Tensor& out, const RealDistribution& distribution, const Draws& draws);
 
-  /// low + (an integer below `range`), of i64. Returns false if a draw of Generator::below() would have been repeated: then
-  /// `out` holds nothing of use.
+  /// low + (an integer below `range`), of i64. Returns false if a draw of Generator::below() would have been repeated:
+  /// then `out` holds nothing of use.
   bool (*draw_integers)(Tensor& out, std::int64_t low, std::uint64_t range, const Draws& draws);
 
   /// 0 with `probability`, else 1 / (1 - probability), of f32 or f64. Elements 4 i ... 4 i + 3 are made of block i.

@@ -1,5 +1,6 @@
-// What becomes of the bits of a generator, the same on the CPU and on GPUs: made of sums, products, quotients and roots alone,
-// each rounded as IEEE 754 says, in one order. No mathematics library takes part, and no product is fused with a sum.
+// What becomes of the bits of a generator, the same on the CPU and on GPUs: made of sums, products, quotients and roots
+// alone, each rounded as IEEE 754 says, in one order. No mathematics library takes part, and no product is fused with a
+// sum.
 #pragma once
 
 #include <array>
@@ -34,14 +35,18 @@ struct Draws {
 
   [[nodiscard]] TROUPE_HOST_DEVICE RandomBlock block(std::int64_t i) const {
     const std::uint64_t n = first + static_cast<std::uint64_t>(i);
-    return philox_block({static_cast<std::uint32_t>(n), static_cast<std::uint32_t>(n >> 32U), static_cast<std::uint32_t>(stream),
-                         static_cast<std::uint32_t>(stream >> 32U)},
+    return philox_block({static_cast<std::uint32_t>(n), static_cast<std::uint32_t>(n >> 32U),
+                         static_cast<std::uint32_t>(stream), static_cast<std::uint32_t>(stream >> 32U)},
                         static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32U));
   }
 };
 
-TROUPE_HOST_DEVICE inline std::uint64_t low_bits(const RandomBlock& block) { return (std::uint64_t{block[1]} << 32U) | block[0]; }
-TROUPE_HOST_DEVICE inline std::uint64_t high_bits(const RandomBlock& block) { return (std::uint64_t{block[3]} << 32U) | block[2]; }
+TROUPE_HOST_DEVICE inline std::uint64_t low_bits(const RandomBlock& block) {
+  return (std::uint64_t{block[1]} << 32U) | block[0];
+}
+TROUPE_HOST_DEVICE inline std::uint64_t high_bits(const RandomBlock& block) {
+  return (std::uint64_t{block[3]} << 32U) | block[2];
+}
 
 /// In [0, 1), a multiple of 2^-53.
 TROUPE_HOST_DEVICE inline double unit_of(std::uint64_t bits) { return static_cast<double>(bits >> 11U) * 0x1p-53; }
@@ -164,11 +169,13 @@ struct DropoutFormula {
   T kept;
 
   explicit DropoutFormula(double probability)
-      : limit(static_cast<std::uint64_t>(std::llround(std::ldexp(probability, 32)))), kept(static_cast<T>(1.0 / (1.0 - probability))) {}
+      : limit(static_cast<std::uint64_t>(std::llround(std::ldexp(probability, 32)))),
+        kept(static_cast<T>(1.0 / (1.0 - probability))) {}
   [[nodiscard]] TROUPE_HOST_DEVICE T of(std::uint32_t word) const { return word < limit ? T{0} : kept; }
 };
 
-/// One draw of Generator::below(): the upper half of a product of 128 bits, or nothing if the lower one is below the threshold.
+/// One draw of Generator::below(): the upper half of a product of 128 bits, or nothing if the lower one is below the
+/// threshold.
 struct BelowFormula {
   std::uint64_t bound;
   std::uint64_t threshold;

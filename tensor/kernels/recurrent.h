@@ -1,8 +1,8 @@
 // Kernels of recurrent layers: all steps of one layer in one direction.
 //
-// On a GPU each step is a product by cuBLAS and one kernel for the gates. cuDNN's layers are not used: what they keep for the
-// gradient is opaque and their weights lie in an order of their own, while a tape keeps the gates, of which one product makes
-// the gradient of a weight over all steps.
+// On a GPU each step is a product by cuBLAS and one kernel for the gates. cuDNN's layers are not used: what they keep
+// for the gradient is opaque and their weights lie in an order of their own, while a tape keeps the gates, of which one
+// product makes the gradient of a weight over all steps.
 #pragma once
 
 #include <cstdint>
@@ -58,8 +58,8 @@ struct RecurrentGradients {
 /// What a device implements for recurrent layers.
 struct RecurrentKernels {
   /// Runs all steps. In: the tape's `gates` (t, n, g * h), what the input gives to the sums. Out: the gates (of plain
-  /// cells the sums), `output` (t, n, h), of LSTM `cells` and `tanh_cells` likewise, of GRU `candidates`. `bias` (g * h)
-  /// is added to the sums, `candidate_bias` (h) to the hidden side of GRU's candidate; either may be undefined.
+  /// cells the sums), `output` (t, n, h), of LSTM `cells` and `tanh_cells` likewise, of GRU `candidates`. `bias` (g *
+  /// h) is added to the sums, `candidate_bias` (h) to the hidden side of GRU's candidate; either may be undefined.
   void (*recurrent)(RnnTape& tape, const Tensor& bias, const Tensor& candidate_bias);
 
   /// Runs all steps backwards, after recurrent(): fills what is called "out".

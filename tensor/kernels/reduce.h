@@ -22,8 +22,8 @@ enum class Extreme : std::uint8_t { largest, smallest };
 
 /// What a device implements for reductions.
 struct ReduceKernels {
-  /// `out` is contiguous and has the sizes of the dimensions that stay. Its dtype is that of `x`, for sums and products of integers
-  /// i64. Floating for mean; not empty along `axes` for max and min.
+  /// `out` is contiguous and has the sizes of the dimensions that stay. Its dtype is that of `x`, for sums and products
+  /// of integers i64. Floating for mean; not empty along `axes` for max and min.
   void (*reduce)(ReduceOp op, Tensor& out, const Tensor& x, const AxisSet& axes);
 
   /// Index of the first such element along the last dimension, or of the first NaN. `out` is contiguous i64.

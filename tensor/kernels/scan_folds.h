@@ -1,5 +1,5 @@
-// What running results are made of, the same on the CPU and on GPUs. A fold has a state: of no elements, of one more element,
-// of one stretch and the stretch behind it; and the result that belongs to a state.
+// What running results are made of, the same on the CPU and on GPUs. A fold has a state: of no elements, of one more
+// element, of one stretch and the stretch behind it; and the result that belongs to a state.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,9 @@ struct SumFold {
   using Out = T;
   using State = Total;
   [[nodiscard]] TROUPE_HOST_DEVICE static State none() { return Total{0}; }
-  [[nodiscard]] TROUPE_HOST_DEVICE static State with(State total, T x, std::int64_t /*at*/) { return total + static_cast<Total>(x); }
+  [[nodiscard]] TROUPE_HOST_DEVICE static State with(State total, T x, std::int64_t /*at*/) {
+    return total + static_cast<Total>(x);
+  }
   [[nodiscard]] TROUPE_HOST_DEVICE static State joined(State first, State second) { return first + second; }
   [[nodiscard]] TROUPE_HOST_DEVICE static Out result(State total) { return static_cast<T>(total); }
 };
@@ -26,7 +28,9 @@ struct ProductFold {
   using Out = T;
   using State = Total;
   [[nodiscard]] TROUPE_HOST_DEVICE static State none() { return Total{1}; }
-  [[nodiscard]] TROUPE_HOST_DEVICE static State with(State total, T x, std::int64_t /*at*/) { return total * static_cast<Total>(x); }
+  [[nodiscard]] TROUPE_HOST_DEVICE static State with(State total, T x, std::int64_t /*at*/) {
+    return total * static_cast<Total>(x);
+  }
   [[nodiscard]] TROUPE_HOST_DEVICE static State joined(State first, State second) { return first * second; }
   [[nodiscard]] TROUPE_HOST_DEVICE static Out result(State total) { return static_cast<T>(total); }
 };

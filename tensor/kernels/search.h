@@ -16,8 +16,8 @@ namespace troupe::kernels {
 
 /// What a device implements for searches in sorted rows.
 struct SearchKernels {
-  /// out (rows, n), i64 = the place of each element of `values` (rows, n) in the ascending `sorted` (rows, m). All contiguous;
-  /// `sorted` and `values` of one dtype that is computed in.
+  /// out (rows, n), i64 = the place of each element of `values` (rows, n) in the ascending `sorted` (rows, m). All
+  /// contiguous; `sorted` and `values` of one dtype that is computed in.
   void (*search)(Tensor& out, const Tensor& sorted, const Tensor& values, Side side);
 };
 

@@ -1,8 +1,8 @@
 // The kernels that operations call: those of the device where the result is.
 //
-// A kernel checks nothing and promotes nothing; the operation did. What each one does and requires is said in the header of its
-// family, and holds on every device; all operands are with the result. Kernels whose family is not part of the table exist for
-// the CPU alone and refuse other tensors (Tensor::bytes).
+// A kernel checks nothing and promotes nothing; the operation did. What each one does and requires is said in the
+// header of its family, and holds on every device; all operands are with the result. Kernels whose family is not part
+// of the table exist for the CPU alone and refuse other tensors (Tensor::bytes).
 #pragma once
 
 #include "tensor/device.h"
@@ -66,7 +66,8 @@ struct KernelTable : ClassLossKernels,
 namespace troupe {
 
 /// Returns the kernels of `device`. Any thread; the table lives as long as the process.
-/// Throws DeviceError `[data] on cuda:0: needs a tensor on the CPU, to(Device::cpu()) makes one` of a GPU in a build without CUDA.
+/// Throws DeviceError `[data] on cuda:0: needs a tensor on the CPU, to(Device::cpu()) makes one` of a GPU in a build
+/// without CUDA.
 [[nodiscard]] const kernels::KernelTable& kernels_of(Device device);
 
 /// Returns the kernels of the device where `x` is.

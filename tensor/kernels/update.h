@@ -122,8 +122,8 @@ struct RpropFormula {
 };
 
 /// Any of them.
-using UpdateFormula = std::variant<SgdFormula, AdamFormula, AdagradFormula, AdadeltaFormula, RmspropFormula, AdamaxFormula,
-                                   RpropFormula, NAdamFormula, RAdamFormula, AsgdFormula>;
+using UpdateFormula = std::variant<SgdFormula, AdamFormula, AdagradFormula, AdadeltaFormula, RmspropFormula,
+                                   AdamaxFormula, RpropFormula, NAdamFormula, RAdamFormula, AsgdFormula>;
 
 /// One parameter in one step. All tensors are contiguous, of one shape, on one device; value, gradient and next of one
 /// floating dtype, states of its compute_dtype. A parameter of 16 bits has one more state, the last: its value in f32,

@@ -1,4 +1,5 @@
-// The formulas of tensor/kernels/update.h for one element: from value, gradient and states to the next value, states replaced.
+// The formulas of tensor/kernels/update.h for one element: from value, gradient and states to the next value, states
+// replaced.
 #pragma once
 
 #include <cmath>
@@ -203,7 +204,8 @@ template <class T, bool replaces_mean>
 struct AsgdElement {
   static constexpr std::size_t kStates = 1;
   T rate, keep, share;
-  explicit AsgdElement(const AsgdFormula& f) : rate(number<T>(f.rate)), keep(number<T>(f.keep)), share(number<T>(f.share)) {}
+  explicit AsgdElement(const AsgdFormula& f)
+      : rate(number<T>(f.rate)), keep(number<T>(f.keep)), share(number<T>(f.share)) {}
 
   TROUPE_HOST_DEVICE T operator()(T p, T g, T* s) const {
     const T next = keep * p - rate * g;
@@ -236,8 +238,12 @@ void with_element(const UpdateFormula& formula, const F& f) {
     void operator()(const AdamaxFormula& x) const { f(AdamaxElement<T>(x)); }
     void operator()(const RpropFormula& x) const { f(RpropElement<T>(x)); }
     void operator()(const NAdamFormula& x) const { f(NAdamElement<T>(x)); }
-    void operator()(const RAdamFormula& x) const { x.is_rectified ? f(RAdamElement<T, true>(x)) : f(RAdamElement<T, false>(x)); }
-    void operator()(const AsgdFormula& x) const { x.replaces_mean ? f(AsgdElement<T, true>(x)) : f(AsgdElement<T, false>(x)); }
+    void operator()(const RAdamFormula& x) const {
+      x.is_rectified ? f(RAdamElement<T, true>(x)) : f(RAdamElement<T, false>(x));
+    }
+    void operator()(const AsgdFormula& x) const {
+      x.replaces_mean ? f(AsgdElement<T, true>(x)) : f(AsgdElement<T, false>(x));
+    }
   };
   std::visit(Choice{f}, formula);
 }

@@ -15,10 +15,10 @@
 namespace troupe {
 namespace {
 
-using kernels::BinaryOp;
-using kernels::UnaryOp;
 using detail::binary_backward;
 using detail::unary;
+using kernels::BinaryOp;
+using kernels::UnaryOp;
 
 void require_beta(std::string_view op, double beta) {
   if (!(beta > 0.0)) throw ValueError(fmt::format("[{}] beta not above 0: {}", op, beta));
@@ -29,7 +29,8 @@ constexpr double kSoftplusThreshold = 20.0;
 /// Returns whether the kernel computes softplus with these options. Above 20 softplus(x) rounds to x in f32 and shorter
 /// floats, so any higher threshold gives the same result.
 bool is_softplus_itself(DType dtype, double beta, double threshold) {
-  return beta == 1.0 && (threshold == std::numeric_limits<double>::infinity() || (threshold >= kSoftplusThreshold && dtype != DType::f64));
+  return beta == 1.0 && (threshold == std::numeric_limits<double>::infinity() ||
+                         (threshold >= kSoftplusThreshold && dtype != DType::f64));
 }
 
 void require_order(std::string_view op, double low, double high) {
@@ -49,7 +50,8 @@ Tensor by_channel(const Tensor& x, const Tensor& weight) {
   detail::require_together("prelu", x, weight);
   const std::int64_t channels = x.dim() > 1 ? x.size(1) : 1;
   if (weight.dim() > 1 || (weight.numel() != 1 && weight.numel() != channels)) {
-    throw ShapeError(fmt::format("[prelu] weight does not fit: {} for {}", to_string(weight.shape()), to_string(x.shape())));
+    throw ShapeError(
+        fmt::format("[prelu] weight does not fit: {} for {}", to_string(weight.shape()), to_string(x.shape())));
   }
   Shape shape;
   for (int dim = 0; dim < x.dim(); ++dim) shape.push_back(dim == 1 ? weight.numel() : 1);
@@ -68,7 +70,8 @@ Tensor backward_by_input(std::string_view op, const Tensor& grad, const Tensor& 
   return out.to(x.dtype());
 }
 
-Tensor piecewise_backward(std::string_view op, kernels::PiecewiseOp kind, const Tensor& grad, const Tensor& x, double factor = 0.0) {
+Tensor piecewise_backward(std::string_view op, kernels::PiecewiseOp kind, const Tensor& grad, const Tensor& x,
+                          double factor = 0.0) {
   return backward_by_input(op, grad, x, [=](Tensor& out, const Tensor& g, const Tensor& in) {
     kernels_of(out).piecewise_backward(kind, out, g, in, factor);
   });
@@ -78,7 +81,9 @@ Tensor piecewise_backward(std::string_view op, kernels::PiecewiseOp kind, const 
 
 Tensor sigmoid(const Tensor& x) { return unary("sigmoid", UnaryOp::sigmoid, x); }
 Tensor relu(const Tensor& x) { return unary("relu", UnaryOp::relu, x); }
-Tensor gelu(const Tensor& x, Gelu form) { return unary("gelu", form == Gelu::exact ? UnaryOp::gelu : UnaryOp::gelu_tanh, x); }
+Tensor gelu(const Tensor& x, Gelu form) {
+  return unary("gelu", form == Gelu::exact ? UnaryOp::gelu : UnaryOp::gelu_tanh, x);
+}
 Tensor silu(const Tensor& x) { return unary("silu", UnaryOp::silu, x); }
 
 Tensor softplus(const Tensor& x, double beta) { return softplus(x, beta, kSoftplusThreshold); }
@@ -107,17 +112,24 @@ Tensor sigmoid_backward(const Tensor& grad, const Tensor& output) {
   return binary_backward("sigmoid_backward", BinaryOp::sigmoid_backward, grad, output);
 }
 Tensor gelu_backward(const Tensor& grad, const Tensor& x, Gelu form) {
-  return binary_backward("gelu_backward", form == Gelu::exact ? BinaryOp::gelu_backward : BinaryOp::gelu_tanh_backward, grad, x);
+  return binary_backward("gelu_backward", form == Gelu::exact ? BinaryOp::gelu_backward : BinaryOp::gelu_tanh_backward,
+                         grad, x);
 }
-Tensor silu_backward(const Tensor& grad, const Tensor& x) { return binary_backward("silu_backward", BinaryOp::silu_backward, grad, x); }
+Tensor silu_backward(const Tensor& grad, const Tensor& x) {
+  return binary_backward("silu_backward", BinaryOp::silu_backward, grad, x);
+}
 
-Tensor softplus_backward(const Tensor& grad, const Tensor& x, double beta) { return softplus_backward(grad, x, beta, kSoftplusThreshold); }
+Tensor softplus_backward(const Tensor& grad, const Tensor& x, double beta) {
+  return softplus_backward(grad, x, beta, kSoftplusThreshold);
+}
 
 Tensor softplus_backward(const Tensor& grad, const Tensor& x, double beta, double threshold) {
   require_beta("softplus_backward", beta);
-  if (is_softplus_itself(x.dtype(), beta, threshold)) return binary_backward("softplus_backward", BinaryOp::softplus_backward, grad, x);
+  if (is_softplus_itself(x.dtype(), beta, threshold))
+    return binary_backward("softplus_backward", BinaryOp::softplus_backward, grad, x);
   const Tensor scaled = mul(x, beta);
-  return where(gt(scaled, threshold), grad, binary_backward("softplus_backward", BinaryOp::softplus_backward, grad, scaled));
+  return where(gt(scaled, threshold), grad,
+               binary_backward("softplus_backward", BinaryOp::softplus_backward, grad, scaled));
 }
 
 Tensor leaky_relu(const Tensor& x, double slope) {
@@ -202,7 +214,9 @@ Tensor celu_backward(const Tensor& grad, const Tensor& x, double alpha) {
 Tensor selu_backward(const Tensor& grad, const Tensor& x) {
   return piecewise_backward("selu_backward", kernels::PiecewiseOp::selu, grad, x);
 }
-Tensor mish_backward(const Tensor& grad, const Tensor& x) { return binary_backward("mish_backward", BinaryOp::mish_backward, grad, x); }
+Tensor mish_backward(const Tensor& grad, const Tensor& x) {
+  return binary_backward("mish_backward", BinaryOp::mish_backward, grad, x);
+}
 Tensor hardsigmoid_backward(const Tensor& grad, const Tensor& x) {
   return piecewise_backward("hardsigmoid_backward", kernels::PiecewiseOp::hardsigmoid, grad, x);
 }

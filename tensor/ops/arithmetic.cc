@@ -17,12 +17,12 @@
 namespace troupe {
 namespace {
 
-using kernels::BinaryOp;
-using kernels::CompareOp;
-using kernels::UnaryOp;
 using detail::binary;
 using detail::promoted;
 using detail::unary;
+using kernels::BinaryOp;
+using kernels::CompareOp;
+using kernels::UnaryOp;
 
 Tensor with_alpha(std::string_view name, BinaryOp op, const Tensor& a, const Tensor& b, double alpha) {
   detail::require_together(name, a, b);
@@ -141,7 +141,9 @@ Tensor pow(const Tensor& a, const Tensor& b) {
 
 Tensor neg(const Tensor& x) { return unary("neg", UnaryOp::neg, x); }
 Tensor abs(const Tensor& x) { return unary("abs", UnaryOp::abs, x); }
-Tensor sign(const Tensor& x) { return x.defined() && x.dtype() == DType::boolean ? x.clone() : unary("sign", UnaryOp::sign, x); }
+Tensor sign(const Tensor& x) {
+  return x.defined() && x.dtype() == DType::boolean ? x.clone() : unary("sign", UnaryOp::sign, x);
+}
 Tensor floor(const Tensor& x) { return unary("floor", UnaryOp::floor, x); }
 Tensor ceil(const Tensor& x) { return unary("ceil", UnaryOp::ceil, x); }
 Tensor round(const Tensor& x) { return unary("round", UnaryOp::round, x); }
@@ -218,18 +220,21 @@ Tensor isnan(const Tensor& x) {
 }
 Tensor isfinite(const Tensor& x) {
   x.require_defined("isfinite");
-  return is_floating(x.dtype()) ? lt(abs(x), std::numeric_limits<double>::infinity()) : ones(x.shape(), DType::boolean, x.device());
+  return is_floating(x.dtype()) ? lt(abs(x), std::numeric_limits<double>::infinity())
+                                : ones(x.shape(), DType::boolean, x.device());
 }
 
 Tensor isinf(const Tensor& x) {
   x.require_defined("isinf");
-  return is_floating(x.dtype()) ? eq(abs(x), std::numeric_limits<double>::infinity()) : zeros(x.shape(), DType::boolean, x.device());
+  return is_floating(x.dtype()) ? eq(abs(x), std::numeric_limits<double>::infinity())
+                                : zeros(x.shape(), DType::boolean, x.device());
 }
 
 Tensor isclose(const Tensor& a, const Tensor& b, double rtol, double atol, EqualNan nan) {
   detail::require_together("isclose", a, b);
   (void)broadcast_shapes("isclose", a.shape(), b.shape());
-  if (!(rtol >= 0.0 && atol >= 0.0)) throw ValueError(fmt::format("[isclose] tolerance below 0: rtol {}, atol {}", rtol, atol));
+  if (!(rtol >= 0.0 && atol >= 0.0))
+    throw ValueError(fmt::format("[isclose] tolerance below 0: rtol {}, atol {}", rtol, atol));
   const Tensor x = a.to(DType::f64);
   const Tensor y = b.to(DType::f64);
   const Tensor difference = abs(x - y);

@@ -102,7 +102,8 @@ namespace troupe {
 enum class EqualNan : std::uint8_t { no, yes };
 /// Whether |a - b| <= atol + rtol * |b|, in f64. An infinity is close to itself only. allclose() (tensor.h) tests all
 /// elements. Throws ValueError `[isclose] tolerance below 0: rtol -1, atol 0`.
-[[nodiscard]] Tensor isclose(const Tensor& a, const Tensor& b, double rtol = 1e-5, double atol = 1e-8, EqualNan nan = EqualNan::no);
+[[nodiscard]] Tensor isclose(const Tensor& a, const Tensor& b, double rtol = 1e-5, double atol = 1e-8,
+                             EqualNan nan = EqualNan::no);
 
 /// The replacements of NaN and of both infinities, for these by default the largest and the least finite number.
 struct NanToNumOptions {

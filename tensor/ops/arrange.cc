@@ -66,7 +66,8 @@ Tensor diag_embed(const Tensor& x, std::int64_t offset, int dim0, int dim1) {
   shape.erase(x.dim() - 1);
   const detail::CheckedSize away = offset < 0 ? detail::CheckedSize(0) - offset : detail::CheckedSize(offset);
   const detail::CheckedSize size = away + x.size(-1);
-  if (!size.fits()) throw ValueError(fmt::format("[{}] diagonal outside of 64 bits: {} of {}", kName, offset, to_string(x.shape())));
+  if (!size.fits())
+    throw ValueError(fmt::format("[{}] diagonal outside of 64 bits: {} of {}", kName, offset, to_string(x.shape())));
   shape.insert(std::min(first, second), size.value());
   shape.insert(std::max(first, second), size.value());
   const Tensor out = zeros(shape, x.dtype(), x.device());
@@ -148,7 +149,8 @@ std::vector<Tensor> meshgrid(const std::vector<Tensor>& vectors, MeshOrder order
   std::vector<Tensor> result;
   for (const Tensor& x : vectors) {
     x.require_defined(kName);
-    if (x.dim() > 1) throw ShapeError(fmt::format("[{}] neither a vector nor a scalar: {}", kName, to_string(x.shape())));
+    if (x.dim() > 1)
+      throw ShapeError(fmt::format("[{}] neither a vector nor a scalar: {}", kName, to_string(x.shape())));
     shape.push_back(x.numel());
   }
   const int rank = shape.size();

@@ -71,13 +71,14 @@ class Attention {
     const auto expanded = [&](bool asked, const Tensor& x) {
       return asked ? zeros(batched(x), computed(), x.device()) : Tensor();
     };
-    kernels::AttentionGradients to{expanded(wanted.query, query_), expanded(wanted.key, key_),
-                               expanded(wanted.value, value_), {}};
+    kernels::AttentionGradients to{
+        expanded(wanted.query, query_), expanded(wanted.key, key_), expanded(wanted.value, value_), {}};
     if (mask.defined()) to.mask = zeros(mask.shape(), computed(), mask.device());
     if (!is_trivial()) {
       const kernels::AttentionForward saved{operand(query_), operand(key_), operand(value_),
-                                        forward.output.to(computed()).contiguous(), forward.logsumexp};
-      const auto attention = kernels::on_gpu(grad) ? detail::attention_of_products_backward : cpu::attention_kernels.attention_backward;
+                                            forward.output.to(computed()).contiguous(), forward.logsumexp};
+      const auto attention =
+          kernels::on_gpu(grad) ? detail::attention_of_products_backward : cpu::attention_kernels.attention_backward;
       attention(to, operand(grad), saved, how_);
     }
     const auto of = [](const Tensor& x, const Tensor& gradient) {
@@ -172,10 +173,11 @@ ScaledDotProductResult scaled_dot_product_attention_forward(const Tensor& query,
   return result;
 }
 
-ScaledDotProductGradients scaled_dot_product_attention_backward(
-    const Tensor& grad, const Tensor& query, const Tensor& key, const Tensor& value,
-    const ScaledDotProductResult& forward, const ScaledDotProductOptions& options,
-    const ScaledDotProductWanted& wanted) {
+ScaledDotProductGradients scaled_dot_product_attention_backward(const Tensor& grad, const Tensor& query,
+                                                                const Tensor& key, const Tensor& value,
+                                                                const ScaledDotProductResult& forward,
+                                                                const ScaledDotProductOptions& options,
+                                                                const ScaledDotProductWanted& wanted) {
   constexpr std::string_view kBackward = "scaled_dot_product_attention_backward";
   detail::require_same_shape(kBackward, grad, forward.output);
   const Tensor mask = wanted.mask ? options.mask : Tensor();

@@ -50,11 +50,17 @@ Tensor of_bits_or_booleans(std::string_view name, BinaryOp op, const Tensor& a, 
 
 }  // namespace
 
-Tensor bitwise_and(const Tensor& a, const Tensor& b) { return of_bits_or_booleans("bitwise_and", BinaryOp::bit_and, a, b); }
+Tensor bitwise_and(const Tensor& a, const Tensor& b) {
+  return of_bits_or_booleans("bitwise_and", BinaryOp::bit_and, a, b);
+}
 Tensor bitwise_and(const Tensor& a, double b) { return of_bits_or_booleans("bitwise_and", BinaryOp::bit_and, a, b); }
-Tensor bitwise_or(const Tensor& a, const Tensor& b) { return of_bits_or_booleans("bitwise_or", BinaryOp::bit_or, a, b); }
+Tensor bitwise_or(const Tensor& a, const Tensor& b) {
+  return of_bits_or_booleans("bitwise_or", BinaryOp::bit_or, a, b);
+}
 Tensor bitwise_or(const Tensor& a, double b) { return of_bits_or_booleans("bitwise_or", BinaryOp::bit_or, a, b); }
-Tensor bitwise_xor(const Tensor& a, const Tensor& b) { return of_bits_or_booleans("bitwise_xor", BinaryOp::bit_xor, a, b); }
+Tensor bitwise_xor(const Tensor& a, const Tensor& b) {
+  return of_bits_or_booleans("bitwise_xor", BinaryOp::bit_xor, a, b);
+}
 Tensor bitwise_xor(const Tensor& a, double b) { return of_bits_or_booleans("bitwise_xor", BinaryOp::bit_xor, a, b); }
 
 Tensor bitwise_not(const Tensor& x) {
@@ -64,9 +70,17 @@ Tensor bitwise_not(const Tensor& x) {
   return of_bits("bitwise_not", BinaryOp::bit_xor, x, x.dtype() == DType::u8 ? 255.0 : -1.0);
 }
 
-Tensor bitwise_left_shift(const Tensor& a, const Tensor& b) { return of_bits("bitwise_left_shift", BinaryOp::left_shift, a, b); }
-Tensor bitwise_left_shift(const Tensor& a, double b) { return of_bits("bitwise_left_shift", BinaryOp::left_shift, a, b); }
-Tensor bitwise_right_shift(const Tensor& a, const Tensor& b) { return of_bits("bitwise_right_shift", BinaryOp::right_shift, a, b); }
-Tensor bitwise_right_shift(const Tensor& a, double b) { return of_bits("bitwise_right_shift", BinaryOp::right_shift, a, b); }
+Tensor bitwise_left_shift(const Tensor& a, const Tensor& b) {
+  return of_bits("bitwise_left_shift", BinaryOp::left_shift, a, b);
+}
+Tensor bitwise_left_shift(const Tensor& a, double b) {
+  return of_bits("bitwise_left_shift", BinaryOp::left_shift, a, b);
+}
+Tensor bitwise_right_shift(const Tensor& a, const Tensor& b) {
+  return of_bits("bitwise_right_shift", BinaryOp::right_shift, a, b);
+}
+Tensor bitwise_right_shift(const Tensor& a, double b) {
+  return of_bits("bitwise_right_shift", BinaryOp::right_shift, a, b);
+}
 
 }  // namespace troupe

@@ -82,7 +82,8 @@ std::int64_t count_to_largest(std::string_view op, const Tensor& index) {
   Tensor found = Tensor::empty({}, index.dtype(), index.device());
   kernels_of(index).reduce(kernels::ReduceOp::max, found, index, all_dims);
   const auto largest = found.item<std::int64_t>();
-  if (largest == std::numeric_limits<std::int64_t>::max()) throw ValueError(fmt::format("[{}] too large: {}", op, largest));
+  if (largest == std::numeric_limits<std::int64_t>::max())
+    throw ValueError(fmt::format("[{}] too large: {}", op, largest));
   return largest + 1;
 }
 

@@ -8,9 +8,9 @@
 
 namespace troupe {
 
+using detail::Convolution;
 using detail::convolve;
 using detail::convolve_backward;
-using detail::Convolution;
 using detail::fitted;
 
 namespace {
@@ -52,9 +52,11 @@ Tensor conv2d_backward_input(const Tensor& grad, const Tensor& weight, const Sha
   weight.require_defined("conv2d_backward_input");
   const auto [convolution, extra] = fitted(Convolution(options), weight.shape());
   if (!extra.empty()) detail::require_rank("conv2d_backward_input", input_shape, 4);
-  Tensor by_padded = convolve_backward("conv2d_backward_input", convolution, grad,
-                                       {.x_shape = padded(input_shape, extra), .weight_shape = weight.shape(), .x = {}, .weight = weight})
-                         .x;
+  Tensor by_padded =
+      convolve_backward(
+          "conv2d_backward_input", convolution, grad,
+          {.x_shape = padded(input_shape, extra), .weight_shape = weight.shape(), .x = {}, .weight = weight})
+          .x;
   if (extra.empty()) return by_padded;
   return by_padded.slice(2, 0, input_shape[2]).slice(3, 0, input_shape[3]).contiguous();
 }

@@ -20,9 +20,7 @@ namespace {
 
 using Direction = Convolution::Direction;
 
-Shape last_of(const Size2d& size, int dims) {
-  return Shape(std::span(size).last(static_cast<std::size_t>(dims)));
-}
+Shape last_of(const Size2d& size, int dims) { return Shape(std::span(size).last(static_cast<std::size_t>(dims))); }
 
 Windows windows_of(const Convolution& c, const Shape& weight) {
   const Conv2dOptions& o = c.options;
@@ -35,7 +33,8 @@ void require_channels(std::string_view name, const Convolution& c, const Shape& 
   require_rank(name, weight, c.dims + 2);
   const std::int64_t groups = c.options.groups;
   if (groups < 1) throw ValueError(fmt::format("[{}] groups below 1: {}", name, groups));
-  const CheckedSize channels = c.direction == Direction::transposed ? CheckedSize(weight[0]) : CheckedSize(weight[1]) * groups;
+  const CheckedSize channels =
+      c.direction == Direction::transposed ? CheckedSize(weight[0]) : CheckedSize(weight[1]) * groups;
   if (!channels.fits() || x[1] != channels.value()) {
     throw ShapeError(fmt::format("[{}] channels differ: {} and weight {}{}", name, to_string(x), to_string(weight),
                                  groups > 1 ? fmt::format(", {} groups", groups) : ""));
@@ -57,15 +56,16 @@ Shape transposed_sizes(std::string_view name, const Convolution& c, const Shape&
   Shape sizes;
   for (int i = 0; i < c.dims; ++i) {
     if (further[i] >= windows.stride[i] && further[i] >= windows.dilation[i]) {
-      throw ValueError(
-          fmt::format("[{}] output padding not below stride or dilation: {}", name, to_string(further)));
+      throw ValueError(fmt::format("[{}] output padding not below stride or dilation: {}", name, to_string(further)));
     }
     const CheckedSize span = CheckedSize(windows.dilation[i]) * (windows.kernel[i] - 1) + 1;
-    const CheckedSize size = (CheckedSize(x[i + 2]) - 1) * windows.stride[i] + span + further[i] - CheckedSize(windows.padding[i]) * 2;
+    const CheckedSize size =
+        (CheckedSize(x[i + 2]) - 1) * windows.stride[i] + span + further[i] - CheckedSize(windows.padding[i]) * 2;
     if (!size.fits()) {
-      throw ShapeError(fmt::format("[{}] sizes do not fit into 64 bits: window {} with stride {}, padding {} and dilation {} over {}", name,
-                                   to_string(windows.kernel), to_string(windows.stride), to_string(windows.padding),
-                                   to_string(windows.dilation), to_string(x)));
+      throw ShapeError(fmt::format(
+          "[{}] sizes do not fit into 64 bits: window {} with stride {}, padding {} and dilation {} over {}", name,
+          to_string(windows.kernel), to_string(windows.stride), to_string(windows.padding), to_string(windows.dilation),
+          to_string(x)));
     }
     if (size.value() < 1) {
       throw ShapeError(
@@ -83,7 +83,8 @@ Shape result_shape(std::string_view name, const Convolution& c, const Shape& x, 
   const Shape sizes = transposed ? transposed_sizes(name, c, x, windows) : count_windows(name, x, windows);
   const CheckedSize channels = transposed ? CheckedSize(weight[1]) * c.options.groups : CheckedSize(weight[0]);
   if (!channels.fits()) {
-    throw ShapeError(fmt::format("[{}] too many channels: weight {}, {} groups", name, to_string(weight), c.options.groups));
+    throw ShapeError(
+        fmt::format("[{}] too many channels: weight {}, {} groups", name, to_string(weight), c.options.groups));
   }
   Shape shape{x[0], channels.value()};
   for (const std::int64_t size : sizes) shape.push_back(size);
@@ -99,9 +100,7 @@ Tensor uninitialised(const Shape& shape, const Tensor& like) {
 }
 
 // Returns a view of the bias that broadcasts to the result.
-Tensor over_channels(const Tensor& bias, int dims) {
-  return bias.reshape(dims == 1 ? Shape{-1, 1} : Shape{-1, 1, 1});
-}
+Tensor over_channels(const Tensor& bias, int dims) { return bias.reshape(dims == 1 ? Shape{-1, 1} : Shape{-1, 1, 1}); }
 
 }  // namespace
 
@@ -139,12 +138,13 @@ FittedConvolution fitted(const Convolution& c, const Shape& weight) {
     behind.insert(behind.end(), {0, 0});
     if (windows.padding[i] != kSame) continue;
     if (windows.stride[i] != 1) {
-      throw ValueError(fmt::format("[{}] padding that keeps the size with stride {}", c.name, to_string(windows.stride)));
+      throw ValueError(
+          fmt::format("[{}] padding that keeps the size with stride {}", c.name, to_string(windows.stride)));
     }
     const CheckedSize zeros = CheckedSize(windows.dilation[i]) * (windows.kernel[i] - 1);
     if (!zeros.fits()) {
-      throw ShapeError(fmt::format("[{}] sizes do not fit into 64 bits: window {} with dilation {}", c.name, to_string(windows.kernel),
-                                   to_string(windows.dilation)));
+      throw ShapeError(fmt::format("[{}] sizes do not fit into 64 bits: window {} with dilation {}", c.name,
+                                   to_string(windows.kernel), to_string(windows.dilation)));
     }
     result.convolution.options.padding[static_cast<std::size_t>(2 - c.dims + i)] = zeros.value() / 2;
     behind.back() = zeros.value() % 2;

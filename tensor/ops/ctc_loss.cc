@@ -45,8 +45,9 @@ class CtcLoss {
     }
     const Shape lengths = log_probs.dim() == 2 ? Shape{} : Shape{batched.size(1)};
     if (input_lengths.shape() != lengths || target_lengths.shape() != lengths) {
-      throw ShapeError(fmt::format("[{}] lengths do not fit: {} and {} for {} examples", kOp, to_string(input_lengths.shape()),
-                                   to_string(target_lengths.shape()), batched.size(1)));
+      throw ShapeError(fmt::format("[{}] lengths do not fit: {} and {} for {} examples", kOp,
+                                   to_string(input_lengths.shape()), to_string(target_lengths.shape()),
+                                   batched.size(1)));
     }
     examples_.steps = checked_lengths(input_lengths, batched.size(0));
     cut(targets, classes, checked_lengths(target_lengths, targets.numel()));
@@ -71,7 +72,8 @@ class CtcLoss {
   [[nodiscard]] Tensor backward(const Tensor& grad) const {
     const Shape expected = options_.reduction != Reduction::none || given_.dim() == 2 ? Shape{} : Shape{count()};
     if (grad.shape() != expected) {
-      throw ShapeError(fmt::format("[ctc_loss_backward] gradient does not fit: {} for {}", to_string(grad.shape()), to_string(expected)));
+      throw ShapeError(fmt::format("[ctc_loss_backward] gradient does not fit: {} for {}", to_string(grad.shape()),
+                                   to_string(expected)));
     }
     const Tensor losses = this->losses();
     Tensor by_loss = grad.to(Device::cpu()).to(DType::f64).expand({count()});
@@ -105,10 +107,13 @@ class CtcLoss {
   void cut(const Tensor& targets, std::int64_t classes, const std::vector<std::int64_t>& lengths) {
     const bool rows = targets.dim() == 2 && given_.dim() == 3;
     const std::int64_t total = std::accumulate(lengths.begin(), lengths.end(), std::int64_t{0});
-    const bool fits = rows ? targets.size(0) == count() && std::ranges::all_of(lengths, [&](std::int64_t n) { return n <= targets.size(1); })
-                           : targets.dim() == 1 && (given_.dim() == 2 ? total <= targets.size(0) : total == targets.size(0));
+    const bool fits =
+        rows ? targets.size(0) == count() &&
+                   std::ranges::all_of(lengths, [&](std::int64_t n) { return n <= targets.size(1); })
+             : targets.dim() == 1 && (given_.dim() == 2 ? total <= targets.size(0) : total == targets.size(0));
     if (!fits) {
-      throw ShapeError(fmt::format("[{}] targets {} do not have the lengths ({})", kOp, to_string(targets.shape()), fmt::join(lengths, ", ")));
+      throw ShapeError(fmt::format("[{}] targets {} do not have the lengths ({})", kOp, to_string(targets.shape()),
+                                   fmt::join(lengths, ", ")));
     }
     const Tensor flat = detail::checked_index(kOp, targets.to(Device::cpu()), classes);
     const auto all = flat.data<std::int64_t>();
@@ -128,14 +133,14 @@ class CtcLoss {
 
 }  // namespace
 
-Tensor ctc_loss(const Tensor& log_probs, const Tensor& targets, const Tensor& input_lengths, const Tensor& target_lengths,
-                const CtcLossOptions& options) {
+Tensor ctc_loss(const Tensor& log_probs, const Tensor& targets, const Tensor& input_lengths,
+                const Tensor& target_lengths, const CtcLossOptions& options) {
   const CtcLoss loss(log_probs, targets, input_lengths, target_lengths, options);
   return loss.result(loss.losses());
 }
 
-Tensor ctc_loss_backward(const Tensor& grad, const Tensor& log_probs, const Tensor& targets, const Tensor& input_lengths,
-                         const Tensor& target_lengths, const CtcLossOptions& options) {
+Tensor ctc_loss_backward(const Tensor& grad, const Tensor& log_probs, const Tensor& targets,
+                         const Tensor& input_lengths, const Tensor& target_lengths, const CtcLossOptions& options) {
   return CtcLoss(log_probs, targets, input_lengths, target_lengths, options).backward(grad);
 }
 

@@ -11,9 +11,9 @@ namespace troupe {
 
 /// Blank class and reduction of ctc_loss.
 struct CtcLossOptions {
-  std::int64_t blank = 0;              ///< the class of a step that emits no label
+  std::int64_t blank = 0;                 ///< the class of a step that emits no label
   Reduction reduction = Reduction::mean;  ///< mean: of the losses divided by their target lengths
-  bool zero_infinity = false;          ///< whether a target that no alignment fits has loss 0 instead of infinity
+  bool zero_infinity = false;             ///< whether a target that no alignment fits has loss 0 instead of infinity
 };
 
 /// Minus the logarithm of the probability that the steps emit the target. In an alignment labels may repeat, blanks may

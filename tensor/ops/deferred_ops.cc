@@ -28,7 +28,8 @@ DeferredOps::DeferredOps(const Tensor& x)
     : offset_bytes_(static_cast<std::size_t>(x.offset()) * size_of(x.dtype())), numel_(x.numel()), dtype_(x.dtype()) {}
 
 bool DeferredOps::covers(const Tensor& x) const {
-  return static_cast<std::size_t>(x.offset()) * size_of(x.dtype()) == offset_bytes_ && x.numel() == numel_ && x.dtype() == dtype_;
+  return static_cast<std::size_t>(x.offset()) * size_of(x.dtype()) == offset_bytes_ && x.numel() == numel_ &&
+         x.dtype() == dtype_;
 }
 
 bool DeferredOps::add(kernels::BinaryOp op, Left left, const Tensor& operand) {
@@ -40,7 +41,8 @@ bool DeferredOps::add(kernels::BinaryOp op, Left left, const Tensor& operand) {
   });
   const auto index = static_cast<std::size_t>(known - operands_.begin());
   if (known == operands_.end()) {
-    const auto large = std::count_if(operands_.begin(), operands_.end(), [](const Operand& other) { return other.stride != 0; });
+    const auto large =
+        std::count_if(operands_.begin(), operands_.end(), [](const Operand& other) { return other.stride != 0; });
     if (stride != 0 && static_cast<std::size_t>(large) == kOperandsMax) return false;
     operands_.push_back({bytes, stride});
   }
@@ -60,7 +62,8 @@ void DeferredOps::run(std::byte* bytes) const noexcept {
         const Operand& operand = operands_[step.operand];
         const kernels::Stretch other{operand.bytes.bytes().data() + begin * operand.stride * size, operand.stride};
         const bool first = step.left == Left::result;
-        cpu::stretch_kernels.binary(step.op, dtype_, x + begin * size, first ? result : other, first ? other : result, count);
+        cpu::stretch_kernels.binary(step.op, dtype_, x + begin * size, first ? result : other, first ? other : result,
+                                    count);
       }
     }
   });

@@ -14,7 +14,9 @@ namespace {
 
 using kernels::BinaryOp;
 
-[[noreturn]] void throw_divided_by_0(std::string_view op) { throw ValueError(fmt::format("[{}] an integer is divided by 0", op)); }
+[[noreturn]] void throw_divided_by_0(std::string_view op) {
+  throw ValueError(fmt::format("[{}] an integer is divided by 0", op));
+}
 
 Tensor divide(std::string_view name, BinaryOp op, const Tensor& a, const Tensor& b) {
   detail::require_together(name, a, b);
@@ -48,7 +50,8 @@ Tensor rounded_quotient(const Tensor& a, const B& b, Rounding rounding) {
   if (rounding == Rounding::none) return div(a, b);
   if (rounding == Rounding::floor) return divide("div", BinaryOp::floor_divide, a, b);
   // Subtracts the remainder first: then the quotient of the integers is exact.
-  if (!is_floating(dtype)) return divide("div", BinaryOp::floor_divide, sub(a.to(dtype), divide("div", BinaryOp::fmod, a, b)), b);
+  if (!is_floating(dtype))
+    return divide("div", BinaryOp::floor_divide, sub(a.to(dtype), divide("div", BinaryOp::fmod, a, b)), b);
   const DType computed = compute_dtype(dtype);
   return trunc(div(a.to(computed), converted(b, computed))).to(dtype);
 }

@@ -11,9 +11,9 @@
 namespace troupe {
 namespace {
 
+using detail::promoted;
 using kernels::BinaryOp;
 using kernels::UnaryOp;
-using detail::promoted;
 
 bool is_real(BinaryOp op) { return op >= BinaryOp::div; }
 bool is_real(UnaryOp op) { return op >= UnaryOp::exp; }
@@ -50,7 +50,8 @@ Tensor binary_of_booleans(std::string_view name, BinaryOp op, const Tensor& a, c
 
 // Returns the dtype of an operation on a tensor of `dtype` and a number.
 DType dtype_with_number(std::string_view op_name, BinaryOp op, DType dtype, double number) {
-  if (dtype == DType::boolean && op == BinaryOp::sub) throw DTypeError(fmt::format("[{}] not defined for boolean", op_name));
+  if (dtype == DType::boolean && op == BinaryOp::sub)
+    throw DTypeError(fmt::format("[{}] not defined for boolean", op_name));
   const DType result = detail::result_dtype(op, promoted(dtype, number));
   detail::require_value_of(op_name, number, result);
   return result;

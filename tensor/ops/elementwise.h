@@ -24,6 +24,7 @@ namespace troupe::detail {
 [[nodiscard]] Tensor binary(std::string_view name, kernels::BinaryOp op, double a, const Tensor& b);
 
 /// As binary() of two tensors, without broadcasting: throws ShapeError `[name] shapes differ: (2) and (3)`.
-[[nodiscard]] Tensor binary_backward(std::string_view name, kernels::BinaryOp op, const Tensor& grad, const Tensor& saved);
+[[nodiscard]] Tensor binary_backward(std::string_view name, kernels::BinaryOp op, const Tensor& grad,
+                                     const Tensor& saved);
 
 }  // namespace troupe::detail

@@ -41,7 +41,8 @@ Tensor checked_offsets(const Tensor& offsets, std::int64_t entries, bool with_la
   }
   if (all.back() != entries)
     throw ValueError(fmt::format("[{}] offsets end with {}, not {}", kName, all.back(), entries));
-  const Tensor checked = from_values<std::int64_t>(std::span<const std::int64_t>(all), {static_cast<std::int64_t>(all.size())});
+  const Tensor checked =
+      from_values<std::int64_t>(std::span<const std::int64_t>(all), {static_cast<std::int64_t>(all.size())});
   return checked.to(offsets.device());
 }
 
@@ -56,7 +57,8 @@ Tensor kept_entries(const Tensor& index, std::int64_t padding) {
   for (std::size_t i = 0; i < numbers.size(); ++i) {
     if (numbers[i] != padding) kept.push_back(static_cast<std::int64_t>(i));
   }
-  const Tensor places = from_values<std::int64_t>(std::span<const std::int64_t>(kept), {static_cast<std::int64_t>(kept.size())});
+  const Tensor places =
+      from_values<std::int64_t>(std::span<const std::int64_t>(kept), {static_cast<std::int64_t>(kept.size())});
   return places.to(index.device());
 }
 
@@ -120,7 +122,8 @@ EmbeddingBag::Result EmbeddingBag::forward(const Tensor& weight) const {
   result.output = Tensor::empty({bags_.count(), weight_shape_[1]}, dtype_, weight.device());
   if (mode_ == BagMode::max) {
     result.where_max = full(result.output.shape(), -1.0, DType::i64, weight.device());
-    if (result.output.numel() > 0) kernels_of(result.output).bag_max(result.output, result.where_max, weight.contiguous(), bags_);
+    if (result.output.numel() > 0)
+      kernels_of(result.output).bag_max(result.output, result.where_max, weight.contiguous(), bags_);
   } else if (result.output.numel() > 0) {
     kernels_of(result.output).bag_sum(result.output, weight.contiguous(), bags_);
   }
@@ -158,7 +161,8 @@ SparseTensor EmbeddingBag::backward_rows(const Tensor& grad, const Tensor& where
 Tensor EmbeddingBag::backward_samples(const Tensor& grad, const Tensor& weight) const {
   const DType wide = compute_dtype(dtype_);
   Tensor out = zeros({bags_.index.numel()}, wide, grad.device());
-  if (out.numel() > 0) kernels_of(out).bag_scales_backward(out, grad.to(wide).contiguous(), weight.to(wide).contiguous(), bags_);
+  if (out.numel() > 0)
+    kernels_of(out).bag_scales_backward(out, grad.to(wide).contiguous(), weight.to(wide).contiguous(), bags_);
   return out.view(index_shape_).to(samples_dtype_);
 }
 

@@ -9,10 +9,10 @@
 
 namespace troupe {
 
-using kernels::BinaryOp;
-using kernels::UnaryOp;
 using detail::binary;
 using detail::unary;
+using kernels::BinaryOp;
+using kernels::UnaryOp;
 
 Tensor exp(const Tensor& x) { return unary("exp", UnaryOp::exp, x); }
 Tensor expm1(const Tensor& x) { return unary("expm1", UnaryOp::expm1, x); }

@@ -39,7 +39,8 @@ int scatter_dim(std::string_view op, const Tensor& x, int dim, const Tensor& ind
 Tensor scatter_places(std::string_view op, const Tensor& x, int at, const Tensor& index, const Tensor& source) {
   Tensor places = places_in(op, x.shape(), at, index);
   if (!fits_beside(-1, index.shape(), source.shape())) {
-    throw ShapeError(fmt::format("[{}] source does not fit: {} for index {}", op, to_string(source.shape()), to_string(index.shape())));
+    throw ShapeError(fmt::format("[{}] source does not fit: {} for index {}", op, to_string(source.shape()),
+                                 to_string(index.shape())));
   }
   return places;
 }
@@ -101,7 +102,8 @@ Tensor masked_fill(const Tensor& x, const Tensor& mask, double value) {
   constexpr std::string_view kName = "masked_fill";
   detail::require_together(kName, x, mask);
   if (!broadcasts_to(mask.shape(), x.shape())) {
-    throw ShapeError(fmt::format("[{}] mask does not fit: {} for {}", kName, to_string(mask.shape()), to_string(x.shape())));
+    throw ShapeError(
+        fmt::format("[{}] mask does not fit: {} for {}", kName, to_string(mask.shape()), to_string(x.shape())));
   }
   detail::require_value_of(kName, value, x.dtype());
   return where(mask, full({}, value, x.dtype(), x.device()), x);

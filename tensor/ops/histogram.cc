@@ -46,15 +46,18 @@ Shape without_last(Shape shape) {
 Tensor search(std::string_view op, const Tensor& sorted, const Tensor& values, Side side) {
   detail::require_together(op, sorted, values);
   const bool one_row = sorted.dim() == 1;
-  if (sorted.dim() == 0 || (!one_row && (values.dim() == 0 || without_last(sorted.shape()) != without_last(values.shape())))) {
-    throw ShapeError(fmt::format("[{}] rows differ: {} and {}", op, to_string(sorted.shape()), to_string(values.shape())));
+  if (sorted.dim() == 0 ||
+      (!one_row && (values.dim() == 0 || without_last(sorted.shape()) != without_last(values.shape())))) {
+    throw ShapeError(
+        fmt::format("[{}] rows differ: {} and {}", op, to_string(sorted.shape()), to_string(values.shape())));
   }
   const DType dtype = compute_dtype(promote(sorted.dtype(), values.dtype()));
   const std::int64_t rows = one_row ? 1 : without_last(sorted.shape()).numel();
   const std::int64_t columns = rows == 0 ? 0 : values.numel() / rows;
   Tensor out = Tensor::empty(values.shape(), DType::i64, values.device());
   Tensor target = out.view({rows, columns});
-  kernels_of(target).search(target, sorted.to(dtype).contiguous().view({rows, sorted.size(-1)}), values.to(dtype).contiguous().view({rows, columns}), side);
+  kernels_of(target).search(target, sorted.to(dtype).contiguous().view({rows, sorted.size(-1)}),
+                            values.to(dtype).contiguous().view({rows, columns}), side);
   return out;
 }
 
@@ -63,19 +66,22 @@ Tensor search(std::string_view op, const Tensor& sorted, const Tensor& values, S
 Unique unique(const Tensor& x) {
   x.require_defined("unique");
   const Tensor flat = x.reshape({x.numel()});
-  if (x.numel() == 0) return {flat.clone(), zeros(x.shape(), DType::i64, x.device()), zeros({0}, DType::i64, x.device())};
+  if (x.numel() == 0)
+    return {flat.clone(), zeros(x.shape(), DType::i64, x.device()), zeros({0}, DType::i64, x.device())};
   const Sorted sorted = sort(flat);
   const Tensor changes = ne(sorted.values.slice(0, 1), sorted.values.slice(0, 0, x.numel() - 1));
   const Tensor is_first = concat({ones({1}, DType::boolean, x.device()), changes});
   const Tensor group = sub(cumsum(is_first, 0), 1.0);
-  return {masked_select(sorted.values, is_first), scatter(group, 0, sorted.indices, group).view(x.shape()), bincount(group)};
+  return {masked_select(sorted.values, is_first), scatter(group, 0, sorted.indices, group).view(x.shape()),
+          bincount(group)};
 }
 
 Tensor bincount(const Tensor& x, const Tensor& weights, std::int64_t minlength) {
   constexpr std::string_view kName = "bincount";
   x.require_defined(kName);
   detail::require_rank(kName, x.shape(), 1);
-  if (is_floating(x.dtype()) || x.dtype() == DType::boolean) throw DTypeError(fmt::format("[{}] not integers: {}", kName, name_of(x.dtype())));
+  if (is_floating(x.dtype()) || x.dtype() == DType::boolean)
+    throw DTypeError(fmt::format("[{}] not integers: {}", kName, name_of(x.dtype())));
   if (minlength < 0) throw ValueError(fmt::format("[{}] minlength below 0: {}", kName, minlength));
   if (weights.defined()) {
     detail::require_together(kName, x, weights);
@@ -86,7 +92,8 @@ Tensor bincount(const Tensor& x, const Tensor& weights, std::int64_t minlength) 
   const auto least = min(x).item<std::int64_t>();
   if (least < 0) throw ValueError(fmt::format("[{}] negative: {}", kName, least));
   const Tensor out = zeros({std::max(detail::count_to_largest(kName, x), minlength)}, dtype, x.device());
-  return index_add(out, 0, x.to(DType::i64), weights.defined() ? weights.to(dtype) : ones(x.shape(), dtype, x.device()));
+  return index_add(out, 0, x.to(DType::i64),
+                   weights.defined() ? weights.to(dtype) : ones(x.shape(), dtype, x.device()));
 }
 
 Tensor histc(const Tensor& x, std::int64_t bins, double low, double high) {
@@ -99,11 +106,14 @@ Tensor histc(const Tensor& x, std::int64_t bins, double low, double high) {
   const Tensor inside = logical_and(ge(flat, range.low), le(flat, range.high));
   const Tensor places = div(mul(sub(flat, range.low), static_cast<double>(bins)), range.high - range.low);
   // Clamps the upper end, which would be in bin `bins`, into the last bin. Elements outside add 0 to an arbitrary bin.
-  const Tensor bin = clamp(masked_fill(places, logical_not(inside), 0.0), 0.0, static_cast<double>(bins - 1)).to(DType::i64);
+  const Tensor bin =
+      clamp(masked_fill(places, logical_not(inside), 0.0), 0.0, static_cast<double>(bins - 1)).to(DType::i64);
   return index_add(zeros({bins}, DType::i64, x.device()), 0, bin, inside.to(DType::i64)).to(x.dtype());
 }
 
-Tensor searchsorted(const Tensor& sorted, const Tensor& values, Side side) { return search("searchsorted", sorted, values, side); }
+Tensor searchsorted(const Tensor& sorted, const Tensor& values, Side side) {
+  return search("searchsorted", sorted, values, side);
+}
 
 Tensor bucketize(const Tensor& x, const Tensor& boundaries, Side side) {
   boundaries.require_defined("bucketize");

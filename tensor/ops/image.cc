@@ -79,7 +79,8 @@ class Resized {
     const auto number = static_cast<double>(i);
     if (options_.mode == InterpolateMode::nearest) {
       const double last = static_cast<double>(before_ - 1);
-      return std::min(std::floor(options_.scale.empty() ? static_cast<double>(i * before_ / after_) : number * step_), last);
+      return std::min(std::floor(options_.scale.empty() ? static_cast<double>(i * before_ / after_) : number * step_),
+                      last);
     }
     return options_.align_corners ? number * step_ : std::max(0.0, (number + 0.5) * step_ - 0.5);
   }
@@ -108,7 +109,8 @@ class Resized {
  private:
   /// Returns the distance between adjacent output pixels in input pixels.
   [[nodiscard]] double step(double scale) const {
-    if (options_.align_corners) return after_ > 1 ? static_cast<double>(before_ - 1) / static_cast<double>(after_ - 1) : 0.0;
+    if (options_.align_corners)
+      return after_ > 1 ? static_cast<double>(before_ - 1) / static_cast<double>(after_ - 1) : 0.0;
     return options_.scale.empty() ? static_cast<double>(before_) / static_cast<double>(after_) : 1.0 / scale;
   }
 
@@ -124,14 +126,16 @@ void check_interpolation(const Tensor& x, const InterpolateOptions& options) {
   const bool nearest = options.mode == InterpolateMode::nearest;
   const int rank = options.mode == InterpolateMode::linear || (nearest && x.dim() == 3) ? 3 : 4;
   if (x.dim() != rank) {
-    throw ShapeError(fmt::format("[{}] not {}: {}", kOp, rank == 3 ? "(n, c, l)" : "(n, c, h, w)", to_string(x.shape())));
+    throw ShapeError(
+        fmt::format("[{}] not {}: {}", kOp, rank == 3 ? "(n, c, l)" : "(n, c, h, w)", to_string(x.shape())));
   }
   for (int dim = 2; dim < rank; ++dim) {
     if (x.size(dim) == 0) throw ShapeError(fmt::format("[{}] nothing to enlarge: {}", kOp, to_string(x.shape())));
   }
   if (!nearest && !is_floating(x.dtype())) detail::throw_not_floating(kOp, x.dtype());
   if (nearest && options.align_corners) throw ValueError(fmt::format("[{}] nearest has no corners", kOp));
-  if (options.size.empty() == options.scale.empty()) throw ValueError(fmt::format("[{}] size or scale, one of both", kOp));
+  if (options.size.empty() == options.scale.empty())
+    throw ValueError(fmt::format("[{}] size or scale, one of both", kOp));
   const std::size_t given = std::max(options.size.size(), options.scale.size());
   if (given != 1 && given != static_cast<std::size_t>(rank - 2)) {
     throw ValueError(fmt::format("[{}] {} numbers for {} dimensions", kOp, given, rank - 2));
@@ -160,7 +164,8 @@ std::vector<ResampledDim> resampled_dims(const Tensor& x, const InterpolateOptio
     const double scaled = static_cast<double>(x.size(dim)) * scale;
     if (!(scaled < kLargest)) throw ValueError(fmt::format("[interpolate] size above 2^31 - 1: {}", scaled));
     const std::int64_t after = options.scale.empty() ? entry(options.size, dim - 2) : static_cast<std::int64_t>(scaled);
-    if (static_cast<double>(after) >= kLargest) throw ValueError(fmt::format("[interpolate] size above 2^31 - 1: {}", after));
+    if (static_cast<double>(after) >= kLargest)
+      throw ValueError(fmt::format("[interpolate] size above 2^31 - 1: {}", after));
     if (after < 1) throw ValueError(fmt::format("[interpolate] size below 1: {}", after));
     const Resized resized(options, x.size(dim), after, scale);
     if (resized.changes()) dims.push_back(resized.dim(dim, x, computed));
@@ -173,7 +178,8 @@ std::vector<ResampledDim> resampled_dims(const Tensor& x, const InterpolateOptio
 Tensor pixel_shuffle(const Tensor& x, std::int64_t factor) {
   require_factor("pixel_shuffle", x, factor);
   if (x.dim() < 3 || x.size(-3) % factor != 0 || x.size(-3) / factor % factor != 0) {
-    throw ShapeError(fmt::format("[pixel_shuffle] no {0} x {0} pixels in the channels: {1}", factor, to_string(x.shape())));
+    throw ShapeError(
+        fmt::format("[pixel_shuffle] no {0} x {0} pixels in the channels: {1}", factor, to_string(x.shape())));
   }
   const std::int64_t channels = x.size(-3) / factor / factor;
   const Tensor apart = x.reshape(images_of(x, {channels, factor, factor, x.size(-2), x.size(-1)}));
@@ -184,7 +190,8 @@ Tensor pixel_shuffle(const Tensor& x, std::int64_t factor) {
 Tensor pixel_unshuffle(const Tensor& x, std::int64_t factor) {
   require_factor("pixel_unshuffle", x, factor);
   if (x.dim() < 3 || x.size(-2) % factor != 0 || x.size(-1) % factor != 0) {
-    throw ShapeError(fmt::format("[pixel_unshuffle] no {0} x {0} pixels in the image: {1}", factor, to_string(x.shape())));
+    throw ShapeError(
+        fmt::format("[pixel_unshuffle] no {0} x {0} pixels in the image: {1}", factor, to_string(x.shape())));
   }
   const Size2d size{x.size(-2) / factor, x.size(-1) / factor};
   const Tensor apart = x.reshape(images_of(x, {x.size(-3), size[0], factor, size[1], factor}));
@@ -194,7 +201,8 @@ Tensor pixel_unshuffle(const Tensor& x, std::int64_t factor) {
 
 Tensor interpolate(const Tensor& x, const InterpolateOptions& options) {
   x.require_defined("interpolate");
-  if (options.mode == InterpolateMode::nearest) return detail::resample(x, detail::resampled_dims(x, options, DType::f64));
+  if (options.mode == InterpolateMode::nearest)
+    return detail::resample(x, detail::resampled_dims(x, options, DType::f64));
   const DType computed = compute_dtype(x.dtype());
   return detail::resample(x.to(computed), detail::resampled_dims(x, options, computed)).to(x.dtype());
 }
@@ -219,8 +227,8 @@ Tensor fold(const Tensor& x, const Size2d& size, const UnfoldOptions& options) {
   const Unfolding u("fold", {n, channels, size[0], size[1]}, options);
   const std::int64_t windows = u.windows[0] * u.windows[1];
   if (x.dim() != 3 || x.size(1) != channels * places || x.size(2) != windows) {
-    throw ShapeError(fmt::format("[fold] {} does not hold the windows ({}, {}) of ({}, {})", to_string(x.shape()), channels * places,
-                                 windows, size[0], size[1]));
+    throw ShapeError(fmt::format("[fold] {} does not hold the windows ({}, {}) of ({}, {})", to_string(x.shape()),
+                                 channels * places, windows, size[0], size[1]));
   }
   const DType computed = compute_dtype(x.dtype());
   const Tensor parts = x.to(computed).reshape({n, channels, places, u.windows[0], u.windows[1]});

@@ -92,7 +92,8 @@ Tensor index_add(const Tensor& x, int dim, const Tensor& index, const Tensor& so
   const int at = normalize_dim(kName, dim, x.shape());
   const Shape expected = with_size(x.shape(), at, index.numel());
   if (source.shape() != expected) {
-    throw ShapeError(fmt::format("[{}] source does not fit: {} for {}", kName, to_string(source.shape()), to_string(expected)));
+    throw ShapeError(
+        fmt::format("[{}] source does not fit: {} for {}", kName, to_string(source.shape()), to_string(expected)));
   }
   if (x.dtype() == DType::boolean) throw DTypeError(fmt::format("[{}] not defined for boolean", kName));
   const Tensor places = detail::checked_index(kName, index, x.shape()[at]);
@@ -119,7 +120,8 @@ Tensor nonzero(const Tensor& x) {
 
 Tensor masked_select(const Tensor& x, const Tensor& mask) {
   detail::require_together("masked_select", x, mask);
-  if (mask.dtype() != DType::boolean) throw DTypeError(fmt::format("[masked_select] mask is not boolean: {}", name_of(mask.dtype())));
+  if (mask.dtype() != DType::boolean)
+    throw DTypeError(fmt::format("[masked_select] mask is not boolean: {}", name_of(mask.dtype())));
   const Shape shape = broadcast_shapes("masked_select", x.shape(), mask.shape());
   const std::vector<std::int64_t> places = places_of(mask.expand(shape));
   const Tensor index = from_values<std::int64_t>(places, {static_cast<std::int64_t>(places.size())});

@@ -60,7 +60,8 @@ Tensor kl_div(const Tensor& x, const Tensor& y, const KlDivOptions& options) {
 Tensor poisson_nll_loss(const Tensor& x, const Tensor& target, const PoissonNllLossOptions& options) {
   return detail::poisson_nll_formula(x, target, options);
 }
-Tensor gaussian_nll_loss(const Tensor& x, const Tensor& target, const Tensor& var, const GaussianNllLossOptions& options) {
+Tensor gaussian_nll_loss(const Tensor& x, const Tensor& target, const Tensor& var,
+                         const GaussianNllLossOptions& options) {
   return detail::gaussian_nll_formula(x, target, var, options);
 }
 

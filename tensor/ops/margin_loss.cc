@@ -4,7 +4,8 @@
 
 namespace troupe {
 
-Tensor margin_ranking_loss(const Tensor& a, const Tensor& b, const Tensor& target, const MarginRankingLossOptions& options) {
+Tensor margin_ranking_loss(const Tensor& a, const Tensor& b, const Tensor& target,
+                           const MarginRankingLossOptions& options) {
   return detail::margin_ranking_formula(a, b, target, options);
 }
 

@@ -41,9 +41,9 @@ struct CosineEmbeddingLossOptions {
 /// Margin, norm and reduction of triplet_margin_loss.
 struct TripletMarginLossOptions {
   double margin = 1.0;
-  double p = 2.0;      ///< exponent of the norm
-  double eps = 1e-6;   ///< added to each difference
-  bool swap = false;   ///< whether the negative's distance is the smaller of its distances to anchor and positive
+  double p = 2.0;     ///< exponent of the norm
+  double eps = 1e-6;  ///< added to each difference
+  bool swap = false;  ///< whether the negative's distance is the smaller of its distances to anchor and positive
   Reduction reduction = Reduction::mean;
 };
 /// max(0, |anchor - positive| - |anchor - negative| + margin), norms along the last dimension; the three broadcast.
@@ -58,9 +58,9 @@ struct TripletMarginLossOptions {
 
 /// Power, margin, class weights and reduction of multi_margin_loss.
 struct MultiMarginLossOptions {
-  int p = 1;          ///< the power: 1 or 2
+  int p = 1;  ///< the power: 1 or 2
   double margin = 1.0;
-  Tensor weight{};    ///< weight of each target class, (classes); undefined: 1
+  Tensor weight{};  ///< weight of each target class, (classes); undefined: 1
   Reduction reduction = Reduction::mean;
 };
 /// The sum of max(0, margin - x[target] + x[i])^p over all classes i other than the target, divided by the number of
@@ -68,6 +68,7 @@ struct MultiMarginLossOptions {
 /// Throws ShapeError `[multi_margin_loss] targets do not fit: (8, 10) and (7)`,
 /// `... weight does not fit: (3) for 10 classes`, IndexError `... index out of range: 10 of 10`, ValueError
 /// `... p is 3, not 1 or 2`.
-[[nodiscard]] Tensor multi_margin_loss(const Tensor& x, const Tensor& target, const MultiMarginLossOptions& options = {});
+[[nodiscard]] Tensor multi_margin_loss(const Tensor& x, const Tensor& target,
+                                       const MultiMarginLossOptions& options = {});
 
 }  // namespace troupe

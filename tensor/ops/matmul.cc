@@ -107,7 +107,8 @@ void require_batches(std::string_view op, const Tensor& a, const Tensor& b) {
 }
 
 // beta * input + alpha * (a x b).
-Tensor added_product(std::string_view op, const Tensor& input, const Tensor& a, const Tensor& b, double beta, double alpha) {
+Tensor added_product(std::string_view op, const Tensor& input, const Tensor& a, const Tensor& b, double beta,
+                     double alpha) {
   detail::require_together(op, input, a);
   const DType dtype = promote(input.dtype(), promote(a.dtype(), b.dtype()));
   require_numbers(op, dtype);
@@ -115,7 +116,8 @@ Tensor added_product(std::string_view op, const Tensor& input, const Tensor& a, 
   detail::require_value_of(op, alpha, dtype);
   Tensor out = product(op, a, b, dtype);
   if (!broadcasts_to(input.shape(), out.shape())) {
-    throw ShapeError(fmt::format("[{}] {} does not broadcast to {}", op, to_string(input.shape()), to_string(out.shape())));
+    throw ShapeError(
+        fmt::format("[{}] {} does not broadcast to {}", op, to_string(input.shape()), to_string(out.shape())));
   }
   if (!is_floating(dtype)) return add(mul(out, alpha), mul(input.to(out.dtype()), beta)).to(dtype);
   if (beta != 0.0) axpby_into(out, alpha, out, beta, input.to(out.dtype()).expand(out.shape()));

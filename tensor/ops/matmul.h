@@ -25,7 +25,8 @@ namespace troupe {
 
 /// addmm of batches of equal size, without broadcasting. Shapes: (b, m, k) x (b, k, n) -> (b, m, n).
 /// Throws ShapeError as addmm and bmm.
-[[nodiscard]] Tensor baddbmm(const Tensor& input, const Tensor& a, const Tensor& b, double beta = 1.0, double alpha = 1.0);
+[[nodiscard]] Tensor baddbmm(const Tensor& input, const Tensor& a, const Tensor& b, double beta = 1.0,
+                             double alpha = 1.0);
 
 /// Sum of the products of two vectors of one size: a scalar. Throws ShapeError `[dot] not 1 dimensions: (2, 3)`.
 [[nodiscard]] Tensor dot(const Tensor& a, const Tensor& b);

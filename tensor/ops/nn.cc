@@ -39,7 +39,7 @@ Tensor softmax_backward_along(std::string_view name, SoftmaxKind kind, const Ten
   Tensor out = Tensor::empty(output.shape(), dtype, output.device());
   Tensor target = out.view(lines);
   kernels_of(target).softmax_backward(kind, target, grad.to(dtype).contiguous().view(lines),
-                        output.to(dtype).contiguous().view(lines));
+                                      output.to(dtype).contiguous().view(lines));
   return out.to(output.dtype());
 }
 

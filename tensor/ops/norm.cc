@@ -89,8 +89,8 @@ NormGradients normalised_backward(const Tensor& grad, const Tensor& x, const Nor
   Tensor by_bias = zeros({sizes[1] * sizes[2]}, DType::f64, x.device());
   if (x.numel() > 0) {
     kernels_of(grad).group_norm_backward(by_x, by_weight, by_bias, grad.to(dtype).contiguous().view(sizes),
-                             x.to(dtype).contiguous().view(sizes), forward.mean.contiguous(), forward.var.contiguous(),
-                             weight, eps);
+                                         x.to(dtype).contiguous().view(sizes), forward.mean.contiguous(),
+                                         forward.var.contiguous(), weight, eps);
   }
   return finished(by_x, by_weight, by_bias, x);
 }
@@ -165,8 +165,8 @@ BatchNormResult batch_norm(const Tensor& x, const RunningStatistics& running, co
   if (x.numel() > 0) {
     const Tensor in = as_channels(x);
     Tensor out = norm.output.view(in.shape());
-    kernels_of(out).batch_norm(of_batch ? kernels::Moments::computed : kernels::Moments::given, out, norm.mean, norm.var, in,
-                    affine.weight, affine.bias, options.eps);
+    kernels_of(out).batch_norm(of_batch ? kernels::Moments::computed : kernels::Moments::given, out, norm.mean,
+                               norm.var, in, affine.weight, affine.bias, options.eps);
   }
   norm.output = norm.output.to(x.dtype());
   return {norm, of_batch ? running_after(running, norm, count, options) : running};
@@ -182,10 +182,11 @@ NormGradients batch_norm_backward(const Tensor& grad, const Tensor& x, const Nor
   Tensor by_x = Tensor::empty(in.shape(), in.dtype(), x.device());
   Tensor by_weight = zeros({x.size(1)}, DType::f64, x.device());
   Tensor by_bias = zeros({x.size(1)}, DType::f64, x.device());
-  const auto moments = options.statistics == NormStatistics::batch ? kernels::Moments::computed : kernels::Moments::given;
+  const auto moments =
+      options.statistics == NormStatistics::batch ? kernels::Moments::computed : kernels::Moments::given;
   if (x.numel() > 0) {
-    kernels_of(in).batch_norm_backward(moments, by_x, by_weight, by_bias, as_channels(grad), in, forward.mean.contiguous(),
-                             forward.var.contiguous(), affine.weight, options.eps);
+    kernels_of(in).batch_norm_backward(moments, by_x, by_weight, by_bias, as_channels(grad), in,
+                                       forward.mean.contiguous(), forward.var.contiguous(), affine.weight, options.eps);
   }
   return finished(by_x, by_weight, by_bias, x);
 }

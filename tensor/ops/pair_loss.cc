@@ -107,7 +107,9 @@ PairLoss smooth_l1_loss_of(const Tensor& x, const Tensor& y, const SmoothL1LossO
 
 PairLoss huber_loss_of(const Tensor& x, const Tensor& y, const HuberLossOptions& options) {
   if (!(options.delta > 0.0)) throw ValueError(fmt::format("[huber_loss] delta not above 0: {}", options.delta));
-  return PairLossMaker("huber_loss", x, y, kernels::PairLossKind::huber).parameter(options.delta).with(options.reduction);
+  return PairLossMaker("huber_loss", x, y, kernels::PairLossKind::huber)
+      .parameter(options.delta)
+      .with(options.reduction);
 }
 
 PairLoss bce_loss_of(const Tensor& x, const Tensor& y, const BceLossOptions& options) {
@@ -132,7 +134,8 @@ PairLoss bce_with_logits_of(const Tensor& x, const Tensor& y, const BceWithLogit
 }
 
 PairLoss kl_div_of(const Tensor& x, const Tensor& y, const KlDivOptions& options) {
-  PairLossMaker maker("kl_div", x, y, options.log_target ? kernels::PairLossKind::kl_of_logs : kernels::PairLossKind::kl);
+  PairLossMaker maker("kl_div", x, y,
+                      options.log_target ? kernels::PairLossKind::kl_of_logs : kernels::PairLossKind::kl);
   switch (options.reduction) {
     case KlDivReduction::none: return maker.with(Reduction::none);
     case KlDivReduction::sum: return maker.with(Reduction::sum);

@@ -15,10 +15,10 @@
 namespace troupe {
 namespace {
 
-using kernels::PoolWindows;
 using detail::computed;
 using detail::LastWindow;
 using detail::Windows;
+using kernels::PoolWindows;
 
 /// The windows along both dimensions of an image; a line is an image of height 1.
 struct ImageWindows {
@@ -197,8 +197,7 @@ Tensor avg_pool(const Tensor& x, const WindowPlan& plan) {
   return result.to(x.dtype());
 }
 
-Tensor avg_pool_backward(std::string_view op, const Tensor& grad, const Shape& input_shape,
-                         const WindowPlan& plan) {
+Tensor avg_pool_backward(std::string_view op, const Tensor& grad, const Shape& input_shape, const WindowPlan& plan) {
   detail::require_gradient(op, grad, plan.result_shape(input_shape));
   Tensor result = zeros(input_shape, detail::window_dtype(grad), grad.device());
   if (grad.numel() == 0) return result.to(grad.dtype());
@@ -239,8 +238,8 @@ Tensor max_pool_backward_with(const Tensor& grad, const Tensor& where_max, const
   const ImageWindows windows = listed(plan);
   Tensor result = Tensor::empty(input_shape, grad.dtype(), grad.device());
   Tensor in = as_image(result);
-  kernels_of(in).max_pool_backward_of_windows(in, as_image(grad.contiguous()), as_image(where_max.contiguous()), windows.rows,
-                                              windows.columns);
+  kernels_of(in).max_pool_backward_of_windows(in, as_image(grad.contiguous()), as_image(where_max.contiguous()),
+                                              windows.rows, windows.columns);
   return result;
 }
 

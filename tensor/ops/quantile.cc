@@ -33,7 +33,8 @@ Tensor middle_of(const Tensor& x, const Tensor& places, int at) {
   if (!is_floating(x.dtype())) return narrow(places, at, middle, 1);
   const Tensor nans = sum(isnan(x), at, KeepDim::yes);
   const Tensor first_nan = sub(static_cast<double>(x.shape()[at]), nans);
-  return gather(places, at, where(gt(nans, 0.0), first_nan, full({}, static_cast<double>(middle), DType::i64, x.device())));
+  return gather(places, at,
+                where(gt(nans, 0.0), first_nan, full({}, static_cast<double>(middle), DType::i64, x.device())));
 }
 
 }  // namespace
@@ -63,7 +64,9 @@ Sorted median(const Tensor& x, int dim, KeepDim keep) {
 
 Tensor quantile(const Tensor& x, double q) { return quantile(flat("quantile", x), q, 0); }
 
-Tensor quantile(const Tensor& x, double q, int dim, KeepDim keep) { return quantile(x, std::vector<double>{q}, dim, keep).select(0, 0); }
+Tensor quantile(const Tensor& x, double q, int dim, KeepDim keep) {
+  return quantile(x, std::vector<double>{q}, dim, keep).select(0, 0);
+}
 
 Tensor quantile(const Tensor& x, const std::vector<double>& q, int dim, KeepDim keep) {
   x.require_defined("quantile");

@@ -100,8 +100,12 @@ Tensor min(const Tensor& x, const Axes& axes, KeepDim keep) { return reduce("min
 
 Tensor argmax(const Tensor& x) { return argument_of_all("argmax", kernels::Extreme::largest, x); }
 Tensor argmin(const Tensor& x) { return argument_of_all("argmin", kernels::Extreme::smallest, x); }
-Tensor argmax(const Tensor& x, int dim, KeepDim keep) { return argument("argmax", kernels::Extreme::largest, x, dim, keep); }
-Tensor argmin(const Tensor& x, int dim, KeepDim keep) { return argument("argmin", kernels::Extreme::smallest, x, dim, keep); }
+Tensor argmax(const Tensor& x, int dim, KeepDim keep) {
+  return argument("argmax", kernels::Extreme::largest, x, dim, keep);
+}
+Tensor argmin(const Tensor& x, int dim, KeepDim keep) {
+  return argument("argmin", kernels::Extreme::smallest, x, dim, keep);
+}
 
 Tensor any(const Tensor& x) { return any(x, all_axes(x)); }
 Tensor any(const Tensor& x, const Axes& axes, KeepDim keep) {
@@ -147,7 +151,8 @@ Tensor logsumexp(const Tensor& x, const Axes& axes, KeepDim keep) {
   x.require_defined(kName);
   const DType dtype = promote_to_floating(x.dtype());
   if (x.numel() == 0) {  // an empty sum is 0
-    return full(reduced_shape(x.shape(), axis_set(kName, x.shape(), axes), keep), -std::numeric_limits<double>::infinity(), dtype, x.device());
+    return full(reduced_shape(x.shape(), axis_set(kName, x.shape(), axes), keep),
+                -std::numeric_limits<double>::infinity(), dtype, x.device());
   }
   const Tensor real = x.to(compute_dtype(dtype));
   const Tensor top = reduce(kName, ReduceOp::max, real, axes, KeepDim::yes);

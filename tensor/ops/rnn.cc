@@ -83,7 +83,8 @@ RnnResult run(std::string_view op, RnnCell cell, const Tensor& x, const RnnWeigh
                .output = empty(steps, wide, x.device())};
   if (tape.output.numel() > 0) {
     const bool has_candidate = cell == RnnCell::gru && w.hidden_bias.defined();
-    kernels_of(tape.output).recurrent(tape, bias_of_sums(cell, w, wide),
+    kernels_of(tape.output)
+        .recurrent(tape, bias_of_sums(cell, w, wide),
                    has_candidate ? plain(w.hidden_bias.slice(0, 2 * steps[2]), wide) : Tensor());
   }
   if (cell == RnnCell::tanh || cell == RnnCell::relu) tape.gates = {};
@@ -123,10 +124,10 @@ RnnStepGradients rnn_backward(const RnnResultGradients& grad, const RnnTape& tap
   const bool is_lstm = tape.cell == RnnCell::lstm;
   const bool is_gru = tape.cell == RnnCell::gru;
   kernels::RecurrentGradients gradients{.by_output = plain(grad.output, wide),
-                                    .by_hidden = own_gradient(grad.hidden, state, output),
-                                    .by_cell = is_lstm ? own_gradient(grad.cell, state, output) : Tensor(),
-                                    .by_gates = empty(sums, wide, output.device()),
-                                    .by_from_hidden = is_gru ? empty(sums, wide, output.device()) : Tensor()};
+                                        .by_hidden = own_gradient(grad.hidden, state, output),
+                                        .by_cell = is_lstm ? own_gradient(grad.cell, state, output) : Tensor(),
+                                        .by_gates = empty(sums, wide, output.device()),
+                                        .by_from_hidden = is_gru ? empty(sums, wide, output.device()) : Tensor()};
   if (output.numel() > 0) kernels_of(tape.output).recurrent_backward(tape, gradients);
   return {.hidden = gradients.by_hidden,
           .cell = gradients.by_cell,

@@ -15,15 +15,16 @@
 namespace troupe {
 namespace {
 
-using kernels::BinaryOp;
-using kernels::UnaryOp;
 using detail::compute_in;
 using detail::is_reusable;
+using kernels::BinaryOp;
+using kernels::UnaryOp;
 using Left = detail::DeferredOps::Left;
 
 // Returns whether op on `dead` and `other`, in any order, may write into `dead`. False for erroneous arguments.
 bool fits(BinaryOp op, const Tensor& dead, const Tensor& other) {
-  if (!dead.defined() || !other.defined() || dead.device() != other.device() || dead.dtype() == DType::boolean) return false;
+  if (!dead.defined() || !other.defined() || dead.device() != other.device() || dead.dtype() == DType::boolean)
+    return false;
   const DType dtype = detail::result_dtype(op, detail::promoted(dead, other));
   return is_reusable(dead, dead.shape(), dtype) && broadcasts_to(other.shape(), dead.shape());
 }
@@ -47,7 +48,8 @@ Tensor binary(std::string_view name, BinaryOp op, Tensor&& a, Tensor&& b) {
 
 // Returns whether op with a number may write into `dead`. As in detail::binary(), its dtype need not hold the number.
 bool fits(BinaryOp op, const Tensor& dead) {
-  return dead.defined() && is_floating(dead.dtype()) && is_reusable(dead, dead.shape(), detail::result_dtype(op, dead.dtype()));
+  return dead.defined() && is_floating(dead.dtype()) &&
+         is_reusable(dead, dead.shape(), detail::result_dtype(op, dead.dtype()));
 }
 
 Tensor binary(std::string_view name, BinaryOp op, Tensor&& a, double b) {
@@ -63,7 +65,8 @@ Tensor binary(std::string_view name, BinaryOp op, double a, Tensor&& b) {
 }
 
 Tensor unary(std::string_view name, UnaryOp op, Tensor&& x) {
-  const bool fits = x.defined() && x.dtype() != DType::boolean && is_reusable(x, x.shape(), detail::result_dtype(op, x.dtype()));
+  const bool fits =
+      x.defined() && x.dtype() != DType::boolean && is_reusable(x, x.shape(), detail::result_dtype(op, x.dtype()));
   if (!fits) return detail::unary(name, op, x);
   kernels_of(x).unary(op, x, std::as_const(x));
   return std::move(x);

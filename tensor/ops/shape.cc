@@ -49,7 +49,8 @@ Tensor columns_between(const Tensor& x, const Bound& bounds_of) {
   Tensor ends = Tensor::empty({x.size(-2), 1}, DType::i64);
   const auto first = begins.mutable_data<std::int64_t>();
   const auto last = ends.mutable_data<std::int64_t>();
-  for (std::int64_t row = 0; row < x.size(-2); ++row) std::tie(first[static_cast<std::size_t>(row)], last[static_cast<std::size_t>(row)]) = bounds_of(row);
+  for (std::int64_t row = 0; row < x.size(-2); ++row)
+    std::tie(first[static_cast<std::size_t>(row)], last[static_cast<std::size_t>(row)]) = bounds_of(row);
   const Tensor columns = arange(x.size(-1)).to(x.device());
   return logical_and(ge(columns, begins.to(x.device())), lt(columns, ends.to(x.device())));
 }
@@ -67,7 +68,8 @@ Tensor with_zeros(const Tensor& x, const Bound& bounds_of) {
     auto [begin, end] = bounds_of(i % rows);
     begin = std::clamp(begin, std::int64_t{0}, columns);
     end = std::clamp(end, begin, columns);
-    std::memset(bytes + static_cast<std::size_t>(i * columns + begin) * size, 0, static_cast<std::size_t>(end - begin) * size);
+    std::memset(bytes + static_cast<std::size_t>(i * columns + begin) * size, 0,
+                static_cast<std::size_t>(end - begin) * size);
   }
   return out;
 }
@@ -113,7 +115,8 @@ Tensor concat(const std::vector<Tensor>& tensors, int dim) {
     size = size + x.shape()[at];
     dtype = promote(dtype, x.dtype());
     if (size.fits()) continue;
-    throw ShapeError(fmt::format("[concat] too many parts along dimension {}: {} tensors, {} and others", at, tensors.size(), to_string(x.shape())));
+    throw ShapeError(fmt::format("[concat] too many parts along dimension {}: {} tensors, {} and others", at,
+                                 tensors.size(), to_string(x.shape())));
   }
   shape[at] = size.value();
   const Tensor out = Tensor::empty(shape, dtype, first.device());
@@ -230,7 +233,8 @@ Tensor repeat(const Tensor& x, const std::vector<std::int64_t>& counts) {
     spread.push_back(count);
     spread.push_back(size);
     const detail::CheckedSize repeated = detail::CheckedSize(count) * size;
-    if (!repeated.fits()) throw ShapeError(fmt::format("[repeat] too many elements: {} times {}", count, to_string(x.shape())));
+    if (!repeated.fits())
+      throw ShapeError(fmt::format("[repeat] too many elements: {} times {}", count, to_string(x.shape())));
     joined.push_back(repeated.value());
   }
   const Tensor out = Tensor::empty(joined, x.dtype(), x.device());
@@ -257,7 +261,8 @@ Tensor pad(const Tensor& x, const std::vector<std::int64_t>& amounts, double val
 
 Tensor tril(const Tensor& x, std::int64_t diagonal) {
   require_diagonal("tril", x, diagonal);
-  return with_zeros(x, [&](std::int64_t row) { return std::pair(row + diagonal + 1, std::numeric_limits<std::int64_t>::max()); });
+  return with_zeros(
+      x, [&](std::int64_t row) { return std::pair(row + diagonal + 1, std::numeric_limits<std::int64_t>::max()); });
 }
 
 Tensor triu(const Tensor& x, std::int64_t diagonal) {

@@ -39,7 +39,8 @@ namespace troupe {
 [[nodiscard]] std::vector<Tensor> split(const Tensor& x, std::int64_t size, int dim = 0);
 /// Consecutive views along `dim` with these sizes. Throws ShapeError
 /// `[split_with_sizes] sizes (2, 3) for 4 parts`.
-[[nodiscard]] std::vector<Tensor> split_with_sizes(const Tensor& x, const std::vector<std::int64_t>& sizes, int dim = 0);
+[[nodiscard]] std::vector<Tensor> split_with_sizes(const Tensor& x, const std::vector<std::int64_t>& sizes,
+                                                   int dim = 0);
 
 /// At most `count` views of equal size along `dim`; the last may be smaller.
 /// Throws ValueError `[chunk] count below 1: 0`.

@@ -4,10 +4,10 @@
 
 namespace troupe {
 
-using kernels::BinaryOp;
-using kernels::UnaryOp;
 using detail::binary;
 using detail::unary;
+using kernels::BinaryOp;
+using kernels::UnaryOp;
 
 Tensor sin(const Tensor& x) { return unary("sin", UnaryOp::sin, x); }
 Tensor cos(const Tensor& x) { return unary("cos", UnaryOp::cos, x); }

@@ -29,9 +29,10 @@ Shape count_windows(std::string_view op, const Shape& x, const Windows& windows,
     const CheckedSize padded = CheckedSize(padding) * 2 + size;
     // This sum bounds every position that is computed for a window.
     if (!(padded + reach + stride).fits()) {
-      throw ShapeError(fmt::format("[{}] sizes do not fit into 64 bits: window {} with stride {}, padding {} and dilation {} over {}", op,
-                                   to_string(windows.kernel), to_string(windows.stride), to_string(windows.padding),
-                                   to_string(windows.dilation), to_string(x)));
+      throw ShapeError(fmt::format(
+          "[{}] sizes do not fit into 64 bits: window {} with stride {}, padding {} and dilation {} over {}", op,
+          to_string(windows.kernel), to_string(windows.stride), to_string(windows.padding), to_string(windows.dilation),
+          to_string(x)));
     }
     const std::int64_t left = padded.value() - reach.value();
     const std::int64_t more = left + (last == LastWindow::partial ? stride - 1 : 0);

@@ -46,7 +46,9 @@ std::optional<Error> HandPool::take(Job& job) {
 }
 
 BarePeer::BarePeer(MemoryHub& hub, const NodeName& name, std::uint64_t life)
-    : self_{name, {life, life}, "memory://" + name}, link_(hub, name, self_.incarnation), router_(self_, *this, lives_) {
+    : self_{name, {life, life}, "memory://" + name},
+      link_(hub, name, self_.incarnation),
+      router_(self_, *this, lives_) {
   link_.start(*this);
 }
 
@@ -64,7 +66,9 @@ std::shared_ptr<std::optional<Result<msg::AnyMessage>>> BarePeer::ask(const Node
   detail::PackedRequest packed{{}, RequestId{++last_request_}, detail::posting_of(message, actor, false), {}};
   packed.parcel = detail::pack_message({self_.name, node + "/" + actor, packed.id, {}}, message, {}).value();
   packed.request = {node, actor, "asked by " + self_.name, due, std::move(message)};
-  in_turn([this, packed, told] { router_.request(now(), packed, [told](Result<msg::AnyMessage> answer) { *told = std::move(answer); }); });
+  in_turn([this, packed, told] {
+    router_.request(now(), packed, [told](Result<msg::AnyMessage> answer) { *told = std::move(answer); });
+  });
   return told;
 }
 
@@ -84,7 +88,9 @@ void BarePeer::on_link_up(const Peer& peer) {
 }
 
 void BarePeer::on_frames(const NodeName& from, Incarnation incarnation, Frames frames) {
-  in_turn([this, from, incarnation, frames = std::move(frames)]() mutable { router_.frames(now(), from, incarnation, std::move(frames)); });
+  in_turn([this, from, incarnation, frames = std::move(frames)]() mutable {
+    router_.frames(now(), from, incarnation, std::move(frames));
+  });
 }
 
 void BarePeer::on_link_down(const NodeName& peer, Incarnation incarnation, const Error& why) {
@@ -108,11 +114,20 @@ void BarePeer::deliver(const Peer&, msg::Envelope envelope, msg::AnyMessage mess
   heard_.push_back({std::move(envelope.to), envelope.request, std::move(message)});
 }
 
-AmongBarePeers::AmongBarePeers(std::optional<std::uint32_t> rank, FunctionRegistry functions, const PeerLimits& limits) {
+AmongBarePeers::AmongBarePeers(std::optional<std::uint32_t> rank, FunctionRegistry functions,
+                               const PeerLimits& limits) {
   const Incarnation incarnation{7, 7};
-  node = std::make_unique<Node>(detail::NodeParts{"m", incarnation, rank, functions.table(), clock, pool,
+  node = std::make_unique<Node>(detail::NodeParts{"m",
+                                                  incarnation,
+                                                  rank,
+                                                  functions.table(),
+                                                  clock,
+                                                  pool,
                                                   std::make_unique<MemoryLink>(hub, "m", incarnation),
-                                                  detail::make_inline_host, Leaks::warn, {}, limits});
+                                                  detail::make_inline_host,
+                                                  Leaks::warn,
+                                                  {},
+                                                  limits});
 }
 
 std::unique_ptr<BarePeer> AmongBarePeers::peer(const NodeName& name, std::uint64_t life) {

@@ -1,5 +1,5 @@
-// A node that is whole, among peers that are only a router each: they say what the test has them say, and keep what they
-// are told. So every word that a node can hear is tried, in any order, also those that no node of ours would say.
+// A node that is whole, among peers that are only a router each: they say what the test has them say, and keep what
+// they are told. So every word that a node can hear is tried, in any order, also those that no node of ours would say.
 #pragma once
 
 #include <chrono>
@@ -84,7 +84,8 @@ class BarePeer final : private LinkSink, private detail::Router::Callbacks {
 
   /// Asks it; what it answers is there once it has.
   std::shared_ptr<std::optional<Result<msg::AnyMessage>>> ask(const NodeName& node, const std::string& actor,
-                                                              msg::AnyMessage message, std::optional<TimePoint> due = {});
+                                                              msg::AnyMessage message,
+                                                              std::optional<TimePoint> due = {});
 
   /// Answers a request that was heard.
   void answer(const NodeName& node, const Heard& request, msg::AnyMessage message);
@@ -139,7 +140,8 @@ class BarePeer final : private LinkSink, private detail::Router::Callbacks {
 
   [[nodiscard]] static TimePoint now() { return TimePoint{std::chrono::hours(1)}; }
 
-  /// What the node does at once, while the router sends, comes to the router afterwards: as to a router that is an actor.
+  /// What the node does at once, while the router sends, comes to the router afterwards: as to a router that is an
+  /// actor.
   void in_turn(std::function<void()> action);
 
   const Peer self_;
@@ -154,7 +156,8 @@ class BarePeer final : private LinkSink, private detail::Router::Callbacks {
   bool in_turn_ = false;
 };
 
-/// The node "m", and whom the test adds. Everything happens on the test's thread, before the call that causes it returns.
+/// The node "m", and whom the test adds. Everything happens on the test's thread, before the call that causes it
+/// returns.
 struct AmongBarePeers {
   explicit AmongBarePeers(std::optional<std::uint32_t> rank = 0, FunctionRegistry functions = {},
                           const PeerLimits& limits = {});

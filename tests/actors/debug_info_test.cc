@@ -24,42 +24,45 @@ BOOST_AUTO_TEST_CASE(text_has_one_line_for_each_counter) {
   info.threads_busy = 11;
   info.threads_waiting = 12;
   info.threads_idle = 13;
-  const std::string without = "node: ps0 (rank 1)\n"
-                              "owners: 2\n"
-                              "handles: 20\n"
-                              "forks: 3\n"
-                              "pending_users: 4\n"
-                              "pending_calls: 5\n"
-                              "waiting_calls: 50\n"
-                              "served_calls: 6\n"
-                              "contexts: 7\n"
-                              "backward_passes: 8\n"
-                              "shards: 9\n"
-                              "pool_threads: 10\n"
-                              "threads_busy: 11\n"
-                              "threads_waiting: 12\n"
-                              "threads_idle: 13\n";
+  const std::string without =
+      "node: ps0 (rank 1)\n"
+      "owners: 2\n"
+      "handles: 20\n"
+      "forks: 3\n"
+      "pending_users: 4\n"
+      "pending_calls: 5\n"
+      "waiting_calls: 50\n"
+      "served_calls: 6\n"
+      "contexts: 7\n"
+      "backward_passes: 8\n"
+      "shards: 9\n"
+      "pool_threads: 10\n"
+      "threads_busy: 11\n"
+      "threads_waiting: 12\n"
+      "threads_idle: 13\n";
   BOOST_TEST(info.text() == without);
   info.unreachable.emplace("ps1", std::chrono::milliseconds(4200));
   BOOST_TEST(info.text() == without + "unreachable.ps1: 4.2 s\n");
   info.unreachable.clear();
   info.peers.emplace("ps1", PeerHoldings{1, 2, 3, 4, 5, 6, 7});
-  const std::string peers = "peers.ps1.waiting_calls: 1\n"
-                            "peers.ps1.waiting_bytes: 2\n"
-                            "peers.ps1.queued_calls: 3\n"
-                            "peers.ps1.answer_bytes: 4\n"
-                            "peers.ps1.owners: 5\n"
-                            "peers.ps1.forks: 6\n"
-                            "peers.ps1.contexts: 7\n";
+  const std::string peers =
+      "peers.ps1.waiting_calls: 1\n"
+      "peers.ps1.waiting_bytes: 2\n"
+      "peers.ps1.queued_calls: 3\n"
+      "peers.ps1.answer_bytes: 4\n"
+      "peers.ps1.owners: 5\n"
+      "peers.ps1.forks: 6\n"
+      "peers.ps1.contexts: 7\n";
   BOOST_TEST(info.text() == without + peers);
   info.peers.clear();
   info.traffic.emplace();
   info.traffic->emplace("trainer", PeerTraffic{1, 2, 3, 4});
-  BOOST_TEST(info.text() == without + "traffic.trainer.calls_sent: 1\n"
-                                      "traffic.trainer.calls_received: 2\n"
-                                      "traffic.trainer.bytes_sent: 3\n"
-                                      "traffic.trainer.bytes_received: 4\n"
-                                      "traffic.trainer.packets_damaged: 0\n");
+  BOOST_TEST(info.text() == without +
+                                "traffic.trainer.calls_sent: 1\n"
+                                "traffic.trainer.calls_received: 2\n"
+                                "traffic.trainer.bytes_sent: 3\n"
+                                "traffic.trainer.bytes_received: 4\n"
+                                "traffic.trainer.packets_damaged: 0\n");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

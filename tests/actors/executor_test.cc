@@ -139,7 +139,8 @@ BOOST_AUTO_TEST_CASE(chain_of_waits_on_one_thread_ends) {
   BOOST_TEST(done->wait(in(10s)));
 }
 
-BOOST_AUTO_TEST_CASE(jobs_are_refused_when_the_last_thread_that_could_run_them_begins_to_wait, *boost::unit_test::label("fault-F38")) {
+BOOST_AUTO_TEST_CASE(jobs_are_refused_when_the_last_thread_that_could_run_them_begins_to_wait,
+                     *boost::unit_test::label("fault-F38")) {
   ElasticPool pool({.threads = 1, .threads_max = 2});
   Waiter waiter;
   submit(pool, waiter.job());
@@ -196,7 +197,9 @@ BOOST_AUTO_TEST_CASE(what_a_job_holds_may_use_the_pool_when_it_is_let_go) {
   std::atomic<int> ended = 0;
   ElasticPool pool({.threads = 1});
   submit(pool, {.label = "run holds", .run = [handle = std::make_shared<Handle>(pool, ended)] {}});
-  submit(pool, {.label = "refused holds", .run = [] {}, .refused = [handle = std::make_shared<Handle>(pool, ended)](const Error&) {}});
+  submit(pool, {.label = "refused holds",
+                .run = [] {},
+                .refused = [handle = std::make_shared<Handle>(pool, ended)](const Error&) {}});
   BOOST_TEST(soon([&] { return ended == 2; }));
 }
 
@@ -212,7 +215,8 @@ BOOST_AUTO_TEST_CASE(job_beyond_the_bound_is_refused_at_once) {
   BOOST_TEST(refused->message == "all 3 pool threads wait (pool.threads_max)");
   BOOST_TEST((refused->execution == Execution::never));
   std::vector<std::string> told;
-  std::ignore = pool.submit({.label = "told", .run = [] {}, .refused = [&told](const Error& why) { told.push_back(why.message); }});
+  std::ignore = pool.submit(
+      {.label = "told", .run = [] {}, .refused = [&told](const Error& why) { told.push_back(why.message); }});
   BOOST_TEST(told == (std::vector<std::string>{refused->message}), boost::test_tools::per_element());
   for (Waiter& waiter : waiters) waiter.state->go_on.signal();
   for (Waiter& waiter : waiters) BOOST_TEST(waiter.state->ended.wait(in(5s)));
@@ -242,8 +246,8 @@ BOOST_AUTO_TEST_CASE(running_says_label_age_and_whether_it_waits) {
   BOOST_TEST(worker.state->begun.wait(in(5s)));
   BOOST_TEST(soon([&] {
     const std::vector<RunningJob> running = pool.running();
-    return running.size() == 2 && running[0].label == "rpc a for b" && running[0].waiting && running[1].label == "rpc c for d" &&
-           !running[1].waiting && running[1].age > 0ns;
+    return running.size() == 2 && running[0].label == "rpc a for b" && running[0].waiting &&
+           running[1].label == "rpc c for d" && !running[1].waiting && running[1].age > 0ns;
   }));
   waiter.state->go_on.signal();
   worker.state->go_on.signal();
@@ -332,7 +336,8 @@ BOOST_AUTO_TEST_CASE(job_that_makes_others_end_begins_although_all_threads_compu
   WaitPoint ran;
   submit(pool, {.label = "stop callbacks", .run = [&ran] { ran.signal(); }, .urgency = Urgency::at_once});
   BOOST_TEST(ran.wait(in(5s)));
-  submit(pool, {.label = "stop callbacks", .run = [&busy] { busy.state->go_on.signal(); }, .urgency = Urgency::at_once});
+  submit(pool,
+         {.label = "stop callbacks", .run = [&busy] { busy.state->go_on.signal(); }, .urgency = Urgency::at_once});
   BOOST_TEST(pool.stop(in(5s)).empty());
   BOOST_TEST(busy.state->ended.signalled());
 }
@@ -370,7 +375,8 @@ struct ScarceThreads {
 const std::string kNoMore =
     ", and the system gives no more: " + std::make_error_code(std::errc::resource_unavailable_try_again).message();
 
-BOOST_AUTO_TEST_CASE(job_that_gets_no_thread_stays_queued_while_another_computes, *boost::unit_test::label("fault-F18")) {
+BOOST_AUTO_TEST_CASE(job_that_gets_no_thread_stays_queued_while_another_computes,
+                     *boost::unit_test::label("fault-F18")) {
   ScarceThreads threads(1);
   ElasticPool pool({.threads = 4}, threads.start());
   Worker busy;
@@ -378,7 +384,8 @@ BOOST_AUTO_TEST_CASE(job_that_gets_no_thread_stays_queued_while_another_computes
   BOOST_TEST(busy.state->begun.wait(in(5s)));
   std::atomic<int> ran = 0;
   for (int i = 0; i < 10; ++i) {
-    submit(pool, {.label = "queued", .run = [&ran] { ++ran; }, .refused = [](const Error& why) { BOOST_ERROR(why.text()); }});
+    submit(pool,
+           {.label = "queued", .run = [&ran] { ++ran; }, .refused = [](const Error& why) { BOOST_ERROR(why.text()); }});
   }
   BOOST_TEST(pool.thread_count() == 1U);
   BOOST_TEST(threads.asked > 1);
@@ -386,7 +393,8 @@ BOOST_AUTO_TEST_CASE(job_that_gets_no_thread_stays_queued_while_another_computes
   BOOST_TEST(soon([&] { return ran == 10; }));
 }
 
-BOOST_AUTO_TEST_CASE(job_that_gets_no_thread_is_refused_when_all_wait_and_a_thread_is_asked_for_again, *boost::unit_test::label("fault-F18")) {
+BOOST_AUTO_TEST_CASE(job_that_gets_no_thread_is_refused_when_all_wait_and_a_thread_is_asked_for_again,
+                     *boost::unit_test::label("fault-F18")) {
   ScarceThreads threads(1);
   ElasticPool pool({.threads = 4}, threads.start());
   Waiter waiter;
@@ -406,7 +414,8 @@ BOOST_AUTO_TEST_CASE(job_that_gets_no_thread_is_refused_when_all_wait_and_a_thre
   BOOST_TEST(waiter.state->ended.wait(in(5s)));
 }
 
-BOOST_AUTO_TEST_CASE(queued_job_is_refused_when_the_last_thread_begins_to_wait_and_no_other_can_be_had, *boost::unit_test::label("fault-F18")) {
+BOOST_AUTO_TEST_CASE(queued_job_is_refused_when_the_last_thread_begins_to_wait_and_no_other_can_be_had,
+                     *boost::unit_test::label("fault-F18")) {
   ScarceThreads threads(1);
   ElasticPool pool({.threads = 4}, threads.start());
   const auto computing = std::make_shared<Waiter::State>();
@@ -420,10 +429,13 @@ BOOST_AUTO_TEST_CASE(queued_job_is_refused_when_the_last_thread_begins_to_wait_a
   BOOST_TEST(computing->begun.wait(in(5s)));
   WaitPoint told;
   std::string why;
-  submit(pool, {.label = "queued", .run = [] { BOOST_ERROR("a refused job ran"); }, .refused = [&](const Error& error) {
-                  why = error.message;
-                  told.signal();
-                }});
+  submit(pool, {.label = "queued",
+                .run = [] { BOOST_ERROR("a refused job ran"); },
+                .refused =
+                    [&](const Error& error) {
+                      why = error.message;
+                      told.signal();
+                    }});
   queued.signal();
   BOOST_TEST(told.wait(in(5s)));
   BOOST_TEST(why == "all 1 pool threads wait" + kNoMore);

@@ -127,7 +127,8 @@ BOOST_AUTO_TEST_CASE(exception_is_described_and_raised_as_what_it_was) {
   error.message = "worn out";
   types->describe(thrown, error);
   BOOST_TEST(error.exception.name == "broken");
-  BOOST_CHECK_EXCEPTION(types->raise(error), Broken, [](const Broken& b) { return b.part == 7 && std::string(b.what()) == "worn out"; });
+  BOOST_CHECK_EXCEPTION(types->raise(error), Broken,
+                        [](const Broken& b) { return b.part == 7 && std::string(b.what()) == "worn out"; });
   // What another program means by that name, or bytes that are none of ours: a RemoteError like any other.
   Error other = error;
   ++other.exception.fingerprint.value;
@@ -173,7 +174,9 @@ BOOST_AUTO_TEST_CASE(shared_function_outlives_its_registry) {
 }
 
 BOOST_AUTO_TEST_CASE(fingerprint_is_that_of_the_wire_types_in_order) {
-  const auto of = [](const auto& callable) { return std::get<detail::RegisteredFunction>(Registration("f", callable).entry()).fingerprint; };
+  const auto of = [](const auto& callable) {
+    return std::get<detail::RegisteredFunction>(Registration("f", callable).entry()).fingerprint;
+  };
   const auto by_value = [](std::string text, int) { return text; };
   const auto by_reference = [](const std::string& text, int&&) -> const std::string& { return text; };
   const auto scoped = [](Scope&, std::string text, int) { return text; };

@@ -199,7 +199,8 @@ BOOST_AUTO_TEST_CASE(what_a_callback_throws_is_the_childs_error, *label("F-06"))
   const Promise<int> promise(home);
   promise.complete(1);
   const Future<void> thrown = promise.future().then([](int) { throw std::out_of_range("7 of 3"); });
-  const Future<void> remote = promise.future().then([](int) { throw RemoteError(failure(ErrorCode::peer_down, "gone")); });
+  const Future<void> remote =
+      promise.future().then([](int) { throw RemoteError(failure(ErrorCode::peer_down, "gone")); });
   const Future<void> number = promise.future().then([](int) { throw 3; });
   executor->run_all();
   BOOST_TEST(error_of(thrown).exception_type == "std::out_of_range");
@@ -210,10 +211,10 @@ BOOST_AUTO_TEST_CASE(what_a_callback_throws_is_the_childs_error, *label("F-06"))
 
 BOOST_AUTO_TEST_CASE(chains_pass_values_of_any_type_and_none, *label("F-04")) {
   const Promise<void> promise(home);
-  const Future<std::string> end = promise.future()
-                                      .then([] { return 20; })
-                                      .then([](int value) { return value * 2.5; })
-                                      .then([](double value) { return std::to_string(static_cast<int>(value)); });
+  const Future<std::string> end =
+      promise.future().then([] { return 20; }).then([](int value) { return value * 2.5; }).then([](double value) {
+        return std::to_string(static_cast<int>(value));
+      });
   promise.complete(Unit{});
   executor->run_all();
   BOOST_TEST(end.get() == "50");

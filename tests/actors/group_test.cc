@@ -28,8 +28,9 @@ BOOST_AUTO_TEST_CASE(group_keeps_the_order_of_its_names_and_refuses_one_given_tw
   BOOST_TEST((Group({"b", "a"}).partial().names() == Names{"b", "a"}));
   BOOST_CHECK_EXCEPTION(Group({"a", "b", "a"}), std::invalid_argument,
                         [](const auto& e) { return std::string(e.what()) == "[Group] a is named twice"; });
-  BOOST_CHECK_EXCEPTION(Group(Names{}), std::invalid_argument,
-                        [](const auto& e) { return std::string(e.what()) == "[Group] a group has at least one member"; });
+  BOOST_CHECK_EXCEPTION(Group(Names{}), std::invalid_argument, [](const auto& e) {
+    return std::string(e.what()) == "[Group] a group has at least one member";
+  });
 }
 
 BOOST_AUTO_TEST_CASE(first_half_of_a_tree_is_not_smaller_than_the_second) {

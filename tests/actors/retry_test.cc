@@ -30,8 +30,8 @@ BOOST_AUTO_TEST_CASE(a_call_is_made_again_only_as_its_idempotency_allows) {
 }
 
 BOOST_AUTO_TEST_CASE(what_the_function_or_the_caller_ended_is_final) {
-  for (const ErrorCode code : {ErrorCode::remote_exception, ErrorCode::timeout, ErrorCode::cancelled, ErrorCode::bad_argument,
-                               ErrorCode::no_such_function, ErrorCode::decode}) {
+  for (const ErrorCode code : {ErrorCode::remote_exception, ErrorCode::timeout, ErrorCode::cancelled,
+                               ErrorCode::bad_argument, ErrorCode::no_such_function, ErrorCode::decode}) {
     BOOST_TEST(!may_repeat(failure(code, Execution::never), Idempotency::idempotent));
   }
 }

@@ -36,7 +36,8 @@ constexpr Packing kSmallPieces{.whole_bytes_max = 100, .piece_bytes_max = 50};
 
 Parcel parcel(const std::string& name, std::size_t bytes) {
   if (bytes == 0) return pack({frame(name), frame("")}, kSmallPieces);
-  return pack({frame(name), frame(std::string(bytes / 3, 'x')), frame(""), frame(std::string(bytes - bytes / 3, 'y'))}, kSmallPieces);
+  return pack({frame(name), frame(std::string(bytes / 3, 'x')), frame(""), frame(std::string(bytes - bytes / 3, 'y'))},
+              kSmallPieces);
 }
 
 /// Grants small enough for every case below to meet their end.
@@ -257,8 +258,10 @@ BOOST_AUTO_TEST_CASE(call_beyond_what_may_wait_is_refused_at_once, *label("fault
   auto refused = talk.alice.send(talk.now, parcel("5", 10), call(5));
   BOOST_REQUIRE(!refused.ok());
   BOOST_TEST((refused.error().code == ErrorCode::resource_exhausted));
-  BOOST_TEST(refused.error().message == "3 calls of 33 bytes wait for the peer, at most 3 of 1000 (peer.waiting_calls_max, peer.waiting_bytes_max); "
-                                         "one more has 11 bytes");
+  BOOST_TEST(
+      refused.error().message ==
+      "3 calls of 33 bytes wait for the peer, at most 3 of 1000 (peer.waiting_calls_max, peer.waiting_bytes_max); "
+      "one more has 11 bytes");
   BOOST_TEST(talk.alice.send(talk.now, parcel("a word", 5000)).ok());
   talk.exchange();
   talk.begin("1");
@@ -387,7 +390,8 @@ BOOST_AUTO_TEST_CASE(peer_that_sends_more_than_it_was_granted_is_found_out, *lab
   };
   const auto many = [](Session& liar) {
     Session::Packets all;
-    for (std::uint64_t i = 0; i < 3; ++i) std::ranges::move(liar.send(at(0ms), parcel("m", 1), call(i)).value(), std::back_inserter(all));
+    for (std::uint64_t i = 0; i < 3; ++i)
+      std::ranges::move(liar.send(at(0ms), parcel("m", 1), call(i)).value(), std::back_inserter(all));
     return all;
   };
   BOOST_TEST((code_of_last(many) == ErrorCode::protocol_violation));
@@ -429,17 +433,23 @@ BOOST_AUTO_TEST_CASE(pieces_that_make_no_message_are_a_protocol_violation, *labe
              "protocol_violation: 6 bytes for a message of which 5 are missing");
   BOOST_TEST(forged({{Part::first, first}, {Part::last, {frame("1234")}}}) ==
              "protocol_violation: the last piece of a message that is not complete");
-  BOOST_TEST(forged({{Part::first, {table({2, 5}), frame("h")}}}) == "protocol_violation: frame 0 has 1 bytes and announces 2");
+  BOOST_TEST(forged({{Part::first, {table({2, 5}), frame("h")}}}) ==
+             "protocol_violation: frame 0 has 1 bytes and announces 2");
   BOOST_TEST(forged({{Part::first, {frame("1234567"), frame("h")}}}) ==
              "protocol_violation: a table of 7 bytes for the frames of a message");
-  BOOST_TEST(forged({{Part::first, {table({1}), frame("h")}}}) == "protocol_violation: a table of 8 bytes for the frames of a message");
-  BOOST_TEST(forged({{Part::first, {table({1, 5})}}}) == "protocol_violation: the first piece of a message has 1 frames, not 2");
+  BOOST_TEST(forged({{Part::first, {table({1}), frame("h")}}}) ==
+             "protocol_violation: a table of 8 bytes for the frames of a message");
+  BOOST_TEST(forged({{Part::first, {table({1, 5})}}}) ==
+             "protocol_violation: the first piece of a message has 1 frames, not 2");
   const std::uint64_t half = kMessageBytesMax / 2 + 1;
-  BOOST_TEST(forged({{Part::first, {table({1, half, half}), frame("h")}}}) == "too_large: a message of more than 1099511627776 bytes");
-  BOOST_TEST(forged({{Part::first, {table({1, ~0ULL, 2}), frame("h")}}}) == "too_large: a message of more than 1099511627776 bytes");
+  BOOST_TEST(forged({{Part::first, {table({1, half, half}), frame("h")}}}) ==
+             "too_large: a message of more than 1099511627776 bytes");
+  BOOST_TEST(forged({{Part::first, {table({1, ~0ULL, 2}), frame("h")}}}) ==
+             "too_large: a message of more than 1099511627776 bytes");
 }
 
-BOOST_AUTO_TEST_CASE(claimed_size_takes_no_memory_and_one_without_memory_is_told, *label("fault-F14") * label("fault-F42")) {
+BOOST_AUTO_TEST_CASE(claimed_size_takes_no_memory_and_one_without_memory_is_told,
+                     *label("fault-F14") * label("fault-F42")) {
   // 2^39 bytes are more than any machine of ours has; the claim itself is legal.
   Session bob(kBob, kAlice, tight());
   std::string sizes(16, '\0');

@@ -139,11 +139,12 @@ BOOST_AUTO_TEST_CASE(value_in_use_says_who_has_the_turn_and_who_waits_for_it) {
   const Future<void> holder = box.rpc_async(trainer, &Box::keep);
   static_cast<void>(await(ps, [](const StackInfo& stack) { return stack.threads.size() == 2; }));
   const Future<void> next = box.rpc_async(trainer, &Box::keep);
-  const StackInfo stack = await(ps, [](const StackInfo& now) { return now.values.size() == 1 && now.values[0].users.size() == 3; });
+  const StackInfo stack =
+      await(ps, [](const StackInfo& now) { return now.values.size() == 1 && now.values[0].users.size() == 3; });
   BOOST_TEST(stack.values[0].value == box.id().text());
-  BOOST_TEST((texts_of(stack.values[0]) == std::vector<std::string>{"rpc keep for trainer: has the turn",
-                                                                    "rpc keep for trainer: waits for its turn",
-                                                                    "rpc wait_elsewhere for trainer: waits elsewhere"}));
+  BOOST_TEST((texts_of(stack.values[0]) ==
+              std::vector<std::string>{"rpc keep for trainer: has the turn", "rpc keep for trainer: waits for its turn",
+                                       "rpc wait_elsewhere for trainer: waits elsewhere"}));
   BOOST_TEST((stack.values[0].users[0].age >= stack.values[0].users[1].age));
   BOOST_TEST(trainer.stack().calls[0].site == "stack_info_test.cc:" + std::to_string(line));
   for (const Future<void>& call : {elsewhere, holder, next}) call.cancel();
@@ -166,7 +167,8 @@ BOOST_AUTO_TEST_CASE(uses_of_a_reference_are_listed_with_their_lines) {
   const Future<std::vector<std::int32_t>> values = to_here_all_async(trainer, std::vector{number});
   const Future<std::int32_t> sum = number.rpc_async(trainer.with({.deadline = 1h}), &plus_one);
   std::vector<std::string> sites;
-  const StackInfo stack = await(trainer, [](const StackInfo& now) { return now.calls.size() == 4; });  // the creation is answered
+  const StackInfo stack =
+      await(trainer, [](const StackInfo& now) { return now.calls.size() == 4; });  // the creation is answered
   for (const WaitingCall& call : stack.calls) sites.push_back(call.site);
   std::vector<std::string> lines;
   for (int line = first; line < first + 4; ++line) lines.push_back("stack_info_test.cc:" + std::to_string(line));
@@ -176,7 +178,8 @@ BOOST_AUTO_TEST_CASE(uses_of_a_reference_are_listed_with_their_lines) {
 BOOST_AUTO_TEST_CASE(uses_that_a_dead_node_asked_for_wait_no_longer) {
   const RRef<Box> box = ps.with({.deadline = 1h}).remote("ps0", &make_late);
   const Future<void> call = ps.rpc_async("trainer", &use_box, box);
-  const StackInfo before = await(ps, [](const StackInfo& now) { return now.values.size() == 1 && now.values[0].users.size() == 2; });
+  const StackInfo before =
+      await(ps, [](const StackInfo& now) { return now.values.size() == 1 && now.values[0].users.size() == 2; });
   BOOST_TEST(before.served.size() == 3U);  // make_late, and keep and a fetch for the trainer
   nodes.kill("trainer");
   const StackInfo after = await(ps, [](const StackInfo& now) { return now.values.empty() && now.served.size() == 1; });
@@ -216,8 +219,10 @@ BOOST_AUTO_TEST_CASE(only_the_oldest_are_listed) {
   const StackInfo stack = trainer.stack();
   BOOST_TEST(stack.calls.size() == kStackLines);
   BOOST_TEST(stack.counts.pending_calls == kStackLines + 1);
-  BOOST_TEST(std::is_sorted(stack.calls.begin(), stack.calls.end(), [](const auto& a, const auto& b) { return a.age > b.age; }));
-  BOOST_TEST(await(ps, [](const StackInfo& now) { return now.counts.served_calls == kStackLines + 1; }).served.size() == kStackLines);
+  BOOST_TEST(std::is_sorted(stack.calls.begin(), stack.calls.end(),
+                            [](const auto& a, const auto& b) { return a.age > b.age; }));
+  BOOST_TEST(await(ps, [](const StackInfo& now) { return now.counts.served_calls == kStackLines + 1; }).served.size() ==
+             kStackLines);
   for (const Future<void>& call : calls) call.cancel();
   first.cancel();
 }

@@ -1,5 +1,5 @@
-// Coroutines whose expressions hold temporaries. GCC 12 does not compile the array of a std::initializer_list in one that
-// waits: shapes in braces are none (tensor/shape.h).
+// Coroutines whose expressions hold temporaries. GCC 12 does not compile the array of a std::initializer_list in one
+// that waits: shapes in braces are none (tensor/shape.h).
 #include "actors/task.h"
 
 #include <boost/test/unit_test.hpp>
@@ -36,7 +36,9 @@ class RealTime final : public Clock {
   void cancel(TimerId) override {}
 };
 
-detail::TaskPlace place() { return {{std::make_shared<InlineExecutor>(), std::make_shared<RealTime>()}, nullptr, nullptr}; }
+detail::TaskPlace place() {
+  return {{std::make_shared<InlineExecutor>(), std::make_shared<RealTime>()}, nullptr, nullptr};
+}
 
 Task<Tensor> doubled(Tensor x) { co_return x * 2.0; }
 

@@ -113,7 +113,8 @@ BOOST_AUTO_TEST_CASE(a_single_contribution_is_passed_on_and_a_sum_writes_into_no
 
 BOOST_AUTO_TEST_CASE(rows_are_taken_out_and_summed_one_by_one_in_the_same_order) {
   const auto row = [](float value) {
-    return std::make_shared<const SparseTensor>(from_values<std::int64_t>({1}, {1, 1}), from_values<float>({value}), Shape{3});
+    return std::make_shared<const SparseTensor>(from_values<std::int64_t>({1}, {1, 1}), from_values<float>({value}),
+                                                Shape{3});
   };
   // [1], then the newest of [0] and the oldest: (1e8 + -1e8) + 1
   const std::array marks{mark({0}, 4), mark({0}, 5), mark({1}, 0), mark({0}, 6)};

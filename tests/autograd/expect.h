@@ -59,8 +59,8 @@ inline Gradients gradients_of(const std::function<Variable(Inputs)>& function, c
   return backward(sum(result * Variable(uniform(result.shape(), 0.5, 1.5, generator, DType::f64))));
 }
 
-/// Checks that gradients of `function` at `inputs` in 16 bits have their dtype, and are those of f64 at the same numbers
-/// but for some roundings: 2^-8 of the largest each, and 16 of them.
+/// Checks that gradients of `function` at `inputs` in 16 bits have their dtype, and are those of f64 at the same
+/// numbers but for some roundings: 2^-8 of the largest each, and 16 of them.
 inline void expect_gradients_in_16_bits(const std::function<Variable(Inputs)>& function,
                                         const std::vector<Variable>& inputs) {
   for (const DType dtype : {DType::f16, DType::bf16}) {
@@ -78,8 +78,10 @@ inline void expect_gradients_in_16_bits(const std::function<Variable(Inputs)>& f
       if (reference.numel() == 0) continue;
       const double largest = max(abs(reference)).item();
       const bool fits = gradient.dtype() == dtype && allclose(gradient, reference, 0.0, largest / 16.0);
-      BOOST_CHECK_MESSAGE(fits, name_of(gradient.dtype()) << " gradient of input " << i << " in " << name_of(dtype) << ":\n"
-                                                          << gradient << "\nis not close to\n" << reference);
+      BOOST_CHECK_MESSAGE(fits, name_of(gradient.dtype())
+                                    << " gradient of input " << i << " in " << name_of(dtype) << ":\n"
+                                    << gradient << "\nis not close to\n"
+                                    << reference);
     }
   }
 }

@@ -242,8 +242,11 @@ BOOST_AUTO_TEST_CASE(sizes_and_probabilities_that_make_no_layer_are_refused) {
   expect_throw<ValueError>([&] { nn::Dropout2d(-1.0, generator); }, "[Dropout2d] probability outside [0, 1): -1");
   expect_throw<ShapeError>([&] { (void)nn::Dropout1d(0.5, generator)(Variable(zeros({2}))); },
                            "[dropout1d] not (n, channels, length): (2)");
-  expect_throw<ShapeError>([&] { (void)nn::Dropout2d(0.5, generator)(Variable(zeros({2, 3}))); },
-                           "[dropout2d] not (n, channels, h, w): (2, 3)");
+  expect_throw<ShapeError>(
+      [&] {
+        (void)nn::Dropout2d(0.5, generator)(Variable(zeros({2, 3})));
+      },
+      "[dropout2d] not (n, channels, h, w): (2, 3)");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

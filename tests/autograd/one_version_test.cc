@@ -100,29 +100,55 @@ std::vector<Case> operations() {
       {"mul", {2, 3}, [](const Variable& x) { return mul(x, x); }},
       {"softplus", {2, 3}, [](const Variable& x) { return softplus(x); }},
       {"gelu", {2, 3}, [](const Variable& x) { return gelu(x); }},
-      {"cosine_similarity", {2, 3}, [](const Variable& x) { return cosine_similarity(x, constant({2, 3})); }},
-      {"cosine_similarity by the second", {2, 3}, [](const Variable& x) { return cosine_similarity(constant({2, 3}), x); }},
+      {"cosine_similarity",
+       {2, 3},
+       [](const Variable& x) {
+         return cosine_similarity(x, constant({2, 3}));
+       }},
+      {"cosine_similarity by the second",
+       {2, 3},
+       [](const Variable& x) {
+         return cosine_similarity(constant({2, 3}), x);
+       }},
       {"normalize", {2, 3}, [](const Variable& x) { return normalize(x); }},
-      {"bilinear", {2, 3}, [](const Variable& x) { return bilinear(x, x, constant({4, 3, 3}), {}); }},
+      {"bilinear",
+       {2, 3},
+       [](const Variable& x) {
+         return bilinear(x, x, constant({4, 3, 3}), {});
+       }},
       {"local_response_norm", {1, 3, 2}, [](const Variable& x) { return local_response_norm(x, 2); }},
       {"kron", {2, 2}, [](const Variable& x) { return kron(x, x); }},
-      {"cross", {2, 3}, [](const Variable& x) { return cross(x, constant({2, 3})); }},
+      {"cross",
+       {2, 3},
+       [](const Variable& x) {
+         return cross(x, constant({2, 3}));
+       }},
       {"cdist", {2, 3}, [](const Variable& x) { return cdist(x, x, 1.0); }},
       {"quantile", {5}, [](const Variable& x) { return quantile(x, 0.3); }},
       {"quantile along", {2, 5}, [](const Variable& x) { return quantile(x, 0.3, 1); }},
-      {"interpolate", {1, 1, 2, 2}, [](const Variable& x) {
+      {"interpolate",
+       {1, 1, 2, 2},
+       [](const Variable& x) {
          return interpolate(x, {.size = {4, 4}, .mode = InterpolateMode::bilinear});
        }},
-      {"masked_scatter", {4}, [](const Variable& x) {
+      {"masked_scatter",
+       {4},
+       [](const Variable& x) {
          return masked_scatter(x, from_values<bool>({true, false, true, false}), x);
        }},
       {"poisson_nll_loss", {2}, [](const Variable& x) { return poisson_nll_loss(x, drawn({2})); }},
       {"gaussian_nll_loss", {2}, [](const Variable& x) { return gaussian_nll_loss(x, constant({2}), x); }},
-      {"hinge_embedding_loss", {2}, [signs](const Variable& x) { return hinge_embedding_loss(x, signs, {.margin = 5.0}); }},
-      {"cosine_embedding_loss", {2, 3}, [signs](const Variable& x) {
+      {"hinge_embedding_loss",
+       {2},
+       [signs](const Variable& x) { return hinge_embedding_loss(x, signs, {.margin = 5.0}); }},
+      {"cosine_embedding_loss",
+       {2, 3},
+       [signs](const Variable& x) {
          return cosine_embedding_loss(x, constant({2, 3}), signs);
        }},
-      {"triplet_margin_loss", {2, 3}, [](const Variable& x) {
+      {"triplet_margin_loss",
+       {2, 3},
+       [](const Variable& x) {
          return triplet_margin_loss(x, constant({2, 3}), mul(constant({2, 3}), 2.0), {.margin = 5.0});
        }},
   };
@@ -131,36 +157,50 @@ std::vector<Case> operations() {
 /// Modules, each with generators of its own: two runs draw the same.
 std::vector<Case> modules() {
   return {
-      {"lstm", {1, 2}, [](const Variable& x) {
+      {"lstm",
+       {1, 2},
+       [](const Variable& x) {
          Generator generator(1);
          nn::Lstm lstm(3, 2, generator, {.dtype = DType::f64});
          return lstm.forward(constant({4, 3}), x, x).output;
        }},
-      {"lstm of one step", {2, 2}, [](const Variable& x) {
+      {"lstm of one step",
+       {2, 2},
+       [](const Variable& x) {
          const RnnParameters parameters{constant({8, 3}), constant({8, 2}), {}, {}};
          return lstm(constant({1, 2, 3}), parameters, x, x).output;
        }},
-      {"rnn", {4, 3}, [](const Variable& x) {
+      {"rnn",
+       {4, 3},
+       [](const Variable& x) {
          Generator generator(1);
          nn::Rnn rnn(3, 2, generator, {.bidirectional = true, .dtype = DType::f64});
          return rnn.forward(unsqueeze(x, 1)).output;
        }},
-      {"rnn of a batch", {4, 1, 3}, [](const Variable& x) {
+      {"rnn of a batch",
+       {4, 1, 3},
+       [](const Variable& x) {
          Generator generator(1);
          nn::Rnn rnn(3, 2, generator, {.bidirectional = true, .dtype = DType::f64});
          return rnn.forward(x).output;
        }},
-      {"attention", {2, 1, 4}, [](const Variable& x) {
+      {"attention",
+       {2, 1, 4},
+       [](const Variable& x) {
          Generator generator(1);
          nn::MultiheadAttention attention(4, 2, generator, {.dtype = DType::f64});
          return attention.forward(x, x, constant({2, 1, 4})).output;
        }},
-      {"encoder layer", {2, 1, 4}, [](const Variable& x) {
+      {"encoder layer",
+       {2, 1, 4},
+       [](const Variable& x) {
          Generator generator(1);
          nn::TransformerEncoderLayer layer(4, 2, generator, {.feedforward = 4, .dropout = 0.0, .dtype = DType::f64});
          return mul(layer.forward(x), constant({2, 1, 4}));
        }},
-      {"decoder", {2, 1, 4}, [](const Variable& x) {
+      {"decoder",
+       {2, 1, 4},
+       [](const Variable& x) {
          Generator generator(1);
          nn::TransformerDecoder decoder(4, 2, 2, generator, {.feedforward = 4, .dropout = 0.0, .dtype = DType::f64});
          return mul(decoder.forward(x, x), constant({2, 1, 4}));
@@ -183,7 +223,10 @@ BOOST_AUTO_TEST_CASE(attention_sees_one_version_of_its_weight) {
   nn::MultiheadAttention attention(4, 2, generator, {.bias = nn::Bias::no, .dtype = DType::f64});
   const Variable weight = attention.parameters()[0];
   BOOST_TEST_REQUIRE((weight.shape() == Shape{12, 4}));
-  const auto run = [&] { return attention.forward(constant({2, 1, 4}), mul(constant({2, 1, 4}), 2.0), mul(constant({2, 1, 4}), 3.0)).output.value(); };
+  const auto run = [&] {
+    return attention.forward(constant({2, 1, 4}), mul(constant({2, 1, 4}), 2.0), mul(constant({2, 1, 4}), 3.0))
+        .output.value();
+  };
   Tensor found;
   int versions = 0;
   {
@@ -197,7 +240,8 @@ BOOST_AUTO_TEST_CASE(attention_sees_one_version_of_its_weight) {
     is_one = is_one || equal(found, run());
   }
   generator = Generator(1);
-  weight.set_value(nn::MultiheadAttention(4, 2, generator, {.bias = nn::Bias::no, .dtype = DType::f64}).parameters()[0].value());
+  weight.set_value(
+      nn::MultiheadAttention(4, 2, generator, {.bias = nn::Bias::no, .dtype = DType::f64}).parameters()[0].value());
   BOOST_TEST((is_one || equal(found, run())));
 }
 

@@ -53,6 +53,8 @@ Operation of_pairs(std::string name, Variable (*function)(const Variable&, const
   return {std::move(name), {{kN, 2, 3}, {2, 1}}, [function](Inputs v) { return function(v[0], v[1]); }};
 }
 
+// A row a line, as far as it fits.
+// clang-format off
 std::vector<Operation> elementwise_operations() {
   return {
       of_pairs("add", add), of_pairs("sub", sub), of_pairs("mul", mul), of_pairs("div", div), of_pairs("pow", pow),
@@ -60,13 +62,16 @@ std::vector<Operation> elementwise_operations() {
       of_elements("neg", neg), of_elements("abs", abs), of_elements("exp", exp), of_elements("log", log),
       of_elements("expm1", expm1), of_elements("log1p", log1p), of_elements("sqrt", sqrt), of_elements("rsqrt", rsqrt),
       of_elements("sin", sin), of_elements("cos", cos), of_elements("erf", erf), of_elements("tanh", tanh),
-      of_elements("sigmoid", sigmoid), of_elements("relu", relu), of_elements("silu", silu), of_elements("relu6", relu6),
-      of_elements("square", square), of_elements("reciprocal", reciprocal), of_elements("frac", frac), of_elements("erfc", erfc),
+      of_elements("sigmoid", sigmoid), of_elements("relu", relu), of_elements("silu", silu),
+          of_elements("relu6", relu6),
+      of_elements("square", square), of_elements("reciprocal", reciprocal), of_elements("frac", frac),
+          of_elements("erfc", erfc),
       of_elements("exp2", exp2), of_elements("log2", log2), of_elements("log10", log10), of_elements("atan", atan),
       of_elements("sinh", sinh), of_elements("cosh", cosh), of_elements("asinh", asinh), of_elements("sign", sign),
       of_elements("floor", floor), of_elements("ceil", ceil), of_elements("round", round), of_elements("trunc", trunc),
       of_pairs("atan2", atan2), of_pairs("hypot", hypot), of_pairs("logaddexp", logaddexp), of_pairs("xlogy", xlogy),
-      of_pairs("fmod", fmod), of_pairs("remainder", remainder), of_pairs("floor_divide", floor_divide), of_pairs("copysign", copysign),
+      of_pairs("fmod", fmod), of_pairs("remainder", remainder), of_pairs("floor_divide", floor_divide),
+          of_pairs("copysign", copysign),
       of_pairs("clamp_min", clamp_min), of_pairs("clamp_max", clamp_max),
       {"fmod of a number", {{kN, 2, 3}}, [](Inputs v) { return fmod(v[0], 0.35); }},
       {"remainder of a number", {{kN, 2, 3}}, [](Inputs v) { return remainder(v[0], -0.35); }},
@@ -93,7 +98,8 @@ std::vector<Operation> elementwise_operations() {
       {"leaky_relu", {{kN, 2, 3}}, [](Inputs v) { return leaky_relu(v[0] - 1.0, 0.2); }},
       {"elu", {{kN, 2, 3}}, [](Inputs v) { return elu(v[0] - 1.0, 1.5); }},
       of_elements("selu", selu), of_elements("mish", mish), of_elements("softsign", softsign),
-      of_elements("tanhshrink", tanhshrink), of_elements("hardsigmoid", hardsigmoid), of_elements("hardswish", hardswish),
+      of_elements("tanhshrink", tanhshrink), of_elements("hardsigmoid", hardsigmoid),
+          of_elements("hardswish", hardswish),
       {"celu", {{kN, 2, 3}}, [](Inputs v) { return celu(v[0] - 1.0, 1.5); }},
       {"softshrink", {{kN, 2, 3}}, [](Inputs v) { return softshrink(v[0]); }},
       {"hardshrink", {{kN, 2, 3}}, [](Inputs v) { return hardshrink(v[0]); }},
@@ -173,17 +179,22 @@ std::vector<Operation> arrangements() {
        [](Inputs v) { return scatter_add(v[0], 0, indices(v[1].shape().numel(), 4).reshape(v[1].shape()), v[1]); }},
       {"scatter", {{4, 3}, {kN, 3}},
        [](Inputs v) { return scatter(v[0], 0, indices(v[1].shape().numel(), 4).reshape(v[1].shape()), v[1]); }},
-      {"scatter of a number", {{4, 3}, {kN}}, [](Inputs v) { return scatter(v[0], 0, indices(v[1].shape()[0], 4).reshape({-1, 1}), 0.5) * sum(v[1]); }},
-      {"take_along_dim", {{kN, 2, 3}}, [](Inputs v) { return take_along_dim(v[0], indices(2, 3).reshape({1, 1, 2}), 2); }},
+      {"scatter of a number", {{4, 3}, {kN}},
+       [](Inputs v) { return scatter(v[0], 0, indices(v[1].shape()[0], 4).reshape({-1, 1}), 0.5) * sum(v[1]); }},
+      {"take_along_dim", {{kN, 2, 3}},
+       [](Inputs v) { return take_along_dim(v[0], indices(2, 3).reshape({1, 1, 2}), 2); }},
       {"index_fill", {{kN, 2, 3}}, [](Inputs v) { return index_fill(v[0], 2, indices(2, 3), 0.5); }},
-      {"index_copy", {{4, 3}, {kN, 3}}, [](Inputs v) { return index_copy(v[0], 0, indices(v[1].shape()[0], 4), v[1]); }},
-      {"masked_scatter", {{kN, 2, 3}, {kN, 3}}, [](Inputs v) { return masked_scatter(v[0], some_hold(v[0].shape()), v[1]); }},
+      {"index_copy", {{4, 3}, {kN, 3}},
+       [](Inputs v) { return index_copy(v[0], 0, indices(v[1].shape()[0], 4), v[1]); }},
+      {"masked_scatter", {{kN, 2, 3}, {kN, 3}},
+       [](Inputs v) { return masked_scatter(v[0], some_hold(v[0].shape()), v[1]); }},
       {"index_add", {{4, 3}, {kN, 3}}, [](Inputs v) { return index_add(v[0], 0, indices(v[1].shape()[0], 4), v[1]); }},
       {"embedding", {{4, 3}, {kN}},
        [](Inputs v) { return embedding(v[0], indices(v[1].shape()[0], 4)) * unsqueeze(v[1], 1); }},
       {"embedding_bag", {{4, 3}, {kN}},
        [](Inputs v) {
-         return embedding_bag(v[0], indices(v[1].shape()[0], 4), from_values<std::int64_t>({0}), {.mode = BagMode::sum}, v[1]);
+         return embedding_bag(v[0], indices(v[1].shape()[0], 4), from_values<std::int64_t>({0}),
+             {.mode = BagMode::sum}, v[1]);
        }},
   };
 }
@@ -206,7 +217,8 @@ std::vector<Operation> diagonals_and_grids() {
       {"repeat_interleave by counts", {{kN, 2, 3}}, [](Inputs v) { return repeat_interleave(v[0], indices(3, 4), 2); }},
       {"vstack", {{kN, 3}, {3}}, [](Inputs v) { return vstack(v); }},
       {"hstack", {{kN, 3}, {kN, 2}}, [](Inputs v) { return hstack(v); }},
-      {"meshgrid", {{kN}, {3}}, [](Inputs v) { const auto grid = meshgrid(v, MeshOrder::xy); return grid[0] * grid[1]; }},
+      {"meshgrid", {{kN}, {3}},
+       [](Inputs v) { const auto grid = meshgrid(v, MeshOrder::xy); return grid[0] * grid[1]; }},
       {"diff", {{kN, 2, 3}}, [](Inputs v) { return diff(v[0], 2, 2); }},
       {"diff over the batch", {{kN, 2, 3}}, [](Inputs v) { return diff(v[0], 2, 0); }},
   };
@@ -242,10 +254,13 @@ std::vector<Operation> layers() {
        [](Inputs v) { return conv1d(v[0], v[1], v[2], {.stride = 2, .padding = 1, .groups = 2}); }},
       {"conv2d", {{kN, 2, 4, 5}, {3, 2, 2, 3}, {3}},
        [](Inputs v) { return conv2d(v[0], v[1], v[2], {.stride = {1, 2}, .padding = {1, 0}}); }},
-      {"conv_transpose1d", {{kN, 2, 3}, {2, 3, 2}, {3}}, [](Inputs v) { return conv_transpose1d(v[0], v[1], v[2], {.stride = 2}); }},
-      {"conv_transpose2d", {{kN, 2, 3, 2}, {2, 2, 2, 2}}, [](Inputs v) { return conv_transpose2d(v[0], v[1], {}, {.stride = {2, 1}}); }},
+      {"conv_transpose1d", {{kN, 2, 3}, {2, 3, 2}, {3}},
+       [](Inputs v) { return conv_transpose1d(v[0], v[1], v[2], {.stride = 2}); }},
+      {"conv_transpose2d", {{kN, 2, 3, 2}, {2, 2, 2, 2}},
+       [](Inputs v) { return conv_transpose2d(v[0], v[1], {}, {.stride = {2, 1}}); }},
       {"max_pool1d", {{kN, 2, 6}}, [](Inputs v) { return max_pool1d(v[0]); }},
-      {"max_pool2d", {{kN, 2, 4, 5}}, [](Inputs v) { return max_pool2d(v[0], {.kernel = {3, 2}, .stride = {1, 2}, .padding = {1, 0}}); }},
+      {"max_pool2d", {{kN, 2, 4, 5}},
+       [](Inputs v) { return max_pool2d(v[0], {.kernel = {3, 2}, .stride = {1, 2}, .padding = {1, 0}}); }},
       {"adaptive_max_pool2d", {{kN, 1, 5, 4}}, [](Inputs v) { return adaptive_max_pool2d(v[0], {2, 3}); }},
       {"avg_pool1d", {{kN, 2, 6}}, [](Inputs v) { return avg_pool1d(v[0], {.kernel = 3, .stride = 2, .padding = 1}); }},
       {"avg_pool2d", {{kN, 2, 4, 4}}, [](Inputs v) { return avg_pool2d(v[0]); }},
@@ -253,7 +268,8 @@ std::vector<Operation> layers() {
       {"adaptive_avg_pool2d", {{kN, 1, 5, 4}}, [](Inputs v) { return adaptive_avg_pool2d(v[0], {2, 3}); }},
       {"pixel_shuffle", {{kN, 4, 2, 3}}, [](Inputs v) { return pixel_shuffle(v[0], 2); }},
       {"pixel_unshuffle", {{kN, 1, 2, 4}}, [](Inputs v) { return pixel_unshuffle(v[0], 2); }},
-      {"interpolate", {{kN, 2, 3, 2}}, [](Inputs v) { return interpolate(v[0], {.size = {5, 3}, .mode = InterpolateMode::bilinear}); }},
+      {"interpolate", {{kN, 2, 3, 2}},
+       [](Inputs v) { return interpolate(v[0], {.size = {5, 3}, .mode = InterpolateMode::bilinear}); }},
       {"interpolate nearest", {{kN, 2, 5}}, [](Inputs v) { return interpolate(v[0], {.scale = {1.5}}); }},
       {"unfold", {{kN, 2, 3, 4}}, [](Inputs v) { return unfold(v[0], {.kernel = {2, 2}, .padding = {1, 0}}); }},
       {"fold", {{kN, 8, 4}}, [](Inputs v) { return fold(v[0], {3, 3}, {.kernel = {2, 2}}); }},
@@ -269,7 +285,8 @@ std::vector<Operation> layers() {
        [](Inputs v) { return lstm(v[0], {v[1], v[2], v[3], v[4]}).output; }},
       {"gru", {{2, kN, 3}, {6, 3}, {6, 2}, {6}, {6}},
        [](Inputs v) { return gru(v[0], {v[1], v[2], v[3], v[4]}, {}, TimeDirection::reverse).output; }},
-      {"rnn", {{2, kN, 3}, {2, 3}, {2, 2}, {2}, {2}}, [](Inputs v) { return rnn(v[0], {v[1], v[2], v[3], v[4]}).output; }},
+      {"rnn", {{2, kN, 3}, {2, 3}, {2, 2}, {2}, {2}},
+       [](Inputs v) { return rnn(v[0], {v[1], v[2], v[3], v[4]}).output; }},
       {"scaled_dot_product_attention", {{kN, 4, 3}, {kN, 5, 3}, {kN, 5, 2}},
        [](Inputs v) { return scaled_dot_product_attention(v[0], v[1], v[2], {.causal = true}); }},
       {"scaled_dot_product_attention with a learned mask", {{kN, 4, 3}, {kN, 5, 3}, {kN, 5, 2}, {4, 5}},
@@ -294,37 +311,51 @@ std::vector<Operation> losses() {
       {"cross_entropy", {{kN, 4}}, [=](Inputs v) { return cross_entropy(v[0], indices(v[0].shape()[0], 4), total); }},
       {"smoothed cross_entropy", {{kN, 4}},
        [](Inputs v) {
-         return cross_entropy(v[0], indices(v[0].shape()[0], 4), {.reduction = Reduction::none, .label_smoothing = 0.2});
+         return cross_entropy(v[0], indices(v[0].shape()[0], 4),
+             {.reduction = Reduction::none, .label_smoothing = 0.2});
        }},
       {"mse_loss", {{kN, 3}, {kN, 3}}, [=](Inputs v) { return mse_loss(v[0], v[1], total); }},
       {"l1_loss", {{kN, 3}, {kN, 3}}, [=](Inputs v) { return l1_loss(v[0], v[1], total); }},
-      {"smooth_l1_loss", {{kN, 3}, {kN, 3}}, [=](Inputs v) { return smooth_l1_loss(v[0], v[1], {.beta = 0.5, .reduction = total}); }},
-      {"huber_loss", {{kN, 3}, {kN, 3}}, [=](Inputs v) { return huber_loss(v[0], v[1], {.delta = 0.5, .reduction = total}); }},
-      {"bce_loss", {{kN, 3}, {kN, 3}}, [=](Inputs v) { return bce_loss(v[0] / 2.0, v[1] / 2.0, {.reduction = total}); }},
-      {"bce_with_logits", {{kN, 3}, {kN, 3}}, [=](Inputs v) { return bce_with_logits(v[0], v[1], {.reduction = total}); }},
-      {"margin_ranking_loss", {{kN, 3}, {kN, 3}}, [=](Inputs v) { return margin_ranking_loss(v[0], v[1], ones({3}), {.margin = 0.3, .reduction = total}); }},
-      {"hinge_embedding_loss", {{kN, 3}}, [=](Inputs v) { return hinge_embedding_loss(v[0], from_values<double>({1, -1, -1}), {.reduction = total}); }},
+      {"smooth_l1_loss", {{kN, 3}, {kN, 3}},
+       [=](Inputs v) { return smooth_l1_loss(v[0], v[1], {.beta = 0.5, .reduction = total}); }},
+      {"huber_loss", {{kN, 3}, {kN, 3}},
+       [=](Inputs v) { return huber_loss(v[0], v[1], {.delta = 0.5, .reduction = total}); }},
+      {"bce_loss", {{kN, 3}, {kN, 3}},
+       [=](Inputs v) { return bce_loss(v[0] / 2.0, v[1] / 2.0, {.reduction = total}); }},
+      {"bce_with_logits", {{kN, 3}, {kN, 3}},
+       [=](Inputs v) { return bce_with_logits(v[0], v[1], {.reduction = total}); }},
+      {"margin_ranking_loss", {{kN, 3}, {kN, 3}},
+       [=](Inputs v) { return margin_ranking_loss(v[0], v[1], ones({3}), {.margin = 0.3, .reduction = total}); }},
+      {"hinge_embedding_loss", {{kN, 3}},
+       [=](Inputs v) { return hinge_embedding_loss(v[0], from_values<double>({1, -1, -1}), {.reduction = total}); }},
       {"cosine_embedding_loss", {{kN, 3}, {kN, 3}},
-       [=](Inputs v) { return cosine_embedding_loss(v[0], v[1], full({v[0].shape()[0]}, -1.0), {.margin = 0.3, .reduction = total}); }},
+       [=](Inputs v) { return cosine_embedding_loss(v[0], v[1], full({v[0].shape()[0]}, -1.0),
+           {.margin = 0.3, .reduction = total}); }},
       {"triplet_margin_loss", {{kN, 3}, {kN, 3}, {kN, 3}},
        [=](Inputs v) { return triplet_margin_loss(v[0], v[1], v[2], {.swap = true, .reduction = total}); }},
       {"soft_margin_loss", {{kN, 3}}, [=](Inputs v) { return soft_margin_loss(v[0], neg(ones(v[0].shape())), total); }},
       {"multi_margin_loss", {{kN, 4}},
        [=](Inputs v) { return multi_margin_loss(v[0], indices(v[0].shape()[0], 4), {.p = 2, .reduction = total}); }},
-      {"poisson_nll_loss", {{kN, 3}}, [=](Inputs v) { return poisson_nll_loss(v[0], from_values<double>({0, 1, 4}), {.full = true, .reduction = total}); }},
-      {"gaussian_nll_loss", {{kN, 3}, {kN, 3}, {kN, 1}}, [=](Inputs v) { return gaussian_nll_loss(v[0], v[1], v[2], {.reduction = total}); }},
+      {"poisson_nll_loss", {{kN, 3}},
+       [=](Inputs v) { return poisson_nll_loss(v[0], from_values<double>({0, 1, 4}),
+           {.full = true, .reduction = total}); }},
+      {"gaussian_nll_loss", {{kN, 3}, {kN, 3}, {kN, 1}},
+       [=](Inputs v) { return gaussian_nll_loss(v[0], v[1], v[2], {.reduction = total}); }},
       {"ctc_loss", {{4, kN, 3}},
        [=](Inputs v) {
          const Shape n{v[0].shape()[1]};
-         return ctc_loss(v[0], ones({n[0], 2}, DType::i64), full(n, 4, DType::i64), full(n, 2, DType::i64), {.reduction = total});
+         return ctc_loss(v[0], ones({n[0], 2}, DType::i64), full(n, 4, DType::i64), full(n, 2, DType::i64),
+             {.reduction = total});
        }},
       {"kl_div", {{kN, 3}, {kN, 3}}, [](Inputs v) { return kl_div(v[0], v[1], {.reduction = KlDivReduction::sum}); }},
   };
 }
+// clang-format on
 
 std::vector<Operation> all_operations() {
   std::vector<Operation> all;
-  for (const auto& family : {elementwise_operations(), reductions(), arrangements(), diagonals_and_grids(), products(), layers(), losses()}) {
+  for (const auto& family : {elementwise_operations(), reductions(), arrangements(), diagonals_and_grids(), products(),
+                             layers(), losses()}) {
     all.insert(all.end(), family.begin(), family.end());
   }
   return all;

@@ -194,19 +194,21 @@ class Replacing final : public detail::Reader {
 
 BOOST_AUTO_TEST_CASE(an_operation_reads_one_version_of_a_variable_that_it_is_given_twice) {
   using Function = std::function<Variable(const Variable&)>;
-  const std::vector<std::pair<Function, double>> uses{
-      {[](const Variable& x) { return x * x; }, 9.0},
-      {[](const Variable& x) { return x + x; }, 6.0},
-      {[](const Variable& x) { return x - x; }, 0.0},
-      {[](const Variable& x) { return x / x; }, 1.0},
-      {[](const Variable& x) { return pow(x, x); }, 27.0},
-      {[](const Variable& x) { return maximum(x, x); }, 3.0},
-      {[](const Variable& x) { return clamp_min(x, x); }, 3.0},
-      {[](const Variable& x) { return clamp_max(x, 2.0); }, 2.0},
-      {[](const Variable& x) { return remainder(x, x); }, 0.0},
-      {[](const Variable& x) { return addcmul(x, x, x); }, 12.0},
-      {[](const Variable& x) { return dot(x, x); }, 9.0},
-      {[](const Variable& x) { return sum(concat(std::vector<Variable>{x, x})); }, 6.0}};
+  const std::vector<std::pair<Function, double>> uses{{[](const Variable& x) { return x * x; }, 9.0},
+                                                      {[](const Variable& x) { return x + x; }, 6.0},
+                                                      {[](const Variable& x) { return x - x; }, 0.0},
+                                                      {[](const Variable& x) { return x / x; }, 1.0},
+                                                      {[](const Variable& x) { return pow(x, x); }, 27.0},
+                                                      {[](const Variable& x) { return maximum(x, x); }, 3.0},
+                                                      {[](const Variable& x) { return clamp_min(x, x); }, 3.0},
+                                                      {[](const Variable& x) { return clamp_max(x, 2.0); }, 2.0},
+                                                      {[](const Variable& x) { return remainder(x, x); }, 0.0},
+                                                      {[](const Variable& x) { return addcmul(x, x, x); }, 12.0},
+                                                      {[](const Variable& x) { return dot(x, x); }, 9.0},
+                                                      {[](const Variable& x) {
+                                                         return sum(concat(std::vector<Variable>{x, x}));
+                                                       },
+                                                       6.0}};
   for (const auto& [use, value] : uses) {
     const Variable x = leaf({3.0});
     Replacing replacing(x);

@@ -22,7 +22,8 @@ Usage usage_of(pid_t pid) {
   long pages = 0;
   statm >> pages >> pages;
   const double ticks = std::stod(fields.at(13)) + std::stod(fields.at(14));
-  return {ticks / static_cast<double>(sysconf(_SC_CLK_TCK)), static_cast<double>(pages * sysconf(_SC_PAGESIZE)) / (1 << 20)};
+  return {ticks / static_cast<double>(sysconf(_SC_CLK_TCK)),
+          static_cast<double>(pages * sysconf(_SC_PAGESIZE)) / (1 << 20)};
 }
 
 double idle_cores(const std::vector<pid_t>& processes) {
@@ -64,7 +65,9 @@ detail::ChildSpec other_node(const NodeOptions& first, const std::string& seed, 
 int run(int argc, char** argv, const FunctionRegistry& functions,
         const std::function<void(Effort, const detail::ProcessGuard&)>& measure) {
   const std::vector<std::string> arguments(argv + 1, argv + argc);
-  const auto has = [&](const char* flag) { return std::find(arguments.begin(), arguments.end(), flag) != arguments.end(); };
+  const auto has = [&](const char* flag) {
+    return std::find(arguments.begin(), arguments.end(), flag) != arguments.end();
+  };
   try {
     if (has("--serve")) {
       Node node = Node::join(NodeOptions::from_environment(), functions);

@@ -37,7 +37,8 @@ struct Usage {
 /// How much to measure: `--quick` is the short form that the tests run.
 enum class Effort { quick, full };
 
-/// The main function of a process benchmark: `measure` in the first process, a node that serves `functions` in the others.
+/// The main function of a process benchmark: `measure` in the first process, a node that serves `functions` in the
+/// others.
 int run(int argc, char** argv, const FunctionRegistry& functions,
         const std::function<void(Effort, const detail::ProcessGuard&)>& measure);
 

@@ -1,8 +1,8 @@
 // How long many nodes on this host take to start and to end, and what they cost while nobody calls. One JSON line each:
 //   {"name": "cluster/start/ipc/64", "unit": "s", "median": 2.41, "p99": 2.6, "n": 5}
-// "start" ends when every node knows every other, "all_cpu" is what all processes together use from start to end without the
-// first, "idle" the cores that they use together while nobody calls. Each node is this program again. `--quick` starts 16,
-// once, and does not wait to see them idle.
+// "start" ends when every node knows every other, "all_cpu" is what all processes together use from start to end
+// without the first, "idle" the cores that they use together while nobody calls. Each node is this program again.
+// `--quick` starts 16, once, and does not wait to see them idle.
 #include "tests/bench/bench.h"
 
 #include <fmt/core.h>
@@ -38,7 +38,9 @@ FunctionRegistry functions() { return {{"await_world", &await_world}}; }
 double cpu_of_the_ended() {
   rusage usage{};
   getrusage(RUSAGE_CHILDREN, &usage);
-  const auto seconds = [](const timeval& time) { return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec); };
+  const auto seconds = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
+  };
   return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
@@ -129,4 +131,6 @@ void measure(Effort effort, const detail::ProcessGuard& guard) {
 }  // namespace
 }  // namespace troupe::bench
 
-int main(int argc, char** argv) { return troupe::bench::run(argc, argv, troupe::bench::functions(), &troupe::bench::measure); }
+int main(int argc, char** argv) {
+  return troupe::bench::run(argc, argv, troupe::bench::functions(), &troupe::bench::measure);
+}

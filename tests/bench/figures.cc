@@ -12,8 +12,8 @@ void print(const std::string& name, const std::string& unit, std::vector<double>
   const auto at = [&](double share) {
     return samples[std::min(samples.size() - 1, static_cast<std::size_t>(share * static_cast<double>(samples.size())))];
   };
-  fmt::print("{{\"name\": \"{}\", \"unit\": \"{}\", \"median\": {:.4g}, \"p99\": {:.4g}, \"n\": {}}}\n", name, unit, at(0.5),
-             at(0.99), samples.size());
+  fmt::print("{{\"name\": \"{}\", \"unit\": \"{}\", \"median\": {:.4g}, \"p99\": {:.4g}, \"n\": {}}}\n", name, unit,
+             at(0.5), at(0.99), samples.size());
   std::fflush(stdout);
 }
 

@@ -35,7 +35,9 @@ using detail::Router;
 const TimePoint kStart{1h};
 const Peer kSelf{"self", {1, 1}, "memory://self"};
 
-Peer peer_of(std::size_t number) { return {fmt::format("p{}", number), {2, number}, fmt::format("memory://p{}", number)}; }
+Peer peer_of(std::size_t number) {
+  return {fmt::format("p{}", number), {2, number}, fmt::format("memory://p{}", number)};
+}
 
 Parcel word(const NodeName& to) {
   return detail::pack_message({"p0", to + "/references", {}, {}}, msg::RRefForkAck{{"p0", 1}, {"p0", 2}}, {}).value();
@@ -110,7 +112,8 @@ std::vector<double> instructions_of_turns(std::size_t peers, std::size_t unackno
     counts.push_back(static_cast<double>(count));
     check(signal == SIGSTOP && ptrace(PTRACE_CONT, child, nullptr, nullptr) == 0, "ptrace");
   }
-  if (static_cast<int>(counts.size()) != turns) throw std::runtime_error("the turns ended too early: may this process trace its children?");
+  if (static_cast<int>(counts.size()) != turns)
+    throw std::runtime_error("the turns ended too early: may this process trace its children?");
   return counts;
 }
 

@@ -1,7 +1,7 @@
 // How fast calls are between two processes on this host. Prints one JSON line per figure:
 //   {"name": "rpc/identity/none/ipc", "unit": "us", "median": 61.2, "p99": 110.4, "n": 2000}
-// The server is this program again, in a process of its own. `--quick` runs a tenth of the repetitions and does not wait to
-// see it idle.
+// The server is this program again, in a process of its own. `--quick` runs a tenth of the repetitions and does not
+// wait to see it idle.
 #include "tests/bench/bench.h"
 
 #include <fmt/core.h>
@@ -100,7 +100,8 @@ std::vector<double> beside_bulk(Node& node, std::size_t count) {
 /// Microseconds of `count` sums of so many floats over this node and the server.
 std::vector<double> sums(Node& node, std::int64_t floats, std::uint64_t count) {
   const std::vector<NodeName> members{node.name(), "server"};
-  const auto other = node.rpc_async("server", &sum_along, members, floats, count + count / 10 + 1);  // as `latencies` runs it
+  const auto other =
+      node.rpc_async("server", &sum_along, members, floats, count + count / 10 + 1);  // as `latencies` runs it
   const auto collective = gloo_collective(node, Group(members));
   const Tensor own = ones({floats});
   auto samples = latencies(count, [&] { static_cast<void>(collective->all_reduce(node, own)); });
@@ -191,8 +192,10 @@ struct Bench {
       const Tensor small = ones({1});
       const Tensor large = ones({1 << 20});
       print(name("rpc/identity/none"), "us", latencies(5000 / divisor, [&] { client.rpc_sync("server", &nothing); }));
-      print(name("rpc/identity/4B"), "us", latencies(5000 / divisor, [&] { client.rpc_sync("server", &identity, small); }));
-      print(name("rpc/identity/4MB"), "us", latencies(200 / divisor, [&] { client.rpc_sync("server", &identity, large); }));
+      print(name("rpc/identity/4B"), "us",
+            latencies(5000 / divisor, [&] { client.rpc_sync("server", &identity, small); }));
+      print(name("rpc/identity/4MB"), "us",
+            latencies(200 / divisor, [&] { client.rpc_sync("server", &identity, large); }));
       for (const std::size_t window : {1U, 16U, 256U}) {
         print(name(fmt::format("rpc/rate/{}", window)), "calls/s", rates(client, window, 5, 10000 / divisor));
       }
@@ -201,8 +204,10 @@ struct Bench {
       print(name("collective/all_reduce/16MB/2"), "us", sums(client, 1 << 22, 50 / divisor));
       print(name("rpc/beside_bulk/none"), "us", beside_bulk(client, 2000 / divisor));
       if (transport != "ipc") return;
-      print(name("rref/create_fetch"), "us", latencies(2000 / divisor, [&] { client.remote("server", &identity, small).to_here(client); }));
-      print(name("rpc/nested/100"), "us", latencies(100 / divisor, [&] { client.rpc_sync("server", &there_and_back, "client", 99); }));
+      print(name("rref/create_fetch"), "us",
+            latencies(2000 / divisor, [&] { client.remote("server", &identity, small).to_here(client); }));
+      print(name("rpc/nested/100"), "us",
+            latencies(100 / divisor, [&] { client.rpc_sync("server", &there_and_back, "client", 99); }));
       print(name("rpc/nested_task/100"), "us",
             latencies(100 / divisor, [&] { client.rpc_sync("server", &there_and_back_task, "client", 99); }));
       print(name("autograd/chain/1"), "us", latencies(1000 / divisor, [&] { chain(client, 1); }));
@@ -248,4 +253,6 @@ void measure(Effort effort, const detail::ProcessGuard& guard) {
 }  // namespace
 }  // namespace troupe::bench
 
-int main(int argc, char** argv) { return troupe::bench::run(argc, argv, troupe::bench::functions(), &troupe::bench::measure); }
+int main(int argc, char** argv) {
+  return troupe::bench::run(argc, argv, troupe::bench::functions(), &troupe::bench::measure);
+}

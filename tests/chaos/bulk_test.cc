@@ -98,7 +98,8 @@ BOOST_AUTO_TEST_CASE(small_answer_overtakes_bulk_on_a_slow_wire) {
   BOOST_TEST(large.get().numel() == floats_of(100));
 }
 
-BOOST_AUTO_TEST_CASE(twenty_answers_of_32_mib_over_100_mbit_condemn_nobody, *precondition(NeedsNamespaces{}) * label("privileged")) {
+BOOST_AUTO_TEST_CASE(twenty_answers_of_32_mib_over_100_mbit_condemn_nobody,
+                     *precondition(NeedsNamespaces{}) * label("privileged")) {
   const NetworkNamespace place;
   const NetworkNamespace::Inside inside(place);
   TestCluster cluster(ProcessPlan{.others = {{.name = "p1"}}});
@@ -119,7 +120,8 @@ BOOST_AUTO_TEST_CASE(twelve_calls_with_strings_of_40_mib_condemn_nobody, *precon
   BOOST_TEST(std::ranges::count(results_of(calls), static_cast<std::int64_t>(40 * kMiB)) == 12);
 }
 
-BOOST_AUTO_TEST_CASE(tensor_above_1_gib_travels_both_ways_and_so_does_what_follows, *precondition(NeedsMemory{6000 * kMiB})) {
+BOOST_AUTO_TEST_CASE(tensor_above_1_gib_travels_both_ways_and_so_does_what_follows,
+                     *precondition(NeedsMemory{6000 * kMiB})) {
   TestCluster cluster(ProcessPlan{.others = {{.name = "p1"}}});
   Node& trainer = cluster.trainer();
   BOOST_TEST(trainer.rpc_sync("p1", &count_elements, tensor_of(1100)) == floats_of(1100));
@@ -128,7 +130,8 @@ BOOST_AUTO_TEST_CASE(tensor_above_1_gib_travels_both_ways_and_so_does_what_follo
   BOOST_TEST(trainer.rpc_sync("p1", &square, 4) == 16);
 }
 
-BOOST_AUTO_TEST_CASE(tensor_whose_size_needs_more_than_32_bits_travels_both_ways, *precondition(NeedsMemory{11000 * kMiB})) {
+BOOST_AUTO_TEST_CASE(tensor_whose_size_needs_more_than_32_bits_travels_both_ways,
+                     *precondition(NeedsMemory{11000 * kMiB})) {
   TestCluster cluster(ProcessPlan{.others = {{.name = "p1"}}});
   Node& trainer = cluster.trainer();
   BOOST_TEST(trainer.rpc_sync("p1", &last_element, full({floats_of(4100)}, 2.0)) == 2.0);
@@ -137,7 +140,8 @@ BOOST_AUTO_TEST_CASE(tensor_whose_size_needs_more_than_32_bits_travels_both_ways
   BOOST_TEST(last_element(answer) == 3.0);
 }
 
-BOOST_AUTO_TEST_CASE(slow_function_bounds_what_its_node_holds_of_fast_callers, *precondition(NeedsMemory{3000 * kMiB})) {
+BOOST_AUTO_TEST_CASE(slow_function_bounds_what_its_node_holds_of_fast_callers,
+                     *precondition(NeedsMemory{3000 * kMiB})) {
   TestCluster cluster(ProcessPlan{.others = {{.name = "p1", .pool = {.threads = 1, .threads_max = 2}}}});
   const pid_t p1 = cluster.process("p1").pid();
   const std::size_t before = process_use(p1).resident_bytes;
@@ -149,7 +153,8 @@ BOOST_AUTO_TEST_CASE(slow_function_bounds_what_its_node_holds_of_fast_callers, *
   BOOST_TEST(held < 500 * kMiB, "held " << held / kMiB << " MiB of 880");
 }
 
-BOOST_AUTO_TEST_CASE(peer_that_does_not_take_its_answers_has_no_further_calls_begun, *precondition(NeedsMemory{3000 * kMiB})) {
+BOOST_AUTO_TEST_CASE(peer_that_does_not_take_its_answers_has_no_further_calls_begun,
+                     *precondition(NeedsMemory{3000 * kMiB})) {
   ByteProxy wire;
   TestCluster cluster(ProcessPlan{.others = {{.name = "p1"}}, .trainer = trainer_behind(wire)});
   Node& trainer = cluster.trainer();
@@ -159,7 +164,8 @@ BOOST_AUTO_TEST_CASE(peer_that_does_not_take_its_answers_has_no_further_calls_be
   std::vector<Future<Tensor>> answers;
   for (int i = 0; i < 40; ++i) answers.push_back(trainer.rpc_async("p1", &filled, floats_of(8), 1.0));
   const auto due = std::chrono::steady_clock::now() + 10s;
-  while (process_use(p1).resident_bytes < before + 300 * kMiB && std::chrono::steady_clock::now() < due) std::this_thread::yield();
+  while (process_use(p1).resident_bytes < before + 300 * kMiB && std::chrono::steady_clock::now() < due)
+    std::this_thread::yield();
   for (int i = 0; i < 70; ++i) answers.push_back(trainer.rpc_async("p1", &filled, floats_of(8), 1.0));
   BOOST_TEST(!answers.back().get_for(3s).has_value());
   const std::size_t held = process_use(p1).resident_bytes_max - before;
@@ -170,13 +176,14 @@ BOOST_AUTO_TEST_CASE(peer_that_does_not_take_its_answers_has_no_further_calls_be
 
 BOOST_AUTO_TEST_CASE(slow_peer_slows_nobody_else) {
   ByteProxy wire;
-  TestCluster cluster(ProcessPlan{
-      .others = {{.name = "p1", .bind = wire.target(), .advertise = wire.address()}, {.name = "p2"}}});
+  TestCluster cluster(
+      ProcessPlan{.others = {{.name = "p1", .bind = wire.target(), .advertise = wire.address()}, {.name = "p2"}}});
   Node& trainer = cluster.trainer();
   wire.there().throttle(4'000'000);
   std::vector<Future<std::int64_t>> slow;
   for (int i = 0; i < 8; ++i) slow.push_back(trainer.rpc_async("p1", &count_elements, tensor_of(16)));
-  for (int i = 0; i < 8; ++i) BOOST_TEST(trainer.with({.deadline = 5s}).rpc_sync("p2", &count_elements, tensor_of(16)) == floats_of(16));
+  for (int i = 0; i < 8; ++i)
+    BOOST_TEST(trainer.with({.deadline = 5s}).rpc_sync("p2", &count_elements, tensor_of(16)) == floats_of(16));
   BOOST_TEST(!slow.back().ready());
   wire.there().throttle(0);
   BOOST_TEST(std::ranges::count(results_of(slow), floats_of(16)) == 8);

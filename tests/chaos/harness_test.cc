@@ -56,7 +56,9 @@ class Socket {
     BOOST_REQUIRE(::connect(socket.descriptor(), reinterpret_cast<const sockaddr*>(&there), sizeof there) == 0);
     return socket;
   }
-  [[nodiscard]] Socket accept() const { return Socket(detail::FileDescriptor(::accept(descriptor(), nullptr, nullptr))); }
+  [[nodiscard]] Socket accept() const {
+    return Socket(detail::FileDescriptor(::accept(descriptor(), nullptr, nullptr)));
+  }
   [[nodiscard]] std::string address() const {
     sockaddr_in bound{};
     socklen_t size = sizeof bound;
@@ -212,7 +214,8 @@ BOOST_AUTO_TEST_CASE(threads_of_a_process_can_be_limited, *precondition(NeedsRoo
   BOOST_TEST(cluster.trainer().rpc_sync("p1", &square, 3) == 9);
 }
 
-BOOST_AUTO_TEST_CASE(network_namespace_has_a_loopback_of_its_own, *precondition(NeedsNamespaces{}) * label("privileged")) {
+BOOST_AUTO_TEST_CASE(network_namespace_has_a_loopback_of_its_own,
+                     *precondition(NeedsNamespaces{}) * label("privileged")) {
   const NetworkNamespace place;
   const NetworkNamespace::Inside inside(place);
   TestCluster cluster(ProcessPlan{.others = {{.name = "p1"}}});
@@ -234,7 +237,8 @@ BOOST_AUTO_TEST_CASE(network_namespace_is_as_slow_as_was_said, *precondition(Nee
   BOOST_TEST(took.count() > 0.35);  // 5 MB at 12.5 MB/s, less the bucket
 }
 
-BOOST_AUTO_TEST_CASE(wire_between_two_machines_can_be_cut_one_way, *precondition(NeedsPacketFilter{}) * label("privileged")) {
+BOOST_AUTO_TEST_CASE(wire_between_two_machines_can_be_cut_one_way,
+                     *precondition(NeedsPacketFilter{}) * label("privileged")) {
   const NetworkNamespace one;
   const NetworkNamespace other;
   join_by_wire(one, other);

@@ -40,7 +40,8 @@ class Witness {
   }
   /// Waits for the first death: the calls to a dead peer may fail before `on_down` runs.
   void await_death() const {
-    eventually(5s, told_->changes, [&] { return told_->deaths > 0; }, [] { return "no death"; });
+    eventually(
+        5s, told_->changes, [&] { return told_->deaths > 0; }, [] { return "no death"; });
   }
   [[nodiscard]] Incarnation life_of(const char* name) const {
     const auto peer = trainer_.core().membership().find(name);
@@ -87,8 +88,9 @@ BOOST_AUTO_TEST_CASE(process_that_was_stopped_for_2_s_goes_on_where_it_was) {
 BOOST_AUTO_TEST_CASE(process_that_was_stopped_beyond_its_lease_is_dead_and_the_others_go_on, *label("fault-F13")) {
   NodeOptions options;
   options.liveness.lease = 1s;
-  TestCluster cluster(ProcessPlan{.others = {{.name = "p1", .liveness = {.lease = 2s}}, {.name = "p2", .liveness = {.lease = 1s}}},
-                                  .trainer = options});
+  TestCluster cluster(
+      ProcessPlan{.others = {{.name = "p1", .liveness = {.lease = 2s}}, {.name = "p2", .liveness = {.lease = 1s}}},
+                  .trainer = options});
   Node& trainer = cluster.trainer();
   const Witness witness(trainer);
   const auto begin = std::chrono::steady_clock::now();
@@ -107,9 +109,9 @@ BOOST_AUTO_TEST_CASE(process_that_was_stopped_beyond_its_lease_is_dead_and_the_o
 BOOST_AUTO_TEST_CASE(process_that_was_taken_for_dead_may_join_anew, *label("fault-F13")) {
   NodeOptions options;
   options.liveness.lease = 1s;
-  TestCluster cluster(ProcessPlan{
-      .others = {{.name = "p1", .joins_anew = true, .liveness = {.lease = 1s}}, {.name = "p2", .liveness = {.lease = 1s}}},
-      .trainer = options});
+  TestCluster cluster(ProcessPlan{.others = {{.name = "p1", .joins_anew = true, .liveness = {.lease = 1s}},
+                                             {.name = "p2", .liveness = {.lease = 1s}}},
+                                  .trainer = options});
   Node& trainer = cluster.trainer();
   const Witness witness(trainer);
   const Incarnation first = witness.life_of("p1");
@@ -129,7 +131,8 @@ BOOST_AUTO_TEST_CASE(process_that_was_taken_for_dead_may_join_anew, *label("faul
 BOOST_AUTO_TEST_CASE(process_that_stands_at_a_breakpoint_is_not_judged, *label("fault-F13")) {
   NodeOptions options;
   options.liveness.lease = 1s;
-  TestCluster cluster(ProcessPlan{.others = {{.name = "p1", .liveness = {.lease = 1s, .debug = true}}}, .trainer = options});
+  TestCluster cluster(
+      ProcessPlan{.others = {{.name = "p1", .liveness = {.lease = 1s, .debug = true}}}, .trainer = options});
   Node& trainer = cluster.trainer();
   const Witness witness(trainer);
   stop(cluster, "p1");
@@ -215,7 +218,8 @@ BOOST_AUTO_TEST_CASE(bytes_that_are_harmed_now_and_then_are_sent_again) {
   Node& trainer = cluster.trainer();
   const Witness witness(trainer);
   wire.there().corrupt(20, 1'000'000);
-  for (int i = 0; i < 50; ++i) BOOST_TEST(sum(trainer.rpc_sync("p1", &testing::add, full({50'000}, i), 1.0)).item() == 50'000.0 * (i + 1));
+  for (int i = 0; i < 50; ++i)
+    BOOST_TEST(sum(trainer.rpc_sync("p1", &testing::add, full({50'000}, i), 1.0)).item() == 50'000.0 * (i + 1));
   BOOST_TEST(witness.deaths() == 0);
 }
 

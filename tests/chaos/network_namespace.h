@@ -44,7 +44,8 @@ class NetworkNamespace {
   detail::FileDescriptor descriptor_;
 };
 
-/// Puts a wire between two machines: 10.77.0.1 and fd77::1 on `one`, 10.77.0.2 and fd77::2 on `other`, device "wire" on both.
+/// Puts a wire between two machines: 10.77.0.1 and fd77::1 on `one`, 10.77.0.2 and fd77::2 on `other`, device "wire" on
+/// both.
 void join_by_wire(const NetworkNamespace& one, const NetworkNamespace& other);
 
 }  // namespace troupe::testing

@@ -22,7 +22,8 @@ ProcessUse process_use(pid_t process) {
     const std::size_t digit = line.find_first_of("0123456789", colon);
     if (digit != std::string::npos) numbers[line.substr(0, colon)] = std::stoull(line.substr(digit));
   }
-  const auto descriptors = std::distance(std::filesystem::directory_iterator(place / "fd"), std::filesystem::directory_iterator());
+  const auto descriptors =
+      std::distance(std::filesystem::directory_iterator(place / "fd"), std::filesystem::directory_iterator());
   return {.virtual_bytes = numbers["VmSize"] << 10,
           .resident_bytes = numbers["VmRSS"] << 10,
           .resident_bytes_max = numbers["VmHWM"] << 10,

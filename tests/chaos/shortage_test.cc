@@ -43,7 +43,8 @@ BOOST_AUTO_TEST_CASE(node_without_a_free_descriptor_still_serves_those_who_are_t
   Node& trainer = cluster.trainer();
   const NodeProcess& p1 = cluster.process("p1");
   p1.limit(RLIMIT_NOFILE, process_use(p1.pid()).descriptors);
-  for (int i = 0; i < 20; ++i) BOOST_TEST(trainer.with({.deadline = 10s}).rpc_sync("p1", &filled, 100'000, 1.0).numel() == 100'000);
+  for (int i = 0; i < 20; ++i)
+    BOOST_TEST(trainer.with({.deadline = 10s}).rpc_sync("p1", &filled, 100'000, 1.0).numel() == 100'000);
   p1.limit(RLIMIT_NOFILE, 1024);
   BOOST_TEST(trainer.rpc_sync("p1", &square, 3) == 9);
 }

@@ -25,8 +25,8 @@ using namespace std::chrono_literals;
 using boost::unit_test::label;
 using boost::unit_test::precondition;
 
-/// How a process of the cluster ended by itself within `patience`: its exit status, or -1 if a signal did it or it did not
-/// end. The cluster still has it.
+/// How a process of the cluster ended by itself within `patience`: its exit status, or -1 if a signal did it or it did
+/// not end. The cluster still has it.
 int exit_status_within(pid_t process, std::chrono::milliseconds patience) {
   const detail::FileDescriptor alive(static_cast<int>(::syscall(SYS_pidfd_open, process, 0)));
   pollfd polled{alive.get(), POLLIN, 0};
@@ -92,7 +92,8 @@ BOOST_AUTO_TEST_CASE(function_that_finds_no_memory_fails_its_call_and_its_node_l
   p1.limit(RLIMIT_AS, RLIM_INFINITY);
 }
 
-BOOST_AUTO_TEST_CASE(node_that_is_refused_threads_answers_all_calls_and_goes_on, *precondition(NeedsRoot{}) * label("privileged")) {
+BOOST_AUTO_TEST_CASE(node_that_is_refused_threads_answers_all_calls_and_goes_on,
+                     *precondition(NeedsRoot{}) * label("privileged")) {
   // A user that has no other process. Numbers of processes are below 2^22.
   const auto user = static_cast<uid_t>((1 << 22) + getpid());
   TestCluster cluster(ProcessPlan{.others = {{.name = "p1", .pool = {.threads = 2, .threads_max = 64}, .user = user}}});

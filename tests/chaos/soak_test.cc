@@ -175,8 +175,8 @@ std::chrono::seconds time_of_this_run() {
 }
 
 void report(const char* when, const Tally& tally, const std::map<std::string, std::size_t>& resident) {
-  std::cout << fmt::format("soak: {}: {} small calls, {} bulk of {} MiB in all; resident MiB:", when, tally.small.load(),
-                           tally.bulk.load(), tally.bulk_mib.load());
+  std::cout << fmt::format("soak: {}: {} small calls, {} bulk of {} MiB in all; resident MiB:", when,
+                           tally.small.load(), tally.bulk.load(), tally.bulk_mib.load());
   for (const auto& [name, mib] : resident) std::cout << ' ' << name << ' ' << mib;
   std::cout << std::endl;
 }
@@ -197,12 +197,13 @@ BOOST_AUTO_TEST_CASE(loaded_cluster_that_stalls_and_breaks_loses_no_member_no_ca
   soak.run(std::max(time - 60s, 1s), tally, seed + 10);
   const auto last = soak.resident_mib();
   report("at the end", tally, last);
-  std::cout << fmt::format("soak: {} stalls, {} cuts, {} members lost, {} calls without an end, seed {}\n", soak.stalls.load(),
-                           soak.cuts.load(), soak.deaths.load(), tally.endless.load(), seed);
+  std::cout << fmt::format("soak: {} stalls, {} cuts, {} members lost, {} calls without an end, seed {}\n",
+                           soak.stalls.load(), soak.cuts.load(), soak.deaths.load(), tally.endless.load(), seed);
   for (const auto& [text, count] : tally.failures) BOOST_ERROR(count << " x " << text);
   BOOST_TEST(soak.deaths == 0);
   BOOST_TEST(tally.endless == 0U);
-  for (const auto& [name, mib] : first) BOOST_TEST(static_cast<double>(last.at(name)) <= 1.1 * static_cast<double>(mib), name);
+  for (const auto& [name, mib] : first)
+    BOOST_TEST(static_cast<double>(last.at(name)) <= 1.1 * static_cast<double>(mib), name);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

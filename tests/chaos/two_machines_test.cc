@@ -104,7 +104,8 @@ BOOST_AUTO_TEST_CASE(demo_runs_over_two_machines) {
   }
   const auto program = [&](const NetworkNamespace& machine, int rank, const char* name, const char* command) {
     const std::string line = fmt::format(
-        "TROUPE__CLUSTER__NETWORK=trusted TROUPE_SECRET_FILE={} MASTER_ADDR=10.77.0.1 MASTER_PORT=29500 WORLD_SIZE=3 RANK={} "
+        "TROUPE__CLUSTER__NETWORK=trusted TROUPE_SECRET_FILE={} MASTER_ADDR=10.77.0.1 MASTER_PORT=29500 WORLD_SIZE=3 "
+        "RANK={} "
         "TROUPE_NODE={} TROUPE_MATH_THREADS=1 timeout -k 1 90 {}",
         key, rank, name, command);
     return std::async(std::launch::async, [&machine, line] { return machine.run(line); });

@@ -27,7 +27,9 @@ Future<Tensor> add_thrice_later(Scope& scope, const NodeName& other, const Tenso
 }
 
 Future<Tensor> fail_in_callback(Scope& scope, const NodeName& other, const std::string& text) {
-  return add_thrice_later(scope, other, ones({1}), 1.0).then([text](const Tensor&) -> Tensor { throw std::domain_error(text); });
+  return add_thrice_later(scope, other, ones({1}), 1.0).then([text](const Tensor&) -> Tensor {
+    throw std::domain_error(text);
+  });
 }
 
 Future<Tensor> add_all_later(Scope& scope, const NodeName& other, const Tensor& x, std::int32_t count) {
@@ -72,7 +74,9 @@ Task<std::int64_t> throw_after_wait(Scope& scope, NodeName other, std::string te
   co_return squared;
 }
 
-Task<void> wait_for_square_on(Scope& scope, NodeName other) { static_cast<void>(co_await scope.rpc_async(other, &square, 2)); }
+Task<void> wait_for_square_on(Scope& scope, NodeName other) {
+  static_cast<void>(co_await scope.rpc_async(other, &square, 2));
+}
 
 Task<std::int32_t> ping_pong_task(Scope& scope, NodeName other, std::int32_t depth) {
   if (depth == 0) co_return 0;

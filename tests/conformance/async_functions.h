@@ -65,7 +65,9 @@ class Accumulator {
  public:
   explicit Accumulator(std::int64_t start) : value_(start) {}
 
-  static Future<Tensor> add_by(Scope& scope, const NodeName& other, const Tensor& x, double y) { return add_later(scope, other, x, y); }
+  static Future<Tensor> add_by(Scope& scope, const NodeName& other, const Tensor& x, double y) {
+    return add_later(scope, other, x, y);
+  }
 
   /// Adds the square of x, computed by `other`, without a look at what others do meanwhile; returns the sum.
   Task<std::int64_t> add_square(Scope& scope, NodeName other, std::int64_t x);

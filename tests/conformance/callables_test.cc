@@ -26,7 +26,8 @@ BOOST_FIXTURE_TEST_SUITE(callables, OnSharedCluster, *fixture<SharedCluster>())
 BOOST_AUTO_TEST_CASE(operation_is_called_without_registration, *label("R-01") * label("R-10")) {
   const Tensor x = arange(4);
   BOOST_TEST(same_bytes(trainer.rpc_sync("p1", op::add, x, x), x + x));
-  BOOST_TEST(same_bytes(trainer.rpc_sync("p1", op::matmul, ones({2, 3}), ones({3, 4})), matmul(ones({2, 3}), ones({3, 4}))));
+  BOOST_TEST(
+      same_bytes(trainer.rpc_sync("p1", op::matmul, ones({2, 3}), ones({3, 4})), matmul(ones({2, 3}), ones({3, 4}))));
   BOOST_TEST(trainer.rpc_async("p1", op::sum, x).get().item() == 6.0);  // 0 + 1 + 2 + 3
 }
 
@@ -69,8 +70,10 @@ BOOST_AUTO_TEST_CASE(each_operation_by_name_is_the_one_of_that_name, *label("R-0
   one(op::min, min(x));
   BOOST_TEST(same_bytes(trainer.rpc_sync("p1", op::maximum, x, y), maximum(x, y)));
   BOOST_TEST(same_bytes(trainer.rpc_sync("p1", op::minimum, x, y), minimum(x, y)));
-  BOOST_TEST(same_bytes(trainer.rpc_sync("p1", op::bmm, x.unsqueeze(0), y.unsqueeze(0)), bmm(x.unsqueeze(0), y.unsqueeze(0))));
-  BOOST_TEST(same_bytes(trainer.rpc_sync("p1", op::outer, x.select(0, 0), y.select(0, 0)), outer(x.select(0, 0), y.select(0, 0))));
+  BOOST_TEST(
+      same_bytes(trainer.rpc_sync("p1", op::bmm, x.unsqueeze(0), y.unsqueeze(0)), bmm(x.unsqueeze(0), y.unsqueeze(0))));
+  BOOST_TEST(same_bytes(trainer.rpc_sync("p1", op::outer, x.select(0, 0), y.select(0, 0)),
+                        outer(x.select(0, 0), y.select(0, 0))));
   BOOST_TEST(same_bytes(trainer.rpc_sync("p1", op::cumsum, x, 1), cumsum(x, 1)));
 }
 
@@ -92,15 +95,17 @@ BOOST_AUTO_TEST_CASE(result_of_an_operation_may_stay_where_it_is_made, *label("O
 }
 
 BOOST_AUTO_TEST_CASE(operation_that_fails_says_why, *label("R-28")) {
-  const Error error = error_of([&] { static_cast<void>(trainer.rpc_sync("p1", op::matmul, ones({8, 4}), ones({5, 1}))); });
+  const Error error = error_of([&] {
+    static_cast<void>(trainer.rpc_sync("p1", op::matmul, ones({8, 4}), ones({5, 1})));
+  });
   BOOST_TEST(error.code == ErrorCode::remote_exception);
   BOOST_TEST(error.message == "[matmul] inner sizes differ: (8, 4) x (5, 1)");
 }
 
 BOOST_AUTO_TEST_CASE(arguments_left_out_have_their_default_values, *label("R-11")) {
-  BOOST_TEST(trainer.rpc_sync("p1", power_fn, 40) == 600);             // 1600 % 1000
-  BOOST_TEST(trainer.rpc_sync("p1", power_fn, 3, 3) == 27);            // 27 % 1000
-  BOOST_TEST(trainer.rpc_sync("p1", power_fn, 3, 3, 10) == 7);         // 27 % 10
+  BOOST_TEST(trainer.rpc_sync("p1", power_fn, 40) == 600);      // 1600 % 1000
+  BOOST_TEST(trainer.rpc_sync("p1", power_fn, 3, 3) == 27);     // 27 % 1000
+  BOOST_TEST(trainer.rpc_sync("p1", power_fn, 3, 3, 10) == 7);  // 27 % 10
   BOOST_TEST(trainer.rpc_sync("p1", &power, 3, 3, 10) == 7);
 }
 
@@ -167,9 +172,8 @@ BOOST_AUTO_TEST_CASE(trace_of_the_user_goes_along_with_nested_calls) {
 
 BOOST_AUTO_TEST_CASE(call_that_may_be_made_again_cannot_carry_references) {
   const auto value = trainer.remote("p1", constructor<Counter, std::int64_t>, 1);
-  const Error error = error_of([&] {
-    trainer.with({.idempotency = Idempotency::idempotent}).rpc_sync("p2", &increment_of, value);
-  });
+  const Error error =
+      error_of([&] { trainer.with({.idempotency = Idempotency::idempotent}).rpc_sync("p2", &increment_of, value); });
   BOOST_TEST(error.code == ErrorCode::bad_argument);
   BOOST_TEST(error.execution == Execution::never);
   BOOST_TEST(value.rpc_sync(trainer, &Counter::value) == 1);

@@ -69,7 +69,8 @@ BOOST_AUTO_TEST_CASE(async_call_returns_a_future_with_the_right_value, *label("R
 
 BOOST_AUTO_TEST_CASE(twenty_calls_with_growing_sizes_are_all_right, *label("R-08") * label("R-15")) {
   std::vector<Future<Tensor>> sums;
-  for (std::int64_t n = 1; n <= 20; ++n) sums.push_back(trainer.rpc_async("p1", &add, ones({n, n}), static_cast<double>(n)));
+  for (std::int64_t n = 1; n <= 20; ++n)
+    sums.push_back(trainer.rpc_async("p1", &add, ones({n, n}), static_cast<double>(n)));
   for (std::int64_t n = 20; n >= 1; --n) {
     BOOST_TEST(same_bytes(sums[static_cast<std::size_t>(n - 1)].get(), full({n, n}, static_cast<double>(1 + n))));
   }
@@ -92,13 +93,15 @@ BOOST_AUTO_TEST_CASE(thousand_light_calls_at_once_all_complete, *label("R-24")) 
 }
 
 BOOST_AUTO_TEST_CASE(nested_containers_arrive_equal, *label("R-11")) {
-  const Nested nested{{"", {}}, {"a", {std::nullopt, std::pair{-3, std::string("x\0y", 3)}}}, {"\xc3\xa9", {std::pair{7, ""}}}};
+  const Nested nested{
+      {"", {}}, {"a", {std::nullopt, std::pair{-3, std::string("x\0y", 3)}}}, {"\xc3\xa9", {std::pair{7, ""}}}};
   BOOST_TEST((trainer.rpc_sync("p1", &echo_nested, nested) == nested));
   BOOST_TEST(trainer.rpc_sync("p1", &join_words, std::vector<std::string>{"exact", "not", "fast"}) == "exact not fast");
 }
 
 BOOST_AUTO_TEST_CASE(structs_with_tensors_arrive_equal, *label("R-17") * label("R-18")) {
-  const Sample sample{"cat", from_values<std::uint8_t>({1, 2, 3, 4, 5, 6}, {2, 3}), {1, -2}, {{"mask", ones({2}, DType::boolean)}}};
+  const Sample sample{
+      "cat", from_values<std::uint8_t>({1, 2, 3, 4, 5, 6}, {2, 3}), {1, -2}, {{"mask", ones({2}, DType::boolean)}}};
   const Sample back = trainer.rpc_sync("p1", &echo_sample, sample);
   BOOST_TEST(back.name == "cat");
   BOOST_TEST(same_bytes(back.image, sample.image));
@@ -122,7 +125,8 @@ BOOST_AUTO_TEST_CASE(transposed_view_arrives_with_the_same_values_and_layout, *l
 
 BOOST_AUTO_TEST_CASE(views_of_one_memory_in_one_call_are_views_of_one_memory_there) {
   const Tensor whole = zeros({4});
-  const auto back = trainer.rpc_sync("p1", &write_first, std::vector<Tensor>{whole.slice(0, 0, 3), whole.slice(0, 1)}, 9.0);
+  const auto back =
+      trainer.rpc_sync("p1", &write_first, std::vector<Tensor>{whole.slice(0, 0, 3), whole.slice(0, 1)}, 9.0);
   BOOST_TEST(same_bytes(back[0], full({3}, 9)));
   BOOST_TEST(same_bytes(back[1], from_values<float>({9, 9, 0})));  // elements 1, 2 were written through the first view
   BOOST_TEST(same_bytes(whole, zeros({4})));
@@ -176,7 +180,8 @@ BOOST_AUTO_TEST_CASE(ring_of_nested_calls_over_four_nodes_comes_back, *label("R-
   const RRef<Tensor> start(trainer, scalar(4.0F));
   std::vector<Future<Tensor>> rings;
   for (int i = 0; i < 8; ++i) {
-    rings.push_back(trainer.rpc_async("p1", &forward_along, start, std::vector<NodeName>{"p2", "p3", "p4", "trainer", "p1"}));
+    rings.push_back(
+        trainer.rpc_async("p1", &forward_along, start, std::vector<NodeName>{"p2", "p3", "p4", "trainer", "p1"}));
   }
   for (const auto& ring : rings) BOOST_TEST(ring.get().item() == 4.0);
 }
@@ -202,8 +207,10 @@ BOOST_AUTO_TEST_CASE(local_cluster_refuses_names_that_are_none_or_given_twice, *
   const auto says = [](const char* text) {
     return [text](const std::invalid_argument& error) { return std::string_view(error.what()) == text; };
   };
-  BOOST_CHECK_EXCEPTION(LocalCluster({"a", "b", "a"}, {}), std::invalid_argument, says("[LocalCluster] the name \"a\" is given twice"));
-  BOOST_CHECK_EXCEPTION(LocalCluster({"a/b"}, {}), std::invalid_argument, says("[LocalCluster] \"a/b\" is not a node name"));
+  BOOST_CHECK_EXCEPTION(LocalCluster({"a", "b", "a"}, {}), std::invalid_argument,
+                        says("[LocalCluster] the name \"a\" is given twice"));
+  BOOST_CHECK_EXCEPTION(LocalCluster({"a/b"}, {}), std::invalid_argument,
+                        says("[LocalCluster] \"a/b\" is not a node name"));
   BOOST_CHECK_EXCEPTION(LocalCluster({""}, {}), std::invalid_argument, says("[LocalCluster] \"\" is not a node name"));
 }
 
@@ -216,7 +223,8 @@ static_assert(!ArgumentFor<std::int64_t, double>, "narrowing is refused");
 static_assert(!ArgumentFor<std::uint32_t, std::int32_t>, "narrowing is refused");
 static_assert(ArgumentFor<std::string, const char*> && !ArgumentFor<std::string, int>);
 static_assert(ArgumentFor<Variable, Tensor> && !ArgumentFor<Tensor, Variable>);
-static_assert(ArgumentFor<std::vector<Tensor>, const std::vector<Tensor>&> && !ArgumentFor<std::vector<Tensor>, Tensor>);
+static_assert(ArgumentFor<std::vector<Tensor>, const std::vector<Tensor>&> &&
+              !ArgumentFor<std::vector<Tensor>, Tensor>);
 static_assert(!detail::is_wire_parameter<Tensor&> && !detail::is_wire_parameter<const Tensor*>);
 static_assert(detail::is_wire_parameter<const Tensor&> && detail::is_wire_parameter<Tensor&&>);
 static_assert(!Travels<Future<int>> && !Travels<Scope> && !Travels<Node>, "F-10, fault-F34: these cannot travel");

@@ -15,7 +15,8 @@ std::vector<double> interleave(Scope& scope, const std::vector<NodeName>& member
   for (std::int32_t round = 0; round < rounds; ++round) {
     const auto async = scope.rpc_async(next, &square, round + 2);
     const RRef<Tensor> there = scope.remote(next, &add, ones({1}), static_cast<double>(round));
-    seen.push_back(collective->all_reduce(scope, full({1}, static_cast<double>(collective->rank()) + 10 * round)).item());
+    seen.push_back(
+        collective->all_reduce(scope, full({1}, static_cast<double>(collective->rank()) + 10 * round)).item());
     seen.push_back(static_cast<double>(scope.rpc_sync(next, &square, round)));
     seen.push_back(collective->broadcast(scope, members.front(), there.to_here(scope)).item());
     seen.push_back(static_cast<double>(async.get()));
@@ -23,7 +24,8 @@ std::vector<double> interleave(Scope& scope, const std::vector<NodeName>& member
   return seen;
 }
 
-double sum_after_calls(Scope& scope, const std::vector<NodeName>& members, const std::vector<NodeName>& asked, double own) {
+double sum_after_calls(Scope& scope, const std::vector<NodeName>& members, const std::vector<NodeName>& asked,
+                       double own) {
   const Scope limited = scope.with({.deadline = std::chrono::seconds(10)});
   const auto collective = gloo_collective(limited, Group(members));
   for (const NodeName& name : asked) static_cast<void>(limited.rpc_sync(name, &square, 3));

@@ -41,7 +41,8 @@ BOOST_AUTO_TEST_CASE(collective_formed_first_works_and_so_do_calls_beside_it, *l
   cluster.expect_settled();
 }
 
-BOOST_AUTO_TEST_CASE(collective_formed_while_references_live_and_calls_are_under_way_works_and_so_do_they, *label("I-11")) {
+BOOST_AUTO_TEST_CASE(collective_formed_while_references_live_and_calls_are_under_way_works_and_so_do_they,
+                     *label("I-11")) {
   TestCluster cluster({"p1", "p2"});
   Node& trainer = cluster.trainer();
   const RRef<Counter> there = trainer.remote("p1", constructor<Counter, std::int64_t>, std::int64_t{40});
@@ -63,7 +64,8 @@ BOOST_AUTO_TEST_CASE(slow_calls_and_a_collective_that_their_caller_and_their_fun
   const auto slow = trainer.rpc_async("p2", &wait_on, "p1");  // p2 waits for p1, which waits
   cluster.await_calls("p1", 1);
   // The trainer waits in a call for p1, whose function takes part, and has one of its own in it; p2 calls p1 meanwhile.
-  auto blocked = std::async(std::launch::async, [&] { return trainer.rpc_sync("p1", &sum_after_calls, kThree, Names{}, 1.0); });
+  auto blocked =
+      std::async(std::launch::async, [&] { return trainer.rpc_sync("p1", &sum_after_calls, kThree, Names{}, 1.0); });
   const auto second = trainer.rpc_async("p2", &sum_after_calls, kThree, Names{"p1", "trainer"}, 2.0);
   Scope own = trainer;
   BOOST_TEST(sum_after_calls(own, kThree, {}, 4.0) == 7.0);

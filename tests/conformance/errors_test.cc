@@ -84,7 +84,8 @@ BOOST_AUTO_TEST_CASE(function_that_only_the_caller_knows_is_refused_with_what_is
 BOOST_AUTO_TEST_CASE(function_that_the_caller_does_not_know_throws_there, *label("R-27")) {
   BOOST_CHECK_EXCEPTION(trainer.rpc_sync("p1", &disagree_elsewhere, "x"), std::invalid_argument, [](const auto& error) {
     const std::string_view text = error.what();
-    return text.starts_with("[rpc] this callable is not in the registry of trainer; registered: ") && text.ends_with(", write_first");
+    return text.starts_with("[rpc] this callable is not in the registry of trainer; registered: ") &&
+           text.ends_with(", write_first");
   });
 }
 
@@ -129,7 +130,8 @@ BOOST_AUTO_TEST_CASE(ten_calls_at_once_each_time_out, *label("T-04")) {
 }
 
 BOOST_AUTO_TEST_CASE(call_to_oneself_times_out_too_and_is_told_to_stop) {
-  const Error error = error_of([&] { return trainer.with({.deadline = 50ms}).rpc_sync("trainer", &wait_until_stopped); });
+  const Error error =
+      error_of([&] { return trainer.with({.deadline = 50ms}).rpc_sync("trainer", &wait_until_stopped); });
   BOOST_TEST(error.code == ErrorCode::timeout);
   // The fixture sees that the function, which would wait for 20 s, ends now.
 }
@@ -197,7 +199,8 @@ BOOST_AUTO_TEST_CASE(call_in_flight_keeps_its_deadline_when_others_are_made, *la
 BOOST_AUTO_TEST_CASE(nested_function_stops_when_the_first_caller_gives_up) {
   const Error error = error_of([&] { return trainer.with({.deadline = 80ms}).rpc_sync("p1", &wait_on, "p2"); });
   // Whichever of the two notices first.
-  BOOST_TEST((error.code == ErrorCode::timeout || error.cause.starts_with("rpc wait_until_stopped on p2: timeout: ")), error.text());
+  BOOST_TEST((error.code == ErrorCode::timeout || error.cause.starts_with("rpc wait_until_stopped on p2: timeout: ")),
+             error.text());
   // The fixture sees that neither function goes on, though the inner one would wait for 20 s.
 }
 
@@ -226,7 +229,8 @@ BOOST_AUTO_TEST_CASE(pending_and_later_calls_to_a_dead_node_fail_and_name_it, *l
   TestCluster cluster({"p1", "p2"});
   Node& trainer = cluster.trainer();
   const Future<bool> pending = trainer.rpc_async("p1", &wait_until_stopped);
-  const Future<bool> unlimited = trainer.with({.deadline = Deadline::while_peer_lives()}).rpc_async("p1", &wait_until_stopped);
+  const Future<bool> unlimited =
+      trainer.with({.deadline = Deadline::while_peer_lives()}).rpc_async("p1", &wait_until_stopped);
   cluster.await_calls("p1", 2);
   const auto begin = std::chrono::steady_clock::now();
   cluster.kill("p1");

@@ -28,7 +28,8 @@ BOOST_FIXTURE_TEST_SUITE(exceptions, OnSharedCluster, *fixture<SharedCluster>())
 BOOST_AUTO_TEST_CASE(registered_exception_arrives_as_its_type_with_its_fields_and_text) {
   for (const char* node : {"p1", "trainer"}) {
     Error origin;
-    const NoSuchRow missing = missing_of([&] { return trainer.rpc_sync(node, &lookup, "w\xC3\xB6rter \"1\"\n", 7); }, &origin);
+    const NoSuchRow missing =
+        missing_of([&] { return trainer.rpc_sync(node, &lookup, "w\xC3\xB6rter \"1\"\n", 7); }, &origin);
     BOOST_TEST(missing.table == "w\xC3\xB6rter \"1\"\n");
     BOOST_TEST(missing.row == 7);
     BOOST_TEST(origin.peer == node);
@@ -61,7 +62,9 @@ BOOST_AUTO_TEST_CASE(registered_exception_goes_through_a_function_in_between) {
   BOOST_TEST(origin.cause.starts_with("rpc lookup on p2: remote_exception: no row 9 in t"));
 }
 
-BOOST_AUTO_TEST_CASE(function_in_between_may_catch_it) { BOOST_TEST(trainer.rpc_sync("p1", &missing_on, "p2", "t", 11) == 11); }
+BOOST_AUTO_TEST_CASE(function_in_between_may_catch_it) {
+  BOOST_TEST(trainer.rpc_sync("p1", &missing_on, "p2", "t", 11) == 11);
+}
 
 BOOST_AUTO_TEST_CASE(reference_whose_creation_threw_throws_the_same) {
   const RRef<std::int64_t> never = trainer.remote("p1", &lookup, "t", 2);

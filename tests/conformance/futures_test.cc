@@ -56,14 +56,16 @@ BOOST_AUTO_TEST_CASE(callback_may_call_on_and_wait, *label("F-12")) {
 
 BOOST_AUTO_TEST_CASE(what_a_callback_did_is_seen_by_those_after_it, *label("F-08")) {
   std::vector<std::int64_t> seen;
-  const Future<void> noted = trainer.rpc_async("p1", &square, 3).then([&seen](std::int64_t squared) { seen.push_back(squared); });
+  const Future<void> noted =
+      trainer.rpc_async("p1", &square, 3).then([&seen](std::int64_t squared) { seen.push_back(squared); });
   BOOST_TEST(noted.then([&seen] { return seen.size(); }).get() == 1U);
   BOOST_TEST(noted.then([&seen] { return seen.front(); }).get() == 9);  // one that comes when all is done
 }
 
 BOOST_AUTO_TEST_CASE(failure_passes_by_callbacks_that_take_the_value) {
   bool called = false;
-  const Future<int> child = trainer.rpc_async("p1", &throw_number).then([&called](std::int32_t) { return called = true, 1; });
+  const Future<int> child =
+      trainer.rpc_async("p1", &throw_number).then([&called](std::int32_t) { return called = true, 1; });
   const Error error = error_of([&] { return child.get(); });
   BOOST_TEST(error.exception_type == "int");
   BOOST_TEST(error.peer == "p1");
@@ -71,9 +73,10 @@ BOOST_AUTO_TEST_CASE(failure_passes_by_callbacks_that_take_the_value) {
 }
 
 BOOST_AUTO_TEST_CASE(callback_that_takes_a_result_sees_the_failure) {
-  const Future<std::string> child = trainer.rpc_async("p1", &throw_out_of_range).then([](const Result<std::int32_t>& result) {
-    return result ? std::string("no failure") : result.error().message;
-  });
+  const Future<std::string> child =
+      trainer.rpc_async("p1", &throw_out_of_range).then([](const Result<std::int32_t>& result) {
+        return result ? std::string("no failure") : result.error().message;
+      });
   BOOST_TEST(child.get() == "index 7 of 3");
 }
 

@@ -29,7 +29,9 @@ NodeName wait_unless(Scope& scope, const NodeName& ready) {
 double sum_of(const Tensor& tensor) { return sum(tensor).item(); }
 std::string join_with_plus(std::string a, std::string b) { return std::move(a) + "+" + std::move(b); }
 
-WorkerInfo info_of_name(Scope& scope, const NodeName& name) { return scope.state().node->membership().info(name).value(); }
+WorkerInfo info_of_name(Scope& scope, const NodeName& name) {
+  return scope.state().node->membership().info(name).value();
+}
 WorkerInfo info_of_rank(Scope& scope, std::int64_t rank) { return scope.state().node->membership().info(rank).value(); }
 std::vector<WorkerInfo> infos_here(Scope& scope) { return scope.state().node->membership().infos(); }
 std::vector<WorkerInfo> echo_infos(const std::vector<WorkerInfo>& infos) { return infos; }
@@ -38,7 +40,8 @@ std::map<NodeName, WorkerInfo> gather_infos(Scope& scope, const std::vector<Node
   return Group(members).all_gather(scope, info_of_name(scope, scope.node_name())).values;
 }
 
-std::map<NodeName, std::int64_t> gather_ranks_at(Scope& scope, const std::vector<NodeName>& members, const NodeName& to) {
+std::map<NodeName, std::int64_t> gather_ranks_at(Scope& scope, const std::vector<NodeName>& members,
+                                                 const NodeName& to) {
   const std::int64_t rank = info_of_name(scope, scope.node_name()).rank;
   return Group(members).gather(scope, to, rank).values;
 }
@@ -57,8 +60,8 @@ std::string gather_within(Scope& scope, const std::vector<NodeName>& members, st
   return {};
 }
 
-std::vector<std::int64_t> pass_barriers(Scope& scope, const std::vector<NodeName>& members, const RRef<Counter>& counter,
-                                        std::int32_t rounds) {
+std::vector<std::int64_t> pass_barriers(Scope& scope, const std::vector<NodeName>& members,
+                                        const RRef<Counter>& counter, std::int32_t rounds) {
   std::vector<std::int64_t> seen;
   for (std::int32_t round = 0; round < rounds; ++round) {
     counter.rpc_sync(scope, &Counter::add, 1);

@@ -35,7 +35,8 @@ std::vector<WorkerInfo> echo_infos(const std::vector<WorkerInfo>& infos);
 std::map<NodeName, WorkerInfo> gather_infos(Scope& scope, const std::vector<NodeName>& members);
 
 /// Gathers its rank at `to` and returns what it got.
-std::map<NodeName, std::int64_t> gather_ranks_at(Scope& scope, const std::vector<NodeName>& members, const NodeName& to);
+std::map<NodeName, std::int64_t> gather_ranks_at(Scope& scope, const std::vector<NodeName>& members,
+                                                 const NodeName& to);
 
 /// All_gathers a text where the test gathers a number.
 void gather_text(Scope& scope, const std::vector<NodeName>& members);
@@ -44,8 +45,8 @@ void gather_text(Scope& scope, const std::vector<NodeName>& members);
 std::string gather_within(Scope& scope, const std::vector<NodeName>& members, std::int32_t ms);
 
 /// `rounds` times: counts itself at `counter`, passes the barrier of `members`, and notes how many had counted by then.
-std::vector<std::int64_t> pass_barriers(Scope& scope, const std::vector<NodeName>& members, const RRef<Counter>& counter,
-                                        std::int32_t rounds);
+std::vector<std::int64_t> pass_barriers(Scope& scope, const std::vector<NodeName>& members,
+                                        const RRef<Counter>& counter, std::int32_t rounds);
 
 /// Waits at the barrier of `members`. Returns who was left out, "p2: peer_down" each; of a group that fails fast, the
 /// failed member likewise.

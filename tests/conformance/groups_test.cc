@@ -45,7 +45,8 @@ BOOST_FIXTURE_TEST_CASE(every_member_answers_under_its_name, OnSharedCluster) {
 
 BOOST_FIXTURE_TEST_CASE(role_is_a_group_by_rank, OnSharedCluster) {
   Names names = trainer.role("p").names();
-  for (std::size_t i = 1; i < names.size(); ++i) BOOST_TEST(trainer.info(names[i - 1]).rank < trainer.info(names[i]).rank);
+  for (std::size_t i = 1; i < names.size(); ++i)
+    BOOST_TEST(trainer.info(names[i - 1]).rank < trainer.info(names[i]).rank);
   std::sort(names.begin(), names.end());
   BOOST_TEST((names == Names{"p1", "p2", "p3", "p4"}));
   BOOST_TEST((trainer.role("trainer").names() == Names{"trainer"}));
@@ -65,7 +66,9 @@ BOOST_AUTO_TEST_CASE(group_of_nobody_or_of_one_twice_is_refused) {
 
 BOOST_FIXTURE_TEST_CASE(first_failure_ends_the_call_without_waiting_for_the_rest, OnSharedCluster) {
   const auto begin = std::chrono::steady_clock::now();
-  const Error error = error_of([&] { return trainer.group({"p1", "p2", "p3"}).call_all(trainer, &fail_or_wait, "p2"); });
+  const Error error = error_of([&] {
+    return trainer.group({"p1", "p2", "p3"}).call_all(trainer, &fail_or_wait, "p2");
+  });
   BOOST_TEST((std::chrono::steady_clock::now() - begin < 10s));
   BOOST_TEST(error.code == ErrorCode::remote_exception);
   BOOST_TEST(error.peer == "p2");
@@ -182,7 +185,8 @@ BOOST_FIXTURE_TEST_CASE(gather_gives_the_values_to_one_member_only, OnSharedClus
   BOOST_TEST(gathered[2].empty());
 }
 
-BOOST_FIXTURE_TEST_CASE(gather_that_takes_too_long_names_itself_its_limit_and_who_is_late, OnSharedCluster, *label("S-02")) {
+BOOST_FIXTURE_TEST_CASE(gather_that_takes_too_long_names_itself_its_limit_and_who_is_late, OnSharedCluster,
+                        *label("S-02")) {
   const Names members{"p1", "p2", "p3"};  // p3 does not come
   const auto begin = std::chrono::steady_clock::now();
   const auto leader = trainer.rpc_async("p1", &gather_within, members, 100);
@@ -206,7 +210,8 @@ BOOST_FIXTURE_TEST_CASE(nobody_passes_the_barrier_of_all_early, OnSharedCluster,
   const auto own = trainer.rpc_async("trainer", &pass_barriers, kEverybody, counter, kRounds);
   others.push_back(own);
   for (const auto& seen : all(others)) {
-    for (std::size_t round = 0; round < seen.size(); ++round) BOOST_TEST(seen[round] >= static_cast<std::int64_t>(5 * (round + 1)));
+    for (std::size_t round = 0; round < seen.size(); ++round)
+      BOOST_TEST(seen[round] >= static_cast<std::int64_t>(5 * (round + 1)));
   }
 }
 
@@ -214,11 +219,14 @@ BOOST_FIXTURE_TEST_CASE(barriers_of_different_groups_do_not_mix, OnSharedCluster
   const RRef<Counter> odd(trainer, Counter());
   const RRef<Counter> even(trainer, Counter());
   std::vector<Future<std::vector<std::int64_t>>> futures;
-  for (const char* name : {"p1", "p3"}) futures.push_back(trainer.rpc_async(name, &pass_barriers, Names{"p1", "p3"}, odd, 5));
+  for (const char* name : {"p1", "p3"})
+    futures.push_back(trainer.rpc_async(name, &pass_barriers, Names{"p1", "p3"}, odd, 5));
   BOOST_TEST(all(futures).size() == 2U);  // p2 and p4 stand aside
   futures.clear();
-  for (const char* name : {"p1", "p3"}) futures.push_back(trainer.rpc_async(name, &pass_barriers, Names{"p1", "p3"}, odd, 5));
-  for (const char* name : {"p2", "p4"}) futures.push_back(trainer.rpc_async(name, &pass_barriers, Names{"p2", "p4"}, even, 5));
+  for (const char* name : {"p1", "p3"})
+    futures.push_back(trainer.rpc_async(name, &pass_barriers, Names{"p1", "p3"}, odd, 5));
+  for (const char* name : {"p2", "p4"})
+    futures.push_back(trainer.rpc_async(name, &pass_barriers, Names{"p2", "p4"}, even, 5));
   BOOST_TEST(all(futures).size() == 4U);
   BOOST_TEST(odd.local_value(trainer)->value() == 20);
   BOOST_TEST(even.local_value(trainer)->value() == 10);
@@ -242,7 +250,8 @@ BOOST_FIXTURE_TEST_CASE(waiting_for_all_nodes_ends_under_load_and_twice_in_a_row
       for (std::int64_t i = 0; i < 30; ++i) load.push_back(trainer.rpc_async(name, &square_on_and_one, "trainer", i));
     }
     std::vector<Future<std::vector<std::int64_t>>> waiting;
-    for (const NodeName& name : kEverybody) waiting.push_back(trainer.rpc_async(name, &pass_barriers, kEverybody, counter, 1));
+    for (const NodeName& name : kEverybody)
+      waiting.push_back(trainer.rpc_async(name, &pass_barriers, kEverybody, counter, 1));
     for (const auto& seen : all(waiting)) BOOST_TEST(seen.front() >= 5 * wave);
     for (std::size_t i = 0; i < load.size(); ++i) {
       const auto x = static_cast<std::int64_t>(i % 30);
@@ -269,7 +278,8 @@ BOOST_FIXTURE_TEST_CASE(references_and_gradients_are_not_for_everybody, OnShared
 
 BOOST_FIXTURE_TEST_CASE(who_is_no_member_cannot_wait_with_a_group, OnSharedCluster) {
   BOOST_CHECK_THROW(trainer.group({"p1", "p2"}).barrier(trainer), std::invalid_argument);
-  BOOST_CHECK_THROW(static_cast<void>(trainer.group({"trainer", "p2"}).gather(trainer, "p1", 1)), std::invalid_argument);
+  BOOST_CHECK_THROW(static_cast<void>(trainer.group({"trainer", "p2"}).gather(trainer, "p1", 1)),
+                    std::invalid_argument);
 }
 
 BOOST_FIXTURE_TEST_CASE(member_that_never_joined_fails_the_barrier_at_once, OnSharedCluster) {

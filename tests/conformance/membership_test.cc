@@ -24,7 +24,8 @@ using boost::unit_test::label;
 BOOST_AUTO_TEST_SUITE(membership)
 BOOST_AUTO_TEST_SUITE(shared, *boost::unit_test::fixture<SharedCluster>())
 
-BOOST_FIXTURE_TEST_CASE(every_node_knows_its_own_name_and_rank_and_those_of_all_others, OnSharedCluster, *label("I-01")) {
+BOOST_FIXTURE_TEST_CASE(every_node_knows_its_own_name_and_rank_and_those_of_all_others, OnSharedCluster,
+                        *label("I-01")) {
   BOOST_TEST(trainer.info().name == "trainer");
   BOOST_TEST((trainer.info() == trainer.info("trainer")));
   for (const WorkerInfo& info : trainer.infos()) {
@@ -70,10 +71,12 @@ BOOST_FIXTURE_TEST_CASE(unknown_names_and_ranks_are_errors_that_name_the_world, 
     BOOST_TEST(error.code == ErrorCode::not_joined);
     BOOST_TEST(error.message == "no member has rank " + std::to_string(rank) + ": the world is " + world);
   }
-  BOOST_TEST(error_of([&] { return trainer.info("p9"); }).message == "no member is called \"p9\": the world is " + world);
+  BOOST_TEST(error_of([&] { return trainer.info("p9"); }).message ==
+             "no member is called \"p9\": the world is " + world);
 }
 
-BOOST_FIXTURE_TEST_CASE(debug_info_joins_counters_of_references_calls_contexts_and_threads, OnSharedCluster, *label("S-09")) {
+BOOST_FIXTURE_TEST_CASE(debug_info_joins_counters_of_references_calls_contexts_and_threads, OnSharedCluster,
+                        *label("S-09")) {
   const DebugInfo before = trainer.debug_info();
   BOOST_TEST((before.node == trainer.info()));
   BOOST_TEST(before.owners == 0U);
@@ -85,7 +88,8 @@ BOOST_FIXTURE_TEST_CASE(debug_info_joins_counters_of_references_calls_contexts_a
     const DistContext context(trainer);
     const Future<bool> pending = trainer.rpc_async("p2", &wait_until_stopped);
     const Future<std::int32_t> own = trainer.rpc_async("trainer", &answer_after, 300);
-    cluster.await("trainer", [](const Counts& counts) { return counts.pending_requests == 2 && counts.served_calls == 1; });
+    cluster.await("trainer",
+                  [](const Counts& counts) { return counts.pending_requests == 2 && counts.served_calls == 1; });
     const DebugInfo during = trainer.debug_info();
     BOOST_TEST(during.owners == 1U);
     BOOST_TEST(during.forks == 1U);
@@ -102,8 +106,8 @@ BOOST_FIXTURE_TEST_CASE(debug_info_joins_counters_of_references_calls_contexts_a
   }
   cluster.await("trainer", [](const Counts& counts) { return counts == Counts{}; });
   const std::string text = trainer.debug_info().text();
-  for (const char* key : {"owners", "forks", "pending_users", "pending_calls", "served_calls", "contexts", "backward_passes",
-                          "shards"}) {
+  for (const char* key :
+       {"owners", "forks", "pending_users", "pending_calls", "served_calls", "contexts", "backward_passes", "shards"}) {
     BOOST_TEST(text.find("\n" + std::string(key) + ": 0\n") != std::string::npos, text);
   }
   for (const char* key : {"pool_threads", "threads_busy", "threads_waiting", "threads_idle", "traffic.p1.bytes_sent"}) {

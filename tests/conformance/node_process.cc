@@ -41,7 +41,8 @@ constexpr int kSecretDescriptor = 3;
   _exit(127);
 }
 
-/// Gives up the privileges of root for a user that owns nothing else. The end of the parent is still the end of this process.
+/// Gives up the privileges of root for a user that owns nothing else. The end of the parent is still the end of this
+/// process.
 void become_user(uid_t user) {
   const pid_t parent = getppid();
   if (setresgid(user, user, user) != 0 || setresuid(user, user, user) != 0) {
@@ -121,7 +122,8 @@ void NodeProcess::limit(__rlimit_resource resource, rlim_t most) const {
   const pid_t setter = fork();
   if (setter < 0) throw std::runtime_error("no fork");
   if (setter == 0) {
-    const bool became = syscall(SYS_setresgid, user_, user_, user_) == 0 && syscall(SYS_setresuid, user_, user_, user_) == 0;
+    const bool became =
+        syscall(SYS_setresgid, user_, user_, user_) == 0 && syscall(SYS_setresuid, user_, user_, user_) == 0;
     _exit(became && set_limit(process, resource, most) ? 0 : 1);
   }
   int status = 0;
@@ -171,7 +173,8 @@ BOOST_AUTO_TEST_CASE(node_process, *boost::unit_test::disabled()) {
     Node node = Node::join(options, functions_of(options.name));
     node.serve();
     const ShutdownReport report = node.stop();
-    BOOST_CHECK_MESSAGE(report.clean(), fmt::format("{} waited for {}", options.name, fmt::join(report.waited_for, "; ")));
+    BOOST_CHECK_MESSAGE(report.clean(),
+                        fmt::format("{} waited for {}", options.name, fmt::join(report.waited_for, "; ")));
     lives = joins_anew && node.declared_dead();
   }
 }

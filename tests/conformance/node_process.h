@@ -26,14 +26,14 @@ struct NodeProcessOptions {
   std::string bind = {};       ///< where it listens; where the seed's transport likes, if empty
   std::string advertise = {};  ///< what it says of that, if not empty
   Network network = Network::loopback;
-  int place = -1;              ///< descriptor of the network namespace that it is in; that of this thread, if -1
-  bool joins_anew = false;     ///< when it was taken for dead, and its node has ended
-  Liveness liveness = {};      ///< its lease and whether it is debugged; the rest is as everybody's
-  uid_t user = 0;              ///< whom it becomes before it joins, so that its threads can be limited; nobody else, if 0
+  int place = -1;           ///< descriptor of the network namespace that it is in; that of this thread, if -1
+  bool joins_anew = false;  ///< when it was taken for dead, and its node has ended
+  Liveness liveness = {};   ///< its lease and whether it is debugged; the rest is as everybody's
+  uid_t user = 0;           ///< whom it becomes before it joins, so that its threads can be limited; nobody else, if 0
 };
 
-/// Joins the cluster and serves functions_of(name) until all are done. Ends, at the latest, when this object goes or when
-/// the thread that made it does.
+/// Joins the cluster and serves functions_of(name) until all are done. Ends, at the latest, when this object goes or
+/// when the thread that made it does.
 class NodeProcess {
  public:
   /// Returns when the process has begun, not when the node is up.

@@ -16,7 +16,7 @@ using boost::unit_test::fixture;
 using boost::unit_test::label;
 
 constexpr std::int64_t kElements = 262'144;
-constexpr std::uint64_t kValueBytes = 4 * kElements;     // 1 MiB of f32
+constexpr std::uint64_t kValueBytes = 4 * kElements;    // 1 MiB of f32
 constexpr std::uint64_t kWordBytes = kValueBytes / 16;  // many calls and acknowledgements fit, no value does
 
 /// What goes between nodes from here on.
@@ -71,7 +71,8 @@ BOOST_AUTO_TEST_CASE(value_goes_from_its_owner_to_who_fetches_it_never_through_t
   check(2 * kValueBytes, 2 * kValueBytes + kWordBytes);
 }
 
-BOOST_AUTO_TEST_CASE(program_over_four_nodes_moves_each_value_once_from_where_it_is_made_to_where_it_is_used, *label("scenario-D1")) {
+BOOST_AUTO_TEST_CASE(program_over_four_nodes_moves_each_value_once_from_where_it_is_made_to_where_it_is_used,
+                     *label("scenario-D1")) {
   Traffic traffic(trainer);
   const std::map<std::pair<NodeName, NodeName>, int> moves{{{"p1", "p3"}, 1}, {{"p2", "p3"}, 1}, {{"p3", "p4"}, 2}};
   const std::vector<NodeName> nodes{"trainer", "p1", "p2", "p3", "p4"};
@@ -82,7 +83,8 @@ BOOST_AUTO_TEST_CASE(program_over_four_nodes_moves_each_value_once_from_where_it
         const auto move = moves.find({from, to});
         const std::uint64_t expected = move == moves.end() ? 0 : static_cast<std::uint64_t>(move->second) * bytes;
         const std::uint64_t sent = traffic.sent(from, to);
-        BOOST_TEST((sent >= expected && sent < expected + kWordBytes), from << " sent " << to << " " << sent << " bytes");
+        BOOST_TEST((sent >= expected && sent < expected + kWordBytes),
+                   from << " sent " << to << " " << sent << " bytes");
       }
     }
   };

@@ -69,7 +69,8 @@ struct Page {
 };
 constexpr Page kPages[]{
     {"actors/PYTORCH.md", "tests/conformance/pytorch_names", "tests/conformance/pytorch_examples.cc"},
-    {"autograd/PYTORCH.md", "tests/conformance/pytorch_training_names", "tests/conformance/pytorch_training_examples.cc"}};
+    {"autograd/PYTORCH.md", "tests/conformance/pytorch_training_names",
+     "tests/conformance/pytorch_training_examples.cc"}};
 
 std::set<std::string> compiled_lines(const std::string& path) {
   std::set<std::string> lines;

@@ -39,7 +39,9 @@ double total(const Tensor& tensor) { return sum(tensor).item(); }
 
 void complain(const std::string& text) { throw std::domain_error(text); }
 
-void complain_on(Scope& scope, const NodeName& other, const std::string& text) { scope.rpc_sync(other, &complain, text); }
+void complain_on(Scope& scope, const NodeName& other, const std::string& text) {
+  scope.rpc_sync(other, &complain, text);
+}
 
 /// The sum of all values, fetched at once.
 Cell sum_of_cells(Scope& scope, const std::vector<RRef<Cell>>& cells) {
@@ -74,8 +76,12 @@ RRef<Cell> cell_here(Scope& scope, std::int64_t value) { return RRef<Cell>(scope
 
 /// Texts that format strings, terminals, encodings and limits may trip over; what() ends at a zero.
 std::string odd_text(std::mt19937_64& random) {
-  static const std::array<std::string, 6> texts{
-      "", "{} {0} %s %n \\ \"'", "\n\r\t\x1b[31m", "\xff\xfe\xc3 no UTF-8", "\u65e5\u672c\u8a9e \U0001F3AD", std::string(50'000, 'x')};
+  static const std::array<std::string, 6> texts{"",
+                                                "{} {0} %s %n \\ \"'",
+                                                "\n\r\t\x1b[31m",
+                                                "\xff\xfe\xc3 no UTF-8",
+                                                "\u65e5\u672c\u8a9e \U0001F3AD",
+                                                std::string(50'000, 'x')};
   const std::size_t which = random() % (texts.size() + 1);
   if (which < texts.size()) return texts[which];
   std::string bytes(random() % 200, ' ');
@@ -114,7 +120,8 @@ Judge<T> is(T expected, Failures failures = {}) {
 Judge<Cell> is_cell(std::int64_t expected, Failures failures) {
   return [expected, failures = std::move(failures)](const Result<Cell>& end) -> End {
     if (!end.ok()) return end_of(end.error(), failures);
-    return {fmt::format("value{}", end.value().value() == expected ? "" : " of another cell"), end.value().value() == expected};
+    return {fmt::format("value{}", end.value().value() == expected ? "" : " of another cell"),
+            end.value().value() == expected};
   };
 }
 
@@ -162,11 +169,11 @@ class RandomProgram {
  private:
   void step() {
     static constexpr std::array<void (RandomProgram::*)(), 18> kSteps{
-        &RandomProgram::create,   &RandomProgram::create,   &RandomProgram::own,      &RandomProgram::call,
-        &RandomProgram::call_late, &RandomProgram::complain, &RandomProgram::send_tensor, &RandomProgram::derive,
-        &RandomProgram::fetch,    &RandomProgram::read,     &RandomProgram::twice,    &RandomProgram::sum,
-        &RandomProgram::hand_on,  &RandomProgram::give_back, &RandomProgram::touch,    &RandomProgram::hold,
-        &RandomProgram::drop_one, &RandomProgram::go_down};
+        &RandomProgram::create,    &RandomProgram::create,    &RandomProgram::own,         &RandomProgram::call,
+        &RandomProgram::call_late, &RandomProgram::complain,  &RandomProgram::send_tensor, &RandomProgram::derive,
+        &RandomProgram::fetch,     &RandomProgram::read,      &RandomProgram::twice,       &RandomProgram::sum,
+        &RandomProgram::hand_on,   &RandomProgram::give_back, &RandomProgram::touch,       &RandomProgram::hold,
+        &RandomProgram::drop_one,  &RandomProgram::go_down};
     (this->*kSteps[draw(kSteps.size())])();
     while (pending_.size() > 12 || (!pending_.empty() && draw(3) == 0)) look_at(draw(pending_.size()));
   }
@@ -238,13 +245,15 @@ class RandomProgram {
     if (cell.cell.is_owner() && !cell.doubtful) {
       return count("local value", is(cell.value)(Result<std::int64_t>(cell.cell.local_value(scope_)->value())));
     }
-    expect("fetch", manner, cell.cell.to_here_async(through(manner)), is_cell(cell.value, failures(manner, cell.doubtful)));
+    expect("fetch", manner, cell.cell.to_here_async(through(manner)),
+           is_cell(cell.value, failures(manner, cell.doubtful)));
   }
   void read() {
     if (bag_.empty()) return;
     const Manner manner = draw_manner();
     const BagCell cell = draw_cell();
-    expect("read", manner, cell.cell.rpc_async(through(manner), &Cell::value), is(cell.value, failures(manner, cell.doubtful)));
+    expect("read", manner, cell.cell.rpc_async(through(manner), &Cell::value),
+           is(cell.value, failures(manner, cell.doubtful)));
   }
   void sum() {
     const Manner manner = draw_manner();
@@ -275,7 +284,8 @@ class RandomProgram {
     if (!cell.own) return;
     cell.own->touched_max += 1;
     cell.own->touched_min += manner == Manner::patient ? 1 : 0;
-    expect("touch", manner, cell.cell.rpc_async(through(manner), &Cell::touch), is(Unit{}, failures(manner, cell.doubtful)));
+    expect("touch", manner, cell.cell.rpc_async(through(manner), &Cell::touch),
+           is(Unit{}, failures(manner, cell.doubtful)));
   }
   void hold() {
     if (bag_.empty()) return;
@@ -294,7 +304,8 @@ class RandomProgram {
     if (script_.depth == 0) return;
     const ProgramScript below{random_(), script_.steps / 3, script_.depth - 1, script_.nodes};
     const std::vector<BagCell> cells = draw_cells();
-    const auto future = scope_.rpc_async(draw_node(), &run_program, below, std::vector<KnownCell>(cells.begin(), cells.end()));
+    const auto future =
+        scope_.rpc_async(draw_node(), &run_program, below, std::vector<KnownCell>(cells.begin(), cells.end()));
     const Failures may_fail = failures(Manner::patient, any_doubtful(cells));
     expect<ProgramReport>("program", Manner::patient, future, [this, may_fail](const Result<ProgramReport>& end) {
       if (!end.ok()) return end_of(end.error(), may_fail);
@@ -315,7 +326,9 @@ class RandomProgram {
     if (!cell.own || cell.doubtful) return;
     const std::int64_t touched = cell.cell.rpc_sync(scope_, &Cell::touched);
     const bool right = touched >= cell.own->touched_min && touched <= cell.own->touched_max;
-    count("touched", {right ? "value" : fmt::format("{}, not {} to {}", touched, cell.own->touched_min, cell.own->touched_max), right});
+    count("touched",
+          {right ? "value" : fmt::format("{}, not {} to {}", touched, cell.own->touched_min, cell.own->touched_max),
+           right});
   }
 
   /// Has the end of `future` looked at later.
@@ -345,7 +358,8 @@ class RandomProgram {
 
   // What may fail how.
   static Failures failures(Manner manner, bool doubtful = false) {
-    if (doubtful) return {ErrorCode::timeout, ErrorCode::cancelled, ErrorCode::ref_revoked, ErrorCode::remote_exception};
+    if (doubtful)
+      return {ErrorCode::timeout, ErrorCode::cancelled, ErrorCode::ref_revoked, ErrorCode::remote_exception};
     if (manner == Manner::hurried) return {ErrorCode::timeout, ErrorCode::remote_exception};  // of a call below
     if (manner == Manner::cancelled) return {ErrorCode::cancelled};
     return {};

@@ -1,6 +1,6 @@
-// A random program over several nodes, drawn from a seed: calls, remote values, references handed on, given back, dropped
-// and held in cycles, exceptions, deadlines that are too short, cancellation. It knows what each step must give, by its own
-// reckoning, and reports what came instead.
+// A random program over several nodes, drawn from a seed: calls, remote values, references handed on, given back,
+// dropped and held in cycles, exceptions, deadlines that are too short, cancellation. It knows what each step must
+// give, by its own reckoning, and reports what came instead.
 #pragma once
 
 #include <cstdint>

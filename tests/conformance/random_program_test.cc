@@ -1,5 +1,5 @@
-// Random programs on all nodes at once: what each step gives is right, every future ends, and nothing is left of a round.
-// TROUPE_PROGRAM_SEED runs one round alone, TROUPE_PROGRAM_SEEDS another number of rounds.
+// Random programs on all nodes at once: what each step gives is right, every future ends, and nothing is left of a
+// round. TROUPE_PROGRAM_SEED runs one round alone, TROUPE_PROGRAM_SEEDS another number of rounds.
 #include <boost/test/unit_test.hpp>
 
 #include <cstdint>
@@ -56,11 +56,31 @@ BOOST_AUTO_TEST_CASE(random_programs_give_what_they_must_and_leave_nothing) {
   for (const auto& [end, times] : sum.ends) BOOST_TEST_MESSAGE(end << " " << times);
   if (rounds.size() < 100) return;
   // It is about what it says: each of these happened.
-  for (const char* end : {"call: value", "call: timeout", "call: cancelled", "call then: value", "late call: timeout", "exception: exception",
-                          "exception below: exception", "tensor: value", "tensor: timeout", "local value: value", "fetch: value",
-                          "fetch: timeout", "fetch: cancelled", "read: value", "sum: value", "sum: cancelled", "hand on: value",
-                          "hand on: timeout", "give back: value", "give back: cancelled", "hold: value", "hold itself: value",
-                          "close: value", "touched: value", "program: value"}) {
+  for (const char* end : {"call: value",
+                          "call: timeout",
+                          "call: cancelled",
+                          "call then: value",
+                          "late call: timeout",
+                          "exception: exception",
+                          "exception below: exception",
+                          "tensor: value",
+                          "tensor: timeout",
+                          "local value: value",
+                          "fetch: value",
+                          "fetch: timeout",
+                          "fetch: cancelled",
+                          "read: value",
+                          "sum: value",
+                          "sum: cancelled",
+                          "hand on: value",
+                          "hand on: timeout",
+                          "give back: value",
+                          "give back: cancelled",
+                          "hold: value",
+                          "hold itself: value",
+                          "close: value",
+                          "touched: value",
+                          "program: value"}) {
     BOOST_TEST(sum.ends[end] > 0U, end);
   }
 }

@@ -1,4 +1,5 @@
-// References: made, passed on, used and dropped anywhere. The fixture sees after each test that nothing is left of them.
+// References: made, passed on, used and dropped anywhere. The fixture sees after each test that nothing is left of
+// them.
 #include <boost/test/unit_test.hpp>
 
 #include <chrono>
@@ -178,7 +179,9 @@ BOOST_AUTO_TEST_CASE(twenty_references_in_a_result_can_be_used, *label("O-09")) 
 }
 
 BOOST_AUTO_TEST_CASE(references_in_structs_and_containers_travel) {
-  const Bundle bundle{"b", trainer.remote("p1", &add, ones({1}), 1.0), RRef<Tensor>(trainer, scalar(10.0F)),
+  const Bundle bundle{"b",
+                      trainer.remote("p1", &add, ones({1}), 1.0),
+                      RRef<Tensor>(trainer, scalar(10.0F)),
                       {{"x", trainer.remote("p3", &add, ones({1}), 99.0)}}};
   BOOST_TEST(trainer.rpc_sync("p2", &bundle_sum, bundle).item() == 112.0);  // 2 + 10 + 100
   const Bundle back = trainer.rpc_sync("p2", &give_bundle_back, bundle);
@@ -302,7 +305,8 @@ BOOST_AUTO_TEST_CASE(every_use_of_a_null_reference_throws) {
     return [text](const std::logic_error& error) { return std::string_view(error.what()) == text; };
   };
   BOOST_CHECK_EXCEPTION(none.to_here(trainer), std::logic_error, says("[RRef] to_here of a null reference"));
-  BOOST_CHECK_EXCEPTION(static_cast<void>(none.local_value(trainer)), std::logic_error, says("[RRef] local_value of a null reference"));
+  BOOST_CHECK_EXCEPTION(static_cast<void>(none.local_value(trainer)), std::logic_error,
+                        says("[RRef] local_value of a null reference"));
   BOOST_CHECK_EXCEPTION(static_cast<void>(none.owner()), std::logic_error, says("[RRef] owner of a null reference"));
   BOOST_CHECK_EXCEPTION(static_cast<void>(none.text()), std::logic_error, says("[RRef] text of a null reference"));
 }

@@ -1,5 +1,5 @@
-// Programs that must not compile, one per value of PROGRAM; with 0 it does. Not part of any target: refused_programs_test
-// gives it to the compiler.
+// Programs that must not compile, one per value of PROGRAM; with 0 it does. Not part of any target:
+// refused_programs_test gives it to the compiler.
 #include <functional>
 #include <string>
 

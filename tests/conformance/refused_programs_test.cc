@@ -18,14 +18,15 @@ struct Verdict {
 };
 
 Verdict compile(int program) {
-  const std::string command =
-      fmt::format("{} -std=c++20 -fsyntax-only -fmax-errors=20 -I{} -DPROGRAM={} {}/tests/conformance/refused_programs.cc 2>&1",
-                  TROUPE_COMPILER, TROUPE_SOURCE_DIR, program, TROUPE_SOURCE_DIR);
+  const std::string command = fmt::format(
+      "{} -std=c++20 -fsyntax-only -fmax-errors=20 -I{} -DPROGRAM={} {}/tests/conformance/refused_programs.cc 2>&1",
+      TROUPE_COMPILER, TROUPE_SOURCE_DIR, program, TROUPE_SOURCE_DIR);
   FILE* const pipe = popen(command.c_str(), "r");
   if (pipe == nullptr) throw std::runtime_error("no compiler: " + command);
   Verdict verdict;
   std::array<char, 4096> buffer{};
-  while (const std::size_t size = std::fread(buffer.data(), 1, buffer.size(), pipe)) verdict.text.append(buffer.data(), size);
+  while (const std::size_t size = std::fread(buffer.data(), 1, buffer.size(), pipe))
+    verdict.text.append(buffer.data(), size);
   verdict.compiles = pclose(pipe) == 0;
   return verdict;
 }
@@ -33,8 +34,9 @@ Verdict compile(int program) {
 void check_refused(int program, const std::string& reason) {
   const Verdict verdict = compile(program);
   BOOST_TEST(!verdict.compiles);
-  BOOST_TEST(verdict.text.find(reason) != std::string::npos, "program " << program << " should be refused with: " << reason
-                                                                        << "\nthe compiler says:\n" << verdict.text.substr(0, 4000));
+  BOOST_TEST(verdict.text.find(reason) != std::string::npos,
+             "program " << program << " should be refused with: " << reason << "\nthe compiler says:\n"
+                        << verdict.text.substr(0, 4000));
 }
 
 }  // namespace
@@ -46,7 +48,9 @@ BOOST_AUTO_TEST_CASE(a_right_program_compiles) {
   BOOST_TEST(verdict.compiles, verdict.text);
 }
 
-BOOST_AUTO_TEST_CASE(a_destination_that_is_no_name_and_no_whole_number, *label("R-03")) { check_refused(1, "no matching"); }
+BOOST_AUTO_TEST_CASE(a_destination_that_is_no_name_and_no_whole_number, *label("R-03")) {
+  check_refused(1, "no matching");
+}
 
 BOOST_AUTO_TEST_CASE(arguments_that_do_not_fit_the_function, *label("R-28")) {
   check_refused(2, "wrong number of arguments for this callable");

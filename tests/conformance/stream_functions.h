@@ -38,7 +38,8 @@ std::int64_t sum_of_stream(Scope& scope, const Stream<std::int64_t>& numbers);
 /// Thrown with fields.
 struct NoSuchRow : std::runtime_error {
   NoSuchRow() : NoSuchRow({}, 0) {}
-  NoSuchRow(std::string t, std::int64_t r) : runtime_error("no row " + std::to_string(r) + " in " + t), table(std::move(t)), row(r) {}
+  NoSuchRow(std::string t, std::int64_t r)
+      : runtime_error("no row " + std::to_string(r) + " in " + t), table(std::move(t)), row(r) {}
   std::string table;
   std::int64_t row;
   template <class Archive>

@@ -33,7 +33,8 @@ BOOST_FIXTURE_TEST_SUITE(streams, OnSharedCluster, *fixture<SharedCluster>())
 BOOST_AUTO_TEST_CASE(elements_come_in_order_from_another_node_and_from_oneself) {
   for (const char* node : {"p1", "trainer"}) {
     for (const std::int64_t end : {0, 1, 7, 8, 9, 100}) {
-      BOOST_TEST(all_of(trainer.rpc_sync(node, &count_to, end), trainer) == numbers_to(end), boost::test_tools::per_element());
+      BOOST_TEST(all_of(trainer.rpc_sync(node, &count_to, end), trainer) == numbers_to(end),
+                 boost::test_tools::per_element());
     }
   }
 }
@@ -63,9 +64,7 @@ BOOST_AUTO_TEST_CASE(stream_that_is_dropped_half_read_leaves_nothing) {
     Stream<std::int64_t> numbers = trainer.rpc_sync("p1", &count_to, 1'000'000);
     BOOST_TEST(numbers.next(trainer).value() == 0);
   }
-  {
-    const Stream<std::int64_t> unread = trainer.rpc_sync("p1", &count_to, 1'000'000);
-  }
+  { const Stream<std::int64_t> unread = trainer.rpc_sync("p1", &count_to, 1'000'000); }
   static_cast<void>(trainer.rpc_async("p1", &count_to, 5));  // nobody takes it
   cluster.expect_settled();
 }
@@ -95,11 +94,13 @@ BOOST_AUTO_TEST_CASE(element_that_is_late_times_out_and_still_comes) {
 BOOST_AUTO_TEST_CASE(stream_reads_a_stream_of_another_node) {
   std::vector<std::int64_t> expected = numbers_to(20);
   for (std::int64_t& number : expected) number *= 2;
-  BOOST_TEST(all_of(trainer.rpc_sync("p1", &doubled_from, "p2", 20), trainer) == expected, boost::test_tools::per_element());
+  BOOST_TEST(all_of(trainer.rpc_sync("p1", &doubled_from, "p2", 20), trainer) == expected,
+             boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_CASE(stream_travels_on_to_a_third_node) {
-  BOOST_TEST(all_of(trainer.rpc_sync("p1", &stream_of, "p2", 30), trainer) == numbers_to(30), boost::test_tools::per_element());
+  BOOST_TEST(all_of(trainer.rpc_sync("p1", &stream_of, "p2", 30), trainer) == numbers_to(30),
+             boost::test_tools::per_element());
   const Stream<std::int64_t> numbers = trainer.rpc_sync("p1", &count_to, 10);
   BOOST_TEST(trainer.rpc_sync("p2", &sum_of_stream, numbers) == 45);
 }

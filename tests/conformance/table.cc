@@ -184,9 +184,9 @@ std::vector<std::string> AcceptanceTable::complaints() const {
     return !family.empty() && std::ranges::any_of(rows_, [&](const Entry& row) { return row.id.starts_with(family); });
   };
   for (const std::string& row : claimed_) {
-    if (!is_row(row))
-      complaints.push_back("claimed, but no row: " + row);
-    else if (verdict(row) != Verdict::passed && !(verdict(row) == Verdict::not_applicable && !not_applicable_.contains(row)))
+    if (!is_row(row)) complaints.push_back("claimed, but no row: " + row);
+    else if (verdict(row) != Verdict::passed &&
+             !(verdict(row) == Verdict::not_applicable && !not_applicable_.contains(row)))
       complaints.push_back("claimed, but " + std::string(text_of(verdict(row))) + ": " + row);
   }
   for (const auto& [row, why] : not_applicable_) {

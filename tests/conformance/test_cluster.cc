@@ -58,14 +58,17 @@ struct TestCluster::Nodes {
   virtual ~Nodes() = default;
   virtual Node& trainer() = 0;
   virtual void kill(std::string_view name) = 0;
-  virtual NodeProcess& process(std::string_view) { throw std::logic_error("the nodes of this cluster are no processes"); }
+  virtual NodeProcess& process(std::string_view) {
+    throw std::logic_error("the nodes of this cluster are no processes");
+  }
   virtual void restart(const NodeName&) { throw std::logic_error("the nodes of this cluster are no processes"); }
 };
 
 /// Each node serves on a thread of its own, as it would in a process of its own.
 struct TestCluster::LocalNodes final : Nodes {
   LocalNodes(const std::vector<NodeName>& names, PoolOptions pool, Leaks leaks)
-      : cluster(names, functions_of("p1"), {.pool = pool, .functions = {{"trainer", functions_of("trainer")}}, .wrap_link = {}, .leaks = leaks}) {
+      : cluster(names, functions_of("p1"),
+                {.pool = pool, .functions = {{"trainer", functions_of("trainer")}}, .wrap_link = {}, .leaks = leaks}) {
     for (const NodeName& name : names) {
       if (name != "trainer") serving.emplace_back([&node = cluster.node(name)] { serve(node); });
     }
@@ -151,7 +154,8 @@ struct TestCluster::ProcessNodes final : Nodes {
     const Incarnation before = life();  // nothing if its end was noticed already
     spawn(*std::ranges::find(others, name, &NodeProcessOptions::name));
     const TimePoint due = in(kPatience);
-    while ((life() == before || life() == Incarnation{}) && std::chrono::steady_clock::now() < due) std::this_thread::yield();
+    while ((life() == before || life() == Incarnation{}) && std::chrono::steady_clock::now() < due)
+      std::this_thread::yield();
     await_all(processes.size() + 1);
   }
 
@@ -165,7 +169,8 @@ struct TestCluster::ProcessNodes final : Nodes {
 
 // --- TestCluster -----------------------------------------------------------------------------------------------------
 
-TestCluster::TestCluster(std::vector<NodeName> others, PoolOptions pool, Backend backend, Leaks leaks, std::string log_level)
+TestCluster::TestCluster(std::vector<NodeName> others, PoolOptions pool, Backend backend, Leaks leaks,
+                         std::string log_level)
     : others_(std::move(others)), log_level_(std::move(log_level)) {
   if (!log_level_.empty()) log_to_stderr(log_level_);
   if (backend == Backend::local) {
@@ -232,9 +237,10 @@ void TestCluster::await(std::string_view name, const std::function<bool(const Co
     std::this_thread::yield();
     last = counts(name);
   }
-  BOOST_CHECK_MESSAGE(holds(last),
-                      fmt::format("{} still has {} requests, {} calls, {} values, {} handles, {} forks, {} contexts", name,
-                                  last.pending_requests, last.served_calls, last.owned_values, last.handles, last.forks, last.contexts));
+  BOOST_CHECK_MESSAGE(
+      holds(last), fmt::format("{} still has {} requests, {} calls, {} values, {} handles, {} forks, {} contexts", name,
+                               last.pending_requests, last.served_calls, last.owned_values, last.handles, last.forks,
+                               last.contexts));
 }
 
 // --- fixtures --------------------------------------------------------------------------------------------------------
@@ -243,7 +249,9 @@ namespace {
 std::unique_ptr<TestCluster> shared_cluster;  // between SharedCluster's constructor and destructor
 }  // namespace
 
-SharedCluster::SharedCluster() { shared_cluster = std::make_unique<TestCluster>(std::vector<NodeName>{"p1", "p2", "p3", "p4"}); }
+SharedCluster::SharedCluster() {
+  shared_cluster = std::make_unique<TestCluster>(std::vector<NodeName>{"p1", "p2", "p3", "p4"});
+}
 SharedCluster::~SharedCluster() { shared_cluster.reset(); }
 
 OnSharedCluster::OnSharedCluster() : cluster(*shared_cluster), trainer(cluster.trainer()) {}

@@ -1,6 +1,5 @@
 #include "tests/conformance/test_functions.h"
 
-
 #include <chrono>
 #include <stdexcept>
 #include <stop_token>
@@ -79,7 +78,9 @@ std::optional<std::int64_t> time_left_ms(Scope& scope) {
   return std::chrono::duration_cast<std::chrono::milliseconds>(*left).count();
 }
 
-std::optional<std::int64_t> time_left_on(Scope& scope, const NodeName& other) { return scope.rpc_sync(other, &time_left_ms); }
+std::optional<std::int64_t> time_left_on(Scope& scope, const NodeName& other) {
+  return scope.rpc_sync(other, &time_left_ms);
+}
 
 std::int64_t square_on_and_one(Scope& scope, const NodeName& other, std::int64_t x) {
   return scope.rpc_async(other, &square, x).then([](std::int64_t squared) { return squared + 1; }).get();
@@ -184,7 +185,8 @@ std::vector<std::pair<NodeName, std::int64_t>> read_all(Scope& scope, const std:
   return values;
 }
 
-std::vector<std::pair<NodeName, std::int64_t>> read_mine_on(Scope& scope, const NodeName& other, std::int64_t first, std::int64_t count) {
+std::vector<std::pair<NodeName, std::int64_t>> read_mine_on(Scope& scope, const NodeName& other, std::int64_t first,
+                                                            std::int64_t count) {
   return scope.rpc_sync(other, &read_all, keep_range(scope, first, count));
 }
 Bundle give_bundle_back(Bundle bundle) { return bundle; }
@@ -214,14 +216,16 @@ std::vector<RRef<Tensor>> give_back_too_late(Scope& scope, std::vector<RRef<Tens
   const detail::Membership& members = scope.state().node->membership();
   const Incarnation first = members.life_of(scope.caller()).incarnation;
   const auto due = in(20s);
-  for (NodeLife life{{}, first}; life.incarnation == first || life.incarnation == Incarnation{}; life = members.life_of(scope.caller())) {
+  for (NodeLife life{{}, first}; life.incarnation == first || life.incarnation == Incarnation{};
+       life = members.life_of(scope.caller())) {
     if (std::chrono::steady_clock::now() > due) throw std::runtime_error(scope.caller() + " has no other life");
     static_cast<void>(answer_after(1));
   }
   return rrefs;
 }
 
-std::vector<RRef<Tensor>> ask_to_give_back_too_late(Scope& scope, const NodeName& other, const std::vector<RRef<Tensor>>& rrefs) {
+std::vector<RRef<Tensor>> ask_to_give_back_too_late(Scope& scope, const NodeName& other,
+                                                    const std::vector<RRef<Tensor>>& rrefs) {
   return scope.rpc_sync(other, &give_back_too_late, rrefs);
 }
 
@@ -239,71 +243,73 @@ std::int64_t only_on_trainer(std::int64_t x) { return x; }
 
 FunctionRegistry functions_of(const NodeName& name) {
   const FunctionRegistry plain{{"add", &add},
-                                    {"scale", &scale},
-                                    {"square", &square},
-                                    {"join_words", &join_words},
-                                    {"nothing", &nothing},
-                                    {"echo_sample", &echo_sample},
-                                    {"echo_nested", &echo_nested},
-                                    {"echo_tensors", &echo_tensors},
-                                    {"device_of", &device_of},
-                                    {"echo_variable", &echo_variable},
-                                    {"times", &times},
-                                    {"unreadable", &unreadable},
-                                    {"write_first", &write_first},
-                                    {"where", &where},
-                                    {"throw_text", &throw_text},
-                                    {"throw_number", &throw_number},
-                                    {"throw_out_of_range", &throw_out_of_range},
-                                    {"fail_on", &fail_on},
-                                    {"ping_pong", &ping_pong},
-                                    {"time_left_ms", &time_left_ms},
-                                    {"time_left_on", &time_left_on},
-                                    {"square_on_and_one", &square_on_and_one},
-                                    {"wait_until_stopped", &wait_until_stopped},
-                                    {"wait_on", &wait_on},
-                                    {"give_back_too_late", &give_back_too_late},
-                                    {"ask_to_give_back_too_late", &ask_to_give_back_too_late},
-                                    {"answer_after", &answer_after},
-                                    {"compute_for", &compute_for},
-                                    {"counts_here", &counts_here},
-                                    {"await_world", &await_world},
-                                    {"members_here", &members_here},
-                                    {"Counter", constructor<Counter, std::int64_t>},
-                                    {"Counter::increment", &Counter::increment},
-                                    {"Counter::add", &Counter::add},
-                                    {"Counter::value", &Counter::value},
-                                    {"Counter::plus", &Counter::plus},
-                                    {"Counter::fail", &Counter::fail},
-                                    {"Counter::compute_for", &Counter::compute_for},
-                                    {"Counter::incremented_by", &Counter::incremented_by},
-                                    {"Counter::wait_until_stopped", &Counter::wait_until_stopped},
-                                    {"slow_add", &slow_add},
-                                    {"rref_add", &rref_add},
-                                    {"rref_value", &rref_value},
-                                    {"rref_local", &rref_local},
-                                    {"increment_of", &increment_of},
-                                    {"increment_often", &increment_often},
-                                    {"fill_later", &fill_later},
-                                    {"Tensor::fill", &Tensor::fill},
-                                    {"keep_here", &keep_here},
-                                    {"keep_here_after", &keep_here_after},
-                                    {"keep_many", &keep_many},
-                                    {"give_back", &give_back},
-                                    {"keep_range", &keep_range},
-                                    {"read_all", &read_all},
-                                    {"read_mine_on", &read_mine_on},
-                                    {"give_bundle_back", &give_bundle_back},
-                                    {"bundle_sum", &bundle_sum},
-                                    {"add_on", &add_on},
-                                    {"forward_along", &forward_along},
-                                    {"is_confirmed_here", &is_confirmed_here},
-                                    {"keep_bundle", &keep_bundle},
-                                    {"hold_on", &hold_on}};
-  const FunctionRegistry everywhere =
-      with_program_functions(with_load_functions(with_stream_functions(with_collective_functions(with_group_functions(with_async_functions(plain))))));
+                               {"scale", &scale},
+                               {"square", &square},
+                               {"join_words", &join_words},
+                               {"nothing", &nothing},
+                               {"echo_sample", &echo_sample},
+                               {"echo_nested", &echo_nested},
+                               {"echo_tensors", &echo_tensors},
+                               {"device_of", &device_of},
+                               {"echo_variable", &echo_variable},
+                               {"times", &times},
+                               {"unreadable", &unreadable},
+                               {"write_first", &write_first},
+                               {"where", &where},
+                               {"throw_text", &throw_text},
+                               {"throw_number", &throw_number},
+                               {"throw_out_of_range", &throw_out_of_range},
+                               {"fail_on", &fail_on},
+                               {"ping_pong", &ping_pong},
+                               {"time_left_ms", &time_left_ms},
+                               {"time_left_on", &time_left_on},
+                               {"square_on_and_one", &square_on_and_one},
+                               {"wait_until_stopped", &wait_until_stopped},
+                               {"wait_on", &wait_on},
+                               {"give_back_too_late", &give_back_too_late},
+                               {"ask_to_give_back_too_late", &ask_to_give_back_too_late},
+                               {"answer_after", &answer_after},
+                               {"compute_for", &compute_for},
+                               {"counts_here", &counts_here},
+                               {"await_world", &await_world},
+                               {"members_here", &members_here},
+                               {"Counter", constructor<Counter, std::int64_t>},
+                               {"Counter::increment", &Counter::increment},
+                               {"Counter::add", &Counter::add},
+                               {"Counter::value", &Counter::value},
+                               {"Counter::plus", &Counter::plus},
+                               {"Counter::fail", &Counter::fail},
+                               {"Counter::compute_for", &Counter::compute_for},
+                               {"Counter::incremented_by", &Counter::incremented_by},
+                               {"Counter::wait_until_stopped", &Counter::wait_until_stopped},
+                               {"slow_add", &slow_add},
+                               {"rref_add", &rref_add},
+                               {"rref_value", &rref_value},
+                               {"rref_local", &rref_local},
+                               {"increment_of", &increment_of},
+                               {"increment_often", &increment_often},
+                               {"fill_later", &fill_later},
+                               {"Tensor::fill", &Tensor::fill},
+                               {"keep_here", &keep_here},
+                               {"keep_here_after", &keep_here_after},
+                               {"keep_many", &keep_many},
+                               {"give_back", &give_back},
+                               {"keep_range", &keep_range},
+                               {"read_all", &read_all},
+                               {"read_mine_on", &read_mine_on},
+                               {"give_bundle_back", &give_bundle_back},
+                               {"bundle_sum", &bundle_sum},
+                               {"add_on", &add_on},
+                               {"forward_along", &forward_along},
+                               {"is_confirmed_here", &is_confirmed_here},
+                               {"keep_bundle", &keep_bundle},
+                               {"hold_on", &hold_on}};
+  const FunctionRegistry everywhere = with_program_functions(with_load_functions(
+      with_stream_functions(with_collective_functions(with_group_functions(with_async_functions(plain))))));
   if (name == "trainer") {
-    return everywhere.with({{"disagree", &disagree_on_trainer}, {"only_on_trainer", &only_on_trainer}, {"std::string::size", &std::string::size}});
+    return everywhere.with({{"disagree", &disagree_on_trainer},
+                            {"only_on_trainer", &only_on_trainer},
+                            {"std::string::size", &std::string::size}});
   }
   return everywhere.with({{"disagree", &disagree_elsewhere}});
 }

@@ -184,7 +184,8 @@ std::vector<RRef<std::int64_t>> keep_range(Scope& scope, std::int64_t first, std
 std::vector<std::pair<NodeName, std::int64_t>> read_all(Scope& scope, const std::vector<RRef<std::int64_t>>& rrefs);
 
 /// What `other` reads of a range that this node keeps.
-std::vector<std::pair<NodeName, std::int64_t>> read_mine_on(Scope& scope, const NodeName& other, std::int64_t first, std::int64_t count);
+std::vector<std::pair<NodeName, std::int64_t>> read_mine_on(Scope& scope, const NodeName& other, std::int64_t first,
+                                                            std::int64_t count);
 Bundle give_bundle_back(Bundle bundle);
 Tensor bundle_sum(Scope& scope, const Bundle& bundle);
 
@@ -203,7 +204,8 @@ Bundle keep_bundle(RRef<Tensor> rref);
 /// Waits until its caller is gone and up again in another life, at most 20 s; then gives them back all the same.
 std::vector<RRef<Tensor>> give_back_too_late(Scope& scope, std::vector<RRef<Tensor>> rrefs);
 /// What `other` gives back.
-std::vector<RRef<Tensor>> ask_to_give_back_too_late(Scope& scope, const NodeName& other, const std::vector<RRef<Tensor>>& rrefs);
+std::vector<RRef<Tensor>> ask_to_give_back_too_late(Scope& scope, const NodeName& other,
+                                                    const std::vector<RRef<Tensor>>& rrefs);
 
 /// Makes 10 values on `server`, calls it in a context, and then waits until its caller gave up.
 bool hold_on(Scope& scope, const NodeName& server);

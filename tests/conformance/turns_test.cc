@@ -28,10 +28,10 @@ BOOST_AUTO_TEST_CASE(state_of_a_remote_object_persists_between_calls, *label("R-
     const RRef<Counter> counter = counter_on(trainer, owner, 40);
     counter.rpc_sync(trainer, &Counter::increment);
     BOOST_TEST(counter.rpc_sync(trainer, &Counter::add, 1) == 42);
-    BOOST_TEST(counter.rpc_sync(trainer, &Counter::value) == 42);             // const
-    BOOST_TEST(counter.rpc_sync(trainer, &Counter::plus, 8) == 50);           // const noexcept
+    BOOST_TEST(counter.rpc_sync(trainer, &Counter::value) == 42);    // const
+    BOOST_TEST(counter.rpc_sync(trainer, &Counter::plus, 8) == 50);  // const noexcept
     BOOST_TEST(counter.rpc_async(trainer, &Counter::add, -2).get() == 40);
-    BOOST_TEST(counter.to_here(trainer).value() == 40);                       // a copy
+    BOOST_TEST(counter.to_here(trainer).value() == 40);  // a copy
   }
 }
 
@@ -57,7 +57,8 @@ BOOST_AUTO_TEST_CASE(exception_of_a_member_function_arrives_and_the_object_lives
 BOOST_AUTO_TEST_CASE(member_function_of_an_object_that_failed_to_be_made_fails_alike) {
   const RRef<Counter> never = counter_on(trainer, "p9", 5);
   BOOST_TEST(error_of([&] { return never.rpc_sync(trainer, &Counter::value); }).code == ErrorCode::not_joined);
-  BOOST_TEST(error_of([&] { return never.remote(trainer, &Counter::value).to_here(trainer); }).code == ErrorCode::not_joined);
+  BOOST_TEST(error_of([&] { return never.remote(trainer, &Counter::value).to_here(trainer); }).code ==
+             ErrorCode::not_joined);
 }
 
 BOOST_AUTO_TEST_CASE(calls_of_one_caller_take_turns_in_the_order_they_were_made) {
@@ -154,8 +155,10 @@ BOOST_AUTO_TEST_CASE(member_that_the_owner_does_not_serve_is_an_error_in_all_kin
 BOOST_AUTO_TEST_CASE(slow_member_function_times_out_in_all_kinds, *label("O-33")) {
   const RRef<Counter> counter = counter_on(trainer, "p1", 0);
   const Scope hasty = trainer.with({.deadline = 40ms});
-  BOOST_TEST(error_of([&] { return counter.rpc_sync(hasty, &Counter::wait_until_stopped); }).code == ErrorCode::timeout);
-  BOOST_TEST(error_of([&] { return counter.rpc_async(hasty, &Counter::wait_until_stopped).get(); }).code == ErrorCode::timeout);
+  BOOST_TEST(error_of([&] { return counter.rpc_sync(hasty, &Counter::wait_until_stopped); }).code ==
+             ErrorCode::timeout);
+  BOOST_TEST(error_of([&] { return counter.rpc_async(hasty, &Counter::wait_until_stopped).get(); }).code ==
+             ErrorCode::timeout);
   const RRef<bool> kept = counter.remote(trainer.with({.deadline = 500ms}), &Counter::wait_until_stopped);
   BOOST_TEST(error_of([&] { return kept.to_here(hasty); }).code == ErrorCode::timeout);
 }

@@ -69,7 +69,8 @@ BOOST_AUTO_TEST_CASE(type_is_told_by_the_owner_once_the_value_exists, *label("O-
 BOOST_AUTO_TEST_CASE(type_of_a_value_that_is_still_being_made_times_out, *label("O-28")) {
   const RRef<Tensor> slow = trainer.remote("p1", &slow_add, ones({1}), 1.0, 300);
   const Scope hasty = trainer.with({.deadline = 20ms});
-  for (const Error& error : {error_of([&] { return slow.type(hasty); }), error_of([&] { return slow.type_async(hasty).get(); })}) {
+  for (const Error& error :
+       {error_of([&] { return slow.type(hasty); }), error_of([&] { return slow.type_async(hasty).get(); })}) {
     BOOST_TEST(error.code == ErrorCode::timeout);
     BOOST_TEST(error.operation.starts_with("type of trainer."));
   }
@@ -102,7 +103,8 @@ BOOST_AUTO_TEST_CASE(rows_of_a_table_come_alone) {
   const Tensor some = table.rpc_sync(trainer, op::index_select, 0, from_values<std::int64_t>({3, 9'999, 3}));
   BOOST_TEST(same_bytes(some, full({3, 8}, 0.5)));
   BOOST_TEST(received() - before < 4096U);
-  const Error error = error_of([&] { return table.rpc_sync(trainer, op::index_select, 0, from_values<std::int64_t>({rows})); });
+  const Error error =
+      error_of([&] { return table.rpc_sync(trainer, op::index_select, 0, from_values<std::int64_t>({rows})); });
   BOOST_TEST(error.message == "[index_select] index out of range: 10000 of 10000");
 }
 
@@ -149,7 +151,8 @@ BOOST_AUTO_TEST_CASE(kept_copy_of_a_parameter_is_out_of_date_after_a_step) {
 
 BOOST_AUTO_TEST_CASE(many_values_come_in_one_message_from_each_owner) {
   std::vector<RRef<std::int64_t>> squares;
-  for (std::int64_t i = 0; i < 60; ++i) squares.push_back(trainer.remote(i % 3 == 0 ? "p1" : i % 3 == 1 ? "p2" : "trainer", &square, i));
+  for (std::int64_t i = 0; i < 60; ++i)
+    squares.push_back(trainer.remote(i % 3 == 0 ? "p1" : i % 3 == 1 ? "p2" : "trainer", &square, i));
   squares.push_back(squares.front());  // one twice
   const std::uint64_t before = requests_of(trainer);
   const std::vector<std::int64_t> values = to_here_all(trainer, squares);
@@ -161,7 +164,8 @@ BOOST_AUTO_TEST_CASE(many_values_come_in_one_message_from_each_owner) {
 }
 
 BOOST_AUTO_TEST_CASE(many_values_fail_with_the_one_that_fails) {
-  const std::vector<RRef<std::int32_t>> some{trainer.remote("p1", &answer_after, 0), trainer.remote("p1", &throw_out_of_range),
+  const std::vector<RRef<std::int32_t>> some{trainer.remote("p1", &answer_after, 0),
+                                             trainer.remote("p1", &throw_out_of_range),
                                              trainer.remote("p2", &answer_after, 0)};
   BOOST_TEST(error_of([&] { return to_here_all(trainer, some); }).message == "index 7 of 3");
 }
@@ -181,7 +185,8 @@ bool same(const SparseTensor& a, const SparseTensor& b) {
 }
 
 BOOST_AUTO_TEST_CASE(sparse_tensors_arrive_equal_coalesced_or_not, *label("R-21")) {
-  const SparseTensor twice(from_values<std::int64_t>({2, 0, 2}, {1, 3}), from_values<float>({1, 2, 3, 4, 5, 6}, {3, 2}), {4, 2});
+  const SparseTensor twice(from_values<std::int64_t>({2, 0, 2}, {1, 3}), from_values<float>({1, 2, 3, 4, 5, 6}, {3, 2}),
+                           {4, 2});
   for (const SparseTensor& sparse : {twice, twice.coalesce(), SparseTensor()}) {
     BOOST_TEST(same(trainer.rpc_sync("p1", &echo_sparse, sparse), sparse));
     BOOST_TEST(same(trainer.remote("p1", &echo_sparse, sparse).to_here(trainer), sparse));
@@ -221,7 +226,8 @@ BOOST_AUTO_TEST_CASE(reference_that_is_still_held_at_the_end_is_reported_and_shu
   const auto text = [](const RRef<std::int64_t>& rref, int at) {
     return "RRef<i64> " + rref.id().text() + " on p1, made at tests/conformance/values_test.cc:" + std::to_string(at);
   };
-  BOOST_TEST(report.leaked == (std::vector<std::string>{text(held, line), text(held_too, line + 1)}), boost::test_tools::per_element());
+  BOOST_TEST(report.leaked == (std::vector<std::string>{text(held, line), text(held_too, line + 1)}),
+             boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_CASE(node_that_holds_nothing_at_the_end_reports_nothing, *label("O-22")) {
@@ -240,7 +246,8 @@ BOOST_AUTO_TEST_CASE(shutdown_in_strict_mode_fails_and_names_what_is_held, *labe
   held = trainer.remote("p1", &square, 3);
   BOOST_CHECK_EXCEPTION(trainer.shutdown(), std::logic_error, [&](const auto& error) {
     const std::string text = error.what();
-    return text.starts_with("[shutdown] trainer still holds 1 references: RRef<i64> " + held.id().text() + " on p1, made at ");
+    return text.starts_with("[shutdown] trainer still holds 1 references: RRef<i64> " + held.id().text() +
+                            " on p1, made at ");
   });
   BOOST_TEST(trainer.core().stopped());
 }

@@ -4,9 +4,9 @@
 
 #include <limits>
 
-#include "tests/messages/counting_new.h"
 #include "messages/values.h"
 #include "tensor/create.h"
+#include "tests/messages/counting_new.h"
 
 namespace troupe {
 

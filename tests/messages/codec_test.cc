@@ -2,9 +2,9 @@
 
 #include <boost/test/unit_test.hpp>
 
-#include "tests/messages/message_samples.h"
 #include "messages/values.h"
 #include "tensor/create.h"
+#include "tests/messages/message_samples.h"
 
 namespace troupe {
 
@@ -67,10 +67,8 @@ BOOST_AUTO_TEST_CASE(the_outside_is_read_without_the_body) {
 }
 
 BOOST_AUTO_TEST_CASE(an_envelope_keeps_extreme_values) {
-  const Envelope envelope{.from = "",
-                          .to = std::string(65'535, 'a'),
-                          .request = {~std::uint64_t{0}},
-                          .in_reply_to = {1}};
+  const Envelope envelope{
+      .from = "", .to = std::string(65'535, 'a'), .request = {~std::uint64_t{0}}, .in_reply_to = {1}};
   const Frames frames = encode(envelope, ShutdownCount{1}).value();
   BOOST_TEST((decode(frames).value().envelope == envelope));
 }
@@ -89,7 +87,8 @@ BOOST_AUTO_TEST_CASE(tensors_of_messages_are_sent_without_a_copy_and_received_wi
   BOOST_TEST(received.at(0).bytes() != frames[2].bytes.data());
 }
 
-BOOST_AUTO_TEST_CASE(a_payload_keeps_the_received_frames_until_its_values_are_decoded, *boost::unit_test::label("R-32")) {
+BOOST_AUTO_TEST_CASE(a_payload_keeps_the_received_frames_until_its_values_are_decoded,
+                     *boost::unit_test::label("R-32")) {
   auto owner = std::make_shared<const std::vector<std::byte>>(8, std::byte{1});
   const std::weak_ptr<const void> alive = owner;
   Frames frames = encode({}, reply_with(from_values<std::uint8_t>({1, 1, 1, 1, 1, 1, 1, 1}))).value();
@@ -153,8 +152,8 @@ BOOST_AUTO_TEST_CASE(what_exceeds_a_limit_is_neither_sent_nor_accepted) {
     BOOST_TEST(refused.error().message == out);
     BOOST_TEST(decode(encode({}, message).value(), limits).error().message == in);
   };
-  check(BarrierEntered{{}, "epoch", {}, {}, false, {}, {}}, {.text_bytes_max = 4}, "[encode] text of 5 bytes: at most 4 travel",
-        "[decode] text of 5 bytes: at most 4 allowed");
+  check(BarrierEntered{{}, "epoch", {}, {}, false, {}, {}}, {.text_bytes_max = 4},
+        "[encode] text of 5 bytes: at most 4 travel", "[decode] text of 5 bytes: at most 4 allowed");
   check(ShutdownCount{1}, {.body_bytes_max = 7}, "[encode] bytes in a message without its tensors: 8, at most 7",
         "[decode] body of 8 bytes, at most 7");
   check(reply_with(ones({4})), {.frames_max = 0}, "[encode] tensors in a message: 1, at most 0",

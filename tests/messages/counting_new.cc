@@ -20,7 +20,9 @@ struct Refusal {
 };
 thread_local Refusal refusal;
 
-bool is_refused(std::size_t size) noexcept { return refusal.left > 0 && size >= refusal.bytes_min && --refusal.left == 0; }
+bool is_refused(std::size_t size) noexcept {
+  return refusal.left > 0 && size >= refusal.bytes_min && --refusal.left == 0;
+}
 
 void* allocate(std::size_t size) noexcept {
   if (is_refused(size)) return nullptr;

@@ -17,8 +17,8 @@ class PeakMemory {
   std::size_t tensors_before_;
 };
 
-/// Refuses one allocation by operator new of the thread that made the object, the `n`-th from then on, while it lives: it
-/// throws std::bad_alloc. One per thread at a time.
+/// Refuses one allocation by operator new of the thread that made the object, the `n`-th from then on, while it lives:
+/// it throws std::bad_alloc. One per thread at a time.
 class RefusedAllocation {
  public:
   /// REQUIRES: n > 0. Allocations below `bytes_min` are not counted.

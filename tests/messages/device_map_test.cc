@@ -60,8 +60,10 @@ BOOST_AUTO_TEST_CASE(each_device_stands_once_on_either_side) {
   DeviceMap map{{gpu(0), gpu(1)}};
   map.add(gpu(0), gpu(1));  // as it is
   BOOST_TEST(map.pairs().size() == 1U);
-  expect_throw<std::invalid_argument>([&] { map.add(gpu(0), gpu(2)); }, "[device_map] cuda:0 goes to cuda:1 already, not to cuda:2");
-  expect_throw<std::invalid_argument>([&] { map.add(gpu(2), gpu(1)); }, "[device_map] cuda:1 is where cuda:0 goes already");
+  expect_throw<std::invalid_argument>([&] { map.add(gpu(0), gpu(2)); },
+                                      "[device_map] cuda:0 goes to cuda:1 already, not to cuda:2");
+  expect_throw<std::invalid_argument>([&] { map.add(gpu(2), gpu(1)); },
+                                      "[device_map] cuda:1 is where cuda:0 goes already");
   BOOST_TEST(map.pairs().size() == 1U);
 }
 
@@ -77,10 +79,12 @@ BOOST_AUTO_TEST_CASE(maps_travel_and_those_that_are_none_are_refused) {
     payload.bytes = make_frame(std::move(bytes));
   };
   write(cpu);
-  expect_throw<DecodeError>([&] { std::ignore = from_payload<DeviceMap>(payload); }, "[decode] [device_map] cpu goes to cuda:0 already, not to cpu");
+  expect_throw<DecodeError>([&] { std::ignore = from_payload<DeviceMap>(payload); },
+                            "[decode] [device_map] cpu goes to cuda:0 already, not to cpu");
   const std::uint16_t none = 0x8001;
   write(none);
-  expect_throw<DecodeError>([&] { std::ignore = from_payload<DeviceMap>(payload); }, "[decode] no device has the number 32769");
+  expect_throw<DecodeError>([&] { std::ignore = from_payload<DeviceMap>(payload); },
+                            "[decode] no device has the number 32769");
 }
 
 BOOST_AUTO_TEST_CASE(tensor_for_a_device_that_is_not_here_is_refused_with_the_reason) {
@@ -92,7 +96,8 @@ BOOST_AUTO_TEST_CASE(tensor_for_a_device_that_is_not_here_is_refused_with_the_re
   expect_throw<DecodeError>([&] { std::ignore = received(sent(zeros({0}), map)); }, where + "[empty] " + text);
 }
 
-BOOST_AUTO_TEST_CASE(a_tensor_on_a_gpu_travels_to_the_device_that_is_mapped, *boost::unit_test::precondition(NeedsGpus{1})) {
+BOOST_AUTO_TEST_CASE(a_tensor_on_a_gpu_travels_to_the_device_that_is_mapped,
+                     *boost::unit_test::precondition(NeedsGpus{1})) {
   const Tensor numbers = from_values<float>({1, 2, 3, 4, 5, 6}, {2, 3});
   const Tensor there = numbers.to(gpu(0));
   BOOST_CHECK(received(sent(there, {{gpu(0), kCpu}})).device() == kCpu);

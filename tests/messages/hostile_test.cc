@@ -3,11 +3,11 @@
 
 #include <random>
 
-#include "tests/messages/counting_new.h"
-#include "tests/messages/message_samples.h"
 #include "messages/body.h"
 #include "messages/values.h"
 #include "tensor/create.h"
+#include "tests/messages/counting_new.h"
+#include "tests/messages/message_samples.h"
 
 namespace troupe {
 

@@ -35,7 +35,9 @@ Error sample_error() {
   return error;
 }
 
-CallSite sample_site() { return {id<ContextId>(3), {1, 2}, 0xBEEF, Priority::high, DeviceMap{{Device::cuda(1), Device::cuda(0)}}}; }
+CallSite sample_site() {
+  return {id<ContextId>(3), {1, 2}, 0xBEEF, Priority::high, DeviceMap{{Device::cuda(1), Device::cuda(0)}}};
+}
 
 /// A number and a tensor of two bytes, a reference and a boundary.
 Payload sample_payload() {
@@ -48,9 +50,15 @@ Payload sample_payload() {
 std::vector<AnyMessage> rpc_messages() {
   return {
       Call{{11}, "project", {12}, sample_payload(), sample_site()},
-      RemoteCall{{11}, "project", {12}, sample_payload(), sample_site(), id<RRefId>(4), id<ForkId>(5), Sharing::concurrent},
-      ValueCall{
-          {11}, "project", {12}, sample_payload(), sample_site(), id<RRefId>(4), NewRRef{id<RRefId>(8), id<ForkId>(9), Sharing::turns}},
+      RemoteCall{
+          {11}, "project", {12}, sample_payload(), sample_site(), id<RRefId>(4), id<ForkId>(5), Sharing::concurrent},
+      ValueCall{{11},
+                "project",
+                {12},
+                sample_payload(),
+                sample_site(),
+                id<RRefId>(4),
+                NewRRef{id<RRefId>(8), id<ForkId>(9), Sharing::turns}},
       Reply{to_payload(nullptr, std::int32_t{5}, from_values<std::uint8_t>({10, 20}))},
       Failure{sample_error()},
       CallCancelled{{7}},
@@ -61,8 +69,12 @@ std::vector<AnyMessage> rref_messages() {
   const auto rref = id<RRefId>(4);
   const auto fork = id<ForkId>(5);
   return {
-      RRefFetch{{rref, id<RRefId>(7)}, Wanted::type, sample_site()}, RRefCreated{rref},       RRefForked{rref, fork, "ps1"},
-      RRefDeleted{rref, fork},        RRefForkAck{rref, fork}, RRefRevoked{rref, fork, sample_error()},
+      RRefFetch{{rref, id<RRefId>(7)}, Wanted::type, sample_site()},
+      RRefCreated{rref},
+      RRefForked{rref, fork, "ps1"},
+      RRefDeleted{rref, fork},
+      RRefForkAck{rref, fork},
+      RRefRevoked{rref, fork, sample_error()},
       RRefChanged{rref, 9},
   };
 }
@@ -113,7 +125,8 @@ std::vector<AnyMessage> membership_messages() {
       ShutdownCount{2},
       ShutdownCounted{2, 3, 40},
       ShutdownAgreed{2},
-      BarrierEntered{id<BarrierEntryId>(31), "gather", {"ps0", "trainer"}, "ps0", true, std::chrono::microseconds(1500), brought},
+      BarrierEntered{
+          id<BarrierEntryId>(31), "gather", {"ps0", "trainer"}, "ps0", true, std::chrono::microseconds(1500), brought},
       BarrierPassed{{{"ps0", brought}}, {{"trainer", sample_error()}}},
       BarrierLeft{id<BarrierEntryId>(31)},
   };

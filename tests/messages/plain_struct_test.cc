@@ -59,7 +59,8 @@ struct Partly {
 };
 
 struct Sixteen {
-  int a = 1, b = 2, c = 3, d = 4, e = 5, f = 6, g = 7, h = 8, i = 9, j = 10, k = 11, l = 12, m = 13, n = 14, o = 15, p = 16;
+  int a = 1, b = 2, c = 3, d = 4, e = 5, f = 6, g = 7, h = 8, i = 9, j = 10, k = 11, l = 12, m = 13, n = 14, o = 15,
+      p = 16;
   friend bool operator==(const Sixteen&, const Sixteen&) = default;
 };
 struct Seventeen : Sixteen {};
@@ -120,7 +121,8 @@ BOOST_AUTO_TEST_SUITE(plain_struct)
 
 BOOST_AUTO_TEST_CASE(a_plain_struct_travels_field_by_field) {
   BOOST_CHECK(there_and_back(Item{"pen", 3, 1.5}) == (Item{"pen", 3, 1.5}));
-  const Basket basket{{{"pen", 3, 1.5}, {"book", 1, 13.0}}, Item{"card", 1, 0.0}, "by mail", {{"shelf", {1.F, 2.F}}}, true};
+  const Basket basket{
+      {{"pen", 3, 1.5}, {"book", 1, 13.0}}, Item{"card", 1, 0.0}, "by mail", {{"shelf", {1.F, 2.F}}}, true};
   BOOST_CHECK(there_and_back(basket) == basket);
   Sixteen numbers;
   numbers.p = 40;

@@ -79,7 +79,8 @@ BOOST_AUTO_TEST_CASE(tensors_anywhere_inside_user_types_travel) {
   BOOST_TEST(same_bytes(last, counted(5)));
 }
 
-BOOST_AUTO_TEST_CASE(a_storage_is_sent_without_a_copy_and_a_write_meanwhile_is_not_seen, *boost::unit_test::label("R-36")) {
+BOOST_AUTO_TEST_CASE(a_storage_is_sent_without_a_copy_and_a_write_meanwhile_is_not_seen,
+                     *boost::unit_test::label("R-36")) {
   Tensor tensor = counted(4);
   const msg::Payload payload = to_payload(nullptr, tensor);
   BOOST_TEST(payload.tensors.at(0).bytes.data() == tensor.bytes());
@@ -211,7 +212,8 @@ BOOST_AUTO_TEST_CASE(a_tensor_whose_dense_copy_no_machine_could_hold_is_refused_
   };
   const std::int64_t huge = std::int64_t{1} << 62U;
   // 3 * 2^62 elements fit into 64 bits without a sign; 2^62 do with one, but not their bytes.
-  check_refused(two_dims(huge, 3, 3 * (std::uint64_t{1} << 62U), 8), "[decode] tensor too large: (4611686018427387904, 3)");
+  check_refused(two_dims(huge, 3, 3 * (std::uint64_t{1} << 62U), 8),
+                "[decode] tensor too large: (4611686018427387904, 3)");
   check_refused(two_dims(huge, 1, std::uint64_t{1} << 62U, 8), "[decode] tensor too large: (4611686018427387904, 1)");
   check_refused(two_dims(0, huge, 0, 0), "[decode] tensor too large: (0, 4611686018427387904)");
 }
@@ -255,12 +257,13 @@ BOOST_AUTO_TEST_CASE(a_frame_that_no_tensor_uses_is_refused) {
 
 BOOST_AUTO_TEST_CASE(bytes_of_a_bf16_tensor_are_those_of_the_book) {
   const msg::Payload payload = to_payload(nullptr, from_values<BFloat16>({BFloat16(1.0), BFloat16(-2.5)}));
-  BOOST_TEST((std::vector(payload.bytes.bytes.begin(), payload.bytes.bytes.end()) == testing::from_hex("00 00 00 00  0a  01  00 00"        // in frame 0, bf16, 1 dimension
-                                                 "00 00 00 00 00 00 00 00"           // begins at byte 0
-                                                 "02 00 00 00 00 00 00 00"           // 2 elements
-                                                 "04 00 00 00 00 00 00 00"           // in 4 bytes
-                                                 "02 00 00 00 00 00 00 00"           // size 2
-                                                 "01 00 00 00 00 00 00 00")));       // stride 1
+  BOOST_TEST((std::vector(payload.bytes.bytes.begin(), payload.bytes.bytes.end()) ==
+              testing::from_hex("00 00 00 00  0a  01  00 00"   // in frame 0, bf16, 1 dimension
+                                "00 00 00 00 00 00 00 00"      // begins at byte 0
+                                "02 00 00 00 00 00 00 00"      // 2 elements
+                                "04 00 00 00 00 00 00 00"      // in 4 bytes
+                                "02 00 00 00 00 00 00 00"      // size 2
+                                "01 00 00 00 00 00 00 00")));  // stride 1
   BOOST_TEST_REQUIRE(payload.tensors.size() == 1U);
   const std::span<const std::byte> frame = payload.tensors[0].bytes;
   BOOST_TEST((std::vector<std::byte>(frame.begin(), frame.end()) == testing::from_hex("80 3f  20 c0")));

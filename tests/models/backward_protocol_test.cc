@@ -1,4 +1,5 @@
-// The proof of the distributed backward pass: a BackwardTracker on each node, over every order of events of small graphs.
+// The proof of the distributed backward pass: a BackwardTracker on each node, over every order of events of small
+// graphs.
 #include <boost/test/unit_test.hpp>
 
 #include <algorithm>
@@ -14,24 +15,32 @@ const std::vector<ModelBoundary> kChain{{'1', 'A', 'B', "*"}, {'2', 'B', 'A', "1
 // A -> B -> C -> D: the root hears of C and D only through the answers to its marks.
 const std::vector<ModelBoundary> kDeep{{'1', 'A', 'B', "*"}, {'2', 'B', 'C', "1"}, {'3', 'C', 'D', "2"}};
 // Two calls to B and C whose results meet at A, both fed by one argument of A's.
-const std::vector<ModelBoundary> kDiamond{{'1', 'A', 'B', "*"}, {'2', 'A', 'C', "*"}, {'3', 'B', 'A', "1"}, {'4', 'C', 'A', "2"}};
+const std::vector<ModelBoundary> kDiamond{
+    {'1', 'A', 'B', "*"}, {'2', 'A', 'C', "*"}, {'3', 'B', 'A', "1"}, {'4', 'C', 'A', "2"}};
 // A calls B, which calls A, which uses its own parameters and B's argument.
-const std::vector<ModelBoundary> kThereAndBack{{'1', 'A', 'B', "*"}, {'2', 'B', 'A', "1"}, {'3', 'A', 'B', "2"}, {'4', 'B', 'A', "13"}};
+const std::vector<ModelBoundary> kThereAndBack{
+    {'1', 'A', 'B', "*"}, {'2', 'B', 'A', "1"}, {'3', 'A', 'B', "2"}, {'4', 'B', 'A', "13"}};
 // A -> B -> C -> A -> B -> C, each time through other boundaries.
-const std::vector<ModelBoundary> kCycle{{'1', 'A', 'B', "*"}, {'2', 'B', 'C', "1"}, {'3', 'C', 'A', "2"}, {'4', 'A', 'B', "3"}, {'5', 'B', 'C', "4"}};
+const std::vector<ModelBoundary> kCycle{
+    {'1', 'A', 'B', "*"}, {'2', 'B', 'C', "1"}, {'3', 'C', 'A', "2"}, {'4', 'A', 'B', "3"}, {'5', 'B', 'C', "4"}};
 // The result of the call to C is used by nothing that is differentiated.
-const std::vector<ModelBoundary> kUnused{{'1', 'A', 'B', "*"}, {'2', 'B', 'A', "1"}, {'3', 'A', 'C', ""}, {'4', 'C', 'A', "3"}};
+const std::vector<ModelBoundary> kUnused{
+    {'1', 'A', 'B', "*"}, {'2', 'B', 'A', "1"}, {'3', 'A', 'C', ""}, {'4', 'C', 'A', "3"}};
 // A's root reaches B; the root on C reaches B and A.
-const std::vector<ModelBoundary> kRemoteRoot{{'1', 'A', 'B', "*"}, {'2', 'C', 'B', "*"}, {'3', 'C', 'A', "*"}, {'4', 'B', 'A', "12"}};
+const std::vector<ModelBoundary> kRemoteRoot{
+    {'1', 'A', 'B', "*"}, {'2', 'C', 'B', "*"}, {'3', 'C', 'A', "*"}, {'4', 'B', 'A', "12"}};
 // B and C are reached on several ways, at different times.
-const std::vector<ModelBoundary> kMesh{{'1', 'A', 'B', "*"}, {'2', 'A', 'C', "*"}, {'3', 'B', 'C', "1"}, {'4', 'C', 'B', "2"}, {'5', 'B', 'A', "14"}, {'6', 'C', 'A', "3"}};
+const std::vector<ModelBoundary> kMesh{{'1', 'A', 'B', "*"}, {'2', 'A', 'C', "*"},  {'3', 'B', 'C', "1"},
+                                       {'4', 'C', 'B', "2"}, {'5', 'B', 'A', "14"}, {'6', 'C', 'A', "3"}};
 // A calls itself, and B calls itself below.
-const std::vector<ModelBoundary> kSelfCalls{{'1', 'A', 'A', "*"}, {'2', 'A', 'B', "1"}, {'3', 'B', 'B', "2"}, {'4', 'B', 'A', "3"}};
+const std::vector<ModelBoundary> kSelfCalls{
+    {'1', 'A', 'A', "*"}, {'2', 'A', 'B', "1"}, {'3', 'B', 'B', "2"}, {'4', 'B', 'A', "3"}};
 
 PassExploration prove(const Pass& pass) {
   const PassExploration seen = explore(pass);
-  BOOST_TEST_MESSAGE(seen.states << " states, " << seen.ends << " ends, " << seen.completed << " completed, " << seen.failed
-                                 << " failed, " << seen.reengaged << " engaged again, " << seen.repeated << " repeated");
+  BOOST_TEST_MESSAGE(seen.states << " states, " << seen.ends << " ends, " << seen.completed << " completed, "
+                                 << seen.failed << " failed, " << seen.reengaged << " engaged again, " << seen.repeated
+                                 << " repeated");
   return seen;
 }
 
@@ -78,9 +87,7 @@ BOOST_AUTO_TEST_CASE(two_roots_of_which_one_is_remote_complete_in_every_order, *
   completes_always({.graph = kRemoteRoot, .remote_roots = "C"});
 }
 
-BOOST_AUTO_TEST_CASE(a_node_is_engaged_again_after_it_answered) {
-  BOOST_TEST(prove({.graph = kMesh}).reengaged > 0U);
-}
+BOOST_AUTO_TEST_CASE(a_node_is_engaged_again_after_it_answered) { BOOST_TEST(prove({.graph = kMesh}).reengaged > 0U); }
 
 BOOST_AUTO_TEST_CASE(a_repeated_gradient_is_not_taken_twice) {
   BOOST_TEST(prove({.graph = kDiamond, .duplicates = 1}).repeated > 0U);

@@ -22,10 +22,10 @@ struct Message {
   Kind kind = Kind::mark;
   char from = kRoot;
   char to = kRoot;
-  std::uint64_t number = 0;      // of a mark
-  std::string names;             // boundaries, or participants
+  std::uint64_t number = 0;  // of a mark
+  std::string names;         // boundaries, or participants
   bool from_roots = false;
-  char culprit = 0;              // of failed
+  char culprit = 0;  // of failed
   friend auto operator<=>(const Message&, const Message&) = default;
 };
 
@@ -124,7 +124,8 @@ class World {
     for (const auto& [node, tracker] : trackers_) out += name(node) + tracker.text();
     for (const auto& [node, task] : tasks_) {
       out += '|';
-      for (const auto* set : {&task.sources, &task.reached, &task.ready, &task.sent}) out.append(set->begin(), set->end()) += '.';
+      for (const auto* set : {&task.sources, &task.reached, &task.ready, &task.sent})
+        out.append(set->begin(), set->end()) += '.';
     }
     for (const auto& [node, walks] : walks_) out += "w" + std::to_string(walks.size());
     for (const auto& [at, against] : fenced_) out += std::string{'!', at, against};
@@ -146,7 +147,8 @@ class World {
       const bool takes_part = tracker.phase() != Phase::idle;
       if (root == Phase::failed) {
         require(!takes_part || tracker.phase() == Phase::failed, "left behind by a failure: " + name(node));
-        require(!takes_part || tracker.failure()->peer == name(dead_ != 0 ? dead_ : pass_->throws), "wrong culprit at " + name(node));
+        require(!takes_part || tracker.failure()->peer == name(dead_ != 0 ? dead_ : pass_->throws),
+                "wrong culprit at " + name(node));
       } else if (dead_ == 0) {
         require(takes_part == nodes_.contains(node), "wrong participant: " + name(node));
         require(!takes_part || node == kRoot || tracker.phase() == Phase::finished, "not finished: " + name(node));
@@ -174,13 +176,15 @@ class World {
 
   // Ignored by a receiver that has failed: such a delivery commutes with all else, so one order of it is all orders.
   [[nodiscard]] bool changes_nothing(const Message& message) const {
-    return message.kind != Kind::mark && message.kind != Kind::down && trackers_.at(message.to).phase() == Phase::failed;
+    return message.kind != Kind::mark && message.kind != Kind::down &&
+           trackers_.at(message.to).phase() == Phase::failed;
   }
 
   void deliver(const Message& message) {
     if (message.kind == Kind::down) {
       fenced_.emplace(message.to, message.from);
-      std::erase_if(flight_, [&](const Message& other) { return other.from == message.from && other.to == message.to; });
+      std::erase_if(flight_,
+                    [&](const Message& other) { return other.from == message.from && other.to == message.to; });
     }
     BackwardTracker& tracker = trackers_.at(message.to);
     switch (message.kind) {
@@ -222,43 +226,48 @@ class World {
   // The answers to one event, in order.
   void act(char node, const backward_actions::Actions& actions) {
     for (const auto& action : actions) {
-      std::visit(Overloaded{
-                     [&](const backward_actions::Walk& walk_) { begin_walk(node, walk_); },
-                     [&](const backward_actions::SendMark& send_) {
-                       Message message{Kind::mark, node, send_.to.front(), send_.number, {}, send_.from_roots, 0};
-                       for (const BoundaryId& id : send_.boundaries) message.names += letter(id);
-                       send(message);
-                     },
-                     [&](const backward_actions::AnswerMark& answer) {
-                       Message message{Kind::marked, node, answer.to.front(), answer.request, {}, false, 0};
-                       for (const NodeName& participant : answer.participants) message.names += participant;
-                       send(message);
-                     },
-                     [&](const backward_actions::SendRun& run) { send({Kind::run, node, run.to.front(), 0, {}, false, 0}); },
-                     [&](const backward_actions::Run&) {
-                       check_marking_is_complete();
-                       tasks_.at(node).ready.insert(kOwnRoots);
-                       advance(node);
-                     },
-                     [&](const backward_actions::Accept& accept) {
-                       require(tasks_.at(node).ready.insert(letter(accept.boundary)).second, "a gradient was taken twice");
-                       advance(node);
-                     },
-                     [&](const backward_actions::SendFinished& done) { send({Kind::finished, node, done.to.front(), 0, {}, false, 0}); },
-                     [&](const backward_actions::SendFailed& failed) {
-                       send({Kind::failed, node, failed.to.front(), 0, {}, false, failed.error.peer.front()});
-                     },
-                     [&](const backward_actions::Complete&) {
-                       for (const char other : nodes_) {
-                         require(dead_ == other || other == kRoot || trackers_.at(other).phase() >= Phase::finished,
-                                 "complete before " + name(other) + " had finished");
-                       }
-                       decide(node);
-                     },
-                     [&](const backward_actions::Failed&) { decide(node); },
-                     [&](const backward_actions::Refused& refused) { throw Broken("refused: " + refused.error.message); },
-                 },
-                 action);
+      std::visit(
+          Overloaded{
+              [&](const backward_actions::Walk& walk_) { begin_walk(node, walk_); },
+              [&](const backward_actions::SendMark& send_) {
+                Message message{Kind::mark, node, send_.to.front(), send_.number, {}, send_.from_roots, 0};
+                for (const BoundaryId& id : send_.boundaries) message.names += letter(id);
+                send(message);
+              },
+              [&](const backward_actions::AnswerMark& answer) {
+                Message message{Kind::marked, node, answer.to.front(), answer.request, {}, false, 0};
+                for (const NodeName& participant : answer.participants) message.names += participant;
+                send(message);
+              },
+              [&](const backward_actions::SendRun& run) {
+                send({Kind::run, node, run.to.front(), 0, {}, false, 0});
+              },
+              [&](const backward_actions::Run&) {
+                check_marking_is_complete();
+                tasks_.at(node).ready.insert(kOwnRoots);
+                advance(node);
+              },
+              [&](const backward_actions::Accept& accept) {
+                require(tasks_.at(node).ready.insert(letter(accept.boundary)).second, "a gradient was taken twice");
+                advance(node);
+              },
+              [&](const backward_actions::SendFinished& done) {
+                send({Kind::finished, node, done.to.front(), 0, {}, false, 0});
+              },
+              [&](const backward_actions::SendFailed& failed) {
+                send({Kind::failed, node, failed.to.front(), 0, {}, false, failed.error.peer.front()});
+              },
+              [&](const backward_actions::Complete&) {
+                for (const char other : nodes_) {
+                  require(dead_ == other || other == kRoot || trackers_.at(other).phase() >= Phase::finished,
+                          "complete before " + name(other) + " had finished");
+                }
+                decide(node);
+              },
+              [&](const backward_actions::Failed&) { decide(node); },
+              [&](const backward_actions::Refused& refused) { throw Broken("refused: " + refused.error.message); },
+          },
+          action);
     }
   }
 
@@ -346,7 +355,7 @@ class World {
   std::map<char, GraphTask> tasks_;
   std::map<char, std::deque<backward_actions::Walk>> walks_;
   std::multiset<Message> flight_;
-  std::set<std::pair<char, char>> fenced_;     // (who, does not listen to)
+  std::set<std::pair<char, char>> fenced_;  // (who, does not listen to)
   std::set<char> decided_;
   char dead_ = 0;
 };

@@ -20,9 +20,10 @@ inline void require(bool holds, const std::string& what) {
   if (!holds) throw Broken(what);
 }
 
-/// A World is copied for each event that may come next. It has `key()`, equal for equal worlds; `events()`, all that may come
-/// next; `comes_of_itself(event)`, false for what may stay away for ever; `apply(event)`; `text(event)`. Where a rule does not hold
-/// Broken is thrown: by `apply`, by `check()` if there is one, and by `check_end()` once nothing comes of itself any more.
+/// A World is copied for each event that may come next. It has `key()`, equal for equal worlds; `events()`, all that
+/// may come next; `comes_of_itself(event)`, false for what may stay away for ever; `apply(event)`; `text(event)`. Where
+/// a rule does not hold Broken is thrown: by `apply`, by `check()` if there is one, and by `check_end()` once nothing
+/// comes of itself any more.
 template <class World>
 class EveryOrder {
  public:

@@ -8,9 +8,9 @@ namespace {
 
 LeavingExploration prove(const LeavingScript& script) {
   const LeavingExploration seen = explore(script);
-  BOOST_TEST_MESSAGE(seen.states << " states, " << seen.ends << " ends, " << seen.agreements << " agreements, " << seen.taken_over
-                                 << " taken over, " << seen.overtaken << " overtaken, " << seen.idle_in_vain << " idle in vain, "
-                                 << seen.late_counts << " late counts");
+  BOOST_TEST_MESSAGE(seen.states << " states, " << seen.ends << " ends, " << seen.agreements << " agreements, "
+                                 << seen.taken_over << " taken over, " << seen.overtaken << " overtaken, "
+                                 << seen.idle_in_vain << " idle in vain, " << seen.late_counts << " late counts");
   BOOST_TEST(seen.ends > 0U);
   BOOST_TEST(seen.agreements > 0U);
   return seen;
@@ -31,7 +31,8 @@ BOOST_AUTO_TEST_CASE(death_of_any_member_keeps_nobody_and_hides_no_work, *boost:
   const auto first = prove({.members = "abc", .works = {{"bc"}}, .crashable = "a", .rounds_max = 2});
   BOOST_TEST(first.taken_over > 0U);
   // The requests that the dead made stand for those that are made between two rounds.
-  const auto other = prove({.members = "abc", .works = {{"baba", false}}, .crashable = "c", .have_called = "cc", .rounds_max = 2});
+  const auto other =
+      prove({.members = "abc", .works = {{"baba", false}}, .crashable = "c", .have_called = "cc", .rounds_max = 2});
   BOOST_TEST(other.idle_in_vain > 0U);
 }
 

@@ -20,13 +20,13 @@ struct Message {
   Kind kind = Kind::up;
   char from = 0;
   char to = 0;
-  int life = 0;             // of the sender; what is sent to a life that is over is lost
-  bool last = false;        // down: after all else that was sent; its sender left
-  std::uint64_t round = 0;  // count, counted, refused
+  int life = 0;                      // of the sender; what is sent to a life that is over is lost
+  bool last = false;                 // down: after all else that was sent; its sender left
+  std::uint64_t round = 0;           // count, counted, refused
   ShutdownAgreement::Count found{};  // counted
-  std::size_t work = 0;     // call, answer
-  std::size_t index = 0;    // of the caller on the path
-  std::uint64_t number = 0;  // messages in the order in which they were sent; decides nothing
+  std::size_t work = 0;              // call, answer
+  std::size_t index = 0;             // of the caller on the path
+  std::uint64_t number = 0;          // messages in the order in which they were sent; decides nothing
 
   [[nodiscard]] auto fields() const {
     return std::tuple(kind, from, to, life, last, round, found.active, found.started, work, index);
@@ -51,10 +51,11 @@ struct Member {
   std::map<char, int> up = {};
   ShutdownAgreement agreement = {};
   bool count_again = false;
-  std::set<std::pair<char, std::uint64_t>> ask_again = {};        // whom, in which round
-  std::multiset<std::pair<char, std::uint64_t>> counting = {};    // requests for counts without an answer
+  std::set<std::pair<char, std::uint64_t>> ask_again = {};      // whom, in which round
+  std::multiset<std::pair<char, std::uint64_t>> counting = {};  // requests for counts without an answer
   std::set<Frame> frames = {};
-  std::set<std::pair<std::size_t, std::size_t>> pending = {};  // calls without an answer, by work and index of the caller
+  std::set<std::pair<std::size_t, std::size_t>> pending =
+      {};  // calls without an answer, by work and index of the caller
   std::uint64_t started = 0;
 };
 
@@ -70,11 +71,23 @@ class World {
       }
     }
     for (const char name : script.have_called) ++members_.at(name).started;
-    for (std::size_t i = 0; i < script.works.size(); ++i) members_.at(script.works[i].path.front()).frames.insert({i, 0, false});
+    for (std::size_t i = 0; i < script.works.size(); ++i)
+      members_.at(script.works[i].path.front()).frames.insert({i, 0, false});
   }
 
   struct Event {
-    enum class What : std::uint8_t { deliver, refuse, get_ready, call, end, count_again, ask_again, leave, crash, come };
+    enum class What : std::uint8_t {
+      deliver,
+      refuse,
+      get_ready,
+      call,
+      end,
+      count_again,
+      ask_again,
+      leave,
+      crash,
+      come
+    };
     What what = What::deliver;
     char node = 0;
     const Message* message = nullptr;  // deliver, refuse; in the flight of the world that offers it
@@ -94,7 +107,8 @@ class World {
       if (!member.alive) continue;
       if (!member.ready) out.push_back({What::get_ready, name});
       for (const Frame& frame : member.frames) add_steps(out, name, member, frame);
-      const bool may_count = member.agreement.round() <= script_->rounds_max || (nothing_under_way() && nobody_counts());
+      const bool may_count =
+          member.agreement.round() <= script_->rounds_max || (nothing_under_way() && nobody_counts());
       if (member.count_again && may_count) out.push_back({What::count_again, name});
       for (const auto& asked : member.ask_again) out.push_back({What::ask_again, name, nullptr, {}, asked});
       if (member.agreed) out.push_back({What::leave, name});
@@ -141,7 +155,8 @@ class World {
   static bool comes_of_itself(const Event& /*event*/) { return true; }
 
   static std::string text(const Event& event) {
-    static constexpr const char* kNames[] = {"deliver ", "refuse ", "ready: ", "call by ", "end on ", "count again: ", "ask again: ", "leave ", "crash ", "come "};
+    static constexpr const char* kNames[] = {"deliver ",      "refuse ",     "ready: ", "call by ", "end on ",
+                                             "count again: ", "ask again: ", "leave ",  "crash ",   "come "};
     std::string out = kNames[static_cast<std::size_t>(event.what)];
     if (event.node != 0) out += event.node;
     return event.message == nullptr ? out : out + text(*event.message);
@@ -161,7 +176,8 @@ class World {
       for (const auto& [other, life] : member.up) out += other + std::to_string(life);
       for (const auto& [who, round] : member.ask_again) out += "?" + std::string(1, who) + std::to_string(round);
       for (const auto& [who, round] : member.counting) out += "!" + std::string(1, who) + std::to_string(round);
-      for (const Frame& frame : member.frames) out += (frame.called ? "+" : "-") + std::to_string(frame.work) + "." + std::to_string(frame.index);
+      for (const Frame& frame : member.frames)
+        out += (frame.called ? "+" : "-") + std::to_string(frame.work) + "." + std::to_string(frame.index);
       for (const auto& [work, index] : member.pending) out += "*" + std::to_string(work) + "." + std::to_string(index);
       out += "s" + std::to_string(member.started) + "|";
     }
@@ -172,7 +188,8 @@ class World {
 
   // Nothing can happen any more: nobody waits for the others (MB-1 is no wait without an end).
   void check_end() const {
-    for (const auto& [name, member] : members_) require(!member.alive, std::string(1, name) + " waits for ever: " + member.agreement.text());
+    for (const auto& [name, member] : members_)
+      require(!member.alive, std::string(1, name) + " waits for ever: " + member.agreement.text());
     ++seen_->ends;
   }
 
@@ -186,21 +203,27 @@ class World {
   }
 
   [[nodiscard]] bool nothing_under_way() const {
-    return std::none_of(members_.begin(), members_.end(), [](const auto& named) { return !named.second.frames.empty() || !named.second.pending.empty(); });
+    return std::none_of(members_.begin(), members_.end(), [](const auto& named) {
+      return !named.second.frames.empty() || !named.second.pending.empty();
+    });
   }
 
   [[nodiscard]] bool nobody_counts() const {
-    return std::all_of(members_.begin(), members_.end(), [](const auto& named) { return named.second.counting.empty(); });
+    return std::all_of(members_.begin(), members_.end(),
+                       [](const auto& named) { return named.second.counting.empty(); });
   }
 
-  // The session begins with `up` and ends with `down`; between them nothing has an order, but that a goodbye is the last.
+  // The session begins with `up` and ends with `down`; between them nothing has an order, but that a goodbye is the
+  // last.
   [[nodiscard]] bool can_arrive(const Message& message) const {
     if (message.kind == Kind::up) return true;
     const auto& up = members_.at(message.to).up;
     const auto known = up.find(message.from);
     if (known == up.end() || known->second != message.life) return false;
     if (!message.last) return true;
-    return std::count_if(flight_.begin(), flight_.end(), [&](const Message& other) { return other.from == message.from && other.to == message.to; }) == 1;
+    return std::count_if(flight_.begin(), flight_.end(), [&](const Message& other) {
+             return other.from == message.from && other.to == message.to;
+           }) == 1;
   }
 
   void send(char from, char to, Message message) {
@@ -251,7 +274,8 @@ class World {
 
   [[nodiscard]] bool call_is_on_its_way(const Message& count) const {
     return std::any_of(flight_.begin(), flight_.end(), [&](const Message& other) {
-      return other.kind == Kind::call && other.from == count.from && other.to == count.to && other.number < count.number;
+      return other.kind == Kind::call && other.from == count.from && other.to == count.to &&
+             other.number < count.number;
     });
   }
 
@@ -276,7 +300,8 @@ class World {
     coordinate(at);
     // Then the requests fail: nobody is counted again who is not up.
     std::erase_if(member.counting, [&](const auto& asked) { return asked.first == who; });
-    std::erase_if(member.pending, [&](const auto& call) { return script_->works[call.first].path[call.second + 1] == who; });
+    std::erase_if(member.pending,
+                  [&](const auto& call) { return script_->works[call.first].path[call.second + 1] == who; });
   }
 
   [[nodiscard]] static std::vector<NodeName> living(char self, const Member& member) {
@@ -328,7 +353,8 @@ class World {
   void ask_again(char at, std::pair<char, std::uint64_t> asked) {
     Member& member = members_.at(at);
     member.ask_again.erase(asked);
-    if (asked.second == member.agreement.round() && member.up.contains(asked.first) && !member.agreed) ask(at, asked.first);
+    if (asked.second == member.agreement.round() && member.up.contains(asked.first) && !member.agreed)
+      ask(at, asked.first);
   }
 
   [[nodiscard]] static ShutdownAgreement::Count own_count(const Member& member) {
@@ -345,7 +371,8 @@ class World {
       if (!member.alive || (known != members_.at(at).up.end() && known->second != member.life)) continue;
       require(member.ready, "agreed while " + name + " is not ready");
       for (const Frame& frame : member.frames) require(is_of_the_dead(frame.work), "agreed while " + name + " works");
-      for (const auto& [work, index] : member.pending) require(is_of_the_dead(work), "agreed while " + name + " waits for an answer");
+      for (const auto& [work, index] : member.pending)
+        require(is_of_the_dead(work), "agreed while " + name + " waits for an answer");
     }
   }
 
@@ -388,11 +415,14 @@ class World {
     const int life = member.life;
     member = Member{};
     member.life = life;
-    std::erase_if(flight_, [&](const Message& message) { return message.to == name || (message.from == name && message.kind == Kind::up); });
+    std::erase_if(flight_, [&](const Message& message) {
+      return message.to == name || (message.from == name && message.kind == Kind::up);
+    });
     for (auto& [other, survivor] : members_) {
       const auto known = survivor.up.find(name);
       if (!survivor.alive || known == survivor.up.end()) continue;
-      flight_.insert({.kind = Kind::down, .from = name, .to = other, .life = life, .last = in_peace, .number = ++sent_});
+      flight_.insert(
+          {.kind = Kind::down, .from = name, .to = other, .life = life, .last = in_peace, .number = ++sent_});
     }
   }
 
@@ -410,11 +440,14 @@ class World {
   }
 
   static std::string text(const Message& message) {
-    static constexpr const char* kNames[] = {"up", "down", "ready", "count", "counted", "refused", "agreed", "call", "answer"};
-    std::string out = std::string(1, message.from) + std::to_string(message.life) + "->" + message.to + " " + kNames[static_cast<int>(message.kind)];
+    static constexpr const char* kNames[] = {"up",      "down",   "ready", "count", "counted",
+                                             "refused", "agreed", "call",  "answer"};
+    std::string out = std::string(1, message.from) + std::to_string(message.life) + "->" + message.to + " " +
+                      kNames[static_cast<int>(message.kind)];
     if (message.last) out += " last";
     if (message.round != 0) out += " round " + std::to_string(message.round);
-    if (message.kind == Kind::counted) out += ": " + std::to_string(message.found.active) + "," + std::to_string(message.found.started);
+    if (message.kind == Kind::counted)
+      out += ": " + std::to_string(message.found.active) + "," + std::to_string(message.found.started);
     if (message.kind >= Kind::call) out += " " + std::to_string(message.work) + "." + std::to_string(message.index);
     return out;
   }

@@ -24,7 +24,11 @@ Error error_of(ErrorCode code) {
 class World {
  public:
   World(const Script& script, Exploration& seen)
-      : script_(&script), seen_(&seen), duplicates_(script.duplicates), undone_(script.undone), newcomer_(script.newcomer) {
+      : script_(&script),
+        seen_(&seen),
+        duplicates_(script.duplicates),
+        undone_(script.undone),
+        newcomer_(script.newcomer) {
     for (const auto& [node, program] : script.programs) {
       alive_.insert(node);
       if (node != kOwner) users_.emplace(node, HandleTable(life_of(node)));
@@ -46,18 +50,21 @@ class World {
     using What = Event::What;
     std::vector<Event> out;
     for (auto at = flight_.begin(); at != flight_.end(); at = flight_.upper_bound(*at)) {
-      const bool is_notification = at->kind == Kind::forked || at->kind == Kind::deleted || at->kind == Kind::acknowledged ||
-                                   at->kind == Kind::revoked || at->kind == Kind::undone;
+      const bool is_notification = at->kind == Kind::forked || at->kind == Kind::deleted ||
+                                   at->kind == Kind::acknowledged || at->kind == Kind::revoked ||
+                                   at->kind == Kind::undone;
       out.push_back({What::deliver, 0, &*at});
       if (duplicates_ > 0 && is_notification) out.push_back({What::repeat, 0, &*at});
-      const bool may_stay = at->kind == Kind::call ? undone_ > 0 : at->kind == Kind::create && script_->creation_may_stay;
+      const bool may_stay =
+          at->kind == Kind::call ? undone_ > 0 : at->kind == Kind::create && script_->creation_may_stay;
       if (may_stay && alive_.contains(at->from)) out.push_back({What::undo, 0, &*at});
     }
     for (const char node : alive_) {
       if (can_act(node)) out.push_back({What::act, node, nullptr});
     }
     if (creation_may_fail()) out.push_back({What::creation_fails, 0, nullptr});
-    if (newcomer_ != 0 && alive_.contains(kOwner) && alive_.contains(newcomer_)) out.push_back({What::meet, 0, nullptr});
+    if (newcomer_ != 0 && alive_.contains(kOwner) && alive_.contains(newcomer_))
+      out.push_back({What::meet, 0, nullptr});
     if (lost_.empty()) {
       for (const char node : script_->crashable) out.push_back({What::crash, node, nullptr});
       if (!script_->cut.empty()) out.push_back({What::cut, 0, nullptr});
@@ -94,7 +101,8 @@ class World {
   static bool comes_of_itself(const Event& /*event*/) { return true; }
 
   static std::string text(const Event& event) {
-    static constexpr const char* kNames[] = {"deliver ", "deliver and repeat ", "undo ", "act: ", "the creation fails", "the newcomer meets the owner", "crash ", "cut"};
+    static constexpr const char* kNames[] = {"deliver ",           "deliver and repeat ",          "undo ",  "act: ",
+                                             "the creation fails", "the newcomer meets the owner", "crash ", "cut"};
     std::string out = kNames[static_cast<std::size_t>(event.what)];
     if (event.node != 0) out += event.node;
     return event.message == nullptr ? out : out + text(*event.message);
@@ -133,7 +141,8 @@ class World {
     }
     for (const Message& message : flight_) {
       if (message.kind != Kind::call || !released_ || is_lost(message.to)) continue;
-      for (const ForkId& fork : message.forks) require(is_tainted(fork), "value released during a hand-over: " + text(message));
+      for (const ForkId& fork : message.forks)
+        require(is_tainted(fork), "value released during a hand-over: " + text(message));
     }
     if (flight_.empty() && newcomer_ == 0) check_quiet();
   }
@@ -141,7 +150,8 @@ class World {
   // Nothing can happen any more: every copy was dropped, so nothing may be left (RR-9).
   void check_end() const {
     require(!table_, "the owner still has a table: " + (table_ ? table_->text() : ""));
-    for (const auto& [node, table] : users_) require(table.size() == 0, std::string("left at ") + node + ": " + table.text());
+    for (const auto& [node, table] : users_)
+      require(table.size() == 0, std::string("left at ") + node + ": " + table.text());
     ++seen_->ends;
     if (!alive_.contains(kOwner)) ++seen_->owner_died;
     if (newcomer_ != 0) ++seen_->never_met;
@@ -164,14 +174,16 @@ class World {
       require(table_ && table_->is_live(forks.front()), std::string("the owner does not count the fork of ") + node);
       ++forks_held;
     }
-    if (table_) require(table_->fork_count() == forks_held, "the owner counts a fork that nobody holds: " + table_->text());
+    if (table_)
+      require(table_->fork_count() == forks_held, "the owner counts a fork that nobody holds: " + table_->text());
   }
 
   [[nodiscard]] bool creation_may_fail() const {
     if (!script_->creation_may_fail || creation_failed_ || !alive_.contains(created_by_)) return false;
     const HandleTable& table = users_.at(created_by_);
     const auto forks = table.forks_of(rref_);
-    return std::find(forks.begin(), forks.end(), creating_fork_) != forks.end() && table.state(rref_) == HandleState::pending;
+    return std::find(forks.begin(), forks.end(), creating_fork_) != forks.end() &&
+           table.state(rref_) == HandleState::pending;
   }
 
   // Its next step; after the last one it drops what it holds.
@@ -241,18 +253,21 @@ class World {
   // The node has let something rest on the life of `other`: that may have been over before.
   void look_again(char node, char other) {
     if (!fenced_.contains({node, other})) return;
-    if (node != kOwner) return send_all(node, users_.at(node).node_down(life_of(other), error_of(ErrorCode::peer_down)));
+    if (node != kOwner)
+      return send_all(node, users_.at(node).node_down(life_of(other), error_of(ErrorCode::peer_down)));
     table_->drop_node(life_of(other));
   }
 
-  // What must fail for a child of this node's handle to be lost: the node, the connection, or what all its forks rest on.
+  // What must fail for a child of this node's handle to be lost: the node, the connection, or what all its forks rest
+  // on.
   [[nodiscard]] std::set<std::string> roots_of_child(char node, char to) const {
     std::set<std::string> out{std::string(1, node), pair_of(node, to)};
     const HandleTable& table = users_.at(node);
     if (table.state(rref_) != HandleState::pending) return out;
     const auto forks = table.forks_of(rref_);
     for (const std::string& root : rests_on_.at(forks.front())) {
-      const bool in_all = std::all_of(forks.begin(), forks.end(), [&](const ForkId& fork) { return rests_on_.at(fork).contains(root); });
+      const bool in_all = std::all_of(forks.begin(), forks.end(),
+                                      [&](const ForkId& fork) { return rests_on_.at(fork).contains(root); });
       if (in_all) out.insert(root);
     }
     return out;
@@ -301,7 +316,8 @@ class World {
   void deliver(const Message& message) {
     if (message.kind == Kind::down) {
       fenced_.emplace(message.to, message.from);
-      std::erase_if(flight_, [&](const Message& other) { return other.from == message.from && other.to == message.to; });
+      std::erase_if(flight_,
+                    [&](const Message& other) { return other.from == message.from && other.to == message.to; });
     }
     if (message.to == kOwner) {
       deliver_to_owner(message);
@@ -339,7 +355,8 @@ class World {
 
   void deleted(const Message& message, bool is_over) {
     if (is_over) return;
-    const bool is_early = !table_->is_live(message.forks.front()) && table_->text().find("awaited") == std::string::npos;
+    const bool is_early =
+        !table_->is_live(message.forks.front()) && table_->text().find("awaited") == std::string::npos;
     require(table_->deleted(message.forks.front(), life_of(message.from)), "a holder's own delete was refused");
     if (is_early && table_->text().find("awaited") != std::string::npos) ++seen_->early_deletes;
   }
@@ -366,7 +383,8 @@ class World {
       case Kind::call:
         for (const ForkId& fork : message.forks) {
           ++copies_[message.to];
-          const RRefNotices notices = table.received({rref_, fork, life_of(kOwner)}, from, message.to == newcomer_ ? OwnerMet::not_yet : OwnerMet::yes);
+          const RRefNotices notices = table.received({rref_, fork, life_of(kOwner)}, from,
+                                                     message.to == newcomer_ ? OwnerMet::not_yet : OwnerMet::yes);
           if (!notices.empty() && notices.front().kind != RRefNotice::Kind::forked) ++seen_->given_back;
           send_all(message.to, notices);
         }
@@ -404,7 +422,8 @@ class World {
   }
 
   [[nodiscard]] bool can_reach(char from, char to) const {
-    return alive_.contains(to) && !fenced_.contains({from, to}) && !fenced_.contains({to, from}) && !are_strangers(from, to);
+    return alive_.contains(to) && !fenced_.contains({from, to}) && !fenced_.contains({to, from}) &&
+           !are_strangers(from, to);
   }
 
   [[nodiscard]] bool are_strangers(char a, char b) const {
@@ -464,7 +483,8 @@ class World {
   }
 
   static std::string text(const Message& message) {
-    static constexpr const char* kNames[] = {"create", "call", "forked", "deleted", "acknowledged", "revoked", "undone", "down"};
+    static constexpr const char* kNames[] = {"create",       "call",    "forked", "deleted",
+                                             "acknowledged", "revoked", "undone", "down"};
     std::string out = std::string(1, message.from) + "->" + message.to + " " + kNames[static_cast<int>(message.kind)];
     for (const ForkId& fork : message.forks) out += " " + fork.text();
     return out;
@@ -490,8 +510,8 @@ class World {
   std::map<char, std::size_t> position_;
   std::multiset<Message> flight_;
   std::uint64_t sent_ = 0;
-  std::set<std::pair<char, char>> fenced_;           // (who, does not listen to)
-  std::set<std::string> lost_;                       // crashed nodes "A", cut connections "AB"
+  std::set<std::pair<char, char>> fenced_;            // (who, does not listen to)
+  std::set<std::string> lost_;                        // crashed nodes "A", cut connections "AB"
   std::map<ForkId, std::set<std::string>> rests_on_;  // what must be lost for a fork to be revoked
 };
 

@@ -8,8 +8,9 @@ namespace {
 
 TurnExploration prove(const TurnScript& script) {
   const TurnExploration seen = explore(script);
-  BOOST_TEST_MESSAGE(seen.states << " states, " << seen.ends << " ends, " << seen.early_cancels << " early cancels, " << seen.overtaken
-                                 << " overtaken, " << seen.went_on_first << " went on first, " << seen.given_up << " given up");
+  BOOST_TEST_MESSAGE(seen.states << " states, " << seen.ends << " ends, " << seen.early_cancels << " early cancels, "
+                                 << seen.overtaken << " overtaken, " << seen.went_on_first << " went on first, "
+                                 << seen.given_up << " given up");
   BOOST_TEST(seen.ends > 0U);
   return seen;
 }
@@ -24,7 +25,8 @@ BOOST_AUTO_TEST_CASE(uses_of_each_caller_begin_in_order_whatever_overtakes_what)
 }
 
 BOOST_AUTO_TEST_CASE(use_that_is_cancelled_before_or_after_it_came_leaves_the_turn_to_others) {
-  const auto seen = prove({.uses = {{'A', ".", true}, {'A', "", true}, {'B', "..", true}, {'B', "."}}, .value_is_late = true});
+  const auto seen =
+      prove({.uses = {{'A', ".", true}, {'A', "", true}, {'B', "..", true}, {'B', "."}}, .value_is_late = true});
   BOOST_TEST(seen.early_cancels > 0U);
   BOOST_TEST(seen.given_up > 0U);
 }
@@ -36,7 +38,8 @@ BOOST_AUTO_TEST_CASE(calls_back_into_the_value_end_whatever_waits_there) {
 }
 
 BOOST_AUTO_TEST_CASE(caller_that_dies_at_any_point_leaves_the_turn_to_others) {
-  const auto seen = prove({.uses = {{'A', "B"}, {'B', ".", true}, {'B', ""}, {'A', "."}}, .value_is_late = true, .crashable = "AB"});
+  const auto seen =
+      prove({.uses = {{'A', "B"}, {'B', ".", true}, {'B', ""}, {'A', "."}}, .value_is_late = true, .crashable = "AB"});
   BOOST_TEST(seen.early_cancels > 0U);
   BOOST_TEST(seen.given_up > 0U);
 }

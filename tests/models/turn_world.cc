@@ -20,21 +20,33 @@ struct Use {
   std::string waits = {};
   bool cancellable = false;
   State state = State::unsent;
-  std::size_t waited = 0;            // waits that have begun
+  std::size_t waited = 0;  // waits that have begun
   bool waits_now = false;
-  bool wants_back = false;           // its wait is over, its turn has not come
+  bool wants_back = false;                // its wait is over, its turn has not come
   std::optional<std::size_t> asker = {};  // the use whose function called
   std::uint64_t sent = 0;
 };
 
 class World {
  public:
-  World(const TurnScript& script, TurnExploration& seen) : script_(&script), seen_(&seen), has_value_(!script.value_is_late) {
+  World(const TurnScript& script, TurnExploration& seen)
+      : script_(&script), seen_(&seen), has_value_(!script.value_is_late) {
     for (const TurnUse& use : script.uses) uses_.push_back({use.caller, use.waits, use.cancelled});
   }
 
   struct Event {
-    enum class What : std::uint8_t { make_value, send, arrive, cancel, cancel_arrives, wait, wait_ends, end, answer_arrives, crash };
+    enum class What : std::uint8_t {
+      make_value,
+      send,
+      arrive,
+      cancel,
+      cancel_arrives,
+      wait,
+      wait_ends,
+      end,
+      answer_arrives,
+      crash
+    };
     What what = What::make_value;
     std::size_t use = 0;
     char node = 0;
@@ -48,8 +60,10 @@ class World {
     std::set<char> has_sent_next;
     for (std::size_t i = 0; i < uses_.size(); ++i) {
       const Use& use = uses_[i];
-      if (use.state == State::unsent && use.caller != lost_ && has_sent_next.insert(use.caller).second) out.push_back({What::send, i});
-      if (use.cancellable && use.caller != lost_ && use.state != State::unsent && use.state != State::ended) out.push_back({What::cancel, i});
+      if (use.state == State::unsent && use.caller != lost_ && has_sent_next.insert(use.caller).second)
+        out.push_back({What::send, i});
+      if (use.cancellable && use.caller != lost_ && use.state != State::unsent && use.state != State::ended)
+        out.push_back({What::cancel, i});
       if (use.state == State::begun) add_steps(out, i, use);
     }
     for (const auto& [caller, queue] : arriving_) {
@@ -109,7 +123,8 @@ class World {
     std::string out = has_value_ ? "v" : "";
     for (const Use& use : uses_) {
       out += "|" + std::to_string(static_cast<int>(use.state)) + std::to_string(use.waited);
-      out += std::string(use.waits_now ? "w" : "") + (use.wants_back ? "b" : "") + (use.cancellable ? "c" : "") + use.caller;
+      out += std::string(use.waits_now ? "w" : "") + (use.wants_back ? "b" : "") + (use.cancellable ? "c" : "") +
+             use.caller;
       if (use.asker) out += std::to_string(*use.asker);
     }
     for (const auto& [caller, queue] : arriving_) {
@@ -126,15 +141,17 @@ class World {
     add(" n", waiting_);
     add(" r", returning_);
     add(" k", cancelled_first_);
-    for (const auto& [use, state] : turns_.uses()) out += " " + std::to_string(use.value) + "." + std::to_string(static_cast<int>(state));
+    for (const auto& [use, state] : turns_.uses())
+      out += " " + std::to_string(use.value) + "." + std::to_string(static_cast<int>(state));
     return out + lost_;
   }
 
   static bool comes_of_itself(const Event& /*event*/) { return true; }
 
   static std::string text(const Event& event) {
-    static constexpr const char* kNames[] = {"the value comes", "send ", "arrives: ", "cancel ", "cancel arrives of ",
-                                             "waits: ", "wait is over of ", "ends: ", "answer to ", "crash "};
+    static constexpr const char* kNames[] = {"the value comes",    "send ",   "arrives: ",        "cancel ",
+                                             "cancel arrives of ", "waits: ", "wait is over of ", "ends: ",
+                                             "answer to ",         "crash "};
     const std::string out = kNames[static_cast<std::size_t>(event.what)];
     return event.node != 0 ? out + event.node : out + std::to_string(event.use);
   }
@@ -210,7 +227,8 @@ class World {
     require(!waiting_.empty() && waiting_.front() == i, "TQ-1: a use begins before one that came earlier");
     for (const Use& other : uses_) {
       const bool is_waiting = other.state == State::sent || other.state == State::early || other.state == State::queued;
-      require(!is_waiting || other.caller != uses_[i].caller || other.sent >= uses_[i].sent, "a caller's later use begins before an earlier one");
+      require(!is_waiting || other.caller != uses_[i].caller || other.sent >= uses_[i].sent,
+              "a caller's later use begins before an earlier one");
     }
     waiting_.pop_front();
     uses_[i].state = State::begun;
@@ -284,10 +302,10 @@ class World {
   std::map<char, std::deque<std::size_t>> arriving_;  // what is on its way, by caller
   std::set<std::size_t> cancels_;                     // likewise
   std::set<std::size_t> answers_;
-  std::set<std::size_t> cancelled_first_;             // cancels that came before their use
-  std::vector<std::size_t> early_;                    // uses that came before the value
-  std::deque<std::size_t> waiting_;                   // as they came: those that have not begun
-  std::deque<std::size_t> returning_;                 // as their waits ended
+  std::set<std::size_t> cancelled_first_;  // cancels that came before their use
+  std::vector<std::size_t> early_;         // uses that came before the value
+  std::deque<std::size_t> waiting_;        // as they came: those that have not begun
+  std::deque<std::size_t> returning_;      // as their waits ended
 };
 
 }  // namespace

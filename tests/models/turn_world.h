@@ -1,6 +1,7 @@
-// One value and its users in miniature: a TurnQueue and what its owner does around it, joined to callers by a bag of messages.
-// Uses of one caller keep their order, as their key in the session has it; cancels, answers and all else come in any order.
-// Explores every order of deliveries, steps, waits, cancels and deaths, and checks TQ-1 to TQ-4 in each state.
+// One value and its users in miniature: a TurnQueue and what its owner does around it, joined to callers by a bag of
+// messages. Uses of one caller keep their order, as their key in the session has it; cancels, answers and all else come
+// in any order. Explores every order of deliveries, steps, waits, cancels and deaths, and checks TQ-1 to TQ-4 in each
+// state.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +13,9 @@ namespace troupe::testing {
 /// A function that a caller runs on the value. It does its waits one after the other, then it ends.
 struct TurnUse {
   char caller = 'A';
-  std::string waits = {};      ///< '.': for something that ends at some time; a letter: for a call to that node, which uses the value
-  bool cancelled = false;      ///< its caller gives it up at some time, perhaps
+  std::string waits =
+      {};  ///< '.': for something that ends at some time; a letter: for a call to that node, which uses the value
+  bool cancelled = false;  ///< its caller gives it up at some time, perhaps
 };
 
 struct TurnScript {

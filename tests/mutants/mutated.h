@@ -1,6 +1,7 @@
 // A source with some of its points switched: whether one is changed is asked when the program runs.
 //
-// Each point begins and ends on lines of its own, so that a line that the compiler complains about says whose fault it is.
+// Each point begins and ends on lines of its own, so that a line that the compiler complains about says whose fault it
+// is.
 #pragma once
 
 #include <cstddef>

@@ -24,7 +24,8 @@ const Words kBeforeBlocks{")", "]", ";", "}", ":", "else", "do", "try"};
 const std::map<std::string_view, std::string_view> kOtherRelation{{"<", "<="}, {"<=", "<"},  {">", ">="},
                                                                   {">=", ">"}, {"==", "!="}, {"!=", "=="}};
 /// What binds less than a relation, a side of && or ||, and the condition of ?: do.
-const Words kAroundRelations{"&&", "||", "?", ":", ",", ";", "=", "+=", "-=", "|=", "&=", "return", "co_return", "throw"};
+const Words kAroundRelations{"&&", "||", "?",  ":",  ",",      ";",         "=",
+                             "+=", "-=", "|=", "&=", "return", "co_return", "throw"};
 const Words kAroundConditions{"?", ":", ",", ";", "=", "+=", "-=", "|=", "&=", "return", "co_return", "throw"};
 
 class Finder {
@@ -150,7 +151,8 @@ class Finder {
   /// Whether the statement at `i` says a type and a name.
   [[nodiscard]] bool declares(std::size_t i) const {
     if (kDeclaring.contains(s_.text(i))) return true;
-    if (s_.is(i, "return") || s_.is(i, "throw") || s_.is(i, "co_return") || s_.is(i, "co_await") || s_.is(i, "co_yield"))
+    if (s_.is(i, "return") || s_.is(i, "throw") || s_.is(i, "co_return") || s_.is(i, "co_await") ||
+        s_.is(i, "co_yield"))
       return false;
     if (s_.is(i, "::")) ++i;
     for (;;) {

@@ -55,16 +55,16 @@ BOOST_AUTO_TEST_CASE(statements_are_deleted_and_declarations_are_not) {
              per_element);
   BOOST_TEST(changes("struct A { int a = 1; void f() const { g(); } };") == Strings{"deleted g();"}, per_element);
   BOOST_TEST(changes(in_function("spdlog::error(\"{} {}\", a, b);")).empty());
-  BOOST_TEST(
-      changes("template <class T> auto f() -> std::optional<T> { if constexpr (a && b) g(); }") == Strings{"deleted g();"},
-      per_element);
+  BOOST_TEST(changes("template <class T> auto f() -> std::optional<T> { if constexpr (a && b) g(); }") ==
+                 Strings{"deleted g();"},
+             per_element);
 }
 
 BOOST_AUTO_TEST_CASE(conditions_and_their_sides_are_negated) {
   const auto per_element = boost::test_tools::per_element();
-  BOOST_TEST(
-      changes(in_function("if (a && b == 'c') {}")) == (Strings{"negated a", "negated a && b == 'c'", "negated b == 'c'"}),
-      per_element);
+  BOOST_TEST(changes(in_function("if (a && b == 'c') {}")) ==
+                 (Strings{"negated a", "negated a && b == 'c'", "negated b == 'c'"}),
+             per_element);
   BOOST_TEST(changes(in_function("int d = e ? f : g;")) == Strings{"negated e"}, per_element);
   BOOST_TEST(changes(in_function("return a == b;")) == (Strings{"deleted return a == b;", "relation != in a == b"}),
              per_element);

@@ -1,5 +1,5 @@
-// mutants <seed> <count> [text]: draws so many mutants of the glue, runs the tests as each of them, and says which nobody
-// noticed. With a text, only those whose "file:line change" has it are tried. See README.md.
+// mutants <seed> <count> [text]: draws so many mutants of the glue, runs the tests as each of them, and says which
+// nobody noticed. With a text, only those whose "file:line change" has it are tried. See README.md.
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
@@ -27,10 +27,11 @@ namespace {
 using namespace mutants;
 
 const std::vector<std::string> kFiles{"actors/references/references.cc",       "actors/references/value_calls.cc",
-                                      "actors/contexts/contexts.cc",         "actors/shards/shards.cc",
+                                      "actors/contexts/contexts.cc",           "actors/shards/shards.cc",
                                       "actors/membership/membership_actor.cc", "actors/core/lives.cc",
                                       "actors/core/actor_directory.h"};
-const std::vector<Suite> kSuites{{"actors", "tests/actors/actors_test"}, {"models", "tests/models/models_test"},
+const std::vector<Suite> kSuites{{"actors", "tests/actors/actors_test"},
+                                 {"models", "tests/models/models_test"},
                                  {"scenarios", "tests/scenarios/scenarios_test"},
                                  {"sim_scenarios", "tests/scenarios/sim_scenarios_test"},
                                  {"conformance", "tests/conformance/conformance_test"}};
@@ -170,14 +171,15 @@ bool run_mutants(std::uint64_t seed, std::size_t count, const std::string& text)
   const std::size_t jobs = std::max(1U, std::thread::hardware_concurrency());
   Workshop workshop({tree, build, work, build / MUTANT_SELECTOR}, kFiles, jobs);
   const std::vector<Reason> reasons = reasons_of(contents_of(tree / "tests/mutants/reasons"));
-  say("seed " + std::to_string(seed) + ", " + std::to_string(count) + " of " + std::to_string(workshop.mutants().size()) +
-      " places");
+  say("seed " + std::to_string(seed) + ", " + std::to_string(count) + " of " +
+      std::to_string(workshop.mutants().size()) + " places");
   const std::vector<int> chosen = draw(workshop, seed, count);
   std::map<std::string, std::filesystem::path> programs;
   for (const Suite& suite : kSuites) programs.emplace(suite.name, workshop.link(suite));
   say("running the tests without a mutant");
   const Trial trial(work, programs);
-  for (const TestCase& test : trial.failed()) say("not tried, fails without a mutant: " + test.suite + ": " + test.name);
+  for (const TestCase& test : trial.failed())
+    say("not tried, fails without a mutant: " + test.suite + ": " + test.name);
   say(std::to_string(trial.cases().size()) + " tests pass");
   Run run(workshop, trial, reasons);
   run.try_all(chosen, text, jobs);

@@ -15,8 +15,8 @@ namespace mutants {
 ///   actors/contexts/contexts.cc: const bool present = node_.lives().up(peer);
 ///   = swapped a, b :: both are the same here
 ///
-/// A second line that begins with `=` says that no program can tell the mutant from the original (it is not counted), one
-/// with `-` that it could, and why no test does (it is counted as a survivor).
+/// A second line that begins with `=` says that no program can tell the mutant from the original (it is not counted),
+/// one with `-` that it could, and why no test does (it is counted as a survivor).
 struct Reason {
   std::string file;
   std::string line;    ///< its text, as line_of
@@ -32,7 +32,7 @@ struct Reason {
 [[nodiscard]] std::string line_of(const Source& source, int line);
 
 /// The one for that change; null if there is none.
-[[nodiscard]] const Reason* find_reason(const std::vector<Reason>& reasons, std::string_view file, std::string_view line,
-                                        std::string_view change);
+[[nodiscard]] const Reason* find_reason(const std::vector<Reason>& reasons, std::string_view file,
+                                        std::string_view line, std::string_view change);
 
 }  // namespace mutants

@@ -1,9 +1,9 @@
-// Linked into the test programs of mutants: says which mutant the process is, and, around each test case, what was reached
-// and what failed.
+// Linked into the test programs of mutants: says which mutant the process is, and, around each test case, what was
+// reached and what failed.
 //   TROUPE_MUTANT          the number of the mutant; 0 or not set: none
-//   TROUPE_MUTANTS_REACHED the file into which a line is written for each test case: "passed name microseconds numbers..."
-//   or "failed ..." TROUPE_MUTANTS_KILLED  the file into which the name of the first test case that fails is written; the
-//   process ends then
+//   TROUPE_MUTANTS_REACHED the file into which a line is written for each test case: "passed name microseconds
+//   numbers..." or "failed ..." TROUPE_MUTANTS_KILLED  the file into which the name of the first test case that fails
+//   is written; the process ends then
 #include "tests/mutants/selector.h"
 
 #include <unistd.h>

@@ -118,7 +118,8 @@ void Source::read() {
       ++token.end;
     } else if (is_digit(c)) {
       token.kind = Token::Kind::number;
-      while (token.end < text_.size() && (is_word(text_[token.end]) || text_[token.end] == '.' || text_[token.end] == '\''))
+      while (token.end < text_.size() &&
+             (is_word(text_[token.end]) || text_[token.end] == '.' || text_[token.end] == '\''))
         ++token.end;
     } else if (is_word(c)) {
       token.kind = Token::Kind::word;

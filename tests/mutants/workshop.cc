@@ -52,7 +52,8 @@ std::string compiler_of(std::string command, const fs::path& copies) {
 /// The number between the first two colons behind `path`, if the line begins with it.
 std::optional<int> line_number(std::string_view line, std::string_view path) {
   const std::size_t at = line.find(path);
-  if (at == std::string_view::npos || at + path.size() >= line.size() || line[at + path.size()] != ':') return std::nullopt;
+  if (at == std::string_view::npos || at + path.size() >= line.size() || line[at + path.size()] != ':')
+    return std::nullopt;
   const int number = std::atoi(std::string(line.substr(at + path.size() + 1)).c_str());
   return number > 0 ? std::optional(number) : std::nullopt;
 }

@@ -50,11 +50,12 @@ class Workshop {
   [[nodiscard]] const std::vector<Mutant>& mutants() const { return mutants_; }
 
   /// Compiles the sources with those mutants in them. Returns the numbers of those that are to blame if it fails; with
-  /// none, it is done. REQUIRES: the ranges of each two are apart, or one contains the other. Throws std::runtime_error if
-  /// something does not compile and no mutant is to blame.
+  /// none, it is done. REQUIRES: the ranges of each two are apart, or one contains the other. Throws std::runtime_error
+  /// if something does not compile and no mutant is to blame.
   [[nodiscard]] std::set<int> compile(const std::set<int>& chosen);
 
-  /// Links the suite's program with what was compiled last; returns where it is. Throws std::runtime_error if that fails.
+  /// Links the suite's program with what was compiled last; returns where it is. Throws std::runtime_error if that
+  /// fails.
   [[nodiscard]] std::filesystem::path link(const Suite& suite);
 
  private:

@@ -144,7 +144,8 @@ BOOST_AUTO_TEST_CASE(another_machine_is_a_seed_on_a_trusted_network) {
   BOOST_TEST(second.settings.network == "trusted");
   BOOST_TEST(read_environment(with(trusted, "RANK", "0")).bind_address == "tcp://10.0.0.5:29500");
   BOOST_TEST(read_environment(with(trusted, "MASTER_ADDR", "fd77::1")).seed_address == "tcp://[fd77::1]:29500");
-  BOOST_TEST(read_environment(with(trusted, "MASTER_ADDR", "node-1.example")).seed_address == "tcp://node-1.example:29500");
+  BOOST_TEST(read_environment(with(trusted, "MASTER_ADDR", "node-1.example")).seed_address ==
+             "tcp://node-1.example:29500");
 
   const Variables placed = with(trusted, "TROUPE__CLUSTER__ADDRESS", "eth0");
   BOOST_TEST(read_environment(placed).bind_address == "tcp://eth0:*");

@@ -51,7 +51,8 @@ Names first_names(std::size_t count) {
 
 /// Nodes in this process, a program's thread for each.
 struct Members {
-  explicit Members(std::size_t count, PoolOptions pool = {}) : names(first_names(count)), cluster(names, functions(), {.pool = pool}) {}
+  explicit Members(std::size_t count, PoolOptions pool = {})
+      : names(first_names(count)), cluster(names, functions(), {.pool = pool}) {}
 
   /// Runs `program` on every member with a collective of all of them; returns the results by rank.
   template <class Program>
@@ -201,17 +202,20 @@ BOOST_AUTO_TEST_CASE(values_of_all_members_are_gathered_by_rank) {
   for (const std::size_t size : {1U, 2U, 3U, 5U}) {
     Members members(size);
     const auto results = members.run([](Collective& collective, Scope& scope) {
-      return collective.all_gather(scope, tensor_of<std::uint8_t>(collective.rank(), {3}).to(DType::boolean).expand({2, 3}));
+      return collective.all_gather(scope,
+                                   tensor_of<std::uint8_t>(collective.rank(), {3}).to(DType::boolean).expand({2, 3}));
     });
     for (const auto& gathered : results) {
       BOOST_TEST_REQUIRE(gathered.size() == size);
-      for (std::size_t rank = 0; rank < size; ++rank) BOOST_TEST(same_bytes(gathered[rank], ones({2, 3}).to(DType::boolean)));
+      for (std::size_t rank = 0; rank < size; ++rank)
+        BOOST_TEST(same_bytes(gathered[rank], ones({2, 3}).to(DType::boolean)));
     }
     const auto ranks = members.run([](Collective& collective, Scope& scope) {
       return collective.all_gather(scope, tensor_of<float>(collective.rank(), {}));
     });
     for (const auto& gathered : ranks) {
-      for (std::size_t rank = 0; rank < size; ++rank) BOOST_TEST(gathered[rank].item() == static_cast<double>(rank + 1));
+      for (std::size_t rank = 0; rank < size; ++rank)
+        BOOST_TEST(gathered[rank].item() == static_cast<double>(rank + 1));
     }
   }
 }
@@ -241,7 +245,8 @@ BOOST_AUTO_TEST_CASE(operations_that_nobody_waits_for_keep_their_place_in_the_or
     return values;
   });
   for (const auto& values : sums) {
-    BOOST_TEST(values == (std::vector<double>{30, 0, 3, 6, 9, 12, 15, 18, 21, 24, 27}), boost::test_tools::per_element());
+    BOOST_TEST(values == (std::vector<double>{30, 0, 3, 6, 9, 12, 15, 18, 21, 24, 27}),
+               boost::test_tools::per_element());
   }
 }
 
@@ -257,7 +262,8 @@ BOOST_AUTO_TEST_CASE(collectives_of_the_same_and_of_other_members_do_not_mix) {
     double sum = 0;
     for (int i = 0; i < 50; ++i) sum += first.all_reduce(scope, full({1}, 1)).item();
     double pair = 0;
-    if (scope.node_name() != "b") pair = gloo_collective(scope, Group(Names{"c", "a"}))->all_reduce(scope, full({1}, 7)).item();
+    if (scope.node_name() != "b")
+      pair = gloo_collective(scope, Group(Names{"c", "a"}))->all_reduce(scope, full({1}, 7)).item();
     return std::vector<double>{sum, aside.get(), pair};
   });
   BOOST_TEST(sums[0] == (std::vector<double>{150, 15000, 14}), boost::test_tools::per_element());
@@ -282,7 +288,8 @@ BOOST_AUTO_TEST_CASE(collective_that_is_formed_before_any_call_works_and_calls_w
     }
     return sums;
   });
-  BOOST_TEST(results[0] == (std::vector<double>{0, 4, 4, 3, 4, 4, 6, 4, 4, 9, 4, 4, 12, 4, 4}), boost::test_tools::per_element());
+  BOOST_TEST(results[0] == (std::vector<double>{0, 4, 4, 3, 4, 4, 6, 4, 4, 9, 4, 4, 12, 4, 4}),
+             boost::test_tools::per_element());
   for (const std::size_t rank : {1U, 2U}) {
     BOOST_TEST(results[rank] == (std::vector<double>{0, 3, 6, 9, 12}), boost::test_tools::per_element());
   }
@@ -293,13 +300,15 @@ BOOST_AUTO_TEST_CASE(collective_needs_no_thread_of_a_pool_that_is_taken, *label(
   std::vector<Future<void>> held;
   held.push_back(members.cluster.node("a").rpc_async("b", &testing::hold));
   held.push_back(members.cluster.node("b").rpc_async("a", &testing::hold));
-  const auto sums = members.run([](Collective& collective, Scope& scope) { return collective.all_reduce(scope, ones({1})).item(); });
+  const auto sums =
+      members.run([](Collective& collective, Scope& scope) { return collective.all_reduce(scope, ones({1})).item(); });
   BOOST_TEST(sums == (std::vector<double>{2, 2}), boost::test_tools::per_element());
   for (const Future<void>& call : held) BOOST_TEST(call.cancel());  // it was under way all the time
 }
 
 BOOST_AUTO_TEST_CASE(collectives_work_in_simulated_worlds) {
-  sim::World world({.seed = 7, .link = {.drop = 0.05, .duplicate = 0.05, .reorder = 0.2, .delay_mean = 2ms}}, first_names(3), functions());
+  sim::World world({.seed = 7, .link = {.drop = 0.05, .duplicate = 0.05, .reorder = 0.2, .delay_mean = 2ms}},
+                   first_names(3), functions());
   std::vector<Future<double>> sums;
   for (const NodeName& name : first_names(3)) {
     sums.push_back(world.on(name, [](Node& node) {
@@ -367,7 +376,10 @@ BOOST_AUTO_TEST_CASE(group_whose_members_name_it_in_another_order_is_refused) {
   auto other = std::async(std::launch::async, [&] {
     return error_of([&] { return gloo_collective(cluster.node("b"), Group(Names{"b", "a"})); });
   });
-  for (const auto& error : {error_of([&] { return gloo_collective(cluster.node("a"), Group(Names{"a", "b"})); }), other.get()}) {
+  for (const auto& error : {error_of([&] {
+                              return gloo_collective(cluster.node("a"), Group(Names{"a", "b"}));
+                            }),
+                            other.get()}) {
     BOOST_TEST_REQUIRE(error.has_value());
     BOOST_TEST((error->code == ErrorCode::bad_argument));
   }
@@ -418,7 +430,9 @@ BOOST_AUTO_TEST_CASE(operation_that_takes_too_long_names_itself_and_whom_it_wait
 
 BOOST_AUTO_TEST_CASE(formation_that_takes_too_long_names_who_did_not_come) {
   LocalCluster cluster({"a", "b"}, functions());
-  const auto error = error_of([&] { return gloo_collective(cluster.node("a").with({.deadline = 50ms}), Group(Names{"a", "b"})); });
+  const auto error = error_of([&] {
+    return gloo_collective(cluster.node("a").with({.deadline = 50ms}), Group(Names{"a", "b"}));
+  });
   BOOST_TEST_REQUIRE(error.has_value());
   BOOST_TEST((error->code == ErrorCode::timeout));
   BOOST_TEST(error->message.ends_with("b did not come"), error->message);
@@ -431,8 +445,10 @@ BOOST_AUTO_TEST_CASE(caller_that_gives_up_ends_the_operation_of_every_member) {
   collective->barrier(cluster.node("b"));
   BOOST_TEST(served.cancel());
   const auto limit = std::chrono::steady_clock::now() + 10s;
-  while (cluster.node("a").counts().served_calls > 0 && std::chrono::steady_clock::now() < limit) std::this_thread::yield();
-  const auto error = error_of([&] { return collective->all_reduce(cluster.node("b").with({.deadline = 10s}), ones({2})); });
+  while (cluster.node("a").counts().served_calls > 0 && std::chrono::steady_clock::now() < limit)
+    std::this_thread::yield();
+  const auto error =
+      error_of([&] { return collective->all_reduce(cluster.node("b").with({.deadline = 10s}), ones({2})); });
   BOOST_TEST_REQUIRE(error.has_value());
   BOOST_TEST((error->code == ErrorCode::cancelled), error->text());
   BOOST_TEST(error->peer == "a");

@@ -1,4 +1,5 @@
-// What a bridge sees of Troupe, compiled as strict C++17 and without Troupe's other include folders: port_test.cc runs it.
+// What a bridge sees of Troupe, compiled as strict C++17 and without Troupe's other include folders: port_test.cc runs
+// it.
 #include "node/port.h"
 
 #include <cstring>

@@ -2,10 +2,10 @@
 #include "node/port.h"
 
 #include <arpa/inet.h>
-#include <boost/test/unit_test.hpp>
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
+#include <boost/test/unit_test.hpp>
 
 #include <algorithm>
 #include <atomic>
@@ -32,8 +32,8 @@ using namespace std::chrono_literals;
 using testing::call;
 using testing::echo;
 using testing::kEcho;
-using testing::kPatience;
 using testing::Kept;
+using testing::kPatience;
 using testing::options;
 using testing::part_of;
 using testing::Pending;
@@ -48,7 +48,9 @@ BOOST_AUTO_TEST_SUITE(port)
 
 // --- Making ports and connecting them --------------------------------------------------------------------------------
 
-BOOST_AUTO_TEST_CASE(cxx17_program_makes_a_call_with_nothing_but_the_header) { BOOST_TEST(round_trip_in_cxx17() == "pong 7"); }
+BOOST_AUTO_TEST_CASE(cxx17_program_makes_a_call_with_nothing_but_the_header) {
+  BOOST_TEST(round_trip_in_cxx17() == "pong 7");
+}
 
 BOOST_AUTO_TEST_CASE(address_is_known_before_any_peer_and_has_the_port_that_was_free) {
   const Port alone(options("alone", {}));
@@ -80,7 +82,8 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_bound_is_refused_with_the_reason) {
   BOOST_TEST(text(open_to_all).find("tcp://0.0.0.0:0 can be reached from other machines") != std::string::npos);
   open_to_all.trusted_network = true;
   BOOST_TEST(text(open_to_all) == "bound");
-  BOOST_TEST(text(options("no spaces", {})).find("\"no spaces\" is not 1 to 127 of A-Z a-z 0-9 - _ : .") != std::string::npos);
+  BOOST_TEST(text(options("no spaces", {})).find("\"no spaces\" is not 1 to 127 of A-Z a-z 0-9 - _ : .") !=
+             std::string::npos);
   BOOST_TEST(text(options("a", "short")) == "[port] secret of 5 bytes, expected 32");
   Port a(options("a", {}));
   BOOST_CHECK_THROW(a.connect("no spaces", a.address()), std::invalid_argument);
@@ -127,9 +130,12 @@ BOOST_AUTO_TEST_CASE(times_out_of_their_range_and_addresses_that_are_none_are_re
   BOOST_TEST(text([](auto& with) { with.lease = 999ms; }) == "[port] lease of 999 ms is not in 1000 to 86400000 ms");
   BOOST_TEST(text([](auto& with) { with.lease = 1s; }) == "made");
   BOOST_TEST(text([](auto& with) { with.heartbeat = 9ms; }) == "[port] heartbeat of 9 ms is not in 10 to 10000 ms");
-  BOOST_TEST(text([](auto& with) { with.handshake_timeout = 0ms; }) == "[port] handshake_timeout of 0 ms is not in 1 to 86400000 ms");
-  BOOST_TEST(text([](auto& with) { with.connect_patience = Port::Time::max(); }).find("[port] connect_patience of ") == 0U);
-  BOOST_TEST(text([](auto& with) { with.advertise = "127.0.0.1"; }) == "[port] advertise: \"127.0.0.1\" is not tcp://HOST:PORT");
+  BOOST_TEST(text([](auto& with) { with.handshake_timeout = 0ms; }) ==
+             "[port] handshake_timeout of 0 ms is not in 1 to 86400000 ms");
+  BOOST_TEST(text([](auto& with) { with.connect_patience = Port::Time::max(); }).find("[port] connect_patience of ") ==
+             0U);
+  BOOST_TEST(text([](auto& with) { with.advertise = "127.0.0.1"; }) ==
+             "[port] advertise: \"127.0.0.1\" is not tcp://HOST:PORT");
   BOOST_TEST(text([](auto& with) { with.advertise = "tcp://0.0.0.0:0"; }) ==
              "[port] advertise: peers cannot connect to \"tcp://0.0.0.0:0\"");
 }
@@ -140,7 +146,8 @@ BOOST_AUTO_TEST_CASE(connection_without_an_answer_is_made_anew_after_the_handsha
   address.sin_family = AF_INET;
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   socklen_t size = sizeof address;
-  BOOST_REQUIRE(::bind(listener.get(), reinterpret_cast<const sockaddr*>(&address), size) == 0 && ::listen(listener.get(), 100) == 0);
+  BOOST_REQUIRE(::bind(listener.get(), reinterpret_cast<const sockaddr*>(&address), size) == 0 &&
+                ::listen(listener.get(), 100) == 0);
   BOOST_REQUIRE(::getsockname(listener.get(), reinterpret_cast<sockaddr*>(&address), &size) == 0);
   Port::Options with = options("a", {});
   with.connect_patience = 500ms;
@@ -186,7 +193,9 @@ BOOST_AUTO_TEST_CASE(port_at_a_unix_socket_and_one_at_tcp_cannot_call_each_other
   b.start(echo);
   a.connect("b", b.address());
   const std::string end = call(a, "b", "x");
-  BOOST_TEST((end.find(": both must be of one kind") != std::string::npos || end == "peer_lost: b is gone: disconnected by the peer"), end);
+  BOOST_TEST((end.find(": both must be of one kind") != std::string::npos ||
+              end == "peer_lost: b is gone: disconnected by the peer"),
+             end);
 }
 
 BOOST_AUTO_TEST_CASE(name_nobody_has_and_a_place_where_nobody_listens_end_the_call_as_peer_lost) {
@@ -205,7 +214,8 @@ BOOST_AUTO_TEST_CASE(name_nobody_has_and_a_place_where_nobody_listens_end_the_ca
     return with;
   }());
   hasty.connect("gone", gone);
-  BOOST_TEST(call(hasty, "gone", "x").starts_with("peer_lost: gone cannot be reached: " + gone + " refused every connection"));
+  BOOST_TEST(
+      call(hasty, "gone", "x").starts_with("peer_lost: gone cannot be reached: " + gone + " refused every connection"));
 }
 
 BOOST_AUTO_TEST_CASE(peers_are_added_and_removed_while_others_go_on) {
@@ -279,7 +289,8 @@ BOOST_AUTO_TEST_CASE(parts_of_all_sizes_arrive_and_their_owners_are_released_und
   };
   const std::string large(3 << 20, 'x');
   Pending pending;
-  two.a.call("b", kEcho, {part_of("small", release), {}, part_of(large, release), part_of("end", release)}, kPatience, pending.done());
+  two.a.call("b", kEcho, {part_of("small", release), {}, part_of(large, release), part_of("end", release)}, kPatience,
+             pending.done());
   const Port::Result result = pending.future.get();
   BOOST_REQUIRE(result.outcome == Outcome::answered);
   BOOST_REQUIRE_EQUAL(result.parts.size(), 4U);
@@ -287,7 +298,8 @@ BOOST_AUTO_TEST_CASE(parts_of_all_sizes_arrive_and_their_owners_are_released_und
   BOOST_TEST(result.parts[1].size == 0U);
   BOOST_TEST((text_of({result.parts[2]}) == large));
   BOOST_TEST(text_of({result.parts[3]}) == "end");
-  testing::eventually(kPatience, changes, [&] { return released == 3; }, [&] { return released; });
+  testing::eventually(
+      kPatience, changes, [&] { return released == 3; }, [&] { return released; });
 }
 
 BOOST_AUTO_TEST_CASE(release_of_an_owner_may_wait_for_a_call_since_no_thread_that_the_port_needs_runs_it) {
@@ -295,8 +307,8 @@ BOOST_AUTO_TEST_CASE(release_of_an_owner_may_wait_for_a_call_since_no_thread_tha
   auto heard = std::make_shared<std::promise<std::string>>();
   Pending pending;
   const std::string large(1 << 20, 'x');
-  two.a.call("b", kEcho, {part_of(large, [&two, heard] { heard->set_value(call(two.a, "b", "from a release")); })}, kPatience,
-             pending.done());
+  two.a.call("b", kEcho, {part_of(large, [&two, heard] { heard->set_value(call(two.a, "b", "from a release")); })},
+             kPatience, pending.done());
   BOOST_TEST((pending.get() == large));
   BOOST_TEST(heard->get_future().get() == "from a release");
 }
@@ -304,9 +316,10 @@ BOOST_AUTO_TEST_CASE(release_of_an_owner_may_wait_for_a_call_since_no_thread_tha
 BOOST_AUTO_TEST_CASE(calls_to_oneself_are_alike_and_share_the_memory) {
   Port alone(options("alone", {}));
   const Port::Part part = part_of("here");
-  alone.start([data = part.data](const std::string& from, std::uint64_t tag, Port::Parts parts, const Port::Answer& answer) {
-    if (tag == kEcho && from == "alone" && parts.at(0).data == data) answer(std::move(parts));
-  });
+  alone.start(
+      [data = part.data](const std::string& from, std::uint64_t tag, Port::Parts parts, const Port::Answer& answer) {
+        if (tag == kEcho && from == "alone" && parts.at(0).data == data) answer(std::move(parts));
+      });
   Pending pending;
   alone.call("alone", kEcho, {part}, kPatience, pending.done());
   BOOST_TEST(pending.get() == "here");
@@ -404,7 +417,8 @@ BOOST_AUTO_TEST_CASE(many_threads_call_at_once_and_every_call_ends_with_its_own_
     threads.emplace_back([&, thread] {
       std::vector<Pending> calls;
       for (int i = 0; i < 250; ++i) calls.push_back(start_call(two.a, "b", std::to_string(1000 * thread + i)));
-      for (int i = 0; i < 250; ++i) right += calls[static_cast<std::size_t>(i)].get() == std::to_string(1000 * thread + i) ? 1 : 0;
+      for (int i = 0; i < 250; ++i)
+        right += calls[static_cast<std::size_t>(i)].get() == std::to_string(1000 * thread + i) ? 1 : 0;
     });
   }
   for (std::thread& thread : threads) thread.join();

@@ -49,7 +49,8 @@ struct Watched {
   }
 };
 
-BOOST_FIXTURE_TEST_CASE(router_that_does_not_turn_although_it_has_work_is_told_of, Watched, *boost::unit_test::label("fault-F33")) {
+BOOST_FIXTURE_TEST_CASE(router_that_does_not_turn_although_it_has_work_is_told_of, Watched,
+                        *boost::unit_test::label("fault-F33")) {
   WaitPoint stuck;
   WaitPoint let_go;
   // The answer is told in the router's turn, which then does not end.
@@ -62,11 +63,13 @@ BOOST_FIXTURE_TEST_CASE(router_that_does_not_turn_although_it_has_work_is_told_o
   BOOST_TEST(stuck.wait_here(std::chrono::steady_clock::now() + 10s));
   {
     const Watchdog watchdog(core.shared_from_this(), 50ms, note());
-    testing::eventually(10s, changes, [this] { return !said.empty(); }, [] { return "nothing was said"; });
+    testing::eventually(
+        10s, changes, [this] { return !said.empty(); }, [] { return "nothing was said"; });
   }
-  BOOST_TEST(said == (std::vector<std::string>{
-                         "the router of a has not turned for 0.1 s of this process's running time, although it has work"}),
-             boost::test_tools::per_element());
+  BOOST_TEST(
+      said == (std::vector<std::string>{
+                  "the router of a has not turned for 0.1 s of this process's running time, although it has work"}),
+      boost::test_tools::per_element());
   let_go.signal();
   turn.join();
 }

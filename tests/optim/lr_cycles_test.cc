@@ -25,7 +25,8 @@ void expect_numbers(const LrSchedule& schedule, const std::vector<double>& expec
 }
 
 optim::LocalOptimizer sgd(double momentum) {
-  return {std::vector<Variable>{Variable(ones({1}), RequiresGrad::yes)}, optim::SgdOptions{.lr = 1.0, .momentum = momentum}};
+  return {std::vector<Variable>{Variable(ones({1}), RequiresGrad::yes)},
+          optim::SgdOptions{.lr = 1.0, .momentum = momentum}};
 }
 
 }  // namespace
@@ -34,16 +35,29 @@ BOOST_AUTO_TEST_SUITE(lr_cycles)
 
 BOOST_AUTO_TEST_CASE(one_cycle_rises_and_falls_below_where_it_began) {
   // 9 steps: from 0.25 up in 2 (a third of them, less one), down to 0.25 / 10 in 6; the momentum the other way.
-  const optim::OneCycle cycle({.max_lr = 1.0, .total_steps = 9, .pct_start = 1.0 / 3.0, .anneal = optim::Anneal::linear, .div_factor = 4.0,
-                               .final_div_factor = 10.0, .base_momentum = 0.5, .max_momentum = 0.9});
+  const optim::OneCycle cycle({.max_lr = 1.0,
+                               .total_steps = 9,
+                               .pct_start = 1.0 / 3.0,
+                               .anneal = optim::Anneal::linear,
+                               .div_factor = 4.0,
+                               .final_div_factor = 10.0,
+                               .base_momentum = 0.5,
+                               .max_momentum = 0.9});
   expect_numbers(cycle.lr(), {0.25, 0.625, 1.0, 0.8375, 0.675, 0.5125, 0.35, 0.1875, 0.025, 0.025, 0.025});
-  expect_numbers(cycle.momentum(), {0.9, 0.7, 0.5, 0.5 + 0.4 / 6, 0.5 + 0.8 / 6, 0.7, 0.5 + 1.6 / 6, 0.5 + 2.0 / 6, 0.9, 0.9});
+  expect_numbers(cycle.momentum(),
+                 {0.9, 0.7, 0.5, 0.5 + 0.4 / 6, 0.5 + 0.8 / 6, 0.7, 0.5 + 1.6 / 6, 0.5 + 2.0 / 6, 0.9, 0.9});
 }
 
 BOOST_AUTO_TEST_CASE(one_cycle_may_have_three_phases_and_follow_a_cosine) {
   // 9 steps: up in 2, down in 2, below in 4. Half of a cosine's way is half the difference.
-  const optim::OneCycle cycle({.max_lr = 1.0, .total_steps = 9, .pct_start = 1.0 / 3.0, .div_factor = 4.0, .final_div_factor = 10.0,
-                               .three_phase = true, .base_momentum = 0.5, .max_momentum = 0.9});
+  const optim::OneCycle cycle({.max_lr = 1.0,
+                               .total_steps = 9,
+                               .pct_start = 1.0 / 3.0,
+                               .div_factor = 4.0,
+                               .final_div_factor = 10.0,
+                               .three_phase = true,
+                               .base_momentum = 0.5,
+                               .max_momentum = 0.9});
   const LrSchedule lr = cycle.lr();
   expect_numbers(lr, {0.25, 0.625, 1.0, 0.625, 0.25});
   BOOST_TEST(lr(1.0, 6) == (0.25 + 0.025) / 2.0, boost::test_tools::tolerance(1e-12));
@@ -52,7 +66,8 @@ BOOST_AUTO_TEST_CASE(one_cycle_may_have_three_phases_and_follow_a_cosine) {
 }
 
 BOOST_AUTO_TEST_CASE(cyclic_rises_and_falls_again_and_again) {
-  optim::CyclicOptions options{.base_lr = 1.0, .max_lr = 3.0, .step_size_up = 2, .step_size_down = 4, .base_momentum = 0.5, .max_momentum = 0.9};
+  optim::CyclicOptions options{
+      .base_lr = 1.0, .max_lr = 3.0, .step_size_up = 2, .step_size_down = 4, .base_momentum = 0.5, .max_momentum = 0.9};
   expect_numbers(optim::Cyclic(options).lr(), {1.0, 2.0, 3.0, 2.5, 2.0, 1.5, 1.0, 2.0, 3.0});
   expect_numbers(optim::Cyclic(options).momentum(), {0.9, 0.7, 0.5, 0.6, 0.7, 0.8, 0.9, 0.7, 0.5});
   options.mode = optim::CyclicMode::triangular2;
@@ -64,7 +79,8 @@ BOOST_AUTO_TEST_CASE(cyclic_rises_and_falls_again_and_again) {
 
 BOOST_AUTO_TEST_CASE(a_scheduler_sets_the_momentum_too) {
   optim::LocalOptimizer optimizer = sgd(0.8);
-  const optim::OneCycle cycle({.max_lr = 1.0, .total_steps = 9, .pct_start = 1.0 / 3.0, .base_momentum = 0.5, .max_momentum = 0.9});
+  const optim::OneCycle cycle(
+      {.max_lr = 1.0, .total_steps = 9, .pct_start = 1.0 / 3.0, .base_momentum = 0.5, .max_momentum = 0.9});
   optim::LrScheduler scheduler(optimizer, cycle.lr(), cycle.momentum());
   BOOST_TEST(optimizer.momentum() == 0.9);
   scheduler.step();

@@ -88,16 +88,20 @@ BOOST_AUTO_TEST_CASE(settings_that_make_no_sense_are_refused) {
 
 BOOST_AUTO_TEST_CASE(constant_polynomial_and_restarted_cosine_rates) {
   const optim::LrSchedule constant = optim::ConstantLr({.factor = 0.25, .total_iters = 2});
-  for (const auto& [step, rate] : {std::pair{0, 2.0}, {1, 2.0}, {2, 8.0}, {100, 8.0}}) BOOST_TEST(constant(8.0, step) == rate);
+  for (const auto& [step, rate] : {std::pair{0, 2.0}, {1, 2.0}, {2, 8.0}, {100, 8.0}})
+    BOOST_TEST(constant(8.0, step) == rate);
   const optim::LrSchedule square = optim::PolynomialLr({.total_iters = 4, .power = 2.0});
-  for (const auto& [step, rate] : {std::pair{0, 16.0}, {1, 9.0}, {2, 4.0}, {3, 1.0}, {4, 0.0}, {9, 0.0}}) BOOST_TEST(square(16.0, step) == rate);
+  for (const auto& [step, rate] : {std::pair{0, 16.0}, {1, 9.0}, {2, 4.0}, {3, 1.0}, {4, 0.0}, {9, 0.0}})
+    BOOST_TEST(square(16.0, step) == rate);
   // Cycles of 2, 4, 8 steps begin at 0, 2 and 6; in the middle of each the rate is half way between 10 and 2.
   const optim::LrSchedule restarted = optim::CosineAnnealingWarmRestarts({.t_0 = 2, .t_mult = 2, .eta_min = 2.0});
-  for (const auto& [step, rate] : {std::pair{0, 10.0}, {1, 6.0}, {2, 10.0}, {4, 6.0}, {6, 10.0}, {10, 6.0}, {14, 10.0}}) {
+  for (const auto& [step, rate] :
+       {std::pair{0, 10.0}, {1, 6.0}, {2, 10.0}, {4, 6.0}, {6, 10.0}, {10, 6.0}, {14, 10.0}}) {
     BOOST_TEST(restarted(10.0, step) == rate, boost::test_tools::tolerance(1e-12));
   }
   const optim::LrSchedule equal = optim::CosineAnnealingWarmRestarts({.t_0 = 4});
-  BOOST_TEST(equal(10.0, std::numeric_limits<std::int64_t>::max()) == equal(10.0, 3), boost::test_tools::tolerance(1e-12));
+  BOOST_TEST(equal(10.0, std::numeric_limits<std::int64_t>::max()) == equal(10.0, 3),
+             boost::test_tools::tolerance(1e-12));
   BOOST_TEST(restarted(10.0, std::numeric_limits<std::int64_t>::max()) >= 2.0);
 }
 
@@ -107,8 +111,10 @@ BOOST_AUTO_TEST_CASE(settings_of_these_that_make_no_sense_are_refused) {
   refused([] { (void)optim::ConstantLr({.total_iters = 0}); }, "[constant_lr] total_iters is not above 0: 0");
   refused([] { (void)optim::PolynomialLr({.total_iters = 0}); }, "[polynomial_lr] total_iters is not above 0: 0");
   refused([] { (void)optim::PolynomialLr({.power = -1.0}); }, "[polynomial_lr] power is not a number >= 0: -1");
-  refused([] { (void)optim::CosineAnnealingWarmRestarts({.t_0 = 0}); }, "[cosine_annealing_warm_restarts] t_0 is not above 0: 0");
-  refused([] { (void)optim::CosineAnnealingWarmRestarts({.t_mult = 0}); }, "[cosine_annealing_warm_restarts] t_mult is not above 0: 0");
+  refused([] { (void)optim::CosineAnnealingWarmRestarts({.t_0 = 0}); },
+          "[cosine_annealing_warm_restarts] t_0 is not above 0: 0");
+  refused([] { (void)optim::CosineAnnealingWarmRestarts({.t_mult = 0}); },
+          "[cosine_annealing_warm_restarts] t_mult is not above 0: 0");
   refused([] { (void)optim::CosineAnnealingWarmRestarts({.eta_min = -1.0}); },
           "[cosine_annealing_warm_restarts] eta_min is not a number >= 0: -1");
 }

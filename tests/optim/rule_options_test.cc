@@ -65,8 +65,8 @@ BOOST_AUTO_TEST_CASE(every_rule_has_its_name) {
     names.emplace_back(optim::rule_name(options));
     BOOST_TEST(optim::make_rule(options)->name() == names.back());
   }
-  const std::vector<std::string> expected{"sgd", "adam", "adamw", "adagrad", "adadelta", "rmsprop", "adamax", "rprop",
-                                          "nadam", "radam", "asgd", "sparse_adam"};
+  const std::vector<std::string> expected{"sgd",    "adam",  "adamw", "adagrad", "adadelta", "rmsprop",
+                                          "adamax", "rprop", "nadam", "radam",   "asgd",     "sparse_adam"};
   BOOST_TEST(names == expected);
 }
 

@@ -28,7 +28,8 @@ BOOST_AUTO_TEST_CASE(rows_without_a_gradient_keep_value_and_means) {
   const Tensor table = from_values<double>({1, 2, 3}, {3, 1});
   const auto step = [&](const Tensor& current, std::int64_t row, double gradient) {
     Tensor next = current.clone();
-    const optim::ParameterUpdate update{0, current, full({1, 1}, gradient, DType::f64), next, from_values<std::int64_t>({row})};
+    const optim::ParameterUpdate update{0, current, full({1, 1}, gradient, DType::f64), next,
+                                        from_values<std::int64_t>({row})};
     rule.step(std::span(&update, 1));
     return next;
   };

@@ -109,8 +109,8 @@ BOOST_AUTO_TEST_CASE(tensor_for_a_device_that_the_callee_lacks_is_refused_by_its
   const Node second = World::join(world.options("b", 0, first.address()));
   const Error error = error_of([&] { return first.rpc_sync("b", &device_of, ones({2})); });
   BOOST_TEST(error.code == ErrorCode::decode);
-  BOOST_TEST(error.message == fmt::format("[decode] tensor for cuda:{0}: [allocate] cuda:{0} is not available: {1}", beyond,
-                                          why_unavailable(Device::cuda(beyond))));
+  BOOST_TEST(error.message == fmt::format("[decode] tensor for cuda:{0}: [allocate] cuda:{0} is not available: {1}",
+                                          beyond, why_unavailable(Device::cuda(beyond))));
   BOOST_TEST(first.rpc_sync("b", &where) == "b");
   BOOST_TEST(first.rpc_sync("a", &device_of, ones({2})) == "cpu");  // the map is for calls to b
   BOOST_TEST(second.rpc_sync("a", &device_of, ones({2})) == "cpu");
@@ -133,9 +133,11 @@ BOOST_AUTO_TEST_CASE(device_map_that_cannot_be_is_refused_when_it_is_given) {
   const World world;
   Node first = World::join(world.options("a", 0));
   const auto beyond = static_cast<std::int16_t>(gpu_count());
-  BOOST_CHECK_EXCEPTION(first.set_device_map("b", {{Device::cuda(beyond), Device::cuda(0)}}), DeviceError, [&](const DeviceError& error) {
-    return error.what() == fmt::format("[device_map] cuda:{} is not available: {}", beyond, why_unavailable(Device::cuda(beyond)));
-  });
+  BOOST_CHECK_EXCEPTION(
+      first.set_device_map("b", {{Device::cuda(beyond), Device::cuda(0)}}), DeviceError, [&](const DeviceError& error) {
+        return error.what() ==
+               fmt::format("[device_map] cuda:{} is not available: {}", beyond, why_unavailable(Device::cuda(beyond)));
+      });
   first.set_device_map("b", {{Device::cpu(), Device::cuda(0)}});
   BOOST_CHECK_THROW(first.set_device_map("b", {{Device::cpu(), Device::cuda(1)}}), std::invalid_argument);
 }
@@ -144,7 +146,9 @@ BOOST_AUTO_TEST_CASE(function_is_served_once_the_world_is_complete_and_may_call_
   const World world;
   Node first = World::join(world.options("a", 0));
   std::vector<std::future<void>> serving;
-  const auto serve = [&world, seed = first.address()](const char* name) { World::join(world.options(name, 3, seed)).serve(); };
+  const auto serve = [&world, seed = first.address()](const char* name) {
+    World::join(world.options(name, 3, seed)).serve();
+  };
   serving.push_back(std::async(std::launch::async, serve, "b"));
   await_members(first, 2);
   const Future<Tensor> sum = first.rpc_async("b", &add_on, "c", ones({1}), 1.0);
@@ -383,7 +387,8 @@ BOOST_AUTO_TEST_CASE(role_is_the_one_given_or_the_name_without_its_index) {
 
 BOOST_AUTO_TEST_CASE(names_that_are_none_are_refused, *label("I-08")) {
   const World world;
-  for (const std::string& name : {std::string(), std::string(128, 'x'), std::string("a/b"), std::string("a b"), std::string("\xc3\xa9")}) {
+  for (const std::string& name :
+       {std::string(), std::string(128, 'x'), std::string("a/b"), std::string("a b"), std::string("\xc3\xa9")}) {
     BOOST_TEST(error_of([&] { return World::join(world.options(name, 1)); }).code == ErrorCode::invalid_name);
   }
   BOOST_TEST(World::join(world.options(std::string(127, 'x'), 1)).name().size() == 127U);
@@ -401,7 +406,8 @@ BOOST_AUTO_TEST_CASE(address_in_use_is_said_at_once) {
 
 BOOST_AUTO_TEST_CASE(address_that_others_could_reach_is_refused_with_the_key_that_opens_it) {
   const World world;
-  for (const char* place : {"tcp://0.0.0.0:*", "tcp://*:*", "tcp://[::]:*", "tcp://10.1.2.3:*", "tcp://[::ffff:10.1.2.3]:*", "tcp://167838211:*"}) {
+  for (const char* place : {"tcp://0.0.0.0:*", "tcp://*:*", "tcp://[::]:*", "tcp://10.1.2.3:*",
+                            "tcp://[::ffff:10.1.2.3]:*", "tcp://167838211:*"}) {
     NodeOptions options = world.options("a", 1);
     options.bind = place;
     const Error error = error_of([&] { return World::join(options); });
@@ -493,8 +499,10 @@ BOOST_AUTO_TEST_CASE(file_of_another_cluster_is_refused_by_name) {
   options.cluster_id = "another";
   const Error error = error_of([&] { return World::join(options); });
   BOOST_TEST(error.code == ErrorCode::bad_argument);
-  BOOST_TEST(error.message == fmt::format("the rendezvous file {} belongs to cluster \"join\", whose node a listens at {}; this node is "
-                                          "of cluster \"another\"", world.path.string(), first.address()));
+  BOOST_TEST(error.message ==
+             fmt::format("the rendezvous file {} belongs to cluster \"join\", whose node a listens at {}; this node is "
+                         "of cluster \"another\"",
+                         world.path.string(), first.address()));
 }
 
 BOOST_AUTO_TEST_CASE(file_that_names_a_former_life_is_not_followed) {
@@ -521,13 +529,14 @@ BOOST_AUTO_TEST_CASE(seed_that_is_no_node_does_not_matter_when_another_is) {
   const Node first = World::join(options);
   const std::string mute = fresh_socket();
   ZmqContext context;
-  const ZmqSocketLimits limits{.frame_bytes_max = 1 << 20, .frames_max = 100, .queue_messages_max = 100, .handshake_timeout = 2s};
+  const ZmqSocketLimits limits{
+      .frame_bytes_max = 1 << 20, .frames_max = 100, .queue_messages_max = 100, .handshake_timeout = 2s};
   ZmqSocket nobody = ZmqSocket::open(context, ZmqSocket::Kind::router, limits).value();
   BOOST_TEST_REQUIRE(nobody.bind(mute).ok());
   std::ofstream(world.path) << "troupe-rendezvous 1 join\n"
                             << fmt::format("{:032x} mute {}\n", 7, mute)
-                            << fmt::format("{:016x}{:016x} a {}\n", first.core().incarnation().high, first.core().incarnation().low,
-                                           first.address());
+                            << fmt::format("{:016x}{:016x} a {}\n", first.core().incarnation().high,
+                                           first.core().incarnation().low, first.address());
   options.name = "b";
   const Node second = World::join(options);
   BOOST_TEST(second.rpc_sync("a", &where) == "a");

@@ -34,7 +34,8 @@ void start_call_and_end(int nodes, Backend backend) {
   cluster.reset();
   const Seconds shutdown = std::chrono::steady_clock::now() - end;
   BOOST_TEST_MESSAGE(fmt::format("{} nodes, {}: start {:.2f} s, shutdown {:.2f} s", nodes,
-                                 backend == Backend::local ? "one process" : "a process each", start.count(), shutdown.count()));
+                                 backend == Backend::local ? "one process" : "a process each", start.count(),
+                                 shutdown.count()));
 }
 
 BOOST_AUTO_TEST_SUITE(many_nodes)

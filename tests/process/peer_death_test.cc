@@ -77,9 +77,10 @@ BOOST_DATA_TEST_CASE(server_frees_what_a_killed_user_held_and_goes_on, backends,
 BOOST_DATA_TEST_CASE(call_that_may_be_made_again_reaches_the_next_life_of_its_node, backends, backend) {
   TestCluster cluster({"p1"}, {}, backend);
   Node& trainer = cluster.trainer();
-  const Scope patient = trainer.with({.deadline = 20s,
-                                      .idempotency = Idempotency::idempotent,
-                                      .retry = RetryPolicy{.attempts_max = 1000, .pause = 5ms, .pause_max = 20ms, .budget = 1000}});
+  const Scope patient =
+      trainer.with({.deadline = 20s,
+                    .idempotency = Idempotency::idempotent,
+                    .retry = RetryPolicy{.attempts_max = 1000, .pause = 5ms, .pause_max = 20ms, .budget = 1000}});
   const Future<bool> lost = trainer.rpc_async("p1", &wait_until_stopped);
   cluster.await_calls("p1", 1);
   cluster.kill("p1");

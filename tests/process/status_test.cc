@@ -28,12 +28,13 @@ const std::string kStopped = "no answer within 300 ms: its process is stopped";
 /// Two callers that wait for a callee, whatever else runs on this machine.
 struct Cluster : TemporaryDirectory {
   static std::string role(const std::string& name, int count) {
-    return "[[role]]\nname = \"" + name + "\"\ncount = " + std::to_string(count) + "\ncommand = [\"" WAITING_NODE
-           "\"]\non_exit = \"keep_going\"\n";
+    return "[[role]]\nname = \"" + name + "\"\ncount = " + std::to_string(count) +
+           "\ncommand = [\"" WAITING_NODE "\"]\non_exit = \"keep_going\"\n";
   }
 
   Cluster() {
-    std::ofstream(path() / "cluster.toml") << "[cluster]\nname = \"held\"\n[peer]\nowners_max = 1\n" << role("callee", 1) << role("caller", 2);
+    std::ofstream(path() / "cluster.toml") << "[cluster]\nname = \"held\"\n[peer]\nowners_max = 1\n"
+                                           << role("callee", 1) << role("caller", 2);
     up.emplace(path(), std::vector<std::string>{"up", "cluster.toml"}, 60s);
     up->wait_for("[callee] holding");
     up->wait_for("[callee] holding");
@@ -125,8 +126,10 @@ BOOST_AUTO_TEST_CASE(stack_shows_the_call_at_both_of_its_ends) {
   }));
   const TroupeRun::Result callee = troupe({"stack", "callee", "held"});
   BOOST_TEST(callee.status == 0);
-  BOOST_TEST(std::any_of(callee.lines.begin(), callee.lines.end(), [](const std::string& line) { return line.ends_with("caller1  rpc hold"); }));
-  BOOST_TEST(std::any_of(callee.lines.begin(), callee.lines.end(), [](const std::string& line) { return line.ends_with("runs  rpc hold for caller0"); }));
+  BOOST_TEST(std::any_of(callee.lines.begin(), callee.lines.end(),
+                         [](const std::string& line) { return line.ends_with("caller1  rpc hold"); }));
+  BOOST_TEST(std::any_of(callee.lines.begin(), callee.lines.end(),
+                         [](const std::string& line) { return line.ends_with("runs  rpc hold for caller0"); }));
 }
 
 BOOST_AUTO_TEST_CASE(a_stopped_node_is_shown_as_such_in_time_and_hides_no_other) {
@@ -159,7 +162,8 @@ BOOST_AUTO_TEST_CASE(an_ended_node_is_shown_with_its_end) {
 BOOST_AUTO_TEST_CASE(who_is_not_there_is_named_with_those_who_are) {
   const TroupeRun::Result node = troupe({"stack", "caler0", "cluster.toml"});
   BOOST_TEST(node.status == 1);
-  BOOST_TEST(node.last() == "troupe: no node \"caler0\" runs here, did you mean \"caller0\"?; there are: callee, caller0, caller1");
+  BOOST_TEST(node.last() ==
+             "troupe: no node \"caler0\" runs here, did you mean \"caller0\"?; there are: callee, caller0, caller1");
   const TroupeRun::Result cluster = troupe({"status", "no-such-cluster"});
   BOOST_TEST(cluster.status == 1);
   BOOST_TEST(cluster.last().starts_with("troupe: no cluster \"no-such-cluster\" runs here; there are: "));

@@ -1,5 +1,5 @@
-// A node of status_test: one that has a value at the other, calls and waits; one that is called and does not answer. Both
-// until they are ended.
+// A node of status_test: one that has a value at the other, calls and waits; one that is called and does not answer.
+// Both until they are ended.
 #include <condition_variable>
 #include <iostream>
 #include <mutex>

@@ -30,12 +30,16 @@ Entries arrange_entries() {
       {"repeat_interleave_counts", [](const Case& c) { return repeat_interleave(c.in(0), c.tensor(1), c.dim()); }},
       {"vstack", [](const Case& c) { return vstack(c.inputs()); }},
       {"hstack", [](const Case& c) { return hstack(c.inputs()); }},
-      {"meshgrid", [](const Case& c) { return meshgrid(c.inputs(), c.text("order") == "xy" ? MeshOrder::xy : MeshOrder::ij); }},
+      {"meshgrid",
+       [](const Case& c) { return meshgrid(c.inputs(), c.text("order") == "xy" ? MeshOrder::xy : MeshOrder::ij); }},
       {"diff", [](const Case& c) { return diff(c.in(0), c.integer("n"), c.dim()); }},
-      {"baddbmm", [](const Case& c) { return baddbmm(c.in(0), c.in(1), c.in(2), c.number("beta"), c.number("alpha")); }},
+      {"baddbmm",
+       [](const Case& c) { return baddbmm(c.in(0), c.in(1), c.in(2), c.number("beta"), c.number("alpha")); }},
       {"scatter", [](const Case& c) { return scatter(c.in(0), c.dim(), two_rows(c.tensor(1)), c.in(2)); }},
       {"scatter_value",
-       [](const Case& c) { return scatter(c.in(0), c.dim(), two_rows(c.tensor(1)).slice(1, 0, 2), c.number("value")); }},
+       [](const Case& c) {
+         return scatter(c.in(0), c.dim(), two_rows(c.tensor(1)).slice(1, 0, 2), c.number("value"));
+       }},
       {"take_along_dim", [](const Case& c) { return take_along_dim(c.in(0), c.tensor(1), c.dim()); }},
       {"index_fill", [](const Case& c) { return index_fill(c.in(0), c.dim(), c.tensor(1), c.number("value")); }},
       {"index_copy", [](const Case& c) { return index_copy(c.in(0), c.dim(), c.tensor(1), c.in(2)); }},
@@ -45,7 +49,9 @@ Entries arrange_entries() {
       {"bincount_weights", [](const Case& c) { return bincount(c.tensor(0), c.tensor(1)); }},
       {"histc", [](const Case& c) { return histc(c.tensor(0), c.integer("bins"), c.number("low"), c.number("high")); }},
       {"searchsorted",
-       [](const Case& c) { return searchsorted(c.tensor(0), c.tensor(1), c.flag("right") ? Side::right : Side::left); }},
+       [](const Case& c) {
+         return searchsorted(c.tensor(0), c.tensor(1), c.flag("right") ? Side::right : Side::left);
+       }},
       {"cumprod", [](const Case& c) { return cumprod(c.in(0), c.dim()); }},
       {"cummax", [](const Case& c) { return both(cummax(c.in(0), c.dim())); }},
       {"cummin", [](const Case& c) { return both(cummin(c.in(0), c.dim())); }},

@@ -16,9 +16,9 @@ namespace troupe::reference {
 
 /// Results in the order of the data's "out0", "out1", ..., and the module that computed them, if one did.
 struct Computed {
-  Computed(Variable result) : results{std::move(result)} {}           // NOLINT(google-explicit-constructor)
-  Computed(Tensor result) : results{Variable(std::move(result))} {}   // NOLINT(google-explicit-constructor)
-  Computed(std::vector<Variable> all) : results(std::move(all)) {}    // NOLINT(google-explicit-constructor)
+  Computed(Variable result) : results{std::move(result)} {}          // NOLINT(google-explicit-constructor)
+  Computed(Tensor result) : results{Variable(std::move(result))} {}  // NOLINT(google-explicit-constructor)
+  Computed(std::vector<Variable> all) : results(std::move(all)) {}   // NOLINT(google-explicit-constructor)
   // A module's parameters are compared as well.
   Computed(Variable result, std::shared_ptr<nn::Module> computed_by)
       : results{std::move(result)}, module(std::move(computed_by)) {}

@@ -6,7 +6,10 @@ namespace troupe::reference {
 namespace {
 
 UnfoldOptions windows(const Case& c) {
-  return {.kernel = c.size2d("kernel"), .dilation = c.size2d("dilation"), .padding = c.size2d("padding"), .stride = c.size2d("stride")};
+  return {.kernel = c.size2d("kernel"),
+          .dilation = c.size2d("dilation"),
+          .padding = c.size2d("padding"),
+          .stride = c.size2d("stride")};
 }
 
 Computed interpolated(const Case& c) {

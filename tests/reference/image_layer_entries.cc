@@ -29,8 +29,8 @@ template <class L, class Kernel, class Options>
 std::shared_ptr<nn::Layer> convolution(const Case& c, const Kernel& kernel, const Options& options) {
   Generator g(1);
   const Size2d channels = c.size2d("channels");
-  return std::make_shared<L>(channels[0], channels[1], kernel, g, options, c.flag("bias") ? nn::Bias::yes : nn::Bias::no,
-                             c.dtype());
+  return std::make_shared<L>(channels[0], channels[1], kernel, g, options,
+                             c.flag("bias") ? nn::Bias::yes : nn::Bias::no, c.dtype());
 }
 
 std::shared_ptr<nn::Layer> conv1d_layer(const Case& c) {

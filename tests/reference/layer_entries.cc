@@ -88,9 +88,13 @@ Entries layer_entries() {
          return run(c, std::make_shared<nn::GroupNorm>(c.integer("groups"), c.integer("channels"), norm_options(c)));
        }},
       {"InstanceNorm1d",
-       [](const Case& c) { return run(c, std::make_shared<nn::InstanceNorm1d>(c.integer("channels"), norm_options(c))); }},
+       [](const Case& c) {
+         return run(c, std::make_shared<nn::InstanceNorm1d>(c.integer("channels"), norm_options(c)));
+       }},
       {"InstanceNorm2d",
-       [](const Case& c) { return run(c, std::make_shared<nn::InstanceNorm2d>(c.integer("channels"), norm_options(c))); }},
+       [](const Case& c) {
+         return run(c, std::make_shared<nn::InstanceNorm2d>(c.integer("channels"), norm_options(c)));
+       }},
       {"pad_mode",
        [](const Case& c) {
          const std::string mode = c.text("mode");

@@ -16,7 +16,8 @@ Entries margin_loss_entries() {
   return {
       {"margin_ranking_loss",
        [](const Case& c) {
-         return margin_ranking_loss(c.in(0), c.in(1), c.tensor(2), {.margin = c.number("margin"), .reduction = reduction(c)});
+         return margin_ranking_loss(c.in(0), c.in(1), c.tensor(2),
+                                    {.margin = c.number("margin"), .reduction = reduction(c)});
        }},
       {"hinge_embedding_loss",
        [](const Case& c) {
@@ -24,7 +25,8 @@ Entries margin_loss_entries() {
        }},
       {"cosine_embedding_loss",
        [](const Case& c) {
-         return cosine_embedding_loss(c.in(0), c.in(1), c.tensor(2), {.margin = c.number("margin"), .reduction = reduction(c)});
+         return cosine_embedding_loss(c.in(0), c.in(1), c.tensor(2),
+                                      {.margin = c.number("margin"), .reduction = reduction(c)});
        }},
       {"soft_margin_loss", [](const Case& c) { return soft_margin_loss(c.in(0), c.tensor(1), reduction(c)); }},
       {"triplet_margin_loss",

@@ -94,8 +94,9 @@ Entries optimizer_entries() {
          read(c, "centered", options.centered);
        })},
       {"Adamax", rule<optim::AdamaxOptions>([](const Case&, optim::AdamaxOptions&) {})},
-      {"NAdam", rule<optim::NAdamOptions>(
-                    [](const Case& c, optim::NAdamOptions& options) { read(c, "momentum_decay", options.momentum_decay); })},
+      {"NAdam", rule<optim::NAdamOptions>([](const Case& c, optim::NAdamOptions& options) {
+         read(c, "momentum_decay", options.momentum_decay);
+       })},
       {"RAdam", rule<optim::RAdamOptions>([](const Case&, optim::RAdamOptions&) {})},
       {"Asgd", rule<optim::AsgdOptions>([](const Case& c, optim::AsgdOptions& options) {
          read(c, "lambd", options.lambda);

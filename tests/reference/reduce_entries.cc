@@ -9,10 +9,8 @@ KeepDim keep(const Case& c) { return c.flag("keep") ? KeepDim::yes : KeepDim::no
 template <class X>
 Entry over_axes(X (*op)(const X&, const Axes&, KeepDim)) {
   return [op](const Case& c) {
-    if constexpr (std::is_same_v<X, Tensor>)
-      return op(c.tensor(0), Axes(c.dims("axes")), keep(c));
-    else
-      return op(c.in(0), Axes(c.dims("axes")), keep(c));
+    if constexpr (std::is_same_v<X, Tensor>) return op(c.tensor(0), Axes(c.dims("axes")), keep(c));
+    else return op(c.in(0), Axes(c.dims("axes")), keep(c));
   };
 }
 

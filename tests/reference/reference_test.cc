@@ -27,29 +27,12 @@ constexpr double kFloor = 0.1;
 Entries all_entries() {
   Entries all;
   for (const Entries& group : {
-           elementwise_entries(),
-           activation_entries(),
-           inplace_entries(),
-           reduce_entries(),
-           product_entries(),
-           contraction_entries(),
-           conv_entries(),
-           image_layer_entries(),
-           image_entries(),
-           shape_entries(),
-           arrange_entries(),
-           nn_entries(),
-           loss_entries(),
-           margin_loss_entries(),
-           embedding_entries(),
-           norm_entries(),
-           options_entries(),
-           module_entries(),
-           rnn_entries(),
-           layer_entries(),
-           attention_entries(),
-           optimizer_entries(),
-           schedule_entries(),
+           elementwise_entries(), activation_entries(),  inplace_entries(),   reduce_entries(),
+           product_entries(),     contraction_entries(), conv_entries(),      image_layer_entries(),
+           image_entries(),       shape_entries(),       arrange_entries(),   nn_entries(),
+           loss_entries(),        margin_loss_entries(), embedding_entries(), norm_entries(),
+           options_entries(),     module_entries(),      rnn_entries(),       layer_entries(),
+           attention_entries(),   optimizer_entries(),   schedule_entries(),
        }) {
     for (const auto& [op, entry] : group) {
       if (!all.emplace(op, entry).second) throw std::logic_error("two entries: " + op);

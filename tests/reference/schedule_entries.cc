@@ -69,9 +69,11 @@ Computed one_cycle(const Case& c) {
 }
 
 Computed cyclic(const Case& c) {
-  optim::CyclicOptions options{.base_lr = c.number("base_lr"), .max_lr = c.number("max_lr"), .step_size_up = c.integer("step_size_up")};
+  optim::CyclicOptions options{
+      .base_lr = c.number("base_lr"), .max_lr = c.number("max_lr"), .step_size_up = c.integer("step_size_up")};
   if (c.has("step_size_down")) options.step_size_down = c.integer("step_size_down");
-  if (c.has("mode")) options.mode = c.text("mode") == "exp_range" ? optim::CyclicMode::exp_range : optim::CyclicMode::triangular2;
+  if (c.has("mode"))
+    options.mode = c.text("mode") == "exp_range" ? optim::CyclicMode::exp_range : optim::CyclicMode::triangular2;
   options.gamma = c.number_or("gamma", options.gamma);
   options.base_momentum = c.number_or("base_momentum", options.base_momentum);
   return told(c, optim::Cyclic(options));

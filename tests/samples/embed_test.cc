@@ -24,8 +24,8 @@ struct Service {
   }
 
   TroupeRun run{TROUPE_SOURCE_DIR,
-                {"up", "samples/embed/cluster.toml", "--set", "role.service.command=" + shell("embed --port 0"), "--set",
-                 "role.model.command=" + shell("embed_model")},
+                {"up", "samples/embed/cluster.toml", "--set", "role.service.command=" + shell("embed --port 0"),
+                 "--set", "role.model.command=" + shell("embed_model")},
                 60s};
 
   static int number_after(const std::string& line, const std::string& text) {

@@ -35,7 +35,8 @@ BOOST_AUTO_TEST_CASE(a_straight_line_does_not) {
   nn::Linear line(2, 2, generator);
   for (int step = 0; step < 500; ++step) {
     const Gradients gradients = backward(cross_entropy(line.forward(Variable(moons.points)), moons.upper));
-    for (const Variable& parameter : line.parameters()) parameter.set_value(parameter.value() - gradients.of(parameter) * 0.5);
+    for (const Variable& parameter : line.parameters())
+      parameter.set_value(parameter.value() - gradients.of(parameter) * 0.5);
   }
   const Tensor guesses = argmax(line.forward(Variable(moons.points)).value(), 1);
   BOOST_TEST(mean(eq(guesses, moons.upper).to(DType::f64)).item() < 0.95);

@@ -90,7 +90,8 @@ BOOST_AUTO_TEST_CASE(requests_at_once_share_one_network) {
   LocalCluster cluster({"service", "model"}, model_functions());
   const PredictionService service(cluster.node("service"), {});
   std::vector<std::future<Answer>> answers;
-  for (int i = 0; i < 16; ++i) answers.push_back(std::async(std::launch::async, [&service] { return ask(service, kQuestion); }));
+  for (int i = 0; i < 16; ++i)
+    answers.push_back(std::async(std::launch::async, [&service] { return ask(service, kQuestion); }));
   for (auto& answer : answers) BOOST_TEST(answer.get().status == 200);
   BOOST_TEST(cluster.node("model").counts().owned_values == 1U);
 }
@@ -99,14 +100,16 @@ BOOST_AUTO_TEST_CASE(what_is_no_question_is_answered_with_400_and_why) {
   LocalCluster cluster({"service", "model"}, model_functions());
   const PredictionService service(cluster.node("service"), {});
   const std::string expects = R"(expected {"points": [[x, y], ...]})";
-  for (const char* body : {"[]", "{}", R"({"points": 1})", R"({"points": []})", R"({"points": [1]})", R"({"points": [[1]]})",
-                           R"({"points": [[1, 2, 3]]})", R"({"points": [[1, "2"]]})", R"({"points": [[1, null]]})"}) {
+  for (const char* body :
+       {"[]", "{}", R"({"points": 1})", R"({"points": []})", R"({"points": [1]})", R"({"points": [[1]]})",
+        R"({"points": [[1, 2, 3]]})", R"({"points": [[1, "2"]]})", R"({"points": [[1, null]]})"}) {
     const Answer answer = ask(service, body);
     BOOST_TEST(answer.status == 400, body);
     BOOST_TEST(answer.body.value("error", "") == expects, body);
   }
   BOOST_TEST(ask(service, "{").body.value("error", "").find("parse error") != std::string::npos);
-  BOOST_TEST(ask(service, R"({"points": [[1, 1e300]]})").body.value("error", "") == "not a number that f32 has: 1e+300");
+  BOOST_TEST(ask(service, R"({"points": [[1, 1e300]]})").body.value("error", "") ==
+             "not a number that f32 has: 1e+300");
   BOOST_TEST(ask(service, std::string(100'000, '[')).status == 400);
   BOOST_TEST(ask(service, std::string(2 << 20, ' ')).status == 413);
   BOOST_TEST(cluster.node("model").counts().owned_values == 0U);

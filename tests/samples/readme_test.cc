@@ -1,4 +1,5 @@
-// README.md and the guide show what is so: their programs and files are pieces of real ones, their output is what the program prints.
+// README.md and the guide show what is so: their programs and files are pieces of real ones, their output is what the
+// program prints.
 #include <array>
 #include <boost/test/unit_test.hpp>
 #include <cstdio>
@@ -53,7 +54,8 @@ std::string output_of(const std::string& command) {
   BOOST_REQUIRE(pipe);
   std::string output;
   std::array<char, 4096> buffer{};
-  while (const std::size_t count = std::fread(buffer.data(), 1, buffer.size(), pipe.get())) output.append(buffer.data(), count);
+  while (const std::size_t count = std::fread(buffer.data(), 1, buffer.size(), pipe.get()))
+    output.append(buffer.data(), count);
   return output;
 }
 
@@ -70,10 +72,12 @@ Checked check_page(const std::string& page) {
   Checked checked;
   for (const Block& block : blocks_of(read(kRoot + page))) {
     if (block.source.starts_with(kOutput)) {
-      BOOST_TEST(output_of(block.source.substr(kOutput.size())) == block.text, page << ": not what " << block.source << " is");
+      BOOST_TEST(output_of(block.source.substr(kOutput.size())) == block.text,
+                 page << ": not what " << block.source << " is");
       ++checked.outputs;
     } else if (block.language == "cpp" || block.language == "toml") {
-      BOOST_REQUIRE_MESSAGE(!block.source.empty(), page << ": a block does not say where it comes from:\n" << block.text);
+      BOOST_REQUIRE_MESSAGE(!block.source.empty(), page << ": a block does not say where it comes from:\n"
+                                                        << block.text);
       const bool found = read(kRoot + block.source).find(block.text) != std::string::npos;
       BOOST_TEST(found, page << ": " << block.source << " does not contain:\n" << block.text);
       ++checked.pieces;

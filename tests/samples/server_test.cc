@@ -25,8 +25,8 @@ struct Demo {
   }
 
   TroupeRun run{TROUPE_SOURCE_DIR,
-                {"up", "samples/parameter_server/cluster.toml", "--set", "role.ps.command=" + shell("parameter_server"), "--set",
-                 "role.trainer.command=" + shell("parameter_server_trainer --examples 1600 --epochs 1")},
+                {"up", "samples/parameter_server/cluster.toml", "--set", "role.ps.command=" + shell("parameter_server"),
+                 "--set", "role.trainer.command=" + shell("parameter_server_trainer --examples 1600 --epochs 1")},
                 90s};
 
   void kill_when_all_train(const std::string& node) {

@@ -66,8 +66,8 @@ BOOST_FIXTURE_TEST_SUITE(contexts, Cluster)
 BOOST_AUTO_TEST_CASE(gradients_are_in_the_context_of_each_owner_and_nowhere_else, *boost::unit_test::label("B-02")) {
   DistContext context(trainer);
   backward(context, sum(context.rpc_sync("ps0", &scale, x, w0)));
-  BOOST_TEST(same_bytes(context.grad(x), full({2}, 2.0)));                                     // d sum(x w) / dx = w
-  BOOST_TEST(same_bytes(context.rpc_sync("ps0", &gradient_of, w0), full({2}, 5.0)));           // and / dw = x
+  BOOST_TEST(same_bytes(context.grad(x), full({2}, 2.0)));                            // d sum(x w) / dx = w
+  BOOST_TEST(same_bytes(context.rpc_sync("ps0", &gradient_of, w0), full({2}, 5.0)));  // and / dw = x
   BOOST_TEST(!context.rpc_sync("ps1", &gradient_of, w1).defined());
   DistContext other(trainer);
   BOOST_TEST(!other.grad(x).defined());
@@ -85,7 +85,8 @@ BOOST_AUTO_TEST_CASE(leaving_a_context_frees_it_on_every_node_that_took_part, *b
   BOOST_TEST(all_released({"trainer", "ps0", "ps1"}));
 }
 
-BOOST_AUTO_TEST_CASE(a_call_without_gradients_makes_the_context_known_and_leaves_nothing, *boost::unit_test::label("G-06")) {
+BOOST_AUTO_TEST_CASE(a_call_without_gradients_makes_the_context_known_and_leaves_nothing,
+                     *boost::unit_test::label("G-06")) {
   {
     DistContext context(trainer);
     static_cast<void>(context.rpc_sync("ps1", &make_constant, 2, 1.0));
@@ -94,7 +95,8 @@ BOOST_AUTO_TEST_CASE(a_call_without_gradients_makes_the_context_known_and_leaves
   BOOST_TEST(all_released({"trainer", "ps1"}));
 }
 
-BOOST_AUTO_TEST_CASE(an_error_in_a_call_leaves_the_context_usable_and_it_is_released, *boost::unit_test::label("G-11")) {
+BOOST_AUTO_TEST_CASE(an_error_in_a_call_leaves_the_context_usable_and_it_is_released,
+                     *boost::unit_test::label("G-11")) {
   {
     DistContext context(trainer);
     BOOST_TEST((error_of([&] { context.rpc_sync("ps0", &fail); }).code == ErrorCode::remote_exception));
@@ -127,7 +129,8 @@ BOOST_AUTO_TEST_CASE(two_passes_on_one_context_add_up, *boost::unit_test::label(
   BOOST_TEST(same_bytes(context.rpc_sync("ps0", &gradient_of, w0), full({2}, 10.0)));
 }
 
-BOOST_AUTO_TEST_CASE(a_backward_inside_a_served_function_adds_to_the_callers_context, *boost::unit_test::label("B-23")) {
+BOOST_AUTO_TEST_CASE(a_backward_inside_a_served_function_adds_to_the_callers_context,
+                     *boost::unit_test::label("B-23")) {
   DistContext context(trainer);
   backward(context, sum(context.rpc_sync("ps0", &scale_after_backward, x, w0)));
   BOOST_TEST(same_bytes(context.grad(x), full({2}, 4.0)));  // once there, once here
@@ -138,13 +141,14 @@ BOOST_AUTO_TEST_CASE(hooks_run_on_every_node_of_a_pass_and_see_its_sums) {
   int calls = 0;
   x.register_hook([&](const Tensor& gradient) { calls += same_bytes(gradient, full({2}, 23.0)) ? 1 : 100; });
   Tensor final_gradient;
-  x.register_post_accumulate_grad_hook([&](const Variable&, const Tensor& gradient) { final_gradient = gradient.clone(); });
+  x.register_post_accumulate_grad_hook(
+      [&](const Variable&, const Tensor& gradient) { final_gradient = gradient.clone(); });
   const Variable there = context.rpc_sync("ps0", &scale_with_hooks, x, w0);
   backward(context, sum(there + x * 3.0));
   BOOST_TEST(calls == 1);
-  BOOST_TEST(same_bytes(context.grad(x), full({2}, 23.0)));                                    // 10 * 2 + 3
+  BOOST_TEST(same_bytes(context.grad(x), full({2}, 23.0)));  // 10 * 2 + 3
   BOOST_TEST(same_bytes(final_gradient, full({2}, 23.0)));
-  BOOST_TEST(same_bytes(context.rpc_sync("ps0", &gradient_of, w0), full({2}, 50.0)));          // 10 * 5
+  BOOST_TEST(same_bytes(context.rpc_sync("ps0", &gradient_of, w0), full({2}, 50.0)));  // 10 * 5
 }
 
 BOOST_AUTO_TEST_CASE(a_hook_that_throws_fails_the_pass_with_its_words) {
@@ -163,8 +167,8 @@ BOOST_AUTO_TEST_CASE(a_thousand_passes_on_one_graph_neither_fail_nor_pile_up, *b
   BOOST_TEST(same_bytes(context.grad(x), full({2}, 2000.0)));
 }
 
-BOOST_AUTO_TEST_CASE(failing_passes_name_the_node_and_leave_nothing_behind, *boost::unit_test::label("B-16") *
-                                                                                boost::unit_test::label("B-25")) {
+BOOST_AUTO_TEST_CASE(failing_passes_name_the_node_and_leave_nothing_behind,
+                     *boost::unit_test::label("B-16") * boost::unit_test::label("B-25")) {
   DistContext context(trainer);
   const Variable y = context.rpc_sync("ps0", &scale, x, w0);
   const Variable bad = sum(context.rpc_sync("ps1", &explode_in_backward, y));
@@ -181,13 +185,16 @@ BOOST_AUTO_TEST_CASE(failing_passes_name_the_node_and_leave_nothing_behind, *boo
 
 BOOST_AUTO_TEST_CASE(wrong_roots_are_refused_with_exact_texts, *boost::unit_test::label("B-15")) {
   DistContext context(trainer);
-  BOOST_CHECK_EXCEPTION(backward(context, std::vector<Root>{}), TensorError, says<TensorError>("[backward] there are no roots"));
+  BOOST_CHECK_EXCEPTION(backward(context, std::vector<Root>{}), TensorError,
+                        says<TensorError>("[backward] there are no roots"));
   BOOST_CHECK_EXCEPTION(backward(context, Variable(ones({1}))), TensorError,
                         says<TensorError>("[backward] the root requires no gradient"));
-  BOOST_CHECK_EXCEPTION(backward(context, x), TensorError,
-                        says<TensorError>("[backward] a root without a given gradient needs exactly one element: f32 (2)"));
-  BOOST_CHECK_EXCEPTION(backward(trainer, sum(x)), std::logic_error,
-                        says<std::logic_error>("[backward] the scope has no autograd context: call through a DistContext"));
+  BOOST_CHECK_EXCEPTION(
+      backward(context, x), TensorError,
+      says<TensorError>("[backward] a root without a given gradient needs exactly one element: f32 (2)"));
+  BOOST_CHECK_EXCEPTION(
+      backward(trainer, sum(x)), std::logic_error,
+      says<std::logic_error>("[backward] the scope has no autograd context: call through a DistContext"));
   const Error constant = error_of([&] { backward(context, trainer.remote("ps0", &make_constant, 1, 1.0)); });
   BOOST_TEST((constant.code == ErrorCode::bad_argument));
   BOOST_TEST(constant.peer == "ps0");
@@ -273,8 +280,8 @@ BOOST_AUTO_TEST_CASE(threads_with_contexts_of_their_own_do_not_meet, *boost::uni
   BOOST_TEST(all_released({"trainer", "ps0"}));
 }
 
-BOOST_AUTO_TEST_CASE(the_death_of_a_node_that_took_part_fails_backward_with_its_name, *boost::unit_test::label("B-18") *
-                                                                                         boost::unit_test::label("fault-F28")) {
+BOOST_AUTO_TEST_CASE(the_death_of_a_node_that_took_part_fails_backward_with_its_name,
+                     *boost::unit_test::label("B-18") * boost::unit_test::label("fault-F28")) {
   DistContext context(trainer);
   const Variable y = sum(context.rpc_sync("ps0", &scale_at, "ps1", x, w1));
   nodes.kill("ps1");

@@ -49,7 +49,8 @@ bool comes_true(Condition holds) {
 
 struct Faulty {
   explicit Faulty(std::vector<FaultRule> rules)
-      : cluster({"trainer", "ps0", "ps1"}, {{"next", &next}, {"fetch_and_add", &fetch_and_add}, {"sum_of", &sum_of}}, options_of(std::move(rules))),
+      : cluster({"trainer", "ps0", "ps1"}, {{"next", &next}, {"fetch_and_add", &fetch_and_add}, {"sum_of", &sum_of}},
+                options_of(std::move(rules))),
         trainer(cluster.node("trainer")) {}
 
   [[nodiscard]] detail::NodeCounts counts(const char* name) { return cluster.node(name).core().counts(); }
@@ -62,7 +63,8 @@ struct Faulty {
   /// Whether the node owns nothing and rests on nothing of others, within kPatient.
   [[nodiscard]] bool is_empty(const char* name) {
     const detail::References& references = cluster.node(name).core().references();
-    return comes_true([&] { return references.owned_values() == 0 && references.handles() == 0 && references.forks() == 0; });
+    return comes_true(
+        [&] { return references.owned_values() == 0 && references.handles() == 0 && references.forks() == 0; });
   }
 
   LocalCluster cluster;
@@ -101,12 +103,16 @@ BOOST_AUTO_TEST_CASE(no_rules_make_no_faults_and_rules_touch_only_what_they_name
   Faulty calls({{.message = "Call", .fail_first = kAlways}});
   const RRef<std::int64_t> kept = calls.trainer.remote("ps0", &next, 1);  // a RemoteCall
   BOOST_TEST(kept.to_here(calls.trainer.with({.deadline = kPatient})) == 2);
-  BOOST_TEST((error_of([&] { return calls.trainer.with({.deadline = 50ms}).rpc_sync("ps0", &next, 1); }).code == ErrorCode::timeout));
+  BOOST_TEST((error_of([&] { return calls.trainer.with({.deadline = 50ms}).rpc_sync("ps0", &next, 1); }).code ==
+              ErrorCode::timeout));
 }
 
-BOOST_AUTO_TEST_CASE(calls_with_references_succeed_though_each_notification_is_lost_three_times, *label("X-03") * label("fault-F01")) {
-  Faulty faulty({{.message = "RRefForked", .fail_first = 3}, {.message = "RRefForkAck", .fail_first = 3},
-                 {.message = "RRefDeleted", .fail_first = 3}, {.message = "ContextReleased", .fail_first = 3}});
+BOOST_AUTO_TEST_CASE(calls_with_references_succeed_though_each_notification_is_lost_three_times,
+                     *label("X-03") * label("fault-F01")) {
+  Faulty faulty({{.message = "RRefForked", .fail_first = 3},
+                 {.message = "RRefForkAck", .fail_first = 3},
+                 {.message = "RRefDeleted", .fail_first = 3},
+                 {.message = "ContextReleased", .fail_first = 3}});
   const Scope patient = faulty.trainer.with({.deadline = kPatient});
   {
     const RRef<std::int64_t> x = patient.remote("ps0", &next, 1);
@@ -133,8 +139,10 @@ BOOST_AUTO_TEST_CASE(creation_that_is_late_times_out_and_leaves_nothing, *label(
   Faulty faulty({{.message = "RemoteCall", .delay = 300ms}});
   {
     const RRef<std::int64_t> late = faulty.trainer.with({.deadline = 50ms}).remote("ps0", &next, 1);
-    BOOST_TEST((error_of([&] { return late.to_here(faulty.trainer.with({.deadline = 1ms})); }).code == ErrorCode::timeout));
-    BOOST_TEST((error_of([&] { return late.to_here(faulty.trainer.with({.deadline = kPatient})); }).code == ErrorCode::timeout));
+    BOOST_TEST(
+        (error_of([&] { return late.to_here(faulty.trainer.with({.deadline = 1ms})); }).code == ErrorCode::timeout));
+    BOOST_TEST((error_of([&] { return late.to_here(faulty.trainer.with({.deadline = kPatient})); }).code ==
+                ErrorCode::timeout));
   }
   // The call comes when nobody wants it any more: nothing may stay.
   BOOST_TEST(faulty.trainer.with({.deadline = kPatient}).remote("ps0", &next, 5).to_here(faulty.trainer) == 6);
@@ -151,7 +159,8 @@ BOOST_AUTO_TEST_CASE(late_fetch_times_out_and_a_patient_one_succeeds, *label("X-
 
 BOOST_AUTO_TEST_CASE(late_call_times_out_by_its_own_deadline_only, *label("X-08")) {
   Faulty faulty({{.message = "Call", .delay = 200ms}});
-  BOOST_TEST((error_of([&] { return faulty.trainer.with({.deadline = 20ms}).rpc_sync("ps0", &next, 1); }).code == ErrorCode::timeout));
+  BOOST_TEST((error_of([&] { return faulty.trainer.with({.deadline = 20ms}).rpc_sync("ps0", &next, 1); }).code ==
+              ErrorCode::timeout));
   BOOST_TEST(faulty.trainer.with({.deadline = Deadline::while_peer_lives()}).rpc_sync("ps0", &next, 1) == 2);
   BOOST_TEST(faulty.trainer.rpc_sync("ps0", &next, 1) == 2);
 }
@@ -164,7 +173,8 @@ BOOST_AUTO_TEST_CASE(refused_call_that_comes_when_nobody_waits_any_more_keeps_no
       const Scope hasty = faulty.trainer.with({.deadline = 20ms});
       {
         const RRef<std::int64_t> target = patient.remote("ps1", &next, 1);
-        const std::vector<RRef<std::int64_t>> of_all{patient.remote("ps0", &next, 1), patient.remote("ps1", &next, 1), RRef<std::int64_t>(patient, 7)};
+        const std::vector<RRef<std::int64_t>> of_all{patient.remote("ps0", &next, 1), patient.remote("ps1", &next, 1),
+                                                     RRef<std::int64_t>(patient, 7)};
         for (const auto& rref : of_all) static_cast<void>(rref.to_here(patient));
         const auto call = [&] {
           if (std::string_view(late) == "Call") return hasty.rpc_sync("ps1", &sum_of, 1, of_all);
@@ -180,7 +190,8 @@ BOOST_AUTO_TEST_CASE(refused_call_that_comes_when_nobody_waits_any_more_keeps_no
   }
 }
 
-BOOST_AUTO_TEST_CASE(shutdown_whose_words_are_lost_in_any_phase_ends_everywhere_and_says_who_is_missing, *label("S-08")) {
+BOOST_AUTO_TEST_CASE(shutdown_whose_words_are_lost_in_any_phase_ends_everywhere_and_says_who_is_missing,
+                     *label("S-08")) {
   for (const char* lost : {"ShutdownReady", "ShutdownCount", "ShutdownCounted", "ShutdownAgreed"}) {
     BOOST_TEST_CONTEXT(lost) {
       Faulty faulty({{.message = lost, .fail_first = kAlways}});
@@ -199,12 +210,14 @@ BOOST_AUTO_TEST_CASE(shutdown_whose_words_are_lost_in_any_phase_ends_everywhere_
       }
       BOOST_TEST(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() < 3.0);
       BOOST_TEST(reports.size() == 3U);
-      // Who cannot agree with the others says so. That all have agreed is not missed: who knows it leaves, and then those
-      // who are left agree without it.
+      // Who cannot agree with the others says so. That all have agreed is not missed: who knows it leaves, and then
+      // those who are left agree without it.
       const auto is_clean = [](const auto& entry) { return entry.second.clean(); };
       BOOST_TEST(std::all_of(reports.begin(), reports.end(), is_clean) == (std::string_view(lost) == "ShutdownAgreed"));
       for (const auto& [name, report] : reports) {
-        if (!report.clean()) BOOST_TEST(report.waited_for.front().starts_with("not all have finished; still up: "), report.waited_for.front());
+        if (!report.clean())
+          BOOST_TEST(report.waited_for.front().starts_with("not all have finished; still up: "),
+                     report.waited_for.front());
       }
     }
   }

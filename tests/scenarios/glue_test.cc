@@ -141,7 +141,9 @@ bool comes_true(Reached reached) {
 }
 
 struct Cluster {
-  LocalCluster nodes{{"trainer", "ps0", "ps1", "ps2"}, functions(), {.pool = {.threads = 4}}};  // a function that does not wait through us keeps its thread
+  LocalCluster nodes{{"trainer", "ps0", "ps1", "ps2"},
+                     functions(),
+                     {.pool = {.threads = 4}}};  // a function that does not wait through us keeps its thread
   Node& trainer = nodes.node("trainer");
 };
 
@@ -302,7 +304,8 @@ BOOST_AUTO_TEST_CASE(a_graph_that_a_call_without_a_context_cut_off_fails_a_backw
   BOOST_TEST(y.requires_grad());
   BOOST_CHECK_EXCEPTION(static_cast<void>(backward(sum(y))), BackwardError, [&](const BackwardError& error) {
     const std::string text = error.what();
-    return text.find("\"twice\"") != std::string::npos && text.find("glue_test.cc:" + std::to_string(line)) != std::string::npos;
+    return text.find("\"twice\"") != std::string::npos &&
+           text.find("glue_test.cc:" + std::to_string(line)) != std::string::npos;
   });
   const Variable w(full({2}, 3.0), RequiresGrad::yes);
   BOOST_TEST(same_bytes(backward(sum(mul(w, y.detach()))).of(w), full({2}, 10.0)));  // 2 * 5

@@ -1,7 +1,7 @@
 #include "tests/scenarios/glue_world.h"
 
-#include <boost/test/unit_test.hpp>
 #include <fmt/format.h>
+#include <boost/test/unit_test.hpp>
 
 #include <algorithm>
 #include <deque>
@@ -38,7 +38,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::size_t kActions = 8;      // of each program
+constexpr std::size_t kActions = 8;          // of each program
 constexpr std::uint64_t kTroubleSpan = 900;  // steps within which troubles come
 
 /// Counts its copies that are alive, on all nodes, and how often anything was added to any.
@@ -97,13 +97,13 @@ FunctionRegistry functions() {
 /// Whether a death, a stop or an interrupted hand-over explains it. Of calls within calls the cause says why.
 bool is_explained(const Error& error) {
   static const std::set<ErrorCode> explained{
-      ErrorCode::peer_down,  ErrorCode::peer_restarted, ErrorCode::cancelled,       ErrorCode::shutting_down,    ErrorCode::owner_died,
-      ErrorCode::ref_revoked, ErrorCode::context_aborted, ErrorCode::step_not_applied, ErrorCode::step_unknown,
-      ErrorCode::not_joined};  // a newcomer is known to some before it is to others
+      ErrorCode::peer_down,    ErrorCode::peer_restarted, ErrorCode::cancelled,       ErrorCode::shutting_down,
+      ErrorCode::owner_died,   ErrorCode::ref_revoked,    ErrorCode::context_aborted, ErrorCode::step_not_applied,
+      ErrorCode::step_unknown, ErrorCode::not_joined};  // a newcomer is known to some before it is to others
   if (explained.contains(error.code)) return true;
   return error.code == ErrorCode::remote_exception && std::ranges::any_of(explained, [&](ErrorCode code) {
-    return error.text().find(std::string(name_of(code)) + ":") != std::string::npos;
-  });
+           return error.text().find(std::string(name_of(code)) + ":") != std::string::npos;
+         });
 }
 
 /// What one node does while it lives.
@@ -145,7 +145,8 @@ class Program {
       case 0:
       case 1: tables_.push_back(node_.remote(anybody(), constructor<Table, double>, 0.5)); break;
       case 2:
-        if (RRef<Table>* table = any_table()) static_cast<void>(node_.rpc_async(anybody(), &hand_on, *table, path(), ballast()));
+        if (RRef<Table>* table = any_table())
+          static_cast<void>(node_.rpc_async(anybody(), &hand_on, *table, path(), ballast()));
         break;
       case 3:
         if (RRef<Table>* table = any_table()) {
@@ -206,7 +207,9 @@ class Program {
     if (!tables_.empty()) tables_.erase(tables_.begin() + static_cast<std::ptrdiff_t>(choices_.below(tables_.size())));
   }
 
-  [[nodiscard]] RRef<Table>* any_table() { return tables_.empty() ? nullptr : &tables_[choices_.below(tables_.size())]; }
+  [[nodiscard]] RRef<Table>* any_table() {
+    return tables_.empty() ? nullptr : &tables_[choices_.below(tables_.size())];
+  }
   [[nodiscard]] NodeName anybody() {
     const std::vector<Peer> members = node_.members();
     return members[choices_.below(members.size())].name;
@@ -234,10 +237,10 @@ struct Life {
   std::shared_ptr<sim::SimExecutor> executor;
   sim::SimLink* link = nullptr;
   detail::ActorHost* host = nullptr;
-  bool is_up = true;       // neither killed nor stopped
-  bool is_dead = false;    // killed, or taken down at the end
-  bool is_in = false;      // a member
-  bool is_done = false;    // its program
+  bool is_up = true;           // neither killed nor stopped
+  bool is_dead = false;        // killed, or taken down at the end
+  bool is_in = false;          // a member
+  bool is_done = false;        // its program
   std::unique_ptr<Node> node;  // last: it uses the others
 };
 
@@ -257,7 +260,8 @@ class GlueWorld final : private detail::BlockingHook {
     for (Life& life : lives_) kill(life);
     seen_.steps += schedule_->steps();
     seen_.reordered += network_->counts().reordered;
-    for (const Life& life : lives_) BOOST_TEST(life.host->system().registry().running() == 0U, "actors are left on " << life.name);
+    for (const Life& life : lives_)
+      BOOST_TEST(life.host->system().registry().running() == 0U, "actors are left on " << life.name);
     schedule_->end();
     threads_->clear();
   }
@@ -342,7 +346,8 @@ class GlueWorld final : private detail::BlockingHook {
   }
 
   void make_trouble() {
-    const auto due = std::ranges::find_if(troubles_, [this](const Trouble& trouble) { return trouble.step <= schedule_->steps(); });
+    const auto due =
+        std::ranges::find_if(troubles_, [this](const Trouble& trouble) { return trouble.step <= schedule_->steps(); });
     if (due == troubles_.end()) return;
     const Trouble trouble = *due;
     troubles_.erase(due);
@@ -350,7 +355,9 @@ class GlueWorld final : private detail::BlockingHook {
     Life* life = life_of(trouble.node);
     if (life == nullptr) return;
     life->is_up = false;
-    schedule_->remark(trouble.node, trouble.kind == Kind::stop ? "is stopped" : trouble.kind == Kind::kill ? "is killed" : "is killed, silently");
+    schedule_->remark(trouble.node, trouble.kind == Kind::stop   ? "is stopped"
+                                    : trouble.kind == Kind::kill ? "is killed"
+                                                                 : "is killed, silently");
     if (trouble.kind == Kind::stop) {
       ++seen_.stopped;
       life->node->stop();
@@ -377,8 +384,8 @@ class GlueWorld final : private detail::BlockingHook {
     const Incarnation incarnation{choices().bits(), choices().bits()};
     auto link = std::make_unique<sim::SimLink>(network_, name, incarnation);
     life.link = link.get();
-    life.node = std::make_unique<Node>(detail::NodeParts{name, incarnation, std::nullopt, functions().table(), life.clock, life.executor,
-                                                         std::move(link), [this, &life] {
+    life.node = std::make_unique<Node>(detail::NodeParts{name, incarnation, std::nullopt, functions().table(),
+                                                         life.clock, life.executor, std::move(link), [this, &life] {
                                                            auto host = sim::make_sim_host(schedule_, life.name);
                                                            life.host = host.get();
                                                            return host;
@@ -410,7 +417,8 @@ class GlueWorld final : private detail::BlockingHook {
 
   void live(Life& life, bool comes_back, std::size_t count) {
     detail::Membership& membership = life.node->core().membership();
-    const auto refused = membership.wait_for_members(count, schedule_->now() + 20s, detail::Membership::Until::we_are_in);
+    const auto refused =
+        membership.wait_for_members(count, schedule_->now() + 20s, detail::Membership::Until::we_are_in);
     if (refused) {  // a program would end, or try again as another life
       life.name == "n9" ? ++seen_.too_late : ++seen_.refused;
       life.is_up = false;
@@ -451,12 +459,14 @@ class GlueWorld final : private detail::BlockingHook {
       if (const auto failure = core.failure()) return life.name + " has failed: " + failure->text();
       const detail::NodeCounts counts = core.counts();
       if (!(counts == detail::NodeCounts{}) || core.references().forks() > 0) {
-        return fmt::format("{}: {} requests, {} served, {} waiting, {} values, {} handles, {} forks, {} contexts, {} shards", life.name,
-                           counts.pending_requests, counts.served_calls, counts.waiting_calls, counts.owned_values, counts.handles,
-                           core.references().forks(), counts.contexts, counts.shards);
+        return fmt::format(
+            "{}: {} requests, {} served, {} waiting, {} values, {} handles, {} forks, {} contexts, {} shards",
+            life.name, counts.pending_requests, counts.served_calls, counts.waiting_calls, counts.owned_values,
+            counts.handles, core.references().forks(), counts.contexts, counts.shards);
       }
       for (const auto& [peer, holdings] : core.accounts().list()) {
-        if (holdings.owners + holdings.forks + holdings.contexts > 0) return life.name + " counts something for " + peer;
+        if (holdings.owners + holdings.forks + holdings.contexts > 0)
+          return life.name + " counts something for " + peer;
       }
       std::vector<NodeName> known;
       std::set<std::uint32_t> ranks;
@@ -465,7 +475,8 @@ class GlueWorld final : private detail::BlockingHook {
         ranks.insert(info.rank);
       }
       std::ranges::sort(known);
-      if (known != names || ranks.size() != names.size()) return fmt::format("{} knows {}", life.name, fmt::join(known, " "));
+      if (known != names || ranks.size() != names.size())
+        return fmt::format("{} knows {}", life.name, fmt::join(known, " "));
     }
     return Table::alive == 0 ? "" : fmt::format("{} tables", Table::alive);
   }
@@ -491,7 +502,7 @@ void play_glue(std::uint64_t seed, GlueSeen& seen) {
       world.play();
     }
     BOOST_TEST(Table::alive == 0);
-    BOOST_TEST(Table::adds <= Table::asked);  // none ran twice,
+    BOOST_TEST(Table::adds <= Table::asked);     // none ran twice,
     BOOST_TEST(Table::adds >= Table::answered);  // and what was answered did run
     Table::alive = Table::adds = Table::asked = Table::answered = 0;
   }

@@ -4,8 +4,8 @@
 #include <cstdint>
 
 #include "node/local_cluster.h"
-#include "tests/scenarios/random_delays.h"
 #include "tests/scenarios/graph_shapes.h"
+#include "tests/scenarios/random_delays.h"
 
 namespace troupe::testing {
 namespace {

@@ -48,7 +48,8 @@ R call(Scope& scope, const std::string& to, R (*function)(P...), const Args&... 
   }
 }
 
-Variable there_and_back(Scope& scope, const Variable& x, const Parameter& v, const Parameter& w, const std::string& back) {
+Variable there_and_back(Scope& scope, const Variable& x, const Parameter& v, const Parameter& w,
+                        const std::string& back) {
   const Variable z = call(scope, back, &squash, matmul(x, *v.local_value(scope)), w);
   return mul(z, x);
 }
@@ -159,9 +160,9 @@ NamedGradients many_uses(Node& node, const Places& at) {
 }  // namespace
 
 FunctionRegistry graph_functions() {
-  return {{"parameter", &parameter},     {"gradient_here", &gradient_here}, {"project", &project},
-          {"squash", &squash},           {"use_twice", &use_twice},         {"sum_of", &sum_of},
-          {"product_of", &product_of},   {"mean_square", &mean_square},     {"there_and_back", &there_and_back}};
+  return {{"parameter", &parameter},   {"gradient_here", &gradient_here}, {"project", &project},
+          {"squash", &squash},         {"use_twice", &use_twice},         {"sum_of", &sum_of},
+          {"product_of", &product_of}, {"mean_square", &mean_square},     {"there_and_back", &there_and_back}};
 }
 
 const std::vector<GraphShape>& graph_shapes() {

@@ -56,15 +56,9 @@ void clear() {
 }
 
 FunctionRegistry functions() {
-  return {{"next", &next},
-          {"next_of", &next_of},
-          {"fetch_and_add", &fetch_and_add},
-          {"own", &own},
-          {"twice", &twice},
-          {"hold", &hold},
-          {"put", &put},
-          {"fetch", &fetch},
-          {"clear", &clear}};
+  return {{"next", &next}, {"next_of", &next_of}, {"fetch_and_add", &fetch_and_add},
+          {"own", &own},   {"twice", &twice},     {"hold", &hold},
+          {"put", &put},   {"fetch", &fetch},     {"clear", &clear}};
 }
 
 template <class Condition>
@@ -86,7 +80,8 @@ Error error_of(Action action) {
 
 struct Cluster {
   explicit Cluster(PeerLimits limits, std::vector<sim::FaultRule> faults = {}, PoolOptions pool = {})
-      : nodes({"trainer", "ps0", "ps1", "ps2"}, functions(), options(limits, std::move(faults), pool)), trainer(nodes.node("trainer")) {}
+      : nodes({"trainer", "ps0", "ps1", "ps2"}, functions(), options(limits, std::move(faults), pool)),
+        trainer(nodes.node("trainer")) {}
 
   static LocalClusterOptions options(PeerLimits limits, std::vector<sim::FaultRule> faults, PoolOptions pool) {
     LocalClusterOptions made = sim::FaultRules(std::move(faults)).options();
@@ -157,7 +152,9 @@ BOOST_AUTO_TEST_CASE(handle_of_a_value_that_is_refused_fails_wherever_it_went, *
     const auto sum = cluster.trainer.rpc_async("ps1", &fetch_and_add, refused, 10);
     const Error error = error_of([&] { return sum.get(); });
     BOOST_TEST((error.code == ErrorCode::remote_exception));
-    BOOST_TEST(error.cause.find("trainer has 1 handles of values on ps0, at most 1 (peer.forks_max)") != std::string::npos, error.cause);
+    BOOST_TEST(
+        error.cause.find("trainer has 1 handles of values on ps0, at most 1 (peer.forks_max)") != std::string::npos,
+        error.cause);
     BOOST_TEST((error_of([&] { return refused.to_here(cluster.trainer); }).code == ErrorCode::resource_exhausted));
   }
   BOOST_TEST(cluster.all_empty());
@@ -185,7 +182,8 @@ BOOST_AUTO_TEST_CASE(handle_beyond_what_a_peer_may_hold_is_revoked_there_and_now
       }
       return !error.cause.empty();
     }));
-    BOOST_TEST(error.cause.find("ps1 has 2 handles of values on ps0, at most 2 (peer.forks_max)") != std::string::npos, error.cause);
+    BOOST_TEST(error.cause.find("ps1 has 2 handles of values on ps0, at most 2 (peer.forks_max)") != std::string::npos,
+               error.cause);
     BOOST_TEST(c.to_here(ps2) == 4);
     BOOST_TEST(ps2.rpc_sync("ps1", &fetch, 1) == 3);
     // From the owner, in an argument and in a result.
@@ -204,7 +202,8 @@ BOOST_AUTO_TEST_CASE(handle_beyond_what_a_peer_may_hold_is_revoked_there_and_now
   BOOST_TEST(cluster.all_empty());
 }
 
-BOOST_AUTO_TEST_CASE(context_beyond_what_a_peer_may_bring_is_refused_and_those_that_are_there_go_on, *label("fault-F46")) {
+BOOST_AUTO_TEST_CASE(context_beyond_what_a_peer_may_bring_is_refused_and_those_that_are_there_go_on,
+                     *label("fault-F46")) {
   Cluster cluster({.contexts_max = 1});
   const Variable x(full({2}, 5.0), RequiresGrad::yes);
   {
@@ -234,7 +233,8 @@ BOOST_AUTO_TEST_CASE(context_beyond_what_a_peer_may_bring_is_refused_and_those_t
   BOOST_TEST(same_bytes(third.grad(x), full({2}, 2.0)));
 }
 
-BOOST_AUTO_TEST_CASE(calls_that_wait_for_credit_are_active_and_shown_and_those_beyond_the_bound_are_refused, *label("fault-F06")) {
+BOOST_AUTO_TEST_CASE(calls_that_wait_for_credit_are_active_and_shown_and_those_beyond_the_bound_are_refused,
+                     *label("fault-F06")) {
   // One function computes at a time: it has begun, 64 calls wait behind it, others where they were made.
   Cluster cluster({.waiting_calls_max = 20, .calls_max = 64}, {}, {.threads = 1});
   const Scope patient = cluster.trainer.with({.deadline = Deadline::while_peer_lives()});
@@ -253,7 +253,9 @@ BOOST_AUTO_TEST_CASE(calls_that_wait_for_credit_are_active_and_shown_and_those_b
   BOOST_TEST((error.code == ErrorCode::resource_exhausted));
   BOOST_TEST((error.execution == Execution::never));
   BOOST_TEST(error.message.find("20 calls of ") == 0U, error.message);
-  BOOST_TEST(error.message.find("at most 20 of 1073741824 (peer.waiting_calls_max, peer.waiting_bytes_max)") != std::string::npos, error.message);
+  BOOST_TEST(error.message.find("at most 20 of 1073741824 (peer.waiting_calls_max, peer.waiting_bytes_max)") !=
+                 std::string::npos,
+             error.message);
   BOOST_TEST(cluster.trainer.rpc_sync("ps1", &next, 1) == 2);
 
   for (const auto& call : calls) call.cancel();

@@ -26,7 +26,8 @@ DigitNet make_net(std::uint64_t seed) { return DigitNet(seed); }
 
 std::vector<Tensor> gradients_of(Scope& scope, const RRef<DigitNet>& net) {
   std::vector<Tensor> found;
-  for (const Variable& parameter : net.local_value(scope)->parameters()) found.push_back(gradients(scope).of(parameter));
+  for (const Variable& parameter : net.local_value(scope)->parameters())
+    found.push_back(gradients(scope).of(parameter));
   return found;
 }
 

@@ -40,7 +40,8 @@ BOOST_AUTO_TEST_CASE(nodes_agree_to_leave_also_while_large_answers_are_under_way
           }
           node.serve();
           bool all = true;
-          for (const Future<Tensor>& answer : answers) all &= answer.ready() && answer.get().nbytes() == 90U * 1024 * 1024;
+          for (const Future<Tensor>& answer : answers)
+            all &= answer.ready() && answer.get().nbytes() == 90U * 1024 * 1024;
           return all;
         }));
       }
@@ -74,24 +75,30 @@ BOOST_AUTO_TEST_CASE(node_that_shuts_down_at_a_deadline_says_whom_it_leaves) {
   const auto waited_for = world.on("b", [](Node& node) { return node.shutdown(200ms).waited_for; }).get();
   BOOST_TEST_REQUIRE(!waited_for.empty());
   BOOST_TEST(waited_for.front() == "not all have finished; still up: b, a, c");
-  BOOST_TEST(world.trace_text().find("[b] shuts down before the others: not all have finished; still up: b, a, c") != std::string::npos);
+  BOOST_TEST(world.trace_text().find("[b] shuts down before the others: not all have finished; still up: b, a, c") !=
+             std::string::npos);
 }
 
 BOOST_AUTO_TEST_CASE(call_that_waits_for_its_next_attempt_keeps_the_nodes_together) {
   sim::World world({}, kNames, functions());
   for (const char* name : {"b", "c"}) static_cast<void>(world.on(name, [](Node& node) { node.serve(); }));
-  const auto code = world.on("a", [](Node& node) {
-    const Scope patient = node.with({.idempotency = Idempotency::idempotent, .retry = RetryPolicy{.attempts_max = 3, .pause = 500ms}});
-    const auto call = patient.rpc_async("nobody", &next, 1);
-    node.serve();
-    if (!call.ready()) return ErrorCode::timeout;
-    try {
-      static_cast<void>(call.get());
-    } catch (const RemoteError& error) {
-      return error.code();
-    }
-    return ErrorCode::internal;
-  }).get();
+  const auto code =
+      world
+          .on("a",
+              [](Node& node) {
+                const Scope patient = node.with(
+                    {.idempotency = Idempotency::idempotent, .retry = RetryPolicy{.attempts_max = 3, .pause = 500ms}});
+                const auto call = patient.rpc_async("nobody", &next, 1);
+                node.serve();
+                if (!call.ready()) return ErrorCode::timeout;
+                try {
+                  static_cast<void>(call.get());
+                } catch (const RemoteError& error) {
+                  return error.code();
+                }
+                return ErrorCode::internal;
+              })
+          .get();
   BOOST_TEST((code == ErrorCode::not_joined));
   BOOST_TEST((world.now() >= 1500ms));  // pauses of 500 ms and 1 s
 }
@@ -99,10 +106,13 @@ BOOST_AUTO_TEST_CASE(call_that_waits_for_its_next_attempt_keeps_the_nodes_togeth
 BOOST_AUTO_TEST_CASE(who_waits_for_members_waits_on_when_one_dies_and_counts_the_living) {
   sim::World world({}, kNames, functions());
   world.kill_after(50, "c");
-  const std::string text = world.on("a", [](Node& node) {
-    const auto error = node.wait_for_members(4, 3s);
-    return error ? error->text() : std::string();
-  }).get();
+  const std::string text = world
+                               .on("a",
+                                   [](Node& node) {
+                                     const auto error = node.wait_for_members(4, 3s);
+                                     return error ? error->text() : std::string();
+                                   })
+                               .get();
   BOOST_TEST(text.find("timeout") != std::string::npos, text);
   BOOST_TEST(text.find("2 of 4 nodes are there: a, b") != std::string::npos, text);
 }

@@ -93,7 +93,9 @@ bool nothing_left(sim::World& world) {
   for (const NodeName& name : kNames) {
     if (!world.is_alive(name)) continue;
     const detail::NodeCounts counts = world.node(name).counts();
-    if (counts.shards + counts.contexts + counts.owned_values + counts.handles + counts.pending_requests + counts.waiting_calls > 0)
+    if (counts.shards + counts.contexts + counts.owned_values + counts.handles + counts.pending_requests +
+            counts.waiting_calls >
+        0)
       return false;
   }
   return true;
@@ -157,16 +159,24 @@ BOOST_AUTO_TEST_CASE(when_the_driver_dies_in_a_step_its_owners_take_it_all_or_no
       world
           .on("keeper",
               [&](Node& node) {
-                for (const char* owner : {"ps0", "ps1"}) parameters.push_back(node.remote(owner, &make_parameter, 1, 0.0));
-                world.kill_after(world.draw(1500), "trainer", world.draw(2) == 0 ? sim::Death::closed : sim::Death::silent);
-                static_cast<void>(node.rpc_async("trainer", &train_for_others, parameters[0], parameters[1]).get_for(60s));
+                for (const char* owner : {"ps0", "ps1"})
+                  parameters.push_back(node.remote(owner, &make_parameter, 1, 0.0));
+                world.kill_after(world.draw(1500), "trainer",
+                                 world.draw(2) == 0 ? sim::Death::closed : sim::Death::silent);
+                static_cast<void>(
+                    node.rpc_async("trainer", &train_for_others, parameters[0], parameters[1]).get_for(60s));
               })
           .get();
       world.run_for(2s);
-      BOOST_TEST(world.step_until([&] { return world.node("ps0").counts().shards + world.node("ps1").counts().shards == 0; }));
-      const auto taken = world.on("keeper", [&](Node& node) {
-        return std::vector{steps_taken(node, parameters[0]), steps_taken(node, parameters[1])};
-      }).get();
+      BOOST_TEST(
+          world.step_until([&] { return world.node("ps0").counts().shards + world.node("ps1").counts().shards == 0; }));
+      const auto taken =
+          world
+              .on("keeper",
+                  [&](Node& node) {
+                    return std::vector{steps_taken(node, parameters[0]), steps_taken(node, parameters[1])};
+                  })
+              .get();
       BOOST_TEST(taken[0] == std::floor(taken[0]));
       BOOST_TEST(taken[0] == taken[1]);
       if (taken[0] > 0 && taken[0] < kSteps) ++in_between;
@@ -188,11 +198,14 @@ BOOST_AUTO_TEST_CASE(when_the_driver_and_an_owner_die_in_a_step_the_other_two_ow
       world
           .on("keeper",
               [&](Node& node) {
-                for (const char* owner : {"ps0", "ps1", "ps2"}) parameters.push_back(node.remote(owner, &make_parameter, 1, 0.0));
+                for (const char* owner : {"ps0", "ps1", "ps2"})
+                  parameters.push_back(node.remote(owner, &make_parameter, 1, 0.0));
                 const std::uint64_t first = world.draw(1500);
                 world.kill_after(first, "trainer", sim::Death::closed);
                 world.kill_after(first + world.draw(100), "ps" + std::to_string(seed % 3), sim::Death::closed);
-                static_cast<void>(node.rpc_async("trainer", &train_on_three, parameters[0], parameters[1], parameters[2]).get_for(60s));
+                static_cast<void>(
+                    node.rpc_async("trainer", &train_on_three, parameters[0], parameters[1], parameters[2])
+                        .get_for(60s));
               })
           .get();
       world.run_for(2s);
@@ -202,54 +215,62 @@ BOOST_AUTO_TEST_CASE(when_the_driver_and_an_owner_die_in_a_step_the_other_two_ow
         return count;
       };
       BOOST_TEST(world.step_until([&] { return shards() == 0; }));
-      const auto taken = world.on("keeper", [&](Node& node) {
-        std::vector<double> steps;
-        for (std::size_t i = 0; i < 3; ++i) {
-          if (i != seed % 3) steps.push_back(steps_taken(node, parameters[i]));
-        }
-        return steps;
-      }).get();
+      const auto taken = world
+                             .on("keeper",
+                                 [&](Node& node) {
+                                   std::vector<double> steps;
+                                   for (std::size_t i = 0; i < 3; ++i) {
+                                     if (i != seed % 3) steps.push_back(steps_taken(node, parameters[i]));
+                                   }
+                                   return steps;
+                                 })
+                             .get();
       BOOST_TEST(taken[0] == std::floor(taken[0]));
       BOOST_TEST(taken[0] == taken[1]);
     }
   }
 }
 
-BOOST_AUTO_TEST_CASE(step_with_a_short_deadline_has_an_outcome_behind_its_caller, *boost::unit_test::label("fault-F29")) {
+BOOST_AUTO_TEST_CASE(step_with_a_short_deadline_has_an_outcome_behind_its_caller,
+                     *boost::unit_test::label("fault-F29")) {
   int unknown = 0;
   for (const std::uint64_t seed : seeds(50)) {
     BOOST_TEST_CONTEXT("seed " << seed) {
       sim::World world(bad_network(seed), kNames, functions());
       const TraceIfFailed show(world);
-      unknown += world.on("trainer", [&](Node& node) {
-        const Parameter w0 = node.remote("ps0", &make_parameter, 1, 0.0);
-        const Parameter w1 = node.remote("ps1", &make_parameter, 1, 0.0);
-        const DistOptimizer optimizer(node, optim::SgdOptions{.lr = 1.0}, {w0, w1});
-        int applied = 0;
-        int late = 0;
-        for (int step = 0; step < kSteps; ++step) {
-          const Variable x(full({1}, 0.5), RequiresGrad::yes);
-          DistContext context(node);
-          backward(context, sum(add(context.rpc_sync("ps0", &scale, x, w0), context.rpc_sync("ps1", &scale, x, w1))));
-          const Duration begin = world.now();
-          const auto limit = std::chrono::milliseconds(1 + world.draw(20));
-          try {
-            optimizer.step(context.with({.deadline = limit}));
-            ++applied;
-          } catch (const StepUnknown& error) {
-            BOOST_TEST((world.now() - begin < limit + 1ms));
-            const StepOutcome outcome = optimizer.outcome(error.step()).get();
-            BOOST_TEST((outcome.applied.size() == 2U && outcome.lost.empty()));
-            ++applied;
-            ++late;
-          } catch (const RemoteError& error) {
-            BOOST_TEST((error.code() == ErrorCode::step_not_applied));
-          }
-        }
-        BOOST_TEST(steps_taken(node, w0) == applied);
-        BOOST_TEST(steps_taken(node, w1) == applied);
-        return late;
-      }).get();
+      unknown += world
+                     .on("trainer",
+                         [&](Node& node) {
+                           const Parameter w0 = node.remote("ps0", &make_parameter, 1, 0.0);
+                           const Parameter w1 = node.remote("ps1", &make_parameter, 1, 0.0);
+                           const DistOptimizer optimizer(node, optim::SgdOptions{.lr = 1.0}, {w0, w1});
+                           int applied = 0;
+                           int late = 0;
+                           for (int step = 0; step < kSteps; ++step) {
+                             const Variable x(full({1}, 0.5), RequiresGrad::yes);
+                             DistContext context(node);
+                             backward(context, sum(add(context.rpc_sync("ps0", &scale, x, w0),
+                                                       context.rpc_sync("ps1", &scale, x, w1))));
+                             const Duration begin = world.now();
+                             const auto limit = std::chrono::milliseconds(1 + world.draw(20));
+                             try {
+                               optimizer.step(context.with({.deadline = limit}));
+                               ++applied;
+                             } catch (const StepUnknown& error) {
+                               BOOST_TEST((world.now() - begin < limit + 1ms));
+                               const StepOutcome outcome = optimizer.outcome(error.step()).get();
+                               BOOST_TEST((outcome.applied.size() == 2U && outcome.lost.empty()));
+                               ++applied;
+                               ++late;
+                             } catch (const RemoteError& error) {
+                               BOOST_TEST((error.code() == ErrorCode::step_not_applied));
+                             }
+                           }
+                           BOOST_TEST(steps_taken(node, w0) == applied);
+                           BOOST_TEST(steps_taken(node, w1) == applied);
+                           return late;
+                         })
+                     .get();
       BOOST_TEST(world.step_until([&] { return nothing_left(world); }));
     }
   }

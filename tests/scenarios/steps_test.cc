@@ -58,7 +58,8 @@ struct Cluster {
 Future<msg::AnyMessage> ask_of_step(Node& node, const OptimizerId& optimizer) {
   const Promise<msg::AnyMessage> promise(node);
   detail::NodeCore& core = node.core();
-  core.request({"ps0", "shard/" + optimizer.text(), "query", core.clock().now() + 10s, msg::ShardQuery{optimizer, core.next_id<StepId>()}},
+  core.request({"ps0", "shard/" + optimizer.text(), "query", core.clock().now() + 10s,
+                msg::ShardQuery{optimizer, core.next_id<StepId>()}},
                [promise](Result<msg::AnyMessage> told) { promise.complete(std::move(told)); });
   return promise.future();
 }
@@ -135,10 +136,14 @@ BOOST_AUTO_TEST_CASE(state_of_the_rule_stays_with_the_parameters_from_step_to_st
 }
 
 BOOST_AUTO_TEST_CASE(every_rule_steps_where_the_parameters_live_as_it_does_here, *boost::unit_test::label("Z-01")) {
-  const std::vector<optim::RuleOptions> rules{
-      optim::SgdOptions{.momentum = 0.9, .nesterov = true}, optim::AdamOptions{.amsgrad = true},
-      optim::AdamWOptions{.maximize = true}, optim::AdagradOptions{.lr_decay = 0.5}, optim::AdadeltaOptions{},
-      optim::RMSpropOptions{.momentum = 0.5, .centered = true}, optim::AdamaxOptions{}, optim::RpropOptions{}};
+  const std::vector<optim::RuleOptions> rules{optim::SgdOptions{.momentum = 0.9, .nesterov = true},
+                                              optim::AdamOptions{.amsgrad = true},
+                                              optim::AdamWOptions{.maximize = true},
+                                              optim::AdagradOptions{.lr_decay = 0.5},
+                                              optim::AdadeltaOptions{},
+                                              optim::RMSpropOptions{.momentum = 0.5, .centered = true},
+                                              optim::AdamaxOptions{},
+                                              optim::RpropOptions{}};
   for (const optim::RuleOptions& rule : rules) {
     for (const StepMode mode : {StepMode::atomic, StepMode::hogwild}) {
       const DistOptimizer optimizer(a, rule, {w0, w1}, mode);
@@ -228,8 +233,8 @@ BOOST_AUTO_TEST_CASE(shards_end_with_the_last_handle_or_with_its_node, *boost::u
   BOOST_TEST(shards_become("ps0", 0));
 }
 
-BOOST_AUTO_TEST_CASE(when_an_owner_is_gone_an_atomic_step_changes_nothing_anywhere, *boost::unit_test::label("Z-03") *
-                                                                                        boost::unit_test::label("fault-F29")) {
+BOOST_AUTO_TEST_CASE(when_an_owner_is_gone_an_atomic_step_changes_nothing_anywhere,
+                     *boost::unit_test::label("Z-03") * boost::unit_test::label("fault-F29")) {
   const DistOptimizer optimizer(a, optim::SgdOptions{.lr = 1.0}, {w0, w1});
   DistContext context(a);
   backward(context, sum(context.rpc_sync("ps0", &scale, x, w0)));  // ps1 takes no part in the context
@@ -282,7 +287,8 @@ BOOST_AUTO_TEST_CASE(a_hundred_training_steps_leave_nothing_behind, *boost::unit
     BOOST_TEST(allclose(value(w0), full({2}, 2.0 - 100 * 0.01 * 0.5), 1e-5, 1e-5));
   }
   for (const auto& [name, counts] : before) {
-    while (nodes.node(name).core().counts() != counts && std::chrono::steady_clock::now() < due) std::this_thread::yield();
+    while (nodes.node(name).core().counts() != counts && std::chrono::steady_clock::now() < due)
+      std::this_thread::yield();
     BOOST_TEST((nodes.node(name).core().counts() == counts), name << " has not come back to what it had");
   }
 }
@@ -305,7 +311,11 @@ BOOST_AUTO_TEST_CASE(survivor_that_waits_for_a_shard_in_the_making_is_told_of_th
   const auto id = a.core().next_id<OptimizerId>();
   const auto never_made = b.core().next_id<RRefId>();
   const detail::UpdateRule rule = detail::rule_of(optim::SgdOptions{});
-  a.core().request({"ps0", "shard/" + id.text(), "create optimizer", {}, msg::ShardCreate{id, rule.name, rule.options, {never_made}}},
+  a.core().request({"ps0",
+                    "shard/" + id.text(),
+                    "create optimizer",
+                    {},
+                    msg::ShardCreate{id, rule.name, rule.options, {never_made}}},
                    [](const Result<msg::AnyMessage>& /*answer*/) {});
   BOOST_TEST(shards_become("ps0", 1));
   const Future<msg::AnyMessage> told = ask_of_step(b, id);
@@ -314,9 +324,11 @@ BOOST_AUTO_TEST_CASE(survivor_that_waits_for_a_shard_in_the_making_is_told_of_th
   BOOST_TEST((error_of([&] { static_cast<void>(told.get()); }).code == ErrorCode::peer_down));
 }
 
-BOOST_AUTO_TEST_CASE(commit_that_an_owner_refuses_is_repeated_until_it_succeeds, *boost::unit_test::label("fault-F29")) {
+BOOST_AUTO_TEST_CASE(commit_that_an_owner_refuses_is_repeated_until_it_succeeds,
+                     *boost::unit_test::label("fault-F29")) {
   // The first commits are lost: meanwhile the value on ps1 becomes one that the gradient does not fit.
-  LocalCluster late({"a", "b", "ps0", "ps1"}, training_functions(), sim::FaultRules({{.message = "ShardCommit", .fail_first = 3}}).options());
+  LocalCluster late({"a", "b", "ps0", "ps1"}, training_functions(),
+                    sim::FaultRules({{.message = "ShardCommit", .fail_first = 3}}).options());
   Node& driver = late.node("a");
   const Parameter here = driver.remote("ps0", &make_parameter, 2, 2.0);
   const Parameter there = driver.remote("ps1", &make_parameter, 2, 3.0);
@@ -369,7 +381,8 @@ BOOST_AUTO_TEST_CASE(atomic_steps_beside_large_calls_end_the_same_number_of_time
   for (int step = 0; step < 8; ++step) {
     DistContext context(a);
     backward_through_both(context);
-    for (const char* owner : {"ps0", "ps1"}) bulk.push_back(a.rpc_async(owner, &pass_on, zeros({12 * 1024 * 1024})));  // 48 MiB
+    for (const char* owner : {"ps0", "ps1"})
+      bulk.push_back(a.rpc_async(owner, &pass_on, zeros({12 * 1024 * 1024})));  // 48 MiB
     try {
       optimizer.step(context);
       ++applied;

@@ -15,7 +15,8 @@ struct NeedsGpus {
 
   boost::test_tools::assertion_result operator()(boost::unit_test::test_unit_id /*unit*/) const {
     boost::test_tools::assertion_result enough(gpu_count() >= count);
-    enough.message() << "it needs " << count << " GPU" << (count == 1 ? "" : "s") << ": " << why_unavailable(Device::cuda(static_cast<std::int16_t>(count - 1)));
+    enough.message() << "it needs " << count << " GPU" << (count == 1 ? "" : "s") << ": "
+                     << why_unavailable(Device::cuda(static_cast<std::int16_t>(count - 1)));
     return enough;
   }
 };

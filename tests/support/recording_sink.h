@@ -105,14 +105,18 @@ class RecordingSink final : public LinkSink {
   [[nodiscard]] std::vector<Reached> reaches() const { return copy_of(reaches_); }
   [[nodiscard]] std::vector<Message> messages() const { return copy_of(messages_); }
   [[nodiscard]] std::vector<std::string> order() const { return copy_of(order_); }
-  void forget_messages() { changes.change([this] { messages_.clear(); }); }
+  void forget_messages() {
+    changes.change([this] { messages_.clear(); });
+  }
 
   Changes changes;
 
   using Answer = std::function<void(const NodeName& from, const Frames& frames)>;
 
   /// `answer` is called for every message from now on, on the link's thread, before it is recorded.
-  void answer_with(Answer answer) { changes.change([&] { answer_ = std::move(answer); }); }
+  void answer_with(Answer answer) {
+    changes.change([&] { answer_ = std::move(answer); });
+  }
 
  private:
   template <class T>

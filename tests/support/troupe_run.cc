@@ -27,7 +27,8 @@ bool readable(int descriptor, std::chrono::steady_clock::time_point deadline) {
 
 }  // namespace
 
-TroupeRun::TroupeRun(const std::filesystem::path& directory, std::vector<std::string> arguments, std::chrono::seconds limit)
+TroupeRun::TroupeRun(const std::filesystem::path& directory, std::vector<std::string> arguments,
+                     std::chrono::seconds limit)
     : deadline_(std::chrono::steady_clock::now() + limit) {
   arguments.insert(arguments.begin(), TROUPE_PROGRAM);
   std::vector<char*> pointers;
@@ -82,7 +83,8 @@ TroupeRun::Result TroupeRun::finish() {
 
 bool TroupeRun::all_gone() {
   char byte = 0;
-  return readable(alive_.get(), std::chrono::steady_clock::now() + kLimitOfProcesses) && ::read(alive_.get(), &byte, 1) == 0;
+  return readable(alive_.get(), std::chrono::steady_clock::now() + kLimitOfProcesses) &&
+         ::read(alive_.get(), &byte, 1) == 0;
 }
 
 void TroupeRun::read_more() {

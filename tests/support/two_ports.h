@@ -20,9 +20,11 @@ namespace troupe::testing {
 inline constexpr auto kPatience = std::chrono::seconds(10);
 inline constexpr std::uint64_t kEcho = 1;
 
-inline Port::Part part_of(const std::string& text, std::function<void()> released = [] {}) {
+inline Port::Part part_of(
+    const std::string& text, std::function<void()> released = [] {}) {
   auto text_owner = std::make_shared<const std::string>(text);
-  std::shared_ptr<const void> owner(text_owner.get(), [text_owner, released = std::move(released)](const void*) { released(); });
+  std::shared_ptr<const void> owner(text_owner.get(),
+                                    [text_owner, released = std::move(released)](const void*) { released(); });
   return {text_owner->data(), text_owner->size(), std::move(owner)};
 }
 
@@ -42,9 +44,12 @@ inline Port::Options options(const std::string& name, const std::string& secret)
 
 /// "timeout: no answer within 5 ms", or the text that was answered.
 inline std::string describe(const Port::Result& result) {
-  static const std::map<Port::Outcome, std::string> names{
-      {Port::Outcome::answered, "answered"}, {Port::Outcome::timeout, "timeout"}, {Port::Outcome::peer_lost, "peer_lost"}, {Port::Outcome::stopped, "stopped"}};
-  return result.outcome == Port::Outcome::answered ? text_of(result.parts) : names.at(result.outcome) + ": " + result.why;
+  static const std::map<Port::Outcome, std::string> names{{Port::Outcome::answered, "answered"},
+                                                          {Port::Outcome::timeout, "timeout"},
+                                                          {Port::Outcome::peer_lost, "peer_lost"},
+                                                          {Port::Outcome::stopped, "stopped"}};
+  return result.outcome == Port::Outcome::answered ? text_of(result.parts)
+                                                   : names.at(result.outcome) + ": " + result.why;
 }
 
 /// One call under way; a second `done` throws, which ends the test.
@@ -62,18 +67,20 @@ struct Pending {
 };
 
 inline Pending start_call(Port& from, const std::string& to, const std::string& text, std::uint64_t tag = kEcho,
-                   Port::Time deadline = kPatience) {
+                          Port::Time deadline = kPatience) {
   Pending pending;
   from.call(to, tag, {part_of(text)}, deadline, pending.done());
   return pending;
 }
 
 inline std::string call(Port& from, const std::string& to, const std::string& text, std::uint64_t tag = kEcho,
-                 Port::Time deadline = kPatience) {
+                        Port::Time deadline = kPatience) {
   return start_call(from, to, text, tag, deadline).get();
 }
 
-inline void echo(const std::string&, std::uint64_t, Port::Parts parts, const Port::Answer& answer) { answer(std::move(parts)); }
+inline void echo(const std::string&, std::uint64_t, Port::Parts parts, const Port::Answer& answer) {
+  answer(std::move(parts));
+}
 
 /// Ports a and b; a has connected to b, b serves `serve`.
 struct Two {
@@ -99,7 +106,8 @@ struct Kept {
     };
   }
   void wait(std::size_t count) const {
-    eventually(kPatience, changes, [&] { return answers.size() >= count; }, [&] { return answers.size(); });
+    eventually(
+        kPatience, changes, [&] { return answers.size() >= count; }, [&] { return answers.size(); });
   }
   Changes changes;
   std::vector<Port::Answer> answers;

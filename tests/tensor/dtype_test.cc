@@ -66,8 +66,8 @@ BOOST_AUTO_TEST_CASE(dtypes_promote_as_those_of_pytorch) {
   // clang-format on
   for (std::size_t a = 0; a < 10; ++a) {
     for (std::size_t b = 0; b < 10; ++b) {
-      BOOST_CHECK_MESSAGE(promote(kDTypes[a], kDTypes[b]) == kExpected[a][b],
-                          name_of(kDTypes[a]) << " with " << name_of(kDTypes[b]));
+      BOOST_CHECK_MESSAGE(promote(kDTypes[a], kDTypes[b]) == kExpected[a][b], name_of(kDTypes[a])
+                                                                                  << " with " << name_of(kDTypes[b]));
     }
   }
 }
@@ -93,9 +93,8 @@ BOOST_AUTO_TEST_CASE(a_dtype_is_floating_or_becomes_f32_and_is_computed_in_32_bi
       BOOST_CHECK(promote_to_floating(kDTypes[i]) == kExpected[i].floating);
       BOOST_CHECK(compute_dtype(kDTypes[i]) == kExpected[i].computed);
       BOOST_CHECK(is_floating(kDTypes[i]) == (i >= 6));
-      dispatch_compute(kDTypes[i], [&]<class T>(std::type_identity<T>) {
-        BOOST_CHECK(dtype_of<T> == kExpected[i].computed);
-      });
+      dispatch_compute(kDTypes[i],
+                       [&]<class T>(std::type_identity<T>) { BOOST_CHECK(dtype_of<T> == kExpected[i].computed); });
     }
   }
 }
@@ -132,9 +131,8 @@ BOOST_AUTO_TEST_CASE(conversion_of_integers_keeps_the_low_bits) {
 
 BOOST_AUTO_TEST_CASE(conversion_to_16_bits_rounds_once) {
   const Tensor x = from_values<double>({1.0, -0.1, 65519.0, 65520.0, 0x1p-25, 1.0 + 0x1p-11 + 0x1p-50});
-  expect_same(x.to(DType::f16),
-              from_values<Half>({Half(1), Half::from_bits(0xAE66), Half(65504), Half::from_bits(0x7C00), Half(0),
-                                 Half::from_bits(0x3C01)}));
+  expect_same(x.to(DType::f16), from_values<Half>({Half(1), Half::from_bits(0xAE66), Half(65504),
+                                                   Half::from_bits(0x7C00), Half(0), Half::from_bits(0x3C01)}));
   const Tensor y = from_values<std::int64_t>({257, (std::int64_t{1} << 62) + (std::int64_t{1} << 54) + 1});
   expect_same(y.to(DType::bf16), from_values<BFloat16>({BFloat16(256), BFloat16(0x1p62F + 0x1p55F)}));
 }

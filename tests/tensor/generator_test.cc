@@ -103,7 +103,8 @@ BOOST_AUTO_TEST_CASE(blocks_may_be_skipped) {
 BOOST_AUTO_TEST_CASE(integers_of_a_tensor_are_draws_one_after_the_other_even_if_some_are_rejected) {
   constexpr std::int64_t kQuarter = std::int64_t{1} << 62U;
   // None of the first's draws is rejected, a quarter of the second's.
-  for (const auto& [low, high] : {std::pair(std::int64_t{-5}, std::int64_t{9}), std::pair(-kQuarter, 2 * (kQuarter - 1))}) {
+  for (const auto& [low, high] :
+       {std::pair(std::int64_t{-5}, std::int64_t{9}), std::pair(-kQuarter, 2 * (kQuarter - 1))}) {
     Generator a(3);
     Generator b(3);
     const Tensor x = randint(low, high, {50}, a);

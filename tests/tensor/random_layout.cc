@@ -118,10 +118,8 @@ Shape random_partner(const Shape& shape, Dice& dice) {
   Shape partner = shape;
   while (!partner.empty() && dice.one_in(4)) partner.erase(0);
   for (int d = 0; d < partner.size(); ++d) {
-    if (dice.one_in(5))
-      partner[d] = 1;
-    else if (partner[d] == 1 && dice.one_in(3))
-      partner[d] = dice.between(0, 3);
+    if (dice.one_in(5)) partner[d] = 1;
+    else if (partner[d] == 1 && dice.one_in(3)) partner[d] = dice.between(0, 3);
   }
   if (partner.size() == shape.size() && dice.one_in(8)) partner.insert(0, dice.between(1, 2));
   return partner;

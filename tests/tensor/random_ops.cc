@@ -87,10 +87,8 @@ Tensor places(const Shape& shape, std::int64_t size, Dice& dice) {
   Tensor index = Tensor::empty(shape, dice.one_in(2) ? DType::i64 : DType::i32);
   for (std::int64_t k = 0; k < index.numel(); ++k) {
     const std::int64_t place = dice.between(0, size - 1);
-    if (index.dtype() == DType::i64)
-      index.mutable_data<std::int64_t>()[static_cast<std::size_t>(k)] = place;
-    else
-      index.mutable_data<std::int32_t>()[static_cast<std::size_t>(k)] = static_cast<std::int32_t>(place);
+    if (index.dtype() == DType::i64) index.mutable_data<std::int64_t>()[static_cast<std::size_t>(k)] = place;
+    else index.mutable_data<std::int32_t>()[static_cast<std::size_t>(k)] = static_cast<std::int32_t>(place);
   }
   return scattered(index, dice);
 }
@@ -98,82 +96,104 @@ Tensor places(const Shape& shape, std::int64_t size, Dice& dice) {
 DType floating(const Tensor& x) { return promote_to_floating(x.dtype()); }
 
 void add_elementwise(Ops& ops) {
-  ops.insert(ops.end(), {unary("neg", neg),
-                         unary("abs", abs),
-                         unary("sign", sign),
-                         unary("floor", floor),
-                         unary("ceil", ceil),
-                         unary("round", round),
-                         unary("trunc", trunc),
-                         unary("frac", frac),
-                         unary("square", square),
-                         unary("reciprocal", reciprocal),
-                         unary("isinf", isinf),
-                         unary("nan_to_num", [](const Tensor& x) { return nan_to_num(x, {.posinf = 9.0, .neginf = -9.0}); }),
-                         unary("exp", exp),
-                         unary("exp2", exp2),
-                         unary("expm1", expm1),
-                         unary("log1p", log1p),
-                         unary("log", log),
-                         unary("log2", log2),
-                         unary("log10", log10),
-                         unary("logit", [](const Tensor& x) { return logit(x, 0.01); }),
-                         unary("tan", tan),
-                         unary("asin", asin),
-                         unary("acos", acos),
-                         unary("atan", atan),
-                         unary("sinh", sinh),
-                         unary("cosh", cosh),
-                         unary("asinh", asinh),
-                         unary("acosh", acosh),
-                         unary("atanh", atanh),
-                         unary("erfc", erfc),
-                         unary("sqrt", sqrt),
-                         unary("rsqrt", rsqrt),
-                         unary("sin", sin),
-                         unary("cos", cos),
-                         unary("erf", erf),
-                         unary("tanh", tanh),
-                         unary("sigmoid", sigmoid),
-                         unary("relu", relu),
-                         unary("silu", silu),
-                         unary("relu6", relu6),
-                         unary("isnan", isnan),
-                         unary("isfinite", isfinite),
-                         unary("logical_not", logical_not),
-                         unary("gelu", [](const Tensor& x) { return gelu(x); }),
-                         unary("gelu tanh", [](const Tensor& x) { return gelu(x, Gelu::tanh); }),
-                         unary("softplus", [](const Tensor& x) { return softplus(x, 2.0); }),
-                         unary("leaky_relu", [](const Tensor& x) { return leaky_relu(x, 0.1); }),
-                         unary("elu", [](const Tensor& x) { return elu(x); }),
-                         unary("selu", selu),
-                         unary("mish", mish),
-                         unary("softsign", softsign),
-                         unary("tanhshrink", tanhshrink),
-                         unary("hardsigmoid", hardsigmoid),
-                         unary("hardswish", hardswish),
-                         unary("celu", [](const Tensor& x) { return celu(x, 0.5); }),
-                         unary("softshrink", [](const Tensor& x) { return softshrink(x); }),
-                         unary("hardshrink", [](const Tensor& x) { return hardshrink(x); }),
-                         unary("threshold", [](const Tensor& x) { return threshold(x, 0.0, 1.0); }),
-                         unary("prelu", [](const Tensor& x) { return prelu(x, full({1}, 0.5)); }),
-                         unary("clamp", [](const Tensor& x) { return clamp(x, 1.0, 2.0); }),
-                         unary("clone", [](const Tensor& x) { return x.clone(); }),
-                         unary("contiguous", [](const Tensor& x) { return x.contiguous(); }),
-                         unary("given up", [](const Tensor& x) { return (x + x) * x - x; })});
   ops.insert(ops.end(),
-             {binary("add", add), binary("sub", sub), binary("mul", mul), binary("div", div),
-              binary("maximum", maximum), binary("minimum", minimum), binary("pow", pow), binary("eq", eq),
-              binary("fmod", fmod), binary("remainder", remainder), binary("floor_divide", floor_divide),
-              binary("atan2", atan2), binary("hypot", hypot), binary("logaddexp", logaddexp), binary("xlogy", xlogy),
-              binary("copysign", copysign), binary("clamp_min", clamp_min), binary("clamp_max", clamp_max),
-              binary("bitwise_and", bitwise_and), binary("bitwise_or", bitwise_or), binary("bitwise_xor", bitwise_xor),
-              binary("bitwise_left_shift", bitwise_left_shift), binary("bitwise_right_shift", bitwise_right_shift),
-              binary("isclose", [](const Tensor& a, const Tensor& b) { return isclose(a, b, 0.1, 0.1); }),
-              binary("lerp", [](const Tensor& a, const Tensor& b) { return lerp(a, b, 0.3); }),
-              binary("ne", ne), binary("lt", lt), binary("le", le), binary("gt", gt), binary("ge", ge),
-              binary("logical_and", logical_and), binary("logical_or", logical_or), binary("logical_xor", logical_xor),
-              binary("add given up", [](const Tensor& a, const Tensor& b) { return a.clone() + b; })});
+             {unary("neg", neg),
+              unary("abs", abs),
+              unary("sign", sign),
+              unary("floor", floor),
+              unary("ceil", ceil),
+              unary("round", round),
+              unary("trunc", trunc),
+              unary("frac", frac),
+              unary("square", square),
+              unary("reciprocal", reciprocal),
+              unary("isinf", isinf),
+              unary("nan_to_num", [](const Tensor& x) { return nan_to_num(x, {.posinf = 9.0, .neginf = -9.0}); }),
+              unary("exp", exp),
+              unary("exp2", exp2),
+              unary("expm1", expm1),
+              unary("log1p", log1p),
+              unary("log", log),
+              unary("log2", log2),
+              unary("log10", log10),
+              unary("logit", [](const Tensor& x) { return logit(x, 0.01); }),
+              unary("tan", tan),
+              unary("asin", asin),
+              unary("acos", acos),
+              unary("atan", atan),
+              unary("sinh", sinh),
+              unary("cosh", cosh),
+              unary("asinh", asinh),
+              unary("acosh", acosh),
+              unary("atanh", atanh),
+              unary("erfc", erfc),
+              unary("sqrt", sqrt),
+              unary("rsqrt", rsqrt),
+              unary("sin", sin),
+              unary("cos", cos),
+              unary("erf", erf),
+              unary("tanh", tanh),
+              unary("sigmoid", sigmoid),
+              unary("relu", relu),
+              unary("silu", silu),
+              unary("relu6", relu6),
+              unary("isnan", isnan),
+              unary("isfinite", isfinite),
+              unary("logical_not", logical_not),
+              unary("gelu", [](const Tensor& x) { return gelu(x); }),
+              unary("gelu tanh", [](const Tensor& x) { return gelu(x, Gelu::tanh); }),
+              unary("softplus", [](const Tensor& x) { return softplus(x, 2.0); }),
+              unary("leaky_relu", [](const Tensor& x) { return leaky_relu(x, 0.1); }),
+              unary("elu", [](const Tensor& x) { return elu(x); }),
+              unary("selu", selu),
+              unary("mish", mish),
+              unary("softsign", softsign),
+              unary("tanhshrink", tanhshrink),
+              unary("hardsigmoid", hardsigmoid),
+              unary("hardswish", hardswish),
+              unary("celu", [](const Tensor& x) { return celu(x, 0.5); }),
+              unary("softshrink", [](const Tensor& x) { return softshrink(x); }),
+              unary("hardshrink", [](const Tensor& x) { return hardshrink(x); }),
+              unary("threshold", [](const Tensor& x) { return threshold(x, 0.0, 1.0); }),
+              unary("prelu", [](const Tensor& x) { return prelu(x, full({1}, 0.5)); }),
+              unary("clamp", [](const Tensor& x) { return clamp(x, 1.0, 2.0); }),
+              unary("clone", [](const Tensor& x) { return x.clone(); }),
+              unary("contiguous", [](const Tensor& x) { return x.contiguous(); }),
+              unary("given up", [](const Tensor& x) { return (x + x) * x - x; })});
+  ops.insert(ops.end(), {binary("add", add),
+                         binary("sub", sub),
+                         binary("mul", mul),
+                         binary("div", div),
+                         binary("maximum", maximum),
+                         binary("minimum", minimum),
+                         binary("pow", pow),
+                         binary("eq", eq),
+                         binary("fmod", fmod),
+                         binary("remainder", remainder),
+                         binary("floor_divide", floor_divide),
+                         binary("atan2", atan2),
+                         binary("hypot", hypot),
+                         binary("logaddexp", logaddexp),
+                         binary("xlogy", xlogy),
+                         binary("copysign", copysign),
+                         binary("clamp_min", clamp_min),
+                         binary("clamp_max", clamp_max),
+                         binary("bitwise_and", bitwise_and),
+                         binary("bitwise_or", bitwise_or),
+                         binary("bitwise_xor", bitwise_xor),
+                         binary("bitwise_left_shift", bitwise_left_shift),
+                         binary("bitwise_right_shift", bitwise_right_shift),
+                         binary("isclose", [](const Tensor& a, const Tensor& b) { return isclose(a, b, 0.1, 0.1); }),
+                         binary("lerp", [](const Tensor& a, const Tensor& b) { return lerp(a, b, 0.3); }),
+                         binary("ne", ne),
+                         binary("lt", lt),
+                         binary("le", le),
+                         binary("gt", gt),
+                         binary("ge", ge),
+                         binary("logical_and", logical_and),
+                         binary("logical_or", logical_or),
+                         binary("logical_xor", logical_xor),
+                         binary("add given up", [](const Tensor& a, const Tensor& b) { return a.clone() + b; })});
   ops.insert(ops.end(), {with_number("add", add), with_number("sub", sub), with_number("mul", mul),
                          with_number("div", div), with_number("maximum", maximum), with_number("minimum", minimum),
                          with_number("fmod", fmod), with_number("remainder", remainder), with_number("xlogy", xlogy),
@@ -215,32 +235,35 @@ void add_elementwise(Ops& ops) {
 }
 
 void add_reductions(Ops& ops) {
-  ops.insert(ops.end(),
-             {reducing("sum", [](const Tensor& x, const Axes& a, KeepDim k) { return sum(x, a, k); }),
-              reducing("prod", [](const Tensor& x, const Axes& a, KeepDim k) { return prod(x, a, k); }),
-              reducing("mean", [](const Tensor& x, const Axes& a, KeepDim k) { return mean(x, a, k); }),
-              reducing("max", [](const Tensor& x, const Axes& a, KeepDim k) { return max(x, a, k); }),
-              reducing("min", [](const Tensor& x, const Axes& a, KeepDim k) { return min(x, a, k); }),
-              reducing("any", [](const Tensor& x, const Axes& a, KeepDim k) { return any(x, a, k); }),
-              reducing("all", [](const Tensor& x, const Axes& a, KeepDim k) { return all(x, a, k); }),
-              reducing("count_nonzero", [](const Tensor& x, const Axes& a, KeepDim k) { return count_nonzero(x, a, k); }),
-              reducing("var", [](const Tensor& x, const Axes& a, KeepDim k) { return var(x, a, 1, k); }),
-              reducing("stddev", [](const Tensor& x, const Axes& a, KeepDim k) { return stddev(x, a, 0, k); }),
-              reducing("norm", [](const Tensor& x, const Axes& a, KeepDim k) { return norm(x, 3, a, k); }),
-              reducing("logsumexp", [](const Tensor& x, const Axes& a, KeepDim k) { return logsumexp(x, a, k); })});
-  ops.insert(ops.end(),
-             {along("argmax", [](const Tensor& x, int dim) { return argmax(x, dim); }),
-              along("argmin", [](const Tensor& x, int dim) { return argmin(x, dim, KeepDim::yes); }),
-              along("cumsum", cumsum), along("cumsum_backward", cumsum_backward),
-              along("median", [](const Tensor& x, int dim) { return median(x, dim).values; }),
-              along("median indices", [](const Tensor& x, int dim) { return median(x, dim, KeepDim::yes).indices; }),
-              along("quantile", [](const Tensor& x, int dim) { return quantile(x, 0.3, dim); }), along("cumprod", cumprod), along("cummax", [](const Tensor& x, int dim) { return cummax(x, dim).values; }),
-              along("cummin indices", [](const Tensor& x, int dim) { return cummin(x, dim).indices; }),
-              along("sort", [](const Tensor& x, int dim) { return sort(x, dim).values; }),
-              along("sort down", [](const Tensor& x, int dim) { return sort(x, dim, Order::descending).values; }),
-              along("argsort", [](const Tensor& x, int dim) { return argsort(x, dim); }),
-              along("topk", [](const Tensor& x, int dim) { return topk(x, (x.size(dim) + 1) / 2, dim).values; }),
-              along("topk indices", [](const Tensor& x, int dim) { return topk(x, x.size(dim) / 2, dim).indices; })});
+  ops.insert(
+      ops.end(),
+      {reducing("sum", [](const Tensor& x, const Axes& a, KeepDim k) { return sum(x, a, k); }),
+       reducing("prod", [](const Tensor& x, const Axes& a, KeepDim k) { return prod(x, a, k); }),
+       reducing("mean", [](const Tensor& x, const Axes& a, KeepDim k) { return mean(x, a, k); }),
+       reducing("max", [](const Tensor& x, const Axes& a, KeepDim k) { return max(x, a, k); }),
+       reducing("min", [](const Tensor& x, const Axes& a, KeepDim k) { return min(x, a, k); }),
+       reducing("any", [](const Tensor& x, const Axes& a, KeepDim k) { return any(x, a, k); }),
+       reducing("all", [](const Tensor& x, const Axes& a, KeepDim k) { return all(x, a, k); }),
+       reducing("count_nonzero", [](const Tensor& x, const Axes& a, KeepDim k) { return count_nonzero(x, a, k); }),
+       reducing("var", [](const Tensor& x, const Axes& a, KeepDim k) { return var(x, a, 1, k); }),
+       reducing("stddev", [](const Tensor& x, const Axes& a, KeepDim k) { return stddev(x, a, 0, k); }),
+       reducing("norm", [](const Tensor& x, const Axes& a, KeepDim k) { return norm(x, 3, a, k); }),
+       reducing("logsumexp", [](const Tensor& x, const Axes& a, KeepDim k) { return logsumexp(x, a, k); })});
+  ops.insert(
+      ops.end(),
+      {along("argmax", [](const Tensor& x, int dim) { return argmax(x, dim); }),
+       along("argmin", [](const Tensor& x, int dim) { return argmin(x, dim, KeepDim::yes); }), along("cumsum", cumsum),
+       along("cumsum_backward", cumsum_backward),
+       along("median", [](const Tensor& x, int dim) { return median(x, dim).values; }),
+       along("median indices", [](const Tensor& x, int dim) { return median(x, dim, KeepDim::yes).indices; }),
+       along("quantile", [](const Tensor& x, int dim) { return quantile(x, 0.3, dim); }), along("cumprod", cumprod),
+       along("cummax", [](const Tensor& x, int dim) { return cummax(x, dim).values; }),
+       along("cummin indices", [](const Tensor& x, int dim) { return cummin(x, dim).indices; }),
+       along("sort", [](const Tensor& x, int dim) { return sort(x, dim).values; }),
+       along("sort down", [](const Tensor& x, int dim) { return sort(x, dim, Order::descending).values; }),
+       along("argsort", [](const Tensor& x, int dim) { return argsort(x, dim); }),
+       along("topk", [](const Tensor& x, int dim) { return topk(x, (x.size(dim) + 1) / 2, dim).values; }),
+       along("topk indices", [](const Tensor& x, int dim) { return topk(x, x.size(dim) / 2, dim).indices; })});
   ops.insert(ops.end(), {unary("sum of all", sum), unary("max of all", max), unary("min of all", min),
                          unary("mean of all", mean), unary("prod of all", prod), unary("var of all", var)});
 }
@@ -294,29 +317,42 @@ void add_arrangements(Ops& ops) {
 }
 
 void add_diagonals_and_grids(Ops& ops) {
-  ops.insert(ops.end(),
-             {along("unbind", [](const Tensor& x, int dim) { return x.size(dim) == 0 ? x : unbind(x, dim).back(); }),
-              along("movedim", [](const Tensor& x, int dim) { return movedim(x, dim, 0); }),
-              along("unflatten", [](const Tensor& x, int dim) { return unflatten(x, dim, {1, -1, 1}); }),
-              along("repeat_interleave", [](const Tensor& x, int dim) { return repeat_interleave(x, 2, dim); }),
-              along("diff", [](const Tensor& x, int dim) { return diff(x, 1, dim); }),
-              unary("diff twice", [](const Tensor& x) { return diff(x, 2); }),
-              unary("diag_embed", [](const Tensor& x) { return diag_embed(x, 1); }),
-              unary("diag", [](const Tensor& x) { return diag(x, -1); }),
-              unary("trace", trace),
-              unary("tile", [](const Tensor& x) { return tile(x, {2}); }),
-              unary("vstack", [](const Tensor& x) { return vstack({x, x}); }),
-              unary("hstack", [](const Tensor& x) { return hstack({x, x}); }),
-              unary("unique", [](const Tensor& x) { return unique(x).values; }),
-              unary("unique inverse", [](const Tensor& x) { return unique(x).inverse; }),
-              unary("unique counts", [](const Tensor& x) { return unique(x).counts; }),
-              unary("bincount", [](const Tensor& x) { return bincount(clamp(flatten(x).to(DType::i16), 0, 9), {}, 3); }),
-              unary("histc", [](const Tensor& x) { return histc(x, 4, -2.0, 2.0); }),
-              pairwise("searchsorted", [](const Tensor& x, const Tensor& y) { return searchsorted(sort(x).values, y, Side::right); }),
-              pairwise("bucketize", [](const Tensor& x, const Tensor& y) { return bucketize(x, sort(flatten(y)).values); }),
-              pairwise("kron", [](const Tensor& x, const Tensor& y) { return x.dim() > 3 ? x : kron(x, y.slice(-1, 0, 2)); }),
-              pairwise_along("cross", [](const Tensor& x, const Tensor& y, int dim) { return cross(x, y, dim); }),
-              pairwise("meshgrid", [](const Tensor& x, const Tensor& y) { return meshgrid({x, y}, MeshOrder::xy)[1]; })});
+  ops.insert(
+      ops.end(),
+      {along("unbind", [](const Tensor& x, int dim) { return x.size(dim) == 0 ? x : unbind(x, dim).back(); }),
+       along("movedim", [](const Tensor& x, int dim) { return movedim(x, dim, 0); }),
+       along("unflatten",
+             [](const Tensor& x, int dim) {
+               return unflatten(x, dim, {1, -1, 1});
+             }),
+       along("repeat_interleave", [](const Tensor& x, int dim) { return repeat_interleave(x, 2, dim); }),
+       along("diff", [](const Tensor& x, int dim) { return diff(x, 1, dim); }),
+       unary("diff twice", [](const Tensor& x) { return diff(x, 2); }),
+       unary("diag_embed", [](const Tensor& x) { return diag_embed(x, 1); }),
+       unary("diag", [](const Tensor& x) { return diag(x, -1); }),
+       unary("trace", trace),
+       unary("tile", [](const Tensor& x) { return tile(x, {2}); }),
+       unary("vstack",
+             [](const Tensor& x) {
+               return vstack({x, x});
+             }),
+       unary("hstack",
+             [](const Tensor& x) {
+               return hstack({x, x});
+             }),
+       unary("unique", [](const Tensor& x) { return unique(x).values; }),
+       unary("unique inverse", [](const Tensor& x) { return unique(x).inverse; }),
+       unary("unique counts", [](const Tensor& x) { return unique(x).counts; }),
+       unary("bincount", [](const Tensor& x) { return bincount(clamp(flatten(x).to(DType::i16), 0, 9), {}, 3); }),
+       unary("histc", [](const Tensor& x) { return histc(x, 4, -2.0, 2.0); }),
+       pairwise("searchsorted",
+                [](const Tensor& x, const Tensor& y) { return searchsorted(sort(x).values, y, Side::right); }),
+       pairwise("bucketize", [](const Tensor& x, const Tensor& y) { return bucketize(x, sort(flatten(y)).values); }),
+       pairwise("kron", [](const Tensor& x, const Tensor& y) { return x.dim() > 3 ? x : kron(x, y.slice(-1, 0, 2)); }),
+       pairwise_along("cross", [](const Tensor& x, const Tensor& y, int dim) { return cross(x, y, dim); }),
+       pairwise("meshgrid", [](const Tensor& x, const Tensor& y) {
+         return meshgrid({x, y}, MeshOrder::xy)[1];
+       })});
   ops.push_back(special("diagonal", [](const Tensor& x, Dice& dice) {
     const std::int64_t offset = dice.between(-2, 2);
     const int dim0 = dice.dim_of(x);
@@ -359,10 +395,12 @@ void add_indexing(Ops& ops) {
       if (x.dim() > 0) shape[normalize_dim("test", dim, x.shape())] = dice.between(0, 5);
       const Tensor index = places(shape, x.dim() > 0 ? x.size(dim) : 0, dice);
       const std::string text = fmt::format("{} along {}", name, dim);
-      if (name == "gather") return Step{text, {x, index}, [=](const Operands& in) { return gather(in[0], dim, in[1]); }};
+      if (name == "gather")
+        return Step{text, {x, index}, [=](const Operands& in) { return gather(in[0], dim, in[1]); }};
       const Tensor source = random_tensor(shape, x.dtype(), dice);
       return Step{text, {x, index, source}, [=](const Operands& in) {
-                    return name == "scatter" ? scatter(in[0], dim, in[1], in[2]) : scatter_add(in[0], dim, in[1], in[2]);
+                    return name == "scatter" ? scatter(in[0], dim, in[1], in[2])
+                                             : scatter_add(in[0], dim, in[1], in[2]);
                   }};
     }));
   }
@@ -379,12 +417,15 @@ void add_indexing(Ops& ops) {
   ops.push_back(special("index_fill", [](const Tensor& x, Dice& dice) {
     const int dim = dice.dim_of(x);
     const Tensor index = places({dice.between(0, 4)}, x.dim() > 0 ? x.size(dim) : 0, dice);
-    return Step{fmt::format("index_fill along {}", dim), {x, index}, [=](const Operands& in) { return index_fill(in[0], dim, in[1], 1.0); }};
+    return Step{fmt::format("index_fill along {}", dim), {x, index}, [=](const Operands& in) {
+                  return index_fill(in[0], dim, in[1], 1.0);
+                }};
   }));
   ops.push_back(special("masked_scatter", [](const Tensor& x, Dice& dice) {
     const Tensor mask = random_tensor(x.shape(), DType::boolean, dice);
     const Tensor source = random_tensor(x.shape(), x.dtype(), dice);
-    return Step{"masked_scatter", {x, mask, source}, [](const Operands& in) { return masked_scatter(in[0], in[1], in[2]); }};
+    return Step{
+        "masked_scatter", {x, mask, source}, [](const Operands& in) { return masked_scatter(in[0], in[1], in[2]); }};
   }));
   ops.push_back(special("masked_fill", [](const Tensor& x, Dice& dice) {
     Shape shape = x.shape();
@@ -433,7 +474,8 @@ void add_products(Ops& ops) {
   ops.insert(ops.end(),
              {product("matmul", -1, matmul), product("bmm", 3, bmm), product("dot", 1, dot), product("outer", 1, outer),
               product("mv", 2, [](const Tensor& x, const Tensor& y) { return mv(x, y.select(1, 0)); }),
-              product("tensordot", -1, [](const Tensor& x, const Tensor& y) { return tensordot(x, y, -1, y.dim() > 1 ? -2 : -1); }),
+              product("tensordot", -1,
+                      [](const Tensor& x, const Tensor& y) { return tensordot(x, y, -1, y.dim() > 1 ? -2 : -1); }),
               product("cdist", 2, [](const Tensor& x, const Tensor& y) { return cdist(x, y.transpose()); }),
               product("einsum", -1, [](const Tensor& x, const Tensor& y) {
                 return einsum("...ij,...jk->...ik", {x, y});
@@ -475,26 +517,31 @@ void add_products(Ops& ops) {
 }
 
 void add_layers(Ops& ops) {
-  ops.insert(ops.end(),
-             {along("softmax", [](const Tensor& x, int dim) { return softmax(x, dim); }),
-              along("softmin", [](const Tensor& x, int dim) { return softmin(x, dim); }),
-              along("glu", [](const Tensor& x, int dim) { return glu(concat({x, x}, dim), dim); }),
-              along("normalize", [](const Tensor& x, int dim) { return normalize(x, 2.0, dim); }),
-              along("log_softmax", [](const Tensor& x, int dim) { return log_softmax(x, dim); }),
-              pairwise_along("softmax_backward",
-                             [](const Tensor& g, const Tensor& y, int dim) { return softmax_backward(g, y, dim); }),
-              pairwise_along("log_softmax_backward",
-                             [](const Tensor& g, const Tensor& y, int dim) { return log_softmax_backward(g, y, dim); }),
-              pairwise("mse_loss", [](const Tensor& x, const Tensor& y) { return mse_loss(x, y); }),
-              pairwise("l1_loss", [](const Tensor& x, const Tensor& y) { return l1_loss(x, y, Reduction::none); }),
-              pairwise("bce_with_logits", [](const Tensor& x, const Tensor& y) { return bce_with_logits(x, y); }),
-              pairwise("soft_margin_loss", [](const Tensor& x, const Tensor& y) { return soft_margin_loss(x, y); }),
-              pairwise("hinge_embedding_loss", [](const Tensor& x, const Tensor& y) { return hinge_embedding_loss(x, sign(y)); }),
-              pairwise("triplet_margin_loss", [](const Tensor& x, const Tensor& y) { return triplet_margin_loss(x, y, y); }),
-              pairwise("cross_entropy", [](const Tensor& x, const Tensor& y) { return cross_entropy(x, y); }),
-              unary("batch_norm", [](const Tensor& x) { return batch_norm(x).norm.output; }),
-              unary("layer_norm", [](const Tensor& x) { return layer_norm(x, {x.size(-1)}).output; }),
-              unary("group_norm", [](const Tensor& x) { return group_norm(x, 1).output; })});
+  ops.insert(
+      ops.end(),
+      {along("softmax", [](const Tensor& x, int dim) { return softmax(x, dim); }),
+       along("softmin", [](const Tensor& x, int dim) { return softmin(x, dim); }),
+       along("glu",
+             [](const Tensor& x, int dim) {
+               return glu(concat({x, x}, dim), dim);
+             }),
+       along("normalize", [](const Tensor& x, int dim) { return normalize(x, 2.0, dim); }),
+       along("log_softmax", [](const Tensor& x, int dim) { return log_softmax(x, dim); }),
+       pairwise_along("softmax_backward",
+                      [](const Tensor& g, const Tensor& y, int dim) { return softmax_backward(g, y, dim); }),
+       pairwise_along("log_softmax_backward",
+                      [](const Tensor& g, const Tensor& y, int dim) { return log_softmax_backward(g, y, dim); }),
+       pairwise("mse_loss", [](const Tensor& x, const Tensor& y) { return mse_loss(x, y); }),
+       pairwise("l1_loss", [](const Tensor& x, const Tensor& y) { return l1_loss(x, y, Reduction::none); }),
+       pairwise("bce_with_logits", [](const Tensor& x, const Tensor& y) { return bce_with_logits(x, y); }),
+       pairwise("soft_margin_loss", [](const Tensor& x, const Tensor& y) { return soft_margin_loss(x, y); }),
+       pairwise("hinge_embedding_loss",
+                [](const Tensor& x, const Tensor& y) { return hinge_embedding_loss(x, sign(y)); }),
+       pairwise("triplet_margin_loss", [](const Tensor& x, const Tensor& y) { return triplet_margin_loss(x, y, y); }),
+       pairwise("cross_entropy", [](const Tensor& x, const Tensor& y) { return cross_entropy(x, y); }),
+       unary("batch_norm", [](const Tensor& x) { return batch_norm(x).norm.output; }),
+       unary("layer_norm", [](const Tensor& x) { return layer_norm(x, {x.size(-1)}).output; }),
+       unary("group_norm", [](const Tensor& x) { return group_norm(x, 1).output; })});
   const auto pooling = [&](const char* name, Tensor (*pool)(const Tensor&)) {
     ops.push_back(special(name, [=](const Tensor& x, Dice& dice) {
       const Tensor image = x.dim() == 4 ? x : random_tensor({2, 3, dice.between(2, 5), 5}, floating(x), dice);
@@ -503,7 +550,9 @@ void add_layers(Ops& ops) {
   };
   pooling("max_pool2d", [](const Tensor& x) { return max_pool2d(x, {.padding = {1, 1}}).output; });
   pooling("avg_pool2d", [](const Tensor& x) { return avg_pool2d(x, {.stride = {1, 1}}); });
-  pooling("interpolate", [](const Tensor& x) { return interpolate(x, {.size = {4, 7}, .mode = InterpolateMode::bilinear}); });
+  pooling("interpolate", [](const Tensor& x) {
+    return interpolate(x, {.size = {4, 7}, .mode = InterpolateMode::bilinear});
+  });
   pooling("interpolate nearest", [](const Tensor& x) { return interpolate(x, {.scale = {1.5}}); });
   pooling("unfold", [](const Tensor& x) { return unfold(x, {.kernel = {2, 3}, .padding = {1, 1}}); });
   pooling("pixel_shuffle", [](const Tensor& x) { return pixel_shuffle(concat({x, x, x, x}, 1), 2); });

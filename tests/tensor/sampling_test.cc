@@ -16,8 +16,8 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr std::int64_t kDraws = 20000;
 
-/// Fails unless each number occurs as often among the `draws` as its probability says: up to five standard deviations of
-/// a binomial count, sqrt(n p (1 - p)).
+/// Fails unless each number occurs as often among the `draws` as its probability says: up to five standard deviations
+/// of a binomial count, sqrt(n p (1 - p)).
 void expect_shares(const Tensor& draws, const std::vector<double>& probabilities) {
   const auto n = static_cast<double>(draws.numel());
   double counted = 0.0;
@@ -73,9 +73,11 @@ BOOST_AUTO_TEST_CASE(bernoulli_names_what_is_no_probability) {
   Generator g(1);
   expect_error<ValueError>("[bernoulli] probability outside [0, 1]: 1.5", [&] { (void)bernoulli({1}, 1.5, g); });
   expect_error<ValueError>("[bernoulli] probability outside [0, 1]: nan", [&] { (void)bernoulli({0}, kNaN, g); });
-  expect_error<ValueError>("[bernoulli] probability outside [0, 1]: -0.5",
-                           [&] { (void)bernoulli(from_values<float>({0.5, -0.5}), g); });
-  expect_error<DTypeError>("[bernoulli] needs a floating dtype: i64", [&] { (void)bernoulli(ones({1}, DType::i64), g); });
+  expect_error<ValueError>("[bernoulli] probability outside [0, 1]: -0.5", [&] {
+    (void)bernoulli(from_values<float>({0.5, -0.5}), g);
+  });
+  expect_error<DTypeError>("[bernoulli] needs a floating dtype: i64",
+                           [&] { (void)bernoulli(ones({1}, DType::i64), g); });
   expect_error<TensorError>("[bernoulli] tensor is undefined", [&] { (void)bernoulli(Tensor(), g); });
   BOOST_CHECK(g == Generator(1));
 }
@@ -138,14 +140,17 @@ BOOST_AUTO_TEST_CASE(multinomial_names_what_is_no_weight) {
     refuses("[multinomial] all weights are 0: row 0", {});
     expect_error<ValueError>("[multinomial] negative count: -1", [&] { draw({1.0}, -1, replacement); });
   }
-  expect_error<ValueError>("[multinomial] 3 draws from 2 weights above 0: row 0",
-                           [&] { draw({1.0, 0.0, 2.0}, 3, Replacement::no); });
+  expect_error<ValueError>("[multinomial] 3 draws from 2 weights above 0: row 0", [&] {
+    draw({1.0, 0.0, 2.0}, 3, Replacement::no);
+  });
   expect_error<ValueError>("[multinomial] all weights are 0: row 1", [&] {
     (void)multinomial(from_values<float>({1, 1, 0, 0}, {2, 2}), 1, g);
   });
-  expect_error<ShapeError>("[multinomial] weights are not (c) or (rows, c): (2, 3, 4)",
-                           [&] { (void)multinomial(ones({2, 3, 4}), 1, g); });
-  expect_error<ShapeError>("[multinomial] weights are not (c) or (rows, c): ()", [&] { (void)multinomial(ones({}), 1, g); });
+  expect_error<ShapeError>("[multinomial] weights are not (c) or (rows, c): (2, 3, 4)", [&] {
+    (void)multinomial(ones({2, 3, 4}), 1, g);
+  });
+  expect_error<ShapeError>("[multinomial] weights are not (c) or (rows, c): ()",
+                           [&] { (void)multinomial(ones({}), 1, g); });
   expect_error<TensorError>("[multinomial] tensor is undefined", [&] { (void)multinomial(Tensor(), 1, g); });
   BOOST_CHECK(g == Generator(1));
 }
@@ -153,7 +158,8 @@ BOOST_AUTO_TEST_CASE(multinomial_names_what_is_no_weight) {
 BOOST_AUTO_TEST_CASE(categorical_draws_with_the_probabilities_of_softmax) {
   Generator g(8);
   // exp of them is 1 : 2 : 0 : 5 in the first line; in the second, only 1 and 2 do not underflow beside 1000.
-  const Tensor logits = from_values<double>({0.0, std::log(2.0), -kInfinity, std::log(5.0), -1000.0, 1000.0, 1000.0, 0.0}, {2, 4});
+  const Tensor logits =
+      from_values<double>({0.0, std::log(2.0), -kInfinity, std::log(5.0), -1000.0, 1000.0, 1000.0, 0.0}, {2, 4});
   const Tensor drawn = categorical(logits.expand({kDraws, 2, 4}), g);
   BOOST_CHECK_EQUAL(drawn.shape(), (Shape{kDraws, 2}));
   BOOST_CHECK(drawn.dtype() == DType::i64);
@@ -184,7 +190,9 @@ BOOST_AUTO_TEST_CASE(categorical_names_what_is_no_logit) {
     (void)categorical(from_values<double>(logits, shape), g);
   };
   expect_error<ValueError>("[categorical] logit is not a number below infinity: nan", [&] { draw({0.0, kNaN}, {2}); });
-  expect_error<ValueError>("[categorical] logit is not a number below infinity: inf", [&] { draw({kInfinity, 0.0}, {2}); });
+  expect_error<ValueError>("[categorical] logit is not a number below infinity: inf", [&] {
+    draw({kInfinity, 0.0}, {2});
+  });
   expect_error<ValueError>("[categorical] all logits are -inf: line 1", [&] { draw({0.0, -kInfinity}, {2, 1}); });
   expect_error<ShapeError>("[categorical] no classes: (2, 0)", [&] { draw({}, {2, 0}); });
   expect_error<ShapeError>("[categorical] no classes: ()", [&] { draw({1.0}, {}); });

@@ -74,7 +74,9 @@ BOOST_AUTO_TEST_CASE(negative_dimensions_count_from_the_end) {
 BOOST_AUTO_TEST_CASE(sizes_that_do_not_fit_together_are_refused_where_they_are_joined) {
   constexpr std::int64_t kHuge = std::int64_t{1} << 62;
   BOOST_CHECK((joined_around({2, 3, 4, 5}, 1) == Shape{2, 3, 20}));
-  expect_error<ShapeError>("[shape] too many elements: (4611686018427387904, 4, 0)", [&] { (void)joined_around({kHuge, 4, 0}, 2); });
+  expect_error<ShapeError>("[shape] too many elements: (4611686018427387904, 4, 0)", [&] {
+    (void)joined_around({kHuge, 4, 0}, 2);
+  });
 }
 
 BOOST_AUTO_TEST_SUITE_END()

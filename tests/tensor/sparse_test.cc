@@ -164,8 +164,12 @@ BOOST_AUTO_TEST_CASE(what_does_not_fit_is_refused_by_name) {
   BOOST_CHECK_EXCEPTION(SparseTensor(places({0}, {1, 1}), one, {3, 2}), ShapeError, [](const auto& e) {
     return has_text(e, "[SparseTensor] values of shape (1), expected (1, 2)");
   });
-  expect_error<ShapeError>("[from_dense] 0 dimensions of (2, 3)", [] { (void)SparseTensor::from_dense(ones({2, 3}), 0); });
-  expect_error<ShapeError>("[from_dense] 3 dimensions of (2, 3)", [] { (void)SparseTensor::from_dense(ones({2, 3}), 3); });
+  expect_error<ShapeError>("[from_dense] 0 dimensions of (2, 3)", [] {
+    (void)SparseTensor::from_dense(ones({2, 3}), 0);
+  });
+  expect_error<ShapeError>("[from_dense] 3 dimensions of (2, 3)", [] {
+    (void)SparseTensor::from_dense(ones({2, 3}), 3);
+  });
   BOOST_CHECK_EXCEPTION((void)SparseTensor(places({1, 1}, {1, 2}), ones({2}), {3}).as_coalesced(), ValueError,
                         [](const auto& e) { return has_text(e, "[coalesced] places are not ascending"); });
 }

@@ -153,7 +153,8 @@ BOOST_AUTO_TEST_CASE(call_that_comes_after_its_cancel_is_told_to_stop_at_once) {
 }
 
 BOOST_AUTO_TEST_CASE(cancels_without_a_call_are_remembered_up_to_a_bound_and_end_with_their_caller) {
-  for (std::uint64_t request = 1; request <= ServedCalls::kEarlyCancelsMax + 1; ++request) calls.cancelled(kTrainer, {request});
+  for (std::uint64_t request = 1; request <= ServedCalls::kEarlyCancelsMax + 1; ++request)
+    calls.cancelled(kTrainer, {request});
   BOOST_TEST(!calls.begin(kTrainer, {1})->stop_token().stop_requested());  // the oldest is forgotten
   BOOST_TEST(calls.begin(kTrainer, {2})->stop_token().stop_requested());
   calls.caller_gone(kTrainer);

@@ -183,7 +183,8 @@ BOOST_FIXTURE_TEST_CASE(dropped_parts_are_answered_once, AtA) {
   const Error why;
   for (const auto& answer : parts.drop()) answer(&why);
   BOOST_TEST(parts.drop().empty());
-  BOOST_TEST(heard == (std::vector<std::string>{"wanted taken", "unwanted dropped", "early dropped"}), boost::test_tools::per_element());
+  BOOST_TEST(heard == (std::vector<std::string>{"wanted taken", "unwanted dropped", "early dropped"}),
+             boost::test_tools::per_element());
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -9,7 +9,9 @@ namespace troupe {
 using namespace backward_actions;
 using Phase = BackwardTracker::Phase;
 
-static std::ostream& operator<<(std::ostream& out, BackwardTracker::Phase phase) { return out << static_cast<int>(phase); }
+static std::ostream& operator<<(std::ostream& out, BackwardTracker::Phase phase) {
+  return out << static_cast<int>(phase);
+}
 
 namespace {
 

@@ -11,7 +11,8 @@ namespace {
 
 BOOST_AUTO_TEST_SUITE(context_actor)
 
-BOOST_AUTO_TEST_CASE(context_that_a_call_of_the_dead_brings_is_told_to_its_creator, *boost::unit_test::label("fault-F28")) {
+BOOST_AUTO_TEST_CASE(context_that_a_call_of_the_dead_brings_is_told_to_its_creator,
+                     *boost::unit_test::label("fault-F28")) {
   AmongBarePeers among;
   const auto p1 = among.peer("p1", 1);
   const auto p2 = among.peer("p2", 2);

@@ -23,8 +23,10 @@ std::shared_ptr<ContextWorld::Answer> chain(ContextWorld& world, Place& here) {
   const Variable x = world.leaf("trainer", "x", {3, 4});
   const Variable w0 = world.leaf("ps0", "w0", {4, 4});
   const Variable w1 = world.leaf("ps1", "w1", {4, 2});
-  const Values hidden = world.call(here, "ps0", {x}, [&](Place&, const Values& in) { return Values{tanh(matmul(in[0], w0))}; });
-  const Values out = world.call(here, "ps1", hidden, [&](Place&, const Values& in) { return Values{matmul(in[0], w1)}; });
+  const Values hidden =
+      world.call(here, "ps0", {x}, [&](Place&, const Values& in) { return Values{tanh(matmul(in[0], w0))}; });
+  const Values out =
+      world.call(here, "ps1", hidden, [&](Place&, const Values& in) { return Values{matmul(in[0], w1)}; });
   return world.backward({sum(out[0])});
 }
 
@@ -33,7 +35,8 @@ std::shared_ptr<ContextWorld::Answer> diamond(ContextWorld& world, Place& here) 
   const Variable w0 = world.leaf("ps0", "w0", {4, 4});
   const Variable w1 = world.leaf("ps1", "w1", {4, 4});
   const Values a = world.call(here, "ps0", {x}, [&](Place&, const Values& in) { return Values{matmul(in[0], w0)}; });
-  const Values b = world.call(here, "ps1", {x}, [&](Place&, const Values& in) { return Values{tanh(matmul(in[0], w1))}; });
+  const Values b =
+      world.call(here, "ps1", {x}, [&](Place&, const Values& in) { return Values{tanh(matmul(in[0], w1))}; });
   return world.backward({sum(mul(a[0], b[0]))});
 }
 
@@ -42,7 +45,8 @@ std::shared_ptr<ContextWorld::Answer> there_and_back(ContextWorld& world, Place&
   const Variable w = world.leaf("trainer", "w", {4, 4});
   const Variable v = world.leaf("ps0", "v", {4, 4});
   const Values y = world.call(here, "ps0", {x}, [&](Place& ps, const Values& in) {
-    const Values z = world.call(ps, "trainer", {matmul(in[0], v)}, [&](Place&, const Values& back) { return Values{matmul(tanh(back[0]), w)}; });
+    const Values z = world.call(ps, "trainer", {matmul(in[0], v)},
+                                [&](Place&, const Values& back) { return Values{matmul(tanh(back[0]), w)}; });
     return Values{mul(z[0], in[0])};
   });
   return world.backward({sum(matmul(y[0], w))});
@@ -53,7 +57,8 @@ std::shared_ptr<ContextWorld::Answer> unused_result(ContextWorld& world, Place& 
   const Variable t1 = world.leaf("trainer", "t1", {3, 3});
   const Variable t2 = world.leaf("trainer", "t2", {3, 3});
   const auto product = [](Place&, const Values& in) { return Values{mul(in[0], in[1])}; };
-  const Values t3 = world.call(here, "ps0", {t1, t2}, [](Place&, const Values& in) { return Values{add(in[0], in[1])}; });
+  const Values t3 =
+      world.call(here, "ps0", {t1, t2}, [](Place&, const Values& in) { return Values{add(in[0], in[1])}; });
   const Values unused = world.call(here, "ps0", {t1, t3[0]}, product);
   const Values t5 = world.call(here, "ps0", {t3[0], t2}, product);
   return world.backward({sum(t5[0])});
@@ -90,13 +95,14 @@ struct GraphShape {
   Program program;
 };
 const GraphShape kShapes[] = {{"chain", chain},
-                          {"diamond", diamond},
-                          {"there and back", there_and_back},
-                          {"unused result", unused_result},
-                          {"two roots, one remote", two_roots},
-                          {"x twice on each of two callees and once here", many_uses}};
+                              {"diamond", diamond},
+                              {"there and back", there_and_back},
+                              {"unused result", unused_result},
+                              {"two roots, one remote", two_roots},
+                              {"x twice on each of two callees and once here", many_uses}};
 
-std::map<std::string, Tensor> gradients_of(const Program& program, Placement placement, std::uint64_t seed, int copies = 1) {
+std::map<std::string, Tensor> gradients_of(const Program& program, Placement placement, std::uint64_t seed,
+                                           int copies = 1) {
   ContextWorld world(placement, seed);
   world.copies = copies;
   std::shared_ptr<ContextWorld::Answer> answer;
@@ -125,7 +131,9 @@ BOOST_AUTO_TEST_CASE(gradients_of_six_shapes_are_those_of_one_node_bit_for_bit_i
       const auto expected = gradients_of(shape.program, Placement::single, 1);
       BOOST_TEST(!expected.empty());
       for (std::uint64_t seed = 1; seed <= 200; ++seed) {
-        BOOST_TEST_CONTEXT("seed " << seed) { check_same_bits(gradients_of(shape.program, Placement::apart, seed), expected); }
+        BOOST_TEST_CONTEXT("seed " << seed) {
+          check_same_bits(gradients_of(shape.program, Placement::apart, seed), expected);
+        }
       }
     }
   }
@@ -169,7 +177,8 @@ BOOST_AUTO_TEST_CASE(passes_over_one_context_add_up_and_run_in_the_order_they_we
     world.drive([&](Place& here) {
       const Variable x = world.leaf("trainer", "x", {2});
       w = world.leaf("ps0", "w", {2});
-      const Values y = world.call(here, "ps0", {x}, [&](Place&, const Values& in) { return Values{sum(mul(in[0], w))}; });
+      const Values y =
+          world.call(here, "ps0", {x}, [&](Place&, const Values& in) { return Values{sum(mul(in[0], w))}; });
       for (int pass = 0; pass < 3; ++pass) answers.push_back(world.backward(y));
       BOOST_TEST(world.part("trainer").pass_count() == 3U);
       world.settle();
@@ -207,7 +216,8 @@ Variable explosive(const Variable& x) {
 
 }  // namespace
 
-BOOST_AUTO_TEST_CASE(a_pass_that_fails_anywhere_counts_nowhere_and_the_next_one_succeeds, *boost::unit_test::label("B-25")) {
+BOOST_AUTO_TEST_CASE(a_pass_that_fails_anywhere_counts_nowhere_and_the_next_one_succeeds,
+                     *boost::unit_test::label("B-25")) {
   for (std::uint64_t seed = 1; seed <= 100; ++seed) {
     BOOST_TEST_CONTEXT("seed " << seed) {
       ContextWorld world(Placement::apart, seed);
@@ -215,8 +225,10 @@ BOOST_AUTO_TEST_CASE(a_pass_that_fails_anywhere_counts_nowhere_and_the_next_one_
         const Variable x = world.leaf("trainer", "x", {2});
         const Variable w0 = world.leaf("ps0", "w0", {2});
         const Variable w1 = world.leaf("ps1", "w1", {2});
-        const Values good = world.call(here, "ps0", {x}, [&](Place&, const Values& in) { return Values{sum(mul(in[0], w0))}; });
-        const Values bad = world.call(here, "ps1", {x}, [&](Place&, const Values& in) { return Values{sum(explosive(mul(in[0], w1)))}; });
+        const Values good =
+            world.call(here, "ps0", {x}, [&](Place&, const Values& in) { return Values{sum(mul(in[0], w0))}; });
+        const Values bad = world.call(here, "ps1", {x},
+                                      [&](Place&, const Values& in) { return Values{sum(explosive(mul(in[0], w1)))}; });
         const auto fails = world.backward({add(good[0], bad[0])});
         world.settle();
         BOOST_REQUIRE(fails->result && !fails->result->ok());
@@ -280,7 +292,8 @@ BOOST_AUTO_TEST_CASE(a_pass_that_is_late_fails_on_all_nodes_and_counts_on_none) 
       if (answer->result->ok()) continue;
       BOOST_TEST((answer->result->error().code == ErrorCode::timeout));
       const std::string text = answer->result->error().message;
-      BOOST_TEST((text == "marking was not complete in time" || text.starts_with("not complete in time; unfinished: ")));
+      BOOST_TEST(
+          (text == "marking was not complete in time" || text.starts_with("not complete in time; unfinished: ")));
       for (const char* name : {"trainer", "ps0", "ps1"}) BOOST_TEST(world.part(name).pass_count() == 0U);
       BOOST_TEST(world.gradients().empty());
     }

@@ -99,7 +99,9 @@ class ContextWorld::Node final : private ContextParticipant::Callbacks {
 ContextWorld::ContextWorld(Placement placement, std::uint64_t seed) : placement_(placement), random_(seed) {}
 ContextWorld::~ContextWorld() = default;
 
-std::string ContextWorld::node_of(const std::string& name) const { return placement_ == Placement::apart ? name : "trainer"; }
+std::string ContextWorld::node_of(const std::string& name) const {
+  return placement_ == Placement::apart ? name : "trainer";
+}
 
 ContextParticipant& ContextWorld::part(const std::string& name) {
   auto& node = nodes_[node_of(name)];

@@ -1,5 +1,5 @@
-// Contexts of several nodes without nodes: ContextParts joined by a bag of messages that are delivered in an order that a
-// seed decides, and calls between them that record boundaries as real ones do.
+// Contexts of several nodes without nodes: ContextParts joined by a bag of messages that are delivered in an order that
+// a seed decides, and calls between them that record boundaries as real ones do.
 #pragma once
 
 #include <cstdint>

@@ -52,7 +52,8 @@ BOOST_AUTO_TEST_CASE(a_dead_creator_costs_nothing) {
 }
 
 BOOST_AUTO_TEST_CASE(memory_is_bounded_and_what_it_lost_is_in_doubt_and_not_taken_for_ended) {
-  for (std::uint64_t i = 1; i <= EndedContexts::kRunsMax + 1; ++i) ended.add(context(2 * i));  // 2, 4, ...: 2 is forgotten
+  for (std::uint64_t i = 1; i <= EndedContexts::kRunsMax + 1; ++i)
+    ended.add(context(2 * i));  // 2, 4, ...: 2 is forgotten
   BOOST_TEST(ended.size() == EndedContexts::kRunsMax);
   for (const std::uint64_t serial : {1, 2}) BOOST_TEST((ended.recall(context(serial)) == Recall::in_doubt));
   BOOST_TEST((ended.recall(context(3)) == Recall::unknown));  // nothing as young as that was forgotten
@@ -62,7 +63,8 @@ BOOST_AUTO_TEST_CASE(memory_is_bounded_and_what_it_lost_is_in_doubt_and_not_take
 BOOST_AUTO_TEST_CASE(creators_that_a_peer_invents_take_no_more_memory_than_that_and_others_come_into_doubt) {
   for (const std::uint64_t serial : {1, 2, 9}) ended.add({"a trainer", 7, serial});
   for (std::uint64_t life = 1; life <= EndedContexts::kRunsOfAllMax - 1; ++life) ended.add({"nobody", life, 5});
-  BOOST_TEST(ended.size() == EndedContexts::kRunsOfAllMax - 1);  // "a trainer" comes first in its order, and had two runs
+  BOOST_TEST(ended.size() ==
+             EndedContexts::kRunsOfAllMax - 1);  // "a trainer" comes first in its order, and had two runs
   BOOST_TEST((ended.recall({"a trainer", 7, 2}) == Recall::in_doubt));
   BOOST_TEST((ended.recall({"a trainer", 7, 10}) == Recall::unknown));
   BOOST_TEST((ended.recall({"new", 7, 9}) == Recall::in_doubt));
@@ -71,7 +73,8 @@ BOOST_AUTO_TEST_CASE(creators_that_a_peer_invents_take_no_more_memory_than_that_
   ended.add({"a trainer", 7, 9});
   BOOST_TEST(ended_before({"a trainer", 7, 9}));
   BOOST_TEST((ended.recall({"a trainer", 7, 8}) == Recall::in_doubt));
-  for (std::uint64_t life = 1; life <= EndedContexts::kRunsOfAllMax - 1; ++life) ended.drop_creator({"nobody", {0, life}});
+  for (std::uint64_t life = 1; life <= EndedContexts::kRunsOfAllMax - 1; ++life)
+    ended.drop_creator({"nobody", {0, life}});
   BOOST_TEST(ended.size() == 1U);
 }
 

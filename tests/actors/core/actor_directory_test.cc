@@ -33,7 +33,8 @@ struct Directory {
 
   Lives lives;
   int made = 0;
-  ActorDirectory<RRefId, Actor, OneEnded> actors{lives, [this](const RRefId& id) { return ++made, std::make_shared<const RRefId>(id); }};
+  ActorDirectory<RRefId, Actor, OneEnded> actors{
+      lives, [this](const RRefId& id) { return ++made, std::make_shared<const RRefId>(id); }};
 };
 
 }  // namespace

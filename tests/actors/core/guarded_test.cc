@@ -98,8 +98,10 @@ BOOST_FIXTURE_TEST_CASE(node_whose_router_throws_ends_and_says_why_to_all_who_wa
 
 BOOST_FIXTURE_TEST_CASE(program_that_serves_learns_that_its_node_has_failed, Pair) {
   throw_in_router(a);
-  BOOST_CHECK_EXCEPTION(a.serve(), RemoteError, [](const RemoteError& error) { return error.error().message == "boom"; });
-  BOOST_CHECK_EXCEPTION(a.shutdown(), RemoteError, [](const RemoteError& error) { return error.error().message == "boom"; });
+  BOOST_CHECK_EXCEPTION(a.serve(), RemoteError,
+                        [](const RemoteError& error) { return error.error().message == "boom"; });
+  BOOST_CHECK_EXCEPTION(a.shutdown(), RemoteError,
+                        [](const RemoteError& error) { return error.error().message == "boom"; });
 }
 
 BOOST_FIXTURE_TEST_CASE(program_that_already_serves_is_told_when_its_node_fails, Pair) {
@@ -125,7 +127,9 @@ BOOST_FIXTURE_TEST_CASE(value_whose_owner_throws_is_lost_with_what_was_thrown_an
   references.value_of(lost->id(), here, [](const Result<detail::ValueBox>&) { throw std::runtime_error("boom"); });
   const auto told = [&](const RRefId& rref) {
     std::optional<Error> error;
-    references.value_of(rref, here, [&](const Result<detail::ValueBox>& value) { error = value ? Error{.message = "it is here"} : value.error(); });
+    references.value_of(rref, here, [&](const Result<detail::ValueBox>& value) {
+      error = value ? Error{.message = "it is here"} : value.error();
+    });
     return error.value_or(Error{.message = "nothing"}).message;
   };
   BOOST_TEST(told(lost->id()) == "boom");

@@ -91,12 +91,12 @@ BOOST_AUTO_TEST_CASE(a_life_let_in_before_the_last_is_over_however_many_came_bet
   lives.end(of(life(1)), closed(life(1)));
   for (std::uint64_t number = 2; number < 2 + Lives::kFormerMax; ++number) pass(number);
   BOOST_TEST(lives.is_over(of(life(1))));  // the 16th before the last
-  BOOST_TEST(lives.begin(life(100)));  // the 17th after it: life 1 is not known by its incarnation any more
+  BOOST_TEST(lives.begin(life(100)));      // the 17th after it: life 1 is not known by its incarnation any more
   BOOST_TEST(lives.let_in(of(life(100)), 40));
   BOOST_TEST(!lives.is_over(of(life(1))));
   BOOST_TEST(!lives.let_in(of(life(1)), 5));
   lives.end(of(life(100)), closed(life(100)));
-  BOOST_TEST(lives.begin(life(1)));            // nobody can know before it says when it was let in
+  BOOST_TEST(lives.begin(life(1)));  // nobody can know before it says when it was let in
   BOOST_TEST(!lives.let_in(of(life(1)), 5));
 }
 

@@ -59,8 +59,10 @@ BOOST_FIXTURE_TEST_CASE(who_speaks_of_more_values_than_calls_can_make_is_given_u
 
 BOOST_AUTO_TEST_CASE(bounds_are_those_that_were_given_and_errors_name_their_keys) {
   PeerAccounts accounts("ps0", {.answer_bytes_max = 10, .owners_max = 0, .forks_max = 0, .contexts_max = 0});
-  BOOST_TEST(accounts.owners.take(kTrainer).error().message == "trainer has 0 values on ps0, at most 0 (peer.owners_max)");
-  BOOST_TEST(accounts.forks.take(kTrainer).error().message == "trainer has 0 handles of values on ps0, at most 0 (peer.forks_max)");
+  BOOST_TEST(accounts.owners.take(kTrainer).error().message ==
+             "trainer has 0 values on ps0, at most 0 (peer.owners_max)");
+  BOOST_TEST(accounts.forks.take(kTrainer).error().message ==
+             "trainer has 0 handles of values on ps0, at most 0 (peer.forks_max)");
   BOOST_TEST(accounts.contexts.take(kTrainer).error().message ==
              "trainer has 0 autograd contexts on ps0, at most 0 (peer.contexts_max)");
   accounts.answers.sent(kTrainer, 11);

@@ -22,7 +22,8 @@ ToldOnce<int> into(std::vector<int>& told) {
 BOOST_AUTO_TEST_SUITE(promise_guard)
 
 BOOST_AUTO_TEST_CASE(promise_that_nobody_kept_is_kept_when_the_guard_goes) {
-  std::optional<PromiseGuard<int>> guard(std::in_place, Promise<int>(FutureHome{.executor = nullptr, .clock = make_system_clock()}), 7);
+  std::optional<PromiseGuard<int>> guard(
+      std::in_place, Promise<int>(FutureHome{.executor = nullptr, .clock = make_system_clock()}), 7);
   const Future<int> future = guard->future();
   BOOST_TEST(!future.ready());
   guard.reset();
@@ -31,7 +32,8 @@ BOOST_AUTO_TEST_CASE(promise_that_nobody_kept_is_kept_when_the_guard_goes) {
 }
 
 BOOST_AUTO_TEST_CASE(promise_that_was_kept_stays_as_it_was) {
-  std::optional<PromiseGuard<int>> guard(std::in_place, Promise<int>(FutureHome{.executor = nullptr, .clock = make_system_clock()}), 7);
+  std::optional<PromiseGuard<int>> guard(
+      std::in_place, Promise<int>(FutureHome{.executor = nullptr, .clock = make_system_clock()}), 7);
   const Future<int> future = guard->future();
   guard->complete(3);
   guard.reset();

@@ -15,7 +15,8 @@ namespace {
 
 struct OnAStrand {
   void run(const std::string& name) {
-    strand.run([this, name] { seen.push_back(name); }, [this, name](const Error& error) { seen.push_back(name + ": " + std::string(name_of(error.code))); });
+    strand.run([this, name] { seen.push_back(name); },
+               [this, name](const Error& error) { seen.push_back(name + ": " + std::string(name_of(error.code))); });
   }
 
   void run_all_kept() {

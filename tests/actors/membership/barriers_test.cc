@@ -42,8 +42,10 @@ struct Place {
     entered.entry = entry(member, ++entries[member]);
     entered.own.value = to_payload(nullptr, value);
     barriers.enter(TimePoint(now), member, std::move(entered), [this, member](Result<msg::BarrierPassed> result) {
-      told.push_back(member + " <- " + (result ? text(result.value()) : std::string(name_of(result.error().code)) + " " +
-                                                                            result.error().peer + ": " + result.error().message));
+      told.push_back(member + " <- " +
+                     (result ? text(result.value())
+                             : std::string(name_of(result.error().code)) + " " + result.error().peer + ": " +
+                                   result.error().message));
     });
   }
   void enter(const NodeName& member, std::int32_t value, std::vector<NodeName> members = kThree) {
@@ -125,7 +127,8 @@ BOOST_AUTO_TEST_CASE(report_says_who_waits_how_long_and_for_whom) {
 
 BOOST_AUTO_TEST_CASE(only_the_receiver_of_a_gather_gets_the_values) {
   Place place;
-  for (const char* member : {"a", "b", "c"}) place.enter(member, 1, msg::BarrierEntered{{}, "gather", kThree, "b", false, {}, {}});
+  for (const char* member : {"a", "b", "c"})
+    place.enter(member, 1, msg::BarrierEntered{{}, "gather", kThree, "b", false, {}, {}});
   CHECK_TOLD(place, "a <- ", "b <- a=1 b=1 c=1 ", "c <- ");
 }
 
@@ -246,7 +249,8 @@ BOOST_AUTO_TEST_CASE(only_the_entry_that_is_named_leaves) {
 
 BOOST_AUTO_TEST_CASE(entries_given_up_are_remembered_up_to_a_number_and_as_long_as_their_member_lives) {
   Place place;
-  for (std::uint64_t number = 1; number <= Barriers::kLeftMax + 1; ++number) place.barriers.left("b", Place::entry("b", number));
+  for (std::uint64_t number = 1; number <= Barriers::kLeftMax + 1; ++number)
+    place.barriers.left("b", Place::entry("b", number));
   place.enter("b", 1, {"a", "b"});  // forgotten
   place.enter("b", 2, {"a", "b"});
   CHECK_TOLD(place, "b <- cancelled : the member gave its entry up");
@@ -268,8 +272,8 @@ BOOST_AUTO_TEST_CASE(the_end_of_the_node_ends_every_wait) {
 
 // --- every order -----------------------------------------------------------------------------------------------------
 
-/// Three members who meet several times at one place, give entries up, and may die. Words of one member come in any order,
-/// but for its entries, which keep theirs.
+/// Three members who meet several times at one place, give entries up, and may die. Words of one member come in any
+/// order, but for its entries, which keep theirs.
 struct Word {
   enum class Kind : std::uint8_t { entry, leave, death };
   Kind kind = Kind::entry;
@@ -327,7 +331,8 @@ class Run {
   void enter(const Word& word) {
     if (dead_.contains(word.member)) return;  // nothing of it comes any more
     came_.insert({word.member, word.number});
-    msg::BarrierEntered entered{{word.member, 7, word.number}, "barrier", kThree, {}, failures_ == Failures::partial, {}, {}};
+    msg::BarrierEntered entered{{word.member, 7, word.number},  "barrier", kThree, {},
+                                failures_ == Failures::partial, {},        {}};
     entered.own.value = to_payload(nullptr, static_cast<std::int32_t>(word.number));
     barriers_.enter(TimePoint(), word.member, std::move(entered), [this, word](Result<msg::BarrierPassed> result) {
       ++answers_[{word.member, word.number}];
@@ -381,9 +386,11 @@ std::size_t play_all(std::vector<Word>& left, std::vector<Word>& order, Failures
   }
   std::size_t met = 0;
   for (std::size_t i = 0; i < left.size(); ++i) {
-    const bool is_first = std::none_of(left.begin(), left.begin() + static_cast<std::ptrdiff_t>(i), [&](const Word& earlier) {
-      return earlier.kind == Word::Kind::entry && left[i].kind == Word::Kind::entry && earlier.member == left[i].member;
-    });
+    const bool is_first =
+        std::none_of(left.begin(), left.begin() + static_cast<std::ptrdiff_t>(i), [&](const Word& earlier) {
+          return earlier.kind == Word::Kind::entry && left[i].kind == Word::Kind::entry &&
+                 earlier.member == left[i].member;
+        });
     if (!is_first) continue;
     const Word word = left[i];
     left.erase(left.begin() + static_cast<std::ptrdiff_t>(i));
@@ -399,8 +406,10 @@ BOOST_AUTO_TEST_CASE(members_meet_once_and_in_order_whatever_overtakes_what, *la
   using Kind = Word::Kind;
   const std::vector<Word> entries{{Kind::entry, "a", 1}, {Kind::entry, "a", 2}, {Kind::entry, "b", 1},
                                   {Kind::entry, "b", 2}, {Kind::entry, "c", 1}, {Kind::entry, "c", 2}};
-  const std::vector<std::vector<Word>> scripts{
-      {{Kind::leave, "b", 1}}, {{Kind::leave, "b", 2}, {Kind::leave, "c", 1}}, {{Kind::death, "b"}}, {{Kind::leave, "b", 1}, {Kind::death, "c"}}};
+  const std::vector<std::vector<Word>> scripts{{{Kind::leave, "b", 1}},
+                                               {{Kind::leave, "b", 2}, {Kind::leave, "c", 1}},
+                                               {{Kind::death, "b"}},
+                                               {{Kind::leave, "b", 1}, {Kind::death, "c"}}};
   for (const std::vector<Word>& script : scripts) {
     for (const Failures failures : {Failures::fail_fast, Failures::partial}) {
       std::vector<Word> words = entries;

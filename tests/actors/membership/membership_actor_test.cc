@@ -262,7 +262,8 @@ BOOST_AUTO_TEST_CASE(in_a_world_of_a_given_size_a_member_that_is_not_there_is_wa
                {{}, "trainer", 3});
   BOOST_TEST(text_of(missing(3)).find("timeout 2 of 3") == 0U);
   BOOST_TEST(text_of(missing(2)) == "nothing");
-  BOOST_TEST(text_of(missing(2, Membership::Until::we_are_in)).find("timeout") == 0U);  // p2 was there when it was let in
+  BOOST_TEST(text_of(missing(2, Membership::Until::we_are_in)).find("timeout") ==
+             0U);  // p2 was there when it was let in
 }
 
 BOOST_AUTO_TEST_CASE(news_of_an_earlier_life_that_come_late_change_nothing) {
@@ -285,7 +286,8 @@ BOOST_AUTO_TEST_CASE(who_does_not_let_nodes_in_passes_them_on_once) {
   BOOST_REQUIRE(passed_on.size() == 1U);
   BOOST_TEST(std::get<msg::MemberJoin>(passed_on[0].message).name == "p2");
   BOOST_TEST(passed_on[0].to == "p1/membership");
-  seed.answer("m", passed_on[0], msg::MemberList{3, {place_of(seed, 0, 1), own_place(1, 2), place_of(*newcomer, 2, 3)}});
+  seed.answer("m", passed_on[0],
+              msg::MemberList{3, {place_of(seed, 0, 1), own_place(1, 2), place_of(*newcomer, 2, 3)}});
   BOOST_TEST(outcome(let_in) == "p1:0 m:1 p2:2");
   const Asked other = newcomer->ask("m", "membership", join_of(*newcomer));
   const auto again = seed.take_heard<msg::MemberJoin>();
@@ -317,7 +319,8 @@ BOOST_AUTO_TEST_CASE(the_next_lets_nodes_in_when_the_first_is_gone) {
   join_through(seed, {place_of(seed, 0, 1), own_place(1, 2)});
   seed.die();
   const auto newcomer = peer("p2", 2);
-  BOOST_TEST(outcome(newcomer->ask("m", "membership", join_of(*newcomer))) == "m:1 p2:0");  // the rank of the dead is free
+  BOOST_TEST(outcome(newcomer->ask("m", "membership", join_of(*newcomer))) ==
+             "m:1 p2:0");  // the rank of the dead is free
 }
 
 BOOST_AUTO_TEST_CASE(a_member_that_was_not_reached_leaves_its_rank) {
@@ -458,7 +461,8 @@ BOOST_AUTO_TEST_CASE(what_the_dead_had_begun_does_not_stand_for_what_others_bega
   const auto first = peer("p1");
   const auto second = peer("p2", 2);
   static_cast<void>(disagreement());
-  for (BarePeer* other : {first.get(), second.get()}) other->say("m", "membership", msg::ShutdownReady{other->self().name, other->self().incarnation});
+  for (BarePeer* other : {first.get(), second.get()})
+    other->say("m", "membership", msg::ShutdownReady{other->self().name, other->self().incarnation});
   BOOST_TEST(count(*first, 0, 5).size() == 1U);
   BOOST_TEST(count(*second, 0, 3).size() == 1U);
   second->die();
@@ -480,7 +484,7 @@ BOOST_AUTO_TEST_CASE(who_is_not_the_first_says_when_it_is_done_and_to_each_new_f
   BOOST_TEST(std::get<msg::ShutdownReady>(ready[0].message).node == "m");
   other->say("m", "membership", msg::ShutdownReady{"a", other->self().incarnation});
   BOOST_TEST(other->take<msg::ShutdownCount>().empty());  // the first counts, nobody else
-  const auto first = peer("B");  // before "a"
+  const auto first = peer("B");                           // before "a"
   BOOST_TEST(first->take<msg::ShutdownReady>().size() == 1U);
   first->die();
   BOOST_TEST(other->take<msg::ShutdownReady>().size() == 1U);

@@ -13,7 +13,8 @@ namespace {
 using boost::unit_test::label;
 using Ranks = std::map<std::string, std::uint32_t>;
 
-msg::MemberJoin join(const NodeName& name, std::optional<std::uint32_t> rank, std::uint32_t world_size = 0, std::uint64_t life = 1) {
+msg::MemberJoin join(const NodeName& name, std::optional<std::uint32_t> rank, std::uint32_t world_size = 0,
+                     std::uint64_t life = 1) {
   return {name, {life, 0}, "ipc://@" + name, role_of_name(name), rank, world_size};
 }
 

@@ -123,7 +123,8 @@ BOOST_AUTO_TEST_CASE(member_that_comes_within_a_round_begins_another_when_it_is_
   BOOST_TEST((agreement.next(three) == Verdict::agreed));
 }
 
-BOOST_AUTO_TEST_CASE(requests_of_a_member_that_dies_between_two_rounds_do_not_stand_for_those_of_others, *boost::unit_test::label("fault-F22")) {
+BOOST_AUTO_TEST_CASE(requests_of_a_member_that_dies_between_two_rounds_do_not_stand_for_those_of_others,
+                     *boost::unit_test::label("fault-F22")) {
   ShutdownAgreement agreement = all_ready();
   agreement.ready("c");
   BOOST_TEST((agreement.next({"a", "b", "c"}) == Verdict::count));
@@ -140,7 +141,7 @@ BOOST_AUTO_TEST_CASE(requests_of_a_member_that_dies_between_two_rounds_do_not_st
 struct Model {
   struct Step {
     std::size_t node;
-    std::int64_t active;   // what the step adds
+    std::int64_t active;  // what the step adds
     std::uint64_t started;
   };
 

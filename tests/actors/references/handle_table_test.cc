@@ -76,7 +76,8 @@ BOOST_AUTO_TEST_CASE(a_handle_of_an_owner_that_is_not_met_yet_is_reported_when_i
 
 BOOST_AUTO_TEST_CASE(a_handle_that_goes_before_its_owner_is_met_is_given_back_to_its_parents) {
   HandleTable table(kSelf);
-  for (const std::uint64_t fork : {2, 3}) expect(table.received({kRRef, of_parent(fork), kOwner}, kParent, OwnerMet::not_yet), {});
+  for (const std::uint64_t fork : {2, 3})
+    expect(table.received({kRRef, of_parent(fork), kOwner}, kParent, OwnerMet::not_yet), {});
   expect(table.dropped(kRRef), {});
   expect(table.dropped(kRRef), {acknowledged(of_parent(2)), acknowledged(of_parent(3))});
   BOOST_TEST(table.size() == 0U);
@@ -233,7 +234,8 @@ BOOST_AUTO_TEST_CASE(the_death_of_the_owner_fails_its_handles_and_releases_the_p
   expect(table.dropped(kRRef), {});
 }
 
-BOOST_AUTO_TEST_CASE(a_handle_that_arrives_after_the_death_of_its_owner_fails_and_releases_its_parent_when_that_is_said_again) {
+BOOST_AUTO_TEST_CASE(
+    a_handle_that_arrives_after_the_death_of_its_owner_fails_and_releases_its_parent_when_that_is_said_again) {
   HandleTable table(kSelf);
   expect(table.node_down(kOwner, error_of(ErrorCode::peer_down)), {});
   expect(table.received({kRRef, of_parent(2), kOwner}, kParent), {forked(of_parent(2))});

@@ -76,7 +76,8 @@ BOOST_AUTO_TEST_CASE(handles_of_one_value_are_one_and_each_is_deleted) {
   auto first = received(5, 9);
   auto second = received(5, 10);
   BOOST_TEST(first == second);
-  for (const std::uint64_t fork : {9U, 10U}) p1->say("m", "references", msg::RRefForkAck{{"p1", 1, 5}, {"p2", 2, fork}});
+  for (const std::uint64_t fork : {9U, 10U})
+    p1->say("m", "references", msg::RRefForkAck{{"p1", 1, 5}, {"p2", 2, fork}});
   first.reset();
   BOOST_TEST(references().handles() == 1U);
   second.reset();

@@ -49,15 +49,17 @@ BOOST_FIXTURE_TEST_CASE(a_use_that_comes_behind_the_last_release_is_told_that_th
   auto handle = references().own(detail::ValueBox::of(7), "i32", SourceLocation::current());
   const RRefId rref = handle->id();
   std::optional<ErrorCode> told;
-  references().use(rref, detail::UseKind::reads, [&](const Result<detail::ValueBox>& value, std::shared_ptr<detail::ValueUse> use) {
-    BOOST_REQUIRE(value.ok());
-    handle.reset();
-    use.reset();
-    references().use(rref, detail::UseKind::reads, [&](const Result<detail::ValueBox>& late, const std::shared_ptr<detail::ValueUse>& no_use) {
-      BOOST_TEST(!no_use);
-      if (!late.ok()) told = late.error().code;
-    });
-  });
+  references().use(
+      rref, detail::UseKind::reads, [&](const Result<detail::ValueBox>& value, std::shared_ptr<detail::ValueUse> use) {
+        BOOST_REQUIRE(value.ok());
+        handle.reset();
+        use.reset();
+        references().use(rref, detail::UseKind::reads,
+                         [&](const Result<detail::ValueBox>& late, const std::shared_ptr<detail::ValueUse>& no_use) {
+                           BOOST_TEST(!no_use);
+                           if (!late.ok()) told = late.error().code;
+                         });
+      });
   BOOST_REQUIRE(told.has_value());
   BOOST_TEST((*told == ErrorCode::ref_revoked));
   BOOST_TEST(references().owned_values() == 0U);
@@ -68,13 +70,16 @@ BOOST_FIXTURE_TEST_CASE(a_use_that_comes_behind_the_stop_is_told_why, Owner) {
   Error why;
   why.code = ErrorCode::shutting_down;
   std::optional<ErrorCode> told;
-  references().use(handle->id(), detail::UseKind::reads, [&](const Result<detail::ValueBox>& value, const std::shared_ptr<detail::ValueUse>&) {
-    BOOST_REQUIRE(value.ok());
-    references().stop(why);
-    references().use(handle->id(), detail::UseKind::reads, [&](const Result<detail::ValueBox>& late, const std::shared_ptr<detail::ValueUse>&) {
-      if (!late.ok()) told = late.error().code;
-    });
-  });
+  references().use(handle->id(), detail::UseKind::reads,
+                   [&](const Result<detail::ValueBox>& value, const std::shared_ptr<detail::ValueUse>&) {
+                     BOOST_REQUIRE(value.ok());
+                     references().stop(why);
+                     references().use(
+                         handle->id(), detail::UseKind::reads,
+                         [&](const Result<detail::ValueBox>& late, const std::shared_ptr<detail::ValueUse>&) {
+                           if (!late.ok()) told = late.error().code;
+                         });
+                   });
   BOOST_REQUIRE(told.has_value());
   BOOST_TEST((*told == ErrorCode::shutting_down));
 }
@@ -233,7 +238,8 @@ BOOST_FIXTURE_TEST_CASE(a_handle_that_rests_on_an_owner_that_is_gone_fails_at_on
   const NodeLife owner{"owner", {1, 5}};
   came(owner);
   went(owner);
-  const auto handle = references().received({{"owner", 5, 1}, {"parent", 9, 1}, owner.name, owner.incarnation, "parent", "i32"}, "parent");
+  const auto handle = references().received(
+      {{"owner", 5, 1}, {"parent", 9, 1}, owner.name, owner.incarnation, "parent", "i32"}, "parent");
   BOOST_REQUIRE(references().failure(*handle).has_value());
   BOOST_TEST((references().failure(*handle)->code == ErrorCode::owner_died));
 }

@@ -59,11 +59,14 @@ BOOST_AUTO_TEST_CASE(a_report_has_the_turn_first_then_the_queue_then_those_who_w
   BOOST_TEST(queue.request(kFourth));
   BOOST_TEST(!queue.request(kThird));
   BOOST_TEST(!queue.request(kFirst));
-  BOOST_TEST((queue.uses() == Uses{{kFourth, UseState::has_turn}, {kThird, UseState::arriving}, {kFirst, UseState::arriving}}));
+  BOOST_TEST((queue.uses() ==
+              Uses{{kFourth, UseState::has_turn}, {kThird, UseState::arriving}, {kFirst, UseState::arriving}}));
   expect(queue.suspend(kFourth), kThird);
-  BOOST_TEST((queue.uses() == Uses{{kThird, UseState::has_turn}, {kFirst, UseState::arriving}, {kFourth, UseState::waits_elsewhere}}));
+  BOOST_TEST((queue.uses() ==
+              Uses{{kThird, UseState::has_turn}, {kFirst, UseState::arriving}, {kFourth, UseState::waits_elsewhere}}));
   BOOST_TEST(!queue.resume(kFourth));
-  BOOST_TEST((queue.uses() == Uses{{kThird, UseState::has_turn}, {kFourth, UseState::returning}, {kFirst, UseState::arriving}}));
+  BOOST_TEST((queue.uses() ==
+              Uses{{kThird, UseState::has_turn}, {kFourth, UseState::returning}, {kFirst, UseState::arriving}}));
   expect(queue.release(kThird), kFourth);
   expect(queue.release(kFirst), std::nullopt);
   BOOST_TEST((queue.uses() == Uses{{kFourth, UseState::has_turn}}));
@@ -95,9 +98,9 @@ BOOST_AUTO_TEST_CASE(uses_whose_waits_are_over_go_on_in_that_order) {
 
 BOOST_AUTO_TEST_CASE(a_call_back_into_an_object_that_waits_for_it_does_not_deadlock) {
   TurnQueue queue;
-  BOOST_TEST(queue.request(kFirst));               // A's function on the object calls B and waits
+  BOOST_TEST(queue.request(kFirst));  // A's function on the object calls B and waits
   expect(queue.suspend(kFirst), std::nullopt);
-  BOOST_TEST(queue.request(kSecond));              // B calls the object
+  BOOST_TEST(queue.request(kSecond));  // B calls the object
   expect(queue.release(kSecond), std::nullopt);
   BOOST_TEST(queue.resume(kFirst));
   expect(queue.release(kFirst), std::nullopt);
@@ -108,13 +111,13 @@ BOOST_AUTO_TEST_CASE(a_use_that_is_given_up_leaves_from_wherever_it_is) {
   BOOST_TEST(queue.request(kFirst));
   BOOST_TEST(!queue.request(kSecond));
   BOOST_TEST(!queue.request(kThird));
-  expect(queue.release(kSecond), std::nullopt);    // had not begun
+  expect(queue.release(kSecond), std::nullopt);  // had not begun
   expect(queue.suspend(kFirst), kThird);
-  expect(queue.release(kFirst), std::nullopt);     // suspended
+  expect(queue.release(kFirst), std::nullopt);  // suspended
   BOOST_TEST(!queue.request(kFourth));
   expect(queue.suspend(kThird), kFourth);
   BOOST_TEST(!queue.resume(kThird));
-  expect(queue.release(kThird), std::nullopt);     // waits to go on
+  expect(queue.release(kThird), std::nullopt);  // waits to go on
   expect(queue.release(kFourth), std::nullopt);
   BOOST_TEST(queue.empty());
 }
@@ -142,8 +145,10 @@ BOOST_AUTO_TEST_CASE(events_that_a_use_cannot_have_are_bugs_and_say_so) {
     };
   };
   BOOST_CHECK_EXCEPTION((void)queue.request(kSecond), std::logic_error, text_of("[turn] requested twice: use 2"));
-  BOOST_CHECK_EXCEPTION((void)queue.suspend(kSecond), std::logic_error, text_of("[turn] suspended without its turn: use 2"));
-  BOOST_CHECK_EXCEPTION((void)queue.resume(kFirst), std::logic_error, text_of("[turn] resumed but not suspended: use 1"));
+  BOOST_CHECK_EXCEPTION((void)queue.suspend(kSecond), std::logic_error,
+                        text_of("[turn] suspended without its turn: use 2"));
+  BOOST_CHECK_EXCEPTION((void)queue.resume(kFirst), std::logic_error,
+                        text_of("[turn] resumed but not suspended: use 1"));
   BOOST_CHECK_EXCEPTION((void)queue.release(kThird), std::logic_error, text_of("[turn] released but unknown: use 3"));
 }
 

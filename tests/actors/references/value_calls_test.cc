@@ -21,7 +21,11 @@ std::int64_t none_of(const RRef<Tally>&) { return 0; }
 
 /// What the node itself says to p1, peers say back: calls as they are encoded.
 struct Echo : AmongValues {
-  Echo() : AmongValues({{"twice", &twice}, {"none_of", &none_of}, {"Tally", constructor<Tally>}, {"Tally::total", &Tally::total}}) {}
+  Echo()
+      : AmongValues({{"twice", &twice},
+                     {"none_of", &none_of},
+                     {"Tally", constructor<Tally>},
+                     {"Tally::total", &Tally::total}}) {}
 
   template <class Call>
   Call heard() {
@@ -177,8 +181,10 @@ BOOST_AUTO_TEST_CASE(only_the_life_that_an_id_names_makes_its_value) {
   BOOST_TEST(((*lie)->error().execution == Execution::never));
   BOOST_TEST((*lie)->error().peer == "m");
   BOOST_TEST(owned_values() == 0U);
-  BOOST_TEST(said(p1->ask("m", "worker", make_twice({"p1", 2, 50}))) == "protocol_violation: value p1.50 is not of p1");  // of another life
-  BOOST_TEST(said(p2->ask("m", "worker", make_twice({"m", core().incarnation().low, 50}))) == "protocol_violation: value m.50 is not of p2");
+  BOOST_TEST(said(p1->ask("m", "worker", make_twice({"p1", 2, 50}))) ==
+             "protocol_violation: value p1.50 is not of p1");  // of another life
+  BOOST_TEST(said(p2->ask("m", "worker", make_twice({"m", core().incarnation().low, 50}))) ==
+             "protocol_violation: value m.50 is not of p2");
   BOOST_TEST(owned_values() == 0U);
   BOOST_TEST(said(p1->ask("m", "worker", call)) == "ok");
   BOOST_TEST(said(fetch(*p1, call.rref)) == "ok");

@@ -160,7 +160,8 @@ BOOST_AUTO_TEST_CASE(every_call_leaves_the_table_exactly_once) {
           }
           case 4:
             for (const auto& call : table.expire(now)) left(call);
-            BOOST_TEST_REQUIRE(std::none_of(pending.begin(), pending.end(), [&](const auto& call) { return call.second <= now; }));
+            BOOST_TEST_REQUIRE(
+                std::none_of(pending.begin(), pending.end(), [&](const auto& call) { return call.second <= now; }));
             break;
           case 5:
             if (random() % 50 == 0) {

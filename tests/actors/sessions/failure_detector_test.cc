@@ -108,7 +108,8 @@ BOOST_AUTO_TEST_CASE(unreachable_peer_that_is_heard_is_reachable_again_once, *la
 BOOST_AUTO_TEST_CASE(peer_that_does_not_hear_us_is_unreachable_although_it_is_heard, *label("fault-F07")) {
   FailureDetector detector;
   watch(detector, "ps0");
-  BOOST_TEST((detector.heard("ps0", kFirst, {100ms, 350ms}, at(100ms)) == Event{"ps0", kFirst, Reach::unreachable, 350ms}));
+  BOOST_TEST(
+      (detector.heard("ps0", kFirst, {100ms, 350ms}, at(100ms)) == Event{"ps0", kFirst, Reach::unreachable, 350ms}));
   BOOST_TEST(!detector.heard("ps0", kFirst, {100ms, 450ms}, at(200ms)).has_value());
   BOOST_TEST(run(detector, 200ms, 299ms).empty());
   BOOST_TEST((detector.heard("ps0", kFirst, {100ms, 0ms}, at(300ms)) == Event{"ps0", kFirst, Reach::reachable, 450ms}));
@@ -135,7 +136,7 @@ BOOST_AUTO_TEST_CASE(peer_is_judged_by_what_it_promised_last) {
   FailureDetector detector;
   watch(detector, "ps0");
   BOOST_TEST(!detector.heard("ps0", kFirst, {500ms, 0ms}, at(0ms)).has_value());
-  BOOST_TEST(!detector.heard("ps0", kSecond, {100ms, 0ms}, at(0ms)).has_value());  // another life
+  BOOST_TEST(!detector.heard("ps0", kSecond, {100ms, 0ms}, at(0ms)).has_value());                        // another life
   BOOST_TEST((run(detector, 0ms, 2s) == std::vector{Event{"ps0", kFirst, Reach::unreachable, 700ms}}));  // 500 + 200
 }
 
@@ -286,7 +287,9 @@ struct Explored {
     std::vector<Event> events;
   };
 
-  Duration up_to(Duration most) { return Duration{std::uniform_int_distribution<Duration::rep>(0, most.count())(random)}; }
+  Duration up_to(Duration most) {
+    return Duration{std::uniform_int_distribution<Duration::rep>(0, most.count())(random)};
+  }
   bool chance(double of) { return std::bernoulli_distribution(of)(random); }
 
   /// Lets both run until `end`. `cut(i)`: whether what side i sends is lost. `stall`: at most so late is a tick.
@@ -298,7 +301,8 @@ struct Explored {
       const TimePoint now = side.wake;
       if (now > end) return;
       while (!side.coming.empty() && side.coming.front().first <= now) {
-        if (auto event = side.detector.heard("peer", kFirst, side.coming.front().second, now)) side.events.push_back(*event);
+        if (auto event = side.detector.heard("peer", kFirst, side.coming.front().second, now))
+          side.events.push_back(*event);
         side.coming.pop_front();
       }
       FailureDetector::Verdicts verdicts = side.detector.tick(now);
@@ -340,7 +344,8 @@ BOOST_AUTO_TEST_CASE(machines_that_stall_for_up_to_four_seconds_never_lose_each_
   }
 }
 
-BOOST_AUTO_TEST_CASE(both_ends_of_a_one_way_cut_agree_that_they_are_unreachable_and_then_reachable, *label("fault-F07")) {
+BOOST_AUTO_TEST_CASE(both_ends_of_a_one_way_cut_agree_that_they_are_unreachable_and_then_reachable,
+                     *label("fault-F07")) {
   for (unsigned seed = 1; seed <= 100; ++seed) {
     BOOST_TEST_CONTEXT("seed " << seed) {
       Explored world(seed);

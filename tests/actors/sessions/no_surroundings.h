@@ -14,7 +14,8 @@ namespace troupe::detail {
 /// A node that does nothing.
 struct NoCallbacks : Router::Callbacks {
   void transmit(const NodeName&, LinkLane, Frames) override {}
-  void deliver(const Peer&, msg::Envelope, msg::AnyMessage, std::optional<TimePoint>, std::shared_ptr<CallCredit>) override {}
+  void deliver(const Peer&, msg::Envelope, msg::AnyMessage, std::optional<TimePoint>,
+               std::shared_ptr<CallCredit>) override {}
   void came_late(const NodeLife&, msg::AnyMessage) override {}
   void no_memory_for(const NodeLife&, RequestId, Error) override {}
   void answers_taken(const NodeLife&, std::size_t) override {}

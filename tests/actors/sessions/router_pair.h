@@ -34,7 +34,9 @@ struct TestNode final : Router::Callbacks {
   TestNode(const NodeName& name, std::uint64_t life, const RouterOptions& options = {})
       : self{name, {life, life}, "memory://" + name}, router(self, *this, lives, options) {}
 
-  void transmit(const NodeName& to, LinkLane /*lane*/, Frames packet) override { wire.push_back({to, std::move(packet)}); }
+  void transmit(const NodeName& to, LinkLane /*lane*/, Frames packet) override {
+    wire.push_back({to, std::move(packet)});
+  }
   void deliver(const Peer& from, msg::Envelope envelope, msg::AnyMessage message, std::optional<TimePoint> due,
                std::shared_ptr<CallCredit> credit) override {
     arrived.push_back({from.name, std::move(envelope), std::move(message), due, std::move(credit)});
@@ -65,7 +67,8 @@ struct TestNode final : Router::Callbacks {
   void request(TimePoint now, Request request, AnswerHandler done) {
     PackedRequest packed{{}, RequestId{++last_request}, posting_of(request.message, request.actor, request.nested), {}};
     if (request.to != self.name) {
-      packed.parcel = pack_message({self.name, request.to + "/" + request.actor, packed.id, {}}, request.message, {}).value();
+      packed.parcel =
+          pack_message({self.name, request.to + "/" + request.actor, packed.id, {}}, request.message, {}).value();
     }
     packed.request = std::move(request);
     router.request(now, std::move(packed), std::move(done));
@@ -74,7 +77,8 @@ struct TestNode final : Router::Callbacks {
     if (to.name == self.name) return router.answer_self(now, request, std::move(message));
     router.answer(now, to, pack_message({self.name, to.name + "/router", {}, request}, message, {}).value());
   }
-  void notify(TimePoint now, const NodeName& to, std::optional<Incarnation> life, const std::string& actor, msg::AnyMessage message) {
+  void notify(TimePoint now, const NodeName& to, std::optional<Incarnation> life, const std::string& actor,
+              msg::AnyMessage message) {
     if (to == self.name) return router.notify_self(actor, std::move(message));
     router.notify(now, to, life, pack_message({self.name, to + "/" + actor, {}, {}}, message, {}).value());
   }

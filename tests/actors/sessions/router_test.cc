@@ -211,7 +211,8 @@ BOOST_AUTO_TEST_CASE(calls_to_oneself_wait_until_earlier_ones_have_begun, *label
   a.router.tick(at(3ms));
   BOOST_REQUIRE(answers.size() == 1U);
   BOOST_TEST((answers[0].error().execution == Execution::never));
-  BOOST_TEST(answers[0].error().message == "no answer within 1 ms: it waited for this node to start earlier calls of its own");
+  BOOST_TEST(answers[0].error().message ==
+             "no answer within 1 ms: it waited for this node to start earlier calls of its own");
 }
 
 BOOST_AUTO_TEST_CASE(calls_to_oneself_beyond_what_may_wait_are_refused, *label("fault-F46")) {
@@ -229,7 +230,8 @@ BOOST_AUTO_TEST_CASE(calls_to_oneself_beyond_what_may_wait_are_refused, *label("
   BOOST_REQUIRE(answers.size() == 1U);
   BOOST_TEST((answers[0].error().code == ErrorCode::resource_exhausted));
   BOOST_TEST((answers[0].error().execution == Execution::never));
-  BOOST_TEST(answers[0].error().message == "3 calls of this node to itself wait for earlier ones to start, at most 3 (peer.waiting_calls_max)");
+  BOOST_TEST(answers[0].error().message ==
+             "3 calls of this node to itself wait for earlier ones to start, at most 3 (peer.waiting_calls_max)");
   BOOST_TEST(alone.pending == 5U);
   alone.arrived.front().credit->begin();
   alone.router.grant(at(1ms), alone.life());
@@ -254,7 +256,8 @@ BOOST_AUTO_TEST_CASE(load_of_a_peer_is_told_when_it_changes, *label("fault-F06")
 }
 
 BOOST_AUTO_TEST_CASE(what_is_due_is_found_without_looking_at_every_peer) {
-  for (int i = 0; i < 300; ++i) a.router.link_up(at(0ms), {fmt::format("p{}", i), {100, static_cast<std::uint64_t>(i)}, "memory://p"});
+  for (int i = 0; i < 300; ++i)
+    a.router.link_up(at(0ms), {fmt::format("p{}", i), {100, static_cast<std::uint64_t>(i)}, "memory://p"});
   Answers answers;
   a.request(at(1ms), call_to("p7"), into(answers));
   a.request(at(2ms), call_to("p9"), into(answers));

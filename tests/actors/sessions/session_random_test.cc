@@ -39,13 +39,14 @@ constexpr Packing kSmallPieces{.whole_bytes_max = 100, .piece_bytes_max = 50};
 
 Parcel parcel(const std::string& name, std::size_t bytes) {
   if (bytes == 0) return pack({frame(name), frame("")}, kSmallPieces);
-  return pack({frame(name), frame(std::string(bytes / 3, 'x')), frame(""), frame(std::string(bytes - bytes / 3, 'y'))}, kSmallPieces);
+  return pack({frame(name), frame(std::string(bytes / 3, 'x')), frame(""), frame(std::string(bytes - bytes / 3, 'y'))},
+              kSmallPieces);
 }
 
 BOOST_AUTO_TEST_SUITE(session_random)
 
-/// Two sessions over links that lose, repeat and reorder, with messages of every class and size, small grants, calls that
-/// begin in any order, and some that are taken back.
+/// Two sessions over links that lose, repeat and reorder, with messages of every class and size, small grants, calls
+/// that begin in any order, and some that are taken back.
 class World {
  public:
   explicit World(unsigned seed)
@@ -72,7 +73,8 @@ class World {
     bool taken_back = false;
   };
   struct Side {
-    Side(Incarnation self, Incarnation peer, const SessionOptions& options) : session(self, peer, options, [this] { told = true; }) {}
+    Side(Incarnation self, Incarnation peer, const SessionOptions& options)
+        : session(self, peer, options, [this] { told = true; }) {}
     Session session;
     bool told = false;
     std::deque<Frames> wire[2];  ///< to the peer, by link lane
@@ -178,7 +180,8 @@ class World {
   }
 
   [[nodiscard]] bool done() const {
-    return std::ranges::all_of(sides_, [](const auto& side) { return side->session.flushed() && side->waiting.empty(); });
+    return std::ranges::all_of(sides_,
+                               [](const auto& side) { return side->session.flushed() && side->waiting.empty(); });
   }
 
   static void check(const Side& sender, const Side& receiver) {
@@ -193,7 +196,8 @@ class World {
     BOOST_TEST((std::set<std::string>(receiver.got.begin(), receiver.got.end()) == expected));
     for (const auto& [key, names] : by_key) {
       std::vector<std::string> order;
-      std::ranges::copy_if(receiver.got, std::back_inserter(order), [&](const auto& name) { return std::ranges::count(names, name) > 0; });
+      std::ranges::copy_if(receiver.got, std::back_inserter(order),
+                           [&](const auto& name) { return std::ranges::count(names, name) > 0; });
       BOOST_TEST((order == names));
     }
     BOOST_TEST(sender.session.waiting_bytes() == 0U);

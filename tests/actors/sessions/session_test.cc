@@ -84,7 +84,7 @@ BOOST_AUTO_TEST_CASE(header_has_the_documented_bytes) {
                                 .after = 0x47,
                                 .hash = 0x48});
   const std::vector<unsigned char> expected{
-      'T',  'R',  'P',  'S',  2,    1,    4,    2,                                                       //
+      'T',  'R',  'P',  'S',  2,    1,    4,    2,                                                     //
       0x08, 0x07, 0x06, 0x05, 0x04, 0x03, 0x02, 0x01, 0x18, 0x17, 0x16, 0x15, 0x14, 0x13, 0x12, 0x11,  //
       0x28, 0x27, 0x26, 0x25, 0x24, 0x23, 0x22, 0x21, 0x38, 0x37, 0x36, 0x35, 0x34, 0x33, 0x32, 0x31,  //
       0x41, 0,    0,    0,    0,    0,    0,    0,    3,    2,    0,    0,    0,    0,    0,    0,     //
@@ -173,7 +173,7 @@ BOOST_AUTO_TEST_CASE(lost_message_is_sent_again_after_200_ms_then_with_growing_g
     now = *pair.alice.next_due();
   }
   // Gaps 200, 300, 450, 675, 1012.5, 1518.75, then 2000 for ever.
-  const std::vector<Duration> expected{200ms,         500ms,         950ms,         1625ms,       2637500us,
+  const std::vector<Duration> expected{200ms,     500ms,     950ms,     1625ms,    2637500us,
                                        4156250us, 6156250us, 8156250us, 10156250us};
   BOOST_TEST((resent == expected));
   BOOST_TEST(pair.alice.counts().resent == 9U);
@@ -210,7 +210,8 @@ BOOST_AUTO_TEST_CASE(only_the_missing_message_is_sent_again) {
   for (int i = 1; i <= 5; ++i) {
     const auto on_link = send(pair.alice, 0ms, std::to_string(i));
     if (i == 1 || i == 3) continue;  // lost
-    for (const Session::Packet& ack : receive(pair.bob, 1ms, on_link[0]).on_link) (void)receive(pair.alice, 2ms, ack.frames);
+    for (const Session::Packet& ack : receive(pair.bob, 1ms, on_link[0]).on_link)
+      (void)receive(pair.alice, 2ms, ack.frames);
   }
   (void)acknowledge(pair.bob, pair.alice, 3ms);
   const auto due = frames_of(pair.alice.tick(at(200ms)));
@@ -274,7 +275,8 @@ BOOST_AUTO_TEST_CASE(messages_of_another_incarnation_are_refused, *boost::unit_t
   BOOST_TEST(pair.bob.counts().refused == 2U);
 }
 
-BOOST_AUTO_TEST_CASE(every_flipped_bit_of_a_header_is_refused_and_changes_nothing, *boost::unit_test::label("fault-F11")) {
+BOOST_AUTO_TEST_CASE(every_flipped_bit_of_a_header_is_refused_and_changes_nothing,
+                     *boost::unit_test::label("fault-F11")) {
   Pair pair;
   const auto on_link = send(pair.alice, 0ms, "m");
   for (std::size_t bit = 0; bit < SessionHeader::kBytes * 8; ++bit) {

@@ -147,7 +147,7 @@ BOOST_AUTO_TEST_CASE(momentum_of_an_aborted_step_leaves_no_trace) {
   BOOST_TEST(with_momentum.prepare(step_id(1), gradients(100.0)).ok());
   with_momentum.abort(step_id(1));
   BOOST_TEST(with_momentum.step(step_id(2), gradients(1.0)).ok());
-  BOOST_TEST(first(a) == 0.0F);   // v = 1; 1 - 1
+  BOOST_TEST(first(a) == 0.0F);  // v = 1; 1 - 1
   BOOST_TEST(with_momentum.step(step_id(3), gradients(1.0)).ok());
   BOOST_TEST(first(a) == -1.5F);  // v = 0.5 * 1 + 1; 0 - 1.5
 }
@@ -231,7 +231,8 @@ BOOST_AUTO_TEST_CASE(a_commit_that_fails_keeps_the_step_prepared_and_a_later_one
   BOOST_TEST(first(a) == -0.5F);  // 0.5 - 0.5 * 2
 }
 
-BOOST_AUTO_TEST_CASE(what_another_owner_has_applied_is_applied_here_when_the_driver_is_gone, *boost::unit_test::label("fault-F29")) {
+BOOST_AUTO_TEST_CASE(what_another_owner_has_applied_is_applied_here_when_the_driver_is_gone,
+                     *boost::unit_test::label("fault-F29")) {
   auto rule = std::make_unique<Starving>();
   Starving& starving = *rule;
   ShardRules alone(kSelf, std::move(rule), {a, b});

@@ -69,7 +69,8 @@ BOOST_AUTO_TEST_CASE(step_that_is_settled_while_prepared_was_aborted_and_so_is_i
 
 BOOST_AUTO_TEST_CASE(first_of_the_living_asks_all_others_and_aborts_when_nobody_has_applied) {
   StepLedger ledger = left_alone(kA);
-  BOOST_TEST((ledger.todo().questions == Questions{{kB, kStep, StepState::prepared}, {kC, kStep, StepState::prepared}}));
+  BOOST_TEST(
+      (ledger.todo().questions == Questions{{kB, kStep, StepState::prepared}, {kC, kStep, StepState::prepared}}));
   ledger.answered(kB, kStep, StepState::prepared);
   BOOST_TEST(ledger.todo().abort.empty());
   ledger.answered(kC, kStep, std::nullopt);  // is gone
@@ -131,8 +132,8 @@ BOOST_AUTO_TEST_CASE(who_takes_no_part_is_told_what_is_known_and_changes_nothing
   ledger.asked(stranger, kStep, StepState::prepared);
   const NodeLife former{"a", {8, 8}};  // an earlier life of an owner
   ledger.asked(former, kStep, StepState::prepared);
-  BOOST_TEST((ledger.todo().answers ==
-              Answers{{stranger, kStep, StepState::prepared}, {former, kStep, StepState::prepared}}));
+  BOOST_TEST(
+      (ledger.todo().answers == Answers{{stranger, kStep, StepState::prepared}, {former, kStep, StepState::prepared}}));
 }
 
 BOOST_AUTO_TEST_CASE(step_of_one_owner_alone_is_forgotten_with_its_driver) {
@@ -147,10 +148,23 @@ BOOST_AUTO_TEST_CASE(step_of_one_owner_alone_is_forgotten_with_its_driver) {
 
 // --- every order -----------------------------------------------------------------------------------------------------
 
-/// One step of a driver and its owners, with everything that is under way. Node 0 is the driver, node i owns as kOwners[i - 1].
+/// One step of a driver and its owners, with everything that is under way. Node 0 is the driver, node i owns as
+/// kOwners[i - 1].
 struct World {
   static constexpr std::size_t kNodesMax = 4;
-  enum class What : std::uint8_t { prepare, prepared, refused, commit, stepped, not_now, abort, release, question, answer, retry };
+  enum class What : std::uint8_t {
+    prepare,
+    prepared,
+    refused,
+    commit,
+    stepped,
+    not_now,
+    abort,
+    release,
+    question,
+    answer,
+    retry
+  };
 
   struct Word {
     std::size_t from = 0;
@@ -168,15 +182,15 @@ struct World {
 
   std::size_t owners = 2;
   std::size_t deaths_left = 0;
-  std::size_t cuts_left = 0;                                    // of the driver from one owner
-  std::size_t failures_left = 0;                                // of applying
-  std::vector<Word> under_way;                                  // sorted
-  std::array<Owner, kNodesMax> nodes{};                         // [0] is not used
+  std::size_t cuts_left = 0;             // of the driver from one owner
+  std::size_t failures_left = 0;         // of applying
+  std::vector<Word> under_way;           // sorted
+  std::array<Owner, kNodesMax> nodes{};  // [0] is not used
   std::array<bool, kNodesMax> alive{};
-  std::array<std::array<bool, kNodesMax>, kNodesMax> news{};    // [who][of whom]: will hear that it is gone
-  std::array<std::array<bool, kNodesMax>, kNodesMax> gone{};    // [who][of whom]: has heard
+  std::array<std::array<bool, kNodesMax>, kNodesMax> news{};  // [who][of whom]: will hear that it is gone
+  std::array<std::array<bool, kNodesMax>, kNodesMax> gone{};  // [who][of whom]: has heard
   Driver driver = Driver::prepares;
-  std::array<bool, kNodesMax> answered{};                       // to the driver, in its present phase
+  std::array<bool, kNodesMax> answered{};  // to the driver, in its present phase
   bool refused = false;
   bool lost = false;
   friend auto operator<=>(const World&, const World&) = default;
@@ -283,7 +297,8 @@ class Events {
     StepLedger& ledger = *owner.ledger;
     switch (word.what) {
       case World::What::prepare:
-        if (ledger.state(kStep) == StepState::unknown) ledger.prepared(kStep, {kOwners.begin(), kOwners.begin() + static_cast<std::ptrdiff_t>(w_.owners)});
+        if (ledger.state(kStep) == StepState::unknown)
+          ledger.prepared(kStep, {kOwners.begin(), kOwners.begin() + static_cast<std::ptrdiff_t>(w_.owners)});
         say(self, 0, ledger.state(kStep) == StepState::prepared ? World::What::prepared : World::What::refused);
         break;
       case World::What::commit:
@@ -317,7 +332,8 @@ class Events {
     World::Owner& owner = w_.nodes[self];
     for (bool changed = true; std::exchange(changed, false);) {
       const StepLedger::Todo todo = owner.ledger->todo();
-      for (const StepLedger::Answer& answer : todo.answers) say(self, node_of(answer.asker), World::What::answer, answer.state);
+      for (const StepLedger::Answer& answer : todo.answers)
+        say(self, node_of(answer.asker), World::What::answer, answer.state);
       for (const StepLedger::Question& question : todo.questions) {
         const std::size_t asked = node_of(question.owner);
         say(self, asked, World::What::question, question.own);
@@ -328,7 +344,9 @@ class Events {
       for (const StepId& step : todo.apply) {
         const bool applied = apply(self);
         changed |= applied;
-        if (!applied) w_.under_way.insert(std::ranges::upper_bound(w_.under_way, World::Word{self, self, World::What::retry}), World::Word{self, self, World::What::retry});
+        if (!applied)
+          w_.under_way.insert(std::ranges::upper_bound(w_.under_way, World::Word{self, self, World::What::retry}),
+                              World::Word{self, self, World::What::retry});
         BOOST_REQUIRE((step == kStep));
       }
     }
@@ -365,7 +383,8 @@ class Explorer {
       }
       for (std::size_t who = 0; who <= world.owners; ++who) {
         if (world.alive[who] && world.deaths_left > 0) after([who](Events events) { events.die(who); });
-        if (who > 0 && world.alive[who] && world.alive[0] && world.cuts_left > 0) after([who](Events events) { events.cut(who); });
+        if (who > 0 && world.alive[who] && world.alive[0] && world.cuts_left > 0)
+          after([who](Events events) { events.cut(who); });
         for (std::size_t whom = 0; whom <= world.owners; ++whom) {
           if (!world.news[who][whom] || !world.alive[who]) continue;
           quiet = false;
@@ -405,7 +424,8 @@ void explore(std::size_t owners, std::size_t deaths, std::size_t cuts, std::size
     explorer.explore(std::move(world));
     BOOST_TEST(explorer.applied > 0U);
     if (deaths + cuts > 0) BOOST_TEST(explorer.aborted > 0U);
-    BOOST_TEST_MESSAGE(owners << " owners, " << deaths << " deaths, " << cuts << " cuts: " << explorer.states << " states");
+    BOOST_TEST_MESSAGE(owners << " owners, " << deaths << " deaths, " << cuts << " cuts: " << explorer.states
+                              << " states");
   }
 }
 
@@ -416,7 +436,8 @@ BOOST_AUTO_TEST_CASE(all_living_owners_do_the_same_whoever_dies_when, *boost::un
   explore(3, 2, 0, 0);  // after a third death there is nobody to agree with
 }
 
-BOOST_AUTO_TEST_CASE(owner_that_loses_its_driver_alone_does_what_the_driver_decides, *boost::unit_test::label("fault-F29")) {
+BOOST_AUTO_TEST_CASE(owner_that_loses_its_driver_alone_does_what_the_driver_decides,
+                     *boost::unit_test::label("fault-F29")) {
   explore(2, 0, 1, 1);
   explore(2, 1, 1, 0);
   explore(3, 0, 1, 0);

@@ -66,7 +66,9 @@ BOOST_AUTO_TEST_CASE(layers_compute_what_their_operations_do) {
 
 BOOST_AUTO_TEST_CASE(sizes_that_make_no_layer_are_refused) {
   Generator g(3);
-  const auto refused = [](const std::string& text, const std::function<void()>& f) { expect_throw<ValueError>(f, text); };
+  const auto refused = [](const std::string& text, const std::function<void()>& f) {
+    expect_throw<ValueError>(f, text);
+  };
   refused("[Conv1d] sizes below 1: 0 -> 2, kernel (3)", [&] { nn::Conv1d(0, 2, 3, g); });
   refused("[ConvTranspose2d] sizes below 1: 1 -> 2, kernel (3, 0)", [&] { nn::ConvTranspose2d(1, 2, {3, 0}, g); });
   refused("[ConvTranspose1d] sizes below 1: 1 -> 0, kernel (3)", [&] { nn::ConvTranspose1d(1, 0, 3, g); });

@@ -113,10 +113,16 @@ BOOST_AUTO_TEST_CASE(instance_norm_takes_each_channel_of_each_example_in_every_m
 
 BOOST_AUTO_TEST_CASE(shapes_that_do_not_fit_are_refused) {
   expect_throw<ValueError>([] { nn::InstanceNorm1d(0); }, "[InstanceNorm1d] channels below 1: 0");
-  expect_throw<ShapeError>([] { (void)nn::InstanceNorm1d(6)(ones({2, 4, 3})); },
-                           "[InstanceNorm1d] not of 3 dimensions, with 6 channels: (2, 4, 3)");
-  expect_throw<ShapeError>([] { (void)nn::InstanceNorm2d(4)(ones({2, 4, 3})); },
-                           "[InstanceNorm2d] not of 4 dimensions, with 4 channels: (2, 4, 3)");
+  expect_throw<ShapeError>(
+      [] {
+        (void)nn::InstanceNorm1d(6)(ones({2, 4, 3}));
+      },
+      "[InstanceNorm1d] not of 3 dimensions, with 6 channels: (2, 4, 3)");
+  expect_throw<ShapeError>(
+      [] {
+        (void)nn::InstanceNorm2d(4)(ones({2, 4, 3}));
+      },
+      "[InstanceNorm2d] not of 4 dimensions, with 4 channels: (2, 4, 3)");
   expect_throw<ValueError>([] { nn::BatchNorm2d(0); }, "[BatchNorm2d] channels below 1: 0");
   expect_throw<ShapeError>(
       [] {

@@ -57,7 +57,8 @@ BOOST_AUTO_TEST_CASE(a_loss_has_gradients_of_every_parameter_of_encoder_memory_a
   nn::TransformerDecoderLayer layer(8, 2, generator, {.feedforward = 16});
   const Variable x(randn({5, 2, 8}, generator), RequiresGrad::yes);
   const Variable memory(randn({4, 2, 8}, generator), RequiresGrad::yes);
-  const Gradients found = backward(sum(layer.forward(x, memory, {.causal = true}) * Variable(randn({5, 2, 8}, generator))));
+  const Gradients found =
+      backward(sum(layer.forward(x, memory, {.causal = true}) * Variable(randn({5, 2, 8}, generator))));
   for (const auto& [name, parameter] : layer.named_parameters()) {
     BOOST_TEST_CONTEXT(name) BOOST_CHECK(norm(found.of(parameter)).item() > 0.0);
   }

@@ -36,7 +36,7 @@ BOOST_AUTO_TEST_CASE(what_was_repeated_collects_its_gradients) {
   expect(gradient_of(x, repeat_interleave(x, 0, 0)), {0.0, 0.0});
   expect(gradient_of(x, tile(x, {2})), {4.0, 6.0});
   const std::vector<Variable> both{x, leaf({1.0, 1.0, 1.0})};
-  expect(gradient_of(x, meshgrid(both)[0]), {6.0, 15.0});                  // rows of 1 ... 6
+  expect(gradient_of(x, meshgrid(both)[0]), {6.0, 15.0});                 // rows of 1 ... 6
   expect(gradient_of(x, meshgrid(both, MeshOrder::xy)[0]), {9.0, 12.0});  // 1 + 3 + 5, 2 + 4 + 6
 }
 
@@ -72,7 +72,8 @@ BOOST_AUTO_TEST_CASE(gradients_agree_with_finite_differences) {
 BOOST_AUTO_TEST_CASE(errors_are_those_of_the_tensor_operation) {
   expect_throw<ShapeError>([] { (void)movedim(matrix(), {0, 1}, 0); }, "[movedim] 2 dimensions to 1 places");
   expect_throw<ShapeError>([] { (void)unflatten(matrix(), 1, {2, 2}); }, "[unflatten] 3 into (2, 2)");
-  expect_throw<ShapeError>([] { (void)repeat_interleave(matrix(), ones({3}, DType::i64), 0); }, "[repeat_interleave] 3 counts for 2 parts");
+  expect_throw<ShapeError>([] { (void)repeat_interleave(matrix(), ones({3}, DType::i64), 0); },
+                           "[repeat_interleave] 3 counts for 2 parts");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

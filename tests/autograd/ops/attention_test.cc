@@ -103,21 +103,22 @@ BOOST_AUTO_TEST_CASE(a_mask_that_is_learned_has_a_gradient_of_its_shape) {
   }
   // What raises all scores of a query has a gradient of 0, of which 16 bits see the rounding alone.
   for (const Shape& mask : {Shape{1, 3, 1}, Shape{}}) {
-    for (const auto& found : {gradcheck(plain, with_mask(mask)), gradcheck(causal, with_mask(mask))}) BOOST_TEST(found.ok, found.worst);
+    for (const auto& found : {gradcheck(plain, with_mask(mask)), gradcheck(causal, with_mask(mask))})
+      BOOST_TEST(found.ok, found.worst);
   }
   const Variable x = random({3, 2}, 1);
   const Variable shown(gt(random({3, 3}, 2).value(), -9.0));
-  BOOST_TEST(same_bytes(scaled_dot_product_attention(x, x, x, shown).value(), scaled_dot_product_attention(x, x, x).value()));
+  BOOST_TEST(
+      same_bytes(scaled_dot_product_attention(x, x, x, shown).value(), scaled_dot_product_attention(x, x, x).value()));
   expect_throw<ValueError>([&] { (void)scaled_dot_product_attention(x, x, x, shown, {.mask = shown.value()}); },
                            "[scaled_dot_product_attention] two masks");
 }
 
 BOOST_AUTO_TEST_CASE(blocks_of_queries_give_the_gradient_of_a_mask_on_any_number_of_threads) {
   for (const Shape& mask : {Shape{300, 280}, Shape{2, 1, 1, 280}, Shape{3, 300, 280}, Shape{300, 1}}) {
-    const std::vector<Variable> inputs{random({2, 3, 300, 4}, 1), random({2, 3, 280, 4}, 2), random({2, 3, 280, 2}, 3), random(mask, 4)};
-    const auto composed = [](Inputs v) {
-      return matmul(softmax(matmul(v[0], transpose(v[1])) * 0.5 + v[3]), v[2]);
-    };
+    const std::vector<Variable> inputs{random({2, 3, 300, 4}, 1), random({2, 3, 280, 4}, 2), random({2, 3, 280, 2}, 3),
+                                       random(mask, 4)};
+    const auto composed = [](Inputs v) { return matmul(softmax(matmul(v[0], transpose(v[1])) * 0.5 + v[3]), v[2]); };
     const Tensor expected = gradients_of(composed, inputs).of(inputs[3]);
     const auto fused = [](Inputs v) { return scaled_dot_product_attention(v[0], v[1], v[2], v[3]); };
     const Tensor found = gradients_of(fused, inputs).of(inputs[3]);

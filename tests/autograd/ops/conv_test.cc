@@ -46,7 +46,8 @@ BOOST_AUTO_TEST_CASE(convolutions_of_groups_agree_with_finite_differences) {
   expect_gradcheck([&](Inputs v) { return conv2d(v[0], v[1], v[2], two); },
                    {filled({2, 4, 3, 4}), filled({4, 2, 2, 2}), filled({4})});
   const Conv2dOptions each{.padding = {1, 1}, .dilation = {2, 1}, .groups = 3};
-  expect_gradcheck([&](Inputs v) { return conv2d(v[0], v[1], {}, each); }, {filled({1, 3, 4, 3}), filled({6, 1, 2, 3})});
+  expect_gradcheck([&](Inputs v) { return conv2d(v[0], v[1], {}, each); },
+                   {filled({1, 3, 4, 3}), filled({6, 1, 2, 3})});
   expect_gradcheck([](Inputs v) { return conv2d(v[0], v[1], v[2]); },
                    {filled({3, 2, 2, 2}), filled({3, 2, 1, 1}), filled({3})});
 }
@@ -56,15 +57,15 @@ BOOST_AUTO_TEST_CASE(lines_have_the_gradients_worked_out_by_hand) {
   const Variable weight = leaf({10.0, 100.0}, {1, 1, 2});
   const Variable bias = leaf({0.5});
   const Variable y = conv1d(x, weight, bias);
-  expect(y.value(), {210.5, 320.5}, {1, 1, 2});  // 1*10 + 2*100, 2*10 + 3*100
+  expect(y.value(), {210.5, 320.5}, {1, 1, 2});                // 1*10 + 2*100, 2*10 + 3*100
   expect(gradient_of(x, y), {10.0, 120.0, 200.0}, {1, 1, 3});  // 10, 100 + 2*10, 2*100
-  expect(gradient_of(weight, y), {5.0, 8.0}, {1, 1, 2});  // 1 + 2*2, 2 + 2*3
-  expect(gradient_of(bias, y), {3.0});  // 1 + 2
+  expect(gradient_of(weight, y), {5.0, 8.0}, {1, 1, 2});       // 1 + 2*2, 2 + 2*3
+  expect(gradient_of(bias, y), {3.0});                         // 1 + 2
   const Variable z = conv_transpose1d(x, weight, bias);
-  expect(z.value(), {10.5, 120.5, 230.5, 300.5}, {1, 1, 4});  // 10, 100 + 20, 200 + 30, 300
+  expect(z.value(), {10.5, 120.5, 230.5, 300.5}, {1, 1, 4});    // 10, 100 + 20, 200 + 30, 300
   expect(gradient_of(x, z), {210.0, 320.0, 430.0}, {1, 1, 3});  // 10 + 2*100, 2*10 + 3*100, 3*10 + 4*100
-  expect(gradient_of(weight, z), {14.0, 20.0}, {1, 1, 2});  // 1 + 2*2 + 3*3, 2*1 + 3*2 + 4*3
-  expect(gradient_of(bias, z), {10.0});  // 1 + 2 + 3 + 4
+  expect(gradient_of(weight, z), {14.0, 20.0}, {1, 1, 2});      // 1 + 2*2 + 3*3, 2*1 + 3*2 + 4*3
+  expect(gradient_of(bias, z), {10.0});                         // 1 + 2 + 3 + 4
 }
 
 BOOST_AUTO_TEST_CASE(lines_and_transposed_convolutions_agree_with_finite_differences) {

@@ -170,7 +170,8 @@ BOOST_AUTO_TEST_CASE(squares_and_reciprocals_have_their_derivatives) {
   expect_at([](const Variable& x) { return square(x); }, -3.0, 9.0, -6.0);
   expect_at([](const Variable& x) { return reciprocal(x); }, -2.0, -0.5, -0.25);
   expect_at([](const Variable& x) { return erfc(x); }, 0.0, 1.0, -1.1283791670955126);  // -2 / sqrt(pi)
-  expect_gradcheck([](Inputs v) { return square(v[0]) * reciprocal(v[0] + 2.0) * erfc(v[0]); }, {leaf({0.3, -0.7, 1.2})});
+  expect_gradcheck([](Inputs v) { return square(v[0]) * reciprocal(v[0] + 2.0) * erfc(v[0]); },
+                   {leaf({0.3, -0.7, 1.2})});
 }
 
 BOOST_AUTO_TEST_CASE(a_limit_takes_the_gradient_of_what_is_beyond_it) {
@@ -224,7 +225,8 @@ BOOST_AUTO_TEST_CASE(alpha_is_the_gradient_by_the_second_operand) {
   const Gradients less = backward(sum(sub(a, b, 2.0)));
   expect(less.of(a), {1.0, 1.0});
   expect(less.of(b), -4.0);
-  expect_gradcheck([](Inputs v) { return sub(v[0], v[1], -1.5) * add(v[0], v[1], 0.25); }, {drawn({3, 1}, 1), drawn({2}, 2)});
+  expect_gradcheck([](Inputs v) { return sub(v[0], v[1], -1.5) * add(v[0], v[1], 0.25); },
+                   {drawn({3, 1}, 1), drawn({2}, 2)});
 }
 
 BOOST_AUTO_TEST_CASE(a_scalar_that_gives_way_gets_a_gradient_of_its_own_dtype) {

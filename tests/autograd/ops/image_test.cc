@@ -20,8 +20,13 @@ BOOST_AUTO_TEST_CASE(gradients_of_images_agree_with_finite_differences) {
   expect_gradcheck([](Inputs v) { return pixel_shuffle(v[0], 2); }, {random({1, 4, 2, 1})});
   expect_gradcheck([](Inputs v) { return pixel_unshuffle(v[0], 2); }, {random({2, 2, 4})});
   for (const InterpolateMode mode : {InterpolateMode::nearest, InterpolateMode::bilinear}) {
-    expect_gradcheck([&](Inputs v) { return interpolate(v[0], {.size = {5, 2}, .mode = mode}); }, {random({1, 2, 3, 4})});
-    expect_gradcheck([&](Inputs v) { return interpolate(v[0], {.scale = {1.7}, .mode = mode}); }, {random({2, 1, 3, 2})});
+    expect_gradcheck(
+        [&](Inputs v) {
+          return interpolate(v[0], {.size = {5, 2}, .mode = mode});
+        },
+        {random({1, 2, 3, 4})});
+    expect_gradcheck([&](Inputs v) { return interpolate(v[0], {.scale = {1.7}, .mode = mode}); },
+                     {random({2, 1, 3, 2})});
   }
   const InterpolateOptions corners{.size = {5}, .mode = InterpolateMode::linear, .align_corners = true};
   expect_gradcheck([&](Inputs v) { return interpolate(v[0], corners); }, {random({2, 1, 3})});

@@ -1,5 +1,5 @@
-#include "autograd/ops.h"
 #include "autograd/ops/index.h"
+#include "autograd/ops.h"
 #include "tests/autograd/expect.h"
 
 using namespace troupe;
@@ -35,7 +35,8 @@ BOOST_AUTO_TEST_CASE(gathered_elements_give_their_gradients_back_and_added_ones_
   expect(sums.value(), {1.0, 2.0, 6.0, 8.0, 10.0, 6.0}, {2, 3});  // 3+1+2, 4+4, 5+5
   expect(gradient_of(x, sums), {1.0, 2.0, 3.0, 4.0, 5.0, 6.0}, {2, 3});
   expect(gradient_of(source, sums), {3.0, 3.0, 0.0, 4.0, 5.0, 0.0}, {2, 3});
-  expect(gradient_of(x, masked_fill(x, from_values<bool>({true, false, true}), 0.0)), {0.0, 2.0, 0.0, 0.0, 5.0, 0.0}, {2, 3});
+  expect(gradient_of(x, masked_fill(x, from_values<bool>({true, false, true}), 0.0)), {0.0, 2.0, 0.0, 0.0, 5.0, 0.0},
+         {2, 3});
 }
 
 BOOST_AUTO_TEST_CASE(of_elements_scattered_to_one_place_the_one_that_stayed_gets_the_gradient) {
@@ -63,7 +64,8 @@ BOOST_AUTO_TEST_CASE(what_was_taken_by_mask_or_along_a_dimension_has_its_gradien
   expect(gradient_of(x, y), {1.0, 0.0, 3.0, 4.0, 0.0, 6.0}, {2, 3});
   expect(gradient_of(x, masked_scatter(x, zeros({3}, DType::boolean), source)), {1.0, 2.0, 3.0, 4.0, 5.0, 6.0}, {2, 3});
   // Column 2, then column 0 of both rows.
-  expect(gradient_of(x, take_along_dim(x, from_values<std::int64_t>({2, 0}, {1, 2}), 1)), {2.0, 0.0, 1.0, 4.0, 0.0, 3.0}, {2, 3});
+  expect(gradient_of(x, take_along_dim(x, from_values<std::int64_t>({2, 0}, {1, 2}), 1)),
+         {2.0, 0.0, 1.0, 4.0, 0.0, 3.0}, {2, 3});
 }
 
 BOOST_AUTO_TEST_CASE(sorted_elements_get_their_gradients_where_they_were) {
@@ -76,15 +78,18 @@ BOOST_AUTO_TEST_CASE(sorted_elements_get_their_gradients_where_they_were) {
 BOOST_AUTO_TEST_CASE(gradients_agree_with_finite_differences) {
   const Tensor index = from_values<std::int64_t>({1, 0, 1, 1}, {2, 2});
   expect_gradcheck([&](Inputs v) { return tanh(gather(v[0], 0, index)); }, {matrix()});
-  expect_gradcheck([&](Inputs v) { return tanh(scatter_add(v[0], 1, index, v[1]) * 0.1); }, {matrix(), leaf({1.0, 2.0, 3.0, 4.0}, {2, 2})});
-  expect_gradcheck([&](Inputs v) { return tanh(scatter(v[0], 1, index, v[1]) * 0.1); }, {matrix(), leaf({1.0, 2.0, 3.0, 4.0}, {2, 2})});
+  expect_gradcheck([&](Inputs v) { return tanh(scatter_add(v[0], 1, index, v[1]) * 0.1); },
+                   {matrix(), leaf({1.0, 2.0, 3.0, 4.0}, {2, 2})});
+  expect_gradcheck([&](Inputs v) { return tanh(scatter(v[0], 1, index, v[1]) * 0.1); },
+                   {matrix(), leaf({1.0, 2.0, 3.0, 4.0}, {2, 2})});
   expect_gradcheck([&](Inputs v) { return tanh(scatter(v[0], 1, index, 0.5) * 0.1); }, {matrix()});
   expect_gradcheck([](Inputs v) { return tanh(sort(v[0], 0, Order::descending).values); }, {matrix()});
   expect_gradcheck([](Inputs v) { return tanh(topk(v[0], 2).values); }, {matrix()});
 }
 
 BOOST_AUTO_TEST_CASE(errors_are_those_of_the_tensor_operation) {
-  expect_throw<ShapeError>([] { (void)gather(matrix(), 0, zeros({1}, DType::i64)); }, "[gather] index does not fit: (1) for (2, 3)");
+  expect_throw<ShapeError>([] { (void)gather(matrix(), 0, zeros({1}, DType::i64)); },
+                           "[gather] index does not fit: (1) for (2, 3)");
   expect_throw<ValueError>([] { (void)topk(matrix(), 4); }, "[topk] 4 of 3");
 }
 

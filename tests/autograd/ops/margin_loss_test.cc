@@ -28,19 +28,24 @@ BOOST_AUTO_TEST_CASE(losses_of_distances_agree_with_finite_differences) {
   for (const Reduction r : kReductions) {
     expect_gradcheck([&](Inputs v) { return margin_ranking_loss(v[0], v[1], target, {.margin = 0.3, .reduction = r}); },
                      {random_leaf({2, 4}, 1), random_leaf({4}, 2)});
-    expect_gradcheck([&](Inputs v) { return hinge_embedding_loss(v[0], target, {.margin = 1.5, .reduction = r}); }, {random_leaf({3, 4}, 3)});
-    expect_gradcheck([&](Inputs v) { return cosine_embedding_loss(v[0], v[1], target, {.margin = 0.1, .reduction = r}); },
-                     {random_leaf({4, 3}, 4), random_leaf({4, 3}, 5)});
+    expect_gradcheck([&](Inputs v) { return hinge_embedding_loss(v[0], target, {.margin = 1.5, .reduction = r}); },
+                     {random_leaf({3, 4}, 3)});
+    expect_gradcheck(
+        [&](Inputs v) { return cosine_embedding_loss(v[0], v[1], target, {.margin = 0.1, .reduction = r}); },
+        {random_leaf({4, 3}, 4), random_leaf({4, 3}, 5)});
     expect_gradcheck([&](Inputs v) { return soft_margin_loss(v[0], target, r); }, {random_leaf({4}, 6)});
     for (const bool swap : {false, true}) {
       expect_gradcheck(
-          [&](Inputs v) { return triplet_margin_loss(v[0], v[1], v[2], {.margin = 3.0, .swap = swap, .reduction = r}); },
+          [&](Inputs v) {
+            return triplet_margin_loss(v[0], v[1], v[2], {.margin = 3.0, .swap = swap, .reduction = r});
+          },
           {random_leaf({4, 3}, 7), random_leaf({4, 3}, 8), random_leaf({4, 3}, 9)});
     }
     for (const int p : {1, 2}) {
       expect_gradcheck(
           [&](Inputs v) {
-            return multi_margin_loss(v[0], from_values<std::int64_t>({2, 0, 1, 1}), {.p = p, .weight = weight, .reduction = r});
+            return multi_margin_loss(v[0], from_values<std::int64_t>({2, 0, 1, 1}),
+                                     {.p = p, .weight = weight, .reduction = r});
           },
           {random_leaf({4, 3}, 10)});
     }
@@ -63,7 +68,8 @@ BOOST_AUTO_TEST_CASE(losses_of_distances_agree_with_finite_differences) {
 
 BOOST_AUTO_TEST_CASE(at_a_margin_the_gradient_is_the_one_beside_0) {
   const Variable x = leaf({2.0, 1.0});
-  expect(backward(sum(margin_ranking_loss(x, Variable(from_values<double>({1, 1})), ones({2}), {.margin = 1.0}))).of(x), {-0.5, -0.5});
+  expect(backward(sum(margin_ranking_loss(x, Variable(from_values<double>({1, 1})), ones({2}), {.margin = 1.0}))).of(x),
+         {-0.5, -0.5});
   const Variable scores = leaf({0.0, 1.0}, {1, 2});
   expect(backward(multi_margin_loss(scores, from_values<std::int64_t>({1}))).of(scores), {0.0, 0.0}, {1, 2});
 }

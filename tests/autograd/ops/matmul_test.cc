@@ -73,7 +73,7 @@ BOOST_AUTO_TEST_CASE(the_other_products_have_the_gradients_worked_out_by_hand) {
   const Variable y = addmm(v, a, b, 0.5, 2.0);
   expect(y.value(), {43.0, 54.0, 91.0, 110.0}, {2, 2});  // 2*(1*5 + 2*7) + 10/2, 2*(1*6 + 2*8) + 20/2, ...
   const Gradients gradients = backward(sum(y));
-  expect(gradients.of(v), {1.0, 1.0});                      // two rows of 0.5
+  expect(gradients.of(v), {1.0, 1.0});                        // two rows of 0.5
   expect(gradients.of(a), {22.0, 30.0, 22.0, 30.0}, {2, 2});  // 2 * row sums of b
   expect(gradients.of(b), {8.0, 8.0, 12.0, 12.0}, {2, 2});    // 2 * column sums of a
 }
@@ -149,8 +149,11 @@ BOOST_AUTO_TEST_CASE(errors_are_those_of_the_tensor_operations) {
       },
       "[matmul] inner sizes differ: (8, 4) x (5, 1)");
   expect_throw<ShapeError>([] { (void)dot(filled({2, 3}), filled({3})); }, "[dot] not 1 dimensions: (2, 3)");
-  expect_throw<ValueError>([] { (void)einsum("ii->i", {filled({3, 3})}); },
-                           "[einsum] label i twice in one operand: ii->i");
+  expect_throw<ValueError>(
+      [] {
+        (void)einsum("ii->i", {filled({3, 3})});
+      },
+      "[einsum] label i twice in one operand: ii->i");
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -76,7 +76,8 @@ BOOST_AUTO_TEST_CASE(dropout_gives_the_same_mask_to_values_and_gradients) {
 
 BOOST_AUTO_TEST_CASE(distances_and_what_is_normalized_agree_with_finite_differences) {
   for (const double p : {1.0, 2.0, 3.0}) {
-    expect_gradcheck([p](Inputs v) { return pairwise_distance(v[0], v[1] + 0.04, p); }, {filled({3, 4}), filled({1, 4})});
+    expect_gradcheck([p](Inputs v) { return pairwise_distance(v[0], v[1] + 0.04, p); },
+                     {filled({3, 4}), filled({1, 4})});
     for (const int dim : {0, 1}) expect_gradcheck([=](Inputs v) { return normalize(v[0], p, dim); }, {filled({2, 3})});
   }
   const Variable tiny = leaf({0.25, 0.0}, {1, 2});

@@ -42,7 +42,8 @@ BOOST_AUTO_TEST_CASE(a_mean_shares_its_gradient_among_its_window) {
 BOOST_AUTO_TEST_CASE(pools_agree_with_finite_differences) {
   const Variable image = filled({2, 2, 5, 4});
   const Variable line = filled({2, 3, 7});
-  const MaxPool2dOptions dilated{.kernel = {2, 2}, .stride = {2, 1}, .padding = {1, 0}, .dilation = {2, 1}, .ceil_mode = true};
+  const MaxPool2dOptions dilated{
+      .kernel = {2, 2}, .stride = {2, 1}, .padding = {1, 0}, .dilation = {2, 1}, .ceil_mode = true};
   const AvgPool2dOptions overlapping{.kernel = {3, 2}, .stride = {2, 1}, .padding = {1, 1}, .ceil_mode = true};
   AvgPool2dOptions inside = overlapping;
   inside.count_include_pad = false;

@@ -34,7 +34,8 @@ BOOST_AUTO_TEST_CASE(a_distance_pulls_its_ends_apart_and_a_distance_of_0_does_no
 }
 
 BOOST_AUTO_TEST_CASE(gradients_agree_with_finite_differences) {
-  const std::vector<Variable> both{leaf({0.5, -1.0, 2.0, 1.5, 0.25, 3.0}, {2, 3}), leaf({1.0, 0.5, -2.0, 0.75, 2.0, -0.5, 1.25, -1.5, 0.0}, {3, 3})};
+  const std::vector<Variable> both{leaf({0.5, -1.0, 2.0, 1.5, 0.25, 3.0}, {2, 3}),
+                                   leaf({1.0, 0.5, -2.0, 0.75, 2.0, -0.5, 1.25, -1.5, 0.0}, {3, 3})};
   expect_gradcheck([](Inputs v) { return tensordot(v[0], v[1], 1, 1); }, both);
   expect_gradcheck([](Inputs v) { return kron(v[0], v[1]); }, both);
   expect_gradcheck([](Inputs v) { return cross(v[0], select(v[1], 0, 1)); }, both);

@@ -57,7 +57,8 @@ BOOST_AUTO_TEST_CASE(errors_are_those_of_the_tensor_operation) {
 BOOST_AUTO_TEST_CASE(each_summand_of_running_sums_counts_from_its_place_on) {
   const Variable x = leaf({1.0, 2.0, 3.0, 4.0}, {2, 2});
   expect(cumsum(x, 1).value(), {1.0, 3.0, 3.0, 7.0}, {2, 2});
-  expect_gradcheck([](Inputs v) { return tanh(cumsum(v[0], 0)) * cumsum(v[0], 1); }, {leaf({0.1, 0.2, -0.3, 0.4}, {2, 2})});
+  expect_gradcheck([](Inputs v) { return tanh(cumsum(v[0], 0)) * cumsum(v[0], 1); },
+                   {leaf({0.1, 0.2, -0.3, 0.4}, {2, 2})});
 }
 
 BOOST_AUTO_TEST_CASE(gradients_of_more_reductions_agree_with_finite_differences) {

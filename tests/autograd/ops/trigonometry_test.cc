@@ -29,19 +29,20 @@ BOOST_AUTO_TEST_SUITE(ops_trigonometry)
 BOOST_AUTO_TEST_CASE(functions_have_their_derivatives) {
   const auto close = boost::test_tools::tolerance(1e-14);
   BOOST_TEST(slope_at(tan, 0.0) == 1.0, close);
-  BOOST_TEST(slope_at(asin, 0.6) == 1.25, close);     // 1 / sqrt(1 - 0.36)
+  BOOST_TEST(slope_at(asin, 0.6) == 1.25, close);  // 1 / sqrt(1 - 0.36)
   BOOST_TEST(slope_at(acos, 0.6) == -1.25, close);
-  BOOST_TEST(slope_at(atan, 2.0) == 0.2, close);      // 1 / (1 + 4)
+  BOOST_TEST(slope_at(atan, 2.0) == 0.2, close);  // 1 / (1 + 4)
   BOOST_TEST(slope_at(sinh, 0.0) == 1.0, close);
   BOOST_TEST(slope_at(cosh, 0.0) == 0.0);
-  BOOST_TEST(slope_at(asinh, 0.75) == 0.8, close);    // 1 / sqrt(1 + 9/16)
+  BOOST_TEST(slope_at(asinh, 0.75) == 0.8, close);      // 1 / sqrt(1 + 9/16)
   BOOST_TEST(slope_at(acosh, 1.25) == 4.0 / 3, close);  // 1 / sqrt(25/16 - 1)
   BOOST_TEST(slope_at(atanh, 0.5) == 4.0 / 3, close);   // 1 / (1 - 1/4)
 }
 
 BOOST_AUTO_TEST_CASE(gradients_agree_with_finite_differences) {
   const auto x = [] { return leaf({0.3, -0.7, 0.05, -0.2}, {2, 2}); };
-  for (const Function f : std::initializer_list<Function>{sin, cos, tan, asin, acos, atan, sinh, cosh, tanh, asinh, atanh}) {
+  for (const Function f :
+       std::initializer_list<Function>{sin, cos, tan, asin, acos, atan, sinh, cosh, tanh, asinh, atanh}) {
     expect_gradcheck([f](Inputs v) { return f(v[0]); }, {x()});
     expect_gradcheck([f](Inputs v) { return f(transpose(v[0])) * v[0]; }, {x()});
   }

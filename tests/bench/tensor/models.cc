@@ -10,11 +10,12 @@
 namespace troupe::bench {
 namespace {
 
-std::shared_ptr<nn::Conv2d> convolution(std::int64_t inputs, std::int64_t outputs, std::int64_t kernel, std::int64_t stride,
-                                        Generator& generator) {
+std::shared_ptr<nn::Conv2d> convolution(std::int64_t inputs, std::int64_t outputs, std::int64_t kernel,
+                                        std::int64_t stride, Generator& generator) {
   const std::int64_t padding = kernel / 2;
   return std::make_shared<nn::Conv2d>(inputs, outputs, Size2d{kernel, kernel}, generator,
-                                      Conv2dOptions{.stride = {stride, stride}, .padding = {padding, padding}}, nn::Bias::no);
+                                      Conv2dOptions{.stride = {stride, stride}, .padding = {padding, padding}},
+                                      nn::Bias::no);
 }
 
 }  // namespace

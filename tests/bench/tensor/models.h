@@ -39,8 +39,8 @@ class Bottleneck final : public nn::Layer {
   std::shared_ptr<nn::BatchNorm2d> norm1_, norm2_, norm3_, shortcut_norm_;
 };
 
-/// ResNet-50: images (n, 3, h, w) -> scores (n, 1000). Source: He et al., "Deep residual learning for image recognition",
-/// 2016, table 1; the stride is in the 3x3 convolution, as in torchvision.
+/// ResNet-50: images (n, 3, h, w) -> scores (n, 1000). Source: He et al., "Deep residual learning for image
+/// recognition", 2016, table 1; the stride is in the 3x3 convolution, as in torchvision.
 class ResNet50 final : public nn::Layer {
  public:
   explicit ResNet50(Generator& generator);

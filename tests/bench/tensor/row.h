@@ -11,10 +11,10 @@ namespace troupe::bench {
 using Work = std::function<void()>;
 
 struct Row {
-  std::string name;                   ///< "conv2d/32x64x28/backward"
-  std::string autograd;               ///< what is recorded: "none", "forward", "forward + backward", "training step"
-  std::function<Work()> prepare;      ///< makes the operands; not measured
-  bool large = false;                 ///< takes seconds
+  std::string name;               ///< "conv2d/32x64x28/backward"
+  std::string autograd;           ///< what is recorded: "none", "forward", "forward + backward", "training step"
+  std::function<Work()> prepare;  ///< makes the operands; not measured
+  bool large = false;             ///< takes seconds
 };
 
 [[nodiscard]] std::vector<Row> elementwise_rows();

@@ -16,14 +16,16 @@ namespace {
 constexpr int kAdds = 200;
 
 Row chain(const std::string& size, std::int64_t elements) {
-  return {fmt::format("chain/{}_adds/{}", kAdds, size), "none", [elements] {
+  return {fmt::format("chain/{}_adds/{}", kAdds, size), "none",
+          [elements] {
             Generator generator(1);
             return [x = randn({elements}, generator), y = randn({elements}, generator)] {
               Tensor sum = x + y;
               for (int i = 1; i < kAdds; ++i) sum = std::move(sum) + y;
               (void)sum.bytes();  // large sums wait until somebody looks
             };
-          }, elements > 10'000'000};
+          },
+          elements > 10'000'000};
 }
 
 /// `f` on two matrices of 5 x 2, without and with a graph.
@@ -48,13 +50,12 @@ std::vector<Row> elementwise_rows() {
   add_small(rows, "mul_scalar", [](const auto& a, const auto&) { return a * 2.0; });
   add_small(rows, "tanh", [](const auto& a, const auto&) { return tanh(a); });
   add_small(rows, "sum", [](const auto& a, const auto&) { return sum(a); });
-  rows.push_back({"small/linear/backward", "forward + backward", [] {
-                    Generator generator(3);
-                    return [x = Variable(randn({5, 2}, generator)), w = Variable(randn({2, 2}, generator), RequiresGrad::yes),
-                            b = Variable(randn({2}, generator), RequiresGrad::yes)] {
-                      (void)backward(sum(linear(x, w, b)));
-                    };
-                  }});
+  rows.push_back(
+      {"small/linear/backward", "forward + backward", [] {
+         Generator generator(3);
+         return [x = Variable(randn({5, 2}, generator)), w = Variable(randn({2, 2}, generator), RequiresGrad::yes),
+                 b = Variable(randn({2}, generator), RequiresGrad::yes)] { (void)backward(sum(linear(x, w, b))); };
+       }});
   return rows;
 }
 

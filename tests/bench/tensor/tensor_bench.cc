@@ -1,8 +1,8 @@
 // What operations, layers, update rules and training steps take on the CPU. One JSON line each:
 //   {"name": "sgemm/512", "unit": "us", "median": 1404, "p99": 1422, "n": 15}
-// `--quick` does each once but the large ones, `--only <text>` those with this text in their names. With `--serve` it does what it reads:
-// lines "<name> <times>", and answers each with the seconds that this took, "<name> - " with what is recorded; so
-// side_by_side.py compares it with peer.py. As many threads as OMP_NUM_THREADS says.
+// `--quick` does each once but the large ones, `--only <text>` those with this text in their names. With `--serve` it
+// does what it reads: lines "<name> <times>", and answers each with the seconds that this took, "<name> - " with what
+// is recorded; so side_by_side.py compares it with peer.py. As many threads as OMP_NUM_THREADS says.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -42,7 +42,8 @@ void measure(const Row& row, bool quick) {
   long times = 1;
   while (seconds_of_times(work, times) < kRepetitionSeconds) times *= 2;
   std::vector<double> samples;
-  for (int i = 0; i < kRepetitions; ++i) samples.push_back(1e6 * seconds_of_times(work, times) / static_cast<double>(times));
+  for (int i = 0; i < kRepetitions; ++i)
+    samples.push_back(1e6 * seconds_of_times(work, times) / static_cast<double>(times));
   print(row.name, "us", std::move(samples));
 }
 

@@ -24,6 +24,7 @@ int main() {
     static_cast<void>(trainer.shutdown(std::chrono::milliseconds(1)));
     std::cout << "what is held is not told\n";
   } catch (const std::logic_error& leak) {
-    if (!line.starts_with('/') || !std::string(leak.what()).ends_with("made at " + line)) std::cout << "not at " << line << ": " << leak.what() << '\n';
+    if (!line.starts_with('/') || !std::string(leak.what()).ends_with("made at " + line))
+      std::cout << "not at " << line << ": " << leak.what() << '\n';
   }
 }

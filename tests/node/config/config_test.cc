@@ -261,11 +261,14 @@ BOOST_AUTO_TEST_CASE(wrong_types_and_ranges_are_refused) {
   check_lines(errors("[cluster]\nheartbeat = \"1ms\"\nsuspicion = \"2m\"\n" + role),
               {R"(cluster.toml:2: cluster.heartbeat: "1ms" is not in "10ms".."10s")",
                R"(cluster.toml:3: cluster.suspicion: "2m" is not in "10ms".."1m")"});
-  check_lines(errors("[peer]\nbulk_bytes_max = \"1MiB\"\nwaiting_bytes_max = \"2TiB\"\nanswer_bytes_max = 4096\ncalls_max = 63\n" + role),
-              {R"(cluster.toml:2: peer.bulk_bytes_max: "1MiB" is not in "2MiB".."1024GiB")",
-               R"(cluster.toml:3: peer.waiting_bytes_max: expected a size such as "512KiB", "64MiB" or "1GiB", found string "2TiB")",
-               R"(cluster.toml:4: peer.answer_bytes_max: expected a size such as "512KiB", "64MiB" or "1GiB", found integer 4096)",
-               R"(cluster.toml:5: peer.calls_max: 63 is not in 64..1000000000)"});
+  check_lines(
+      errors(
+          "[peer]\nbulk_bytes_max = \"1MiB\"\nwaiting_bytes_max = \"2TiB\"\nanswer_bytes_max = 4096\ncalls_max = 63\n" +
+          role),
+      {R"(cluster.toml:2: peer.bulk_bytes_max: "1MiB" is not in "2MiB".."1024GiB")",
+       R"(cluster.toml:3: peer.waiting_bytes_max: expected a size such as "512KiB", "64MiB" or "1GiB", found string "2TiB")",
+       R"(cluster.toml:4: peer.answer_bytes_max: expected a size such as "512KiB", "64MiB" or "1GiB", found integer 4096)",
+       R"(cluster.toml:5: peer.calls_max: 63 is not in 64..1000000000)"});
   check_lines(errors("[cluster]\ndebug = \"yes\"\n" + role),
               {R"(cluster.toml:2: cluster.debug: expected true or false, found string "yes")"});
   check_lines(errors("cluster = 3\n" + role),

@@ -27,7 +27,8 @@ BOOST_AUTO_TEST_CASE(one_that_is_silent_costs_its_patience_once_and_hides_no_oth
   const detail::FileDescriptor other = detail::listen_at(deaf);
   const detail::ControlServer server(well, [](std::string_view) { return "fine"; });
   const auto begin = std::chrono::steady_clock::now();
-  const auto answers = ask({{mute, "status"}, {deaf, "status"}, {well, "status"}, {fresh_control_name("gone"), "status"}}, 200ms);
+  const auto answers =
+      ask({{mute, "status"}, {deaf, "status"}, {well, "status"}, {fresh_control_name("gone"), "status"}}, 200ms);
   const auto took = std::chrono::steady_clock::now() - begin;
   BOOST_TEST_REQUIRE(answers.size() == 4U);
   BOOST_TEST(answers[0].problem == "no answer within 200 ms");

@@ -42,7 +42,8 @@ struct Listener {
   static std::string heard(const FileDescriptor& socket) {
     std::string text;
     std::array<char, 4096> buffer{};
-    for (ssize_t size = 0; (size = recv(socket.get(), buffer.data(), buffer.size(), 0)) > 0;) text.append(buffer.data(), static_cast<std::size_t>(size));
+    for (ssize_t size = 0; (size = recv(socket.get(), buffer.data(), buffer.size(), 0)) > 0;)
+      text.append(buffer.data(), static_cast<std::size_t>(size));
     return text;
   }
   /// Whether the other side has closed the connection; reads what is left.
@@ -135,7 +136,8 @@ BOOST_AUTO_TEST_CASE(those_beyond_the_limit_wait_until_somebody_is_done) {
   BOOST_TEST(questions.empty());
   std::vector<pollfd> polled;
   listener.add_polled(polled);
-  BOOST_TEST(polled.size() == ControlListener::kConnectionsMax);  // and not who listens: that would be readable all the time
+  BOOST_TEST(polled.size() ==
+             ControlListener::kConnectionsMax);  // and not who listens: that would be readable all the time
   silent.pop_back();
   work();
   work();

@@ -28,22 +28,23 @@ BOOST_AUTO_TEST_CASE(name_and_text_stand_for_each_other) {
   BOOST_TEST(launcher.text() == "troupe-control/127.0.0.1:29500");
   BOOST_TEST((parse_control_name(node.text()).value() == node));
   BOOST_TEST((parse_control_name(launcher.text()).value() == launcher));
-  for (const char* text : {"", "troupe-control", "troupe-control/", "troupe-control//ps", "troupe-control/4f2a/", "troupe-control/4f2a/a/b",
-                           "troupe-control/4 2/ps", "troupe-4f2a-ps", "x/4f2a/ps"}) {
+  for (const char* text : {"", "troupe-control", "troupe-control/", "troupe-control//ps", "troupe-control/4f2a/",
+                           "troupe-control/4f2a/a/b", "troupe-control/4 2/ps", "troupe-4f2a-ps", "x/4f2a/ps"}) {
     BOOST_TEST(!parse_control_name(text).has_value(), text);
   }
 }
 
 BOOST_AUTO_TEST_CASE(only_listening_sockets_of_ours_are_found) {
-  const std::string sockets = kHeading +
-                              "0000000000000000: 00000002 00000000 00010000 0001 01 4242 @troupe-control/4f2a/ps\n"
-                              "0000000000000000: 00000003 00000000 00000000 0001 03 4243 @troupe-control/4f2a/connected\n"
-                              "0000000000000000: 00000002 00000000 00010000 0001 01 4244 @troupe-control/4f2a\n"
-                              "0000000000000000: 00000002 00000000 00010000 0001 01 4245 /run/troupe-control/4f2a/file\n"
-                              "0000000000000000: 00000002 00000000 00010000 0001 01 4246 @troupe-4f2a-ps\n"
-                              "0000000000000000: 00000002 00000000 00010000 0001 01 4247\n"
-                              "0000000000000000: 00000002 00000000 00010000 0001 01 4248 @troupe-control/4f2a/ps\n"
-                              "nonsense\n";
+  const std::string sockets =
+      kHeading +
+      "0000000000000000: 00000002 00000000 00010000 0001 01 4242 @troupe-control/4f2a/ps\n"
+      "0000000000000000: 00000003 00000000 00000000 0001 03 4243 @troupe-control/4f2a/connected\n"
+      "0000000000000000: 00000002 00000000 00010000 0001 01 4244 @troupe-control/4f2a\n"
+      "0000000000000000: 00000002 00000000 00010000 0001 01 4245 /run/troupe-control/4f2a/file\n"
+      "0000000000000000: 00000002 00000000 00010000 0001 01 4246 @troupe-4f2a-ps\n"
+      "0000000000000000: 00000002 00000000 00010000 0001 01 4247\n"
+      "0000000000000000: 00000002 00000000 00010000 0001 01 4248 @troupe-control/4f2a/ps\n"
+      "nonsense\n";
   BOOST_TEST((control_names(sockets) == std::vector<ControlName>{{"4f2a", ""}, {"4f2a", "ps"}}));
   BOOST_TEST(control_names("").empty());
 }
@@ -66,7 +67,8 @@ BOOST_AUTO_TEST_CASE(name_in_use_and_names_that_cannot_be_are_refused) {
   const ControlName name = fresh_control_name();
   const FileDescriptor listening = listen_at(name);
   BOOST_CHECK_EXCEPTION(listen_at(name), std::system_error, [&](const std::system_error& error) {
-    return error.code() == std::errc::address_in_use && std::string(error.what()).find(name.text()) != std::string::npos;
+    return error.code() == std::errc::address_in_use &&
+           std::string(error.what()).find(name.text()) != std::string::npos;
   });
   BOOST_CHECK_THROW(listen_at({"", "ps"}), std::invalid_argument);
   BOOST_CHECK_THROW(listen_at({"4f2a", "a/b"}), std::invalid_argument);

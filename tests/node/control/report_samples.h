@@ -45,7 +45,8 @@ inline StackReport sample_stack_report() {
   StackReport report;
   report.node = sample_node_report();
   report.stack.counts = report.node.counts;
-  report.stack.calls = {{"rpc forward", "ps1", 1'200ms, 58'800ms, "trainer.cc:57"}, {"rpc watch", "trainer", 7ms, std::nullopt, ""}};
+  report.stack.calls = {{"rpc forward", "ps1", 1'200ms, 58'800ms, "trainer.cc:57"},
+                        {"rpc watch", "trainer", 7ms, std::nullopt, ""}};
   report.stack.served = {{"rpc keep", "trainer", 90s}};
   report.stack.values = {{"trainer.3",
                           {{"rpc keep for trainer", UseState::has_turn, 90s},

@@ -18,18 +18,24 @@ namespace {
 
 using namespace std::chrono_literals;
 
-ControlAnswer launcher(const LaunchReport& report, const std::string& id = "4f2a") { return {{id, ""}, 100, json_of(report), ""}; }
+ControlAnswer launcher(const LaunchReport& report, const std::string& id = "4f2a") {
+  return {{id, ""}, 100, json_of(report), ""};
+}
 
-ControlAnswer node(const NodeName& name, NodeReport report = testing::sample_node_report(), const std::string& id = "4f2a") {
+ControlAnswer node(const NodeName& name, NodeReport report = testing::sample_node_report(),
+                   const std::string& id = "4f2a") {
   return {{id, name}, 7, json_of(report), ""};
 }
 
-ControlAnswer silent(const NodeName& name) { return {{"4f2a", name}, 8, "", "no answer within 2000 ms: its process is stopped"}; }
+ControlAnswer silent(const NodeName& name) {
+  return {{"4f2a", name}, 8, "", "no answer within 2000 ms: its process is stopped"};
+}
 
 /// "ps0: no answer", "trainer: up" of each.
 std::vector<std::string> states(const ClusterView& cluster) {
   std::vector<std::string> texts;
-  for (const NodeView& node : cluster.nodes) texts.push_back(node.name + ": " + (node.report ? "answers" : node.problem));
+  for (const NodeView& node : cluster.nodes)
+    texts.push_back(node.name + ": " + (node.report ? "answers" : node.problem));
   return texts;
 }
 
@@ -38,7 +44,8 @@ using Texts = std::vector<std::string>;
 BOOST_AUTO_TEST_SUITE(status_view)
 
 BOOST_AUTO_TEST_CASE(nodes_stand_in_the_order_of_their_launcher_with_what_became_of_them) {
-  const LaunchReport launch{"digits", "", 1s, {{"z", 101, ""}, {"y", 102, "exit status 3"}, {"x", 103, ""}, {"w", 104, ""}}};
+  const LaunchReport launch{
+      "digits", "", 1s, {{"z", 101, ""}, {"y", 102, "exit status 3"}, {"x", 103, ""}, {"w", 104, ""}}};
   const auto views = views_of({node("guest"), silent("w"), node("z"), launcher(launch)});
   BOOST_TEST_REQUIRE(views.size() == 1U);
   const ClusterView& cluster = views[0];
@@ -65,7 +72,8 @@ BOOST_AUTO_TEST_CASE(clusters_are_kept_apart_by_id_and_need_no_launcher) {
 }
 
 BOOST_AUTO_TEST_CASE(answers_that_make_no_sense_are_problems_of_who_gave_them) {
-  const auto views = views_of({{{"4f2a", ""}, 100, "{", ""}, {{"4f2a", "ps0"}, 7, R"({"error": "it has shut down"})", ""}});
+  const auto views =
+      views_of({{{"4f2a", ""}, 100, "{", ""}, {{"4f2a", "ps0"}, 7, R"({"error": "it has shut down"})", ""}});
   BOOST_TEST(views.at(0).problem.starts_with("its answer makes no sense"));
   BOOST_TEST((states(views[0]) == Texts{"ps0: it has shut down"}));
   BOOST_TEST(!views[0].all_answer());
@@ -98,8 +106,10 @@ BOOST_AUTO_TEST_CASE(text_has_a_row_for_each_node_and_one_for_each_peer) {
   const auto views = views_of({launcher(testing::sample_launch_report()), node("ps0", report)});
   BOOST_TEST(text_of(views.at(0), PeersShown::busiest) ==
              "digits (4f2a), /home/me/cluster.toml, started 1 min 15 s ago\n"
-             "NODE     RANK  PID  STATE        UP  OWNERS  HANDLES  FORKS  CALLS  WAITING  SERVED  CONTEXTS   THREADS    SENT  RECEIVED\n"
-             "ps0         0    7  serving  12.3 s       2        3      4      6       60       7         8  12/13/14  3.0 kB    4.0 MB\n"
+             "NODE     RANK  PID  STATE        UP  OWNERS  HANDLES  FORKS  CALLS  WAITING  SERVED  CONTEXTS   THREADS  "
+             "  SENT  RECEIVED\n"
+             "ps0         0    7  serving  12.3 s       2        3      4      6       60       7         8  12/13/14  "
+             "3.0 kB    4.0 MB\n"
              "trainer     1  102  ended: killed by signal 9 (SIGKILL)\n"
              "\n"
              "NODE  PEER     WAITING    BYTES  QUEUED  ANSWERS  OWNERS  FORKS  CONTEXTS\n"
@@ -119,7 +129,8 @@ BOOST_AUTO_TEST_CASE(state_says_which_peers_a_node_does_not_hear_and_for_how_lon
 BOOST_AUTO_TEST_CASE(only_the_busiest_peers_are_shown_unless_all_are_wanted) {
   NodeReport report = testing::sample_node_report();
   report.members.clear();
-  for (std::uint64_t i = 1; i <= 10; ++i) report.counts.traffic->emplace("p" + std::to_string(i), PeerTraffic{0, 0, 10'000'000 * i, 0});
+  for (std::uint64_t i = 1; i <= 10; ++i)
+    report.counts.traffic->emplace("p" + std::to_string(i), PeerTraffic{0, 0, 10'000'000 * i, 0});
   const auto views = views_of({node("ps0", report)});
   const std::string busiest = text_of(views.at(0), PeersShown::busiest);
   BOOST_TEST(busiest.find("ps0   p10") != std::string::npos);

@@ -27,7 +27,8 @@ BOOST_AUTO_TEST_CASE(seed_without_a_host_name_is_taken_as_it_is) {
     BOOST_ERROR("looked up " + host);
     return unknown_host();
   };
-  for (const std::string seed : {"tcp://127.0.0.1:4711", "tcp://[::1]:4711", "ipc://@name", "ipc:///run/my node", "carrier://loft:9"}) {
+  for (const std::string seed :
+       {"tcp://127.0.0.1:4711", "tcp://[::1]:4711", "ipc://@name", "ipc:///run/my node", "carrier://loft:9"}) {
     BOOST_TEST(addresses_of(seed, in(0ms), never).value() == Addresses{seed}, boost::test_tools::per_element());
   }
 }
@@ -47,7 +48,8 @@ BOOST_AUTO_TEST_CASE(host_that_is_not_known_yet_is_looked_up_again) {
     if (++asked < 3) return unknown_host();
     return Addresses{"10.0.0.7"};
   };
-  BOOST_TEST(addresses_of("tcp://ps:1", in(20s), third_time).value() == Addresses{"tcp://10.0.0.7:1"}, boost::test_tools::per_element());
+  BOOST_TEST(addresses_of("tcp://ps:1", in(20s), third_time).value() == Addresses{"tcp://10.0.0.7:1"},
+             boost::test_tools::per_element());
   BOOST_TEST(asked == 3);
 }
 
@@ -71,7 +73,8 @@ BOOST_AUTO_TEST_CASE(lookup_that_never_ends_does_not_keep_the_caller) {
 }
 
 BOOST_AUTO_TEST_CASE(seed_without_a_port_is_refused) {
-  for (const std::string seed : {"tcp://ps.example", "tcp://:1", "tcp://ps.example:*", "tcp://ps.example:0", "tcp://ps.example:65536"}) {
+  for (const std::string seed :
+       {"tcp://ps.example", "tcp://:1", "tcp://ps.example:*", "tcp://ps.example:0", "tcp://ps.example:65536"}) {
     const Error error = addresses_of(seed, in(1s)).error();
     BOOST_TEST((error.code == ErrorCode::bad_argument));
     BOOST_TEST(error.message == "\"" + seed + "\" is not tcp://HOST:PORT");

@@ -30,7 +30,8 @@ BOOST_AUTO_TEST_SUITE(listening)
 BOOST_AUTO_TEST_CASE(link_is_seen_from_its_opening_to_its_end) {
   const testing::TemporaryDirectory directory;
   const std::string path = "ipc://" + (directory.path() / "node a").string();
-  for (const std::string& place : {std::string("tcp://127.0.0.1:*"), fmt::format("ipc://@troupe-listening-{}", getpid()), path}) {
+  for (const std::string& place :
+       {std::string("tcp://127.0.0.1:*"), fmt::format("ipc://@troupe-listening-{}", getpid()), path}) {
     std::unique_ptr<ZmqLink> link = listen_at(place);
     const std::string address = link->address();
     BOOST_TEST(may_listen(address, 2s), address);
@@ -40,7 +41,8 @@ BOOST_AUTO_TEST_CASE(link_is_seen_from_its_opening_to_its_end) {
 }
 
 BOOST_AUTO_TEST_CASE(address_of_an_unknown_kind_may_be_listened_at) {
-  for (const char* address : {"carrier://loft", "tcp://ps.example:1", "ipc://", "nonsense"}) BOOST_TEST(may_listen(address, 0ms));
+  for (const char* address : {"carrier://loft", "tcp://ps.example:1", "ipc://", "nonsense"})
+    BOOST_TEST(may_listen(address, 0ms));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

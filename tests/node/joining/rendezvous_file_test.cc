@@ -129,8 +129,9 @@ BOOST_AUTO_TEST_CASE(file_of_another_cluster_is_refused_while_it_lives_and_taken
   BOOST_TEST(place.come(node("a"), "other").value().empty());
   const Error error = place.come(node("b")).error();
   BOOST_TEST((error.code == ErrorCode::bad_argument));
-  BOOST_TEST(error.message == "the rendezvous file " + place.path.string() +
-                                  " belongs to cluster \"other\", whose node a listens at test://a; this node is of cluster \"mnist\"");
+  BOOST_TEST(error.message ==
+             "the rendezvous file " + place.path.string() +
+                 " belongs to cluster \"other\", whose node a listens at test://a; this node is of cluster \"mnist\"");
   place.listening.erase("test://a");
   BOOST_TEST(place.come(node("b")).value().empty());
   BOOST_TEST((place.file("other").add(node("a"), Place::in(5s)).error().code == ErrorCode::bad_argument));
@@ -143,7 +144,8 @@ BOOST_AUTO_TEST_CASE(file_that_holds_something_else_is_left_alone) {
     place.write(text);
     const Error error = place.come(node("a")).error();
     BOOST_TEST((error.code == ErrorCode::bad_argument));
-    BOOST_TEST(error.message == "the rendezvous file " + place.path.string() + " holds something else than the nodes of a cluster");
+    BOOST_TEST(error.message ==
+               "the rendezvous file " + place.path.string() + " holds something else than the nodes of a cluster");
     BOOST_TEST(place.text() == text);
   }
 }
@@ -160,7 +162,8 @@ BOOST_AUTO_TEST_CASE(empty_file_is_free_and_addresses_may_have_spaces) {
 BOOST_AUTO_TEST_CASE(places_that_cannot_be_used_are_clear_errors) {
   Place place;
   place.path = place.directory.path() / "missing" / "rendezvous";
-  BOOST_TEST(place.come(node("a")).error().message == "the rendezvous file " + place.path.string() + " cannot be opened: No such file or directory");
+  BOOST_TEST(place.come(node("a")).error().message ==
+             "the rendezvous file " + place.path.string() + " cannot be opened: No such file or directory");
   place.path = "/dev/null";
   BOOST_TEST(place.come(node("a")).error().message == "the rendezvous file /dev/null is no regular file");
   place.path = place.directory.path() / "rendezvous";

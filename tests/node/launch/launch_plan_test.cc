@@ -62,7 +62,8 @@ BOOST_AUTO_TEST_CASE(nodes_listen_at_the_address_that_the_file_says) {
 
   config.node.address = "*";
   BOOST_CHECK_EXCEPTION(plan_launch(config, {.variables = {}, .cores = 1}), ConfigError, [](const ConfigError& error) {
-    return error.lines().front() == "built-in default: cluster.address: * can be reached from other machines: " + std::string(kTrustHint);
+    return error.lines().front() ==
+           "built-in default: cluster.address: * can be reached from other machines: " + std::string(kTrustHint);
   });
   config.node.network = "trusted";
   const LaunchPlan open = plan_launch(config, {.variables = {}, .cores = 1});

@@ -27,7 +27,7 @@ namespace troupe::testing {
 class ChildNode {
  public:
   ChildNode(const ClusterSecret& secret, const std::string& bind, std::uint64_t incarnation,
-               std::chrono::milliseconds lease = std::chrono::seconds(10)) {
+            std::chrono::milliseconds lease = std::chrono::seconds(10)) {
     const auto [secret_read, secret_write] = make_pipe();
     const auto [address_read, address_write] = make_pipe();
     const auto [life_read, life_write] = make_pipe();
@@ -36,9 +36,15 @@ class ChildNode {
     BOOST_REQUIRE(secret.to_descriptor(secret_write).ok());
     ::close(secret_write);
 
-    std::vector<std::string> words{
-        "test", "--run_test=zmq_link_child", "--", bind, std::to_string(incarnation), std::to_string(secret_read),
-        std::to_string(address_write), std::to_string(life_read), std::to_string(lease.count())};
+    std::vector<std::string> words{"test",
+                                   "--run_test=zmq_link_child",
+                                   "--",
+                                   bind,
+                                   std::to_string(incarnation),
+                                   std::to_string(secret_read),
+                                   std::to_string(address_write),
+                                   std::to_string(life_read),
+                                   std::to_string(lease.count())};
     std::vector<char*> arguments;
     for (std::string& word : words) arguments.push_back(word.data());
     arguments.push_back(nullptr);

@@ -180,7 +180,8 @@ BOOST_AUTO_TEST_CASE(truncated_or_longer_messages_are_decode_errors, *boost::uni
   BOOST_TEST((code(longer) == ErrorCode::decode));
 }
 
-BOOST_AUTO_TEST_CASE(versions_without_overlap_are_a_version_mismatch_on_both_sides, *boost::unit_test::label("fault-F39")) {
+BOOST_AUTO_TEST_CASE(versions_without_overlap_are_a_version_mismatch_on_both_sides,
+                     *boost::unit_test::label("fault-F39")) {
   Barrier barrier;
   barrier.trainer.version_min = 3;
   barrier.trainer.version_max = 4;
@@ -202,12 +203,13 @@ BOOST_AUTO_TEST_CASE(node_of_protocol_version_1_is_a_version_mismatch, *boost::u
   HandshakeServer server = barrier.server();
   const HandshakeStep step = server.take(hello);
   BOOST_TEST((step.failed->code == ErrorCode::version_mismatch));
-  const Bytes refused{std::byte{'T'}, std::byte{'R'}, std::byte{'P'}, std::byte{'H'}, std::byte{5}, std::byte{21}, std::byte{0},
-                      std::byte{2},   std::byte{0},   std::byte{2},   std::byte{0}};
+  const Bytes refused{std::byte{'T'}, std::byte{'R'}, std::byte{'P'}, std::byte{'H'}, std::byte{5}, std::byte{21},
+                      std::byte{0},   std::byte{2},   std::byte{0},   std::byte{2},   std::byte{0}};
   BOOST_TEST((step.reply == refused));
 }
 
-BOOST_AUTO_TEST_CASE(versions_that_were_damaged_on_their_way_are_no_version_mismatch, *boost::unit_test::label("fault-F11")) {
+BOOST_AUTO_TEST_CASE(versions_that_were_damaged_on_their_way_are_no_version_mismatch,
+                     *boost::unit_test::label("fault-F11")) {
   Barrier barrier;
   HandshakeClient client = barrier.client();
   HandshakeServer server = barrier.server();

@@ -81,7 +81,9 @@ struct TestNode {
     link = links.make(name, incarnation);
   }
   void start() { link->start(sink); }
-  void send(const NodeName& to, std::string_view text) { link->send(to, LinkLane::express, {frame_of("header"), frame_of(text)}); }
+  void send(const NodeName& to, std::string_view text) {
+    link->send(to, LinkLane::express, {frame_of("header"), frame_of(text)});
+  }
 
   NodeName name;
   Incarnation incarnation;
@@ -328,7 +330,8 @@ BOOST_AUTO_TEST_CASE_TEMPLATE(answers_sent_from_within_the_sink_arrive, Links, A
   Links links;
   TestNode a(links, "a");
   TestNode b(links, "b");
-  b.sink.answer_with([&](const NodeName& from, const Frames& frames) { b.link->send(from, LinkLane::express, frames); });
+  b.sink.answer_with(
+      [&](const NodeName& from, const Frames& frames) { b.link->send(from, LinkLane::express, frames); });
   a.start();
   b.start();
   a.link->connect(b.link->address());

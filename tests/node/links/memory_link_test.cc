@@ -108,7 +108,8 @@ BOOST_AUTO_TEST_CASE(what_comes_before_start_is_delivered_at_start) {
   BOOST_TEST((b.sink.order() == std::vector<std::string>{"up a", "frames a"}));
 }
 
-BOOST_AUTO_TEST_CASE(second_link_of_a_live_name_reaches_nobody_until_the_first_stops, *boost::unit_test::label("fault-F43")) {
+BOOST_AUTO_TEST_CASE(second_link_of_a_live_name_reaches_nobody_until_the_first_stops,
+                     *boost::unit_test::label("fault-F43")) {
   MemoryHub hub;
   MemoryNode a(hub, "a");
   MemoryNode first(hub, "b", 1);

@@ -45,8 +45,12 @@ class SlowSystem {
   [[nodiscard]] bool was_asked(int times) const {
     return state_->changes.wait(10s, [&] { return state_->asked == times; });
   }
-  [[nodiscard]] int asked() const { return state_->changes.read([&] { return state_->asked; }); }
-  [[nodiscard]] int asked_by_tester() const { return state_->changes.read([&] { return state_->asked_by_tester; }); }
+  [[nodiscard]] int asked() const {
+    return state_->changes.read([&] { return state_->asked; });
+  }
+  [[nodiscard]] int asked_by_tester() const {
+    return state_->changes.read([&] { return state_->asked_by_tester; });
+  }
 
  private:
   struct State {

@@ -69,10 +69,11 @@ BOOST_AUTO_TEST_CASE(beat_says_what_it_said_before_it_became_bytes) {
   BOOST_TEST(beat->number == 0x1122334455667788U);
   BOOST_TEST((beat->said == FailureDetector::Said{630ms, 1200ms}));
   BOOST_TEST(is_proved(bytes, key));
-  constexpr std::array<unsigned char, 24> kStart{'T',  'R',  'P',  'B',  4,    3,    2,    1, 0x88, 0x77, 0x66, 0x55,
-                                                 0x44, 0x33, 0x22, 0x11, 0x76, 0x02, 0,    0, 0xB0, 0x04, 0,    0};
-  BOOST_TEST((std::vector<std::byte>(bytes.begin(), bytes.begin() + 24) ==
-              std::vector<std::byte>(std::as_bytes(std::span{kStart}).begin(), std::as_bytes(std::span{kStart}).end())));
+  constexpr std::array<unsigned char, 24> kStart{'T',  'R',  'P',  'B',  4,    3,    2, 1, 0x88, 0x77, 0x66, 0x55,
+                                                 0x44, 0x33, 0x22, 0x11, 0x76, 0x02, 0, 0, 0xB0, 0x04, 0,    0};
+  BOOST_TEST(
+      (std::vector<std::byte>(bytes.begin(), bytes.begin() + 24) ==
+       std::vector<std::byte>(std::as_bytes(std::span{kStart}).begin(), std::as_bytes(std::span{kStart}).end())));
 }
 
 BOOST_AUTO_TEST_CASE(beat_with_any_changed_byte_is_not_proved) {
@@ -131,7 +132,7 @@ BOOST_AUTO_TEST_CASE(beats_go_to_whom_they_are_aimed_at_with_growing_numbers) {
   const auto place = DatagramSocket::parse("udp://127.0.0.1:7").value();
   sender.aim("b", {.address = place, .slot = kSlot, .key = key}, 7);
   sender.aim("b", {.address = place, .slot = kSlot + 1, .key = some_key()}, 6);  // of an earlier session, told late
-  BOOST_TEST(sender.tick(at(0ms)).beats.empty());  // not watched
+  BOOST_TEST(sender.tick(at(0ms)).beats.empty());                                // not watched
   sender.watch("b", kLife, 10s, at(0ms));
   for (std::uint64_t number = 1; number <= 3; ++number) {
     const auto beats = sender.tick(at(number * 100ms)).beats;

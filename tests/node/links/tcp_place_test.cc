@@ -10,7 +10,8 @@ using namespace troupe;
 BOOST_AUTO_TEST_SUITE(tcp_place)
 
 BOOST_AUTO_TEST_CASE(place_is_read_and_written_alike) {
-  for (const std::string text : {"tcp://127.0.0.1:80", "tcp://eth0:*", "tcp://[fd77::1]:65535", "tcp://*:0", "tcp://node-1.example:1"}) {
+  for (const std::string text :
+       {"tcp://127.0.0.1:80", "tcp://eth0:*", "tcp://[fd77::1]:65535", "tcp://*:0", "tcp://node-1.example:1"}) {
     const auto place = TcpPlace::parse(text);
     BOOST_TEST_REQUIRE(place.has_value(), text);
     BOOST_TEST(place->text() == text);
@@ -20,15 +21,17 @@ BOOST_AUTO_TEST_CASE(place_is_read_and_written_alike) {
 }
 
 BOOST_AUTO_TEST_CASE(what_is_no_place_is_not_read) {
-  for (const std::string text : {"", "ipc://@a", "tcp://", "tcp://host", "tcp://:80", "tcp://host:", "tcp://host:65536", "tcp://host:-1",
-                                 "tcp://host:8x", "tcp://fd77::1:80", "tcp://[]:80"}) {
+  for (const std::string text : {"", "ipc://@a", "tcp://", "tcp://host", "tcp://:80", "tcp://host:", "tcp://host:65536",
+                                 "tcp://host:-1", "tcp://host:8x", "tcp://fd77::1:80", "tcp://[]:80"}) {
     BOOST_TEST(!TcpPlace::parse(text).has_value(), text);
   }
 }
 
 BOOST_AUTO_TEST_CASE(loopback_is_a_number_of_this_machine_alone) {
-  for (const std::string host : {"127.0.0.1", "127.1.2.3", "::1", "::ffff:127.0.0.1"}) BOOST_TEST(is_loopback(host), host);
-  for (const std::string host : {"0.0.0.0", "*", "::", "10.0.0.1", "::ffff:10.0.0.1", "fd77::1", "localhost", "127.evil.example", "lo", ""}) {
+  for (const std::string host : {"127.0.0.1", "127.1.2.3", "::1", "::ffff:127.0.0.1"})
+    BOOST_TEST(is_loopback(host), host);
+  for (const std::string host :
+       {"0.0.0.0", "*", "::", "10.0.0.1", "::ffff:10.0.0.1", "fd77::1", "localhost", "127.evil.example", "lo", ""}) {
     BOOST_TEST(!is_loopback(host), host);
   }
 }
@@ -40,9 +43,11 @@ BOOST_AUTO_TEST_CASE(numbers_of_an_interface_a_name_and_a_number) {
   BOOST_TEST(numbers_of("fd77::1") == "fd77::1");
   BOOST_TEST(numbers_of("*") == "*");
   BOOST_TEST(numbers_of("2130706433") == "127.0.0.1");  // 0x7f000001
-  BOOST_CHECK_EXCEPTION(static_cast<void>(numbers_of("no.such.host.invalid")), std::invalid_argument, [](const std::invalid_argument& error) {
-    return std::string(error.what()).starts_with("\"no.such.host.invalid\" is no interface of this machine, and as a host: ");
-  });
+  BOOST_CHECK_EXCEPTION(static_cast<void>(numbers_of("no.such.host.invalid")), std::invalid_argument,
+                        [](const std::invalid_argument& error) {
+                          return std::string(error.what())
+                              .starts_with("\"no.such.host.invalid\" is no interface of this machine, and as a host: ");
+                        });
 }
 
 BOOST_AUTO_TEST_CASE(packets_to_this_machine_leave_from_itself) {

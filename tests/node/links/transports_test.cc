@@ -50,7 +50,9 @@ class CarrierLink final : public Link {
       : memory_(hub, request.name, request.incarnation), sent_(sent) {}
 
   void start(LinkSink& sink) override { memory_.start(sink); }
-  [[nodiscard]] std::string address() const override { return "carrier" + memory_.address().substr(6); }  // after "memory"
+  [[nodiscard]] std::string address() const override {
+    return "carrier" + memory_.address().substr(6);
+  }  // after "memory"
   void connect(std::string_view address) override { memory_.connect("memory" + std::string(address.substr(7))); }
   void send(const NodeName& to, LinkLane lane, Frames packet) override {
     ++sent_;
@@ -92,12 +94,14 @@ BOOST_AUTO_TEST_CASE(unknown_transport_foreign_option_and_seed_of_another_transp
   foreign.link_options["advertise"] = "10.0.0.1";
   const Error option = refusal(foreign);
   BOOST_TEST((option.code == ErrorCode::bad_argument));
-  BOOST_TEST(option.message ==
-             "transport \"ipc\" has no option \"advertise\" (= \"10.0.0.1\"), it has connect_patience, handshake_timeout");
+  BOOST_TEST(
+      option.message ==
+      "transport \"ipc\" has no option \"advertise\" (= \"10.0.0.1\"), it has connect_patience, handshake_timeout");
 
   const Error mixed = refusal(options("a", "tcp://127.0.0.1:*", "ipc://@nobody"));
   BOOST_TEST((mixed.code == ErrorCode::bad_argument));
-  BOOST_TEST(mixed.message == "the seed \"ipc://@nobody\" is reached by ipc, but this node listens at \"tcp://127.0.0.1:*\"");
+  BOOST_TEST(mixed.message ==
+             "the seed \"ipc://@nobody\" is reached by ipc, but this node listens at \"tcp://127.0.0.1:*\"");
 }
 
 BOOST_AUTO_TEST_CASE(option_with_a_wrong_value_is_refused_and_named, *label("I-13")) {
@@ -106,7 +110,8 @@ BOOST_AUTO_TEST_CASE(option_with_a_wrong_value_is_refused_and_named, *label("I-1
   const Error error = refusal(wrong);
   BOOST_TEST((error.code == ErrorCode::bad_argument));
   BOOST_TEST(error.message ==
-             "option \"connect_patience\" of transport \"tcp\": expected a duration such as \"500ms\", \"30s\" or \"2m\", found \"soon\"");
+             "option \"connect_patience\" of transport \"tcp\": expected a duration such as \"500ms\", \"30s\" or "
+             "\"2m\", found \"soon\"");
 }
 
 BOOST_AUTO_TEST_CASE(options_alone_decide_how_a_node_listens, *label("I-15")) {
@@ -154,13 +159,18 @@ BOOST_AUTO_TEST_CASE(second_transport_under_one_scheme_is_refused_and_the_first_
   const auto says = [](const std::string& text) {
     return [text](const std::invalid_argument& error) { return error.what() == text; };
   };
-  const LinkKind other{[](const LinkRequest&) -> Result<std::unique_ptr<Link>> { return Error{.code = ErrorCode::internal}; }};
+  const LinkKind other{
+      [](const LinkRequest&) -> Result<std::unique_ptr<Link>> { return Error{.code = ErrorCode::internal}; }};
   BOOST_CHECK_EXCEPTION(carrier.transports.add("carrier", other), std::invalid_argument,
                         says("[Transports] there is a transport \"carrier\" already"));
   BOOST_CHECK_THROW(carrier.transports.add("tcp", other), std::invalid_argument);
   BOOST_CHECK_EXCEPTION(carrier.transports.add("Car rier", other), std::invalid_argument,
                         says("[Transports] \"Car rier\" is no scheme: a-z, 0-9 and -"));
-  BOOST_TEST(carrier.transports.open({.name = "a", .incarnation = {1, 1}, .cluster_id = {}, .listen = "carrier://", .options = {}, .log = {}}).ok());
+  BOOST_TEST(
+      carrier.transports
+          .open(
+              {.name = "a", .incarnation = {1, 1}, .cluster_id = {}, .listen = "carrier://", .options = {}, .log = {}})
+          .ok());
   BOOST_TEST(carrier.opened == 1);
   BOOST_TEST((carrier.transports.schemes() == std::vector<std::string>{"carrier", "ipc", "tcp"}));
 }

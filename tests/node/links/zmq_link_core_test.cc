@@ -1,8 +1,8 @@
 // Attempts to connect that are given up.
 #include "node/links/zmq_link_core.h"
 
-#include <boost/test/unit_test.hpp>
 #include <unistd.h>
+#include <boost/test/unit_test.hpp>
 
 #include <chrono>
 #include <memory>

@@ -55,7 +55,9 @@ struct TestNode {
     link = std::move(opened).value();
     link->start(sink);
   }
-  void send(const NodeName& to, std::string_view text) { link->send(to, LinkLane::express, {frame_of("header"), frame_of(text)}); }
+  void send(const NodeName& to, std::string_view text) {
+    link->send(to, LinkLane::express, {frame_of("header"), frame_of(text)});
+  }
 
   RecordingSink sink;
   std::unique_ptr<ZmqLink> link;
@@ -121,7 +123,9 @@ struct Stranger {
                                  ClusterSecret::random(), random_nonce());
     send({make_frame({client.hello().begin(), client.hello().end()})});
     while (const std::optional<Frames> answer = receive()) {
-      if (std::holds_alternative<handshake::Challenge>(handshake::decode(answer->at(0).bytes, kProtocolVersionMin, kProtocolVersionMax).value())) return;
+      if (std::holds_alternative<handshake::Challenge>(
+              handshake::decode(answer->at(0).bytes, kProtocolVersionMin, kProtocolVersionMax).value()))
+        return;
     }
     BOOST_FAIL("no challenge came");
   }
@@ -197,7 +201,8 @@ BOOST_AUTO_TEST_CASE(killed_process_behind_tcp_is_down_with_its_name, *boost::un
   check_killed_process_is_down("tcp://127.0.0.1:*");
 }
 
-BOOST_AUTO_TEST_CASE(killed_process_behind_the_name_of_a_host_is_down_with_its_name, *boost::unit_test::label("fault-F12")) {
+BOOST_AUTO_TEST_CASE(killed_process_behind_the_name_of_a_host_is_down_with_its_name,
+                     *boost::unit_test::label("fault-F12")) {
   check_killed_process_is_down("tcp://localhost:*");
 }
 
@@ -249,7 +254,8 @@ void check_stopped_process_goes_on(const std::string& bind) {
   node.sink.wait([&] { return node.sink.reaches().size() == 1U; });
   child.signal(SIGCONT);
   node.sink.wait([&] { return node.sink.reaches().size() == 2U; });
-  BOOST_TEST((node.sink.reaches()[0].change == Reach::unreachable && node.sink.reaches()[1].change == Reach::reachable));
+  BOOST_TEST(
+      (node.sink.reaches()[0].change == Reach::unreachable && node.sink.reaches()[1].change == Reach::reachable));
   BOOST_TEST(node.sink.downs().empty());
   check_killed_is_down(node, child);  // also of a connection that was made some time ago
 }
@@ -318,7 +324,8 @@ BOOST_AUTO_TEST_CASE(second_node_of_a_live_name_is_refused, *boost::unit_test::l
   BOOST_TEST(two.a.sink.ups().size() == 1U);
 }
 
-BOOST_AUTO_TEST_CASE(wrong_secret_fails_at_once_on_both_sides_and_is_not_printed, *boost::unit_test::label("fault-F44")) {
+BOOST_AUTO_TEST_CASE(wrong_secret_fails_at_once_on_both_sides_and_is_not_printed,
+                     *boost::unit_test::label("fault-F44")) {
   std::promise<std::string> logged;
   const ClusterSecret right = ClusterSecret::random();
   const ClusterSecret wrong = ClusterSecret::random();
@@ -334,8 +341,9 @@ BOOST_AUTO_TEST_CASE(wrong_secret_fails_at_once_on_both_sides_and_is_not_printed
   BOOST_TEST(stranger.sink.failures()[0].address == a.link->address());
   auto line = logged.get_future();
   BOOST_REQUIRE((line.wait_for(5s) == std::future_status::ready));
-  BOOST_TEST(line.get() ==
-             "refused a connection that calls itself stranger: the peer refused: the cluster secrets differ (auth_failed)");
+  BOOST_TEST(
+      line.get() ==
+      "refused a connection that calls itself stranger: the peer refused: the cluster secrets differ (auth_failed)");
   BOOST_TEST(a.link->counts().refused_handshakes == 1U);
   BOOST_TEST(a.sink.ups().empty());
   BOOST_TEST(stranger.sink.ups().empty());
@@ -357,10 +365,9 @@ BOOST_AUTO_TEST_CASE(garbage_from_zeromq_clients_changes_nothing, *boost::unit_t
   Two two;
   Stranger stranger(two.a.link->address());
   const std::string hello_start{"TRPH\x01", 5};
-  for (const std::string& garbage :
-       {std::string{}, std::string{"x"}, std::string("TRPH"), hello_start, hello_start + std::string(200, '\xFF'),
-        std::string("TRPL"), std::string(20, '\0'), std::string("TRPL") + std::string(16, '\xFF'),
-        std::string(100'000, 'x')}) {
+  for (const std::string& garbage : {std::string{}, std::string{"x"}, std::string("TRPH"), hello_start,
+                                     hello_start + std::string(200, '\xFF'), std::string("TRPL"), std::string(20, '\0'),
+                                     std::string("TRPL") + std::string(16, '\xFF'), std::string(100'000, 'x')}) {
     stranger.send({frame_of(garbage)});
     stranger.send({frame_of(garbage), frame_of(garbage), frame_of("")});
   }
@@ -378,7 +385,8 @@ BOOST_AUTO_TEST_CASE(garbage_from_raw_connections_changes_nothing) {
   to.sin_family = AF_INET;
   to.sin_port = htons(static_cast<std::uint16_t>(std::stoi(address.substr(address.rfind(':') + 1))));
   to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  for (const std::string& garbage : {std::string(1000, '\0'), std::string(1000, '\xFF'), std::string("GET / HTTP/1.1\r\n\r\n")}) {
+  for (const std::string& garbage :
+       {std::string(1000, '\0'), std::string(1000, '\xFF'), std::string("GET / HTTP/1.1\r\n\r\n")}) {
     const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     BOOST_REQUIRE(::connect(socket, reinterpret_cast<const sockaddr*>(&to), sizeof to) == 0);
     BOOST_TEST(::send(socket, garbage.data(), garbage.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(garbage.size()));
@@ -400,7 +408,8 @@ BOOST_AUTO_TEST_CASE(messages_without_a_valid_token_are_refused, *boost::unit_te
   BOOST_TEST(two.a.sink.messages().size() == 1U);
 }
 
-BOOST_AUTO_TEST_CASE(frame_above_the_limit_closes_the_connection_of_its_sender_only, *boost::unit_test::label("fault-F42")) {
+BOOST_AUTO_TEST_CASE(frame_above_the_limit_closes_the_connection_of_its_sender_only,
+                     *boost::unit_test::label("fault-F42")) {
   Two two([](ZmqLinkOptions& with) { with.frame_bytes_max = 64 << 10; });
   Stranger stranger(two.a.link->address());
   stranger.send({frame_of(std::string(65 << 10, 'x'))});
@@ -436,7 +445,8 @@ BOOST_AUTO_TEST_CASE(express_packets_overtake_bulk_ones) {
   for (int attempt = 0; attempt < 20; ++attempt) {
     const std::size_t before = two.b.sink.messages().size();
     for (int i = 0; i < 16; ++i) {
-      two.a.link->send("b", LinkLane::bulk, {frame_of("header"), Frame{.bytes = std::as_bytes(std::span{*bulk}), .owner = bulk}});
+      two.a.link->send("b", LinkLane::bulk,
+                       {frame_of("header"), Frame{.bytes = std::as_bytes(std::span{*bulk}), .owner = bulk}});
     }
     two.a.link->send("b", LinkLane::express, {frame_of("small")});
     two.b.sink.wait_messages(before + 17);
@@ -447,7 +457,8 @@ BOOST_AUTO_TEST_CASE(express_packets_overtake_bulk_ones) {
   BOOST_FAIL("the small packet was the last to arrive, 20 times");
 }
 
-/// A connection that is made anew waits without having looked: the end of a process would be noticed by its silence only.
+/// A connection that is made anew waits without having looked: the end of a process would be noticed by its silence
+/// only.
 BOOST_AUTO_TEST_CASE(refused_connection_is_told_of_before_anybody_has_looked, *boost::unit_test::label("fault-F12")) {
   ReadySet ready;
   ZmqContext context;
@@ -510,7 +521,8 @@ BOOST_AUTO_TEST_CASE(one_context_has_sockets_for_more_than_340_peers) {
   }
 }
 
-/// The undefined behaviour sanitizer looks at an exception's type through a pipe: without a descriptor it takes any for a wrong one.
+/// The undefined behaviour sanitizer looks at an exception's type through a pipe: without a descriptor it takes any for
+/// a wrong one.
 boost::test_tools::assertion_result no_sanitizer_needs_descriptors(boost::unit_test::test_unit_id) {
 #ifdef __SANITIZE_ADDRESS__
   boost::test_tools::assertion_result no(false);
@@ -557,7 +569,8 @@ BOOST_AUTO_TEST_CASE(addresses_that_cannot_be_used_are_clear_errors, *boost::uni
   const Error taken = error("b", a.link->address());
   BOOST_TEST((taken.code == ErrorCode::resource_exhausted));
   BOOST_TEST(taken.message == "cannot listen at " + a.link->address() + ": Address already in use");
-  for (const std::string open_to_all : {"tcp://*:*", "tcp://0.0.0.0:*", "tcp://eth0:0", "tcp://[::]:*", "tcp://10.0.0.1:1"}) {
+  for (const std::string open_to_all :
+       {"tcp://*:*", "tcp://0.0.0.0:*", "tcp://eth0:0", "tcp://[::]:*", "tcp://10.0.0.1:1"}) {
     const Error exposed = error("b", open_to_all);
     BOOST_TEST((exposed.code == ErrorCode::not_authorized));
     BOOST_TEST(exposed.message == open_to_all + " can be reached from other machines");

@@ -1,13 +1,13 @@
 // What a port leaves behind: peers that die, stops that race with answers, and a process that lives on.
 #include "node/port/port_core.h"
 
-#include <boost/test/unit_test.hpp>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <boost/test/unit_test.hpp>
 
 #include <array>
 #include <atomic>
@@ -32,8 +32,8 @@ using namespace std::chrono_literals;
 using testing::call;
 using testing::echo;
 using testing::kEcho;
-using testing::kPatience;
 using testing::Kept;
+using testing::kPatience;
 using testing::options;
 using testing::part_of;
 using testing::Pending;
@@ -44,7 +44,9 @@ constexpr std::uint64_t kNeverAnswered = 2;
 
 std::size_t entries(const std::string& folder) {
   std::size_t count = 0;
-  for (auto entry = std::filesystem::directory_iterator(folder); entry != std::filesystem::directory_iterator(); ++entry) ++count;
+  for (auto entry = std::filesystem::directory_iterator(folder); entry != std::filesystem::directory_iterator();
+       ++entry)
+    ++count;
   return count;
 }
 
@@ -132,7 +134,8 @@ BOOST_AUTO_TEST_CASE(ports_come_and_go_five_times_and_leave_the_process_as_it_wa
     {
       Two two;
       BOOST_TEST(call(two.a, "b", "hello") == "hello");
-      BOOST_TEST(soon([&] { return two.a.counts().threads + two.b.counts().threads == entries("/proc/self/task") - threads; }));
+      BOOST_TEST(soon(
+          [&] { return two.a.counts().threads + two.b.counts().threads == entries("/proc/self/task") - threads; }));
       BOOST_TEST(two.a.stop());
       BOOST_TEST(two.a.counts().threads == 0U);
     }
@@ -170,10 +173,12 @@ BOOST_AUTO_TEST_CASE(peer_that_dies_while_a_send_is_under_way_ends_all_calls_to_
   BOOST_TEST(noticed.count() < 700);  // before silence could tell
   BOOST_TEST(sending.get() == "peer_lost: child is gone: connection closed");
   BOOST_TEST(call(a, "child", "x") == "peer_lost: child is gone: connection closed");
-  testing::eventually(kPatience, changes, [&] { return released; }, [] { return "the part is still held"; });
+  testing::eventually(
+      kPatience, changes, [&] { return released; }, [] { return "the part is still held"; });
 }
 
-BOOST_AUTO_TEST_CASE(peer_that_stops_in_a_debugger_is_lost_only_if_both_ports_have_a_lease, *boost::unit_test::label("fault-F13")) {
+BOOST_AUTO_TEST_CASE(peer_that_stops_in_a_debugger_is_lost_only_if_both_ports_have_a_lease,
+                     *boost::unit_test::label("fault-F13")) {
   const std::string secret = Port::draw_secret();
   ChildProcess child(secret);
   Port::Options with = options("judge", secret);
@@ -267,13 +272,15 @@ BOOST_AUTO_TEST_CASE(answers_given_when_the_port_stops_are_delivered_and_every_c
     });
     std::vector<Pending> calls;
     for (int i = 0; i < 20; ++i) calls.push_back(start_call(two.a, "b", i % 2 == 0 ? "x" : std::string(100'000, 'x')));
-    testing::eventually(kPatience, changes, [&] { return begun > round % 20; }, [&] { return begun; });
+    testing::eventually(
+        kPatience, changes, [&] { return begun > round % 20; }, [&] { return begun; });
     BOOST_TEST(two.b.stop());
     int answered = 0;
     for (Pending& call : calls) {
       const std::string end = call.get();
       const bool lost = end == "peer_lost: b has stopped" || end == "peer_lost: b is gone: disconnected by the peer" ||
-                        end == "peer_lost: b dropped the request without an answer" || end == "peer_lost: b is gone: connection closed";
+                        end == "peer_lost: b dropped the request without an answer" ||
+                        end == "peer_lost: b is gone: connection closed";
       BOOST_TEST((lost || end[0] == 'x'), end);
       answered += end[0] == 'x' ? 1 : 0;
     }

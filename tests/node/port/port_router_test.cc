@@ -32,7 +32,9 @@ struct World : private port::Router::Callbacks {
 
   void connect(const std::string& address) override { lines.push_back("connect " + address); }
   void stop_connecting(const std::string& address) override { lines.push_back("stop connecting " + address); }
-  void disconnect(const NodeName& peer, const Farewell& /*farewell*/) override { lines.push_back("disconnect " + peer); }
+  void disconnect(const NodeName& peer, const Farewell& /*farewell*/) override {
+    lines.push_back("disconnect " + peer);
+  }
   void transmit(const NodeName& to, LinkLane /*lane*/, Frames frames) override {
     lines.push_back("send " + to);
     packets.push_back(frames);
@@ -54,15 +56,18 @@ struct World : private port::Router::Callbacks {
     const auto due = deadline ? std::optional(now + *deadline) : std::nullopt;
     router.call(now, {"b", tag, {{bytes}, {part}}, now, due, {}});
   }
-  /// Carries packets between the router and `peer`, which is kPeer, until none is left; returns the tags of calls that came.
+  /// Carries packets between the router and `peer`, which is kPeer, until none is left; returns the tags of calls that
+  /// came.
   std::vector<std::uint64_t> deliver_to(Session& peer) {
     std::vector<std::uint64_t> tags;
     while (!packets.empty()) {
       auto received = peer.receive(now, std::exchange(packets.front(), {}));
       packets.pop_front();
       BOOST_REQUIRE(received.ok());
-      for (Session::Delivered& one : received.value().delivered) tags.push_back(port::decode(std::move(one.frames)).value().tag);
-      for (Session::Packet& back : received.value().on_link) router.frames(now, "b", kPeer.incarnation, std::move(back.frames));
+      for (Session::Delivered& one : received.value().delivered)
+        tags.push_back(port::decode(std::move(one.frames)).value().tag);
+      for (Session::Packet& back : received.value().on_link)
+        router.frames(now, "b", kPeer.incarnation, std::move(back.frames));
     }
     return tags;
   }
@@ -160,7 +165,8 @@ BOOST_AUTO_TEST_CASE(what_has_left_of_a_call_at_its_deadline_is_taken_back) {
   world.router.tick(world.now);
   BOOST_TEST(world.deliver_to(peer) == (std::vector<std::uint64_t>{2}), per_element);
   world.now += 1s;  // acknowledgements are due
-  for (Session::Packet& packet : peer.tick(world.now)) world.router.frames(world.now, "b", kPeer.incarnation, std::move(packet.frames));
+  for (Session::Packet& packet : peer.tick(world.now))
+    world.router.frames(world.now, "b", kPeer.incarnation, std::move(packet.frames));
   BOOST_TEST(world.router.flushed());
 }
 
@@ -187,7 +193,8 @@ BOOST_AUTO_TEST_CASE(life_that_was_lost_stays_lost_and_a_new_one_is_welcome) {
   world.call("b", 60s);
   world.take();
   world.router.link_up(world.now, kPeer);
-  BOOST_TEST(world.take() == (Lines{"disconnect b", "peer_lost: this life of b was lost or removed before"}), per_element);
+  BOOST_TEST(world.take() == (Lines{"disconnect b", "peer_lost: this life of b was lost or removed before"}),
+             per_element);
   world.router.link_up(world.now, {"b", {2, 3}, "test://b"});
   world.call("b", 60s);
   BOOST_TEST(world.take() == Lines{"send b"}, per_element);
@@ -290,8 +297,10 @@ BOOST_AUTO_TEST_CASE(peer_that_listens_in_another_way_is_refused) {
   world.call("b", 60s);
   world.take();
   world.router.link_up(world.now, {"b", {2, 2}, "ipc://b"});
-  BOOST_TEST(world.take() == (Lines{"disconnect b", "peer_lost: b listens at ipc://b, and this port at test://a: both must be of one kind"}),
-             per_element);
+  BOOST_TEST(
+      world.take() == (Lines{"disconnect b",
+                             "peer_lost: b listens at ipc://b, and this port at test://a: both must be of one kind"}),
+      per_element);
 }
 
 BOOST_AUTO_TEST_CASE(peer_that_the_link_takes_for_dead_is_lost) {
@@ -366,7 +375,8 @@ BOOST_AUTO_TEST_CASE(what_was_sent_before_the_end_is_flushed_once_it_is_acknowle
   BOOST_TEST(!world.router.flushed());
   Session peer(kPeer.incarnation, kSelf.incarnation);
   (void)peer.receive(world.now, world.sent);
-  for (const Session::Packet& ack : peer.tick(world.now + 1h)) world.router.frames(world.now, "b", kPeer.incarnation, ack.frames);
+  for (const Session::Packet& ack : peer.tick(world.now + 1h))
+    world.router.frames(world.now, "b", kPeer.incarnation, ack.frames);
   BOOST_TEST(world.router.flushed());
   world.call("b", 60s);
   BOOST_TEST(world.take() == (Lines{"send b", "stopped: the port has stopped"}), per_element);

@@ -1,8 +1,8 @@
 // The bytes of raw calls: one message by hand, sizes beyond memory, and bytes that nobody should have sent.
 #include "node/port/port_wire.h"
 
-#include <boost/test/unit_test.hpp>
 #include <sys/mman.h>
+#include <boost/test/unit_test.hpp>
 
 #include <limits>
 #include <memory>
@@ -61,10 +61,12 @@ BOOST_AUTO_TEST_SUITE(port_wire)
 BOOST_AUTO_TEST_CASE(header_has_the_bytes_that_the_wire_document_shows) {
   const Frames frames = port::encode(message({part_of("ab"), {}}));
   BOOST_REQUIRE_EQUAL(frames.size(), 2U);  // header, "ab"; an empty part has no frame
-  const std::string expected("TRPP\x01\x01\0\0"          // magic, version 1, kind: call
-                             "\x09\0\0\0\0\0\0\0"        // request 9
-                             "\x07\0\0\0\0\0\0\0"        // tag 7
-                             "\x02\0\0\0\0\0\0\0", 32);  // 2 parts
+  const std::string expected(
+      "TRPP\x01\x01\0\0"    // magic, version 1, kind: call
+      "\x09\0\0\0\0\0\0\0"  // request 9
+      "\x07\0\0\0\0\0\0\0"  // tag 7
+      "\x02\0\0\0\0\0\0\0",
+      32);  // 2 parts
   const std::string sizes("\x02\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 16);
   BOOST_TEST(text_of(frames[0]).substr(0, 32) == expected);
   BOOST_TEST(text_of(frames[0]).substr(40) == sizes);
@@ -141,7 +143,8 @@ BOOST_AUTO_TEST_CASE(bytes_that_are_no_header_are_refused) {
   };
   BOOST_TEST(refused({}) == "raw message of no frames");
   for (std::size_t size = 0; size < 40; ++size) {
-    BOOST_TEST(refused({frame_of(header.substr(0, size)), good[1]}) == "raw header of " + std::to_string(size) + " bytes");
+    BOOST_TEST(refused({frame_of(header.substr(0, size)), good[1]}) ==
+               "raw header of " + std::to_string(size) + " bytes");
   }
   BOOST_TEST(refused({frame_of(header.substr(0, 47)), good[1]}) == "raw header of 47 bytes announces 1 parts");
   BOOST_TEST(changed(0, 'X') == "raw header without its magic number");

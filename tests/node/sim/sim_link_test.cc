@@ -47,7 +47,8 @@ struct Pair {
 
   [[nodiscard]] std::vector<int> arrived() const {
     std::vector<int> numbers;
-    for (const auto& message : sink_b.messages()) numbers.push_back(std::stoi(testing::text_of(message.frames.front())));
+    for (const auto& message : sink_b.messages())
+      numbers.push_back(std::stoi(testing::text_of(message.frames.front())));
     return numbers;
   }
 

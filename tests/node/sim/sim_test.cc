@@ -220,7 +220,8 @@ std::string cannot_hear(World& world, const NodeName& name) {
   return peers;
 }
 
-BOOST_AUTO_TEST_CASE(a_node_that_stands_still_for_less_than_its_lease_loses_nothing, *boost::unit_test::label("fault-F13")) {
+BOOST_AUTO_TEST_CASE(a_node_that_stands_still_for_less_than_its_lease_loses_nothing,
+                     *boost::unit_test::label("fault-F13")) {
   World world({.seed = 21}, kNames, functions());
   const auto slow = world.on("a", [](Node& node) { return node.rpc_sync("b", &wait_and_answer, 500); });
   world.run_for(100ms);
@@ -230,9 +231,8 @@ BOOST_AUTO_TEST_CASE(a_node_that_stands_still_for_less_than_its_lease_loses_noth
   BOOST_TEST(cannot_hear(world, "a") == "b");
   BOOST_TEST(!slow.get_for(0ms).has_value());
   const Duration asked = world.now();
-  const auto impatient = world.on("a", [](Node& node) {
-    return node.with({.unreachable = Unreachable::fail}).rpc_sync("b", &square, 7);
-  });
+  const auto impatient =
+      world.on("a", [](Node& node) { return node.with({.unreachable = Unreachable::fail}).rpc_sync("b", &square, 7); });
   BOOST_TEST((code_of(impatient) == ErrorCode::peer_unreachable));
   BOOST_TEST((world.now() - asked < 100ms));
   world.thaw("b");
@@ -260,7 +260,8 @@ BOOST_AUTO_TEST_CASE(a_node_that_stands_still_beyond_its_lease_hears_that_it_is_
   BOOST_TEST_REQUIRE(result.has_value());
   BOOST_TEST_REQUIRE(!result->ok());
   BOOST_TEST((result->error().code == ErrorCode::you_are_dead));
-  BOOST_TEST(result->error().message.starts_with("node a took this node for dead: nothing heard for 10."), result->error().message);
+  BOOST_TEST(result->error().message.starts_with("node a took this node for dead: nothing heard for 10."),
+             result->error().message);
 }
 
 BOOST_AUTO_TEST_CASE(a_verdict_is_one_pairs_and_other_sessions_live_on, *boost::unit_test::label("fault-F09")) {
@@ -393,8 +394,13 @@ BOOST_AUTO_TEST_CASE(what_programs_hold_may_outlive_the_world) {
 
 BOOST_AUTO_TEST_CASE(mistakes_of_the_test_are_told_at_once) {
   using testing::expect_throw;
-  expect_throw<std::invalid_argument>([] { World({}, {"a", "a"}, functions()); }, "[World] the name \"a\" is given twice");
-  expect_throw<std::invalid_argument>([] { World({.link = {.drop = 1.0}}, {"a"}, functions()); }, "[World] 1 is no chance below 1");
+  expect_throw<std::invalid_argument>(
+      [] {
+        World({}, {"a", "a"}, functions());
+      },
+      "[World] the name \"a\" is given twice");
+  expect_throw<std::invalid_argument>([] { World({.link = {.drop = 1.0}}, {"a"}, functions()); },
+                                      "[World] 1 is no chance below 1");
   World world({}, {"a"}, functions());
   expect_throw<std::out_of_range>([&] { static_cast<void>(world.node("b")); }, "[World] no node \"b\"");
 }

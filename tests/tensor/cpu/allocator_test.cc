@@ -105,7 +105,8 @@ BOOST_AUTO_TEST_CASE(blocks_that_nobody_needs_go_back_after_a_while) {
   allocator.release_unused(kBegin, seconds(5));
   allocator.release_unused(kBegin + seconds(4), seconds(5));
   BOOST_TEST(allocator.statistics().bytes_cached == all);
-  allocator.release_unused(kBegin + seconds(5), seconds(5));  // what was new when the watch began is watched from now on
+  allocator.release_unused(kBegin + seconds(5),
+                           seconds(5));  // what was new when the watch began is watched from now on
   BOOST_TEST(allocator.statistics().bytes_cached == all);
   allocator.deallocate(allocator.allocate(2 * kMiB), 2 * kMiB);
   allocator.deallocate(allocator.allocate(2048), 2048);

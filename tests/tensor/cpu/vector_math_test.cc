@@ -17,7 +17,7 @@ struct Named {
   const char* name;
   RealFunction<T> computed;
   long double (*exact)(long double);
-  double low, high;  ///< where it is tried
+  double low, high;   ///< where it is tried
   long double units;  ///< in the last place, at most
 };
 
@@ -52,7 +52,8 @@ template <class T>
 long double units_between(T computed, long double exact) {
   const T rounded = static_cast<T>(exact);
   const T next = std::nextafter(std::abs(rounded), std::numeric_limits<T>::infinity());
-  return std::abs(static_cast<long double>(computed) - exact) / (static_cast<long double>(next) - std::abs(static_cast<long double>(rounded)));
+  return std::abs(static_cast<long double>(computed) - exact) /
+         (static_cast<long double>(next) - std::abs(static_cast<long double>(rounded)));
 }
 
 // Both signs, and as many small as large ones.
@@ -98,7 +99,8 @@ void check_places() {
       std::vector<T> values(static_cast<std::size_t>(count) + 1, x);
       function.computed(values.data(), values.data(), count);
       for (std::int64_t i = 0; i < count; ++i) {
-        BOOST_TEST(std::bit_cast<Bits>(values[static_cast<std::size_t>(i)]) == std::bit_cast<Bits>(alone), function.name);
+        BOOST_TEST(std::bit_cast<Bits>(values[static_cast<std::size_t>(i)]) == std::bit_cast<Bits>(alone),
+                   function.name);
       }
       BOOST_TEST(values.back() == x);  // not written
     }

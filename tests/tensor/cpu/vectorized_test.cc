@@ -12,7 +12,7 @@ namespace {
 BOOST_AUTO_TEST_CASE(a_loop_gives_the_same_bits_with_all_vector_instructions) {
   const auto computed_by = [](const auto& run) {
     std::vector<float> out(1003);
-    const auto loop = [to = out.data(), size = out.size()]() __attribute__((always_inline)) {
+    const auto loop = [ to = out.data(), size = out.size() ]() __attribute__((always_inline)) {
       for (std::size_t i = 0; i < size; ++i) {
         const float x = 0.1F * static_cast<float>(i);
         to[i] = x * x + 0.3F / (x + 1.0F);  // would differ if the product and the sum were fused
@@ -34,7 +34,9 @@ BOOST_AUTO_TEST_CASE(a_loop_gives_the_same_bits_with_all_vector_instructions) {
 BOOST_AUTO_TEST_CASE(the_instruction_set_is_not_above_what_the_environment_allows) {
   const char* const limit = std::getenv("TROUPE_MAX_CPU_ISA");
   const std::string text = limit == nullptr ? "" : limit;
-  const InstructionSet highest = text == "baseline" ? InstructionSet::baseline : text == "avx2" ? InstructionSet::avx2 : InstructionSet::avx512;
+  const InstructionSet highest = text == "baseline" ? InstructionSet::baseline
+                                 : text == "avx2"   ? InstructionSet::avx2
+                                                    : InstructionSet::avx512;
   BOOST_TEST((instruction_set() <= highest));
 }
 

@@ -9,9 +9,9 @@
 namespace troupe {
 namespace {
 
-using kernels::Moments;
 using cuda::ChannelParts;
 using cuda::ChannelSizes;
+using kernels::Moments;
 using testing::random_values;
 
 const testing::HostLauncher kHost;
@@ -23,7 +23,8 @@ double tolerance(DType dtype) { return dtype == DType::f64 ? 1e-12 : 2e-5; }
 struct Sums {
   Tensor first;
   Tensor second;
-  explicit Sums(std::int64_t channels) : first(Tensor::empty({channels}, DType::f64)), second(Tensor::empty({channels}, DType::f64)) {}
+  explicit Sums(std::int64_t channels)
+      : first(Tensor::empty({channels}, DType::f64)), second(Tensor::empty({channels}, DType::f64)) {}
 };
 
 void expect_as_on_cpu(const Shape& shape, DType dtype, Moments moments) {
@@ -52,8 +53,10 @@ void expect_as_on_cpu(const Shape& shape, DType dtype, Moments moments) {
   Tensor expected_x = Tensor::empty(shape, dtype);
   Sums by(shape[1]);
   Sums expected_by(shape[1]);
-  cuda::batch_norm_backward_with(kHost, moments, by_x, by.first, by.second, {grad, x, moments_of.first, moments_of.second, weight}, kEps);
-  cpu::batch_norm_kernels.batch_norm_backward(moments, expected_x, expected_by.first, expected_by.second, grad, x, moments_of.first, moments_of.second, weight, kEps);
+  cuda::batch_norm_backward_with(kHost, moments, by_x, by.first, by.second,
+                                 {grad, x, moments_of.first, moments_of.second, weight}, kEps);
+  cpu::batch_norm_kernels.batch_norm_backward(moments, expected_x, expected_by.first, expected_by.second, grad, x,
+                                              moments_of.first, moments_of.second, weight, kEps);
   expect_close(by_x, expected_x, tolerance(dtype), tolerance(dtype));
   expect_close(by.first, expected_by.first, 1e-12, 1e-11);
   expect_close(by.second, expected_by.second, 1e-12, 1e-11);
@@ -66,7 +69,8 @@ BOOST_AUTO_TEST_SUITE(cuda_batch_norm_kernels)
 BOOST_AUTO_TEST_CASE(values_and_gradients_are_close_to_the_cpus) {
   for (const DType dtype : {DType::f32, DType::f64}) {
     for (const Moments moments : {Moments::computed, Moments::given}) {
-      for (const Shape& shape : {Shape{64, 5, 1}, Shape{2, 3, 4}, Shape{3000, 2, 1}, Shape{9, 3, 31}, Shape{9, 3, 32}, Shape{5, 4, 700}, Shape{1, 2, 9000}, Shape{2, 1, 1}}) {
+      for (const Shape& shape : {Shape{64, 5, 1}, Shape{2, 3, 4}, Shape{3000, 2, 1}, Shape{9, 3, 31}, Shape{9, 3, 32},
+                                 Shape{5, 4, 700}, Shape{1, 2, 9000}, Shape{2, 1, 1}}) {
         expect_as_on_cpu(shape, dtype, moments);
       }
     }
@@ -77,7 +81,8 @@ BOOST_AUTO_TEST_CASE(a_channel_of_equal_elements_becomes_the_bias) {
   const Tensor x = full({4, 1, 3}, 7.0, DType::f64);
   Tensor out = Tensor::empty(x.shape(), DType::f64);
   Sums moments(1);
-  cuda::batch_norm_with(kHost, Moments::computed, out, moments.first, moments.second, x, full({1}, 2.0, DType::f64), full({1}, 3.0, DType::f64), kEps);
+  cuda::batch_norm_with(kHost, Moments::computed, out, moments.first, moments.second, x, full({1}, 2.0, DType::f64),
+                        full({1}, 3.0, DType::f64), kEps);
   expect_same(out, full({4, 1, 3}, 3.0, DType::f64));
   expect_same(moments.first, full({1}, 7.0, DType::f64));
   expect_same(moments.second, full({1}, 0.0, DType::f64));
@@ -87,7 +92,8 @@ BOOST_AUTO_TEST_CASE(parts_cover_a_channel_and_there_is_work_for_every_multiproc
   const auto parts_of = [](const Shape& shape) { return ChannelParts(ChannelSizes(zeros({1}).expand(shape))); };
   // 32 channels of 2 runs of 2^18 elements: 64 parts wanted, 2 along the outer and 32 along the inner.
   const ChannelParts large = parts_of({2, 32, 1 << 18});
-  BOOST_TEST((!large.by_columns && large.outer_step == 1 && large.inner_step == 1 << 13 && large.across == 32 && large.count == 64));
+  BOOST_TEST((!large.by_columns && large.outer_step == 1 && large.inner_step == 1 << 13 && large.across == 32 &&
+              large.count == 64));
   // No part is below 4096 of the inner.
   BOOST_TEST(parts_of({1, 2, 9000}).inner_step == 3000);
   // 4096 rows of 8 channels: 256 parts of 16 rows each.

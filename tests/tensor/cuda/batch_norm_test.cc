@@ -28,10 +28,19 @@ BOOST_AUTO_TEST_CASE(values_running_statistics_and_gradients_are_close_to_the_cp
       const Tensor grad = random_values(shape, dtype, 4);
       for (const NormStatistics statistics : {NormStatistics::batch, NormStatistics::running}) {
         const BatchNormOptions options{.statistics = statistics};
-        const auto forward = [&](const Tensor& y, const Tensor& w, const Tensor& r) { return batch_norm(y, {r, r}, w, w, options); };
-        expect_close_on_gpu(rtol, rtol, [&](const Tensor& y, const Tensor& w, const Tensor& r) { return forward(y, w, r).norm.output; }, x, weight, running);
-        expect_close_on_gpu(rtol, rtol, [&](const Tensor& y, const Tensor& w, const Tensor& r) { return forward(y, w, r).running.mean; }, x, weight, running);
-        expect_close_on_gpu(rtol, rtol, [&](const Tensor& y, const Tensor& w, const Tensor& r) { return forward(y, w, r).running.var; }, x, weight, running);
+        const auto forward = [&](const Tensor& y, const Tensor& w, const Tensor& r) {
+          return batch_norm(y, {r, r}, w, w, options);
+        };
+        expect_close_on_gpu(
+            rtol, rtol, [&](const Tensor& y, const Tensor& w, const Tensor& r) { return forward(y, w, r).norm.output; },
+            x, weight, running);
+        expect_close_on_gpu(
+            rtol, rtol,
+            [&](const Tensor& y, const Tensor& w, const Tensor& r) { return forward(y, w, r).running.mean; }, x, weight,
+            running);
+        expect_close_on_gpu(
+            rtol, rtol, [&](const Tensor& y, const Tensor& w, const Tensor& r) { return forward(y, w, r).running.var; },
+            x, weight, running);
         for (const int part : {0, 1, 2}) {
           const auto slope = [&](const Tensor& y, const Tensor& w, const Tensor& r, const Tensor& g) {
             const NormGradients by = batch_norm_backward(g, y, forward(y, w, r).norm, w, options);

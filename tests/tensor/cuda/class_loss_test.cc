@@ -37,11 +37,13 @@ BOOST_AUTO_TEST_CASE(losses_of_classes_and_their_gradients_are_close_to_the_cpus
         for (const double smoothing : {0.0, 0.1}) {
           const Tensor grad = reduction == Reduction::none ? random_values({40, 3}, dtype, 2) : full({}, 0.5, dtype);
           const auto loss = [&](const Tensor& logits, const Tensor& right, const Tensor& weight) {
-            const CrossEntropyOptions options{.weight = weight, .ignore_index = 3, .reduction = reduction, .label_smoothing = smoothing};
+            const CrossEntropyOptions options{
+                .weight = weight, .ignore_index = 3, .reduction = reduction, .label_smoothing = smoothing};
             return cross_entropy(logits, right, options);
           };
           const auto slope = [&](const Tensor& logits, const Tensor& right, const Tensor& weight, const Tensor& g) {
-            const CrossEntropyOptions options{.weight = weight, .ignore_index = 3, .reduction = reduction, .label_smoothing = smoothing};
+            const CrossEntropyOptions options{
+                .weight = weight, .ignore_index = 3, .reduction = reduction, .label_smoothing = smoothing};
             const detail::ClassLoss of("cross_entropy", logits, right, options);
             return of.cross_entropy_backward(g, logits, of.cross_entropy(logits).sums);
           };

@@ -36,7 +36,8 @@ BOOST_AUTO_TEST_CASE(rows_of_one_number_are_summed_with_the_cpus_bits) {
 BOOST_AUTO_TEST_CASE(no_rows_and_rows_without_elements_have_sums_too) {
   const kernels::SummedRows none = cuda::sum_by_number_with(kHost, zeros({0}, DType::i64), zeros({0, 3}), 5);
   BOOST_TEST(none.numbers.numel() == 0);
-  const kernels::SummedRows thin = cuda::sum_by_number_with(kHost, from_values<std::int64_t>({4, 1, 4}), zeros({3, 0}), 5);
+  const kernels::SummedRows thin =
+      cuda::sum_by_number_with(kHost, from_values<std::int64_t>({4, 1, 4}), zeros({3, 0}), 5);
   expect_same(thin.numbers, from_values<std::int64_t>({1, 4}));
   BOOST_CHECK((thin.rows.shape() == Shape{2, 0}));
 }

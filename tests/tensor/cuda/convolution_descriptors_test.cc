@@ -36,7 +36,8 @@ BOOST_AUTO_TEST_CASE(cudnn_counts_the_windows_that_we_count) {
                                              {{2, 4, 7, 7}, {4, 1, 2, 5}, {{3, 2}, {2, 4}, {2, 1}, 4}},
                                              {{1, 2, 1, 20}, {3, 2, 1, 5}, {{1, 4}, {0, 2}, {1, 2}, 1}}}) {
       const cuda::ConvolutionPlan plan = plan_of(dtype, x, weight, options);
-      BOOST_TEST(cuda::ConvolutionDescriptors(cuda::dnn_functions(), plan).counted() == plan.y, boost::test_tools::per_element());
+      BOOST_TEST(cuda::ConvolutionDescriptors(cuda::dnn_functions(), plan).counted() == plan.y,
+                 boost::test_tools::per_element());
     }
   }
 }
@@ -57,7 +58,8 @@ BOOST_AUTO_TEST_CASE(no_algorithm_is_taken_that_rounds_its_operands) {
   BOOST_TEST(wide.is_exact(CUDNN_FMA_MATH));
   BOOST_TEST(!wide.is_exact(CUDNN_TENSOR_OP_MATH));
   BOOST_TEST(!wide.is_exact(CUDNN_TENSOR_OP_MATH_ALLOW_CONVERSION));
-  const cuda::ConvolutionDescriptors narrow(cuda::dnn_functions(), plan_of(DType::bf16, {2, 3, 9, 8}, {4, 3, 3, 3}, {}));
+  const cuda::ConvolutionDescriptors narrow(cuda::dnn_functions(),
+                                            plan_of(DType::bf16, {2, 3, 9, 8}, {4, 3, 3, 3}, {}));
   BOOST_TEST(narrow.is_exact(CUDNN_TENSOR_OP_MATH));
   BOOST_TEST(!narrow.is_exact(CUDNN_TENSOR_OP_MATH_ALLOW_CONVERSION));
   const cuda::ConvolutionDescriptors widest(cuda::dnn_functions(), plan_of(DType::f64, {2, 3, 9, 8}, {4, 3, 3, 3}, {}));

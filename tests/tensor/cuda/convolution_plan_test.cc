@@ -1,8 +1,8 @@
 #include "tensor/cuda/convolution_plan.h"
 
 #include "tensor/create.h"
-#include "tensor/ops/conv.h"
 #include "tensor/ops.h"
+#include "tensor/ops/conv.h"
 #include "tests/tensor/expect.h"
 #include "tests/tensor/random_values.h"
 
@@ -27,17 +27,24 @@ class SlowLibrary {
   void forward(const ConvolutionPlan& plan, const Place& y, const Place& x, const Place& weight) const {
     ++calls;
     clear(plan.y, y);
-    for_each_product(plan, [&](std::size_t in_x, std::size_t in_weight, std::size_t in_y) { at(y, in_y) += at(x, in_x) * at(weight, in_weight); });
+    for_each_product(plan, [&](std::size_t in_x, std::size_t in_weight, std::size_t in_y) {
+      at(y, in_y) += at(x, in_x) * at(weight, in_weight);
+    });
   }
   void backward_input(const ConvolutionPlan& plan, const Place& dx, const Place& dy, const Place& weight) const {
     ++calls;
     clear(plan.x, dx);
-    for_each_product(plan, [&](std::size_t in_x, std::size_t in_weight, std::size_t in_y) { at(dx, in_x) += at(dy, in_y) * at(weight, in_weight); });
+    for_each_product(plan, [&](std::size_t in_x, std::size_t in_weight, std::size_t in_y) {
+      at(dx, in_x) += at(dy, in_y) * at(weight, in_weight);
+    });
   }
-  void backward_weight(const ConvolutionPlan& plan, const Place& dw, const Place& dy, const Place& x, Target target) const {
+  void backward_weight(const ConvolutionPlan& plan, const Place& dw, const Place& dy, const Place& x,
+                       Target target) const {
     ++calls;
     if (target == Target::replaced) clear(plan.weight, dw);
-    for_each_product(plan, [&](std::size_t in_x, std::size_t in_weight, std::size_t in_y) { at(dw, in_weight) += at(dy, in_y) * at(x, in_x); });
+    for_each_product(plan, [&](std::size_t in_x, std::size_t in_weight, std::size_t in_y) {
+      at(dw, in_weight) += at(dy, in_y) * at(x, in_x);
+    });
   }
 
   mutable int calls = 0;
@@ -55,7 +62,8 @@ class SlowLibrary {
     BOOST_REQUIRE(p.y[0] == p.x[0]);
     BOOST_REQUIRE(p.y[1] == p.weight[0]);
     for (std::size_t d = 0; d < 2; ++d) {  // what cudnnGetConvolutionNdForwardOutputDim says
-      BOOST_REQUIRE(p.y[d + 2] == (p.x[d + 2] + 2 * p.padding[d] - p.dilation[d] * (p.weight[d + 2] - 1) - 1) / p.stride[d] + 1);
+      BOOST_REQUIRE(p.y[d + 2] ==
+                    (p.x[d + 2] + 2 * p.padding[d] - p.dilation[d] * (p.weight[d + 2] - 1) - 1) / p.stride[d] + 1);
     }
     const auto offset = [](const std::array<int, 4>& sizes, int a, int b, int c, int d) {
       const auto s = strides_of(sizes);
@@ -69,7 +77,8 @@ class SlowLibrary {
             const int row = i * p.stride[0] - p.padding[0] + u * p.dilation[0];
             const int column = j * p.stride[1] - p.padding[1] + v * p.dilation[1];
             if (row < 0 || row >= p.x[2] || column < 0 || column >= p.x[3]) continue;
-            f(offset(p.x, n, o / filters * p.weight[1] + c, row, column), offset(p.weight, o, c, u, v), offset(p.y, n, o, i, j));
+            f(offset(p.x, n, o / filters * p.weight[1] + c, row, column), offset(p.weight, o, c, u, v),
+              offset(p.y, n, o, i, j));
           }
         }
       }
@@ -108,12 +117,22 @@ std::vector<Case> cases() {
 BOOST_AUTO_TEST_SUITE(cuda_convolution_plan)
 
 BOOST_AUTO_TEST_CASE(a_plan_says_what_the_shapes_and_options_say) {
-  const ConvolutionPlan plan = cuda::plan_convolution(DType::f32, {2, 6, 7, 8}, {4, 3, 5, 2}, {2, 4, 3, 9}, {{2, 1}, {1, 3}, {1, 4}, 2});
-  const ConvolutionPlan expected{.dtype = DType::f32, .x = {2, 6, 7, 8}, .weight = {4, 3, 5, 2}, .y = {2, 4, 3, 9}, .padding = {1, 3}, .stride = {2, 1}, .dilation = {1, 4}, .groups = 2};
+  const ConvolutionPlan plan =
+      cuda::plan_convolution(DType::f32, {2, 6, 7, 8}, {4, 3, 5, 2}, {2, 4, 3, 9}, {{2, 1}, {1, 3}, {1, 4}, 2});
+  const ConvolutionPlan expected{.dtype = DType::f32,
+                                 .x = {2, 6, 7, 8},
+                                 .weight = {4, 3, 5, 2},
+                                 .y = {2, 4, 3, 9},
+                                 .padding = {1, 3},
+                                 .stride = {2, 1},
+                                 .dilation = {1, 4},
+                                 .groups = 2};
   BOOST_CHECK(plan == expected);
   BOOST_CHECK((strides_of(plan.x) == std::array{336, 56, 8, 1}));  // 6 * 7 * 8, 7 * 8
-  expect_error<ShapeError>("[convolution] a number above 2^31 - 1: 2147483648",
-                           [] { (void)cuda::plan_convolution(DType::f32, {1, 1, 1, 1}, {1, 1, 1, 1}, {1, 1, 1, 1}, {{1, 1}, {0, std::int64_t{1} << 31}}); });
+  expect_error<ShapeError>("[convolution] a number above 2^31 - 1: 2147483648", [] {
+    (void)cuda::plan_convolution(DType::f32, {1, 1, 1, 1}, {1, 1, 1, 1}, {1, 1, 1, 1},
+                                 {{1, 1}, {0, std::int64_t{1} << 31}});
+  });
 }
 
 BOOST_AUTO_TEST_CASE(calls_make_the_convolutions_of_the_cpu) {
@@ -132,11 +151,15 @@ BOOST_AUTO_TEST_CASE(calls_make_the_convolutions_of_the_cpu) {
     const std::int64_t largest = std::max(c.x.numel() / c.x[0], 2 * c.y.numel());
     for (const std::int64_t elements_max : {std::int64_t{1} << 30, largest}) {
       const SlowLibrary library(elements_max);
-      expect(c.y, [&](Tensor& y) { cpu::convolution_kernels.convolve(y, x, weight, {}, c.options); }, [&](Tensor& y) { cuda::convolve_with(library, y, x, weight, c.options); });
-      expect(c.x, [&](Tensor& dx) { cpu::convolution_kernels.convolve_backward_input(dx, dy, weight, c.options); },
-             [&](Tensor& dx) { cuda::convolve_backward_input_with(library, dx, dy, weight, c.options); });
-      expect(c.weight, [&](Tensor& dw) { cpu::convolution_kernels.convolve_backward_weight(dw, dy, x, c.options); },
-             [&](Tensor& dw) { cuda::convolve_backward_weight_with(library, dw, dy, x, c.options); });
+      expect(
+          c.y, [&](Tensor& y) { cpu::convolution_kernels.convolve(y, x, weight, {}, c.options); },
+          [&](Tensor& y) { cuda::convolve_with(library, y, x, weight, c.options); });
+      expect(
+          c.x, [&](Tensor& dx) { cpu::convolution_kernels.convolve_backward_input(dx, dy, weight, c.options); },
+          [&](Tensor& dx) { cuda::convolve_backward_input_with(library, dx, dy, weight, c.options); });
+      expect(
+          c.weight, [&](Tensor& dw) { cpu::convolution_kernels.convolve_backward_weight(dw, dy, x, c.options); },
+          [&](Tensor& dw) { cuda::convolve_backward_weight_with(library, dw, dy, x, c.options); });
     }
   }
 }
@@ -148,7 +171,9 @@ BOOST_AUTO_TEST_CASE(a_batch_too_large_to_count_is_cut) {
   BOOST_TEST(cuda::images_at_once(x.shape(), {7, 2, 2, 2}, 40) == 3);
   BOOST_TEST(cuda::images_at_once({7, 1, 1, 2}, {7, 5, 2, 2}, 40) == 2);
   BOOST_TEST(cuda::images_at_once(x.shape(), {7, 2, 2, 2}, 1000) == 7);
-  expect_error<ShapeError>("[convolution] more than 2^31 - 1 elements in an image: (7, 3, 2, 2)", [&] { (void)cuda::images_at_once(x.shape(), {7, 2, 2, 2}, 11); });
+  expect_error<ShapeError>("[convolution] more than 2^31 - 1 elements in an image: (7, 3, 2, 2)", [&] {
+    (void)cuda::images_at_once(x.shape(), {7, 2, 2, 2}, 11);
+  });
   const SlowLibrary library(40);
   Tensor y = Tensor::empty({7, 2, 2, 2}, DType::f64);
   cuda::convolve_with(library, y, x, weight, {});
@@ -167,7 +192,8 @@ BOOST_AUTO_TEST_CASE(the_first_algorithm_is_taken_that_will_do) {
   const AlgorithmOffer rounding{.number = 2, .works = true, .deterministic = true, .exact = false, .workspace = 0};
   const AlgorithmOffer huge{.number = 3, .works = true, .deterministic = true, .exact = true, .workspace = kMuch + 1};
   const AlgorithmOffer large{.number = 4, .works = true, .deterministic = true, .exact = true, .workspace = kMuch};
-  const AlgorithmOffer good{.number = 5, .works = true, .deterministic = true, .exact = true, .workspace = cuda::kWorkspaceMax};
+  const AlgorithmOffer good{
+      .number = 5, .works = true, .deterministic = true, .exact = true, .workspace = cuda::kWorkspaceMax};
   const auto chosen = [](std::initializer_list<AlgorithmOffer> offers) {
     const auto place = choose_algorithm(std::span(offers.begin(), offers.size()));
     return place ? (offers.begin() + *place)->number : -1;

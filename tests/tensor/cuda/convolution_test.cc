@@ -42,10 +42,16 @@ BOOST_AUTO_TEST_CASE(images_are_convolved_as_on_the_cpu_and_so_are_gradients) {
       const Tensor x = whole_values(c.x, dtype);
       const Tensor weight = whole_values(c.weight, dtype);
       const Tensor bias = whole_values({c.weight[0]}, dtype);
-      expect_close_on_gpu(rtol, atol, [&](const Tensor& a, const Tensor& w, const Tensor& b) { return conv2d(a, w, b, c.options); }, x, weight, bias);
+      expect_close_on_gpu(
+          rtol, atol, [&](const Tensor& a, const Tensor& w, const Tensor& b) { return conv2d(a, w, b, c.options); }, x,
+          weight, bias);
       const Tensor grad = whole_values(conv2d(x, weight, {}, c.options).shape(), dtype);
-      expect_close_on_gpu(rtol, atol, [&](const Tensor& g, const Tensor& w) { return conv2d_backward_input(g, w, c.x, c.options); }, grad, weight);
-      expect_close_on_gpu(rtol, atol, [&](const Tensor& g, const Tensor& a) { return conv2d_backward_weight(g, a, c.weight, c.options); }, grad, x);
+      expect_close_on_gpu(
+          rtol, atol, [&](const Tensor& g, const Tensor& w) { return conv2d_backward_input(g, w, c.x, c.options); },
+          grad, weight);
+      expect_close_on_gpu(
+          rtol, atol,
+          [&](const Tensor& g, const Tensor& a) { return conv2d_backward_weight(g, a, c.weight, c.options); }, grad, x);
     }
   }
 }
@@ -54,14 +60,20 @@ BOOST_AUTO_TEST_CASE(lines_and_transposed_convolutions_are_as_on_the_cpu) {
   for (const DType dtype : kFloats) {
     const double rtol = testing::tolerance_of(dtype);
     const double atol = 100.0 * rtol;
-    const auto line = [](const Tensor& x, const Tensor& w, const Tensor& b) { return conv1d(x, w, b, {.stride = 2, .padding = 1, .dilation = 2}); };
-    expect_close_on_gpu(rtol, atol, line, whole_values({2, 3, 20}, dtype), whole_values({4, 3, 3}, dtype), whole_values({4}, dtype));
+    const auto line = [](const Tensor& x, const Tensor& w, const Tensor& b) {
+      return conv1d(x, w, b, {.stride = 2, .padding = 1, .dilation = 2});
+    };
+    expect_close_on_gpu(rtol, atol, line, whole_values({2, 3, 20}, dtype), whole_values({4, 3, 3}, dtype),
+                        whole_values({4}, dtype));
     const auto back = [](const Tensor& x, const Tensor& w, const Tensor& b) {
       return conv_transpose2d(x, w, b, {.stride = {2, 2}, .padding = {1, 0}, .output_padding = {1, 0}, .groups = 2});
     };
-    expect_close_on_gpu(rtol, atol, back, whole_values({2, 4, 5, 6}, dtype), whole_values({4, 3, 3, 2}, dtype), whole_values({6}, dtype));
+    expect_close_on_gpu(rtol, atol, back, whole_values({2, 4, 5, 6}, dtype), whole_values({4, 3, 3, 2}, dtype),
+                        whole_values({6}, dtype));
     // The output padding reaches the stride: more windows fit than there are pixels.
-    const auto more = [](const Tensor& x, const Tensor& w) { return conv_transpose2d(x, w, {}, {.output_padding = {2, 0}, .dilation = {3, 1}}); };
+    const auto more = [](const Tensor& x, const Tensor& w) {
+      return conv_transpose2d(x, w, {}, {.output_padding = {2, 0}, .dilation = {3, 1}});
+    };
     expect_close_on_gpu(rtol, atol, more, whole_values({2, 4, 5, 6}, dtype), whole_values({4, 3, 3, 2}, dtype));
     const auto line_back = [](const Tensor& x, const Tensor& w) { return conv_transpose1d(x, w, {}, {.stride = 3}); };
     expect_close_on_gpu(rtol, atol, line_back, whole_values({2, 4, 5}, dtype), whole_values({4, 3, 3}, dtype));

@@ -46,7 +46,9 @@ void expect_as_cpu(UnaryOp op, const Tensor& x, const Tensor& same_values) {
   cpu::unary_kernels.unary(op, expected, same_values);
   BOOST_TEST_CONTEXT("operation " << static_cast<int>(op)) {
     if (op < UnaryOp::exp || op == UnaryOp::sqrt || op == UnaryOp::rsqrt) expect_same(got, expected);
-    else expect_close(where(eq(got, got), got, zeros_like(got)), where(eq(expected, expected), expected, zeros_like(got)), tolerance(x.dtype()), 1e-7);
+    else
+      expect_close(where(eq(got, got), got, zeros_like(got)), where(eq(expected, expected), expected, zeros_like(got)),
+                   tolerance(x.dtype()), 1e-7);
     expect_same(ne(got, got), ne(expected, expected));
   }
 }
@@ -58,13 +60,17 @@ void expect_as_cpu(BinaryOp op, const Tensor& a, const Tensor& b) {
   cpu::binary_kernels.binary(op, expected, a, b);
   const bool exact = op <= BinaryOp::copysign || (op >= BinaryOp::relu_backward && op <= BinaryOp::sigmoid_backward);
   BOOST_TEST_CONTEXT("operation " << static_cast<int>(op)) {
-    if (exact) expect_same(where(eq(got, got), got, zeros_like(got)), where(eq(expected, expected), expected, zeros_like(got)));
-    else expect_close(where(eq(got, got), got, zeros_like(got)), where(eq(expected, expected), expected, zeros_like(got)), tolerance(a.dtype()), 1e-7);
+    if (exact)
+      expect_same(where(eq(got, got), got, zeros_like(got)), where(eq(expected, expected), expected, zeros_like(got)));
+    else
+      expect_close(where(eq(got, got), got, zeros_like(got)), where(eq(expected, expected), expected, zeros_like(got)),
+                   tolerance(a.dtype()), 1e-7);
     expect_same(isnan(got), isnan(expected));
   }
 }
 
-constexpr auto kNumbers = {DType::u8, DType::i8, DType::i16, DType::i32, DType::i64, DType::f16, DType::bf16, DType::f32, DType::f64};
+constexpr auto kNumbers = {DType::u8,  DType::i8,   DType::i16, DType::i32, DType::i64,
+                           DType::f16, DType::bf16, DType::f32, DType::f64};
 
 }  // namespace
 
@@ -115,7 +121,8 @@ BOOST_AUTO_TEST_CASE(functions_of_two_operands_keep_what_is_special) {
   for (const DType dtype : {DType::f32, DType::f64}) {
     const Tensor a = x.to(dtype).unsqueeze(1).expand({8, 8}).contiguous();
     const Tensor b = x.to(dtype).unsqueeze(0).expand({8, 8}).contiguous();
-    for (const BinaryOp op : {BinaryOp::fmod, BinaryOp::remainder, BinaryOp::floor_divide, BinaryOp::atan2, BinaryOp::hypot, BinaryOp::logaddexp, BinaryOp::xlogy, BinaryOp::copysign}) {
+    for (const BinaryOp op : {BinaryOp::fmod, BinaryOp::remainder, BinaryOp::floor_divide, BinaryOp::atan2,
+                              BinaryOp::hypot, BinaryOp::logaddexp, BinaryOp::xlogy, BinaryOp::copysign}) {
       expect_as_cpu(op, a, b);
     }
   }
@@ -187,8 +194,11 @@ BOOST_AUTO_TEST_CASE(a_weighted_sum_is_that_of_the_cpu) {
 
 BOOST_AUTO_TEST_CASE(every_dtype_becomes_every_other_as_on_the_cpu) {
   constexpr double kInf = std::numeric_limits<double>::infinity();
-  const Tensor real = from_values<double>({0.0, -1.75, 300.5, -40000.0, 65519.0, 65520.0, 1e-8, 3e9, -1e300, kInf, std::nan(""), 2049.0});
-  const Tensor whole = from_values<std::int64_t>({0, -1, 255, 256, -32769, 1 << 24, (1 << 24) + 1, std::numeric_limits<std::int64_t>::max(), std::numeric_limits<std::int64_t>::min(), 2049, 2051, 7});
+  const Tensor real = from_values<double>(
+      {0.0, -1.75, 300.5, -40000.0, 65519.0, 65520.0, 1e-8, 3e9, -1e300, kInf, std::nan(""), 2049.0});
+  const Tensor whole = from_values<std::int64_t>({0, -1, 255, 256, -32769, 1 << 24, (1 << 24) + 1,
+                                                  std::numeric_limits<std::int64_t>::max(),
+                                                  std::numeric_limits<std::int64_t>::min(), 2049, 2051, 7});
   for (const DType from : kDTypes) {
     const Tensor x = (is_floating(from) ? real : whole).to(from).view({1, 3, 4});
     for (const DType to : kDTypes) {

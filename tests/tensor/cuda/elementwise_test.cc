@@ -62,18 +62,27 @@ BOOST_AUTO_TEST_CASE(functions_that_are_rounded_exactly_have_the_bits_of_the_cpu
 }
 
 BOOST_AUTO_TEST_CASE(functions_of_reals_are_close_to_the_cpus) {
-  const std::vector<Unary> functions{exp, expm1, exp2, sin, cos, tan, atan, sinh, cosh, tanh, asinh, erf, erfc, sigmoid, silu};
+  const std::vector<Unary> functions{exp,  expm1, exp2,  sin, cos,  tan,     atan, sinh,
+                                     cosh, tanh,  asinh, erf, erfc, sigmoid, silu};
   for (const DType dtype : kFloats) {
     for (const Tensor& x : layouts_of(values(dtype))) {
       for (const Unary f : functions) expect_close_on_gpu(tolerance_of(dtype), 1e-7, f, x);
-      expect_close_on_gpu(tolerance_of(dtype), 1e-7, [](const Tensor& y) { return log(abs(y) + 0.5); }, x);
-      expect_close_on_gpu(tolerance_of(dtype), 1e-7, [](const Tensor& y) { return log2(abs(y) + 1.5) + log10(abs(y) + 1.5); }, x);
-      expect_close_on_gpu(tolerance_of(dtype), 1e-7, [](const Tensor& y) { return asin(y / 5.0) + atanh(y / 5.0); }, x);
-      expect_close_on_gpu(tolerance_of(dtype), 1e-7, [](const Tensor& y) { return acos(y / 5.0) + acosh(abs(y) + 1.5); }, x);
-      expect_close_on_gpu(tolerance_of(dtype), 1e-7, [](const Tensor& y) { return logit(y / 9.0 + 0.5); }, x);
-      expect_close_on_gpu(tolerance_of(dtype), 1e-7, [](const Tensor& y) { return gelu(y); }, x);
-      expect_close_on_gpu(tolerance_of(dtype), 1e-7, [](const Tensor& y) { return softplus(y); }, x);
-      expect_close_on_gpu(tolerance_of(dtype), 1e-7, [](const Tensor& y) { return pow(abs(y) + 0.5, 2.5); }, x);
+      expect_close_on_gpu(
+          tolerance_of(dtype), 1e-7, [](const Tensor& y) { return log(abs(y) + 0.5); }, x);
+      expect_close_on_gpu(
+          tolerance_of(dtype), 1e-7, [](const Tensor& y) { return log2(abs(y) + 1.5) + log10(abs(y) + 1.5); }, x);
+      expect_close_on_gpu(
+          tolerance_of(dtype), 1e-7, [](const Tensor& y) { return asin(y / 5.0) + atanh(y / 5.0); }, x);
+      expect_close_on_gpu(
+          tolerance_of(dtype), 1e-7, [](const Tensor& y) { return acos(y / 5.0) + acosh(abs(y) + 1.5); }, x);
+      expect_close_on_gpu(
+          tolerance_of(dtype), 1e-7, [](const Tensor& y) { return logit(y / 9.0 + 0.5); }, x);
+      expect_close_on_gpu(
+          tolerance_of(dtype), 1e-7, [](const Tensor& y) { return gelu(y); }, x);
+      expect_close_on_gpu(
+          tolerance_of(dtype), 1e-7, [](const Tensor& y) { return softplus(y); }, x);
+      expect_close_on_gpu(
+          tolerance_of(dtype), 1e-7, [](const Tensor& y) { return pow(abs(y) + 0.5, 2.5); }, x);
     }
   }
 }
@@ -98,11 +107,13 @@ BOOST_AUTO_TEST_CASE(in_place_and_into_the_memory_of_what_is_given_up) {
   expect_same_on_gpu([](const Tensor& y) { return relu((y + 1.0) * y - 2.0); }, x);
   const Tensor large = zeros({1 << 19}, DType::f32);  // which would be deferred on the CPU
   expect_same_on_gpu([](const Tensor& y) { return ((y + 1.0) * 3.0 - y) / 2.0; }, large);
-  expect_same_on_gpu([](const Tensor& y) {
-    Tensor copy = y.clone();
-    copy.slice(1, 2, 4).fill(9.0);
-    return copy;
-  }, x);
+  expect_same_on_gpu(
+      [](const Tensor& y) {
+        Tensor copy = y.clone();
+        copy.slice(1, 2, 4).fill(9.0);
+        return copy;
+      },
+      x);
 }
 
 BOOST_AUTO_TEST_CASE(nothing_and_one_element) {

@@ -32,7 +32,8 @@ BOOST_AUTO_TEST_CASE(bags_and_their_gradients_have_the_bits_of_the_cpus) {
     const Tensor grad = random_values({4, 70}, dtype, 2);
     const Tensor index = places({3000}, 50);
     for (const BagMode mode : {BagMode::sum, BagMode::mean, BagMode::max}) {
-      for (const std::optional<std::int64_t> padding : {std::optional<std::int64_t>(), std::optional<std::int64_t>(7)}) {
+      for (const std::optional<std::int64_t> padding :
+           {std::optional<std::int64_t>(), std::optional<std::int64_t>(7)}) {
         const EmbeddingBagOptions options{.mode = mode, .padding_idx = padding};
         const auto bags = [&](const Tensor& w, const Tensor& at, const Tensor& begins) {
           return detail::EmbeddingBag(w, at, begins, options, {}).forward(w).output;
@@ -59,14 +60,16 @@ BOOST_AUTO_TEST_CASE(weights_of_samples_get_a_gradient) {
       return detail::EmbeddingBag(w, at, {}, {}, samples).backward_samples(g, w);
     };
     const double tolerance = dtype == DType::f64 ? 1e-14 : dtype == DType::f32 ? 1e-6 : 1e-2;
-    expect_close_on_gpu(tolerance, tolerance, slope, random_values({50, 70}, dtype, 1), places({4, 30}, 50), random_values({4, 30}, dtype, 3), random_values({4, 70}, dtype, 2));
+    expect_close_on_gpu(tolerance, tolerance, slope, random_values({50, 70}, dtype, 1), places({4, 30}, 50),
+                        random_values({4, 30}, dtype, 3), random_values({4, 70}, dtype, 2));
   }
 }
 
 BOOST_AUTO_TEST_CASE(offsets_that_do_not_fit_are_named_as_on_the_cpu) {
   const Tensor weight = random_values({50, 70}, DType::f32, 1).to(kGpu);
   const Tensor begins = from_values<std::int64_t>({0, 5, 3}).to(kGpu);
-  expect_error<ValueError>("[embedding_bag] offset 3 after 5", [&] { (void)embedding_bag(weight, places({9}, 50).to(kGpu), begins); });
+  expect_error<ValueError>("[embedding_bag] offset 3 after 5",
+                           [&] { (void)embedding_bag(weight, places({9}, 50).to(kGpu), begins); });
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -31,10 +31,13 @@ BOOST_AUTO_TEST_CASE(what_is_taken_by_index_has_the_bits_of_the_cpus) {
   for (const DType dtype : kDTypes) {
     for (const Tensor& x : layouts_of(values({14, 15, 16}, dtype))) {
       for (const int dim : {0, 1, 2}) {
-        expect_same_on_gpu([dim](const Tensor& y, const Tensor& at) { return gather(y, dim, at); }, x, places({13, 14, 15}, x.size(dim)));
-        expect_same_on_gpu([dim](const Tensor& y, const Tensor& at) { return index_select(y, dim, at); }, x, places({99}, x.size(dim)));
+        expect_same_on_gpu([dim](const Tensor& y, const Tensor& at) { return gather(y, dim, at); }, x,
+                           places({13, 14, 15}, x.size(dim)));
+        expect_same_on_gpu([dim](const Tensor& y, const Tensor& at) { return index_select(y, dim, at); }, x,
+                           places({99}, x.size(dim)));
       }
-      expect_same_on_gpu([](const Tensor& y, const Tensor& at) { return embedding(y, at); }, x.select(0, 1), places({5, 6}, 15));
+      expect_same_on_gpu([](const Tensor& y, const Tensor& at) { return embedding(y, at); }, x.select(0, 1),
+                         places({5, 6}, 15));
     }
   }
 }
@@ -42,7 +45,9 @@ BOOST_AUTO_TEST_CASE(what_is_taken_by_index_has_the_bits_of_the_cpus) {
 BOOST_AUTO_TEST_CASE(of_several_elements_for_one_place_the_cpus_stays) {
   for (const DType dtype : kDTypes) {
     for (const int dim : {0, 1, 2}) {
-      const auto put = [dim](const Tensor& y, const Tensor& at, const Tensor& source) { return scatter(y, dim, at, source); };
+      const auto put = [dim](const Tensor& y, const Tensor& at, const Tensor& source) {
+        return scatter(y, dim, at, source);
+      };
       const Tensor y = values({4, 5, 600}, dtype);
       expect_same_on_gpu(put, y, places({4, 5, 600}, y.size(dim)), values({4, 5, 600}, dtype));
     }
@@ -54,7 +59,9 @@ BOOST_AUTO_TEST_CASE(what_is_added_by_index_has_the_bits_of_the_cpus) {
     if (dtype == DType::boolean) continue;
     for (const Tensor& x : layouts_of(values({4, 5, 600}, dtype))) {
       for (const int dim : {0, 1, 2}) {
-        const auto add = [dim](const Tensor& y, const Tensor& at, const Tensor& source) { return scatter_add(y, dim, at, source); };
+        const auto add = [dim](const Tensor& y, const Tensor& at, const Tensor& source) {
+          return scatter_add(y, dim, at, source);
+        };
         expect_same_on_gpu(add, values({4, 5, 600}, dtype), places({4, 5, 600}, x.size(dim)), x);
       }
     }
@@ -70,7 +77,8 @@ BOOST_AUTO_TEST_CASE(an_index_outside_is_named_as_on_the_cpu) {
 }
 
 BOOST_AUTO_TEST_CASE(nothing_is_taken_by_no_index) {
-  expect_same_on_gpu([](const Tensor& y, const Tensor& at) { return index_select(y, 0, at); }, values({3, 4}, DType::f32), zeros({0}, DType::i64));
+  expect_same_on_gpu([](const Tensor& y, const Tensor& at) { return index_select(y, 0, at); },
+                     values({3, 4}, DType::f32), zeros({0}, DType::i64));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -66,11 +66,14 @@ BOOST_AUTO_TEST_CASE(calls_multiply_matrices_of_every_layout) {
 BOOST_AUTO_TEST_CASE(a_batch_is_one_call_where_its_matrices_are_evenly_apart) {
   BOOST_TEST(expect_product(whole_values({6, 3, 4}, DType::f64), whole_values({6, 4, 2}, DType::f64)) == 1);
   BOOST_TEST(expect_product(whole_values({2, 3, 3, 4}, DType::f64), whole_values({2, 3, 4, 2}, DType::f64)) == 1);
-  BOOST_TEST(expect_product(whole_values({6, 3, 4}, DType::f64), whole_values({4, 2}, DType::f64).expand({6, 4, 2})) == 1);
+  BOOST_TEST(expect_product(whole_values({6, 3, 4}, DType::f64), whole_values({4, 2}, DType::f64).expand({6, 4, 2})) ==
+             1);
   BOOST_TEST(expect_product(whole_values({6, 4, 3}, DType::f64).transpose(), whole_values({6, 4, 2}, DType::f64)) == 1);
   // One call for each of the two that the second operand does not repeat.
-  BOOST_TEST(expect_product(whole_values({2, 3, 3, 4}, DType::f64), whole_values({2, 1, 4, 2}, DType::f64).expand({2, 3, 4, 2})) == 2);
-  BOOST_TEST(expect_product(whole_values({3, 2, 3, 4}, DType::f64).permute({1, 0, 2, 3}), whole_values({2, 3, 4, 2}, DType::f64)) == 2);
+  BOOST_TEST(expect_product(whole_values({2, 3, 3, 4}, DType::f64),
+                            whole_values({2, 1, 4, 2}, DType::f64).expand({2, 3, 4, 2})) == 2);
+  BOOST_TEST(expect_product(whole_values({3, 2, 3, 4}, DType::f64).permute({1, 0, 2, 3}),
+                            whole_values({2, 3, 4, 2}, DType::f64)) == 2);
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -18,7 +18,8 @@ const testing::HostLauncher kHost;
 std::vector<Tensor> values() {
   Generator generator(3);
   const auto some = [&](const Shape& shape, DType dtype) { return uniform(shape, -3.0, 2.0, generator, dtype); };
-  return {some({7}, DType::f16), some({0, 3}, DType::f32), some({9000}, DType::f32), some({30, 40}, DType::bf16).transpose(), some({}, DType::f64)};
+  return {some({7}, DType::f16), some({0, 3}, DType::f32), some({9000}, DType::f32),
+          some({30, 40}, DType::bf16).transpose(), some({}, DType::f64)};
 }
 
 }  // namespace
@@ -28,7 +29,8 @@ BOOST_AUTO_TEST_SUITE(cuda_global_norm_kernels)
 BOOST_AUTO_TEST_CASE(sums_and_the_largest_are_close_to_the_cpus) {
   const std::vector<Tensor> xs = values();
   for (const double p : {0.5, 1.0, 2.0, 3.0}) {
-    BOOST_TEST(cuda::sum_of_powers_with(kHost, xs, p) == cpu::global_norm_kernels.sum_of_powers(xs, p), boost::test_tools::tolerance(1e-13));
+    BOOST_TEST(cuda::sum_of_powers_with(kHost, xs, p) == cpu::global_norm_kernels.sum_of_powers(xs, p),
+               boost::test_tools::tolerance(1e-13));
   }
   BOOST_TEST(cuda::largest_magnitude_with(kHost, xs) == cpu::global_norm_kernels.largest_magnitude(xs));
 }

@@ -45,7 +45,8 @@ void expect_as_on_cpu(const Shape& shape, DType dtype) {
   Tensor expected_weight = by_channel();
   Tensor expected_bias = by_channel();
   cuda::group_norm_backward_with(kHost, by_x, by_weight, by_bias, {grad, x, mean, var, weight}, kEps);
-  cpu::group_norm_kernels.group_norm_backward(expected_x, expected_weight, expected_bias, grad, x, mean, var, weight, kEps);
+  cpu::group_norm_kernels.group_norm_backward(expected_x, expected_weight, expected_bias, grad, x, mean, var, weight,
+                                              kEps);
   expect_close(by_x, expected_x, 4 * tolerance(dtype), 4 * tolerance(dtype));
   // Up to 2000 terms of size 1 each.
   expect_close(by_weight, expected_weight, 10 * tolerance(dtype), 100 * tolerance(dtype));
@@ -58,13 +59,15 @@ BOOST_AUTO_TEST_SUITE(cuda_group_norm_kernels)
 
 BOOST_AUTO_TEST_CASE(values_and_gradients_of_rows_with_a_weight_for_each_element_are_close_to_the_cpus) {
   for (const DType dtype : {DType::f32, DType::f64}) {
-    for (const Shape& shape : {Shape{9, 1, 17, 1}, Shape{5, 1, 700, 1}, Shape{2000, 1, 3, 1}, Shape{40, 3, 4, 1}}) expect_as_on_cpu(shape, dtype);
+    for (const Shape& shape : {Shape{9, 1, 17, 1}, Shape{5, 1, 700, 1}, Shape{2000, 1, 3, 1}, Shape{40, 3, 4, 1}})
+      expect_as_on_cpu(shape, dtype);
   }
 }
 
 BOOST_AUTO_TEST_CASE(values_and_gradients_of_channels_are_close_to_the_cpus) {
   for (const DType dtype : {DType::f32, DType::f64}) {
-    for (const Shape& shape : {Shape{3, 2, 4, 5}, Shape{40, 2, 1, 6}, Shape{2, 3, 2, 300}, Shape{20, 1, 1, 50}}) expect_as_on_cpu(shape, dtype);
+    for (const Shape& shape : {Shape{3, 2, 4, 5}, Shape{40, 2, 1, 6}, Shape{2, 3, 2, 300}, Shape{20, 1, 1, 50}})
+      expect_as_on_cpu(shape, dtype);
   }
 }
 

@@ -24,7 +24,8 @@ BOOST_AUTO_TEST_CASE(layer_norm_and_its_gradients_are_close_to_the_cpus) {
     const double rtol = 100 * tolerance_of(dtype);
     const Tensor weight = random_values({600}, DType::f32, 2);
     for (const Tensor& x : layouts_of(random_values({14, 9, 600}, dtype, 1))) {
-      expect_close_on_gpu(rtol, rtol, [](const Tensor& y, const Tensor& w) { return layer_norm(y, {600}, w, w).output; }, x, weight);
+      expect_close_on_gpu(
+          rtol, rtol, [](const Tensor& y, const Tensor& w) { return layer_norm(y, {600}, w, w).output; }, x, weight);
       for (const int part : {0, 1, 2}) {
         const auto slope = [part](const Tensor& y, const Tensor& w, const Tensor& grad) {
           const NormGradients by = layer_norm_backward(grad, y, layer_norm(y, {600}, w, w), {600}, w);
@@ -44,7 +45,9 @@ BOOST_AUTO_TEST_CASE(group_and_instance_norm_and_their_gradients_are_close_to_th
       const Tensor x = random_values({14, 12, inner}, dtype, 1);
       for (const std::int64_t groups : {1, 3, 12}) {
         if (inner * 12 == groups) continue;  // one element has no direction
-        expect_close_on_gpu(rtol, rtol, [groups](const Tensor& y, const Tensor& w) { return group_norm(y, groups, w, w).output; }, x, weight);
+        expect_close_on_gpu(
+            rtol, rtol, [groups](const Tensor& y, const Tensor& w) { return group_norm(y, groups, w, w).output; }, x,
+            weight);
         for (const int part : {0, 1, 2}) {
           const auto slope = [part, groups](const Tensor& y, const Tensor& w, const Tensor& grad) {
             const NormGradients by = group_norm_backward(grad, y, group_norm(y, groups, w, w), groups, w);
@@ -53,13 +56,16 @@ BOOST_AUTO_TEST_CASE(group_and_instance_norm_and_their_gradients_are_close_to_th
           expect_close_on_gpu(rtol, 20 * rtol, slope, x, weight, random_values({14, 12, inner}, dtype, 3));
         }
       }
-      if (inner > 1) expect_close_on_gpu(rtol, rtol, [](const Tensor& y, const Tensor& w) { return instance_norm(y, w, w).output; }, x, weight);
+      if (inner > 1)
+        expect_close_on_gpu(
+            rtol, rtol, [](const Tensor& y, const Tensor& w) { return instance_norm(y, w, w).output; }, x, weight);
     }
   }
 }
 
 BOOST_AUTO_TEST_CASE(nothing_is_normalised_to_nothing) {
-  expect_close_on_gpu(0.0, 0.0, [](const Tensor& y) { return layer_norm(y, {3}).output; }, zeros({0, 3}));
+  expect_close_on_gpu(
+      0.0, 0.0, [](const Tensor& y) { return layer_norm(y, {3}).output; }, zeros({0, 3}));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

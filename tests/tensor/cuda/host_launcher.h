@@ -20,7 +20,8 @@ class HostLauncher {
       const std::int64_t begin = std::max(end - kPerThread, std::int64_t{0});
       std::vector<decltype(body.value(0U))> values;
       for (std::int64_t i = begin; i < end; ++i) values.push_back(body.value(static_cast<std::uint32_t>(i)));
-      for (std::int64_t i = begin; i < end; ++i) body.put(static_cast<std::uint32_t>(i), values[static_cast<std::size_t>(i - begin)]);
+      for (std::int64_t i = begin; i < end; ++i)
+        body.put(static_cast<std::uint32_t>(i), values[static_cast<std::size_t>(i - begin)]);
     }
   }
 
@@ -33,7 +34,8 @@ class HostLauncher {
   void teams(std::int64_t count, const Body& body) const {
     for (std::int64_t i = count - 1; i >= 0; --i) {
       typename Body::Shared shared;
-      std::fill_n(reinterpret_cast<unsigned char*>(&shared), sizeof shared, static_cast<unsigned char>(0xA5));  // never zeros
+      std::fill_n(reinterpret_cast<unsigned char*>(&shared), sizeof shared,
+                  static_cast<unsigned char>(0xA5));  // never zeros
       body(Team<lanes, typename Body::Shared>{shared}, i);
     }
   }
@@ -47,8 +49,10 @@ class HostLauncher {
     std::ranges::stable_sort(order, {}, [&](std::size_t i) { return static_cast<std::uint64_t>(key[i]) & mask; });
     Tensor sorted_keys = Tensor::empty(keys.shape(), DType::i64);
     Tensor sorted_values = Tensor::empty(keys.shape(), DType::i64);
-    std::ranges::transform(order, sorted_keys.mutable_data<std::int64_t>().begin(), [&](std::size_t i) { return key[i]; });
-    std::ranges::transform(order, sorted_values.mutable_data<std::int64_t>().begin(), [&](std::size_t i) { return value[i]; });
+    std::ranges::transform(order, sorted_keys.mutable_data<std::int64_t>().begin(),
+                           [&](std::size_t i) { return key[i]; });
+    std::ranges::transform(order, sorted_values.mutable_data<std::int64_t>().begin(),
+                           [&](std::size_t i) { return value[i]; });
     keys = sorted_keys;  // in other memory, as a GPU may do
     values = sorted_values;
   }

@@ -30,7 +30,8 @@ BOOST_AUTO_TEST_CASE(losses_of_pairs_and_their_gradients_are_close_to_the_cpus) 
     for (const Tensor& x : layouts_of(random_values({4, 5, 600}, dtype, 1, 0.1, 0.9))) {
       for (const Reduction reduction : kReductions) {
         const auto check = [&](const auto& make) {
-          expect_close_on_gpu(rtol, 1e-6, [&](const Tensor& a, const Tensor& b) { return make(a, b).value(a, b); }, x, y);
+          expect_close_on_gpu(
+              rtol, 1e-6, [&](const Tensor& a, const Tensor& b) { return make(a, b).value(a, b); }, x, y);
           for (const std::size_t side : {0U, 1U}) {
             const auto slope = [&](const Tensor& a, const Tensor& b) {
               const Shape shape = reduction == Reduction::none ? a.shape() : Shape{};
@@ -41,11 +42,21 @@ BOOST_AUTO_TEST_CASE(losses_of_pairs_and_their_gradients_are_close_to_the_cpus) 
         };
         check([&](const Tensor& a, const Tensor& b) { return detail::mse_loss_of(a, b, reduction); });
         check([&](const Tensor& a, const Tensor& b) { return detail::l1_loss_of(a, b, reduction); });
-        check([&](const Tensor& a, const Tensor& b) { return detail::smooth_l1_loss_of(a, b, {.beta = 0.5, .reduction = reduction}); });
-        check([&](const Tensor& a, const Tensor& b) { return detail::huber_loss_of(a, b, {.delta = 0.5, .reduction = reduction}); });
-        check([&](const Tensor& a, const Tensor& b) { return detail::bce_loss_of(a, b, {.weight = b, .reduction = reduction}); });
-        check([&](const Tensor& a, const Tensor& b) { return detail::bce_with_logits_of(a, b, {.pos_weight = b, .reduction = reduction}); });
-        check([&](const Tensor& a, const Tensor& b) { return detail::kl_div_of(a, b, {.reduction = static_cast<KlDivReduction>(reduction)}); });
+        check([&](const Tensor& a, const Tensor& b) {
+          return detail::smooth_l1_loss_of(a, b, {.beta = 0.5, .reduction = reduction});
+        });
+        check([&](const Tensor& a, const Tensor& b) {
+          return detail::huber_loss_of(a, b, {.delta = 0.5, .reduction = reduction});
+        });
+        check([&](const Tensor& a, const Tensor& b) {
+          return detail::bce_loss_of(a, b, {.weight = b, .reduction = reduction});
+        });
+        check([&](const Tensor& a, const Tensor& b) {
+          return detail::bce_with_logits_of(a, b, {.pos_weight = b, .reduction = reduction});
+        });
+        check([&](const Tensor& a, const Tensor& b) {
+          return detail::kl_div_of(a, b, {.reduction = static_cast<KlDivReduction>(reduction)});
+        });
         check([&](const Tensor& a, const Tensor& b) {
           return detail::kl_div_of(a, b, {.log_target = true, .reduction = static_cast<KlDivReduction>(reduction)});
         });

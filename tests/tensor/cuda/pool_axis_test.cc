@@ -39,7 +39,8 @@ BOOST_AUTO_TEST_SUITE(cuda_pool_axis)
 BOOST_AUTO_TEST_CASE(windows_are_computed_as_they_are_listed) {
   // 5 positions, 1 of padding: windows of 3 from -1, 1 and 3.
   const PoolAxis axis(windows_of({.size = 5, .kernel = 3, .stride = 2, .padding = 1, .counts_padding = true}), 5);
-  BOOST_TEST((axis.count == 3 && axis.begin(0) == 0 && axis.end(0) == 2 && axis.counted(0) == 3 && axis.begin(2) == 3 && axis.end(2) == 5));
+  BOOST_TEST((axis.count == 3 && axis.begin(0) == 0 && axis.end(0) == 2 && axis.counted(0) == 3 && axis.begin(2) == 3 &&
+              axis.end(2) == 5));
   for (std::int64_t size = 1; size < 12; ++size) {
     for (std::int64_t kernel = 1; kernel <= size; ++kernel) {
       for (std::int64_t stride = 1; stride < 5; ++stride) {

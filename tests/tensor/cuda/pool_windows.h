@@ -19,15 +19,23 @@ struct PoolCase {
 };
 
 inline kernels::PoolWindows windows_of(const PoolCase& c) {
-  kernels::PoolWindows windows{.begin = {}, .end = {}, .counted = {}, .step = c.dilation, .first = -c.padding, .stride = c.stride, .kernel = c.kernel};
+  kernels::PoolWindows windows{.begin = {},
+                               .end = {},
+                               .counted = {},
+                               .step = c.dilation,
+                               .first = -c.padding,
+                               .stride = c.stride,
+                               .kernel = c.kernel};
   const std::int64_t reach = (c.kernel - 1) * c.dilation + 1;
-  for (std::int64_t start = -c.padding; c.partial ? start < c.size && start + reach < c.size + c.padding + c.stride : start + reach <= c.size + c.padding;
+  for (std::int64_t start = -c.padding; c.partial ? start < c.size && start + reach < c.size + c.padding + c.stride
+                                                  : start + reach <= c.size + c.padding;
        start += c.stride) {
     std::int64_t begin = start;
     while (begin < 0) begin += c.dilation;
     windows.begin.push_back(begin);
     windows.end.push_back(std::min(start + reach, c.size));
-    windows.counted.push_back(c.counts_padding ? std::min(start + reach, c.size + c.padding) - start : windows.end.back() - begin);
+    windows.counted.push_back(c.counts_padding ? std::min(start + reach, c.size + c.padding) - start
+                                               : windows.end.back() - begin);
   }
   return windows;
 }

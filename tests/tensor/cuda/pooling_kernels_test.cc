@@ -26,7 +26,9 @@ struct Both {
   std::int64_t width;
 };
 
-Both regular(const PoolCase& rows, const PoolCase& columns) { return {windows_of(rows), windows_of(columns), rows.size, columns.size}; }
+Both regular(const PoolCase& rows, const PoolCase& columns) {
+  return {windows_of(rows), windows_of(columns), rows.size, columns.size};
+}
 Both parts(std::int64_t height, std::int64_t rows, std::int64_t width, std::int64_t columns) {
   return {parts_of(height, rows), parts_of(width, columns), height, width};
 }
@@ -37,9 +39,13 @@ std::vector<Both> cases() {
           regular({.size = 7, .kernel = 3, .stride = 1, .padding = 1}, {.size = 5, .kernel = 2, .stride = 3}),
           regular({.size = 7, .kernel = 3, .stride = 2, .padding = 1, .counts_padding = true},
                   {.size = 8, .kernel = 3, .stride = 2, .padding = 1, .partial = true, .counts_padding = true}),
-          regular({.size = 8, .kernel = 2, .stride = 3, .partial = true}, {.size = 7, .kernel = 5, .stride = 1, .padding = 2}),
+          regular({.size = 8, .kernel = 2, .stride = 3, .partial = true},
+                  {.size = 7, .kernel = 5, .stride = 1, .padding = 2}),
           regular({.size = 40, .kernel = 7, .stride = 5}, {.size = 9, .kernel = 9, .stride = 1}),
-          {{.begin = {0}, .end = {1}, .counted = {1}}, windows_of({.size = 11, .kernel = 4, .stride = 2, .padding = 1}), 1, 11},
+          {{.begin = {0}, .end = {1}, .counted = {1}},
+           windows_of({.size = 11, .kernel = 4, .stride = 2, .padding = 1}),
+           1,
+           11},
           parts(7, 3, 5, 2),
           parts(3, 5, 4, 4),
           parts(9, 1, 7, 1),
@@ -82,14 +88,16 @@ BOOST_AUTO_TEST_SUITE(cuda_pooling_kernels)
 
 BOOST_AUTO_TEST_CASE(largest_elements_and_their_gradients_have_the_bits_of_the_cpus) {
   std::vector<Both> all = cases();
-  all.push_back(regular({.size = 9, .kernel = 3, .stride = 2, .padding = 1, .dilation = 2}, {.size = 8, .kernel = 2, .stride = 1, .padding = 1, .dilation = 3}));
+  all.push_back(regular({.size = 9, .kernel = 3, .stride = 2, .padding = 1, .dilation = 2},
+                        {.size = 8, .kernel = 2, .stride = 1, .padding = 1, .dilation = 3}));
   for (const DType dtype : {DType::f32, DType::f64}) {
     for (const Both& c : all) expect_largest(c, images(c, dtype));
   }
 }
 
 BOOST_AUTO_TEST_CASE(of_equal_elements_the_first_is_taken_and_nan_before_all) {
-  const Both c = regular({.size = 7, .kernel = 3, .stride = 1, .padding = 1}, {.size = 8, .kernel = 3, .stride = 2, .padding = 1});
+  const Both c =
+      regular({.size = 7, .kernel = 3, .stride = 1, .padding = 1}, {.size = 8, .kernel = 3, .stride = 2, .padding = 1});
   for (const DType dtype : {DType::f32, DType::f64}) {
     expect_largest(c, floor(images(c, dtype)));
     expect_largest(c, full({2, 3, 7, 8}, -std::numeric_limits<double>::infinity(), dtype));
@@ -151,10 +159,17 @@ BOOST_AUTO_TEST_CASE(many_images_are_taken_in_stretches) {
   const Tensor x = zeros({3, 4, 2, 5});
   const Tensor y = zeros({3, 4, 1, 2});
   std::vector<std::array<std::int64_t, 2>> stretches;
-  cuda::for_each_stretch(x, y, [&](std::int64_t first, std::int64_t count) { stretches.push_back({first, count}); }, 51);
-  BOOST_CHECK((stretches == std::vector<std::array<std::int64_t, 2>>{{0, 5}, {5, 5}, {10, 2}}));  // 12 images of 10, at most 50 elements
-  expect_error<ShapeError>("[pooling] 2^31 elements or more in an image: (1, 1, 65536, 32768)",
-                           [] { (void)cuda::image_size(zeros({1, 1, 1, 1}).expand({1, 1, 65536, 32768})); });
+  cuda::for_each_stretch(
+      x, y,
+      [&](std::int64_t first, std::int64_t count) {
+        stretches.push_back({first, count});
+      },
+      51);
+  BOOST_CHECK((stretches == std::vector<std::array<std::int64_t, 2>>{
+                                {0, 5}, {5, 5}, {10, 2}}));  // 12 images of 10, at most 50 elements
+  expect_error<ShapeError>("[pooling] 2^31 elements or more in an image: (1, 1, 65536, 32768)", [] {
+    (void)cuda::image_size(zeros({1, 1, 1, 1}).expand({1, 1, 65536, 32768}));
+  });
 }
 
 BOOST_AUTO_TEST_SUITE_END()

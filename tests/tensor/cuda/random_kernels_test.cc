@@ -52,7 +52,8 @@ BOOST_AUTO_TEST_CASE(reals_are_the_draws_of_the_generator_one_after_the_other) {
 BOOST_AUTO_TEST_CASE(reals_have_the_bits_of_the_cpus) {
   for (const DType dtype : {DType::f32, DType::f64}) {
     for (const std::int64_t count : {std::int64_t{0}, std::int64_t{1}, kMany}) {
-      for (const RealDistribution::Kind kind : {RealDistribution::Kind::unit, RealDistribution::Kind::uniform, RealDistribution::Kind::normal}) {
+      for (const RealDistribution::Kind kind :
+           {RealDistribution::Kind::unit, RealDistribution::Kind::uniform, RealDistribution::Kind::normal}) {
         Tensor got = Tensor::empty({count}, dtype);
         Tensor expected = Tensor::empty({count}, dtype);
         cuda::draw_reals_with(kHost, got, {kind, 1.0, 1.5}, {3, 4, 5});
@@ -69,7 +70,8 @@ BOOST_AUTO_TEST_CASE(integers_are_the_draws_of_the_generator_unless_one_is_rejec
     Generator a = generator();
     BOOST_TEST(cuda::draw_integers_with(kHost, got, -7, range, kernels::next_draws(a, kMany)));
     Generator b = generator();
-    for (const std::int64_t x : std::as_const(got).data<std::int64_t>()) BOOST_REQUIRE_EQUAL(x, -7 + static_cast<std::int64_t>(b.below(range)));
+    for (const std::int64_t x : std::as_const(got).data<std::int64_t>())
+      BOOST_REQUIRE_EQUAL(x, -7 + static_cast<std::int64_t>(b.below(range)));
     BOOST_CHECK(a == b);
   }
   // A quarter of all bits is rejected: 2^64 mod (3 * 2^62) = 2^62.

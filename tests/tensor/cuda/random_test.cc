@@ -11,7 +11,8 @@ using testing::kFloats;
 using testing::kGpu;
 using testing::NeedsGpus;
 
-/// Fails unless `draw(generator, device)` gives the same bits on both devices, and leaves the generator at the same place.
+/// Fails unless `draw(generator, device)` gives the same bits on both devices, and leaves the generator at the same
+/// place.
 template <class F>
 void expect_same_draws(const F& draw) {
   Generator here(11, 12);
@@ -41,7 +42,8 @@ BOOST_AUTO_TEST_CASE(a_generator_gives_the_same_numbers_on_both_devices) {
 
 BOOST_AUTO_TEST_CASE(draws_that_are_rejected_are_repeated_as_on_the_cpu) {
   constexpr std::int64_t kQuarter = std::int64_t{1} << 62U;
-  expect_same_draws([](Generator& g, Device device) { return randint(-kQuarter, 2 * (kQuarter - 1), {1000}, g, device); });
+  expect_same_draws(
+      [](Generator& g, Device device) { return randint(-kQuarter, 2 * (kQuarter - 1), {1000}, g, device); });
 }
 
 BOOST_AUTO_TEST_SUITE_END()

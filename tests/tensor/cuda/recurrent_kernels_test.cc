@@ -54,7 +54,8 @@ struct Layer {
 Tensor copy(const Tensor& x) { return x.defined() ? x.clone() : x; }
 
 RnnTape copy(const RnnTape& t) {
-  return {t.cell, t.direction, t.hidden_weight, t.first_hidden, t.first_cell, copy(t.gates), copy(t.cells), copy(t.tanh_cells), copy(t.candidates), copy(t.output)};
+  return {t.cell,        t.direction,   t.hidden_weight,    t.first_hidden,     t.first_cell,
+          copy(t.gates), copy(t.cells), copy(t.tanh_cells), copy(t.candidates), copy(t.output)};
 }
 kernels::RecurrentGradients copy(const kernels::RecurrentGradients& g) {
   return {g.by_output, copy(g.by_hidden), copy(g.by_cell), copy(g.by_gates), copy(g.by_from_hidden)};

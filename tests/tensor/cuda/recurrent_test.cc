@@ -17,7 +17,8 @@ Tensor numbers(const Shape& shape, DType dtype, std::uint64_t seed) {
   return uniform(shape, -0.5, 0.5, generator, dtype);
 }
 
-RnnResult run(RnnCell cell, const Tensor& x, const RnnWeights& w, const Tensor& h, const Tensor& c, TimeDirection direction) {
+RnnResult run(RnnCell cell, const Tensor& x, const RnnWeights& w, const Tensor& h, const Tensor& c,
+              TimeDirection direction) {
   switch (cell) {
     case RnnCell::lstm: return lstm(x, w, h, c, direction);
     case RnnCell::gru: return gru(x, w, h, direction);
@@ -42,21 +43,26 @@ BOOST_AUTO_TEST_CASE(layers_of_every_cell_and_their_gradients_are_close_to_the_c
       const Tensor bias = numbers({wide}, dtype, 5);
       const Tensor grad = numbers({7, 6, 20}, dtype, 6);
       for (const TimeDirection direction : {TimeDirection::forward, TimeDirection::reverse}) {
-        const auto forward = [&](const Tensor& y, const Tensor& s, const Tensor& wi, const Tensor& wh, const Tensor& b) {
+        const auto forward = [&](const Tensor& y, const Tensor& s, const Tensor& wi, const Tensor& wh,
+                                 const Tensor& b) {
           return run(cell, y, {wi, wh, b, b}, s, s, direction);
         };
-        expect_close_on_gpu(rtol, rtol, [&](const auto&... t) { return forward(t...).output; }, x, state, input, hidden, bias);
-        expect_close_on_gpu(rtol, rtol, [&](const auto&... t) { return forward(t...).hidden; }, x, state, input, hidden, bias);
+        expect_close_on_gpu(
+            rtol, rtol, [&](const auto&... t) { return forward(t...).output; }, x, state, input, hidden, bias);
+        expect_close_on_gpu(
+            rtol, rtol, [&](const auto&... t) { return forward(t...).hidden; }, x, state, input, hidden, bias);
         const auto slope = [&](int part) {
           return [&, part](const Tensor& g, const auto& y, const auto&... t) {
             const RnnTape tape = forward(y, t...).tape;
             const RnnStepGradients by = rnn_backward({.output = g, .hidden = {}, .cell = {}}, tape);
             if (part == 0) return by.hidden;
             if (part == 1) return by.from_input;
-            return part == 2 ? rnn_backward_input_weight(by.from_input, y) : rnn_backward_hidden_weight(by.from_hidden, tape);
+            return part == 2 ? rnn_backward_input_weight(by.from_input, y)
+                             : rnn_backward_hidden_weight(by.from_hidden, tape);
           };
         };
-        for (const int part : {0, 1, 2, 3}) expect_close_on_gpu(rtol, 10 * rtol, slope(part), grad, x, state, input, hidden, bias);
+        for (const int part : {0, 1, 2, 3})
+          expect_close_on_gpu(rtol, 10 * rtol, slope(part), grad, x, state, input, hidden, bias);
       }
     }
   }

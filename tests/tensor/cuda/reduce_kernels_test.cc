@@ -69,8 +69,8 @@ BOOST_AUTO_TEST_CASE(long_rows_and_long_columns_are_cut_into_parts) {
   for (const DType dtype : {DType::i32, DType::f32}) {
     const Tensor flat = values({3, 20000}, dtype);
     for (const ReduceOp op : {ReduceOp::sum, ReduceOp::max, ReduceOp::min}) {
-      expect_as_cpu(op, flat, AxisSet{false, true});              // rows: several parts of each
-      expect_as_cpu(op, flat.reshape({60000}), AxisSet{true});    // one result
+      expect_as_cpu(op, flat, AxisSet{false, true});               // rows: several parts of each
+      expect_as_cpu(op, flat.reshape({60000}), AxisSet{true});     // one result
       expect_as_cpu(op, flat.reshape({1500, 40}), AxisSet{true});  // columns: several parts of each
       expect_as_cpu(op, flat.reshape({60000, 1}).expand({60000, 3}), AxisSet{true, false});
       expect_as_cpu(op, flat.reshape({100, 600}), AxisSet{false, true});

@@ -35,7 +35,8 @@ BOOST_AUTO_TEST_CASE(dimensions_are_folded_as_on_the_cpu) {
       }
       expect_same_on_gpu([](const Tensor& y) { return argmax(y, 1); }, x);
       expect_same_on_gpu([](const Tensor& y) { return argmin(y, 2); }, x);
-      expect_close_on_gpu(tolerance_of(DType::f32), 1e-12, [](const Tensor& y) { return mean(y.to(DType::f32), 1); }, x);
+      expect_close_on_gpu(
+          tolerance_of(DType::f32), 1e-12, [](const Tensor& y) { return mean(y.to(DType::f32), 1); }, x);
     }
   }
 }
@@ -55,9 +56,12 @@ BOOST_AUTO_TEST_CASE(variances_and_norms_are_close_to_the_cpus) {
   Generator generator(1);
   for (const DType dtype : kFloats) {
     const Tensor x = randn({7, 300}, generator, dtype);
-    expect_close_on_gpu(tolerance_of(dtype), 1e-12, [](const Tensor& y) { return var(y, 1); }, x);
-    expect_close_on_gpu(tolerance_of(dtype), 1e-12, [](const Tensor& y) { return norm(y, 2.0, 0); }, x);
-    expect_close_on_gpu(tolerance_of(dtype), 1e-12, [](const Tensor& y) { return logsumexp(y, 1); }, x);
+    expect_close_on_gpu(
+        tolerance_of(dtype), 1e-12, [](const Tensor& y) { return var(y, 1); }, x);
+    expect_close_on_gpu(
+        tolerance_of(dtype), 1e-12, [](const Tensor& y) { return norm(y, 2.0, 0); }, x);
+    expect_close_on_gpu(
+        tolerance_of(dtype), 1e-12, [](const Tensor& y) { return logsumexp(y, 1); }, x);
   }
 }
 

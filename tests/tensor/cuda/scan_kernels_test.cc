@@ -20,7 +20,8 @@ BOOST_AUTO_TEST_SUITE(cuda_scan_kernels)
 BOOST_AUTO_TEST_CASE(running_sums_are_those_of_the_cpu_from_either_end) {
   Generator generator(1);
   for (const DType dtype : {DType::i64, DType::f32, DType::f64}) {
-    for (const Shape& shape : {Shape{2, 9, 3}, Shape{3, 2000, 1}, Shape{2, 513, 4}, Shape{1, 1, 1}, Shape{2, 0, 3}, Shape{1, 512, 1}}) {
+    for (const Shape& shape :
+         {Shape{2, 9, 3}, Shape{3, 2000, 1}, Shape{2, 513, 4}, Shape{1, 1, 1}, Shape{2, 0, 3}, Shape{1, 512, 1}}) {
       // Whole numbers: sums are exact however they are cut.
       const Tensor x = floor(uniform(shape, -50.0, 50.0, generator, DType::f64)).to(dtype);
       for (const kernels::Direction direction : {kernels::Direction::forward, kernels::Direction::backward}) {
@@ -54,7 +55,9 @@ BOOST_AUTO_TEST_CASE(the_largest_so_far_is_where_the_cpu_has_it) {
   for (const DType dtype : {DType::i32, DType::i64, DType::f32, DType::f64}) {
     for (const Shape& shape : {Shape{2, 9, 3}, Shape{3, 2000, 1}, Shape{2, 513, 4}, Shape{1, 1, 1}, Shape{2, 0, 3}}) {
       Tensor x = floor(uniform(shape, -50.0, 50.0, generator, DType::f64)).to(dtype);  // with equal ones
-      if (is_floating(dtype)) x = where(lt(uniform(shape, 0.0, 1.0, generator), 1e-3), full({}, std::numeric_limits<double>::quiet_NaN(), dtype), x);
+      if (is_floating(dtype))
+        x = where(lt(uniform(shape, 0.0, 1.0, generator), 1e-3),
+                  full({}, std::numeric_limits<double>::quiet_NaN(), dtype), x);
       for (const kernels::Extreme extreme : {kernels::Extreme::largest, kernels::Extreme::smallest}) {
         Tensor got = Tensor::empty(shape, DType::i64);
         Tensor expected = Tensor::empty(shape, DType::i64);

@@ -27,8 +27,10 @@ BOOST_AUTO_TEST_CASE(values_and_gradients_are_close_to_the_cpus) {
     const double rtol = 4 * tolerance_of(dtype);
     for (const Tensor& x : layouts_of(values(dtype, 1))) {
       for (const int dim : {0, 1, 2}) {
-        expect_close_on_gpu(rtol, 1e-6, [dim](const Tensor& y) { return softmax(y, dim); }, x);
-        expect_close_on_gpu(rtol, 1e-6, [dim](const Tensor& y) { return log_softmax(y, dim); }, x);
+        expect_close_on_gpu(
+            rtol, 1e-6, [dim](const Tensor& y) { return softmax(y, dim); }, x);
+        expect_close_on_gpu(
+            rtol, 1e-6, [dim](const Tensor& y) { return log_softmax(y, dim); }, x);
         const Tensor grad = values(dtype, 2);
         const auto slope = [dim](const Tensor& g, const Tensor& y) { return softmax_backward(g, y, dim); };
         const auto log_slope = [dim](const Tensor& g, const Tensor& y) { return log_softmax_backward(g, y, dim); };
@@ -40,8 +42,10 @@ BOOST_AUTO_TEST_CASE(values_and_gradients_are_close_to_the_cpus) {
 }
 
 BOOST_AUTO_TEST_CASE(nothing_and_one_element) {
-  expect_close_on_gpu(0.0, 0.0, [](const Tensor& y) { return softmax(y, 1); }, zeros({0, 3}));
-  expect_close_on_gpu(0.0, 0.0, [](const Tensor& y) { return softmax(y, 0); }, zeros({1}));
+  expect_close_on_gpu(
+      0.0, 0.0, [](const Tensor& y) { return softmax(y, 1); }, zeros({0, 3}));
+  expect_close_on_gpu(
+      0.0, 0.0, [](const Tensor& y) { return softmax(y, 0); }, zeros({1}));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -18,7 +18,8 @@ constexpr std::uint32_t kLast = (std::uint32_t{1} << 31U) - 1;
 BOOST_AUTO_TEST_SUITE(cuda_strided)
 
 BOOST_AUTO_TEST_CASE(a_fast_divisor_divides_all_numbers_that_it_is_for) {
-  for (const std::uint32_t d : {1U, 2U, 3U, 5U, 6U, 7U, 10U, 64U, 641U, 1000U, 65535U, 65536U, 65537U, 1000003U, 1U << 30U, (1U << 30U) + 1, kLast - 1, kLast}) {
+  for (const std::uint32_t d : {1U, 2U, 3U, 5U, 6U, 7U, 10U, 64U, 641U, 1000U, 65535U, 65536U, 65537U, 1000003U,
+                                1U << 30U, (1U << 30U) + 1, kLast - 1, kLast}) {
     const FastDivisor divisor(d);
     for (std::uint64_t multiple = 0; multiple <= kLast; multiple += std::uint64_t{d} * (1 + kLast / d / 1000)) {
       for (const std::uint64_t n : {multiple, multiple + d / 2, multiple + d - 1}) {
@@ -68,17 +69,20 @@ BOOST_AUTO_TEST_CASE(what_is_too_large_is_cut_into_parts_that_make_up_all_of_it)
   const auto all = kernels::make_walk<2>(shape, {&out, &in});
   std::vector<int> seen(105, 0);
   std::int64_t parts = 0;
-  for_each_small(all, [&](const Strided<2>& part, const std::array<std::int64_t, 2>& starts) {
-    ++parts;
-    BOOST_TEST(part.numel < 16U);
-    for (std::uint32_t i = 0; i < part.numel; ++i) {
-      const auto at = part.offsets(i);
-      BOOST_TEST((at[0] < 16U && at[1] < 16U));
-      const std::int64_t k = starts[0] + at[0];
-      ++seen[static_cast<std::size_t>(k)];
-      BOOST_TEST(starts[1] + at[1] == k / 15 + k / 3 % 5 * 7);
-    }
-  }, 16);
+  for_each_small(
+      all,
+      [&](const Strided<2>& part, const std::array<std::int64_t, 2>& starts) {
+        ++parts;
+        BOOST_TEST(part.numel < 16U);
+        for (std::uint32_t i = 0; i < part.numel; ++i) {
+          const auto at = part.offsets(i);
+          BOOST_TEST((at[0] < 16U && at[1] < 16U));
+          const std::int64_t k = starts[0] + at[0];
+          ++seen[static_cast<std::size_t>(k)];
+          BOOST_TEST(starts[1] + at[1] == k / 15 + k / 3 % 5 * 7);
+        }
+      },
+      16);
   BOOST_TEST(parts >= 105 / 15);
   BOOST_TEST(std::ranges::count(seen, 1) == 105);
 }
@@ -86,14 +90,16 @@ BOOST_AUTO_TEST_CASE(what_is_too_large_is_cut_into_parts_that_make_up_all_of_it)
 BOOST_AUTO_TEST_CASE(sizes_beyond_32_bits_are_cut_and_smaller_ones_are_not) {
   const auto parts_of = [](const Shape& shape, const Strides& strides) {
     std::vector<std::int64_t> counts;
-    for_each_small(kernels::make_walk<1>(shape, {&strides}), [&](const Strided<1>& part, const auto&) { counts.push_back(part.numel); });
+    for_each_small(kernels::make_walk<1>(shape, {&strides}),
+                   [&](const Strided<1>& part, const auto&) { counts.push_back(part.numel); });
     return counts;
   };
   const std::int64_t limit = std::int64_t{1} << 31;
   const auto per_element = boost::test_tools::per_element();
   BOOST_TEST(parts_of({limit - 1}, {1}) == std::vector<std::int64_t>({limit - 1}), per_element);
   BOOST_TEST(parts_of({limit}, {1}) == std::vector<std::int64_t>({limit / 2, limit / 2}), per_element);
-  BOOST_TEST(parts_of({limit}, {0}) == std::vector<std::int64_t>({limit / 2, limit / 2}), per_element);  // one element, repeated
+  BOOST_TEST(parts_of({limit}, {0}) == std::vector<std::int64_t>({limit / 2, limit / 2}),
+             per_element);  // one element, repeated
   BOOST_TEST(parts_of({2}, {limit}) == std::vector<std::int64_t>({1, 1}), per_element);
   BOOST_TEST(parts_of({3, 2}, {1, 3}) == std::vector<std::int64_t>({6}), per_element);
 }

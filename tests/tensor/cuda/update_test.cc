@@ -13,7 +13,8 @@ using testing::kGpu;
 
 // The next value after one step of Adam on `device`.
 Tensor after_adam(DType dtype, Device device) {
-  constexpr UpdateFormula kAdam = AdamFormula{.rate = 0.01, .decay = 0.1, .beta1 = 0.9, .beta2 = 0.99, .eps = 1e-8, .amsgrad = true};
+  constexpr UpdateFormula kAdam =
+      AdamFormula{.rate = 0.01, .decay = 0.1, .beta1 = 0.9, .beta2 = 0.99, .eps = 1e-8, .amsgrad = true};
   Generator generator(9);
   const Tensor value = randn({1000}, generator).to(dtype).to(device);
   const Tensor gradient = randn({1000}, generator).to(dtype).to(device);
@@ -36,7 +37,8 @@ BOOST_AUTO_TEST_CASE(a_step_has_the_bits_of_the_cpus) {
 }
 
 BOOST_AUTO_TEST_CASE(tensors_on_two_devices_are_refused) {
-  std::vector<UpdateItem> items{{zeros({2}, DType::f32, kGpu), zeros({2}), zeros({2}, DType::f32, kGpu), {}, {}, SgdFormula{.rate = 1.0}}};
+  std::vector<UpdateItem> items{
+      {zeros({2}, DType::f32, kGpu), zeros({2}), zeros({2}, DType::f32, kGpu), {}, {}, SgdFormula{.rate = 1.0}}};
   expect_error<DeviceError>("[update] devices differ: cuda:0 and cpu", [&] { update(items); });
 }
 

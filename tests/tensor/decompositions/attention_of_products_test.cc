@@ -20,7 +20,11 @@ std::vector<kernels::AttentionScores> all_kinds(DType dtype) {
   Tensor shown = gt(values({2, 6, 7}, DType::f32, 8), 0.0);
   shown.slice(2, 0, 1).fill(1.0);  // no query sees nothing
   const kernels::WeightDropout dropout{Generator(5), std::uint64_t{1} << 30U, 1.0 / 0.75};
-  return {{0.5, false, {}, {}}, {0.5, false, shown, {}}, {0.5, false, values({2, 6, 7}, dtype, 9), {}}, {0.5, true, shown, {}}, {0.5, true, {}, dropout}};
+  return {{0.5, false, {}, {}},
+          {0.5, false, shown, {}},
+          {0.5, false, values({2, 6, 7}, dtype, 9), {}},
+          {0.5, true, shown, {}},
+          {0.5, true, {}, dropout}};
 }
 
 }  // namespace
@@ -44,7 +48,9 @@ BOOST_AUTO_TEST_CASE(values_and_gradients_are_close_to_the_kernels) {
       expect_close(got, expected, tolerance, tolerance);
       expect_close(got_sums, sums, tolerance, tolerance);
       const kernels::AttentionForward forward{query, key, value, expected, sums};
-      const auto nothing = [&] { return kernels::AttentionGradients{zeros_like(query), zeros_like(key), zeros_like(value), zeros({1, 7}, dtype)}; };
+      const auto nothing = [&] {
+        return kernels::AttentionGradients{zeros_like(query), zeros_like(key), zeros_like(value), zeros({1, 7}, dtype)};
+      };
       kernels::AttentionGradients by = nothing();
       kernels::AttentionGradients expected_by = nothing();
       detail::attention_of_products_backward(by, grad, forward, how);

@@ -47,7 +47,8 @@ constexpr std::string_view kDeflated =
     "000000000000000080018c0000006e2e6e7079504b0506000000000200020066"
     "0000000d0100000000";
 
-// Deflated, of n = int64 [1, 2]: 8 bytes more than that, and 8 fewer, and the sizes of the headers are those of the whole.
+// Deflated, of n = int64 [1, 2]: 8 bytes more than that, and 8 fewer, and the sizes of the headers are those of the
+// whole.
 constexpr std::string_view kLonger =
     "504b030414000000080000002100c5fd83c04b00000090000000050000006e2e"
     "6e70799bec17ea1b10c9c850c650ad9e925a9c5ca46ea5a06e9369a1aea3a09e"

@@ -34,8 +34,8 @@ BOOST_AUTO_TEST_CASE(functions_of_two_pieces_give_the_hand_values) {
   // e^-1 - 1 and e^-0.5 - 1, twice; the slope is 2 e^x below 0.
   const Tensor y = from_values<double>({-1, -0.5, 0, 3});
   expect_close(elu(y, 2.0), from_values<double>({-1.2642411176571153, -0.7869386805747332, 0, 3}), 1e-14);
-  expect_close(elu_backward(ones({4}, DType::f64), y, 2.0), from_values<double>({0.7357588823428847, 1.2130613194252668, 2, 1}),
-               1e-14);
+  expect_close(elu_backward(ones({4}, DType::f64), y, 2.0),
+               from_values<double>({0.7357588823428847, 1.2130613194252668, 2, 1}), 1e-14);
   BOOST_CHECK(elu(from_values<std::int32_t>({1})).dtype() == DType::f32);
 }
 
@@ -43,9 +43,12 @@ BOOST_AUTO_TEST_CASE(units_that_scale_shrink_and_gate_give_the_hand_values) {
   const Tensor x = from_values<double>({-4, -1, 0, 1, 4});
   // e^-4 - 1 = -0.98168436, e^-1 - 1 = -0.63212056, e^-2 - 1 = -0.86466472 and e^-0.5 - 1 = -0.39346934
   expect_close(celu(x, 2.0), from_values<double>({-1.7293294335267746, -0.7869386805747332, 0, 1, 4}), 1e-14);
-  expect_close(selu(x), from_values<double>({-1.7258986281898945, -1.1113307378125625, 0, 1.0507009873554805, 4.202803949421922}), 1e-14);
+  expect_close(
+      selu(x),
+      from_values<double>({-1.7258986281898945, -1.1113307378125625, 0, 1.0507009873554805, 4.202803949421922}), 1e-14);
   // tanh(log(1 + e)) = ((1 + e)^2 - 1) / ((1 + e)^2 + 1)
-  expect_close(mish(from_values<double>({0, 1, -1})), from_values<double>({0, 0.8650983882673103, -0.30340146137410895}), 1e-14);
+  expect_close(mish(from_values<double>({0, 1, -1})),
+               from_values<double>({0, 0.8650983882673103, -0.30340146137410895}), 1e-14);
   expect_close(softsign(x), from_values<double>({-0.8, -0.5, 0, 0.5, 0.8}), 1e-15);
   expect_close(tanhshrink(from_values<double>({1, 0})), from_values<double>({0.23840584404423515, 0}), 1e-14);
   expect_close(hardsigmoid(x), from_values<double>({0, 1.0 / 3.0, 0.5, 2.0 / 3.0, 1}), 1e-15);
@@ -57,14 +60,18 @@ BOOST_AUTO_TEST_CASE(units_that_scale_shrink_and_gate_give_the_hand_values) {
   expect_close(glu(from_values<double>({6, 8, 0, std::log(3.0)})), from_values<double>({3, 6}), 1e-14);  // 6/2, 3*8/4
   expect_close(glu(from_values<float>({6, 0}, {2, 1}), 0), from_values<float>({3}, {1, 1}), 1e-6);
   const Tensor grad = full({5}, 6.0, DType::f64);
-  expect_close(celu_backward(grad, x, 2.0), from_values<double>({6 * std::exp(-2.0), 6 * std::exp(-0.5), 6, 6, 6}), 1e-14);
+  expect_close(celu_backward(grad, x, 2.0), from_values<double>({6 * std::exp(-2.0), 6 * std::exp(-0.5), 6, 6, 6}),
+               1e-14);
   expect_close(selu_backward(grad, from_values<double>({0, 0, 0, 1, 1})),
-               from_values<double>({10.54859604508426, 10.54859604508426, 10.54859604508426, 6.304205924132883, 6.304205924132883}), 1e-14);
+               from_values<double>(
+                   {10.54859604508426, 10.54859604508426, 10.54859604508426, 6.304205924132883, 6.304205924132883}),
+               1e-14);
   expect_same(hardsigmoid_backward(grad, from_values<double>({-4, -3, 0, 3, 4})), from_values<double>({0, 0, 1, 0, 0}));
   expect_same(hardswish_backward(grad, from_values<double>({-4, -3, 0, 3, 4})), from_values<double>({0, -3, 3, 9, 6}));
   expect_same(softshrink_backward(grad, x, 1.0), from_values<double>({6, 0, 0, 0, 6}));
   expect_same(hardshrink_backward(grad, x, 1.0), from_values<double>({6, 0, 0, 0, 6}));
-  expect_close(mish_backward(ones({1}, DType::f64), zeros({1}, DType::f64)), from_values<double>({0.6}), 1e-15);  // (4 - 1) / (4 + 1)
+  expect_close(mish_backward(ones({1}, DType::f64), zeros({1}, DType::f64)), from_values<double>({0.6}),
+               1e-15);  // (4 - 1) / (4 + 1)
 }
 
 BOOST_AUTO_TEST_CASE(prelu_has_one_slope_for_all_or_one_for_each_channel) {
@@ -110,7 +117,9 @@ BOOST_AUTO_TEST_CASE(functions_of_two_pieces_take_any_layout_any_size_and_16_bit
   expect_same(hardtanh_backward(turned, turned), hardtanh_backward(x, x));
   expect_rounded([](const Tensor& d, const Tensor& a) { return hardtanh_backward(d, a); }, x, x);
   const Tensor nan = full({1}, std::numeric_limits<double>::quiet_NaN());
-  for (const Tensor& y : {leaky_relu(nan), elu(nan), hardtanh(nan), relu6(nan), celu(nan), softshrink(nan), hardshrink(nan), threshold(nan, 0, 1)}) BOOST_CHECK(isnan(y).item<bool>());
+  for (const Tensor& y : {leaky_relu(nan), elu(nan), hardtanh(nan), relu6(nan), celu(nan), softshrink(nan),
+                          hardshrink(nan), threshold(nan, 0, 1)})
+    BOOST_CHECK(isnan(y).item<bool>());
 }
 
 BOOST_AUTO_TEST_CASE(nothing_overflows_on_the_way) {
@@ -130,7 +139,8 @@ BOOST_AUTO_TEST_CASE(nothing_overflows_on_the_way) {
 
 BOOST_AUTO_TEST_CASE(what_does_not_fit_is_named) {
   expect_error<ValueError>("[softplus] beta not above 0: -1", [] { (void)softplus(zeros({1}), -1); });
-  expect_error<ShapeError>("[gelu_backward] shapes differ: (2) and (1)", [] { (void)gelu_backward(zeros({2}), zeros({1})); });
+  expect_error<ShapeError>("[gelu_backward] shapes differ: (2) and (1)",
+                           [] { (void)gelu_backward(zeros({2}), zeros({1})); });
   expect_error<TensorError>("[silu] tensor is undefined", [] { (void)silu(Tensor()); });
   expect_error<TensorError>("[log_sigmoid] tensor is undefined", [] { (void)log_sigmoid(Tensor()); });
   expect_error<ValueError>("[hardtanh] low above high: 2 > 1", [] { (void)hardtanh(zeros({1}), 2, 1); });
@@ -141,13 +151,15 @@ BOOST_AUTO_TEST_CASE(what_does_not_fit_is_named) {
   }
   expect_error<ValueError>("[celu] alpha is 0", [] { (void)celu(zeros({1}), 0.0); });
   expect_error<ValueError>("[softshrink] lambda below 0: -1", [] { (void)softshrink(zeros({1}), -1); });
-  expect_error<DTypeError>("[threshold] not a value of i64: 1.5", [] { (void)threshold(zeros({1}, DType::i64), 1.5, 0); });
+  expect_error<DTypeError>("[threshold] not a value of i64: 1.5",
+                           [] { (void)threshold(zeros({1}, DType::i64), 1.5, 0); });
   expect_error<ShapeError>("[glu] no halves: (2, 3) along 1", [] { (void)glu(zeros({2, 3})); });
-  expect_error<ShapeError>("[hardswish_backward] shapes differ: (2) and (1)", [] { (void)hardswish_backward(zeros({2}), zeros({1})); });
-  expect_error<ShapeError>("[elu_backward] shapes differ: (2) and (1)", [] { (void)elu_backward(zeros({2}), zeros({1})); });
-  expect_error<DTypeError>("[leaky_relu_backward] dtypes differ: f32 and f64", [] {
-    (void)leaky_relu_backward(zeros({1}), zeros({1}, DType::f64));
-  });
+  expect_error<ShapeError>("[hardswish_backward] shapes differ: (2) and (1)",
+                           [] { (void)hardswish_backward(zeros({2}), zeros({1})); });
+  expect_error<ShapeError>("[elu_backward] shapes differ: (2) and (1)",
+                           [] { (void)elu_backward(zeros({2}), zeros({1})); });
+  expect_error<DTypeError>("[leaky_relu_backward] dtypes differ: f32 and f64",
+                           [] { (void)leaky_relu_backward(zeros({1}), zeros({1}, DType::f64)); });
 }
 
 BOOST_AUTO_TEST_CASE(softplus_is_the_identity_above_its_threshold) {

@@ -130,13 +130,18 @@ BOOST_AUTO_TEST_CASE(repeat_interleave_repeats_every_part_by_itself) {
   expect_same(repeat_interleave(x.transpose(), 2, -1), from_values<float>({1, 1, 3, 3, 2, 2, 4, 4}, {2, 4}));
   expect_same(repeat_interleave(x, from_values<std::int64_t>({0, 2}), 1), from_values<float>({2, 2, 4, 4}, {2, 2}));
   expect_same(repeat_interleave(x, from_values<std::int32_t>({2}), 0), repeat_interleave(x, 2, 0));
-  expect_same(repeat_interleave(from_values<bool>({true, false}), scalar<std::int64_t>(2), 0), from_values<bool>({true, true, false, false}));
+  expect_same(repeat_interleave(from_values<bool>({true, false}), scalar<std::int64_t>(2), 0),
+              from_values<bool>({true, true, false, false}));
   BOOST_CHECK_EQUAL(repeat_interleave(x, 0, 1).shape(), (Shape{2, 0}));
   BOOST_CHECK_EQUAL(repeat_interleave(zeros({0, 2}), zeros({0}, DType::i64), 0).shape(), (Shape{0, 2}));
   expect_error<ValueError>("[repeat_interleave] count below 0: -1", [&] { (void)repeat_interleave(x, -1, 0); });
-  expect_error<ValueError>("[repeat_interleave] count below 0: -3", [&] { (void)repeat_interleave(x, from_values<std::int64_t>({1, -3}), 0); });
-  expect_error<ShapeError>("[repeat_interleave] 3 counts for 2 parts", [&] { (void)repeat_interleave(x, ones({3}, DType::i64), 0); });
-  expect_error<DTypeError>("[repeat_interleave] counts are f32, not i64 or i32", [&] { (void)repeat_interleave(x, ones({2}), 0); });
+  expect_error<ValueError>("[repeat_interleave] count below 0: -3", [&] {
+    (void)repeat_interleave(x, from_values<std::int64_t>({1, -3}), 0);
+  });
+  expect_error<ShapeError>("[repeat_interleave] 3 counts for 2 parts",
+                           [&] { (void)repeat_interleave(x, ones({3}, DType::i64), 0); });
+  expect_error<DTypeError>("[repeat_interleave] counts are f32, not i64 or i32",
+                           [&] { (void)repeat_interleave(x, ones({2}), 0); });
 }
 
 BOOST_AUTO_TEST_CASE(vstack_and_hstack_take_vectors_for_rows) {
@@ -169,8 +174,9 @@ BOOST_AUTO_TEST_CASE(meshgrid_gives_coordinates) {
 
 BOOST_AUTO_TEST_CASE(impossible_sizes_are_refused) {
   constexpr std::int64_t kHuge = std::int64_t{1} << 62;
-  expect_error<ShapeError>("[shape] too many elements: (4611686018427387904, 4, 1)",
-                           [] { (void)unflatten(zeros({8}), 0, {kHuge, 4, -1}); });
+  expect_error<ShapeError>("[shape] too many elements: (4611686018427387904, 4, 1)", [] {
+    (void)unflatten(zeros({8}), 0, {kHuge, 4, -1});
+  });
   const auto counts = [](std::int64_t a, std::int64_t b) { return from_values<std::int64_t>({a, b}); };
   expect_error<ShapeError>("[empty] too many elements: (4611686018427387904)",
                            [&] { (void)repeat_interleave(zeros({2}), counts(kHuge, 0), 0); });

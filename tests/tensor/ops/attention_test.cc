@@ -216,10 +216,10 @@ BOOST_AUTO_TEST_CASE(the_gradient_of_a_mask_is_that_of_the_scores) {
   expect_close(by_mask(zeros({2, 2}, DType::f64)), from_values<double>({0.75, -0.75, 0.75, -0.75}, {2, 2}), 1e-15);
   expect_close(by_mask(zeros({2}, DType::f64)), from_values<double>({1.5, -1.5}), 1e-15);
   expect_close(by_mask(zeros({2})), from_values<float>({1.5, -1.5}), 1e-7);
-  expect_close(by_mask(zeros({}, DType::f64)), zeros({}, DType::f64), 0.0, 1e-14);  // no more for one key, no less for another
-  expect_error<DTypeError>("[scaled_dot_product_attention_backward] no gradient of a mask that is boolean", [&] {
-    (void)by_mask(ones({2}, DType::boolean));
-  });
+  expect_close(by_mask(zeros({}, DType::f64)), zeros({}, DType::f64), 0.0,
+               1e-14);  // no more for one key, no less for another
+  expect_error<DTypeError>("[scaled_dot_product_attention_backward] no gradient of a mask that is boolean",
+                           [&] { (void)by_mask(ones({2}, DType::boolean)); });
   expect_error<TensorError>("[scaled_dot_product_attention_backward] tensor is undefined", [&] { (void)by_mask({}); });
 }
 

@@ -40,11 +40,13 @@ BOOST_AUTO_TEST_CASE(booleans_are_one_bit_each) {
 
 BOOST_AUTO_TEST_CASE(shifts_multiply_and_divide_by_powers_of_2) {
   const Tensor x = from_values<std::int32_t>({5, -5, 1});
-  expect_same(bitwise_left_shift(x, from_values<std::int32_t>({0, 2, 31})), from_values<std::int32_t>({5, -20, std::numeric_limits<std::int32_t>::min()}));
+  expect_same(bitwise_left_shift(x, from_values<std::int32_t>({0, 2, 31})),
+              from_values<std::int32_t>({5, -20, std::numeric_limits<std::int32_t>::min()}));
   expect_same(bitwise_right_shift(x, 1), from_values<std::int32_t>({2, -3, 0}));
   expect_same(bitwise_left_shift(from_values<std::int8_t>({65}), 1), from_values<std::int8_t>({-126}));  // 130 - 256
   expect_same(bitwise_right_shift(from_values<std::uint8_t>({200}), 3), from_values<std::uint8_t>({25}));
-  expect_same(bitwise_left_shift(from_values<std::int64_t>({3}), 40), from_values<std::int64_t>({std::int64_t{3} << 40}));
+  expect_same(bitwise_left_shift(from_values<std::int64_t>({3}), 40),
+              from_values<std::int64_t>({std::int64_t{3} << 40}));
 }
 
 BOOST_AUTO_TEST_CASE(a_shift_by_all_places_or_by_less_than_0_leaves_the_sign) {
@@ -62,7 +64,8 @@ BOOST_AUTO_TEST_CASE(operands_broadcast_and_other_dtypes_are_refused) {
   const Tensor column = from_values<std::int32_t>({1, 2}, {2, 1});
   const Tensor row = from_values<std::int64_t>({3, 4, 5});
   expect_same(bitwise_or(column, row), from_values<std::int64_t>({3, 5, 5, 3, 6, 7}, {2, 3}));
-  expect_same(bitwise_or(column.expand({2, 3}).transpose(), row.unsqueeze(1)).transpose().contiguous(), bitwise_or(column, row));
+  expect_same(bitwise_or(column.expand({2, 3}).transpose(), row.unsqueeze(1)).transpose().contiguous(),
+              bitwise_or(column, row));
   BOOST_CHECK_EQUAL(bitwise_xor(zeros({0, 3}, DType::i64), row).shape(), (Shape{0, 3}));
   const Tensor x = zeros({2});
   const Tensor whole = arange(2);
@@ -70,7 +73,8 @@ BOOST_AUTO_TEST_CASE(operands_broadcast_and_other_dtypes_are_refused) {
   expect_error<DTypeError>("[bitwise_not] not defined for f32", [&] { (void)bitwise_not(x); });
   expect_error<DTypeError>("[bitwise_left_shift] not defined for f32", [&] { (void)bitwise_left_shift(whole, x); });
   const Tensor truth = ones({1}, DType::boolean);
-  expect_error<DTypeError>("[bitwise_right_shift] not defined for boolean", [&] { (void)bitwise_right_shift(truth, truth); });
+  expect_error<DTypeError>("[bitwise_right_shift] not defined for boolean",
+                           [&] { (void)bitwise_right_shift(truth, truth); });
   expect_same(bitwise_left_shift(truth, 2), full({1}, 4, DType::i64));
   expect_error<DTypeError>("[bitwise_and] not a value of i64: 0.5", [&] { (void)bitwise_and(whole, 0.5); });
   expect_error<ShapeError>("[bitwise_or] shapes do not broadcast: (2) and (3)", [&] { (void)bitwise_or(whole, row); });

@@ -62,8 +62,9 @@ Tensor conv_by_definition(const Tensor& x, const Tensor& weight, const Tensor& b
     Tensor out = zeros({x.size(0), w.size(0), size[0], size[1]}, DType::f64);
     for (std::int64_t i = 0; i < w.size(2); ++i) {
       for (std::int64_t j = 0; j < w.size(3); ++j) {
-        const Tensor part = shifted(images[group], i * o.dilation[0], j * o.dilation[1], size, o.stride);  // (n, c, oh, ow)
-        const Tensor filter = w.select(3, j).select(2, i);                                                 // (o, c)
+        const Tensor part =
+            shifted(images[group], i * o.dilation[0], j * o.dilation[1], size, o.stride);  // (n, c, oh, ow)
+        const Tensor filter = w.select(3, j).select(2, i);                                 // (o, c)
         out = out + sum(part.unsqueeze(1) * filter.reshape({1, w.size(0), w.size(1), 1, 1}), 2);
       }
     }
@@ -136,8 +137,8 @@ BOOST_AUTO_TEST_CASE(images_that_are_taken_some_at_a_time_give_the_same) {
     expect_close(dx32.to(DType::f64), conv2d_backward_input(dy, w, x.shape()), 0, 1e-4);
     expect_close(dw32.to(DType::f64), conv2d_backward_weight(dy, x, w.shape()), 0, 3e-3);
     // Both gradients at once share what they rearrange.
-    const detail::ConvolutionGradients both =
-        detail::convolve_backward("conv2d", detail::Convolution(Conv2dOptions{}), dy32, {x.shape(), w.shape(), x32, w32});
+    const detail::ConvolutionGradients both = detail::convolve_backward("conv2d", detail::Convolution(Conv2dOptions{}),
+                                                                        dy32, {x.shape(), w.shape(), x32, w32});
     expect_same(both.x, dx32);
     expect_same(both.weight, dw32);
   }
@@ -146,7 +147,8 @@ BOOST_AUTO_TEST_CASE(images_that_are_taken_some_at_a_time_give_the_same) {
 BOOST_AUTO_TEST_CASE(groups_see_their_own_channels_only) {
   const Tensor x = from_values<float>({1, 2, 3, 4}, {1, 4, 1, 1});
   const Tensor w = from_values<float>({1, 10, 100, 1000}, {2, 2, 1, 1});
-  expect_same(conv2d(x, w, {}, {.groups = 2}), from_values<float>({21, 4300}, {1, 2, 1, 1}));  // 1*1 + 2*10, 3*100 + 4*1000
+  expect_same(conv2d(x, w, {}, {.groups = 2}),
+              from_values<float>({21, 4300}, {1, 2, 1, 1}));  // 1*1 + 2*10, 3*100 + 4*1000
   const Tensor each = from_values<float>({1, 10, 100, 1000}, {4, 1, 1, 1});
   expect_same(conv2d(x, each, {}, {.groups = 4}), from_values<float>({1, 20, 300, 4000}, {1, 4, 1, 1}));
 }
@@ -156,7 +158,8 @@ BOOST_AUTO_TEST_CASE(a_line_is_an_image_of_one_row) {
   const Tensor w = from_values<float>({1, 0, -1}, {1, 1, 3});
   expect_same(conv1d(x, w), from_values<float>({-2, -2, -2}, {1, 1, 3}));  // 1-3, 2-4, 3-5
   // 0-2, 2-4, 4-0, and the bias of 10.
-  expect_same(conv1d(x, w, from_values<float>({10}), {.stride = 2, .padding = 1}), from_values<float>({8, 8, 14}, {1, 1, 3}));
+  expect_same(conv1d(x, w, from_values<float>({10}), {.stride = 2, .padding = 1}),
+              from_values<float>({8, 8, 14}, {1, 1, 3}));
   expect_same(conv1d(x, w, {}, {.dilation = 2}), from_values<float>({-4}, {1, 1, 1}));  // 1-5
   Generator g(9);
   const Tensor lines = randn({2, 4, 30}, g, DType::f64);
@@ -178,10 +181,11 @@ BOOST_AUTO_TEST_CASE(a_transposed_convolution_gives_the_hand_values) {
               from_values<float>({6, 5, 17, 5, 28, 5, 35, 5}, {1, 1, 8}));  // 1, 0, 10 + 2, 0, 20 + 3, 0, 30, 0; and 5
   const Tensor image = from_values<float>({1, 2, 3, 4}, {1, 1, 2, 2});
   const Tensor filter = from_values<float>({1, 10, 100, 1000}, {1, 1, 2, 2});
-  expect_same(conv_transpose2d(image, filter), from_values<float>({1, 12, 20,        // 1, 10 + 2, 20
-                                                                   103, 1234, 2040,  // 100 + 3, 1000 + 200 + 30 + 4, ...
-                                                                   300, 3400, 4000},
-                                                                  {1, 1, 3, 3}));
+  expect_same(conv_transpose2d(image, filter),
+              from_values<float>({1, 12, 20,        // 1, 10 + 2, 20
+                                  103, 1234, 2040,  // 100 + 3, 1000 + 200 + 30 + 4, ...
+                                  300, 3400, 4000},
+                                 {1, 1, 3, 3}));
 }
 
 // <conv_transpose(x, w), z> = <x, conv(z, w)> for every z.
@@ -197,17 +201,19 @@ BOOST_AUTO_TEST_CASE(a_transposed_convolution_is_the_adjoint_of_the_convolution)
     const Tensor x = randn(c.x, g, DType::f64);
     const Tensor w = randn(c.weight, g, DType::f64);
     const Tensor b = randn({c.weight[1] * c.options.groups}, g, DType::f64);
-    const ConvTranspose2dOptions options{c.options.stride, c.options.padding, further, c.options.dilation, c.options.groups};
+    const ConvTranspose2dOptions options{c.options.stride, c.options.padding, further, c.options.dilation,
+                                         c.options.groups};
     const Tensor y = conv_transpose2d(x, w, {}, options);
     const Tensor z = randn(y.shape(), g, DType::f64);
     const Tensor back = conv2d(z, w, {}, c.options).slice(2, 0, c.x[2]).slice(3, 0, c.x[3]);
     expect_close(sum(y * z), sum(x * back), 1e-11, 1e-11);
     expect_close(conv_transpose2d(x, w, b, options), y + b.reshape({-1, 1, 1}), 1e-13, 1e-13);
     // f32: sums of up to 512 terms of about 1.
-    expect_close(conv_transpose2d(as_f32(x), as_f32(w), as_f32(b), options).to(DType::f64), y + b.reshape({-1, 1, 1}), 0,
-                 1e-4);
-    expect_rounded([&](const Tensor& a, const Tensor& f, const Tensor& d) { return conv_transpose2d(a, f, d, options); },
-                   as_f32(x), as_f32(w), as_f32(b));
+    expect_close(conv_transpose2d(as_f32(x), as_f32(w), as_f32(b), options).to(DType::f64), y + b.reshape({-1, 1, 1}),
+                 0, 1e-4);
+    expect_rounded(
+        [&](const Tensor& a, const Tensor& f, const Tensor& d) { return conv_transpose2d(a, f, d, options); },
+        as_f32(x), as_f32(w), as_f32(b));
   }
 }
 
@@ -218,7 +224,8 @@ BOOST_AUTO_TEST_CASE(convolutions_read_any_layout) {
   const Tensor turned = x.permute({3, 2, 1, 0}).contiguous().permute({3, 2, 1, 0});
   expect_same(conv2d(turned, w), conv2d(x, w));
   expect_same(conv_transpose2d(turned, w.transpose(0, 1)), conv_transpose2d(x, w.transpose(0, 1).contiguous()));
-  expect_same(conv1d(turned.select(2, 1), w.select(2, 0)), conv1d(x.select(2, 1).contiguous(), w.select(2, 0).contiguous()));
+  expect_same(conv1d(turned.select(2, 1), w.select(2, 0)),
+              conv1d(x.select(2, 1).contiguous(), w.select(2, 0).contiguous()));
 }
 
 BOOST_AUTO_TEST_CASE(empty_batches_convolve_to_nothing) {
@@ -229,7 +236,8 @@ BOOST_AUTO_TEST_CASE(empty_batches_convolve_to_nothing) {
   expect_same(conv2d(zeros({1, 0, 2, 2}), zeros({2, 0, 1, 1}), from_values<float>({3, 4})),
               from_values<float>({3, 3, 3, 3, 4, 4, 4, 4}, {1, 2, 2, 2}));
   expect_same(conv1d(zeros({1, 0, 2}), zeros({1, 0, 1}), from_values<float>({3})), full({1, 1, 2}, 3.0));
-  expect_same(conv_transpose2d(zeros({1, 0, 1, 2}), zeros({0, 1, 2, 1}), from_values<float>({3})), full({1, 1, 2, 2}, 3.0));
+  expect_same(conv_transpose2d(zeros({1, 0, 1, 2}), zeros({0, 1, 2, 1}), from_values<float>({3})),
+              full({1, 1, 2, 2}, 3.0));
   BOOST_CHECK_EQUAL(conv_transpose1d(zeros({0, 2, 3}), zeros({2, 5, 2})).shape(), (Shape{0, 5, 4}));
 }
 
@@ -259,7 +267,9 @@ BOOST_AUTO_TEST_CASE(convolutions_refuse_what_does_not_fit) {
   expect_error<ShapeError>("[conv2d] filters do not divide into 3 groups: weight (4, 1, 3, 3)", [&] {
     (void)conv2d(x, zeros({4, 1, 3, 3}), {}, {.groups = 3});
   });
-  expect_error<ValueError>("[conv2d] groups below 1: 0", [&] { (void)conv2d(x, zeros({4, 3, 3, 3}), {}, {.groups = 0}); });
+  expect_error<ValueError>("[conv2d] groups below 1: 0", [&] {
+    (void)conv2d(x, zeros({4, 3, 3, 3}), {}, {.groups = 0});
+  });
   expect_error<ValueError>("[conv2d] padding below 0: (0, -1)", [&] {
     (void)conv2d(x, zeros({4, 3, 3, 3}), {}, {.padding = {0, -1}});
   });
@@ -293,7 +303,9 @@ BOOST_AUTO_TEST_CASE(lines_and_transposed_convolutions_refuse_what_does_not_fit)
   expect_error<ShapeError>("[conv1d] window larger than the padded image: (9) over (1, 3, 8)", [&] {
     (void)conv1d(line, zeros({4, 3, 9}));
   });
-  expect_error<ValueError>("[conv1d] stride below 1: (0)", [&] { (void)conv1d(line, zeros({4, 3, 3}), {}, {.stride = 0}); });
+  expect_error<ValueError>("[conv1d] stride below 1: (0)", [&] {
+    (void)conv1d(line, zeros({4, 3, 3}), {}, {.stride = 0});
+  });
   expect_error<ShapeError>("[conv_transpose2d] channels differ: (1, 3, 8, 8) and weight (4, 2, 3, 3)", [&] {
     (void)conv_transpose2d(x, zeros({4, 2, 3, 3}));
   });
@@ -363,21 +375,31 @@ BOOST_AUTO_TEST_CASE(sizes_beyond_64_bits_are_refused) {
   const Tensor w = ones({1, 1, 2});
   const std::string over = " over (1, 1, 4)";
   expect_error<ShapeError>(
-      "[conv1d] sizes do not fit into 64 bits: window (2) with stride (1), padding (9223372036854775807) and dilation (1)" + over,
+      "[conv1d] sizes do not fit into 64 bits: window (2) with stride (1), padding (9223372036854775807) and dilation "
+      "(1)" +
+          over,
       [&] { (void)conv1d(x, w, {}, {.padding = kLargest}); });
   expect_error<ShapeError>(
-      "[conv1d] sizes do not fit into 64 bits: window (2) with stride (1), padding (0) and dilation (9223372036854775807)" + over,
+      "[conv1d] sizes do not fit into 64 bits: window (2) with stride (1), padding (0) and dilation "
+      "(9223372036854775807)" +
+          over,
       [&] { (void)conv1d(x, w, {}, {.dilation = kLargest}); });
   expect_error<ShapeError>(
-      "[conv_transpose1d] sizes do not fit into 64 bits: window (2) with stride (9223372036854775807), padding (0) and dilation (1)" + over,
+      "[conv_transpose1d] sizes do not fit into 64 bits: window (2) with stride (9223372036854775807), padding (0) and "
+      "dilation (1)" +
+          over,
       [&] { (void)conv_transpose1d(x, w, {}, {.stride = kLargest}); });
   expect_error<ShapeError>(
-      "[conv_transpose1d] sizes do not fit into 64 bits: window (2) with stride (1), padding (9223372036854775807) and dilation (1)" + over,
+      "[conv_transpose1d] sizes do not fit into 64 bits: window (2) with stride (1), padding (9223372036854775807) and "
+      "dilation (1)" +
+          over,
       [&] { (void)conv_transpose1d(x, w, {}, {.padding = kLargest}); });
-  expect_error<ShapeError>("[conv1d] channels differ: (1, 1, 4) and weight (0, 4611686018427387904, 2), 4 groups",
-                           [&] { (void)conv1d(x, zeros({0, std::int64_t{1} << 62, 2}), {}, {.groups = 4}); });
-  expect_error<ShapeError>("[conv_transpose1d] too many channels: weight (0, 4611686018427387904, 2), 4 groups",
-                           [&] { (void)conv_transpose1d(zeros({1, 0, 4}), zeros({0, std::int64_t{1} << 62, 2}), {}, {.groups = 4}); });
+  expect_error<ShapeError>("[conv1d] channels differ: (1, 1, 4) and weight (0, 4611686018427387904, 2), 4 groups", [&] {
+    (void)conv1d(x, zeros({0, std::int64_t{1} << 62, 2}), {}, {.groups = 4});
+  });
+  expect_error<ShapeError>("[conv_transpose1d] too many channels: weight (0, 4611686018427387904, 2), 4 groups", [&] {
+    (void)conv_transpose1d(zeros({1, 0, 4}), zeros({0, std::int64_t{1} << 62, 2}), {}, {.groups = 4});
+  });
 }
 
 BOOST_AUTO_TEST_CASE(padding_may_keep_the_size) {
@@ -396,13 +418,16 @@ BOOST_AUTO_TEST_CASE(padding_may_keep_the_size) {
   BOOST_CHECK(mixed.shape() == (Shape{2, 3, 5, 2}));
   const Tensor grad = randn({2, 3, 5, 4}, g);
   expect_close(conv2d_backward_input(grad, weight, image.shape(), same),
-               conv2d_backward_input(grad, weight, padded.shape(), {.dilation = {1, 2}}).slice(2, 1, 6).slice(3, 2, 6), 1e-5, 1e-5);
+               conv2d_backward_input(grad, weight, padded.shape(), {.dilation = {1, 2}}).slice(2, 1, 6).slice(3, 2, 6),
+               1e-5, 1e-5);
   expect_close(conv2d_backward_weight(grad, image, weight.shape(), same),
                conv2d_backward_weight(grad, padded, weight.shape(), {.dilation = {1, 2}}), 1e-5, 1e-5);
-  expect_error<ValueError>("[conv1d] padding that keeps the size with stride (2)",
-                           [&] { (void)conv1d(x, ones({1, 1, 2}), {}, {.stride = 2, .padding = kSame}); });
-  expect_error<ValueError>("[conv_transpose1d] padding below 0: (-9223372036854775808)",
-                           [&] { (void)conv_transpose1d(x, ones({1, 1, 2}), {}, {.padding = kSame}); });
+  expect_error<ValueError>("[conv1d] padding that keeps the size with stride (2)", [&] {
+    (void)conv1d(x, ones({1, 1, 2}), {}, {.stride = 2, .padding = kSame});
+  });
+  expect_error<ValueError>("[conv_transpose1d] padding below 0: (-9223372036854775808)", [&] {
+    (void)conv_transpose1d(x, ones({1, 1, 2}), {}, {.padding = kSame});
+  });
 }
 
 BOOST_AUTO_TEST_SUITE_END()

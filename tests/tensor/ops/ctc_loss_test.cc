@@ -60,9 +60,11 @@ BOOST_AUTO_TEST_CASE(a_target_is_spelt_by_all_paths_with_blanks_and_repetitions)
 BOOST_AUTO_TEST_CASE(sums_over_paths_are_those_of_all_paths_one_by_one) {
   Generator g(1);
   const Tensor probs = softmax(randn({5, 3}, g, DType::f64));
-  for (const std::vector<std::int64_t>& target : {std::vector<std::int64_t>{}, {0}, {2}, {0, 2}, {2, 2}, {0, 0, 2}, {2, 0, 2, 0}}) {
+  for (const std::vector<std::int64_t>& target :
+       {std::vector<std::int64_t>{}, {0}, {2}, {0, 2}, {2, 2}, {0, 0, 2}, {2, 0, 2, 0}}) {
     const Tensor of = from_values<std::int64_t>(target, {std::ssize(target)});
-    const Tensor loss = ctc_loss(log(probs), of, number(5), number(std::ssize(target)), {.blank = 1, .reduction = kNone});
+    const Tensor loss =
+        ctc_loss(log(probs), of, number(5), number(std::ssize(target)), {.blank = 1, .reduction = kNone});
     expect_close(loss, scalar(-std::log(probability(probs, target, 1))), 1e-12);
   }
 }
@@ -78,45 +80,62 @@ BOOST_AUTO_TEST_CASE(examples_are_padded_or_in_a_row_and_reduced) {
   const MathThreads two(2);
   expect_same(ctc_loss(x, numbers({1, 2, 2, 3}), steps, lengths, {.reduction = kNone}), each);
   for (int n = 0; n < 3; ++n) {
-    const Tensor alone = ctc_loss(x.select(1, n).slice(0, 0, steps.select(0, n).item<std::int64_t>()), padded.select(0, n), steps.select(0, n), lengths.select(0, n), {.reduction = kNone});
+    const Tensor alone = ctc_loss(x.select(1, n).slice(0, 0, steps.select(0, n).item<std::int64_t>()),
+                                  padded.select(0, n), steps.select(0, n), lengths.select(0, n), {.reduction = kNone});
     expect_same(alone, each.select(0, n));
   }
   expect_close(ctc_loss(x, padded, steps, lengths, {.reduction = Reduction::sum}), sum(each), 1e-14);
   expect_close(ctc_loss(x, padded, steps, lengths), mean(div(each, from_values<double>({3, 1, 1}))), 1e-14);
   const Tensor turned = x.transpose(0, 2).contiguous().transpose(0, 2);
   expect_same(ctc_loss(turned, padded, steps, lengths), ctc_loss(x, padded, steps, lengths));
-  expect_close(ctc_loss(x.to(DType::f32), padded, steps, lengths), ctc_loss(x, padded, steps, lengths).to(DType::f32), 1e-5);
+  expect_close(ctc_loss(x.to(DType::f32), padded, steps, lengths), ctc_loss(x, padded, steps, lengths).to(DType::f32),
+               1e-5);
   BOOST_CHECK(ctc_loss(x.to(DType::f16), padded, steps, lengths).dtype() == DType::f16);
   // Steps after an example's end have no gradient.
   const Tensor by = ctc_loss_backward(ones({3}, DType::f64), x, padded, steps, lengths, {.reduction = kNone});
   expect_same(by.select(1, 1).slice(0, 4), zeros({2, 4}, DType::f64));
   expect_close(sum(by, 2).select(1, 0), neg(ones({6}, DType::f64)), 1e-13);  // somewhere in each step
-  BOOST_CHECK_EQUAL(ctc_loss(zeros({4, 0, 3}), zeros({0, 2}, DType::i64), numbers({}), numbers({}), {.reduction = kNone}).numel(), 0);
+  BOOST_CHECK_EQUAL(
+      ctc_loss(zeros({4, 0, 3}), zeros({0, 2}, DType::i64), numbers({}), numbers({}), {.reduction = kNone}).numel(), 0);
 }
 
 BOOST_AUTO_TEST_CASE(what_cannot_be_spelt_has_no_gradient_if_it_counts_as_0) {
   const Tensor x = log(full({1, 2, 3}, 1.0 / 3.0, DType::f64));
   const Tensor targets = from_values<std::int64_t>({1, 2, 1, 0}, {2, 2});
-  const Tensor by = ctc_loss_backward(ones({2}, DType::f64), x, targets, numbers({1, 1}), numbers({2, 1}), {.reduction = kNone, .zero_infinity = true});
+  const Tensor by = ctc_loss_backward(ones({2}, DType::f64), x, targets, numbers({1, 1}), numbers({2, 1}),
+                                      {.reduction = kNone, .zero_infinity = true});
   expect_close(by, from_values<double>({0, 0, 0, 0, -1, 0}, {1, 2, 3}), 1e-14);
 }
 
 BOOST_AUTO_TEST_CASE(what_does_not_fit_is_named) {
-  const auto fails = [](const Shape& shape, const Tensor& targets, const Tensor& steps, const Tensor& lengths, const CtcLossOptions& options = {}) {
+  const auto fails = [](const Shape& shape, const Tensor& targets, const Tensor& steps, const Tensor& lengths,
+                        const CtcLossOptions& options = {}) {
     (void)ctc_loss(zeros(shape), targets, steps, lengths, options);
   };
   const std::string op = "[ctc_loss] ";
   const Tensor two = numbers({2, 2});
   const Tensor targets = ones({2, 5}, DType::i64);
   expect_error<ShapeError>(op + "log_probs is not (t, n, classes): (2)", [&] { fails({2}, targets, two, two); });
-  expect_error<DTypeError>(op + "needs a floating dtype: i64", [&] { (void)ctc_loss(zeros({2, 2, 3}, DType::i64), targets, two, two); });
-  expect_error<ShapeError>(op + "lengths do not fit: (3) and (2) for 2 examples", [&] { fails({4, 2, 3}, targets, numbers({1, 1, 1}), two); });
+  expect_error<DTypeError>(op + "needs a floating dtype: i64", [&] {
+    (void)ctc_loss(zeros({2, 2, 3}, DType::i64), targets, two, two);
+  });
+  expect_error<ShapeError>(op + "lengths do not fit: (3) and (2) for 2 examples", [&] {
+    fails({4, 2, 3}, targets, numbers({1, 1, 1}), two);
+  });
   expect_error<ValueError>(op + "7 steps of 5", [&] { fails({5, 2, 3}, targets, numbers({2, 7}), two); });
   expect_error<ValueError>(op + "blank 5 of 5 classes", [&] { fails({4, 2, 5}, targets, two, two, {.blank = 5}); });
-  expect_error<ShapeError>(op + "targets (2, 5) do not have the lengths (3, 7)", [&] { fails({9, 2, 3}, targets, two, numbers({3, 7})); });
-  expect_error<ShapeError>(op + "targets (5) do not have the lengths (2, 2)", [&] { fails({4, 2, 3}, ones({5}, DType::i64), two, two); });
-  expect_error<IndexError>(op + "index out of range: 5 of 5", [&] { fails({4, 2, 5}, full({2, 2}, 5, DType::i64), two, two); });
-  expect_error<IndexError>(op + "index out of range: -1 of 9223372036854775807", [&] { fails({4, 2, 5}, targets, numbers({-1, 1}), two); });
+  expect_error<ShapeError>(op + "targets (2, 5) do not have the lengths (3, 7)", [&] {
+    fails({9, 2, 3}, targets, two, numbers({3, 7}));
+  });
+  expect_error<ShapeError>(op + "targets (5) do not have the lengths (2, 2)", [&] {
+    fails({4, 2, 3}, ones({5}, DType::i64), two, two);
+  });
+  expect_error<IndexError>(op + "index out of range: 5 of 5", [&] {
+    fails({4, 2, 5}, full({2, 2}, 5, DType::i64), two, two);
+  });
+  expect_error<IndexError>(op + "index out of range: -1 of 9223372036854775807", [&] {
+    fails({4, 2, 5}, targets, numbers({-1, 1}), two);
+  });
   expect_error<DTypeError>(op + "index is f32, not i64 or i32", [&] { fails({4, 2, 5}, ones({2, 2}), two, two); });
   expect_error<ShapeError>("[ctc_loss_backward] gradient does not fit: (2) for ()", [&] {
     (void)ctc_loss_backward(ones({2}), zeros({4, 2, 3}), targets, two, two);

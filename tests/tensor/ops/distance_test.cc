@@ -41,13 +41,16 @@ BOOST_AUTO_TEST_CASE(many_rows_have_the_distances_of_few) {
 BOOST_AUTO_TEST_CASE(distances_are_rounded_once_in_16_bits) {
   Generator g(3);
   for (const double p : {1.0, 2.0}) {
-    expect_rounded([p](const Tensor& x, const Tensor& y) { return cdist(x, y, p); }, randn({7, 5}, g), randn({30, 5}, g));
+    expect_rounded([p](const Tensor& x, const Tensor& y) { return cdist(x, y, p); }, randn({7, 5}, g),
+                   randn({30, 5}, g));
   }
 }
 
 BOOST_AUTO_TEST_CASE(what_has_no_distance_is_named) {
   expect_error<ShapeError>("[cdist] not matrices: (3) and (2, 3)", [] { (void)cdist(zeros({3}), zeros({2, 3})); });
-  expect_error<ShapeError>("[cdist] columns differ: (2, 3) and (2, 4)", [] { (void)cdist(zeros({2, 3}), zeros({2, 4})); });
+  expect_error<ShapeError>("[cdist] columns differ: (2, 3) and (2, 4)", [] {
+    (void)cdist(zeros({2, 3}), zeros({2, 4}));
+  });
   expect_error<ValueError>("[cdist] p not above 0: 0", [] { (void)cdist(zeros({2, 3}), zeros({2, 3}), 0.0); });
   expect_error<TensorError>("[cdist] tensor is undefined", [] { (void)cdist(zeros({2, 3}), Tensor()); });
 }

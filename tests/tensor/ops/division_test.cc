@@ -33,7 +33,8 @@ BOOST_AUTO_TEST_CASE(remainders_have_the_sign_of_the_dividend_or_of_the_divisor)
     expect_same(remainder(x, y), from_values<double>({1, 2, -2, -1}).to(dtype));
     expect_same(floor_divide(x, y), from_values<double>({2, -3, -3, 2}).to(dtype));
   }
-  expect_same(floor_divide(from_values<std::uint8_t>({200, 7}), from_values<std::uint8_t>({3, 200})), from_values<std::uint8_t>({66, 0}));
+  expect_same(floor_divide(from_values<std::uint8_t>({200, 7}), from_values<std::uint8_t>({3, 200})),
+              from_values<std::uint8_t>({66, 0}));
 }
 
 BOOST_AUTO_TEST_CASE(the_divisor_or_the_dividend_may_be_a_number) {
@@ -60,8 +61,10 @@ BOOST_AUTO_TEST_CASE(operands_broadcast_and_promote) {
   BOOST_CHECK_EQUAL(fmod(zeros({0, 2}), row).shape(), (Shape{0, 2}));
   expect_same(remainder(scalar(7.0F), scalar(-4.0F)), scalar(-1.0F));
   BOOST_CHECK(floor_divide(ones({1}, DType::u8), ones({1}, DType::i8)).dtype() == DType::i16);
-  expect_error<ShapeError>("[remainder] shapes do not broadcast: (2) and (3)", [] { (void)remainder(zeros({2}), zeros({3})); });
-  expect_error<ShapeError>("[fmod] shapes do not broadcast: (2) and (3)", [] { (void)fmod(zeros({2}, DType::i64), zeros({3}, DType::i64)); });
+  expect_error<ShapeError>("[remainder] shapes do not broadcast: (2) and (3)",
+                           [] { (void)remainder(zeros({2}), zeros({3})); });
+  expect_error<ShapeError>("[fmod] shapes do not broadcast: (2) and (3)",
+                           [] { (void)fmod(zeros({2}, DType::i64), zeros({3}, DType::i64)); });
 }
 
 BOOST_AUTO_TEST_CASE(reals_divided_by_0_are_infinite_and_leave_nan) {
@@ -86,8 +89,11 @@ BOOST_AUTO_TEST_CASE(integers_divided_by_0_are_refused) {
   expect_error<ValueError>("[floor_divide] an integer is divided by 0", [&] { (void)floor_divide(a, b); });
   expect_error<ValueError>("[floor_divide] an integer is divided by 0", [&] { (void)floor_divide(a, 0); });
   expect_error<ValueError>("[remainder] an integer is divided by 0", [&] { (void)remainder(1, b); });
-  expect_error<ValueError>("[fmod] an integer is divided by 0", [&] { (void)fmod(a, from_values<bool>({true, false})); });
-  expect_error<DTypeError>("[fmod] not defined for boolean", [] { (void)fmod(ones({1}, DType::boolean), ones({1}, DType::boolean)); });
+  expect_error<ValueError>("[fmod] an integer is divided by 0", [&] {
+    (void)fmod(a, from_values<bool>({true, false}));
+  });
+  expect_error<DTypeError>("[fmod] not defined for boolean",
+                           [] { (void)fmod(ones({1}, DType::boolean), ones({1}, DType::boolean)); });
   expect_error<TensorError>("[fmod] tensor is undefined", [&] { (void)fmod(a, Tensor()); });
   expect_error<TensorError>("[remainder] tensor is undefined", [] { (void)remainder(1, Tensor()); });
   expect_error<TensorError>("[floor_divide] tensor is undefined", [] { (void)floor_divide(Tensor(), 1); });
@@ -107,7 +113,8 @@ BOOST_AUTO_TEST_CASE(remainders_of_huge_quotients_and_tiny_divisors_are_exact) {
   const Tensor a = from_values<float>({3e38F, 1e30F, 1, 3e-39F, -1e30F});
   const Tensor b = from_values<float>({1e-38F, 7e-9F, 1e-40F, 1e-40F, 3});
   const Tensor rest = fmod(a, b);
-  for (std::size_t i = 0; i < 5; ++i) BOOST_CHECK_EQUAL(rest.data<float>()[i], std::fmod(a.data<float>()[i], b.data<float>()[i]));
+  for (std::size_t i = 0; i < 5; ++i)
+    BOOST_CHECK_EQUAL(rest.data<float>()[i], std::fmod(a.data<float>()[i], b.data<float>()[i]));
   const Tensor wide = fmod(from_values<double>({1e300, 1e-300}), from_values<double>({3e-300, 5e-324}));
   BOOST_CHECK_EQUAL(wide.data<double>()[0], std::fmod(1e300, 3e-300));
   BOOST_CHECK_EQUAL(wide.data<double>()[1], std::fmod(1e-300, 5e-324));
@@ -149,14 +156,17 @@ BOOST_AUTO_TEST_CASE(a_quotient_is_rounded_as_asked) {
   expect_same(div(a, 2.0, Rounding::floor), from_values<std::int64_t>({-4, 3, -4}));
   expect_same(div(a, 2.5, Rounding::trunc), from_values<float>({-2, 2, -3}));  // -2.8, 2.8, -3.2
   expect_same(div(a.to(DType::f64), b.to(DType::f64), Rounding::trunc), from_values<double>({-3, -3, -4}));
-  expect_same(div(a.unsqueeze(1), from_values<std::int64_t>({3, 4}), Rounding::trunc), from_values<std::int64_t>({-2, -1, 2, 1, -2, -2}, {3, 2}));
+  expect_same(div(a.unsqueeze(1), from_values<std::int64_t>({3, 4}), Rounding::trunc),
+              from_values<std::int64_t>({-2, -1, 2, 1, -2, -2}, {3, 2}));
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   expect_same(div(from_values<double>({-7, 7}), 0.0, Rounding::floor), from_values<double>({-kInfinity, kInfinity}));
   expect_same(div(from_values<double>({-7, 7}), 0.0, Rounding::trunc), from_values<double>({-kInfinity, kInfinity}));
   for (const Rounding rounding : {Rounding::trunc, Rounding::floor}) {
     expect_error<ValueError>("[div] an integer is divided by 0", [&] { (void)div(a, 0.0, rounding); });
-    expect_error<ValueError>("[div] an integer is divided by 0", [&] { (void)div(a, zeros({3}, DType::i64), rounding); });
-    expect_error<ShapeError>("[div] shapes do not broadcast: (3) and (2)", [&] { (void)div(a, ones({2}, DType::i64), rounding); });
+    expect_error<ValueError>("[div] an integer is divided by 0",
+                             [&] { (void)div(a, zeros({3}, DType::i64), rounding); });
+    expect_error<ShapeError>("[div] shapes do not broadcast: (3) and (2)",
+                             [&] { (void)div(a, ones({2}, DType::i64), rounding); });
     expect_error<TensorError>("[div] tensor is undefined", [&] { (void)div(Tensor(), a, rounding); });
   }
 }

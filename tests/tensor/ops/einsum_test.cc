@@ -26,7 +26,7 @@ BOOST_AUTO_TEST_CASE(equations_give_the_hand_values) {
 BOOST_AUTO_TEST_CASE(without_an_arrow_labels_that_occur_once_stay_in_alphabetical_order) {
   const Tensor a = from_values<float>({1, 2, 3, 4, 5, 6}, {2, 3});
   expect_same(einsum("ba", {a}), a.transpose().contiguous());
-  expect_same(einsum("ij,ij", {a, a}), scalar(91.0F));  // 1 + 4 + 9 + 16 + 25 + 36
+  expect_same(einsum("ij,ij", {a, a}), scalar(91.0F));                            // 1 + 4 + 9 + 16 + 25 + 36
   BOOST_CHECK_EQUAL(einsum("bi,iZ", {a, zeros({3, 5})}).shape(), (Shape{5, 2}));  // capitals first
   BOOST_CHECK_EQUAL(einsum("x...,y", {zeros({2, 3, 4}), zeros({5})}).shape(), (Shape{3, 4, 2, 5}));
 }
@@ -81,8 +81,11 @@ BOOST_AUTO_TEST_CASE(equations_of_nothing_give_zeros) {
 
 BOOST_AUTO_TEST_CASE(equations_of_16_bit_floats_are_rounded_once) {
   Generator g(3);
-  expect_rounded([](const Tensor& a, const Tensor& b, const Tensor& c) { return einsum("bij,bjk,k->bi", {a, b, c}); },
-                 randn({2, 3, 8}, g), randn({2, 8, 5}, g), randn({5}, g));
+  expect_rounded(
+      [](const Tensor& a, const Tensor& b, const Tensor& c) {
+        return einsum("bij,bjk,k->bi", {a, b, c});
+      },
+      randn({2, 3, 8}, g), randn({2, 8, 5}, g), randn({5}, g));
   BOOST_CHECK(einsum("i,i->", {ones({2}, DType::f16), ones({2}, DType::bf16)}).dtype() == DType::f32);
 }
 

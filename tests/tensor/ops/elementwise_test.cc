@@ -146,12 +146,14 @@ BOOST_AUTO_TEST_CASE(one_limit_is_enough) {
   expect_same(clamp_min(x, -1), from_values<float>({-1, 0.5, 5}));
   expect_same(clamp_max(x, 1), from_values<float>({-5, 0.5, 1}));
   expect_same(clamp_min(x, from_values<float>({-6, 1, 6})), from_values<float>({-5, 1, 6}));
-  expect_same(clamp_max(x.unsqueeze(1), from_values<double>({0, 1})), from_values<double>({-5, -5, 0, 0.5, 0, 1}, {3, 2}));
+  expect_same(clamp_max(x.unsqueeze(1), from_values<double>({0, 1})),
+              from_values<double>({-5, -5, 0, 0.5, 0, 1}, {3, 2}));
   expect_same(isnan(clamp_min(from_values<float>({kNan, 1}), 0)), from_values<bool>({true, false}));
   expect_same(clamp_max(from_values<std::uint8_t>({200}), 7), from_values<std::uint8_t>({7}));
   expect_same(clamp_min(arange(2), 0.5), from_values<float>({0.5, 1}));
   expect_error<DTypeError>("[clamp_min] not a value of u8: -1", [] { (void)clamp_min(arange(2).to(DType::u8), -1); });
-  expect_error<ShapeError>("[clamp_max] shapes do not broadcast: (2) and (3)", [] { (void)clamp_max(zeros({2}), zeros({3})); });
+  expect_error<ShapeError>("[clamp_max] shapes do not broadcast: (2) and (3)",
+                           [] { (void)clamp_max(zeros({2}), zeros({3})); });
   expect_error<TensorError>("[clamp_min] tensor is undefined", [] { (void)clamp_min(Tensor(), 1); });
 }
 
@@ -162,24 +164,31 @@ BOOST_AUTO_TEST_CASE(signs_are_taken_from_the_other) {
   expect_same(copysign(from_values<std::int64_t>({3}), from_values<std::int64_t>({-1})), from_values<float>({-3}));
   expect_same(copysign(x.unsqueeze(1), from_values<double>({1, -1})).select(1, 1).contiguous(), -abs(x.to(DType::f64)));
   expect_rounded([](const Tensor& a, const Tensor& b) { return copysign(a, b); }, x.slice(0, 0, 3), -x.slice(0, 0, 3));
-  expect_error<ShapeError>("[copysign] shapes do not broadcast: (2) and (3)", [] { (void)copysign(zeros({2}), zeros({3})); });
+  expect_error<ShapeError>("[copysign] shapes do not broadcast: (2) and (3)",
+                           [] { (void)copysign(zeros({2}), zeros({3})); });
 }
 
 BOOST_AUTO_TEST_CASE(close_is_within_both_tolerances) {
   const Tensor a = from_values<double>({1.0, 1.0, 100.0, kInf, kInf, kNan, 0});
   const Tensor b = from_values<double>({1.1, 1.3, 110.0, kInf, -kInf, kNan, 1e-9});
-  expect_same(isclose(a, b, 0.1, 0.1), from_values<bool>({true, false, true, true, false, false, true}));  // within 0.21, 0.23, 11.1
+  expect_same(isclose(a, b, 0.1, 0.1),
+              from_values<bool>({true, false, true, true, false, false, true}));  // within 0.21, 0.23, 11.1
   expect_same(isclose(a, b, 0.0, 0.0), from_values<bool>({false, false, false, true, false, false, false}));
-  expect_same(isclose(a, b, 1e-5, 1e-8, EqualNan::yes), from_values<bool>({false, false, false, true, false, true, true}));
+  expect_same(isclose(a, b, 1e-5, 1e-8, EqualNan::yes),
+              from_values<bool>({false, false, false, true, false, true, true}));
   expect_same(isclose(a, scalar(kInf), 0.1, kInf), from_values<bool>({false, false, false, true, true, false, false}));
-  expect_same(isclose(arange(3).unsqueeze(1), from_values<float>({0, 1.000001F})), from_values<bool>({true, false, false, true, false, false}, {3, 2}));
+  expect_same(isclose(arange(3).unsqueeze(1), from_values<float>({0, 1.000001F})),
+              from_values<bool>({true, false, false, true, false, false}, {3, 2}));
   BOOST_CHECK_EQUAL(isclose(zeros({0, 2}), zeros({2})).shape(), (Shape{0, 2}));
   Generator g(3);
   const Tensor x = uniform({50}, 0.9, 1.1, g);
   const Tensor y = uniform({50}, 0.9, 1.1, g);
-  for (int i = 0; i < 50; ++i) BOOST_CHECK_EQUAL(isclose(x, y, 0.03, 0.02).select(0, i).item<bool>(), allclose(x.select(0, i), y.select(0, i), 0.03, 0.02));
+  for (int i = 0; i < 50; ++i)
+    BOOST_CHECK_EQUAL(isclose(x, y, 0.03, 0.02).select(0, i).item<bool>(),
+                      allclose(x.select(0, i), y.select(0, i), 0.03, 0.02));
   expect_error<ValueError>("[isclose] tolerance below 0: rtol -1, atol 0", [&] { (void)isclose(a, b, -1, 0); });
-  expect_error<ShapeError>("[isclose] shapes do not broadcast: (2) and (3)", [] { (void)isclose(zeros({2}), zeros({3})); });
+  expect_error<ShapeError>("[isclose] shapes do not broadcast: (2) and (3)",
+                           [] { (void)isclose(zeros({2}), zeros({3})); });
   expect_error<TensorError>("[isclose] tensor is undefined", [&] { (void)isclose(a, Tensor()); });
 }
 
@@ -301,7 +310,7 @@ BOOST_AUTO_TEST_CASE(floats_of_16_bits_are_computed_in_f32_and_rounded_once) {
 BOOST_AUTO_TEST_CASE(a_scalar_beside_16_bits_is_an_f32_in_arithmetic_and_one_of_the_dtype_in_comparisons) {
   const Tensor x = from_values<Half>({Half(0x1p-24F)});
   expect_same(x / 1e-8, full({1}, static_cast<double>(0x1p-24F / 1e-8F), DType::f16));  // 1e-8 would be 0 in f16
-  expect_same(full({1}, 1000.0, DType::f16) / 1e5, full({1}, 0.01, DType::f16));         // and 1e5 infinite
+  expect_same(full({1}, 1000.0, DType::f16) / 1e5, full({1}, 0.01, DType::f16));        // and 1e5 infinite
   expect_same(full({1}, 0.1, DType::f16) == 0.1, from_values<bool>({true}));
   expect_same(full({1}, 0.1, DType::bf16) < 0.1, from_values<bool>({false}));
 }
@@ -343,8 +352,10 @@ BOOST_AUTO_TEST_CASE(functions_of_reals_have_their_known_values) {
   expect_close(erf(x), from_values<double>({0.2763263901682369, 0.8427007929497149, 0.9999999845827421}), 1e-14);
   expect_close(sin(x), from_values<double>({0.24740395925452294, 0.8414709848078965, -0.7568024953079282}), 1e-14);
   expect_close(cos(x), from_values<double>({0.9689124217106447, 0.5403023058681398, -0.6536436208636119}), 1e-14);
-  expect_close(expm1(from_values<double>({1e-10, 1})), from_values<double>({1.00000000005e-10, 1.718281828459045}), 1e-14);
-  expect_close(log1p(from_values<double>({1e-10, 1})), from_values<double>({9.9999999995e-11, 0.6931471805599453}), 1e-14);
+  expect_close(expm1(from_values<double>({1e-10, 1})), from_values<double>({1.00000000005e-10, 1.718281828459045}),
+               1e-14);
+  expect_close(log1p(from_values<double>({1e-10, 1})), from_values<double>({9.9999999995e-11, 0.6931471805599453}),
+               1e-14);
   expect_close(pow(x, from_values<double>({0.5, 7.0, -1.0})), from_values<double>({0.5, 1, 0.25}), 1e-15);
   expect_same(pow(from_values<std::int64_t>({2, 3}), scalar<std::int64_t>(2)), from_values<std::int64_t>({4, 9}));
   BOOST_CHECK(erf(from_values<std::int32_t>({1})).dtype() == DType::f32);
@@ -435,13 +446,15 @@ BOOST_AUTO_TEST_CASE(logic_asks_whether_elements_are_not_0) {
   expect_same(logical_or(a, b), from_values<bool>({false, true, true, true}));
   expect_same(logical_xor(a, b), from_values<bool>({false, true, true, false}));
   expect_same(logical_not(a), from_values<bool>({true, true, false, false}));
-  expect_same(logical_or(a.reshape({4, 1}), from_values<bool>({false, true})).select(1, 0), logical_not(logical_not(a)));
+  expect_same(logical_or(a.reshape({4, 1}), from_values<bool>({false, true})).select(1, 0),
+              logical_not(logical_not(a)));
   const float inf = std::numeric_limits<float>::infinity();
   expect_same(isfinite(from_values<float>({1, inf, -inf, std::numeric_limits<float>::quiet_NaN()})),
               from_values<bool>({true, false, false, false}));
   expect_same(isfinite(b), ones({4}, DType::boolean));
   expect_same(isnan(a), from_values<bool>({false, false, false, true}));
-  expect_error<ShapeError>("[logical_xor] shapes do not broadcast: (4) and (3)", [&] { (void)logical_xor(a, zeros({3})); });
+  expect_error<ShapeError>("[logical_xor] shapes do not broadcast: (4) and (3)",
+                           [&] { (void)logical_xor(a, zeros({3})); });
   expect_error<TensorError>("[isnan] tensor is undefined", [] { (void)isnan(Tensor()); });
 }
 
@@ -457,7 +470,8 @@ BOOST_AUTO_TEST_CASE(the_second_operand_counts_alpha_times) {
   const Tensor truth = from_values<bool>({true, false});
   expect_same(add(truth, logical_not(truth), 1.0), from_values<bool>({true, true}));
   expect_same(add(truth, logical_not(truth), 0.0), truth);
-  expect_error<DTypeError>("[add] not a value of i64: 0.5", [&] { (void)add(a.to(DType::i64), b.to(DType::i64), 0.5); });
+  expect_error<DTypeError>("[add] not a value of i64: 0.5",
+                           [&] { (void)add(a.to(DType::i64), b.to(DType::i64), 0.5); });
   expect_error<DTypeError>("[sub] not defined for boolean", [&] { (void)sub(truth, truth, 0.0); });
   expect_error<ShapeError>("[sub] shapes do not broadcast: (2) and (3)", [&] { (void)sub(a, ones({3}), 2.0); });
 }

@@ -27,22 +27,26 @@ BOOST_AUTO_TEST_CASE(powers_and_logarithms_of_2_and_10_are_whole) {
   expect_close(exp2(from_values<double>({0.5})), from_values<double>({std::sqrt(2.0)}), 1e-15);
   expect_same(exp2(from_values<std::int64_t>({3, -1})), from_values<float>({8, 0.5}));
   expect_same(log2(from_values<bool>({true})), from_values<float>({0}));
-  BOOST_CHECK(all(isnan(concat({log2(full({1}, -1.0)), log10(full({1}, -1.0)), exp2(full({1}, std::nan("")))}))).item<bool>());
+  BOOST_CHECK(
+      all(isnan(concat({log2(full({1}, -1.0)), log10(full({1}, -1.0)), exp2(full({1}, std::nan("")))}))).item<bool>());
 }
 
 BOOST_AUTO_TEST_CASE(logit_is_the_inverse_of_sigmoid) {
   const double log3 = 1.0986122886681098;
-  expect_close(logit(from_values<double>({0.5, 0.75, 0.25})), from_values<double>({0, log3, -log3}), 1e-15);  // log(3/4 / (1/4))
+  expect_close(logit(from_values<double>({0.5, 0.75, 0.25})), from_values<double>({0, log3, -log3}),
+               1e-15);  // log(3/4 / (1/4))
   expect_same(logit(from_values<double>({0, 1})), from_values<double>({-kInf, kInf}));
   expect_same(isnan(logit(from_values<float>({-0.1F, 1.1F, 0.3F}))), from_values<bool>({true, true, false}));
-  expect_same(logit(from_values<std::int64_t>({0, 1})), from_values<float>({-std::numeric_limits<float>::infinity(), std::numeric_limits<float>::infinity()}));
+  expect_same(logit(from_values<std::int64_t>({0, 1})),
+              from_values<float>({-std::numeric_limits<float>::infinity(), std::numeric_limits<float>::infinity()}));
   const Tensor x = from_values<double>({-3, -0.25, 0, 2});
   expect_close(logit(sigmoid(x)), x, 1e-14);
 }
 
 BOOST_AUTO_TEST_CASE(logit_with_eps_is_limited) {
   const double log3 = 1.0986122886681098;
-  expect_close(logit(from_values<double>({-1, 0, 0.5, 1, 7}), 0.25), from_values<double>({-log3, -log3, 0, log3, log3}), 1e-15);
+  expect_close(logit(from_values<double>({-1, 0, 0.5, 1, 7}), 0.25), from_values<double>({-log3, -log3, 0, log3, log3}),
+               1e-15);
   expect_same(logit(from_values<double>({0.2}), 0.0), logit(from_values<double>({0.2})));
   // 1 - 1e-6 would be 1 in f16, and the result infinite.
   expect_same(logit(from_values<Half>({Half(1)}), 1e-6), logit(from_values<float>({1}), 1e-6).to(DType::f16));
@@ -64,9 +68,11 @@ BOOST_AUTO_TEST_CASE(exponentials_are_added_without_overflow) {
   BOOST_CHECK(std::isnan(sums.data<double>()[6]));
   BOOST_CHECK(isnan(logaddexp(scalar(std::nan("")), scalar(-kInf))).item<bool>());
   expect_same(logaddexp(b.slice(0, 0, 6), a.slice(0, 0, 6)), sums.slice(0, 0, 6));
-  expect_close(logaddexp(from_values<std::int64_t>({0}), from_values<std::int64_t>({0})), from_values<float>({0.6931472F}), 1e-7);
+  expect_close(logaddexp(from_values<std::int64_t>({0}), from_values<std::int64_t>({0})),
+               from_values<float>({0.6931472F}), 1e-7);
   BOOST_CHECK_EQUAL(logaddexp(zeros({2, 1}), zeros({0})).shape(), (Shape{2, 0}));
-  expect_error<ShapeError>("[logaddexp] shapes do not broadcast: (2) and (3)", [] { (void)logaddexp(zeros({2}), zeros({3})); });
+  expect_error<ShapeError>("[logaddexp] shapes do not broadcast: (2) and (3)",
+                           [] { (void)logaddexp(zeros({2}), zeros({3})); });
 }
 
 BOOST_AUTO_TEST_CASE(nothing_times_any_logarithm_is_nothing) {
@@ -99,7 +105,8 @@ BOOST_AUTO_TEST_CASE(every_layout_and_dtype_goes_the_same_way) {
   Generator g(3);
   const Tensor x = uniform({3, 301}, 0.1, 0.9, g);
   const auto with_eps = [](const Tensor& a) { return logit(a, 0.2); };
-  for (Tensor (*f)(const Tensor&) : {Function(exp2), Function(log2), Function(log10), Function(logit), Function(with_eps)}) {
+  for (Tensor (*f)(const Tensor&) :
+       {Function(exp2), Function(log2), Function(log10), Function(logit), Function(with_eps)}) {
     expect_same(f(x.transpose()).transpose().contiguous(), f(x));
     expect_same(f(x.slice(1, 3, 300, 7)), f(x).slice(1, 3, 300, 7).contiguous());
     expect_rounded([f](const Tensor& a) { return f(a); }, x.transpose());

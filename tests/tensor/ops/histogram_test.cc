@@ -23,7 +23,8 @@ BOOST_AUTO_TEST_CASE(unique_gives_distinct_values_in_order_where_they_were_and_h
   expect_same(found.values, from_values<float>({-2, 1, 3}));
   expect_same(found.inverse, from_values<std::int64_t>({2, 1, 2, 0, 1, 2}, {2, 3}));
   expect_same(found.counts, integers({1, 2, 3}));
-  expect_same(unique(from_values<float>({3, 1, 2, 1}, {2, 2}).transpose()).inverse, from_values<std::int64_t>({2, 1, 0, 0}, {2, 2}));
+  expect_same(unique(from_values<float>({3, 1, 2, 1}, {2, 2}).transpose()).inverse,
+              from_values<std::int64_t>({2, 1, 0, 0}, {2, 2}));
   for (const DType dtype : kDTypes) {
     const Unique both = unique(integers({1, 0, 1}).to(dtype));
     expect_same(both.values, integers({0, 1}).to(dtype));
@@ -57,8 +58,9 @@ BOOST_AUTO_TEST_CASE(bincount_counts_integers_or_sums_their_weights) {
 
 BOOST_AUTO_TEST_CASE(what_cannot_be_counted_is_named) {
   expect_error<ValueError>("[bincount] negative: -1", [] { (void)bincount(integers({2, -1})); });
-  expect_error<ValueError>("[bincount] too large: 9223372036854775807",
-                           [] { (void)bincount(integers({2, std::numeric_limits<std::int64_t>::max()})); });
+  expect_error<ValueError>("[bincount] too large: 9223372036854775807", [] {
+    (void)bincount(integers({2, std::numeric_limits<std::int64_t>::max()}));
+  });
   expect_error<ValueError>("[bincount] minlength below 0: -1", [] { (void)bincount(integers({2}), {}, -1); });
   expect_error<ShapeError>("[bincount] not 1 dimensions: ()", [] { (void)bincount(scalar<std::int64_t>(1)); });
   expect_error<ShapeError>("[bincount] shapes differ: (1) and (2)", [] { (void)bincount(integers({2}), ones({2})); });
@@ -69,19 +71,21 @@ BOOST_AUTO_TEST_CASE(what_cannot_be_counted_is_named) {
 
 BOOST_AUTO_TEST_CASE(histc_counts_in_parts_of_equal_width) {
   const Tensor x = from_values<float>({0, 0.5F, 1, 1.5F, 2, -1, 3, kNan}, {2, 4});
-  expect_same(histc(x, 2, 0.0, 2.0), from_values<float>({2, 3}));       // [0, 1) and [1, 2]
+  expect_same(histc(x, 2, 0.0, 2.0), from_values<float>({2, 3}));  // [0, 1) and [1, 2]
   expect_same(histc(x.transpose(), 4, 0.0, 4.0), from_values<float>({2, 2, 1, 1}));
   expect_same(histc(from_values<double>({1, 2, 5}), 4), from_values<double>({1, 1, 0, 1}));  // from 1 to 5
-  expect_same(histc(from_values<float>({7, 7}), 4), from_values<float>({0, 0, 2, 0}));         // from 6 to 8
+  expect_same(histc(from_values<float>({7, 7}), 4), from_values<float>({0, 0, 2, 0}));       // from 6 to 8
   expect_same(histc(zeros({0}), 3), zeros({3}));
   expect_same(histc(from_values<float>({1, 2}).to(DType::bf16), 1, 0.0, 2.0), full({1}, 2, DType::bf16));
   BOOST_CHECK_EQUAL(histc(x, 100, 0.0, 1.0).numel(), 100);
   expect_error<ValueError>("[histc] bins below 1: 0", [&] { (void)histc(x, 0); });
   expect_error<ValueError>("[histc] low above high: 2 > 1", [&] { (void)histc(x, 3, 2.0, 1.0); });
   expect_error<ValueError>("[histc] range is not finite: [nan, nan]", [&] { (void)histc(x, 3); });
-  expect_error<ValueError>("[histc] range is not finite: [-1e+308, 1e+308]",
-                           [] { (void)histc(from_values<double>({-1e308, 1e308}), 3); });
-  expect_error<ValueError>("[histc] range is not finite: [0, inf]", [&] { (void)histc(x, 3, 0.0, std::numeric_limits<double>::infinity()); });
+  expect_error<ValueError>("[histc] range is not finite: [-1e+308, 1e+308]", [] {
+    (void)histc(from_values<double>({-1e308, 1e308}), 3);
+  });
+  expect_error<ValueError>("[histc] range is not finite: [0, inf]",
+                           [&] { (void)histc(x, 3, 0.0, std::numeric_limits<double>::infinity()); });
   expect_error<DTypeError>("[histc] not floating point: i64", [] { (void)histc(integers({1}), 3); });
   expect_error<TensorError>("[histc] tensor is undefined", [] { (void)histc(Tensor()); });
 }
@@ -95,7 +99,8 @@ BOOST_AUTO_TEST_CASE(searchsorted_says_where_a_value_belongs) {
   expect_same(searchsorted(sorted, scalar(5.0F)), scalar<std::int64_t>(3));
   // By row: 3 in (1, 3, 5), 3 and 9 in (2, 4, 6).
   const Tensor rows = from_values<float>({1, 3, 5, 2, 4, 6}, {2, 3});
-  expect_same(searchsorted(rows, from_values<float>({3, 0, 3, 9}, {2, 2})), from_values<std::int64_t>({1, 0, 1, 3}, {2, 2}));
+  expect_same(searchsorted(rows, from_values<float>({3, 0, 3, 9}, {2, 2})),
+              from_values<std::int64_t>({1, 0, 1, 3}, {2, 2}));
   expect_same(searchsorted(rows.transpose().contiguous().transpose(), from_values<std::int64_t>({6, 6}, {2, 1})),
               from_values<std::int64_t>({3, 2}, {2, 1}));
   for (const DType dtype : kDTypes) {
@@ -114,9 +119,14 @@ BOOST_AUTO_TEST_CASE(nothing_is_searched_in_nothing) {
   expect_same(searchsorted(zeros({0}), zeros({3})), zeros({3}, DType::i64));
   expect_same(searchsorted(zeros({4}), zeros({0})), zeros({0}, DType::i64));
   expect_same(searchsorted(zeros({0, 3}), zeros({0, 2})), zeros({0, 2}, DType::i64));
-  expect_error<ShapeError>("[searchsorted] rows differ: (2, 3) and (3, 1)", [] { (void)searchsorted(zeros({2, 3}), zeros({3, 1})); });
-  expect_error<ShapeError>("[searchsorted] rows differ: (2, 3) and ()", [] { (void)searchsorted(zeros({2, 3}), scalar(1.0F)); });
-  expect_error<ShapeError>("[searchsorted] rows differ: () and (2)", [] { (void)searchsorted(scalar(1.0F), zeros({2})); });
+  expect_error<ShapeError>("[searchsorted] rows differ: (2, 3) and (3, 1)", [] {
+    (void)searchsorted(zeros({2, 3}), zeros({3, 1}));
+  });
+  expect_error<ShapeError>("[searchsorted] rows differ: (2, 3) and ()", [] {
+    (void)searchsorted(zeros({2, 3}), scalar(1.0F));
+  });
+  expect_error<ShapeError>("[searchsorted] rows differ: () and (2)",
+                           [] { (void)searchsorted(scalar(1.0F), zeros({2})); });
   expect_error<TensorError>("[searchsorted] tensor is undefined", [] { (void)searchsorted(Tensor(), zeros({1})); });
 }
 

@@ -37,21 +37,30 @@ BOOST_AUTO_TEST_CASE(channels_become_pixels_and_back) {
   expect_same(pixel_unshuffle(pixel_shuffle(turned(many), 3), 3), many);
   BOOST_CHECK_EQUAL(pixel_shuffle(zeros({0, 4, 2, 2}), 2).shape(), (Shape{0, 1, 4, 4}));
   expect_same(pixel_shuffle(x, 1), x);
-  expect_error<ShapeError>("[pixel_shuffle] no 2 x 2 pixels in the channels: (1, 6, 2, 2)", [] { (void)pixel_shuffle(zeros({1, 6, 2, 2}), 2); });
-  expect_error<ShapeError>("[pixel_shuffle] no 2 x 2 pixels in the channels: (4, 2)", [] { (void)pixel_shuffle(zeros({4, 2}), 2); });
+  expect_error<ShapeError>("[pixel_shuffle] no 2 x 2 pixels in the channels: (1, 6, 2, 2)", [] {
+    (void)pixel_shuffle(zeros({1, 6, 2, 2}), 2);
+  });
+  expect_error<ShapeError>("[pixel_shuffle] no 2 x 2 pixels in the channels: (4, 2)", [] {
+    (void)pixel_shuffle(zeros({4, 2}), 2);
+  });
   expect_error<ValueError>("[pixel_shuffle] factor below 1: 0", [] { (void)pixel_shuffle(zeros({1, 6, 2, 2}), 0); });
-  expect_error<ShapeError>("[pixel_unshuffle] no 2 x 2 pixels in the image: (1, 6, 2, 3)", [] { (void)pixel_unshuffle(zeros({1, 6, 2, 3}), 2); });
-  expect_error<ValueError>("[pixel_unshuffle] factor below 1: -1", [] { (void)pixel_unshuffle(zeros({1, 6, 2, 2}), -1); });
+  expect_error<ShapeError>("[pixel_unshuffle] no 2 x 2 pixels in the image: (1, 6, 2, 3)", [] {
+    (void)pixel_unshuffle(zeros({1, 6, 2, 3}), 2);
+  });
+  expect_error<ValueError>("[pixel_unshuffle] factor below 1: -1", [] {
+    (void)pixel_unshuffle(zeros({1, 6, 2, 2}), -1);
+  });
 }
 
 BOOST_AUTO_TEST_CASE(the_nearest_pixel_is_the_one_before) {
   const Tensor x = line({1, 2, 3});
   expect_same(interpolate(x, {.size = {6}}), line({1, 1, 2, 2, 3, 3}));
-  expect_same(interpolate(x, {.size = {4}}), line({1, 1, 2, 3}));  // 0, 3/4, 6/4, 9/4
-  expect_same(interpolate(x, {.size = {2}}), line({1, 2}));        // 0, 3/2
+  expect_same(interpolate(x, {.size = {4}}), line({1, 1, 2, 3}));     // 0, 3/4, 6/4, 9/4
+  expect_same(interpolate(x, {.size = {2}}), line({1, 2}));           // 0, 3/2
   expect_same(interpolate(x, {.scale = {1.5}}), line({1, 1, 2, 3}));  // 0, 2/3, 4/3, 2
   const Tensor image = arange(6).reshape({1, 1, 2, 3});
-  expect_same(interpolate(image, {.scale = {2.0, 1.0}}), from_values<std::int64_t>({0, 1, 2, 0, 1, 2, 3, 4, 5, 3, 4, 5}, {1, 1, 4, 3}));
+  expect_same(interpolate(image, {.scale = {2.0, 1.0}}),
+              from_values<std::int64_t>({0, 1, 2, 0, 1, 2, 3, 4, 5, 3, 4, 5}, {1, 1, 4, 3}));
   expect_same(interpolate(image, {.size = {1}}), from_values<std::int64_t>({0}, {1, 1, 1, 1}));
 }
 
@@ -90,8 +99,12 @@ BOOST_AUTO_TEST_CASE(interpolation_that_does_not_fit_is_named) {
   };
   const std::string op = "[interpolate] ";
   expect_error<ShapeError>(op + "not (n, c, h, w): (2, 3)", [&] { fails({2, 3}, {.size = {2}}); });
-  expect_error<ShapeError>(op + "not (n, c, h, w): (2, 3, 4)", [&] { fails({2, 3, 4}, {.size = {2}, .mode = kBilinear}); });
-  expect_error<ShapeError>(op + "not (n, c, l): (2, 3, 4, 5)", [&] { fails({2, 3, 4, 5}, {.size = {2}, .mode = kLinear}); });
+  expect_error<ShapeError>(op + "not (n, c, h, w): (2, 3, 4)", [&] {
+    fails({2, 3, 4}, {.size = {2}, .mode = kBilinear});
+  });
+  expect_error<ShapeError>(op + "not (n, c, l): (2, 3, 4, 5)", [&] {
+    fails({2, 3, 4, 5}, {.size = {2}, .mode = kLinear});
+  });
   expect_error<ShapeError>(op + "nothing to enlarge: (1, 2, 0, 3)", [&] { fails({1, 2, 0, 3}, {.size = {2}}); });
   expect_error<ValueError>(op + "size or scale, one of both", [&] { fails({1, 2, 3}, {}); });
   expect_error<ValueError>(op + "size or scale, one of both", [&] { fails({1, 2, 3}, {.size = {2}, .scale = {2}}); });
@@ -99,8 +112,12 @@ BOOST_AUTO_TEST_CASE(interpolation_that_does_not_fit_is_named) {
   expect_error<ValueError>(op + "size below 1: 0", [&] { fails({1, 2, 3}, {.size = {0}}); });
   expect_error<ValueError>(op + "size below 1: 0", [&] { fails({1, 2, 3}, {.scale = {0.2}}); });
   expect_error<ValueError>(op + "scale not above 0: -1", [&] { fails({1, 2, 3}, {.scale = {-1}}); });
-  expect_error<ValueError>(op + "nearest has no corners", [&] { fails({1, 2, 3}, {.size = {2}, .align_corners = true}); });
-  expect_error<DTypeError>(op + "needs a floating dtype: i64", [&] { fails({1, 2, 3}, {.size = {2}, .mode = kLinear}, DType::i64); });
+  expect_error<ValueError>(op + "nearest has no corners", [&] {
+    fails({1, 2, 3}, {.size = {2}, .align_corners = true});
+  });
+  expect_error<DTypeError>(op + "needs a floating dtype: i64", [&] {
+    fails({1, 2, 3}, {.size = {2}, .mode = kLinear}, DType::i64);
+  });
 }
 
 BOOST_AUTO_TEST_CASE(windows_become_columns_and_add_up_to_images) {
@@ -135,24 +152,42 @@ BOOST_AUTO_TEST_CASE(windows_take_any_layout_and_fold_is_the_transpose_of_unfold
 
 BOOST_AUTO_TEST_CASE(impossible_sizes_of_images_are_refused) {
   constexpr std::int64_t kHuge = std::int64_t{1} << 32;
-  expect_error<ShapeError>("[pixel_shuffle] no 4294967296 x 4294967296 pixels in the channels: (1, 4, 2, 2)",
-                           [] { (void)pixel_shuffle(zeros({1, 4, 2, 2}), kHuge); });
-  expect_error<ValueError>("[interpolate] size above 2^31 - 1: 4294967296", [] { (void)interpolate(zeros({1, 1, 2}), {.size = {kHuge}}); });
-  expect_error<ValueError>("[interpolate] size above 2^31 - 1: inf",
-                           [] { (void)interpolate(zeros({1, 1, 2}), {.scale = {std::numeric_limits<double>::infinity()}}); });
+  expect_error<ShapeError>("[pixel_shuffle] no 4294967296 x 4294967296 pixels in the channels: (1, 4, 2, 2)", [] {
+    (void)pixel_shuffle(zeros({1, 4, 2, 2}), kHuge);
+  });
+  expect_error<ValueError>("[interpolate] size above 2^31 - 1: 4294967296", [] {
+    (void)interpolate(zeros({1, 1, 2}), {.size = {kHuge}});
+  });
+  expect_error<ValueError>("[interpolate] size above 2^31 - 1: inf", [] {
+    (void)interpolate(zeros({1, 1, 2}), {.scale = {std::numeric_limits<double>::infinity()}});
+  });
 }
 
 BOOST_AUTO_TEST_CASE(windows_that_do_not_fit_are_named) {
   expect_error<ShapeError>("[unfold] not (n, c, h, w): (2, 3)", [] { (void)unfold(zeros({2, 3})); });
-  expect_error<ShapeError>("[unfold] window larger than the padded image: (3, 3) over (1, 1, 2, 2)", [] { (void)unfold(zeros({1, 1, 2, 2})); });
-  expect_error<ValueError>("[unfold] stride below 1: (0, 1)", [] { (void)unfold(zeros({1, 1, 4, 4}), {.stride = {0, 1}}); });
+  expect_error<ShapeError>("[unfold] window larger than the padded image: (3, 3) over (1, 1, 2, 2)", [] {
+    (void)unfold(zeros({1, 1, 2, 2}));
+  });
+  expect_error<ValueError>("[unfold] stride below 1: (0, 1)", [] {
+    (void)unfold(zeros({1, 1, 4, 4}), {.stride = {0, 1}});
+  });
   const std::string op = "[fold] ";
   const UnfoldOptions two{.kernel = {2, 2}};
-  expect_error<ShapeError>(op + "(1, 12, 5) does not hold the windows (12, 4) of (3, 3)", [&] { (void)fold(zeros({1, 12, 5}), {3, 3}, two); });
-  expect_error<ShapeError>(op + "(1, 13, 4) does not hold the windows (12, 4) of (3, 3)", [&] { (void)fold(zeros({1, 13, 4}), {3, 3}, two); });
-  expect_error<ShapeError>(op + "(4, 4) does not hold the windows (0, 4) of (3, 3)", [&] { (void)fold(zeros({4, 4}), {3, 3}, two); });
-  expect_error<ValueError>(op + "window below 1: (0, 2)", [] { (void)fold(zeros({1, 4, 4}), {3, 3}, {.kernel = {0, 2}}); });
-  expect_error<DTypeError>(op + "needs a floating dtype: i64", [&] { (void)fold(zeros({1, 4, 4}, DType::i64), {3, 3}, two); });
+  expect_error<ShapeError>(op + "(1, 12, 5) does not hold the windows (12, 4) of (3, 3)", [&] {
+    (void)fold(zeros({1, 12, 5}), {3, 3}, two);
+  });
+  expect_error<ShapeError>(op + "(1, 13, 4) does not hold the windows (12, 4) of (3, 3)", [&] {
+    (void)fold(zeros({1, 13, 4}), {3, 3}, two);
+  });
+  expect_error<ShapeError>(op + "(4, 4) does not hold the windows (0, 4) of (3, 3)", [&] {
+    (void)fold(zeros({4, 4}), {3, 3}, two);
+  });
+  expect_error<ValueError>(op + "window below 1: (0, 2)", [] {
+    (void)fold(zeros({1, 4, 4}), {3, 3}, {.kernel = {0, 2}});
+  });
+  expect_error<DTypeError>(op + "needs a floating dtype: i64", [&] {
+    (void)fold(zeros({1, 4, 4}, DType::i64), {3, 3}, two);
+  });
 }
 
 BOOST_AUTO_TEST_SUITE_END()

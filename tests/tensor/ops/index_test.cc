@@ -69,7 +69,8 @@ BOOST_AUTO_TEST_CASE(scatter_add_adds_to_the_places_of_the_index) {
   expect_same(scatter_add(x, 1, index, source), from_values<float>({10, 10, 13, 13, 14, 10}, {2, 3}));
   expect_same(x, full({2, 3}, 10));
   // Of a larger source, only what the index names: 1 to (1, 0), 2 to (0, 1).
-  expect_same(scatter_add(zeros({2, 2}), 0, from_values<std::int64_t>({1, 0}, {1, 2}), source), from_values<float>({0, 2, 1, 0}, {2, 2}));
+  expect_same(scatter_add(zeros({2, 2}), 0, from_values<std::int64_t>({1, 0}, {1, 2}), source),
+              from_values<float>({0, 2, 1, 0}, {2, 2}));
   expect_same(scatter_add(zeros({3}, DType::u8), 0, indices({0, 0}), from_values<std::uint8_t>({200, 100})),
               from_values<std::uint8_t>({44, 0, 0}));  // 300 - 256
   // 2048 + 1 is no f16 and would be rounded down twice; 2048 + 2 is one.
@@ -85,7 +86,8 @@ BOOST_AUTO_TEST_CASE(scatter_puts_elements_to_the_places_of_the_index) {
   expect_same(scatter(x, 1, index, source), from_values<float>({2, 10, 1, 5, 4, 10}, {2, 3}));
   expect_same(x, full({2, 3}, 10));
   expect_same(scatter(x, 1, index, 7), from_values<float>({7, 10, 7, 7, 7, 10}, {2, 3}));
-  expect_same(scatter(x.transpose(), 0, index.transpose(), source.transpose()), scatter(x, 1, index, source).transpose());
+  expect_same(scatter(x.transpose(), 0, index.transpose(), source.transpose()),
+              scatter(x, 1, index, source).transpose());
   expect_same(scatter(x, 1, zeros({2, 0}, DType::i64), source), x);
   expect_same(scatter(zeros({1}), 0, from_values<std::int32_t>({0}), ones({1})), ones({1}));
 }
@@ -93,7 +95,8 @@ BOOST_AUTO_TEST_CASE(scatter_puts_elements_to_the_places_of_the_index) {
 BOOST_AUTO_TEST_CASE(of_several_elements_for_one_place_the_last_stays) {
   const Tensor source = from_values<float>({1, 2, 3, 4}, {2, 2});
   // Place 0 of column 0 gets 1, then 3; place 1 of column 1 gets 2, place 0 gets 4.
-  expect_same(scatter(zeros({2, 2}), 0, from_values<std::int64_t>({0, 1, 0, 0}, {2, 2}), source), from_values<float>({3, 4, 0, 2}, {2, 2}));
+  expect_same(scatter(zeros({2, 2}), 0, from_values<std::int64_t>({0, 1, 0, 0}, {2, 2}), source),
+              from_values<float>({3, 4, 0, 2}, {2, 2}));
   // Row-major order of the index, also where that lies otherwise in memory.
   const Tensor index = zeros({3, 2}, DType::i64).transpose().contiguous().transpose();
   expect_same(scatter(zeros({1, 2}), 0, index, arange(6, DType::f32).view({3, 2})), from_values<float>({4, 5}, {1, 2}));
@@ -102,11 +105,16 @@ BOOST_AUTO_TEST_CASE(of_several_elements_for_one_place_the_last_stays) {
 
 BOOST_AUTO_TEST_CASE(take_along_dim_broadcasts_beside_its_dimension) {
   const Tensor x = from_values<float>({1, 2, 3, 4, 5, 6}, {2, 3});
-  expect_same(take_along_dim(x, from_values<std::int64_t>({2, 0}, {1, 2}), 1), from_values<float>({3, 1, 6, 4}, {2, 2}));
-  expect_same(take_along_dim(x.slice(0, 0, 1), from_values<std::int64_t>({2, 0}, {2, 1}), -1), from_values<float>({3, 1}, {2, 1}));
+  expect_same(take_along_dim(x, from_values<std::int64_t>({2, 0}, {1, 2}), 1),
+              from_values<float>({3, 1, 6, 4}, {2, 2}));
+  expect_same(take_along_dim(x.slice(0, 0, 1), from_values<std::int64_t>({2, 0}, {2, 1}), -1),
+              from_values<float>({3, 1}, {2, 1}));
   expect_same(take_along_dim(x, argsort(x, 1, Order::descending), 1), from_values<float>({3, 2, 1, 6, 5, 4}, {2, 3}));
-  expect_error<ShapeError>("[take_along_dim] dimensions differ: (2, 3) and (1)", [&] { (void)take_along_dim(x, indices({0}), 1); });
-  expect_error<ShapeError>("[take_along_dim] shapes do not broadcast: (2, 1) and (3, 1)", [&] { (void)take_along_dim(x, zeros({3, 1}, DType::i64), 1); });
+  expect_error<ShapeError>("[take_along_dim] dimensions differ: (2, 3) and (1)",
+                           [&] { (void)take_along_dim(x, indices({0}), 1); });
+  expect_error<ShapeError>("[take_along_dim] shapes do not broadcast: (2, 1) and (3, 1)", [&] {
+    (void)take_along_dim(x, zeros({3, 1}, DType::i64), 1);
+  });
 }
 
 BOOST_AUTO_TEST_CASE(parts_are_filled_and_copied_by_index) {
@@ -116,26 +124,38 @@ BOOST_AUTO_TEST_CASE(parts_are_filled_and_copied_by_index) {
   const Tensor source = from_values<float>({7, 8, 9, 0}, {2, 2});
   expect_same(index_copy(x, 1, indices({2, 0}), source), from_values<float>({8, 2, 7, 0, 5, 9}, {2, 3}));
   expect_same(index_copy(x, 0, indices({}), zeros({0, 3})), x);
-  expect_error<DTypeError>("[index_fill] not a value of u8: -1", [&] { (void)index_fill(x.to(DType::u8), 0, indices({0}), -1); });
+  expect_error<DTypeError>("[index_fill] not a value of u8: -1",
+                           [&] { (void)index_fill(x.to(DType::u8), 0, indices({0}), -1); });
   expect_error<IndexError>("[index_fill] index out of range: 3 of 3", [&] { (void)index_fill(x, 1, indices({3}), 0); });
-  expect_error<ShapeError>("[index_fill] not 1 dimensions: ()", [&] { (void)index_fill(x, 1, scalar<std::int64_t>(0), 0); });
-  expect_error<TensorError>("[index_fill] tensor is undefined", [&] { (void)index_fill(Tensor(), 1, indices({0}), 0); });
-  expect_error<IndexError>("[index_copy] index out of range: 3 of 3", [&] { (void)index_copy(x, 1, indices({0, 3}), source); });
-  expect_error<ShapeError>("[index_copy] source does not fit: (2, 2) for (2, 1)", [&] { (void)index_copy(x, 1, indices({0}), source); });
-  expect_error<DTypeError>("[index_copy] dtypes differ: f32 and f64", [&] { (void)index_copy(x, 1, indices({0, 1}), source.to(DType::f64)); });
+  expect_error<ShapeError>("[index_fill] not 1 dimensions: ()",
+                           [&] { (void)index_fill(x, 1, scalar<std::int64_t>(0), 0); });
+  expect_error<TensorError>("[index_fill] tensor is undefined",
+                            [&] { (void)index_fill(Tensor(), 1, indices({0}), 0); });
+  expect_error<IndexError>("[index_copy] index out of range: 3 of 3", [&] {
+    (void)index_copy(x, 1, indices({0, 3}), source);
+  });
+  expect_error<ShapeError>("[index_copy] source does not fit: (2, 2) for (2, 1)",
+                           [&] { (void)index_copy(x, 1, indices({0}), source); });
+  expect_error<DTypeError>("[index_copy] dtypes differ: f32 and f64", [&] {
+    (void)index_copy(x, 1, indices({0, 1}), source.to(DType::f64));
+  });
 }
 
 BOOST_AUTO_TEST_CASE(masked_scatter_takes_from_the_beginning_of_its_source) {
   const Tensor x = from_values<float>({1, 2, 3, 4, 5, 6}, {2, 3});
   const Tensor source = from_values<float>({10, 20, 30, 40}, {2, 2});
   expect_same(masked_scatter(x, x > 3.0, source), from_values<float>({1, 2, 3, 10, 20, 30}, {2, 3}));
-  expect_same(masked_scatter(x, from_values<bool>({false, true, false}), source), from_values<float>({1, 10, 3, 4, 20, 6}, {2, 3}));
+  expect_same(masked_scatter(x, from_values<bool>({false, true, false}), source),
+              from_values<float>({1, 10, 3, 4, 20, 6}, {2, 3}));
   expect_same(masked_scatter(x, x > 9.0, zeros({0})), x);
   expect_same(masked_scatter(zeros({0, 3}), zeros({0, 3}, DType::boolean), source), zeros({0, 3}));
-  expect_error<ValueError>("[masked_scatter] 4 elements for 5 places", [&] { (void)masked_scatter(x, x > 1.0, source); });
+  expect_error<ValueError>("[masked_scatter] 4 elements for 5 places",
+                           [&] { (void)masked_scatter(x, x > 1.0, source); });
   expect_error<DTypeError>("[masked_scatter] mask is not boolean: f32", [&] { (void)masked_scatter(x, x, source); });
-  expect_error<DTypeError>("[masked_scatter] dtypes differ: f32 and f64", [&] { (void)masked_scatter(x, x > 1.0, source.to(DType::f64)); });
-  expect_error<ShapeError>("[masked_scatter] mask does not fit: (2) for (2, 3)", [&] { (void)masked_scatter(x, zeros({2}, DType::boolean), source); });
+  expect_error<DTypeError>("[masked_scatter] dtypes differ: f32 and f64",
+                           [&] { (void)masked_scatter(x, x > 1.0, source.to(DType::f64)); });
+  expect_error<ShapeError>("[masked_scatter] mask does not fit: (2) for (2, 3)",
+                           [&] { (void)masked_scatter(x, zeros({2}, DType::boolean), source); });
 }
 
 BOOST_AUTO_TEST_CASE(masked_fill_writes_where_the_mask_holds) {
@@ -146,9 +166,13 @@ BOOST_AUTO_TEST_CASE(masked_fill_writes_where_the_mask_holds) {
 
 BOOST_AUTO_TEST_CASE(places_that_do_not_fit_are_named) {
   const Tensor x = zeros({2, 3});
-  expect_error<ShapeError>("[gather] index does not fit: (3, 4) for (2, 3)", [&] { (void)gather(x, 1, zeros({3, 4}, DType::i64)); });
+  expect_error<ShapeError>("[gather] index does not fit: (3, 4) for (2, 3)", [&] {
+    (void)gather(x, 1, zeros({3, 4}, DType::i64));
+  });
   expect_error<ShapeError>("[gather] index does not fit: (2) for (2, 3)", [&] { (void)gather(x, 1, indices({0, 1})); });
-  expect_error<IndexError>("[gather] index out of range: 3 of 3", [&] { (void)gather(x, 1, full({2, 1}, 3, DType::i64)); });
+  expect_error<IndexError>("[gather] index out of range: 3 of 3", [&] {
+    (void)gather(x, 1, full({2, 1}, 3, DType::i64));
+  });
   expect_error<ShapeError>("[scatter_add] source does not fit: (1, 3) for index (2, 3)", [&] {
     (void)scatter_add(x, 1, zeros({2, 3}, DType::i64), zeros({1, 3}));
   });
@@ -158,19 +182,25 @@ BOOST_AUTO_TEST_CASE(places_that_do_not_fit_are_named) {
   expect_error<DTypeError>("[scatter_add] not defined for boolean", [&] {
     (void)scatter_add(x.to(DType::boolean), 1, zeros({2, 3}, DType::i64), x.to(DType::boolean));
   });
-  expect_error<ShapeError>("[scatter] index does not fit: (3, 3) for (2, 3)", [&] { (void)scatter(x, 1, zeros({3, 3}, DType::i64), 0); });
+  expect_error<ShapeError>("[scatter] index does not fit: (3, 3) for (2, 3)", [&] {
+    (void)scatter(x, 1, zeros({3, 3}, DType::i64), 0);
+  });
   expect_error<ShapeError>("[scatter] source does not fit: (1, 3) for index (2, 3)", [&] {
     (void)scatter(x, 1, zeros({2, 3}, DType::i64), zeros({1, 3}));
   });
   expect_error<DTypeError>("[scatter] dtypes differ: f32 and f64", [&] {
     (void)scatter(x, 1, zeros({2, 3}, DType::i64), zeros({2, 3}, DType::f64));
   });
-  expect_error<IndexError>("[scatter] index out of range: -1 of 3", [&] { (void)scatter(x, 1, full({2, 1}, -1, DType::i64), 0); });
-  expect_error<DTypeError>("[scatter] not a value of i64: 1.5", [&] { (void)scatter(x.to(DType::i64), 1, zeros({2, 1}, DType::i64), 1.5); });
-  expect_error<ShapeError>("[masked_fill] mask does not fit: (2) for (2, 3)", [&] { (void)masked_fill(x, zeros({2}, DType::boolean), 0); });
-  expect_error<DTypeError>("[masked_fill] not a value of u8: -1", [&] {
-    (void)masked_fill(x.to(DType::u8), zeros({3}, DType::boolean), -1);
+  expect_error<IndexError>("[scatter] index out of range: -1 of 3", [&] {
+    (void)scatter(x, 1, full({2, 1}, -1, DType::i64), 0);
   });
+  expect_error<DTypeError>("[scatter] not a value of i64: 1.5", [&] {
+    (void)scatter(x.to(DType::i64), 1, zeros({2, 1}, DType::i64), 1.5);
+  });
+  expect_error<ShapeError>("[masked_fill] mask does not fit: (2) for (2, 3)",
+                           [&] { (void)masked_fill(x, zeros({2}, DType::boolean), 0); });
+  expect_error<DTypeError>("[masked_fill] not a value of u8: -1",
+                           [&] { (void)masked_fill(x.to(DType::u8), zeros({3}, DType::boolean), -1); });
 }
 
 BOOST_AUTO_TEST_CASE(a_wrong_index_is_named) {
@@ -222,10 +252,15 @@ BOOST_AUTO_TEST_CASE(index_add_adds_parts_to_their_places) {
   expect_same(index_add(x.transpose().contiguous().transpose(), 1, indices({1}), line),
               from_values<float>({10, 11, 10, 12, 10, 13}, {3, 2}));
   // 1024 + 0.5 + 0.5 in f16, whose next number is 1025: rounded once.
-  expect_same(index_add(full({1}, 1024, DType::f16), 0, indices({0, 0}), full({2}, 0.5, DType::f16)), full({1}, 1025, DType::f16));
+  expect_same(index_add(full({1}, 1024, DType::f16), 0, indices({0, 0}), full({2}, 0.5, DType::f16)),
+              full({1}, 1025, DType::f16));
   expect_same(index_add(x, 0, indices({}), zeros({0, 2})), x);
-  expect_error<ShapeError>("[index_add] source does not fit: (3, 2) for (2, 2)", [&] { (void)index_add(x, 0, indices({0, 1}), source); });
-  expect_error<IndexError>("[index_add] index out of range: 3 of 3", [&] { (void)index_add(x, 0, indices({0, 3, 1}), source); });
+  expect_error<ShapeError>("[index_add] source does not fit: (3, 2) for (2, 2)", [&] {
+    (void)index_add(x, 0, indices({0, 1}), source);
+  });
+  expect_error<IndexError>("[index_add] index out of range: 3 of 3", [&] {
+    (void)index_add(x, 0, indices({0, 3, 1}), source);
+  });
   expect_error<DTypeError>("[index_add] not defined for boolean", [&] {
     (void)index_add(zeros({1}, DType::boolean), 0, indices({0}), zeros({1}, DType::boolean));
   });
@@ -245,7 +280,8 @@ BOOST_AUTO_TEST_CASE(masked_select_takes_what_the_mask_holds) {
   const Tensor x = from_values<float>({1, 2, 3, 4, 5, 6}, {2, 3});
   expect_same(masked_select(x, x > 2.5), from_values<float>({3, 4, 5, 6}));
   expect_same(masked_select(x, from_values<bool>({true, false, true})), from_values<float>({1, 3, 4, 6}));
-  expect_same(masked_select(from_values<float>({7, 8}), from_values<bool>({true, false}, {2, 1})), from_values<float>({7, 8}));
+  expect_same(masked_select(from_values<float>({7, 8}), from_values<bool>({true, false}, {2, 1})),
+              from_values<float>({7, 8}));
   BOOST_CHECK_EQUAL(masked_select(x, x > 7.0).shape(), (Shape{0}));
   expect_error<DTypeError>("[masked_select] mask is not boolean: f32", [&] { (void)masked_select(x, x); });
   expect_error<ShapeError>("[masked_select] shapes do not broadcast: (2, 3) and (2)", [&] {

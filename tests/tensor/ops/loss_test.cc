@@ -289,7 +289,8 @@ BOOST_AUTO_TEST_CASE(counts_and_numbers_are_compared_with_what_was_predicted) {
   const Tensor rates = from_values<double>({1, 2, 4});
   const PoissonNllLossOptions each{.reduction = Reduction::none};
   // e^0 - 0, e^(log 2) - log 2, 4 - 2 log 4
-  expect_close(poisson_nll_loss(log(rates), counts, each), from_values<double>({1, 2 - std::log(2.0), 4 - 2 * std::log(4.0)}), 1e-14);
+  expect_close(poisson_nll_loss(log(rates), counts, each),
+               from_values<double>({1, 2 - std::log(2.0), 4 - 2 * std::log(4.0)}), 1e-14);
   PoissonNllLossOptions plain = each;
   plain.log_input = false;
   plain.eps = 0.0;
@@ -300,7 +301,8 @@ BOOST_AUTO_TEST_CASE(counts_and_numbers_are_compared_with_what_was_predicted) {
                add(poisson_nll_loss(log(rates), counts, each), from_values<double>({0, 0, stirling})), 1e-14);
   plain.eps = 1.0;  // 1 - 0 log 2
   expect_close(poisson_nll_loss(ones({1}, DType::f64), zeros({1}, DType::f64), plain), ones({1}, DType::f64), 1e-15);
-  expect_error<ShapeError>("[poisson_nll_loss] shapes do not broadcast: (2) and (3)", [] { (void)poisson_nll_loss(ones({2}), ones({3})); });
+  expect_error<ShapeError>("[poisson_nll_loss] shapes do not broadcast: (2) and (3)",
+                           [] { (void)poisson_nll_loss(ones({2}), ones({3})); });
 
   const Tensor x = from_values<double>({3, 1, 0, 0}, {2, 2});
   const Tensor y = from_values<double>({1, 1, 0, 2}, {2, 2});
@@ -311,9 +313,12 @@ BOOST_AUTO_TEST_CASE(counts_and_numbers_are_compared_with_what_was_predicted) {
   for (const Tensor& var : {one, one.unsqueeze(1), one.unsqueeze(1).expand({2, 2})}) {
     expect_close(gaussian_nll_loss(x, y, var, of_each), expected, 1e-14);
   }
-  expect_value(gaussian_nll_loss(x, y, one, {.full = true}), mean(expected).item() + 0.5 * std::log(2 * std::numbers::pi));
-  expect_value(gaussian_nll_loss(zeros({1}, DType::f64), zeros({1}, DType::f64), zeros({1}, DType::f64), {.eps = 4.0}), std::log(2.0));
-  expect_error<ShapeError>("[gaussian_nll_loss] variance does not fit: (3) for (2, 2)", [&] { (void)gaussian_nll_loss(x, y, ones({3}, DType::f64)); });
+  expect_value(gaussian_nll_loss(x, y, one, {.full = true}),
+               mean(expected).item() + 0.5 * std::log(2 * std::numbers::pi));
+  expect_value(gaussian_nll_loss(zeros({1}, DType::f64), zeros({1}, DType::f64), zeros({1}, DType::f64), {.eps = 4.0}),
+               std::log(2.0));
+  expect_error<ShapeError>("[gaussian_nll_loss] variance does not fit: (3) for (2, 2)",
+                           [&] { (void)gaussian_nll_loss(x, y, ones({3}, DType::f64)); });
   expect_error<ValueError>("[gaussian_nll_loss] a variance below 0", [&] { (void)gaussian_nll_loss(x, y, neg(one)); });
 }
 

@@ -27,11 +27,11 @@ BOOST_AUTO_TEST_CASE(margin_ranking_wants_one_score_above_the_other) {
   expect_same(margin_ranking_loss(a, b, target, {.margin = 0.5, .reduction = kNone}), row({0, 1.5, 0.5}));
   expect_same(margin_ranking_loss(a, b, target, {.margin = 0.5, .reduction = kSum}), scalar(2.0));
   expect_close(margin_ranking_loss(a, b, target, {.margin = 0.5}), scalar(2.0 / 3.0), 1e-15);
-  BOOST_CHECK_EQUAL(margin_ranking_loss(ones({2, 1}), ones({3}), ones({3}), {.reduction = kNone}).shape(), (Shape{2, 3}));
+  BOOST_CHECK_EQUAL(margin_ranking_loss(ones({2, 1}), ones({3}), ones({3}), {.reduction = kNone}).shape(),
+                    (Shape{2, 3}));
   BOOST_CHECK_EQUAL(margin_ranking_loss(ones({0}), ones({0}), ones({0}), {.reduction = kSum}).item(), 0.0);
-  expect_error<ShapeError>("[margin_ranking_loss] shapes do not broadcast: (2) and (3)", [] {
-    (void)margin_ranking_loss(ones({2}), ones({3}), ones({3}));
-  });
+  expect_error<ShapeError>("[margin_ranking_loss] shapes do not broadcast: (2) and (3)",
+                           [] { (void)margin_ranking_loss(ones({2}), ones({3}), ones({3})); });
 }
 
 BOOST_AUTO_TEST_CASE(hinge_embedding_wants_small_or_large_distances) {
@@ -39,9 +39,8 @@ BOOST_AUTO_TEST_CASE(hinge_embedding_wants_small_or_large_distances) {
   const Tensor target = row({1, -1, -1, -1});
   expect_same(hinge_embedding_loss(x, target, {.reduction = kNone}), row({0.25, 0.75, 0, 2}));
   expect_same(hinge_embedding_loss(x, target, {.margin = 4.0}), scalar(2.5));  // (0.25 + 3.75 + 1 + 5) / 4
-  expect_error<ShapeError>("[hinge_embedding_loss] shapes do not broadcast: (2) and (3)", [] {
-    (void)hinge_embedding_loss(ones({2}), ones({3}));
-  });
+  expect_error<ShapeError>("[hinge_embedding_loss] shapes do not broadcast: (2) and (3)",
+                           [] { (void)hinge_embedding_loss(ones({2}), ones({3})); });
 }
 
 BOOST_AUTO_TEST_CASE(cosine_embedding_wants_directions_to_agree_or_not) {
@@ -49,7 +48,8 @@ BOOST_AUTO_TEST_CASE(cosine_embedding_wants_directions_to_agree_or_not) {
   const Tensor b = from_values<double>({4, 3, 1, 1, 0, 2}, {3, 2});
   const Tensor target = row({1, -1, -1});
   // 1 - 24/25; 1/sqrt(2) - 1/2; the last stands at right angles
-  expect_close(cosine_embedding_loss(a, b, target, {.margin = 0.5, .reduction = kNone}), row({0.04, std::sqrt(0.5) - 0.5, 0}), 1e-11, 1e-12);
+  expect_close(cosine_embedding_loss(a, b, target, {.margin = 0.5, .reduction = kNone}),
+               row({0.04, std::sqrt(0.5) - 0.5, 0}), 1e-11, 1e-12);
   expect_close(cosine_embedding_loss(a.select(0, 0), b.select(0, 0), scalar(1.0)), scalar(0.04), 1e-11);
   expect_close(cosine_embedding_loss(zeros({1, 2}), ones({1, 2}), ones({1})), ones({}), 1e-6);
   const std::string op = "[cosine_embedding_loss] sizes differ: ";
@@ -59,7 +59,8 @@ BOOST_AUTO_TEST_CASE(cosine_embedding_wants_directions_to_agree_or_not) {
   expect_error<ShapeError>(op + "(2, 3), (2, 3) and target (3)", [] {
     (void)cosine_embedding_loss(ones({2, 3}), ones({2, 3}), ones({3}));
   });
-  expect_error<ShapeError>(op + "(), () and target ()", [] { (void)cosine_embedding_loss(ones({}), ones({}), ones({})); });
+  expect_error<ShapeError>(op + "(), () and target ()",
+                           [] { (void)cosine_embedding_loss(ones({}), ones({}), ones({})); });
 }
 
 BOOST_AUTO_TEST_CASE(triplet_margin_wants_the_negative_farther_away) {
@@ -76,20 +77,20 @@ BOOST_AUTO_TEST_CASE(triplet_margin_wants_the_negative_farther_away) {
   expect_same(triplet_margin_loss(anchor, positive, negative, other), row({21, 3}));
   // eps is added to each difference: |(1, 1)| - |(1, 1)| + 1
   expect_same(triplet_margin_loss(anchor, anchor, anchor, {.eps = 1.0}), scalar(1.0));
-  expect_error<ShapeError>("[triplet_margin_loss] shapes do not broadcast: (2) and (3)", [] {
-    (void)triplet_margin_loss(ones({2}), ones({3}), ones({2}));
-  });
-  expect_error<ShapeError>("[triplet_margin_loss] no dimension to sum over", [] {
-    (void)triplet_margin_loss(ones({}), ones({}), ones({}));
-  });
+  expect_error<ShapeError>("[triplet_margin_loss] shapes do not broadcast: (2) and (3)",
+                           [] { (void)triplet_margin_loss(ones({2}), ones({3}), ones({2})); });
+  expect_error<ShapeError>("[triplet_margin_loss] no dimension to sum over",
+                           [] { (void)triplet_margin_loss(ones({}), ones({}), ones({})); });
 }
 
 BOOST_AUTO_TEST_CASE(soft_margin_is_the_loss_of_a_logistic_regression) {
   const Tensor x = row({std::log(3.0), std::log(3.0), 0});
   // log(1 + 1/3), log(1 + 3), log(2)
-  expect_close(soft_margin_loss(x, row({1, -1, 1}), kNone), row({std::log(4.0 / 3.0), std::log(4.0), std::log(2.0)}), 1e-14);
+  expect_close(soft_margin_loss(x, row({1, -1, 1}), kNone), row({std::log(4.0 / 3.0), std::log(4.0), std::log(2.0)}),
+               1e-14);
   expect_same(soft_margin_loss(from_values<float>({-1000, 1000}), ones({2}), kNone), from_values<float>({1000, 0}));
-  expect_error<ShapeError>("[soft_margin_loss] shapes differ: (2) and (3)", [] { (void)soft_margin_loss(ones({2}), ones({3})); });
+  expect_error<ShapeError>("[soft_margin_loss] shapes differ: (2) and (3)",
+                           [] { (void)soft_margin_loss(ones({2}), ones({3})); });
 }
 
 BOOST_AUTO_TEST_CASE(multi_margin_wants_the_right_score_above_all_others) {
@@ -97,7 +98,8 @@ BOOST_AUTO_TEST_CASE(multi_margin_wants_the_right_score_above_all_others) {
   const Tensor target = from_values<std::int64_t>({1, 0});
   // 1 - 3 + 1 and 1 - 3 + 2.5; twice 1 - 0 + 0; over 3 classes
   expect_close(multi_margin_loss(x, target, {.reduction = kNone}), row({0.5 / 3.0, 2.0 / 3.0}), 1e-15);
-  expect_close(multi_margin_loss(x, target, {.p = 2, .margin = 2.0, .reduction = kNone}), row({2.25 / 3.0, 8.0 / 3.0}), 1e-15);
+  expect_close(multi_margin_loss(x, target, {.p = 2, .margin = 2.0, .reduction = kNone}), row({2.25 / 3.0, 8.0 / 3.0}),
+               1e-15);
   expect_close(multi_margin_loss(x, target, {.weight = row({10, 2, 0}), .reduction = kSum}), scalar(21.0 / 3.0), 1e-15);
   expect_close(multi_margin_loss(x.select(0, 0), from_values<std::int32_t>({1}, Shape{})), scalar(0.5 / 3.0), 1e-15);
   const std::string op = "[multi_margin_loss] ";
@@ -111,7 +113,9 @@ BOOST_AUTO_TEST_CASE(multi_margin_wants_the_right_score_above_all_others) {
   expect_error<IndexError>(op + "index out of range: 2 of 2", [&] { fails({2, 2}, two); });
   expect_error<DTypeError>(op + "index is f32, not i64 or i32", [&] { fails({2, 3}, ones({2})); });
   expect_error<ValueError>(op + "p is 3, not 1 or 2", [&] { fails({2, 3}, two, {.p = 3}); });
-  expect_error<ShapeError>(op + "weight does not fit: (2) for 3 classes", [&] { fails({2, 3}, two, {.weight = ones({2})}); });
+  expect_error<ShapeError>(op + "weight does not fit: (2) for 3 classes", [&] {
+    fails({2, 3}, two, {.weight = ones({2})});
+  });
 }
 
 BOOST_AUTO_TEST_CASE(margins_take_any_layout_and_16_bits) {

@@ -231,7 +231,9 @@ BOOST_AUTO_TEST_CASE(the_other_products_refuse_what_does_not_fit) {
   expect_error<ShapeError>("[addmm] (3) does not broadcast to (2, 4)", [] {
     (void)addmm(zeros({3}), zeros({2, 3}), zeros({3, 4}));
   });
-  expect_error<ShapeError>("[baddbmm] not 3 dimensions: (2, 3)", [] { (void)baddbmm(zeros({2}), zeros({2, 3}), zeros({2, 3, 4})); });
+  expect_error<ShapeError>("[baddbmm] not 3 dimensions: (2, 3)", [] {
+    (void)baddbmm(zeros({2}), zeros({2, 3}), zeros({2, 3, 4}));
+  });
   expect_error<ShapeError>("[baddbmm] batches differ: (2, 3, 4) x (3, 4, 5)", [] {
     (void)baddbmm(zeros({5}), zeros({2, 3, 4}), zeros({3, 4, 5}));
   });

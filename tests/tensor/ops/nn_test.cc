@@ -112,7 +112,8 @@ BOOST_AUTO_TEST_CASE(floats_of_16_bits_are_rounded_once) {
   for (const int dim : {0, 1}) {
     expect_rounded([&](const Tensor& a) { return softmax(a, dim); }, x);
     expect_rounded([&](const Tensor& a) { return log_softmax(a, dim); }, x.transpose());
-    expect_rounded([&](const Tensor& a, const Tensor& b) { return softmax_backward(a, b, dim); }, grad, softmax(x, dim));
+    expect_rounded([&](const Tensor& a, const Tensor& b) { return softmax_backward(a, b, dim); }, grad,
+                   softmax(x, dim));
     expect_rounded([&](const Tensor& a, const Tensor& b) { return log_softmax_backward(a, b, dim); }, grad,
                    log_softmax(x, dim));
   }
@@ -130,7 +131,8 @@ BOOST_AUTO_TEST_CASE(a_mask_of_16_bits_drops_what_one_of_f32_drops) {
 BOOST_AUTO_TEST_CASE(cosine_similarity_gives_the_hand_values) {
   const Tensor a = from_values<double>({3, 4, 1, 0, 0, 0}, {3, 2});
   // (3*4 + 4*3) / (5*5), (0*1 + 2*0), and nothing of nothing.
-  expect_close(cosine_similarity(a, from_values<double>({4, 3, 0, 2, 0, 0}, {3, 2})), from_values<double>({0.96, 0, 0}), 1e-15);
+  expect_close(cosine_similarity(a, from_values<double>({4, 3, 0, 2, 0, 0}, {3, 2})), from_values<double>({0.96, 0, 0}),
+               1e-15);
   expect_close(cosine_similarity(a, from_values<double>({0, 1}, {1, 2})), from_values<double>({0.8, 0, 0}), 1e-15);
   expect_close(cosine_similarity(a.transpose(), a.transpose(), 0), from_values<double>({1, 1, 0}), 1e-15);
   expect_error<ValueError>("[cosine_similarity] eps not above 0: 0", [&] { (void)cosine_similarity(a, a, 1, 0.0); });
@@ -146,11 +148,14 @@ BOOST_AUTO_TEST_CASE(softmin_is_softmax_of_the_negative) {
 BOOST_AUTO_TEST_CASE(distances_of_pairs_are_norms_of_differences) {
   const Tensor a = from_values<double>({3, 4, 1, 1}, {2, 2});
   expect_same(pairwise_distance(a, zeros({2}, DType::f64), 2.0, 0.0), from_values<double>({5, std::sqrt(2.0)}));
-  expect_same(pairwise_distance(a, zeros({2}, DType::f64), 1.0, 0.5, KeepDim::yes), from_values<double>({8, 3}, {2, 1}));
+  expect_same(pairwise_distance(a, zeros({2}, DType::f64), 1.0, 0.5, KeepDim::yes),
+              from_values<double>({8, 3}, {2, 1}));
   expect_close(pairwise_distance(a, a), full({2}, std::sqrt(2e-12), DType::f64), 1e-12);
   expect_same(pairwise_distance(zeros({0, 2}), zeros({0, 2})), zeros({0}));
-  expect_error<ShapeError>("[pairwise_distance] shapes do not broadcast: (2) and (3)", [] { (void)pairwise_distance(ones({2}), ones({3})); });
-  expect_error<ShapeError>("[pairwise_distance] no dimension to sum over", [] { (void)pairwise_distance(ones({}), ones({})); });
+  expect_error<ShapeError>("[pairwise_distance] shapes do not broadcast: (2) and (3)",
+                           [] { (void)pairwise_distance(ones({2}), ones({3})); });
+  expect_error<ShapeError>("[pairwise_distance] no dimension to sum over",
+                           [] { (void)pairwise_distance(ones({}), ones({})); });
 }
 
 BOOST_AUTO_TEST_CASE(what_is_normalized_has_a_norm_of_1_unless_it_is_tiny) {
@@ -172,7 +177,9 @@ BOOST_AUTO_TEST_CASE(bilinear_sums_over_both_inputs) {
   expect_same(bilinear(a, b, weight, from_values<double>({1, -1})), from_values<double>({13, 2, 5, 0}, {2, 2}));
   expect_same(bilinear(a.select(0, 0), b.select(0, 0), weight), from_values<double>({12, 3}));
   expect_same(bilinear(zeros({0, 2}), zeros({0, 3}), ones({5, 2, 3})), zeros({0, 5}));
-  expect_error<ShapeError>("[bilinear] sizes differ: (2, 2) and (2, 3), weight (2, 3, 3)", [&] { (void)bilinear(a, b, ones({2, 3, 3})); });
+  expect_error<ShapeError>("[bilinear] sizes differ: (2, 2) and (2, 3), weight (2, 3, 3)", [&] {
+    (void)bilinear(a, b, ones({2, 3, 3}));
+  });
   expect_error<ShapeError>("[bilinear] sizes differ: (2, 2) and (1, 3), weight (2, 2, 3)",
                            [&] { (void)bilinear(a, b.slice(0, 0, 1), weight); });
   expect_error<TensorError>("[bilinear] tensor is undefined", [&] { (void)bilinear(a, Tensor(), weight); });
@@ -190,9 +197,12 @@ BOOST_AUTO_TEST_CASE(local_response_norm_divides_by_the_channels_around) {
   const Tensor images = randn({2, 5, 3, 4}, g);
   expect_close(local_response_norm(images, 5).select(2, 1), local_response_norm(images.select(2, 1), 5), 1e-6);
   BOOST_CHECK(local_response_norm(zeros({0, 3, 2}), 2).shape() == (Shape{0, 3, 2}));
-  expect_error<ShapeError>("[local_response_norm] not (n, channels, ...): (2, 3)", [] { (void)local_response_norm(ones({2, 3}), 2); });
+  expect_error<ShapeError>("[local_response_norm] not (n, channels, ...): (2, 3)", [] {
+    (void)local_response_norm(ones({2, 3}), 2);
+  });
   expect_error<ValueError>("[local_response_norm] size below 1: 0", [&] { (void)local_response_norm(x, 0); });
-  expect_error<TensorError>("[local_response_norm] tensor is undefined", [] { (void)local_response_norm(Tensor(), 2); });
+  expect_error<TensorError>("[local_response_norm] tensor is undefined",
+                            [] { (void)local_response_norm(Tensor(), 2); });
 }
 
 BOOST_AUTO_TEST_SUITE_END()

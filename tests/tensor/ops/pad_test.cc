@@ -59,7 +59,8 @@ BOOST_AUTO_TEST_CASE(one_element_no_element_and_no_amount) {
 
 BOOST_AUTO_TEST_CASE(amounts_that_do_not_fit_are_refused) {
   const Tensor x = ones({2, 3});
-  const auto refused = [](const Tensor& given, const std::vector<std::int64_t>& amounts, PadMode mode, const char* text) {
+  const auto refused = [](const Tensor& given, const std::vector<std::int64_t>& amounts, PadMode mode,
+                          const char* text) {
     expect_error<ShapeError>(text, [&] { (void)pad(given, amounts, mode); });
   };
   refused(x, {3, 0}, PadMode::reflect, "[pad] 3 elements reflected off 3 along dimension 1 of (2, 3)");
@@ -68,7 +69,9 @@ BOOST_AUTO_TEST_CASE(amounts_that_do_not_fit_are_refused) {
   for (const PadMode mode : kModes) {
     refused(zeros({2, 0}), {1, 0}, mode, "[pad] nothing to repeat along dimension 1 of (2, 0)");
     refused(x, {-2, -2}, mode, "[pad] size below 0: -1");
-    expect_error<ValueError>("[pad] 3 amounts: two for each of the last dimensions, of 2", [&] { (void)pad(x, {1, 1, 1}, mode); });
+    expect_error<ValueError>("[pad] 3 amounts: two for each of the last dimensions, of 2", [&] {
+      (void)pad(x, {1, 1, 1}, mode);
+    });
     expect_error<TensorError>("[pad] tensor is undefined", [&] { (void)pad(Tensor(), {1, 1}, mode); });
   }
   refused(x, {std::int64_t{1} << 61, 0}, PadMode::replicate, "[empty] too many elements: (2305843009213693955)");
@@ -78,10 +81,13 @@ BOOST_AUTO_TEST_CASE(amounts_that_do_not_fit_are_refused) {
 BOOST_AUTO_TEST_CASE(amounts_beyond_64_bits_are_refused) {
   constexpr std::int64_t kLargest = std::numeric_limits<std::int64_t>::max();
   for (const PadMode mode : kModes) {
-    expect_error<ShapeError>("[pad] size outside of 64 bits: 3 with 9223372036854775807 before and 1 after",
-                             [&] { (void)pad(ones({3}), {kLargest, 1}, mode); });
-    expect_error<ShapeError>("[pad] size outside of 64 bits: 3 with -9223372036854775808 before and 9223372036854775807 after",
-                             [&] { (void)pad(ones({3}), {-kLargest - 1, kLargest}, mode); });
+    expect_error<ShapeError>("[pad] size outside of 64 bits: 3 with 9223372036854775807 before and 1 after", [&] {
+      (void)pad(ones({3}), {kLargest, 1}, mode);
+    });
+    expect_error<ShapeError>(
+        "[pad] size outside of 64 bits: 3 with -9223372036854775808 before and 9223372036854775807 after", [&] {
+          (void)pad(ones({3}), {-kLargest - 1, kLargest}, mode);
+        });
   }
 }
 

@@ -16,7 +16,8 @@ BOOST_AUTO_TEST_CASE(lerp_goes_from_one_to_the_other) {
   expect_same(lerp(a, b, -0.5), from_values<float>({-4, 5}));
   expect_same(lerp(a, b, from_values<float>({0.25F, 2})), from_values<float>({2, 30}));
   expect_same(lerp(from_values<std::int64_t>({0}), from_values<std::int64_t>({3}), 0.5), from_values<float>({1.5F}));
-  expect_same(lerp(from_values<std::int64_t>({0}), from_values<std::int64_t>({3}), from_values<double>({0.5})), from_values<double>({1.5}));
+  expect_same(lerp(from_values<std::int64_t>({0}), from_values<std::int64_t>({3}), from_values<double>({0.5})),
+              from_values<double>({1.5}));
 }
 
 BOOST_AUTO_TEST_CASE(lerp_is_exact_at_both_ends_and_between_equals) {
@@ -39,12 +40,13 @@ BOOST_AUTO_TEST_CASE(products_and_quotients_are_added) {
   const Tensor x = from_values<float>({1, 2});
   const Tensor a = from_values<float>({6, -8});
   const Tensor b = from_values<float>({4, 2});
-  expect_same(addcmul(x, a, b), from_values<float>({25, -14}));       // 1 + 24, 2 - 16
-  expect_same(addcmul(x, a, b, 0.5), from_values<float>({13, -6}));   // 1 + 12, 2 - 8
-  expect_same(addcdiv(x, a, b), from_values<float>({2.5F, -2}));      // 1 + 1.5, 2 - 4
-  expect_same(addcdiv(x, a, b, -2), from_values<float>({-2, 10}));    // 1 - 3, 2 + 8
+  expect_same(addcmul(x, a, b), from_values<float>({25, -14}));      // 1 + 24, 2 - 16
+  expect_same(addcmul(x, a, b, 0.5), from_values<float>({13, -6}));  // 1 + 12, 2 - 8
+  expect_same(addcdiv(x, a, b), from_values<float>({2.5F, -2}));     // 1 + 1.5, 2 - 4
+  expect_same(addcdiv(x, a, b, -2), from_values<float>({-2, 10}));   // 1 - 3, 2 + 8
   const Tensor whole = from_values<std::int8_t>({100});
-  expect_same(addcmul(whole, whole, whole, 3), from_values<std::int8_t>({-108}));  // 100 + 30000, wrapped: 30100 - 118 * 256
+  expect_same(addcmul(whole, whole, whole, 3),
+              from_values<std::int8_t>({-108}));  // 100 + 30000, wrapped: 30100 - 118 * 256
   expect_same(addcdiv(whole, whole, whole * 0 + 8), from_values<float>({112.5F}));
 }
 

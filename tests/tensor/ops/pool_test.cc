@@ -25,12 +25,13 @@ Tensor shifted(const Tensor& image, std::int64_t row, std::int64_t col, const Si
 // 1 to 16 in rows of 4.
 Tensor sixteen(DType dtype) { return arange(1.0, 17.0, 1.0).reshape({1, 1, 4, 4}).to(dtype); }
 
-const std::vector<MaxPool2dOptions> kMaxCases = {{},
-                                                 {.kernel = {3, 3}, .stride = {2, 2}, .padding = {1, 1}},
-                                                 {.kernel = {3, 2}, .stride = {1, 3}, .padding = {0, 1}},
-                                                 {.kernel = {2, 2}, .stride = {3, 3}},
-                                                 {.kernel = {3, 3}, .stride = {1, 1}, .padding = {1, 0}, .dilation = {2, 3}},
-                                                 {.kernel = {1, 1}, .stride = {2, 1}}};
+const std::vector<MaxPool2dOptions> kMaxCases = {
+    {},
+    {.kernel = {3, 3}, .stride = {2, 2}, .padding = {1, 1}},
+    {.kernel = {3, 2}, .stride = {1, 3}, .padding = {0, 1}},
+    {.kernel = {2, 2}, .stride = {3, 3}},
+    {.kernel = {3, 3}, .stride = {1, 1}, .padding = {1, 0}, .dilation = {2, 3}},
+    {.kernel = {1, 1}, .stride = {2, 1}}};
 
 }  // namespace
 
@@ -83,8 +84,8 @@ BOOST_AUTO_TEST_CASE(max_pooling_follows_the_definition) {
     Tensor expected = full(y.shape(), -kInfinity, DType::f64);
     for (std::int64_t i = 0; i < o.kernel[0]; ++i) {
       for (std::int64_t j = 0; j < o.kernel[1]; ++j) {
-        expected = maximum(
-            expected, shifted(image, i * o.dilation[0], j * o.dilation[1], {y.size(2), y.size(3)}, o.stride));
+        expected =
+            maximum(expected, shifted(image, i * o.dilation[0], j * o.dilation[1], {y.size(2), y.size(3)}, o.stride));
       }
     }
     expect_same(y, expected);
@@ -182,7 +183,8 @@ BOOST_AUTO_TEST_CASE(a_line_pools_like_an_image_of_one_row) {
   expect_same(where_max, from_values<std::int32_t>({2, 2, 1, 1}, {1, 2, 2}));
   const Tensor by_x = from_values<float>({0, 0, 2, 0, 0, 2, 0, 0}, {1, 2, 4});
   expect_same(max_pool_backward(ones({1, 2, 2}), where_max, x.shape()), by_x);
-  expect_same(max_pool_backward(ones({1, 2, 2}), where_max, x.shape(), MaxPool1dOptions{.kernel = 3, .stride = 1}), by_x);
+  expect_same(max_pool_backward(ones({1, 2, 2}), where_max, x.shape(), MaxPool1dOptions{.kernel = 3, .stride = 1}),
+              by_x);
   expect_same(avg_pool1d(x), from_values<float>({2, 2.5, 7, 4}, {1, 2, 2}));
   expect_same(avg_pool1d_backward(from_values<float>({2, 4, 6, 8}, {1, 2, 2}), x.shape()),
               from_values<float>({1, 1, 2, 2, 3, 3, 4, 4}, {1, 2, 4}));
@@ -285,9 +287,8 @@ BOOST_AUTO_TEST_CASE(max_pooling_refuses_what_does_not_fit) {
   expect_error<ValueError>("[adaptive_max_pool2d] size below 1: (0, 2)", [&] { (void)adaptive_max_pool2d(x, {0, 2}); });
   const Tensor grad = zeros({1, 1, 2, 2});
   const Tensor places = max_pool2d(x).where_max;
-  expect_error<ShapeError>("[max_pool_backward] where_max does not fit: f32 (1) for (1, 1, 2, 2)", [&] {
-    (void)max_pool_backward(grad, zeros({1}), x.shape());
-  });
+  expect_error<ShapeError>("[max_pool_backward] where_max does not fit: f32 (1) for (1, 1, 2, 2)",
+                           [&] { (void)max_pool_backward(grad, zeros({1}), x.shape()); });
   expect_error<ShapeError>("[max_pool_backward] gradient does not fit: (1, 1, 2, 2) for an input (1, 2, 4, 4)", [&] {
     (void)max_pool_backward(grad, places, {1, 2, 4, 4});
   });
@@ -353,7 +354,8 @@ BOOST_AUTO_TEST_CASE(memory_follows_the_result_and_not_the_stride_or_the_kernel)
   const MaxPool1dOptions wide{.kernel = kFar, .stride = 1, .padding = kFar / 2};
   expect_same(max_pool1d(line, wide).output, from_values<float>({4, 4, 4, 4, 4}, {1, 1, 5}));
   const AvgPool1dOptions inside{.kernel = kFar, .stride = 1, .padding = kFar / 2, .count_include_pad = false};
-  expect_same(avg_pool1d(line, inside), from_values<float>({2.5, 2.5, 2.5, 2.5, 2.5}, {1, 1, 5}));  // (1 + 2 + 3 + 4) / 4
+  expect_same(avg_pool1d(line, inside),
+              from_values<float>({2.5, 2.5, 2.5, 2.5, 2.5}, {1, 1, 5}));  // (1 + 2 + 3 + 4) / 4
   // 10 / 2^80 where the padding counts: beyond 64 bits, not beyond f32.
   const AvgPool2dOptions with_padding{.kernel = {kFar, kFar}, .stride = {kFar, kFar}, .padding = {kFar / 2, kFar / 2}};
   expect_same(avg_pool2d(line.unsqueeze(2), with_padding), full({1, 1, 1, 1}, 0x1.4p-77));
@@ -365,22 +367,28 @@ BOOST_AUTO_TEST_CASE(sizes_beyond_64_bits_are_refused) {
   constexpr std::int64_t kLargest = std::numeric_limits<std::int64_t>::max();
   const Tensor x = zeros({1, 1, 4, 4});
   expect_error<ShapeError>(
-      "[adaptive_avg_pool2d] too many parts: (9223372036854775807, 9223372036854775807) of (1, 1, 4, 4)",
-      [&] { (void)adaptive_avg_pool2d(x, {kLargest, kLargest}); });
-  expect_error<ShapeError>("[adaptive_max_pool2d] too many parts: (9223372036854775807, 1) of (1, 1, 4, 4)",
-                           [&] { (void)adaptive_max_pool2d(x, {kLargest, 1}); });
+      "[adaptive_avg_pool2d] too many parts: (9223372036854775807, 9223372036854775807) of (1, 1, 4, 4)", [&] {
+        (void)adaptive_avg_pool2d(x, {kLargest, kLargest});
+      });
+  expect_error<ShapeError>("[adaptive_max_pool2d] too many parts: (9223372036854775807, 1) of (1, 1, 4, 4)", [&] {
+    (void)adaptive_max_pool2d(x, {kLargest, 1});
+  });
   const auto text = [](const char* window, const char* stride, const char* dilation) {
     return std::string("[max_pool1d] sizes do not fit into 64 bits: window (") + window + ") with stride (" + stride +
            "), padding (0) and dilation (" + dilation + ") over (1, 1, 4)";
   };
   const Tensor line = zeros({1, 1, 4});
-  expect_error<ShapeError>(text("2", "9223372036854775807", "1"), [&] { (void)max_pool1d(line, {.stride = kLargest}); });
-  expect_error<ShapeError>(text("2", "2", "9223372036854775807"), [&] { (void)max_pool1d(line, {.dilation = kLargest}); });
+  expect_error<ShapeError>(text("2", "9223372036854775807", "1"),
+                           [&] { (void)max_pool1d(line, {.stride = kLargest}); });
+  expect_error<ShapeError>(text("2", "2", "9223372036854775807"),
+                           [&] { (void)max_pool1d(line, {.dilation = kLargest}); });
   expect_error<ShapeError>(text("4611686018427387905", "1", "2"), [&] {
     (void)max_pool1d(line, {.kernel = (std::int64_t{1} << 62) + 1, .stride = 1, .dilation = 2});
   });
-  expect_error<ShapeError>("[avg_pool2d] window larger than the padded image: (9223372036854775800, 1) over (1, 1, 4, 4)",
-                           [&] { (void)avg_pool2d(x, {.kernel = {kLargest - 7, 1}, .stride = {1, 1}}); });
+  expect_error<ShapeError>(
+      "[avg_pool2d] window larger than the padded image: (9223372036854775800, 1) over (1, 1, 4, 4)", [&] {
+        (void)avg_pool2d(x, {.kernel = {kLargest - 7, 1}, .stride = {1, 1}});
+      });
   // A window of one element has no dilation.
   expect_same(max_pool1d(line, {.kernel = 1, .dilation = kLargest}).output, line);
 }

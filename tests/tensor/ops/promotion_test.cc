@@ -102,7 +102,8 @@ BOOST_AUTO_TEST_CASE(booleans_are_added_as_or_and_multiplied_as_and) {
   expect_error<DTypeError>("[sub] not defined for boolean", [&] { (void)(a - b); });
   expect_error<DTypeError>("[sub] not defined for boolean", [&] { (void)(a - 1.0); });
   expect_error<DTypeError>("[sub] not defined for boolean", [&] { (void)(1.0 - a); });
-  expect_error<DTypeError>("[remainder] not defined for boolean", [&] { (void)remainder(a, full({4}, 1, DType::boolean)); });
+  expect_error<DTypeError>("[remainder] not defined for boolean",
+                           [&] { (void)remainder(a, full({4}, 1, DType::boolean)); });
   expect_error<DTypeError>("[pow] not defined for boolean", [&] { (void)pow(a, b); });
   expect_error<DTypeError>("[add_] a result of i64 does not fit into boolean", [&] { (void)add_(a.clone(), 1.0); });
 }
@@ -116,8 +117,10 @@ BOOST_AUTO_TEST_CASE(powers_of_integers_are_integers) {
   expect_same(pow(x, -1.0), from_values<float>({-1.0F / 3.0F, static_cast<float>(kInfinity), 1.0F, 0.5F}));
   expect_same(pow(from_values<std::int64_t>({4}), 0.5), from_values<float>({2.0}));
   // 3^5 = 243, 3^6 = 729 = 2 * 256 + 217
-  expect_same(pow(from_values<std::uint8_t>({3, 3}), from_values<std::uint8_t>({5, 6})), from_values<std::uint8_t>({243, 217}));
-  expect_same(pow(full({}, 3, DType::i64), 41.0), full({}, 0, DType::i64) + pow(full({}, 3, DType::i64), 40.0) * 3.0);  // wraps around
+  expect_same(pow(from_values<std::uint8_t>({3, 3}), from_values<std::uint8_t>({5, 6})),
+              from_values<std::uint8_t>({243, 217}));
+  expect_same(pow(full({}, 3, DType::i64), 41.0),
+              full({}, 0, DType::i64) + pow(full({}, 3, DType::i64), 40.0) * 3.0);  // wraps around
   // Broadcast: each base to each exponent; of negative ones 1 / x toward 0.
   const Tensor bases = from_values<std::int32_t>({-1, 0, 1, 2}, {4, 1});
   const Tensor exponents = from_values<std::int32_t>({-2, -1, 0, 5});
@@ -132,18 +135,21 @@ BOOST_AUTO_TEST_CASE(powers_of_integers_are_integers) {
 
 BOOST_AUTO_TEST_CASE(products_of_integers_are_integers) {
   const Tensor a = from_values<std::int64_t>({1, 2, 3, 4}, {2, 2});
-  expect_same(matmul(a, a), from_values<std::int64_t>({7, 10, 15, 22}, {2, 2}));                 // 1*1 + 2*3, ...
-  expect_same(matmul(a, a.transpose()), from_values<std::int64_t>({5, 11, 11, 25}, {2, 2}));     // 1*1 + 2*2, ...
+  expect_same(matmul(a, a), from_values<std::int64_t>({7, 10, 15, 22}, {2, 2}));              // 1*1 + 2*3, ...
+  expect_same(matmul(a, a.transpose()), from_values<std::int64_t>({5, 11, 11, 25}, {2, 2}));  // 1*1 + 2*2, ...
   expect_same(dot(from_values<std::int32_t>({1, 2}), from_values<std::int32_t>({3, 4})), full({}, 11, DType::i32));
   expect_same(mv(a, from_values<std::int64_t>({1, -1})), from_values<std::int64_t>({-1, -1}));
   // Batches that broadcast: [[1, 2], [3, 4]] by [[1], [1]] and by [[0], [2]].
-  expect_same(matmul(a, from_values<std::int64_t>({1, 1, 0, 2}, {2, 2, 1})), from_values<std::int64_t>({3, 7, 4, 8}, {2, 2, 1}));
+  expect_same(matmul(a, from_values<std::int64_t>({1, 1, 0, 2}, {2, 2, 1})),
+              from_values<std::int64_t>({3, 7, 4, 8}, {2, 2, 1}));
   // 200 * 200 + 2 * 3 = 40006 = 156 * 256 + 70
-  expect_same(matmul(from_values<std::uint8_t>({200, 2}, {1, 2}), from_values<std::uint8_t>({200, 3}, {2, 1})), full({1, 1}, 70, DType::u8));
+  expect_same(matmul(from_values<std::uint8_t>({200, 2}, {1, 2}), from_values<std::uint8_t>({200, 3}, {2, 1})),
+              full({1, 1}, 70, DType::u8));
   expect_same(matmul(a, zeros({2, 0}, DType::i64)), zeros({2, 0}, DType::i64));
   expect_same(matmul(zeros({2, 0}, DType::i64), zeros({0, 1}, DType::i64)), zeros({2, 1}, DType::i64));
   expect_same(matmul(a, ones({2})), from_values<float>({3, 7}));
-  expect_same(addmm(from_values<std::int64_t>({1, 1}), a, a, 2.0, 3.0), from_values<std::int64_t>({23, 32, 47, 68}, {2, 2}));  // 2*1 + 3*7
+  expect_same(addmm(from_values<std::int64_t>({1, 1}), a, a, 2.0, 3.0),
+              from_values<std::int64_t>({23, 32, 47, 68}, {2, 2}));  // 2*1 + 3*7
   expect_same(einsum("ij,jk->ik", {a, a}), from_values<std::int64_t>({7, 10, 15, 22}, {2, 2}));
   const Tensor truth = full({1, 1}, 1, DType::boolean);
   expect_error<DTypeError>("[matmul] not defined for boolean", [&] { (void)matmul(truth, truth); });

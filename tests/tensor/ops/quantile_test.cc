@@ -45,11 +45,12 @@ BOOST_AUTO_TEST_CASE(quantile_is_between_two_elements_in_proportion) {
   expect_same(quantile(x, 0.0), scalar(0.0F));
   expect_same(quantile(x, 1.0), scalar(8.0F));
   expect_same(quantile(x, 0.5), scalar(3.0F));
-  expect_same(quantile(x, 0.75), scalar(5.0F));    // at 2.25: 4 + (8 - 4) / 4
+  expect_same(quantile(x, 0.75), scalar(5.0F));     // at 2.25: 4 + (8 - 4) / 4
   expect_same(quantile(x, 0.8125), scalar(5.75F));  // at 2.4375
   expect_same(quantile(matrix(), {0.0, 0.5, 1.0}, 1), from_values<float>({1, 0, 2.5F, 5.5F, 4, 7}, {3, 2}));
   expect_same(quantile(matrix().transpose(), 0.5, 0, KeepDim::yes), from_values<float>({2.5F, 5.5F}, {1, 2}));
-  expect_same(quantile(matrix(), std::vector<double>{0.5}, 1, KeepDim::yes), from_values<float>({2.5F, 5.5F}, {1, 2, 1}));
+  expect_same(quantile(matrix(), std::vector<double>{0.5}, 1, KeepDim::yes),
+              from_values<float>({2.5F, 5.5F}, {1, 2, 1}));
   expect_same(quantile(from_values<std::int64_t>({1, 2}), 0.5), scalar(1.5F));
   expect_same(quantile(scalar(7.0F), 0.3), scalar(7.0F));
   Generator generator(3);

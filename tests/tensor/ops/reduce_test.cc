@@ -196,9 +196,9 @@ BOOST_AUTO_TEST_CASE(argmin_is_the_first_of_the_smallest) {
 
 BOOST_AUTO_TEST_CASE(var_is_of_the_distances_from_the_mean) {
   const Tensor x = from_values<double>({1, 2, 3, 4, 5, 9}, {2, 3});
-  expect_close(var(x, 1), from_values<double>({1, 7}), 1e-15);               // (1 + 0 + 1) / 2, (4 + 1 + 9) / 2
+  expect_close(var(x, 1), from_values<double>({1, 7}), 1e-15);  // (1 + 0 + 1) / 2, (4 + 1 + 9) / 2
   expect_close(var(x, 1, 0), from_values<double>({2.0 / 3, 14.0 / 3}), 1e-15);
-  expect_close(var(x), scalar<double>(8), 1e-15);                             // mean 4: (9+4+1+0+1+25) / 5
+  expect_close(var(x), scalar<double>(8), 1e-15);  // mean 4: (9+4+1+0+1+25) / 5
   expect_close(stddev(x, 0, 0, KeepDim::yes), from_values<double>({1.5, 1.5, 3}, {1, 3}), 1e-15);
   expect_close(stddev(x, 1), from_values<double>({1, 2.6457513110645906}), 1e-15);
   expect_same(isnan(var(ones({3, 1}), 1)), ones({3}, DType::boolean));
@@ -211,8 +211,9 @@ BOOST_AUTO_TEST_CASE(norm_is_the_length) {
   expect_close(norm(x, 2, 1), from_values<double>({5, 0, 13}), 1e-15);
   expect_close(norm(x, 1, 1, KeepDim::yes), from_values<double>({7, 0, 17}, {3, 1}), 1e-15);
   expect_close(norm(x, std::numeric_limits<double>::infinity(), 0), from_values<double>({5, 12}), 1e-15);
-  expect_close(norm(x, 3, 0), from_values<double>({5.336803297443889, 12.146355887502649}), 1e-14);  // 152^(1/3), 1792^(1/3)
-  expect_close(norm(x), scalar<double>(13.92838827718412), 1e-14);                                   // sqrt(194)
+  expect_close(norm(x, 3, 0), from_values<double>({5.336803297443889, 12.146355887502649}),
+               1e-14);                                              // 152^(1/3), 1792^(1/3)
+  expect_close(norm(x), scalar<double>(13.92838827718412), 1e-14);  // sqrt(194)
   expect_error<ValueError>("[norm] p not above 0: 0", [&] { (void)norm(x, 0); });
 }
 

@@ -32,11 +32,11 @@ Tensor many(std::uint64_t seed) {
 BOOST_AUTO_TEST_CASE(a_result_takes_the_memory_of_the_operand_that_is_given_up) {
   const Tensor other = numbers();
   const std::vector<std::function<Tensor(Tensor)>> uses{
-      [&](Tensor x) { return std::move(x) + other; },   [&](Tensor x) { return other + std::move(x); },
-      [&](Tensor x) { return std::move(x) - 2.0; },     [&](Tensor x) { return 2.0 - std::move(x); },
-      [&](Tensor x) { return std::move(x) * other; },   [&](Tensor x) { return other / std::move(x); },
-      [&](Tensor x) { return relu(std::move(x)); },     [&](Tensor x) { return -std::move(x); },
-      [&](Tensor x) { return exp(std::move(x)); },      [&](Tensor x) { return std::move(x) + full({2}, 1.0); }};
+      [&](Tensor x) { return std::move(x) + other; }, [&](Tensor x) { return other + std::move(x); },
+      [&](Tensor x) { return std::move(x) - 2.0; },   [&](Tensor x) { return 2.0 - std::move(x); },
+      [&](Tensor x) { return std::move(x) * other; }, [&](Tensor x) { return other / std::move(x); },
+      [&](Tensor x) { return relu(std::move(x)); },   [&](Tensor x) { return -std::move(x); },
+      [&](Tensor x) { return exp(std::move(x)); },    [&](Tensor x) { return std::move(x) + full({2}, 1.0); }};
   for (const auto& use : uses) {
     Tensor x = numbers();
     const std::byte* const memory = x.bytes();

@@ -23,7 +23,8 @@ BOOST_AUTO_TEST_CASE(integers_sum_to_i64_and_f32_sums_run_in_f64) {
   // 2^24 + 1 is no f32; a sum in f32 would stay at 2^24.
   expect_same(cumsum(from_values<float>({16777216, 1, 1}), 0), from_values<float>({16777216, 16777216, 16777218}));
   // The same in f16, whose integers end at 2^11.
-  expect_same(cumsum(from_values<float>({2048, 1, 1}).to(DType::f16), 0), from_values<float>({2048, 2048, 2050}).to(DType::f16));
+  expect_same(cumsum(from_values<float>({2048, 1, 1}).to(DType::f16), 0),
+              from_values<float>({2048, 2048, 2050}).to(DType::f16));
 }
 
 BOOST_AUTO_TEST_CASE(cumprod_multiplies_along_a_dimension) {
@@ -34,7 +35,8 @@ BOOST_AUTO_TEST_CASE(cumprod_multiplies_along_a_dimension) {
   expect_same(cumprod(zeros({2, 0}), 1), zeros({2, 0}));
   expect_same(cumprod(from_values<std::int8_t>({100, 2, -3}), 0), from_values<std::int64_t>({100, 200, -600}));
   // 16e18 - 2^64; -64e27 modulo 2^64.
-  expect_same(cumprod(full({3}, -4e9, DType::i64), 0), from_values<std::int64_t>({-4000000000, -2446744073709551616, 855667187417874432}));
+  expect_same(cumprod(full({3}, -4e9, DType::i64), 0),
+              from_values<std::int64_t>({-4000000000, -2446744073709551616, 855667187417874432}));
   // In f32 the last one would be infinite too.
   expect_same(cumprod(from_values<float>({0x1p100F, 0x1p100F, 0x1p-100F}), 0),
               from_values<float>({0x1p100F, std::numeric_limits<float>::infinity(), 0x1p100F}));

@@ -68,8 +68,8 @@ BOOST_AUTO_TEST_CASE(parts_are_views_of_the_whole) {
   const auto columns = split_with_sizes(x, {0, 2}, -1);
   BOOST_CHECK_EQUAL(columns[0].shape(), (Shape{5, 0}));
   expect_same(columns[1], x);
-  BOOST_TEST(chunk(x, 3).size() == 3U);   // 2, 2, 1
-  BOOST_TEST(chunk(x, 4).size() == 3U);   // of 2, which gives no fourth
+  BOOST_TEST(chunk(x, 3).size() == 3U);  // 2, 2, 1
+  BOOST_TEST(chunk(x, 4).size() == 3U);  // of 2, which gives no fourth
   BOOST_TEST(chunk(x, 9).size() == 5U);
   BOOST_CHECK_EQUAL(split(zeros({0, 2}), 3)[0].shape(), (Shape{0, 2}));
   expect_same(narrow(x, 0, -2, 2), from_values<std::int64_t>({6, 7, 8, 9}, {2, 2}));
@@ -138,7 +138,9 @@ BOOST_AUTO_TEST_CASE(parts_that_there_are_not_are_named) {
   expect_error<ShapeError>("[split_with_sizes] sizes (2, 3) for 4 parts", [&] { (void)split_with_sizes(x, {2, 3}); });
   expect_error<ShapeError>("[split_with_sizes] sizes (5, -1) for 4 parts", [&] { (void)split_with_sizes(x, {5, -1}); });
   expect_error<ValueError>("[chunk] count below 1: 0", [&] { (void)chunk(x, 0); });
-  expect_error<ValueError>("[pad] 3 amounts: two for each of the last dimensions, of 2", [&] { (void)pad(x, {1, 1, 1}); });
+  expect_error<ValueError>("[pad] 3 amounts: two for each of the last dimensions, of 2", [&] {
+    (void)pad(x, {1, 1, 1});
+  });
   expect_error<ShapeError>("[pad] size below 0: -1", [&] { (void)pad(x, {-2, -1}); });
   expect_error<TensorError>("[pad] tensor is undefined", [] { (void)pad(Tensor(), {1, 1}); });
   expect_error<ShapeError>("[tril] not a matrix: (3)", [] { (void)tril(zeros({3})); });
@@ -149,22 +151,31 @@ BOOST_AUTO_TEST_CASE(sizes_beyond_64_bits_are_refused) {
   constexpr std::int64_t kLargest = std::numeric_limits<std::int64_t>::max();
   constexpr std::int64_t kHalf = std::int64_t{1} << 62;
   const Tensor x = ones({2, 3});
-  expect_error<ValueError>("[tril] diagonal outside of 64 bits: 9223372036854775807 of (2, 3)", [&] { (void)tril(x, kLargest); });
-  expect_error<ValueError>("[triu] diagonal outside of 64 bits: 9223372036854775807 of (2, 3)", [&] { (void)triu(x, kLargest); });
+  expect_error<ValueError>("[tril] diagonal outside of 64 bits: 9223372036854775807 of (2, 3)",
+                           [&] { (void)tril(x, kLargest); });
+  expect_error<ValueError>("[triu] diagonal outside of 64 bits: 9223372036854775807 of (2, 3)",
+                           [&] { (void)triu(x, kLargest); });
   expect_same(tril(x, kLargest - 2), x);
   expect_same(triu(x, -kLargest - 1), x);
-  expect_error<ShapeError>("[repeat] too many elements: 4611686018427387904 times (2, 3)", [&] { (void)repeat(x, {1, kHalf}); });
+  expect_error<ShapeError>("[repeat] too many elements: 4611686018427387904 times (2, 3)", [&] {
+    (void)repeat(x, {1, kHalf});
+  });
   const Tensor many = ones({1}).expand({kHalf});
   expect_error<ShapeError>("[concat] too many parts along dimension 0: 2 tensors, (4611686018427387904) and others",
-                           [&] { (void)concat({many, many}); });
+                           [&] {
+                             (void)concat({many, many});
+                           });
   const auto padded = [](std::int64_t before, std::int64_t after) {
-    return "[pad] size outside of 64 bits: 3 with " + std::to_string(before) + " before and " + std::to_string(after) + " after";
+    return "[pad] size outside of 64 bits: 3 with " + std::to_string(before) + " before and " + std::to_string(after) +
+           " after";
   };
   expect_error<ShapeError>(padded(kLargest, 0), [&] { (void)pad(x, {kLargest, 0}); });
   expect_error<ShapeError>(padded(kLargest, -kLargest), [&] { (void)pad(x, {kLargest, -kLargest}); });
   expect_error<ShapeError>(padded(0, -kLargest - 1), [&] { (void)pad(x, {0, -kLargest - 1}); });
   expect_error<ShapeError>("[nbytes] too many elements: (4611686018427387904)", [&] { (void)many.nbytes(); });
-  expect_error<ShapeError>("[flatten] too many elements: (4611686018427387904, 4, 0)", [&] { (void)flatten(zeros({kHalf, 4, 0}), 0, 1); });
+  expect_error<ShapeError>("[flatten] too many elements: (4611686018427387904, 4, 0)", [&] {
+    (void)flatten(zeros({kHalf, 4, 0}), 0, 1);
+  });
 }
 
 BOOST_AUTO_TEST_CASE(roll_takes_several_dimensions_or_none) {

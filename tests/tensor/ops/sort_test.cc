@@ -27,7 +27,8 @@ BOOST_AUTO_TEST_CASE(equal_elements_keep_their_order_and_nan_is_the_largest) {
   expect_same(argsort(x, 0, Order::descending), from_values<std::int64_t>({0, 4, 2, 1, 3, 5}));
   expect_same(argsort(from_values<bool>({true, false, true})), from_values<std::int64_t>({1, 0, 2}));
   for (const DType dtype : {DType::i8, DType::i16, DType::f16, DType::bf16}) {
-    expect_same(sort(from_values<std::int64_t>({3, -100, 4, 3}).to(dtype)).values, from_values<std::int64_t>({-100, 3, 3, 4}).to(dtype));
+    expect_same(sort(from_values<std::int64_t>({3, -100, 4, 3}).to(dtype)).values,
+                from_values<std::int64_t>({-100, 3, 3, 4}).to(dtype));
   }
   expect_same(sort(from_values<std::uint8_t>({200, 3, 100})).values, from_values<std::uint8_t>({3, 100, 200}));
 }
@@ -38,7 +39,8 @@ BOOST_AUTO_TEST_CASE(long_rows_are_ordered_as_their_definition_says) {
   const Tensor numbers = floor(uniform({2, 5000}, -900.0, 900.0, generator, DType::f64));  // with equal ones
   for (const DType dtype : {DType::i32, DType::i64, DType::f32, DType::f64, DType::i8}) {
     Tensor x = numbers.to(dtype);
-    if (is_floating(dtype)) x = where(numbers > 890.0, full({}, nan, dtype), where(numbers < -890.0, full({}, -0.0, dtype), x));
+    if (is_floating(dtype))
+      x = where(numbers > 890.0, full({}, nan, dtype), where(numbers < -890.0, full({}, -0.0, dtype), x));
     for (const Order order : {Order::ascending, Order::descending}) {
       const Sorted sorted = sort(x, 1, order);
       const Tensor first = sorted.values.slice(1, 0, 4999);

@@ -149,7 +149,9 @@ BOOST_AUTO_TEST_CASE(rprop_follows_its_formula) {
 
 BOOST_AUTO_TEST_CASE(nadam_follows_its_formula) {
   One p{f64({3.0}), {f64({2.0}), f64({8.0})}};
-  p.step(NAdamFormula{.gradient_rate = 0.5, .mean_rate = 0.25, .beta1 = 0.5, .beta2 = 0.5, .eps = 1.0, .root_share = 0.5}, f64({2.0 * std::sqrt(2.0)}));
+  p.step(
+      NAdamFormula{.gradient_rate = 0.5, .mean_rate = 0.25, .beta1 = 0.5, .beta2 = 0.5, .eps = 1.0, .root_share = 0.5},
+      f64({2.0 * std::sqrt(2.0)}));
   const double g = 2.0 * std::sqrt(2.0);
   const double m = 1.0 + 0.5 * g;
   const double d = 0.5 * std::sqrt(8.0) + 1.0;  // 0.5*8 + 0.5*8
@@ -174,8 +176,8 @@ BOOST_AUTO_TEST_CASE(radam_follows_its_formula) {
 BOOST_AUTO_TEST_CASE(asgd_follows_its_formula) {
   One p{f64({4.0}), {f64({1.0})}};
   p.step(AsgdFormula{.rate = 0.5, .keep = 0.75, .share = 0.25}, f64({2.0}));
-  expect(p.value, {2.0});        // 0.75*4 - 0.5*2
-  expect(p.states[0], {1.25});   // 1 + 0.25 * (2 - 1)
+  expect(p.value, {2.0});       // 0.75*4 - 0.5*2
+  expect(p.states[0], {1.25});  // 1 + 0.25 * (2 - 1)
   One first{f64({4.0}), {f64({1.0})}};
   first.step(AsgdFormula{.rate = 0.5, .keep = 0.75, .replaces_mean = true}, f64({2.0}));
   expect(first.states[0], {2.0});
