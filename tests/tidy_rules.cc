@@ -120,8 +120,8 @@ constexpr std::array<std::string_view, 9> kTestsOfTheWhole{"tests/conformance/",
 
 /// Rooms of a knot, at most.
 const std::map<std::string_view, std::size_t>& knots_max() {
-  static const std::map<std::string_view, std::size_t> table{{"tensor", 8}, {"autograd", 7}, {"optim", 7}, {"messages", 7},
-                                                             {"actors", 9}, {"node", 7}};
+  static const std::map<std::string_view, std::size_t> table{{"tensor", 8},   {"autograd", 7}, {"optim", 7},
+                                                             {"messages", 7}, {"actors", 9},   {"node", 7}};
   return table;
 }
 
@@ -229,7 +229,8 @@ std::string library_complaint(std::string_view path, std::string_view name) {
   if (is_system_header(name)) {
     if (begins_with_any(path, Paths{"node/", "tests/", "samples/"})) return "";
     if (path.starts_with("tensor/io/") && !is_header(path)) return "";
-    if (path.starts_with("tensor/cuda/") && name == "dlfcn.h") return "";  // libraries that are loaded when they are needed
+    if (path.starts_with("tensor/cuda/") && name == "dlfcn.h")
+      return "";  // libraries that are loaded when they are needed
     return "the operating system belongs to node/";
   }
   bool known = false;
@@ -274,6 +275,19 @@ Findings check_length(const File& file) {
                                                                  : lines;
   if (lines <= limit) return {};
   return {{file.path, 0, std::to_string(lines) + " lines, at most " + std::to_string(limit) + " are allowed"}};
+}
+
+Findings check_columns(const File& file) {
+  Findings findings;
+  if (!is_code(file.path)) return findings;
+  for_each_line(file, [&](int number, std::string_view line) {
+    // Bytes that go on with a character of UTF-8 take no column.
+    const auto columns =
+        std::ranges::count_if(line, [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) != 0x80U; });
+    if (columns <= 120 || line.find("R\"") != std::string_view::npos) return;
+    findings.push_back({file.path, number, std::to_string(columns) + " columns, at most 120 are allowed: ./dev fmt"});
+  });
+  return findings;
 }
 
 Findings check_name(const File& file) {
@@ -381,7 +395,8 @@ std::vector<std::string> ids_in(std::string_view line) {
   const auto is_part = [](char c) { return is_word_part(c) || c == '-'; };
   std::vector<std::string> ids;
   for (auto dash = line.find('-'); dash != std::string_view::npos; dash = line.find('-', dash + 1)) {
-    if (dash < 2 || !is_capital(line[dash - 1]) || !is_capital(line[dash - 2]) || (dash > 2 && is_part(line[dash - 3]))) continue;
+    if (dash < 2 || !is_capital(line[dash - 1]) || !is_capital(line[dash - 2]) || (dash > 2 && is_part(line[dash - 3])))
+      continue;
     std::string_view number = line.substr(dash + 1);
     number = number.substr(0, static_cast<std::size_t>(std::ranges::find_if_not(number, is_part) - number.begin()));
     if (number == "n" || (!number.empty() && number.find_first_not_of("0123456789") == std::string_view::npos)) {
@@ -445,7 +460,8 @@ Findings check_protocols(const std::vector<File>& tree) {
     for (const std::string& quoted : quoted_in(line)) names_a_test = names_a_test || is_name_of(there, quoted);
     const auto cell = under_tests || has_tests ? line.rfind('|', line.size() - 2) : line.size();
     for (const std::string& quoted : quoted_in(std::string_view(line).substr(cell))) {
-      if (!is_name_of(there, quoted)) findings.push_back({file->path, number, rule + " names a test that is not there: " + quoted});
+      if (!is_name_of(there, quoted))
+        findings.push_back({file->path, number, rule + " names a test that is not there: " + quoted});
     }
     if (!under_tests) {
       if (!rules.insert(rule).second) findings.push_back({file->path, number, "a second row of " + rule});
@@ -456,7 +472,8 @@ Findings check_protocols(const std::vector<File>& tree) {
       untested.erase(rule);
     }
   });
-  for (const auto& [rule, number] : untested) findings.push_back({file->path, number, "no test of " + rule + " is named"});
+  for (const auto& [rule, number] : untested)
+    findings.push_back({file->path, number, "no test of " + rule + " is named"});
   return findings;
 }
 
@@ -505,7 +522,8 @@ Findings check_knots(const std::vector<File>& tree) {
   const auto room_of = [](std::string_view path) { return std::string(path.substr(0, path.rfind('.'))); };
   std::map<std::string, std::size_t> rooms;
   for (const File& file : tree) {
-    if (is_code(file.path) && knots_max().contains(folder_of(file.path))) rooms.try_emplace(room_of(file.path), rooms.size());
+    if (is_code(file.path) && knots_max().contains(folder_of(file.path)))
+      rooms.try_emplace(room_of(file.path), rooms.size());
   }
   boost::adjacency_list<boost::vecS, boost::vecS, boost::directedS> includes(rooms.size());
   for (const File& file : tree) {
@@ -524,7 +542,8 @@ Findings check_knots(const std::vector<File>& tree) {
   for (const auto& [number, knot] : knots) {
     const std::size_t most = knots_max().at(folder_of(knot.front()));
     if (knot.size() <= most) continue;
-    std::string what = std::to_string(knot.size()) + " rooms include each other in a circle, at most " + std::to_string(most) + " may:";
+    std::string what = std::to_string(knot.size()) + " rooms include each other in a circle, at most " +
+                       std::to_string(most) + " may:";
     for (const std::string_view room : knot) what.append(" ").append(room);
     findings.push_back({std::string(knot.front()), 0, what});
   }
@@ -537,7 +556,9 @@ Findings check_folders(const std::vector<File>& tree) {
   Findings findings;
   for (const auto& [folder, count] : files) {
     if (count <= files_max(folder)) continue;
-    findings.push_back({std::string(folder), 0, std::to_string(count) + " files, at most " + std::to_string(files_max(folder)) + " are allowed"});
+    findings.push_back(
+        {std::string(folder), 0,
+         std::to_string(count) + " files, at most " + std::to_string(files_max(folder)) + " are allowed"});
   }
   return findings;
 }
@@ -545,7 +566,7 @@ Findings check_folders(const std::vector<File>& tree) {
 Findings check_tree(const std::vector<File>& tree) {
   Findings findings;
   for (const File& file : tree) {
-    for (const auto check : {check_includes, check_length, check_name, check_words, check_pragma_once}) {
+    for (const auto check : {check_includes, check_length, check_columns, check_name, check_words, check_pragma_once}) {
       append(findings, check(file));
     }
   }

@@ -27,12 +27,15 @@ std::ostream& operator<<(std::ostream& out, const Finding& finding);
 
 using Findings = std::vector<Finding>;
 
-/// Folders see only what the design lets them see: kernels no operations and no other device. Quoted includes are written from the root, and every library has its
-/// place.
+/// Folders see only what the design lets them see: kernels no operations and no other device. Quoted includes are
+/// written from the root, and every library has its place.
 [[nodiscard]] Findings check_includes(const File& file);
 
 /// Headers have at most 300 lines, sources 600, a folder's README.md 80.
 [[nodiscard]] Findings check_length(const File& file);
+
+/// Lines of C++ have at most 120 columns, save those of a raw string, which cannot be broken.
+[[nodiscard]] Findings check_columns(const File& file);
 
 /// No file is named for being a drawer of odds and ends.
 [[nodiscard]] Findings check_name(const File& file);
@@ -53,15 +56,16 @@ using Findings = std::vector<Finding>;
 /// What `header` includes, directly or not, are headers of Troupe, of the standard library and of cereal only.
 [[nodiscard]] Findings check_public(const std::vector<File>& tree, const std::string& header);
 
-/// Every rule of actors/PROTOCOLS.md, a table row that begins with its id ("| RR-1 |"), names in backquotes a test case that
-/// there is, or what one begins with and "..."; or a row under the heading "Tests" does so for it. What stands under "test" or
-/// "tests" names nothing else, and a rule has one row of its own.
+/// Every rule of actors/PROTOCOLS.md, a table row that begins with its id ("| RR-1 |"), names in backquotes a test case
+/// that there is, or what one begins with and "..."; or a row under the heading "Tests" does so for it. What stands
+/// under "test" or "tests" names nothing else, and a rule has one row of its own.
 [[nodiscard]] Findings check_protocols(const std::vector<File>& tree);
 
 /// What code and notes call a rule, two capitals and a number ("RR-1"), is one of actors/PROTOCOLS.md.
 [[nodiscard]] Findings check_rule_ids(const std::vector<File>& tree);
 
-/// A room is a header with its source. Few rooms include each other in a circle, directly or not: a number for each folder.
+/// A room is a header with its source. Few rooms include each other in a circle, directly or not: a number for each
+/// folder.
 [[nodiscard]] Findings check_knots(const std::vector<File>& tree);
 
 /// A folder has at most 50 files of its own in tensor/, autograd/, actors/ and node/, 90 in any other.

@@ -60,7 +60,8 @@ BOOST_AUTO_TEST_CASE(a_folder_sees_only_the_folders_below_it) {
   using Strings = std::vector<std::string>;
   const auto per_element = boost::test_tools::per_element();
   BOOST_TEST(complaints("actors/a.cc", "#include \"messages/rref.h\"\n#include \"actors/b.h\"\n").empty());
-  BOOST_TEST(complaints("tests/node/a_test.cc", "#include \"node/a.h\"\n#include \"tests/support/eventually.h\"\n").empty());
+  BOOST_TEST(
+      complaints("tests/node/a_test.cc", "#include \"node/a.h\"\n#include \"tests/support/eventually.h\"\n").empty());
   BOOST_TEST(complaints("optim/a.cc", "#include \"autograd/b.h\"") ==
                  Strings{"includes autograd/b.h: optim/ may not see autograd/"},
              per_element);
@@ -122,6 +123,17 @@ BOOST_AUTO_TEST_CASE(long_files_are_found) {
   BOOST_TEST(tidy::check_length({"a/WIRE.md", lines(1000)}).empty());
 }
 
+BOOST_AUTO_TEST_CASE(long_lines_of_code_are_found) {
+  const std::string full(120, 'x');
+  BOOST_TEST(tidy::check_columns({"a/b.cc", full + "\n"}).empty());
+  BOOST_TEST(tidy::check_columns({"a/b.cc", "\n" + full + "x\n"}) ==
+             (Findings{{"a/b.cc", 2, "121 columns, at most 120 are allowed: ./dev fmt"}}));
+  BOOST_TEST(tidy::check_columns({"a/b.cu", full + "x\n"}).size() == 1U);
+  BOOST_TEST(tidy::check_columns({"a/b.cc", full.substr(1) + "\u00e9\n"}).empty());
+  BOOST_TEST(tidy::check_columns({"a/b.cc", "R\"(" + full + ")\"\n"}).empty());
+  BOOST_TEST(tidy::check_columns({"a/b.md", full + "x\n"}).empty());
+}
+
 BOOST_AUTO_TEST_CASE(drawers_of_odds_and_ends_are_found) {
   for (const char* path : {"a/utils.h", "a/test_helpers.h", "common.cc", "a/b/misc.cc", "a/session_impl2.cc"}) {
     BOOST_TEST(tidy::check_name({path, ""}).size() == 1U, path);
@@ -157,7 +169,8 @@ BOOST_AUTO_TEST_CASE(a_test_that_mirrors_nothing_is_found) {
 
 BOOST_AUTO_TEST_CASE(a_knot_of_too_many_rooms_is_found) {
   // r0 -> r1 -> ... -> r7 -> r0, by a header or by a source; what leads there or away is not of the circle.
-  std::vector<File> tree{{"optim/away.h", ""}, {"optim/there.cc", "#include \"optim/r0.h\"\n#include \"optim/there.h\"\n"}};
+  std::vector<File> tree{{"optim/away.h", ""},
+                         {"optim/there.cc", "#include \"optim/r0.h\"\n#include \"optim/there.h\"\n"}};
   for (int i = 0; i < 8; ++i) {
     const std::string next = "#include \"optim/r" + std::to_string((i + 1) % 8) + ".h\"\n#include \"optim/away.h\"\n";
     const std::string name = "optim/r" + std::to_string(i);
@@ -167,7 +180,9 @@ BOOST_AUTO_TEST_CASE(a_knot_of_too_many_rooms_is_found) {
   const auto findings = tidy::check_knots(tree);
   BOOST_REQUIRE(findings.size() == 1U);
   BOOST_TEST(findings[0].path == "optim/r0");
-  BOOST_TEST(findings[0].what == "8 rooms include each other in a circle, at most 7 may: optim/r0 optim/r1 optim/r2 optim/r3 optim/r4 optim/r5 optim/r6 optim/r7");
+  BOOST_TEST(findings[0].what ==
+             "8 rooms include each other in a circle, at most 7 may: optim/r0 optim/r1 optim/r2 optim/r3 optim/r4 "
+             "optim/r5 optim/r6 optim/r7");
   tree.back().text.clear();
   BOOST_TEST(tidy::check_knots(tree).empty());
 }
@@ -185,8 +200,9 @@ BOOST_AUTO_TEST_CASE(a_rule_of_a_protocol_without_a_test_is_found) {
   const std::string protocols =
       "| AB-1 | This. |\n| AB-2 | That. |\n| AB-3 | `More`. |\n| AB-4 | Its own. | `this_is...` |\n| A-B | no rule |\n"
       "## 9. Tests\n| AB-1 | `this_is_so`, `and_so` |\n| AB-2 | `that_is_not_there` |\n| AB-9 | `and_so` |\n";
-  const std::vector<File> tree{{"actors/PROTOCOLS.md", protocols},
-                               {"tests/a/b_test.cc", "BOOST_AUTO_TEST_CASE(this_is_so) {}\nBOOST_FIXTURE_TEST_CASE(and_so, F) {}"}};
+  const std::vector<File> tree{
+      {"actors/PROTOCOLS.md", protocols},
+      {"tests/a/b_test.cc", "BOOST_AUTO_TEST_CASE(this_is_so) {}\nBOOST_FIXTURE_TEST_CASE(and_so, F) {}"}};
   const Findings expected{{"actors/PROTOCOLS.md", 8, "AB-2 names a test that is not there: that_is_not_there"},
                           {"actors/PROTOCOLS.md", 9, "tests of no rule: AB-9"},
                           {"actors/PROTOCOLS.md", 2, "no test of AB-2 is named"},
@@ -198,17 +214,19 @@ BOOST_AUTO_TEST_CASE(a_test_that_is_not_there_and_a_second_row_of_a_rule_are_fou
   const std::string protocols =
       "| id | rule | where |\n| AB-1 | `This`, tested by `it_is_so`. | `that` |\n"
       "| id | rule | test |\n| AB-2 | `That`. | `it_is_so`, `it_was_so...` |\n| AB-1 | `it_is_so` | |\n";
-  const std::vector<File> tree{{"actors/PROTOCOLS.md", protocols}, {"tests/a/b_test.cc", "BOOST_AUTO_TEST_CASE(it_is_so) {}"}};
+  const std::vector<File> tree{{"actors/PROTOCOLS.md", protocols},
+                               {"tests/a/b_test.cc", "BOOST_AUTO_TEST_CASE(it_is_so) {}"}};
   const Findings expected{{"actors/PROTOCOLS.md", 4, "AB-2 names a test that is not there: it_was_so..."},
                           {"actors/PROTOCOLS.md", 5, "a second row of AB-1"}};
   BOOST_CHECK(tidy::check_protocols(tree) == expected);
 }
 
 BOOST_AUTO_TEST_CASE(a_name_of_a_rule_that_there_is_not_is_found) {
-  const std::vector<File> tree{{"actors/PROTOCOLS.md", "| AB-1 | This (why AB-7). |\n"},
-                               {"actors/a.h", "/// As AB-1 and AB-12 say, (AB-2).\n// CD-1: UTF-8, A-1, A_AB-2, AB-1a, AB-x, 2-AB-3\n"},
-                               {"node/NOTE.md", "invariants AB-n\n"},
-                               {"node/CMakeLists.txt", "# AB-9\n"}};
+  const std::vector<File> tree{
+      {"actors/PROTOCOLS.md", "| AB-1 | This (why AB-7). |\n"},
+      {"actors/a.h", "/// As AB-1 and AB-12 say, (AB-2).\n// CD-1: UTF-8, A-1, A_AB-2, AB-1a, AB-x, 2-AB-3\n"},
+      {"node/NOTE.md", "invariants AB-n\n"},
+      {"node/CMakeLists.txt", "# AB-9\n"}};
   const Findings expected{{"actors/PROTOCOLS.md", 1, "AB-7 is no rule of actors/PROTOCOLS.md"},
                           {"actors/a.h", 1, "AB-12 is no rule of actors/PROTOCOLS.md"},
                           {"actors/a.h", 1, "AB-2 is no rule of actors/PROTOCOLS.md"},
@@ -224,8 +242,9 @@ BOOST_AUTO_TEST_CASE(kernels_see_neither_operations_nor_another_device) {
     const std::string own = "tensor/" + device + "/";
     const std::string other = device == "cpu" ? "tensor/cuda/" : "tensor/cpu/";
     BOOST_CHECK(complaints(own + "softmax.cc", base + "#include \"" + own + "lanes.h\"\n") == Strings());
-    for (const std::string& name : {std::string("tensor/ops/nn.h"), std::string("tensor/ops.h"), other + "lanes.h",
-                                    std::string("tensor/decompositions/index_plan.h"), std::string("tensor/io/npy.h")}) {
+    for (const std::string& name :
+         {std::string("tensor/ops/nn.h"), std::string("tensor/ops.h"), other + "lanes.h",
+          std::string("tensor/decompositions/index_plan.h"), std::string("tensor/io/npy.h")}) {
       const Strings expected{"includes " + name + ": " + own + " may not see it"};
       BOOST_CHECK(complaints(own + "softmax.cc", base + "#include \"" + name + "\"\n") == expected);
     }
