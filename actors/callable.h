@@ -67,7 +67,14 @@ struct SignatureOf<R, Self, Scope&, P...> : SignatureOf<R, Self, P...> {
 };
 
 template <class F>
-struct Signature : Signature<decltype(&F::operator())> {
+struct Signature : SignatureOf<void, void> {
+  static_assert(std::is_void_v<F>,
+                "not a function: calls take functions, member functions, operations, and lambdas that capture nothing");
+};
+
+template <class F>
+  requires requires { &F::operator(); }
+struct Signature<F> : Signature<decltype(&F::operator())> {
   static_assert(std::is_empty_v<F>,
                 "a lambda that captures cannot be called by name on another node: pass what it needs as arguments");
   using Object = void;

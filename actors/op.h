@@ -47,8 +47,10 @@ template <auto... Functions>
 struct Callee<Operation<Functions...>> {
   template <class... Args>
   [[nodiscard]] static constexpr auto choose(const Operation<Functions...>& operation) noexcept {
-    static_assert((takes<decltype(Functions), Args...>() || ...), "no form of this operation takes these arguments");
-    return first_that_takes(Arguments<Args...>{}, operation);
+    constexpr bool fits = (takes<decltype(Functions), Args...>() || ...);
+    static_assert(fits, "no form of this operation takes these arguments");
+    if constexpr (fits) return first_that_takes(Arguments<Args...>{}, operation);
+    else return std::get<0>(std::tuple(Functions...));  // one error is enough
   }
   template <class Call, class... Args>
   static decltype(auto) complete(const Operation<Functions...>& /*operation*/, Call&& call, Args&&... args) {

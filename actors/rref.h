@@ -207,13 +207,16 @@ class RRef {
   template <class F, class... Args>
   detail::CallEncoder encode(const Through& through, const F& callable, Args&&... args) const {
     using C = detail::ChosenOn<T, F, Args...>;
-    const auto call_with = [&]<class Wire>(std::type_identity<Wire>, auto&&... all) {
+    [[maybe_unused]] const auto call_with = [&]<class Wire>(std::type_identity<Wire>, auto&&... all) {
       const detail::CallableKey key = detail::key_of<C>(choose(callable, std::type_identity<std::tuple<Args...>>{}));
       return detail::encode_call<Wire>(through.scope.shared_state(), owner(), through.site, key,
                                        std::forward<decltype(all)>(all)...);
     };
-    if constexpr (detail::is_member<F>) {
-      static_assert(std::is_same_v<detail::ObjectOf<C>, T>, "the member function is not one of the value's own class");
+    if constexpr (detail::is_inherited<F, T>) {
+      return encode(through, member_of<T>(callable), std::forward<Args>(args)...);
+    } else if constexpr (detail::is_member<F>) {
+      static_assert(std::is_same_v<detail::ObjectOf<C>, T>, "the member function is not one of the value's class");
+      if constexpr (std::is_same_v<C, F>) static_cast<void>(detail::CallCheck<detail::WireOf<C>, Args...>::passes);
       const auto call = [&](auto&&... all) {
         return call_with(std::type_identity<detail::WireOf<C>>{}, std::forward<decltype(all)>(all)...);
       };
@@ -221,9 +224,10 @@ class RRef {
     } else {
       static_assert(std::is_same_v<typename detail::RunsOn<C>::Type, T>,
                     "the function does not take the value as its first parameter, a const T&");
+      using Rest = typename detail::AfterFirst<detail::WireOf<C>>::Rest;
+      if constexpr (std::is_same_v<C, F>) static_cast<void>(detail::CallCheck<Rest, Args...>::passes);
       const auto call = [&](detail::OnValue, auto&&... rest) {
-        return call_with(std::type_identity<typename detail::AfterFirst<detail::WireOf<C>>::Rest>{},
-                         std::forward<decltype(rest)>(rest)...);
+        return call_with(std::type_identity<Rest>{}, std::forward<decltype(rest)>(rest)...);
       };
       return detail::Callee<F>::complete(callable, call, detail::OnValue{}, std::forward<Args>(args)...);
     }

@@ -120,6 +120,7 @@ class Scope {
     using C = detail::ChosenFor<F, Args...>;
     static_assert(std::is_void_v<detail::ObjectOf<C>>,
                   "a member function is called on an RRef: r.rpc_sync(scope, &T::f, ...)");
+    if constexpr (std::is_same_v<C, F>) static_cast<void>(detail::CallCheck<detail::WireOf<C>, Args...>::passes);
     const detail::CallableKey key = detail::key_of<C>(detail::Callee<F>::template choose<Args...>(callable));
     const Result<NodeName> node = to.rank ? detail::name_of(*state_, *to.rank) : Result<NodeName>(to.name);
     const auto call = [&](auto&&... all) {

@@ -76,44 +76,50 @@ class CallEncoder {
 /// Returns the site in the program's call path of the next call through `scope` to node `to`, and uses up one index.
 [[nodiscard]] msg::CallSite next_site(const ScopeState& scope, const NodeName& to);
 
-// Each of these two is instantiated per argument, so that the compiler's message has its number, counted from 1, and
-// its types.
+// Checks of a call. Front doors make a CallCheck of their own, so that the compiler's report is short; encode_call
+// makes it too, for callables that stand for several functions. Its types name what is wrong.
 
-template <std::size_t number, class Parameter>
-[[nodiscard]] consteval bool parameter_travels() {
-  static_assert(Travels<Parameter>,
-                "a parameter of this callable cannot travel: give its type a serialize, or send an RRef to it");
-  return Travels<Parameter>;
-}
-
+/// The argument of this number, counted from 1, as given for this parameter.
 template <std::size_t number, class Parameter, class Given>
-[[nodiscard]] consteval bool argument_fits() {
-  static_assert(ArgumentFor<Parameter, Given>,
-                "an argument does not convert to the callable's parameter type without narrowing");
-  return ArgumentFor<Parameter, Given>;
-}
+struct ArgumentCheck {
+  static constexpr bool travels = Travels<Parameter>;
+  static constexpr bool converts = !travels || ArgumentFor<Parameter, Given>;
+  static_assert(travels,
+                "a parameter of this callable cannot travel: give its type a serialize, or send an RRef to it");
+  static_assert(converts, "an argument does not convert to the callable's parameter type without narrowing");
+  static constexpr bool passes = travels && converts;
+};
 
-template <class Wire>
-[[nodiscard]] consteval bool all_travel() {
-  return []<std::size_t... I>(std::index_sequence<I...>) {
-    return (parameter_travels<I + 1, std::tuple_element_t<I, Wire>>() && ...);
-  }(std::make_index_sequence<std::tuple_size_v<Wire>>{});
-}
+template <std::size_t expected, std::size_t given>
+struct ArgumentCountCheck {
+  static constexpr bool passes = expected == given;
+  static_assert(passes, "wrong number of arguments for this callable (a leading Scope& is not passed)");
+};
+
+template <class Numbers, class Wire, class... Args>
+struct ArgumentChecks;
+template <std::size_t... I, class... P, class... Args>
+struct ArgumentChecks<std::index_sequence<I...>, std::tuple<P...>, Args...> {
+  static constexpr bool passes = (ArgumentCheck<I + 1, P, Args>::passes && ...);
+};
+
+/// Of a call whose parameters of the types `Wire` travel: `passes`, or does not compile.
+template <class Wire, class... Args>
+using CallCheck = std::conditional_t<sizeof...(Args) == std::tuple_size_v<Wire>,
+                                     ArgumentChecks<std::index_sequence_for<Args...>, Wire, Args...>,
+                                     ArgumentCountCheck<std::tuple_size_v<Wire>, sizeof...(Args)>>;
 
 /// Encodes the arguments of a call. `Wire`: the types that travel.
 template <class Wire, class... Args>
 CallEncoder encode_call(const std::shared_ptr<ScopeState>& scope, const Result<NodeName>& to, SourceLocation site,
                         const CallableKey& callable, Args&&... args) {
-  constexpr bool travels = all_travel<Wire>();
-  static_assert(sizeof...(Args) == std::tuple_size_v<Wire>,
-                "wrong number of arguments for this callable (a leading Scope& is not passed)");
   CallEncoder encoder(scope, to ? to.value() : NodeName(), site, callable);
   if (!to) {
     encoder.failed_to_encode(to.error());
     return encoder;
   }
   try {
-    [&]<std::size_t... I>(std::index_sequence<I...>) {
+    if constexpr (CallCheck<Wire, Args...>::passes) {
       [[maybe_unused]] const auto put = [&encoder]<class P>(std::type_identity<P>, auto&& arg) {
         if constexpr (std::is_same_v<P, std::remove_cvref_t<decltype(arg)>>) {
           encoder.archive()(arg);
@@ -122,11 +128,10 @@ CallEncoder encode_call(const std::shared_ptr<ScopeState>& scope, const Result<N
           encoder.archive()(converted);
         }
       };
-      if constexpr (travels &&
-                    (argument_fits<I + 1, std::tuple_element_t<I, Wire>, Args>() && ...)) {  // else one error is enough
-        (put(std::type_identity<std::tuple_element_t<I, Wire>>{}, std::forward<Args>(args)), ...);
-      }
-    }(std::index_sequence_for<Args...>{});
+      [&]<class... P>(std::type_identity<std::tuple<P...>>) {
+        (put(std::type_identity<P>{}, std::forward<Args>(args)), ...);
+      }(std::type_identity<Wire>{});
+    }
   } catch (const EncodeError& error) {
     encoder.failed_to_encode(error_of_encoding(*scope->node, error));
   }

@@ -21,6 +21,14 @@ template <class Sig, class C>
   return member;
 }
 
+/// Registers a member function that `T` inherits, as one of T: `{"Counter.add", member_of<Counter>(&Adder::add)}`.
+/// Calls on an RRef<T> name it as usual, `&Counter::add`.
+template <class T, class Sig, class Base>
+  requires std::is_base_of_v<Base, T>
+[[nodiscard]] constexpr Sig T::*member_of(Sig Base::*member) noexcept {
+  return member;
+}
+
 namespace detail {
 
 /// A callable with default values of its last parameters. The caller's node fills them in.
@@ -89,6 +97,12 @@ struct Callee<WithDefaults<F, D...>> {
 
 /// Takes the place of the first argument of a function that runs on the value of a reference.
 struct OnValue {};
+
+/// Whether `F` is a member function that `T` inherits.
+template <class F, class T>
+inline constexpr bool is_inherited = false;
+template <class Sig, class Base, class T>
+inline constexpr bool is_inherited<Sig Base::*, T> = std::is_base_of_v<Base, T> && !std::is_same_v<Base, T>;
 
 /// Whether a callable stands for a member function.
 template <class F>

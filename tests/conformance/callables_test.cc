@@ -138,6 +138,15 @@ BOOST_AUTO_TEST_CASE(static_function_of_a_class_and_instances_as_arguments_work,
   BOOST_TEST(counter.value() == 5);  // what travelled was a copy
 }
 
+BOOST_AUTO_TEST_CASE(members_that_a_class_inherits_are_called_on_its_references) {
+  const auto counter = trainer.remote("p1", constructor<LabelledCounter, std::string, std::int64_t>, "apples", 5);
+  counter.rpc_sync(trainer, &LabelledCounter::add, 2);
+  counter.rpc_async(trainer, &Counter::add, 1).get();
+  BOOST_TEST(counter.rpc_sync(trainer, &LabelledCounter::value) == 8);
+  BOOST_TEST(counter.rpc_sync(trainer, &LabelledCounter::text) == "apples 8");
+  BOOST_TEST(counter.remote(trainer, &Counter::value).to_here(trainer) == 8);
+}
+
 BOOST_AUTO_TEST_CASE(twenty_heavy_calls_at_once_complete, *label("R-25")) {
   std::vector<Future<double>> traces;
   for (int i = 0; i < 20; ++i) traces.push_back(trainer.rpc_async("p1", &heavy_math, 50));

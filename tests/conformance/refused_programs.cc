@@ -62,5 +62,11 @@ void program(const Scope& scope, const Future<int>& future, const RRef<Counter>&
   static_cast<void>(counter.rpc_sync(scope, &Other::add, 1));
 #elif PROGRAM == 15
   static_cast<void>(scope.rpc_sync("ps0", &Counter::add, 1));
+#elif PROGRAM == 16
+  static_cast<void>(counter.rpc_sync(scope, &Counter::add));
+#elif PROGRAM == 17
+  static_cast<void>(counter.rpc_sync(scope, &Counter::add, 1.5));
+#elif PROGRAM == 18
+  static_cast<void>(scope.remote("ps0", &twice, std::string("x")));
 #endif
 }

@@ -1,6 +1,7 @@
 // Mistakes that other systems find when a program runs, and the compiler finds here.
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <memory>
@@ -31,12 +32,14 @@ Verdict compile(int program) {
   return verdict;
 }
 
+/// Refused for that reason, which a reader finds in the first 12 lines: what follows the first note repeats it.
 void check_refused(int program, const std::string& reason) {
   const Verdict verdict = compile(program);
   BOOST_TEST(!verdict.compiles);
-  BOOST_TEST(verdict.text.find(reason) != std::string::npos,
-             "program " << program << " should be refused with: " << reason << "\nthe compiler says:\n"
-                        << verdict.text.substr(0, 4000));
+  BOOST_TEST_INFO_SCOPE("program " << program << ", the compiler says:\n" << verdict.text.substr(0, 4000));
+  BOOST_TEST(verdict.text.find(reason) != std::string::npos, "the reason should be: " << reason);
+  const std::string beginning = verdict.text.substr(0, verdict.text.find(": note: "));
+  BOOST_TEST(std::count(beginning.begin(), beginning.end(), '\n') <= 12);
 }
 
 }  // namespace
@@ -56,13 +59,14 @@ BOOST_AUTO_TEST_CASE(arguments_that_do_not_fit_the_function, *label("R-28")) {
   check_refused(2, "wrong number of arguments for this callable");
   check_refused(3, "does not convert to the callable's parameter type without narrowing");
   check_refused(12, "no form of this operation takes these arguments");
+  check_refused(16, "wrong number of arguments for this callable");
+  check_refused(17, "does not convert to the callable's parameter type without narrowing");
+  check_refused(18, "does not convert to the callable's parameter type without narrowing");
 }
 
 BOOST_AUTO_TEST_CASE(the_compiler_names_the_argument_and_complains_once) {
   const std::string text = compile(3).text;
-  const bool by_gcc = text.find("number = 1; Parameter = int; Given = double") != std::string::npos;
-  const bool by_clang = text.find("argument_fits<1UL, int, double>") != std::string::npos;
-  BOOST_TEST((by_gcc || by_clang), text);
+  BOOST_TEST(text.find("ArgumentCheck<1, int, double>") != std::string::npos, text);
   const auto first = text.find("error: ");
   BOOST_TEST_REQUIRE(first != std::string::npos);
   BOOST_TEST(text.find("error: ", first + 1) == std::string::npos, text);
@@ -80,7 +84,7 @@ BOOST_AUTO_TEST_CASE(futures_and_move_only_values_as_arguments, *label("F-10")) 
 
 BOOST_AUTO_TEST_CASE(callables_that_are_none_or_capture, *label("R-27")) {
   check_refused(8, "a lambda that captures cannot be called by name on another node");
-  check_refused(13, "no matching");
+  check_refused(13, "not a function: calls take functions");
 }
 
 BOOST_AUTO_TEST_CASE(callbacks_that_do_not_take_the_value, *label("F-02")) {
@@ -94,7 +98,7 @@ BOOST_AUTO_TEST_CASE(callbacks_that_are_null, *label("F-07")) {
 BOOST_AUTO_TEST_CASE(deadlines_that_are_no_duration, *label("I-19")) { check_refused(11, "CallOptions"); }
 
 BOOST_AUTO_TEST_CASE(member_functions_of_another_class_or_without_an_object) {
-  check_refused(14, "the member function is not one of the value's own class");
+  check_refused(14, "the member function is not one of the value's class");
   check_refused(15, "a member function is called on an RRef");
 }
 

@@ -166,6 +166,17 @@ Tensor slow_add(const Tensor& x, double y, std::int32_t ms);
 Tensor rref_add(Scope& scope, const RRef<Tensor>& a, const RRef<Tensor>& b);
 Tensor rref_value(Scope& scope, const RRef<Tensor>& rref);
 Tensor rref_local(Scope& scope, const RRef<Tensor>& rref);
+/// Inherits from two classes: a Counter does not stand at the beginning of it.
+struct Labelled {
+  std::string label = "none";
+};
+class LabelledCounter : public Labelled, public Counter {
+ public:
+  LabelledCounter() = default;
+  LabelledCounter(std::string text, std::int64_t start) : Labelled{std::move(text)}, Counter(start) {}
+  [[nodiscard]] std::string text() const { return label + " " + std::to_string(value()); }
+};
+
 void increment_of(Scope& scope, const RRef<Counter>& counter);
 void increment_often(Scope& scope, const RRef<Counter>& counter, std::int32_t times);
 
