@@ -1,4 +1,4 @@
-# `cmake --install`: libraries, headers under include/troupe, programs, the package that `find_package(troupe)` reads, and a file
+# `cmake --install`: libraries, public headers under include/troupe, programs, the package that `find_package(troupe)` reads, and a file
 # for pkg-config. Both include/ and include/troupe are exported: `#include <troupe/troupe.h>` and `#include "tensor/ops.h"` work.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
@@ -18,15 +18,19 @@ install(TARGETS troupe RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(EXPORT troupePortTargets NAMESPACE troupe:: DESTINATION ${package_dir})
 install(EXPORT troupeTargets NAMESPACE troupe:: DESTINATION ${package_dir})
 
-foreach(folder tensor autograd optim messages actors node)
-  install(DIRECTORY ${folder} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/troupe FILES_MATCHING PATTERN "*.h")
-endforeach()
-install(FILES troupe.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/troupe)
+# What users include first; tests/tidy_rules.cc lists the internal headers that these may reach.
+install(CODE "set(source \"${PROJECT_SOURCE_DIR}\")
+set(destination \"\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_INCLUDEDIR}/troupe\")
+set(roots troupe.h tensor/format.h autograd/format.h node/environment.h node/log.h node/port.h node/sim/world.h)")
+install(SCRIPT cmake/install_headers.cmake)
 
 write_basic_package_version_file(troupeConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES cmake/troupeConfig.cmake cmake/FindTroupeDependencies.cmake
               ${CMAKE_CURRENT_BINARY_DIR}/troupeConfigVersion.cmake
         DESTINATION ${package_dir})
+
+# What is installed, without tests and samples: `./dev install`.
+add_custom_target(installed DEPENDS ${libraries} ${port_libraries} troupe)
 
 # pkg-config: all libraries, static ones in a group, and what they stand on. Shared ones name that themselves, but for what
 # the headers call.

@@ -11,8 +11,7 @@
 #include <sstream>
 #include <utility>
 
-#include <boost/graph/adjacency_list.hpp>
-#include <boost/graph/strong_components.hpp>
+#include "tests/tidy_text.h"
 
 namespace tidy {
 namespace {
@@ -118,13 +117,6 @@ constexpr std::array<std::string_view, 9> kTestsOfTheWhole{"tests/conformance/",
                                                            "tests/chaos/",       "tests/fuzz/",      "tests/bench/",
                                                            "tests/install/",     "tests/reference/", "tests/mutants/"};
 
-/// Rooms of a knot, at most.
-const std::map<std::string_view, std::size_t>& knots_max() {
-  static const std::map<std::string_view, std::size_t> table{{"tensor", 8},   {"autograd", 7}, {"optim", 7},
-                                                             {"messages", 7}, {"actors", 9},   {"node", 7}};
-  return table;
-}
-
 /// Files of a folder, at most, without those of the folders in it.
 std::int64_t files_max(std::string_view folder) {
   constexpr std::array<std::string_view, 4> kLarge{"tensor/", "autograd/", "actors/", "node/"};
@@ -135,11 +127,6 @@ constexpr std::array<std::string_view, 4> kUnfinished{"TODO", "FIXME", "XXX", "H
 constexpr std::array<std::string_view, 5> kSleeps{"sleep_for", "sleep_until", "sleep(", "usleep(", "nanosleep("};
 constexpr std::array<std::string_view, 7> kDrawerNames{"util", "utils", "common", "helper", "helpers", "misc", "impl2"};
 
-bool is_header(std::string_view path) { return path.ends_with(".h") || path.ends_with(".cuh"); }
-bool is_source(std::string_view path) { return path.ends_with(".cc") || path.ends_with(".cu"); }
-bool is_code(std::string_view path) { return is_header(path) || is_source(path); }
-
-std::string folder_of(std::string_view path) { return std::string(path.substr(0, path.find('/'))); }
 std::string_view parent_of(std::string_view path) {
   const auto slash = path.rfind('/');
   return slash == std::string_view::npos ? "" : path.substr(0, slash + 1);
@@ -152,41 +139,6 @@ std::string_view stem_of(std::string_view path) {
 template <class Range>
 bool begins_with_any(std::string_view text, const Range& beginnings) {
   return std::ranges::any_of(beginnings, [&](std::string_view beginning) { return text.starts_with(beginning); });
-}
-
-/// Calls `visit(line number, line)` for each line.
-template <class Visit>
-void for_each_line(const File& file, Visit visit) {
-  std::istringstream in(file.text);
-  std::string line;
-  for (int number = 1; std::getline(in, line); ++number) visit(number, line);
-}
-
-struct Include {
-  int line = 0;
-  std::string name;
-  bool quoted = false;
-};
-
-/// Removes `word` and the spaces around it from the front of `line`, if it stands there.
-bool take(std::string_view& line, std::string_view word) {
-  const auto trim = [&] { line.remove_prefix(std::min(line.find_first_not_of(" \t"), line.size())); };
-  trim();
-  if (!line.starts_with(word)) return false;
-  line.remove_prefix(word.size());
-  trim();
-  return true;
-}
-
-std::vector<Include> includes_of(const File& file) {
-  std::vector<Include> includes;
-  for_each_line(file, [&](int number, std::string_view line) {
-    if (!take(line, "#") || !take(line, "include") || line.empty()) return;
-    const bool quoted = line.front() == '"';
-    const auto end = line.find(quoted ? '"' : '>', 1);
-    if (end != std::string_view::npos) includes.push_back({number, std::string(line.substr(1, end - 1)), quoted});
-  });
-  return includes;
 }
 
 bool is_word_part(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
@@ -495,61 +447,6 @@ Findings check_rule_ids(const std::vector<File>& tree) {
   return findings;
 }
 
-Findings check_public(const std::vector<File>& tree, const std::string& header) {
-  std::map<std::string_view, const File*> files;
-  for (const File& file : tree) files.emplace(file.path, &file);
-  if (!files.contains(header)) return {{header, 0, "is not there"}};
-  Findings findings;
-  std::deque<std::string> waiting{header};
-  std::set<std::string> seen{header};
-  while (!waiting.empty()) {
-    const auto found = files.find(waiting.front());
-    waiting.pop_front();
-    if (found == files.end()) continue;
-    for (const Include& include : includes_of(*found->second)) {
-      const bool standard = include.name.find_first_of("./") == std::string::npos;
-      if (include.quoted) {
-        if (seen.insert(include.name).second) waiting.push_back(include.name);
-      } else if (!standard && !include.name.starts_with("cereal/")) {
-        findings.push_back({found->second->path, include.line, header + " reaches " + include.name});
-      }
-    }
-  }
-  return findings;
-}
-
-Findings check_knots(const std::vector<File>& tree) {
-  const auto room_of = [](std::string_view path) { return std::string(path.substr(0, path.rfind('.'))); };
-  std::map<std::string, std::size_t> rooms;
-  for (const File& file : tree) {
-    if (is_code(file.path) && knots_max().contains(folder_of(file.path)))
-      rooms.try_emplace(room_of(file.path), rooms.size());
-  }
-  boost::adjacency_list<boost::vecS, boost::vecS, boost::directedS> includes(rooms.size());
-  for (const File& file : tree) {
-    const auto from = rooms.find(room_of(file.path));
-    if (from == rooms.end() || !is_code(file.path)) continue;
-    for (const Include& include : includes_of(file)) {
-      const auto to = rooms.find(room_of(include.name));
-      if (to != rooms.end() && to != from) add_edge(from->second, to->second, includes);
-    }
-  }
-  std::vector<std::size_t> knot_of(rooms.size());
-  strong_components(includes, boost::make_iterator_property_map(knot_of.begin(), get(boost::vertex_index, includes)));
-  std::map<std::size_t, std::vector<std::string_view>> knots;  // in the order of names
-  for (const auto& [room, number] : rooms) knots[knot_of[number]].push_back(room);
-  Findings findings;
-  for (const auto& [number, knot] : knots) {
-    const std::size_t most = knots_max().at(folder_of(knot.front()));
-    if (knot.size() <= most) continue;
-    std::string what = std::to_string(knot.size()) + " rooms include each other in a circle, at most " +
-                       std::to_string(most) + " may:";
-    for (const std::string_view room : knot) what.append(" ").append(room);
-    findings.push_back({std::string(knot.front()), 0, what});
-  }
-  return findings;
-}
-
 Findings check_folders(const std::vector<File>& tree) {
   std::map<std::string_view, std::int64_t> files;
   for (const File& file : tree) ++files[parent_of(file.path)];
@@ -575,6 +472,7 @@ Findings check_tree(const std::vector<File>& tree) {
   append(findings, check_protocols(tree));
   append(findings, check_rule_ids(tree));
   append(findings, check_public(tree, "troupe.h"));
+  append(findings, check_internals(tree, "troupe.h"));
   append(findings, check_knots(tree));
   append(findings, check_folders(tree));
   return findings;

@@ -56,6 +56,10 @@ using Findings = std::vector<Finding>;
 /// What `header` includes, directly or not, are headers of Troupe, of the standard library and of cereal only.
 [[nodiscard]] Findings check_public(const std::vector<File>& tree, const std::string& header);
 
+/// What `header` reaches of the folders' internals, which are their rooms but for the ones that users open, is on a
+/// list that does not grow; what it no longer reaches is struck off.
+[[nodiscard]] Findings check_internals(const std::vector<File>& tree, const std::string& header);
+
 /// Every rule of actors/PROTOCOLS.md, a table row that begins with its id ("| RR-1 |"), names in backquotes a test case
 /// that there is, or what one begins with and "..."; or a row under the heading "Tests" does so for it. What stands
 /// under "test" or "tests" names nothing else, and a rule has one row of its own.

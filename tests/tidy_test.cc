@@ -279,4 +279,19 @@ BOOST_AUTO_TEST_CASE(a_library_reached_from_the_umbrella_is_found) {
   BOOST_TEST(tidy::check_public({}, "troupe.h").size() == 1U);
 }
 
+BOOST_AUTO_TEST_CASE(an_internal_header_reached_from_the_umbrella_is_found) {
+  // All that is on the list, in one header; what users open is not.
+  std::string list = "#include \"tensor/ops/sort.h\"\n";
+  for (const tidy::Finding& unused : tidy::check_internals({{"troupe.h", ""}}, "troupe.h")) {
+    const std::string_view header = std::string_view(unused.what).substr(std::string_view("does not reach ").size());
+    list += "#include \"" + std::string(header.substr(0, header.find(':'))) + "\"\n";
+  }
+  const std::vector<File> tree{{"troupe.h", "#include \"node/node.h\"\n"}, {"node/node.h", list}};
+  BOOST_CHECK(tidy::check_internals(tree, "troupe.h").empty());
+  const std::vector<File> more{tree[0], {"node/node.h", "#include \"actors/core/caf.h\"\n" + list}};
+  const Findings expected{{"node/node.h", 1, "troupe.h reaches actors/core/caf.h, which is internal"}};
+  BOOST_CHECK(tidy::check_internals(more, "troupe.h") == expected);
+  BOOST_TEST(tidy::check_internals({}, "troupe.h").size() == 1U);
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -1,0 +1,154 @@
+// Rules about what a file reaches through its includes.
+#include <algorithm>
+#include <array>
+#include <deque>
+#include <map>
+#include <set>
+
+#include <boost/graph/adjacency_list.hpp>
+#include <boost/graph/strong_components.hpp>
+
+#include "tests/tidy_rules.h"
+#include "tests/tidy_text.h"
+
+namespace tidy {
+namespace {
+
+/// Rooms whose headers users include.
+constexpr std::array<std::string_view, 4> kRoomsOfUsers{"autograd/nn/", "autograd/ops/", "tensor/io/", "tensor/ops/"};
+
+/// Internal headers that troupe.h reaches, since its templates and its options say what is in them.
+constexpr std::array<std::string_view, 29> kInternalsReached{"actors/calls/call_encoder.h",
+                                                             "actors/calls/callee.h",
+                                                             "actors/calls/function_table.h",
+                                                             "actors/calls/open_calls.h",
+                                                             "actors/calls/outgoing_call.h",
+                                                             "actors/calls/payload_io.h",
+                                                             "actors/calls/scope_state.h",
+                                                             "actors/calls/value_box.h",
+                                                             "actors/calls/variable_wire.h",
+                                                             "actors/collectives/gathered.h",
+                                                             "actors/core/leaks.h",
+                                                             "actors/core/node_life.h",
+                                                             "actors/core/reports.h",
+                                                             "actors/core/wait_point.h",
+                                                             "actors/references/cached_value.h",
+                                                             "actors/references/rref_handle.h",
+                                                             "actors/sessions/failure_detector.h",
+                                                             "actors/sessions/peer_limits.h",
+                                                             "actors/shards/step_outcome.h",
+                                                             "node/control/cluster_report.h",
+                                                             "node/links/memory_link.h",
+                                                             "node/links/secret.h",
+                                                             "node/links/tcp_place.h",
+                                                             "node/links/transports.h",
+                                                             "tensor/kernels/convolution.h",
+                                                             "tensor/kernels/order.h",
+                                                             "tensor/kernels/recurrent.h",
+                                                             "tensor/kernels/search.h",
+                                                             "tensor/kernels/update.h"};
+
+/// Rooms of a knot, at most.
+const std::map<std::string_view, std::size_t>& knots_max() {
+  static const std::map<std::string_view, std::size_t> table{{"tensor", 8},   {"autograd", 7}, {"optim", 7},
+                                                             {"messages", 7}, {"actors", 9},   {"node", 7}};
+  return table;
+}
+
+/// An include, and the file that it stands in.
+struct Reached {
+  const File* from;
+  Include include;
+};
+
+/// What `header`, which is in the tree, includes, directly or not: each quoted header once, all others as often as they
+/// are included.
+std::vector<Reached> reached_from(const std::vector<File>& tree, const std::string& header) {
+  std::map<std::string_view, const File*> files;
+  for (const File& file : tree) files.emplace(file.path, &file);
+  std::vector<Reached> reached;
+  std::deque<std::string> waiting{header};
+  std::set<std::string> seen{header};
+  while (!waiting.empty()) {
+    const auto found = files.find(waiting.front());
+    waiting.pop_front();
+    if (found == files.end()) continue;
+    for (const Include& include : includes_of(*found->second)) {
+      if (include.quoted && !seen.insert(include.name).second) continue;
+      if (include.quoted) waiting.push_back(include.name);
+      reached.push_back({found->second, include});
+    }
+  }
+  return reached;
+}
+
+bool is_in(const std::vector<File>& tree, const std::string& path) {
+  return std::ranges::count(tree, path, &File::path) > 0;
+}
+
+/// A header in a room of a folder, save those rooms that users open.
+bool is_internal(const std::string& path) {
+  const bool is_on_a_floor = std::ranges::count(path, '/') < 2;
+  return !is_on_a_floor &&
+         std::ranges::none_of(kRoomsOfUsers, [&](std::string_view room) { return path.starts_with(room); });
+}
+
+}  // namespace
+
+Findings check_public(const std::vector<File>& tree, const std::string& header) {
+  if (!is_in(tree, header)) return {{header, 0, "is not there"}};
+  Findings findings;
+  for (const auto& [from, include] : reached_from(tree, header)) {
+    const bool standard = include.name.find_first_of("./") == std::string::npos;
+    if (include.quoted || standard || include.name.starts_with("cereal/")) continue;
+    findings.push_back({from->path, include.line, header + " reaches " + include.name});
+  }
+  return findings;
+}
+
+Findings check_internals(const std::vector<File>& tree, const std::string& header) {
+  if (!is_in(tree, header)) return {{header, 0, "is not there"}};
+  Findings findings;
+  std::set<std::string_view> listed(kInternalsReached.begin(), kInternalsReached.end());
+  for (const auto& [from, include] : reached_from(tree, header)) {
+    if (!include.quoted || !is_internal(include.name) || listed.erase(include.name) > 0) continue;
+    findings.push_back({from->path, include.line, header + " reaches " + include.name + ", which is internal"});
+  }
+  for (const std::string_view unused : listed)
+    findings.push_back({header, 0, "does not reach " + std::string(unused) + ": strike it off the list of internals"});
+  return findings;
+}
+
+Findings check_knots(const std::vector<File>& tree) {
+  const auto room_of = [](std::string_view path) { return std::string(path.substr(0, path.rfind('.'))); };
+  std::map<std::string, std::size_t> rooms;
+  for (const File& file : tree) {
+    if (is_code(file.path) && knots_max().contains(folder_of(file.path)))
+      rooms.try_emplace(room_of(file.path), rooms.size());
+  }
+  boost::adjacency_list<boost::vecS, boost::vecS, boost::directedS> includes(rooms.size());
+  for (const File& file : tree) {
+    const auto from = rooms.find(room_of(file.path));
+    if (from == rooms.end() || !is_code(file.path)) continue;
+    for (const Include& include : includes_of(file)) {
+      const auto to = rooms.find(room_of(include.name));
+      if (to != rooms.end() && to != from) add_edge(from->second, to->second, includes);
+    }
+  }
+  std::vector<std::size_t> knot_of(rooms.size());
+  strong_components(includes, boost::make_iterator_property_map(knot_of.begin(), get(boost::vertex_index, includes)));
+  std::map<std::size_t, std::vector<std::string_view>> knots;  // in the order of names
+  for (const auto& [room, number] : rooms) knots[knot_of[number]].push_back(room);
+  Findings findings;
+  for (const auto& [number, knot] : knots) {
+    const std::size_t most = knots_max().at(folder_of(knot.front()));
+    if (knot.size() <= most) continue;
+    std::string what = std::to_string(knot.size()) + " rooms include each other in a circle, at most " +
+                       std::to_string(most) + " may:";
+    for (const std::string_view room : knot) what.append(" ").append(room);
+    findings.push_back({std::string(knot.front()), 0, what});
+  }
+  return findings;
+}
+
+}  // namespace tidy

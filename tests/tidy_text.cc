@@ -1,0 +1,33 @@
+#include "tests/tidy_text.h"
+
+#include <algorithm>
+
+namespace tidy {
+
+bool is_header(std::string_view path) { return path.ends_with(".h") || path.ends_with(".cuh"); }
+bool is_source(std::string_view path) { return path.ends_with(".cc") || path.ends_with(".cu"); }
+bool is_code(std::string_view path) { return is_header(path) || is_source(path); }
+
+std::string folder_of(std::string_view path) { return std::string(path.substr(0, path.find('/'))); }
+
+bool take(std::string_view& line, std::string_view word) {
+  const auto trim = [&] { line.remove_prefix(std::min(line.find_first_not_of(" \t"), line.size())); };
+  trim();
+  if (!line.starts_with(word)) return false;
+  line.remove_prefix(word.size());
+  trim();
+  return true;
+}
+
+std::vector<Include> includes_of(const File& file) {
+  std::vector<Include> includes;
+  for_each_line(file, [&](int number, std::string_view line) {
+    if (!take(line, "#") || !take(line, "include") || line.empty()) return;
+    const bool quoted = line.front() == '"';
+    const auto end = line.find(quoted ? '"' : '>', 1);
+    if (end != std::string_view::npos) includes.push_back({number, std::string(line.substr(1, end - 1)), quoted});
+  });
+  return includes;
+}
+
+}  // namespace tidy

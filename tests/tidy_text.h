@@ -1,0 +1,39 @@
+// How the rules of the house read a file: its kind, its lines, what it includes.
+#pragma once
+
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tests/tidy_rules.h"
+
+namespace tidy {
+
+[[nodiscard]] bool is_header(std::string_view path);
+[[nodiscard]] bool is_source(std::string_view path);
+[[nodiscard]] bool is_code(std::string_view path);
+
+/// The first folder of a path: "tensor" of "tensor/ops/sort.h".
+[[nodiscard]] std::string folder_of(std::string_view path);
+
+/// Calls `visit(line number, line)` for each line.
+template <class Visit>
+void for_each_line(const File& file, Visit visit) {
+  std::istringstream in(file.text);
+  std::string line;
+  for (int number = 1; std::getline(in, line); ++number) visit(number, line);
+}
+
+/// One #include, `quoted` or in angle brackets. Lines count from 1.
+struct Include {
+  int line = 0;
+  std::string name;
+  bool quoted = false;
+};
+[[nodiscard]] std::vector<Include> includes_of(const File& file);
+
+/// Removes `word` and the spaces around it from the front of `line`, if it stands there.
+bool take(std::string_view& line, std::string_view word);
+
+}  // namespace tidy
