@@ -40,6 +40,10 @@ function(troupe_library folder)
                                                      $<INSTALL_INTERFACE:include>)
   target_link_libraries(troupe_${folder} PUBLIC ${arg_LINKS} PRIVATE ${arg_PRIVATE_LINKS})
   troupe_compile_options(troupe_${folder})
+  if(NOT BUILD_SHARED_LIBS)  # a program keeps the functions that it can reach
+    target_compile_options(troupe_${folder} PRIVATE -ffunction-sections -fdata-sections)
+    target_link_options(troupe_${folder} INTERFACE LINKER:--gc-sections)
+  endif()
   set_property(GLOBAL APPEND PROPERTY TROUPE_LIBRARIES troupe_${folder})
 endfunction()
 
