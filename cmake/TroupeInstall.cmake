@@ -13,7 +13,7 @@ set_target_properties(${libraries} ${port_libraries} PROPERTIES INSTALL_RPATH "$
 file(RELATIVE_PATH libraries_from_programs ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR})
 set_target_properties(troupe PROPERTIES INSTALL_RPATH "$ORIGIN/${libraries_from_programs}")
 install(TARGETS ${port_libraries} EXPORT troupePortTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
-install(TARGETS ${libraries} troupe_troupe EXPORT troupeTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(TARGETS ${libraries} troupe_troupe troupe_passive_waits EXPORT troupeTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(TARGETS troupe RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 install(EXPORT troupePortTargets NAMESPACE troupe:: DESTINATION ${package_dir})
 install(EXPORT troupeTargets NAMESPACE troupe:: DESTINATION ${package_dir})
@@ -23,6 +23,7 @@ install(CODE "set(source \"${PROJECT_SOURCE_DIR}\")
 set(destination \"\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_INCLUDEDIR}/troupe\")
 set(roots troupe.h tensor/format.h autograd/format.h node/environment.h node/log.h node/port.h node/sim/world.h)")
 install(SCRIPT cmake/install_headers.cmake)
+install(FILES tensor/passive_waits.cc DESTINATION share/troupe)
 
 write_basic_package_version_file(troupeConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES cmake/troupeConfig.cmake cmake/FindTroupeDependencies.cmake

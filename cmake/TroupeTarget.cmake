@@ -52,6 +52,7 @@ endfunction()
 # samples/NAME also by target `sample_NAME_programs`.
 function(troupe_program name)
   troupe_executable(${name} bin programs ${ARGN})
+  target_link_libraries(${name} PRIVATE troupe::passive_waits)
   cmake_parse_arguments(arg "" "" "SOURCES;LINKS" ${ARGN})
   list(GET arg_SOURCES 0 first)
   get_filename_component(folder "${first}" DIRECTORY)
