@@ -20,10 +20,13 @@ const Error* refusal(const backward_actions::Actions& actions) {
 
 }  // namespace
 
-BackwardPass::BackwardPass(ContextId context, PassId pass, NodeName self, Callbacks& callbacks)
+BackwardPass::BackwardPass(ContextId context, PassId pass, NodeName self, std::optional<TimePoint> due,
+                           ContextLedger& ledger, Callbacks& callbacks)
     : context_(std::move(context)),
       pass_(std::move(pass)),
       self_(std::move(self)),
+      due_(due),
+      ledger_(ledger),
       callbacks_(callbacks),
       tracker_(pass_, self_),
       work_(std::make_shared<GraphWork>()) {
@@ -74,7 +77,7 @@ void BackwardPass::gradients(const NodeName& from, msg::BackwardGradients messag
     return std::holds_alternative<backward_actions::Accept>(action);
   });
   if (is_accepted) {
-    steps_.emplace_back(FeedSend{callbacks_.send_of(message.boundary), std::move(message.gradients)});
+    steps_.emplace_back(FeedSend{ledger_.find_send(message.boundary), std::move(message.gradients)});
   }
   perform(actions);
 }
@@ -130,7 +133,7 @@ void BackwardPass::perform(const backward_actions::Walk& action) { steps_.emplac
 void BackwardPass::perform(const backward_actions::SendMark& action) {
   msg::BackwardMark mark{context_, pass_, pass_.creator, action.boundaries, {}, true};
   if (action.from_roots) mark.roots = remote_roots_.at(action.to);
-  callbacks_.send_mark(action.to, action.number, std::move(mark));
+  callbacks_.send_mark(action.to, action.number, std::move(mark), due_);
 }
 
 void BackwardPass::perform(const backward_actions::AnswerMark& action) {
@@ -173,7 +176,7 @@ void BackwardPass::settle() {
     callbacks_.run_on_pool(std::exchange(work_, nullptr));
   } else if (tracker_.phase() == BackwardTracker::Phase::running && graph_finished_) {
     graph_finished_ = false;  // reported once
-    callbacks_.part_done(pass_, std::exchange(gradients_, {}));
+    ledger_.add_gradients(pass_, std::exchange(gradients_, {}));
     perform(tracker_.finished());
   }
 }
@@ -189,7 +192,7 @@ GraphStep BackwardPass::graph_step(Step step) const {
   const auto& walk = std::get<backward_actions::Walk>(step);
   MarkGraph mark;
   if (walk.from_roots) mark.roots = *roots_;
-  for (const BoundaryId& boundary : walk.boundaries) mark.sends.push_back(callbacks_.send_of(boundary));
+  for (const BoundaryId& boundary : walk.boundaries) mark.sends.push_back(ledger_.find_send(boundary));
   return mark;
 }
 

@@ -15,7 +15,9 @@
 #include <variant>
 #include <vector>
 
+#include "actors/clock.h"
 #include "actors/contexts/backward_tracker.h"
+#include "actors/contexts/context_ledger.h"
 #include "actors/contexts/graph_work.h"
 #include "messages/all.h"
 
@@ -26,26 +28,25 @@ class BackwardPass {
   /// Answers one BackwardMark; called exactly once.
   using MarkAnswer = std::function<void(msg::BackwardMarked)>;
 
-  /// The services that a pass needs from its context. Their results arrive as events, never before the call returns.
+  /// The services that a pass needs from its node. Their results arrive as events, never before the call returns.
   class Callbacks {
    public:
     virtual ~Callbacks() = default;
-    /// Returns this node's end of a boundary that a mark named and `find_send` knew.
-    virtual std::shared_ptr<const SendFn> send_of(const BoundaryId& boundary) = 0;
-    /// Sends a request; its answer arrives at `mark_answered` with `number`.
-    virtual void send_mark(const NodeName& to, std::uint64_t number, msg::BackwardMark mark) = 0;
+    /// Sends a request that may take until `due`; its answer arrives at `mark_answered` with `number`.
+    virtual void send_mark(const NodeName& to, std::uint64_t number, msg::BackwardMark mark,
+                           std::optional<TimePoint> due) = 0;
     virtual void notify(const NodeName& to, msg::AnyMessage message) = 0;
     /// Requests values of this node; they arrive at `roots_found`.
     virtual void find_roots(const PassId& pass, std::vector<RRefId> roots) = 0;
     /// Runs the work on the pool; it returns to `pool_done`.
     virtual void run_on_pool(std::shared_ptr<GraphWork> work) = 0;
-    /// This node's part is done, with these gradients.
-    virtual void part_done(const PassId& pass, Gradients gradients) = 0;
     /// A peer sent a message that is not allowed now; it changed nothing.
     virtual void refused(const Error& error) = 0;
   };
 
-  BackwardPass(ContextId context, PassId pass, NodeName self, Callbacks& callbacks);
+  /// Other nodes have until `due` to answer. `ledger` has the ends of the boundaries and receives the gradients.
+  BackwardPass(ContextId context, PassId pass, NodeName self, std::optional<TimePoint> due, ContextLedger& ledger,
+               Callbacks& callbacks);
 
   /// Starts the pass, at its root node, at these variables.
   void start(std::vector<Variable> roots, std::map<NodeName, std::vector<RRefId>> remote_roots);
@@ -100,6 +101,8 @@ class BackwardPass {
   const ContextId context_;
   const PassId pass_;
   const NodeName self_;
+  const std::optional<TimePoint> due_;
+  ContextLedger& ledger_;
   Callbacks& callbacks_;
   BackwardTracker tracker_;
 

@@ -238,10 +238,8 @@ void ContextParticipant::fail_all(const Error& error) {
 
 ContextParticipant::Pass& ContextParticipant::make_pass(const PassId& pass, std::optional<TimePoint> due,
                                                         PassDone done) {
-  BackwardPass::Callbacks& callbacks = *this;
   Pass& made = passes_[pass];
-  made.rules = std::make_unique<BackwardPass>(context_, pass, self_, callbacks);
-  made.due = due;
+  made.rules = std::make_unique<BackwardPass>(context_, pass, self_, due, ledger_, callbacks_);
   made.done = std::move(done);
   return made;
 }
@@ -285,30 +283,5 @@ Error ContextParticipant::context_error(ErrorCode code, std::string message) con
   error.operation = "backward";
   return error;
 }
-
-std::shared_ptr<const SendFn> ContextParticipant::send_of(const BoundaryId& boundary) {
-  return ledger_.find_send(boundary);
-}
-
-void ContextParticipant::send_mark(const NodeName& to, std::uint64_t number, msg::BackwardMark mark) {
-  const std::optional<TimePoint> due = passes_.at(mark.pass).due;
-  callbacks_.send_mark(to, number, std::move(mark), due);
-}
-
-void ContextParticipant::notify(const NodeName& to, msg::AnyMessage message) {
-  callbacks_.notify(to, std::move(message));
-}
-
-void ContextParticipant::find_roots(const PassId& pass, std::vector<RRefId> roots) {
-  callbacks_.find_roots(pass, std::move(roots));
-}
-
-void ContextParticipant::run_on_pool(std::shared_ptr<GraphWork> work) { callbacks_.run_on_pool(std::move(work)); }
-
-void ContextParticipant::part_done(const PassId& pass, Gradients gradients) {
-  ledger_.add_gradients(pass, std::move(gradients));
-}
-
-void ContextParticipant::refused(const Error& error) { callbacks_.refused(error); }
 
 }  // namespace troupe::detail

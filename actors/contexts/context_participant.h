@@ -25,25 +25,17 @@ namespace troupe::detail {
 /// Returns the error of a context that its creator released, or never opened.
 [[nodiscard]] Error not_alive(const ContextId& context);
 
-class ContextParticipant final : private BackwardPass::Callbacks {
+class ContextParticipant {
  public:
   using PassDone = std::function<void(Result<Unit>)>;
 
-  /// The services that a part needs from its node. Their results arrive as events, never before the call returns.
-  class Callbacks {
+  /// The services that a participant needs from its node, for itself and for its passes. Their results arrive as
+  /// events, never before the call returns.
+  class Callbacks : public BackwardPass::Callbacks {
    public:
-    virtual ~Callbacks() = default;
-    /// Sends a request that may take until `due`; its answer arrives at `mark_answered` with `number`.
-    virtual void send_mark(const NodeName& to, std::uint64_t number, msg::BackwardMark mark,
-                           std::optional<TimePoint> due) = 0;
-    virtual void notify(const NodeName& to, msg::AnyMessage message) = 0;
-    virtual void find_roots(const PassId& pass, std::vector<RRefId> roots) = 0;
-    virtual void run_on_pool(std::shared_ptr<GraphWork> work) = 0;
     /// Calls `pass_due` at `due`, unless the pass is reported ended before.
     virtual void wake_at(const PassId& pass, TimePoint due) = 0;
     virtual void pass_ended(const PassId& pass) = 0;
-    /// A peer sent a message that is not allowed now; it changed nothing.
-    virtual void refused(const Error& error) = 0;
   };
 
   ContextParticipant(ContextId context, NodeName self, Callbacks& callbacks);
@@ -101,19 +93,9 @@ class ContextParticipant final : private BackwardPass::Callbacks {
   };
   struct Pass {
     std::unique_ptr<BackwardPass> rules;
-    std::optional<TimePoint> due;
     PassDone done;  // at its root only
   };
   using Passes = std::map<PassId, Pass>;
-
-  // BackwardPass::Callbacks
-  std::shared_ptr<const SendFn> send_of(const BoundaryId& boundary) override;
-  void send_mark(const NodeName& to, std::uint64_t number, msg::BackwardMark mark) override;
-  void notify(const NodeName& to, msg::AnyMessage message) override;
-  void find_roots(const PassId& pass, std::vector<RRefId> roots) override;
-  void run_on_pool(std::shared_ptr<GraphWork> work) override;
-  void part_done(const PassId& pass, Gradients gradients) override;
-  void refused(const Error& error) override;
 
   Pass& make_pass(const PassId& pass, std::optional<TimePoint> due, PassDone done);
   [[nodiscard]] BackwardPass* find(const PassId& pass);
